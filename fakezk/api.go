@@ -1,0 +1,150 @@
+package fakezk
+
+import (
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Op is an operation code of ZooKeeper's protocol (ZooDefs.OpCode).
+type Op int32
+
+// The operations that the state machine understands.
+const (
+	OpCreate          Op = 1
+	OpDelete          Op = 2
+	OpExists          Op = 3
+	OpGetData         Op = 4
+	OpSetData         Op = 5
+	OpGetACL          Op = 6
+	OpSetACL          Op = 7
+	OpGetChildren     Op = 8
+	OpSync            Op = 9
+	OpPing            Op = 11
+	OpGetChildren2    Op = 12
+	OpCheck           Op = 13 // inside a multi only
+	OpMulti           Op = 14
+	OpCreate2         Op = 15
+	OpCheckWatches    Op = 17
+	OpRemoveWatches   Op = 18
+	OpCreateContainer Op = 19
+	OpCreateTTL       Op = 21
+	OpMultiRead       Op = 22
+	OpCloseSession    Op = -11
+	OpSetAuth         Op = 100
+	OpSetWatches      Op = 101
+	OpGetEphemerals   Op = 103
+	OpAllChildren     Op = 104 // getAllChildrenNumber
+	OpSetWatches2     Op = 105
+	OpAddWatch        Op = 106
+	OpWhoAmI          Op = 107
+)
+
+// Code is an error code of ZooKeeper's protocol (KeeperException.Code). Zero is success.
+type Code int32
+
+// The codes that the state machine answers with.
+const (
+	CodeOK                      Code = 0
+	CodeRuntimeInconsistency    Code = -2
+	CodeMarshalling             Code = -5
+	CodeUnimplemented           Code = -6
+	CodeBadArguments            Code = -8
+	CodeNoNode                  Code = -101
+	CodeNoAuth                  Code = -102
+	CodeBadVersion              Code = -103
+	CodeNoChildrenForEphemerals Code = -108
+	CodeNodeExists              Code = -110
+	CodeNotEmpty                Code = -111
+	CodeSessionExpired          Code = -112
+	CodeInvalidACL              Code = -114
+	CodeAuthFailed              Code = -115
+	CodeSessionMoved            Code = -118
+	CodeNoWatcher               Code = -121
+)
+
+// Err is the error that go-zookeeper returns for the code: one of its sentinel values where it
+// has one, else the same "unknown error: …" that it makes up.
+func (c Code) Err() error {
+	switch c {
+	case CodeOK:
+		return nil
+	case CodeNoNode:
+		return zk.ErrNoNode
+	case CodeNoAuth:
+		return zk.ErrNoAuth
+	case CodeBadVersion:
+		return zk.ErrBadVersion
+	case CodeNoChildrenForEphemerals:
+		return zk.ErrNoChildrenForEphemerals
+	case CodeNodeExists:
+		return zk.ErrNodeExists
+	case CodeNotEmpty:
+		return zk.ErrNotEmpty
+	case CodeSessionExpired:
+		return zk.ErrSessionExpired
+	case CodeInvalidACL:
+		return zk.ErrInvalidACL
+	case CodeAuthFailed:
+		return zk.ErrAuthFailed
+	case CodeSessionMoved:
+		return zk.ErrSessionMoved
+	}
+	return fmt.Errorf("unknown error: %d", int32(c))
+}
+
+// Request is one request of a client, of any operation: each reads the fields that it needs.
+type Request struct {
+	Op      Op
+	Path    string
+	Data    []byte // nil and empty are told apart, as on the wire
+	ACL     []zk.ACL
+	Flags   int32 // create: zk.FlagEphemeral, zk.FlagSequence, …
+	TTL     int64 // createTTL: milliseconds
+	Version int32 // -1 for any
+	Watch   bool  // exists, getData, getChildren: leave a one-shot watch
+	Kind    int32 // addWatch: mode (0 persistent, 1 recursive); remove/checkWatches: 1 children, 2 data, 3 any
+	Ops     []Request
+
+	// setWatches, setWatches2
+	RelativeZxid                            int64
+	DataWatches, ExistWatches, ChildWatches []string
+	PersistentWatches, RecursiveWatches     []string
+
+	// setAuth
+	Scheme string
+	Auth   []byte
+}
+
+// Response is the server's answer to one Request.
+type Response struct {
+	Zxid     int64 // the last transaction that the answering replica had applied (its own, for a write)
+	Err      Code
+	Path     string // create, sync
+	Data     []byte
+	Stat     zk.Stat
+	Children []string // getChildren, getEphemerals
+	Number   int32    // getAllChildrenNumber
+	ACL      []zk.ACL // getACL; whoAmI: scheme and id
+	Results  []Result // multi, multiRead
+}
+
+// Result is the answer to one operation of a multi.
+type Result struct {
+	Op       Op // the operation as the server answered it, or -1 with an error
+	Err      Code
+	Path     string
+	Data     []byte
+	Stat     zk.Stat
+	Children []string
+}
+
+// Message is what a server sends on a connection, in order: a reply, a watch event, or the end
+// of the connection.
+type Message struct {
+	Reply  *Response    // answers the oldest request not yet answered
+	Event  zk.EventType // if Reply is nil: a watch event of this type …
+	Path   string       // … on this path
+	Zxid   int64        // the transaction that fired the event (not on the wire; for explanations)
+	Closed bool         // the server has closed the connection; nothing follows
+}

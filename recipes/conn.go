@@ -1,0 +1,53 @@
+package recipes
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Conn is what a recipe needs of a ZooKeeper client: the methods of *zk.Conn, with its types
+// and its errors. A *zk.Conn satisfies it as it is, and so does *fakezk.Conn, so that the same
+// recipe runs in production, in simulation and against a real ensemble.
+//
+// What an implementation must keep of go-zookeeper's behaviour: a watch channel delivers at most
+// one event and is then closed; a request in flight when the connection breaks fails with
+// [zk.ErrConnectionClosed] or a net error and its outcome is unknown; after the session expired
+// the client opens a new one by itself, under the same Conn.
+type Conn interface {
+	Children(path string) ([]string, *zk.Stat, error)
+	ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error)
+	Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error)
+	CreateContainer(path string, data []byte, flag int32, acl []zk.ACL) (string, error)
+	CreateTTL(path string, data []byte, flag int32, acl []zk.ACL, ttl time.Duration) (string, error)
+	Delete(path string, version int32) error
+	Exists(path string) (bool, *zk.Stat, error)
+	ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error)
+	Get(path string) ([]byte, *zk.Stat, error)
+	GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error)
+	GetACL(path string) ([]zk.ACL, *zk.Stat, error)
+	Multi(ops ...interface{}) ([]zk.MultiResponse, error)
+	Set(path string, data []byte, version int32) (*zk.Stat, error)
+	SetACL(path string, acl []zk.ACL, version int32) (*zk.Stat, error)
+	SessionID() int64
+	State() zk.State
+	Sync(path string) (string, error)
+}
+
+var _ Conn = (*zk.Conn)(nil)
+
+// NewGUID returns 32 hexadecimal digits that no other call returns, for names by which a client
+// finds its own znode again after a lost reply.
+//
+// They come from crypto/rand, unless conn has a method NewGUID of its own: a simulated
+// connection does, because there all randomness must come from the simulator.
+func NewGUID(conn Conn) string {
+	if source, ok := conn.(interface{ NewGUID() string }); ok {
+		return source.NewGUID()
+	}
+	var guid [16]byte
+	rand.Read(guid[:]) // never fails, see crypto/rand
+	return hex.EncodeToString(guid[:])
+}
