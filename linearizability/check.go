@@ -1,0 +1,176 @@
+package linearizability
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// Outcome3 is a verdict's value.
+type Outcome3 uint8
+
+const (
+	// Ok: an order of the operations exists that explains what the clients saw.
+	Ok Outcome3 = iota
+	// Violation: no such order exists.
+	Violation
+	// Undetermined: it could not be decided, for the reason given. It is never a pass.
+	Undetermined
+)
+
+// String returns ok, violation or unknown.
+func (o Outcome3) String() string {
+	switch o {
+	case Ok:
+		return "ok"
+	case Violation:
+		return "violation"
+	}
+	return "unknown"
+}
+
+// MarshalText implements [encoding.TextMarshaler], for JSON.
+func (o Outcome3) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler], for JSON.
+func (o *Outcome3) UnmarshalText(text []byte) error {
+	for _, known := range []Outcome3{Ok, Violation, Undetermined} {
+		if known.String() == string(text) {
+			*o = known
+			return nil
+		}
+	}
+	return fmt.Errorf("verdict %.40q does not exist; write ok, violation or unknown", text)
+}
+
+// Verdict says whether the history of one object is linearizable.
+type Verdict struct {
+	Outcome Outcome3
+	// Property is the rule that is broken, see the package's documentation; empty unless Outcome
+	// is Violation.
+	Property string
+	// Message is one sentence that names the rule and the operations.
+	Message string
+	// Operations are those that break the rule, by call. They are not linearizable by themselves,
+	// even if nothing else of the history had happened.
+	Operations []Operation
+	Object     string
+	// Checker is what decided: witness, porcupine or assumptions.
+	Checker string
+	// Reason says why the outcome is Undetermined.
+	Reason string
+}
+
+// String returns the verdict in one line.
+func (v Verdict) String() string {
+	parts := []string{v.Outcome.String()}
+	if v.Object != "" {
+		parts = append([]string{v.Object}, parts...)
+	}
+	if v.Property != "" {
+		parts = append(parts, v.Property)
+	}
+	if text := v.Message + v.Reason; text != "" {
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ": ")
+}
+
+// Options say how much effort to spend.
+type Options struct {
+	// Timeout is how long the history of one object may take, 0 for [TimeoutDefault]. Its end
+	// makes the verdict Undetermined, or a violation's explanation longer.
+	Timeout time.Duration
+}
+
+// TimeoutDefault is the time that the history of one object may take if Options say nothing.
+const TimeoutDefault = 10 * time.Second
+
+// Check judges a history against a model: one verdict for each object, by name. An empty history
+// is one of one object, and ok.
+func Check(m Model, h History, o Options) []Verdict {
+	if m.prepare == nil {
+		return []Verdict{{Outcome: Undetermined, Checker: "assumptions", Reason: Validate(m, h).Error()}}
+	}
+	groups := byObject(h)
+	verdicts := make([]Verdict, len(groups))
+	for i := range groups {
+		verdicts[i] = checkObject(&m, &groups[i], o)
+		verdicts[i].Object = groups[i].object
+	}
+	return verdicts
+}
+
+// Worst returns the outcome of a set of verdicts: a violation if there is one, else unknown if
+// there is one, else ok. The outcome of none at all is unknown.
+func Worst(verdicts []Verdict) Outcome3 {
+	is := func(o Outcome3) bool {
+		return slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Outcome == o })
+	}
+	switch {
+	case is(Violation):
+		return Violation
+	case is(Undetermined) || len(verdicts) == 0:
+		return Undetermined
+	}
+	return Ok
+}
+
+// checkObject goes from the cheap to the dear: assumptions, a witness, a few suspicious operations,
+// the whole history.
+func checkObject(m *Model, g *group, o Options) Verdict {
+	if err := m.validate(g.history); err != nil {
+		err.Index = g.at(err.Index)
+		return Verdict{Outcome: Undetermined, Checker: "assumptions", Reason: err.Error()}
+	}
+	steps := m.prepare(g.history)
+	if witness(&m.spec, steps) {
+		return Verdict{Outcome: Ok, Checker: "witness"}
+	}
+	j := newJudge(m, o)
+	for _, f := range m.suspects(steps) {
+		if j.ask(f.steps) == porcupine.Illegal {
+			return violation(f, g.history)
+		}
+	}
+	switch j.ask(steps) {
+	case porcupine.Ok:
+		return Verdict{Outcome: Ok, Checker: "porcupine"}
+	case porcupine.Illegal:
+		return violation(m.explain(j, steps), g.history)
+	}
+	return Verdict{Outcome: Undetermined, Checker: "porcupine", Reason: fmt.Sprintf(
+		"%d operations could not be ordered within %v; allow more time, or record shorter histories or fewer clients", len(steps), j.timeout)}
+}
+
+// violation is the verdict on a history in which f was found.
+func violation(f finding, h History) Verdict {
+	slices.SortFunc(f.steps, func(a, b step) int { return a.source - b.source })
+	var operations History
+	for _, i := range byCall(h) {
+		if slices.ContainsFunc(f.steps, func(s step) bool { return s.source == i }) {
+			operations = append(operations, h[i])
+		}
+	}
+	return Verdict{
+		Outcome: Violation, Checker: "porcupine", Property: f.property,
+		Message: f.message + ": " + list(operations), Operations: operations,
+	}
+}
+
+// listMax is how many operations a message names; Verdict.Operations has all.
+const listMax = 8
+
+func list(h History) string {
+	var names []string
+	for _, op := range h[:min(len(h), listMax)] {
+		names = append(names, op.String())
+	}
+	if len(h) > listMax {
+		names = append(names, fmt.Sprintf("and %d more", len(h)-listMax))
+	}
+	return strings.Join(names, ", ")
+}

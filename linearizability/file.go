@@ -1,0 +1,206 @@
+package linearizability
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// lineMax is the longest line that [Read] accepts, in bytes.
+const lineMax = 1 << 20
+
+// ErrTruncated is returned by [Read] and [ReadPartial] when the last line ends in the middle of an
+// operation, as it does when the program that wrote it was killed.
+var ErrTruncated = errors.New("the file ends in the middle of an operation")
+
+// Read reads a history file: one JSON object a line.
+//
+//	{"client":3,"op":"poll","arg":null,"result":"v17","outcome":"ok","call":1041,"return":1077}
+//
+// client, op, outcome, call and return must be there (return may be null: never); arg, result,
+// object, note and process may be left out; anything else is an error, so that a misspelt name is
+// not taken for a missing one. Blank lines are skipped. An error names the line and what is wrong
+// with it, and no history is returned with it; [ReadPartial] returns what came before.
+func Read(r io.Reader) (History, error) {
+	h, err := ReadPartial(r)
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// ReadPartial is [Read], but returns with an error the operations that were read before it. If the
+// error is [ErrTruncated] these are all that were completely written.
+func ReadPartial(r io.Reader) (History, error) {
+	reader := bufio.NewReader(r)
+	var h History
+	for number := 1; ; number++ {
+		line, err := readLine(reader)
+		last := err == io.EOF
+		if err != nil && !last {
+			return h, fmt.Errorf("line %d: %w", number, err)
+		}
+		op, found, err := parseLine(line)
+		if err != nil && last && errors.Is(err, io.ErrUnexpectedEOF) {
+			return h, fmt.Errorf("line %d: %w", number, ErrTruncated)
+		}
+		if err != nil {
+			return h, fmt.Errorf("line %d: %w", number, err)
+		}
+		if found {
+			h = append(h, op)
+		}
+		if last {
+			return h, nil
+		}
+	}
+}
+
+// readLine returns the next line without its end; with io.EOF, the rest of the file.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if len(line) > lineMax {
+			return nil, fmt.Errorf("longer than %d bytes; a history file has one operation a line", lineMax)
+		}
+		if err != bufio.ErrBufferFull {
+			return bytes.TrimSpace(line), err
+		}
+	}
+}
+
+func parseLine(line []byte) (op Operation, found bool, err error) {
+	if len(line) == 0 {
+		return Operation{}, false, nil
+	}
+	if err := op.UnmarshalJSON(line); err != nil {
+		return Operation{}, false, err
+	}
+	return op, true, nil
+}
+
+// Write writes h as [Read] reads it, in the order that h has. A [Recorder]'s history is in order
+// of return, as a history file should be.
+func Write(w io.Writer, h History) error {
+	buffered := bufio.NewWriter(w)
+	encoder := json.NewEncoder(buffered)
+	encoder.SetEscapeHTML(false)
+	for i, op := range h {
+		line, err := toRecord(op)
+		if err == nil {
+			err = encoder.Encode(line)
+		}
+		if err != nil {
+			return fmt.Errorf("write operation %d, %v: %w", i+1, op, err)
+		}
+	}
+	return buffered.Flush()
+}
+
+// record is an operation as JSON has it. A pointer tells a missing field from a zero.
+type record struct {
+	Client  *int            `json:"client"`
+	Op      *string         `json:"op"`
+	Arg     Value           `json:"arg"`
+	Result  Value           `json:"result"`
+	Outcome *Outcome        `json:"outcome"`
+	Call    *int64          `json:"call"`
+	Return  json.RawMessage `json:"return"`
+	Object  string          `json:"object,omitempty"`
+	Note    string          `json:"note,omitempty"`
+	Process Value           `json:"process,omitzero"`
+}
+
+func toRecord(o Operation) (record, error) {
+	for _, s := range []string{o.Op, o.Arg.text, o.Result.text, o.Object, o.Process.text} {
+		if !utf8.ValidString(s) {
+			return record{}, fmt.Errorf("%.40q is not valid UTF-8 and JSON cannot hold it; encode it, in hexadecimal for example", s)
+		}
+	}
+	returned := json.RawMessage("null")
+	if o.Return != Forever {
+		returned = fmt.Appendf(nil, "%d", o.Return)
+	}
+	return record{
+		Client: &o.Client, Op: &o.Op, Arg: o.Arg, Result: o.Result, Outcome: &o.Outcome,
+		Call: &o.Call, Return: returned,
+		Object: o.Object, Note: strings.ToValidUTF8(o.Note, "\uFFFD"), Process: o.Process,
+	}, nil
+}
+
+// MarshalJSON implements [json.Marshaler]: the operation as a line of a history file.
+func (o Operation) MarshalJSON() ([]byte, error) {
+	r, err := toRecord(o)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(r)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler], with the errors that [Read] describes.
+func (o *Operation) UnmarshalJSON(data []byte) error {
+	var r record
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
+		return explainJSON(err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return errors.New("there is more after the operation; write one operation a line")
+	}
+	if err := r.complete(); err != nil {
+		return err
+	}
+	returned := Forever
+	if string(r.Return) != "null" {
+		if err := json.Unmarshal(r.Return, &returned); err != nil {
+			return fmt.Errorf(`"return" is %.40s; write a whole number or null`, r.Return)
+		}
+	}
+	*o = Operation{
+		Client: *r.Client, Op: *r.Op, Arg: r.Arg, Result: r.Result, Outcome: *r.Outcome,
+		Call: *r.Call, Return: returned, Object: r.Object, Note: r.Note, Process: r.Process,
+	}
+	return nil
+}
+
+// complete returns an error that names the first field that has to be there and is not.
+func (r *record) complete() error {
+	for _, field := range []struct {
+		name    string
+		present bool
+	}{
+		{"client", r.Client != nil}, {"op", r.Op != nil}, {"outcome", r.Outcome != nil},
+		{"call", r.Call != nil}, {"return", r.Return != nil},
+	} {
+		if !field.present {
+			return fmt.Errorf("%q is missing; an operation has client, op, outcome, call and return", field.name)
+		}
+	}
+	return nil
+}
+
+// explainJSON says what is wrong in words of the file's format.
+func explainJSON(err error) error {
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the operation is cut off: %w", err)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("not JSON at byte %d: %w", syntax.Offset, err)
+	case errors.As(err, &mismatch):
+		return fmt.Errorf("%q cannot be a JSON %s; see the history file's format", mismatch.Field, mismatch.Value)
+	case strings.HasPrefix(err.Error(), "json: unknown field "):
+		name := strings.TrimPrefix(err.Error(), "json: unknown field ")
+		return fmt.Errorf("an operation has no field %s; put remarks into \"note\"", name)
+	}
+	return err
+}

@@ -1,0 +1,131 @@
+package linearizability
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// judge asks porcupine about parts of one history, within one time limit.
+type judge struct {
+	spec     porcupine.Model
+	timeout  time.Duration
+	deadline time.Time
+}
+
+func newJudge(m *Model, o Options) *judge {
+	timeout := o.Timeout
+	if timeout <= 0 {
+		timeout = TimeoutDefault
+	}
+	return &judge{spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout)}
+}
+
+// ask returns porcupine's answer, or Unknown if it has none in time.
+func (j *judge) ask(steps []step) porcupine.CheckResult {
+	left := time.Until(j.deadline)
+	if left <= 0 {
+		return porcupine.Unknown
+	}
+	operations := make([]porcupine.Operation, len(steps))
+	for i := range steps {
+		s := &steps[i]
+		operations[i] = porcupine.Operation{Input: s, Call: s.call, Return: s.end}
+	}
+	return porcupine.CheckOperationsTimeout(j.spec, operations, left)
+}
+
+// asksMax bounds how many parts of a history are tried to shrink it.
+const asksMax = 2000
+
+// shrink returns a part of an illegal history that is illegal too, and from which nothing can be
+// left out. It leaves out only what a legal history would stay legal without, see parts; so the
+// history is illegal because the part is.
+func (j *judge) shrink(steps []step) []step {
+	asks := 0
+	for _, divide := range []func([]step) [][]int{itemParts, looseParts} {
+		for size := max(1, len(steps)/2); size >= 1; size /= 2 {
+			for at := 0; asks < asksMax; asks++ {
+				parts := divide(steps)
+				if at >= len(parts) {
+					break
+				}
+				out := slices.Concat(parts[at:min(at+size, len(parts))]...)
+				if smaller := omit(steps, out); j.ask(smaller) == porcupine.Illegal {
+					steps = smaller
+				} else {
+					at += size
+				}
+			}
+		}
+	}
+	return dropLate(steps)
+}
+
+// dropLate leaves out the steps of unknown outcome that were called after all others had ended.
+// They can always go last, so that an illegal history stays illegal without them.
+func dropLate(steps []step) []step {
+	last := int64(math.MinInt64)
+	for i := range steps {
+		if !steps[i].unknown {
+			last = max(last, steps[i].end)
+		}
+	}
+	return selectSteps(steps, func(s *step) bool { return !s.unknown || s.call <= last })
+}
+
+// itemParts returns, for every item, the indices of its steps. Leaving out a value, or a hold with
+// its releases, keeps a legal history legal: the others meet less in their way.
+func itemParts(steps []step) [][]int {
+	var parts [][]int
+	place := make(map[int32]int)
+	for i := range steps {
+		item := steps[i].item
+		if item < 0 {
+			continue
+		}
+		if _, found := place[item]; !found {
+			place[item] = len(parts)
+			parts = append(parts, nil)
+		}
+		parts[place[item]] = append(parts[place[item]], i)
+	}
+	return parts
+}
+
+// looseParts returns the steps that may be left out one by one: those that change nothing where
+// they are legal, or are never legal.
+func looseParts(steps []step) [][]int {
+	var parts [][]int
+	for i := range steps {
+		if steps[i].loose {
+			parts = append(parts, []int{i})
+		}
+	}
+	return parts
+}
+
+// omit returns the steps but for those at the given indices.
+func omit(steps []step, indices []int) []step {
+	leave := make([]bool, len(steps))
+	for _, i := range indices {
+		leave[i] = true
+	}
+	var kept []step
+	for i := range steps {
+		if !leave[i] {
+			kept = append(kept, steps[i])
+		}
+	}
+	return kept
+}
+
+// unexplained is what is said of an illegal history if time ran out before more was known.
+func unexplained(steps []step) finding {
+	return finding{
+		property: "linearizability", message: "no order of the operations explains what the clients saw",
+		steps: steps,
+	}
+}

@@ -1,0 +1,271 @@
+package linearizability
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// Lock returns the model of a lock that is held by one client at a time, with or without fencing
+// tokens (Kleppmann, "How to do distributed locking", 2016).
+//
+//	acquire  waits for the lock; the result is the token, a number, or null if there are none
+//	try      does not wait; the result is the token or true, or null, false or 0 if the lock was
+//	         not granted
+//	release  gives the lock back
+//
+// The rules: a lock is granted only while nobody holds it; every token is greater than all tokens
+// granted earlier; a release ends the hold that its process, see [Operation], was last granted,
+// and is legal only while that hold lasts.
+//
+// A try that is refused is accepted always: ZooKeeper's recipe refuses also when somebody is
+// merely waiting in the queue.
+//
+// A release of unknown outcome ends its hold at any time from its call on, or never. So does the
+// death of the holder's session; record it as a release of unknown outcome. After such a release, a
+// further release of the same hold may find it over and is legal all the same: that is a retry.
+// An acquire of unknown outcome blocks nobody, unless a release of outcome ok says that it was
+// granted.
+func Lock() Model {
+	return Model{
+		Name:       "lock",
+		Operations: []string{"acquire", "try", "release"},
+		problem:    lockProblem,
+		conflict:   releaseWithoutAcquire,
+		prepare:    prepareLock,
+		spec:       lockSpec,
+		suspects:   overlappingHolds,
+		explain:    explainLock,
+	}
+}
+
+func lockProblem(op Operation) string {
+	switch {
+	case !op.Arg.IsNull():
+		return "operations of a lock have no argument; leave it null"
+	case op.Op == "release" && !op.Result.IsNull():
+		return "a release has no result; leave it null"
+	case op.Op == "acquire" && !op.Result.IsNull() && !op.Result.IsInt():
+		return "an acquire's result is its token, a whole number, or null"
+	case op.Op == "try" && op.Result.kind == kindStr:
+		return "a try's result is its token, a whole number, or true, false or null"
+	}
+	return ""
+}
+
+// releaseWithoutAcquire finds a release by a process that never called for the lock.
+func releaseWithoutAcquire(h History) (int, string) {
+	first := make(map[Value]int64) // the first call for the lock
+	for i := range h {
+		call, found := first[h[i].owner()]
+		if h[i].Op != "release" && (!found || h[i].Call < call) {
+			first[h[i].owner()] = h[i].Call
+		}
+	}
+	for i := range h {
+		if h[i].Op != "release" || h[i].Outcome != OK {
+			continue
+		}
+		if call, found := first[h[i].owner()]; !found || call > h[i].Call {
+			return i, "its client had not called acquire or try before; record these too, and under the same client or process"
+		}
+	}
+	return 0, ""
+}
+
+// mayGrant tells whether the operation gave its client the lock, or may have.
+func mayGrant(op *Operation) bool {
+	switch {
+	case op.Op == "release" || op.Outcome == Fail:
+		return false
+	case op.Op == "acquire" || op.Outcome == Unknown:
+		return true
+	}
+	return op.Result != Null && op.Result != Bool(false) && op.Result != Int(0)
+}
+
+// noHold is the item of a release by a client that was never granted the lock.
+const noHold = -1
+
+// prepareLock pairs releases with grants. It leaves out
+//
+//   - what failed: it had no effect; and tries that were refused: they are accepted always;
+//   - acquires of unknown outcome whose hold nobody needs, with their releases: if there is an
+//     order in which they took effect, there is the same order without them, as a hold only
+//     restricts others;
+//   - releases of unknown outcome with no hold to end: they have no effect.
+func prepareLock(h History) []step {
+	steps := make([]step, 0, len(h))
+	grants := make(map[Value]int32)  // by process: the hold it was last granted
+	released := make([]bool, len(h)) // by hold: perhaps, by a release of unknown outcome
+	for _, i := range byCall(h) {
+		op := &h[i]
+		switch {
+		case mayGrant(op):
+			hold := int32(len(steps))
+			grants[op.owner()] = hold
+			steps = append(steps, newGrant(op, i, hold))
+		case op.Op == "release" && op.Outcome != Fail:
+			s := newStep(op, i, stepRelease, noHold)
+			s.loose = true
+			if hold, found := grants[op.owner()]; found {
+				s.item, s.excused, s.loose = hold, released[hold], false
+				released[hold] = released[hold] || s.unknown
+			}
+			steps = append(steps, s)
+		}
+	}
+	return dropIdle(steps)
+}
+
+func newGrant(op *Operation, i int, hold int32) step {
+	s := newStep(op, i, stepGrant, hold)
+	s.token = op.Result.Int()
+	s.bare = !op.Result.IsInt() || op.Op == "try" && s.token == 0
+	return s
+}
+
+// byCall returns the indices of h in order of call, then of end, then of place.
+func byCall(h History) []int {
+	order := make([]int, len(h))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(h[a].Call, h[b].Call), cmp.Compare(h[a].end(), h[b].end()), cmp.Compare(a, b))
+	})
+	return order
+}
+
+// dropIdle leaves out the holds that may never have been, and that no release insists on.
+func dropIdle(steps []step) []step {
+	needed := make([]bool, len(steps)) // by hold
+	for i := range steps {
+		s := &steps[i]
+		if s.item != noHold && !s.unknown && !s.excused {
+			needed[s.item] = true // by a grant or a release of outcome ok
+		}
+	}
+	return slices.DeleteFunc(steps, func(s step) bool {
+		if s.item == noHold {
+			return s.unknown
+		}
+		return !needed[s.item]
+	})
+}
+
+// lockState is who holds the lock, and the greatest token granted.
+type lockState struct {
+	hold    int32
+	granted bool // whether any token was
+	token   int64
+}
+
+var lockSpec = porcupine.Model{
+	Init: func() any { return lockState{hold: noHold} },
+	Step: func(state, input, _ any) (bool, any) {
+		legal, next := stepLock(state.(lockState), input.(*step))
+		return legal, next
+	},
+	Hash: func(state any) uint64 {
+		s := state.(lockState)
+		return mix(uint64(s.hold)) ^ mix(^uint64(s.token))
+	},
+}
+
+// stepLock carries out one step. A step of unknown outcome is always legal, and does nothing where
+// it cannot take effect.
+func stepLock(l lockState, s *step) (bool, lockState) {
+	switch {
+	case s.kind == stepRelease && s.item != noHold && s.item == l.hold:
+		l.hold = noHold
+		return true, l
+	case s.kind == stepRelease:
+		return s.unknown || s.excused, l
+	case l.hold != noHold || !s.bare && l.granted && s.token <= l.token:
+		return s.unknown, l
+	}
+	l.hold = s.item
+	if !s.bare {
+		l.granted, l.token = true, s.token
+	}
+	return true, l
+}
+
+// hold is the time for which a lock was surely held: between lo and hi, but not at lo and hi. It is
+// Gibbons and Korach's zone ("Testing Shared Memories", 1997).
+type hold struct {
+	item   int32
+	lo, hi int64
+}
+
+// holds returns the sure holds, by lo.
+func holds(steps []step) []hold {
+	var all []hold
+	at := make(map[int32]int)
+	for i := range steps {
+		s := &steps[i]
+		if s.kind == stepGrant && !s.unknown {
+			at[s.item] = len(all)
+			all = append(all, hold{item: s.item, lo: s.end, hi: math.MaxInt64})
+		}
+	}
+	for i := range steps {
+		s := &steps[i]
+		if h, found := at[s.item]; found && s.kind == stepRelease {
+			all[h].hi = min(all[h].hi, s.call)
+		}
+	}
+	slices.SortFunc(all, func(a, b hold) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.item, b.item)) })
+	return all
+}
+
+// overlappingHolds returns the first two sure holds that overlap. It makes overlaps cheap to find
+// in histories that are too long for a search.
+func overlappingHolds(steps []step) []finding {
+	all := holds(steps)
+	for i := 1; i < len(all); i++ {
+		a, b := all[i-1], all[i]
+		if b.lo < a.hi && a.lo < b.hi {
+			return []finding{overlapFinding(ofItems(steps, a.item, b.item))}
+		}
+	}
+	return nil
+}
+
+func overlapFinding(steps []step) finding {
+	return finding{property: "exclusion", message: "two clients held the lock at once", steps: steps}
+}
+
+// explainLock tells apart what is wrong even if tokens are ignored, and what is wrong with tokens.
+func explainLock(j *judge, steps []step) finding {
+	untokened := slices.Clone(steps)
+	for i := range untokened {
+		untokened[i].bare = true
+	}
+	switch j.ask(untokened) {
+	case porcupine.Illegal:
+		return explainHolds(j.shrink(untokened))
+	case porcupine.Ok:
+		return finding{
+			property: "fencing", message: "a token is not greater than every token granted earlier",
+			steps: j.shrink(steps),
+		}
+	}
+	return unexplained(steps)
+}
+
+func explainHolds(certificate []step) finding {
+	items := make(map[int32]bool)
+	for i := range certificate {
+		items[certificate[i].item] = true
+	}
+	if len(items) > 1 {
+		return overlapFinding(certificate)
+	}
+	return finding{
+		property: "release", message: "a client released a lock that it did not hold", steps: certificate,
+	}
+}

@@ -1,0 +1,107 @@
+package linearizability
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// Model is the sequential specification of a kind of object: what it would do if its operations
+// were carried out one at a time.
+type Model struct {
+	// Name is how the model is called in [ByName].
+	Name string
+	// Operations are the names of the operations that the model knows.
+	Operations []string
+
+	// problem says what is wrong with one operation by itself, or nothing.
+	problem func(Operation) string
+	// conflict says what is wrong with the operations of an object taken together, and with
+	// which of them; the operations are sound one by one, and no client overlaps itself.
+	conflict func(History) (index int, problem string)
+	// prepare translates operations into the steps to be ordered, leaving out operations that
+	// cannot make a difference.
+	prepare func(History) []step
+	// spec carries out one step.
+	spec porcupine.Model
+	// suspects are small sets of steps that seem to break a rule by themselves.
+	suspects func([]step) []finding
+	// explain names the rule that an illegal history breaks.
+	explain func(*judge, []step) finding
+}
+
+// ByName returns the model of that name: lock or queue.
+func ByName(name string) (Model, error) {
+	models := []Model{Lock(), Queue()}
+	var known []string
+	for _, m := range models {
+		if m.Name == name {
+			return m, nil
+		}
+		known = append(known, m.Name)
+	}
+	return Model{}, fmt.Errorf("no model is called %q; the models are: %s", name, strings.Join(known, ", "))
+}
+
+// step is an operation as a model sees it.
+type step struct {
+	kind    stepKind
+	unknown bool // may never have happened; then it can always be carried out, with or without effect
+	bare    bool // lock: the grant's token is not known; queue: the result is null
+	excused bool // lock: the hold may have been released already, by a release of unknown outcome
+	loose   bool // may be left out of a history by itself, and a legal history stays legal
+	item    int32
+	// item is the hold that is granted or released, or the value that is put in, seen or taken
+	// out; it is negative if there is none. The steps of one item may be left out together, and
+	// a legal history stays legal.
+	token     int64
+	call, end int64 // the instants between which it takes effect; end is Forever if it may be never
+	source    int   // index of the operation in the object's history
+}
+
+type stepKind uint8
+
+const (
+	stepGrant stepKind = iota
+	stepRelease
+	stepOffer
+	stepRemove
+	stepPeek
+)
+
+// newStep is the step of operation i, without what only the model knows.
+func newStep(op *Operation, i int, kind stepKind, item int32) step {
+	return step{
+		kind: kind, unknown: op.Outcome == Unknown, item: item,
+		call: op.Call, end: op.end(), source: i,
+	}
+}
+
+// empty tells whether the step found a queue empty.
+func (s *step) empty() bool {
+	return s.bare && !s.unknown && (s.kind == stepRemove || s.kind == stepPeek)
+}
+
+// finding is a rule that is broken, and steps that break it by themselves.
+type finding struct {
+	property, message string
+	steps             []step
+}
+
+// select returns the steps for which keep is true.
+func selectSteps(steps []step, keep func(*step) bool) []step {
+	var kept []step
+	for i := range steps {
+		if keep(&steps[i]) {
+			kept = append(kept, steps[i])
+		}
+	}
+	return kept
+}
+
+// ofItems returns the steps of the given items.
+func ofItems(steps []step, items ...int32) []step {
+	return selectSteps(steps, func(s *step) bool { return slices.Contains(items, s.item) })
+}

@@ -1,0 +1,219 @@
+package linearizability
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// Queue returns the model of an unbounded first-in-first-out queue.
+//
+//	offer  puts its argument at the tail; no two offers have the same argument
+//	poll   removes the head; the result is null if the queue is empty
+//	take   removes the head, and waits for one
+//	peek   returns the head without removing it; the result is null if the queue is empty
+//
+// A poll or take of unknown outcome removes the head at any time from its call on, or nothing. If
+// the value is known that it tried to remove (put it into the result) it removes only that.
+//
+// ZooKeeper's reads are not linearizable (Programmer's Guide, "Consistency Guarantees"): a replica
+// that lags may say empty for a while after an offer elsewhere. Where a recipe does not promise
+// more, move the call stamp of its peeks and empty polls back to the session's previous operation.
+func Queue() Model {
+	return Model{
+		Name:       "queue",
+		Operations: []string{"offer", "poll", "take", "peek"},
+		problem:    queueProblem,
+		conflict:   offeredTwice,
+		prepare:    prepareQueue,
+		spec:       queueSpec,
+		suspects:   suspectValues,
+		explain:    explainQueue,
+	}
+}
+
+func queueProblem(op Operation) string {
+	switch {
+	case op.Op == "offer" && op.Arg.IsNull():
+		return "an offer's argument is the value offered, and not null"
+	case op.Op == "offer" && !op.Result.IsNull():
+		return "an offer has no result; leave it null"
+	case op.Op != "offer" && !op.Arg.IsNull():
+		return fmt.Sprintf("a %s has no argument; leave it null", op.Op)
+	case op.Op == "take" && op.Outcome == OK && op.Result.IsNull():
+		return "a take of outcome ok has a value; one that finds the queue empty waits"
+	}
+	return ""
+}
+
+// offeredTwice finds a value that is offered for the second time.
+func offeredTwice(h History) (int, string) {
+	first := make(map[Value]int, len(h))
+	for i := range h {
+		if h[i].Op != "offer" || h[i].Outcome == Fail {
+			continue
+		}
+		if f, found := first[h[i].Arg]; found {
+			return i, fmt.Sprintf("the value was offered before, by %v; give every offer a value of its own", h[f])
+		}
+		first[h[i].Arg] = i
+	}
+	return 0, ""
+}
+
+// noItem is the item of a step whose value is not known, or that found the queue empty.
+const noItem = -1
+
+// prepareQueue gives values their numbers. It leaves out
+//
+//   - what failed: it had no effect; and peeks of unknown outcome: they have none;
+//   - offers of unknown outcome whose value nobody surely saw. If there is an order in which such
+//     an offer took effect, there is the same order without it: a value that nobody sees only
+//     keeps others waiting. A removal of unknown outcome that would have taken it goes last.
+func prepareQueue(h History) []step {
+	seen := make(map[Value]int32, len(h)) // items that somebody surely saw
+	for i := range h {
+		if op := &h[i]; op.Op != "offer" && op.Outcome == OK && !op.Result.IsNull() {
+			number(seen, op.Result)
+		}
+	}
+	items := seen
+	steps := make([]step, 0, len(h))
+	for i := range h {
+		op := &h[i]
+		switch {
+		case op.Outcome == Fail || op.Op == "peek" && op.Outcome == Unknown:
+		case op.Op != "offer":
+			steps = append(steps, newSight(op, i, items))
+		default:
+			if _, found := items[op.Arg]; found || op.Outcome == OK {
+				steps = append(steps, newStep(op, i, stepOffer, number(items, op.Arg)))
+			}
+		}
+	}
+	return steps
+}
+
+// newSight is the step of a poll, take or peek.
+func newSight(op *Operation, i int, items map[Value]int32) step {
+	s := newStep(op, i, stepRemove, noItem)
+	if op.Op == "peek" {
+		s.kind = stepPeek
+	}
+	if s.bare = op.Result.IsNull(); !s.bare {
+		s.item = number(items, op.Result)
+	}
+	s.loose = s.kind == stepPeek || s.empty()
+	return s
+}
+
+// number returns the item that stands for v, a new one if v has none.
+func number(items map[Value]int32, v Value) int32 {
+	item, found := items[v]
+	if !found {
+		item = int32(len(items))
+		items[v] = item
+	}
+	return item
+}
+
+var queueSpec = porcupine.Model{
+	Init: func() any { return &fifo{power: 1} },
+	Step: func(state, input, _ any) (bool, any) {
+		legal, next := stepQueue(state.(*fifo), input.(*step))
+		return legal, next
+	},
+	Equal: func(a, b any) bool { return a.(*fifo).equal(b.(*fifo)) },
+	Hash:  func(state any) uint64 { return state.(*fifo).hash },
+}
+
+// stepQueue carries out one step. A step of unknown outcome is always legal, and does nothing where
+// it cannot take effect.
+func stepQueue(q *fifo, s *step) (bool, *fifo) {
+	if s.kind == stepOffer {
+		return true, q.push(s.item)
+	}
+	if q.size == 0 {
+		return s.bare || s.unknown, q
+	}
+	head, rest := q.pop()
+	matches := head == s.item || s.bare && s.unknown
+	if matches && s.kind == stepRemove {
+		return true, rest
+	}
+	return matches || s.unknown, q
+}
+
+// suspectValues finds values that broke a rule by themselves, whatever else happened.
+func suspectValues(steps []step) []finding {
+	offers := make(map[int32]*step)
+	for i := range steps {
+		if steps[i].kind == stepOffer {
+			offers[steps[i].item] = &steps[i]
+		}
+	}
+	phantom := firstItem(steps, func(s *step) bool {
+		offer := offers[s.item]
+		return s.item != noItem && !s.unknown && (offer == nil || s.end < offer.call)
+	})
+	removed := make(map[int32]bool)
+	duplicate := firstItem(steps, func(s *step) bool {
+		counts := s.kind == stepRemove && !s.unknown && s.item != noItem
+		again := counts && removed[s.item]
+		removed[s.item] = removed[s.item] || counts
+		return again
+	})
+	var found []finding
+	if phantom != noItem {
+		found = append(found, finding{"phantom", "a value came out that had not been put in", ofItems(steps, phantom)})
+	}
+	if duplicate != noItem {
+		found = append(found, finding{"duplicate", "a value came out twice", ofItems(steps, duplicate)})
+	}
+	return found
+}
+
+// firstItem returns the item of the first step that is bad, or noItem.
+func firstItem(steps []step, bad func(*step) bool) int32 {
+	for i := range steps {
+		if bad(&steps[i]) {
+			return steps[i].item
+		}
+	}
+	return noItem
+}
+
+// explainQueue sets aside first the empty results and then the peeks, to see whether what is left
+// is legal; the rule is about what was set aside last.
+func explainQueue(j *judge, steps []step) finding {
+	for _, aside := range []struct {
+		property, message string
+		is                func(*step) bool
+	}{
+		{"false-empty", "the queue was reported empty while it was not", (*step).empty},
+		{"stale-peek", "a peek saw a value that was not at the head", func(s *step) bool { return s.kind == stepPeek }},
+	} {
+		rest := selectSteps(steps, func(s *step) bool { return !aside.is(s) })
+		switch j.ask(rest) {
+		case porcupine.Ok:
+			return finding{aside.property, aside.message, j.shrink(steps)}
+		case porcupine.Unknown:
+			return unexplained(steps)
+		}
+		steps = rest
+	}
+	return explainOrder(j.shrink(steps))
+}
+
+// explainOrder tells apart values that came out in the wrong order, and one that never came out.
+func explainOrder(certificate []step) finding {
+	for i := range certificate {
+		offer := &certificate[i]
+		removal := func(s step) bool { return s.kind == stepRemove && !s.unknown && s.item == offer.item }
+		if offer.kind == stepOffer && !slices.ContainsFunc(certificate, removal) {
+			return finding{"lost", "a value was passed over by a later one and never came out", certificate}
+		}
+	}
+	return finding{"order", "a value overtook one that was offered before it", certificate}
+}

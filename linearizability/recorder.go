@@ -1,0 +1,105 @@
+package linearizability
+
+import "sync"
+
+// Recorder takes down the operations of clients as they run. The zero Recorder is ready for use,
+// by any number of goroutines.
+//
+// A client has one call at a time. An operation of unknown outcome, however, is never over: it may
+// still take effect. From then on the client's operations are therefore recorded under a fresh
+// client number, as Jepsen does, and [Operation.Process] keeps the number that the client had. The
+// fresh numbers of client 3 are 103, 203 and so on: the step is a power of ten, at least 100, that
+// is greater than any client's number.
+//
+// Client numbers must not be negative; stamps should come from one clock, read just before the
+// call and just after the return.
+type Recorder struct {
+	mu      sync.Mutex
+	lives   map[int]int // for each client, how many of its operations ended as unknown
+	pending []*Pending
+}
+
+// Pending is an operation that has been called.
+type Pending struct {
+	recorder  *Recorder
+	operation Operation // with the client's own number
+	life      int
+	ended     bool
+}
+
+// Begin records that a client calls an operation. What is never ended stays in the history as an
+// operation of unknown outcome that did not return.
+func (r *Recorder) Begin(client int, op string, arg Value, stamp int64) *Pending {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := &Pending{recorder: r, life: r.lives[client], operation: Operation{
+		Client: client, Op: op, Arg: arg, Outcome: Unknown, Call: stamp, Return: Forever,
+	}}
+	r.pending = append(r.pending, p)
+	return p
+}
+
+// On names the object that is called, and returns p. It is needed where a history covers several.
+func (p *Pending) On(object string) *Pending {
+	p.recorder.mu.Lock()
+	defer p.recorder.mu.Unlock()
+	p.operation.Object = object
+	return p
+}
+
+// Note attaches text for people, such as that of an error, and returns p.
+func (p *Pending) Note(text string) *Pending {
+	p.recorder.mu.Lock()
+	defer p.recorder.mu.Unlock()
+	p.operation.Note = text
+	return p
+}
+
+// End records what became of the operation. An operation of unknown outcome is recorded as never
+// returning, whatever the stamp. Only the first End counts.
+func (p *Pending) End(outcome Outcome, result Value, stamp int64) {
+	r := p.recorder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p.ended {
+		return
+	}
+	p.ended = true
+	p.operation.Outcome, p.operation.Result = outcome, result
+	if outcome != Unknown {
+		p.operation.Return = stamp
+		return
+	}
+	if r.lives == nil {
+		r.lives = make(map[int]int)
+	}
+	r.lives[p.operation.Client]++
+}
+
+// History returns what has been recorded so far, in order of return, then of call.
+func (r *Recorder) History() History {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	stride := r.stride()
+	h := make(History, len(r.pending))
+	for i, p := range r.pending {
+		h[i] = p.operation
+		if p.life > 0 {
+			h[i].Process = Int(int64(p.operation.Client))
+			h[i].Client += p.life * stride
+		}
+	}
+	h.sort()
+	return h
+}
+
+// stride is the distance between the numbers that one client has in turn.
+func (r *Recorder) stride() int {
+	stride := 100
+	for _, p := range r.pending {
+		for stride <= p.operation.Client && stride < 1e17 {
+			stride *= 10
+		}
+	}
+	return stride
+}

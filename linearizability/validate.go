@@ -1,0 +1,137 @@
+package linearizability
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// AssumptionError says that a history is not what [Check] has to assume. It is a fault of whoever
+// recorded the history, and says nothing about the object.
+type AssumptionError struct {
+	Index     int // of the operation in the history, from 0
+	Operation Operation
+	Problem   string // what is wrong and what to do
+}
+
+// Error names the operation, counted from 1 as the lines of a history file are.
+func (e *AssumptionError) Error() string {
+	return fmt.Sprintf("operation %d, %v: %s", e.Index+1, e.Operation, e.Problem)
+}
+
+// Validate returns an [*AssumptionError] unless, for every object,
+//
+//   - every operation is known to the model, and its argument and result are of the right kind;
+//   - no operation returned before it was called, and every operation of outcome ok returned;
+//   - of one client's operations that returned, no two overlap; they may touch. Operations of
+//     unknown outcome may overlap others, as when a session dies while its client is calling;
+//   - queue: no value is offered twice, except after a failed offer. An offer that is tried again
+//     after an unknown outcome needs a new value;
+//   - lock: a release of outcome ok comes after an acquire or a try of the same process.
+func Validate(m Model, h History) error {
+	if m.prepare == nil {
+		return errors.New("the model is empty; take one from Lock, Queue or ByName")
+	}
+	for _, g := range byObject(h) {
+		if err := m.validate(g.history); err != nil {
+			err.Index = g.at(err.Index)
+			return err
+		}
+	}
+	return nil
+}
+
+// validate is [Validate] for the operations of one object.
+func (m *Model) validate(h History) *AssumptionError {
+	for i := range h {
+		if problem := m.unsound(&h[i]); problem != "" {
+			return &AssumptionError{Index: i, Operation: h[i], Problem: problem}
+		}
+	}
+	if err := overlap(h); err != nil {
+		return err
+	}
+	if i, problem := m.conflict(h); problem != "" {
+		return &AssumptionError{Index: i, Operation: h[i], Problem: problem}
+	}
+	return nil
+}
+
+// unsound says what is wrong with one operation by itself, or nothing.
+func (m *Model) unsound(op *Operation) string {
+	switch {
+	case !slices.Contains(m.Operations, op.Op):
+		return fmt.Sprintf("the model %s has no operation %q; it has %q", m.Name, op.Op, m.Operations)
+	case op.Outcome > Unknown:
+		return fmt.Sprintf("its outcome is %v; an outcome is ok, fail or unknown", op.Outcome)
+	case op.Return < op.Call:
+		return "it returned before it was called; take both stamps from one clock that never goes back"
+	case op.Outcome == OK && op.Return == Forever:
+		return "its outcome is ok but it never returned; if the outcome was not seen it is unknown"
+	case op.Outcome == Fail:
+		return ""
+	}
+	return m.problem(*op)
+}
+
+// overlap finds two operations of one client that both returned and overlap.
+func overlap(h History) *AssumptionError {
+	order := make([]int, 0, len(h))
+	for i := range h {
+		if h[i].Outcome != Unknown {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(h[a].Client, h[b].Client), cmp.Compare(h[a].Call, h[b].Call), cmp.Compare(h[a].Return, h[b].Return), cmp.Compare(a, b))
+	})
+	for k := 1; k < len(order); k++ {
+		earlier, later := h[order[k-1]], h[order[k]]
+		if earlier.Client == later.Client && later.Call < earlier.Return {
+			return &AssumptionError{Index: order[k], Operation: later, Problem: fmt.Sprintf(
+				"it was called before %v had returned; give each concurrent caller a client number of its own", earlier)}
+		}
+	}
+	return nil
+}
+
+// group is the operations of one object.
+type group struct {
+	object  string
+	history History
+	indices []int // where they are in the whole history; nil if they are all of it
+}
+
+// at returns the index in the whole history of the group's operation i.
+func (g *group) at(i int) int {
+	if g.indices == nil {
+		return i
+	}
+	return g.indices[i]
+}
+
+// byObject splits a history by object, in order of the objects' names.
+func byObject(h History) []group {
+	if len(h) == 0 || !slices.ContainsFunc(h, func(o Operation) bool { return o.Object != h[0].Object }) {
+		object := ""
+		if len(h) > 0 {
+			object = h[0].Object
+		}
+		return []group{{object: object, history: h}}
+	}
+	position := make(map[string]int)
+	var groups []group
+	for i, op := range h {
+		g, found := position[op.Object]
+		if !found {
+			g = len(groups)
+			position[op.Object] = g
+			groups = append(groups, group{object: op.Object})
+		}
+		groups[g].history = append(groups[g].history, op)
+		groups[g].indices = append(groups[g].indices, i)
+	}
+	slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.object, b.object) })
+	return groups
+}
