@@ -30,6 +30,7 @@ const (
 	OpCreateContainer Op = 19
 	OpCreateTTL       Op = 21
 	OpMultiRead       Op = 22
+	OpCreateSession   Op = -10 // never requested; in a Change only
 	OpCloseSession    Op = -11
 	OpSetAuth         Op = 100
 	OpSetWatches      Op = 101

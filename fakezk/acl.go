@@ -1,0 +1,212 @@
+package fakezk
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// identity is one of the ids that a connection has proved (data.Id).
+type identity struct{ scheme, id string }
+
+var (
+	openACL   = zk.WorldACL(zk.PermAll)  // shared by all nodes that have it; never changed
+	configACL = zk.WorldACL(zk.PermRead) // of /zookeeper/config
+)
+
+// admits tells whether the connection has one of the permissions on a node with this list
+// (ZooKeeperServer.checkACL): an empty list admits everybody, "super" is admitted everywhere.
+func (c *connection) admits(acl []zk.ACL, perms int32) bool {
+	if len(acl) == 0 || c.super {
+		return true
+	}
+	for i := range acl {
+		if acl[i].Perms&perms != 0 && c.matches(&acl[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *connection) matches(a *zk.ACL) bool {
+	if a.Scheme == "world" {
+		return a.ID == "anyone"
+	}
+	for _, id := range c.ids {
+		if id.scheme == a.Scheme && identityMatches(id, a.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+func identityMatches(id identity, expression string) bool {
+	if id.scheme == "ip" {
+		return addressMatches(id.id, expression)
+	}
+	return id.id == expression
+}
+
+// fixACL turns the list of a request into the one that is stored (PrepRequestProcessor.fixupACL):
+// duplicates go, "auth" becomes the ids that the connection has proved. False means InvalidACL.
+func (c *connection) fixACL(list []zk.ACL) ([]zk.ACL, bool) {
+	if len(list) == 1 && list[0] == openACL[0] {
+		return openACL, true
+	}
+	var fixed []zk.ACL
+	for i, a := range list {
+		if slices.Contains(list[:i], a) {
+			continue
+		}
+		if a.Scheme == "auth" {
+			own := c.expand(a.Perms)
+			if own == nil {
+				return nil, false
+			}
+			fixed = append(fixed, own...)
+			continue
+		}
+		if !wellFormed(a) {
+			return nil, false
+		}
+		fixed = append(fixed, a)
+	}
+	return fixed, len(fixed) > 0
+}
+
+// expand gives the permissions to every id that was proved by a secret; an address is none.
+func (c *connection) expand(perms int32) []zk.ACL {
+	var own []zk.ACL
+	for _, id := range c.ids {
+		if id.scheme == "digest" {
+			own = append(own, zk.ACL{Perms: perms, Scheme: id.scheme, ID: id.id})
+		}
+	}
+	return own
+}
+
+func wellFormed(a zk.ACL) bool {
+	switch a.Scheme {
+	case "world":
+		return a.ID == "anyone"
+	case "digest": // Java's split drops empty parts at the end
+		return len(strings.Split(strings.TrimRight(a.ID, ":"), ":")) == 2
+	case "ip":
+		_, _, ok := network(a.ID)
+		return ok
+	}
+	return false
+}
+
+// network parses a.b.c.d[/bits] (IPAuthenticationProvider.isValid: IPv4 only).
+func network(expression string) (address []byte, bits int, ok bool) {
+	host, mask, masked := strings.Cut(expression, "/")
+	address = ipv4(host)
+	if address == nil {
+		return nil, 0, false
+	}
+	bits = 32
+	if masked {
+		n, err := strconv.Atoi(mask)
+		if err != nil || n < 0 || n > 32 {
+			return nil, 0, false
+		}
+		bits = n
+	}
+	return address, bits, true
+}
+
+func ipv4(host string) []byte {
+	parts := strings.Split(host, ".")
+	if len(parts) != 4 {
+		return nil
+	}
+	address := make([]byte, 4)
+	for i, part := range parts {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 || n > 255 {
+			return nil
+		}
+		address[i] = byte(n)
+	}
+	return address
+}
+
+func addressMatches(host, expression string) bool {
+	want, bits, ok := network(expression)
+	have := ipv4(host)
+	if !ok || have == nil {
+		return false
+	}
+	maskAddress(want, bits)
+	maskAddress(have, bits)
+	return bytes.Equal(want, have)
+}
+
+func maskAddress(address []byte, bits int) {
+	for i := range address {
+		keep := min(max(bits-8*i, 0), 8)
+		address[i] &= byte(0xff << (8 - keep))
+	}
+}
+
+// digestID is DigestAuthenticationProvider.generateDigest: user:base64(sha1("user:password")).
+func digestID(secret []byte) string {
+	user, _, _ := strings.Cut(string(secret), ":")
+	sum := sha1.Sum(secret)
+	return user + ":" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// prove adds what the credentials prove to the connection. False means that the scheme is unknown.
+func (c *connection) prove(scheme string, secret []byte, superDigest string) bool {
+	switch scheme {
+	case "digest":
+		id := digestID(secret)
+		c.super = c.super || superDigest != "" && id == superDigest
+		c.add(identity{"digest", id})
+		return true
+	case "ip":
+		c.add(identity{"ip", c.address})
+		return true
+	}
+	return false
+}
+
+func (c *connection) add(id identity) {
+	if !slices.Contains(c.ids, id) {
+		c.ids = append(c.ids, id)
+	}
+}
+
+// redacted hides the digests from a client that may read the list but not administer it.
+func redacted(list []zk.ACL) []zk.ACL {
+	list = slices.Clone(list)
+	for i, a := range list {
+		if a.Scheme == "digest" {
+			user, _, _ := strings.Cut(a.ID, ":")
+			list[i].ID = user + ":x"
+		}
+	}
+	return list
+}
+
+// whoAmI lists the ids of the connection as AuthUtil.getClientInfos shows them: without digests.
+func (c *connection) whoAmI() []zk.ACL {
+	var list []zk.ACL
+	if c.super {
+		list = append(list, zk.ACL{Scheme: "super"})
+	}
+	for _, id := range c.ids {
+		user := id.id
+		if id.scheme == "digest" {
+			user, _, _ = strings.Cut(user, ":")
+		}
+		list = append(list, zk.ACL{Scheme: id.scheme, ID: user})
+	}
+	return list
+}

@@ -1,0 +1,324 @@
+package fakezk
+
+import (
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Config describes an ensemble. The zero value is one server with ZooKeeper's defaults.
+type Config struct {
+	Replicas     int    // servers, 1 to 254; default 1. Replica 0 is the leader and is never behind.
+	Tick         int64  // tickTime, ms; default 2000. Session expiry is rounded up to it.
+	MinSession   int64  // least session timeout, ms; default 2 ticks
+	MaxSession   int64  // greatest session timeout, ms; default 20 ticks
+	ReapInterval int64  // znode.container.checkIntervalMs; default 60000
+	Order        uint64 // seed of the orders that ZooKeeper leaves open, as that of a child list
+	TTL          bool   // zookeeper.extendedTypesEnabled: without it createTTL answers CodeUnimplemented
+	Super        string // superDigest, "user:base64(sha1(user:password))"; whoever proves it may do everything
+	Compat       Compat // version of ZooKeeper
+}
+
+const (
+	replicasMax = 254     // the top byte of a session id is never 0 and never 0xff
+	logMax      = 1 << 16 // transactions that a replica can be behind
+	queueMax    = 1 << 16 // messages that a client may leave undelivered
+)
+
+func (c Config) filled() Config {
+	c.Replicas = min(max(c.Replicas, 1), replicasMax)
+	c.Tick = orDefault(c.Tick, 2000)
+	c.MinSession = orDefault(c.MinSession, 2*c.Tick)
+	c.MaxSession = orDefault(c.MaxSession, 20*c.Tick)
+	c.ReapInterval = orDefault(c.ReapInterval, 60000)
+	return c
+}
+
+func orDefault(v, otherwise int64) int64 {
+	if v <= 0 {
+		return otherwise
+	}
+	return v
+}
+
+// Change is one elementary change at the moment at which the leader commits it.
+type Change struct {
+	Zxid    int64
+	Time    int64  // ms since 1970
+	Op      Op     // OpCreate, OpDelete, OpSetData, OpSetACL, OpCreateSession or OpCloseSession
+	Path    string // "" for sessions
+	Session int64  // that asked for it, or that has ended; 0: Admin, or a container or TTL node that was reaped
+	Owner   int64  // the session that an ephemeral node belongs to; 0 for all others
+}
+
+// edit is an elementary change as the log has it. It is valid on the tree that the log has built
+// so far, so that applying it cannot fail.
+type edit struct {
+	op    Op
+	path  string
+	data  []byte
+	acl   []zk.ACL
+	owner int64 // create: ephemeralOwner; sessions: the session; opSetSequence: the counter
+}
+
+// opSetSequence is in the log only, see SetSequence.
+const opSetSequence Op = -1000
+
+// transaction is one entry of the log. It has no edits if the request failed: a failed write has
+// a zxid too.
+type transaction struct {
+	zxid, time int64
+	session    int64
+	edits      []edit
+	closer     *connection // asked for the end of its session and will be answered
+}
+
+// replica is one server: a tree built from a prefix of the log, and the connections to it.
+type replica struct {
+	tree
+	applied     int // transactions
+	lagging     bool
+	data, child watchTable
+	connections []*connection // open ones
+	sessions    int64         // opened here
+}
+
+// Ensemble is the state machine. It must be used from one goroutine at a time.
+//
+// Invariant: log holds the transactions that some replica has not applied, and nothing else
+// than a suffix of what was committed; a replica that does not lag has applied all of them.
+type Ensemble struct {
+	// OnCommit, if set, is called for each elementary change when the leader commits it.
+	// OnEvent, if set, is called when a watch event enters a connection's queue.
+	// Neither may call the Ensemble. Reset leaves both as they are.
+	OnCommit func(Change)
+	OnEvent  func(ConnID, Message)
+
+	cfg         Config
+	replicas    []*replica
+	committed   int
+	log         []transaction
+	sessions    []*session // by id
+	connections []*connection
+	admin       connection
+	reapAt      int64 // when containers are looked at next; 0: there are none
+
+	pending   map[string]record // what the earlier operations of a multi have changed
+	edits     []edit            // scratch
+	responses []Response        // not yet given out
+	hits      [2][]*connection  // scratch of fire
+}
+
+// New returns an ensemble that has no sessions and no nodes but ZooKeeper's own.
+func New(cfg Config) *Ensemble {
+	e := &Ensemble{pending: map[string]record{}}
+	e.Reset(cfg)
+	return e
+}
+
+// Reset makes the ensemble as New would, and keeps memory. Connections are numbered from 0 again.
+func (e *Ensemble) Reset(cfg Config) {
+	e.cfg = cfg.filled()
+	e.replicas = resized(e.replicas, e.cfg.Replicas)
+	for _, r := range e.replicas {
+		r.reset(e.cfg.Order, e.cfg.Compat)
+		r.applied, r.lagging, r.sessions = 0, false, 0
+		r.connections = r.connections[:0]
+		r.data.reset()
+		r.child.reset()
+	}
+	clear(e.log)
+	clear(e.sessions)
+	clear(e.pending)
+	e.log, e.sessions, e.connections = e.log[:0], e.sessions[:0], e.connections[:0]
+	e.committed, e.reapAt = 0, 0
+	e.admin = connection{replica: e.leader(), super: true, session: &session{}}
+}
+
+func resized(list []*replica, n int) []*replica {
+	for len(list) < n {
+		list = append(list, &replica{})
+	}
+	return list[:n]
+}
+
+func (e *Ensemble) leader() *replica { return e.replicas[0] }
+
+// replica returns nil if there is no such replica.
+func (e *Ensemble) replica(i int) *replica {
+	if i < 0 || i >= len(e.replicas) {
+		return nil
+	}
+	return e.replicas[i]
+}
+
+// Zxid returns the last transaction committed.
+func (e *Ensemble) Zxid() int64 { return e.leader().zxid }
+
+// commit appends a transaction to the log; the leader and whoever does not lag apply it at once.
+// results, if not nil, has an element for each edit and receives the Stats that are asked for.
+func (e *Ensemble) commit(t transaction, results []Result) {
+	t.zxid = e.leader().zxid + 1
+	e.committed++
+	e.apply(e.leader(), &t, results)
+	behind := false
+	for _, r := range e.replicas[1:] {
+		if r.lagging {
+			behind = true
+		} else {
+			e.apply(r, &t, nil)
+		}
+	}
+	if behind {
+		e.remember(t)
+	}
+	clear(t.edits)
+}
+
+// remember keeps a transaction for those that lag. Who is logMax behind is brought forward, as
+// the leader does with a follower that does not keep up (syncLimit).
+func (e *Ensemble) remember(t transaction) {
+	t.edits = slices.Clone(t.edits)
+	e.log = append(e.log, t)
+	if len(e.log) <= logMax {
+		return
+	}
+	for _, r := range e.replicas {
+		if e.behind(r) > logMax {
+			e.advance(r)
+		}
+	}
+	e.trim()
+}
+
+func (e *Ensemble) behind(r *replica) int { return e.committed - r.applied }
+
+// advance applies the next transaction of the log.
+func (e *Ensemble) advance(r *replica) {
+	t := e.log[len(e.log)-e.behind(r)]
+	e.apply(r, &t, nil)
+}
+
+// trim forgets what everybody has applied.
+func (e *Ensemble) trim() {
+	most := 0
+	for _, r := range e.replicas[1:] {
+		most = max(most, e.behind(r))
+	}
+	if drop := len(e.log) - most; drop > 0 {
+		e.log = slices.Delete(e.log, 0, drop)
+	}
+}
+
+// catchUp makes a replica apply all that is committed.
+func (e *Ensemble) catchUp(r *replica) {
+	if e.behind(r) == 0 {
+		return
+	}
+	for e.behind(r) > 0 {
+		e.advance(r)
+	}
+	e.trim()
+}
+
+// SetLag makes a replica fall behind: it applies nothing until Apply, SetLag(replica, false), or a
+// write or sync through it. The leader never lags, and a replica that does not exist neither.
+func (e *Ensemble) SetLag(replica int, lag bool) {
+	r := e.replica(replica)
+	if r == nil || replica == 0 {
+		return
+	}
+	r.lagging = lag
+	if !lag {
+		e.catchUp(r)
+	}
+}
+
+// Behind returns how many transactions a replica has not applied.
+func (e *Ensemble) Behind(replica int) int {
+	r := e.replica(replica)
+	if r == nil {
+		return 0
+	}
+	return e.behind(r)
+}
+
+// Apply makes a replica apply one more transaction, and tells whether there was one.
+func (e *Ensemble) Apply(replica int) bool {
+	r := e.replica(replica)
+	if r == nil || e.behind(r) == 0 {
+		return false
+	}
+	e.advance(r)
+	e.trim()
+	return true
+}
+
+// apply carries a transaction out on a replica: the nodes change, watches fire edit by edit, and
+// connections of a session that has ended are closed.
+func (e *Ensemble) apply(r *replica, t *transaction, results []Result) {
+	r.applied++
+	r.zxid = t.zxid
+	for i := range t.edits {
+		e.applyEdit(r, t, &t.edits[i])
+		if results != nil {
+			results[i].Stat = resultStat(r, results[i].Op, t.edits[i].path)
+		}
+	}
+	if len(t.edits) > 0 && t.edits[0].op == OpCloseSession {
+		e.disconnect(r, t.edits[0].owner, t.closer)
+	}
+}
+
+// resultStat is the Stat that a multi answers for an operation just applied.
+func resultStat(r *replica, op Op, path string) zk.Stat {
+	switch op {
+	case OpSetData, OpCreate2:
+		return r.nodes[path].stat()
+	}
+	return zk.Stat{}
+}
+
+func (e *Ensemble) applyEdit(r *replica, t *transaction, x *edit) {
+	var n *node
+	switch x.op {
+	case OpCreate:
+		n = r.create(x, t.zxid, t.time)
+	case OpDelete, OpSetData, OpSetACL:
+		n = r.nodes[x.path]
+	case OpCheck:
+		return
+	case opSetSequence:
+		r.nodes[x.path].created = int32(x.owner)
+		return
+	}
+	if r == e.leader() {
+		e.announce(t, x, n)
+	}
+	switch x.op {
+	case OpCreate:
+		e.fireCreated(r, n)
+	case OpDelete:
+		r.remove(n, t.zxid)
+		e.fireDeleted(r, n)
+	case OpSetData:
+		r.set(n, x.data, t.zxid, t.time)
+		e.fireChanged(r, n)
+	case OpSetACL:
+		r.setACL(n, x.acl)
+	}
+}
+
+func (e *Ensemble) announce(t *transaction, x *edit, n *node) {
+	if x.op == OpCreate && isReapable(x.owner) {
+		e.reapLater(t.time)
+	}
+	if e.OnCommit == nil {
+		return
+	}
+	c := Change{Zxid: t.zxid, Time: t.time, Op: x.op, Path: x.path, Session: t.session}
+	if n != nil && isEphemeral(n.owner) {
+		c.Owner = n.owner
+	}
+	e.OnCommit(c)
+}

@@ -1,0 +1,120 @@
+package fakezk
+
+// opError is the type of a result that is an error.
+const opError Op = -1
+
+// multi carries out all operations or none. The header's error is 0 either way; if one fails,
+// those before it answer 0, it answers its code, and those after it RuntimeInconsistency
+// (FinalRequestProcessor, case multi). Only a multi that the server cannot parse has an error
+// of its own.
+func (e *Ensemble) multi(now int64, c *connection, r *Request, reply *Response) {
+	results := make([]Result, len(r.Ops))
+	failed, code := e.prepareMulti(c, r.Ops, results)
+	clear(e.pending)
+	t := transaction{time: now, session: c.session.id}
+	switch {
+	case code == CodeMarshalling:
+		reply.Err, results = code, nil
+		e.commit(t, nil)
+	case code != CodeOK:
+		fail(results, failed, code)
+		e.commit(t, nil)
+	default:
+		t.edits = e.edits
+		e.commit(t, results)
+	}
+	reply.Results = results
+}
+
+func fail(results []Result, failed int, code Code) {
+	for i := range results {
+		results[i] = Result{Op: opError}
+		if i > failed {
+			results[i].Err = CodeRuntimeInconsistency
+		}
+	}
+	results[failed].Err = code
+}
+
+// prepareMulti checks each operation against the outcome of the ones before it. It leaves the
+// edits in e.edits, one for each operation, and returns which failed, and how.
+func (e *Ensemble) prepareMulti(c *connection, ops []Request, results []Result) (int, Code) {
+	e.edits = e.edits[:0]
+	for i := range ops {
+		if !multiOperation(ops[i].Op) {
+			return i, CodeMarshalling
+		}
+	}
+	for i := range ops {
+		op, ok := derived(&ops[i])
+		if !ok {
+			return i, CodeMarshalling
+		}
+		x, code := e.prepare(c, &ops[i], op)
+		if code != CodeOK {
+			return i, code
+		}
+		e.edits = append(e.edits, x)
+		e.foresee(&e.edits[i])
+		results[i] = multiResult(op, x.path)
+	}
+	return 0, CodeOK
+}
+
+func multiOperation(op Op) bool {
+	switch op {
+	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, OpSetData, OpCheck:
+		return true
+	}
+	return false
+}
+
+// derived is the operation that the server makes of one in a multi: it derives the kind of a
+// creation from the flags (MultiOperationRecord.deserialize, Op.create). TTL flags on any other
+// operation than createTTL end in a ClassCastException: false.
+func derived(r *Request) (Op, bool) {
+	switch r.Op {
+	case OpDelete, OpSetData, OpCheck:
+		return r.Op, true
+	}
+	switch r.Flags {
+	case 4:
+		return OpCreateContainer, true
+	case flagTTL, flagTTLSeq:
+		return OpCreateTTL, r.Op == OpCreateTTL
+	}
+	return OpCreate, true
+}
+
+// multiResult is the success of an operation, but for its Stat. Containers and TTL nodes are
+// answered as create2, with a Stat; create2 is answered as create, without.
+func multiResult(op Op, path string) Result {
+	switch op {
+	case OpCreate:
+		return Result{Op: OpCreate, Path: path}
+	case OpCreateContainer, OpCreateTTL:
+		return Result{Op: OpCreate2, Path: path}
+	}
+	return Result{Op: op}
+}
+
+// multiRead answers each read on its own, from one moment. It leaves no watches.
+func (e *Ensemble) multiRead(c *connection, r *Request, reply *Response) {
+	results := make([]Result, len(r.Ops))
+	for i := range r.Ops {
+		var one Response
+		switch op := &r.Ops[i]; op.Op {
+		case OpGetData, OpGetChildren:
+			unwatched := Request{Op: op.Op, Path: op.Path}
+			e.read(c, &unwatched, &one)
+		default:
+			reply.Err = CodeMarshalling
+			return
+		}
+		results[i] = Result{Op: r.Ops[i].Op, Err: one.Err, Data: one.Data, Stat: one.Stat, Children: one.Children}
+		if one.Err != CodeOK {
+			results[i].Op = opError
+		}
+	}
+	reply.Results = results
+}

@@ -1,0 +1,132 @@
+package fakezk
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// read answers from the connection's replica (FinalRequestProcessor).
+func (e *Ensemble) read(c *connection, r *Request, reply *Response) {
+	switch r.Op {
+	case OpExists:
+		e.exists(c, r, reply)
+	case OpGetData, OpGetChildren, OpGetChildren2, OpAllChildren:
+		e.get(c, r, reply)
+	case OpGetACL:
+		getACL(c, r, reply)
+	case OpMultiRead:
+		e.multiRead(c, r, reply)
+	case OpGetEphemerals:
+		reply.Children = ephemerals(c, r.Path)
+	case OpWhoAmI:
+		reply.ACL = c.whoAmI()
+	case OpSetWatches, OpSetWatches2:
+		e.resumeWatches(c, r)
+	case OpAddWatch:
+		reply.Err = e.addWatch(c, r)
+	case OpCheckWatches, OpRemoveWatches:
+		reply.Err = matchWatches(c, r.Path, r.Kind, r.Op == OpRemoveWatches)
+	default:
+		reply.Err = CodeUnimplemented
+	}
+}
+
+// exists leaves its watch whether or not the node exists.
+func (e *Ensemble) exists(c *connection, r *Request, reply *Response) {
+	if hasNUL(r.Path) {
+		reply.Err = CodeBadArguments
+		return
+	}
+	n := c.replica.nodes[r.Path]
+	if n != nil && e.cfg.Compat.ExistsNeedsRead && !c.admits(n.acl, zk.PermRead) {
+		reply.Err = CodeNoAuth
+		return
+	}
+	if r.Watch {
+		e.arm(&c.replica.data, r.Path, c, modeOneShot)
+	}
+	if n == nil {
+		reply.Err = CodeNoNode
+		return
+	}
+	reply.Stat = n.stat()
+}
+
+// get is what getData and the getChildren family have in common: the node must exist and be
+// readable, and only then is the watch left.
+func (e *Ensemble) get(c *connection, r *Request, reply *Response) {
+	n := c.replica.nodes[r.Path]
+	if n == nil {
+		reply.Err = CodeNoNode
+		return
+	}
+	if !c.admits(n.acl, zk.PermRead) {
+		reply.Err = CodeNoAuth
+		return
+	}
+	switch r.Op {
+	case OpGetData:
+		reply.Data, reply.Stat = bytes.Clone(n.data), n.stat()
+	case OpGetChildren:
+		reply.Children = n.names()
+	case OpGetChildren2:
+		reply.Children, reply.Stat = n.names(), n.stat()
+	case OpAllChildren:
+		reply.Number = n.descendants()
+		return
+	}
+	if r.Watch {
+		e.arm(watchTableOf(c, r.Op), r.Path, c, modeOneShot)
+	}
+}
+
+func watchTableOf(c *connection, op Op) *watchTable {
+	if op == OpGetData {
+		return &c.replica.data
+	}
+	return &c.replica.child
+}
+
+// getACL hides digests from those who may read the node but not administer it.
+func getACL(c *connection, r *Request, reply *Response) {
+	n := c.replica.nodes[r.Path]
+	if n == nil {
+		reply.Err = CodeNoNode
+		return
+	}
+	if !c.admits(n.acl, zk.PermRead|zk.PermAdmin) {
+		reply.Err = CodeNoAuth
+		return
+	}
+	reply.Stat = n.stat()
+	if c.admits(n.acl, zk.PermAdmin) {
+		reply.ACL = slices.Clone(n.acl)
+	} else {
+		reply.ACL = redacted(n.acl)
+	}
+}
+
+// ephemerals lists the session's ephemeral nodes whose path begins with the prefix.
+func ephemerals(c *connection, prefix string) []string {
+	paths := c.replica.ownedBy(c.session.id)
+	if trimmed := strings.TrimSpace(prefix); trimmed == "" || trimmed == "/" {
+		return paths
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return !strings.HasPrefix(path, prefix) })
+}
+
+// addWatch checks neither existence nor ACL.
+func (e *Ensemble) addWatch(c *connection, r *Request) Code {
+	switch r.Kind {
+	case 0:
+		e.armBoth(c, []string{r.Path}, modePersistent)
+	case 1:
+		e.armBoth(c, []string{r.Path}, modeRecursive)
+	default:
+		return CodeMarshalling
+	}
+	return CodeOK
+}

@@ -1,0 +1,132 @@
+package fakezk
+
+// Request carries out a request that has reached the server. Its reply, and the events that it
+// causes, enter the queues of the connections. A request on a closed connection, and a write or
+// sync of a session that has ended, are dropped without a word. The Request may be used again
+// afterwards; its data are copied.
+//
+// A check outside a multi is answered like an unknown operation.
+func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
+	c := e.connection(id)
+	if c == nil || !c.open {
+		return
+	}
+	if r.Op == OpSetAuth {
+		e.authenticate(c, r)
+		return
+	}
+	if c.session.closed && viaLeader(r.Op) {
+		return
+	}
+	if !c.session.closed {
+		e.touch(now, c.session, c.timeout)
+	}
+	switch {
+	case r.Op == OpCheck || !e.cfg.Compat.knows(r.Op):
+		e.refuse(c)
+	case c.session.owner != c.index && (isWrite(r.Op) || c.replica == e.leader()):
+		e.moved(now, c, r.Op)
+	default:
+		e.respond(now, c, r)
+	}
+}
+
+// viaLeader tells which requests a follower passes on.
+func viaLeader(op Op) bool { return op == OpSync || isWrite(op) }
+
+func isWrite(op Op) bool {
+	switch op {
+	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, OpSetData, OpSetACL, OpMulti, OpCloseSession:
+		return true
+	}
+	return false
+}
+
+// authenticate answers with zxid 0; an unknown scheme costs the connection
+// (ZooKeeperServer.processPacket). It does not prolong the session.
+func (e *Ensemble) authenticate(c *connection, r *Request) {
+	reply := e.newResponse()
+	if c.prove(r.Scheme, r.Auth, e.cfg.Super) {
+		e.push(c, Message{Reply: reply})
+		return
+	}
+	reply.Err = CodeAuthFailed
+	e.push(c, Message{Reply: reply})
+	e.hangUp(c)
+}
+
+// refuse answers an operation that the server does not know.
+func (e *Ensemble) refuse(c *connection) {
+	reply := e.newResponse()
+	reply.Err, reply.Zxid = CodeUnimplemented, -1
+	e.push(c, Message{Reply: reply})
+	e.hangUp(c)
+}
+
+// moved closes the connection of a session that has gone to another server. Followers do not
+// check their reads, so an old connection there can go on reading. A write has failed, and as
+// every failed write it has a zxid.
+func (e *Ensemble) moved(now int64, c *connection, op Op) {
+	if isWrite(op) {
+		e.commit(transaction{time: now, session: c.session.id}, nil)
+		e.catchUp(c.replica)
+	}
+	e.hangUp(c)
+}
+
+// respond queues the answer behind the events that the request has caused.
+func (e *Ensemble) respond(now int64, c *connection, r *Request) {
+	reply := e.newResponse()
+	e.answer(now, c, r, reply)
+	reply.Zxid = c.replica.zxid
+	e.push(c, Message{Reply: reply})
+	if r.Op == OpCloseSession {
+		e.hangUp(c)
+	}
+}
+
+// newResponse takes a response from a block: many are made, and clients keep them.
+func (e *Ensemble) newResponse() *Response {
+	if len(e.responses) == 0 {
+		e.responses = make([]Response, 16)
+	}
+	r := &e.responses[0]
+	e.responses = e.responses[1:]
+	return r
+}
+
+func (e *Ensemble) answer(now int64, c *connection, r *Request, reply *Response) {
+	switch {
+	case r.Op == OpPing:
+	case r.Op == OpCloseSession:
+		e.endSession(now, c.session, c)
+		e.catchUp(c.replica)
+	case r.Op == OpSync:
+		e.catchUp(c.replica)
+		reply.Path = r.Path
+	case r.Op == OpMulti:
+		e.multi(now, c, r, reply)
+		e.catchUp(c.replica)
+	case isWrite(r.Op):
+		e.write(now, c, r, reply)
+		e.catchUp(c.replica)
+	default:
+		e.read(c, r, reply)
+	}
+}
+
+// Admin carries out a request with all permissions on the leader, without session or connection:
+// no ephemeral nodes, and no operation on watches, credentials or sessions (CodeUnimplemented).
+func (e *Ensemble) Admin(now int64, r *Request) Response {
+	var reply Response
+	switch r.Op {
+	case OpCloseSession, OpSetAuth, OpSetWatches, OpSetWatches2, OpAddWatch, OpCheckWatches, OpRemoveWatches, OpCheck:
+		reply.Err = CodeUnimplemented
+	default:
+		unwatched := *r
+		unwatched.Watch = false
+		e.answer(now, &e.admin, &unwatched, &reply)
+	}
+	reply.Zxid = e.Zxid()
+	return reply
+}

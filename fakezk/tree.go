@@ -1,0 +1,259 @@
+package fakezk
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Owners of nodes that are not ephemeral (server/EphemeralType.java). Stat shows them as 0.
+const (
+	ownerContainer int64 = math.MinInt64
+	ownerTTLMask   int64 = -1 << 56
+	ttlMax         int64 = 1<<40 - 1 // milliseconds
+)
+
+func isTTL(owner int64) bool       { return owner&ownerTTLMask == ownerTTLMask }
+func isReapable(owner int64) bool  { return owner == ownerContainer || isTTL(owner) }
+func isEphemeral(owner int64) bool { return owner != 0 && !isReapable(owner) }
+
+// ownerKey is where tree.owned keeps a node: with its session, or all reapable nodes with 0.
+func ownerKey(owner int64) int64 {
+	if isReapable(owner) {
+		return 0
+	}
+	return owner
+}
+
+// node is one znode. data and acl are never changed in place: replicas and replies share them.
+type node struct {
+	path, name string
+	order      uint64 // place among its siblings
+	parent     *node
+	children   []*node // by order, then name
+	data       []byte
+	acl        []zk.ACL
+
+	czxid, mzxid, pzxid        int64
+	ctime, mtime               int64
+	version, created, aversion int32 // created is ZooKeeper's internal cversion: creations below
+	owner                      int64
+	slot                       int // place in tree.owned
+}
+
+// stat is DataNode.copyStat. The cversion that clients see counts creations and deletions:
+// twice the creations, less the children that are still there.
+func (n *node) stat() zk.Stat {
+	s := zk.Stat{
+		Czxid: n.czxid, Mzxid: n.mzxid, Ctime: n.ctime, Mtime: n.mtime,
+		Version: n.version, Cversion: 2*n.created - int32(len(n.children)), Aversion: n.aversion,
+		DataLength: int32(len(n.data)), NumChildren: int32(len(n.children)), Pzxid: n.pzxid,
+	}
+	if isEphemeral(n.owner) {
+		s.EphemeralOwner = n.owner
+	}
+	return s
+}
+
+// names lists the children in their arbitrary, stable order. The caller may keep and change it.
+func (n *node) names() []string {
+	names := make([]string, len(n.children))
+	for i, child := range n.children {
+		names[i] = child.name
+	}
+	return names
+}
+
+// descendants counts the nodes below n.
+func (n *node) descendants() int32 {
+	count := int32(len(n.children))
+	for _, child := range n.children {
+		count += child.descendants()
+	}
+	return count
+}
+
+func compareOrder(a, b *node) int {
+	if c := cmp.Compare(a.order, b.order); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.name, b.name)
+}
+
+// tree is the data of one replica after a prefix of the log.
+//
+// Invariants: nodes holds every node under its path, and the root also under ""; every node but
+// the root is in its parent's children; owned[ownerKey(n.owner)][n.slot] is n if n has an owner.
+type tree struct {
+	nodes map[string]*node
+	root  *node
+	owned map[int64][]*node
+	zxid  int64 // of the last transaction applied
+	free  []*node
+
+	seed   uint64
+	compat Compat
+}
+
+// mapMax is the size above which a reset makes a new map, because clearing a map takes time in
+// proportion to the greatest size that it ever had.
+const mapMax = 1024
+
+func (t *tree) reset(seed uint64, compat Compat) {
+	if t.root != nil {
+		t.recycle(t.root)
+	}
+	t.nodes, t.owned = emptied(t.nodes), emptied(t.owned)
+	t.zxid, t.seed, t.compat = 0, seed, compat
+	t.root = t.fresh()
+	t.root.path, t.root.data, t.root.acl = "/", []byte{}, openACL
+	t.nodes["/"], t.nodes[""] = t.root, t.root
+	for _, path := range [...]string{"/zookeeper", "/zookeeper/quota", "/zookeeper/config"} {
+		n := t.link(path)
+		n.data, n.acl = []byte{}, openACL
+	}
+	config := t.nodes["/zookeeper/config"]
+	config.acl, config.aversion = configACL, -1
+}
+
+func emptied[K comparable, V any](m map[K]V) map[K]V {
+	if m == nil || len(m) > mapMax {
+		return make(map[K]V)
+	}
+	clear(m)
+	return m
+}
+
+func (t *tree) recycle(n *node) {
+	for _, child := range n.children {
+		t.recycle(child)
+	}
+	t.free = append(t.free, n)
+}
+
+// fresh returns a zeroed node, out of the free ones if there is one.
+func (t *tree) fresh() *node {
+	if len(t.free) == 0 {
+		for i, chunk := 0, make([]node, 16); i < len(chunk); i++ {
+			t.free = append(t.free, &chunk[i])
+		}
+	}
+	n := t.free[len(t.free)-1]
+	t.free = t.free[:len(t.free)-1]
+	*n = node{children: n.children[:0]}
+	return n
+}
+
+// link makes an empty node under its parent, without touching the parent's counters.
+func (t *tree) link(path string) *node {
+	n := t.fresh()
+	n.path, n.name, n.parent = path, nameOf(path), t.nodes[parentOf(path)]
+	n.order = hash(t.seed, n.name)
+	i, _ := slices.BinarySearchFunc(n.parent.children, n, compareOrder)
+	n.parent.children = slices.Insert(n.parent.children, i, n)
+	t.nodes[path] = n
+	return n
+}
+
+// hash orders names: FNV-1a, finished so that the seed matters to every bit.
+func hash(seed uint64, name string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(name) {
+		h = (h ^ uint64(name[i])) * 1099511628211
+	}
+	return mix(h ^ mix(seed))
+}
+
+// create carries out an edit that was found valid (DataTree.createNode).
+func (t *tree) create(x *edit, zxid, now int64) *node {
+	n := t.link(x.path)
+	n.data, n.acl = x.data, x.acl
+	n.czxid, n.mzxid, n.pzxid, n.ctime, n.mtime = zxid, zxid, zxid, now, now
+	t.own(n, x.owner)
+	t.count(n.parent, zxid)
+	return n
+}
+
+// count notes a creation below n. A counter at its end sticks there, and pzxid with it, unless
+// Compat.SequenceWraps.
+func (t *tree) count(n *node, zxid int64) {
+	if n.created == math.MaxInt32 && !t.compat.SequenceWraps {
+		return
+	}
+	n.created++
+	n.pzxid = zxid
+}
+
+func (t *tree) own(n *node, owner int64) {
+	if n.owner = owner; owner == 0 {
+		return
+	}
+	list := t.owned[ownerKey(owner)]
+	n.slot = len(list)
+	t.owned[ownerKey(owner)] = append(list, n)
+}
+
+func (t *tree) disown(n *node) {
+	if n.owner == 0 {
+		return
+	}
+	key := ownerKey(n.owner)
+	list := t.owned[key]
+	last := len(list) - 1
+	list[n.slot] = list[last]
+	list[n.slot].slot = n.slot
+	if last == 0 {
+		delete(t.owned, key)
+		return
+	}
+	t.owned[key] = list[:last]
+}
+
+// ownedBy lists the paths of a session's ephemerals, or with 0 those of containers and TTL nodes,
+// in the arbitrary order that Config.Order decides.
+func (t *tree) ownedBy(key int64) []string {
+	list := t.owned[key]
+	if len(list) == 0 {
+		return []string{}
+	}
+	paths := make([]string, len(list))
+	for i, n := range list {
+		paths[i] = n.path
+	}
+	slices.SortFunc(paths, func(a, b string) int {
+		return cmp.Or(cmp.Compare(hash(t.seed, a), hash(t.seed, b)), cmp.Compare(a, b))
+	})
+	return paths
+}
+
+// remove deletes a node that has no children (DataTree.deleteNode).
+func (t *tree) remove(n *node, zxid int64) {
+	siblings := n.parent.children
+	i, _ := slices.BinarySearchFunc(siblings, n, compareOrder)
+	n.parent.children = slices.Delete(siblings, i, i+1)
+	n.parent.pzxid = zxid
+	t.disown(n)
+	delete(t.nodes, n.path)
+	t.free = append(t.free, n)
+}
+
+// set replaces the data (DataTree.setData).
+func (t *tree) set(n *node, data []byte, zxid, now int64) {
+	n.data, n.mzxid, n.mtime = data, zxid, now
+	n.version = t.compat.next(n.version)
+}
+
+// setACL replaces the list; nothing else of the Stat but aversion shows it (DataTree.setACL).
+func (t *tree) setACL(n *node, acl []zk.ACL) {
+	n.acl, n.aversion = acl, t.compat.next(n.aversion)
+}
+
+// next is the version after v.
+func (c Compat) next(v int32) int32 {
+	if v++; v == -1 && c.VersionSkipsMinusOne {
+		return 0
+	}
+	return v
+}
