@@ -1,0 +1,102 @@
+package recipes
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+var (
+	// ErrEmpty is returned by a queue that had no item at a moment during the call.
+	ErrEmpty = errors.New("recipes: the queue is empty")
+
+	// ErrLost is returned by Unlock when the hold had ended before it was released: the session
+	// expired, the connection was closed or somebody deleted the znode. Others may have held the
+	// lock meanwhile.
+	ErrLost = errors.New("recipes: the lock was lost before it was released")
+
+	// ErrHeld is returned by Lock and TryLock of a value that holds its lock already, or that is
+	// acquiring it at this moment.
+	ErrHeld = errors.New("recipes: this value holds or is acquiring its lock already")
+
+	// ErrNotHeld is returned by Unlock of a value that has no hold to release.
+	ErrNotHeld = errors.New("recipes: this value does not hold its lock")
+
+	// ErrUnknownOutcome is what every [*UnknownOutcomeError] is: the connection broke, or the
+	// caller gave up, while a change was under way, and nothing can tell whether it happened.
+	ErrUnknownOutcome = errors.New("recipes: the outcome is unknown")
+
+	// ErrClosed is returned by whatever is under way or begun when the connection has been closed
+	// for good.
+	ErrClosed = errors.New("recipes: the connection to ZooKeeper is closed")
+)
+
+// UnknownOutcomeError says that a change may or may not have happened.
+type UnknownOutcomeError struct {
+	Op   string // "offer" or "poll" or "take" or "remove"
+	Path string // the item; of an offer without its sequence number
+	Data []byte // the item's data: what was offered, or what is gone if it was removed
+	Err  error  // why nobody knows: the lost connection, or the caller's context
+}
+
+func (e *UnknownOutcomeError) Error() string {
+	return fmt.Sprintf("recipes: %s: nobody knows whether the %s has happened (%v); its data is in the error", e.Path, e.Op, e.Err)
+}
+
+// Is makes errors.Is(e, ErrUnknownOutcome) true.
+func (e *UnknownOutcomeError) Is(target error) bool { return target == ErrUnknownOutcome }
+
+// Unwrap returns the reason, so that errors.Is(e, context.Canceled) tells whether the caller
+// caused it.
+func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
+
+// answer is what an error says about the request that it came from.
+type answer int
+
+const (
+	// answered: the server, or the client's check of the arguments, gave a definite answer.
+	answered answer = iota
+	// unsent: the request never left the client and had no effect.
+	unsent
+	// unanswered: the request was lost, or its reply was. Nobody knows whether it had an effect.
+	unanswered
+	// closed: there will be no answer to anything any more, and nobody knows about this one.
+	closed
+)
+
+// definite are the errors after which the outcome of a request is known: none of them leaves an
+// effect behind. ErrSessionExpired and ErrSessionMoved are missing on purpose: go-zookeeper also
+// hands the former to requests that were under way when it learnt of the expiry (conn.go, loop).
+var definite = []error{
+	zk.ErrAPIError, zk.ErrNoNode, zk.ErrNoAuth, zk.ErrBadVersion, zk.ErrNoChildrenForEphemerals,
+	zk.ErrNodeExists, zk.ErrNotEmpty, zk.ErrInvalidACL, zk.ErrInvalidFlags, zk.ErrAuthFailed,
+	zk.ErrReconfigDisabled, zk.ErrBadArguments, zk.ErrInvalidPath,
+}
+
+// otherCode begins the error that go-zookeeper makes of an error code of the server for which it
+// has no name (constants.go, toError), such as an exceeded quota. It is an answer all the same.
+const otherCode = "unknown error: "
+
+// classify sorts an error of a Conn. Whatever it does not know for an answer counts as lost: the
+// raw net errors that go-zookeeper lets through when a write fails, above all, for which there is
+// no list.
+func classify(err error) answer {
+	switch {
+	case err == nil:
+		return answered
+	case errors.Is(err, zk.ErrNoServer):
+		return unsent // conn.go, flushUnsentRequests: only what was still queued
+	case errors.Is(err, zk.ErrClosing):
+		return closed
+	case strings.HasPrefix(err.Error(), otherCode):
+		return answered
+	}
+	for _, known := range definite {
+		if errors.Is(err, known) {
+			return answered
+		}
+	}
+	return unanswered
+}

@@ -1,0 +1,220 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// link is a connection as recipes use it: its calls wait out connection losses, so that what they
+// return is an answer of ZooKeeper, or the error of the context, or ErrClosed. A call is not
+// begun when the context has ended; one that hangs is not cut short.
+type link struct {
+	conn       Conn
+	acl        []zk.ACL
+	retry      RetryPolicy
+	containers bool
+}
+
+func newLink(conn Conn) link {
+	return link{conn: conn, acl: zk.WorldACL(zk.PermAll), retry: DefaultRetry}
+}
+
+// persist repeats a request that may safely be repeated until it is answered. unsure tells that
+// an attempt before the last one may have been carried out.
+func (l *link) persist(ctx context.Context, request func() error) (unsure bool, err error) {
+	pace := backoff{link: l}
+	for {
+		if err := ctx.Err(); err != nil {
+			return unsure, err
+		}
+		err := request()
+		kind := classify(err)
+		if kind == answered {
+			return unsure, err
+		}
+		unsure = unsure || kind != unsent
+		if err := pace.wait(ctx, err); err != nil {
+			return unsure, err
+		}
+	}
+}
+
+func (l *link) children(ctx context.Context, path string) (names []string, err error) {
+	_, err = l.persist(ctx, func() (err error) { names, _, err = l.conn.Children(path); return })
+	return names, err
+}
+
+func (l *link) childrenW(ctx context.Context, path string) (names []string, watch <-chan zk.Event, err error) {
+	_, err = l.persist(ctx, func() (err error) { names, _, watch, err = l.conn.ChildrenW(path); return })
+	return names, watch, err
+}
+
+func (l *link) get(ctx context.Context, path string) (data []byte, stat *zk.Stat, err error) {
+	_, err = l.persist(ctx, func() (err error) { data, stat, err = l.conn.Get(path); return })
+	return data, stat, err
+}
+
+func (l *link) getW(ctx context.Context, path string) (stat *zk.Stat, watch <-chan zk.Event, err error) {
+	_, err = l.persist(ctx, func() (err error) { _, stat, watch, err = l.conn.GetW(path); return })
+	return stat, watch, err
+}
+
+func (l *link) exists(ctx context.Context, path string) (exists bool, stat *zk.Stat, err error) {
+	_, err = l.persist(ctx, func() (err error) { exists, stat, err = l.conn.Exists(path); return })
+	return exists && err == nil, stat, err
+}
+
+func (l *link) sync(ctx context.Context, path string) error {
+	_, err := l.persist(ctx, func() error { _, err := l.conn.Sync(path); return err })
+	return err
+}
+
+// remove deletes a znode whose name is never used again, so that repeating it is safe. With
+// unsure, ErrNoNode may be the work of an earlier attempt.
+func (l *link) remove(ctx context.Context, path string) (unsure bool, err error) {
+	return l.persist(ctx, func() error { return l.conn.Delete(path, -1) })
+}
+
+// vanishMax bounds how often a parent may vanish between its creation and its use.
+const vanishMax = 32
+
+// ensure creates a znode without data and its missing ancestors. Another client may be first:
+// ErrNodeExists is as good as success.
+func (l *link) ensure(ctx context.Context, path string) error {
+	if path == "/" {
+		return nil
+	}
+	for range vanishMax {
+		_, err := l.persist(ctx, func() error { return l.createParent(path) })
+		switch {
+		case err == nil || errors.Is(err, zk.ErrNodeExists):
+			return nil
+		case !errors.Is(err, zk.ErrNoNode):
+			return err
+		}
+		if err := l.ensure(ctx, parent(path)); err != nil {
+			return err
+		}
+	}
+	return errVanishing(path)
+}
+
+func errVanishing(path string) error {
+	return fmt.Errorf("%s or an ancestor was missing again %d times after it was created; is somebody removing it, or is the chroot of the connection missing? %w", path, vanishMax, zk.ErrNoNode)
+}
+
+func (l *link) createParent(path string) error {
+	if l.containers {
+		_, err := l.conn.CreateContainer(path, nil, zk.FlagContainer, l.acl)
+		return err
+	}
+	_, err := l.conn.Create(path, nil, zk.FlagPersistent, l.acl)
+	return err
+}
+
+// enlist creates the ephemeral dir/prefix<guid>-<sequence>, with dir if that is missing, and
+// returns its path. After a lost reply it looks whether the znode is there before it makes
+// another.
+func (l *link) enlist(ctx context.Context, dir, prefix, guid string, data []byte) (string, error) {
+	pace := backoff{link: l}
+	for vanished := 0; vanished < vanishMax; {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		path, err := l.conn.Create(join(dir, prefix+guid+"-"), data, zk.FlagEphemeralSequential, l.acl)
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			vanished++
+			if err := l.ensure(ctx, dir); err != nil {
+				return "", err
+			}
+			continue
+		case classify(err) == answered:
+			return path, err
+		}
+		if err := pace.wait(ctx, err); err != nil {
+			return "", err
+		}
+		if path, err := l.findOwn(ctx, dir, prefix, guid); path != "" || err != nil {
+			return path, err
+		}
+	}
+	return "", errVanishing(dir)
+}
+
+// findOwn returns the path of the session's znode with that guid, "" if there is none.
+func (l *link) findOwn(ctx context.Context, dir, prefix, guid string) (string, error) {
+	names, err := l.find(ctx, dir, prefix, guid)
+	for _, name := range names {
+		ok, stat, err := l.exists(ctx, join(dir, name))
+		if err != nil {
+			return "", err
+		}
+		if ok && stat.EphemeralOwner == l.conn.SessionID() {
+			return join(dir, name), nil
+		}
+	}
+	return "", err
+}
+
+// find returns the children with that guid, normally one or none. A create that was lost is found
+// if it was carried out and its znode is still there: once the client has reconnected, ZooKeeper
+// refuses what is still on the way from its old connection (SessionMovedException), and sync
+// brings the server that answers up to what was committed before.
+func (l *link) find(ctx context.Context, dir, prefix, guid string) ([]string, error) {
+	names, err := l.syncedChildren(ctx, dir)
+	var found []string
+	for _, name := range names {
+		if m, ok := parseMember(prefix, name); ok && m.guid == guid {
+			found = append(found, name)
+		}
+	}
+	return found, err
+}
+
+// syncedChildren lists a directory as it was at a moment during this call; a missing one has no
+// children.
+//
+// Sync and list must happen in one session: a new session begins without memory of what the old
+// one has seen and may be served by a server that lags behind the sync.
+func (l *link) syncedChildren(ctx context.Context, dir string) ([]string, error) {
+	for {
+		session := l.conn.SessionID()
+		if err := l.sync(ctx, dir); err != nil {
+			return nil, err
+		}
+		names, err := l.children(ctx, dir)
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return nil, err
+		}
+		if session != 0 && session == l.conn.SessionID() {
+			return names, nil
+		}
+	}
+}
+
+// sweep deletes every child with that guid.
+func (l *link) sweep(ctx context.Context, dir, prefix, guid string) error {
+	names, err := l.find(ctx, dir, prefix, guid)
+	for _, name := range names {
+		if _, err := l.remove(ctx, join(dir, name)); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+	}
+	return err
+}
+
+func join(dir, name string) string {
+	return strings.TrimSuffix(dir, "/") + "/" + name
+}
+
+func parent(path string) string {
+	if slash := strings.LastIndexByte(path, '/'); slash > 0 {
+		return path[:slash]
+	}
+	return "/"
+}

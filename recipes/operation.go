@@ -1,0 +1,83 @@
+package recipes
+
+import (
+	"context"
+	"sync"
+)
+
+// operation is one call of a recipe that its caller may leave while a request hangs. It runs on a
+// goroutine of its own, which ends when that request returns, since it begins no other once the
+// context has ended.
+//
+// Invariant: no change is begun after the caller has left, and a caller that leaves while one is
+// under way is told which (pending).
+type operation struct {
+	done chan struct{}
+
+	mu      sync.Mutex // never held across a call to ZooKeeper
+	over    bool       // finished, or left by the caller
+	pending *UnknownOutcomeError
+	data    []byte
+	err     error
+}
+
+// carryOut runs body and waits for it or for the end of ctx.
+func carryOut(ctx context.Context, body func(*operation) ([]byte, error)) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	op := &operation{done: make(chan struct{})}
+	go op.run(body)
+	select {
+	case <-op.done:
+	case <-ctx.Done():
+		op.end(nil, ctx.Err())
+	}
+	return op.result()
+}
+
+func (op *operation) run(body func(*operation) ([]byte, error)) {
+	defer close(op.done)
+	defer op.end(nil, ErrClosed) // reached first only when the client's process ends in a call
+	op.end(body(op))
+}
+
+// end records the result unless there is one. Whoever ends the operation while a change is under
+// way does not know its outcome.
+func (op *operation) end(data []byte, err error) {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	if op.over {
+		return
+	}
+	op.over, op.data, op.err = true, data, err
+	if op.pending != nil && err != nil {
+		unknown := *op.pending
+		unknown.Err = err
+		op.data, op.err = nil, &unknown
+	}
+}
+
+// begin is called before a change is sent and says whether the caller still wants it.
+func (op *operation) begin(change UnknownOutcomeError) bool {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	if op.over {
+		return false
+	}
+	op.pending = &change
+	return true
+}
+
+// settle is called when the outcome of the change is known.
+func (op *operation) settle() {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	op.pending = nil
+}
+
+func (op *operation) result() ([]byte, error) {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	return op.data, op.err
+}

@@ -1,0 +1,63 @@
+package recipes
+
+import (
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// LockOption changes how a [Lock] works.
+type LockOption interface{ applyToLock(*Lock) }
+
+// QueueOption changes how a [Queue] works.
+type QueueOption interface{ applyToQueue(*Queue) }
+
+// Option suits every recipe.
+type Option func(*link)
+
+func (o Option) applyToLock(l *Lock)   { o(&l.link) }
+func (o Option) applyToQueue(q *Queue) { o(&q.link) }
+
+type lockOption func(*Lock)
+
+func (o lockOption) applyToLock(l *Lock) { o(l) }
+
+type queueOption func(*Queue)
+
+func (o queueOption) applyToQueue(q *Queue) { o(q) }
+
+// WithACL gives every znode that the recipe creates this access control list. The default lets
+// everybody do everything. Users of one recipe must be able to read, create and delete each
+// other's znodes.
+func WithACL(acl []zk.ACL) Option {
+	acl = slices.Clone(acl)
+	return func(l *link) { l.acl = acl }
+}
+
+// WithRetry sets the pauses between attempts after connection losses.
+func WithRetry(policy RetryPolicy) Option {
+	return func(l *link) { l.retry = policy }
+}
+
+// WithContainers creates missing parents as container znodes, which the servers remove when they
+// have become empty, instead of plain ones, which stay. It needs ZooKeeper 3.5.1 or later.
+func WithContainers() Option {
+	return func(l *link) { l.containers = true }
+}
+
+// WithData puts data, such as a host name, into the lock's znodes, for people who look.
+func WithData(data []byte) LockOption {
+	data = slices.Clone(data)
+	return lockOption(func(l *Lock) { l.data = data })
+}
+
+// WithListener has the lock call listener.
+func WithListener(listener LockListener) LockOption {
+	return lockOption(func(l *Lock) { l.listener = listener })
+}
+
+// WithReceipts makes the outcome of every change known, unless the session ends or the caller
+// gives up at the wrong moment, see [Queue].
+func WithReceipts() QueueOption {
+	return queueOption(func(q *Queue) { q.ledger = newReceipts(q) })
+}

@@ -1,0 +1,110 @@
+package recipes
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// member is a child named prefix<guid>-<sequence>: a contender for a lock, an item of a queue.
+type member struct {
+	name     string
+	guid     string
+	sequence int64
+	czxid    int64 // the transaction that created it; 0 where the sequence number suffices
+}
+
+// parseMember splits a name. Names of another form belong to somebody else. The sequence number
+// may carry a minus sign of its own ("lock-<guid>--2147483648"), so the guid, which contains no
+// hyphen, is cut off from the front.
+func parseMember(prefix, name string) (member, bool) {
+	rest, ok := strings.CutPrefix(name, prefix)
+	if !ok {
+		return member{}, false
+	}
+	guid, digits, ok := strings.Cut(rest, "-")
+	if !ok || guid == "" || len(digits) < 10 {
+		return member{}, false
+	}
+	sequence, err := strconv.ParseInt(digits, 10, 32)
+	return member{name: name, guid: guid, sequence: sequence}, err == nil && digits[0] != '+'
+}
+
+func parseMembers(prefix string, names []string) []member {
+	members := make([]member, 0, len(names))
+	for _, name := range names {
+		if m, ok := parseMember(prefix, name); ok {
+			members = append(members, m)
+		}
+	}
+	return members
+}
+
+// wrapped tells whether the sequence numbers of members do not give their order of creation.
+//
+// ZooKeeper numbers the children of a directory by a counter of 32 bits (PrepRequestProcessor,
+// "%010d" of the parent's cversion). Up to 2147483646 each number is given once and they grow.
+// Then servers differ. In 3.8 the counter sticks at 2147483647, so that several znodes, apart
+// only by their guids, carry that number; creates in a pipeline, and all creates of older
+// servers, go on with -2147483648 upwards. So as long as no member has a negative number or
+// 2147483647, numbers are in order of creation. (To be misled one would need a member that
+// stays while 2^31 others come and go and nobody with a negative number is left: at 10,000
+// creates a second, two and a half days.)
+func wrapped(members []member) bool {
+	return slices.ContainsFunc(members, func(m member) bool {
+		return m.sequence < 0 || m.sequence == math.MaxInt32
+	})
+}
+
+// compareMembers orders by creation: by czxid if they have one, else by sequence number. The name
+// only makes the order total.
+func compareMembers(a, b member) int {
+	return cmp.Or(cmp.Compare(a.czxid, b.czxid), cmp.Compare(a.sequence, b.sequence), strings.Compare(a.name, b.name))
+}
+
+// members lists the members of a directory in order of creation.
+//
+// Normally that is the order of their sequence numbers. Where these have wrapped it asks for the
+// czxid of each, one Exists per child: zxids never wrap, and each member was created by a
+// transaction of its own. Clients that see different lists may follow different rules at the same
+// moment and still agree, because both rules give the order of creation.
+//
+// A member that is gone when it is asked for is left out: it was deleted, and names do not come
+// back. If all are gone the directory is listed again, so that an empty answer means that a
+// listing was empty.
+func (l *link) members(ctx context.Context, dir, prefix string, list func(context.Context, string) ([]string, error)) ([]member, error) {
+	for {
+		names, err := list(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		members := parseMembers(prefix, names)
+		none := len(members) == 0
+		if wrapped(members) {
+			members, err = l.dated(ctx, dir, members)
+		}
+		if err != nil || none || len(members) > 0 {
+			slices.SortFunc(members, compareMembers)
+			return members, err
+		}
+	}
+}
+
+// dated gives each member its czxid and leaves out those that are gone.
+func (l *link) dated(ctx context.Context, dir string, members []member) ([]member, error) {
+	alive := members[:0]
+	for _, m := range members {
+		ok, stat, err := l.exists(ctx, join(dir, m.name))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			m.czxid = stat.Czxid
+			alive = append(alive, m)
+		}
+	}
+	return alive, nil
+}

@@ -1,0 +1,98 @@
+package published
+
+import (
+	"context"
+	"errors"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// Locker gives a [WriteLock] the methods of other locks of this project, the way in which its
+// documentation says that it is to be used. It adds no fault and hides none. One user at a time.
+type Locker struct {
+	lock     *WriteLock
+	acquired chan struct{}
+}
+
+// NewLocker returns a Locker with a WriteLock of its own.
+func NewLocker(conn recipes.Conn, dir string) *Locker {
+	l := &Locker{acquired: make(chan struct{}, 1)}
+	l.lock = NewWriteLock(conn, dir, nil, l)
+	return l
+}
+
+// LockAcquired implements [LockListener].
+func (l *Locker) LockAcquired() {
+	select {
+	case l.acquired <- struct{}{}:
+	default: // called before, and the user has not looked yet
+	}
+}
+
+// LockReleased implements [LockListener].
+func (l *Locker) LockReleased() {}
+
+// Lock starts the process of grabbing the lock and waits for lockAcquired. If ctx ends first it
+// removes its request in the queue by Unlock. Like the original it cannot be interrupted in a call
+// to ZooKeeper.
+func (l *Locker) Lock(ctx context.Context) error {
+	l.forget()
+	owner, err := l.lock.Lock()
+	if owner || err != nil {
+		return err
+	}
+	select {
+	case <-l.acquired:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), l.lock.Unlock())
+	}
+}
+
+// forget drops a call of lockAcquired that nobody waited for: it speaks of the past.
+func (l *Locker) forget() {
+	select {
+	case <-l.acquired:
+	default:
+	}
+}
+
+// Unlock releases the lock.
+func (l *Locker) Unlock(ctx context.Context) error { return l.lock.Unlock() }
+
+// IsOwner tells whether the WriteLock believes to own the lock.
+func (l *Locker) IsOwner() bool { return l.lock.IsOwner() }
+
+// Queue gives a [DistributedQueue] the methods of other queues of this project.
+type Queue struct {
+	queue *DistributedQueue
+}
+
+// NewQueue returns a Queue with a DistributedQueue of its own.
+func NewQueue(conn recipes.Conn, dir string) *Queue {
+	return &Queue{NewDistributedQueue(conn, dir, nil)}
+}
+
+// Offer appends an item.
+func (q *Queue) Offer(ctx context.Context, data []byte) error {
+	_, err := q.queue.Offer(data)
+	return err
+}
+
+// Poll removes the head and returns it, or recipes.ErrEmpty.
+func (q *Queue) Poll(ctx context.Context) ([]byte, error) { return orEmpty(q.queue.Remove()) }
+
+// Peek returns the head, or recipes.ErrEmpty.
+func (q *Queue) Peek(ctx context.Context) ([]byte, error) { return orEmpty(q.queue.Element()) }
+
+// Take removes the head and returns it, and waits for one until ctx ends.
+func (q *Queue) Take(ctx context.Context) ([]byte, error) { return q.queue.Take(ctx) }
+
+// orEmpty says in this project's word what the original says with an exception. (Its poll and
+// peek say it with null, which an item without data is too.)
+func orEmpty(data []byte, err error) ([]byte, error) {
+	if err == ErrNoSuchElement {
+		return nil, recipes.ErrEmpty
+	}
+	return data, err
+}

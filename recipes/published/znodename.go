@@ -1,0 +1,78 @@
+package published
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ZNodeName is the name of an ephemeral znode with an ordered sequence number, and is sorted by
+// it. After org.apache.zookeeper.recipes.lock.ZNodeName, Apache ZooKeeper 3.4.6.
+type ZNodeName struct {
+	name     string
+	prefix   string
+	sequence int32 // -1 if the name has none
+}
+
+// NewZNodeName splits a name at its last hyphen.
+func NewZNodeName(name string) ZNodeName {
+	z := ZNodeName{name: name, prefix: name, sequence: -1}
+	idx := strings.LastIndexByte(name, '-') // BUG: W14 takes the sign of a negative number for the separator
+	if idx >= 0 {
+		z.prefix = name[:idx]
+		// If this fails we misdetected a sequence suffix, so -1 stays.
+		if n, err := strconv.ParseInt(name[idx+1:], 10, 32); err == nil { // BUG: W14 "2147483648" does not fit: -1
+			z.sequence = int32(n)
+		}
+	}
+	return z
+}
+
+func (z ZNodeName) String() string { return z.name }
+
+// CompareTo is negative, zero or positive as z comes before, with or after that.
+func (z ZNodeName) CompareTo(that ZNodeName) int {
+	answer := strings.Compare(z.prefix, that.prefix) // BUG: W2 the prefix, with the session id, goes before the sequence
+	if answer != 0 {
+		return answer
+	}
+	s1, s2 := z.sequence, that.sequence
+	switch {
+	case s1 == -1 && s2 == -1:
+		return strings.Compare(z.name, that.name)
+	case s1 == -1:
+		return 1
+	case s2 == -1:
+		return -1
+	}
+	return cmp.Compare(s1, s2)
+}
+
+// Name returns the name of the znode.
+func (z ZNodeName) Name() string { return z.name }
+
+// Sequence returns the sequence number (getZNodeName in the original).
+func (z ZNodeName) Sequence() int32 { return z.sequence }
+
+// Prefix returns the text before the sequence number.
+func (z ZNodeName) Prefix() string { return z.prefix }
+
+// sortedSet is a TreeSet of the names: sorted, one of those that compare equal.
+func sortedSet(dir string, names []string) []ZNodeName {
+	set := make([]ZNodeName, 0, len(names))
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		set = append(set, NewZNodeName(dir+"/"+name))
+	}
+	slices.SortStableFunc(set, ZNodeName.CompareTo)
+	return slices.CompactFunc(set, func(a, b ZNodeName) bool { return a.CompareTo(b) == 0 })
+}
+
+// headSet returns the elements of a sorted set that come before z.
+func headSet(set []ZNodeName, z ZNodeName) []ZNodeName {
+	i := slices.IndexFunc(set, func(e ZNodeName) bool { return e.CompareTo(z) >= 0 })
+	if i < 0 {
+		return set
+	}
+	return set[:i]
+}

@@ -1,0 +1,159 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// claimPrefix begins the names of the znodes that hold receipts. They lie in the queue's own
+// directory, where the lists of items skip them, so that there is no second directory to create,
+// protect and remove.
+const claimPrefix = "claim-"
+
+// receipts is the ledger that makes each change together with a note of its identity, in one
+// multi. A multi is one transaction: both happen or neither does. So the note tells afterwards
+// whether the change was made.
+//
+// Invariant: whoever has the turn knows the fate of every change made before through this ledger,
+// or nobody will ever ask for it. Hence one note suffices.
+type receipts struct {
+	q    *Queue
+	turn chan struct{} // holds one token while somebody makes a change
+
+	// Used by whoever has the turn.
+	path    string // the ephemeral znode of the note, "" if there is none
+	session int64  // that owns it, or a later one
+}
+
+func newReceipts(q *Queue) *receipts {
+	return &receipts{q: q, turn: make(chan struct{}, 1)}
+}
+
+func (r *receipts) offer(ctx context.Context, op *operation, data []byte) error {
+	path := join(r.q.dir, itemPrefix+NewGUID(r.q.conn)+"-")
+	change := UnknownOutcomeError{Op: "offer", Path: path, Data: data}
+	request := &zk.CreateRequest{Path: path, Data: data, Acl: r.q.acl, Flags: zk.FlagSequence}
+	return r.apply(ctx, op, change, request)
+}
+
+func (r *receipts) remove(ctx context.Context, op *operation, change UnknownOutcomeError) (bool, error) {
+	return removed(r.apply(ctx, op, change, &zk.DeleteRequest{Path: change.Path, Version: -1}))
+}
+
+// apply waits for the turn and makes a change. Without an error the change was made, by this call.
+func (r *receipts) apply(ctx context.Context, op *operation, change UnknownOutcomeError, request any) error {
+	select {
+	case r.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-r.turn }()
+	return r.change(ctx, op, change, request)
+}
+
+func (r *receipts) change(ctx context.Context, op *operation, change UnknownOutcomeError, request any) error {
+	id, pace := NewGUID(r.q.conn), backoff{link: &r.q.link}
+	for vanished := 0; vanished < vanishMax; {
+		if err := r.claim(ctx); err != nil {
+			return err
+		}
+		if !op.begin(change) {
+			return ctx.Err()
+		}
+		err := r.send(id, request)
+		kind := classify(err)
+		switch {
+		case err == errNoClaim:
+			op.settle()
+			r.path = ""
+			vanished++
+			continue
+		case kind == answered:
+			op.settle()
+			return err
+		case kind == closed:
+			return ErrClosed
+		case kind == unanswered:
+			made, err := r.look(ctx, id, err)
+			if err != nil {
+				return err
+			}
+			op.settle()
+			if made {
+				return nil
+			}
+		default:
+			op.settle()
+		}
+		if err := pace.wait(ctx, err); err != nil {
+			return err
+		}
+	}
+	return errVanishing(r.q.dir)
+}
+
+// errNoClaim: the znode of the note is gone, with its session or with the directory. The multi
+// has changed nothing.
+var errNoClaim = errors.New("no claim")
+
+func (r *receipts) send(id string, request any) error {
+	note := &zk.SetDataRequest{Path: r.path, Data: []byte(id), Version: -1}
+	results, err := r.q.conn.Multi(note, request)
+	if errors.Is(err, zk.ErrNoNode) && len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode) {
+		return errNoClaim
+	}
+	return err
+}
+
+// claim sees to it that there is a znode for the note.
+func (r *receipts) claim(ctx context.Context) error {
+	q := r.q
+	if r.path != "" && r.session == q.conn.SessionID() {
+		return nil
+	}
+	path := join(q.dir, claimPrefix+NewGUID(q.conn))
+	for range vanishMax {
+		_, err := q.persist(ctx, func() error {
+			_, err := q.conn.Create(path, nil, zk.FlagEphemeral, q.acl)
+			return err
+		})
+		switch {
+		case err == nil || errors.Is(err, zk.ErrNodeExists): // the guid makes it this client's
+			r.path, r.session = path, q.conn.SessionID()
+			return nil
+		case !errors.Is(err, zk.ErrNoNode):
+			return err
+		}
+		if err := q.ensure(ctx, q.dir); err != nil {
+			return err
+		}
+	}
+	return errVanishing(q.dir)
+}
+
+// look tells whether the change with that id was made, after its reply was lost; the error is
+// lost if that can no longer be known, because the session was replaced and took the note along.
+//
+// "Not made" is certain only within one session: there nothing that was on the way from the
+// broken connection is carried out any more, and the read is not older than the sync.
+func (r *receipts) look(ctx context.Context, id string, lost error) (made bool, err error) {
+	q := r.q
+	session := q.conn.SessionID()
+	if err := q.sync(ctx, r.path); err != nil {
+		return false, err
+	}
+	note, stat, err := q.get(ctx, r.path)
+	switch {
+	case err == nil && string(note) == id:
+		return true, nil
+	case errors.Is(err, zk.ErrNoNode):
+		return false, lost
+	case err != nil:
+		return false, err
+	case stat.EphemeralOwner != session || q.conn.SessionID() != session:
+		return false, lost
+	}
+	return false, nil
+}

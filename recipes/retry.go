@@ -1,0 +1,77 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// RetryPolicy says how long to pause after a lost request before the next: DelayMin, then twice
+// as long each time, up to DelayMax. There is no randomness in it; the recipes of this package
+// do not wake in herds. How often is not limited: the context of the caller does that.
+type RetryPolicy struct {
+	DelayMin, DelayMax time.Duration
+}
+
+// DefaultRetry is the policy unless [WithRetry] sets another.
+var DefaultRetry = RetryPolicy{DelayMin: 50 * time.Millisecond, DelayMax: 2 * time.Second}
+
+// delay returns the pause after so many failures before this one.
+func (p RetryPolicy) delay(failures int) time.Duration {
+	d := max(p.DelayMin, time.Millisecond)
+	for ; failures > 0 && d < p.DelayMax; failures-- {
+		d *= 2
+	}
+	return min(d, max(p.DelayMax, p.DelayMin, time.Millisecond))
+}
+
+// deafMax is after how many lost requests in a row, each found with the connection still down
+// when its pause was over, a connection counts as closed.
+//
+// A closed *zk.Conn answers every request with ErrConnectionClosed at once, which is also what a
+// request under way gets when an open one breaks; and its state is StateDisconnected, which an
+// open one has for moments. Neither is proof. But an open connection that is down keeps requests
+// waiting and does not fail them: to fail one it must connect, send and break again, and after
+// the pause it is connecting already. Ten times in a row, over eleven seconds, is as much
+// evidence as can be had; watches, which do tell the difference, are heeded wherever there is
+// one. An error here costs the caller an ErrClosed and may leave an ephemeral znode until the
+// session ends.
+const deafMax = 10
+
+// backoff paces the attempts at one request.
+type backoff struct {
+	link           *link
+	failures, deaf int
+}
+
+// wait pauses after an attempt that ended with err. It returns nil when it is time for the next,
+// else the reason not to try again: the context's error or ErrClosed.
+func (b *backoff) wait(ctx context.Context, err error) error {
+	if classify(err) == closed {
+		return ErrClosed
+	}
+	if err := pause(ctx, b.link.retry.delay(b.failures)); err != nil {
+		return err
+	}
+	b.failures++
+	if !errors.Is(err, zk.ErrConnectionClosed) || b.link.conn.State() != zk.StateDisconnected {
+		b.deaf = 0
+		return nil
+	}
+	if b.deaf++; b.deaf >= deafMax {
+		return ErrClosed
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
