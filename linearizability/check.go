@@ -127,7 +127,7 @@ func checkObject(m *Model, g *group, o Options) Verdict {
 		return Verdict{Outcome: Undetermined, Checker: "assumptions", Reason: err.Error()}
 	}
 	steps := m.prepare(g.history)
-	if witness(&m.spec, steps) {
+	if witness(m, steps) {
 		return Verdict{Outcome: Ok, Checker: "witness"}
 	}
 	j := newJudge(m, o)

@@ -253,8 +253,7 @@ func TestLongHistories(t *testing.T) {
 		}
 	}
 	lock[n+1].Call, lock[n+1].Return = lock[n+3].Call+2, math.MaxInt64-1 // a release far too late
-	lock[n+1].Client = 1000
-	lock[n+1].Process = Int(int64(lock[n].Client))
+	lock[n].Client, lock[n+1].Client = 1000, 1000
 	if v := Check(Lock(), lock, Options{})[0]; v.Outcome != Violation || v.Property != "exclusion" {
 		t.Errorf("the verdict is %v, not a violation of exclusion", v)
 	}

@@ -17,15 +17,18 @@ import (
 //	release  gives the lock back
 //
 // The rules: a lock is granted only while nobody holds it; every token is greater than all tokens
-// granted earlier; a release ends the hold that its process, see [Operation], was last granted,
-// and is legal only while that hold lasts.
+// granted earlier; a release is legal only while its own process, see [Operation], holds the lock,
+// by its last grant of outcome ok before the release or by one of unknown outcome since then. A
+// process's operations are in order of call; those called at the same instant are in the order
+// that the history has.
 //
 // A try that is refused is accepted always: ZooKeeper's recipe refuses also when somebody is
 // merely waiting in the queue.
 //
 // A release of unknown outcome ends its hold at any time from its call on, or never. So does the
-// death of the holder's session; record it as a release of unknown outcome. After such a release, a
-// further release of the same hold may find it over and is legal all the same: that is a retry.
+// death of the holder's session; record it as a release of unknown outcome. After such a release,
+// and until the process is surely granted the lock again, a further release may find the hold over
+// and is legal all the same: that is a retry.
 // An acquire of unknown outcome blocks nobody, unless a release of outcome ok says that it was
 // granted.
 func Lock() Model {
@@ -36,6 +39,7 @@ func Lock() Model {
 		conflict:   releaseWithoutAcquire,
 		prepare:    prepareLock,
 		spec:       lockSpec,
+		hint:       hintLock,
 		suspects:   overlappingHolds,
 		explain:    explainLock,
 	}
@@ -89,29 +93,33 @@ func mayGrant(op *Operation) bool {
 // noHold is the item of a release by a client that was never granted the lock.
 const noHold = -1
 
-// prepareLock pairs releases with grants. It leaves out
+// prepareLock pairs grants with releases by process, in order of call. A hold begins with a grant
+// of outcome ok. A later grant of unknown outcome joins the hold: a release after it ends the one
+// or the other. It leaves out
 //
 //   - what failed: it had no effect; and tries that were refused: they are accepted always;
-//   - acquires of unknown outcome whose hold nobody needs, with their releases: if there is an
-//     order in which they took effect, there is the same order without them, as a hold only
-//     restricts others;
-//   - releases of unknown outcome with no hold to end: they have no effect.
+//   - grants of unknown outcome that no release insists on: if there is an order in which they
+//     took effect, there is the same order without them, as a hold only restricts others;
+//   - releases that insist on nothing and have no hold to end: they have no effect.
 func prepareLock(h History) []step {
 	steps := make([]step, 0, len(h))
-	grants := make(map[Value]int32)  // by process: the hold it was last granted
+	held := make(map[Value]int32)    // by process: the hold it was last granted
 	released := make([]bool, len(h)) // by hold: perhaps, by a release of unknown outcome
 	for _, i := range byCall(h) {
 		op := &h[i]
+		hold, found := held[op.owner()]
 		switch {
 		case mayGrant(op):
-			hold := int32(len(steps))
-			grants[op.owner()] = hold
+			if !found || op.Outcome == OK {
+				hold = int32(len(steps))
+				held[op.owner()] = hold
+			}
 			steps = append(steps, newGrant(op, i, hold))
 		case op.Op == "release" && op.Outcome != Fail:
 			s := newStep(op, i, stepRelease, noHold)
-			s.loose = true
-			if hold, found := grants[op.owner()]; found {
-				s.item, s.excused, s.loose = hold, released[hold], false
+			s.loose = !found
+			if found {
+				s.item, s.excused = hold, released[hold]
 				released[hold] = released[hold] || s.unknown
 			}
 			steps = append(steps, s)
@@ -127,33 +135,62 @@ func newGrant(op *Operation, i int, hold int32) step {
 	return s
 }
 
-// byCall returns the indices of h in order of call, then of end, then of place.
+// byCall returns the indices of h in order of call, then of place.
 func byCall(h History) []int {
 	order := make([]int, len(h))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(h[a].Call, h[b].Call), cmp.Compare(h[a].end(), h[b].end()), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(h[a].Call, h[b].Call), cmp.Compare(a, b))
 	})
 	return order
 }
 
-// dropIdle leaves out the holds that may never have been, and that no release insists on.
+// dropIdle leaves out the grants of unknown outcome that no later release insists on, and the
+// releases of holds that were then never granted. The steps are in order of call.
 func dropIdle(steps []step) []step {
-	needed := make([]bool, len(steps)) // by hold
-	for i := range steps {
+	insisted := make([]bool, len(steps)) // by hold
+	granted := make([]bool, len(steps))  // by hold
+	for i := len(steps) - 1; i >= 0; i-- {
 		s := &steps[i]
-		if s.item != noHold && !s.unknown && !s.excused {
-			needed[s.item] = true // by a grant or a release of outcome ok
+		switch {
+		case s.item == noHold:
+		case s.kind == stepRelease:
+			insisted[s.item] = insisted[s.item] || !s.unknown && !s.excused
+		case s.unknown && !insisted[s.item]:
+			s.item = noHold
+		default:
+			granted[s.item] = true
 		}
 	}
 	return slices.DeleteFunc(steps, func(s step) bool {
-		if s.item == noHold {
-			return s.unknown
-		}
-		return !needed[s.item]
+		return s.item == noHold && s.unknown || s.item != noHold && !granted[s.item]
 	})
+}
+
+// hintLock lets releases of unknown outcome take effect as soon as they can, which never hurts, and
+// grants of unknown outcome before the release that insists on them. The steps are in order of
+// call.
+func hintLock(steps []step) {
+	insists := make(map[int32]int64) // by hold: when the next release of outcome ok ended
+	granted := make(map[int32]int64) // by hold: when it was surely granted
+	for i := len(steps) - 1; i >= 0; i-- {
+		s := &steps[i]
+		switch end, insisted := insists[s.item]; {
+		case s.kind == stepRelease && !s.unknown:
+			insists[s.item] = s.end
+		case s.kind == stepGrant && !s.unknown:
+			granted[s.item] = s.end
+		case s.kind == stepGrant && insisted:
+			s.end = end
+		}
+	}
+	for i := range steps {
+		if s := &steps[i]; s.kind == stepRelease && s.unknown {
+			s.end = max(s.call, granted[s.item])
+		}
+	}
 }
 
 // lockState is who holds the lock, and the greatest token granted.

@@ -26,6 +26,9 @@ type Model struct {
 	prepare func(History) []step
 	// spec carries out one step.
 	spec porcupine.Model
+	// hint narrows the steps' intervals to where they most probably took effect. It may be wrong,
+	// but must not widen an interval.
+	hint func([]step)
 	// suspects are small sets of steps that seem to break a rule by themselves.
 	suspects func([]step) []finding
 	// explain names the rule that an illegal history breaks.

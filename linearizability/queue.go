@@ -28,6 +28,7 @@ func Queue() Model {
 		conflict:   offeredTwice,
 		prepare:    prepareQueue,
 		spec:       queueSpec,
+		hint:       hintQueue,
 		suspects:   suspectValues,
 		explain:    explainQueue,
 	}

@@ -24,8 +24,9 @@ func (e *AssumptionError) Error() string {
 //
 //   - every operation is known to the model, and its argument and result are of the right kind;
 //   - no operation returned before it was called, and every operation of outcome ok returned;
-//   - of one client's operations that returned, no two overlap; they may touch. Operations of
-//     unknown outcome may overlap others, as when a session dies while its client is calling;
+//   - of the operations of one process that returned (a client, or what [Operation] says is the
+//     process), no two overlap; they may touch. Operations of unknown outcome may overlap others,
+//     as when a session dies while its client is calling;
 //   - queue: no value is offered twice, except after a failed offer. An offer that is tried again
 //     after an unknown outcome needs a new value;
 //   - lock: a release of outcome ok comes after an acquire or a try of the same process.
@@ -75,7 +76,7 @@ func (m *Model) unsound(op *Operation) string {
 	return m.problem(*op)
 }
 
-// overlap finds two operations of one client that both returned and overlap.
+// overlap finds two operations of one process that both returned and overlap.
 func overlap(h History) *AssumptionError {
 	order := make([]int, 0, len(h))
 	for i := range h {
@@ -84,11 +85,11 @@ func overlap(h History) *AssumptionError {
 		}
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(h[a].Client, h[b].Client), cmp.Compare(h[a].Call, h[b].Call), cmp.Compare(h[a].Return, h[b].Return), cmp.Compare(a, b))
+		return cmp.Or(h[a].owner().compare(h[b].owner()), cmp.Compare(h[a].Call, h[b].Call), cmp.Compare(h[a].Return, h[b].Return), cmp.Compare(a, b))
 	})
 	for k := 1; k < len(order); k++ {
 		earlier, later := h[order[k-1]], h[order[k]]
-		if earlier.Client == later.Client && later.Call < earlier.Return {
+		if earlier.owner() == later.owner() && later.Call < earlier.Return {
 			return &AssumptionError{Index: order[k], Operation: later, Problem: fmt.Sprintf(
 				"it was called before %v had returned; give each concurrent caller a client number of its own", earlier)}
 		}

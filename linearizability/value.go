@@ -2,6 +2,7 @@ package linearizability
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -72,12 +73,21 @@ func (v Value) String() string {
 	return "null"
 }
 
+// compare orders values: by kind, then by number or text.
+func (v Value) compare(w Value) int {
+	return cmp.Or(cmp.Compare(v.kind, w.kind), cmp.Compare(v.number, w.number), cmp.Compare(v.text, w.text))
+}
+
 // MarshalJSON implements [json.Marshaler].
 func (v Value) MarshalJSON() ([]byte, error) {
-	if v.kind == kindStr {
-		return json.Marshal(v.text)
+	if v.kind != kindStr {
+		return []byte(v.String()), nil
 	}
-	return []byte(v.String()), nil
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // whoever marshals v decides that
+	err := encoder.Encode(v.text)
+	return text.Bytes(), err
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].

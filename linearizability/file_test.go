@@ -1,0 +1,206 @@
+package linearizability
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"pgregory.net/rapid"
+)
+
+func drawValue(t *rapid.T) Value {
+	return rapid.OneOf(
+		rapid.Just(Null), rapid.Just(Bool(true)), rapid.Just(Bool(false)),
+		rapid.Map(rapid.Int64(), Int), rapid.Map(rapid.String(), Str),
+	).Draw(t, "value")
+}
+
+func drawOperation(t *rapid.T) Operation {
+	return Operation{
+		Client: rapid.Int().Draw(t, "client"), Op: rapid.String().Draw(t, "op"),
+		Arg: drawValue(t), Result: drawValue(t), Outcome: rapid.SampledFrom([]Outcome{OK, Fail, Unknown}).Draw(t, "outcome"),
+		Call: rapid.Int64().Draw(t, "call"), Return: rapid.OneOf(rapid.Just(Forever), rapid.Int64()).Draw(t, "return"),
+		Object: rapid.String().Draw(t, "object"), Note: rapid.String().Draw(t, "note"), Process: drawValue(t),
+	}
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := History(rapid.SliceOf(rapid.Custom(drawOperation)).Draw(t, "history"))
+		var file bytes.Buffer
+		if err := Write(&file, h); err != nil {
+			t.Fatal(err)
+		}
+		text := file.String()
+		got, err := Read(&file)
+		if err != nil || !slices.Equal(got, h) {
+			t.Fatalf("read %v, %v; want %v", got, err, h)
+		}
+		for i, line := range slices.Collect(strings.Lines(text)) {
+			var op Operation
+			if err := json.Unmarshal([]byte(line), &op); err != nil || op != h[i] {
+				t.Fatalf("%q as JSON is %v, %v", line, op, err)
+			}
+			if again, err := json.Marshal(op); err != nil || !json.Valid(again) {
+				t.Fatalf("%v as JSON is %s, %v", op, again, err)
+			}
+		}
+	})
+}
+
+// TestFileFormat holds the format to the letter: other programs write it too.
+func TestFileFormat(t *testing.T) {
+	const file = `{"client":3,"op":"poll","arg":null,"result":"v17","outcome":"ok","call":1041,"return":1077}
+{"client":1,"op":"offer","arg":"<v18>","result":null,"outcome":"unknown","call":1050,"return":null}
+{"client":2,"op":"acquire","arg":null,"result":-7,"outcome":"fail","call":0,"return":0,"object":"/lock","note":"no node","process":0}
+`
+	want := History{
+		{Client: 3, Op: "poll", Result: Str("v17"), Call: 1041, Return: 1077},
+		{Client: 1, Op: "offer", Arg: Str("<v18>"), Outcome: Unknown, Call: 1050, Return: Forever},
+		{Client: 2, Op: "acquire", Result: Int(-7), Outcome: Fail, Object: "/lock", Note: "no node", Process: Int(0)},
+	}
+	got, err := Read(strings.NewReader(file))
+	if err != nil || !slices.Equal(got, want) {
+		t.Fatalf("read %v, %v; want %v", got, err, want)
+	}
+	var written strings.Builder
+	if err := Write(&written, want); err != nil || written.String() != file {
+		t.Errorf("wrote %s, %v; want %s", written.String(), err, file)
+	}
+	loose := "\n  {\"return\":2,\"call\":1,\"outcome\":\"ok\",\"op\":\"release\",\"client\":4} \r\n\n"
+	got, err = Read(strings.NewReader(loose))
+	if want := (History{{Client: 4, Op: "release", Call: 1, Return: 2}}); err != nil || !slices.Equal(got, want) {
+		t.Errorf("read %v, %v; want %v", got, err, want)
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	const good = `{"client":3,"op":"poll","outcome":"ok","call":1,"return":2}`
+	for _, c := range []struct{ name, line, want string }{
+		{"cut off", good[:30], "line 2: the file ends in the middle of an operation"},
+		{"cut off and more follows", good[:30] + "\n" + good, "line 2: the operation is cut off"},
+		{"not JSON", "client 1 poll", "line 2: not JSON at byte 1"},
+		{"a list", "[" + good + "]", "line 2: "},
+		{"two on a line", good + good, "line 2: there is more after the operation; write one operation a line"},
+		{"another harness", `{"type":"invoke","f":"read","value":null,"process":0,"time":1}`, `line 2: an operation has no field "type"`},
+		{"empty object", `{}`, `line 2: "client" is missing`},
+		{"null", `null`, `line 2: "client" is missing`},
+		{"no return", `{"client":3,"op":"poll","outcome":"ok","call":1}`, `line 2: "return" is missing`},
+		{"misspelt", `{"client":3,"op":"poll","outcome":"ok","call":1,"return":2,"reslt":7}`, `line 2: an operation has no field "reslt"`},
+		{"outcome", `{"client":3,"op":"poll","outcome":"info","call":1,"return":2}`, `line 2: outcome "info" does not exist; write ok, fail or unknown`},
+		{"return", `{"client":3,"op":"poll","outcome":"ok","call":1,"return":"2"}`, `line 2: "return" is "2"; write a whole number or null`},
+		{"call", `{"client":3,"op":"poll","outcome":"ok","call":"1","return":2}`, `line 2: "call" cannot be a JSON string`},
+		{"fraction", `{"client":3,"op":"poll","result":1.5,"outcome":"ok","call":1,"return":2}`, "line 2: 1.5 is not a whole number of 64 bits"},
+		{"structure", `{"client":3,"op":"poll","result":{"a":1},"outcome":"ok","call":1,"return":2}`, `line 2: {"a":1} is no value`},
+		{"long", `{"note":"` + strings.Repeat("x", lineMax) + `"}`, "line 2: longer than 1048576 bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := good + "\n" + c.line
+			h, err := Read(strings.NewReader(file))
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) || h != nil {
+				t.Errorf("read %v, %v; want an error that starts with %q", h, err, c.want)
+			}
+			if h, again := ReadPartial(strings.NewReader(file)); len(h) != 1 || again == nil {
+				t.Errorf("read partially %v, %v; want the first operation", h, again)
+			}
+			if truncated := c.name == "cut off"; errors.Is(err, ErrTruncated) != truncated {
+				t.Errorf("%v is ErrTruncated: %v", err, !truncated)
+			}
+		})
+	}
+	broken := errors.New("the disk is gone")
+	if _, err := Read(iotest.ErrReader(broken)); !errors.Is(err, broken) {
+		t.Errorf("the error is %v, want %v", err, broken)
+	}
+}
+
+// TestKilledWriter cuts a file at every byte: what was completely written can be read.
+func TestKilledWriter(t *testing.T) {
+	h := readTranscripts(t, "queue")[0].history
+	var file bytes.Buffer
+	if err := Write(&file, h); err != nil {
+		t.Fatal(err)
+	}
+	for n := range file.Len() {
+		cut := file.Bytes()[:n]
+		complete := bytes.Count(cut, []byte("\n"))
+		got, err := ReadPartial(bytes.NewReader(cut))
+		if rest := cut[bytes.LastIndexByte(cut, '\n')+1:]; json.Valid(rest) {
+			complete++ // only the end of the line is missing
+		} else if len(rest) > 0 && !errors.Is(err, ErrTruncated) {
+			t.Fatalf("cut at byte %d: the error is %v", n, err)
+		}
+		if !slices.Equal(got, h[:complete]) {
+			t.Fatalf("cut at byte %d: read %v, want %v", n, got, h[:complete])
+		}
+	}
+}
+
+func TestWriteRefusesWhatJSONCannotHold(t *testing.T) {
+	err := Write(&bytes.Buffer{}, History{{Op: "poll", Return: 1}, {Op: "offer", Arg: Str("\xff"), Return: 3}})
+	if err == nil || !strings.Contains(err.Error(), "operation 2") || !strings.Contains(err.Error(), "UTF-8") {
+		t.Errorf("the error is %v", err)
+	}
+	if err := Write(&bytes.Buffer{}, History{{Outcome: 7}}); err == nil || !strings.Contains(err.Error(), "outcome 7") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"client":3,"op":"poll","arg":null,"result":"v17","outcome":"ok","call":1041,"return":1077}`))
+	f.Add([]byte(`{"client":1,"op":"offer","arg":true,"outcome":"unknown","call":-1,"return":null,"process":1}` + "\n{"))
+	f.Add([]byte("\n[]\nnull"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h, err := Read(bytes.NewReader(data))
+		if err != nil {
+			if h != nil || !strings.HasPrefix(err.Error(), "line ") {
+				t.Fatalf("read %v, %v", h, err)
+			}
+			return
+		}
+		var file bytes.Buffer
+		if err := Write(&file, h); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Read(&file); err != nil || !slices.Equal(again, h) {
+			t.Fatalf("read %v, wrote it, and read %v, %v", h, again, err)
+		}
+		for _, m := range []Model{Lock(), Queue()} {
+			if len(h) < 10 {
+				Check(m, h, Options{})
+			}
+		}
+	})
+}
+
+func TestValue(t *testing.T) {
+	for v, want := range map[Value]string{
+		Null: "null", Int(math.MinInt64): "-9223372036854775808", Str("null"): "null", Bool(true): "true",
+	} {
+		if v.String() != want {
+			t.Errorf("%#v is %q, want %q", v, v.String(), want)
+		}
+	}
+	if Null == Str("null") || Null == Int(0) || Null == Bool(false) || !Null.IsNull() || Int(0).IsNull() {
+		t.Error("null is taken for something else")
+	}
+	if Int(7).Int() != 7 || Str("7").Int() != 0 || Bool(true).Int() != 0 {
+		t.Error("Int does not return the number")
+	}
+}
+
+func TestModelIsNeeded(t *testing.T) {
+	if err := Validate(Model{}, nil); err == nil {
+		t.Error("an empty model was accepted")
+	}
+	var assumption *AssumptionError
+	err := Validate(Queue(), History{{Client: 4, Op: "pop"}})
+	if !errors.As(err, &assumption) || assumption.Operation.Client != 4 {
+		t.Errorf("the error is %#v", err)
+	}
+}
