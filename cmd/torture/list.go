@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+type listCmd struct{}
+
+// Run carries the command out.
+func (listCmd) Run(c *commandContext) error {
+	for _, kind := range workload.Kinds() {
+		fmt.Fprintf(c.out, "%s\n", kind)
+		for _, promise := range workload.Promises(kind) {
+			fmt.Fprintf(c.out, "    %s\n", promise)
+		}
+		for _, e := range workload.Entries() {
+			if e.Kind == kind {
+				fmt.Fprintf(c.out, "  --recipe %-28s %s\n", e.Recipe, e.Help)
+			}
+		}
+		fmt.Fprintln(c.out)
+	}
+	fmt.Fprintln(c.out, "faults (--faults, with the sets all and none)")
+	for i, name := range sim.FaultNames {
+		fmt.Fprintf(c.out, "  %-10s %s\n", name, sim.FaultHelp[i])
+	}
+	fmt.Fprintln(c.out, "\nstrategies (--strategy)")
+	for _, name := range slices.Sorted(maps.Keys(sim.Strategies)) {
+		fmt.Fprintf(c.out, "  %-10s %s\n", name, sim.Strategies[name])
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+// Command torture runs ZooKeeper recipes through bad days and judges what the clients saw.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit statuses.
+const (
+	exitOK        = 0 // no violation
+	exitViolation = 1
+	exitUnknown   = 2 // unknown, or it could not be done
+)
+
+// cli is the command line.
+type cli struct {
+	Run    runCmd    `cmd:"" help:"Torture a recipe: in simulation, on a real ensemble, or on servers of yours."`
+	Replay replayCmd `cmd:"" help:"Run a counterexample again, step by step."`
+	Check  checkCmd  `cmd:"" help:"Judge a recorded history."`
+	List   listCmd   `cmd:"" help:"List workloads, recipes, faults and strategies."`
+}
+
+// verdictError ends a command with a status other than 0; what was to be said has been said.
+type verdictError int
+
+func (e verdictError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// streams are where commands write.
+type streams struct {
+	out, err io.Writer
+	terminal bool // err is a terminal
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	s := streams{os.Stdout, os.Stderr, isTerminal(os.Stderr)}
+	os.Exit(run(ctx, os.Args[1:], s))
+}
+
+// run is main without the process around it.
+func run(ctx context.Context, args []string, s streams) int {
+	var c cli
+	exited := -1
+	parser, err := kong.New(&c, kong.Name("torture"), kong.Description(description), kong.UsageOnError(),
+		kong.Writers(s.out, s.err), kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		return fail(s, err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exited >= 0 { // --help
+		return exited
+	}
+	if err != nil {
+		return fail(s, err)
+	}
+	return status(s, parsed.Run(&commandContext{ctx, s}))
+}
+
+// commandContext is what every command gets.
+type commandContext struct {
+	context.Context
+	streams
+}
+
+func status(s streams, err error) int {
+	var verdict verdictError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &verdict):
+		return int(verdict)
+	}
+	return fail(s, err)
+}
+
+func fail(s streams, err error) int {
+	fmt.Fprintf(s.err, "torture: %v\n", err)
+	return exitUnknown
+}
+
+const description = `Runs ZooKeeper recipes through bad days and judges what the clients saw.
+
+Exit status: 0 no violation, 1 violation, 2 unknown or could not be done.`

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// output is where a run leaves its files.
+type output struct {
+	dir   string
+	named bool // by the user
+}
+
+// newOutput makes the folder of a run. It refuses one that exists, so that nothing is overwritten.
+func newOutput(dir string) (*output, error) {
+	if dir == "" {
+		return &output{dir: "counterexamples"}, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		if os.IsExist(err) {
+			return nil, fmt.Errorf("--out %s exists already: choose another folder, or remove it", dir)
+		}
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	return &output{dir, true}, nil
+}
+
+// counterexamples writes a file for each violation and returns their names.
+func (o *output) counterexamples(cfg sim.Config, result sim.Result) ([]string, error) {
+	var files []string
+	for _, found := range result.Violations {
+		c, err := cfg.Counterexample(result, found)
+		if err != nil {
+			return nil, err
+		}
+		var data bytes.Buffer
+		if err := c.Write(&data); err != nil {
+			return nil, err
+		}
+		name := filepath.Join(o.dir, fmt.Sprintf("%s-%s-%s-%s.json", result.Workload, flat(result.Recipe), found.Property, c.Hash[:8]))
+		if err := writeNew(name, data.Bytes()); err != nil {
+			return nil, err
+		}
+		files = append(files, name)
+	}
+	return files, nil
+}
+
+// flat makes a recipe's name fit for a file name.
+func flat(s string) string { return strings.NewReplacer("/", "-", " ", "-").Replace(s) }
+
+// writeNew writes a file unless it is there with the same content, and refuses to overwrite.
+func writeNew(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if old, err := os.ReadFile(name); err == nil {
+		if bytes.Equal(old, data) {
+			return nil
+		}
+		return fmt.Errorf("%s exists already with other content and is not overwritten: move it away", name)
+	}
+	return os.WriteFile(name, data, 0o644)
+}
+
+// history opens the file for the history of a run on real servers.
+func (o *output) history() (io.WriteCloser, error) {
+	if !o.named {
+		return nopCloser{io.Discard}, nil
+	}
+	return os.OpenFile(filepath.Join(o.dir, "history.jsonl"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// summary writes the result of a run, as --json prints it, into the user's folder.
+func (o *output) summary(s summary) error {
+	if !o.named {
+		return nil
+	}
+	var data bytes.Buffer
+	if err := writeJSON(&data, s); err != nil {
+		return err
+	}
+	return writeNew(filepath.Join(o.dir, "result.json"), data.Bytes())
+}
+
+// summary is the object that --json prints.
+type summary struct {
+	Workload   string             `json:"workload"`
+	Recipe     string             `json:"recipe"`
+	Backend    string             `json:"backend"`
+	Strategy   string             `json:"strategy"`
+	Seed       uint64             `json:"seed"`
+	Episodes   int                `json:"episodes"`
+	Steps      int64              `json:"steps"`
+	Operations int64              `json:"operations"`
+	Faults     map[string]int     `json:"faults"`
+	Verdict    sim.Verdict        `json:"verdict"`
+	Reason     string             `json:"reason,omitempty"`
+	Violations []violationSummary `json:"violations"`
+	Hash       string             `json:"hash"`
+	Elapsed    float64            `json:"elapsed_s"`
+	Rate       float64            `json:"episodes_per_s"`
+}
+
+type violationSummary struct {
+	Property string `json:"property"`
+	Message  string `json:"message"`
+	File     string `json:"file"`
+	Episode  int    `json:"episode"`
+	Times    int    `json:"times"`
+	Steps    int    `json:"steps"`
+	Clients  int    `json:"clients"`
+	Faults   int    `json:"faults"`
+}
+
+func summarize(r sim.Result, backend string, files []string) summary {
+	s := summary{
+		Workload: r.Workload, Recipe: r.Recipe, Backend: backend, Strategy: r.Strategy, Seed: r.Seed,
+		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
+		Verdict: r.Verdict, Reason: r.Reason, Violations: []violationSummary{}, Hash: sim.FormatHash(r.Hash),
+		Elapsed: r.Elapsed.Seconds(), Rate: float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9),
+	}
+	for i, f := range r.Violations {
+		v := violationSummary{Property: f.Property, Message: f.Message, Episode: f.Episode, Times: f.Times, Steps: f.Steps, Clients: f.Clients, Faults: f.Faults}
+		if i < len(files) {
+			v.File = files[i]
+		}
+		s.Violations = append(s.Violations, v)
+	}
+	return s
+}
+
+func writeJSON(w io.Writer, s summary) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(s)
+}
+
+// printResult prints a result for people.
+func printResult(w io.Writer, r sim.Result, backend string, files []string) {
+	for i, f := range r.Violations {
+		file := ""
+		if i < len(files) {
+			file = files[i]
+		}
+		printViolation(w, f, file)
+	}
+	if r.Reason != "" {
+		fmt.Fprintf(w, "%s: %s\n\n", r.Verdict, r.Reason)
+	}
+	fmt.Fprintf(w, "%s %s (%s) on %s: %d episodes, %d operations, %d steps in %v, %.0f episodes/s; strategy %s, seed %d, hash %s\n",
+		r.Verdict, r.Workload, r.Recipe, backend, r.Episodes, r.Operations, r.Steps, r.Elapsed.Round(10*time.Millisecond),
+		float64(r.Episodes)/max(r.Elapsed.Seconds(), 1e-9), r.Strategy, r.Seed, sim.FormatHash(r.Hash))
+	if line := faultLine(r.Struck); line != "" {
+		fmt.Fprintln(w, "faults struck: "+line)
+	}
+	if r.Interrupted {
+		fmt.Fprintln(w, "interrupted: this is what was known by then")
+	}
+}
+
+func faultLine(struck map[string]int) string {
+	var parts []string
+	for _, name := range sim.FaultNames {
+		if n, ok := struck[name]; ok {
+			parts = append(parts, fmt.Sprintf("%s %d", name, n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func printViolation(w io.Writer, f sim.Found, file string) {
+	fmt.Fprintf(w, "VIOLATION of %s: %s\n\n", f.Property, f.Message)
+	for _, line := range sim.Lines(f.Trace) {
+		fmt.Fprintln(w, line)
+	}
+	if len(f.Trace) > 0 {
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "found in %d of the episodes, first in number %d", f.Times, f.Episode)
+	if file != "" {
+		fmt.Fprintf(w, "; minimised to %d clients, %d faults, %d steps\nreplay: torture replay %s", f.Clients, f.Faults, f.Steps, file)
+	}
+	fmt.Fprint(w, "\n\n")
+}
+
+// bar is the progress line, on a terminal only.
+type bar struct {
+	bar *progressbar.ProgressBar
+	by  time.Duration
+}
+
+func newBar(c *commandContext, quiet bool, episodes int, duration time.Duration) *bar {
+	if !c.terminal || quiet {
+		return &bar{}
+	}
+	total := int64(episodes)
+	if episodes == 0 {
+		total = max(duration.Milliseconds(), 1)
+	}
+	b := progressbar.NewOptions64(total, progressbar.OptionSetWriter(c.err), progressbar.OptionSetWidth(30),
+		progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+	if episodes == 0 {
+		return &bar{b, duration}
+	}
+	return &bar{bar: b}
+}
+
+func (b *bar) show(p sim.Progress) {
+	if b.bar == nil {
+		return
+	}
+	rate := float64(p.Episodes) / max(p.Elapsed.Seconds(), 1e-9)
+	b.bar.Describe(fmt.Sprintf("%d episodes, %d with violations, %.0f/s", p.Episodes, p.Violations, rate))
+	if b.by > 0 {
+		b.bar.Set64(p.Elapsed.Milliseconds())
+		return
+	}
+	b.bar.Set64(int64(p.Episodes))
+}
+
+func (b *bar) clear() {
+	if b.bar != nil {
+		b.bar.Clear()
+	}
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+type runCmd struct {
+	Workload string        `arg:"" help:"What to torture: see torture list."`
+	Recipe   string        `help:"Which implementation: ours, or published/… for one from the zoo." default:"ours"`
+	Backend  string        `help:"Where: sim, ensemble (real servers, started here), live (servers of yours)." default:"sim"`
+	Servers  string        `help:"For live: a:2181,b:2181, with /chroot if you like."`
+	Nodes    int           `help:"For ensemble: how many servers, 1, 3 or 5." default:"3"`
+	Root     string        `help:"For live: the path below which everything happens; it must not exist or be empty, and is removed at the end. Default: a fresh one."`
+	Clients  int           `help:"At most so many clients." default:"3"`
+	Ops      int           `help:"At most so many operations for each user." default:"4"`
+	Faults   string        `help:"What may strike: a list of names, all or none. Default: all in sim; none elsewhere, where only none is possible yet."`
+	Strategy string        `help:"How episodes are chosen: random or sweep." default:"random"`
+	Episodes int           `help:"How many. Default: 1000 in sim, or as many as --duration allows."`
+	Duration time.Duration `help:"How long. Default: 30s on real servers."`
+	Seed     *uint64       `help:"Equal seeds, equal runs. Default: a fresh one, which is printed."`
+	Out      string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
+	JSON     bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
+}
+
+// Run carries the command out.
+func (r *runCmd) Run(c *commandContext) error {
+	w, err := workload.Find(r.Workload, r.Recipe)
+	if err != nil {
+		return err
+	}
+	if r.Seed == nil {
+		seed := rand.Uint64() >> 32
+		r.Seed = &seed
+	}
+	if err := r.validate(); err != nil {
+		return err
+	}
+	out, err := newOutput(r.Out)
+	if err != nil {
+		return err
+	}
+	switch r.Backend {
+	case "sim":
+		return r.simulate(c, w, out)
+	case "ensemble":
+		return r.onEnsemble(c, w, out)
+	}
+	return r.onLive(c, w, out)
+}
+
+func (r *runCmd) validate() error {
+	backends := []string{"sim", "ensemble", "live"}
+	switch {
+	case !contains(backends, r.Backend):
+		return fmt.Errorf("unknown backend %q: there are %s", r.Backend, strings.Join(backends, ", "))
+	case r.Episodes < 0 || r.Duration < 0:
+		return fmt.Errorf("--episodes and --duration must not be negative")
+	case r.Clients < 1 || r.Clients > 16 || r.Ops < 1 || r.Ops > 100:
+		return fmt.Errorf("%d clients with %d operations: 1 to 16 and 1 to 100 are possible", r.Clients, r.Ops)
+	case r.Backend == "live" && r.Servers == "":
+		return fmt.Errorf("--backend live needs --servers a:2181,…")
+	case r.Backend != "live" && (r.Servers != "" || r.Root != ""):
+		return fmt.Errorf("--servers and --root are for --backend live")
+	case r.Strategy != "random" && r.Strategy != "sweep":
+		return fmt.Errorf("unknown strategy %q: there are random and sweep", r.Strategy)
+	}
+	faults, err := sim.ParseFaults(r.faultList())
+	if err != nil {
+		return err
+	}
+	if r.Backend != "sim" && (faults != sim.NoFaults || r.Strategy != "random") {
+		return fmt.Errorf("on real servers only --faults none and --strategy random are possible")
+	}
+	return nil
+}
+
+func (r *runCmd) faultList() string {
+	switch {
+	case r.Faults != "":
+		return r.Faults
+	case r.Backend == "sim":
+		return "all"
+	}
+	return "none"
+}
+
+func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) error {
+	faults, _ := sim.ParseFaults(r.faultList())
+	bar := newBar(c, r.JSON, r.Episodes, r.Duration)
+	cfg := sim.Config{
+		Strategy: r.Strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
+		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Progress: bar.show,
+	}
+	result, err := sim.Run(c, w, cfg)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	files, err := out.counterexamples(cfg, result)
+	if err != nil {
+		return err
+	}
+	return r.report(c, out, result, files)
+}
+
+// report prints the result and turns the verdict into an exit status.
+func (r *runCmd) report(c *commandContext, out *output, result sim.Result, files []string) error {
+	summary := summarize(result, r.Backend, files)
+	if err := out.summary(summary); err != nil {
+		return err
+	}
+	if r.JSON {
+		if err := writeJSON(c.out, summary); err != nil {
+			return err
+		}
+	} else {
+		printResult(c.out, result, r.Backend, files)
+	}
+	switch result.Verdict {
+	case sim.VerdictViolation:
+		return verdictError(exitViolation)
+	case sim.VerdictUnknown:
+		return verdictError(exitUnknown)
+	}
+	return nil
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,448 @@
+package fakezk
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Network carries the requests of a Client. The simulator is one, and so is [Local].
+type Network interface {
+	// Submit hands over a call. It runs on the goroutine of the recipe, which afterwards waits
+	// for the call to be completed; several goroutines may submit at the same time.
+	Submit(call *Call)
+}
+
+// Call is one request of a recipe on its way to a server and back.
+type Call struct {
+	Request Request
+	User    int   // which handle of the connection it came through, see [Client.Handle]
+	Tag     int64 // the network's to use; kept with the watch that the call leaves
+
+	client   *Client
+	reply    *Response
+	watch    chan zk.Event
+	done     chan error
+	internal bool // sent by the client library itself; nobody waits
+}
+
+// Client returns the client that the call belongs to.
+func (call *Call) Client() *Client { return call.client }
+
+// Client is the part of go-zookeeper's Conn that has state: session, watches, requests under way.
+// It is passive. Recipes call the methods of its [Conn] handles; whoever owns the network (one
+// goroutine) moves it with Dial, Arrive, Deliver and Break, which are the only ways in which it
+// changes. Each of them wakes goroutines of the recipe one at a time and calls settle after each.
+//
+// Invariant: a call is in exactly one of unsent (no connection yet), sent (on the wire, not
+// arrived) and waiting (arrived, reply not delivered), or it is completed.
+type Client struct {
+	network Network
+	servers *Ensemble
+	settle  func()
+
+	conn      ConnID
+	connected bool
+	replica   int
+	session   atomic.Int64
+	state     atomic.Int32
+	password  []byte
+	timeout   int64
+	lastZxid  int64
+	creds     []authInfo
+
+	unsent, sent, waiting []*Call
+
+	watches  []watch // in the order in which they were set
+	events   chan zk.Event
+	closed   atomic.Bool
+	quit     chan struct{}
+	quitOnce sync.Once
+	killed   atomic.Bool
+
+	// GUIDSeed makes the identities of this client's handles differ from other clients'.
+	GUIDSeed uint32
+
+	// OnExpired, if set, is called when the client learns that its session is gone.
+	OnExpired func(session int64)
+}
+
+type authInfo struct {
+	scheme string
+	auth   []byte
+}
+
+type watchKind int8
+
+const (
+	watchData watchKind = iota
+	watchExist
+	watchChild
+)
+
+type watch struct {
+	path string
+	kind watchKind
+	user int
+	tag  int64
+	ch   chan zk.Event
+}
+
+// eventBuffer is the capacity of go-zookeeper's global event channel; what does not fit is
+// dropped (conn.go: eventChanSize, sendEvent).
+const eventBuffer = 6
+
+// ErrRefused is returned by Dial when the server closed the connection without an answer,
+// because it has not yet seen what the client has seen.
+var ErrRefused = errors.New("fakezk: the server is behind the client and refuses it")
+
+// NewClient returns a client that is not yet connected. timeout is the session timeout asked
+// for, in milliseconds; settle (nil: nothing) is called after each goroutine that was woken.
+func NewClient(network Network, servers *Ensemble, timeout int64, settle func()) *Client {
+	if settle == nil {
+		settle = func() {}
+	}
+	c := &Client{
+		network: network, servers: servers, timeout: timeout, settle: settle,
+		events: make(chan zk.Event, eventBuffer), quit: make(chan struct{}),
+	}
+	c.state.Store(int32(zk.StateDisconnected))
+	return c
+}
+
+// Events is go-zookeeper's global event channel: session events and a copy of every watch event.
+func (c *Client) Events() <-chan zk.Event { return c.events }
+
+// Connected tells whether the client has a connection, and to which replica.
+func (c *Client) Connected() (replica int, ok bool) { return c.replica, c.connected }
+
+// Connection returns the client's connection at the servers; meaningless unless connected.
+func (c *Client) Connection() ConnID { return c.conn }
+
+// Session returns the session that the client believes to have, 0 if none.
+func (c *Client) Session() int64 { return c.session.Load() }
+
+// Sent returns the oldest request that is on the wire and has not arrived, nil if there is none.
+func (c *Client) Sent() *Call {
+	if len(c.sent) == 0 {
+		return nil
+	}
+	return c.sent[0]
+}
+
+// Waiting returns how many requests have arrived whose replies have not.
+func (c *Client) Waiting() int { return len(c.waiting) }
+
+// Unsent returns how many requests wait for a connection.
+func (c *Client) Unsent() int { return len(c.unsent) }
+
+// Accept takes a submitted call into the client: onto the wire if there is one, else into the
+// queue of unsent requests.
+func (c *Client) Accept(call *Call) {
+	if c.closed.Load() {
+		c.complete(call, zk.ErrConnectionClosed)
+		return
+	}
+	if call.Request.Op == OpCloseSession && !c.connected {
+		c.complete(call, zk.ErrConnectionClosed)
+		c.Finish()
+		return
+	}
+	if c.connected {
+		c.sent = append(c.sent, call)
+		return
+	}
+	c.unsent = append(c.unsent, call)
+}
+
+// Dial connects to a replica at the time now: it opens a session, or takes the old one up again,
+// or learns that the old one is gone (the third moment of an expiry; the next Dial then opens a
+// new session under the same Conn, as go-zookeeper does). After that the client sends its
+// credentials, re-arms its watches by setWatches, and then what was queued.
+func (c *Client) Dial(now int64, replica int) error {
+	c.setState(zk.StateConnecting)
+	id, answer, err := c.servers.Connect(now, replica, ConnectRequest{
+		LastZxid: c.lastZxid, Timeout: c.timeout, SessionID: c.session.Load(), Password: c.password,
+	})
+	if err != nil {
+		c.setState(zk.StateDisconnected)
+		return ErrRefused
+	}
+	c.setState(zk.StateConnected)
+	if answer.SessionID == 0 {
+		c.learnExpiry()
+		return nil
+	}
+	c.conn, c.replica, c.connected = id, replica, true
+	c.password, c.timeout = answer.Password, answer.Timeout
+	c.session.Store(answer.SessionID)
+	c.setState(zk.StateHasSession)
+	c.resume()
+	return nil
+}
+
+// learnExpiry is go-zookeeper's reaction to a refused session (conn.go: authenticate, loop).
+func (c *Client) learnExpiry() {
+	old := c.session.Swap(0)
+	c.password, c.lastZxid = nil, 0
+	c.setState(zk.StateExpired)
+	if c.OnExpired != nil {
+		c.OnExpired(old)
+	}
+	c.invalidate(zk.ErrSessionExpired)
+	c.setState(zk.StateDisconnected)
+}
+
+// resume sends what go-zookeeper sends first on a new connection.
+func (c *Client) resume() {
+	for _, cred := range c.creds {
+		c.sent = append(c.sent, c.own(Request{Op: OpSetAuth, Scheme: cred.scheme, Auth: cred.auth}))
+	}
+	if len(c.watches) > 0 {
+		c.sent = append(c.sent, c.own(c.setWatches()))
+	}
+	c.sent = append(c.sent, c.unsent...)
+	c.unsent = c.unsent[:0]
+}
+
+func (c *Client) own(r Request) *Call { return &Call{Request: r, client: c, internal: true} }
+
+func (c *Client) setWatches() Request {
+	r := Request{Op: OpSetWatches, RelativeZxid: c.lastZxid}
+	for _, w := range c.watches {
+		list := [...]*[]string{&r.DataWatches, &r.ExistWatches, &r.ChildWatches}[w.kind]
+		if !slices.Contains(*list, w.path) {
+			*list = append(*list, w.path)
+		}
+	}
+	return r
+}
+
+// Arrive lets the oldest request on the wire reach the server, which carries it out.
+func (c *Client) Arrive(now int64) *Call {
+	call := c.sent[0]
+	c.sent = slices.Delete(c.sent, 0, 1)
+	c.waiting = append(c.waiting, call)
+	c.servers.Request(now, c.conn, &call.Request)
+	return call
+}
+
+// Deliver hands the oldest message of the connection to the client: a reply completes its call,
+// an event goes to the watches, an end of the connection breaks it. The call is nil unless it
+// was a reply that somebody waits for.
+func (c *Client) Deliver() (Message, *Call) {
+	m, ok := c.servers.Next(c.conn)
+	switch {
+	case !ok:
+		return m, nil
+	case m.Closed:
+		c.Break(zk.ErrConnectionClosed)
+		return m, nil
+	case m.Reply == nil:
+		c.fire(zk.Event{Type: m.Event, State: zk.StateSyncConnected, Path: m.Path})
+		return m, nil
+	}
+	call := c.waiting[0]
+	c.waiting = slices.Delete(c.waiting, 0, 1)
+	c.answer(call, m.Reply)
+	return m, call
+}
+
+// answer completes a call with its reply, and first registers its watch, so that no event can
+// come between (go-zookeeper: recvFunc runs before the next frame is read).
+func (c *Client) answer(call *Call, reply *Response) {
+	if reply.Zxid > 0 {
+		c.lastZxid = reply.Zxid
+	}
+	call.reply = reply
+	if call.Request.Watch {
+		c.register(call, reply.Err)
+	}
+	if call.Request.Op == OpSetAuth && reply.Err == CodeOK && !call.internal {
+		c.creds = append(c.creds, authInfo{call.Request.Scheme, call.Request.Auth})
+	}
+	c.complete(call, reply.Err.Err())
+	if call.Request.Op == OpCloseSession {
+		c.Finish()
+	}
+}
+
+func (c *Client) register(call *Call, code Code) {
+	kind := watchData
+	switch {
+	case code == CodeNoNode && call.Request.Op == OpExists:
+		kind = watchExist
+	case code != CodeOK:
+		return
+	case call.Request.Op == OpGetChildren2:
+		kind = watchChild
+	}
+	call.watch = make(chan zk.Event, 1)
+	c.watches = append(c.watches, watch{call.Request.Path, kind, call.User, call.Tag, call.watch})
+}
+
+// Break ends the connection: everything sent and not answered fails with err (the caller cannot
+// know whether it happened), what was not yet sent stays queued, watches stay to be re-armed.
+func (c *Client) Break(err error) {
+	if !c.connected {
+		return
+	}
+	c.servers.Drop(c.conn)
+	c.connected = false
+	c.setState(zk.StateDisconnected)
+	under := slices.Concat(c.waiting, c.sent)
+	c.waiting, c.sent = c.waiting[:0], c.sent[:0]
+	for _, call := range under {
+		c.complete(call, err)
+	}
+}
+
+// BreakUnsent is what go-zookeeper does after it has tried every server in vain: the requests
+// that it had queued fail with ErrNoServer. They surely had no effect.
+func (c *Client) BreakUnsent() {
+	unsent := slices.Clone(c.unsent)
+	c.unsent = c.unsent[:0]
+	for _, call := range unsent {
+		c.complete(call, zk.ErrNoServer)
+	}
+}
+
+// Kill ends the client as the death of its process would: nothing that it sends goes anywhere,
+// the session stays at the servers until it runs out. Goroutines that wait for a reply, or make
+// another call, end by runtime.Goexit; watch channels are closed.
+func (c *Client) Kill() {
+	c.killed.Store(true)
+	if c.connected {
+		c.servers.Drop(c.conn)
+		c.connected = false
+	}
+	under := slices.Concat(c.waiting, c.sent, c.unsent)
+	c.waiting, c.sent, c.unsent = nil, nil, nil
+	for _, call := range under {
+		c.complete(call, errKilled)
+	}
+	c.Finish()
+}
+
+var errKilled = errors.New("fakezk: the process of this client is dead")
+
+// Finish is the end of go-zookeeper's loop after Close: requests and watches end with
+// ErrClosing, the event channel is closed. It may be called again.
+func (c *Client) Finish() {
+	if c.closed.Swap(true) {
+		return
+	}
+	c.quitOnce.Do(func() { close(c.quit) })
+	if c.connected {
+		c.Break(zk.ErrConnectionClosed)
+	}
+	unsent := c.unsent
+	c.unsent = nil
+	for _, call := range unsent {
+		c.complete(call, zk.ErrConnectionClosed)
+	}
+	c.invalidate(zk.ErrClosing)
+	close(c.events)
+}
+
+// Watches returns how many watch channels wait for an event.
+func (c *Client) Watches() int { return len(c.watches) }
+
+// WatchedBy calls f for every watch channel that waits for an event on path, with the handle
+// that set it and the tag of the call.
+func (c *Client) WatchedBy(path string, f func(user int, tag int64)) {
+	for _, w := range c.watches {
+		if w.path == path {
+			f(w.user, w.tag)
+		}
+	}
+}
+
+// fire hands a watch event to the watches that it concerns (conn.go: notifyWatches).
+func (c *Client) fire(event zk.Event) {
+	c.publish(event)
+	for _, kind := range kindsOf(event.Type) {
+		c.fireKind(kind, event)
+	}
+}
+
+func (c *Client) fireKind(kind watchKind, event zk.Event) {
+	concerned := func(w watch) bool { return w.kind == kind && w.path == event.Path }
+	var hit []watch
+	for _, w := range c.watches {
+		if concerned(w) {
+			hit = append(hit, w)
+		}
+	}
+	if hit == nil {
+		return
+	}
+	c.watches = slices.DeleteFunc(c.watches, concerned)
+	for _, w := range hit {
+		c.notify(w, event)
+	}
+}
+
+func kindsOf(t zk.EventType) []watchKind {
+	switch t {
+	case zk.EventNodeCreated:
+		return kindsCreated
+	case zk.EventNodeDataChanged:
+		return kindsChanged
+	case zk.EventNodeChildrenChanged:
+		return kindsChildren
+	case zk.EventNodeDeleted:
+		return kindsDeleted
+	}
+	return nil
+}
+
+var (
+	kindsCreated  = []watchKind{watchExist}
+	kindsChanged  = []watchKind{watchExist, watchData}
+	kindsChildren = []watchKind{watchChild}
+	kindsDeleted  = []watchKind{watchExist, watchData, watchChild}
+)
+
+// invalidate ends every watch (conn.go: invalidateWatches).
+func (c *Client) invalidate(err error) {
+	all := c.watches
+	c.watches = nil
+	for _, w := range all {
+		event := zk.Event{Type: zk.EventNotWatching, State: zk.StateDisconnected, Path: w.path, Err: err}
+		c.publish(event)
+		c.notify(w, event)
+	}
+}
+
+func (c *Client) notify(w watch, event zk.Event) {
+	w.ch <- event
+	close(w.ch)
+	c.settle()
+}
+
+func (c *Client) complete(call *Call, err error) {
+	if call.internal {
+		return
+	}
+	call.done <- err
+	c.settle()
+}
+
+func (c *Client) setState(state zk.State) {
+	c.state.Store(int32(state))
+	c.publish(zk.Event{Type: zk.EventSession, State: state})
+}
+
+func (c *Client) publish(event zk.Event) {
+	if c.closed.Load() {
+		return
+	}
+	select {
+	case c.events <- event:
+	default: // go-zookeeper drops what nobody has room for
+	}
+}

@@ -1,0 +1,432 @@
+package fakezk
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Conn has the methods of go-zookeeper's *zk.Conn, with its types, its errors and its habits:
+// a request under way when the connection breaks fails with zk.ErrConnectionClosed and its
+// outcome is unknown; a reply with an error still carries a zero Stat; after an expiry the client
+// opens a new session by itself; watch channels deliver one event and are closed; the global
+// event channel drops what does not fit.
+//
+// A Conn is a handle on a [Client]. Several handles may share one, as the users of one session
+// share one *zk.Conn.
+type Conn struct {
+	*Client
+	user  int
+	guids *atomic.Uint64
+}
+
+// Handle returns a handle on the client for one of its users. Requests made through it carry the
+// user's number, so that a simulator can tell who asked.
+func (c *Client) Handle(user int) *Conn {
+	return &Conn{Client: c, user: user, guids: new(atomic.Uint64)}
+}
+
+// NewGUID returns 32 hexadecimal digits, the same in every run: identities come from the fake,
+// so that equal runs have equal paths.
+func (c *Conn) NewGUID() string {
+	n := c.guids.Add(1)
+	x := mix(uint64(c.GUIDSeed)<<32 | uint64(c.user)<<24 | n)
+	return fmt.Sprintf("%016x%016x", x, mix(x))
+}
+
+// mix is the finalizer of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+func (c *Conn) request(r Request) (*Call, error) {
+	if c.killed.Load() {
+		runtime.Goexit()
+	}
+	call := &Call{Request: r, User: c.user, client: c.Client, done: make(chan error, 1)}
+	if c.closed.Load() {
+		return call, zk.ErrConnectionClosed
+	}
+	c.network.Submit(call)
+	err := <-call.done
+	if err == errKilled {
+		runtime.Goexit()
+	}
+	return call, err
+}
+
+// stat is what go-zookeeper returns beside an error: nothing if no reply came, else a Stat, which
+// is zero when the reply was an error.
+func (call *Call) stat(err error) *zk.Stat {
+	if err == zk.ErrConnectionClosed {
+		return nil
+	}
+	if call.reply == nil {
+		return &zk.Stat{}
+	}
+	return &call.reply.Stat
+}
+
+func (call *Call) response() *Response {
+	if call.reply == nil {
+		return &Response{}
+	}
+	return call.reply
+}
+
+// AddAuth adds credentials to the connection and sends them again after each reconnect.
+func (c *Conn) AddAuth(scheme string, auth []byte) error {
+	_, err := c.request(Request{Op: OpSetAuth, Scheme: scheme, Auth: auth})
+	return err
+}
+
+// Children returns the names of a znode's children, in no particular order.
+func (c *Conn) Children(path string) ([]string, *zk.Stat, error) {
+	if err := validatePath(path, false); err != nil {
+		return nil, nil, err
+	}
+	call, err := c.request(Request{Op: OpGetChildren2, Path: path})
+	return call.response().Children, call.stat(err), err
+}
+
+// ChildrenW is Children and leaves a watch for created and deleted children and for the
+// deletion of the znode itself.
+func (c *Conn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	if err := validatePath(path, false); err != nil {
+		return nil, nil, nil, err
+	}
+	call, err := c.request(Request{Op: OpGetChildren2, Path: path, Watch: true})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return call.reply.Children, &call.reply.Stat, call.watch, nil
+}
+
+// Get returns the data of a znode.
+func (c *Conn) Get(path string) ([]byte, *zk.Stat, error) {
+	if err := validatePath(path, false); err != nil {
+		return nil, nil, err
+	}
+	call, err := c.request(Request{Op: OpGetData, Path: path})
+	return call.response().Data, call.stat(err), err
+}
+
+// GetW is Get and leaves a watch for a change of the data and for the deletion.
+func (c *Conn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	if err := validatePath(path, false); err != nil {
+		return nil, nil, nil, err
+	}
+	call, err := c.request(Request{Op: OpGetData, Path: path, Watch: true})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return call.reply.Data, &call.reply.Stat, call.watch, nil
+}
+
+// Set replaces the data of a znode; version -1 matches any.
+func (c *Conn) Set(path string, data []byte, version int32) (*zk.Stat, error) {
+	if err := validatePath(path, false); err != nil {
+		return nil, err
+	}
+	call, err := c.request(Request{Op: OpSetData, Path: path, Data: data, Version: version})
+	return call.stat(err), err
+}
+
+// Create creates a znode and returns its path, with the sequence number if one was asked for.
+func (c *Conn) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	mode, err := parseMode(flags)
+	if err != nil {
+		return "", err
+	}
+	if err := validatePath(path, mode.sequential); err != nil {
+		return "", err
+	}
+	if mode.ttl {
+		return "", fmt.Errorf("Create with TTL flag disallowed: %w", zk.ErrInvalidFlags)
+	}
+	return c.create(Request{Op: OpCreate, Path: path, Data: data, Flags: flags, ACL: acl})
+}
+
+// CreateContainer creates a container znode: the server removes it some time after its last
+// child is gone.
+func (c *Conn) CreateContainer(path string, data []byte, flag int32, acl []zk.ACL) (string, error) {
+	mode, err := parseMode(flag)
+	if err != nil {
+		return "", err
+	}
+	if err := validatePath(path, mode.sequential); err != nil {
+		return "", err
+	}
+	if !mode.container {
+		return "", fmt.Errorf("CreateContainer requires container flag: %w", zk.ErrInvalidFlags)
+	}
+	return c.create(Request{Op: OpCreateContainer, Path: path, Data: data, Flags: flag, ACL: acl})
+}
+
+// CreateTTL creates a znode that the server removes when it has no children and has not been
+// modified for ttl.
+func (c *Conn) CreateTTL(path string, data []byte, flag int32, acl []zk.ACL, ttl time.Duration) (string, error) {
+	mode, err := parseMode(flag)
+	if err != nil {
+		return "", err
+	}
+	if err := validatePath(path, mode.sequential); err != nil {
+		return "", err
+	}
+	if !mode.ttl {
+		return "", fmt.Errorf("CreateTTL requires TTL flag: %w", zk.ErrInvalidFlags)
+	}
+	return c.create(Request{Op: OpCreateTTL, Path: path, Data: data, Flags: flag, ACL: acl, TTL: ttl.Milliseconds()})
+}
+
+func (c *Conn) create(r Request) (string, error) {
+	call, err := c.request(r)
+	return call.response().Path, err
+}
+
+// protectedPrefix marks the names of CreateProtectedEphemeralSequential, as in go-zookeeper.
+const protectedPrefix = "_c_"
+
+// CreateProtectedEphemeralSequential creates an ephemeral sequential znode with a GUID in its
+// name and looks for that GUID once after a lost connection, exactly as go-zookeeper does; like
+// there, a second loss during that look leaves the znode behind.
+func (c *Conn) CreateProtectedEphemeralSequential(path string, data []byte, acl []zk.ACL) (string, error) {
+	if err := validatePath(path, true); err != nil {
+		return "", err
+	}
+	guid := c.NewGUID()
+	slash := strings.LastIndexByte(path, '/')
+	root := path[:slash]
+	protected := fmt.Sprintf("%s/%s%s-%s", root, protectedPrefix, guid, path[slash+1:])
+	var created string
+	var err error
+	for range 3 {
+		created, err = c.Create(protected, data, zk.FlagEphemeral|zk.FlagSequence, acl)
+		switch err {
+		case zk.ErrSessionExpired:
+		case zk.ErrConnectionClosed:
+			children, _, err := c.Children(root)
+			if err != nil {
+				return "", err
+			}
+			for _, name := range children {
+				if strings.HasPrefix(name, protectedPrefix+guid) {
+					return root + "/" + name, nil
+				}
+			}
+		case nil:
+			return created, nil
+		default:
+			return "", err
+		}
+	}
+	return "", err
+}
+
+// Delete deletes a znode without children; version -1 matches any.
+func (c *Conn) Delete(path string, version int32) error {
+	if err := validatePath(path, false); err != nil {
+		return err
+	}
+	_, err := c.request(Request{Op: OpDelete, Path: path, Version: version})
+	return err
+}
+
+// Exists tells whether a znode exists.
+func (c *Conn) Exists(path string) (bool, *zk.Stat, error) {
+	if err := validatePath(path, false); err != nil {
+		return false, nil, err
+	}
+	call, err := c.request(Request{Op: OpExists, Path: path})
+	if err == zk.ErrNoNode {
+		return false, call.stat(err), nil
+	}
+	// go-zookeeper says true beside every other error.
+	return err != zk.ErrConnectionClosed, call.stat(err), err
+}
+
+// ExistsW is Exists and leaves a watch for the creation, change or deletion of the znode.
+func (c *Conn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	if err := validatePath(path, false); err != nil {
+		return false, nil, nil, err
+	}
+	call, err := c.request(Request{Op: OpExists, Path: path, Watch: true})
+	if err != nil && err != zk.ErrNoNode {
+		return false, nil, nil, err
+	}
+	return err == nil, &call.reply.Stat, call.watch, nil
+}
+
+// GetACL returns the access control list of a znode.
+func (c *Conn) GetACL(path string) ([]zk.ACL, *zk.Stat, error) {
+	if err := validatePath(path, false); err != nil {
+		return nil, nil, err
+	}
+	call, err := c.request(Request{Op: OpGetACL, Path: path})
+	return call.response().ACL, call.stat(err), err
+}
+
+// SetACL replaces the access control list of a znode; version (of the list) -1 matches any.
+func (c *Conn) SetACL(path string, acl []zk.ACL, version int32) (*zk.Stat, error) {
+	if err := validatePath(path, false); err != nil {
+		return nil, err
+	}
+	call, err := c.request(Request{Op: OpSetACL, Path: path, ACL: acl, Version: version})
+	return call.stat(err), err
+}
+
+// Sync returns when the replica that the client is attached to has applied everything that was
+// committed before.
+func (c *Conn) Sync(path string) (string, error) {
+	if err := validatePath(path, false); err != nil {
+		return "", err
+	}
+	call, err := c.request(Request{Op: OpSync, Path: path})
+	return call.response().Path, err
+}
+
+// Multi carries out *zk.CreateRequest, *zk.DeleteRequest, *zk.SetDataRequest and
+// *zk.CheckVersionRequest together or not at all. When one fails it returns the results and the
+// first error, as go-zookeeper does.
+func (c *Conn) Multi(ops ...interface{}) ([]zk.MultiResponse, error) {
+	r := Request{Op: OpMulti, Ops: make([]Request, 0, len(ops))}
+	for _, op := range ops {
+		sub, err := multiOp(op)
+		if err != nil {
+			return nil, err
+		}
+		r.Ops = append(r.Ops, sub)
+	}
+	call, err := c.request(r)
+	if err == zk.ErrConnectionClosed {
+		return nil, err
+	}
+	return multiResponses(call.response(), err)
+}
+
+func multiOp(op interface{}) (Request, error) {
+	switch op := op.(type) {
+	case *zk.CreateRequest:
+		return Request{Op: OpCreate, Path: op.Path, Data: op.Data, ACL: op.Acl, Flags: op.Flags}, nil
+	case *zk.SetDataRequest:
+		return Request{Op: OpSetData, Path: op.Path, Data: op.Data, Version: op.Version}, nil
+	case *zk.DeleteRequest:
+		return Request{Op: OpDelete, Path: op.Path, Version: op.Version}, nil
+	case *zk.CheckVersionRequest:
+		return Request{Op: OpCheck, Path: op.Path, Version: op.Version}, nil
+	}
+	return Request{}, fmt.Errorf("unknown operation type %T", op)
+}
+
+func multiResponses(reply *Response, err error) ([]zk.MultiResponse, error) {
+	results := make([]zk.MultiResponse, len(reply.Results))
+	for i := range reply.Results {
+		result := &reply.Results[i]
+		results[i] = zk.MultiResponse{String: result.Path, Error: result.Err.Err()}
+		if result.Op == OpSetData {
+			results[i].Stat = &result.Stat
+		}
+		if err == nil {
+			err = results[i].Error
+		}
+	}
+	return results, err
+}
+
+// SessionID returns the current session, 0 before the first one and between two.
+func (c *Conn) SessionID() int64 { return c.session.Load() }
+
+// State returns the state of the connection.
+func (c *Conn) State() zk.State { return zk.State(c.state.Load()) }
+
+// Server names the replica that the client is or was last connected to.
+func (c *Conn) Server() string { return fmt.Sprintf("fake-%d", c.replica) }
+
+// SetLogger does nothing: the fake has nothing to log. It is there for the method set.
+func (c *Conn) SetLogger(zk.Logger) {}
+
+// IncrementalReconfig answers as a server on which reconfiguration is not enabled, the default.
+func (c *Conn) IncrementalReconfig(joining, leaving []string, version int64) (*zk.Stat, error) {
+	return &zk.Stat{}, zk.ErrReconfigDisabled
+}
+
+// Reconfig answers as a server on which reconfiguration is not enabled, the default.
+func (c *Conn) Reconfig(members []string, version int64) (*zk.Stat, error) {
+	return &zk.Stat{}, zk.ErrReconfigDisabled
+}
+
+// Close ends the session: its ephemeral znodes go, requests under way fail.
+func (c *Conn) Close() {
+	first := false
+	c.quitOnce.Do(func() { first = true; close(c.quit) })
+	if first {
+		c.request(Request{Op: OpCloseSession})
+	}
+}
+
+type mode struct{ sequential, container, ttl bool }
+
+// parseMode is go-zookeeper's: flags 0 to 6, anything else is ErrInvalidFlags.
+func parseMode(flags int32) (mode, error) {
+	switch flags {
+	case zk.FlagPersistent, zk.FlagEphemeral:
+		return mode{}, nil
+	case zk.FlagSequence, zk.FlagEphemeralSequential:
+		return mode{sequential: true}, nil
+	case zk.FlagContainer:
+		return mode{container: true}, nil
+	case zk.FlagTTL:
+		return mode{ttl: true}, nil
+	case zk.FlagPersistentSequentialWithTTL:
+		return mode{ttl: true, sequential: true}, nil
+	}
+	return mode{}, fmt.Errorf("invalid flag value: [%v]: %w", flags, zk.ErrInvalidFlags)
+}
+
+// validatePath is go-zookeeper's check, which differs from the server's: it lets surrogates and
+// the lower private use area pass, so that the server's BadArguments can be reached.
+func validatePath(path string, sequential bool) error {
+	if path == "" || path[0] != '/' {
+		return zk.ErrInvalidPath
+	}
+	if path == "/" {
+		return nil
+	}
+	if !sequential && strings.HasSuffix(path, "/") {
+		return zk.ErrInvalidPath
+	}
+	for rest := path[1:]; ; {
+		name, after, more := strings.Cut(rest, "/")
+		emptyLast := name == "" && !more && sequential
+		if name == "" && !emptyLast || name == "." || name == ".." || !validName(name) {
+			return zk.ErrInvalidPath
+		}
+		if !more {
+			return nil
+		}
+		rest = after
+	}
+}
+
+func validName(name string) bool {
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; c < ' ' || c == 0x7f {
+			return false
+		} else if c >= utf8.RuneSelf {
+			return !strings.ContainsFunc(name, forbidden)
+		}
+	}
+	return true
+}
+
+func forbidden(r rune) bool {
+	return r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xf000 && r <= 0xf8ff || r >= 0xfff0 && r < 0xffff
+}

@@ -1,0 +1,153 @@
+package fakezk
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Local is an in-memory ZooKeeper for unit tests: every request is answered at once, every watch
+// event is there before the call that caused it returns, and nothing goes wrong unless a test
+// asks for it with Disconnect or Expire. Its clock stands still unless Advance moves it. It may
+// be used from several goroutines.
+type Local struct {
+	mu      sync.Mutex
+	servers *Ensemble
+	clients []*Client
+	clock   int64
+}
+
+// localStart is the time at which the clock of a Local begins, in milliseconds since 1970
+// (2000-01-01, where the virtual time of testing/synctest begins too).
+const localStart = 946684800000
+
+// NewLocal returns an empty ZooKeeper.
+func NewLocal(cfg Config) *Local {
+	return &Local{servers: New(cfg), clock: localStart}
+}
+
+// Connect opens a session. The timeout is what [Local.Advance] has to pass for a disconnected
+// client to lose it. The channel is go-zookeeper's global event channel: it holds six events and
+// drops the rest. The error is always nil; it is there because zk.Connect has one.
+func (l *Local) Connect(timeout time.Duration) (*Conn, <-chan zk.Event, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := NewClient(l, l.servers, timeout.Milliseconds(), nil)
+	c.GUIDSeed = uint32(len(l.clients) + 1)
+	l.clients = append(l.clients, c)
+	l.dial(c)
+	return c.Handle(0), c.Events(), nil
+}
+
+// Disconnect breaks the connection of a client. Its session lives on until its timeout; its
+// requests wait for Reconnect.
+func (l *Local) Disconnect(conn *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	conn.Break(zk.ErrConnectionClosed)
+}
+
+// Reconnect lets a disconnected client reach the server again. If its session is gone it learns
+// that now, and opens a new one.
+func (l *Local) Reconnect(conn *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dial(conn.Client)
+}
+
+// Expire ends the session of a client at the server: its ephemeral znodes go and others see that.
+// The client learns it, and opens a new session, before Expire returns; to keep it ignorant for a
+// while, Disconnect it first.
+func (l *Local) Expire(conn *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, connected := conn.Connected()
+	l.servers.Expire(l.clock, conn.Session())
+	l.pump()
+	if connected {
+		l.dial(conn.Client)
+	}
+}
+
+// Advance moves the clock. Sessions of clients that are disconnected run out, containers and TTL
+// znodes are removed when they are due. A connected client pings, so its session stays.
+func (l *Local) Advance(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	end := l.clock + d.Milliseconds()
+	for {
+		next, ok := l.servers.Deadline()
+		if !ok || next > end {
+			break
+		}
+		l.moveTo(max(next, l.clock))
+	}
+	l.moveTo(end)
+}
+
+func (l *Local) moveTo(t int64) {
+	l.clock = t
+	for _, c := range l.clients {
+		if _, ok := c.Connected(); ok {
+			l.servers.Touch(t, c.Session())
+		}
+	}
+	l.servers.Tick(t)
+	l.pump()
+}
+
+// Dump returns the znodes at and below a path, one a line: path, data, and owner if ephemeral.
+func (l *Local) Dump(root string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []byte
+	l.servers.Walk(root, func(path string, n NodeInfo) {
+		out = fmt.Appendf(out, "%s %q", path, n.Data)
+		if n.Stat.EphemeralOwner != 0 {
+			out = fmt.Appendf(out, " owner 0x%x", n.Stat.EphemeralOwner)
+		}
+		out = append(out, '\n')
+	})
+	return string(out)
+}
+
+// Submit implements [Network].
+func (l *Local) Submit(call *Call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	call.client.Accept(call)
+	l.pump()
+}
+
+func (l *Local) dial(c *Client) {
+	if _, ok := c.Connected(); ok || c.closed.Load() {
+		return
+	}
+	for range 2 { // the first may only tell that the old session is gone
+		c.Dial(l.clock, 0)
+		if _, ok := c.Connected(); ok {
+			break
+		}
+	}
+	l.pump()
+}
+
+// pump moves messages until none is left. It ends because every message is consumed and
+// deliveries create none: recipes run on goroutines of their own.
+func (l *Local) pump() {
+	for moved := true; moved; {
+		moved = false
+		for _, c := range l.clients {
+			for c.Sent() != nil {
+				c.Arrive(l.clock)
+				moved = true
+			}
+			for _, ok := c.Connected(); ok && l.servers.Pending(c.Connection()) > 0; _, ok = c.Connected() {
+				c.Deliver()
+				moved = true
+			}
+		}
+	}
+}

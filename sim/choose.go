@@ -1,0 +1,122 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Source is the only door by which nondeterminism enters a run. Choose returns a number below
+// n ≥ 2; 0 is always the calmest answer (the same client goes on, no fault). The label says what
+// is being chosen; a source may use it to weigh, never to do anything else.
+//
+// Random choice, replay, the sweep, rapid and a fuzzer's bytes are implementations.
+type Source interface {
+	Choose(n int, label string) int
+}
+
+// The labels that the world itself uses. A workload's own choices carry labels of its own, made
+// while it plans an episode.
+const (
+	LabelSwarm   = "swarm"   // is this fault part of the episode?
+	LabelFault   = "fault"   // does a fault strike now, and which?
+	LabelTarget  = "target"  // whom does it strike?
+	LabelVariant = "variant" // and how?
+	LabelNext    = "next"    // which of the things that can happen happens next?
+	LabelReplica = "replica" // to which server does a client connect?
+)
+
+// Choices is a list of choices, replayable as a [Source]: what stands beyond its end is 0, and a
+// number that is too large for its place counts as the largest there.
+type Choices []int
+
+// Replay returns a source that makes these choices again.
+func (c Choices) Replay() Source { return &replaySource{rest: c} }
+
+type replaySource struct{ rest Choices }
+
+func (s *replaySource) Choose(n int, _ string) int {
+	if len(s.rest) == 0 {
+		return 0
+	}
+	v := s.rest[0]
+	s.rest = s.rest[1:]
+	return min(max(v, 0), n-1)
+}
+
+// recorder keeps the choices that another source makes.
+type recorder struct {
+	source Source
+	made   []made
+}
+
+// made is one choice with the question that it answers.
+type made struct {
+	value, n int
+	label    string
+}
+
+func (r *recorder) Choose(n int, label string) int {
+	v := r.source.Choose(n, label)
+	if v < 0 || v >= n {
+		panic(fmt.Sprintf("sim: source %T chose %d of %d (%s)", r.source, v, n, label))
+	}
+	r.made = append(r.made, made{v, n, label})
+	return v
+}
+
+// choices returns what was chosen, without the zeros at the end.
+func (r *recorder) choices() Choices {
+	end := len(r.made)
+	for end > 0 && r.made[end-1].value == 0 {
+		end--
+	}
+	c := make(Choices, end)
+	for i := range c {
+		c[i] = r.made[i].value
+	}
+	return c
+}
+
+// randomSource draws from a seed. How often faults strike, and how long a client goes on before
+// another takes over, are drawn once an episode, so that episodes differ in kind.
+type randomSource struct {
+	rng   rand.PCG
+	fault uint64 // a fault strikes with probability 1/2^fault
+	stay  uint64 // the same client goes on with probability stay/8, before fair choice
+}
+
+func newRandomSource(seed, episode uint64) *randomSource {
+	s := &randomSource{}
+	s.reset(seed, episode)
+	return s
+}
+
+func (s *randomSource) reset(seed, episode uint64) {
+	s.rng.Seed(seed, mix(episode))
+	s.fault = 2 + s.rng.Uint64()%5
+	s.stay = s.rng.Uint64() % 8
+}
+
+func (s *randomSource) Choose(n int, label string) int {
+	x := s.rng.Uint64()
+	switch label {
+	case LabelFault:
+		if x&(1<<s.fault-1) != 0 {
+			return 0
+		}
+		return 1 + int(x>>32%uint64(n-1))
+	case LabelNext:
+		if x&7 < s.stay {
+			return 0
+		}
+	}
+	return int(x >> 32 % uint64(n))
+}
+
+// mix is the finalizer of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// Counterexample is a violation in a file: everything that is needed to run it again, and what was
+// seen, for people.
+type Counterexample struct {
+	Format   string          `json:"format"` // [CounterexampleFormat]
+	Workload string          `json:"workload"`
+	Recipe   string          `json:"recipe"`
+	Faults   string          `json:"faults"`  // that were allowed
+	Clients  int             `json:"clients"` // at most so many
+	Ops      int             `json:"ops"`     // at most so many a user
+	Property string          `json:"property"`
+	Message  string          `json:"message"`
+	Hash     string          `json:"hash"` // of every step
+	Choices  Choices         `json:"choices"`
+	Trace    []string        `json:"trace"`
+	History  json.RawMessage `json:"history,omitempty"`
+}
+
+// CounterexampleFormat is the first field of every counterexample file.
+const CounterexampleFormat = "zktorture counterexample 1"
+
+// Counterexample makes the file of a violation that a campaign found.
+func (cfg Config) Counterexample(r Result, f Found) (*Counterexample, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	history, err := json.Marshal(f.History)
+	if err != nil {
+		return nil, fmt.Errorf("sim: the history of the counterexample: %w", err)
+	}
+	return &Counterexample{
+		Format: CounterexampleFormat, Workload: r.Workload, Recipe: r.Recipe,
+		Faults: cfg.Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops,
+		Property: f.Property, Message: f.Message, Hash: FormatHash(f.Hash),
+		Choices: f.Choices, Trace: Lines(f.Trace), History: history,
+	}, nil
+}
+
+// FormatHash prints the hash of a run.
+func FormatHash(h uint64) string { return fmt.Sprintf("%016x", h) }
+
+// Lines formats a trace.
+func Lines(trace []Step) []string {
+	lines := make([]string, len(trace))
+	for i, step := range trace {
+		lines[i] = step.String()
+	}
+	return lines
+}
+
+// Write writes the file.
+func (c *Counterexample) Write(w io.Writer) error {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	if err := enc.Encode(c); err != nil {
+		return err
+	}
+	_, err := w.Write(compactNumbers(out.Bytes()))
+	return err
+}
+
+// compactNumbers puts lists of numbers, which Encode spreads over a line each, onto one line.
+func compactNumbers(in []byte) []byte {
+	var out bytes.Buffer
+	lines := bytes.Split(in, []byte("\n"))
+	for i, line := range lines {
+		trimmed := bytes.TrimSpace(line)
+		if _, err := strconv.Atoi(string(bytes.TrimSuffix(trimmed, []byte(",")))); err == nil {
+			out.Write(trimmed)
+			continue
+		}
+		out.Write(line)
+		next := []byte(nil)
+		if i+1 < len(lines) {
+			next = bytes.TrimSuffix(bytes.TrimSpace(lines[i+1]), []byte(","))
+		}
+		if _, err := strconv.Atoi(string(next)); err != nil && i+1 < len(lines) {
+			out.WriteByte('\n')
+		}
+	}
+	return out.Bytes()
+}
+
+// ReadCounterexample reads a file and says what is wrong if it is none.
+func ReadCounterexample(r io.Reader) (*Counterexample, error) {
+	data, err := io.ReadAll(io.LimitReader(r, counterexampleMax+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > counterexampleMax {
+		return nil, fmt.Errorf("not a counterexample: it is larger than %d MB", counterexampleMax>>20)
+	}
+	var c Counterexample
+	if err := json.Unmarshal(data, &c); err != nil {
+		return nil, fmt.Errorf("not a counterexample, or cut off: %w", err)
+	}
+	if c.Format != CounterexampleFormat {
+		return nil, fmt.Errorf("not a counterexample that this version can read: its format is %q, wanted is %q", c.Format, CounterexampleFormat)
+	}
+	if c.Hash == "" || c.Property == "" || len(c.Trace) == 0 {
+		return nil, fmt.Errorf("the counterexample is incomplete: it needs property, hash and trace")
+	}
+	return &c, nil
+}
+
+const counterexampleMax = 64 << 20
+
+// Replayed is what running a counterexample again gave.
+type Replayed struct {
+	Trace     []Step
+	Hash      uint64
+	Violation *Violation // nil if nothing broke
+	Diverged  int        // index of the first line of the trace that differs from the file's; -1 if none
+}
+
+// Replay runs a counterexample again.
+func Replay(workload Workload, c *Counterexample) (*Replayed, error) {
+	faults, err := ParseFaults(c.Faults)
+	if err != nil {
+		return nil, fmt.Errorf("the counterexample cannot be run: %w", err)
+	}
+	cfg, err := Config{Faults: faults, NoFaultsAtAll: true, Clients: c.Clients, Ops: c.Ops}.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	var trace []Step
+	e := cfg.episode(c.Choices.Replay())
+	e.servers, e.trace = fakezk.New(fakezk.Config{}), &trace
+	o, err := runWatched(workload, e)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replayed{Trace: trace, Hash: o.hash, Diverged: diverged(Lines(trace), c.Trace)}
+	for i := range o.violations {
+		if r.Violation == nil || o.violations[i].Property == c.Property {
+			r.Violation = &o.violations[i]
+		}
+	}
+	if r.Diverged < 0 && FormatHash(o.hash) != c.Hash {
+		r.Diverged = len(trace)
+	}
+	return r, nil
+}
+
+func diverged(a, b []string) int {
+	for i := range max(len(a), len(b)) {
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}

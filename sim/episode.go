@@ -1,0 +1,140 @@
+package sim
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// episodeConfig is what one run of an episode needs.
+type episodeConfig struct {
+	source   Source
+	faults   Faults // allowed; the episode draws its own subset
+	clients  int
+	ops      int
+	stepsMax int // of the torture phase
+	servers  *fakezk.Ensemble
+	made     []made  // memory to reuse
+	trace    *[]Step // where to keep a trace; nil for none
+	beat     func()  // called at each step, so that somebody outside can see that the world turns
+}
+
+// outcome is what came of an episode.
+type outcome struct {
+	violations []Violation
+	unknown    string
+	history    any
+	ops        []*Op
+	made       []made
+	choices    Choices
+	struck     [faultCount]int
+	faults     int // how many strikes
+	clients    int
+	users      int
+	steps      int
+	tortured   int // steps of the torture phase
+	hash       uint64
+	aborted    any // what the source panicked with
+}
+
+func (o *outcome) operations() int { return len(o.ops) }
+
+// runEpisode runs one episode in a bubble of its own. It returns nothing if the bubble freezes:
+// then it never returns, and somebody outside has to notice (see watchdog).
+func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
+	o := &outcome{}
+	if leak := inBubble(func() { newWorld(cfg).run(workload, o) }); leak != "" && len(o.violations) == 0 && o.aborted == nil {
+		o.violations = append(o.violations, Violation{Property: "goroutine-leak", Message: leak})
+	}
+	return o
+}
+
+// inBubble runs f in a synctest bubble and reports the goroutines that f left behind.
+func inBubble(f func()) (leak string) {
+	defer func() {
+		problem := recover()
+		if problem == nil {
+			return
+		}
+		if text := fmt.Sprint(problem); strings.Contains(text, "blocked goroutines remain") {
+			leak = "after all connections were closed these goroutines of the recipe still waited:\n" + bubbleStacks()
+			return
+		}
+		panic(problem)
+	}()
+	synctest.Test(&testing.T{}, func(*testing.T) { f() })
+	return ""
+}
+
+func (w *World) run(workload Workload, o *outcome) {
+	defer func() {
+		if o.aborted = recover(); o.aborted != nil {
+			w.end(false)
+		}
+		o.made, o.hash, o.steps, o.ops = w.source.made, w.hash, w.step, w.ops
+	}()
+	w.setUp(workload)
+	w.torture()
+	o.tortured = w.tortured
+	everybody := w.soothe()
+	if everybody {
+		w.expireDead()
+	}
+	j := w.judge(everybody)
+	o.violations, o.unknown, o.history = j.Violations, j.Unknown, j.History
+	o.struck, o.choices, o.clients = w.struck, w.source.choices(), len(w.procs)
+	for _, p := range w.procs {
+		o.users += len(p.users)
+	}
+	for _, n := range w.struck {
+		o.faults += n
+	}
+	w.end(len(o.violations) == 0)
+	if leftover := w.panicked; len(o.violations) == 0 && len(leftover) > 0 {
+		o.violations = leftover
+	}
+}
+
+// judge collects what the workload and the world itself find wrong.
+func (w *World) judge(everybody bool) Judgement {
+	j := w.episode.Judge(w)
+	j.Violations = append(w.panicked, j.Violations...)
+	if !everybody && len(j.Violations) == 0 {
+		j.Violations = w.stuck()
+	}
+	for i := range j.Violations {
+		w.foldString(j.Violations[i].Property)
+	}
+	return j
+}
+
+// stuck explains who did not finish although all faults were healed, for workloads that have
+// nothing better to say.
+func (w *World) stuck() []Violation {
+	for _, op := range w.Waiting() {
+		return []Violation{{Property: "progress", Message: w.Explain(op), Ops: []*Op{op}}}
+	}
+	return []Violation{{Property: "progress", Message: fmt.Sprintf(
+		"a script did not end within %d steps and %v of a world without faults", calmSteps, calmTime)}}
+}
+
+// bubbleStacks returns the stacks of the goroutines in bubbles, without those of the simulator.
+func bubbleStacks() string {
+	buf := make([]byte, 1<<20)
+	buf = buf[:runtime.Stack(buf, true)]
+	var out []string
+	for stack := range strings.SplitSeq(string(buf), "\n\n") {
+		head, _, _ := strings.Cut(stack, "\n")
+		if strings.Contains(head, "synctest bubble") && !strings.Contains(stack, "sim.(*World).run(") && !strings.Contains(stack, "testing.tRunner(") {
+			out = append(out, stack)
+		}
+	}
+	if len(out) > 5 {
+		out = append(out[:5], fmt.Sprintf("… and %d more", len(out)-5))
+	}
+	return strings.Join(out, "\n\n")
+}

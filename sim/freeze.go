@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// describeFreeze says why a bubble stands still, from the stacks of its goroutines. In a bubble
+// everybody must come to wait on a channel, a timer or a WaitGroup; a goroutine that waits for a
+// sync.Mutex, or computes without end, keeps the world from going on.
+func describeFreeze() string {
+	time.Sleep(200 * time.Millisecond) // by the wall clock: lets healthy worlds come to their end
+	var culprits []string
+	for stack := range strings.SplitSeq(bubbleStacks(), "\n\n") {
+		head, _, _ := strings.Cut(stack, "\n")
+		if !strings.Contains(head, "durable") {
+			culprits = append(culprits, stack)
+		}
+	}
+	reason := "the simulated world stands still"
+	text := strings.Join(culprits, "\n\n")
+	switch {
+	case strings.Contains(text, "sync.Mutex.Lock") || strings.Contains(text, "sync.RWMutex"):
+		reason = "a recipe keeps a sync.Mutex locked across a ZooKeeper call while another goroutine wants it, " +
+			"which the simulation cannot step over: use a channel as the lock, or do not hold it across calls"
+	case text != "":
+		reason = "a goroutine of the recipe runs without end and without calling ZooKeeper"
+	}
+	return fmt.Sprintf("frozen for %v: %s\n%s", freezeAfter, reason, text)
+}
+
+// ErrFrozen is the error of an episode whose world stood still.
+var ErrFrozen = errors.New("sim: the simulated world stands still")
+
+// runWatched is runEpisode for callers that run one episode at a time: it gives up, leaving the
+// bubble behind, when the world freezes.
+func runWatched(workload Workload, cfg *episodeConfig) (*outcome, error) {
+	dog := &watchdog{}
+	cfg.beat = dog.beat
+	dog.start()
+	done := make(chan *outcome, 1)
+	go func() { done <- runEpisode(workload, cfg) }()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case o := <-done:
+			return o, nil
+		case <-tick.C:
+			if dog.frozen() {
+				return nil, fmt.Errorf("%w: %s", ErrFrozen, describeFreeze())
+			}
+		}
+	}
+}

@@ -1,0 +1,393 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// Config says how to run a campaign. The zero value is usable: 1000 random episodes of up to three
+// clients with all faults.
+type Config struct {
+	Strategy string // one of [Strategies]; default "random"
+	Episodes int    // how many; 0: until Duration is over, or 1000 if that is 0 too
+	Duration time.Duration
+	Seed     uint64
+	Faults   Faults // what may strike; see NoFaultsAtAll for the empty set
+	Clients  int    // at most so many clients; default 3
+	Ops      int    // at most so many operations a user; default 4
+	Workers  int    // episodes under way at the same time; default: GOMAXPROCS
+
+	// NoFaultsAtAll makes the zero Faults mean none rather than all.
+	NoFaultsAtAll bool
+	// Progress, if set, is called about ten times a second.
+	Progress func(Progress)
+	// NoShrink leaves counterexamples as they were found.
+	NoShrink bool
+}
+
+// Strategies are the names of the strategies, with what they do.
+var Strategies = map[string]string{
+	"random": "each episode draws its own schedule and its own subset of the faults",
+	"sweep":  "an episode without faults is run again with one fault at every place where it could strike, then with sampled pairs",
+	"replay": "the choices of a counterexample again (torture replay)",
+}
+
+// Progress is how far a campaign is.
+type Progress struct {
+	Episodes, Of int
+	Violations   int
+	Elapsed      time.Duration
+}
+
+// Verdict is ok, violation or unknown. Unknown is never a pass.
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictOK        Verdict = "ok"
+	VerdictViolation Verdict = "violation"
+	VerdictUnknown   Verdict = "unknown"
+)
+
+// Result is what came of a campaign.
+type Result struct {
+	Workload, Recipe string
+	Strategy         string
+	Seed             uint64
+	Episodes         int
+	Steps            int64
+	Operations       int64
+	Struck           map[string]int // times each fault struck
+	Verdict          Verdict
+	Undecided        int    // episodes that could not be judged
+	Reason           string // why unknown
+	Violations       []Found
+	Hash             uint64 // covers every step of every episode
+	Elapsed          time.Duration
+	Interrupted      bool
+}
+
+// Found is a violation with what is needed to see it again.
+type Found struct {
+	Violation
+	Episode int // in which it was found first; how often it was found is Times
+	Times   int
+	Clients int
+	Faults  int
+	Steps   int // of the torture phase
+	Choices Choices
+	Hash    uint64
+	Trace   []Step
+	History any // what the clients saw
+}
+
+const stepsMax = 400 // of a torture phase; episodes rarely take a quarter of it
+
+// ErrConfig is the error of a campaign that cannot be run as asked for.
+var ErrConfig = errors.New("sim: cannot run")
+
+func (cfg Config) withDefaults() (Config, error) {
+	if cfg.Strategy == "" {
+		cfg.Strategy = "random"
+	}
+	if cfg.Strategy != "random" && cfg.Strategy != "sweep" {
+		return cfg, fmt.Errorf("%w: unknown strategy %q: use random or sweep", ErrConfig, cfg.Strategy)
+	}
+	if cfg.Episodes == 0 && cfg.Duration == 0 {
+		cfg.Episodes = 1000
+	}
+	if cfg.Episodes == 0 {
+		cfg.Episodes = 1 << 40
+	}
+	if cfg.Faults == 0 && !cfg.NoFaultsAtAll {
+		cfg.Faults = AllFaults
+	}
+	if cfg.Clients == 0 {
+		cfg.Clients = 3
+	}
+	if cfg.Ops == 0 {
+		cfg.Ops = 4
+	}
+	if cfg.Clients < 1 || cfg.Clients > 16 || cfg.Ops < 1 || cfg.Ops > 100 {
+		return cfg, fmt.Errorf("%w: %d clients with %d operations: 1 to 16 and 1 to 100 are possible", ErrConfig, cfg.Clients, cfg.Ops)
+	}
+	if cfg.Workers == 0 {
+		cfg.Workers = runtime.GOMAXPROCS(0)
+	}
+	return cfg, nil
+}
+
+func (cfg Config) episode(source Source) *episodeConfig {
+	return &episodeConfig{source: source, faults: cfg.Faults, clients: cfg.Clients, ops: cfg.Ops, stepsMax: stepsMax, beat: func() {}}
+}
+
+// Run runs a campaign: many episodes of a workload. When ctx ends it stops with what is known so
+// far. The error is for campaigns that could not be run; violations are in the result.
+func Run(ctx context.Context, workload Workload, config Config) (Result, error) {
+	cfg, err := config.withDefaults()
+	if err != nil {
+		return Result{}, err
+	}
+	c := &campaign{workload: workload, cfg: cfg, begin: time.Now(), found: map[string]*candidate{}}
+	c.result = Result{Workload: workload.Name(), Recipe: workload.Recipe(), Strategy: cfg.Strategy, Seed: cfg.Seed, Verdict: VerdictOK}
+	if cfg.Duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, cfg.Duration)
+		defer cancel()
+	}
+	c.run(ctx)
+	return c.finish(ctx), nil
+}
+
+// campaign is a Run under way.
+type campaign struct {
+	workload Workload
+	cfg      Config
+	begin    time.Time
+
+	mu       sync.Mutex
+	result   Result
+	struck   [faultCount]int
+	found    map[string]*candidate
+	failures int
+	frozen   string
+
+	firstUnknown int
+}
+
+// job is one episode to run.
+type job struct {
+	index  int
+	source Source // nil: random
+}
+
+func (c *campaign) run(ctx context.Context) {
+	jobs := make(chan job, 64)
+	stop := make(chan struct{})
+	var once sync.Once
+	halt := func() { once.Do(func() { close(stop) }) }
+	go c.generate(ctx, jobs, stop)
+	var workers sync.WaitGroup
+	dogs := make([]*watchdog, c.cfg.Workers)
+	for i := range dogs {
+		dogs[i] = &watchdog{}
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			c.work(jobs, stop, dogs[i])
+		}()
+	}
+	done := make(chan struct{})
+	go func() { workers.Wait(); close(done) }()
+	c.watch(done, halt, dogs)
+}
+
+// watch waits for the workers, reports progress, and notices when a bubble freezes.
+func (c *campaign) watch(done <-chan struct{}, halt func(), dogs []*watchdog) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			c.progress()
+			for _, dog := range dogs {
+				if dog.frozen() {
+					halt()
+					c.mu.Lock()
+					c.frozen = describeFreeze()
+					c.mu.Unlock()
+					return
+				}
+			}
+		}
+	}
+}
+
+func (c *campaign) progress() {
+	if c.cfg.Progress == nil {
+		return
+	}
+	c.mu.Lock()
+	p := Progress{c.result.Episodes, c.cfg.Episodes, c.failures, time.Since(c.begin)}
+	c.mu.Unlock()
+	c.cfg.Progress(p)
+}
+
+// generate hands out the episodes in order.
+func (c *campaign) generate(ctx context.Context, jobs chan<- job, stop <-chan struct{}) {
+	defer close(jobs)
+	send := func(j job) bool {
+		select {
+		case jobs <- j:
+			return true
+		case <-ctx.Done():
+		case <-stop:
+		}
+		return false
+	}
+	if c.cfg.Strategy == "sweep" {
+		c.sweep(send)
+		return
+	}
+	for i := 0; i < c.cfg.Episodes && send(job{index: i}); i++ {
+	}
+}
+
+func (c *campaign) work(jobs <-chan job, stop <-chan struct{}, dog *watchdog) {
+	random := newRandomSource(0, 0)
+	servers := fakezk.New(fakezk.Config{})
+	var memory []made
+	for j := range jobs {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		source := j.source
+		if source == nil {
+			random.reset(c.cfg.Seed, uint64(j.index))
+			source = random
+		}
+		cfg := c.cfg.episode(source)
+		cfg.servers, cfg.made, cfg.beat = servers, memory, dog.beat
+		dog.start()
+		o := runEpisode(c.workload, cfg)
+		dog.stop()
+		memory = o.made
+		c.record(j.index, o)
+	}
+}
+
+// record adds an episode to the result. The result does not depend on the order of the calls.
+func (c *campaign) record(index int, o *outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := &c.result
+	r.Episodes++
+	r.Steps += int64(o.steps)
+	r.Operations += int64(o.operations())
+	r.Hash += mix(o.hash ^ mix(uint64(index)))
+	for i, n := range o.struck {
+		c.struck[i] += n
+	}
+	if len(o.violations) > 0 {
+		c.failures++
+	}
+	if o.unknown != "" && len(o.violations) == 0 {
+		c.unknown(index, o.unknown)
+	}
+	for _, v := range o.violations {
+		c.keep(index, o, v)
+	}
+}
+
+// unknown notes an episode that could not be judged; the first one's reason is kept.
+func (c *campaign) unknown(index int, reason string) {
+	c.result.Undecided++
+	if c.result.Reason == "" || index < c.firstUnknown {
+		c.firstUnknown = index
+		c.result.Reason = fmt.Sprintf("episode %d could not be judged: %s", index, reason)
+	}
+}
+
+// keep keeps, for each property, the simplest episode that broke it. Which one that is does not
+// depend on the order in which episodes end.
+func (c *campaign) keep(index int, o *outcome, v Violation) {
+	f := c.found[v.Property]
+	if f == nil {
+		f = &candidate{first: index}
+		c.found[v.Property] = f
+	}
+	f.times++
+	f.first = min(f.first, index)
+	price := append(cost(o), index)
+	if f.price != nil && slices.Compare(f.price, price) <= 0 {
+		return
+	}
+	f.price, f.violation, f.choices, f.episode = price, v, slices.Clone(o.choices), index
+}
+
+// candidate is the simplest known episode that breaks a property.
+type candidate struct {
+	first, times int
+	episode      int
+	violation    Violation
+	choices      Choices
+	price        []int
+}
+
+// finish minimises what was found and sums up.
+func (c *campaign) finish(ctx context.Context) Result {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := &c.result
+	r.Struck = map[string]int{}
+	for i, name := range FaultNames {
+		if c.cfg.Faults.Has(1 << i) {
+			r.Struck[name] = c.struck[i]
+		}
+	}
+	for _, f := range c.found {
+		found := Found{Violation: f.violation, Episode: f.first, Times: f.times, Choices: f.choices}
+		if c.frozen == "" {
+			c.minimise(&found)
+		}
+		r.Violations = append(r.Violations, found)
+	}
+	sort.Slice(r.Violations, func(i, j int) bool { return r.Violations[i].Property < r.Violations[j].Property })
+	c.conclude(ctx)
+	r.Elapsed = time.Since(c.begin)
+	return *r
+}
+
+func (c *campaign) conclude(ctx context.Context) {
+	r := &c.result
+	r.Interrupted = r.Episodes < c.cfg.Episodes && ctx.Err() != nil && c.cfg.Duration == 0
+	switch {
+	case len(r.Violations) > 0:
+		r.Verdict = VerdictViolation
+	case c.frozen != "":
+		r.Verdict, r.Reason = VerdictUnknown, c.frozen
+	case r.Undecided > 0:
+		r.Verdict = VerdictUnknown
+	case r.Episodes == 0:
+		r.Verdict, r.Reason = VerdictUnknown, "no episode was run"
+	}
+}
+
+// watchdog sees from outside whether the world of one worker still turns.
+type watchdog struct {
+	beats atomic.Int64
+	seen  int64
+	since time.Time
+	busy  atomic.Bool
+}
+
+// freezeAfter is how long a world may stand still, by the wall clock, before it counts as frozen.
+// A step takes microseconds.
+const freezeAfter = 5 * time.Second
+
+func (d *watchdog) beat()  { d.beats.Add(1) }
+func (d *watchdog) start() { d.beat(); d.busy.Store(true) }
+func (d *watchdog) stop()  { d.busy.Store(false) }
+
+// frozen is called by one goroutine, again and again.
+func (d *watchdog) frozen() bool {
+	now := time.Now()
+	if beats := d.beats.Load(); beats != d.seen || !d.busy.Load() || d.since.IsZero() {
+		d.seen, d.since = beats, now
+		return false
+	}
+	return now.Sub(d.since) > freezeAfter
+}

@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// minimise makes a counterexample small: it deletes choices and lowers numbers as long as the same
+// property breaks, and keeps the trace of the smallest run.
+func (c *campaign) minimise(f *Found) {
+	s := &shrinker{
+		property: f.Property, budget: shrinkRuns, servers: fakezk.New(fakezk.Config{}),
+		run: func(source Source, servers *fakezk.Ensemble, trace *[]Step) *outcome {
+			cfg := c.cfg.episode(source)
+			cfg.servers, cfg.trace = servers, trace
+			return runEpisode(c.workload, cfg)
+		},
+	}
+	if c.cfg.NoShrink {
+		s.budget = 0
+	}
+	s.best = s.run(f.Choices.Replay(), s.servers, nil)
+	s.shrink()
+	choices := s.best.choices
+	var trace []Step
+	o := s.run(choices.Replay(), s.servers, &trace)
+	for _, v := range o.violations {
+		if v.Property == f.Property {
+			f.Violation = v
+		}
+	}
+	f.Choices, f.Trace, f.Hash, f.History = choices, trace, o.hash, o.history
+	f.Clients, f.Faults, f.Steps = o.clients, o.faults, o.tortured
+}
+
+// shrinkRuns bounds the work of minimising one counterexample.
+const shrinkRuns = 6000
+
+type shrinker struct {
+	property string
+	budget   int
+	servers  *fakezk.Ensemble
+	run      func(source Source, servers *fakezk.Ensemble, trace *[]Step) *outcome
+	best     *outcome
+}
+
+// cost orders counterexamples by what a person has to understand: users first, and two clients with
+// a user each before one with two.
+func cost(o *outcome) []int {
+	sum := 0
+	for _, m := range o.made {
+		sum += m.value
+	}
+	return []int{o.users, o.users - o.clients, o.faults, o.operations(), o.tortured, len(o.choices), sum}
+}
+
+func (s *shrinker) shrink() {
+	for improved := true; improved && s.budget > 0; {
+		improved = false
+		for _, pass := range []func() bool{s.dropFaults, s.zeroLabels, s.lower, s.dropChunks} {
+			if pass() {
+				improved = true
+			}
+		}
+	}
+}
+
+// try runs an edited list of choices, aligned by label, and keeps it if the property still breaks
+// and the run is smaller.
+func (s *shrinker) try(edited []made) bool {
+	if s.budget <= 0 {
+		return false
+	}
+	s.budget--
+	o := s.run(newAligned(edited), s.servers, nil)
+	same := slices.ContainsFunc(o.violations, func(v Violation) bool { return v.Property == s.property })
+	if !same || slices.Compare(cost(o), cost(s.best)) >= 0 {
+		return false
+	}
+	s.best = o
+	return true
+}
+
+// dropFaults takes single faults away, with the choices that belong to them.
+func (s *shrinker) dropFaults() (improved bool) {
+	for i := len(s.best.made) - 1; i >= 0; i-- {
+		if i >= len(s.best.made) || s.best.made[i].label != LabelFault || s.best.made[i].value == 0 {
+			continue
+		}
+		edited := slices.Clone(s.best.made)
+		edited[i].value = 0
+		end := i + 1
+		for end < len(edited) && (edited[end].label == LabelTarget || edited[end].label == LabelVariant) {
+			end++
+		}
+		if s.try(slices.Delete(edited, i+1, end)) {
+			improved = true
+		}
+	}
+	return improved
+}
+
+// zeroLabels sets all choices of one label to 0 from some point on, halving the part that is set.
+func (s *shrinker) zeroLabels() (improved bool) {
+	for _, label := range labelsOf(s.best.made) {
+		for part := 1; part <= 32; part *= 2 {
+			edited := slices.Clone(s.best.made)
+			from := len(edited) - len(edited)/part
+			changed := false
+			for i := from; i < len(edited); i++ {
+				if edited[i].label == label && edited[i].value != 0 {
+					edited[i].value, changed = 0, true
+				}
+			}
+			if changed && s.try(edited) {
+				improved = true
+				break
+			}
+		}
+	}
+	return improved
+}
+
+func labelsOf(all []made) []string {
+	var labels []string
+	for _, m := range all {
+		if !slices.Contains(labels, m.label) {
+			labels = append(labels, m.label)
+		}
+	}
+	return labels
+}
+
+// lower replaces single numbers by smaller ones.
+func (s *shrinker) lower() (improved bool) {
+	for i := 0; i < len(s.best.made); i++ {
+		for value := 0; i < len(s.best.made) && value < min(s.best.made[i].value, 4); value++ {
+			edited := slices.Clone(s.best.made)
+			edited[i].value = value
+			if s.try(edited) {
+				improved = true
+				break
+			}
+		}
+	}
+	return improved
+}
+
+// dropChunks deletes runs of choices, from long ones to single ones.
+func (s *shrinker) dropChunks() (improved bool) {
+	for size := 16; size > 0; size /= 2 {
+		for i := len(s.best.made) - size; i >= 0; i -= max(1, size/2) {
+			if i+size > len(s.best.made) || !anyNonzero(s.best.made[i:]) {
+				continue
+			}
+			if s.try(slices.Delete(slices.Clone(s.best.made), i, i+size)) {
+				improved = true
+			}
+		}
+	}
+	return improved
+}
+
+func anyNonzero(all []made) bool {
+	return slices.ContainsFunc(all, func(m made) bool { return m.value != 0 })
+}
+
+// aligned replays choices with a queue for each label, so that taking away what one client plans
+// does not shift what the scheduler chose.
+type aligned struct{ queues map[string][]int }
+
+func newAligned(all []made) *aligned {
+	a := &aligned{map[string][]int{}}
+	for _, m := range all {
+		a.queues[m.label] = append(a.queues[m.label], m.value)
+	}
+	return a
+}
+
+func (a *aligned) Choose(n int, label string) int {
+	queue := a.queues[label]
+	if len(queue) == 0 {
+		return 0
+	}
+	a.queues[label] = queue[1:]
+	return min(queue[0], n-1)
+}

@@ -1,0 +1,342 @@
+package sim
+
+import (
+	"fmt"
+	"math/bits"
+	"net"
+	"os"
+	"syscall"
+	"testing/synctest"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// target is one place where a fault could strike now, in one of so many variants.
+type target struct {
+	client   int
+	user     int
+	variants int
+}
+
+// faultKind is a fault that strikes during a run: where it could, and what it does.
+type faultKind struct {
+	find   func(w *World, add func(target))
+	strike func(w *World, t target, variant int)
+}
+
+// faultOrder holds the faults in the order of their bits. Wrap has no strike of its own: it is
+// how an episode starts.
+var faultOrder = [faultCount]faultKind{
+	{findLoss, strikeLoss},
+	{findExpiry, strikeExpiry},
+	{findWatch, strikeWatch},
+	{findLag, strikeLag},
+	{findPause, strikePause},
+	{findTime, strikeTime},
+	{nil, nil},
+	{findReap, strikeReap},
+	{findCancel, strikeCancel},
+	{findCrash, strikeCrash},
+}
+
+func faultIndex(f Faults) int { return bits.TrailingZeros16(uint16(f)) }
+
+// strike asks whether a fault strikes now, and lets it. It returns false if none did.
+func (w *World) strike() bool {
+	if w.faultsDue == 0 || w.faults&^Wrap == 0 {
+		return false
+	}
+	if w.menu != nil {
+		w.menu.offer(w)
+	}
+	kind := w.choose(1+bits.OnesCount16(uint16(w.faults&^Wrap)), LabelFault)
+	if kind == 0 {
+		return false
+	}
+	index := w.nthFault(kind)
+	w.targets = w.targets[:0]
+	faultOrder[index].find(w, func(t target) { w.targets = append(w.targets, t) })
+	if len(w.targets) == 0 {
+		return false
+	}
+	t := w.targets[w.choose(len(w.targets), LabelTarget)]
+	variant := w.choose(t.variants, LabelVariant)
+	w.step++
+	w.faultsDue--
+	w.struck[index]++
+	w.fold(uint64(index)<<40 | uint64(t.client)<<20 | uint64(t.user)<<8 | uint64(variant))
+	faultOrder[index].strike(w, t, variant)
+	return true
+}
+
+// nthFault returns the index of the n-th (from 1) striking fault of the episode.
+func (w *World) nthFault(n int) int {
+	set := uint16(w.faults &^ Wrap)
+	for range n - 1 {
+		set &= set - 1
+	}
+	return bits.TrailingZeros16(set)
+}
+
+// alive calls f for every process that has neither crashed nor finished.
+func (w *World) alive(f func(p *process)) {
+	for _, p := range w.procs {
+		if !p.crashed && !p.paused && w.unfinished(p) {
+			f(p)
+		}
+	}
+}
+
+// Variants of a loss.
+const (
+	lossAfter  = iota // the request in flight was applied, its reply is lost
+	lossBefore        // the request in flight is lost
+	lossRaw           // lost while it was written: the caller sees a bare net error
+	lossVariants
+)
+
+func findLoss(w *World, add func(target)) {
+	w.alive(func(p *process) {
+		_, connected := p.client.Connected()
+		switch {
+		case connected && p.client.Sent() != nil:
+			add(target{client: p.id, variants: lossVariants})
+		case connected:
+			add(target{client: p.id, variants: 1})
+		case p.client.Unsent() > 0:
+			add(target{client: p.id, variants: 1})
+		}
+	})
+}
+
+func strikeLoss(w *World, t target, variant int) {
+	p := w.procs[t.client]
+	if _, connected := p.client.Connected(); !connected {
+		w.note(p.id, "! loss", "", "no server can be reached: queued requests fail with ErrNoServer")
+		p.client.BreakUnsent()
+		return
+	}
+	p.held = false
+	call := p.client.Sent()
+	if call == nil {
+		w.note(p.id, "! loss", "", "the connection breaks")
+		p.client.Break(zk.ErrConnectionClosed)
+		return
+	}
+	what := requestName(&call.Request)
+	switch variant {
+	case lossAfter:
+		w.note(p.id, "! loss", requestPath(&call.Request), what+" is applied, its reply is lost")
+		w.carryOut(p)
+		p.client.Break(zk.ErrConnectionClosed)
+	case lossBefore:
+		w.note(p.id, "! loss", requestPath(&call.Request), what+" is lost before it is applied")
+		p.client.Break(zk.ErrConnectionClosed)
+	case lossRaw:
+		w.note(p.id, "! loss", requestPath(&call.Request), what+" is lost while it is written: connection reset")
+		p.client.Break(errReset)
+	}
+}
+
+// errReset is what go-zookeeper returns, raw, when a write finds the connection reset.
+var errReset error = &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.ECONNRESET)}
+
+func findExpiry(w *World, add func(target)) {
+	w.alive(func(p *process) {
+		if w.servers.Alive(p.client.Session()) {
+			add(target{client: p.id, variants: 2})
+		}
+	})
+}
+
+// strikeExpiry is the first of an expiry's three moments: the server decides. The session's
+// connection, if there is one, is closed without a word, which the client sees in its own time;
+// in the second variant it breaks at once, as by a partition that was the reason.
+func strikeExpiry(w *World, t target, variant int) {
+	p := w.procs[t.client]
+	w.note(p.id, "! expiry", "", fmt.Sprintf("the server expires session 0x%x", p.client.Session()))
+	w.servers.Expire(w.now(), p.client.Session())
+	if _, connected := p.client.Connected(); connected && variant == 1 {
+		p.held = false
+		p.client.Break(zk.ErrConnectionClosed)
+	}
+}
+
+// Variants of watch trouble.
+const (
+	watchHold = iota // what the server sends stays on the way for a while
+	watchLose        // the connection breaks with the event on the way
+	watchVariants
+)
+
+// findWatch finds clients to whom an event is on its way, or that wait for one.
+func findWatch(w *World, add func(target)) {
+	w.alive(func(p *process) {
+		_, connected := p.client.Connected()
+		switch {
+		case !connected || p.held:
+		case w.eventPending(p):
+			add(target{client: p.id, variants: watchVariants})
+		case p.client.Watches() > 0:
+			add(target{client: p.id, variants: 1})
+		}
+	})
+}
+
+func (w *World) eventPending(p *process) bool {
+	m, ok := w.servers.First(p.client.Connection())
+	return ok && m.Reply == nil && !m.Closed
+}
+
+func strikeWatch(w *World, t target, variant int) {
+	p := w.procs[t.client]
+	pending := w.eventPending(p)
+	if variant == watchLose {
+		m, _ := w.servers.First(p.client.Connection())
+		w.note(p.id, "! watch", m.Path, eventName(m.Event)+" is lost with its connection")
+		p.client.Break(zk.ErrConnectionClosed)
+		return
+	}
+	w.note(p.id, "! watch", "", "what the server sends is held back from here on")
+	p.held, p.heldEvent = true, pending
+	if !pending {
+		w.struck[faultIndex(Watch)]-- // it counts when there is an event to hold back
+	}
+}
+
+func findLag(w *World, add func(target)) {
+	for r := 1; r < w.replicas; r++ {
+		add(target{client: r, variants: 1})
+	}
+	w.alive(func(p *process) {
+		if _, connected := p.client.Connected(); connected {
+			add(target{client: w.replicas + p.id, variants: 1})
+		}
+	})
+}
+
+func strikeLag(w *World, t target, _ int) {
+	if t.client < w.replicas {
+		w.note(-1, "! lag", "", fmt.Sprintf("server %d falls behind", t.client))
+		w.servers.SetLag(t.client, true)
+		return
+	}
+	p := w.procs[t.client-w.replicas]
+	w.note(p.id, "! lag", "", "leaves its server for another")
+	p.held = false
+	p.client.Break(zk.ErrConnectionClosed)
+}
+
+// pauses are the lengths of pauses in milliseconds: within the session timeout, and beyond it.
+var pauses = [...]int64{sessionTimeout + 2*tickTime, sessionTimeout / 2}
+
+func findPause(w *World, add func(target)) {
+	w.alive(func(p *process) { add(target{client: p.id, variants: len(pauses)}) })
+}
+
+// strikePause stops a process for so long by the servers' clock. The bubble's clock, which its
+// timers see, stands still.
+func strikePause(w *World, t target, variant int) {
+	p := w.procs[t.client]
+	w.note(p.id, "! pause", "", fmt.Sprintf("the process stops while %v pass", milliseconds(pauses[variant])))
+	p.paused = true
+	w.offset += pauses[variant]
+	w.pass(0)
+}
+
+var leaps = [...]int64{20, 1000, sessionTimeout + 2*tickTime}
+
+func findTime(w *World, add func(target)) {
+	busy := false
+	w.alive(func(p *process) { busy = busy || !p.paused })
+	if busy {
+		add(target{client: -1, variants: len(leaps)})
+	}
+}
+
+func strikeTime(w *World, _ target, variant int) {
+	for _, p := range w.procs {
+		if p.paused {
+			w.note(-1, "! time", "", milliseconds(leaps[variant])+" pass on the servers")
+			w.offset += leaps[variant]
+			w.pass(0)
+			return
+		}
+	}
+	before := w.elapsed
+	w.sleep(leaps[variant])
+	w.note(-1, "! time", "", milliseconds(w.elapsed-before)+" pass")
+}
+
+// findReap finds empty parents: znodes that have had children and have none now.
+func findReap(w *World, add func(target)) {
+	w.empty = w.empty[:0]
+	w.servers.Walk(Root0, func(path string, n fakezk.NodeInfo) {
+		if path != Root0 && len(n.Children) == 0 && w.parents[path] {
+			w.empty = append(w.empty, path)
+		}
+	})
+	for i := range w.empty {
+		add(target{client: i, variants: 1})
+	}
+}
+
+func strikeReap(w *World, t target, _ int) {
+	path := w.empty[t.client]
+	w.note(-1, "! reap", path, "somebody removes the empty parent")
+	w.servers.Admin(w.now(), &fakezk.Request{Op: fakezk.OpDelete, Path: path, Version: -1})
+}
+
+func findCancel(w *World, add func(target)) {
+	w.alive(func(p *process) {
+		for _, u := range p.users {
+			if u.op != nil && u.op.cancelable && !u.op.Cancelled {
+				add(target{client: p.id, user: u.Index, variants: 1})
+			}
+		}
+	})
+}
+
+func strikeCancel(w *World, t target, _ int) {
+	op := w.procs[t.client].users[t.user].op
+	w.note(t.client, "! cancel", "", "the caller of "+op.Name+" gives up")
+	w.Cancel(op)
+}
+
+// Cancel ends the context of a running operation.
+func (w *World) Cancel(op *Op) {
+	op.Cancelled = true
+	op.cancel()
+	synctest.Wait()
+}
+
+func findCrash(w *World, add func(target)) {
+	w.alive(func(p *process) {
+		variants := 1
+		if p.client.Sent() != nil {
+			variants = 2
+		}
+		add(target{client: p.id, variants: variants})
+	})
+}
+
+// strikeCrash lets a process die. What it had sent is lost with it, or, in the second variant, is
+// still carried out.
+func strikeCrash(w *World, t target, variant int) {
+	p := w.procs[t.client]
+	w.note(p.id, "! crash", "", "the process dies")
+	if call := p.client.Sent(); call != nil && variant == 1 {
+		w.note(p.id, "! crash", requestPath(&call.Request), "its last request, "+requestName(&call.Request)+", is still carried out")
+		w.carryOut(p)
+	}
+	w.crash(p)
+}
+
+func milliseconds(ms int64) string {
+	if ms%1000 == 0 {
+		return fmt.Sprintf("%d s", ms/1000)
+	}
+	return fmt.Sprintf("%d ms", ms)
+}

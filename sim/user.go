@@ -1,0 +1,230 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"testing/synctest"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// User is one user of a client's session, as the script of an episode sees it.
+type User struct {
+	Client, Index int // which client, and which of its users
+	Life          int // how often the client has crashed before
+
+	world   *World
+	process *process
+	conn    *fakezk.Conn
+	op      *Op
+	done    bool
+	dead    atomic.Bool
+	stamped int // step of the last stamp …
+	stamps  int // … and how many there were in it
+}
+
+// Op is one operation of the episode: one call of a recipe by a user.
+type Op struct {
+	Name, Arg    string
+	Outcome      Outcome
+	Result       string // meaningful if the outcome is OK
+	Err          error
+	Call, Return int64 // stamps: unique, ordered by steps; Return is 0 if it never returned
+	Client       int
+	User         int
+	Life         int
+	SessionAt    int64 // the session that the client believed to have when the operation returned
+	ToldAt       int   // how many expiries the client had been told of when it returned
+	Data         any   // the workload's
+
+	Number int64 // identifies the operation within its episode
+
+	user       *User
+	ctx        context.Context
+	cancel     context.CancelFunc
+	cancelable bool
+	Cancelled  bool
+}
+
+// Outcome tells how an operation ended.
+type Outcome uint8
+
+// The outcomes. Running is the outcome of an operation that has not returned.
+const (
+	Running Outcome = iota
+	OK
+	Fail    // surely had no effect
+	Unknown // may have had its effect, or may still have
+)
+
+// String prints the outcome as history files spell it.
+func (o Outcome) String() string { return [...]string{"running", "ok", "fail", "unknown"}[o] }
+
+// Conn is the user's handle on the connection of its client.
+func (u *User) Conn() *fakezk.Conn { return u.conn }
+
+// Told returns how often this process has been told that its session was gone.
+func (u *User) Told() int { return len(u.process.told) }
+
+// Step returns the step in which the script runs.
+func (u *User) Step() int { return u.world.step }
+
+// ToldStep returns the step at which this process was last told that its session was gone.
+func (u *User) ToldStep() int { return u.process.told[len(u.process.told)-1] }
+
+// Dead tells whether the process has crashed; a script that finds itself dead returns.
+func (u *User) Dead() bool { return u.dead.Load() }
+
+func (u *User) run() {
+	defer u.finish()
+	u.world.episode.Run(u)
+}
+
+// finish runs when the script ends, also when it ended by the death of the process.
+func (u *User) finish() {
+	problem := recover()
+	if u.dead.Load() {
+		return
+	}
+	u.world.mu.Lock()
+	defer u.world.mu.Unlock()
+	u.done = true
+	u.world.wake()
+	if problem != nil {
+		u.world.panicked = append(u.world.panicked, Violation{
+			Property: "panic",
+			Message:  fmt.Sprintf("c%d panicked: %v\n%s", u.Client+1, problem, debug.Stack()),
+		})
+	}
+}
+
+// stamp returns the next stamp of this user: unique, and ordered by steps.
+func (u *User) stamp() int64 {
+	w := u.world
+	if u.stamped != w.step {
+		u.stamped, u.stamps = w.step, 0
+	}
+	u.stamps++
+	return int64(w.step)*stampsPerStep + int64(u.Client*10+u.Index)*20 + int64(min(u.stamps, 19))
+}
+
+// stampsPerStep is the distance between the stamps of two steps.
+const stampsPerStep = 10000
+
+// StepOf returns the step in which a stamp was taken.
+func StepOf(stamp int64) int { return int(stamp / stampsPerStep) }
+
+// Begin begins an operation. The context ends when the caller gives up, which is a fault, or, if
+// the operation is not cancelable, only with the episode.
+func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
+	if u.dead.Load() {
+		runtime.Goexit()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	op := &Op{
+		Name: name, Arg: arg, Client: u.Client, User: u.Index, Life: u.Life, Call: u.stamp(),
+		user: u, ctx: ctx, cancel: cancel, cancelable: cancelable,
+	}
+	w := u.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	op.Number = op.Call
+	w.ops = append(w.ops, op)
+	u.op = op
+	w.notes = append(w.notes, note{op.Call, op, false})
+	return ctx, op
+}
+
+// End ends the operation.
+func (op *Op) End(outcome Outcome, result string, err error) {
+	u := op.user
+	if u.dead.Load() {
+		runtime.Goexit()
+	}
+	op.cancel()
+	op.Return = u.stamp()
+	op.Outcome, op.Result, op.Err = outcome, result, err
+	op.SessionAt, op.ToldAt = u.conn.SessionID(), u.Told()
+	w := u.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	u.op = nil
+	w.notes = append(w.notes, note{op.Return, op, true})
+	w.wake()
+}
+
+// Do reaches something that clients share outside ZooKeeper, through the world: do runs, alone,
+// when the world lets it happen.
+func (u *User) Do(what string, do func() string) {
+	u.outside(&outsideCall{user: u, what: what, do: do})
+}
+
+// AwaitOthers waits for the calm phase, and for all other users' scripts to end.
+func (u *User) AwaitOthers() {
+	w := u.world
+	u.outside(&outsideCall{user: u, what: "alone", do: func() string { return "all others have finished" }, when: func() bool {
+		return w.calm && w.countUnfinished() == 1
+	}})
+}
+
+func (w *World) countUnfinished() (n int) {
+	for _, p := range w.procs {
+		for _, u := range p.users {
+			if !u.done {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (u *User) outside(call *outsideCall) {
+	if u.dead.Load() {
+		runtime.Goexit()
+	}
+	call.done = make(chan bool, 1)
+	w := u.world
+	w.mu.Lock()
+	w.outside = append(w.outside, call)
+	slices.SortStableFunc(w.outside, func(a, b *outsideCall) int {
+		return cmp.Or(a.user.Client-b.user.Client, a.user.Index-b.user.Index)
+	})
+	w.mu.Unlock()
+	w.wake()
+	if !<-call.done {
+		runtime.Goexit()
+	}
+}
+
+// crash ends a process: its goroutines end, its session stays at the servers.
+func (w *World) crash(p *process) {
+	p.crashed, p.held, p.paused = true, false, false
+	p.crashes = append(p.crashes, w.step)
+	for _, u := range p.users {
+		u.dead.Store(true)
+		if u.op != nil {
+			u.op.Outcome = Unknown
+		}
+	}
+	w.outside = slices.DeleteFunc(w.outside, func(c *outsideCall) bool {
+		if c.user.process == p {
+			c.done <- false
+		}
+		return c.user.process == p
+	})
+	p.client.Kill()
+	for _, u := range p.users {
+		if u.op != nil {
+			u.op.cancel()
+			synctest.Wait()
+			u.op = nil
+		}
+	}
+	synctest.Wait()
+	w.intake()
+}

@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// What a workload may ask of the world when it judges.
+
+// Servers is the fake ensemble: the truth about znodes, sessions and watches.
+func (w *World) Servers() *fakezk.Ensemble { return w.servers }
+
+// Ops returns all operations in the order of their calls.
+func (w *World) Ops() []*Op {
+	slices.SortStableFunc(w.ops, func(a, b *Op) int { return int(a.Call - b.Call) })
+	return w.ops
+}
+
+// Changes returns what was committed, in order.
+func (w *World) Changes() []Change { return w.changes }
+
+// Death returns the step at which a session ended at the servers, and false if it lives.
+func (w *World) Death(session int64) (step int, ok bool) {
+	step, ok = w.deaths[session]
+	return step, ok
+}
+
+// Herds returns the deletions whose event concerned waiting operations.
+func (w *World) Herds() []Herd { return w.herd }
+
+// Faults returns what may strike in this episode.
+func (w *World) Faults() Faults { return w.faults }
+
+// Now returns the stamp of this moment: after everything that has happened.
+func (w *World) Now() int64 { return int64(w.step+1) * stampsPerStep }
+
+// Waiting returns the operations of living processes that have not returned.
+func (w *World) Waiting() []*Op {
+	var waiting []*Op
+	for _, p := range w.procs {
+		for _, u := range p.users {
+			if !p.crashed && u.op != nil {
+				waiting = append(waiting, u.op)
+			}
+		}
+	}
+	return waiting
+}
+
+// SessionOf returns the session that a client believes to have.
+func (w *World) SessionOf(client int) int64 { return w.procs[client].client.Session() }
+
+// ClientOf returns the client that has or had a session, -1 if none is known.
+func (w *World) ClientOf(session int64) int {
+	for _, p := range w.procs {
+		if p.client.Session() == session {
+			return p.id
+		}
+	}
+	return -1
+}
+
+// Explain says in a sentence what a waiting operation waits for: its armed watches and whether
+// they can fire.
+func (w *World) Explain(op *Op) string {
+	who := fmt.Sprintf("c%d still waits in %s", op.Client+1, op.Name)
+	if StepOf(op.Call) > 0 {
+		who += fmt.Sprintf(" (called at step %d)", StepOf(op.Call))
+	}
+	watches := w.armed(op)
+	if len(watches) == 0 {
+		return who + ", and no watch of its session is armed that could wake it"
+	}
+	return who + ": " + strings.Join(watches, "; ")
+}
+
+func (w *World) armed(op *Op) []string {
+	var out []string
+	session := w.SessionOf(op.Client)
+	for _, watch := range w.servers.Watches() {
+		if watch.Session != session {
+			continue
+		}
+		n, ok := w.servers.Node(watch.Path)
+		switch {
+		case !ok:
+			out = append(out, fmt.Sprintf("it watches %s, which does not exist", watch.Path))
+		case n.Stat.EphemeralOwner != 0:
+			out = append(out, fmt.Sprintf("it watches %s, owned by %s", watch.Path, w.Owner(n.Stat.EphemeralOwner)))
+		default:
+			out = append(out, "it watches "+watch.Path)
+		}
+	}
+	return out
+}
+
+// Owner describes a session: whose it is, and whether it lives.
+func (w *World) Owner(session int64) string {
+	text := fmt.Sprintf("session 0x%x", session)
+	if c := w.ClientOf(session); c >= 0 {
+		text += fmt.Sprintf(" of c%d", c+1)
+	}
+	if step, dead := w.Death(session); dead {
+		text += fmt.Sprintf(", which ended at step %d", step)
+	}
+	return text
+}
+
+// Struck returns how many faults have struck so far.
+func (w *World) Struck() (n int) {
+	for _, k := range w.struck {
+		n += k
+	}
+	return n
+}
+
+// SessionEnd returns the stamp of a session's end at the servers, and false if it lives.
+func (w *World) SessionEnd(session int64) (stamp int64, ended bool) {
+	step, ok := w.deaths[session]
+	return int64(step) * stampsPerStep, ok
+}
+
+// LifeEnd returns the stamp at which a client crashed for the (life+1)-th time, and false if it
+// did not.
+func (w *World) LifeEnd(client, life int) (stamp int64, ended bool) {
+	crashes := w.procs[client].crashes
+	if life >= len(crashes) {
+		return 0, false
+	}
+	return int64(crashes[life]) * stampsPerStep, true
+}
+
+// HadChildren tells whether a znode has ever been a parent.
+func (w *World) HadChildren(path string) bool { return w.parents[path] }

@@ -1,0 +1,67 @@
+package sim
+
+// Workload is what the clients of one kind of recipe do, and what is checked of it.
+type Workload interface {
+	// Name is the kind, as in "torture run NAME"; Recipe names the implementation.
+	Name() string
+	Recipe() string
+	// Plan draws one episode. Everything random about what clients will try to do is drawn
+	// here; what happens to them is the world's.
+	Plan(p *Plan) Episode
+}
+
+// Episode is one planned run of a workload.
+type Episode interface {
+	// Users says for each client (a process with a session) how many users share its session.
+	Users() []int
+	// Parents are the znodes that the world makes before the clients start.
+	Parents() []string
+	// Run is the script of one user, on a goroutine of its own. After a crash it is called again
+	// for the same Client and Index with a higher Life, and goes on where the script stood.
+	Run(u *User)
+	// Quiet is called in the calm phase when nothing moves although somebody still waits. It may
+	// cancel waits that are in order (a consumer at an empty queue) and then returns true.
+	Quiet(w *World) bool
+	// Judge says what was wrong, when all is over and before sessions are closed.
+	Judge(w *World) Judgement
+}
+
+// Judgement is what was wrong with an episode, or why that could not be decided.
+type Judgement struct {
+	Violations []Violation
+	Unknown    string // why it could not be decided; empty if it could
+	History    any    // what the clients saw, in the form in which it can be written as JSON
+}
+
+// Violation is a broken property.
+type Violation struct {
+	Property string // one of the workload's, in words of the field
+	Message  string // one sentence that names the operations, sessions and znodes that show it
+	Ops      []*Op  // those operations, if there are any
+}
+
+// Plan is what a workload draws an episode from.
+type Plan struct {
+	source  Source
+	Clients int    // at most so many clients …
+	Users   int    // … of so many users each …
+	Ops     int    // … with so many operations each
+	Faults  Faults // what may strike in this episode (a recipe's promise may depend on it)
+	Root    string // objects live below this path
+}
+
+// Choose draws a number below n. 0 is the simplest.
+func (p *Plan) Choose(n int, label string) int {
+	if n < 2 {
+		return 0
+	}
+	return p.source.Choose(n, label)
+}
+
+// NewPlan returns a plan that draws from a source, for runs outside of the simulator.
+func NewPlan(source Source, clients, users, ops int, faults Faults, root string) *Plan {
+	return &Plan{source: source, Clients: clients, Users: users, Ops: ops, Faults: faults, Root: root}
+}
+
+// NewRandomSource returns the source that campaigns draw episode number episode from.
+func NewRandomSource(seed, episode uint64) Source { return newRandomSource(seed, episode) }

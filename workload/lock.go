@@ -1,0 +1,568 @@
+package workload
+
+// The lock workload.
+//
+// Clients, some with two users on one session, acquire and release one lock again and again; they
+// try, wait, give up, crash and come back. While a user holds the lock it writes to a guarded
+// resource, with the lock's token if it has one.
+//
+// Properties:
+//
+//   - exclusion: no two clients hold the lock while both their sessions are alive. A hold begins
+//     when Lock returns and ends when Unlock is called, or when the session dies at the servers.
+//     exclusion-in-session is the same for two users of one session.
+//   - belief: a client that has been told that its session is gone does not go on as the owner.
+//     Judged if the recipe has Lost or IsOwner; else the user looks after its session itself.
+//   - fencing: tokens grow from grant to grant, so that a resource that checks them accepts no
+//     write of an earlier holder after one of a later holder. Judged if the recipe has Token.
+//   - order: among operations that queue with sequential znodes, none is granted the lock while
+//     an older znode of a waiting operation is there.
+//   - herd: the deletion of one znode wakes at most one waiting operation.
+//   - progress: once faults are healed everybody gets the lock. What keeps a waiter from it is
+//     named: lost-wakeup (it is first, and nothing will wake it), self-block (it waits for a znode
+//     that it made itself), orphan (it waits for a znode whose operation is over).
+//   - no leaks: afterwards no znode of a finished operation is left (orphan), no watch on a znode
+//     that will not come (watch-leak), no goroutine (goroutine-leak).
+//   - unexpected-error: no error without a reason.
+//
+// Under pause, expiry and crash exclusion is promised as far as it says above: a holder that has
+// not yet been told of its expiry may overlap with the next one. That is what tokens are for.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Locker is a lock as the workload uses it. A recipe may also have
+//
+//	TryLock(context.Context) (bool, error)
+//	Lost() <-chan struct{}  // closed when the present hold is known to be lost
+//	Token() int64           // of the present hold
+//	IsOwner() bool
+//
+// and is then checked in these too.
+type Locker interface {
+	Lock(context.Context) error
+	Unlock(context.Context) error
+}
+
+type tryLocker interface {
+	TryLock(context.Context) (bool, error)
+}
+type loser interface{ Lost() <-chan struct{} }
+type tokener interface{ Token() int64 }
+type owner interface{ IsOwner() bool }
+
+// Lock is the lock workload for a recipe. new is called once for each user of a session; all that
+// it returns must be about the same lock.
+func Lock(new func(recipes.Conn) Locker) *Workload {
+	return lockNamed("custom", func(c recipes.Conn, _ string) Locker { return new(c) })
+}
+
+func lockNamed(recipe string, new func(c recipes.Conn, path string) Locker) *Workload {
+	return &Workload{kind: "lock", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+		return planLock(p, path, new)
+	}}
+}
+
+// lockEpisode is one planned episode: who does what, and the resource that the lock guards.
+type lockEpisode struct {
+	path    string
+	missing bool
+	new     func(c recipes.Conn, path string) Locker
+	layout  []int
+	scripts [][]lockTurn // by slot; consumed
+	guarded resource
+	zombies []sim.Violation // of belief, found by the users themselves
+}
+
+// lockTurn is one turn of a user: acquire, write, release.
+type lockTurn struct {
+	try           bool
+	writes        int
+	cancelRelease bool
+}
+
+func planLock(p *sim.Plan, path string, new func(c recipes.Conn, path string) Locker) *lockEpisode {
+	e := &lockEpisode{path: path, new: new, layout: drawUsers(p)}
+	e.missing = p.Choose(4, "the parent is missing") == 3
+	for client, users := range e.layout {
+		for index := range users {
+			label := planLabel(slot(e.layout, client, index))
+			turns := make([]lockTurn, 1+p.Choose(p.Ops, label))
+			for i := range turns {
+				turns[i] = lockTurn{try: p.Choose(4, label) == 3, writes: [...]int{1, 2, 0}[p.Choose(3, label)]}
+				turns[i].cancelRelease = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+			}
+			e.scripts = append(e.scripts, turns)
+		}
+	}
+	return e
+}
+
+func (e *lockEpisode) users() []int { return e.layout }
+
+func (e *lockEpisode) parents() []string {
+	if e.missing {
+		return []string{parentOf(e.path)}
+	}
+	return []string{e.path}
+}
+
+// quiet: nobody may wait for ever for a lock.
+func (e *lockEpisode) quiet([]*sim.Op) []*sim.Op { return nil }
+
+func (e *lockEpisode) run(u user) {
+	s := slot(e.layout, u.client(), u.index())
+	lock := e.new(u.conn(), e.path)
+	for len(e.scripts[s]) > 0 {
+		turn := e.scripts[s][0]
+		e.scripts[s] = e.scripts[s][1:]
+		e.turn(u, lock, turn)
+	}
+}
+
+func (e *lockEpisode) turn(u user, lock Locker, turn lockTurn) {
+	hold := acquire(u, lock, turn.try)
+	if hold == nil {
+		return
+	}
+	for range turn.writes {
+		if !e.write(u, lock, hold) {
+			break
+		}
+	}
+	release(u, lock, turn.cancelRelease)
+}
+
+// hold is a lock held, as its user knows it.
+type hold struct {
+	op    *sim.Op
+	token int64
+	told  int
+}
+
+func acquire(u user, lock Locker, try bool) *hold {
+	tryer, can := lock.(tryLocker)
+	name := "acquire"
+	if try && can {
+		name = "try"
+	}
+	ctx, op := u.begin(name, "", true)
+	var got bool
+	var err error
+	if name == "try" {
+		got, err = tryer.TryLock(ctx)
+	} else {
+		err = lock.Lock(ctx)
+		got = err == nil
+	}
+	if !got {
+		end := sim.OK // of a try: "not now"
+		if err != nil {
+			end = sim.Fail
+		}
+		u.end(op, end, "", err)
+		return nil
+	}
+	h := &hold{op: op, told: u.told()}
+	if t, ok := lock.(tokener); ok {
+		h.token = t.Token()
+	}
+	op.Data = h
+	u.end(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
+	return h
+}
+
+// write writes to the guarded resource if the user believes that it holds the lock.
+func (e *lockEpisode) write(u user, lock Locker, h *hold) bool {
+	believes := e.believes(u, lock, h)
+	if !believes {
+		return false
+	}
+	u.do("write", func() string { return e.guarded.write(h) })
+	return true
+}
+
+// believes asks the recipe, if it can tell, whether the lock is still held; a user of one that
+// cannot looks after its session itself.
+func (e *lockEpisode) believes(u user, lock Locker, h *hold) bool {
+	told := u.told() > h.told
+	var still bool
+	switch l := lock.(type) {
+	case loser:
+		select {
+		case <-l.Lost():
+		default:
+			still = true
+		}
+	case owner:
+		still = l.IsOwner()
+	default:
+		return !told
+	}
+	if still && told && u.toldBefore() {
+		e.zombies = append(e.zombies, sim.Violation{Property: "belief", Ops: []*sim.Op{h.op}, Message: fmt.Sprintf(
+			"%s, which acquired the lock at step %d under session 0x%x, goes on as the owner although it has been told that this session expired",
+			who(h.op), sim.StepOf(h.op.Return), h.op.SessionAt)})
+	}
+	return still
+}
+
+// release gives the lock back. A user whose release failed tries once more, as the recipe may
+// have been able to do nothing.
+func release(u user, lock Locker, cancelable bool) {
+	for range 2 {
+		ctx, op := u.begin("release", "", cancelable)
+		err := lock.Unlock(ctx)
+		outcome := sim.OK
+		if err != nil {
+			outcome = sim.Unknown
+		}
+		u.end(op, outcome, "", err)
+		if err == nil || gone(err) || op.Cancelled {
+			return
+		}
+	}
+}
+
+func gone(err error) bool {
+	return errors.Is(err, recipes.ErrLost) || errors.Is(err, recipes.ErrNotHeld)
+}
+
+// resource is what the lock guards: it accepts a write unless it has seen a larger token.
+type resource struct {
+	largest int64
+	writes  []write
+}
+
+type write struct {
+	hold     *hold
+	accepted bool
+}
+
+func (r *resource) write(h *hold) string {
+	accepted := h.token >= r.largest
+	r.largest = max(r.largest, h.token)
+	r.writes = append(r.writes, write{h, accepted})
+	if !accepted {
+		return fmt.Sprintf("refused: token %d is older than %d", h.token, r.largest)
+	}
+	return fmt.Sprintf("accepted with token %d", h.token)
+}
+
+// interval is the time for which an operation's user surely held the lock, between two stamps.
+type interval struct {
+	op         *sim.Op
+	release    *sim.Op
+	token      int64
+	start, end int64
+	cut        string // why it ended without a release
+}
+
+const never = int64(1)<<62 - 1
+
+// holds lists who held the lock and when, in the order of the grants.
+func (v *view) holds() []interval {
+	var all []interval
+	for i, op := range v.ops {
+		h, ok := op.Data.(*hold)
+		if !ok || op.Outcome != sim.OK {
+			continue
+		}
+		iv := interval{op: op, token: h.token, start: op.Return, end: never}
+		for _, later := range v.ops[i+1:] {
+			if clientID(later) == clientID(op) {
+				if later.Name == "release" {
+					iv.release, iv.end = later, later.Call
+				}
+				break
+			}
+		}
+		if end, ended := v.life(op.Client, op.Life); ended && end < iv.end {
+			iv.end, iv.cut = max(end, iv.start), "its process died"
+		}
+		if end, ended := v.session(op.SessionAt); ended && end < iv.end {
+			iv.end, iv.cut = max(end, iv.start), "its session ended"
+		}
+		all = append(all, iv)
+	}
+	slices.SortStableFunc(all, func(a, b interval) int { return int(a.start - b.start) })
+	return all
+}
+
+func (e *lockEpisode) judge(v *view) judgement {
+	holds := v.holds()
+	var j judgement
+	j.add(exclusion(v, holds)...)
+	j.add(e.zombies...)
+	j.add(fencing(v, holds)...)
+	j.add(order(v)...)
+	j.add(herds(v)...)
+	j.add(lockProgress(v)...)
+	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
+	h := e.history(v)
+	if len(j.Violations) == 0 {
+		j.add(v.leaks()...)
+		j.add(j.check(linearizability.Lock(), h)...)
+	}
+	j.History = h
+	return j
+}
+
+func exclusion(v *view, holds []interval) []sim.Violation {
+	for i, a := range holds {
+		for _, b := range holds[i+1:] {
+			if b.start >= a.end || b.end <= b.start {
+				continue
+			}
+			property := "exclusion"
+			if a.op.Client == b.op.Client && a.op.Life == b.op.Life {
+				property = "exclusion-in-session"
+			}
+			return []sim.Violation{{Property: property, Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
+				"%s holds the lock from %s%s under session 0x%x, and %s acquires it at %s under session 0x%x",
+				who(a.op), v.at(a.start), until(v, a), a.op.SessionAt, who(b.op), v.at(b.start), b.op.SessionAt)}}
+		}
+	}
+	return nil
+}
+
+func until(v *view, a interval) string {
+	if a.end == never {
+		return " on"
+	}
+	return " to " + v.at(a.end)
+}
+
+// fencing: of two holds of which one was over before the other began, the later has the larger
+// token; and the resource accepted nothing from an earlier holder after a later one.
+func fencing(v *view, holds []interval) []sim.Violation {
+	for i, a := range holds {
+		for _, b := range holds[i+1:] {
+			if a.token == 0 || b.token == 0 || a.end > b.start || a.token < b.token {
+				continue
+			}
+			return []sim.Violation{{Property: "fencing", Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
+				"%s was granted the lock at %s with token %d, after %s at %s with token %d: the token did not grow",
+				who(b.op), v.at(b.start), b.token, who(a.op), v.at(a.start), a.token)}}
+		}
+	}
+	return nil
+}
+
+// order: nobody is granted the lock while an older znode of a waiting operation is there.
+func order(v *view) []sim.Violation {
+	if v.world == nil {
+		return nil
+	}
+	queue := contenders(v)
+	for _, x := range queue {
+		if x.op.Outcome != sim.OK || x.op.Data == nil {
+			continue
+		}
+		for _, y := range queue {
+			if y.overtakenBy(v, x) {
+				return []sim.Violation{{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
+					"%s was granted the lock at step %d for %s, although the older %s of %s was waiting",
+					who(x.op), sim.StepOf(x.op.Return), x.path, y.path, who(y.op))}}
+			}
+		}
+	}
+	return nil
+}
+
+// contender is a znode by which an operation queues.
+type contender struct {
+	op           *sim.Op
+	path, parent string
+	zxid         int64
+	gone         int // the step at which it was deleted
+}
+
+// overtakenBy tells whether x was granted the lock while y, which is older, was there and waited.
+func (y contender) overtakenBy(v *view, x contender) bool {
+	granted := x.op.Return
+	if y.op == x.op || y.op.Name != "acquire" || y.zxid > x.zxid || y.parent != x.parent || y.gone <= sim.StepOf(granted) {
+		return false
+	}
+	end, crashed := v.life(y.op.Client, y.op.Life)
+	return (y.op.Return == 0 || y.op.Return > granted) && !(crashed && end < granted)
+}
+
+// contenders lists, for each operation, the last ephemeral znode that it made.
+func contenders(v *view) []contender {
+	var queue []contender
+	for _, c := range v.world.Changes() {
+		switch {
+		case c.Op == fakezk.OpCreate && c.Owner != 0 && c.By != 0:
+			if op := v.numbered(c.By); op != nil {
+				queue = slices.DeleteFunc(queue, func(q contender) bool { return q.op == op })
+				queue = append(queue, contender{op, c.Path, parentOf(c.Path), c.Zxid, int(never)})
+			}
+		case c.Op == fakezk.OpDelete:
+			for i := range queue {
+				if queue[i].path == c.Path && queue[i].gone == int(never) {
+					queue[i].gone = c.Step
+				}
+			}
+		}
+	}
+	return queue
+}
+
+func herds(v *view) []sim.Violation {
+	if v.world == nil {
+		return nil
+	}
+	for _, h := range v.world.Herds() {
+		if len(h.Ops) > 1 {
+			return []sim.Violation{{Property: "herd", Ops: h.Ops, Message: fmt.Sprintf(
+				"the deletion of %s (seen at step %d) wakes %d waiting operations, the first of them %s's and %s's",
+				h.Path, h.Step, len(h.Ops), who(h.Ops[0]), who(h.Ops[1]))}}
+		}
+	}
+	return nil
+}
+
+// progress explains why somebody still waits although all faults were healed.
+func lockProgress(v *view) []sim.Violation {
+	for _, op := range v.waiting {
+		if v.world == nil {
+			return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+				"%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))}}
+		}
+		if found := blocked(v, op); found.Property != "" {
+			return []sim.Violation{found}
+		}
+	}
+	return nil
+}
+
+// blocked says what keeps one waiting operation from the lock; nothing if it waits behind another
+// one that is itself to be explained.
+func blocked(v *view, op *sim.Op) sim.Violation {
+	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}}
+	own := v.created(op)
+	if len(own) == 0 {
+		found.Message = v.world.Explain(op) + "; it has no znode in the queue"
+		return found
+	}
+	before := v.before(own[len(own)-1])
+	if len(before) == 0 {
+		found.Property = "lost-wakeup"
+		found.Message = fmt.Sprintf("%s; its own %s is first in the queue, so the lock is free and nothing will ever wake it",
+			v.world.Explain(op), own[len(own)-1])
+		return found
+	}
+	return blockedBy(v, op, own[len(own)-1], before[len(before)-1], found)
+}
+
+func blockedBy(v *view, op *sim.Op, own, other string, found sim.Violation) sim.Violation {
+	maker := v.maker(other)
+	n, _ := v.world.Servers().Node(other)
+	holder := v.world.Owner(n.Stat.EphemeralOwner)
+	switch {
+	case maker == nil:
+		found.Message = fmt.Sprintf("%s behind %s of %s", v.world.Explain(op), other, holder)
+	case maker == op:
+		found.Property = "self-block"
+		found.Message = fmt.Sprintf("%s waits with %s behind %s, which it made itself (%s) by a create whose reply was lost",
+			who(op), own, other, holder)
+	case slices.Contains(v.waiting, maker):
+		return sim.Violation{}
+	default:
+		found.Property = "orphan"
+		found.Ops = append(found.Ops, maker)
+		found.Message = fmt.Sprintf("%s waits with %s behind %s of %s, whose %s at %s is over: nobody will remove it while that session lives",
+			who(op), own, other, holder, maker.Name, v.when(maker))
+	}
+	return found
+}
+
+// before lists the znodes beside a path that were created before it, oldest first.
+func (v *view) before(path string) []string {
+	type sibling struct {
+		path string
+		zxid int64
+	}
+	self, _ := v.world.Servers().Node(path)
+	var older []sibling
+	parent := parentOf(path)
+	v.world.Servers().Walk(parent, func(p string, n fakezk.NodeInfo) {
+		if p != parent && parentOf(p) == parent && n.Stat.Czxid < self.Stat.Czxid {
+			older = append(older, sibling{p, n.Stat.Czxid})
+		}
+	})
+	slices.SortFunc(older, func(a, b sibling) int { return int(a.zxid - b.zxid) })
+	paths := make([]string, len(older))
+	for i := range older {
+		paths[i] = older[i].path
+	}
+	return paths
+}
+
+// history is the episode for the model of a lock with tokens. What happened outside of operations
+// is in it as releases of unknown outcome: a holder's death, or the end of its session.
+func (e *lockEpisode) history(v *view) linearizability.History {
+	holds := v.holds()
+	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := base(v, op)
+		if got, ok := op.Data.(*hold); ok && got.token != 0 {
+			o.Result = linearizability.Int(got.token)
+		}
+		held := op.Data != nil
+		switch {
+		case op.Name == "release": // below
+		case op.Name == "try" && !held && op.Outcome == sim.OK:
+		default:
+			add(o)
+		}
+	})
+	for _, iv := range holds {
+		h = append(h, releaseOf(iv)...)
+	}
+	slices.SortStableFunc(h, func(a, b linearizability.Operation) int { return cmpReturn(a, b) })
+	return h
+}
+
+// releaseOf is how a hold ended, as an operation of the history.
+func releaseOf(iv interval) linearizability.History {
+	o := linearizability.Operation{
+		Client: clientID(iv.op), Op: "release", Call: iv.end,
+		Outcome: linearizability.Unknown, Return: linearizability.Forever, Note: iv.cut,
+	}
+	switch {
+	case iv.end == never:
+		return nil
+	case iv.cut == "":
+		o.Outcome, o.Return = linearizability.OK, iv.release.Return
+		if iv.release.Outcome != sim.OK {
+			o.Outcome, o.Return = linearizability.Unknown, linearizability.Forever
+		}
+	}
+	return linearizability.History{o}
+}
+
+func cmpReturn(a, b linearizability.Operation) int {
+	switch {
+	case a.Return != b.Return:
+		if a.Return < b.Return {
+			return -1
+		}
+		return 1
+	case a.Call < b.Call:
+		return -1
+	case a.Call > b.Call:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,264 @@
+package workload
+
+// The queue workload.
+//
+// Clients offer values that nobody else offers, poll, take and peek, on one queue. When everybody
+// has finished, one of them drains it.
+//
+// Properties:
+//
+//   - the history is linearizable for a FIFO queue, where an operation that failed with an unknown
+//     outcome may have happened. What is broken is named: duplicate (a value removed twice),
+//     phantom (removed, never offered), order (overtaking), false-empty, stale-peek, lost.
+//     Peeks and empties are judged strictly: a queue may not answer from a stale replica.
+//   - lost: no operation removes an item and then reports an error that does not say so. An
+//     operation says so by an error that is recipes.ErrUnknownOutcome. (A consumer that dies
+//     after the removal loses the item: any queue without a claim is at-most-once.)
+//   - progress: a take returns when there is something to take.
+//   - unexpected-error: no error without a reason; in particular none that only says that two
+//     clients had met.
+//   - no leaks: no znode but the empty parent, no watch on what will not come, no goroutine.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Queuer is a queue as the workload uses it: Poll returns [ErrEmpty] when there is nothing. A
+// recipe may also have
+//
+//	Take(context.Context) ([]byte, error) // waits until there is something
+//	Peek(context.Context) ([]byte, error) // ErrEmpty when there is nothing
+//
+// and is then checked in these too.
+type Queuer interface {
+	Offer(ctx context.Context, data []byte) error
+	Poll(ctx context.Context) ([]byte, error)
+}
+
+type taker interface {
+	Take(context.Context) ([]byte, error)
+}
+type peeker interface {
+	Peek(context.Context) ([]byte, error)
+}
+
+// Queue is the queue workload for a recipe. new is called once for each user of a session; all
+// that it returns must be about the same queue.
+func Queue(new func(recipes.Conn) Queuer) *Workload {
+	return queueNamed("custom", func(c recipes.Conn, _ string) Queuer { return new(c) })
+}
+
+func queueNamed(recipe string, new func(c recipes.Conn, path string) Queuer) *Workload {
+	return &Workload{kind: "queue", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+		return planQueue(p, path, new)
+	}}
+}
+
+// queueEpisode is one planned episode.
+type queueEpisode struct {
+	path    string
+	missing bool
+	new     func(c recipes.Conn, path string) Queuer
+	layout  []int
+	scripts [][]string // by slot: names of operations; consumed
+	offered []int      // by slot
+	drained bool
+}
+
+func planQueue(p *sim.Plan, path string, new func(c recipes.Conn, path string) Queuer) *queueEpisode {
+	e := &queueEpisode{path: path, new: new, layout: drawUsers(p)}
+	e.missing = p.Choose(3, "the parent is missing") == 2
+	for client, users := range e.layout {
+		for index := range users {
+			label := planLabel(slot(e.layout, client, index))
+			script := make([]string, 1+p.Choose(p.Ops+1, label))
+			for i := range script {
+				script[i] = queueOps[p.Choose(len(queueOps), label)]
+			}
+			e.scripts = append(e.scripts, script)
+		}
+	}
+	e.offered = make([]int, len(e.scripts))
+	return e
+}
+
+var queueOps = [...]string{"offer", "poll", "take", "offer", "take", "peek"}
+
+func (e *queueEpisode) users() []int { return e.layout }
+
+func (e *queueEpisode) parents() []string {
+	if e.missing {
+		return []string{parentOf(e.path)}
+	}
+	return []string{e.path}
+}
+
+// quiet: a take may wait for ever at an empty queue.
+func (e *queueEpisode) quiet(waiting []*sim.Op) (inOrder []*sim.Op) {
+	for _, op := range waiting {
+		if op.Name == "take" && !op.Cancelled {
+			inOrder = append(inOrder, op)
+		}
+	}
+	return inOrder
+}
+
+func (e *queueEpisode) run(u user) {
+	s := slot(e.layout, u.client(), u.index())
+	q := e.new(u.conn(), e.path)
+	for len(e.scripts[s]) > 0 {
+		name := e.scripts[s][0]
+		e.scripts[s] = e.scripts[s][1:]
+		e.operate(u, q, name)
+	}
+	if s == 0 {
+		u.awaitOthers()
+		e.drain(u, q)
+	}
+}
+
+// drain empties the queue, so that the history says where every item went.
+func (e *queueEpisode) drain(u user, q Queuer) {
+	for range 200 {
+		op := e.operate(u, q, "poll")
+		if op.Outcome == sim.OK && op.Result == "" {
+			e.drained = true
+			return
+		}
+	}
+}
+
+func (e *queueEpisode) operate(u user, q Queuer, name string) *sim.Op {
+	t, canTake := q.(taker)
+	p, canPeek := q.(peeker)
+	switch {
+	case name == "offer":
+		return e.offer(u, q)
+	case name == "take" && canTake:
+		return remove(u, "take", t.Take)
+	case name == "peek" && canPeek:
+		return remove(u, "peek", p.Peek)
+	}
+	return remove(u, "poll", q.Poll)
+}
+
+func (e *queueEpisode) offer(u user, q Queuer) *sim.Op {
+	s := slot(e.layout, u.client(), u.index())
+	e.offered[s]++
+	value := "v" + strconv.Itoa(u.client()+1) + string(rune('a'+u.index())) + strconv.Itoa(e.offered[s])
+	ctx, op := u.begin("offer", value, true)
+	err := q.Offer(ctx, []byte(value))
+	u.end(op, mutationOutcome(err), "", err)
+	return op
+}
+
+// remove runs an operation that returns an item, or ErrEmpty.
+func remove(u user, name string, f func(context.Context) ([]byte, error)) *sim.Op {
+	ctx, op := u.begin(name, "", true)
+	data, err := f(ctx)
+	switch {
+	case err == nil:
+		u.end(op, sim.OK, string(data), nil)
+	case errors.Is(err, ErrEmpty):
+		u.end(op, sim.OK, "", nil)
+	case name == "peek":
+		u.end(op, sim.Fail, "", err)
+	default:
+		u.end(op, mutationOutcome(err), suspect(err), err)
+	}
+	return op
+}
+
+// suspect returns the item that an operation of unknown outcome may have removed, if it says so.
+func suspect(err error) string {
+	var unknown *recipes.UnknownOutcomeError
+	if errors.As(err, &unknown) {
+		return string(unknown.Data)
+	}
+	return ""
+}
+
+// mutationOutcome tells what an error says about a change: nothing is known then, except that a
+// request that ZooKeeper has refused, or one of this project's recipes that does not say
+// ErrUnknownOutcome, changed nothing. Without knowing the recipe it is safest not to rely on that.
+func mutationOutcome(err error) sim.Outcome {
+	if err == nil {
+		return sim.OK
+	}
+	return sim.Unknown
+}
+
+func (e *queueEpisode) judge(v *view) judgement {
+	var j judgement
+	j.add(e.stuck(v)...)
+	h := e.history(v)
+	j.History = h
+	j.add(j.check(linearizability.Queue(), h)...)
+	j.add(e.lost(v)...)
+	j.add(v.errorsOf(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	if len(j.Violations) == 0 {
+		j.add(v.leaks()...)
+	}
+	return j
+}
+
+// stuck explains takes and other operations that did not return.
+func (e *queueEpisode) stuck(v *view) []sim.Violation {
+	for _, op := range v.waiting {
+		message := fmt.Sprintf("%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))
+		if v.world != nil {
+			message = v.world.Explain(op)
+		}
+		return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: message}}
+	}
+	return nil
+}
+
+func (e *queueEpisode) history(v *view) linearizability.History {
+	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := base(v, op)
+		if op.Name == "offer" {
+			o.Arg = linearizability.Str(op.Arg)
+		} else if op.Result != "" {
+			o.Result = linearizability.Str(op.Result)
+		}
+		add(o)
+	})
+	slices.SortStableFunc(h, cmpReturn)
+	return h
+}
+
+// lost finds removals that were carried out although the operation reported an error that does not
+// say that it may have removed something.
+func (e *queueEpisode) lost(v *view) []sim.Violation {
+	if v.world == nil {
+		return nil
+	}
+	for _, c := range v.world.Changes() {
+		op := v.numbered(c.By)
+		if c.Op != fakezk.OpDelete || op == nil || op.Err == nil || errors.Is(op.Err, recipes.ErrUnknownOutcome) {
+			continue
+		}
+		if offer := v.maker(c.Path); offer != nil && offer.Name == "offer" && op.Name != "offer" && !e.returned(v, offer.Arg) {
+			return []sim.Violation{{Property: "lost", Ops: []*sim.Op{offer, op}, Message: fmt.Sprintf(
+				"%s's %s at %s removed %s with value %s (step %d) and then failed with %q, which does not say so: the item is gone and nobody got it",
+				who(op), op.Name, v.when(op), c.Path, offer.Arg, c.Step, op.Err)}}
+		}
+	}
+	return nil
+}
+
+func (e *queueEpisode) returned(v *view, value string) bool {
+	return slices.ContainsFunc(v.ops, func(op *sim.Op) bool {
+		return op.Result == value && op.Outcome == sim.OK && op.Name != "peek"
+	})
+}

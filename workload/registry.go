@@ -1,0 +1,103 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/published"
+)
+
+// Entry is a recipe that the command knows by name.
+type Entry struct {
+	Kind   string // the workload
+	Recipe string
+	Help   string // one line
+	New    func() *Workload
+}
+
+// Ours names this project's own recipe of a kind.
+const Ours = "ours"
+
+// Entries lists all known recipes, by kind; the first of each kind is the default.
+func Entries() []Entry { return slices.Clone(entries) }
+
+var entries = []Entry{
+	lockEntry(Ours, "recipes.Lock: fair, with tokens, survives lost replies", func(c recipes.Conn, path string) Locker {
+		return recipes.NewLock(c, path)
+	}),
+	lockEntry("published/WriteLock", "Apache ZooKeeper 3.4.6 recipes/lock, as published", func(c recipes.Conn, path string) Locker {
+		return published.NewLocker(c, path)
+	}),
+	queueEntry(Ours, "recipes.Queue: FIFO, says when an outcome is unknown", func(c recipes.Conn, path string) Queuer {
+		return recipes.NewQueue(c, path)
+	}),
+	queueEntry("ours/receipts", "recipes.Queue with receipts: unknown outcomes are resolved", func(c recipes.Conn, path string) Queuer {
+		return recipes.NewQueue(c, path, recipes.WithReceipts())
+	}),
+	queueEntry("published/DistributedQueue", "Apache ZooKeeper 3.4.6 recipes/queue, as published", func(c recipes.Conn, path string) Queuer {
+		return published.NewQueue(c, path)
+	}),
+}
+
+func lockEntry(recipe, help string, new func(recipes.Conn, string) Locker) Entry {
+	return Entry{"lock", recipe, help, func() *Workload { return lockNamed(recipe, new) }}
+}
+
+func queueEntry(recipe, help string, new func(recipes.Conn, string) Queuer) Entry {
+	return Entry{"queue", recipe, help, func() *Workload { return queueNamed(recipe, new) }}
+}
+
+// Find returns the workload of a kind with a recipe; "" is [Ours].
+func Find(kind, recipe string) (*Workload, error) {
+	if recipe == "" {
+		recipe = Ours
+	}
+	var of []string
+	for _, e := range entries {
+		if e.Kind == kind && e.Recipe == recipe {
+			return e.New(), nil
+		}
+		if e.Kind == kind {
+			of = append(of, e.Recipe)
+		}
+	}
+	if of == nil {
+		return nil, fmt.Errorf("unknown workload %q: there are %s", kind, strings.Join(Kinds(), ", "))
+	}
+	return nil, fmt.Errorf("unknown recipe %q for %s: there are %s", recipe, kind, strings.Join(of, ", "))
+}
+
+// Kinds lists the workloads.
+func Kinds() []string {
+	var kinds []string
+	for _, e := range entries {
+		if !slices.Contains(kinds, e.Kind) {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	return kinds
+}
+
+// Promises says in a line for each property what a workload checks.
+func Promises(kind string) []string {
+	return map[string][]string{"lock": lockPromises, "queue": queuePromises}[kind]
+}
+
+var lockPromises = []string{
+	"exclusion: no two clients hold the lock while both sessions are alive",
+	"belief: who has been told that its session is gone does not go on as the owner",
+	"fencing: tokens grow from grant to grant",
+	"order: granted in queue order",
+	"herd: one release wakes one waiter",
+	"progress: once faults are healed everybody gets the lock (lost-wakeup, self-block, orphan)",
+	"no leaks: no znode, watch or goroutine is left",
+}
+
+var queuePromises = []string{
+	"linearizable FIFO, where an operation of unknown outcome may have happened (duplicate, phantom, order, false-empty, stale-peek)",
+	"lost: no item is removed by an operation that reports an error which does not say so",
+	"progress: a take returns when there is something to take",
+	"no leaks: no znode, watch or goroutine is left",
+}

@@ -1,0 +1,193 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// view is what a judge knows of an episode: what the clients saw, and, in simulation, the truth.
+type view struct {
+	ops     []*sim.Op
+	waiting []*sim.Op
+	world   *sim.World // nil on real servers
+	path    string     // the object's
+	faulty  bool       // faults struck, so that errors are to be expected
+	session func(id int64) (end int64, ended bool)
+	life    func(client, life int) (end int64, ended bool)
+}
+
+func newView(w *sim.World, path string) *view {
+	return &view{
+		path: path,
+		ops:  w.Ops(), waiting: w.Waiting(), world: w, faulty: w.Struck() > 0,
+		session: w.SessionEnd, life: w.LifeEnd,
+	}
+}
+
+// who names the user of an operation.
+func who(op *sim.Op) string {
+	name := fmt.Sprintf("c%d", op.Client+1)
+	if op.User > 0 {
+		name += fmt.Sprintf(" (user %d)", op.User+1)
+	}
+	return name
+}
+
+// at prints a stamp: a step in simulation, else seconds since the start.
+func (v *view) at(stamp int64) string {
+	if v.world == nil {
+		return fmt.Sprintf("%.6f s", float64(stamp)/1e9)
+	}
+	return fmt.Sprintf("step %d", sim.StepOf(stamp))
+}
+
+// when prints when an operation was called and returned.
+func (v *view) when(op *sim.Op) string {
+	if op.Return == 0 {
+		return v.at(op.Call)
+	}
+	if v.world == nil {
+		return v.at(op.Call) + " to " + v.at(op.Return)
+	}
+	return fmt.Sprintf("steps %d to %d", sim.StepOf(op.Call), sim.StepOf(op.Return))
+}
+
+// history turns operations into a history; convert says what each contributes.
+func (v *view) history(convert func(op *sim.Op, add func(linearizability.Operation))) linearizability.History {
+	var h linearizability.History
+	for _, op := range v.ops {
+		convert(op, func(o linearizability.Operation) { h = append(h, o) })
+	}
+	return h
+}
+
+// base is the part of a history's operation that is the same for all kinds.
+func base(v *view, op *sim.Op) linearizability.Operation {
+	o := linearizability.Operation{
+		Client: clientID(op), Op: op.Name, Call: op.Call, Return: op.Return,
+		Outcome: outcomes[op.Outcome],
+	}
+	if op.Err != nil {
+		o.Note = op.Err.Error()
+	}
+	if op.Outcome == sim.Unknown || op.Outcome == sim.Running {
+		o.Return = linearizability.Forever
+	}
+	return o
+}
+
+var outcomes = map[sim.Outcome]linearizability.Outcome{
+	sim.OK: linearizability.OK, sim.Fail: linearizability.Fail,
+	sim.Unknown: linearizability.Unknown, sim.Running: linearizability.Unknown,
+}
+
+// clientID numbers users over all clients and lives.
+func clientID(op *sim.Op) int { return op.Life*1000 + op.Client*10 + op.User }
+
+// maker returns the operation that created a znode.
+func (v *view) maker(path string) *sim.Op {
+	var by int64
+	for _, c := range v.world.Changes() {
+		if c.Op == fakezk.OpCreate && c.Path == path {
+			by = c.By
+		}
+	}
+	return v.numbered(by)
+}
+
+func (v *view) numbered(n int64) *sim.Op {
+	if n == 0 {
+		return nil
+	}
+	for _, op := range v.ops {
+		if op.Number == n {
+			return op
+		}
+	}
+	return nil
+}
+
+// created returns the znodes that an operation created and that still exist, oldest first.
+func (v *view) created(op *sim.Op) []string {
+	var paths []string
+	for _, c := range v.world.Changes() {
+		if c.Op == fakezk.OpCreate && c.By == op.Number {
+			if n, ok := v.world.Servers().Node(c.Path); ok && n.Stat.Czxid == c.Zxid {
+				paths = append(paths, c.Path)
+			}
+		}
+	}
+	return paths
+}
+
+func parentOf(path string) string {
+	return path[:max(strings.LastIndexByte(path, '/'), 1)]
+}
+
+// errorsOf reports operations that failed with an error that nothing explains.
+func (v *view) errorsOf(tolerated func(op *sim.Op) bool) []sim.Violation {
+	for _, op := range v.ops {
+		if op.Err == nil || op.Cancelled || tolerated(op) {
+			continue
+		}
+		if surprising(op.Err) {
+			return []sim.Violation{{Property: "unexpected-error", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+				"%s's %s(%s) at %s failed with %q, an answer that the recipe itself has to deal with",
+				who(op), op.Name, op.Arg, v.when(op), op.Err)}}
+		}
+		if !v.faulty {
+			return []sim.Violation{{Property: "unexpected-error", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+				"%s's %s(%s) at %s failed with %q although no fault had struck", who(op), op.Name, op.Arg, v.when(op), op.Err)}}
+		}
+	}
+	return nil
+}
+
+// leaks reports what is left in the tree after everybody has finished.
+func (v *view) leaks() []sim.Violation {
+	if v.world == nil || len(v.waiting) > 0 {
+		return nil
+	}
+	return append(v.leftNodes(), v.leftWatches()...)
+}
+
+// leftNodes finds ephemerals that a finished operation of a living session left behind, and
+// persistent znodes that are nobody's parent.
+func (v *view) leftNodes() (found []sim.Violation) {
+	v.world.Servers().Walk(sim.Root0, func(path string, n fakezk.NodeInfo) {
+		maker := v.maker(path)
+		if maker == nil || len(found) > 0 {
+			return
+		}
+		switch {
+		case n.Stat.EphemeralOwner != 0 && !v.kept(path):
+			found = append(found, sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
+				"znode %s, made by %s's %s at %s, is still there although that operation is over and its %s is alive",
+				path, who(maker), maker.Name, v.when(maker), v.world.Owner(n.Stat.EphemeralOwner))})
+		case n.Stat.EphemeralOwner == 0 && len(n.Children) == 0 && !v.world.HadChildren(path) && path != v.path:
+			found = append(found, sim.Violation{Property: "leak", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
+				"znode %s, made by %s's %s at %s, was left behind", path, who(maker), maker.Name, v.when(maker))})
+		}
+	})
+	return found
+}
+
+// kept tells whether a recipe may keep an ephemeral znode as long as its session lives.
+func (v *view) kept(path string) bool {
+	return strings.Contains(path, "/claim-")
+}
+
+// leftWatches finds watches that wait for the creation of a znode that nobody will create again.
+func (v *view) leftWatches() []sim.Violation {
+	for _, watch := range v.world.Servers().Watches() {
+		if _, ok := v.world.Servers().Node(watch.Path); !ok {
+			return []sim.Violation{{Property: "watch-leak", Message: fmt.Sprintf(
+				"a watch on %s, which does not exist, is left with %s", watch.Path, v.world.Owner(watch.Session))}}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// ErrEmpty is what a queue's Poll and Peek return when there is nothing in the queue.
+var ErrEmpty = recipes.ErrEmpty
+
+// Workload is one kind of recipe under test, for the simulator ([sim.Run], [sim.Check]) and for
+// real servers ([Workload.RunLive]).
+type Workload struct {
+	kind   string
+	recipe string
+	plan   func(p *sim.Plan, path string) episode
+}
+
+// episode is a planned episode of any kind: scripts and judgement, for both worlds.
+type episode interface {
+	users() []int
+	parents() []string
+	run(u user)
+	quiet(ops []*sim.Op) []*sim.Op // of the waiting operations, those whose waiting is in order
+	history(v *view) linearizability.History
+	judge(v *view) judgement
+}
+
+// Name is the kind of recipe: "lock", "queue".
+func (w *Workload) Name() string { return w.kind }
+
+// Recipe names the implementation under test.
+func (w *Workload) Recipe() string { return w.recipe }
+
+// Plan implements [sim.Workload].
+func (w *Workload) Plan(p *sim.Plan) sim.Episode {
+	path := p.Root + "/" + w.kind
+	return &simulated{w.plan(p, path), path}
+}
+
+// simulated puts an episode into a simulated world.
+type simulated struct {
+	episode
+	path string
+}
+
+func (s *simulated) Users() []int      { return s.users() }
+func (s *simulated) Parents() []string { return s.parents() }
+func (s *simulated) Run(u *sim.User)   { s.run(simUser{u}) }
+
+func (s *simulated) Quiet(w *sim.World) bool {
+	inOrder := s.quiet(w.Waiting())
+	for _, op := range inOrder {
+		w.Cancel(op)
+	}
+	return len(inOrder) > 0
+}
+
+func (s *simulated) Judge(w *sim.World) sim.Judgement { return s.judge(newView(w, s.path)).Judgement }
+
+// user is one user of a session, as scripts see it, in whichever world.
+type user interface {
+	client() int
+	index() int
+	conn() recipes.Conn
+	begin(name, arg string, cancelable bool) (context.Context, *sim.Op)
+	end(op *sim.Op, outcome sim.Outcome, result string, err error)
+	// do reaches what the clients share outside of ZooKeeper.
+	do(what string, f func() string)
+	// awaitOthers waits until everybody else has finished.
+	awaitOthers()
+	// told counts how often the process has learned that its session was gone.
+	told() int
+	// toldBefore tells whether the last of these was before the present step.
+	toldBefore() bool
+}
+
+type simUser struct{ *sim.User }
+
+func (u simUser) client() int        { return u.Client }
+func (u simUser) index() int         { return u.Index }
+func (u simUser) conn() recipes.Conn { return u.Conn() }
+func (u simUser) told() int          { return u.Told() }
+func (u simUser) toldBefore() bool   { return u.Told() > 0 && u.ToldStep() < u.Step() }
+func (u simUser) awaitOthers()       { u.AwaitOthers() }
+
+func (u simUser) begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
+	return u.Begin(name, arg, cancelable)
+}
+
+func (u simUser) end(op *sim.Op, outcome sim.Outcome, result string, err error) {
+	op.End(outcome, result, err)
+}
+
+func (u simUser) do(what string, f func() string) { u.Do(what, f) }
+
+// drawUsers draws how many clients there are and how many users share the session of each.
+func drawUsers(p *sim.Plan) []int {
+	clients := 1 + p.Choose(p.Clients, "clients")
+	users := make([]int, clients)
+	for i := range users {
+		users[i] = 1
+		if p.Users > 1 && p.Choose(4, "two users") == 3 {
+			users[i] = 2
+		}
+	}
+	return users
+}
+
+// slot numbers a user among all users of an episode.
+func slot(users []int, client, index int) int {
+	n := index
+	for _, u := range users[:client] {
+		n += u
+	}
+	return n
+}
+
+// labels for what each client plans, so that taking something away from one client's plan leaves
+// the others' as they are.
+var planLabels = func() (labels [20]string) {
+	for i := range labels {
+		labels[i] = "plan of user " + string(rune('a'+i))
+	}
+	return labels
+}()
+
+func planLabel(slot int) string { return planLabels[slot%len(planLabels)] }
+
+// surprising tells whether an error is one that no fault explains: an answer of ZooKeeper's that
+// the recipe itself had to deal with.
+func surprising(err error) bool {
+	return slices.ContainsFunc(surprises, func(s error) bool { return errors.Is(err, s) })
+}
+
+var surprises = []error{
+	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrNotEmpty, zk.ErrBadVersion, zk.ErrInvalidPath,
+	zk.ErrNoChildrenForEphemerals, zk.ErrInvalidACL, zk.ErrNoAuth, zk.ErrBadArguments,
+}
+
+// disconnected tells whether an error says that the connection or the session failed, so that the
+// outcome of a request under way is unknown.
+func disconnected(err error) bool {
+	var netErr net.Error
+	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer) || errors.Is(err, zk.ErrClosing) ||
+		errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrSessionMoved) || errors.As(err, &netErr)
+}
