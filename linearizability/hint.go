@@ -19,6 +19,7 @@ func hintQueue(steps []step) {
 	values, removals := stays(steps)
 	for i := range values {
 		values[i].offer.end = min(values[i].offer.end, values[i].seen)
+		values[i].offer.rank = values[i].seen
 	}
 	hintOffers(values)
 	if len(removals) > 0 {

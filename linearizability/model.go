@@ -61,6 +61,7 @@ type step struct {
 	// a legal history stays legal.
 	token     int64
 	call, end int64 // the instants between which it takes effect; end is Forever if it may be never
+	rank      int64 // a hint: of steps that end together, the lower ones probably went first
 	source    int   // index of the operation in the object's history
 }
 

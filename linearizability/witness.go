@@ -35,7 +35,7 @@ type search struct {
 
 func newSearch(spec *porcupine.Model, steps []step) *search {
 	slices.SortStableFunc(steps, func(a, b step) int {
-		return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.call, b.call))
+		return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.rank, b.rank), cmp.Compare(a.call, b.call))
 	})
 	next := make([]int32, len(steps)+1)
 	for i := range steps {
