@@ -1,9 +1,11 @@
 package fakezk
 
 // Request carries out a request that has reached the server. Its reply, and the events that it
-// causes, enter the queues of the connections. A request on a closed connection, and a write or
-// sync of a session that has ended, are dropped without a word. The Request may be used again
-// afterwards; its data are copied.
+// causes, enter the queues of the connections. A request on a closed connection is dropped without
+// a word. So is a write or sync of a session that has ended: a follower that has not applied the
+// end yet does so first, because the request waits there for its commit, and later ones of the
+// connection behind it (CommitProcessor). The Request may be used again afterwards; its data are
+// copied.
 //
 // A check outside a multi is answered like an unknown operation.
 func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
@@ -16,6 +18,7 @@ func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 		return
 	}
 	if c.session.closed && viaLeader(r.Op) {
+		e.catchUp(c.replica)
 		return
 	}
 	if !c.session.closed {
