@@ -91,10 +91,12 @@ func (a *acquisition) run(ctx context.Context) {
 		a.finish(a.keep(first))
 		return
 	}
-	if err == ErrClosed {
+	if errors.Is(err, ErrClosed) {
 		a.fail(err) // the caller need not wait for what is most likely in vain
 	}
-	a.withdraw()
+	if err != ErrClosed {
+		a.withdraw()
+	}
 	a.fail(err)
 }
 
@@ -230,6 +232,15 @@ func closing(e zk.Event) error {
 	return nil
 }
 
+// ending says what an event on the own znode means for the hold: errDisplaced when the znode is
+// gone, which is for good, or the session is.
+func ending(e zk.Event) error {
+	if e.Type == zk.EventNodeDeleted || errors.Is(e.Err, zk.ErrSessionExpired) {
+		return errDisplaced
+	}
+	return closing(e)
+}
+
 // verify reads the own znode, which is first in line. It must be owned by the session of this
 // moment: a list that a new session gets from a server that lags may show znodes of the old one.
 // The watch tells when the hold is lost; it fires too when the session is replaced.
@@ -255,7 +266,7 @@ func (a *acquisition) keep(first place) error {
 		var err error
 		select {
 		case e := <-first.watch:
-			err = closing(e)
+			err = ending(e)
 		case <-a.holding.Done():
 			return a.give()
 		}
@@ -285,7 +296,7 @@ func (a *acquisition) give() error {
 		return nil
 	case errors.Is(err, zk.ErrNoNode):
 		return ErrLost
-	case err == ErrClosed:
+	case errors.Is(err, ErrClosed):
 		return errLostByClose
 	}
 	return fmt.Errorf("recipes: lock %s stays taken until the session ends, ZooKeeper refuses to delete %s: %w", l.dir, a.path, err)
@@ -299,10 +310,10 @@ func (a *acquisition) lose(reason error) error {
 	a.phase = over
 	close(a.lost)
 	l.mu.Unlock()
-	switch reason {
-	case errDisplaced:
+	switch {
+	case reason == errDisplaced:
 		return ErrLost
-	case ErrClosed:
+	case errors.Is(reason, ErrClosed):
 		return errLostByClose
 	}
 	l.remove(context.Background(), a.path)

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -36,9 +37,12 @@ func (p RetryPolicy) delay(failures int) time.Duration {
 // waiting and does not fail them: to fail one it must connect, send and break again, and after
 // the pause it is connecting already. Ten times in a row, over eleven seconds, is as much
 // evidence as can be had; watches, which do tell the difference, are heeded wherever there is
-// one. An error here costs the caller an ErrClosed and may leave an ephemeral znode until the
-// session ends.
+// one. Whoever gets errDeaf and has a znode to remove tries that for as long again; if the
+// conclusion was wrong twice, an ephemeral znode stays until the session ends.
 const deafMax = 10
+
+// errDeaf is the ErrClosed that is concluded and not known.
+var errDeaf = fmt.Errorf("%w, or breaks before it answers: %d requests in a row were lost", ErrClosed, deafMax)
 
 // backoff paces the attempts at one request.
 type backoff struct {
@@ -47,7 +51,7 @@ type backoff struct {
 }
 
 // wait pauses after an attempt that ended with err. It returns nil when it is time for the next,
-// else the reason not to try again: the context's error or ErrClosed.
+// else the reason not to try again: the context's error, ErrClosed or errDeaf.
 func (b *backoff) wait(ctx context.Context, err error) error {
 	if classify(err) == closed {
 		return ErrClosed
@@ -61,7 +65,7 @@ func (b *backoff) wait(ctx context.Context, err error) error {
 		return nil
 	}
 	if b.deaf++; b.deaf >= deafMax {
-		return ErrClosed
+		return errDeaf
 	}
 	return nil
 }
