@@ -1,0 +1,67 @@
+// Zkfetch makes sure that a ZooKeeper server can be started on this machine.
+//
+//	go run ./ensemble/cmd/zkfetch [-install-jre]
+//
+// It finds or downloads the server as [ensemble.Fetch] does and prints its version and where it
+// is. With -install-jre it also installs Debian's default-jre-headless if there is no Java, for
+// which it must be root. Exit status 0: a server can be started; 2: it cannot, and why.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+
+	"github.com/zktorture/zktorture/ensemble"
+)
+
+func main() {
+	installJRE := flag.Bool("install-jre", false, "install Debian's default-jre-headless if there is no Java")
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	if err := run(ctx, *installJRE); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+}
+
+func run(ctx context.Context, installJRE bool) error {
+	java, err := ensemble.FindJava(ctx)
+	if err != nil && installJRE {
+		java, err = install(ctx, err)
+	}
+	if err != nil {
+		return err
+	}
+	server, err := ensemble.Fetch(ctx)
+	if err != nil {
+		return err
+	}
+	version, err := server.Version(java)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("ZooKeeper %s (%s), run by %s\n", version, server.Origin, java)
+	return nil
+}
+
+// install installs Java, unless that would not cure what is missing: a wrong JAVA_HOME stays wrong.
+func install(ctx context.Context, missing error) (string, error) {
+	if os.Getenv("JAVA_HOME") != "" {
+		return "", missing
+	}
+	if os.Geteuid() != 0 {
+		return "", fmt.Errorf("%w (not root, so -install-jre could not do it)", missing)
+	}
+	cmd := exec.CommandContext(ctx, "apt-get", "install", "-y", "--no-install-recommends", "default-jre-headless")
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("apt-get install default-jre-headless: %w: if apt does not know the package, run `apt-get update` first", err)
+	}
+	return ensemble.FindJava(ctx)
+}

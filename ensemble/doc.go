@@ -1,0 +1,43 @@
+// Package ensemble runs a real ZooKeeper on the loopback interface, for tests and torture runs.
+//
+// # What an ensemble is
+//
+// One, three or five servers, each a Java process of its own with a folder of its own. With one
+// the server runs standalone; with more they elect a leader, through which all writes go, and
+// go on as long as a majority lives. [Start] returns when every server serves; [Ensemble.Stop]
+// kills the processes and removes the files.
+//
+//	e, err := ensemble.Start(ctx, ensemble.Options{Nodes: 3})
+//	if err != nil { … }
+//	defer e.Stop()
+//	client, err := ensemble.Connect(e.ConnectString(), 2*time.Second)
+//	if err != nil { … }
+//	defer client.Close()
+//	if err := client.WaitSession(ctx); err != nil { … }
+//
+// # How it is hurt
+//
+// Members are numbered from 0. [Member.Kill] is the death of a machine, [Member.Stop] an orderly
+// shutdown, [Member.Pause] a machine that hangs: it keeps its connections and its ports, accepts
+// new connections (the kernel does that) and answers nothing. [Member.Restart] and
+// [Member.Resume] undo them. Data survives: the files are the member's, not the process's.
+//
+// # What time means
+//
+// Everything in a ZooKeeper server is measured in ticks, [Options.Tick]. A session may ask for 2
+// to 20 ticks and gets the nearest it may have; it expires on the first tick after its timeout,
+// so between 0 and about 1.5 ticks late. A follower that is not heard of for SyncLimit ticks is
+// dropped, and a leader that does not hear of a majority for as long steps down. (ZooKeeper
+// Administrator's Guide, "Minimum Configuration" and "Cluster Options".)
+//
+// # What is promised about processes
+//
+// On Linux no server outlives the process that started it, not even when that one is killed with
+// SIGKILL: the kernel kills the servers then. On other systems only Stop ends them.
+//
+// # What is needed
+//
+// Java 11 or newer, found through JAVA_HOME or PATH, and ZooKeeper's jars, which [Fetch] finds or
+// downloads. The servers write without fsync: a killed process loses nothing, only a machine
+// without power would.
+package ensemble

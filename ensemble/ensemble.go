@@ -1,0 +1,195 @@
+package ensemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Ensemble is a ZooKeeper of one, three or five servers that run on this machine. Its methods
+// may be called from several goroutines.
+type Ensemble struct {
+	options  Options
+	java     string
+	software *Software
+	dir      string
+	keeper   *keeper
+	members  []*Member
+
+	stop    sync.Once
+	stopErr error
+}
+
+// launchesMax bounds how often Start tries again because a port was taken in the meantime.
+const launchesMax = 5
+
+// Start starts an ensemble and returns when all its servers serve, after about a second for one
+// to three of them. The context bounds the start and the download that may be needed before (see
+// [Fetch]), not the life of the ensemble. When Start fails nothing of the ensemble is left,
+// except its files if [Options.Keep] is set.
+func Start(ctx context.Context, options Options) (*Ensemble, error) {
+	options, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	java, err := FindJava(ctx)
+	if err != nil {
+		return nil, err
+	}
+	software, err := Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for launches := 1; ; launches++ {
+		e := &Ensemble{options: options, java: java, software: software}
+		err := e.start(ctx)
+		if err == nil {
+			return e, nil
+		}
+		if !errors.Is(err, errPortTaken) || launches == launchesMax {
+			return nil, err
+		}
+		options.Log("again, with other ports: %v", err)
+	}
+}
+
+func (e *Ensemble) start(ctx context.Context) error {
+	if err := e.prepare(); err != nil {
+		return err
+	}
+	e.keeper = newKeeper()
+	err := e.launchAll()
+	if err == nil {
+		err = e.WaitServing(ctx)
+	}
+	if err != nil {
+		e.Stop() // the first error is the one that matters
+	}
+	return err
+}
+
+func (e *Ensemble) prepare() error {
+	ports, err := e.options.findEndpoints()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(e.options.Dir, "zookeeper-")
+	if err != nil {
+		return fmt.Errorf("ensemble: cannot make a folder: %w", err)
+	}
+	if e.dir, err = filepath.Abs(dir); err != nil {
+		return fmt.Errorf("ensemble: %w", err)
+	}
+	for i := range e.options.Nodes {
+		m := newMember(e, i, ports[i].client)
+		e.members = append(e.members, m)
+		if err := e.options.writeConfig(m.dir, i, ports); err != nil {
+			return errors.Join(err, os.RemoveAll(e.dir))
+		}
+	}
+	return nil
+}
+
+func (e *Ensemble) launchAll() error {
+	for _, m := range e.members {
+		if err := m.Launch(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WaitServing returns when every server serves. It fails as [Member.WaitServing] does.
+func (e *Ensemble) WaitServing(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, e.options.StartTimeout)
+	defer cancel()
+	failures := make(chan error, len(e.members))
+	for _, m := range e.members {
+		go func() { failures <- m.WaitServing(ctx) }()
+	}
+	var first error
+	for range e.members {
+		if err := <-failures; err != nil && first == nil {
+			first = err
+			cancel()
+		}
+	}
+	return first
+}
+
+// Servers returns the client addresses of the members, in their order.
+func (e *Ensemble) Servers() []string {
+	addresses := make([]string, len(e.members))
+	for i, m := range e.members {
+		addresses[i] = m.address
+	}
+	return addresses
+}
+
+// ConnectString returns the addresses as clients take them: "127.0.0.1:…,127.0.0.1:…".
+func (e *Ensemble) ConnectString() string { return strings.Join(e.Servers(), ",") }
+
+// Dir returns the ensemble's folder: s1, s2, … with zoo.cfg, data and server.log in each.
+func (e *Ensemble) Dir() string { return e.dir }
+
+// Member returns a member by its number, from 0 to [Options.Nodes]-1.
+func (e *Ensemble) Member(i int) *Member { return e.members[i] }
+
+// Leader returns the number of the member that leads, or of the only one. A leader that was
+// paused may believe for some ticks after it is resumed that it still leads; of several the one
+// with the highest epoch is returned. It is an error if there is none now: an election is going
+// on, or the majority is lost.
+func (e *Ensemble) Leader(ctx context.Context) (int, error) {
+	leader, best := -1, int64(-1)
+	var others []error
+	for i, m := range e.members {
+		status, err := m.Status(ctx)
+		switch {
+		case err != nil:
+			others = append(others, err)
+		case status.Mode != "follower" && epoch(status.Zxid) > best:
+			leader, best = i, epoch(status.Zxid)
+		}
+	}
+	if leader < 0 {
+		return 0, fmt.Errorf("ensemble: no leader at the moment: %w", errors.Join(others...))
+	}
+	return leader, nil
+}
+
+// epoch is the upper half of a zxid: which leader, in order, made the transaction.
+func epoch(zxid int64) int64 { return zxid >> 32 }
+
+// WaitLeader returns the number of the leader as soon as there is one, or an error when ctx ends.
+func (e *Ensemble) WaitLeader(ctx context.Context) (leader int, err error) {
+	err = poll(ctx, func() error {
+		leader, err = e.Leader(ctx)
+		return err
+	})
+	return leader, err
+}
+
+// Stop kills all servers and removes the files, unless [Options.Keep] is set. It returns when that
+// is done; calling it again does nothing and returns the same error.
+func (e *Ensemble) Stop() error {
+	e.stop.Do(func() { e.stopErr = e.tearDown() })
+	return e.stopErr
+}
+
+func (e *Ensemble) tearDown() error {
+	var failures []error
+	for _, m := range e.members {
+		failures = append(failures, m.retire())
+	}
+	e.keeper.close()
+	if !e.options.Keep {
+		if err := os.RemoveAll(e.dir); err != nil {
+			failures = append(failures, fmt.Errorf("ensemble: cannot remove the files: %w", err))
+		}
+	}
+	return errors.Join(failures...)
+}

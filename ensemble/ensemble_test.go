@@ -1,0 +1,374 @@
+package ensemble_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble"
+)
+
+// patience is far longer than anything here takes.
+const patience = 20 * time.Second
+
+func start(t *testing.T, options ensemble.Options) *ensemble.Ensemble {
+	t.Helper()
+	needsServers(t)
+	e, err := ensemble.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func session(t *testing.T, servers string, timeout time.Duration) *ensemble.Client {
+	t.Helper()
+	client, err := ensemble.Connect(servers, timeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := client.WaitSession(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// eventually fails the test if something does not become true.
+func eventually(t *testing.T, what string, true_ func() bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	for tick := time.NewTicker(10 * time.Millisecond); !true_(); {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+// gone tells whether a process has ended. One that nobody has reaped yet has ended too.
+func gone(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if errors.Is(err, os.ErrNotExist) {
+		return true
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
+}
+
+func TestStartServeStop(t *testing.T) {
+	for _, nodes := range []int{1, 3} {
+		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
+			dir := t.TempDir()
+			e := start(t, ensemble.Options{Nodes: nodes, Dir: dir})
+			if len(e.Servers()) != nodes {
+				t.Errorf("servers %q, want %d", e.Servers(), nodes)
+			}
+			serves(t, e)
+			started := pids(e)
+			if len(started) != nodes {
+				t.Errorf("pids %v, want %d", started, nodes)
+			}
+			if err := errors.Join(e.Stop(), e.Stop()); err != nil {
+				t.Error(err)
+			}
+			for _, pid := range started {
+				if !gone(pid) {
+					t.Errorf("pid %d still runs", pid)
+				}
+			}
+			wantEntries(t, dir)
+			wantError(t, e.Member(0).Restart(t.Context()), "server.1", "has been stopped")
+		})
+	}
+}
+
+// serves writes through each server and reads through the next.
+func serves(t *testing.T, e *ensemble.Ensemble) {
+	t.Helper()
+	servers := e.Servers()
+	for i, server := range servers {
+		path, data := fmt.Sprintf("/written-%d", i), fmt.Sprintf("by %d", i)
+		writer := session(t, server, time.Second)
+		if _, err := writer.Create(path, []byte(data), zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+		reader := session(t, servers[(i+1)%len(servers)], time.Second)
+		if _, err := reader.Sync(path); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := reader.Get(path); string(got) != data || err != nil {
+			t.Errorf("%s is %q, %v; want %q", path, got, err, data)
+		}
+	}
+}
+
+func TestKeep(t *testing.T) {
+	e := start(t, ensemble.Options{Dir: t.TempDir(), Keep: true})
+	if err := e.Stop(); err != nil {
+		t.Error(err)
+	}
+	wantEntries(t, filepath.Join(e.Dir(), "s1"), "data", "server.log", "zoo.cfg")
+}
+
+// Tick and JVM reach the servers: the timeout of a session is 2 ticks at least.
+func TestOptionsReachTheServer(t *testing.T) {
+	e := start(t, ensemble.Options{Tick: 30 * time.Millisecond, JVM: []string{"-Djute.maxbuffer=2000"}})
+	client := session(t, e.ConnectString(), time.Second)
+	if _, err := client.Create("/big", make([]byte, 3000), 0, zk.WorldACL(zk.PermAll)); err == nil {
+		t.Error("a request of more than jute.maxbuffer was accepted")
+	}
+	config, err := os.ReadFile(filepath.Join(e.Dir(), "s1", "zoo.cfg"))
+	if err != nil || !strings.Contains(string(config), "tickTime=30\n") {
+		t.Errorf("no tickTime=30 in zoo.cfg (%v):\n%s", err, config)
+	}
+}
+
+func TestStartRefuses(t *testing.T) {
+	tests := []struct {
+		options ensemble.Options
+		says    []string
+	}{
+		{ensemble.Options{Nodes: 2}, []string{"Nodes is 2", "1, 3 or 5"}},
+		{ensemble.Options{Nodes: -1}, []string{"Nodes is -1"}},
+		{ensemble.Options{Nodes: 7}, []string{"Nodes is 7"}},
+		{ensemble.Options{Tick: time.Millisecond}, []string{"Tick is 1ms", "between 10ms and 1m"}},
+		{ensemble.Options{Tick: 20*time.Millisecond + 1}, []string{"whole milliseconds"}},
+		{ensemble.Options{SyncLimit: -3}, []string{"SyncLimit is -3"}},
+		{ensemble.Options{StartTimeout: -1}, []string{"StartTimeout"}},
+	}
+	for _, test := range tests {
+		_, err := ensemble.Start(t.Context(), test.options)
+		wantError(t, err, test.says...)
+	}
+}
+
+func TestStartWithoutItsFolder(t *testing.T) {
+	needsServers(t)
+	_, err := ensemble.Start(t.Context(), ensemble.Options{Dir: filepath.Join(t.TempDir(), "absent")})
+	wantError(t, err, "cannot make a folder", "absent")
+}
+
+// A server that ends at once is told with its log, soon, and leaves nothing.
+func TestStartTellsTheLog(t *testing.T) {
+	needsServers(t)
+	dir := t.TempDir()
+	_, err := ensemble.Start(t.Context(), ensemble.Options{Dir: dir, JVM: []string{"-XX:NoSuchFlag"}})
+	wantError(t, err, "server.1", "has ended", "server.log", "NoSuchFlag")
+	wantEntries(t, dir)
+}
+
+func TestStartEndsWithItsContext(t *testing.T) {
+	needsServers(t)
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	options := ensemble.Options{Nodes: 3, Dir: dir, Log: func(string, ...any) { cancel() }}
+	if _, err := ensemble.Start(ctx, options); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want one that wraps context.Canceled", err)
+	}
+	wantEntries(t, dir)
+}
+
+func TestStartTimeout(t *testing.T) {
+	needsServers(t)
+	dir := t.TempDir()
+	_, err := ensemble.Start(t.Context(), ensemble.Options{Dir: dir, StartTimeout: time.Millisecond})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want one that wraps context.DeadlineExceeded", err)
+	}
+	wantEntries(t, dir)
+}
+
+// Another process may take a port between the search for it and its use.
+func TestStartAgainWhenAPortIsTaken(t *testing.T) {
+	for port := range 3 { // client, peer, election
+		t.Run([]string{"client", "peer", "election"}[port], func(t *testing.T) {
+			thief, err := net.Listen("tcp4", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer thief.Close()
+			launches := 0
+			options := ensemble.Options{Nodes: 3, Dir: t.TempDir()}
+			e := start(t, options.WithPorts(func(found []int) {
+				if launches++; launches == 1 {
+					for i := range 3 { // of every member, as only the leader opens its peer port
+						found[3*i+port] = thief.Addr().(*net.TCPAddr).Port
+					}
+				}
+			}))
+			if launches != 2 {
+				t.Errorf("%d launches, want 2", launches)
+			}
+			serves(t, e)
+		})
+	}
+}
+
+// No server outlives its parent, even if that has no time to clean up.
+func TestKilledParentLeavesNoServer(t *testing.T) {
+	needsServers(t)
+	if runtime.GOOS != "linux" {
+		t.Skip("promised on Linux only")
+	}
+	parent := inRole("start", "ENSEMBLE_TEST_DIR="+t.TempDir())
+	parent.Stderr = os.Stderr
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer parent.Wait()
+	defer parent.Process.Kill()
+	var servers [3]int
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the parent started no servers: %v", err)
+	}
+	if _, err := fmt.Sscanf(line, "[%d %d %d]", &servers[0], &servers[1], &servers[2]); err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+	for _, pid := range servers {
+		if gone(pid) {
+			t.Fatalf("pid %d did not run to begin with", pid)
+		}
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range servers {
+		eventually(t, fmt.Sprintf("pid %d is gone", pid), func() bool { return gone(pid) })
+	}
+}
+
+// The kernel kills children with the thread that started them, so that must not be a thread of
+// the caller's, which may end at any time.
+func TestServersOutliveTheThreadOfTheirCaller(t *testing.T) {
+	needsServers(t)
+	type result struct {
+		e   *ensemble.Ensemble
+		err error
+	}
+	started := make(chan result)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		e, err := ensemble.Start(t.Context(), ensemble.Options{Dir: t.TempDir()})
+		started <- result{e, err}
+	}()
+	r := <-started
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	defer r.e.Stop()
+	for range 20 {
+		if _, err := r.e.Member(0).Status(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		runtime.Gosched()
+	}
+	serves(t, r.e)
+}
+
+func TestHurt(t *testing.T) {
+	e := start(t, ensemble.Options{Nodes: 3, SyncLimit: 3})
+	faults := []struct {
+		name         string
+		strike, heal func(*ensemble.Member) error
+	}{
+		{"kill", (*ensemble.Member).Kill, func(m *ensemble.Member) error { return m.Restart(t.Context()) }},
+		{"stop", (*ensemble.Member).Stop, func(m *ensemble.Member) error { return m.Restart(t.Context()) }},
+		{"pause", (*ensemble.Member).Pause, (*ensemble.Member).Resume},
+	}
+	for _, fault := range faults {
+		t.Run(fault.name+" the leader", func(t *testing.T) { hurtLeader(t, e, fault.strike, fault.heal) })
+	}
+	t.Run("stop while paused", func(t *testing.T) {
+		m := e.Member(0)
+		if err := errors.Join(m.Pause(), m.Stop()); err != nil {
+			t.Error(err)
+		}
+		if pid, ok := m.Pid(); ok || m.Paused() {
+			t.Errorf("it runs, pid %d, paused %v", pid, m.Paused())
+		}
+		wantError(t, m.Pause(), "server.1", "does not run")
+		wantError(t, m.Resume(), "does not run")
+	})
+	t.Run("lose the majority", func(t *testing.T) { loseMajority(t, e) })
+}
+
+// hurtLeader checks that clients keep their sessions while another member takes over.
+func hurtLeader(t *testing.T, e *ensemble.Ensemble, strike, heal func(*ensemble.Member) error) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	old, err := e.WaitLeader(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := session(t, e.ConnectString(), 2*time.Second)
+	id := client.SessionID()
+	if err := strike(e.Member(old)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Member(old).Status(ctx); err == nil {
+		t.Error("the member still answers")
+	}
+	if leader, err := e.WaitLeader(ctx); err != nil || leader == old {
+		t.Errorf("leader is %d, %v; it was %d", leader, err, old)
+	}
+	eventually(t, "the client can write again", func() bool {
+		_, err := client.Set("/", nil, -1)
+		return err == nil
+	})
+	if client.SessionID() != id {
+		t.Error("the client has lost its session")
+	}
+	if err := heal(e.Member(old)); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.WaitServing(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// loseMajority begins with member 0 stopped.
+func loseMajority(t *testing.T, e *ensemble.Ensemble) {
+	if err := e.Member(1).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the last member knows that it is alone", func() bool {
+		_, err := e.Member(2).Status(t.Context())
+		return err != nil && strings.Contains(err.Error(), "not in touch with a majority")
+	})
+	_, err := e.Leader(t.Context())
+	wantError(t, err, "no leader", "server.1", "server.2", "server.3")
+	wantError(t, e.Member(2).Restart(t.Context()), "server.3", "runs already")
+	for i := range 2 {
+		if err := e.Member(i).Launch(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.WaitServing(t.Context()); err != nil {
+		t.Error(err)
+	}
+	serves(t, e)
+}

@@ -1,0 +1,87 @@
+package ensemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// fourLetterTimeout bounds one question to a server. One that is paused accepts and never answers.
+const fourLetterTimeout = 500 * time.Millisecond
+
+// fourLetterMax bounds the answer, in bytes.
+const fourLetterMax = 1 << 20
+
+// fourLetter asks a server one of its four-letter words (ZooKeeper Administrator's Guide, "The
+// Four Letter Words").
+func fourLetter(ctx context.Context, address, word string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, fourLetterTimeout)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+	if _, err := io.WriteString(conn, word); err != nil {
+		return "", err
+	}
+	answer, err := io.ReadAll(io.LimitReader(conn, fourLetterMax))
+	return string(answer), err
+}
+
+// Status is what a server says of itself.
+type Status struct {
+	Mode string // "leader", "follower" or "standalone"
+	Zxid int64  // the last transaction it knows; its upper half is the leader's epoch
+}
+
+var errNotServing = errors.New("runs but does not serve: it is not in touch with a majority")
+
+// askStatus returns errNotServing for a server that is looking for a leader.
+func askStatus(ctx context.Context, address string) (Status, error) {
+	answer, err := fourLetter(ctx, address, "srvr")
+	if err != nil {
+		return Status{}, err
+	}
+	if strings.Contains(answer, "not currently serving") {
+		return Status{}, errNotServing
+	}
+	return parseStatus(answer)
+}
+
+func parseStatus(answer string) (Status, error) {
+	mode, zxid := field(answer, "Mode: "), field(answer, "Zxid: 0x")
+	if mode == "" {
+		return Status{}, fmt.Errorf("answered srvr with %q, which names no mode", firstLine(answer))
+	}
+	number, err := strconv.ParseInt(zxid, 16, 64)
+	if err != nil {
+		return Status{}, fmt.Errorf("answered srvr with the zxid %q, which is not a number", zxid)
+	}
+	return Status{mode, number}, nil
+}
+
+// field returns the rest of the line that begins with a prefix.
+func field(answer, prefix string) string {
+	for line := range strings.Lines(answer) {
+		if value, ok := strings.CutPrefix(line, prefix); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// askDataDir returns where the server keeps its data, which tells whose server it is.
+func askDataDir(ctx context.Context, address string) (string, error) {
+	answer, err := fourLetter(ctx, address, "conf")
+	if err != nil {
+		return "", err
+	}
+	return field(answer, "dataDir="), nil
+}

@@ -1,0 +1,210 @@
+package ensemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// Member is one server of an ensemble: a folder, three ports, and most of the time a process.
+// Its methods may be called from several goroutines.
+type Member struct {
+	ensemble *Ensemble
+	index    int
+	dir      string
+	address  string
+
+	mu      sync.Mutex
+	process *process // nil before the first start
+	paused  bool
+	retired bool // the ensemble has been stopped
+}
+
+// Address is where clients reach the member, "127.0.0.1:…". It stays the same over restarts.
+func (m *Member) Address() string { return m.address }
+
+// Pid returns the process id of the server, false if it does not run.
+func (m *Member) Pid() (int, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.running() {
+		return 0, false
+	}
+	return m.process.cmd.Process.Pid, true
+}
+
+// Log returns the path of the file with what the server has logged in all its lives.
+func (m *Member) Log() string { return filepath.Join(m.dir, "server.log") }
+
+// Status asks the server for its role. It fails if the server does not run, does not answer
+// within half a second (it is paused, say), or is not part of a majority.
+func (m *Member) Status(ctx context.Context) (Status, error) {
+	status, err := askStatus(ctx, m.address)
+	if err != nil {
+		return Status{}, fmt.Errorf("ensemble: %v: %w", m, err)
+	}
+	return status, nil
+}
+
+// String names the member as ZooKeeper's configuration does: "server.1" is number 0.
+func (m *Member) String() string { return "server." + strconv.Itoa(m.index+1) }
+
+// Kill ends the server with SIGKILL and returns when it is gone. Clients notice broken
+// connections; sessions live on if a majority is left. Nothing happens if it does not run.
+func (m *Member) Kill() error { return m.end("kill", syscall.SIGKILL) }
+
+// Stop ends the server with SIGTERM and returns when it is gone; a paused one is resumed for it.
+// Nothing happens if it does not run.
+func (m *Member) Stop() error { return m.end("stop", syscall.SIGTERM, syscall.SIGCONT) }
+
+func (m *Member) end(verb string, signals ...syscall.Signal) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.running() {
+		return nil
+	}
+	m.ensemble.options.Log("%s %v", verb, m)
+	m.paused = false
+	return m.process.end(signals...)
+}
+
+// Pause stops the server with SIGSTOP: its connections stay open, new ones are accepted by the
+// kernel, nothing is answered. It is an error if the server does not run.
+func (m *Member) Pause() error { return m.setPaused("pause", syscall.SIGSTOP, true) }
+
+// Resume lets a paused server go on, with SIGCONT. It is an error if the server does not run.
+func (m *Member) Resume() error { return m.setPaused("resume", syscall.SIGCONT, false) }
+
+func (m *Member) setPaused(verb string, s syscall.Signal, paused bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.running() {
+		return fmt.Errorf("ensemble: cannot %s %v: it does not run", verb, m)
+	}
+	m.ensemble.options.Log("%s %v", verb, m)
+	if err := m.process.signal(s); err != nil {
+		return err
+	}
+	m.paused = paused
+	return nil
+}
+
+// Paused tells whether the server runs and is paused.
+func (m *Member) Paused() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.running() && m.paused
+}
+
+// Restart starts a server that was killed or stopped, with its old data and ports, and returns
+// when it serves, which takes a majority of members. To start several members of an ensemble
+// that has lost its majority, call [Member.Launch] on each and then [Ensemble.WaitServing].
+func (m *Member) Restart(ctx context.Context) error {
+	if err := m.Launch(); err != nil {
+		return err
+	}
+	return m.WaitServing(ctx)
+}
+
+// Launch is Restart without the waiting. It is an error if the server runs.
+func (m *Member) Launch() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.retired:
+		return fmt.Errorf("ensemble: cannot start %v: the ensemble has been stopped", m)
+	case m.running():
+		return fmt.Errorf("ensemble: cannot start %v: it runs already; kill or stop it first", m)
+	}
+	m.ensemble.options.Log("start %v", m)
+	cmd := m.ensemble.software.command(m.ensemble.java, m.ensemble.options.arguments(m.dir)...)
+	started, err := launch(m.ensemble.keeper, cmd, m.dir)
+	if err != nil {
+		return err
+	}
+	m.process, m.paused = started, false
+	return nil
+}
+
+var (
+	errEnded     = errors.New("has ended")
+	errPortTaken = errors.New("found one of its ports taken by another process")
+)
+
+// WaitServing returns when the server serves clients. It gives up when the process ends, when
+// ctx ends, or after [Options.StartTimeout]; the error then has the end of the server's log.
+func (m *Member) WaitServing(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, m.ensemble.options.StartTimeout)
+	defer cancel()
+	life := m.life()
+	if life == nil {
+		return fmt.Errorf("ensemble: %v was never started", m)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	err := poll(ctx, func() error { return m.serving(ctx, life, stop) })
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		err = cause
+	}
+	return fmt.Errorf("ensemble: %v at %s does not serve: %w; %s", m, m.address, err, life.tail())
+}
+
+// serving is nil if the server serves. It calls giveUp when that can no longer happen.
+func (m *Member) serving(ctx context.Context, life *process, giveUp context.CancelCauseFunc) error {
+	switch {
+	case life.portTaken():
+		giveUp(errPortTaken)
+	case !life.alive():
+		giveUp(errEnded)
+	}
+	if _, err := askStatus(ctx, m.address); err != nil {
+		return err
+	}
+	dir, err := askDataDir(ctx, m.address)
+	if err != nil {
+		return err
+	}
+	if !isWithin(dir, m.dir) { // a stranger that took the port; ours will notice and end
+		return fmt.Errorf("another ZooKeeper, with its data in %q, has its port", dir)
+	}
+	return nil
+}
+
+func isWithin(path, dir string) bool {
+	relative, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(relative)
+}
+
+func (m *Member) life() *process {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.process
+}
+
+// running needs m.mu.
+func (m *Member) running() bool { return m.process != nil && m.process.alive() }
+
+// retire kills the server for good.
+func (m *Member) retire() error {
+	m.mu.Lock()
+	m.retired = true
+	m.mu.Unlock()
+	return m.Kill()
+}
+
+func newMember(e *Ensemble, i int, port int) *Member {
+	return &Member{
+		ensemble: e,
+		index:    i,
+		dir:      filepath.Join(e.dir, "s"+strconv.Itoa(i+1)),
+		address:  net.JoinHostPort(loopback, strconv.Itoa(port)),
+	}
+}
