@@ -148,6 +148,15 @@ func TestViolationNamesItsOperations(t *testing.T) {
 			client 4 poll → null [30..31]`,
 			"violation: order: a value overtook one that was offered before it: client 1 offer a [3..4], " +
 				"client 1 offer b [5..6], client 2 poll → b [13..14], client 2 poll → a [15..16]"},
+		{Queue(), `
+			client 2 poll → null [1..2]
+			client 1 offer a [3..4]
+			client 2 peek → a [5..6]
+			client 2 poll → null [7..8]
+			client 2 poll → a [9..10]
+			client 2 peek → null [11..12]`,
+			"violation: false-empty: the queue was reported empty while it was not: client 1 offer a [3..4], " +
+				"client 2 poll → null [7..8], client 2 poll → a [9..10]"},
 		{Lock(), `
 			client 3 acquire → 1 [1..2]
 			client 3 release [3..4]

@@ -6,65 +6,23 @@ import (
 	"sort"
 )
 
-// hintQueue moves forward the ends of offers and of removals of unknown outcome, to where they must
-// have been over:
+// hintQueue moves the ends of offers forward to where they must have been over:
 //
 //   - a value was offered before it was seen;
-//   - if a was surely removed before b was seen at the head, a was offered before b was;
-//   - if a was offered before b, and nobody surely removed a, a removal of unknown outcome took a
-//     before b was seen; and before the queue was found empty, if that was after a's offer.
+//   - if a was surely removed before b was seen at the head, a was offered before b was.
 //
 // A value that nobody surely removed may have gone with any removal of unknown outcome.
 func hintQueue(steps []step) {
-	values, removals := stays(steps)
-	for i := range values {
-		values[i].offer.end = min(values[i].offer.end, values[i].seen)
-		values[i].offer.rank = values[i].seen
-	}
-	hintOffers(values)
-	if len(removals) > 0 {
-		hintRemovals(removals, deadlines(steps, values))
-	}
-}
-
-func hintOffers(values []stay) {
-	offered := make([]bound, 0, len(values))
+	values := stays(steps)
+	heads := make([]bound, 0, len(values))
 	for _, v := range values {
-		offered = append(offered, bound{from: v.latest, by: v.offer.end})
-	}
-	first := firstAfter(offered)
-	for _, v := range values {
-		v.offer.end = min(v.offer.end, first(v.seen))
-	}
-}
-
-// deadlines returns, in order, by when values that nobody surely removed had to be gone.
-func deadlines(steps []step, values []stay) []int64 {
-	var heads []bound // what others were at the head, or none
-	for _, v := range values {
-		heads = append(heads, bound{from: v.offer.call, by: v.seen})
-	}
-	for i := range steps {
-		if s := &steps[i]; s.empty() {
-			heads = append(heads, bound{from: s.call, by: s.end})
-		}
+		v.offer.end = min(v.offer.end, v.seen)
+		v.offer.rank = v.seen
+		heads = append(heads, bound{from: v.latest, by: v.offer.end})
 	}
 	first := firstAfter(heads)
-	var all []int64
 	for _, v := range values {
-		if !v.removed && !v.offer.unknown {
-			all = append(all, first(v.offer.end))
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
-// hintRemovals gives the removal that was called first the first deadline, and so on.
-func hintRemovals(removals []*step, deadlines []int64) {
-	slices.SortStableFunc(removals, func(a, b *step) int { return cmp.Compare(a.call, b.call) })
-	for i := range min(len(removals), len(deadlines)) {
-		removals[i].end = max(removals[i].call, deadlines[i])
+		v.offer.end = min(v.offer.end, first(v.seen))
 	}
 }
 
@@ -96,11 +54,11 @@ type stay struct {
 	removed bool  // surely
 }
 
-// stays returns the stay of every value that was offered, and the removals of unknown outcome.
-func stays(steps []step) (values []stay, removals []*step) {
+// stays returns the stay of every value that was offered.
+func stays(steps []step) []stay {
 	lost := Forever                      // when the first removal of unknown outcome was called
 	place := make([]int32, len(steps)+1) // by item: one more than its place in values
-	values = make([]stay, 0, len(steps))
+	values := make([]stay, 0, len(steps))
 	for i := range steps {
 		switch s := &steps[i]; {
 		case s.kind == stepOffer:
@@ -108,7 +66,6 @@ func stays(steps []step) (values []stay, removals []*step) {
 			place[s.item] = int32(len(values))
 		case s.unknown:
 			lost = min(lost, s.call)
-			removals = append(removals, s)
 		}
 	}
 	for i := range steps {
@@ -125,5 +82,5 @@ func stays(steps []step) (values []stay, removals []*step) {
 			v.latest = max(v.latest, lost)
 		}
 	}
-	return values, removals
+	return values
 }

@@ -448,6 +448,35 @@ func TestWitnessNeverLies(t *testing.T) {
 	}
 }
 
+// TestHints holds what the hints are good for: histories with many unknown outcomes that are too
+// long to stumble upon a witness.
+func TestHints(t *testing.T) {
+	for _, c := range []struct {
+		model      Model
+		size, want int
+	}{{Lock(), 500, 95}, {Queue(), 100, 80}} {
+		found := 0
+		for seed := range uint64(100) {
+			if witness(&c.model, c.model.prepare(simulated(c.model.Name, seed, c.size, 3))) {
+				found++
+			}
+		}
+		if found < c.want {
+			t.Errorf("%s: a witness was found for %d histories of 100, not for %d", c.model.Name, found, c.want)
+		}
+	}
+}
+
+// TestFIFOEqualIsExact forges queues whose hashes collide.
+func TestFIFOEqualIsExact(t *testing.T) {
+	empty := &fifo{power: 1}
+	a, b, long := empty.push(1).push(2), empty.push(1).push(3), empty.push(1).push(2).push(3)
+	b.hash, long.hash = a.hash, a.hash
+	if a.equal(b) || a.equal(long) || long.equal(a) {
+		t.Error("queues with different items are equal")
+	}
+}
+
 // TestFIFO compares the persistent queue with a slice; old versions stay as they were.
 func TestFIFO(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
