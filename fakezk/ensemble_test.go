@@ -1,0 +1,288 @@
+package fakezk_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+var open = zk.WorldACL(zk.PermAll)
+
+func connect(t rapid.TB, e *fakezk.Ensemble, replica int, timeout int64) (fakezk.ConnID, fakezk.ConnectResponse) {
+	t.Helper()
+	id, answer, err := e.Connect(0, replica, fakezk.ConnectRequest{Timeout: timeout})
+	if err != nil || answer.SessionID == 0 {
+		t.Fatalf("connect: %+v, error %v", answer, err)
+	}
+	return id, answer
+}
+
+// dump shows everything that a replica's tree holds.
+func dump(e *fakezk.Ensemble, replica int) string {
+	var b strings.Builder
+	e.WalkAt(replica, "/", func(path string, n fakezk.NodeInfo) { fmt.Fprintf(&b, "%s %+v\n", path, n) })
+	return b.String()
+}
+
+// events takes all messages from a connection and shows the events.
+func events(e *fakezk.Ensemble, c fakezk.ConnID) []string {
+	list := []string{}
+	for m, ok := e.Next(c); ok; m, ok = e.Next(c) {
+		if m.Reply == nil && !m.Closed {
+			list = append(list, strings.TrimPrefix(m.Event.String(), "EventNode")+" "+m.Path)
+		}
+	}
+	return list
+}
+
+// TestWatchTable is the table of what fires what (DataTree.createNode, deleteNode, setData): a
+// watch of each kind, one cause at a time, each in a fresh ensemble.
+func TestWatchTable(t *testing.T) {
+	kinds := []struct {
+		name    string
+		request fakezk.Request
+		events  map[string]string // by cause; nothing if absent
+	}{
+		{"exists", fakezk.Request{Op: fakezk.OpExists, Path: "/p", Watch: true}, map[string]string{
+			"set": "DataChanged /p", "delete": "Deleted /p", "expire": "Deleted /p"}},
+		{"exists, absent", fakezk.Request{Op: fakezk.OpExists, Path: "/new", Watch: true}, map[string]string{
+			"create": "Created /new"}},
+		{"getData", fakezk.Request{Op: fakezk.OpGetData, Path: "/p", Watch: true}, map[string]string{
+			"set": "DataChanged /p", "delete": "Deleted /p", "expire": "Deleted /p"}},
+		{"getChildren", fakezk.Request{Op: fakezk.OpGetChildren, Path: "/p", Watch: true}, map[string]string{
+			"delete": "Deleted /p", "expire": "Deleted /p"}},
+		{"getChildren2 of parent", fakezk.Request{Op: fakezk.OpGetChildren2, Path: "/", Watch: true}, map[string]string{
+			"create": "ChildrenChanged /", "delete": "ChildrenChanged /", "expire": "ChildrenChanged /"}},
+		{"getData of parent", fakezk.Request{Op: fakezk.OpGetData, Path: "/", Watch: true}, nil},
+		{"persistent", fakezk.Request{Op: fakezk.OpAddWatch, Path: "/p"}, map[string]string{
+			"set": "DataChanged /p", "delete": "Deleted /p", "expire": "Deleted /p"}},
+		{"persistent of parent", fakezk.Request{Op: fakezk.OpAddWatch, Path: "/"}, map[string]string{
+			"create": "ChildrenChanged /", "delete": "ChildrenChanged /", "expire": "ChildrenChanged /"}},
+		{"recursive", fakezk.Request{Op: fakezk.OpAddWatch, Path: "/p", Kind: 1}, map[string]string{
+			"set": "DataChanged /p", "delete": "Deleted /p", "expire": "Deleted /p"}},
+		{"recursive of parent", fakezk.Request{Op: fakezk.OpAddWatch, Path: "/", Kind: 1}, map[string]string{
+			"create": "Created /new", "set": "DataChanged /p", "delete": "Deleted /p", "expire": "Deleted /p"}},
+	}
+	causes := map[string]func(e *fakezk.Ensemble, owner int64){
+		"create": admin(fakezk.Request{Op: fakezk.OpCreate, Path: "/new", ACL: open}),
+		"set":    admin(fakezk.Request{Op: fakezk.OpSetData, Path: "/p", Version: -1}),
+		"setACL": admin(fakezk.Request{Op: fakezk.OpSetACL, Path: "/p", Version: -1, ACL: open}),
+		"delete": admin(fakezk.Request{Op: fakezk.OpDelete, Path: "/p", Version: -1}),
+		"expire": func(e *fakezk.Ensemble, owner int64) { e.Expire(0, owner) },
+		"fail":   admin(fakezk.Request{Op: fakezk.OpSetData, Path: "/p", Version: 7}),
+	}
+	for _, kind := range kinds {
+		for cause, act := range causes {
+			e := fakezk.New(fakezk.Config{})
+			owner, session := connect(t, e, 0, 10000)
+			do(e, owner, &fakezk.Request{Op: fakezk.OpCreate, Path: "/p", Flags: zk.FlagEphemeral, ACL: open})
+			watcher, _ := connect(t, e, 0, 10000)
+			do(e, watcher, &kind.request)
+			armed := len(e.Watches())
+			act(e, session.SessionID)
+			got := strings.Join(events(e, watcher), ", ")
+			if got != kind.events[cause] {
+				t.Errorf("watch %s, cause %s: events %q, want %q", kind.name, cause, got, kind.events[cause])
+			}
+			if used := len(e.Watches()) < armed; used != (got != "" && kind.request.Watch) {
+				t.Errorf("watch %s, cause %s: used up %t after events %q", kind.name, cause, used, got)
+			}
+		}
+	}
+}
+
+func admin(r fakezk.Request) func(*fakezk.Ensemble, int64) {
+	return func(e *fakezk.Ensemble, _ int64) { e.Admin(0, &r) }
+}
+
+// TestPassword compares with java.util.Random(42), whose first numbers are well known.
+func TestPassword(t *testing.T) {
+	var want []byte
+	for _, n := range []int32{-1170105035, 234785527, -1360544799, 205897768} {
+		want = binary.LittleEndian.AppendUint32(want, uint32(n))
+	}
+	if got := fakezk.Password(42 ^ 0xb3415c00); !slices.Equal(got, want) {
+		t.Errorf("password % x, want % x", got, want)
+	}
+}
+
+func TestVersionWraps(t *testing.T) {
+	newer := fakezk.Compat{VersionSkipsMinusOne: true}
+	for _, c := range []struct {
+		compat   fakezk.Compat
+		from, to int32
+	}{
+		{fakezk.Compat{}, -2, -1}, {newer, -2, 0}, {newer, -1, 0}, {newer, 0, 1},
+		{fakezk.Compat{}, math.MaxInt32, math.MinInt32}, {newer, math.MaxInt32, math.MinInt32},
+	} {
+		if got := c.compat.NextVersion(c.from); got != c.to {
+			t.Errorf("%+v: %d follows %d, want %d", c.compat, got, c.from, c.to)
+		}
+	}
+}
+
+func TestCompatUnknown(t *testing.T) {
+	if _, err := fakezk.CompatOf("2.0"); err == nil || !strings.Contains(err.Error(), "2.0") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestExpiryInTime: a session lives between its timeout and one tick more after it was last heard.
+func TestExpiryInTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tick := rapid.Int64Range(1, 3000).Draw(t, "tick")
+		e := fakezk.New(fakezk.Config{Tick: tick})
+		now := rapid.Int64Range(0, 1e9).Draw(t, "start")
+		_, answer, _ := e.Connect(now, 0, fakezk.ConnectRequest{Timeout: rapid.Int64Range(0, 50*tick).Draw(t, "timeout")})
+		heard := now
+		for range rapid.IntRange(0, 5).Draw(t, "pings") {
+			deadline, ok := e.Deadline()
+			if !ok {
+				t.Fatal("a session without a deadline")
+			}
+			now = rapid.Int64Range(now, deadline-1).Draw(t, "now")
+			e.Tick(now)
+			e.Touch(now, answer.SessionID)
+			heard = now
+		}
+		deadline, _ := e.Deadline()
+		e.Tick(deadline - 1)
+		if !e.Alive(answer.SessionID) {
+			t.Fatalf("expired before its deadline %d", deadline)
+		}
+		e.Tick(deadline)
+		if lived := deadline - heard; e.Alive(answer.SessionID) || lived < answer.Timeout || lived > answer.Timeout+tick {
+			t.Fatalf("timeout %d, tick %d: lived %d, alive %t", answer.Timeout, tick, lived, e.Alive(answer.SessionID))
+		}
+	})
+}
+
+// TestChildOrder: child lists come in an order that depends on Config.Order alone, and not always
+// in that of the names.
+func TestChildOrder(t *testing.T) {
+	list := func(order uint64, names string) string {
+		e := fakezk.New(fakezk.Config{Order: order})
+		c, _ := connect(t, e, 0, 10000)
+		for _, name := range names {
+			do(e, c, &fakezk.Request{Op: fakezk.OpCreate, Path: "/" + string(name), ACL: open})
+		}
+		return strings.Join(do(e, c, &fakezk.Request{Op: fakezk.OpGetChildren, Path: "/"}).Children, " ")
+	}
+	orders := map[string]bool{}
+	for order := range uint64(20) {
+		if list(order, "abcdef") != list(order, "fbdace") {
+			t.Errorf("order %d: %q and %q", order, list(order, "abcdef"), list(order, "fbdace"))
+		}
+		orders[list(order, "abcdef")] = true
+	}
+	if len(orders) < 15 {
+		t.Errorf("20 seeds give %d orders", len(orders))
+	}
+}
+
+// TestRepliesAreOwned: what a client does to its request or reply changes nothing at the server.
+func TestRepliesAreOwned(t *testing.T) {
+	e := fakezk.New(fakezk.Config{})
+	c, _ := connect(t, e, 0, 10000)
+	acl := []zk.ACL{{Perms: 31, Scheme: "world", ID: "anyone"}, {Perms: 1, Scheme: "ip", ID: "1.1.1.1"}}
+	create := fakezk.Request{Op: fakezk.OpCreate, Path: "/a", Data: []byte("data"), ACL: acl}
+	do(e, c, &create)
+	before := dump(e, 0)
+	create.Data[0], acl[0].Perms = 'X', 0
+	do(e, c, &fakezk.Request{Op: fakezk.OpGetData, Path: "/a"}).Data[0] = 'X'
+	do(e, c, &fakezk.Request{Op: fakezk.OpGetACL, Path: "/a"}).ACL[0].Perms = 0
+	do(e, c, &fakezk.Request{Op: fakezk.OpGetChildren, Path: "/"}).Children[0] = "X"
+	if after := dump(e, 0); after != before {
+		t.Errorf("was\n%sis\n%s", before, after)
+	}
+}
+
+// TestBounds: a follower that lags too far is brought forward, a client that does not read is
+// disconnected.
+func TestBounds(t *testing.T) {
+	e := fakezk.New(fakezk.Config{Replicas: 2})
+	c, _ := connect(t, e, 0, 10000)
+	do(e, c, &fakezk.Request{Op: fakezk.OpAddWatch, Path: "/", Kind: 1})
+	e.SetLag(1, true)
+	set := fakezk.Request{Op: fakezk.OpSetData, Path: "/", Version: -1}
+	for range max(fakezk.LogMax, fakezk.QueueMax) + 10 {
+		e.Admin(0, &set)
+	}
+	if e.Behind(1) != fakezk.LogMax {
+		t.Errorf("a follower is %d behind", e.Behind(1))
+	}
+	if n := e.Pending(c); n != fakezk.QueueMax+1 {
+		t.Errorf("%d messages wait", n)
+	}
+	last := fakezk.Message{}
+	for m, ok := e.Next(c); ok; m, ok = e.Next(c) {
+		last = m
+	}
+	if !last.Closed || len(e.WatchesOn("/")) != 0 {
+		t.Errorf("last message %+v, watches %v", last, e.WatchesOn("/"))
+	}
+	if err := e.CheckInvariants(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOutOfRange: numbers that name nothing are answered, not panicked at.
+func TestOutOfRange(t *testing.T) {
+	e := fakezk.New(fakezk.Config{Replicas: -1})
+	for _, id := range []fakezk.ConnID{-1, 0, 1 << 30} {
+		e.Request(0, id, &fakezk.Request{Op: fakezk.OpPing})
+		e.Drop(id)
+		if _, ok := e.Next(id); ok || e.Pending(id) != 0 {
+			t.Errorf("connection %d exists", id)
+		}
+	}
+	if _, _, err := e.Connect(0, 1, fakezk.ConnectRequest{}); !errors.Is(err, fakezk.ErrNoReplica) {
+		t.Errorf("error %v", err)
+	}
+	if e.Behind(-1) != 0 || e.Apply(7) || e.Alive(0) || e.Expire(0, 5) {
+		t.Error("something exists that should not")
+	}
+	if err := e.SetSequence("/none", 1); !errors.Is(err, fakezk.ErrNoNode) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestHooks: every elementary change is announced once, in order, and every event.
+func TestHooks(t *testing.T) {
+	e := fakezk.New(fakezk.Config{Replicas: 3})
+	var changes []string
+	e.OnCommit = func(c fakezk.Change) {
+		changes = append(changes, fmt.Sprintf("%d op %d %s by %x of %x", c.Zxid, c.Op, c.Path, c.Session, c.Owner))
+	}
+	seen := 0
+	e.OnEvent = func(fakezk.ConnID, fakezk.Message) { seen++ }
+	c, session := connect(t, e, 1, 10000)
+	do(e, c, &fakezk.Request{Op: fakezk.OpExists, Path: "/a", Watch: true})
+	do(e, c, &fakezk.Request{Op: fakezk.OpCreate, Path: "/a", Flags: zk.FlagEphemeral, ACL: open})
+	do(e, c, &fakezk.Request{Op: fakezk.OpMulti, Ops: []fakezk.Request{
+		{Op: fakezk.OpSetData, Path: "/a", Version: 0}, {Op: fakezk.OpCheck, Path: "/a", Version: 1},
+		{Op: fakezk.OpSetData, Path: "/zookeeper/quota", Version: 0},
+	}})
+	do(e, c, &fakezk.Request{Op: fakezk.OpDelete, Path: "/none"})
+	e.Expire(0, session.SessionID)
+	want := []string{
+		"1 op -10  by 200000000000001 of 0",
+		"2 op 1 /a by 200000000000001 of 200000000000001",
+		"3 op 5 /a by 200000000000001 of 200000000000001",
+		"3 op 5 /zookeeper/quota by 200000000000001 of 0",
+		"5 op -11  by 200000000000001 of 0",
+		"5 op 2 /a by 200000000000001 of 200000000000001",
+	}
+	if !slices.Equal(changes, want) || seen != 1 {
+		t.Errorf("changes\n%s\nevents %d", strings.Join(changes, "\n"), seen)
+	}
+}

@@ -1,0 +1,95 @@
+package fakezk
+
+import (
+	"fmt"
+	"slices"
+)
+
+// CheckInvariants returns how the ensemble breaks one of the invariants that its types state.
+func (e *Ensemble) CheckInvariants() error {
+	for i, r := range e.replicas {
+		if err := r.checkTree(); err != nil {
+			return fmt.Errorf("replica %d: %w", i, err)
+		}
+		if err := r.checkWatches(); err != nil {
+			return fmt.Errorf("replica %d: %w", i, err)
+		}
+		if behind := e.behind(r); behind < 0 || behind > len(e.log) || !r.lagging && behind != 0 {
+			return fmt.Errorf("replica %d is %d behind, lags %t, the log has %d", i, behind, r.lagging, len(e.log))
+		}
+	}
+	if len(e.pending) != 0 {
+		return fmt.Errorf("%d records of a multi are left", len(e.pending))
+	}
+	if len(e.log) > 0 && !slices.ContainsFunc(e.replicas, func(r *replica) bool { return e.behind(r) == len(e.log) }) {
+		return fmt.Errorf("the log keeps %d transactions that nobody needs", len(e.log))
+	}
+	return nil
+}
+
+func (t *tree) checkTree() error {
+	owned := 0
+	for path, n := range t.nodes {
+		if path != n.path && path != "" {
+			return fmt.Errorf("%s is stored as %s", n.path, path)
+		}
+		if n != t.root && (n.parent != t.nodes[parentOf(path)] || !slices.Contains(n.parent.children, n)) {
+			return fmt.Errorf("%s is not linked to its parent", path)
+		}
+		if !slices.IsSortedFunc(n.children, compareOrder) {
+			return fmt.Errorf("the children of %s are out of order", path)
+		}
+		if n.owner != 0 {
+			owned++
+			if list := t.owned[ownerKey(n.owner)]; n.slot >= len(list) || list[n.slot] != n {
+				return fmt.Errorf("%s is not with its owner", path)
+			}
+		}
+	}
+	for _, list := range t.owned {
+		owned -= len(list)
+	}
+	if owned != 0 || len(t.nodes) != int(t.root.descendants())+2 {
+		return fmt.Errorf("%d nodes are owned and not listed; %d paths for %d nodes", owned, len(t.nodes), t.root.descendants())
+	}
+	return nil
+}
+
+func (r *replica) checkWatches() error {
+	count := map[*connection]int{}
+	for _, t := range []*watchTable{&r.data, &r.child} {
+		recursive := 0
+		for path, list := range t.lists {
+			if len(list) == 0 {
+				return fmt.Errorf("an empty list of watches on %s", path)
+			}
+			for _, w := range list {
+				count[w.c]++
+				recursive += int(w.modes & modeRecursive / modeRecursive)
+			}
+		}
+		if recursive != t.recursive {
+			return fmt.Errorf("%d recursive watches, %d counted", recursive, t.recursive)
+		}
+	}
+	for c, n := range count {
+		if !c.open || c.watches != n || c.replica != r {
+			return fmt.Errorf("connection %d: open %t, %d watches, %d counted", c.id, c.open, n, c.watches)
+		}
+	}
+	return nil
+}
+
+// NextVersion is what follows a version.
+func (c Compat) NextVersion(v int32) int32 { return c.next(v) }
+
+const (
+	LogMax   = logMax
+	QueueMax = queueMax
+)
+
+// Password is the password of a session.
+func Password(session int64) []byte { return password(session) }
+
+// ReplicaZxid is the last transaction that a replica has applied.
+func (e *Ensemble) ReplicaZxid(replica int) int64 { return e.replicas[replica].zxid }
