@@ -114,10 +114,13 @@ func prepareLock(h History) []step {
 				hold = int32(len(steps))
 				held[op.owner()] = hold
 			}
-			steps = append(steps, newGrant(op, i, hold))
+			s := newGrant(op, i, hold)
+			s.order = int32(len(steps))
+			steps = append(steps, s)
 		case op.Op == "release" && op.Outcome != Fail:
 			s := newStep(op, i, stepRelease, noHold)
 			s.loose = !found
+			s.order = int32(len(steps))
 			if found {
 				s.item, s.excused = hold, released[hold]
 				released[hold] = released[hold] || s.unknown
@@ -196,7 +199,8 @@ func hintLock(steps []step) {
 // lockState is who holds the lock, and the greatest token granted.
 type lockState struct {
 	hold    int32
-	granted bool // whether any token was
+	order   int32 // of the grant; a release that was called before it does not end it
+	granted bool  // whether any token was
 	token   int64
 }
 
@@ -216,15 +220,15 @@ var lockSpec = porcupine.Model{
 // it cannot take effect.
 func stepLock(l lockState, s *step) (bool, lockState) {
 	switch {
-	case s.kind == stepRelease && s.item != noHold && s.item == l.hold:
-		l.hold = noHold
+	case s.kind == stepRelease && s.item != noHold && s.item == l.hold && l.order < s.order:
+		l.hold, l.order = noHold, 0
 		return true, l
 	case s.kind == stepRelease:
 		return s.unknown || s.excused, l
 	case l.hold != noHold || !s.bare && l.granted && s.token <= l.token:
 		return s.unknown, l
 	}
-	l.hold = s.item
+	l.hold, l.order = s.item, s.order
 	if !s.bare {
 		l.granted, l.token = true, s.token
 	}

@@ -59,6 +59,7 @@ type step struct {
 	// item is the hold that is granted or released, or the value that is put in, seen or taken
 	// out; it is negative if there is none. The steps of one item may be left out together, and
 	// a legal history stays legal.
+	order     int32 // lock: place in order of call
 	token     int64
 	call, end int64 // the instants between which it takes effect; end is Forever if it may be never
 	rank      int64 // a hint: of steps that end together, the lower ones probably went first
