@@ -344,7 +344,11 @@ func TestLockHangs(t *testing.T) {
 				if err := <-w.result; !errors.Is(err, context.Canceled) {
 					t.Errorf("Lock: %v", err)
 				}
+				before := c.requests()
 				again := wait(t, l)
+				if c.requests() != before {
+					t.Error("two acquisitions of one lock make requests")
+				}
 				close(letGo)
 				must(t, <-again.result)
 				only(t, c, "/lock")
@@ -450,4 +454,72 @@ func TestLockRefused(t *testing.T) {
 			t.Errorf("Unlock: %v", err)
 		}
 	})
+}
+
+// After a lost create the znode is found, not made again; and it is found too by a caller that
+// leaves before it was.
+func TestLockFindsItsZnode(t *testing.T) {
+	world(t, func(t *testing.T, servers *fakezk.Local) {
+		c, letGo := connect(t, servers), make(chan struct{})
+		l := recipes.NewLock(c, "/lock")
+		must(t, c.ensure("/lock"))
+		c.plan("create", loseReply)
+		must(t, l.Lock(t.Context()))
+		expect(t, c, `create /lock/lock-A-: EOF
+			sync /lock: ok
+			children /lock: ok
+			exists /lock/lock-A-0000000000: ok
+			children /lock: ok
+			getW /lock/lock-A-0000000000: ok`)
+		must(t, l.Unlock(t.Context()))
+		c.plan("create", loseReply)
+		c.plan("sync", hang(letGo))
+		ctx, cancel := context.WithCancel(t.Context())
+		w := &waiter{l, make(chan error, 1), cancel}
+		go func() { w.result <- l.Lock(ctx) }()
+		time.Sleep(time.Second) // of the bubble: the pause before the search
+		cancel()
+		if err := <-w.result; !errors.Is(err, context.Canceled) {
+			t.Errorf("Lock: %v", err)
+		}
+		only(t, c, "/lock")
+		close(letGo)
+		empty(t, servers)
+	})
+}
+
+func (c *faulty) ensure(path string) error {
+	_, err := c.Conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll))
+	return err
+}
+
+// A znode that somebody else deletes before the release is a lost lock; one that was deleted by
+// the release whose reply was lost is not, unless the session ended meanwhile.
+func TestUnlockDoubts(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		plan func(c *faulty, servers *fakezk.Local) []fault
+		want error
+	}{
+		{"reply lost", func(*faulty, *fakezk.Local) []fault { return []fault{loseReply} }, nil},
+		{"expired", func(c *faulty, servers *fakezk.Local) []fault {
+			return []fault{after(func() { servers.Expire(c.Conn) })}
+		}, recipes.ErrLost},
+		{"request lost, then expired", func(c *faulty, servers *fakezk.Local) []fault {
+			return []fault{then(loseRequest, func() { servers.Expire(c.Conn) })}
+		}, recipes.ErrLost},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			world(t, func(t *testing.T, servers *fakezk.Local) {
+				c := connect(t, servers)
+				l := recipes.NewLock(c, "/lock")
+				must(t, l.Lock(t.Context()))
+				c.plan("delete", test.plan(c, servers)...)
+				if err := l.Unlock(t.Context()); err != test.want {
+					t.Errorf("Unlock: %v, want %v", err, test.want)
+				}
+				empty(t, servers)
+			})
+		})
+	}
 }
