@@ -72,10 +72,14 @@ func (r *replica) checkWatches() error {
 			return fmt.Errorf("%d recursive watches, %d counted", recursive, t.recursive)
 		}
 	}
-	for c, n := range count {
-		if !c.open || c.watches != n || c.replica != r {
-			return fmt.Errorf("connection %d: open %t, %d watches, %d counted", c.id, c.open, n, c.watches)
+	for _, c := range r.connections {
+		if !c.open || c.watches != count[c] || c.replica != r {
+			return fmt.Errorf("connection %d: open %t, %d watches, %d counted", c.id, c.open, count[c], c.watches)
 		}
+		delete(count, c)
+	}
+	if len(count) > 0 {
+		return fmt.Errorf("%d closed connections have watches", len(count))
 	}
 	return nil
 }

@@ -111,6 +111,9 @@ func getACL(c *connection, r *Request, reply *Response) {
 
 // ephemerals lists the session's ephemeral nodes whose path begins with the prefix.
 func ephemerals(c *connection, prefix string) []string {
+	if c.session.id == 0 { // Admin's; the tree keeps containers under 0
+		return []string{}
+	}
 	paths := c.replica.ownedBy(c.session.id)
 	if trimmed := strings.TrimSpace(prefix); trimmed == "" || trimmed == "/" {
 		return paths

@@ -41,10 +41,13 @@ type step struct {
 
 var genStep = rapid.Custom(func(t *rapid.T) step {
 	s := step{Client: rapid.IntRange(0, 2).Draw(t, "client")}
-	s.Kind = rapid.SampledFrom([]string{"write", "write", "write", "read", "read", "watch", "lag", "heal", "apply", "apply", "drop", "expire"}).Draw(t, "kind")
+	s.Kind = rapid.SampledFrom([]string{"write", "write", "write", "read", "read", "watch", "watch", "auth", "lag", "heal", "apply", "apply", "drop", "expire"}).Draw(t, "kind")
 	switch s.Kind {
 	case "write":
 		s.Request = genAny.Draw(t, "request")
+	case "auth":
+		s.Request = fakezk.Request{Op: rapid.SampledFrom([]fakezk.Op{fakezk.OpSetAuth, fakezk.OpWhoAmI}).Draw(t, "op"), Scheme: "digest"}
+		s.Request.Auth = rapid.SampledFrom([][]byte{[]byte("u:p"), []byte("v:p")}).Draw(t, "secret")
 	case "read", "watch":
 		op := rapid.SampledFrom([]fakezk.Op{fakezk.OpExists, fakezk.OpGetData, fakezk.OpGetChildren2, fakezk.OpAddWatch, fakezk.OpSync})
 		s.Request = fakezk.Request{Op: op.Draw(t, "op"), Path: genPath.Draw(t, "path"), Watch: s.Kind == "watch", Kind: rapid.Int32Range(0, 1).Draw(t, "mode")}
@@ -89,7 +92,10 @@ func (w *cluster) drain(t rapid.TB, s step) {
 	for client, c := range w.conns {
 		for m, ok := w.servers.Next(c); ok; m, ok = w.servers.Next(c) {
 			zxid := m.Zxid
-			if m.Reply != nil {
+			switch {
+			case m.Reply != nil && s.Request.Op == fakezk.OpSetAuth: // its reply has no zxid
+				zxid = w.seen[client]
+			case m.Reply != nil:
 				zxid = m.Reply.Zxid
 			}
 			if !m.Closed && zxid < w.seen[client] {
@@ -119,9 +125,9 @@ func (w *cluster) checkRead(t rapid.TB, client int, s step, reply *fakezk.Respon
 		if ok != (reply.Err == fakezk.CodeOK) || !slices.Equal(slices.Sorted(slices.Values(reply.Children)), n.Children) {
 			t.Fatalf("read %+v; the replica has %+v", reply, n)
 		}
-	case fakezk.OpSync:
+	case fakezk.OpSync, fakezk.OpCreate, fakezk.OpDelete, fakezk.OpSetData, fakezk.OpMulti:
 		if reply.Zxid != w.servers.Zxid() {
-			t.Fatalf("sync answered %d at zxid %d", reply.Zxid, w.servers.Zxid())
+			t.Fatalf("%+v answered at zxid %d by %d", s.Request, reply.Zxid, w.servers.Zxid())
 		}
 	}
 }
