@@ -137,6 +137,45 @@ func TestGoesOnFromAServerThatHangs(t *testing.T) {
 	}
 }
 
+// Calls made while there is no server wait for one, over many rounds of the search.
+func TestCallsWaitForAServer(t *testing.T) {
+	e := start(t, ensemble.Options{})
+	dials := make(chan struct{}, 1000)
+	client, err := ensemble.ClientConfig{
+		Servers:        e.ConnectString(),
+		SessionTimeout: 2 * time.Second,
+		Dial: func(network, address string, timeout time.Duration) (net.Conn, error) {
+			dials <- struct{}{}
+			return net.DialTimeout(network, address, timeout)
+		},
+	}.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.WaitSession(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Member(0).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the client notices", func() bool { return client.State() != zk.StateHasSession })
+	answer := make(chan error)
+	go func() {
+		_, _, err := client.Get("/")
+		answer <- err
+	}()
+	for range 5 {
+		<-dials
+	}
+	if err := e.Member(0).Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answer; err != nil {
+		t.Error(err)
+	}
+}
+
 // Every event is seen by the callback, also those that go-zookeeper's own channel would have no
 // room for; those that the client's has no room for are counted.
 func TestEventsAreSeenOrCounted(t *testing.T) {

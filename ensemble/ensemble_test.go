@@ -1,14 +1,13 @@
 package ensemble_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -223,70 +222,22 @@ func TestStartAgainWhenAPortIsTaken(t *testing.T) {
 	}
 }
 
-// No server outlives its parent, even if that has no time to clean up.
-func TestKilledParentLeavesNoServer(t *testing.T) {
-	needsServers(t)
-	if runtime.GOOS != "linux" {
-		t.Skip("promised on Linux only")
-	}
-	parent := inRole("start", "ENSEMBLE_TEST_DIR="+t.TempDir())
-	parent.Stderr = os.Stderr
-	out, err := parent.StdoutPipe()
+// The same if it is another ZooKeeper that has the port, which answers as ours would.
+func TestStartIsNotDeceivedByAnotherZooKeeper(t *testing.T) {
+	other := start(t, ensemble.Options{})
+	_, port, err := net.SplitHostPort(other.Servers()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer parent.Wait()
-	defer parent.Process.Kill()
-	var servers [3]int
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the parent started no servers: %v", err)
-	}
-	if _, err := fmt.Sscanf(line, "[%d %d %d]", &servers[0], &servers[1], &servers[2]); err != nil {
-		t.Fatalf("%q: %v", line, err)
-	}
-	for _, pid := range servers {
-		if gone(pid) {
-			t.Fatalf("pid %d did not run to begin with", pid)
+	launches := 0
+	e := start(t, ensemble.Options{}.WithPorts(func(found []int) {
+		if launches++; launches == 1 {
+			found[0], err = strconv.Atoi(port)
 		}
+	}))
+	if err != nil || launches != 2 || e.Servers()[0] == other.Servers()[0] {
+		t.Errorf("%d launches, at %q; want 2, and not at %q (%v)", launches, e.Servers(), other.Servers(), err)
 	}
-	if err := parent.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	for _, pid := range servers {
-		eventually(t, fmt.Sprintf("pid %d is gone", pid), func() bool { return gone(pid) })
-	}
-}
-
-// The kernel kills children with the thread that started them, so that must not be a thread of
-// the caller's, which may end at any time.
-func TestServersOutliveTheThreadOfTheirCaller(t *testing.T) {
-	needsServers(t)
-	type result struct {
-		e   *ensemble.Ensemble
-		err error
-	}
-	started := make(chan result)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		e, err := ensemble.Start(t.Context(), ensemble.Options{Dir: t.TempDir()})
-		started <- result{e, err}
-	}()
-	r := <-started
-	if r.err != nil {
-		t.Fatal(r.err)
-	}
-	defer r.e.Stop()
-	for range 20 {
-		if _, err := r.e.Member(0).Status(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		runtime.Gosched()
-	}
-	serves(t, r.e)
 }
 
 func TestHurt(t *testing.T) {
@@ -332,8 +283,12 @@ func hurtLeader(t *testing.T, e *ensemble.Ensemble, strike, heal func(*ensemble.
 	if _, err := e.Member(old).Status(ctx); err == nil {
 		t.Error("the member still answers")
 	}
-	if leader, err := e.WaitLeader(ctx); err != nil || leader == old {
+	leader, err := e.WaitLeader(ctx)
+	if err != nil || leader == old {
 		t.Errorf("leader is %d, %v; it was %d", leader, err, old)
+	}
+	if status, err := e.Member(leader).Status(ctx); status.Mode != "leader" {
+		t.Errorf("the leader says of itself %v, %v", status, err)
 	}
 	eventually(t, "the client can write again", func() bool {
 		_, err := client.Set("/", nil, -1)
