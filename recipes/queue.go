@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -56,7 +57,7 @@ const itemPrefix = "qn-"
 //
 // Offer is one request. Poll is three (list, read, delete) and one more for each item that others
 // took in between; a list grows with the queue. Peek is three (sync, list, read). ErrEmpty costs
-// another sync and list. Each Offer wakes all that wait in Take at that time: with many idle
+// another sync and list, and so does every half minute of waiting in Take. Each Offer wakes all that wait in Take at that time: with many idle
 // consumers, poll instead. Once the sequence number has wrapped, each list costs one request per
 // item more; to end that, remove dir when it is empty.
 //
@@ -249,13 +250,23 @@ func (q *Queue) await(ctx context.Context) error {
 	if err != nil || watch == nil {
 		return err
 	}
+	again := time.NewTimer(lookAgain)
+	defer again.Stop()
 	select {
 	case e := <-watch:
 		return closing(e)
+	case <-again.C:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
+
+// lookAgain is how long Take trusts its watch. There is one way to miss an event for good: it is
+// lost with its connection, and the client re-arms its watch by setWatches, which compares the
+// parent's pzxid; but a create that wraps the sequence number does not move pzxid
+// (DataTree.createNode), so the server finds nothing new.
+const lookAgain = 30 * time.Second
 
 // watchEmpty returns a watch that was set before the queue was seen empty, so that it fires at
 // the next item; nil if there are items. A watch that an earlier Take has left and that has not

@@ -119,7 +119,7 @@ func (w *World) stuck() []Violation {
 		return []Violation{{Property: "progress", Message: w.Explain(op), Ops: []*Op{op}}}
 	}
 	return []Violation{{Property: "progress", Message: fmt.Sprintf(
-		"a script did not end within %d steps and %v of a world without faults", calmSteps, calmTime)}}
+		"a script did not end within %d steps of a world without faults", calmSteps)}}
 }
 
 // bubbleStacks returns the stacks of the goroutines in bubbles, without those of the simulator.

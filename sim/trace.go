@@ -48,6 +48,7 @@ type note struct {
 func (w *World) takeNotes() {
 	notes := w.notes
 	w.notes = nil
+	w.stirred = w.elapsed
 	if len(notes) > 1 {
 		slices.SortFunc(notes, func(a, b note) int { return int(a.stamp - b.stamp) })
 	}

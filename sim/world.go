@@ -35,7 +35,8 @@ type World struct {
 	offset    int64 // the servers' clock is ahead of the bubble's by this, ms
 	faultsDue int   // how many more faults may strike
 	calm      bool
-	tortured  int // steps of the torture phase
+	stirred   int64 // elapsed when an operation last began or ended
+	tortured  int   // steps of the torture phase
 
 	mu        sync.Mutex // guards what recipes' goroutines hand in
 	submitted []*fakezk.Call
@@ -339,19 +340,18 @@ func (w *World) torture() {
 // Limits of the phases. Reaching one of the calm phase's is a verdict, not a pass.
 const (
 	idleTorture = 10 * time.Second // nothing moves for so long: torture is over
-	idleCalm    = 2 * time.Minute  // longer than any back-off of a recipe
-	calmTime    = 30 * time.Minute // of virtual time, for recipes that poll
+	stillMax    = 2 * time.Minute  // longer than any back-off of a recipe
 	calmSteps   = 20000
 )
 
 // soothe is the calm phase: everything is healed, the schedule is fair, and everybody must finish.
-// It returns false when somebody did not.
+// It returns false when somebody did not: when no operation began or ended for stillMax, although
+// the workload says that something should, or when there was no end of steps.
 func (w *World) soothe() bool {
 	w.calm = true
 	w.heal()
-	limit := w.step + calmSteps
-	deadline := w.elapsed + calmTime.Milliseconds()
-	for w.step < limit && w.elapsed < deadline {
+	w.stirred = w.elapsed
+	for limit := w.step + calmSteps; w.step < limit; {
 		w.cfg.beat()
 		w.intake()
 		if w.finished() {
@@ -360,8 +360,14 @@ func (w *World) soothe() bool {
 		w.collect()
 		if len(w.actions) > 0 {
 			w.perform(w.nextFair())
-		} else if !w.idle(idleCalm) && !w.episode.Quiet(w) {
-			return false
+			continue
+		}
+		w.idle(stillMax)
+		if w.elapsed-w.stirred >= stillMax.Milliseconds() {
+			if !w.episode.Quiet(w) {
+				return false
+			}
+			w.stirred = w.elapsed
 		}
 	}
 	return false
@@ -565,7 +571,7 @@ func (w *World) countHerd(m fakezk.Message) {
 // znode with its session is no waiter any more, though it may have a watch.
 func (w *World) queued(op *Op) bool {
 	for _, c := range w.changes {
-		if c.By == op.Number && c.Op == fakezk.OpCreate {
+		if c.By == op.Number && c.Op == fakezk.OpCreate && c.Owner != 0 {
 			if n, ok := w.servers.Node(c.Path); ok && n.Stat.Czxid == c.Zxid {
 				return true
 			}

@@ -1,6 +1,9 @@
 package workload
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/zktorture/zktorture/linearizability"
@@ -16,12 +19,42 @@ func (j *judgement) add(found ...sim.Violation) { j.Violations = append(j.Violat
 // episode's verdict unknown.
 const judgeTime = 10 * time.Second
 
+// narrate prints a verdict of package linearizability in the words of the other properties.
+func (v *view) narrate(verdict linearizability.Verdict) string {
+	rule, _, _ := strings.Cut(verdict.Message, ": ")
+	var parts []string
+	for _, o := range verdict.Operations {
+		parts = append(parts, v.describe(o))
+	}
+	return rule + ": " + strings.Join(parts, ", ")
+}
+
+// describe prints one operation of a history.
+func (v *view) describe(o linearizability.Operation) string {
+	i := slices.IndexFunc(v.ops, func(op *sim.Op) bool { return op.Call == o.Call })
+	if i < 0 {
+		return fmt.Sprintf("%s from %s on (%s)", o.Op, v.at(o.Call), o.Note)
+	}
+	op := v.ops[i]
+	text := fmt.Sprintf("%s's %s(%s) at %s", who(op), op.Name, op.Arg, v.when(op))
+	switch {
+	case op.Outcome == sim.OK && op.Name == "offer":
+	case op.Outcome == sim.OK && op.Result == "":
+		text += " found it empty"
+	case op.Outcome == sim.OK:
+		text += " returned " + op.Result
+	default:
+		text += fmt.Sprintf(" ended with outcome %v", op.Outcome)
+	}
+	return text
+}
+
 // check lets package linearizability judge a history.
-func (j *judgement) check(m linearizability.Model, h linearizability.History) []sim.Violation {
+func (j *judgement) check(v *view, m linearizability.Model, h linearizability.History) []sim.Violation {
 	for _, verdict := range linearizability.Check(m, h, linearizability.Options{Timeout: judgeTime}) {
 		switch verdict.Outcome {
 		case linearizability.Violation:
-			return []sim.Violation{{Property: verdict.Property, Message: verdict.Message}}
+			return []sim.Violation{{Property: verdict.Property, Message: v.narrate(verdict)}}
 		case linearizability.Undetermined:
 			j.Unknown = verdict.Reason
 		}

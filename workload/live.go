@@ -243,7 +243,8 @@ type liveRound struct {
 	ops     []*sim.Op
 	current map[int]*sim.Op // by slot
 	cancels map[*sim.Op]context.CancelFunc
-	active  int
+	active  int  // users that have not finished …
+	lonely  bool // … one of whom waits for the others
 	alone   chan struct{} // closed when only the one who waits for it is left
 	idle    chan struct{} // closed when nobody is left
 }
@@ -291,6 +292,8 @@ func (l *liveRound) play() {
 func (l *liveRound) patience() bool {
 	timer := time.NewTimer(l.run.cfg.Patience)
 	defer timer.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	for {
 		before := l.count()
 		select {
@@ -298,7 +301,7 @@ func (l *liveRound) patience() bool {
 			return false
 		case <-l.ctx.Done():
 			return false
-		case <-time.After(l.run.cfg.Patience / 10):
+		case <-look.C:
 			if l.onlyWaitInOrder() {
 				return true
 			}
@@ -310,6 +313,9 @@ func (l *liveRound) patience() bool {
 		}
 	}
 }
+
+// lookEvery is how often a round looks whether only such users are left as may wait for ever.
+const lookEvery = 50 * time.Millisecond
 
 func (l *liveRound) count() int {
 	l.mu.Lock()
@@ -332,14 +338,18 @@ func (l *liveRound) onlyWaitInOrder() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	waiting := l.waiting()
-	return len(waiting) > 0 && len(l.episode.quiet(waiting)) == len(waiting)
+	left := l.active
+	if l.lonely {
+		left-- // one waits for the others to finish
+	}
+	return len(waiting) == left && left > 0 && len(l.episode.quiet(l.ops, waiting)) == len(waiting)
 }
 
 // quiet ends the waits that are in order, and returns false if there are none.
 func (l *liveRound) quiet() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	inOrder := l.episode.quiet(l.waiting())
+	inOrder := l.episode.quiet(l.ops, l.waiting())
 	for _, op := range inOrder {
 		op.Cancelled = true
 		l.cancels[op]()
@@ -457,7 +467,13 @@ func (u *liveUser) do(_ string, f func() string) {
 func (u *liveUser) awaitOthers() {
 	u.round.mu.Lock()
 	last := u.round.active == 1
+	u.round.lonely = true
 	u.round.mu.Unlock()
+	defer func() {
+		u.round.mu.Lock()
+		u.round.lonely = false
+		u.round.mu.Unlock()
+	}()
 	if last {
 		return
 	}

@@ -118,7 +118,7 @@ func (e *lockEpisode) parents() []string {
 }
 
 // quiet: nobody may wait for ever for a lock.
-func (e *lockEpisode) quiet([]*sim.Op) []*sim.Op { return nil }
+func (e *lockEpisode) quiet(_, _ []*sim.Op) []*sim.Op { return nil }
 
 func (e *lockEpisode) run(u user) {
 	s := slot(e.layout, u.client(), u.index())
@@ -259,7 +259,8 @@ func (r *resource) write(h *hold) string {
 	return fmt.Sprintf("accepted with token %d", h.token)
 }
 
-// interval is the time for which an operation's user surely held the lock, between two stamps.
+// interval is the time for which an operation's user surely held the lock, between two stamps. It
+// is empty when the session had ended before the operation returned.
 type interval struct {
 	op         *sim.Op
 	release    *sim.Op
@@ -288,11 +289,15 @@ func (v *view) holds() []interval {
 			}
 		}
 		if end, ended := v.life(op.Client, op.Life); ended && end < iv.end {
-			iv.end, iv.cut = max(end, iv.start), "its process died"
+			iv.end, iv.cut = end, "its process died"
 		}
 		if end, ended := v.session(op.SessionAt); ended && end < iv.end {
-			iv.end, iv.cut = max(end, iv.start), "its session ended"
+			iv.end, iv.cut = end, "its session ended"
 		}
+		// The session may have ended before the reply came that granted the lock: it was held then
+		// at some time before that end.
+		iv.start = min(iv.start, max(iv.end, op.Call))
+		iv.end = max(iv.start, iv.end)
 		all = append(all, iv)
 	}
 	slices.SortStableFunc(all, func(a, b interval) int { return int(a.start - b.start) })
@@ -312,7 +317,7 @@ func (e *lockEpisode) judge(v *view) judgement {
 	h := e.history(v)
 	if len(j.Violations) == 0 {
 		j.add(v.leaks()...)
-		j.add(j.check(linearizability.Lock(), h)...)
+		j.add(j.check(v, linearizability.Lock(), h)...)
 	}
 	j.History = h
 	return j
@@ -520,6 +525,9 @@ func (e *lockEpisode) history(v *view) linearizability.History {
 			o.Result = linearizability.Int(got.token)
 		}
 		held := op.Data != nil
+		if i := slices.IndexFunc(holds, func(iv interval) bool { return iv.op == op }); i >= 0 {
+			o.Return = holds[i].start
+		}
 		switch {
 		case op.Name == "release": // below
 		case op.Name == "try" && !held && op.Outcome == sim.OK:

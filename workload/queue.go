@@ -14,7 +14,7 @@ package workload
 //   - lost: no operation removes an item and then reports an error that does not say so. An
 //     operation says so by an error that is recipes.ErrUnknownOutcome. (A consumer that dies
 //     after the removal loses the item: any queue without a claim is at-most-once.)
-//   - progress: a take returns when there is something to take.
+//   - progress: a take returns when there is something to take (else: lost-wakeup).
 //   - unexpected-error: no error without a reason; in particular none that only says that two
 //     clients had met.
 //   - no leaks: no znode but the empty parent, no watch on what will not come, no goroutine.
@@ -102,14 +102,32 @@ func (e *queueEpisode) parents() []string {
 	return []string{e.path}
 }
 
-// quiet: a take may wait for ever at an empty queue.
-func (e *queueEpisode) quiet(waiting []*sim.Op) (inOrder []*sim.Op) {
+// quiet: a take may wait for ever at a queue that may be empty.
+func (e *queueEpisode) quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+	if surelyLeft(all) > 0 {
+		return nil
+	}
 	for _, op := range waiting {
 		if op.Name == "take" && !op.Cancelled {
 			inOrder = append(inOrder, op)
 		}
 	}
 	return inOrder
+}
+
+// surelyLeft returns how many items there are at least in the queue.
+func surelyLeft(ops []*sim.Op) (items int) {
+	for _, op := range ops {
+		offer := op.Name == "offer"
+		switch {
+		case offer && op.Outcome == sim.OK:
+			items++
+		case offer || op.Name == "peek" || op.Outcome == sim.Fail || op.Outcome == sim.Running:
+		case op.Outcome == sim.Unknown || op.Result != "":
+			items--
+		}
+	}
+	return items
 }
 
 func (e *queueEpisode) run(u user) {
@@ -202,7 +220,7 @@ func (e *queueEpisode) judge(v *view) judgement {
 	j.add(e.stuck(v)...)
 	h := e.history(v)
 	j.History = h
-	j.add(j.check(linearizability.Queue(), h)...)
+	j.add(j.check(v, linearizability.Queue(), h)...)
 	j.add(e.lost(v)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {
@@ -217,6 +235,10 @@ func (e *queueEpisode) stuck(v *view) []sim.Violation {
 		message := fmt.Sprintf("%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))
 		if v.world != nil {
 			message = v.world.Explain(op)
+		}
+		if left := surelyLeft(v.ops); op.Name == "take" && left > 0 {
+			return []sim.Violation{{Property: "lost-wakeup", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+				"%s, although there are items in the queue (%d at least)", message, left)}}
 		}
 		return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: message}}
 	}

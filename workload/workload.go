@@ -29,7 +29,8 @@ type episode interface {
 	users() []int
 	parents() []string
 	run(u user)
-	quiet(ops []*sim.Op) []*sim.Op // of the waiting operations, those whose waiting is in order
+	// quiet returns those of the waiting operations whose waiting is in order.
+	quiet(all, waiting []*sim.Op) []*sim.Op
 	history(v *view) linearizability.History
 	judge(v *view) judgement
 }
@@ -57,7 +58,7 @@ func (s *simulated) Parents() []string { return s.parents() }
 func (s *simulated) Run(u *sim.User)   { s.run(simUser{u}) }
 
 func (s *simulated) Quiet(w *sim.World) bool {
-	inOrder := s.quiet(w.Waiting())
+	inOrder := s.quiet(w.Ops(), w.Waiting())
 	for _, op := range inOrder {
 		w.Cancel(op)
 	}
