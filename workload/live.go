@@ -1,11 +1,13 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,8 +40,8 @@ type LiveConfig struct {
 	Duration time.Duration // 0: 30 s, if Rounds is 0 too
 	Clients  int           // at most so many a round
 	Ops      int           // at most so many a user
-	Lanes    int           // rounds under way at the same time; default 4
-	Patience time.Duration // how long somebody may wait before it counts as for ever; default 20 s
+	Lanes    int           // rounds under way at the same time; default 8
+	Patience time.Duration // how long somebody may wait before it counts as for ever; default 10 s
 	History  io.Writer     // gets each round's history before it is judged
 	Progress func(sim.Progress)
 }
@@ -52,10 +54,10 @@ func (cfg LiveConfig) withDefaults() LiveConfig {
 		cfg.Duration = 30 * time.Second
 	}
 	if cfg.Lanes == 0 {
-		cfg.Lanes = 4
+		cfg.Lanes = 8
 	}
 	if cfg.Patience == 0 {
-		cfg.Patience = 20 * time.Second
+		cfg.Patience = 10 * time.Second
 	}
 	if cfg.History == nil {
 		cfg.History = io.Discard
@@ -134,29 +136,54 @@ func (r *liveRun) run(ctx context.Context) error {
 // lane runs rounds one after the other, with sessions of its own that live from round to round.
 func (r *liveRun) lane(ctx, timed context.Context) error {
 	var sessions []*Session
-	defer func() {
-		for _, s := range sessions {
-			s.Close()
-		}
-	}()
-	for range r.cfg.Clients {
-		s, err := r.cfg.Open(ctx)
-		if err != nil {
-			return err
-		}
-		sessions = append(sessions, s)
-	}
+	defer func() { closeAll(sessions) }()
 	for timed.Err() == nil {
 		n := r.rounds.Add(1) - 1
 		if r.cfg.Rounds > 0 && n >= int64(r.cfg.Rounds) {
 			return nil
 		}
+		if sessions == nil {
+			var err error
+			if sessions, err = r.openAll(ctx); err != nil {
+				return interrupted(ctx, err)
+			}
+		}
 		stuck, err := r.round(ctx, uint64(n), sessions)
-		if err != nil || stuck {
-			return err
+		if err != nil {
+			return interrupted(ctx, err)
+		}
+		if stuck { // whoever still waits does so with these sessions
+			closeAll(sessions)
+			sessions = nil
 		}
 	}
 	return nil
+}
+
+// interrupted is no error of the run if the run was called off.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (r *liveRun) openAll(ctx context.Context) (sessions []*Session, err error) {
+	for range r.cfg.Clients {
+		s, err := r.cfg.Open(ctx)
+		if err != nil {
+			closeAll(sessions)
+			return nil, err
+		}
+		sessions = append(sessions, s)
+	}
+	return sessions, nil
+}
+
+func closeAll(sessions []*Session) {
+	for _, s := range sessions {
+		s.Close()
+	}
 }
 
 // round runs one episode on an object of its own. stuck tells that somebody is still waiting, so
@@ -182,6 +209,9 @@ func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stu
 	}
 	if ctx.Err() != nil {
 		return true, nil // interrupted: what was not finished cannot be judged
+	}
+	if len(v.waiting) > 0 {
+		v.left = l.tree(object + "/" + r.workload.kind)
 	}
 	j := l.episode.judge(v)
 	if len(v.waiting) == 0 {
@@ -243,8 +273,8 @@ type liveRound struct {
 	ops     []*sim.Op
 	current map[int]*sim.Op // by slot
 	cancels map[*sim.Op]context.CancelFunc
-	active  int  // users that have not finished …
-	lonely  bool // … one of whom waits for the others
+	active  int           // users that have not finished …
+	lonely  bool          // … one of whom waits for the others
 	alone   chan struct{} // closed when only the one who waits for it is left
 	idle    chan struct{} // closed when nobody is left
 }
@@ -394,6 +424,29 @@ func (l *liveRound) view() *view {
 	return v
 }
 
+// tree lists the children of a znode with their owners, oldest first; nothing if it cannot.
+func (l *liveRound) tree(parent string) (nodes []liveNode) {
+	conn := l.sessions[0].Conn
+	conn.Sync(parent)
+	children, _, err := conn.Children(parent)
+	if err != nil {
+		return nil
+	}
+	for _, name := range children {
+		if ok, stat, err := conn.Exists(parent + "/" + name); ok && err == nil {
+			nodes = append(nodes, liveNode{parent + "/" + name, stat.EphemeralOwner, stat.Czxid})
+		}
+	}
+	slices.SortFunc(nodes, func(a, b liveNode) int { return cmp.Compare(a.czxid, b.czxid) })
+	return nodes
+}
+
+// liveNode is a znode as a client can see it.
+type liveNode struct {
+	path         string
+	owner, czxid int64
+}
+
 // leftovers reports what a finished round has left in the tree.
 func (l *liveRound) leftovers(object string) []sim.Violation {
 	for _, s := range l.sessions {
@@ -441,7 +494,7 @@ func (u *liveUser) begin(name, arg string, _ bool) (context.Context, *sim.Op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	op := &sim.Op{Name: name, Arg: arg, Client: u.clientN, User: u.indexN, Call: l.run.stamp()}
-	op.Number = op.Call
+	op.Number, op.SessionAt = op.Call, u.session.Conn.SessionID()
 	l.ops = append(l.ops, op)
 	l.cancels[op] = cancel
 	return ctx, op
@@ -458,11 +511,21 @@ func (u *liveUser) end(op *sim.Op, outcome sim.Outcome, result string, err error
 	op.SessionAt, op.ToldAt = u.session.Conn.SessionID(), u.session.Told()
 }
 
+// do takes a moment, as work under a lock does; without it holds would be too short to overlap.
 func (u *liveUser) do(_ string, f func() string) {
+	work := time.NewTimer(workTime)
+	defer work.Stop()
+	select {
+	case <-work.C:
+	case <-u.round.ctx.Done():
+	}
 	u.round.mu.Lock()
 	defer u.round.mu.Unlock()
 	f()
 }
+
+// workTime is several times the time of a request.
+const workTime = 3 * time.Millisecond
 
 func (u *liveUser) awaitOthers() {
 	u.round.mu.Lock()

@@ -442,14 +442,30 @@ func herds(v *view) []sim.Violation {
 func lockProgress(v *view) []sim.Violation {
 	for _, op := range v.waiting {
 		if v.world == nil {
-			return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-				"%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))}}
+			return []sim.Violation{liveBlocked(v, op)}
 		}
 		if found := blocked(v, op); found.Property != "" {
 			return []sim.Violation{found}
 		}
 	}
 	return nil
+}
+
+// liveBlocked says why somebody waits, as far as that can be seen from outside.
+func liveBlocked(v *view, op *sim.Op) sim.Violation {
+	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+		"%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))}
+	if len(v.left) == 0 {
+		found.Message += "; there is no znode in the queue"
+		return found
+	}
+	first := v.left[0]
+	found.Message += fmt.Sprintf("; first in the queue is %s of session 0x%x", first.path, first.owner)
+	if first.owner == op.SessionAt {
+		found.Property = "lost-wakeup"
+		found.Message += ", its own, so the lock is free and nothing has woken it"
+	}
+	return found
 }
 
 // blocked says what keeps one waiting operation from the lock; nothing if it waits behind another

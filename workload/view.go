@@ -15,6 +15,7 @@ type view struct {
 	waiting []*sim.Op
 	world   *sim.World // nil on real servers
 	path    string     // the object's
+	left    []liveNode // on real servers, when somebody waits for ever: what is there
 	faulty  bool       // faults struck, so that errors are to be expected
 	session func(id int64) (end int64, ended bool)
 	life    func(client, life int) (end int64, ended bool)

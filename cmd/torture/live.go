@@ -69,7 +69,11 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	if err != nil {
 		return err
 	}
-	return r.report(c, out, result, nil)
+	files, err := out.histories(result)
+	if err != nil {
+		return err
+	}
+	return r.report(c, out, result, files)
 }
 
 // openSession opens a session and waits for it.

@@ -42,6 +42,7 @@ type streams struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal kills
 	s := streams{os.Stdout, os.Stderr, isTerminal(os.Stderr)}
 	os.Exit(run(ctx, os.Args[1:], s))
 }
@@ -50,7 +51,7 @@ func main() {
 func run(ctx context.Context, args []string, s streams) int {
 	var c cli
 	exited := -1
-	parser, err := kong.New(&c, kong.Name("torture"), kong.Description(description), kong.UsageOnError(),
+	parser, err := kong.New(&c, kong.Name("torture"), kong.Description(description),
 		kong.Writers(s.out, s.err), kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
@@ -88,6 +89,9 @@ func status(s streams, err error) int {
 
 func fail(s streams, err error) int {
 	fmt.Fprintf(s.err, "torture: %v\n", err)
+	if parse := new(kong.ParseError); errors.As(err, &parse) {
+		fmt.Fprintln(s.err, "torture: see torture --help, or torture list")
+	}
 	return exitUnknown
 }
 

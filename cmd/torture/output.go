@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -20,6 +22,14 @@ import (
 type output struct {
 	dir   string
 	named bool // by the user
+}
+
+// discard removes the folder of a run that could not be done, if it is the user's and still empty,
+// so that the command can be given again.
+func (o *output) discard() {
+	if o.named {
+		os.Remove(o.dir)
+	}
 }
 
 // newOutput makes the folder of a run. It refuses one that exists, so that nothing is overwritten.
@@ -51,7 +61,30 @@ func (o *output) counterexamples(cfg sim.Config, result sim.Result) ([]string, e
 		if err := c.Write(&data); err != nil {
 			return nil, err
 		}
-		name := filepath.Join(o.dir, fmt.Sprintf("%s-%s-%s-%s.json", result.Workload, flat(result.Recipe), found.Property, c.Hash[:8]))
+		// The name carries a digest of the whole file: the same steps found with another --faults
+		// make another file.
+		digest := sha256.Sum256(data.Bytes())
+		name := filepath.Join(o.dir, fmt.Sprintf("%s-%s-%s-%x.json", result.Workload, flat(result.Recipe), found.Property, digest[:4]))
+		if err := writeNew(name, data.Bytes()); err != nil {
+			return nil, err
+		}
+		files = append(files, name)
+	}
+	return files, nil
+}
+
+// histories writes, for each violation on real servers, the history of the round in which it was
+// found first, and returns the files' names.
+func (o *output) histories(result sim.Result) ([]string, error) {
+	var files []string
+	for _, found := range result.Violations {
+		history, _ := found.History.(linearizability.History)
+		var data bytes.Buffer
+		if err := linearizability.Write(&data, history); err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(data.Bytes())
+		name := filepath.Join(o.dir, fmt.Sprintf("%s-%s-%s-%x.jsonl", result.Workload, flat(result.Recipe), found.Property, sum[:4]))
 		if err := writeNew(name, data.Bytes()); err != nil {
 			return nil, err
 		}
@@ -161,7 +194,7 @@ func printResult(w io.Writer, r sim.Result, backend string, files []string) {
 		if i < len(files) {
 			file = files[i]
 		}
-		printViolation(w, f, file)
+		printViolation(w, f, r.Workload, file)
 	}
 	if r.Reason != "" {
 		fmt.Fprintf(w, "%s: %s\n\n", r.Verdict, r.Reason)
@@ -187,7 +220,7 @@ func faultLine(struck map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func printViolation(w io.Writer, f sim.Found, file string) {
+func printViolation(w io.Writer, f sim.Found, model, file string) {
 	fmt.Fprintf(w, "VIOLATION of %s: %s\n\n", f.Property, f.Message)
 	for _, line := range sim.Lines(f.Trace) {
 		fmt.Fprintln(w, line)
@@ -196,7 +229,11 @@ func printViolation(w io.Writer, f sim.Found, file string) {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "found in %d of the episodes, first in number %d", f.Times, f.Episode)
-	if file != "" {
+	switch {
+	case file == "":
+	case len(f.Trace) == 0:
+		fmt.Fprintf(w, "\nits history: torture check %s --model %s", file, model)
+	default:
 		fmt.Fprintf(w, "; minimised to %d clients, %d faults, %d steps\nreplay: torture replay %s", f.Clients, f.Faults, f.Steps, file)
 	}
 	fmt.Fprint(w, "\n\n")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -45,6 +46,14 @@ func (r *runCmd) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
+	err = r.on(c, w, out)
+	if verdict := verdictError(0); err != nil && !errors.As(err, &verdict) {
+		out.discard()
+	}
+	return err
+}
+
+func (r *runCmd) on(c *commandContext, w *workload.Workload, out *output) error {
 	switch r.Backend {
 	case "sim":
 		return r.simulate(c, w, out)
