@@ -1,6 +1,8 @@
 package fakezk
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"runtime"
 	"strings"
@@ -36,7 +38,10 @@ func (c *Client) Handle(user int) *Conn {
 func (c *Conn) NewGUID() string {
 	n := c.guids.Add(1)
 	x := mix(uint64(c.GUIDSeed)<<32 | uint64(c.user)<<24 | n)
-	return fmt.Sprintf("%016x%016x", x, mix(x))
+	var guid [16]byte
+	binary.BigEndian.PutUint64(guid[:8], x)
+	binary.BigEndian.PutUint64(guid[8:], mix(x))
+	return hex.EncodeToString(guid[:])
 }
 
 // mix is the finalizer of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
