@@ -1,0 +1,63 @@
+# zktorture. Bare `make` lists the targets. Needed: Go 1.26; for real servers also Java 11, which
+# `make zookeeper` installs on Debian when it may.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test ci short lint race zookeeper determinism million bench results docs clean
+
+GO   ?= go
+SEED ?= 1
+SEEDS ?= 100000
+BUGS := W1 W2 W3 W5 W7 W8 DQ1 DQ2 DQ5 DQ6 DQ7
+
+help: ## list the targets
+	@grep -hE '^[a-zA-Z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+	@echo "  bug-ID         hunt one published bug, succeed when it is found; ID is one of"
+	@echo "                 $(BUGS)"
+
+run: ## torture the lock in simulation (the main job; needs Go alone)
+	$(GO) run ./cmd/torture run lock
+
+test: zookeeper lint ## everything that must pass: linters, all tests, the core with -race
+	$(GO) test -timeout 10m ./...
+	@$(MAKE) --no-print-directory race
+
+ci: ## what .ci/run does: make test, then the closing lines of go test
+	./.ci/run
+
+short: ## the quick tests only, without real servers
+	$(GO) test -short ./...
+
+lint: ## gofmt, go vet and staticcheck
+	@files="$$(gofmt -l .)"; if [ -n "$$files" ]; then echo "gofmt -w is needed for: $$files"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+race: ## the quick tests with the race detector (skipped, and said so, without a C compiler)
+	@if command -v "$$($(GO) env CC)" >/dev/null; then set -x; $(GO) test -race -short -timeout 10m ./...; \
+	else echo "race: skipped, because go test -race needs a C compiler and $$($(GO) env CC) is not here"; fi
+
+zookeeper: ## make sure that real servers can be started: fetch ZooKeeper, install Java if root on Debian
+	@if [ -z "$$JAVA_HOME" ] && ! command -v java >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -q; fi
+	$(GO) run ./ensemble/cmd/zkfetch -install-jre
+
+determinism: ## run SEEDS seeds (default 100000) twice and compare every step
+	ZKTORTURE_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 60m -run Determinism -v ./sim
+
+million: ## a million episodes of the lock, the queue, and the queue with receipts: results/million.md
+	$(GO) run ./results/generate million
+
+bench: ## the benchmarks, on one core
+	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./...
+
+results: ## measure everything in results/ anew (takes a quarter of an hour; needs Java)
+	$(GO) run ./results/generate all
+
+bug-%:
+	$(GO) run ./results/generate bug $*
+
+docs: ## paste the output of every marked command into README.md and docs/*.md anew
+	$(GO) test ./cmd/torture -run TestDocs -update
+
+clean: ## remove what runs leave in the checkout
+	rm -rf counterexamples out torture
+	find . -path '*/testdata/rapid' -prune -exec rm -rf {} +

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// liveRuns are what is run on three real servers, for half a minute each.
+var liveRuns = []struct {
+	kind, recipe string
+	verdict      string // that is expected
+}{
+	{"lock", "ours", "ok"},
+	{"queue", "ours", "ok"},
+	{"queue", "ours/receipts", "ok"},
+	{"lock", writeLock, "violation"},
+}
+
+// liveResult is what is used of the object that torture run --json prints.
+type liveResult struct {
+	Episodes   int     `json:"episodes"`
+	Operations int64   `json:"operations"`
+	Verdict    string  `json:"verdict"`
+	Elapsed    float64 `json:"elapsed_s"`
+	Violations []struct {
+		Property string `json:"property"`
+	} `json:"violations"`
+}
+
+func measureEnsemble(ctx context.Context, p *page) error {
+	p.line("# On three real ZooKeeper servers")
+	p.line("")
+	p.line("`torture run KIND --recipe RECIPE --backend ensemble --nodes 3 --duration 30s --seed 1`: the same workloads and")
+	p.line("judgement, no faults but those that a busy machine makes. The published lock is to be caught here too.")
+	p.line("")
+	p.table("workload", "recipe", "verdict", "properties broken", "rounds", "operations", "seconds")
+	var problem error
+	for _, run := range liveRuns {
+		r, err := onServers(ctx, run.kind, run.recipe)
+		if err != nil {
+			return err
+		}
+		var broken []string
+		for _, v := range r.Violations {
+			broken = append(broken, v.Property)
+		}
+		p.row(run.kind, run.recipe, r.Verdict, strings.Join(broken, ", "), number(r.Episodes), number(r.Operations), fmt.Sprintf("%.0f", r.Elapsed))
+		if r.Verdict != run.verdict {
+			problem = errors.Join(problem, fmt.Errorf("%w: %s (%s) on real servers: %s instead of %s", errUnexpected, run.kind, run.recipe, r.Verdict, run.verdict))
+		}
+	}
+	return problem
+}
+
+// onServers runs the command, as a user would.
+func onServers(ctx context.Context, kind, recipe string) (*liveResult, error) {
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/torture", "run", kind, "--recipe", recipe,
+		"--backend", "ensemble", "--nodes", "3", "--duration", "30s", "--seed", "1", "--json")
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	err := cmd.Run() // go run turns every failure into exit status 1; the object tells
+	var r liveResult
+	if json.Unmarshal(out.Bytes(), &r) != nil {
+		return nil, fmt.Errorf("torture run %s on real servers printed no result: %w", kind, err)
+	}
+	return &r, nil
+}
