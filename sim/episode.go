@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -61,7 +60,7 @@ func inBubble(f func()) (leak string) {
 			return
 		}
 		if text := fmt.Sprint(problem); strings.Contains(text, "blocked goroutines remain") {
-			leak = "after all connections were closed these goroutines of the recipe still waited:\n" + bubbleStacks()
+			leak = "after all connections were closed these goroutines of the recipe still waited:\n" + bubbleStacks(nobody)
 			return
 		}
 		panic(problem)
@@ -102,7 +101,9 @@ func (w *World) run(workload Workload, o *outcome) {
 // judge collects what the workload and the world itself find wrong.
 func (w *World) judge(everybody bool) Judgement {
 	j := w.episode.Judge(w)
-	j.Violations = append(w.panicked, j.Violations...)
+	if len(w.panicked) > 0 {
+		j.Violations = w.panicked // what else went wrong follows from it
+	}
 	if !everybody && len(j.Violations) == 0 {
 		j.Violations = w.stuck()
 	}
@@ -120,21 +121,4 @@ func (w *World) stuck() []Violation {
 	}
 	return []Violation{{Property: "progress", Message: fmt.Sprintf(
 		"a script did not end within %d steps of a world without faults", calmSteps)}}
-}
-
-// bubbleStacks returns the stacks of the goroutines in bubbles, without those of the simulator.
-func bubbleStacks() string {
-	buf := make([]byte, 1<<20)
-	buf = buf[:runtime.Stack(buf, true)]
-	var out []string
-	for stack := range strings.SplitSeq(string(buf), "\n\n") {
-		head, _, _ := strings.Cut(stack, "\n")
-		if strings.Contains(head, "synctest bubble") && !strings.Contains(stack, "sim.(*World).run(") && !strings.Contains(stack, "testing.tRunner(") {
-			out = append(out, stack)
-		}
-	}
-	if len(out) > 5 {
-		out = append(out[:5], fmt.Sprintf("… and %d more", len(out)-5))
-	}
-	return strings.Join(out, "\n\n")
 }

@@ -12,15 +12,8 @@ import (
 // sync.Mutex, or computes without end, keeps the world from going on.
 func describeFreeze() string {
 	time.Sleep(200 * time.Millisecond) // by the wall clock: lets healthy worlds come to their end
-	var culprits []string
-	for stack := range strings.SplitSeq(bubbleStacks(), "\n\n") {
-		head, _, _ := strings.Cut(stack, "\n")
-		if !strings.Contains(head, "durable") {
-			culprits = append(culprits, stack)
-		}
-	}
 	reason := "the simulated world stands still"
-	text := strings.Join(culprits, "\n\n")
+	text := bubbleStacks(func(head string) bool { return strings.Contains(head, "durable") })
 	switch {
 	case strings.Contains(text, "sync.Mutex.Lock") || strings.Contains(text, "sync.RWMutex"):
 		reason = "a recipe keeps a sync.Mutex locked across a ZooKeeper call while another goroutine wants it, " +

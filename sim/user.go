@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"testing/synctest"
@@ -98,7 +97,7 @@ func (u *User) finish() {
 	if problem != nil {
 		u.world.panicked = append(u.world.panicked, Violation{
 			Property: "panic",
-			Message:  fmt.Sprintf("c%d panicked: %v\n%s", u.Client+1, problem, debug.Stack()),
+			Message:  fmt.Sprintf("c%d panicked: %v\n%s", u.Client+1, problem, panicStack()),
 		})
 	}
 }

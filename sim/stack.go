@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+)
+
+// stacksMax is how many different stacks a message shows, and stackBytesMax how much is read to
+// find them.
+const (
+	stacksMax     = 5
+	stackBytesMax = 1 << 20
+)
+
+// bubbleStacks returns the stacks of the goroutines in bubbles, each once, without those of the
+// simulator and those that skip leaves out.
+func bubbleStacks(skip func(head string) bool) string {
+	buf := make([]byte, stackBytesMax)
+	buf = buf[:runtime.Stack(buf, true)]
+	var out []string
+	for stack := range strings.SplitSeq(string(buf), "\n\n") {
+		head, _, _ := strings.Cut(stack, "\n")
+		if !strings.Contains(head, "synctest bubble") || skip(head) || ofSimulator(stack) {
+			continue
+		}
+		if stack = plainStack(stack); !slices.Contains(out, stack) {
+			out = append(out, stack)
+		}
+	}
+	slices.Sort(out)
+	if more := len(out) - stacksMax; more > 0 {
+		out = append(out[:stacksMax], fmt.Sprintf("… and %d more", more))
+	}
+	return strings.Join(out, "\n\n")
+}
+
+func ofSimulator(stack string) bool {
+	return strings.Contains(stack, "sim.(*World).run(") || strings.Contains(stack, "testing.tRunner(")
+}
+
+// panicStack returns the stack of a goroutine that recovers from a panic, from the place of the
+// panic on.
+func panicStack() string {
+	stack := string(debug.Stack())
+	if _, after, ok := strings.Cut(stack, "\npanic("); ok {
+		_, after, _ = strings.Cut(after, "\n") // arguments
+		_, stack, _ = strings.Cut(after, "\n") // place
+	}
+	return plainStack(stack)
+}
+
+// plainStack takes out of a stack what differs between equal runs: numbers of goroutines and
+// addresses.
+func plainStack(stack string) string { return varying.ReplaceAllString(stack, "$1$2") }
+
+var varying = regexp.MustCompile(`(?m)^(goroutine) \d+|, (?:\d+ minutes, )?synctest bubble \d+|(\.\w+)?\((?:[^()\n]*0x[^()\n]*)\)$| \+0x[0-9a-f]+$| in goroutine \d+$`)
+
+// nobody is left out.
+func nobody(string) bool { return false }
