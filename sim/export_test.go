@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// SetFreezeAfter changes how long a world may stand still.
+func SetFreezeAfter(d time.Duration) { freezeAfter = d }
+
+
+// One is what came of one episode, for tests of this package.
+type One struct {
+	Violations []Violation
+	Unknown    string
+	Trace      []Step
+	Hash       uint64
+	Choices    Choices
+	Faults     int // strikes
+	Steps      int
+	Tortured   int
+}
+
+// RunOne runs one episode on servers of its own.
+func RunOne(w Workload, cfg Config, source Source) One {
+	return runOneOn(fakezk.New(fakezk.Config{}), w, cfg, source)
+}
+
+// Runner returns a RunOne whose episodes share their servers and memory, as a worker's do.
+func Runner() func(Workload, Config, Source) One {
+	servers := fakezk.New(fakezk.Config{})
+	return func(w Workload, cfg Config, source Source) One { return runOneOn(servers, w, cfg, source) }
+}
+
+func runOneOn(servers *fakezk.Ensemble, w Workload, cfg Config, source Source) One {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		panic(err)
+	}
+	var trace []Step
+	e := cfg.episode(source)
+	e.servers, e.trace = servers, &trace
+	o := runEpisode(w, e)
+	return One{o.violations, o.unknown, trace, o.hash, o.choices, o.faults, o.steps, o.tortured}
+}
+
+// SweepOf returns the runs that the sweep makes of one base episode with a single fault each.
+func SweepOf(w Workload, cfg Config, base uint64) []Source {
+	cfg, _ = cfg.withDefaults()
+	source := &baseSource{random: *newRandomSource(cfg.Seed, base)}
+	e := cfg.episode(source)
+	e.servers = fakezk.New(fakezk.Config{})
+	o := runEpisode(w, e)
+	var runs []Source
+	for _, p := range source.places {
+		runs = append(runs, &sweepSource{base: o.made, strikes: []place{p}})
+	}
+	return runs
+}

@@ -1,0 +1,70 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// childEnv names what this test binary does instead of running tests: some worlds cannot be
+// stopped once they spin, and some claims are about another process.
+const childEnv = "ZKTORTURE_CHILD"
+
+// children are the things that a child process may do; each prints to standard output.
+var children = map[string]func(args []string) error{
+	"replay": childReplay,
+	"run":    childRun,
+	"again":  childAgain,
+}
+
+func TestMain(m *testing.M) {
+	words := strings.Fields(os.Getenv(childEnv))
+	if len(words) > 0 {
+		sim.SetFreezeAfter(time.Second)
+	}
+	if len(words) == 0 || words[0] == "test" {
+		os.Exit(m.Run())
+	}
+	if err := children[words[0]](words[1:]); err != nil {
+		fmt.Println("error:", err)
+		os.Exit(2)
+	}
+}
+
+// child runs this test binary again and returns what it prints and its exit status.
+func child(t *testing.T, what string, env ...string) (output string, status int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAsChild$", "-test.v")
+	cmd.Env = append(append(os.Environ(), childEnv+"="+what), env...)
+	cmd.Dir = t.TempDir() // rapid writes its fail files below the working directory
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+func find(t *testing.T, kind, recipe string) *workload.Workload {
+	t.Helper()
+	w, err := workload.Find(kind, recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func run(t *testing.T, w sim.Workload, cfg sim.Config) sim.Result {
+	t.Helper()
+	r, err := sim.Run(context.Background(), w, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
