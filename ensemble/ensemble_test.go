@@ -206,10 +206,10 @@ func TestStartAgainWhenAPortIsTaken(t *testing.T) {
 			}
 			defer thief.Close()
 			launches := 0
-			options := ensemble.Options{Nodes: 3, Dir: t.TempDir()}
+			options := ensemble.Options{Nodes: []int{1, 3, 3}[port], Dir: t.TempDir()}
 			e := start(t, options.WithPorts(func(found []int) {
 				if launches++; launches == 1 {
-					for i := range 3 { // of every member, as only the leader opens its peer port
+					for i := range options.Nodes { // of every member, as only the leader opens its peer port
 						found[3*i+port] = thief.Addr().(*net.TCPAddr).Port
 					}
 				}

@@ -1,0 +1,52 @@
+package conformance_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var rewrite = flag.Bool("rewrite", false, "replace the outcomes in testdata/*.txt by what the real server says now")
+
+// TestTranscripts plays every file on a fresh fake and on a fresh real server.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts in testdata (error %v)", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Run("real", func(t *testing.T) { // first, because it may rewrite the file
+				if testing.Short() {
+					t.Skip("starts a server")
+				}
+				playFile(t, file, newReal(t), *rewrite)
+			})
+			t.Run("fake", func(t *testing.T) { playFile(t, file, newFake(), false) })
+		})
+	}
+}
+
+func playFile(t *testing.T, file string, s *side, rewrite bool) {
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := newPlayer(s).play(string(want))
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if rewrite {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
+		t.Errorf("%s (-want +got):\n%s", file, d)
+	}
+}
