@@ -147,6 +147,7 @@ type summary struct {
 	Faults     map[string]int     `json:"faults"`
 	Verdict    sim.Verdict        `json:"verdict"`
 	Reason     string             `json:"reason,omitempty"`
+	Stopped    bool               `json:"interrupted,omitempty"`
 	Violations []violationSummary `json:"violations"`
 	Hash       string             `json:"hash"`
 	Elapsed    float64            `json:"elapsed_s"`
@@ -168,7 +169,7 @@ func summarize(r sim.Result, backend string, files []string) summary {
 	s := summary{
 		Workload: r.Workload, Recipe: r.Recipe, Backend: backend, Strategy: r.Strategy, Seed: r.Seed,
 		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
-		Verdict: r.Verdict, Reason: r.Reason, Violations: []violationSummary{}, Hash: sim.FormatHash(r.Hash),
+		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{}, Hash: sim.FormatHash(r.Hash),
 		Elapsed: r.Elapsed.Seconds(), Rate: float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9),
 	}
 	for i, f := range r.Violations {
@@ -205,7 +206,7 @@ func printResult(w io.Writer, r sim.Result, backend string, files []string) {
 	if line := faultLine(r.Struck); line != "" {
 		fmt.Fprintln(w, "faults struck: "+line)
 	}
-	if r.Interrupted {
+	if r.Interrupted && r.Verdict == sim.VerdictViolation {
 		fmt.Fprintln(w, "interrupted: this is what was known by then")
 	}
 }

@@ -120,6 +120,9 @@ func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) 
 
 // report prints the result and turns the verdict into an exit status.
 func (r *runCmd) report(c *commandContext, out *output, result sim.Result, files []string) error {
+	if c.Err() != nil {
+		interrupted(&result)
+	}
 	summary := summarize(result, r.Backend, files)
 	if err := out.summary(summary); err != nil {
 		return err
@@ -138,6 +141,15 @@ func (r *runCmd) report(c *commandContext, out *output, result sim.Result, files
 		return verdictError(exitUnknown)
 	}
 	return nil
+}
+
+// interrupted notes that a run was ended by a signal. What broke by then is broken; that nothing
+// did is not the answer to what was asked, and a gate must not take it for a pass.
+func interrupted(r *sim.Result) {
+	r.Interrupted = true
+	if r.Verdict == sim.VerdictOK {
+		r.Verdict, r.Reason = sim.VerdictUnknown, fmt.Sprintf("interrupted; nothing broke in the %d episodes until then", r.Episodes)
+	}
 }
 
 func contains(list []string, s string) bool {
