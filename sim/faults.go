@@ -22,7 +22,7 @@ const (
 	Crash                     // a client's process dies and starts again with a new session
 
 	NoFaults  Faults = 0
-	AllFaults Faults = 1<<iota - 1
+	AllFaults Faults = 1<<faultCount - 1
 )
 
 // faultCount is the number of single faults.
