@@ -413,3 +413,71 @@ func TestLocalTime(t *testing.T) {
 		t.Errorf("after the reconnect the session is 0x%x, before 0x%x", id, session)
 	}
 }
+
+// TestLastZxid: a client that has seen a state is refused by a server that has not got there yet;
+// once its session is gone, that is forgotten.
+func TestLastZxid(t *testing.T) {
+	w := newWire(fakezk.Config{Replicas: 2})
+	c := w.client()
+	conn := c.Handle(0)
+	c.Dial(w.now, 0)
+	w.servers.SetLag(1, true)
+	if err := w.do(c, create(conn, "/seen", 0)); err != nil {
+		t.Fatal(err)
+	}
+	c.Break(zk.ErrConnectionClosed)
+	if err := c.Dial(w.now, 1); err != fakezk.ErrRefused {
+		t.Fatalf("the lagging server says %v, want ErrRefused", err)
+	}
+	w.servers.Expire(w.now, c.Session())
+	c.Dial(w.now, 0)
+	if c.Session() != 0 {
+		t.Fatal("the client has not learned of its expiry")
+	}
+	if err := c.Dial(w.now, 1); err != nil {
+		t.Fatalf("a client without a session is refused: %v", err)
+	}
+}
+
+// TestCredentialsSentAgain: what AddAuth has proved holds on the next connection too.
+func TestCredentialsSentAgain(t *testing.T) {
+	l := fakezk.NewLocal(fakezk.Config{})
+	conn, _, _ := l.Connect(time.Second)
+	if err := conn.AddAuth("digest", []byte("user:secret")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Create("/mine", nil, 0, zk.DigestACL(zk.PermAll, "user", "secret")); err != nil {
+		t.Fatal(err)
+	}
+	l.Disconnect(conn)
+	l.Reconnect(conn)
+	if _, _, err := conn.Get("/mine"); err != nil {
+		t.Errorf("after the reconnect: %v", err)
+	}
+	stranger, _, _ := l.Connect(time.Second)
+	if _, _, err := stranger.Get("/mine"); err != zk.ErrNoAuth {
+		t.Errorf("without credentials: %v", err)
+	}
+}
+
+// TestDeletionReachesAllWatches: NodeDeleted concerns data, exists and child watches alike, once
+// each.
+func TestDeletionReachesAllWatches(t *testing.T) {
+	l := fakezk.NewLocal(fakezk.Config{})
+	conn, _, _ := l.Connect(time.Second)
+	create(conn, "/x", 0)()
+	_, _, data, _ := conn.GetW("/x")
+	_, _, exist, _ := conn.ExistsW("/x")
+	_, _, child, _ := conn.ChildrenW("/x")
+	conn.Delete("/x", -1)
+	for name, ch := range map[string]<-chan zk.Event{"data": data, "exists": exist, "child": child} {
+		select {
+		case e := <-ch:
+			if e.Type != zk.EventNodeDeleted {
+				t.Errorf("%s watch: %v", name, e)
+			}
+		default:
+			t.Errorf("%s watch: nothing", name)
+		}
+	}
+}
