@@ -51,9 +51,7 @@ var names = []string{"a", "b", "c"}
 func drawScript(t *rapid.T, root string) string {
 	g := &generator{t: t, root: root, cut: map[string]bool{}}
 	lines := []string{"connect a", "connect b", "connect c", "a create " + root + ` ""`}
-	for range rapid.IntRange(1, 40).Draw(t, "commands") {
-		lines = append(lines, g.command())
-	}
+	t.Repeat(map[string]func(*rapid.T){"command": func(*rapid.T) { lines = append(lines, g.command()) }})
 	for _, name := range names { // all sessions end, so that the next script begins as this one did
 		if g.cut[name] {
 			lines = append(lines, name+" heal")
@@ -78,13 +76,13 @@ func (g *generator) command() string {
 
 func (g *generator) action(name string) string {
 	switch kind := rapid.IntRange(0, 39).Draw(g.t, "action"); {
-	case kind < 10:
+	case kind < 9:
 		return "create " + g.create()
-	case kind < 14:
+	case kind < 12:
 		return "set " + g.set()
-	case kind < 18:
+	case kind < 17:
 		return "delete " + g.delete()
-	case kind < 27:
+	case kind < 29:
 		return g.pick("read", "exists", "get", "children") + " " + g.path() + g.watch()
 	case kind < 33:
 		return "multi " + g.multi()
@@ -103,18 +101,18 @@ func (g *generator) action(name string) string {
 	return "cut"
 }
 
-// path is often one that exists, and sometimes one that never does.
+// path is mostly one of a few, so that commands meet.
 func (g *generator) path() string {
-	return g.root + g.pick("path", "", "/x", "/y", "/x/y", "/x/y/x", "/x0000000000", "/x0000000001", "/x/0000000000", "/y0000000002")
+	return g.root + g.pick("path", "/x", "/x", "/x", "/x/y", "/x/y", "", "/y", "/x0000000001", "/x/0000000000", "/x/y/z")
 }
 
 func (g *generator) create() string {
 	path := g.path()
-	mode := g.pick("mode", "", "", " ephemeral", " sequential", " ephemeral-sequential")
+	mode := g.pick("mode", "", "", "", " ephemeral", " sequential", " ephemeral-sequential")
 	if strings.HasSuffix(mode, "sequential") {
 		path += g.pick("suffix", "", "/") // of a child, or of a name
 	}
-	return path + " " + g.data() + mode + g.pick("open", "", "", "", g.acl())
+	return path + " " + g.data() + mode + g.pick("list", "", "", "", "", g.acl())
 }
 
 func (g *generator) set() string { return g.path() + " " + g.data() + " " + g.version() }
@@ -123,7 +121,9 @@ func (g *generator) delete() string { return g.path() + " " + g.version() }
 
 func (g *generator) data() string { return g.pick("data", `""`, "null", `"d"`, `"data"`) }
 
-func (g *generator) version() string { return g.pick("version", "-1", "-1", "0", "1", "2", "-2") }
+func (g *generator) version() string {
+	return g.pick("version", "-1", "-1", "-1", "-1", "0", "1", "2", "-2")
+}
 
 func (g *generator) watch() string {
 	if !rapid.Bool().Draw(g.t, "watch") {
