@@ -10,9 +10,12 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// seeds is how many seeds are run twice: 2000, or ZKTORTURE_SEEDS.
+// seeds is how many seeds are run twice: 2000, fewer with -short, or ZKTORTURE_SEEDS.
 func seeds(t *testing.T) int {
 	text, given := os.LookupEnv("ZKTORTURE_SEEDS")
+	if !given && testing.Short() {
+		return 500
+	}
 	if !given {
 		return 2000
 	}
@@ -26,7 +29,7 @@ func seeds(t *testing.T) int {
 // Equal choices give equal runs: each seed is run alone at GOMAXPROCS 1 on servers of its own, and
 // then with others beside it at GOMAXPROCS 4 on servers that were used before. The traces must be
 // equal, line by line.
-func TestEqualSeedsEqualRuns(t *testing.T) {
+func TestDeterminism(t *testing.T) {
 	kinds := []string{"lock", "queue"}
 	n := seeds(t) / len(kinds)
 	for _, kind := range kinds {

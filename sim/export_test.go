@@ -9,7 +9,6 @@ import (
 // SetFreezeAfter changes how long a world may stand still.
 func SetFreezeAfter(d time.Duration) { freezeAfter = d }
 
-
 // One is what came of one episode, for tests of this package.
 type One struct {
 	Violations []Violation

@@ -2,38 +2,54 @@ package sim_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
 
-// counterexamples are what campaigns on the published recipes find, as files.
-func counterexamples(t *testing.T, episodes int) map[string]*sim.Counterexample {
+// counterexamples are what campaigns on the published recipes find, as files. They are looked for
+// once; nobody may change them.
+func counterexamples(t *testing.T) map[string]*sim.Counterexample {
 	t.Helper()
-	all := map[string]*sim.Counterexample{}
-	for _, of := range [][2]string{{"lock", "published/WriteLock"}, {"queue", "published/DistributedQueue"}} {
-		cfg := sim.Config{Episodes: episodes, Seed: 3}
-		r := run(t, find(t, of[0], of[1]), cfg)
-		for _, f := range r.Violations {
-			c, err := cfg.Counterexample(r, f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all[of[0]+" "+f.Property] = c
-		}
+	all, err := findCounterexamples()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
 
+var findCounterexamples = sync.OnceValues(func() (map[string]*sim.Counterexample, error) {
+	all := map[string]*sim.Counterexample{}
+	for _, of := range [][2]string{{"lock", "published/WriteLock"}, {"queue", "published/DistributedQueue"}} {
+		w, err := workload.Find(of[0], of[1])
+		if err != nil {
+			return nil, err
+		}
+		cfg := sim.Config{Episodes: 3000, Seed: 3}
+		r, err := sim.Run(context.Background(), w, cfg)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range r.Violations {
+			if all[of[0]+" "+f.Property], err = cfg.Counterexample(r, f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+})
+
 // Every counterexample replays to the same trace, hash and property: here, and in another process
 // with another GOMAXPROCS.
 func TestReplayIsTheSameRun(t *testing.T) {
-	all := counterexamples(t, 3000)
+	all := counterexamples(t)
 	if len(all) < 8 {
 		t.Errorf("the published recipes broke %d properties only", len(all))
 	}
@@ -114,7 +130,7 @@ func replayFile(path string) error {
 // A counterexample whose choices have been tampered with is not the same run, and the first line
 // that differs is named.
 func TestReplayNamesTheFirstDifference(t *testing.T) {
-	for name, c := range counterexamples(t, 1500) {
+	for name, c := range counterexamples(t) {
 		tampered := *c
 		tampered.Choices = append(sim.Choices{}, c.Choices...)
 		for i := range tampered.Choices {
@@ -143,7 +159,7 @@ func TestReplayNamesTheFirstDifference(t *testing.T) {
 
 // Equal lines under another hash are a divergence too: the hash covers more than is printed.
 func TestReplayChecksTheHash(t *testing.T) {
-	for name, c := range counterexamples(t, 300) {
+	for name, c := range counterexamples(t) {
 		tampered := *c
 		tampered.Hash = sim.FormatHash(1)
 		if again, err := replay(&tampered); err != nil || again.Diverged != len(c.Trace) {

@@ -1,0 +1,60 @@
+package sim_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// Three clients, all faults, all checks, one worker: what an episode and a step cost. Run with
+// GOMAXPROCS=1 (make bench does) to have the figures of one core.
+func BenchmarkLockEpisodes(b *testing.B)  { benchmark(b, "lock") }
+func BenchmarkQueueEpisodes(b *testing.B) { benchmark(b, "queue") }
+
+func benchmark(b *testing.B, kind string) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	w, err := workload.Find(kind, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b.ResetTimer()
+	r, err := sim.Run(context.Background(), w, sim.Config{Episodes: b.N, Seed: 1, Workers: 1})
+	b.StopTimer()
+	if err != nil || r.Verdict != sim.VerdictOK {
+		b.Fatalf("%v %s %v", err, r.Verdict, r.Violations)
+	}
+	runtime.ReadMemStats(&after)
+	seconds, steps := b.Elapsed().Seconds(), float64(r.Steps)
+	b.ReportMetric(float64(r.Episodes)/seconds, "episodes/s")
+	b.ReportMetric(steps/seconds, "steps/s")
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/steps, "B/step")
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/steps, "allocs/step")
+}
+
+// A campaign keeps nothing of an episode that broke nothing, and of those that did the simplest
+// one for each property: after five times as many episodes the heap is as large as before.
+func TestMemoryDoesNotGrowWithEpisodes(t *testing.T) {
+	for _, recipe := range []string{"", "published/WriteLock"} {
+		w := find(t, "lock", recipe)
+		few, many := heapAfter(t, w, 1000), heapAfter(t, w, 5000)
+		if many > few+few/2+4<<20 {
+			t.Errorf("%s: %d KB after 1000 episodes, %d KB after 5000", w.Recipe(), few>>10, many>>10)
+		}
+	}
+}
+
+// heapAfter returns what is live on the heap at the end of a campaign, with its result.
+func heapAfter(t *testing.T, w sim.Workload, episodes int) uint64 {
+	t.Helper()
+	r := run(t, w, sim.Config{Episodes: episodes, Seed: 2, NoShrink: true})
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	runtime.KeepAlive(r)
+	return m.HeapAlloc
+}

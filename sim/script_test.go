@@ -1,0 +1,329 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// script is an episode in text: what each client does, and what the world does to them.
+//
+//	# a comment
+//	faults loss,expiry        what may strike
+//	set LABEL N M             how the world answers a question of its own: N, and M from then on
+//	parents /t/q              znodes that are there at the start
+//	c1 create /t/a es         client 1 does this, after what it did before
+//	: strike loss c1 1        a fault strikes client 1, in variant 1, as soon as it can
+//	: wait c1 create          what follows waits until client 1 has a create on the wire
+//	: prefer c2               from here on client 2 goes first
+//	: avoid c1 connect        from here on client 1 does this only if there is nothing else
+type script struct {
+	faults  Faults
+	set     map[string][]int
+	parents []string
+	clients [][][]string
+	world   [][]string
+}
+
+func parseScript(t *testing.T, text string) *script {
+	s := &script{set: map[string][]int{"faults at most": {5}}, parents: []string{"/t"}}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || words[0] == "#":
+		case words[0] == "faults":
+			s.faults, _ = ParseFaults(words[1])
+		case words[0] == "set":
+			s.answer(words[1:])
+		case words[0] == "parents":
+			s.parents = append(s.parents, words[1:]...)
+		case words[0] == ":":
+			s.world = append(s.world, words[1:])
+		case words[0][0] == 'c':
+			id := clientNumber(words[0])
+			for len(s.clients) <= id {
+				s.clients = append(s.clients, nil)
+			}
+			s.clients[id] = append(s.clients[id], words[1:])
+		default:
+			t.Fatalf("cannot read %q", line)
+		}
+	}
+	return s
+}
+
+// answer reads a label and the numbers after it.
+func (s *script) answer(words []string) {
+	var label []string
+	var numbers []int
+	for _, word := range words {
+		if n, err := strconv.Atoi(word); err == nil {
+			numbers = append(numbers, n)
+		} else {
+			label = append(label, word)
+		}
+	}
+	s.set[strings.Join(label, " ")] = numbers
+}
+
+func clientNumber(name string) int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(name, "c"))
+	return n - 1
+}
+
+// Name, Recipe and Plan make a script a workload.
+func (s *script) Name() string         { return "script" }
+func (s *script) Recipe() string       { return "text" }
+func (s *script) Plan(p *Plan) Episode { return &scripted{script: s, left: slices.Clone(s.clients)} }
+
+// scripted is one run of a script.
+type scripted struct {
+	*script
+	left [][][]string
+}
+
+func (s *scripted) Parents() []string { return s.parents }
+
+func (s *scripted) Users() []int { return slices.Repeat([]int{1}, len(s.clients)) }
+
+func (s *scripted) Judge(*World) Judgement { return Judgement{} }
+
+func (s *scripted) Quiet(w *World) bool {
+	for _, op := range w.Waiting() {
+		w.Cancel(op)
+	}
+	return true
+}
+
+func (s *scripted) Run(u *User) {
+	for len(s.left[u.Client]) > 0 {
+		words := s.left[u.Client][0]
+		s.left[u.Client] = s.left[u.Client][1:]
+		ctx, op := u.Begin(words[0], strings.Join(words[1:], " "), true)
+		result, err := scriptOps[words[0]](ctx, u, words[1:])
+		outcome := OK
+		if err != nil {
+			outcome = Fail
+		}
+		op.End(outcome, result, err)
+	}
+}
+
+// scriptOps are what a client can do.
+var scriptOps = map[string]func(ctx context.Context, u *User, args []string) (string, error){
+	"create": func(_ context.Context, u *User, args []string) (string, error) {
+		flags := int32(0)
+		if len(args) > 1 && strings.Contains(args[1], "e") {
+			flags |= zk.FlagEphemeral
+		}
+		if len(args) > 1 && strings.Contains(args[1], "s") {
+			flags |= zk.FlagSequence
+		}
+		return u.Conn().Create(args[0], nil, flags, zk.WorldACL(zk.PermAll))
+	},
+	"delete": func(_ context.Context, u *User, args []string) (string, error) {
+		return "", u.Conn().Delete(args[0], -1)
+	},
+	"exists": func(_ context.Context, u *User, args []string) (string, error) {
+		there, _, err := u.Conn().Exists(args[0])
+		return fmt.Sprint(there), err
+	},
+	"watch": func(ctx context.Context, u *User, args []string) (string, error) {
+		_, _, events, err := u.Conn().ExistsW(args[0])
+		if err != nil {
+			return "", err
+		}
+		select {
+		case event := <-events:
+			return event.Type.String(), event.Err
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	},
+	"sleep": func(ctx context.Context, u *User, args []string) (string, error) {
+		d, err := time.ParseDuration(args[0])
+		if err != nil {
+			return "", err
+		}
+		select {
+		case <-time.After(d):
+			return "awake", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	},
+}
+
+// scriptedSource answers the world's questions as the script's world lines say.
+type scriptedSource struct {
+	*script
+	w       *World
+	todo    [][]string
+	prefer  []string
+	avoid   [][]string
+	target  int
+	variant int
+}
+
+func newScriptedSource(s *script) *scriptedSource { return &scriptedSource{script: s, todo: s.world} }
+
+// offer implements menuTaker: that is how a source gets to see the world.
+func (s *scriptedSource) offer(w *World) { s.w = w }
+
+func (s *scriptedSource) Choose(n int, label string) int {
+	if s.w != nil {
+		s.advance()
+	}
+	switch label {
+	case LabelSwarm:
+		return 1
+	case LabelFault:
+		return s.strike()
+	case LabelTarget:
+		return s.target
+	case LabelVariant:
+		return s.variant
+	case LabelNext:
+		return s.next()
+	}
+	return min(s.fixed(label), n-1)
+}
+
+func (s *scriptedSource) fixed(label string) int {
+	answers := s.set[label]
+	if len(answers) == 0 {
+		return 0
+	}
+	if len(answers) > 1 {
+		s.set[label] = answers[1:]
+	}
+	return answers[0]
+}
+
+// advance carries out world lines up to the next strike, or a wait that is not over.
+func (s *scriptedSource) advance() {
+	for len(s.todo) > 0 {
+		words := s.todo[0]
+		switch words[0] {
+		case "prefer":
+			s.prefer = words[1:]
+		case "avoid":
+			s.avoid = append(s.avoid, words[1:])
+		case "wait":
+			if !s.holds(words[1:]) {
+				return
+			}
+		case "set":
+			s.answer(words[1:])
+		default:
+			return
+		}
+		s.todo = s.todo[1:]
+	}
+}
+
+func (s *scriptedSource) holds(words []string) bool {
+	p := s.w.procs[clientNumber(words[0])]
+	_, connected := p.client.Connected()
+	switch words[1] {
+	case "connected":
+		return connected
+	case "disconnected":
+		return !connected
+	case "event":
+		return connected && s.w.eventPending(p)
+	case "watching":
+		return p.client.Watches() > 0
+	case "finished":
+		return !s.w.unfinished(p)
+	}
+	call := p.client.Sent()
+	return call != nil && opNames[call.Request.Op] == words[1]
+}
+
+// strike returns the number of the fault that the script wants now.
+func (s *scriptedSource) strike() int {
+	if len(s.todo) == 0 || s.todo[0][0] != "strike" {
+		return 0
+	}
+	words := s.todo[0][1:]
+	fault, _ := parseFault(words[0])
+	if s.target = s.find(fault, words[1]); s.target < 0 {
+		return 0
+	}
+	s.variant, _ = strconv.Atoi(words[2])
+	s.todo = s.todo[1:]
+	return 1 + bits.OnesCount16(uint16(s.w.faults&^Wrap&(fault-1)))
+}
+
+// find returns which of a fault's targets is meant: "c1", "server1" or "-".
+func (s *scriptedSource) find(fault Faults, whom string) int {
+	client := clientNumber(whom)
+	if server, ok := strings.CutPrefix(whom, "server"); ok {
+		client, _ = strconv.Atoi(server)
+	} else if fault == Lag {
+		client += s.w.replicas
+	}
+	i, found := -1, -1
+	faultOrder[faultIndex(fault)].find(s.w, func(t target) {
+		i++
+		if found < 0 && (whom == "-" || t.client == client) {
+			found = i
+		}
+	})
+	return found
+}
+
+var actionNames = map[actionKind]string{
+	actArrive: "arrive", actDeliver: "deliver", actOutside: "outside", actReconnect: "connect",
+	actRestart: "restart", actApply: "apply", actRelease: "release", actResume: "resume",
+}
+
+func (s *scriptedSource) next() int {
+	calmest := -1
+	for i, a := range s.w.actions {
+		if matches(s.prefer, a) {
+			return i
+		}
+		if calmest < 0 && !slices.ContainsFunc(s.avoid, func(words []string) bool { return matches(words, a) }) {
+			calmest = i
+		}
+	}
+	return max(calmest, 0)
+}
+
+// matches tells whether an action is meant by words like "c1 connect", "c1", "apply".
+func matches(words []string, a action) bool {
+	for _, word := range words {
+		isClient := strings.HasPrefix(word, "c") && clientNumber(word) >= 0
+		if isClient && (a.kind == actApply || a.client != clientNumber(word)) || !isClient && actionNames[a.kind] != word {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
+// play runs a script and returns the trace.
+func (s *script) play(t *testing.T) []string {
+	var trace []Step
+	source := newScriptedSource(s)
+	cfg := Config{Faults: s.faults, NoFaultsAtAll: true}.episode(source)
+	cfg.servers, cfg.trace = fakezk.New(fakezk.Config{}), &trace
+	o := runEpisode(s, cfg)
+	if len(source.todo) > 0 {
+		t.Errorf("the world never came to do %q", source.todo[0])
+	}
+	for _, v := range o.violations {
+		t.Errorf("%s: %s", v.Property, v.Message)
+	}
+	return Lines(trace)
+}
