@@ -663,6 +663,11 @@ func (w *World) sleep(d int64) (kicked bool) {
 	case <-timer.C:
 	}
 	synctest.Wait()
+	select {
+	case <-w.kick: // by somebody whose timer ran out at the same instant
+		kicked = true
+	default:
+	}
 	w.elapsed = time.Since(w.start).Milliseconds()
 	w.pass(d)
 	return kicked
