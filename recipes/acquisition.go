@@ -132,8 +132,7 @@ func (a *acquisition) contend(ctx context.Context) (place, error) {
 
 func (a *acquisition) enlist(ctx context.Context) (err error) {
 	l := a.lock
-	a.guid, a.path = NewGUID(l.conn), ""
-	a.path, err = l.enlist(ctx, l.dir, lockPrefix, a.guid, l.data)
+	a.path, a.guid, err = l.enlist(ctx, l.dir, lockPrefix, l.data)
 	a.session = l.conn.SessionID() // read after the reply, so not older than the znode's owner
 	return err
 }

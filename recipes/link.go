@@ -117,33 +117,41 @@ func (l *link) createParent(path string) error {
 }
 
 // enlist creates the ephemeral dir/prefix<guid>-<sequence>, with dir if that is missing, and
-// returns its path. After a lost reply it looks whether the znode is there before it makes
-// another.
-func (l *link) enlist(ctx context.Context, dir, prefix, guid string, data []byte) (string, error) {
+// returns its path and the guid. After a lost reply it looks whether the znode is there before it
+// makes another.
+//
+// In a new session it goes on with a new guid. With the old one a name could come twice, as the
+// sequence number stays the same once it has reached its end: others would take the new znode for
+// the one that they had dated before the old session ended, and let it go first.
+func (l *link) enlist(ctx context.Context, dir, prefix string, data []byte) (path, guid string, err error) {
 	pace := backoff{link: l}
+	guid, session := NewGUID(l.conn), l.conn.SessionID()
 	for vanished := 0; vanished < vanishMax; {
 		if err := ctx.Err(); err != nil {
-			return "", err
+			return "", guid, err
 		}
 		path, err := l.conn.Create(join(dir, prefix+guid+"-"), data, zk.FlagEphemeralSequential, l.acl)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
 			vanished++
 			if err := l.ensure(ctx, dir); err != nil {
-				return "", err
+				return "", guid, err
 			}
 			continue
 		case classify(err) == answered:
-			return path, err
+			return path, guid, err
 		}
 		if err := pace.wait(ctx, err); err != nil {
-			return "", err
+			return "", guid, err
 		}
 		if path, err := l.findOwn(ctx, dir, prefix, guid); path != "" || err != nil {
-			return path, err
+			return path, guid, err
+		}
+		if now := l.conn.SessionID(); now != session {
+			guid, session = NewGUID(l.conn), now
 		}
 	}
-	return "", errVanishing(dir)
+	return "", guid, errVanishing(dir)
 }
 
 // findOwn returns the path of the session's znode with that guid, "" if there is none.
