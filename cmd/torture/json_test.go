@@ -25,7 +25,7 @@ var (
 func command(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	status = run(t.Context(), args, streams{out: &out, err: &err})
+	status = run(t.Context(), args, streams{out: &out, err: &err, self: "torture"})
 	return status, out.String(), err.String()
 }
 

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -36,16 +38,28 @@ func (e verdictError) Error() string { return fmt.Sprintf("exit status %d", int(
 // streams are where commands write.
 type streams struct {
 	out, err io.Writer
-	terminal bool // err is a terminal
+	terminal bool   // err is a terminal
+	self     string // how to call this command again
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal kills
-	s := streams{os.Stdout, os.Stderr, isTerminal(os.Stderr)}
+	s := streams{os.Stdout, os.Stderr, isTerminal(os.Stderr), self(os.Args[0])}
 	os.Exit(run(ctx, os.Args[1:], s))
 }
+
+// self returns how a user calls this program again: go run leaves no program behind, and one that
+// is not on the PATH needs its folder.
+func self(program string) string {
+	if strings.Contains(filepath.ToSlash(program), "/go-build") {
+		return goRun
+	}
+	return program
+}
+
+const goRun = "go run github.com/zktorture/zktorture/cmd/torture"
 
 // run is main without the process around it.
 func run(ctx context.Context, args []string, s streams) int {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
@@ -188,27 +189,36 @@ func writeJSON(w io.Writer, s summary) error {
 	return enc.Encode(s)
 }
 
-// printResult prints a result for people.
-func printResult(w io.Writer, r sim.Result, backend string, files []string) {
+// printResult prints a result for people. self is how the command was called.
+func printResult(w io.Writer, r sim.Result, backend, self string, files []string) {
 	for i, f := range r.Violations {
-		file := ""
+		replay := ""
 		if i < len(files) {
-			file = files[i]
+			replay = self + " replay " + files[i]
 		}
-		printViolation(w, f, r.Workload, file)
+		printViolation(w, f, replay)
 	}
 	if r.Reason != "" {
 		fmt.Fprintf(w, "%s: %s\n\n", r.Verdict, r.Reason)
 	}
-	fmt.Fprintf(w, "%s %s (%s) on %s: %d episodes, %d operations, %d steps in %v, %.0f episodes/s; strategy %s, seed %d, hash %s\n",
-		r.Verdict, r.Workload, r.Recipe, backend, r.Episodes, r.Operations, r.Steps, r.Elapsed.Round(10*time.Millisecond),
-		float64(r.Episodes)/max(r.Elapsed.Seconds(), 1e-9), r.Strategy, r.Seed, sim.FormatHash(r.Hash))
+	fmt.Fprintf(w, "%s %s (%s) on %s: %s\n", r.Verdict, r.Workload, r.Recipe, backend, countLine(r))
 	if line := faultLine(r.Struck); line != "" {
 		fmt.Fprintln(w, "faults struck: "+line)
 	}
 	if r.Interrupted && r.Verdict == sim.VerdictViolation {
 		fmt.Fprintln(w, "interrupted: this is what was known by then")
 	}
+}
+
+// countLine says how much was run. Real servers have no steps to count and to hash.
+func countLine(r sim.Result) string {
+	rate := float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9)
+	elapsed := r.Elapsed.Round(10 * time.Millisecond)
+	if r.Steps == 0 {
+		return fmt.Sprintf("%d episodes, %d operations in %v, %.0f episodes/s; seed %d", r.Episodes, r.Operations, elapsed, rate, r.Seed)
+	}
+	return fmt.Sprintf("%d episodes, %d operations, %d steps in %v, %.0f episodes/s; strategy %s, seed %d, hash %s",
+		r.Episodes, r.Operations, r.Steps, elapsed, rate, r.Strategy, r.Seed, sim.FormatHash(r.Hash))
 }
 
 func faultLine(struck map[string]int) string {
@@ -221,8 +231,8 @@ func faultLine(struck map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func printViolation(w io.Writer, f sim.Found, model, file string) {
-	fmt.Fprintf(w, "VIOLATION of %s: %s\n\n", f.Property, f.Message)
+func printViolation(w io.Writer, f sim.Found, replay string) {
+	fmt.Fprint(w, wrap(fmt.Sprintf("VIOLATION of %s: %s", f.Property, f.Message), columns), "\n\n")
 	for _, line := range sim.Lines(f.Trace) {
 		fmt.Fprintln(w, line)
 	}
@@ -230,14 +240,36 @@ func printViolation(w io.Writer, f sim.Found, model, file string) {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "found in %d of the episodes, first in number %d", f.Times, f.Episode)
-	switch {
-	case file == "":
-	case len(f.Trace) == 0:
-		fmt.Fprintf(w, "\nits history: torture check %s --model %s", file, model)
-	default:
-		fmt.Fprintf(w, "; minimised to %d clients, %d faults, %d steps\nreplay: torture replay %s", f.Clients, f.Faults, f.Steps, file)
+	if replay != "" {
+		fmt.Fprintf(w, "; minimised to %d clients, %d faults, %d steps\nreplay: %s", f.Clients, f.Faults, f.Steps, replay)
 	}
 	fmt.Fprint(w, "\n\n")
+}
+
+// columns is how wide a sentence may get.
+const columns = 100
+
+// wrap breaks lines between words so that they are at most width long. Indented lines, as in stacks,
+// stay as they are.
+func wrap(text string, width int) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		length := 0
+		for i, word := range strings.Split(line, " ") {
+			switch n := utf8.RuneCountInString(strings.TrimSuffix(word, "\n")); {
+			case i == 0:
+				length = n
+			case length+1+n > width && !strings.HasPrefix(line, "\t"):
+				out.WriteByte('\n')
+				length = n
+			default:
+				out.WriteByte(' ')
+				length += 1 + n
+			}
+			out.WriteString(word)
+		}
+	}
+	return out.String()
 }
 
 // bar is the progress line, on a terminal only.

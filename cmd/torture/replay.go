@@ -40,7 +40,7 @@ func showReplay(c *commandContext, example *sim.Counterexample, replayed *sim.Re
 	}
 	fmt.Fprintln(c.out)
 	if replayed.Violation != nil {
-		fmt.Fprintf(c.out, "VIOLATION of %s: %s\n", replayed.Violation.Property, replayed.Violation.Message)
+		fmt.Fprintln(c.out, wrap(fmt.Sprintf("VIOLATION of %s: %s", replayed.Violation.Property, replayed.Violation.Message), columns))
 	}
 	fmt.Fprintf(c.out, "hash %s\n", sim.FormatHash(replayed.Hash))
 	switch {

@@ -132,7 +132,7 @@ func (r *runCmd) report(c *commandContext, out *output, result sim.Result, files
 			return err
 		}
 	} else {
-		printResult(c.out, result, r.Backend, files)
+		printResult(c.out, result, r.Backend, c.self, files)
 	}
 	switch result.Verdict {
 	case sim.VerdictViolation:
