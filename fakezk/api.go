@@ -70,6 +70,8 @@ func (c Code) Err() error {
 	switch c {
 	case CodeOK:
 		return nil
+	case CodeBadArguments:
+		return zk.ErrBadArguments
 	case CodeNoNode:
 		return zk.ErrNoNode
 	case CodeNoAuth:

@@ -58,6 +58,7 @@ type Client struct {
 
 	watches  []watch // in the order in which they were set
 	events   chan zk.Event
+	silent   bool // events is closed
 	closed   atomic.Bool
 	quit     chan struct{}
 	quitOnce sync.Once
@@ -338,6 +339,8 @@ func (c *Client) Finish() {
 	c.quitOnce.Do(func() { close(c.quit) })
 	if c.connected {
 		c.Break(zk.ErrConnectionClosed)
+	} else {
+		c.setState(zk.StateDisconnected)
 	}
 	unsent := c.unsent
 	c.unsent = nil
@@ -345,6 +348,7 @@ func (c *Client) Finish() {
 		c.complete(call, zk.ErrConnectionClosed)
 	}
 	c.invalidate(zk.ErrClosing)
+	c.silent = true
 	close(c.events)
 }
 
@@ -438,7 +442,7 @@ func (c *Client) setState(state zk.State) {
 }
 
 func (c *Client) publish(event zk.Event) {
-	if c.closed.Load() {
+	if c.silent {
 		return
 	}
 	select {

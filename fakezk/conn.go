@@ -335,6 +335,9 @@ func multiResponses(reply *Response, err error) ([]zk.MultiResponse, error) {
 	results := make([]zk.MultiResponse, len(reply.Results))
 	for i := range reply.Results {
 		result := &reply.Results[i]
+		if result.Op == OpCreate2 { // a container or TTL znode: go-zookeeper cannot decode it, or what follows
+			return results[:i], zk.ErrAPIError
+		}
 		results[i] = zk.MultiResponse{String: result.Path, Error: result.Err.Err()}
 		if result.Op == OpSetData {
 			results[i].Stat = &result.Stat
@@ -393,7 +396,7 @@ func parseMode(flags int32) (mode, error) {
 	case zk.FlagPersistentSequentialWithTTL:
 		return mode{ttl: true, sequential: true}, nil
 	}
-	return mode{}, fmt.Errorf("invalid flag value: [%v]: %w", flags, zk.ErrInvalidFlags)
+	return mode{}, fmt.Errorf("invalid flag value: [%v]", flags)
 }
 
 // validatePath is go-zookeeper's check, which differs from the server's: it lets surrogates and
