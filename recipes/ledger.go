@@ -10,30 +10,30 @@ import (
 // ledger makes changes and knows how to find out whether they were made. When it returns an error
 // while the change is pending in the operation, the outcome is unknown and the error is why.
 type ledger interface {
-	// offer adds an item.
-	offer(ctx context.Context, op *operation, data []byte) error
+	// offer adds an item whose name begins with prefix.
+	offer(ctx context.Context, op *operation, prefix string, data []byte) error
 	// remove deletes an item and tells whether it was this call that did; false if it was gone.
 	remove(ctx context.Context, op *operation, change UnknownOutcomeError) (bool, error)
 }
 
 // plain is the ledger without receipts.
-type plain struct{ q *Queue }
+type plain struct{ s *store }
 
 // offer creates the item once and after a lost reply looks for it.
-func (p plain) offer(ctx context.Context, op *operation, data []byte) error {
-	q, guid := p.q, NewGUID(p.q.conn)
-	change := UnknownOutcomeError{Op: "offer", Path: join(q.dir, itemPrefix+guid+"-"), Data: data}
-	pace := backoff{link: &q.link}
+func (p plain) offer(ctx context.Context, op *operation, prefix string, data []byte) error {
+	s, guid := p.s, NewGUID(p.s.conn)
+	change := UnknownOutcomeError{Op: "offer", Path: join(s.dir, prefix+guid+"-"), Data: data}
+	pace := backoff{link: &s.link}
 	for vanished := 0; vanished < vanishMax; {
 		if !op.begin(change) {
 			return ctx.Err()
 		}
-		_, err := q.conn.Create(change.Path, data, zk.FlagSequence, q.acl)
+		_, err := s.conn.Create(change.Path, data, zk.FlagSequence, s.acl)
 		switch kind := classify(err); {
 		case errors.Is(err, zk.ErrNoNode):
 			op.settle()
 			vanished++
-			err = q.ensure(ctx, q.dir)
+			err = s.ensure(ctx, s.dir)
 		case kind == unsent:
 			op.settle()
 			err = pace.wait(ctx, err)
@@ -41,22 +41,22 @@ func (p plain) offer(ctx context.Context, op *operation, data []byte) error {
 			op.settle()
 			return err
 		default:
-			return p.look(ctx, op, guid, err)
+			return p.look(ctx, op, prefix, guid, err)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return errVanishing(q.dir)
+	return errVanishing(s.dir)
 }
 
 // look searches for an item whose create was lost. To find it is proof that it was created; not
 // to find it proves nothing, since another may have taken it.
-func (p plain) look(ctx context.Context, op *operation, guid string, lost error) error {
+func (p plain) look(ctx context.Context, op *operation, prefix, guid string, lost error) error {
 	if classify(lost) == closed {
 		return ErrClosed
 	}
-	names, err := p.q.find(ctx, p.q.dir, itemPrefix, guid)
+	names, err := p.s.find(ctx, p.s.dir, prefix, guid)
 	if err != nil {
 		return err
 	}
@@ -71,13 +71,13 @@ func (p plain) look(ctx context.Context, op *operation, guid string, lost error)
 // were not carried out, for the name exists only once. ErrNoNode after one that was lost proves
 // nothing: it may have been that one, or another client.
 func (p plain) remove(ctx context.Context, op *operation, change UnknownOutcomeError) (bool, error) {
-	pace := backoff{link: &p.q.link}
+	pace := backoff{link: &p.s.link}
 	var lost error
 	for {
 		if !op.begin(change) {
 			return false, ctx.Err()
 		}
-		err := p.q.conn.Delete(change.Path, -1)
+		err := p.s.conn.Delete(change.Path, -1)
 		switch kind := classify(err); {
 		case kind == answered && (err == nil || lost == nil):
 			op.settle()

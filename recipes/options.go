@@ -9,22 +9,22 @@ import (
 // LockOption changes how a [Lock] works.
 type LockOption interface{ applyToLock(*Lock) }
 
-// QueueOption changes how a [Queue] works.
-type QueueOption interface{ applyToQueue(*Queue) }
+// QueueOption changes how a [Queue] or a [PriorityQueue] works.
+type QueueOption interface{ applyToStore(*store) }
 
 // Option suits every recipe.
 type Option func(*link)
 
 func (o Option) applyToLock(l *Lock)   { o(&l.link) }
-func (o Option) applyToQueue(q *Queue) { o(&q.link) }
+func (o Option) applyToStore(s *store) { o(&s.link) }
 
 type lockOption func(*Lock)
 
 func (o lockOption) applyToLock(l *Lock) { o(l) }
 
-type queueOption func(*Queue)
+type queueOption func(*store)
 
-func (o queueOption) applyToQueue(q *Queue) { o(q) }
+func (o queueOption) applyToStore(s *store) { o(s) }
 
 // WithACL gives every znode that the recipe creates this access control list. The default lets
 // everybody do everything. Users of one recipe must be able to read, create and delete each
@@ -59,5 +59,5 @@ func WithListener(listener LockListener) LockOption {
 // WithReceipts makes the outcome of every change known, unless the session ends or the caller
 // gives up at the wrong moment, see [Queue].
 func WithReceipts() QueueOption {
-	return queueOption(func(q *Queue) { q.ledger = newReceipts(q) })
+	return queueOption(func(s *store) { s.ledger = newReceipts(s) })
 }

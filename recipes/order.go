@@ -82,15 +82,22 @@ func (l *link) members(ctx context.Context, dir, prefix string, list func(contex
 			return nil, err
 		}
 		members := parseMembers(prefix, names)
-		none := len(members) == 0
-		if wrapped(members) {
-			members, err = l.dated(ctx, dir, members)
+		if len(members) == 0 {
+			return nil, nil
 		}
-		if err != nil || none || len(members) > 0 {
-			slices.SortFunc(members, compareMembers)
+		if members, err = l.ordered(ctx, dir, members); err != nil || len(members) > 0 {
 			return members, err
 		}
 	}
+}
+
+// ordered puts members in order of creation, without those that are gone if it had to ask.
+func (l *link) ordered(ctx context.Context, dir string, members []member) (_ []member, err error) {
+	if wrapped(members) {
+		members, err = l.dated(ctx, dir, members)
+	}
+	slices.SortFunc(members, compareMembers)
+	return members, err
 }
 
 // dated gives each member its czxid and leaves out those that are gone.

@@ -3,7 +3,6 @@ package recipes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -77,9 +76,7 @@ const itemPrefix = "qn-"
 //
 // A Queue may be used from several goroutines.
 type Queue struct {
-	link
-	dir    string
-	ledger ledger
+	store
 
 	mu   sync.Mutex      // never held across a call to ZooKeeper
 	idle <-chan zk.Event // the last watch on dir that a Take set
@@ -88,11 +85,8 @@ type Queue struct {
 // NewQueue returns a queue in the directory dir, an absolute path. Nothing is sent before the
 // queue is used.
 func NewQueue(conn Conn, dir string, opts ...QueueOption) *Queue {
-	q := &Queue{link: newLink(conn), dir: dir}
-	q.ledger = plain{q}
-	for _, opt := range opts {
-		opt.applyToQueue(q)
-	}
+	q := &Queue{}
+	q.open(conn, dir, opts)
 	return q
 }
 
@@ -100,7 +94,7 @@ func NewQueue(conn Conn, dir string, opts ...QueueOption) *Queue {
 // czxid, are greater than those of all items before it.
 func (q *Queue) Offer(ctx context.Context, data []byte) error {
 	_, err := carryOut(ctx, func(op *operation) ([]byte, error) {
-		return nil, q.ledger.offer(ctx, op, data)
+		return nil, q.ledger.offer(ctx, op, itemPrefix, data)
 	})
 	return q.explain("offer", err)
 }
@@ -193,18 +187,6 @@ func (q *Queue) takeFirst(ctx context.Context, op *operation, name string, list 
 		}
 	}
 	return nil, errGone
-}
-
-func (q *Queue) take(ctx context.Context, op *operation, name, path string) (data []byte, taken bool, err error) {
-	data, _, err = q.get(ctx, path)
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	taken, err = q.ledger.remove(ctx, op, UnknownOutcomeError{Op: name, Path: path, Data: data})
-	return data, taken, err
 }
 
 // first reads the head, all within one session, see [link.syncedChildren].
@@ -305,12 +287,4 @@ func (q *Queue) keepWatch(watch <-chan zk.Event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.idle = watch
-}
-
-// explain adds to an answer of ZooKeeper what was asked for.
-func (q *Queue) explain(name string, err error) error {
-	if classify(err) != answered || err == nil {
-		return err
-	}
-	return fmt.Errorf("recipes: %s on queue %s: %w", name, q.dir, err)
 }

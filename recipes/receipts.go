@@ -19,7 +19,7 @@ const claimPrefix = "claim-"
 // Invariant: whoever has the turn knows the fate of every change made before through this ledger,
 // or nobody will ever ask for it. Hence one note suffices.
 type receipts struct {
-	q    *Queue
+	s    *store
 	turn chan struct{} // holds one token while somebody makes a change
 
 	// Used by whoever has the turn.
@@ -27,14 +27,14 @@ type receipts struct {
 	session int64  // that owns it, or a later one
 }
 
-func newReceipts(q *Queue) *receipts {
-	return &receipts{q: q, turn: make(chan struct{}, 1)}
+func newReceipts(s *store) *receipts {
+	return &receipts{s: s, turn: make(chan struct{}, 1)}
 }
 
-func (r *receipts) offer(ctx context.Context, op *operation, data []byte) error {
-	path := join(r.q.dir, itemPrefix+NewGUID(r.q.conn)+"-")
+func (r *receipts) offer(ctx context.Context, op *operation, prefix string, data []byte) error {
+	path := join(r.s.dir, prefix+NewGUID(r.s.conn)+"-")
 	change := UnknownOutcomeError{Op: "offer", Path: path, Data: data}
-	request := &zk.CreateRequest{Path: path, Data: data, Acl: r.q.acl, Flags: zk.FlagSequence}
+	request := &zk.CreateRequest{Path: path, Data: data, Acl: r.s.acl, Flags: zk.FlagSequence}
 	return r.apply(ctx, op, change, request)
 }
 
@@ -54,7 +54,7 @@ func (r *receipts) apply(ctx context.Context, op *operation, change UnknownOutco
 }
 
 func (r *receipts) change(ctx context.Context, op *operation, change UnknownOutcomeError, request any) error {
-	id, pace := NewGUID(r.q.conn), backoff{link: &r.q.link}
+	id, pace := NewGUID(r.s.conn), backoff{link: &r.s.link}
 	for vanished := 0; vanished < vanishMax; {
 		if err := r.claim(ctx); err != nil {
 			return err
@@ -91,7 +91,7 @@ func (r *receipts) change(ctx context.Context, op *operation, change UnknownOutc
 			return err
 		}
 	}
-	return errVanishing(r.q.dir)
+	return errVanishing(r.s.dir)
 }
 
 // errNoClaim: the znode of the note is gone, with its session or with the directory. The multi
@@ -100,7 +100,7 @@ var errNoClaim = errors.New("no claim")
 
 func (r *receipts) send(id string, request any) error {
 	note := &zk.SetDataRequest{Path: r.path, Data: []byte(id), Version: -1}
-	results, err := r.q.conn.Multi(note, request)
+	results, err := r.s.conn.Multi(note, request)
 	if errors.Is(err, zk.ErrNoNode) && len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode) {
 		return errNoClaim
 	}
@@ -109,28 +109,28 @@ func (r *receipts) send(id string, request any) error {
 
 // claim sees to it that there is a znode for the note.
 func (r *receipts) claim(ctx context.Context) error {
-	q := r.q
-	if r.path != "" && r.session == q.conn.SessionID() {
+	s := r.s
+	if r.path != "" && r.session == s.conn.SessionID() {
 		return nil
 	}
-	path := join(q.dir, claimPrefix+NewGUID(q.conn))
+	path := join(s.dir, claimPrefix+NewGUID(s.conn))
 	for range vanishMax {
-		_, err := q.persist(ctx, func() error {
-			_, err := q.conn.Create(path, nil, zk.FlagEphemeral, q.acl)
+		_, err := s.persist(ctx, func() error {
+			_, err := s.conn.Create(path, nil, zk.FlagEphemeral, s.acl)
 			return err
 		})
 		switch {
 		case err == nil || errors.Is(err, zk.ErrNodeExists): // the guid makes it this client's
-			r.path, r.session = path, q.conn.SessionID()
+			r.path, r.session = path, s.conn.SessionID()
 			return nil
 		case !errors.Is(err, zk.ErrNoNode):
 			return err
 		}
-		if err := q.ensure(ctx, q.dir); err != nil {
+		if err := s.ensure(ctx, s.dir); err != nil {
 			return err
 		}
 	}
-	return errVanishing(q.dir)
+	return errVanishing(s.dir)
 }
 
 // look tells whether the change with that id was made, after its reply was lost; the error is
@@ -139,12 +139,12 @@ func (r *receipts) claim(ctx context.Context) error {
 // "Not made" is certain only within one session: there nothing that was on the way from the
 // broken connection is carried out any more, and the read is not older than the sync.
 func (r *receipts) look(ctx context.Context, id string, lost error) (made bool, err error) {
-	q := r.q
-	session := q.conn.SessionID()
-	if err := q.sync(ctx, r.path); err != nil {
+	s := r.s
+	session := s.conn.SessionID()
+	if err := s.sync(ctx, r.path); err != nil {
 		return false, err
 	}
-	note, stat, err := q.get(ctx, r.path)
+	note, stat, err := s.get(ctx, r.path)
 	switch {
 	case err == nil && string(note) == id:
 		return true, nil
@@ -152,7 +152,7 @@ func (r *receipts) look(ctx context.Context, id string, lost error) (made bool, 
 		return false, lost
 	case err != nil:
 		return false, err
-	case stat.EphemeralOwner != session || q.conn.SessionID() != session:
+	case stat.EphemeralOwner != session || s.conn.SessionID() != session:
 		return false, lost
 	}
 	return false, nil

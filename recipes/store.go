@@ -1,0 +1,45 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// store is a directory into which a recipe puts items and from which it takes them.
+type store struct {
+	link
+	dir    string
+	ledger ledger
+}
+
+// open sets up a store where it lies, since its ledger points to it.
+func (s *store) open(conn Conn, dir string, opts []QueueOption) {
+	s.link, s.dir, s.ledger = newLink(conn), dir, plain{s}
+	for _, opt := range opts {
+		opt.applyToStore(s)
+	}
+}
+
+// take reads an item and deletes it. taken is false if it was gone.
+func (s *store) take(ctx context.Context, op *operation, name, path string) (data []byte, taken bool, err error) {
+	data, _, err = s.get(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	taken, err = s.ledger.remove(ctx, op, UnknownOutcomeError{Op: name, Path: path, Data: data})
+	return data, taken, err
+}
+
+// explain adds to an answer of ZooKeeper what was asked for.
+func (s *store) explain(name string, err error) error {
+	if classify(err) != answered || err == nil {
+		return err
+	}
+	return fmt.Errorf("recipes: %s on queue %s: %w", name, s.dir, err)
+}
