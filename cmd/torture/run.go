@@ -147,7 +147,7 @@ func (r *runCmd) report(c *commandContext, out *output, result sim.Result, files
 // did is not the answer to what was asked, and a gate must not take it for a pass.
 func interrupted(r *sim.Result) {
 	r.Interrupted = true
-	if r.Verdict == sim.VerdictOK {
+	if r.Verdict == sim.VerdictOK || r.Episodes == 0 {
 		r.Verdict, r.Reason = sim.VerdictUnknown, fmt.Sprintf("interrupted; nothing broke in the %d episodes until then", r.Episodes)
 	}
 }
