@@ -1,0 +1,235 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"testing/synctest"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// action is one thing that can happen next.
+type action struct {
+	kind   actionKind
+	client int // or the replica
+	user   int
+}
+
+type actionKind uint8
+
+const (
+	actArrive actionKind = iota
+	actDeliver
+	actOutside
+	actReconnect
+	actRestart
+	actApply
+	actRelease
+	actResume
+)
+
+// collect lists what can happen next in a fixed order: first what keeps the same client going.
+func (w *World) collect() {
+	w.actions = w.actions[:0]
+	n := len(w.procs)
+	for i := range n {
+		p := w.procs[(max(w.last, 0)+i)%n]
+		if !p.paused {
+			w.collectFrom(p)
+		}
+	}
+	for r := 1; r < w.replicas; r++ {
+		if w.servers.Behind(r) > 0 {
+			w.actions = append(w.actions, action{kind: actApply, client: r})
+		}
+	}
+	for _, p := range w.procs {
+		if p.held {
+			w.actions = append(w.actions, action{kind: actRelease, client: p.id})
+		}
+		if p.paused {
+			w.actions = append(w.actions, action{kind: actResume, client: p.id})
+		}
+	}
+}
+
+func (w *World) collectFrom(p *process) {
+	add := func(kind actionKind, user int) { w.actions = append(w.actions, action{kind, p.id, user}) }
+	if p.crashed {
+		if w.unfinished(p) {
+			add(actRestart, 0)
+		}
+		return
+	}
+	for _, call := range w.outside {
+		if call.user.process == p && (call.when == nil || call.when()) {
+			add(actOutside, call.user.Index)
+		}
+	}
+	if _, connected := p.client.Connected(); !connected {
+		add(actReconnect, 0)
+		return
+	}
+	if !p.held && w.servers.Pending(p.client.Connection()) > 0 {
+		add(actDeliver, 0)
+	}
+	if p.client.Sent() != nil {
+		add(actArrive, 0)
+	}
+}
+
+func (w *World) unfinished(p *process) bool {
+	for _, u := range p.users {
+		if !u.done {
+			return true
+		}
+	}
+	return false
+}
+
+// perform carries out one action: one step.
+func (w *World) perform(a action) {
+	w.step++
+	w.fold(uint64(a.kind)<<32 | uint64(a.client)<<16 | uint64(a.user))
+	if a.kind == actApply {
+		w.applyOne(a.client)
+		return
+	}
+	p := w.procs[a.client]
+	w.last = a.client
+	switch a.kind {
+	case actArrive:
+		w.arrive(p)
+	case actDeliver:
+		w.deliver(p)
+	case actOutside:
+		w.doOutside(p, a.user)
+	case actReconnect:
+		w.reconnect(p)
+	case actRestart:
+		w.restart(p)
+	case actRelease:
+		p.held = false
+		w.note(p.id, "watch", "", "what was held back comes through")
+	case actResume:
+		p.paused = false
+		w.note(p.id, "pause", "", "the process runs again")
+	}
+}
+
+// arrive lets a request reach its server. The reply comes in the same step unless something is
+// before it in the stream: to hold it back longer would only make the operation's interval wider.
+func (w *World) arrive(p *process) {
+	c := p.client
+	call := w.carryOut(p)
+	r := &call.Request
+	w.fold(uint64(r.Op))
+	w.foldString(r.Path)
+	if !p.held && w.servers.Pending(c.Connection()) == 1 && c.Waiting() == 1 {
+		m, _ := w.servers.First(c.Connection())
+		w.foldMessage(m)
+		w.noteRequest(p, call, m)
+		c.Deliver()
+		return
+	}
+	w.noteRequest(p, call, fakezk.Message{})
+}
+
+// carryOut lets the server carry out the oldest request of a client.
+func (w *World) carryOut(p *process) *fakezk.Call {
+	w.actor = p.client.Sent().Tag
+	call := p.client.Arrive(w.now())
+	w.actor = 0
+	w.startCounters()
+	return call
+}
+
+func (w *World) deliver(p *process) {
+	m, _ := w.servers.First(p.client.Connection())
+	w.foldMessage(m)
+	w.noteMessage(p, m)
+	if m.Reply == nil && m.Event == zk.EventNodeDeleted {
+		w.countHerd(m)
+	}
+	p.client.Deliver()
+}
+
+// countHerd notes when one deletion wakes several operations that wait for it.
+func (w *World) countHerd(m fakezk.Message) {
+	for _, h := range w.herd {
+		if h.Zxid == m.Zxid && h.Path == m.Path {
+			return
+		}
+	}
+	h := Herd{Step: w.step, Zxid: m.Zxid, Path: m.Path}
+	for _, p := range w.procs {
+		p.client.WatchedBy(m.Path, func(user int, tag int64) {
+			if op := p.users[user].op; op != nil && op.Number == tag && w.queued(op) && !slices.Contains(h.Ops, op) {
+				h.Ops = append(h.Ops, op)
+			}
+		})
+	}
+	w.herd = append(w.herd, h)
+}
+
+// queued tells whether a znode that the operation has created still exists. One that has lost its
+// znode with its session is no waiter any more, though it may have a watch.
+func (w *World) queued(op *Op) bool {
+	for _, c := range w.changes {
+		if c.By == op.Number && c.Op == fakezk.OpCreate && c.Owner != 0 {
+			if n, ok := w.servers.Node(c.Path); ok && n.Stat.Czxid == c.Zxid {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w *World) doOutside(p *process, user int) {
+	i := slices.IndexFunc(w.outside, func(c *outsideCall) bool { return c.user.process == p && c.user.Index == user })
+	call := w.outside[i]
+	w.outside = slices.Delete(w.outside, i, i+1)
+	result := call.do()
+	w.foldString(result)
+	if w.trace != nil {
+		w.note(p.id, call.what, "", result)
+	}
+	call.done <- true
+	synctest.Wait()
+}
+
+func (w *World) reconnect(p *process) {
+	replica := w.chooseReplica()
+	session := p.client.Session()
+	err := p.client.Dial(w.now(), replica)
+	w.fold(uint64(p.client.Session()))
+	if w.trace != nil {
+		w.note(p.id, "connect", "", connectResult(p.client, replica, session, err))
+	}
+}
+
+func connectResult(c *fakezk.Client, replica int, session int64, err error) string {
+	switch {
+	case err != nil:
+		return fmt.Sprintf("server %d is behind this client and refuses it", replica)
+	case c.Session() == 0:
+		return fmt.Sprintf("learns that session 0x%x has expired", session)
+	case session == 0:
+		return fmt.Sprintf("new session 0x%x at server %d", c.Session(), replica)
+	}
+	return fmt.Sprintf("session 0x%x goes on at server %d", session, replica)
+}
+
+func (w *World) restart(p *process) {
+	p.crashed = false
+	p.life++
+	w.note(p.id, "crash", "", "the process starts again")
+	w.launch(p)
+}
+
+func (w *World) applyOne(replica int) {
+	w.servers.Apply(replica)
+	w.note(-1, "lag", "", fmt.Sprintf("server %d applies one more transaction, %d to go", replica, w.servers.Behind(replica)))
+}

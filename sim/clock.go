@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"fmt"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// now is the servers' clock in milliseconds since 1970.
+func (w *World) now() int64 { return epoch + w.elapsed + w.offset }
+
+// idle lets time move until somebody does something, and returns false if nobody does within limit.
+func (w *World) idle(limit time.Duration) bool {
+	begin, before := w.elapsed, len(w.changes)
+	for w.elapsed-begin < limit.Milliseconds() {
+		d := limit.Milliseconds() - (w.elapsed - begin)
+		if deadline, ok := w.servers.Deadline(); ok {
+			d = min(d, max(deadline-w.now(), 1))
+		}
+		kicked := w.sleep(d)
+		if kicked || len(w.changes) > before || w.moved() {
+			w.step++
+			w.fold(uint64(w.elapsed))
+			w.note(-1, "time", "", fmt.Sprintf("+%v until somebody stirs", time.Duration(w.elapsed-begin)*time.Millisecond))
+			return true
+		}
+	}
+	return false
+}
+
+// moved tells whether a goroutine has done something that does not show as a request.
+func (w *World) moved() bool { return len(w.notes) > 0 || w.finished() }
+
+// sleep lets up to d milliseconds pass, less if somebody does something before.
+func (w *World) sleep(d int64) (kicked bool) {
+	select {
+	case <-w.kick:
+	default:
+	}
+	timer := time.NewTimer(time.Duration(d) * time.Millisecond)
+	select {
+	case <-w.kick:
+		kicked = true
+		timer.Stop()
+	case <-timer.C:
+	}
+	synctest.Wait()
+	select {
+	case <-w.kick: // by somebody whose timer ran out at the same instant
+		kicked = true
+	default:
+	}
+	w.elapsed = time.Since(w.start).Milliseconds()
+	w.pass(d)
+	return kicked
+}
+
+// pass is what the passing of time means to sessions: connected clients ping, so theirs stay;
+// a client to whom nothing comes gives its connection up after two thirds of the timeout.
+func (w *World) pass(d int64) {
+	for _, p := range w.procs {
+		if _, connected := p.client.Connected(); !connected || p.crashed || p.paused {
+			continue
+		}
+		if p.held && d >= sessionTimeout*2/3 {
+			p.client.Break(zk.ErrConnectionClosed)
+			p.held = false
+			continue
+		}
+		w.servers.Touch(w.now(), p.client.Session())
+	}
+	w.servers.Tick(w.now())
+}

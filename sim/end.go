@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"testing/synctest"
+	"time"
+)
+
+// expireDead lets the sessions of processes that will not come back run out.
+func (w *World) expireDead() {
+	for range 4 {
+		w.sleep(sessionTimeout)
+		w.intake()
+		for w.collect(); len(w.actions) > 0 && w.step < w.cfg.stepsMax+calmSteps; w.collect() {
+			w.perform(w.nextFair())
+			w.intake()
+		}
+	}
+}
+
+// end stops everything that still runs. Politely it closes the clients, after which recipes must
+// end by themselves; else it kills them.
+func (w *World) end(politely bool) {
+	for _, p := range w.procs {
+		for _, u := range p.users {
+			u.dead.Store(!politely)
+			if u.op != nil {
+				u.op.cancel()
+			}
+		}
+		if politely {
+			p.client.Finish()
+		} else {
+			p.client.Kill()
+		}
+	}
+	for _, call := range w.outside {
+		call.done <- false
+	}
+	w.outside = nil
+	for range endRounds {
+		w.refuse()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+	}
+	w.refuse()
+}
+
+// endRounds is how many minutes recipes have to notice that their connections are closed.
+const endRounds = 3
+
+// refuse answers requests that were submitted before their clients ended.
+func (w *World) refuse() {
+	synctest.Wait()
+	for range calmSteps {
+		calls := w.submitted
+		w.submitted = nil
+		for _, call := range calls {
+			call.Client().Accept(call)
+		}
+		if len(calls) == 0 {
+			return
+		}
+		synctest.Wait()
+	}
+}

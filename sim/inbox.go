@@ -1,0 +1,109 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// Submit implements [fakezk.Network]; it runs on recipes' goroutines.
+func (w *World) Submit(call *fakezk.Call) {
+	w.mu.Lock()
+	w.submitted = append(w.submitted, call)
+	w.mu.Unlock()
+	w.wake()
+}
+
+func (w *World) wake() {
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+}
+
+// intake takes what the goroutines that just ran have handed in, in an order that does not
+// depend on how the Go scheduler ran them.
+func (w *World) intake() {
+	if len(w.notes) > 0 {
+		w.takeNotes()
+	}
+	for len(w.submitted) > 0 {
+		calls := w.submitted
+		w.submitted = nil
+		if len(calls) > 1 {
+			slices.SortStableFunc(calls, compareCalls)
+		}
+		for _, call := range calls {
+			w.accept(call)
+		}
+	}
+	if len(w.notes) > 0 {
+		w.takeNotes()
+	}
+}
+
+func (w *World) accept(call *fakezk.Call) {
+	p := w.procs[call.Client().GUIDSeed&0xff-1]
+	if p.client != call.Client() {
+		return // of a process that has died since
+	}
+	if op := p.users[call.User].op; op != nil {
+		call.Tag = op.Number
+	}
+	call.Client().Accept(call)
+}
+
+func compareCalls(a, b *fakezk.Call) int {
+	if d := int(a.Client().GUIDSeed&0xff) - int(b.Client().GUIDSeed&0xff); d != 0 {
+		return d
+	}
+	if a.User != b.User {
+		return a.User - b.User
+	}
+	if a.Request.Op != b.Request.Op {
+		return int(a.Request.Op - b.Request.Op)
+	}
+	return strings.Compare(a.Request.Path, b.Request.Path)
+}
+
+// committed is the servers' report of a change.
+func (w *World) committed(c fakezk.Change) {
+	if c.Op == fakezk.OpCloseSession {
+		w.deaths[c.Session] = w.step
+	}
+	if w.faults.Has(Wrap) && !w.wraps && c.Op == fakezk.OpCreate && sequenceAtEnd(c.Path) {
+		w.wraps = true
+		w.struck[faultIndex(Wrap)]++
+	}
+	if w.faults.Has(Wrap) && c.Op == fakezk.OpCreate && c.Owner == 0 {
+		w.counters = append(w.counters, c.Path)
+	}
+	if c.Op == fakezk.OpCreate {
+		w.parents[c.Path[:max(strings.LastIndexByte(c.Path, '/'), 1)]] = true
+	}
+	w.changes = append(w.changes, Change{c, w.step, w.actor})
+}
+
+// eventSent is the servers' report of a watch event that enters a connection: one that is held back
+// has been struck by the watch fault.
+func (w *World) eventSent(conn fakezk.ConnID, _ fakezk.Message) {
+	for _, p := range w.procs {
+		if p.held && !p.heldEvent && p.client.Connection() == conn {
+			p.heldEvent = true
+			w.struck[faultIndex(Watch)]++
+		}
+	}
+}
+
+// startCounters lets the sequence counters of znodes just created begin near their end.
+func (w *World) startCounters() {
+	for _, path := range w.counters {
+		w.servers.SetSequence(path, w.firstNumber)
+	}
+	w.counters = w.counters[:0]
+}
+
+func sequenceAtEnd(path string) bool {
+	return strings.HasSuffix(path, "2147483647") || strings.Contains(path[max(0, len(path)-11):], "-214748364")
+}
