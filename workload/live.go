@@ -74,7 +74,8 @@ func (w *Workload) RunLive(ctx context.Context, config LiveConfig) (sim.Result, 
 		return sim.Result{}, err
 	}
 	defer admin.Close()
-	if err := claimRoot(admin.Conn, cfg.Root); err != nil {
+	made, err := claimRoot(admin.Conn, cfg.Root)
+	if err != nil {
 		return sim.Result{}, err
 	}
 	r := &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{}}
@@ -82,6 +83,9 @@ func (w *Workload) RunLive(ctx context.Context, config LiveConfig) (sim.Result, 
 	err = r.run(ctx)
 	if cleanErr := removeAll(admin.Conn, cfg.Root); err == nil && cleanErr != nil {
 		err = fmt.Errorf("workload: the root path %s could not be removed: %w", cfg.Root, cleanErr)
+	}
+	for _, parent := range slices.Backward(made) {
+		admin.Conn.Delete(parent, -1) // unless somebody else has begun to use it
 	}
 	return r.finish(ctx), err
 }
@@ -281,7 +285,7 @@ type liveRound struct {
 
 func (l *liveRound) prepare() error {
 	for _, parent := range l.episode.parents() {
-		if err := makeAll(l.sessions[0].Conn, parent); err != nil {
+		if _, err := makeAll(l.sessions[0].Conn, parent); err != nil {
 			return fmt.Errorf("workload: %s cannot be made: %w", parent, err)
 		}
 	}
@@ -546,34 +550,41 @@ func (u *liveUser) awaitOthers() {
 	}
 }
 
-// claimRoot makes the root path, and refuses one that holds something already.
-func claimRoot(conn recipes.Conn, root string) error {
+// claimRoot makes the root path, and refuses one that holds something already. It returns what it
+// had to make.
+func claimRoot(conn recipes.Conn, root string) (made []string, err error) {
 	if root == "/" || path.Clean(root) != root || !strings.HasPrefix(root, "/") {
-		return fmt.Errorf("%w: %q is not a clean absolute path below /", ErrRoot, root)
+		return nil, fmt.Errorf("%w: %q is not a clean absolute path below /", ErrRoot, root)
 	}
 	children, _, err := conn.Children(root)
 	switch {
 	case err == nil && len(children) > 0:
-		return fmt.Errorf("%w: %s exists and is not empty: choose another --root", ErrRoot, root)
+		return nil, fmt.Errorf("%w: %s exists and is not empty: choose another", ErrRoot, root)
 	case err != nil && err != zk.ErrNoNode:
-		return fmt.Errorf("%w: %s: %w", ErrRoot, root, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrRoot, root, err)
 	}
-	if err := makeAll(conn, root); err != nil {
-		return fmt.Errorf("%w: %s cannot be made: %w", ErrRoot, root, err)
+	made, err = makeAll(conn, root)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s cannot be made: %w", ErrRoot, root, err)
 	}
-	return nil
+	return made, nil
 }
 
-func makeAll(conn recipes.Conn, p string) error {
+// makeAll makes a znode and those above it, and returns those that were not there.
+func makeAll(conn recipes.Conn, p string) (made []string, err error) {
 	for i := 1; i <= len(p); i++ {
 		if i < len(p) && p[i] != '/' {
 			continue
 		}
-		if _, err := conn.Create(p[:i], nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil && err != zk.ErrNodeExists {
-			return err
+		switch _, err := conn.Create(p[:i], nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err {
+		case nil:
+			made = append(made, p[:i])
+		case zk.ErrNodeExists:
+		default:
+			return made, err
 		}
 	}
-	return nil
+	return made, nil
 }
 
 // removeAll removes a znode and what is below it; it is not an error if it is not there.

@@ -1,0 +1,148 @@
+package workload_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// realServers starts real servers for a test.
+func realServers(t *testing.T, nodes int) *ensemble.Ensemble {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real ZooKeeper servers")
+	}
+	e, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: nodes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Stop() })
+	return e
+}
+
+// opener opens sessions with real servers.
+func opener(servers string) func(context.Context) (*workload.Session, error) {
+	return func(ctx context.Context) (*workload.Session, error) {
+		var told, broken atomic.Int64
+		c, err := ensemble.ClientConfig{Servers: servers, SessionTimeout: 2 * time.Second, OnEvent: func(e zk.Event) {
+			switch {
+			case e.Type == zk.EventSession && e.State == zk.StateExpired:
+				told.Add(1)
+			case e.Type == zk.EventSession && e.State == zk.StateDisconnected:
+				broken.Add(1)
+			}
+		}}.Connect()
+		if err != nil {
+			return nil, err
+		}
+		if err := c.WaitSession(ctx); err != nil {
+			c.Close()
+			return nil, err
+		}
+		return &workload.Session{Conn: c, Close: c.Close,
+			Told: func() int { return int(told.Load()) }, Broken: func() int { return int(broken.Load()) }}, nil
+	}
+}
+
+// TestRealServers runs the scripts of the simulator on a real ensemble: the correct recipes pass,
+// a published one is caught, and nothing is left.
+func TestRealServers(t *testing.T) {
+	e := realServers(t, 3)
+	open := opener(e.ConnectString())
+	admin, err := open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+
+	run := func(t *testing.T, kind, recipe string, rounds int) (sim.Result, linearizability.History) {
+		t.Helper()
+		w, err := workload.Find(kind, recipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var history bytes.Buffer
+		r, err := w.RunLive(t.Context(), workload.LiveConfig{
+			Open: open, Root: "/live/" + kind, Seed: 1, Rounds: rounds, Clients: 3, Ops: 4, History: &history, Patience: 5 * time.Second,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, _, err := admin.Conn.Exists("/live/" + kind); ok || err != nil {
+			t.Errorf("the root path is still there: %v", err)
+		}
+		h, err := linearizability.Read(&history)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, h
+	}
+	for _, kind := range []string{"lock", "queue"} {
+		t.Run(kind, func(t *testing.T) {
+			r, h := run(t, kind, workload.Ours, 100)
+			if r.Verdict != sim.VerdictOK || r.Episodes != 100 || len(h) < 500 {
+				t.Errorf("%s: %s %v, %d rounds, %d operations", r.Verdict, r.Reason, r.Violations, r.Episodes, len(h))
+			}
+		})
+	}
+	t.Run("published/WriteLock", func(t *testing.T) {
+		r, h := run(t, "lock", "published/WriteLock", 60)
+		w1w2 := func(f sim.Found) bool { return f.Property == "exclusion" || f.Property == "lost-wakeup" }
+		if r.Verdict != sim.VerdictViolation || !slices.ContainsFunc(r.Violations, w1w2) {
+			t.Errorf("%s after %d rounds, found %v; want exclusion (W2) or lost-wakeup (W1)", r.Verdict, r.Episodes, properties(r))
+		}
+		if len(h) == 0 {
+			t.Error("there is no history to judge again")
+		}
+	})
+}
+
+func properties(r sim.Result) (all []string) {
+	for _, f := range r.Violations {
+		all = append(all, f.Property)
+	}
+	return all
+}
+
+// TestRootRefused: a root path that holds something is neither used nor removed.
+func TestRootRefused(t *testing.T) {
+	e := realServers(t, 1)
+	open := opener(e.ConnectString())
+	admin, err := open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	for _, path := range []string{"/precious", "/precious/child", "/empty"} {
+		if _, err := admin.Conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := workload.Find("lock", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for root, refused := range map[string]bool{"/precious": true, "/": true, "relative": true, "/a/../b": true, "/empty": false, "/fresh/below": false} {
+		_, err := w.RunLive(t.Context(), workload.LiveConfig{Open: open, Root: root, Rounds: 2, Clients: 2, Ops: 1, Seed: 1})
+		if errors.Is(err, workload.ErrRoot) != refused || !refused && err != nil {
+			t.Errorf("root %s: %v", root, err)
+		}
+	}
+	if ok, _, _ := admin.Conn.Exists("/precious/child"); !ok {
+		t.Error("what was there is gone")
+	}
+	if ok, _, _ := admin.Conn.Exists("/fresh"); ok {
+		t.Error("a parent that the run had made is left")
+	}
+}
