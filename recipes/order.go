@@ -77,6 +77,7 @@ func compareMembers(a, b member) int {
 // listing was empty.
 func (l *link) members(ctx context.Context, dir, prefix string, list func(context.Context, string) ([]string, error)) ([]member, error) {
 	for {
+		session := l.conn.SessionID()
 		names, err := list(ctx, dir)
 		if err != nil {
 			return nil, err
@@ -85,16 +86,21 @@ func (l *link) members(ctx context.Context, dir, prefix string, list func(contex
 		if len(members) == 0 {
 			return nil, nil
 		}
-		if members, err = l.ordered(ctx, dir, members); err != nil || len(members) > 0 {
+		if members, err = l.ordered(ctx, dir, session, members); err != nil || len(members) > 0 {
 			return members, err
 		}
 	}
 }
 
-// ordered puts members in order of creation, without those that are gone if it had to ask.
-func (l *link) ordered(ctx context.Context, dir string, members []member) (_ []member, err error) {
+// ordered puts members in order of creation, without those that are gone if it had to ask. It
+// returns none if the session in which they were listed has been replaced meanwhile: a new one may
+// be served by a server that lags, to which a member that is there seems gone.
+func (l *link) ordered(ctx context.Context, dir string, session int64, members []member) (_ []member, err error) {
 	if wrapped(members) {
 		members, err = l.dated(ctx, dir, members)
+		if l.conn.SessionID() != session {
+			members = nil
+		}
 	}
 	slices.SortFunc(members, compareMembers)
 	return members, err

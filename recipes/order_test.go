@@ -59,15 +59,35 @@ func TestOrderIsOrderOfCreation(t *testing.T) {
 // listing is a Conn that knows one directory.
 type listing struct {
 	Conn
-	names []string
-	czxid map[string]int64
+	names   []string
+	czxid   map[string]int64
+	session int64
+	forgets bool // at the next Exists: a new session, at a server that knows nothing yet
 }
+
+func (l *listing) SessionID() int64 { return l.session }
 
 func (l *listing) Children(string) ([]string, *zk.Stat, error) { return l.names, &zk.Stat{}, nil }
 
 func (l *listing) Exists(path string) (bool, *zk.Stat, error) {
+	if l.forgets {
+		l.forgets = false
+		l.session++
+		return false, &zk.Stat{}, nil
+	}
 	czxid, ok := l.czxid[path[len("/d/"):]]
 	return ok, &zk.Stat{Czxid: czxid}, nil
+}
+
+// What a new session sees at a server that lags says nothing about a list of the old session.
+func TestMembersOfTwoSessions(t *testing.T) {
+	first, second := "lock-0a-2147483647", "lock-0b-2147483647"
+	conn := &listing{names: []string{second, first}, czxid: map[string]int64{first: 1, second: 2}, forgets: true}
+	link := newLink(conn)
+	members, err := link.members(t.Context(), "/d", "lock-", link.children)
+	if err != nil || len(members) != 2 || members[0].name != first {
+		t.Errorf("members = %+v, %v", members, err)
+	}
 }
 
 // Property: compareMembers is a total order.

@@ -3,8 +3,6 @@ package recipes
 import (
 	"context"
 	"errors"
-	"sync"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -75,12 +73,7 @@ const itemPrefix = "qn-"
 //   - Ephemeral items: they vanish with the producer.
 //
 // A Queue may be used from several goroutines.
-type Queue struct {
-	store
-
-	mu   sync.Mutex      // never held across a call to ZooKeeper
-	idle <-chan zk.Event // the last watch on dir that a Take set
-}
+type Queue struct{ store }
 
 // NewQueue returns a queue in the directory dir, an absolute path. Nothing is sent before the
 // queue is used.
@@ -139,7 +132,7 @@ func (q *Queue) Take(ctx context.Context) ([]byte, error) {
 			if err != errGone && err != ErrEmpty {
 				return data, err
 			}
-			if err := q.await(ctx); err != nil {
+			if err := q.await(ctx, anyItem); err != nil {
 				return nil, err
 			}
 		}
@@ -226,65 +219,5 @@ func (q *Queue) itemsNow(ctx context.Context) ([]member, error) {
 	return q.members(ctx, q.dir, itemPrefix, q.syncedChildren)
 }
 
-// await returns when there may be something to take.
-func (q *Queue) await(ctx context.Context) error {
-	watch, err := q.watchEmpty(ctx)
-	if err != nil || watch == nil {
-		return err
-	}
-	again := time.NewTimer(lookAgain)
-	defer again.Stop()
-	select {
-	case e := <-watch:
-		return closing(e)
-	case <-again.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// lookAgain is how long Take trusts its watch. There is one way to miss an event for good: it is
-// lost with its connection, and the client re-arms its watch by setWatches, which compares the
-// parent's pzxid; but a create that wraps the sequence number does not move pzxid
-// (DataTree.createNode), so the server finds nothing new.
-const lookAgain = 30 * time.Second
-
-// watchEmpty returns a watch that was set before the queue was seen empty, so that it fires at
-// the next item; nil if there are items. A watch that an earlier Take has left and that has not
-// fired is as good as a new one.
-func (q *Queue) watchEmpty(ctx context.Context) (<-chan zk.Event, error) {
-	watch, names, err := q.lastWatch(), []string(nil), error(nil)
-	if watch != nil {
-		names, err = q.children(ctx, q.dir)
-	} else {
-		names, watch, err = q.childrenW(ctx, q.dir)
-		q.keepWatch(watch)
-	}
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, q.ensure(ctx, q.dir)
-	}
-	if err != nil || len(parseMembers(itemPrefix, names)) > 0 {
-		return nil, err
-	}
-	return watch, nil
-}
-
-// lastWatch returns the watch of an earlier Take if it has not fired. Whoever receives its event
-// takes it from the others that wait, but then the channel is closed and wakes them too.
-func (q *Queue) lastWatch() <-chan zk.Event {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	select {
-	case <-q.idle:
-		q.idle = nil
-	default:
-	}
-	return q.idle
-}
-
-func (q *Queue) keepWatch(watch <-chan zk.Event) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.idle = watch
-}
+// anyItem tells whether a list has items.
+func anyItem(names []string) bool { return len(parseMembers(itemPrefix, names)) > 0 }

@@ -13,6 +13,7 @@ type store struct {
 	link
 	dir    string
 	ledger ledger
+	idle   idleWatch
 }
 
 // open sets up a store where it lies, since its ledger points to it.
