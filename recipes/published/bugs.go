@@ -1,0 +1,43 @@
+package published
+
+import (
+	"slices"
+	"strings"
+)
+
+// Bugs is a set of bug ids: it says which of a recipe's published bugs are in force. A recipe with
+// all of its bugs is as it was published; with one, it is an animal of the zoo, in which that bug
+// can be hunted alone; with none, it is the animal's fixed twin. Each place where a bug makes a
+// difference is marked
+//
+//	if bugs.Has("W2") { // BUG: W2 …
+//
+// with the published line in the branch and the fixed one beside it, so that animal and twin
+// differ in nothing else.
+type Bugs struct {
+	all bool
+	ids []string
+}
+
+// AllBugs is the recipe as it was published.
+func AllBugs() Bugs { return Bugs{all: true} }
+
+// NoBugs is the recipe with every known bug fixed.
+func NoBugs() Bugs { return Bugs{} }
+
+// OnlyBugs is the recipe with these bugs and no others.
+func OnlyBugs(ids ...string) Bugs { return Bugs{ids: slices.Clone(ids)} }
+
+// Has tells whether a bug is in force.
+func (b Bugs) Has(id string) bool { return b.all || slices.Contains(b.ids, id) }
+
+// String lists the ids.
+func (b Bugs) String() string {
+	switch {
+	case b.all:
+		return "as published"
+	case len(b.ids) == 0:
+		return "fixed"
+	}
+	return strings.Join(b.ids, ",")
+}
