@@ -1,0 +1,299 @@
+package workload
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// liveRound is one round under way.
+type liveRound struct {
+	run      *liveRun
+	ctx      context.Context
+	sessions []*Session
+	episode  episode
+	broken   int
+
+	mu      sync.Mutex
+	ops     []*sim.Op
+	current map[int]*sim.Op // by slot
+	cancels map[*sim.Op]context.CancelFunc
+	active  int           // users that have not finished …
+	lonely  bool          // … one of whom waits for the others
+	alone   chan struct{} // closed when only the one who waits for it is left
+	idle    chan struct{} // closed when nobody is left
+}
+
+func (l *liveRound) prepare() error {
+	for _, parent := range l.episode.parents() {
+		if _, err := makeAll(l.sessions[0].Conn, parent); err != nil {
+			return fmt.Errorf("workload: %s cannot be made: %w", parent, err)
+		}
+	}
+	l.current, l.cancels = map[int]*sim.Op{}, map[*sim.Op]context.CancelFunc{}
+	l.alone, l.idle = make(chan struct{}), make(chan struct{})
+	for _, s := range l.sessions {
+		l.broken += s.Broken() + s.Told()
+	}
+	return nil
+}
+
+// play starts all users and waits until they have finished, or until only such are left as wait.
+func (l *liveRound) play() {
+	layout := l.episode.users()
+	for client, users := range layout {
+		for index := range users {
+			l.active++
+			u := &liveUser{round: l, session: l.sessions[client], clientN: client, indexN: index, slot: slot(layout, client, index)}
+			go func() {
+				defer l.left()
+				l.episode.run(u)
+			}()
+		}
+	}
+	for l.patience() {
+		if !l.quiet() {
+			break
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, cancel := range l.cancels {
+		cancel()
+	}
+}
+
+// patience waits for the end of all users; it returns true when it has run out of patience.
+func (l *liveRound) patience() bool {
+	timer := time.NewTimer(l.run.cfg.Patience)
+	defer timer.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		before := l.count()
+		select {
+		case <-l.idle:
+			return false
+		case <-l.ctx.Done():
+			return false
+		case <-look.C:
+			if l.onlyWaitInOrder() {
+				return true
+			}
+		case <-timer.C:
+			if l.count() == before {
+				return true
+			}
+			timer.Reset(l.run.cfg.Patience)
+		}
+	}
+}
+
+// lookEvery is how often a round looks whether only such users are left as may wait for ever.
+const lookEvery = 50 * time.Millisecond
+
+func (l *liveRound) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.ops)
+}
+
+func (l *liveRound) waiting() []*sim.Op {
+	var ops []*sim.Op
+	for _, op := range l.ops {
+		if op.Return == 0 {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+// onlyWaitInOrder tells whether everybody who has not finished waits, and may.
+func (l *liveRound) onlyWaitInOrder() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	waiting := l.waiting()
+	left := l.active
+	if l.lonely {
+		left-- // one waits for the others to finish
+	}
+	return len(waiting) == left && left > 0 && len(l.episode.quiet(l.ops, waiting)) == len(waiting)
+}
+
+// quiet ends the waits that are in order, and returns false if there are none.
+func (l *liveRound) quiet() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	inOrder := l.episode.quiet(l.ops, l.waiting())
+	for _, op := range inOrder {
+		op.Cancelled = true
+		l.cancels[op]()
+	}
+	return len(inOrder) > 0
+}
+
+func (l *liveRound) left() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.active--
+	switch l.active {
+	case 1:
+		close(l.alone)
+	case 0:
+		close(l.idle)
+	}
+}
+
+func (l *liveRound) view() *view {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	broken := 0
+	for _, s := range l.sessions {
+		broken += s.Broken() + s.Told()
+	}
+	v := &view{faulty: broken > l.broken, life: func(int, int) (int64, bool) { return 0, false }}
+	for _, op := range l.ops {
+		snapshot := *op
+		v.ops = append(v.ops, &snapshot)
+		if op.Return == 0 && !op.Cancelled {
+			v.waiting = append(v.waiting, &snapshot)
+		}
+	}
+	alive := map[int64]bool{}
+	for _, s := range l.sessions {
+		alive[s.Conn.SessionID()] = true
+	}
+	// A session that has been replaced ended at a moment that nobody here knows: what it held
+	// counts for nothing.
+	v.session = func(id int64) (int64, bool) { return 0, !alive[id] }
+	return v
+}
+
+// tree lists the children of a znode with their owners, oldest first; nothing if it cannot.
+func (l *liveRound) tree(parent string) (nodes []liveNode) {
+	conn := l.sessions[0].Conn
+	conn.Sync(parent)
+	children, _, err := conn.Children(parent)
+	if err != nil {
+		return nil
+	}
+	for _, name := range children {
+		if ok, stat, err := conn.Exists(parent + "/" + name); ok && err == nil {
+			nodes = append(nodes, liveNode{parent + "/" + name, stat.EphemeralOwner, stat.Czxid})
+		}
+	}
+	slices.SortFunc(nodes, func(a, b liveNode) int { return cmp.Compare(a.czxid, b.czxid) })
+	return nodes
+}
+
+// liveNode is a znode as a client can see it.
+type liveNode struct {
+	path         string
+	owner, czxid int64
+}
+
+// leftovers reports what a finished round has left in the tree.
+func (l *liveRound) leftovers(object string) []sim.Violation {
+	for _, s := range l.sessions {
+		if s.Told() > 0 {
+			return nil // what the old session left goes when the servers say so
+		}
+	}
+	parent := object + "/" + l.run.workload.kind
+	if _, err := l.sessions[0].Conn.Sync(parent); err != nil {
+		return nil
+	}
+	children, _, err := l.sessions[0].Conn.Children(parent)
+	if err != nil {
+		return nil
+	}
+	for _, name := range children {
+		if !strings.HasPrefix(name, "claim-") {
+			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf("%s/%s is left after everybody has finished", parent, name)}}
+		}
+	}
+	return nil
+}
+
+// liveUser is a user on real servers.
+type liveUser struct {
+	round           *liveRound
+	session         *Session
+	clientN, indexN int
+	slot            int
+	toldAt          int
+}
+
+func (u *liveUser) client() int        { return u.clientN }
+func (u *liveUser) index() int         { return u.indexN }
+func (u *liveUser) conn() recipes.Conn { return u.session.Conn }
+func (u *liveUser) told() int          { return u.session.Told() }
+
+// toldBefore is always false: without the simulator nobody can say what was before what inside of
+// a client, so belief is not judged.
+func (u *liveUser) toldBefore() bool { return false }
+
+func (u *liveUser) begin(name, arg string, _ bool) (context.Context, *sim.Op) {
+	l := u.round
+	ctx, cancel := context.WithCancel(l.ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	op := &sim.Op{Name: name, Arg: arg, Client: u.clientN, User: u.indexN, Call: l.run.stamp()}
+	op.Number, op.SessionAt = op.Call, u.session.Conn.SessionID()
+	l.ops = append(l.ops, op)
+	l.cancels[op] = cancel
+	return ctx, op
+}
+
+func (u *liveUser) end(op *sim.Op, outcome sim.Outcome, result string, err error) {
+	l := u.round
+	now := l.run.stamp()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cancels[op]()
+	delete(l.cancels, op)
+	op.Return, op.Outcome, op.Result, op.Err = now, outcome, result, err
+	op.SessionAt, op.ToldAt = u.session.Conn.SessionID(), u.session.Told()
+}
+
+// do takes a moment, as work under a lock does; without it holds would be too short to overlap.
+func (u *liveUser) do(_ string, f func() string) {
+	work := time.NewTimer(workTime)
+	defer work.Stop()
+	select {
+	case <-work.C:
+	case <-u.round.ctx.Done():
+	}
+	u.round.mu.Lock()
+	defer u.round.mu.Unlock()
+	f()
+}
+
+// workTime is several times the time of a request.
+const workTime = 3 * time.Millisecond
+
+func (u *liveUser) awaitOthers() {
+	u.round.mu.Lock()
+	last := u.round.active == 1
+	u.round.lonely = true
+	u.round.mu.Unlock()
+	defer func() {
+		u.round.mu.Lock()
+		u.round.lonely = false
+		u.round.mu.Unlock()
+	}()
+	if last {
+		return
+	}
+	select {
+	case <-u.round.alone:
+	case <-u.round.ctx.Done():
+	}
+}
