@@ -1,0 +1,116 @@
+package linearizability
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// PriorityQueue returns the model of an unbounded queue from which the best value comes out first,
+// and of equally good ones the oldest. Its operations are those of [Queue]. A value is a number or a
+// text "priority:name"; the number, or the number before the colon, is its priority. The lowest
+// is the best.
+func PriorityQueue() Model {
+	m := Queue()
+	m.Name, m.problem, m.prepare, m.spec = "priorityqueue", priorityProblem, preparePriorities, prioritySpec
+	m.hint, m.explain = func([]step) {}, explainPriorities
+	return m
+}
+
+func priorityProblem(op Operation) string {
+	if problem := queueProblem(op); problem != "" {
+		return problem
+	}
+	for _, v := range []Value{op.Arg, op.Result} {
+		if _, ok := priorityOf(v); !ok && !v.IsNull() {
+			return "a value is a whole number, or a text that begins with one and a colon: it says how urgent the value is"
+		}
+	}
+	return ""
+}
+
+// priorityOf returns the priority that a value says it has.
+func priorityOf(v Value) (int64, bool) {
+	if v.IsInt() {
+		return v.Int(), true
+	}
+	number, _, found := strings.Cut(v.String(), ":")
+	priority, err := strconv.ParseInt(number, 10, 64)
+	return priority, found && err == nil
+}
+
+// preparePriorities is prepareQueue and notes the priorities of what is offered. What that leaves
+// out may be left out here too: an item that nobody sees is one that only keeps others waiting.
+func preparePriorities(h History) []step {
+	steps := prepareQueue(h)
+	for i := range steps {
+		if s := &steps[i]; s.kind == stepOffer {
+			s.token, _ = priorityOf(h[s.source].Arg)
+		}
+	}
+	return steps
+}
+
+// ranking is the items in a priority queue in the order in which they will come out. It is never
+// changed.
+type ranking []ranked
+
+type ranked struct {
+	priority int64
+	item     int32
+}
+
+// with returns the ranking with an item more, behind all that are as good.
+func (r ranking) with(item ranked) ranking {
+	at, _ := slices.BinarySearchFunc(r, item.priority, func(x ranked, p int64) int {
+		return cmp.Or(cmp.Compare(x.priority, p), -1)
+	})
+	return slices.Insert(slices.Clip(r), at, item)
+}
+
+func (r ranking) hash() (sum uint64) {
+	for _, x := range r {
+		sum = mix(sum ^ uint64(x.item))
+	}
+	return sum
+}
+
+var prioritySpec = porcupine.Model{
+	Init: func() any { return ranking(nil) },
+	Step: func(state, input, _ any) (bool, any) {
+		legal, next := stepPriorities(state.(ranking), input.(*step))
+		return legal, next
+	},
+	Equal: func(a, b any) bool { return slices.Equal(a.(ranking), b.(ranking)) },
+	Hash:  func(state any) uint64 { return state.(ranking).hash() },
+}
+
+// stepPriorities is stepQueue for a priority queue.
+func stepPriorities(r ranking, s *step) (bool, ranking) {
+	if s.kind == stepOffer {
+		return true, r.with(ranked{s.token, s.item})
+	}
+	if len(r) == 0 {
+		return s.bare || s.unknown, r
+	}
+	matches := r[0].item == s.item || s.bare && s.unknown
+	if matches && s.kind == stepRemove {
+		return true, r[1:]
+	}
+	return matches || s.unknown, r
+}
+
+// explainPriorities is explainQueue in the words of a priority queue.
+func explainPriorities(j *judge, steps []step) finding {
+	f := explainQueue(j, steps)
+	switch f.property {
+	case "order":
+		f.message = "a value came out before one that was better, or as good and older"
+	case "lost":
+		f.message = "a value was passed over by others that should have waited for it, and never came out"
+	}
+	return f
+}

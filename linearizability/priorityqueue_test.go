@@ -1,0 +1,79 @@
+package linearizability
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// plainPriorities is the values in a priority queue, oldest first.
+type plainPriorities []Value
+
+func (q plainPriorities) apply(h History, i int) (bool, object) {
+	if h[i].Op == "offer" {
+		return true, append(slices.Clone(q), h[i].Arg)
+	}
+	best := slices.Clone(q)
+	slices.SortStableFunc(best, comparePriorities)
+	legal, after := plainQueue(best).apply(h, i)
+	left := after.(plainQueue)
+	return legal, slices.DeleteFunc(slices.Clone(q), func(v Value) bool { return !slices.Contains(left, v) })
+}
+
+func comparePriorities(a, b Value) int {
+	x, _ := priorityOf(a)
+	y, _ := priorityOf(b)
+	return cmp.Compare(x, y)
+}
+
+func TestPriorityQueueRules(t *testing.T) {
+	put := func(client int, v string, call int64) Operation {
+		return Operation{Client: client, Op: "offer", Arg: Str(v), Call: call, Return: call + 1}
+	}
+	get := func(client int, v string, call int64) Operation {
+		return Operation{Client: client, Op: "poll", Result: Str(v), Call: call, Return: call + 1}
+	}
+	for _, test := range []struct {
+		property string
+		history  History
+	}{
+		{"", History{put(1, "5:a", 1), put(1, "-1:b", 3), get(2, "-1:b", 5), get(2, "5:a", 7)}},
+		{"", History{put(1, "5:a", 1), put(1, "5:b", 3), get(2, "5:a", 5), get(2, "5:b", 7)}},
+		{"order", History{put(1, "5:a", 1), put(1, "-1:b", 3), get(2, "5:a", 5), get(2, "-1:b", 7)}},
+		{"order", History{put(1, "10:a", 1), put(1, "9:b", 3), get(2, "10:a", 5), get(2, "9:b", 7)}},
+		{"order", History{put(1, "5:a", 1), put(1, "5:b", 3), get(2, "5:b", 5), get(2, "5:a", 7)}},
+		{"lost", History{put(1, "1:a", 1), put(1, "2:b", 3), get(2, "2:b", 5)}},
+		{"phantom", History{put(1, "1:a", 1), get(2, "2:b", 5)}},
+		{"duplicate", History{put(1, "1:a", 1), get(2, "1:a", 5), get(2, "1:a", 7)}},
+	} {
+		v := Check(PriorityQueue(), test.history, Options{})[0]
+		if v.Property != test.property || (v.Outcome == Ok) != (test.property == "") {
+			t.Errorf("%v\nwant %q", v, test.property)
+		}
+	}
+	if v := Check(PriorityQueue(), History{put(1, "urgent", 1)}, Options{})[0]; v.Outcome != Undetermined {
+		t.Errorf("a value without a priority: %v", v)
+	}
+}
+
+// Property: a ranking with an item more is sorted, and the one before has not changed.
+func TestRankingIsPersistent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r ranking
+		for i := range rapid.IntRange(0, 8).Draw(t, "items") {
+			before := slices.Clone(r)
+			next := r.with(ranked{rapid.Int64Range(0, 3).Draw(t, "priority"), int32(i)})
+			if !slices.Equal(r, before) {
+				t.Fatal("with changed the ranking that it was called on")
+			}
+			if !slices.IsSortedFunc(next, func(a, b ranked) int {
+				return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.item, b.item))
+			}) {
+				t.Fatalf("not in order: %v", next)
+			}
+			r = next
+		}
+	})
+}
