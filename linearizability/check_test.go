@@ -273,12 +273,19 @@ func TestLongHistories(t *testing.T) {
 }
 
 func TestByName(t *testing.T) {
-	for _, name := range []string{"lock", "queue"} {
+	names := []string{"lock", "queue", "priorityqueue", "counter", "election"}
+	for _, name := range names {
 		if m, err := ByName(name); err != nil || m.Name != name {
 			t.Errorf("ByName(%q) = %q, %v", name, m.Name, err)
 		}
 	}
-	if _, err := ByName("stack"); err == nil || err.Error() != `no model is called "stack"; the models are: lock, queue` {
-		t.Errorf("the error is %v", err)
+	_, err := ByName("stack")
+	if err == nil || !strings.HasPrefix(err.Error(), `no model is called "stack"; the models are: `) {
+		t.Fatalf("the error is %v", err)
+	}
+	for _, name := range names {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%v: does not name %s", err, name)
+		}
 	}
 }

@@ -29,16 +29,22 @@
 // rejects is cut down to a few operations that porcupine still rejects, and the rule that they
 // break is named in the words of the field:
 //
-//	lock   exclusion    two clients held the lock at once
+//	lock and election:
+//	       exclusion    two clients held the lock at once
 //	       fencing      a token was not greater than every token granted earlier
 //	       release      a client released a lock that it did not hold
-//	queue  phantom      a value came out that nobody had put in, or not yet
+//	queue and priorityqueue:
+//	       phantom      a value came out that nobody had put in, or not yet
 //	       duplicate    a value came out twice
 //	       false-empty  the queue was reported empty while it was not
 //	       stale-peek   a peek saw a value that was not at the head
-//	       order        a value overtook one that was offered before it
+//	       order        a value overtook one that should have come out before it
 //	       lost         a value that was surely offered was passed over and never came out
-//	both   linearizability   none of the above could be shown in the time allowed
+//	counter  counted-twice  an addition took effect more than once
+//	       lost-update  an addition did not last
+//	       stale-get    a get saw a number that the counter did not have then
+//	       sum          a sum is not that of the additions before it
+//	any    linearizability   none of the above could be shown in the time allowed
 //
 // The first four rules for queues are those of Henzinger, Sezgin and Vafeiadis, "Aspect-Oriented
 // Linearizability Proofs", 2013. The name is for people; legality is decided by porcupine alone.

@@ -35,9 +35,9 @@ type Model struct {
 	explain func(*judge, []step) finding
 }
 
-// ByName returns the model of that name: lock or queue.
+// ByName returns the model of that name, such as lock or queue.
 func ByName(name string) (Model, error) {
-	models := []Model{Lock(), Queue()}
+	models := []Model{Lock(), Queue(), PriorityQueue(), Counter(), Election()}
 	var known []string
 	for _, m := range models {
 		if m.Name == name {
@@ -60,7 +60,9 @@ type step struct {
 	// out; it is negative if there is none. The steps of one item may be left out together, and
 	// a legal history stays legal.
 	order     int32 // lock: place in order of call
-	token     int64
+	token     int64 // priority queue: the priority of what is offered
+	delta     int64 // counter: what is added …
+	sum       int64 // … and the number after it
 	call, end int64 // the instants between which it takes effect; end is Forever if it may be never
 	rank      int64 // a hint: of steps that end together, the lower ones probably went first
 	source    int   // index of the operation in the object's history
@@ -74,6 +76,8 @@ const (
 	stepOffer
 	stepRemove
 	stepPeek
+	stepAdd
+	stepGet
 )
 
 // newStep is the step of operation i, without what only the model knows.

@@ -1,0 +1,85 @@
+package linearizability
+
+import "slices"
+
+// Election returns the model of an office that is held by one client at a time: the lock of
+// [Lock], in the words of elections.
+//
+//	elected   waits until the client leads; the result is its token, a number, or null if there
+//	          are none
+//	resigned  gives the leadership back; the result is the token that it was held under, or null
+//
+// The end of a leader's session is a resigned of unknown outcome.
+func Election() Model {
+	m := Lock()
+	m.Name = "election"
+	m.Operations = []string{"elected", "resigned"}
+	m.problem = electionProblem
+	m.conflict = electionConflict
+	m.prepare = func(h History) []step { return prepareLock(asLock(h)) }
+	m.explain = func(j *judge, steps []step) finding { return inOffice(explainLock(j, steps)) }
+	m.suspects = func(steps []step) []finding {
+		found := overlappingHolds(steps)
+		for i := range found {
+			found[i] = inOffice(found[i])
+		}
+		return found
+	}
+	return m
+}
+
+func electionProblem(op Operation) string {
+	switch {
+	case !op.Arg.IsNull():
+		return "operations of an election have no argument; leave it null"
+	case !op.Result.IsInt() && !op.Result.IsNull():
+		return "the result is the leader's token, a whole number, or null"
+	}
+	return ""
+}
+
+// electionConflict finds a client that resigned without having been a candidate, or under another
+// token than it was elected with.
+func electionConflict(h History) (int, string) {
+	if i, problem := releaseWithoutAcquire(asLock(h)); problem != "" {
+		return i, "its client had not called elected before; record that too, and under the same client or process"
+	}
+	last := make(map[Value]Value) // by process: the token of the last election; null if unknown
+	for _, i := range byCall(h) {
+		op := &h[i]
+		switch {
+		case op.Outcome == Fail:
+		case op.Op == "elected" && op.Outcome == OK:
+			last[op.owner()] = op.Result
+		case op.Op == "elected":
+			last[op.owner()] = Null
+		case !op.Result.IsNull() && !last[op.owner()].IsNull() && op.Result != last[op.owner()]:
+			return i, "its client was last elected with the token " + last[op.owner()].String() + "; record the token of the same term, or null"
+		}
+	}
+	return 0, ""
+}
+
+// asLock returns the history in the words of locks, in the same order.
+func asLock(h History) History {
+	words := map[string]string{"elected": "acquire", "resigned": "release"}
+	renamed := slices.Clone(h)
+	for i := range renamed {
+		renamed[i].Op = words[h[i].Op]
+		if renamed[i].Op == "release" {
+			renamed[i].Result = Null
+		}
+	}
+	return renamed
+}
+
+// inOffice says what is wrong with an election.
+func inOffice(f finding) finding {
+	switch f.property {
+	case "exclusion":
+		f.message = "two clients led at once"
+	case "release":
+		f.message = "a client resigned that did not lead"
+	}
+	return f
+}
