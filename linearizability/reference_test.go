@@ -2,6 +2,7 @@ package linearizability
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -138,9 +139,15 @@ func retries(h History, i int) bool {
 	return retry
 }
 
+// modelsUnderTest are the models that are compared with the reference.
+var modelsUnderTest = []Model{Lock(), Queue(), PriorityQueue()}
+
 func plain(m Model) object {
-	if m.Name == "lock" {
+	switch m.Name {
+	case "lock":
 		return plainLock{grant: -1}
+	case "priorityqueue":
+		return plainPriorities{}
 	}
 	return plainQueue{}
 }
@@ -207,7 +214,7 @@ func lines(h History) string {
 }
 
 func TestAgreesWithReferenceOnWildHistories(t *testing.T) {
-	for _, m := range []Model{Lock(), Queue()} {
+	for _, m := range modelsUnderTest {
 		t.Run(m.Name, func(t *testing.T) {
 			seen := make(map[string]int)
 			rapid.Check(t, func(t *rapid.T) {
@@ -291,6 +298,11 @@ func (r *real) run(t *rapid.T, client int) (op Operation, enabled bool) {
 		r.counter++
 		op.Arg = Int(r.counter)
 		r.queue = append(r.queue, op.Arg)
+		if r.model.Name == "priorityqueue" {
+			op.Arg = Str(fmt.Sprintf("%d:%d", rapid.IntRange(-1, 1).Draw(t, "priority"), r.counter))
+			r.queue[len(r.queue)-1] = op.Arg
+			slices.SortStableFunc(r.queue, comparePriorities)
+		}
 		return op, true
 	}
 	if len(r.queue) == 0 {
@@ -362,7 +374,7 @@ func blur(t *rapid.T, op *Operation) {
 }
 
 func TestLegalHistoriesAreNeverAccused(t *testing.T) {
-	for _, m := range []Model{Lock(), Queue()} {
+	for _, m := range modelsUnderTest {
 		t.Run(m.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				h := drawLegal(t, m, 30)
@@ -377,7 +389,7 @@ func TestLegalHistoriesAreNeverAccused(t *testing.T) {
 // TestAgreesWithReferenceOnMutatedHistories changes one thing or two in a legal history, which makes
 // violations that are hard to see.
 func TestAgreesWithReferenceOnMutatedHistories(t *testing.T) {
-	for _, m := range []Model{Lock(), Queue()} {
+	for _, m := range modelsUnderTest {
 		t.Run(m.Name, func(t *testing.T) {
 			seen := make(map[string]int)
 			rapid.Check(t, func(t *rapid.T) {
@@ -422,7 +434,7 @@ func mutate(t *rapid.T, h History) History {
 
 // TestWitnessNeverLies compares the quick search with porcupine alone.
 func TestWitnessNeverLies(t *testing.T) {
-	for _, m := range []Model{Lock(), Queue()} {
+	for _, m := range modelsUnderTest {
 		t.Run(m.Name, func(t *testing.T) {
 			found, missed := 0, 0
 			rapid.Check(t, func(t *rapid.T) {
