@@ -22,28 +22,29 @@ const (
 	over
 )
 
-// acquisition is one try to get the lock and, if it succeeds, the hold. One goroutine makes all
+// acquisition is one try to get a lock and, if it succeeds, the hold. One goroutine makes all
 // its calls to ZooKeeper, so that callers can go away while one hangs.
 //
-// Invariant: at most one acquisition of a Lock makes calls. Each begins by waiting for the end of
+// Invariant: at most one acquisition of a gate makes calls. Each begins by waiting for the end of
 // the one before, which may have a znode to remove that would be in its way.
 type acquisition struct {
-	lock    *Lock
+	gate    *gate
+	way     way
 	try     bool
 	before  <-chan struct{}
 	settled chan struct{} // closed when the caller of Lock may return
 	ended   chan struct{} // closed when the goroutine ends: nothing is left of it but the result
 	lost    chan struct{}
+	revoked chan struct{} // closed when somebody asks the holder to release
+	changes chan func()   // what the goroutine is to do during the hold
 
 	holding context.Context // ends when the hold is to be released
 	release context.CancelFunc
 
-	// Used by the goroutine only.
-	guid    string // "" until a znode may exist
-	path    string // the znode, "" if it is not known whether or where it is
-	session int64  // that owns the znode, or a later one
+	asked bool // revoked is closed; used by the goroutine only
 
-	// Guarded by lock.mu.
+	// Guarded by gate.mu.
+	mode    mode
 	phase   phase
 	granted bool // was or is held
 	given   bool // Unlock was called
@@ -52,29 +53,50 @@ type acquisition struct {
 	token   int64
 }
 
-// place is the first place in line: the own znode, seen under the present session.
+// way is how an acquisition comes to the znode that is its place, and leaves it. Its methods are
+// called by the goroutine of the acquisition only.
+type way interface {
+	// contend waits until the place is the own one. With try it does not wait for other users,
+	// but returns errBusy.
+	contend(ctx context.Context, try bool) (place, error)
+	// verify reads the place that was granted; errDisplaced if it is no longer the own one.
+	verify(ctx context.Context) (place, error)
+	// leave deletes the znode of a place that was granted. With unsure, zk.ErrNoNode may be the
+	// work of an earlier attempt.
+	leave(ctx context.Context) (unsure bool, err error)
+	// withdraw removes whatever there is, whether it is known where or not. It gives up only
+	// when the connection is closed, which ends the session, or when ZooKeeper refuses, which is
+	// the end of its means.
+	withdraw(ctx context.Context)
+}
+
+// place is the own znode, in a state in which it means that the lock is held, seen under the
+// session that owns it.
 type place struct {
-	czxid int64
-	watch <-chan zk.Event
+	czxid   int64
+	session int64
+	data    []byte
+	watch   <-chan zk.Event
 }
 
 var (
 	// errDisplaced: the own znode is gone, or belongs to a session that is.
 	errDisplaced = errors.New("displaced")
-	// errBusy: others are before us and the caller does not want to wait.
+	// errBusy: others are in the way and the caller does not want to wait.
 	errBusy = errors.New("busy")
 
 	errLostByClose = fmt.Errorf("%w: %w", ErrLost, ErrClosed)
 )
 
-func newAcquisition(l *Lock, last *acquisition, try bool) *acquisition {
+func newAcquisition(g *gate, w way, m mode, try bool) *acquisition {
 	a := &acquisition{
-		lock: l, try: try,
+		gate: g, way: w, mode: m, try: try,
 		settled: make(chan struct{}), ended: make(chan struct{}), lost: make(chan struct{}),
+		revoked: make(chan struct{}), changes: make(chan func()),
 	}
 	a.holding, a.release = context.WithCancel(context.Background())
-	if last != nil {
-		a.before = last.ended
+	if g.current != nil {
+		a.before = g.current.ended
 	}
 	return a
 }
@@ -86,7 +108,7 @@ func (a *acquisition) run(ctx context.Context) {
 	if !a.await(ctx) {
 		return
 	}
-	first, err := a.contend(ctx)
+	first, err := a.way.contend(ctx, a.try)
 	if err == nil && a.grant(first) {
 		a.finish(a.keep(first))
 		return
@@ -95,7 +117,7 @@ func (a *acquisition) run(ctx context.Context) {
 		a.fail(err) // the caller need not wait for what is most likely in vain
 	}
 	if err != ErrClosed {
-		a.withdraw()
+		a.way.withdraw(context.Background())
 	}
 	a.fail(err)
 }
@@ -116,113 +138,6 @@ func (a *acquisition) await(ctx context.Context) bool {
 	return true
 }
 
-// contend queues until the own znode is first. When the znode gets lost on the way it queues
-// again at the end, under a new guid: to the others it is a new contender.
-func (a *acquisition) contend(ctx context.Context) (place, error) {
-	for {
-		if err := a.enlist(ctx); err != nil {
-			return place{}, err
-		}
-		first, err := a.queue(ctx)
-		if err != errDisplaced {
-			return first, err
-		}
-	}
-}
-
-func (a *acquisition) enlist(ctx context.Context) (err error) {
-	l := a.lock
-	a.path, a.guid, err = l.enlist(ctx, l.dir, lockPrefix, l.data)
-	a.session = l.conn.SessionID() // read after the reply, so not older than the znode's owner
-	return err
-}
-
-// queue waits until the own znode is first. Each round is caused by an event, or by a
-// predecessor that vanished between two requests.
-//
-// That the list may be old does no harm. It contains the own znode, so it is not older than that;
-// every contender that was created before and still exists is in it. One that is in it and gone
-// already is found gone when it is watched, or the watch fires when this server learns of it.
-func (a *acquisition) queue(ctx context.Context) (place, error) {
-	for {
-		line, err := a.line(ctx)
-		if err != nil {
-			return place{}, err
-		}
-		i := a.find(line)
-		if i < 0 {
-			return place{}, errDisplaced
-		}
-		if err := a.prune(ctx, line[i+1:]); err != nil {
-			return place{}, err
-		}
-		if i == 0 {
-			return a.verify(ctx)
-		}
-		if a.try {
-			return place{}, errBusy
-		}
-		if err := a.watch(ctx, line[i-1]); err != nil {
-			return place{}, err
-		}
-	}
-}
-
-func (a *acquisition) line(ctx context.Context) ([]member, error) {
-	l := a.lock
-	line, err := l.members(ctx, l.dir, lockPrefix, l.children)
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, errDisplaced // the directory is gone, so the znode is
-	}
-	if err == nil && l.conn.SessionID() != a.session {
-		return nil, errDisplaced
-	}
-	return line, err
-}
-
-func (a *acquisition) find(line []member) int {
-	for i, m := range line {
-		if m.guid == a.guid {
-			a.path = join(a.lock.dir, m.name)
-			return i
-		}
-	}
-	return -1
-}
-
-// prune deletes later znodes with the own guid. There are none, unless the search after a lost
-// create was answered by a leader that had been deposed without knowing: sync is not a vote of a
-// quorum. The list shows both then, and the earlier one keeps the place.
-func (a *acquisition) prune(ctx context.Context, behind []member) error {
-	for _, m := range behind {
-		if m.guid != a.guid {
-			continue
-		}
-		if _, err := a.lock.remove(ctx, join(a.lock.dir, m.name)); err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return err
-		}
-	}
-	return nil
-}
-
-// watch waits until something happens to the predecessor. It reads the znode (GetW, not ExistsW)
-// so that no watch is left when it is gone already.
-func (a *acquisition) watch(ctx context.Context, predecessor member) error {
-	_, event, err := a.lock.getW(ctx, join(a.lock.dir, predecessor.name))
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	select {
-	case e := <-event:
-		return closing(e)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // closing returns ErrClosed for the event that watches get when their connection is closed.
 func closing(e zk.Event) error {
 	if e.Type == zk.EventNotWatching && errors.Is(e.Err, zk.ErrClosing) {
@@ -240,44 +155,41 @@ func ending(e zk.Event) error {
 	return closing(e)
 }
 
-// verify reads the own znode, which is first in line. It must be owned by the session of this
-// moment: a list that a new session gets from a server that lags may show znodes of the old one.
-// The watch tells when the hold is lost; it fires too when the session is replaced.
-func (a *acquisition) verify(ctx context.Context) (place, error) {
-	stat, watch, err := a.lock.getW(ctx, a.path)
-	if errors.Is(err, zk.ErrNoNode) {
-		return place{}, errDisplaced
-	}
-	if err != nil {
-		return place{}, err
-	}
-	if stat.EphemeralOwner != a.lock.conn.SessionID() {
-		return place{}, errDisplaced
-	}
-	a.session = stat.EphemeralOwner
-	return place{stat.Czxid, watch}, nil
-}
-
 // keep watches over the hold until it is released or lost, and says how it ended: nil, ErrLost,
 // or why ZooKeeper refused to delete the znode.
-func (a *acquisition) keep(first place) error {
+func (a *acquisition) keep(held place) error {
 	for {
+		a.heed(held)
 		var err error
 		select {
-		case e := <-first.watch:
+		case e := <-held.watch:
 			err = ending(e)
+		case change := <-a.changes:
+			change()
+			continue
 		case <-a.holding.Done():
-			return a.give()
+			return a.give(held)
 		}
 		if err == nil {
-			first, err = a.verify(a.holding)
+			var next place
+			if next, err = a.way.verify(a.holding); err == nil {
+				held = next
+			}
 		}
 		switch {
 		case a.holding.Err() != nil:
-			return a.give()
+			return a.give(held)
 		case err != nil:
 			return a.lose(err)
 		}
+	}
+}
+
+// heed passes on the request to release the lock, once.
+func (a *acquisition) heed(held place) {
+	if !a.asked && hasWord(held.data, wordUnlock) {
+		a.asked = true
+		close(a.revoked)
 	}
 }
 
@@ -285,74 +197,62 @@ func (a *acquisition) keep(first place) error {
 //
 // ErrNoNode after an attempt without an answer means that the attempt was carried out, unless the
 // session has been replaced meanwhile: then the expiry may have come first.
-func (a *acquisition) give() error {
-	l := a.lock
-	unsure, err := l.remove(context.Background(), a.path)
+func (a *acquisition) give(held place) error {
+	g := a.gate
+	unsure, err := a.way.leave(context.Background())
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, zk.ErrNoNode) && unsure && l.conn.SessionID() == a.session:
+	case errors.Is(err, zk.ErrNoNode) && unsure && g.conn.SessionID() == held.session:
 		return nil
 	case errors.Is(err, zk.ErrNoNode):
 		return ErrLost
 	case errors.Is(err, ErrClosed):
 		return errLostByClose
 	}
-	return fmt.Errorf("recipes: lock %s stays taken until the session ends, ZooKeeper refuses to delete %s: %w", l.dir, a.path, err)
+	return fmt.Errorf("recipes: %s %s stays taken until the session ends, ZooKeeper refuses to delete its znode: %w", g.noun, g.path, err)
 }
 
 // lose declares the hold lost. A znode that may still be there, because it could merely not be
 // read, is deleted.
 func (a *acquisition) lose(reason error) error {
-	l := a.lock
-	l.mu.Lock()
+	g := a.gate
+	g.mu.Lock()
 	a.phase = over
 	close(a.lost)
-	l.mu.Unlock()
+	g.mu.Unlock()
 	switch {
 	case reason == errDisplaced:
 		return ErrLost
 	case errors.Is(reason, ErrClosed):
 		return errLostByClose
 	}
-	l.remove(context.Background(), a.path)
+	a.way.leave(context.Background())
 	return fmt.Errorf("%w: %w", ErrLost, reason)
-}
-
-// withdraw removes the znode of an acquisition that came to nothing, whether it is known where it
-// is or not. It gives up only when the connection is closed, which ends the session, or when
-// ZooKeeper refuses, which is the end of its means.
-func (a *acquisition) withdraw() {
-	l, ctx := a.lock, context.Background()
-	if a.path == "" {
-		l.sweep(ctx, l.dir, lockPrefix, a.guid)
-		return
-	}
-	l.remove(ctx, a.path)
 }
 
 // grant makes the hold known, unless the caller has gone away.
 func (a *acquisition) grant(first place) bool {
-	l := a.lock
-	l.mu.Lock()
+	g := a.gate
+	g.mu.Lock()
 	granted := a.phase == contending
 	if granted {
 		a.phase, a.granted, a.token = held, true, first.czxid
 	}
-	l.mu.Unlock()
-	if granted && l.listener.Acquired != nil {
-		l.listener.Acquired()
+	g.mu.Unlock()
+	if granted && g.listener.Acquired != nil {
+		g.listener.Acquired()
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	a.settle()
 	return granted
 }
 
 // abandon is called by a caller that gives up. It has no effect on a lock that was just granted.
 func (a *acquisition) abandon(reason error) {
-	a.lock.mu.Lock()
-	defer a.lock.mu.Unlock()
+	a.gate.mu.Lock()
+	defer a.gate.mu.Unlock()
 	if a.phase == contending {
 		a.phase, a.err = over, reason
 		a.settle()
@@ -360,15 +260,15 @@ func (a *acquisition) abandon(reason error) {
 }
 
 func (a *acquisition) fail(err error) {
-	a.lock.mu.Lock()
-	defer a.lock.mu.Unlock()
+	a.gate.mu.Lock()
+	defer a.gate.mu.Unlock()
 	if a.phase == contending {
 		a.phase, a.err = over, err
 	}
 	a.settle()
 }
 
-// settle lets the caller of Lock return; lock.mu is held.
+// settle lets the caller of Lock return; gate.mu is held.
 func (a *acquisition) settle() {
 	if !a.reply {
 		a.reply = true
@@ -378,12 +278,12 @@ func (a *acquisition) settle() {
 
 // finish records how a hold ended and tells the listener.
 func (a *acquisition) finish(err error) {
-	l := a.lock
-	l.mu.Lock()
+	g := a.gate
+	g.mu.Lock()
 	a.phase, a.err = over, err
-	l.mu.Unlock()
-	if (err == nil || errors.Is(err, ErrLost)) && l.listener.Released != nil {
-		l.listener.Released()
+	g.mu.Unlock()
+	if (err == nil || errors.Is(err, ErrLost)) && g.listener.Released != nil {
+		g.listener.Released()
 	}
 }
 
@@ -391,8 +291,8 @@ func (a *acquisition) finish(err error) {
 // process was ended in the middle of a call.
 func (a *acquisition) end() {
 	a.fail(ErrClosed)
-	a.lock.mu.Lock()
-	defer a.lock.mu.Unlock()
+	a.gate.mu.Lock()
+	defer a.gate.mu.Unlock()
 	if a.phase != over {
 		a.phase, a.err = over, errLostByClose
 		close(a.lost)
@@ -403,8 +303,8 @@ func (a *acquisition) end() {
 
 // outcome is what Lock and TryLock return.
 func (a *acquisition) outcome() (bool, error) {
-	a.lock.mu.Lock()
-	defer a.lock.mu.Unlock()
+	a.gate.mu.Lock()
+	defer a.gate.mu.Unlock()
 	switch {
 	case a.granted:
 		return true, nil
@@ -413,5 +313,5 @@ func (a *acquisition) outcome() (bool, error) {
 	case errors.Is(a.err, context.Canceled), errors.Is(a.err, context.DeadlineExceeded), errors.Is(a.err, ErrClosed):
 		return false, a.err
 	}
-	return false, fmt.Errorf("recipes: lock %s cannot be acquired: %w", a.lock.dir, a.err)
+	return false, fmt.Errorf("recipes: %s %s cannot be acquired: %w", a.gate.noun, a.gate.path, a.err)
 }

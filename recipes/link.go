@@ -58,9 +58,9 @@ func (l *link) get(ctx context.Context, path string) (data []byte, stat *zk.Stat
 	return data, stat, err
 }
 
-func (l *link) getW(ctx context.Context, path string) (stat *zk.Stat, watch <-chan zk.Event, err error) {
-	_, err = l.persist(ctx, func() (err error) { _, stat, watch, err = l.conn.GetW(path); return })
-	return stat, watch, err
+func (l *link) getW(ctx context.Context, path string) (data []byte, stat *zk.Stat, watch <-chan zk.Event, err error) {
+	_, err = l.persist(ctx, func() (err error) { data, stat, watch, err = l.conn.GetW(path); return })
+	return data, stat, watch, err
 }
 
 func (l *link) exists(ctx context.Context, path string) (exists bool, stat *zk.Stat, err error) {
@@ -201,6 +201,24 @@ func (l *link) syncedChildren(ctx context.Context, dir string) ([]string, error)
 		}
 		if session != 0 && session == l.conn.SessionID() {
 			return names, nil
+		}
+	}
+}
+
+// syncedGet reads a znode as it was at a moment during this call, in one session for the reason
+// that [link.syncedChildren] gives.
+func (l *link) syncedGet(ctx context.Context, path string) (data []byte, stat *zk.Stat, err error) {
+	for {
+		session := l.conn.SessionID()
+		if err := l.sync(ctx, path); err != nil {
+			return nil, nil, err
+		}
+		data, stat, err := l.get(ctx, path)
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return nil, nil, err
+		}
+		if session != 0 && session == l.conn.SessionID() {
+			return data, stat, err
 		}
 	}
 }

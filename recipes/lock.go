@@ -1,10 +1,6 @@
 package recipes
 
-import (
-	"context"
-	"fmt"
-	"sync"
-)
+import "context"
 
 // lockPrefix begins the names of a lock's znodes.
 const lockPrefix = "lock-"
@@ -67,13 +63,8 @@ const lockPrefix = "lock-"
 // A Lock belongs to one user at a time, although its methods may be called from any goroutine.
 // Several Locks may share a connection and a directory.
 type Lock struct {
-	link
-	dir      string
-	data     []byte
-	listener LockListener
-
-	mu      sync.Mutex   // never held across a call to ZooKeeper
-	current *acquisition // the last one begun, or nil once its end was reported
+	gate
+	data []byte
 }
 
 // LockListener is told when a hold begins and ends. Either function may be nil. They are called
@@ -89,7 +80,7 @@ type LockListener struct {
 // NewLock returns a lock on the directory dir, an absolute path. Nothing is sent before the lock
 // is used.
 func NewLock(conn Conn, dir string, opts ...LockOption) *Lock {
-	l := &Lock{link: newLink(conn), dir: dir}
+	l := &Lock{gate: gate{link: newLink(conn), noun: "lock", path: dir}}
 	for _, opt := range opts {
 		opt.applyToLock(l)
 	}
@@ -110,31 +101,13 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 }
 
 func (l *Lock) acquire(ctx context.Context, try bool) (bool, error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	a, err := l.begin(try)
-	if err != nil {
-		return false, err
-	}
-	go a.run(ctx)
-	select {
-	case <-a.settled:
-	case <-ctx.Done():
-		a.abandon(ctx.Err())
-		<-a.settled
-	}
-	return a.outcome()
+	return l.gate.acquire(ctx, newLine(&l.gate, lockRule, l.data), exclusive, try)
 }
 
-func (l *Lock) begin(try bool) (*acquisition, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.current != nil && (l.current.phase == contending || l.current.phase == held) {
-		return nil, ErrHeld
-	}
-	l.current = newAcquisition(l, l.current, try)
-	return l.current, nil
+// lockRule: the first holds the lock, everybody else waits for the one right before.
+var lockRule = rule{
+	prefix: lockPrefix, prefixes: []string{lockPrefix},
+	before: func(line []member, i int) []member { return line[max(i-1, 0):i] },
 }
 
 // Unlock releases the lock and returns when its znode is gone; a lost reply is no obstacle.
@@ -142,62 +115,7 @@ func (l *Lock) begin(try bool) (*acquisition, error) {
 // If ctx ends first, the release goes on in the background until it is done, the session ends or
 // the connection is closed; the error says so and is the context's. Calling Unlock again waits
 // for it, and so does the next Lock.
-func (l *Lock) Unlock(ctx context.Context) error {
-	a := l.leave()
-	if a == nil {
-		return ErrNotHeld
-	}
-	a.release()
-	select {
-	case <-a.ended:
-		return l.forget(a)
-	case <-ctx.Done():
-	}
-	select {
-	case <-a.ended:
-		return l.forget(a)
-	default:
-		return fmt.Errorf("recipes: release of lock %s goes on in the background: %w", l.dir, ctx.Err())
-	}
-}
-
-// leave ends the hold as far as the caller is concerned; nil if there is none.
-func (l *Lock) leave() *acquisition {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.current == nil || !l.current.granted {
-		return nil
-	}
-	l.current.given = true
-	if l.current.phase == held {
-		l.current.phase = releasing
-	}
-	return l.current
-}
-
-func (l *Lock) forget(a *acquisition) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.current == a {
-		l.current = nil
-	}
-	return a.err
-}
-
-// Lost returns a channel that is closed when the current hold is known to be lost: the session
-// has expired, the connection was closed, or somebody deleted the znode. A release does not
-// close it. It belongs to one hold; without one, the channel returned is closed already.
-//
-// While the client is cut off from the servers it cannot know; whoever must not act on a lost
-// lock needs [Lock.Token].
-func (l *Lock) Lost() <-chan struct{} {
-	if a := l.hold(); a != nil {
-		return a.lost
-	}
-	none := make(chan struct{})
-	close(none)
-	return none
-}
+func (l *Lock) Unlock(ctx context.Context) error { return l.unlock(ctx, exclusive) }
 
 // Token returns the fencing token of the current hold, positive and greater than that of every
 // hold of this lock before it; 0 without a hold.
@@ -207,26 +125,4 @@ func (l *Lock) Lost() <-chan struct{} {
 // that the sequence number wrapped. And grants are made in the order of that transaction: a
 // contender is granted the lock when a list that contains its own znode contains none that was
 // created before, hence when all that were created before are gone for ever.
-func (l *Lock) Token() int64 {
-	if a := l.hold(); a != nil {
-		return a.token
-	}
-	return 0
-}
-
-// hold returns the acquisition whose hold has not been given up by Unlock, lost or not.
-func (l *Lock) hold() *acquisition {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.current == nil || !l.current.granted || l.current.given {
-		return nil
-	}
-	return l.current
-}
-
-// Held tells whether the lock is held as far as this client knows.
-func (l *Lock) Held() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.current != nil && l.current.phase == held
-}
+func (l *Lock) Token() int64 { return l.token() }

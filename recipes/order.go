@@ -76,13 +76,18 @@ func compareMembers(a, b member) int {
 // back. If all are gone the directory is listed again, so that an empty answer means that a
 // listing was empty.
 func (l *link) members(ctx context.Context, dir, prefix string, list func(context.Context, string) ([]string, error)) ([]member, error) {
+	return l.membersOf(ctx, dir, func(names []string) []member { return parseMembers(prefix, names) }, list)
+}
+
+// membersOf is [link.members] for members of several kinds, which parse tells from other children.
+func (l *link) membersOf(ctx context.Context, dir string, parse func([]string) []member, list func(context.Context, string) ([]string, error)) ([]member, error) {
 	for {
 		session := l.conn.SessionID()
 		names, err := list(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
-		members := parseMembers(prefix, names)
+		members := parse(names)
 		if len(members) == 0 {
 			return nil, nil
 		}

@@ -1,0 +1,149 @@
+package recipes
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// gate is what the locks of this package have in common: one user, who acquires, holds and
+// releases, one after the other.
+type gate struct {
+	link
+	noun     string // what it is, for errors
+	path     string // the directory of the contenders, or the one znode
+	listener LockListener
+
+	mu      sync.Mutex   // never held across a call to ZooKeeper
+	current *acquisition // the last one begun, or nil once its end was reported
+}
+
+// mode is whether a hold suffers others beside it.
+type mode uint8
+
+const (
+	exclusive mode = iota
+	shared
+	either // a hold that is being downgraded by a caller who has gone away
+)
+
+func (g *gate) acquire(ctx context.Context, w way, m mode, try bool) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	a, err := g.begin(w, m, try)
+	if err != nil {
+		return false, err
+	}
+	go a.run(ctx)
+	select {
+	case <-a.settled:
+	case <-ctx.Done():
+		a.abandon(ctx.Err())
+		<-a.settled
+	}
+	return a.outcome()
+}
+
+func (g *gate) begin(w way, m mode, try bool) (*acquisition, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.current != nil && (g.current.phase == contending || g.current.phase == held) {
+		return nil, ErrHeld
+	}
+	g.current = newAcquisition(g, w, m, try)
+	return g.current, nil
+}
+
+// unlock ends a hold of that mode and waits until its znode is gone.
+func (g *gate) unlock(ctx context.Context, m mode) error {
+	return g.depart(ctx, g.leave(m))
+}
+
+// leave ends the hold as far as the caller is concerned, and has its znode deleted; nil if there
+// is none of that mode.
+func (g *gate) leave(m mode) *acquisition {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.current
+	if a == nil || !a.granted || a.mode != m && a.mode != either {
+		return nil
+	}
+	a.given = true
+	if a.phase == held {
+		a.phase = releasing
+	}
+	a.release()
+	return a
+}
+
+// depart waits for the end of a hold that was left.
+func (g *gate) depart(ctx context.Context, a *acquisition) error {
+	if a == nil {
+		return ErrNotHeld
+	}
+	select {
+	case <-a.ended:
+		return g.forget(a)
+	case <-ctx.Done():
+	}
+	select {
+	case <-a.ended:
+		return g.forget(a)
+	default:
+		return fmt.Errorf("recipes: release of %s %s goes on in the background: %w", g.noun, g.path, ctx.Err())
+	}
+}
+
+func (g *gate) forget(a *acquisition) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.current == a {
+		g.current = nil
+	}
+	return a.err
+}
+
+// Lost returns a channel that is closed when the current hold is known to be lost: the session
+// has expired, the connection was closed, or somebody deleted the znode. A release does not
+// close it. It belongs to one hold; without one, the channel returned is closed already.
+//
+// While the client is cut off from the servers it cannot know; whoever must not act on a lost
+// hold needs the token.
+func (g *gate) Lost() <-chan struct{} {
+	if a := g.hold(); a != nil {
+		return a.lost
+	}
+	return closedChannel()
+}
+
+func closedChannel() <-chan struct{} {
+	none := make(chan struct{})
+	close(none)
+	return none
+}
+
+// hold returns the acquisition whose hold has not been given up by its user, lost or not.
+func (g *gate) hold() *acquisition {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.current == nil || !g.current.granted || g.current.given {
+		return nil
+	}
+	return g.current
+}
+
+// token returns the token of the current hold, 0 without one.
+func (g *gate) token() int64 {
+	if a := g.hold(); a != nil {
+		return a.token
+	}
+	return 0
+}
+
+// Held tells whether there is a hold as far as this client knows.
+func (g *gate) Held() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.current != nil && g.current.phase == held
+}

@@ -1,0 +1,194 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// rule is the order of a line of contenders: who has to wait, and for whom.
+type rule struct {
+	prefix   string   // of the own znode
+	prefixes []string // of all contenders
+	// before returns some of those before contender i of whom at least one leaves the line, or
+	// yields, before it is i's turn; none if it is i's turn. Time only takes away from a line
+	// what is before i, so that i may look again when one of them has left.
+	before func(line []member, i int) []member
+	// yields tells from its data that a contender is in nobody's way who has this rule, and that
+	// whatever was before it is gone. Nil: none is.
+	yields func(data []byte) bool
+}
+
+// line is the way of a contender that queues in a directory with an ephemeral sequential znode of
+// its own. The znodes are those of [Lock], [RWLock] and [Semaphore].
+type line struct {
+	link *link
+	dir  string
+	rule rule
+	data []byte
+
+	guid    string // "" until a znode may exist
+	path    string // the znode, "" if it is not known whether or where it is
+	session int64  // that owns the znode, or a later one
+}
+
+func newLine(g *gate, r rule, data []byte) *line {
+	return &line{link: &g.link, dir: g.path, rule: r, data: data}
+}
+
+// contend queues until it is the own turn. When the znode gets lost on the way it queues again at
+// the end, under a new guid: to the others it is a new contender.
+func (q *line) contend(ctx context.Context, try bool) (place, error) {
+	for {
+		if err := q.enlist(ctx); err != nil {
+			return place{}, err
+		}
+		turn, err := q.queue(ctx, try)
+		if err != errDisplaced {
+			return turn, err
+		}
+	}
+}
+
+func (q *line) enlist(ctx context.Context) (err error) {
+	q.path, q.guid, err = q.link.enlist(ctx, q.dir, q.rule.prefix, q.data)
+	q.session = q.link.conn.SessionID() // read after the reply, so not older than the znode's owner
+	return err
+}
+
+// queue waits until it is the own turn. Each round is caused by an event, or by a predecessor that
+// vanished between two requests.
+//
+// That the list may be old does no harm. It contains the own znode, so it is not older than that;
+// every contender that was created before and still exists is in it. One that is in it and gone
+// already is found gone when it is watched, or the watch fires when this server learns of it.
+func (q *line) queue(ctx context.Context, try bool) (place, error) {
+	for {
+		members, err := q.list(ctx)
+		if err != nil {
+			return place{}, err
+		}
+		i := q.find(members)
+		if i < 0 {
+			return place{}, errDisplaced
+		}
+		if err := q.prune(ctx, members[i+1:]); err != nil {
+			return place{}, err
+		}
+		turn, err := q.await(ctx, q.rule.before(members, i), try)
+		if err != nil {
+			return place{}, err
+		}
+		if turn {
+			return q.verify(ctx)
+		}
+	}
+}
+
+func (q *line) list(ctx context.Context) ([]member, error) {
+	members, err := q.link.membersOf(ctx, q.dir, q.rule.parse, q.link.children)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, errDisplaced // the directory is gone, so the znode is
+	}
+	if err == nil && q.link.conn.SessionID() != q.session {
+		return nil, errDisplaced
+	}
+	return members, err
+}
+
+func (r *rule) parse(names []string) (members []member) {
+	for _, prefix := range r.prefixes {
+		members = append(members, parseMembers(prefix, names)...)
+	}
+	return members
+}
+
+func (q *line) find(members []member) int {
+	i := slices.IndexFunc(members, func(m member) bool { return m.guid == q.guid })
+	if i >= 0 {
+		q.path = join(q.dir, members[i].name)
+	}
+	return i
+}
+
+// prune deletes later znodes with the own guid. There are none, unless the search after a lost
+// create was answered by a leader that had been deposed without knowing: sync is not a vote of a
+// quorum. The list shows both then, and the earlier one keeps the place.
+func (q *line) prune(ctx context.Context, behind []member) error {
+	for _, m := range behind {
+		if m.guid != q.guid {
+			continue
+		}
+		if _, err := q.link.remove(ctx, join(q.dir, m.name)); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+	}
+	return nil
+}
+
+// await waits until something happens to one of those before, and tells whether it is the own turn
+// already: nobody is before, or the one who is yields.
+//
+// It reads their znodes (GetW, not ExistsW) so that no watch is left when one is gone already.
+func (q *line) await(ctx context.Context, before []member, try bool) (turn bool, err error) {
+	if len(before) == 0 {
+		return true, nil
+	}
+	if try {
+		return q.yielded(ctx, before)
+	}
+	events := make([]<-chan zk.Event, len(before))
+	for i, m := range before {
+		data, _, event, err := q.link.getW(ctx, join(q.dir, m.name))
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			return false, nil
+		case err != nil:
+			return false, err
+		case q.rule.yields != nil && q.rule.yields(data):
+			return true, nil
+		}
+		events[i] = event
+	}
+	return false, anyEvent(ctx, events)
+}
+
+// yielded tells whether one who is before yields; errBusy if none does. One that is gone counts as
+// one that is there, as another may be before him: who merely tries may be refused for that.
+func (q *line) yielded(ctx context.Context, before []member) (bool, error) {
+	if q.rule.yields == nil {
+		return false, errBusy
+	}
+	for _, m := range before {
+		data, _, err := q.link.get(ctx, join(q.dir, m.name))
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+		case err != nil:
+			return false, err
+		case q.rule.yields(data):
+			return true, nil
+		}
+	}
+	return false, errBusy
+}
+
+// verify reads the own znode, whose turn it is. It must be owned by the session of this moment: a
+// list that a new session gets from a server that lags may show znodes of the old one. The watch
+// tells when the hold is lost; it fires too when the session is replaced.
+func (q *line) verify(ctx context.Context) (place, error) {
+	return q.link.own(ctx, q.path)
+}
+
+func (q *line) leave(ctx context.Context) (unsure bool, err error) {
+	return q.link.remove(ctx, q.path)
+}
+
+func (q *line) withdraw(ctx context.Context) {
+	if q.path != "" {
+		q.link.remove(ctx, q.path)
+		return
+	}
+	q.link.sweep(ctx, q.dir, q.rule.prefix, q.guid)
+}
