@@ -11,7 +11,7 @@ import (
 
 type checkCmd struct {
 	File    string        `arg:"" help:"A history: one JSON object a line; - is standard input."`
-	Model   string        `required:"" help:"What the history is judged against: lock or queue."`
+	Model   string        `required:"" help:"What the history is judged against, as lock or queue; a wrong name lists them."`
 	Timeout time.Duration `help:"How long the history of one object may take; after that its verdict is unknown." default:"1m"`
 }
 

@@ -25,13 +25,21 @@ type output struct {
 	named bool // by the user
 }
 
-// discard removes the folder of a run that could not be done, if it is the user's and still empty,
-// so that the command can be given again.
+// discard removes the folder of a run that could not be done, if it is the user's and nothing is in
+// it, so that the command can be given again.
 func (o *output) discard() {
-	if o.named {
-		os.Remove(o.dir)
+	if !o.named {
+		return
 	}
+	history := filepath.Join(o.dir, historyName)
+	if info, err := os.Stat(history); err == nil && info.Size() == 0 {
+		os.Remove(history)
+	}
+	os.Remove(o.dir) // fails if there is something
 }
+
+// historyName is the file with what clients saw on real servers.
+const historyName = "history.jsonl"
 
 // newOutput makes the folder of a run. It refuses one that exists, so that nothing is overwritten.
 func newOutput(dir string) (*output, error) {
@@ -116,7 +124,7 @@ func (o *output) history() (io.WriteCloser, error) {
 	if !o.named {
 		return nopCloser{io.Discard}, nil
 	}
-	return os.OpenFile(filepath.Join(o.dir, "history.jsonl"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	return os.OpenFile(filepath.Join(o.dir, historyName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 }
 
 type nopCloser struct{ io.Writer }
