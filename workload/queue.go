@@ -59,22 +59,45 @@ func Queue(new func(recipes.Conn) Queuer) *Workload {
 
 func queueNamed(recipe string, new func(c recipes.Conn, path string) Queuer) *Workload {
 	return &Workload{kind: "queue", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
-		return planQueue(p, path, new)
+		return planQueue(p, path, func(c recipes.Conn) queueClient {
+			q := new(c, path)
+			return newQueueClient(q, func(ctx context.Context, value string) error { return q.Offer(ctx, []byte(value)) })
+		})
 	}}
 }
 
-// queueEpisode is one planned episode.
+// queueClient is a recipe for a queue of any kind, as one user of a session uses it.
+type queueClient struct {
+	offer func(ctx context.Context, value string) error
+	// by name: poll, and take and peek if the recipe has them
+	removals map[string]func(context.Context) ([]byte, error)
+}
+
+func newQueueClient(q interface {
+	Poll(context.Context) ([]byte, error)
+}, offer func(context.Context, string) error) queueClient {
+	c := queueClient{offer, map[string]func(context.Context) ([]byte, error){"poll": q.Poll}}
+	if t, ok := q.(taker); ok {
+		c.removals["take"] = t.Take
+	}
+	if p, ok := q.(peeker); ok {
+		c.removals["peek"] = p.Peek
+	}
+	return c
+}
+
+// queueEpisode is one planned episode, of a queue or a priority queue.
 type queueEpisode struct {
 	path    string
 	missing bool
-	new     func(c recipes.Conn, path string) Queuer
+	new     func(c recipes.Conn) queueClient
 	layout  []int
-	scripts [][]string // by slot: names of operations; consumed
-	offered []int      // by slot
-	drained bool
+	scripts [][]string                         // by slot: names of operations; consumed
+	name    func(slot int, item string) string // gives an item a priority; nil: it has none
+	offered []int                              // by slot
 }
 
-func planQueue(p *sim.Plan, path string, new func(c recipes.Conn, path string) Queuer) *queueEpisode {
+func planQueue(p *sim.Plan, path string, new func(c recipes.Conn) queueClient) *queueEpisode {
 	e := &queueEpisode{path: path, new: new, layout: drawUsers(p)}
 	e.missing = p.Choose(3, "the parent is missing") == 2
 	for client, users := range e.layout {
@@ -132,7 +155,7 @@ func surelyLeft(ops []*sim.Op) (items int) {
 
 func (e *queueEpisode) run(u user) {
 	s := slot(e.layout, u.client(), u.index())
-	q := e.new(u.conn(), e.path)
+	q := e.new(u.conn())
 	for len(e.scripts[s]) > 0 {
 		name := e.scripts[s][0]
 		e.scripts[s] = e.scripts[s][1:]
@@ -145,36 +168,34 @@ func (e *queueEpisode) run(u user) {
 }
 
 // drain empties the queue, so that the history says where every item went.
-func (e *queueEpisode) drain(u user, q Queuer) {
+func (e *queueEpisode) drain(u user, q queueClient) {
 	for range 200 {
 		op := e.operate(u, q, "poll")
 		if op.Outcome == sim.OK && op.Result == "" {
-			e.drained = true
 			return
 		}
 	}
 }
 
-func (e *queueEpisode) operate(u user, q Queuer, name string) *sim.Op {
-	t, canTake := q.(taker)
-	p, canPeek := q.(peeker)
-	switch {
-	case name == "offer":
+func (e *queueEpisode) operate(u user, q queueClient, name string) *sim.Op {
+	if name == "offer" {
 		return e.offer(u, q)
-	case name == "take" && canTake:
-		return remove(u, "take", t.Take)
-	case name == "peek" && canPeek:
-		return remove(u, "peek", p.Peek)
 	}
-	return remove(u, "poll", q.Poll)
+	if q.removals[name] == nil {
+		name = "poll"
+	}
+	return remove(u, name, q.removals[name])
 }
 
-func (e *queueEpisode) offer(u user, q Queuer) *sim.Op {
+func (e *queueEpisode) offer(u user, q queueClient) *sim.Op {
 	s := slot(e.layout, u.client(), u.index())
 	e.offered[s]++
 	value := "v" + strconv.Itoa(u.client()+1) + string(rune('a'+u.index())) + strconv.Itoa(e.offered[s])
+	if e.name != nil {
+		value = e.name(s, value)
+	}
 	ctx, op := u.begin("offer", value, true)
-	err := q.Offer(ctx, []byte(value))
+	err := q.offer(ctx, value)
 	u.end(op, mutationOutcome(err), "", err)
 	return op
 }
@@ -220,13 +241,20 @@ func (e *queueEpisode) judge(v *view) judgement {
 	j.add(e.stuck(v)...)
 	h := e.history(v)
 	j.History = h
-	j.add(j.check(v, linearizability.Queue(), h)...)
+	j.add(j.check(v, e.model(), h)...)
 	j.add(e.lost(v)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {
 		j.add(v.leaks()...)
 	}
 	return j
+}
+
+func (e *queueEpisode) model() linearizability.Model {
+	if e.name != nil {
+		return linearizability.PriorityQueue()
+	}
+	return linearizability.Queue()
 }
 
 // stuck explains takes and other operations that did not return.

@@ -36,6 +36,12 @@ var entries = []Entry{
 	queueEntry("ours/receipts", "recipes.Queue with receipts: unknown outcomes are resolved", func(c recipes.Conn, path string) Queuer {
 		return recipes.NewQueue(c, path, recipes.WithReceipts())
 	}),
+	priorityQueueEntry(Ours, "recipes.PriorityQueue: lowest number first, FIFO among equals", func(c recipes.Conn, path string) PriorityQueuer {
+		return recipes.NewPriorityQueue(c, path)
+	}),
+	priorityQueueEntry("ours/receipts", "recipes.PriorityQueue with receipts: unknown outcomes are resolved", func(c recipes.Conn, path string) PriorityQueuer {
+		return recipes.NewPriorityQueue(c, path, recipes.WithReceipts())
+	}),
 	queueEntry("published/DistributedQueue", "Apache ZooKeeper 3.4.6 recipes/queue, as published", func(c recipes.Conn, path string) Queuer {
 		return published.NewQueue(c, path)
 	}),
@@ -47,6 +53,10 @@ func lockEntry(recipe, help string, new func(recipes.Conn, string) Locker) Entry
 
 func queueEntry(recipe, help string, new func(recipes.Conn, string) Queuer) Entry {
 	return Entry{"queue", recipe, help, func() *Workload { return queueNamed(recipe, new) }}
+}
+
+func priorityQueueEntry(recipe, help string, new func(recipes.Conn, string) PriorityQueuer) Entry {
+	return Entry{"priorityqueue", recipe, help, func() *Workload { return priorityQueueNamed(recipe, new) }}
 }
 
 // Find returns the workload of a kind with a recipe; "" is [Ours].
@@ -82,7 +92,7 @@ func Kinds() []string {
 
 // Promises says in a line for each property what a workload checks.
 func Promises(kind string) []string {
-	return map[string][]string{"lock": lockPromises, "queue": queuePromises}[kind]
+	return map[string][]string{"lock": lockPromises, "queue": queuePromises, "priorityqueue": priorityQueuePromises}[kind]
 }
 
 var lockPromises = []string{
@@ -97,6 +107,13 @@ var lockPromises = []string{
 
 var queuePromises = []string{
 	"linearizable FIFO, where an operation of unknown outcome may have happened (duplicate, phantom, order, false-empty, stale-peek)",
+	"lost: no item is removed by an operation that reports an error which does not say so",
+	"progress: a take returns when there is something to take",
+	"no leaks: no znode, watch or goroutine is left",
+}
+
+var priorityQueuePromises = []string{
+	"linearizable: the lowest number comes out first, and of equals the oldest; an operation of unknown outcome may have happened",
 	"lost: no item is removed by an operation that reports an error which does not say so",
 	"progress: a take returns when there is something to take",
 	"no leaks: no znode, watch or goroutine is left",

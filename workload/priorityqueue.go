@@ -1,0 +1,78 @@
+package workload
+
+// The priority queue workload.
+//
+// As for a queue: clients offer values that nobody else offers, poll, take and peek; at the end one
+// of them drains what is left. Each value has a priority of a few, negative ones among them, so that
+// equals meet and better ones come late. The value says its priority: "-1:v2a3".
+//
+// Properties, under every fault:
+//
+//   - the history is linearizable for a priority queue: what comes out is the value of the lowest
+//     priority number at that moment, and the oldest of those; an operation that failed with an
+//     unknown outcome may have happened. What is broken is named as for a queue (duplicate,
+//     phantom, order, false-empty, stale-peek, lost).
+//   - lost, progress, unexpected-error and no leaks: as for a queue.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// PriorityQueuer is a priority queue as the workload uses it: lower numbers come out first, and
+// Poll returns [ErrEmpty] when there is nothing. A recipe may also have Take and Peek, like a
+// [Queuer].
+type PriorityQueuer interface {
+	Offer(ctx context.Context, priority int32, data []byte) error
+	Poll(ctx context.Context) ([]byte, error)
+}
+
+// PriorityQueue is the priority queue workload for a recipe. new is called once for each user of a
+// session; all that it returns must be about the same queue.
+func PriorityQueue(new func(recipes.Conn) PriorityQueuer) *Workload {
+	return priorityQueueNamed("custom", func(c recipes.Conn, _ string) PriorityQueuer { return new(c) })
+}
+
+func priorityQueueNamed(recipe string, new func(c recipes.Conn, path string) PriorityQueuer) *Workload {
+	return &Workload{kind: "priorityqueue", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+		e := planQueue(p, path, func(c recipes.Conn) queueClient {
+			return prioritize(new(c, path))
+		})
+		e.name = drawPriorities(p, e.scripts)
+		return e
+	}}
+}
+
+// prioritize offers each value with the priority that it names.
+func prioritize(q PriorityQueuer) queueClient {
+	return newQueueClient(q, func(ctx context.Context, value string) error {
+		var priority int32
+		if _, err := fmt.Sscanf(value, "%d:", &priority); err != nil {
+			return err
+		}
+		return q.Offer(ctx, priority, []byte(value))
+	})
+}
+
+// priorities are few, and such that texts would not sort like the numbers.
+var priorities = [...]int32{5, -1, 10, -2}
+
+// drawPriorities draws a priority for each offer of the scripts and returns what names the values.
+func drawPriorities(p *sim.Plan, scripts [][]string) func(slot int, item string) string {
+	drawn := make([][]int32, len(scripts))
+	for slot, script := range scripts {
+		for _, name := range script {
+			if name == "offer" {
+				drawn[slot] = append(drawn[slot], priorities[p.Choose(len(priorities), planLabel(slot))])
+			}
+		}
+	}
+	return func(slot int, item string) string {
+		next := drawn[slot][0]
+		drawn[slot] = drawn[slot][1:]
+		return fmt.Sprintf("%d:%s", next, item)
+	}
+}
