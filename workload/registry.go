@@ -45,6 +45,9 @@ var entries = []Entry{
 	queueEntry("published/DistributedQueue", "Apache ZooKeeper 3.4.6 recipes/queue, as published", func(c recipes.Conn, path string) Queuer {
 		return published.NewQueue(c, path)
 	}),
+	counterEntry(Ours, "recipes.Counter: a lost reply does not count twice", func(c recipes.Conn, path string) Adder {
+		return recipes.NewCounter(c, path)
+	}),
 }
 
 func lockEntry(recipe, help string, new func(recipes.Conn, string) Locker) Entry {
@@ -57,6 +60,10 @@ func queueEntry(recipe, help string, new func(recipes.Conn, string) Queuer) Entr
 
 func priorityQueueEntry(recipe, help string, new func(recipes.Conn, string) PriorityQueuer) Entry {
 	return Entry{"priorityqueue", recipe, help, func() *Workload { return priorityQueueNamed(recipe, new) }}
+}
+
+func counterEntry(recipe, help string, new func(recipes.Conn, string) Adder) Entry {
+	return Entry{"counter", recipe, help, func() *Workload { return counterNamed(recipe, new) }}
 }
 
 // Find returns the workload of a kind with a recipe; "" is [Ours].
@@ -92,7 +99,7 @@ func Kinds() []string {
 
 // Promises says in a line for each property what a workload checks.
 func Promises(kind string) []string {
-	return map[string][]string{"lock": lockPromises, "queue": queuePromises, "priorityqueue": priorityQueuePromises}[kind]
+	return map[string][]string{"lock": lockPromises, "queue": queuePromises, "counter": counterPromises, "priorityqueue": priorityQueuePromises}[kind]
 }
 
 var lockPromises = []string{
@@ -116,5 +123,12 @@ var priorityQueuePromises = []string{
 	"linearizable: the lowest number comes out first, and of equals the oldest; an operation of unknown outcome may have happened",
 	"lost: no item is removed by an operation that reports an error which does not say so",
 	"progress: a take returns when there is something to take",
+	"no leaks: no znode, watch or goroutine is left",
+}
+
+var counterPromises = []string{
+	"linearizable number, where an addition of unknown outcome may have happened (counted-twice, lost-update, stale-get, sum)",
+	"undeclared: no addition is carried out and reports an error which does not say so",
+	"progress: every call returns",
 	"no leaks: no znode, watch or goroutine is left",
 }

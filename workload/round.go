@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -215,7 +214,7 @@ func (l *liveRound) leftovers(object string) []sim.Violation {
 		return nil
 	}
 	for _, name := range children {
-		if !strings.HasPrefix(name, "claim-") {
+		if !kept(name) {
 			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf("%s/%s is left after everybody has finished", parent, name)}}
 		}
 	}

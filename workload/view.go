@@ -165,11 +165,11 @@ func (v *view) leftNodes() (found []sim.Violation) {
 			return
 		}
 		switch {
-		case n.Stat.EphemeralOwner != 0 && !v.kept(path):
+		case n.Stat.EphemeralOwner != 0 && !kept(path):
 			found = append(found, sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
 				"znode %s, made by %s's %s at %s, is still there although that operation is over and its %s is alive",
 				path, who(maker), maker.Name, v.when(maker), v.world.Owner(n.Stat.EphemeralOwner))})
-		case n.Stat.EphemeralOwner == 0 && len(n.Children) == 0 && !v.world.HadChildren(path) && path != v.path:
+		case n.Stat.EphemeralOwner == 0 && len(n.Children) == 0 && !v.world.HadChildren(path) && path != v.path && !kept(path):
 			found = append(found, sim.Violation{Property: "leak", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
 				"znode %s, made by %s's %s at %s, was left behind", path, who(maker), maker.Name, v.when(maker))})
 		}
@@ -177,9 +177,11 @@ func (v *view) leftNodes() (found []sim.Violation) {
 	return found
 }
 
-// kept tells whether a recipe may keep an ephemeral znode as long as its session lives.
-func (v *view) kept(path string) bool {
-	return strings.Contains(path, "/claim-")
+// kept tells whether a recipe may leave a znode: a claim as long as its session lives, and the
+// number of a counter.
+func kept(path string) bool {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	return strings.HasPrefix(name, "claim-") || name == "value"
 }
 
 // leftWatches finds watches that wait for the creation of a znode that nobody will create again.

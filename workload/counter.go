@@ -1,0 +1,206 @@
+package workload
+
+// The counter workload.
+//
+// Clients, some with two users on one session, add to one number that starts at 0 and read it;
+// they wait, give up, crash and come back. When everybody has finished, one of them reads the
+// number once more.
+//
+// Properties:
+//
+//   - the history is linearizable for a number, where an addition that failed with an unknown
+//     outcome may have happened. What is broken is named: counted-twice (an addition took effect
+//     more than once), lost-update (it did not last), stale-get, sum (none of these).
+//     Reads are judged strictly: a counter may not answer from a stale replica.
+//   - undeclared: no addition is carried out and then reports an error that does not say so. An
+//     error says so if it is recipes.ErrUnknownOutcome, or a lost connection or session.
+//   - progress: once faults are healed every call returns.
+//   - unexpected-error: no error without a reason; in particular none that only says that two
+//     clients had met, and no unknown outcome where no fault had struck.
+//   - no leaks: no znode but the number's and what a session keeps while it lives, no watch on
+//     what will not come, no goroutine.
+//
+// All of it is promised under all faults. An expiry or a crash in the middle of an addition makes
+// its outcome unknown, and so does a caller that gives up; the number is right all the same, and
+// the reads after it show which it was. Nobody but the recipe may remove the number.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Adder is a counter as the workload uses it: Add returns the sum.
+type Adder interface {
+	Add(ctx context.Context, delta int64) (int64, error)
+	Get(ctx context.Context) (int64, error)
+}
+
+// Counter is the counter workload for a recipe. new is called once for each user of a session; all
+// that it returns must be about the same number.
+func Counter(new func(recipes.Conn) Adder) *Workload {
+	return counterNamed("custom", func(c recipes.Conn, _ string) Adder { return new(c) })
+}
+
+func counterNamed(recipe string, new func(c recipes.Conn, path string) Adder) *Workload {
+	return &Workload{kind: "counter", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+		return planCounter(p, path, new)
+	}}
+}
+
+// counterEpisode is one planned episode.
+type counterEpisode struct {
+	path    string
+	missing bool
+	new     func(c recipes.Conn, path string) Adder
+	layout  []int
+	scripts [][]int64 // by slot: what is added; 0 stands for a get; consumed
+}
+
+func planCounter(p *sim.Plan, path string, new func(c recipes.Conn, path string) Adder) *counterEpisode {
+	e := &counterEpisode{path: path, new: new, layout: drawUsers(p)}
+	e.missing = p.Choose(3, "the parent is missing") == 2
+	for client, users := range e.layout {
+		for index := range users {
+			label := planLabel(slot(e.layout, client, index))
+			script := make([]int64, 1+p.Choose(p.Ops+1, label))
+			for i := range script {
+				script[i] = counterDeltas[p.Choose(len(counterDeltas), label)]
+			}
+			e.scripts = append(e.scripts, script)
+		}
+	}
+	return e
+}
+
+var counterDeltas = [...]int64{1, 1, 0, 10, 0, -3}
+
+func (e *counterEpisode) users() []int { return e.layout }
+
+func (e *counterEpisode) parents() []string {
+	if e.missing {
+		return []string{parentOf(e.path)}
+	}
+	return []string{e.path}
+}
+
+// quiet: nobody may wait for ever for a counter.
+func (e *counterEpisode) quiet(_, _ []*sim.Op) []*sim.Op { return nil }
+
+func (e *counterEpisode) run(u user) {
+	s := slot(e.layout, u.client(), u.index())
+	counter := e.new(u.conn(), e.path)
+	for len(e.scripts[s]) > 0 {
+		delta := e.scripts[s][0]
+		e.scripts[s] = e.scripts[s][1:]
+		if delta == 0 {
+			readNumber(u, counter)
+		} else {
+			addNumber(u, counter, delta)
+		}
+	}
+	if s == 0 {
+		u.awaitOthers()
+		readNumber(u, counter)
+	}
+}
+
+func readNumber(u user, counter Adder) {
+	ctx, op := u.begin("get", "", true)
+	number, err := counter.Get(ctx)
+	if err != nil {
+		u.end(op, sim.Fail, "", err)
+		return
+	}
+	u.end(op, sim.OK, strconv.FormatInt(number, 10), nil)
+}
+
+func addNumber(u user, counter Adder, delta int64) {
+	ctx, op := u.begin("add", strconv.FormatInt(delta, 10), true)
+	sum, err := counter.Add(ctx, delta)
+	if err != nil {
+		u.end(op, sim.Unknown, suspect(err), err)
+		return
+	}
+	u.end(op, sim.OK, strconv.FormatInt(sum, 10), nil)
+}
+
+func (e *counterEpisode) judge(v *view) judgement {
+	var j judgement
+	j.add(v.stuck()...)
+	h := e.history(v)
+	j.History = h
+	j.add(j.check(v, linearizability.Counter(), h)...)
+	j.add(undeclared(v)...)
+	j.add(v.errorsOf(func(op *sim.Op) bool { return v.faulty && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	if len(j.Violations) == 0 {
+		j.add(v.leaks()...)
+	}
+	return j
+}
+
+// stuck reports the first operation that did not return although nothing may wait.
+func (v *view) stuck() []sim.Violation {
+	for _, op := range v.waiting {
+		message := fmt.Sprintf("%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))
+		if v.world != nil {
+			message = v.world.Explain(op)
+		}
+		return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: message}}
+	}
+	return nil
+}
+
+func (e *counterEpisode) history(v *view) linearizability.History {
+	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := base(v, op)
+		o.Arg, o.Result = number(op.Arg), number(op.Result)
+		add(o)
+	})
+	slices.SortStableFunc(h, cmpReturn)
+	return h
+}
+
+// number reads a decimal number; null if it is none.
+func number(text string) linearizability.Value {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return linearizability.Null
+	}
+	return linearizability.Int(n)
+}
+
+// undeclared finds additions that were carried out although they reported an error that does not
+// say that they may have been. (The first one may be a create; but so is a mere preparation.)
+func undeclared(v *view) []sim.Violation {
+	if v.world == nil {
+		return nil
+	}
+	for _, c := range v.world.Changes() {
+		op := v.numbered(c.By)
+		if c.Op != fakezk.OpSetData || op == nil || op.Name != "add" || op.Err == nil || declared(op.Err) || v.claim(c.Path) {
+			continue
+		}
+		return []sim.Violation{{Property: "undeclared", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+			"%s's add(%s) at %s changed %s (step %d) and then failed with %q, which does not say that it may have happened",
+			who(op), op.Arg, v.when(op), c.Path, c.Step, op.Err)}}
+	}
+	return nil
+}
+
+func declared(err error) bool {
+	return errors.Is(err, recipes.ErrUnknownOutcome) || disconnected(err)
+}
+
+// claim tells whether a znode is or was a note about changes, and not what they change.
+func (v *view) claim(path string) bool {
+	n, ok := v.world.Servers().Node(path)
+	return !ok || n.Stat.EphemeralOwner != 0
+}
