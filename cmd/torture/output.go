@@ -210,23 +210,32 @@ func printResult(w io.Writer, r sim.Result, backend, self string, files []string
 		fmt.Fprintf(w, "%s: %s\n\n", r.Verdict, r.Reason)
 	}
 	fmt.Fprintf(w, "%s %s (%s) on %s: %s\n", r.Verdict, r.Workload, r.Recipe, backend, countLine(r))
+	fmt.Fprintln(w, originLine(r))
 	if line := faultLine(r.Struck); line != "" {
-		fmt.Fprintln(w, "faults struck: "+line)
+		fmt.Fprintln(w, wrap("faults struck: "+line, columns))
 	}
 	if r.Interrupted && r.Verdict == sim.VerdictViolation {
 		fmt.Fprintln(w, "interrupted: this is what was known by then")
 	}
 }
 
-// countLine says how much was run. Real servers have no steps to count and to hash.
+// countLine says how much was run. Real servers have no steps to count.
 func countLine(r sim.Result) string {
-	rate := float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9)
-	elapsed := r.Elapsed.Round(10 * time.Millisecond)
-	if r.Steps == 0 {
-		return fmt.Sprintf("%d episodes, %d operations in %v, %.0f episodes/s; seed %d", r.Episodes, r.Operations, elapsed, rate, r.Seed)
+	steps := ""
+	if r.Steps > 0 {
+		steps = fmt.Sprintf("%d steps ", r.Steps)
 	}
-	return fmt.Sprintf("%d episodes, %d operations, %d steps in %v, %.0f episodes/s; strategy %s, seed %d, hash %s",
-		r.Episodes, r.Operations, r.Steps, elapsed, rate, r.Strategy, r.Seed, sim.FormatHash(r.Hash))
+	return fmt.Sprintf("%d episodes, %d operations, %sin %v, %.0f episodes/s", r.Episodes, r.Operations, steps,
+		r.Elapsed.Round(10*time.Millisecond), float64(r.Episodes)/max(r.Elapsed.Seconds(), 1e-9))
+}
+
+// originLine says what leads to the same run again. Where there are no steps there is no hash.
+func originLine(r sim.Result) string {
+	line := fmt.Sprintf("strategy %s, seed %d", r.Strategy, r.Seed)
+	if r.Steps > 0 {
+		line += ", hash " + sim.FormatHash(r.Hash)
+	}
+	return line
 }
 
 func faultLine(struck map[string]int) string {
