@@ -1,0 +1,159 @@
+package workload_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// cleanUnderAllFaults tortures a recipe of ours and wants every fault to have struck.
+func cleanUnderAllFaults(t *testing.T, kind, recipe string) {
+	t.Helper()
+	w, err := workload.Find(kind, recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 5000, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict != sim.VerdictOK {
+		t.Errorf("%s (%s): %s %s", kind, recipe, r.Verdict, r.Reason)
+		for _, f := range r.Violations {
+			t.Log(sim.Story(w, f.Violation, f.Trace))
+		}
+	}
+	for name, times := range r.Struck {
+		if times == 0 {
+			t.Errorf("%s (%s): %s has not struck", kind, recipe, name)
+		}
+	}
+}
+
+// accused wants a property broken within 3000 episodes.
+func accused(t *testing.T, w *workload.Workload, faults sim.Faults, property string) {
+	t.Helper()
+	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 3000, Seed: 1, Faults: faults, NoFaultsAtAll: true, NoShrink: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var broken []string
+	for _, f := range r.Violations {
+		broken = append(broken, f.Property)
+	}
+	if !slices.Contains(broken, property) {
+		t.Errorf("under %v the broken properties are %q, want %s among them (%s)", faults, broken, property, r.Reason)
+	}
+}
+
+func TestPriorityQueues(t *testing.T) {
+	for _, recipe := range []string{workload.Ours, "ours/receipts"} {
+		t.Run(recipe, func(t *testing.T) { cleanUnderAllFaults(t, "priorityqueue", recipe) })
+	}
+}
+
+// hasty is a priority queue that is wrong where a test makes it so; else it is right as long as no
+// connection breaks.
+type hasty struct {
+	conn    recipes.Conn
+	list    func(q *hasty) ([]string, error)
+	name    func(priority int32) string
+	pending []string // listed before, and not tried yet
+	hoards  bool     // uses up a list before it reads another
+}
+
+func plainName(priority int32) string { return "i-" + string(rune('m'+priority)) + "-" }
+
+func (q *hasty) Offer(_ context.Context, priority int32, data []byte) error {
+	_, err := q.conn.Create("/t/priorityqueue/"+q.name(priority), data, zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	return err
+}
+
+func (q *hasty) Poll(context.Context) ([]byte, error) {
+	for {
+		if len(q.pending) == 0 || !q.hoards {
+			names, err := q.list(q)
+			if err != nil {
+				return nil, err
+			}
+			slices.Sort(names)
+			q.pending = names
+		}
+		if len(q.pending) == 0 {
+			return nil, workload.ErrEmpty
+		}
+		path := "/t/priorityqueue/" + q.pending[0]
+		q.pending = q.pending[1:]
+		data, _, err := q.conn.Get(path)
+		if err == nil {
+			err = q.conn.Delete(path, -1)
+		}
+		if !errors.Is(err, zk.ErrNoNode) {
+			return data, err
+		}
+	}
+}
+
+func synced(q *hasty) ([]string, error) {
+	q.conn.Sync("/t/priorityqueue")
+	return stale(q)
+}
+
+func stale(q *hasty) ([]string, error) {
+	names, _, err := q.conn.Children("/t/priorityqueue")
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	return names, err
+}
+
+func TestBrokenPriorityQueues(t *testing.T) {
+	queue := func(change func(q *hasty)) *workload.Workload {
+		return workload.PriorityQueue(func(c recipes.Conn) workload.PriorityQueuer {
+			q := &hasty{conn: c, list: synced, name: plainName}
+			change(q)
+			return rooted{q}
+		})
+	}
+	for name, test := range map[string]struct {
+		change   func(q *hasty)
+		faults   sim.Faults
+		property string
+	}{
+		"uses up its list (Q2)": {func(q *hasty) { q.hoards = true }, sim.NoFaults, "order"},
+		"sorts texts": {func(q *hasty) {
+			q.name = func(priority int32) string { return "i-" + strconv.Itoa(int(priority)) + "-" }
+		}, sim.NoFaults, "order"},
+		"does not sync": {func(q *hasty) { q.list = stale }, sim.Lag, "false-empty"},
+		"loses replies": {func(*hasty) {}, sim.Loss, "lost"},
+	} {
+		t.Run(name, func(t *testing.T) { accused(t, queue(test.change), test.faults, test.property) })
+	}
+	t.Run("nothing", func(t *testing.T) {
+		r, err := sim.Run(t.Context(), queue(func(*hasty) {}), sim.Config{Episodes: 2000, Seed: 1, Faults: sim.Watch | sim.Time, NoFaultsAtAll: true})
+		if err != nil || r.Verdict != sim.VerdictOK {
+			t.Errorf("without a mistake: %s %s %v %v", r.Verdict, r.Reason, r.Violations, err)
+		}
+	})
+}
+
+// rooted makes the directory that a hasty queue takes for granted.
+type rooted struct{ *hasty }
+
+func (r rooted) Offer(ctx context.Context, priority int32, data []byte) error {
+	for range 9 {
+		if err := r.hasty.Offer(ctx, priority, data); !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+		r.conn.Create("/t/priorityqueue", nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+	}
+	return zk.ErrConnectionClosed
+}
