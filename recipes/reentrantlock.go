@@ -1,0 +1,139 @@
+package recipes
+
+import (
+	"context"
+	"sync"
+)
+
+// ReentrantLock is a [Lock] that its owner may take again while it has it. The lock is released
+// when it was unlocked as often as it was locked: the outer hold outlives the inner release.
+//
+// # The owner
+//
+// Goroutines have no identity, so the owner is explicit: it is the ReentrantLock value. Code that
+// acts for one owner, on however many goroutines, shares one value; other owners, in this process
+// or in others, have values of their own, on the same directory. Of the goroutines of one owner
+// nobody is excluded from what another does: that is what reentrance means.
+//
+// # Znodes, promises, cost, errors
+//
+// As for [Lock], under the same faults. Only the outermost Lock and Unlock make requests: the inner
+// ones are counted. If the hold is lost, every Lock inside it and every Unlock returns [ErrLost],
+// so that no inner section runs as if it were protected, and the outermost Unlock ends it all the
+// same. [ErrHeld] does not occur.
+//
+// # Wrong versions that tempt
+//
+//   - No count: the inner release deletes the znode, and the outer section goes on unprotected.
+//   - The session as the owner: all goroutines of a process hold each other's locks.
+//   - Counting up although the session has ended meanwhile.
+type ReentrantLock struct {
+	lock *Lock
+	turn chan struct{} // holds one token while somebody acquires for the owner
+
+	mu    sync.Mutex // never held across a call to ZooKeeper
+	count int        // how often the owner holds the lock
+}
+
+// NewReentrantLock returns a lock on the directory dir, an absolute path, for one owner. Nothing is
+// sent before the lock is used.
+func NewReentrantLock(conn Conn, dir string, opts ...LockOption) *ReentrantLock {
+	return &ReentrantLock{lock: NewLock(conn, dir, opts...), turn: make(chan struct{}, 1)}
+}
+
+// Lock waits until the owner holds the lock, and counts. It returns at once if the owner holds it
+// already. See [Lock.Lock].
+func (r *ReentrantLock) Lock(ctx context.Context) error {
+	_, err := r.acquire(ctx, false)
+	return err
+}
+
+// TryLock takes the lock if the owner holds it already, or if nobody holds it and nobody waits for
+// it, and says whether it did. It waits for ZooKeeper, and for a Lock of the same owner.
+func (r *ReentrantLock) TryLock(ctx context.Context) (bool, error) {
+	return r.acquire(ctx, true)
+}
+
+func (r *ReentrantLock) acquire(ctx context.Context, try bool) (bool, error) {
+	select {
+	case r.turn <- struct{}{}:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	defer func() { <-r.turn }()
+	if again, err := r.enter(ctx); again || err != nil {
+		return again, err
+	}
+	got, err := r.lock.acquire(ctx, try)
+	if got {
+		r.mu.Lock()
+		r.count = 1
+		r.mu.Unlock()
+	}
+	return got, err
+}
+
+// enter counts one hold more if there is one.
+func (r *ReentrantLock) enter(ctx context.Context) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.count == 0:
+		return false, nil
+	case r.lost():
+		return false, ErrLost
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	}
+	r.count++
+	return true, nil
+}
+
+func (r *ReentrantLock) lost() bool {
+	select {
+	case <-r.lock.Lost():
+		return true
+	default:
+		return false
+	}
+}
+
+// Unlock takes back one Lock. The last one releases the lock, as [Lock.Unlock] does; the others
+// return at once.
+func (r *ReentrantLock) Unlock(ctx context.Context) error {
+	inner, a := r.exit()
+	if inner {
+		if r.lost() {
+			return ErrLost
+		}
+		return nil
+	}
+	return r.lock.depart(ctx, a)
+}
+
+// exit counts one hold less, and begins the release after the last.
+func (r *ReentrantLock) exit() (inner bool, a *acquisition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count > 1 {
+		r.count--
+		return true, nil
+	}
+	r.count = 0
+	return false, r.lock.leave(exclusive)
+}
+
+// Holds returns how often the owner holds the lock: how many times Unlock is to be called.
+func (r *ReentrantLock) Holds() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count
+}
+
+// Lost returns a channel that is closed when the hold is known to be lost, see [Lock.Lost]. Inner
+// and outer holds are lost together.
+func (r *ReentrantLock) Lost() <-chan struct{} { return r.lock.Lost() }
+
+// Token returns the fencing token of the hold, the same for inner and outer holds, see
+// [Lock.Token]; 0 without a hold.
+func (r *ReentrantLock) Token() int64 { return r.lock.Token() }
