@@ -118,6 +118,9 @@ const stampsPerStep = 10000
 // StepOf returns the step in which a stamp was taken.
 func StepOf(stamp int64) int { return int(stamp / stampsPerStep) }
 
+// StampOf returns the stamp at which a step begins.
+func StampOf(step int) int64 { return int64(step) * stampsPerStep }
+
 // Begin begins an operation. The context ends when the caller gives up, which is a fault, or, if
 // the operation is not cancelable, only with the episode.
 func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
