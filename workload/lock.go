@@ -184,8 +184,7 @@ func acquire(u user, lock Locker, try bool) *hold {
 
 // write writes to the guarded resource if the user believes that it holds the lock.
 func (e *lockEpisode) write(u user, lock Locker, h *hold) bool {
-	believes := e.believes(u, lock, h)
-	if !believes {
+	if !believes(u, lock, h, &e.zombies) {
 		return false
 	}
 	u.do("write", func() string { return e.guarded.write(h) })
@@ -193,11 +192,11 @@ func (e *lockEpisode) write(u user, lock Locker, h *hold) bool {
 }
 
 // believes asks the recipe, if it can tell, whether the lock is still held; a user of one that
-// cannot looks after its session itself.
-func (e *lockEpisode) believes(u user, lock Locker, h *hold) bool {
+// cannot looks after its session itself. A belief against better knowledge goes to zombies.
+func believes(u user, recipe any, h *hold, zombies *[]sim.Violation) bool {
 	told := u.told() > h.told
 	var still bool
-	switch l := lock.(type) {
+	switch l := recipe.(type) {
 	case loser:
 		select {
 		case <-l.Lost():
@@ -210,9 +209,9 @@ func (e *lockEpisode) believes(u user, lock Locker, h *hold) bool {
 		return !told
 	}
 	if still && told && u.toldBefore() {
-		e.zombies = append(e.zombies, sim.Violation{Property: "belief", Ops: []*sim.Op{h.op}, Message: fmt.Sprintf(
-			"%s, which acquired the lock at step %d under session 0x%x, goes on as the owner although it has been told that this session expired",
-			who(h.op), sim.StepOf(h.op.Return), h.op.SessionAt)})
+		*zombies = append(*zombies, sim.Violation{Property: "belief", Ops: []*sim.Op{h.op}, Message: fmt.Sprintf(
+			"%s, whose %s returned at step %d under session 0x%x, goes on as the owner although it has been told that this session expired",
+			who(h.op), h.op.Name, sim.StepOf(h.op.Return), h.op.SessionAt)})
 	}
 	return still
 }
@@ -259,6 +258,32 @@ func (r *resource) write(h *hold) string {
 	return fmt.Sprintf("accepted with token %d", h.token)
 }
 
+// office is what one client at a time holds, and the names of the operations that take and leave it.
+type office struct {
+	noun, acquire, release string
+	signed                 bool // in histories the release has the token, too
+}
+
+var theLock = office{"the lock", "acquire", "release", false}
+
+// takes tells whether an operation is one to get hold of the office.
+func (o office) takes(op *sim.Op) bool { return op.Name == o.acquire || op.Name == "try" }
+
+// released returns the first of the later operations by which a user gives up what it got by op;
+// nil if it never did.
+func (o office) released(later []*sim.Op, op *sim.Op) *sim.Op {
+	for _, next := range later {
+		switch {
+		case clientID(next) != clientID(op):
+		case next.Name == o.release:
+			return next
+		case o.takes(next):
+			return nil
+		}
+	}
+	return nil
+}
+
 // interval is the time for which an operation's user surely held the lock, between two stamps. It
 // is empty when the session had ended before the operation returned.
 type interval struct {
@@ -272,7 +297,7 @@ type interval struct {
 const never = int64(1)<<62 - 1
 
 // holds lists who held the lock and when, in the order of the grants.
-func (v *view) holds() []interval {
+func (v *view) holds(o office) []interval {
 	var all []interval
 	for i, op := range v.ops {
 		h, ok := op.Data.(*hold)
@@ -280,13 +305,8 @@ func (v *view) holds() []interval {
 			continue
 		}
 		iv := interval{op: op, token: h.token, start: op.Return, end: never}
-		for _, later := range v.ops[i+1:] {
-			if clientID(later) == clientID(op) {
-				if later.Name == "release" {
-					iv.release, iv.end = later, later.Call
-				}
-				break
-			}
+		if iv.release = o.released(v.ops[i+1:], op); iv.release != nil {
+			iv.end = iv.release.Call
 		}
 		if end, ended := v.life(op.Client, op.Life); ended && end < iv.end {
 			iv.end, iv.cut = end, "its process died"
@@ -305,14 +325,14 @@ func (v *view) holds() []interval {
 }
 
 func (e *lockEpisode) judge(v *view) judgement {
-	holds := v.holds()
+	holds := v.holds(theLock)
 	var j judgement
-	j.add(exclusion(v, holds)...)
+	j.add(exclusion(v, holds, theLock)...)
 	j.add(e.zombies...)
-	j.add(fencing(v, holds)...)
-	j.add(order(v)...)
+	j.add(fencing(v, holds, theLock)...)
+	j.add(order(v, theLock)...)
 	j.add(herds(v)...)
-	j.add(lockProgress(v)...)
+	j.add(lockProgress(v, theLock)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
 	h := e.history(v)
 	if len(j.Violations) == 0 {
@@ -323,7 +343,7 @@ func (e *lockEpisode) judge(v *view) judgement {
 	return j
 }
 
-func exclusion(v *view, holds []interval) []sim.Violation {
+func exclusion(v *view, holds []interval, o office) []sim.Violation {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
 			if b.start >= a.end || b.end <= b.start {
@@ -334,8 +354,8 @@ func exclusion(v *view, holds []interval) []sim.Violation {
 				property = "exclusion-in-session"
 			}
 			return []sim.Violation{{Property: property, Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
-				"%s holds the lock from %s%s under session 0x%x, and %s acquires it at %s under session 0x%x",
-				who(a.op), v.at(a.start), until(v, a), a.op.SessionAt, who(b.op), v.at(b.start), b.op.SessionAt)}}
+				"%s holds %s from %s%s under session 0x%x, and %s acquires it at %s under session 0x%x",
+				who(a.op), o.noun, v.at(a.start), until(v, a), a.op.SessionAt, who(b.op), v.at(b.start), b.op.SessionAt)}}
 		}
 	}
 	return nil
@@ -350,22 +370,22 @@ func until(v *view, a interval) string {
 
 // fencing: of two holds of which one was over before the other began, the later has the larger
 // token; and the resource accepted nothing from an earlier holder after a later one.
-func fencing(v *view, holds []interval) []sim.Violation {
+func fencing(v *view, holds []interval, o office) []sim.Violation {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
 			if a.token == 0 || b.token == 0 || a.end > b.start || a.token < b.token {
 				continue
 			}
 			return []sim.Violation{{Property: "fencing", Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
-				"%s was granted the lock at %s with token %d, after %s at %s with token %d: the token did not grow",
-				who(b.op), v.at(b.start), b.token, who(a.op), v.at(a.start), a.token)}}
+				"%s was granted %s at %s with token %d, after %s at %s with token %d: the token did not grow",
+				who(b.op), o.noun, v.at(b.start), b.token, who(a.op), v.at(a.start), a.token)}}
 		}
 	}
 	return nil
 }
 
 // order: nobody is granted the lock while an older znode of a waiting operation is there.
-func order(v *view) []sim.Violation {
+func order(v *view, o office) []sim.Violation {
 	if v.world == nil {
 		return nil
 	}
@@ -375,10 +395,10 @@ func order(v *view) []sim.Violation {
 			continue
 		}
 		for _, y := range queue {
-			if y.overtakenBy(v, x) {
+			if y.overtakenBy(v, o, x) {
 				return []sim.Violation{{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
-					"%s was granted the lock at step %d for %s, although the older %s of %s was waiting",
-					who(x.op), sim.StepOf(x.op.Return), x.path, y.path, who(y.op))}}
+					"%s was granted %s at step %d for %s, although the older %s of %s was waiting",
+					who(x.op), o.noun, sim.StepOf(x.op.Return), x.path, y.path, who(y.op))}}
 			}
 		}
 	}
@@ -394,9 +414,9 @@ type contender struct {
 }
 
 // overtakenBy tells whether x was granted the lock while y, which is older, was there and waited.
-func (y contender) overtakenBy(v *view, x contender) bool {
+func (y contender) overtakenBy(v *view, o office, x contender) bool {
 	granted := x.op.Return
-	if y.op == x.op || y.op.Name != "acquire" || y.zxid > x.zxid || y.parent != x.parent || y.gone <= sim.StepOf(granted) {
+	if y.op == x.op || y.op.Name != o.acquire || y.zxid > x.zxid || y.parent != x.parent || y.gone <= sim.StepOf(granted) {
 		return false
 	}
 	end, crashed := v.life(y.op.Client, y.op.Life)
@@ -439,12 +459,12 @@ func herds(v *view) []sim.Violation {
 }
 
 // progress explains why somebody still waits although all faults were healed.
-func lockProgress(v *view) []sim.Violation {
+func lockProgress(v *view, o office) []sim.Violation {
 	for _, op := range v.waiting {
 		if v.world == nil {
-			return []sim.Violation{liveBlocked(v, op)}
+			return []sim.Violation{liveBlocked(v, op, o)}
 		}
-		if found := blocked(v, op); found.Property != "" {
+		if found := blocked(v, op, o); found.Property != "" {
 			return []sim.Violation{found}
 		}
 	}
@@ -452,7 +472,7 @@ func lockProgress(v *view) []sim.Violation {
 }
 
 // liveBlocked says why somebody waits, as far as that can be seen from outside.
-func liveBlocked(v *view, op *sim.Op) sim.Violation {
+func liveBlocked(v *view, op *sim.Op, o office) sim.Violation {
 	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
 		"%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))}
 	if len(v.left) == 0 {
@@ -463,14 +483,14 @@ func liveBlocked(v *view, op *sim.Op) sim.Violation {
 	found.Message += fmt.Sprintf("; first in the queue is %s of session 0x%x", first.path, first.owner)
 	if first.owner == op.SessionAt {
 		found.Property = "lost-wakeup"
-		found.Message += ", its own, so the lock is free and nothing has woken it"
+		found.Message += fmt.Sprintf(", its own, so %s is free and nothing has woken it", o.noun)
 	}
 	return found
 }
 
 // blocked says what keeps one waiting operation from the lock; nothing if it waits behind another
 // one that is itself to be explained.
-func blocked(v *view, op *sim.Op) sim.Violation {
+func blocked(v *view, op *sim.Op, o office) sim.Violation {
 	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}}
 	own := v.created(op)
 	if len(own) == 0 {
@@ -480,8 +500,8 @@ func blocked(v *view, op *sim.Op) sim.Violation {
 	before := v.before(own[len(own)-1])
 	if len(before) == 0 {
 		found.Property = "lost-wakeup"
-		found.Message = fmt.Sprintf("%s; its own %s is first in the queue, so the lock is free and nothing will ever wake it",
-			v.world.Explain(op), own[len(own)-1])
+		found.Message = fmt.Sprintf("%s; its own %s is first in the queue, so %s is free and nothing will ever wake it",
+			v.world.Explain(op), own[len(own)-1], o.noun)
 		return found
 	}
 	return blockedBy(v, op, own[len(own)-1], before[len(before)-1], found)
@@ -533,8 +553,10 @@ func (v *view) before(path string) []string {
 
 // history is the episode for the model of a lock with tokens. What happened outside of operations
 // is in it as releases of unknown outcome: a holder's death, or the end of its session.
-func (e *lockEpisode) history(v *view) linearizability.History {
-	holds := v.holds()
+func (e *lockEpisode) history(v *view) linearizability.History { return v.tenures(theLock) }
+
+func (v *view) tenures(of office) linearizability.History {
+	holds := v.holds(of)
 	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
 		o := base(v, op)
 		if got, ok := op.Data.(*hold); ok && got.token != 0 {
@@ -545,23 +567,23 @@ func (e *lockEpisode) history(v *view) linearizability.History {
 			o.Return = holds[i].start
 		}
 		switch {
-		case op.Name == "release": // below
+		case !of.takes(op): // releases see below
 		case op.Name == "try" && !held && op.Outcome == sim.OK:
 		default:
 			add(o)
 		}
 	})
 	for _, iv := range holds {
-		h = append(h, releaseOf(iv)...)
+		h = append(h, of.releaseOf(iv)...)
 	}
 	slices.SortStableFunc(h, func(a, b linearizability.Operation) int { return cmpReturn(a, b) })
 	return h
 }
 
 // releaseOf is how a hold ended, as an operation of the history.
-func releaseOf(iv interval) linearizability.History {
+func (of office) releaseOf(iv interval) linearizability.History {
 	o := linearizability.Operation{
-		Client: clientID(iv.op), Op: "release", Call: iv.end,
+		Client: clientID(iv.op), Op: of.release, Call: iv.end,
 		Outcome: linearizability.Unknown, Return: linearizability.Forever, Note: iv.cut,
 	}
 	switch {
@@ -572,6 +594,9 @@ func releaseOf(iv interval) linearizability.History {
 		if iv.release.Outcome != sim.OK {
 			o.Outcome, o.Return = linearizability.Unknown, linearizability.Forever
 		}
+	}
+	if of.signed && iv.token != 0 {
+		o.Result = linearizability.Int(iv.token)
 	}
 	return linearizability.History{o}
 }
