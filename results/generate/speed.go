@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	speedEpisodes = 40_000
+	speedEpisodes = 10_000
 	speedRounds   = 5
 )
 
