@@ -48,7 +48,8 @@ const episodesDefault = 2000
 
 // Check runs a workload through many simulated episodes and fails the test with the smallest story
 // of a broken property that it can find. Every choice is drawn through rapid, so a failure shrinks,
-// leaves a fail file that the next run replays, and can be sought by -rapid.checks=N.
+// leaves a fail file that the next run replays, and can be sought by -rapid.checks=N. What rapid
+// leaves is then made as small as [Run] makes its counterexamples; that story comes last.
 func Check(t *testing.T, w Workload, opts ...Option) {
 	t.Helper()
 	c := checkConfig{Config: Config{Episodes: episodesDefault}}
@@ -67,7 +68,9 @@ func Check(t *testing.T, w Workload, opts ...Option) {
 	if c.seeded {
 		defer setFlag("rapid.seed", fmt.Sprint(max(cfg.Seed, 1)))()
 	}
-	rapid.Check(t, property(t, w, cfg))
+	p := newProperty(w, cfg)
+	defer p.tell(t)
+	rapid.Check(t, func(rt *rapid.T) { p.run(t, rt, sentence) })
 }
 
 // Property is Check's property by itself, for rapid.MakeFuzz and thus for go test -fuzz.
@@ -81,7 +84,7 @@ func Property(w Workload, opts ...Option) func(*rapid.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		property(rt, w, cfg)(rt)
+		newProperty(w, cfg).run(rt, rt, Story)
 	}
 }
 
@@ -103,33 +106,70 @@ type fataler interface {
 	Fatal(...any)
 }
 
-// property runs one episode whose choices rapid draws. A frozen world ends the whole test at once:
-// to shrink it would mean to wait again and again.
-func property(t fataler, w Workload, cfg Config) func(*rapid.T) {
-	servers := fakezk.New(fakezk.Config{})
-	return func(rt *rapid.T) {
-		var trace []Step
-		e := cfg.episode(newRapidSource(rt))
-		e.servers, e.trace = servers, &trace
-		o, err := runWatched(w, e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if o.aborted != nil {
-			panic(o.aborted) // rapid's own: out of data, or stop
-		}
-		if len(o.violations) > 0 {
-			rt.Fatalf("%s", Story(w, o.violations[0], trace))
-		}
-		if o.unknown != "" {
-			rt.Fatalf("%s: unknown: %s", w.Name(), o.unknown)
+// property is one workload's property, for as long as rapid looks for and shrinks a failure.
+type property struct {
+	workload Workload
+	cfg      Config
+	servers  *fakezk.Ensemble
+	broken   string // the name of what broke first; afterwards nothing else counts
+	last     *Found // the last run that broke it
+}
+
+func newProperty(w Workload, cfg Config) *property {
+	return &property{workload: w, cfg: cfg, servers: fakezk.New(fakezk.Config{})}
+}
+
+// run runs one episode whose choices rapid draws. A frozen world ends the whole test at once: to
+// shrink it would mean to wait again and again.
+func (p *property) run(t fataler, rt *rapid.T, describe func(Workload, Violation, []Step) string) {
+	var trace []Step
+	e := p.cfg.episode(newRapidSource(rt))
+	e.servers, e.trace = p.servers, &trace
+	o, err := runWatched(p.workload, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.aborted != nil {
+		panic(o.aborted) // rapid's own: out of data, or stop
+	}
+	if v := p.violation(o); v != nil {
+		p.broken, p.last = v.Property, &Found{Violation: *v, Choices: o.choices}
+		rt.Fatalf("%s", describe(p.workload, *v, trace))
+	}
+	if o.unknown != "" {
+		rt.Fatalf("%s: unknown: %s", p.workload.Name(), o.unknown)
+	}
+}
+
+// violation returns the violation that counts: rapid would take any for the one that it shrinks.
+func (p *property) violation(o *outcome) *Violation {
+	for i, v := range o.violations {
+		if p.broken == "" || v.Property == p.broken {
+			return &o.violations[i]
 		}
 	}
+	return nil
+}
+
+// tell minimises what broke last and tells its story.
+func (p *property) tell(t *testing.T) {
+	t.Helper()
+	if p.last == nil {
+		return
+	}
+	c := &campaign{workload: p.workload, cfg: p.cfg}
+	c.minimise(p.last)
+	t.Errorf("the smallest story found:\n%s", Story(p.workload, p.last.Violation, p.last.Trace))
 }
 
 // Story is a violation for people: the sentence, and what happened.
 func Story(w Workload, v Violation, trace []Step) string {
-	return fmt.Sprintf("%s (%s) broke %s: %s\n\n%s\n", w.Name(), w.Recipe(), v.Property, v.Message, strings.Join(Lines(trace), "\n"))
+	return fmt.Sprintf("%s\n\n%s\n", sentence(w, v, trace), strings.Join(Lines(trace), "\n"))
+}
+
+// sentence is a story without what happened.
+func sentence(w Workload, v Violation, _ []Step) string {
+	return fmt.Sprintf("%s (%s) broke %s: %s", w.Name(), w.Recipe(), v.Property, v.Message)
 }
 
 // rapidSource draws choices through rapid. Each is drawn from few bits, calm ones being small

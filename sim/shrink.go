@@ -6,8 +6,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// minimise makes a counterexample small: it deletes choices and lowers numbers as long as the same
-// property breaks, and keeps the trace of the smallest run.
+// minimise makes a counterexample small: it deletes choices, lowers numbers and looks for other small
+// runs as long as the same property breaks, and keeps the trace of the smallest run.
 func (c *campaign) minimise(f *Found) {
 	s := &shrinker{
 		property: f.Property, budget: shrinkRuns, servers: fakezk.New(fakezk.Config{}),
@@ -35,7 +35,7 @@ func (c *campaign) minimise(f *Found) {
 }
 
 // shrinkRuns bounds the work of minimising one counterexample.
-const shrinkRuns = 6000
+const shrinkRuns = 10000
 
 type shrinker struct {
 	property string
@@ -56,6 +56,16 @@ func cost(o *outcome) []int {
 }
 
 func (s *shrinker) shrink() {
+	s.edit()
+	for before := (*outcome)(nil); before != s.best && s.budget > 0; {
+		before = s.best
+		s.resample()
+		s.edit()
+	}
+}
+
+// edit makes the list of choices of the best run simpler until no edit helps.
+func (s *shrinker) edit() {
 	for improved := true; improved && s.budget > 0; {
 		improved = false
 		for _, pass := range []func() bool{s.dropFaults, s.zeroLabels, s.lower, s.dropChunks} {
@@ -73,13 +83,7 @@ func (s *shrinker) try(edited []made) bool {
 		return false
 	}
 	s.budget--
-	o := s.run(newAligned(edited), s.servers, nil)
-	same := slices.ContainsFunc(o.violations, func(v Violation) bool { return v.Property == s.property })
-	if !same || slices.Compare(cost(o), cost(s.best)) >= 0 {
-		return false
-	}
-	s.best = o
-	return true
+	return s.keep(s.run(newAligned(edited), s.servers, nil))
 }
 
 // dropFaults takes single faults away, with the choices that belong to them.
