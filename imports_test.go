@@ -1,0 +1,75 @@
+// Package zktorture_test guards the shape of the module.
+package zktorture_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/zktorture/zktorture/"
+
+// mayImport says for each part of the module which other parts its packages may import, directly
+// or not. Imports point one way, so that the recipes can be used in production without the
+// simulator, and each checker and each fake without the rest. What is not listed may import
+// anything.
+var mayImport = map[string]string{
+	"recipes":         "recipes",
+	"fakezk":          "fakezk",
+	"linearizability": "linearizability",
+	"ensemble":        "ensemble",
+	"sim":             "sim fakezk",
+	"workload":        "workload sim fakezk recipes linearizability",
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	seen := map[string]bool{}
+	for line := range strings.Lines(list(t, "{{.ImportPath}} {{join .Deps \" \"}}")) {
+		words := strings.Fields(line)
+		part := partOf(words[0])
+		seen[part] = true
+		allowed, guarded := mayImport[part]
+		for _, dep := range words[1:] {
+			if guarded && partOf(dep) != "" && !strings.Contains(" "+allowed+" ", " "+partOf(dep)+" ") {
+				t.Errorf("%s imports %s: %s may import %s only", words[0], dep, part, allowed)
+			}
+		}
+	}
+	for part := range mayImport {
+		if !seen[part] {
+			t.Errorf("there is no %s any more", part)
+		}
+	}
+}
+
+// Package testing brings flags and a way to end the process: of what recipes in production are
+// made of, nothing needs it.
+func TestRecipesDoNotImportTesting(t *testing.T) {
+	for line := range strings.Lines(list(t, "{{.ImportPath}} {{join .Deps \" \"}}")) {
+		words := strings.Fields(line)
+		for _, dep := range words[1:] {
+			if dep == "testing" && (partOf(words[0]) == "recipes" || partOf(words[0]) == "fakezk") {
+				t.Errorf("%s imports %s", words[0], dep)
+			}
+		}
+	}
+}
+
+// partOf returns the first folder of a package of this module, "" for other packages.
+func partOf(path string) string {
+	rest, ours := strings.CutPrefix(path, module)
+	if !ours {
+		return ""
+	}
+	part, _, _ := strings.Cut(rest, "/")
+	return part
+}
+
+func list(t *testing.T, format string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-e", "-f", format, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}

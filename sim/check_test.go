@@ -1,0 +1,17 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// The lock of ExampleCheck keeps its promise, under both strategies.
+func TestExampleLock(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn) workload.Locker { return &smallLock{conn: c} })
+	faults := sim.WithFaults(sim.Expiry | sim.Watch | sim.Pause | sim.Time | sim.Cancel)
+	sim.Check(t, w, faults, sim.WithEpisodes(1000), sim.WithSeed(1))
+	sim.Check(t, w, faults, sim.WithEpisodes(1000), sim.WithStrategy("sweep"))
+}
