@@ -1,0 +1,266 @@
+package workload
+
+// The election workload.
+//
+// Clients, some with two users on one session, campaign for one office, command something while
+// they lead, with their token if they have one, and resign, again and again; they ask who leads,
+// wait, give up, crash and come back.
+//
+// Properties:
+//
+//   - exclusion: no two candidates lead while both their sessions are alive. A term begins when
+//     Campaign returns and ends when Resign is called, or when the session dies at the servers.
+//     exclusion-in-session is the same for two users of one session.
+//   - belief: a candidate that has been told that its session is gone does not go on as the leader.
+//     Judged if the recipe has Lost or IsOwner; else the user looks after its session itself.
+//   - fencing: tokens grow from term to term. Judged if the recipe has Token.
+//   - stale-leader: the answer to the question who leads was true at a moment during the call.
+//     Judged if the recipe has Leader and Token.
+//   - order: among candidates that queue with sequential znodes, none is elected while an older
+//     znode of a waiting candidate is there.
+//   - herd: the deletion of one znode wakes at most one waiting candidate.
+//   - progress: once faults are healed every candidate is elected (lost-wakeup, self-block, orphan
+//     name what keeps one from it).
+//   - no leaks: no znode, watch or goroutine is left.
+//   - unexpected-error: no error without a reason.
+//
+// Under pause, expiry and crash exclusion is promised as far as it says above: a leader that has
+// not yet been told of its expiry may overlap with the next one. That is what tokens are for.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Candidate is a candidate for an office as the workload uses it: Campaign returns once it is
+// elected. A recipe may also have
+//
+//	Lost() <-chan struct{}  // closed when the present term is known to be lost
+//	Token() int64           // of the present term
+//	IsOwner() bool          // whether it leads
+//	Leader(context.Context) (data []byte, token int64, err error) // who leads; recipes.ErrNoLeader
+//
+// and is then checked in these too.
+type Candidate interface {
+	Campaign(context.Context) error
+	Resign(context.Context) error
+}
+
+type leaderTeller interface {
+	Leader(context.Context) (data []byte, token int64, err error)
+}
+
+// Election is the election workload for a recipe. new is called once for each user of a session;
+// all that it returns must be candidates for the same office.
+func Election(new func(recipes.Conn) Candidate) *Workload {
+	return electionNamed("custom", func(c recipes.Conn, _ string) Candidate { return new(c) })
+}
+
+func electionNamed(recipe string, new func(c recipes.Conn, path string) Candidate) *Workload {
+	return &Workload{kind: "election", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+		return planElection(p, path, new)
+	}}
+}
+
+// leadership is what the candidates want.
+var leadership = office{"the leadership", "elected", "resigned", true}
+
+// electionEpisode is one planned episode: who does what, and what the leader commands.
+type electionEpisode struct {
+	path     string
+	missing  bool
+	new      func(c recipes.Conn, path string) Candidate
+	layout   []int
+	scripts  [][]term // by slot; consumed
+	followed resource
+	zombies  []sim.Violation // of belief, found by the users themselves
+}
+
+// term is one turn of a user: campaign, command, resign; or only the question who leads.
+type term struct {
+	ask, askInOffice bool
+	commands         int
+	cancelResign     bool
+}
+
+func planElection(p *sim.Plan, path string, new func(c recipes.Conn, path string) Candidate) *electionEpisode {
+	e := &electionEpisode{path: path, new: new, layout: drawUsers(p)}
+	e.missing = p.Choose(4, "the parent is missing") == 3
+	for client, users := range e.layout {
+		for index := range users {
+			label := planLabel(slot(e.layout, client, index))
+			terms := make([]term, 1+p.Choose(p.Ops, label))
+			for i := range terms {
+				terms[i] = drawTerm(p, label)
+			}
+			e.scripts = append(e.scripts, terms)
+		}
+	}
+	return e
+}
+
+func drawTerm(p *sim.Plan, label string) term {
+	return term{
+		ask:          p.Choose(4, label) == 3,
+		askInOffice:  p.Choose(4, label) == 3,
+		commands:     [...]int{1, 2, 0}[p.Choose(3, label)],
+		cancelResign: p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7,
+	}
+}
+
+func (e *electionEpisode) users() []int { return e.layout }
+
+func (e *electionEpisode) parents() []string {
+	if e.missing {
+		return []string{parentOf(e.path)}
+	}
+	return []string{e.path}
+}
+
+// quiet: nobody may wait for ever to be elected.
+func (e *electionEpisode) quiet(_, _ []*sim.Op) []*sim.Op { return nil }
+
+func (e *electionEpisode) run(u user) {
+	s := slot(e.layout, u.client(), u.index())
+	c := e.new(u.conn(), e.path)
+	for len(e.scripts[s]) > 0 {
+		turn := e.scripts[s][0]
+		e.scripts[s] = e.scripts[s][1:]
+		teller, can := c.(leaderTeller)
+		if turn.ask && can {
+			askLeader(u, teller)
+			continue
+		}
+		e.serve(u, c, turn)
+	}
+}
+
+func (e *electionEpisode) serve(u user, c Candidate, turn term) {
+	h := campaign(u, c)
+	if h == nil {
+		return
+	}
+	for range turn.commands {
+		if !believes(u, c, h, &e.zombies) {
+			break
+		}
+		u.do("command", func() string { return e.followed.write(h) })
+	}
+	if teller, can := c.(leaderTeller); can && turn.askInOffice {
+		askLeader(u, teller)
+	}
+	resign(u, c, turn.cancelResign)
+}
+
+func campaign(u user, c Candidate) *hold {
+	ctx, op := u.begin(leadership.acquire, "", true)
+	if err := c.Campaign(ctx); err != nil {
+		u.end(op, sim.Fail, "", err)
+		return nil
+	}
+	h := &hold{op: op, told: u.told()}
+	if t, ok := c.(tokener); ok {
+		h.token = t.Token()
+	}
+	op.Data = h
+	u.end(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
+	return h
+}
+
+// resign ends the term. A user that failed to tries once more.
+func resign(u user, c Candidate, cancelable bool) {
+	for range 2 {
+		ctx, op := u.begin(leadership.release, "", cancelable)
+		err := c.Resign(ctx)
+		outcome := sim.OK
+		if err != nil {
+			outcome = sim.Unknown
+		}
+		u.end(op, outcome, "", err)
+		if err == nil || gone(err) || op.Cancelled {
+			return
+		}
+	}
+}
+
+func askLeader(u user, teller leaderTeller) {
+	ctx, op := u.begin("leader", "", true)
+	_, token, err := teller.Leader(ctx)
+	switch {
+	case errors.Is(err, recipes.ErrNoLeader):
+		u.end(op, sim.OK, "0", nil)
+	case err != nil:
+		u.end(op, sim.Fail, "", err)
+	default:
+		u.end(op, sim.OK, strconv.FormatInt(token, 10), nil)
+	}
+}
+
+func (e *electionEpisode) judge(v *view) judgement {
+	terms := v.holds(leadership)
+	var j judgement
+	j.add(exclusion(v, terms, leadership)...)
+	j.add(e.zombies...)
+	j.add(fencing(v, terms, leadership)...)
+	j.add(staleLeaders(v, terms)...)
+	j.add(order(v, leadership)...)
+	j.add(herds(v)...)
+	j.add(lockProgress(v, leadership)...)
+	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
+	h := e.history(v)
+	if len(j.Violations) == 0 {
+		j.add(v.leaks()...)
+		j.add(j.check(v, linearizability.Election(), h)...)
+	}
+	j.History = h
+	return j
+}
+
+// history has the terms only: what was answered to the question who leads is judged apart.
+func (e *electionEpisode) history(v *view) linearizability.History { return v.tenures(leadership) }
+
+// staleLeaders finds answers that were true at no moment of their call.
+func staleLeaders(v *view, terms []interval) []sim.Violation {
+	for _, op := range v.ops {
+		if op.Name != "leader" || op.Outcome != sim.OK {
+			continue
+		}
+		token, _ := strconv.ParseInt(op.Result, 10, 64)
+		for _, t := range terms {
+			if wrong := contradiction(v, op, token, t); wrong != "" {
+				return []sim.Violation{{Property: "stale-leader", Ops: []*sim.Op{t.op, op}, Message: fmt.Sprintf(
+					"%s asked at %s who leads and was told %s, but %s %s", who(op), v.when(op), tokenText(token), who(t.op), wrong)}}
+			}
+		}
+	}
+	return nil
+}
+
+func tokenText(token int64) string {
+	if token == 0 {
+		return "that nobody does"
+	}
+	return fmt.Sprintf("token %d", token)
+}
+
+// contradiction says how a term shows that an answer was true at no moment of its call.
+func contradiction(v *view, op *sim.Op, token int64, t interval) string {
+	over := t.release != nil && t.release.Outcome == sim.OK && t.release.Return < op.Call
+	switch {
+	case t.token == 0 || t.end <= t.start:
+		return ""
+	case t.start < op.Call && op.Return < t.end && token != t.token:
+		return fmt.Sprintf("led with token %d from %s%s", t.token, v.at(t.start), until(v, t))
+	case over && token == t.token:
+		return fmt.Sprintf("had resigned the term with that token at %s", v.at(t.release.Return))
+	case t.start < op.Call && token != 0 && token < t.token:
+		return fmt.Sprintf("had been elected with the greater token %d at %s", t.token, v.at(t.start))
+	}
+	return ""
+}
