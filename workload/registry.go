@@ -45,6 +45,9 @@ var entries = []Entry{
 	queueEntry("published/DistributedQueue", "Apache ZooKeeper 3.4.6 recipes/queue, as published", func(c recipes.Conn, path string) Queuer {
 		return published.NewQueue(c, path)
 	}),
+	electionEntry(Ours, "recipes.Candidate: fair, with tokens, told of loss", func(c recipes.Conn, path string) Candidate {
+		return recipes.NewCandidate(c, path)
+	}),
 	counterEntry(Ours, "recipes.Counter: a lost reply does not count twice", func(c recipes.Conn, path string) Adder {
 		return recipes.NewCounter(c, path)
 	}),
@@ -60,6 +63,10 @@ func queueEntry(recipe, help string, new func(recipes.Conn, string) Queuer) Entr
 
 func priorityQueueEntry(recipe, help string, new func(recipes.Conn, string) PriorityQueuer) Entry {
 	return Entry{"priorityqueue", recipe, help, func() *Workload { return priorityQueueNamed(recipe, new) }}
+}
+
+func electionEntry(recipe, help string, new func(recipes.Conn, string) Candidate) Entry {
+	return Entry{"election", recipe, help, func() *Workload { return electionNamed(recipe, new) }}
 }
 
 func counterEntry(recipe, help string, new func(recipes.Conn, string) Adder) Entry {
@@ -99,7 +106,7 @@ func Kinds() []string {
 
 // Promises says in a line for each property what a workload checks.
 func Promises(kind string) []string {
-	return map[string][]string{"lock": lockPromises, "queue": queuePromises, "counter": counterPromises, "priorityqueue": priorityQueuePromises}[kind]
+	return map[string][]string{"lock": lockPromises, "queue": queuePromises, "election": electionPromises, "counter": counterPromises, "priorityqueue": priorityQueuePromises}[kind]
 }
 
 var lockPromises = []string{
@@ -123,6 +130,17 @@ var priorityQueuePromises = []string{
 	"linearizable: the lowest number comes out first, and of equals the oldest; an operation of unknown outcome may have happened",
 	"lost: no item is removed by an operation that reports an error which does not say so",
 	"progress: a take returns when there is something to take",
+	"no leaks: no znode, watch or goroutine is left",
+}
+
+var electionPromises = []string{
+	"exclusion: no two candidates lead while both sessions are alive",
+	"belief: who has been told that its session is gone does not go on as the leader",
+	"fencing: tokens grow from term to term",
+	"stale-leader: who is said to lead did so at a moment during the call",
+	"order: elected in queue order",
+	"herd: the end of a term wakes one candidate",
+	"progress: once faults are healed every candidate is elected (lost-wakeup, self-block, orphan)",
 	"no leaks: no znode, watch or goroutine is left",
 }
 
