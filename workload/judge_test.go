@@ -1,0 +1,315 @@
+package workload
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// scene is an episode put together by hand, for what a judge must and must not say. Stamps are
+// small numbers.
+type scene struct {
+	ops     []*sim.Op
+	waiting []*sim.Op
+	ends    map[int64]int64 // sessions
+	crashes map[int]int64   // first lives of clients
+}
+
+func (s *scene) view() *view {
+	return &view{
+		path: "/t/x", ops: s.ops, waiting: s.waiting, faulty: true,
+		session: func(id int64) (int64, bool) { end, ok := s.ends[id]; return end, ok },
+		life: func(client, life int) (int64, bool) {
+			end, ok := s.crashes[client]
+			return end, ok && life == 0
+		},
+	}
+}
+
+// op adds an operation of a client whose session is 0xa1 for client 1, 0xa2 for client 2, …
+func (s *scene) op(client int, name string, call, ret int64, outcome sim.Outcome) *sim.Op {
+	op := &sim.Op{
+		Name: name, Client: client - 1, Call: call, Return: ret, Outcome: outcome, Number: call,
+		SessionAt: 0xa0 + int64(client),
+	}
+	s.ops = append(s.ops, op)
+	slices.SortFunc(s.ops, func(a, b *sim.Op) int { return int(a.Call - b.Call) })
+	return op
+}
+
+// grant adds a successful acquisition with a token.
+func (s *scene) grant(client int, call, ret, token int64) *sim.Op {
+	op := s.op(client, "acquire", call, ret, sim.OK)
+	op.Data = &hold{op: op, token: token}
+	return op
+}
+
+// broken returns the properties that a lock's judge finds broken, with the messages.
+func (s *scene) broken() (properties []string, text string) {
+	j := (&lockEpisode{path: "/t/x"}).judge(s.view())
+	return summary(j)
+}
+
+func summary(j judgement) (properties []string, text string) {
+	for _, v := range j.Violations {
+		properties = append(properties, v.Property)
+		text += v.Message + "\n"
+	}
+	if j.Unknown != "" {
+		properties = append(properties, "unknown")
+	}
+	return properties, text
+}
+
+func TestLockScenes(t *testing.T) {
+	cases := map[string]struct {
+		make func(s *scene)
+		want string // properties
+		says string
+	}{
+		"one after the other": {func(s *scene) {
+			s.grant(1, 1, 2, 1)
+			s.op(1, "release", 3, 5, sim.OK)
+			s.grant(2, 1, 4, 2)
+			s.op(2, "release", 6, 7, sim.OK)
+		}, "", ""},
+		"two with both sessions alive": {func(s *scene) {
+			s.grant(1, 1, 2, 0)
+			s.grant(2, 1, 4, 0)
+			s.op(1, "release", 6, 7, sim.OK)
+		}, "exclusion", "session 0xa2"},
+		"two users of one session": {func(s *scene) {
+			s.grant(1, 1, 2, 0)
+			s.grant(1, 1, 4, 0).User = 1
+			s.op(1, "release", 6, 7, sim.OK)
+		}, "exclusion-in-session", "c1 (user 2)"},
+		// A holder that has not been told of its expiry may overlap with the next one.
+		"a zombie that has not been told": {func(s *scene) {
+			s.grant(1, 1, 2, 1)
+			s.ends = map[int64]int64{0xa1: 5}
+			s.grant(2, 1, 7, 2)
+			s.op(1, "release", 9, 10, sim.Unknown)
+		}, "", ""},
+		"the next one came before the session ended": {func(s *scene) {
+			s.grant(1, 1, 2, 1)
+			s.ends = map[int64]int64{0xa1: 8}
+			s.grant(2, 1, 7, 2)
+		}, "exclusion", "session 0xa1"},
+		// The reply that grants the lock may come after the session has ended.
+		"a grant that arrives after the session died": {func(s *scene) {
+			s.grant(1, 1, 10, 1)
+			s.ends = map[int64]int64{0xa1: 5}
+			s.grant(2, 2, 7, 2)
+			s.op(2, "release", 12, 13, sim.OK)
+		}, "", ""},
+		"a holder whose process died": {func(s *scene) {
+			s.grant(1, 1, 2, 1)
+			s.crashes = map[int]int64{0: 5}
+			s.grant(2, 1, 7, 2)
+		}, "", ""},
+		"a release of unknown outcome ends the hold": {func(s *scene) {
+			s.grant(1, 1, 2, 1)
+			s.op(1, "release", 3, 20, sim.Unknown)
+			s.grant(2, 1, 7, 2)
+		}, "", ""},
+		"an acquisition that failed holds nothing": {func(s *scene) {
+			s.op(1, "acquire", 1, 2, sim.Fail)
+			s.grant(2, 1, 7, 2)
+		}, "", ""},
+		"a token that did not grow": {func(s *scene) {
+			s.grant(1, 1, 2, 5)
+			s.op(1, "release", 3, 4, sim.OK)
+			s.grant(2, 5, 6, 5)
+		}, "fencing", "the token did not grow"},
+		"an answer that the recipe has to deal with": {func(s *scene) {
+			s.op(1, "acquire", 1, 2, sim.Fail).Err = zk.ErrNodeExists
+		}, "unexpected-error", "node already exists"},
+		"the connection may be lost when faults strike": {func(s *scene) {
+			s.op(1, "acquire", 1, 2, sim.Fail).Err = zk.ErrConnectionClosed
+		}, "", ""},
+		"who was told that the lock is lost may fail to release it": {func(s *scene) {
+			s.op(1, "release", 1, 2, sim.Unknown).Err = recipes.ErrLost
+		}, "", ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &scene{}
+			c.make(s)
+			got, text := s.broken()
+			got = slices.Compact(got)
+			if !strings.Contains(" "+strings.Join(got, " "), " "+c.want) || (c.want == "") != (len(got) == 0) || !strings.Contains(text, c.says) {
+				t.Errorf("broken: %v, want %q with %q:\n%s", got, c.want, c.says, text)
+			}
+		})
+	}
+}
+
+// The guarded resource accepts no write of an earlier holder after one of a later holder, and
+// accepts everything when there are no tokens.
+func TestResourceChecksTokens(t *testing.T) {
+	var r resource
+	early, late, none := &hold{token: 3}, &hold{token: 4}, &hold{}
+	for i, step := range []struct {
+		by       *hold
+		accepted bool
+	}{{none, true}, {early, true}, {late, true}, {late, true}, {early, false}, {none, false}} {
+		text := r.write(step.by)
+		if got := r.writes[i].accepted; got != step.accepted || strings.HasPrefix(text, "refused") == got {
+			t.Errorf("write %d with token %d: accepted %v (%s)", i, step.by.token, got, text)
+		}
+	}
+}
+
+// offered adds an offer; removed adds a take, poll or peek with its result.
+func (s *scene) offered(client int, value string, call, ret int64, outcome sim.Outcome) *sim.Op {
+	op := s.op(client, "offer", call, ret, outcome)
+	op.Arg = value
+	return op
+}
+
+func (s *scene) removed(client int, name, value string, call, ret int64, outcome sim.Outcome) *sim.Op {
+	op := s.op(client, name, call, ret, outcome)
+	op.Result = value
+	return op
+}
+
+func TestQueueScenes(t *testing.T) {
+	const ok, unknown = sim.OK, sim.Unknown
+	cases := map[string]struct {
+		make func(s *scene)
+		want string
+	}{
+		"first in, first out": {func(s *scene) {
+			s.offered(1, "a", 1, 2, ok)
+			s.offered(1, "b", 3, 4, ok)
+			s.removed(2, "poll", "a", 5, 6, ok)
+			s.removed(2, "poll", "b", 7, 8, ok)
+			s.removed(2, "poll", "", 9, 10, ok)
+		}, ""},
+		"overtaking": {func(s *scene) {
+			s.offered(1, "a", 1, 2, ok)
+			s.offered(1, "b", 3, 4, ok)
+			s.removed(2, "poll", "b", 5, 6, ok)
+			s.removed(2, "poll", "a", 7, 8, ok)
+		}, "order"},
+		"offers at the same time have no order": {func(s *scene) {
+			s.offered(1, "a", 1, 4, ok)
+			s.offered(2, "b", 2, 3, ok)
+			s.removed(2, "poll", "b", 5, 6, ok)
+			s.removed(2, "poll", "a", 7, 8, ok)
+		}, ""},
+		"twice": {func(s *scene) {
+			s.offered(1, "a", 1, 2, ok)
+			s.removed(1, "poll", "a", 3, 4, ok)
+			s.removed(2, "take", "a", 5, 6, ok)
+		}, "duplicate"},
+		"out of nowhere": {func(s *scene) { s.removed(1, "poll", "a", 3, 4, ok) }, "phantom"},
+		"empty though it is not": {func(s *scene) {
+			s.offered(1, "a", 1, 2, ok)
+			s.removed(2, "poll", "", 3, 4, ok)
+			s.removed(2, "poll", "a", 5, 6, ok)
+		}, "false-empty"},
+		"a peek that sees the past": {func(s *scene) {
+			s.offered(1, "a", 1, 2, ok)
+			s.removed(1, "poll", "a", 3, 4, ok)
+			s.removed(2, "peek", "a", 5, 6, ok)
+		}, "stale-peek"},
+		"an offer of unknown outcome that happened": {func(s *scene) {
+			s.offered(1, "a", 1, 2, unknown)
+			s.removed(2, "poll", "a", 5, 6, ok)
+		}, ""},
+		"an offer of unknown outcome that did not": {func(s *scene) {
+			s.offered(1, "a", 1, 2, unknown)
+			s.removed(2, "poll", "", 5, 6, ok)
+		}, ""},
+		"an offer of unknown outcome that happened late": {func(s *scene) {
+			s.offered(1, "a", 1, 2, unknown)
+			s.removed(2, "poll", "", 5, 6, ok)
+			s.removed(2, "poll", "a", 7, 8, ok)
+		}, ""},
+		"a poll of unknown outcome that took an item": {func(s *scene) {
+			s.offered(1, "a", 1, 2, ok)
+			s.removed(2, "poll", "", 3, 4, unknown)
+			s.removed(1, "poll", "", 5, 6, ok)
+		}, ""},
+		"a poll of unknown outcome that did not": {func(s *scene) {
+			s.offered(1, "a", 1, 2, ok)
+			s.removed(2, "poll", "", 3, 4, unknown)
+			s.removed(1, "poll", "a", 5, 6, ok)
+		}, ""},
+		"one poll of unknown outcome does not explain two items": {func(s *scene) {
+			s.offered(1, "a", 1, 2, ok)
+			s.offered(1, "b", 1, 2, ok).Call = 2
+			s.removed(2, "poll", "", 3, 4, unknown)
+			s.removed(1, "poll", "", 5, 6, ok)
+		}, "false-empty"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &scene{}
+			c.make(s)
+			got, text := summary((&queueEpisode{path: "/t/x"}).judge(s.view()))
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("broken: %v, want %q:\n%s", got, c.want, text)
+			}
+		})
+	}
+}
+
+// A take that waits is in order when there may be nothing to take, and not when there surely is.
+func TestWaitingTakes(t *testing.T) {
+	cases := map[string]struct {
+		make    func(s *scene)
+		inOrder bool
+	}{
+		"nothing was offered":   {func(*scene) {}, true},
+		"one item":              {func(s *scene) { s.offered(1, "a", 1, 2, sim.OK) }, false},
+		"one item, perhaps":     {func(s *scene) { s.offered(1, "a", 1, 2, sim.Unknown) }, true},
+		"one item, just peeked": {func(s *scene) { s.offered(1, "a", 1, 2, sim.OK); s.removed(1, "peek", "a", 3, 4, sim.OK) }, false},
+		"one item, taken":       {func(s *scene) { s.offered(1, "a", 1, 2, sim.OK); s.removed(1, "take", "a", 3, 4, sim.OK) }, true},
+		"one item, perhaps taken": {func(s *scene) {
+			s.offered(1, "a", 1, 2, sim.OK)
+			s.removed(1, "take", "", 3, 4, sim.Unknown)
+		}, true},
+		"two items, one perhaps taken": {func(s *scene) {
+			s.offered(1, "a", 1, 2, sim.OK)
+			s.offered(1, "b", 3, 4, sim.OK)
+			s.removed(1, "take", "", 5, 6, sim.Unknown)
+		}, false},
+		"one item, and a poll that found nothing before": {func(s *scene) {
+			s.removed(1, "poll", "", 1, 2, sim.OK)
+			s.offered(1, "a", 3, 4, sim.OK)
+		}, false},
+	}
+	for name, c := range cases {
+		s := &scene{}
+		c.make(s)
+		take := s.op(3, "take", 50, 0, sim.Running)
+		s.waiting = []*sim.Op{take}
+		e := &queueEpisode{path: "/t/x"}
+		if got := slices.Contains(e.quiet(s.ops, s.waiting), take); got != c.inOrder {
+			t.Errorf("%s: waiting is in order: %v, want %v", name, got, c.inOrder)
+		}
+		got, text := summary(e.judge(s.view()))
+		if !c.inOrder && (!slices.Contains(got, "lost-wakeup") || !strings.Contains(text, "items in the queue")) {
+			t.Errorf("%s: broken: %v, want lost-wakeup:\n%s", name, got, text)
+		}
+	}
+}
+
+// Who waits for the lock when all is healed breaks progress.
+func TestWaitingForTheLock(t *testing.T) {
+	s := &scene{}
+	s.waiting = []*sim.Op{s.op(1, "acquire", 1, 0, sim.Running)}
+	if got, text := s.broken(); !slices.Equal(got, []string{"progress"}) || !strings.Contains(text, "c1 still waits in acquire") {
+		t.Errorf("broken: %v:\n%s", got, text)
+	}
+	if (&lockEpisode{}).quiet(s.ops, s.waiting) != nil {
+		t.Errorf("nobody may wait for a lock for ever")
+	}
+}

@@ -1,0 +1,134 @@
+package workload_test
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// Words of messages: a znode and a session.
+const (
+	znode   = `/t/(?:lock|queue)/\S*\d{10}`
+	session = `session 0x[0-9a-f]+`
+)
+
+// What the published recipes are known to break, under which faults, and what the message names.
+// The comments give the mechanism; recipes/published marks each in the code.
+var known = []struct {
+	kind, recipe string
+	faults       sim.Faults
+	property     string
+	names        string
+}{
+	{"lock", "published/WriteLock", sim.NoFaults, "exclusion", session + `.*` + session},                              // W2: sorted by session, not by age
+	{"lock", "published/WriteLock", sim.NoFaults, "order", znode + `.*` + znode},                                      // W2
+	{"lock", "published/WriteLock", sim.NoFaults, "exclusion-in-session", session + `.*` + session},                   // W3: one prefix a session
+	{"lock", "published/WriteLock", sim.NoFaults, "lost-wakeup", znode + `.*` + znode},                                // W1: the predecessor has gone before the watch
+	{"lock", "published/WriteLock", sim.Loss, "orphan", znode + `.*` + session},                                       // W5: an unlock that failed forgets the znode
+	{"lock", "published/WriteLock", sim.Expiry, "belief", session + `.*has been told`},                                // W7: nobody clears the id
+	{"lock", "published/WriteLock", sim.Loss | sim.Lag, "self-block", znode + `.*` + znode},                           // W8: recovery from a server that is behind
+	{"queue", "published/DistributedQueue", sim.NoFaults, "unexpected-error", `c\d's \w+\(.*node already exists`},     // DQ1: two make the root
+	{"queue", "published/DistributedQueue", sim.Loss, "lost", znode + ` with value \w+`},                              // DQ2: deleted, reply lost, gone
+	{"queue", "published/DistributedQueue", sim.Reap, "duplicate", `\w+\(\) .* returned (v\w+).*\w+\(\) .* returned`}, // DQ5: numbers start again
+	{"queue", "published/DistributedQueue", sim.Wrap, "order", `offer\(v\w+\).*offer\(v\w+\)`},                        // DQ6: sorted as text
+}
+
+// Each is found within 20,000 episodes, as a property of its own.
+func TestKnownBugsAreFound(t *testing.T) {
+	results := map[string]sim.Result{}
+	for _, k := range known {
+		found := find(t, results, k.kind, k.recipe, k.faults)
+		text := messageOf(found, k.property)
+		if text == "" {
+			t.Errorf("%s under %v: %s did not break", k.recipe, k.faults, k.property)
+		} else if !regexp.MustCompile(k.names).MatchString(text) {
+			t.Errorf("%s under %v: %q does not name what shows %s (%s)", k.recipe, k.faults, text, k.property, k.names)
+		}
+	}
+	lag := find(t, results, "queue", "published/DistributedQueue", sim.Lag) // DQ7: reads from a server that is behind
+	if messageOf(lag, "false-empty") == "" && messageOf(lag, "stale-peek") == "" {
+		t.Errorf("published/DistributedQueue under lag: neither false-empty nor stale-peek broke")
+	}
+}
+
+func find(t *testing.T, cache map[string]sim.Result, kind, recipe string, faults sim.Faults) sim.Result {
+	t.Helper()
+	key := recipe + " " + faults.String()
+	if r, ok := cache[key]; ok {
+		return r
+	}
+	cache[key] = campaign(t, lookUp(t, kind, recipe), sim.Config{Episodes: 4000, Seed: 1, Faults: faults, NoFaultsAtAll: true, NoShrink: true})
+	return cache[key]
+}
+
+func lookUp(t *testing.T, kind, recipe string) *workload.Workload {
+	t.Helper()
+	w, err := workload.Find(kind, recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func campaign(t *testing.T, w sim.Workload, cfg sim.Config) sim.Result {
+	t.Helper()
+	r, err := sim.Run(context.Background(), w, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func messageOf(r sim.Result, property string) string {
+	for _, f := range r.Violations {
+		if f.Property == property {
+			return f.Message
+		}
+	}
+	return ""
+}
+
+// Our own recipes keep their promises under all faults, and every fault has struck.
+func TestOursAreClean(t *testing.T) {
+	episodes := 5000
+	if testing.Short() {
+		episodes = 1000
+	}
+	for _, of := range [][2]string{{"lock", "ours"}, {"queue", "ours"}, {"queue", "ours/receipts"}} {
+		for _, strategy := range []string{"random", "sweep"} {
+			r := campaign(t, lookUp(t, of[0], of[1]), sim.Config{Episodes: episodes, Seed: 1, Strategy: strategy})
+			if r.Verdict != sim.VerdictOK {
+				t.Errorf("%v, %s: %s (%s) %v", of, strategy, r.Verdict, r.Reason, r.Violations)
+			}
+			for name, times := range r.Struck {
+				if strategy == "random" && times < leastStrikes(of[1], episodes) {
+					t.Errorf("%v, %s: %s struck %d times in %d episodes", of, strategy, name, times, episodes)
+				}
+			}
+		}
+	}
+}
+
+// leastStrikes is how often each fault has to strike at least. A queue with receipts is hardly ever
+// an empty parent, so there is seldom anything to reap.
+func leastStrikes(recipe string, episodes int) int {
+	if recipe == "ours/receipts" {
+		return 1
+	}
+	return episodes / 100
+}
+
+func TestFindSaysWhatThereIs(t *testing.T) {
+	for _, c := range [][3]string{
+		{"lok", "", `unknown workload "lok": there are lock, queue`},
+		{"lock", "mine", `unknown recipe "mine" for lock: there are ours, published/WriteLock`},
+	} {
+		if _, err := workload.Find(c[0], c[1]); err == nil || !strings.HasPrefix(err.Error(), c[2]) {
+			t.Errorf("Find(%q, %q) says %v, want %s", c[0], c[1], err, c[2])
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package workload_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// Small recipes, each with one thing about it, and what a workload has to say of them: some look
+// broken and are not, some break what no published recipe breaks.
+
+var world = zk.WorldACL(zk.PermAll)
+
+// silent is a correct lock that cannot tell whether it is still held: its user has to look after
+// the session. A holder whose session has ended, and who has not been told, breaks nothing.
+type silent struct{ lock *recipes.Lock }
+
+func newSilent(c recipes.Conn) workload.Locker    { return silent{recipes.NewLock(c, "/t/lock")} }
+func (s silent) Lock(ctx context.Context) error   { return s.lock.Lock(ctx) }
+func (s silent) Unlock(ctx context.Context) error { return s.lock.Unlock(ctx) }
+
+func TestZombiesThatHaveNotBeenToldBreakNothing(t *testing.T) {
+	wantClean(t, workload.Lock(newSilent), sim.Expiry|sim.Pause|sim.Crash|sim.Time)
+}
+
+// believer is a correct lock, but says that it is held until it is released.
+type believer struct{ silent }
+
+func (believer) IsOwner() bool { return true }
+
+func TestBeliefAgainstBetterKnowledge(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn) workload.Locker { return believer{newSilent(c).(silent)} })
+	wantClean(t, w, sim.Loss|sim.Watch|sim.Crash)
+	wantBroken(t, w, sim.Expiry, "belief", "has been told that this session expired")
+}
+
+// sameToken is a correct lock with a token that does not grow.
+type sameToken struct{ silent }
+
+func (sameToken) Token() int64 { return 7 }
+
+func TestTokensHaveToGrow(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn) workload.Locker { return sameToken{newSilent(c).(silent)} })
+	wantBroken(t, w, sim.NoFaults, "fencing", "the token did not grow")
+}
+
+// gaps makes and removes other znodes beside those that queue, so that numbers are left out.
+// Sequence numbers count all children ever created, not those in the queue.
+type gaps struct {
+	silent
+	conn recipes.Conn
+}
+
+func (g gaps) Lock(ctx context.Context) error {
+	if path, err := g.conn.Create("/t/lock/other-", nil, zk.FlagSequence, world); err == nil {
+		g.conn.Delete(path, -1)
+	}
+	return g.silent.Lock(ctx)
+}
+
+func TestGapsInSequenceNumbersAreNormal(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn) workload.Locker { return gaps{newSilent(c).(silent), c} })
+	wantClean(t, w, sim.NoFaults)
+}
+
+// crowd is a lock whose waiters all watch the holder: fair it is not asked to be, but each release
+// wakes them all.
+type crowd struct {
+	conn recipes.Conn
+	own  string
+}
+
+func (l *crowd) Lock(context.Context) (err error) {
+	l.conn.Create("/t/lock", nil, 0, world)
+	l.own, err = l.conn.Create("/t/lock/n-", nil, zk.FlagEphemeralSequential, world)
+	for err == nil {
+		var names []string
+		names, _, err = l.conn.Children("/t/lock")
+		slices.Sort(names)
+		if err != nil || strings.HasSuffix(l.own, names[0]) {
+			return err
+		}
+		if _, _, deleted, gone := l.conn.GetW("/t/lock/" + names[0]); gone == nil {
+			<-deleted
+		}
+	}
+	return err
+}
+
+func (l *crowd) Unlock(context.Context) error { return l.conn.Delete(l.own, -1) }
+
+func TestHerd(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn) workload.Locker { return &crowd{conn: c} })
+	wantBroken(t, w, sim.NoFaults, "herd", "wakes 2 waiting operations")
+}
+
+// noLock grants the lock to everybody.
+type noLock struct{}
+
+func (noLock) Lock(context.Context) error   { return nil }
+func (noLock) Unlock(context.Context) error { return nil }
+
+func TestNoLockAtAll(t *testing.T) {
+	w := workload.Lock(func(recipes.Conn) workload.Locker { return noLock{} })
+	wantBroken(t, w, sim.NoFaults, "exclusion", "session 0x")
+}
+
+// untidy leaves a watch behind on a znode that will not come.
+type untidy struct {
+	silent
+	conn recipes.Conn
+}
+
+func (u untidy) Lock(ctx context.Context) error {
+	u.conn.ExistsW("/t/never")
+	return u.silent.Lock(ctx)
+}
+
+func TestWatchLeftBehind(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn) workload.Locker { return untidy{newSilent(c).(silent), c} })
+	wantBroken(t, w, sim.NoFaults, "watch-leak", "/t/never")
+}
+
+// litter leaves a persistent znode behind.
+type litter struct{ untidy }
+
+func (l litter) Lock(ctx context.Context) error {
+	l.conn.Create("/t/lock/litter", nil, 0, world)
+	return l.silent.Lock(ctx)
+}
+
+func TestZnodeLeftBehind(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn) workload.Locker { return litter{untidy{newSilent(c).(silent), c}} })
+	wantBroken(t, w, sim.NoFaults, "leak", "/t/lock/litter")
+}
+
+// rereader reads what it has written. A server refuses a client that has seen more than the server
+// has, so within a session nobody reads the past (ZooKeeperServer: "Refusing session request").
+type rereader struct {
+	silent
+	conn recipes.Conn
+}
+
+var errReadThePast = errors.New("read the past")
+
+func (r rereader) Lock(ctx context.Context) error {
+	session := r.conn.(interface{ SessionID() int64 }).SessionID
+	before := session()
+	path, err := r.conn.Create("/t/mark-", nil, zk.FlagEphemeralSequential, world)
+	if err != nil {
+		return r.silent.Lock(ctx)
+	}
+	defer r.conn.Delete(path, -1)
+	if there, _, err := r.conn.Exists(path); err == nil && !there && session() == before {
+		panic(errReadThePast)
+	}
+	return r.silent.Lock(ctx)
+}
+
+func TestReadsWithinASessionDoNotGoBack(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn) workload.Locker { return rereader{newSilent(c).(silent), c} })
+	r := campaign(t, w, sim.Config{Episodes: 3000, Seed: 1, Faults: sim.Lag | sim.Loss | sim.Watch})
+	if text := messageOf(r, "panic"); text != "" || r.Struck["lag"] < 100 {
+		t.Errorf("lag struck %d times: %s", r.Struck["lag"], text)
+	}
+}
+
+// vague is a correct queue that does not pass on what is known of an outcome.
+type vague struct {
+	queue *recipes.Queue
+	hide  bool
+}
+
+func newVague(hide bool) func(c recipes.Conn) workload.Queuer {
+	return func(c recipes.Conn) workload.Queuer { return vague{recipes.NewQueue(c, "/t/queue"), hide} }
+}
+
+func (v vague) Offer(ctx context.Context, data []byte) error { return v.queue.Offer(ctx, data) }
+
+func (v vague) Poll(ctx context.Context) ([]byte, error) {
+	data, err := v.queue.Poll(ctx)
+	if v.hide && errors.Is(err, recipes.ErrUnknownOutcome) {
+		err = zk.ErrConnectionClosed
+	}
+	return data, err
+}
+
+// An item that is gone after an error is lost only if the error does not say that it may be.
+func TestHonestErrorsLoseNothing(t *testing.T) {
+	wantClean(t, workload.Queue(newVague(false)), sim.Loss|sim.Expiry)
+	wantBroken(t, workload.Queue(newVague(true)), sim.Loss, "lost", "which does not say so")
+}
+
+// deaf is a queue whose take sees nothing but what is there when it is called, and waits else. At a
+// queue that stays empty nothing is wrong with that.
+type deaf struct{ vague }
+
+func (d deaf) Take(ctx context.Context) ([]byte, error) {
+	if data, err := d.Poll(ctx); err != workload.ErrEmpty {
+		return data, err
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestTakeThatSleepsOn(t *testing.T) {
+	w := workload.Queue(func(c recipes.Conn) workload.Queuer { return deaf{newVague(false)(c).(vague)} })
+	wantBroken(t, w, sim.NoFaults, "lost-wakeup", "although there are items in the queue")
+}
+
+// wantClean wants nothing broken in 2000 episodes.
+func wantClean(t *testing.T, w sim.Workload, faults sim.Faults) {
+	t.Helper()
+	r := campaign(t, w, sim.Config{Episodes: 2000, Seed: 1, Faults: faults, NoFaultsAtAll: true})
+	if r.Verdict != sim.VerdictOK {
+		t.Errorf("under %v: %s (%s)", faults, r.Verdict, r.Reason)
+		for _, f := range r.Violations {
+			t.Log(sim.Story(w, f.Violation, f.Trace))
+		}
+	}
+}
+
+// wantBroken wants a property broken, with a message that says so.
+func wantBroken(t *testing.T, w sim.Workload, faults sim.Faults, property, part string) {
+	t.Helper()
+	r := campaign(t, w, sim.Config{Episodes: 2000, Seed: 1, Faults: faults, NoFaultsAtAll: true, NoShrink: true})
+	if text := messageOf(r, property); !strings.Contains(text, part) {
+		t.Errorf("under %v: %s has the message %q, want %q in it (verdict %s, %d properties)", faults, property, text, part, r.Verdict, len(r.Violations))
+	}
+}
