@@ -64,12 +64,12 @@ func releaseWithoutAcquire(h History) (int, string) {
 	first := make(map[Value]int64) // the first call for the lock
 	for i := range h {
 		call, found := first[h[i].owner()]
-		if h[i].Op != "release" && (!found || h[i].Call < call) {
+		if !h[i].releases() && (!found || h[i].Call < call) {
 			first[h[i].owner()] = h[i].Call
 		}
 	}
 	for i := range h {
-		if h[i].Op != "release" || h[i].Outcome != OK {
+		if !h[i].releases() || h[i].Outcome != OK {
 			continue
 		}
 		if call, found := first[h[i].owner()]; !found || call > h[i].Call {
@@ -79,12 +79,18 @@ func releaseWithoutAcquire(h History) (int, string) {
 	return 0, ""
 }
 
+// releases, reads, tries: what an operation of a lock is by its name, which begins with r if it is a
+// reader's.
+func (o Operation) releases() bool { return o.Op == "release" || o.Op == "rrelease" }
+func (o Operation) reads() bool    { return o.Op == "racquire" || o.Op == "rtry" || o.Op == "rrelease" }
+func (o Operation) tries() bool    { return o.Op == "try" || o.Op == "rtry" }
+
 // mayGrant tells whether the operation gave its client the lock, or may have.
 func mayGrant(op *Operation) bool {
 	switch {
-	case op.Op == "release" || op.Outcome == Fail:
+	case op.releases() || op.Op == "downgrade" || op.Outcome == Fail:
 		return false
-	case op.Op == "acquire" || op.Outcome == Unknown:
+	case !op.tries() || op.Outcome == Unknown:
 		return true
 	}
 	return op.Result != Null && op.Result != Bool(false) && op.Result != Int(0)
@@ -93,9 +99,20 @@ func mayGrant(op *Operation) bool {
 // noHold is the item of a release by a client that was never granted the lock.
 const noHold = -1
 
+// holder is a process in one of the ways in which it can hold something: as a reader or alone, so
+// many permits or so many. Releases end holds of their own way.
+type holder struct {
+	process Value
+	reads   bool
+	permits int64
+}
+
+func (o *Operation) holder() holder { return holder{o.owner(), o.reads(), o.permits()} }
+
 // prepareLock pairs grants with releases by process, in order of call. A hold begins with a grant
 // of outcome ok. A later grant of unknown outcome joins the hold: a release after it ends the one
-// or the other. It leaves out
+// or the other. A downgrade makes the hold a reader's; one of unknown outcome perhaps, so that both
+// releases may end it. It leaves out
 //
 //   - what failed: it had no effect; and tries that were refused: they are accepted always;
 //   - grants of unknown outcome that no release insists on: if there is an order in which they
@@ -103,21 +120,29 @@ const noHold = -1
 //   - releases that insist on nothing and have no hold to end: they have no effect.
 func prepareLock(h History) []step {
 	steps := make([]step, 0, len(h))
-	held := make(map[Value]int32)    // by process: the hold it was last granted
+	held := make(map[holder]int32)   // the hold last granted
 	released := make([]bool, len(h)) // by hold: perhaps, by a release of unknown outcome
 	for _, i := range byCall(h) {
 		op := &h[i]
-		hold, found := held[op.owner()]
+		hold, found := held[op.holder()]
 		switch {
 		case mayGrant(op):
 			if !found || op.Outcome == OK {
 				hold = int32(len(steps))
-				held[op.owner()] = hold
+				held[op.holder()] = hold
 			}
 			s := newGrant(op, i, hold)
 			s.order = int32(len(steps))
 			steps = append(steps, s)
-		case op.Op == "release" && op.Outcome != Fail:
+		case op.Op == "downgrade" && op.Outcome != Fail && found:
+			s := newStep(op, i, stepShare, hold)
+			s.order = int32(len(steps))
+			steps = append(steps, s)
+			held[holder{op.owner(), true, op.permits()}] = hold
+			if op.Outcome == OK {
+				delete(held, op.holder())
+			}
+		case op.Outcome != Fail && (op.releases() || op.Op == "downgrade"):
 			s := newStep(op, i, stepRelease, noHold)
 			s.loose = !found
 			s.order = int32(len(steps))
@@ -134,7 +159,8 @@ func prepareLock(h History) []step {
 func newGrant(op *Operation, i int, hold int32) step {
 	s := newStep(op, i, stepGrant, hold)
 	s.token = op.Result.Int()
-	s.bare = !op.Result.IsInt() || op.Op == "try" && s.token == 0
+	s.bare = !op.Result.IsInt() || op.tries() && s.token == 0
+	s.reads = op.reads()
 	return s
 }
 
@@ -159,7 +185,7 @@ func dropIdle(steps []step) []step {
 		s := &steps[i]
 		switch {
 		case s.item == noHold:
-		case s.kind == stepRelease:
+		case s.kind != stepGrant:
 			insisted[s.item] = insisted[s.item] || !s.unknown && !s.excused
 		case s.unknown && !insisted[s.item]:
 			s.item = noHold
@@ -181,7 +207,7 @@ func hintLock(steps []step) {
 	for i := len(steps) - 1; i >= 0; i-- {
 		s := &steps[i]
 		switch end, insisted := insists[s.item]; {
-		case s.kind == stepRelease && !s.unknown:
+		case s.kind != stepGrant && !s.unknown:
 			insists[s.item] = s.end
 		case s.kind == stepGrant && !s.unknown:
 			granted[s.item] = s.end
@@ -190,7 +216,7 @@ func hintLock(steps []step) {
 		}
 	}
 	for i := range steps {
-		if s := &steps[i]; s.kind == stepRelease && s.unknown {
+		if s := &steps[i]; s.kind != stepGrant && s.unknown {
 			s.end = max(s.call, granted[s.item])
 		}
 	}

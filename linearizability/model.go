@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,9 +36,18 @@ type Model struct {
 	explain func(*judge, []step) finding
 }
 
-// ByName returns the model of that name, such as lock or queue.
-func ByName(name string) (Model, error) {
-	models := []Model{Lock(), Queue(), PriorityQueue(), Counter(), Election()}
+// Parameters are what models have to know of an object.
+type Parameters struct {
+	Permits int // of a semaphore; 0 stands for 1
+}
+
+// ByName returns the model of that name, such as lock or queue; parameters, if any are given, are
+// for the models that have some.
+func ByName(name string, with ...Parameters) (Model, error) {
+	var p Parameters
+	for _, p = range with {
+	}
+	models := []Model{Lock(), RWLock(), Semaphore(cmp.Or(p.Permits, 1)), Queue(), PriorityQueue(), Counter(), Election()}
 	var known []string
 	for _, m := range models {
 		if m.Name == name {
@@ -60,6 +70,8 @@ type step struct {
 	// out; it is negative if there is none. The steps of one item may be left out together, and
 	// a legal history stays legal.
 	order     int32 // lock: place in order of call
+	reads     bool  // read/write lock: the grant is a reader's
+	permits   int64 // semaphore: how many permits are granted
 	token     int64 // priority queue: the priority of what is offered
 	delta     int64 // counter: what is added …
 	sum       int64 // … and the number after it
@@ -73,6 +85,7 @@ type stepKind uint8
 const (
 	stepGrant stepKind = iota
 	stepRelease
+	stepShare // a hold becomes a reader's
 	stepOffer
 	stepRemove
 	stepPeek

@@ -1,0 +1,305 @@
+package linearizability
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// RWLock returns the model of a lock that is held by one writer, or by any number of readers.
+//
+//	acquire, try, release     as of [Lock], for writers
+//	racquire, rtry, rrelease  the same for readers
+//	downgrade                 makes a writer a reader, to be released by rrelease
+//
+// The rules are those of [Lock], with these differences: a reader is granted the lock while no
+// writer holds it, a writer while nobody does. A writer's token is greater than all tokens granted
+// earlier, a reader's than those of all writers earlier. A downgrade is legal while its process
+// holds the lock as a writer. A process that writes excludes itself as a reader.
+func RWLock() Model {
+	m := Lock()
+	m.Name = "rwlock"
+	m.Operations = []string{"acquire", "try", "release", "racquire", "rtry", "rrelease", "downgrade"}
+	m.problem = rwlockProblem
+	m.govern(whole, "a writer held the lock while somebody else did")
+	return m
+}
+
+// Semaphore returns the model of a semaphore with so many permits.
+//
+//	acquire  takes permits: its argument is how many, null for one. The result is a token, a number
+//	         that grows from grant to grant, or null if there are none
+//	try      does not wait; the result is the token or true, or null, false or 0 if it was refused
+//	release  gives back the permits of one acquire or try: its argument is how many these were
+//
+// The rules are those of [Lock], with the difference that permits are granted while at most the
+// rest of them is held. A user that holds the same number of permits twice is recorded as two
+// processes.
+func Semaphore(permits int) Model {
+	m := Lock()
+	m.Name = "semaphore"
+	m.problem = func(op Operation) string { return semaphoreProblem(op, int64(permits)) }
+	m.conflict = semaphoreConflict
+	m.prepare = prepareSemaphore
+	m.govern(int64(permits), fmt.Sprintf("more than the semaphore's permits (%d) were held at once", permits))
+	return m
+}
+
+// govern gives the model the rule of so many permits.
+func (m *Model) govern(capacity int64, overdrawn string) {
+	m.spec = permitSpec(capacity)
+	m.suspects = func(steps []step) []finding { return overdrafts(steps, capacity, overdrawn) }
+	m.explain = func(j *judge, steps []step) finding {
+		f := explainLock(j, steps)
+		if f.property == "exclusion" {
+			f.message = overdrawn
+		}
+		return f
+	}
+}
+
+func rwlockProblem(op Operation) string {
+	if op.Op == "downgrade" {
+		op.Op = "release"
+	}
+	if op.reads() {
+		op.Op = op.Op[1:]
+	}
+	return lockProblem(op)
+}
+
+func semaphoreProblem(op Operation, permits int64) string {
+	switch n := op.permits(); {
+	case !op.Arg.IsNull() && !op.Arg.IsInt() || n < 1:
+		return "the argument is the number of permits, 1 or more, or null for 1"
+	case n > permits:
+		return fmt.Sprintf("it asks for more permits than the semaphore has, %d; give the right number of permits", permits)
+	}
+	op.Arg = Null
+	return lockProblem(op)
+}
+
+func prepareSemaphore(h History) []step {
+	steps := prepareLock(h)
+	for i := range steps {
+		steps[i].permits = h[steps[i].source].permits()
+	}
+	return steps
+}
+
+// permits returns how many permits an operation is about.
+func (o Operation) permits() int64 {
+	if o.Arg.IsNull() {
+		return 1
+	}
+	return o.Arg.Int()
+}
+
+// semaphoreConflict finds a process that surely holds the same number of permits twice, so that
+// nobody can tell which a release is about.
+func semaphoreConflict(h History) (int, string) {
+	if i, problem := releaseWithoutAcquire(h); problem != "" {
+		return i, problem
+	}
+	held := make(map[holder]bool)
+	for _, i := range byCall(h) {
+		op := &h[i]
+		switch {
+		case op.Outcome == Fail:
+		case op.releases():
+			delete(held, op.holder())
+		case mayGrant(op) && op.Outcome == OK && held[op.holder()]:
+			return i, "its process has not given back the permits that it was granted before; record each hold under a client or process of its own"
+		case mayGrant(op) && op.Outcome == OK:
+			held[op.holder()] = true
+		}
+	}
+	return 0, ""
+}
+
+// whole is how many permits a hold takes that suffers nobody beside it.
+const whole = math.MaxInt64
+
+// takes returns how many permits a grant takes.
+func (s *step) takes() int64 {
+	switch {
+	case s.reads:
+		return 1
+	case s.permits > 0:
+		return s.permits
+	}
+	return whole
+}
+
+// permitState is who holds permits, and the greatest tokens granted.
+type permitState struct {
+	holders []permitHold // by item; never changed, only replaced
+	granted bool         // whether any token was
+	token   int64
+	wrote   bool // whether any was to somebody who is no reader
+	written int64
+}
+
+// permitHold is one hold.
+type permitHold struct {
+	item, order int32 // order as in lockState
+	takes       int64
+}
+
+func permitSpec(capacity int64) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return permitState{} },
+		Step: func(state, input, _ any) (bool, any) {
+			legal, next := stepPermits(capacity, state.(permitState), input.(*step))
+			return legal, next
+		},
+		Equal: func(a, b any) bool { return a.(permitState).equal(b.(permitState)) },
+		Hash:  func(state any) uint64 { return state.(permitState).hash() },
+	}
+}
+
+func (p permitState) equal(q permitState) bool {
+	return p.granted == q.granted && p.token == q.token && p.wrote == q.wrote && p.written == q.written &&
+		slices.Equal(p.holders, q.holders)
+}
+
+func (p permitState) hash() uint64 {
+	sum := mix(^uint64(p.token)) ^ mix(uint64(p.written)+1)
+	for _, h := range p.holders {
+		sum = mix(sum ^ uint64(h.item) ^ uint64(h.takes)<<32)
+	}
+	return sum
+}
+
+// stepPermits carries out one step. A step of unknown outcome is always legal, and does nothing
+// where it cannot take effect.
+func stepPermits(capacity int64, p permitState, s *step) (bool, permitState) {
+	if s.kind == stepGrant {
+		if !p.room(capacity, s) || !s.bare && p.stale(s) {
+			return s.unknown, p
+		}
+		return true, p.grant(s)
+	}
+	i, found := slices.BinarySearchFunc(p.holders, s.item, func(h permitHold, item int32) int { return cmp.Compare(h.item, item) })
+	if !found || p.holders[i].order >= s.order {
+		return s.unknown || s.excused, p
+	}
+	p.holders = slices.Clone(p.holders)
+	if s.kind == stepShare {
+		p.holders[i].takes = 1
+	} else {
+		p.holders = slices.Delete(p.holders, i, i+1)
+	}
+	return true, p
+}
+
+// room tells whether there are permits for a grant.
+func (p permitState) room(capacity int64, s *step) bool {
+	takes := s.takes()
+	for _, h := range p.holders {
+		if h.takes == whole || takes == whole {
+			return false
+		}
+		takes += h.takes
+	}
+	return takes == whole || takes <= capacity
+}
+
+// stale tells whether the token of a grant is too small.
+func (p permitState) stale(s *step) bool {
+	if s.reads {
+		return p.wrote && s.token <= p.written
+	}
+	return p.granted && s.token <= p.token
+}
+
+func (p permitState) grant(s *step) permitState {
+	hold := permitHold{s.item, s.order, s.takes()}
+	i, _ := slices.BinarySearchFunc(p.holders, hold, func(a, b permitHold) int { return cmp.Compare(a.item, b.item) })
+	p.holders = slices.Insert(slices.Clone(p.holders), i, hold)
+	if s.bare {
+		return p
+	}
+	if !p.granted || s.token > p.token {
+		p.token, p.granted = s.token, true
+	}
+	if !s.reads {
+		p.wrote, p.written = true, s.token
+	}
+	return p
+}
+
+// overdrafts returns sure holds that together take more than there is. It makes them cheap to find
+// in histories that are too long for a search.
+func overdrafts(steps []step, capacity int64, overdrawn string) []finding {
+	var open []sureHold // those that last still
+	for _, next := range sureHolds(steps) {
+		open = slices.DeleteFunc(open, func(h sureHold) bool { return h.hi <= next.lo })
+		open = append(open, next)
+		if items := overdrawing(open, capacity); items != nil {
+			return []finding{{property: "exclusion", message: overdrawn, steps: ofItems(steps, items...)}}
+		}
+	}
+	return nil
+}
+
+// sureHold is a hold in the time in which it surely took so many permits, or more.
+type sureHold struct {
+	hold
+	takes int64
+}
+
+// sureHolds returns the sure holds by lo. One that was downgraded counts twice: as a writer's until
+// it may have been downgraded, as a reader's to its end.
+func sureHolds(steps []step) []sureHold {
+	takes, shared := make(map[int32]int64), make(map[int32]int64)
+	for i := range steps {
+		switch s := &steps[i]; s.kind {
+		case stepGrant:
+			takes[s.item] = s.takes()
+		case stepShare:
+			if call, found := shared[s.item]; !found || s.call < call {
+				shared[s.item] = s.call
+			}
+		}
+	}
+	var sure []sureHold
+	for _, h := range holds(steps) {
+		call, downgraded := shared[h.item]
+		if !downgraded {
+			sure = append(sure, sureHold{h, takes[h.item]})
+			continue
+		}
+		writes := h
+		writes.hi = min(h.hi, call)
+		sure = append(sure, sureHold{writes, whole}, sureHold{h, 1})
+	}
+	return slices.DeleteFunc(sure, func(h sureHold) bool { return h.lo >= h.hi })
+}
+
+// overdrawing returns the items of holds that together take more than there is; nil if all of them
+// fit. Of one item only its greatest take counts.
+func overdrawing(open []sureHold, capacity int64) (items []int32) {
+	takes := make(map[int32]int64)
+	for _, h := range open {
+		if takes[h.item] == 0 {
+			items = append(items, h.item)
+		}
+		takes[h.item] = max(takes[h.item], h.takes)
+	}
+	sum := int64(0)
+	for _, item := range items {
+		if n := takes[item]; n == whole && len(items) > 1 {
+			return items
+		} else if n != whole {
+			sum += n
+		}
+	}
+	if sum > capacity {
+		return items
+	}
+	return nil
+}
