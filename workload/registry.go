@@ -48,6 +48,9 @@ var entries = []Entry{
 	electionEntry(Ours, "recipes.Candidate: fair, with tokens, told of loss", func(c recipes.Conn, path string) Candidate {
 		return recipes.NewCandidate(c, path)
 	}),
+	membershipEntry(Ours, "recipes.Group: snapshots of who is in, told of loss", func(c recipes.Conn, path, name string) Grouper {
+		return recipes.NewGroup(c, path, name)
+	}),
 	counterEntry(Ours, "recipes.Counter: a lost reply does not count twice", func(c recipes.Conn, path string) Adder {
 		return recipes.NewCounter(c, path)
 	}),
@@ -67,6 +70,10 @@ func priorityQueueEntry(recipe, help string, new func(recipes.Conn, string) Prio
 
 func electionEntry(recipe, help string, new func(recipes.Conn, string) Candidate) Entry {
 	return Entry{"election", recipe, help, func() *Workload { return electionNamed(recipe, new) }}
+}
+
+func membershipEntry(recipe, help string, new func(c recipes.Conn, path, name string) Grouper) Entry {
+	return Entry{"membership", recipe, help, func() *Workload { return membershipNamed(recipe, new) }}
 }
 
 func counterEntry(recipe, help string, new func(recipes.Conn, string) Adder) Entry {
@@ -106,7 +113,7 @@ func Kinds() []string {
 
 // Promises says in a line for each property what a workload checks.
 func Promises(kind string) []string {
-	return map[string][]string{"lock": lockPromises, "queue": queuePromises, "election": electionPromises, "counter": counterPromises, "priorityqueue": priorityQueuePromises}[kind]
+	return map[string][]string{"lock": lockPromises, "queue": queuePromises, "election": electionPromises, "membership": membershipPromises, "counter": counterPromises, "priorityqueue": priorityQueuePromises}[kind]
 }
 
 var lockPromises = []string{
@@ -141,6 +148,16 @@ var electionPromises = []string{
 	"order: elected in queue order",
 	"herd: the end of a term wakes one candidate",
 	"progress: once faults are healed every candidate is elected (lost-wakeup, self-block, orphan)",
+	"no leaks: no znode, watch or goroutine is left",
+}
+
+var membershipPromises = []string{
+	"missing: who joined before a list was asked for, and stayed, is in it",
+	"ghost: who left before, or whose session had ended, is not",
+	"snapshot: a list is a state of the group at a moment during the call",
+	"lost-wakeup, unchanged: who waits for a change is told of one, and only of one",
+	"belief: who has been told that its session is gone does not go on as a member",
+	"progress: every call returns",
 	"no leaks: no znode, watch or goroutine is left",
 }
 
