@@ -42,6 +42,9 @@ var entries = []Entry{
 	priorityQueueEntry("ours/receipts", "recipes.PriorityQueue with receipts: unknown outcomes are resolved", func(c recipes.Conn, path string) PriorityQueuer {
 		return recipes.NewPriorityQueue(c, path, recipes.WithReceipts())
 	}),
+	lockingQueueEntry(Ours, "recipes.LockingQueue: at least once, with tokens that make it once", func(c recipes.Conn, path string) LockingQueuer {
+		return ourLockingQueue{recipes.NewLockingQueue(c, path)}
+	}),
 	queueEntry("published/DistributedQueue", "Apache ZooKeeper 3.4.6 recipes/queue, as published", func(c recipes.Conn, path string) Queuer {
 		return published.NewQueue(c, path)
 	}),
@@ -80,6 +83,10 @@ func counterEntry(recipe, help string, new func(recipes.Conn, string) Adder) Ent
 	return Entry{"counter", recipe, help, func() *Workload { return counterNamed(recipe, new) }}
 }
 
+func lockingQueueEntry(recipe, help string, new func(recipes.Conn, string) LockingQueuer) Entry {
+	return Entry{"lockingqueue", recipe, help, func() *Workload { return lockingQueueNamed(recipe, new) }}
+}
+
 // Find returns the workload of a kind with a recipe; "" is [Ours].
 func Find(kind, recipe string) (*Workload, error) {
 	if recipe == "" {
@@ -113,7 +120,7 @@ func Kinds() []string {
 
 // Promises says in a line for each property what a workload checks.
 func Promises(kind string) []string {
-	return map[string][]string{"lock": lockPromises, "queue": queuePromises, "election": electionPromises, "membership": membershipPromises, "counter": counterPromises, "priorityqueue": priorityQueuePromises}[kind]
+	return map[string][]string{"lock": lockPromises, "queue": queuePromises, "election": electionPromises, "membership": membershipPromises, "counter": counterPromises, "priorityqueue": priorityQueuePromises, "lockingqueue": lockingQueuePromises}[kind]
 }
 
 var lockPromises = []string{
@@ -130,6 +137,17 @@ var queuePromises = []string{
 	"linearizable FIFO, where an operation of unknown outcome may have happened (duplicate, phantom, order, false-empty, stale-peek)",
 	"lost: no item is removed by an operation that reports an error which does not say so",
 	"progress: a take returns when there is something to take",
+	"no leaks: no znode, watch or goroutine is left",
+}
+
+var lockingQueuePromises = []string{
+	"exclusion: an item is claimed by one client at a time as long as both sessions are alive",
+	"lost: every item is consumed at least once, whoever dies",
+	"duplicate, phantom: nothing comes out after it was done, or without having been offered",
+	"once: a sink that skips known tokens applies each item once",
+	"order, false-empty: no call passes over an item that is free all the time",
+	"belief: who has been told that its session is gone does not go on as the holder",
+	"progress: a claim returns when there is something to claim",
 	"no leaks: no znode, watch or goroutine is left",
 }
 

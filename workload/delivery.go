@@ -1,0 +1,167 @@
+package workload
+
+import (
+	"fmt"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// delivery is what clients saw of one item of a locking queue.
+type delivery struct {
+	item   string
+	offer  *sim.Op // nil: it was never offered
+	claims []interval
+	dones  []*sim.Op // that were to remove it, whether they did or not
+}
+
+// deliveries are in the order in which the items were first mentioned.
+type deliveries []*delivery
+
+var claiming = office{noun: "the claim", acquire: "claim", release: "finish"}
+
+func (v *view) deliveries() (all deliveries) {
+	of := func(item string) *delivery {
+		for _, d := range all {
+			if d.item == item {
+				return d
+			}
+		}
+		all = append(all, &delivery{item: item})
+		return all[len(all)-1]
+	}
+	for _, op := range v.ops {
+		if op.Name == "offer" {
+			of(op.Arg).offer = op
+		}
+		if item, done := finishes(op); done {
+			d := of(item)
+			d.dones = append(d.dones, op)
+		}
+	}
+	for _, hold := range v.holds(claiming) {
+		d := of(hold.op.Result)
+		d.claims = append(d.claims, hold)
+	}
+	return all
+}
+
+// exclusion: one claim on an item at a time.
+func (all deliveries) exclusion(v *view) []sim.Violation {
+	for _, d := range all {
+		o := claiming
+		o.noun = "a claim on item " + d.item
+		if found := exclusion(v, d.claims, o); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// duplicate: what is done is done once, and what is claimed was offered.
+func (all deliveries) duplicate(v *view) []sim.Violation {
+	for _, d := range all {
+		for _, c := range d.claims {
+			if d.offer == nil || d.offer.Call > c.op.Return {
+				return []sim.Violation{{Property: "phantom", Ops: []*sim.Op{c.op}, Message: fmt.Sprintf(
+					"%s's %s at %s returned item %s, which nobody had offered", who(c.op), c.op.Name, v.when(c.op), d.item)}}
+			}
+		}
+		if found := d.again(v); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func (d *delivery) again(v *view) []sim.Violation {
+	var first *sim.Op
+	for _, done := range d.dones {
+		switch {
+		case done.Outcome != sim.OK:
+		case first != nil:
+			return []sim.Violation{{Property: "duplicate", Ops: []*sim.Op{first, done}, Message: fmt.Sprintf(
+				"%s finished item %s as done at %s, and so did %s at %s, both successfully", who(first), d.item, v.when(first), who(done), v.when(done))}}
+		default:
+			first = done
+		}
+	}
+	for _, c := range d.claims {
+		if first != nil && c.op.Call > first.Return {
+			return []sim.Violation{{Property: "duplicate", Ops: []*sim.Op{first, c.op}, Message: fmt.Sprintf(
+				"%s finished item %s as done at %s, and %s's %s at %s returned it once more", who(first), d.item, v.when(first), who(c.op), c.op.Name, v.when(c.op))}}
+		}
+	}
+	return nil
+}
+
+// order: no call passes over an item that is free as long as the call lasts: neither for a later
+// item, nor to say that there is none.
+func (all deliveries) order(v *view) []sim.Violation {
+	for _, op := range v.ops {
+		if !claiming.takes(op) || op.Outcome != sim.OK || v.blurred(op) {
+			continue
+		}
+		for _, d := range all {
+			if !d.free(v, op) {
+				continue
+			}
+			if op.Result == "" {
+				return []sim.Violation{{Property: "false-empty", Ops: []*sim.Op{d.offer, op}, Message: fmt.Sprintf(
+					"%s's %s at %s found nothing, although item %s, which %s offered at %s, was free all the time",
+					who(op), op.Name, v.when(op), d.item, who(d.offer), v.when(d.offer))}}
+			}
+			if got := all.offerOf(op.Result); got != nil && d.offer.Return < got.Call {
+				return []sim.Violation{{Property: "order", Ops: []*sim.Op{d.offer, got, op}, Message: fmt.Sprintf(
+					"%s's %s at %s returned item %s, although %s, which was offered before it (%s, at %s), was free all the time",
+					who(op), op.Name, v.when(op), op.Result, d.item, who(d.offer), v.when(d.offer))}}
+			}
+		}
+	}
+	return nil
+}
+
+func (all deliveries) offerOf(item string) *sim.Op {
+	for _, d := range all {
+		if d.item == item {
+			return d.offer
+		}
+	}
+	return nil
+}
+
+// free tells whether the item was surely there, and unclaimed, from the call of an operation to its
+// return.
+func (d *delivery) free(v *view, during *sim.Op) bool {
+	if d.offer == nil || d.offer.Outcome != sim.OK || d.offer.Return > during.Call {
+		return false
+	}
+	for _, done := range d.dones {
+		if done.Call < during.Return {
+			return false
+		}
+	}
+	for _, c := range d.claims {
+		given := c.release != nil && c.release.Outcome == sim.OK && c.release.Return < during.Call
+		if c.op.Call < during.Return && !given && !v.endedBefore(c.op.SessionAt, during.Call) {
+			return false
+		}
+	}
+	return true
+}
+
+// blurred tells whether a claim that failed, or never returned, may have held something during an
+// operation, nobody knows what.
+func (v *view) blurred(during *sim.Op) bool {
+	for _, op := range v.ops {
+		if claiming.takes(op) && op.Outcome != sim.OK && op.Call < during.Return && !v.endedBefore(op.SessionAt, during.Call) {
+			return true
+		}
+	}
+	return false
+}
+
+// endedBefore tells whether a session had surely ended at the servers at a stamp.
+func (v *view) endedBefore(session, stamp int64) bool {
+	end, ended := v.session(session)
+	return ended && end > 0 && end < stamp
+}

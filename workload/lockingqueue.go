@@ -1,0 +1,396 @@
+package workload
+
+// The locking queue workload.
+//
+// Clients offer values that nobody else offers; they claim items, apply each to a sink that all
+// share, and then finish the claim: done, or given back. They wait, try, give up, crash and come
+// back. When everybody has finished, one of them goes on until nothing comes any more.
+//
+// The sink stands for a consumer's database. It is told the token of each item, if the recipe has
+// tokens, and skips an item whose token it knows.
+//
+// Properties:
+//
+//   - exclusion: nobody claims an item while another holds a claim on it and both sessions are
+//     alive. A hold begins when Claim returns and ends when it is to be finished, or when the session
+//     dies at the servers. exclusion-in-session is the same for two users of one session.
+//   - lost: every item whose offer returned without error is applied at least once.
+//   - duplicate: an item that somebody reported done, successfully, is not given to anybody later,
+//     and not reported done twice.
+//   - phantom: what is claimed was offered.
+//   - once: the sink applies each value once, whatever was delivered twice. Judged if the recipe has
+//     tokens.
+//   - order: nobody gets an item while an older one is free during the whole of the call.
+//   - false-empty: nobody is told that nothing is free while some item is free during the whole of
+//     the call.
+//   - belief: who has been told that its session is gone does not go on as the holder.
+//   - progress: a claim returns when there is something to claim (else: lost-wakeup).
+//   - unexpected-error, no leaks: as for a queue.
+//
+// Under pause, expiry and crash a holder that has not been told of its expiry may be at work on an
+// item beside the next: that is what tokens are for, and is no violation of exclusion. There is no
+// model for package linearizability: which item may be claimed depends on which sessions live, and
+// that is no operation of anybody.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// LockingQueuer is a locking queue as the workload uses it: Claim waits for an item. A recipe may
+// also have
+//
+//	TryClaim(context.Context) (Claimed, error) // ErrEmpty when nothing is free
+//
+// and is then checked in that too.
+type LockingQueuer interface {
+	Offer(ctx context.Context, data []byte) error
+	Claim(context.Context) (Claimed, error)
+}
+
+// Claimed is a claim on an item; Done removes the item. A claim may also have
+//
+//	Release(context.Context) error // gives the item back
+//	Token() string                 // of the item, the same at each delivery
+//	Lost() <-chan struct{}         // closed when the claim is known to be lost
+//
+// and is then checked in these too.
+type Claimed interface {
+	Data() []byte
+	Done(context.Context) error
+}
+
+type tryClaimer interface {
+	TryClaim(context.Context) (Claimed, error)
+}
+type releaser interface{ Release(context.Context) error }
+type itemTokener interface{ Token() string }
+
+// LockingQueue is the locking queue workload for a recipe. new is called once for each user of a
+// session; all that it returns must be about the same queue.
+func LockingQueue(new func(recipes.Conn) LockingQueuer) *Workload {
+	return lockingQueueNamed("custom", func(c recipes.Conn, _ string) LockingQueuer { return new(c) })
+}
+
+func lockingQueueNamed(recipe string, new func(c recipes.Conn, path string) LockingQueuer) *Workload {
+	return &Workload{kind: "lockingqueue", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+		return planLockingQueue(p, path, new)
+	}}
+}
+
+// ourLockingQueue is this project's recipe as the workload knows it.
+type ourLockingQueue struct{ *recipes.LockingQueue }
+
+func (q ourLockingQueue) Claim(ctx context.Context) (Claimed, error) {
+	return claimed(q.LockingQueue.Claim(ctx))
+}
+
+func (q ourLockingQueue) TryClaim(ctx context.Context) (Claimed, error) {
+	return claimed(q.LockingQueue.TryClaim(ctx))
+}
+
+func claimed(c *recipes.Claim, err error) (Claimed, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// lockingEpisode is one planned episode.
+type lockingEpisode struct {
+	path    string
+	missing bool
+	new     func(c recipes.Conn, path string) LockingQueuer
+	layout  []int
+	scripts [][]lockingTurn // by slot; consumed
+	offered []int           // by slot
+	sink    sink
+	zombies []sim.Violation
+}
+
+// lockingTurn is one turn of a user.
+type lockingTurn struct {
+	name         string // offer, claim or try
+	giveBack     bool
+	cancelFinish bool
+}
+
+var lockingOps = [...]string{"offer", "claim", "try", "offer"}
+
+func planLockingQueue(p *sim.Plan, path string, new func(c recipes.Conn, path string) LockingQueuer) *lockingEpisode {
+	e := &lockingEpisode{path: path, new: new, layout: drawUsers(p)}
+	e.missing = p.Choose(3, "the parent is missing") == 2
+	for client, users := range e.layout {
+		for index := range users {
+			label := planLabel(slot(e.layout, client, index))
+			turns := make([]lockingTurn, 1+p.Choose(p.Ops+1, label))
+			for i := range turns {
+				turns[i] = lockingTurn{name: lockingOps[p.Choose(len(lockingOps), label)], giveBack: p.Choose(6, label) == 5}
+				turns[i].cancelFinish = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+			}
+			e.scripts = append(e.scripts, turns)
+		}
+	}
+	e.offered = make([]int, len(e.scripts))
+	return e
+}
+
+func (e *lockingEpisode) users() []int { return e.layout }
+
+func (e *lockingEpisode) parents() []string {
+	if e.missing {
+		return []string{parentOf(e.path)}
+	}
+	return []string{e.path}
+}
+
+// quiet: a claim may wait for ever at a queue in which there may be nothing.
+func (e *lockingEpisode) quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+	if len(undone(all)) > 0 {
+		return nil
+	}
+	for _, op := range waiting {
+		if op.Name == "claim" && !op.Cancelled {
+			inOrder = append(inOrder, op)
+		}
+	}
+	return inOrder
+}
+
+// undone lists the offers that surely happened and whose items nobody has tried to finish as done.
+func undone(ops []*sim.Op) (offers []*sim.Op) {
+	tried := map[string]bool{}
+	for _, op := range ops {
+		if item, done := finishes(op); done {
+			tried[item] = true
+		}
+	}
+	for _, op := range ops {
+		if op.Name == "offer" && op.Outcome == sim.OK && !tried[op.Arg] {
+			offers = append(offers, op)
+		}
+	}
+	return offers
+}
+
+// finishes returns the item that an operation finishes, "" if it does not, and whether as done.
+func finishes(op *sim.Op) (item string, done bool) {
+	if f, ok := op.Data.(*finish); ok {
+		return f.item, f.done
+	}
+	return "", false
+}
+
+// finish is what an operation "finish" is about.
+type finish struct {
+	item string
+	done bool
+}
+
+func (e *lockingEpisode) run(u user) {
+	s := slot(e.layout, u.client(), u.index())
+	q := e.new(u.conn(), e.path)
+	for len(e.scripts[s]) > 0 {
+		turn := e.scripts[s][0]
+		e.scripts[s] = e.scripts[s][1:]
+		e.turn(u, q, turn)
+	}
+	if s == 0 {
+		u.awaitOthers()
+		e.drain(u, q)
+	}
+}
+
+// drain consumes until nothing comes any more: until its wait is in order and is ended.
+func (e *lockingEpisode) drain(u user, q LockingQueuer) {
+	for range 200 {
+		if !e.consume(u, q, lockingTurn{name: "claim"}) {
+			return
+		}
+	}
+}
+
+func (e *lockingEpisode) turn(u user, q LockingQueuer, turn lockingTurn) {
+	if turn.name != "offer" {
+		e.consume(u, q, turn)
+		return
+	}
+	s := slot(e.layout, u.client(), u.index())
+	e.offered[s]++
+	value := "v" + strconv.Itoa(u.client()+1) + string(rune('a'+u.index())) + strconv.Itoa(e.offered[s])
+	ctx, op := u.begin("offer", value, true)
+	err := q.Offer(ctx, []byte(value))
+	u.end(op, mutationOutcome(err), "", err)
+}
+
+// consume claims an item, applies it and finishes the claim; false if it got none.
+func (e *lockingEpisode) consume(u user, q LockingQueuer, turn lockingTurn) bool {
+	c, h := claim(u, q, turn.name)
+	if c == nil {
+		return false
+	}
+	f := &finish{item: string(c.Data()), done: !turn.giveBack}
+	if _, can := c.(releaser); !can {
+		f.done = true
+	}
+	if believes(u, c, h, &e.zombies) {
+		if f.done {
+			u.do("apply", func() string { return e.sink.apply(c) })
+		}
+		finishClaim(u, c, f, turn.cancelFinish)
+	}
+	return true
+}
+
+func claim(u user, q LockingQueuer, name string) (Claimed, *hold) {
+	claim := q.Claim
+	if t, can := q.(tryClaimer); can && name == "try" {
+		claim = t.TryClaim
+	} else {
+		name = "claim"
+	}
+	ctx, op := u.begin(name, "", true)
+	c, err := claim(ctx)
+	switch {
+	case errors.Is(err, ErrEmpty):
+		u.end(op, sim.OK, "", nil)
+		return nil, nil
+	case err != nil:
+		u.end(op, sim.Fail, "", err)
+		return nil, nil
+	}
+	h := &hold{op: op, told: u.told()}
+	op.Data = h
+	u.end(op, sim.OK, string(c.Data()), nil)
+	return c, h
+}
+
+// finishClaim ends a claim. A user whose call failed tries once more, as the recipe may have been
+// able to do nothing.
+func finishClaim(u user, c Claimed, f *finish, cancelable bool) {
+	end, how := c.Done, "done"
+	if !f.done {
+		end, how = c.(releaser).Release, "give back"
+	}
+	for range 2 {
+		ctx, op := u.begin("finish", how+" "+f.item, cancelable)
+		op.Data = f
+		err := end(ctx)
+		u.end(op, mutationOutcome(err), "", err)
+		if err == nil || gone(err) || op.Cancelled {
+			return
+		}
+	}
+}
+
+// sink is where items go. It applies each token once, and an item without a token always.
+type sink struct {
+	known   map[string]string // value by token
+	applied map[string]int    // times by value
+	mixed   []string          // values that were skipped because of another value's token
+}
+
+func (s *sink) apply(c Claimed) string {
+	if s.known == nil {
+		s.known, s.applied = map[string]string{}, map[string]int{}
+	}
+	value := string(c.Data())
+	if t, ok := c.(itemTokener); ok {
+		before, known := s.known[t.Token()]
+		if known && before != value {
+			s.mixed = append(s.mixed, value)
+		}
+		if known {
+			return value + " is known, and skipped"
+		}
+		s.known[t.Token()] = value
+	} else if s.applied[value] > 0 {
+		return value + " comes again, and nothing tells" // at least once is all that is promised
+	}
+	s.applied[value]++
+	return value + " applied"
+}
+
+func (e *lockingEpisode) history(v *view) linearizability.History {
+	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := base(v, op)
+		if op.Arg != "" {
+			o.Arg = linearizability.Str(op.Arg)
+		}
+		if op.Result != "" {
+			o.Result = linearizability.Str(op.Result)
+		}
+		add(o)
+	})
+	slices.SortStableFunc(h, cmpReturn)
+	return h
+}
+
+func (e *lockingEpisode) judge(v *view) judgement {
+	var j judgement
+	deliveries := v.deliveries()
+	j.add(deliveries.exclusion(v)...)
+	j.add(deliveries.duplicate(v)...)
+	j.add(deliveries.order(v)...)
+	j.add(e.zombies...)
+	j.add(e.once(v)...)
+	j.add(e.stuck(v)...)
+	j.add(e.lost(v)...)
+	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) || errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	if len(j.Violations) == 0 {
+		j.add(v.leaks()...)
+	}
+	j.History = e.history(v)
+	return j
+}
+
+// stuck explains claims and other operations that did not return.
+func (e *lockingEpisode) stuck(v *view) []sim.Violation {
+	for _, op := range v.waiting {
+		message := fmt.Sprintf("%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))
+		if v.world != nil {
+			message = v.world.Explain(op)
+		}
+		if left := undone(v.ops); op.Name == "claim" && len(left) > 0 {
+			return []sim.Violation{{Property: "lost-wakeup", Ops: []*sim.Op{left[0], op}, Message: fmt.Sprintf(
+				"%s, although nobody has finished item %s, which %s offered at %s", message, left[0].Arg, who(left[0]), v.when(left[0]))}}
+		}
+		return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: message}}
+	}
+	return nil
+}
+
+// lost finds items that never reached the sink.
+func (e *lockingEpisode) lost(v *view) []sim.Violation {
+	for _, op := range v.ops {
+		if op.Name != "offer" || op.Outcome != sim.OK || e.sink.applied[op.Arg] > 0 || len(v.waiting) > 0 {
+			continue
+		}
+		return []sim.Violation{{Property: "lost", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+			"item %s, which %s offered at %s, was never applied, although everything was consumed in the end", op.Arg, who(op), v.when(op))}}
+	}
+	return nil
+}
+
+// once holds the tokens to what they are for.
+func (e *lockingEpisode) once(v *view) []sim.Violation {
+	for _, op := range v.ops {
+		switch {
+		case op.Name != "offer":
+		case e.sink.applied[op.Arg] > 1:
+			return []sim.Violation{{Property: "once", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+				"item %s, which %s offered at %s, was applied %d times: it was delivered with different tokens", op.Arg, who(op), v.when(op), e.sink.applied[op.Arg])}}
+		case slices.Contains(e.sink.mixed, op.Arg):
+			return []sim.Violation{{Property: "once", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+				"item %s, which %s offered at %s, was skipped because it was delivered with the token of another", op.Arg, who(op), v.when(op))}}
+		}
+	}
+	return nil
+}
