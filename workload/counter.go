@@ -146,18 +146,6 @@ func (e *counterEpisode) judge(v *view) judgement {
 	return j
 }
 
-// stuck reports the first operation that did not return although nothing may wait.
-func (v *view) stuck() []sim.Violation {
-	for _, op := range v.waiting {
-		message := fmt.Sprintf("%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))
-		if v.world != nil {
-			message = v.world.Explain(op)
-		}
-		return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: message}}
-	}
-	return nil
-}
-
 func (e *counterEpisode) history(v *view) linearizability.History {
 	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
 		o := base(v, op)

@@ -61,3 +61,17 @@ func (j *judgement) check(v *view, m linearizability.Model, h linearizability.Hi
 	}
 	return nil
 }
+
+// stuck reports the first of the operations that did not return, for kinds that have nothing better
+// to say.
+func (v *view) stuck() []sim.Violation {
+	if len(v.waiting) == 0 {
+		return nil
+	}
+	op := v.waiting[0]
+	message := fmt.Sprintf("%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))
+	if v.world != nil {
+		message = v.world.Explain(op)
+	}
+	return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: message}}
+}

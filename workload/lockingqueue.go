@@ -353,18 +353,13 @@ func (e *lockingEpisode) judge(v *view) judgement {
 
 // stuck explains claims and other operations that did not return.
 func (e *lockingEpisode) stuck(v *view) []sim.Violation {
-	for _, op := range v.waiting {
-		message := fmt.Sprintf("%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))
-		if v.world != nil {
-			message = v.world.Explain(op)
-		}
-		if left := undone(v.ops); op.Name == "claim" && len(left) > 0 {
-			return []sim.Violation{{Property: "lost-wakeup", Ops: []*sim.Op{left[0], op}, Message: fmt.Sprintf(
-				"%s, although nobody has finished item %s, which %s offered at %s", message, left[0].Arg, who(left[0]), v.when(left[0]))}}
-		}
-		return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: message}}
+	found := v.stuck()
+	if left := undone(v.ops); len(found) > 0 && found[0].Ops[0].Name == "claim" && len(left) > 0 {
+		found[0].Property, found[0].Ops = "lost-wakeup", append(found[0].Ops, left[0])
+		found[0].Message += fmt.Sprintf(", although nobody has finished item %s, which %s offered at %s",
+			left[0].Arg, who(left[0]), v.when(left[0]))
 	}
-	return nil
+	return found
 }
 
 // lost finds items that never reached the sink.

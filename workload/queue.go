@@ -259,18 +259,12 @@ func (e *queueEpisode) model() linearizability.Model {
 
 // stuck explains takes and other operations that did not return.
 func (e *queueEpisode) stuck(v *view) []sim.Violation {
-	for _, op := range v.waiting {
-		message := fmt.Sprintf("%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))
-		if v.world != nil {
-			message = v.world.Explain(op)
-		}
-		if left := surelyLeft(v.ops); op.Name == "take" && left > 0 {
-			return []sim.Violation{{Property: "lost-wakeup", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-				"%s, although there are items in the queue (%d at least)", message, left)}}
-		}
-		return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: message}}
+	found := v.stuck()
+	if left := surelyLeft(v.ops); len(found) > 0 && found[0].Ops[0].Name == "take" && left > 0 {
+		found[0].Property = "lost-wakeup"
+		found[0].Message += fmt.Sprintf(", although there are items in the queue (%d at least)", left)
 	}
-	return nil
+	return found
 }
 
 func (e *queueEpisode) history(v *view) linearizability.History {

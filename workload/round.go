@@ -227,7 +227,6 @@ type liveUser struct {
 	session         *Session
 	clientN, indexN int
 	slot            int
-	toldAt          int
 }
 
 func (u *liveUser) client() int        { return u.clientN }
