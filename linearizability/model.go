@@ -38,16 +38,15 @@ type Model struct {
 
 // Parameters are what models have to know of an object.
 type Parameters struct {
+	Parties int // of a barrier; 0 stands for 2
 	Permits int // of a semaphore; 0 stands for 1
 }
 
-// ByName returns the model of that name, such as lock or queue; parameters, if any are given, are
-// for the models that have some.
+// ByName returns the model of that name, such as lock or queue. Parameters, of which only the first
+// count, are for the models that have some.
 func ByName(name string, with ...Parameters) (Model, error) {
-	var p Parameters
-	for _, p = range with {
-	}
-	models := []Model{Lock(), RWLock(), Semaphore(cmp.Or(p.Permits, 1)), Queue(), PriorityQueue(), Counter(), Election()}
+	p := append(with, Parameters{})[0]
+	models := []Model{Lock(), RWLock(), Semaphore(cmp.Or(p.Permits, 1)), Queue(), PriorityQueue(), Counter(), Election(), Barrier(cmp.Or(p.Parties, 2)), Gate()}
 	var known []string
 	for _, m := range models {
 		if m.Name == name {
@@ -91,6 +90,14 @@ const (
 	stepPeek
 	stepAdd
 	stepGet
+	stepArrive // barrier: calls enter
+	stepPass   // barrier: enters
+	stepDepart // barrier: calls leave
+	stepVanish // barrier: leaves, perhaps
+	stepPart   // barrier: has left
+	stepShut
+	stepOpen
+	stepWait
 )
 
 // newStep is the step of operation i, without what only the model knows.

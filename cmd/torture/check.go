@@ -12,12 +12,14 @@ import (
 type checkCmd struct {
 	File    string        `arg:"" help:"A history: one JSON object a line; - is standard input."`
 	Model   string        `required:"" help:"What the history is judged against, as lock or queue; a wrong name lists them."`
+	Parties int           `help:"How many parties the barrier has, for the model barrier." default:"2"`
+	Permits int           `help:"How many permits the semaphore has, for the model semaphore." default:"1"`
 	Timeout time.Duration `help:"How long the history of one object may take; after that its verdict is unknown." default:"1m"`
 }
 
 // Run carries the command out.
 func (k *checkCmd) Run(c *commandContext) error {
-	model, err := linearizability.ByName(k.Model)
+	model, err := linearizability.ByName(k.Model, linearizability.Parameters{Parties: k.Parties, Permits: k.Permits})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,73 @@
+package linearizability
+
+import "github.com/anishathalye/porcupine"
+
+// Gate returns the model of a gate that is open or shut, and open at first.
+//
+//	shut  shuts it
+//	open  opens it
+//	wait  waits until it is open
+//
+// A shut or an open of unknown outcome takes effect at any time from its call on, or never.
+func Gate() Model {
+	return Model{
+		Name:       "gate",
+		Operations: []string{"shut", "open", "wait"},
+		problem:    gateProblem,
+		conflict:   func(History) (int, string) { return 0, "" },
+		prepare:    prepareGate,
+		spec:       gateSpec,
+		hint:       func([]step) {},
+		suspects:   func([]step) []finding { return nil },
+		explain:    explainGate,
+	}
+}
+
+func gateProblem(op Operation) string {
+	if !op.Arg.IsNull() || !op.Result.IsNull() {
+		return "operations of a gate have neither argument nor result; leave them null"
+	}
+	return ""
+}
+
+// prepareGate leaves out what failed, and waits of which nobody knows whether they got through.
+func prepareGate(h History) []step {
+	kinds := map[string]stepKind{"shut": stepShut, "open": stepOpen, "wait": stepWait}
+	var steps []step
+	for i := range h {
+		op := &h[i]
+		if op.Outcome == Fail || op.Op == "wait" && op.Outcome == Unknown {
+			continue
+		}
+		s := newStep(op, i, kinds[op.Op], noItem)
+		s.loose = op.Op != "open"
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// gateSpec: the state is whether the gate is shut. A step of unknown outcome that never happened
+// is one that happens after all others.
+var gateSpec = porcupine.Model{
+	Init: func() any { return false },
+	Step: func(state, input, _ any) (bool, any) {
+		switch s := input.(*step); s.kind {
+		case stepShut:
+			return true, true
+		case stepOpen:
+			return true, false
+		}
+		return !state.(bool), state
+	},
+	Hash: func(state any) uint64 {
+		if state.(bool) {
+			return 1
+		}
+		return 0
+	},
+}
+
+// explainGate: only a wait can be illegal.
+func explainGate(j *judge, steps []step) finding {
+	return finding{"early-wait", "a wait ended although the gate was shut", j.shrink(steps)}
+}
