@@ -42,7 +42,11 @@ type UnknownOutcomeError struct {
 }
 
 func (e *UnknownOutcomeError) Error() string {
-	return fmt.Sprintf("recipes: %s: nobody knows whether the %s has happened (%v); its data is in the error", e.Path, e.Op, e.Err)
+	text := fmt.Sprintf("recipes: %s: nobody knows whether the %s has happened (%v)", e.Path, e.Op, e.Err)
+	if len(e.Data) > 0 {
+		text += "; its data is in the error"
+	}
+	return text
 }
 
 // Is makes errors.Is(e, ErrUnknownOutcome) true.

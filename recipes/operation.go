@@ -26,8 +26,18 @@ func carryOut(ctx context.Context, body func(*operation) ([]byte, error)) ([]byt
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	return launch(body).wait(ctx)
+}
+
+// launch starts body.
+func launch(body func(*operation) ([]byte, error)) *operation {
 	op := &operation{done: make(chan struct{})}
 	go op.run(body)
+	return op
+}
+
+// wait returns the result when there is one, or when ctx ends.
+func (op *operation) wait(ctx context.Context) ([]byte, error) {
 	select {
 	case <-op.done:
 	case <-ctx.Done():

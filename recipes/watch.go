@@ -1,0 +1,49 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// lookout is a znode as it was read last, and the watch that was set then. While the watch has not
+// fired, what was read is as good as a new read: within one session nothing newer can be seen
+// before the event is. So a recipe that looks at several znodes in turn reads again only what has
+// changed, and leaves one watch for each znode and no more.
+type lookout struct {
+	path  string
+	data  []byte
+	stat  *zk.Stat // nil: the znode was missing
+	event <-chan zk.Event
+}
+
+// look reads a znode and watches it, unless it is watched already. A missing znode is not watched:
+// nothing could ever remove that watch.
+func (l *link) look(ctx context.Context, last lookout, path string) (lookout, error) {
+	if last.path == path && last.event != nil && len(last.event) == 0 {
+		return last, nil
+	}
+	data, stat, event, err := l.getW(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return lookout{path: path}, nil
+	}
+	return lookout{path, data, stat, event}, err
+}
+
+// missing tells whether the znode was not there.
+func (o lookout) missing() bool { return o.stat == nil }
+
+// awaitEither returns when one of two watches fires; one without a watch never does.
+func awaitEither(ctx context.Context, a, b *lookout) error {
+	var e zk.Event
+	select {
+	case e = <-a.event:
+		a.event = nil
+	case e = <-b.event:
+		b.event = nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return closing(e)
+}
