@@ -1,0 +1,160 @@
+package workload
+
+// The barrier workload: a gate that anybody shuts and opens, and at which others wait.
+//
+// Clients, some with two users on one session, shut and open one barrier again and again and wait
+// at it; they give up, crash and come back. One of them opens it last.
+//
+// Properties:
+//
+//   - early-wait: the history is linearizable for a gate: no Wait returns without a moment during
+//     the call at which the barrier was open. A Shut or an Open that failed may have happened, at any
+//     time from its call on; no other change happens twice.
+//   - progress: once faults are healed, whoever waits at a barrier that is open and stays open gets
+//     through (else: lost-wakeup). At one that may be shut they may wait for ever.
+//   - no leaks: no znode but the barrier, no watch on what will not come, no goroutine.
+//   - unexpected-error: no error without a reason.
+//
+// All of it is promised under all faults. A barrier stays shut when who has shut it dies.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Gater is a barrier that is open at first, as the workload uses it. Shut and Open do nothing, and
+// succeed, if it is shut or open already.
+type Gater interface {
+	Shut(context.Context) error
+	Open(context.Context) error
+	Wait(context.Context) error
+}
+
+// Gate is the workload of a barrier that is shut and opened. new is called once for each user of a
+// session; all that it returns must be about the same barrier. (For a barrier at which parties meet
+// see [Barrier].)
+func Gate(new func(recipes.Conn) Gater) *Workload {
+	return gateNamed("custom", func(c recipes.Conn, _ string) Gater { return new(c) })
+}
+
+func gateNamed(recipe string, new func(c recipes.Conn, path string) Gater) *Workload {
+	return &Workload{kind: "barrier", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+		return planGate(p, path, new)
+	}}
+}
+
+// gateEpisode is one planned episode.
+type gateEpisode struct {
+	path    string
+	new     func(c recipes.Conn, path string) Gater
+	layout  []int
+	scripts [][]string // by slot: names of operations; consumed
+}
+
+func planGate(p *sim.Plan, path string, new func(c recipes.Conn, path string) Gater) *gateEpisode {
+	e := &gateEpisode{path: path, new: new, layout: drawUsers(p)}
+	for client, users := range e.layout {
+		for index := range users {
+			label := planLabel(slot(e.layout, client, index))
+			script := make([]string, 1+p.Choose(p.Ops+1, label))
+			for i := range script {
+				script[i] = gateOps[p.Choose(len(gateOps), label)]
+			}
+			e.scripts = append(e.scripts, script)
+		}
+	}
+	e.scripts[0] = append(e.scripts[0], "open")
+	return e
+}
+
+var gateOps = [...]string{"wait", "shut", "wait", "open", "shut", "wait"}
+
+func (e *gateEpisode) users() []int { return e.layout }
+
+func (e *gateEpisode) parents() []string { return []string{parentOf(e.path)} }
+
+// quiet: a wait may last for ever at a barrier that may be shut.
+func (e *gateEpisode) quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+	if surelyOpen(all) {
+		return nil
+	}
+	for _, op := range waiting {
+		if op.Name == "wait" && !op.Cancelled {
+			inOrder = append(inOrder, op)
+		}
+	}
+	return inOrder
+}
+
+// surelyOpen tells whether the barrier is open now: nobody has shut it, or it was opened after all
+// that may have.
+func surelyOpen(all []*sim.Op) bool {
+	var opened int64
+	for _, op := range all {
+		if op.Name == "open" && op.Outcome == sim.OK {
+			opened = max(opened, op.Call)
+		}
+	}
+	return !slices.ContainsFunc(all, func(op *sim.Op) bool {
+		return op.Name == "shut" && op.Outcome != sim.Fail && (op.Outcome != sim.OK || op.Return >= opened)
+	})
+}
+
+func (e *gateEpisode) run(u user) {
+	s := slot(e.layout, u.client(), u.index())
+	gate := e.new(u.conn(), e.path)
+	for len(e.scripts[s]) > 0 {
+		name := e.scripts[s][0]
+		e.scripts[s] = e.scripts[s][1:]
+		operateGate(u, gate, name)
+	}
+}
+
+func operateGate(u user, gate Gater, name string) {
+	do := map[string]func(context.Context) error{"shut": gate.Shut, "open": gate.Open, "wait": gate.Wait}[name]
+	ctx, op := u.begin(name, "", true)
+	err := do(ctx)
+	outcome := sim.OK
+	switch {
+	case err != nil && name == "wait":
+		outcome = sim.Fail
+	case err != nil:
+		outcome = sim.Unknown
+	}
+	u.end(op, outcome, "", err)
+}
+
+func (e *gateEpisode) judge(v *view) judgement {
+	var j judgement
+	h := e.history(v)
+	j.History = h
+	j.add(j.check(v, linearizability.Gate(), h)...)
+	j.add(gateStuck(v)...)
+	j.add(v.errorsOf(func(op *sim.Op) bool { return v.faulty && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	if len(j.Violations) == 0 {
+		j.add(v.leaks()...)
+	}
+	return j
+}
+
+// gateStuck explains who still waits although all faults were healed.
+func gateStuck(v *view) []sim.Violation {
+	found := v.stuck()
+	if len(found) > 0 && found[0].Ops[0].Name == "wait" && surelyOpen(v.ops) {
+		found[0].Property = "lost-wakeup"
+		found[0].Message = fmt.Sprintf("%s, although the barrier is open", found[0].Message)
+	}
+	return found
+}
+
+func (e *gateEpisode) history(v *view) linearizability.History {
+	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) { add(base(v, op)) })
+	slices.SortStableFunc(h, cmpReturn)
+	return h
+}

@@ -1,0 +1,426 @@
+package workload
+
+// The double barrier workload.
+//
+// Clients, some with two users on one session, enter one barrier together, work, and leave it
+// together, round after round. There may be more of them than a round takes, or fewer; they wait,
+// give up, crash and come back.
+//
+// Properties:
+//
+//   - early-enter: no Enter returns before a moment during the call at which as many members as the
+//     barrier has parties were there at once. A member is there from its call of Enter to its call
+//     of Leave or the end of its session. One that has given up is there until its znodes are
+//     gone, if they ever go: a recipe may need time to remove them. One user is one member, however
+//     often it tries. So a round cannot begin with members of another.
+//   - early-leave: no Leave returns before a moment during the call at which nobody was inside. A
+//     member is inside from the return of Enter to the call of Leave or its death.
+//   - progress: once faults are healed a round begins when enough members wait, and ends when all
+//     have left (lost-wakeup: nothing will wake those that wait; orphan: a znode of somebody who
+//     has gone is in the way). Fewer than that may wait for ever.
+//   - no leaks: afterwards no znode of a finished operation is left (orphan), no watch on a znode
+//     that will not come (watch-leak), no goroutine (goroutine-leak).
+//   - unexpected-error: no error without a reason.
+//
+// All of it is promised under all faults. Under expiry, pause and crash a member is dead from the
+// moment at which the servers end its session: others may leave and begin another round while it
+// still believes to be inside, which no barrier over ZooKeeper can prevent. A process that dies is
+// there until then, also if it has started again meanwhile.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Rendezvous is one member of a double barrier, as the workload uses it. Enter returns when a round
+// has begun in which the member takes part; who comes when a round is full may be let in at once
+// or wait for the next. Leave returns when all have left.
+type Rendezvous interface {
+	Enter(context.Context) error
+	Leave(context.Context) error
+}
+
+// Barrier is the workload of a double barrier for so many parties. new is called once for each user
+// of a session; all that it returns must be members of the same barrier.
+func Barrier(parties int, new func(recipes.Conn) Rendezvous) *Workload {
+	return doubleBarrierNamed("custom", parties, func(c recipes.Conn, _ string, _ int) Rendezvous { return new(c) })
+}
+
+func doubleBarrierNamed(recipe string, parties int, new func(c recipes.Conn, path string, parties int) Rendezvous) *Workload {
+	return &Workload{kind: "doublebarrier", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+		return planRounds(p, path, parties, new)
+	}}
+}
+
+// roundsEpisode is one planned episode.
+type roundsEpisode struct {
+	path    string
+	missing bool
+	parties int
+	new     func(c recipes.Conn, path string, parties int) Rendezvous
+	layout  []int
+	scripts [][]roundTurn // by slot; consumed
+}
+
+// roundTurn is a user's part in one round: enter, work, leave.
+type roundTurn struct {
+	work        int
+	cancelLeave bool
+}
+
+func planRounds(p *sim.Plan, path string, parties int, new func(c recipes.Conn, path string, parties int) Rendezvous) *roundsEpisode {
+	e := &roundsEpisode{path: path, parties: parties, new: new, layout: drawParties(p, parties)}
+	e.missing = p.Choose(4, "the parent is missing") == 3
+	for client, users := range e.layout {
+		for index := range users {
+			label := planLabel(slot(e.layout, client, index))
+			turns := make([]roundTurn, 1+p.Choose(p.Ops, label))
+			for i := range turns {
+				turns[i] = roundTurn{work: [...]int{1, 0, 2}[p.Choose(3, label)]}
+				turns[i].cancelLeave = p.Faults.Has(sim.Cancel) && p.Choose(4, label) == 3
+			}
+			e.scripts = append(e.scripts, turns)
+		}
+	}
+	return e
+}
+
+// drawParties draws a layout in which there are usually enough users for a round.
+func drawParties(p *sim.Plan, parties int) []int {
+	users := drawUsers(p)
+	if p.Choose(8, "too few") == 7 {
+		return users
+	}
+	for n := slot(users, len(users), 0); n < parties && n < p.Clients*usersMax; n++ {
+		if len(users) < p.Clients {
+			users = append(users, 1)
+			continue
+		}
+		users[n%len(users)]++
+	}
+	return users
+}
+
+// usersMax is how many users a session may have for a round to be full.
+const usersMax = 4
+
+func (e *roundsEpisode) users() []int { return e.layout }
+
+func (e *roundsEpisode) parents() []string {
+	if e.missing {
+		return []string{parentOf(e.path)}
+	}
+	return []string{e.path}
+}
+
+// quiet: members may wait for ever to enter if there are too few of them, but never to leave.
+func (e *roundsEpisode) quiet(_, waiting []*sim.Op) []*sim.Op {
+	leaves := slices.ContainsFunc(waiting, func(op *sim.Op) bool { return op.Name != "enter" })
+	if leaves || len(waiting) >= e.parties {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(waiting), func(op *sim.Op) bool { return op.Cancelled })
+}
+
+func (e *roundsEpisode) run(u user) {
+	s := slot(e.layout, u.client(), u.index())
+	barrier := e.new(u.conn(), e.path, e.parties)
+	for len(e.scripts[s]) > 0 {
+		turn := e.scripts[s][0]
+		e.scripts[s] = e.scripts[s][1:]
+		takePart(u, barrier, turn)
+	}
+}
+
+func takePart(u user, barrier Rendezvous, turn roundTurn) {
+	ctx, op := u.begin("enter", "", true)
+	err := barrier.Enter(ctx)
+	if err != nil {
+		u.end(op, sim.Unknown, "", err)
+		return
+	}
+	u.end(op, sim.OK, "", nil)
+	for range turn.work {
+		u.do("work", func() string { return "inside" })
+	}
+	leaveRound(u, barrier, turn.cancelLeave)
+}
+
+// leaveRound leaves. A user whose Leave failed tries once more, as the recipe may have been able to
+// do nothing.
+func leaveRound(u user, barrier Rendezvous, cancelable bool) {
+	for range 2 {
+		ctx, op := u.begin("leave", "", cancelable)
+		err := barrier.Leave(ctx)
+		outcome := sim.OK
+		if err != nil {
+			outcome = sim.Unknown
+		}
+		u.end(op, outcome, "", err)
+		if err == nil || outside(err) || op.Cancelled {
+			return
+		}
+	}
+}
+
+// outside tells whether an error says that the member was not inside, or not any more.
+func outside(err error) bool {
+	return errors.Is(err, recipes.ErrPlaceLost) || errors.Is(err, recipes.ErrNotEntered)
+}
+
+func (e *roundsEpisode) judge(v *view) judgement {
+	var j judgement
+	members := e.members(v)
+	j.add(e.earlyEnter(v, members)...)
+	j.add(e.earlyLeave(v, members)...)
+	j.add(e.stuck(v)...)
+	j.add(v.errorsOf(func(op *sim.Op) bool { return outside(op.Err) })...)
+	h := e.history(v)
+	if len(j.Violations) == 0 {
+		j.add(v.leaks()...)
+		j.add(j.check(v, linearizability.Barrier(e.parties), h)...)
+	}
+	j.History = h
+	return j
+}
+
+// attendance is one Enter and what followed from it, as stamps.
+type attendance struct {
+	enter, leave *sim.Op // leave is nil if there was none
+	there        [2]int64
+	inside       [2]int64 // of an Enter that failed: nothing
+	died         string   // why it was over without a Leave
+}
+
+// members lists who was there and when, by call.
+func (e *roundsEpisode) members(v *view) (all []attendance) {
+	for i, op := range v.ops {
+		if op.Name != "enter" {
+			continue
+		}
+		m := attendance{enter: op}
+		if op.Outcome == sim.OK {
+			m.leave = nextOf(v.ops[i+1:], op)
+			v.succeeded(&m)
+		} else {
+			m.there = [2]int64{op.Call, v.gaveUp(op)}
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// nextOf returns the next operation of the same user, nil if there is none.
+func nextOf(later []*sim.Op, op *sim.Op) *sim.Op {
+	for _, next := range later {
+		if clientID(next) == clientID(op) {
+			return next
+		}
+	}
+	return nil
+}
+
+// succeeded works out for how long somebody whose Enter succeeded was there and inside.
+func (v *view) succeeded(m *attendance) {
+	m.there, m.inside = [2]int64{m.enter.Call, never}, [2]int64{m.enter.Return, never}
+	if m.leave != nil {
+		m.there[1], m.inside[1] = m.leave.Call, m.leave.Call
+	}
+	if end, ended := v.life(m.enter.Client, m.enter.Life); ended && end < m.inside[1] {
+		m.inside[1], m.died = end, "its process died"
+	}
+	if end, ended := v.session(m.enter.SessionAt); ended {
+		if end < m.inside[1] {
+			m.inside[1], m.died = end, "its session ended"
+		}
+		m.there[1] = min(m.there[1], max(end, m.there[0]))
+	}
+}
+
+// gaveUp returns until when somebody was there whose Enter did not succeed: as long as a znode that
+// it has made exists, if that is removed at all; at least until Enter returned or the process died.
+func (v *view) gaveUp(op *sim.Op) int64 {
+	if v.world == nil {
+		return never
+	}
+	end := op.Return
+	if end == 0 {
+		died, crashed := v.life(op.Client, op.Life)
+		if !crashed {
+			return never // it still waits
+		}
+		end = died
+	}
+	made := map[string]bool{}
+	for _, c := range v.world.Changes() {
+		switch {
+		case c.Op == fakezk.OpCreate && c.By == op.Number && c.Owner != 0:
+			made[c.Path] = true
+		case c.Op == fakezk.OpDelete && made[c.Path]:
+			end = max(end, sim.StampOf(c.Step))
+		}
+	}
+	return end
+}
+
+// earlyEnter finds an Enter that returned although there were never enough members.
+func (e *roundsEpisode) earlyEnter(v *view, members []attendance) []sim.Violation {
+	for _, m := range members {
+		if m.enter.Outcome != sim.OK {
+			continue
+		}
+		if most := mostAtOnce(members, m.enter.Call, m.enter.Return); most < e.parties {
+			return []sim.Violation{{Property: "early-enter", Ops: []*sim.Op{m.enter}, Message: fmt.Sprintf(
+				"%s's enter at %s succeeded although no more than %d of %d members were there at any moment of it%s",
+				who(m.enter), v.when(m.enter), most, e.parties, e.others(v, members, m.enter))}}
+		}
+	}
+	return nil
+}
+
+// mostAtOnce returns how many users at most were there at one moment between two stamps.
+func mostAtOnce(members []attendance, from, to int64) (most int) {
+	for _, m := range members {
+		if t := max(m.there[0], from); t <= to {
+			most = max(most, thereAt(members, t))
+		}
+	}
+	return most
+}
+
+func thereAt(members []attendance, t int64) int {
+	var users []int
+	for _, m := range members {
+		if m.there[0] <= t && t <= m.there[1] && !slices.Contains(users, clientID(m.enter)) {
+			users = append(users, clientID(m.enter))
+		}
+	}
+	return len(users)
+}
+
+// others says when others than op's user were there, as far as that was near op.
+func (e *roundsEpisode) others(v *view, members []attendance, op *sim.Op) (text string) {
+	for _, m := range members {
+		if m.enter == op || m.there[0] > op.Return || m.there[1] < op.Call && m.there[1] < op.Call-1 {
+			continue
+		}
+		text += fmt.Sprintf("; %s was there from %s", who(m.enter), v.at(m.there[0]))
+		if m.there[1] != never {
+			text += " to " + v.at(m.there[1])
+		}
+	}
+	return text
+}
+
+// earlyLeave finds a Leave that returned although there was always somebody inside.
+func (e *roundsEpisode) earlyLeave(v *view, members []attendance) []sim.Violation {
+	for _, m := range members {
+		if m.leave == nil || m.leave.Name != "leave" || m.leave.Outcome != sim.OK {
+			continue
+		}
+		if in := alwaysInside(members, m.leave.Call, m.leave.Return); len(in) > 0 {
+			return []sim.Violation{{Property: "early-leave", Ops: []*sim.Op{in[0].enter, m.leave}, Message: fmt.Sprintf(
+				"%s's leave at %s succeeded although there was no moment of it at which nobody was inside: %s, which entered at %s, was inside %s",
+				who(m.leave), v.when(m.leave), who(in[0].enter), v.at(in[0].enter.Return), v.insideUntil(in[0]))}}
+		}
+	}
+	return nil
+}
+
+func (v *view) insideUntil(m attendance) string {
+	if m.inside[1] == never {
+		return "and did not leave"
+	}
+	return "until " + v.at(m.inside[1])
+}
+
+// alwaysInside returns who was inside at the last possible moment between two stamps, if somebody
+// was at each.
+func alwaysInside(members []attendance, from, to int64) (last []attendance) {
+	moments := []int64{from, to}
+	for _, m := range members {
+		if end := m.inside[1]; from <= end && end <= to {
+			moments = append(moments, end)
+		}
+	}
+	slices.Sort(moments)
+	for _, t := range moments {
+		if last = insideAt(members, t); len(last) == 0 {
+			return nil
+		}
+	}
+	return last
+}
+
+func insideAt(members []attendance, t int64) (in []attendance) {
+	for _, m := range members {
+		if m.inside[0] < t && t < m.inside[1] {
+			in = append(in, m)
+		}
+	}
+	return in
+}
+
+// stuck explains who still waits although all faults were healed.
+func (e *roundsEpisode) stuck(v *view) []sim.Violation {
+	if len(v.waiting) == 0 {
+		return nil
+	}
+	op := v.waiting[0]
+	if v.world == nil {
+		return []sim.Violation{{Property: "progress", Ops: v.waiting, Message: fmt.Sprintf(
+			"%s still waits in %s, called at %s; %d of %d members wait", who(op), op.Name, v.at(op.Call), len(v.waiting), e.parties)}}
+	}
+	if path, maker := v.abandoned(); maker != nil {
+		return []sim.Violation{{Property: "orphan", Ops: []*sim.Op{op, maker}, Message: fmt.Sprintf(
+			"%s; %s, made by %s's %s at %s, which is over, is still there", v.world.Explain(op), path, who(maker), maker.Name, v.when(maker))}}
+	}
+	return []sim.Violation{{Property: "lost-wakeup", Ops: v.waiting, Message: fmt.Sprintf(
+		"%s, although %s", v.world.Explain(op), e.nothingMissing(v, op))}}
+}
+
+func (e *roundsEpisode) nothingMissing(v *view, op *sim.Op) string {
+	if op.Name == "leave" {
+		return "nobody works inside any more"
+	}
+	return fmt.Sprintf("%d members wait at a barrier of %d and nobody works inside", len(v.waiting), e.parties)
+}
+
+// abandoned returns an ephemeral znode of an operation that is over, and that operation. (An Enter
+// that succeeded is over when its Leave is.)
+func (v *view) abandoned() (path string, maker *sim.Op) {
+	v.world.Servers().Walk(v.path, func(p string, n fakezk.NodeInfo) {
+		by := v.maker(p)
+		if by == nil || n.Stat.EphemeralOwner == 0 || by.Outcome == sim.Running {
+			return
+		}
+		leaving := slices.ContainsFunc(v.waiting, func(w *sim.Op) bool { return w.Name == "leave" && clientID(w) == clientID(by) })
+		if !leaving {
+			path, maker = p, by
+		}
+	})
+	return path, maker
+}
+
+// history is the episode for the model of a barrier. Deaths are in it as leaves of unknown outcome.
+func (e *roundsEpisode) history(v *view) linearizability.History {
+	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) { add(base(v, op)) })
+	for _, m := range e.members(v) {
+		if m.died == "" {
+			continue
+		}
+		h = append(h, linearizability.Operation{
+			Client: clientID(m.enter), Op: "leave", Call: m.inside[1], Return: linearizability.Forever,
+			Outcome: linearizability.Unknown, Note: m.died,
+		})
+	}
+	slices.SortStableFunc(h, cmpReturn)
+	return h
+}

@@ -1,0 +1,358 @@
+package workload
+
+// The two-phase commit workload.
+//
+// One user begins transactions of some sites; the others, some with two on one session, play the
+// sites: each votes once in each transaction, to commit or to abort, and asks for the outcome. Some
+// do not want to wait and abort, some die or come too late. The coordinator may die at any moment.
+// When everybody has finished, one forgets the transactions.
+//
+// Properties:
+//
+//   - atomicity: all that are told the outcome of a transaction are told the same, at whatever time.
+//   - validity: the outcome is commit only if each site has called for a vote to commit, and none
+//     has surely voted to abort; it is abort only if somebody has called for an abort or a vote to
+//     abort. Nobody is told an outcome before the calls that it rests on.
+//     A vote to commit is refused as aborted only if the outcome is abort.
+//   - progress: once faults are healed, who asks for an outcome is told if all sites have voted, or
+//     one to abort (else: lost-wakeup). While a vote is missing it may wait for ever: that is
+//     the blocking that the recipe documents.
+//   - no leaks: after the transactions are forgotten there is no znode left but the empty parent, no
+//     watch on what will not come, no goroutine.
+//   - unexpected-error: no error without a reason.
+//
+// All of it is promised under all faults.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Committer is two-phase commit as the workload uses it. Outcome waits until the outcome is decided.
+// A recipe may also have
+//
+//	Abort(ctx context.Context, tx string) (commit bool, err error) // ends the waiting
+//	Forget(ctx context.Context, tx string) error                   // removes what is left
+//
+// and is then checked in these too.
+type Committer interface {
+	Begin(ctx context.Context, tx string, sites []string) error
+	Vote(ctx context.Context, tx, site string, commit bool) error
+	Outcome(ctx context.Context, tx string) (commit bool, err error)
+}
+
+type aborter interface {
+	Abort(ctx context.Context, tx string) (bool, error)
+}
+type forgetter interface {
+	Forget(ctx context.Context, tx string) error
+}
+
+// TwoPhase is the workload of two-phase commit for a recipe. new is called once for each user of a
+// session; all that it returns must be about the same transactions.
+func TwoPhase(new func(recipes.Conn) Committer) *Workload {
+	return twoPhaseNamed("custom", func(c recipes.Conn, _ string) Committer { return new(c) })
+}
+
+func twoPhaseNamed(recipe string, new func(c recipes.Conn, path string) Committer) *Workload {
+	return &Workload{kind: "twophase", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+		return planTransactions(p, path, new)
+	}}
+}
+
+// committer is this project's own recipe as a Committer.
+type committer struct{ *recipes.TwoPhase }
+
+func (c committer) Begin(ctx context.Context, tx string, sites []string) error {
+	return c.TwoPhase.Begin(ctx, tx, []byte("query of "+tx), sites...)
+}
+
+// transactions is one planned episode. The first user is the coordinator and a site too.
+type transactions struct {
+	path    string
+	new     func(c recipes.Conn, path string) Committer
+	layout  []int
+	count   int
+	scripts [][]string // by slot: names of operations with the transaction; consumed
+}
+
+func planTransactions(p *sim.Plan, path string, new func(c recipes.Conn, path string) Committer) *transactions {
+	e := &transactions{path: path, new: new, layout: drawUsers(p)}
+	e.count = 1 + p.Choose(min(p.Ops, 3), "transactions")
+	for client, users := range e.layout {
+		for index := range users {
+			s := slot(e.layout, client, index)
+			e.scripts = append(e.scripts, e.script(p, s, planLabel(s)))
+		}
+	}
+	return e
+}
+
+// script is what one user does in all transactions.
+func (e *transactions) script(p *sim.Plan, s int, label string) (script []string) {
+	for n := range e.count {
+		if s == 0 {
+			script = append(script, fmt.Sprintf("begin t%d", n+1))
+		}
+		for _, name := range strings.Fields(siteScripts[p.Choose(len(siteScripts), label)]) {
+			script = append(script, fmt.Sprintf("%s t%d", name, n+1))
+		}
+	}
+	return script
+}
+
+// siteScripts are what a site may do in a transaction.
+var siteScripts = [...]string{"commit outcome", "commit abort outcome", "commit outcome outcome", "veto outcome", "outcome commit outcome", "commit"}
+
+func (e *transactions) users() []int      { return e.layout }
+func (e *transactions) parents() []string { return []string{e.path} }
+
+// sites names the sites of every transaction: one for each user.
+func (e *transactions) sites() (names []string) {
+	for s := range e.scripts {
+		names = append(names, siteName(s))
+	}
+	return names
+}
+
+func siteName(s int) string { return "s" + strconv.Itoa(s+1) }
+
+func (e *transactions) run(u user) {
+	s := slot(e.layout, u.client(), u.index())
+	c := e.new(u.conn(), e.path)
+	for len(e.scripts[s]) > 0 {
+		name, tx, _ := strings.Cut(e.scripts[s][0], " ")
+		e.scripts[s] = e.scripts[s][1:]
+		e.operate(u, c, name, tx, siteName(s))
+	}
+	if f, can := c.(forgetter); can && s == 0 {
+		u.awaitOthers()
+		for n := range e.count {
+			forget(u, f, fmt.Sprintf("t%d", n+1))
+		}
+	}
+}
+
+func (e *transactions) operate(u user, c Committer, name, tx, site string) {
+	a, canAbort := c.(aborter)
+	switch name {
+	case "begin":
+		ctx, op := u.begin("begin", tx, true)
+		err := c.Begin(ctx, tx, e.sites())
+		u.end(op, mutationOutcome(err), "", err)
+	case "commit", "veto":
+		vote(u, c, name, tx, site)
+	case "abort":
+		if canAbort {
+			learn(u, "abort", tx, a.Abort)
+		}
+	default:
+		learn(u, "outcome", tx, c.Outcome)
+	}
+}
+
+// vote votes. A site that has not heard yet that the transaction has begun tries a few times more.
+func vote(u user, c Committer, name, tx, site string) {
+	for range 4 {
+		ctx, op := u.begin(name, tx+" "+site, true)
+		err := c.Vote(ctx, tx, site, name == "commit")
+		u.end(op, voteOutcome(err), "", err)
+		if !errors.Is(err, recipes.ErrNoTransaction) {
+			return
+		}
+	}
+}
+
+// voteOutcome: a vote to commit that was refused as too late has surely not been cast.
+func voteOutcome(err error) sim.Outcome {
+	if errors.Is(err, recipes.ErrAborted) || errors.Is(err, recipes.ErrNoTransaction) {
+		return sim.Fail
+	}
+	return mutationOutcome(err)
+}
+
+// learn runs an operation that returns the outcome.
+func learn(u user, name, tx string, f func(context.Context, string) (bool, error)) {
+	ctx, op := u.begin(name, tx, true)
+	commit, err := f(ctx, tx)
+	result := "abort"
+	switch {
+	case err != nil:
+		u.end(op, sim.Unknown, "", err)
+		return
+	case commit:
+		result = "commit"
+	}
+	u.end(op, sim.OK, result, nil)
+}
+
+// forget removes a transaction, for which it has as many tries as it takes.
+func forget(u user, f forgetter, tx string) {
+	for range 20 {
+		ctx, op := u.begin("forget", tx, false)
+		err := f.Forget(ctx, tx)
+		u.end(op, mutationOutcome(err), "", err)
+		if err == nil {
+			return
+		}
+	}
+}
+
+// quiet: one may wait for ever for an outcome if a vote is missing.
+func (e *transactions) quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+	for _, op := range waiting {
+		if op.Name == "outcome" && !op.Cancelled && !e.decided(all, op.Arg) {
+			inOrder = append(inOrder, op)
+		}
+	}
+	return inOrder
+}
+
+// decided tells whether the outcome of a transaction is surely decided.
+func (e *transactions) decided(all []*sim.Op, tx string) bool {
+	votes := 0
+	for _, op := range all {
+		switch {
+		case op.Outcome != sim.OK:
+		case op.Arg == tx && (op.Name == "abort" || op.Name == "outcome"), op.Name == "veto" && transactionOf(op) == tx:
+			return true
+		case op.Name == "commit" && transactionOf(op) == tx:
+			votes++
+		}
+	}
+	return votes >= len(e.sites())
+}
+
+// transactionOf returns the transaction of a vote, or of another operation.
+func transactionOf(op *sim.Op) string {
+	tx, _, _ := strings.Cut(op.Arg, " ")
+	return tx
+}
+
+func (e *transactions) judge(v *view) judgement {
+	var j judgement
+	j.History = e.history(v)
+	for n := range e.count {
+		tx := fmt.Sprintf("t%d", n+1)
+		j.add(atomicity(v, tx)...)
+		j.add(e.validity(v, tx)...)
+		j.add(lateRefusals(v, tx)...)
+	}
+	j.add(e.stuck(v)...)
+	j.add(v.errorsOf(e.explained)...)
+	if len(j.Violations) == 0 {
+		j.add(v.leaks()...)
+	}
+	return j
+}
+
+// explained are the errors that this kind of recipe may return at any time.
+func (e *transactions) explained(op *sim.Op) bool {
+	return errors.Is(op.Err, recipes.ErrAborted) || errors.Is(op.Err, recipes.ErrNoTransaction) ||
+		errors.Is(op.Err, recipes.ErrTransactionExists) || errors.Is(op.Err, recipes.ErrUnknownOutcome)
+}
+
+// told returns the operations that were told the outcome of a transaction.
+func told(v *view, tx string) (ops []*sim.Op) {
+	for _, op := range v.ops {
+		if (op.Name == "outcome" || op.Name == "abort") && op.Arg == tx && op.Outcome == sim.OK {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+func atomicity(v *view, tx string) []sim.Violation {
+	ops := told(v, tx)
+	for _, op := range ops {
+		if op.Result != ops[0].Result {
+			return []sim.Violation{{Property: "atomicity", Ops: []*sim.Op{ops[0], op}, Message: fmt.Sprintf(
+				"the outcome of %s was %s to %s's %s at %s, and %s to %s's %s at %s", tx,
+				ops[0].Result, who(ops[0]), ops[0].Name, v.when(ops[0]), op.Result, who(op), op.Name, v.when(op))}}
+		}
+	}
+	return nil
+}
+
+// validity: an outcome rests on calls that were made before it was told.
+func (e *transactions) validity(v *view, tx string) []sim.Violation {
+	for _, op := range told(v, tx) {
+		missing := ""
+		if op.Result == "abort" && !called(v, tx, "veto", "", op) && !called(v, tx, "abort", "", op) {
+			missing = "nobody had called for an abort or a vote to abort"
+		}
+		for _, site := range e.sites() {
+			switch {
+			case op.Result != "commit":
+			case !called(v, tx, "commit", site, op):
+				missing = "site " + site + " had not called for a vote to commit"
+			case vetoed(v, tx, site):
+				missing = "site " + site + " voted to abort"
+			}
+		}
+		if missing != "" {
+			return []sim.Violation{{Property: "validity", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+				"%s's %s of %s at %s returned %s although %s", who(op), op.Name, tx, v.when(op), op.Result, missing)}}
+		}
+	}
+	return nil
+}
+
+// called tells whether an operation that may have had its effect was called before by returned.
+func called(v *view, tx, name, site string, by *sim.Op) bool {
+	return slices.ContainsFunc(v.ops, func(op *sim.Op) bool {
+		return op.Name == name && transactionOf(op) == tx && (site == "" || op.Arg == tx+" "+site) &&
+			op.Outcome != sim.Fail && op.Call < by.Return
+	})
+}
+
+func vetoed(v *view, tx, site string) bool {
+	return slices.ContainsFunc(v.ops, func(op *sim.Op) bool {
+		return op.Name == "veto" && op.Arg == tx+" "+site && op.Outcome == sim.OK
+	})
+}
+
+// lateRefusals: a vote to commit is refused as aborted only if the transaction is.
+func lateRefusals(v *view, tx string) []sim.Violation {
+	committed := slices.IndexFunc(told(v, tx), func(op *sim.Op) bool { return op.Result == "commit" })
+	for _, op := range v.ops {
+		if committed >= 0 && op.Name == "commit" && transactionOf(op) == tx && errors.Is(op.Err, recipes.ErrAborted) {
+			other := told(v, tx)[committed]
+			return []sim.Violation{{Property: "atomicity", Ops: []*sim.Op{op, other}, Message: fmt.Sprintf(
+				"%s's vote to commit %s at %s failed with %q, and %s's %s at %s returned commit",
+				who(op), tx, v.when(op), op.Err, who(other), other.Name, v.when(other))}}
+		}
+	}
+	return nil
+}
+
+// stuck explains who still waits although all faults were healed.
+func (e *transactions) stuck(v *view) []sim.Violation {
+	found := v.stuck()
+	if len(found) > 0 && found[0].Ops[0].Name == "outcome" && e.decided(v.ops, found[0].Ops[0].Arg) {
+		found[0].Property = "lost-wakeup"
+		found[0].Message += fmt.Sprintf(", although the outcome of %s is decided", found[0].Ops[0].Arg)
+	}
+	return found
+}
+
+func (e *transactions) history(v *view) linearizability.History {
+	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := base(v, op)
+		o.Arg = linearizability.Str(op.Arg)
+		if op.Result != "" {
+			o.Result = linearizability.Str(op.Result)
+		}
+		add(o)
+	})
+	slices.SortStableFunc(h, cmpReturn)
+	return h
+}
