@@ -57,6 +57,14 @@ var entries = []Entry{
 	counterEntry(Ours, "recipes.Counter: a lost reply does not count twice", func(c recipes.Conn, path string) Adder {
 		return recipes.NewCounter(c, path)
 	}),
+	twoPhaseEntry(Ours, "recipes.TwoPhase: two-phase commit that anybody can end", func(c recipes.Conn, path string) Committer {
+		return committer{recipes.NewTwoPhase(c, path)}
+	}),
+	gateEntry(Ours, "recipes.Barrier: a gate that is shut and opened, exactly once for each call", func(c recipes.Conn, path string) Gater {
+		return recipes.NewBarrier(c, path)
+	}),
+	doubleBarrierEntry(Ours, 2, "recipes.DoubleBarrier for 2 parties: rounds that never mix, whoever dies or gives up"),
+	doubleBarrierEntry("ours/3", 3, "recipes.DoubleBarrier for 3 parties"),
 }
 
 func lockEntry(recipe, help string, new func(recipes.Conn, string) Locker) Entry {
@@ -85,6 +93,22 @@ func counterEntry(recipe, help string, new func(recipes.Conn, string) Adder) Ent
 
 func lockingQueueEntry(recipe, help string, new func(recipes.Conn, string) LockingQueuer) Entry {
 	return Entry{"lockingqueue", recipe, help, func() *Workload { return lockingQueueNamed(recipe, new) }}
+}
+
+func twoPhaseEntry(recipe, help string, new func(recipes.Conn, string) Committer) Entry {
+	return Entry{"twophase", recipe, help, func() *Workload { return twoPhaseNamed(recipe, new) }}
+}
+
+func gateEntry(recipe, help string, new func(recipes.Conn, string) Gater) Entry {
+	return Entry{"barrier", recipe, help, func() *Workload { return gateNamed(recipe, new) }}
+}
+
+func doubleBarrierEntry(recipe string, parties int, help string) Entry {
+	return Entry{"doublebarrier", recipe, help, func() *Workload {
+		return doubleBarrierNamed(recipe, parties, func(c recipes.Conn, path string, parties int) Rendezvous {
+			return recipes.NewDoubleBarrier(c, path, parties)
+		})
+	}}
 }
 
 // Find returns the workload of a kind with a recipe; "" is [Ours].
@@ -120,7 +144,7 @@ func Kinds() []string {
 
 // Promises says in a line for each property what a workload checks.
 func Promises(kind string) []string {
-	return map[string][]string{"lock": lockPromises, "queue": queuePromises, "election": electionPromises, "membership": membershipPromises, "counter": counterPromises, "priorityqueue": priorityQueuePromises, "lockingqueue": lockingQueuePromises}[kind]
+	return map[string][]string{"lock": lockPromises, "queue": queuePromises, "election": electionPromises, "membership": membershipPromises, "counter": counterPromises, "barrier": gatePromises, "twophase": twoPhasePromises, "doublebarrier": roundsPromises, "priorityqueue": priorityQueuePromises, "lockingqueue": lockingQueuePromises}[kind]
 }
 
 var lockPromises = []string{
@@ -183,5 +207,25 @@ var counterPromises = []string{
 	"linearizable number, where an addition of unknown outcome may have happened (counted-twice, lost-update, stale-get, sum)",
 	"undeclared: no addition is carried out and reports an error which does not say so",
 	"progress: every call returns",
+	"no leaks: no znode, watch or goroutine is left",
+}
+
+var gatePromises = []string{
+	"early-wait: nobody gets through unless the barrier is open at a moment, and each change happens once",
+	"progress: who waits at a barrier that is open gets through (lost-wakeup)",
+	"no leaks: no znode, watch or goroutine is left",
+}
+
+var roundsPromises = []string{
+	"early-enter: nobody enters unless all parties are there at one moment, and rounds do not mix",
+	"early-leave: nobody leaves while somebody is inside",
+	"progress: a round begins when enough members wait, and ends when all have left or died (lost-wakeup, orphan)",
+	"no leaks: no znode, watch or goroutine is left",
+}
+
+var twoPhasePromises = []string{
+	"atomicity: all that learn the outcome of a transaction learn the same",
+	"validity: commit only if every site has voted for it, abort only if somebody has asked for it",
+	"progress: who asks for an outcome is told when all votes are cast or one is to abort (lost-wakeup)",
 	"no leaks: no znode, watch or goroutine is left",
 }
