@@ -18,6 +18,10 @@ package workload
 //   - order: among operations that queue with sequential znodes, none is granted the lock while
 //     an older znode of a waiting operation is there.
 //   - herd: the deletion of one znode wakes at most one waiting operation.
+//     Order and herd are not judged of a recipe that does not promise them ([Unfair]).
+//   - reentrance: a holder that locks again need not wait, and goes on holding the lock after the
+//     inner release. Judged if the recipe has Holds: some turns lock again inside. What breaks it
+//     shows as one of the other properties.
 //   - progress: once faults are healed everybody gets the lock. What keeps a waiter from it is
 //     named: lost-wakeup (it is first, and nothing will wake it), self-block (it waits for a znode
 //     that it made itself), orphan (it waits for a znode whose operation is over).
@@ -47,6 +51,7 @@ import (
 //	Lost() <-chan struct{}  // closed when the present hold is known to be lost
 //	Token() int64           // of the present hold
 //	IsOwner() bool
+//	Holds() int             // how often it is held: it may be locked again by who holds it
 //
 // and is then checked in these too.
 type Locker interface {
@@ -60,23 +65,45 @@ type tryLocker interface {
 type loser interface{ Lost() <-chan struct{} }
 type tokener interface{ Token() int64 }
 type owner interface{ IsOwner() bool }
+type reentrant interface{ Holds() int }
+
+// LockOption says what a recipe of a lock promises less than others, or needs.
+type LockOption func(*lockEpisode)
+
+// Unfair says that the recipe promises neither an order nor that a release wakes one waiter only.
+func Unfair() LockOption { return func(e *lockEpisode) { e.unfair = true } }
+
+// withDirs gives the recipe directories beside its path, with these endings.
+func withDirs(endings ...string) LockOption {
+	return func(e *lockEpisode) {
+		for _, ending := range endings {
+			e.dirs = append(e.dirs, e.path+ending)
+		}
+	}
+}
 
 // Lock is the lock workload for a recipe. new is called once for each user of a session; all that
 // it returns must be about the same lock.
-func Lock(new func(recipes.Conn) Locker) *Workload {
-	return lockNamed("custom", func(c recipes.Conn, _ string) Locker { return new(c) })
+func Lock(new func(recipes.Conn) Locker, opts ...LockOption) *Workload {
+	return lockNamed("custom", func(c recipes.Conn, _ string) Locker { return new(c) }, opts...)
 }
 
-func lockNamed(recipe string, new func(c recipes.Conn, path string) Locker) *Workload {
+func lockNamed(recipe string, new func(c recipes.Conn, path string) Locker, opts ...LockOption) *Workload {
 	return &Workload{kind: "lock", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
-		return planLock(p, path, new)
+		e := planLock(p, path, new)
+		for _, opt := range opts {
+			opt(e)
+		}
+		return e
 	}}
 }
 
 // lockEpisode is one planned episode: who does what, and the resource that the lock guards.
 type lockEpisode struct {
 	path    string
+	dirs    []string // directories beside it
 	missing bool
+	unfair  bool
 	new     func(c recipes.Conn, path string) Locker
 	layout  []int
 	scripts [][]lockTurn // by slot; consumed
@@ -114,7 +141,7 @@ func (e *lockEpisode) parents() []string {
 	if e.missing {
 		return []string{parentOf(e.path)}
 	}
-	return []string{e.path}
+	return append([]string{e.path}, e.dirs...)
 }
 
 // quiet: nobody may wait for ever for a lock.
@@ -135,12 +162,32 @@ func (e *lockEpisode) turn(u user, lock Locker, turn lockTurn) {
 	if hold == nil {
 		return
 	}
-	for range turn.writes {
+	for i := range turn.writes {
+		if i > 0 {
+			e.again(u, lock, hold)
+		}
 		if !e.write(u, lock, hold) {
 			break
 		}
 	}
 	release(u, lock, turn.cancelRelease)
+}
+
+// again locks what is held once more, if the recipe is reentrant, writes and unlocks it.
+func (e *lockEpisode) again(u user, lock Locker, h *hold) {
+	if _, can := lock.(reentrant); !can {
+		return
+	}
+	ctx, op := u.begin("reacquire", "", true)
+	if err := lock.Lock(ctx); err != nil {
+		u.end(op, sim.Fail, "", err)
+		return
+	}
+	u.end(op, sim.OK, "", nil)
+	e.write(u, lock, h)
+	ctx, op = u.begin("rerelease", "", true)
+	err := lock.Unlock(ctx)
+	u.end(op, sim.OK, "", err)
 }
 
 // hold is a lock held, as its user knows it.
@@ -269,6 +316,9 @@ var theLock = office{"the lock", "acquire", "release", false}
 // takes tells whether an operation is one to get hold of the office.
 func (o office) takes(op *sim.Op) bool { return op.Name == o.acquire || op.Name == "try" }
 
+// holds lists who held the office and when.
+func (v *view) holds(o office) []interval { return v.tenancies(o.takes, o.released) }
+
 // released returns the first of the later operations by which a user gives up what it got by op;
 // nil if it never did.
 func (o office) released(later []*sim.Op, op *sim.Op) *sim.Op {
@@ -296,16 +346,17 @@ type interval struct {
 
 const never = int64(1)<<62 - 1
 
-// holds lists who held the lock and when, in the order of the grants.
-func (v *view) holds(o office) []interval {
+// tenancies lists who held something and when, in the order of the grants: takes tells which
+// operations grant it if they have a hold, released finds among later ones that which ends it.
+func (v *view) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op, op *sim.Op) *sim.Op) []interval {
 	var all []interval
 	for i, op := range v.ops {
 		h, ok := op.Data.(*hold)
-		if !ok || op.Outcome != sim.OK {
+		if !ok || op.Outcome != sim.OK || !takes(op) {
 			continue
 		}
 		iv := interval{op: op, token: h.token, start: op.Return, end: never}
-		if iv.release = o.released(v.ops[i+1:], op); iv.release != nil {
+		if iv.release = released(v.ops[i+1:], op); iv.release != nil {
 			iv.end = iv.release.Call
 		}
 		if end, ended := v.life(op.Client, op.Life); ended && end < iv.end {
@@ -330,12 +381,15 @@ func (e *lockEpisode) judge(v *view) judgement {
 	j.add(exclusion(v, holds, theLock)...)
 	j.add(e.zombies...)
 	j.add(fencing(v, holds, theLock)...)
-	j.add(order(v, theLock)...)
-	j.add(herds(v)...)
+	if !e.unfair {
+		j.add(order(v, theLock)...)
+		j.add(herds(v)...)
+	}
 	j.add(lockProgress(v, theLock)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
 	h := e.history(v)
 	if len(j.Violations) == 0 {
+		v.dirs = e.dirs
 		j.add(v.leaks()...)
 		j.add(j.check(v, linearizability.Lock(), h)...)
 	}
@@ -449,13 +503,27 @@ func herds(v *view) []sim.Violation {
 		return nil
 	}
 	for _, h := range v.world.Herds() {
-		if len(h.Ops) > 1 {
-			return []sim.Violation{{Property: "herd", Ops: h.Ops, Message: fmt.Sprintf(
-				"the deletion of %s (seen at step %d) wakes %d waiting operations, the first of them %s's and %s's",
-				h.Path, h.Step, len(h.Ops), who(h.Ops[0]), who(h.Ops[1]))}}
+		if woken := v.woken(h); len(woken) > 1 {
+			return []sim.Violation{herd(h, woken)}
 		}
 	}
 	return nil
+}
+
+// woken lists the operations that a deletion woke, but for one that had made the znode itself and
+// watched that it stays.
+func (v *view) woken(h sim.Herd) []*sim.Op {
+	if len(h.Ops) < 2 {
+		return h.Ops
+	}
+	maker := v.maker(h.Path)
+	return slices.DeleteFunc(slices.Clone(h.Ops), func(op *sim.Op) bool { return op == maker })
+}
+
+func herd(h sim.Herd, woken []*sim.Op) sim.Violation {
+	return sim.Violation{Property: "herd", Ops: woken, Message: fmt.Sprintf(
+		"the deletion of %s (seen at step %d) wakes %d waiting operations, the first of them %s's and %s's",
+		h.Path, h.Step, len(woken), who(woken[0]), who(woken[1]))}
 }
 
 // progress explains why somebody still waits although all faults were healed.
@@ -468,7 +536,19 @@ func lockProgress(v *view, o office) []sim.Violation {
 			return []sim.Violation{found}
 		}
 	}
-	return nil
+	return deadlock(v)
+}
+
+// deadlock: somebody waits, and everybody who does waits behind another who does.
+func deadlock(v *view) []sim.Violation {
+	if len(v.waiting) == 0 {
+		return nil
+	}
+	found := sim.Violation{Property: "deadlock", Ops: v.waiting, Message: "all that wait do so behind each other"}
+	for _, op := range v.waiting {
+		found.Message += "; " + v.world.Explain(op)
+	}
+	return []sim.Violation{found}
 }
 
 // liveBlocked says why somebody waits, as far as that can be seen from outside.

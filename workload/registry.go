@@ -27,6 +27,16 @@ var entries = []Entry{
 	lockEntry(Ours, "recipes.Lock: fair, with tokens, survives lost replies", func(c recipes.Conn, path string) Locker {
 		return recipes.NewLock(c, path)
 	}),
+	lockEntry("ours/reentrant", "recipes.ReentrantLock: its owner may lock again", func(c recipes.Conn, path string) Locker {
+		return recipes.NewReentrantLock(c, path)
+	}),
+	lockEntry("ours/multi", "recipes.MultiLock: several locks at once or none", newMulti, withDirs(multiDirs...)),
+	lockEntry("ours/simple-retry", "recipes.SimpleLock: create or try again; neither fair nor cheap", func(c recipes.Conn, path string) Locker {
+		return recipes.NewSimpleRetryLock(c, path+"/holder")
+	}, Unfair()),
+	lockEntry("ours/simple-watch", "recipes.SimpleLock: create or watch; not fair, wakes the herd", func(c recipes.Conn, path string) Locker {
+		return recipes.NewSimpleWatchLock(c, path+"/holder")
+	}, Unfair()),
 	lockEntry("published/WriteLock", "Apache ZooKeeper 3.4.6 recipes/lock, as published", func(c recipes.Conn, path string) Locker {
 		return published.NewLocker(c, path)
 	}),
@@ -67,8 +77,8 @@ var entries = []Entry{
 	doubleBarrierEntry("ours/3", 3, "recipes.DoubleBarrier for 3 parties"),
 }
 
-func lockEntry(recipe, help string, new func(recipes.Conn, string) Locker) Entry {
-	return Entry{"lock", recipe, help, func() *Workload { return lockNamed(recipe, new) }}
+func lockEntry(recipe, help string, new func(recipes.Conn, string) Locker, opts ...LockOption) Entry {
+	return Entry{"lock", recipe, help, func() *Workload { return lockNamed(recipe, new, opts...) }}
 }
 
 func queueEntry(recipe, help string, new func(recipes.Conn, string) Queuer) Entry {
@@ -91,10 +101,6 @@ func counterEntry(recipe, help string, new func(recipes.Conn, string) Adder) Ent
 	return Entry{"counter", recipe, help, func() *Workload { return counterNamed(recipe, new) }}
 }
 
-func lockingQueueEntry(recipe, help string, new func(recipes.Conn, string) LockingQueuer) Entry {
-	return Entry{"lockingqueue", recipe, help, func() *Workload { return lockingQueueNamed(recipe, new) }}
-}
-
 func twoPhaseEntry(recipe, help string, new func(recipes.Conn, string) Committer) Entry {
 	return Entry{"twophase", recipe, help, func() *Workload { return twoPhaseNamed(recipe, new) }}
 }
@@ -109,6 +115,10 @@ func doubleBarrierEntry(recipe string, parties int, help string) Entry {
 			return recipes.NewDoubleBarrier(c, path, parties)
 		})
 	}}
+}
+
+func lockingQueueEntry(recipe, help string, new func(recipes.Conn, string) LockingQueuer) Entry {
+	return Entry{"lockingqueue", recipe, help, func() *Workload { return lockingQueueNamed(recipe, new) }}
 }
 
 // Find returns the workload of a kind with a recipe; "" is [Ours].
@@ -210,16 +220,16 @@ var counterPromises = []string{
 	"no leaks: no znode, watch or goroutine is left",
 }
 
-var gatePromises = []string{
-	"early-wait: nobody gets through unless the barrier is open at a moment, and each change happens once",
-	"progress: who waits at a barrier that is open gets through (lost-wakeup)",
-	"no leaks: no znode, watch or goroutine is left",
-}
-
 var roundsPromises = []string{
 	"early-enter: nobody enters unless all parties are there at one moment, and rounds do not mix",
 	"early-leave: nobody leaves while somebody is inside",
 	"progress: a round begins when enough members wait, and ends when all have left or died (lost-wakeup, orphan)",
+	"no leaks: no znode, watch or goroutine is left",
+}
+
+var gatePromises = []string{
+	"early-wait: nobody gets through unless the barrier is open at a moment, and each change happens once",
+	"progress: who waits at a barrier that is open gets through (lost-wakeup)",
 	"no leaks: no znode, watch or goroutine is left",
 }
 

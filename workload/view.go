@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -15,7 +16,9 @@ type view struct {
 	waiting []*sim.Op
 	world   *sim.World // nil on real servers
 	path    string     // the object's
+	dirs    []string   // others that may stay
 	left    []liveNode // on real servers, when somebody waits for ever: what is there
+	values  bool       // a persistent znode may be the object itself
 	faulty  bool       // faults struck, so that errors are to be expected
 	session func(id int64) (end int64, ended bool)
 	life    func(client, life int) (end int64, ended bool)
@@ -169,7 +172,7 @@ func (v *view) leftNodes() (found []sim.Violation) {
 			found = append(found, sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
 				"znode %s, made by %s's %s at %s, is still there although that operation is over and its %s is alive",
 				path, who(maker), maker.Name, v.when(maker), v.world.Owner(n.Stat.EphemeralOwner))})
-		case n.Stat.EphemeralOwner == 0 && len(n.Children) == 0 && !v.world.HadChildren(path) && path != v.path && !kept(path):
+		case n.Stat.EphemeralOwner == 0 && len(n.Children) == 0 && !v.world.HadChildren(path) && path != v.path && !slices.Contains(v.dirs, path) && !kept(path) && !v.values:
 			found = append(found, sim.Violation{Property: "leak", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
 				"znode %s, made by %s's %s at %s, was left behind", path, who(maker), maker.Name, v.when(maker))})
 		}
