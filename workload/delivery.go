@@ -149,15 +149,33 @@ func (d *delivery) free(v *view, during *sim.Op) bool {
 	return true
 }
 
-// blurred tells whether a claim that failed, or never returned, may have held something during an
-// operation, nobody knows what.
+// blurred tells whether some call may have held something during an operation, nobody knows what: a
+// call that failed, until its session has ended; and a call, be it that same operation, whose session
+// was replaced while it ran, as it may have lost one claim before it got the next.
 func (v *view) blurred(during *sim.Op) bool {
-	for _, op := range v.ops {
-		if claiming.takes(op) && op.Outcome != sim.OK && op.Call < during.Return && !v.endedBefore(op.SessionAt, during.Call) {
+	for i, op := range v.ops {
+		switch {
+		case !claiming.takes(op) || op.Call >= during.Return:
+		case op.Outcome != sim.OK:
+			if !v.endedBefore(op.SessionAt, during.Call) {
+				return true
+			}
+		case op.Return > during.Call && !steady(v.ops[:i], op):
 			return true
 		}
 	}
 	return false
+}
+
+// steady tells whether nobody told the process of the end of a session while an operation ran.
+func steady(before []*sim.Op, op *sim.Op) bool {
+	told := 0
+	for _, b := range before {
+		if b.Return != 0 && b.Return <= op.Call && b.Client == op.Client && b.Life == op.Life {
+			told = max(told, b.ToldAt)
+		}
+	}
+	return told == op.ToldAt
 }
 
 // endedBefore tells whether a session had surely ended at the servers at a stamp.

@@ -14,7 +14,8 @@ package workload
 //   - exclusion: nobody claims an item while another holds a claim on it and both sessions are
 //     alive. A hold begins when Claim returns and ends when it is to be finished, or when the session
 //     dies at the servers. exclusion-in-session is the same for two users of one session.
-//   - lost: every item whose offer returned without error is applied at least once.
+//   - lost: every item whose offer returned without error is applied at least once, and none is gone
+//     before somebody has tried to finish it.
 //   - duplicate: an item that somebody reported done, successfully, is not given to anybody later,
 //     and not reported done twice.
 //   - phantom: what is claimed was offered.
@@ -353,13 +354,30 @@ func (e *lockingEpisode) judge(v *view) judgement {
 
 // stuck explains claims and other operations that did not return.
 func (e *lockingEpisode) stuck(v *view) []sim.Violation {
-	found := v.stuck()
-	if left := undone(v.ops); len(found) > 0 && found[0].Ops[0].Name == "claim" && len(left) > 0 {
-		found[0].Property, found[0].Ops = "lost-wakeup", append(found[0].Ops, left[0])
-		found[0].Message += fmt.Sprintf(", although nobody has finished item %s, which %s offered at %s",
-			left[0].Arg, who(left[0]), v.when(left[0]))
+	for _, op := range v.waiting {
+		message := fmt.Sprintf("%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))
+		if v.world != nil {
+			message = v.world.Explain(op)
+		}
+		if left := undone(v.ops); op.Name == "claim" && len(left) > 0 {
+			property := "lost"
+			if v.remains(left[0]) {
+				property = "lost-wakeup"
+			}
+			return []sim.Violation{{Property: property, Ops: []*sim.Op{left[0], op}, Message: fmt.Sprintf(
+				"%s, although nobody has finished item %s, which %s offered at %s", message, left[0].Arg, who(left[0]), v.when(left[0]))}}
+		}
+		return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: message}}
 	}
-	return found
+	return nil
+}
+
+// remains tells whether what an offer has made is still there, or, on real servers, anything is.
+func (v *view) remains(offer *sim.Op) bool {
+	if v.world == nil {
+		return len(v.left) > 0
+	}
+	return len(v.created(offer)) > 0
 }
 
 // lost finds items that never reached the sink.
