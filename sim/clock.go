@@ -39,6 +39,7 @@ func (w *World) sleep(d int64) (kicked bool) {
 	case <-w.kick:
 	default:
 	}
+	w.fence.Add(1)
 	timer := time.NewTimer(time.Duration(d) * time.Millisecond)
 	select {
 	case <-w.kick:

@@ -68,7 +68,10 @@ func (o Outcome) String() string { return [...]string{"running", "ok", "fail", "
 func (u *User) Conn() *fakezk.Conn { return u.conn }
 
 // Told returns how often this process has been told that its session was gone.
-func (u *User) Told() int { return len(u.process.told) }
+func (u *User) Told() int {
+	u.world.fence.Load()
+	return len(u.process.told)
+}
 
 // Step returns the step in which the script runs.
 func (u *User) Step() int { return u.world.step }
@@ -90,7 +93,7 @@ func (u *User) finish() {
 	if u.dead.Load() {
 		return
 	}
-	u.world.mu.Lock()
+	u.world.enter()
 	defer u.world.mu.Unlock()
 	u.done = true
 	u.world.wake()
@@ -105,6 +108,7 @@ func (u *User) finish() {
 // stamp returns the next stamp of this user: unique, and ordered by steps.
 func (u *User) stamp() int64 {
 	w := u.world
+	w.fence.Load()
 	if u.stamped != w.step {
 		u.stamped, u.stamps = w.step, 0
 	}
@@ -133,7 +137,7 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
 		user: u, ctx: ctx, cancel: cancel, cancelable: cancelable,
 	}
 	w := u.world
-	w.mu.Lock()
+	w.enter()
 	defer w.mu.Unlock()
 	op.Number = op.Call
 	w.ops = append(w.ops, op)
@@ -153,7 +157,7 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 	op.Outcome, op.Result, op.Err = outcome, result, err
 	op.SessionAt, op.ToldAt = u.conn.SessionID(), u.Told()
 	w := u.world
-	w.mu.Lock()
+	w.enter()
 	defer w.mu.Unlock()
 	u.op = nil
 	w.notes = append(w.notes, note{op.Return, op, true})
@@ -191,7 +195,7 @@ func (u *User) outside(call *outsideCall) {
 	}
 	call.done = make(chan bool, 1)
 	w := u.world
-	w.mu.Lock()
+	w.enter()
 	w.outside = append(w.outside, call)
 	slices.SortStableFunc(w.outside, func(a, b *outsideCall) int {
 		return cmp.Or(a.user.Client-b.user.Client, a.user.Index-b.user.Index)

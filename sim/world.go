@@ -3,6 +3,7 @@ package sim
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -40,6 +41,8 @@ type World struct {
 	elapsed  int64 // bubble time since start, ms
 	offset   int64 // the servers' clock is ahead of the bubble's by this, ms
 	stirred  int64 // elapsed when an operation last began or ended
+
+	fence atomic.Int64 // orders what the loop did before time passed before what timers wake
 
 	mu        sync.Mutex // guards what recipes' goroutines hand in:
 	submitted []*fakezk.Call
