@@ -147,7 +147,8 @@ func (l *RWLock) Token() int64 { return l.token() }
 //
 // [ErrNotHeld] means that there is no exclusive hold, [ErrLost] that it was lost. When ctx ends
 // first the error is the context's, the downgrade may go on, and either of Unlock and RUnlock
-// releases the hold. With any other error ZooKeeper has refused and the hold is still exclusive.
+// releases the hold. [ErrClosed] is final; with any other error ZooKeeper has refused and the hold
+// is still exclusive. After any error Unlock is right.
 func (l *RWLock) Downgrade(ctx context.Context) error {
 	a := l.hold()
 	if a == nil || !l.turn(a, exclusive, either) {
@@ -164,7 +165,7 @@ func (l *RWLock) Downgrade(ctx context.Context) error {
 	}
 	select {
 	case err := <-done:
-		return err
+		return l.downgraded(a, err)
 	case <-a.ended:
 		return l.ended(a)
 	case <-ctx.Done():
@@ -174,8 +175,13 @@ func (l *RWLock) Downgrade(ctx context.Context) error {
 
 // downgrade is carried out by the goroutine of the hold.
 func (l *RWLock) downgrade(a *acquisition) error {
-	path := a.way.(*line).path
-	switch err := l.addWord(a.holding, path, wordShared); {
+	return l.addWord(a.holding, a.way.(*line).path, wordShared)
+}
+
+// downgraded tells its caller how a downgrade went. (Of a caller that has gone away the hold stays
+// one that either way of releasing ends.)
+func (l *RWLock) downgraded(a *acquisition, err error) error {
+	switch {
 	case err == nil:
 		l.turn(a, either, shared)
 		return nil
@@ -184,9 +190,8 @@ func (l *RWLock) downgrade(a *acquisition) error {
 	case classify(err) == answered:
 		l.turn(a, either, exclusive)
 		return fmt.Errorf("recipes: ZooKeeper refuses to downgrade %s %s: %w", l.noun, l.path, err)
-	default:
-		return err // the context of the hold, which was released meanwhile, or ErrClosed
 	}
+	return err // ErrClosed, or the context of the hold, which was released meanwhile
 }
 
 // turn changes the mode of a hold that has the given one.

@@ -158,7 +158,7 @@ func (e *lockEpisode) run(u user) {
 }
 
 func (e *lockEpisode) turn(u user, lock Locker, turn lockTurn) {
-	hold := acquire(u, lock, turn.try)
+	hold := take(u, lock, lockMethod(lock, turn.try))
 	if hold == nil {
 		return
 	}
@@ -170,7 +170,7 @@ func (e *lockEpisode) turn(u user, lock Locker, turn lockTurn) {
 			break
 		}
 	}
-	release(u, lock, turn.cancelRelease)
+	giveBack(u, "release", lock.Unlock, turn.cancelRelease)
 }
 
 // again locks what is held once more, if the recipe is reentrant, writes and unlocks it.
@@ -197,21 +197,31 @@ type hold struct {
 	told  int
 }
 
-func acquire(u user, lock Locker, try bool) *hold {
-	tryer, can := lock.(tryLocker)
-	name := "acquire"
-	if try && can {
-		name = "try"
+// method is a way to get hold of something, and its name.
+type method struct {
+	name string
+	call func(context.Context) (bool, error)
+}
+
+func lockMethod(lock Locker, try bool) method {
+	if tryer, can := lock.(tryLocker); can && try {
+		return method{"try", tryer.TryLock}
 	}
-	ctx, op := u.begin(name, "", true)
-	var got bool
-	var err error
-	if name == "try" {
-		got, err = tryer.TryLock(ctx)
-	} else {
-		err = lock.Lock(ctx)
-		got = err == nil
-	}
+	return waiting("acquire", lock.Lock)
+}
+
+// waiting is the method that waits.
+func waiting(name string, call func(context.Context) error) method {
+	return method{name, func(ctx context.Context) (bool, error) {
+		err := call(ctx)
+		return err == nil, err
+	}}
+}
+
+// take runs an operation that gets hold of something; nil if it did not.
+func take(u user, recipe any, m method) *hold {
+	ctx, op := u.begin(m.name, "", true)
+	got, err := m.call(ctx)
 	if !got {
 		end := sim.OK // of a try: "not now"
 		if err != nil {
@@ -221,7 +231,7 @@ func acquire(u user, lock Locker, try bool) *hold {
 		return nil
 	}
 	h := &hold{op: op, told: u.told()}
-	if t, ok := lock.(tokener); ok {
+	if t, ok := recipe.(tokener); ok {
 		h.token = t.Token()
 	}
 	op.Data = h
@@ -263,12 +273,12 @@ func believes(u user, recipe any, h *hold, zombies *[]sim.Violation) bool {
 	return still
 }
 
-// release gives the lock back. A user whose release failed tries once more, as the recipe may
+// giveBack releases what is held. A user whose release failed tries once more, as the recipe may
 // have been able to do nothing.
-func release(u user, lock Locker, cancelable bool) {
+func giveBack(u user, name string, unlock func(context.Context) error, cancelable bool) {
 	for range 2 {
-		ctx, op := u.begin("release", "", cancelable)
-		err := lock.Unlock(ctx)
+		ctx, op := u.begin(name, "", cancelable)
+		err := unlock(ctx)
 		outcome := sim.OK
 		if err != nil {
 			outcome = sim.Unknown

@@ -40,6 +40,11 @@ var entries = []Entry{
 	lockEntry("published/WriteLock", "Apache ZooKeeper 3.4.6 recipes/lock, as published", func(c recipes.Conn, path string) Locker {
 		return published.NewLocker(c, path)
 	}),
+	rwLockEntry(Ours, "recipes.RWLock: fair, with tokens, downgrade and revocation", func(c recipes.Conn, path string) RWLocker {
+		return recipes.NewRWLock(c, path)
+	}),
+	semaphoreEntry(Ours, 2, "recipes.Semaphore of 2 permits: fair, with tokens"),
+	semaphoreEntry("ours/3", 3, "recipes.Semaphore of 3 permits"),
 	queueEntry(Ours, "recipes.Queue: FIFO, says when an outcome is unknown", func(c recipes.Conn, path string) Queuer {
 		return recipes.NewQueue(c, path)
 	}),
@@ -79,6 +84,18 @@ var entries = []Entry{
 
 func lockEntry(recipe, help string, new func(recipes.Conn, string) Locker, opts ...LockOption) Entry {
 	return Entry{"lock", recipe, help, func() *Workload { return lockNamed(recipe, new, opts...) }}
+}
+
+func rwLockEntry(recipe, help string, new func(recipes.Conn, string) RWLocker) Entry {
+	return Entry{"rwlock", recipe, help, func() *Workload { return rwLockNamed(recipe, new) }}
+}
+
+func semaphoreEntry(recipe string, permits int, help string) Entry {
+	return Entry{"semaphore", recipe, help, func() *Workload {
+		return semaphoreNamed(recipe, permits, func(c recipes.Conn, path string) Permitter {
+			return recipes.NewSemaphore(c, path, permits)
+		})
+	}}
 }
 
 func queueEntry(recipe, help string, new func(recipes.Conn, string) Queuer) Entry {
@@ -154,7 +171,7 @@ func Kinds() []string {
 
 // Promises says in a line for each property what a workload checks.
 func Promises(kind string) []string {
-	return map[string][]string{"lock": lockPromises, "queue": queuePromises, "election": electionPromises, "membership": membershipPromises, "counter": counterPromises, "barrier": gatePromises, "twophase": twoPhasePromises, "doublebarrier": roundsPromises, "priorityqueue": priorityQueuePromises, "lockingqueue": lockingQueuePromises}[kind]
+	return map[string][]string{"lock": lockPromises, "rwlock": rwLockPromises, "semaphore": semaphorePromises, "queue": queuePromises, "election": electionPromises, "membership": membershipPromises, "counter": counterPromises, "barrier": gatePromises, "twophase": twoPhasePromises, "doublebarrier": roundsPromises, "priorityqueue": priorityQueuePromises, "lockingqueue": lockingQueuePromises}[kind]
 }
 
 var lockPromises = []string{
@@ -163,7 +180,29 @@ var lockPromises = []string{
 	"fencing: tokens grow from grant to grant",
 	"order: granted in queue order",
 	"herd: one release wakes one waiter",
-	"progress: once faults are healed everybody gets the lock (lost-wakeup, self-block, orphan)",
+	"(order and herd are not judged of recipes that are not fair)",
+	"progress: once faults are healed everybody gets the lock (lost-wakeup, self-block, orphan, deadlock)",
+	"no leaks: no znode, watch or goroutine is left",
+}
+
+var rwLockPromises = []string{
+	"exclusion: while somebody writes nobody else holds the lock, both sessions being alive; no writer gets into a downgrade",
+	"belief: who has been told that its session is gone does not go on as a holder",
+	"fencing: a writer's token is greater than all before, a reader's than all writers' before",
+	"order: granted in queue order, readers together",
+	"herd: one release wakes one writer at most, and readers only if a writer releases",
+	"revocation: a holder is asked to release only if somebody asks",
+	"progress: once faults are healed everybody gets the lock (lost-wakeup, self-block, orphan, deadlock)",
+	"no leaks: no znode, watch or goroutine is left",
+}
+
+var semaphorePromises = []string{
+	"exclusion: no more users than there are permits hold one, their sessions being alive",
+	"belief: who has been told that its session is gone does not go on as a holder",
+	"fencing: tokens grow from hold to later hold",
+	"order: granted in queue order",
+	"herd: one release wakes at most as many waiters as there are permits",
+	"progress: once faults are healed everybody gets a permit (lost-wakeup, self-block, orphan, deadlock)",
 	"no leaks: no znode, watch or goroutine is left",
 }
 

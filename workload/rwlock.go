@@ -1,0 +1,400 @@
+package workload
+
+// The read/write lock workload.
+//
+// Clients, some with two users on one session, read and write under one lock again and again; they
+// try, wait, ask holders to release, turn their writing into reading, give up, crash and come back.
+//
+// Properties:
+//
+//   - exclusion: while somebody writes and its session is alive, nobody else holds the lock whose
+//     session is alive. A hold begins when Lock or RLock returns and ends when Unlock or RUnlock is
+//     called, or when the session dies at the servers. exclusion-in-session is the same for two
+//     users of one session. A downgrade has no gap: no other writer comes between.
+//   - belief: a client that has been told that its session is gone does not go on as a holder.
+//     Judged if the recipe has Lost or IsOwner; else the user looks after its session itself.
+//   - fencing: a writer's token is greater than those of all holds that were over before, a reader's
+//     greater than those of all writers. Judged if the recipe has Token.
+//   - order: among operations that queue with sequential znodes, none is granted the lock while an
+//     older znode of a waiting operation is there, unless both read.
+//   - herd: the deletion of a reader's znode wakes at most one waiting operation, that of a writer's
+//     at most one that waits to write.
+//   - revocation: a holder is asked to release the lock only if somebody has called Revoke. Judged
+//     if the recipe has Revoke and Revoked.
+//   - progress: once faults are healed everybody gets the lock (lost-wakeup, self-block, orphan and
+//     deadlock name what keeps a waiter from it).
+//   - no leaks: no znode, watch or goroutine is left.
+//   - unexpected-error: no error without a reason.
+//
+// Under pause, expiry and crash exclusion is promised as far as it says above: a holder that has
+// not yet been told of its expiry may overlap with the next one. That is what tokens are for.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// RWLocker is a read/write lock as the workload uses it. A user holds it in one way at a time. A
+// recipe may also have
+//
+//	TryLock(context.Context) (bool, error)
+//	TryRLock(context.Context) (bool, error)
+//	Downgrade(context.Context) error  // after an error, Unlock ends the hold
+//	Lost() <-chan struct{}            // closed when the present hold is known to be lost
+//	Token() int64                     // of the present hold
+//	IsOwner() bool
+//	Revoke(context.Context) error     // asks those who hold it to release it, and
+//	Revoked() <-chan struct{}         // tells the present holder of that
+//
+// and is then checked in these too.
+type RWLocker interface {
+	RLock(context.Context) error
+	RUnlock(context.Context) error
+	Lock(context.Context) error
+	Unlock(context.Context) error
+}
+
+type tryRLocker interface {
+	TryRLock(context.Context) (bool, error)
+}
+type downgrader interface {
+	Downgrade(context.Context) error
+}
+type revoker interface {
+	Revoke(context.Context) error
+	Revoked() <-chan struct{}
+}
+
+// RWLock is the read/write lock workload for a recipe. new is called once for each user of a
+// session; all that it returns must be about the same lock.
+func RWLock(new func(recipes.Conn) RWLocker) *Workload {
+	return rwLockNamed("custom", func(c recipes.Conn, _ string) RWLocker { return new(c) })
+}
+
+func rwLockNamed(recipe string, new func(c recipes.Conn, path string) RWLocker) *Workload {
+	return &Workload{kind: "rwlock", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+		return planRWLock(p, path, new)
+	}}
+}
+
+// rwEpisode is one planned episode.
+type rwEpisode struct {
+	path    string
+	missing bool
+	new     func(c recipes.Conn, path string) RWLocker
+	layout  []int
+	scripts [][]rwTurn // by slot; consumed
+	revokes int        // how often Revoke has been called
+	found   []sim.Violation
+}
+
+// rwTurn is one turn of a user: acquire, use, perhaps downgrade and use again, release.
+type rwTurn struct {
+	reads, try, revoke, downgrade bool
+	uses                          int
+	cancelRelease                 bool
+}
+
+func planRWLock(p *sim.Plan, path string, new func(c recipes.Conn, path string) RWLocker) *rwEpisode {
+	e := &rwEpisode{path: path, new: new, layout: drawUsers(p)}
+	e.missing = p.Choose(4, "the parent is missing") == 3
+	for client, users := range e.layout {
+		for index := range users {
+			label := planLabel(slot(e.layout, client, index))
+			turns := make([]rwTurn, 1+p.Choose(p.Ops, label))
+			for i := range turns {
+				turns[i] = drawRWTurn(p, label)
+			}
+			e.scripts = append(e.scripts, turns)
+		}
+	}
+	return e
+}
+
+func drawRWTurn(p *sim.Plan, label string) rwTurn {
+	t := rwTurn{reads: p.Choose(2, label) == 1, try: p.Choose(4, label) == 3, uses: [...]int{1, 2, 0}[p.Choose(3, label)]}
+	t.revoke = p.Choose(8, label) == 7
+	t.downgrade = !t.reads && p.Choose(3, label) == 2
+	t.cancelRelease = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+	return t
+}
+
+func (e *rwEpisode) users() []int { return e.layout }
+
+func (e *rwEpisode) parents() []string {
+	if e.missing {
+		return []string{parentOf(e.path)}
+	}
+	return []string{e.path}
+}
+
+// quiet: nobody may wait for ever for a lock.
+func (e *rwEpisode) quiet(_, _ []*sim.Op) []*sim.Op { return nil }
+
+func (e *rwEpisode) run(u user) {
+	s := slot(e.layout, u.client(), u.index())
+	lock := e.new(u.conn(), e.path)
+	for len(e.scripts[s]) > 0 {
+		turn := e.scripts[s][0]
+		e.scripts[s] = e.scripts[s][1:]
+		e.turn(u, lock, turn)
+	}
+}
+
+func (e *rwEpisode) turn(u user, lock RWLocker, turn rwTurn) {
+	if turn.revoke {
+		e.revoke(u, lock)
+	}
+	h := take(u, lock, rwMethod(lock, turn))
+	if h == nil {
+		return
+	}
+	e.use(u, lock, h, turn.uses)
+	reads := turn.reads
+	if d, can := lock.(downgrader); can && turn.downgrade {
+		if reads = downgrade(u, d, h); reads {
+			e.use(u, lock, h, 1)
+		}
+	}
+	name, unlock := "release", lock.Unlock
+	if reads {
+		name, unlock = "rrelease", lock.RUnlock
+	}
+	giveBack(u, name, unlock, turn.cancelRelease)
+}
+
+func rwMethod(lock RWLocker, turn rwTurn) method {
+	tryer, canTry := lock.(tryLocker)
+	rtryer, canTryRead := lock.(tryRLocker)
+	switch {
+	case turn.reads && turn.try && canTryRead:
+		return method{"rtry", rtryer.TryRLock}
+	case turn.reads:
+		return waiting("racquire", lock.RLock)
+	case turn.try && canTry:
+		return method{"try", tryer.TryLock}
+	}
+	return waiting("acquire", lock.Lock)
+}
+
+// use does something under the lock as long as the user believes that it holds it, and nobody asks
+// for it.
+func (e *rwEpisode) use(u user, lock RWLocker, h *hold, times int) {
+	for range times {
+		if e.asked(lock, h) || !believes(u, lock, h, &e.found) {
+			return
+		}
+		u.do("use", func() string { return "under the lock" })
+	}
+}
+
+// asked tells whether somebody wants the lock to be released.
+func (e *rwEpisode) asked(lock RWLocker, h *hold) bool {
+	r, can := lock.(revoker)
+	if !can {
+		return false
+	}
+	select {
+	case <-r.Revoked():
+	default:
+		return false
+	}
+	if e.revokes == 0 {
+		e.found = append(e.found, sim.Violation{Property: "revocation", Ops: []*sim.Op{h.op}, Message: fmt.Sprintf(
+			"%s, whose %s returned at step %d, is asked to release the lock although nobody has called Revoke",
+			who(h.op), h.op.Name, sim.StepOf(h.op.Return))})
+	}
+	return true
+}
+
+func (e *rwEpisode) revoke(u user, lock RWLocker) {
+	r, can := lock.(revoker)
+	if !can {
+		return
+	}
+	e.revokes++
+	ctx, op := u.begin("revoke", "", true)
+	err := r.Revoke(ctx)
+	end := sim.OK
+	if err != nil {
+		end = sim.Unknown
+	}
+	u.end(op, end, "", err)
+}
+
+// downgrade turns a writer's hold into a reader's and tells whether it did.
+func downgrade(u user, lock downgrader, h *hold) bool {
+	ctx, op := u.begin("downgrade", "", true)
+	err := lock.Downgrade(ctx)
+	if err != nil {
+		u.end(op, sim.Unknown, "", err)
+		return false
+	}
+	op.Data = h
+	u.end(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
+	return true
+}
+
+// The two ways to hold a read/write lock, see [office].
+func writes(op *sim.Op) bool { return op.Name == "acquire" || op.Name == "try" }
+func reads(op *sim.Op) bool {
+	return op.Name == "racquire" || op.Name == "rtry" || op.Name == "downgrade"
+}
+func takes(op *sim.Op) bool { return writes(op) || reads(op) && op.Name != "downgrade" }
+
+// until returns a function that finds the operation that ends a hold: the first of the user's later
+// ones with one of these names, if it does not get hold of the lock again before.
+func endedBy(names ...string) func(later []*sim.Op, op *sim.Op) *sim.Op {
+	return func(later []*sim.Op, op *sim.Op) *sim.Op {
+		for _, next := range later {
+			switch {
+			case clientID(next) != clientID(op):
+			case slices.Contains(names, next.Name):
+				return next
+			case takes(next):
+				return nil
+			}
+		}
+		return nil
+	}
+}
+
+func (e *rwEpisode) judge(v *view) judgement {
+	// A downgrade ends the writing when it is called and begins the reading when it has returned.
+	writers := v.tenancies(writes, endedBy("release", "downgrade"))
+	readers := v.tenancies(reads, endedBy("rrelease"))
+	all := inOrder(writers, readers)
+	var j judgement
+	j.add(rwExclusion(v, all)...)
+	j.add(e.found...)
+	j.add(rwFencing(v, all)...)
+	j.add(rwOrder(v)...)
+	j.add(rwHerds(v)...)
+	j.add(lockProgress(v, theLock)...)
+	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
+	h := e.history(v)
+	if len(j.Violations) == 0 {
+		j.add(v.leaks()...)
+		j.add(j.check(v, linearizability.RWLock(), h)...)
+	}
+	j.History = h
+	return j
+}
+
+func inOrder(lists ...[]interval) []interval {
+	all := slices.Concat(lists...)
+	slices.SortStableFunc(all, func(a, b interval) int { return int(a.start - b.start) })
+	return all
+}
+
+func rwExclusion(v *view, holds []interval) []sim.Violation {
+	for i, a := range holds {
+		for _, b := range holds[i+1:] {
+			if !writes(a.op) && !writes(b.op) {
+				continue
+			}
+			if found := exclusion(v, []interval{a, b}, theLock); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+func rwFencing(v *view, holds []interval) []sim.Violation {
+	for i, a := range holds {
+		for _, b := range holds[i+1:] {
+			same := a.op.Data == b.op.Data // a writer that has become a reader
+			if same || !writes(a.op) && !writes(b.op) {
+				continue
+			}
+			if found := fencing(v, []interval{a, b}, theLock); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// rwOrder: nobody is granted the lock while an older znode of an operation that waits and is in its
+// way is there.
+func rwOrder(v *view) []sim.Violation {
+	if v.world == nil {
+		return nil
+	}
+	queue := contenders(v)
+	for _, x := range queue {
+		if x.op.Outcome != sim.OK || x.op.Data == nil || x.op.Name == "downgrade" {
+			continue
+		}
+		for _, y := range queue {
+			if (writes(x.op) || writes(y.op)) && y.waits() && y.overtakenBy(v, office{acquire: y.op.Name}, x) {
+				return []sim.Violation{{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
+					"%s was granted the lock at step %d by %s for %s, although the older %s of %s was waiting",
+					who(x.op), sim.StepOf(x.op.Return), x.op.Name, x.path, y.path, who(y.op))}}
+			}
+		}
+	}
+	return nil
+}
+
+// waits tells whether a contender does not merely try.
+func (y contender) waits() bool { return y.op.Name == "acquire" || y.op.Name == "racquire" }
+
+// rwHerds: a reader's end wakes one, a writer's wakes one writer, and readers as many as there are.
+func rwHerds(v *view) []sim.Violation {
+	if v.world == nil {
+		return nil
+	}
+	for _, h := range v.world.Herds() {
+		woken := v.woken(h)
+		if maker := v.maker(h.Path); maker != nil && writes(maker) {
+			woken = slices.DeleteFunc(slices.Clone(woken), reads)
+		}
+		if len(woken) > 1 {
+			return []sim.Violation{herd(h, woken)}
+		}
+	}
+	return nil
+}
+
+// history is the episode for the model of a read/write lock with tokens. What happened outside of
+// operations is in it as releases of unknown outcome: a holder's death, or the end of its session.
+func (e *rwEpisode) history(v *view) linearizability.History {
+	holds := v.tenancies(takes, endedBy("release", "rrelease"))
+	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := base(v, op)
+		if got, ok := op.Data.(*hold); ok && got.token != 0 && takes(op) {
+			o.Result = linearizability.Int(got.token)
+		}
+		if i := slices.IndexFunc(holds, func(iv interval) bool { return iv.op == op }); i >= 0 {
+			o.Return = holds[i].start
+		}
+		refused := op.Outcome == sim.OK && op.Data == nil
+		if (takes(op) || op.Name == "downgrade") && !refused {
+			add(o)
+		}
+	})
+	for _, iv := range holds {
+		h = append(h, office{release: v.ends(iv)}.releaseOf(iv)...)
+	}
+	slices.SortStableFunc(h, cmpReturn)
+	return h
+}
+
+// ends names the release of a hold: a reader's if it was one, or had become one.
+func (v *view) ends(iv interval) string {
+	downgraded := slices.ContainsFunc(v.ops, func(op *sim.Op) bool {
+		return op.Name == "downgrade" && op.Outcome == sim.OK && op.Data == iv.op.Data
+	})
+	if reads(iv.op) || downgraded {
+		return "rrelease"
+	}
+	return "release"
+}

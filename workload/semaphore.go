@@ -1,0 +1,258 @@
+package workload
+
+// The semaphore workload.
+//
+// Clients, some with two users on one session, acquire a permit and release it again and again;
+// they try, wait, give up, crash and come back.
+//
+// Properties:
+//
+//   - exclusion: no more users than there are permits hold one while their sessions are alive. A
+//     hold begins when Acquire returns and ends when Release is called, or when the session dies at
+//     the servers.
+//   - belief: a client that has been told that its session is gone does not go on as a holder.
+//     Judged if the recipe has Lost or IsOwner; else the user looks after its session itself.
+//   - fencing: the token of a grant is greater than that of every hold that was over when it was
+//     called for. Judged if the recipe has Token.
+//   - order: among operations that queue with sequential znodes, none is granted a permit while as
+//     many older znodes are there as there are permits, one of them of a waiting operation.
+//   - herd: the deletion of one znode wakes at most as many waiting operations as there are permits, not
+//     counting those that had to queue anew: what they watched before wakes nobody.
+//   - progress: once faults are healed everybody gets a permit (lost-wakeup, self-block, orphan and
+//     deadlock name what keeps a waiter from it).
+//   - no leaks: no znode, watch or goroutine is left.
+//   - unexpected-error: no error without a reason.
+//
+// Under pause, expiry and crash exclusion is promised as far as it says above: a holder that has
+// not yet been told of its expiry may overlap with others.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Permitter is a semaphore as the workload uses it: Acquire gets one permit, of which a user has
+// one at a time, Release gives it back. A recipe may also have
+//
+//	TryAcquire(context.Context) (bool, error)
+//	Lost() <-chan struct{}  // closed when the present permit is known to be lost
+//	Token() int64           // of the present grant
+//	IsOwner() bool
+//
+// and is then checked in these too.
+type Permitter interface {
+	Acquire(context.Context) error
+	Release(context.Context) error
+}
+
+type tryAcquirer interface {
+	TryAcquire(context.Context) (bool, error)
+}
+
+// Semaphore is the semaphore workload for a recipe with so many permits. new is called once for
+// each user of a session; all that it returns must be about the same semaphore.
+func Semaphore(permits int, new func(recipes.Conn) Permitter) *Workload {
+	return semaphoreNamed("custom", permits, func(c recipes.Conn, _ string) Permitter { return new(c) })
+}
+
+func semaphoreNamed(recipe string, permits int, new func(c recipes.Conn, path string) Permitter) *Workload {
+	return &Workload{kind: "semaphore", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+		return planSemaphore(p, path, permits, new)
+	}}
+}
+
+// semaphoreEpisode is one planned episode.
+type semaphoreEpisode struct {
+	path    string
+	missing bool
+	permits int
+	new     func(c recipes.Conn, path string) Permitter
+	layout  []int
+	scripts [][]permitTurn // by slot; consumed
+	zombies []sim.Violation
+}
+
+// permitTurn is one turn of a user: acquire, use, release.
+type permitTurn struct {
+	try           bool
+	uses          int
+	cancelRelease bool
+}
+
+func planSemaphore(p *sim.Plan, path string, permits int, new func(c recipes.Conn, path string) Permitter) *semaphoreEpisode {
+	e := &semaphoreEpisode{path: path, permits: permits, new: new, layout: drawUsers(p)}
+	e.missing = p.Choose(4, "the parent is missing") == 3
+	for client, users := range e.layout {
+		for index := range users {
+			label := planLabel(slot(e.layout, client, index))
+			turns := make([]permitTurn, 1+p.Choose(p.Ops, label))
+			for i := range turns {
+				turns[i] = permitTurn{try: p.Choose(4, label) == 3, uses: [...]int{1, 2, 0}[p.Choose(3, label)]}
+				turns[i].cancelRelease = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+			}
+			e.scripts = append(e.scripts, turns)
+		}
+	}
+	return e
+}
+
+func (e *semaphoreEpisode) users() []int { return e.layout }
+
+func (e *semaphoreEpisode) parents() []string {
+	if e.missing {
+		return []string{parentOf(e.path)}
+	}
+	return []string{e.path}
+}
+
+// quiet: nobody may wait for ever for a permit.
+func (e *semaphoreEpisode) quiet(_, _ []*sim.Op) []*sim.Op { return nil }
+
+func (e *semaphoreEpisode) run(u user) {
+	s := slot(e.layout, u.client(), u.index())
+	semaphore := e.new(u.conn(), e.path)
+	for len(e.scripts[s]) > 0 {
+		turn := e.scripts[s][0]
+		e.scripts[s] = e.scripts[s][1:]
+		e.turn(u, semaphore, turn)
+	}
+}
+
+func (e *semaphoreEpisode) turn(u user, s Permitter, turn permitTurn) {
+	h := take(u, s, permitMethod(s, turn.try))
+	if h == nil {
+		return
+	}
+	for range turn.uses {
+		if !believes(u, s, h, &e.zombies) {
+			break
+		}
+		u.do("use", func() string { return "with a permit" })
+	}
+	giveBack(u, "release", s.Release, turn.cancelRelease)
+}
+
+func permitMethod(s Permitter, try bool) method {
+	if tryer, can := s.(tryAcquirer); can && try {
+		return method{"try", tryer.TryAcquire}
+	}
+	return waiting("acquire", s.Acquire)
+}
+
+var aPermit = office{"a permit", "acquire", "release", false}
+
+func (e *semaphoreEpisode) judge(v *view) judgement {
+	holds := v.holds(aPermit)
+	var j judgement
+	j.add(e.exclusion(v, holds)...)
+	j.add(e.zombies...)
+	j.add(e.fencing(v, holds)...)
+	j.add(e.order(v)...)
+	j.add(e.herds(v)...)
+	j.add(lockProgress(v, aPermit)...)
+	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
+	h := e.history(v)
+	if len(j.Violations) == 0 {
+		j.add(v.leaks()...)
+		j.add(j.check(v, linearizability.Semaphore(e.permits), h)...)
+	}
+	j.History = h
+	return j
+}
+
+func (e *semaphoreEpisode) history(v *view) linearizability.History { return v.tenures(aPermit) }
+
+// exclusion: at the moment at which a permit is granted there are not that many others held. The
+// holds are in order of the grants.
+func (e *semaphoreEpisode) exclusion(v *view, holds []interval) []sim.Violation {
+	for i, b := range holds {
+		ops := []*sim.Op{b.op}
+		for _, a := range holds[:i] {
+			if a.end > b.start {
+				ops = append(ops, a.op)
+			}
+		}
+		if b.end > b.start && len(ops) > e.permits {
+			message := fmt.Sprintf("%s acquires a permit at %s under session 0x%x, while all permits (%d) are held", who(b.op), v.at(b.start), b.op.SessionAt, e.permits)
+			for _, op := range ops[1:] {
+				message += fmt.Sprintf("; %s has had one since %s under session 0x%x", who(op), v.at(op.Return), op.SessionAt)
+			}
+			return []sim.Violation{{Property: "exclusion", Ops: ops, Message: message}}
+		}
+	}
+	return nil
+}
+
+// fencing: a contender that came when a hold was over has the larger token. (Of two that wait at
+// the same time the one with the smaller token may learn of its grant later.)
+func (e *semaphoreEpisode) fencing(v *view, holds []interval) []sim.Violation {
+	for i, a := range holds {
+		for _, b := range holds[i+1:] {
+			if a.end > b.op.Call {
+				continue
+			}
+			if found := fencing(v, []interval{a, b}, aPermit); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+func (e *semaphoreEpisode) order(v *view) []sim.Violation {
+	if v.world == nil {
+		return nil
+	}
+	queue := contenders(v)
+	for _, x := range queue {
+		if x.op.Outcome != sim.OK || x.op.Data == nil {
+			continue
+		}
+		older, overtaken := 0, (*contender)(nil)
+		for i, y := range queue {
+			if y.op != x.op && y.parent == x.parent && y.zxid < x.zxid && y.gone > sim.StepOf(x.op.Return) {
+				older++
+			}
+			if y.overtakenBy(v, aPermit, x) {
+				overtaken = &queue[i]
+			}
+		}
+		if overtaken != nil && older >= e.permits {
+			return []sim.Violation{{Property: "order", Ops: []*sim.Op{overtaken.op, x.op}, Message: fmt.Sprintf(
+				"%s was granted a permit at step %d for %s, although %d older znodes were there, among them %s of %s, which was waiting",
+				who(x.op), sim.StepOf(x.op.Return), x.path, older, overtaken.path, who(overtaken.op))}}
+		}
+	}
+	return nil
+}
+
+func (e *semaphoreEpisode) herds(v *view) []sim.Violation {
+	if v.world == nil {
+		return nil
+	}
+	for _, h := range v.world.Herds() {
+		woken := slices.DeleteFunc(slices.Clone(v.woken(h)), v.queuedAgain)
+		if len(woken) > max(e.permits, 1) {
+			return []sim.Violation{herd(h, woken)}
+		}
+	}
+	return nil
+}
+
+// queuedAgain tells whether an operation has queued more than once, having lost its znode with its
+// session. Some of its watches are of an earlier time, and wake nobody.
+func (v *view) queuedAgain(op *sim.Op) bool {
+	times := 0
+	for _, c := range v.world.Changes() {
+		if c.Op == fakezk.OpCreate && c.Owner != 0 && c.By == op.Number {
+			times++
+		}
+	}
+	return times > 1
+}
