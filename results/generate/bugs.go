@@ -45,7 +45,7 @@ const (
 )
 
 // hunt runs a campaign and returns the smallest story of the bug.
-func (b bug) hunt(ctx context.Context) (*sim.Found, error) {
+func (b bug) hunt(ctx context.Context, episodes int) (*sim.Found, error) {
 	w, err := workload.Find(b.kind, b.recipe)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (b bug) hunt(ctx context.Context) (*sim.Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := sim.Run(ctx, w, sim.Config{Episodes: huntEpisodes, Seed: huntSeed, Faults: faults, NoFaultsAtAll: true})
+	r, err := sim.Run(ctx, w, sim.Config{Episodes: episodes, Seed: huntSeed, Faults: faults, NoFaultsAtAll: true})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (b bug) hunt(ctx context.Context) (*sim.Found, error) {
 			return b.judge(&r.Violations[i])
 		}
 	}
-	return nil, fmt.Errorf("%w: %s was not found in %d episodes", errUnexpected, b.id, huntEpisodes)
+	return nil, fmt.Errorf("%w: %s was not found in %d episodes", errUnexpected, b.id, episodes)
 }
 
 // judge tells whether the story is as small as it has to be.
@@ -80,7 +80,7 @@ func huntOne(ctx context.Context, id string) error {
 		if !strings.EqualFold(b.id, id) {
 			continue
 		}
-		f, err := b.hunt(ctx)
+		f, err := b.hunt(ctx, huntEpisodes)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func measureBugs(ctx context.Context, p *page) error {
 	p.table("bug", "what is wrong", "recipe", "faults", "property broken", "episodes", "clients", "faults struck", "steps")
 	var problem error
 	for _, b := range bugs {
-		f, err := b.hunt(ctx)
+		f, err := b.hunt(ctx, huntEpisodes)
 		switch {
 		case f != nil:
 			p.row(b.id, b.title, b.recipe, b.faults, b.property, number(f.Episode+1), f.Clients, f.Faults, f.Steps)

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// testEpisodes are enough for each bug, and for W1 and W2 to become as small as promised.
+const testEpisodes = 4000
+
+// Each bug that is hunted is marked where it is, and is found, with a story as small as promised.
+func TestBugs(t *testing.T) {
+	marked := markedBugs(t)
+	for _, b := range bugs {
+		t.Run(b.id, func(t *testing.T) {
+			if !marked[b.id] {
+				t.Errorf("no line of recipes/published is marked BUG: %s", b.id)
+			}
+			if testing.Short() && b.faults != "none" {
+				t.Skip("hunts with faults take longer")
+			}
+			f, err := b.hunt(t.Context(), testEpisodes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Property != b.property || len(f.Trace) == 0 {
+				t.Errorf("found %s with %d lines", f.Property, len(f.Trace))
+			}
+		})
+	}
+}
+
+func markedBugs(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", "recipes", "published", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked := map[string]bool{}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`BUG:((?: [A-Z]+\d+,?)+)`).FindAllStringSubmatch(string(data), -1) {
+			for id := range strings.FieldsSeq(strings.ReplaceAll(m[1], ",", " ")) {
+				marked[id] = true
+			}
+		}
+	}
+	return marked
+}
+
+// A story that is larger than promised is no success, and neither is an unknown name.
+func TestJudge(t *testing.T) {
+	b := bugs[0]
+	b.steps = 1
+	if _, err := b.hunt(t.Context(), 50); err == nil {
+		t.Error("a story of more steps than allowed was accepted")
+	}
+	b.property = "punctuality"
+	if _, err := b.hunt(t.Context(), 50); err == nil {
+		t.Error("a property that nobody breaks was found")
+	}
+	if err := run(t.Context(), []string{"bug", "X1"}); err == nil || !strings.Contains(err.Error(), "W1, W2") {
+		t.Errorf("an unknown bug gave %v", err)
+	}
+	if err := run(t.Context(), []string{"weather"}); err == nil || !strings.Contains(err.Error(), "million") {
+		t.Errorf("an unknown report gave %v", err)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 12: "12", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
+		if got := number(n); got != want {
+			t.Errorf("number(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
