@@ -159,7 +159,7 @@ func plus(number []byte, delta int64) ([]byte, error) {
 		return nil, err
 	}
 	sum := n + delta
-	if (sum > n) != (delta > 0) && delta != 0 {
+	if (sum > n) != (delta > 0) {
 		return nil, fmt.Errorf("%w: %d and %d", ErrOverflow, n, delta)
 	}
 	return strconv.AppendInt(nil, sum, 10), nil
