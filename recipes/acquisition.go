@@ -76,7 +76,8 @@ type place struct {
 	czxid   int64
 	session int64
 	data    []byte
-	watch   <-chan zk.Event
+	watch   <-chan zk.Event // fires when the znode changes or is gone
+	life    <-chan zk.Event // fires when it is gone only; nil where its data never changes
 }
 
 var (
@@ -164,6 +165,8 @@ func (a *acquisition) keep(held place) error {
 		select {
 		case e := <-held.watch:
 			err = ending(e)
+		case e := <-held.life:
+			err = ending(e)
 		case change := <-a.changes:
 			change()
 			continue
@@ -172,7 +175,7 @@ func (a *acquisition) keep(held place) error {
 		}
 		if err == nil {
 			var next place
-			if next, err = a.way.verify(a.holding); err == nil {
+			if next, err = a.reverify(held); err == nil {
 				held = next
 			}
 		}
@@ -183,6 +186,32 @@ func (a *acquisition) keep(held place) error {
 			return a.lose(err)
 		}
 	}
+}
+
+// reverify reads the place again after a change. Meanwhile its watch is spent, and a request that was
+// lost is repeated after a pause only; whether the place itself is gone is told by the other watch.
+func (a *acquisition) reverify(held place) (place, error) {
+	if held.life == nil {
+		return a.way.verify(a.holding)
+	}
+	ctx, cancel := context.WithCancel(a.holding)
+	defer cancel()
+	gone := make(chan error, 1)
+	go func() {
+		defer cancel()
+		select {
+		case e := <-held.life:
+			gone <- ending(e)
+		case <-ctx.Done():
+			gone <- nil
+		}
+	}()
+	next, err := a.way.verify(ctx)
+	cancel()
+	if end := <-gone; end != nil {
+		return place{}, end
+	}
+	return next, err
 }
 
 // heed passes on the request to release the lock, once.

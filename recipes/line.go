@@ -19,6 +19,7 @@ type rule struct {
 	// yields tells from its data that a contender is in nobody's way who has this rule, and that
 	// whatever was before it is gone. Nil: none is.
 	yields func(data []byte) bool
+	words  bool // the data of contenders changes
 }
 
 // line is the way of a contender that queues in a directory with an ephemeral sequential znode of
@@ -177,8 +178,19 @@ func (q *line) yielded(ctx context.Context, before []member) (bool, error) {
 // verify reads the own znode, whose turn it is. It must be owned by the session of this moment: a
 // list that a new session gets from a server that lags may show znodes of the old one. The watch
 // tells when the hold is lost; it fires too when the session is replaced.
+//
+// Where data changes, a second watch tells whether the znode is still there, of its children, of
+// which there are none.
 func (q *line) verify(ctx context.Context) (place, error) {
-	return q.link.own(ctx, q.path)
+	held, err := q.link.own(ctx, q.path)
+	if err != nil || !q.rule.words {
+		return held, err
+	}
+	_, held.life, err = q.link.childrenW(ctx, q.path)
+	if errors.Is(err, zk.ErrNoNode) {
+		err = errDisplaced
+	}
+	return held, err
 }
 
 func (q *line) leave(ctx context.Context) (unsure bool, err error) {

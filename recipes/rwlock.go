@@ -46,11 +46,11 @@ const (
 //
 // # Cost
 //
-// Without contention three requests to acquire (create, list, read with watch) and one to release.
-// A waiter adds two for each time that it wakes (watch and list): normally once. The release of a
+// Without contention four requests to acquire (create, list, two with a watch on the own znode) and
+// one to release. A waiter adds two for each time that it wakes (watch and list): normally once. The release of a
 // writer wakes the readers that waited for it, which are granted the lock together, and one writer
-// at most; that of a reader one writer at most. A downgrade is two requests (read, conditional
-// write), and wakes the same as a release would. Revoke is two (sync, list), two for the first in
+// at most; that of a reader one writer at most. A downgrade is four requests (read, conditional
+// write, two watches anew), and wakes the same as a release would. Revoke is two (sync, list), two for the first in
 // line, and two for each holder.
 //
 // # Errors
@@ -66,6 +66,8 @@ const (
 //   - Downgrading by acquiring the read lock first: the reader queues behind a writer that waits
 //     for the hold to be downgraded.
 //   - Downgrading by a release and an acquisition: a writer gets in between.
+//   - One watch on the own znode, which a request to release it spends: a session that expires before
+//     the watch is set again is not noticed.
 //
 // An RWLock belongs to one user at a time, which holds it in one way at a time, although its
 // methods may be called from any goroutine. Several may share a connection and a directory.
@@ -85,13 +87,13 @@ var bothPrefixes = []string{readPrefix, writePrefix}
 
 // writeRule: a writer waits for the contender right before it, whichever it is.
 var writeRule = rule{
-	prefix: writePrefix, prefixes: bothPrefixes,
+	prefix: writePrefix, prefixes: bothPrefixes, words: true,
 	before: func(line []member, i int) []member { return line[max(i-1, 0):i] },
 }
 
 // readRule: a reader waits for the last writer before it.
 var readRule = rule{
-	prefix: readPrefix, prefixes: bothPrefixes, before: lastWriter,
+	prefix: readPrefix, prefixes: bothPrefixes, words: true, before: lastWriter,
 	yields: func(data []byte) bool { return hasWord(data, wordShared) },
 }
 

@@ -1,0 +1,305 @@
+package workload_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// All locks of this project keep their promises under all faults, and every fault has struck.
+func TestLocksAreClean(t *testing.T) {
+	episodes := 5000
+	if testing.Short() {
+		episodes = 500
+	}
+	for _, of := range [][2]string{
+		{"lock", "ours/reentrant"}, {"lock", "ours/multi"}, {"lock", "ours/simple-retry"}, {"lock", "ours/simple-watch"},
+		{"rwlock", "ours"}, {"semaphore", "ours"}, {"semaphore", "ours/3"},
+	} {
+		r := campaign(t, lookUp(t, of[0], of[1]), sim.Config{Episodes: episodes, Seed: 7, Clients: 4})
+		if r.Verdict != sim.VerdictOK {
+			t.Errorf("%v: %s (%s) %v", of, r.Verdict, r.Reason, r.Violations)
+		}
+		for name, times := range r.Struck {
+			numberless := name == "wrap" && strings.HasPrefix(of[1], "ours/simple") // there is no number to wrap
+			if times < episodes/100 && !numberless {
+				t.Errorf("%v: %s struck %d times in %d episodes", of, name, times, episodes)
+			}
+		}
+	}
+}
+
+// uncounted can be locked again, but does not count.
+type uncounted struct{ lock *recipes.Lock }
+
+func (u uncounted) Holds() int { return 1 }
+
+func (u uncounted) Lock(ctx context.Context) error {
+	if u.lock.Held() {
+		return nil
+	}
+	return u.lock.Lock(ctx)
+}
+
+func (u uncounted) Unlock(ctx context.Context) error { return u.lock.Unlock(ctx) }
+
+func TestReentranceWithoutACount(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn) workload.Locker { return uncounted{recipes.NewLock(c, "/t/lock")} })
+	wantBroken(t, w, sim.NoFaults, "exclusion", "holds the lock from")
+}
+
+// pair is two locks, taken in an order of each user's own.
+type pair struct {
+	first, second *recipes.Lock
+	forgets       bool // the first when it cannot have the second
+}
+
+func newPair(c recipes.Conn, turned, forgets bool) workload.Locker {
+	p := pair{recipes.NewLock(c, "/t/lock"), recipes.NewLock(c, "/t/other"), forgets}
+	if turned && recipes.NewGUID(c)[0]%2 == 0 {
+		p.first, p.second = p.second, p.first
+	}
+	return p
+}
+
+func (p pair) Lock(ctx context.Context) error {
+	if err := p.first.Lock(ctx); err != nil {
+		return err
+	}
+	err := p.second.Lock(ctx)
+	if err != nil && !p.forgets {
+		p.first.Unlock(ctx)
+	}
+	return err
+}
+
+func (p pair) Unlock(ctx context.Context) error {
+	err := p.second.Unlock(ctx)
+	return cmp.Or(p.first.Unlock(ctx), err)
+}
+
+func TestLocksTakenInDifferentOrders(t *testing.T) {
+	pairs := func(turned, forgets bool) sim.Workload {
+		return workload.Lock(func(c recipes.Conn) workload.Locker { return newPair(c, turned, forgets) })
+	}
+	wantClean(t, pairs(false, false), sim.NoFaults)
+	wantBroken(t, pairs(true, false), sim.NoFaults, "deadlock", "behind each other")
+	wantBroken(t, pairs(false, true), sim.Cancel, "orphan", "session 0x")
+}
+
+// fixed is create-and-watch as everybody writes it first: it does not know its own znode again, and
+// deletes whatever is there.
+type fixed struct{ conn recipes.Conn }
+
+const fixedPath = "/t/lock/holder"
+
+func (f fixed) Lock(ctx context.Context) error {
+	for {
+		_, err := f.conn.Create(fixedPath, nil, zk.FlagEphemeral, world)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, zk.ErrNoNode):
+			f.conn.Create("/t/lock", nil, zk.FlagPersistent, world)
+			continue
+		case !errors.Is(err, zk.ErrNodeExists):
+			continue
+		}
+		if err := gone(ctx, f.conn, fixedPath); err != nil {
+			return err
+		}
+	}
+}
+
+func (f fixed) Unlock(context.Context) error {
+	f.conn.Delete(fixedPath, -1)
+	return nil
+}
+
+// gone waits for the next event of a znode if it exists.
+func gone(ctx context.Context, conn recipes.Conn, path string) error {
+	_, _, event, err := conn.GetW(path)
+	if err != nil {
+		return nil
+	}
+	select {
+	case <-event:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestFixedZnodeDoneNaively(t *testing.T) {
+	newFixed := func(c recipes.Conn) workload.Locker { return fixed{c} }
+	wantClean(t, workload.Lock(newFixed, workload.Unfair()), sim.NoFaults)
+	wantBroken(t, workload.Lock(newFixed, workload.Unfair()), sim.Expiry|sim.Pause, "exclusion", "holds the lock from")
+	wantBroken(t, workload.Lock(newFixed, workload.Unfair()), sim.Loss, "lost-wakeup", "nothing will ever wake it")
+}
+
+// queued is a line of contenders without any care for faults; blocker says whom a contender waits
+// for, given all names in order.
+type queued struct {
+	conn    recipes.Conn
+	dir     string
+	order   func(a, b string) int
+	blocker func(names []string, own int) int // -1: nobody
+	trusts  bool                              // takes the end of the blocker for its own turn
+	litters bool                              // leaves its znode when it gives up
+	own     string
+}
+
+func bySequence(a, b string) int { return cmp.Compare(a[len(a)-10:], b[len(b)-10:]) }
+
+func (q *queued) enter(ctx context.Context, prefix string) error {
+	q.conn.Create(q.dir, nil, zk.FlagPersistent, world)
+	path, err := q.conn.Create(q.dir+"/"+prefix, nil, zk.FlagEphemeralSequential, world)
+	if err != nil {
+		return err
+	}
+	q.own = path
+	for {
+		names, _, err := q.conn.Children(q.dir)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(names, q.order)
+		blocker := q.blocker(names, slices.Index(names, path[len(q.dir)+1:]))
+		if blocker < 0 {
+			return nil
+		}
+		if err := gone(ctx, q.conn, q.dir+"/"+names[blocker]); err != nil {
+			return q.giveUp(err)
+		}
+		if q.trusts {
+			return nil
+		}
+	}
+}
+
+func (q *queued) giveUp(err error) error {
+	if !q.litters {
+		q.leave()
+	}
+	return err
+}
+
+func (q *queued) leave() error { return q.conn.Delete(q.own, -1) }
+
+// readWrite is a read/write lock on such a line.
+type readWrite struct{ queued }
+
+func (l *readWrite) Lock(ctx context.Context) error  { return l.enter(ctx, "write-") }
+func (l *readWrite) RLock(ctx context.Context) error { return l.enter(ctx, "read-") }
+func (l *readWrite) Unlock(context.Context) error    { return l.leave() }
+func (l *readWrite) RUnlock(context.Context) error   { return l.leave() }
+func writer(name string) bool                        { return strings.HasPrefix(name, "write-") }
+func newReadWrite(change func(*readWrite)) sim.Workload {
+	return workload.RWLock(func(c recipes.Conn) workload.RWLocker {
+		l := &readWrite{queued{conn: c, dir: "/t/rwlock", order: bySequence, blocker: lastInTheWay}}
+		change(l)
+		return l
+	})
+}
+
+func lastInTheWay(names []string, own int) int {
+	for i := own - 1; i >= 0; i-- {
+		if writer(names[own]) || writer(names[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// anyWriter waits also for writers that came later (kazoo#649).
+func anyWriter(names []string, own int) int {
+	for i, name := range names {
+		if i != own && writer(name) && !writer(names[own]) {
+			return i
+		}
+	}
+	return lastInTheWay(names, own)
+}
+
+// firstInTheWay waits for the first of those in the way; with trust in its end that is the recipe's
+// text read literally.
+func firstInTheWay(names []string, own int) int {
+	for i := range own {
+		if writer(names[own]) || writer(names[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// gapped downgrades by a release and an acquisition.
+type gapped struct{ lock *recipes.RWLock }
+
+func (g gapped) Lock(ctx context.Context) error    { return g.lock.Lock(ctx) }
+func (g gapped) Unlock(ctx context.Context) error  { return g.lock.Unlock(ctx) }
+func (g gapped) RLock(ctx context.Context) error   { return g.lock.RLock(ctx) }
+func (g gapped) RUnlock(ctx context.Context) error { return g.lock.RUnlock(ctx) }
+
+func (g gapped) Downgrade(ctx context.Context) error {
+	if err := g.Unlock(ctx); err != nil {
+		return err
+	}
+	return g.RLock(ctx)
+}
+
+func TestBrokenReadWriteLocks(t *testing.T) {
+	wantClean(t, newReadWrite(func(*readWrite) {}), sim.NoFaults)
+	wantBroken(t, newReadWrite(func(l *readWrite) { l.trusts, l.blocker = true, firstInTheWay }), sim.NoFaults, "exclusion", "holds the lock from")
+	wantBroken(t, newReadWrite(func(l *readWrite) { l.order = strings.Compare }), sim.NoFaults, "exclusion", "holds the lock from")
+	wantBroken(t, newReadWrite(func(l *readWrite) { l.blocker = anyWriter }), sim.NoFaults, "lost-wakeup", "nothing will ever wake it")
+	wantBroken(t, newReadWrite(func(l *readWrite) { l.litters = true }), sim.Cancel, "orphan", "session 0x")
+	gap := workload.RWLock(func(c recipes.Conn) workload.RWLocker { return gapped{recipes.NewRWLock(c, "/t/rwlock")} })
+	wantBroken(t, gap, sim.NoFaults, "exclusion", "a writer held the lock while somebody else did")
+}
+
+// nervous is told of a revocation that nobody has asked for.
+type nervous struct{ *recipes.RWLock }
+
+func (n nervous) Revoked() <-chan struct{} {
+	always := make(chan struct{})
+	close(always)
+	return always
+}
+
+func TestRevocationThatNobodyAskedFor(t *testing.T) {
+	w := workload.RWLock(func(c recipes.Conn) workload.RWLocker { return nervous{recipes.NewRWLock(c, "/t/rwlock")} })
+	wantBroken(t, w, sim.NoFaults, "revocation", "although nobody has called Revoke")
+}
+
+// permits is a semaphore on a line of contenders.
+type permits struct{ queued }
+
+func (p *permits) Acquire(ctx context.Context) error { return p.enter(ctx, "permit-") }
+func (p *permits) Release(context.Context) error     { return p.leave() }
+
+// newPermits is one for n users of which the workload expects two.
+func newPermits(n int, change func(*permits)) sim.Workload {
+	return workload.Semaphore(2, func(c recipes.Conn) workload.Permitter {
+		p := &permits{queued{conn: c, dir: "/t/semaphore", order: bySequence, blocker: func(_ []string, own int) int {
+			return max(own-n, -1)
+		}}}
+		change(p)
+		return p
+	})
+}
+
+func TestBrokenSemaphores(t *testing.T) {
+	wantClean(t, newPermits(2, func(*permits) {}), sim.NoFaults)
+	wantBroken(t, newPermits(3, func(*permits) {}), sim.NoFaults, "exclusion", "while all permits (2) are held")
+	wantBroken(t, newPermits(2, func(p *permits) { p.litters = true }), sim.Cancel, "orphan", "session 0x")
+	wantBroken(t, newPermits(2, func(p *permits) { p.order = func(a, b string) int { return bySequence(b, a) } }), sim.NoFaults, "order", "was waiting")
+}
