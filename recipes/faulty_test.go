@@ -173,3 +173,8 @@ func (c *faulty) Multi(ops ...interface{}) (results []zk.MultiResponse, err erro
 	err = c.do("multi", fmt.Sprint(len(ops)), func() (err error) { results, err = c.Conn.Multi(ops...); return })
 	return results, err
 }
+
+func (c *faulty) Set(path string, data []byte, version int32) (stat *zk.Stat, err error) {
+	err = c.do("set", path, func() (err error) { stat, err = c.Conn.Set(path, data, version); return })
+	return stat, err
+}
