@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper determinism million bench results docs clean
+.PHONY: help run test ci short lint race zookeeper determinism million bench results docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -42,6 +42,12 @@ zookeeper: ## make sure that real servers can be started: fetch ZooKeeper, insta
 
 determinism: ## run SEEDS seeds (default 100000) twice and compare every step
 	ZKTORTURE_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 60m -run Determinism -v ./sim
+
+zoo: ## hunt every animal of the zoo: recipes known to be broken; fails if one is not found
+	$(GO) run ./cmd/torture zoo --seed $(SEED)
+
+zoo-%: ## hunt one animal, such as zoo-DQ6; succeeds when the bug is found and its twin is clean
+	$(GO) run ./cmd/torture zoo $* --seed $(SEED)
 
 million: ## a million episodes of the lock, the queue, and the queue with receipts: results/million.md
 	$(GO) run ./results/generate million

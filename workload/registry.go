@@ -61,7 +61,7 @@ var entries = []Entry{
 		return ourLockingQueue{recipes.NewLockingQueue(c, path)}
 	}),
 	queueEntry("published/DistributedQueue", "Apache ZooKeeper 3.4.6 recipes/queue, as published", func(c recipes.Conn, path string) Queuer {
-		return published.NewQueue(c, path)
+		return published.NewQueue(c, path, published.AllBugs())
 	}),
 	electionEntry(Ours, "recipes.Candidate: fair, with tokens, told of loss", func(c recipes.Conn, path string) Candidate {
 		return recipes.NewCandidate(c, path)

@@ -25,6 +25,7 @@ const (
 // cli is the command line.
 type cli struct {
 	Run    runCmd    `cmd:"" help:"Torture a recipe: in simulation, on a real ensemble, or on servers of yours."`
+	Zoo    zooCmd    `cmd:"" help:"Hunt recipes that are known to be broken: is each bug found, and its fixed twin clean?"`
 	Replay replayCmd `cmd:"" help:"Run a counterexample again, step by step."`
 	Check  checkCmd  `cmd:"" help:"Judge a recorded history."`
 	List   listCmd   `cmd:"" help:"List workloads, recipes, faults and strategies."`

@@ -69,8 +69,8 @@ type Queue struct {
 }
 
 // NewQueue returns a Queue with a DistributedQueue of its own.
-func NewQueue(conn recipes.Conn, dir string) *Queue {
-	return &Queue{NewDistributedQueue(conn, dir, nil)}
+func NewQueue(conn recipes.Conn, dir string, bugs Bugs) *Queue {
+	return &Queue{NewDistributedQueue(conn, dir, nil, bugs)}
 }
 
 // Offer appends an item.

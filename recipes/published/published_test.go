@@ -147,7 +147,7 @@ func TestW10CloseForgetsTheZnode(t *testing.T) {
 
 func TestQueueOnAGoodDay(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		q := published.NewQueue(connect(t, servers), "/q")
+		q := published.NewQueue(connect(t, servers), "/q", published.AllBugs())
 		if _, err := q.Poll(t.Context()); err != recipes.ErrEmpty {
 			t.Errorf("Poll: %v", err)
 		}
@@ -181,7 +181,7 @@ func TestQueueOnAGoodDay(t *testing.T) {
 func TestDQ2LostItem(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		c := &deaf{Conn: connect(t, servers), loseDelete: true}
-		q := published.NewQueue(c, "/q")
+		q := published.NewQueue(c, "/q", published.AllBugs())
 		must(t, q.Offer(t.Context(), []byte("1")))
 		if _, err := q.Poll(t.Context()); !errors.Is(err, zk.ErrConnectionClosed) {
 			t.Errorf("Poll: %v", err)
@@ -195,8 +195,8 @@ func TestDQ2LostItem(t *testing.T) {
 func TestDQ9ConstructorWithoutACL(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		c := connect(t, servers)
-		published.NewDistributedQueue(c, "/bad", nil)
-		published.NewDistributedQueue(c, "/good", zk.WorldACL(zk.PermAll))
+		published.NewDistributedQueue(c, "/bad", nil, published.AllBugs())
+		published.NewDistributedQueue(c, "/good", zk.WorldACL(zk.PermAll), published.AllBugs())
 		for path, want := range map[string]bool{"/bad": false, "/good": true} {
 			if got, _, err := c.Exists(path); got != want || err != nil {
 				t.Errorf("%s exists: %v, %v", path, got, err)

@@ -1,12 +1,14 @@
 package published
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -18,6 +20,8 @@ var ErrNoSuchElement = errors.New("no such element")
 
 const prefix = "qn-"
 
+const lookAgain = 30 * time.Second
+
 // DistributedQueue is a protocol to implement a distributed queue. After
 // org.apache.zookeeper.recipes.queue.DistributedQueue, Apache ZooKeeper 3.4.6, as republished with
 // a constructor that creates the root. (The original's smallestChildName is left out: nobody calls
@@ -26,22 +30,27 @@ type DistributedQueue struct {
 	dir       string
 	zookeeper recipes.Conn
 	acl       []zk.ACL
+	bugs      Bugs
 }
 
 // NewDistributedQueue returns a queue and creates its root. acl nil lets everybody do everything.
-func NewDistributedQueue(zookeeper recipes.Conn, dir string, acl []zk.ACL) *DistributedQueue {
-	q := &DistributedQueue{dir: dir, zookeeper: zookeeper, acl: zk.WorldACL(zk.PermAll)}
+func NewDistributedQueue(zookeeper recipes.Conn, dir string, acl []zk.ACL, bugs Bugs) *DistributedQueue {
+	q := &DistributedQueue{dir: dir, zookeeper: zookeeper, acl: zk.WorldACL(zk.PermAll), bugs: bugs}
 	if acl != nil {
 		q.acl = acl
 	}
 	// Add root dir first if not exists. Errors are only logged.
 	if exists, _, err := zookeeper.Exists(dir); err == nil && !exists {
-		zookeeper.Create(dir, []byte{}, zk.FlagPersistent, acl) // BUG: DQ9 the parameter, not the field: nil is an invalid ACL
+		if !bugs.Has("DQ9") { // BUG: DQ9 the parameter, not the field: nil is an invalid ACL
+			acl = q.acl
+		}
+		zookeeper.Create(dir, []byte{}, zk.FlagPersistent, acl)
 	}
 	return q
 }
 
-// item is an entry of the original's TreeMap from id to name.
+// item is an entry of the original's TreeMap from id to name. (A map would keep one of several items
+// of one id, of which there is one only, as long as names are nothing but ids.)
 type item struct {
 	id   int64
 	name string
@@ -49,22 +58,66 @@ type item struct {
 
 // orderedChildren returns the children, ordered by id, and a watch on them if asked for.
 func (q *DistributedQueue) orderedChildren(watched bool) ([]item, <-chan zk.Event, error) {
-	names, watch, err := q.children(watched) // BUG: DQ7 no sync before: the server may be behind
-	if err != nil {
-		return nil, nil, err
-	}
-	byID := make(map[int64]string)
-	for _, name := range names {
-		suffix, ok := strings.CutPrefix(name, prefix)
-		if id, err := strconv.ParseInt(suffix, 10, 64); ok && err == nil {
-			byID[id] = name
+	for {
+		session := q.zookeeper.SessionID()
+		if !q.bugs.Has("DQ7") { // BUG: DQ7 no sync before: the server may be behind
+			if _, err := q.zookeeper.Sync(q.dir); err != nil {
+				return nil, nil, err
+			}
+		}
+		names, watch, err := q.children(watched)
+		if errors.Is(err, zk.ErrNoNode) && !q.bugs.Has("DQ7") && session != q.zookeeper.SessionID() {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		ordered, vanished, err := q.order(names)
+		if err != nil {
+			return nil, nil, err
+		}
+		current := q.bugs.Has("DQ7") || session != 0 && session == q.zookeeper.SessionID()
+		if current && !(vanished && len(ordered) == 0) {
+			return ordered, watch, nil
 		}
 	}
-	var ordered []item
-	for _, id := range slices.Sorted(maps.Keys(byID)) { // BUG: DQ6 after the wrap the newest has the smallest id
-		ordered = append(ordered, item{id, byID[id]})
+}
+
+// order sorts names by their ids. vanished tells that some were gone when they were asked for more.
+func (q *DistributedQueue) order(names []string) (ordered []item, vanished bool, err error) {
+	for _, name := range names {
+		suffix, ok := strings.CutPrefix(name, prefix)
+		if !q.bugs.Has("DQ5") {
+			_, suffix, ok = strings.Cut(suffix, "-")
+		}
+		if id, err := strconv.ParseInt(suffix, 10, 64); ok && err == nil {
+			ordered = append(ordered, item{id, name})
+		}
 	}
-	return ordered, watch, nil
+	if !q.bugs.Has("DQ6") && slices.ContainsFunc(ordered, wrapped) { // BUG: DQ6 after the wrap the newest has the smallest id
+		all := len(ordered)
+		ordered, err = q.dated(ordered)
+		vanished = len(ordered) < all
+	}
+	slices.SortFunc(ordered, func(a, b item) int { return cmp.Or(cmp.Compare(a.id, b.id), strings.Compare(a.name, b.name)) })
+	return ordered, vanished, err
+}
+
+// wrapped tells whether ids may not grow from item to item any more.
+func wrapped(i item) bool { return i.id < 0 || i.id == math.MaxInt32 }
+
+// dated gives items the transactions that created them for ids, and leaves out what is gone.
+func (q *DistributedQueue) dated(items []item) (alive []item, err error) {
+	for _, i := range items {
+		exists, stat, err := q.zookeeper.Exists(q.dir + "/" + i.name)
+		if err != nil {
+			return nil, err
+		}
+		if exists {
+			alive = append(alive, item{stat.Czxid, i.name})
+		}
+	}
+	return alive, nil
 }
 
 func (q *DistributedQueue) children(watched bool) ([]string, <-chan zk.Event, error) {
@@ -111,29 +164,38 @@ func (q *DistributedQueue) Remove() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if data, err := q.removeFirst(ordered); !errors.Is(err, zk.ErrNoNode) {
+		if data, err := q.removeFirst("poll", ordered); !errors.Is(err, zk.ErrNoNode) {
 			return data, err
 		}
 	}
 }
 
 // removeFirst is the inner loop of Remove and Take. It returns zk.ErrNoNode if all are gone.
-func (q *DistributedQueue) removeFirst(ordered []item) ([]byte, error) {
+func (q *DistributedQueue) removeFirst(op string, ordered []item) ([]byte, error) {
 	for _, head := range ordered {
 		path := q.dir + "/" + head.name
 		data, _, err := q.zookeeper.Get(path)
 		if err == nil {
-			err = q.zookeeper.Delete(path, -1) // BUG: DQ5 the name may mean a new item by now
+			err = q.delete(op, path, data)
 		}
 		if err == nil {
 			return data, nil // BUG: DQ4 whoever dies from here on takes the item along
 		}
 		if !errors.Is(err, zk.ErrNoNode) {
-			return nil, err // BUG: DQ2 the delete may have been carried out, and the data is thrown away
+			return nil, err
 		}
 		// Another client deleted the node first.
 	}
 	return nil, zk.ErrNoNode
+}
+
+// delete deletes an item. With DQ5 in force its name may mean a new item by now.
+func (q *DistributedQueue) delete(op, path string, data []byte) error {
+	err := q.zookeeper.Delete(path, -1)
+	if connectionLoss(err) && !q.bugs.Has("DQ2") { // BUG: DQ2 it may have been carried out, and the data is thrown away
+		return &recipes.UnknownOutcomeError{Op: op, Path: path, Data: data, Err: err}
+	}
+	return err
 }
 
 // Take removes the head of the queue and returns it, blocks until it succeeds. The end of ctx
@@ -157,16 +219,22 @@ func (q *DistributedQueue) Take(ctx context.Context) ([]byte, error) {
 			}
 			continue
 		}
-		if data, err := q.removeFirst(ordered); !errors.Is(err, zk.ErrNoNode) {
+		if data, err := q.removeFirst("take", ordered); !errors.Is(err, zk.ErrNoNode) {
 			return data, err
 		}
 	}
 }
 
-// await is the latch of the original's LatchChildWatcher.
+// await is the latch of the original's LatchChildWatcher. The original does not look again by itself;
+// it has to where the creation of an item wraps the sequence number, as a watch that is set again
+// after a reconnect does not tell of that.
 func await(ctx context.Context, watch <-chan zk.Event) error {
+	again := time.NewTimer(lookAgain)
+	defer again.Stop()
 	select {
 	case <-watch:
+		return nil
+	case <-again.C:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -176,13 +244,20 @@ func await(ctx context.Context, watch <-chan zk.Event) error {
 // createRoot creates the root that Offer and Take found missing.
 func (q *DistributedQueue) createRoot() error {
 	_, err := q.zookeeper.Create(q.dir, []byte{}, zk.FlagPersistent, q.acl)
-	return err // BUG: DQ1 ErrNodeExists too, although somebody else has done the work
+	if errors.Is(err, zk.ErrNodeExists) && !q.bugs.Has("DQ1") { // BUG: DQ1 somebody else has done the work, and it counts as a failure
+		return nil
+	}
+	return err
 }
 
 // Offer inserts data into the queue. It returns true if data was successfully added.
 func (q *DistributedQueue) Offer(data []byte) (bool, error) {
+	name := q.dir + "/" + prefix
+	if !q.bugs.Has("DQ5") { // BUG: DQ5 a name without identity means another item when the root was made anew
+		name += recipes.NewGUID(q.zookeeper) + "-"
+	}
 	for {
-		_, err := q.zookeeper.Create(q.dir+"/"+prefix, data, zk.FlagSequence, q.acl)
+		_, err := q.zookeeper.Create(name, data, zk.FlagSequence, q.acl)
 		if err == nil {
 			return true, nil
 		}

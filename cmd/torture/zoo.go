@@ -1,0 +1,204 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+type zooCmd struct {
+	IDs      []string `arg:"" optional:"" name:"id" help:"Which animals. Default: all."`
+	Seed     uint64   `help:"Equal seeds, equal hunts." default:"1"`
+	Episodes int      `help:"At most so many for each animal and for each twin." default:"20000"`
+	JSON     bool     `name:"json" help:"Print one JSON object to standard output and nothing else there."`
+}
+
+// Run carries the command out: status 0 only if every animal was found and every twin is clean.
+func (z *zooCmd) Run(c *commandContext) error {
+	if z.Episodes < 1 {
+		return fmt.Errorf("--episodes must be positive")
+	}
+	animals, err := workload.FindAnimals(z.IDs)
+	if err != nil {
+		return err
+	}
+	if !z.JSON {
+		printAnimalHeads(c.out)
+	}
+	var catches []workload.Catch
+	for _, result := range z.huntAll(c, animals) {
+		got := <-result
+		if got.err != nil {
+			return got.err
+		}
+		catches = append(catches, got.catch)
+		if !z.JSON {
+			printCatch(c.out, got.catch)
+		}
+	}
+	if z.JSON {
+		err = writeZoo(c.out, catches)
+	} else {
+		printScore(c.out, catches, c.self)
+	}
+	if err == nil && score(catches).missed() {
+		return verdictError(exitViolation)
+	}
+	return err
+}
+
+type hunted struct {
+	catch workload.Catch
+	err   error
+}
+
+// huntAll hunts on all cores, one animal on each, and returns the results in the order of the
+// animals.
+func (z *zooCmd) huntAll(c *commandContext, animals []workload.Animal) []chan hunted {
+	hunter := workload.NewHunter(workload.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1})
+	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
+	results := make([]chan hunted, len(animals))
+	for i := range animals {
+		results[i] = make(chan hunted, 1)
+	}
+	go func() {
+		for i, a := range animals {
+			cores <- struct{}{}
+			go func() {
+				defer func() { <-cores }()
+				catch, err := hunter.Hunt(c, a)
+				results[i] <- hunted{catch, err}
+			}()
+		}
+	}()
+	return results
+}
+
+// zooScore says how many animals were found, who was not, and whose twin was accused.
+type zooScore struct {
+	found, total       int
+	survivors, accused []string
+	dubious            []string // canaries that sing too often or too rarely
+}
+
+func score(catches []workload.Catch) (s zooScore) {
+	s.total = len(catches)
+	for _, c := range catches {
+		if c.Found == nil {
+			s.survivors = append(s.survivors, c.Animal.ID)
+		} else {
+			s.found++
+		}
+		if !c.TwinClean {
+			s.accused = append(s.accused, c.Animal.ID)
+		}
+		if c.Found != nil && c.TwinClean && !c.OK() {
+			s.dubious = append(s.dubious, c.Animal.ID)
+		}
+	}
+	return s
+}
+
+func (s zooScore) missed() bool { return len(s.survivors)+len(s.accused)+len(s.dubious) > 0 }
+
+const zooRow = "%-8s %-6s %9s %7s  %-26s %s\n"
+
+func printAnimalHeads(w io.Writer) {
+	fmt.Fprintf(w, zooRow, "animal", "found", "episodes", "time", "smallest story", "property")
+}
+
+func printCatch(w io.Writer, c workload.Catch) {
+	found, story := "no", "-"
+	if c.Found != nil {
+		found = "yes"
+		m := minimalOf(c.Found)
+		story = fmt.Sprintf("%d clients %d ops %d faults", m.Clients, m.Operations, m.Faults)
+	}
+	fmt.Fprintf(w, zooRow, c.Animal.ID, found, fmt.Sprint(c.Episodes), c.Elapsed.Round(10*time.Millisecond).String(), story, c.Animal.Property)
+	if c.Problem != "" {
+		fmt.Fprint(w, wrap("         "+c.Problem, columns), "\n")
+	}
+	if c.Rate > 0 {
+		fmt.Fprintf(w, "         in %.2f %% of the episodes, wanted are about %.2f %%\n", 100*c.Rate, 100*c.Animal.Rate)
+	}
+}
+
+func printScore(w io.Writer, catches []workload.Catch, self string) {
+	s := score(catches)
+	fmt.Fprintf(w, "\n%d of %d found", s.found, s.total)
+	for _, list := range []struct {
+		what string
+		ids  []string
+	}{{"survivors", s.survivors}, {"accused twins", s.accused}, {"found at the wrong rate", s.dubious}} {
+		if len(list.ids) > 0 {
+			fmt.Fprintf(w, "; %s: %s", list.what, strings.Join(list.ids, " "))
+		}
+	}
+	if len(s.accused) == 0 {
+		fmt.Fprint(w, "; every twin is clean")
+	}
+	fmt.Fprintln(w)
+	if s.missed() {
+		fmt.Fprintf(w, "one alone: %s zoo ID\n", self)
+	}
+}
+
+// zooSummary is the object that --json prints.
+type zooSummary struct {
+	Animals []animalSummary `json:"animals"`
+	Found   int             `json:"found"`
+	Total   int             `json:"total"`
+}
+
+type animalSummary struct {
+	ID       string   `json:"id"`
+	Title    string   `json:"title"`
+	Source   string   `json:"source"`
+	Property string   `json:"property"`
+	Needs    string   `json:"needs"`
+	Found    bool     `json:"found"`
+	Episodes int      `json:"episodes"`
+	Elapsed  float64  `json:"elapsed_s"`
+	Minimal  *minimal `json:"minimal"` // null if it was not found
+	Clean    bool     `json:"twin_clean"`
+	Twin     int      `json:"twin_episodes"`
+	Rate     float64  `json:"rate,omitempty"`
+	Problem  string   `json:"problem,omitempty"`
+}
+
+// minimal is the size of a smallest story.
+type minimal struct {
+	Clients    int `json:"clients"`
+	Operations int `json:"operations"`
+	Faults     int `json:"faults"`
+	Steps      int `json:"steps"`
+}
+
+func minimalOf(f *sim.Found) minimal {
+	return minimal{Clients: f.Clients, Operations: workload.Operations(*f), Faults: f.Faults, Steps: f.Steps}
+}
+
+func writeZoo(w io.Writer, catches []workload.Catch) error {
+	summary := zooSummary{Animals: []animalSummary{}, Found: score(catches).found, Total: len(catches)}
+	for _, c := range catches {
+		a := animalSummary{
+			ID: c.Animal.ID, Title: c.Animal.Title, Source: c.Animal.Source, Property: c.Animal.Property, Needs: c.Animal.Needs,
+			Found: c.Found != nil, Episodes: c.Episodes, Elapsed: c.Elapsed.Seconds(),
+			Clean: c.TwinClean, Twin: c.TwinEpisodes, Rate: c.Rate, Problem: c.Problem,
+		}
+		if c.Found != nil {
+			m := minimalOf(c.Found)
+			a.Minimal = &m
+		}
+		summary.Animals = append(summary.Animals, a)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(summary)
+}

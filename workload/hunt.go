@@ -1,0 +1,216 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// HuntConfig says how animals are hunted. The portfolio is the same for all: a fifth of the episodes
+// sweeps, the rest is random, all faults may strike unless the animal needs none.
+type HuntConfig struct {
+	Seed     uint64
+	Episodes int // at most so many for each animal, and for its twin; default 20,000
+	Workers  int // episodes under way at the same time; default: GOMAXPROCS
+	// SkipTwin leaves out the twin.
+	SkipTwin bool
+}
+
+// Catch is what came of a hunt.
+type Catch struct {
+	Animal       Animal
+	Found        *sim.Found // the smallest story of the animal's property; nil if it was not found
+	Episodes     int        // in which it was found, or that were run in vain
+	Rate         float64    // of a canary: the share of the random episodes
+	TwinEpisodes int
+	TwinClean    bool
+	Problem      string // why it was not found, or what the twin is accused of
+	Elapsed      time.Duration
+}
+
+// OK tells whether the animal was found and its twin, if it was looked at, is clean.
+func (c Catch) OK() bool { return c.Found != nil && c.Problem == "" }
+
+// EpisodesMax is the default of HuntConfig.Episodes.
+const EpisodesMax = 20_000
+
+// Hunter hunts animals, several at the same time if asked to, and looks at a twin that several have
+// in common only once.
+type Hunter struct {
+	cfg HuntConfig
+
+	mu    sync.Mutex
+	twins map[string]func() (sim.Result, error) // by recipe
+}
+
+// NewHunter returns a hunter.
+func NewHunter(cfg HuntConfig) *Hunter {
+	if cfg.Episodes == 0 {
+		cfg.Episodes = EpisodesMax
+	}
+	return &Hunter{cfg: cfg, twins: map[string]func() (sim.Result, error){}}
+}
+
+// Hunt looks for an animal, and for anything wrong with its twin. The result depends on the seed
+// alone. When ctx ends it stops; then the error says so.
+func (hunter *Hunter) Hunt(ctx context.Context, a Animal) (Catch, error) {
+	h := hunt{cfg: hunter.cfg, hunter: hunter, catch: Catch{Animal: a}, begin: time.Now()}
+	err := h.run(ctx)
+	h.catch.Elapsed = time.Since(h.begin)
+	return h.catch, err
+}
+
+// hunt is a Hunt under way.
+type hunt struct {
+	cfg    HuntConfig
+	hunter *Hunter
+	catch  Catch
+	begin  time.Time
+}
+
+func (h *hunt) run(ctx context.Context) error {
+	steps := []func(context.Context) error{h.sweep, h.random}
+	if h.catch.Animal.Rate > 0 {
+		steps = []func(context.Context) error{h.count}
+	}
+	if !h.cfg.SkipTwin {
+		steps = append(steps, h.twin)
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("the hunt for %s was interrupted", h.catch.Animal.ID)
+		}
+	}
+	if h.catch.Found == nil {
+		h.blame("not found in %d episodes", h.catch.Episodes)
+	}
+	return nil
+}
+
+// blame notes a problem, besides those noted before.
+func (h *hunt) blame(format string, args ...any) {
+	if h.catch.Problem != "" {
+		h.catch.Problem += "; "
+	}
+	h.catch.Problem += fmt.Sprintf(format, args...)
+}
+
+func (h *hunt) sweep(ctx context.Context) error { return h.search(ctx, "sweep", h.cfg.Episodes/5) }
+
+func (h *hunt) random(ctx context.Context) error {
+	return h.search(ctx, "random", h.cfg.Episodes-h.cfg.Episodes/5)
+}
+
+// search runs more and more episodes until the animal is found. A longer campaign begins with the
+// episodes of the shorter, so that what is found, and in which, does not depend on the lengths.
+func (h *hunt) search(ctx context.Context, strategy string, episodes int) error {
+	if h.catch.Found != nil || episodes == 0 {
+		return nil
+	}
+	for n := min(200, episodes); ; n = min(6*n, episodes) {
+		r, err := h.campaign(ctx, h.catch.Animal.Broken(), strategy, n)
+		if err != nil {
+			return err
+		}
+		if h.take(r); h.catch.Found != nil {
+			h.catch.Episodes += h.catch.Found.Episode + 1
+			return nil
+		}
+		if n == episodes || ctx.Err() != nil {
+			h.catch.Episodes += r.Episodes
+			return nil
+		}
+	}
+}
+
+func (h *hunt) campaign(ctx context.Context, w *Workload, strategy string, episodes int) (sim.Result, error) {
+	faults := sim.AllFaults
+	if h.catch.Animal.Needs == "none" {
+		faults = sim.NoFaults
+	}
+	return sim.Run(ctx, w, sim.Config{
+		Strategy: strategy, Episodes: episodes, Seed: h.cfg.Seed, Faults: faults, NoFaultsAtAll: true,
+		Clients: h.catch.Animal.Clients, Workers: h.cfg.Workers,
+	})
+}
+
+// take takes the violation that the animal is known for, if a campaign has found it.
+func (h *hunt) take(r sim.Result) {
+	for i := range r.Violations {
+		if r.Violations[i].Property == h.catch.Animal.Property {
+			h.catch.Found = &r.Violations[i]
+		}
+	}
+}
+
+// count measures how often a canary shows.
+func (h *hunt) count(ctx context.Context) error {
+	r, err := h.campaign(ctx, h.catch.Animal.Broken(), "random", h.cfg.Episodes)
+	if err != nil {
+		return err
+	}
+	h.catch.Episodes = r.Episodes
+	if h.take(r); h.catch.Found == nil {
+		return nil
+	}
+	h.catch.Episodes = h.catch.Found.Episode + 1
+	h.catch.Rate = float64(h.catch.Found.Times) / float64(max(r.Episodes, 1))
+	if want := h.catch.Animal.Rate; h.catch.Rate < want/2 || h.catch.Rate > want*2 {
+		h.blame("found in %.2f %% of the episodes, not in about %.2f %%: the harness is broken", 100*h.catch.Rate, 100*want)
+	}
+	return nil
+}
+
+// twin looks at the fixed twin, which must break nothing, with all faults.
+func (h *hunt) twin(ctx context.Context) error {
+	r, err := h.hunter.examine(ctx, h.catch.Animal)
+	h.catch.TwinEpisodes, h.catch.TwinClean = r.Episodes, err == nil && r.Verdict == sim.VerdictOK
+	if err == nil && !h.catch.TwinClean {
+		h.blame("the fixed twin is accused: %s", accusations(r))
+	}
+	return err
+}
+
+func (hunter *Hunter) examine(ctx context.Context, a Animal) (sim.Result, error) {
+	twin := a.Twin()
+	hunter.mu.Lock()
+	once, known := hunter.twins[twin.Recipe()]
+	if !known {
+		once = sync.OnceValues(func() (sim.Result, error) {
+			return sim.Run(ctx, twin, sim.Config{
+				Episodes: hunter.cfg.Episodes, Seed: hunter.cfg.Seed, Clients: a.Clients, Workers: hunter.cfg.Workers,
+			})
+		})
+		hunter.twins[twin.Recipe()] = once
+	}
+	hunter.mu.Unlock()
+	return once()
+}
+
+func accusations(r sim.Result) string {
+	var properties []string
+	if r.Reason != "" {
+		properties = append(properties, r.Reason)
+	}
+	for _, v := range r.Violations {
+		properties = append(properties, v.Property)
+	}
+	return strings.Join(properties, ", ")
+}
+
+// Operations counts the operations of a story that were begun while faults could strike.
+func Operations(f sim.Found) (n int) {
+	for _, step := range f.Trace {
+		if step.N <= f.Steps && strings.HasPrefix(step.Event, ">") {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,118 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Animal is a recipe that is known to be broken, in one respect. Its twin is the same recipe without
+// that mistake: [published.Bugs] says which lines are in force, one or none.
+type Animal struct {
+	ID       string // of the bug, in the comments BUG: of the published recipe
+	Title    string // what is wrong
+	Source   string // where the recipe, or the report of its bug, was published
+	Property string // what it breaks, as violations name it
+	Needs    string // the faults without which it cannot show, as for --faults
+	Clients  int    // at most so many
+
+	Broken, Twin func() *Workload
+	// Rate, if set, is the share of the episodes in which the animal is to be found, within a factor
+	// of two: it is a canary. If it is found more often or more rarely the harness is broken.
+	Rate float64
+}
+
+// Zoo lists the animals that are hunted by name.
+func Zoo() []Animal { return slices.Clone(zoo) }
+
+// FindAnimals returns the animals with these ids, all without any.
+func FindAnimals(ids []string) ([]Animal, error) {
+	if len(ids) == 0 {
+		return Zoo(), nil
+	}
+	var found []Animal
+	for _, id := range ids {
+		i := slices.IndexFunc(zoo, func(a Animal) bool { return strings.EqualFold(a.ID, id) })
+		if i < 0 {
+			return nil, fmt.Errorf("no animal of the zoo is called %q: there are %s", id, strings.Join(animalIDs(), ", "))
+		}
+		found = append(found, zoo[i])
+	}
+	return found, nil
+}
+
+func animalIDs() (ids []string) {
+	for _, a := range zoo {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+const republishedQueue = "Apache ZooKeeper 3.4.6, recipes/queue, DistributedQueue"
+
+var zoo = []Animal{
+	queueAnimal("DQ1", "two clients create the missing root, and the loser's offer fails", "unexpected-error", "reap"),
+	queueAnimal("DQ2", "a delete whose reply is lost: the item is gone and nobody got it", "lost", "loss"),
+	queueAnimal("DQ5", "the root is made anew and numbers start again: a stale name takes a new item", "duplicate", "reap"),
+	queueAnimal("DQ6", "the sequence number wraps: the newest item comes out first", "order", "wrap"),
+	queueAnimal("DQ7", "a server that lags shows an old queue", "false-empty", "lag"),
+	{
+		ID: "canary", Title: "a lock that in one episode of 64 leaves a znode behind each time that it is taken",
+		Source: "planted", Property: "orphan", Needs: "none", Clients: animalClients, Rate: canaryRate,
+		Broken: canary, Twin: func() *Workload { return lockNamed("zoo/canary-fixed", newOurLock) },
+	},
+}
+
+const animalClients = 3
+
+func queueAnimal(id, title, property, needs string) Animal {
+	of := func(bugs published.Bugs) func() *Workload {
+		return func() *Workload {
+			return queueNamed("published/DistributedQueue with "+bugs.String(), func(c recipes.Conn, path string) Queuer {
+				return published.NewQueue(c, path, bugs)
+			})
+		}
+	}
+	return Animal{
+		ID: id, Title: title, Source: republishedQueue, Property: property, Needs: needs, Clients: animalClients,
+		Broken: of(published.OnlyBugs(id)), Twin: of(published.NoBugs()),
+	}
+}
+
+// canaryRate is how often the canary shows: in one episode of 64 it is broken, and in nearly all of
+// those somebody gets the lock and is alive afterwards.
+const canaryRate = 1.0 / 64
+
+func canary() *Workload {
+	return &Workload{kind: "lock", recipe: "zoo/canary", plan: func(p *sim.Plan, path string) episode {
+		new := newOurLock
+		if p.Choose(64, "canary") == 63 {
+			new = func(c recipes.Conn, path string) Locker { return forgetful{newOurLock(c, path), c, path} }
+		}
+		return planLock(p, path, new)
+	}}
+}
+
+// forgetful makes a znode more than it deletes.
+type forgetful struct {
+	Locker
+	conn recipes.Conn
+	path string
+}
+
+func (f forgetful) Lock(ctx context.Context) error {
+	err := f.Locker.Lock(ctx)
+	if err == nil {
+		f.conn.Create(f.path+"/forgotten-"+recipes.NewGUID(f.conn), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	}
+	return err
+}
+
+func newOurLock(c recipes.Conn, path string) Locker { return recipes.NewLock(c, path) }

@@ -1,0 +1,81 @@
+package workload
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+func hunted(t *testing.T, a Animal, cfg HuntConfig) Catch {
+	t.Helper()
+	c, err := NewHunter(cfg).Hunt(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func animal(t *testing.T, id string) Animal {
+	t.Helper()
+	found, err := FindAnimals([]string{id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found[0]
+}
+
+func TestAnAnimalIsFoundAndItsTwinIsClean(t *testing.T) {
+	cfg := HuntConfig{Seed: 1, Episodes: 3000}
+	c := hunted(t, animal(t, "dq6"), cfg)
+	if !c.OK() || !c.TwinClean || c.TwinEpisodes != 3000 || c.Found.Property != "order" {
+		t.Errorf("%+v", c)
+	}
+	again := hunted(t, animal(t, "DQ6"), HuntConfig{Seed: 1, Episodes: 3000, Workers: 1, SkipTwin: true})
+	if again.Episodes != c.Episodes || again.Found.Hash != c.Found.Hash {
+		t.Errorf("equal seeds, but found in %d and in %d episodes", c.Episodes, again.Episodes)
+	}
+}
+
+// A hunt for what is not broken fails, and an accused twin is named.
+func TestTheZooCanFail(t *testing.T) {
+	sound := animal(t, "DQ6")
+	sound.Broken, sound.Twin = sound.Twin, sound.Broken
+	c := hunted(t, sound, HuntConfig{Seed: 1, Episodes: 3000})
+	if c.OK() || c.Found != nil || c.TwinClean || c.Episodes != 3000 {
+		t.Errorf("%+v", c)
+	}
+	if !strings.Contains(c.Problem, "not found in 3000 episodes") || !strings.Contains(c.Problem, "the fixed twin is accused: order") {
+		t.Errorf("the problem is %q", c.Problem)
+	}
+}
+
+func TestTheCanarySingsAtItsRate(t *testing.T) {
+	if c := hunted(t, animal(t, "canary"), HuntConfig{Seed: 1, Episodes: 5000, SkipTwin: true}); !c.OK() || c.Rate < canaryRate/2 {
+		t.Errorf("%+v", c)
+	}
+	loud := animal(t, "canary")
+	loud.Rate = 4 * canaryRate
+	if c := hunted(t, loud, HuntConfig{Seed: 1, Episodes: 2000, SkipTwin: true}); c.OK() {
+		t.Errorf("found in %.2f %% of the episodes, which passes for %.2f %%", 100*c.Rate, 100*loud.Rate)
+	}
+}
+
+func TestZooEntries(t *testing.T) {
+	seen := map[string]bool{}
+	for _, a := range Zoo() {
+		if seen[a.ID] || a.Title == "" || a.Source == "" || a.Property == "" {
+			t.Errorf("%s: named twice or incomplete", a.ID)
+		}
+		seen[a.ID] = true
+		if _, err := sim.ParseFaults(a.Needs); err != nil {
+			t.Errorf("%s needs %q: %v", a.ID, a.Needs, err)
+		}
+		if a.Broken().Recipe() == a.Twin().Recipe() {
+			t.Errorf("%s: animal and twin are the same", a.ID)
+		}
+	}
+	if _, err := FindAnimals([]string{"unicorn"}); err == nil || !strings.Contains(err.Error(), "DQ6") {
+		t.Errorf("an animal that does not exist: %v", err)
+	}
+}
