@@ -56,7 +56,8 @@ type Operation struct {
 	// Client is who called. A client has one call at a time. After an operation of unknown
 	// outcome a client goes on under another number, see [Recorder].
 	Client int
-	// Op is what was called: acquire, try, release; offer, poll, take, peek.
+	// Op is what was called: acquire, try, release; offer, poll, take, peek; and so on, see the
+	// models.
 	Op string
 	// Arg is what was passed, and Result what came back; a failed or unknown operation has a
 	// result of null, unless what it would have returned is known all the same.

@@ -14,14 +14,16 @@ var (
 
 	// ErrLost is returned by Unlock when the hold had ended before it was released: the session
 	// expired, the connection was closed or somebody deleted the znode. Others may have held the
-	// lock meanwhile.
+	// lock meanwhile. Resign of a [Candidate] and Leave of a [Group] return it in the same case:
+	// to lead, or to be a member, is to hold a lock of another kind.
 	ErrLost = errors.New("recipes: the lock was lost before it was released")
 
 	// ErrHeld is returned by Lock and TryLock of a value that holds its lock already, or that is
-	// acquiring it at this moment.
+	// acquiring it at this moment, by Campaign of a [Candidate] that leads or campaigns, and by
+	// Join of a [Group] that has joined or is joining.
 	ErrHeld = errors.New("recipes: this value holds or is acquiring its lock already")
 
-	// ErrNotHeld is returned by Unlock of a value that has no hold to release.
+	// ErrNotHeld is returned by Unlock, Resign or Leave of a value that has no hold to release.
 	ErrNotHeld = errors.New("recipes: this value does not hold its lock")
 
 	// ErrUnknownOutcome is what every [*UnknownOutcomeError] is: the connection broke, or the
@@ -35,9 +37,9 @@ var (
 
 // UnknownOutcomeError says that a change may or may not have happened.
 type UnknownOutcomeError struct {
-	Op   string // "offer" or "poll" or "take" or "remove"
-	Path string // the item; of an offer without its sequence number
-	Data []byte // the item's data: what was offered, or what is gone if it was removed
+	Op   string // "offer" or "poll" or "take" or "remove", or a counter's "add"
+	Path string // the item; of an offer without its sequence number; or the counter's number
+	Data []byte // the item's data: what was offered, or what is gone if it was removed; or the sum
 	Err  error  // why nobody knows: the lost connection, or the caller's context
 }
 
