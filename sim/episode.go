@@ -27,6 +27,7 @@ type outcome struct {
 	violations []Violation
 	unknown    string
 	history    any
+	later      func() ([]Violation, string)
 	ops        []*Op
 	made       []made
 	choices    Choices
@@ -49,7 +50,24 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	if leak := inBubble(func() { newWorld(cfg).run(workload, o) }); leak != "" && len(o.violations) == 0 && o.aborted == nil {
 		o.violations = append(o.violations, Violation{Property: "goroutine-leak", Message: leak})
 	}
+	o.judgeLater()
 	return o
+}
+
+// judgeLater runs the part of the judgement that has no place in a bubble.
+func (o *outcome) judgeLater() {
+	if o.later == nil || o.aborted != nil {
+		return
+	}
+	found, unknown := o.later()
+	o.later = nil
+	for _, v := range found {
+		o.hash = mix(o.hash ^ hashString(v.Property))
+	}
+	o.violations = append(o.violations, found...)
+	if unknown != "" {
+		o.unknown = unknown
+	}
 }
 
 // inBubble runs f in a synctest bubble and reports the goroutines that f left behind.
@@ -84,7 +102,7 @@ func (w *World) run(workload Workload, o *outcome) {
 		w.expireDead()
 	}
 	j := w.judge(everybody)
-	o.violations, o.unknown, o.history = j.Violations, j.Unknown, j.History
+	o.violations, o.unknown, o.history, o.later = j.Violations, j.Unknown, j.History, j.Later
 	o.struck, o.choices, o.clients = w.struck, w.source.choices(), len(w.procs)
 	for _, p := range w.procs {
 		o.users += len(p.users)
@@ -102,7 +120,7 @@ func (w *World) run(workload Workload, o *outcome) {
 func (w *World) judge(everybody bool) Judgement {
 	j := w.episode.Judge(w)
 	if len(w.panicked) > 0 {
-		j.Violations = w.panicked // what else went wrong follows from it
+		j.Violations, j.Later = w.panicked, nil // what else went wrong follows from it
 	}
 	if !everybody && len(j.Violations) == 0 {
 		j.Violations = w.stuck()

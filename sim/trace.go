@@ -189,12 +189,15 @@ const hashStart = 14695981039346656037
 // fold puts a number into the hash of the episode, which covers every step.
 func (w *World) fold(x uint64) { w.hash = mix(w.hash ^ x) }
 
-func (w *World) foldString(s string) {
-	h := w.hash
+func (w *World) foldString(s string) { w.hash = foldString(w.hash, s) }
+
+func hashString(s string) uint64 { return foldString(hashStart, s) }
+
+func foldString(h uint64, s string) uint64 {
 	for i := 0; i < len(s); i++ {
 		h = (h ^ uint64(s[i])) * 1099511628211
 	}
-	w.hash = h
+	return h
 }
 
 func (w *World) foldMessage(m fakezk.Message) {

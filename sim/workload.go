@@ -31,6 +31,9 @@ type Judgement struct {
 	Violations []Violation
 	Unknown    string // why it could not be decided; empty if it could
 	History    any    // what the clients saw, in the form in which it can be written as JSON
+	// Later, if not nil, is a part of the judgement that is to run when the world has ended,
+	// outside of its bubble. It must not look at the world's servers.
+	Later func() (found []Violation, unknown string)
 }
 
 // Violation is a broken property.

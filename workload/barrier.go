@@ -134,7 +134,7 @@ func (e *gateEpisode) judge(v *view) judgement {
 	var j judgement
 	h := e.history(v)
 	j.History = h
-	j.add(j.check(v, linearizability.Gate(), h)...)
+	j.check(v, linearizability.Gate(), h)
 	j.add(gateStuck(v)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return v.faulty && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {

@@ -137,7 +137,7 @@ func (e *counterEpisode) judge(v *view) judgement {
 	j.add(v.stuck()...)
 	h := e.history(v)
 	j.History = h
-	j.add(j.check(v, linearizability.Counter(), h)...)
+	j.check(v, linearizability.Counter(), h)
 	j.add(undeclared(v)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return v.faulty && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {

@@ -185,7 +185,7 @@ func (e *roundsEpisode) judge(v *view) judgement {
 	h := e.history(v)
 	if len(j.Violations) == 0 {
 		j.add(v.leaks()...)
-		j.add(j.check(v, linearizability.Barrier(e.parties), h)...)
+		j.check(v, linearizability.Barrier(e.parties), h)
 	}
 	j.History = h
 	return j

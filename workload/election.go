@@ -216,7 +216,7 @@ func (e *electionEpisode) judge(v *view) judgement {
 	h := e.history(v)
 	if len(j.Violations) == 0 {
 		j.add(v.leaks()...)
-		j.add(j.check(v, linearizability.Election(), h)...)
+		j.check(v, linearizability.Election(), h)
 	}
 	j.History = h
 	return j

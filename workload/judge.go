@@ -16,8 +16,8 @@ type judgement struct{ sim.Judgement }
 func (j *judgement) add(found ...sim.Violation) { j.Violations = append(j.Violations, found...) }
 
 // judgeTime is how long the search for an order of one history may take. Reaching it makes the
-// episode's verdict unknown.
-const judgeTime = 10 * time.Second
+// episode's verdict unknown. It is less than what makes a world count as frozen.
+const judgeTime = 4 * time.Second
 
 // narrate prints a verdict of package linearizability in the words of the other properties.
 func (v *view) narrate(verdict linearizability.Verdict) string {
@@ -38,9 +38,10 @@ func (v *view) describe(o linearizability.Operation) string {
 	op := v.ops[i]
 	text := fmt.Sprintf("%s's %s(%s) at %s", who(op), op.Name, op.Arg, v.when(op))
 	switch {
-	case op.Outcome == sim.OK && op.Name == "offer":
 	case op.Outcome == sim.OK && op.Result == "":
-		text += " found it empty"
+		if slices.Contains([]string{"poll", "take", "peek"}, op.Name) {
+			text += " found it empty"
+		}
 	case op.Outcome == sim.OK:
 		text += " returned " + op.Result
 	default:
@@ -49,17 +50,29 @@ func (v *view) describe(o linearizability.Operation) string {
 	return text
 }
 
-// check lets package linearizability judge a history.
-func (j *judgement) check(v *view, m linearizability.Model, h linearizability.History) []sim.Violation {
-	for _, verdict := range linearizability.Check(m, h, linearizability.Options{Timeout: judgeTime}) {
-		switch verdict.Outcome {
-		case linearizability.Violation:
-			return []sim.Violation{{Property: verdict.Property, Message: v.narrate(verdict)}}
-		case linearizability.Undetermined:
-			j.Unknown = verdict.Reason
+// check lets package linearizability judge a history, after the world has ended: the search has
+// goroutines and a limit of time of its own, which have no place in a bubble.
+func (j *judgement) check(v *view, m linearizability.Model, h linearizability.History) {
+	j.Later = func() (found []sim.Violation, unknown string) {
+		for _, verdict := range linearizability.Check(m, h, linearizability.Options{Timeout: judgeTime}) {
+			switch verdict.Outcome {
+			case linearizability.Violation:
+				return []sim.Violation{{Property: verdict.Property, Message: v.narrate(verdict)}}, ""
+			case linearizability.Undetermined:
+				unknown = verdict.Reason
+			}
 		}
+		return nil, unknown
 	}
-	return nil
+}
+
+// settle carries out what was left for later.
+func (j *judgement) settle() {
+	if j.Later != nil {
+		found, unknown := j.Later()
+		j.add(found...)
+		j.Unknown, j.Later = unknown, nil
+	}
 }
 
 // stuck reports the first of the operations that did not return, for kinds that have nothing better

@@ -56,6 +56,7 @@ func (s *scene) broken() (properties []string, text string) {
 }
 
 func summary(j judgement) (properties []string, text string) {
+	j.settle()
 	for _, v := range j.Violations {
 		properties = append(properties, v.Property)
 		text += v.Message + "\n"

@@ -209,6 +209,7 @@ func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stu
 		v.left = l.tree(object + "/" + r.workload.kind)
 	}
 	j := l.episode.judge(v)
+	j.settle()
 	if len(v.waiting) == 0 {
 		j.add(l.leftovers(object)...)
 		err = removeAll(sessions[0].Conn, object)

@@ -401,7 +401,7 @@ func (e *lockEpisode) judge(v *view) judgement {
 	if len(j.Violations) == 0 {
 		v.dirs = e.dirs
 		j.add(v.leaks()...)
-		j.add(j.check(v, linearizability.Lock(), h)...)
+		j.check(v, linearizability.Lock(), h)
 	}
 	j.History = h
 	return j

@@ -241,7 +241,7 @@ func (e *queueEpisode) judge(v *view) judgement {
 	j.add(e.stuck(v)...)
 	h := e.history(v)
 	j.History = h
-	j.add(j.check(v, e.model(), h)...)
+	j.check(v, e.model(), h)
 	j.add(e.lost(v)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {

@@ -281,7 +281,7 @@ func (e *rwEpisode) judge(v *view) judgement {
 	h := e.history(v)
 	if len(j.Violations) == 0 {
 		j.add(v.leaks()...)
-		j.add(j.check(v, linearizability.RWLock(), h)...)
+		j.check(v, linearizability.RWLock(), h)
 	}
 	j.History = h
 	return j

@@ -160,7 +160,7 @@ func (e *semaphoreEpisode) judge(v *view) judgement {
 	h := e.history(v)
 	if len(j.Violations) == 0 {
 		j.add(v.leaks()...)
-		j.add(j.check(v, linearizability.Semaphore(e.permits), h)...)
+		j.check(v, linearizability.Semaphore(e.permits), h)
 	}
 	j.History = h
 	return j
