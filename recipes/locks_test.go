@@ -479,3 +479,26 @@ func TestSimpleLockGivenUp(t *testing.T) {
 		})
 	}
 }
+
+// Words are added to what is there, each once, and being asked is told once.
+func TestRWLockWords(t *testing.T) {
+	world(t, func(t *testing.T, servers *fakezk.Local) {
+		c := connect(t, servers)
+		l := recipes.NewRWLock(c, "/lock")
+		must(t, l.Lock(t.Context()))
+		must(t, l.Revoke(t.Context()))
+		must(t, l.Revoke(t.Context()))
+		must(t, l.Downgrade(t.Context()))
+		wants(t, "asked", closed(l.Revoked()), true)
+		wants(t, "lost", closed(l.Lost()), false)
+		names, _, err := c.Conn.Children("/lock")
+		must(t, err)
+		data, _, err := c.Conn.Get("/lock/" + names[0])
+		must(t, err)
+		if string(data) != "unlock shared" {
+			t.Errorf("the znode says %q", data)
+		}
+		must(t, l.RUnlock(t.Context()))
+		empty(t, servers)
+	})
+}
