@@ -198,8 +198,32 @@ type liveNode struct {
 	owner, czxid int64
 }
 
-// leftovers reports what a finished round has left in the tree.
+// leftovers reports what a finished round has left in the tree. What callers have left behind that
+// gave up may be removed in the background, which takes a moment.
 func (l *liveRound) leftovers(object string) []sim.Violation {
+	found := l.leftover(object)
+	limit := time.NewTimer(tidyMax)
+	defer limit.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for len(found) > 0 && slices.ContainsFunc(l.ops, func(op *sim.Op) bool { return op.Cancelled }) {
+		select {
+		case <-look.C:
+			found = l.leftover(object)
+		case <-limit.C:
+			return found
+		case <-l.ctx.Done():
+			return nil
+		}
+	}
+	return found
+}
+
+// tidyMax is how long the background of operations that were given up may take to tidy up after
+// everybody has finished.
+const tidyMax = 5 * time.Second
+
+func (l *liveRound) leftover(object string) []sim.Violation {
 	for _, s := range l.sessions {
 		if s.Told() > 0 {
 			return nil // what the old session left goes when the servers say so
