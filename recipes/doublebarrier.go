@@ -67,14 +67,16 @@ var (
 //
 // # Cost
 //
-// Enter takes four requests (create, list, read with watch, and one to see whose the znode is), and
-// one more for who waits: a watch on the one before it in line. Whoever completes the round adds a
-// multi with one check for each party. The beginning of a round wakes all that wait, each of which
-// looks once more. Leave takes three to five: sync, list, delete, watch, and again when the last has
-// left. All members but the oldest wait for the oldest, which waits for the others, so that the end
-// of a round wakes each of them once. A waiter keeps two watches and one that gives up leaves them
-// in the client until they fire: go-zookeeper cannot remove watches. Once the sequence number has
-// wrapped, each list costs one request per member more; to end that, remove dir when nobody uses it.
+// Enter takes seven requests: create, read dir with a watch, list; a watch on the one before in line
+// or, for whoever completes the round, a multi with one check for each party; then read, list, and
+// a look whose the own znode is. The beginning of a round wakes all that wait, also those that are
+// not in it, which read and list again. Of those that wait for the next round the first is woken
+// for each member that leaves, the others are not. Leave takes six: sync, list, delete, watch, and
+// sync and list when the last has left. All members but the oldest wait for the oldest, which waits
+// for the others, with three requests for each that keeps it waiting; so the end of a round wakes
+// each of them once. A waiter keeps two watches, and one that gives up leaves them in the client
+// until they fire: go-zookeeper cannot remove watches. Once the sequence number has wrapped, each
+// list costs one request per member more; to end that, remove dir when nobody uses it.
 //
 // # Errors
 //

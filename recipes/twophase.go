@@ -69,12 +69,14 @@ var (
 //
 // # Cost
 //
-// With n sites: Begin takes one request (a multi of n+2 creates), a vote one, Abort two (list, and
-// one vote; each vote that is cast at the same time adds another). Outcome takes a list, a watched
-// read of the outcome, and a read of each site, and waits with one watch on the outcome and one on
-// the first site whose vote is missing: up to n wake-ups, n² for all sites together, as in the
-// published recipe. Forget takes two. Waits that give up leave their two watches in the client
-// until the next change: go-zookeeper cannot remove watches.
+// With n sites: Begin takes one request (a multi of n+2 creates) and a vote two (list, write).
+// Outcome takes a list, a read of the outcome, and a read of each site in turn, all but the list
+// with a watch; it waits at the first site whose vote is missing, and for the outcome: up to n
+// wake-ups, n² for all sites together, as in the published recipe. Whoever reads the last vote adds
+// a write. Abort takes what Outcome does, and a write and two reads instead of the waiting; each
+// vote that is cast at the same time adds three. Forget takes three (sync, list, multi). A wait that
+// gives up leaves its two watches in the client until the next change: go-zookeeper cannot remove
+// watches.
 //
 // # Errors
 //
@@ -151,12 +153,12 @@ func (t *TwoPhase) begin(ctx context.Context, op *operation, ops []any) error {
 		unsure, err := t.persist(ctx, func() error { _, err := t.conn.Multi(ops...); return err })
 		switch {
 		case errors.Is(err, zk.ErrNodeExists) && unsure:
-			exists, _, err := t.exists(ctx, outcome)
+			_, _, err := t.syncedGet(ctx, outcome)
 			if err != nil && !errors.Is(err, zk.ErrNoNode) {
 				return err
 			}
 			op.settle()
-			return begunBy(exists)
+			return begunBy(err == nil)
 		case errors.Is(err, zk.ErrNodeExists):
 			op.settle()
 			return ErrTransactionExists
@@ -235,8 +237,8 @@ func (t *TwoPhase) cast(ctx context.Context, op *operation, name, path, outcome 
 	if !errors.Is(err, zk.ErrBadVersion) {
 		return err == nil, op.settled(err)
 	}
-	op.settle() // a vote is there, and no server is asked that does not know it: it was just told
-	was, _, err := t.get(ctx, path)
+	op.settle() // a vote is there; which one, a server that lags behind that answer may not know
+	was, _, err := t.syncedGet(ctx, path)
 	return bytes.Equal(was, vote), err
 }
 
