@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sort"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -364,30 +363,4 @@ func (c *campaign) conclude(ctx context.Context) {
 	case r.Episodes == 0:
 		r.Verdict, r.Reason = VerdictUnknown, "no episode was run"
 	}
-}
-
-// watchdog sees from outside whether the world of one worker still turns.
-type watchdog struct {
-	beats atomic.Int64
-	seen  int64
-	since time.Time
-	busy  atomic.Bool
-}
-
-// freezeAfter is how long a world may stand still, by the wall clock, before it counts as frozen.
-// A step takes microseconds. (A variable for the sake of tests, which have to wait for it.)
-var freezeAfter = 5 * time.Second
-
-func (d *watchdog) beat()  { d.beats.Add(1) }
-func (d *watchdog) start() { d.beat(); d.busy.Store(true) }
-func (d *watchdog) stop()  { d.busy.Store(false) }
-
-// frozen is called by one goroutine, again and again.
-func (d *watchdog) frozen() bool {
-	now := time.Now()
-	if beats := d.beats.Load(); beats != d.seen || !d.busy.Load() || d.since.IsZero() {
-		d.seen, d.since = beats, now
-		return false
-	}
-	return now.Sub(d.since) > freezeAfter
 }

@@ -61,3 +61,16 @@ var varying = regexp.MustCompile(`(?m)^(goroutine) \d+|, (?:\d+ minutes, )?synct
 
 // nobody is left out.
 func nobody(string) bool { return false }
+
+// bubbleHeads returns the first lines of the stacks of all goroutines in bubbles, which name their
+// states.
+func bubbleHeads() (heads []string) {
+	buf := make([]byte, stackBytesMax)
+	buf = buf[:runtime.Stack(buf, true)]
+	for stack := range strings.SplitSeq(string(buf), "\n\n") {
+		if head, _, _ := strings.Cut(stack, "\n"); strings.Contains(head, "synctest bubble") {
+			heads = append(heads, head)
+		}
+	}
+	return heads
+}

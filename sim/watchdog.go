@@ -1,0 +1,50 @@
+package sim
+
+import (
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// watchdog sees from outside whether the world of one worker still turns.
+type watchdog struct {
+	beats atomic.Int64
+	busy  atomic.Bool
+
+	// Of the goroutine that calls frozen.
+	seen  int64         // beats at the last call that saw a new one …
+	since time.Time     // … when that was …
+	spent time.Duration // … and how much processor time the process had had
+}
+
+// freezeAfter is how long a world may stand still before it counts as frozen. A step takes
+// microseconds. What counts is not the wall clock alone, or a crowded machine would freeze worlds:
+// the process must have had that much processor time too, or nobody in the bubbles must want any.
+var freezeAfter = 5 * time.Second
+
+func (d *watchdog) beat()  { d.beats.Add(1) }
+func (d *watchdog) start() { d.beat(); d.busy.Store(true) }
+func (d *watchdog) stop()  { d.busy.Store(false) }
+
+// frozen is called by one goroutine, again and again.
+func (d *watchdog) frozen() bool {
+	now, spent := time.Now(), processorTime()
+	if beats := d.beats.Load(); beats != d.seen || !d.busy.Load() || d.since.IsZero() {
+		d.seen, d.since, d.spent = beats, now, spent
+		return false
+	}
+	if now.Sub(d.since) <= freezeAfter {
+		return false
+	}
+	return spent-d.spent > freezeAfter || !somebodyRuns()
+}
+
+// somebodyRuns tells whether a goroutine in a bubble has, or waits for, a processor.
+func somebodyRuns() bool {
+	for _, head := range bubbleHeads() {
+		if strings.Contains(head, "[run") { // running or runnable
+			return true
+		}
+	}
+	return false
+}
