@@ -44,7 +44,7 @@ type Hunter struct {
 	cfg HuntConfig
 
 	mu    sync.Mutex
-	twins map[string]func() (sim.Result, error) // by recipe
+	twins map[string]func() (sim.Result, error) // by recipe and clients
 }
 
 // NewHunter returns a hunter.
@@ -181,14 +181,15 @@ func (h *hunt) twin(ctx context.Context) error {
 func (hunter *Hunter) examine(ctx context.Context, a Animal) (sim.Result, error) {
 	twin := a.Twin()
 	hunter.mu.Lock()
-	once, known := hunter.twins[twin.Recipe()]
+	key := fmt.Sprintf("%s with %d clients", twin.Recipe(), a.Clients)
+	once, known := hunter.twins[key]
 	if !known {
 		once = sync.OnceValues(func() (sim.Result, error) {
 			return sim.Run(ctx, twin, sim.Config{
 				Episodes: hunter.cfg.Episodes, Seed: hunter.cfg.Seed, Clients: a.Clients, Workers: hunter.cfg.Workers,
 			})
 		})
-		hunter.twins[twin.Recipe()] = once
+		hunter.twins[key] = once
 	}
 	hunter.mu.Unlock()
 	return once()

@@ -38,7 +38,7 @@ var entries = []Entry{
 		return recipes.NewSimpleWatchLock(c, path+"/holder")
 	}, Unfair()),
 	lockEntry("published/WriteLock", "Apache ZooKeeper 3.4.6 recipes/lock, as published", func(c recipes.Conn, path string) Locker {
-		return published.NewLocker(c, path)
+		return published.NewLocker(c, path, published.AllBugs())
 	}),
 	rwLockEntry(Ours, "recipes.RWLock: fair, with tokens, downgrade and revocation", func(c recipes.Conn, path string) RWLocker {
 		return recipes.NewRWLock(c, path)

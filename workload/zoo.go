@@ -30,7 +30,7 @@ type Animal struct {
 }
 
 // Zoo lists the animals that are hunted by name.
-func Zoo() []Animal { return slices.Concat(zoo, countingAnimals) }
+func Zoo() []Animal { return slices.Clone(zoo) }
 
 // FindAnimals returns the animals with these ids, all without any.
 func FindAnimals(ids []string) ([]Animal, error) {
@@ -38,19 +38,18 @@ func FindAnimals(ids []string) ([]Animal, error) {
 		return Zoo(), nil
 	}
 	var found []Animal
-	all := Zoo()
 	for _, id := range ids {
-		i := slices.IndexFunc(all, func(a Animal) bool { return strings.EqualFold(a.ID, id) })
+		i := slices.IndexFunc(zoo, func(a Animal) bool { return strings.EqualFold(a.ID, id) })
 		if i < 0 {
 			return nil, fmt.Errorf("no animal of the zoo is called %q: there are %s", id, strings.Join(animalIDs(), ", "))
 		}
-		found = append(found, all[i])
+		found = append(found, zoo[i])
 	}
 	return found, nil
 }
 
 func animalIDs() (ids []string) {
-	for _, a := range Zoo() {
+	for _, a := range zoo {
 		ids = append(ids, a.ID)
 	}
 	return ids
@@ -58,7 +57,17 @@ func animalIDs() (ids []string) {
 
 const republishedQueue = "Apache ZooKeeper 3.4.6, recipes/queue, DistributedQueue"
 
+const republishedLock = "Apache ZooKeeper 3.4.6, recipes/lock, WriteLock"
+
 var zoo = []Animal{
+	lockAnimal("W1", "the predecessor vanishes between list and watch, and nobody wakes the waiter", republishedLock, "lost-wakeup", "none"),
+	lockAnimal("W2", "names are compared by session before sequence: a later client is first too", "ZOOKEEPER-2931", "exclusion", "none"),
+	lockAnimal("W3", "two locks of one session adopt each other's znode", republishedLock, "exclusion-in-session", "none"),
+	lockAnimal("W4", "a waiter that has given up is woken and queues again", "CURATOR-3 (the same family)", "progress", "cancel"),
+	lockAnimal("W5", "a delete that fails is forgotten, and the znode stays", republishedLock, "orphan", "loss"),
+	lockAnimal("W7", "an owner is not told that its session has expired", republishedLock, "belief", "expiry"),
+	lockAnimal("W8", "the search after a lost create reads a stale server: the client queues behind itself", "CURATOR-264", "self-block", "loss,lag").with(1),
+	lockAnimal("W14", "numbers after the wrap are misread: a later client is first too", "ZOOKEEPER-4372", "exclusion", "wrap"),
 	queueAnimal("DQ1", "two clients create the missing root, and the loser's offer fails", "unexpected-error", "reap"),
 	queueAnimal("DQ2", "a delete whose reply is lost: the item is gone and nobody got it", "lost", "loss"),
 	queueAnimal("DQ5", "the root is made anew and numbers start again: a stale name takes a new item", "duplicate", "reap"),
@@ -73,10 +82,30 @@ var zoo = []Animal{
 
 const animalClients = 3
 
+// with says that the animal is hunted with at most so many clients.
+func (a Animal) with(clients int) Animal {
+	a.Clients = clients
+	return a
+}
+
+func lockAnimal(id, title, source, property, needs string) Animal {
+	of := func(bugs published.Bugs) func() *Workload {
+		return func() *Workload {
+			return lockNamed("published/WriteLock, bugs: "+bugs.String(), func(c recipes.Conn, path string) Locker {
+				return published.NewLocker(c, path, bugs)
+			})
+		}
+	}
+	return Animal{
+		ID: id, Title: title, Source: source, Property: property, Needs: needs, Clients: animalClients,
+		Broken: of(published.OnlyBugs(id)), Twin: of(published.NoBugs()),
+	}
+}
+
 func queueAnimal(id, title, property, needs string) Animal {
 	of := func(bugs published.Bugs) func() *Workload {
 		return func() *Workload {
-			return queueNamed("published/DistributedQueue with "+bugs.String(), func(c recipes.Conn, path string) Queuer {
+			return queueNamed("published/DistributedQueue, bugs: "+bugs.String(), func(c recipes.Conn, path string) Queuer {
 				return published.NewQueue(c, path, bugs)
 			})
 		}

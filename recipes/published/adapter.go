@@ -15,9 +15,9 @@ type Locker struct {
 }
 
 // NewLocker returns a Locker with a WriteLock of its own.
-func NewLocker(conn recipes.Conn, dir string) *Locker {
+func NewLocker(conn recipes.Conn, dir string, bugs Bugs) *Locker {
 	l := &Locker{acquired: make(chan struct{}, 1)}
-	l.lock = NewWriteLock(conn, dir, nil, l)
+	l.lock = NewWriteLock(conn, dir, nil, l, bugs)
 	return l
 }
 

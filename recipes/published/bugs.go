@@ -37,7 +37,7 @@ func (b Bugs) String() string {
 	case b.all:
 		return "as published"
 	case len(b.ids) == 0:
-		return "fixed"
+		return "none"
 	}
 	return strings.Join(b.ids, ",")
 }

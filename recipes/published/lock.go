@@ -1,8 +1,10 @@
 package published
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,11 +30,14 @@ type WriteLock struct {
 	*ProtocolSupport
 	dir  string
 	data []byte
+	bugs Bugs
 
 	monitor monitor // what synchronized methods hold
 
 	idName      ZNodeName
 	lastChildID string
+	guid        string // of the znode that is wanted; "" if none is. Not in the original, see W3
+	session     int64  // in which the guid was made
 
 	refs     sync.Mutex // makes the references below as atomic as Java's
 	id       string     // "" is null
@@ -41,9 +46,9 @@ type WriteLock struct {
 }
 
 // NewWriteLock returns a lock. acl nil lets everybody do everything; callback may be nil.
-func NewWriteLock(zookeeper recipes.Conn, dir string, acl []zk.ACL, callback LockListener) *WriteLock {
+func NewWriteLock(zookeeper recipes.Conn, dir string, acl []zk.ACL, callback LockListener, bugs Bugs) *WriteLock {
 	w := &WriteLock{
-		ProtocolSupport: NewProtocolSupport(zookeeper), dir: dir, data: []byte{0x12, 0x34},
+		ProtocolSupport: NewProtocolSupport(zookeeper), dir: dir, data: []byte{0x12, 0x34}, bugs: bugs,
 		monitor: newMonitor(), callback: callback,
 	}
 	if acl != nil {
@@ -70,100 +75,212 @@ func (w *WriteLock) SetLockListener(callback LockListener) {
 // your request in the queue for locking in case you do not already hold the lock.
 func (w *WriteLock) Unlock() error {
 	defer w.monitor.enter()()
-	if w.isClosed() || w.GetID() == "" {
+	if w.isClosed() && w.bugs.Has("W10") || w.GetID() == "" { // BUG: W10 after close nothing is deleted
 		return nil
 	}
 	// We don't need to retry this operation in the case of failure as ZooKeeper will remove
 	// ephemeral files and we don't want to hang when closing if we cannot reconnect.
-	defer w.released()
-	err := w.zookeeper.Delete(w.GetID(), -1)
+	remove := func() (bool, error) { return true, w.zookeeper.Delete(w.GetID(), -1) }
+	attempt := remove
+	if !w.bugs.Has("W5") { // BUG: W5 a delete that has failed is forgotten, and nobody can delete the znode any more
+		attempt = func() (bool, error) { return w.retryOperation(remove) }
+	}
+	path := w.GetID()
+	_, err := attempt()
+	w.released()
 	if err == nil || errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
-	return fmt.Errorf("delete %s: %w", w.GetID(), err)
+	return fmt.Errorf("delete %s: %w", path, err)
 }
 
 // released is the finally block of Unlock.
 func (w *WriteLock) released() {
 	if callback := w.GetLockListener(); callback != nil {
-		callback.LockReleased() // BUG: W5 also when the delete has failed; W16 also for a mere waiter
+		callback.LockReleased() // BUG: W16 also for a mere waiter
 	}
-	w.setID("") // BUG: W5 nobody can delete the znode any more; W4 a watch on the predecessor stays armed
+	w.setID("")
+	w.guid = ""
 }
 
-// lockWatcher is called on the watch of my predecessor.
-func (w *WriteLock) lockWatcher(watch <-chan zk.Event) {
+// lockWatcher is called on the watch of the predecessor of the znode with that guid.
+func (w *WriteLock) lockWatcher(watch <-chan zk.Event, guid string) {
 	event := <-watch
 	if errors.Is(event.Err, zk.ErrClosing) {
 		return // Java's client tells nobody
 	}
+	defer w.monitor.enter()()
+	if !w.bugs.Has("W4") && w.guid != guid { // BUG: W4 who has given up meanwhile queues again
+		return
+	}
 	// Let's either become the leader or watch the new/updated node.
-	w.Lock() // BUG: W12 an error is only logged; BUG: W4 also after Unlock; BUG: W6 session events too, in Java
+	w.lock() // BUG: W12 an error is only logged; BUG: W6 session events too, in Java
 }
 
-// findPrefixInChildren finds out if we have been created earlier; if not it creates our node.
-func (w *WriteLock) findPrefixInChildren(prefix string) error {
-	names, _, err := w.zookeeper.Children(w.dir) // BUG: W8, W9 no sync before: the server may be behind
+// ownWatcher is called on the watch of the own znode, which is first.
+func (w *WriteLock) ownWatcher(watch <-chan zk.Event, id string) {
+	<-watch
+	w.refs.Lock()
+	defer w.refs.Unlock()
+	if w.ownerID == id {
+		w.ownerID = ""
+	}
+}
+
+// prefix is how the name of the own znode begins.
+func (w *WriteLock) prefix() string {
+	if w.guid == "" {
+		w.identify()
+	}
+	if w.bugs.Has("W3") { // BUG: W3 any WriteLock of this session has that prefix; BUG: W15 0 before the first connection
+		return fmt.Sprintf("x-%d-", w.zookeeper.SessionID())
+	}
+	if w.bugs.Has("W2") {
+		return fmt.Sprintf("x-%d-%s-", w.session, w.guid) // so that the session comes first, as in the original
+	}
+	return "x-" + w.guid + "-"
+}
+
+func (w *WriteLock) identify() {
+	w.guid, w.session = recipes.NewGUID(w.zookeeper), w.zookeeper.SessionID()
+}
+
+// findPrefixInChildren finds out if we have been created earlier; if not it creates our node, in a
+// new session under a new guid.
+func (w *WriteLock) findPrefixInChildren() error {
+	if !w.bugs.Has("W8") { // BUG: W8, W9 no sync before: the server may be behind
+		if _, err := w.zookeeper.Sync(w.dir); err != nil {
+			return err
+		}
+	}
+	names, _, err := w.zookeeper.Children(w.dir)
 	if err != nil {
 		return err
 	}
+	prefix := w.prefix()
 	for _, name := range names {
-		if strings.HasPrefix(name, prefix) { // BUG: W3 any WriteLock of this session has that prefix
+		if strings.HasPrefix(name, prefix) {
 			w.setID(w.dir + "/" + name)
 			return nil
 		}
 	}
-	id, err := w.zookeeper.Create(w.dir+"/"+prefix, w.data, zk.FlagEphemeralSequential, w.ACL())
+	if w.session != w.zookeeper.SessionID() {
+		w.identify()
+	}
+	id, err := w.zookeeper.Create(w.dir+"/"+w.prefix(), w.data, zk.FlagEphemeralSequential, w.ACL())
 	if err == nil {
 		w.setID(id)
 	}
 	return err
 }
 
-// execute is the command that is run and retried for actually obtaining the lock.
+// execute is the command that is run and retried for actually obtaining the lock. It begins again
+// where its view of the queue has been overtaken.
 func (w *WriteLock) execute() (bool, error) {
 	for {
 		if w.GetID() == "" {
-			prefix := fmt.Sprintf("x-%d-", w.zookeeper.SessionID()) // BUG: W15 0 before the first connection
 			// Let's try to look up the current ID if we failed in the middle of creating the znode.
-			if err := w.findPrefixInChildren(prefix); err != nil {
+			if err := w.findPrefixInChildren(); err != nil {
 				return false, err
 			}
-			w.idName = NewZNodeName(w.GetID())
+			w.idName = NewZNodeName(w.GetID(), w.bugs)
 		}
 		names, _, err := w.zookeeper.Children(w.dir)
 		if err != nil {
 			return false, err
 		}
-		if len(names) == 0 {
+		missing := !slices.Contains(names, strings.TrimPrefix(w.GetID(), w.dir+"/"))
+		if w.bugs.Has("W13") { // BUG: W13 only if there is nobody else, not whenever the own znode is missing
+			missing = len(names) == 0
+		}
+		if missing {
 			// No children when we've just created one! Let's force the recreation of the id.
-			w.setID("") // BUG: W13 only if there is nobody else, not whenever the own znode is missing
+			w.setID("")
+			w.guid = ""
 			continue
 		}
-		return w.judge(sortedSet(w.dir, names))
+		sorted, err := w.sorted(names)
+		if err != nil {
+			return false, err
+		}
+		if done, owner, err := w.judge(sorted); done {
+			return owner, err
+		}
 	}
 }
 
-// judge is the part of execute that follows the sorting.
-func (w *WriteLock) judge(sortedNames []ZNodeName) (bool, error) {
+// sorted puts the names in order. After the wrap of the sequence number that is the order of the
+// transactions which created the znodes.
+func (w *WriteLock) sorted(names []string) ([]ZNodeName, error) {
+	set := sortedSet(w.dir, names, w.bugs)
+	if w.bugs.Has("W14") || !slices.ContainsFunc(set, ZNodeName.wrapped) { // BUG: W14 numbers after the wrap are misread, and go first
+		return set, nil
+	}
+	alive := set[:0]
+	for _, z := range set {
+		exists, stat, err := w.zookeeper.Exists(z.Name())
+		if err != nil {
+			return nil, err
+		}
+		if exists {
+			z.czxid = stat.Czxid
+			alive = append(alive, z)
+		}
+	}
+	slices.SortFunc(alive, func(a, b ZNodeName) int { return cmp.Compare(a.czxid, b.czxid) })
+	return alive, nil
+}
+
+// judge is the part of execute that follows the sorting. done is false if the list must be read
+// again.
+func (w *WriteLock) judge(sortedNames []ZNodeName) (done, owner bool, err error) {
+	if len(sortedNames) == 0 {
+		return false, false, nil
+	}
 	w.setOwnerID(sortedNames[0].Name())
 	lessThanMe := headSet(sortedNames, w.idName)
 	if len(lessThanMe) > 0 {
 		w.lastChildID = lessThanMe[len(lessThanMe)-1].Name()
-		_, _, watch, err := w.zookeeper.ExistsW(w.lastChildID)
+		return w.await(w.lastChildID)
+	}
+	if !w.bugs.Has("W7") { // BUG: W7 nobody looks whether the znode is still there, and one's own
+		_, stat, watch, err := w.zookeeper.GetW(w.GetID())
+		if errors.Is(err, zk.ErrNoNode) || err == nil && stat.EphemeralOwner != w.zookeeper.SessionID() {
+			w.setOwnerID("")
+			w.setID("")
+			w.guid = ""
+			return false, false, nil
+		}
 		if err != nil {
-			return false, err
+			w.setOwnerID("")
+			return true, false, err
 		}
-		go w.lockWatcher(watch)
-		return false, nil // BUG: W1 also when it is gone already: nobody will wake us, the list must be read again
+		go w.ownWatcher(watch, w.GetID())
 	}
-	if w.IsOwner() {
-		if callback := w.GetLockListener(); callback != nil {
-			callback.LockAcquired()
-		}
-		return true, nil
+	if !w.isOwner() {
+		return w.bugs.Has("W13"), false, nil // BUG: W13 the own znode is missing: no watch and no new znode
 	}
-	return false, nil // BUG: W13 the own znode is missing: no watch and no new znode
+	if callback := w.GetLockListener(); callback != nil {
+		callback.LockAcquired()
+	}
+	return true, true, nil
+}
+
+// await sets the watch on the predecessor.
+func (w *WriteLock) await(predecessor string) (done, owner bool, err error) {
+	var watch <-chan zk.Event
+	if w.bugs.Has("W1") { // BUG: W1 also when it is gone already: nobody will wake us, the list must be read again
+		_, _, watch, err = w.zookeeper.ExistsW(predecessor)
+	} else {
+		_, _, watch, err = w.zookeeper.GetW(predecessor)
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, false, nil
+	}
+	if err == nil {
+		go w.lockWatcher(watch, w.guid)
+	}
+	return true, false, err
 }
 
 // Lock attempts to acquire the exclusive write lock, returning whether or not it was acquired.
@@ -171,18 +288,29 @@ func (w *WriteLock) judge(sortedNames []ZNodeName) (bool, error) {
 // due to the current lock owner going away.
 func (w *WriteLock) Lock() (bool, error) {
 	defer w.monitor.enter()() // BUG: W16 no owner and no count: a second caller is told that it holds the lock
+	return w.lock()
+}
+
+func (w *WriteLock) lock() (bool, error) {
 	if w.isClosed() {
 		return false, nil
 	}
-	w.ensurePathExists(w.dir)
-	return w.retryOperation(w.execute)
+	for {
+		w.ensurePathExists(w.dir)
+		owner, err := w.retryOperation(w.execute)
+		if w.bugs.Has("W0") || !errors.Is(err, zk.ErrNoNode) { // BUG: W0 the directory is removed by others before the znode is made
+			return owner, err
+		}
+	}
 }
 
 // GetDir returns the parent directory used for locks.
 func (w *WriteLock) GetDir() string { return w.dir }
 
 // IsOwner returns true if this node is the owner of the lock (or the leader).
-func (w *WriteLock) IsOwner() bool {
+func (w *WriteLock) IsOwner() bool { return w.isOwner() }
+
+func (w *WriteLock) isOwner() bool {
 	w.refs.Lock()
 	defer w.refs.Unlock()
 	return w.id != "" && w.ownerID != "" && w.id == w.ownerID // BUG: W7 neither is cleared when the session expires

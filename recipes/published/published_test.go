@@ -59,7 +59,7 @@ func lock(t *testing.T, l *published.WriteLock, want bool) {
 
 func TestLockerOnAGoodDay(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		a, b := published.NewLocker(connect(t, servers), "/lock"), published.NewLocker(connect(t, servers), "/lock")
+		a, b := published.NewLocker(connect(t, servers), "/lock", published.AllBugs()), published.NewLocker(connect(t, servers), "/lock", published.AllBugs())
 		must(t, a.Lock(t.Context()))
 		got := make(chan error, 1)
 		go func() { got <- b.Lock(t.Context()) }()
@@ -87,15 +87,15 @@ func TestLockerOnAGoodDay(t *testing.T) {
 func TestW3OneSessionTwoOwners(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		c := connect(t, servers)
-		lock(t, published.NewWriteLock(c, "/lock", nil, nil), true)
-		lock(t, published.NewWriteLock(c, "/lock", nil, nil), true)
+		lock(t, published.NewWriteLock(c, "/lock", nil, nil, published.AllBugs()), true)
+		lock(t, published.NewWriteLock(c, "/lock", nil, nil, published.AllBugs()), true)
 	})
 }
 
 func TestW4CancelledWaiterComesBack(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		a := published.NewWriteLock(connect(t, servers), "/lock", nil, nil)
-		b := published.NewWriteLock(connect(t, servers), "/lock", nil, nil)
+		a := published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs())
+		b := published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs())
 		lock(t, a, true)
 		lock(t, b, false)
 		must(t, b.Unlock())
@@ -110,14 +110,14 @@ func TestW4CancelledWaiterComesBack(t *testing.T) {
 func TestW5ForgottenDelete(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		c := &deaf{Conn: connect(t, servers), cut: true}
-		a := published.NewWriteLock(c, "/lock", nil, nil)
+		a := published.NewWriteLock(c, "/lock", nil, nil, published.AllBugs())
 		lock(t, a, true)
 		if err := a.Unlock(); !errors.Is(err, zk.ErrConnectionClosed) {
 			t.Errorf("Unlock: %v", err)
 		}
 		c.cut = false
 		must(t, a.Unlock())
-		b := published.NewWriteLock(connect(t, servers), "/lock", nil, nil)
+		b := published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs())
 		lock(t, b, false)
 	})
 }
@@ -125,7 +125,7 @@ func TestW5ForgottenDelete(t *testing.T) {
 func TestW7OwnerAfterExpiry(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		c := connect(t, servers)
-		a, b := published.NewWriteLock(c, "/lock", nil, nil), published.NewWriteLock(connect(t, servers), "/lock", nil, nil)
+		a, b := published.NewWriteLock(c, "/lock", nil, nil, published.AllBugs()), published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs())
 		lock(t, a, true)
 		servers.Expire(c)
 		lock(t, b, true)
@@ -137,7 +137,7 @@ func TestW7OwnerAfterExpiry(t *testing.T) {
 
 func TestW10CloseForgetsTheZnode(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		a, b := published.NewWriteLock(connect(t, servers), "/lock", nil, nil), published.NewWriteLock(connect(t, servers), "/lock", nil, nil)
+		a, b := published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs()), published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs())
 		lock(t, a, true)
 		a.Close()
 		must(t, a.Unlock())
@@ -218,9 +218,9 @@ func (c *late) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
 
 func TestW1LostWakeUp(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		a := published.NewWriteLock(connect(t, servers), "/lock", nil, nil)
+		a := published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs())
 		lock(t, a, true)
-		b := published.NewWriteLock(&late{connect(t, servers), func() { must(t, a.Unlock()) }}, "/lock", nil, nil)
+		b := published.NewWriteLock(&late{connect(t, servers), func() { must(t, a.Unlock()) }}, "/lock", nil, nil, published.AllBugs())
 		lock(t, b, false)
 		synctest.Wait()
 		if b.IsOwner() {
@@ -232,7 +232,7 @@ func TestW1LostWakeUp(t *testing.T) {
 func TestW2SmallerSessionGoesFirst(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		small, great := connect(t, servers), connect(t, servers) // their ids follow each other
-		a, b := published.NewWriteLock(great, "/lock", nil, nil), published.NewWriteLock(small, "/lock", nil, nil)
+		a, b := published.NewWriteLock(great, "/lock", nil, nil, published.AllBugs()), published.NewWriteLock(small, "/lock", nil, nil, published.AllBugs())
 		lock(t, a, true)
 		lock(t, b, true)
 		if !a.IsOwner() || !b.IsOwner() {

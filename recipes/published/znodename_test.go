@@ -22,7 +22,7 @@ func TestZNodeName(t *testing.T) {
 		{"/l/x-200-1_0", "/l/x-200", -1},
 		{"foo", "foo", -1},
 	} {
-		z := NewZNodeName(test.name)
+		z := NewZNodeName(test.name, AllBugs())
 		if z.Name() != test.name || z.Prefix() != test.prefix || z.Sequence() != test.sequence {
 			t.Errorf("%q: prefix %q, sequence %d", test.name, z.Prefix(), z.Sequence())
 		}
@@ -40,7 +40,7 @@ func TestSortedSet(t *testing.T) {
 		{"without a number: last", []string{"x-1-a", "x-1-0000000001"}, []string{"/l/x-1-0000000001", "/l/x-1-a"}},
 	} {
 		var got []string
-		for _, z := range sortedSet("/l", test.in) {
+		for _, z := range sortedSet("/l", test.in, AllBugs()) {
 			got = append(got, z.Name())
 		}
 		if !slices.Equal(got, test.order) {
@@ -50,13 +50,13 @@ func TestSortedSet(t *testing.T) {
 }
 
 func TestHeadSet(t *testing.T) {
-	set := sortedSet("/l", []string{"x-1-0000000001", "x-1-0000000002", "x-1-0000000003"})
+	set := sortedSet("/l", []string{"x-1-0000000001", "x-1-0000000002", "x-1-0000000003"}, AllBugs())
 	for i, z := range set {
 		if head := headSet(set, z); len(head) != i {
 			t.Errorf("%v has %d before it, want %d", z, len(head), i)
 		}
 	}
-	if head := headSet(set, NewZNodeName("/l/x-2-0000000000")); len(head) != 3 {
+	if head := headSet(set, NewZNodeName("/l/x-2-0000000000", AllBugs())); len(head) != 3 {
 		t.Errorf("%d before one that is not in the set, want 3", len(head))
 	}
 }
