@@ -354,22 +354,18 @@ func (e *lockingEpisode) judge(v *view) judgement {
 
 // stuck explains claims and other operations that did not return.
 func (e *lockingEpisode) stuck(v *view) []sim.Violation {
-	for _, op := range v.waiting {
-		message := fmt.Sprintf("%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))
-		if v.world != nil {
-			message = v.world.Explain(op)
-		}
-		if left := undone(v.ops); op.Name == "claim" && len(left) > 0 {
-			property := "lost"
-			if v.remains(left[0]) {
-				property = "lost-wakeup"
-			}
-			return []sim.Violation{{Property: property, Ops: []*sim.Op{left[0], op}, Message: fmt.Sprintf(
-				"%s, although nobody has finished item %s, which %s offered at %s", message, left[0].Arg, who(left[0]), v.when(left[0]))}}
-		}
-		return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: message}}
+	found := v.stuck()
+	left := undone(v.ops)
+	if len(found) == 0 || found[0].Ops[0].Name != "claim" || len(left) == 0 {
+		return found
 	}
-	return nil
+	found[0].Property, found[0].Ops = "lost", append(found[0].Ops, left[0])
+	if v.remains(left[0]) {
+		found[0].Property = "lost-wakeup"
+	}
+	found[0].Message += fmt.Sprintf(", although nobody has finished item %s, which %s offered at %s",
+		left[0].Arg, who(left[0]), v.when(left[0]))
+	return found
 }
 
 // remains tells whether what an offer has made is still there, or, on real servers, anything is.

@@ -30,7 +30,7 @@ type Animal struct {
 }
 
 // Zoo lists the animals that are hunted by name.
-func Zoo() []Animal { return slices.Clone(zoo) }
+func Zoo() []Animal { return slices.Concat(zoo, countingAnimals) }
 
 // FindAnimals returns the animals with these ids, all without any.
 func FindAnimals(ids []string) ([]Animal, error) {
@@ -38,18 +38,19 @@ func FindAnimals(ids []string) ([]Animal, error) {
 		return Zoo(), nil
 	}
 	var found []Animal
+	all := Zoo()
 	for _, id := range ids {
-		i := slices.IndexFunc(zoo, func(a Animal) bool { return strings.EqualFold(a.ID, id) })
+		i := slices.IndexFunc(all, func(a Animal) bool { return strings.EqualFold(a.ID, id) })
 		if i < 0 {
 			return nil, fmt.Errorf("no animal of the zoo is called %q: there are %s", id, strings.Join(animalIDs(), ", "))
 		}
-		found = append(found, zoo[i])
+		found = append(found, all[i])
 	}
 	return found, nil
 }
 
 func animalIDs() (ids []string) {
-	for _, a := range zoo {
+	for _, a := range Zoo() {
 		ids = append(ids, a.ID)
 	}
 	return ids
