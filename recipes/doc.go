@@ -1,5 +1,6 @@
-// Package recipes has a lock and a queue over ZooKeeper that keep their promises when connections
-// break, sessions expire, replies get lost, servers lag and callers give up.
+// Package recipes has locks, queues, elections, barriers and their like over ZooKeeper, which keep
+// their promises when connections break, sessions expire, replies get lost, servers lag and
+// callers give up.
 //
 // # The model
 //
