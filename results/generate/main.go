@@ -1,6 +1,6 @@
 // Generate measures what the files in results/ say and writes them.
 //
-//	go run ./results/generate all | bugs | speed | ensemble | million
+//	go run ./results/generate all | bugs | speed | ensemble | zoo | million
 //	go run ./results/generate bug W1
 //
 // It is run from the top of the repository. Every figure is measured by the run that writes it,
@@ -29,6 +29,7 @@ var reports = []struct {
 	{"bugs", measureBugs},
 	{"speed", measureSpeed},
 	{"ensemble", measureEnsemble},
+	{"zoo", measureZoo},
 	{"million", measureMillion},
 }
 
