@@ -47,8 +47,8 @@ func (o *outcome) operations() int { return len(o.ops) }
 // then it never returns, and somebody outside has to notice (see watchdog).
 func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	o := &outcome{}
-	if leak := inBubble(func() { newWorld(cfg).run(workload, o) }); leak != "" && len(o.violations) == 0 && o.aborted == nil {
-		o.violations = append(o.violations, Violation{Property: "goroutine-leak", Message: leak})
+	if leaked := inBubble(func() { newWorld(cfg).run(workload, o) }); leaked && len(o.violations) == 0 && o.aborted == nil {
+		o.violations = append(o.violations, Violation{Property: "goroutine-leak", Message: describeLeak(cfg.trace != nil)})
 	}
 	o.judgeLater()
 	return o
@@ -70,21 +70,29 @@ func (o *outcome) judgeLater() {
 	}
 }
 
-// inBubble runs f in a synctest bubble and reports the goroutines that f left behind.
-func inBubble(f func()) (leak string) {
+// inBubble runs f in a synctest bubble and tells whether f left goroutines behind.
+func inBubble(f func()) (leaked bool) {
 	defer func() {
 		problem := recover()
 		if problem == nil {
 			return
 		}
-		if text := fmt.Sprint(problem); strings.Contains(text, "blocked goroutines remain") {
-			leak = "after all connections were closed these goroutines of the recipe still waited:\n" + bubbleStacks(nobody)
-			return
+		if leaked = strings.Contains(fmt.Sprint(problem), "blocked goroutines remain"); !leaked {
+			panic(problem)
 		}
-		panic(problem)
 	}()
 	synctest.Test(&testing.T{}, func(*testing.T) { f() })
-	return ""
+	return false
+}
+
+// describeLeak says what has been left behind. The stacks are for runs that keep a trace, of which
+// there are few: to collect them takes longer the more has been left by runs before.
+func describeLeak(stacks bool) string {
+	const text = "after all connections were closed goroutines of the recipe still waited"
+	if !stacks {
+		return text
+	}
+	return text + ":\n" + bubbleStacks(nobody)
 }
 
 func (w *World) run(workload Workload, o *outcome) {

@@ -17,8 +17,11 @@ func (c *campaign) minimise(f *Found) {
 			return runEpisode(c.workload, cfg)
 		},
 	}
-	if c.cfg.NoShrink {
+	switch {
+	case c.cfg.NoShrink:
 		s.budget = 0
+	case f.Property == "goroutine-leak":
+		s.budget = shrinkLeaks
 	}
 	s.best = s.run(f.Choices.Replay(), s.servers, nil)
 	s.shrink()
@@ -36,6 +39,9 @@ func (c *campaign) minimise(f *Found) {
 
 // shrinkRuns bounds the work of minimising one counterexample.
 const shrinkRuns = 10000
+
+// shrinkLeaks is the same for goroutines that were left behind: each run leaves more.
+const shrinkLeaks = 300
 
 type shrinker struct {
 	property string
