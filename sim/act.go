@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"slices"
-	"testing/synctest"
 
 	"github.com/go-zookeeper/zk"
 
@@ -197,7 +196,7 @@ func (w *World) doOutside(p *process, user int) {
 		w.note(p.id, call.what, "", result)
 	}
 	call.done <- true
-	synctest.Wait()
+	w.settle()
 }
 
 func (w *World) reconnect(p *process) {

@@ -33,6 +33,15 @@ func (w *World) idle(limit time.Duration) bool {
 // moved tells whether a goroutine has done something that does not show as a request.
 func (w *World) moved() bool { return len(w.notes) > 0 || w.finished() }
 
+// settle waits until those that have just been woken wait again. Then a moment passes, so that
+// goroutines that were woken one after the other, and begin to wait for equal times, do not wake at
+// one instant: which of them comes first would be the Go scheduler's choice.
+func (w *World) settle() {
+	synctest.Wait()
+	time.Sleep(time.Microsecond)
+	synctest.Wait()
+}
+
 // sleep lets up to d milliseconds pass, less if somebody does something before.
 func (w *World) sleep(d int64) (kicked bool) {
 	select {
@@ -47,6 +56,8 @@ func (w *World) sleep(d int64) (kicked bool) {
 		timer.Stop()
 	case <-timer.C:
 	}
+	synctest.Wait()
+	time.Sleep(100 * time.Microsecond) // lets others stir who meant the same time, see settle
 	synctest.Wait()
 	select {
 	case <-w.kick: // by somebody whose timer ran out at the same instant

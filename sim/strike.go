@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"syscall"
-	"testing/synctest"
 
 	"github.com/go-zookeeper/zk"
 
@@ -309,7 +308,7 @@ func strikeCancel(w *World, t target, _ int) {
 func (w *World) Cancel(op *Op) {
 	op.Cancelled = true
 	op.cancel()
-	synctest.Wait()
+	w.settle()
 }
 
 func findCrash(w *World, add func(target)) {

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
-	"testing/synctest"
 
 	"github.com/zktorture/zktorture/fakezk"
 )
@@ -227,10 +226,10 @@ func (w *World) crash(p *process) {
 	for _, u := range p.users {
 		if u.op != nil {
 			u.op.cancel()
-			synctest.Wait()
+			w.settle()
 			u.op = nil
 		}
 	}
-	synctest.Wait()
+	w.settle()
 	w.intake()
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -191,7 +190,7 @@ func (w *World) makeParent(path string, made map[string]bool) {
 
 // launch starts a process: it opens a session, and each user's script runs until it blocks.
 func (w *World) launch(p *process) {
-	c := fakezk.NewClient(w, w.servers, sessionTimeout, synctest.Wait)
+	c := fakezk.NewClient(w, w.servers, sessionTimeout, w.settle)
 	c.GUIDSeed = uint32(p.life)<<8 | uint32(p.id+1)
 	c.OnExpired = func(session int64) {
 		p.told = append(p.told, w.step)
@@ -204,7 +203,7 @@ func (w *World) launch(p *process) {
 		p.users[i] = u
 		if !u.done {
 			go u.run()
-			synctest.Wait()
+			w.settle()
 		}
 	}
 }
