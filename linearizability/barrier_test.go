@@ -135,9 +135,16 @@ func TestBarrierAgreesWithReference(t *testing.T) {
 	t.Log(seen)
 }
 
-// overlapsItself: with an operation of unknown outcome that another of the same client overlaps it
-// is not defined to which a moment belongs.
+// overlapsItself: with an operation of unknown outcome that is not the last of its client it is not
+// defined to which a moment belongs. Histories have a fresh client after such an operation.
 func overlapsItself(h History) bool {
+	for i, a := range h {
+		for _, b := range h[i+1:] {
+			if a.Outcome == Unknown && b.Client == a.Client {
+				return true
+			}
+		}
+	}
 	for i, a := range h {
 		for _, b := range h[i+1:] {
 			if a.Client == b.Client && a.Outcome == OK && b.Call < a.Return {
