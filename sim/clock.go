@@ -38,6 +38,7 @@ func (w *World) moved() bool { return len(w.notes) > 0 || w.finished() }
 // one instant: which of them comes first would be the Go scheduler's choice.
 func (w *World) settle() {
 	synctest.Wait()
+	w.fence.Add(1)
 	time.Sleep(time.Microsecond)
 	synctest.Wait()
 }
