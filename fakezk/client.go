@@ -64,6 +64,9 @@ type Client struct {
 	quitOnce sync.Once
 	killed   atomic.Bool
 
+	// Flavour is whose habits the client has, go-zookeeper's unless set before the first request.
+	Flavour Flavour
+
 	// GUIDSeed makes the identities of this client's handles differ from other clients'.
 	GUIDSeed uint32
 
@@ -281,7 +284,7 @@ func (c *Client) register(call *Call, code Code) {
 	case call.Request.Op == OpGetChildren2:
 		kind = watchChild
 	}
-	call.watch = make(chan zk.Event, 1)
+	call.watch = make(chan zk.Event, c.Flavour.watchBuffer())
 	c.watches = append(c.watches, watch{call.Request.Path, kind, call.User, call.Tag, call.watch})
 }
 
@@ -423,7 +426,7 @@ func (c *Client) invalidate(err error) {
 }
 
 func (c *Client) notify(w watch, event zk.Event) {
-	w.ch <- event
+	w.tell(event)
 	close(w.ch)
 	c.settle()
 }
@@ -439,6 +442,7 @@ func (c *Client) complete(call *Call, err error) {
 func (c *Client) setState(state zk.State) {
 	c.state.Store(int32(state))
 	c.publish(zk.Event{Type: zk.EventSession, State: state})
+	c.tellWatches(state)
 }
 
 func (c *Client) publish(event zk.Event) {

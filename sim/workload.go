@@ -1,5 +1,7 @@
 package sim
 
+import "github.com/zktorture/zktorture/fakezk"
+
 // Workload is what the clients of one kind of recipe do, and what is checked of it.
 type Workload interface {
 	// Name is the kind, as in "torture run NAME"; Recipe names the implementation.
@@ -24,6 +26,11 @@ type Episode interface {
 	Quiet(w *World) bool
 	// Judge says what was wrong, when all is over and before sessions are closed.
 	Judge(w *World) Judgement
+}
+
+// Flavoured is an Episode whose recipes were written for another client library than go-zookeeper.
+type Flavoured interface {
+	Flavour() fakezk.Flavour
 }
 
 // Judgement is what was wrong with an episode, or why that could not be decided.

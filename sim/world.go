@@ -191,6 +191,9 @@ func (w *World) makeParent(path string, made map[string]bool) {
 // launch starts a process: it opens a session, and each user's script runs until it blocks.
 func (w *World) launch(p *process) {
 	c := fakezk.NewClient(w, w.servers, sessionTimeout, w.settle)
+	if f, ok := w.episode.(Flavoured); ok {
+		c.Flavour = f.Flavour()
+	}
 	c.GUIDSeed = uint32(p.life)<<8 | uint32(p.id+1)
 	c.OnExpired = func(session int64) {
 		p.told = append(p.told, w.step)

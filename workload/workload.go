@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
@@ -22,6 +23,8 @@ type Workload struct {
 	kind   string
 	recipe string
 	plan   func(p *sim.Plan, path string) episode
+
+	flavour fakezk.Flavour // of the client library that the recipe was written for
 }
 
 // episode is a planned episode of any kind: scripts and judgement, for both worlds.
@@ -44,14 +47,25 @@ func (w *Workload) Recipe() string { return w.recipe }
 // Plan implements [sim.Workload].
 func (w *Workload) Plan(p *sim.Plan) sim.Episode {
 	path := p.Root + "/" + w.kind
-	return &simulated{w.plan(p, path), path}
+	return &simulated{w.plan(p, path), path, w.flavour}
+}
+
+// forClient says which client library the recipe was written for. On real servers there is none but
+// go-zookeeper.
+func (w *Workload) forClient(f fakezk.Flavour) *Workload {
+	w.flavour = f
+	return w
 }
 
 // simulated puts an episode into a simulated world.
 type simulated struct {
 	episode
-	path string
+	path    string
+	flavour fakezk.Flavour
 }
+
+// Flavour implements [sim.Flavoured].
+func (s *simulated) Flavour() fakezk.Flavour { return s.flavour }
 
 func (s *simulated) Users() []int      { return s.users() }
 func (s *simulated) Parents() []string { return s.parents() }

@@ -30,7 +30,17 @@ type Animal struct {
 }
 
 // Zoo lists the animals that are hunted by name.
-func Zoo() []Animal { return slices.Concat(zoo, countingAnimals) }
+func Zoo() []Animal {
+	return slices.Concat(zoo, lockAnimals, zkLockAnimals, barrierAnimals, queueAnimals, otherAnimals, countingAnimals)
+}
+
+// Absent is a published bug that has no animal, and why.
+type Absent struct{ ID, Reason string }
+
+// Absentees lists the published bugs that have no animal.
+func Absentees() []Absent {
+	return slices.Concat(absentLocks, absentZKLocks, absentBarriers, absentQueues, absentOthers)
+}
 
 // FindAnimals returns the animals with these ids, all without any.
 func FindAnimals(ids []string) ([]Animal, error) {

@@ -1,0 +1,6 @@
+package workload
+
+// The animals that are barriers.
+var barrierAnimals = []Animal{}
+
+var absentBarriers = []Absent{}
