@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -42,6 +43,7 @@ func (b *brittle) Lock(ctx context.Context) error {
 // The planted bug needs one client with one user, one fault, and three acquisitions with the two
 // releases between them. That is what is left of whatever found it.
 func TestPlantedBugShrinksToItsMinimum(t *testing.T) {
+	bubbles.Many(t)
 	for seed := range uint64(6) {
 		r := run(t, workload.Lock(newBrittle), sim.Config{Episodes: 1500, Seed: seed, Ops: 6})
 		wantOnly(t, r, "unexpected-error", zk.ErrBadVersion.Error())
@@ -62,6 +64,7 @@ func TestPlantedBugShrinksToItsMinimum(t *testing.T) {
 // However much is taken away, the property that breaks stays the same, and the numbers that are
 // reported are those of the run that is left.
 func TestShrinkingKeepsTheProperty(t *testing.T) {
+	bubbles.Many(t)
 	for _, of := range [][2]string{{"lock", "published/WriteLock"}, {"queue", "published/DistributedQueue"}} {
 		w := find(t, of[0], of[1])
 		cfg := sim.Config{Episodes: 1500, Seed: 9}
@@ -96,6 +99,7 @@ func shrunkFrom(t *testing.T, w sim.Workload, small, large sim.Found) {
 
 // W1 and W2 of the published WriteLock need two clients and a dozen steps.
 func TestKnownBugsShrinkToADozenSteps(t *testing.T) {
+	bubbles.Many(t)
 	w := find(t, "lock", "published/WriteLock")
 	for seed := range uint64(5) {
 		r := run(t, w, sim.Config{Episodes: 2000, Seed: seed, NoFaultsAtAll: true})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -15,6 +16,7 @@ import (
 // The sweep strikes every place that a base episode offers: each of its runs has exactly one
 // fault, and every way in which a fault can strike is among them.
 func TestSweepStrikesEveryPlace(t *testing.T) {
+	bubbles.Many(t)
 	for _, kind := range []string{"lock", "queue"} {
 		w := find(t, kind, "")
 		cfg := sim.Config{Seed: 4}
@@ -86,6 +88,7 @@ func (p *picky) Unlock(ctx context.Context) error {
 // A bug that needs one fault at one place is found by the sweep as soon as a base comes by that
 // place; random choice has to hit it by luck.
 func TestSweepFindsTheOnePlace(t *testing.T) {
+	bubbles.Many(t)
 	w := workload.Lock(newPicky)
 	cfg := sim.Config{Seed: 1, Faults: sim.Loss, Clients: 1, Workers: 1}
 	sweep, random := firstBreak(t, w, cfg, "sweep"), firstBreak(t, w, cfg, "random")

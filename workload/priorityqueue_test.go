@@ -21,10 +21,7 @@ func cleanUnderAllFaults(t *testing.T, kind, recipe string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 5000, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := campaign(t, w, sim.Config{Episodes: 5000, Seed: 1})
 	if r.Verdict != sim.VerdictOK {
 		t.Errorf("%s (%s): %s %s", kind, recipe, r.Verdict, r.Reason)
 		for _, f := range r.Violations {
@@ -41,10 +38,7 @@ func cleanUnderAllFaults(t *testing.T, kind, recipe string) {
 // accused wants a property broken within 3000 episodes.
 func accused(t *testing.T, w *workload.Workload, faults sim.Faults, property string) {
 	t.Helper()
-	r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 3000, Seed: 1, Faults: faults, NoFaultsAtAll: true, NoShrink: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := campaign(t, w, sim.Config{Episodes: 3000, Seed: 1, Faults: faults, NoFaultsAtAll: true, NoShrink: true})
 	var broken []string
 	for _, f := range r.Violations {
 		broken = append(broken, f.Property)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -76,6 +77,7 @@ func lookUp(t *testing.T, kind, recipe string) *workload.Workload {
 
 func campaign(t *testing.T, w sim.Workload, cfg sim.Config) sim.Result {
 	t.Helper()
+	bubbles.Many(t)
 	r, err := sim.Run(context.Background(), w, cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -4,11 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
 )
 
 func hunted(t *testing.T, a Animal, cfg HuntConfig) Catch {
 	t.Helper()
+	bubbles.Many(t)
 	c, err := NewHunter(cfg).Hunt(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)

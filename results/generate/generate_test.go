@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
 )
 
 // testEpisodes are enough for each bug, and for W1 and W2 to become as small as promised.
@@ -13,6 +15,7 @@ const testEpisodes = 4000
 
 // Each bug that is hunted is marked where it is, and is found, with a story as small as promised.
 func TestBugs(t *testing.T) {
+	bubbles.Many(t)
 	marked := markedBugs(t)
 	for _, b := range bugs {
 		t.Run(b.id, func(t *testing.T) {
