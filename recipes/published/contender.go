@@ -1,0 +1,296 @@
+package published
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// contender is a client's place in a line of sequential znodes: what several published recipes do
+// in the same way, done so that it survives lost replies, servers that lag, expiries, the wrap of
+// the sequence number and callers that give up. Recipes with a bug of these kinds do without the
+// part of it that mends the bug.
+type contender struct {
+	client        recipes.Conn
+	dir           string
+	prefix, infix string // of names: prefix, guid, infix, sequence number
+	flags         int32
+	anonymous     bool // there is no guid, so that a znode is not found again
+
+	guid    string
+	session int64  // in which the guid was made
+	path    string // of the znode; "" if none is known of
+}
+
+func newContender(client recipes.Conn, dir, prefix string) contender {
+	return contender{client: client, dir: dir, prefix: prefix, infix: "-", flags: zk.FlagEphemeralSequential}
+}
+
+// enlist creates the znode, and the directory if that is missing. After a lost reply it looks
+// whether the znode is there before it creates another.
+func (c *contender) enlist(ctx context.Context) error {
+	c.identify()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		path, err := c.client.Create(c.dir+"/"+c.stem(), nil, c.flags, zk.WorldACL(zk.PermAll))
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			if err := retry(ctx, func() error { return ensurePath(c.client, c.dir) }); err != nil {
+				return err
+			}
+			continue
+		case !connectionLoss(err):
+			c.path = path
+			return err
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+		if found, err := c.find(ctx); found || err != nil {
+			return err
+		}
+		if c.session != c.client.SessionID() {
+			c.identify()
+		}
+	}
+}
+
+// identify begins a new place. In a new session that needs a new guid: once the sequence number has
+// reached its end the same name could come again.
+func (c *contender) identify() {
+	c.path, c.guid, c.session = "", recipes.NewGUID(c.client), c.client.SessionID()
+}
+
+// stem is the name of the znode without the sequence number.
+func (c *contender) stem() string {
+	if c.anonymous {
+		return c.prefix
+	}
+	return c.prefix + c.guid + c.infix
+}
+
+// find looks for the znode of a create whose reply was lost.
+func (c *contender) find(ctx context.Context) (bool, error) {
+	names, err := c.same(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		path := c.dir + "/" + name
+		var stat *zk.Stat
+		exists := false
+		err := retry(ctx, func() (err error) { exists, stat, err = c.client.Exists(path); return err })
+		if err != nil {
+			return false, err
+		}
+		if exists && c.owned(stat) {
+			c.path = path
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// owned tells whether a znode belongs to the session, as far as znodes do.
+func (c *contender) owned(stat *zk.Stat) bool {
+	return c.flags&zk.FlagEphemeral == 0 || stat.EphemeralOwner == c.client.SessionID()
+}
+
+// same lists the children with the guid. The list is not older than the call: in one session the
+// server catches up first.
+func (c *contender) same(ctx context.Context) ([]string, error) {
+	for !c.anonymous {
+		session := c.client.SessionID()
+		if err := retry(ctx, func() error { _, err := c.client.Sync(c.dir); return err }); err != nil {
+			return nil, err
+		}
+		names, err := c.children(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if session != 0 && session == c.client.SessionID() {
+			return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, c.stem()) }), nil
+		}
+	}
+	return nil, nil
+}
+
+// children lists the directory; one that is missing is empty.
+func (c *contender) children(ctx context.Context) (names []string, err error) {
+	err = retry(ctx, func() (err error) { names, _, err = c.client.Children(c.dir); return err })
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	return names, err
+}
+
+// line lists the names in the directory, the first in the line first, and says where the own one
+// is: -1 if it is gone.
+func (c *contender) line(ctx context.Context) (names []string, own int, err error) {
+	children, err := c.children(ctx)
+	if err != nil {
+		return nil, -1, err
+	}
+	line, err := c.order(ctx, children)
+	if err != nil {
+		return nil, -1, err
+	}
+	own = -1
+	for i, s := range line {
+		if c.path == c.dir+"/"+s.name {
+			own = i
+		}
+		names = append(names, s.name)
+	}
+	return names, own, nil
+}
+
+// standing is a znode in the line and the number by which it stands there.
+type standing struct {
+	name   string
+	number int64
+}
+
+// order puts names in order. Their numbers are the sequence numbers or, after the wrap of those, the
+// transactions that created the znodes.
+func (c *contender) order(ctx context.Context, names []string) (line []standing, err error) {
+	wrapped := false
+	for _, name := range names {
+		if n, ok := sequenceOf(name); ok {
+			line = append(line, standing{name, n})
+			wrapped = wrapped || n < 0 || n == math.MaxInt32
+		}
+	}
+	if wrapped {
+		if line, err = c.dated(ctx, line); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(line, func(a, b standing) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.name, b.name))
+	})
+	return line, nil
+}
+
+// dated numbers znodes by the transactions that created them, and leaves out what is gone.
+func (c *contender) dated(ctx context.Context, line []standing) (alive []standing, err error) {
+	for _, s := range line {
+		var stat *zk.Stat
+		exists := false
+		err := retry(ctx, func() (err error) { exists, stat, err = c.client.Exists(c.dir + "/" + s.name); return err })
+		if err != nil {
+			return nil, err
+		}
+		if exists {
+			alive = append(alive, standing{s.name, stat.Czxid})
+		}
+	}
+	return alive, nil
+}
+
+// sequenceOf is the number behind the last hyphen, which a sign may follow.
+func sequenceOf(name string) (int64, bool) {
+	i := strings.LastIndexByte(name, '-')
+	if i > 0 && name[i-1] == '-' {
+		i--
+	}
+	n, err := strconv.ParseInt(name[i+1:], 10, 32)
+	return n, err == nil
+}
+
+// confirm tells whether the own znode is there and belongs to the session, which may have been
+// replaced: only then does being first mean anything. The watch is on that znode.
+func (c *contender) confirm(ctx context.Context) (watch <-chan zk.Event, held bool, err error) {
+	var stat *zk.Stat
+	err = retry(ctx, func() (err error) { _, stat, watch, err = c.client.GetW(c.path); return err })
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, false, nil
+	}
+	return watch, err == nil && c.owned(stat), err
+}
+
+// first tells whether the lock is held by a client who is first in the list (own is 0), or not in it
+// at all; one whose place is lost gets a new one.
+func (c *contender) first(ctx context.Context, own int) (held bool, err error) {
+	if own == 0 {
+		_, held, err = c.confirm(ctx)
+	}
+	if !held && err == nil {
+		err = c.enlist(ctx)
+	}
+	return held, err
+}
+
+// awaitDeletion waits until a znode may be gone.
+func (c *contender) awaitDeletion(ctx context.Context, name string) error {
+	var watch <-chan zk.Event
+	err := retry(ctx, func() (err error) { _, _, watch, err = c.client.GetW(c.dir + "/" + name); return err })
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	if err == nil {
+		_, err = c.hear(ctx, watch)
+	}
+	return err
+}
+
+// hear waits for an event. The end of the client is an error.
+func (c *contender) hear(ctx context.Context, watch <-chan zk.Event) (zk.Event, error) {
+	select {
+	case event := <-watch:
+		if errors.Is(event.Err, zk.ErrClosing) {
+			return event, event.Err
+		}
+		return event, nil
+	case <-ctx.Done():
+		return zk.Event{}, ctx.Err()
+	}
+}
+
+// withdraw removes the znode, also one of which nobody knows whether it is there. It does so for
+// callers that have gone away, too.
+func (c *contender) withdraw() error {
+	ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
+	defer cancel()
+	paths := []string{c.path}
+	if c.path == "" {
+		var err error
+		if paths, err = c.lost(ctx); err != nil {
+			return err
+		}
+	}
+	for _, path := range paths {
+		err := retry(ctx, func() error { return c.client.Delete(path, -1) })
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+	}
+	c.path, c.guid = "", ""
+	return nil
+}
+
+// withdrawMax is the time after which a connection counts as closed.
+const withdrawMax = 20 * time.Second
+
+// lost lists the paths of what a create whose reply was lost may have made.
+func (c *contender) lost(ctx context.Context) (paths []string, err error) {
+	if c.guid == "" {
+		return nil, nil
+	}
+	names, err := c.same(ctx)
+	for _, name := range names {
+		paths = append(paths, c.dir+"/"+name)
+	}
+	return paths, err
+}
