@@ -649,10 +649,13 @@ func (v *view) tenures(of office) linearizability.History {
 	holds := v.holds(of)
 	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
 		o := base(v, op)
-		if got, ok := op.Data.(*hold); ok && got.token != 0 {
-			o.Result = linearizability.Int(got.token)
-		}
 		held := op.Data != nil
+		switch got, ok := op.Data.(*hold); {
+		case ok && got.token != 0:
+			o.Result = linearizability.Int(got.token)
+		case ok && op.Name == "try":
+			o.Result = linearizability.Bool(true)
+		}
 		if i := slices.IndexFunc(holds, func(iv interval) bool { return iv.op == op }); i >= 0 {
 			o.Return = holds[i].start
 		}
