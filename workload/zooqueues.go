@@ -1,6 +1,90 @@
 package workload
 
+import (
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/published"
+)
+
+const (
+	tutorialQueue = "the ZooKeeper tutorial, Producer-Consumer Queues"
+	syncPrimitive = "the ZooKeeper tutorial, SyncPrimitive.Queue"
+	recipeQueue   = "ZooKeeper Recipes and Solutions, Queues"
+	kazooQueue    = "kazoo 2.8, kazoo/recipe/queue.py"
+	curatorQueue  = "Apache Curator 5.4, SimpleDistributedQueue"
+)
+
 // The animals that are queues.
-var queueAnimals = []Animal{}
+var queueAnimals = []Animal{
+	itemQueue("P4", "of two consumers of one item the loser fails", tutorialQueue, "unexpected-error", "none", published.NewTutorialQueue),
+	itemQueue("SP4", "the number's leading zeros are lost, and with them the item", syncPrimitive, "unexpected-error", "none", published.NewSyncPrimitiveQueue),
+	itemQueue("SP5", "of two consumers of one element the loser throws", syncPrimitive, "unexpected-error", "none", published.NewSyncPrimitiveQueue),
+	itemQueue("SP6", "a delete whose reply is lost: the element is gone and nobody got it", syncPrimitive, "lost", "loss", published.NewSyncPrimitiveQueue),
+	itemQueue("SP7", "a producer swallows the exception, and its element may never have been there", syncPrimitive, "false-empty", "loss", published.NewSyncPrimitiveQueue),
+	insistent("DQ3", "an item whose offer's reply is lost is offered again: it is there twice", "duplicate", "loss"),
+	throughJava("DQ8", "a disconnect throws a consumer out of a call that waits", "unexpected-error", "loss"),
+	withoutRoot("DQ9", "the constructor's ACL is null, and the root is never made"),
+	itemQueue("DQ10", "items are ephemeral, and go with their producer", recipeQueue, "false-empty", "expiry", published.NewQueueRecipe),
+	itemQueue("DQ11", "all servers are held to show the same: an old one's empty list is believed", recipeQueue, "false-empty", "lag", published.NewQueueRecipe),
+	itemQueue("Q1", "a get that is repeated after its delete returns the next item", kazooQueue, "lost", "loss", published.NewKazooQueue),
+	kazooPriorities("Q2", "a list that is kept hides what is more urgent and came later", "order", "none"),
+	itemQueue("Q9", "a create that is repeated: the item is there twice", curatorQueue, "duplicate", "loss", published.NewCuratorQueue),
+	itemQueue("Q10", "a delete that is repeated meets itself, and is taken for another consumer's", curatorQueue, "lost", "loss", published.NewCuratorQueue),
+}
 
 var absentQueues = []Absent{}
+
+// itemQueue is an animal that is a queue of its own type.
+func itemQueue[Q Queuer](id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) Q) Animal {
+	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
+		return queueNamed(source+" with "+bugs.String(), func(c recipes.Conn, path string) Queuer { return new(c, path, bugs) })
+	})
+}
+
+// pair completes an animal with the recipe that has its bug, and the one that has none.
+func pair(a Animal, of func(bugs published.Bugs) *Workload) Animal {
+	a.Clients = animalClients
+	a.Broken = func() *Workload { return of(published.OnlyBugs(a.ID)) }
+	a.Twin = func() *Workload { return of(published.NoBugs()) }
+	return a
+}
+
+// insistent is a DistributedQueue whose user repeats an offer.
+func insistent(id, title, property, needs string) Animal {
+	return pair(queueAnimal(id, title, property, needs), func(bugs published.Bugs) *Workload {
+		return queueNamed("published/DistributedQueue, offered again, bugs: "+bugs.String(), func(c recipes.Conn, path string) Queuer {
+			return published.NewInsistentQueue(c, path, bugs)
+		})
+	})
+}
+
+// throughJava is a DistributedQueue with the client library that it was written for.
+func throughJava(id, title, property, needs string) Animal {
+	return pair(queueAnimal(id, title, property, needs), func(bugs published.Bugs) *Workload {
+		return queueNamed("published/DistributedQueue, Java's client, bugs: "+bugs.String(), func(c recipes.Conn, path string) Queuer {
+			return published.NewQueue(c, path, bugs)
+		}).forClient(fakezk.FlavourJava).patient()
+	})
+}
+
+// withoutRoot is a DistributedQueue whose missing root shows by DQ1. There the constructor makes it:
+// without faults DQ1 alone does not show.
+func withoutRoot(id, title string) Animal {
+	a := queueAnimal(id, title, "unexpected-error", "none")
+	a.Broken = func() *Workload {
+		bugs := published.OnlyBugs("DQ1", id)
+		return queueNamed("published/DistributedQueue, bugs: "+bugs.String(), func(c recipes.Conn, path string) Queuer {
+			return published.NewQueue(c, path, bugs)
+		})
+	}
+	return a
+}
+
+// kazooPriorities is kazoo's queue used with priorities.
+func kazooPriorities(id, title, property, needs string) Animal {
+	return pair(Animal{ID: id, Title: title, Source: kazooQueue, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
+		return priorityQueueNamed(kazooQueue+" with priorities and "+bugs.String(), func(c recipes.Conn, path string) PriorityQueuer {
+			return published.NewKazooPriorityQueue(c, path, bugs)
+		})
+	})
+}

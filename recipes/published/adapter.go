@@ -88,6 +88,28 @@ func (q *Queue) Peek(ctx context.Context) ([]byte, error) { return orEmpty(q.que
 // Take removes the head and returns it, and waits for one until ctx ends.
 func (q *Queue) Take(ctx context.Context) ([]byte, error) { return q.queue.Take(ctx) }
 
+// InsistentQueue is a [Queue] whose user does not want to lose an item: it offers again what may
+// not have been added.
+type InsistentQueue struct{ *Queue }
+
+// NewInsistentQueue returns an InsistentQueue with a DistributedQueue of its own.
+func NewInsistentQueue(conn recipes.Conn, dir string, bugs Bugs) InsistentQueue {
+	return InsistentQueue{NewQueue(conn, dir, bugs)}
+}
+
+// Offer appends an item. It stops where it is told that nobody knows whether it is there.
+func (q InsistentQueue) Offer(ctx context.Context, data []byte) error {
+	for {
+		err := q.Queue.Offer(ctx, data)
+		if !connectionLoss(err) || errors.Is(err, recipes.ErrUnknownOutcome) {
+			return err
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
 // orEmpty says in this project's word what the original says with an exception. (Its poll and
 // peek say it with null, which an item without data is too.)
 func orEmpty(data []byte, err error) ([]byte, error) {

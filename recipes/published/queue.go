@@ -164,22 +164,23 @@ func (q *DistributedQueue) Remove() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if data, err := q.removeFirst("poll", ordered); !errors.Is(err, zk.ErrNoNode) {
+		if data, err := q.removeFirst("poll", ordered, func(read func() error) error { return read() }); !errors.Is(err, zk.ErrNoNode) {
 			return data, err
 		}
 	}
 }
 
 // removeFirst is the inner loop of Remove and Take. It returns zk.ErrNoNode if all are gone.
-func (q *DistributedQueue) removeFirst(op string, ordered []item) ([]byte, error) {
+func (q *DistributedQueue) removeFirst(op string, ordered []item, perform func(func() error) error) ([]byte, error) {
 	for _, head := range ordered {
 		path := q.dir + "/" + head.name
-		data, _, err := q.zookeeper.Get(path)
+		var data []byte
+		err := perform(func() (err error) { data, _, err = q.zookeeper.Get(path); return err })
 		if err == nil {
 			err = q.delete(op, path, data)
 		}
 		if err == nil {
-			return data, nil // BUG: DQ4 whoever dies from here on takes the item along
+			return data, nil
 		}
 		if !errors.Is(err, zk.ErrNoNode) {
 			return nil, err
@@ -202,16 +203,14 @@ func (q *DistributedQueue) delete(op, path string, data []byte) error {
 // interrupts it where it waits for an item, and nowhere else.
 func (q *DistributedQueue) Take(ctx context.Context) ([]byte, error) {
 	// Same as for Element. Should refactor this.
+	perform := func(request func() error) error { return retry(ctx, request) }
+	if q.bugs.Has("DQ8") { // BUG: DQ8 a disconnect opens the latch, and the list is asked for without a connection: an exception out of a call that waits
+		perform = func(request func() error) error { return request() }
+	}
 	for {
-		ordered, watch, err := q.orderedChildren(true)
-		if errors.Is(err, zk.ErrNoNode) {
-			if err := q.createRoot(); err != nil {
-				return nil, err
-			}
-			continue
-		}
+		ordered, watch, err := q.awaitable(perform)
 		if err != nil {
-			return nil, err // BUG: DQ8 in Java each loss of the connection leads here, out of a call that waits
+			return nil, err
 		}
 		if len(ordered) == 0 {
 			if err := await(ctx, watch); err != nil {
@@ -219,8 +218,21 @@ func (q *DistributedQueue) Take(ctx context.Context) ([]byte, error) {
 			}
 			continue
 		}
-		if data, err := q.removeFirst("take", ordered); !errors.Is(err, zk.ErrNoNode) {
+		if data, err := q.removeFirst("take", ordered, perform); !errors.Is(err, zk.ErrNoNode) {
 			return data, err
+		}
+	}
+}
+
+// awaitable returns the children, ordered by id, and a watch on them, and creates a missing root.
+func (q *DistributedQueue) awaitable(perform func(func() error) error) (ordered []item, watch <-chan zk.Event, err error) {
+	for {
+		err := perform(func() (err error) { ordered, watch, err = q.orderedChildren(true); return err })
+		if !errors.Is(err, zk.ErrNoNode) {
+			return ordered, watch, err
+		}
+		if err := perform(q.createRoot); err != nil {
+			return nil, nil, err
 		}
 	}
 }
@@ -261,13 +273,26 @@ func (q *DistributedQueue) Offer(data []byte) (bool, error) {
 		if err == nil {
 			return true, nil
 		}
+		if connectionLoss(err) && !q.bugs.Has("DQ3") { // BUG: DQ3 the item may have been added: who offers it again may add it twice, who does not may lose it
+			return q.added(name, data, err)
+		}
 		if !errors.Is(err, zk.ErrNoNode) {
-			return false, err // BUG: DQ3 the item may have been added: nothing in its name tells
+			return false, err
 		}
 		if err := q.createRoot(); err != nil {
 			return false, err
 		}
 	}
+}
+
+// added tells after a lost reply whether the item was added. If it is not there, somebody may have
+// taken it already.
+func (q *DistributedQueue) added(name string, data []byte, lost error) (bool, error) {
+	ordered, _, err := q.orderedChildren(false)
+	if err == nil && slices.ContainsFunc(ordered, func(i item) bool { return strings.HasPrefix(q.dir+"/"+i.name, name) }) && !q.bugs.Has("DQ5") {
+		return true, nil
+	}
+	return false, &recipes.UnknownOutcomeError{Op: "offer", Path: name, Data: data, Err: lost}
 }
 
 // Peek returns the data at the first element of the queue, or nil if the queue is empty.

@@ -1,0 +1,60 @@
+package published
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// element begins the names of the items in the tutorial's queues.
+const element = "element"
+
+// TutorialQueue is a producer-consumer queue. After "Programming with ZooKeeper - A basic tutorial",
+// as republished in prose: consumers take the child with the smallest number.
+type TutorialQueue struct {
+	items items
+	bugs  Bugs
+}
+
+// NewTutorialQueue returns a queue; nothing is sent before it is used.
+func NewTutorialQueue(client recipes.Conn, root string, bugs Bugs) *TutorialQueue {
+	return &TutorialQueue{items{client: client, dir: root, head: len(element)}, bugs}
+}
+
+// Offer is the tutorial's produce.
+func (q *TutorialQueue) Offer(ctx context.Context, value []byte) error {
+	return q.items.create(ctx, q.items.name(element), value, zk.FlagSequence)
+}
+
+// Poll is consume for those who do not wait: recipes.ErrEmpty if there is nothing.
+func (q *TutorialQueue) Poll(ctx context.Context) ([]byte, error) { return q.consume(ctx, false) }
+
+// Take is the tutorial's consume.
+func (q *TutorialQueue) Take(ctx context.Context) ([]byte, error) { return q.consume(ctx, true) }
+
+func (q *TutorialQueue) consume(ctx context.Context, wait bool) ([]byte, error) {
+	for {
+		children, watch, err := q.items.list(ctx, wait)
+		if err != nil {
+			return nil, err
+		}
+		for _, smallest := range children {
+			value, err := q.items.take(ctx, "consume", smallest)
+			if !errors.Is(err, zk.ErrNoNode) || q.bugs.Has("P4") { // BUG: P4 another consumer was faster, and this one fails
+				return value, err
+			}
+		}
+		if len(children) > 0 {
+			continue
+		}
+		if !wait {
+			return nil, recipes.ErrEmpty
+		}
+		if err := await(ctx, watch); err != nil {
+			return nil, err
+		}
+	}
+}
