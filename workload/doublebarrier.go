@@ -67,6 +67,7 @@ type roundsEpisode struct {
 	new     func(c recipes.Conn, path string, parties int) Rendezvous
 	layout  []int
 	scripts [][]roundTurn // by slot; consumed
+	foreign []string      // names of znodes in the barrier's directory that are nobody's
 }
 
 // roundTurn is a user's part in one round: enter, work, leave.
@@ -76,7 +77,12 @@ type roundTurn struct {
 }
 
 func planRounds(p *sim.Plan, path string, parties int, new func(c recipes.Conn, path string, parties int) Rendezvous) *roundsEpisode {
-	e := &roundsEpisode{path: path, parties: parties, new: new, layout: drawParties(p, parties)}
+	return planRoundsFor(p, path, parties, drawParties(p, parties), new)
+}
+
+// planRoundsFor plans for a layout.
+func planRoundsFor(p *sim.Plan, path string, parties int, layout []int, new func(c recipes.Conn, path string, parties int) Rendezvous) *roundsEpisode {
+	e := &roundsEpisode{path: path, parties: parties, new: new, layout: layout}
 	e.missing = p.Choose(4, "the parent is missing") == 3
 	for client, users := range e.layout {
 		for index := range users {
@@ -114,10 +120,14 @@ const usersMax = 4
 func (e *roundsEpisode) users() []int { return e.layout }
 
 func (e *roundsEpisode) parents() []string {
-	if e.missing {
+	if e.missing && len(e.foreign) == 0 {
 		return []string{parentOf(e.path)}
 	}
-	return []string{e.path}
+	parents := []string{e.path}
+	for _, name := range e.foreign {
+		parents = append(parents, e.path+"/"+name)
+	}
+	return parents
 }
 
 // quiet: members may wait for ever to enter if there are too few of them, but never to leave.

@@ -1,6 +1,94 @@
 package workload
 
-// The animals that are barriers.
-var barrierAnimals = []Animal{}
+import (
+	"fmt"
 
-var absentBarriers = []Absent{}
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// The animals that are barriers.
+var barrierAnimals = []Animal{
+	tutorialBarrier("P1", "members are counted: one that is fast has gone before a slow one counts", "lost-wakeup", "none", fullRounds).with(2),
+	tutorialBarrier("P2", "a member has one name for all rounds: one that is back is taken for one that has not left", "lost-wakeup", "none", fullRounds).with(2),
+	tutorialBarrier("P3", "a member is named after its host: the second one there cannot enter", "unexpected-error", "none", fullRounds).with(2),
+	tutorialBarrier("P5", "who comes too late for a round holds up those who leave it", "lost-wakeup", "none", anyRounds),
+	syncPrimitive("SP1", "the znode to be deleted is named without its number: leave never waits", "early-leave", "none", fullRounds).with(2),
+	syncPrimitive("SP2", "znodes of an earlier round stay and are counted in the next", "early-enter", "none", fullRounds, "SP1", "SP2").with(2),
+	syncPrimitive("SP3", "a create whose reply was lost is repeated under another number: one member counts twice", "early-enter", "loss", sparseRounds).with(2),
+	syncPrimitive("SP8", "one monitor for all objects and a single notify: the wrong one wakes", "lost-wakeup", "none", apartRounds).with(2),
+	syncPrimitive("SP10", "the program goes on although enter has failed", "early-enter", "loss", sparseRounds).with(2),
+	syncPrimitive("SP11", "the handle of an expired session is kept: each call fails for ever", "lost-wakeup", "expiry", fullRounds).with(2),
+	syncPrimitive("SP12", "a znode that somebody else has put there is counted", "early-enter", "none", litteredRounds).with(2),
+	syncPrimitive("SP13", "one default watcher for all: who waits in another object is not woken", "lost-wakeup", "none", fullRounds).with(2),
+	curatorBarrier("B3", "a znode \"ready\" that a crash has left lets the next round in", "early-enter", "crash", fullRounds),
+	curatorBarrier("B4", "who gives up leaves its znode: a later member is let in without it", "early-enter", "cancel", sparseRounds),
+	kazooBarrier("B12", "a znode \"ready\" that a crash has left is counted as a member", "early-enter", "crash", fullRounds),
+	kazooBarrier("B13", "enter returns normally although it has failed", "early-enter", "expiry", sparseRounds),
+	kazooBarrier("B15", "that the client has dropped the watch is ignored", "lost-wakeup", "loss", fullRounds),
+	doubleBarrierAnimal("B17", "nobody deletes the znode \"ready\": the next round does not wait", "ZooKeeper Recipes and Solutions, Double Barriers",
+		"early-enter", "none", fullRounds, func(bugs published.Bugs) newMember {
+			return func(c recipes.Conn, path string, parties int) Rendezvous {
+				return published.NewOfficialDoubleBarrier(c, path, parties, bugs)
+			}
+		}).with(2),
+}
+
+var absentBarriers = []Absent{
+	{"SP9", "the monitor is missing only between two assignments of a constructor, with no request and so no other thread's turn between them; the event lost there tells of the first connection, and nobody waits for that"},
+}
+
+func tutorialBarrier(id, title, property, needs string, variant roundsVariant) Animal {
+	return doubleBarrierAnimal(id, title, "the ZooKeeper tutorial, Barriers", property, needs, variant, func(bugs published.Bugs) newMember {
+		return func(c recipes.Conn, path string, parties int) Rendezvous {
+			return published.NewTutorialBarrier(c, path, parties, bugs)
+		}
+	})
+}
+
+func syncPrimitive(id, title, property, needs string, variant roundsVariant, bugs ...string) Animal {
+	return doubleBarrierAnimal(id, title, "the ZooKeeper tutorial's listing as republished, SyncPrimitive.Barrier", property, needs, variant, shared, bugs...)
+}
+
+func curatorBarrier(id, title, property, needs string, variant roundsVariant) Animal {
+	return doubleBarrierAnimal(id, title, "Apache Curator 5.4, DistributedDoubleBarrier", property, needs, variant, func(bugs published.Bugs) newMember {
+		return func(c recipes.Conn, path string, parties int) Rendezvous {
+			return published.NewCuratorDoubleBarrier(c, path, parties, bugs)
+		}
+	}).with(2)
+}
+
+func kazooBarrier(id, title, property, needs string, variant roundsVariant) Animal {
+	a := doubleBarrierAnimal(id, title, "kazoo 2.8, kazoo/recipe/barrier.py, DoubleBarrier", property, needs, variant, func(bugs published.Bugs) newMember {
+		return func(c recipes.Conn, path string, parties int) Rendezvous {
+			return published.NewKazooDoubleBarrier(c, path, parties, bugs)
+		}
+	}).with(2)
+	broken, twin := a.Broken, a.Twin
+	a.Broken = func() *Workload { return broken().forClient(fakezk.FlavourKazoo) }
+	a.Twin = func() *Workload { return twin().forClient(fakezk.FlavourKazoo) }
+	return a
+}
+
+// doubleBarrierAnimal is a double barrier for two with some bugs in force, the one it is named after
+// if none are named. members is called once an episode.
+func doubleBarrierAnimal(id, title, source, property, needs string, variant roundsVariant, members func(published.Bugs) newMember, bugs ...string) Animal {
+	const parties = 2
+	of := func(bugs published.Bugs) func() *Workload {
+		recipe := fmt.Sprintf("%s, %s, with %s", source, variant.name, bugs)
+		return func() *Workload {
+			return &Workload{kind: "doublebarrier", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+				return variant.plan(p, path, parties, members(bugs))
+			}}
+		}
+	}
+	if len(bugs) == 0 {
+		bugs = []string{id}
+	}
+	return Animal{
+		ID: id, Title: title, Source: source, Property: property, Needs: needs, Clients: animalClients,
+		Broken: of(published.OnlyBugs(bugs...)), Twin: of(published.NoBugs()),
+	}
+}

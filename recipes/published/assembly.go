@@ -1,0 +1,221 @@
+package published
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// assembly is what the published double barriers lack: it is written down, in the data of the
+// barrier's znode, who takes part in a round. A round begins at one moment, at which all its members
+// are there, when nobody of the one before is left. Barriers with a bug of that kind do without the
+// part of it that mends the bug.
+//
+// A member is an ephemeral znode with a name of its own for each round, by which it is found again
+// after a lost reply.
+type assembly struct {
+	client recipes.Conn
+	dir    string
+	size   int
+	prefix string // of the names of members
+
+	own     string   // the member's name
+	session int64    // that owns its znode
+	round   []string // the members of its round; none if that is not known
+}
+
+// join creates the member's znode, and the barrier's if that is missing.
+func (a *assembly) join(name string, flags int32) error {
+	a.own, a.session, a.round = name, a.client.SessionID(), nil
+	for {
+		path, err := a.client.Create(a.dir+"/"+name, nil, flags, zk.WorldACL(zk.PermAll))
+		a.session = a.client.SessionID()
+		if err == nil {
+			a.own = strings.TrimPrefix(path, a.dir+"/")
+		}
+		if !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+		if err := ensurePath(a.client, a.dir); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+	}
+}
+
+// begun tells whether a round has begun in which the member takes part, and if not, what will change
+// when that may be. Whoever finds the last round over and enough members there begins the next.
+func (a *assembly) begun() (yes bool, changed []<-chan zk.Event, err error) {
+	for len(a.round) == 0 {
+		last, version, written, err := a.written()
+		if err != nil {
+			return false, nil, err
+		}
+		if slices.Contains(last, a.own) {
+			a.round = last
+			break
+		}
+		names, came, err := a.present(true)
+		if err != nil {
+			return false, nil, err
+		}
+		if len(names) < a.size || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(last, name) }) {
+			return false, []<-chan zk.Event{written, came}, nil
+		}
+		if err := a.begin(names[:a.size], version); err != nil {
+			return false, nil, err
+		}
+	}
+	return true, nil, nil
+}
+
+// written reads who takes part in the last round that has begun.
+func (a *assembly) written() (round []string, version int32, changed <-chan zk.Event, err error) {
+	data, stat, changed, err := a.client.GetW(a.dir)
+	if err = a.checked(err); err != nil {
+		return nil, 0, nil, err
+	}
+	return strings.Fields(string(data)), stat.Version, changed, nil
+}
+
+// present lists who is there.
+func (a *assembly) present(watched bool) (names []string, changed <-chan zk.Event, err error) {
+	if watched {
+		names, _, changed, err = a.client.ChildrenW(a.dir)
+	} else {
+		names, _, err = a.client.Children(a.dir)
+	}
+	if err = a.checked(err); err != nil {
+		return nil, nil, err
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, a.prefix) }), changed, nil
+}
+
+// checked returns the error of a request, or says that the session of the member's znode is over: then
+// the answer means nothing. It may come from a server that lags behind what that session has seen.
+func (a *assembly) checked(err error) error {
+	if a.client.SessionID() != a.session {
+		return zk.ErrSessionExpired
+	}
+	return err
+}
+
+// begin begins a round, unless one of its members has gone or another round has begun.
+func (a *assembly) begin(names []string, version int32) error {
+	var ops []any
+	for _, name := range names {
+		ops = append(ops, &zk.CheckVersionRequest{Path: a.dir + "/" + name, Version: -1})
+	}
+	ops = append(ops, &zk.SetDataRequest{Path: a.dir, Data: []byte(strings.Join(names, "\n")), Version: version})
+	_, err := a.client.Multi(ops...)
+	if err == nil && slices.Contains(names, a.own) {
+		a.round = names
+	}
+	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) {
+		err = nil
+	}
+	return a.checked(err)
+}
+
+// left lists who is left of the round, or who is there if the round is not known.
+func (a *assembly) left(ctx context.Context, watched bool) (names []string, changed <-chan zk.Event, err error) {
+	err = retry(ctx, func() error { names, changed, err = a.present(watched); return err })
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil, nil // not even the barrier's znode
+	}
+	if len(a.round) > 0 {
+		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(a.round, name) })
+	}
+	return names, changed, placeLost(err)
+}
+
+// remove deletes the member's znode, whatever becomes of the connection.
+func (a *assembly) remove() error {
+	ctx, cancel := context.WithTimeout(context.Background(), removeMax)
+	defer cancel()
+	err := retry(ctx, func() error { return a.client.Delete(a.dir+"/"+a.own, -1) })
+	if errors.Is(err, zk.ErrNoNode) {
+		err = nil
+	}
+	return placeLost(a.checked(err))
+}
+
+// removeMax is the time after which a connection that does not answer is closed.
+const removeMax = time.Minute
+
+// placeLost says in this project's word that the session has ended, so that the others may have left.
+func placeLost(err error) error {
+	if errors.Is(err, zk.ErrSessionExpired) {
+		return recipes.ErrPlaceLost
+	}
+	return err
+}
+
+// disperse leaves as the official recipe says: the first waits for the last, the others delete their
+// znodes and wait for the first.
+func (a *assembly) disperse(ctx context.Context, await func(ctx context.Context, name string) error) error {
+	for {
+		names, _, err := a.left(ctx, false)
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		lowest, highest := names[0], names[len(names)-1]
+		if lowest == a.own && highest == a.own {
+			return a.remove()
+		}
+		if lowest == a.own {
+			err = await(ctx, highest)
+		} else if err = a.remove(); err == nil {
+			err = await(ctx, lowest)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// awaitGone waits until the znode of a member changes, unless it is gone.
+func (a *assembly) awaitGone(ctx context.Context, name string) error {
+	gone, err := a.watched(ctx, name)
+	if err == nil && gone != nil {
+		_, err = awaitAny(ctx, gone)
+	}
+	return err
+}
+
+// watched returns a watch on the znode of a member, nil if it is gone.
+func (a *assembly) watched(ctx context.Context, name string) (gone <-chan zk.Event, err error) {
+	err = retry(ctx, func() (err error) { _, _, gone, err = a.client.GetW(a.dir + "/" + name); return err })
+	err = a.checked(err)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	return gone, placeLost(err)
+}
+
+// awaitReady waits until a znode is created that was not there.
+func awaitReady(ctx context.Context, created <-chan zk.Event) error {
+	event, err := awaitAny(ctx, created)
+	if err == nil && event.Type != zk.EventNodeCreated {
+		return zk.ErrSessionExpired // the watch is gone, with the session or the connection
+	}
+	return err
+}
+
+// awaitAny waits for the first event of one or two watches.
+func awaitAny(ctx context.Context, watches ...<-chan zk.Event) (event zk.Event, err error) {
+	watches = append(watches, nil)
+	select {
+	case event = <-watches[0]:
+	case event = <-watches[1]:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	return event, err
+}

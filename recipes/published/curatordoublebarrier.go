@@ -1,0 +1,111 @@
+package published
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// CuratorDoubleBarrier is a double barrier. After
+// org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier, Apache Curator 5.4. (The
+// original's object is for one round.)
+type CuratorDoubleBarrier struct {
+	client      recipes.Conn
+	barrierPath string
+	memberQty   int
+	readyPath   string
+	bugs        Bugs
+	our         assembly
+}
+
+// NewCuratorDoubleBarrier returns a member; nothing is sent before it is used.
+func NewCuratorDoubleBarrier(client recipes.Conn, barrierPath string, memberQty int, bugs Bugs) *CuratorDoubleBarrier {
+	return &CuratorDoubleBarrier{
+		client: client, barrierPath: barrierPath, memberQty: memberQty, readyPath: barrierPath + "/ready", bugs: bugs,
+		our: assembly{client: client, dir: barrierPath, size: memberQty, prefix: "_c_"},
+	}
+}
+
+// Enter blocks until all members have entered.
+func (b *CuratorDoubleBarrier) Enter(ctx context.Context) error {
+	err := b.enter(ctx)
+	if err != nil && !(ctx.Err() != nil && b.bugs.Has("B4")) { // BUG: B4 who gives up leaves its node, which counts
+		b.our.remove()
+	}
+	return err
+}
+
+func (b *CuratorDoubleBarrier) enter(ctx context.Context) error {
+	ready, changed, err := b.readyPathExists(ctx)
+	if err != nil {
+		return err
+	}
+	name := "_c_" + recipes.NewGUID(b.client)
+	err = retry(ctx, func() error { return b.our.join(name, zk.FlagEphemeral) })
+	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		return err
+	}
+	if ready {
+		return nil
+	}
+	return b.internalEnter(ctx, changed)
+}
+
+// readyPathExists tells whether others say that enough are there.
+func (b *CuratorDoubleBarrier) readyPathExists(ctx context.Context) (exists bool, changed <-chan zk.Event, err error) {
+	if b.bugs.Has("B3") { // BUG: B3 they may have said so of an earlier round, and have died before they deleted it
+		err = retry(ctx, func() (err error) { exists, _, changed, err = b.client.ExistsW(b.readyPath); return err })
+	}
+	return exists, changed, err
+}
+
+func (b *CuratorDoubleBarrier) internalEnter(ctx context.Context, changed <-chan zk.Event) error {
+	if b.bugs.Has("B3") {
+		return b.countAndSay(ctx, changed)
+	}
+	for {
+		var begun bool
+		var changes []<-chan zk.Event
+		err := retry(ctx, func() (err error) { begun, changes, err = b.our.begun(); return err })
+		if begun || err != nil {
+			return err
+		}
+		if _, err := awaitAny(ctx, changes...); err != nil {
+			return err
+		}
+	}
+}
+
+// countAndSay is the original's internalEnter.
+func (b *CuratorDoubleBarrier) countAndSay(ctx context.Context, changed <-chan zk.Event) error {
+	children, _, err := b.our.left(ctx, false)
+	if err != nil {
+		return err
+	}
+	if len(children) < b.memberQty {
+		return awaitReady(ctx, changed)
+	}
+	err = retry(ctx, func() error {
+		_, err := b.client.Create(b.readyPath, nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+		return err
+	})
+	if errors.Is(err, zk.ErrNodeExists) {
+		return nil
+	}
+	return err
+}
+
+// Leave blocks until all members have left.
+func (b *CuratorDoubleBarrier) Leave(ctx context.Context) error {
+	err := b.our.disperse(ctx, b.our.awaitGone)
+	if err != nil {
+		b.our.remove()
+	}
+	if b.bugs.Has("B3") {
+		retry(ctx, func() error { return b.client.Delete(b.readyPath, -1) })
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package workload
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Variants of the double barrier workload for recipes of the zoo.
+
+// newMember makes a member of a double barrier.
+type newMember func(c recipes.Conn, path string, parties int) Rendezvous
+
+// roundsVariant is a variant of the workload: its name, and how it plans an episode, for whose members
+// new is.
+type roundsVariant struct {
+	name string
+	plan func(p *sim.Plan, path string, parties int, new newMember) episode
+}
+
+var (
+	// anyRounds is the workload as it is.
+	anyRounds = roundsVariant{"any rounds", func(p *sim.Plan, path string, parties int, new newMember) episode {
+		return planRounds(p, path, parties, new)
+	}}
+	// fullRounds has as many users as a round takes, so that nobody is ever too many.
+	fullRounds = roundsVariant{"full rounds", func(p *sim.Plan, path string, parties int, new newMember) episode {
+		return planRoundsFor(p, path, parties, fullLayout(p, parties), new)
+	}}
+	// sparseRounds has any number of users, often too few for a round.
+	sparseRounds = roundsVariant{"sparse rounds", func(p *sim.Plan, path string, parties int, new newMember) episode {
+		return planRoundsFor(p, path, parties, drawUsers(p), new)
+	}}
+	// litteredRounds has a znode in the barrier's directory that somebody else has put there.
+	litteredRounds = roundsVariant{"littered rounds", func(p *sim.Plan, path string, parties int, new newMember) episode {
+		e := planRounds(p, path, parties, new)
+		e.foreign = []string{"foreign"}
+		return e
+	}}
+	// apartRounds has two barriers: the first users of all clients meet at one, the second users at the
+	// other.
+	apartRounds = roundsVariant{"rounds apart", planApart}
+)
+
+func fullLayout(p *sim.Plan, parties int) []int {
+	layout := make([]int, 1+p.Choose(min(p.Clients, parties), "clients"))
+	for i := range parties {
+		layout[i%len(layout)]++
+	}
+	return layout
+}
+
+func planApart(p *sim.Plan, path string, parties int, new newMember) episode {
+	var e apartEpisode
+	for i := range e {
+		layout := slices.Repeat([]int{1}, parties)
+		e[i] = planRoundsFor(p, path+[...]string{"", "-other"}[i], parties, layout, new)
+	}
+	return e
+}
+
+type apartEpisode [2]*roundsEpisode
+
+func (e apartEpisode) users() []int {
+	users := slices.Clone(e[0].layout)
+	for i := range users {
+		users[i] += e[1].layout[i]
+	}
+	return users
+}
+
+func (e apartEpisode) parents() []string { return slices.Concat(e[0].parents(), e[1].parents()) }
+
+func (e apartEpisode) run(u user) { e[u.index()].run(loneUser{u}) }
+
+// loneUser is the only one of its process at its barrier.
+type loneUser struct{ user }
+
+func (loneUser) index() int { return 0 }
+
+// quiet: as long as somebody waits in vain at one of the barriers, nothing is done to the others.
+func (e apartEpisode) quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+	for i, rounds := range e {
+		there := usersOps(waiting, i)
+		fine := rounds.quiet(usersOps(all, i), there)
+		if len(there) > 0 && len(fine) == 0 {
+			return nil
+		}
+		inOrder = append(inOrder, fine...)
+	}
+	return inOrder
+}
+
+func usersOps(ops []*sim.Op, index int) (of []*sim.Op) {
+	for _, op := range ops {
+		if op.User == index {
+			of = append(of, op)
+		}
+	}
+	return of
+}
+
+// at is what there is to see of one of the barriers.
+func (e apartEpisode) at(v *view, i int) *view {
+	w := *v
+	w.ops, w.waiting, w.path, w.dirs = usersOps(v.ops, i), usersOps(v.waiting, i), e[i].path, []string{e[1-i].path}
+	return &w
+}
+
+func (e apartEpisode) history(v *view) linearizability.History {
+	return slices.Concat(e[0].history(e.at(v, 0)), e[1].history(e.at(v, 1)))
+}
+
+func (e apartEpisode) judge(v *view) (j judgement) {
+	var later []func() ([]sim.Violation, string)
+	for i, rounds := range e {
+		at := rounds.judge(e.at(v, i))
+		j.add(at.Violations...)
+		if at.Later != nil {
+			later = append(later, at.Later)
+		}
+	}
+	j.History = e.history(v)
+	j.Later = func() (found []sim.Violation, unknown string) {
+		for _, check := range later {
+			more, why := check()
+			found, unknown = append(found, more...), unknown+why
+		}
+		return found, unknown
+	}
+	return j
+}
+
+// shared makes members of the tutorial's class: those of one process share its static fields.
+func shared(bugs published.Bugs) newMember {
+	var mu sync.Mutex
+	processes := map[any]*published.SyncPrimitive{}
+	return func(c recipes.Conn, path string, parties int) Rendezvous {
+		mu.Lock()
+		defer mu.Unlock()
+		process := processOf(c)
+		if processes[process] == nil {
+			processes[process] = published.NewSyncPrimitive()
+		}
+		return published.NewSyncPrimitiveBarrier(processes[process], c, path, parties, bugs)
+	}
+}
+
+// processOf identifies the process that has a connection.
+func processOf(c recipes.Conn) any {
+	if handle, ok := c.(*fakezk.Conn); ok {
+		return handle.Client
+	}
+	return c
+}
