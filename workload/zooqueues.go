@@ -7,20 +7,20 @@ import (
 )
 
 const (
-	tutorialQueue = "the ZooKeeper tutorial, Producer-Consumer Queues"
-	syncPrimitive = "the ZooKeeper tutorial, SyncPrimitive.Queue"
-	recipeQueue   = "ZooKeeper Recipes and Solutions, Queues"
-	kazooQueue    = "kazoo 2.8, kazoo/recipe/queue.py"
-	curatorQueue  = "Apache Curator 5.4, SimpleDistributedQueue"
+	tutorialQueue      = "the ZooKeeper tutorial, Producer-Consumer Queues"
+	syncPrimitiveQueue = "the ZooKeeper tutorial, SyncPrimitive.Queue"
+	recipeQueue        = "ZooKeeper Recipes and Solutions, Queues"
+	kazooQueue         = "kazoo 2.8, kazoo/recipe/queue.py"
+	curatorQueue       = "Apache Curator 5.4, SimpleDistributedQueue"
 )
 
 // The animals that are queues.
 var queueAnimals = []Animal{
 	itemQueue("P4", "of two consumers of one item the loser fails", tutorialQueue, "unexpected-error", "none", published.NewTutorialQueue),
-	itemQueue("SP4", "the number's leading zeros are lost, and with them the item", syncPrimitive, "unexpected-error", "none", published.NewSyncPrimitiveQueue),
-	itemQueue("SP5", "of two consumers of one element the loser throws", syncPrimitive, "unexpected-error", "none", published.NewSyncPrimitiveQueue),
-	itemQueue("SP6", "a delete whose reply is lost: the element is gone and nobody got it", syncPrimitive, "lost", "loss", published.NewSyncPrimitiveQueue),
-	itemQueue("SP7", "a producer swallows the exception, and its element may never have been there", syncPrimitive, "false-empty", "loss", published.NewSyncPrimitiveQueue),
+	itemQueue("SP4", "the number's leading zeros are lost, and with them the item", syncPrimitiveQueue, "unexpected-error", "none", published.NewSyncPrimitiveQueue),
+	itemQueue("SP5", "of two consumers of one element the loser throws", syncPrimitiveQueue, "unexpected-error", "none", published.NewSyncPrimitiveQueue),
+	itemQueue("SP6", "a delete whose reply is lost: the element is gone and nobody got it", syncPrimitiveQueue, "lost", "loss", published.NewSyncPrimitiveQueue),
+	itemQueue("SP7", "a producer swallows the exception, and its element may never have been there", syncPrimitiveQueue, "false-empty", "loss", published.NewSyncPrimitiveQueue),
 	insistent("DQ3", "an item whose offer's reply is lost is offered again: it is there twice", "duplicate", "loss"),
 	throughJava("DQ8", "a disconnect throws a consumer out of a call that waits", "unexpected-error", "loss"),
 	withoutRoot("DQ9", "the constructor's ACL is null, and the root is never made"),
