@@ -40,7 +40,7 @@ func (w *World) collect() {
 		}
 	}
 	for r := 1; r < w.replicas; r++ {
-		if w.servers.Behind(r) > 0 {
+		if w.lag[r] == slow && w.servers.Behind(r) > 0 {
 			w.actions = append(w.actions, action{kind: actApply, client: r})
 		}
 	}

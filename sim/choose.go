@@ -93,7 +93,7 @@ func newRandomSource(seed, episode uint64) *randomSource {
 
 func (s *randomSource) reset(seed, episode uint64) {
 	s.rng.Seed(seed, mix(episode))
-	s.fault = 2 + s.rng.Uint64()%5
+	s.fault = 1 + s.rng.Uint64()%5
 	s.stay = s.rng.Uint64() % 8
 }
 

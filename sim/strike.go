@@ -205,9 +205,27 @@ func strikeWatch(w *World, t target, variant int) {
 	}
 }
 
+// lag says how a server follows the leader.
+type lag uint8
+
+const (
+	upToDate lag = iota
+	slow         // applies one transaction after the other, each when the world lets it
+	stuck        // applies nothing, but for what a write or a sync through it makes it apply
+)
+
+// Variants of a server's lag.
+const (
+	lagSlow = iota
+	lagStuck
+	lagVariants
+)
+
 func findLag(w *World, add func(target)) {
 	for r := 1; r < w.replicas; r++ {
-		add(target{client: r, variants: 1})
+		if w.lag[r] == upToDate {
+			add(target{client: r, variants: lagVariants})
+		}
 	}
 	w.alive(func(p *process) {
 		if _, connected := p.client.Connected(); connected {
@@ -216,10 +234,32 @@ func findLag(w *World, add func(target)) {
 	})
 }
 
-func strikeLag(w *World, t target, _ int) {
+// lagFromTheStart lets a server lag before anybody has asked for anything: what a server does not
+// know yet surprises only clients that have not seen it yet, and these are clients that begin.
+func (w *World) lagFromTheStart() {
+	if !w.faults.Has(Lag) {
+		return
+	}
+	if n := w.choose(1+lagVariants, "lagging"); n > 0 {
+		w.struck[faultIndex(Lag)]++
+		w.fallBehind(1, n-1)
+	}
+}
+
+func (w *World) fallBehind(server, variant int) {
+	what := "falls behind"
+	w.lag[server] = slow
+	if variant == lagStuck {
+		what = "hears nothing from the leader any more"
+		w.lag[server] = stuck
+	}
+	w.note(-1, "! lag", "", fmt.Sprintf("server %d %s", server, what))
+	w.servers.SetLag(server, true)
+}
+
+func strikeLag(w *World, t target, variant int) {
 	if t.client < w.replicas {
-		w.note(-1, "! lag", "", fmt.Sprintf("server %d falls behind", t.client))
-		w.servers.SetLag(t.client, true)
+		w.fallBehind(t.client, variant)
 		return
 	}
 	p := w.procs[t.client-w.replicas]

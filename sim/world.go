@@ -24,6 +24,7 @@ type World struct {
 
 	servers  *fakezk.Ensemble
 	replicas int
+	lag      [3]lag // of each server; the first one leads
 	procs    []*process
 	last     int // the client that acted last
 
@@ -139,7 +140,7 @@ func (w *World) setUp(workload Workload) {
 	}
 	w.replicas = 1
 	if w.faults.Has(Lag) {
-		w.replicas = 3
+		w.replicas = len(w.lag)
 	}
 	w.servers.Reset(fakezk.Config{
 		Replicas: w.replicas, Tick: tickTime, Order: 1,
@@ -163,6 +164,7 @@ func (w *World) setUp(workload Workload) {
 	for _, p := range w.procs {
 		w.launch(p)
 	}
+	w.lagFromTheStart()
 }
 
 // Root0 is the path below which the objects of simulated episodes live.
@@ -211,11 +213,25 @@ func (w *World) launch(p *process) {
 	}
 }
 
+// chooseReplica draws the server to which a client connects. One that lags is as likely as two: that
+// is where the surprises are.
 func (w *World) chooseReplica() int {
 	if w.calm {
 		return 0
 	}
-	return w.choose(w.replicas, LabelReplica)
+	candidates := [2 * len(w.lag)]int{}
+	n := 0
+	for r := range w.replicas {
+		candidates[n] = r
+		n++
+	}
+	for r := range w.replicas {
+		if w.lag[r] != upToDate {
+			candidates[n] = r
+			n++
+		}
+	}
+	return candidates[w.choose(n, LabelReplica)]
 }
 
 // torture runs the episode with faults until all scripts have ended, nothing moves any more, or
@@ -291,6 +307,7 @@ func (w *World) nextFair() action {
 func (w *World) heal() {
 	for r := 1; r < w.replicas; r++ {
 		w.servers.SetLag(r, false)
+		w.lag[r] = upToDate
 	}
 	for _, p := range w.procs {
 		p.held, p.paused = false, false
