@@ -3,7 +3,6 @@ package workload
 import (
 	"sync"
 
-	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -24,12 +23,4 @@ func withStatics[S any](make func(statics *S, c recipes.Conn, path string) Locke
 		}
 		e.new = func(c recipes.Conn, path string) Locker { return make(statics(processOf(c)), c, path) }
 	}
-}
-
-// processOf identifies the process to which a connection belongs.
-func processOf(c recipes.Conn) any {
-	if handle, ok := c.(*fakezk.Conn); ok {
-		return handle.Client
-	}
-	return c
 }

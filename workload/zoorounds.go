@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/recipes/published"
@@ -149,12 +148,4 @@ func shared(bugs published.Bugs) newMember {
 		}
 		return published.NewSyncPrimitiveBarrier(processes[process], c, path, parties, bugs)
 	}
-}
-
-// processOf identifies the process that has a connection.
-func processOf(c recipes.Conn) any {
-	if handle, ok := c.(*fakezk.Conn); ok {
-		return handle.Client
-	}
-	return c
 }
