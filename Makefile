@@ -49,8 +49,8 @@ zoo: ## hunt every animal of the zoo: recipes known to be broken; fails if one i
 zoo-%: ## hunt one animal, such as zoo-DQ6; succeeds when the bug is found and its twin is clean
 	$(GO) run ./cmd/torture zoo $* --seed $(SEED)
 
-million: ## a million episodes of the lock, the queue, and the queue with receipts: results/million.md
-	$(GO) run ./results/generate million
+million: ## a million episodes of every recipe, or of KIND=lock: results/million.md (minutes each)
+	$(GO) run ./results/generate million $(KIND)
 
 bench: ## the benchmarks, on one core
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./...

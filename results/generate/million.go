@@ -1,10 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/zktorture/zktorture/sim"
@@ -15,37 +21,88 @@ const (
 	millionEpisodes = 1_000_000
 	millionSeed     = 1
 	memoryMax       = 200 // MB
+	millionRecord   = "results/million.jsonl"
 )
 
-// millionRuns are the recipes that must not break once in a million episodes.
-var millionRuns = []struct{ kind, recipe string }{
-	{"lock", workload.Ours},
-	{"queue", workload.Ours},
-	{"queue", "ours/receipts"},
+// campaign is what came of a million episodes of one recipe: a line of the record. Campaigns take
+// minutes each, so each is recorded when it ends, and the page is made from the record.
+type campaign struct {
+	Date       string         `json:"date"`
+	Go         string         `json:"go"`
+	Kind       string         `json:"workload"`
+	Recipe     string         `json:"recipe"`
+	Verdict    sim.Verdict    `json:"verdict"`
+	Reason     string         `json:"reason,omitempty"`
+	Violations int            `json:"violations"`
+	Undecided  int            `json:"unknown"`
+	Episodes   int            `json:"episodes"`
+	Operations int64          `json:"operations"`
+	Steps      int64          `json:"steps"`
+	Struck     map[string]int `json:"faults"`
+	Hash       string         `json:"hash"`
+	MB         int            `json:"peak_mb"`
 }
 
-func measureMillion(ctx context.Context, p *page) error {
-	p.line("# A million episodes each")
-	p.line("")
-	p.line("`torture run KIND --recipe RECIPE --faults all --episodes %d --seed %d`, all checks on.", millionEpisodes, millionSeed)
-	p.line("")
-	p.table("workload", "recipe", "verdict", "violations", "unknown", "episodes", "operations", "steps", "time", "episodes/s", "hash")
-	var results []sim.Result
-	var problem error
-	for _, run := range millionRuns {
-		r, err := million(ctx, run.kind, run.recipe)
+// measureMillions runs a million episodes of each recipe of this project that is asked for by
+// KIND or KIND:RECIPE, of all if none is.
+func measureMillions(ctx context.Context, asked []string) error {
+	entries, err := millionEntries(asked)
+	if err != nil {
+		return err
+	}
+	record, err := readRecord()
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, e := range entries {
+		c, err := million(ctx, e)
 		if err != nil {
 			return err
 		}
-		results = append(results, r)
-		p.row(r.Workload, r.Recipe, r.Verdict, violated(r), r.Undecided, number(r.Episodes), number(r.Operations), number(r.Steps),
-			r.Elapsed.Round(time.Second), number(int(float64(r.Episodes)/r.Elapsed.Seconds())), "`"+sim.FormatHash(r.Hash)+"`")
-		if r.Verdict != sim.VerdictOK || r.Interrupted {
-			problem = errors.Join(problem, fmt.Errorf("%w: %s (%s): %s %s", errUnexpected, r.Workload, r.Recipe, r.Verdict, r.Reason))
+		problems = append(problems, c.problem())
+		record = slices.DeleteFunc(record, func(old campaign) bool { return old.Kind == c.Kind && old.Recipe == c.Recipe })
+		record = append(record, c)
+		if err := writeRecord(record); err != nil {
+			return err
+		}
+		problems = append(problems, write(ctx, "million", func(_ context.Context, p *page) error { return millionPage(p, record) }))
+	}
+	return errors.Join(problems...)
+}
+
+func millionEntries(asked []string) (found []workload.Entry, err error) {
+	for _, e := range workload.Entries() {
+		if !strings.HasPrefix(e.Recipe, workload.Ours) {
+			continue
+		}
+		if len(asked) == 0 || slices.Contains(asked, e.Kind) || slices.Contains(asked, e.Kind+":"+e.Recipe) {
+			found = append(found, e)
 		}
 	}
-	struckTable(p, results)
-	return errors.Join(problem, memoryLine(p))
+	if found == nil {
+		return nil, fmt.Errorf("no recipe of this project is called %s: say KIND or KIND:RECIPE, see torture list", strings.Join(asked, " "))
+	}
+	return found, nil
+}
+
+func million(ctx context.Context, e workload.Entry) (campaign, error) {
+	last := time.Now()
+	r, err := sim.Run(ctx, e.New(), sim.Config{Episodes: millionEpisodes, Seed: millionSeed, Faults: sim.AllFaults, Progress: func(p sim.Progress) {
+		if time.Since(last) > 10*time.Second {
+			last = time.Now()
+			fmt.Fprintf(os.Stderr, "%s (%s): %d of %d episodes\n", e.Kind, e.Recipe, p.Episodes, p.Of)
+		}
+	}})
+	if err == nil && r.Interrupted {
+		err = errors.New("interrupted; what was finished before is recorded")
+	}
+	mb, _ := peakMemory()
+	return campaign{
+		Date: time.Now().UTC().Format(time.DateOnly), Go: goVersion(), Kind: r.Workload, Recipe: r.Recipe,
+		Verdict: r.Verdict, Reason: r.Reason, Violations: violated(r), Undecided: r.Undecided,
+		Episodes: r.Episodes, Operations: r.Operations, Steps: r.Steps, Struck: r.Struck, Hash: sim.FormatHash(r.Hash), MB: mb,
+	}, err
 }
 
 // violated counts the episodes with a violation, by property.
@@ -56,48 +113,94 @@ func violated(r sim.Result) (n int) {
 	return n
 }
 
-func million(ctx context.Context, kind, recipe string) (sim.Result, error) {
-	w, err := workload.Find(kind, recipe)
-	if err != nil {
-		return sim.Result{}, err
+// problem says what did not come out as it must; nil if all did.
+func (c campaign) problem() error {
+	var found []error
+	bad := func(format string, args ...any) {
+		found = append(found, fmt.Errorf("%w: %s (%s): %s", errUnexpected, c.Kind, c.Recipe, fmt.Sprintf(format, args...)))
 	}
-	last := time.Now()
-	return sim.Run(ctx, w, sim.Config{Episodes: millionEpisodes, Seed: millionSeed, Faults: sim.AllFaults, Progress: func(p sim.Progress) {
-		if time.Since(last) > 10*time.Second {
-			last = time.Now()
-			fmt.Fprintf(os.Stderr, "%s (%s): %d of %d episodes\n", kind, recipe, p.Episodes, p.Of)
+	if c.Verdict != sim.VerdictOK {
+		bad("%s %s", c.Verdict, c.Reason)
+	}
+	for _, fault := range sim.FaultNames {
+		if c.Struck[fault] == 0 {
+			bad("%s has not struck", fault)
 		}
-	}})
+	}
+	if c.MB > memoryMax {
+		bad("%d MB of memory, at most %d are promised", c.MB, memoryMax)
+	}
+	return errors.Join(found...)
+}
+
+func readRecord() (record []campaign, err error) {
+	data, err := os.ReadFile(millionRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(data) {
+		var c campaign
+		if err := json.Unmarshal(line, &c); err != nil {
+			return nil, fmt.Errorf("%s: %w: remove the line that is not a campaign", millionRecord, err)
+		}
+		record = append(record, c)
+	}
+	return record, nil
+}
+
+// writeRecord writes the campaigns in the order of the recipes.
+func writeRecord(record []campaign) error {
+	slices.SortStableFunc(record, func(a, b campaign) int { return cmp.Compare(a.place(), b.place()) })
+	var out bytes.Buffer
+	for _, c := range record {
+		line, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		out.Write(append(line, '\n'))
+	}
+	return os.WriteFile(millionRecord, out.Bytes(), 0o644)
+}
+
+func (c campaign) place() int {
+	return slices.IndexFunc(workload.Entries(), func(e workload.Entry) bool { return e.Kind == c.Kind && e.Recipe == c.Recipe })
+}
+
+func millionPage(p *page, record []campaign) error {
+	p.line("# A million episodes each")
+	p.line("")
+	p.line("`torture run KIND --recipe RECIPE --faults all --episodes %d --seed %d`, all checks on. Each line was", millionEpisodes, millionSeed)
+	p.line("measured on its date; `go run ./results/generate million KIND` measures those of a kind anew.")
+	p.line("")
+	p.table("workload", "recipe", "verdict", "violations", "unknown", "episodes", "operations", "steps", "memory", "date", "hash")
+	var problems []error
+	for _, c := range record {
+		p.row(c.Kind, c.Recipe, c.Verdict, c.Violations, c.Undecided, number(c.Episodes), number(c.Operations), number(c.Steps),
+			fmt.Sprintf("%d MB", c.MB), c.Date, "`"+c.Hash+"`")
+		problems = append(problems, c.problem())
+	}
+	struckTable(p, record)
+	return errors.Join(problems...)
 }
 
 // struckTable says how often each fault struck.
-func struckTable(p *page, results []sim.Result) {
+func struckTable(p *page, record []campaign) {
 	p.line("")
 	p.line("How often each fault struck:")
 	p.line("")
-	heads := []any{"fault"}
-	for _, r := range results {
-		heads = append(heads, r.Workload+" ("+r.Recipe+")")
+	heads := []any{"workload", "recipe"}
+	for _, name := range sim.FaultNames {
+		heads = append(heads, name)
 	}
 	p.table(heads...)
-	for _, name := range sim.FaultNames {
-		cells := []any{name}
-		for _, r := range results {
-			cells = append(cells, number(r.Struck[name]))
+	for _, c := range record {
+		cells := []any{c.Kind, c.Recipe}
+		for _, name := range sim.FaultNames {
+			cells = append(cells, number(c.Struck[name]))
 		}
 		p.row(cells...)
 	}
-}
-
-func memoryLine(p *page) error {
-	mb, ok := peakMemory()
-	if !ok {
-		return nil
-	}
-	p.line("")
-	p.line("Peak resident memory of the process that ran all of them: %d MB (at most %d MB are promised).", mb, memoryMax)
-	if mb > memoryMax {
-		return fmt.Errorf("%w: %d MB of memory, at most %d are promised", errUnexpected, mb, memoryMax)
-	}
-	return nil
 }
