@@ -1,0 +1,212 @@
+package published
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// WatchLock is an exclusive lock on one ephemeral znode with a fixed name: who creates it holds the
+// lock, the others watch it. After the lines of code in a Java article on ZooKeeper locks, which has
+// been republished many times; its tryLock is not printed there.
+//
+// Mended, it has what the original lacks: a guid as the znode's data (ZL4), and beside the znode
+// another that is empty and named by the guid, the holder's proof, made and deleted with it (ZL5).
+type WatchLock struct {
+	conn     recipes.Conn
+	dir      string
+	monitors *Monitors
+	bugs     Bugs
+	guid     string
+}
+
+// NewWatchLock returns a lock on the znode "lock" in a directory. monitors are those of the process.
+func NewWatchLock(conn recipes.Conn, dir string, monitors *Monitors, bugs Bugs) *WatchLock {
+	if !bugs.Has("ZL6") { // BUG: ZL6 the monitor is the path: all locks of the process have the same
+		monitors = new(Monitors)
+	}
+	return &WatchLock{conn: conn, dir: dir, monitors: monitors, bugs: bugs}
+}
+
+func (l *WatchLock) path() string  { return l.dir + "/lock" }
+func (l *WatchLock) proof() string { return l.dir + "/lock-" + l.guid }
+
+// create makes the znode, and the proof with it.
+func (l *WatchLock) create() error {
+	acl := zk.WorldACL(zk.PermAll)
+	_, err := l.conn.Multi(
+		&zk.CreateRequest{Path: l.path(), Data: []byte(l.guid), Acl: acl, Flags: zk.FlagEphemeral},
+		&zk.CreateRequest{Path: l.proof(), Acl: acl, Flags: zk.FlagEphemeral})
+	return err
+}
+
+// tryLock makes the znode if there is none, else it watches the one that there is.
+func (l *WatchLock) tryLock(ctx context.Context) (owner bool, watch <-chan zk.Event, err error) {
+	for {
+		switch err := retry(ctx, l.create); {
+		case err == nil:
+			return true, nil, nil
+		case errors.Is(err, zk.ErrNoNode):
+			if err := retry(ctx, func() error { return ensurePath(l.conn, l.dir) }); err != nil {
+				return false, nil, err
+			}
+			continue
+		case !errors.Is(err, zk.ErrNodeExists):
+			return false, nil, err
+		}
+		var data []byte
+		var stat *zk.Stat
+		err := retry(ctx, func() (err error) { data, stat, watch, err = l.conn.GetW(l.path()); return err })
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+		case err != nil:
+			return false, nil, err
+		default:
+			mine := string(data) == l.guid && stat.EphemeralOwner == l.conn.SessionID()
+			return mine && !l.bugs.Has("ZL4"), watch, nil // BUG: ZL4 it may be one's own, by a create whose reply was lost
+		}
+	}
+}
+
+// Lock waits until the lock is held.
+func (l *WatchLock) Lock(ctx context.Context) error {
+	l.guid = recipes.NewGUID(l.conn)
+	for {
+		owner, watch, err := l.tryLock(ctx)
+		if owner {
+			return nil
+		}
+		var cause zk.EventType
+		if err == nil {
+			cause, err = l.wait(ctx, watch)
+		}
+		switch {
+		case err != nil:
+			return errors.Join(err, l.release())
+		case l.bugs.Has("ZL2"): // BUG: ZL2 all that waited are woken, and each believes that it is the owner
+			return nil
+		case cause == zk.EventSession: // BUG: ZL3 and whatever has happened, as if the znode were gone
+			return nil
+		}
+	}
+}
+
+// wait waits for an event of the watch, and returns which it was.
+func (l *WatchLock) wait(ctx context.Context, watch <-chan zk.Event) (cause zk.EventType, err error) {
+	monitor := l.monitors.Of(l.path())
+	come := false
+	go func() {
+		for event := range watch {
+			if event.Type == zk.EventSession && !l.bugs.Has("ZL3") { // BUG: ZL3 Java tells each watch of each change of the connection, too
+				continue
+			}
+			monitor.mu.Lock()
+			if !come {
+				come, cause = true, event.Type
+				monitor.notify()
+			}
+			monitor.mu.Unlock()
+		}
+	}()
+	threadSwitch()
+	blind := l.bugs.Has("ZL1") // BUG: ZL1 nobody looks whether the event has come already, and who waits then waits for ever
+	if err := monitor.wait(ctx, func() bool { return come && !blind }, func() { blind = false }); err != nil {
+		return 0, err
+	}
+	return cause, nil
+}
+
+// TryLock takes the lock if nobody holds it.
+func (l *WatchLock) TryLock(ctx context.Context) (bool, error) {
+	l.guid = recipes.NewGUID(l.conn)
+	owner, _, err := l.tryLock(ctx)
+	if err != nil {
+		err = errors.Join(err, l.release())
+	}
+	return owner, err
+}
+
+// Unlock releases the lock.
+func (l *WatchLock) Unlock(context.Context) error { return l.release() }
+
+// release deletes the znode and its proof. Without the proof the session is gone, and the znode is
+// somebody else's.
+func (l *WatchLock) release() error {
+	err := zk.ErrConnectionClosed
+	if l.bugs.Has("ZL5") {
+		err = l.conn.Delete(l.path(), -1) // BUG: ZL5 whoever has made it: after an expiry that is the successor
+	}
+	if connectionLoss(err) {
+		ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
+		defer cancel()
+		err = retry(ctx, func() error {
+			_, err := l.conn.Multi(&zk.DeleteRequest{Path: l.proof(), Version: -1}, &zk.DeleteRequest{Path: l.path(), Version: -1})
+			return err
+		})
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
+}
+
+// Monitors are the monitors of the texts of a Java process, of which equal literals are one object.
+type Monitors struct {
+	mu  sync.Mutex
+	all map[string]*javaMonitor
+}
+
+// Of returns the monitor of a text.
+func (m *Monitors) Of(text string) *javaMonitor {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.all == nil {
+		m.all = map[string]*javaMonitor{}
+	}
+	if m.all[text] == nil {
+		m.all[text] = new(javaMonitor)
+	}
+	return m.all[text]
+}
+
+// javaMonitor has wait and notify. mu is what synchronized holds.
+type javaMonitor struct {
+	mu      sync.Mutex
+	waiting []chan struct{}
+}
+
+// wait waits until the condition is true, and looks again each time that it is notified.
+func (m *javaMonitor) wait(ctx context.Context, condition func() bool, looked func()) error {
+	for {
+		m.mu.Lock()
+		if condition() {
+			m.mu.Unlock()
+			return nil
+		}
+		looked()
+		turn := make(chan struct{})
+		m.waiting = append(m.waiting, turn)
+		m.mu.Unlock()
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			m.mu.Lock()
+			m.waiting = slices.DeleteFunc(m.waiting, func(c chan struct{}) bool { return c == turn })
+			m.mu.Unlock()
+			return ctx.Err()
+		}
+	}
+}
+
+// notify wakes one of those that wait, mu being held. Which is Java's choice: here the last to come.
+func (m *javaMonitor) notify() {
+	if last := len(m.waiting) - 1; last >= 0 {
+		close(m.waiting[last])
+		m.waiting = m.waiting[:last]
+	}
+}
