@@ -20,7 +20,6 @@ import (
 const (
 	millionEpisodes = 1_000_000
 	millionSeed     = 1
-	memoryMax       = 200 // MB
 	millionRecord   = "results/million.jsonl"
 )
 

@@ -15,6 +15,16 @@ const (
 	speedRounds   = 5
 )
 
+// speedRuns are the recipes whose speed is measured.
+var speedRuns = []struct{ kind, recipe string }{
+	{"lock", workload.Ours},
+	{"queue", workload.Ours},
+	{"queue", "ours/receipts"},
+}
+
+// memoryMax is how much memory a campaign may take, in MB, however long it is.
+const memoryMax = 200
+
 // pace is what one measured campaign cost.
 type pace struct {
 	result        sim.Result
@@ -32,7 +42,7 @@ func measureSpeed(ctx context.Context, p *page) error {
 	p.line("An episode that draws more clients and operations has more steps, so both figures count.")
 	p.line("")
 	p.table("workload", "recipe", "episodes/s", "steps/s", "steps an episode", "bytes a step", "allocations a step")
-	for _, run := range millionRuns {
+	for _, run := range speedRuns {
 		m, err := median(ctx, run.kind, run.recipe)
 		if err != nil {
 			return err
@@ -72,4 +82,17 @@ func measurePace(ctx context.Context, w sim.Workload, seed uint64) (pace, error)
 	}
 	steps := float64(max(r.Steps, 1))
 	return pace{r, float64(after.TotalAlloc-before.TotalAlloc) / steps, float64(after.Mallocs-before.Mallocs) / steps}, err
+}
+
+func memoryLine(p *page) error {
+	mb, ok := peakMemory()
+	if !ok {
+		return nil
+	}
+	p.line("")
+	p.line("Peak resident memory of the process that ran all of them: %d MB (at most %d MB are promised).", mb, memoryMax)
+	if mb > memoryMax {
+		return fmt.Errorf("%w: %d MB of memory, at most %d are promised", errUnexpected, mb, memoryMax)
+	}
+	return nil
 }
