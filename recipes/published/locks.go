@@ -159,8 +159,7 @@ func (l *Locks) look(ctx context.Context) (done bool, err error) {
 
 // list returns the children and the own one, nil if it is gone.
 func (l *Locks) list(ctx context.Context) (list []standing, own *standing, err error) {
-	var names []string
-	err = l.ask(ctx, func() (err error) { names, _, err = l.zk.Children(l.root); return err })
+	names, err := l.children(ctx)
 	if errors.Is(err, zk.ErrNoNode) && !l.bugs.Has("LK8") {
 		return nil, nil, nil
 	}
@@ -177,6 +176,20 @@ func (l *Locks) list(ctx context.Context) (list []standing, own *standing, err e
 		}
 	}
 	return list, own, err
+}
+
+// children lists the root, and leaves a watch for children that come or go.
+func (l *Locks) children(ctx context.Context) (names []string, err error) {
+	if l.bugs.Has("LK3") { // BUG: LK3 no watch: there will be no event to wait for
+		err = l.ask(ctx, func() (err error) { names, _, err = l.zk.Children(l.root); return err })
+		return names, err
+	}
+	var watch <-chan zk.Event
+	err = l.ask(ctx, func() (err error) { names, _, watch, err = l.zk.ChildrenW(l.root); return err })
+	if err == nil {
+		go l.process(watch)
+	}
+	return names, err
 }
 
 // cut takes the numbers from where they are if the host's name is of the right length. The path is
@@ -226,17 +239,13 @@ func (h *sessionHold) keep(watch <-chan zk.Event) {
 
 // await waits until the smallest child may be gone.
 func (l *Locks) await(ctx context.Context, mutex *locksMonitor, least standing) error {
-	if l.bugs.Has("LK3") {
-		if err := l.wait(ctx, mutex); err != nil { // BUG: LK3 nothing is watched yet, so there will be no event
+	for {
+		// At first for a child that comes or goes, then for the end of this one.
+		if err := l.wait(ctx, mutex); err != nil {
 			return err
 		}
-	}
-	for {
 		exists, err := l.exists(ctx, least)
 		if !exists || err != nil {
-			return err
-		}
-		if err := l.wait(ctx, mutex); err != nil {
 			return err
 		}
 	}
