@@ -139,6 +139,16 @@ func strikeLoss(w *World, t target, variant int) {
 	}
 }
 
+// beginsUnconnected tells whether a process begins before it has a connection, and so a session.
+func (w *World) beginsUnconnected(p *process) bool {
+	if w.calm || !w.faults.Has(Loss) || w.choose(4, "unconnected") < 3 {
+		return false
+	}
+	w.struck[faultIndex(Loss)]++
+	w.note(p.id, "! loss", "", "begins without a connection")
+	return true
+}
+
 // errReset is what go-zookeeper returns, raw, when a write finds the connection reset.
 var errReset error = &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.ECONNRESET)}
 

@@ -202,7 +202,9 @@ func (w *World) launch(p *process) {
 		w.fold(uint64(session))
 	}
 	p.client = c
-	c.Dial(w.now(), w.chooseReplica())
+	if !w.beginsUnconnected(p) {
+		c.Dial(w.now(), w.chooseReplica())
+	}
 	for i, old := range p.users {
 		u := &User{world: w, process: p, conn: c.Handle(i), Client: p.id, Index: i, Life: p.life, done: old.done}
 		p.users[i] = u
