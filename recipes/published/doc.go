@@ -15,12 +15,11 @@
 // before a list that must not be old (W8, DQ7), czxids after the wrap (W14, DQ6). W0 is what the
 // corpus does not list: a directory that others remove. These are marked and have no animal:
 //
-//   - W6, DQ8: need Java's client, which calls every watcher at each change of the connection.
+//   - W6: needs Java's client, which calls every watcher at each change of the connection.
 //   - W9: needs W3, W5 and W8 in force with it. W11, W12: need ten connections lost in a row.
 //   - W10, W16: need users who close a lock or share one object.
 //   - W13: the twins of W3 and W7 make a znode anew that somebody deleted, but nobody does.
-//   - W15: needs a client that begins without a connection. DQ9: only feeds DQ1.
-//   - DQ3, DQ4: what any queue without receipts, or without claims, must leave open.
+//   - W15: needs a client that begins without a connection.
 //
 // # What Java has and Go has not
 //
@@ -29,8 +28,7 @@
 //   - A Watcher's process method is called by the client's event thread. Here a goroutine waits for
 //     the one event that go-zookeeper sends for each watch. Java also calls every registered
 //     watcher for each change of the connection's state and leaves it registered; go-zookeeper does
-//     so for an expiry only, once (EventNotWatching). What needs the former is marked W6 and DQ8
-//     and does not show.
+//     so for an expiry only, once (EventNotWatching). What needs the former is marked W6 and DQ8.
 //   - ConnectionLossException: any error after which nobody knows whether the request was carried
 //     out, and zk.ErrNoServer. SessionExpiredException: zk.ErrSessionExpired, which go-zookeeper
 //     hardly ever returns, since it opens a new session by itself. InterruptedException: the end of

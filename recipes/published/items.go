@@ -19,8 +19,9 @@ import (
 type items struct {
 	client recipes.Conn
 	dir    string
-	head   int  // so many bytes begin each name; those of the smallest text come first
-	stale  bool // the list may be an old one
+	head   int    // so many bytes begin each name; those of the smallest text come first
+	stale  bool   // the list may be an old one
+	claims string // begins the names of claims; an item with one is not in the list
 }
 
 // guidLength is that of recipes.NewGUID.
@@ -82,7 +83,7 @@ func (d items) children(watched bool) (names []string, watch <-chan zk.Event, er
 func (d items) parse(names []string) (entries []entry) {
 	for _, name := range names {
 		number := d.head + guidLength + 1
-		if len(name) <= number {
+		if len(name) <= number || d.claims != "" && slices.Contains(names, d.claims+name) {
 			continue
 		}
 		if n, err := strconv.ParseInt(name[number:], 10, 32); err == nil {

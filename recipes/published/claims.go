@@ -1,0 +1,136 @@
+package published
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// claim is an ephemeral znode that says who is at work on an item. The guid in its data tells it from
+// another client's, and from an earlier one of the same client.
+type claim struct {
+	client recipes.Conn
+	path   string
+	guid   string
+}
+
+// makeClaim claims an item; false if somebody else has. It goes on when the caller has gone away, so
+// that nobody holds a claim without knowing.
+func makeClaim(client recipes.Conn, path string) (c claim, made bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
+	defer cancel()
+	c = claim{client, path, recipes.NewGUID(client)}
+	lost := false
+	err = retry(ctx, func() error {
+		_, err := client.Create(path, []byte(c.guid), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		lost = lost || connectionLoss(err)
+		return err
+	})
+	switch {
+	case err == nil:
+		return c, true, nil
+	case !errors.Is(err, zk.ErrNodeExists):
+		return c, false, err
+	case !lost:
+		return c, false, nil
+	}
+	made, err = c.held(ctx)
+	return c, made, err
+}
+
+// held tells whether the claim is there, in this session.
+func (c claim) held(ctx context.Context) (bool, error) {
+	var data []byte
+	var stat *zk.Stat
+	err := retry(ctx, func() error {
+		_, err := c.client.Sync(c.path)
+		if err == nil {
+			data, stat, err = c.client.Get(c.path)
+		}
+		return err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, nil
+	}
+	return err == nil && string(data) == c.guid && stat.EphemeralOwner == c.client.SessionID(), err
+}
+
+// read reads the item that was claimed; held is false if it is gone or the claim is.
+func (c claim) read(item string) (data []byte, held bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
+	defer cancel()
+	err = retry(ctx, func() (err error) { data, _, err = c.client.Get(item); return err })
+	gone := errors.Is(err, zk.ErrNoNode)
+	if err != nil && !gone {
+		return nil, false, err
+	}
+	held, err = c.held(ctx)
+	if held && gone {
+		err = retry(ctx, func() error { return c.client.Delete(c.path, -1) })
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		err = nil
+	}
+	return data, held && !gone, err
+}
+
+// claimItem claims an item and reads it; nil if somebody else was faster, or the claim is lost already.
+func claimItem(client recipes.Conn, item, path string) (*ClaimedItem, error) {
+	claim, made, err := makeClaim(client, path)
+	if err != nil || !made {
+		return nil, err
+	}
+	data, held, err := claim.read(item)
+	if err != nil || !held {
+		return nil, err
+	}
+	return &ClaimedItem{data, item, &claim}, nil
+}
+
+// finish removes the item and the claim, both or neither.
+func (c claim) finish(item string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
+	defer cancel()
+	held, err := c.held(ctx)
+	if err != nil {
+		return err
+	}
+	if !held {
+		return recipes.ErrLost
+	}
+	lost := false
+	err = retry(ctx, func() error {
+		_, err := c.client.Multi(&zk.DeleteRequest{Path: item, Version: -1}, &zk.DeleteRequest{Path: c.path, Version: -1})
+		lost = lost || connectionLoss(err)
+		return err
+	})
+	if errors.Is(err, zk.ErrNoNode) && lost {
+		return &recipes.UnknownOutcomeError{Op: "finish", Path: item, Err: zk.ErrConnectionClosed}
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		return recipes.ErrLost
+	}
+	return err
+}
+
+// ClaimedItem is an item that a consumer may work on.
+type ClaimedItem struct {
+	data []byte
+	item string
+	// claim is nil if the item has been removed already.
+	claim *claim
+}
+
+// Data returns the item's data.
+func (i *ClaimedItem) Data() []byte { return i.data }
+
+// Done removes the item.
+func (i *ClaimedItem) Done(context.Context) error {
+	if i.claim == nil {
+		return nil
+	}
+	return i.claim.finish(i.item)
+}

@@ -1,0 +1,57 @@
+package published
+
+import (
+	"context"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// LeaderLatch elects a leader. After com.netflix.curator.framework.recipes.leader.LeaderLatch,
+// Netflix Curator 1.1 (2012).
+type LeaderLatch struct {
+	ourPath contender
+	bugs    Bugs
+}
+
+// NewLeaderLatch returns a latch; nothing is sent before it is used.
+func NewLeaderLatch(client recipes.Conn, latchPath string, bugs Bugs) *LeaderLatch {
+	l := &LeaderLatch{newContender(client, latchPath, "_c_"), bugs}
+	l.ourPath.infix = "-latch-"
+	return l
+}
+
+// Campaign starts the latch and waits until it has the leadership (start and await).
+func (l *LeaderLatch) Campaign(ctx context.Context) error {
+	return l.ourPath.orWithdraw(l.internalStart(ctx))
+}
+
+func (l *LeaderLatch) internalStart(ctx context.Context) error {
+	if err := l.ourPath.enlist(ctx); err != nil {
+		return err
+	}
+	for {
+		sortedChildren, ourIndex, err := l.ourPath.line(ctx)
+		if err != nil {
+			return err
+		}
+		if ourIndex <= 0 {
+			leader, err := l.ourPath.first(ctx, ourIndex)
+			if leader || err != nil {
+				return err
+			}
+			continue
+		}
+		event, _, err := l.ourPath.hearOf(ctx, sortedChildren[ourIndex-1])
+		if err != nil {
+			return err
+		}
+		if event.Type == zk.EventNodeDeleted && l.bugs.Has("E1") { // BUG: E1 the one before was perhaps no leader: the children must be looked at again
+			return nil
+		}
+	}
+}
+
+// Resign closes the latch.
+func (l *LeaderLatch) Resign(context.Context) error { return l.ourPath.withdraw() }

@@ -1,0 +1,58 @@
+package published
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// NetElection elects a leader. After ZooKeeperNet.Recipes.LeaderElection of ewhauser/zookeeper, a
+// client for .NET, before pull request 31 (2016).
+type NetElection struct {
+	id   contender
+	bugs Bugs
+}
+
+// NewNetElection returns a candidate; nothing is sent before it runs.
+func NewNetElection(zookeeper recipes.Conn, path string, bugs Bugs) *NetElection {
+	return &NetElection{newContender(zookeeper, path, ""), bugs}
+}
+
+// Campaign runs for leader and waits for the watcher's TakeLeadership (Start).
+func (e *NetElection) Campaign(ctx context.Context) error {
+	e.id.prefix = fmt.Sprintf("election-%d-", e.id.client.SessionID())
+	return e.id.orWithdraw(e.runForLeader(ctx))
+}
+
+func (e *NetElection) runForLeader(ctx context.Context) error {
+	if err := e.id.enlist(ctx); err != nil {
+		return err
+	}
+	for {
+		names, own, err := e.id.line(ctx)
+		if err != nil {
+			return err
+		}
+		if own <= 0 {
+			leads, err := e.id.first(ctx, own)
+			if leads || err != nil {
+				return err
+			}
+			continue
+		}
+		// Only watch the node directly before us.
+		event, gone, err := e.id.hearOf(ctx, names[own-1])
+		if err != nil {
+			return err
+		}
+		if e.bugs.Has("E2") && (gone || event.Type == zk.EventNodeDeleted) { // BUG: E2 the node before was perhaps not the leader's
+			return nil
+		}
+	}
+}
+
+// Resign deletes the node (Close).
+func (e *NetElection) Resign(context.Context) error { return e.id.withdraw() }

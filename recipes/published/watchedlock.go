@@ -1,0 +1,55 @@
+package published
+
+import (
+	"context"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// WatchedLock is a lock as one writes it with no more than kazoo's client: a line of znodes, each of
+// which has a watch function on the one before, which waits for its deletion. Kazoo's documentation
+// says of such watches that they are not kept over a loss of the connection (kazoo#151).
+type WatchedLock struct {
+	node contender
+	bugs Bugs
+}
+
+// NewWatchedLock returns a lock; nothing is sent before it is used.
+func NewWatchedLock(client recipes.Conn, dir string, bugs Bugs) *WatchedLock {
+	return &WatchedLock{newContender(client, dir, "node-"), bugs}
+}
+
+// Lock waits until the lock is held.
+func (l *WatchedLock) Lock(ctx context.Context) error { return l.node.orWithdraw(l.lock(ctx)) }
+
+func (l *WatchedLock) lock(ctx context.Context) error {
+	if err := l.node.enlist(ctx); err != nil {
+		return err
+	}
+	for {
+		children, own, err := l.node.line(ctx)
+		if err != nil {
+			return err
+		}
+		if own <= 0 {
+			held, err := l.node.first(ctx, own)
+			if held || err != nil {
+				return err
+			}
+			continue
+		}
+		event, _, err := l.node.hearOf(ctx, children[own-1])
+		if err != nil {
+			return err
+		}
+		if event.Type == zk.EventSession && l.bugs.Has("X1") { // BUG: X1 no deletion, but the last that this watch will ever hear
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	}
+}
+
+// Unlock releases the lock.
+func (l *WatchedLock) Unlock(context.Context) error { return l.node.withdraw() }
