@@ -59,7 +59,7 @@ func (l *ProseRWLock) acquire(ctx context.Context) error {
 			obstacle = l.obstacle(names[:own])
 		}
 		if obstacle == "" {
-			held, err := l.place.first(ctx, min(own, 0))
+			held, err := l.place.first(ctx, min(own, 0)) // whose way is free may as well be first
 			if held || err != nil {
 				return err
 			}
