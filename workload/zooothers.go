@@ -16,7 +16,7 @@ var otherAnimals = []Animal{
 	candidate("E1", "who is woken by a follower's end takes itself for the leader", "Netflix/curator#115", "exclusion", "crash", published.NewLeaderLatch),
 	candidate("E2", "a candidate leads when the one before it is gone, whoever is before that", "ewhauser/zookeeper#31", "exclusion", "crash", published.NewNetElection),
 	candidate("E4", "an offer has no identity: one whose reply is lost stays in the way", "Apache ZooKeeper 3.9, LeaderElectionSupport", "orphan", "loss", published.NewLeaderElectionSupport).with(1),
-	candidate("E5", "a leader is not told that its session has expired", "Apache ZooKeeper 3.9, LeaderElectionSupport", "belief", "expiry", published.NewLeaderElectionSupport),
+	candidate("E5", "a leader is not told that its session has expired", "Apache ZooKeeper 3.9, LeaderElectionSupport", "belief", "expiry", published.NewLeaderElectionSupport).with(1),
 	candidate("E7", "the candidate before is gone when it is to be watched, and nobody wakes the next", "ZooKeeper Recipes and Solutions, Leader Election", "lost-wakeup", "none", published.NewElectionRecipe),
 	pair(Animal{ID: "X1", Title: "all watches are dropped with the connection, and a waiter is never told", Source: "kazoo#151", Property: "lost-wakeup", Needs: "loss"}, watchedLock),
 }

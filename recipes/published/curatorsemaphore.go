@@ -85,11 +85,13 @@ func (s *CuratorSemaphore) internalAcquire1Lease(ctx context.Context, lock strin
 		var watcher <-chan zk.Event
 		children, _, watcher, err = s.client.ChildrenW(leasesPath)
 		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			return errMissingNode
 		case err != nil && s.bugs.Has("S4"): // BUG: S4 the lease is there, and nobody knows of it any more
 			s.leases = s.leases[:len(s.leases)-1]
 		case err != nil:
 		case !slices.Contains(children, lease.path[len(leasesPath)+1:]):
-			return errMissingNode // this can happen when the session expires
+			return errMissingNode // the session has expired
 		case len(children) <= s.maxLeases:
 			return nil
 		default:

@@ -93,7 +93,10 @@ func ensurePath(client recipes.Conn, path string) error {
 		if err == nil && !exists {
 			_, err = client.Create(path[:i], nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
 		}
-		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		switch {
+		case errors.Is(err, zk.ErrNoNode): // one above it has just been removed
+			i = 0
+		case err != nil && !errors.Is(err, zk.ErrNodeExists):
 			return err
 		}
 	}
