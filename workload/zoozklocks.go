@@ -25,7 +25,7 @@ var zkLockAnimals = []Animal{
 	zkLock.animal("ZL13", "an inner unlock releases the lock under the outer holder", "exclusion", "none"),
 	zkLock.animal("ZL14", "an owner is not told that its session has expired", "belief", "expiry"),
 	zkLock.animal("ZL15", "names are sorted as texts: after the wrap a later client is first too", "exclusion", "wrap"),
-	zkLock.animal("ZL16", "the root could not be made, so the answer is false, and the caller goes on as the holder", "exclusion", "loss"),
+	zkLock.animal("ZL16", "the root could not be made, so the answer is false, and the caller goes on as the holder", "exclusion", "loss").with(2),
 	kazooLock.from("before 0937c79, kazoo#170").animal("L5", "the predecessor's watch is dropped with the connection, and nobody looks again", "lost-wakeup", "loss"),
 	kazooLock.from("kazoo#732").animal("L6", "the delete after a failure is lost, and the znode stays", "orphan", "loss"),
 	kazooLock.from("kazoo#606").animal("L7", "numbers are sorted as texts: after the wrap a later client is first too", "exclusion", "wrap"),
@@ -34,7 +34,7 @@ var zkLockAnimals = []Animal{
 	curatorLock.from("CURATOR-264").animal("L20", "the search after a lost create reads a stale server: the client queues behind itself", "self-block", "loss,lag").with(1),
 	curatorLock.from("CURATOR-206").animal("L22", "the resource accepts a write of an expired holder after one of its successor", "zombie-write", "expiry"),
 	twitterLock.from("issue 99").animal("L28", "a waiter whose time is up leaves its znode in the queue", "orphan", "cancel"),
-	twitterLock.from("issue 5").animal("L30", "a holder is not told that its session is gone", "belief", "expiry"),
+	twitterLock.from("issue 5").animal("L30", "a holder is not told that its session is gone", "belief", "expiry").with(1),
 	curatorLock.from("TN12").by(javaClient).animal("X6", "LOST comes from a timer: the holder forgets a znode which its session keeps", "orphan", "loss").with(1),
 }
 
