@@ -30,6 +30,23 @@ type assembly struct {
 	round   []string // the members of its round; none if that is not known
 }
 
+// enlist joins under a new name, and tries again when the connection is lost. If the session has been
+// replaced meanwhile, the member of that name may have taken part in a round and died: then another
+// one joins.
+func (a *assembly) enlist(ctx context.Context) error {
+	for {
+		name, session := a.prefix+recipes.NewGUID(a.client), a.client.SessionID()
+		err := retry(ctx, func() error { return a.join(name, zk.FlagEphemeral) })
+		if errors.Is(err, zk.ErrNodeExists) {
+			err = nil // by a try whose reply was lost
+		}
+		if err != nil || a.session == session {
+			return err
+		}
+		a.remove()
+	}
+}
+
 // join creates the member's znode, and the barrier's if that is missing.
 func (a *assembly) join(name string, flags int32) error {
 	a.own, a.session, a.round = name, a.client.SessionID(), nil

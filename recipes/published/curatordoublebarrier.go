@@ -43,13 +43,8 @@ func (b *CuratorDoubleBarrier) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	name := "_c_" + recipes.NewGUID(b.client)
-	err = retry(ctx, func() error { return b.our.join(name, zk.FlagEphemeral) })
-	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+	if err := b.our.enlist(ctx); err != nil || ready {
 		return err
-	}
-	if ready {
-		return nil
 	}
 	return b.internalEnter(ctx, changed)
 }

@@ -2,7 +2,6 @@ package published
 
 import (
 	"context"
-	"errors"
 
 	"github.com/go-zookeeper/zk"
 
@@ -41,9 +40,7 @@ func (b *KazooDoubleBarrier) Enter(ctx context.Context) error {
 }
 
 func (b *KazooDoubleBarrier) innerEnter(ctx context.Context) error {
-	name := "n-" + recipes.NewGUID(b.client)
-	err := retry(ctx, func() error { return b.node.join(name, zk.FlagEphemeral) })
-	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+	if err := b.node.enlist(ctx); err != nil {
 		return err
 	}
 	if b.bugs.Has("B12") {
