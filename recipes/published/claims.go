@@ -77,9 +77,13 @@ func (c claim) read(item string) (data []byte, held bool, err error) {
 	return data, held && !gone, err
 }
 
-// claimItem claims an item and reads it; nil if somebody else was faster, or the claim is lost already.
+// claimItem claims an item and reads it; nil if somebody else was faster, or the claim is lost
+// already, or the directory is gone.
 func claimItem(client recipes.Conn, item, path string) (*ClaimedItem, error) {
 	claim, made, err := makeClaim(client, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
 	if err != nil || !made {
 		return nil, err
 	}

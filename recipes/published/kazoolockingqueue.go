@@ -52,7 +52,7 @@ func (q *KazooLockingQueue) Claim(ctx context.Context) (*ClaimedItem, error) {
 		if len(available) > 0 {
 			id := available[0]
 			item, err := claimItem(q.client, q.entries.dir+"/"+id, q.path+kazooTaken+"/"+id)
-			if item != nil || err != nil && !errors.Is(err, zk.ErrNoNode) {
+			if item != nil || err != nil {
 				return item, err
 			}
 			continue
