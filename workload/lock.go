@@ -104,11 +104,13 @@ type lockEpisode struct {
 	dirs    []string // directories beside it
 	missing bool
 	unfair  bool
-	new     func(c recipes.Conn, path string) Locker
-	layout  []int
-	scripts [][]lockTurn // by slot; consumed
-	guarded resource
-	zombies []sim.Violation // of belief, found by the users themselves
+	// callbacks: those to the user are counted.
+	callbacks bool
+	new       func(c recipes.Conn, path string) Locker
+	layout    []int
+	scripts   [][]lockTurn // by slot; consumed
+	guarded   resource
+	zombies   []sim.Violation // of belief, found by the users themselves
 }
 
 // lockTurn is one turn of a user: acquire, write, release.
@@ -170,6 +172,7 @@ func (e *lockEpisode) turn(u user, lock Locker, turn lockTurn) {
 			break
 		}
 	}
+	e.countCalls(lock, hold)
 	giveBack(u, "release", lock.Unlock, turn.cancelRelease)
 }
 

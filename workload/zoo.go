@@ -31,7 +31,7 @@ type Animal struct {
 
 // Zoo lists the animals that are hunted by name.
 func Zoo() []Animal {
-	return slices.Concat(zoo, lockAnimals, zkLockAnimals, barrierAnimals, queueAnimals, otherAnimals, countingAnimals)
+	return slices.Concat(writeLocks, zoo, lockAnimals, zkLockAnimals, barrierAnimals, queueAnimals, otherAnimals, countingAnimals)
 }
 
 // Absent is a published bug that has no animal, and why.
@@ -68,17 +68,7 @@ func animalIDs() (ids []string) {
 
 const republishedQueue = "Apache ZooKeeper 3.4.6, recipes/queue, DistributedQueue"
 
-const republishedLock = "Apache ZooKeeper 3.4.6, recipes/lock, WriteLock"
-
 var zoo = []Animal{
-	lockAnimal("W1", "the predecessor vanishes between list and watch, and nobody wakes the waiter", republishedLock, "lost-wakeup", "none"),
-	lockAnimal("W2", "names are compared by session before sequence: a later client is first too", "ZOOKEEPER-2931", "exclusion", "none"),
-	lockAnimal("W3", "two locks of one session adopt each other's znode", republishedLock, "exclusion-in-session", "none"),
-	lockAnimal("W4", "a waiter that has given up is woken and queues again", "CURATOR-3 (the same family)", "progress", "cancel"),
-	lockAnimal("W5", "a delete that fails is forgotten, and the znode stays", republishedLock, "orphan", "loss"),
-	lockAnimal("W7", "an owner is not told that its session has expired", republishedLock, "belief", "expiry"),
-	lockAnimal("W8", "the search after a lost create reads a stale server: the client queues behind itself", "CURATOR-264", "self-block", "loss,lag").with(1),
-	lockAnimal("W14", "numbers after the wrap are misread: a later client is first too", "ZOOKEEPER-4372", "exclusion", "wrap"),
 	queueAnimal("DQ1", "two clients create the missing root, and the loser's offer fails", "unexpected-error", "reap"),
 	queueAnimal("DQ2", "a delete whose reply is lost: the item is gone and nobody got it", "lost", "loss"),
 	queueAnimal("DQ5", "the root is made anew and numbers start again: a stale name takes a new item", "duplicate", "reap"),
@@ -97,20 +87,6 @@ const animalClients = 3
 func (a Animal) with(clients int) Animal {
 	a.Clients = clients
 	return a
-}
-
-func lockAnimal(id, title, source, property, needs string) Animal {
-	of := func(bugs published.Bugs) func() *Workload {
-		return func() *Workload {
-			return lockNamed("published/WriteLock, bugs: "+bugs.String(), func(c recipes.Conn, path string) Locker {
-				return published.NewLocker(c, path, bugs)
-			})
-		}
-	}
-	return Animal{
-		ID: id, Title: title, Source: source, Property: property, Needs: needs, Clients: animalClients,
-		Broken: of(published.OnlyBugs(id)), Twin: of(published.NoBugs()),
-	}
 }
 
 func queueAnimal(id, title, property, needs string) Animal {

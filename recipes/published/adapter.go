@@ -3,39 +3,70 @@ package published
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/zktorture/zktorture/recipes"
 )
 
 // Locker gives a [WriteLock] the methods of other locks of this project, the way in which its
-// documentation says that it is to be used. It adds no fault and hides none. One user at a time.
+// documentation says that it is to be used. It adds no fault and hides none. One user at a time;
+// others who share the WriteLock have a Locker of their own, see [Locker.Other].
 type Locker struct {
+	*sharedWriteLock
+	in bool // through the gate
+}
+
+// sharedWriteLock is a WriteLock with all who use it.
+type sharedWriteLock struct {
 	lock     *WriteLock
 	acquired chan struct{}
+	calls    atomic.Int64  // of lockAcquired since Lock was called last
+	gate     chan struct{} // has room for one user
 }
 
 // NewLocker returns a Locker with a WriteLock of its own.
 func NewLocker(conn recipes.Conn, dir string, bugs Bugs) *Locker {
-	l := &Locker{acquired: make(chan struct{}, 1)}
-	l.lock = NewWriteLock(conn, dir, nil, l, bugs)
-	return l
+	s := &sharedWriteLock{acquired: make(chan struct{}, 1), gate: make(chan struct{}, 1)}
+	s.lock = NewWriteLock(conn, dir, nil, s, bugs)
+	return &Locker{sharedWriteLock: s}
 }
 
+// Other returns a Locker for another user of the same WriteLock.
+func (l *Locker) Other() *Locker { return &Locker{sharedWriteLock: l.sharedWriteLock} }
+
+// SetRetryCount is the WriteLock's.
+func (l *Locker) SetRetryCount(n int) { l.lock.SetRetryCount(n) }
+
 // LockAcquired implements [LockListener].
-func (l *Locker) LockAcquired() {
+func (s *sharedWriteLock) LockAcquired() {
+	s.calls.Add(1)
 	select {
-	case l.acquired <- struct{}{}:
+	case s.acquired <- struct{}{}:
 	default: // called before, and the user has not looked yet
 	}
 }
 
 // LockReleased implements [LockListener].
-func (l *Locker) LockReleased() {}
+func (s *sharedWriteLock) LockReleased() {}
+
+// Calls returns how often lockAcquired was called since Lock was. Once is right.
+func (s *sharedWriteLock) Calls() int { return int(s.calls.Load()) }
 
 // Lock starts the process of grabbing the lock and waits for lockAcquired. If ctx ends first it
 // removes its request in the queue by Unlock. Like the original it cannot be interrupted in a call
 // to ZooKeeper.
 func (l *Locker) Lock(ctx context.Context) error {
+	if err := l.enter(ctx); err != nil {
+		return err
+	}
+	err := l.grab(ctx)
+	if err != nil {
+		l.exit()
+	}
+	return err
+}
+
+func (l *Locker) grab(ctx context.Context) error {
 	l.forget()
 	owner, err := l.lock.Lock()
 	if owner || err != nil {
@@ -49,8 +80,30 @@ func (l *Locker) Lock(ctx context.Context) error {
 	}
 }
 
+// enter waits until no other user is between Lock and Unlock.
+func (l *Locker) enter(ctx context.Context) error {
+	if l.lock.bugs.Has("W16") { // BUG: W16 the lock knows no owner: a second caller is told that it holds it
+		return nil
+	}
+	select {
+	case l.gate <- struct{}{}:
+		l.in = true
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *Locker) exit() {
+	if l.in {
+		l.in = false
+		<-l.gate
+	}
+}
+
 // forget drops a call of lockAcquired that nobody waited for: it speaks of the past.
 func (l *Locker) forget() {
+	l.calls.Store(0)
 	select {
 	case <-l.acquired:
 	default:
@@ -58,7 +111,13 @@ func (l *Locker) forget() {
 }
 
 // Unlock releases the lock.
-func (l *Locker) Unlock(ctx context.Context) error { return l.lock.Unlock() }
+func (l *Locker) Unlock(ctx context.Context) error {
+	defer l.exit()
+	return l.lock.Unlock()
+}
+
+// Close closes the WriteLock, not the connection.
+func (l *Locker) Close() { l.lock.Close() }
 
 // IsOwner tells whether the WriteLock believes to own the lock.
 func (l *Locker) IsOwner() bool { return l.lock.IsOwner() }

@@ -82,8 +82,8 @@ func (w *WriteLock) Unlock() error {
 	// ephemeral files and we don't want to hang when closing if we cannot reconnect.
 	remove := func() (bool, error) { return true, w.zookeeper.Delete(w.GetID(), -1) }
 	attempt := remove
-	if !w.bugs.Has("W5") { // BUG: W5 a delete that has failed is forgotten, and nobody can delete the znode any more
-		attempt = func() (bool, error) { return w.retryOperation(remove) }
+	if !w.bugs.Has("W5") { // BUG: W5, W9 a delete that has failed is forgotten, and nobody can delete the znode any more
+		attempt = func() (bool, error) { return w.repeat(retryCount, remove) }
 	}
 	path := w.GetID()
 	_, err := attempt()
@@ -100,26 +100,46 @@ func (w *WriteLock) released() {
 		callback.LockReleased() // BUG: W16 also for a mere waiter
 	}
 	w.setID("")
-	w.guid = ""
+	if !w.bugs.Has("W9") { // BUG: W9 the name is looked for again after it was to be deleted
+		w.guid = ""
+	}
 }
 
-// lockWatcher is called on the watch of the predecessor of the znode with that guid.
+// lockWatcher is called on the watch of the predecessor of the znode with that guid. Java's client
+// calls it for each change of the connection, too, and leaves it registered.
 func (w *WriteLock) lockWatcher(watch <-chan zk.Event, guid string) {
-	event := <-watch
-	if errors.Is(event.Err, zk.ErrClosing) {
-		return // Java's client tells nobody
+	for event := range watch {
+		if errors.Is(event.Err, zk.ErrClosing) {
+			return // Java's client tells nobody
+		}
+		if event.Type == zk.EventSession && !w.bugs.Has("W6") { // BUG: W6 each change of the connection registers one more watcher
+			continue
+		}
+		w.process(guid)
 	}
+}
+
+// process is the rest of lockWatcher.
+func (w *WriteLock) process(guid string) {
 	defer w.monitor.enter()()
+	// Let's either become the leader or watch the new/updated node.
 	if !w.bugs.Has("W4") && w.guid != guid { // BUG: W4 who has given up meanwhile queues again
 		return
 	}
-	// Let's either become the leader or watch the new/updated node.
-	w.lock() // BUG: W12 an error is only logged; BUG: W6 session events too, in Java
+	times := retryCount
+	if w.bugs.Has("W12") { // BUG: W12 an error is only logged, and nobody watches any more
+		times = 1
+	}
+	w.repeat(times, w.lock)
 }
 
 // ownWatcher is called on the watch of the own znode, which is first.
 func (w *WriteLock) ownWatcher(watch <-chan zk.Event, id string) {
-	<-watch
+	for event := range watch {
+		if event.Type != zk.EventSession {
+			break
+		}
+	}
 	w.refs.Lock()
 	defer w.refs.Unlock()
 	if w.ownerID == id {
@@ -132,7 +152,10 @@ func (w *WriteLock) prefix() string {
 	if w.guid == "" {
 		w.identify()
 	}
-	if w.bugs.Has("W3") { // BUG: W3 any WriteLock of this session has that prefix; BUG: W15 0 before the first connection
+	if w.bugs.Has("W15") && w.session == 0 { // BUG: W15 that is the session before the first connection: all that begin so have one prefix
+		return "x-0-"
+	}
+	if w.bugs.Has("W3") { // BUG: W3 any WriteLock of this session has that prefix
 		return fmt.Sprintf("x-%d-", w.zookeeper.SessionID())
 	}
 	if w.bugs.Has("W2") {
@@ -148,6 +171,7 @@ func (w *WriteLock) identify() {
 // findPrefixInChildren finds out if we have been created earlier; if not it creates our node, in a
 // new session under a new guid.
 func (w *WriteLock) findPrefixInChildren() error {
+	prefix := w.prefix()
 	if !w.bugs.Has("W8") { // BUG: W8, W9 no sync before: the server may be behind
 		if _, err := w.zookeeper.Sync(w.dir); err != nil {
 			return err
@@ -157,14 +181,16 @@ func (w *WriteLock) findPrefixInChildren() error {
 	if err != nil {
 		return err
 	}
-	prefix := w.prefix()
 	for _, name := range names {
 		if strings.HasPrefix(name, prefix) {
 			w.setID(w.dir + "/" + name)
+			if w.bugs.Has("L1") { // BUG: L1 the bare name, which is no path
+				w.setID(name)
+			}
 			return nil
 		}
 	}
-	if w.session != w.zookeeper.SessionID() {
+	if w.session != w.zookeeper.SessionID() && !(w.bugs.Has("W15") && w.session == 0) {
 		w.identify()
 	}
 	id, err := w.zookeeper.Create(w.dir+"/"+w.prefix(), w.data, zk.FlagEphemeralSequential, w.ACL())
@@ -213,7 +239,7 @@ func (w *WriteLock) execute() (bool, error) {
 // transactions which created the znodes.
 func (w *WriteLock) sorted(names []string) ([]ZNodeName, error) {
 	set := sortedSet(w.dir, names, w.bugs)
-	if w.bugs.Has("W14") || !slices.ContainsFunc(set, ZNodeName.wrapped) { // BUG: W14 numbers after the wrap are misread, and go first
+	if w.bugs.Has("W14") || w.bugs.Has("L2") || !slices.ContainsFunc(set, ZNodeName.wrapped) { // BUG: W14, L2 numbers after the wrap go first, misread or not
 		return set, nil
 	}
 	alive := set[:0]
@@ -287,8 +313,35 @@ func (w *WriteLock) await(predecessor string) (done, owner bool, err error) {
 // Note that the exclusive lock may be acquired some time later after this method has been invoked
 // due to the current lock owner going away.
 func (w *WriteLock) Lock() (bool, error) {
-	defer w.monitor.enter()() // BUG: W16 no owner and no count: a second caller is told that it holds the lock
-	return w.lock()
+	defer w.monitor.enter()()
+	owner, err := w.lock()
+	if err != nil && !w.bugs.Has("W11") { // BUG: W11 the znode stays in the queue, and nobody watches
+		w.giveUp()
+	}
+	return owner, err
+}
+
+// giveUp removes a znode that the caller of Lock was not told of.
+func (w *WriteLock) giveUp() {
+	w.repeat(retryCount, func() (bool, error) { return true, w.removeOwn() })
+	w.setID("")
+	w.guid = ""
+}
+
+func (w *WriteLock) removeOwn() error {
+	if _, err := w.zookeeper.Sync(w.dir); err != nil {
+		return err
+	}
+	names, _, err := w.zookeeper.Children(w.dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if w.guid != "" && strings.HasPrefix(name, w.prefix()) {
+			return w.zookeeper.Delete(w.dir+"/"+name, -1)
+		}
+	}
+	return nil
 }
 
 func (w *WriteLock) lock() (bool, error) {

