@@ -129,6 +129,9 @@ func (c *Client) Connection() ConnID { return c.conn }
 // Session returns the session that the client believes to have, 0 if none.
 func (c *Client) Session() int64 { return c.session.Load() }
 
+// LastZxid returns the last transaction of which the client has seen a reply in its session.
+func (c *Client) LastZxid() int64 { return c.lastZxid }
+
 // Sent returns the oldest request that is on the wire and has not arrived, nil if there is none.
 func (c *Client) Sent() *Call {
 	if len(c.sent) == 0 {

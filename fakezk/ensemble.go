@@ -234,6 +234,15 @@ func (e *Ensemble) SetLag(replica int, lag bool) {
 	}
 }
 
+// ZxidOf returns the last transaction that a replica has applied, 0 for one that does not exist.
+func (e *Ensemble) ZxidOf(replica int) int64 {
+	r := e.replica(replica)
+	if r == nil {
+		return 0
+	}
+	return r.zxid
+}
+
 // Behind returns how many transactions a replica has not applied.
 func (e *Ensemble) Behind(replica int) int {
 	r := e.replica(replica)

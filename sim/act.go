@@ -200,9 +200,8 @@ func (w *World) doOutside(p *process, user int) {
 }
 
 func (w *World) reconnect(p *process) {
-	replica := w.chooseReplica()
 	session := p.client.Session()
-	err := p.client.Dial(w.now(), replica)
+	replica, err := w.connect(p)
 	w.fold(uint64(p.client.Session()))
 	if w.trace != nil {
 		w.note(p.id, "connect", "", connectResult(p.client, replica, session, err))

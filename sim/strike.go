@@ -139,14 +139,25 @@ func strikeLoss(w *World, t target, variant int) {
 	}
 }
 
-// beginsUnconnected tells whether a process begins before it has a connection, and so a session.
-func (w *World) beginsUnconnected(p *process) bool {
-	if w.calm || !w.faults.Has(Loss) || w.choose(4, "unconnected") < 3 {
-		return false
+// Ways in which a process begins.
+const (
+	beginConnected   = iota
+	beginUnconnected // requests wait for a connection, and so for a session
+	beginAlone       // no server can be reached at first: the first requests fail
+	beginVariants
+)
+
+// begin draws how a process begins: mostly with a connection.
+func (w *World) begin(p *process) int {
+	if w.calm || !w.faults.Has(Loss) {
+		return beginConnected
 	}
-	w.struck[faultIndex(Loss)]++
-	w.note(p.id, "! loss", "", "begins without a connection")
-	return true
+	how := max(0, w.choose(2*beginVariants, "unconnected")-beginVariants)
+	if how != beginConnected {
+		w.struck[faultIndex(Loss)]++
+		w.note(p.id, "! loss", "", [...]string{"", "begins without a connection", "begins without a connection, and cannot reach any server"}[how])
+	}
+	return how
 }
 
 // errReset is what go-zookeeper returns, raw, when a write finds the connection reset.
@@ -213,69 +224,6 @@ func strikeWatch(w *World, t target, variant int) {
 	if !pending {
 		w.struck[faultIndex(Watch)]-- // it counts when there is an event to hold back
 	}
-}
-
-// lag says how a server follows the leader.
-type lag uint8
-
-const (
-	upToDate lag = iota
-	slow         // applies one transaction after the other, each when the world lets it
-	stuck        // applies nothing, but for what a write or a sync through it makes it apply
-)
-
-// Variants of a server's lag.
-const (
-	lagSlow = iota
-	lagStuck
-	lagVariants
-)
-
-func findLag(w *World, add func(target)) {
-	for r := 1; r < w.replicas; r++ {
-		if w.lag[r] == upToDate {
-			add(target{client: r, variants: lagVariants})
-		}
-	}
-	w.alive(func(p *process) {
-		if _, connected := p.client.Connected(); connected {
-			add(target{client: w.replicas + p.id, variants: 1})
-		}
-	})
-}
-
-// lagFromTheStart lets a server lag before anybody has asked for anything: what a server does not
-// know yet surprises only clients that have not seen it yet, and these are clients that begin.
-func (w *World) lagFromTheStart() {
-	if !w.faults.Has(Lag) {
-		return
-	}
-	if n := w.choose(1+lagVariants, "lagging"); n > 0 {
-		w.struck[faultIndex(Lag)]++
-		w.fallBehind(1, n-1)
-	}
-}
-
-func (w *World) fallBehind(server, variant int) {
-	what := "falls behind"
-	w.lag[server] = slow
-	if variant == lagStuck {
-		what = "hears nothing from the leader any more"
-		w.lag[server] = stuck
-	}
-	w.note(-1, "! lag", "", fmt.Sprintf("server %d %s", server, what))
-	w.servers.SetLag(server, true)
-}
-
-func strikeLag(w *World, t target, variant int) {
-	if t.client < w.replicas {
-		w.fallBehind(t.client, variant)
-		return
-	}
-	p := w.procs[t.client-w.replicas]
-	w.note(p.id, "! lag", "", "leaves its server for another")
-	p.held = false
-	p.client.Break(zk.ErrConnectionClosed)
 }
 
 // pauses are the lengths of pauses in milliseconds: within the session timeout, and beyond it.

@@ -141,6 +141,7 @@ func (w *World) setUp(workload Workload) {
 	w.replicas = 1
 	if w.faults.Has(Lag) {
 		w.replicas = len(w.lag)
+		w.lag = [3]lag{upToDate, unseen, unseen}
 	}
 	w.servers.Reset(fakezk.Config{
 		Replicas: w.replicas, Tick: tickTime, Order: 1,
@@ -148,6 +149,9 @@ func (w *World) setUp(workload Workload) {
 	})
 	if w.faults.Has(Wrap) {
 		w.firstNumber = math.MaxInt32 - int32(w.choose(4, "first number"))
+	}
+	for r := 1; r < w.replicas; r++ {
+		w.servers.SetLag(r, true)
 	}
 	w.servers.OnCommit = w.committed
 	w.servers.OnEvent = w.eventSent
@@ -164,7 +168,6 @@ func (w *World) setUp(workload Workload) {
 	for _, p := range w.procs {
 		w.launch(p)
 	}
-	w.lagFromTheStart()
 }
 
 // Root0 is the path below which the objects of simulated episodes live.
@@ -202,8 +205,9 @@ func (w *World) launch(p *process) {
 		w.fold(uint64(session))
 	}
 	p.client = c
-	if !w.beginsUnconnected(p) {
-		c.Dial(w.now(), w.chooseReplica())
+	how := w.begin(p)
+	if how == beginConnected {
+		w.connect(p)
 	}
 	for i, old := range p.users {
 		u := &User{world: w, process: p, conn: c.Handle(i), Client: p.id, Index: i, Life: p.life, done: old.done}
@@ -213,27 +217,19 @@ func (w *World) launch(p *process) {
 			w.settle()
 		}
 	}
+	if how == beginAlone {
+		w.intake()
+		p.client.BreakUnsent()
+	}
 }
 
-// chooseReplica draws the server to which a client connects. One that lags is as likely as two: that
-// is where the surprises are.
-func (w *World) chooseReplica() int {
-	if w.calm {
-		return 0
+// connect lets a client dial a server.
+func (w *World) connect(p *process) (replica int, err error) {
+	if !w.calm {
+		replica = w.choose(w.replicas, LabelReplica)
+		w.meet(p, replica)
 	}
-	candidates := [2 * len(w.lag)]int{}
-	n := 0
-	for r := range w.replicas {
-		candidates[n] = r
-		n++
-	}
-	for r := range w.replicas {
-		if w.lag[r] != upToDate {
-			candidates[n] = r
-			n++
-		}
-	}
-	return candidates[w.choose(n, LabelReplica)]
+	return replica, p.client.Dial(w.now(), replica)
 }
 
 // torture runs the episode with faults until all scripts have ended, nothing moves any more, or
@@ -242,6 +238,7 @@ func (w *World) torture() {
 	for w.step < w.cfg.stepsMax {
 		w.cfg.beat()
 		w.intake()
+		w.forgetLag()
 		if w.finished() {
 			break
 		}

@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// lag says how a server follows the leader.
+//
+// A server without clients is seen by nobody, so how far it is need not be known: it applies
+// nothing until somebody connects, and is then, as is drawn, up to date or as far behind as that
+// client can accept. That is the worst that real servers can do, in one draw instead of many
+// that would all have to fit together.
+type lag uint8
+
+const (
+	upToDate lag = iota
+	slow         // applies one transaction after the other, each when the world lets it
+	stuck        // applies nothing, but for what a write or a sync through it makes it apply
+	unseen       // has no clients
+)
+
+// Variants of a server's lag.
+const (
+	lagSlow = iota
+	lagStuck
+	lagVariants
+)
+
+// forgetLag makes servers that have lost their last clients unseen.
+func (w *World) forgetLag() {
+	for r := 1; r < w.replicas; r++ {
+		if w.lag[r] != unseen && !w.seen(r) {
+			w.servers.SetLag(r, true)
+			w.lag[r] = unseen
+		}
+	}
+}
+
+func (w *World) seen(replica int) bool {
+	for _, p := range w.procs {
+		if p.client == nil {
+			continue
+		}
+		if at, connected := p.client.Connected(); connected && at == replica {
+			return true
+		}
+	}
+	return false
+}
+
+// meet draws how far a server is that a client is about to connect to, if that is not known.
+func (w *World) meet(p *process, replica int) {
+	if w.lag[replica] != unseen {
+		return
+	}
+	n := w.choose(1+lagVariants, "lagging")
+	if n == 0 {
+		w.servers.SetLag(replica, false)
+		w.lag[replica] = upToDate
+		return
+	}
+	for w.servers.Behind(replica) > 0 && w.servers.ZxidOf(replica) < p.client.LastZxid() {
+		w.servers.Apply(replica)
+	}
+	w.struck[faultIndex(Lag)]++
+	w.fallBehind(replica, n-1)
+}
+
+func (w *World) fallBehind(server, variant int) {
+	what := "falls behind"
+	w.lag[server] = slow
+	if variant == lagStuck {
+		what = "hears nothing from the leader any more"
+		w.lag[server] = stuck
+	}
+	if behind := w.servers.Behind(server); behind > 0 {
+		what += fmt.Sprintf(", %d transactions ago", behind)
+	}
+	w.note(-1, "! lag", "", fmt.Sprintf("server %d %s", server, what))
+	w.servers.SetLag(server, true)
+}
+
+func findLag(w *World, add func(target)) {
+	for r := 1; r < w.replicas; r++ {
+		if w.lag[r] == upToDate {
+			add(target{client: r, variants: lagVariants})
+		}
+	}
+	w.alive(func(p *process) {
+		if _, connected := p.client.Connected(); connected {
+			add(target{client: w.replicas + p.id, variants: 1})
+		}
+	})
+}
+
+func strikeLag(w *World, t target, variant int) {
+	if t.client < w.replicas {
+		w.fallBehind(t.client, variant)
+		return
+	}
+	p := w.procs[t.client-w.replicas]
+	w.note(p.id, "! lag", "", "leaves its server for another")
+	p.held = false
+	p.client.Break(zk.ErrConnectionClosed)
+}
