@@ -183,7 +183,7 @@ func dots(some bool) string {
 	return ""
 }
 
-var times = regexp.MustCompile(`\b(in|after) \d[\d.]*(ms|s|µs)\b|\b\d+ episodes/s|\t\d[\d.]*s\n|\(\d[\d.]*s\)|-\d{14}-\d+\.fail|\bpanic\.go:\d+|"(elapsed_s|episodes_per_s)":[\d.e+-]+`)
+var times = regexp.MustCompile(` +\d[\d.m]*s  |\b(in|after) \d[\d.]*(ms|s|µs)\b|\b\d+ episodes/s|\t\d[\d.]*s\n|\(\d[\d.]*s\)|-\d{14}-\d+\.fail|\bpanic\.go:\d+|"(elapsed_s|episodes_per_s)":[\d.e+-]+`)
 
 // timeless blots out how long something took, when it was, and where in Go.
 func timeless(s string) string { return times.ReplaceAllString(s, "…") }

@@ -147,6 +147,16 @@ func printScore(w io.Writer, catches []workload.Catch, self string) {
 	if s.missed() {
 		fmt.Fprintf(w, "one alone: %s zoo ID\n", self)
 	}
+	if s.total == len(workload.Zoo()) {
+		printAbsentees(w)
+	}
+}
+
+// printAbsentees says what the zoo does not have.
+func printAbsentees(w io.Writer) {
+	for _, a := range workload.Absentees() {
+		fmt.Fprint(w, wrap(fmt.Sprintf("%s has no animal: %s", a.ID, a.Reason), columns), "\n")
+	}
 }
 
 // zooSummary is the object that --json prints.
