@@ -18,6 +18,8 @@ type HuntConfig struct {
 	Workers  int // episodes under way at the same time; default: GOMAXPROCS
 	// SkipTwin leaves out the twin.
 	SkipTwin bool
+	// NoShrink leaves the stories as they were found.
+	NoShrink bool
 }
 
 // Catch is what came of a hunt.
@@ -137,7 +139,7 @@ func (h *hunt) campaign(ctx context.Context, w *Workload, strategy string, episo
 	}
 	return sim.Run(ctx, w, sim.Config{
 		Strategy: strategy, Episodes: episodes, Seed: h.cfg.Seed, Faults: faults, NoFaultsAtAll: true,
-		Clients: h.catch.Animal.Clients, Workers: h.cfg.Workers,
+		Clients: h.catch.Animal.Clients, Workers: h.cfg.Workers, NoShrink: h.cfg.NoShrink,
 	})
 }
 

@@ -23,8 +23,10 @@ func measureZoo(ctx context.Context, p *page) error {
 	p.line("")
 	p.table("id", "what is wrong", "origin", "property", "needs", "hunts that found it", "episodes", "clients", "operations", "faults", "steps", "twin")
 	hunts, missed, accused := 0, 0, 0
+	var stories []workload.Catch
+	first := workload.NewHunter(workload.HuntConfig{Seed: 1})
 	for _, a := range workload.Zoo() {
-		catches, err := huntSeeds(ctx, a)
+		catches, err := huntSeeds(ctx, first, a)
 		if err != nil {
 			return err
 		}
@@ -37,21 +39,41 @@ func measureZoo(ctx context.Context, p *page) error {
 		story := catches[0].Found
 		if story == nil {
 			story = &sim.Found{}
+		} else {
+			stories = append(stories, catches[0])
 		}
 		p.row(a.ID, a.Title, a.Source, a.Property, a.Needs, fmt.Sprintf("%d of %d", len(catches)-len(lost), len(catches)),
 			number(medianEpisodes(catches)), story.Clients, workload.Operations(*story), story.Faults, story.Steps, twin)
 	}
 	p.line("")
+	p.line("The median story has %d clients, %d operations, %d faults.", medianOf(stories, func(c workload.Catch) int { return c.Found.Clients }),
+		medianOf(stories, func(c workload.Catch) int { return workload.Operations(*c.Found) }),
+		medianOf(stories, func(c workload.Catch) int { return c.Found.Faults }))
 	p.line("%d of %d hunts missed (at most 2 %% may); %d twins were accused.", missed, hunts, accused)
+	absent(p)
 	if 50*missed > hunts || accused > 0 {
 		return fmt.Errorf("%w: %d of %d hunts missed, %d twins were accused", errUnexpected, missed, hunts, accused)
 	}
 	return nil
 }
 
-func huntSeeds(ctx context.Context, a workload.Animal) (catches []workload.Catch, err error) {
+// absent lists the published bugs that have no animal.
+func absent(p *page) {
+	p.line("")
+	p.line("Published bugs without an animal:")
+	p.line("")
+	for _, a := range workload.Absentees() {
+		p.line("- %s: %s.", a.ID, a.Reason)
+	}
+}
+
+// huntSeeds hunts with the first seed, for the story and the twin, and then with the others.
+func huntSeeds(ctx context.Context, first *workload.Hunter, a workload.Animal) (catches []workload.Catch, err error) {
 	for seed := range uint64(zooSeeds) {
-		hunter := workload.NewHunter(workload.HuntConfig{Seed: seed + 1, SkipTwin: seed > 0})
+		hunter := first
+		if seed > 0 {
+			hunter = workload.NewHunter(workload.HuntConfig{Seed: seed + 1, SkipTwin: true, NoShrink: true})
+		}
 		c, err := hunter.Hunt(ctx, a)
 		if err != nil {
 			return nil, err
@@ -65,10 +87,17 @@ func huntSeeds(ctx context.Context, a workload.Animal) (catches []workload.Catch
 // medianEpisodes is the median of the episodes in which an animal was found; a hunt in vain counts
 // with all that were run.
 func medianEpisodes(catches []workload.Catch) int {
-	var episodes []int
-	for _, c := range catches {
-		episodes = append(episodes, c.Episodes)
+	return medianOf(catches, func(c workload.Catch) int { return c.Episodes })
+}
+
+func medianOf(catches []workload.Catch, of func(workload.Catch) int) int {
+	if len(catches) == 0 {
+		return 0
 	}
-	slices.Sort(episodes)
-	return episodes[len(episodes)/2]
+	var all []int
+	for _, c := range catches {
+		all = append(all, of(c))
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
 }
