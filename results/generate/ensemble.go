@@ -9,18 +9,24 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/zktorture/zktorture/workload"
 )
 
-// liveRuns are what is run on three real servers, for half a minute each.
-var liveRuns = []struct {
-	kind, recipe string
-	verdict      string // that is expected
-}{
-	{"lock", "ours", "ok"},
-	{"queue", "ours", "ok"},
-	{"queue", "ours/receipts", "ok"},
-	{"lock", writeLock, "violation"},
+// liveRun is what is run on three real servers, and the verdict that is expected.
+type liveRun struct{ kind, recipe, verdict string }
+
+// liveRuns lists every recipe of this project, and a published one that is to be caught.
+func liveRuns() (runs []liveRun) {
+	for _, e := range workload.Entries() {
+		if strings.HasPrefix(e.Recipe, workload.Ours) {
+			runs = append(runs, liveRun{e.Kind, e.Recipe, "ok"})
+		}
+	}
+	return append(runs, liveRun{"lock", writeLock, "violation"})
 }
+
+const liveDuration = "30s"
 
 // liveResult is what is used of the object that torture run --json prints.
 type liveResult struct {
@@ -36,12 +42,12 @@ type liveResult struct {
 func measureEnsemble(ctx context.Context, p *page) error {
 	p.line("# On three real ZooKeeper servers")
 	p.line("")
-	p.line("`torture run KIND --recipe RECIPE --backend ensemble --nodes 3 --duration 30s --seed 1`: the same workloads and")
+	p.line("`torture run KIND --recipe RECIPE --backend ensemble --nodes 3 --duration %s --seed 1`: the same workloads and", liveDuration)
 	p.line("judgement, no faults but those that a busy machine makes. The published lock is to be caught here too.")
 	p.line("")
 	p.table("workload", "recipe", "verdict", "properties broken", "rounds", "operations", "seconds")
 	var problem error
-	for _, run := range liveRuns {
+	for _, run := range liveRuns() {
 		r, err := onServers(ctx, run.kind, run.recipe)
 		if err != nil {
 			return err
@@ -62,7 +68,7 @@ func measureEnsemble(ctx context.Context, p *page) error {
 func onServers(ctx context.Context, kind, recipe string) (*liveResult, error) {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/torture", "run", kind, "--recipe", recipe,
-		"--backend", "ensemble", "--nodes", "3", "--duration", "30s", "--seed", "1", "--json")
+		"--backend", "ensemble", "--nodes", "3", "--duration", liveDuration, "--seed", "1", "--json")
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	err := cmd.Run() // go run turns every failure into exit status 1; the object tells
 	var r liveResult
