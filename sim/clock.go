@@ -36,8 +36,9 @@ func (w *World) moved() bool { return len(w.notes) > 0 || w.finished() }
 // settle waits until those that have just been woken wait again. Then a moment passes, so that
 // goroutines that were woken one after the other, and begin to wait for equal times, do not wake at
 // one instant: which of them comes first would be the Go scheduler's choice.
+//
+// The sleep begins at once: in a bubble time passes only when everybody waits.
 func (w *World) settle() {
-	synctest.Wait()
 	w.fence.Add(1)
 	time.Sleep(time.Microsecond)
 	synctest.Wait()
