@@ -25,7 +25,7 @@ var writeLocks = []Animal{
 	writeLock("W6", "each change of the connection registers one more watcher, and all of them report the lock", republishedLock, "callback", "loss", inJava),
 	writeLock("W7", "an owner is not told that its session has expired", republishedLock, "belief", "expiry", asRepublished),
 	writeLock("W8", "the search after a lost create reads a stale server: the client queues behind itself", "CURATOR-264", "self-block", "loss,lag", asRepublished).with(1),
-	writeLock("W9", "the search after a lost delete reads a stale server, and finds the znode that is gone", republishedLock, "exclusion", "loss,lag", asRepublished, "W5", "W8").with(2),
+	writeLock("W9", "the search after a lost delete reads a stale server, and finds the znode that is gone", republishedLock, "exclusion", "loss,lag", asRepublished, "W5", "W8"),
 	writeLock("W10", "after close nothing is deleted: the znode of a lock that is closed before it is unlocked stays", republishedLock, "orphan", "none", closedFirst).with(2),
 	writeLock("W11", "lock gives up after so many losses, its znode stays in the queue, and nobody watches it", republishedLock, "orphan", "loss", oneAttempt),
 	writeLock("W12", "a watcher's error is only logged: the waiter is never looked at again", republishedLock, "lost-wakeup", "loss", oneAttempt),
