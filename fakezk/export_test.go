@@ -97,3 +97,10 @@ func Password(session int64) []byte { return password(session) }
 
 // ReplicaZxid is the last transaction that a replica has applied.
 func (e *Ensemble) ReplicaZxid(replica int) int64 { return e.replicas[replica].zxid }
+
+// SetVersion sets the version of a znode, which no client can bring about in reasonable time.
+func (e *Ensemble) SetVersion(path string, version int32) {
+	for _, r := range e.replicas {
+		r.nodes[path].version = version
+	}
+}
