@@ -137,6 +137,9 @@ var scriptOps = map[string]func(ctx context.Context, u *User, args []string) (st
 		there, _, err := u.Conn().Exists(args[0])
 		return fmt.Sprint(there), err
 	},
+	"sync": func(_ context.Context, u *User, args []string) (string, error) {
+		return u.Conn().Sync(args[0])
+	},
 	"watch": func(ctx context.Context, u *User, args []string) (string, error) {
 		_, _, events, err := u.Conn().ExistsW(args[0])
 		if err != nil {
