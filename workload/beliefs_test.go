@@ -1,0 +1,131 @@
+package workload
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// informed is a user who has been told of so many expiries, the last of them in an earlier step or not.
+type informed struct {
+	user
+	times   int
+	earlier bool
+}
+
+func (u informed) told() int        { return u.times }
+func (u informed) toldBefore() bool { return u.earlier }
+
+// owning, disowned and losing are recipes that say whether they still hold.
+type owning struct{ Locker }
+
+func (owning) IsOwner() bool { return true }
+
+type disowned struct{ Locker }
+
+func (disowned) IsOwner() bool { return false }
+
+type losing struct {
+	Locker
+	lost chan struct{}
+}
+
+func (l losing) Lost() <-chan struct{} { return l.lost }
+
+// Who has not been told that its session is gone may go on, and is accused of nothing; who has been told,
+// and had time to act on it, may not.
+func TestBeliefs(t *testing.T) {
+	lost := make(chan struct{})
+	close(lost)
+	for _, test := range []struct {
+		name    string
+		recipe  any
+		granted int // expiries told of before the grant
+		told    informed
+		goesOn  bool
+		accused bool
+	}{
+		{"not told", owning{}, 0, informed{}, true, false},
+		{"not told, by a channel", losing{}, 0, informed{}, true, false},
+		{"told just now", owning{}, 0, informed{times: 1}, true, false},
+		{"told, and goes on", owning{}, 0, informed{times: 1, earlier: true}, true, true},
+		{"told, and goes on, by a channel", losing{}, 0, informed{times: 1, earlier: true}, true, true},
+		{"told, and stops", disowned{}, 0, informed{times: 1, earlier: true}, false, false},
+		{"told, and stops, by a channel", losing{lost: lost}, 0, informed{times: 1, earlier: true}, false, false},
+		{"told before the grant", owning{}, 1, informed{times: 1, earlier: true}, true, false},
+		{"told again after the grant", owning{}, 1, informed{times: 2, earlier: true}, true, true},
+		{"a recipe that cannot tell, not told", struct{ Locker }{}, 0, informed{}, true, false},
+		{"a recipe that cannot tell, told", struct{ Locker }{}, 0, informed{times: 1, earlier: true}, false, false},
+	} {
+		var found []sim.Violation
+		h := &hold{op: &sim.Op{Name: "acquire", Return: 1}, told: test.granted}
+		if goesOn := believes(test.told, test.recipe, h, &found); goesOn != test.goesOn || (len(found) > 0) != test.accused {
+			t.Errorf("%s: goes on: %v, accused of %v", test.name, goesOn, found)
+		}
+	}
+}
+
+// Two holders of whom one has not been told are nothing, and hide neither a belief against better knowledge
+// nor two holders with sessions that live.
+func TestZombiesHideNothing(t *testing.T) {
+	zombie := func(s *scene) {
+		s.grant(1, 1, 2, 1)
+		s.ends = map[int64]int64{0xa1: 5}
+		s.grant(2, 1, 7, 2)
+	}
+	belief := sim.Violation{Property: "belief"}
+	for _, test := range []struct {
+		name    string
+		alive   bool // a third gets the lock beside the second
+		beliefs []sim.Violation
+		want    []string
+	}{
+		{"a zombie", false, nil, nil},
+		{"and a belief", false, []sim.Violation{belief}, []string{"belief"}},
+		{"and two alive", true, nil, []string{"exclusion"}},
+		{"and both", true, []sim.Violation{belief}, []string{"belief", "exclusion"}},
+	} {
+		s := &scene{}
+		zombie(s)
+		if test.alive {
+			s.grant(3, 1, 9, 3)
+		}
+		got, text := summary((&lockEpisode{path: "/t/x", zombies: test.beliefs}).judge(s.view()))
+		slices.Sort(got)
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v\n%s", test.name, got, test.want, text)
+		}
+	}
+}
+
+// As it was printed the class Locks fails at its first call, which hides its other bugs; each of
+// these shows with the others mended.
+func TestOneBugHidesOthers(t *testing.T) {
+	bubbles.Many(t)
+	printed := lockNamed("Locks as printed", nil, Unfair(), withStatics(func(class *published.LocksClass, c recipes.Conn, path string) Locker {
+		return published.NewLocksUser(c, path, class, published.AllBugs())
+	}))
+	r, err := sim.Run(t.Context(), printed, sim.Config{Episodes: 1000, Seed: 1, NoFaultsAtAll: true, NoShrink: true})
+	if err != nil || len(r.Violations) != 1 || r.Violations[0].Property != "unexpected-error" {
+		t.Errorf("as printed: %v %v", err, r.Violations)
+	}
+	for id, property := range map[string]string{"LK2": "exclusion", "LK3": "lost-wakeup", "LK4": "watch-leak", "LK6": "lost-wakeup"} {
+		c := hunted(t, animal(t, id), HuntConfig{Seed: 1, Episodes: 1000, SkipTwin: true, NoShrink: true})
+		if !c.OK() || c.Found.Property != property {
+			t.Errorf("%s alone: %+v", id, c)
+		}
+	}
+}
+
+// A client that takes its session for lost, by a timer of its own, still has the znodes that the servers
+// keep for it. Who forgets those is found, who removes them is not accused.
+func TestLostIsNotExpired(t *testing.T) {
+	c := hunted(t, animal(t, "X6"), HuntConfig{Seed: 1, Episodes: 2000, NoShrink: true})
+	if !c.OK() || !c.TwinClean || c.Found.Property != "orphan" {
+		t.Errorf("%+v", c)
+	}
+}

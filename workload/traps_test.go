@@ -1,0 +1,180 @@
+package workload_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// What a workload must say, and must not, of recipes that fall into a trap, or beside it. The
+// section Traps of docs/FIDELITY.md lists the tests.
+
+// neighbour is a lock whose waiters wait for the znode with the number just before their own, and
+// take its absence for their turn. Numbers may be left out, so that is wrong.
+type neighbour struct {
+	conn recipes.Conn
+	own  string
+}
+
+func (l *neighbour) Lock(ctx context.Context) (err error) {
+	if l.own, err = l.conn.Create("/t/lock/n-", nil, zk.FlagEphemeralSequential, world); err != nil {
+		return err
+	}
+	there, _, gone, err := l.conn.ExistsW(l.before())
+	if err != nil || !there {
+		return err
+	}
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		l.conn.Delete(l.own, -1)
+		return ctx.Err()
+	}
+}
+
+func (l *neighbour) before() string {
+	number, _ := strconv.Atoi(l.own[len("/t/lock/n-"):])
+	return "/t/lock/n-" + strconv.Itoa(10_000_000_000 + number - 1)[1:]
+}
+
+func (l *neighbour) Unlock(context.Context) error { return l.conn.Delete(l.own, -1) }
+
+func TestTheNumberBeforeIsNotThePredecessor(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn) workload.Locker {
+		c.Create("/t/lock", nil, 0, world)
+		return &neighbour{conn: c}
+	})
+	wantBroken(t, w, sim.Cancel, "exclusion", "session 0x")
+}
+
+// oneSession is a connection that ends with its session, as the handles of Java's client do: what is
+// asked of it in another session fails.
+type oneSession struct {
+	recipes.Conn
+	session *int64
+}
+
+func newOneSession(c recipes.Conn) recipes.Conn { return oneSession{c, new(int64)} }
+
+// live returns the error of a handle whose session is over, or that of the request.
+func (c oneSession) live(err error) error {
+	now := c.SessionID()
+	if *c.session == 0 {
+		*c.session = now
+	}
+	if now != *c.session {
+		return zk.ErrSessionExpired
+	}
+	return err
+}
+
+func (c oneSession) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	made, err := c.Conn.Create(path, data, flags, acl)
+	return made, c.live(err)
+}
+
+func (c oneSession) Children(path string) ([]string, *zk.Stat, error) {
+	names, stat, err := c.Conn.Children(path)
+	return names, stat, c.live(err)
+}
+
+// NewGUID is the simulated connection's.
+func (c oneSession) NewGUID() string { return recipes.NewGUID(c.Conn) }
+
+// A lock that does not notice that its znode has gone with its session is broken by a client that goes on in
+// a new session, and not by one whose handle ends with the session.
+func TestHandlesThatEndWithTheirSession(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		conn   func(recipes.Conn) recipes.Conn
+		faults sim.Faults
+		broken bool
+	}{
+		{"a new session under the same handle", func(c recipes.Conn) recipes.Conn { return c }, sim.Expiry, true},
+		{"one session", newOneSession, sim.Expiry, false},
+		{"no new session without an expiry", func(c recipes.Conn) recipes.Conn { return c }, sim.Loss | sim.Watch | sim.Cancel, false},
+	} {
+		w := workload.Lock(func(c recipes.Conn) workload.Locker {
+			return published.NewGoZKLock(test.conn(c), "/t/lock", published.OnlyBugs("L9"))
+		})
+		r := campaign(t, w, sim.Config{Episodes: 6000, Seed: 1, Faults: test.faults, NoShrink: true})
+		if text := messageOf(r, "exclusion"); (text != "") != test.broken {
+			t.Errorf("%s: exclusion %q", test.name, text)
+		}
+	}
+}
+
+// keeper is a correct lock, but for a holder who does not release it when somebody waits: the znode
+// stays as long as the session does.
+type keeper struct {
+	silent
+	conn recipes.Conn
+}
+
+func (k keeper) Unlock(ctx context.Context) error {
+	if names, _, _ := k.conn.Children("/t/lock"); len(names) > 1 {
+		return nil
+	}
+	return k.silent.Unlock(ctx)
+}
+
+// Who waits behind a znode of a living session whose operation is over waits for ever. Behind one of a process
+// that has died he waits until its session has run out.
+func TestOnlyTheDeadReleaseByThemselves(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn) workload.Locker { return keeper{newSilent(c).(silent), c} })
+	wantBroken(t, w, sim.NoFaults, "orphan", "nobody will remove it while that session lives")
+	r := campaign(t, workload.Lock(newSilent), sim.Config{Episodes: 2000, Seed: 1, Faults: sim.Crash, NoFaultsAtAll: true})
+	if r.Verdict != sim.VerdictOK || r.Struck["crash"] < 100 {
+		t.Errorf("%d processes died: %s %s", r.Struck["crash"], r.Verdict, r.Reason)
+	}
+}
+
+// worn is a lock object that is right as long as it is new.
+type worn struct {
+	silent
+	turns, given int
+	bad          func(turns, given int) bool
+}
+
+func (s *worn) Lock(ctx context.Context) error {
+	if s.turns++; s.bad(s.turns, s.given) {
+		return nil // granted, to whomever
+	}
+	err := s.silent.Lock(ctx)
+	if ctx.Err() != nil {
+		s.given++
+	}
+	return err
+}
+
+// Objects are used again, also after a caller has given up: one use each would show neither of these.
+func TestObjectsAreUsedAgain(t *testing.T) {
+	second := func(turns, _ int) bool { return turns == 2 }
+	givenUp := func(_, given int) bool { return given > 0 }
+	for _, test := range []struct {
+		name   string
+		bad    func(turns, given int) bool
+		ops    int
+		faults sim.Faults
+		broken bool
+	}{
+		{"the second use, of one", second, 1, sim.NoFaults, false},
+		{"the second use", second, 4, sim.NoFaults, true},
+		{"after giving up, without", givenUp, 4, sim.NoFaults, false},
+		{"after giving up", givenUp, 4, sim.Cancel, true},
+	} {
+		w := workload.Lock(func(c recipes.Conn) workload.Locker { return &worn{silent: newSilent(c).(silent), bad: test.bad} })
+		r := campaign(t, w, sim.Config{Episodes: 2000, Seed: 1, Ops: test.ops, Faults: test.faults, NoFaultsAtAll: true, NoShrink: true})
+		if text := messageOf(r, "exclusion"); (text != "") != test.broken || !test.broken && r.Verdict != sim.VerdictOK {
+			t.Errorf("%s: %s, exclusion %q", test.name, r.Verdict, text)
+		}
+	}
+}
