@@ -3,10 +3,12 @@ package sim_test
 import (
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -125,6 +127,33 @@ func TestResultDoesNotDependOnWorkers(t *testing.T) {
 		cfg.Workers = 2
 		two := run(t, w, cfg)
 		sameResult(t, one, two)
+	}
+}
+
+// A campaign that is to end with the first violation of a property finds the first, whatever the
+// number of workers, and little more is run.
+func TestUntilTheFirst(t *testing.T) {
+	bubbles.Many(t)
+	w := find(t, "lock", "published/WriteLock")
+	cfg := sim.Config{Episodes: 1500, Seed: 5, NoShrink: true}
+	for _, f := range run(t, w, cfg).Violations {
+		for workers := 1; workers <= 4; workers *= 4 {
+			short := cfg
+			short.Until, short.Workers = f.Property, workers
+			r := run(t, w, short)
+			if len(r.Violations) != 1 || r.Violations[0].Property != f.Property || r.Violations[0].Episode != f.Episode {
+				t.Errorf("%d workers: found %+v, want %s in episode %d", workers, r.Violations, f.Property, f.Episode)
+				continue
+			}
+			if again := sim.RunOne(w, cfg, r.Violations[0].Choices.Replay()); !slices.ContainsFunc(again.Violations, func(v sim.Violation) bool {
+				return v.Property == f.Property && v.Message == r.Violations[0].Message
+			}) {
+				t.Errorf("%s: its choices break %v", f.Property, again.Violations)
+			}
+			if r.Episodes > f.Episode+200 {
+				t.Errorf("%s was found in episode %d, but %d were run", f.Property, f.Episode, r.Episodes)
+			}
+		}
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -31,6 +33,10 @@ type Config struct {
 	Progress func(Progress)
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
+	// Until, if set, is the only property that counts, and the campaign ends with the first episode
+	// that breaks it. (What the result says of that episode depends on the seed alone; its sums also
+	// cover those that other workers had begun.)
+	Until string
 }
 
 // Strategies are the names of the strategies, with what they do.
@@ -143,6 +149,7 @@ func Run(ctx context.Context, workload Workload, config Config) (Result, error) 
 		ctx, cancel = context.WithTimeout(ctx, cfg.Duration)
 		defer cancel()
 	}
+	c.last.Store(math.MaxInt64)
 	c.run(ctx)
 	return c.finish(ctx), nil
 }
@@ -159,6 +166,8 @@ type campaign struct {
 	found    map[string]*candidate
 	failures int
 	frozen   string
+
+	last atomic.Int64 // no episode after this one need be run
 
 	firstUnknown int
 }
@@ -227,6 +236,9 @@ func (c *campaign) progress() {
 func (c *campaign) generate(ctx context.Context, jobs chan<- job, stop <-chan struct{}) {
 	defer close(jobs)
 	send := func(j job) bool {
+		if int64(j.index) > c.last.Load() {
+			return false
+		}
 		select {
 		case jobs <- j:
 			return true
@@ -252,6 +264,9 @@ func (c *campaign) work(jobs <-chan job, stop <-chan struct{}, dog *watchdog) {
 		case <-stop:
 			return
 		default:
+		}
+		if int64(j.index) > c.last.Load() {
+			continue
 		}
 		source := j.source
 		if source == nil {
@@ -287,8 +302,22 @@ func (c *campaign) record(index int, o *outcome) {
 		c.unknown(index, o.unknown)
 	}
 	for _, v := range o.violations {
-		c.keep(index, o, v)
+		switch c.cfg.Until {
+		case "":
+			c.keep(index, o, v)
+		case v.Property:
+			c.keepFirst(index, o, v)
+		}
 	}
+}
+
+// keepFirst keeps the first episode that broke a property.
+func (c *campaign) keepFirst(index int, o *outcome, v Violation) {
+	if int64(index) >= c.last.Load() {
+		return
+	}
+	c.last.Store(int64(index))
+	c.found[v.Property] = &candidate{first: index, times: 1, episode: index, violation: v, choices: slices.Clone(o.choices)}
 }
 
 // unknown notes an episode that could not be judged; the first one's reason is kept.

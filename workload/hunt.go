@@ -110,35 +110,30 @@ func (h *hunt) random(ctx context.Context) error {
 	return h.search(ctx, "random", h.cfg.Episodes-h.cfg.Episodes/5)
 }
 
-// search runs more and more episodes until the animal is found. A longer campaign begins with the
-// episodes of the shorter, so that what is found, and in which, does not depend on the lengths.
+// search runs episodes until the animal is found.
 func (h *hunt) search(ctx context.Context, strategy string, episodes int) error {
 	if h.catch.Found != nil || episodes == 0 {
 		return nil
 	}
-	for n := min(200, episodes); ; n = min(6*n, episodes) {
-		r, err := h.campaign(ctx, h.catch.Animal.Broken(), strategy, n)
-		if err != nil {
-			return err
-		}
-		if h.take(r); h.catch.Found != nil {
-			h.catch.Episodes += h.catch.Found.Episode + 1
-			return nil
-		}
-		if n == episodes || ctx.Err() != nil {
-			h.catch.Episodes += r.Episodes
-			return nil
-		}
+	r, err := h.campaign(ctx, strategy, episodes, h.catch.Animal.Property)
+	if err != nil {
+		return err
 	}
+	if h.take(r); h.catch.Found != nil {
+		h.catch.Episodes += h.catch.Found.Episode + 1
+	} else {
+		h.catch.Episodes += r.Episodes
+	}
+	return nil
 }
 
-func (h *hunt) campaign(ctx context.Context, w *Workload, strategy string, episodes int) (sim.Result, error) {
+func (h *hunt) campaign(ctx context.Context, strategy string, episodes int, until string) (sim.Result, error) {
 	faults := sim.AllFaults
 	if h.catch.Animal.Needs == "none" {
 		faults = sim.NoFaults
 	}
-	return sim.Run(ctx, w, sim.Config{
-		Strategy: strategy, Episodes: episodes, Seed: h.cfg.Seed, Faults: faults, NoFaultsAtAll: true,
+	return sim.Run(ctx, h.catch.Animal.Broken(), sim.Config{
+		Strategy: strategy, Until: until, Episodes: episodes, Seed: h.cfg.Seed, Faults: faults, NoFaultsAtAll: true,
 		Clients: h.catch.Animal.Clients, Workers: h.cfg.Workers, NoShrink: h.cfg.NoShrink,
 	})
 }
@@ -154,7 +149,7 @@ func (h *hunt) take(r sim.Result) {
 
 // count measures how often a canary shows.
 func (h *hunt) count(ctx context.Context) error {
-	r, err := h.campaign(ctx, h.catch.Animal.Broken(), "random", h.cfg.Episodes)
+	r, err := h.campaign(ctx, "random", h.cfg.Episodes, "")
 	if err != nil {
 		return err
 	}
