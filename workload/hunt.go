@@ -46,7 +46,7 @@ type Hunter struct {
 	cfg HuntConfig
 
 	mu    sync.Mutex
-	twins map[string]func() (sim.Result, error) // by recipe and clients
+	twins map[string]func() (sim.Result, error) // by recipe
 }
 
 // NewHunter returns a hunter.
@@ -177,19 +177,29 @@ func (h *hunt) twin(ctx context.Context) error {
 
 func (hunter *Hunter) examine(ctx context.Context, a Animal) (sim.Result, error) {
 	twin := a.Twin()
+	clients := max(a.Clients, twinClients(twin.Recipe()))
 	hunter.mu.Lock()
-	key := fmt.Sprintf("%s with %d clients", twin.Recipe(), a.Clients)
-	once, known := hunter.twins[key]
+	once, known := hunter.twins[twin.Recipe()]
 	if !known {
 		once = sync.OnceValues(func() (sim.Result, error) {
 			return sim.Run(ctx, twin, sim.Config{
-				Episodes: hunter.cfg.Episodes, Seed: hunter.cfg.Seed, Clients: a.Clients, Workers: hunter.cfg.Workers,
+				Episodes: hunter.cfg.Episodes, Seed: hunter.cfg.Seed, Clients: clients, Workers: hunter.cfg.Workers,
 			})
 		})
-		hunter.twins[key] = once
+		hunter.twins[twin.Recipe()] = once
 	}
 	hunter.mu.Unlock()
 	return once()
+}
+
+// twinClients is with how many clients at most a twin is run: as many as any animal that has it.
+func twinClients(recipe string) (clients int) {
+	for _, a := range Zoo() {
+		if a.Twin().Recipe() == recipe {
+			clients = max(clients, a.Clients)
+		}
+	}
+	return clients
 }
 
 func accusations(r sim.Result) string {

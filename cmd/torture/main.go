@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/zktorture/zktorture/internal/gc"
 )
 
 // Exit statuses.
@@ -44,6 +46,7 @@ type streams struct {
 }
 
 func main() {
+	gc.Relax()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal kills

@@ -17,6 +17,8 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+
+	"github.com/zktorture/zktorture/internal/gc"
 )
 
 // errUnexpected is the error of a measurement that could be made but did not come out as it must.
@@ -34,6 +36,7 @@ var reports = []struct {
 }
 
 func main() {
+	gc.Relax()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := run(ctx, os.Args[1:])
