@@ -184,7 +184,7 @@ func (w *WriteLock) findPrefixInChildren() error {
 	for _, name := range names {
 		if strings.HasPrefix(name, prefix) {
 			w.setID(w.dir + "/" + name)
-			if w.bugs.Has("L1") { // BUG: L1 the bare name, which is no path
+			if w.bugs.Later("L1") { // BUG: L1 the bare name, which is no path
 				w.setID(name)
 			}
 			return nil
@@ -239,7 +239,7 @@ func (w *WriteLock) execute() (bool, error) {
 // transactions which created the znodes.
 func (w *WriteLock) sorted(names []string) ([]ZNodeName, error) {
 	set := sortedSet(w.dir, names, w.bugs)
-	if w.bugs.Has("W14") || w.bugs.Has("L2") || !slices.ContainsFunc(set, ZNodeName.wrapped) { // BUG: W14, L2 numbers after the wrap go first, misread or not
+	if w.bugs.Has("W14") || w.bugs.Later("L2") || !slices.ContainsFunc(set, ZNodeName.wrapped) { // BUG: W14, L2 numbers after the wrap go first, misread or not
 		return set, nil
 	}
 	alive := set[:0]
