@@ -19,7 +19,7 @@ func newPage(name string) *page {
 	p.line("<!-- Made by `go run ./results/generate %s`. Do not edit. -->", name)
 	p.line("")
 	p.line("Measured on %s by `go run ./results/generate %s`: %s on %s/%s, %d CPUs%s.",
-		time.Now().UTC().Format(time.DateOnly), name, goVersion(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
+		time.Now().UTC().Format(time.DateOnly), name, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
 	p.line("")
 	return p
 }
@@ -41,8 +41,6 @@ func (p *page) table(heads ...any) {
 }
 
 func (p *page) bytes() []byte { return p.text.Bytes() }
-
-func goVersion() string { return runtime.Version() }
 
 // cpuModel names the processor where the system tells it, else nothing.
 func cpuModel() string {
