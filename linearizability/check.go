@@ -58,8 +58,11 @@ type Verdict struct {
 	// even if nothing else of the history had happened.
 	Operations []Operation
 	Object     string
-	// Checker is what decided: witness, porcupine or assumptions.
+	// Checker is what decided: assumptions, monitor, witness or porcupine; or disagreement,
+	// if two of them contradict each other, which is a defect of this package.
 	Checker string
+	// Tried says what ran before the checker that decided, and why that did not.
+	Tried []string
 	// Reason says why the outcome is Undetermined.
 	Reason string
 }
@@ -119,31 +122,60 @@ func Worst(verdicts []Verdict) Outcome3 {
 	return Ok
 }
 
-// checkObject goes from the cheap to the dear: assumptions, a witness, a few suspicious operations,
-// the whole history.
+// checkObject goes from the cheap to the dear: assumptions, the model's monitor, a witness, a few
+// suspicious operations, porcupine.
 func checkObject(m *Model, g *group, o Options) Verdict {
 	if err := m.validate(g.history); err != nil {
 		err.Index = g.at(err.Index)
 		return Verdict{Outcome: Undetermined, Checker: "assumptions", Reason: err.Error()}
 	}
 	steps := m.prepare(g.history)
-	if witness(m, steps) {
+	j := newJudge(m, o)
+	v := j.decide(steps, g.history)
+	v.Tried = j.tried
+	return v
+}
+
+// decide asks one checker after the other until one knows.
+func (j *judge) decide(steps []step, h History) Verdict {
+	switch r := j.monitor(steps); r.outcome {
+	case Ok:
+		return Verdict{Outcome: Ok, Checker: "monitor"}
+	case Violation:
+		return j.confirm(r.finding, h)
+	}
+	if j.witness(steps) {
 		return Verdict{Outcome: Ok, Checker: "witness"}
 	}
-	j := newJudge(m, o)
-	for _, f := range m.suspects(steps) {
+	for _, f := range j.model.suspects(steps) {
 		if j.ask(f.steps) == porcupine.Illegal {
-			return violation(f, g.history)
+			return violation(f, h)
 		}
 	}
 	switch j.ask(steps) {
 	case porcupine.Ok:
 		return Verdict{Outcome: Ok, Checker: "porcupine"}
 	case porcupine.Illegal:
-		return violation(m.explain(j, steps), g.history)
+		return violation(j.model.explain(j, steps), h)
 	}
 	return Verdict{Outcome: Undetermined, Checker: "porcupine", Reason: fmt.Sprintf(
 		"%d operations could not be ordered within %v; allow more time, or record shorter histories or fewer clients", len(steps), j.timeout)}
+}
+
+// confirm reports a violation that somebody other than porcupine found, if porcupine says the same of
+// the few operations that are its reason. If it says otherwise, one of the two is wrong, and nothing is
+// known.
+func (j *judge) confirm(f finding, h History) Verdict {
+	v := violation(f, h)
+	switch j.ask(f.steps) {
+	case porcupine.Illegal:
+		return v
+	case porcupine.Ok:
+		return Verdict{Outcome: Undetermined, Checker: "disagreement", Operations: v.Operations, Reason: "the checkers disagree: one says " +
+			v.Property + ", " + v.Message + "; porcupine finds these operations in order. This is a defect of this program: please report it with the history"}
+	}
+	return Verdict{Outcome: Undetermined, Checker: "porcupine", Operations: v.Operations, Reason: "porcupine could not confirm within " +
+		j.timeout.String() + " what was found, " + v.Property + ": " + v.Message}
 }
 
 // violation is the verdict on a history in which f was found.

@@ -10,9 +10,11 @@ import (
 
 // judge asks porcupine about parts of one history, within one time limit.
 type judge struct {
+	model    *Model
 	spec     porcupine.Model
 	timeout  time.Duration
 	deadline time.Time
+	tried    []string // what could not decide, and why
 }
 
 func newJudge(m *Model, o Options) *judge {
@@ -20,7 +22,31 @@ func newJudge(m *Model, o Options) *judge {
 	if timeout <= 0 {
 		timeout = TimeoutDefault
 	}
-	return &judge{spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout)}
+	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout)}
+}
+
+// note records that a checker could not decide.
+func (j *judge) note(checker, why string) { j.tried = append(j.tried, checker+": "+why) }
+
+// monitor asks the model's own checker, if there is one.
+func (j *judge) monitor(steps []step) ruling {
+	if j.model.monitor == nil {
+		j.note("monitor", "there is none for a "+j.model.Name)
+		return undetermined("")
+	}
+	r := j.model.monitor(steps)
+	if r.outcome == Undetermined {
+		j.note("monitor", r.reason)
+	}
+	return r
+}
+
+func (j *judge) witness(steps []step) bool {
+	found := witness(j.model, steps)
+	if !found {
+		j.note("witness", "the first order that suggests itself does not explain the history")
+	}
+	return found
 }
 
 // ask returns porcupine's answer, or Unknown if it has none in time.

@@ -27,6 +27,9 @@ type Model struct {
 	prepare func(History) []step
 	// spec carries out one step.
 	spec porcupine.Model
+	// monitor decides in near-linear time whether the steps are legal, where it can; nil if nobody
+	// knows how. The steps of a violation's finding are illegal by themselves, and few.
+	monitor func([]step) ruling
 	// hint narrows the steps' intervals to where they most probably took effect. It may be wrong,
 	// but must not widen an interval.
 	hint func([]step)
@@ -112,6 +115,17 @@ func newStep(op *Operation, i int, kind stepKind, item int32) step {
 func (s *step) empty() bool {
 	return s.bare && !s.unknown && (s.kind == stepRemove || s.kind == stepPeek)
 }
+
+// ruling is what a checker says of a history.
+type ruling struct {
+	outcome Outcome3
+	finding finding // of a violation
+	reason  string  // why undetermined
+}
+
+func legal() ruling                     { return ruling{outcome: Ok} }
+func illegal(f finding) ruling          { return ruling{outcome: Violation, finding: f} }
+func undetermined(reason string) ruling { return ruling{outcome: Undetermined, reason: reason} }
 
 // finding is a rule that is broken, and steps that break it by themselves.
 type finding struct {
