@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper determinism million bench results docs clean zoo
+.PHONY: help run test ci short lint race zookeeper determinism million mutants bench results docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -52,10 +52,13 @@ zoo-%: ## hunt one animal, such as zoo-DQ6; succeeds when the bug is found and i
 million: ## a million episodes of every recipe, or of KIND=lock: results/million.md (minutes each)
 	$(GO) run ./results/generate million $(KIND)
 
+mutants: ## break our own recipes in every place and see the tests notice: results/mutants.md (an hour)
+	$(GO) run ./results/generate mutants
+
 bench: ## the benchmarks, on one core
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./...
 
-results: ## measure everything in results/ anew (takes a quarter of an hour; needs Java)
+results: ## measure everything in results/ anew (more than an hour; needs Java)
 	$(GO) run ./results/generate all
 
 bug-%:

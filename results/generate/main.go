@@ -1,6 +1,6 @@
 // Generate measures what the files in results/ say and writes them.
 //
-//	go run ./results/generate all | bugs | speed | ensemble | zoo
+//	go run ./results/generate all | bugs | speed | ensemble | zoo | mutants
 //	go run ./results/generate bug W1
 //	go run ./results/generate million [KIND | KIND:RECIPE ...]
 //
@@ -33,6 +33,7 @@ var reports = []struct {
 	{"speed", measureSpeed},
 	{"ensemble", measureEnsemble},
 	{"zoo", measureZoo},
+	{"mutants", measureMutants},
 }
 
 func main() {

@@ -1,0 +1,185 @@
+// Package mutants reads what the mutation tester gremlins reports and makes its mutants again.
+//
+// A mutant is a source file with one token replaced. Gremlins says for each where it is and whether
+// the tests noticed. What it cannot say is whether a mutant compiles: the go command ends with the
+// same status when a test fails and when nothing could be built, so s+"x" turned into s-"x" counts as
+// killed. Viable sorts those out. And it knows no other names for a mutant than line and column,
+// which move with every edit: Change shows the line itself.
+package mutants
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Mutant is a change of one token.
+type Mutant struct {
+	File         string // the name of the file in its package
+	Type         string // of the mutation, in gremlins' words
+	Status       string // likewise
+	Line, Column int    // of the token, from 1, columns in bytes
+	line         string // the source line
+}
+
+// Read reads the report that gremlins writes with --output.
+func Read(report []byte) (all []Mutant, err error) {
+	var r struct {
+		Files []struct {
+			Name      string   `json:"file_name"`
+			Mutations []Mutant `json:"mutations"`
+		} `json:"files"`
+	}
+	if err := json.Unmarshal(report, &r); err != nil {
+		return nil, fmt.Errorf("the report of gremlins: %w", err)
+	}
+	for _, f := range r.Files {
+		for _, m := range f.Mutations {
+			m.File = filepath.Base(f.Name)
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
+
+// Killed tells whether the tests noticed the mutant. One that made them last too long is not said to
+// be killed.
+func (m Mutant) Killed() bool { return m.Status == "KILLED" }
+
+func (m Mutant) String() string { return fmt.Sprintf("%s:%d:%d %s", m.File, m.Line, m.Column, m.Type) }
+
+// replacements are the tokens by the types of mutations (gremlins, internal/engine/mappings.go).
+var replacements = map[string]map[string]string{
+	"ARITHMETIC_BASE":       {"+": "-", "*": "/", "/": "*", "%": "*", "-": "+"},
+	"CONDITIONALS_BOUNDARY": {">=": ">", ">": ">=", "<=": "<", "<": "<="},
+	"CONDITIONALS_NEGATION": {"==": "!=", ">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "=="},
+	"INCREMENT_DECREMENT":   {"--": "++", "++": "--"},
+	"INVERT_ASSIGNMENTS":    {"+=": "-=", "*=": "/=", "/=": "*=", "%=": "%=", "-=": "+="},
+	"INVERT_LOGICAL":        {"&&": "||", "||": "&&"},
+	"INVERT_LOOPCTRL":       {"break": "continue", "continue": "break"},
+	"INVERT_NEGATIVES":      {"-": "+"},
+}
+
+// Apply returns the mutated file. dir is the package's directory.
+func (m Mutant) Apply(dir string) ([]byte, error) {
+	source, err := os.ReadFile(filepath.Join(dir, m.File))
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.SplitAfter(string(source), "\n")
+	if m.Line > len(lines) {
+		return nil, fmt.Errorf("%s: the file has %d lines", m, len(lines))
+	}
+	if lines[m.Line-1], err = m.mutate(lines[m.Line-1]); err != nil {
+		return nil, err
+	}
+	return []byte(strings.Join(lines, "")), nil
+}
+
+func (m Mutant) mutate(line string) (string, error) {
+	at := min(m.Column-1, len(line))
+	of := replacements[m.Type]
+	for _, old := range slices.SortedFunc(maps.Keys(of), longer) {
+		if strings.HasPrefix(line[at:], old) {
+			return line[:at] + of[old] + line[at+len(old):], nil
+		}
+	}
+	return "", fmt.Errorf("%s: nothing to mutate there in %q: the source has changed since the report", m, line)
+}
+
+// longer orders the tokens so that none comes after a prefix of its own.
+func longer(a, b string) int { return len(b) - len(a) }
+
+// Change shows the mutated line, with the file's name: what the mutant is called.
+func (m Mutant) Change() string {
+	mutated, _ := m.mutate(m.line)
+	return fmt.Sprintf("%s: %s → %s", m.File, strings.TrimSpace(m.line), strings.TrimSpace(mutated))
+}
+
+// Viable returns the mutants that compile, in the order of the source.
+func Viable(dir string, all []Mutant) (viable []Mutant, err error) {
+	c := checker{fset: token.NewFileSet(), dir: dir}
+	c.importer = importer.ForCompiler(c.fset, "source", nil)
+	if err := c.parse(); err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		source, err := m.Apply(dir)
+		if err != nil {
+			return nil, err
+		}
+		if c.compiles(m.File, source) {
+			m.line = c.lines[m.File][m.Line-1]
+			viable = append(viable, m)
+		}
+	}
+	slices.SortFunc(viable, func(a, b Mutant) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Type, b.Type))
+	})
+	return viable, nil
+}
+
+// checker type-checks a package with one of its files replaced.
+type checker struct {
+	dir      string
+	fset     *token.FileSet
+	importer types.Importer
+	files    map[string]*ast.File
+	lines    map[string][]string
+}
+
+func (c *checker) parse() error {
+	c.files, c.lines = map[string]*ast.File{}, map[string][]string{}
+	names, err := filepath.Glob(filepath.Join(c.dir, "*.go"))
+	if err != nil {
+		return err
+	}
+	for _, path := range names {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name := filepath.Base(path)
+		if c.files[name], err = parser.ParseFile(c.fset, path, source, parser.SkipObjectResolution); err != nil {
+			return err
+		}
+		c.lines[name] = strings.Split(string(source), "\n")
+	}
+	if !c.check(c.files) {
+		return fmt.Errorf("the package in %s does not compile", c.dir)
+	}
+	return nil
+}
+
+func (c *checker) compiles(name string, source []byte) bool {
+	mutated, err := parser.ParseFile(c.fset, filepath.Join(c.dir, name), source, parser.SkipObjectResolution)
+	if err != nil {
+		return false
+	}
+	files := maps.Clone(c.files)
+	files[name] = mutated
+	return c.check(files)
+}
+
+func (c *checker) check(files map[string]*ast.File) bool {
+	config := types.Config{Importer: c.importer}
+	var list []*ast.File
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		list = append(list, files[name])
+	}
+	_, err := config.Check(c.dir, c.fset, list, nil)
+	return err == nil
+}

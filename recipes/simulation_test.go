@@ -1,0 +1,51 @@
+package recipes_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// Rounds of episodes. What is badly broken shows in the first, before the others take their time.
+var rounds = []int{50, 400}
+
+// TestSimulation runs every recipe through bad days, with every fault and every property of its
+// workload. This is the test that must notice a mutant (make mutants).
+func TestSimulation(t *testing.T) {
+	for round, episodes := range rounds {
+		if round > 0 {
+			bubbles.Many(t)
+		}
+		for _, e := range workload.Entries() {
+			if strings.HasPrefix(e.Recipe, workload.Ours) {
+				simulate(t, e, sim.Config{Episodes: episodes, Seed: uint64(round + 1), Faults: sim.AllFaults, NoShrink: true})
+			}
+		}
+		if testing.Short() {
+			return
+		}
+	}
+}
+
+// simulate ends the test at the first violation: a mutant is killed once.
+func simulate(t *testing.T, e workload.Entry, c sim.Config) {
+	t.Helper()
+	r, err := sim.Run(t.Context(), e.New(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict != sim.VerdictOK {
+		t.Fatalf("%s (%s), seed %d: %s %s: %v", e.Kind, e.Recipe, c.Seed, r.Verdict, r.Reason, violated(r))
+	}
+}
+
+// violated names the properties that did not hold.
+func violated(r sim.Result) (properties []string) {
+	for _, v := range r.Violations {
+		properties = append(properties, v.Property+": "+v.Message)
+	}
+	return properties
+}

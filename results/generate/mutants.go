@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/internal/mutants"
+)
+
+const (
+	mutatedPackage = "recipes"
+	argumentsFile  = "results/mutants.txt"
+	scoreMin       = 90 // percent of the mutants that have to be killed
+)
+
+// measureMutants breaks the recipes in every way that gremlins knows and asks which of it a short
+// simulation notices. What it does not is tried again with all tests of the package; what is left
+// needs an argument, in a file of its own.
+func measureMutants(ctx context.Context, p *page) error {
+	all, err := unleash(ctx)
+	if err != nil {
+		return err
+	}
+	viable, err := mutants.Viable(mutatedPackage, all)
+	if err != nil {
+		return err
+	}
+	left, err := retry(ctx, slices.DeleteFunc(slices.Clone(viable), mutants.Mutant.Killed))
+	if err != nil {
+		return err
+	}
+	arguments, err := readArguments()
+	if err != nil {
+		return err
+	}
+	return mutantsPage(p, tally{all: len(all), viable: len(viable), bySimulation: count(viable, mutants.Mutant.Killed), left: left}, arguments)
+}
+
+// unleash runs gremlins, with the simulation as the only test.
+func unleash(ctx context.Context) ([]mutants.Mutant, error) {
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	report := filepath.Join(dir, "report.json")
+	cmd := exec.CommandContext(ctx, "go", "tool", "gremlins", "unleash", "--silent", "--workers", "2", "--timeout-coefficient", "4",
+		"--exclude-files", "published/", "--invert-assignments", "--invert-logical", "--invert-loopctrl", "--output", report, "./"+mutatedPackage)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-run=Simulation -vet=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("gremlins: %w\n%s", err, out)
+	}
+	data, err := os.ReadFile(report)
+	if err != nil {
+		return nil, err
+	}
+	return mutants.Read(data)
+}
+
+// retry returns the mutants that all tests of the package let live.
+func retry(ctx context.Context, survivors []mutants.Mutant) (left []mutants.Mutant, err error) {
+	for i, m := range survivors {
+		fmt.Fprintf(os.Stderr, "survivor %d of %d: %s\n", i+1, len(survivors), m)
+		lives, err := passes(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		if lives {
+			left = append(left, m)
+		}
+	}
+	return left, nil
+}
+
+// passes tells whether the tests of the package pass with the mutant in place of its original.
+func passes(ctx context.Context, m mutants.Mutant) (bool, error) {
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := overlay(dir, m)
+	if err != nil {
+		return false, err
+	}
+	out, err := exec.CommandContext(ctx, "go", "test", "-failfast", "-vet=off", "-timeout", "5m", "-overlay", overlay, "./"+mutatedPackage).CombinedOutput()
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if bytes.Contains(out, []byte("[build failed]")) {
+		return false, fmt.Errorf("%s does not compile:\n%s", m, out)
+	}
+	return err == nil, nil
+}
+
+// overlay writes the mutated file and what tells the go command to use it (go help build: -overlay).
+func overlay(dir string, m mutants.Mutant) (path string, err error) {
+	original, err := filepath.Abs(filepath.Join(mutatedPackage, m.File))
+	if err != nil {
+		return "", err
+	}
+	source, err := m.Apply(mutatedPackage)
+	if err != nil {
+		return "", err
+	}
+	mutated := filepath.Join(dir, m.File)
+	table, err := json.Marshal(map[string]map[string]string{"Replace": {original: mutated}})
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, "overlay.json")
+	return path, errors.Join(os.WriteFile(mutated, source, 0o644), os.WriteFile(path, table, 0o644))
+}
+
+func count(all []mutants.Mutant, f func(mutants.Mutant) bool) (n int) {
+	for _, m := range all {
+		if f(m) {
+			n++
+		}
+	}
+	return n
+}
+
+// readArguments reads why mutants live: lines of a mutated line of source, as the page shows it,
+// each followed by indented lines of the argument.
+func readArguments() (map[string]string, error) {
+	data, err := os.ReadFile(argumentsFile)
+	if err != nil {
+		return nil, err
+	}
+	arguments := map[string]string{}
+	of := ""
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for lines.Scan() {
+		line := lines.Text()
+		switch {
+		case strings.HasPrefix(line, "#"), strings.TrimSpace(line) == "":
+		case strings.HasPrefix(line, "\t"):
+			arguments[of] = strings.TrimSpace(arguments[of] + " " + strings.TrimSpace(line))
+		default:
+			of = line
+		}
+	}
+	return arguments, lines.Err()
+}
+
+// tally is what came of the mutants.
+type tally struct {
+	all, viable, bySimulation int
+	left                      []mutants.Mutant
+}
+
+func (t tally) score() float64 { return 100 * float64(t.viable-len(t.left)) / float64(t.viable) }
+
+func mutantsPage(p *page, t tally, arguments map[string]string) error {
+	p.line("# Mutants of our own recipes")
+	p.line("")
+	p.line("[gremlins](https://github.com/go-gremlins/gremlins) breaks `%s/` in one place at a time. A mutant is killed", mutatedPackage)
+	p.line("when a short simulation of every recipe (`go test ./%s -run Simulation`) fails, or one of the package's other tests.", mutatedPackage)
+	p.line("")
+	p.table("mutants that compile", "killed by the simulation", "killed by another test", "live", "score")
+	p.row(t.viable, t.bySimulation, t.viable-t.bySimulation-len(t.left), len(t.left), fmt.Sprintf("%.1f %%", t.score()))
+	p.line("")
+	p.line("%d more do not compile and are not counted. Those that live, and why that is no hole (`%s`):", t.all-t.viable, argumentsFile)
+	var problems []error
+	if t.score() < scoreMin {
+		problems = append(problems, fmt.Errorf("%w: the score is %.1f %%, less than %d %%", errUnexpected, t.score(), scoreMin))
+	}
+	return errors.Join(append(problems, argue(p, t.left, arguments)...)...)
+}
+
+// argue lists the survivors with their arguments. Each needs one, and each argument a survivor.
+func argue(p *page, left []mutants.Mutant, arguments map[string]string) (problems []error) {
+	used := map[string]bool{}
+	for _, m := range left {
+		change := m.Change()
+		used[change] = true
+		why := arguments[change]
+		if why == "" {
+			problems = append(problems, fmt.Errorf("%w: nothing in %s says why this mutant lives: %s", errUnexpected, argumentsFile, change))
+			why = "?"
+		}
+		p.line("")
+		p.line("- `%s`  ", change)
+		p.line("  %s", why)
+	}
+	for change := range arguments {
+		if !used[change] {
+			problems = append(problems, fmt.Errorf("%w: %s argues about a mutant that does not live: %s", errUnexpected, argumentsFile, change))
+		}
+	}
+	return problems
+}
