@@ -104,7 +104,7 @@ type lockEpisode struct {
 	dirs    []string // directories beside it
 	missing bool
 	unfair  bool
-	// callbacks: those to the user are counted.
+	// callbacks says that the recipe tells its user of each grant and each end, which is judged too.
 	callbacks bool
 	new       func(c recipes.Conn, path string) Locker
 	layout    []int
