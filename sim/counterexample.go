@@ -125,6 +125,7 @@ type Replayed struct {
 	Hash      uint64
 	Violation *Violation // nil if nothing broke
 	Diverged  int        // index of the first line of the trace that differs from the file's; -1 if none
+	Record    *Record    // what else is known of the run
 }
 
 // Replay runs a counterexample again.
@@ -144,7 +145,7 @@ func Replay(workload Workload, c *Counterexample) (*Replayed, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Replayed{Trace: trace, Hash: o.hash, Diverged: diverged(Lines(trace), c.Trace)}
+	r := &Replayed{Trace: trace, Hash: o.hash, Diverged: diverged(Lines(trace), c.Trace), Record: o.record}
 	for i := range o.violations {
 		if r.Violation == nil || o.violations[i].Property == c.Property {
 			r.Violation = &o.violations[i]

@@ -39,6 +39,7 @@ type outcome struct {
 	tortured   int // steps of the torture phase
 	hash       uint64
 	aborted    any // what the source panicked with
+	record     *Record
 }
 
 func (o *outcome) operations() int { return len(o.ops) }
@@ -109,6 +110,7 @@ func (w *World) run(workload Workload, o *outcome) {
 	if everybody {
 		w.expireDead()
 	}
+	o.record = w.complete()
 	j := w.judge(everybody)
 	o.violations, o.unknown, o.history, o.later = j.Violations, j.Unknown, j.History, j.Later
 	o.struck, o.choices, o.clients = w.struck, w.source.choices(), len(w.procs)

@@ -51,6 +51,7 @@ func (w *World) accept(call *fakezk.Call) {
 	if op := p.users[call.User].op; op != nil {
 		call.Tag = op.Number
 	}
+	w.noteSent(call)
 	call.Client().Accept(call)
 }
 

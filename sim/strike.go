@@ -127,14 +127,14 @@ func strikeLoss(w *World, t target, variant int) {
 	what := requestName(&call.Request)
 	switch variant {
 	case lossAfter:
-		w.note(p.id, "! loss", requestPath(&call.Request), what+" is applied, its reply is lost")
+		w.note(p.id, "! loss", requestPath(&call.Request), what+" is applied, its reply is lost").loses(w, LostReply, call)
 		w.carryOut(p)
 		p.client.Break(zk.ErrConnectionClosed)
 	case lossBefore:
-		w.note(p.id, "! loss", requestPath(&call.Request), what+" is lost before it is applied")
+		w.note(p.id, "! loss", requestPath(&call.Request), what+" is lost before it is applied").loses(w, LostRequest, call)
 		p.client.Break(zk.ErrConnectionClosed)
 	case lossRaw:
-		w.note(p.id, "! loss", requestPath(&call.Request), what+" is lost while it is written: connection reset")
+		w.note(p.id, "! loss", requestPath(&call.Request), what+" is lost while it is written: connection reset").loses(w, LostRequest, call)
 		p.client.Break(errReset)
 	}
 }
@@ -215,7 +215,7 @@ func strikeWatch(w *World, t target, variant int) {
 	pending := w.eventPending(p)
 	if variant == watchLose {
 		m, _ := w.servers.First(p.client.Connection())
-		w.note(p.id, "! watch", m.Path, eventName(m.Event)+" is lost with its connection")
+		w.note(p.id, "! watch", m.Path, eventName(m.Event)+" is lost with its connection").losesEvent(m)
 		p.client.Break(zk.ErrConnectionClosed)
 		return
 	}
@@ -325,7 +325,7 @@ func strikeCrash(w *World, t target, variant int) {
 	p := w.procs[t.client]
 	w.note(p.id, "! crash", "", "the process dies")
 	if call := p.client.Sent(); call != nil && variant == 1 {
-		w.note(p.id, "! crash", requestPath(&call.Request), "its last request, "+requestName(&call.Request)+", is still carried out")
+		w.note(p.id, "! crash", requestPath(&call.Request), "its last request, "+requestName(&call.Request)+", is still carried out").loses(w, LostReply, call)
 		w.carryOut(p)
 	}
 	w.crash(p)

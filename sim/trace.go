@@ -19,6 +19,8 @@ type Step struct {
 	Event  string        // a request, an event, a fault, an operation
 	Path   string
 	Result string
+
+	Detail // not printed
 }
 
 // String formats the step in columns.
@@ -60,7 +62,7 @@ func (w *World) takeNotes() {
 			w.foldString(n.op.Result)
 		}
 		if w.trace != nil {
-			w.note(n.op.Client, describeNote(n), "", noteResult(n))
+			w.note(n.op.Client, describeNote(n), "", noteResult(n)).by(n.op)
 		}
 	}
 }
@@ -89,13 +91,14 @@ func noteResult(n note) string {
 	return n.op.Outcome.String()
 }
 
-// note adds a line to the trace, if one is kept.
-func (w *World) note(client int, event, path, result string) {
+// note adds a line to the trace, if one is kept, and returns its details, else nil.
+func (w *World) note(client int, event, path, result string) *Detail {
 	if w.trace == nil {
-		return
+		return nil
 	}
 	at := time.Duration(w.elapsed+w.offset) * time.Millisecond
-	*w.trace = append(*w.trace, Step{w.step, at, client, event, path, result})
+	*w.trace = append(*w.trace, Step{w.step, at, client, event, path, result, w.detail(client, event)})
+	return &(*w.trace)[len(*w.trace)-1].Detail
 }
 
 func (w *World) noteRequest(p *process, call *fakezk.Call, m fakezk.Message) {
@@ -103,7 +106,7 @@ func (w *World) noteRequest(p *process, call *fakezk.Call, m fakezk.Message) {
 		return
 	}
 	r := &call.Request
-	w.note(p.id, requestName(r), requestPath(r), requestResult(r, m))
+	w.note(p.id, requestName(r), requestPath(r), requestResult(r, m)).asks(w, call, m)
 }
 
 func (w *World) noteMessage(p *process, m fakezk.Message) {
@@ -116,7 +119,7 @@ func (w *World) noteMessage(p *process, m fakezk.Message) {
 	case m.Reply != nil:
 		w.note(p.id, "reply", m.Reply.Path, replyResult(m.Reply))
 	default:
-		w.note(p.id, "event", m.Path, eventName(m.Event))
+		w.note(p.id, "event", m.Path, eventName(m.Event)).fired(m)
 	}
 }
 

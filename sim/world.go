@@ -61,6 +61,7 @@ type World struct {
 	wraps   bool  // a counter has come to its end
 	actor   int64 // number of the operation whose request is being carried out
 	trace   *[]Step
+	*record // what else is kept with a trace; nil without
 	hash    uint64
 
 	// Memory that is used again.
@@ -118,6 +119,9 @@ func newWorld(cfg *episodeConfig) *World {
 		start: time.Now(), last: -1, kick: make(chan struct{}, 1), deaths: map[int64]int{}, parents: map[string]bool{}, hash: hashStart, trace: cfg.trace,
 	}
 	w.menu, _ = cfg.source.(menuTaker)
+	if w.trace != nil {
+		w.record = newRecord()
+	}
 	return w
 }
 
@@ -229,7 +233,9 @@ func (w *World) connect(p *process) (replica int, err error) {
 		replica = w.choose(w.replicas, LabelReplica)
 		w.meet(p, replica)
 	}
-	return replica, p.client.Dial(w.now(), replica)
+	err = p.client.Dial(w.now(), replica)
+	w.noteOwner(p)
+	return replica, err
 }
 
 // torture runs the episode with faults until all scripts have ended, nothing moves any more, or
@@ -238,6 +244,7 @@ func (w *World) torture() {
 	for w.step < w.cfg.stepsMax {
 		w.cfg.beat()
 		w.intake()
+		w.mark()
 		w.forgetLag()
 		if w.finished() {
 			break

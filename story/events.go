@@ -1,0 +1,197 @@
+package story
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// weaver turns the lines of a trace into events, and ties together what belongs together.
+type weaver struct {
+	*teller
+	clients []clientState
+	calls   map[int]int   // the event of an operation's call
+	fired   map[int]int64 // the transaction that fired a watch event
+}
+
+// clientState is what the weaver knows of a client on its way through the trace.
+//
+// Invariant: a connection is two streams, so replies come in the order of their requests; what is due
+// when a connection breaks never comes.
+type clientState struct {
+	session   int   // that it had last, -1 if none
+	connected int64 // step of its last connect
+	due       []int // requests that have arrived and whose replies have not, oldest first
+	armed     []int // requests that have set a watch which has not fired
+}
+
+func (t *teller) tellEvents() {
+	w := &weaver{teller: t, calls: map[int]int{}, fired: map[int]int64{}}
+	for range t.story.Clients {
+		w.clients = append(w.clients, clientState{session: -1})
+	}
+	w.sessionsAt(0)
+	for i, step := range t.replayed.Trace {
+		w.line(step)
+		if step.N > 0 && (i == 0 || t.replayed.Trace[i-1].N < step.N) {
+			w.sessionsAt(int64(step.N))
+		}
+	}
+	for i, zxid := range w.fired {
+		w.story.Events[i].From = w.cause(zxid)
+	}
+}
+
+// sessionsAt tells of the sessions that begin or end in a step without a line of their own.
+func (w *weaver) sessionsAt(step int64) {
+	for i, s := range w.story.Sessions {
+		e := Event{Client: s.Client, User: -1, Server: -1, What: "session", Session: i, Operation: -1}
+		if s.Begin == step && w.clients[s.Client].session != i {
+			w.clients[s.Client].session = i
+			e.Kind = KindBegins
+			w.add(step, e)
+		}
+		if s.End == step {
+			e.Kind = KindEnds
+			w.add(step, e)
+		}
+	}
+}
+
+// add appends an event; its step's time is that of the event before if that is of the same step.
+func (w *weaver) add(step int64, e Event) {
+	e.Step, e.From, e.Armed = step, -1, -1
+	if n := len(w.story.Events); n > 0 && e.Time == 0 {
+		e.Time = w.story.Events[n-1].Time
+	}
+	e.Sent = cmp.Or(e.Sent, step)
+	w.story.Events = append(w.story.Events, e)
+}
+
+// line tells one line of the trace.
+func (w *weaver) line(s sim.Step) {
+	e := Event{
+		Time: s.At.Milliseconds(), Kind: Kind(s.Kind), Client: s.Client, User: s.User, Server: s.Server,
+		What: strings.TrimLeft(s.Event, "!<> "), Path: s.Path, Result: s.Result, Lost: string(s.Lost),
+		Session: w.session(s.Session), Operation: w.operation(s.Op), Sent: int64(max(s.Sent, 0)),
+	}
+	w.add(int64(s.N), e)
+	if s.Client < 0 {
+		return
+	}
+	at := len(w.story.Events) - 1
+	w.tie(at, &w.story.Events[at], &w.clients[s.Client])
+	if s.Kind == sim.KindWatch || s.Lost == sim.LostEvent {
+		w.fired[at] = s.Zxid
+	}
+}
+
+// tie connects an event with earlier ones of its client.
+func (w *weaver) tie(at int, e *Event, c *clientState) {
+	switch e.Kind {
+	case KindCall:
+		w.calls[e.Operation] = at
+	case KindReturn:
+		e.From = w.calls[e.Operation]
+	case KindRequest:
+		c.due = append(c.due, at)
+	case KindExchange:
+		c.arm(at, e)
+	case KindReply:
+		w.reply(at, e, c)
+	case KindWatch:
+		e.Armed = w.disarm(e, c)
+	case Kind(sim.KindConnect):
+		w.connect(e, c)
+	}
+	if e.Sent > e.Step || (e.Kind == KindRequest || e.Kind == KindExchange) && e.Sent < c.connected {
+		e.Sent = c.connected // it had to wait for a connection
+	}
+}
+
+func (w *weaver) reply(at int, e *Event, c *clientState) {
+	if len(c.due) == 0 {
+		return
+	}
+	e.From = c.due[0]
+	c.due = c.due[1:]
+	request := &w.story.Events[e.From]
+	e.What, e.Path, e.User, e.Operation = request.What, request.Path, request.User, request.Operation
+	c.arm(e.From, &Event{What: e.What, Result: e.Result})
+}
+
+// arm notes a request that has left a watch: any that was answered without an error, and exists also
+// for a znode that is not there.
+func (c *clientState) arm(at int, answered *Event) {
+	name, watches := strings.CutSuffix(answered.What, "+watch")
+	if watches && (name == "exists" || !strings.HasPrefix(answered.Result, "zk: ")) {
+		c.armed = append(c.armed, at)
+	}
+}
+
+// disarm takes the watches away that an event fires and returns the request that set the last of them,
+// -1 if there is none.
+func (w *weaver) disarm(event *Event, c *clientState) int {
+	last := -1
+	c.armed = slices.DeleteFunc(c.armed, func(i int) bool {
+		request := w.story.Events[i]
+		of := request.Path == event.Path && fires(event.Result, strings.HasPrefix(request.What, "children"))
+		if of {
+			last = i
+		}
+		return of
+	})
+	return last
+}
+
+// fires tells whether an event of a type concerns a watch on the children of its znode, or on itself.
+func fires(event string, children bool) bool {
+	return event == "NodeDeleted" || (event == "NodeChildrenChanged") == children
+}
+
+// connect says what came of dialling a server.
+func (w *weaver) connect(e *Event, c *clientState) {
+	before := c.session
+	c.due, c.session = nil, e.Session
+	switch {
+	case e.Session < 0:
+		e.Kind, e.Session = KindLearns, before
+		c.armed = nil
+		if before >= 0 {
+			w.story.Sessions[before].Learned = e.Step
+		}
+	case e.Server < 0:
+		e.Kind = KindRefused
+	case e.Session != before:
+		e.Kind, c.connected = KindBegins, e.Step
+	default:
+		e.Kind, c.connected = KindResumes, e.Step
+	}
+}
+
+// cause returns the event in which a transaction was committed, -1 if there is none.
+func (w *weaver) cause(zxid int64) int {
+	i := slices.IndexFunc(w.record.Changes, func(c sim.Change) bool { return c.Zxid == zxid })
+	if i < 0 {
+		return -1
+	}
+	change := w.record.Changes[i]
+	ended := slices.ContainsFunc(w.record.Changes, func(c sim.Change) bool { return c.Zxid == zxid && c.Op == fakezk.OpCloseSession })
+	return slices.IndexFunc(w.story.Events, func(e Event) bool {
+		return e.Step == int64(change.Step) && commits(e.Kind, ended)
+	})
+}
+
+// commits tells whether events of a kind commit a transaction; the end of a session is an event.
+func commits(k Kind, ended bool) bool {
+	switch k {
+	case KindEnds:
+		return ended
+	case KindRequest, KindExchange, KindFault, KindTime:
+		return !ended
+	}
+	return false
+}

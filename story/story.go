@@ -1,0 +1,214 @@
+// Package story tells a violation to people.
+//
+// A [Story] is a data model: everything that the text ([Story.Text]) and a picture need, and nothing
+// that they would have to work out. It is made from a counterexample that has been run again ([New],
+// [Tell]) or from a recorded history and the verdict on it ([FromHistory]), and is small enough to be
+// written as JSON into a page: a minimised run has some tens of events.
+//
+// # The model
+//
+// A run is a list of [Event]s in the order in which they happened. Each has a step, which is the
+// address of everything: a request reaches a server, a message reaches a client, a fault strikes, time
+// moves; one at a time. Calls and returns of operations carry the step that let them happen. What
+// crosses the network is two events joined by From (a reply and its request, a watch event and what
+// changed the znode), or one event of kind exchange if nothing came between request and reply. A
+// request has also been sent at an earlier step, Sent: what its client decided then may be outdated
+// when it arrives, which is how most stories begin.
+//
+// Beside the events stand the things that last: [Session]s, which end at the servers and of which the
+// client learns later; [Operation]s from call to return; [Znode]s from creation to deletion, which are
+// also the tree at each step ([Story.Tree]). References between them are indices into the lists of the
+// story; -1 is nobody. Those that the verdict is about are marked Asked: the operations of its
+// certificate, and the sessions and znodes that its sentence names.
+//
+// At the end stand [Wait]s, if somebody waits for ever, and the [Pivot]: the step after which the
+// violation was hardest to avoid, found by trying (see [sim.Continuations]).
+package story
+
+// Format is the value of Story.Format.
+const Format = "zktorture story 1"
+
+// Story is one violation with what led to it.
+type Story struct {
+	Format   string `json:"format"`
+	Title    string `json:"title"`    // one sentence: what broke which property
+	Property string `json:"property"` // as violations name it
+	Message  string `json:"message"`  // one sentence that names operations, sessions and znodes
+	Workload string `json:"workload"`
+	Recipe   string `json:"recipe"`
+	Faults   string `json:"faults"` // that were allowed
+	Clock    Clock  `json:"clock"`  // what steps and stamps count
+	Servers  int    `json:"servers"`
+	Root     string `json:"root"` // the longest path above all znodes of the story
+
+	Clients    []Client    `json:"clients"`
+	Events     []Event     `json:"events"`
+	Operations []Operation `json:"operations"` // by call
+	Sessions   []Session   `json:"sessions"`   // by begin
+	Znodes     []Znode     `json:"znodes"`     // by path
+	Waits      []Wait      `json:"waits"`
+	Curve      []Point     `json:"curve"` // by step; empty if nobody asked for it
+	Pivot      *Pivot      `json:"pivot"` // null without a curve, or with a flat one
+	Commands   []Command   `json:"commands"`
+	Left       int         `json:"left"` // operations of a history that are not told
+}
+
+// Clock says what the steps of a story count.
+type Clock string
+
+// The clocks.
+const (
+	ClockSteps  Clock = "steps"  // of a simulated world
+	ClockStamps Clock = "stamps" // of a recorded history, whatever its harness counted
+)
+
+// Client is a client process: one session at a time, one user or more.
+type Client struct {
+	Name  string `json:"name"` // c1, c2, …
+	Users int    `json:"users"`
+}
+
+// Kind says what an event is.
+type Kind string
+
+// The kinds of events. The comment names the fields that have a meaning besides Step, Time and What.
+const (
+	KindCall     Kind = "call"     // Client, User, Operation
+	KindReturn   Kind = "return"   // Client, User, Operation; From is the call
+	KindRequest  Kind = "request"  // a request reaches Server; Client, Path, Sent, Operation
+	KindExchange Kind = "exchange" // a request, and its reply, Result, reaches the client in the same step
+	KindReply    Kind = "reply"    // From is the request
+	KindWatch    Kind = "watch"    // a watch event reaches the client; From is what changed the znode, Armed set the watch
+	KindClosed   Kind = "closed"   // the client sees that the server has closed the connection
+	KindBegins   Kind = "begins"   // Session begins
+	KindResumes  Kind = "resumes"  // Session goes on at Server
+	KindRefused  Kind = "refused"  // the server is behind the client and refuses it
+	KindEnds     Kind = "ends"     // Session ends at the servers, by time or because its client closes it
+	KindLearns   Kind = "learns"   // the client learns that Session is gone
+	KindFault    Kind = "fault"    // strikes; Lost says what is lost with a connection; Client, if it concerns one
+	KindHealed   Kind = "healed"   // a fault ends
+	KindTime     Kind = "time"     // time moves
+	KindShared   Kind = "shared"   // what clients share outside of ZooKeeper is reached
+)
+
+// Event is one thing that happened.
+type Event struct {
+	Step      int64  `json:"step"` // see [Clock]
+	Time      int64  `json:"ms"`   // by the servers' clock since the start; 0 in a recorded history
+	Kind      Kind   `json:"kind"`
+	Client    int    `json:"client"` // -1: the world
+	User      int    `json:"user"`   // of the client, from 0; -1: none in particular
+	Server    int    `json:"server"` // to which the client is connected afterwards; -1: none
+	What      string `json:"what"`   // create, exists+watch, NodeDeleted; acquire(); expiry
+	Path      string `json:"path,omitempty"`
+	Result    string `json:"result,omitempty"`
+	Session   int    `json:"session"`        // that the client believes to have, or that the event is about
+	Operation int    `json:"operation"`      // on whose behalf
+	From      int    `json:"from"`           // the event that caused this one, see [Kind]
+	Armed     int    `json:"armed"`          // the request that set the watch which fires
+	Sent      int64  `json:"sent"`           // step in which a request was sent; else that of the event
+	Lost      string `json:"lost,omitempty"` // request, reply (the request was carried out) or event
+	Asked     bool   `json:"asked,omitempty"`
+}
+
+// Operation is one call of a recipe by a user, as an interval.
+type Operation struct {
+	Client  int    `json:"client"`
+	User    int    `json:"user"`
+	Name    string `json:"name"`
+	Arg     string `json:"arg,omitempty"`
+	Result  string `json:"result,omitempty"`
+	Outcome string `json:"outcome"` // ok, fail, unknown, running
+	Error   string `json:"error,omitempty"`
+	Call    int64  `json:"call"`   // step or stamp
+	Return  int64  `json:"return"` // -1: never
+	Asked   bool   `json:"asked"`  // of the verdict's certificate
+}
+
+// Session is a session as the servers see it, and as its client does.
+type Session struct {
+	ID      string `json:"id"`   // 0x100000000000001
+	Name    string `json:"name"` // s1, s2, …
+	Client  int    `json:"client"`
+	Begin   int64  `json:"begin"`
+	End     int64  `json:"end"`     // at the servers; -1: it lives
+	Expired bool   `json:"expired"` // it has not been closed by its client
+	Learned int64  `json:"learned"` // step at which the client learns of the end; -1: never
+	Asked   bool   `json:"asked"`
+}
+
+// Znode is a path that existed at some time.
+type Znode struct {
+	Path  string `json:"path"`
+	Name  string `json:"name"` // short, and no other znode's
+	Lives []Life `json:"lives"`
+	Asked bool   `json:"asked"`
+}
+
+// Life is a znode from one creation to its deletion.
+type Life struct {
+	From    int64   `json:"from"`           // after this step it is there
+	Until   int64   `json:"until"`          // after this step it is not; -1: it stays
+	Owner   int     `json:"owner"`          // the session of an ephemeral; -1: it is persistent
+	Maker   int     `json:"maker"`          // the operation that created it, -1 if none did
+	Remover int     `json:"remover"`        // and that deleted it; -1 also when its session ended
+	Expired bool    `json:"expired"`        // it went with the end of its session
+	Sets    []int64 `json:"sets,omitempty"` // steps at which its data were set
+}
+
+// Wait is an operation that waits for ever, with what it waits for.
+type Wait struct {
+	Operation int       `json:"operation"`
+	Session   int       `json:"session"` // that its client believes to have
+	For       []Awaited `json:"for"`     // the znodes on which watches of that session are armed; empty: nothing will wake it
+}
+
+// Awaited is a znode on which a watch is armed.
+type Awaited struct {
+	Path   string `json:"path"`
+	Exists bool   `json:"exists"`
+	Owner  int    `json:"owner"` // the session whose end or client would delete it; -1: none
+}
+
+// Point says how often the violation follows although everything after a step is chosen anew.
+type Point struct {
+	Step    int64 `json:"step"`
+	Runs    int   `json:"runs"`
+	Broken  int   `json:"broken"`  // that ended in the same violation
+	Unknown int   `json:"unknown"` // that could not be judged
+}
+
+// Share is the share of the runs that ended in the violation.
+func (p Point) Share() float64 { return float64(p.Broken) / float64(max(p.Runs, 1)) }
+
+// Pivot is the step that mattered most: where the curve rises most.
+type Pivot struct {
+	Step   int64  `json:"step"`
+	Before Point  `json:"before"`
+	After  Point  `json:"after"`
+	Sealed int64  `json:"sealed"` // the first step from which on every continuation ends in it; -1: none
+	Text   string `json:"text"`   // in a sentence
+}
+
+// Command is something to type.
+type Command struct {
+	Name string `json:"name"` // replay, explain, …
+	Line string `json:"line"`
+}
+
+// Tree returns the paths of the znodes that are there after a step, with the indices of their lives.
+func (s *Story) Tree(step int64) (there []Placed) {
+	for i, z := range s.Znodes {
+		for j, l := range z.Lives {
+			if l.From <= step && (l.Until < 0 || step < l.Until) {
+				there = append(there, Placed{i, j})
+			}
+		}
+	}
+	return there
+}
+
+// Placed is a znode in one of its lives.
+type Placed struct {
+	Znode, Life int
+}
