@@ -1,6 +1,10 @@
 package fakezk
 
-import "github.com/go-zookeeper/zk"
+import (
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+)
 
 // Flavour is how a client library tells its watches about the state of the connection. Recipes that
 // were written for other libraries than go-zookeeper rely on it, and some of their bugs are in what
@@ -34,7 +38,7 @@ func (c *Client) tellWatches(state zk.State) {
 	switch {
 	case c.killed.Load() || c.closed.Load():
 	case c.Flavour == FlavourJava && (state == zk.StateDisconnected || state == zk.StateHasSession || state == zk.StateExpired):
-		for _, w := range append([]watch(nil), c.watches...) {
+		for _, w := range slices.Clone(c.watches) {
 			w.tell(zk.Event{Type: zk.EventSession, State: state})
 			c.settle()
 		}
