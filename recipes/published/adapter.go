@@ -111,7 +111,7 @@ func (l *Locker) forget() {
 }
 
 // Unlock releases the lock.
-func (l *Locker) Unlock(ctx context.Context) error {
+func (l *Locker) Unlock(context.Context) error {
 	defer l.exit()
 	return l.lock.Unlock()
 }
@@ -133,16 +133,16 @@ func NewQueue(conn recipes.Conn, dir string, bugs Bugs) *Queue {
 }
 
 // Offer appends an item.
-func (q *Queue) Offer(ctx context.Context, data []byte) error {
+func (q *Queue) Offer(_ context.Context, data []byte) error {
 	_, err := q.queue.Offer(data)
 	return err
 }
 
 // Poll removes the head and returns it, or recipes.ErrEmpty.
-func (q *Queue) Poll(ctx context.Context) ([]byte, error) { return orEmpty(q.queue.Remove()) }
+func (q *Queue) Poll(context.Context) ([]byte, error) { return orEmpty(q.queue.Remove()) }
 
 // Peek returns the head, or recipes.ErrEmpty.
-func (q *Queue) Peek(ctx context.Context) ([]byte, error) { return orEmpty(q.queue.Element()) }
+func (q *Queue) Peek(context.Context) ([]byte, error) { return orEmpty(q.queue.Element()) }
 
 // Take removes the head and returns it, and waits for one until ctx ends.
 func (q *Queue) Take(ctx context.Context) ([]byte, error) { return q.queue.Take(ctx) }

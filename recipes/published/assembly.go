@@ -50,19 +50,38 @@ func (a *assembly) enlist(ctx context.Context) error {
 // join creates the member's znode, and the barrier's if that is missing.
 func (a *assembly) join(name string, flags int32) error {
 	a.own, a.session, a.round = name, a.client.SessionID(), nil
+	path, err := createUnder(a.client, a.dir, name, flags)
+	a.session = a.client.SessionID()
+	if err == nil {
+		a.own = strings.TrimPrefix(path, a.dir+"/")
+	}
+	return err
+}
+
+// gather waits until enough says yes. enough names what will change when it may say so.
+func gather(ctx context.Context, enough func() (yes bool, changed []<-chan zk.Event, err error)) error {
 	for {
-		path, err := a.client.Create(a.dir+"/"+name, nil, flags, zk.WorldACL(zk.PermAll))
-		a.session = a.client.SessionID()
-		if err == nil {
-			a.own = strings.TrimPrefix(path, a.dir+"/")
-		}
-		if !errors.Is(err, zk.ErrNoNode) {
+		yes, changed, err := enough()
+		if yes || err != nil {
 			return err
 		}
-		if err := ensurePath(a.client, a.dir); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		if _, err := awaitAny(ctx, changed...); err != nil {
 			return err
 		}
 	}
+}
+
+// counted tells whether enough members are there, whoever they are and of whatever round.
+func (a *assembly) counted() (yes bool, changed []<-chan zk.Event, err error) {
+	list, came, err := a.present(true)
+	a.round = list
+	return len(list) >= a.size, []<-chan zk.Event{came}, err
+}
+
+// surelyBegun is begun until ZooKeeper answers.
+func (a *assembly) surelyBegun(ctx context.Context) (yes bool, changed []<-chan zk.Event, err error) {
+	err = retry(ctx, func() (err error) { yes, changed, err = a.begun(); return err })
+	return yes, changed, err
 }
 
 // begun tells whether a round has begun in which the member takes part, and if not, what will change
@@ -161,6 +180,14 @@ func (a *assembly) remove() error {
 		err = nil
 	}
 	return placeLost(a.checked(err))
+}
+
+// orRemove deletes the member's znode if something has failed.
+func (a *assembly) orRemove(err error) error {
+	if err != nil {
+		a.remove()
+	}
+	return err
 }
 
 // removeMax is the time after which a connection that does not answer is closed.

@@ -23,10 +23,8 @@ func makeClaim(client recipes.Conn, path string) (c claim, made bool, err error)
 	ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
 	defer cancel()
 	c = claim{client, path, recipes.NewGUID(client)}
-	lost := false
-	err = retry(ctx, func() error {
+	lost, err := retryNoting(ctx, func() error {
 		_, err := client.Create(path, []byte(c.guid), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-		lost = lost || connectionLoss(err)
 		return err
 	})
 	switch {
@@ -34,7 +32,7 @@ func makeClaim(client recipes.Conn, path string) (c claim, made bool, err error)
 		return c, true, nil
 	case !errors.Is(err, zk.ErrNodeExists):
 		return c, false, err
-	case !lost:
+	case lost == nil:
 		return c, false, nil
 	}
 	made, err = c.held(ctx)
@@ -105,13 +103,11 @@ func (c claim) finish(item string) error {
 	if !held {
 		return recipes.ErrLost
 	}
-	lost := false
-	err = retry(ctx, func() error {
+	lost, err := retryNoting(ctx, func() error {
 		_, err := c.client.Multi(&zk.DeleteRequest{Path: item, Version: -1}, &zk.DeleteRequest{Path: c.path, Version: -1})
-		lost = lost || connectionLoss(err)
 		return err
 	})
-	if errors.Is(err, zk.ErrNoNode) && lost {
+	if errors.Is(err, zk.ErrNoNode) && lost != nil {
 		return &recipes.UnknownOutcomeError{Op: "finish", Path: item, Err: zk.ErrConnectionClosed}
 	}
 	if errors.Is(err, zk.ErrNoNode) {

@@ -21,7 +21,7 @@ func NewConsumer(zookeeper recipes.Conn, dir string, bugs Bugs) *Consumer {
 }
 
 // Offer appends an item.
-func (c *Consumer) Offer(ctx context.Context, data []byte) error {
+func (c *Consumer) Offer(_ context.Context, data []byte) error {
 	_, err := c.queue.Offer(data)
 	return err
 }

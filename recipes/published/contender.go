@@ -1,10 +1,8 @@
 package published
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,16 +35,20 @@ func newContender(client recipes.Conn, dir, prefix string) contender {
 
 // enlist creates the znode, and the directory if that is missing. After a lost reply it looks
 // whether the znode is there before it creates another.
-func (c *contender) enlist(ctx context.Context) error {
+func (c *contender) enlist(ctx context.Context) error { return c.enlistUnder(ctx, "") }
+
+// enlistUnder is enlist as long as a lock's znode is there, if one is named: who has lost the lock
+// creates nothing. Then it returns zk.ErrNoNode if the lock or the directory is missing.
+func (c *contender) enlistUnder(ctx context.Context, lock string) error {
 	c.identify()
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		path, err := c.client.Create(c.dir+"/"+c.stem(), nil, c.flags, zk.WorldACL(zk.PermAll))
+		path, err := c.create(lock)
 		switch {
-		case errors.Is(err, zk.ErrNoNode):
-			if err := retry(ctx, func() error { return ensurePath(c.client, c.dir) }); err != nil {
+		case errors.Is(err, zk.ErrNoNode) && lock == "":
+			if err := surePath(ctx, c.client, c.dir); err != nil {
 				return err
 			}
 			continue
@@ -60,10 +62,30 @@ func (c *contender) enlist(ctx context.Context) error {
 		if found, err := c.find(ctx); found || err != nil {
 			return err
 		}
-		if c.session != c.client.SessionID() {
+		switch {
+		case c.session == c.client.SessionID():
+		case lock != "":
+			return zk.ErrNoNode // the session has been replaced, and so the lock is gone
+		default:
 			c.identify()
 		}
 	}
+}
+
+// create creates the znode. That a lock is there a multi makes sure of.
+func (c *contender) create(lock string) (path string, err error) {
+	path, acl := c.dir+"/"+c.stem(), zk.WorldACL(zk.PermAll)
+	if lock == "" {
+		return c.client.Create(path, nil, c.flags, acl)
+	}
+	results, err := c.client.Multi(
+		&zk.CheckVersionRequest{Path: lock, Version: -1},
+		&zk.CreateRequest{Path: path, Acl: acl, Flags: c.flags},
+	)
+	if err != nil {
+		return "", err
+	}
+	return results[1].String, nil
 }
 
 // identify begins a new place. In a new session that needs a new guid: once the sequence number has
@@ -88,13 +110,11 @@ func (c *contender) find(ctx context.Context) (bool, error) {
 	}
 	for _, name := range names {
 		path := c.dir + "/" + name
-		var stat *zk.Stat
-		exists := false
-		err := retry(ctx, func() (err error) { exists, stat, err = c.client.Exists(path); return err })
+		stat, err := statOf(ctx, c.client, path)
 		if err != nil {
 			return false, err
 		}
-		if exists && c.owned(stat) {
+		if stat != nil && c.owned(stat) {
 			c.path = path
 			return true, nil
 		}
@@ -112,7 +132,7 @@ func (c *contender) owned(stat *zk.Stat) bool {
 func (c *contender) same(ctx context.Context) ([]string, error) {
 	for !c.anonymous {
 		session := c.client.SessionID()
-		if err := retry(ctx, func() error { _, err := c.client.Sync(c.dir); return err }); err != nil {
+		if err := catchUp(ctx, c.client, c.dir); err != nil {
 			return nil, err
 		}
 		names, err := c.children(ctx)
@@ -156,47 +176,23 @@ func (c *contender) line(ctx context.Context) (names []string, own int, err erro
 	return names, own, nil
 }
 
-// standing is a znode in the line and the number by which it stands there.
-type standing struct {
-	name   string
-	number int64
+// lineByText is line with the numbers in the order of texts.
+func (c *contender) lineByText(ctx context.Context) (names []string, own int, err error) {
+	names, err = c.children(ctx)
+	number := func(name string) string { return name[min(len(c.stem()), len(name)):] }
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(number(a), number(b)) })
+	return names, slices.Index(names, strings.TrimPrefix(c.path, c.dir+"/")), err
 }
 
-// order puts names in order. Their numbers are the sequence numbers or, after the wrap of those, the
-// transactions that created the znodes.
-func (c *contender) order(ctx context.Context, names []string) (line []standing, err error) {
-	wrapped := false
+// order puts names in order, and leaves out those without a number.
+func (c *contender) order(ctx context.Context, names []string) ([]standing, error) {
+	var line []standing
 	for _, name := range names {
 		if n, ok := sequenceOf(name); ok {
-			line = append(line, standing{name, n})
-			wrapped = wrapped || n < 0 || n == math.MaxInt32
+			line = append(line, standing{name: name, number: n})
 		}
 	}
-	if wrapped {
-		if line, err = c.dated(ctx, line); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortFunc(line, func(a, b standing) int {
-		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.name, b.name))
-	})
-	return line, nil
-}
-
-// dated numbers znodes by the transactions that created them, and leaves out what is gone.
-func (c *contender) dated(ctx context.Context, line []standing) (alive []standing, err error) {
-	for _, s := range line {
-		var stat *zk.Stat
-		exists := false
-		err := retry(ctx, func() (err error) { exists, stat, err = c.client.Exists(c.dir + "/" + s.name); return err })
-		if err != nil {
-			return nil, err
-		}
-		if exists {
-			alive = append(alive, standing{s.name, stat.Czxid})
-		}
-	}
-	return alive, nil
+	return inOrder(ctx, c.client, c.dir, line)
 }
 
 // sequenceOf is the number behind the last hyphen, which a sign may follow.
@@ -220,42 +216,22 @@ func (c *contender) confirm(ctx context.Context) (watch <-chan zk.Event, held bo
 	return watch, err == nil && c.owned(stat), err
 }
 
-// first tells whether the lock is held by a client who is first in the list (own is 0), or not in it
-// at all; one whose place is lost gets a new one.
-func (c *contender) first(ctx context.Context, own int) (held bool, err error) {
+// keeps tells whether the znode is there and belongs to the session.
+func (c *contender) keeps(ctx context.Context) (bool, error) {
+	stat, err := statOf(ctx, c.client, c.path)
+	return stat != nil && c.owned(stat), err
+}
+
+// first is confirm for a client who is first in the list (own is 0), or not in it at all; one whose
+// place is lost gets a new one.
+func (c *contender) first(ctx context.Context, own int) (watch <-chan zk.Event, held bool, err error) {
 	if own == 0 {
-		_, held, err = c.confirm(ctx)
+		watch, held, err = c.confirm(ctx)
 	}
 	if !held && err == nil {
 		err = c.enlist(ctx)
 	}
-	return held, err
-}
-
-// awaitDeletion waits until a znode may be gone.
-func (c *contender) awaitDeletion(ctx context.Context, name string) error {
-	var watch <-chan zk.Event
-	err := retry(ctx, func() (err error) { _, _, watch, err = c.client.GetW(c.dir + "/" + name); return err })
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
-	if err == nil {
-		_, err = c.hear(ctx, watch)
-	}
-	return err
-}
-
-// hear waits for an event. The end of the client is an error.
-func (c *contender) hear(ctx context.Context, watch <-chan zk.Event) (zk.Event, error) {
-	select {
-	case event := <-watch:
-		if errors.Is(event.Err, zk.ErrClosing) {
-			return event, event.Err
-		}
-		return event, nil
-	case <-ctx.Done():
-		return zk.Event{}, ctx.Err()
-	}
+	return watch, held, err
 }
 
 // withdraw removes the znode, also one of which nobody knows whether it is there. It does so for

@@ -27,7 +27,7 @@ func NewCuratorCounter(client recipes.Conn, path string, bugs Bugs) *CuratorCoun
 
 // Get returns the number.
 func (c *CuratorCounter) Get(ctx context.Context) (int64, error) {
-	if err := retry(ctx, func() error { _, err := c.client.Sync(c.path); return err }); err != nil {
+	if err := catchUp(ctx, c.client, c.path); err != nil {
 		return 0, err
 	}
 	value, _, _, err := c.current(ctx)
@@ -72,23 +72,20 @@ func (c *CuratorCounter) current(ctx context.Context) (value int64, version int3
 // tryOnce makes one conditional change; done is false if somebody else was faster. The client
 // repeats a request whose connection was lost by itself (RetryLoop).
 func (c *CuratorCounter) tryOnce(ctx context.Context, data []byte, version int32, missing bool) (done bool, err error) {
-	lost := false // an earlier try, perhaps only its reply
-	err = retry(ctx, func() (err error) {
+	lost, err := retryNoting(ctx, func() (err error) { // lost: perhaps only the reply
 		if missing {
-			err = c.create(data)
-		} else {
-			_, err = c.client.Set(c.path, data, version)
+			return c.create(data)
 		}
-		lost = lost || connectionLoss(err)
+		_, err = c.client.Set(c.path, data, version)
 		return err
 	})
 	met := errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNodeExists)
 	switch {
 	case err == nil:
 		return true, nil
-	case met && (!lost || c.bugs.Has("C2")): // BUG: C2 the one who was faster may have been the lost try
+	case met && (lost == nil || c.bugs.Has("C2")): // BUG: C2 the one who was faster may have been the lost try
 		return false, nil
-	case lost:
+	case lost != nil:
 		return false, &recipes.UnknownOutcomeError{Op: "add", Path: c.path, Data: data, Err: err}
 	}
 	return false, err

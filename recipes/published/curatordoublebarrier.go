@@ -61,17 +61,7 @@ func (b *CuratorDoubleBarrier) internalEnter(ctx context.Context, changed <-chan
 	if b.bugs.Has("B3") {
 		return b.countAndSay(ctx, changed)
 	}
-	for {
-		var begun bool
-		var changes []<-chan zk.Event
-		err := retry(ctx, func() (err error) { begun, changes, err = b.our.begun(); return err })
-		if begun || err != nil {
-			return err
-		}
-		if _, err := awaitAny(ctx, changes...); err != nil {
-			return err
-		}
-	}
+	return gather(ctx, func() (bool, []<-chan zk.Event, error) { return b.our.surelyBegun(ctx) })
 }
 
 // countAndSay is the original's internalEnter.
@@ -95,10 +85,7 @@ func (b *CuratorDoubleBarrier) countAndSay(ctx context.Context, changed <-chan z
 
 // Leave blocks until all members have left.
 func (b *CuratorDoubleBarrier) Leave(ctx context.Context) error {
-	err := b.our.disperse(ctx, b.our.awaitGone)
-	if err != nil {
-		b.our.remove()
-	}
+	err := b.our.orRemove(b.our.disperse(ctx, b.our.awaitGone))
 	if b.bugs.Has("B3") {
 		retry(ctx, func() error { return b.client.Delete(b.readyPath, -1) })
 	}

@@ -91,26 +91,18 @@ func (c *CuratorLock) createsTheLock() error {
 		}
 		return c.create()
 	})
-	if err != nil && !c.bugs.Has("L16") { // BUG: L16 the create may have been carried out, and nobody looks for the znode
-		err = errors.Join(err, c.ourPath.withdraw())
+	if c.bugs.Has("L16") { // BUG: L16 the create may have been carried out, and nobody looks for the znode
+		return err
 	}
-	return err
+	return c.ourPath.orWithdraw(err)
 }
 
 func (c *CuratorLock) create() error {
-	for {
-		path, err := c.client.Create(c.basePath+"/"+c.ourPath.stem(), nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
-		if errors.Is(err, zk.ErrNoNode) { // creatingParentContainersIfNeeded
-			if err := ensurePath(c.client, c.basePath); err != nil {
-				return err
-			}
-			continue
-		}
-		if err == nil {
-			c.ourPath.path = path
-		}
-		return err
+	path, err := createUnder(c.client, c.basePath, c.ourPath.stem(), zk.FlagEphemeralSequential) // creatingParentContainersIfNeeded
+	if err == nil {
+		c.ourPath.path = path
 	}
+	return err
 }
 
 // findProtectedNode looks for what a create has made whose reply was lost.

@@ -88,14 +88,7 @@ func (q *CuratorQueue) internalElement(ctx context.Context, removeIt, watched bo
 // delete deletes an item, again and again until there is an answer.
 func (q *CuratorQueue) delete(ctx context.Context, node string, data []byte) error {
 	thisPath := q.path + "/" + node
-	var lost error // of an earlier try
-	err := retry(ctx, func() error {
-		err := q.client.Delete(thisPath, -1)
-		if connectionLoss(err) {
-			lost = err
-		}
-		return err
-	})
+	lost, err := retryNoting(ctx, func() error { return q.client.Delete(thisPath, -1) })
 	if lost != nil && err != nil && !q.bugs.Has("Q10") { // BUG: Q10 the one who was faster may have been the lost try
 		return &recipes.UnknownOutcomeError{Op: "poll", Path: thisPath, Data: data, Err: lost}
 	}

@@ -70,7 +70,7 @@ func (s *CuratorSemaphore) acquire1Lease(ctx context.Context) error {
 
 func (s *CuratorSemaphore) internalAcquire1Lease(ctx context.Context, lock string) error {
 	leasesPath := s.path + leaseParent
-	if err := retry(ctx, func() error { return ensurePath(s.client, leasesPath) }); err != nil {
+	if err := surePath(ctx, s.client, leasesPath); err != nil {
 		return err
 	}
 	lease := newContender(s.client, leasesPath, "_c_")

@@ -2,8 +2,9 @@ package published
 
 import (
 	"context"
-	"errors"
-	"sync"
+	"sync/atomic"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
 )
@@ -16,10 +17,7 @@ import (
 type DistributedLock struct {
 	current contender
 	bugs    Bugs
-
-	refs      sync.Mutex
-	holdsLock bool
-	currentID string
+	holds   atomic.Pointer[hold]
 }
 
 // NewDistributedLock returns a lock; nothing is sent before it is used.
@@ -40,10 +38,7 @@ func (d *DistributedLock) Lock(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	if err != nil {
-		err = errors.Join(err, d.current.withdraw()) // cancelAttempt
-	}
-	return err
+	return d.current.orWithdraw(err) // cancelAttempt
 }
 
 // checkForLock begins to hold the lock if the own znode is the first, else it names the znode right
@@ -57,52 +52,31 @@ func (d *DistributedLock) checkForLock(ctx context.Context) (predecessor string,
 		if own > 0 {
 			return members[own-1], nil
 		}
-		if own == 0 {
-			watch, held, err := d.current.confirm(ctx)
-			if err != nil {
-				return "", err
-			}
-			if held {
-				d.hold(d.current.path)
-				if !d.bugs.Has("L30") { // BUG: L30 nobody tells the holder that its session, and its znode with it, is gone
-					go func(id string) {
-						<-watch
-						d.lose(id)
-					}(d.current.path)
-				}
-				return "", nil
-			}
-		}
-		if err := d.current.enlist(ctx); err != nil {
+		watch, held, err := d.current.first(ctx, own)
+		if err != nil {
 			return "", err
+		}
+		if held {
+			d.holdLock(watch)
+			return "", nil
 		}
 	}
 }
 
-func (d *DistributedLock) hold(id string) {
-	d.refs.Lock()
-	defer d.refs.Unlock()
-	d.holdsLock, d.currentID = true, id
-}
-
-// lose ends the hold by a znode.
-func (d *DistributedLock) lose(id string) {
-	d.refs.Lock()
-	defer d.refs.Unlock()
-	if d.currentID == id {
-		d.holdsLock = false
+// holdLock begins to hold the lock.
+func (d *DistributedLock) holdLock(watch <-chan zk.Event) {
+	h := new(hold)
+	d.holds.Store(h)
+	if !d.bugs.Has("L30") { // BUG: L30 nobody tells the holder that its session, and its znode with it, is gone
+		go h.keep(watch)
 	}
 }
 
 // IsOwner tells whether the lock is held.
-func (d *DistributedLock) IsOwner() bool {
-	d.refs.Lock()
-	defer d.refs.Unlock()
-	return d.holdsLock
-}
+func (d *DistributedLock) IsOwner() bool { return d.holds.Load().lasts() }
 
 // Unlock releases the lock.
 func (d *DistributedLock) Unlock(context.Context) error {
-	d.lose(d.current.path)
+	d.holds.Store(nil)
 	return d.current.withdraw()
 }

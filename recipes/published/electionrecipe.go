@@ -3,8 +3,6 @@ package published
 import (
 	"context"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -24,45 +22,20 @@ func NewElectionRecipe(client recipes.Conn, election string, bugs Bugs) *Electio
 
 // Campaign volunteers to be a leader and waits until it is.
 func (e *ElectionRecipe) Campaign(ctx context.Context) error {
-	return e.z.orWithdraw(e.volunteer(ctx))
-}
-
-func (e *ElectionRecipe) volunteer(ctx context.Context) error {
 	// 1. Create znode z.
-	if err := e.z.enlist(ctx); err != nil {
-		return err
-	}
-	for {
-		// 2. Let C be the children, and i the sequence number of z.
-		c, i, err := e.z.line(ctx)
-		if err != nil {
-			return err
-		}
-		if i <= 0 {
-			leads, err := e.z.first(ctx, i)
-			if leads || err != nil {
-				return err
-			}
-			continue
-		}
+	// 2. Let C be the children, and i the sequence number of z.
+	return e.z.orWithdraw(e.z.waitTurnBy(ctx, rightBefore, func(smaller string) (bool, error) {
 		// 3. Watch for changes on the znode with the largest number smaller than i.
-		if err := e.watch(ctx, c[i-1]); err != nil {
-			return err
-		}
-	}
+		return false, e.watch(ctx, smaller)
+	}))
 }
 
 func (e *ElectionRecipe) watch(ctx context.Context, smaller string) error {
-	if !e.bugs.Has("E7") {
-		return e.z.awaitDeletion(ctx, smaller)
-	}
-	var watch <-chan zk.Event
-	err := retry(ctx, func() (err error) { _, _, watch, err = e.z.client.ExistsW(e.z.dir + "/" + smaller); return err })
-	if err != nil {
+	if e.bugs.Has("E7") {
+		_, err := e.z.hearByExists(ctx, smaller) // BUG: E7 the znode may be gone already, and will not come again: the text does not say to look at C again
 		return err
 	}
-	_, err = e.z.hear(ctx, watch) // BUG: E7 the znode may be gone already, and will not come again: the text does not say to look at C again
-	return err
+	return e.z.awaitDeletion(ctx, smaller)
 }
 
 // Resign deletes z.

@@ -45,7 +45,7 @@ func (l *GoZKLock) Lock(ctx context.Context) error {
 		l.lockPath = l.place.path
 	case ctx.Err() == nil && l.bugs.Has("L10"): // BUG: L10 the znode stays in the queue, and Unlock says "not locked"
 	default:
-		err = errors.Join(err, l.place.withdraw())
+		err = l.place.orWithdraw(err)
 	}
 	return err
 }
@@ -67,7 +67,7 @@ func (l *GoZKLock) acquire(ctx context.Context) error {
 			return nil
 		}
 		if first || !ours {
-			held, err := l.place.first(ctx, l.listed(ours))
+			_, held, err := l.place.first(ctx, l.listed(ours))
 			if held || err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func (l *GoZKLock) children(ctx context.Context) (children []standing, err error
 		if err != nil {
 			return nil, err
 		}
-		children = append(children, standing{name, s})
+		children = append(children, standing{name: name, number: s})
 	}
 	return children, nil
 }
@@ -184,7 +184,7 @@ func (l *GoZKLock) await(ctx context.Context, name string) error {
 
 // Unlock releases an acquired lock. If the lock is not held by this instance it returns
 // zk.ErrNotLocked.
-func (l *GoZKLock) Unlock(ctx context.Context) error {
+func (l *GoZKLock) Unlock(context.Context) error {
 	if l.lockPath == "" {
 		return zk.ErrNotLocked
 	}

@@ -1,10 +1,8 @@
 package published
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,13 +24,6 @@ type items struct {
 
 // guidLength is that of recipes.NewGUID.
 const guidLength = 32
-
-// entry is an item in a list.
-type entry struct {
-	head string
-	rank int64 // the number, or after the wrap the transaction that created the item
-	name string
-}
 
 // list returns the names of the items as they are at one moment during the call, in the order in
 // which they come out, and a watch on them if asked for, for which it makes a missing directory.
@@ -80,51 +71,28 @@ func (d items) children(watched bool) (names []string, watch <-chan zk.Event, er
 	}
 }
 
-func (d items) parse(names []string) (entries []entry) {
+func (d items) parse(names []string) (line []standing) {
 	for _, name := range names {
-		number := d.head + guidLength + 1
-		if len(name) <= number || d.claims != "" && slices.Contains(names, d.claims+name) {
+		if len(name) <= d.numberAt() || d.claims != "" && slices.Contains(names, d.claims+name) {
 			continue
 		}
-		if n, err := strconv.ParseInt(name[number:], 10, 32); err == nil {
-			entries = append(entries, entry{name[:d.head], n, name})
+		if n, err := strconv.ParseInt(name[d.numberAt():], 10, 32); err == nil {
+			line = append(line, standing{name[:d.head], n, name})
 		}
 	}
-	return entries
+	return line
 }
 
-// order sorts items. Once the number has wrapped the transactions tell the order; what is gone when
-// asked for them is left out.
+// numberAt is where the number begins in a name.
+func (d items) numberAt() int { return d.head + guidLength + 1 }
+
+// order sorts items.
 func (d items) order(ctx context.Context, names []string) (ordered []string, err error) {
-	entries := d.parse(names)
-	if slices.ContainsFunc(entries, func(e entry) bool { return e.rank < 0 || e.rank == math.MaxInt32 }) {
-		if entries, err = d.dated(ctx, entries); err != nil {
-			return nil, err
-		}
+	line, err := inOrder(ctx, d.client, d.dir, d.parse(names))
+	for _, s := range line {
+		ordered = append(ordered, s.name)
 	}
-	slices.SortFunc(entries, func(a, b entry) int {
-		return cmp.Or(strings.Compare(a.head, b.head), cmp.Compare(a.rank, b.rank))
-	})
-	for _, e := range entries {
-		ordered = append(ordered, e.name)
-	}
-	return ordered, nil
-}
-
-func (d items) dated(ctx context.Context, entries []entry) (alive []entry, err error) {
-	for _, e := range entries {
-		var exists bool
-		var stat *zk.Stat
-		err := retry(ctx, func() (err error) { exists, stat, err = d.client.Exists(d.dir + "/" + e.name); return err })
-		if err != nil {
-			return nil, err
-		}
-		if exists {
-			e.rank = stat.Czxid
-			alive = append(alive, e)
-		}
-	}
-	return alive, nil
+	return ordered, err
 }
 
 // name returns a path for a new item, without its number.
@@ -137,7 +105,7 @@ func (d items) create(ctx context.Context, path string, data []byte, flags int32
 		if !errors.Is(err, zk.ErrNoNode) {
 			return err
 		}
-		if err := retry(ctx, func() error { return ensurePath(d.client, d.dir) }); err != nil {
+		if err := surePath(ctx, d.client, d.dir); err != nil {
 			return err
 		}
 	}
@@ -167,6 +135,31 @@ func (d items) take(ctx context.Context, op, name string) ([]byte, error) {
 		return nil, err
 	}
 	return data, d.delete(op, name, data)
+}
+
+// consume takes the first item, or waits for one if it is to; else it returns recipes.ErrEmpty. take
+// tells whether to go on with the next item: another consumer was faster.
+func (d items) consume(ctx context.Context, wait bool, take func(name string) (data []byte, next bool, err error)) ([]byte, error) {
+	for {
+		names, watch, err := d.list(ctx, wait)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if data, next, err := take(name); !next {
+				return data, err
+			}
+		}
+		if len(names) > 0 {
+			continue
+		}
+		if !wait {
+			return nil, recipes.ErrEmpty
+		}
+		if err := await(ctx, watch); err != nil {
+			return nil, err
+		}
+	}
 }
 
 func (d items) delete(op, name string, data []byte) error {

@@ -29,10 +29,7 @@ func NewKazooDoubleBarrier(client recipes.Conn, path string, numClients int, bug
 
 // Enter waits until enough clients have entered.
 func (b *KazooDoubleBarrier) Enter(ctx context.Context) error {
-	err := b.innerEnter(ctx)
-	if err != nil {
-		b.node.remove() // _best_effort_cleanup
-	}
+	err := b.node.orRemove(b.innerEnter(ctx))  // _best_effort_cleanup
 	if b.bugs.Has("B13") && ctx.Err() == nil { // BUG: B13 except KazooException: the caller hears nothing of it
 		return nil
 	}
@@ -47,9 +44,7 @@ func (b *KazooDoubleBarrier) innerEnter(ctx context.Context) error {
 		return b.countAndSay(ctx)
 	}
 	for {
-		var begun bool
-		var changed []<-chan zk.Event
-		err := retry(ctx, func() (err error) { begun, changed, err = b.node.begun(); return err })
+		begun, changed, err := b.node.surelyBegun(ctx)
 		if begun || err != nil {
 			return err
 		}
@@ -74,7 +69,7 @@ func (b *KazooDoubleBarrier) countAndSay(ctx context.Context) error {
 	if len(children) < b.numClients { // BUG: B12 one of them may be the "ready" of clients that have died
 		return awaitReady(ctx, created)
 	}
-	return retry(ctx, func() error { return ensurePath(b.client, ready) })
+	return surePath(ctx, b.client, ready)
 }
 
 // hear waits for what a watch is set for.
@@ -92,11 +87,7 @@ func (b *KazooDoubleBarrier) Leave(ctx context.Context) error {
 	if b.bugs.Has("B12") {
 		retry(ctx, func() error { return b.client.Delete(b.path+"/ready", -1) })
 	}
-	err := b.node.disperse(ctx, b.awaitGone)
-	if err != nil {
-		b.node.remove()
-	}
-	return err
+	return b.node.orRemove(b.node.disperse(ctx, b.awaitGone))
 }
 
 func (b *KazooDoubleBarrier) awaitGone(ctx context.Context, name string) error {

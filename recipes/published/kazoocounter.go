@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -27,7 +26,7 @@ func NewKazooCounter(client recipes.Conn, path string, bugs Bugs) *KazooCounter 
 // Get returns the number.
 func (c *KazooCounter) Get(ctx context.Context) (int64, error) {
 	if !c.bugs.Has("C9") { // BUG: C9 the server that answers may lag: it has to catch up first
-		if err := retry(ctx, func() error { _, err := c.client.Sync(c.path); return err }); err != nil {
+		if err := catchUp(ctx, c.client, c.path); err != nil {
 			return 0, err
 		}
 	}
@@ -81,54 +80,4 @@ func (c *KazooCounter) value(ctx context.Context) (value int64, version int32, e
 		value, err = strconv.ParseInt(string(data), 10, 64)
 	}
 	return value, stat.Version, err
-}
-
-// ensurePath makes a znode and those above it.
-func ensurePath(client recipes.Conn, path string) error {
-	for i := 1; i <= len(path); i++ {
-		if i < len(path) && path[i] != '/' {
-			continue
-		}
-		exists, _, err := client.Exists(path[:i])
-		if err == nil && !exists {
-			_, err = client.Create(path[:i], nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
-		}
-		switch {
-		case errors.Is(err, zk.ErrNoNode): // one above it has just been removed
-			i = 0
-		case err != nil && !errors.Is(err, zk.ErrNodeExists):
-			return err
-		}
-	}
-	return nil
-}
-
-// retry repeats what changes nothing, or changes the same again, until ZooKeeper answers.
-func retry(ctx context.Context, request func() error) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		err := request()
-		if !connectionLoss(err) {
-			return err
-		}
-		if err := pause(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// retryPause is the time between two tries.
-const retryPause = 100 * time.Millisecond
-
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(retryPause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

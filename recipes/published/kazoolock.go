@@ -17,14 +17,13 @@ import (
 // and not that of a session which has been replaced, is looked at here only.
 type KazooLock struct {
 	client recipes.Conn
-	path   string
 	node   contender
 	bugs   Bugs
 }
 
 // NewKazooLock returns a lock; nothing is sent before it is used.
 func NewKazooLock(client recipes.Conn, path string, bugs Bugs) *KazooLock {
-	l := &KazooLock{client: client, path: path, node: newContender(client, path, ""), bugs: bugs}
+	l := &KazooLock{client: client, node: newContender(client, path, ""), bugs: bugs}
 	l.node.infix = "__lock__-"
 	return l
 }
@@ -59,7 +58,7 @@ func (l *KazooLock) innerAcquire(ctx context.Context, blocking bool) (bool, erro
 			return false, err
 		}
 		if own <= 0 { // no predecessor, or ForceRetryError: the own znode is not there
-			held, err := l.node.first(ctx, own)
+			_, held, err := l.node.first(ctx, own)
 			if held || err != nil {
 				return held, err
 			}
@@ -69,7 +68,7 @@ func (l *KazooLock) innerAcquire(ctx context.Context, blocking bool) (bool, erro
 			return false, nil
 		}
 		// Otherwise we are in the mix: watch the predecessor and bide our time.
-		if err := l.watchPredecessor(ctx, l.path+"/"+names[own-1]); err != nil {
+		if err := l.watchPredecessor(ctx, names[own-1]); err != nil {
 			return false, err
 		}
 	}
@@ -84,16 +83,8 @@ func (l *KazooLock) contenders(ctx context.Context) (names []string, own int, er
 }
 
 // watchPredecessor waits until a znode may be gone.
-func (l *KazooLock) watchPredecessor(ctx context.Context, path string) error {
-	var watch <-chan zk.Event
-	err := retry(ctx, func() (err error) { _, _, watch, err = l.client.GetW(path); return err })
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil // it has been deleted already
-	}
-	if err != nil {
-		return err
-	}
-	event, err := l.node.hear(ctx, watch)
+func (l *KazooLock) watchPredecessor(ctx context.Context, name string) error {
+	event, _, err := l.node.hearOf(ctx, name)
 	if event.Type == zk.EventSession && l.bugs.Has("L5") { // BUG: L5 kazoo has dropped the watch with the connection, and nobody looks again
 		<-ctx.Done()
 		return ctx.Err()

@@ -2,7 +2,6 @@ package published
 
 import (
 	"context"
-	"strings"
 
 	"github.com/zktorture/zktorture/recipes"
 )
@@ -11,10 +10,8 @@ import (
 // (python-zk/kazoo, kazoo/recipe/lock.py), and, where R1 is in force, before commit 9bb8499. The
 // names have a hyphen more.
 type KazooRWLock struct {
-	client recipes.Conn
-	path   string
-	node   contender
-	bugs   Bugs
+	node contender
+	bugs Bugs
 }
 
 const (
@@ -24,7 +21,7 @@ const (
 
 // NewKazooRWLock returns a lock; nothing is sent before it is used.
 func NewKazooRWLock(client recipes.Conn, path string, bugs Bugs) *KazooRWLock {
-	return &KazooRWLock{client: client, path: path, bugs: bugs}
+	return &KazooRWLock{newContender(client, path, ""), bugs}
 }
 
 // RLock waits until the lock is held for reading.
@@ -39,27 +36,14 @@ func (l *KazooRWLock) Lock(ctx context.Context) error {
 
 // acquire waits until none of the excluded is before the own znode.
 func (l *KazooRWLock) acquire(ctx context.Context, nodeName string, excludeNames ...string) error {
-	l.node = newContender(l.client, l.path, "")
 	l.node.infix = nodeName
 	err := l.node.waitTurn(ctx, func(children []string, index int) string {
 		if l.bugs.Has("R1") && nodeName == kazooReader { // BUG: R1 a reader looks for its own znode among the writers', and never finds where to stop
 			index = len(children)
 		}
-		return predecessor(children[:index], excludeNames)
+		return lastWith(children[:index], excludeNames...)
 	})
 	return l.node.orWithdraw(err)
-}
-
-// predecessor is the last of the children that are excluded, "" if there is none.
-func predecessor(children, excludeNames []string) (last string) {
-	for _, c := range children {
-		for _, n := range excludeNames {
-			if strings.Contains(c, n) {
-				last = c
-			}
-		}
-	}
-	return last
 }
 
 // RUnlock ends the reading.

@@ -102,7 +102,7 @@ func (s *KazooSemaphore) acquireLock(ctx context.Context) (bool, error) {
 		if index > 0 {
 			return false, s.giveUp()
 		}
-		held, err := s.lock.first(ctx, index)
+		_, held, err := s.lock.first(ctx, index)
 		if held || err != nil {
 			return held, s.lock.orWithdraw(err)
 		}
@@ -121,7 +121,7 @@ func (s *KazooSemaphore) giveUp() error {
 
 // getLease takes a lease if there is one, as long as the inner lock is held.
 func (s *KazooSemaphore) getLease(ctx context.Context) (bool, error) {
-	if err := retry(ctx, func() error { return ensurePath(s.client, s.path) }); err != nil {
+	if err := surePath(ctx, s.client, s.path); err != nil {
 		return false, err
 	}
 	var children []string

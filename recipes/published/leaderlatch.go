@@ -28,29 +28,10 @@ func (l *LeaderLatch) Campaign(ctx context.Context) error {
 }
 
 func (l *LeaderLatch) internalStart(ctx context.Context) error {
-	if err := l.ourPath.enlist(ctx); err != nil {
-		return err
-	}
-	for {
-		sortedChildren, ourIndex, err := l.ourPath.line(ctx)
-		if err != nil {
-			return err
-		}
-		if ourIndex <= 0 {
-			leader, err := l.ourPath.first(ctx, ourIndex)
-			if leader || err != nil {
-				return err
-			}
-			continue
-		}
-		event, _, err := l.ourPath.hearOf(ctx, sortedChildren[ourIndex-1])
-		if err != nil {
-			return err
-		}
-		if event.Type == zk.EventNodeDeleted && l.bugs.Has("E1") { // BUG: E1 the one before was perhaps no leader: the children must be looked at again
-			return nil
-		}
-	}
+	return l.ourPath.waitTurnBy(ctx, rightBefore, func(name string) (leader bool, err error) {
+		event, _, err := l.ourPath.hearOf(ctx, name)
+		return event.Type == zk.EventNodeDeleted && l.bugs.Has("E1"), err // BUG: E1 the one before was perhaps no leader: the children must be looked at again
+	})
 }
 
 // Resign closes the latch.

@@ -387,15 +387,3 @@ func (w *WriteLock) setOwnerID(id string) {
 	defer w.refs.Unlock()
 	w.ownerID = id
 }
-
-// monitor is held across calls to ZooKeeper. It is a channel because goroutines that wait for a
-// sync.Mutex do not count as blocked in a simulation (testing/synctest).
-type monitor chan struct{}
-
-func newMonitor() monitor { return make(monitor, 1) }
-
-// enter returns the function that leaves.
-func (m monitor) enter() func() {
-	m <- struct{}{}
-	return func() { <-m }
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"sync"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
@@ -23,15 +22,15 @@ type Locks struct {
 	zk    recipes.Conn
 	root  string
 	class *LocksClass
-	mutex *locksMonitor // nil is null
-	name  string        // of the host
+	mutex *condition // nil is null
+	name  string     // of the host
 	place contender
-	owner atomic.Pointer[sessionHold]
+	owner atomic.Pointer[hold]
 	bugs  Bugs
 }
 
 // LocksClass has the static fields of [Locks], of which a process has one set.
-type LocksClass struct{ mutex atomic.Pointer[locksMonitor] }
+type LocksClass struct{ mutex atomic.Pointer[condition] }
 
 // The exceptions that Java has and Go has not.
 var (
@@ -49,7 +48,7 @@ func NewLocks(ctx context.Context, client recipes.Conn, root string, class *Lock
 	if err := l.createRoot(ctx); err != nil {
 		return l // BUG: LK7 before mutex and name are set
 	}
-	l.mutex = newLocksMonitor()
+	l.mutex = newCondition()
 	if l.bugs.Has("LK6") {
 		l.class.mutex.Store(l.mutex) // BUG: LK6 a static field: who waits does so on the monitor of an earlier object
 	}
@@ -74,7 +73,7 @@ func (l *Locks) createRoot(ctx context.Context) error {
 }
 
 // monitor is the mutex, as it is now.
-func (l *Locks) monitor() *locksMonitor {
+func (l *Locks) monitor() *condition {
 	if l.bugs.Has("LK6") {
 		return l.class.mutex.Load()
 	}
@@ -109,10 +108,10 @@ func (l *Locks) minSeq(list []standing) standing {
 // GetLock waits until the lock is held.
 func (l *Locks) GetLock(ctx context.Context) error {
 	err := l.getLock(ctx)
-	if err != nil && !l.bugs.Has("LK8") { // BUG: LK8 the znode stays, and the next call queues behind it
-		err = errors.Join(err, l.place.withdraw())
+	if l.bugs.Has("LK8") { // BUG: LK8 the znode stays, and the next call queues behind it
+		return err
 	}
-	return err
+	return l.place.orWithdraw(err)
 }
 
 func (l *Locks) getLock(ctx context.Context) error {
@@ -200,10 +199,10 @@ func (l *Locks) cut(names []string) (list []standing, own *standing, err error) 
 		if err != nil {
 			return nil, nil, err
 		}
-		list = append(list, standing{name, n})
+		list = append(list, standing{name: name, number: n})
 	}
 	n, err := substring14("/lock" + l.place.path[len(l.root):])
-	return list, &standing{"", n}, err
+	return list, &standing{number: n}, err
 }
 
 // substring14 is Integer.parseInt(s.substring(14)).
@@ -216,29 +215,20 @@ func substring14(s string) (int64, error) {
 
 // own finds out whether being first means to hold the lock.
 func (l *Locks) own(ctx context.Context) (bool, error) {
-	watch, held, err := l.place.confirm(ctx)
-	if err != nil {
+	watch, held, err := l.place.first(ctx, 0)
+	if !held || err != nil {
 		return false, err
 	}
-	if !held {
-		return false, l.place.enlist(ctx)
-	}
-	hold := new(sessionHold)
-	l.owner.Store(hold)
+	h := new(hold)
+	l.owner.Store(h)
 	if !l.bugs.Has("LK12") { // BUG: LK12 nobody tells the owner that its session has expired
-		go hold.keep(watch)
+		go h.keep(watch)
 	}
 	return true, nil
 }
 
-// keep ends the hold when the znode is gone, or the session.
-func (h *sessionHold) keep(watch <-chan zk.Event) {
-	<-watch
-	h.over.Store(true)
-}
-
 // await waits until the smallest child may be gone.
-func (l *Locks) await(ctx context.Context, mutex *locksMonitor, least standing) error {
+func (l *Locks) await(ctx context.Context, mutex *condition, least standing) error {
 	for {
 		// At first for a child that comes or goes, then for the end of this one.
 		if err := l.wait(ctx, mutex); err != nil {
@@ -252,7 +242,7 @@ func (l *Locks) await(ctx context.Context, mutex *locksMonitor, least standing) 
 }
 
 // wait is mutex.wait() for the caller in whose hands that mutex is.
-func (l *Locks) wait(ctx context.Context, mutex *locksMonitor) error {
+func (l *Locks) wait(ctx context.Context, mutex *condition) error {
 	if l.monitor() != mutex {
 		return ErrIllegalMonitorState
 	}
@@ -298,59 +288,7 @@ func (l *Locks) ReleaseLock() error {
 }
 
 // IsOwner tells whether the object believes to hold the lock.
-func (l *Locks) IsOwner() bool {
-	hold := l.owner.Load()
-	return hold != nil && !hold.over.Load()
-}
-
-// locksMonitor is what Java lets any object be: a monitor on which goroutines wait.
-type locksMonitor struct {
-	monitor
-	mu      sync.Mutex // never held for long
-	waiting []chan struct{}
-}
-
-func newLocksMonitor() *locksMonitor { return &locksMonitor{monitor: newMonitor()} }
-
-// wait leaves the monitor, waits for notify or the end of ctx, and enters again.
-func (m *locksMonitor) wait(ctx context.Context) error {
-	woken := make(chan struct{})
-	m.mu.Lock()
-	m.waiting = append(m.waiting, woken)
-	m.mu.Unlock()
-	<-m.monitor
-	var err error
-	select {
-	case <-woken:
-	case <-ctx.Done():
-		m.leaveOut(woken)
-		err = ctx.Err()
-	}
-	m.monitor <- struct{}{}
-	return err
-}
-
-// notify wakes one who waits, if there is one.
-func (m *locksMonitor) notify() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.waiting) > 0 {
-		close(m.waiting[0])
-		m.waiting = m.waiting[1:]
-	}
-}
-
-// leaveOut forgets one who waits no longer.
-func (m *locksMonitor) leaveOut(woken chan struct{}) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i, w := range m.waiting {
-		if w == woken {
-			m.waiting = append(m.waiting[:i:i], m.waiting[i+1:]...)
-			return
-		}
-	}
-}
+func (l *Locks) IsOwner() bool { return l.owner.Load().lasts() }
 
 // LocksUser gives the class the methods of other locks of this project, and uses it as its main
 // does: with a new object for each turn.
@@ -374,7 +312,7 @@ func (u *LocksUser) Lock(ctx context.Context) error {
 }
 
 // Unlock releases the lock.
-func (u *LocksUser) Unlock(ctx context.Context) error { return u.locks.ReleaseLock() }
+func (u *LocksUser) Unlock(context.Context) error { return u.locks.ReleaseLock() }
 
 // IsOwner tells whether the object of the last turn believes to hold the lock.
 func (u *LocksUser) IsOwner() bool { return u.locks != nil && u.locks.IsOwner() }

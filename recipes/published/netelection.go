@@ -28,30 +28,12 @@ func (e *NetElection) Campaign(ctx context.Context) error {
 }
 
 func (e *NetElection) runForLeader(ctx context.Context) error {
-	if err := e.id.enlist(ctx); err != nil {
-		return err
-	}
-	for {
-		names, own, err := e.id.line(ctx)
-		if err != nil {
-			return err
-		}
-		if own <= 0 {
-			leads, err := e.id.first(ctx, own)
-			if leads || err != nil {
-				return err
-			}
-			continue
-		}
-		// Only watch the node directly before us.
-		event, gone, err := e.id.hearOf(ctx, names[own-1])
-		if err != nil {
-			return err
-		}
-		if e.bugs.Has("E2") && (gone || event.Type == zk.EventNodeDeleted) { // BUG: E2 the node before was perhaps not the leader's
-			return nil
-		}
-	}
+	// Only watch the node directly before us.
+	return e.id.waitTurnBy(ctx, rightBefore, func(name string) (leads bool, err error) {
+		event, gone, err := e.id.hearOf(ctx, name)
+		gone = gone || event.Type == zk.EventNodeDeleted
+		return gone && e.bugs.Has("E2"), err // BUG: E2 the node before was perhaps not the leader's
+	})
 }
 
 // Resign deletes the node (Close).

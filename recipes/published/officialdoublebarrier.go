@@ -26,11 +26,7 @@ func NewOfficialDoubleBarrier(client recipes.Conn, b string, x int, bugs Bugs) *
 
 // Enter waits for the others.
 func (o *OfficialDoubleBarrier) Enter(ctx context.Context) error {
-	err := o.enter(ctx)
-	if err != nil {
-		o.p.remove() // the text says nothing of errors
-	}
-	return err
+	return o.p.orRemove(o.enter(ctx)) // the text says nothing of errors
 }
 
 func (o *OfficialDoubleBarrier) enter(ctx context.Context) error {
@@ -41,15 +37,7 @@ func (o *OfficialDoubleBarrier) enter(ctx context.Context) error {
 	if err := o.p.join(p, zk.FlagEphemeral); err != nil {
 		return err
 	}
-	for {
-		begun, changed, err := o.p.begun()
-		if begun || err != nil {
-			return err
-		}
-		if _, err := awaitAny(ctx, changed...); err != nil {
-			return err
-		}
-	}
+	return gather(ctx, o.p.begun)
 }
 
 // enterReady is the text.
@@ -78,9 +66,5 @@ func (o *OfficialDoubleBarrier) enterReady(ctx context.Context, p string) error 
 
 // Leave waits until the others leave.
 func (o *OfficialDoubleBarrier) Leave(ctx context.Context) error {
-	err := o.p.disperse(ctx, o.p.awaitGone)
-	if err != nil {
-		o.p.remove()
-	}
-	return err
+	return o.p.orRemove(o.p.disperse(ctx, o.p.awaitGone))
 }

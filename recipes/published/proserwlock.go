@@ -2,7 +2,6 @@ package published
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/zktorture/zktorture/recipes"
@@ -17,15 +16,13 @@ const (
 // [Locks]: what a reader does, and that it differs from what is done where there are writers only.
 // Of writers the text says no more; here each waits for the one right before it.
 type ProseRWLock struct {
-	client recipes.Conn
-	dir    string
-	bugs   Bugs
-	place  contender
+	place contender
+	bugs  Bugs
 }
 
 // NewProseRWLock returns a lock; nothing is sent before it is used.
 func NewProseRWLock(client recipes.Conn, dir string, bugs Bugs) *ProseRWLock {
-	return &ProseRWLock{client: client, dir: dir, bugs: bugs}
+	return &ProseRWLock{newContender(client, dir, ""), bugs}
 }
 
 // RLock waits until the lock is held for reading.
@@ -35,52 +32,19 @@ func (l *ProseRWLock) RLock(ctx context.Context) error { return l.lock(ctx, pros
 func (l *ProseRWLock) Lock(ctx context.Context) error { return l.lock(ctx, proseWriter) }
 
 func (l *ProseRWLock) lock(ctx context.Context, prefix string) error {
-	l.place = newContender(l.client, l.dir, prefix)
-	err := l.acquire(ctx)
-	if err != nil {
-		err = errors.Join(err, l.place.withdraw())
-	}
-	return err
+	l.place.prefix = prefix // 1. Create the znode, read- or write-.
+	return l.place.orWithdraw(l.place.waitTurnBy(ctx, l.obstacle, func(name string) (bool, error) {
+		err := l.place.awaitDeletion(ctx, name)
+		return prefix == proseReader && l.bugs.Has("LK10"), err // BUG: LK10 another writer may have been behind that one: back to 2
+	}))
 }
 
-func (l *ProseRWLock) acquire(ctx context.Context) error {
-	// 1. Create the znode, read- or write-.
-	if err := l.place.enlist(ctx); err != nil {
-		return err
-	}
-	for {
-		// 2. Is there one in the way, with a smaller number?
-		names, own, err := l.place.line(ctx)
-		if err != nil {
-			return err
-		}
-		obstacle := ""
-		if own > 0 {
-			obstacle = l.obstacle(names[:own])
-		}
-		if obstacle == "" {
-			held, err := l.place.first(ctx, min(own, 0)) // whose way is free may as well be first
-			if held || err != nil {
-				return err
-			}
-			continue
-		}
-		// Else wait until it is deleted.
-		if err := l.place.awaitDeletion(ctx, obstacle); err != nil {
-			return err
-		}
-		if l.place.prefix == proseReader && l.bugs.Has("LK10") { // BUG: LK10 another writer may have been behind that one: back to 2
-			return nil
-		}
-	}
-}
-
-// obstacle is what has to go first, of those before the own znode; "" if nothing has to.
-func (l *ProseRWLock) obstacle(before []string) string {
+// obstacle is what the text waits for in step 2, of those with a smaller number.
+func (l *ProseRWLock) obstacle(names []string, own int) string {
 	if l.place.prefix == proseWriter {
-		return before[len(before)-1]
+		return rightBefore(names, own)
 	}
-	for _, name := range before {
+	for _, name := range names[:own] {
 		if strings.HasPrefix(name, proseWriter) {
 			return name
 		}
@@ -89,7 +53,7 @@ func (l *ProseRWLock) obstacle(before []string) string {
 }
 
 // RUnlock ends the reading.
-func (l *ProseRWLock) RUnlock(ctx context.Context) error { return l.place.withdraw() }
+func (l *ProseRWLock) RUnlock(context.Context) error { return l.place.withdraw() }
 
 // Unlock ends the writing.
-func (l *ProseRWLock) Unlock(ctx context.Context) error { return l.place.withdraw() }
+func (l *ProseRWLock) Unlock(context.Context) error { return l.place.withdraw() }

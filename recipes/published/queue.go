@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,7 +93,7 @@ func (q *DistributedQueue) order(names []string) (ordered []item, vanished bool,
 			ordered = append(ordered, item{id, name})
 		}
 	}
-	if !q.bugs.Has("DQ6") && slices.ContainsFunc(ordered, wrapped) { // BUG: DQ6 after the wrap the newest has the smallest id
+	if !q.bugs.Has("DQ6") && slices.ContainsFunc(ordered, func(i item) bool { return wrapped(i.id) }) { // BUG: DQ6 after the wrap the newest has the smallest id
 		all := len(ordered)
 		ordered, err = q.dated(ordered)
 		vanished = len(ordered) < all
@@ -102,9 +101,6 @@ func (q *DistributedQueue) order(names []string) (ordered []item, vanished bool,
 	slices.SortFunc(ordered, func(a, b item) int { return cmp.Or(cmp.Compare(a.id, b.id), strings.Compare(a.name, b.name)) })
 	return ordered, vanished, err
 }
-
-// wrapped tells whether ids may not grow from item to item any more.
-func wrapped(i item) bool { return i.id < 0 || i.id == math.MaxInt32 }
 
 // dated gives items the transactions that created them for ids, and leaves out what is gone.
 func (q *DistributedQueue) dated(items []item) (alive []item, err error) {

@@ -56,13 +56,12 @@ func (q *QueueRecipe) handle(ctx context.Context, do func(name string) ([]byte, 
 		}
 		for _, name := range names {
 			data, err := do(name)
-			if errors.Is(err, zk.ErrNoNode) && session == q.items.client.SessionID() {
-				continue
-			}
 			if !errors.Is(err, zk.ErrNoNode) {
 				return data, err
 			}
-			break // a new session may be served by a server that lags
+			if session != q.items.client.SessionID() {
+				break // a new session may be served by a server that lags
+			}
 		}
 	}
 }

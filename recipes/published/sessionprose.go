@@ -16,11 +16,8 @@ import (
 type SessionLock struct {
 	place contender
 	bugs  Bugs
-	hold  atomic.Pointer[sessionHold]
+	hold  atomic.Pointer[hold]
 }
-
-// sessionHold is one hold of the lock.
-type sessionHold struct{ over atomic.Bool }
 
 // NewSessionLock returns a lock; nothing is sent before it is used.
 func NewSessionLock(client recipes.Conn, dir string, bugs Bugs) *SessionLock {
@@ -29,11 +26,7 @@ func NewSessionLock(client recipes.Conn, dir string, bugs Bugs) *SessionLock {
 
 // Lock waits until the lock is held.
 func (l *SessionLock) Lock(ctx context.Context) error {
-	err := l.acquire(ctx)
-	if err != nil {
-		err = errors.Join(err, l.place.withdraw())
-	}
-	return err
+	return l.place.orWithdraw(l.acquire(ctx))
 }
 
 func (l *SessionLock) acquire(ctx context.Context) error {
@@ -47,9 +40,9 @@ func (l *SessionLock) acquire(ctx context.Context) error {
 			return err
 		}
 		if watch != nil {
-			hold := new(sessionHold)
-			l.hold.Store(hold)
-			go l.keep(watch, hold)
+			h := new(hold)
+			l.hold.Store(h)
+			go l.keep(watch, h)
 			return nil
 		}
 	}
@@ -102,23 +95,20 @@ func (l *SessionLock) expired(event zk.Event) bool {
 }
 
 // keep ends a hold with the session, or when the znode is gone.
-func (l *SessionLock) keep(watch <-chan zk.Event, hold *sessionHold) {
+func (l *SessionLock) keep(watch <-chan zk.Event, h *hold) {
 	for event := range watch {
 		if l.expired(event) || event.Type != zk.EventSession {
 			break
 		}
 	}
-	hold.over.Store(true)
+	h.over.Store(true)
 }
 
 // IsOwner tells whether the lock is held, as far as the client knows.
-func (l *SessionLock) IsOwner() bool {
-	hold := l.hold.Load()
-	return hold != nil && !hold.over.Load()
-}
+func (l *SessionLock) IsOwner() bool { return l.hold.Load().lasts() }
 
 // Unlock deletes the znode, unless that has gone with its session.
-func (l *SessionLock) Unlock(ctx context.Context) error {
+func (l *SessionLock) Unlock(context.Context) error {
 	if !l.IsOwner() {
 		return nil
 	}

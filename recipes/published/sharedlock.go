@@ -3,7 +3,6 @@ package published
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/zktorture/zktorture/recipes"
 )
@@ -11,10 +10,8 @@ import (
 // SharedLock is a read/write lock as ZooKeeper's documentation describes it in "ZooKeeper Recipes
 // and Solutions", Shared Locks: a znode's name is a guid, what it is for, and a number.
 type SharedLock struct {
-	client   recipes.Conn
-	locknode string
-	node     contender
-	bugs     Bugs
+	node contender
+	bugs Bugs
 }
 
 const (
@@ -24,7 +21,7 @@ const (
 
 // NewSharedLock returns a lock; nothing is sent before it is used.
 func NewSharedLock(client recipes.Conn, locknode string, bugs Bugs) *SharedLock {
-	return &SharedLock{client: client, locknode: locknode, bugs: bugs}
+	return &SharedLock{newContender(client, locknode, ""), bugs}
 }
 
 // RLock waits until the lock is held for reading.
@@ -35,19 +32,13 @@ func (l *SharedLock) Lock(ctx context.Context) error { return l.lock(ctx, shared
 
 // lock waits for the next lower znode whose name contains what is in the way.
 func (l *SharedLock) lock(ctx context.Context, kind, inTheWay string) error {
-	l.node = newContender(l.client, l.locknode, "")
 	l.node.infix = kind
 	err := l.node.waitTurn(ctx, func(children []string, own int) string {
 		lower := children[:own]
 		if l.bugs.Has("R6") { // BUG: R6 names are sorted as texts, which begin with the guid
 			lower = slices.DeleteFunc(slices.Sorted(slices.Values(children)), func(name string) bool { return name >= children[own] })
 		}
-		for _, name := range slices.Backward(lower) {
-			if strings.Contains(name, inTheWay) {
-				return name
-			}
-		}
-		return ""
+		return lastWith(lower, inTheWay)
 	})
 	return l.node.orWithdraw(err)
 }

@@ -30,7 +30,6 @@ type SyncPrimitiveBarrier struct {
 	zk      recipes.Conn
 	mutex   *condition
 	root    string
-	size    int
 	name    string
 	members assembly
 	bugs    Bugs
@@ -39,7 +38,7 @@ type SyncPrimitiveBarrier struct {
 // NewSyncPrimitiveBarrier returns a thread's barrier. The original's constructor creates the root;
 // here the first thread that enters does.
 func NewSyncPrimitiveBarrier(static *SyncPrimitive, client recipes.Conn, root string, size int, bugs Bugs) *SyncPrimitiveBarrier {
-	b := &SyncPrimitiveBarrier{static: static, zk: client, mutex: newCondition(), root: root, size: size, bugs: bugs}
+	b := &SyncPrimitiveBarrier{static: static, zk: client, mutex: newCondition(), root: root, bugs: bugs}
 	b.members = assembly{client: client, dir: root, size: size, prefix: "p-"}
 	if bugs.Has("SP12") { // BUG: SP12 whatever is there is taken for a member
 		b.members.prefix = ""
@@ -94,10 +93,7 @@ func (b *SyncPrimitiveBarrier) enter(ctx context.Context) error {
 	for enough := false; err == nil && !enough; {
 		enough, err = b.look(ctx)
 	}
-	if err != nil {
-		b.members.remove() // the original leaves exceptions to the application
-	}
-	return err
+	return b.members.orRemove(err) // the original leaves exceptions to the application
 }
 
 // create creates the thread's znode.
@@ -126,9 +122,7 @@ func (b *SyncPrimitiveBarrier) look(ctx context.Context) (bool, error) {
 
 func (b *SyncPrimitiveBarrier) enough() (bool, []<-chan zk.Event, error) {
 	if b.bugs.Has("SP2") { // BUG: SP2 the znodes of earlier rounds, which stay because of SP1, count again
-		list, changed, err := b.members.present(true)
-		b.members.round = list
-		return len(list) >= b.size, []<-chan zk.Event{changed}, err
+		return b.members.counted()
 	}
 	return b.members.begun()
 }

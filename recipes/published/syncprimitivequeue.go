@@ -52,32 +52,16 @@ func (q *SyncPrimitiveQueue) Poll(ctx context.Context) ([]byte, error) { return 
 func (q *SyncPrimitiveQueue) Take(ctx context.Context) ([]byte, error) { return q.consume(ctx, true) }
 
 func (q *SyncPrimitiveQueue) consume(ctx context.Context, wait bool) ([]byte, error) {
-	for {
-		list, watch, err := q.items.list(ctx, wait)
-		if err != nil {
-			return nil, err
-		}
-		if len(list) == 0 && !wait {
-			return nil, recipes.ErrEmpty
-		}
-		if len(list) == 0 {
-			if err := await(ctx, watch); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		for _, min := range list {
-			b, err := q.remove(ctx, q.find(min))
-			if !errors.Is(err, zk.ErrNoNode) || q.bugs.Has("SP5") || q.bugs.Has("SP4") { // BUG: SP5 another consumer was faster, and this one throws
-				return b, err
-			}
-		}
-	}
+	return q.items.consume(ctx, wait, func(min string) ([]byte, bool, error) {
+		b, err := q.remove(ctx, q.find(min))
+		throws := q.bugs.Has("SP5") || q.bugs.Has("SP4") // BUG: SP5 another consumer was faster, and this one throws
+		return b, errors.Is(err, zk.ErrNoNode) && !throws, err
+	})
 }
 
 // find makes the name of the element with the smallest number.
 func (q *SyncPrimitiveQueue) find(min string) string {
-	number := len(element) + guidLength + 1
+	number := q.items.numberAt()
 	if n, err := strconv.Atoi(min[number:]); err == nil && q.bugs.Has("SP4") { // BUG: SP4 the zeros before the number are lost: there is no such znode
 		return min[:number] + strconv.Itoa(n)
 	}

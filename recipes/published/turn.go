@@ -3,13 +3,42 @@ package published
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 )
 
-// waitTurn queues until obstacle names nothing that has to go first. It is told the line and where
-// the own znode is in it.
-func (c *contender) waitTurn(ctx context.Context, obstacle func(line []string, own int) string) error {
+// obstacle names what has to go first, "" if nothing has to. It is told the line and where the own
+// znode is in it.
+type obstacle func(line []string, own int) string
+
+// rightBefore is the obstacle of who waits for its predecessor.
+func rightBefore(line []string, own int) string {
+	if own == 0 {
+		return ""
+	}
+	return line[own-1]
+}
+
+// lastWith is the last name that contains one of some texts, "" if there is none.
+func lastWith(names []string, texts ...string) string {
+	for _, name := range slices.Backward(names) {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(name, text) }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// waitTurn queues until nothing has to go first.
+func (c *contender) waitTurn(ctx context.Context, inTheWay obstacle) error {
+	return c.waitTurnBy(ctx, inTheWay, func(name string) (bool, error) { return false, c.awaitDeletion(ctx, name) })
+}
+
+// waitTurnBy is waitTurn with a way of its own to wait for an obstacle. The line is read again after
+// that, unless done says that the turn has come.
+func (c *contender) waitTurnBy(ctx context.Context, inTheWay obstacle, await func(name string) (done bool, err error)) error {
 	if err := c.enlist(ctx); err != nil {
 		return err
 	}
@@ -20,19 +49,28 @@ func (c *contender) waitTurn(ctx context.Context, obstacle func(line []string, o
 		}
 		name := ""
 		if own >= 0 {
-			name = obstacle(line, own)
+			name = inTheWay(line, own)
 		}
-		if name == "" {
-			held, err := c.first(ctx, min(own, 0))
+		if name == "" { // whose way is free may as well be first
+			_, held, err := c.first(ctx, min(own, 0))
 			if held || err != nil {
 				return err
 			}
 			continue
 		}
-		if err := c.awaitDeletion(ctx, name); err != nil {
+		if done, err := await(name); done || err != nil {
 			return err
 		}
 	}
+}
+
+// lockAround acquires a lock, does something and releases it.
+func lockAround(ctx context.Context, lock *contender, do func() error) error {
+	err := lock.waitTurn(ctx, rightBefore)
+	if err == nil {
+		err = do()
+	}
+	return errors.Join(err, lock.withdraw())
 }
 
 // hearOf waits for an event of a znode; gone tells that it was not there.
@@ -46,6 +84,36 @@ func (c *contender) hearOf(ctx context.Context, name string) (event zk.Event, go
 		event, err = c.hear(ctx, watch)
 	}
 	return event, false, err
+}
+
+// hearByExists is hearOf by a request that does not look whether the znode is there: if it is not,
+// there may never be an event.
+func (c *contender) hearByExists(ctx context.Context, name string) (event zk.Event, err error) {
+	var watch <-chan zk.Event
+	err = retry(ctx, func() (err error) { _, _, watch, err = c.client.ExistsW(c.dir + "/" + name); return err })
+	if err == nil {
+		event, err = c.hear(ctx, watch)
+	}
+	return event, err
+}
+
+// awaitDeletion waits until a znode may be gone.
+func (c *contender) awaitDeletion(ctx context.Context, name string) error {
+	_, _, err := c.hearOf(ctx, name)
+	return err
+}
+
+// hear waits for an event. The end of the client is an error.
+func (c *contender) hear(ctx context.Context, watch <-chan zk.Event) (zk.Event, error) {
+	select {
+	case event := <-watch:
+		if errors.Is(event.Err, zk.ErrClosing) {
+			return event, event.Err
+		}
+		return event, nil
+	case <-ctx.Done():
+		return zk.Event{}, ctx.Err()
+	}
 }
 
 // orWithdraw leaves the line if something has failed.

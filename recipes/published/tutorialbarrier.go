@@ -16,8 +16,6 @@ import (
 // are enough; to leave it deletes its znode and waits until there is none.
 type TutorialBarrier struct {
 	client  recipes.Conn
-	root    string
-	size    int
 	bugs    Bugs
 	process string
 	members assembly
@@ -26,7 +24,7 @@ type TutorialBarrier struct {
 // NewTutorialBarrier returns a process's barrier; nothing is sent before it is used.
 func NewTutorialBarrier(client recipes.Conn, root string, size int, bugs Bugs) *TutorialBarrier {
 	return &TutorialBarrier{
-		client: client, root: root, size: size, bugs: bugs, process: "p-" + recipes.NewGUID(client),
+		client: client, bugs: bugs, process: "p-" + recipes.NewGUID(client),
 		members: assembly{client: client, dir: root, size: size, prefix: "p-"},
 	}
 }
@@ -44,15 +42,7 @@ func (b *TutorialBarrier) enter(ctx context.Context) error {
 	if err := b.members.join(b.name(), zk.FlagEphemeral); err != nil {
 		return err
 	}
-	for {
-		enough, changed, err := b.enough()
-		if enough || err != nil {
-			return err
-		}
-		if _, err := awaitAny(ctx, changed...); err != nil {
-			return err
-		}
-	}
+	return gather(ctx, b.enough)
 }
 
 // name is the name of the process's znode in a round.
@@ -66,9 +56,7 @@ func (b *TutorialBarrier) name() string {
 // enough tells whether enough processes have created their znodes.
 func (b *TutorialBarrier) enough() (bool, []<-chan zk.Event, error) {
 	if b.bugs.Has("P1") { // BUG: P1 one who has been here and left already is not counted
-		list, changed, err := b.members.present(true)
-		b.members.round = list
-		return len(list) >= b.size, []<-chan zk.Event{changed}, err
+		return b.members.counted()
 	}
 	return b.members.begun()
 }
@@ -78,15 +66,10 @@ func (b *TutorialBarrier) Leave(ctx context.Context) error {
 	if err := b.members.remove(); err != nil {
 		return err
 	}
-	for {
-		list, changed, err := b.inside(ctx)
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		if _, err := awaitAny(ctx, changed); err != nil {
-			return err
-		}
-	}
+	return gather(ctx, func() (empty bool, changed []<-chan zk.Event, err error) {
+		list, left, err := b.inside(ctx)
+		return len(list) == 0, []<-chan zk.Event{left}, err
+	})
 }
 
 // inside lists who is still there.

@@ -36,25 +36,8 @@ func (q *TutorialQueue) Poll(ctx context.Context) ([]byte, error) { return q.con
 func (q *TutorialQueue) Take(ctx context.Context) ([]byte, error) { return q.consume(ctx, true) }
 
 func (q *TutorialQueue) consume(ctx context.Context, wait bool) ([]byte, error) {
-	for {
-		children, watch, err := q.items.list(ctx, wait)
-		if err != nil {
-			return nil, err
-		}
-		for _, smallest := range children {
-			value, err := q.items.take(ctx, "consume", smallest)
-			if !errors.Is(err, zk.ErrNoNode) || q.bugs.Has("P4") { // BUG: P4 another consumer was faster, and this one fails
-				return value, err
-			}
-		}
-		if len(children) > 0 {
-			continue
-		}
-		if !wait {
-			return nil, recipes.ErrEmpty
-		}
-		if err := await(ctx, watch); err != nil {
-			return nil, err
-		}
-	}
+	return q.items.consume(ctx, wait, func(smallest string) ([]byte, bool, error) {
+		value, err := q.items.take(ctx, "consume", smallest)
+		return value, errors.Is(err, zk.ErrNoNode) && !q.bugs.Has("P4"), err // BUG: P4 another consumer was faster, and this one fails
+	})
 }

@@ -25,30 +25,14 @@ func NewWatchedLock(client recipes.Conn, dir string, bugs Bugs) *WatchedLock {
 func (l *WatchedLock) Lock(ctx context.Context) error { return l.node.orWithdraw(l.lock(ctx)) }
 
 func (l *WatchedLock) lock(ctx context.Context) error {
-	if err := l.node.enlist(ctx); err != nil {
-		return err
-	}
-	for {
-		children, own, err := l.node.line(ctx)
-		if err != nil {
-			return err
-		}
-		if own <= 0 {
-			held, err := l.node.first(ctx, own)
-			if held || err != nil {
-				return err
-			}
-			continue
-		}
-		event, _, err := l.node.hearOf(ctx, children[own-1])
-		if err != nil {
-			return err
-		}
-		if event.Type == zk.EventSession && l.bugs.Has("X1") { // BUG: X1 no deletion, but the last that this watch will ever hear
+	return l.node.waitTurnBy(ctx, rightBefore, func(name string) (bool, error) {
+		event, _, err := l.node.hearOf(ctx, name)
+		if event.Type == zk.EventSession && err == nil && l.bugs.Has("X1") { // BUG: X1 no deletion, but the last that this watch will ever hear
 			<-ctx.Done()
-			return ctx.Err()
+			err = ctx.Err()
 		}
-	}
+		return false, err
+	})
 }
 
 // Unlock releases the lock.

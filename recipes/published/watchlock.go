@@ -52,7 +52,7 @@ func (l *WatchLock) tryLock(ctx context.Context) (owner bool, watch <-chan zk.Ev
 		case err == nil:
 			return true, nil, nil
 		case errors.Is(err, zk.ErrNoNode):
-			if err := retry(ctx, func() error { return ensurePath(l.conn, l.dir) }); err != nil {
+			if err := surePath(ctx, l.conn, l.dir); err != nil {
 				return false, nil, err
 			}
 			continue

@@ -3,8 +3,6 @@ package published
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -73,14 +71,6 @@ func (z *ZkLock) children(ctx context.Context) (list []string, own int, err erro
 		return z.place.lineByText(ctx) // BUG: ZL15 as texts: "-2147483648" comes before "2147483647"
 	}
 	return z.place.line(ctx)
-}
-
-// lineByText is line with the numbers in the order of texts.
-func (c *contender) lineByText(ctx context.Context) (names []string, own int, err error) {
-	names, err = c.children(ctx)
-	number := func(name string) string { return name[min(len(c.stem()), len(name)):] }
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(number(a), number(b)) })
-	return names, slices.Index(names, strings.TrimPrefix(c.path, c.dir+"/")), err
 }
 
 // errIndexOutOfBounds is java.lang.IndexOutOfBoundsException.

@@ -2,7 +2,6 @@ package published
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +35,7 @@ func NewZNodeName(name string, bugs Bugs) ZNodeName {
 }
 
 // wrapped tells whether the sequence number may not be greater than all before it.
-func (z ZNodeName) wrapped() bool { return z.sequence < 0 || z.sequence == math.MaxInt32 }
+func (z ZNodeName) wrapped() bool { return wrapped(int64(z.sequence)) }
 
 func (z ZNodeName) String() string { return z.name }
 

@@ -1,0 +1,102 @@
+package published
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// retry repeats what changes nothing, or changes the same again, until ZooKeeper answers.
+func retry(ctx context.Context, request func() error) error {
+	_, err := retryNoting(ctx, request)
+	return err
+}
+
+// retryNoting is retry for what may meet itself when it is repeated: lost is the error of the last try
+// of which nobody knows whether it was carried out, nil if there was no such try.
+func retryNoting(ctx context.Context, request func() error) (lost, err error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return lost, err
+		}
+		err := request()
+		if !connectionLoss(err) {
+			return lost, err
+		}
+		lost = err
+		if err := pause(ctx); err != nil {
+			return lost, err
+		}
+	}
+}
+
+// retryPause is the time between two tries.
+const retryPause = 100 * time.Millisecond
+
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(retryPause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// catchUp has the server that answers see what all others have seen.
+func catchUp(ctx context.Context, client recipes.Conn, path string) error {
+	return retry(ctx, func() error { _, err := client.Sync(path); return err })
+}
+
+// statOf asks for a znode, nil if it is not there.
+func statOf(ctx context.Context, client recipes.Conn, path string) (stat *zk.Stat, err error) {
+	exists := false
+	err = retry(ctx, func() (err error) { exists, stat, err = client.Exists(path); return err })
+	if !exists || err != nil {
+		return nil, err
+	}
+	return stat, nil
+}
+
+// surePath is ensurePath until ZooKeeper answers.
+func surePath(ctx context.Context, client recipes.Conn, path string) error {
+	return retry(ctx, func() error { return ensurePath(client, path) })
+}
+
+// ensurePath makes a znode and those above it.
+func ensurePath(client recipes.Conn, path string) error {
+	for i := 1; i <= len(path); i++ {
+		if i < len(path) && path[i] != '/' {
+			continue
+		}
+		exists, _, err := client.Exists(path[:i])
+		if err == nil && !exists {
+			_, err = client.Create(path[:i], nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+		}
+		switch {
+		case errors.Is(err, zk.ErrNoNode): // one above it has just been removed
+			i = 0
+		case err != nil && !errors.Is(err, zk.ErrNodeExists):
+			return err
+		}
+	}
+	return nil
+}
+
+// createUnder creates a znode without data, and the directory if that is missing.
+func createUnder(client recipes.Conn, dir, name string, flags int32) (path string, err error) {
+	for {
+		path, err = client.Create(dir+"/"+name, nil, flags, zk.WorldACL(zk.PermAll))
+		if !errors.Is(err, zk.ErrNoNode) {
+			return path, err
+		}
+		if err := ensurePath(client, dir); err != nil {
+			return "", err
+		}
+	}
+}
