@@ -72,12 +72,14 @@ func (l *Locker) grab(ctx context.Context) error {
 	if owner || err != nil {
 		return err
 	}
-	select {
-	case <-l.acquired:
-		return nil
-	case <-ctx.Done():
-		return errors.Join(ctx.Err(), l.lock.Unlock())
+	if ctx.Err() == nil { // else it counts first: see awaitAny
+		select {
+		case <-l.acquired:
+			return nil
+		case <-ctx.Done():
+		}
 	}
+	return errors.Join(ctx.Err(), l.lock.Unlock())
 }
 
 // enter waits until no other user is between Lock and Unlock.

@@ -251,15 +251,3 @@ func awaitReady(ctx context.Context, created <-chan zk.Event) error {
 	}
 	return err
 }
-
-// awaitAny waits for the first event of one or two watches.
-func awaitAny(ctx context.Context, watches ...<-chan zk.Event) (event zk.Event, err error) {
-	watches = append(watches, nil)
-	select {
-	case event = <-watches[0]:
-	case event = <-watches[1]:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	return event, err
-}

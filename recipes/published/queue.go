@@ -237,6 +237,9 @@ func (q *DistributedQueue) awaitable(perform func(func() error) error) (ordered 
 // it has to where the creation of an item wraps the sequence number, as a watch that is set again
 // after a reconnect does not tell of that.
 func await(ctx context.Context, watch <-chan zk.Event) error {
+	if err := ctx.Err(); err != nil {
+		return err // also if there is an event: see awaitAny
+	}
 	again := time.NewTimer(lookAgain)
 	defer again.Stop()
 	select {

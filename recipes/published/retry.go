@@ -48,6 +48,30 @@ func pause(ctx context.Context) error {
 	}
 }
 
+// awaitAny waits for the first event of one or two watches. If ctx has ended already, or several events
+// are there, the first of these in that order counts: a select draws lots, and then runs cannot be
+// repeated.
+func awaitAny(ctx context.Context, watches ...<-chan zk.Event) (event zk.Event, err error) {
+	if err := ctx.Err(); err != nil {
+		return zk.Event{}, err
+	}
+	for _, watch := range watches {
+		select {
+		case event = <-watch:
+			return event, nil
+		default:
+		}
+	}
+	watches = append(watches, nil)
+	select {
+	case event = <-watches[0]:
+	case event = <-watches[1]:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	return event, err
+}
+
 // catchUp has the server that answers see what all others have seen.
 func catchUp(ctx context.Context, client recipes.Conn, path string) error {
 	return retry(ctx, func() error { _, err := client.Sync(path); return err })

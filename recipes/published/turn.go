@@ -105,15 +105,11 @@ func (c *contender) awaitDeletion(ctx context.Context, name string) error {
 
 // hear waits for an event. The end of the client is an error.
 func (c *contender) hear(ctx context.Context, watch <-chan zk.Event) (zk.Event, error) {
-	select {
-	case event := <-watch:
-		if errors.Is(event.Err, zk.ErrClosing) {
-			return event, event.Err
-		}
-		return event, nil
-	case <-ctx.Done():
-		return zk.Event{}, ctx.Err()
+	event, err := awaitAny(ctx, watch)
+	if errors.Is(event.Err, zk.ErrClosing) {
+		err = event.Err
 	}
+	return event, err
 }
 
 // orWithdraw leaves the line if something has failed.
