@@ -58,7 +58,7 @@ mutants: ## break our own recipes in every place and see the tests notice: resul
 bench: ## the benchmarks, on one core
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./...
 
-results: ## measure everything in results/ anew (more than an hour; needs Java)
+results: ## measure bugs, speed, ensemble and zoo in results/ anew (half an hour; needs Java)
 	$(GO) run ./results/generate all
 
 bug-%:

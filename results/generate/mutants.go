@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/internal/mutants"
@@ -24,9 +23,12 @@ const (
 
 // measureMutants breaks the recipes in every way that gremlins knows and asks which of it a short
 // simulation notices. What it does not is tried again with all tests of the package; what is left
-// needs an argument, in a file of its own.
-func measureMutants(ctx context.Context, p *page) error {
-	all, err := unleash(ctx)
+// needs an argument, in a file of its own. A report that gremlins wrote before may be given.
+func measureMutants(ctx context.Context, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("mutants takes at most one argument, the file of a report by gremlins; there are %d", len(args))
+	}
+	all, err := reported(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -34,15 +36,36 @@ func measureMutants(ctx context.Context, p *page) error {
 	if err != nil {
 		return err
 	}
-	left, err := retry(ctx, slices.DeleteFunc(slices.Clone(viable), mutants.Mutant.Killed))
-	if err != nil {
+	t := tally{all: len(all), viable: len(viable)}
+	if err := t.retry(ctx, viable); err != nil {
 		return err
 	}
 	arguments, err := readArguments()
 	if err != nil {
 		return err
 	}
-	return mutantsPage(p, tally{all: len(all), viable: len(viable), bySimulation: count(viable, mutants.Mutant.Killed), left: left}, arguments)
+	return write(ctx, "mutants", func(_ context.Context, p *page) error { return mutantsPage(p, t, arguments) })
+}
+
+// tally is what came of the mutants.
+type tally struct {
+	all, viable              int
+	bySimulation, byAnything int // killed
+	left                     []mutants.Mutant
+}
+
+func (t tally) score() float64 { return 100 * float64(t.viable-len(t.left)) / float64(t.viable) }
+
+// reported reads what gremlins reports, and has it run first if it has not.
+func reported(ctx context.Context, args []string) ([]mutants.Mutant, error) {
+	if len(args) == 0 {
+		return unleash(ctx)
+	}
+	data, err := os.ReadFile(args[0])
+	if err != nil {
+		return nil, err
+	}
+	return mutants.Read(data)
 }
 
 // unleash runs gremlins, with the simulation as the only test.
@@ -66,40 +89,54 @@ func unleash(ctx context.Context) ([]mutants.Mutant, error) {
 	return mutants.Read(data)
 }
 
-// retry returns the mutants that all tests of the package let live.
-func retry(ctx context.Context, survivors []mutants.Mutant) (left []mutants.Mutant, err error) {
-	for i, m := range survivors {
-		fmt.Fprintf(os.Stderr, "survivor %d of %d: %s\n", i+1, len(survivors), m)
-		lives, err := passes(ctx, m)
-		if err != nil {
-			return nil, err
+// retry tries those that gremlins' run has not seen die once more, with the simulation and then with
+// all tests of the package. Among them are mutants that no test was said to cover, wrongly: Go's
+// coverage does not count the conditions of a switch.
+func (t *tally) retry(ctx context.Context, viable []mutants.Mutant) error {
+	for i, m := range viable {
+		killer := "Simulation"
+		if !m.Killed() {
+			fmt.Fprintf(os.Stderr, "mutant %d of %d: %s\n", i+1, len(viable), m)
+			var err error
+			if killer, err = t.killer(ctx, m); err != nil {
+				return err
+			}
 		}
-		if lives {
-			left = append(left, m)
+		switch killer {
+		case "Simulation":
+			t.bySimulation++
+		case "":
+			t.left = append(t.left, m)
+		default:
+			t.byAnything++
 		}
 	}
-	return left, nil
+	return nil
 }
 
-// passes tells whether the tests of the package pass with the mutant in place of its original.
-func passes(ctx context.Context, m mutants.Mutant) (bool, error) {
+// killer returns the first of the package's tests that fails with the mutant in place of its original.
+func (t *tally) killer(ctx context.Context, m mutants.Mutant) (string, error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	defer os.RemoveAll(dir)
 	overlay, err := overlay(dir, m)
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	out, err := exec.CommandContext(ctx, "go", "test", "-failfast", "-vet=off", "-timeout", "5m", "-overlay", overlay, "./"+mutatedPackage).CombinedOutput()
-	if ctx.Err() != nil {
-		return false, ctx.Err()
+	binary := filepath.Join(dir, "mutant.test")
+	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "-overlay", overlay, "./"+mutatedPackage).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s cannot be built: %w\n%s", m, err, out)
 	}
-	if bytes.Contains(out, []byte("[build failed]")) {
-		return false, fmt.Errorf("%s does not compile:\n%s", m, out)
+	for _, tests := range []string{"Simulation", "."} {
+		test := exec.CommandContext(ctx, binary, "-test.failfast", "-test.timeout=5m", "-test.run", tests)
+		test.Dir = mutatedPackage
+		if test.Run() != nil {
+			return tests, ctx.Err()
+		}
 	}
-	return err == nil, nil
+	return "", ctx.Err()
 }
 
 // overlay writes the mutated file and what tells the go command to use it (go help build: -overlay).
@@ -119,15 +156,6 @@ func overlay(dir string, m mutants.Mutant) (path string, err error) {
 	}
 	path = filepath.Join(dir, "overlay.json")
 	return path, errors.Join(os.WriteFile(mutated, source, 0o644), os.WriteFile(path, table, 0o644))
-}
-
-func count(all []mutants.Mutant, f func(mutants.Mutant) bool) (n int) {
-	for _, m := range all {
-		if f(m) {
-			n++
-		}
-	}
-	return n
 }
 
 // readArguments reads why mutants live: lines of a mutated line of source, as the page shows it,
@@ -153,14 +181,6 @@ func readArguments() (map[string]string, error) {
 	return arguments, lines.Err()
 }
 
-// tally is what came of the mutants.
-type tally struct {
-	all, viable, bySimulation int
-	left                      []mutants.Mutant
-}
-
-func (t tally) score() float64 { return 100 * float64(t.viable-len(t.left)) / float64(t.viable) }
-
 func mutantsPage(p *page, t tally, arguments map[string]string) error {
 	p.line("# Mutants of our own recipes")
 	p.line("")
@@ -168,7 +188,7 @@ func mutantsPage(p *page, t tally, arguments map[string]string) error {
 	p.line("when a short simulation of every recipe (`go test ./%s -run Simulation`) fails, or one of the package's other tests.", mutatedPackage)
 	p.line("")
 	p.table("mutants that compile", "killed by the simulation", "killed by another test", "live", "score")
-	p.row(t.viable, t.bySimulation, t.viable-t.bySimulation-len(t.left), len(t.left), fmt.Sprintf("%.1f %%", t.score()))
+	p.row(t.viable, t.bySimulation, t.byAnything, len(t.left), fmt.Sprintf("%.1f %%", t.score()))
 	p.line("")
 	p.line("%d more do not compile and are not counted. Those that live, and why that is no hole (`%s`):", t.all-t.viable, argumentsFile)
 	var problems []error
