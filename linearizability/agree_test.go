@@ -318,4 +318,3 @@ func drawLongShape(r *rand.Rand) shape {
 		unknown: float64(r.IntN(6)) / 100,
 	}
 }
-

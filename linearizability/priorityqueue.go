@@ -16,7 +16,7 @@ import (
 func PriorityQueue() Model {
 	m := Queue()
 	m.Name, m.problem, m.prepare, m.spec = "priorityqueue", priorityProblem, preparePriorities, prioritySpec
-	m.hint, m.explain = func([]step) {}, explainPriorities
+	m.hint, m.explain, m.monitor = func([]step) {}, explainPriorities, nil
 	return m
 }
 

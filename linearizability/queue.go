@@ -29,6 +29,7 @@ func Queue() Model {
 		prepare:    prepareQueue,
 		spec:       queueSpec,
 		hint:       hintQueue,
+		monitor:    monitorQueue,
 		suspects:   suspectValues,
 		explain:    explainQueue,
 	}

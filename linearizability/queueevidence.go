@@ -1,0 +1,137 @@
+package linearizability
+
+import (
+	"cmp"
+	"slices"
+)
+
+// mark is something, such as an item or a step, at an instant.
+type mark struct {
+	at   int64
+	what int32
+}
+
+// sortMarks sorts by instant, and keeps the order of what is at the same instant. Histories are
+// written down nearly in order of time, and then it takes linear time.
+func sortMarks(marks []mark) {
+	moves := 32 * len(marks)
+	for i := 1; i < len(marks) && moves >= 0; i++ {
+		m, k := marks[i], i
+		for ; k > 0 && marks[k-1].at > m.at; k-- {
+			marks[k] = marks[k-1]
+			moves--
+		}
+		marks[k] = m
+	}
+	if moves < 0 {
+		slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
+	}
+}
+
+// evidence collects the steps of a certificate.
+type evidence struct {
+	q     *queueCase
+	steps []int32
+	items []int32
+}
+
+func (q *queueCase) evidence() *evidence { return &evidence{q: q} }
+
+// shown is which bounds of a value's visit a certificate has to show.
+type shown uint8
+
+const (
+	showBy shown = 1 << iota
+	showReached
+	showStayed
+)
+
+// show adds a value: its offer and its removal, because to leave out either might make something
+// else of it, and the peeks that are needed.
+func (e *evidence) show(item int32, what shown) {
+	v := &e.q.visits[item]
+	e.items = append(e.items, item)
+	e.add(v.offer, v.removal, v.named)
+	if what&showReached > 0 || what&showBy > 0 && v.by < e.q.steps[v.offer].end {
+		e.add(v.reachedBy)
+	}
+	if what&showStayed > 0 {
+		e.add(v.stayedBy)
+	}
+}
+
+// add adds steps that are there.
+func (e *evidence) add(steps ...int32) {
+	for _, s := range steps {
+		if s != missing && !slices.Contains(e.steps, s) {
+			e.steps = append(e.steps, s)
+		}
+	}
+}
+
+// finding returns what was found with its certificate.
+func (e *evidence) finding(property, message string) *finding {
+	return &finding{property, message, e.certificate()}
+}
+
+// reduceMax bounds the effort of reduce: how many steps are judged in all.
+const reduceMax = 1 << 21
+
+// reduce leaves out values of an illegal certificate as long as the monitor finds it illegal.
+func reduce(steps []step) []step {
+	effort := 0
+	for size := max(1, len(steps)/4); size > 0; size /= 2 {
+		for at := 0; effort < reduceMax; effort += len(steps) {
+			parts := itemParts(steps)
+			if at >= len(parts) {
+				break
+			}
+			fewer := omit(steps, slices.Concat(parts[at:min(at+size, len(parts))]...))
+			if monitorQueue(fewer).outcome == Violation {
+				steps = fewer
+			} else {
+				at += size
+			}
+		}
+	}
+	return dropSpare(steps)
+}
+
+// dropSpare leaves out the removals of unknown outcome that can make no difference.
+func dropSpare(steps []step) []step {
+	q := newQueueCase(steps)
+	if q.load() != nil {
+		return steps
+	}
+	e := q.evidence()
+	for i := range steps {
+		if steps[i].item != noItem {
+			e.items = append(e.items, steps[i].item)
+		}
+		if s := &steps[i]; s.item != noItem || !s.unknown {
+			e.add(int32(i))
+		}
+	}
+	return e.certificate()
+}
+
+// certificate returns the steps, and of the removals of unknown outcome as many as can make a
+// difference.
+func (e *evidence) certificate() []step {
+	slices.Sort(e.items)
+	k := 0
+	for _, item := range slices.Compact(e.items) {
+		if e.q.visits[item].removal == missing {
+			k++
+		}
+	}
+	for _, m := range e.q.lost[:min(k, len(e.q.lost))] {
+		e.add(m.what)
+	}
+	slices.Sort(e.steps)
+	steps := make([]step, len(e.steps))
+	for i, s := range e.steps {
+		steps[i] = e.q.steps[s]
+	}
+	return dropLate(steps)
+}

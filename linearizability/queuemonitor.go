@@ -1,0 +1,256 @@
+package linearizability
+
+import "cmp"
+
+// The monitor of a queue decides in O(n log n) whether n steps are legal, where a search takes time
+// that is exponential in the number of clients. It rests on the values being different from one
+// another, so that for every value v it is known
+//
+//	from     that v was not in the queue before: the call of its offer
+//	by       that v was in the queue by then: the return of its offer
+//	reached  that v had reached the head by then: the first return of its peeks and its removal
+//	stayed   that v had not left until then: the last call of its peeks and its removal; for ever
+//	         if nothing can have removed it
+//
+// As v cannot reach the head without being in the queue, nor leave before it is there, by is at most
+// reached, and stayed at least from. Offers of unknown outcome that somebody saw get their end so.
+//
+// Theorem (Henzinger, Sezgin and Vafeiadis, "Aspect-Oriented Linearizability Proofs", 2013; with
+// peeks: Lee and Mathur, "Efficient Decrease-and-Conquer Linearizability Monitoring", 2025). If no
+// outcome is unknown, the steps are legal unless
+//
+//   - a value was seen that was not offered, or before: reached < from (phantom);
+//   - a value was removed twice (duplicate);
+//   - values would have to go before each other (order, lost, stale-peek), see queueorder.go;
+//   - the queue was reported empty in an interval in which it never was (false-empty), see
+//     queueempty.go.
+//
+// Removals of unknown outcome are dealt with in queuelost.go and queuepeeked.go. That part is not in
+// the papers; it is compared with porcupine, see TestAgree.
+//
+// A violation is named by the fewest kinds of steps that show it: offers and removals, else with
+// peeks, else with empty results. Its certificate is the steps of the values at fault. Of k values
+// that nobody surely removed, removals of unknown outcome can take at most k, and those that were
+// called first can do all that others can: so the first k of them go into the certificate, and
+// make it as illegal as if all did.
+
+// missing is a step or value that is not there.
+const missing int32 = -1
+
+// visit is what is known of a value's way through the queue; see above.
+type visit struct {
+	from, by, reached, stayed int64
+	reachedBy, stayedBy       int32 // the steps that show reached and stayed, or none
+	offer, removal            int32 // steps, or none
+	first, last               int32 // the peek that returned first, and the one called last, or none
+	named                     int32 // the removal of unknown outcome, of just this value, that was called first, or none
+	absent                    bool  // not considered: it was never offered, or nobody knows whether, nor saw it
+	waiting                   bool  // not surely removed, but removals of unknown outcome may have
+}
+
+// queueCase is the steps of a queue under investigation.
+type queueCase struct {
+	steps   []step
+	visits  []visit // by item
+	lost    []mark  // the removals of unknown outcome and of any value: calls and steps, by call
+	empties []int32 // steps that found the queue empty
+	peeks   bool    // whether there are peeks of values
+	// what admit makes of them
+	byFrom, byBy []mark
+	// what is supposed, see queuepeeked.go
+	trial bool
+	fixed []demand // of values whose removal is supposed
+}
+
+// monitorQueue is the monitor of [Queue].
+func monitorQueue(steps []step) ruling {
+	q := newQueueCase(steps)
+	if f := q.load(); f != nil {
+		return illegal(*f)
+	}
+	q.admit(false)
+	if r := q.check(false); r.outcome != Ok {
+		return r
+	}
+	q.admit(true)
+	r := q.check(true)
+	if r.outcome != Violation && q.open() {
+		return q.settle()
+	}
+	return r
+}
+
+// check judges by what has been admitted, without peeks and empty results or with all.
+func (q *queueCase) check(all bool) ruling {
+	f := q.overtaken(all)
+	if f == nil && all && q.peeks {
+		f = cmp.Or(q.gone(), q.atHead())
+	}
+	if f != nil {
+		return illegal(*f)
+	}
+	demands, f := q.demands(all)
+	switch {
+	case f != nil:
+		return illegal(*f)
+	case all && len(q.empties) > 0:
+		return q.checkEmpties(demands)
+	}
+	return legal()
+}
+
+// newQueueCase has no visits yet.
+func newQueueCase(steps []step) *queueCase {
+	items := int32(0)
+	for i := range steps {
+		items = max(items, steps[i].item+1)
+	}
+	q := &queueCase{steps: steps, visits: make([]visit, items)}
+	for i := range q.visits {
+		q.visits[i] = visit{offer: missing, removal: missing, first: missing, last: missing, named: missing}
+	}
+	return q
+}
+
+// load notes who did what to every value, and finds phantoms and duplicates.
+func (q *queueCase) load() *finding {
+	for i := range q.steps {
+		if f := q.note(int32(i)); f != nil {
+			return f
+		}
+	}
+	sortMarks(q.lost)
+	for item := range q.visits {
+		if f := q.phantom(int32(item)); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// note notes one step.
+func (q *queueCase) note(i int32) *finding {
+	s := &q.steps[i]
+	switch {
+	case s.empty():
+		q.empties = append(q.empties, i)
+	case s.item == noItem:
+		q.lost = append(q.lost, mark{s.call, i})
+	case s.kind == stepOffer:
+		q.visits[s.item].offer = i
+	case s.unknown:
+		earliest(q.steps, &q.visits[s.item].named, i)
+	case s.kind == stepPeek:
+		q.peeks = true
+		q.visits[s.item].peek(q.steps, i)
+	case q.visits[s.item].removal != missing:
+		return q.duplicate(s.item, i)
+	default:
+		q.visits[s.item].removal = i
+	}
+	return nil
+}
+
+// earliest puts step i into place if it was called before the one there.
+func earliest(steps []step, place *int32, i int32) {
+	if *place == missing || steps[i].call < steps[*place].call {
+		*place = i
+	}
+}
+
+// peek notes a peek.
+func (v *visit) peek(steps []step, i int32) {
+	if v.first == missing || steps[i].end < steps[v.first].end {
+		v.first = i
+	}
+	if v.last == missing || steps[i].call > steps[v.last].call {
+		v.last = i
+	}
+}
+
+// duplicate is the finding that step again removed an item a second time.
+func (q *queueCase) duplicate(item, again int32) *finding {
+	for i := int(again); i < len(q.steps) && q.visits[item].offer == missing; i++ {
+		if s := &q.steps[i]; s.kind == stepOffer && s.item == item {
+			q.visits[item].offer = int32(i)
+		}
+	}
+	if q.visits[item].offer == missing {
+		return q.phantom(item)
+	}
+	e := q.evidence()
+	e.show(item, 0)
+	e.add(again)
+	return e.finding("duplicate", "a value came out twice")
+}
+
+// phantom finds that an item was seen before it was offered, or without.
+func (q *queueCase) phantom(item int32) *finding {
+	v := &q.visits[item]
+	sight := v.removal
+	if v.first != missing && (sight == missing || q.steps[v.first].end < q.steps[sight].end) {
+		sight = v.first
+	}
+	if sight == missing || v.offer != missing && q.steps[sight].end >= q.steps[v.offer].call {
+		return nil
+	}
+	e := q.evidence()
+	e.show(item, 0)
+	e.add(sight)
+	return e.finding("phantom", "a value came out that had not been put in")
+}
+
+// admit works out when values came and went, with or without regard to peeks.
+func (q *queueCase) admit(peeks bool) {
+	for i := range q.visits {
+		q.visit(&q.visits[i], peeks)
+	}
+	q.sortVisits()
+}
+
+// visit works out when one value came and went.
+func (q *queueCase) visit(v *visit, peeks bool) {
+	seen := v.removal != missing || peeks && v.first != missing
+	v.absent = v.offer == missing || !seen && q.steps[v.offer].unknown
+	if v.absent {
+		return
+	}
+	v.from, v.by = q.steps[v.offer].call, q.steps[v.offer].end
+	v.reached, v.reachedBy = Forever, missing
+	v.stayed, v.stayedBy = v.from, missing
+	for _, sight := range [...]int32{v.removal, v.first, v.last} {
+		if sight != missing && (peeks || sight == v.removal) {
+			v.sight(&q.steps[sight], sight)
+		}
+	}
+	v.by = min(v.by, v.reached)
+	v.waiting = v.removal == missing && (len(q.lost) > 0 || v.named != missing)
+	if v.removal == missing && !v.waiting {
+		v.stayed, v.stayedBy = Forever, missing
+	}
+}
+
+// sight notes that the value was at the head at some instant of step s, which is step i.
+func (v *visit) sight(s *step, i int32) {
+	if s.end < v.reached {
+		v.reached, v.reachedBy = s.end, i
+	}
+	if s.call > v.stayed {
+		v.stayed, v.stayedBy = s.call, i
+	}
+}
+
+// sortVisits puts the values in order of from and of by.
+func (q *queueCase) sortVisits() {
+	q.byFrom, q.byBy = q.byFrom[:0], q.byBy[:0]
+	for i := range q.steps {
+		s := &q.steps[i]
+		if s.kind != stepOffer || q.visits[s.item].absent {
+			continue
+		}
+		q.byFrom = append(q.byFrom, mark{q.visits[s.item].from, s.item})
+		q.byBy = append(q.byBy, mark{q.visits[s.item].by, s.item})
+	}
+	sortMarks(q.byFrom)
+	sortMarks(q.byBy)
+}

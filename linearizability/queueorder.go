@@ -1,0 +1,218 @@
+package linearizability
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// Value a has to go through the queue before b if
+//
+//	E  a was in the queue before b was offered:       by(a) < from(b), or
+//	F  a had reached the head before b left it:  reached(a) < stayed(b).
+//
+// The steps other than empty results are legal if and only if no values have to go before each other
+// in a circle (Lee and Mathur, 2025; without peeks: Henzinger, Sezgin and Vafeiadis, 2013). Nothing
+// else needs to be looked for than circles of these forms:
+//
+//	a E b F a             b overtook a
+//	a F b F a             a and b were both at the head
+//	a E b F c F a         c was at the head between a and b, which went in the other order
+//
+// Proof. Call c firm if reached(c) < stayed(c): it surely was at the head in between. In a shortest
+// circle no value has to go before another but the next one.
+//
+//  1. At most one E. Of a E b and c E d, either a E d or c E b: by(a) < from(d), or else by(c) <
+//     from(d) <= by(a) < from(b). Either is a shortcut, unless they follow on each other, and a E b E d
+//     gives a E d.
+//  2. In a F b F d, b is firm: or else reached(a) < stayed(b) <= reached(b) < stayed(d), a shortcut.
+//  3. Two firm values of which one follows on the other by F make a circle of two unless the intervals
+//     (reached, stayed) do not meet; and if a F b F d, where b and d are firm, is no shortcut, stayed(d)
+//     <= reached(a) < stayed(b), so that they do meet. So there are at most two F in a row, and the
+//     circles that are left are the three above.
+
+// overtaken finds a E b F a: sweeping over b in order of from, it keeps the a that stayed longest.
+func (q *queueCase) overtaken(peeks bool) *finding {
+	next, longest := 0, missing
+	for _, b := range q.byFrom {
+		for ; next < len(q.byBy) && q.byBy[next].at < b.at; next++ {
+			longest = q.longer(longest, q.byBy[next].what)
+		}
+		if longest != missing && q.visits[longest].stayed > q.visits[b.what].reached {
+			return q.overtaking(longest, b.what, peeks)
+		}
+	}
+	return nil
+}
+
+// longer returns which of two values stayed longer; the first may be none.
+func (q *queueCase) longer(a, b int32) int32 {
+	if a == missing || q.visits[b].stayed > q.visits[a].stayed {
+		return b
+	}
+	return a
+}
+
+const (
+	messageOrder = "a value overtook one that was offered before it"
+	messageLost  = "a value was passed over by a later one and never came out"
+	messagePeek  = "a peek saw a value that was not at the head"
+	messageEmpty = "the queue was reported empty while it was not"
+)
+
+// overtaking is the finding that b overtook a.
+func (q *queueCase) overtaking(a, b int32, peeks bool) *finding {
+	e := q.evidence()
+	e.show(a, showBy|showStayed)
+	e.show(b, showReached)
+	switch {
+	case peeks:
+		return e.finding("stale-peek", messagePeek)
+	case q.visits[a].removal == missing:
+		return e.finding("lost", messageLost)
+	}
+	return e.finding("order", messageOrder)
+}
+
+// gone finds a peek that was called after its value had been removed.
+func (q *queueCase) gone() *finding {
+	for i := range q.visits {
+		v := &q.visits[i]
+		if v.removal == missing || v.last == missing || q.steps[v.last].call <= q.steps[v.removal].end {
+			continue
+		}
+		e := q.evidence()
+		e.show(int32(i), showStayed)
+		return e.finding("stale-peek", messagePeek)
+	}
+	return nil
+}
+
+// atHead finds the circles with two F.
+func (q *queueCase) atHead() *finding {
+	heads := q.heads()
+	for k := range heads.firm {
+		if f := q.bothAtHead(heads, k); f != nil {
+			return f
+		}
+	}
+	for _, b := range heads.byStayed {
+		if a := heads.around(b.at); a != missing && a != b.what && q.visits[b.what].reached < q.visits[a].stayed {
+			return q.pair(a, b.what)
+		}
+	}
+	for _, c := range heads.firm {
+		if f := q.wrongWayRound(heads, c.what); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// heads is the values by when they were at the head.
+type heads struct {
+	firm      []mark  // the firm values by reached
+	byStayed  []mark  // all values by stayed
+	byReached []mark  // all values but those that nobody saw at the head, by reached
+	soonest   []int32 // of byStayed[i:] the one with the least by
+	latest    []int32 // of byReached[:i+1] the one with the greatest from
+}
+
+func (q *queueCase) heads() *heads {
+	h := new(heads)
+	for _, m := range q.byBy {
+		v := &q.visits[m.what]
+		h.byStayed = append(h.byStayed, mark{v.stayed, m.what})
+		if v.reached < Forever {
+			h.byReached = append(h.byReached, mark{v.reached, m.what})
+		}
+	}
+	sortMarks(h.byStayed)
+	sortMarks(h.byReached)
+	for _, m := range h.byReached {
+		if m.at < q.visits[m.what].stayed {
+			h.firm = append(h.firm, m)
+		}
+	}
+	h.soonest = suffixBest(h.byStayed, func(a, b int32) bool { return q.visits[a].by < q.visits[b].by })
+	h.latest = prefixBest(h.byReached, func(a, b int32) bool { return q.visits[a].from > q.visits[b].from })
+	return h
+}
+
+// suffixBest returns for every i what is best among marks[i:].
+func suffixBest(marks []mark, better func(a, b int32) bool) []int32 {
+	best := make([]int32, len(marks))
+	for i := len(marks) - 1; i >= 0; i-- {
+		best[i] = marks[i].what
+		if i+1 < len(marks) && better(best[i+1], best[i]) {
+			best[i] = best[i+1]
+		}
+	}
+	return best
+}
+
+// prefixBest returns for every i what is best among marks[:i+1].
+func prefixBest(marks []mark, better func(a, b int32) bool) []int32 {
+	best := make([]int32, len(marks))
+	for i := range marks {
+		best[i] = marks[i].what
+		if i > 0 && better(best[i-1], best[i]) {
+			best[i] = best[i-1]
+		}
+	}
+	return best
+}
+
+// firstAfterMark returns the index of the first mark later than t.
+func firstAfterMark(marks []mark, t int64) int {
+	return sort.Search(len(marks), func(i int) bool { return marks[i].at > t })
+}
+
+// firstFromMark returns the index of the first mark at t or later.
+func firstFromMark(marks []mark, t int64) int {
+	i, _ := slices.BinarySearchFunc(marks, t, func(m mark, t int64) int { return cmp.Compare(m.at, t) })
+	return i
+}
+
+// around returns the last firm value that had reached the head before t, or none.
+func (h *heads) around(t int64) int32 {
+	if i := firstFromMark(h.firm, t); i > 0 {
+		return h.firm[i-1].what
+	}
+	return missing
+}
+
+// bothAtHead finds that the k-th firm value and the next were at the head at once.
+func (q *queueCase) bothAtHead(h *heads, k int) *finding {
+	if k+1 < len(h.firm) && h.firm[k+1].at < q.visits[h.firm[k].what].stayed {
+		return q.pair(h.firm[k].what, h.firm[k+1].what)
+	}
+	return nil
+}
+
+// pair is the finding that a and b were both at the head.
+func (q *queueCase) pair(a, b int32) *finding {
+	e := q.evidence()
+	e.show(a, showReached|showStayed)
+	e.show(b, showReached|showStayed)
+	return e.finding("stale-peek", messagePeek)
+}
+
+// wrongWayRound finds a E b F c F a, where c is given.
+func (q *queueCase) wrongWayRound(h *heads, c int32) *finding {
+	v := &q.visits[c]
+	after := firstAfterMark(h.byStayed, v.reached) // a left after c had reached the head
+	before := firstFromMark(h.byReached, v.stayed) // b had reached it before c left
+	if after == len(h.soonest) || before == 0 {
+		return nil
+	}
+	a, b := h.soonest[after], h.latest[before-1]
+	if q.visits[a].by >= q.visits[b].from {
+		return nil
+	}
+	e := q.evidence()
+	e.show(a, showBy|showStayed)
+	e.show(b, showReached)
+	e.show(c, showReached|showStayed)
+	return e.finding("stale-peek", messagePeek)
+}
