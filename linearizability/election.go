@@ -17,6 +17,11 @@ func Election() Model {
 	m.problem = electionProblem
 	m.conflict = electionConflict
 	m.prepare = func(h History) []step { return prepareLock(asLock(h)) }
+	m.monitor = func(steps []step) ruling {
+		r := lockMonitor(steps)
+		r.finding = inOffice(r.finding)
+		return r
+	}
 	m.explain = func(j *judge, steps []step) finding { return inOffice(explainLock(j, steps)) }
 	m.suspects = func(steps []step) []finding {
 		found := overlappingHolds(steps)

@@ -39,6 +39,7 @@ func Lock() Model {
 		conflict:   releaseWithoutAcquire,
 		prepare:    prepareLock,
 		spec:       lockSpec,
+		monitor:    lockMonitor,
 		hint:       hintLock,
 		suspects:   overlappingHolds,
 		explain:    explainLock,

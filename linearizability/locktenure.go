@@ -1,0 +1,254 @@
+package linearizability
+
+// A monitor of a lock does not look at operations but at tenures: a grant and the release that ends it.
+// Which release ends which grant follows from the order of call alone. The steps of one item are, by that
+// order,
+//
+//	one grant of outcome ok, or none
+//	any number of: grants of unknown outcome …, then a release that insists on a hold
+//	releases that do not insist: of unknown outcome, or excused by one before them
+//
+// as prepareLock drops the grants of unknown outcome on which nothing insists. Every release that insists
+// ends one grant called before it, so there have to be that many. The first ends the grant of outcome ok;
+// every other ends a grant of unknown outcome, which can wait until just before, so that its tenure has no
+// length and sits wherever there is room while the release runs. Without a release that insists the grant
+// of outcome ok may end from the call of the first other release on.
+//
+// Which of several grants of unknown outcome took effect makes no difference if their tokens are not
+// known, and one of these is never worse than one whose token is known. Unclear are only the choice among
+// grants with tokens, and some downgrades beside operations of unknown outcome.
+
+// tenure is one hold, and when its ends can take effect.
+//
+// The grant takes effect between from and till, the end at free or later. If till < free, it is held
+// between them, but perhaps not at them: a forward zone, in the words of Gibbons and Korach. Otherwise
+// it can be held for no time at all, at any one instant from free to till: a backward zone.
+type tenure struct {
+	grant   int32 // of the steps
+	release int32 // of the steps; none if nobody ends it
+	share   int32 // of the steps: the first downgrade; none if there is none
+	from    int64
+	till    int64
+	free    int64 // Forever if nobody ends it
+	shared  int64 // from here on it is a reader's; Forever if never
+	after   int64 // the item's tenure before it may last until here
+}
+
+// none stands for a step or a tenure that is not there.
+const none = -1
+
+// held tells whether there is a time at which it is surely held.
+func (t *tenure) held() bool { return t.till < t.free }
+
+// claim is what is known of an item after some of its steps.
+type claim struct {
+	now    int32 // one more than the tenure that lasts; 0 for none
+	last   int32 // one more than the tenure that was ended by a release that insists; 0 for none
+	bare   int32 // the last grant of unknown outcome and without token
+	bares  int32 // how many of these may still take effect
+	known  int32 // the last grant of unknown outcome and with a token
+	knowns int32 // how many of these may still take effect
+	loose  bool  // whether there was a choice which of them took effect
+	unlike bool  // whether some of them are readers' and others not
+	odd    bool  // whether something perhaps happened to one of them before it was insisted on
+}
+
+// spares is how many grants of unknown outcome may still take effect.
+func (c *claim) spares() int32 { return c.bares + c.knowns }
+
+// tenancy is the tenures of a history.
+type tenancy struct {
+	steps   []step
+	claims  []claim // by item
+	all     []tenure
+	stray   []int32 // steps, of which the last insists on a hold that its client did not have
+	unclear string  // why some tenures are missing; those that are there are sure all the same
+}
+
+// tenures pairs grants with releases. The steps are in order of call.
+func tenures(steps []step) *tenancy {
+	items, grants := int32(0), 0
+	for i := range steps {
+		items = max(items, steps[i].item+1)
+		if steps[i].kind == stepGrant {
+			grants++
+		}
+	}
+	t := &tenancy{steps: steps, claims: make([]claim, items), all: make([]tenure, 0, grants)}
+	for i := range steps {
+		t.take(int32(i))
+	}
+	return t
+}
+
+func (t *tenancy) take(i int32) {
+	s := &t.steps[i]
+	if s.item == noHold {
+		t.unheld(i, &claim{})
+		return
+	}
+	switch c := &t.claims[s.item]; s.kind {
+	case stepGrant:
+		t.granted(i, c)
+	case stepShare:
+		t.downgraded(i, c)
+	default:
+		t.released(i, c)
+	}
+}
+
+func (t *tenancy) granted(i int32, c *claim) {
+	s := &t.steps[i]
+	if !s.unknown {
+		c.now = t.begin(tenure{grant: i, release: none, share: none, from: s.call, till: s.end, free: Forever, shared: Forever})
+		return
+	}
+	c.unlike = c.unlike || c.bares > 0 && s.reads != t.steps[c.bare].reads || c.knowns > 0 && s.reads != t.steps[c.known].reads
+	if s.bare {
+		c.bare = i
+		c.bares++
+	} else {
+		c.known = i
+		c.knowns++
+	}
+}
+
+// begin adds a tenure and returns one more than its place.
+func (t *tenancy) begin(x tenure) int32 {
+	t.all = append(t.all, x)
+	return int32(len(t.all))
+}
+
+// insists tells whether a release or downgrade is legal only while there is a hold.
+func (s *step) insists() bool { return !s.unknown && !s.excused }
+
+func (t *tenancy) released(i int32, c *claim) {
+	s := &t.steps[i]
+	switch {
+	case c.now > 0:
+		t.end(i, c)
+	case s.insists() && c.spares() == 0:
+		t.unheld(i, c)
+	case s.insists():
+		if x, clear := t.borrow(i, c); clear {
+			x.release, x.free = i, s.call
+			c.last = t.begin(x)
+		}
+	case c.spares() > 0:
+		c.odd = true
+	}
+}
+
+// end ends the tenure that lasts. The first release does; what comes after it ends nothing sooner.
+func (t *tenancy) end(i int32, c *claim) {
+	s, x := &t.steps[i], &t.all[c.now-1]
+	if x.release == none {
+		x.release, x.free = i, s.call
+	}
+	if s.insists() {
+		x.till = min(x.till, s.end)
+		c.loose = c.loose || c.spares() > 0
+		c.now, c.last = 0, c.now
+	}
+}
+
+// borrow returns the tenure of a grant of unknown outcome on which step i insists, unless it is
+// unclear of which.
+func (t *tenancy) borrow(i int32, c *claim) (x tenure, clear bool) {
+	c.loose = c.loose || c.spares() > 1
+	grant := c.spend()
+	if c.odd || c.loose && (c.unlike || !t.steps[grant].bare) {
+		t.unclear = "several grants of unknown outcome, with tokens or downgrades, could be what one release ended"
+		c.last = 0
+		return tenure{}, false
+	}
+	x = tenure{grant: grant, release: none, share: none, from: t.steps[grant].call, till: t.steps[i].end, free: Forever, shared: Forever}
+	if c.last > 0 {
+		x.after = t.lastEnd(c)
+	}
+	return x, true
+}
+
+// spend returns a grant that may still take effect, without a token if there is one.
+func (c *claim) spend() int32 {
+	if c.bares > 0 {
+		c.bares--
+		return c.bare
+	}
+	c.knowns--
+	return c.known
+}
+
+// lastEnd is until when the last tenure may have lasted.
+func (t *tenancy) lastEnd(c *claim) int64 { return t.steps[t.all[c.last-1].release].end }
+
+// unheld notes the first step that insists on a hold that its client did not have, after that hold
+// was ended, if there was one.
+func (t *tenancy) unheld(i int32, c *claim) {
+	switch {
+	case t.stray != nil:
+	case c.last > 0:
+		x := &t.all[c.last-1]
+		t.stray = []int32{x.grant, x.release, i}
+	default:
+		t.stray = []int32{i}
+	}
+}
+
+// downgraded: a downgrade insists on a hold as a release does, but does not end it. Sooner is better:
+// at its call.
+func (t *tenancy) downgraded(i int32, c *claim) {
+	s := &t.steps[i]
+	switch {
+	case c.now > 0:
+		t.soften(i, &t.all[c.now-1])
+	case !s.insists():
+		c.odd = c.odd || c.spares() > 0
+	case c.last > 0 && s.call <= t.lastEnd(c):
+		t.unclear = "a downgrade touches the release before it"
+	case c.spares() == 0:
+		t.unheld(i, c)
+	default:
+		if x, clear := t.borrow(i, c); clear {
+			x.share, x.shared = i, s.call
+			c.now = t.begin(x)
+		}
+	}
+}
+
+func (t *tenancy) soften(i int32, x *tenure) {
+	s := &t.steps[i]
+	if s.insists() && x.release != none {
+		t.unclear = "a downgrade follows a release of unknown outcome"
+	}
+	if s.insists() {
+		x.till = min(x.till, s.end)
+	}
+	if s.call < min(x.shared, x.free) {
+		x.share, x.shared = i, s.call
+	}
+}
+
+// certificate returns the steps of the given tenures, which are legal or not by themselves: leaving
+// out other holds only makes room.
+func (t *tenancy) certificate(tenures ...int32) []step {
+	var steps []step
+	for _, k := range tenures {
+		x := &t.all[k]
+		for _, i := range []int32{x.grant, x.share, x.release} {
+			if i != none {
+				steps = append(steps, t.steps[i])
+			}
+		}
+	}
+	return steps
+}
+
+// strayFinding is a release without a hold.
+func (t *tenancy) strayFinding() finding {
+	f := finding{property: "release", message: "a client released a lock that it did not hold"}
+	for _, i := range t.stray {
+		f.steps = append(f.steps, t.steps[i])
+	}
+	return f
+}
