@@ -56,6 +56,9 @@ func Read(report []byte) (all []Mutant, err error) {
 // be killed.
 func (m Mutant) Killed() bool { return m.Status == "KILLED" }
 
+// Lived tells whether the tests ran and did not notice the mutant.
+func (m Mutant) Lived() bool { return m.Status == "LIVED" }
+
 func (m Mutant) String() string { return fmt.Sprintf("%s:%d:%d %s", m.File, m.Line, m.Column, m.Type) }
 
 // replacements are the tokens by the types of mutations (gremlins, internal/engine/mappings.go).

@@ -94,7 +94,7 @@ func unleash(ctx context.Context) ([]mutants.Mutant, error) {
 // coverage does not count the conditions of a switch.
 func (t *tally) retry(ctx context.Context, viable []mutants.Mutant) error {
 	for i, m := range viable {
-		killer := "Simulation"
+		killer := "run=Simulation"
 		if !m.Killed() {
 			fmt.Fprintf(os.Stderr, "mutant %d of %d: %s\n", i+1, len(viable), m)
 			var err error
@@ -103,7 +103,7 @@ func (t *tally) retry(ctx context.Context, viable []mutants.Mutant) error {
 			}
 		}
 		switch killer {
-		case "Simulation":
+		case "run=Simulation":
 			t.bySimulation++
 		case "":
 			t.left = append(t.left, m)
@@ -114,7 +114,8 @@ func (t *tally) retry(ctx context.Context, viable []mutants.Mutant) error {
 	return nil
 }
 
-// killer returns the first of the package's tests that fails with the mutant in place of its original.
+// killer returns which of the package's tests fail with the mutant in place of its original, the
+// simulation if that does, as arguments of the test binary; nothing if none does.
 func (t *tally) killer(ctx context.Context, m mutants.Mutant) (string, error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -129,8 +130,11 @@ func (t *tally) killer(ctx context.Context, m mutants.Mutant) (string, error) {
 	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "-overlay", overlay, "./"+mutatedPackage).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s cannot be built: %w\n%s", m, err, out)
 	}
-	for _, tests := range []string{"Simulation", "."} {
-		test := exec.CommandContext(ctx, binary, "-test.failfast", "-test.timeout=5m", "-test.run", tests)
+	for _, tests := range []string{"run=Simulation", "skip=Simulation"} {
+		if tests == "run=Simulation" && m.Lived() {
+			continue // gremlins has seen that
+		}
+		test := exec.CommandContext(ctx, binary, "-test.failfast", "-test.timeout=5m", "-test."+tests)
 		test.Dir = mutatedPackage
 		if test.Run() != nil {
 			return tests, ctx.Err()
