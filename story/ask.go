@@ -7,22 +7,44 @@ import (
 )
 
 // ask marks what the verdict is about: the operations of its certificate, the sessions and znodes that
-// its sentence names, and the znodes that those operations made.
+// its sentence names, and the znodes that those operations dealt with.
 func (t *teller) ask() {
 	s := t.story
 	for i := range s.Sessions {
 		s.Sessions[i].Asked = names(s.Message, s.Sessions[i].ID)
 	}
 	t.askOperations()
-	for i, z := range s.Znodes {
-		s.Znodes[i].Asked = names(s.Message, z.Path) || slices.ContainsFunc(z.Lives, func(l Life) bool {
-			return l.Maker >= 0 && s.Operations[l.Maker].Asked
-		})
-	}
+	t.askZnodes()
 	for i, e := range s.Events {
 		whole := e.Kind == KindCall || e.Kind == KindReturn
 		s.Events[i].Asked = whole && e.Operation >= 0 && s.Operations[e.Operation].Asked
 	}
+}
+
+// askZnodes prefers those that are no parents of others: for parents everybody asks.
+func (t *teller) askZnodes() {
+	s := t.story
+	for _, parents := range []bool{false, true} {
+		some := false
+		for i, z := range s.Znodes {
+			s.Znodes[i].Asked = names(s.Message, z.Path) || parents == s.isParent(i) && s.concerns(i)
+			some = some || s.Znodes[i].Asked
+		}
+		if some {
+			return
+		}
+	}
+}
+
+func (s *Story) isParent(znode int) bool {
+	return znode+1 < len(s.Znodes) && strings.HasPrefix(s.Znodes[znode+1].Path, s.Znodes[znode].Path+"/")
+}
+
+// concerns tells whether an operation of the certificate has made a znode, or has asked for it by name.
+func (s *Story) concerns(znode int) bool {
+	z := s.Znodes[znode]
+	return slices.ContainsFunc(z.Lives, func(l Life) bool { return l.Maker >= 0 && s.Operations[l.Maker].Asked }) ||
+		slices.ContainsFunc(s.Events, func(e Event) bool { return e.Path == z.Path && e.Operation >= 0 && s.Operations[e.Operation].Asked })
 }
 
 func (t *teller) askOperations() {
@@ -37,6 +59,14 @@ func (t *teller) askOperations() {
 	}
 	for _, wait := range s.Waits {
 		t.askOperation(wait.Operation)
+	}
+	if slices.ContainsFunc(s.Operations, func(o Operation) bool { return o.Asked }) {
+		return
+	}
+	for _, e := range s.Events { // the sentence is about a znode that somebody asked for, such as one that never was
+		if e.Path != "" && names(s.Message, e.Path) {
+			t.askOperation(e.Operation)
+		}
 	}
 }
 

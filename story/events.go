@@ -2,6 +2,7 @@ package story
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,16 +23,22 @@ type weaver struct {
 // Invariant: a connection is two streams, so replies come in the order of their requests; what is due
 // when a connection breaks never comes.
 type clientState struct {
-	session   int   // that it had last, -1 if none
-	connected int64 // step of its last connect
-	due       []int // requests that have arrived and whose replies have not, oldest first
-	armed     []int // requests that have set a watch which has not fired
+	session   int            // that it had last, -1 if none
+	connected int64          // step of its last connect
+	due       []int          // requests that have arrived and whose replies have not, oldest first
+	armed     []int          // requests that have set a watch which has not fired
+	dialled   map[int64]bool // steps with a line that says what came of dialling
 }
 
 func (t *teller) tellEvents() {
 	w := &weaver{teller: t, calls: map[int]int{}, fired: map[int]int64{}}
 	for range t.story.Clients {
-		w.clients = append(w.clients, clientState{session: -1})
+		w.clients = append(w.clients, clientState{session: -1, dialled: map[int64]bool{}})
+	}
+	for _, step := range t.replayed.Trace {
+		if step.Kind == sim.KindConnect {
+			w.clients[step.Client].dialled[int64(step.N)] = true
+		}
 	}
 	w.sessionsAt(0)
 	for i, step := range t.replayed.Trace {
@@ -49,7 +56,7 @@ func (t *teller) tellEvents() {
 func (w *weaver) sessionsAt(step int64) {
 	for i, s := range w.story.Sessions {
 		e := Event{Client: s.Client, User: -1, Server: -1, What: "session", Session: i, Operation: -1}
-		if s.Begin == step && w.clients[s.Client].session != i {
+		if s.Begin == step && !w.clients[s.Client].dialled[step] {
 			w.clients[s.Client].session = i
 			e.Kind = KindBegins
 			w.add(step, e)
@@ -75,7 +82,7 @@ func (w *weaver) add(step int64, e Event) {
 func (w *weaver) line(s sim.Step) {
 	e := Event{
 		Time: s.At.Milliseconds(), Kind: Kind(s.Kind), Client: s.Client, User: s.User, Server: s.Server,
-		What: strings.TrimLeft(s.Event, "!<> "), Path: s.Path, Result: s.Result, Lost: string(s.Lost),
+		What: what(s), Path: s.Path, Result: s.Result, Lost: string(s.Lost),
 		Session: w.session(s.Session), Operation: w.operation(s.Op), Sent: int64(max(s.Sent, 0)),
 	}
 	w.add(int64(s.N), e)
@@ -87,6 +94,15 @@ func (w *weaver) line(s sim.Step) {
 	if s.Kind == sim.KindWatch || s.Lost == sim.LostEvent {
 		w.fired[at] = s.Zxid
 	}
+}
+
+// what is the event of a line without its mark, and without the user, who has a field.
+func what(s sim.Step) string {
+	text := strings.TrimLeft(s.Event, "!<> ")
+	if s.Kind == sim.KindCall || s.Kind == sim.KindReturn {
+		return strings.TrimPrefix(text, fmt.Sprintf("u%d ", s.User+1))
+	}
+	return text
 }
 
 // tie connects an event with earlier ones of its client.

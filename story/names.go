@@ -1,8 +1,8 @@
 package story
 
 import (
+	"regexp"
 	"strings"
-	"unicode/utf8"
 )
 
 // commonRoot returns the longest path that is above all znodes that are no parents, "/" if there is
@@ -27,56 +27,43 @@ func commonRoot(znodes []Znode) string {
 	return root
 }
 
-// nameMax is how long the last part of a path may be before it is shortened, in runes.
-const nameMax = 14
-
-// nameZnodes gives each znode a short name that no other has: the last part of its path, with the
-// middle left out if it is long, or as much more of it as is needed.
+// nameZnodes gives each znode a short name that no other has: the last part of its path, abbreviated
+// if that is enough, or the whole path.
 func nameZnodes(znodes []Znode) {
-	for i := range znodes {
-		znodes[i].Name = shortName(znodes[i].Path, nameMax)
-	}
-	for width := nameMax + 4; width <= widestName; width += 4 {
-		if unique := spread(znodes, width); unique {
-			return
+	for _, naming := range []func(path string) string{
+		func(path string) string { return abbreviate(lastPart(path), "") },
+		func(path string) string { return abbreviate(lastPart(path), "$1") },
+		lastPart,
+		func(path string) string { return path },
+	} {
+		count := map[string]int{}
+		for _, z := range znodes {
+			count[z.Name]++
+		}
+		for i, z := range znodes {
+			if z.Name == "" || count[z.Name] > 1 {
+				znodes[i].Name = naming(z.Path)
+			}
 		}
 	}
-	for i := range znodes {
-		znodes[i].Name = znodes[i].Path
-	}
 }
 
-const widestName = 62
-
-// spread gives longer names to znodes whose names are not unique, and tells whether there was none.
-func spread(znodes []Znode, width int) bool {
-	count := map[string]int{}
-	for _, z := range znodes {
-		count[z.Name]++
+// lastPart is a path without its parents.
+func lastPart(path string) string {
+	if part := path[strings.LastIndexByte(path, '/')+1:]; part != "" {
+		return part
 	}
-	unique := true
-	for i, z := range znodes {
-		if count[z.Name] > 1 {
-			unique = false
-			znodes[i].Name = shortName(z.Path, width)
-		}
-	}
-	return unique
+	return path
 }
 
-// shortName keeps the begin of a name and its end, which is where a sequence number is.
-func shortName(path string, width int) string {
-	name := path[strings.LastIndexByte(path, '/')+1:]
-	if name == "" {
-		return path
-	}
-	if utf8.RuneCountInString(name) <= width {
-		return name
-	}
-	runes := []rune(name)
-	tail := sequenceTail
-	return string(runes[:width-tail-1]) + "…" + string(runes[len(runes)-tail:])
-}
+var (
+	// identity is what makes a name one client's own: a GUID, a session, a hash.
+	identity = regexp.MustCompile(`([0-9a-f]{4})(?:[0-9a-f]{4}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{7,})`)
+	// leadingZeros are those of a sequence number, but for the last four digits.
+	leadingZeros = regexp.MustCompile(`0{6}(\d{4})$`)
+)
 
-// sequenceTail is how much is kept of a name's end.
-const sequenceTail = 4
+// abbreviate leaves out of a name what only makes it long; kept says what stays of an identity.
+func abbreviate(name, kept string) string {
+	return identity.ReplaceAllString(leadingZeros.ReplaceAllString(name, "$1"), kept+"…")
+}

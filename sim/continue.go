@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// Continuation says what became of runs that began like a counterexample and then went on at random.
+type Continuation struct {
+	Step    int // the last one that was the counterexample's
+	Runs    int
+	Broken  int // runs that ended in a violation of the same property
+	Unknown int // runs that could not be judged, and did not end in it
+}
+
+// Continuations asks after which step a violation was hard to avoid. From each step of the torture
+// phase of a replayed counterexample on, step 0 being the plan of what the users will do, it chooses
+// anew what happens, so many times, and counts how often the same property breaks. The answer depends
+// on the counterexample alone, not on the machine or on GOMAXPROCS. Runs that leave goroutines behind
+// are fewer, as nothing frees them.
+//
+// The error is for a run in which nothing broke, for a world that stood still ([ErrFrozen]) and for a
+// context that ended.
+func Continuations(ctx context.Context, w Workload, c *Counterexample, r *Replayed, runs int) ([]Continuation, error) {
+	faults, err := ParseFaults(c.Faults)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := Config{Faults: faults, NoFaultsAtAll: true, Clients: c.Clients, Ops: c.Ops}.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if r.Violation == nil {
+		return nil, fmt.Errorf("%w: nothing broke in the replay, so there is nothing to avoid", ErrConfig)
+	}
+	f := &forks{workload: w, cfg: cfg, replayed: r, runs: runs, points: make([]Continuation, len(r.Record.Marks))}
+	if r.Violation.Property == "goroutine-leak" {
+		f.runs = min(runs, max(1, shrinkLeaks/len(f.points)))
+	}
+	if err := f.all(ctx); err != nil {
+		return nil, err
+	}
+	return f.points, nil
+}
+
+// forks is a Continuations under way.
+type forks struct {
+	workload Workload
+	cfg      Config
+	replayed *Replayed
+	runs     int
+	points   []Continuation
+	next     atomic.Int64 // step that nobody has begun yet
+}
+
+// all goes through the steps with as many workers as there are processors. If a world freezes they are
+// left behind.
+func (f *forks) all(ctx context.Context) error {
+	dogs := make([]*watchdog, runtime.GOMAXPROCS(0))
+	var workers sync.WaitGroup
+	for i := range dogs {
+		dogs[i] = &watchdog{}
+		workers.Go(func() { f.work(ctx, dogs[i]) })
+	}
+	done := make(chan struct{})
+	go func() { workers.Wait(); close(done) }()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return ctx.Err()
+		case <-tick.C:
+			if slices.ContainsFunc(dogs, (*watchdog).frozen) {
+				return fmt.Errorf("%w: %s", ErrFrozen, describeFreeze())
+			}
+		}
+	}
+}
+
+func (f *forks) work(ctx context.Context, dog *watchdog) {
+	servers := fakezk.New(fakezk.Config{})
+	for step := f.next.Add(1) - 1; step < int64(len(f.points)); step = f.next.Add(1) - 1 {
+		f.points[step].Step = int(step)
+		for i := 0; i < f.runs && ctx.Err() == nil; i++ {
+			e := f.cfg.episode(f.fork(int(step), i))
+			e.servers, e.beat = servers, dog.beat
+			dog.start()
+			o := runEpisode(f.workload, e)
+			dog.stop()
+			f.points[step].count(o, f.replayed.Violation.Property)
+		}
+	}
+}
+
+func (p *Continuation) count(o *outcome, property string) {
+	p.Runs++
+	switch {
+	case slices.ContainsFunc(o.violations, func(v Violation) bool { return v.Property == property }):
+		p.Broken++
+	case o.unknown != "":
+		p.Unknown++
+	}
+}
+
+// fork returns the source of the i-th continuation from a step on.
+func (f *forks) fork(step, i int) Source {
+	number := uint64(step)<<32 | uint64(i)
+	record := f.replayed.Record
+	return &forkedSource{record.Choices[:record.Marks[step]], newRandomSource(f.replayed.Hash, number)}
+}
+
+// forkedSource makes the first choices of another run again, and all others at random.
+type forkedSource struct {
+	first  Choices
+	random *randomSource
+}
+
+func (s *forkedSource) Choose(n int, label string) int {
+	if len(s.first) == 0 {
+		return s.random.Choose(n, label)
+	}
+	v := s.first[0]
+	s.first = s.first[1:]
+	return min(v, n-1)
+}

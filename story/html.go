@@ -1,0 +1,250 @@
+package story
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+)
+
+// The page of a story is one file: the pictures are drawn here, as SVG, so that they are there without a
+// script; the script only moves the cursor and shows the tree of znodes at that step. What it needs of
+// the story is in the page as JSON. Nothing is ever loaded.
+
+//go:embed page/page.html page/page.css page/page.js
+var assets embed.FS
+
+var pageTemplate = template.Must(template.ParseFS(assets, "page/page.html"))
+
+// pageMax bounds a page, in bytes: a browser opens it at once, and it can be attached to a report.
+const pageMax = 1 << 20
+
+// page is what the template fills in.
+type page struct {
+	*Story
+	Sentence    string // the message, with short names
+	Style       template.CSS
+	Script      template.JS
+	Certificate template.HTML
+	Diagram     template.HTML
+	Data        pageData
+	Told        []toldSession
+	Waiting     []toldWait
+	Marks       []mark
+	Text        string
+}
+
+// mark is an entry of the legend.
+type mark struct{ Class, Text string }
+
+// HTML writes the story as one self-contained page of at most 1 MB. A run that is too long to be drawn
+// keeps its end. The error is that of w, or says that the story cannot be drawn so small.
+func (s *Story) HTML(w io.Writer) error {
+	var out strings.Builder
+	if err := pageTemplate.Execute(&out, s.page()); err != nil {
+		return fmt.Errorf("story: the page: %w", err)
+	}
+	if out.Len() > pageMax {
+		return fmt.Errorf("story: the page would have %d KB, and %d KB is the most: tell the story of a minimised counterexample, or see it with torture replay", out.Len()>>10, pageMax>>10)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func (s *Story) page() page {
+	s = s.clipped()
+	frames := s.frames()
+	c, d := newCertificate(s, frames), newDiagram(s, frames)
+	return page{
+		Story: s, Sentence: s.short(s.Message), Style: template.CSS(asset("page.css")), Script: template.JS(asset("page.js")),
+		Certificate: c.draw(), Diagram: d.draw(),
+		Data: newPageData(s, frames), Told: s.toldSessions(), Waiting: s.toldWaits(), Marks: s.legend(),
+		Text: clip(s.Text(TextOptions{}), textMax),
+	}
+}
+
+func asset(name string) string {
+	data, err := assets.ReadFile("page/" + name)
+	if err != nil {
+		panic(err) // it was embedded when this was compiled
+	}
+	return string(data)
+}
+
+// Bounds on what a page shows; a minimised story has a tenth of each.
+const (
+	eventsMax  = 400
+	znodesMax  = 400
+	messageMax = 4 << 10  // bytes
+	fieldMax   = 1 << 10  // bytes of one path or result
+	textMax    = 64 << 10 // bytes of the story as text
+)
+
+// clipped returns the story without what is beyond the bounds: the end of a run is kept, as that is where
+// something breaks, and the znodes that are asked after.
+func (s *Story) clipped() *Story {
+	t := *s
+	t.Title, t.Message = clip(t.Title, messageMax), clip(t.Message, messageMax)
+	t.Events = append([]Event(nil), s.Events...)
+	for i := range t.Events {
+		e := &t.Events[i]
+		e.What, e.Path, e.Result = clip(e.What, fieldMax), clip(e.Path, fieldMax), clip(e.Result, fieldMax)
+	}
+	if gone := len(t.Events) - eventsMax; gone > 0 {
+		t.Events = t.Events[gone:]
+		for i := range t.Events {
+			e := &t.Events[i]
+			e.From, e.Armed = max(-1, e.From-gone), max(-1, e.Armed-gone)
+		}
+	}
+	return &t
+}
+
+// clip cuts a text that is longer than n bytes, between two characters.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}
+
+// toldSession is a session in the page's list.
+type toldSession struct {
+	Session
+	Text string
+}
+
+func (s *Story) toldSessions() (told []toldSession) {
+	for _, session := range s.Sessions {
+		told = append(told, toldSession{session, s.tellSession(session)})
+	}
+	return told
+}
+
+// toldWait is a wait as a chain: who waits, for what, and whose that is.
+type toldWait struct {
+	Who  string
+	For  []toldAwaited
+	Text string
+}
+
+type toldAwaited struct{ Znode, Owner string }
+
+func (s *Story) toldWaits() (told []toldWait) {
+	for _, w := range s.Waits {
+		o := s.Operations[w.Operation]
+		t := toldWait{Who: fmt.Sprintf("%s %s(%s) since step %d", s.user(o.Client, o.User), o.Name, o.Arg, o.Call), Text: s.tellWait(w)}
+		for _, a := range w.For {
+			t.For = append(t.For, toldAwaited{s.short(a.Path), s.toldOwner(a)})
+		}
+		told = append(told, t)
+	}
+	return told
+}
+
+func (s *Story) toldOwner(a Awaited) string {
+	switch {
+	case !a.Exists:
+		return "does not exist" + s.lastEnd(a.Path)
+	case a.Owner < 0:
+		return "nobody's in particular"
+	}
+	owner := s.Sessions[a.Owner]
+	text := fmt.Sprintf("%s of %s", owner.Name, s.Clients[owner.Client].Name)
+	if owner.End >= 0 {
+		return text + fmt.Sprintf(", which ended at step %d", owner.End)
+	}
+	return text + ", which lives"
+}
+
+// legend lists the marks that the pictures of this story use.
+func (s *Story) legend() []mark {
+	marks := []mark{{"asked", "in question"}, {"held", "granted, not yet given back"}}
+	if len(s.Sessions) > 0 {
+		marks = append(marks, mark{"alive", "session"}, mark{"unaware", "expired, and the client does not know"})
+	}
+	if s.has(KindWatch) {
+		marks = append(marks, mark{"event", "watch event"})
+	}
+	if s.has(KindFault) {
+		marks = append(marks, mark{"struck", "fault, or what it takes with it"})
+	}
+	return marks
+}
+
+func (s *Story) has(k Kind) bool {
+	for _, e := range s.Events {
+		if e.Kind == k {
+			return true
+		}
+	}
+	return false
+}
+
+// pageData is what the script needs.
+type pageData struct {
+	Frames []frame     `json:"frames"`
+	Start  int         `json:"start"` // the frame to begin with
+	Pivot  int         `json:"pivot"` // -1: none
+	Znodes []pageZnode `json:"znodes"`
+}
+
+// pageZnode is a znode in the tree.
+type pageZnode struct {
+	Path  string     `json:"path"`
+	Name  string     `json:"name"`
+	Depth int        `json:"depth"`
+	Asked bool       `json:"asked"`
+	Lives []pageLife `json:"lives"`
+}
+
+// pageLife is a [Life] in words.
+type pageLife struct {
+	From  int64   `json:"from"`
+	Until int64   `json:"until"`
+	Owner string  `json:"owner"` // the session's name and client, or empty
+	Ended int64   `json:"ended"` // when the owner ended, -1 if it lives
+	Maker string  `json:"maker"`
+	End   string  `json:"end"` // why it went
+	Sets  []int64 `json:"sets"`
+}
+
+func newPageData(s *Story, frames []frame) pageData {
+	d := pageData{Frames: frames, Pivot: -1, Znodes: []pageZnode{}}
+	for i, f := range frames {
+		if s.Pivot != nil && s.Pivot.Step > 0 && f.Step == s.Pivot.Step {
+			d.Pivot = i
+		}
+	}
+	if d.Start = d.Pivot; d.Start < 0 {
+		d.Start = len(frames) - 1
+	}
+	for _, z := range s.Znodes[:min(len(s.Znodes), znodesMax)] {
+		d.Znodes = append(d.Znodes, s.pageZnode(z))
+	}
+	return d
+}
+
+func (s *Story) pageZnode(z Znode) pageZnode {
+	p := pageZnode{Path: z.Path, Name: z.Name, Depth: strings.Count(strings.TrimSuffix(z.Path, "/"), "/") - 1, Asked: z.Asked, Lives: []pageLife{}}
+	for _, l := range z.Lives {
+		life := pageLife{From: l.From, Until: l.Until, Ended: -1, Maker: s.deedOf("made by", l.Maker), End: strings.TrimPrefix(s.tellEnd(l), "; "), Sets: l.Sets}
+		if life.Sets == nil {
+			life.Sets = []int64{}
+		}
+		if l.Owner >= 0 {
+			owner := s.Sessions[l.Owner]
+			life.Owner, life.Ended = owner.Name+" of "+s.Clients[owner.Client].Name, owner.End
+		}
+		p.Lives = append(p.Lives, life)
+	}
+	return p
+}
+
+// JSON returns the data as the page carries it.
+func (d pageData) JSON() (template.JS, error) {
+	text, err := json.Marshal(d) // escapes <, > and &, so that no text can end the script
+	return template.JS(text), err
+}

@@ -1,0 +1,93 @@
+package story
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// canvas collects the shapes of an SVG picture. Colours and strokes are the style sheet's, by class.
+type canvas struct{ out strings.Builder }
+
+// tag adds an element with its attributes, given as name, value, name, value; numbers are rounded to a
+// tenth. All text is escaped.
+func (c *canvas) tag(name, text string, attributes ...any) {
+	c.out.WriteByte('<')
+	c.out.WriteString(name)
+	for i := 0; i+1 < len(attributes); i += 2 {
+		fmt.Fprintf(&c.out, ` %s="%s"`, attributes[i], html.EscapeString(attribute(attributes[i+1])))
+	}
+	if text == "" {
+		c.out.WriteString("/>")
+		return
+	}
+	c.out.WriteString(">" + html.EscapeString(text) + "</" + name + ">")
+}
+
+func attribute(v any) string {
+	if f, ok := v.(float64); ok {
+		return strconv.FormatFloat(float64(int(f*10+0.5))/10, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+// open begins a group with a title, which a browser shows when the pointer rests on it.
+func (c *canvas) open(class, title string) {
+	c.out.WriteString(`<g class="` + html.EscapeString(class) + `">`)
+	if title != "" {
+		c.tag("title", title)
+	}
+}
+
+func (c *canvas) close() { c.out.WriteString("</g>") }
+
+func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
+	c.tag("line", "", "class", class, "x1", x1, "y1", y1, "x2", x2, "y2", y2)
+}
+
+func (c *canvas) rect(class string, x, y, width, height, radius float64) {
+	c.tag("rect", "", "class", class, "x", x, "y", y, "width", max(width, 1), "height", max(height, 1), "rx", radius)
+}
+
+func (c *canvas) text(class string, x, y float64, text string) {
+	if text != "" {
+		c.tag("text", text, "class", class, "x", x, "y", y)
+	}
+}
+
+// cross marks where something is lost.
+func (c *canvas) cross(x, y float64) {
+	c.tag("path", "", "class", "lost cross", "d", fmt.Sprintf("M%.1f %.1fl9 9m0 -9l-9 9", x-4.5, y-4.5))
+}
+
+// bolt marks where a fault strikes.
+func (c *canvas) bolt(x, y float64) {
+	c.tag("path", "", "class", "bolt", "d", fmt.Sprintf("M%.1f %.1fl-6 10h5l-3 8l8 -11h-5l3 -7z", x+1, y-9))
+}
+
+// svg wraps the shapes. The label is for those who do not see the picture.
+func (c *canvas) svg(id, label string, width, height float64) template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg id="%s" class="picture" role="img" aria-label="%s" viewBox="0 0 %s %s" style="min-width:%spx">%s</svg>`,
+		id, html.EscapeString(label), attribute(width), attribute(height), attribute(width*shrinkMost), c.out.String()))
+}
+
+// shrinkMost is how small a picture may become before it is scrolled instead.
+const shrinkMost = 0.8
+
+// glyphWidth is about the width of a character at the pictures' size of text, a little more than it is in
+// the usual fonts.
+const glyphWidth = 6.3
+
+// fit shortens a text so that it is not wider than width.
+func fit(text string, width float64) string {
+	n := max(int(width/glyphWidth), 2)
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return strings.TrimRight(string([]rune(text)[:n-1]), " ") + "…"
+}
+
+func textWidth(text string) float64 { return float64(utf8.RuneCountInString(text)) * glyphWidth }

@@ -1,0 +1,309 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+)
+
+// The certificate: the operations that show the violation as bars from call to return, a row for each
+// user, and greyed the other operations of the run. Time runs to the right, one column for each step at
+// which something happened. Below a client's bars are its sessions.
+
+// Geometry, in CSS pixels.
+const (
+	chartWidth = 1180.0
+	chartLeft  = 74.0
+	chartTop   = 26.0
+	axisHeight = 24.0
+	labelLine  = 16.0
+	barHeight  = 18.0
+	stripGap   = 4.0
+	strip      = 6.0
+	rowGap     = 12.0
+	tickGap    = 34.0 // at least so far are numbers apart
+	labelsMax  = 3    // lines of labels above a row
+)
+
+// chartRows bounds the rows; those without an operation in question go first.
+const chartRows = 8
+
+type certificate struct {
+	canvas
+	story  *Story
+	frames []frame
+	rows   []chartRow
+	height float64
+}
+
+// chartRow is the operations of one user, none of which overlap.
+type chartRow struct {
+	client, user int
+	operations   []int // by call
+	asked        bool
+	sessions     bool // below it
+	labels       []chartLabel
+	top          float64 // of the bars
+}
+
+type chartLabel struct {
+	operation, line int
+	x               float64
+	text            string
+}
+
+func newCertificate(s *Story, frames []frame) *certificate {
+	c := &certificate{story: s, frames: frames}
+	for i := range frames {
+		frames[i].X = chartLeft + (float64(i)+0.5)*(chartWidth-chartLeft)/float64(len(frames))
+	}
+	c.layRows()
+	c.layHeights()
+	return c
+}
+
+// layRows puts each operation into the first row of its user in which it has room.
+func (c *certificate) layRows() {
+	for i, o := range c.story.Operations {
+		if len(c.frames) == 0 || !o.Asked && o.Return >= 0 && o.Return < c.frames[0].Step {
+			continue
+		}
+		at := slices.IndexFunc(c.rows, func(r chartRow) bool { return r.client == o.Client && r.user == o.User && c.room(r, o) })
+		if at < 0 {
+			at = len(c.rows)
+			c.rows = append(c.rows, chartRow{client: o.Client, user: o.User})
+		}
+		c.rows[at].operations = append(c.rows[at].operations, i)
+		c.rows[at].asked = c.rows[at].asked || o.Asked
+	}
+	slices.SortStableFunc(c.rows, func(a, b chartRow) int {
+		return cmp.Or(cmp.Compare(a.client, b.client), cmp.Compare(a.user, b.user))
+	})
+	for len(c.rows) > chartRows {
+		i := slices.IndexFunc(c.rows, func(r chartRow) bool { return !r.asked })
+		c.rows = slices.Delete(c.rows, max(i, 0), max(i, 0)+1)
+	}
+}
+
+func (c *certificate) room(r chartRow, o Operation) bool {
+	last := c.story.Operations[r.operations[len(r.operations)-1]]
+	return last.Return >= 0 && last.Return <= o.Call || c.end(last) <= c.x(o.Call) && o.Call > last.Call
+}
+
+func (c *certificate) layHeights() {
+	at := chartTop
+	for i := range c.rows {
+		r := &c.rows[i]
+		c.layLabels(r)
+		lines := 0
+		for _, l := range r.labels {
+			lines = max(lines, l.line+1)
+		}
+		r.sessions = i+1 == len(c.rows) || c.rows[i+1].client != r.client
+		r.top = at + float64(lines)*labelLine
+		at = r.top + barHeight + rowGap
+		if r.sessions && len(c.story.Sessions) > 0 {
+			at += stripGap + strip
+		}
+	}
+	c.height = at
+}
+
+// layLabels puts the labels above the bars, those of the operations in question first. What has no room
+// on the lines that there are is left out unless it is in question.
+func (c *certificate) layLabels(r *chartRow) {
+	var ends [labelsMax][][2]float64
+	for _, asked := range []bool{true, false} {
+		for _, i := range r.operations {
+			o := c.story.Operations[i]
+			if o.Asked != asked {
+				continue
+			}
+			text := c.story.short(o.label())
+			if asked {
+				text = fit(text, chartWidth/3)
+			}
+			width := textWidth(text)
+			x := max(chartLeft, min(c.x(o.Call), chartWidth-width))
+			for line := range ends {
+				if free(ends[line], x, x+width) && (asked || line == 0) {
+					ends[line] = append(ends[line], [2]float64{x, x + width + glyphWidth})
+					r.labels = append(r.labels, chartLabel{i, line, x, text})
+					break
+				}
+			}
+		}
+	}
+}
+
+func free(taken [][2]float64, from, until float64) bool {
+	return !slices.ContainsFunc(taken, func(t [2]float64) bool { return from < t[1] && t[0] < until })
+}
+
+// x is where a step or stamp is.
+func (c *certificate) x(step int64) float64 {
+	switch {
+	case step < 0:
+		return chartWidth
+	case step < c.frames[0].Step:
+		return chartLeft
+	}
+	return c.frames[frameFrom(c.frames, step)].X
+}
+
+// end is where an operation ends: of one that never returned, where its client crashed, or nowhere.
+func (c *certificate) end(o Operation) float64 {
+	if o.Return >= 0 {
+		return c.x(o.Return)
+	}
+	return c.x(c.story.crash(o.Client, o.Call))
+}
+
+func (c *certificate) draw() template.HTML {
+	if len(c.frames) == 0 {
+		return ""
+	}
+	c.axis()
+	for _, r := range c.rows {
+		c.row(r)
+	}
+	c.faults()
+	c.line("cursor", 0, chartTop-6, 0, c.height)
+	c.tag("rect", "", "class", "scrub", "x", chartLeft, "y", 0.0, "width", chartWidth-chartLeft, "height", c.height+axisHeight)
+	label := "The operations in question as bars over time: " + clip(c.story.short(c.story.Message), fieldMax)
+	return c.svg("certificate", label, chartWidth, c.height+axisHeight)
+}
+
+// axis numbers the steps as far as there is room, and marks the pivotal one.
+func (c *certificate) axis() {
+	last := -tickGap
+	for _, f := range c.frames {
+		text := strconv.FormatInt(f.Step, 10)
+		if f.Pivot {
+			c.line("pivotline", f.X, chartTop-6, f.X, c.height)
+			c.canvas.text("pivotal middle", max(chartLeft+50, min(f.X, chartWidth-50)), chartTop-12, "pivotal step "+text)
+		}
+		if width := max(tickGap, textWidth(text)+10); f.X-last >= width && f.X+textWidth(text)/2 <= chartWidth {
+			c.line("rule", f.X, chartTop-6, f.X, c.height)
+			c.canvas.text("step middle", f.X, c.height+15, text)
+			last = f.X
+		}
+	}
+	unit := "step"
+	if c.story.Clock == ClockStamps {
+		unit = "stamp"
+	}
+	c.canvas.text("head", 0, c.height+15, unit)
+}
+
+func (c *certificate) row(r chartRow) {
+	name := c.story.Clients[r.client].Name
+	if c.story.Clients[r.client].Users > 1 {
+		name += " u" + strconv.Itoa(r.user+1)
+	}
+	c.canvas.text("head", 0, r.top+barHeight/2+5, name)
+	if r.sessions {
+		c.sessions(r.client, r.top+barHeight+stripGap)
+	}
+	for _, i := range r.operations {
+		c.bar(i, r.top)
+	}
+	for _, l := range r.labels {
+		class := "plain"
+		if c.story.Operations[l.operation].Asked {
+			class = "asked"
+		}
+		c.canvas.text(class, l.x, r.top-5-float64(l.line)*labelLine, l.text)
+	}
+}
+
+func (c *certificate) bar(i int, top float64) {
+	o := c.story.Operations[i]
+	from, until := c.x(o.Call), c.end(o)
+	c.open(o.class(), c.story.tellOperation(o))
+	c.rect("bar", from, top, max(until-from-1, 4), barHeight, 3)
+	if held := c.held(i); held > until {
+		class := "held"
+		if !o.Asked {
+			class = "held faint"
+		}
+		c.rect(class, until, top+barHeight/4, held-until, barHeight/2, 0)
+	}
+	c.close()
+}
+
+// gives are the operations that end what others begin.
+var gives = map[string][]string{
+	"acquire": {"release"}, "try": {"release"}, "racquire": {"rrelease"}, "rtry": {"rrelease"},
+	"elected": {"resigned"}, "enter": {"leave"}, "join": {"leave"},
+}
+
+// held is up to where a client has what an operation granted: to its call that gives it back, to its
+// crash, or to where it learns that its session is gone; 0 if nothing was granted.
+func (c *certificate) held(i int) float64 {
+	o := c.story.Operations[i]
+	back, grants := gives[o.Name]
+	if !grants || o.Outcome != "ok" || o.Name == "try" && refused(o.Result) {
+		return 0
+	}
+	until := c.x(c.story.crash(o.Client, o.Return))
+	for _, later := range c.story.Operations {
+		if later.Client == o.Client && later.User == o.User && later.Call >= o.Return && slices.Contains(back, later.Name) {
+			until = min(until, c.x(later.Call))
+		}
+	}
+	for _, s := range c.story.Sessions {
+		if s.Client == o.Client && s.Learned >= o.Return {
+			until = min(until, c.x(s.Learned))
+		}
+	}
+	return until
+}
+
+func refused(result string) bool { return result == "" || result == "false" || result == "null" }
+
+// sessions draws a client's sessions below its bars.
+func (c *certificate) sessions(client int, top float64) {
+	for _, s := range c.story.Sessions {
+		if s.Client != client {
+			continue
+		}
+		from, until := max(chartLeft, c.x(s.Begin)), c.x(s.End)
+		c.open("session", c.story.tellSession(s))
+		c.rect("alive", from, top, until-from, strip, 2)
+		if s.Expired && s.End >= 0 {
+			c.rect("unaware", until, top, c.unaware(s)-until, strip, 2)
+		}
+		c.close()
+	}
+}
+
+func (c *certificate) unaware(s Session) float64 {
+	until := min(c.x(s.Learned), c.x(c.story.crash(s.Client, s.Begin)))
+	for _, other := range c.story.Sessions {
+		if other.Client == s.Client && other.Begin > s.Begin {
+			until = min(until, c.x(other.Begin))
+		}
+	}
+	return max(until, c.x(s.End))
+}
+
+// faults marks where faults strike: in the row of the client, or above all.
+func (c *certificate) faults() {
+	for _, e := range c.story.Events {
+		if e.Kind != KindFault {
+			continue
+		}
+		at := chartTop + 2
+		for _, r := range c.rows {
+			if r.client == e.Client && r.sessions {
+				at = r.top + barHeight/2
+			}
+		}
+		c.open("strike", fmt.Sprintf("step %d: %s", e.Step, c.story.line(e)))
+		c.bolt(c.x(e.Step), at)
+		c.close()
+	}
+}

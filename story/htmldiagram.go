@@ -1,0 +1,449 @@
+package story
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+)
+
+// The space-time diagram, after Lamport ("Time, Clocks, and the Ordering of Events in a Distributed
+// System", 1978): time runs down, each client and each server has a line, messages are arrows. Servers
+// stand in the middle, and what a client does is written on its outer side, so that with two clients no
+// arrow crosses a text.
+//
+// A row is an event, or several events of one step at different clients. A request starts at the row in
+// which it was sent: a long arrow is a decision that was old when it arrived.
+
+// Geometry, in CSS pixels.
+const (
+	rowHeight   = 24.0
+	headHeight  = 46.0
+	footHeight  = 14.0
+	stepWidthPx = 44.0
+	timeWidthPx = 58.0
+	laneGap     = 96.0 // from a client to the servers
+	serverGap   = 46.0
+	bandWidth   = 26.0 // of a session
+	barWidth    = 8.0  // of an operation
+	curveWidth  = 104.0
+	curveMargin = 26.0
+)
+
+// textWidths are the widths of clients' texts, by the number of clients.
+var textWidths = []float64{236, 236, 236, 182}
+
+const textWidthMany = 168
+
+type diagram struct {
+	canvas
+	story    *Story
+	frames   []frame
+	row      []int // of each event, -1 if it is not drawn
+	rows     int
+	clients  []float64 // x of each lifeline
+	outward  []float64 // -1: the text of a client is to the left of it, 1: to the right
+	servers  []float64
+	text     float64 // width of texts
+	curve    float64 // x of the curve
+	width    float64
+}
+
+func newDiagram(s *Story, frames []frame) *diagram {
+	d := &diagram{story: s, frames: frames}
+	d.layRows()
+	d.layLanes()
+	d.layFrames()
+	return d
+}
+
+// layRows gives each event its row.
+func (d *diagram) layRows() {
+	taken := map[int]bool{} // clients in the last row
+	before := -1            // event in the last row
+	for i, e := range d.story.Events {
+		if d.story.silent(i) {
+			d.row = append(d.row, -1)
+			continue
+		}
+		if before < 0 || !d.beside(e, d.story.Events[before], taken) {
+			d.rows++
+			clear(taken)
+		}
+		taken[e.Client], before = true, i
+		d.row = append(d.row, d.rows-1)
+	}
+	if len(d.story.Waits) > 0 {
+		d.rows++
+	}
+}
+
+// beside tells whether an event fits into the row of the one before.
+func (d *diagram) beside(e, before Event, taken map[int]bool) bool {
+	return e.Step == before.Step && e.Time == before.Time && e.Client >= 0 && before.Client >= 0 && !taken[e.Client]
+}
+
+// layLanes puts half of the clients to the left of the servers and half to the right.
+func (d *diagram) layLanes() {
+	n := len(d.story.Clients)
+	d.text = textWidthMany
+	if n < len(textWidths) {
+		d.text = textWidths[n]
+	}
+	x := stepWidthPx + timeWidthPx
+	if d.story.Clock == ClockStamps {
+		x += timeWidthPx
+	}
+	left := (n + 1) / 2
+	for range left {
+		x += d.text + bandWidth
+		d.clients, d.outward = append(d.clients, x-bandWidth/2), append(d.outward, -1)
+	}
+	x += laneGap
+	for i := range max(d.story.Servers, 1) {
+		d.servers = append(d.servers, x+float64(i)*serverGap)
+	}
+	x = d.servers[len(d.servers)-1] + laneGap
+	for range n - left {
+		d.clients, d.outward = append(d.clients, x+bandWidth/2), append(d.outward, 1)
+		x += d.text + bandWidth
+	}
+	if n == left {
+		x -= laneGap - serverGap
+	}
+	d.curve = x + curveMargin
+	d.width = x + 8
+	if len(d.story.Curve) > 0 {
+		d.width = d.curve + curveWidth + curveMargin
+	}
+}
+
+// layFrames says where in the picture each frame is. A step without a row is at the end of the one before.
+func (d *diagram) layFrames() {
+	first, last := make([]int, len(d.frames)), make([]int, len(d.frames))
+	for i := range first {
+		first[i], last[i] = -1, -1
+	}
+	for i, e := range d.story.Events {
+		f, found := frameAt(d.frames, e.Step)
+		if !found || d.row[i] < 0 {
+			continue
+		}
+		if first[f] < 0 {
+			first[f] = d.row[i]
+		}
+		last[f] = d.row[i]
+	}
+	end := headHeight
+	for i := range d.frames {
+		d.frames[i].Top, d.frames[i].Bottom = end, end
+		if first[i] >= 0 {
+			d.frames[i].Top, end = headHeight+float64(first[i])*rowHeight, headHeight+float64(last[i]+1)*rowHeight
+			d.frames[i].Bottom = end
+		}
+	}
+}
+
+// y is the middle of a row.
+func y(row int) float64 { return headHeight + (float64(row)+0.5)*rowHeight }
+
+func (d *diagram) bottom() float64 { return headHeight + float64(d.rows)*rowHeight }
+
+// at is where something is that happens in a step without an event of its own.
+func (d *diagram) at(step int64) float64 {
+	switch {
+	case step < 0 || len(d.frames) == 0:
+		return d.bottom()
+	case step < d.frames[0].Step:
+		return headHeight
+	}
+	f := d.frames[frameFrom(d.frames, step)]
+	return (f.Top + min(f.Bottom, f.Top+rowHeight)) / 2
+}
+
+func (d *diagram) draw() template.HTML {
+	d.gutter()
+	d.drawCurve()
+	d.tag("rect", "", "class", "now", "x", 0.0, "y", headHeight, "width", d.width, "height", rowHeight)
+	d.heads()
+	d.drawSessions()
+	d.lifelines()
+	d.operations()
+	d.arrows()
+	d.texts()
+	d.hits()
+	label := fmt.Sprintf("Space-time diagram of %d steps with %d clients; the same is told below as text", len(d.frames), len(d.story.Clients))
+	return d.svg("diagram", label, d.width, d.bottom()+footHeight)
+}
+
+// gutter writes steps and times, and shades the pivotal step.
+func (d *diagram) gutter() {
+	unit := "step"
+	if d.story.Clock == ClockStamps {
+		unit = "stamp"
+	} else {
+		d.canvas.text("head end", stepWidthPx+timeWidthPx-8, headHeight-14, "time")
+	}
+	d.canvas.text("head end", d.gutterEnd()-8, headHeight-14, unit)
+	before := ""
+	for _, f := range d.frames {
+		if f.Bottom == f.Top {
+			continue
+		}
+		middle := f.Top + rowHeight/2 + 4
+		if f.Pivot {
+			d.rect("pivot", 0, f.Top, d.width, f.Bottom-f.Top, 0)
+		}
+		d.line("rule", 0, f.Top, d.width, f.Top)
+		d.canvas.text("step", d.gutterEnd()-8, middle, strconv.FormatInt(f.Step, 10))
+		if f.Time != before {
+			d.canvas.text("time", stepWidthPx+timeWidthPx-8, middle, f.Time)
+			before = f.Time
+		}
+	}
+}
+
+// gutterEnd is where steps end: stamps are longer, and have the place of the times too.
+func (d *diagram) gutterEnd() float64 {
+	if d.story.Clock == ClockStamps {
+		return stepWidthPx + 2*timeWidthPx
+	}
+	return stepWidthPx
+}
+
+func (d *diagram) heads() {
+	for i, c := range d.story.Clients {
+		d.canvas.text("head lane", d.clients[i], headHeight-14, c.Name)
+	}
+	if d.story.Clock == ClockStamps {
+		return
+	}
+	if len(d.servers) == 1 {
+		d.canvas.text("head lane", d.servers[0], headHeight-14, "ZooKeeper")
+		return
+	}
+	d.canvas.text("head lane", (d.servers[0]+d.servers[len(d.servers)-1])/2, headHeight-28, "ZooKeeper")
+	for i, x := range d.servers {
+		d.canvas.text("head lane", x, headHeight-12, "server "+strconv.Itoa(i))
+	}
+}
+
+// drawSessions draws sessions as bands: as long as they live at the servers, and then as long as their
+// clients do not know that they are gone.
+func (d *diagram) drawSessions() {
+	for _, s := range d.story.Sessions {
+		x, from := d.clients[s.Client]-bandWidth/2, d.begin(s.Begin)
+		until := d.at(s.End)
+		d.open("session", d.story.tellSession(s))
+		d.rect("alive", x, from, bandWidth, until-from, 3)
+		if s.Expired && s.End >= 0 {
+			d.rect("unaware", x, until, bandWidth, d.unaware(s)-until, 3)
+		}
+		d.canvas.text("sessionname", d.clients[s.Client]-d.outward[s.Client]*(bandWidth/2+4), from+11, s.Name)
+		d.close()
+	}
+}
+
+func (d *diagram) begin(step int64) float64 {
+	if step <= 0 {
+		return headHeight
+	}
+	return d.at(step)
+}
+
+// unaware is where a client learns that its session has expired, or crashes, or where the story ends.
+func (d *diagram) unaware(s Session) float64 {
+	until := d.bottom()
+	if s.Learned >= 0 {
+		until = d.at(s.Learned)
+	}
+	for _, other := range d.story.Sessions {
+		if other.Client == s.Client && other.Begin > s.Begin {
+			until = min(until, d.at(other.Begin))
+		}
+	}
+	if crash := d.story.crash(s.Client, s.Begin); crash >= 0 {
+		until = min(until, d.at(crash))
+	}
+	return max(until, d.at(s.End))
+}
+
+// crash returns the step at which a client crashes first after a step, -1 if it does not.
+func (s *Story) crash(client int, after int64) int64 {
+	i := slices.IndexFunc(s.Events, func(e Event) bool {
+		return e.Client == client && e.Kind == KindFault && e.What == "crash" && e.Step > after
+	})
+	if i < 0 {
+		return -1
+	}
+	return s.Events[i].Step
+}
+
+// lifelines are interrupted while a process is dead or stopped.
+func (d *diagram) lifelines() {
+	for c, x := range d.clients {
+		from, class := headHeight-6, "life"
+		for i, e := range d.story.Events {
+			if e.Client != c || (e.What != "crash" && e.What != "pause") || d.row[i] < 0 {
+				continue
+			}
+			d.line(class, x, from, x, y(d.row[i]))
+			from = y(d.row[i])
+			if class = "life"; e.Kind == KindFault {
+				class = "life stopped"
+			}
+		}
+		d.line(class, x, from, x, d.bottom())
+	}
+	if d.story.Clock == ClockStamps {
+		return
+	}
+	for _, x := range d.servers {
+		d.line("life server", x, headHeight-6, x, d.bottom())
+	}
+}
+
+// operations are bars on the lifelines, side by side for several users of a session.
+func (d *diagram) operations() {
+	returned := map[int]int{}
+	called := map[int]int{}
+	for i, e := range d.story.Events {
+		switch {
+		case e.Operation < 0 || d.row[i] < 0:
+		case e.Kind == KindCall:
+			called[e.Operation] = d.row[i]
+		case e.Kind == KindReturn:
+			returned[e.Operation] = d.row[i]
+		}
+	}
+	for i, o := range d.story.Operations {
+		from, known := called[i]
+		until, ended := returned[i]
+		if !known && !ended {
+			continue // before the part that is drawn
+		}
+		top, bottom := y(from), d.bottom()-2
+		if !known {
+			top = headHeight
+		}
+		if ended {
+			bottom = y(until)
+		} else if crash := d.story.crash(o.Client, o.Call); crash >= 0 {
+			bottom = d.at(crash)
+		}
+		users := float64(d.story.Clients[o.Client].Users - 1)
+		x := d.clients[o.Client] + (float64(o.User)-users/2)*(barWidth+2)
+		d.open(o.class(), d.story.tellOperation(o))
+		d.rect("bar", x-barWidth/2, top, barWidth, bottom-top, 3)
+		d.close()
+	}
+}
+
+func (o Operation) class() string {
+	class := "operation"
+	if o.Asked {
+		class += " asked"
+	}
+	if o.Return < 0 {
+		class += " open"
+	}
+	return class
+}
+
+// tellOperation says what an operation is, in one line.
+func (s *Story) tellOperation(o Operation) string {
+	text := fmt.Sprintf("%s %s: %s", s.user(o.Client, o.User), o.label(), o.Outcome)
+	if o.Error != "" {
+		text += ", " + s.short(o.Error)
+	}
+	if o.Return < 0 {
+		return text + fmt.Sprintf(", called at %d, never returned", o.Call)
+	}
+	return text + fmt.Sprintf(", from %d to %d", o.Call, o.Return)
+}
+
+// label names an operation with what went in and came out.
+func (o Operation) label() string {
+	text := o.Name + "(" + o.Arg + ")"
+	switch {
+	case o.Result != "":
+		return text + " → " + o.Result
+	case o.Outcome == "unknown":
+		return text + " → ?"
+	case o.Outcome == "fail":
+		return text + " failed"
+	}
+	return text
+}
+
+// texts writes what happens beside the lifelines, and what the world does across them.
+func (d *diagram) texts() {
+	for i, e := range d.story.Events {
+		switch {
+		case d.row[i] < 0:
+		case e.Client < 0:
+			d.across(e, y(d.row[i]))
+		default:
+			d.write(e.Client, textClass(e), y(d.row[i]), d.words(e), d.story.line(e))
+		}
+	}
+	for _, w := range d.story.Waits {
+		o := d.story.Operations[w.Operation]
+		d.write(o.Client, "asked", y(d.rows-1), o.Name+"() waits for ever", d.story.tellWait(w))
+	}
+}
+
+func (d *diagram) words(e Event) string {
+	words := d.story.words(e)
+	if e.User >= 0 && e.Client >= 0 && d.story.Clients[e.Client].Users > 1 {
+		words = fmt.Sprintf("u%d %s", e.User+1, words)
+	}
+	return words
+}
+
+func (d *diagram) write(client int, class string, at float64, text, title string) {
+	side := "end "
+	if d.outward[client] > 0 {
+		side = ""
+	}
+	d.open("words", title)
+	d.canvas.text(side+class, d.clients[client]+d.outward[client]*(bandWidth/2+5), at+4, fit(text, d.text-10))
+	d.close()
+}
+
+// across writes what the world does over the servers' lanes.
+func (d *diagram) across(e Event, at float64) {
+	text := fit(d.story.words(e), d.text+2*laneGap)
+	x := (d.servers[0] + d.servers[len(d.servers)-1]) / 2
+	width := textWidth(text) + 20
+	x = min(max(x, width/2), d.width-width/2)
+	d.open("words", d.story.words(e))
+	d.rect("world "+string(e.Kind), x-width/2, at-9, width, 18, 9)
+	d.canvas.text("middle "+textClass(e), x, at+4, text)
+	d.close()
+}
+
+func textClass(e Event) string {
+	switch {
+	case e.Kind == KindFault:
+		return "fault"
+	case e.Kind == KindEnds || e.Kind == KindLearns:
+		return "session-end"
+	case e.Kind == KindWatch:
+		return "event"
+	case e.Asked:
+		return "asked"
+	case e.Kind == KindCall || e.Kind == KindReturn:
+		return "call"
+	}
+	return "plain"
+}
+
+// hits are what the pointer can choose: a whole step.
+func (d *diagram) hits() {
+	for i, f := range d.frames {
+		if f.Bottom > f.Top {
+			d.tag("rect", "", "class", "hit", "data-frame", i, "x", 0.0, "y", f.Top, "width", d.width, "height", f.Bottom-f.Top)
+		}
+	}
+}

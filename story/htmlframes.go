@@ -1,0 +1,80 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+)
+
+// frame is a position of the scrubber: a step at which something happened.
+//
+// Invariant: frames are in order of step, no two have the same.
+type frame struct {
+	Step  int64    `json:"step"`
+	Time  string   `json:"time"` // by the servers' clock; empty in a recorded history
+	Lines []string `json:"lines"`
+	Pivot bool     `json:"pivot"`
+	Share int      `json:"share"` // percent of the continuations that end in the violation; -1: not known
+
+	// Where it is in the pictures, in their units.
+	Top    float64 `json:"top"`
+	Bottom float64 `json:"bottom"`
+	X      float64 `json:"x"`
+}
+
+// frames lists the steps at which something happened, or an operation began or ended.
+func (s *Story) frames() []frame {
+	var frames []frame
+	for _, step := range s.stamps() {
+		frames = append(frames, frame{Step: step, Lines: []string{}, Share: -1, Pivot: s.Pivot != nil && s.Pivot.Step > 0 && s.Pivot.Step == step})
+	}
+	for i, e := range s.Events {
+		if f, found := frameAt(frames, e.Step); found {
+			if s.Clock == ClockSteps {
+				frames[f].Time = seconds(e.Time)
+			}
+			if !s.silent(i) {
+				frames[f].Lines = append(frames[f].Lines, s.line(e))
+			}
+		}
+	}
+	for _, p := range s.Curve {
+		if f, found := frameAt(frames, p.Step); found {
+			frames[f].Share = 100 * p.Broken / max(p.Runs, 1)
+		}
+	}
+	return frames
+}
+
+// stamps lists the steps of all events and of the operations in question, in order, each once.
+func (s *Story) stamps() (steps []int64) {
+	for _, e := range s.Events {
+		steps = append(steps, e.Step)
+	}
+	for _, o := range s.Operations {
+		if o.Asked && len(steps) < 2*eventsMax {
+			steps = append(steps, o.Call, max(o.Return, o.Call))
+		}
+	}
+	slices.Sort(steps)
+	return slices.Compact(steps)
+}
+
+func frameAt(frames []frame, step int64) (index int, found bool) {
+	return slices.BinarySearchFunc(frames, step, func(f frame, step int64) int { return int(min(1, max(-1, f.Step-step))) })
+}
+
+// frameFrom returns the first frame that is not before a step, the last one if there is none.
+func frameFrom(frames []frame, step int64) int {
+	i, _ := frameAt(frames, step)
+	return min(i, len(frames)-1)
+}
+
+// line says what an event is and whose.
+func (s *Story) line(e Event) string {
+	if e.Client < 0 {
+		return s.words(e)
+	}
+	return s.user(e.Client, max(e.User, 0)) + ": " + s.words(e)
+}
+
+func seconds(ms int64) string { return fmt.Sprintf("%.3f s", float64(ms)/1000) }

@@ -1,0 +1,103 @@
+package story
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// continuations is how many random continuations are run from each step.
+const continuations = 100
+
+// Tell runs a counterexample again and makes its story, with the pivotal step. It takes about a second: a
+// hundred runs for each step. The errors are those of [New], [sim.Replay] and [sim.Continuations].
+func Tell(ctx context.Context, w sim.Workload, c *sim.Counterexample) (*Story, error) {
+	r, err := sim.Replay(w, c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := New(c, r)
+	if err != nil {
+		return nil, err
+	}
+	curve, err := sim.Continuations(ctx, w, c, r, continuations)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range curve {
+		s.Curve = append(s.Curve, Point{int64(p.Step), p.Runs, p.Broken, p.Unknown})
+	}
+	s.Pivot = s.pivot()
+	return s, nil
+}
+
+// pivot finds where the curve rises most; of equal rises the first counts. A curve that nowhere rises by
+// more than chance has its pivot at step 0: the calls themselves are at fault, not what happens to them.
+func (s *Story) pivot() *Pivot {
+	if len(s.Curve) == 0 {
+		return nil
+	}
+	p := &Pivot{After: s.Curve[0], Sealed: s.sealed()}
+	best := chance(s.Curve[0].Runs)
+	for i, after := range s.Curve[1:] {
+		if rise := after.Broken - s.Curve[i].Broken; rise > best {
+			p.Before, p.After, best = s.Curve[i], after, rise
+		}
+	}
+	p.Step = p.After.Step
+	p.Text = s.tellPivot(p)
+	return p
+}
+
+// chance is how far the counts of two steps may differ by chance: two standard deviations of the
+// difference of two binomials with equal odds.
+func chance(runs int) int { return int(2 * math.Sqrt(float64(runs)/2)) }
+
+// sealed returns the first step from which on every continuation ends in the violation, -1 if even the
+// last step leaves a way out.
+func (s *Story) sealed() int64 {
+	step := int64(-1)
+	for i := len(s.Curve) - 1; i >= 0 && s.Curve[i].Broken == s.Curve[i].Runs; i-- {
+		step = s.Curve[i].Step
+	}
+	return step
+}
+
+func (s *Story) tellPivot(p *Pivot) string {
+	if p.Step == 0 {
+		return fmt.Sprintf("no step in particular: left to chance, %d of %d runs of these calls end in %s%s",
+			p.After.Broken, p.After.Runs, s.Property, s.tellSealed(p))
+	}
+	return fmt.Sprintf("step %d (%s): of %d random continuations %d end in %s before it, and %d after it%s",
+		p.Step, s.deed(p.Step), p.After.Runs, p.Before.Broken, s.Property, p.After.Broken, s.tellSealed(p))
+}
+
+func (s *Story) tellSealed(p *Pivot) string {
+	switch {
+	case p.Sealed < 0:
+		return "; not even the last step makes it certain"
+	case p.Sealed > p.Step && p.After.Broken < p.After.Runs:
+		return fmt.Sprintf("; after step %d every one does", p.Sealed)
+	}
+	return ""
+}
+
+// deed says what happened in a step.
+func (s *Story) deed(step int64) string {
+	for _, e := range s.Events {
+		if e.Step == step && e.Kind != KindCall && e.Kind != KindReturn {
+			return s.who(e) + strings.TrimPrefix(s.words(e), "! ")
+		}
+	}
+	return "the world"
+}
+
+func (s *Story) who(e Event) string {
+	if e.Client < 0 {
+		return ""
+	}
+	return s.user(e.Client, max(e.User, 0)) + ": "
+}

@@ -1,0 +1,354 @@
+package story
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The table of what happened: a row for each step, a column for each client, and the world across all
+// columns. Bars show from where to where an operation is under way. With more clients than fit side by
+// side there is one column, and who it is comes first.
+
+const (
+	markWidth = 2 // of the pivotal step's arrow, and of the bars
+	stepWidth = 4 // of a step; a stamp may be longer
+	timeWidth = 9
+	between   = 3 // columns
+	narrowest = 18
+	listWho   = 4 // who it is, in a list
+)
+
+// The rows that a table shows at most, from its begin and from its end. A story that was minimised has
+// about fifty.
+const (
+	rowsHead = 120
+	rowsTail = 40
+)
+
+// cell is what one client does in a row.
+type cell struct {
+	mark  string // a bar, or "! ", of markWidth
+	text  string
+	style style
+}
+
+// row is a line of the table before it is broken to fit.
+type row struct {
+	step, time int64
+	cells      map[int]cell // by client; the world is -1 and has its row to itself
+	inside     []bool       // clients with an operation under way
+	asked      bool
+}
+
+type table struct {
+	story  *Story
+	color  bool
+	list   bool  // in one column
+	steps  int   // width of the steps
+	column int   // width of a column
+	under  []int // operations under way, by client
+	out    strings.Builder
+}
+
+func newTable(s *Story, o TextOptions) *table {
+	t := &table{story: s, color: o.Color, under: make([]int, len(s.Clients))}
+	t.steps = stepWidth
+	for _, e := range s.Events {
+		t.steps = max(t.steps, len(strconv.FormatInt(e.Step, 10)))
+	}
+	n := max(len(s.Clients), 1)
+	room := o.Width - t.gutter()
+	if t.column = (room - between*(n-1)) / n; t.column < narrowest {
+		t.list, t.column = true, room-listWho
+	}
+	return t
+}
+
+// gutter is the width of all that stands before the columns.
+func (t *table) gutter() int {
+	if t.story.Clock == ClockStamps {
+		return markWidth + t.steps + 2
+	}
+	return markWidth + t.steps + timeWidth + 2
+}
+
+func (t *table) String() string {
+	t.head()
+	rows := t.rows()
+	before := row{step: -1, time: -1}
+	for i, r := range rows {
+		if left := len(rows) - rowsHead - rowsTail; left > 0 && i >= rowsHead && i < len(rows)-rowsTail {
+			if i == rowsHead {
+				t.put(fmt.Sprintf("%*s… %d rows are left out", t.gutter(), "", left))
+			}
+			continue
+		}
+		t.row(r, before)
+		before = r
+	}
+	return t.out.String() + t.legend()
+}
+
+// legend explains the marks in the margin.
+func (t *table) legend() string {
+	if t.story.Pivot == nil || t.story.Pivot.Step == 0 {
+		return "\n  * an operation that the verdict is about\n"
+	}
+	return "\n  * an operation that the verdict is about   => the pivotal step\n"
+}
+
+func (t *table) head() {
+	var cells []cell
+	for _, c := range t.story.Clients {
+		cells = append(cells, cell{text: c.Name, style: bold})
+	}
+	if t.list {
+		cells = nil
+	}
+	step, time := "step", "time"
+	if t.story.Clock == ClockStamps {
+		step, time = "stamp", ""
+	}
+	t.lines(paint(t.color, bold, t.margin("", step, time)), cells)
+}
+
+// margin fills the gutter.
+func (t *table) margin(mark, step, time string) string {
+	text := fmt.Sprintf("%-*s%*s", markWidth, mark, t.steps, step)
+	if t.story.Clock == ClockSteps {
+		text += fmt.Sprintf("%*s", timeWidth, time)
+	}
+	return text + "  "
+}
+
+// rows turns events into rows. What different clients do in one step stands side by side.
+func (t *table) rows() (rows []row) {
+	for i, e := range t.story.Events {
+		if t.story.silent(i) {
+			continue
+		}
+		last := len(rows) - 1
+		if last < 0 || !t.beside(rows[last], e) {
+			rows = append(rows, row{step: e.Step, time: e.Time, cells: map[int]cell{}, inside: t.inside()})
+			last++
+		}
+		rows[last].cells[e.Client] = cell{t.mark(e), t.text(e), styleOf(e)}
+		rows[last].asked = rows[last].asked || e.Asked
+	}
+	return append(rows, t.never()...)
+}
+
+// inside tells which clients have an operation under way.
+func (t *table) inside() []bool {
+	inside := make([]bool, len(t.under))
+	for i, n := range t.under {
+		inside[i] = n > 0
+	}
+	return inside
+}
+
+// beside tells whether an event fits into a row.
+func (t *table) beside(r row, e Event) bool {
+	_, taken := r.cells[e.Client]
+	_, world := r.cells[-1]
+	return !t.list && r.step == e.Step && r.time == e.Time && !taken && !world && e.Client >= 0
+}
+
+// silent tells whether an event says nothing that is not said anyhow: sessions begin with the run, and
+// end when a fault lets them expire.
+func (s *Story) silent(i int) bool {
+	e := s.Events[i]
+	if e.Kind == KindEnds {
+		return i > 0 && s.Events[i-1].Step == e.Step && s.Events[i-1].Kind == KindFault && s.Events[i-1].What == "expiry"
+	}
+	return e.Kind == KindBegins && e.Step == 0
+}
+
+// text says what happened, and which of several users did it.
+func (t *table) text(e Event) string {
+	words := strings.TrimPrefix(t.story.words(e), "! ")
+	if e.Client >= 0 && e.User >= 0 && t.story.Clients[e.Client].Users > 1 {
+		words = fmt.Sprintf("u%d %s", e.User+1, words)
+	}
+	return words
+}
+
+// mark puts an event into the operation of which it is a part, and notes where operations begin and end.
+func (t *table) mark(e Event) string {
+	switch {
+	case e.Kind == KindFault && e.What == "crash":
+		t.under[e.Client] = 0
+		return "! "
+	case e.Kind == KindFault:
+		return "! "
+	case e.Kind == KindCall:
+		t.under[e.Client]++
+		return "┌ "
+	case e.Kind == KindReturn:
+		t.under[e.Client]--
+		return "└ "
+	case e.Client >= 0 && t.under[e.Client] > 0:
+		return "│ "
+	}
+	return "  "
+}
+
+func styleOf(e Event) style {
+	switch {
+	case e.Kind == KindFault:
+		return red
+	case e.Kind == KindEnds || e.Kind == KindLearns:
+		return yellow
+	case e.Asked:
+		return bold
+	case e.Client < 0:
+		return faint
+	}
+	return plain
+}
+
+// never says of each operation that waits for ever that it does.
+func (t *table) never() (rows []row) {
+	for _, w := range t.story.Waits {
+		o := t.story.Operations[w.Operation]
+		last := len(rows) - 1
+		if last < 0 || t.list || rows[last].cells[o.Client].text != "" {
+			rows = append(rows, row{step: -1, time: -1, cells: map[int]cell{}, asked: true, inside: t.inside()})
+			last++
+		}
+		rows[last].cells[o.Client] = cell{"╎ ", o.Name + " waits for ever", bold}
+	}
+	return rows
+}
+
+func (t *table) row(r, before row) {
+	mark, step, time := "", "", ""
+	if r.step != before.step && r.step >= 0 {
+		step = strconv.FormatInt(r.step, 10)
+		if p := t.story.Pivot; p != nil && p.Step > 0 && p.Step == r.step {
+			mark = "=>"
+		}
+	}
+	if mark == "" && r.asked {
+		mark = "*"
+	}
+	if r.time != before.time && r.time >= 0 {
+		time = fmt.Sprintf("%.3fs", float64(r.time)/1000)
+	}
+	margin := t.margin(mark, step, time)
+	if mark == "=>" {
+		margin = paint(t.color, bold, margin)
+	}
+	if world, ok := r.cells[-1]; ok {
+		t.across(margin, world)
+		return
+	}
+	t.clients(margin, r)
+}
+
+// across prints what the world does.
+func (t *table) across(margin string, c cell) {
+	width := t.column*max(len(t.story.Clients), 1) + between*(len(t.story.Clients)-1)
+	if t.list {
+		width = t.column + listWho
+	}
+	for _, line := range breakLines(c.text, width-6, "", "") {
+		t.put(margin + paint(t.color, c.style, "-- "+line+" --"))
+		margin = t.margin("", "", "")
+	}
+}
+
+// clients prints a row of cells, or in a list one line for each.
+func (t *table) clients(margin string, r row) {
+	if !t.list {
+		cells := make([]cell, len(t.story.Clients))
+		for i := range cells {
+			cells[i] = t.at(r, i)
+		}
+		t.lines(margin, cells)
+		return
+	}
+	for i, client := range t.story.Clients {
+		if c, ok := r.cells[i]; ok {
+			t.lines(margin+fmt.Sprintf("%-*s", listWho, client.Name), []cell{c})
+		}
+	}
+}
+
+// at returns a client's cell: a bar if it does nothing while an operation of its is under way.
+func (t *table) at(r row, client int) cell {
+	if c, ok := r.cells[client]; ok {
+		return c
+	}
+	if r.inside[client] {
+		return cell{mark: "│ ", style: faint}
+	}
+	return cell{}
+}
+
+// lines prints cells side by side, broken into as many lines as the longest needs.
+func (t *table) lines(margin string, cells []cell) {
+	broken := make([][]string, len(cells))
+	height := 1
+	for i, c := range cells {
+		broken[i] = breakLines(c.text, t.column, c.mark, c.indent())
+		height = max(height, len(broken[i]))
+	}
+	for n := range height {
+		line := margin
+		for i, c := range cells {
+			text := ""
+			if n < len(broken[i]) {
+				text = broken[i][n]
+			} else if c.mark == "│ " || c.mark == "┌ " {
+				text = "│"
+			}
+			line += paint(t.color, c.style, text) + strings.Repeat(" ", max(0, t.column-length(text))+between)
+		}
+		t.put(line)
+		margin = strings.Repeat(" ", length(margin))
+	}
+}
+
+// indent is what the further lines of a cell begin with.
+func (c cell) indent() string {
+	switch c.mark {
+	case "┌ ", "│ ", "╎ ":
+		return "│   "
+	case "":
+		return ""
+	}
+	return "    "
+}
+
+func (t *table) put(line string) {
+	t.out.WriteString(strings.TrimRight(line, " "))
+	t.out.WriteByte('\n')
+}
+
+// breakLines breaks a text between words, and words that are too long, so that no line is longer than
+// width. The first line begins with one indent and all others with another, which must be shorter than
+// the width.
+func breakLines(text string, width int, first, others string) (lines []string) {
+	line, empty := first, true
+	for _, word := range strings.Fields(text) {
+		if !empty && length(line)+1+length(word) > width {
+			lines = append(lines, line)
+			line, empty = others, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+		for length(line) > width {
+			runes := []rune(line)
+			lines = append(lines, string(runes[:width]))
+			line = others + string(runes[width:])
+		}
+	}
+	return append(lines, line)
+}
+
+func length(s string) int { return utf8.RuneCountInString(s) }

@@ -1,0 +1,103 @@
+package story
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// words says what an event is, in few words: znodes and sessions have their short names.
+func (s *Story) words(e Event) string {
+	switch e.Kind {
+	case KindBegins:
+		return s.Sessions[e.Session].Name + " begins" + s.place(e)
+	case KindResumes:
+		return s.Sessions[e.Session].Name + " goes on" + s.place(e)
+	case KindLearns:
+		return "learns that " + s.Sessions[e.Session].Name + " has expired"
+	case KindEnds:
+		return s.Sessions[e.Session].ended()
+	case KindFault:
+		return "! " + e.What + ": " + s.fault(e)
+	case KindWatch:
+		return join("event", s.short(e.Path), e.Result)
+	case KindReply:
+		return "reply: " + s.request(e)
+	case KindRequest, KindExchange:
+		return s.request(e)
+	case KindHealed, KindClosed, KindRefused:
+		return s.short(e.Result)
+	}
+	return join(s.short(e.What), s.short(e.Result))
+}
+
+// fault says what a fault does. What is lost is named with its znode.
+func (s *Story) fault(e Event) string {
+	text, path := s.short(e.Result), s.short(e.Path)
+	if what, rest, ok := strings.Cut(text, " "); ok && e.Lost != "" && e.What != "crash" {
+		return join(what, path, rest)
+	}
+	return join(text, path)
+}
+
+// place names the server, if there are several.
+func (s *Story) place(e Event) string {
+	if s.Servers < 2 || e.Server < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" at server %d", e.Server)
+}
+
+func (z Session) ended() string {
+	if z.Expired {
+		return z.Name + " expires at the servers"
+	}
+	return z.Name + " ends"
+}
+
+// request says what is asked and answered. What a create has made is named once.
+func (s *Story) request(e Event) string {
+	if made, ok := strings.CutPrefix(e.Result, "-> "); ok {
+		return join(e.What, s.short(made))
+	}
+	switch e.Result {
+	case "ok":
+		return join(e.What, s.short(e.Path), "ok")
+	case "arrived, the reply is on its way":
+		return join(e.What, s.short(e.Path), "arrives")
+	}
+	return join(e.What, s.short(e.Path), "= "+s.short(strings.TrimPrefix(e.Result, "zk: ")))
+}
+
+func join(parts ...string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+// wordLike finds what may be the path or the name of a znode, or a session.
+var wordLike = regexp.MustCompile(`[^\s\[\]();:,"']+`)
+
+// short puts the short names of znodes and sessions into a text.
+func (s *Story) short(text string) string { return wordLike.ReplaceAllStringFunc(text, s.shortWord) }
+
+func (s *Story) shortWord(word string) string {
+	for _, session := range s.Sessions {
+		if session.ID == word {
+			return session.Name
+		}
+	}
+	for _, z := range s.Znodes {
+		if z.Path == word || lastPart(z.Path) == word {
+			return z.Name
+		}
+	}
+	if below, ok := strings.CutPrefix(word, s.Root+"/"); ok { // the begin of a sequential znode's path
+		return abbreviate(below, "")
+	}
+	return word
+}
