@@ -19,6 +19,7 @@ type episodeConfig struct {
 	servers  *fakezk.Ensemble
 	made     []made  // memory to reuse
 	trace    *[]Step // where to keep a trace; nil for none
+	audit    uint64  // if not 0: the seed with which a clean episode's history is corrupted
 	beat     func()  // called at each step, so that somebody outside can see that the world turns
 }
 
@@ -28,6 +29,8 @@ type outcome struct {
 	unknown    string
 	history    any
 	later      func() ([]Violation, string)
+	audit      func(uint64, int) Strength
+	strength   Strength
 	ops        []*Op
 	made       []made
 	choices    Choices
@@ -52,6 +55,7 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 		o.violations = append(o.violations, Violation{Property: "goroutine-leak", Message: describeLeak(cfg.trace != nil)})
 	}
 	o.judgeLater()
+	o.measure(cfg.audit)
 	return o
 }
 
@@ -112,7 +116,7 @@ func (w *World) run(workload Workload, o *outcome) {
 	}
 	o.record = w.complete()
 	j := w.judge(everybody)
-	o.violations, o.unknown, o.history, o.later = j.Violations, j.Unknown, j.History, j.Later
+	o.violations, o.unknown, o.history, o.later, o.audit = j.Violations, j.Unknown, j.History, j.Later, j.Audit
 	o.struck, o.choices, o.clients = w.struck, w.source.choices(), len(w.procs)
 	for _, p := range w.procs {
 		o.users += len(p.users)
@@ -120,6 +124,7 @@ func (w *World) run(workload Workload, o *outcome) {
 	for _, n := range w.struck {
 		o.faults += n
 	}
+	o.strength = Strength{Faults: o.faults, Inside: w.inside}
 	w.end(len(o.violations) == 0)
 	if leftover := w.panicked; len(o.violations) == 0 && len(leftover) > 0 {
 		o.violations = leftover

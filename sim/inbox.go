@@ -75,7 +75,7 @@ func (w *World) committed(c fakezk.Change) {
 	}
 	if w.faults.Has(Wrap) && !w.wraps && c.Op == fakezk.OpCreate && sequenceAtEnd(c.Path) {
 		w.wraps = true
-		w.struck[faultIndex(Wrap)]++
+		w.strikes(faultIndex(Wrap), 1)
 	}
 	if w.faults.Has(Wrap) && c.Op == fakezk.OpCreate && c.Owner == 0 {
 		w.counters = append(w.counters, c.Path)
@@ -92,7 +92,7 @@ func (w *World) eventSent(conn fakezk.ConnID, _ fakezk.Message) {
 	for _, p := range w.procs {
 		if p.held && !p.heldEvent && p.client.Connection() == conn {
 			p.heldEvent = true
-			w.struck[faultIndex(Watch)]++
+			w.strikes(faultIndex(Watch), 1)
 		}
 	}
 }

@@ -18,6 +18,7 @@ type Record struct {
 	Tortured int    // steps of the torture phase
 	Marks    []int  // how many choices had been made after each step of the torture phase, from step 0
 	Choices  Choices
+	Struck   Faults // that struck at least once
 }
 
 // SessionOf tells which client got a session.
@@ -101,6 +102,11 @@ func (w *World) complete() *Record {
 	}
 	for _, op := range w.Waiting() {
 		r.Waits = append(r.Waits, w.waitOf(op))
+	}
+	for i, n := range w.struck {
+		if n > 0 {
+			r.Struck |= 1 << i
+		}
 	}
 	for _, m := range w.source.made {
 		r.Choices = append(r.Choices, m.value)

@@ -76,6 +76,7 @@ type Result struct {
 	Undecided        int    // episodes that could not be judged
 	Reason           string // why unknown
 	Violations       []Found
+	Strength         Strength
 	Hash             uint64 // covers every step of every episode
 	Elapsed          time.Duration
 	Interrupted      bool
@@ -274,6 +275,9 @@ func (c *campaign) work(jobs <-chan job, stop <-chan struct{}, dog *watchdog) {
 			source = random
 		}
 		cfg := c.cfg.episode(source)
+		if j.index < auditedMax {
+			cfg.audit = mix(c.cfg.Seed^mix(uint64(j.index))) | 1
+		}
 		cfg.servers, cfg.made, cfg.beat = servers, memory, dog.beat
 		dog.start()
 		o := runEpisode(c.workload, cfg)
@@ -295,6 +299,7 @@ func (c *campaign) record(index int, o *outcome) {
 	for i, n := range o.struck {
 		c.struck[i] += n
 	}
+	r.Strength.add(o.strength)
 	if len(o.violations) > 0 {
 		c.failures++
 	}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/go-zookeeper/zk"
@@ -64,10 +65,25 @@ func (w *World) strike() bool {
 	variant := w.choose(t.variants, LabelVariant)
 	w.step++
 	w.faultsDue--
-	w.struck[index]++
+	w.strikes(index, 1)
 	w.fold(uint64(index)<<40 | uint64(t.client)<<20 | uint64(t.user)<<8 | uint64(variant))
 	faultOrder[index].strike(w, t, variant)
 	return true
+}
+
+// strikes counts n strikes of a fault.
+func (w *World) strikes(index, n int) {
+	w.struck[index] += n
+	if w.busy() {
+		w.inside += n
+	}
+}
+
+// busy tells whether an operation is under way.
+func (w *World) busy() bool {
+	return slices.ContainsFunc(w.procs, func(p *process) bool {
+		return !p.crashed && slices.ContainsFunc(p.users, func(u *User) bool { return u.op != nil })
+	})
 }
 
 // nthFault returns the index of the n-th (from 1) striking fault of the episode.
@@ -154,7 +170,7 @@ func (w *World) begin(p *process) int {
 	}
 	how := max(0, w.choose(2*beginVariants, "unconnected")-beginVariants)
 	if how != beginConnected {
-		w.struck[faultIndex(Loss)]++
+		w.strikes(faultIndex(Loss), 1)
 		w.note(p.id, "! loss", "", [...]string{"", "begins without a connection", "begins without a connection, and cannot reach any server"}[how])
 	}
 	return how
@@ -222,7 +238,7 @@ func strikeWatch(w *World, t target, variant int) {
 	w.note(p.id, "! watch", "", "what the server sends is held back from here on")
 	p.held, p.heldEvent = true, pending
 	if !pending {
-		w.struck[faultIndex(Watch)]-- // it counts when there is an event to hold back
+		w.strikes(faultIndex(Watch), -1) // it counts when there is an event to hold back
 	}
 }
 

@@ -41,6 +41,9 @@ type Judgement struct {
 	// Later, if not nil, is a part of the judgement that is to run when the world has ended,
 	// outside of its bubble. It must not look at the world's servers.
 	Later func() (found []Violation, unknown string)
+	// Audit, if not nil, says how much the verdict on a clean episode is worth. It corrupts the
+	// history as often as tries says, drawn from the seed. It is called after Later, likewise.
+	Audit func(seed uint64, tries int) Strength
 }
 
 // Violation is a broken property.

@@ -58,6 +58,7 @@ type World struct {
 	parents map[string]bool // znodes that have had children
 	herd    []Herd
 	struck  [faultCount]int
+	inside  int   // strikes while an operation was under way
 	wraps   bool  // a counter has come to its end
 	actor   int64 // number of the operation whose request is being carried out
 	trace   *[]Step

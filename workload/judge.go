@@ -64,6 +64,13 @@ func (j *judgement) check(v *view, m linearizability.Model, h linearizability.Hi
 		}
 		return nil, unknown
 	}
+	j.Audit = func(seed uint64, tries int) sim.Strength {
+		s := linearizability.Measure(m, h, seed, tries, linearizability.Options{Timeout: judgeTime})
+		return sim.Strength{
+			Episodes: 1, Operations: s.Operations, Overlapping: s.Overlapping, Unknown: s.Unknown,
+			Corruptions: s.Corruptions, Noticed: s.Noticed, Missed: s.Missed,
+		}
+	}
 }
 
 // settle carries out what was left for later.

@@ -1,0 +1,69 @@
+package sim
+
+import "fmt"
+
+// Strength says what a pass is worth: how hard the episodes were for the recipe, and how much would
+// have been noticed. All but Faults and Inside is measured on the first clean episodes of a campaign
+// only.
+type Strength struct {
+	Faults int `json:"faults"` // strikes
+	Inside int `json:"inside"` // of these, those while an operation was under way
+
+	Episodes    int `json:"episodes"` // that were measured; 0 if this kind of recipe has no model to measure with
+	Operations  int `json:"operations"`
+	Overlapping int `json:"overlapping"` // of these, those during which another client's ran
+	Unknown     int `json:"unknown"`     // of these, those of unknown outcome
+
+	// Corruptions is how often a clean history was corrupted (results swapped, operations duplicated,
+	// dropped or put off), Noticed how often the judge then found a violation, and Missed, by kind, how
+	// often it did not, because what came out is in order too.
+	Corruptions int            `json:"corruptions"`
+	Noticed     int            `json:"noticed"`
+	Missed      map[string]int `json:"missed,omitempty"`
+}
+
+// auditedMax bounds the episodes that are measured, corruptionsEach what is done to each.
+const (
+	auditedMax      = 100
+	corruptionsEach = 8
+)
+
+func (s *Strength) add(t Strength) {
+	s.Faults += t.Faults
+	s.Inside += t.Inside
+	s.Episodes += t.Episodes
+	s.Operations += t.Operations
+	s.Overlapping += t.Overlapping
+	s.Unknown += t.Unknown
+	s.Corruptions += t.Corruptions
+	s.Noticed += t.Noticed
+	for kind, n := range t.Missed {
+		if s.Missed == nil {
+			s.Missed = map[string]int{}
+		}
+		s.Missed[kind] += n
+	}
+}
+
+// Vacuous says why a pass is worth nothing, or nothing if it is worth something.
+func (s Strength) Vacuous() string {
+	switch {
+	case s.Episodes == 0:
+		return ""
+	case s.Operations == 0:
+		return "no operation was judged"
+	case s.Overlapping == 0:
+		return "no two clients' operations overlapped"
+	case s.Corruptions > 0 && s.Noticed == 0:
+		return fmt.Sprintf("none of %d corruptions of what the clients saw would have been noticed", s.Corruptions)
+	}
+	return ""
+}
+
+// measure asks what a clean episode is worth.
+func (o *outcome) measure(seed uint64) {
+	if seed == 0 || o.audit == nil || o.aborted != nil || len(o.violations) > 0 || o.unknown != "" {
+		return
+	}
+	o.strength.add(o.audit(seed, corruptionsEach))
+}

@@ -1,0 +1,53 @@
+package workload_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// kindsWithAModel are the workloads whose histories package linearizability judges.
+var kindsWithAModel = []string{"lock", "rwlock", "semaphore", "queue", "priorityqueue", "counter", "election", "barrier", "doublebarrier"}
+
+// What the judge lets pass of a corrupted history must be in order; most of the corruptions are not.
+func TestStrengthOfAPass(t *testing.T) {
+	for _, kind := range kindsWithAModel {
+		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 200, Seed: 1}).Strength
+		t.Logf("%s: %+v", kind, s)
+		if s.Episodes < 90 || s.Overlapping == 0 || s.Vacuous() != "" {
+			t.Errorf("%s: %+v is vacuous: %s", kind, s, s.Vacuous())
+		}
+		if s.Inside == 0 || s.Inside > s.Faults {
+			t.Errorf("%s: %d of %d faults struck inside of an operation", kind, s.Inside, s.Faults)
+		}
+	}
+}
+
+func TestStrengthIsDeterministic(t *testing.T) {
+	run := func(workers int) sim.Strength {
+		return campaign(t, lookUp(t, "queue", workload.Ours), sim.Config{Episodes: 60, Seed: 3, Workers: workers}).Strength
+	}
+	if diff := cmp.Diff(run(1), run(4)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Of a pass in which nothing could go wrong, or nobody would have noticed, it is said.
+func TestVacuousPass(t *testing.T) {
+	for want, s := range map[string]sim.Strength{
+		"":                                      {Episodes: 1, Operations: 2, Overlapping: 2, Corruptions: 8, Noticed: 1},
+		"no operation was judged":               {Episodes: 1},
+		"no two clients' operations overlapped": {Episodes: 1, Operations: 2},
+		"none of 8 corruptions of what the clients saw would have been noticed": {Episodes: 1, Operations: 2, Overlapping: 2, Corruptions: 8},
+	} {
+		if got := s.Vacuous(); got != want {
+			t.Errorf("%+v: %q, want %q", s, got, want)
+		}
+	}
+	if got := (sim.Strength{Faults: 3}).Vacuous(); got != "" {
+		t.Errorf("what was not measured is said to be vacuous: %s", got)
+	}
+}
