@@ -13,11 +13,15 @@ type seriesQueue struct {
 	offered       int64
 	peeks, offers float64 // the share of peeks, and of offers among the rest
 	drawn         bool
+	backlog       int // how many values it holds on average, if that is to be steered
 }
 
 func (q *seriesQueue) run(r *rand.Rand, _ int) (Operation, bool) {
 	if !q.drawn {
 		q.drawn, q.peeks, q.offers = true, 0.3*float64(r.IntN(3))/2, []float64{0.4, 0.5, 0.6}[r.IntN(3)]
+	}
+	if q.backlog > 0 {
+		q.offers = 0.5 + 0.5*float64(q.backlog-len(q.values))/float64(q.backlog)
 	}
 	head := Null
 	if len(q.values) > 0 {
@@ -35,6 +39,18 @@ func (q *seriesQueue) run(r *rand.Rand, _ int) (Operation, bool) {
 	}
 	q.values = q.values[1:]
 	return Operation{Op: []string{"poll", "take"}[r.IntN(2)], Result: head}, true
+}
+
+// ghost offers a value that nobody will see, or would remove what is there now.
+func (q *seriesQueue) ghost(r *rand.Rand) Operation {
+	switch {
+	case r.IntN(2) == 0:
+		q.offered++
+		return Operation{Op: "offer", Arg: Int(q.offered)}
+	case len(q.values) > 0:
+		return Operation{Op: "poll", Result: q.values[r.IntN(min(3, len(q.values)))]}
+	}
+	return Operation{Op: "poll"}
 }
 
 func wildQueue(r *rand.Rand) Operation {

@@ -30,6 +30,8 @@ type Model struct {
 	// monitor decides in near-linear time whether the steps are legal, where it can; nil if nobody
 	// knows how. The steps of a violation's finding are illegal by themselves, and few.
 	monitor func([]step) ruling
+	// streamer is what it takes to do so piece by piece; nil if nobody knows how.
+	streamer *streamer
 	// hint narrows the steps' intervals to where they most probably took effect. It may be wrong,
 	// but must not widen an interval.
 	hint func([]step)

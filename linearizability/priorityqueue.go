@@ -16,7 +16,8 @@ import (
 func PriorityQueue() Model {
 	m := Queue()
 	m.Name, m.problem, m.prepare, m.spec = "priorityqueue", priorityProblem, preparePriorities, prioritySpec
-	m.hint, m.explain, m.monitor = func([]step) {}, explainPriorities, nil
+	m.hint, m.explain = func([]step) {}, explainPriorities
+	m.monitor, m.streamer = nil, nil
 	return m
 }
 

@@ -30,6 +30,7 @@ func Queue() Model {
 		spec:       queueSpec,
 		hint:       hintQueue,
 		monitor:    monitorQueue,
+		streamer:   &streamer{pending: pendingQueue, forget: forgetQueue},
 		suspects:   suspectValues,
 		explain:    explainQueue,
 	}
@@ -74,48 +75,73 @@ const noItem = -1
 //     an offer took effect, there is the same order without it: a value that nobody sees only
 //     keeps others waiting. A removal of unknown outcome that would have taken it goes last.
 func prepareQueue(h History) []step {
-	seen := make(map[Value]int32, len(h)) // items that somebody surely saw
-	for i := range h {
-		if op := &h[i]; op.Op != "offer" && op.Outcome == OK && !op.Result.IsNull() {
-			number(seen, op.Result)
-		}
-	}
-	items := seen
+	items := newNumbering(len(h) / 2)
+	seen := make([]bool, 0, len(h)/2) // by item: whether somebody surely saw it
 	steps := make([]step, 0, len(h))
 	for i := range h {
 		op := &h[i]
-		switch {
-		case op.Outcome == Fail || op.Op == "peek" && op.Outcome == Unknown:
-		case op.Op != "offer":
-			steps = append(steps, newSight(op, i, items))
-		default:
-			if _, found := items[op.Arg]; found || op.Outcome == OK {
-				steps = append(steps, newStep(op, i, stepOffer, number(items, op.Arg)))
-			}
+		if op.Outcome == Fail || op.Op == "peek" && op.Outcome == Unknown {
+			continue
 		}
+		s := queueStep(op, i, items)
+		for len(seen) < items.count() {
+			seen = append(seen, false)
+		}
+		if s.kind != stepOffer && !s.unknown && s.item != noItem {
+			seen[s.item] = true
+		}
+		steps = append(steps, s)
 	}
-	return steps
+	return slices.DeleteFunc(steps, func(s step) bool { return s.kind == stepOffer && s.unknown && !seen[s.item] })
 }
 
-// newSight is the step of a poll, take or peek.
-func newSight(op *Operation, i int, items map[Value]int32) step {
+// queueStep is the step of an operation.
+func queueStep(op *Operation, i int, items *numbering) step {
 	s := newStep(op, i, stepRemove, noItem)
+	if op.Op == "offer" {
+		s.kind, s.item = stepOffer, items.number(op.Arg)
+		return s
+	}
 	if op.Op == "peek" {
 		s.kind = stepPeek
 	}
 	if s.bare = op.Result.IsNull(); !s.bare {
-		s.item = number(items, op.Result)
+		s.item = items.number(op.Result)
 	}
 	s.loose = s.kind == stepPeek || s.empty()
 	return s
 }
 
+// numbering gives values the numbers from 0 in the order in which it meets them. Maps of whole
+// numbers and of texts are much faster than one of values.
+type numbering struct {
+	ints   map[int64]int32
+	texts  map[string]int32
+	others map[Value]int32
+}
+
+func newNumbering(size int) *numbering {
+	return &numbering{ints: make(map[int64]int32, size), texts: make(map[string]int32), others: make(map[Value]int32)}
+}
+
+func (n *numbering) count() int { return len(n.ints) + len(n.texts) + len(n.others) }
+
 // number returns the item that stands for v, a new one if v has none.
-func number(items map[Value]int32, v Value) int32 {
-	item, found := items[v]
+func (n *numbering) number(v Value) int32 {
+	switch v.kind {
+	case kindInt:
+		return numberIn(n.ints, v.number, n)
+	case kindStr:
+		return numberIn(n.texts, v.text, n)
+	}
+	return numberIn(n.others, v, n)
+}
+
+func numberIn[K comparable](items map[K]int32, key K, n *numbering) int32 {
+	item, found := items[key]
 	if !found {
-		item = int32(len(items))
-		items[v] = item
+		item = int32(n.count())
+		items[key] = item
 	}
 	return item
 }

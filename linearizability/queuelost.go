@@ -133,7 +133,7 @@ func (q *queueCase) reach(peeks bool) func(item int32) chain {
 	level := func(item int32) chain {
 		return chain{q.visits[item].reached, [3]int32{item, missing, missing}}
 	}
-	if !peeks || !q.peeks {
+	if !peeks {
 		return level // if nobody peeks, reached(b) < stayed(c) <= reached(c)
 	}
 	stayed := q.byStayed()

@@ -68,9 +68,11 @@ func monitorQueue(steps []step) ruling {
 	if f := q.load(); f != nil {
 		return illegal(*f)
 	}
-	q.admit(false)
-	if r := q.check(false); r.outcome != Ok {
-		return r
+	if q.peeks { // first without, to name a violation that needs none
+		q.admit(false)
+		if r := q.check(false); r.outcome != Ok {
+			return r
+		}
 	}
 	q.admit(true)
 	r := q.check(true)
@@ -82,14 +84,15 @@ func monitorQueue(steps []step) ruling {
 
 // check judges by what has been admitted, without peeks and empty results or with all.
 func (q *queueCase) check(all bool) ruling {
-	f := q.overtaken(all)
-	if f == nil && all && q.peeks {
+	peeks := all && q.peeks
+	f := q.overtaken(peeks)
+	if f == nil && peeks {
 		f = cmp.Or(q.gone(), q.atHead())
 	}
 	if f != nil {
 		return illegal(*f)
 	}
-	demands, f := q.demands(all)
+	demands, f := q.demands(peeks)
 	switch {
 	case f != nil:
 		return illegal(*f)

@@ -62,7 +62,7 @@ func (q *queueCase) departures() []departure {
 // bounds returns the function that says when an open value has to be gone for the values that
 // come after it, and for the empty results.
 func (q *queueCase) bounds() func(v *visit) int64 {
-	reach := q.reach(true)
+	reach := q.reach(true) // such values were peeked at
 	behind := suffixLeast(q.byFrom, func(item int32) int64 { return reach(item).at })
 	var settled []mark
 	for _, m := range q.byStayed() {

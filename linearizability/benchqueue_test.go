@@ -1,0 +1,115 @@
+package linearizability
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// busyQueue returns a legal history of n operations by clients that are nearly always busy, on a queue
+// that holds about ten values.
+func busyQueue(seed uint64, n, clients int, unknown, peeks float64) History {
+	r := rand.New(rand.NewPCG(seed, 0))
+	c := contender{model: Queue(), wild: wildQueue, fresh: func() sequential {
+		return &seriesQueue{drawn: true, backlog: 10, peeks: peeks}
+	}}
+	h := c.drawLegal(r, shape{ops: n, clients: clients, pace: 2, spread: 3 * int64(clients), unknown: unknown / 1.5})
+	h.sort()
+	return h
+}
+
+// overtake exchanges the results of two removals, about in the middle, of which one had returned long
+// before the other was called.
+func overtake(h History) History {
+	removals := 0
+	for i := len(h) / 2; i < len(h); i++ {
+		if h[i].Op == "offer" || h[i].Op == "peek" || h[i].Outcome != OK || h[i].Result.IsNull() {
+			continue
+		}
+		if removals++; removals == 1 {
+			h[len(h)/2], h[i] = h[i], h[len(h)/2]
+		} else if first := &h[len(h)/2]; h[i].Call > first.Return && removals > 100 {
+			first.Result, h[i].Result = h[i].Result, first.Result
+			return h
+		}
+	}
+	return h
+}
+
+// BenchmarkMonitorQueue compares the monitor with porcupine. What porcupine did not finish within five
+// seconds is counted as given-up/op, and its time is that limit.
+func BenchmarkMonitorQueue(b *testing.B) {
+	for _, clients := range []int{4, 16} {
+		for _, n := range []int{20, 50, 100, 200, 500, 1000, 10_000, 100_000, 1_000_000} {
+			if n <= 1000 {
+				b.Run(fmt.Sprintf("clients=%d/n=%d/porcupine", clients, n), func(b *testing.B) {
+					benchPorcupine(b, busyQueue(1, n, clients, 0, 0))
+				})
+			}
+			b.Run(fmt.Sprintf("clients=%d/n=%d/monitor", clients, n), func(b *testing.B) {
+				benchMonitor(b, busyQueue(1, n, clients, 0, 0), Ok)
+			})
+		}
+	}
+}
+
+// BenchmarkMonitorQueueMillion judges a million operations of 16 clients of several kinds.
+func BenchmarkMonitorQueueMillion(b *testing.B) {
+	const n, clients = 1_000_000, 16
+	for _, c := range []struct {
+		name           string
+		unknown, peeks float64
+		violation      bool
+	}{
+		{name: "correct"}, {name: "violation", violation: true},
+		{name: "unknown=1%", unknown: 0.01}, {name: "peeks=10%", peeks: 0.1},
+		{name: "unknown=1%,peeks=10%", unknown: 0.01, peeks: 0.1},
+		{name: "unknown=1%,violation", unknown: 0.01, violation: true},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			h, want := busyQueue(1, n, clients, c.unknown, c.peeks), Ok
+			if c.violation {
+				h, want = overtake(h), Violation
+			}
+			benchMonitor(b, h, want)
+		})
+	}
+}
+
+// benchMonitor measures the monitor with all that it needs.
+func benchMonitor(b *testing.B, h History, want Outcome3) {
+	m := Queue()
+	b.ReportAllocs()
+	start := cpuTime(b)
+	for b.Loop() {
+		if r := m.monitor(m.prepare(h)); r.outcome != want {
+			b.Fatal(r.outcome, r.finding.property, r.reason)
+		}
+	}
+	b.ReportMetric(float64(cpuTime(b)-start)/float64(b.N)/1e6, "cpu-ms/op")
+}
+
+// cpuTime is the time that processors have spent on this process, which does not depend on how busy
+// the machine is with others.
+func cpuTime(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+func benchPorcupine(b *testing.B, h History) {
+	m, givenUp := Queue(), 0
+	b.ReportAllocs()
+	for b.Loop() {
+		if newJudge(&m, Options{Timeout: 5 * time.Second}).ask(m.prepare(h)) == porcupine.Unknown {
+			givenUp++
+		}
+	}
+	b.ReportMetric(float64(givenUp)/float64(b.N), "given-up/op")
+}
