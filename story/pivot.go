@@ -13,7 +13,8 @@ import (
 const continuations = 100
 
 // Tell runs a counterexample again and makes its story, with the pivotal step. It takes about a second: a
-// hundred runs for each step. The errors are those of [New], [sim.Replay] and [sim.Continuations].
+// hundred runs for each step. If ctx ends before, the story has no pivotal step. The errors are those of
+// [New], [sim.Replay] and [sim.Continuations].
 func Tell(ctx context.Context, w sim.Workload, c *sim.Counterexample) (*Story, error) {
 	r, err := sim.Replay(w, c)
 	if err != nil {
@@ -24,7 +25,7 @@ func Tell(ctx context.Context, w sim.Workload, c *sim.Counterexample) (*Story, e
 		return nil, err
 	}
 	curve, err := sim.Continuations(ctx, w, c, r, continuations)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	for _, p := range curve {

@@ -37,6 +37,7 @@ type Story struct {
 	Workload string `json:"workload"`
 	Recipe   string `json:"recipe"`
 	Faults   string `json:"faults"` // that were allowed
+	Struck   string `json:"struck"` // that did strike
 	Clock    Clock  `json:"clock"`  // what steps and stamps count
 	Servers  int    `json:"servers"`
 	Root     string `json:"root"` // the longest path above all znodes of the story

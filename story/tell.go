@@ -16,12 +16,11 @@ func New(c *sim.Counterexample, r *sim.Replayed) (*Story, error) {
 	if err := Same(c, r); err != nil {
 		return nil, err
 	}
-	t := &teller{story: &Story{
-		Events: []Event{}, Operations: []Operation{}, Sessions: []Session{}, Znodes: []Znode{}, Waits: []Wait{}, Curve: []Point{}, Commands: []Command{},
-		Format: Format, Property: r.Violation.Property, Message: r.Violation.Message, Workload: c.Workload, Recipe: c.Recipe,
-		Faults: c.Faults, Clock: ClockSteps, Servers: r.Record.Servers,
-		Title: title(c.Workload, c.Recipe, r.Violation.Property, r.Violation.Message),
-	}, replayed: r, record: r.Record, sessions: map[int64]int{}, operations: map[int64]int{}}
+	s := newStory(r.Violation.Property, r.Violation.Message)
+	s.Title = fmt.Sprintf("%s (%s) breaks %s: %s", c.Workload, c.Recipe, s.Property, s.Message)
+	s.Workload, s.Recipe, s.Clock, s.Servers = c.Workload, c.Recipe, ClockSteps, r.Record.Servers
+	s.Faults, s.Struck = c.Faults, r.Record.Struck.String()
+	t := &teller{story: s, replayed: r, record: r.Record, sessions: map[int64]int{}, operations: map[int64]int{}}
 	t.tell()
 	return t.story, nil
 }
@@ -46,8 +45,13 @@ func lineAt(lines []string, i int) string {
 	return "(nothing)"
 }
 
-func title(workload, recipe, property, message string) string {
-	return fmt.Sprintf("%s (%s) breaks %s: %s", workload, recipe, property, message)
+// newStory returns a story whose lists are empty, but are lists in JSON.
+func newStory(property, message string) *Story {
+	return &Story{
+		Format: Format, Property: property, Message: message,
+		Clients: []Client{}, Events: []Event{}, Operations: []Operation{}, Sessions: []Session{}, Znodes: []Znode{},
+		Waits: []Wait{}, Curve: []Point{}, Commands: []Command{},
+	}
 }
 
 // teller fills a story from a run.

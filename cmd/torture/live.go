@@ -73,7 +73,7 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	if err != nil {
 		return err
 	}
-	return r.report(c, out, result, files)
+	return r.report(c, w, out, result, files, nil)
 }
 
 // openSession opens a session and waits for it.

@@ -26,11 +26,12 @@ const (
 
 // cli is the command line.
 type cli struct {
-	Run    runCmd    `cmd:"" help:"Torture a recipe: in simulation, on a real ensemble, or on servers of yours."`
-	Zoo    zooCmd    `cmd:"" help:"Hunt recipes that are known to be broken: is each bug found, and its fixed twin clean?"`
-	Replay replayCmd `cmd:"" help:"Run a counterexample again, step by step."`
-	Check  checkCmd  `cmd:"" help:"Judge a recorded history."`
-	List   listCmd   `cmd:"" help:"List workloads, recipes, faults and strategies."`
+	Run     runCmd     `cmd:"" help:"Torture a recipe: in simulation, on a real ensemble, or on servers of yours."`
+	Zoo     zooCmd     `cmd:"" help:"Hunt recipes that are known to be broken: is each bug found, and its fixed twin clean?"`
+	Replay  replayCmd  `cmd:"" help:"Run a counterexample again, step by step."`
+	Explain explainCmd `cmd:"" help:"Tell the story of a counterexample, or of a history that breaks a rule."`
+	Check   checkCmd   `cmd:"" help:"Judge a recorded history."`
+	List    listCmd    `cmd:"" help:"List workloads, recipes, faults and strategies."`
 }
 
 // verdictError ends a command with a status other than 0; what was to be said has been said.

@@ -38,13 +38,16 @@ func (o *output) discard() {
 	os.Remove(o.dir) // fails if there is something
 }
 
+// counterexamplesDir is where counterexamples go that have no other place.
+const counterexamplesDir = "counterexamples"
+
 // historyName is the file with what clients saw on real servers.
 const historyName = "history.jsonl"
 
 // newOutput makes the folder of a run. It refuses one that exists, so that nothing is overwritten.
 func newOutput(dir string) (*output, error) {
 	if dir == "" {
-		return &output{dir: "counterexamples"}, nil
+		return &output{dir: counterexamplesDir}, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
@@ -58,28 +61,27 @@ func newOutput(dir string) (*output, error) {
 	return &output{dir, true}, nil
 }
 
-// counterexamples writes a file for each violation and returns their names.
-func (o *output) counterexamples(cfg sim.Config, result sim.Result) ([]string, error) {
-	var files []string
+// counterexamples writes a file for each violation and returns them with their names.
+func (o *output) counterexamples(cfg sim.Config, result sim.Result) (files []string, examples []*sim.Counterexample, err error) {
 	for _, found := range result.Violations {
 		c, err := cfg.Counterexample(result, found)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		var data bytes.Buffer
 		if err := c.Write(&data); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		// The name carries a digest of the whole file: the same steps found with another --faults
 		// make another file.
 		digest := sha256.Sum256(data.Bytes())
 		name := filepath.Join(o.dir, fmt.Sprintf("%s-%s-%s-%x.json", result.Workload, flat(result.Recipe), found.Property, digest[:4]))
 		if err := writeNew(name, data.Bytes()); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		files = append(files, name)
+		files, examples = append(files, name), append(examples, c)
 	}
-	return files, nil
+	return files, examples, nil
 }
 
 // histories writes, for each violation on real servers, the history of the round in which it was
@@ -200,11 +202,11 @@ func writeJSON(w io.Writer, s summary) error {
 // printResult prints a result for people. self is how the command was called.
 func printResult(w io.Writer, r sim.Result, backend, self string, files []string) {
 	for i, f := range r.Violations {
-		replay := ""
+		var commands []string
 		if i < len(files) {
-			replay = self + " replay " + files[i]
+			commands = followUps(backend, r.Workload, self, files[i])
 		}
-		printViolation(w, f, replay)
+		printViolation(w, f, commands)
 	}
 	if r.Reason != "" {
 		fmt.Fprintf(w, "%s: %s\n\n", r.Verdict, r.Reason)
@@ -248,7 +250,20 @@ func faultLine(struck map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func printViolation(w io.Writer, f sim.Found, replay string) {
+// followUps are the commands that lead on from the file of a violation. On real servers there is nothing to
+// run again; the history can be judged again, by kinds of which there is a model without parameters.
+func followUps(backend, kind, self, file string) []string {
+	if backend == "sim" {
+		return []string{"replay: " + self + " replay " + file, "explain: " + self + " explain " + file}
+	}
+	if _, err := linearizability.ByName(kind); err != nil || kind == "barrier" || kind == "semaphore" {
+		return []string{"history: " + file}
+	}
+	flags := file + " --model " + kind
+	return []string{"judge: " + self + " check " + flags, "explain: " + self + " explain " + flags}
+}
+
+func printViolation(w io.Writer, f sim.Found, commands []string) {
 	fmt.Fprint(w, wrap(fmt.Sprintf("VIOLATION of %s: %s", f.Property, f.Message), columns), "\n\n")
 	for _, line := range sim.Lines(f.Trace) {
 		fmt.Fprintln(w, line)
@@ -257,8 +272,11 @@ func printViolation(w io.Writer, f sim.Found, replay string) {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "found in %d of the episodes, first in number %d", f.Times, f.Episode)
-	if replay != "" {
-		fmt.Fprintf(w, "; minimised to %d clients, %d faults, %d steps\nreplay: %s", f.Clients, f.Faults, f.Steps, replay)
+	if len(f.Trace) > 0 {
+		fmt.Fprintf(w, "; minimised to %d clients, %d faults, %d steps", f.Clients, f.Faults, f.Steps)
+	}
+	for _, command := range commands {
+		fmt.Fprint(w, "\n", command)
 	}
 	fmt.Fprint(w, "\n\n")
 }

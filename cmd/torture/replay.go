@@ -2,10 +2,9 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/story"
 )
 
 type replayCmd struct {
@@ -14,16 +13,7 @@ type replayCmd struct {
 
 // Run carries the command out.
 func (r *replayCmd) Run(c *commandContext) error {
-	file, err := os.Open(r.File)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	example, err := sim.ReadCounterexample(file)
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.File, err)
-	}
-	w, err := workload.Find(example.Workload, example.Recipe)
+	example, w, err := loadExample(r.File)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.File, err)
 	}
@@ -43,19 +33,8 @@ func showReplay(c *commandContext, example *sim.Counterexample, replayed *sim.Re
 		fmt.Fprintln(c.out, wrap(fmt.Sprintf("VIOLATION of %s: %s", replayed.Violation.Property, replayed.Violation.Message), columns))
 	}
 	fmt.Fprintf(c.out, "hash %s\n", sim.FormatHash(replayed.Hash))
-	switch {
-	case replayed.Diverged >= 0:
-		return fmt.Errorf("the run differs from the recorded one at line %d of the trace; was the counterexample made by another version?\n  recorded: %s\n  now:      %s",
-			replayed.Diverged+1, lineAt(example.Trace, replayed.Diverged), lineAt(sim.Lines(replayed.Trace), replayed.Diverged))
-	case replayed.Violation == nil:
-		return fmt.Errorf("nothing broke this time, although the trace is the same")
+	if err := story.Same(example, replayed); err != nil {
+		return err
 	}
 	return verdictError(exitViolation)
-}
-
-func lineAt(lines []string, i int) string {
-	if i < len(lines) {
-		return lines[i]
-	}
-	return "(nothing)"
 }

@@ -27,6 +27,7 @@ type runCmd struct {
 	Seed     *uint64       `help:"Equal seeds, equal runs. Default: a fresh one, which is printed."`
 	Out      string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
 	JSON     bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
+	ciFlags  `embed:""`
 }
 
 // Run carries the command out.
@@ -40,6 +41,9 @@ func (r *runCmd) Run(c *commandContext) error {
 		r.Seed = &seed
 	}
 	if err := r.validate(); err != nil {
+		return err
+	}
+	if err := r.probe(); err != nil {
 		return err
 	}
 	out, err := newOutput(r.Out)
@@ -111,15 +115,15 @@ func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) 
 	if err != nil {
 		return err
 	}
-	files, err := out.counterexamples(cfg, result)
+	files, examples, err := out.counterexamples(cfg, result)
 	if err != nil {
 		return err
 	}
-	return r.report(c, out, result, files)
+	return r.report(c, w, out, result, files, examples)
 }
 
 // report prints the result and turns the verdict into an exit status.
-func (r *runCmd) report(c *commandContext, out *output, result sim.Result, files []string) error {
+func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, result sim.Result, files []string, examples []*sim.Counterexample) error {
 	if c.Err() != nil {
 		interrupted(&result)
 	}
@@ -133,6 +137,11 @@ func (r *runCmd) report(c *commandContext, out *output, result sim.Result, files
 		}
 	} else {
 		printResult(c.out, result, r.Backend, c.self, files)
+	}
+	if r.wanted() {
+		if err := r.write(r.ciOf(result, r.stories(c, w, examples, result, files))); err != nil {
+			return err
+		}
 	}
 	switch result.Verdict {
 	case sim.VerdictViolation:

@@ -17,6 +17,7 @@ type zooCmd struct {
 	Seed     uint64   `help:"Equal seeds, equal hunts." default:"1"`
 	Episodes int      `help:"At most so many for each animal and for each twin." default:"20000"`
 	JSON     bool     `name:"json" help:"Print one JSON object to standard output and nothing else there."`
+	ciFlags  `embed:""`
 }
 
 // Run carries the command out: status 0 only if every animal was found and every twin is clean.
@@ -26,6 +27,9 @@ func (z *zooCmd) Run(c *commandContext) error {
 	}
 	animals, err := workload.FindAnimals(z.IDs)
 	if err != nil {
+		return err
+	}
+	if err := z.probe(); err != nil {
 		return err
 	}
 	if !z.JSON {
@@ -42,10 +46,24 @@ func (z *zooCmd) Run(c *commandContext) error {
 			printCatch(c.out, got.catch)
 		}
 	}
+	return z.report(c, catches)
+}
+
+func (z *zooCmd) report(c *commandContext, catches []workload.Catch) error {
+	accused, err := z.accusations(c, catches)
+	if err != nil {
+		return err
+	}
 	if z.JSON {
 		err = writeZoo(c.out, catches)
 	} else {
 		printScore(c.out, catches, c.self)
+		for _, id := range score(catches).accused {
+			accused[id].print(c, id)
+		}
+	}
+	if err == nil && z.wanted() {
+		err = z.write(z.ciOf(c, catches, accused))
 	}
 	if err == nil && score(catches).missed() {
 		return verdictError(exitViolation)

@@ -1,0 +1,125 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/zktorture/zktorture/linearizability"
+)
+
+// FromVerdict makes the story of a recorded history that breaks a rule of a model: the operations of the
+// verdict's certificate, and so many others before and after each of them, by call. The history may have
+// millions of operations. The error is for a verdict that is no violation.
+func FromVerdict(model string, h linearizability.History, v linearizability.Verdict, around int) (*Story, error) {
+	if v.Outcome != linearizability.Violation {
+		return nil, fmt.Errorf("nothing to tell: %v", v)
+	}
+	s := FromHistory(h, v.Property, v.Message, around, func(o linearizability.Operation) bool { return slices.Contains(v.Operations, o) })
+	s.Workload, s.Title = model, fmt.Sprintf("the history breaks %s, judged as %s: %s", v.Property, model, v.Message)
+	if v.Object != "" {
+		s.Title = v.Object + ": " + s.Title
+	}
+	return s, nil
+}
+
+// FromHistory makes a story of the operations of a history about which somebody asks, and so many others
+// before and after each of them.
+func FromHistory(h linearizability.History, property, message string, around int, asked func(linearizability.Operation) bool) *Story {
+	s := newStory(property, message)
+	s.Clock, s.Title = ClockStamps, fmt.Sprintf("%s is broken: %s", property, message)
+	shown := near(h, around, asked)
+	s.Left = len(h) - len(shown)
+	clients := map[string]int{}
+	for _, o := range shown {
+		name := clientName(o)
+		if _, known := clients[name]; !known {
+			clients[name] = len(s.Clients)
+			s.Clients = append(s.Clients, Client{name, 1})
+		}
+		s.Operations = append(s.Operations, fromOperation(o, clients[name], asked(o)))
+	}
+	s.stampEvents()
+	return s
+}
+
+// near returns the operations that are asked for and those around them, by call.
+func near(h linearizability.History, around int, asked func(linearizability.Operation) bool) (shown linearizability.History) {
+	byCall := make([]int32, len(h))
+	for i := range byCall {
+		byCall[i] = int32(i)
+	}
+	slices.SortStableFunc(byCall, func(a, b int32) int { return cmp.Compare(h[a].Call, h[b].Call) })
+	next := 0 // the first that is not shown yet
+	for at, i := range byCall {
+		if !asked(h[i]) {
+			continue
+		}
+		for next = max(next, at-around); next <= min(at+around, len(h)-1); next++ {
+			shown = append(shown, h[byCall[next]])
+		}
+	}
+	return shown
+}
+
+// clientName names the client that the harness knows.
+func clientName(o linearizability.Operation) string {
+	if !o.Process.IsNull() {
+		return "client " + o.Process.String()
+	}
+	return fmt.Sprintf("client %d", o.Client)
+}
+
+func fromOperation(o linearizability.Operation, client int, asked bool) Operation {
+	told := Operation{Client: client, Name: o.Op, Outcome: o.Outcome.String(), Call: o.Call, Return: o.Return, Error: o.Note, Asked: asked}
+	if !o.Arg.IsNull() {
+		told.Arg = o.Arg.String()
+	}
+	if !o.Result.IsNull() {
+		told.Result = o.Result.String()
+	}
+	if o.Return == linearizability.Forever {
+		told.Return = -1
+	}
+	return told
+}
+
+// stampEvents makes the calls and returns of the operations the events of the story.
+func (s *Story) stampEvents() {
+	for i, o := range s.Operations {
+		e := Event{Step: o.Call, Kind: KindCall, Client: o.Client, Server: -1, Session: -1, Operation: i, From: -1, Armed: -1, Sent: o.Call, Asked: o.Asked}
+		e.What = fmt.Sprintf("%s(%s)", o.Name, o.Arg)
+		s.Events = append(s.Events, e)
+		if o.Return < 0 {
+			continue
+		}
+		e.Step, e.Sent, e.Kind, e.Result = o.Return, o.Return, KindReturn, o.outcome()
+		s.Events = append(s.Events, e)
+	}
+	slices.SortStableFunc(s.Events, func(a, b Event) int {
+		if a.Operation == b.Operation {
+			return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Kind, b.Kind)) // "call" before "return"
+		}
+		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(b.Kind, a.Kind)) // what ends, ends first
+	})
+	calls := map[int]int{}
+	for i := range s.Events {
+		e := &s.Events[i]
+		if e.Kind == KindCall {
+			calls[e.Operation] = i
+		} else if call, known := calls[e.Operation]; known {
+			e.From = call
+		}
+	}
+}
+
+// outcome says how an operation ended, as traces do.
+func (o Operation) outcome() string {
+	switch {
+	case o.Result != "":
+		return o.Outcome + ": " + o.Result
+	case o.Error != "":
+		return o.Outcome + ": " + o.Error
+	}
+	return o.Outcome
+}
