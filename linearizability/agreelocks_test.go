@@ -5,6 +5,8 @@ import "math/rand/v2"
 func init() {
 	enter(contender{model: Lock(), fresh: func() sequential { return newSeriesLock(Lock(), 1) }, wild: wildHold(Lock()), ops: 10})
 	enter(contender{model: Election(), fresh: func() sequential { return newSeriesLock(Election(), 1) }, wild: wildHold(Election()), ops: 10})
+	enter(contender{model: RWLock(), fresh: func() sequential { return newSeriesLock(RWLock(), 1000) }, wild: wildHold(RWLock()), ops: 10})
+	enter(contender{model: Semaphore(2), fresh: func() sequential { return newSeriesLock(Semaphore(2), 2) }, wild: wildHold(Semaphore(2)), ops: 10})
 }
 
 // seriesLock runs the operations of a lock, an election, a read/write lock or a semaphore one at a

@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,8 +59,10 @@ type Verdict struct {
 	// even if nothing else of the history had happened.
 	Operations []Operation
 	Object     string
-	// Checker is what decided: assumptions, monitor, witness or porcupine; or disagreement,
-	// if two of them contradict each other, which is a defect of this package.
+	// Checker is what decided: assumptions, monitor (the model's own), witness (the first order that
+	// suggests itself), frontier (a search in the order of time) or porcupine, which also confirms every
+	// violation; or disagreement, if two of them contradict each other, which is a defect of this
+	// package.
 	Checker string
 	// Tried says what ran before the checker that decided, and why that did not.
 	Tried []string
@@ -87,10 +90,18 @@ type Options struct {
 	// Timeout is how long the history of one object may take, 0 for [TimeoutDefault]. Its end
 	// makes the verdict Undetermined, or a violation's explanation longer.
 	Timeout time.Duration
+	// MemoryLimit is about how many bytes the search for an order of one object's operations may take,
+	// 0 for [MemoryDefault]. Where it would need more it is not started, or ends, and the verdict is
+	// Undetermined. The history itself does not count, nor do the model's own checker's tables, which
+	// are of its size.
+	MemoryLimit int64
 }
 
 // TimeoutDefault is the time that the history of one object may take if Options say nothing.
 const TimeoutDefault = 10 * time.Second
+
+// MemoryDefault is the memory in bytes that the search may take if Options say nothing.
+const MemoryDefault = 1 << 30
 
 // Check judges a history against a model: one verdict for each object, by name. An empty history
 // is one of one object, and ok.
@@ -123,7 +134,7 @@ func Worst(verdicts []Verdict) Outcome3 {
 }
 
 // checkObject goes from the cheap to the dear: assumptions, the model's monitor, a witness, a few
-// suspicious operations, porcupine.
+// suspicious operations, the frontier, porcupine.
 func checkObject(m *Model, g *group, o Options) Verdict {
 	if err := m.validate(g.history); err != nil {
 		err.Index = g.at(err.Index)
@@ -152,14 +163,20 @@ func (j *judge) decide(steps []step, h History) Verdict {
 			return violation(f, h)
 		}
 	}
+	switch r := j.frontier(steps); r.outcome {
+	case Ok:
+		return Verdict{Outcome: Ok, Checker: "frontier"}
+	case Violation:
+		return j.confirm(j.model.explain(j, r.finding.steps), h)
+	}
 	switch j.ask(steps) {
 	case porcupine.Ok:
 		return Verdict{Outcome: Ok, Checker: "porcupine"}
 	case porcupine.Illegal:
 		return violation(j.model.explain(j, steps), h)
 	}
-	return Verdict{Outcome: Undetermined, Checker: "porcupine", Reason: fmt.Sprintf(
-		"%d operations could not be ordered within %v; allow more time, or record shorter histories or fewer clients", len(steps), j.timeout)}
+	return Verdict{Outcome: Undetermined, Checker: "porcupine", Reason: cmp.Or(j.short, fmt.Sprintf(
+		"%d operations could not be ordered within %v; allow more time, or record shorter histories or fewer clients", len(steps), j.timeout))}
 }
 
 // confirm reports a violation that somebody other than porcupine found, if porcupine says the same of
@@ -174,8 +191,8 @@ func (j *judge) confirm(f finding, h History) Verdict {
 		return Verdict{Outcome: Undetermined, Checker: "disagreement", Operations: v.Operations, Reason: "the checkers disagree: one says " +
 			v.Property + ", " + v.Message + "; porcupine finds these operations in order. This is a defect of this program: please report it with the history"}
 	}
-	return Verdict{Outcome: Undetermined, Checker: "porcupine", Operations: v.Operations, Reason: "porcupine could not confirm within " +
-		j.timeout.String() + " what was found, " + v.Property + ": " + v.Message}
+	return Verdict{Outcome: Undetermined, Checker: "porcupine", Operations: v.Operations, Reason: "porcupine could not confirm what was found, " +
+		v.Property + ", " + v.Message + ": " + cmp.Or(j.short, "it had no answer within "+j.timeout.String())}
 }
 
 // violation is the verdict on a history in which f was found.

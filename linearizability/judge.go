@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -14,6 +15,8 @@ type judge struct {
 	spec     porcupine.Model
 	timeout  time.Duration
 	deadline time.Time
+	memory   int64    // in bytes
+	short    string   // why porcupine could not do with that; empty if it could
 	tried    []string // what could not decide, and why
 }
 
@@ -22,7 +25,11 @@ func newJudge(m *Model, o Options) *judge {
 	if timeout <= 0 {
 		timeout = TimeoutDefault
 	}
-	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout)}
+	memory := o.MemoryLimit
+	if memory <= 0 {
+		memory = MemoryDefault
+	}
+	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout), memory: memory}
 }
 
 // note records that a checker could not decide.
@@ -49,9 +56,25 @@ func (j *judge) witness(steps []step) bool {
 	return found
 }
 
-// ask returns porcupine's answer, or Unknown if it has none in time.
+// frontier searches along the frontier, in at most half of the time that is left.
+func (j *judge) frontier(steps []step) ruling {
+	now := time.Now()
+	r := searchFrontier(&j.spec, steps, now.Add(j.deadline.Sub(now)/2), j.memory)
+	if r.outcome == Undetermined {
+		j.note("frontier", r.reason)
+	}
+	return r
+}
+
+// ask returns porcupine's answer, or Unknown if it has none in time or in the memory allowed.
 func (j *judge) ask(steps []step) porcupine.CheckResult {
 	left := time.Until(j.deadline)
+	entries := j.memory / entryBytes(len(steps))
+	if entries < int64(len(steps)) {
+		j.short = fmt.Sprintf("porcupine would need about %d MB for %d operations, and %d MB are allowed; allow more, or record shorter histories",
+			int64(len(steps))*entryBytes(len(steps))>>20, len(steps), j.memory>>20)
+		return porcupine.Unknown
+	}
 	if left <= 0 {
 		return porcupine.Unknown
 	}
@@ -60,7 +83,31 @@ func (j *judge) ask(steps []step) porcupine.CheckResult {
 		s := &steps[i]
 		operations[i] = porcupine.Operation{Input: s, Call: s.call, Return: s.end}
 	}
-	return porcupine.CheckOperationsTimeout(j.spec, operations, left)
+	result := porcupine.CheckOperationsTimeout(metered(j.spec, &entries), operations, left)
+	if result == porcupine.Illegal && entries < 0 {
+		j.short = fmt.Sprintf("porcupine found no order with the %d MB that are allowed; allow more, or record shorter histories or fewer clients", j.memory>>20)
+		return porcupine.Unknown
+	}
+	return result
+}
+
+// entryBytes is about what porcupine needs to remember one step of a history of n operations: a bit for
+// each, a state and its place in a map. It is doubled, as the collector lets garbage pile up.
+func entryBytes(n int) int64 { return 2 * (int64(n)/8 + 200) }
+
+// metered returns the model with a limit on the steps that succeed: once there were so many, all fail,
+// so that the search ends. Then entries is negative, and an order that was not found may exist. It may be
+// read once porcupine has answered.
+func metered(spec porcupine.Model, entries *int64) porcupine.Model {
+	step := spec.Step
+	spec.Step = func(state, input, output any) (bool, any) {
+		legal, after := step(state, input, output)
+		if legal {
+			*entries--
+		}
+		return legal && *entries >= 0, after
+	}
+	return spec
 }
 
 // asksMax bounds how many parts of a history are tried to shrink it.

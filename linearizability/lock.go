@@ -113,7 +113,7 @@ func (o *Operation) holder() holder { return holder{o.owner(), o.reads(), o.perm
 // prepareLock pairs grants with releases by process, in order of call. A hold begins with a grant
 // of outcome ok. A later grant of unknown outcome joins the hold: a release after it ends the one
 // or the other. A downgrade makes the hold a reader's; one of unknown outcome perhaps, so that both
-// releases may end it. It leaves out
+// releases may end it, unless its process may hold something as a reader anyway. It leaves out
 //
 //   - what failed: it had no effect; and tries that were refused: they are accepted always;
 //   - grants of unknown outcome that no release insists on: if there is an order in which they
@@ -123,6 +123,7 @@ func prepareLock(h History) []step {
 	steps := make([]step, 0, len(h))
 	held := make(map[holder]int32)   // the hold last granted
 	released := make([]bool, len(h)) // by hold: perhaps, by a release of unknown outcome
+	over := make([]bool, len(h))     // by hold: surely released
 	for _, i := range byCall(h) {
 		op := &h[i]
 		hold, found := held[op.holder()]
@@ -139,7 +140,11 @@ func prepareLock(h History) []step {
 			s := newStep(op, i, stepShare, hold)
 			s.order = int32(len(steps))
 			steps = append(steps, s)
-			held[holder{op.owner(), true, op.permits()}] = hold
+			reader := holder{op.owner(), true, op.permits()}
+			before, reads := held[reader]
+			if op.Outcome == OK || !reads || over[before] || before < hold && !steps[hold].unknown {
+				held[reader] = hold
+			}
 			if op.Outcome == OK {
 				delete(held, op.holder())
 			}
@@ -150,6 +155,7 @@ func prepareLock(h History) []step {
 			if found {
 				s.item, s.excused = hold, released[hold]
 				released[hold] = released[hold] || s.unknown
+				over[hold] = over[hold] || !s.unknown
 			}
 			steps = append(steps, s)
 		}

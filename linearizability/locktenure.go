@@ -51,6 +51,7 @@ type claim struct {
 	loose  bool  // whether there was a choice which of them took effect
 	unlike bool  // whether some of them are readers' and others not
 	odd    bool  // whether something perhaps happened to one of them before it was insisted on
+	lost   bool  // whether it is unclear what lasts
 }
 
 // spares is how many grants of unknown outcome may still take effect.
@@ -125,6 +126,7 @@ func (s *step) insists() bool { return !s.unknown && !s.excused }
 func (t *tenancy) released(i int32, c *claim) {
 	s := &t.steps[i]
 	switch {
+	case c.lost:
 	case c.now > 0:
 		t.end(i, c)
 	case s.insists() && c.spares() == 0:
@@ -200,18 +202,21 @@ func (t *tenancy) unheld(i int32, c *claim) {
 func (t *tenancy) downgraded(i int32, c *claim) {
 	s := &t.steps[i]
 	switch {
+	case c.lost:
 	case c.now > 0:
 		t.soften(i, &t.all[c.now-1])
 	case !s.insists():
 		c.odd = c.odd || c.spares() > 0
 	case c.last > 0 && s.call <= t.lastEnd(c):
-		t.unclear = "a downgrade touches the release before it"
+		t.unclear, c.lost = "a downgrade touches the release before it", true
 	case c.spares() == 0:
 		t.unheld(i, c)
 	default:
 		if x, clear := t.borrow(i, c); clear {
 			x.share, x.shared = i, s.call
 			c.now = t.begin(x)
+		} else {
+			c.lost = true
 		}
 	}
 }

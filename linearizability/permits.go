@@ -51,6 +51,7 @@ func Semaphore(permits int) Model {
 // govern gives the model the rule of so many permits.
 func (m *Model) govern(capacity int64, overdrawn string) {
 	m.spec = permitSpec(capacity)
+	m.monitor = func(steps []step) ruling { return permitMonitor(steps, capacity, overdrawn) }
 	m.suspects = func(steps []step) []finding { return overdrafts(steps, capacity, overdrawn) }
 	m.explain = func(j *judge, steps []step) finding {
 		f := explainLock(j, steps)

@@ -1,0 +1,97 @@
+package linearizability
+
+import (
+	"math/rand/v2"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// TestFrontierAgrees compares the frontier with porcupine on small histories of every model there is a
+// generator for. What the frontier calls illegal ends with a beginning that is illegal by itself.
+func TestFrontierAgrees(t *testing.T) {
+	each := max(1, effort(t)/max(1, 4*len(contenders)))
+	for _, c := range contenders {
+		t.Run(c.model.Name, func(t *testing.T) {
+			legal, illegal := 0, 0
+			for i := range each {
+				h := c.draw(rand.New(rand.NewPCG(agreeSeed+1, uint64(i))))
+				if Validate(c.model, h) != nil {
+					continue
+				}
+				steps := c.model.prepare(h)
+				j := newJudge(&c.model, Options{})
+				r, truth := j.frontier(steps), j.ask(steps)
+				switch {
+				case truth == porcupine.Ok && r.outcome == Ok:
+					legal++
+				case truth == porcupine.Illegal && r.outcome == Violation && j.ask(r.finding.steps) == porcupine.Illegal:
+					illegal++
+				case truth != porcupine.Unknown:
+					t.Fatalf("the frontier says %v, porcupine %v\n%s", r.outcome, truth, lines(h))
+				}
+			}
+			t.Logf("%d legal, %d illegal", legal, illegal)
+			if legal == 0 || illegal == 0 {
+				t.Error("that compares too little")
+			}
+		})
+	}
+}
+
+// TestFrontierNeedsNoMemoryForTheHistory judges a history that porcupine would need gigabytes for.
+func TestFrontierNeedsNoMemoryForTheHistory(t *testing.T) {
+	m := Lock()
+	r := searchFrontier(&m.spec, m.prepare(longLock(100_000, 0)), time.Now().Add(time.Minute), 1<<20)
+	if r.outcome != Ok {
+		t.Errorf("the frontier says %v: %s", r.outcome, r.reason)
+	}
+}
+
+// blind is a model without its own checker, so that the searches have to do the work.
+func blind(m Model) Model {
+	m.monitor = nil
+	return m
+}
+
+// hardest is a history that no search can decide: the polls of many concurrent offers, some of unknown
+// outcome, are in an order that fits only the last of very many orders of the offers, and not quite.
+func hardest(n int) History {
+	h := hopeless(n)
+	for i := range n {
+		h = append(h, Operation{Client: 1000 + i, Op: "poll", Outcome: Unknown, Call: 15, Return: Forever})
+	}
+	return h
+}
+
+// TestHardHistoriesEndInTimeAsUnknown holds the limits of time and memory.
+func TestHardHistoriesEndInTimeAsUnknown(t *testing.T) {
+	const limit = 64 << 20
+	for _, n := range []int{40, 400, 20_000} {
+		debug.FreeOSMemory()
+		before, began := heapBytes(), time.Now()
+		v := Check(blind(Queue()), hardest(n), Options{Timeout: 2 * time.Second, MemoryLimit: limit})[0]
+		if v.Outcome != Undetermined || v.Reason == "" {
+			t.Errorf("%d: the verdict is %v", n, v)
+		}
+		if n == 20_000 && !strings.Contains(v.Reason, "64 MB are allowed") {
+			t.Errorf("the reason is %q, not the memory that porcupine would need", v.Reason)
+		}
+		t.Logf("%d: %v, %d MB, %v; tried %q", n, time.Since(began), (heapBytes()-before)>>20, v, v.Tried)
+	}
+}
+
+// heapBytes is how much memory the process has for objects, used or not.
+func heapBytes() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
+	metrics.Read(sample)
+	sum := int64(0)
+	for _, s := range sample {
+		sum += int64(s.Value.Uint64())
+	}
+	return sum
+}

@@ -1,0 +1,115 @@
+package linearizability
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// longHolds is a legal history of somewhat more operations than given: 16 clients, busy most of the
+// time, and the given share of replies that are lost.
+func longHolds(m Model, capacity, ops int, unknown float64) History {
+	object := newSeriesLock(m, capacity)
+	object.bare = 2
+	c := contender{model: m, fresh: func() sequential { return object }, wild: wildHold(m)}
+	return c.drawLegal(rand.New(rand.NewPCG(1, uint64(ops))), shape{ops: ops, clients: 16, pace: 4, spread: 60, unknown: unknown})
+}
+
+func longLock(ops int, unknown float64) History { return longHolds(Lock(), 1, ops, unknown) }
+
+// plantOverlap makes a hold in the middle of the history of a lock last so long that it overlaps the
+// next ones, and returns the history.
+func plantOverlap(h History) History {
+	for i := len(h) / 2; i < len(h); i++ {
+		if op := &h[i]; op.Op == "release" && op.Outcome == OK {
+			op.Call, op.Return = op.Return, op.Return+1
+			op.Outcome = Unknown
+			op.Call += 2000
+			return h
+		}
+	}
+	return h
+}
+
+// processorTime is how long this process has been running on a processor, whatever else the machine does.
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// benchmarkJudging measures what judges the history in processor time, too.
+func benchmarkJudging(b *testing.B, name string, judge func() Outcome3, want Outcome3) {
+	b.Run(name, func(b *testing.B) {
+		b.ReportAllocs()
+		began := processorTime()
+		for b.Loop() {
+			if got := judge(); got != want {
+				b.Fatalf("the verdict is %v, not %v", got, want)
+			}
+		}
+		b.ReportMetric(float64((processorTime()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
+	})
+}
+
+// BenchmarkLock: the monitor with what it takes to prepare, one overlap in the middle of the history,
+// all of Check, and porcupine where it has an answer.
+func BenchmarkLock(b *testing.B) {
+	m := Lock()
+	for _, ops := range []int{1000, 10_000, 100_000, 1_000_000} {
+		h := longLock(ops, 0.01)
+		name := func(what string) string { return fmt.Sprintf("%s/%d", what, ops) }
+		benchmarkJudging(b, name("monitor"), func() Outcome3 { return lockMonitor(m.prepare(h)).outcome }, Ok)
+		benchmarkJudging(b, name("Check"), func() Outcome3 { return Check(m, h, Options{})[0].Outcome }, Ok)
+		bad := plantOverlap(longLock(ops, 0.01))
+		benchmarkJudging(b, name("overlap"), func() Outcome3 { return Check(m, bad, Options{})[0].Outcome }, Violation)
+		if ops > 10_000 {
+			continue
+		}
+		sure := longLock(ops, 0)
+		benchmarkJudging(b, name("porcupine, nothing unknown"), func() Outcome3 { return byPorcupine(&m, sure) }, Ok)
+		wants := map[int]Outcome3{1000: Ok, 10_000: Undetermined}
+		benchmarkJudging(b, name("porcupine"), func() Outcome3 { return byPorcupine(&m, h) }, wants[ops])
+	}
+}
+
+// byPorcupine is porcupine's verdict alone.
+func byPorcupine(m *Model, h History) Outcome3 {
+	switch newJudge(m, Options{}).ask(m.prepare(h)) {
+	case "Ok":
+		return Ok
+	case "Illegal":
+		return Violation
+	}
+	return Undetermined
+}
+
+// BenchmarkPermits: the monitors of read/write locks and semaphores.
+func BenchmarkPermits(b *testing.B) {
+	for _, c := range []struct {
+		model    Model
+		capacity int
+	}{{RWLock(), 1000}, {Semaphore(5), 5}} {
+		h := longHolds(c.model, c.capacity, 1_000_000, 0.01)
+		benchmarkJudging(b, c.model.Name, func() Outcome3 { return c.model.monitor(c.model.prepare(h)).outcome }, Ok)
+	}
+}
+
+// TestOneOverlapInAMillion finds it, names few operations, and has it confirmed.
+func TestOneOverlapInAMillion(t *testing.T) {
+	ops := 1_000_000
+	if testing.Short() {
+		ops = 10_000
+	}
+	v := Check(Lock(), plantOverlap(longLock(ops, 0.01)), Options{})[0]
+	if v.Outcome != Violation || v.Property != "exclusion" || len(v.Operations) > 6 {
+		t.Errorf("the verdict is %v, not a violation of exclusion by at most 6 operations", v)
+	}
+	if r := lockMonitor(Lock().prepare(v.Operations)); r.outcome != Violation {
+		t.Errorf("the operations %v are in order by themselves", v.Operations)
+	}
+}
