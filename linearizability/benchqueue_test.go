@@ -11,30 +11,34 @@ import (
 )
 
 // busyQueue returns a legal history of n operations by clients that are nearly always busy, on a queue
-// that holds about ten values.
+// that holds about fifty values.
 func busyQueue(seed uint64, n, clients int, unknown, peeks float64) History {
 	r := rand.New(rand.NewPCG(seed, 0))
 	c := contender{model: Queue(), wild: wildQueue, fresh: func() sequential {
-		return &seriesQueue{drawn: true, backlog: 10, peeks: peeks}
+		return &seriesQueue{drawn: true, backlog: 50, peeks: peeks}
 	}}
 	h := c.drawLegal(r, shape{ops: n, clients: clients, pace: 2, spread: 3 * int64(clients), unknown: unknown / 1.5})
 	h.sort()
 	return h
 }
 
-// overtake exchanges the results of two removals, about in the middle, of which one had returned long
-// before the other was called.
+// overtake exchanges the results of two removals, about in the middle, of which one had returned before
+// the other was called, after both values had been
+// offered one after the other.
 func overtake(h History) History {
-	removals := 0
-	for i := len(h) / 2; i < len(h); i++ {
-		if h[i].Op == "offer" || h[i].Op == "peek" || h[i].Outcome != OK || h[i].Result.IsNull() {
-			continue
+	offers := make(map[Value]Operation)
+	for _, op := range h {
+		if op.Op == "offer" {
+			offers[op.Arg] = op
 		}
-		if removals++; removals == 1 {
-			h[len(h)/2], h[i] = h[i], h[len(h)/2]
-		} else if first := &h[len(h)/2]; h[i].Call > first.Return && removals > 100 {
-			first.Result, h[i].Result = h[i].Result, first.Result
-			return h
+	}
+	for i := len(h) / 2; i < len(h); i++ {
+		for k := i + 1; k < min(len(h), i+200) && removes(&h[i]); k++ {
+			a, b := offers[h[i].Result], offers[h[k].Result]
+			if removes(&h[k]) && h[k].Call > h[i].Return && a.Return < b.Call && b.Return < h[i].Call {
+				h[i].Result, h[k].Result = h[k].Result, h[i].Result
+				return h
+			}
 		}
 	}
 	return h

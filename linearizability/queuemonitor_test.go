@@ -1,0 +1,80 @@
+package linearizability
+
+import (
+	"slices"
+	"testing"
+)
+
+// find returns the index of the first operation after the middle of a history for which is is true.
+func find(t *testing.T, h History, is func(*Operation) bool) int {
+	t.Helper()
+	for i := len(h) / 2; i < len(h); i++ {
+		if is(&h[i]) {
+			return i
+		}
+	}
+	t.Fatal("the history has no such operation")
+	return 0
+}
+
+func removes(op *Operation) bool {
+	return (op.Op == "poll" || op.Op == "take") && op.Outcome == OK && !op.Result.IsNull()
+}
+
+// TestPlantedViolation hides one violation of every rule in a long history. It is found and named, and
+// porcupine confirms the few operations that show it.
+func TestPlantedViolation(t *testing.T) {
+	for property, plant := range map[string]func(h History) History{
+		"order": overtake,
+		"lost": func(h History) History {
+			i := find(t, h, removes)
+			return slices.Delete(h, i, i+1)
+		},
+		"duplicate": func(h History) History {
+			i := find(t, h, removes)
+			again := h[i]
+			again.Client, again.Call, again.Return = 1000, again.Return+5, again.Return+6
+			return append(h, again)
+		},
+		"phantom": func(h History) History {
+			h[find(t, h, removes)].Result = Int(-1)
+			return h
+		},
+		"false-empty": func(h History) History {
+			i := find(t, h, removes)
+			offer := slices.IndexFunc(h, func(op Operation) bool { return op.Arg == h[i].Result })
+			return append(h, Operation{Client: 1000, Op: "poll", Call: h[offer].Return + 1, Return: max(h[offer].Return+1, h[i].Call-1)})
+		},
+		"stale-peek": func(h History) History {
+			i := find(t, h, removes)
+			return append(h, Operation{Client: 1000, Op: "peek", Result: h[i].Result, Call: h[i].Return + 1, Return: h[i].Return + 2})
+		},
+	} {
+		for _, peeks := range []float64{0, 0.1} {
+			v := Check(Queue(), plant(busyQueue(7, 20_000, 16, 0, peeks)), Options{})[0]
+			if named := v.Property == property || property == "lost" && v.Property == "order"; !named || len(v.Operations) > 6 {
+				t.Errorf("planted was %s, found is %v", property, v)
+			}
+		}
+	}
+}
+
+// TestLostAmongUnknown holds that a value may be lost as often as removals were, and no oftener.
+func TestLostAmongUnknown(t *testing.T) {
+	h := parseHistory(t, `
+		client 1 offer a [1..2]
+		client 1 offer b [3..4]
+		client 1 offer c [5..6]
+		client 1 offer d [7..8]
+		client 2 poll (unknown) [9..]
+		client 3 poll (unknown) [10..]
+		client 4 poll → d [11..12]
+		client 5 poll (unknown) [13..]`)
+	if v := Check(Queue(), h, Options{})[0]; v.Property != "lost" || len(v.Operations) != 7 {
+		t.Errorf("three values are lost to two removals, but the verdict is %v", v)
+	}
+	h[7].Call = 12
+	if v := Check(Queue(), h, Options{})[0]; v.Outcome != Ok {
+		t.Errorf("three values are lost to three removals, but the verdict is %v", v)
+	}
+}
