@@ -1,0 +1,153 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// lostWakeup is a counterexample of the published lock, with its replay.
+func lostWakeup(t *testing.T) (sim.Workload, *sim.Counterexample, *sim.Replayed) {
+	t.Helper()
+	w := find(t, "lock", "published/WriteLock")
+	cfg := sim.Config{Episodes: 60, Seed: 1, NoFaultsAtAll: true, Until: "lost-wakeup"}
+	result := run(t, w, cfg)
+	if len(result.Violations) != 1 {
+		t.Fatalf("found %d violations, want the lost wake-up", len(result.Violations))
+	}
+	c, err := cfg.Counterexample(result, result.Violations[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := sim.Replay(w, c)
+	if err != nil || r.Diverged >= 0 {
+		t.Fatalf("the replay: %v, diverged %d", err, r.Diverged)
+	}
+	return w, c, r
+}
+
+// A continuation is the counterexample up to its step, line by line.
+func TestContinuationsBeginAlike(t *testing.T) {
+	w, c, r := lostWakeup(t)
+	cfg := sim.Config{NoFaultsAtAll: true, Clients: c.Clients, Ops: c.Ops}
+	for step := range r.Record.Marks {
+		for i := range 3 {
+			one := sim.RunOne(w, cfg, sim.Fork(r, step, i))
+			if d := cmp.Diff(upTo(step, r.Trace), upTo(step, one.Trace)); d != "" {
+				t.Fatalf("continuation %d from step %d begins otherwise (-counterexample, +continuation):\n%s", i, step, d)
+			}
+		}
+	}
+}
+
+func upTo(step int, trace []sim.Step) []string {
+	end := slices.IndexFunc(trace, func(s sim.Step) bool { return s.N > step })
+	if end < 0 {
+		end = len(trace)
+	}
+	return sim.Lines(trace[:end])
+}
+
+// The curve says what the runs say, is the same at any GOMAXPROCS, and ends in the violation: after the
+// last step of a run without faults nothing is left to chance.
+func TestContinuationsCount(t *testing.T) {
+	w, c, r := lostWakeup(t)
+	const runs = 12
+	var curves [2][]sim.Continuation
+	for i, procs := range []int{1, 4} {
+		withProcs(procs, func() {
+			var err error
+			if curves[i], err = sim.Continuations(t.Context(), w, c, r, runs); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if d := cmp.Diff(curves[0], curves[1]); d != "" {
+		t.Errorf("the curve differs at GOMAXPROCS 4:\n%s", d)
+	}
+	if d := cmp.Diff(countAlone(w, c, r, runs), curves[0]); d != "" {
+		t.Errorf("runs one by one count otherwise (-alone, +together):\n%s", d)
+	}
+	first, last := curves[0][0], curves[0][len(curves[0])-1]
+	if first.Broken == runs || last.Broken != runs || last.Step != r.Record.Tortured {
+		t.Errorf("the curve goes from %+v to %+v of %d steps", first, last, r.Record.Tortured)
+	}
+}
+
+// countAlone is the reference: every continuation as an episode of its own.
+func countAlone(w sim.Workload, c *sim.Counterexample, r *sim.Replayed, runs int) (points []sim.Continuation) {
+	cfg := sim.Config{NoFaultsAtAll: true, Clients: c.Clients, Ops: c.Ops}
+	for step := range r.Record.Marks {
+		p := sim.Continuation{Step: step, Runs: runs}
+		for i := range runs {
+			one := sim.RunOne(w, cfg, sim.Fork(r, step, i))
+			if slices.ContainsFunc(one.Violations, func(v sim.Violation) bool { return v.Property == c.Property }) {
+				p.Broken++
+			}
+		}
+		points = append(points, p)
+	}
+	return points
+}
+
+func TestContinuationsOfNothing(t *testing.T) {
+	w, c, r := lostWakeup(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := sim.Continuations(ctx, w, c, r, 100); !errors.Is(err, context.Canceled) {
+		t.Errorf("of a context that has ended: %v", err)
+	}
+	r.Violation = nil
+	if _, err := sim.Continuations(t.Context(), w, c, r, 100); !errors.Is(err, sim.ErrConfig) {
+		t.Errorf("of a run in which nothing broke: %v", err)
+	}
+}
+
+// Every line of a trace says for programs what it says in words.
+func TestDetails(t *testing.T) {
+	runner := sim.Runner()
+	seen := map[sim.Kind]int{}
+	for seed := range uint64(60) {
+		for _, kind := range []string{"lock", "queue"} {
+			one := runner(find(t, kind, ""), sim.Config{}, sim.NewRandomSource(7, seed))
+			for _, step := range one.Trace {
+				seen[step.Kind]++
+				if problem := detailProblem(step); problem != "" {
+					t.Fatalf("%s, seed %d: %s: %v %+v", kind, seed, problem, step, step.Detail)
+				}
+			}
+		}
+	}
+	for _, kind := range []sim.Kind{
+		sim.KindCall, sim.KindReturn, sim.KindRequest, sim.KindExchange, sim.KindReply, sim.KindWatch, sim.KindClosed,
+		sim.KindConnect, sim.KindFault, sim.KindHealed, sim.KindTime, sim.KindShared,
+	} {
+		if seen[kind] == 0 {
+			t.Errorf("no line of kind %s", kind)
+		}
+	}
+}
+
+func detailProblem(s sim.Step) string {
+	request := s.Kind == sim.KindRequest || s.Kind == sim.KindExchange
+	switch {
+	case s.Client < 0 && (s.Server >= 0 || s.Session != 0):
+		return "the world has a session"
+	case s.Server >= 0 && s.Session == 0:
+		return "connected without a session"
+	case request && s.Path == "" && s.Event != "close":
+		return "a request without a path"
+	case request && (s.Sent > s.N || s.Server < 0 && s.Kind == sim.KindExchange && s.Event != "close"):
+		return "a request that is answered before it is sent, or by nobody"
+	case s.Kind == sim.KindWatch && s.Zxid == 0:
+		return "an event without a transaction"
+	case (s.Kind == sim.KindCall || s.Kind == sim.KindReturn) && s.Op == 0:
+		return "a call of nothing"
+	}
+	return ""
+}
