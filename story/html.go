@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,10 +33,35 @@ type page struct {
 	Certificate template.HTML
 	Diagram     template.HTML
 	Data        pageData
+	Rows        []toldOperation
 	Told        []toldSession
 	Waiting     []toldWait
 	Marks       []mark
 	Text        string
+}
+
+// sentence is the message with the short names of sessions and znodes, and with short stamps.
+func (s *Story) sentence(frames []frame) string {
+	if s.Clock == ClockSteps {
+		return s.short(s.Message)
+	}
+	return numberLike.ReplaceAllStringFunc(s.Message, func(number string) string {
+		stamp, err := strconv.ParseInt(number, 10, 64)
+		if _, known := frameAt(frames, stamp); err != nil || !known {
+			return number
+		}
+		return tick(frames, stamp)
+	})
+}
+
+var numberLike = regexp.MustCompile(`\b\d{7,}\b`)
+
+// tick names a stamp, which may be long, by what has passed since the first.
+func tick(frames []frame, stamp int64) string {
+	if first := frames[0].Step; stamp > first {
+		return "+" + strconv.FormatInt(stamp-first, 10)
+	}
+	return strconv.FormatInt(stamp, 10)
 }
 
 // mark is an entry of the legend.
@@ -56,10 +84,13 @@ func (s *Story) HTML(w io.Writer) error {
 func (s *Story) page() page {
 	s = s.clipped()
 	frames := s.frames()
-	c, d := newCertificate(s, frames), newDiagram(s, frames)
+	c, diagram := newCertificate(s, frames), template.HTML("")
+	if s.Clock == ClockSteps {
+		diagram = newDiagram(s, frames).draw()
+	}
 	return page{
-		Story: s, Sentence: s.short(s.Message), Style: template.CSS(asset("page.css")), Script: template.JS(asset("page.js")),
-		Certificate: c.draw(), Diagram: d.draw(),
+		Story: s, Sentence: s.sentence(frames), Style: template.CSS(asset("page.css")), Script: template.JS(asset("page.js")),
+		Certificate: c.draw(), Diagram: diagram, Rows: s.toldOperations(),
 		Data: newPageData(s, frames), Told: s.toldSessions(), Waiting: s.toldWaits(), Marks: s.legend(),
 		Text: clip(s.Text(TextOptions{}), textMax),
 	}
@@ -110,6 +141,23 @@ func clip(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
+// toldOperation is a row of the table that a recorded history has instead of the diagram.
+type toldOperation struct {
+	Operation
+	Who, Label, Until string
+}
+
+func (s *Story) toldOperations() (told []toldOperation) {
+	for _, o := range s.Operations[:min(len(s.Operations), eventsMax)] {
+		until := "never"
+		if o.Return >= 0 {
+			until = fmt.Sprint(o.Return)
+		}
+		told = append(told, toldOperation{o, s.user(o.Client, o.User), clip(s.short(o.label()), fieldMax), until})
+	}
+	return told
+}
+
 // toldSession is a session in the page's list.
 type toldSession struct {
 	Session
@@ -149,7 +197,7 @@ func (s *Story) toldOwner(a Awaited) string {
 	case !a.Exists:
 		return "does not exist" + s.lastEnd(a.Path)
 	case a.Owner < 0:
-		return "nobody's in particular"
+		return "to change; it is no session's"
 	}
 	owner := s.Sessions[a.Owner]
 	text := fmt.Sprintf("%s of %s", owner.Name, s.Clients[owner.Client].Name)
@@ -161,9 +209,19 @@ func (s *Story) toldOwner(a Awaited) string {
 
 // legend lists the marks that the pictures of this story use.
 func (s *Story) legend() []mark {
-	marks := []mark{{"asked", "in question"}, {"held", "granted, not yet given back"}}
+	marks := []mark{{"asked", "in question"}}
+	if slices.ContainsFunc(s.Operations, func(o Operation) bool { return o.grants() }) {
+		marks = append(marks, mark{"held", "granted, not yet given back"})
+	}
 	if len(s.Sessions) > 0 {
-		marks = append(marks, mark{"alive", "session"}, mark{"unaware", "expired, and the client does not know"})
+		marks = append(marks, mark{"alive", "session"})
+	}
+	for _, m := range []mark{{"orphan", "session of a process that has crashed"}, {"unaware", "session that has expired, and its client does not know"}} {
+		if slices.ContainsFunc(s.Sessions, func(of Session) bool {
+			return slices.ContainsFunc(s.spans(of), func(part span) bool { return part.class == m.Class })
+		}) {
+			marks = append(marks, m)
+		}
 	}
 	if s.has(KindWatch) {
 		marks = append(marks, mark{"event", "watch event"})

@@ -70,12 +70,15 @@ func (c *canvas) bolt(x, y float64) {
 
 // svg wraps the shapes. The label is for those who do not see the picture.
 func (c *canvas) svg(id, label string, width, height float64) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg id="%s" class="picture" role="img" aria-label="%s" viewBox="0 0 %s %s" style="min-width:%spx">%s</svg>`,
-		id, html.EscapeString(label), attribute(width), attribute(height), attribute(width*shrinkMost), c.out.String()))
+	return template.HTML(fmt.Sprintf(`<svg id="%s" class="picture" role="img" aria-label="%s" viewBox="0 0 %s %s" style="min-width:%spx;max-width:%spx">%s</svg>`,
+		id, html.EscapeString(label), attribute(width), attribute(height), attribute(width*shrinkMost), attribute(width*growMost), c.out.String()))
 }
 
 // shrinkMost is how small a picture may become before it is scrolled instead.
 const shrinkMost = 0.8
+
+// growMost is how large it may become.
+const growMost = 1.2
 
 // glyphWidth is about the width of a character at the pictures' size of text, a little more than it is in
 // the usual fonts.

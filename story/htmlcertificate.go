@@ -180,7 +180,7 @@ func (c *certificate) draw() template.HTML {
 func (c *certificate) axis() {
 	last := -tickGap
 	for _, f := range c.frames {
-		text := strconv.FormatInt(f.Step, 10)
+		text := c.tick(f)
 		if f.Pivot {
 			c.line("pivotline", f.X, chartTop-6, f.X, c.height)
 			c.canvas.text("pivotal middle", max(chartLeft+50, min(f.X, chartWidth-50)), chartTop-12, "pivotal step "+text)
@@ -196,6 +196,14 @@ func (c *certificate) axis() {
 		unit = "stamp"
 	}
 	c.canvas.text("head", 0, c.height+15, unit)
+}
+
+// tick is how a frame is called on the axis.
+func (c *certificate) tick(f frame) string {
+	if c.story.Clock == ClockStamps {
+		return tick(c.frames, f.Step)
+	}
+	return strconv.FormatInt(f.Step, 10)
 }
 
 func (c *certificate) row(r chartRow) {
@@ -234,23 +242,27 @@ func (c *certificate) bar(i int, top float64) {
 	c.close()
 }
 
-// gives are the operations that end what others begin.
-var gives = map[string][]string{
-	"acquire": {"release"}, "try": {"release"}, "racquire": {"rrelease"}, "rtry": {"rrelease"},
-	"elected": {"resigned"}, "enter": {"leave"}, "join": {"leave"},
+// gives are the operations that give back what others grant.
+var gives = map[string]string{
+	"acquire": "release", "try": "release", "racquire": "rrelease", "rtry": "rrelease", "elected": "resigned", "enter": "leave",
+}
+
+// grants tells whether an operation has given its client something to hold.
+func (o Operation) grants() bool {
+	tried := o.Name == "try" || o.Name == "rtry"
+	return gives[o.Name] != "" && o.Outcome == "ok" && !(tried && slices.Contains([]string{"", "0", "false", "null"}, o.Result))
 }
 
 // held is up to where a client has what an operation granted: to its call that gives it back, to its
 // crash, or to where it learns that its session is gone; 0 if nothing was granted.
 func (c *certificate) held(i int) float64 {
 	o := c.story.Operations[i]
-	back, grants := gives[o.Name]
-	if !grants || o.Outcome != "ok" || o.Name == "try" && refused(o.Result) {
+	if !o.grants() {
 		return 0
 	}
 	until := c.x(c.story.crash(o.Client, o.Return))
 	for _, later := range c.story.Operations {
-		if later.Client == o.Client && later.User == o.User && later.Call >= o.Return && slices.Contains(back, later.Name) {
+		if later.Client == o.Client && later.User == o.User && later.Call >= o.Return && later.Name == gives[o.Name] {
 			until = min(until, c.x(later.Call))
 		}
 	}
@@ -262,32 +274,26 @@ func (c *certificate) held(i int) float64 {
 	return until
 }
 
-func refused(result string) bool { return result == "" || result == "false" || result == "null" }
-
 // sessions draws a client's sessions below its bars.
 func (c *certificate) sessions(client int, top float64) {
 	for _, s := range c.story.Sessions {
 		if s.Client != client {
 			continue
 		}
-		from, until := max(chartLeft, c.x(s.Begin)), c.x(s.End)
 		c.open("session", c.story.tellSession(s))
-		c.rect("alive", from, top, until-from, strip, 2)
-		if s.Expired && s.End >= 0 {
-			c.rect("unaware", until, top, c.unaware(s)-until, strip, 2)
+		for _, span := range c.story.spans(s) {
+			from, until := c.begin(span.from), c.x(span.until)
+			c.rect(span.class, from, top, until-from, strip, 2)
 		}
 		c.close()
 	}
 }
 
-func (c *certificate) unaware(s Session) float64 {
-	until := min(c.x(s.Learned), c.x(c.story.crash(s.Client, s.Begin)))
-	for _, other := range c.story.Sessions {
-		if other.Client == s.Client && other.Begin > s.Begin {
-			until = min(until, c.x(other.Begin))
-		}
+func (c *certificate) begin(step int64) float64 {
+	if step <= 0 {
+		return chartLeft
 	}
-	return max(until, c.x(s.End))
+	return c.x(step)
 }
 
 // faults marks where faults strike: in the row of the client, or above all.

@@ -3,8 +3,8 @@ package story
 import (
 	"fmt"
 	"html/template"
-	"slices"
 	"strconv"
+	"strings"
 )
 
 // The space-time diagram, after Lamport ("Time, Clocks, and the Ordering of Events in a Distributed
@@ -37,16 +37,16 @@ const textWidthMany = 168
 
 type diagram struct {
 	canvas
-	story    *Story
-	frames   []frame
-	row      []int // of each event, -1 if it is not drawn
-	rows     int
-	clients  []float64 // x of each lifeline
-	outward  []float64 // -1: the text of a client is to the left of it, 1: to the right
-	servers  []float64
-	text     float64 // width of texts
-	curve    float64 // x of the curve
-	width    float64
+	story   *Story
+	frames  []frame
+	row     []int // of each event, -1 if it is not drawn
+	rows    int
+	clients []float64 // x of each lifeline
+	outward []float64 // -1: the text of a client is to the left of it, 1: to the right
+	servers []float64
+	text    float64 // width of texts
+	curve   float64 // x of the curve
+	width   float64
 }
 
 func newDiagram(s *Story, frames []frame) *diagram {
@@ -91,9 +91,6 @@ func (d *diagram) layLanes() {
 		d.text = textWidths[n]
 	}
 	x := stepWidthPx + timeWidthPx
-	if d.story.Clock == ClockStamps {
-		x += timeWidthPx
-	}
 	left := (n + 1) / 2
 	for range left {
 		x += d.text + bandWidth
@@ -162,9 +159,9 @@ func (d *diagram) at(step int64) float64 {
 }
 
 func (d *diagram) draw() template.HTML {
+	d.shades()
 	d.gutter()
 	d.drawCurve()
-	d.tag("rect", "", "class", "now", "x", 0.0, "y", headHeight, "width", d.width, "height", rowHeight)
 	d.heads()
 	d.drawSessions()
 	d.lifelines()
@@ -176,26 +173,28 @@ func (d *diagram) draw() template.HTML {
 	return d.svg("diagram", label, d.width, d.bottom()+footHeight)
 }
 
-// gutter writes steps and times, and shades the pivotal step.
-func (d *diagram) gutter() {
-	unit := "step"
-	if d.story.Clock == ClockStamps {
-		unit = "stamp"
-	} else {
-		d.canvas.text("head end", stepWidthPx+timeWidthPx-8, headHeight-14, "time")
+// shades are behind everything: of the pivotal step, and of the step that the scrubber is at.
+func (d *diagram) shades() {
+	for _, f := range d.frames {
+		if f.Pivot {
+			d.rect("pivot", 0, f.Top, d.width, f.Bottom-f.Top, 0)
+		}
 	}
-	d.canvas.text("head end", d.gutterEnd()-8, headHeight-14, unit)
+	d.rect("now", 0, headHeight, d.width, rowHeight, 0)
+}
+
+// gutter writes steps and times.
+func (d *diagram) gutter() {
+	d.canvas.text("head end", stepWidthPx-8, headHeight-14, "step")
+	d.canvas.text("head end", stepWidthPx+timeWidthPx-8, headHeight-14, "time")
 	before := ""
 	for _, f := range d.frames {
 		if f.Bottom == f.Top {
 			continue
 		}
 		middle := f.Top + rowHeight/2 + 4
-		if f.Pivot {
-			d.rect("pivot", 0, f.Top, d.width, f.Bottom-f.Top, 0)
-		}
 		d.line("rule", 0, f.Top, d.width, f.Top)
-		d.canvas.text("step", d.gutterEnd()-8, middle, strconv.FormatInt(f.Step, 10))
+		d.canvas.text("step", stepWidthPx-8, middle, strconv.FormatInt(f.Step, 10))
 		if f.Time != before {
 			d.canvas.text("time", stepWidthPx+timeWidthPx-8, middle, f.Time)
 			before = f.Time
@@ -203,43 +202,30 @@ func (d *diagram) gutter() {
 	}
 }
 
-// gutterEnd is where steps end: stamps are longer, and have the place of the times too.
-func (d *diagram) gutterEnd() float64 {
-	if d.story.Clock == ClockStamps {
-		return stepWidthPx + 2*timeWidthPx
-	}
-	return stepWidthPx
-}
-
 func (d *diagram) heads() {
 	for i, c := range d.story.Clients {
 		d.canvas.text("head lane", d.clients[i], headHeight-14, c.Name)
-	}
-	if d.story.Clock == ClockStamps {
-		return
 	}
 	if len(d.servers) == 1 {
 		d.canvas.text("head lane", d.servers[0], headHeight-14, "ZooKeeper")
 		return
 	}
-	d.canvas.text("head lane", (d.servers[0]+d.servers[len(d.servers)-1])/2, headHeight-28, "ZooKeeper")
+	d.canvas.text("head lane", (d.servers[0]+d.servers[len(d.servers)-1])/2, headHeight-28, "ZooKeeper servers")
 	for i, x := range d.servers {
-		d.canvas.text("head lane", x, headHeight-12, "server "+strconv.Itoa(i))
+		d.canvas.text("head lane", x, headHeight-12, strconv.Itoa(i))
 	}
 }
 
-// drawSessions draws sessions as bands: as long as they live at the servers, and then as long as their
-// clients do not know that they are gone.
+// drawSessions draws sessions as bands.
 func (d *diagram) drawSessions() {
 	for _, s := range d.story.Sessions {
-		x, from := d.clients[s.Client]-bandWidth/2, d.begin(s.Begin)
-		until := d.at(s.End)
+		x := d.clients[s.Client] - bandWidth/2
 		d.open("session", d.story.tellSession(s))
-		d.rect("alive", x, from, bandWidth, until-from, 3)
-		if s.Expired && s.End >= 0 {
-			d.rect("unaware", x, until, bandWidth, d.unaware(s)-until, 3)
+		for _, span := range d.story.spans(s) {
+			from, until := d.begin(span.from), d.at(span.until)
+			d.rect(span.class, x, from, bandWidth, until-from, 3)
 		}
-		d.canvas.text("sessionname", d.clients[s.Client]-d.outward[s.Client]*(bandWidth/2+4), from+11, s.Name)
+		d.canvas.text("sessionname", d.clients[s.Client]-d.outward[s.Client]*(bandWidth/2+9), d.begin(s.Begin)+11, s.Name)
 		d.close()
 	}
 }
@@ -249,34 +235,6 @@ func (d *diagram) begin(step int64) float64 {
 		return headHeight
 	}
 	return d.at(step)
-}
-
-// unaware is where a client learns that its session has expired, or crashes, or where the story ends.
-func (d *diagram) unaware(s Session) float64 {
-	until := d.bottom()
-	if s.Learned >= 0 {
-		until = d.at(s.Learned)
-	}
-	for _, other := range d.story.Sessions {
-		if other.Client == s.Client && other.Begin > s.Begin {
-			until = min(until, d.at(other.Begin))
-		}
-	}
-	if crash := d.story.crash(s.Client, s.Begin); crash >= 0 {
-		until = min(until, d.at(crash))
-	}
-	return max(until, d.at(s.End))
-}
-
-// crash returns the step at which a client crashes first after a step, -1 if it does not.
-func (s *Story) crash(client int, after int64) int64 {
-	i := slices.IndexFunc(s.Events, func(e Event) bool {
-		return e.Client == client && e.Kind == KindFault && e.What == "crash" && e.Step > after
-	})
-	if i < 0 {
-		return -1
-	}
-	return s.Events[i].Step
 }
 
 // lifelines are interrupted while a process is dead or stopped.
@@ -294,9 +252,6 @@ func (d *diagram) lifelines() {
 			}
 		}
 		d.line(class, x, from, x, d.bottom())
-	}
-	if d.story.Clock == ClockStamps {
-		return
 	}
 	for _, x := range d.servers {
 		d.line("life server", x, headHeight-6, x, d.bottom())
@@ -368,6 +323,8 @@ func (o Operation) label() string {
 	switch {
 	case o.Result != "":
 		return text + " → " + o.Result
+	case o.Outcome == "ok" && (o.Name == "poll" || o.Name == "peek"):
+		return text + " → empty"
 	case o.Outcome == "unknown":
 		return text + " → ?"
 	case o.Outcome == "fail":
@@ -394,7 +351,7 @@ func (d *diagram) texts() {
 }
 
 func (d *diagram) words(e Event) string {
-	words := d.story.words(e)
+	words := strings.TrimPrefix(d.story.words(e), "! ")
 	if e.User >= 0 && e.Client >= 0 && d.story.Clients[e.Client].Users > 1 {
 		words = fmt.Sprintf("u%d %s", e.User+1, words)
 	}
@@ -413,12 +370,12 @@ func (d *diagram) write(client int, class string, at float64, text, title string
 
 // across writes what the world does over the servers' lanes.
 func (d *diagram) across(e Event, at float64) {
-	text := fit(d.story.words(e), d.text+2*laneGap)
+	text := fit(d.words(e), d.text+2*laneGap)
 	x := (d.servers[0] + d.servers[len(d.servers)-1]) / 2
 	width := textWidth(text) + 20
 	x = min(max(x, width/2), d.width-width/2)
 	d.open("words", d.story.words(e))
-	d.rect("world "+string(e.Kind), x-width/2, at-9, width, 18, 9)
+	d.rect("world world-"+string(e.Kind), x-width/2, at-9, width, 18, 9)
 	d.canvas.text("middle "+textClass(e), x, at+4, text)
 	d.close()
 }

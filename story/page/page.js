@@ -5,7 +5,6 @@
   const $ = (id) => document.getElementById(id);
   const scrub = $("scrub"), diagram = $("diagram"), certificate = $("certificate");
   const now = diagram && diagram.querySelector(".now"), cursor = certificate && certificate.querySelector(".cursor");
-  if (!data.frames.length) return;
   let frame = -1;
 
   const element = (name, className, text) => {
@@ -52,7 +51,8 @@
     scrub.value = frame;
     const at = (f.time ? "step " : "stamp ") + f.step + (f.time ? " · " + f.time : "");
     scrub.setAttribute("aria-valuetext", at);
-    $("at").textContent = at + (f.share >= 0 ? " · " + f.share + " % end so" : "");
+    $("at").textContent = at;
+    $("share").textContent = f.share < 0 ? "" : "chosen anew from here, " + f.share + " % of runs end in " + $("share").dataset.property;
     $("lines").replaceChildren(...f.lines.map((l) => element("li", "", l)));
     $("tree").replaceChildren(...data.znodes.map((z) => row(z, f.step)).filter((r) => r));
     if (cursor) { cursor.setAttribute("x1", f.x); cursor.setAttribute("x2", f.x); }
@@ -76,25 +76,6 @@
     return data.frames.reduce((best, f, i) => Math.abs(f.x - x) < Math.abs(data.frames[best].x - x) ? i : best, 0);
   };
 
-  scrub.max = data.frames.length - 1;
-  scrub.addEventListener("input", () => show(Number(scrub.value), true));
-  $("back").addEventListener("click", () => show(frame - 1, true));
-  $("forth").addEventListener("click", () => show(frame + 1, true));
-  if ($("pivot")) $("pivot").addEventListener("click", () => show(data.pivot, true));
-  if (diagram) diagram.addEventListener("click", (event) => {
-    const hit = event.target.closest("[data-frame]");
-    if (hit) show(Number(hit.dataset.frame), false);
-  });
-  if (certificate) for (const kind of ["pointerdown", "pointermove"]) {
-    certificate.addEventListener(kind, (event) => { if (event.buttons & 1) show(nearest(event), false); });
-  }
-  document.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, pre")) return;
-    const to = { ArrowLeft: frame - 1, ArrowRight: frame + 1, Home: 0, End: data.frames.length - 1 }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    show(to, true);
-  });
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.addEventListener("click", async () => {
       const said = await copy(button.dataset.copy) ? "copied" : "select it";
@@ -118,6 +99,26 @@
     }
   };
 
+  if (!scrub || !data.frames.length) return; // a recorded history has no steps
+  scrub.max = data.frames.length - 1;
+  scrub.addEventListener("input", () => show(Number(scrub.value), true));
+  $("back").addEventListener("click", () => show(frame - 1, true));
+  $("forth").addEventListener("click", () => show(frame + 1, true));
+  if ($("pivot")) $("pivot").addEventListener("click", () => show(data.pivot, true));
+  if (diagram) diagram.addEventListener("click", (event) => {
+    const hit = event.target.closest("[data-frame]");
+    if (hit) show(Number(hit.dataset.frame), false);
+  });
+  if (certificate) for (const kind of ["pointerdown", "pointermove"]) {
+    certificate.addEventListener(kind, (event) => { if (event.buttons & 1) show(nearest(event), false); });
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, pre")) return;
+    const to = { ArrowLeft: frame - 1, ArrowRight: frame + 1, Home: 0, End: data.frames.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    show(to, true);
+  });
   document.documentElement.classList.add("scripted");
   show(data.start, false);
 })();

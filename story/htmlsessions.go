@@ -1,0 +1,50 @@
+package story
+
+import "slices"
+
+// span is a part of a session's life, as pictures show it.
+type span struct {
+	class       string // of the style sheet
+	from, until int64  // steps; until is -1 if it does not end
+}
+
+// spans divides the life of a session: alive; alive still, but its process has crashed; gone at the
+// servers, and its client does not know.
+func (s *Story) spans(of Session) []span {
+	crash := s.crash(of.Client, of.Begin)
+	if crash >= 0 && (of.End < 0 || crash < of.End) {
+		return []span{{"alive", of.Begin, crash}, {"orphan", crash, of.End}}
+	}
+	spans := []span{{"alive", of.Begin, of.End}}
+	if of.Expired && of.End >= 0 && of.Learned != of.End {
+		spans = append(spans, span{"unaware", of.End, s.aware(of)})
+	}
+	return spans
+}
+
+// aware is the step from which on a client goes by the end of its session: it learns of it, crashes, or
+// has another; -1 if it never does.
+func (s *Story) aware(of Session) int64 {
+	until := []int64{of.Learned, s.crash(of.Client, of.End)}
+	for _, other := range s.Sessions {
+		if other.Client == of.Client && other.Begin > of.Begin {
+			until = append(until, other.Begin)
+		}
+	}
+	until = slices.DeleteFunc(until, func(step int64) bool { return step < of.End })
+	if len(until) == 0 {
+		return -1
+	}
+	return slices.Min(until)
+}
+
+// crash returns the step at which a client crashes first after a step, -1 if it does not.
+func (s *Story) crash(client int, after int64) int64 {
+	i := slices.IndexFunc(s.Events, func(e Event) bool {
+		return e.Client == client && e.Kind == KindFault && e.What == "crash" && e.Step > after
+	})
+	if i < 0 {
+		return -1
+	}
+	return s.Events[i].Step
+}
