@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -23,6 +25,7 @@ type explainCmd struct {
 	Timeout time.Duration `help:"How long the history of one object may take to judge." default:"1m"`
 	Around  int           `help:"How many operations of the history to show before and after each that matters." default:"3"`
 	JSON    bool          `name:"json" help:"Print the story as one JSON object instead."`
+	HTML    string        `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output."`
 }
 
 // Run carries the command out: status 0 if a story was told.
@@ -34,7 +37,27 @@ func (e *explainCmd) Run(c *commandContext) error {
 	if e.JSON {
 		return json.NewEncoder(c.out).Encode(s)
 	}
+	if e.HTML != "" {
+		return writePage(c, e.HTML, s)
+	}
 	_, err = fmt.Fprint(c.out, s.Text(c.textOptions()))
+	return err
+}
+
+// writePage writes a story's page to a file, and says where it is. A page that is there already is
+// written anew; nothing is left of one that cannot be written whole.
+func writePage(c *commandContext, name string, s *story.Story) error {
+	if name == "-" {
+		return s.HTML(c.out)
+	}
+	var page bytes.Buffer
+	if err := s.HTML(&page); err != nil {
+		return err
+	}
+	if err := os.WriteFile(name, page.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	_, err := fmt.Fprintf(c.out, "%s: %s\n", name, s.Title)
 	return err
 }
 
@@ -46,6 +69,9 @@ func (e *explainCmd) story(c *commandContext) (*story.Story, error) {
 		return e.ofHistory(c)
 	}
 	example, w, err := loadExample(e.File)
+	if err != nil && strings.HasSuffix(e.File, ".jsonl") {
+		err = fmt.Errorf("%w; if it is a history, say what it is judged against by --model", err)
+	}
 	if err != nil {
 		return nil, err
 	}
