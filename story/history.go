@@ -30,14 +30,12 @@ func FromHistory(h linearizability.History, property, message string, around int
 	s.Clock, s.Title = ClockStamps, fmt.Sprintf("%s is broken: %s", property, message)
 	shown := near(h, around, asked)
 	s.Left = len(h) - len(shown)
-	clients := map[string]int{}
+	names := clientNames(shown)
+	for _, name := range names {
+		s.Clients = append(s.Clients, Client{name, 1})
+	}
 	for _, o := range shown {
-		name := clientName(o)
-		if _, known := clients[name]; !known {
-			clients[name] = len(s.Clients)
-			s.Clients = append(s.Clients, Client{name, 1})
-		}
-		s.Operations = append(s.Operations, fromOperation(o, clients[name], asked(o)))
+		s.Operations = append(s.Operations, fromOperation(o, slices.Index(names, clientName(o)), asked(o)))
 	}
 	s.stampEvents()
 	return s
@@ -60,6 +58,15 @@ func near(h linearizability.History, around int, asked func(linearizability.Oper
 		}
 	}
 	return shown
+}
+
+// clientNames lists the clients of a history, client 2 before client 10.
+func clientNames(h linearizability.History) (names []string) {
+	for _, o := range h {
+		names = append(names, clientName(o))
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(a)-len(b), cmp.Compare(a, b)) })
+	return slices.Compact(names)
 }
 
 // clientName names the client that the harness knows.

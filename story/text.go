@@ -85,7 +85,7 @@ func (w *writer) item(text string) {
 
 func (s *Story) textLeft(w *writer) {
 	if s.Left > 0 {
-		w.item(fmt.Sprintf("%d operations of the history are not shown", s.Left))
+		w.item(fmt.Sprintf("not shown: %d more of the history's operations", s.Left))
 	}
 }
 

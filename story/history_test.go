@@ -1,0 +1,86 @@
+package story
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/linearizability"
+)
+
+// What is shown is what lies around the operations that are asked for, and nothing twice.
+func TestNear(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var h linearizability.History
+		for i, call := range rapid.Permutation(rapid.SliceOfNDistinct(rapid.Int64Range(0, 1000), 1, 40, rapid.ID).Draw(t, "calls")).Draw(t, "order") {
+			h = append(h, linearizability.Operation{Client: i, Op: "poll", Call: call, Return: call + 5})
+		}
+		chosen := rapid.SliceOf(rapid.IntRange(0, len(h)-1)).Draw(t, "asked")
+		asked := func(o linearizability.Operation) bool { return slices.Contains(chosen, o.Client) }
+		around := rapid.IntRange(0, 5).Draw(t, "around")
+		if d := cmp.Diff(nearPlain(h, around, asked), near(h, around, asked), cmp.Comparer(func(a, b linearizability.Operation) bool { return a == b })); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+// nearPlain is the reference: an operation is shown if, sorted by call, one that is asked for is near.
+func nearPlain(h linearizability.History, around int, asked func(linearizability.Operation) bool) (shown linearizability.History) {
+	sorted := slices.Clone(h)
+	slices.SortFunc(sorted, func(a, b linearizability.Operation) int { return int(a.Call - b.Call) })
+	for i, o := range sorted {
+		if slices.ContainsFunc(sorted[max(0, i-around):min(len(sorted), i+around+1)], asked) {
+			shown = append(shown, o)
+		}
+	}
+	return shown
+}
+
+// A large history makes a small story of the operations that break the rule.
+func TestLargeHistory(t *testing.T) {
+	var h linearizability.History
+	add := func(client int, op string, arg, result linearizability.Value) {
+		at := int64(10 * len(h))
+		h = append(h, linearizability.Operation{Client: client, Op: op, Arg: arg, Result: result, Call: at, Return: at + 5})
+	}
+	for i := range 100_000 {
+		v := linearizability.Str(fmt.Sprint("v", i))
+		add(1, "offer", v, linearizability.Null)
+		add(2, "poll", linearizability.Null, v)
+		if i == 70_000 {
+			add(3, "poll", linearizability.Null, v)
+		}
+	}
+	verdict := linearizability.Check(linearizability.Queue(), h, linearizability.Options{})[0]
+	s, err := FromVerdict("queue", h, verdict, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(s)
+	if err != nil || len(data) > 20_000 {
+		t.Errorf("the story takes %d bytes: %v", len(data), err)
+	}
+	asked := 0
+	for _, o := range s.Operations {
+		if o.Asked {
+			asked++
+		}
+	}
+	if asked != 3 || len(s.Operations) > 3*5 || s.Left != len(h)-len(s.Operations) || len(s.Events) != 2*len(s.Operations) {
+		t.Errorf("%d of %d operations are in question, %d are left out", asked, len(s.Operations), s.Left)
+	}
+	text := s.Text(TextOptions{})
+	for _, want := range []string{"breaks duplicate, judged as queue", "* 1400005  └ offer(v70000) ok", "└ poll() ok: v70000", fmt.Sprintf("not shown: %d more of the history's operations", s.Left)} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
+		}
+	}
+	if _, err := FromVerdict("queue", h[:10], linearizability.Verdict{}, 2); err == nil {
+		t.Error("there is a story of a history that is in order")
+	}
+}
