@@ -49,6 +49,7 @@ type Change struct {
 	Path    string // "" for sessions
 	Session int64  // that asked for it, or that has ended; 0: Admin, or a container or TTL node that was reaped
 	Owner   int64  // the session that an ephemeral node belongs to; 0 for all others
+	Data    []byte // what OpCreate and OpSetData wrote; not to be changed
 }
 
 // edit is an elementary change as the log has it. It is valid on the tree that the log has built
@@ -325,7 +326,7 @@ func (e *Ensemble) announce(t *transaction, x *edit, n *node) {
 	if e.OnCommit == nil {
 		return
 	}
-	c := Change{Zxid: t.zxid, Time: t.time, Op: x.op, Path: x.path, Session: t.session}
+	c := Change{Zxid: t.zxid, Time: t.time, Op: x.op, Path: x.path, Session: t.session, Data: x.data}
 	if n != nil && isEphemeral(n.owner) {
 		c.Owner = n.owner
 	}

@@ -10,7 +10,8 @@ package workload
 //   - the history is linearizable for a FIFO queue, where an operation that failed with an unknown
 //     outcome may have happened. What is broken is named: duplicate (a value removed twice),
 //     phantom (removed, never offered), order (overtaking), false-empty, stale-peek, lost.
-//     Peeks and empties are judged strictly: a queue may not answer from a stale replica.
+//     Peeks and empties are judged strictly: a queue may not answer from a stale replica. In
+//     simulation a removal of unknown outcome that surely removed an item's znode is held to it.
 //   - lost: no operation removes an item and then reports an error that does not say so. An
 //     operation says so by an error that is recipes.ErrUnknownOutcome. (A consumer that dies
 //     after the removal loses the item: any queue without a claim is at-most-once.)
@@ -25,6 +26,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/linearizability"
@@ -268,12 +270,15 @@ func (e *queueEpisode) stuck(v *view) []sim.Violation {
 }
 
 func (e *queueEpisode) history(v *view) linearizability.History {
+	evidence := e.evidence(v)
 	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
 		o := base(v, op)
 		if op.Name == "offer" {
 			o.Arg = linearizability.Str(op.Arg)
 		} else if op.Result != "" {
 			o.Result = linearizability.Str(op.Result)
+		} else if value := evidence.removedBy(op); value != "" {
+			o.Result, o.Note = linearizability.Str(value), strings.TrimPrefix(o.Note+"; its request removed the item's znode", "; ")
 		}
 		add(o)
 	})
