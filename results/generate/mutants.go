@@ -10,7 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/zktorture/zktorture/internal/mutants"
 )
@@ -93,17 +96,25 @@ func unleash(ctx context.Context) ([]mutants.Mutant, error) {
 // all tests of the package. Among them are mutants that no test was said to cover, wrongly: Go's
 // coverage does not count the conditions of a switch.
 func (t *tally) retry(ctx context.Context, viable []mutants.Mutant) error {
+	killers := make([]string, len(viable))
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(runtime.NumCPU())
 	for i, m := range viable {
-		killer := "run=Simulation"
-		if !m.Killed() {
-			fmt.Fprintf(os.Stderr, "mutant %d of %d: %s\n", i+1, len(viable), m)
-			var err error
-			if killer, err = t.killer(ctx, m); err != nil {
-				return err
-			}
+		if killers[i] = simulation; m.Killed() {
+			continue
 		}
-		switch killer {
-		case "run=Simulation":
+		work.Go(func() (err error) {
+			fmt.Fprintf(os.Stderr, "mutant %d of %d: %s\n", i+1, len(viable), m)
+			killers[i], err = killer(ctx, m)
+			return err
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return err
+	}
+	for i, m := range viable {
+		switch killers[i] {
+		case simulation:
 			t.bySimulation++
 		case "":
 			t.left = append(t.left, m)
@@ -114,38 +125,54 @@ func (t *tally) retry(ctx context.Context, viable []mutants.Mutant) error {
 	return nil
 }
 
-// killer returns which of the package's tests fail with the mutant in place of its original, the
-// simulation if that does, as arguments of the test binary; nothing if none does.
-func (t *tally) killer(ctx context.Context, m mutants.Mutant) (string, error) {
-	dir, err := os.MkdirTemp("", "mutant")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(dir)
-	overlay, err := overlay(dir, m)
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(dir, "mutant.test")
-	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "-overlay", overlay, "./"+mutatedPackage).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s cannot be built: %w\n%s", m, err, out)
-	}
-	for _, tests := range []string{"run=Simulation", "skip=Simulation"} {
-		if tests == "run=Simulation" && m.Lived() {
+// The tests of the package, as arguments of its test binary.
+const (
+	simulation = "-test.run=Simulation"
+	others     = "-test.skip=Simulation"
+)
+
+// timeouts are many times as long as the tests take. Mutants that wait for ever or run in circles die of
+// them.
+var timeouts = map[string]string{simulation: "2m", others: "15s"}
+
+// killer returns which of the package's tests fail, or do not end, with the mutant in place of its
+// original: the simulation if that does; nothing if none does.
+func killer(ctx context.Context, m mutants.Mutant) (string, error) {
+	for _, tests := range []string{simulation, others} {
+		if tests == simulation && m.Lived() {
 			continue // gremlins has seen that
 		}
-		test := exec.CommandContext(ctx, binary, "-test.failfast", "-test.timeout=5m", "-test."+tests)
-		test.Dir = mutatedPackage
-		if test.Run() != nil {
-			return tests, ctx.Err()
+		if dies, err := dies(ctx, m, tests); dies || err != nil {
+			return tests, err
 		}
 	}
-	return "", ctx.Err()
+	return "", nil
+}
+
+// dies tells whether some tests fail with the mutant.
+func dies(ctx context.Context, m mutants.Mutant, tests string) (bool, error) {
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := overlay(dir, m, tests)
+	if err != nil {
+		return false, err
+	}
+	binary := filepath.Join(dir, "mutant.test")
+	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "-overlay", overlay, "./"+mutatedPackage).CombinedOutput(); err != nil {
+		return false, fmt.Errorf("%s cannot be built: %w\n%s", m, err, out)
+	}
+	test := exec.CommandContext(ctx, binary, "-test.failfast", "-test.timeout="+timeouts[tests], tests)
+	test.Dir = mutatedPackage
+	return test.Run() != nil, ctx.Err()
 }
 
 // overlay writes the mutated file and what tells the go command to use it (go help build: -overlay).
-func overlay(dir string, m mutants.Mutant) (path string, err error) {
-	original, err := filepath.Abs(filepath.Join(mutatedPackage, m.File))
+// The other tests are built without the simulation, which takes longest to build.
+func overlay(dir string, m mutants.Mutant, tests string) (path string, err error) {
+	folder, err := filepath.Abs(mutatedPackage)
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +181,11 @@ func overlay(dir string, m mutants.Mutant) (path string, err error) {
 		return "", err
 	}
 	mutated := filepath.Join(dir, m.File)
-	table, err := json.Marshal(map[string]map[string]string{"Replace": {original: mutated}})
+	replace := map[string]string{filepath.Join(folder, m.File): mutated}
+	if tests == others {
+		replace[filepath.Join(folder, "simulation_test.go")] = ""
+	}
+	table, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
