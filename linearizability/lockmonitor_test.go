@@ -9,28 +9,40 @@ import (
 )
 
 // longHolds is a legal history of somewhat more operations than given: 16 clients, busy most of the
-// time, and the given share of replies that are lost.
+// time, and the given share of replies that are lost, tokens and all.
 func longHolds(m Model, capacity, ops int, unknown float64) History {
 	object := newSeriesLock(m, capacity)
 	object.bare = 2
 	c := contender{model: m, fresh: func() sequential { return object }, wild: wildHold(m)}
-	return c.drawLegal(rand.New(rand.NewPCG(1, uint64(ops))), shape{ops: ops, clients: 16, pace: 4, spread: 60, unknown: unknown})
+	h := c.drawLegal(rand.New(rand.NewPCG(1, uint64(ops))), shape{ops: ops, clients: 16, pace: 4, spread: 60, unknown: unknown})
+	for i := range h {
+		if h[i].Outcome == Unknown {
+			h[i].Result = Null
+		}
+	}
+	return h
 }
 
 func longLock(ops int, unknown float64) History { return longHolds(Lock(), 1, ops, unknown) }
 
 // plantOverlap makes a hold in the middle of the history of a lock last so long that it overlaps the
-// next ones, and returns the history.
+// next ones, and returns the history. The hold gets a process of its own, which has nothing else to do.
 func plantOverlap(h History) History {
-	for i := len(h) / 2; i < len(h); i++ {
-		if op := &h[i]; op.Op == "release" && op.Outcome == OK {
-			op.Call, op.Return = op.Return, op.Return+1
-			op.Outcome = Unknown
-			op.Call += 2000
+	granted := make(map[int]int) // by client: its last operation, if that is a grant of outcome ok
+	for i := range h {
+		op := &h[i]
+		grant, found := granted[op.Client]
+		delete(granted, op.Client)
+		switch {
+		case i > len(h)/2 && found && op.Op == "release" && op.Outcome == OK:
+			h[grant].Process, op.Process = Str("slow"), Str("slow")
+			op.Call, op.Return = op.Call+1000, op.Return+1000
 			return h
+		case op.Op == "acquire" && op.Outcome == OK:
+			granted[op.Client] = i
 		}
 	}
-	return h
+	panic("no hold can be found")
 }
 
 // processorTime is how long this process has been running on a processor, whatever else the machine does.

@@ -50,7 +50,7 @@ type claim struct {
 	knowns int32 // how many of these may still take effect
 	loose  bool  // whether there was a choice which of them took effect
 	unlike bool  // whether some of them are readers' and others not
-	odd    bool  // whether something perhaps happened to one of them before it was insisted on
+	odd    bool  // whether something perhaps happened to a hold that a downgrade may insist on later
 	lost   bool  // whether it is unclear what lasts
 }
 
@@ -147,6 +147,7 @@ func (t *tenancy) end(i int32, c *claim) {
 	if x.release == none {
 		x.release, x.free = i, s.call
 	}
+	c.odd = c.odd || s.excused
 	if s.insists() {
 		x.till = min(x.till, s.end)
 		c.loose = c.loose || c.spares() > 0
@@ -161,7 +162,7 @@ func (t *tenancy) borrow(i int32, c *claim) (x tenure, clear bool) {
 	grant := c.spend()
 	if c.odd || c.loose && (c.unlike || !t.steps[grant].bare) {
 		t.unclear = "several grants of unknown outcome, with tokens or downgrades, could be what one release ended"
-		c.last = 0
+		c.last, c.odd = 0, true
 		return tenure{}, false
 	}
 	x = tenure{grant: grant, release: none, share: none, from: t.steps[grant].call, till: t.steps[i].end, free: Forever, shared: Forever}
@@ -204,11 +205,13 @@ func (t *tenancy) downgraded(i int32, c *claim) {
 	switch {
 	case c.lost:
 	case c.now > 0:
-		t.soften(i, &t.all[c.now-1])
+		t.soften(i, c)
 	case !s.insists():
 		c.odd = c.odd || c.spares() > 0
 	case c.last > 0 && s.call <= t.lastEnd(c):
 		t.unclear, c.lost = "a downgrade touches the release before it", true
+	case c.spares() == 0 && c.odd:
+		t.unclear, c.lost = "it is unclear what the release before a downgrade ended, and when", true
 	case c.spares() == 0:
 		t.unheld(i, c)
 	default:
@@ -221,16 +224,23 @@ func (t *tenancy) downgraded(i int32, c *claim) {
 	}
 }
 
-func (t *tenancy) soften(i int32, x *tenure) {
-	s := &t.steps[i]
-	if s.insists() && x.release != none {
-		t.unclear = "a downgrade follows a release of unknown outcome"
+// soften makes a tenure that lasts a reader's. If it was perhaps released before, that must have been after
+// a downgrade that insists on it.
+func (t *tenancy) soften(i int32, c *claim) {
+	s, x := &t.steps[i], &t.all[c.now-1]
+	switch {
+	case s.insists() && x.release != none && (c.odd || x.share != none || c.spares() > 0):
+		t.unclear, c.lost = "a downgrade follows a release of unknown outcome and something else that perhaps happened", true
+		return
+	case s.insists() && x.release != none:
+		x.free, x.share, x.shared = s.call, i, s.call
+	case x.release != none:
+		c.odd = true
+	case s.call < x.shared:
+		x.share, x.shared = i, s.call
 	}
 	if s.insists() {
 		x.till = min(x.till, s.end)
-	}
-	if s.call < min(x.shared, x.free) {
-		x.share, x.shared = i, s.call
 	}
 }
 

@@ -112,13 +112,18 @@ func (p *permits) overdraft() (culprits []int32, doubt string) {
 	return nil, doubt
 }
 
-// findTakings finds the times in which the tenures surely take permits.
+// findTakings finds the times in which the tenures surely take permits: a writer that is downgraded one
+// throughout, and the others before.
 func (p *permits) findTakings() {
 	p.starts = p.starts[:0]
 	for i := range p.all {
 		x := &p.all[i]
-		p.during(x.till, min(x.free, x.shared), p.takes(x), int32(i))
-		p.during(max(x.till, x.shared), x.free, 1, int32(i))
+		if x.shared == Forever {
+			p.during(x.till, x.free, p.takes(x), int32(i))
+			continue
+		}
+		p.during(x.till, x.free, 1, int32(i))
+		p.during(x.till, min(x.free, x.shared), p.takes(x)-1, int32(i))
 	}
 	p.ends = append(p.ends[:0], p.starts...)
 	sortUnlessSorted(p.starts, func(a, b taking) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.tenure, b.tenure)) })
