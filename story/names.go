@@ -59,6 +59,7 @@ func lastPart(path string) string {
 var (
 	// identity is what makes a name one client's own: a GUID, a session, a hash.
 	identity = regexp.MustCompile(`([0-9a-f]{4})(?:[0-9a-f]{4}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{7,})`)
+	guid     = regexp.MustCompile(`([0-9a-f]{4})[0-9a-f]{28}`)
 	// leadingZeros are those of a sequence number, but for the last four digits.
 	leadingZeros = regexp.MustCompile(`0{6}(\d{4})$`)
 )

@@ -167,6 +167,7 @@ type Wait struct {
 // Awaited is a znode on which a watch is armed.
 type Awaited struct {
 	Path   string `json:"path"`
+	Kind   string `json:"kind"` // data (also of a znode that does not exist), child
 	Exists bool   `json:"exists"`
 	Owner  int    `json:"owner"` // the session whose end or client would delete it; -1: none
 }

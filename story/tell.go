@@ -177,7 +177,7 @@ func (t *teller) tellWaits() {
 	for _, w := range t.record.Waits {
 		wait := Wait{Operation: t.operation(w.Op.Number), Session: t.session(w.Session), For: []Awaited{}}
 		for _, watch := range w.Watches {
-			wait.For = append(wait.For, Awaited{watch.Path, watch.Exists, t.session(watch.Owner)})
+			wait.For = append(wait.For, Awaited{watch.Path, string(watch.Kind), watch.Exists, t.session(watch.Owner)})
 		}
 		t.story.Waits = append(t.story.Waits, wait)
 	}

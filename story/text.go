@@ -3,6 +3,8 @@ package story
 import (
 	"fmt"
 	"strings"
+
+	"github.com/zktorture/zktorture/fakezk"
 )
 
 // TextOptions say how the text is to look.
@@ -201,6 +203,8 @@ func (s *Story) tellAwaited(a Awaited) string {
 	switch {
 	case !a.Exists:
 		return "the creation of " + name + ", which does not exist" + s.lastEnd(a.Path)
+	case a.Kind == string(fakezk.WatchChild):
+		return "a change of the children of " + name
 	case a.Owner < 0:
 		return "a change of " + name
 	}

@@ -99,5 +99,5 @@ func (s *Story) shortWord(word string) string {
 	if below, ok := strings.CutPrefix(word, s.Root+"/"); ok { // the begin of a sequential znode's path
 		return abbreviate(below, "")
 	}
-	return word
+	return guid.ReplaceAllString(word, "$1…") // in data, say
 }
