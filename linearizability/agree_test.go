@@ -26,6 +26,8 @@ type contender struct {
 	// wild draws an operation (Op, Arg and Result) with no regard to what is legal; few different
 	// ones, so that they meet.
 	wild func(r *rand.Rand) Operation
+	// own draws histories for what those of the other kinds hardly ever contain; it may be nil.
+	own func(r *rand.Rand) History
 	// ops is how many operations the largest histories have; more than ten take porcupine long.
 	ops int
 }
@@ -160,8 +162,11 @@ func minimised(h History, bad func(History) bool) History {
 	return h
 }
 
-// draw draws a history of one of three kinds. It may be unsound.
+// draw draws a history of one of several kinds. It may be unsound.
 func (c *contender) draw(r *rand.Rand) History {
+	if c.own != nil && r.IntN(5) == 0 {
+		return c.own(r)
+	}
 	switch r.IntN(4) {
 	case 0:
 		return c.drawWild(r)

@@ -3,7 +3,7 @@ package linearizability
 import "math/rand/v2"
 
 func init() {
-	enter(contender{model: Queue(), fresh: func() sequential { return new(seriesQueue) }, wild: wildQueue, ops: 10})
+	enter(contender{model: Queue(), fresh: func() sequential { return new(seriesQueue) }, wild: wildQueue, own: drawHeads, ops: 10})
 }
 
 // seriesQueue runs the operations of a queue one at a time. Its share of peeks, and whether it is
@@ -18,7 +18,7 @@ type seriesQueue struct {
 
 func (q *seriesQueue) run(r *rand.Rand, _ int) (Operation, bool) {
 	if !q.drawn {
-		q.drawn, q.peeks, q.offers = true, 0.3*float64(r.IntN(3))/2, []float64{0.4, 0.5, 0.6}[r.IntN(3)]
+		q.drawn, q.peeks, q.offers = true, []float64{0, 0.15, 0.3, 0.5}[r.IntN(4)], []float64{0.4, 0.5, 0.6}[r.IntN(3)]
 	}
 	if q.backlog > 0 {
 		q.offers = 0.5 + 0.5*float64(q.backlog-len(q.values))/float64(q.backlog)
@@ -64,4 +64,32 @@ func wildQueue(r *rand.Rand) Operation {
 		return Operation{Op: "poll"}
 	}
 	return Operation{Op: "poll", Result: value}
+}
+
+// drawHeads draws a few values that are offered and seen at about the same time, by many clients, so
+// that it is hard to say which has to go before which.
+func drawHeads(r *rand.Rand) History {
+	var h History
+	during := func(op Operation, from, width int64) {
+		op.Client, op.Call = len(h), from+r.Int64N(width)
+		op.Return = op.Call + r.Int64N(width)
+		if r.IntN(12) == 0 {
+			op.Outcome, op.Return = Unknown, Forever
+		}
+		h = append(h, op)
+	}
+	for v := range 2 + r.Int64N(2) {
+		during(Operation{Op: "offer", Arg: Int(v)}, 0, 6)
+		for range r.IntN(3) {
+			during(Operation{Op: "peek", Result: Int(v)}, 4, 14)
+		}
+		if r.IntN(8) > 0 {
+			during(Operation{Op: "poll", Result: Int(v)}, 4, 20)
+		}
+	}
+	if r.IntN(4) == 0 {
+		during(Operation{Op: "poll"}, 0, 20)
+	}
+	sortByCall(h)
+	return h
 }

@@ -91,11 +91,8 @@ func (q *queueCase) gone() *finding {
 // atHead finds the circles with two F.
 func (q *queueCase) atHead() *finding {
 	heads := q.heads()
-	for k := range heads.firm {
-		if f := q.bothAtHead(heads, k); f != nil {
-			return f
-		}
-	}
+	// If more than one firm value had reached the head before b left, they are in a circle of two with
+	// each other, or at least one of them with the last of them. So the last is enough for b.
 	for _, b := range heads.byStayed {
 		if a := heads.around(b.at); a != missing && a != b.what && q.visits[b.what].reached < q.visits[a].stayed {
 			return q.pair(a, b.what)
@@ -180,14 +177,6 @@ func (h *heads) around(t int64) int32 {
 		return h.firm[i-1].what
 	}
 	return missing
-}
-
-// bothAtHead finds that the k-th firm value and the next were at the head at once.
-func (q *queueCase) bothAtHead(h *heads, k int) *finding {
-	if k+1 < len(h.firm) && h.firm[k+1].at < q.visits[h.firm[k].what].stayed {
-		return q.pair(h.firm[k].what, h.firm[k+1].what)
-	}
-	return nil
 }
 
 // pair is the finding that a and b were both at the head.

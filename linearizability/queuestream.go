@@ -41,12 +41,6 @@ type keeping struct {
 
 // finish finds out which values are done, and low.
 func (k *keeping) finish() {
-	leaving := make([]bool, len(k.visits)) // by item: its removal is pending
-	for i := range k.steps {
-		if s := &k.steps[i]; s.kind == stepRemove && k.cut.pending[s.source] {
-			leaving[s.item] = true
-		}
-	}
 	for i := range k.visits {
 		k.over[i] = Forever
 		if v := &k.visits[i]; !v.absent && v.removal != missing {
@@ -54,7 +48,7 @@ func (k *keeping) finish() {
 		}
 	}
 	for _, d := range k.deadlines(k.peeks) {
-		if !leaving[d.item] && d.deadline < k.cut.first {
+		if d.deadline < k.cut.first { // a removal that is pending comes too late, and will be a violation
 			k.over[d.item], k.hungry[d.item] = d.deadline, d.hungry()
 		}
 	}
