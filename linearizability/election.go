@@ -22,6 +22,7 @@ func Election() Model {
 		r.finding = inOffice(r.finding)
 		return r
 	}
+	m.streamer = &streamer{pending: pendingHold, forget: forgetHolds(func(h History) ([]step, map[holder]int32) { return pairHolds(asLock(h)) })}
 	m.explain = func(j *judge, steps []step) finding { return inOffice(explainLock(j, steps)) }
 	m.suspects = func(steps []step) []finding {
 		found := overlappingHolds(steps)

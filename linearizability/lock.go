@@ -40,6 +40,7 @@ func Lock() Model {
 		prepare:    prepareLock,
 		spec:       lockSpec,
 		monitor:    lockMonitor,
+		streamer:   &streamer{pending: pendingHold, forget: forgetHolds(pairHolds)},
 		hint:       hintLock,
 		suspects:   overlappingHolds,
 		explain:    explainLock,
@@ -120,6 +121,13 @@ func (o *Operation) holder() holder { return holder{o.owner(), o.reads(), o.perm
 //     took effect, there is the same order without them, as a hold only restricts others;
 //   - releases that insist on nothing and have no hold to end: they have no effect.
 func prepareLock(h History) []step {
+	steps, _ := pairHolds(h)
+	return dropIdle(steps)
+}
+
+// pairHolds is prepareLock, but for what is left out because nobody insists on it. It returns also the
+// items to which later operations may belong.
+func pairHolds(h History) ([]step, map[holder]int32) {
 	steps := make([]step, 0, len(h))
 	held := make(map[holder]int32)   // the hold last granted
 	released := make([]bool, len(h)) // by hold: perhaps, by a release of unknown outcome
@@ -160,7 +168,7 @@ func prepareLock(h History) []step {
 			steps = append(steps, s)
 		}
 	}
-	return dropIdle(steps)
+	return steps, held
 }
 
 func newGrant(op *Operation, i int, hold int32) step {

@@ -23,6 +23,7 @@ func RWLock() Model {
 	m := Lock()
 	m.Name = "rwlock"
 	m.Operations = []string{"acquire", "try", "release", "racquire", "rtry", "rrelease", "downgrade"}
+	m.streamer = nil // a downgrade may tell that a hold has lasted after all
 	m.problem = rwlockProblem
 	m.govern(whole, "a writer held the lock while somebody else did")
 	return m

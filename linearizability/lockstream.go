@@ -1,0 +1,74 @@
+package linearizability
+
+import "slices"
+
+// What can be forgotten of a lock, an election or a semaphore. Let a cut be legal, and first be the
+// first call of what is pending. Whatever is learned later, of what is pending or of what is called after
+// the cut, concerns the time from first on: a grant cannot take effect before its call, and a hold that
+// lasts at the cut was surely held until then.
+//
+// So a tenure that is over before first, at the latest, is in nobody's way any more. It is still needed
+//
+//   - while its process may give back the same hold once more, or join it: until it is granted another;
+//   - if its token is the greatest: all that come later need greater ones;
+//   - if it may leave no room to one of no length that is not over, and may sit where it was.
+//
+// What is remembered is therefore the holds that last, what is pending, and the last hold of each process.
+
+// pendingHold is an operation on holds before it has returned.
+func pendingHold(op Operation) (Operation, bool) {
+	op.Outcome = Unknown
+	return op, true
+}
+
+// forgetHolds returns the forget of a streamer; prepare pairs the operations of the model's history.
+func forgetHolds(pair func(History) ([]step, map[holder]int32)) func(cut) ([]bool, string) {
+	return func(c cut) (forget []bool, doubt string) {
+		steps, last := pair(c.history)
+		needed := make([]bool, len(c.history)+1) // by item
+		for _, item := range last {              // in any order: it makes a set
+			needed[item] = true
+		}
+		for i := range steps {
+			if s := &steps[i]; s.item >= 0 && c.pending[s.source] {
+				needed[s.item] = true
+			}
+		}
+		tenures(dropIdle(slices.Clone(steps))).need(needed, c.first)
+		return forgotten(c, steps, needed), ""
+	}
+}
+
+// need marks the items of tenures that are not over, or have the greatest token.
+func (t *tenancy) need(needed []bool, first int64) {
+	low, greatest := first, int32(none)
+	for i := range t.all {
+		x := &t.all[i]
+		if !x.held() && x.till >= first {
+			low = min(low, x.free)
+		}
+		if s := &t.steps[x.grant]; !s.bare && (greatest == none || s.token > t.token(greatest)) {
+			greatest = int32(i)
+		}
+	}
+	for i := range t.all {
+		if x := &t.all[i]; int32(i) == greatest || max(x.till, x.free) >= low {
+			needed[t.steps[x.grant].item] = true
+		}
+	}
+}
+
+// forgotten tells which operations belong to no item that is needed. Those that prepare leaves out, such
+// as tries that were refused, belong to none.
+func forgotten(c cut, steps []step, needed []bool) []bool {
+	forget := make([]bool, len(c.history))
+	for i := range forget {
+		forget[i] = true
+	}
+	for i := range steps {
+		if s := &steps[i]; s.item < 0 || needed[s.item] {
+			forget[s.source] = false
+		}
+	}
+	return forget
+}
