@@ -3,6 +3,7 @@ package story
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,13 @@ func TestBreakLines(t *testing.T) {
 			if length(line) > width || !strings.HasPrefix(line, indent) {
 				t.Fatalf("line %q is longer than %d, or not indented by %q", line, width, indent)
 			}
-			kept += strings.TrimPrefix(line, indent)
+			kept += strings.TrimPrefix(line, indent) + " "
+		}
+		whole := strings.Fields(kept)
+		for _, word := range strings.Fields(text) {
+			if length(word)+4 <= width && !slices.Contains(whole, word) {
+				t.Fatalf("%q would fit into %d and is broken: %q", word, width, kept)
+			}
 		}
 		if strings.ReplaceAll(kept, " ", "") != strings.ReplaceAll(text, " ", "") {
 			t.Fatalf("of %q is left %q", text, kept)
