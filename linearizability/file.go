@@ -37,53 +37,82 @@ func Read(r io.Reader) (History, error) {
 // ReadPartial is [Read], but returns with an error the operations that were read before it. If the
 // error is [ErrTruncated] these are all that were completely written.
 func ReadPartial(r io.Reader) (History, error) {
-	reader := bufio.NewReader(r)
+	reader := NewReader(r)
 	var h History
-	for number := 1; ; number++ {
-		line, err := readLine(reader)
+	for {
+		op, err := reader.Next()
+		switch {
+		case err == io.EOF:
+			return h, nil
+		case err != nil:
+			return h, err
+		}
+		h = append(h, op)
+	}
+}
+
+// Reader reads a history file operation by operation, with the errors that [Read] describes.
+type Reader struct {
+	in    *bufio.Reader
+	line  int // read so far
+	names names
+}
+
+// NewReader returns a reader of a history file.
+func NewReader(r io.Reader) *Reader {
+	return &Reader{in: bufio.NewReaderSize(r, 1<<16), names: names{}}
+}
+
+// Next returns the next operation, io.EOF after the last, or what is wrong with it.
+func (r *Reader) Next() (Operation, error) {
+	for {
+		line, err := readLine(r.in)
+		r.line++
 		last := err == io.EOF
 		if err != nil && !last {
-			return h, fmt.Errorf("line %d: %w", number, err)
+			return Operation{}, fmt.Errorf("line %d: %w", r.line, err)
 		}
-		op, found, err := parseLine(line)
-		if err != nil && last && errors.Is(err, io.ErrUnexpectedEOF) {
-			return h, fmt.Errorf("line %d: %w", number, ErrTruncated)
-		}
-		if err != nil {
-			return h, fmt.Errorf("line %d: %w", number, err)
-		}
-		if found {
-			h = append(h, op)
+		if len(line) > 0 {
+			op, err := parseLine(line, r.names)
+			if last && errors.Is(err, io.ErrUnexpectedEOF) {
+				err = ErrTruncated
+			}
+			if err != nil {
+				return Operation{}, fmt.Errorf("line %d: %w", r.line, err)
+			}
+			return op, nil
 		}
 		if last {
-			return h, nil
+			return Operation{}, io.EOF
 		}
 	}
 }
 
-// readLine returns the next line without its end; with io.EOF, the rest of the file.
+// readLine returns the next line without its end; with io.EOF, the rest of the file. It is valid until
+// the next call.
 func readLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		line = append(line, part...)
-		if len(line) > lineMax {
+	line, err := r.ReadSlice('\n')
+	if err != bufio.ErrBufferFull {
+		return bytes.TrimSpace(line), err
+	}
+	long := bytes.Clone(line)
+	for err == bufio.ErrBufferFull {
+		line, err = r.ReadSlice('\n')
+		long = append(long, line...)
+		if len(long) > lineMax {
 			return nil, fmt.Errorf("longer than %d bytes; a history file has one operation a line", lineMax)
 		}
-		if err != bufio.ErrBufferFull {
-			return bytes.TrimSpace(line), err
-		}
 	}
+	return bytes.TrimSpace(long), err
 }
 
-func parseLine(line []byte) (op Operation, found bool, err error) {
-	if len(line) == 0 {
-		return Operation{}, false, nil
+// parseLine reads an operation, by the fast way if its line is of the form that nearly all have.
+func parseLine(line []byte, known names) (op Operation, err error) {
+	if p := (plainLine{rest: line, names: known}); p.parse(&op) {
+		return op, nil
 	}
-	if err := op.UnmarshalJSON(line); err != nil {
-		return Operation{}, false, err
-	}
-	return op, true, nil
+	op = Operation{}
+	return op, op.UnmarshalJSON(line)
 }
 
 // Write writes h as [Read] reads it, in the order that h has. A [Recorder]'s history is in order

@@ -10,11 +10,12 @@ import (
 )
 
 type checkCmd struct {
-	File    string        `arg:"" help:"A history: one JSON object a line; - is standard input."`
-	Model   string        `required:"" help:"What the history is judged against, as lock or queue; a wrong name lists them."`
-	Parties int           `help:"How many parties the barrier has, for the model barrier." default:"2"`
-	Permits int           `help:"How many permits the semaphore has, for the model semaphore." default:"1"`
-	Timeout time.Duration `help:"How long the history of one object may take; after that its verdict is unknown." default:"1m"`
+	File       string        `arg:"" help:"A history: one JSON object a line; - is standard input."`
+	Model      string        `required:"" help:"What the history is judged against, as lock or queue; a wrong name lists them."`
+	Parties    int           `help:"How many parties the barrier has, for the model barrier." default:"2"`
+	Permits    int           `help:"How many permits the semaphore has, for the model semaphore." default:"1"`
+	StaleReads bool          `help:"Allow peeks, gets and empty polls to answer from the past, as ZooKeeper's reads may without a sync."`
+	Timeout    time.Duration `help:"How long the history of one object may take; after that its verdict is unknown." default:"1m"`
 }
 
 // Run carries the command out.
@@ -29,6 +30,9 @@ func (k *checkCmd) Run(c *commandContext) error {
 	}
 	if len(history) == 0 {
 		return fmt.Errorf("%s: the history is empty, so there is nothing to judge", k.File)
+	}
+	if k.StaleReads {
+		history = linearizability.StaleReads(history)
 	}
 	verdicts := linearizability.Check(model, history, linearizability.Options{Timeout: k.Timeout})
 	for _, v := range verdicts {

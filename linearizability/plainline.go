@@ -1,0 +1,205 @@
+package linearizability
+
+// plainLine reads an operation from a line as other programs and [Write] usually write it: an object
+// of known fields, none of them twice, with whole numbers and strings of printable ASCII without
+// escapes. Everything else, and everything that is wrong, is left to package encoding/json, which is
+// slower and knows more. A line that is read here means the same there.
+type plainLine struct {
+	rest  []byte
+	names names
+}
+
+// names are the few strings that occur on many lines, kept once.
+type names map[string]string
+
+// namesMax bounds how many are kept.
+const namesMax = 1 << 12
+
+func (n names) of(b []byte) string {
+	if s, found := n[string(b)]; found {
+		return s
+	}
+	s := string(b)
+	if len(n) < namesMax {
+		n[s] = s
+	}
+	return s
+}
+
+// fields is a set of the fields of an operation.
+type fields uint16
+
+const (
+	fieldClient fields = 1 << iota
+	fieldOp
+	fieldArg
+	fieldResult
+	fieldOutcome
+	fieldCall
+	fieldReturn
+	fieldObject
+	fieldNote
+	fieldProcess
+
+	fieldsNeeded = fieldClient | fieldOp | fieldOutcome | fieldCall | fieldReturn
+)
+
+// parse fills in op and tells whether the line was plain.
+func (p *plainLine) parse(op *Operation) bool {
+	if !p.skip('{') {
+		return false
+	}
+	var seen fields
+	for {
+		name, ok := p.text()
+		if !ok || !p.skip(':') {
+			return false
+		}
+		field, ok := p.field(string(name), op)
+		if !ok || seen&field != 0 {
+			return false
+		}
+		seen |= field
+		if p.skip('}') {
+			return len(p.rest) == 0 && seen&fieldsNeeded == fieldsNeeded
+		}
+		if !p.skip(',') {
+			return false
+		}
+	}
+}
+
+// field reads the value of a field, and says which it is.
+func (p *plainLine) field(name string, op *Operation) (fields, bool) {
+	switch name {
+	case "client":
+		n, ok := p.number()
+		op.Client = int(n)
+		return fieldClient, ok
+	case "op":
+		return fieldOp, p.name(&op.Op)
+	case "arg":
+		return fieldArg, p.value(&op.Arg)
+	case "result":
+		return fieldResult, p.value(&op.Result)
+	case "outcome":
+		text, ok := p.text()
+		return fieldOutcome, ok && op.Outcome.UnmarshalText(text) == nil
+	case "call":
+		n, ok := p.number()
+		op.Call = n
+		return fieldCall, ok
+	case "return":
+		if op.Return = Forever; p.word("null") {
+			return fieldReturn, true
+		}
+		n, ok := p.number()
+		op.Return = n
+		return fieldReturn, ok
+	case "object":
+		return fieldObject, p.name(&op.Object)
+	case "note":
+		return fieldNote, p.name(&op.Note)
+	case "process":
+		return fieldProcess, p.value(&op.Process)
+	}
+	return 0, false
+}
+
+// space skips blanks.
+func (p *plainLine) space() {
+	for len(p.rest) > 0 && (p.rest[0] == ' ' || p.rest[0] == '\t') {
+		p.rest = p.rest[1:]
+	}
+}
+
+// skip skips one character, with the blanks around it.
+func (p *plainLine) skip(c byte) bool {
+	p.space()
+	if len(p.rest) == 0 || p.rest[0] != c {
+		return false
+	}
+	p.rest = p.rest[1:]
+	p.space()
+	return true
+}
+
+// word skips a word.
+func (p *plainLine) word(w string) bool {
+	if len(p.rest) < len(w) || string(p.rest[:len(w)]) != w {
+		return false
+	}
+	p.rest = p.rest[len(w):]
+	return true
+}
+
+// text reads a string. It is part of the line.
+func (p *plainLine) text() ([]byte, bool) {
+	if len(p.rest) == 0 || p.rest[0] != '"' {
+		return nil, false
+	}
+	for i, c := range p.rest[1:] {
+		switch {
+		case c == '"':
+			text := p.rest[1 : i+1]
+			p.rest = p.rest[i+2:]
+			return text, true
+		case c == '\\' || c < ' ' || c > '~':
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// name reads a string that other lines have too.
+func (p *plainLine) name(s *string) bool {
+	text, ok := p.text()
+	if ok {
+		*s = p.names.of(text)
+	}
+	return ok
+}
+
+// digitsMax is the most digits that surely fit 64 bits.
+const digitsMax = 18
+
+// number reads a whole number in the form that JSON demands: no leading zeros.
+func (p *plainLine) number() (n int64, ok bool) {
+	negative := p.word("-")
+	digits := 0
+	for digits < len(p.rest) && '0' <= p.rest[digits] && p.rest[digits] <= '9' {
+		n = 10*n + int64(p.rest[digits]-'0')
+		digits++
+		if digits > digitsMax {
+			return 0, false
+		}
+	}
+	if digits == 0 || digits > 1 && p.rest[0] == '0' || negative && n == 0 {
+		return 0, false
+	}
+	p.rest = p.rest[digits:]
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+func (p *plainLine) value(v *Value) bool {
+	switch {
+	case p.word("null"):
+		*v = Null
+	case p.word("true"):
+		*v = Bool(true)
+	case p.word("false"):
+		*v = Bool(false)
+	case len(p.rest) > 0 && p.rest[0] == '"':
+		text, ok := p.text()
+		*v = Str(string(text))
+		return ok
+	default:
+		n, ok := p.number()
+		*v = Int(n)
+		return ok
+	}
+	return true
+}

@@ -1,0 +1,109 @@
+package linearizability
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var plainLines = []string{
+	`{"client":3,"op":"poll","arg":null,"result":"v17","outcome":"ok","call":1041,"return":1077}`,
+	`{"client":3,"op":"poll","arg":true,"result":-17,"outcome":"unknown","call":-1,"return":null,"object":"q","note":"lost","process":7}`,
+	` { "op" : "get" , "client" : 0 ,"return":2,	"call":1,"outcome":"fail","result":false} `,
+}
+
+// A line that is read the fast way means what encoding/json says it does.
+func samePlain(t rapid.TB, line []byte) (plain bool) {
+	var fast, slow Operation
+	p := plainLine{rest: bytes.TrimSpace(line), names: names{}}
+	if !p.parse(&fast) {
+		return false
+	}
+	if err := slow.UnmarshalJSON(line); err != nil {
+		t.Fatalf("%q is read, although: %v", line, err)
+	}
+	if diff := cmp.Diff(slow, fast, cmp.AllowUnexported(Value{})); diff != "" {
+		t.Fatalf("%q: %s", line, diff)
+	}
+	return true
+}
+
+func TestPlainLines(t *testing.T) {
+	for _, line := range plainLines {
+		if !samePlain(t, []byte(line)) {
+			t.Errorf("%s is not read the fast way", line)
+		}
+	}
+}
+
+// What Write writes of ordinary operations is plain; of any, what is plain means the same.
+func TestPlainLinesOfOperations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		op := drawOperation(t)
+		if line, err := op.MarshalJSON(); err == nil {
+			samePlain(t, line)
+		}
+		op.Op, op.Object, op.Note, op.Arg, op.Result, op.Process = "poll", "", "", Int(int64(op.Client>>8)), Str("v17"), Null
+		op.Client, op.Call, op.Return = op.Client>>8, op.Call>>8, op.Return>>8
+		if line, err := op.MarshalJSON(); err != nil || !samePlain(t, line) {
+			t.Fatalf("%s is not read the fast way (%v)", line, err)
+		}
+	})
+}
+
+func FuzzPlainLine(f *testing.F) {
+	for _, line := range plainLines {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) { samePlain(t, line) })
+}
+
+// Lines that are nearly plain: some characters replaced, doubled or left out.
+func TestNearlyPlainLines(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	alphabet := `{}",: 019-nulltrue\\é.eE` + "\t\x00"
+	read := 0
+	for range 200_000 {
+		line := []byte(plainLines[random.IntN(len(plainLines))])
+		for range 1 + random.IntN(3) {
+			at := random.IntN(len(line))
+			switch random.IntN(3) {
+			case 0:
+				line[at] = alphabet[random.IntN(len(alphabet))]
+			case 1:
+				line = append(line[:at], line[at+1:]...)
+			default:
+				line = append(line[:at], append([]byte{line[at]}, line[at:]...)...)
+			}
+		}
+		if samePlain(t, line) {
+			read++
+		}
+	}
+	if read < 1000 {
+		t.Errorf("only %d lines were read the fast way", read)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	line := `{"client":3,"op":"poll","arg":null,"result":"v%d","outcome":"ok","call":%d,"return":%d,"note":"%s"}` + "\n"
+	for name, note := range map[string]string{"plain": "lost", "escaped": `lo\\nst`} {
+		var file strings.Builder
+		for i := range 10_000 {
+			fmt.Fprintf(&file, line, i, 10*i, 10*i+15, note)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(file.Len()))
+			for b.Loop() {
+				if h, err := Read(strings.NewReader(file.String())); err != nil || len(h) != 10_000 {
+					b.Fatal(len(h), err)
+				}
+			}
+		})
+	}
+}
