@@ -1,0 +1,195 @@
+// Package browsertest opens pages in a headless Chromium, for tests.
+//
+// Chromium is sought as $CHROMIUM, and on the PATH. Without one the test is skipped and says how to get
+// one. Whatever a page does that a self-contained page must not do fails the test: a message on the
+// console, or a request to anywhere but to the page's own file.
+package browsertest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// timeout bounds a browser's life; a page takes a tenth of a second.
+const timeout = 2 * time.Minute
+
+// Browser is a browser with one tab.
+type Browser struct {
+	t   testing.TB
+	ctx context.Context
+	*diary
+}
+
+// diary is what pages did that they must not.
+type diary struct {
+	mu     sync.Mutex
+	faults []string
+}
+
+// In returns the browser for a subtest.
+func (b *Browser) In(t testing.TB) *Browser { return &Browser{t, b.ctx, b.diary} }
+
+// New starts a browser that ends with the test.
+func New(t testing.TB) *Browser {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(find(t)))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium has no sandbox for root
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &Browser{t, ctx, &diary{}}
+	b.must(chromedp.Listen(ctx, b.watch))
+	_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{})
+	b.must(err)
+	t.Cleanup(b.check)
+	return b
+}
+
+// names are what Chromium is called on different systems.
+var names = []string{"chromium", "chromium-browser", "google-chrome"}
+
+func find(t testing.TB) string {
+	t.Helper()
+	if path := os.Getenv("CHROMIUM"); path != "" {
+		return path
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("needs Chromium to open the page in: apt-get install chromium, or set $CHROMIUM to where it is")
+	return ""
+}
+
+func (b *Browser) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatalf("the browser: %v", err)
+	}
+}
+
+// watch notes what no page may do.
+func (b *Browser) watch(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, "file:") && !strings.HasPrefix(e.Request.URL, "data:") && e.Request.URL != "about:blank" {
+			b.faults = append(b.faults, "a request to "+e.Request.URL)
+		}
+	case *runtime.EventExceptionThrown:
+		b.faults = append(b.faults, "an exception: "+exception(e.ExceptionDetails))
+	case *runtime.EventConsoleAPICalled:
+		b.faults = append(b.faults, "a message on the console, of type "+string(e.Type))
+	case *log.EventEntryAdded:
+		b.faults = append(b.faults, "the browser says: "+e.Entry.Text)
+	}
+}
+
+func exception(d *runtime.ExceptionDetails) string {
+	if d.Exception != nil {
+		return d.Exception.Description
+	}
+	return d.Text
+}
+
+// check fails the test for what was noted.
+func (b *Browser) check() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, f := range b.faults {
+		b.t.Errorf("a page must be quiet and load nothing: %s", f)
+	}
+}
+
+// Faults returns what was noted, and forgets it.
+func (b *Browser) Faults() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	faults := b.faults
+	b.faults = nil
+	return faults
+}
+
+// Scheme says which colours a user prefers.
+type Scheme string
+
+// The schemes.
+const (
+	Light Scheme = "light"
+	Dark  Scheme = "dark"
+)
+
+// Open opens a file in a window of so many pixels and returns once it is loaded.
+func (b *Browser) Open(file string, width, height int64, scheme Scheme) {
+	b.t.Helper()
+	path, err := filepath.Abs(file)
+	b.must(err)
+	_, err = chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: string(scheme)}},
+	})
+	b.must(err)
+	b.must(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, height), chromedp.Navigate("file://"+filepath.ToSlash(path))))
+}
+
+// Do carries out actions.
+func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	b.must(chromedp.Do(b.ctx, actions...))
+}
+
+// Eval returns the value of an expression.
+func Eval[T any](b *Browser, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	b.must(err)
+	return v
+}
+
+// Unreadable returns the texts of the page whose contrast to what is behind them is less than 4.5:1, what
+// WCAG 2.2 (success criterion 1.4.3) asks for.
+func (b *Browser) Unreadable() []string {
+	b.t.Helper()
+	return Eval[[]string](b, unreadable)
+}
+
+const unreadable = `(() => {
+  const rgb = (c) => (c.match(/[\d.]+/g) || []).map(Number);
+  const light = (c) => c.slice(0, 3).map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = rgb(getComputedStyle(e).backgroundColor);
+      if (c.length === 3 || c[3] > 0) return c;
+    }
+    return matchMedia("(prefers-color-scheme: dark)").matches ? [0, 0, 0] : [255, 255, 255];
+  };
+  const bad = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const text = [...e.childNodes].filter((n) => n.nodeType === 3).map((n) => n.data.trim()).join("");
+    if (!text || /^(SCRIPT|STYLE|NOSCRIPT|title)$/.test(e.tagName)) continue;
+    const style = getComputedStyle(e), svg = e instanceof SVGElement;
+    const [a, b] = [light(rgb(svg ? style.fill : style.color)), light(ground(svg ? e.ownerSVGElement : e))].sort((a, b) => b - a);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) bad.push(ratio.toFixed(2) + ":1 " + text.slice(0, 40));
+  }
+  return bad;
+})()`

@@ -1,0 +1,29 @@
+package browsertest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A page that loads something, throws and prints is caught at it, and so is a pale text.
+func TestFaultsAreSeen(t *testing.T) {
+	b := New(t)
+	page := filepath.Join(t.TempDir(), "bad.html")
+	html := `<!DOCTYPE html><p style="color:#999">pale</p><p>clear</p><img src="http://127.0.0.1:9/x.png">
+<script>console.log("hello"); throw new Error("thrown")</script>`
+	if err := os.WriteFile(page, []byte(html), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.Open(page, 800, 600, Light)
+	if pale := b.Unreadable(); len(pale) != 1 || !strings.HasSuffix(pale[0], " pale") {
+		t.Errorf("too pale are %q", pale)
+	}
+	seen := strings.Join(b.Faults(), "\n")
+	for _, want := range []string{"a request to http://127.0.0.1:9/x.png", "thrown", "a message on the console"} {
+		if !strings.Contains(seen, want) {
+			t.Errorf("%q was not seen; seen were:\n%s", want, seen)
+		}
+	}
+}
