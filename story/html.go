@@ -109,7 +109,7 @@ const (
 	eventsMax  = 400
 	znodesMax  = 400
 	messageMax = 4 << 10  // bytes
-	fieldMax   = 1 << 10  // bytes of one path or result
+	fieldMax   = 1 << 8   // bytes of one path or result
 	textMax    = 64 << 10 // bytes of the story as text
 )
 
@@ -130,7 +130,23 @@ func (s *Story) clipped() *Story {
 			e.From, e.Armed = max(-1, e.From-gone), max(-1, e.Armed-gone)
 		}
 	}
+	t.Znodes = clippedZnodes(s.Znodes)
 	return &t
+}
+
+// clippedZnodes leaves out znodes that nobody asks after, if there are too many.
+func clippedZnodes(znodes []Znode) []Znode {
+	spare := len(znodes) - znodesMax
+	if spare <= 0 {
+		return znodes
+	}
+	return slices.DeleteFunc(slices.Clone(znodes), func(z Znode) bool {
+		if z.Asked || spare == 0 {
+			return false
+		}
+		spare--
+		return true
+	})
 }
 
 // clip cuts a text that is longer than n bytes, between two characters.
@@ -279,7 +295,7 @@ func newPageData(s *Story, frames []frame) pageData {
 	if d.Start = d.Pivot; d.Start < 0 {
 		d.Start = len(frames) - 1
 	}
-	for _, z := range s.Znodes[:min(len(s.Znodes), znodesMax)] {
+	for _, z := range s.Znodes {
 		d.Znodes = append(d.Znodes, s.pageZnode(z))
 	}
 	return d

@@ -244,12 +244,12 @@ func (c *certificate) bar(i int, top float64) {
 
 // gives are the operations that give back what others grant.
 var gives = map[string]string{
-	"acquire": "release", "try": "release", "racquire": "rrelease", "rtry": "rrelease", "elected": "resigned", "enter": "leave",
+	"acquire": "release", "try": "release", "racquire": "rrelease", "elected": "resigned", "enter": "leave",
 }
 
 // grants tells whether an operation has given its client something to hold.
 func (o Operation) grants() bool {
-	tried := o.Name == "try" || o.Name == "rtry"
+	tried := o.Name == "try"
 	return gives[o.Name] != "" && o.Outcome == "ok" && !(tried && slices.Contains([]string{"", "0", "false", "null"}, o.Result))
 }
 
