@@ -30,6 +30,7 @@ type cli struct {
 	Zoo     zooCmd     `cmd:"" help:"Hunt recipes that are known to be broken: is each bug found, and its fixed twin clean?"`
 	Replay  replayCmd  `cmd:"" help:"Run a counterexample again, step by step."`
 	Explain explainCmd `cmd:"" help:"Tell the story of a counterexample, or of a history that breaks a rule."`
+	Index   indexCmd   `cmd:"" help:"Make a page over a folder of results, and the pages of its stories."`
 	Check   checkCmd   `cmd:"" help:"Judge a recorded history."`
 	List    listCmd    `cmd:"" help:"List workloads, recipes, faults and strategies."`
 }

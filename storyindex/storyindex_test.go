@@ -1,0 +1,227 @@
+package storyindex_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/zktorture/zktorture/internal/browsertest"
+	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/storyindex"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// results makes a folder with one of each kind, and with what is none of them.
+func results(t *testing.T) (dir string, o storyindex.Options) {
+	t.Helper()
+	bubbles.Many(t)
+	dir = t.TempDir()
+	animals, err := workload.FindAnimals([]string{"W1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := animals[0].Broken()
+	cfg := sim.Config{Strategy: "sweep", Until: animals[0].Property, Episodes: 200, Seed: 1, NoFaultsAtAll: true}
+	r, err := sim.Run(t.Context(), w, cfg)
+	if err != nil || len(r.Violations) == 0 {
+		t.Fatalf("nothing broke: %v", err)
+	}
+	c, err := cfg.Counterexample(r, r.Violations[len(r.Violations)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var example bytes.Buffer
+	if err := c.Write(&example); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"night/found <1>.json": example.String(),
+		"night/result.json":    `{"workload":"lock","recipe":"published/WriteLock","backend":"sim","strategy":"sweep","seed":7,"episodes":200,"operations":900,"verdict":"violation","faults":{"loss":3,"crash":0}}`,
+		"several.jsonl":        `{"workload":"queue","verdict":"ok","episodes":1}` + "\n" + `{"workload":"semaphore","verdict":"ok","episodes":2}` + "\n",
+		"zoo-1.json":           `{"animals":[{"id":"W1","found":true,"episodes":5,"twin_clean":true},{"id":"W2","found":false,"episodes":100,"twin_clean":false}],"found":1,"total":2}`,
+		"zoo-2.json":           `{"animals":[{"id":"W1","found":true,"episodes":50,"twin_clean":true}],"found":1,"total":1}`,
+		"history.jsonl":        history(t, 5000),
+		"cut.json":             `{"workload":"lock","verdict":`,
+		"list.json":            `[1, 2]`,
+		"other.json":           `{"name":"nothing of ours"}`,
+		"notes.txt":            "not looked at",
+		".hidden/result.json":  `{"workload":"unseen","verdict":"ok"}`,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, storyindex.Options{Tell: func(ctx context.Context, c *sim.Counterexample, _ string) (*story.Story, error) {
+		return story.Tell(ctx, w, c)
+	}}
+}
+
+// history has an operation each millisecond; every tenth is of unknown outcome.
+func history(t *testing.T, n int) string {
+	t.Helper()
+	var h linearizability.History
+	for i := range n {
+		o := linearizability.Operation{Client: i % 8, Op: "offer", Arg: linearizability.Str(strconv.Itoa(i)), Outcome: linearizability.OK, Call: int64(i) * 1e6, Return: int64(i)*1e6 + 500}
+		if i%10 == 0 {
+			o.Outcome, o.Return = linearizability.Unknown, linearizability.Forever
+		}
+		h = append(h, o)
+	}
+	var out strings.Builder
+	if err := linearizability.Write(&out, h); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// What is in a folder is in the index, and on its page.
+func TestBuild(t *testing.T) {
+	dir, o := results(t)
+	index, err := storyindex.Build(t.Context(), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(index.Runs) != 3 || len(index.Hunts) != 2 || len(index.Courses) != 1 || len(index.Violations) != 1 {
+		t.Errorf("the index is %+v", index)
+	}
+	if len(index.Problems) != 1 || index.Problems[0].File != "cut.json" {
+		t.Errorf("the problems are %+v, not the file that is cut off", index.Problems)
+	}
+	v := index.Violations[0]
+	if v.Story != "night/found <1>.html" || v.Property != "lost-wakeup" {
+		t.Errorf("the violation is %+v", v)
+	}
+	page := read(t, filepath.Join(dir, storyindex.Name))
+	for _, want := range []string{"lost-wakeup", `href="night/found%20%3c1%3e.html"`, "published/WriteLock", "loss 3", "W2 was not found, the twin of W2 is accused", "cut.json", "semaphore"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %s", want)
+		}
+	}
+	for _, not := range []string{"unseen", "crash 0", "found <1>"} {
+		if strings.Contains(page, not) {
+			t.Errorf("the page says %s", not)
+		}
+	}
+	if told := read(t, filepath.Join(dir, v.Story)); !strings.Contains(told, "lost-wakeup") {
+		t.Error("the story's page does not say what broke")
+	}
+	if _, err := storyindex.Build(t.Context(), dir, o); err != nil || read(t, filepath.Join(dir, storyindex.Name)) != page {
+		t.Errorf("the second time the page is another, or there is an error: %v", err)
+	}
+}
+
+// Every operation of a history is in its course once, and as what it was.
+func TestCourseCountsAll(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "history.jsonl"), []byte(history(t, 1234)+`{"client":1,"op":"of`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	index, err := storyindex.Build(t.Context(), dir, storyindex.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(index.Courses) != 1 || len(index.Problems) != 1 {
+		t.Fatalf("a history whose end is cut off gives %+v", index)
+	}
+	c := index.Courses[0]
+	if ok, fail, lost := sum(c.OK), sum(c.Fail), sum(c.Lost); ok != 1110 || fail != 0 || lost != 124 || c.Count != 1234 {
+		t.Errorf("counted are %d ok, %d failed, %d unknown of %d", ok, fail, lost, c.Count)
+	}
+	if !slices.IsSorted(c.Begin) || len(c.Begin) != len(c.OK) || c.Begin[0] != 0 {
+		t.Errorf("the slices begin at %v", c.Begin)
+	}
+}
+
+func sum(counts []int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+// A story that cannot be told is listed with the reason, and the violation too.
+func TestStoryThatCannotBeTold(t *testing.T) {
+	dir, o := results(t)
+	o.Tell = func(context.Context, *sim.Counterexample, string) (*story.Story, error) {
+		return nil, errors.New("the run differs")
+	}
+	index, err := storyindex.Build(t.Context(), dir, o)
+	if err != nil || len(index.Violations) != 1 || index.Violations[0].Story != "" {
+		t.Errorf("the violations are %+v: %v", index.Violations, err)
+	}
+	page := read(t, filepath.Join(dir, storyindex.Name))
+	if !strings.Contains(page, "the run differs") || strings.Contains(page, ">the story<") {
+		t.Error("the page does not say why there is no story, or links to one")
+	}
+}
+
+func TestBuildStopsWithItsContext(t *testing.T) {
+	dir, o := results(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Tell = func(ctx context.Context, _ *sim.Counterexample, _ string) (*story.Story, error) {
+		cancel()
+		return nil, ctx.Err()
+	}
+	if _, err := storyindex.Build(ctx, dir, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v, although the context has ended", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, storyindex.Name)); err == nil {
+		t.Error("there is half an index")
+	}
+}
+
+func TestFolderThatIsNotThere(t *testing.T) {
+	if _, err := storyindex.Build(t.Context(), filepath.Join(t.TempDir(), "nowhere"), storyindex.Options{}); err == nil {
+		t.Error("no error for a folder that is not there")
+	}
+}
+
+// The page is legible, draws its plots and leads to the stories.
+func TestIndexInBrowser(t *testing.T) {
+	b := browsertest.New(t)
+	dir, o := results(t)
+	if _, err := storyindex.Build(t.Context(), dir, o); err != nil {
+		t.Fatal(err)
+	}
+	for _, scheme := range []browsertest.Scheme{browsertest.Dark, browsertest.Light} {
+		b.Open(filepath.Join(dir, storyindex.Name), 1280, 800, scheme)
+		if pale := b.Unreadable(); len(pale) > 0 {
+			t.Errorf("too little contrast: %q", pale)
+		}
+		if n := browsertest.Eval[int](b, `document.querySelectorAll(".plot canvas").length`); n != 2 {
+			t.Errorf("%d plots are drawn, not 2", n)
+		}
+		if wide := browsertest.Eval[int](b, `document.documentElement.scrollWidth`); wide > 1280 {
+			t.Errorf("the page is %d pixels wide", wide)
+		}
+	}
+	b.Do(chromedp.Click("#violations .links a"))
+	b.Do(chromedp.WaitVisible("#certificate"))
+	if title := browsertest.Eval[string](b, "document.title"); !strings.Contains(title, "lost-wakeup") {
+		t.Errorf("the link leads to %q", title)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
