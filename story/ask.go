@@ -1,9 +1,12 @@
 package story
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/go-zookeeper/zk"
 )
 
 // ask marks what the verdict is about: the operations of its certificate, the sessions and znodes that
@@ -14,11 +17,26 @@ func (t *teller) ask() {
 		s.Sessions[i].Asked = names(s.Message, s.Sessions[i].ID)
 	}
 	t.askOperations()
+	t.addMissing()
 	t.askZnodes()
 	for i, e := range s.Events {
 		whole := e.Kind == KindCall || e.Kind == KindReturn
 		s.Events[i].Asked = whole && e.Operation >= 0 && s.Operations[e.Operation].Asked
 	}
+}
+
+// addMissing adds the znodes that the operations of the certificate asked for and that never existed.
+func (t *teller) addMissing() {
+	s := t.story
+	for _, e := range s.Events {
+		missing := e.Operation >= 0 && s.Operations[e.Operation].Asked && e.Result == zk.ErrNoNode.Error() && e.What != "create"
+		known := slices.ContainsFunc(s.Znodes, func(z Znode) bool { return z.Path == e.Path })
+		if missing && !known && strings.HasPrefix(e.Path, "/") {
+			s.Znodes = append(s.Znodes, Znode{Path: e.Path, Lives: []Life{}})
+		}
+	}
+	slices.SortFunc(s.Znodes, func(a, b Znode) int { return cmp.Compare(a.Path, b.Path) })
+	nameZnodes(s.Znodes)
 }
 
 // askZnodes prefers those that are no parents of others: for parents everybody asks.

@@ -66,5 +66,6 @@ var (
 
 // abbreviate leaves out of a name what only makes it long; kept says what stays of an identity.
 func abbreviate(name, kept string) string {
-	return identity.ReplaceAllString(leadingZeros.ReplaceAllString(name, "$1"), kept+"…")
+	short := identity.ReplaceAllString(leadingZeros.ReplaceAllString(name, "$1"), kept+"…")
+	return strings.ReplaceAll(short, "…-…", "…")
 }

@@ -138,7 +138,8 @@ type Session struct {
 	Asked   bool   `json:"asked"`
 }
 
-// Znode is a path that existed at some time.
+// Znode is a path that existed at some time; or, without a life, one that never did although an operation
+// of the certificate asked for it.
 type Znode struct {
 	Path  string `json:"path"`
 	Name  string `json:"name"` // short, and no other znode's

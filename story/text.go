@@ -124,6 +124,9 @@ func (s *Story) textZnodes(w *writer) {
 			w.section("znodes in question")
 		}
 		w.item(z.Name + " is " + z.Path)
+		if len(z.Lives) == 0 {
+			w.item("- it never exists")
+		}
 		for _, l := range z.Lives {
 			w.item("- " + s.tellLife(l))
 		}
