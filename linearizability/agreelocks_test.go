@@ -7,6 +7,7 @@ func init() {
 	enter(contender{model: Election(), fresh: func() sequential { return newSeriesLock(Election(), 1) }, wild: wildHold(Election()), ops: 10})
 	enter(contender{model: RWLock(), fresh: func() sequential { return newSeriesLock(RWLock(), 1000) }, wild: wildHold(RWLock()), ops: 10})
 	enter(contender{model: Semaphore(2), fresh: func() sequential { return newSeriesLock(Semaphore(2), 2) }, wild: wildHold(Semaphore(2)), ops: 10})
+	enter(contender{model: Counter(), fresh: func() sequential { return &seriesCounter{} }, wild: wildCount, ops: 10})
 }
 
 // seriesLock runs the operations of a lock, an election, a read/write lock or a semaphore one at a
@@ -111,4 +112,35 @@ func wildHold(m Model) func(*rand.Rand) Operation {
 		}
 		return op
 	}
+}
+
+// seriesCounter is a number. Whether additions are told their sums, and what is added, is drawn once.
+type seriesCounter struct {
+	number int64
+	deltas []int64
+	told   int // how many of four additions
+}
+
+func (c *seriesCounter) run(r *rand.Rand, _ int) (Operation, bool) {
+	if c.deltas == nil {
+		c.deltas = [][]int64{{1}, {1, 2}, {0, 1, 3}}[max(0, r.IntN(200)-197)]
+		c.told = []int{4, 4, 4, 2}[r.IntN(4)]
+	}
+	if r.IntN(3) == 0 {
+		return Operation{Op: "get", Result: Int(c.number)}, true
+	}
+	delta := c.deltas[r.IntN(len(c.deltas))]
+	c.number += delta
+	op := Operation{Op: "add", Arg: Int(delta), Result: Int(c.number)}
+	if r.IntN(4) >= c.told {
+		op.Result = Null
+	}
+	return op, true
+}
+
+func wildCount(r *rand.Rand) Operation {
+	if r.IntN(3) == 0 {
+		return Operation{Op: "get", Result: Int(r.Int64N(4))}
+	}
+	return Operation{Op: "add", Arg: Int([]int64{1, 2}[max(0, r.IntN(200)-198)]), Result: []Value{Null, Int(1 + r.Int64N(4))}[r.IntN(2)]}
 }

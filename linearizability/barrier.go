@@ -166,7 +166,7 @@ func explainBarrier(j *judge, steps []step, parties int) finding {
 			return other == s || other.kind != stepPart && other.call <= s.end
 		})
 		if j.ask(before) == porcupine.Illegal {
-			return finding{"early-leave", "a leave succeeded although somebody was inside at every moment of it", before}
+			return finding{property: "early-leave", message: "a leave succeeded although somebody was inside at every moment of it", steps: before}
 		}
 	}
 	return unexplained(steps)

@@ -153,7 +153,7 @@ func (j *judge) decide(steps []step, h History) Verdict {
 	case Ok:
 		return Verdict{Outcome: Ok, Checker: "monitor"}
 	case Violation:
-		return j.confirm(r.finding, h)
+		return j.confirm(r.finding, h, r.given...)
 	}
 	if j.witness(steps) {
 		return Verdict{Outcome: Ok, Checker: "witness"}
@@ -180,11 +180,11 @@ func (j *judge) decide(steps []step, h History) Verdict {
 }
 
 // confirm reports a violation that somebody other than porcupine found, if porcupine says the same of
-// the few operations that are its reason. If it says otherwise, one of the two is wrong, and nothing is
+// the few operations that are its reason, beside the given ones. If it says otherwise, one of the two is wrong, and nothing is
 // known.
-func (j *judge) confirm(f finding, h History) Verdict {
+func (j *judge) confirm(f finding, h History, given ...step) Verdict {
 	v := violation(f, h)
-	switch j.ask(f.steps) {
+	switch j.ask(slices.Concat(given, f.steps)) {
 	case porcupine.Illegal:
 		return v
 	case porcupine.Ok:

@@ -23,6 +23,7 @@ func Counter() Model {
 		conflict:   func(History) (int, string) { return 0, "" },
 		prepare:    prepareCounter,
 		spec:       counterSpec,
+		monitor:    counterMonitor,
 		hint:       hintCounter,
 		suspects:   func([]step) []finding { return nil },
 		explain:    explainCounter,
@@ -114,17 +115,17 @@ func explainCounter(j *judge, steps []step) finding {
 	adds := selectSteps(steps, func(s *step) bool { return s.kind == stepAdd })
 	switch j.ask(adds) {
 	case porcupine.Ok:
-		return finding{"stale-get", "a get saw a number that the counter did not have then", j.shrink(steps)}
+		return finding{property: "stale-get", message: "a get saw a number that the counter did not have then", steps: j.shrink(steps)}
 	case porcupine.Unknown:
 		return unexplained(steps)
 	}
 	switch {
 	case j.ask(withEchoes(adds, 1)) == porcupine.Ok:
-		return finding{"counted-twice", "an addition took effect more than once", dropLate(adds)}
+		return finding{property: "counted-twice", message: "an addition took effect more than once", steps: dropLate(adds)}
 	case j.ask(withEchoes(adds, -1)) == porcupine.Ok:
-		return finding{"lost-update", "an addition did not last", dropLate(adds)}
+		return finding{property: "lost-update", message: "an addition did not last", steps: dropLate(adds)}
 	}
-	return finding{"sum", "a sum is not that of the additions before it", dropLate(adds)}
+	return finding{property: "sum", message: "a sum is not that of the additions before it", steps: dropLate(adds)}
 }
 
 // withEchoes returns the steps and, for each, one that may have its effect once more, or may undo

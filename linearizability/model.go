@@ -122,7 +122,10 @@ func (s *step) empty() bool {
 type ruling struct {
 	outcome Outcome3
 	finding finding // of a violation
-	reason  string  // why undetermined
+	// given are steps that stand for whatever else may have happened: beside these, too, the finding's
+	// are illegal. They matter where a legal history can become illegal by what is left out.
+	given  []step
+	reason string // why undetermined
 }
 
 func legal() ruling                     { return ruling{outcome: Ok} }

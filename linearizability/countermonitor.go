@@ -1,0 +1,377 @@
+package linearizability
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"slices"
+	"sort"
+)
+
+// The monitor of a counter to which nothing negative is added. Whoever was told a number knows his place:
+// an add that made 7 of 4 covers the numbers from 4 to 7, a get that saw 4 stands at 4. So the places
+// are ordered by number alone, and the history is legal if and only if
+//
+//   - no two additions cover the same, and no get saw a number within one;
+//   - nobody was called after somebody whose place is later had returned (then there are instants in the
+//     order of the places: for each, the latest call so far);
+//   - what nobody covers, the gaps, is covered by additions that were not told their sums: those of
+//     unknown outcome, which may, and those of outcome ok, which must be somewhere.
+//
+// For additions of 1 the last is a matching of unit jobs, that can begin with the first gap that does not
+// end before their call, to unit slots, all of which must be filled: earliest deadline first is
+// optimal (Jackson, 1955), and leaves nobody before somebody who had returned before his call.
+// Additions of unknown outcome whose sum is known cover what they can of a gap at no cost: that is the
+// scheduling of weighted intervals.
+//
+// Gibbons, Bruno and Phillips, "Black-Box Correctness Tests for Basic Parallel Data Structures", Theory of
+// Computing Systems 35, 2002, show that this is NP-complete if additions of any number are not told
+// their sums: which of them make up a gap is a subset sum. There the answer is undetermined.
+
+// counterMonitor is Model.monitor of a counter.
+func counterMonitor(steps []step) ruling {
+	c := counterCase{steps: steps}
+	if reason := c.load(); reason != "" {
+		return undetermined(reason)
+	}
+	for _, gets := range []bool{false, true} {
+		if r := c.judgePlaces(gets); r.outcome == Violation {
+			return r
+		}
+	}
+	return c.fill()
+}
+
+// place is where somebody who was told a number stands.
+type place struct {
+	from, to int64 // the number before and after
+	call     int64
+	end      int64
+	step     int32
+	look     bool // nothing was added
+}
+
+// gap is what no place covers.
+type gap struct {
+	from, to    int64
+	call, end   int64 // the latest call of the places before, and the first end of those after
+	below, next int32 // the places around it; below is none at the start
+}
+
+// counterCase is a history of a counter.
+type counterCase struct {
+	steps  []step
+	places []place // by number; who added before who looked
+	gaps   []gap
+	known  []int32 // adds of unknown outcome and known sum
+	free   []int32 // adds whose sum was not told
+	units  bool    // whether all of free add 1
+}
+
+// numberMax bounds numbers, so that sums of two do not overflow.
+const numberMax = 1 << 61
+
+// load sorts the steps into places and others. It returns why nothing can be said, or nothing.
+func (c *counterCase) load() string {
+	c.units = true
+	for i := range c.steps {
+		s := &c.steps[i]
+		switch {
+		case s.delta < 0:
+			return "something negative was added, so that numbers do not tell the order"
+		case s.delta > numberMax || max(s.sum, -s.sum) > numberMax || s.sum == math.MinInt64:
+			return "numbers are too large"
+		case !s.bare && !s.unknown:
+			c.places = append(c.places, place{s.sum - s.delta, s.sum, s.call, s.end, int32(i), s.delta == 0})
+		case !s.bare:
+			c.known = append(c.known, int32(i))
+		case s.delta > 0:
+			c.free = append(c.free, int32(i))
+			c.units = c.units && s.delta == 1
+		}
+	}
+	sortUnlessSorted(c.places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.to, b.to), compareBools(a.look, b.look), cmp.Compare(a.step, b.step))
+	})
+	return ""
+}
+
+// judgePlaces looks for two places that contradict each other, without gets or with them, and finds the
+// gaps.
+//
+// Invariant: latest is the place of the latest call among those before this one; gets at one number come in
+// any order, so that they are kept apart in level.
+func (c *counterCase) judgePlaces(gets bool) ruling {
+	c.gaps = c.gaps[:0]
+	below, latest, level := int32(none), int32(none), int32(none)
+	for i := range c.places {
+		p := &c.places[i]
+		if !gets && c.steps[p.step].kind == stepGet {
+			continue
+		}
+		if below == none || !p.look || !c.places[below].look || p.to != c.places[below].to {
+			latest, level = c.later(latest, level), none
+		}
+		switch {
+		case c.at(below) > p.from:
+			return c.overlap(below, int32(i))
+		case latest != none && c.places[latest].call > p.end:
+			return c.contradiction(latest, int32(i))
+		case c.at(below) < p.from:
+			c.gaps = append(c.gaps, gap{c.at(below), p.from, c.callOf(latest), 0, below, int32(i)})
+		}
+		below, level = int32(i), c.later(level, int32(i))
+	}
+	return legal()
+}
+
+// at is the number after a place, which is 0 if there is none.
+func (c *counterCase) at(k int32) int64 {
+	if k == none {
+		return 0
+	}
+	return c.places[k].to
+}
+
+func (c *counterCase) callOf(k int32) int64 {
+	if k == none {
+		return math.MinInt64
+	}
+	return c.places[k].call
+}
+
+// later returns which of two places was called later.
+func (c *counterCase) later(a, b int32) int32 {
+	if b == none || a != none && c.places[a].call >= c.places[b].call {
+		return a
+	}
+	return b
+}
+
+// overlap is the finding that place b begins before place a ends.
+func (c *counterCase) overlap(a, b int32) ruling {
+	r := c.contradiction(a, b)
+	if f := &r.finding; a != none && f.property == "sum" && c.places[a].from == c.places[b].from {
+		f.property, f.message = "lost-update", "an addition did not last"
+	}
+	return r
+}
+
+// contradiction is the finding that two places cannot both be, whatever else was added.
+func (c *counterCase) contradiction(a, b int32) ruling {
+	r := illegal(c.finding(c.between(a, b)...))
+	r.given = c.anything(a, b)
+	return r
+}
+
+// between returns the steps of the places that there are.
+func (c *counterCase) between(places ...int32) (steps []int32) {
+	for _, k := range places {
+		if k != none {
+			steps = append(steps, c.places[k].step)
+		}
+	}
+	return steps
+}
+
+func (c *counterCase) finding(steps ...int32) finding {
+	f := finding{property: "sum", message: "a sum is not that of the additions before it"}
+	for _, i := range steps {
+		f.steps = append(f.steps, c.steps[i])
+		if c.steps[i].kind == stepGet {
+			f.property, f.message = "stale-get", "a get saw a number that the counter did not have then"
+		}
+	}
+	return f
+}
+
+// anything returns additions that may have happened at any time: with some of them the counter can get
+// from every number of the given places to the next.
+func (c *counterCase) anything(places ...int32) []step {
+	numbers := []int64{0}
+	for _, k := range places {
+		if k != none {
+			numbers = append(numbers, c.places[k].from, c.places[k].to)
+		}
+	}
+	return additions(numbers)
+}
+
+// additions returns additions that may have happened at any time, from each number to the next.
+func additions(numbers []int64) (all []step) {
+	slices.Sort(numbers)
+	for i := 1; i < len(numbers); i++ {
+		if d := numbers[i] - numbers[i-1]; d > 0 {
+			all = append(all, step{kind: stepAdd, unknown: true, bare: true, item: noItem, delta: d, call: math.MinInt64, end: Forever, source: none})
+		}
+	}
+	return all
+}
+
+// fill covers the gaps with additions that were not told their sums.
+func (c *counterCase) fill() ruling {
+	c.setEnds()
+	f := &filling{counterCase: c, all: math.MinInt64, needs: make([]int64, len(c.gaps)), floor: math.MinInt64}
+	for i := range c.places {
+		f.all = max(f.all, c.places[i].call)
+	}
+	slices.SortFunc(c.free, func(a, b int32) int { return cmp.Or(cmp.Compare(c.steps[a].call, c.steps[b].call), cmp.Compare(a, b)) })
+	latest := f.cover()
+	urgent := slices.ContainsFunc(c.free, func(i int32) bool { return c.steps[i].end < max(f.all, latest) })
+	open := slices.ContainsFunc(f.needs, func(n int64) bool { return n > 0 })
+	switch {
+	case !c.units && (urgent || open && len(c.free) > 0):
+		return undetermined("which additions make up a number that nobody was told is a subset sum, as they are not all of 1")
+	case urgent && latest > math.MinInt64:
+		return f.compete(latest)
+	}
+	return f.assign()
+}
+
+// compete decides if additions of known sum and unknown outcome are about, and others that must be over
+// early, unless it depends on which of the former took effect.
+func (f *filling) compete(latest int64) ruling {
+	without := &filling{counterCase: f.counterCase, all: f.all, needs: make([]int64, len(f.gaps)), floor: math.MinInt64}
+	for i := range f.gaps {
+		without.needs[i] = f.gaps[i].to - f.gaps[i].from
+	}
+	f.all, f.floor = max(f.all, latest), latest
+	if without.assign().outcome == Ok || f.assign().outcome == Ok {
+		return legal()
+	}
+	return undetermined("additions of known sum and unknown outcome compete with others for the same numbers")
+}
+
+// setEnds finds the first end of the places after each gap.
+func (c *counterCase) setEnds() {
+	end, g := Forever, len(c.gaps)-1
+	for i := len(c.places) - 1; i >= 0; i-- {
+		end = min(end, c.places[i].end)
+		if g >= 0 && c.gaps[g].next == int32(i) {
+			c.gaps[g].end = end
+			g--
+		}
+	}
+}
+
+// filling is the covering of gaps.
+type filling struct {
+	*counterCase
+	all   int64   // the latest call of all places
+	needs []int64 // by gap: how much of it remains to be covered
+	floor int64   // additions that must be over before it are not given to gaps
+	jobs  []int32 // additions that can go to this gap or a later one, a heap by end
+}
+
+func (f *filling) Len() int           { return len(f.jobs) }
+func (f *filling) Less(i, k int) bool { return f.steps[f.jobs[i]].end < f.steps[f.jobs[k]].end }
+func (f *filling) Swap(i, k int)      { f.jobs[i], f.jobs[k] = f.jobs[k], f.jobs[i] }
+func (f *filling) Push(x any)         { f.jobs = append(f.jobs, x.(int32)) }
+func (f *filling) Pop() any {
+	last := f.jobs[len(f.jobs)-1]
+	f.jobs = f.jobs[:len(f.jobs)-1]
+	return last
+}
+
+// cover covers what it can of each gap with additions whose sums are known. It returns the latest call of
+// those that could be used.
+func (f *filling) cover() (latest int64) {
+	latest = math.MinInt64
+	slices.SortFunc(f.known, func(a, b int32) int { return cmp.Or(cmp.Compare(f.steps[a].sum, f.steps[b].sum), cmp.Compare(a, b)) })
+	next := 0
+	for i := range f.gaps {
+		g := &f.gaps[i]
+		for next < len(f.known) && f.steps[f.known[next]].sum <= g.from {
+			next++
+		}
+		first := next
+		for next < len(f.known) && f.steps[f.known[next]].sum <= g.to {
+			next++
+		}
+		f.needs[i] = g.to - g.from - f.most(g, f.known[first:next], &latest)
+	}
+	return latest
+}
+
+// most returns how much of a gap the given additions can cover without overlap. They are in order of their
+// sums, which are in the gap.
+func (f *filling) most(g *gap, known []int32, latest *int64) int64 {
+	var sums, covered []int64 // of those that fit, in order
+	best := int64(0)
+	for _, i := range known {
+		s := &f.steps[i]
+		if s.sum-s.delta < g.from || s.call > g.end || s.delta == 0 {
+			continue
+		}
+		*latest = max(*latest, s.call)
+		with := s.delta
+		if k := sort.Search(len(sums), func(k int) bool { return sums[k] > s.sum-s.delta }); k > 0 {
+			with += covered[k-1]
+		}
+		best = max(best, with)
+		sums, covered = append(sums, s.sum), append(covered, best)
+	}
+	return best
+}
+
+// assign gives the gaps, from the lowest, the additions that were not told their sums, of those that could
+// be there the one that must be over first.
+func (f *filling) assign() ruling {
+	next := 0
+	for k := range f.gaps {
+		g := &f.gaps[k]
+		for ; next < len(f.free) && f.steps[f.free[next]].call <= g.end; next++ {
+			heap.Push(f, f.free[next])
+		}
+		if f.needs[k] > int64(len(f.jobs)) {
+			return f.shortage(g, f.needs[k])
+		}
+		for range f.needs[k] {
+			if f.steps[heap.Pop(f).(int32)].end < max(g.call, f.floor) {
+				return f.homeless()
+			}
+		}
+	}
+	f.jobs = append(f.jobs, f.free[next:]...)
+	if slices.ContainsFunc(f.jobs, func(i int32) bool { return f.steps[i].end < f.all }) {
+		return f.homeless()
+	}
+	return legal()
+}
+
+// homeless is said if an addition of outcome ok has no place, which takes all of the places to show.
+func (f *filling) homeless() ruling {
+	const few = 6
+	if len(f.steps) > few {
+		return undetermined("an addition that was not told its sum has no place, which takes more than a few operations to show")
+	}
+	return illegal(finding{property: "sum", message: "a sum is not that of the additions before it", steps: slices.Clone(f.steps)})
+}
+
+// shortage is said if a gap cannot be covered.
+func (f *filling) shortage(g *gap, need int64) ruling {
+	r := illegal(f.finding(f.between(g.below, g.next)...))
+	if g.below != none {
+		r.given = additions([]int64{0, f.places[g.below].from})
+	}
+	if found := &r.finding; found.property == "sum" && f.repeats(g, need) {
+		found.property, found.message = "counted-twice", "an addition took effect more than once"
+	}
+	return r
+}
+
+// repeats tells whether additions that took effect once more could cover the need of a gap.
+func (f *filling) repeats(g *gap, need int64) bool {
+	ones := int64(0)
+	for i := range f.places {
+		p := &f.places[i]
+		switch size := p.to - p.from; {
+		case p.call > g.end:
+		case size == need:
+			return true
+		case size == 1:
+			ones++
+		}
+	}
+	return ones >= need
+}
