@@ -20,8 +20,7 @@ const (
 	rowHeight   = 24.0
 	headHeight  = 46.0
 	footHeight  = 14.0
-	stepWidthPx = 44.0
-	timeWidthPx = 58.0
+	gutterGap   = 16.0 // beside steps and times
 	laneGap     = 96.0 // from a client to the servers
 	serverGap   = 46.0
 	bandWidth   = 26.0 // of a session
@@ -35,16 +34,22 @@ var textWidths = []float64{236, 236, 236, 182}
 
 const textWidthMany = 168
 
+// boldShare is how much of a text fits if it is bold.
+const boldShare = 0.88
+
 type diagram struct {
 	canvas
 	story   *Story
 	frames  []frame
 	row     []int // of each event, -1 if it is not drawn
 	rows    int
+	waits   int       // the first row of who waits for ever
 	clients []float64 // x of each lifeline
 	outward []float64 // -1: the text of a client is to the left of it, 1: to the right
 	servers []float64
 	text    float64 // width of texts
+	steps   float64 // right edge of the steps
+	times   float64 // and of the times
 	curve   float64 // x of the curve
 	width   float64
 }
@@ -73,9 +78,20 @@ func (d *diagram) layRows() {
 		taken[e.Client], before = true, i
 		d.row = append(d.row, d.rows-1)
 	}
-	if len(d.story.Waits) > 0 {
-		d.rows++
+	d.waits = d.rows
+	for c := range d.story.Clients {
+		d.rows = max(d.rows, d.waits+d.waiting(c, len(d.story.Waits)))
 	}
+}
+
+// waiting counts a client's users that wait for ever, among the first of the waits.
+func (d *diagram) waiting(client, first int) (n int) {
+	for _, w := range d.story.Waits[:first] {
+		if d.story.Operations[w.Operation].Client == client {
+			n++
+		}
+	}
+	return n
 }
 
 // beside tells whether an event fits into the row of the one before.
@@ -90,7 +106,8 @@ func (d *diagram) layLanes() {
 	if n < len(textWidths) {
 		d.text = textWidths[n]
 	}
-	x := stepWidthPx + timeWidthPx
+	d.layGutter()
+	x := d.times + gutterGap/2
 	left := (n + 1) / 2
 	for range left {
 		x += d.text + bandWidth
@@ -113,6 +130,16 @@ func (d *diagram) layLanes() {
 	if len(d.story.Curve) > 0 {
 		d.width = d.curve + curveWidth + curveMargin
 	}
+}
+
+// layGutter makes room for the longest step and time.
+func (d *diagram) layGutter() {
+	step, time := textWidth("step"), textWidth("0.000 s")
+	for _, f := range d.frames {
+		step, time = max(step, textWidth(strconv.FormatInt(f.Step, 10))), max(time, textWidth(f.Time))
+	}
+	d.steps = step + gutterGap/2
+	d.times = d.steps + gutterGap + time
 }
 
 // layFrames says where in the picture each frame is. A step without a row is at the end of the one before.
@@ -185,8 +212,8 @@ func (d *diagram) shades() {
 
 // gutter writes steps and times.
 func (d *diagram) gutter() {
-	d.canvas.text("head end", stepWidthPx-8, headHeight-14, "step")
-	d.canvas.text("head end", stepWidthPx+timeWidthPx-8, headHeight-14, "time")
+	d.canvas.text("head end", d.steps, headHeight-14, "step")
+	d.canvas.text("head end", d.times, headHeight-14, "time")
 	before := ""
 	for _, f := range d.frames {
 		if f.Bottom == f.Top {
@@ -194,9 +221,9 @@ func (d *diagram) gutter() {
 		}
 		middle := f.Top + rowHeight/2 + 4
 		d.line("rule", 0, f.Top, d.width, f.Top)
-		d.canvas.text("step", stepWidthPx-8, middle, strconv.FormatInt(f.Step, 10))
+		d.canvas.text("step", d.steps, middle, strconv.FormatInt(f.Step, 10))
 		if f.Time != before {
-			d.canvas.text("time", stepWidthPx+timeWidthPx-8, middle, f.Time)
+			d.canvas.text("time", d.times, middle, f.Time)
 			before = f.Time
 		}
 	}
@@ -225,7 +252,9 @@ func (d *diagram) drawSessions() {
 			from, until := d.begin(span.from), d.at(span.until)
 			d.rect(span.class, x, from, bandWidth, until-from, 3)
 		}
-		d.canvas.text("sessionname", d.clients[s.Client]-d.outward[s.Client]*(bandWidth/2+9), d.begin(s.Begin)+11, s.Name)
+		if s.Begin <= 0 { // the begin of any other has a row
+			d.canvas.text("sessionname", d.clients[s.Client]-d.outward[s.Client]*bandWidth/2, headHeight-3, s.Name)
+		}
 		d.close()
 	}
 }
@@ -344,9 +373,10 @@ func (d *diagram) texts() {
 			d.write(e.Client, textClass(e), y(d.row[i]), d.words(e), d.story.line(e))
 		}
 	}
-	for _, w := range d.story.Waits {
+	for i, w := range d.story.Waits {
 		o := d.story.Operations[w.Operation]
-		d.write(o.Client, "asked", y(d.rows-1), o.Name+"() waits for ever", d.story.tellWait(w))
+		row := d.waits + d.waiting(o.Client, i)
+		d.write(o.Client, "asked", y(row), o.Name+"() waits for ever", d.story.tellWait(w))
 	}
 }
 
@@ -364,7 +394,11 @@ func (d *diagram) write(client int, class string, at float64, text, title string
 		side = ""
 	}
 	d.open("words", title)
-	d.canvas.text(side+class, d.clients[client]+d.outward[client]*(bandWidth/2+5), at+4, fit(text, d.text-10))
+	width := d.text - 10
+	if class != "plain" && class != "event" {
+		width *= boldShare
+	}
+	d.canvas.text(side+class, d.clients[client]+d.outward[client]*(bandWidth/2+5), at+4, fit(text, width))
 	d.close()
 }
 

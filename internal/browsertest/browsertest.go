@@ -23,7 +23,7 @@ import (
 )
 
 // timeout bounds a browser's life; a page takes a tenth of a second.
-const timeout = 2 * time.Minute
+const timeout = 5 * time.Minute
 
 // Browser is a browser with one tab.
 type Browser struct {
