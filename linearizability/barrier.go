@@ -28,6 +28,7 @@ func Barrier(parties int) Model {
 		conflict:   func(History) (int, string) { return 0, "" },
 		prepare:    prepareBarrier,
 		spec:       barrierSpec(parties),
+		monitor:    func(steps []step) ruling { return barrierMonitor(steps, parties) },
 		hint:       func([]step) {},
 		suspects:   func([]step) []finding { return nil },
 		explain:    func(j *judge, steps []step) finding { return explainBarrier(j, steps, parties) },
