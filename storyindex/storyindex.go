@@ -25,7 +25,6 @@ package storyindex
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -118,6 +117,9 @@ func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	if err := b.walk(); err != nil {
 		return nil, err
 	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // while the last file was read
+	}
 	var page bytes.Buffer
 	if err := b.index.write(&page); err != nil {
 		return nil, err
@@ -155,7 +157,7 @@ func (b *builder) walk() error {
 	})
 }
 
-// file puts a file into the index. Only that the context has ended is an error here.
+// file puts a file into the index, or what is the matter with it.
 func (b *builder) file(path string) error {
 	name, err := filepath.Rel(b.dir, path)
 	if err != nil {
@@ -168,13 +170,8 @@ func (b *builder) file(path string) error {
 	if err == nil {
 		err = b.read(path, filepath.ToSlash(name))
 	}
-	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		b.problem(filepath.ToSlash(name), err)
-		err = nil
+	if err != nil {
+		b.index.Problems = append(b.index.Problems, Problem{filepath.ToSlash(name), err.Error()})
 	}
-	return err
-}
-
-func (b *builder) problem(name string, err error) {
-	b.index.Problems = append(b.index.Problems, Problem{name, err.Error()})
+	return nil
 }

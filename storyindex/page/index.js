@@ -14,7 +14,7 @@
       width: 2,
       paths: p.names ? () => null : undefined,
       points: { show: Boolean(p.names), size: 7, fill: () => color(colors[i % colors.length]) },
-      value: (u, v) => (v == null ? "not found" : p.names ? v : v.toFixed(1)),
+      value: (u, v, of, at) => (at == null ? "" : v == null ? "not found" : p.names ? v : v.toFixed(1)),
     })));
 
   const axis = (more) => ({ stroke: () => color("--ink"), grid: { stroke: () => color("--rule") }, ticks: { stroke: () => color("--edge") }, ...more });
