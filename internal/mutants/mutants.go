@@ -25,28 +25,59 @@ import (
 
 // Mutant is a change of one token.
 type Mutant struct {
-	File         string // the name of the file in its package
-	Type         string // of the mutation, in gremlins' words
-	Status       string // likewise
-	Line, Column int    // of the token, from 1, columns in bytes
-	line         string // the source line
+	File   string `json:"-"`      // the name of the file in its package
+	Type   string `json:"type"`   // of the mutation, in gremlins' words
+	Status string `json:"status"` // likewise
+	Line   int    `json:"line"`   // of the token, from 1
+	Column int    `json:"column"` // in bytes, from 1
+	line   string // the source line
 }
 
-// Read reads the report that gremlins writes with --output.
-func Read(report []byte) (all []Mutant, err error) {
-	var r struct {
-		Files []struct {
-			Name      string   `json:"file_name"`
-			Mutations []Mutant `json:"mutations"`
-		} `json:"files"`
+// report is what of gremlins' reports is of use.
+type report struct {
+	Files []reportedFile `json:"files"`
+}
+
+type reportedFile struct {
+	Name      string   `json:"file_name"`
+	Mutations []Mutant `json:"mutations"`
+}
+
+// Statuses of mutants. The last is not gremlins'.
+const (
+	Killed        = "KILLED"
+	Lived         = "LIVED"
+	KilledByOther = "KILLED BY ANOTHER TEST"
+)
+
+// Write returns a report that [Read] reads, of mutants in the order of their files.
+func Write(all []Mutant) ([]byte, error) {
+	var r report
+	for _, m := range all {
+		if n := len(r.Files); n == 0 || r.Files[n-1].Name != m.File {
+			r.Files = append(r.Files, reportedFile{Name: m.File})
+		}
+		last := &r.Files[len(r.Files)-1]
+		last.Mutations = append(last.Mutations, m)
 	}
-	if err := json.Unmarshal(report, &r); err != nil {
+	return json.MarshalIndent(r, "", "\t")
+}
+
+// Read reads the report that gremlins writes with --output. Of mutants that are the same change by two
+// names it returns the first.
+func Read(data []byte) (all []Mutant, err error) {
+	var r report
+	seen := map[string]bool{}
+	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("the report of gremlins: %w", err)
 	}
 	for _, f := range r.Files {
 		for _, m := range f.Mutations {
 			m.File = filepath.Base(f.Name)
-			all = append(all, m)
+			if key := m.key(); !seen[key] {
+				seen[key] = true
+				all = append(all, m)
+			}
 		}
 	}
 	return all, nil
@@ -54,10 +85,19 @@ func Read(report []byte) (all []Mutant, err error) {
 
 // Killed tells whether the tests noticed the mutant. One that made them last too long is not said to
 // be killed.
-func (m Mutant) Killed() bool { return m.Status == "KILLED" }
+func (m Mutant) Killed() bool { return m.Status == Killed }
 
 // Lived tells whether the tests ran and did not notice the mutant.
-func (m Mutant) Lived() bool { return m.Status == "LIVED" }
+func (m Mutant) Lived() bool { return m.Status == Lived }
+
+// key names the change: a minus is inverted in two ways that are one.
+func (m Mutant) key() string {
+	kind := m.Type
+	if kind == "INVERT_NEGATIVES" {
+		kind = "ARITHMETIC_BASE"
+	}
+	return fmt.Sprintf("%s:%d:%d %s", m.File, m.Line, m.Column, kind)
+}
 
 func (m Mutant) String() string { return fmt.Sprintf("%s:%d:%d %s", m.File, m.Line, m.Column, m.Type) }
 

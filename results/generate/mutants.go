@@ -26,7 +26,9 @@ const (
 
 // measureMutants breaks the recipes in every way that gremlins knows and asks which of it a short
 // simulation notices. What it does not is tried again with all tests of the package; what is left
-// needs an argument, in a file of its own. A report that gremlins wrote before may be given.
+// needs an argument, in a file of its own. A report that gremlins wrote before may be given; what has
+// been found out about its mutants is then written into it, and next time only those that lived are
+// tried again.
 func measureMutants(ctx context.Context, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("mutants takes at most one argument, the file of a report by gremlins; there are %d", len(args))
@@ -40,7 +42,11 @@ func measureMutants(ctx context.Context, args []string) error {
 		return err
 	}
 	t := tally{all: len(all), viable: len(viable)}
-	if err := t.retry(ctx, viable); err != nil {
+	if err := retry(ctx, viable); err != nil {
+		return err
+	}
+	t.count(viable)
+	if err := rewrite(args, viable); err != nil {
 		return err
 	}
 	arguments, err := readArguments()
@@ -52,9 +58,9 @@ func measureMutants(ctx context.Context, args []string) error {
 
 // tally is what came of the mutants.
 type tally struct {
-	all, viable              int
-	bySimulation, byAnything int // killed
-	left                     []mutants.Mutant
+	all, viable             int
+	bySimulation, byAnother int // killed
+	left                    []mutants.Mutant
 }
 
 func (t tally) score() float64 { return 100 * float64(t.viable-len(t.left)) / float64(t.viable) }
@@ -95,34 +101,46 @@ func unleash(ctx context.Context) ([]mutants.Mutant, error) {
 // retry tries those that gremlins' run has not seen die once more, with the simulation and then with
 // all tests of the package. Among them are mutants that no test was said to cover, wrongly: Go's
 // coverage does not count the conditions of a switch.
-func (t *tally) retry(ctx context.Context, viable []mutants.Mutant) error {
-	killers := make([]string, len(viable))
+func retry(ctx context.Context, viable []mutants.Mutant) error {
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(runtime.NumCPU())
 	for i, m := range viable {
-		if killers[i] = simulation; m.Killed() {
+		if m.Killed() || m.Status == mutants.KilledByOther {
 			continue
 		}
 		work.Go(func() (err error) {
 			fmt.Fprintf(os.Stderr, "mutant %d of %d: %s\n", i+1, len(viable), m)
-			killers[i], err = killer(ctx, m)
+			viable[i].Status, err = status(ctx, m)
 			return err
 		})
 	}
-	if err := work.Wait(); err != nil {
-		return err
-	}
-	for i, m := range viable {
-		switch killers[i] {
-		case simulation:
+	return work.Wait()
+}
+
+// count counts the mutants by what became of them.
+func (t *tally) count(viable []mutants.Mutant) {
+	for _, m := range viable {
+		switch m.Status {
+		case mutants.Killed:
 			t.bySimulation++
-		case "":
-			t.left = append(t.left, m)
+		case mutants.KilledByOther:
+			t.byAnother++
 		default:
-			t.byAnything++
+			t.left = append(t.left, m)
 		}
 	}
-	return nil
+}
+
+// rewrite writes the statuses into the report that was given, if one was.
+func rewrite(args []string, viable []mutants.Mutant) error {
+	if len(args) == 0 {
+		return nil
+	}
+	data, err := mutants.Write(viable)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(args[0], data, 0o644)
 }
 
 // The tests of the package, as arguments of its test binary.
@@ -135,18 +153,18 @@ const (
 // them.
 var timeouts = map[string]string{simulation: "2m", others: "15s"}
 
-// killer returns which of the package's tests fail, or do not end, with the mutant in place of its
-// original: the simulation if that does; nothing if none does.
-func killer(ctx context.Context, m mutants.Mutant) (string, error) {
-	for _, tests := range []string{simulation, others} {
-		if tests == simulation && m.Lived() {
-			continue // gremlins has seen that
-		}
-		if dies, err := dies(ctx, m, tests); dies || err != nil {
-			return tests, err
+// status tells which of the package's tests fail, or do not end, with the mutant in place of its
+// original: the simulation, another, or none.
+func status(ctx context.Context, m mutants.Mutant) (string, error) {
+	if !m.Lived() { // else gremlins has tried
+		if dies, err := dies(ctx, m, simulation); dies || err != nil {
+			return mutants.Killed, err
 		}
 	}
-	return "", nil
+	if dies, err := dies(ctx, m, others); dies || err != nil {
+		return mutants.KilledByOther, err
+	}
+	return mutants.Lived, nil
 }
 
 // dies tells whether some tests fail with the mutant.
@@ -223,7 +241,7 @@ func mutantsPage(p *page, t tally, arguments map[string]string) error {
 	p.line("when a short simulation of every recipe (`go test ./%s -run Simulation`) fails, or one of the package's other tests.", mutatedPackage)
 	p.line("")
 	p.table("mutants that compile", "killed by the simulation", "killed by another test", "live", "score")
-	p.row(t.viable, t.bySimulation, t.byAnything, len(t.left), fmt.Sprintf("%.1f %%", t.score()))
+	p.row(t.viable, t.bySimulation, t.byAnother, len(t.left), fmt.Sprintf("%.1f %%", t.score()))
 	p.line("")
 	p.line("%d more do not compile and are not counted. Those that live, and why that is no hole (`%s`):", t.all-t.viable, argumentsFile)
 	var problems []error
