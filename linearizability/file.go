@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -47,14 +49,33 @@ func ReadPartial(r io.Reader) (History, error) {
 		case err != nil:
 			return h, err
 		}
-		h = append(h, op)
+		if h = append(h, op); len(h) == sampleSize {
+			h = slices.Grow(h, reader.expected(r))
+		}
 	}
+}
+
+// sampleSize is after how many operations the length of the rest is estimated.
+const sampleSize = 1000
+
+// expected estimates how many more operations a file has, from its size; 0 for what is no file.
+func (r *Reader) expected(in io.Reader) int {
+	file, ok := in.(*os.File)
+	if !ok {
+		return 0
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() || r.bytes == 0 {
+		return 0
+	}
+	return int(float64(info.Size()-r.bytes) * sampleSize / float64(r.bytes) * 1.1)
 }
 
 // Reader reads a history file operation by operation, with the errors that [Read] describes.
 type Reader struct {
 	in    *bufio.Reader
-	line  int // read so far
+	line  int   // read so far …
+	bytes int64 // … and how long they were
 	names names
 }
 
@@ -63,11 +84,15 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{in: bufio.NewReaderSize(r, 1<<16), names: names{}}
 }
 
+// Line returns the number of the line of the last operation, from 1.
+func (r *Reader) Line() int { return r.line }
+
 // Next returns the next operation, io.EOF after the last, or what is wrong with it.
 func (r *Reader) Next() (Operation, error) {
 	for {
 		line, err := readLine(r.in)
 		r.line++
+		r.bytes += int64(len(line)) + 1
 		last := err == io.EOF
 		if err != nil && !last {
 			return Operation{}, fmt.Errorf("line %d: %w", r.line, err)

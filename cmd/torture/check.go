@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/zktorture/zktorture/linearizability"
@@ -15,7 +18,14 @@ type checkCmd struct {
 	Parties    int           `help:"How many parties the barrier has, for the model barrier." default:"2"`
 	Permits    int           `help:"How many permits the semaphore has, for the model semaphore." default:"1"`
 	StaleReads bool          `help:"Allow peeks, gets and empty polls to answer from the past, as ZooKeeper's reads may without a sync."`
+	Window     int64         `help:"Judge while reading, in memory that does not grow with the file's length: it is in order of return, and no operation of known outcome lasts longer than so many stamps (steps or nanoseconds)." placeholder:"STAMPS"`
 	Timeout    time.Duration `help:"How long the history of one object may take; after that its verdict is unknown." default:"1m"`
+}
+
+// judged is what came of a check.
+type judged struct {
+	verdicts   []linearizability.Verdict
+	operations int
 }
 
 // Run carries the command out.
@@ -24,24 +34,98 @@ func (k *checkCmd) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	history, err := k.read()
+	if k.Window < 0 || k.Window > 0 && k.StaleReads {
+		return fmt.Errorf("--window needs a positive number, and cannot be used with --stale-reads, which looks at the whole history")
+	}
+	in, err := openHistory(k.File)
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.File, err)
 	}
-	if len(history) == 0 {
+	defer in.Close()
+	judge := k.whole
+	if k.Window > 0 {
+		judge = k.stream
+	}
+	j, err := judge(model, in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.File, err)
+	}
+	if j.operations == 0 {
 		return fmt.Errorf("%s: the history is empty, so there is nothing to judge", k.File)
+	}
+	return k.show(c, j)
+}
+
+func openHistory(file string) (io.ReadCloser, error) {
+	if file == "-" {
+		return io.NopCloser(os.Stdin), nil
+	}
+	return os.Open(file)
+}
+
+func readHistory(file string) (linearizability.History, error) {
+	in, err := openHistory(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return linearizability.Read(in)
+}
+
+// whole reads the history and judges it then.
+func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, error) {
+	history, err := linearizability.Read(in)
+	if err != nil {
+		return judged{}, err
 	}
 	if k.StaleReads {
 		history = linearizability.StaleReads(history)
 	}
-	verdicts := linearizability.Check(model, history, linearizability.Options{Timeout: k.Timeout})
-	for _, v := range verdicts {
+	return judged{linearizability.Check(model, history, linearizability.Options{Timeout: k.Timeout}), len(history)}, nil
+}
+
+// stream judges the history while it reads it. When it is read, the verdicts are what is known then.
+func (k *checkCmd) stream(model linearizability.Model, in io.Reader) (j judged, err error) {
+	streams := map[string]*linearizability.Stream{}
+	reader := linearizability.NewReader(in)
+	for {
+		op, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return judged{}, err
+		}
+		j.operations++
+		s := streams[op.Object]
+		if s == nil {
+			if s, err = linearizability.NewStream(model); err != nil {
+				return judged{}, err
+			}
+			streams[op.Object] = s
+		}
+		if err := s.Add(op); err != nil {
+			return judged{}, fmt.Errorf("line %d: %w; is --window %d as long as the longest operation?", reader.Line(), err, k.Window)
+		}
+		if op.Outcome == linearizability.OK {
+			s.Advance(op.Return - k.Window)
+		}
+	}
+	for _, object := range slices.Sorted(maps.Keys(streams)) {
+		j.verdicts = append(j.verdicts, streams[object].End())
+	}
+	return j, nil
+}
+
+// show prints the verdicts that are not ok, and the worst.
+func (k *checkCmd) show(c *commandContext, j judged) error {
+	for _, v := range j.verdicts {
 		if v.Outcome != linearizability.Ok {
 			fmt.Fprintln(c.out, v)
 		}
 	}
-	worst := linearizability.Worst(verdicts)
-	fmt.Fprintf(c.out, "%s: %d operations on %d objects, judged as %s\n", worst, len(history), len(verdicts), k.Model)
+	worst := linearizability.Worst(j.verdicts)
+	fmt.Fprintf(c.out, "%s: %d operations on %d objects, judged as %s%s\n", worst, j.operations, len(j.verdicts), k.Model, decidedBy(j.verdicts))
 	switch worst {
 	case linearizability.Violation:
 		return verdictError(exitViolation)
@@ -51,15 +135,10 @@ func (k *checkCmd) Run(c *commandContext) error {
 	return nil
 }
 
-func (k *checkCmd) read() (linearizability.History, error) {
-	var in io.Reader = os.Stdin
-	if k.File != "-" {
-		file, err := os.Open(k.File)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		in = file
+// decidedBy says what decided, if there is one object, and what did not.
+func decidedBy(verdicts []linearizability.Verdict) string {
+	if len(verdicts) != 1 {
+		return ""
 	}
-	return linearizability.Read(in)
+	return " by the " + verdicts[0].Checker
 }

@@ -84,7 +84,7 @@ func (e *explainCmd) ofHistory(c *commandContext) (*story.Story, error) {
 	if err != nil {
 		return nil, err
 	}
-	history, err := (&checkCmd{File: e.File}).read()
+	history, err := readHistory(e.File)
 	if err != nil {
 		return nil, err
 	}
