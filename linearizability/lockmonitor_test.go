@@ -79,14 +79,32 @@ func BenchmarkLock(b *testing.B) {
 		benchmarkJudging(b, name("Check"), func() Outcome3 { return Check(m, h, Options{})[0].Outcome }, Ok)
 		bad := plantOverlap(longLock(ops, 0.01))
 		benchmarkJudging(b, name("overlap"), func() Outcome3 { return Check(m, bad, Options{})[0].Outcome }, Violation)
-		if ops > 10_000 {
-			continue
-		}
-		sure := longLock(ops, 0)
-		benchmarkJudging(b, name("porcupine, nothing unknown"), func() Outcome3 { return byPorcupine(&m, sure) }, Ok)
-		wants := map[int]Outcome3{1000: Ok, 10_000: Undetermined}
-		benchmarkJudging(b, name("porcupine"), func() Outcome3 { return byPorcupine(&m, h) }, wants[ops])
 	}
+}
+
+// BenchmarkLockByPorcupine measures porcupine alone, to see where it gives up: decided is 0 then.
+func BenchmarkLockByPorcupine(b *testing.B) {
+	m := Lock()
+	for _, ops := range []int{500, 1000, 2000, 4000, 8000, 16_000, 32_000} {
+		for _, unknown := range []float64{0, 0.01} {
+			h := longLock(ops, unknown)
+			benchmarkPorcupine(b, &m, fmt.Sprintf("legal, %g unknown/%d", unknown, ops), h)
+			benchmarkPorcupine(b, &m, fmt.Sprintf("one overlap, %g unknown/%d", unknown, ops), plantOverlap(h))
+		}
+	}
+}
+
+func benchmarkPorcupine(b *testing.B, m *Model, name string, h History) {
+	b.Run(name, func(b *testing.B) {
+		began, decided := processorTime(), 0.0
+		for b.Loop() {
+			if byPorcupine(m, h) != Undetermined {
+				decided++
+			}
+		}
+		b.ReportMetric(decided/float64(b.N), "decided")
+		b.ReportMetric(float64((processorTime()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
+	})
 }
 
 // byPorcupine is porcupine's verdict alone.
