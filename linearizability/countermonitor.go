@@ -327,25 +327,36 @@ func (f *filling) assign() ruling {
 			return f.shortage(g, f.needs[k])
 		}
 		for range f.needs[k] {
-			if f.steps[heap.Pop(f).(int32)].end < max(g.call, f.floor) {
-				return f.homeless()
+			if job := heap.Pop(f).(int32); f.steps[job].end < max(g.call, f.floor) {
+				return f.homeless(job)
 			}
 		}
 	}
 	f.jobs = append(f.jobs, f.free[next:]...)
-	if slices.ContainsFunc(f.jobs, func(i int32) bool { return f.steps[i].end < f.all }) {
-		return f.homeless()
+	if k := slices.IndexFunc(f.jobs, func(i int32) bool { return f.steps[i].end < f.all }); k >= 0 {
+		return f.homeless(f.jobs[k])
 	}
 	return legal()
 }
 
-// homeless is said if an addition of outcome ok has no place, which takes all of the places to show.
-func (f *filling) homeless() ruling {
+// homeless is said if an addition of outcome ok has no place. To show it takes those that have one up to
+// somebody who came after it, and all others that were not told their sums.
+func (f *filling) homeless(job int32) ruling {
 	const few = 6
-	if len(f.steps) > few {
-		return undetermined("an addition that was not told its sum has no place, which takes more than a few operations to show")
+	after := slices.IndexFunc(f.places, func(p place) bool { return p.call > f.steps[job].end })
+	var some []step
+	for i := range f.places {
+		if p := &f.places[i]; i == after || i < after && !p.look {
+			some = append(some, f.steps[p.step])
+		}
 	}
-	return illegal(finding{property: "sum", message: "a sum is not that of the additions before it", steps: slices.Clone(f.steps)})
+	for _, i := range slices.Concat(f.known, f.free) {
+		some = append(some, f.steps[i])
+	}
+	if len(some) <= few && (len(some) == len(f.steps) || counterMonitor(some).outcome == Violation) {
+		return illegal(finding{property: "sum", message: "a sum is not that of the additions before it", steps: some})
+	}
+	return undetermined("an addition that was not told its sum has no place, which takes more than a few operations to show")
 }
 
 // shortage is said if a gap cannot be covered.
