@@ -160,6 +160,7 @@ type summary struct {
 	Reason     string             `json:"reason,omitempty"`
 	Stopped    bool               `json:"interrupted,omitempty"`
 	Violations []violationSummary `json:"violations"`
+	Strength   *sim.Strength      `json:"strength,omitempty"`
 	Hash       string             `json:"hash"`
 	Elapsed    float64            `json:"elapsed_s"`
 	Rate       float64            `json:"episodes_per_s"`
@@ -182,6 +183,9 @@ func summarize(r sim.Result, backend string, files []string) summary {
 		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
 		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{}, Hash: sim.FormatHash(r.Hash),
 		Elapsed: r.Elapsed.Seconds(), Rate: float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9),
+	}
+	if r.Verdict == sim.VerdictOK && r.Strength.Episodes > 0 {
+		s.Strength = &r.Strength
 	}
 	for i, f := range r.Violations {
 		v := violationSummary{Property: f.Property, Message: f.Message, Episode: f.Episode, Times: f.Times, Steps: f.Steps, Clients: f.Clients, Faults: f.Faults}
@@ -215,6 +219,9 @@ func printResult(w io.Writer, r sim.Result, backend, self string, files []string
 	fmt.Fprintln(w, originLine(r))
 	if line := faultLine(r.Struck); line != "" {
 		fmt.Fprintln(w, wrap("faults struck: "+line, columns))
+	}
+	if line := strengthLine(r); line != "" {
+		fmt.Fprintln(w, wrap(line, columns))
 	}
 	if r.Interrupted && r.Verdict == sim.VerdictViolation {
 		fmt.Fprintln(w, "interrupted: this is what was known by then")
