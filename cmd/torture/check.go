@@ -135,9 +135,9 @@ func (k *checkCmd) show(c *commandContext, j judged) error {
 	return nil
 }
 
-// decidedBy says what decided, if there is one object, and what did not.
+// decidedBy says whose word a pass is, if there is one object.
 func decidedBy(verdicts []linearizability.Verdict) string {
-	if len(verdicts) != 1 {
+	if len(verdicts) != 1 || verdicts[0].Outcome != linearizability.Ok {
 		return ""
 	}
 	return " by the " + verdicts[0].Checker
