@@ -2,11 +2,12 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper determinism million mutants bench results docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser agree determinism million mutants bench results docs clean zoo
 
 GO   ?= go
 SEED ?= 1
 SEEDS ?= 100000
+N    ?= 1000000
 BUGS := W1 W2 W3 W5 W7 W8 DQ1 DQ2 DQ5 DQ6 DQ7
 
 help: ## list the targets
@@ -17,7 +18,7 @@ help: ## list the targets
 run: ## torture the lock in simulation (the main job; needs Go alone)
 	$(GO) run ./cmd/torture run lock
 
-test: zookeeper lint ## everything that must pass: linters, all tests, the core with -race
+test: zookeeper browser lint ## everything that must pass: linters, all tests, the core with -race
 	$(GO) test -timeout 10m ./...
 	@$(MAKE) --no-print-directory race
 
@@ -39,6 +40,15 @@ race: ## the quick tests with the race detector (skipped, and said so, without a
 zookeeper: ## make sure that real servers can be started: fetch ZooKeeper, install Java if root on Debian
 	@if [ -z "$$JAVA_HOME" ] && ! command -v java >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -q; fi
 	$(GO) run ./ensemble/cmd/zkfetch -install-jre
+
+browser: ## make sure that pages can be tested: install Chromium if root on Debian (else those tests are skipped)
+	@for b in chromium chromium-browser google-chrome "$$CHROMIUM"; do command -v "$$b" >/dev/null 2>&1 && exit 0; done; \
+	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	apt-get update -q && apt-get install -y -q --no-install-recommends chromium || echo "browser: Chromium could not be installed; its tests are skipped"; \
+	else echo "browser: no Chromium here, so the tests of pages are skipped"; fi
+
+agree: ## compare the judge's monitors with porcupine on N random histories (default 1000000)
+	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 120m -run 'TestAgree|TestNever' -v ./linearizability
 
 determinism: ## run SEEDS seeds (default 100000) twice and compare every step
 	ZKTORTURE_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 60m -run Determinism -v ./sim
