@@ -61,7 +61,7 @@ type gap struct {
 // counterCase is a history of a counter.
 type counterCase struct {
 	steps  []step
-	places []place // by number; who added before who looked
+	places []place // by number; who added before who looked, and these by call
 	gaps   []gap
 	known  []int32 // adds of unknown outcome and known sum
 	free   []int32 // adds whose sum was not told
@@ -91,7 +91,7 @@ func (c *counterCase) load() string {
 		}
 	}
 	sortUnlessSorted(c.places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.to, b.to), compareBools(a.look, b.look), cmp.Compare(a.step, b.step))
+		return cmp.Or(cmp.Compare(a.to, b.to), compareBools(a.look, b.look), cmp.Compare(a.call, b.call), cmp.Compare(a.step, b.step))
 	})
 	return ""
 }
@@ -99,18 +99,14 @@ func (c *counterCase) load() string {
 // judgePlaces looks for two places that contradict each other, without gets or with them, and finds the
 // gaps.
 //
-// Invariant: latest is the place of the latest call among those before this one; gets at one number come in
-// any order, so that they are kept apart in level.
+// Invariant: latest is the place of the latest call among those before this one.
 func (c *counterCase) judgePlaces(gets bool) ruling {
 	c.gaps = c.gaps[:0]
-	below, latest, level := int32(none), int32(none), int32(none)
+	below, latest := int32(none), int32(none)
 	for i := range c.places {
 		p := &c.places[i]
 		if !gets && c.steps[p.step].kind == stepGet {
 			continue
-		}
-		if below == none || !p.look || !c.places[below].look || p.to != c.places[below].to {
-			latest, level = c.later(latest, level), none
 		}
 		switch {
 		case c.at(below) > p.from:
@@ -120,7 +116,7 @@ func (c *counterCase) judgePlaces(gets bool) ruling {
 		case c.at(below) < p.from:
 			c.gaps = append(c.gaps, gap{c.at(below), p.from, c.callOf(latest), 0, below, int32(i)})
 		}
-		below, level = int32(i), c.later(level, int32(i))
+		below, latest = int32(i), c.later(latest, int32(i))
 	}
 	return legal()
 }
@@ -140,9 +136,9 @@ func (c *counterCase) callOf(k int32) int64 {
 	return c.places[k].call
 }
 
-// later returns which of two places was called later.
+// later returns which of two places was called later; a may be none.
 func (c *counterCase) later(a, b int32) int32 {
-	if b == none || a != none && c.places[a].call >= c.places[b].call {
+	if a != none && c.places[a].call >= c.places[b].call {
 		return a
 	}
 	return b

@@ -51,6 +51,32 @@ func TestLockCorners(t *testing.T) {
 			client 0 downgrade (unknown) [10..]
 			client 0 release [10..13]
 			client 0 downgrade [13..15]`, Undetermined},
+		{"either of two tokens may be the one", Lock(), `
+			client 0 acquire → 5 (unknown) [1..]
+			client 0 acquire → 1 (unknown) [2..]
+			client 1 acquire → 3 [4..5]
+			client 1 release [6..7]
+			client 0 release [10..11]`, Undetermined},
+		{"two writers that become readers at one instant", RWLock(), `
+			client 0 acquire (unknown) [1..]
+			client 0 downgrade [10..20]
+			client 1 acquire (unknown) [1..]
+			client 1 downgrade [12..20]
+			client 0 rrelease [30..31]
+			client 1 rrelease [33..34]`, Undetermined},
+		{"what was released for a second time does not last", RWLock(), `
+			client 1 acquire [1..2]
+			client 1 release (unknown) [3..]
+			client 1 release [4..5]
+			client 1 downgrade [6..7]`, Undetermined},
+		{"an addition that covers more than the gap", Counter(), `
+			client 0 add 1 → 1 [1..2]
+			client 1 add 2 → 2 (unknown) [1..]
+			client 0 add 1 → 3 [3..4]`, Violation},
+		{"an addition that must be over before one of unknown outcome", Counter(), `
+			client 0 add 1 [1..7]
+			client 0 add 1 → 3 [7..10]
+			client 0 add 1 → 1 (unknown) [10..]`, Undetermined},
 		{"readers do not order readers", RWLock(), `
 			client 0 racquire → 5 [1..2]
 			client 0 rrelease [3..4]

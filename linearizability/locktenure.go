@@ -31,7 +31,6 @@ type tenure struct {
 	till    int64
 	free    int64 // Forever if nobody ends it
 	shared  int64 // from here on it is a reader's; Forever if never
-	after   int64 // the item's tenure before it may last until here
 }
 
 // none stands for a step or a tenure that is not there.
@@ -165,11 +164,7 @@ func (t *tenancy) borrow(i int32, c *claim) (x tenure, clear bool) {
 		c.last, c.odd = 0, true
 		return tenure{}, false
 	}
-	x = tenure{grant: grant, release: none, share: none, from: t.steps[grant].call, till: t.steps[i].end, free: Forever, shared: Forever}
-	if c.last > 0 {
-		x.after = t.lastEnd(c)
-	}
-	return x, true
+	return tenure{grant: grant, release: none, share: none, from: t.steps[grant].call, till: t.steps[i].end, free: Forever, shared: Forever}, true
 }
 
 // spend returns a grant that may still take effect, without a token if there is one.

@@ -287,13 +287,8 @@ func (p *permits) withDeadlines(order []int32) (culprits []int32, doubt string) 
 	if culprits = p.setDeadlines(order); culprits != nil {
 		return culprits, ""
 	}
-	for _, k := range order {
-		if x := &p.all[k]; x.till < x.after {
-			doubt = "a grant of unknown outcome must come before the release before it has returned"
-		}
-	}
-	culprits, late := p.overdraft()
-	return p.withReasons(culprits), cmp.Or(doubt, late)
+	culprits, doubt = p.overdraft()
+	return p.withReasons(culprits), doubt
 }
 
 // deadline is the least of some tenures' deadlines.
