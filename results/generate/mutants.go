@@ -243,7 +243,11 @@ func mutantsPage(p *page, t tally, arguments map[string]string) error {
 	p.table("mutants that compile", "killed by the simulation", "killed by another test", "live", "score")
 	p.row(t.viable, t.bySimulation, t.byAnother, len(t.left), fmt.Sprintf("%.1f %%", t.score()))
 	p.line("")
-	p.line("%d more do not compile and are not counted. Those that live, and why that is no hole (`%s`):", t.all-t.viable, argumentsFile)
+	if t.all > t.viable {
+		p.line("%d more do not compile and are not counted.", t.all-t.viable)
+		p.line("")
+	}
+	p.line("Those that live, and why that is no hole (`%s`):", argumentsFile)
 	var problems []error
 	if t.score() < scoreMin {
 		problems = append(problems, fmt.Errorf("%w: the score is %.1f %%, less than %d %%", errUnexpected, t.score(), scoreMin))
