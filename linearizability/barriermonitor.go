@@ -136,7 +136,7 @@ func (b *barrierCase) pass(i int32) bool {
 	own := b.own[s.item]
 	first, _ := slices.BinarySearch(own, b.place[s.source])
 	_, last := b.moments(s)
-	end, gone, next := len(b.instants), false, first+1
+	end, next := len(b.instants), first+1
 	for ; next < len(own); next++ {
 		if kind := b.steps[b.instants[own[next]]].kind; kind != stepVanish {
 			end = own[next]
@@ -149,10 +149,9 @@ func (b *barrierCase) pass(i int32) bool {
 		return false
 	}
 	for k := first + 1; k < next; k++ { // the instants at which it vanished
-		gone = gone || own[k] < moment
 		end = min(end, own[k])
 	}
-	if !gone && moment < end {
+	if moment < end {
 		b.stays = append(b.stays, inside{i, moment, end, latest})
 	}
 	return true
