@@ -33,6 +33,9 @@ type Config struct {
 	Progress func(Progress)
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
+	// Audit is of how many episodes, the first ones, the strength is measured if they are clean, see
+	// [Strength]; 0: of none.
+	Audit int
 	// Until, if set, is the only property that counts, and the campaign ends with the first episode
 	// that breaks it. (What the result says of that episode depends on the seed alone; its sums also
 	// cover those that other workers had begun.)
@@ -275,7 +278,7 @@ func (c *campaign) work(jobs <-chan job, stop <-chan struct{}, dog *watchdog) {
 			source = random
 		}
 		cfg := c.cfg.episode(source)
-		if j.index < auditedMax {
+		if j.index < c.cfg.Audit {
 			cfg.audit = mix(c.cfg.Seed^mix(uint64(j.index))) | 1
 		}
 		cfg.servers, cfg.made, cfg.beat = servers, memory, dog.beat

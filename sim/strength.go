@@ -3,8 +3,7 @@ package sim
 import "fmt"
 
 // Strength says what a pass is worth: how hard the episodes were for the recipe, and how much would
-// have been noticed. All but Faults and Inside is measured on the first clean episodes of a campaign
-// only.
+// have been noticed. All but Faults and Inside is measured on as many episodes as [Config] says.
 type Strength struct {
 	Faults int `json:"faults"` // strikes
 	Inside int `json:"inside"` // of these, those while an operation was under way
@@ -22,11 +21,8 @@ type Strength struct {
 	Missed      map[string]int `json:"missed,omitempty"`
 }
 
-// auditedMax bounds the episodes that are measured, corruptionsEach what is done to each.
-const (
-	auditedMax      = 100
-	corruptionsEach = 8
-)
+// corruptionsEach is how often the history of each episode that is measured is corrupted.
+const corruptionsEach = 8
 
 func (s *Strength) add(t Strength) {
 	s.Faults += t.Faults

@@ -15,7 +15,7 @@ var kindsWithAModel = []string{"lock", "rwlock", "semaphore", "queue", "priority
 // What the judge lets pass of a corrupted history must be in order; most of the corruptions are not.
 func TestStrengthOfAPass(t *testing.T) {
 	for _, kind := range kindsWithAModel {
-		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 200, Seed: 1}).Strength
+		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 200, Seed: 1, Audit: 100}).Strength
 		t.Logf("%s: %+v", kind, s)
 		if s.Episodes < 90 || s.Overlapping == 0 || s.Vacuous() != "" {
 			t.Errorf("%s: %+v is vacuous: %s", kind, s, s.Vacuous())
@@ -28,7 +28,7 @@ func TestStrengthOfAPass(t *testing.T) {
 
 func TestStrengthIsDeterministic(t *testing.T) {
 	run := func(workers int) sim.Strength {
-		return campaign(t, lookUp(t, "queue", workload.Ours), sim.Config{Episodes: 60, Seed: 3, Workers: workers}).Strength
+		return campaign(t, lookUp(t, "queue", workload.Ours), sim.Config{Episodes: 60, Seed: 3, Workers: workers, Audit: 60}).Strength
 	}
 	if diff := cmp.Diff(run(1), run(4)); diff != "" {
 		t.Error(diff)
