@@ -32,12 +32,25 @@ func drawRounds(r *rand.Rand, processes, rounds int) (h History) {
 	return h
 }
 
+// coarsen makes many stamps equal.
+func coarsen(h History, unit int64) {
+	for i := range h {
+		h[i].Call /= unit
+		if h[i].Return != Forever {
+			h[i].Return /= unit
+		}
+	}
+}
+
 func TestBarrierMonitorAgrees(t *testing.T) {
 	var legal, illegal, undecided int
 	for i := range effort(t) / 4 {
 		r := rand.New(rand.NewPCG(agreeSeed, uint64(i)))
 		m := Barrier(1 + r.IntN(3))
 		h := drawRounds(r, 1+r.IntN(4), 1+r.IntN(2))
+		if r.IntN(4) == 0 {
+			coarsen(h, 10)
+		}
 		if Validate(m, h) != nil {
 			t.Fatalf("not a sound history\n%s", lines(h))
 		}
@@ -55,7 +68,7 @@ func TestBarrierMonitorAgrees(t *testing.T) {
 		legal, illegal, undecided = legal+n.legal, illegal+n.illegal, undecided+n.undetermined
 	}
 	t.Logf("%d legal, %d illegal, %d undetermined", legal, illegal, undecided)
-	if legal == 0 || illegal == 0 || undecided*10 > legal+illegal {
+	if legal == 0 || illegal == 0 || undecided*5 > legal+illegal {
 		t.Error("that compares too little")
 	}
 }

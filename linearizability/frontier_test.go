@@ -43,6 +43,22 @@ func TestFrontierAgrees(t *testing.T) {
 	}
 }
 
+// TestConfigurationsAreToldApart forges a collision: the same hash and state, but other operations that
+// took effect.
+func TestConfigurationsAreToldApart(t *testing.T) {
+	spec := &porcupine.Model{
+		Hash:  func(state any) uint64 { return state.(uint64) },
+		Equal: func(a, b any) bool { return true },
+	}
+	set := newConfigurations(spec)
+	set.add(configuration{mix(1), []uint64{1}})
+	set.add(configuration{mix(2), []uint64{2}})
+	set.add(configuration{mix(2), []uint64{2}})
+	if len(set.all) != 2 || len(set.first) != 1 {
+		t.Errorf("of two configurations with one hash %d are there, with %d hashes", len(set.all), len(set.first))
+	}
+}
+
 // TestFrontierNeedsNoMemoryForTheHistory judges a history that porcupine would need gigabytes for.
 func TestFrontierNeedsNoMemoryForTheHistory(t *testing.T) {
 	m := Lock()

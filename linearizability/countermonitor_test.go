@@ -1,0 +1,55 @@
+package linearizability
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestAWrongAccusationIsNotConfirmed: two additions between which others happened are illegal by
+// themselves, but not beside what may have happened.
+func TestAWrongAccusationIsNotConfirmed(t *testing.T) {
+	m := Counter()
+	h := counting(add(1, 5), add(1, 9))
+	c := counterCase{steps: m.prepare(h)}
+	if reason := c.load(); reason != "" {
+		t.Fatal(reason)
+	}
+	wrong := c.contradiction(0, 1)
+	if v := newJudge(&m, Options{}).confirm(wrong.finding, h, wrong.given...); v.Checker != "disagreement" {
+		t.Errorf("the verdict is %v, not that the checkers disagree", v)
+	}
+}
+
+// TestLongCounts judges many additions, of which some are not told their sums, and names few when one
+// of them is told the sum of another.
+func TestLongCounts(t *testing.T) {
+	h := longCount(50_000)
+	if v := Check(Counter(), h, Options{})[0]; v.Outcome != Ok || v.Checker != "monitor" {
+		t.Error(v)
+	}
+	h[30_001] = h[30_000]
+	h[30_001].Client++
+	if v := Check(Counter(), h, Options{})[0]; v.Property != "lost-update" || len(v.Operations) != 2 {
+		t.Error(v)
+	}
+}
+
+// longCount is additions of 1 by 16 clients; the reply of every hundredth is lost.
+func longCount(n int) (h History) {
+	for i := range int64(n) {
+		op := add(1, i+1)
+		op.Client, op.Call, op.Return = int(i%16), 4*i, 4*i+60
+		if i%100 == 7 {
+			op.Outcome, op.Result, op.Return = Unknown, Null, Forever
+		}
+		h = append(h, op)
+	}
+	return h
+}
+
+func BenchmarkCounter(b *testing.B) {
+	for _, ops := range []int{10_000, 1_000_000} {
+		h := longCount(ops)
+		benchmarkJudging(b, fmt.Sprintf("monitor/%d", ops), func() Outcome3 { return counterMonitor(Counter().prepare(h)).outcome }, Ok)
+	}
+}
