@@ -31,6 +31,7 @@ type tenure struct {
 	till    int64
 	free    int64 // Forever if nobody ends it
 	shared  int64 // from here on it is a reader's; Forever if never
+	other   bool  // it may also have been granted early and downgraded: it is best to have no length, but not the only way
 }
 
 // none stands for a step or a tenure that is not there.
@@ -159,12 +160,14 @@ func (t *tenancy) end(i int32, c *claim) {
 func (t *tenancy) borrow(i int32, c *claim) (x tenure, clear bool) {
 	c.loose = c.loose || c.spares() > 1
 	grant := c.spend()
-	if c.odd || c.loose && (c.unlike || !t.steps[grant].bare) {
+	s, g := &t.steps[i], &t.steps[grant]
+	other := c.odd && g.bare && s.kind == stepRelease && t.unclear == ""
+	if c.odd && !other || c.loose && (c.unlike || !g.bare) {
 		t.unclear = "several grants of unknown outcome, with tokens or downgrades, could be what one release ended"
 		c.last, c.odd = 0, true
 		return tenure{}, false
 	}
-	return tenure{grant: grant, release: none, share: none, from: t.steps[grant].call, till: t.steps[i].end, free: Forever, shared: Forever}, true
+	return tenure{grant: grant, release: none, share: none, from: g.call, till: s.end, free: Forever, shared: Forever, other: other}, true
 }
 
 // spend returns a grant that may still take effect, without a token if there is one.

@@ -199,7 +199,10 @@ func (p *permits) place(i int32, x *tenure) (culprits []int32, doubt string) {
 	if downgraded || p.tokened && !p.tenancy.steps[x.grant].bare {
 		return p.placeAtDeadline(i, x)
 	}
-	if p.roomiest(x.free, x.till) > p.capacity-p.takes(x) {
+	switch full := p.roomiest(x.free, x.till) > p.capacity-p.takes(x); {
+	case full && x.other:
+		return nil, "a writer that was perhaps downgraded has no room at its release"
+	case full:
 		return append(p.cover(x), i), ""
 	}
 	return nil, ""
