@@ -71,7 +71,7 @@ func TestAgree(t *testing.T) {
 	for _, c := range contenders {
 		t.Run(c.model.Name, func(t *testing.T) {
 			if c.model.monitor == nil {
-				t.Skip("the model has no monitor")
+				t.Fatal("the model has no monitor")
 			}
 			var seen tally
 			for i := range each {
@@ -305,7 +305,7 @@ func TestNeverAccused(t *testing.T) {
 	for _, c := range contenders {
 		t.Run(c.model.Name, func(t *testing.T) {
 			if c.model.monitor == nil {
-				t.Skip("the model has no monitor")
+				t.Fatal("the model has no monitor")
 			}
 			seen := make(map[Outcome3]int)
 			for i := range each {

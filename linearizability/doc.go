@@ -24,10 +24,16 @@
 // # Verdicts
 //
 // [Check] first checks what it has to assume of a history, such as that no value is offered twice
-// ([Validate]). It then looks for an order of the operations that explains them, a witness; a
-// witness is proof enough. Where none turns up at once, porcupine decides. A history that porcupine
-// rejects is cut down to a few operations that porcupine still rejects, and the rule that they
-// break is named in the words of the field:
+// ([Validate]). Most models then have a monitor: an algorithm that knows the object, is exact where
+// it answers, and takes time that is nearly linear in the length of the history. The theorem that each
+// rests on stands at the beginning of its file. What a monitor cannot decide is left to a search:
+// first for an order that suggests itself, a witness, which is proof enough; then along the frontier
+// of what may have happened by each instant; then to porcupine. The searches have a limit of time
+// and of memory.
+//
+// An illegal history is cut down to a few operations that are illegal by themselves. They are
+// reported if porcupine rejects them too; if it does not, the checkers contradict each other, and
+// the verdict is undetermined. The rule that they break is named in the words of the field:
 //
 //	lock and election:
 //	       exclusion    two clients held the lock at once
@@ -47,7 +53,11 @@
 //	any    linearizability   none of the above could be shown in the time allowed
 //
 // The first four rules for queues are those of Henzinger, Sezgin and Vafeiadis, "Aspect-Oriented
-// Linearizability Proofs", 2013. The name is for people; legality is decided by porcupine alone.
+// Linearizability Proofs", 2013. The name is for people: whether there is a violation does not depend on
+// it.
+//
+// A [Stream] judges a history while it is recorded, [Measure] says what a legal one is worth, and
+// [StaleReads] is for reads that may answer from the past.
 //
 // A verdict has three values. What could not be decided in time, and what rests on an assumption
 // that does not hold, is [Undetermined], and is never to be read as a pass.

@@ -29,7 +29,7 @@ func Queue() Model {
 		prepare:    prepareQueue,
 		spec:       queueSpec,
 		hint:       hintQueue,
-		monitor:    monitorQueue,
+		monitor:    queueMonitor,
 		streamer:   &streamer{pending: pendingQueue, forget: forgetQueue},
 		suspects:   suspectValues,
 		explain:    explainQueue,

@@ -87,7 +87,7 @@ func reduce(steps []step) []step {
 				break
 			}
 			fewer := omit(steps, slices.Concat(parts[at:min(at+size, len(parts))]...))
-			if monitorQueue(fewer).outcome == Violation {
+			if queueMonitor(fewer).outcome == Violation {
 				steps = fewer
 			} else {
 				at += size

@@ -62,8 +62,8 @@ type queueCase struct {
 	fixed []demand // of values whose removal is supposed
 }
 
-// monitorQueue is the monitor of [Queue].
-func monitorQueue(steps []step) ruling {
+// queueMonitor is the monitor of [Queue].
+func queueMonitor(steps []step) ruling {
 	q := newQueueCase(steps)
 	if f := q.load(); f != nil {
 		return illegal(*f)

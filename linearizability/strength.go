@@ -22,27 +22,12 @@ type Strength struct {
 	Missed map[string]int
 }
 
-// Add adds the strength of another history.
-func (s *Strength) Add(t Strength) {
-	s.Operations += t.Operations
-	s.Overlapping += t.Overlapping
-	s.Unknown += t.Unknown
-	s.Corruptions += t.Corruptions
-	s.Noticed += t.Noticed
-	for kind, n := range t.Missed {
-		if s.Missed == nil {
-			s.Missed = map[string]int{}
-		}
-		s.Missed[kind] += n
-	}
-}
-
 // Measure returns the strength of a history of one object. It corrupts it in as many ways as tries
 // says, drawn from the seed, and judges each; a corruption that is not a history at all any more (a
 // release by somebody who never called for the lock) does not count. The same arguments give the same
 // result, if the judge has time enough.
 func Measure(m Model, h History, seed uint64, tries int, o Options) Strength {
-	s := Strength{Operations: len(h), Overlapping: overlapping(h)}
+	s := Strength{Operations: len(h), Overlapping: overlapping(h), Missed: map[string]int{}}
 	for _, op := range h {
 		switch op.Outcome {
 		case Fail:
@@ -60,9 +45,9 @@ func Measure(m Model, h History, seed uint64, tries int, o Options) Strength {
 		s.Corruptions++
 		if Worst(Check(m, corrupted, o)) == Violation {
 			s.Noticed++
-			continue
+		} else {
+			s.Missed[kind]++
 		}
-		s.Add(Strength{Missed: map[string]int{kind: 1}})
 	}
 	return s
 }

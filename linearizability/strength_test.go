@@ -16,7 +16,7 @@ func TestStrength(t *testing.T) {
 		{Client: 5, Op: "poll", Outcome: Fail, Call: 7, Return: 9},
 	}
 	got := Measure(Queue(), h, 1, 0, Options{})
-	if diff := cmp.Diff(Strength{Operations: 5, Overlapping: 2, Unknown: 1}, got); diff != "" {
+	if diff := cmp.Diff(Strength{Operations: 5, Overlapping: 2, Unknown: 1, Missed: map[string]int{}}, got); diff != "" {
 		t.Error(diff)
 	}
 }

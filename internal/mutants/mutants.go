@@ -50,7 +50,7 @@ const (
 	KilledByOther = "KILLED BY ANOTHER TEST"
 )
 
-// Write returns a report that [Read] reads, of mutants in the order of their files.
+// Write returns a report that [Read] reads.
 func Write(all []Mutant) ([]byte, error) {
 	var r report
 	for _, m := range all {
@@ -149,27 +149,30 @@ func (m Mutant) Change() string {
 	return fmt.Sprintf("%s: %s → %s", m.File, strings.TrimSpace(m.line), strings.TrimSpace(mutated))
 }
 
-// Viable returns the mutants that compile, in the order of the source.
-func Viable(dir string, all []Mutant) (viable []Mutant, err error) {
+// Viable returns the mutants that compile, in the order of the source, and apart from them those that do
+// not.
+func Viable(dir string, all []Mutant) (viable, broken []Mutant, err error) {
 	c := checker{fset: token.NewFileSet(), dir: dir}
 	c.importer = importer.ForCompiler(c.fset, "source", nil)
 	if err := c.parse(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, m := range all {
 		source, err := m.Apply(dir)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		m.line = c.lines[m.File][m.Line-1]
 		if c.compiles(m.File, source) {
-			m.line = c.lines[m.File][m.Line-1]
 			viable = append(viable, m)
+		} else {
+			broken = append(broken, m)
 		}
 	}
 	slices.SortFunc(viable, func(a, b Mutant) int {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Type, b.Type))
 	})
-	return viable, nil
+	return viable, broken, nil
 }
 
 // checker type-checks a package with one of its files replaced.

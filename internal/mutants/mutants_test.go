@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/zktorture/zktorture/internal/mutants"
 )
@@ -46,7 +47,7 @@ func TestViable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	viable, err := mutants.Viable(packageDir(t), all)
+	viable, broken, err := mutants.Viable(packageDir(t), all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +64,26 @@ func TestViable(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	if len(broken) != 1 || broken[0].Change() != `p.go: s = s + "x" → s = s - "x"` {
+		t.Errorf("%v does not compile", broken)
+	}
+}
+
+// What Write writes is what Read reads.
+func TestWrite(t *testing.T) {
+	all, err := mutants.Read([]byte(report))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all[0].Status = mutants.KilledByOther
+	data, err := mutants.Write(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := mutants.Read(data)
+	if diff := cmp.Diff(all, again, cmpopts.IgnoreUnexported(mutants.Mutant{})); err != nil || diff != "" {
+		t.Errorf("%v: %s", err, diff)
 	}
 }
 

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -37,16 +39,16 @@ func measureMutants(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	viable, err := mutants.Viable(mutatedPackage, all)
+	viable, broken, err := mutants.Viable(mutatedPackage, all)
 	if err != nil {
 		return err
 	}
-	t := tally{all: len(all), viable: len(viable)}
+	t := tally{viable: len(viable), broken: len(broken)}
 	if err := retry(ctx, viable); err != nil {
 		return err
 	}
 	t.count(viable)
-	if err := rewrite(args, viable); err != nil {
+	if err := rewrite(args, slices.Concat(viable, broken)); err != nil {
 		return err
 	}
 	arguments, err := readArguments()
@@ -58,7 +60,7 @@ func measureMutants(ctx context.Context, args []string) error {
 
 // tally is what came of the mutants.
 type tally struct {
-	all, viable             int
+	viable, broken          int // that compile, and do not
 	bySimulation, byAnother int // killed
 	left                    []mutants.Mutant
 }
@@ -132,11 +134,11 @@ func (t *tally) count(viable []mutants.Mutant) {
 }
 
 // rewrite writes the statuses into the report that was given, if one was.
-func rewrite(args []string, viable []mutants.Mutant) error {
+func rewrite(args []string, all []mutants.Mutant) error {
 	if len(args) == 0 {
 		return nil
 	}
-	data, err := mutants.Write(viable)
+	data, err := mutants.Write(all)
 	if err != nil {
 		return err
 	}
@@ -243,11 +245,7 @@ func mutantsPage(p *page, t tally, arguments map[string]string) error {
 	p.table("mutants that compile", "killed by the simulation", "killed by another test", "live", "score")
 	p.row(t.viable, t.bySimulation, t.byAnother, len(t.left), fmt.Sprintf("%.1f %%", t.score()))
 	p.line("")
-	if t.all > t.viable {
-		p.line("%d more do not compile and are not counted.", t.all-t.viable)
-		p.line("")
-	}
-	p.line("Those that live, and why that is no hole (`%s`):", argumentsFile)
+	p.line("%d more do not compile and are not counted. Those that live, and why that is no hole (`%s`):", t.broken, argumentsFile)
 	var problems []error
 	if t.score() < scoreMin {
 		problems = append(problems, fmt.Errorf("%w: the score is %.1f %%, less than %d %%", errUnexpected, t.score(), scoreMin))
@@ -270,7 +268,7 @@ func argue(p *page, left []mutants.Mutant, arguments map[string]string) (problem
 		p.line("- `%s`  ", change)
 		p.line("  %s", why)
 	}
-	for change := range arguments {
+	for _, change := range slices.Sorted(maps.Keys(arguments)) {
 		if !used[change] {
 			problems = append(problems, fmt.Errorf("%w: %s argues about a mutant that does not live: %s", errUnexpected, argumentsFile, change))
 		}
