@@ -52,15 +52,16 @@ func queueProblem(op Operation) string {
 
 // offeredTwice finds a value that is offered for the second time.
 func offeredTwice(h History) (int, string) {
-	first := make(map[Value]int, len(h))
+	values := newNumbering(len(h)/2 + 1)
+	first := make([]int32, 0, len(h)/2+1) // by value: the operation that offered it
 	for i := range h {
 		if h[i].Op != "offer" || h[i].Outcome == Fail {
 			continue
 		}
-		if f, found := first[h[i].Arg]; found {
-			return i, fmt.Sprintf("the value was offered before, by %v; give every offer a value of its own", h[f])
+		if v := values.number(h[i].Arg); int(v) < len(first) {
+			return i, fmt.Sprintf("the value was offered before, by %v; give every offer a value of its own", h[first[v]])
 		}
-		first[h[i].Arg] = i
+		first = append(first, int32(i))
 	}
 	return 0, ""
 }
@@ -110,40 +111,6 @@ func queueStep(op *Operation, i int, items *numbering) step {
 	}
 	s.loose = s.kind == stepPeek || s.empty()
 	return s
-}
-
-// numbering gives values the numbers from 0 in the order in which it meets them. Maps of whole
-// numbers and of texts are much faster than one of values.
-type numbering struct {
-	ints   map[int64]int32
-	texts  map[string]int32
-	others map[Value]int32
-}
-
-func newNumbering(size int) *numbering {
-	return &numbering{ints: make(map[int64]int32, size), texts: make(map[string]int32), others: make(map[Value]int32)}
-}
-
-func (n *numbering) count() int { return len(n.ints) + len(n.texts) + len(n.others) }
-
-// number returns the item that stands for v, a new one if v has none.
-func (n *numbering) number(v Value) int32 {
-	switch v.kind {
-	case kindInt:
-		return numberIn(n.ints, v.number, n)
-	case kindStr:
-		return numberIn(n.texts, v.text, n)
-	}
-	return numberIn(n.others, v, n)
-}
-
-func numberIn[K comparable](items map[K]int32, key K, n *numbering) int32 {
-	item, found := items[key]
-	if !found {
-		item = int32(n.count())
-		items[key] = item
-	}
-	return item
 }
 
 var queueSpec = porcupine.Model{

@@ -1,6 +1,9 @@
 package linearizability
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // The monitor of a queue decides in O(n log n) whether n steps are legal, where a search takes time
 // that is exponential in the number of clients. It rests on the values being different from one
@@ -245,7 +248,7 @@ func (v *visit) sight(s *step, i int32) {
 
 // sortVisits puts the values in order of from and of by.
 func (q *queueCase) sortVisits() {
-	q.byFrom, q.byBy = q.byFrom[:0], q.byBy[:0]
+	q.byFrom, q.byBy = slices.Grow(q.byFrom[:0], len(q.visits)), slices.Grow(q.byBy[:0], len(q.visits))
 	for i := range q.steps {
 		s := &q.steps[i]
 		if s.kind != stepOffer || q.visits[s.item].absent {

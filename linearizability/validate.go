@@ -78,23 +78,45 @@ func (m *Model) unsound(op *Operation) string {
 
 // overlap finds two operations of one process that both returned and overlap.
 func overlap(h History) *AssumptionError {
-	order := make([]int, 0, len(h))
-	for i := range h {
-		if h[i].Outcome != Unknown {
-			order = append(order, i)
-		}
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(h[a].owner().compare(h[b].owner()), cmp.Compare(h[a].Call, h[b].Call), cmp.Compare(h[a].Return, h[b].Return), cmp.Compare(a, b))
-	})
-	for k := 1; k < len(order); k++ {
-		earlier, later := h[order[k-1]], h[order[k]]
-		if earlier.owner() == later.owner() && later.Call < earlier.Return {
-			return &AssumptionError{Index: order[k], Operation: later, Problem: fmt.Sprintf(
-				"it was called before %v had returned; give each concurrent caller a client number of its own", earlier)}
+	for _, own := range byOwner(h) {
+		slices.SortFunc(own, func(a, b int32) int { // they are in order already, but for foreign files
+			return cmp.Or(cmp.Compare(h[a].Call, h[b].Call), cmp.Compare(h[a].Return, h[b].Return), cmp.Compare(a, b))
+		})
+		for k := 1; k < len(own); k++ {
+			earlier, later := &h[own[k-1]], &h[own[k]]
+			if later.Call < earlier.Return {
+				return &AssumptionError{Index: int(own[k]), Operation: *later, Problem: fmt.Sprintf(
+					"it was called before %v had returned; give each concurrent caller a client number of its own", *earlier)}
+			}
 		}
 	}
 	return nil
+}
+
+// byOwner returns the operations that returned of each process.
+func byOwner(h History) [][]int32 {
+	processes := newNumbering(0)
+	owners := make([]int32, len(h)) // by operation
+	var counts []int                // by process
+	for i := range h {
+		owners[i] = processes.number(h[i].owner())
+		if int(owners[i]) == len(counts) {
+			counts = append(counts, 0)
+		}
+		if h[i].Outcome != Unknown {
+			counts[owners[i]]++
+		}
+	}
+	operations := make([][]int32, len(counts))
+	for process, n := range counts {
+		operations[process] = make([]int32, 0, n)
+	}
+	for i, process := range owners {
+		if h[i].Outcome != Unknown {
+			operations[process] = append(operations[process], int32(i))
+		}
+	}
+	return operations
 }
 
 // group is the operations of one object.

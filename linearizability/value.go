@@ -2,7 +2,6 @@ package linearizability
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -71,11 +70,6 @@ func (v Value) String() string {
 		return v.text
 	}
 	return "null"
-}
-
-// compare orders values: by kind, then by number or text.
-func (v Value) compare(w Value) int {
-	return cmp.Or(cmp.Compare(v.kind, w.kind), cmp.Compare(v.number, w.number), cmp.Compare(v.text, w.text))
 }
 
 // MarshalJSON implements [json.Marshaler].
