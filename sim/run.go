@@ -29,7 +29,7 @@ type Config struct {
 
 	// NoFaultsAtAll makes the zero Faults mean none rather than all.
 	NoFaultsAtAll bool
-	// Progress, if set, is called about ten times a second.
+	// Progress, if set, is called about ten times a second, and at the end of the last episode.
 	Progress func(Progress)
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
@@ -52,7 +52,9 @@ var Strategies = map[string]string{
 // Progress is how far a campaign is.
 type Progress struct {
 	Episodes, Of int
-	Violations   int
+	Operations   int64
+	Struck       map[string]int // times each fault struck
+	Violations   int            // episodes in which a property broke
 	Elapsed      time.Duration
 }
 
@@ -155,6 +157,7 @@ func Run(ctx context.Context, workload Workload, config Config) (Result, error) 
 	}
 	c.last.Store(math.MaxInt64)
 	c.run(ctx)
+	c.progress()
 	return c.finish(ctx), nil
 }
 
@@ -231,7 +234,7 @@ func (c *campaign) progress() {
 		return
 	}
 	c.mu.Lock()
-	p := Progress{c.result.Episodes, c.cfg.Episodes, c.failures, time.Since(c.begin)}
+	p := Progress{c.result.Episodes, c.cfg.Episodes, c.result.Operations, c.struckByName(), c.failures, time.Since(c.begin)}
 	c.mu.Unlock()
 	c.cfg.Progress(p)
 }
@@ -368,12 +371,7 @@ func (c *campaign) finish(ctx context.Context) Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := &c.result
-	r.Struck = map[string]int{}
-	for i, name := range FaultNames {
-		if c.cfg.Faults.Has(1 << i) {
-			r.Struck[name] = c.struck[i]
-		}
-	}
+	r.Struck = c.struckByName()
 	for _, f := range c.found {
 		found := Found{Violation: f.violation, Episode: f.first, Times: f.times, Choices: f.choices}
 		if c.frozen == "" {
@@ -385,6 +383,17 @@ func (c *campaign) finish(ctx context.Context) Result {
 	c.conclude(ctx)
 	r.Elapsed = time.Since(c.begin)
 	return *r
+}
+
+// struckByName counts the faults that may strike.
+func (c *campaign) struckByName() map[string]int {
+	struck := map[string]int{}
+	for i, name := range FaultNames {
+		if c.cfg.Faults.Has(1 << i) {
+			struck[name] = c.struck[i]
+		}
+	}
+	return struck
 }
 
 func (c *campaign) conclude(ctx context.Context) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -92,6 +93,7 @@ type liveRun struct {
 	mu     sync.Mutex
 	result sim.Result
 	found  map[string]int // index into result.Violations by property
+	broken int            // rounds in which a property broke
 }
 
 // stamp reads the one clock of the run: nanoseconds since its start, never the same twice.
@@ -227,6 +229,9 @@ func (r *liveRun) record(n int, v *view, j judgement) {
 		r.result.Undecided++
 		r.result.Reason = fmt.Sprintf("round %d could not be judged: %s", n, j.Unknown)
 	}
+	if len(j.Violations) > 0 {
+		r.broken++
+	}
 	for _, found := range j.Violations {
 		if i, ok := r.found[found.Property]; ok {
 			r.result.Violations[i].Times++
@@ -236,7 +241,10 @@ func (r *liveRun) record(n int, v *view, j judgement) {
 		r.result.Violations = append(r.result.Violations, sim.Found{Violation: found, Episode: n, Times: 1, History: j.History})
 	}
 	if r.cfg.Progress != nil {
-		r.cfg.Progress(sim.Progress{Episodes: r.result.Episodes, Of: r.cfg.Rounds, Violations: len(r.result.Violations), Elapsed: time.Since(r.begin)})
+		r.cfg.Progress(sim.Progress{
+			Episodes: r.result.Episodes, Of: r.cfg.Rounds, Operations: r.result.Operations,
+			Struck: maps.Clone(r.result.Struck), Violations: r.broken, Elapsed: time.Since(r.begin),
+		})
 	}
 }
 
