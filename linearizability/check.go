@@ -70,6 +70,13 @@ type Verdict struct {
 	Reason string
 }
 
+// Disputed tells whether checkers contradict each other: Operations are what porcupine was given, and
+// the others were given the whole history.
+func (v Verdict) Disputed() bool { return v.Checker == checkerDispute }
+
+// checkerDispute is the Checker of a verdict that there is none.
+const checkerDispute = "disagreement"
+
 // String returns the verdict in one line.
 func (v Verdict) String() string {
 	parts := []string{v.Outcome.String()}
@@ -188,7 +195,7 @@ func (j *judge) confirm(f finding, h History, given ...step) Verdict {
 	case porcupine.Illegal:
 		return v
 	case porcupine.Ok:
-		return Verdict{Outcome: Undetermined, Checker: "disagreement", Operations: v.Operations, Reason: "the checkers disagree: one says " +
+		return Verdict{Outcome: Undetermined, Checker: checkerDispute, Operations: v.Operations, Reason: "the checkers disagree: one says " +
 			v.Property + ", " + v.Message + "; porcupine finds these operations in order. This is a defect of this program: please report it with the history"}
 	}
 	return Verdict{Outcome: Undetermined, Checker: "porcupine", Operations: v.Operations, Reason: "porcupine could not confirm what was found, " +

@@ -28,7 +28,8 @@ type outcome struct {
 	violations []Violation
 	unknown    string
 	history    any
-	later      func() ([]Violation, string)
+	disputed   map[string]any
+	later      func() Judgement
 	audit      func(uint64, int) Strength
 	strength   Strength
 	ops        []*Op
@@ -64,14 +65,14 @@ func (o *outcome) judgeLater() {
 	if o.later == nil || o.aborted != nil {
 		return
 	}
-	found, unknown := o.later()
+	j := o.later()
 	o.later = nil
-	for _, v := range found {
+	for _, v := range j.Violations {
 		o.hash = mix(o.hash ^ hashString(v.Property))
 	}
-	o.violations = append(o.violations, found...)
-	if unknown != "" {
-		o.unknown = unknown
+	o.violations = append(o.violations, j.Violations...)
+	if j.Unknown != "" {
+		o.unknown, o.disputed = j.Unknown, j.Disputed
 	}
 }
 
@@ -116,7 +117,7 @@ func (w *World) run(workload Workload, o *outcome) {
 	}
 	o.record = w.complete()
 	j := w.judge(everybody)
-	o.violations, o.unknown, o.history, o.later, o.audit = j.Violations, j.Unknown, j.History, j.Later, j.Audit
+	o.violations, o.unknown, o.disputed, o.history, o.later, o.audit = j.Violations, j.Unknown, j.Disputed, j.History, j.Later, j.Audit
 	o.struck, o.choices, o.clients = w.struck, w.source.choices(), len(w.procs)
 	for _, p := range w.procs {
 		o.users += len(p.users)

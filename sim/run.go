@@ -78,8 +78,9 @@ type Result struct {
 	Operations       int64
 	Struck           map[string]int // times each fault struck
 	Verdict          Verdict
-	Undecided        int    // episodes that could not be judged
-	Reason           string // why unknown
+	Undecided        int            // episodes that could not be judged
+	Reason           string         // why unknown
+	Disputed         map[string]any // see [Judgement.Disputed], of the episode that Reason is about
 	Violations       []Found
 	Strength         Strength
 	Hash             uint64 // covers every step of every episode
@@ -310,7 +311,7 @@ func (c *campaign) record(index int, o *outcome) {
 		c.failures++
 	}
 	if o.unknown != "" && len(o.violations) == 0 {
-		c.unknown(index, o.unknown)
+		c.unknown(index, o)
 	}
 	for _, v := range o.violations {
 		switch c.cfg.Until {
@@ -332,11 +333,12 @@ func (c *campaign) keepFirst(index int, o *outcome, v Violation) {
 }
 
 // unknown notes an episode that could not be judged; the first one's reason is kept.
-func (c *campaign) unknown(index int, reason string) {
+func (c *campaign) unknown(index int, o *outcome) {
 	c.result.Undecided++
 	if c.result.Reason == "" || index < c.firstUnknown {
 		c.firstUnknown = index
-		c.result.Reason = fmt.Sprintf("episode %d could not be judged: %s", index, reason)
+		c.result.Reason = fmt.Sprintf("episode %d could not be judged: %s", index, o.unknown)
+		c.result.Disputed = o.disputed
 	}
 }
 

@@ -38,9 +38,12 @@ type Judgement struct {
 	Violations []Violation
 	Unknown    string // why it could not be decided; empty if it could
 	History    any    // what the clients saw, in the form in which it can be written as JSON
+	// Disputed is what those who judge were given, by names, if the reason why it is unknown is that
+	// they contradict each other; each in the form of a History.
+	Disputed map[string]any
 	// Later, if not nil, is a part of the judgement that is to run when the world has ended,
-	// outside of its bubble. It must not look at the world's servers.
-	Later func() (found []Violation, unknown string)
+	// outside of its bubble: what it returns is added. It must not look at the world's servers.
+	Later func() Judgement
 	// Audit, if not nil, says how much the verdict on a clean episode is worth. It corrupts the
 	// history as often as tries says, drawn from the seed. It is called after Later, likewise.
 	Audit func(seed uint64, tries int) Strength

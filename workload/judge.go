@@ -19,23 +19,37 @@ func (j *judgement) add(found ...sim.Violation) { j.Violations = append(j.Violat
 // episode's verdict unknown. It is less than what makes a world count as frozen.
 const judgeTime = 4 * time.Second
 
-// narrate prints a verdict of package linearizability in the words of the other properties.
-func (v *view) narrate(verdict linearizability.Verdict) string {
+// violation is a verdict of package linearizability in the words of the other properties.
+func (v *view) violation(verdict linearizability.Verdict) sim.Violation {
 	rule, _, _ := strings.Cut(verdict.Message, ": ")
+	found := sim.Violation{Property: verdict.Property}
 	var parts []string
 	for _, o := range verdict.Operations {
-		parts = append(parts, v.describe(o))
+		op := v.called(o)
+		if op != nil && !slices.Contains(found.Ops, op) {
+			found.Ops = append(found.Ops, op)
+		}
+		parts = append(parts, v.describe(o, op))
 	}
-	return rule + ": " + strings.Join(parts, ", ")
+	found.Message = rule + ": " + strings.Join(parts, ", ")
+	return found
+}
+
+// called returns the user's operation that is in a history as o; nil for what the harness knows of
+// itself, such as a holder's death.
+func (v *view) called(o linearizability.Operation) *sim.Op {
+	i := slices.IndexFunc(v.ops, func(op *sim.Op) bool { return op.Call == o.Call })
+	if i < 0 {
+		return nil
+	}
+	return v.ops[i]
 }
 
 // describe prints one operation of a history.
-func (v *view) describe(o linearizability.Operation) string {
-	i := slices.IndexFunc(v.ops, func(op *sim.Op) bool { return op.Call == o.Call })
-	if i < 0 {
+func (v *view) describe(o linearizability.Operation, op *sim.Op) string {
+	if op == nil {
 		return fmt.Sprintf("%s from %s on (%s)", o.Op, v.at(o.Call), o.Note)
 	}
-	op := v.ops[i]
 	text := fmt.Sprintf("%s's %s(%s) at %s", who(op), op.Name, op.Arg, v.when(op))
 	switch {
 	case op.Outcome == sim.OK && op.Result == "":
@@ -53,16 +67,16 @@ func (v *view) describe(o linearizability.Operation) string {
 // check lets package linearizability judge a history, after the world has ended: the search has
 // goroutines and a limit of time of its own, which have no place in a bubble.
 func (j *judgement) check(v *view, m linearizability.Model, h linearizability.History) {
-	j.Later = func() (found []sim.Violation, unknown string) {
+	j.Later = func() (later sim.Judgement) {
 		for _, verdict := range linearizability.Check(m, h, linearizability.Options{Timeout: judgeTime}) {
 			switch verdict.Outcome {
 			case linearizability.Violation:
-				return []sim.Violation{{Property: verdict.Property, Message: v.narrate(verdict)}}, ""
+				return sim.Judgement{Violations: []sim.Violation{v.violation(verdict)}}
 			case linearizability.Undetermined:
-				unknown = verdict.Reason
+				later.Unknown, later.Disputed = verdict.Reason, disputed(verdict, h)
 			}
 		}
-		return nil, unknown
+		return later
 	}
 	j.Audit = func(seed uint64, tries int) sim.Strength {
 		s := linearizability.Measure(m, h, seed, tries, linearizability.Options{Timeout: judgeTime})
@@ -73,12 +87,20 @@ func (j *judgement) check(v *view, m linearizability.Model, h linearizability.Hi
 	}
 }
 
+// disputed is what the checkers were given that contradict each other, if that is the verdict.
+func disputed(verdict linearizability.Verdict, h linearizability.History) map[string]any {
+	if !verdict.Disputed() {
+		return nil
+	}
+	return map[string]any{"monitor": h, "porcupine": verdict.Operations}
+}
+
 // settle carries out what was left for later.
 func (j *judgement) settle() {
 	if j.Later != nil {
-		found, unknown := j.Later()
-		j.add(found...)
-		j.Unknown, j.Later = unknown, nil
+		later := j.Later()
+		j.add(later.Violations...)
+		j.Unknown, j.Disputed, j.Later = later.Unknown, later.Disputed, nil
 	}
 }
 

@@ -116,21 +116,23 @@ func (e apartEpisode) history(v *view) linearizability.History {
 }
 
 func (e apartEpisode) judge(v *view) (j judgement) {
-	var later []func() ([]sim.Violation, string)
+	var each [2]judgement
 	for i, rounds := range e {
-		at := rounds.judge(e.at(v, i))
-		j.add(at.Violations...)
-		if at.Later != nil {
-			later = append(later, at.Later)
-		}
+		each[i] = rounds.judge(e.at(v, i))
+		j.add(each[i].Violations...)
 	}
 	j.History = e.history(v)
-	j.Later = func() (found []sim.Violation, unknown string) {
-		for _, check := range later {
-			more, why := check()
-			found, unknown = append(found, more...), unknown+why
+	j.Later = func() sim.Judgement {
+		var both judgement
+		for i := range each {
+			each[i].Violations = nil // those are known
+			each[i].settle()
+			both.add(each[i].Violations...)
+			if both.Unknown == "" {
+				both.Unknown, both.Disputed = each[i].Unknown, each[i].Disputed
+			}
 		}
-		return found, unknown
+		return both.Judgement
 	}
 	return j
 }

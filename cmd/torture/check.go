@@ -20,12 +20,14 @@ type checkCmd struct {
 	StaleReads bool          `help:"Allow peeks, gets and empty polls to answer from the past, as ZooKeeper's reads may without a sync."`
 	Window     int64         `help:"Judge while reading, in memory that does not grow with the file's length: it is in order of return, and no operation of known outcome lasts longer than so many stamps (steps or nanoseconds)." placeholder:"STAMPS"`
 	Timeout    time.Duration `help:"How long the history of one object may take; after that its verdict is unknown." default:"1m"`
+	Memory     int64         `help:"How much the search for an order may take, beside the history itself; where it would need more the verdict is unknown." placeholder:"MB" default:"1024"`
 }
 
 // judged is what came of a check.
 type judged struct {
 	verdicts   []linearizability.Verdict
 	operations int
+	history    linearizability.History // nil if it was judged as it was read
 }
 
 // Run carries the command out.
@@ -33,6 +35,9 @@ func (k *checkCmd) Run(c *commandContext) error {
 	model, err := linearizability.ByName(k.Model, linearizability.Parameters{Parties: k.Parties, Permits: k.Permits})
 	if err != nil {
 		return err
+	}
+	if k.Timeout <= 0 || k.Memory <= 0 || k.Memory > 1<<20 {
+		return fmt.Errorf("--timeout and --memory must be positive, and at most %d MB can be allowed", 1<<20)
 	}
 	if k.Window < 0 || k.Window > 0 && k.StaleReads {
 		return fmt.Errorf("--window needs a positive number, and cannot be used with --stale-reads, which looks at the whole history")
@@ -81,7 +86,8 @@ func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, err
 	if k.StaleReads {
 		history = linearizability.StaleReads(history)
 	}
-	return judged{linearizability.Check(model, history, linearizability.Options{Timeout: k.Timeout}), len(history)}, nil
+	options := linearizability.Options{Timeout: k.Timeout, MemoryLimit: k.Memory << 20}
+	return judged{linearizability.Check(model, history, options), len(history), history}, nil
 }
 
 // stream judges the history while it reads it. When it is read, the verdicts are what is known then.
@@ -123,6 +129,12 @@ func (k *checkCmd) show(c *commandContext, j judged) error {
 		if v.Outcome != linearizability.Ok {
 			fmt.Fprintln(c.out, v)
 		}
+		for _, why := range v.Tried {
+			fmt.Fprintf(c.out, "  undecided by the %s\n", why)
+		}
+	}
+	if err := k.disputed(c, j); err != nil {
+		return err
 	}
 	worst := linearizability.Worst(j.verdicts)
 	fmt.Fprintf(c.out, "%s: %d operations on %d objects, judged as %s%s\n", worst, j.operations, len(j.verdicts), k.Model, decidedBy(j.verdicts))

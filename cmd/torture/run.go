@@ -135,6 +135,9 @@ func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, re
 	if err := out.summary(summary); err != nil {
 		return err
 	}
+	if err := out.disputed(c, result); err != nil {
+		return err
+	}
 	if r.JSON {
 		if err := writeJSON(c.out, summary); err != nil {
 			return err

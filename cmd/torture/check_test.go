@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// hopeless writes a history of a priority queue that is illegal, because two values came out in the wrong
+// order; to show it without knowing where to look, all orders of the others have to be tried.
+func hopeless(t *testing.T, n int) (file string) {
+	t.Helper()
+	var h linearizability.History
+	add := func(client int, op string, value string, call, end int64) {
+		o := linearizability.Operation{Client: client, Op: op, Call: call, Return: end}
+		if op == "offer" {
+			o.Arg = linearizability.Str(value)
+		} else {
+			o.Result = linearizability.Str(value)
+		}
+		h = append(h, o)
+	}
+	for i := range n {
+		add(i, "offer", fmt.Sprintf("1:%d", i), 1, 10)
+		add(i, "poll", fmt.Sprintf("1:%d", i), 20, 30)
+	}
+	add(n, "offer", "1:a", 11, 12)
+	add(n, "offer", "1:b", 13, 14)
+	add(n, "poll", "1:b", 31, 32)
+	add(n, "poll", "1:a", 33, 34)
+	return written(t, h)
+}
+
+func written(t *testing.T, h linearizability.History) (file string) {
+	t.Helper()
+	var data bytes.Buffer
+	if err := linearizability.Write(&data, h); err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "history.jsonl")
+	if err := os.WriteFile(file, data.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// What cannot be decided within the limits is unknown, and what was tried is said.
+func TestCheckKeepsToItsLimits(t *testing.T) {
+	file := hopeless(t, 400)
+	for _, c := range []struct{ limit, why string }{
+		{"--timeout=300ms", "could not be ordered within 300ms"},
+		{"--memory=1", "with the 1 MB that are allowed"},
+	} {
+		status, out, errors := command(t, "check", file, "--model", "priorityqueue", "--timeout=5s", "--memory=512", c.limit)
+		if status != exitUnknown || errors != "" || !strings.Contains(out, c.why) {
+			t.Errorf("%s: exit status %d, %s%s; want unknown, %s", c.limit, status, out, errors, c.why)
+		}
+		for _, tried := range []string{"undecided by the monitor: there is none", "undecided by the witness", "undecided by the frontier"} {
+			if !strings.Contains(out, tried) {
+				t.Errorf("%s: %q is not in\n%s", c.limit, tried, out)
+			}
+		}
+	}
+	for _, wrong := range []string{"--timeout=0s", "--memory=0", "--memory=-5", "--memory=99999999"} {
+		if status, _, errors := command(t, "check", file, "--model", "priorityqueue", wrong); status != exitUnknown || !strings.Contains(errors, "must be positive") {
+			t.Errorf("%s: exit status %d, %s", wrong, status, errors)
+		}
+	}
+}
+
+// disputedPart is the certificate that porcupine does not confirm.
+var disputedPart = linearizability.History{{Client: 1, Op: "poll", Result: linearizability.Str("a"), Call: 3, Return: 4, Object: "/q"}}
+
+// Of a run whose checkers disagree, what each was given is in files, and nothing is lost.
+func TestDisputedRun(t *testing.T) {
+	whole := append(linearizability.History{{Client: 1, Op: "offer", Arg: linearizability.Str("a"), Call: 1, Return: 2, Object: "/q"}}, disputedPart...)
+	var messages bytes.Buffer
+	c := &commandContext{t.Context(), streams{out: &messages, err: &messages, self: "torture"}}
+	out, err := newOutput(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := sim.Result{Workload: "queue", Recipe: "published/X", Disputed: map[string]any{"monitor": whole, "porcupine": disputedPart}}
+	if err := out.disputed(c, result); err != nil {
+		t.Fatal(err)
+	}
+	for checker, want := range map[string]linearizability.History{"monitor": whole, "porcupine": disputedPart} {
+		files, _ := filepath.Glob(filepath.Join(out.dir, "queue-published-X-disagreement-"+checker+"-*.jsonl"))
+		if len(files) != 1 || !strings.Contains(messages.String(), files[0]) {
+			t.Fatalf("files %v of what %s was given; it was said: %s", files, checker, &messages)
+		}
+		got, err := readHistory(files[0])
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(linearizability.Value{})); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", files[0], err, diff)
+		}
+	}
+}
+
+// Of a judged history the monitor's part is that of the object.
+func TestDisputedCheck(t *testing.T) {
+	t.Chdir(t.TempDir())
+	other := linearizability.Operation{Client: 2, Op: "poll", Call: 1, Return: 2, Object: "/other"}
+	j := judged{history: append(linearizability.History{other}, disputedPart...), verdicts: []linearizability.Verdict{
+		{Outcome: linearizability.Ok, Object: "/other"},
+		{Outcome: linearizability.Undetermined, Checker: "disagreement", Object: "/q", Operations: disputedPart},
+	}}
+	var messages bytes.Buffer
+	c := &commandContext{t.Context(), streams{out: &messages, err: &messages, self: "torture"}}
+	if err := (&checkCmd{Model: "queue"}).disputed(c, j); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(counterexamplesDir, "queue-*-disagreement-*.jsonl"))
+	if len(files) != 2 {
+		t.Fatalf("files %v; it was said: %s", files, &messages)
+	}
+	for _, file := range files {
+		if got, err := readHistory(file); err != nil || len(got) != 1 || got[0].Object != "/q" {
+			t.Errorf("%s: %v, %v", file, got, err)
+		}
+	}
+}

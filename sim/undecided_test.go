@@ -1,0 +1,48 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// doubtful is a workload of whose episodes some cannot be judged, by the draw.
+type doubtful struct{ *script }
+
+func (d doubtful) Plan(p *Plan) Episode {
+	return &doubted{scripted: &scripted{script: d.script, left: [][][]string{}}, number: p.Choose(2, "doubt")}
+}
+
+type doubted struct {
+	*scripted
+	number int
+}
+
+func (d *doubted) Judge(*World) Judgement {
+	if d.number == 0 {
+		return Judgement{}
+	}
+	return Judgement{Later: func() Judgement {
+		return Judgement{Unknown: "two judges contradict each other", Disputed: map[string]any{"one": d.number}}
+	}}
+}
+
+// Episodes that could not be judged are counted, and of the first of them it is kept why, and what those
+// who judged were given.
+func TestUndecided(t *testing.T) {
+	w := doubtful{parseScript(t, "")}
+	r, err := Run(t.Context(), w, Config{Episodes: 100, Seed: 1, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict != VerdictUnknown || r.Undecided == 0 || r.Undecided == r.Episodes {
+		t.Errorf("the verdict is %s, %d of %d undecided", r.Verdict, r.Undecided, r.Episodes)
+	}
+	if !strings.HasSuffix(r.Reason, "could not be judged: two judges contradict each other") {
+		t.Errorf("the reason is %q", r.Reason)
+	}
+	if diff := cmp.Diff(map[string]any{"one": 1}, r.Disputed); diff != "" {
+		t.Error(diff)
+	}
+}
