@@ -228,6 +228,7 @@ func (r *liveRun) record(n int, v *view, j judgement) {
 	if j.Unknown != "" && len(j.Violations) == 0 {
 		r.result.Undecided++
 		r.result.Reason = fmt.Sprintf("round %d could not be judged: %s", n, j.Unknown)
+		r.result.Disputed = j.Disputed
 	}
 	if len(j.Violations) > 0 {
 		r.broken++
