@@ -1,0 +1,71 @@
+package course
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+)
+
+// lineMax is how long a line may be, in bytes.
+const lineMax = 1 << 16
+
+// linesReadMax is how many lines are read; nobody writes so many.
+const linesReadMax = 50 * LinesMax
+
+// Read reads a course. With an error it returns the points before the line that the error names: what a run
+// had written when it was killed, or its disk was full.
+func Read(r io.Reader) ([]Point, error) {
+	var points []Point
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, lineMax)
+	last := Point{}
+	for n := 1; lines.Scan(); n++ {
+		if n > linesReadMax {
+			return points, fmt.Errorf("it has more than %d lines, which is no course of a run", linesReadMax)
+		}
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		p, err := parse(lines.Bytes(), &last)
+		if err != nil {
+			return points, fmt.Errorf("line %d: %w", n, err)
+		}
+		points, last = append(points, p), p
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return points, fmt.Errorf("after %d moments: a line is longer than %d bytes", len(points), lineMax)
+	} else if err != nil {
+		return points, err
+	}
+	return points, nil
+}
+
+// parse reads the line after a point. A kind of fault that it does not name has not struck since then.
+func parse(line []byte, last *Point) (Point, error) {
+	var given struct {
+		Point
+		Time *float64 `json:"t_s"`
+	}
+	if err := json.Unmarshal(line, &given); err != nil {
+		return Point{}, fmt.Errorf("no moment of a course, or cut off: %w", err)
+	}
+	if given.Time == nil {
+		return Point{}, errors.New("no moment of a course: it has no t_s, the seconds since the run began")
+	}
+	p := given.Point
+	p.Time = *given.Time
+	faults := maps.Clone(last.Faults)
+	if faults == nil {
+		faults = map[string]int64{}
+	}
+	maps.Copy(faults, p.Faults)
+	p.Faults = faults
+	if problem := p.problem(last); problem != "" {
+		return Point{}, errors.New(problem)
+	}
+	return p, nil
+}
