@@ -1,0 +1,188 @@
+package exhaustive
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	lin "github.com/zktorture/zktorture/linearizability"
+)
+
+// op is an operation of a client, from call to return, with a result.
+func op(client int, name string, call, ret int64, result lin.Value) lin.Operation {
+	return lin.Operation{Client: client, Op: name, Call: call, Return: ret, Result: result}
+}
+
+func offer(client int, value string, call, ret int64) lin.Operation {
+	return lin.Operation{Client: client, Op: "offer", Arg: lin.Str(value), Call: call, Return: ret}
+}
+
+func lost(o lin.Operation) lin.Operation {
+	o.Outcome, o.Return = lin.Unknown, lin.Forever
+	return o
+}
+
+// TestByHand holds what the reference says against what the documentation of the models does.
+func TestByHand(t *testing.T) {
+	a, b := lin.Str("1:a"), lin.Str("0:b")
+	two := offer(1, "1:a", 0, 1)
+	for name, c := range map[string]struct {
+		model string
+		h     lin.History
+		want  Answer
+	}{
+		"in order":                {"queue", lin.History{two, offer(1, "0:b", 2, 3), op(2, "poll", 4, 5, a), op(2, "peek", 6, 7, b)}, Legal},
+		"overtaken":               {"queue", lin.History{two, offer(1, "0:b", 2, 3), op(2, "poll", 4, 5, b)}, Illegal},
+		"offered at once":         {"queue", lin.History{two, offer(2, "0:b", 1, 3), op(2, "poll", 4, 5, b)}, Legal},
+		"empty too early":         {"queue", lin.History{two, op(2, "poll", 4, 5, lin.Null)}, Illegal},
+		"taken by a lost poll":    {"queue", lin.History{two, lost(op(3, "poll", 2, 3, lin.Null)), op(2, "poll", 4, 5, lin.Null)}, Legal},
+		"taken for another":       {"queue", lin.History{two, lost(op(3, "poll", 2, 3, b)), op(2, "poll", 4, 5, lin.Null)}, Illegal},
+		"the best first":          {"priorityqueue", lin.History{two, offer(1, "0:b", 2, 3), op(2, "poll", 4, 5, b)}, Legal},
+		"the oldest first":        {"priorityqueue", lin.History{two, offer(1, "0:b", 2, 3), op(2, "poll", 4, 5, a)}, Illegal},
+		"a sum":                   {"counter", lin.History{{Op: "add", Arg: lin.Int(2), Result: lin.Int(2), Return: 1}, op(2, "get", 2, 3, lin.Int(2))}, Legal},
+		"a stale get":             {"counter", lin.History{{Op: "add", Arg: lin.Int(2), Result: lin.Int(2), Return: 1}, op(2, "get", 2, 3, lin.Int(0))}, Illegal},
+		"through an open gate":    {"gate", lin.History{op(1, "shut", 0, 1, lin.Null), op(2, "wait", 1, 5, lin.Null)}, Legal},
+		"through a shut gate":     {"gate", lin.History{op(1, "shut", 0, 1, lin.Null), op(2, "wait", 2, 5, lin.Null)}, Illegal},
+		"together":                {"barrier", lin.History{op(1, "enter", 0, 5, lin.Null), op(2, "enter", 2, 4, lin.Null)}, Legal},
+		"alone":                   {"barrier", lin.History{op(1, "enter", 0, 1, lin.Null), op(2, "enter", 2, 4, lin.Null)}, Illegal},
+		"left while others stay":  {"barrier", lin.History{op(1, "enter", 0, 5, lin.Null), op(2, "enter", 2, 4, lin.Null), op(1, "leave", 6, 7, lin.Null)}, Illegal},
+		"left as others die":      {"barrier", lin.History{op(1, "enter", 0, 5, lin.Null), op(2, "enter", 2, 4, lin.Null), op(1, "leave", 6, 9, lin.Null), lost(op(2, "leave", 8, 9, lin.Null))}, Legal},
+		"one after another":       {"lock", lin.History{op(1, "acquire", 0, 1, lin.Int(1)), op(1, "release", 2, 4, lin.Null), op(2, "acquire", 3, 5, lin.Int(2))}, Legal},
+		"two at once":             {"lock", lin.History{op(1, "acquire", 0, 1, lin.Int(1)), op(1, "release", 4, 5, lin.Null), op(2, "acquire", 2, 3, lin.Int(2))}, Illegal},
+		"a token too small":       {"election", lin.History{op(1, "elected", 0, 1, lin.Int(2)), op(1, "resigned", 2, 4, lin.Null), op(2, "elected", 5, 6, lin.Int(2))}, Illegal},
+		"released twice":          {"lock", lin.History{op(1, "acquire", 0, 1, lin.Int(1)), op(1, "release", 2, 4, lin.Null), op(1, "release", 5, 6, lin.Null)}, Illegal},
+		"released again":          {"lock", lin.History{op(1, "acquire", 0, 1, lin.Int(1)), lost(op(1, "release", 2, 4, lin.Null)), op(1, "release", 5, 6, lin.Null)}, Legal},
+		"a lost grant":            {"lock", lin.History{lost(op(1, "acquire", 0, 1, lin.Null)), op(1, "release", 2, 4, lin.Null), op(2, "acquire", 1, 3, lin.Null)}, Legal},
+		"readers":                 {"rwlock", lin.History{op(1, "racquire", 0, 1, lin.Int(1)), op(2, "racquire", 2, 3, lin.Int(1))}, Legal},
+		"a reader and a writer":   {"rwlock", lin.History{op(1, "racquire", 0, 1, lin.Int(1)), op(2, "acquire", 2, 3, lin.Int(2))}, Illegal},
+		"a downgraded writer":     {"rwlock", lin.History{op(1, "acquire", 0, 1, lin.Int(1)), op(1, "downgrade", 2, 3, lin.Null), op(2, "racquire", 4, 5, lin.Int(2)), op(1, "rrelease", 6, 7, lin.Null)}, Legal},
+		"a downgrade too late":    {"rwlock", lin.History{op(1, "acquire", 0, 1, lin.Int(1)), op(1, "downgrade", 6, 7, lin.Null), op(2, "racquire", 4, 5, lin.Int(2))}, Illegal},
+		"both permits":            {"semaphore", lin.History{op(1, "acquire", 0, 1, lin.Null), op(2, "acquire", 0, 1, lin.Null)}, Legal},
+		"more than both":          {"semaphore", lin.History{op(1, "acquire", 0, 1, lin.Null), op(2, "acquire", 0, 1, lin.Null), op(3, "try", 2, 3, lin.Bool(true))}, Illegal},
+		"a refusal":               {"semaphore", lin.History{op(3, "try", 2, 3, lin.Bool(false))}, Legal},
+		"what failed never was":   {"lock", lin.History{op(1, "acquire", 0, 1, lin.Null), {Client: 2, Op: "acquire", Outcome: lin.Fail, Call: 2, Return: 3}}, Legal},
+		"a wait that nobody saw":  {"gate", lin.History{op(1, "shut", 0, 1, lin.Null), lost(op(2, "wait", 2, 5, lin.Null))}, Legal},
+		"a lost sum that is told": {"counter", lin.History{lost(lin.Operation{Op: "add", Arg: lin.Int(2), Result: lin.Int(5)}), op(2, "get", 2, 3, lin.Int(2))}, Illegal},
+	} {
+		m, err := lin.ByName(c.model, parameters)
+		if err == nil {
+			err = lin.Validate(m, c.h)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, err := Judge(c.model, parameters, c.h); got != c.want || err != nil {
+			t.Errorf("%s: %v, %v, want %v", name, got, err, c.want)
+		}
+	}
+}
+
+var parameters = lin.Parameters{Parties: 2, Permits: 2}
+
+var models = []string{"queue", "priorityqueue", "counter", "gate", "barrier", "lock", "election", "rwlock", "semaphore"}
+
+func TestUnknownModel(t *testing.T) {
+	if a, err := Judge("stack", parameters, nil); err == nil || a != Undecided {
+		t.Errorf("%v, %v", a, err)
+	}
+}
+
+// What cannot be tried in full is not said to be legal or illegal.
+func TestTooLong(t *testing.T) {
+	var h lin.History
+	for i := range int64(eventsMax + 1) {
+		h = append(h, op(1, "wait", i, i, lin.Null))
+	}
+	for _, model := range models[3:] {
+		for i := range h {
+			h[i].Op = map[string]string{"gate": "wait", "barrier": "leave", "election": "elected"}[model]
+			h[i].Op = cmp.Or(h[i].Op, "acquire")
+		}
+		if a, err := Judge(model, parameters, h); err != nil || a != Undecided {
+			t.Errorf("%s: %v, %v", model, a, err)
+		}
+	}
+	var many lin.History
+	for i := range int64(40) {
+		many = append(many, lin.Operation{Client: int(i), Op: "add", Arg: lin.Int(1 << i), Return: 1})
+	}
+	many = append(many, op(50, "get", 2, 3, lin.Int(-1)))
+	if a, err := Judge("counter", parameters, many); err != nil || a != Undecided {
+		t.Errorf("too many orders: %v, %v", a, err)
+	}
+}
+
+// TestAgreesWithTheJudge compares the reference with the judge on wild histories: two that were
+// made apart and say the same are probably right.
+func TestAgreesWithTheJudge(t *testing.T) {
+	for _, model := range models {
+		seen := map[Answer]int{}
+		for i := range uint64(5000) {
+			m, _ := lin.ByName(model, parameters)
+			h := wild(rand.New(rand.NewPCG(1, i)), m)
+			if lin.Validate(m, h) != nil || ambiguous(h) {
+				continue
+			}
+			answer, err := Judge(model, parameters, h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[lin.Outcome3]Answer{lin.Ok: Legal, lin.Violation: Illegal, lin.Undetermined: Undecided}
+			if v := lin.Check(m, h, lin.Options{})[0]; want[v.Outcome] != answer {
+				t.Fatalf("%s, history %d: %v, the judge says %v: %v", model, i, answer, v, h)
+			}
+			seen[answer]++
+		}
+		t.Log(model, seen)
+		if seen[Legal] < 100 || seen[Illegal] < 100 {
+			t.Errorf("%s: that compares too little: %v", model, seen)
+		}
+	}
+}
+
+// ambiguous tells whether a process perhaps became a reader in two ways, by a downgrade of unknown
+// outcome and by asking for it: nobody can tell which of them it gives back, and the judge takes it to be
+// the latter.
+func ambiguous(h lin.History) bool {
+	return slices.ContainsFunc(h, func(d lin.Operation) bool {
+		return d.Op == "downgrade" && d.Outcome == lin.Unknown && slices.ContainsFunc(h, func(g lin.Operation) bool {
+			return grants(g) && reads(g) && owner(g) == owner(d)
+		})
+	})
+}
+
+// wild draws a few operations with no regard to what is legal, with few values.
+func wild(r *rand.Rand, m lin.Model) (h lin.History) {
+	busy := make([]int64, 3)
+	for range 1 + r.IntN(7) {
+		o := lin.Operation{Client: r.IntN(len(busy)), Op: m.Operations[r.IntN(len(m.Operations))]}
+		o.Call = max(busy[o.Client], r.Int64N(12))
+		o.Return = o.Call + r.Int64N(6)
+		busy[o.Client] = o.Return
+		value(r, m.Name, &o)
+		if r.IntN(5) == 0 {
+			o = lost(o)
+		}
+		h = append(h, o)
+	}
+	slices.SortStableFunc(h, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	return h
+}
+
+// value gives an operation an argument and a result that its model allows.
+func value(r *rand.Rand, model string, o *lin.Operation) {
+	some := []lin.Value{lin.Null, lin.Int(r.Int64N(4))}[r.IntN(2)]
+	switch {
+	case o.Op == "offer":
+		o.Arg = lin.Int(r.Int64N(4))
+	case o.Op == "add":
+		o.Arg, o.Result = lin.Int(1+r.Int64N(2)), some
+	case releases(*o) || model == "gate" || model == "barrier" || o.Op == "downgrade" || o.Op == "resigned":
+	default:
+		o.Result = some
+	}
+	if model == "semaphore" && r.IntN(3) == 0 {
+		o.Arg = lin.Int(2)
+	}
+}

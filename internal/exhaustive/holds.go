@@ -1,0 +1,205 @@
+package exhaustive
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	lin "github.com/zktorture/zktorture/linearizability"
+)
+
+// tenancy is who holds a lock, an office or permits, and the greatest tokens granted so far.
+type tenancy struct {
+	held    string // a byte for each grant whose hold lasts: its place in order of call
+	shared  string // those of them that have become readers'
+	token   token  // of anybody
+	written token  // of anybody but readers
+}
+
+// token is a number that may not have been given.
+type token struct {
+	given  bool
+	number int64
+}
+
+// holds are the operations of something that is held, in order of call; those that were called at one
+// instant are in the order of the history.
+type holds struct {
+	model   string
+	permits int
+	ops     lin.History
+}
+
+func newHolds(model string, permits int, h lin.History) *holds {
+	words := map[string]string{"elected": "acquire", "resigned": "release"}
+	ops := slices.Clone(h)
+	for i := range ops {
+		ops[i].Op = cmp.Or(words[ops[i].Op], ops[i].Op)
+	}
+	ops = slices.DeleteFunc(ops, func(op lin.Operation) bool { return op.Outcome == lin.Fail || refused(op) })
+	slices.SortStableFunc(ops, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	return &holds{model, permits, ops}
+}
+
+// refused tells whether the operation is a try that was not granted, which is always in order.
+func refused(op lin.Operation) bool {
+	no := []lin.Value{lin.Null, lin.Bool(false), lin.Int(0)}
+	return strings.HasSuffix(op.Op, "try") && op.Outcome == lin.OK && slices.Contains(no, op.Result)
+}
+
+func (h *holds) events() (events []event[tenancy]) {
+	if len(h.ops) > eventsMax {
+		return make([]event[tenancy], eventsMax+1)
+	}
+	for i, op := range h.ops {
+		events = append(events, newEvent(op, func(t tenancy) (tenancy, bool) {
+			switch {
+			case releases(op):
+				return h.release(t, i)
+			case op.Op == "downgrade":
+				return h.downgrade(t, i)
+			}
+			return h.grant(t, i)
+		}))
+	}
+	return events
+}
+
+func releases(op lin.Operation) bool { return strings.HasSuffix(op.Op, "release") }
+func grants(op lin.Operation) bool   { return !releases(op) && op.Op != "downgrade" }
+func reads(op lin.Operation) bool {
+	return strings.HasPrefix(op.Op, "r") && op.Op != "release" && op.Op != "resigned"
+}
+
+// takes is how many permits an operation is about.
+func takes(op lin.Operation) int {
+	if op.Arg.IsNull() {
+		return 1
+	}
+	return int(op.Arg.Int())
+}
+
+// grant: while nobody is in the way, and with a token greater than those that it must be greater than.
+func (h *holds) grant(t tenancy, i int) (tenancy, bool) {
+	op := h.ops[i]
+	if !h.room(t, op) {
+		return t, false
+	}
+	t.held = sorted(t.held + string([]byte{byte(i)}))
+	if !op.Result.IsInt() || strings.HasSuffix(op.Op, "try") && op.Result == lin.Int(0) {
+		return t, true // without a token
+	}
+	now, least := token{true, op.Result.Int()}, t.token
+	if reads(op) {
+		least = t.written
+	}
+	if least.given && now.number <= least.number {
+		return t, false
+	}
+	if !t.token.given || now.number > t.token.number {
+		t.token = now
+	}
+	if !reads(op) {
+		t.written = now
+	}
+	return t, true
+}
+
+func sorted(s string) string {
+	b := []byte(s)
+	slices.Sort(b)
+	return string(b)
+}
+
+// room: a semaphore has so many permits; a reader suffers readers; whoever else holds something suffers
+// nobody.
+func (h *holds) room(t tenancy, op lin.Operation) bool {
+	switch h.model {
+	case "semaphore":
+		sum := takes(op)
+		for _, g := range []byte(t.held) {
+			sum += takes(h.ops[g])
+		}
+		return sum <= h.permits
+	case "rwlock":
+		return t.held == "" || reads(op) && !slices.ContainsFunc([]byte(t.held), func(g byte) bool { return !h.shares(t, g) })
+	}
+	return t.held == ""
+}
+
+// shares tells whether the hold of grant g is a reader's by now.
+func (h *holds) shares(t tenancy, g byte) bool {
+	return reads(h.ops[g]) || strings.IndexByte(t.shared, g) >= 0
+}
+
+// of returns the grant by which operation i's process holds what i is about, as a reader or not: its
+// last grant of outcome ok before i, or one of unknown outcome since then.
+func (h *holds) of(t tenancy, i int, asReader bool) (byte, bool) {
+	op := h.ops[i]
+	for _, g := range []byte(t.held) {
+		grant := h.ops[g]
+		like := owner(grant) == owner(op) && takes(grant) == takes(op)
+		if int(g) < i && like && h.isReaders(t, g, i) == asReader && !h.grantedAgain(g, i, asReader) {
+			return g, true
+		}
+	}
+	return 0, false
+}
+
+// isReaders tells whether the hold of grant g is a reader's for operation i: it was granted to one, or
+// has been downgraded by an operation that comes before i.
+func (h *holds) isReaders(t tenancy, g byte, i int) bool {
+	return reads(h.ops[g]) || h.shares(t, g) && slices.ContainsFunc(h.ops[int(g)+1:i], func(op lin.Operation) bool {
+		return op.Op == "downgrade" && owner(op) == owner(h.ops[g])
+	})
+}
+
+// grantedAgain tells whether the process was surely granted the like of g after it and before i, as a
+// reader or not.
+func (h *holds) grantedAgain(g byte, i int, asReader bool) bool {
+	return slices.ContainsFunc(h.ops[int(g)+1:i], func(op lin.Operation) bool {
+		return grants(op) && op.Outcome == lin.OK && owner(op) == owner(h.ops[g]) && takes(op) == takes(h.ops[g]) && reads(op) == asReader
+	})
+}
+
+// release ends the hold, or finds it over if it was perhaps released before.
+func (h *holds) release(t tenancy, i int) (tenancy, bool) {
+	g, found := h.of(t, i, reads(h.ops[i]))
+	if !found {
+		return t, h.retries(i)
+	}
+	t.held = strings.ReplaceAll(t.held, string([]byte{g}), "")
+	t.shared = strings.ReplaceAll(t.shared, string([]byte{g}), "")
+	return t, true
+}
+
+// retries tells whether the release comes after one of unknown outcome of something that its process
+// had called for, and was not surely granted again since.
+func (h *holds) retries(i int) bool {
+	called, retry := false, false
+	for _, op := range h.ops[:i] {
+		if owner(op) != owner(h.ops[i]) || takes(op) != takes(h.ops[i]) {
+			continue
+		}
+		like := reads(op) == reads(h.ops[i])
+		switch {
+		case op.Op == "downgrade":
+			called = called || reads(h.ops[i]) // that is how a writer comes to hold as a reader
+		case releases(op) && like:
+			retry = retry || called && op.Outcome == lin.Unknown
+		case grants(op) && like:
+			called, retry = true, retry && op.Outcome == lin.Unknown
+		}
+	}
+	return retry
+}
+
+// downgrade makes a writer a reader.
+func (h *holds) downgrade(t tenancy, i int) (tenancy, bool) {
+	g, found := h.of(t, i, false)
+	if !found || h.shares(t, g) {
+		return t, false
+	}
+	t.shared = sorted(t.shared + string([]byte{g}))
+	return t, true
+}

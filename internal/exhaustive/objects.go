@@ -1,0 +1,174 @@
+package exhaustive
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	lin "github.com/zktorture/zktorture/linearizability"
+)
+
+// queueEvents: the state is the values in the queue, a byte each, in the order in which they will come
+// out. A removal of unknown outcome takes the head, or only the value that it tried to take if that is
+// known.
+func queueEvents(h lin.History, byPriority bool) (events []event[string]) {
+	values := numberValues(h)
+	for _, op := range h {
+		if op.Outcome == lin.Fail || op.Op == "peek" && op.Outcome == lin.Unknown {
+			continue
+		}
+		if op.Op == "offer" {
+			events = append(events, newEvent(op, func(q string) (string, bool) {
+				return insert(q, slices.Index(values, op.Arg), values, byPriority), true
+			}))
+			continue
+		}
+		seen := slices.Index(values, op.Result) // -1 if it saw nothing
+		events = append(events, newEvent(op, func(q string) (string, bool) { return remove(q, op, seen) }))
+	}
+	return events
+}
+
+// numberValues returns all values that are offered or seen.
+func numberValues(h lin.History) (values []lin.Value) {
+	for _, op := range h {
+		for _, v := range []lin.Value{op.Arg, op.Result} {
+			if !v.IsNull() && !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+	}
+	return values
+}
+
+// insert puts a value behind all others, or behind those that are as urgent.
+func insert(q string, value int, values []lin.Value, byPriority bool) string {
+	at := len(q)
+	for byPriority && at > 0 && priority(values[q[at-1]]) > priority(values[value]) {
+		at--
+	}
+	return q[:at] + string([]byte{byte(value)}) + q[at:]
+}
+
+// priority is the number that a value is or begins with.
+func priority(v lin.Value) int64 {
+	number, _, _ := strings.Cut(v.String(), ":")
+	n, _ := strconv.ParseInt(number, 10, 64) // the history is sound
+	return n
+}
+
+// remove lets a poll, take or peek see a value; -1 is none.
+func remove(q string, op lin.Operation, seen int) (string, bool) {
+	if q == "" {
+		return q, seen < 0
+	}
+	unknownValue := seen < 0 && op.Outcome == lin.Unknown
+	if !unknownValue && int(q[0]) != seen {
+		return q, false
+	}
+	if op.Op == "peek" {
+		return q, true
+	}
+	return q[1:], true
+}
+
+// counterEvents: the state is the number.
+func counterEvents(h lin.History) (events []event[int64]) {
+	for _, op := range h {
+		told := !op.Result.IsNull()
+		if op.Outcome == lin.Fail || op.Op == "get" && (op.Outcome == lin.Unknown || !told) {
+			continue
+		}
+		events = append(events, newEvent(op, func(n int64) (int64, bool) {
+			sum := n + op.Arg.Int() // that of a get is null, and adds nothing
+			return sum, !told || sum == op.Result.Int()
+		}))
+	}
+	return events
+}
+
+// gateEvents: the state is whether the gate is shut.
+func gateEvents(h lin.History) (events []event[bool]) {
+	for _, op := range h {
+		if op.Outcome != lin.Fail {
+			events = append(events, newEvent(op, func(shut bool) (bool, bool) {
+				return op.Op == "shut" || op.Op == "wait" && shut, op.Op != "wait" || !shut
+			}))
+		}
+	}
+	return events
+}
+
+// What the state of a barrier says of a process.
+const (
+	there  = 1 << iota // from its call of enter to its call of leave
+	inside             // from the moment at which its enter succeeded
+	left               // by a leave of unknown outcome: no longer inside, but perhaps still there
+)
+
+// barrierEvents: the state is a byte for each process. What an operation does at its call is an
+// event of its own, and happens whatever its outcome; what it waits for is another.
+func barrierEvents(h lin.History, parties int) (events []event[string]) {
+	var processes []string
+	for _, op := range h {
+		if op.Outcome == lin.Fail {
+			continue
+		}
+		if !slices.Contains(processes, owner(op)) {
+			processes = append(processes, owner(op))
+		}
+	}
+	for _, op := range h {
+		if op.Outcome == lin.Fail {
+			continue
+		}
+		who := slices.Index(processes, owner(op))
+		events = append(events, event[string]{from: op.Call, to: op.Call, do: func(b string) (string, bool) {
+			b += strings.Repeat("\x00", len(processes)-len(b))
+			return b[:who] + string([]byte{atCall(op, b[who])}) + b[who+1:], true
+		}})
+		if op.Outcome == lin.OK {
+			events = append(events, newEvent(op, func(b string) (string, bool) { return passes(b, op, who, parties) }))
+		}
+	}
+	return events
+}
+
+// atCall is what becomes of a process when it calls.
+func atCall(op lin.Operation, was byte) byte {
+	switch {
+	case op.Op == "enter":
+		return there
+	case op.Outcome == lin.OK:
+		return 0
+	}
+	return was | left
+}
+
+// passes lets an enter or a leave succeed.
+func passes(b string, op lin.Operation, who, parties int) (string, bool) {
+	present, within := 0, 0
+	for _, p := range []byte(b) {
+		if p&there != 0 {
+			present++
+		}
+		if p&(inside|left) == inside {
+			within++
+		}
+	}
+	switch {
+	case op.Op == "leave":
+		return b, within == 0
+	case present < parties || len(b) <= who || b[who]&(there|inside) != there:
+		return b, false
+	}
+	return b[:who] + string([]byte{b[who] | inside}) + b[who+1:], true
+}
+
+// owner is the process whose operation it is, as a name.
+func owner(op lin.Operation) string {
+	if op.Process.IsNull() {
+		return strconv.Itoa(op.Client)
+	}
+	return op.Process.String()
+}
