@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,58 +10,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/zktorture/zktorture/internal/longhistory"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 )
 
-// hopeless writes a history of a priority queue that is illegal, because two values came out in the wrong
-// order; to show it without knowing where to look, all orders of the others have to be tried.
-func hopeless(t *testing.T, n int) (file string) {
-	t.Helper()
-	var h linearizability.History
-	add := func(client int, op string, value string, call, end int64) {
-		o := linearizability.Operation{Client: client, Op: op, Call: call, Return: end}
-		if op == "offer" {
-			o.Arg = linearizability.Str(value)
-		} else {
-			o.Result = linearizability.Str(value)
-		}
-		h = append(h, o)
-	}
-	for i := range n {
-		add(i, "offer", fmt.Sprintf("1:%d", i), 1, 10)
-		add(i, "poll", fmt.Sprintf("1:%d", i), 20, 30)
-	}
-	add(n, "offer", "1:a", 11, 12)
-	add(n, "offer", "1:b", 13, 14)
-	add(n, "poll", "1:b", 31, 32)
-	add(n, "poll", "1:a", 33, 34)
-	return written(t, h)
-}
-
-func written(t *testing.T, h linearizability.History) (file string) {
-	t.Helper()
-	var data bytes.Buffer
-	if err := linearizability.Write(&data, h); err != nil {
-		t.Fatal(err)
-	}
-	file = filepath.Join(t.TempDir(), "history.jsonl")
-	if err := os.WriteFile(file, data.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 // What cannot be decided within the limits is unknown, and what was tried is said.
 func TestCheckKeepsToItsLimits(t *testing.T) {
-	file := hopeless(t, 400)
+	file := filepath.Join(t.TempDir(), "hard.jsonl")
+	var hard bytes.Buffer
+	if err := errors.Join(longhistory.WriteHard(&hard, 400), os.WriteFile(file, hard.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ limit, why string }{
 		{"--timeout=300ms", "could not be ordered within 300ms"},
 		{"--memory=1", "with the 1 MB that are allowed"},
 	} {
-		status, out, errors := command(t, "check", file, "--model", "priorityqueue", "--timeout=5s", "--memory=512", c.limit)
-		if status != exitUnknown || errors != "" || !strings.Contains(out, c.why) {
-			t.Errorf("%s: exit status %d, %s%s; want unknown, %s", c.limit, status, out, errors, c.why)
+		status, out, messages := command(t, "check", file, "--model", "priorityqueue", "--timeout=5s", "--memory=512", c.limit)
+		if status != exitUnknown || messages != "" || !strings.Contains(out, c.why) {
+			t.Errorf("%s: exit status %d, %s%s; want unknown, %s", c.limit, status, out, messages, c.why)
 		}
 		for _, tried := range []string{"undecided by the monitor: there is none", "undecided by the witness", "undecided by the frontier"} {
 			if !strings.Contains(out, tried) {
@@ -70,8 +37,8 @@ func TestCheckKeepsToItsLimits(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{"--timeout=0s", "--memory=0", "--memory=-5", "--memory=99999999"} {
-		if status, _, errors := command(t, "check", file, "--model", "priorityqueue", wrong); status != exitUnknown || !strings.Contains(errors, "must be positive") {
-			t.Errorf("%s: exit status %d, %s", wrong, status, errors)
+		if status, _, messages := command(t, "check", file, "--model", "priorityqueue", wrong); status != exitUnknown || !strings.Contains(messages, "must be positive") {
+			t.Errorf("%s: exit status %d, %s", wrong, status, messages)
 		}
 	}
 }
