@@ -63,7 +63,7 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	result, err := w.RunLive(c, workload.LiveConfig{
 		Open: func(ctx context.Context) (*workload.Session, error) { return openSession(ctx, servers) },
 		Root: chroot + r.Root, Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration,
-		Clients: r.Clients, Ops: r.Ops, History: history, Progress: bar.show,
+		Clients: r.Clients, Ops: r.Ops, History: history, Progress: out.progress(bar),
 	})
 	bar.clear()
 	if err != nil {

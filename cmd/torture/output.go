@@ -17,12 +17,14 @@ import (
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/storyindex/course"
 )
 
 // output is where a run leaves its files.
 type output struct {
-	dir   string
-	named bool // by the user
+	dir    string
+	named  bool             // by the user
+	course *course.Recorder // nil if it is not named
 }
 
 // discard removes the folder of a run that could not be done, if it is the user's and nothing is in
@@ -58,7 +60,7 @@ func newOutput(dir string) (*output, error) {
 		}
 		return nil, fmt.Errorf("--out: %w", err)
 	}
-	return &output{dir, true}, nil
+	return &output{dir, true, course.NewRecorder(filepath.Join(dir, course.Name))}, nil
 }
 
 // counterexamples writes a file for each violation and returns them with their names.

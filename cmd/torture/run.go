@@ -51,6 +51,7 @@ func (r *runCmd) Run(c *commandContext) error {
 		return err
 	}
 	err = r.on(c, w, out)
+	out.endCourse(c)
 	if verdict := verdictError(0); err != nil && !errors.As(err, &verdict) {
 		out.discard()
 	}
@@ -109,7 +110,7 @@ func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) 
 	cfg := sim.Config{
 		Audit:    auditedEpisodes,
 		Strategy: r.Strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
-		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Progress: bar.show,
+		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Progress: out.progress(bar),
 	}
 	result, err := sim.Run(c, w, cfg)
 	bar.clear()

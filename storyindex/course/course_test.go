@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,6 +79,7 @@ func check(t *rapid.T, told, points []course.Point) {
 			t.Fatalf("%g s after %g s", p.Time, before)
 		}
 		before = p.Time
+		at++
 	}
 	complete(t, told, points)
 }
@@ -128,8 +130,12 @@ func TestKilled(t *testing.T) {
 			continue
 		}
 		points := read(t, name)
-		if last := points[len(points)-1].Episodes; last > int64(i) || last < int64(i)-int64(i)/8 {
+		last := points[len(points)-1].Episodes
+		if last > int64(i) || last < int64(i)-int64(i)/8 || i <= course.LinesMax && last != int64(i) {
 			t.Fatalf("after %d s the file ends with %d", i, last)
+		}
+		if even(points) > 2 {
+			t.Fatalf("after %d s some moments are %g times as far from each other as others", i, even(points))
 		}
 		if len(points) >= course.LinesMax || i > course.LinesMax && len(points) < course.LinesMax/4 {
 			t.Fatalf("after %d s there are %d lines", i, len(points))
@@ -141,6 +147,15 @@ func TestKilled(t *testing.T) {
 	if entries, err := os.ReadDir(filepath.Dir(name)); err != nil || len(entries) != 1 {
 		t.Errorf("beside the course are %v: %v", entries, err)
 	}
+}
+
+// even returns how many times as long the longest time between two moments is as the shortest.
+func even(points []course.Point) float64 {
+	shortest, longest := math.Inf(1), 0.0
+	for i := 1; i < len(points); i++ {
+		shortest, longest = min(shortest, points[i].Time-points[i-1].Time), max(longest, points[i].Time-points[i-1].Time)
+	}
+	return longest / shortest
 }
 
 // A run goes on when its course cannot be written, and what was there is not overwritten.
