@@ -2,7 +2,7 @@ package linearizability
 
 import (
 	"cmp"
-	"maps"
+	"iter"
 	"math/rand/v2"
 	"slices"
 )
@@ -14,18 +14,17 @@ type Strength struct {
 	Operations  int // that had an effect or may have had one
 	Overlapping int // of these, those during which another client's operation ran too
 	Unknown     int // of these, those of unknown outcome
-	// Corruptions is how often the history was corrupted, and Noticed how often the result was judged
-	// to be illegal.
-	Corruptions, Noticed int
-	// Missed counts the corruptions that gave a legal history, by kind: swap, duplicate, drop, stretch.
-	// That is no fault of the judge: two offers that overlapped, for example, may be swapped.
+	// Corruptions is how often the history was corrupted, see [Corruptions], Noticed how often the
+	// result was judged to be illegal, and Undecided how often the judge could not tell.
+	Corruptions, Noticed, Undecided int
+	// Missed counts the corruptions that gave a legal history, by kind. That is no fault of the judge:
+	// of two offers that overlapped, for example, either may have gone first.
 	Missed map[string]int
 }
 
-// Measure returns the strength of a history of one object. It corrupts it in as many ways as tries
-// says, drawn from the seed, and judges each; a corruption that is not a history at all any more (a
-// release by somebody who never called for the lock) does not count. The same arguments give the same
-// result, if the judge has time enough.
+// Measure returns the strength of a history of one object. It corrupts it as often as tries says, drawn
+// from the seed, and judges each result. The same arguments give the same strength, if the judge has
+// time enough.
 func Measure(m Model, h History, seed uint64, tries int, o Options) Strength {
 	s := Strength{Operations: len(h), Overlapping: overlapping(h), Missed: map[string]int{}}
 	for _, op := range h {
@@ -36,17 +35,15 @@ func Measure(m Model, h History, seed uint64, tries int, o Options) Strength {
 			s.Unknown++
 		}
 	}
-	random := rand.New(rand.NewPCG(seed, 0))
-	for range tries {
-		corrupted, kind := corrupt(h, random)
-		if corrupted == nil || Validate(m, corrupted) != nil {
-			continue
-		}
+	for kind, corrupted := range Corruptions(m, h, seed, tries) {
 		s.Corruptions++
-		if Worst(Check(m, corrupted, o)) == Violation {
+		switch Worst(Check(m, corrupted, o)) {
+		case Violation:
 			s.Noticed++
-		} else {
+		case Ok:
 			s.Missed[kind]++
+		default:
+			s.Undecided++
 		}
 	}
 	return s
@@ -75,32 +72,70 @@ func overlapping(h History) (n int) {
 	return n
 }
 
-// corruptions are what the clients might have seen of a broken object, or a broken recorder.
-var corruptions = map[string]func(h History, i, k int) History{
-	"swap":      swapResults,
-	"duplicate": duplicate,
-	"drop":      func(h History, i, _ int) History { return slices.Delete(h, i, i+1) },
-	"stretch":   stretch,
+// corruptions are what the clients might have seen of a broken object. Each changes a copy of a history
+// at operation i of outcome ok, and perhaps k, or returns nil if that does not make sense.
+var corruptions = []struct {
+	kind  string
+	apply func(h History, i, k int) History
+}{
+	{"swap", swapResults}, {"duplicate", duplicate}, {"drop", drop}, {"stretch", stretch}, {"rush", rush},
 }
 
-// corrupt returns a corrupted copy of h; nil if the draw does not fit.
-func corrupt(h History, random *rand.Rand) (History, string) {
-	kinds := slices.Sorted(maps.Keys(corruptions))
-	kind := kinds[random.IntN(len(kinds))]
-	var sure []int
+// drawsMax is how many draws there are for one corruption: most do not fit a small history.
+const drawsMax = 32
+
+// Corruptions yields corrupted copies of a history of one object, drawn from the seed, each with its
+// kind. They are what the clients might have seen of a broken object:
+//
+//	swap       two operations of one name have each other's result
+//	duplicate  an operation happened twice: as it returned, or later, somebody else saw the same, or,
+//	           if it was a release, its process released again
+//	drop       an operation happened though nobody asked for it, or did not though it was answered: it
+//	           is missing
+//	stretch    an operation took effect only after another, which was called when it had returned
+//	rush       an operation returned before another was called, for which it had to wait
+//
+// Operations that change nothing are neither duplicated nor dropped.
+// Some are legal all the same. What is no history any more (a value offered twice, see [Validate]) is
+// drawn again, so there are as many as tries says, unless the history has hardly anything to corrupt.
+func Corruptions(m Model, h History, seed uint64, tries int) iter.Seq2[string, History] {
+	return func(yield func(string, History) bool) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		sure := sureOperations(h)
+		if len(sure) == 0 {
+			return
+		}
+		for range tries {
+			kind, corrupted := corrupt(m, h, sure, random)
+			if corrupted != nil && !yield(kind, corrupted) {
+				return
+			}
+		}
+	}
+}
+
+func sureOperations(h History) (sure []int) {
 	for i, op := range h {
 		if op.Outcome == OK {
 			sure = append(sure, i)
 		}
 	}
-	if len(sure) < 2 {
-		return nil, kind
-	}
-	i, k := sure[random.IntN(len(sure))], sure[random.IntN(len(sure))]
-	return corruptions[kind](slices.Clone(h), i, k), kind
+	return sure
 }
 
-// swapResults gives two operations of the same kind each other's result.
+// corrupt returns a corrupted copy of h; nil if no draw fits.
+func corrupt(m Model, h History, sure []int, random *rand.Rand) (string, History) {
+	for range drawsMax {
+		c := corruptions[random.IntN(len(corruptions))]
+		i, k := sure[random.IntN(len(sure))], sure[random.IntN(len(sure))]
+		corrupted := c.apply(slices.Clone(h), i, k)
+		if corrupted != nil && Validate(m, corrupted) == nil {
+			return c.kind, corrupted
+		}
+	}
+	return "", nil
+}
+
 func swapResults(h History, i, k int) History {
 	if h[i].Op != h[k].Op || h[i].Result == h[k].Result {
 		return nil
@@ -109,21 +144,57 @@ func swapResults(h History, i, k int) History {
 	return h
 }
 
-// duplicate lets an operation that returned something happen once more, just after it did.
-func duplicate(h History, i, _ int) History {
-	again := h[i]
-	if again.Result.IsNull() {
+func duplicate(h History, i, k int) History {
+	if changesNothing(&h[i]) || h[k].Return < h[i].Return {
 		return nil
 	}
-	again.Call, again.Return = again.Return+1, again.Return+1
+	again := h[i]
+	again.Call, again.Return = h[k].Return, h[k].Return
+	if !asksBack(&again) {
+		again.Client, again.Process = stranger(h), Null
+	}
 	return append(h, again)
 }
 
-// stretch lets operation i take effect only after k, as a release that comes too late.
+// changesNothing tells whether an operation of outcome ok is one that leaves every object as it is.
+func changesNothing(op *Operation) bool {
+	return readsOnly(op) || op.tries() && !mayGrant(op) || op.Op == "wait"
+}
+
+// asksBack tells whether the operation gives something back that its process was given.
+func asksBack(op *Operation) bool {
+	return op.releases() || slices.Contains([]string{"downgrade", "resigned", "leave"}, op.Op)
+}
+
+// stranger is the number of a client that is not in the history.
+func stranger(h History) int {
+	number := int64(0)
+	for i := range h {
+		number = max(number, int64(h[i].Client)+1, h[i].Process.Int()+1)
+	}
+	return int(number)
+}
+
+func drop(h History, i, _ int) History {
+	if changesNothing(&h[i]) {
+		return nil
+	}
+	return slices.Delete(h, i, i+1)
+}
+
 func stretch(h History, i, k int) History {
 	if h[k].Call <= h[i].Return {
 		return nil
 	}
 	h[i].Call, h[i].Return = h[k].Return+1, h[k].Return+1
+	return h
+}
+
+func rush(h History, i, k int) History {
+	if i == k || h[k].Return > h[i].Return {
+		return nil
+	}
+	h[i].Return = h[k].Call - 1
+	h[i].Call = min(h[i].Call, h[i].Return)
 	return h
 }

@@ -1,6 +1,8 @@
 package linearizability
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,8 +23,8 @@ func TestStrength(t *testing.T) {
 	}
 }
 
-// Corruptions of a history in which nothing overlaps are all noticed, but for drops of what nobody
-// missed; in one in which everything overlaps there is nothing to notice in a swap.
+// Corruptions of a history in which nothing overlaps are all noticed: values go from client to client in
+// turn, and each is missed. In one in which everything overlaps there is nothing to notice in a swap.
 func TestStrengthTellsHardFromVacuous(t *testing.T) {
 	inTurn, atOnce := History{}, History{}
 	for i := range int64(20) {
@@ -33,10 +35,47 @@ func TestStrengthTellsHardFromVacuous(t *testing.T) {
 		atOnce = append(atOnce, offer, poll)
 	}
 	hard, vacuous := Measure(Queue(), inTurn, 1, 400, Options{}), Measure(Queue(), atOnce, 1, 400, Options{})
-	if hard.Missed["swap"] != 0 || hard.Missed["duplicate"] != 0 || hard.Noticed < hard.Corruptions*8/10 {
+	if hard.Corruptions != 400 || hard.Missed["swap"] != 0 || hard.Missed["duplicate"] != 0 || hard.Noticed < hard.Corruptions*6/10 {
 		t.Errorf("of a history in turn: %+v", hard)
 	}
 	if vacuous.Missed["swap"] == 0 || vacuous.Overlapping != 40 {
 		t.Errorf("of one in which everything happens at once: %+v", vacuous)
+	}
+}
+
+// Each corruption is a history, does what its name says, and leaves the history as it was.
+func TestCorruptions(t *testing.T) {
+	h := History{
+		{Client: 1, Op: "acquire", Result: Int(1), Call: 1, Return: 2},
+		{Client: 1, Op: "release", Call: 3, Return: 5},
+		{Client: 2, Op: "acquire", Result: Int(2), Call: 2, Return: 7, Process: Int(9)},
+		{Client: 3, Op: "try", Call: 3, Return: 7},
+		{Client: 3, Op: "try", Result: Int(4), Call: 8, Return: 9},
+		{Client: 4, Op: "acquire", Outcome: Unknown, Call: 3, Return: Forever},
+	}
+	before, seen := slices.Clone(h), map[string]int{}
+	for kind, c := range Corruptions(Lock(), h, 1, 1000) {
+		seen[kind]++
+		if err := Validate(Lock(), c); err != nil {
+			t.Fatalf("%s gave no history: %v", kind, err)
+		}
+		if difference := len(c) - len(h); difference != map[string]int{"duplicate": 1, "drop": -1}[kind] || slices.Equal(c, h) {
+			t.Fatalf("%s gave\n%s", kind, lines(c))
+		}
+		if (kind == "duplicate" || kind == "drop") && strings.Count(lines(c), "null") != strings.Count(lines(h), "null") {
+			t.Fatalf("%s of a try that was refused\n%s", kind, lines(c))
+		}
+		if kind == "duplicate" && c[6].Op == "acquire" && (c[6].Client != 10 || c[6].Call != c[6].Return) {
+			t.Fatalf("somebody else should have been granted the lock, at once: %v", c[6])
+		}
+	}
+	if !slices.Equal(h, before) {
+		t.Errorf("the history was changed:\n%s", lines(h))
+	}
+	if len(seen) != 5 || seen["swap"] < 20 {
+		t.Errorf("kinds: %v", seen)
+	}
+	for range Corruptions(Lock(), h[5:], 1, 10) {
+		t.Error("an operation of unknown outcome was corrupted")
 	}
 }

@@ -14,11 +14,13 @@ type Strength struct {
 	Unknown     int `json:"unknown"`     // of these, those of unknown outcome
 
 	// Corruptions is how often a clean history was corrupted (results swapped, operations duplicated,
-	// dropped or put off), Noticed how often the judge then found a violation, and Missed, by kind, how
-	// often it did not, because what came out is in order too.
+	// dropped, put off or rushed), Noticed how often the judge then found a violation, Missed, by kind,
+	// how often it did not, because what came out is in order too, and Undecided how often it could not
+	// tell.
 	Corruptions int            `json:"corruptions"`
 	Noticed     int            `json:"noticed"`
 	Missed      map[string]int `json:"missed,omitempty"`
+	Undecided   int            `json:"undecided,omitempty"`
 }
 
 // corruptionsEach is how often the history of each episode that is measured is corrupted.
@@ -33,6 +35,7 @@ func (s *Strength) add(t Strength) {
 	s.Unknown += t.Unknown
 	s.Corruptions += t.Corruptions
 	s.Noticed += t.Noticed
+	s.Undecided += t.Undecided
 	for kind, n := range t.Missed {
 		if s.Missed == nil {
 			s.Missed = map[string]int{}

@@ -82,7 +82,7 @@ func (j *judgement) check(v *view, m linearizability.Model, h linearizability.Hi
 		s := linearizability.Measure(m, h, seed, tries, linearizability.Options{Timeout: judgeTime})
 		return sim.Strength{
 			Episodes: 1, Operations: s.Operations, Overlapping: s.Overlapping, Unknown: s.Unknown,
-			Corruptions: s.Corruptions, Noticed: s.Noticed, Missed: s.Missed,
+			Corruptions: s.Corruptions, Noticed: s.Noticed, Missed: s.Missed, Undecided: s.Undecided,
 		}
 	}
 }

@@ -21,9 +21,21 @@ func strengthLine(r sim.Result) string {
 		line += fmt.Sprintf("; %s of the faults struck during an operation", share(s.Inside, s.Faults))
 	}
 	if s.Corruptions > 0 {
-		line += fmt.Sprintf("; of %d corruptions of what clients saw %s would have been noticed", s.Corruptions, share(s.Noticed, s.Corruptions))
+		line += "; " + corruptionsText(s)
 	}
 	return line
+}
+
+// corruptionsText says how many corruptions would have been noticed, and why not all of them.
+func corruptionsText(s sim.Strength) string {
+	text := fmt.Sprintf("of %d corruptions of what clients saw %s would have been noticed", s.Corruptions, share(s.Noticed, s.Corruptions))
+	if legal := s.Corruptions - s.Noticed - s.Undecided; legal > 0 {
+		text += fmt.Sprintf(", %s are legal too", share(legal, s.Corruptions))
+	}
+	if s.Undecided > 0 {
+		text += fmt.Sprintf(", %d could not be judged", s.Undecided)
+	}
+	return text
 }
 
 func share(part, of int) string { return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(max(of, 1))) }
