@@ -11,7 +11,8 @@ package workload
 //   - the history is linearizable for a number, where an addition that failed with an unknown
 //     outcome may have happened. What is broken is named: counted-twice (an addition took effect
 //     more than once), lost-update (it did not last), stale-get, sum (none of these).
-//     Reads are judged strictly: a counter may not answer from a stale replica.
+//     Reads are judged strictly: a counter may not answer from a stale replica. On real servers an
+//     addition of unknown outcome is held to what is known of it (see evidence.go).
 //   - undeclared: no addition is carried out and then reports an error that does not say so. An
 //     error says so if it is recipes.ErrUnknownOutcome, or a lost connection or session.
 //   - progress: once faults are healed every call returns.
@@ -147,10 +148,20 @@ func (e *counterEpisode) judge(v *view) judgement {
 	return j
 }
 
+// evidence collects what is known of additions of unknown outcome, see [settleCounter].
+func (e *counterEpisode) evidence(v *view) settlement {
+	if v.seen == nil {
+		return nil
+	}
+	return settleCounter(e.path, v.ops, v.seen)
+}
+
 func (e *counterEpisode) history(v *view) linearizability.History {
+	evidence := e.evidence(v)
 	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
 		o := base(v, op)
 		o.Arg, o.Result = number(op.Arg), number(op.Result)
+		evidence.apply(op, &o, number)
 		add(o)
 	})
 	slices.SortStableFunc(h, cmpReturn)

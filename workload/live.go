@@ -70,7 +70,7 @@ func (w *Workload) RunLive(ctx context.Context, config LiveConfig) (sim.Result, 
 	if err != nil {
 		return sim.Result{}, err
 	}
-	r := &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{}}
+	r := &liveRun{workload: w, cfg: cfg, admin: admin, begin: time.Now(), found: map[string]int{}}
 	r.result = sim.Result{Workload: w.kind, Recipe: w.recipe, Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}}
 	err = r.run(ctx)
 	if cleanErr := removeAll(admin.Conn, cfg.Root); err == nil && cleanErr != nil {
@@ -86,6 +86,7 @@ func (w *Workload) RunLive(ctx context.Context, config LiveConfig) (sim.Result, 
 type liveRun struct {
 	workload *Workload
 	cfg      LiveConfig
+	admin    *Session
 	begin    time.Time
 	rounds   atomic.Int64
 	last     atomic.Int64 // the last stamp given out
@@ -188,12 +189,14 @@ func closeAll(sessions []*Session) {
 func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stuck bool, err error) {
 	object := fmt.Sprintf("%s/r%d", r.cfg.Root, n)
 	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, n), r.cfg.Clients, 2, r.cfg.Ops, sim.NoFaults, object)
-	l := &liveRound{run: r, ctx: ctx, sessions: sessions, episode: r.workload.plan(plan, object+"/"+r.workload.kind)}
+	e, log := logRequests(r.workload.plan(plan, object+"/"+r.workload.kind))
+	l := &liveRound{run: r, ctx: ctx, sessions: sessions, episode: e}
 	if err := l.prepare(); err != nil {
 		return false, err
 	}
 	l.play()
 	v := l.view()
+	v.seen = r.observe(ctx, object, v.ops, log)
 	h := l.episode.history(v)
 	for i := range h {
 		h[i].Object = object

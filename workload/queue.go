@@ -10,8 +10,9 @@ package workload
 //   - the history is linearizable for a FIFO queue, where an operation that failed with an unknown
 //     outcome may have happened. What is broken is named: duplicate (a value removed twice),
 //     phantom (removed, never offered), order (overtaking), false-empty, stale-peek, lost.
-//     Peeks and empties are judged strictly: a queue may not answer from a stale replica. In
-//     simulation a removal of unknown outcome that surely removed an item's znode is held to it.
+//     Peeks and empties are judged strictly: a queue may not answer from a stale replica. What is
+//     known of an operation of unknown outcome it is held to: in simulation that it removed an
+//     item's znode; on real servers that it did, or that it had no effect (see evidence.go).
 //   - lost: no operation removes an item and then reports an error that does not say so. An
 //     operation says so by an error that is recipes.ErrUnknownOutcome. (A consumer that dies
 //     after the removal loses the item: any queue without a claim is at-most-once.)
@@ -26,7 +27,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/linearizability"
@@ -277,9 +277,8 @@ func (e *queueEpisode) history(v *view) linearizability.History {
 			o.Arg = linearizability.Str(op.Arg)
 		} else if op.Result != "" {
 			o.Result = linearizability.Str(op.Result)
-		} else if value := evidence.removedBy(op); value != "" {
-			o.Result, o.Note = linearizability.Str(value), strings.TrimPrefix(o.Note+"; its request removed the item's znode", "; ")
 		}
+		evidence.apply(op, &o, linearizability.Str)
 		add(o)
 	})
 	slices.SortStableFunc(h, cmpReturn)

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 	"strings"
 
@@ -10,20 +9,27 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// removals are the items whose znodes were surely removed on behalf of an operation, by its number.
+// evidence collects what is known of operations of unknown outcome.
 //
 // The fake knows what became of a request whose reply was lost. What it knows settles the outcome of
 // a removal, though only where no recipe could mean anything else by it: the item was in one znode
 // only, from its creation until the operation deleted it. Nothing follows from the absence of a
 // deletion, as a recipe may delete in the background, on behalf of nobody.
-type removals map[int64]string
-
-// evidence collects what the servers know of removals; nothing of real servers.
-func (e *queueEpisode) evidence(v *view) removals {
-	if v.world == nil {
-		return nil
+//
+// On real servers there are accounts of requests, see [settleQueue].
+func (e *queueEpisode) evidence(v *view) settlement {
+	switch {
+	case v.world != nil:
+		return removals(v)
+	case v.seen != nil:
+		return settleQueue(e.path, v.ops, v.seen)
 	}
-	found, several := removals{}, map[int64]bool{}
+	return nil
+}
+
+// removals settles the removals whose requests surely removed an item's znode.
+func removals(v *view) settlement {
+	found, several := map[int64]string{}, map[int64]bool{}
 	for _, op := range v.ops {
 		if op.Name != "offer" || ambiguous(v.ops, op.Arg) {
 			continue
@@ -32,9 +38,16 @@ func (e *queueEpisode) evidence(v *view) removals {
 		several[by] = several[by] || found[by] != ""
 		found[by] = op.Arg
 	}
-	maps.DeleteFunc(found, func(by int64, _ string) bool { return by == 0 || several[by] })
-	return found
+	s := settlement{}
+	for _, op := range v.ops {
+		if value := found[op.Number]; value != "" && !several[op.Number] && removes(op) && undecided(op) && op.Result == "" {
+			s[op.Number] = settled{value: value, why: "its request removed the item's znode"}
+		}
+	}
+	return s
 }
+
+func removes(op *sim.Op) bool { return op.Name == "poll" || op.Name == "take" }
 
 // ambiguous tells whether the value is also part of another's text.
 func ambiguous(ops []*sim.Op, value string) bool {
@@ -63,12 +76,4 @@ func soleRemover(changes []sim.Change, value []byte) (by int64) {
 		}
 	}
 	return by
-}
-
-// removedBy returns the item that an operation of unknown outcome removed, if that is known.
-func (r removals) removedBy(op *sim.Op) string {
-	if op.Name != "poll" && op.Name != "take" || op.Outcome != sim.Unknown && op.Outcome != sim.Running {
-		return ""
-	}
-	return r[op.Number]
 }

@@ -18,6 +18,7 @@ type view struct {
 	path    string     // the object's
 	dirs    []string   // others that may stay
 	left    []liveNode // on real servers, when somebody waits for ever: what is there
+	seen    *observed  // on real servers, when an outcome is unknown: what can settle it
 	values  bool       // a persistent znode may be the object itself
 	faulty  bool       // faults struck, so that errors are to be expected
 	session func(id int64) (end int64, ended bool)

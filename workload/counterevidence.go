@@ -1,0 +1,228 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// counterAccount is the account of a number's versions.
+//
+// It is kept only of rounds in which the number is one persistent znode, in decimal, made by a create
+// and written only on condition of its version, and in which nothing else is changed but the
+// directory, made empty, and notes that go along with changes of the number. Then each version was
+// written by one request, and it is known which if no two requests that were not refused could have
+// been it. Each must be one addition: what it wrote is the version before it and what one operation of
+// its user adds. So no operation can have taken effect in any other way, not even together with
+// another.
+type counterAccount struct {
+	*observed
+	dir      string
+	path     string // the number's
+	ops      []*sim.Op
+	seen     map[int32]string // what was read, by version
+	versions []written
+}
+
+// written is the request that wrote a version.
+type written struct {
+	at         int // in the log
+	version    int32
+	sum, delta int64
+	paid       bool // an operation of outcome ok has reported it
+}
+
+// settleCounter settles what it can of the additions to the number in a directory.
+func settleCounter(dir string, ops []*sim.Op, o *observed) settlement {
+	a := &counterAccount{observed: o, dir: dir, ops: ops, seen: map[int32]string{}}
+	if !a.find() || !a.exclusive() || !a.read() || !a.chain() || !a.pay() {
+		return nil
+	}
+	var unknown []*sim.Op
+	for _, op := range ops {
+		if op.Name == "add" && undecided(op) {
+			unknown = append(unknown, op)
+		}
+	}
+	return ascribe(o, unknown, a.left())
+}
+
+// find finds the znode of the number: the only one that anybody has meant to write a number to.
+func (a *counterAccount) find() bool {
+	for i := range a.log {
+		e := &a.log[i]
+		if !e.changes() || e.kind == requestDelete || !isNumber(e.data) {
+			continue
+		}
+		if a.path != "" && a.path != e.path {
+			return false
+		}
+		a.path = e.path
+	}
+	return true
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return err == nil
+}
+
+// writes tells whether a request writes the number.
+func (a *counterAccount) writes(e *logEntry) bool {
+	return (e.kind == requestCreate || e.kind == requestSet) && a.path != "" && e.path == a.path && isNumber(e.data)
+}
+
+// exclusive tells whether nothing was changed but the number, notes and the directory, and nothing
+// else is there.
+func (a *counterAccount) exclusive() bool {
+	notes, ok := a.notes(a.writes)
+	if !ok {
+		return false
+	}
+	for i := range a.log {
+		e := &a.log[i]
+		empty := e.kind == requestCreate && e.data == "" && (notes[e.path] || above(e.path, a.dir))
+		plain := e.kind == requestCreate && e.plain() || e.kind == requestSet && e.version >= 0
+		if e.changes() && !empty && !(a.writes(e) && plain) && !(notes[e.path] && e.kind == requestSet) {
+			return false
+		}
+	}
+	for _, p := range a.paths() {
+		if p != a.path && !notes[p] && !above(p, a.dir) {
+			return false
+		}
+	}
+	return true
+}
+
+// read collects what is known of the number's versions by readers.
+func (a *counterAccount) read() bool {
+	for i := range a.log {
+		if e := &a.log[i]; e.began == 0 && e.kind == requestRead && e.path == a.path && !a.see(e.version, e.data) {
+			return false
+		}
+	}
+	z, there := a.tree[a.path]
+	return !there || a.see(z.stat.Version, z.data)
+}
+
+func (a *counterAccount) see(version int32, data string) bool {
+	before, known := a.seen[version]
+	a.seen[version] = data
+	return !known || before == data
+}
+
+// chain finds the request that wrote each version.
+func (a *counterAccount) chain() bool {
+	last := int32(-1)
+	if z, there := a.tree[a.path]; there {
+		last = z.stat.Version
+	}
+	before, first := int64(0), int32(0)
+	if a.blank() {
+		first = 1
+	}
+	for v := first; v <= last; v++ {
+		at, ok := a.writer(v)
+		if !ok {
+			return false
+		}
+		sum, _ := strconv.ParseInt(a.log[at].data, 10, 64)
+		a.versions = append(a.versions, written{at: at, version: v, sum: sum, delta: sum - before})
+		before = sum
+	}
+	return !a.answeredAfter(last)
+}
+
+// blank tells whether the number's znode is the directory itself, which was there, without data,
+// before anybody wrote a number to it: its version 0 is no addition's.
+func (a *counterAccount) blank() bool {
+	made := slices.ContainsFunc(a.log, func(e logEntry) bool {
+		return e.kind == requestCreate && e.changes() && a.writes(&e)
+	})
+	return a.path == a.dir && !made && a.seen[0] == ""
+}
+
+// makes is the version that a request writes, if it is carried out.
+func makes(e *logEntry) int32 {
+	if e.kind == requestCreate {
+		return 0
+	}
+	return e.version + 1
+}
+
+// writer returns the request that wrote a version, if there is one only that can have.
+func (a *counterAccount) writer(version int32) (at int, ok bool) {
+	sure, maybe := []int{}, []int{}
+	for i := range a.log {
+		e := &a.log[i]
+		if !e.changes() || !a.writes(e) || makes(e) != version {
+			continue
+		}
+		if e.answer == done {
+			sure = append(sure, i)
+		} else if data, known := a.seen[version]; !known || data == e.data {
+			maybe = append(maybe, i)
+		}
+	}
+	if len(sure) > 0 {
+		maybe = sure
+	}
+	if len(maybe) != 1 {
+		return 0, false
+	}
+	data, known := a.seen[version]
+	return maybe[0], !known || data == a.log[maybe[0]].data
+}
+
+// answeredAfter tells whether a write was carried out that the tree does not show.
+func (a *counterAccount) answeredAfter(last int32) bool {
+	for i := range a.log {
+		if e := &a.log[i]; e.changes() && a.writes(e) && e.answer == done && makes(e) > last {
+			return true
+		}
+	}
+	return false
+}
+
+// pay finds for each addition of outcome ok the version that it wrote.
+func (a *counterAccount) pay() bool {
+	began := a.beginnings()
+	for _, op := range a.ops {
+		if op.Name == "add" && op.Outcome == sim.OK && !a.payFor(op, began[op.Number]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *counterAccount) payFor(op *sim.Op, start cause) bool {
+	for i := range a.versions {
+		w := &a.versions[i]
+		handle := a.log[w.at].handle
+		if !w.paid && handle == start.handle && w.at > start.at && op.Arg == strconv.FormatInt(w.delta, 10) && op.Result == strconv.FormatInt(w.sum, 10) {
+			w.paid = true
+			return true
+		}
+	}
+	return false
+}
+
+// left are the versions that nobody has reported.
+func (a *counterAccount) left() (effects []effect) {
+	for _, w := range a.versions {
+		if w.paid {
+			continue
+		}
+		e := &a.log[w.at]
+		effects = append(effects, effect{
+			arg:   strconv.FormatInt(w.delta, 10),
+			value: strconv.FormatInt(w.sum, 10),
+			by:    []cause{a.cause(w.at)},
+			why:   fmt.Sprintf("only a request of this user can have written version %d of %s, %s", w.version, a.path, e.data),
+		})
+	}
+	return effects
+}

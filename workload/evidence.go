@@ -1,0 +1,262 @@
+package workload
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Evidence on real servers.
+//
+// Nobody there knows what became of a request whose reply was lost. But the clients' side knows every
+// request that was sent, and what is in the tree when a round is over is public. Often the two leave
+// one possibility. What follows is used only where it does for every recipe, whatever it does in the
+// background; where a round contains anything that the rules do not cover there is no evidence in it.
+//
+// All rules are accounts. Each change of the tree is ascribed to the handle, and so to the user, whose
+// request made it: the only one that was sent for it and not refused. A change whose fruit was
+// returned by an operation of outcome ok is paid for. What is left was made for operations that did
+// not say so. Hence:
+//
+//   - No effect. If no change that is left can be an operation's, it had none. A request that is
+//     still on the way does not matter: if it is carried out after the tree was read, that is after
+//     every operation of the history, which cannot tell it from one that is never carried out.
+//   - The effect. If a change that is left can be only one operation's, and that operation can have
+//     no other, it is its effect: the operation did this or nothing. (Not if one of the requests for
+//     it was sent during another operation of that user: one of outcome ok may have made the change
+//     without knowing, and what is said here shall be true, and not only do no harm.)
+//
+// A change can be an operation's if it was asked for through the handle of its user after the
+// operation began. This does not ask who of them meant it. Suppose that it was meant by one that began
+// only later, for which a recipe had fetched something beforehand. An operation of unknown outcome
+// takes effect at any time from its call on, so whatever order explains the history with the later one
+// explains it with the earlier one too.
+//
+// The tree is read by a session that has written before, so that the server which answers has
+// everything that was carried out before that (ZooKeeper Programmer's Guide, "Consistency Guarantees":
+// a client sees its own updates; all are ordered). A sync alone would not do while leaders change.
+
+// settled is what evidence says of an operation of unknown outcome.
+type settled struct {
+	none  bool   // it surely had no effect
+	value string // what it has returned if it had one: the item, or the sum; "" if that is nothing
+	why   string
+}
+
+// settlement is what evidence says, by the operations' numbers.
+type settlement map[int64]settled
+
+// apply puts what is known of an operation into the history's. One that surely had its effect keeps
+// its outcome, because nobody told its caller, but it cannot have had another.
+func (s settlement) apply(op *sim.Op, o *linearizability.Operation, value func(string) linearizability.Value) {
+	known, ok := s[op.Number]
+	if !ok {
+		return
+	}
+	o.Note = strings.TrimPrefix(o.Note+"; "+known.why, "; ")
+	if known.value != "" {
+		o.Result = value(known.value)
+	}
+	if known.none {
+		o.Outcome, o.Result = linearizability.Fail, linearizability.Null
+		if op.Return != 0 {
+			o.Return = op.Return
+		}
+	}
+}
+
+// undecided tells whether nobody knows the outcome of an operation that may change something.
+func undecided(op *sim.Op) bool {
+	return op.Outcome == sim.Unknown || op.Outcome == sim.Running
+}
+
+// observed is what was seen of a round from outside of ZooKeeper: all requests, and the tree after
+// them. The log was copied when the tree had been read.
+type observed struct {
+	log  []logEntry
+	tree map[string]znode
+}
+
+// znode is one as the tree holds it.
+type znode struct {
+	data string
+	stat zk.Stat
+}
+
+// paths lists the tree.
+func (o *observed) paths() []string { return slices.Sorted(maps.Keys(o.tree)) }
+
+// effect is a change of the tree that no operation has reported.
+type effect struct {
+	arg   string // of the operation that has it; "": any
+	value string // what that has returned
+	by    []cause
+	why   string
+	sole  bool // one operation only can have had it
+}
+
+// cause is a request that may have made a change, or the beginning of an operation.
+type cause struct {
+	handle, at int   // through which handle, and where it is in the log
+	during     int64 // the last operation that had begun there
+}
+
+// cause returns what the log has at a place as a cause.
+func (o *observed) cause(at int) cause {
+	c := cause{handle: o.log[at].handle, at: at}
+	for i := at; i >= 0 && c.during == 0; i-- {
+		if o.log[i].handle == c.handle {
+			c.during = o.log[i].began
+		}
+	}
+	return c
+}
+
+// fits tells whether an operation can have had the effect, by what it is.
+func (e *effect) fits(op *sim.Op) bool {
+	return (op.Result == "" || op.Result == e.value) && (e.arg == "" || e.arg == op.Arg)
+}
+
+// after tells whether it may have been asked for through the handle of an operation after it began.
+func (e *effect) after(began cause) bool {
+	for _, c := range e.by {
+		if c.handle == began.handle && c.at > began.at {
+			return true
+		}
+	}
+	return false
+}
+
+// during tells whether all that may have caused the effect was asked for while an operation was the
+// last that had begun.
+func (e *effect) during(op *sim.Op) bool {
+	return !slices.ContainsFunc(e.by, func(c cause) bool { return c.during != op.Number })
+}
+
+// ascribe settles operations of unknown outcome by the effects that are left. Nothing is settled if
+// there is an effect that can be nobody's: then something has happened that the rules do not know.
+func ascribe(o *observed, ops []*sim.Op, effects []effect) settlement {
+	began := o.beginnings()
+	of, by := make([][]*effect, len(ops)), make([]int, len(effects)) // effects of operations, and how many may have had each
+	for i, op := range ops {
+		start, known := began[op.Number]
+		if !known {
+			return nil
+		}
+		for k := range effects {
+			if x := &effects[k]; x.after(start) && x.fits(op) {
+				of[i] = append(of[i], x)
+				by[k]++
+			}
+		}
+	}
+	for k := range effects {
+		if effects[k].sole = by[k] == 1; by[k] == 0 {
+			return nil
+		}
+	}
+	found := settlement{}
+	for i, op := range ops {
+		switch {
+		case len(of[i]) == 0:
+			found[op.Number] = settled{none: true, why: noEffect}
+		case len(of[i]) == 1 && of[i][0].sole && of[i][0].during(op):
+			found[op.Number] = settled{value: of[i][0].value, why: "settled: " + of[i][0].why}
+		}
+	}
+	return found
+}
+
+const noEffect = "settled: it had no effect: all that its user's requests have changed is accounted for by other operations"
+
+// beginnings returns where in the log operations began, by number.
+func (o *observed) beginnings() map[int64]cause {
+	began := map[int64]cause{}
+	for i := range o.log {
+		if e := &o.log[i]; e.began != 0 {
+			began[e.began] = o.cause(i)
+		}
+	}
+	return began
+}
+
+// notes returns the paths that are written only together with a change of the object, in one
+// transaction: notes of who made that change. They say nothing else, so nothing else can be lost with
+// them. ok is false if one is also written by itself. change tells of a request whether it changes the
+// object.
+func (o *observed) notes(change func(*logEntry) bool) (paths map[string]bool, ok bool) {
+	bundles := map[int]bool{}
+	for i := range o.log {
+		if e := &o.log[i]; e.bundle != 0 && e.changes() && change(e) {
+			bundles[e.bundle] = true
+		}
+	}
+	paths = map[string]bool{}
+	for i := range o.log {
+		e := &o.log[i]
+		if e.kind != requestSet || !e.changes() || change(e) {
+			continue
+		}
+		if !bundles[e.bundle] {
+			return nil, false
+		}
+		paths[e.path] = true
+	}
+	return paths, true
+}
+
+// above tells whether a path is the object's or one above it.
+func above(p, object string) bool {
+	return p == object || p == "/" || strings.HasPrefix(object, p+"/")
+}
+
+// surveyMax bounds how many znodes a survey reads.
+const surveyMax = 1000
+
+// survey reads what is at an object and below it, after everything that was carried out before.
+func survey(conn recipes.Conn, object string) (map[string]znode, error) {
+	session := conn.SessionID()
+	if _, err := conn.Set(object, nil, -1); err != nil {
+		return nil, fmt.Errorf("workload: %s cannot be written: %w", object, err)
+	}
+	tree := map[string]znode{}
+	if err := readAll(conn, object, tree); err != nil {
+		return nil, err
+	}
+	if session == 0 || session != conn.SessionID() {
+		return nil, fmt.Errorf("workload: the session ended while %s was read", object)
+	}
+	return tree, nil
+}
+
+// readAll reads a znode and those below it. One that goes meanwhile is gone.
+func readAll(conn recipes.Conn, p string, tree map[string]znode) error {
+	data, stat, err := conn.Get(p)
+	if err == zk.ErrNoNode {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("workload: %s cannot be read: %w", p, err)
+	}
+	if tree[p] = (znode{string(data), *stat}); len(tree) > surveyMax {
+		return fmt.Errorf("workload: there are more than %d znodes", surveyMax)
+	}
+	names, _, err := conn.Children(p)
+	if err != nil && err != zk.ErrNoNode {
+		return fmt.Errorf("workload: the children of %s cannot be read: %w", p, err)
+	}
+	for _, name := range names {
+		if err := readAll(conn, path.Join(p, name), tree); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// requestLog is what the users of one round asked ZooKeeper to change, what was answered, and what
+// they read. It knows whose handle a request went through, and never which operation meant it: a
+// recipe may work in the background, before an operation or after it. What follows for operations
+// is for rules to say that hold whichever it was.
+//
+// Invariant: whatever was sent is in the log before it is sent, and an operation before it begins,
+// so that in the log of one handle a request stands after every operation that can have caused it.
+type requestLog struct {
+	mu      sync.Mutex
+	handles int
+	entries []logEntry
+}
+
+// logEntry is the beginning of an operation, or one elementary request.
+type logEntry struct {
+	handle int
+	began  int64 // number of the operation that begins; 0: it is a request
+
+	kind    requestKind
+	path    string // of a create that was done: as it was made, with its sequence number
+	data    string // written or read
+	flags   int32  // of a create
+	expires bool   // a create of a znode that the servers may remove by themselves: a container, or with a TTL
+	version int32  // which a set or a delete requires; of a read: the znode's
+	czxid   int64  // of a read: the znode's
+	answer  answer
+	bundle  int // the same, and not 0, for the requests of one multi
+}
+
+type requestKind uint8
+
+const (
+	requestCreate requestKind = iota
+	requestDelete
+	requestSet
+	requestRead
+	requestCheck
+)
+
+// answer is what is known of a request's effect.
+type answer uint8
+
+const (
+	unanswered answer = iota // it may have had its effect, or may have it later
+	done
+	refused // it had no effect
+)
+
+// answerOf reads a reply. Whatever is not known to be ZooKeeper's refusal counts as no answer, which
+// costs evidence and never makes any.
+func answerOf(err error) answer {
+	switch {
+	case err == nil:
+		return done
+	case slices.ContainsFunc(refusals, func(r error) bool { return errors.Is(err, r) }):
+		return refused
+	}
+	return unanswered
+}
+
+var refusals = []error{
+	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrNotEmpty, zk.ErrBadVersion, zk.ErrNoAuth,
+	zk.ErrNoChildrenForEphemerals, zk.ErrInvalidACL, zk.ErrInvalidPath, zk.ErrBadArguments,
+}
+
+// changes tells whether the request may have changed something.
+func (e *logEntry) changes() bool {
+	return e.began == 0 && e.kind <= requestSet && e.answer != refused
+}
+
+// plain tells whether the znode of a create stays until somebody deletes it.
+func (e *logEntry) plain() bool {
+	return !e.expires && (e.flags == zk.FlagPersistent || e.flags == zk.FlagSequence)
+}
+
+// snapshot returns what was logged so far.
+func (l *requestLog) snapshot() []logEntry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.entries)
+}
+
+// sent logs requests that are about to be sent as one, and returns where they stand.
+func (l *requestLog) sent(entries ...logEntry) (first int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first = len(l.entries)
+	if len(entries) > 1 {
+		for i := range entries {
+			entries[i].bundle = first + 1
+		}
+	}
+	l.entries = append(l.entries, entries...)
+	return first
+}
+
+// answered notes the answer to requests that were sent as one; note adds what it says.
+func (l *requestLog) answered(first, n int, err error, note func(i int, e *logEntry)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range n {
+		e := &l.entries[first+i]
+		e.answer = answerOf(err)
+		if err == nil && note != nil {
+			note(i, e)
+		}
+	}
+}
+
+// of returns a user whose requests are logged, through a handle of its own.
+func (l *requestLog) of(u user) user {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.handles++
+	return &loggedUser{user: u, via: &loggedConn{Conn: u.conn(), log: l, handle: l.handles}}
+}
+
+// loggedUser is a user of either world whose requests are logged.
+type loggedUser struct {
+	user
+	via *loggedConn
+}
+
+func (u *loggedUser) conn() recipes.Conn { return u.via }
+
+func (u *loggedUser) begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
+	ctx, op := u.user.begin(name, arg, cancelable)
+	u.via.log.sent(logEntry{handle: u.via.handle, began: op.Number})
+	return ctx, op
+}
+
+// loggedConn logs what goes through it: all that changes something, and the data that is read. It
+// sends nothing of its own.
+type loggedConn struct {
+	recipes.Conn
+	log    *requestLog
+	handle int
+}
+
+// NewGUID takes names from where the connection has them, see [recipes.NewGUID].
+func (c *loggedConn) NewGUID() string { return recipes.NewGUID(c.Conn) }
+
+func (c *loggedConn) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	return c.create(logEntry{path: path, data: string(data), flags: flags}, func() (string, error) {
+		return c.Conn.Create(path, data, flags, acl)
+	})
+}
+
+func (c *loggedConn) CreateContainer(path string, data []byte, flag int32, acl []zk.ACL) (string, error) {
+	return c.create(logEntry{path: path, data: string(data), flags: flag, expires: true}, func() (string, error) {
+		return c.Conn.CreateContainer(path, data, flag, acl)
+	})
+}
+
+func (c *loggedConn) CreateTTL(path string, data []byte, flag int32, acl []zk.ACL, ttl time.Duration) (string, error) {
+	return c.create(logEntry{path: path, data: string(data), flags: flag, expires: true}, func() (string, error) {
+		return c.Conn.CreateTTL(path, data, flag, acl, ttl)
+	})
+}
+
+func (c *loggedConn) create(e logEntry, send func() (string, error)) (string, error) {
+	e.handle, e.kind = c.handle, requestCreate
+	at := c.log.sent(e)
+	made, err := send()
+	c.log.answered(at, 1, err, func(_ int, e *logEntry) { e.path = made })
+	return made, err
+}
+
+func (c *loggedConn) Delete(path string, version int32) error {
+	at := c.log.sent(logEntry{handle: c.handle, kind: requestDelete, path: path, version: version})
+	err := c.Conn.Delete(path, version)
+	c.log.answered(at, 1, err, nil)
+	return err
+}
+
+func (c *loggedConn) Set(path string, data []byte, version int32) (*zk.Stat, error) {
+	at := c.log.sent(logEntry{handle: c.handle, kind: requestSet, path: path, data: string(data), version: version})
+	stat, err := c.Conn.Set(path, data, version)
+	c.log.answered(at, 1, err, nil)
+	return stat, err
+}
+
+func (c *loggedConn) Get(path string) ([]byte, *zk.Stat, error) {
+	data, stat, err := c.Conn.Get(path)
+	c.read(path, data, stat, err)
+	return data, stat, err
+}
+
+func (c *loggedConn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	data, stat, watch, err := c.Conn.GetW(path)
+	c.read(path, data, stat, err)
+	return data, stat, watch, err
+}
+
+// read logs what was read, when it has been: it changes nothing.
+func (c *loggedConn) read(path string, data []byte, stat *zk.Stat, err error) {
+	if err == nil {
+		c.log.sent(logEntry{handle: c.handle, kind: requestRead, path: path, data: string(data), version: stat.Version, czxid: stat.Czxid, answer: done})
+	}
+}
+
+func (c *loggedConn) Multi(ops ...any) ([]zk.MultiResponse, error) {
+	entries := make([]logEntry, len(ops))
+	for i, op := range ops {
+		entries[i] = c.part(op)
+	}
+	at := c.log.sent(entries...)
+	results, err := c.Conn.Multi(ops...)
+	c.log.answered(at, len(ops), err, func(i int, e *logEntry) {
+		if e.kind == requestCreate && i < len(results) {
+			e.path = results[i].String
+		}
+	})
+	return results, err
+}
+
+// part is one request of a multi.
+func (c *loggedConn) part(op any) logEntry {
+	switch op := op.(type) {
+	case *zk.CreateRequest:
+		return logEntry{handle: c.handle, kind: requestCreate, path: op.Path, data: string(op.Data), flags: op.Flags}
+	case *zk.DeleteRequest:
+		return logEntry{handle: c.handle, kind: requestDelete, path: op.Path, version: op.Version}
+	case *zk.SetDataRequest:
+		return logEntry{handle: c.handle, kind: requestSet, path: op.Path, data: string(op.Data), version: op.Version}
+	}
+	return logEntry{handle: c.handle, kind: requestCheck}
+}
