@@ -4,6 +4,7 @@
 //	go run ./results/generate bug W1
 //	go run ./results/generate million [KIND | KIND:RECIPE ...]
 //	go run ./results/generate mutants [REPORT]
+//	go run ./results/generate judge [SECTION ...]
 //
 // It is run from the top of the repository. Every figure is measured by the run that writes it,
 // and each file names the command that made it. Exit status 0: all that was expected was measured
@@ -60,8 +61,10 @@ func run(ctx context.Context, args []string) error {
 		return measureMillions(ctx, args[1:])
 	case len(args) > 0 && args[0] == "mutants":
 		return measureMutants(ctx, args[1:])
+	case len(args) > 0 && args[0] == "judge":
+		return measureJudge(ctx, args[1:])
 	case len(args) != 1:
-		return fmt.Errorf("say what to measure: all, %s, million, mutants, or bug ID", strings.Join(names(), ", "))
+		return fmt.Errorf("say what to measure: all, %s, million, mutants, judge, or bug ID", strings.Join(names(), ", "))
 	}
 	var problems []error
 	known := false
@@ -73,7 +76,7 @@ func run(ctx context.Context, args []string) error {
 		problems = append(problems, write(ctx, r.name, r.measure))
 	}
 	if !known {
-		return fmt.Errorf("nothing is called %q: there are all, %s, million, mutants, and bug ID", args[0], strings.Join(names(), ", "))
+		return fmt.Errorf("nothing is called %q: there are all, %s, million, mutants, judge, and bug ID", args[0], strings.Join(names(), ", "))
 	}
 	return errors.Join(problems...)
 }

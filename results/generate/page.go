@@ -18,10 +18,15 @@ func newPage(name string) *page {
 	p := &page{}
 	p.line("<!-- Made by `go run ./results/generate %s`. Do not edit. -->", name)
 	p.line("")
+	p.measured(name)
+	return p
+}
+
+// measured says by what command something was measured, when and where.
+func (p *page) measured(name string) {
 	p.line("Measured on %s by `go run ./results/generate %s`: %s on %s/%s, %d CPUs%s.",
 		time.Now().UTC().Format(time.DateOnly), name, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
 	p.line("")
-	return p
 }
 
 func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.text, format+"\n", args...) }

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/exhaustive"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+const (
+	corruptedEpisodes = 2000 // of each recipe
+	corruptionsEach   = 10   // of the history of each episode
+	noticedMin        = 95   // percent of the corruptions that change the outcome that have to be noticed
+)
+
+// modelOf are the models of the workloads whose histories are judged by one of another name. Those of
+// the others are called like them, if they have one.
+var modelOf = map[string]string{"barrier": "gate", "doublebarrier": "barrier"}
+
+// subject is a recipe of ours whose histories package linearizability judges.
+type subject struct {
+	entry workload.Entry
+	model string
+	with  linearizability.Parameters
+}
+
+// subjects are the recipes of ours that have a model.
+func subjects() (all []subject) {
+	for _, e := range workload.Entries() {
+		s := subject{entry: e, model: cmp.Or(modelOf[e.Kind], e.Kind), with: linearizability.Parameters{Parties: 2, Permits: 2}}
+		variant, ours := strings.CutPrefix(e.Recipe, workload.Ours)
+		if n, err := strconv.Atoi(strings.TrimPrefix(variant, "/")); err == nil {
+			s.with = linearizability.Parameters{Parties: n, Permits: n}
+		}
+		if _, err := linearizability.ByName(s.model); ours && err == nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// trial is what came of the corruptions of one recipe's histories, or of one kind of them.
+type trial struct {
+	histories int
+	disputed  int // histories that the judge finds in order, and the reference does not
+	drawn     int
+	doubtful  int // of these, those that are legal by the reference and have an operation of unknown outcome
+	changed   int // that are illegal by the reference
+	noticed   int // of these, those in which the judge finds a violation
+	puzzled   int // of these, those of which the judge cannot tell
+	undecided int // of which the reference cannot tell
+	accused   int // that are legal by the reference, and in which the judge finds a violation nevertheless
+	kinds     map[corruptionKind]*trial
+}
+
+// corruptionKind is what was done to which class of operations.
+type corruptionKind struct{ kind, class string }
+
+func (t *trial) legal() int { return t.drawn - t.changed - t.undecided }
+
+func (t *trial) add(u *trial) {
+	t.histories, t.disputed, t.drawn = t.histories+u.histories, t.disputed+u.disputed, t.drawn+u.drawn
+	t.changed, t.noticed, t.puzzled = t.changed+u.changed, t.noticed+u.noticed, t.puzzled+u.puzzled
+	t.undecided, t.accused, t.doubtful = t.undecided+u.undecided, t.accused+u.accused, t.doubtful+u.doubtful
+	for k, part := range u.kinds {
+		t.of(k).add(part)
+	}
+}
+
+// of returns the part of the trial that is about one kind.
+func (t *trial) of(k corruptionKind) *trial {
+	if t.kinds == nil {
+		t.kinds = map[corruptionKind]*trial{}
+	}
+	if t.kinds[k] == nil {
+		t.kinds[k] = &trial{}
+	}
+	return t.kinds[k]
+}
+
+// problem says what of a trial must not be, or nothing.
+func (t *trial) problem() error {
+	switch {
+	case t.disputed > 0:
+		return fmt.Errorf("%w: %d histories that passed are illegal by the reference", errUnexpected, t.disputed)
+	case t.accused > 0:
+		return fmt.Errorf("%w: %d corruptions that are legal by the reference were accused", errUnexpected, t.accused)
+	case 100*t.noticed < noticedMin*t.changed || t.changed == 0:
+		return fmt.Errorf("%w: of %d corruptions that change the outcome %d were noticed", errUnexpected, t.changed, t.noticed)
+	}
+	return nil
+}
+
+// run tortures a recipe with all faults, corrupts what the clients of each clean episode saw, and asks the
+// judge and the reference about it.
+func (s subject) run(ctx context.Context, episodes, tries int) (*trial, error) {
+	m, err := linearizability.ByName(s.model, s.with)
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{}
+	see := func(seed uint64, h linearizability.History) {
+		t.histories++
+		t.disputed += count(s.truth(h) == exhaustive.Illegal)
+		for c := range linearizability.Corruptions(m, h, seed, tries) {
+			s.weigh(m, c, t)
+		}
+	}
+	r, err := sim.Run(ctx, &watched{s.entry.New(), see}, sim.Config{Episodes: episodes, Seed: 1, Faults: sim.AllFaults, Workers: 1, Audit: episodes})
+	if err == nil && r.Verdict != sim.VerdictOK {
+		err = fmt.Errorf("%w: %s (%s): %s %s", errUnexpected, s.entry.Kind, s.entry.Recipe, r.Verdict, r.Reason)
+	}
+	return t, err
+}
+
+// truth is what the reference says. There is one for every model.
+func (s subject) truth(h linearizability.History) exhaustive.Answer {
+	answer, err := exhaustive.Judge(s.model, s.with, h)
+	if err != nil {
+		return exhaustive.Undecided
+	}
+	return answer
+}
+
+// weigh adds one corruption to a trial.
+func (s subject) weigh(m linearizability.Model, c linearizability.Corruption, t *trial) {
+	truth := s.truth(c.History)
+	verdict := linearizability.Worst(linearizability.Check(m, c.History, linearizability.Options{}))
+	illegal, found := truth == exhaustive.Illegal, verdict == linearizability.Violation
+	one := &trial{
+		drawn: 1, changed: count(illegal), noticed: count(illegal && found),
+		puzzled:   count(illegal && verdict == linearizability.Undetermined),
+		undecided: count(truth == exhaustive.Undecided), accused: count(truth == exhaustive.Legal && found),
+		doubtful: count(truth == exhaustive.Legal && slices.ContainsFunc(c.History, outcomeUnknown)),
+	}
+	t.add(one)
+	t.of(corruptionKind{c.Kind, cmp.Or(classes[c.Op], c.Op)}).add(one)
+	if illegal && !found || one.accused > 0 {
+		fmt.Fprintf(os.Stderr, "%s (%s), %s of %s: %v by the reference, %v by the judge: %v\n", s.entry.Kind, s.entry.Recipe, c.Kind, c.Op, truth, verdict, c.History)
+	}
+}
+
+func outcomeUnknown(op linearizability.Operation) bool { return op.Outcome == linearizability.Unknown }
+
+func count(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// watched is a workload that hands over the histories of its clean episodes in the place of an audit,
+// with a seed for each.
+type watched struct {
+	sim.Workload
+	see func(seed uint64, h linearizability.History)
+}
+
+func (w *watched) Plan(p *sim.Plan) sim.Episode { return &watchedEpisode{w.Workload.Plan(p), w.see} }
+
+type watchedEpisode struct {
+	sim.Episode
+	see func(seed uint64, h linearizability.History)
+}
+
+// Flavour implements [sim.Flavoured].
+func (e *watchedEpisode) Flavour() (f fakezk.Flavour) {
+	if flavoured, ok := e.Episode.(sim.Flavoured); ok {
+		return flavoured.Flavour()
+	}
+	return f
+}
+
+func (e *watchedEpisode) Judge(w *sim.World) sim.Judgement {
+	j := e.Episode.Judge(w)
+	if h, ok := j.History.(linearizability.History); ok && j.Audit != nil {
+		j.Audit = func(seed uint64, _ int) sim.Strength {
+			e.see(seed, h)
+			return sim.Strength{}
+		}
+	}
+	return j
+}
+
+func measureCorruptions(ctx context.Context, p *page) error {
+	p.line("## Corrupted histories")
+	p.line("")
+	p.line("Every recipe of ours whose histories have a model is tortured with all faults in %s episodes. What the", number(corruptedEpisodes))
+	p.line("clients saw is then corrupted %d times an episode, as if the object were broken (`swap`, `duplicate`, `drop`,", corruptionsEach)
+	p.line("`stretch`, `rush`: see `linearizability.Corruptions`). Whether a corruption *changes the outcome* is decided")
+	p.line("by trying all orders (`internal/exhaustive`, which shares nothing with the judge). Of those that do, %d %% must be", noticedMin)
+	p.line("*noticed*; none that does not may be *accused*. *Unclear* are those of which the judge cannot tell, *untried*")
+	p.line("those for which there are too many orders.")
+	p.line("")
+	p.table("workload", "recipe", "histories", "corruptions", "legal all the same", "change the outcome", "noticed", "unclear", "untried", "accused")
+	total := &trial{}
+	for _, s := range subjects() {
+		t, err := s.run(ctx, corruptedEpisodes, corruptionsEach)
+		if err != nil {
+			return err
+		}
+		t.row(p, s.entry.Kind, s.entry.Recipe)
+		total.add(t)
+		fmt.Fprintf(os.Stderr, "%s (%s): %d of %d noticed\n", s.entry.Kind, s.entry.Recipe, t.noticed, t.changed)
+	}
+	total.row(p, "all", "")
+	p.line("")
+	p.line("Noticed: %.2f %% of the corruptions that change the outcome.", 100*float64(total.noticed)/float64(max(total.changed, 1)))
+	return errors.Join(survivors(p, total), total.problem())
+}
+
+func (t *trial) row(p *page, names ...any) {
+	p.row(append(names, number(t.histories), number(t.drawn), number(t.legal()), number(t.changed), number(t.noticed), number(t.puzzled), number(t.undecided), number(t.accused))...)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// classes are names for operations that are corrupted alike. The others are classes of their own.
+var classes = map[string]string{
+	"acquire": "grant", "try": "grant", "racquire": "grant", "rtry": "grant", "elected": "grant",
+	"release": "release", "rrelease": "release", "downgrade": "release", "resigned": "release",
+	"poll": "removal", "take": "removal", "peek": "read", "get": "read",
+}
+
+// reasons say why a corruption may give a history that is in order too.
+var reasons = map[corruptionKind]string{
+	{"drop", "grant"}:   "the hold lasted to the end, or a release of unknown outcome ended it, which needs no hold",
+	{"drop", "release"}: "nobody was granted anything afterwards for which it had to be over",
+	{"drop", "offer"}:   "nobody saw the value",
+	{"drop", "removal"}: "a removal of unknown outcome may have taken the value",
+	{"drop", "add"}:     "an addition of unknown outcome stands for it, or nobody was told a number afterwards",
+	{"drop", "enter"}:   "nobody needed it: enough others were there, or none entered with it",
+	{"drop", "leave"}:   "nobody had to wait for it: no leave ended afterwards, or the process had entered again",
+	{"drop", "shut"}:    "a gate that is not shut lets everybody through",
+	{"drop", "open"}:    "nobody got through afterwards, or another may have opened it",
+
+	{"duplicate", "grant"}:   "there was room for one more, and readers need no token of their own",
+	{"duplicate", "release"}: "it comes after a release of unknown outcome, as a retry does; or it ends the hold of a lost grant",
+	{"duplicate", "add"}:     "something was taken away in between, so that the same sum came up again",
+	{"duplicate", "enter"}:   "enough others were there at that moment, and none left afterwards",
+	{"duplicate", "leave"}:   "nobody was inside: who has left may leave again",
+	{"duplicate", "shut"}:    "nobody got through afterwards, or somebody may have opened it",
+	{"duplicate", "open"}:    "it was open, or is opened a little earlier or once more",
+
+	{"stretch", "grant"}:   "there was room then too, and no token in between",
+	{"stretch", "release"}: "nobody was granted anything in between for which it had to be over",
+	{"stretch", "offer"}:   "nobody saw the value, or another that came later, before",
+	{"stretch", "removal"}: "the queue was, or may have been, empty then too; or nobody saw in between whether the value was there",
+	{"stretch", "read"}:    "what it saw was true then too",
+	{"stretch", "add"}:     "what came in between has an unknown outcome or may come later",
+	{"stretch", "enter"}:   "enough were there then too, and nobody needed it before",
+	{"stretch", "leave"}:   "nobody was inside then either, and nobody had to wait for it",
+	{"stretch", "shut"}:    "nobody got through afterwards, or the gate was opened all the same",
+	{"stretch", "open"}:    "nobody got through in between, or the gate was open",
+	{"stretch", "wait"}:    "the gate was open then too",
+
+	{"rush", "grant"}:   "there was room before too, and no token in between",
+	{"rush", "release"}: "its hold had begun already, and nobody needed it longer; or it may be a retry",
+	{"rush", "offer"}:   "no value between the two came out, or not in an order that tells",
+	{"rush", "removal"}: "the queue was, or may have been, empty before too; or the value was there and at its head",
+	{"rush", "read"}:    "what it saw was true before too",
+	{"rush", "add"}:     "what came in between has an unknown outcome or may come later",
+	{"rush", "enter"}:   "enough were there before too",
+	{"rush", "leave"}:   "nobody was inside before either",
+	{"rush", "shut"}:    "nobody got through in between, or the gate was opened all the same",
+	{"rush", "open"}:    "it was open before, or nobody got through while it would have been shut",
+	{"rush", "wait"}:    "the gate was open before too",
+
+	{"swap", "grant"}:   "both ran at one time, or were readers: either token may have been the first",
+	{"swap", "removal"}: "both ran at one time: either may have come first",
+	{"swap", "read"}:    "both ran at one time, or the head changed in between by what has an unknown outcome",
+	{"swap", "add"}:     "both ran at one time and added the same",
+}
+
+// survivors lists the corruptions that change nothing, and why. A kind of which no reason is known is
+// unexpected.
+func survivors(p *page, total *trial) (problem error) {
+	p.line("")
+	p.line("### Those that are legal all the same")
+	p.line("")
+	p.line("Grants are `acquire`, `try`, `racquire`, `rtry` and `elected`, releases `release`, `rrelease`, `downgrade` and")
+	p.line("`resigned`, removals `poll` and `take`, reads `peek` and `get`. The last column but one says how many of the")
+	p.line("histories have an operation of unknown outcome, which may have happened or not, and so explains much.")
+	p.line("")
+	p.table("corruption", "of", "drawn", "legal", "with an unknown outcome", "why that can be")
+	kinds := slices.Collect(maps.Keys(total.kinds))
+	slices.SortFunc(kinds, func(a, b corruptionKind) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.class, b.class))
+	})
+	for _, k := range kinds {
+		t := total.kinds[k]
+		if t.legal() == 0 {
+			continue
+		}
+		if reasons[k] == "" {
+			problem = fmt.Errorf("%w: a %s of %s can be legal, and no reason is known", errUnexpected, k.kind, k.class)
+		}
+		p.row(k.kind, k.class, number(t.drawn), number(t.legal()), number(t.doubtful), reasons[k])
+	}
+	return problem
+}
