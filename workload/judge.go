@@ -79,7 +79,8 @@ func (j *judgement) check(v *view, m linearizability.Model, h linearizability.Hi
 		return later
 	}
 	j.Audit = func(seed uint64, tries int) sim.Strength {
-		s := linearizability.Measure(m, h, seed, tries, linearizability.Options{Timeout: judgeTime})
+		each := judgeTime / time.Duration(max(tries, 1)) // all of them together are not to look frozen
+		s := linearizability.Measure(m, h, seed, tries, linearizability.Options{Timeout: each})
 		return sim.Strength{
 			Episodes: 1, Operations: s.Operations, Overlapping: s.Overlapping, Unknown: s.Unknown,
 			Corruptions: s.Corruptions, Noticed: s.Noticed, Missed: s.Missed, Undecided: s.Undecided,
