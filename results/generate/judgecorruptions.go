@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/internal/exhaustive"
@@ -18,9 +19,10 @@ import (
 )
 
 const (
-	corruptedEpisodes = 2000 // of each recipe
-	corruptionsEach   = 10   // of the history of each episode
-	noticedMin        = 95   // percent of the corruptions that change the outcome that have to be noticed
+	corruptedEpisodes = 2000            // of each recipe
+	corruptionsEach   = 10              // of the history of each episode
+	noticedMin        = 95              // percent of the corruptions that change the outcome that have to be noticed
+	judgeTime         = 4 * time.Second // for one history, as in simulations
 )
 
 // modelOf are the models of the workloads whose histories are judged by one of another name. Those of
@@ -108,19 +110,37 @@ func (s subject) run(ctx context.Context, episodes, tries int) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{}
-	see := func(seed uint64, h linearizability.History) {
-		t.histories++
-		t.disputed += count(s.truth(h) == exhaustive.Illegal)
-		for c := range linearizability.Corruptions(m, h, seed, tries) {
+	passed, err := s.passing(ctx, episodes)
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{histories: len(passed)}
+	for _, one := range passed {
+		t.disputed += count(s.truth(one.history) == exhaustive.Illegal)
+		for c := range linearizability.Corruptions(m, one.history, one.seed, tries) {
 			s.weigh(m, c, t)
 		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 	}
+	return t, nil
+}
+
+// pass is what the clients of a clean episode saw, with a seed to draw corruptions from.
+type pass struct {
+	seed    uint64
+	history linearizability.History
+}
+
+// passing tortures a recipe with all faults and returns what passed.
+func (s subject) passing(ctx context.Context, episodes int) (passed []pass, err error) {
+	see := func(seed uint64, h linearizability.History) { passed = append(passed, pass{seed, h}) }
 	r, err := sim.Run(ctx, &watched{s.entry.New(), see}, sim.Config{Episodes: episodes, Seed: 1, Faults: sim.AllFaults, Workers: 1, Audit: episodes})
 	if err == nil && r.Verdict != sim.VerdictOK {
 		err = fmt.Errorf("%w: %s (%s): %s %s", errUnexpected, s.entry.Kind, s.entry.Recipe, r.Verdict, r.Reason)
 	}
-	return t, err
+	return passed, err
 }
 
 // truth is what the reference says. There is one for every model.
@@ -135,7 +155,7 @@ func (s subject) truth(h linearizability.History) exhaustive.Answer {
 // weigh adds one corruption to a trial.
 func (s subject) weigh(m linearizability.Model, c linearizability.Corruption, t *trial) {
 	truth := s.truth(c.History)
-	verdict := linearizability.Worst(linearizability.Check(m, c.History, linearizability.Options{}))
+	verdict := linearizability.Worst(linearizability.Check(m, c.History, linearizability.Options{Timeout: judgeTime}))
 	illegal, found := truth == exhaustive.Illegal, verdict == linearizability.Violation
 	one := &trial{
 		drawn: 1, changed: count(illegal), noticed: count(illegal && found),
