@@ -3,6 +3,7 @@ package linearizability
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -93,7 +94,7 @@ func TestCounterWitnessNeverLies(t *testing.T) {
 		}
 		steps := m.prepare(h)
 		legal := newJudge(&m, Options{}).ask(steps) == "Ok"
-		switch quick := witness(&m, steps); {
+		switch quick := witness(&m, steps, time.Now().Add(time.Minute)); {
 		case quick && !legal:
 			t.Fatalf("a witness was found for an illegal history\n%s", lines(h))
 		case quick:

@@ -49,7 +49,7 @@ func (j *judge) monitor(steps []step) ruling {
 }
 
 func (j *judge) witness(steps []step) bool {
-	found := witness(j.model, steps)
+	found := witness(j.model, steps, j.deadline)
 	if !found {
 		j.note("witness", "the first order that suggests itself does not explain the history")
 	}

@@ -1,8 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -55,51 +53,27 @@ func preparePriorities(h History) []step {
 	return steps
 }
 
-// ranking is the items in a priority queue in the order in which they will come out. It is never
-// changed.
-type ranking []ranked
-
-type ranked struct {
-	priority int64
-	item     int32
-}
-
-// with returns the ranking with an item more, behind all that are as good.
-func (r ranking) with(item ranked) ranking {
-	at, _ := slices.BinarySearchFunc(r, item.priority, func(x ranked, p int64) int {
-		return cmp.Or(cmp.Compare(x.priority, p), -1)
-	})
-	return slices.Insert(slices.Clip(r), at, item)
-}
-
-func (r ranking) hash() (sum uint64) {
-	for _, x := range r {
-		sum = mix(sum ^ uint64(x.item))
-	}
-	return sum
-}
-
 var prioritySpec = porcupine.Model{
-	Init: func() any { return ranking(nil) },
+	Init: func() any { return (*ranking)(nil) },
 	Step: func(state, input, _ any) (bool, any) {
-		legal, next := stepPriorities(state.(ranking), input.(*step))
+		legal, next := stepPriorities(state.(*ranking), input.(*step))
 		return legal, next
 	},
-	Equal: func(a, b any) bool { return slices.Equal(a.(ranking), b.(ranking)) },
-	Hash:  func(state any) uint64 { return state.(ranking).hash() },
+	Equal: func(a, b any) bool { return a.(*ranking).equal(b.(*ranking)) },
+	Hash:  func(state any) uint64 { return state.(*ranking).sum() },
 }
 
 // stepPriorities is stepQueue for a priority queue.
-func stepPriorities(r ranking, s *step) (bool, ranking) {
+func stepPriorities(r *ranking, s *step) (bool, *ranking) {
 	if s.kind == stepOffer {
-		return true, r.with(ranked{s.token, s.item})
+		return true, r.with(s.token, s.item)
 	}
-	if len(r) == 0 {
+	if r == nil {
 		return s.bare || s.unknown, r
 	}
-	matches := r[0].item == s.item || s.bare && s.unknown
+	matches := r.head() == s.item || s.bare && s.unknown
 	if matches && s.kind == stepRemove {
-		return true, r[1:]
+		return true, r.pop()
 	}
 	return matches || s.unknown, r
 }

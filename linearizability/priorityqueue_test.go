@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // plainPriorities is the values in a priority queue, oldest first.
@@ -56,24 +54,4 @@ func TestPriorityQueueRules(t *testing.T) {
 	if v := Check(PriorityQueue(), History{put(1, "urgent", 1)}, Options{})[0]; v.Outcome != Undetermined {
 		t.Errorf("a value without a priority: %v", v)
 	}
-}
-
-// Property: a ranking with an item more is sorted, and the one before has not changed.
-func TestRankingIsPersistent(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var r ranking
-		for i := range rapid.IntRange(0, 8).Draw(t, "items") {
-			before := slices.Clone(r)
-			next := r.with(ranked{rapid.Int64Range(0, 3).Draw(t, "priority"), int32(i)})
-			if !slices.Equal(r, before) {
-				t.Fatal("with changed the ranking that it was called on")
-			}
-			if !slices.IsSortedFunc(next, func(a, b ranked) int {
-				return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.item, b.item))
-			}) {
-				t.Fatalf("not in order: %v", next)
-			}
-			r = next
-		}
-	})
 }

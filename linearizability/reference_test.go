@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -455,7 +456,7 @@ func TestWitnessNeverLies(t *testing.T) {
 				}
 				steps := m.prepare(h)
 				legal := newJudge(&m, Options{}).ask(steps) == "Ok"
-				switch quick := witness(&m, steps); {
+				switch quick := witness(&m, steps, time.Now().Add(time.Minute)); {
 				case quick && !legal:
 					t.Fatalf("a witness was found for an illegal history\n%s", lines(h))
 				case quick:
@@ -480,7 +481,7 @@ func TestHints(t *testing.T) {
 	}{{Lock(), 500, 95}, {Queue(), 100, 80}} {
 		found := 0
 		for seed := range uint64(100) {
-			if witness(&c.model, c.model.prepare(simulated(c.model.Name, seed, c.size, 3))) {
+			if witness(&c.model, c.model.prepare(simulated(c.model.Name, seed, c.size, 3)), time.Now().Add(time.Minute)) {
 				found++
 			}
 		}

@@ -35,13 +35,13 @@ func Measure(m Model, h History, seed uint64, tries int, o Options) Strength {
 			s.Unknown++
 		}
 	}
-	for kind, corrupted := range Corruptions(m, h, seed, tries) {
+	for c := range Corruptions(m, h, seed, tries) {
 		s.Corruptions++
-		switch Worst(Check(m, corrupted, o)) {
+		switch Worst(Check(m, c.History, o)) {
 		case Violation:
 			s.Noticed++
 		case Ok:
-			s.Missed[kind]++
+			s.Missed[c.Kind]++
 		default:
 			s.Undecided++
 		}
@@ -84,8 +84,15 @@ var corruptions = []struct {
 // drawsMax is how many draws there are for one corruption: most do not fit a small history.
 const drawsMax = 32
 
-// Corruptions yields corrupted copies of a history of one object, drawn from the seed, each with its
-// kind. They are what the clients might have seen of a broken object:
+// Corruption is a corrupted copy of a history.
+type Corruption struct {
+	Kind    string // swap, duplicate, drop, stretch or rush
+	Op      string // the name of the operation that was corrupted
+	History History
+}
+
+// Corruptions yields corrupted copies of a history of one object, drawn from the seed. They are what the
+// clients might have seen of a broken object:
 //
 //	swap       two operations of one name have each other's result
 //	duplicate  an operation happened twice: as it returned, or later, somebody else saw the same, or,
@@ -98,16 +105,15 @@ const drawsMax = 32
 // Operations that change nothing are neither duplicated nor dropped.
 // Some are legal all the same. What is no history any more (a value offered twice, see [Validate]) is
 // drawn again, so there are as many as tries says, unless the history has hardly anything to corrupt.
-func Corruptions(m Model, h History, seed uint64, tries int) iter.Seq2[string, History] {
-	return func(yield func(string, History) bool) {
+func Corruptions(m Model, h History, seed uint64, tries int) iter.Seq[Corruption] {
+	return func(yield func(Corruption) bool) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		sure := sureOperations(h)
 		if len(sure) == 0 {
 			return
 		}
 		for range tries {
-			kind, corrupted := corrupt(m, h, sure, random)
-			if corrupted != nil && !yield(kind, corrupted) {
+			if c := corrupt(m, h, sure, random); c.History != nil && !yield(c) {
 				return
 			}
 		}
@@ -123,17 +129,17 @@ func sureOperations(h History) (sure []int) {
 	return sure
 }
 
-// corrupt returns a corrupted copy of h; nil if no draw fits.
-func corrupt(m Model, h History, sure []int, random *rand.Rand) (string, History) {
+// corrupt returns a corrupted copy of h; nothing if no draw fits.
+func corrupt(m Model, h History, sure []int, random *rand.Rand) Corruption {
 	for range drawsMax {
 		c := corruptions[random.IntN(len(corruptions))]
 		i, k := sure[random.IntN(len(sure))], sure[random.IntN(len(sure))]
 		corrupted := c.apply(slices.Clone(h), i, k)
 		if corrupted != nil && Validate(m, corrupted) == nil {
-			return c.kind, corrupted
+			return Corruption{c.kind, h[i].Op, corrupted}
 		}
 	}
-	return "", nil
+	return Corruption{}
 }
 
 func swapResults(h History, i, k int) History {

@@ -54,7 +54,8 @@ func TestCorruptions(t *testing.T) {
 		{Client: 4, Op: "acquire", Outcome: Unknown, Call: 3, Return: Forever},
 	}
 	before, seen := slices.Clone(h), map[string]int{}
-	for kind, c := range Corruptions(Lock(), h, 1, 1000) {
+	for corruption := range Corruptions(Lock(), h, 1, 1000) {
+		kind, c := corruption.Kind, corruption.History
 		seen[kind]++
 		if err := Validate(Lock(), c); err != nil {
 			t.Fatalf("%s gave no history: %v", kind, err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/gc"
 	"github.com/zktorture/zktorture/linearizability"
 )
 
@@ -86,6 +87,7 @@ func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, err
 	if k.StaleReads {
 		history = linearizability.StaleReads(history)
 	}
+	gc.Within(k.Memory << 20)
 	options := linearizability.Options{Timeout: k.Timeout, MemoryLimit: k.Memory << 20}
 	return judged{linearizability.Check(model, history, options), len(history), history}, nil
 }

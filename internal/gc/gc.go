@@ -3,6 +3,7 @@ package gc
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 )
 
@@ -15,4 +16,15 @@ func Relax() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
+}
+
+// Within lets the collector run as often as it takes to keep the heap from growing by more than so many
+// bytes, if that is possible, unless the environment says how large it may become (GOMEMLIMIT).
+func Within(bytes int64) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	debug.SetMemoryLimit(int64(memory.Sys-memory.HeapReleased) + bytes)
 }
