@@ -183,8 +183,8 @@ func (h *holds) retries(i int) bool {
 		}
 		like := reads(op) == reads(h.ops[i])
 		switch {
-		case op.Op == "downgrade":
-			called = called || reads(h.ops[i]) // that is how a writer comes to hold as a reader
+		case op.Op == "downgrade" && reads(h.ops[i]): // that is how a writer comes to hold as a reader
+			called, retry = true, retry && op.Outcome == lin.Unknown
 		case releases(op) && like:
 			retry = retry || called && op.Outcome == lin.Unknown
 		case grants(op) && like:

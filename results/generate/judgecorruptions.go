@@ -235,7 +235,8 @@ func measureCorruptions(ctx context.Context, p *page) error {
 	}
 	total.row(p, "all", "")
 	p.line("")
-	p.line("Noticed: %.2f %% of the corruptions that change the outcome.", 100*float64(total.noticed)/float64(max(total.changed, 1)))
+	p.line("Noticed: %.3f %% of the corruptions that change the outcome; %s were not. (Each is written to the standard error.)",
+		100*float64(total.noticed)/float64(max(total.changed, 1)), number(total.changed-total.noticed))
 	return errors.Join(survivors(p, total), total.problem())
 }
 
