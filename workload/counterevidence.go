@@ -83,9 +83,9 @@ func (a *counterAccount) exclusive() bool {
 	}
 	for i := range a.log {
 		e := &a.log[i]
-		empty := e.kind == requestCreate && e.data == "" && (notes[e.path] || above(e.path, a.dir))
+		note := e.kind == requestSet && notes[e.path]
 		plain := e.kind == requestCreate && e.plain() || e.kind == requestSet && e.version >= 0
-		if e.changes() && !empty && !(a.writes(e) && plain) && !(notes[e.path] && e.kind == requestSet) {
+		if e.changes() && !note && !(plain && a.writes(e)) && !blank(e, a.dir, notes) {
 			return false
 		}
 	}
@@ -121,7 +121,7 @@ func (a *counterAccount) chain() bool {
 		last = z.stat.Version
 	}
 	before, first := int64(0), int32(0)
-	if a.blank() {
+	if a.bare() {
 		first = 1
 	}
 	for v := first; v <= last; v++ {
@@ -136,9 +136,9 @@ func (a *counterAccount) chain() bool {
 	return !a.answeredAfter(last)
 }
 
-// blank tells whether the number's znode is the directory itself, which was there, without data,
+// bare tells whether the number's znode is the directory itself, which was there, without data,
 // before anybody wrote a number to it: its version 0 is no addition's.
-func (a *counterAccount) blank() bool {
+func (a *counterAccount) bare() bool {
 	made := slices.ContainsFunc(a.log, func(e logEntry) bool {
 		return e.kind == requestCreate && e.changes() && a.writes(&e)
 	})
@@ -221,7 +221,7 @@ func (a *counterAccount) left() (effects []effect) {
 			arg:   strconv.FormatInt(w.delta, 10),
 			value: strconv.FormatInt(w.sum, 10),
 			by:    []cause{a.cause(w.at)},
-			why:   fmt.Sprintf("only a request of this user can have written version %d of %s, %s", w.version, a.path, e.data),
+			why:   fmt.Sprintf("only a request sent during this operation can have written version %d of %s, %s", w.version, a.path, e.data),
 		})
 	}
 	return effects

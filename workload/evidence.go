@@ -29,16 +29,16 @@ import (
 //   - No effect. If no change that is left can be an operation's, it had none. A request that is
 //     still on the way does not matter: if it is carried out after the tree was read, that is after
 //     every operation of the history, which cannot tell it from one that is never carried out.
-//   - The effect. If a change that is left can be only one operation's, and that operation can have
-//     no other, it is its effect: the operation did this or nothing. (Not if one of the requests for
-//     it was sent during another operation of that user: one of outcome ok may have made the change
-//     without knowing, and what is said here shall be true, and not only do no harm.)
+//   - The effect. If of the changes that are left only one can be an operation's, and all requests
+//     for it were sent after that operation began and before its user's next one did, it is its
+//     effect: the operation did this or nothing else. Should an operation before it have asked for
+//     that in the background, nothing is held against either: of that one nothing is settled.
 //
 // A change can be an operation's if it was asked for through the handle of its user after the
-// operation began. This does not ask who of them meant it. Suppose that it was meant by one that began
-// only later, for which a recipe had fetched something beforehand. An operation of unknown outcome
-// takes effect at any time from its call on, so whatever order explains the history with the later one
-// explains it with the earlier one too.
+// operation began. Suppose that it was meant by one that began only later, for which a recipe had
+// fetched something beforehand: then the first rule may be wrong about the later one, and does no harm.
+// An operation of unknown outcome takes effect at any time from its call on, so whatever order explains
+// the history with the later one explains it with the earlier one too, of which nothing wrong is said.
 //
 // The tree is read by a session that has written before, so that the server which answers has
 // everything that was carried out before that (ZooKeeper Programmer's Guide, "Consistency Guarantees":
@@ -100,7 +100,6 @@ type effect struct {
 	value string // what that has returned
 	by    []cause
 	why   string
-	sole  bool // one operation only can have had it
 }
 
 // cause is a request that may have made a change, or the beginning of an operation.
@@ -145,7 +144,7 @@ func (e *effect) during(op *sim.Op) bool {
 // there is an effect that can be nobody's: then something has happened that the rules do not know.
 func ascribe(o *observed, ops []*sim.Op, effects []effect) settlement {
 	began := o.beginnings()
-	of, by := make([][]*effect, len(ops)), make([]int, len(effects)) // effects of operations, and how many may have had each
+	of, anybody := make([][]*effect, len(ops)), make([]bool, len(effects))
 	for i, op := range ops {
 		start, known := began[op.Number]
 		if !known {
@@ -154,21 +153,19 @@ func ascribe(o *observed, ops []*sim.Op, effects []effect) settlement {
 		for k := range effects {
 			if x := &effects[k]; x.after(start) && x.fits(op) {
 				of[i] = append(of[i], x)
-				by[k]++
+				anybody[k] = true
 			}
 		}
 	}
-	for k := range effects {
-		if effects[k].sole = by[k] == 1; by[k] == 0 {
-			return nil
-		}
+	if slices.Contains(anybody, false) {
+		return nil
 	}
 	found := settlement{}
 	for i, op := range ops {
 		switch {
 		case len(of[i]) == 0:
 			found[op.Number] = settled{none: true, why: noEffect}
-		case len(of[i]) == 1 && of[i][0].sole && of[i][0].during(op):
+		case len(of[i]) == 1 && of[i][0].during(op):
 			found[op.Number] = settled{value: of[i][0].value, why: "settled: " + of[i][0].why}
 		}
 	}
@@ -195,22 +192,34 @@ func (o *observed) beginnings() map[int64]cause {
 func (o *observed) notes(change func(*logEntry) bool) (paths map[string]bool, ok bool) {
 	bundles := map[int]bool{}
 	for i := range o.log {
-		if e := &o.log[i]; e.bundle != 0 && e.changes() && change(e) {
+		if e := &o.log[i]; e.bundle != 0 && change(e) {
 			bundles[e.bundle] = true
 		}
 	}
 	paths = map[string]bool{}
 	for i := range o.log {
 		e := &o.log[i]
-		if e.kind != requestSet || !e.changes() || change(e) {
+		if e.began != 0 || e.kind != requestSet || change(e) {
 			continue
 		}
-		if !bundles[e.bundle] {
+		switch {
+		case bundles[e.bundle]:
+			paths[e.path] = true
+		case e.changes():
 			return nil, false
 		}
-		paths[e.path] = true
 	}
 	return paths, true
+}
+
+// blank tells whether a request only makes an empty place: the object's directory, or one above it, or
+// that of a note. The latter must be ephemeral: what goes with its session is nowhere to keep that an
+// item was taken or a number changed.
+func blank(e *logEntry, object string, notes map[string]bool) bool {
+	if e.kind != requestCreate || e.data != "" {
+		return false
+	}
+	return above(e.path, object) || notes[e.path] && e.flags == zk.FlagEphemeral
 }
 
 // above tells whether a path is the object's or one above it.

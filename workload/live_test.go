@@ -33,9 +33,14 @@ func realServers(t *testing.T, nodes int) *ensemble.Ensemble {
 
 // opener opens sessions with real servers.
 func opener(servers string) func(context.Context) (*workload.Session, error) {
+	return openerBy(servers, nil)
+}
+
+// openerBy opens sessions over connections that dial makes.
+func openerBy(servers string, dial zk.Dialer) func(context.Context) (*workload.Session, error) {
 	return func(ctx context.Context) (*workload.Session, error) {
 		var told, broken atomic.Int64
-		c, err := ensemble.ClientConfig{Servers: servers, SessionTimeout: 2 * time.Second, OnEvent: func(e zk.Event) {
+		c, err := ensemble.ClientConfig{Servers: servers, SessionTimeout: 2 * time.Second, Dial: dial, OnEvent: func(e zk.Event) {
 			switch {
 			case e.Type == zk.EventSession && e.State == zk.StateExpired:
 				told.Add(1)

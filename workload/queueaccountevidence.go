@@ -152,8 +152,8 @@ func (a *queueAccount) exclusive() bool {
 	known := func(p string) bool { return a.holders[p] != nil || notes[p] || above(p, a.path) }
 	for i := range a.log {
 		e := &a.log[i]
-		empty := e.kind == requestCreate && e.data == "" && (notes[e.path] || above(e.path, a.path))
-		if e.changes() && !empty && !a.changesItem(e) && !notes[e.path] {
+		note := e.kind == requestSet && notes[e.path]
+		if e.changes() && !note && !a.changesItem(e) && !blank(e, a.path, notes) {
 			return false
 		}
 	}
@@ -202,7 +202,7 @@ func (a *queueAccount) missing() (effects []effect) {
 		if _, there := a.tree[it.path]; there || it.path == "" || it.returned {
 			continue
 		}
-		x := effect{value: it.value, why: it.name() + " was gone at the end, and only requests of this user can have deleted it"}
+		x := effect{value: it.value, why: it.name() + " was gone, and only requests sent during this operation can have deleted it"}
 		for _, i := range a.removers(it) {
 			x.by = append(x.by, a.cause(i))
 		}
