@@ -106,11 +106,14 @@ type lockEpisode struct {
 	unfair  bool
 	// callbacks says that the recipe tells its user of each grant and each end, which is judged too.
 	callbacks bool
-	new       func(c recipes.Conn, path string) Locker
-	layout    []int
-	scripts   [][]lockTurn // by slot; consumed
-	guarded   resource
-	zombies   []sim.Violation // of belief, found by the users themselves
+	// shared says that users of one process share what is no business of the world's, so that they must
+	// not begin anything in the same step.
+	shared  bool
+	new     func(c recipes.Conn, path string) Locker
+	layout  []int
+	scripts [][]lockTurn // by slot; consumed
+	guarded resource
+	zombies []sim.Violation // of belief, found by the users themselves
 }
 
 // lockTurn is one turn of a user: acquire, write, release.
@@ -155,6 +158,9 @@ func (e *lockEpisode) run(u user) {
 	for len(e.scripts[s]) > 0 {
 		turn := e.scripts[s][0]
 		e.scripts[s] = e.scripts[s][1:]
+		if e.shared {
+			u.do("come", func() string { return "to the lock" })
+		}
 		e.turn(u, lock, turn)
 	}
 }

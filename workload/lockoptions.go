@@ -21,6 +21,7 @@ func withStatics[S any](make func(statics *S, c recipes.Conn, path string) Locke
 			}
 			return all[process]
 		}
+		e.shared = true
 		e.new = func(c recipes.Conn, path string) Locker { return make(statics(processOf(c)), c, path) }
 	}
 }

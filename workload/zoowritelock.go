@@ -111,7 +111,7 @@ func (use writeLockUse) as(name string, bugs published.Bugs) *Workload {
 	if use.option == nil {
 		return lockNamed(name, new, judgingCallbacks)
 	}
-	return lockNamed(name, new, use.option(bugs), judgingCallbacks)
+	return lockNamed(name, new, use.option(bugs)) // whose grant a shared object tells of is not known
 }
 
 // judgingCallbacks has a lock workload count how often a recipe that has Calls tells its user that it
