@@ -26,10 +26,25 @@ func FromVerdict(model string, h linearizability.History, v linearizability.Verd
 // FromHistory makes a story of the operations of a history about which somebody asks, and so many others
 // before and after each of them.
 func FromHistory(h linearizability.History, property, message string, around int, asked func(linearizability.Operation) bool) *Story {
+	return fromShown(len(h), near(h, around, asked), property, message, asked)
+}
+
+// wholeMax is how many operations the story of a whole history has at most.
+const wholeMax = 400
+
+// FromWholeHistory makes a story of a short history, such as that of one round, about which it is not known
+// which of its operations matter: a znode was left, say. Of a longer one it has the first 400 operations.
+func FromWholeHistory(h linearizability.History, property, message string) *Story {
+	everybody := func(linearizability.Operation) bool { return true }
+	nobody := func(linearizability.Operation) bool { return false }
+	return fromShown(len(h), near(h, 0, everybody)[:min(len(h), wholeMax)], property, message, nobody)
+}
+
+// fromShown makes a story of a part of a history of so many operations.
+func fromShown(of int, shown linearizability.History, property, message string, asked func(linearizability.Operation) bool) *Story {
 	s := newStory(property, message)
 	s.Clock, s.Title = ClockStamps, fmt.Sprintf("%s is broken: %s", property, message)
-	shown := near(h, around, asked)
-	s.Left = len(h) - len(shown)
+	s.Left = of - len(shown)
 	names := clientNames(shown)
 	for _, name := range names {
 		s.Clients = append(s.Clients, Client{name, 1})

@@ -1,55 +1,66 @@
 package storyindex
 
-import "github.com/zktorture/zktorture/linearizability"
+import (
+	"path"
 
-// Course is how many operations returned when, in equal slices of the time of a history.
+	"github.com/zktorture/zktorture/storyindex/course"
+)
+
+// Course is the course of a run.
 type Course struct {
-	File  string
-	Count int       // of operations
-	Slice float64   // length of a slice, in seconds
-	Begin []float64 // of each slice, in seconds since the first call
-	OK    []int
-	Fail  []int
-	Lost  []int // of unknown outcome, by call: they have no return
+	File   string
+	Points []course.Point // never empty
 }
 
-// slicesMax is into how many parts the time of a history is divided.
-const slicesMax = 120
+// last is where the run had got to.
+func (c Course) last() course.Point { return c.Points[len(c.Points)-1] }
 
-// newCourse counts. Stamps are nanoseconds, as torture run records them.
-func newCourse(file string, h linearizability.History) Course {
-	first, last := h[0].Call, h[0].Call
-	for _, o := range h {
-		first, last = min(first, o.Call), max(last, moment(o))
+// spaced returns moments of the course, the last among them, that are about a slice of its time or more apart:
+// rates over shorter times tell more of the clock than of the run.
+func (c Course) spaced() []course.Point {
+	gap := c.last().Time / float64(min(slicesMax, len(c.Points))) * 0.75
+	var points []course.Point
+	before := 0.0
+	for _, p := range c.Points {
+		if p.Time-before >= gap && p.Time > before {
+			points, before = append(points, p), p.Time
+		}
 	}
-	width := max((last-first)/slicesMax+1, 1)
-	c := Course{
-		File: file, Count: len(h), Slice: float64(width) / 1e9,
-		Begin: make([]float64, slicesMax), OK: make([]int, slicesMax), Fail: make([]int, slicesMax), Lost: make([]int, slicesMax),
-	}
-	for i := range c.Begin {
-		c.Begin[i] = float64(int64(i)*width) / 1e9
-	}
-	for _, o := range h {
-		c.of(o.Outcome)[(moment(o)-first)/width]++
-	}
-	return c
+	return withLast(points, c.last(), gap)
 }
 
-// moment is when an operation counts.
-func moment(o linearizability.Operation) int64 {
-	if o.Outcome == linearizability.Unknown || o.Return == linearizability.Forever {
-		return o.Call
+// withLast makes the last moment the end of a list, in the place of one that is too near.
+func withLast(points []course.Point, last course.Point, gap float64) []course.Point {
+	if n := len(points); n > 0 && last.Time-points[n-1].Time < gap {
+		points = points[:n-1]
 	}
-	return max(o.Return, o.Call)
+	return append(points, last)
 }
 
-func (c *Course) of(o linearizability.Outcome) []int {
-	switch o {
-	case linearizability.OK:
-		return c.OK
-	case linearizability.Fail:
-		return c.Fail
+// join lists runs of which there is a course and no result: they are under way, or were killed.
+func (b *builder) join() {
+	ended := map[string]bool{}
+	for _, r := range b.index.Runs {
+		ended[path.Dir(r.File)] = true
 	}
-	return c.Lost
+	for _, c := range b.index.Courses {
+		if !ended[path.Dir(c.File)] {
+			b.index.Runs = append(b.index.Runs, unfinished(c))
+		}
+	}
+}
+
+func unfinished(c Course) Run {
+	last := c.last()
+	r := Run{
+		File: c.File, Verdict: "unknown", Reason: "it has no result yet: it is under way, or was killed",
+		Episodes: int(last.Episodes), Operations: last.Operations, Faults: map[string]int{}, Elapsed: last.Time,
+	}
+	if last.Violations > 0 {
+		r.Verdict, r.Reason = "violation", r.Reason+"; what broke it would have told at its end"
+	}
+	for kind, n := range last.Faults {
+		r.Faults[kind] = int(n)
+	}
+	return r
 }

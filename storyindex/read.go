@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
-	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/storyindex/course"
 )
 
 // shape is the fields by which the kinds of files are known apart.
@@ -22,6 +24,7 @@ type shape struct {
 	Animals  []json.RawMessage `json:"animals"`
 	Op       string            `json:"op"`
 	Call     *int64            `json:"call"`
+	Time     *float64          `json:"t_s"`
 }
 
 // read puts a file into the index, or passes over it.
@@ -31,6 +34,10 @@ func (b *builder) read(path, name string) error {
 		return err
 	}
 	defer file.Close()
+	if filepath.Ext(path) == ".md" {
+		b.index.Documents = append(b.index.Documents, Document{name, heading(file, name)})
+		return nil
+	}
 	decoder := json.NewDecoder(bufio.NewReader(file))
 	var first json.RawMessage
 	var s shape
@@ -46,11 +53,28 @@ func (b *builder) read(path, name string) error {
 	case s.Animals != nil:
 		return b.hunt(first, name)
 	case s.Op != "" && s.Call != nil:
-		return b.history(path, name)
+		b.recorded = append(b.recorded, name)
 	case s.Workload != "" && s.Verdict != "":
 		return b.runs(first, decoder, name)
+	case s.Time != nil:
+		return b.course(path, name)
 	}
 	return nil
+}
+
+// headingMax is how long the heading of a text may be, in characters.
+const headingMax = 200
+
+// heading returns the first heading of a text, or else its name.
+func heading(text io.Reader, name string) string {
+	lines := bufio.NewScanner(text)
+	for lines.Scan() {
+		title, found := strings.CutPrefix(lines.Text(), "# ")
+		if title = strings.TrimSpace(strings.ToValidUTF8(title, "")); found && title != "" && utf8.RuneCountInString(title) <= headingMax {
+			return title
+		}
+	}
+	return name
 }
 
 // runs reads runs: one, or one a line.
@@ -79,17 +103,16 @@ func (b *builder) hunt(data json.RawMessage, name string) error {
 	return nil
 }
 
-// history reads what clients saw in a run on real servers. What was cut off in the middle of a line, as
-// the run was killed, counts up to there.
-func (b *builder) history(path, name string) error {
+// course reads the course of a run, up to where it makes sense.
+func (b *builder) course(path, name string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	h, err := linearizability.ReadPartial(bufio.NewReader(file))
-	if len(h) > 0 {
-		b.index.Courses = append(b.index.Courses, newCourse(name, h))
+	points, err := course.Read(file)
+	if len(points) > 0 {
+		b.index.Courses = append(b.index.Courses, Course{File: name, Points: points})
 	}
 	return err
 }
@@ -102,26 +125,8 @@ func (b *builder) counterexample(data json.RawMessage, path, name string) error 
 		return err
 	}
 	v := Violation{File: name, Workload: c.Workload, Recipe: c.Recipe, Property: c.Property, Message: c.Message}
-	if b.stories++; b.stories > storiesMax {
-		err = fmt.Errorf("its page is not made: %d stories are the most", storiesMax)
-	} else if err = b.page(c, path); err == nil {
-		v.Story = strings.TrimSuffix(name, filepath.Ext(name)) + ".html"
-	}
+	b.progress(name)
+	v.Story, err = b.tell(name, func() (*story.Story, error) { return b.options.Tell(b.ctx, c, path) })
 	b.index.Violations = append(b.index.Violations, v)
 	return err
-}
-
-func (b *builder) page(c *sim.Counterexample, path string) error {
-	if b.options.Progress != nil {
-		b.options.Progress(path)
-	}
-	s, err := b.options.Tell(b.ctx, c, path)
-	if err != nil {
-		return err
-	}
-	var page bytes.Buffer
-	if err := s.HTML(&page); err != nil {
-		return err
-	}
-	return os.WriteFile(strings.TrimSuffix(path, filepath.Ext(path))+".html", page.Bytes(), 0o644)
 }

@@ -1,22 +1,28 @@
 // Package storyindex makes one page over a folder of results.
 //
 // Whoever tortures a recipe for a night has a folder in the morning: what the run said about itself
-// (result.json), a file for each violation, histories of what clients saw. [Build] reads what is there,
-// makes the page of each violation's story beside its file, and index.html, which lists runs, violations
-// and hunts of the zoo with links to the stories, and draws what has a course: the episodes that it took
-// to find each animal, and operations over time.
+// (result.json), its course, a file for each violation, histories of what clients saw. [Build] reads what is
+// there, judges histories, makes the page of each violation's story beside its file, and index.html, which
+// lists runs, violations, histories and hunts of the zoo with links to the stories, and draws what has a
+// course: the episodes that it took to find each animal, and operations and faults over time.
 //
 // What a file is, is seen from what is in it and not from its name:
 //
 //	a counterexample      one JSON object with a format, see [sim.CounterexampleFormat]
 //	a run                 a JSON object with workload and verdict, as torture run --json prints it; also
 //	                      one a line
+//	a course of a run     a JSON object with t_s a line, see package course
 //	a hunt of the zoo     a JSON object with animals, as torture zoo --json prints it; several such files,
 //	                      as of different strategies or seeds, are drawn together
 //	a history             one operation a line, see [linearizability.Read]
 //
-// All else is passed over. A file that is none of these is no error, as folders have all kinds of things
+// Texts in Markdown (.md) are listed by their headings. All else is passed over. A file that is none of these is no error, as folders have all kinds of things
 // in them; one that begins like one of them and cannot be read is listed as such.
+//
+// A history says nothing of the object that it is of. It is judged if the run beside it says that it wrote
+// that history on real servers, whole, for then the run's recipe tells the model; any other is listed, and
+// not judged: to hold a history against the wrong model is to accuse the innocent. What the time for judging
+// does not suffice for is unknown.
 //
 // The page is one file and loads nothing. Its plots are drawn by uPlot (https://github.com/leeoniya/uPlot,
 // by its licence, which is beside it in page/).
@@ -24,13 +30,17 @@ package storyindex
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 )
@@ -45,29 +55,18 @@ const (
 	storiesMax = 500     // whose pages are made
 )
 
+// JudgingDefault is the default of Options.Judging.
+const JudgingDefault = time.Minute
+
 // Index is what is in a folder.
 type Index struct {
 	Runs       []Run
 	Violations []Violation
+	Histories  []History
 	Hunts      []Hunt
 	Courses    []Course
+	Documents  []Document
 	Problems   []Problem // files that could not be read, or whose story cannot be told
-}
-
-// Run is what a run says about itself. The fields are those of torture run --json.
-type Run struct {
-	File       string         `json:"-"`
-	Workload   string         `json:"workload"`
-	Recipe     string         `json:"recipe"`
-	Backend    string         `json:"backend"`
-	Strategy   string         `json:"strategy"`
-	Seed       uint64         `json:"seed"`
-	Episodes   int            `json:"episodes"`
-	Operations int64          `json:"operations"`
-	Faults     map[string]int `json:"faults"` // times struck
-	Verdict    string         `json:"verdict"`
-	Reason     string         `json:"reason"`
-	Elapsed    float64        `json:"elapsed_s"`
 }
 
 // Violation is a file that tells of one.
@@ -98,14 +97,30 @@ type Animal struct {
 	Clean    bool   `json:"twin_clean"`
 }
 
+// Document is a text beside the results, in Markdown.
+type Document struct{ File, Title string }
+
 // Problem is a file about which there is something to say.
 type Problem struct{ File, Text string }
 
-// Options say how stories are told.
+// Model is what histories of a recipe are judged against.
+type Model struct {
+	linearizability.Model
+	Flags string // of torture check, which say the same
+}
+
+// Options say how stories are told and histories judged.
 type Options struct {
 	// Tell makes the story of a counterexample in a file.
 	Tell func(ctx context.Context, c *sim.Counterexample, file string) (*story.Story, error)
-	// Progress, if set, is called before each story is told.
+	// Model returns the model of a recipe; the error says why there is none. Without Model no history
+	// is judged.
+	Model func(workload, recipe string) (Model, error)
+	// Judging is how long the histories of the folder may take together; default [JudgingDefault].
+	Judging time.Duration
+	// Command is how torture is called, for commands that a page shows; default torture.
+	Command string
+	// Progress, if set, is called before a story is told and before a history is judged.
 	Progress func(file string)
 }
 
@@ -113,10 +128,14 @@ type Options struct {
 // what it has listed. It takes about a second for each story. Pages that are there already are written
 // anew. The error is for a folder that cannot be read or written, and for a context that ended.
 func Build(ctx context.Context, dir string, o Options) (*Index, error) {
+	o.Judging, o.Command = cmp.Or(o.Judging, JudgingDefault), cmp.Or(o.Command, "torture")
 	b := &builder{ctx: ctx, dir: dir, options: o, index: &Index{}}
 	if err := b.walk(); err != nil {
 		return nil, err
 	}
+	b.join()
+	b.histories()
+	b.index.sort()
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // while the last file was read
 	}
@@ -127,51 +146,79 @@ func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	return b.index, os.WriteFile(filepath.Join(dir, Name), page.Bytes(), 0o644)
 }
 
+// sort orders by file what was not found in that order.
+func (x *Index) sort() {
+	slices.SortStableFunc(x.Runs, func(a, b Run) int { return cmp.Compare(a.File, b.File) })
+	slices.SortStableFunc(x.Violations, func(a, b Violation) int { return cmp.Compare(a.File, b.File) })
+}
+
 // builder is a Build under way.
 type builder struct {
-	ctx     context.Context
-	dir     string
-	options Options
-	index   *Index
-	files   int
-	stories int
+	ctx      context.Context
+	dir      string
+	options  Options
+	index    *Index
+	files    int
+	stories  int
+	recorded []string // histories, that are read when all runs are known
 }
 
 // walk looks at the files of the folder and those below it, by name.
 func (b *builder) walk() error {
 	return filepath.WalkDir(b.dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
-		case err != nil:
+		case err != nil && path == b.dir:
 			return err
 		case b.ctx.Err() != nil:
 			return b.ctx.Err()
+		case err != nil:
+			b.problem(b.relative(path), err)
+			return nil
 		case entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && path != b.dir:
 			return fs.SkipDir
-		case !entry.Type().IsRegular() || !strings.HasPrefix(filepath.Ext(path), ".json"):
+		case !entry.Type().IsRegular() || !looked(path):
 			return nil
 		}
 		if b.files++; b.files > filesMax {
-			return fmt.Errorf("%s has more than %d files of results: make the index of one of its folders", b.dir, filesMax)
+			b.problem(b.relative(path), fmt.Errorf("this file and those after it are not in the index, as %d files are the most: make the index of a folder with fewer", filesMax))
+			return fs.SkipAll
 		}
-		return b.file(path)
+		b.file(path)
+		return nil
 	})
 }
 
+// looked tells whether a file may be a result, or a text about some.
+func looked(path string) bool {
+	return strings.HasPrefix(filepath.Ext(path), ".json") || filepath.Ext(path) == ".md"
+}
+
 // file puts a file into the index, or what is the matter with it.
-func (b *builder) file(path string) error {
-	name, err := filepath.Rel(b.dir, path)
-	if err != nil {
-		return err
-	}
+func (b *builder) file(path string) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > fileMax {
 		err = fmt.Errorf("it has %d MB, and %d MB is the most", info.Size()>>20, fileMax>>20)
 	}
 	if err == nil {
-		err = b.read(path, filepath.ToSlash(name))
+		err = b.read(path, b.relative(path))
 	}
 	if err != nil {
-		b.index.Problems = append(b.index.Problems, Problem{filepath.ToSlash(name), err.Error()})
+		b.problem(b.relative(path), err)
 	}
-	return nil
 }
+
+func (b *builder) problem(name string, err error) {
+	b.index.Problems = append(b.index.Problems, Problem{name, err.Error()})
+}
+
+// relative is a file's name in the index.
+func (b *builder) relative(path string) string {
+	name, err := filepath.Rel(b.dir, path)
+	if err != nil {
+		return filepath.ToSlash(path)
+	}
+	return filepath.ToSlash(name)
+}
+
+// path is where a file of the index is.
+func (b *builder) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }

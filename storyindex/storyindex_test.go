@@ -6,14 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
-	"github.com/zktorture/zktorture/internal/browsertest"
 	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
@@ -56,6 +52,10 @@ func results(t *testing.T) (dir string, o storyindex.Options) {
 		"list.json":            `[1, 2]`,
 		"other.json":           `{"name":"nothing of ours"}`,
 		"notes.txt":            "not looked at",
+		"texts/notes.md":       "some words\n# What came of it <all>\n# and more\n",
+		"texts/plain.md":       "no heading",
+		"night/course.jsonl":   aCourse(90, "loss", "crash"),
+		"killed/course.jsonl":  aCourse(200, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j") + `{"t_s":201,"epi`,
 		".hidden/result.json":  `{"workload":"unseen","verdict":"ok"}`,
 	} {
 		path := filepath.Join(dir, name)
@@ -96,23 +96,23 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(index.Runs) != 3 || len(index.Hunts) != 2 || len(index.Courses) != 1 || len(index.Violations) != 1 {
+	if len(index.Runs) != 4 || len(index.Hunts) != 2 || len(index.Courses) != 2 || len(index.Histories) != 1 || len(index.Documents) != 2 || len(index.Violations) != 1 {
 		t.Errorf("the index is %+v", index)
 	}
-	if len(index.Problems) != 1 || index.Problems[0].File != "cut.json" {
-		t.Errorf("the problems are %+v, not the file that is cut off", index.Problems)
+	if p := index.Problems; len(p) != 2 || p[0].File != "cut.json" || p[1].File != "killed/course.jsonl" {
+		t.Errorf("the problems are %+v, not the files that are cut off", p)
 	}
 	v := index.Violations[0]
-	if v.Story != "night/found <1>.html" || v.Property != "lost-wakeup" {
+	if v.Story != "night/found <1>.json.html" || v.Property != "lost-wakeup" {
 		t.Errorf("the violation is %+v", v)
 	}
 	page := read(t, filepath.Join(dir, storyindex.Name))
-	for _, want := range []string{"lost-wakeup", `href="night/found%20%3c1%3e.html"`, "published/WriteLock", "loss 3", "W2 was not found, the twin of W2 is accused", "cut.json", "semaphore"} {
+	for _, want := range []string{"lost-wakeup", `href="night/found%20%3c1%3e.json.html"`, "What came of it &lt;all&gt;", ">texts/plain.md<", "it is under way, or was killed", "not judged", "published/WriteLock", "loss 3", "W2 was not found, the twin of W2 is accused", "cut.json", "semaphore"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %s", want)
 		}
 	}
-	for _, not := range []string{"unseen", "crash 0", "found <1>"} {
+	for _, not := range []string{"unseen", "crash 0", "found <1>", "and more"} {
 		if strings.Contains(page, not) {
 			t.Errorf("the page says %s", not)
 		}
@@ -123,35 +123,6 @@ func TestBuild(t *testing.T) {
 	if _, err := storyindex.Build(t.Context(), dir, o); err != nil || read(t, filepath.Join(dir, storyindex.Name)) != page {
 		t.Errorf("the second time the page is another, or there is an error: %v", err)
 	}
-}
-
-// Every operation of a history is in its course once, and as what it was.
-func TestCourseCountsAll(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "history.jsonl"), []byte(history(t, 1234)+`{"client":1,"op":"of`), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	index, err := storyindex.Build(t.Context(), dir, storyindex.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(index.Courses) != 1 || len(index.Problems) != 1 {
-		t.Fatalf("a history whose end is cut off gives %+v", index)
-	}
-	c := index.Courses[0]
-	if ok, fail, lost := sum(c.OK), sum(c.Fail), sum(c.Lost); ok != 1110 || fail != 0 || lost != 124 || c.Count != 1234 {
-		t.Errorf("counted are %d ok, %d failed, %d unknown of %d", ok, fail, lost, c.Count)
-	}
-	if !slices.IsSorted(c.Begin) || len(c.Begin) != len(c.OK) || c.Begin[0] != 0 {
-		t.Errorf("the slices begin at %v", c.Begin)
-	}
-}
-
-func sum(counts []int) (n int) {
-	for _, c := range counts {
-		n += c
-	}
-	return n
 }
 
 // A story that cannot be told is listed with the reason, and the violation too.
@@ -194,32 +165,6 @@ func TestBuildStopsWithItsContext(t *testing.T) {
 func TestFolderThatIsNotThere(t *testing.T) {
 	if _, err := storyindex.Build(t.Context(), filepath.Join(t.TempDir(), "nowhere"), storyindex.Options{}); err == nil {
 		t.Error("no error for a folder that is not there")
-	}
-}
-
-// The page is legible, draws its plots and leads to the stories.
-func TestIndexInBrowser(t *testing.T) {
-	b := browsertest.New(t)
-	dir, o := results(t)
-	if _, err := storyindex.Build(t.Context(), dir, o); err != nil {
-		t.Fatal(err)
-	}
-	for _, scheme := range []browsertest.Scheme{browsertest.Dark, browsertest.Light} {
-		b.Open(filepath.Join(dir, storyindex.Name), 1280, 800, scheme)
-		if pale := b.Unreadable(); len(pale) > 0 {
-			t.Errorf("too little contrast: %q", pale)
-		}
-		if n := browsertest.Eval[int](b, `document.querySelectorAll(".plot canvas").length`); n != 2 {
-			t.Errorf("%d plots are drawn, not 2", n)
-		}
-		if wide := browsertest.Eval[int](b, `document.documentElement.scrollWidth`); wide > 1280 {
-			t.Errorf("the page is %d pixels wide", wide)
-		}
-	}
-	b.Do(chromedp.Click("#violations .links a"))
-	b.Do(chromedp.WaitVisible("#certificate"))
-	if title := browsertest.Eval[string](b, "document.title"); !strings.Contains(title, "lost-wakeup") {
-		t.Errorf("the link leads to %q", title)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/storyindex"
@@ -24,7 +25,9 @@ func (x *indexCmd) Run(c *commandContext) error {
 			}
 			return tell(c, w, e, file)
 		},
-		Progress: func(file string) { fmt.Fprintf(c.err, "telling %s\n", file) },
+		Model:    modelOf,
+		Command:  c.self,
+		Progress: func(file string) { fmt.Fprintf(c.err, "looking at %s\n", file) },
 	})
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
@@ -32,13 +35,23 @@ func (x *indexCmd) Run(c *commandContext) error {
 	for _, p := range index.Problems {
 		fmt.Fprintf(c.err, "%s: %s\n", p.File, p.Text)
 	}
-	told := 0
+	x.report(c, index)
+	return nil
+}
+
+// report says in a line what is in the index.
+func (x *indexCmd) report(c *commandContext, index *storyindex.Index) {
+	told, broken := 0, 0
 	for _, v := range index.Violations {
 		if v.Story != "" {
 			told++
 		}
 	}
-	fmt.Fprintf(c.out, "%s: %d violations, %d stories, %d runs, %d hunts, %d histories\n", filepath.Join(x.Dir, storyindex.Name),
-		len(index.Violations), told, len(index.Runs), len(index.Hunts), len(index.Courses))
-	return nil
+	for _, h := range index.Histories {
+		if h.Verdict == linearizability.Violation.String() {
+			broken++
+		}
+	}
+	fmt.Fprintf(c.out, "%s: %d violations, %d stories, %d runs, %d courses, %d hunts, %d histories (%d of them break a rule)\n", filepath.Join(x.Dir, storyindex.Name),
+		len(index.Violations), told, len(index.Runs), len(index.Courses), len(index.Hunts), len(index.Histories), broken)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/storyindex"
 	"github.com/zktorture/zktorture/storyindex/course"
 )
 
@@ -33,7 +34,7 @@ func (o *output) discard() {
 	if !o.named {
 		return
 	}
-	history := filepath.Join(o.dir, historyName)
+	history := filepath.Join(o.dir, storyindex.HistoryName)
 	if info, err := os.Stat(history); err == nil && info.Size() == 0 {
 		os.Remove(history)
 	}
@@ -42,9 +43,6 @@ func (o *output) discard() {
 
 // counterexamplesDir is where counterexamples go that have no other place.
 const counterexamplesDir = "counterexamples"
-
-// historyName is the file with what clients saw on real servers.
-const historyName = "history.jsonl"
 
 // newOutput makes the folder of a run. It refuses one that exists, so that nothing is overwritten.
 func newOutput(dir string) (*output, error) {
@@ -128,7 +126,7 @@ func (o *output) history() (io.WriteCloser, error) {
 	if !o.named {
 		return nopCloser{io.Discard}, nil
 	}
-	return os.OpenFile(filepath.Join(o.dir, historyName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	return os.OpenFile(filepath.Join(o.dir, storyindex.HistoryName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 }
 
 type nopCloser struct{ io.Writer }
@@ -210,7 +208,7 @@ func printResult(w io.Writer, r sim.Result, backend, self string, files []string
 	for i, f := range r.Violations {
 		var commands []string
 		if i < len(files) {
-			commands = followUps(backend, r.Workload, self, files[i])
+			commands = followUps(backend, r, self, files[i])
 		}
 		printViolation(w, f, commands)
 	}
@@ -260,15 +258,16 @@ func faultLine(struck map[string]int) string {
 }
 
 // followUps are the commands that lead on from the file of a violation. On real servers there is nothing to
-// run again; the history can be judged again, by kinds of which there is a model without parameters.
-func followUps(backend, kind, self, file string) []string {
+// run again; the history can be judged again, by kinds of which there is a model.
+func followUps(backend string, r sim.Result, self, file string) []string {
 	if backend == "sim" {
 		return []string{"replay: " + self + " replay " + file, "explain: " + self + " explain " + file}
 	}
-	if _, err := linearizability.ByName(kind); err != nil || kind == "barrier" || kind == "semaphore" {
+	m, err := modelOf(r.Workload, r.Recipe)
+	if err != nil {
 		return []string{"history: " + file}
 	}
-	flags := file + " --model " + kind
+	flags := file + " " + m.Flags
 	return []string{"judge: " + self + " check " + flags, "explain: " + self + " explain " + flags}
 }
 

@@ -66,7 +66,7 @@ func (z *zooCmd) accusations(c *commandContext, catches []workload.Catch) (map[s
 func (a *accusation) print(c *commandContext, id string) {
 	fmt.Fprintf(c.out, "\nthe fixed twin of %s:\n", id)
 	for i, f := range a.result.Violations {
-		printViolation(c.out, f, followUps("sim", a.result.Workload, c.self, a.files[i]))
+		printViolation(c.out, f, followUps("sim", a.result, c.self, a.files[i]))
 	}
 }
 

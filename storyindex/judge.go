@@ -1,0 +1,121 @@
+package storyindex
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/story"
+)
+
+const (
+	aroundShown   = 3         // operations that a story shows before and after each that matters
+	operationsMax = 2_000_000 // that are judged of a history
+)
+
+// examine judges a history, if it is known what it is of, and lists what is wrong with it: what breaks the
+// model, or else what the run itself had found in it, which may be no matter of results.
+func (b *builder) examine(r *recording, end time.Time) {
+	objects := byObject(r.operations)
+	r.Objects = len(objects)
+	model, err := b.modelOf(r)
+	if err != nil {
+		r.Reason = err.Error()
+		b.believe(r)
+		return
+	}
+	r.Model = model.Name
+	b.progress(r.File)
+	v, of := b.judge(model, objects, end)
+	r.Verdict, r.Reason = v.Outcome.String(), v.Reason
+	if v.Outcome == linearizability.Violation {
+		b.accuse(r, model, v, of)
+		return
+	}
+	b.believe(r)
+}
+
+// modelOf returns what a history is to be judged against, or why that is not known.
+func (b *builder) modelOf(r *recording) (Model, error) {
+	switch {
+	case r.run == nil:
+		return Model{}, errors.New("there is no result of a run beside it that says that it wrote it, and so what it is of")
+	case !r.complete:
+		return Model{}, errors.New("it cannot be read whole, and what is missing may explain the rest")
+	case r.Count > operationsMax:
+		return Model{}, fmt.Errorf("it has more than %d operations: %s check %s", operationsMax, b.options.Command, b.path(r.File))
+	case b.options.Model == nil:
+		return Model{}, errors.New("nobody says against what")
+	}
+	return b.options.Model(r.run.Workload, r.run.Recipe)
+}
+
+// judge judges object after object until one breaks a rule. It returns the worst verdict, and the part of
+// the history that it is about.
+func (b *builder) judge(m Model, objects []object, end time.Time) (worst linearizability.Verdict, of linearizability.History) {
+	for _, o := range objects {
+		left := time.Until(end)
+		if left <= 0 || b.ctx.Err() != nil {
+			return undecided(fmt.Sprintf("the time that an index takes for judging, %v, was over; by itself: %s check FILE %s", b.options.Judging, b.options.Command, m.Flags)), nil
+		}
+		v := linearizability.Check(m.Model, o.operations, linearizability.Options{Timeout: min(left, linearizability.TimeoutDefault)})[0]
+		switch v.Outcome {
+		case linearizability.Violation:
+			return v, o.operations
+		case linearizability.Undetermined:
+			worst, of = v, o.operations
+		}
+	}
+	return worst, of
+}
+
+func undecided(reason string) linearizability.Verdict {
+	return linearizability.Verdict{Outcome: linearizability.Undetermined, Reason: reason}
+}
+
+// accuse lists a history that breaks its model, with the story of the object that does.
+func (b *builder) accuse(r *recording, m Model, v linearizability.Verdict, of linearizability.History) {
+	r.Reason = v.Property + ": " + v.Message
+	b.list(r, cmp.Or(r.found, finding{Property: v.Property, Message: v.Message}), func() (*story.Story, error) {
+		s, err := story.FromVerdict(m.Name, of, v, aroundShown)
+		if err == nil {
+			line := fmt.Sprintf("%s check %s %s", b.options.Command, b.path(r.File), m.Flags)
+			s.Commands = []story.Command{{Name: "judge", Line: line}}
+		}
+		return s, err
+	})
+}
+
+// believe lists a history in which the run found something that no model knows of, such as a znode that is
+// left. Its story is the whole round.
+func (b *builder) believe(r *recording) {
+	if r.found.Property == "" || r.run == nil || !r.complete {
+		return
+	}
+	if r.Model != "" {
+		r.Reason = strings.TrimPrefix(fmt.Sprintf("%s; the run found that it breaks %s, of which the model knows nothing", r.Reason, r.found.Property), "; ")
+	}
+	b.list(r, r.found, func() (*story.Story, error) {
+		s := story.FromWholeHistory(r.operations, r.found.Property, r.found.Message)
+		s.Workload, s.Recipe = r.run.Workload, r.run.Recipe
+		return s, nil
+	})
+}
+
+// list makes the page of a story of a history and lists the violation. That of a whole run is listed by the
+// history of the round in which it was found, if there is one.
+func (b *builder) list(r *recording, f finding, tell func() (*story.Story, error)) {
+	var err error
+	if r.Story, err = b.tell(r.File, tell); err != nil {
+		b.problem(r.File, err)
+	}
+	if r.found.Property == "" && len(r.run.findings()) > 0 {
+		return
+	}
+	b.index.Violations = append(b.index.Violations, Violation{
+		File: r.File, Story: r.Story, Workload: r.run.Workload, Recipe: r.run.Recipe, Property: f.Property, Message: f.Message,
+	})
+}

@@ -1,0 +1,166 @@
+package storyindex_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/storyindex"
+)
+
+// judging are options with the models of recipes whose workloads are called like them.
+func judging() storyindex.Options {
+	return storyindex.Options{Command: "./torture", Model: func(workload, _ string) (storyindex.Model, error) {
+		m, err := linearizability.ByName(workload)
+		return storyindex.Model{Model: m, Flags: "--model " + workload}, err
+	}}
+}
+
+// rounds is a history of so many rounds with a queue each. In those that are broken what was offered
+// later comes out first.
+func rounds(n int, broken ...int) string {
+	var out strings.Builder
+	at := 0
+	add := func(round int, op, arg, result string) {
+		at += 10
+		fmt.Fprintf(&out, `{"client":1,"op":"%s","arg":%s,"result":%s,"outcome":"ok","call":%d,"return":%d,"object":"/z/r%d"}`+"\n", op, arg, result, at, at+5, round)
+	}
+	for round := range n {
+		first, second := `"a"`, `"b"`
+		add(round, "offer", first, "null")
+		add(round, "offer", second, "null")
+		for _, b := range broken {
+			if b == round {
+				first, second = second, first
+			}
+		}
+		add(round, "poll", "null", first)
+		add(round, "poll", "null", second)
+	}
+	return out.String()
+}
+
+const (
+	onServers = `{"workload":"queue","recipe":"ours","backend":"ensemble","verdict":"ok","violations":[%s]}`
+	onObject  = `{"property":"%s","message":"%s","file":"elsewhere/%s"}`
+)
+
+// Verdicts on histories, and what is listed for them.
+func TestHistoriesAreJudged(t *testing.T) {
+	one := fmt.Sprintf(onObject, "order", "b came before a", "queue-ours-order-1.jsonl")
+	left := fmt.Sprintf(onObject, "orphan", "a znode is left", "queue-ours-orphan-1.jsonl")
+	for name, c := range map[string]struct {
+		files            map[string]string
+		verdict, reason  string
+		story, violation string // the property that is listed; "" for none
+	}{
+		"in order": {
+			files:   map[string]string{"history.jsonl": rounds(50), "result.json": fmt.Sprintf(onServers, "")},
+			verdict: "ok",
+		},
+		"broken": {
+			files:   map[string]string{"history.jsonl": rounds(50, 20, 30), "result.json": fmt.Sprintf(onServers, "")},
+			verdict: "violation", reason: "order: ", story: "history.jsonl.html", violation: "order",
+		},
+		"broken, and the run has a file of the round": {
+			files:   map[string]string{"history.jsonl": rounds(50, 20), "result.json": fmt.Sprintf(onServers, one)},
+			verdict: "violation", reason: "order: ", story: "history.jsonl.html",
+		},
+		"the round": {
+			files:   map[string]string{"queue-ours-order-1.jsonl": rounds(1, 0), "result.json": fmt.Sprintf(onServers, one)},
+			verdict: "violation", reason: "order: ", story: "queue-ours-order-1.jsonl.html", violation: "order",
+		},
+		"the round, of which only the run knows what is wrong": {
+			files:   map[string]string{"queue-ours-orphan-1.jsonl": rounds(1), "result.json": fmt.Sprintf(onServers, left)},
+			verdict: "ok", reason: "the run found that it breaks orphan", story: "queue-ours-orphan-1.jsonl.html", violation: "orphan",
+		},
+		"the round of a recipe without a model": {
+			files:   map[string]string{"queue-ours-orphan-1.jsonl": rounds(1), "result.json": strings.Replace(fmt.Sprintf(onServers, left), `"queue"`, `"membership"`, 1)},
+			verdict: storyindex.NotJudged, reason: `no model is called "membership"`, story: "queue-ours-orphan-1.jsonl.html", violation: "orphan",
+		},
+		"foreign": {
+			files:   map[string]string{"history.jsonl": rounds(50, 20)},
+			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it",
+		},
+		"foreign, beside a run": {
+			files:   map[string]string{"mine.jsonl": rounds(50, 20), "result.json": fmt.Sprintf(onServers, "")},
+			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it that says that it wrote it",
+		},
+		"beside a simulated run": {
+			files:   map[string]string{"history.jsonl": rounds(50, 20), "result.json": strings.Replace(fmt.Sprintf(onServers, ""), "ensemble", "sim", 1)},
+			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it",
+		},
+		"beside two runs": {
+			files:   map[string]string{"history.jsonl": rounds(50, 20), "result.json": fmt.Sprintf(onServers, ""), "second.json": fmt.Sprintf(onServers, "")},
+			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it",
+		},
+		"of a run that was killed": {
+			files:   map[string]string{"history.jsonl": rounds(50, 20), "course.jsonl": aCourse(3)},
+			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it",
+		},
+		"cut off": {
+			files:   map[string]string{"history.jsonl": rounds(50, 20) + `{"client":1`, "result.json": fmt.Sprintf(onServers, one)},
+			verdict: storyindex.NotJudged, reason: "it cannot be read whole",
+		},
+		"unsound": {
+			files:   map[string]string{"history.jsonl": strings.Replace(rounds(50, 20), "offer", "push", 1), "result.json": fmt.Sprintf(onServers, "")},
+			verdict: "violation", reason: "order: ", story: "history.jsonl.html", violation: "order",
+		},
+		"unsound where it would be broken": {
+			files:   map[string]string{"history.jsonl": strings.Replace(rounds(1, 0), "offer", "push", 1), "result.json": fmt.Sprintf(onServers, "")},
+			verdict: "unknown", reason: "operation 1, client 1 push",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			index, _ := built(t, dir, c.files, judging())
+			if len(index.Histories) != 1 {
+				t.Fatalf("the histories are %+v", index.Histories)
+			}
+			h := index.Histories[0]
+			if h.Verdict != c.verdict || !strings.HasPrefix(h.Reason, c.reason) || (c.reason == "") != (h.Reason == "") || h.Story != c.story {
+				t.Errorf("the verdict is %s: %q, with the story %q", h.Verdict, h.Reason, h.Story)
+			}
+			listed := ""
+			for _, v := range index.Violations {
+				listed += v.Property
+			}
+			if listed != c.violation {
+				t.Errorf("listed are %+v", index.Violations)
+			}
+			if c.story != "" {
+				if page := read(t, filepath.Join(dir, c.story)); !strings.Contains(page, "<html") {
+					t.Error("there is no page of the story")
+				}
+			}
+		})
+	}
+}
+
+// The story of a history is about the operations that break the rule, and says how to see them again.
+func TestStoryOfAHistory(t *testing.T) {
+	dir := t.TempDir()
+	built(t, dir, map[string]string{"history.jsonl": rounds(50, 20), "result.json": fmt.Sprintf(onServers, "")}, judging())
+	page := read(t, filepath.Join(dir, "history.jsonl.html"))
+	for _, want := range []string{"order", "/z/r20", "./torture check " + filepath.Join(dir, "history.jsonl") + " --model queue"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %s", want)
+		}
+	}
+	if strings.Contains(page, "/z/r19") {
+		t.Error("the page tells of other objects")
+	}
+}
+
+// When the time for judging is over the rest is unknown, which is no pass.
+func TestJudgingHasAnEnd(t *testing.T) {
+	o := judging()
+	o.Judging = time.Nanosecond
+	index, _ := built(t, t.TempDir(), map[string]string{"history.jsonl": rounds(50, 20), "result.json": fmt.Sprintf(onServers, "")}, o)
+	if h := index.Histories[0]; h.Verdict != "unknown" || !strings.Contains(h.Reason, "the time that an index takes for judging, 1ns, was over") {
+		t.Errorf("the verdict is %s: %s", h.Verdict, h.Reason)
+	}
+}

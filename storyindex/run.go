@@ -1,0 +1,101 @@
+package storyindex
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Run is what a run says about itself. The fields are those of torture run --json.
+type Run struct {
+	File       string         `json:"-"` // its result; or its course, if it has not ended
+	Workload   string         `json:"workload"`
+	Recipe     string         `json:"recipe"`
+	Backend    string         `json:"backend"`
+	Strategy   string         `json:"strategy"`
+	Seed       uint64         `json:"seed"`
+	Episodes   int            `json:"episodes"`
+	Operations int64          `json:"operations"`
+	Faults     map[string]int `json:"faults"` // times struck
+	Verdict    string         `json:"verdict"`
+	Reason     string         `json:"reason"`
+	Elapsed    float64        `json:"elapsed_s"`
+
+	// Violations is a list of finding, or what other lists of runs have under that name.
+	Violations json.RawMessage `json:"violations"`
+}
+
+// finding is a violation that a run has found.
+type finding struct {
+	Property string `json:"property"`
+	Message  string `json:"message"`
+	File     string `json:"file"`
+}
+
+func (r Run) findings() (found []finding) {
+	if json.Unmarshal(r.Violations, &found) != nil {
+		return nil // a number of violations, say
+	}
+	return found
+}
+
+// found returns the violation that the run has written to a file of that name.
+func (r Run) found(name string) (finding, bool) {
+	for _, f := range r.findings() {
+		if path.Base(strings.ReplaceAll(f.File, `\`, "/")) == path.Base(name) {
+			return f, true
+		}
+	}
+	return finding{}, false
+}
+
+// wrote tells whether the run says that it wrote a history: on real servers only, which lists of runs of
+// the simulator, and runs without a result, do not name.
+func (r Run) wrote(name string) bool {
+	_, found := r.found(name)
+	return r.Workload != "" && r.Backend != "" && r.Backend != "sim" && (found || path.Base(name) == HistoryName)
+}
+
+// Title names the run.
+func (r Run) Title() string {
+	title := r.Workload
+	if r.Recipe != "" {
+		title += " (" + r.Recipe + ")"
+	}
+	if r.Backend != "" {
+		title += " on " + r.Backend
+	}
+	if r.Strategy != "" {
+		title += fmt.Sprintf(", %s, seed %d", r.Strategy, r.Seed)
+	}
+	return title
+}
+
+// Struck lists the faults of a run with how often they struck, by name.
+func (r Run) Struck() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(r.Faults)) {
+		if n := r.Faults[name]; n > 0 {
+			parts = append(parts, name+" "+count(n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// beside returns the run of the folder in which a file is: nil if there is none, or several.
+func (x *Index) beside(name string) *Run {
+	var found *Run
+	for i := range x.Runs {
+		if path.Dir(x.Runs[i].File) != path.Dir(name) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = &x.Runs[i]
+	}
+	return found
+}
