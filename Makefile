@@ -47,7 +47,7 @@ browser: ## make sure that pages can be tested: install Chromium if root on Debi
 	apt-get update -q && apt-get install -y -q --no-install-recommends chromium || echo "browser: Chromium could not be installed; its tests are skipped"; \
 	else echo "browser: no Chromium here, so the tests of pages are skipped"; fi
 
-agree: ## compare the judge's monitors with porcupine on N random histories (default 1000000)
+agree: ## compare the judge with porcupine on N random histories (default 1000000); judge 10,000 long correct ones
 	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 120m -run 'TestAgree|TestNever' -v ./linearizability
 
 determinism: ## run SEEDS seeds (default 100000) twice and compare every step

@@ -19,7 +19,7 @@ import (
 //
 // ZooKeeper's reads are not linearizable (Programmer's Guide, "Consistency Guarantees"): a replica
 // that lags may say empty for a while after an offer elsewhere. Where a recipe does not promise
-// more, move the call stamp of its peeks and empty polls back to the session's previous operation.
+// more, judge what [StaleReads] makes of the history.
 func Queue() Model {
 	return Model{
 		Name:       "queue",

@@ -1,31 +1,51 @@
 package linearizability
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
-// StaleReads returns the history with its reads widened to what ZooKeeper promises of them: a server
-// that lags may answer from the past, though not from before what the same session has seen (ZooKeeper
-// Programmer's Guide, "Consistency Guarantees": timeliness, single system image). The call of every
-// peek, get and empty poll is moved back to just after the process's previous operation; that of a
-// process's first operation to the first call of the history. A recipe that promises up-to-date
-// answers (it sends sync first) is to be judged without.
+// StaleReads returns the history with its reads widened to what ZooKeeper promises of them. A server that
+// lags may answer from the past, and again and again, though a session never sees less than it has
+// written or seen before (ZooKeeper Programmer's Guide, "Consistency Guarantees": single system image,
+// timeliness). Each process is taken to be one session for as long as its operations have the outcome
+// ok; after another outcome it may have a new session, which has seen nothing.
+//
+// The call of every peek, get and empty poll is moved back as far as its session may have lagged: to the
+// first call of the history, or to the session's last write. That write need not have been the last
+// when its reply arrived, and what others wrote meanwhile may not be seen yet. So the read is moved back
+// to just after the write only if no other write can have taken effect while it ran, else to its call.
+// That accuses nobody wrongly, but lets pass some reads that miss their own session's write, or go back.
+//
+// A read that is moved back may overlap other operations of its process, so each has a process of its own
+// in the history returned.
+//
+// A recipe that promises up-to-date answers (it sends sync first) is to be judged without.
 func StaleReads(h History) History {
 	widened := slices.Clone(h)
 	first := int64(Forever)
 	for i := range h {
 		first = min(first, h[i].Call)
 	}
-	last := map[Value]int64{} // by process: just after its operations so far
+	seen := map[Value]int64{} // by process: from when on its session has surely seen all
+	alone := writesAlone(h)
 	for _, i := range byCall(h) {
 		process := h[i].owner()
-		if readsOnly(&h[i]) {
-			since, found := last[process]
+		switch op := &h[i]; {
+		case op.Outcome != OK:
+			delete(seen, process)
+		case readsOnly(op):
+			since, found := seen[process]
 			if !found {
 				since = first
 			}
-			widened[i].Call = min(h[i].Call, since)
-		}
-		if h[i].Outcome != Unknown {
-			last[process] = max(last[process], h[i].Return+1)
+			if since < op.Call {
+				widened[i].Call, widened[i].Process = since, Str(fmt.Sprintf("stale read %d", i+1))
+			}
+		case alone[i]:
+			seen[process] = op.Return + 1
+		default:
+			seen[process] = op.Call
 		}
 	}
 	return widened
@@ -34,4 +54,25 @@ func StaleReads(h History) History {
 // readsOnly tells whether the operation changed nothing and its result is what it read.
 func readsOnly(op *Operation) bool {
 	return op.Outcome == OK && (op.Op == "peek" || op.Op == "get" || op.Op == "poll" && op.Result.IsNull())
+}
+
+// writesAlone tells of each operation whether nothing that may have changed the object overlaps it, be
+// it only at an instant.
+func writesAlone(h History) []bool {
+	alone := make([]bool, len(h))
+	last, until := -1, int64(0) // the write called last, and the end of those called before or with it
+	for _, i := range byCall(h) {
+		op := &h[i]
+		if op.Outcome == Fail || readsOnly(op) {
+			continue
+		}
+		if alone[i] = last < 0 || op.Call > until; last >= 0 && op.Call <= h[last].end() {
+			alone[last] = false
+		}
+		if last < 0 || op.end() > until {
+			until = op.end()
+		}
+		last = i
+	}
+	return alone
 }

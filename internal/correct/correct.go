@@ -1,0 +1,220 @@
+// Package correct draws long histories of objects that are correct by construction, for what must never
+// be accused.
+//
+// A history is made the other way round than it is judged. An object runs operations one at a time, at
+// instants that grow; the call of each is put some time before its instant, its return some time after,
+// such that no client has two calls at once. So clients overlap, and the order in which operations took
+// effect is forgotten. Some replies are lost, perhaps long before the request takes effect, and some
+// requests, which then have no effect; after either a client goes on under a fresh number, as a
+// [linearizability.Recorder] has it. Stamps may be so coarse that many are equal.
+//
+// In a history with stale reads, sessions are connected to servers that lag: a read sees the object as
+// it was at some time, but not as it was before the session's last write, or before what it has
+// read (ZooKeeper Programmer's Guide, "Consistency Guarantees": single system image, timeliness). Such a
+// history is for [linearizability.StaleReads].
+package correct
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	lin "github.com/zktorture/zktorture/linearizability"
+)
+
+// Shape is what a history looks like.
+type Shape struct {
+	Operations, Clients int
+	Early, Late         int64   // stamps by which calls come before the instants of operations, and returns after, at most
+	Unknown             float64 // the share of operations of unknown outcome
+	Tick                int64   // stamps are in units of so many instants: 1, or more to have many that are equal
+	Stale               bool    // whether reads may be stale, where the object has reads
+}
+
+// DrawShape draws the shape of a long history: 1,000 to 5,000 operations, 8 to 32 clients, up to one in
+// ten of unknown outcome.
+func DrawShape(r *rand.Rand) Shape {
+	reach := []int64{3, 10, 30, 100}[r.IntN(4)]
+	return Shape{
+		Operations: 1000 + r.IntN(4001), Clients: 8 + r.IntN(25),
+		Early: 1 + r.Int64N(reach), Late: 1 + r.Int64N(reach),
+		Unknown: []float64{0, 0.001, 0.01, 0.03, 0.1}[r.IntN(5)],
+		Tick:    []int64{1, 1, 5, 30}[r.IntN(4)], Stale: r.IntN(2) == 0,
+	}
+}
+
+// Models are the names of the models that histories can be drawn for, see [linearizability.ByName].
+var Models = []string{"queue", "priorityqueue", "counter", "gate", "lock", "election", "rwlock", "semaphore", "barrier"}
+
+// Case is a correct history and what it is to be judged by.
+type Case struct {
+	Model   lin.Model
+	Shape   Shape
+	History lin.History // if its reads may be stale, as StaleReads widens them
+}
+
+// Stale tells whether the history has reads that may be stale.
+func (c *Case) Stale() bool { return c.Shape.Stale && reads(c.Model.Name) }
+
+// seed is the seed of all cases.
+const seed = 1
+
+// New draws case i of a model, which must be one of [Models]. An error says that the history is not
+// sound, which is a fault of this package.
+func New(model string, i uint64) (*Case, error) {
+	r := rand.New(rand.NewPCG(seed, i))
+	with := lin.Parameters{Parties: 2 + r.IntN(4), Permits: 1 + r.IntN(5)}
+	m, err := lin.ByName(model, with)
+	if err != nil {
+		return nil, err
+	}
+	c := &Case{Model: m, Shape: DrawShape(r)}
+	c.History = Draw(r, model, with, c.Shape)
+	if err := lin.Validate(m, c.History); err != nil {
+		return nil, err
+	}
+	if c.Stale() {
+		c.History = lin.StaleReads(c.History)
+	}
+	return c, nil
+}
+
+// Draw draws a history of the model of that name, which must be one of [Models].
+func Draw(r *rand.Rand, model string, with lin.Parameters, s Shape) lin.History {
+	var h lin.History
+	if model == "barrier" {
+		h = drawRounds(r, s, with.Parties)
+	} else {
+		d := &drawing{r: r, shape: s, object: newObject(r, model, with.Permits), clients: make([]client, s.Clients)}
+		h = d.run()
+	}
+	for i := range h {
+		h[i].Call /= s.Tick
+		if h[i].Return != lin.Forever {
+			h[i].Return /= s.Tick
+		}
+	}
+	slices.SortStableFunc(h, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	return h
+}
+
+// reads tells whether the model has reads that may be stale.
+func reads(model string) bool {
+	return slices.Contains([]string{"queue", "priorityqueue", "counter"}, model)
+}
+
+// object runs operations one at a time.
+type object interface {
+	// run carries out one operation of a process, drawn at random. It is not done if the process would
+	// have to wait.
+	run(r *rand.Rand, process int) (op lin.Operation, done bool)
+	// lost draws an operation of a process whose request is lost.
+	lost(r *rand.Rand, process int) lin.Operation
+}
+
+// holder is an object that matters to know if the reply of an operation that it has run is lost.
+type holder interface {
+	unanswered(r *rand.Rand, process int, op lin.Operation)
+}
+
+// reader is an object that can be read, also as it was at an earlier version. Versions are numbered
+// from 0; the last is the present.
+type reader interface {
+	version() int
+	read(r *rand.Rand, version int) lin.Operation
+}
+
+// client is a process.
+type client struct {
+	free  int64 // until when it is busy
+	lives int   // how many operations of unknown outcome it has had
+	view  int   // the version that the server of its session has shown it
+}
+
+// drawing is a history under way.
+type drawing struct {
+	r       *rand.Rand
+	shape   Shape
+	object  object
+	clients []client
+	history lin.History
+}
+
+// patience is how many instants there are for an operation: at some of them nobody can do anything.
+const patience = 100
+
+func (d *drawing) run() lin.History {
+	instant := d.shape.Early
+	for range patience * d.shape.Operations {
+		if len(d.history) >= d.shape.Operations {
+			break
+		}
+		instant += 1 + d.r.Int64N(3)
+		if process := d.r.IntN(len(d.clients)); d.clients[process].free <= instant {
+			d.operate(process, instant)
+		}
+	}
+	return d.history
+}
+
+// operate lets a process do something at an instant.
+func (d *drawing) operate(process int, instant int64) {
+	c := &d.clients[process]
+	if d.r.Float64() < d.shape.Unknown/2 {
+		d.note(process, instant, d.object.lost(d.r, process), true)
+		return
+	}
+	if reader, ok := d.object.(reader); ok && d.shape.Stale && d.r.IntN(3) == 0 {
+		c.view += d.r.IntN(reader.version() - c.view + 1)
+		d.note(process, instant, reader.read(d.r, c.view), false)
+		return
+	}
+	op, done := d.object.run(d.r, process)
+	if !done {
+		return
+	}
+	unknown := d.r.Float64() < d.shape.Unknown/2
+	if holder, ok := d.object.(holder); ok && unknown {
+		holder.unanswered(d.r, process, op)
+	}
+	if reader, ok := d.object.(reader); ok && !unknown {
+		c.view = reader.version()
+	}
+	d.note(process, instant, op, unknown)
+}
+
+// note writes an operation down.
+func (d *drawing) note(process int, instant int64, op lin.Operation, unknown bool) {
+	c := &d.clients[process]
+	if op.Client = process + 100*c.lives; c.lives > 0 {
+		op.Process = lin.Int(int64(process))
+	}
+	op.Call = max(c.free, instant-d.r.Int64N(d.shape.Early))
+	op.Return = instant + d.r.Int64N(d.shape.Late)
+	c.free = op.Return
+	if unknown {
+		d.giveUp(c, &op)
+	}
+	d.history = append(d.history, op)
+}
+
+// giveUp makes the outcome of an operation unknown. Its client may have gone on before it took effect;
+// if nothing is held, even with any number of other operations.
+func (d *drawing) giveUp(c *client, op *lin.Operation) {
+	c.free = op.Call + d.r.Int64N(op.Return-op.Call+1)
+	op.Outcome = lin.Unknown
+	if d.r.IntN(2) == 0 {
+		op.Return = lin.Forever
+	}
+	if d.r.IntN(4) > 0 {
+		op.Result = lin.Null
+	}
+	if _, holds := d.object.(holder); !holds && d.r.IntN(3) == 0 {
+		op.Call = d.r.Int64N(op.Call + 1)
+		return
+	}
+	c.lives++
+	if d.r.IntN(2) == 0 {
+		c.view = 0 // the session was over, and the server of the next one may lag as it likes
+	}
+}

@@ -1,0 +1,58 @@
+package linearizability_test
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/zktorture/zktorture/internal/correct"
+	"github.com/zktorture/zktorture/linearizability"
+)
+
+// longHistories is how many long histories TestNeverAccusedLong draws in all: as many as ZKTORTURE_AGREE
+// says, but 10,000 at most, and few if it is not set.
+func longHistories(t *testing.T) int {
+	text := os.Getenv("ZKTORTURE_AGREE")
+	if text == "" {
+		return 270
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("ZKTORTURE_AGREE is %q; write how many histories to compare", text)
+	}
+	return min(n, 10_000)
+}
+
+// undecidedMax is how many of a hundred histories of a model may be undetermined. Those that are
+// not here have no monitor: how many are depends on time.
+var undecidedMax = map[string]int{"queue": 1, "lock": 1, "election": 1, "rwlock": 5, "semaphore": 5, "counter": 20, "barrier": 20}
+
+// TestNeverAccusedLong judges long histories that are correct by construction, with unknown outcomes, equal
+// stamps and reads from servers that lag. None may be accused.
+func TestNeverAccusedLong(t *testing.T) {
+	each := max(1, longHistories(t)/len(correct.Models))
+	for _, model := range correct.Models {
+		t.Run(model, func(t *testing.T) {
+			seen := map[linearizability.Outcome3]int{}
+			for i := range each {
+				v := judgeCorrect(t, model, uint64(i))
+				if seen[v.Outcome]++; v.Outcome == linearizability.Violation {
+					t.Fatalf("case %d is correct, but accused: %v", i, v)
+				}
+			}
+			t.Logf("%d ok, %d undetermined", seen[linearizability.Ok], seen[linearizability.Undetermined])
+			if most, bounded := undecidedMax[model]; bounded && 100*seen[linearizability.Undetermined] > most*each {
+				t.Errorf("%d of %d histories are undetermined", seen[linearizability.Undetermined], each)
+			}
+		})
+	}
+}
+
+func judgeCorrect(t *testing.T, model string, i uint64) linearizability.Verdict {
+	c, err := correct.New(model, i)
+	if err != nil || len(c.History) < c.Shape.Operations {
+		t.Fatalf("case %d: %v", i, err)
+	}
+	return linearizability.Check(c.Model, c.History, linearizability.Options{Timeout: 100 * time.Millisecond})[0]
+}
