@@ -84,3 +84,27 @@ func TestLargeHistory(t *testing.T) {
 		t.Error("there is a story of a history that is in order")
 	}
 }
+
+// The story of a whole history has all its operations, by call, and of a long one the first.
+func TestWholeHistory(t *testing.T) {
+	for _, n := range []int{1, 5, wholeMax, wholeMax + 7} {
+		var h linearizability.History
+		for i := range n {
+			at := int64(10 * (n - i))
+			h = append(h, linearizability.Operation{Client: i % 3, Op: "acquire", Call: at, Return: at + 5})
+		}
+		s := FromWholeHistory(h, "orphan", "a znode is left")
+		shown := min(n, wholeMax)
+		if len(s.Operations) != shown || len(s.Events) != 2*shown || s.Left != n-shown || s.Message != "a znode is left" {
+			t.Errorf("of %d operations %d are told and %d left out", n, len(s.Operations), s.Left)
+		}
+		for i, o := range s.Operations {
+			if o.Call != int64(10*(i+1)) || o.Asked {
+				t.Fatalf("operation %d is %+v", i, o)
+			}
+		}
+		if !strings.Contains(s.Text(TextOptions{}), "orphan") {
+			t.Error("the story does not say what broke")
+		}
+	}
+}

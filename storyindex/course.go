@@ -2,31 +2,42 @@ package storyindex
 
 import (
 	"path"
+	"slices"
 
 	"github.com/zktorture/zktorture/storyindex/course"
 )
 
-// Course is the course of a run.
+// Course is the course of a run, in as many moments as are drawn.
 type Course struct {
 	File   string
 	Points []course.Point // never empty
+	Broken float64        // seconds until a property was seen broken; 0 if none was
+}
+
+// newCourse makes a course of moments, of which there is one at least.
+func newCourse(file string, points []course.Point) Course {
+	c := Course{File: file, Points: spaced(points)}
+	if i := slices.IndexFunc(points, func(p course.Point) bool { return p.Violations > 0 }); i >= 0 {
+		c.Broken = points[i].Time
+	}
+	return c
 }
 
 // last is where the run had got to.
 func (c Course) last() course.Point { return c.Points[len(c.Points)-1] }
 
-// spaced returns moments of the course, the last among them, that are about a slice of its time or more apart:
-// rates over shorter times tell more of the clock than of the run.
-func (c Course) spaced() []course.Point {
-	gap := c.last().Time / float64(min(slicesMax, len(c.Points))) * 0.75
-	var points []course.Point
+// spaced returns moments, the last among them, that are about a slice of the whole time or more apart: rates
+// over shorter times tell more of the clock than of the run.
+func spaced(all []course.Point) (points []course.Point) {
+	last := all[len(all)-1]
+	gap := last.Time / float64(min(slicesMax, len(all))) * 0.75
 	before := 0.0
-	for _, p := range c.Points {
+	for _, p := range all {
 		if p.Time-before >= gap && p.Time > before {
 			points, before = append(points, p), p.Time
 		}
 	}
-	return withLast(points, c.last(), gap)
+	return withLast(points, last, gap)
 }
 
 // withLast makes the last moment the end of a list, in the place of one that is too near.

@@ -107,9 +107,9 @@ func (x *Index) ofCourse(c Course) figure {
 		f.Title = r.Title()
 	}
 	u := unitOf(c.last().Time)
-	points, marks := c.spaced(), c.marks(u)
-	f.Plots = []plot{speed(points, u)}
-	if p := strikes(points, u); len(p.Series) > 0 {
+	marks := c.marks(u)
+	f.Plots = []plot{speed(c.Points, u)}
+	if p := strikes(c.Points, u); len(p.Series) > 0 {
 		f.Plots = append(f.Plots, p)
 	}
 	for i := range f.Plots {
@@ -120,11 +120,10 @@ func (x *Index) ofCourse(c Course) figure {
 
 // marks marks when a property was seen broken first.
 func (c Course) marks(u unit) []mark {
-	i := slices.IndexFunc(c.Points, func(p course.Point) bool { return p.Violations > 0 })
-	if i < 0 {
+	if c.Broken == 0 {
 		return nil
 	}
-	return []mark{{u.of(c.Points[i].Time), "first violation"}}
+	return []mark{{u.of(c.Broken), "first violation"}}
 }
 
 // speed draws operations a second: over each slice their mean, from the slice's begin to its end.

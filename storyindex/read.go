@@ -112,7 +112,7 @@ func (b *builder) course(path, name string) error {
 	defer file.Close()
 	points, err := course.Read(file)
 	if len(points) > 0 {
-		b.index.Courses = append(b.index.Courses, Course{File: name, Points: points})
+		b.index.Courses = append(b.index.Courses, newCourse(name, points))
 	}
 	return err
 }

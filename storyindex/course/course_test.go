@@ -18,7 +18,7 @@ import (
 
 // run draws what a run tells of itself: so many moments, up to a quarter of a second or an hour apart.
 func run(t *rapid.T) (told []course.Point) {
-	n := rapid.SampledFrom([]int{0, 1, 2, 50, 3 * course.LinesMax}).Draw(t, "moments")
+	n := rapid.SampledFrom([]int{0, 1, 2, 20, 50, 100, 200, 3 * course.LinesMax}).Draw(t, "moments")
 	step := rapid.SampledFrom([]float64{0.25, 2, 3600}).Draw(t, "step")
 	draw := rapid.IntRange(0, 1000)
 	p := course.Point{}
@@ -224,7 +224,7 @@ func TestNoCourse(t *testing.T) {
 		`[1]`:                                    "line 2: no moment of a course",
 		`{"t_s":3,"faults":{` + many(101) + `}}`: "line 2: it has 102 kinds of faults, and 100 are the most",
 		strings.Repeat(" ", 1<<17):               "after 1 moments: a line is longer than 65536 bytes",
-		strings.Repeat("{\"t_s\":2,\"episodes\":5,\"operations\":5,\"violations\":1}\n", 50*course.LinesMax): "it has more than 100000 lines",
+		strings.Repeat("{\"t_s\":2,\"episodes\":5,\"operations\":5,\"violations\":1}\n", 5*course.LinesMax): "it has more than 10000 lines",
 	} {
 		points, err := course.Read(strings.NewReader(good + line))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

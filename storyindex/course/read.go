@@ -14,7 +14,7 @@ import (
 const lineMax = 1 << 16
 
 // linesReadMax is how many lines are read; nobody writes so many.
-const linesReadMax = 50 * LinesMax
+const linesReadMax = 5 * LinesMax
 
 // Read reads a course. With an error it returns the points before the line that the error names: what a run
 // had written when it was killed, or its disk was full.
