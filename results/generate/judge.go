@@ -19,6 +19,7 @@ type section struct {
 }
 
 var judgeSections = []section{
+	{"correct", measureCorrect},
 	{"corruptions", measureCorruptions},
 }
 

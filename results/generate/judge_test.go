@@ -89,3 +89,14 @@ func TestSections(t *testing.T) {
 		t.Errorf("an unknown section gave %v", err)
 	}
 }
+
+// Correct histories are counted once each; many more are judged by the tests of linearizability.
+func TestInnocents(t *testing.T) {
+	n, err := judgeInnocents(t.Context(), "queue", 6)
+	if err != nil || n.histories != 6 || n.ok != 6 || n.operations < 6000 || n.stale == 0 || n.doubtful == 0 {
+		t.Errorf("%+v, %v", n, err)
+	}
+	if _, err := judgeInnocents(t.Context(), "stack", 1); err == nil {
+		t.Error("stacks were judged")
+	}
+}
