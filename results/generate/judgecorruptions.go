@@ -34,6 +34,15 @@ type subject struct {
 	entry workload.Entry
 	model string
 	with  linearizability.Parameters
+	// bare: of what is granted the tokens are left out, so that only the times tell who held it.
+	bare bool
+}
+
+func (s subject) name() string {
+	if s.bare {
+		return s.entry.Recipe + " without tokens"
+	}
+	return s.entry.Recipe
 }
 
 // subjects are the recipes of ours that have a model.
@@ -44,11 +53,30 @@ func subjects() (all []subject) {
 		if n, err := strconv.Atoi(strings.TrimPrefix(variant, "/")); err == nil {
 			s.with = linearizability.Parameters{Parties: n, Permits: n}
 		}
-		if _, err := linearizability.ByName(s.model); ours && err == nil {
+		if _, err := linearizability.ByName(s.model); !ours || err != nil {
+			continue
+		}
+		all = append(all, s)
+		if s.bare = slices.Contains([]string{"lock", "rwlock", "semaphore", "election"}, s.model); s.bare && variant == "" {
 			all = append(all, s)
 		}
 	}
 	return all
+}
+
+// untokened returns the history of something that is granted without the tokens.
+func untokened(h linearizability.History) linearizability.History {
+	bare := slices.Clone(h)
+	for i := range bare {
+		switch op := &bare[i]; {
+		case op.Result.IsNull():
+		case op.Op == "try" || op.Op == "rtry":
+			op.Result = linearizability.Bool(true)
+		default:
+			op.Result = linearizability.Null
+		}
+	}
+	return bare
 }
 
 // trial is what came of the corruptions of one recipe's histories, or of one kind of them.
@@ -135,7 +163,12 @@ type pass struct {
 
 // passing tortures a recipe with all faults and returns what passed.
 func (s subject) passing(ctx context.Context, episodes int) (passed []pass, err error) {
-	see := func(seed uint64, h linearizability.History) { passed = append(passed, pass{seed, h}) }
+	see := func(seed uint64, h linearizability.History) {
+		if s.bare {
+			h = untokened(h)
+		}
+		passed = append(passed, pass{seed, h})
+	}
 	r, err := sim.Run(ctx, &watched{s.entry.New(), see}, sim.Config{Episodes: episodes, Seed: 1, Faults: sim.AllFaults, Workers: 1, Audit: episodes})
 	if err == nil && r.Verdict != sim.VerdictOK {
 		err = fmt.Errorf("%w: %s (%s): %s %s", errUnexpected, s.entry.Kind, s.entry.Recipe, r.Verdict, r.Reason)
@@ -166,7 +199,7 @@ func (s subject) weigh(m linearizability.Model, c linearizability.Corruption, t 
 	t.add(one)
 	t.of(corruptionKind{c.Kind, cmp.Or(classes[c.Op], c.Op)}).add(one)
 	if illegal && !found || one.accused > 0 {
-		fmt.Fprintf(os.Stderr, "%s (%s), %s of %s: %v by the reference, %v by the judge: %v\n", s.entry.Kind, s.entry.Recipe, c.Kind, c.Op, truth, verdict, c.History)
+		fmt.Fprintf(os.Stderr, "%s (%s), %s of %s: %v by the reference, %v by the judge: %v\n", s.entry.Kind, s.name(), c.Kind, c.Op, truth, verdict, c.History)
 	}
 }
 
@@ -229,9 +262,9 @@ func measureCorruptions(ctx context.Context, p *page) error {
 		if err != nil {
 			return err
 		}
-		t.row(p, s.entry.Kind, s.entry.Recipe)
+		t.row(p, s.entry.Kind, s.name())
 		total.add(t)
-		fmt.Fprintf(os.Stderr, "%s (%s): %d of %d noticed\n", s.entry.Kind, s.entry.Recipe, t.noticed, t.changed)
+		fmt.Fprintf(os.Stderr, "%s (%s): %d of %d noticed\n", s.entry.Kind, s.name(), t.noticed, t.changed)
 	}
 	total.row(p, "all", "")
 	p.line("")
