@@ -15,7 +15,7 @@ import (
 // Of more files than are looked at there is an index of the first, which says so.
 func TestTooManyFiles(t *testing.T) {
 	files := map[string]string{}
-	for i := range 5001 {
+	for i := range 5003 {
 		files[fmt.Sprintf("%02d/%04d.json", i%50, i)] = `{"workload":"lock","verdict":"ok"}`
 	}
 	index, _ := built(t, t.TempDir(), files, storyindex.Options{})

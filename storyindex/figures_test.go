@@ -136,7 +136,7 @@ func drawCourse(t *rapid.T) (string, course.Point) {
 		p.Operations += int64(k * k)
 		p.Faults = map[string]int64{}
 		for j, kind := range kinds {
-			p.Faults[kind] = p.Operations * int64(j%4)
+			p.Faults[kind] = p.Operations * int64(j*3%10)
 		}
 		out.WriteString(line(p))
 	}
@@ -240,15 +240,36 @@ func TestHistoryBesideItsCourse(t *testing.T) {
 	files := map[string]string{
 		"a/course.jsonl":  aCourse(30),
 		"a/history.jsonl": history(t, 5000),
-		"a/result.json":   `{"workload":"queue","recipe":"ours","backend":"ensemble","strategy":"random","seed":7,"verdict":"ok"}`,
+		"a/result.json":   `{"workload":"queue","recipe":"ours","backend":"ensemble","strategy":"random","seed":7,"verdict":"ok","violations":[{"property":"orphan","file":"a/round.jsonl"}]}`,
+		"a/mine.jsonl":    history(t, 300), // nobody says that it is of the run
+		"a/round.jsonl":   history(t, 10),  // of the run's history, and not drawn again
 	}
 	_, figures := built(t, t.TempDir(), files, storyindex.Options{})
-	if len(figures) != 1 || len(figures[0].Plots) != 2 || figures[0].Title != "queue (ours) on ensemble, random, seed 7" {
+	if len(figures) != 2 || len(figures[0].Plots) != 2 || len(figures[1].Plots) != 1 || figures[1].Title != "a/mine.jsonl" || figures[0].Title != "queue (ours) on ensemble, random, seed 7" {
 		t.Fatalf("drawn are %+v", figures)
 	}
 	p := figures[0].Plots[1]
 	if rate := p.Data[1][5]; p.Label != "operations/s" || p.X != "seconds" || rate < 850 || rate > 950 {
 		t.Errorf("900 operations a second of 1000 were ok; drawn are %g %s", rate, p.Label)
+	}
+}
+
+// Rates are not drawn of slices that are much shorter than others, such as that from the last second to the
+// end of a run.
+func TestShortSlices(t *testing.T) {
+	for _, text := range []string{aCourse(10), aCourse(119), aCourse(600)} {
+		last := course.Point{Time: 0.01 + float64(strings.Count(text, "\n")), Episodes: 1e6, Operations: 1e9, Violations: 1e3}
+		index, figures := built(t, t.TempDir(), map[string]string{course.Name: text + line(last)}, storyindex.Options{})
+		if len(index.Problems) > 0 {
+			t.Fatal(index.Problems)
+		}
+		p := figures[0].Plots[0]
+		mean := p.Data[0][len(p.Data[0])-1] / float64(len(p.Data[0])/2)
+		for i := 0; i < len(p.Data[0]); i += 2 {
+			if slice := p.Data[0][i+1] - p.Data[0][i]; slice < mean/2 {
+				t.Errorf("at %g %s there is a slice of %g, and they have %g on the average", p.Data[0][i], p.X, slice, mean)
+			}
+		}
 	}
 }
 

@@ -127,6 +127,9 @@ func TestHistoriesAreJudged(t *testing.T) {
 			listed := ""
 			for _, v := range index.Violations {
 				listed += v.Property
+				if run := strings.Contains(c.files["result.json"], v.Message); run != strings.HasPrefix(name, "the round") {
+					t.Errorf("the violation is told as %q", v.Message)
+				}
 			}
 			if listed != c.violation {
 				t.Errorf("listed are %+v", index.Violations)
@@ -145,7 +148,7 @@ func TestStoryOfAHistory(t *testing.T) {
 	dir := t.TempDir()
 	built(t, dir, map[string]string{"history.jsonl": rounds(50, 20), "result.json": fmt.Sprintf(onServers, "")}, judging())
 	page := read(t, filepath.Join(dir, "history.jsonl.html"))
-	for _, want := range []string{"order", "/z/r20", "./torture check " + filepath.Join(dir, "history.jsonl") + " --model queue"} {
+	for _, want := range []string{"order", "/z/r20", "offer(a)", "poll()", "./torture check " + filepath.Join(dir, "history.jsonl") + " --model queue"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %s", want)
 		}
