@@ -335,3 +335,31 @@ func (c *codec) stat(s *zk.Stat) {
 	c.int32(&s.NumChildren)
 	c.int64(&s.Pzxid)
 }
+
+// PathOf returns the path that a request or a reply is about; of a multi, that of its first operation. It
+// is empty if there is none.
+func PathOf(r Record) string {
+	switch r := r.(type) {
+	case *PathRequest:
+		return r.Path
+	case *WatchRequest:
+		return r.Path
+	case *PathVersionRequest:
+		return r.Path
+	case *PathTypeRequest:
+		return r.Path
+	case *CreateRequest:
+		return r.Path
+	case *CreateTTLRequest:
+		return r.Path
+	case *SetDataRequest:
+		return r.Path
+	case *SetACLRequest:
+		return r.Path
+	case *MultiRequest:
+		if len(r.Ops) > 0 {
+			return PathOf(r.Ops[0].Record)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,151 @@
+package proxy
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zktorture/zktorture/wire"
+)
+
+// queueMax is how many frames of one direction may wait in the proxy; then it reads no more, and TCP holds
+// back the sender.
+const queueMax = 256
+
+// conn is a connection that is being forwarded.
+type conn struct {
+	proxy  *Proxy
+	number int
+	server string
+	ends   [2]net.Conn // by direction: where frames come from
+	track  *track
+
+	done    chan struct{} // closed when it has ended
+	ending  sync.Once
+	deaf    [2]atomic.Bool // by direction: its sender has been cut off
+	swallow sync.Map       // numbers of requests whose reply is to end the connection
+}
+
+func (c *conn) run() {
+	var both sync.WaitGroup
+	for _, d := range []Direction{ToServer, ToClient} {
+		frames := make(chan *Frame, queueMax)
+		both.Go(func() { c.read(d, frames) })
+		both.Go(func() { c.write(d, frames) })
+	}
+	both.Wait()
+	c.close()
+}
+
+// cut resets both ends: what was on the way is lost.
+func (c *conn) cut() { c.end(reset) }
+
+// close closes both ends.
+func (c *conn) close() { c.end(func(end net.Conn) { end.Close() }) }
+
+func (c *conn) end(how func(net.Conn)) {
+	c.ending.Do(func() {
+		close(c.done)
+		for _, end := range c.ends {
+			how(end)
+		}
+	})
+}
+
+// reset closes a connection so that the peer sees a reset and what was on the way is lost.
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	c.Close()
+}
+
+// read reads the frames of a direction until the connection ends.
+func (c *conn) read(d Direction, frames chan<- *Frame) {
+	defer close(frames)
+	in := bufio.NewReader(c.ends[d])
+	for {
+		payload, err := wire.ReadFrame(in, nil, wire.FrameMax)
+		if err != nil {
+			c.report(d, err)
+			return
+		}
+		f, err := c.track.frame(d, payload)
+		if err != nil {
+			c.report(d, err)
+			c.cut()
+			return
+		}
+		f.Connection, f.arrived = c.number, time.Now()
+		select {
+		case frames <- f:
+		case <-c.done:
+			return
+		}
+	}
+}
+
+// report logs what was malformed. That a connection has ended is no news.
+func (c *conn) report(d Direction, err error) {
+	var malformed *wire.Error
+	if errors.As(err, &malformed) || errors.Is(err, io.ErrUnexpectedEOF) {
+		c.proxy.log.Warn("the connection is closed: "+err.Error(), "connection", c.number, "direction", d.String(), "client", c.ends[ToServer].RemoteAddr().String(), "server", c.server)
+	}
+}
+
+// write forwards frames until there are no more; then the sender has closed the connection, and it ends,
+// unless it was the sender that has been cut off.
+func (c *conn) write(d Direction, frames <-chan *Frame) {
+	for f := range frames {
+		if !c.pass(f) {
+			c.cut()
+		}
+	}
+	if !c.deaf[d].Load() {
+		c.close()
+	}
+}
+
+// pass forwards a frame, and returns false if the connection is to be cut. What cannot be forwarded, as the
+// receiver is gone, is lost.
+func (c *conn) pass(f *Frame) bool {
+	if !c.await(f) {
+		return false
+	}
+	action := c.proxy.decide(c.done, f)
+	if f.Kind == Reply {
+		if _, swallowed := c.swallow.LoadAndDelete(f.Xid); swallowed {
+			return false
+		}
+	}
+	switch {
+	case action == Discard:
+		return true
+	case action == CutBefore:
+		return false
+	case action == CutAfter && f.Kind == Request:
+		c.swallow.Store(f.Xid, nil)
+	}
+	c.proxy.note(c, f)
+	frame := net.Buffers{f.head(), f.payload}
+	frame.WriteTo(c.ends[1-f.Direction])
+	return action != CutAfter || f.Kind == Request
+}
+
+// await waits for the frame's time, and until nothing holds it; it returns false if the connection ends first.
+func (c *conn) await(f *Frame) bool {
+	if delay := c.proxy.delayOf(f.Direction); delay > 0 {
+		late := time.NewTimer(time.Until(f.arrived.Add(delay)))
+		defer late.Stop()
+		select {
+		case <-late.C:
+		case <-c.done:
+			return false
+		}
+	}
+	return c.proxy.gates[f.Direction].wait(c.done)
+}

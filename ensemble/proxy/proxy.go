@@ -1,0 +1,292 @@
+package proxy
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Config says where a proxy stands. Servers is needed.
+type Config struct {
+	Listen  string   // address to listen on; a free port of the loopback interface by default
+	Servers []string // addresses, tried in turn for each connection
+	// Director decides about each frame; nil forwards all.
+	Director Director
+	Log      *slog.Logger // for what is malformed; nil for nothing
+}
+
+// dialTimeout is how long a server has to accept a connection.
+const dialTimeout = time.Second
+
+// Proxy is a proxy that listens. All methods may be called at any time, by any goroutine.
+type Proxy struct {
+	cfg      Config
+	log      *slog.Logger
+	listener net.Listener
+	gates    [2]*gate
+	ended    sync.WaitGroup
+
+	mu       sync.Mutex
+	closed   bool
+	refusing bool
+	stalling bool
+	delays   [2]time.Duration
+	conns    map[*conn]bool
+	stalled  []net.Conn
+	accepted int
+	next     int // the server to try first
+	session  Session
+	granted  chan struct{} // closed and replaced by each session that is granted
+}
+
+// New returns a proxy that listens.
+func New(cfg Config) (*Proxy, error) {
+	if len(cfg.Servers) == 0 {
+		return nil, errors.New("proxy: there are no servers to forward to")
+	}
+	address := cfg.Listen
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	log := cfg.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	p := &Proxy{cfg: cfg, log: log, listener: listener, gates: [2]*gate{newGate(), newGate()}, conns: map[*conn]bool{}, granted: make(chan struct{})}
+	p.ended.Go(p.accept)
+	return p, nil
+}
+
+// Addr is the address on which clients reach it.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Close cuts all connections, stops listening and waits until all has ended. Closed once, it stays closed.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	closed := p.closed
+	p.closed = true
+	p.mu.Unlock()
+	if closed {
+		p.ended.Wait()
+		return nil
+	}
+	err := p.listener.Close()
+	p.Cut()
+	p.Stall(false)
+	p.ended.Wait()
+	return err
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			p.log.Warn("no connection could be accepted: " + err.Error())
+			time.Sleep(acceptPause)
+			continue
+		}
+		if !p.admit(client) {
+			reset(client)
+		}
+	}
+}
+
+// acceptPause is how long to wait when the system has nothing left for another connection.
+const acceptPause = 10 * time.Millisecond
+
+// admit begins to serve a connection; false if it is refused.
+func (p *Proxy) admit(client net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed || p.refusing:
+		return false
+	case p.stalling:
+		p.stalled = append(p.stalled, client)
+		return true
+	}
+	p.accepted++
+	number, first := p.accepted, p.next
+	p.next++
+	p.ended.Go(func() { p.serve(client, number, first) })
+	return true
+}
+
+func (p *Proxy) serve(client net.Conn, number, first int) {
+	server, err := p.dial(first)
+	if err != nil {
+		p.log.Info("no server can be reached: "+err.Error(), "connection", number)
+		reset(client)
+		return
+	}
+	c := &conn{proxy: p, number: number, server: server.RemoteAddr().String(), ends: [2]net.Conn{client, server}, track: newTrack(), done: make(chan struct{})}
+	if !p.enter(c) {
+		c.cut()
+		return
+	}
+	c.run()
+	p.leave(c)
+}
+
+// dial connects to the first server that accepts.
+func (p *Proxy) dial(first int) (server net.Conn, err error) {
+	for i := range p.cfg.Servers {
+		address := p.cfg.Servers[(first+i)%len(p.cfg.Servers)]
+		if server, err = net.DialTimeout("tcp", address, dialTimeout); err == nil {
+			return server, nil
+		}
+	}
+	return nil, err
+}
+
+// enter counts a connection among the open ones; false if the proxy has been closed meanwhile, or refuses.
+func (p *Proxy) enter(c *conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.refusing {
+		return false
+	}
+	p.conns[c] = true
+	return true
+}
+
+func (p *Proxy) leave(c *conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, c)
+}
+
+func (p *Proxy) decide(done <-chan struct{}, f *Frame) Action {
+	if p.cfg.Director == nil {
+		return Forward
+	}
+	return p.cfg.Director(done, f)
+}
+
+// note remembers the session that a server grants.
+func (p *Proxy) note(c *conn, f *Frame) {
+	if f.Kind != Connected || f.Session == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.session = c.track.session
+	p.session.Server = c.server
+	close(p.granted)
+	p.granted = make(chan struct{})
+}
+
+// Session returns the session that was granted last, of whichever connection; its ID is 0 before.
+func (p *Proxy) Session() Session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.session
+}
+
+// WaitSession waits until a session other than the given one is granted.
+func (p *Proxy) WaitSession(ctx context.Context, other int64) (Session, error) {
+	for {
+		p.mu.Lock()
+		session, granted := p.session, p.granted
+		p.mu.Unlock()
+		if session.ID != other {
+			return session, nil
+		}
+		select {
+		case <-granted:
+		case <-ctx.Done():
+			return Session{}, fmt.Errorf("proxy: no session was granted: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// Connections is how many connections are open.
+func (p *Proxy) Connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.conns)
+}
+
+// Cut resets all connections, at both ends, and returns how many there were.
+func (p *Proxy) Cut() int {
+	all := p.open()
+	for _, c := range all {
+		c.cut()
+	}
+	return len(all)
+}
+
+// CutOff resets the end of all connections from which a direction's frames come, and leaves the other end
+// in the belief that it is connected: with ToServer the client is cut off, and the server waits for it. It
+// returns how many connections there were. What the other end sends is lost.
+func (p *Proxy) CutOff(d Direction) int {
+	all := p.open()
+	for _, c := range all {
+		c.deaf[d].Store(true)
+		reset(c.ends[d])
+	}
+	return len(all)
+}
+
+func (p *Proxy) open() (all []*conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b *conn) int { return a.number - b.number })
+	return all
+}
+
+// Hold lets nothing pass in a direction, of all connections, now and later; or everything again.
+func (p *Proxy) Hold(d Direction, held bool) { p.gates[d].hold(held) }
+
+// Delay lets everything in a direction arrive so much later than it would.
+func (p *Proxy) Delay(d Direction, by time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delays[d] = by
+}
+
+func (p *Proxy) delayOf(d Direction) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.delays[d]
+}
+
+// Refuse lets nobody connect any more, or everybody again. Connections that are open stay so.
+func (p *Proxy) Refuse(refusing bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refusing = refusing
+}
+
+// Stall lets whoever connects wait for an answer that never comes, or serves them again; those that waited
+// are cut then.
+func (p *Proxy) Stall(stalling bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stalling = stalling
+	if !stalling {
+		for _, c := range p.stalled {
+			reset(c)
+		}
+		p.stalled = nil
+	}
+}
+
+// head is the length in front of a frame.
+func (f *Frame) head() []byte { return binary.BigEndian.AppendUint32(nil, uint32(len(f.payload))) }

@@ -1,0 +1,71 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/zktorture/zktorture/wire"
+)
+
+// Session is a session with the secret that lets anybody go on with it.
+type Session struct {
+	ID       int64
+	Password []byte
+	Timeout  time.Duration // granted
+	Server   string        // that granted it, or went on with it last
+}
+
+func milliseconds(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// Expire ends a session by way of the server at an address, and returns when that has committed it: the
+// session's ephemeral znodes are gone then. Its client learns it as it learns of an expiry. The address must
+// be another server's than the one that the client is connected to, or the two take the session from one
+// another. It is no error if the session has expired already.
+func Expire(ctx context.Context, address string, s Session) error {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("proxy: expire session 0x%x: %w", s.ID, err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+	if err := endSession(conn, s); err != nil {
+		return fmt.Errorf("proxy: expire session 0x%x at %s: %w", s.ID, address, err)
+	}
+	return nil
+}
+
+// endSession goes on with the session and closes it.
+func endSession(conn net.Conn, s Session) error {
+	readOnly := false
+	hello := &wire.ConnectRequest{Timeout: int32(s.Timeout / time.Millisecond), Session: s.ID, Password: s.Password, ReadOnly: &readOnly}
+	if _, err := conn.Write(wire.AppendFrame(nil, hello)); err != nil {
+		return err
+	}
+	frame, err := wire.ReadFrame(conn, nil, wire.FrameMax)
+	if err != nil {
+		return err
+	}
+	var granted wire.ConnectResponse
+	if _, err := wire.Parse(frame, &granted); err != nil {
+		return err
+	}
+	if granted.Session == 0 {
+		return nil // expired
+	}
+	const xid = 1
+	if _, err := conn.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: xid, Op: wire.OpCloseSession})); err != nil {
+		return err
+	}
+	for {
+		if frame, err = wire.ReadFrame(conn, frame, wire.FrameMax); err != nil {
+			return err
+		}
+		var h wire.ReplyHeader
+		if _, err := wire.Parse(frame, &h); err != nil || h.Xid == xid {
+			return err
+		}
+	}
+}

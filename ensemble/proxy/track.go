@@ -1,0 +1,112 @@
+package proxy
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/zktorture/zktorture/wire"
+)
+
+// track knows what has been asked on a connection, and so what the replies are.
+type track struct {
+	mu      sync.Mutex
+	greeted [2]bool // by direction: the first frame has passed
+	session Session
+	asked   map[int32][]asked // by number, the oldest first; only housekeeping shares numbers
+	open    int
+}
+
+// asked is a request without its reply.
+type asked struct {
+	op   wire.Op
+	path string
+}
+
+// openMax is how many requests may be without a reply. Clients of Java's allow a thousand by default
+// (zookeeper.globalOutstandingLimit of the server).
+const openMax = 1 << 16
+
+func newTrack() *track { return &track{asked: map[int32][]asked{}} }
+
+// frame reads a frame that has arrived.
+func (t *track) frame(d Direction, payload []byte) (*Frame, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := &Frame{Direction: d, payload: payload}
+	var err error
+	switch first := !t.greeted[d]; {
+	case first && d == ToServer:
+		err = t.connect(f)
+	case first:
+		err = t.connected(f)
+	case d == ToServer:
+		err = t.request(f)
+	default:
+		err = t.reply(f)
+	}
+	t.greeted[d] = true
+	f.Session = t.session.ID
+	return f, err
+}
+
+func (t *track) connect(f *Frame) error {
+	f.Kind = Connect
+	var r wire.ConnectRequest
+	_, err := wire.Parse(f.payload, &r)
+	return err
+}
+
+func (t *track) connected(f *Frame) error {
+	f.Kind = Connected
+	var r wire.ConnectResponse
+	_, err := wire.Parse(f.payload, &r)
+	t.session.ID, t.session.Password, t.session.Timeout = r.Session, r.Password, milliseconds(r.Timeout)
+	return err
+}
+
+func (t *track) request(f *Frame) error {
+	f.Kind = Request
+	var h wire.RequestHeader
+	body, err := wire.Parse(f.payload, &h)
+	if err != nil {
+		return err
+	}
+	f.Xid, f.Op = h.Xid, h.Op
+	if r := wire.NewRequest(h.Op); r != nil {
+		if _, err := wire.Parse(body, r); err != nil {
+			return err
+		}
+		f.Path = wire.PathOf(r)
+	}
+	if t.open++; t.open > openMax {
+		return &wire.Error{What: "request", Problem: fmt.Sprintf("%d requests before it have no reply", openMax)}
+	}
+	t.asked[h.Xid] = append(t.asked[h.Xid], asked{h.Op, f.Path})
+	return nil
+}
+
+func (t *track) reply(f *Frame) error {
+	f.Kind = Reply
+	var h wire.ReplyHeader
+	body, err := wire.Parse(f.payload, &h)
+	if err != nil {
+		return err
+	}
+	f.Xid, f.Zxid, f.Err = h.Xid, h.Zxid, h.Err
+	if h.Xid == wire.XidWatch {
+		f.Kind = Event
+		_, err := wire.Parse(body, &f.Event)
+		f.Path = f.Event.Path
+		return err
+	}
+	open := t.asked[h.Xid]
+	if len(open) == 0 {
+		return &wire.Error{What: "reply", Problem: fmt.Sprintf("no request has the number %d", h.Xid)}
+	}
+	f.Op, f.Path = open[0].op, open[0].path
+	t.open--
+	if t.asked[h.Xid] = open[1:]; len(open) == 1 {
+		delete(t.asked, h.Xid)
+	}
+	return nil
+}
