@@ -1,6 +1,9 @@
 package workload
 
 import (
+	"io"
+	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -122,6 +125,17 @@ func TestQueueAccount(t *testing.T) {
 		{"with a note", newScript().offer(1, "v").poll(2).request(logEntry{handle: 2, kind: requestCreate, path: "/q/n", flags: 1, answer: done}).set(2, "/q/n", "id", -1, unanswered).remove(2, "/q/v", unanswered).together(), "did v"},
 		{"with a note that stays", newScript().offer(1, "v").poll(2).request(logEntry{handle: 2, kind: requestCreate, path: "/q/n", answer: done}).set(2, "/q/n", "id", -1, unanswered).remove(2, "/q/v", unanswered).together(), "?"},
 		{"with a note by itself", newScript().offer(1, "v").poll(2).set(2, "/q/n", "id", -1, unanswered).left("/q/v", "v", 0), "?"},
+		{"with a note that is also written by itself", newScript().offer(1, "v").poll(2).set(2, "/q/n", "id", -1, done).remove(2, "/q/v", done).together().poll(2).set(2, "/q/n", "id", -1, unanswered), "?, ?"},
+		{"notes of nothing", newScript().offer(1, "v").poll(2).set(2, "/q/n", "id", -1, unanswered).set(2, "/q/m", "id", -1, unanswered).together().left("/q/v", "v", 0), "?"},
+		{"a mark at the directory", newScript().create(1, "/q", "a mark", done).offer(1, "v").poll(2).left("/q/v", "v", 0), "?"},
+		{"the directory made", newScript().create(1, "/q", "", unanswered).offer(1, "v").poll(2).left("/q/v", "v", 0).left("/q", "", 0), "none"},
+		{"an item made before its offer", newScript().create(1, "/q/v", "v", done).op(1, "offer", "v", sim.OK, "").poll(2).left("/q/v", "v", 0), "?"},
+		{"an item made by nobody", newScript().op(1, "offer", "v", sim.OK, "").poll(2).left("/q/v", "v", 0), "?"},
+		{"an item read in two znodes", newScript().op(1, "offer", "v", sim.OK, "").create(1, "/q/v-", "v", unanswered).poll(2).read(2, "/q/v-1", "v").read(2, "/q/v-2", "v").remove(2, "/q/v-1", unanswered).remove(2, "/q/v-2", unanswered), "?"},
+		{"an item read twice in one place", newScript().offer(1, "v").poll(2).read(2, "/q/v", "v").request(logEntry{handle: 2, kind: requestRead, path: "/q/v", data: "v", answer: done, czxid: 9}).remove(2, "/q/v", unanswered), "?"},
+		{"returned, deleted by nobody", newScript().offer(1, "v").op(1, "poll", "", sim.OK, "v").poll(2), "?"},
+		{"an item made twice in one place", newScript().offer(1, "v").create(1, "/q/v", "v", done).poll(2).left("/q/v", "v", 0), "?"},
+		{"a name used again, and there", newScript().offer(1, "v").op(1, "offer", "w", sim.OK, "").create(1, "/q/v", "w", done).poll(2).left("/q/v", "w", 0), "?"},
 		{"values within values", newScript().offer(1, "v1").offer(1, "v12").poll(2).remove(2, "/q/v12", unanswered).left("/q/v1", "v1", 0), "did v12"},
 		{"values that cannot be told apart", newScript().op(1, "offer", "v1", sim.OK, "").op(1, "offer", "v12", sim.OK, "").create(1, "/q/a", "<v12>", done).poll(2).left("/q/a", "<v12>", 0), "?"},
 		{"not all logged", newScript().offer(1, "v").poll(2).poll(0).left("/q/v", "v", 0).forget(3), "?, ?"},
@@ -190,6 +204,7 @@ func TestCounterAccount(t *testing.T) {
 		{"returned, never written", one().add(1, "1", sim.OK, "2").add(2, "1", sim.Unknown, "").left(value, "1", 0), "?"},
 		{"the sum was named", one().add(2, "1", sim.Unknown, "2").number(2, "2", 0, unanswered).left(value, "2", 1), "did 2"},
 		{"another sum was named", one().add(2, "1", sim.Unknown, "9").number(2, "2", 0, unanswered).left(value, "2", 1), "?"},
+		{"returned twice, written once", newScript().add(2, "1", sim.OK, "1").add(2, "1", sim.OK, "1").number(2, "1", -1, done).add(3, "1", sim.Unknown, "").left(value, "1", 0), "?"},
 		{"with a note", one().add(2, "1", sim.Unknown, "").set(2, "/c/n", "id", -1, unanswered).number(2, "2", 0, unanswered).together().left(value, "2", 1), "did 2"},
 		{"with a note by itself", one().add(2, "1", sim.Unknown, "").set(2, "/c/n", "id", -1, unanswered).left(value, "1", 0), "?"},
 		{"in the directory itself", newScript().add(2, "1", sim.Unknown, "").set(2, "/c", "1", 0, unanswered).left("/c", "1", 1), "did 1"},
@@ -197,6 +212,20 @@ func TestCounterAccount(t *testing.T) {
 	} {
 		if got := c.s.told(settleCounter("/c", c.s.ops, &c.s.observed)); got != c.want {
 			t.Errorf("%s: %s; want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestAnswers: only what is known to be an answer is one. To take a lost reply for a refusal makes
+// evidence where there is none.
+func TestAnswers(t *testing.T) {
+	for err, want := range map[error]answer{
+		nil: done, zk.ErrNoNode: refused, zk.ErrNodeExists: refused, zk.ErrBadVersion: refused, zk.ErrNotEmpty: refused,
+		zk.ErrConnectionClosed: unanswered, zk.ErrSessionExpired: unanswered, zk.ErrNoServer: unanswered, zk.ErrClosing: unanswered,
+		zk.ErrSessionMoved: unanswered, net.ErrClosed: unanswered, io.EOF: unanswered, os.ErrDeadlineExceeded: unanswered,
+	} {
+		if got := answerOf(err); got != want {
+			t.Errorf("%v: %d, want %d", err, got, want)
 		}
 	}
 }

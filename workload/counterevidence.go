@@ -37,7 +37,8 @@ type written struct {
 // settleCounter settles what it can of the additions to the number in a directory.
 func settleCounter(dir string, ops []*sim.Op, o *observed) settlement {
 	a := &counterAccount{observed: o, dir: dir, ops: ops, seen: map[int32]string{}}
-	if !a.find() || !a.exclusive() || !a.read() || !a.chain() || !a.pay() {
+	a.find()
+	if !a.exclusive() || !a.read() || !a.chain() || !a.pay() {
 		return nil
 	}
 	var unknown []*sim.Op
@@ -49,19 +50,14 @@ func settleCounter(dir string, ops []*sim.Op, o *observed) settlement {
 	return ascribe(o, unknown, a.left())
 }
 
-// find finds the znode of the number: the only one that anybody has meant to write a number to.
-func (a *counterAccount) find() bool {
+// find finds the znode of the number: where anybody has meant to write one. (Were there several, the
+// others would be something else that was changed.)
+func (a *counterAccount) find() {
 	for i := range a.log {
-		e := &a.log[i]
-		if !e.changes() || e.kind == requestDelete || !isNumber(e.data) {
-			continue
+		if e := &a.log[i]; e.changes() && e.kind != requestDelete && isNumber(e.data) {
+			a.path = e.path
 		}
-		if a.path != "" && a.path != e.path {
-			return false
-		}
-		a.path = e.path
 	}
-	return true
 }
 
 func isNumber(text string) bool {

@@ -107,7 +107,7 @@ func (a *queueAccount) locate() bool {
 	for _, p := range a.paths() {
 		z := a.tree[p]
 		it, clear := a.item(z.data)
-		if !clear || it != nil && !a.hold(it, p, z.stat.Czxid) || it != nil && z.stat.EphemeralOwner != 0 {
+		if !clear || it != nil && !a.hold(it, p, z.stat.Czxid) {
 			return false
 		}
 	}
@@ -189,7 +189,8 @@ func (a *queueAccount) remove() bool {
 		}
 		_, there := a.tree[it.path]
 		gone := it.path != "" && !there
-		if gone && len(it.removals) == 0 || answered > 1 || answered == 1 && !gone || it.returned && it.path == "" {
+		unmade := it.path != "" && !it.tried || it.path == "" && it.returned
+		if unmade || gone && len(it.removals) == 0 || answered > 1 || answered == 1 && !gone {
 			return false
 		}
 	}
