@@ -44,6 +44,9 @@ func TestIndexInBrowser(t *testing.T) {
 		for _, plot := range browsertest.Eval[[]string](b, bare) {
 			t.Errorf("a plot lacks a line of its own colour: %s", plot)
 		}
+		if split := browsertest.Eval[[]string](b, broken); len(split) > 0 {
+			t.Errorf("on several lines are %q", split)
+		}
 		if wide := browsertest.Eval[int](b, `document.documentElement.scrollWidth`); wide > 1280 {
 			t.Errorf("the page is %d pixels wide", wide)
 		}
@@ -72,6 +75,13 @@ const bare = `[...document.querySelectorAll(".uplot")].flatMap((plot) => {
   });
   return names.length === 0 || missing.length * 2 > names.length ? [names.join() + " lacks " + missing.join()] : [];
 })`
+
+// broken lists numbers and verdicts that do not fit on a line.
+const broken = `[...document.querySelectorAll("td.number, td .verdict")].filter((e) => {
+  const range = document.createRange();
+  range.selectNodeContents(e);
+  return new Set([...range.getClientRects()].map((r) => r.top)).size > 1;
+}).map((e) => e.textContent)`
 
 // linksLead follows all links of the page to files.
 func linksLead(t *testing.T, b *browsertest.Browser, dir string) {
@@ -118,6 +128,9 @@ func TestIndexOfOurResults(t *testing.T) {
 		b.Open(filepath.Join(dir, storyindex.Name), 1280, 800, scheme)
 		if pale := b.Unreadable(); len(pale) > 0 {
 			t.Errorf("too little contrast: %q", pale)
+		}
+		if split := browsertest.Eval[[]string](b, broken); len(split) > 0 {
+			t.Errorf("on several lines are %q", split)
 		}
 	}
 	linksLead(t, b, dir)

@@ -74,12 +74,13 @@ func (r Run) Title() string {
 	return title
 }
 
-// Struck lists the faults of a run with how often they struck, by name.
+// Struck lists the faults of a run with how often they struck, by name; a name and its number stay on one
+// line.
 func (r Run) Struck() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(r.Faults)) {
 		if n := r.Faults[name]; n > 0 {
-			parts = append(parts, name+" "+count(n))
+			parts = append(parts, name+"\u00a0"+count(n))
 		}
 	}
 	return strings.Join(parts, ", ")

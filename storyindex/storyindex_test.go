@@ -107,12 +107,12 @@ func TestBuild(t *testing.T) {
 		t.Errorf("the violation is %+v", v)
 	}
 	page := read(t, filepath.Join(dir, storyindex.Name))
-	for _, want := range []string{"lost-wakeup", `href="night/found%20%3c1%3e.json.html"`, "What came of it &lt;all&gt;", ">texts/plain.md<", "it is under way, or was killed", "not judged", "published/WriteLock", "loss 3", "W2 was not found, the twin of W2 is accused", "cut.json", "semaphore"} {
+	for _, want := range []string{"lost-wakeup", `href="night/found%20%3c1%3e.json.html"`, "What came of it &lt;all&gt;", ">texts/plain.md<", "it is under way, or was killed", "not judged", "published/WriteLock", "loss\u00a03", "W2 was not found, the twin of W2 is accused", "cut.json", "semaphore"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %s", want)
 		}
 	}
-	for _, not := range []string{"unseen", "crash 0", "found <1>", "and more"} {
+	for _, not := range []string{"unseen", "crash\u00a00", "found <1>", "and more"} {
 		if strings.Contains(page, not) {
 			t.Errorf("the page says %s", not)
 		}
