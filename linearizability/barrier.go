@@ -152,6 +152,9 @@ func anyInside(state []byte) bool {
 // leaving.
 func explainBarrier(j *judge, steps []step, parties int) finding {
 	for i := range steps {
+		if j.late() {
+			return unexplained(steps)
+		}
 		if s := &steps[i]; s.kind == stepPass && mostThere(steps, s.call, s.end) < parties {
 			return finding{"early-enter", "an enter succeeded although too few were there at any moment of it",
 				selectSteps(steps, func(other *step) bool { return other.source == s.source })}

@@ -32,6 +32,9 @@ func newJudge(m *Model, o Options) *judge {
 	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout), memory: memory}
 }
 
+// late tells whether time is up.
+func (j *judge) late() bool { return time.Now().After(j.deadline) }
+
 // note records that a checker could not decide.
 func (j *judge) note(checker, why string) { j.tried = append(j.tried, checker+": "+why) }
 

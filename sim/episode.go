@@ -55,7 +55,9 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	if leaked := inBubble(func() { newWorld(cfg).run(workload, o) }); leaked && len(o.violations) == 0 && o.aborted == nil {
 		o.violations = append(o.violations, Violation{Property: "goroutine-leak", Message: describeLeak(cfg.trace != nil)})
 	}
+	cfg.beat() // what follows takes its time, though the world has ended
 	o.judgeLater()
+	cfg.beat()
 	o.measure(cfg.audit)
 	return o
 }

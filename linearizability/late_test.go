@@ -1,0 +1,20 @@
+package linearizability
+
+import (
+	"testing"
+	"time"
+)
+
+// An explanation ends when time is up, also where it is not a search.
+func TestExplanationKeepsToTheTime(t *testing.T) {
+	m := Barrier(2)
+	steps := m.prepare(inStep(5, 300))
+	j := newJudge(&m, Options{Timeout: time.Nanosecond})
+	begin := time.Now()
+	if f := explainBarrier(j, steps, 2); f.property != "linearizability" || len(f.steps) != len(steps) {
+		t.Errorf("there was no time, but %s was found", f.property)
+	}
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
