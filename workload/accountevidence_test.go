@@ -205,6 +205,8 @@ func TestCounterAccount(t *testing.T) {
 		{"the sum was named", one().add(2, "1", sim.Unknown, "2").number(2, "2", 0, unanswered).left(value, "2", 1), "did 2"},
 		{"another sum was named", one().add(2, "1", sim.Unknown, "9").number(2, "2", 0, unanswered).left(value, "2", 1), "?"},
 		{"returned twice, written once", newScript().add(2, "1", sim.OK, "1").add(2, "1", sim.OK, "1").number(2, "1", -1, done).add(3, "1", sim.Unknown, "").left(value, "1", 0), "?"},
+		{"written before it was asked for", newScript().number(2, "1", -1, done).add(2, "1", sim.OK, "1").add(3, "1", sim.Unknown, "").left(value, "1", 0), "?"},
+		{"returned another sum", newScript().add(1, "1", sim.OK, "7").number(1, "1", -1, done).add(2, "1", sim.Unknown, "").left(value, "1", 0), "?"},
 		{"with a note", one().add(2, "1", sim.Unknown, "").set(2, "/c/n", "id", -1, unanswered).number(2, "2", 0, unanswered).together().left(value, "2", 1), "did 2"},
 		{"with a note by itself", one().add(2, "1", sim.Unknown, "").set(2, "/c/n", "id", -1, unanswered).left(value, "1", 0), "?"},
 		{"in the directory itself", newScript().add(2, "1", sim.Unknown, "").set(2, "/c", "1", 0, unanswered).left("/c", "1", 1), "did 1"},
