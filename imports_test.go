@@ -17,7 +17,8 @@ var mayImport = map[string]string{
 	"recipes":         "recipes",
 	"fakezk":          "fakezk",
 	"linearizability": "linearizability",
-	"ensemble":        "ensemble",
+	"ensemble":        "ensemble wire",
+	"wire":            "wire",
 	"sim":             "sim fakezk",
 	"workload":        "workload sim fakezk recipes linearizability",
 }
