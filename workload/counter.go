@@ -156,6 +156,8 @@ func (e *counterEpisode) evidence(v *view) settlement {
 	return settleCounter(e.path, v.ops, v.seen)
 }
 
+func (e *counterEpisode) doubtful(v *view) bool { return slices.ContainsFunc(v.ops, undecided) }
+
 func (e *counterEpisode) history(v *view) linearizability.History {
 	evidence := e.evidence(v)
 	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {

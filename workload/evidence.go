@@ -230,14 +230,14 @@ func above(p, object string) bool {
 // surveyMax bounds how many znodes a survey reads.
 const surveyMax = 1000
 
-// survey reads what is at an object and below it, after everything that was carried out before.
+// survey reads what is below an object, after everything that was carried out before.
 func survey(conn recipes.Conn, object string) (map[string]znode, error) {
 	session := conn.SessionID()
 	if _, err := conn.Set(object, nil, -1); err != nil {
 		return nil, fmt.Errorf("workload: %s cannot be written: %w", object, err)
 	}
 	tree := map[string]znode{}
-	if err := readAll(conn, object, tree); err != nil {
+	if err := readBelow(conn, object, tree); err != nil {
 		return nil, err
 	}
 	if session == 0 || session != conn.SessionID() {
@@ -246,26 +246,33 @@ func survey(conn recipes.Conn, object string) (map[string]znode, error) {
 	return tree, nil
 }
 
-// readAll reads a znode and those below it. One that goes meanwhile is gone.
-func readAll(conn recipes.Conn, p string, tree map[string]znode) error {
-	data, stat, err := conn.Get(p)
-	if err == zk.ErrNoNode {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("workload: %s cannot be read: %w", p, err)
-	}
-	if tree[p] = (znode{string(data), *stat}); len(tree) > surveyMax {
-		return fmt.Errorf("workload: there are more than %d znodes", surveyMax)
-	}
-	names, _, err := conn.Children(p)
+// readBelow reads what is below a znode. What goes meanwhile is gone.
+func readBelow(conn recipes.Conn, parent string, tree map[string]znode) error {
+	names, _, err := conn.Children(parent)
 	if err != nil && err != zk.ErrNoNode {
-		return fmt.Errorf("workload: the children of %s cannot be read: %w", p, err)
+		return fmt.Errorf("workload: the children of %s cannot be read: %w", parent, err)
 	}
 	for _, name := range names {
-		if err := readAll(conn, path.Join(p, name), tree); err != nil {
+		if err := readZnode(conn, path.Join(parent, name), tree); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func readZnode(conn recipes.Conn, p string, tree map[string]znode) error {
+	data, stat, err := conn.Get(p)
+	switch {
+	case err == zk.ErrNoNode:
+		return nil
+	case err != nil:
+		return fmt.Errorf("workload: %s cannot be read: %w", p, err)
+	case len(tree) >= surveyMax:
+		return fmt.Errorf("workload: there are more than %d znodes", surveyMax)
+	}
+	tree[p] = znode{string(data), *stat}
+	if stat.NumChildren == 0 {
+		return nil
+	}
+	return readBelow(conn, p, tree)
 }

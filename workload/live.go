@@ -189,14 +189,14 @@ func closeAll(sessions []*Session) {
 func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stuck bool, err error) {
 	object := fmt.Sprintf("%s/r%d", r.cfg.Root, n)
 	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, n), r.cfg.Clients, 2, r.cfg.Ops, sim.NoFaults, object)
-	e, log := logRequests(r.workload.plan(plan, object+"/"+r.workload.kind))
+	e, _ := logRequests(r.workload.plan(plan, object+"/"+r.workload.kind))
 	l := &liveRound{run: r, ctx: ctx, sessions: sessions, episode: e}
 	if err := l.prepare(); err != nil {
 		return false, err
 	}
 	l.play()
 	v := l.view()
-	v.seen = r.observe(ctx, object, v.ops, log)
+	v.seen = r.observe(ctx, object, v, e)
 	h := l.episode.history(v)
 	for i := range h {
 		h[i].Object = object

@@ -1,15 +1,13 @@
 package workload
 
-import (
-	"context"
-	"slices"
-
-	"github.com/zktorture/zktorture/sim"
-)
+import "context"
 
 // settler is an episode that can settle unknown outcomes by requests and the tree.
 type settler interface {
 	evidence(v *view) settlement
+	// doubtful tells whether it could matter: not whether anything is unknown, but whether the
+	// history could be explained in more than one way by that.
+	doubtful(v *view) bool
 }
 
 // logged is an episode whose users' requests are logged.
@@ -29,17 +27,19 @@ func logRequests(e episode) (episode, *requestLog) {
 	return logged{e, log}, log
 }
 
-// observe collects, after the end of a round, what can settle its unknown outcomes; nil if there are
-// none, or if the tree cannot be read. It costs one write, and two reads for each znode that is left.
+// observe collects, after the end of a round, what can settle its unknown outcomes; nil if there is no
+// need to, or if the tree cannot be read. It costs a write, a list, and a read for each znode that is
+// left.
 //
 // Invariant: the log is copied after the tree was read, so that it has whatever made it as it is.
-func (r *liveRun) observe(ctx context.Context, object string, ops []*sim.Op, log *requestLog) *observed {
-	if log == nil || ctx.Err() != nil || !slices.ContainsFunc(ops, undecided) {
+func (r *liveRun) observe(ctx context.Context, object string, v *view, e episode) *observed {
+	l, can := e.(logged)
+	if !can || ctx.Err() != nil || !l.episode.(settler).doubtful(v) {
 		return nil
 	}
 	tree, err := survey(r.admin.Conn, object)
 	if err != nil {
 		return nil
 	}
-	return &observed{log: log.snapshot(), tree: tree}
+	return &observed{log: l.log.snapshot(), tree: tree}
 }

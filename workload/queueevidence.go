@@ -27,6 +27,15 @@ func (e *queueEpisode) evidence(v *view) settlement {
 	return nil
 }
 
+// doubtful: a take that was ended, as all that wait at an empty queue are, matters only if something
+// is missing.
+func (e *queueEpisode) doubtful(v *view) bool {
+	return slices.ContainsFunc(v.ops, func(op *sim.Op) bool {
+		missing := op.Name == "offer" && op.Outcome == sim.OK && !e.returned(v, op.Arg)
+		return missing || undecided(op) && !op.Cancelled
+	})
+}
+
 // removals settles the removals whose requests surely removed an item's znode.
 func removals(v *view) settlement {
 	found, several := map[int64]string{}, map[int64]bool{}
