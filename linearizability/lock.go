@@ -128,38 +128,57 @@ func prepareLock(h History) []step {
 // pairHolds is prepareLock, but for what is left out because nobody insists on it. It returns also the
 // items to which later operations may belong.
 func pairHolds(h History) ([]step, map[holder]int32) {
+	const stepsMax = 2 // of one operation: see downgrades
 	steps := make([]step, 0, len(h))
-	held := make(map[holder]int32)   // the hold last granted
-	released := make([]bool, len(h)) // by hold: perhaps, by a release of unknown outcome
-	over := make([]bool, len(h))     // by hold: surely released
+	held := make(map[holder]int32)            // the hold last granted
+	released := make([]bool, stepsMax*len(h)) // by hold: perhaps, by a release of unknown outcome
+	over := make([]bool, stepsMax*len(h))     // by hold: surely released, and not granted again
+	shared := make([]bool, stepsMax*len(h))   // by hold: surely downgraded
+	var perhaps downgrades
 	for _, i := range byCall(h) {
 		op := &h[i]
-		hold, found := held[op.holder()]
+		who := op.holder()
+		hold, found := held[who]
+		if found && shared[hold] && !who.reads && (mayGrant(op) || op.Outcome == OK && !released[hold]) {
+			found = false // it is a writer's no more; only a release that is late may still be what ends it
+		}
 		switch {
 		case mayGrant(op):
 			if !found || op.Outcome == OK {
+				if found && !over[hold] {
+					perhaps.granted(who, hold)
+				}
 				hold = int32(len(steps))
-				held[op.holder()] = hold
+				held[who] = hold
 			}
+			over[hold] = false
 			s := newGrant(op, i, hold)
 			s.order = int32(len(steps))
 			steps = append(steps, s)
-		case op.Op == "downgrade" && op.Outcome != Fail && found:
+		case op.Op == "downgrade" && found && (op.Outcome == OK || op.Outcome == Unknown && !over[hold]):
 			s := newStep(op, i, stepShare, hold)
 			s.order = int32(len(steps))
 			steps = append(steps, s)
 			reader := holder{op.owner(), true, op.permits()}
-			before, reads := held[reader]
-			if op.Outcome == OK || !reads || over[before] || before < hold && !steps[hold].unknown {
+			other, reads := held[reader]
+			reads = reads && !over[other] && other != hold
+			if op.Outcome == OK || !reads || other < hold && !steps[hold].unknown {
 				held[reader] = hold
+			} else {
+				other = hold
 			}
-			if op.Outcome == OK {
-				delete(held, op.holder())
-			}
+			shared[s.item] = shared[s.item] || op.Outcome == OK
+			perhaps.downgraded(op, reader, s.item, other, reads)
 		case op.Outcome != Fail && (op.releases() || op.Op == "downgrade"):
 			s := newStep(op, i, stepRelease, noHold)
 			s.loose = !found
 			s.order = int32(len(steps))
+			if other, either := perhaps.other(who, hold); found && either {
+				s.unknown, s.end, s.item = true, Forever, other
+				released[other] = true
+				steps = append(steps, s)
+				s.order = int32(len(steps))
+			}
 			if found {
 				s.item, s.excused = hold, released[hold]
 				released[hold] = released[hold] || s.unknown

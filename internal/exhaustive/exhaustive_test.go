@@ -118,10 +118,10 @@ func TestTooLong(t *testing.T) {
 func TestAgreesWithTheJudge(t *testing.T) {
 	for _, model := range models {
 		seen := map[Answer]int{}
-		for i := range uint64(5000) {
+		for i := range uint64(20_000) {
 			m, _ := lin.ByName(model, parameters)
 			h := wild(rand.New(rand.NewPCG(1, i)), m)
-			if lin.Validate(m, h) != nil || ambiguous(h) {
+			if lin.Validate(m, h) != nil {
 				continue
 			}
 			answer, err := Judge(model, parameters, h)
@@ -129,7 +129,11 @@ func TestAgreesWithTheJudge(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := map[lin.Outcome3]Answer{lin.Ok: Legal, lin.Violation: Illegal, lin.Undetermined: Undecided}
-			if v := lin.Check(m, h, lin.Options{})[0]; want[v.Outcome] != answer {
+			v := lin.Check(m, h, lin.Options{})[0]
+			if answer == Illegal && v.Outcome == lin.Ok && ambiguous(h) {
+				continue // in doubt the judge accuses nobody
+			}
+			if want[v.Outcome] != answer {
 				t.Fatalf("%s, history %d: %v, the judge says %v: %v", model, i, answer, v, h)
 			}
 			seen[answer]++
@@ -141,15 +145,10 @@ func TestAgreesWithTheJudge(t *testing.T) {
 	}
 }
 
-// ambiguous tells whether a process perhaps became a reader in two ways, by a downgrade of unknown
-// outcome and by asking for it: nobody can tell which of them it gives back, and the judge takes it to be
-// the latter.
+// ambiguous tells whether a process perhaps became a reader by a downgrade of unknown outcome: nobody can
+// tell what it gives back then, and the judge accuses it of nothing that rests on that.
 func ambiguous(h lin.History) bool {
-	return slices.ContainsFunc(h, func(d lin.Operation) bool {
-		return d.Op == "downgrade" && d.Outcome == lin.Unknown && slices.ContainsFunc(h, func(g lin.Operation) bool {
-			return grants(g) && reads(g) && owner(g) == owner(d)
-		})
-	})
+	return slices.ContainsFunc(h, func(d lin.Operation) bool { return d.Op == "downgrade" && d.Outcome == lin.Unknown })
 }
 
 // wild draws a few operations with no regard to what is legal, with few values.
