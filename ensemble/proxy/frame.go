@@ -44,7 +44,8 @@ type Frame struct {
 	Zxid       int64   // of a reply
 	Err        int32   // of a reply: 0, or a code of KeeperException
 	Event      wire.WatcherEvent
-	Session    int64 // 0 before it is known
+	Session    int64         // 0 before it is known
+	Timeout    time.Duration // of the session; 0 before it is known
 
 	payload []byte
 	arrived time.Time

@@ -241,6 +241,18 @@ func (p *Proxy) CutOff(d Direction) int {
 	return len(all)
 }
 
+// CutHalfOpen resets what is left of connections of which one end has been cut off, and returns how many
+// there were.
+func (p *Proxy) CutHalfOpen() (n int) {
+	for _, c := range p.open() {
+		if c.deaf[ToServer].Load() || c.deaf[ToClient].Load() {
+			c.cut()
+			n++
+		}
+	}
+	return n
+}
+
 func (p *Proxy) open() (all []*conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

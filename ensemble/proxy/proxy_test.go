@@ -312,13 +312,20 @@ func TestHalfOpen(t *testing.T) {
 		t.Errorf("the server has seen %q", e)
 	case <-time.After(silent):
 	}
-	p.Cut()
+	stays := connected(t, p.Addr())
+	s.await("connect")
+	if n := p.CutHalfOpen(); n != 1 {
+		t.Errorf("%d connections were half-open", n)
+	}
 	s.await("closed")
+	stays.request(1, "/a")
+	stays.replied(1)
+	s.await("sync /a")
 
 	c = connected(t, p.Addr())
 	s.await("connect")
 	p.CutOff(proxy.ToClient)
-	s.await("closed")
+	s.await("closed", "closed")
 	c.request(1, "/into the void")
 	c.nothing()
 }

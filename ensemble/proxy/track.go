@@ -45,7 +45,7 @@ func (t *track) frame(d Direction, payload []byte) (*Frame, error) {
 		err = t.reply(f)
 	}
 	t.greeted[d] = true
-	f.Session = t.session.ID
+	f.Session, f.Timeout = t.session.ID, t.session.Timeout
 	return f, err
 }
 
