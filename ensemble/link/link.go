@@ -1,0 +1,347 @@
+// Package link is the way between one client and its servers, on which faults strike.
+//
+// A [Link] is a proxy with one client behind it. Faults are armed for the client's requests, counted from
+// then on: the third request, whatever it is. So equal behaviour of a client meets equal faults, and a
+// fault is always one that strikes while something is under way. When it strikes, and what it did, is told
+// at once.
+//
+// A Link also knows, for each session that its client has had, until when it was surely alive: as long as
+// the server heard of the client, and its timeout beyond that, unless a fault ended it. ZooKeeper ends a
+// session no sooner (Programmer's Guide, "ZooKeeper Sessions"), so who held a lock under it held it as long.
+package link
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zktorture/zktorture/ensemble/proxy"
+	"github.com/zktorture/zktorture/wire"
+)
+
+// Fault is something that is to happen at a request.
+type Fault struct {
+	Kind    string // loss, expiry, watch or hook
+	Variant string // see [Variants]
+	Request int    // which request of the client's, from 1
+	For     time.Duration
+	// Hook, of the kind hook, is called when the request comes, before it is forwarded.
+	Hook func()
+}
+
+// Variants are the ways in which each kind of fault can strike.
+//
+//	loss     before   the connection is cut instead of forwarding the request
+//	         after    it is cut when the request has been applied, instead of its reply
+//	         later    it is cut when the reply has been forwarded
+//	         silence  nothing passes for so long, either way; then it is cut
+//	         half     the client is cut off, and the server waits for it for so long
+//	expiry   before   the session is ended instead of forwarding the request
+//	         after    it is ended when the request has been applied, instead of its reply
+//	         unaware  as before, and the client can reach nobody to learn it from for so long
+//	watch    held     the next event comes so much later, and all that is behind it
+//	         lost     the connection is cut instead of forwarding the next event
+var Variants = map[string][]string{
+	"loss":   {"before", "after", "later", "silence", "half"},
+	"expiry": {"before", "after", "unaware"},
+	"watch":  {"held", "lost"},
+	"hook":   {""},
+}
+
+// Config says between whom a link is.
+type Config struct {
+	Servers []string // addresses; with one only, a session cannot be ended
+	Log     *slog.Logger
+	// Struck is called when a fault strikes, and again with ended set when it is over, if it lasts.
+	Struck func(f Fault, ended bool)
+}
+
+// Link is a proxy of one client. All methods may be called at any time.
+type Link struct {
+	proxy  *proxy.Proxy
+	cfg    Config
+	ending sync.WaitGroup
+
+	mu       sync.Mutex
+	armed    []Fault
+	requests int
+	watch    *Fault          // strikes at the next event
+	after    map[int32]Fault // by request: strikes at its reply
+	sessions map[int64]*session
+	healed   chan struct{} // closed and replaced by Heal
+}
+
+// session is what is known of a session.
+type session struct {
+	timeout time.Duration
+	heard   time.Time // when a frame of its client was forwarded last
+	ended   time.Time // not before; zero if no fault ended it
+}
+
+// New returns a link.
+func New(cfg Config) (*Link, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	l := &Link{cfg: cfg, after: map[int32]Fault{}, sessions: map[int64]*session{}, healed: make(chan struct{})}
+	p, err := proxy.New(proxy.Config{Servers: cfg.Servers, Director: l.direct, Log: cfg.Log})
+	if err != nil {
+		return nil, err
+	}
+	l.proxy = p
+	return l, nil
+}
+
+// Addr is the address that the client connects to.
+func (l *Link) Addr() string { return l.proxy.Addr() }
+
+// Close cuts the client off and ends the link.
+func (l *Link) Close() error {
+	l.Heal()
+	err := l.proxy.Close()
+	l.ending.Wait()
+	return err
+}
+
+// Arm lets faults strike at requests counted from now on, and forgets those armed before.
+func (l *Link) Arm(faults []Fault) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.armed, l.requests, l.watch = slices.Clone(faults), 0, nil
+	clear(l.after)
+}
+
+// Heal ends all that lasts, and forgets what is armed. The client can reach its servers when it returns.
+func (l *Link) Heal() {
+	l.Arm(nil)
+	l.mu.Lock()
+	close(l.healed)
+	l.healed = make(chan struct{})
+	l.mu.Unlock()
+	l.silence(false)
+	l.proxy.Refuse(false)
+	l.proxy.CutHalfOpen()
+}
+
+// SessionEnd returns the moment until which a session was surely alive, if it is not the client's present
+// one; of that, or one that is not known, false.
+func (l *Link) SessionEnd(id int64) (end time.Time, over bool) {
+	present := l.proxy.Session().ID
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.sessions[id]
+	switch {
+	case s == nil:
+		return time.Time{}, false
+	case !s.ended.IsZero():
+		return s.ended, true
+	}
+	return s.heard.Add(s.timeout), id != present
+}
+
+// direct is the proxy's director.
+func (l *Link) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
+	action := l.decide(done, f)
+	if action == proxy.Forward {
+		l.hear(f)
+	}
+	return action
+}
+
+func (l *Link) decide(done <-chan struct{}, f *proxy.Frame) proxy.Action {
+	switch f.Kind {
+	case proxy.Request:
+		if fault, due := l.due(f); due {
+			return l.atRequest(done, f, fault)
+		}
+	case proxy.Reply:
+		if fault, due := l.dueAfter(f); due {
+			return l.atReply(f, fault)
+		}
+	case proxy.Event:
+		if fault, due := l.dueWatch(); due {
+			return l.atEvent(done, fault)
+		}
+	}
+	return proxy.Forward
+}
+
+// hear notes that the server is about to hear of the client, or has granted it a session.
+func (l *Link) hear(f *proxy.Frame) {
+	if f.Session == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.sessions[f.Session]
+	if s == nil {
+		s = &session{}
+		l.sessions[f.Session] = s
+	}
+	if f.Kind == proxy.Connected {
+		s.timeout = f.Timeout
+	}
+	if f.Direction == proxy.ToServer || f.Kind == proxy.Connected {
+		s.heard = time.Now()
+	}
+}
+
+// due returns the fault that strikes at a request. A fault of a watch waits for the next event then.
+func (l *Link) due(f *proxy.Frame) (Fault, bool) {
+	if f.Housekeeping() || f.Op == wire.OpCloseSession {
+		return Fault{}, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests++
+	i := slices.IndexFunc(l.armed, func(a Fault) bool { return a.Request == l.requests })
+	if i < 0 {
+		return Fault{}, false
+	}
+	fault := l.armed[i]
+	l.armed = slices.Delete(l.armed, i, i+1)
+	switch {
+	case fault.Kind == "watch":
+		l.watch = &fault
+		return Fault{}, false
+	case fault.Variant == "after" || fault.Variant == "later":
+		l.after[f.Xid] = fault
+		return Fault{}, false
+	}
+	return fault, true
+}
+
+func (l *Link) dueAfter(f *proxy.Frame) (Fault, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fault, due := l.after[f.Xid]
+	delete(l.after, f.Xid)
+	return fault, due
+}
+
+func (l *Link) dueWatch() (Fault, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.watch == nil {
+		return Fault{}, false
+	}
+	fault := *l.watch
+	l.watch = nil
+	return fault, true
+}
+
+// atRequest carries out a fault that strikes at a request.
+func (l *Link) atRequest(done <-chan struct{}, f *proxy.Frame, fault Fault) proxy.Action {
+	l.tell(fault, false)
+	switch fault.Kind + " " + fault.Variant {
+	case "hook ":
+		fault.Hook()
+		return proxy.Forward
+	case "loss silence":
+		l.during(fault, func() { l.silence(true) }, func() { l.silence(false) })
+		l.await(done, fault.For)
+	case "loss half":
+		l.during(fault, func() { l.proxy.CutOff(proxy.ToServer) }, func() { l.proxy.CutHalfOpen() })
+		return proxy.Discard
+	case "expiry unaware":
+		l.during(fault, func() { l.proxy.Refuse(true) }, func() { l.proxy.Refuse(false) })
+		l.expire(f.Session)
+	case "expiry before":
+		l.expire(f.Session)
+	}
+	return proxy.CutBefore
+}
+
+// atReply carries out a fault that strikes when a request has been applied.
+func (l *Link) atReply(f *proxy.Frame, fault Fault) proxy.Action {
+	l.tell(fault, false)
+	if fault.Kind == "expiry" {
+		l.expire(f.Session)
+	}
+	if fault.Variant == "later" {
+		return proxy.CutAfter
+	}
+	return proxy.CutBefore
+}
+
+// atEvent carries out a fault that strikes at an event of a watch.
+func (l *Link) atEvent(done <-chan struct{}, fault Fault) proxy.Action {
+	l.tell(fault, false)
+	if fault.Variant == "held" {
+		l.await(done, fault.For)
+		l.tell(fault, true)
+		return proxy.Forward
+	}
+	return proxy.CutBefore
+}
+
+// expire ends a session by way of another server than its client's.
+func (l *Link) expire(id int64) {
+	s := l.proxy.Session()
+	if s.ID != id {
+		return
+	}
+	l.mu.Lock()
+	l.sessions[id].ended = time.Now() // or later, or not at all
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), expireMax)
+	defer cancel()
+	for _, server := range l.cfg.Servers {
+		if server == s.Server {
+			continue
+		}
+		if proxy.Expire(ctx, server, s) == nil {
+			return
+		}
+	}
+	l.cfg.Log.Warn("no server has ended the session", "session", id)
+}
+
+// expireMax is how long servers may take to end a session; beyond it the fault is only a cut.
+const expireMax = 2 * time.Second
+
+// during lets something last for as long as the fault does, or until the link is healed.
+func (l *Link) during(fault Fault, begin, end func()) {
+	begin()
+	l.mu.Lock()
+	healed := l.healed
+	l.mu.Unlock()
+	l.ending.Go(func() {
+		lasts := time.NewTimer(fault.For)
+		defer lasts.Stop()
+		select {
+		case <-lasts.C:
+		case <-healed:
+		}
+		end()
+		l.tell(fault, true)
+	})
+}
+
+// silence lets nothing pass, also on connections that are opened later.
+func (l *Link) silence(silent bool) {
+	l.proxy.Hold(proxy.ToServer, silent)
+	l.proxy.Hold(proxy.ToClient, silent)
+}
+
+// await waits for so long, or until the connection ends or the link is healed.
+func (l *Link) await(done <-chan struct{}, d time.Duration) {
+	l.mu.Lock()
+	healed := l.healed
+	l.mu.Unlock()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-healed:
+	case <-done:
+	}
+}
+
+func (l *Link) tell(f Fault, ended bool) {
+	if l.cfg.Struck != nil {
+		l.cfg.Struck(f, ended)
+	}
+}

@@ -1,0 +1,254 @@
+package link_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/ensemble/link"
+)
+
+// timeout is asked for by the sessions of these tests.
+const timeout = 1000 * time.Millisecond
+
+// soon is when what should happen must have happened, on a busy machine too.
+const soon = 20 * time.Second
+
+// fixture is a client behind a link, and another that sees the truth.
+type fixture struct {
+	*testing.T
+	ensemble *ensemble.Ensemble
+	link     *link.Link
+	client   *ensemble.Client
+	witness  *ensemble.Client
+
+	mu     sync.Mutex
+	struck []string
+}
+
+func servers(t *testing.T) *ensemble.Ensemble {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real ZooKeeper servers")
+	}
+	e, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Stop() })
+	return e
+}
+
+func newFixture(t *testing.T, e *ensemble.Ensemble) *fixture {
+	t.Helper()
+	f := &fixture{T: t, ensemble: e}
+	var err error
+	f.link, err = link.New(link.Config{Servers: e.Servers(), Struck: func(fault link.Fault, ended bool) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.struck = append(f.struck, fault.Kind+" "+fault.Variant+map[bool]string{true: " ended"}[ended])
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.link.Close() })
+	f.client, f.witness = f.connect(f.link.Addr()), f.connect(e.ConnectString())
+	return f
+}
+
+func (f *fixture) connect(servers string) *ensemble.Client {
+	f.Helper()
+	c, err := ensemble.Connect(servers, timeout)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(c.Close)
+	ctx, cancel := context.WithTimeout(f.Context(), soon)
+	defer cancel()
+	if err := c.WaitSession(ctx); err != nil {
+		f.Fatal(err)
+	}
+	return c
+}
+
+// exists tells what the witness sees after everything that has been written.
+func (f *fixture) exists(path string) bool {
+	f.Helper()
+	if _, err := f.witness.Sync("/"); err != nil {
+		f.Fatal(err)
+	}
+	there, _, err := f.witness.Exists(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return there
+}
+
+// within calls f again and again until it returns true.
+func (f *fixture) within(what string, done func() bool) {
+	f.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for limit := time.Now().Add(soon); !done(); <-look.C {
+		if time.Now().After(limit) {
+			f.Fatalf("%s has not happened", what)
+		}
+	}
+}
+
+func (f *fixture) sawStrike(want ...string) {
+	f.Helper()
+	f.within("the strike "+want[len(want)-1], func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return len(f.struck) >= len(want)
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range want {
+		if f.struck[i] != want[i] {
+			f.Errorf("strikes %q, not %q", f.struck, want)
+			return
+		}
+	}
+}
+
+// Each way to lose a connection leaves the create done or not, as it says, and keeps the session.
+func TestLoss(t *testing.T) {
+	e := servers(t)
+	for variant, want := range map[string]struct{ applied, error bool }{
+		"before": {false, true}, "after": {true, true}, "later": {true, false}, "silence": {false, true}, "half": {false, true},
+	} {
+		t.Run(variant, func(t *testing.T) {
+			f := newFixture(t, e)
+			session := f.client.SessionID()
+			f.link.Arm([]link.Fault{{Kind: "loss", Variant: variant, Request: 2, For: 200 * time.Millisecond}})
+			if _, _, err := f.client.Exists("/"); err != nil {
+				t.Fatal(err)
+			}
+			path := "/" + variant
+			_, err := f.client.Create(path, nil, 0, zk.WorldACL(zk.PermAll))
+			if (err != nil) != want.error || f.exists(path) != want.applied {
+				t.Errorf("the create failed with %v, and is applied: %v", err, f.exists(path))
+			}
+			f.sawStrike("loss " + variant)
+			f.within("another request", func() bool { _, _, err := f.client.Exists("/"); return err == nil })
+			if f.client.SessionID() != session {
+				t.Error("the session is another")
+			}
+			if end, over := f.link.SessionEnd(session); over {
+				t.Errorf("the session is said to have ended at %v", end)
+			}
+		})
+	}
+}
+
+// An expiry ends the session whatever its client knows.
+func TestExpiry(t *testing.T) {
+	e := servers(t)
+	for _, variant := range link.Variants["expiry"] {
+		t.Run(variant, func(t *testing.T) {
+			f := newFixture(t, e)
+			old := f.client.SessionID()
+			owned, next := "/owned-"+variant, "/next-"+variant
+			if _, err := f.client.Create(owned, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			const unaware = 500 * time.Millisecond
+			f.link.Arm([]link.Fault{{Kind: "expiry", Variant: variant, Request: 1, For: unaware}})
+			_, err := f.client.Create(next, nil, 0, zk.WorldACL(zk.PermAll))
+			if err == nil || f.exists(next) != (variant == "after") {
+				t.Errorf("the create failed with %v, and is applied: %v", err, f.exists(next))
+			}
+			f.within("the end of the ephemeral", func() bool { return !f.exists(owned) })
+			if took := time.Since(began); took > timeout {
+				t.Logf("the ephemeral is gone after %v: the machine is slow", took)
+			}
+			f.within("another session", func() bool { _, _, err := f.client.Exists("/"); return err == nil && f.client.SessionID() != old })
+			if variant == "unaware" && time.Since(began) < unaware {
+				t.Error("the client has learned it too soon")
+			}
+			end, over := f.link.SessionEnd(old)
+			if !over || end.Before(began) || end.After(time.Now()) {
+				t.Errorf("the session ended at %v, %v", end, over)
+			}
+			if _, over := f.link.SessionEnd(f.client.SessionID()); over {
+				t.Error("the new session is said to have ended")
+			}
+		})
+	}
+}
+
+// In silence that is longer than the timeout the session ends by itself, and not before it can have.
+func TestSilence(t *testing.T) {
+	f := newFixture(t, servers(t))
+	old := f.client.SessionID()
+	if _, err := f.client.Create("/owned", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	f.link.Arm([]link.Fault{{Kind: "loss", Variant: "silence", Request: 1, For: time.Minute}})
+	go f.client.Exists("/")
+	f.sawStrike("loss silence")
+	f.within("the end of the ephemeral", func() bool { return !f.exists("/owned") })
+	gone := time.Now()
+	f.link.Heal()
+	f.within("another session", func() bool { _, _, err := f.client.Exists("/"); return err == nil && f.client.SessionID() != old })
+	end, over := f.link.SessionEnd(old)
+	if !over || end.Before(began.Add(timeout/2)) || end.After(gone) {
+		t.Errorf("the session was alive until %v, %v; its ephemeral was gone %v later", end, over, gone.Sub(end))
+	}
+}
+
+// An event of a watch comes late, or is lost with its connection and told when the client is back.
+func TestWatch(t *testing.T) {
+	e := servers(t)
+	for _, variant := range link.Variants["watch"] {
+		t.Run(variant, func(t *testing.T) {
+			f := newFixture(t, e)
+			path := "/watched-" + variant
+			f.link.Arm([]link.Fault{{Kind: "watch", Variant: variant, Request: 1, For: 300 * time.Millisecond}})
+			_, _, event, err := f.client.ExistsW(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			if _, err := f.witness.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+				t.Fatal(err)
+			}
+			f.sawStrike("watch " + variant)
+			select {
+			case got := <-event:
+				if got.Type != zk.EventNodeCreated {
+					t.Errorf("the event is %v", got)
+				}
+			case <-time.After(soon):
+				t.Fatal("the event has not come")
+			}
+			if variant == "held" && time.Since(began) < 300*time.Millisecond {
+				t.Error("the event was not held")
+			}
+		})
+	}
+}
+
+// A hook is called before the request is forwarded.
+func TestHook(t *testing.T) {
+	f := newFixture(t, servers(t))
+	called := errors.New("not called")
+	f.link.Arm([]link.Fault{{Kind: "hook", Request: 2, Hook: func() {
+		if called = nil; f.exists("/hooked") {
+			called = errors.New("called too late")
+		}
+	}}})
+	f.client.Exists("/")
+	if _, err := f.client.Create("/hooked", nil, 0, zk.WorldACL(zk.PermAll)); err != nil || called != nil {
+		t.Errorf("%v, %v", err, called)
+	}
+}
