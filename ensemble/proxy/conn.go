@@ -20,14 +20,25 @@ const queueMax = 256
 type conn struct {
 	proxy  *Proxy
 	number int
-	server string
+	server string      // its address, as the configuration has it
 	ends   [2]net.Conn // by direction: where frames come from
 	track  *track
+	gates  [2]*gate
 
 	done    chan struct{} // closed when it has ended
 	ending  sync.Once
 	deaf    [2]atomic.Bool // by direction: its sender has been cut off
+	gone    [2]atomic.Bool // by direction: its sender has closed the connection, or was cut off
 	swallow sync.Map       // numbers of requests whose reply is to end the connection
+
+	session Session // guarded by proxy.mu
+}
+
+func newConn(p *Proxy, number int, address string, client, server net.Conn) *conn {
+	return &conn{
+		proxy: p, number: number, server: address, ends: [2]net.Conn{client, server},
+		track: newTrack(), gates: newGates(), done: make(chan struct{}),
+	}
 }
 
 func (c *conn) run() {
@@ -56,8 +67,17 @@ func (c *conn) end(how func(net.Conn)) {
 	})
 }
 
+// cutOff resets the end from which a direction's frames come, and leaves the other.
+func (c *conn) cutOff(d Direction) {
+	c.deaf[d].Store(true)
+	reset(c.ends[d])
+}
+
 // reset closes a connection so that the peer sees a reset and what was on the way is lost.
 func reset(c net.Conn) {
+	if encrypted, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = encrypted.NetConn()
+	}
 	if tcp, ok := c.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
 	}
@@ -67,6 +87,7 @@ func reset(c net.Conn) {
 // read reads the frames of a direction until the connection ends.
 func (c *conn) read(d Direction, frames chan<- *Frame) {
 	defer close(frames)
+	defer c.gone[d].Store(true)
 	in := bufio.NewReader(c.ends[d])
 	for {
 		payload, err := wire.ReadFrame(in, nil, wire.FrameMax)
@@ -93,30 +114,34 @@ func (c *conn) read(d Direction, frames chan<- *Frame) {
 func (c *conn) report(d Direction, err error) {
 	var malformed *wire.Error
 	if errors.As(err, &malformed) || errors.Is(err, io.ErrUnexpectedEOF) {
-		c.proxy.log.Warn("the connection is closed: "+err.Error(), "connection", c.number, "direction", d.String(), "client", c.ends[ToServer].RemoteAddr().String(), "server", c.server)
+		c.proxy.cfg.Log.Warn("the connection is closed: "+err.Error(), "connection", c.number, "direction", d.String(), "client", c.ends[ToServer].RemoteAddr().String(), "server", c.server)
 	}
 }
 
 // write forwards frames until there are no more; then the sender has closed the connection, and it ends,
-// unless it was the sender that has been cut off.
+// unless it was the sender that has been cut off. A direction that is held holds the end too.
 func (c *conn) write(d Direction, frames <-chan *Frame) {
 	for f := range frames {
 		if !c.pass(f) {
-			c.cut()
+			c.cut() // so that the reader ends; what is queued is lost
+			return
 		}
 	}
-	if !c.deaf[d].Load() {
+	if !c.deaf[d].Load() && c.released(d) {
 		c.close()
 	}
 }
 
 // pass forwards a frame, and returns false if the connection is to be cut. What cannot be forwarded, as the
-// receiver is gone, is lost.
+// receiver is gone, is lost, and nobody decides about it.
 func (c *conn) pass(f *Frame) bool {
 	if !c.await(f) {
 		return false
 	}
-	action := c.proxy.decide(c.done, f)
+	if c.gone[1-f.Direction].Load() {
+		return true
+	}
+	action := c.proxy.cfg.Director(c.done, f)
 	if f.Kind == Reply {
 		if _, swallowed := c.swallow.LoadAndDelete(f.Xid); swallowed {
 			return false
@@ -147,5 +172,10 @@ func (c *conn) await(f *Frame) bool {
 			return false
 		}
 	}
-	return c.proxy.gates[f.Direction].wait(c.done)
+	return c.released(f.Direction)
+}
+
+// released waits until nothing holds a direction; it returns false if the connection ends first.
+func (c *conn) released(d Direction) bool {
+	return c.proxy.gates[d].wait(c.done) && c.gates[d].wait(c.done)
 }

@@ -45,6 +45,7 @@ type Frame struct {
 	Err        int32   // of a reply: 0, or a code of KeeperException
 	Event      wire.WatcherEvent
 	Session    int64         // 0 before it is known
+	Resumes    int64         // of a connect: the session that the client goes on with, 0 for a new one
 	Timeout    time.Duration // of the session; 0 before it is known
 
 	payload []byte

@@ -14,6 +14,8 @@ func newGate() *gate {
 	return g
 }
 
+func newGates() [2]*gate { return [2]*gate{newGate(), newGate()} }
+
 // hold lets nothing pass any more, or everything.
 func (g *gate) hold(held bool) {
 	g.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -16,9 +17,21 @@ import (
 type Config struct {
 	Listen  string   // address to listen on; a free port of the loopback interface by default
 	Servers []string // addresses, tried in turn for each connection
+	// Dial connects to a server; nil for plain TCP. The context bounds the attempt.
+	Dial Dialer
 	// Director decides about each frame; nil forwards all.
 	Director Director
-	Log      *slog.Logger // for what is malformed; nil for nothing
+	// Ended, if set, is called when a connection has ended, once for each number that a Director has seen.
+	Ended func(connection int)
+	Log   *slog.Logger // for what is malformed; nil for nothing
+}
+
+// Dialer opens a connection to a server: over TLS, for example.
+type Dialer func(ctx context.Context, address string) (net.Conn, error)
+
+func dialTCP(ctx context.Context, address string) (net.Conn, error) {
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "tcp", address)
 }
 
 // dialTimeout is how long a server has to accept a connection.
@@ -27,7 +40,6 @@ const dialTimeout = time.Second
 // Proxy is a proxy that listens. All methods may be called at any time, by any goroutine.
 type Proxy struct {
 	cfg      Config
-	log      *slog.Logger
 	listener net.Listener
 	gates    [2]*gate
 	ended    sync.WaitGroup
@@ -37,7 +49,7 @@ type Proxy struct {
 	refusing bool
 	stalling bool
 	delays   [2]time.Duration
-	conns    map[*conn]bool
+	conns    map[int]*conn // by number
 	stalled  []net.Conn
 	accepted int
 	next     int // the server to try first
@@ -58,13 +70,25 @@ func New(cfg Config) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
-	log := cfg.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	p := &Proxy{cfg: cfg, log: log, listener: listener, gates: [2]*gate{newGate(), newGate()}, conns: map[*conn]bool{}, granted: make(chan struct{})}
+	p := &Proxy{cfg: cfg.withDefaults(), listener: listener, gates: newGates(), conns: map[int]*conn{}, granted: make(chan struct{})}
 	p.ended.Go(p.accept)
 	return p, nil
+}
+
+func (cfg Config) withDefaults() Config {
+	if cfg.Dial == nil {
+		cfg.Dial = dialTCP
+	}
+	if cfg.Director == nil {
+		cfg.Director = func(<-chan struct{}, *Frame) Action { return Forward }
+	}
+	if cfg.Ended == nil {
+		cfg.Ended = func(int) {}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return cfg
 }
 
 // Addr is the address on which clients reach it.
@@ -94,7 +118,7 @@ func (p *Proxy) accept() {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			p.log.Warn("no connection could be accepted: " + err.Error())
+			p.cfg.Log.Warn("no connection could be accepted: " + err.Error())
 			time.Sleep(acceptPause)
 			continue
 		}
@@ -126,30 +150,37 @@ func (p *Proxy) admit(client net.Conn) bool {
 }
 
 func (p *Proxy) serve(client net.Conn, number, first int) {
-	server, err := p.dial(first)
+	server, address, err := p.dial(first)
 	if err != nil {
-		p.log.Info("no server can be reached: "+err.Error(), "connection", number)
+		p.cfg.Log.Info("no server can be reached: "+err.Error(), "connection", number)
 		reset(client)
 		return
 	}
-	c := &conn{proxy: p, number: number, server: server.RemoteAddr().String(), ends: [2]net.Conn{client, server}, track: newTrack(), done: make(chan struct{})}
+	c := newConn(p, number, address, client, server)
 	if !p.enter(c) {
 		c.cut()
 		return
 	}
 	c.run()
 	p.leave(c)
+	p.cfg.Ended(number)
 }
 
 // dial connects to the first server that accepts.
-func (p *Proxy) dial(first int) (server net.Conn, err error) {
+func (p *Proxy) dial(first int) (server net.Conn, address string, err error) {
 	for i := range p.cfg.Servers {
-		address := p.cfg.Servers[(first+i)%len(p.cfg.Servers)]
-		if server, err = net.DialTimeout("tcp", address, dialTimeout); err == nil {
-			return server, nil
+		address = p.cfg.Servers[(first+i)%len(p.cfg.Servers)]
+		if server, err = p.dialOne(address); err == nil {
+			return server, address, nil
 		}
 	}
-	return nil, err
+	return nil, "", err
+}
+
+func (p *Proxy) dialOne(address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	defer cancel()
+	return p.cfg.Dial(ctx, address)
 }
 
 // enter counts a connection among the open ones; false if the proxy has been closed meanwhile, or refuses.
@@ -159,21 +190,14 @@ func (p *Proxy) enter(c *conn) bool {
 	if p.closed || p.refusing {
 		return false
 	}
-	p.conns[c] = true
+	p.conns[c.number] = c
 	return true
 }
 
 func (p *Proxy) leave(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.conns, c)
-}
-
-func (p *Proxy) decide(done <-chan struct{}, f *Frame) Action {
-	if p.cfg.Director == nil {
-		return Forward
-	}
-	return p.cfg.Director(done, f)
+	delete(p.conns, c.number)
 }
 
 // note remembers the session that a server grants.
@@ -183,8 +207,9 @@ func (p *Proxy) note(c *conn, f *Frame) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.session = c.track.session
-	p.session.Server = c.server
+	c.session = c.track.session
+	c.session.Server, c.session.dial = c.server, p.cfg.Dial
+	p.session = c.session
 	close(p.granted)
 	p.granted = make(chan struct{})
 }
@@ -235,8 +260,7 @@ func (p *Proxy) Cut() int {
 func (p *Proxy) CutOff(d Direction) int {
 	all := p.open()
 	for _, c := range all {
-		c.deaf[d].Store(true)
-		reset(c.ends[d])
+		c.cutOff(d)
 	}
 	return len(all)
 }
@@ -253,14 +277,10 @@ func (p *Proxy) CutHalfOpen() (n int) {
 	return n
 }
 
-func (p *Proxy) open() (all []*conn) {
+func (p *Proxy) open() []*conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for c := range p.conns {
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(a, b *conn) int { return a.number - b.number })
-	return all
+	return slices.SortedFunc(maps.Values(p.conns), func(a, b *conn) int { return a.number - b.number })
 }
 
 // Hold lets nothing pass in a direction, of all connections, now and later; or everything again.

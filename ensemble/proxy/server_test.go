@@ -24,10 +24,17 @@ const firstSession = 0x100
 
 func newServer(t testing.TB) *server {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return serveOn(t, func(plain net.Listener) net.Listener { return plain })
+}
+
+// serveOn is a server on a listener that is made of one of TCP.
+func serveOn(t testing.TB, over func(net.Listener) net.Listener) *server {
+	t.Helper()
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	listener := over(plain)
 	s := &server{t: t, listener: listener, events: make(chan string, 100_000)}
 	var ended sync.WaitGroup
 	ended.Go(func() {
@@ -44,14 +51,19 @@ func newServer(t testing.TB) *server {
 	})
 	t.Cleanup(func() {
 		listener.Close()
-		s.mu.Lock()
-		for _, c := range s.conns {
-			c.Close()
-		}
-		s.mu.Unlock()
+		s.hangUp()
 		ended.Wait()
 	})
 	return s
+}
+
+// hangUp closes all connections.
+func (s *server) hangUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		c.Close()
+	}
 }
 
 func (s *server) addr() string { return s.listener.Addr().String() }

@@ -14,7 +14,9 @@ type Session struct {
 	ID       int64
 	Password []byte
 	Timeout  time.Duration // granted
-	Server   string        // that granted it, or went on with it last
+	Server   string        // that granted it, or went on with it last: its address, as the configuration has it
+
+	dial Dialer // to the servers of the proxy that knows it; nil for plain TCP
 }
 
 func milliseconds(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -24,8 +26,11 @@ func milliseconds(n int32) time.Duration { return time.Duration(n) * time.Millis
 // be another server's than the one that the client is connected to, or the two take the session from one
 // another. It is no error if the session has expired already.
 func Expire(ctx context.Context, address string, s Session) error {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", address)
+	dial := s.dial
+	if dial == nil {
+		dial = dialTCP
+	}
+	conn, err := dial(ctx, address)
 	if err != nil {
 		return fmt.Errorf("proxy: expire session 0x%x: %w", s.ID, err)
 	}

@@ -53,6 +53,7 @@ func (t *track) connect(f *Frame) error {
 	f.Kind = Connect
 	var r wire.ConnectRequest
 	_, err := wire.Parse(f.payload, &r)
+	f.Resumes = r.Session
 	return err
 }
 
