@@ -22,6 +22,8 @@ type Session struct {
 	// Told counts the session's ends that the client has been told of; Broken counts how often it
 	// lost its connection.
 	Told, Broken func() int
+	// Link is where faults strike; nil if none can.
+	Link Link
 }
 
 // LiveConfig says how to run a workload on real servers. Each round is an episode like the
@@ -38,6 +40,12 @@ type LiveConfig struct {
 	Lanes    int           // rounds under way at the same time; default 8
 	Patience time.Duration // how long somebody may wait before it counts as for ever; default 10 s
 	History  io.Writer     // gets each round's history before it is judged
+	// Faults may strike clients whose sessions have a [Link]. They are drawn from the seed, or taken from
+	// the Plan, if that is not nil.
+	Faults   sim.Faults
+	Plan     FaultPlan
+	Strikes  io.Writer     // gets a [Strike] a line for each fault that was to happen
+	Timeout  time.Duration // of sessions, by which durations of faults are drawn; default 2 s
 	Progress func(sim.Progress)
 }
 
@@ -54,13 +62,23 @@ func (cfg LiveConfig) withDefaults() LiveConfig {
 	if cfg.History == nil {
 		cfg.History = io.Discard
 	}
+	if cfg.Strikes == nil {
+		cfg.Strikes = io.Discard
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 2 * time.Second
+	}
 	return cfg
 }
 
-// RunLive runs rounds of the workload on real servers, without faults, and sums up like [sim.Run].
-// The error is for runs that could not be done.
+// RunLive runs rounds of the workload on real servers and sums up like [sim.Run]. Clients are tortured by
+// the faults of the configuration; each round ends in calm, in which everybody has to come to an end. The
+// error is for runs that could not be done.
 func (w *Workload) RunLive(ctx context.Context, config LiveConfig) (sim.Result, error) {
 	cfg := config.withDefaults()
+	if err := CheckLiveFaults(cfg.Faults); err != nil {
+		return sim.Result{}, err
+	}
 	admin, err := cfg.Open(ctx)
 	if err != nil {
 		return sim.Result{}, err
@@ -188,13 +206,20 @@ func closeAll(sessions []*Session) {
 // that the sessions cannot be used again.
 func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stuck bool, err error) {
 	object := fmt.Sprintf("%s/r%d", r.cfg.Root, n)
-	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, n), r.cfg.Clients, 2, r.cfg.Ops, sim.NoFaults, object)
+	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, n), r.cfg.Clients, 2, r.cfg.Ops, r.cfg.Faults, object)
 	e, _ := logRequests(r.workload.plan(plan, object+"/"+r.workload.kind))
-	l := &liveRound{run: r, ctx: ctx, sessions: sessions, episode: e}
+	l := &liveRound{run: r, ctx: ctx, sessions: sessions, episode: e, object: object, path: object + "/" + r.workload.kind}
 	if err := l.prepare(); err != nil {
 		return false, err
 	}
+	l.arm(int(n))
 	l.play()
+	if err := l.calm(); err != nil {
+		return true, interrupted(ctx, err)
+	}
+	if err := r.recordStrikes(l.strikes); err != nil {
+		return true, err
+	}
 	v := l.view()
 	v.seen = r.observe(ctx, object, v, e)
 	h := l.episode.history(v)
@@ -211,13 +236,13 @@ func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stu
 		return true, nil // interrupted: what was not finished cannot be judged
 	}
 	if len(v.waiting) > 0 {
-		v.left = l.tree(object + "/" + r.workload.kind)
+		v.left = l.tree(l.path)
 	}
 	j := l.episode.judge(v)
 	j.settle()
 	if len(v.waiting) == 0 {
 		j.add(l.leftovers(object)...)
-		err = removeAll(sessions[0].Conn, object)
+		err = removeAll(r.admin.Conn, object)
 	}
 	r.record(int(n), v, j)
 	return len(v.waiting) > 0, err

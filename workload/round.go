@@ -18,28 +18,35 @@ type liveRound struct {
 	ctx      context.Context
 	sessions []*Session
 	episode  episode
+	object   string // the round's own znode
+	path     string // what the recipes are given, below it
 	broken   int
+	told     int
+	reaping  sync.WaitGroup
 
-	mu      sync.Mutex
-	ops     []*sim.Op
-	current map[int]*sim.Op // by slot
-	cancels map[*sim.Op]context.CancelFunc
-	active  int           // users that have not finished …
-	lonely  bool          // … one of whom waits for the others
-	alone   chan struct{} // closed when only the one who waits for it is left
-	idle    chan struct{} // closed when nobody is left
+	mu         sync.Mutex
+	ops        []*sim.Op
+	current    map[int]*sim.Op // by slot
+	cancels    map[*sim.Op]context.CancelFunc
+	cancelable map[*sim.Op]bool
+	strikes    []*Strike
+	active     int           // users that have not finished …
+	lonely     bool          // … one of whom waits for the others
+	alone      chan struct{} // closed when only the one who waits for it is left
+	idle       chan struct{} // closed when nobody is left
 }
 
 func (l *liveRound) prepare() error {
 	for _, parent := range l.episode.parents() {
-		if _, err := makeAll(l.sessions[0].Conn, parent); err != nil {
+		if _, err := makeAll(l.run.admin.Conn, parent); err != nil {
 			return fmt.Errorf("workload: %s cannot be made: %w", parent, err)
 		}
 	}
-	l.current, l.cancels = map[int]*sim.Op{}, map[*sim.Op]context.CancelFunc{}
+	l.current, l.cancels, l.cancelable = map[int]*sim.Op{}, map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}
 	l.alone, l.idle = make(chan struct{}), make(chan struct{})
 	for _, s := range l.sessions {
 		l.broken += s.Broken() + s.Told()
+		l.told += s.Told()
 	}
 	return nil
 }
@@ -157,7 +164,7 @@ func (l *liveRound) view() *view {
 	for _, s := range l.sessions {
 		broken += s.Broken() + s.Told()
 	}
-	v := &view{faulty: broken > l.broken, life: func(int, int) (int64, bool) { return 0, false }}
+	v := &view{faulty: broken > l.broken || l.struck(), life: func(int, int) (int64, bool) { return 0, false }}
 	for _, op := range l.ops {
 		snapshot := *op
 		v.ops = append(v.ops, &snapshot)
@@ -169,15 +176,25 @@ func (l *liveRound) view() *view {
 	for _, s := range l.sessions {
 		alive[s.Conn.SessionID()] = true
 	}
-	// A session that has been replaced ended at a moment that nobody here knows: what it held
-	// counts for nothing.
-	v.session = func(id int64) (int64, bool) { return 0, !alive[id] }
+	v.session = func(id int64) (int64, bool) {
+		for _, s := range l.sessions {
+			if s.Link == nil {
+				continue
+			}
+			if end, over := s.Link.SessionEnd(id); over {
+				return end.Sub(l.run.begin).Nanoseconds(), true
+			}
+		}
+		// A session that has been replaced ended at a moment that nobody here knows: what it held
+		// counts for nothing.
+		return 0, !alive[id]
+	}
 	return v
 }
 
 // tree lists the children of a znode with their owners, oldest first; nothing if it cannot.
 func (l *liveRound) tree(parent string) (nodes []liveNode) {
-	conn := l.sessions[0].Conn
+	conn := l.run.admin.Conn
 	conn.Sync(parent)
 	children, _, err := conn.Children(parent)
 	if err != nil {
@@ -224,16 +241,18 @@ func (l *liveRound) leftovers(object string) []sim.Violation {
 const tidyMax = 5 * time.Second
 
 func (l *liveRound) leftover(object string) []sim.Violation {
+	told := 0
 	for _, s := range l.sessions {
-		if s.Told() > 0 {
-			return nil // what the old session left goes when the servers say so
-		}
+		told += s.Told()
+	}
+	if told > l.told {
+		return nil // what the old session left goes when the servers say so
 	}
 	parent := object + "/" + l.run.workload.kind
-	if _, err := l.sessions[0].Conn.Sync(parent); err != nil {
+	if _, err := l.run.admin.Conn.Sync(parent); err != nil {
 		return nil
 	}
-	children, _, err := l.sessions[0].Conn.Children(parent)
+	children, _, err := l.run.admin.Conn.Children(parent)
 	if err != nil {
 		return nil
 	}
@@ -262,7 +281,7 @@ func (u *liveUser) told() int          { return u.session.Told() }
 // a client, so belief is not judged.
 func (u *liveUser) toldBefore() bool { return false }
 
-func (u *liveUser) begin(name, arg string, _ bool) (context.Context, *sim.Op) {
+func (u *liveUser) begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
 	l := u.round
 	ctx, cancel := context.WithCancel(l.ctx)
 	l.mu.Lock()
@@ -270,7 +289,7 @@ func (u *liveUser) begin(name, arg string, _ bool) (context.Context, *sim.Op) {
 	op := &sim.Op{Name: name, Arg: arg, Client: u.clientN, User: u.indexN, Call: l.run.stamp()}
 	op.Number, op.SessionAt = op.Call, u.session.Conn.SessionID()
 	l.ops = append(l.ops, op)
-	l.cancels[op] = cancel
+	l.cancels[op], l.cancelable[op] = cancel, cancelable
 	return ctx, op
 }
 

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/ensemble/link"
+	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -47,6 +50,32 @@ func joinServers(addresses []string) string {
 	return text
 }
 
+// faults are those that may strike.
+func (r *runCmd) faults() sim.Faults {
+	faults, _ := sim.ParseFaults(r.faultList()) // validated
+	if r.Backend != "sim" && faults == sim.AllFaults {
+		return workload.LiveFaults()
+	}
+	return faults
+}
+
+// plan reads the plan of faults, if the user has given one.
+func (r *runCmd) plan() (workload.FaultPlan, error) {
+	if r.Plan == "" {
+		return nil, nil
+	}
+	in, err := os.Open(r.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("--plan: %w", err)
+	}
+	defer in.Close()
+	plan, err := workload.ReadFaultPlan(in)
+	if err != nil {
+		return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
+	}
+	return plan, nil
+}
+
 // Session timeouts on real servers, and how long to wait for the first session.
 const (
 	liveSession = 2 * time.Second
@@ -59,11 +88,21 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 		return err
 	}
 	defer history.Close()
+	strikes, err := out.strikes()
+	if err != nil {
+		return err
+	}
+	defer strikes.Close()
+	plan, err := r.plan()
+	if err != nil {
+		return err
+	}
 	bar := newBar(c, r.JSON, r.Episodes, max(r.Duration, 30*time.Second))
 	result, err := w.RunLive(c, workload.LiveConfig{
-		Open: func(ctx context.Context) (*workload.Session, error) { return openSession(ctx, servers) },
+		Open: func(ctx context.Context) (*workload.Session, error) { return openSession(ctx, servers, r.faults()) },
 		Root: chroot + r.Root, Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration,
 		Clients: r.Clients, Ops: r.Ops, History: history, Progress: out.progress(bar),
+		Faults: r.faults(), Plan: plan, Strikes: strikes, Timeout: liveSession,
 	})
 	bar.clear()
 	if err != nil {
@@ -76,8 +115,25 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	return r.report(c, w, out, result, files, nil)
 }
 
-// openSession opens a session and waits for it.
-func openSession(ctx context.Context, servers string) (*workload.Session, error) {
+// openSession opens a session and waits for it. Where faults may strike, a link is between.
+func openSession(ctx context.Context, servers string, faults sim.Faults) (*workload.Session, error) {
+	var session workload.Session
+	if faults != sim.NoFaults {
+		l, err := link.New(link.Config{Servers: strings.Split(servers, ",")})
+		if err != nil {
+			return nil, err
+		}
+		session.Link, servers = hurtful{l}, l.Addr()
+	}
+	if err := connect(ctx, &session, servers); err != nil {
+		closeLink(session.Link)
+		return nil, err
+	}
+	return &session, nil
+}
+
+// connect gives a session its client.
+func connect(ctx context.Context, s *workload.Session, servers string) error {
 	var told, broken atomic.Int64
 	conn, err := ensemble.ClientConfig{Servers: servers, SessionTimeout: liveSession, OnEvent: func(e zk.Event) {
 		switch {
@@ -88,17 +144,42 @@ func openSession(ctx context.Context, servers string) (*workload.Session, error)
 		}
 	}}.Connect()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, liveConnect)
 	defer cancel()
 	if err := conn.WaitSession(ctx); err != nil {
 		conn.Close()
-		return nil, err
+		return err
 	}
-	return &workload.Session{
-		Conn: conn, Close: conn.Close,
-		Told:   func() int { return int(told.Load()) },
-		Broken: func() int { return int(broken.Load()) },
-	}, nil
+	s.Conn = conn
+	s.Close = func() {
+		conn.Close()
+		closeLink(s.Link)
+	}
+	s.Told = func() int { return int(told.Load()) }
+	s.Broken = func() int { return int(broken.Load()) }
+	return nil
+}
+
+func closeLink(l workload.Link) {
+	if h, ok := l.(hurtful); ok {
+		h.Close()
+	}
+}
+
+// hurtful is a link on which a workload's faults strike.
+type hurtful struct{ *link.Link }
+
+// Arm implements [workload.Link].
+func (h hurtful) Arm(faults []workload.Fault, begun func(workload.Fault)) {
+	var armed []link.Fault
+	for _, f := range faults {
+		a := link.Fault{Request: f.Request, Begun: func() { begun(f) }}
+		if _, mine := link.Variants[f.Fault]; mine {
+			a.Kind, a.Variant, a.For = f.Fault, f.Variant, time.Duration(f.ForMS)*time.Millisecond
+		}
+		armed = append(armed, a)
+	}
+	h.Link.Arm(armed)
 }

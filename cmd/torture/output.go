@@ -129,6 +129,17 @@ func (o *output) history() (io.WriteCloser, error) {
 	return os.OpenFile(filepath.Join(o.dir, storyindex.HistoryName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 }
 
+// strikesName is the file with the faults of a run on real servers, and what became of them.
+const strikesName = "faults.jsonl"
+
+// strikes opens the file for them.
+func (o *output) strikes() (io.WriteCloser, error) {
+	if !o.named {
+		return nopCloser{io.Discard}, nil
+	}
+	return os.OpenFile(filepath.Join(o.dir, strikesName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+}
+
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }

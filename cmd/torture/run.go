@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -20,7 +21,8 @@ type runCmd struct {
 	Root     string        `help:"For live: the path below which everything happens; it must not exist or be empty, and is removed at the end. Default: a fresh one."`
 	Clients  int           `help:"At most so many clients." default:"3"`
 	Ops      int           `help:"At most so many operations for each user." default:"4"`
-	Faults   string        `help:"What may strike: a list of names, all or none. Default: all in sim; none elsewhere, where only none is possible yet."`
+	Faults   string        `help:"What may strike: a list of names, all or none. Default: all. On real servers those of clients can strike but for lag, pause, time, wrap and crash."`
+	Plan     string        `help:"On real servers: the faults of a recorded run, DIR/faults.jsonl, perhaps edited, instead of such as the seed draws." placeholder:"FILE"`
 	Strategy string        `help:"How episodes are chosen: random or sweep." default:"random"`
 	Episodes int           `help:"How many. Default: 1000 in sim, or as many as --duration allows."`
 	Duration time.Duration `help:"How long. Default: 30s on real servers."`
@@ -88,20 +90,19 @@ func (r *runCmd) validate() error {
 	if err != nil {
 		return err
 	}
-	if r.Backend != "sim" && (faults != sim.NoFaults || r.Strategy != "random") {
-		return fmt.Errorf("on real servers only --faults none and --strategy random are possible")
+	switch {
+	case r.Plan != "" && (r.Backend == "sim" || r.Faults != ""):
+		return fmt.Errorf("--plan is for real servers, and says itself which --faults there are")
+	case r.Backend == "sim":
+		return nil
+	case r.Strategy != "random":
+		return fmt.Errorf("on real servers only --strategy random is possible")
 	}
-	return nil
+	return workload.CheckLiveFaults(faults)
 }
 
 func (r *runCmd) faultList() string {
-	switch {
-	case r.Faults != "":
-		return r.Faults
-	case r.Backend == "sim":
-		return "all"
-	}
-	return "none"
+	return cmp.Or(r.Faults, "all")
 }
 
 func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) error {

@@ -23,12 +23,11 @@ import (
 
 // Fault is something that is to happen at a request.
 type Fault struct {
-	Kind    string // loss, expiry, watch or hook
-	Variant string // see [Variants]
-	Request int    // which request of the client's, from 1
-	For     time.Duration
-	// Hook, of the kind hook, is called when the request comes, before it is forwarded.
-	Hook func()
+	Kind    string        // loss, expiry or watch; or empty: nothing happens but that Begun is called
+	Variant string        // see [Variants]
+	Request int           // which request of the client's, from 1
+	For     time.Duration // how long it lasts, if it does
+	Begun   func()        // if not nil, is called when it strikes, before anything is done
 }
 
 // Variants are the ways in which each kind of fault can strike.
@@ -47,15 +46,12 @@ var Variants = map[string][]string{
 	"loss":   {"before", "after", "later", "silence", "half"},
 	"expiry": {"before", "after", "unaware"},
 	"watch":  {"held", "lost"},
-	"hook":   {""},
 }
 
 // Config says between whom a link is.
 type Config struct {
 	Servers []string // addresses; with one only, a session cannot be ended
 	Log     *slog.Logger
-	// Struck is called when a fault strikes, and again with ended set when it is over, if it lasts.
-	Struck func(f Fault, ended bool)
 }
 
 // Link is a proxy of one client. All methods may be called at any time.
@@ -234,10 +230,9 @@ func (l *Link) dueWatch() (Fault, bool) {
 
 // atRequest carries out a fault that strikes at a request.
 func (l *Link) atRequest(done <-chan struct{}, f *proxy.Frame, fault Fault) proxy.Action {
-	l.tell(fault, false)
+	fault.begin()
 	switch fault.Kind + " " + fault.Variant {
-	case "hook ":
-		fault.Hook()
+	case " ":
 		return proxy.Forward
 	case "loss silence":
 		l.during(fault, func() { l.silence(true) }, func() { l.silence(false) })
@@ -256,7 +251,7 @@ func (l *Link) atRequest(done <-chan struct{}, f *proxy.Frame, fault Fault) prox
 
 // atReply carries out a fault that strikes when a request has been applied.
 func (l *Link) atReply(f *proxy.Frame, fault Fault) proxy.Action {
-	l.tell(fault, false)
+	fault.begin()
 	if fault.Kind == "expiry" {
 		l.expire(f.Session)
 	}
@@ -268,10 +263,9 @@ func (l *Link) atReply(f *proxy.Frame, fault Fault) proxy.Action {
 
 // atEvent carries out a fault that strikes at an event of a watch.
 func (l *Link) atEvent(done <-chan struct{}, fault Fault) proxy.Action {
-	l.tell(fault, false)
+	fault.begin()
 	if fault.Variant == "held" {
 		l.await(done, fault.For)
-		l.tell(fault, true)
 		return proxy.Forward
 	}
 	return proxy.CutBefore
@@ -316,7 +310,6 @@ func (l *Link) during(fault Fault, begin, end func()) {
 		case <-healed:
 		}
 		end()
-		l.tell(fault, true)
 	})
 }
 
@@ -340,8 +333,8 @@ func (l *Link) await(done <-chan struct{}, d time.Duration) {
 	}
 }
 
-func (l *Link) tell(f Fault, ended bool) {
-	if l.cfg.Struck != nil {
-		l.cfg.Struck(f, ended)
+func (f Fault) begin() {
+	if f.Begun != nil {
+		f.Begun()
 	}
 }

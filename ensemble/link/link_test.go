@@ -48,17 +48,23 @@ func newFixture(t *testing.T, e *ensemble.Ensemble) *fixture {
 	t.Helper()
 	f := &fixture{T: t, ensemble: e}
 	var err error
-	f.link, err = link.New(link.Config{Servers: e.Servers(), Struck: func(fault link.Fault, ended bool) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.struck = append(f.struck, fault.Kind+" "+fault.Variant+map[bool]string{true: " ended"}[ended])
-	}})
+	f.link, err = link.New(link.Config{Servers: e.Servers()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.link.Close() })
 	f.client, f.witness = f.connect(f.link.Addr()), f.connect(e.ConnectString())
 	return f
+}
+
+// arm arms one fault and notes when it strikes.
+func (f *fixture) arm(fault link.Fault) {
+	fault.Begun = func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.struck = append(f.struck, fault.Kind+" "+fault.Variant)
+	}
+	f.link.Arm([]link.Fault{fault})
 }
 
 func (f *fixture) connect(servers string) *ensemble.Client {
@@ -127,7 +133,7 @@ func TestLoss(t *testing.T) {
 		t.Run(variant, func(t *testing.T) {
 			f := newFixture(t, e)
 			session := f.client.SessionID()
-			f.link.Arm([]link.Fault{{Kind: "loss", Variant: variant, Request: 2, For: 200 * time.Millisecond}})
+			f.arm(link.Fault{Kind: "loss", Variant: variant, Request: 2, For: 200 * time.Millisecond})
 			if _, _, err := f.client.Exists("/"); err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +167,7 @@ func TestExpiry(t *testing.T) {
 			}
 			began := time.Now()
 			const unaware = 500 * time.Millisecond
-			f.link.Arm([]link.Fault{{Kind: "expiry", Variant: variant, Request: 1, For: unaware}})
+			f.arm(link.Fault{Kind: "expiry", Variant: variant, Request: 1, For: unaware})
 			_, err := f.client.Create(next, nil, 0, zk.WorldACL(zk.PermAll))
 			if err == nil || f.exists(next) != (variant == "after") {
 				t.Errorf("the create failed with %v, and is applied: %v", err, f.exists(next))
@@ -193,7 +199,7 @@ func TestSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	f.link.Arm([]link.Fault{{Kind: "loss", Variant: "silence", Request: 1, For: time.Minute}})
+	f.arm(link.Fault{Kind: "loss", Variant: "silence", Request: 1, For: time.Minute})
 	go f.client.Exists("/")
 	f.sawStrike("loss silence")
 	f.within("the end of the ephemeral", func() bool { return !f.exists("/owned") })
@@ -213,7 +219,7 @@ func TestWatch(t *testing.T) {
 		t.Run(variant, func(t *testing.T) {
 			f := newFixture(t, e)
 			path := "/watched-" + variant
-			f.link.Arm([]link.Fault{{Kind: "watch", Variant: variant, Request: 1, For: 300 * time.Millisecond}})
+			f.arm(link.Fault{Kind: "watch", Variant: variant, Request: 1, For: 300 * time.Millisecond})
 			_, _, event, err := f.client.ExistsW(path)
 			if err != nil {
 				t.Fatal(err)
@@ -238,17 +244,17 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// A hook is called before the request is forwarded.
-func TestHook(t *testing.T) {
+// What a fault begins with happens before the request is forwarded.
+func TestBegun(t *testing.T) {
 	f := newFixture(t, servers(t))
 	called := errors.New("not called")
-	f.link.Arm([]link.Fault{{Kind: "hook", Request: 2, Hook: func() {
-		if called = nil; f.exists("/hooked") {
+	f.link.Arm([]link.Fault{{Request: 2, Begun: func() {
+		if called = nil; f.exists("/begun") {
 			called = errors.New("called too late")
 		}
 	}}})
 	f.client.Exists("/")
-	if _, err := f.client.Create("/hooked", nil, 0, zk.WorldACL(zk.PermAll)); err != nil || called != nil {
+	if _, err := f.client.Create("/begun", nil, 0, zk.WorldACL(zk.PermAll)); err != nil || called != nil {
 		t.Errorf("%v, %v", err, called)
 	}
 }

@@ -1,0 +1,175 @@
+package workload
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Fault is something that is to happen to one client of a round on real servers, at one of its requests.
+type Fault struct {
+	Round   int    `json:"round"`   // from 0
+	Client  int    `json:"client"`  // from 1
+	Request int    `json:"request"` // so-manieth of the client in the round, from 1
+	Fault   string `json:"fault"`   // a name of [sim.FaultNames]
+	Variant string `json:"variant,omitempty"`
+	ForMS   int64  `json:"for_ms,omitempty"` // how long it lasts, in milliseconds, if it does
+}
+
+// String returns the fault as in
+//
+//	c2's request 7: loss after
+func (f Fault) String() string {
+	text := fmt.Sprintf("c%d's request %d: %s", f.Client, f.Request, strings.TrimSpace(f.Fault+" "+f.Variant))
+	if f.ForMS > 0 {
+		text += fmt.Sprintf(" for %d ms", f.ForMS)
+	}
+	return text
+}
+
+// Strike is a fault, and what became of it. Stamps are those of the history.
+type Strike struct {
+	Fault
+	At int64 `json:"at,omitempty"` // when it began; 0 if the request never came
+	// Struck says that an operation of its client was under way. Otherwise it does not count.
+	Struck bool `json:"struck"`
+}
+
+// Link is the way between a client and its servers, on which faults strike.
+type Link interface {
+	// Arm lets faults strike at the client's requests, counted from now on, and forgets those armed
+	// before. For a fault that the link cannot bring about, such as a cancel, it calls begun and does
+	// nothing else; for the others it calls begun, too, before it does anything.
+	Arm(faults []Fault, begun func(Fault))
+	// Heal ends all that lasts and forgets what is armed.
+	Heal()
+	// SessionEnd returns the moment until which a session was surely alive, and whether it may have
+	// ended then; false for the client's present session, and for what is not known.
+	SessionEnd(id int64) (end time.Time, over bool)
+}
+
+// liveVariant is a way in which a fault can strike on real servers. One that lasts says how long.
+type liveVariant struct {
+	fault         sim.Faults
+	name, variant string
+	lasts         bool
+}
+
+var liveVariants = []liveVariant{
+	{sim.Loss, "loss", "before", false}, {sim.Loss, "loss", "after", false}, {sim.Loss, "loss", "later", false},
+	{sim.Loss, "loss", "silence", true}, {sim.Loss, "loss", "half", true},
+	{sim.Expiry, "expiry", "before", false}, {sim.Expiry, "expiry", "after", false}, {sim.Expiry, "expiry", "unaware", true},
+	{sim.Watch, "watch", "held", true}, {sim.Watch, "watch", "lost", false},
+	{sim.Cancel, "cancel", "", false},
+	{sim.Reap, "reap", "", false},
+}
+
+// LiveFaults are the faults of clients that can strike on real servers.
+func LiveFaults() (all sim.Faults) {
+	for _, v := range liveVariants {
+		all |= v.fault
+	}
+	return all
+}
+
+// CheckLiveFaults returns an error that names the faults that cannot strike on real servers, if there are any.
+func CheckLiveFaults(f sim.Faults) error {
+	if rest := f &^ LiveFaults(); rest != 0 && f != sim.AllFaults {
+		return fmt.Errorf("on real servers %v cannot strike: there are %v", rest, LiveFaults())
+	}
+	return nil
+}
+
+// Bounds of what is drawn for a round.
+const (
+	faultsMax  = 3  // of one round
+	requestMax = 16 // the last request of a client at which a fault may strike
+)
+
+// durations are what a fault that lasts may take: much less than a session's timeout, less, and more.
+func durations(session time.Duration) []time.Duration {
+	return []time.Duration{session / 20, session / 4, session / 4, session * 3 / 2}
+}
+
+// drawFaults draws what is to happen in a round from its number: each round has its own subset of the faults
+// (swarm testing: Groce and others, 2012), and seldom more than one or two strike.
+func drawFaults(seed uint64, round, clients int, allowed sim.Faults, session time.Duration) []Fault {
+	draw := sim.NewRandomSource(seed^faultSalt, uint64(round))
+	var possible []int
+	for i, v := range liveVariants {
+		if allowed.Has(v.fault) && draw.Choose(2, "may it strike") == 1 {
+			possible = append(possible, i)
+		}
+	}
+	var faults []Fault
+	for range draw.Choose(faultsMax+1, "faults") {
+		if len(possible) == 0 {
+			break
+		}
+		v := liveVariants[possible[draw.Choose(len(possible), "which fault")]]
+		f := Fault{Round: round, Client: 1 + draw.Choose(clients, "client"), Request: 1 + draw.Choose(requestMax, "request"), Fault: v.name, Variant: v.variant}
+		if v.lasts {
+			f.ForMS = durations(session)[draw.Choose(len(durations(session)), "for")].Milliseconds()
+		}
+		faults = append(faults, f)
+	}
+	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Or(a.Client-b.Client, a.Request-b.Request) })
+	return faults
+}
+
+// faultSalt keeps the draws of faults apart from those of what clients do.
+const faultSalt = 0x6661756c7473
+
+// FaultPlan says what is to happen in each round.
+type FaultPlan map[int][]Fault
+
+// ReadFaultPlan reads a plan: one fault a line, as a run records them. What a line says about what became of
+// the fault is passed over. The error names the line.
+func ReadFaultPlan(r io.Reader) (FaultPlan, error) {
+	plan := FaultPlan{}
+	in := bufio.NewScanner(r)
+	for line := 1; in.Scan(); line++ {
+		text := strings.TrimSpace(in.Text())
+		if text == "" {
+			continue
+		}
+		var s Strike
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&s); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		if err := s.Fault.check(); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		plan[s.Round] = append(plan[s.Round], s.Fault)
+	}
+	return plan, in.Err()
+}
+
+// check returns an error for a fault that cannot be.
+func (f Fault) check() error {
+	known := slices.ContainsFunc(liveVariants, func(v liveVariant) bool { return v.name == f.Fault && v.variant == f.Variant })
+	switch {
+	case !known:
+		return fmt.Errorf("there is no fault %q with the variant %q on real servers", f.Fault, f.Variant)
+	case f.Round < 0 || f.Client < 1 || f.Client > clientsMax || f.Request < 1:
+		return fmt.Errorf("round %d, client %d, request %d: rounds count from 0, clients and requests from 1, and there are at most %d clients", f.Round, f.Client, f.Request, clientsMax)
+	case f.ForMS < 0 || f.ForMS > lastMax.Milliseconds():
+		return fmt.Errorf("a fault lasts %d ms: 0 to %d are possible", f.ForMS, lastMax.Milliseconds())
+	}
+	return nil
+}
+
+// Bounds of a plan.
+const (
+	clientsMax = 16
+	lastMax    = time.Minute
+)

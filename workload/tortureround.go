@@ -1,0 +1,148 @@
+package workload
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// A round on real servers is a torture, and then a calm. What is to happen is armed before anybody begins,
+// and strikes at the requests that it was drawn for, or never. When everybody has finished, or waits, all is
+// healed, and every client has to reach its servers again before anything is judged.
+
+// arm lets the faults of a round strike at its clients.
+func (l *liveRound) arm(n int) {
+	faults := l.run.cfg.Plan[n]
+	if l.run.cfg.Plan == nil {
+		faults = drawFaults(l.run.cfg.Seed, n, len(l.episode.users()), l.run.cfg.Faults, l.run.cfg.Timeout)
+	}
+	for _, f := range faults {
+		l.strikes = append(l.strikes, &Strike{Fault: f})
+	}
+	for client := range l.episode.users() {
+		own := slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return f.Client != client+1 })
+		if link := l.sessions[client].Link; link != nil && len(own) > 0 {
+			link.Arm(own, l.begun)
+		}
+	}
+}
+
+// begun notes that a fault strikes, and brings about what is not the link's business.
+func (l *liveRound) begun(f Fault) {
+	now := l.run.stamp()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	running := l.running(f.Client - 1)
+	for _, s := range l.strikes {
+		if s.Fault == f && s.At == 0 {
+			s.At, s.Struck = now, len(running) > 0
+			break
+		}
+	}
+	switch f.Fault {
+	case "cancel":
+		l.giveUp(running)
+	case "reap":
+		l.reaping.Go(func() { l.run.admin.Conn.Delete(l.path, -1) }) // refused unless it is empty
+	}
+}
+
+// running are the operations of a client that are under way.
+func (l *liveRound) running(client int) (ops []*sim.Op) {
+	for _, op := range l.ops {
+		if op.Client == client && op.Return == 0 {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+// giveUp ends the context of the first operation whose caller may give up.
+func (l *liveRound) giveUp(running []*sim.Op) {
+	for _, op := range running {
+		if l.cancelable[op] && !op.Cancelled {
+			op.Cancelled = true
+			l.cancels[op]()
+			return
+		}
+	}
+}
+
+// calm heals everything and waits until every client has reached its servers again.
+func (l *liveRound) calm() error {
+	l.reaping.Wait()
+	if len(l.strikes) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, l.run.cfg.Patience)
+	defer cancel()
+	for client := range l.episode.users() {
+		s := l.sessions[client]
+		if s.Link != nil {
+			s.Link.Heal()
+		}
+	}
+	for client := range l.episode.users() {
+		if err := reach(ctx, l.sessions[client], l.object); err != nil {
+			return fmt.Errorf("workload: client %d cannot reach its servers after all faults have ended: %w", client+1, err)
+		}
+	}
+	return nil
+}
+
+// reach makes a request again and again until it is answered.
+func reach(ctx context.Context, s *Session, path string) error {
+	again := time.NewTicker(reachEvery)
+	defer again.Stop()
+	for {
+		answer := make(chan error, 1)
+		go func() {
+			_, err := s.Conn.Sync(path)
+			answer <- err
+		}()
+		select {
+		case err := <-answer:
+			if err == nil || !disconnected(err) {
+				return nil
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// reachEvery is how often a client that has lost its servers tries to reach them.
+const reachEvery = 10 * time.Millisecond
+
+// struck tells whether anything happened to anybody.
+func (l *liveRound) struck() bool {
+	return slices.ContainsFunc(l.strikes, func(s *Strike) bool { return s.At > 0 })
+}
+
+// recordStrikes writes down what was to happen and what did.
+func (r *liveRun) recordStrikes(strikes []*Strike) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range strikes {
+		if s.Struck {
+			r.result.Struck[s.Fault.Fault]++
+		}
+		line, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		if _, err := r.cfg.Strikes.Write(append(line, '\n')); err != nil {
+			return fmt.Errorf("workload: what struck cannot be written: %w", err)
+		}
+	}
+	return nil
+}
