@@ -1,0 +1,99 @@
+package badday
+
+import (
+	"maps"
+	"time"
+
+	"github.com/zktorture/zktorture/ensemble/proxy"
+)
+
+// client is whoever has a session, across its connections.
+type client struct {
+	number   int
+	session  int64
+	requests int
+	last     time.Time // of its last request
+	open     int       // connections
+	barred   bar
+}
+
+// bar keeps a client away from its servers.
+type bar struct {
+	kind  string // refuse or stall; "" for none
+	until time.Time
+}
+
+// line is a connection.
+type line struct {
+	client *client
+	after  map[int32]Strike // by number of a request: strikes at its reply
+	watch  *Strike          // strikes at the next event
+	idle   *Strike          // strikes at the next ping
+}
+
+// clientsMax is how many sessions are remembered. Beyond that those without a connection are forgotten; who
+// comes back is taken for a new client then.
+const clientsMax = 1 << 16
+
+// arrived notes who has come on a new connection, and what bars the way.
+func (d *Day) arrived(f *proxy.Frame) bar {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := d.clients[f.Resumes]
+	if c == nil {
+		d.opened++
+		c = &client{number: d.opened, session: f.Resumes}
+	}
+	c.open++
+	d.lines[f.Connection] = &line{client: c, after: map[int32]Strike{}}
+	if time.Now().After(c.barred.until) {
+		return bar{}
+	}
+	return c.barred
+}
+
+// granted notes a session, or that it has expired.
+func (d *Day) granted(f *proxy.Frame) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := d.line(f).client
+	delete(d.clients, c.session)
+	if c.session = f.Session; f.Session == 0 {
+		return
+	}
+	d.clients[f.Session] = c
+	if len(d.clients) > clientsMax {
+		maps.DeleteFunc(d.clients, func(_ int64, c *client) bool { return c.open == 0 })
+	}
+}
+
+// ended forgets a connection.
+func (d *Day) ended(connection int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l := d.lines[connection]; l != nil {
+		l.client.open--
+		delete(d.lines, connection)
+	}
+}
+
+// line returns the connection of a frame. Only a server that answers before it is asked has none yet.
+func (d *Day) line(f *proxy.Frame) *line {
+	if l := d.lines[f.Connection]; l != nil {
+		return l
+	}
+	return &line{client: &client{}}
+}
+
+// keepAway keeps the client of a frame away, if it comes back with its session, until it is let in.
+func (d *Day) keepAway(f *proxy.Frame, kind string, lasts time.Duration) (letIn func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := d.line(f).client
+	c.barred = bar{kind, time.Now().Add(lasts)}
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		c.barred = bar{}
+	}
+}

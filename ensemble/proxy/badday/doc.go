@@ -1,0 +1,32 @@
+// Package badday gives clients that it knows nothing of a bad day: a proxy that hurts their connections to
+// ZooKeeper now and then, as networks and servers do.
+//
+// # What strikes
+//
+// Each request of a client may draw a fault ([Odds]); what it is and how long it lasts is drawn too:
+//
+//	loss    before   the connection is cut instead of forwarding the request
+//	        after    it is cut when the request has been answered, instead of forwarding the reply
+//	        idle     it is cut at the next ping
+//	        half     the client is cut off, and the server waits for it
+//	        deaf     the server is cut off, and the client waits for it
+//	hold    short    nothing passes either way, for less than the session timeout
+//	        long     for more: the session expires, and its client cannot know
+//	refuse           the connection is cut, and for a while so is every new one of the session
+//	stall            the connection is cut, and for a while new ones of the session get no answer
+//	watch   held     the next event of a watch comes late, and all that is behind it
+//	        lost     the connection is cut instead of forwarding the next event
+//	expiry  before   the session is ended at the servers instead of forwarding the request
+//	        after    it is ended when the request has been answered, instead of forwarding the reply
+//
+// All of these can happen to a client of ZooKeeper's without a proxy (ZooKeeper Programmer's Guide,
+// "ZooKeeper Sessions" and "ZooKeeper Watches"), and a correct client survives them. Pings and what clients
+// send by themselves when they connect draw nothing, and so does the end of a session.
+//
+// # Equal clients, equal faults
+//
+// What a request draws depends on the seed, the number of its client and the number of the request, and on
+// nothing else. Clients are numbered as they open their sessions; one that comes back with its session
+// keeps its number and its count of requests. So a client that does the same again meets the same
+// again, unless the odds are by the minute: then the time between its requests matters too.
+package badday
