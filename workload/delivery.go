@@ -180,6 +180,6 @@ func steady(before []*sim.Op, op *sim.Op) bool {
 
 // endedBefore tells whether a session had surely ended at the servers at a stamp.
 func (v *view) endedBefore(session, stamp int64) bool {
-	end, ended := v.session(session)
-	return ended && end > 0 && end < stamp
+	since, known := v.gone(session)
+	return known && since < stamp
 }

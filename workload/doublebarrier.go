@@ -250,7 +250,9 @@ func (v *view) succeeded(m *attendance) {
 		if end < m.inside[1] {
 			m.inside[1], m.died = end, "its session ended"
 		}
-		m.there[1] = min(m.there[1], max(end, m.there[0]))
+	}
+	if since, known := v.gone(m.enter.SessionAt); known {
+		m.there[1] = min(m.there[1], max(since, m.there[0]))
 	}
 }
 

@@ -53,6 +53,8 @@ type Link interface {
 	// SessionEnd returns the moment until which a session was surely alive, and whether it may have
 	// ended then; false for the client's present session, and for what is not known.
 	SessionEnd(id int64) (end time.Time, over bool)
+	// SessionGone returns the moment since when a session was surely gone, and whether that is known.
+	SessionGone(id int64) (since time.Time, known bool)
 }
 
 // liveVariant is a way in which a fault can strike on real servers. One that lasts says how long.

@@ -315,8 +315,8 @@ func (v *view) maybeIn(join, during *sim.Op) bool {
 	if leave := v.leaveOf(join); leave != nil && leave.Outcome == sim.OK && leave.Return < during.Call {
 		return false
 	}
-	end, ended := v.session(join.SessionAt)
-	return join.Outcome != sim.OK || !ended || end == 0 || end >= during.Call
+	since, known := v.gone(join.SessionAt)
+	return join.Outcome != sim.OK || !known || since >= during.Call
 }
 
 // groupState is who was in the group from one step on until another.

@@ -189,6 +189,17 @@ func (l *liveRound) view() *view {
 		// counts for nothing.
 		return 0, !alive[id]
 	}
+	v.gone = func(id int64) (int64, bool) {
+		for _, s := range l.sessions {
+			if s.Link == nil {
+				continue
+			}
+			if since, known := s.Link.SessionGone(id); known {
+				return since.Sub(l.run.begin).Nanoseconds(), true
+			}
+		}
+		return 0, false
+	}
 	return v
 }
 
@@ -329,6 +340,7 @@ func (u *liveUser) awaitOthers() {
 		u.round.mu.Lock()
 		u.round.lonely = false
 		u.round.mu.Unlock()
+		u.round.heal()
 	}()
 	if last {
 		return

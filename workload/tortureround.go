@@ -11,8 +11,9 @@ import (
 )
 
 // A round on real servers is a torture, and then a calm. What is to happen is armed before anybody begins,
-// and strikes at the requests that it was drawn for, or never. When everybody has finished, or waits, all is
-// healed, and every client has to reach its servers again before anything is judged.
+// and strikes at the requests that it was drawn for, or never. When everybody has finished, or waits, or
+// is about to look at what is left, all is healed, and every client has to reach its servers again before
+// anything is judged.
 
 // arm lets the faults of a round strike at its clients.
 func (l *liveRound) arm(n int) {
@@ -47,7 +48,23 @@ func (l *liveRound) begun(f Fault) {
 	case "cancel":
 		l.giveUp(running)
 	case "reap":
-		l.reaping.Go(func() { l.run.admin.Conn.Delete(l.path, -1) }) // refused unless it is empty
+		l.reaping.Go(l.reap)
+	}
+}
+
+// reap deletes the znode of the object if that has had children, and has none now.
+func (l *liveRound) reap() {
+	if there, stat, err := l.run.admin.Conn.Exists(l.path); err == nil && there && stat.Cversion > 0 {
+		l.run.admin.Conn.Delete(l.path, -1) // refused if somebody has made another
+	}
+}
+
+// heal ends the torture: all that lasts ends, and nothing strikes any more.
+func (l *liveRound) heal() {
+	for client := range l.episode.users() {
+		if link := l.sessions[client].Link; link != nil {
+			link.Heal()
+		}
 	}
 }
 
@@ -80,12 +97,7 @@ func (l *liveRound) calm() error {
 	}
 	ctx, cancel := context.WithTimeout(l.ctx, l.run.cfg.Patience)
 	defer cancel()
-	for client := range l.episode.users() {
-		s := l.sessions[client]
-		if s.Link != nil {
-			s.Link.Heal()
-		}
-	}
+	l.heal()
 	for client := range l.episode.users() {
 		if err := reach(ctx, l.sessions[client], l.object); err != nil {
 			return fmt.Errorf("workload: client %d cannot reach its servers after all faults have ended: %w", client+1, err)

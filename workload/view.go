@@ -21,7 +21,10 @@ type view struct {
 	seen    *observed  // on real servers, when an outcome is unknown: what can settle it
 	values  bool       // a persistent znode may be the object itself
 	faulty  bool       // faults struck, so that errors are to be expected
+	// session tells until when a session was surely alive, if it has ended, and gone since when it surely
+	// was no more, if that is known. In simulation these are the same moment.
 	session func(id int64) (end int64, ended bool)
+	gone    func(id int64) (since int64, known bool)
 	life    func(client, life int) (end int64, ended bool)
 }
 
@@ -29,7 +32,7 @@ func newView(w *sim.World, path string) *view {
 	return &view{
 		path: path,
 		ops:  w.Ops(), waiting: w.Waiting(), world: w, faulty: w.Struck() > 0,
-		session: w.SessionEnd, life: w.LifeEnd,
+		session: w.SessionEnd, gone: w.SessionEnd, life: w.LifeEnd,
 	}
 }
 

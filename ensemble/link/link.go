@@ -74,6 +74,7 @@ type session struct {
 	timeout time.Duration
 	heard   time.Time // when a frame of its client was forwarded last
 	ended   time.Time // not before; zero if no fault ended it
+	gone    time.Time // not after; zero if that is not known
 }
 
 // New returns a link.
@@ -137,6 +138,16 @@ func (l *Link) SessionEnd(id int64) (end time.Time, over bool) {
 	return s.heard.Add(s.timeout), id != present
 }
 
+// SessionGone returns the moment since when a session was surely gone, if that is known.
+func (l *Link) SessionGone(id int64) (since time.Time, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.sessions[id]; s != nil && !s.gone.IsZero() {
+		return s.gone, true
+	}
+	return time.Time{}, false
+}
+
 // direct is the proxy's director.
 func (l *Link) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	action := l.decide(done, f)
@@ -178,9 +189,20 @@ func (l *Link) hear(f *proxy.Frame) {
 	}
 	if f.Kind == proxy.Connected {
 		s.timeout = f.Timeout
+		l.bury(f.Session)
 	}
 	if f.Direction == proxy.ToServer || f.Kind == proxy.Connected {
 		s.heard = time.Now()
+	}
+}
+
+// bury notes that all sessions but the present one are gone: a client asks for another one only when it has
+// been told that its own is.
+func (l *Link) bury(present int64) {
+	for id, s := range l.sessions {
+		if id != present && s.gone.IsZero() {
+			s.gone = time.Now()
+		}
 	}
 }
 
@@ -287,6 +309,9 @@ func (l *Link) expire(id int64) {
 			continue
 		}
 		if proxy.Expire(ctx, server, s) == nil {
+			l.mu.Lock()
+			l.sessions[id].gone = time.Now()
+			l.mu.Unlock()
 			return
 		}
 	}

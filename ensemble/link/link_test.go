@@ -184,6 +184,12 @@ func TestExpiry(t *testing.T) {
 			if !over || end.Before(began) || end.After(time.Now()) {
 				t.Errorf("the session ended at %v, %v", end, over)
 			}
+			if since, known := f.link.SessionGone(old); !known || since.Before(end) {
+				t.Errorf("the session was gone since %v, %v", since, known)
+			}
+			if _, known := f.link.SessionGone(f.client.SessionID()); known {
+				t.Error("the new session is said to be gone")
+			}
 			if _, over := f.link.SessionEnd(f.client.SessionID()); over {
 				t.Error("the new session is said to have ended")
 			}
