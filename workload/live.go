@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -84,18 +83,15 @@ func (w *Workload) RunLive(ctx context.Context, config LiveConfig) (sim.Result, 
 		return sim.Result{}, err
 	}
 	defer admin.Close()
-	made, err := claimRoot(admin.Conn, cfg.Root)
+	parents, err := claimRoot(admin.Conn, cfg.Root)
 	if err != nil {
 		return sim.Result{}, err
 	}
 	r := &liveRun{workload: w, cfg: cfg, admin: admin, begin: time.Now(), found: map[string]int{}}
 	r.result = sim.Result{Workload: w.kind, Recipe: w.recipe, Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}}
 	err = r.run(ctx)
-	if cleanErr := removeAll(admin.Conn, cfg.Root); err == nil && cleanErr != nil {
-		err = fmt.Errorf("workload: the root path %s could not be removed: %w", cfg.Root, cleanErr)
-	}
-	for _, parent := range slices.Backward(made) {
-		admin.Conn.Delete(parent, -1) // unless somebody else has begun to use it
+	if left := releaseRoot(admin.Conn, cfg.Root, parents); err == nil {
+		err = left
 	}
 	return r.finish(ctx), err
 }

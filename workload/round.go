@@ -38,7 +38,7 @@ type liveRound struct {
 
 func (l *liveRound) prepare() error {
 	for _, parent := range l.episode.parents() {
-		if _, err := makeAll(l.run.admin.Conn, parent); err != nil {
+		if err := makeAll(l.run.admin.Conn, parent); err != nil {
 			return fmt.Errorf("workload: %s cannot be made: %w", parent, err)
 		}
 	}
