@@ -1,0 +1,203 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/ensemble"
+)
+
+// Property: a mark is read as it was written, and nothing else is taken for one.
+func TestMark(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		mark := newMark(rapid.SliceOf(rapid.String().Filter(func(s string) bool { return strings.ToValidUTF8(s, "") == s })).Draw(t, "parents"))
+		got, ok := parseMark(mark.data())
+		if !ok || got.Run != mark.Run || !got.Began.Equal(mark.Began) || !slices.Equal(got.Parents, mark.Parents) {
+			t.Fatalf("%+v was read as %+v, %v", mark, got, ok)
+		}
+		broken := mark.data()
+		broken = broken[:rapid.IntRange(0, len(broken)-3).Draw(t, "length")]
+		if _, ok := parseMark(broken); ok {
+			t.Fatalf("%q is taken for a mark", broken)
+		}
+	})
+	for _, data := range []string{"", "{}", markFormat, markFormat + "{}\n", markFormat + "null", " " + string(newMark(nil).data())} {
+		if _, ok := parseMark([]byte(data)); ok {
+			t.Errorf("%q is taken for a mark", data)
+		}
+	}
+}
+
+// realClient is a client of a server of its own.
+func realClient(t *testing.T) (client *ensemble.Client, another func() *ensemble.Client) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a real ZooKeeper server")
+	}
+	e, err := ensemble.Start(t.Context(), ensemble.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Stop() })
+	connect := func() *ensemble.Client {
+		c, err := ensemble.Connect(e.ConnectString(), 2*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := c.WaitSession(ctx); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	return connect(), connect
+}
+
+func create(t *testing.T, c *ensemble.Client, path, data string) {
+	t.Helper()
+	if _, err := c.Create(path, []byte(data), 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+func exists(t *testing.T, c *ensemble.Client, path string) bool {
+	t.Helper()
+	ok, _, err := c.Exists(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok
+}
+
+// What a killed run has left is found, is left alone while its session lives, and is removed with what it had
+// made above; nothing else is.
+func TestLeftRoots(t *testing.T) {
+	admin, another := realClient(t)
+	killed := another()
+	for _, root := range []string{"/a", "/deep/er/root", "/theirs/root"} {
+		if strings.HasPrefix(root, "/theirs") {
+			create(t, admin, "/theirs", "")
+		}
+		if _, err := claimRoot(killed, root); err != nil {
+			t.Fatal(err)
+		}
+		create(t, killed, root+"/r0", "x")
+		create(t, killed, root+"/r0/lock", "")
+	}
+	create(t, admin, "/precious", markFormat)
+	create(t, admin, "/precious/child", "")
+
+	found, err := FindLeftRoots(admin, "/")
+	if err != nil || len(found) != 1 || found[0].Path != "/a" || found[0].Nodes() != 4 || !slices.Equal(found[0].Sessions, []int64{killed.SessionID()}) {
+		t.Fatalf("found %+v, %v", found, err)
+	}
+	if err := found[0].Remove(admin); !errors.Is(err, ErrRoot) || !exists(t, admin, "/a/r0/lock") {
+		t.Errorf("a root in use: %v", err)
+	}
+	if _, err := ReadLeftRoot(admin, "/precious"); !errors.Is(err, ErrRoot) {
+		t.Errorf("a root without a mark: %v", err)
+	}
+	if _, err := claimRoot(admin, "/a"); !errors.Is(err, ErrRoot) || !strings.Contains(err.Error(), "torture clean") {
+		t.Errorf("a root of another run: %v", err)
+	}
+
+	killed.Close()
+	for _, root := range []string{"/a", "/deep/er/root", "/theirs/root"} {
+		left, err := ReadLeftRoot(admin, root)
+		if err != nil || len(left.Sessions) > 0 || left.Nodes() != 3 {
+			t.Fatalf("%+v, %v", left, err)
+		}
+		if err := left.Remove(admin); err != nil {
+			t.Error(err)
+		}
+	}
+	names, _, err := admin.Children("/")
+	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"precious", "theirs", "zookeeper"}) || !exists(t, admin, "/precious/child") {
+		t.Errorf("left: %q, %v", names, err)
+	}
+}
+
+// What has changed since it was seen is not removed; nor is what a mark only claims to have made.
+func TestLeftRootChanged(t *testing.T) {
+	admin, another := realClient(t)
+	killed := another()
+	claim := func(root string) {
+		if _, err := claimRoot(killed, root); err != nil {
+			t.Fatal(err)
+		}
+		create(t, killed, root+"/r0", "")
+	}
+	claim("/written")
+	claim("/grown")
+	claim("/above/adopted")
+	killed.Close()
+	create(t, admin, "/liar", string(Mark{Run: "x", Parents: []string{"/innocent"}}.data()))
+	create(t, admin, "/innocent", "")
+	seen := map[string]LeftRoot{}
+	for _, root := range []string{"/written", "/grown", "/above/adopted", "/liar"} {
+		var err error
+		if seen[root], err = ReadLeftRoot(admin, root); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := admin.Set("/written/r0", []byte("mine"), -1); err != nil {
+		t.Fatal(err)
+	}
+	create(t, admin, "/grown/r0/mine", "")
+	if _, err := admin.Set("/above", []byte("mine"), -1); err != nil {
+		t.Fatal(err)
+	}
+	for root, removed := range map[string]bool{"/written": false, "/grown": false, "/above/adopted": true, "/liar": true} {
+		if err := seen[root].Remove(admin); (err == nil) != removed || exists(t, admin, root) == removed {
+			t.Errorf("%s: %v", root, err)
+		}
+	}
+	for _, kept := range []string{"/written/r0", "/grown/r0/mine", "/above", "/innocent"} {
+		if !exists(t, admin, kept) {
+			t.Errorf("%s is gone", kept)
+		}
+	}
+}
+
+// A root that exists is taken over if nothing is in it, and only one run gets it.
+func TestClaimOnce(t *testing.T) {
+	admin, another := realClient(t)
+	create(t, admin, "/empty", "")
+	create(t, admin, "/full", "data")
+	if _, err := claimRoot(admin, "/full"); !errors.Is(err, ErrRoot) {
+		t.Errorf("a root with data: %v", err)
+	}
+	const runs = 8
+	claims := make(chan error, runs)
+	for _, c := range []*ensemble.Client{admin, another()} {
+		for range runs / 2 {
+			go func() {
+				_, err := claimRoot(c, "/empty")
+				claims <- err
+			}()
+		}
+	}
+	got := 0
+	for range runs {
+		if err := <-claims; err == nil {
+			got++
+		} else if !errors.Is(err, ErrRoot) {
+			t.Error(err)
+		}
+	}
+	if got != 1 {
+		t.Errorf("%d runs got the same root", got)
+	}
+	if err := releaseRoot(admin, "/empty", nil); err != nil || exists(t, admin, "/empty") {
+		t.Errorf("the root is still there: %v", err)
+	}
+}
