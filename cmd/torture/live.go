@@ -93,16 +93,12 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 		return err
 	}
 	defer strikes.Close()
-	plan, err := r.plan()
-	if err != nil {
-		return err
-	}
 	bar := newBar(c, r.JSON, r.Episodes, max(r.Duration, 30*time.Second))
 	result, err := w.RunLive(c, workload.LiveConfig{
 		Open: func(ctx context.Context) (*workload.Session, error) { return openSession(ctx, servers, r.faults()) },
 		Root: chroot + r.Root, Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration,
 		Clients: r.Clients, Ops: r.Ops, History: history, Progress: out.progress(bar),
-		Faults: r.faults(), Plan: plan, Strikes: strikes, Timeout: liveSession,
+		Faults: r.faults(), Plan: r.faultPlan, Strikes: strikes, Timeout: liveSession,
 	})
 	bar.clear()
 	if err != nil {

@@ -30,6 +30,8 @@ type runCmd struct {
 	Out      string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
 	JSON     bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
 	ciFlags  `embed:""`
+
+	faultPlan workload.FaultPlan
 }
 
 // Run carries the command out.
@@ -43,6 +45,9 @@ func (r *runCmd) Run(c *commandContext) error {
 		r.Seed = &seed
 	}
 	if err := r.validate(); err != nil {
+		return err
+	}
+	if r.faultPlan, err = r.plan(); err != nil {
 		return err
 	}
 	if err := r.probe(); err != nil {
