@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +32,9 @@ type Client struct {
 	route  *route
 	events chan zk.Event
 
+	showing sync.Mutex
+	unshown []Credential // guarded by showing
+
 	mu      sync.Mutex
 	dropped int
 	changed chan struct{} // closed and replaced by each session event
@@ -49,8 +53,11 @@ type ClientConfig struct {
 	// the connection waits for it.
 	OnEvent func(zk.Event)
 
-	// Dial, if set, opens connections instead of net.DialTimeout: through a proxy, for example.
+	// Dial, if set, opens connections instead of net.DialTimeout: over [TLS], for example.
 	Dial zk.Dialer
+
+	// Auth is shown to the servers before [Client.WaitSession] returns, and again on every later connection.
+	Auth []Credential
 }
 
 // Connect begins to open a session and returns at once; see [Client.WaitSession].
@@ -72,6 +79,7 @@ func (cfg ClientConfig) Connect() (*Client, error) {
 		route:   newRoute(cfg.Dial, cfg.SessionTimeout),
 		events:  make(chan zk.Event, eventsMax),
 		changed: make(chan struct{}),
+		unshown: slices.Clone(cfg.Auth),
 	}
 	conn, own, err := zk.Connect(addresses, cfg.SessionTimeout,
 		zk.WithHostProvider(c.route), zk.WithDialer(c.route.dial),
@@ -109,8 +117,16 @@ func (c *Client) Dropped() int {
 	return c.dropped
 }
 
-// WaitSession returns when the client has a session, or with an error when ctx ends before.
+// WaitSession returns when the client has a session and has shown its credentials, or with an error when ctx
+// ends before, or when they are refused.
 func (c *Client) WaitSession(ctx context.Context) error {
+	if err := c.awaitSession(ctx); err != nil {
+		return err
+	}
+	return c.authenticate(ctx)
+}
+
+func (c *Client) awaitSession(ctx context.Context) error {
 	for {
 		changed := c.nextChange() // before looking, so that no change is missed
 		if c.State() == zk.StateHasSession {
