@@ -1,0 +1,236 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/zktorture/zktorture/linearizability"
+)
+
+// life is one process of a client, and the conversation with it.
+type life struct {
+	client *Client
+	number int
+	proc   *process
+	ready  chan reply    // its first line
+	over   chan struct{} // closed when it has died and its last line has been read
+
+	mu      sync.Mutex
+	paused  bool
+	naps    int   // how often it has gone on
+	last    int64 // id given out
+	waiting map[int64]question
+	objects map[int]string // by user: the path that it has turned to
+
+	writing sync.Mutex
+}
+
+// question is an operation whose answer has not come.
+type question struct {
+	op     string
+	answer chan reply // of one
+}
+
+// live starts a process and waits until it is ready.
+func (c *Client) live(ctx context.Context, number int) (*life, error) {
+	proc, err := spawn(c.cfg.Command, c.cfg.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	l := &life{
+		client: c, number: number, proc: proc, ready: make(chan reply, 1), over: make(chan struct{}),
+		waiting: map[int64]question{}, objects: map[int]string{},
+	}
+	go l.read()
+	if err := l.begin(ctx); err != nil {
+		proc.kill()
+		<-l.over
+		return nil, err
+	}
+	return l, nil
+}
+
+// begin tells the process what to serve.
+func (l *life) begin(ctx context.Context) error {
+	limit := time.NewTimer(l.client.cfg.StartTimeout)
+	defer limit.Stop()
+	l.write(l.client.cfg.assignment()) // if that fails it has died
+	select {
+	case r := <-l.ready:
+		if r.Error != "" {
+			return fmt.Errorf("worker: %s: it says: %s", l.client.cfg.Command, r.Error)
+		}
+		return nil
+	case <-l.over:
+		if err := l.client.Err(); err != nil {
+			return err
+		}
+		return fmt.Errorf("worker: %s: it died before it was ready: %v", l.client.cfg.Command, l.proc)
+	case <-limit.C:
+		return fmt.Errorf("worker: %s: it was not ready after %v: %v", l.client.cfg.Command, l.client.cfg.StartTimeout, l.proc)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// write sends a line. That it cannot be sent is seen by the end of the process.
+func (l *life) write(line any) {
+	text, err := json.Marshal(line)
+	if err != nil {
+		panic(err) // our own types
+	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.proc.in.Write(append(text, '\n'))
+}
+
+// read takes the lines of the process until its end.
+func (l *life) read() {
+	lines := bufio.NewScanner(l.proc.out)
+	lines.Buffer(nil, lineMax)
+	first := true
+	for lines.Scan() {
+		if err := l.take(lines.Bytes(), first); err != nil {
+			l.client.fail(fmt.Errorf("worker: %s wrote a line that is not in the protocol: %.300s: %w", l.client.cfg.Command, lines.Bytes(), err))
+			break
+		}
+		first = false
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		l.client.fail(fmt.Errorf("worker: %s wrote a line of more than %d bytes", l.client.cfg.Command, lineMax))
+	}
+	l.proc.kill()
+	l.proc.out.Close()
+	l.client.died(l)
+	close(l.over)
+}
+
+// take takes a line of the process.
+func (l *life) take(line []byte, first bool) error {
+	r, err := parseReply(line)
+	switch {
+	case err != nil:
+		return err
+	case first != (r.Version != 0):
+		return fmt.Errorf("the first line, and no other, says that it is ready")
+	case first:
+		l.client.begun(r)
+		l.ready <- r
+		return nil
+	case r.ID != 0:
+		return l.deliver(r)
+	}
+	l.client.heard(r)
+	return nil
+}
+
+// deliver hands an answer to who waits for it.
+func (l *life) deliver(r reply) error {
+	l.mu.Lock()
+	q, asked := l.waiting[r.ID]
+	delete(l.waiting, r.ID)
+	l.mu.Unlock()
+	switch {
+	case !asked:
+		return fmt.Errorf("nothing with the id %d is under way", r.ID)
+	case r.Outcome == outcomeOK && !fits(q.op, r.result()):
+		return fmt.Errorf("%v cannot be the result of %s", r.result(), q.op)
+	}
+	q.answer <- r
+	return nil
+}
+
+// turn lets a user turn to an object, if it has not yet.
+func (l *life) turn(ctx context.Context, user int, path string) error {
+	l.mu.Lock()
+	there := l.objects[user] == path
+	l.mu.Unlock()
+	if there {
+		return nil
+	}
+	r, err := l.ask(ctx, user, opObject, linearizability.Str(path))
+	switch {
+	case err != nil:
+		return err
+	case r.Outcome != outcomeOK:
+		return fmt.Errorf("worker: %s: user %d cannot turn to %s: %s", l.client.cfg.Command, user, path, r.Error)
+	}
+	l.mu.Lock()
+	l.objects[user] = path
+	l.mu.Unlock()
+	return nil
+}
+
+// errDied is the error of an operation whose process died before it had answered.
+var errDied = errors.New("worker: its process died before it had answered")
+
+// ask asks for an operation and waits for the answer. When ctx ends it tells the worker to give up, and
+// waits on, but not for ever.
+func (l *life) ask(ctx context.Context, user int, op string, arg linearizability.Value) (reply, error) {
+	q := question{op, make(chan reply, 1)}
+	l.mu.Lock()
+	l.last++
+	id := l.last
+	l.waiting[id] = q
+	l.mu.Unlock()
+	c := command{ID: id, User: &user, Op: op}
+	if !arg.IsNull() {
+		c.Arg = &arg
+	}
+	l.write(c)
+	select {
+	case r := <-q.answer:
+		return r, nil
+	case <-l.over:
+		return l.late(q)
+	case <-ctx.Done():
+	}
+	l.write(command{Cancel: id})
+	return l.await(q)
+}
+
+// late is the answer that came at last before the end of the process, if it did.
+func (l *life) late(q question) (reply, error) {
+	select {
+	case r := <-q.answer:
+		return r, nil
+	default:
+		return reply{}, errDied
+	}
+}
+
+// await waits for the answer of an operation that was given up. A process that does not answer must not get
+// hold of anything any more: it is killed. While it is made to sleep it cannot answer, which is no fault of
+// its own.
+func (l *life) await(q question) (reply, error) {
+	limit := time.NewTimer(l.client.cfg.GiveUp)
+	defer limit.Stop()
+	_, naps := l.sleep()
+	for {
+		select {
+		case r := <-q.answer:
+			return r, nil
+		case <-l.over:
+			return l.late(q)
+		case <-limit.C:
+			asleep, now := l.sleep()
+			if !asleep && now == naps {
+				l.proc.kill()
+			}
+			naps = now
+			limit.Reset(l.client.cfg.GiveUp)
+		}
+	}
+}
+
+// sleep tells whether the process is made to sleep, and how often it has been woken.
+func (l *life) sleep() (asleep bool, naps int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.paused, l.naps
+}

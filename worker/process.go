@@ -1,0 +1,145 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// lingerMax is how long the output of a process may stay open after its end, because a child of its own
+// has it.
+const lingerMax = 2 * time.Second
+
+// process is a worker's process, with pipes to its standard input and output.
+type process struct {
+	pid    int
+	in     *os.File
+	out    *os.File
+	stderr *tail
+	ended  chan struct{} // closed when it has ended
+	how    string        // it ended; valid then
+}
+
+// spawn starts a command by the shell.
+func spawn(command string, stderr io.Writer) (*process, error) {
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("worker: no pipe to a worker: %w", err)
+	}
+	defer theirIn.Close()
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, fmt.Errorf("worker: no pipe from a worker: %w", err)
+	}
+	defer theirOut.Close()
+	p := &process{in: in, out: out, stderr: &tail{to: stderr}, ended: make(chan struct{})}
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, p.stderr
+	cmd.SysProcAttr, cmd.WaitDelay = ownGroup(), lingerMax
+	started := make(chan error)
+	go p.watch(cmd, started)
+	if err := <-started; err != nil {
+		in.Close()
+		out.Close()
+		return nil, fmt.Errorf("worker: %s: cannot be started: %w", command, err)
+	}
+	return p, nil
+}
+
+// watch starts the process and waits for its end on one thread: the kernel kills the process when the
+// thread that started it ends (prctl(2), PR_SET_PDEATHSIG), and Go ends threads as it likes.
+func (p *process) watch(cmd *exec.Cmd, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := cmd.Start()
+	if err == nil {
+		p.pid = cmd.Process.Pid
+	}
+	started <- err
+	if err != nil {
+		return
+	}
+	err = cmd.Wait()
+	p.how = "exit status 0"
+	if err != nil {
+		p.how = err.Error()
+	}
+	p.in.Close()
+	p.out.SetReadDeadline(time.Now().Add(lingerMax))
+	close(p.ended)
+}
+
+// errNoProcess is the error of a signal to a process that has ended.
+var errNoProcess = errors.New("worker: there is no process: it has died, or is only being started")
+
+// signal sends a signal to the process and whatever it has started.
+func (p *process) signal(s syscall.Signal) error {
+	select {
+	case <-p.ended:
+		return errNoProcess
+	default:
+	}
+	if err := syscall.Kill(-p.pid, s); err == syscall.ESRCH {
+		return errNoProcess
+	} else if err != nil {
+		return fmt.Errorf("worker: signal %v to process %d: %w", s, p.pid, err)
+	}
+	return nil
+}
+
+// kill ends the process and waits until it has ended.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+// String describes the process and how it ended, with the end of what it wrote to its standard error.
+func (p *process) String() string {
+	text := fmt.Sprintf("process %d", p.pid)
+	select {
+	case <-p.ended:
+		text += " ended with " + p.how
+	default:
+	}
+	if said := p.stderr.String(); said != "" {
+		text += "; the end of its standard error:\n\t" + strings.ReplaceAll(said, "\n", "\n\t")
+	}
+	return text
+}
+
+// tailMax is how much of a standard error is kept for messages, in bytes.
+const tailMax = 2 << 10
+
+// tail passes on what is written to it and keeps the end.
+type tail struct {
+	to io.Writer // may be nil
+
+	mu  sync.Mutex
+	end []byte
+}
+
+// Write implements [io.Writer]. What cannot be passed on is kept all the same.
+func (t *tail) Write(data []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.end = append(t.end, data...)
+	t.end = t.end[max(0, len(t.end)-tailMax):]
+	if t.to != nil {
+		t.to.Write(data)
+	}
+	return len(data), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.end))
+}

@@ -1,0 +1,85 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// ServeRecipe is a worker that serves a recipe that the command knows by name, with go-zookeeper as client.
+// The kind is what the assignment says.
+func ServeRecipe(ctx context.Context, in io.Reader, out io.Writer, recipe string) error {
+	return Serve(ctx, in, out, func(ctx context.Context, a Assignment, tell func(State)) (*Host, error) {
+		w, err := workload.Find(a.Kind, recipe)
+		if err != nil {
+			return nil, err
+		}
+		conn, err := connect(ctx, a, tell)
+		if err != nil {
+			return nil, err
+		}
+		host, err := hostOf(w, conn, conn.Close)
+		if err != nil {
+			conn.Close()
+		}
+		return host, err
+	})
+}
+
+// hostOf serves a workload's recipe over a connection.
+func hostOf(w *workload.Workload, conn recipes.Conn, close func()) (*Host, error) {
+	sample, err := w.Serve(conn, "/zktorture/"+w.Name()) // makes no request
+	if err != nil {
+		return nil, err
+	}
+	return &Host{
+		Can:     optional(sample),
+		Session: conn.SessionID,
+		Object:  func(path string) (workload.Served, error) { return w.Serve(conn, path) },
+		Close:   close,
+	}, nil
+}
+
+// optionals are the operations that not every recipe has.
+var optionals = []string{"try", "rtry", "take", "peek", "owner"}
+
+func optional(served workload.Served) []string {
+	return slices.DeleteFunc(slices.Clone(optionals), func(op string) bool { return served[op] == nil })
+}
+
+// connectMax is how long the first session may take.
+const connectMax = 20 * time.Second
+
+func connect(ctx context.Context, a Assignment, tell func(State)) (*ensemble.Client, error) {
+	conn, err := ensemble.ClientConfig{
+		Servers:        a.Servers,
+		SessionTimeout: time.Duration(a.TimeoutMS) * time.Millisecond,
+		OnEvent:        func(e zk.Event) { tellOf(e, tell) },
+	}.Connect()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectMax)
+	defer cancel()
+	if err := conn.WaitSession(ctx); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("worker: %w", err)
+	}
+	return conn, nil
+}
+
+// tellOf tells what an event says of the session.
+func tellOf(e zk.Event, tell func(State)) {
+	states := map[zk.State]State{zk.StateHasSession: Connected, zk.StateDisconnected: Suspended, zk.StateExpired: Lost}
+	if state, of := states[e.State]; of && e.Type == zk.EventSession {
+		tell(state)
+	}
+}

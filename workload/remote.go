@@ -1,0 +1,185 @@
+package workload
+
+// Recipes in processes of their own.
+//
+// A [Remote] is a client whose recipe runs in another process, perhaps in another language: package
+// worker has one. It has a ZooKeeper session of its own, which the users of the client share as those of a
+// client in this process do. What the users do is the same script, and what is judged of it is the same.
+//
+// What differs: the requests of another process are not seen here, so unknown outcomes are not settled by
+// evidence, and stay unknown; and a process may die in the middle, and another one take its place, which
+// knows nothing of what the first one held.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Remote is a client in a process of its own. Its methods may be called from several goroutines.
+type Remote interface {
+	// Do carries out an operation and returns its answer. When ctx ends the recipe is told to give up. The
+	// error says that the operation failed; it is [recipes.ErrUnknownOutcome] if it may have happened all
+	// the same, as it is when the process dies meanwhile, and [recipes.ErrLost] if the process that was
+	// called for is no more.
+	Do(ctx context.Context, call RemoteCall) (RemoteAnswer, error)
+	// Can tells whether the recipe has an operation that not every recipe of its kind has.
+	Can(op string) bool
+	// SessionID is the session that the process said last it has; 0 if none.
+	SessionID() int64
+	// Connected tells whether the process has a session and said last that it reaches its servers.
+	Connected() bool
+	// Told counts the sessions that have ended to the client's knowledge: those that the process said it
+	// had lost, and processes that died. Broken counts the connections that the process said it had lost.
+	Told() int
+	Broken() int
+	// Close ends the process. Operations under way fail.
+	Close()
+}
+
+// RemoteCall is one operation of a user of a client.
+type RemoteCall struct {
+	User int
+	Path string // the object's
+	Op   string // as in a history
+	Arg  linearizability.Value
+	Life int // number of the process that is to do it; 0: whichever is there
+}
+
+// RemoteAnswer is what came of an operation.
+type RemoteAnswer struct {
+	Result linearizability.Value
+	// Session is the one in which the whole operation took place; 0 if it is not known, or changed
+	// meanwhile, so that nothing can be said of what is held in it.
+	Session int64
+	Life    int // number of the process that answered, from 1
+}
+
+// RemoteKinds lists the kinds whose recipes may be in another process.
+func RemoteKinds() []string {
+	return slices.DeleteFunc(Kinds(), func(kind string) bool { return remotePlans[kind] == nil })
+}
+
+// RemoteWorkload is the workload of a kind for a recipe in other processes. It is for real servers only,
+// with sessions from [RemoteSession]. The name is what verdicts call the recipe.
+func RemoteWorkload(kind, name string) (*Workload, error) {
+	plan := remotePlans[kind]
+	if plan == nil {
+		return nil, fmt.Errorf("a recipe for %s cannot be in a process of its own yet: there are %s", kind, strings.Join(RemoteKinds(), ", "))
+	}
+	return &Workload{kind: kind, recipe: name, plan: func(p *sim.Plan, path string) episode {
+		return &remoteEpisode{episode: plan(p, path), sessions: map[int64]int64{}}
+	}}, nil
+}
+
+// RemoteSession is the session of a client in a process of its own. The observer is a connection of this
+// process to the same servers; it is not closed with the session.
+func RemoteSession(r Remote, observer recipes.Conn) *Session {
+	return &Session{Conn: &remoteConn{Conn: observer, remote: r}, Close: r.Close, Told: r.Told, Broken: r.Broken}
+}
+
+// remoteConn stands for a client's connection where one in this process is expected.
+type remoteConn struct {
+	recipes.Conn // the observer
+	remote       Remote
+	user         int
+	session      int64 // that of the user's last answer
+}
+
+// SessionID is the client's, not the observer's.
+func (c *remoteConn) SessionID() int64 { return c.remote.SessionID() }
+
+// Sync tells whether the client reaches its servers.
+func (c *remoteConn) Sync(path string) (string, error) {
+	if !c.remote.Connected() {
+		return "", zk.ErrConnectionClosed
+	}
+	return path, nil
+}
+
+// remoteEpisode is an episode whose clients are in other processes. It is no settler, because their requests
+// are not seen.
+type remoteEpisode struct {
+	episode
+
+	mu        sync.Mutex
+	sessions  map[int64]int64 // by number of an operation: the session in which it took place
+	simulated bool            // there was a client that is in no process
+}
+
+func (e *remoteEpisode) run(u user) {
+	conn, ok := u.conn().(*remoteConn)
+	if !ok {
+		e.refuse()
+		return
+	}
+	e.episode.run(&remoteUser{user: u, episode: e, handle: &remoteConn{Conn: conn.Conn, remote: conn.remote, user: u.index()}})
+}
+
+// refuse lets a client do nothing that is in this process.
+func (e *remoteEpisode) refuse() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.simulated = true
+}
+
+func (e *remoteEpisode) history(v *view) linearizability.History {
+	e.attribute(v)
+	return e.episode.history(v)
+}
+
+func (e *remoteEpisode) judge(v *view) judgement {
+	if e.simulated {
+		return judgement{Judgement: sim.Judgement{Unknown: "a recipe in a process of its own runs on real servers only"}}
+	}
+	e.attribute(v)
+	return e.episode.judge(v)
+}
+
+// attribute puts operations into the sessions in which they took place: the client may have got another
+// one between an answer and the moment at which the user noted what it had. What was got hold of in a session
+// of which nothing is known, or not when it ended, was held for an unknown time, perhaps for none: it counts as
+// not held, and accuses nobody.
+func (e *remoteEpisode) attribute(v *view) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, op := range v.ops {
+		session, over := e.sessions[op.Number]
+		if !over {
+			continue
+		}
+		op.SessionAt = session
+		end, ended := v.session(session)
+		if op.Data != nil && (session == 0 || ended && end < op.Call) {
+			op.Data, op.Outcome = nil, sim.Fail
+		}
+	}
+}
+
+func (e *remoteEpisode) note(op *sim.Op, session int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sessions[op.Number] = session
+}
+
+// remoteUser is a user of a client in another process.
+type remoteUser struct {
+	user
+	episode *remoteEpisode
+	handle  *remoteConn
+}
+
+func (u *remoteUser) conn() recipes.Conn { return u.handle }
+
+func (u *remoteUser) end(op *sim.Op, outcome sim.Outcome, result string, err error) {
+	u.episode.note(op, u.handle.session)
+	u.user.end(op, outcome, result, err)
+}

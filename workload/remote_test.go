@@ -1,0 +1,252 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// nobody is a Remote that does nothing.
+type nobody struct{ Remote }
+
+func (nobody) Can(string) bool { return false }
+
+// loopback is a Remote without a process: it serves a recipe over the connection of a simulated client, and
+// passes on of errors what a worker would.
+type loopback struct {
+	nobody
+	user   user
+	conn   recipes.Conn
+	served Served
+}
+
+func (l *loopback) Do(ctx context.Context, call RemoteCall) (RemoteAnswer, error) {
+	session := l.conn.SessionID()
+	result, err := l.served[call.Op](ctx, call.Arg)
+	if l.conn.SessionID() != session {
+		session = 0
+	}
+	if err != nil {
+		return RemoteAnswer{Session: session, Life: 1}, RemoteError(call, err.Error(), OutcomeUnknown(err), result)
+	}
+	return RemoteAnswer{Result: result, Session: session, Life: 1}, nil
+}
+
+func (l *loopback) Can(op string) bool { return l.served[op] != nil }
+func (l *loopback) SessionID() int64   { return l.conn.SessionID() }
+func (l *loopback) Connected() bool    { return true }
+func (l *loopback) Told() int          { return l.user.told() }
+
+// loopedEpisode is a remote episode in simulation.
+type loopedEpisode struct {
+	*remoteEpisode
+	serve *Workload
+	path  string
+	t     *testing.T
+}
+
+func (e loopedEpisode) run(u user) { e.remoteEpisode.run(loopedUser{u, e}) }
+
+type loopedUser struct {
+	user
+	e loopedEpisode
+}
+
+func (u loopedUser) conn() recipes.Conn {
+	served, err := u.e.serve.Serve(u.user.conn(), u.e.path)
+	if err != nil {
+		u.e.t.Error(err)
+	}
+	return &remoteConn{Conn: u.user.conn(), remote: &loopback{user: u.user, conn: u.user.conn(), served: served}}
+}
+
+// looped is a workload of a recipe that is reached through a Remote.
+func looped(t *testing.T, kind, recipe string) *Workload {
+	t.Helper()
+	serve, err := Find(kind, recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remote, err := RemoteWorkload(kind, recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := remote.plan
+	remote.plan = func(p *sim.Plan, path string) episode {
+		return loopedEpisode{plan(p, path).(*remoteEpisode), serve, path, t}
+	}
+	return remote
+}
+
+func messages(r sim.Result) (text string) {
+	for _, found := range r.Violations {
+		text += "\n\t" + found.Message
+	}
+	return text
+}
+
+func runRemote(t *testing.T, w *Workload, cfg sim.Config) sim.Result {
+	t.Helper()
+	bubbles.Many(t)
+	cfg.Seed, cfg.NoShrink = 1, true
+	r, err := sim.Run(t.Context(), w, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// What is served and called is the recipe, no more and no less: without faults, every step of every episode is
+// the same as without the detour. (The questions who leads, who is asked to release and whether to downgrade
+// are not in the protocol, so elections and locks with readers differ.)
+func TestDetourChangesNothing(t *testing.T) {
+	for _, kind := range []string{"lock", "semaphore", "counter", "queue", "barrier"} {
+		direct, err := Find(kind, Ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := sim.Config{Episodes: 300, Faults: sim.NoFaults, NoFaultsAtAll: true}
+		want, got := runRemote(t, direct, cfg), runRemote(t, looped(t, kind, Ours), cfg)
+		if got.Hash != want.Hash || got.Verdict != sim.VerdictOK {
+			t.Errorf("%s: %s, hash %x, want ok, %x: %s", kind, got.Verdict, got.Hash, want.Hash, messages(got))
+		}
+	}
+}
+
+// Whatever is lost on the way, such as what kind an error was, accuses nobody: correct recipes pass
+// under all faults, as without the detour.
+func TestDetourAccusesNobody(t *testing.T) {
+	for _, kind := range RemoteKinds() {
+		r := runRemote(t, looped(t, kind, Ours), sim.Config{Episodes: 1500})
+		if r.Verdict != sim.VerdictOK {
+			t.Errorf("%s: %s (%s) %s", kind, r.Verdict, r.Reason, messages(r))
+		}
+	}
+}
+
+// A broken recipe is found out all the same.
+func TestDetourHidesNothing(t *testing.T) {
+	for _, of := range [][3]string{
+		{"lock", "published/WriteLock", "exclusion"},
+		{"queue", "published/DistributedQueue", "unexpected-error"},
+	} {
+		r := runRemote(t, looped(t, of[0], of[1]), sim.Config{Episodes: 1500, Faults: sim.NoFaults, NoFaultsAtAll: true})
+		if !slices.ContainsFunc(r.Violations, func(f sim.Found) bool { return f.Property == of[2] }) {
+			t.Errorf("%v: %s %s", of, r.Verdict, messages(r))
+		}
+	}
+}
+
+func TestRemoteKinds(t *testing.T) {
+	for _, kind := range RemoteKinds() {
+		if _, err := RemoteWorkload(kind, "x"); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err := RemoteWorkload("membership", "x")
+	if err == nil || !strings.Contains(err.Error(), "lock, rwlock, semaphore") {
+		t.Errorf("RemoteWorkload says %v; want what there is", err)
+	}
+}
+
+// In simulation there are no processes: no operation can be carried out, and nobody is accused of it.
+func TestRemoteNeedsRealServers(t *testing.T) {
+	w, err := RemoteWorkload("lock", "exec:x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runRemote(t, w, sim.Config{Episodes: 3, Faults: sim.NoFaults, NoFaultsAtAll: true})
+	if r.Verdict != sim.VerdictUnknown || !strings.Contains(r.Reason, "on real servers only") {
+		t.Errorf("%s (%s), want that it is not known%s", r.Verdict, r.Reason, messages(r))
+	}
+}
+
+// scripted is a Remote whose answers are given.
+type scripted struct {
+	nobody
+	answers []RemoteAnswer
+	err     error
+	calls   []RemoteCall
+	told    int
+}
+
+func (s *scripted) Do(_ context.Context, call RemoteCall) (RemoteAnswer, error) {
+	s.calls = append(s.calls, call)
+	if len(s.answers) == 0 {
+		return RemoteAnswer{}, s.err
+	}
+	answer := s.answers[0]
+	s.answers = s.answers[1:]
+	return answer, nil
+}
+
+func (s *scripted) Told() int { return s.told }
+
+// What is held is asked for, and given back to, the process that granted it, and to no other.
+func TestHoldBelongsToAProcess(t *testing.T) {
+	r := &scripted{answers: []RemoteAnswer{{Result: linearizability.Int(7), Session: 1, Life: 3}}, err: recipes.ErrLost}
+	lock := newRemoteLock(&remoteConn{remote: r, user: 1}, "/a")
+	if err := lock.Lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := lock.(tokener).Token(); got != 7 {
+		t.Errorf("token %d, want 7", got)
+	}
+	if !lock.(owner).IsOwner() {
+		t.Error("the holder is no owner")
+	}
+	r.told++
+	if lock.(owner).IsOwner() {
+		t.Error("whose session is gone is still an owner")
+	}
+	if err := lock.Unlock(t.Context()); !errors.Is(err, recipes.ErrLost) {
+		t.Errorf("Unlock says %v, want that it was lost", err)
+	}
+	want := []RemoteCall{{User: 1, Path: "/a", Op: "acquire"}, {User: 1, Path: "/a", Op: "release", Life: 3}}
+	if !slices.Equal(r.calls, want) {
+		t.Errorf("calls %v, want %v", r.calls, want)
+	}
+}
+
+// An operation is put into the session in which it took place, whatever its client has by then. What was got
+// hold of in none that is known, or in one whose end is not known, counts for nothing.
+func TestAttribution(t *testing.T) {
+	for _, c := range []struct {
+		session int64 // of the answer; 0xf: the operation has not ended
+		hold    bool
+		want    int64
+		counts  bool
+	}{
+		{0xa, true, 0xa, true},  // alive
+		{0xb, true, 0xb, true},  // ended at 7
+		{0xc, true, 0xc, false}, // ended, nobody knows when
+		{0, true, 0, false},     // unknown
+		{0, false, 0, true},     // of what is not held no session matters
+		{0xf, false, 0xe, true}, // still under way
+		{0xc, false, 0xc, true}, // likewise
+	} {
+		e := &remoteEpisode{sessions: map[int64]int64{}}
+		op := &sim.Op{Number: 1, Call: 5, Return: 6, SessionAt: 0xe, Outcome: sim.OK}
+		if c.hold {
+			op.Data = &hold{op: op}
+		}
+		if c.session != 0xf {
+			e.note(op, c.session)
+		}
+		ends := map[int64]int64{0xb: 7, 0xc: 0}
+		e.attribute(&view{ops: []*sim.Op{op}, session: func(id int64) (int64, bool) {
+			end, ended := ends[id]
+			return end, ended
+		}})
+		if op.SessionAt != c.want || (op.Outcome == sim.OK) != c.counts {
+			t.Errorf("%+v: session %x, outcome %v", c, op.SessionAt, op.Outcome)
+		}
+	}
+}
