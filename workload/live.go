@@ -32,6 +32,7 @@ type LiveConfig struct {
 	Open     func(ctx context.Context) (*Session, error)
 	Root     string // objects live below; made, and removed afterwards; must not exist or be empty
 	Seed     uint64
+	Until    string        // a property: the run ends when it is seen to be broken
 	Rounds   int           // 0: until Duration is over
 	Duration time.Duration // 0: 30 s, if Rounds is 0 too
 	Clients  int           // at most so many a round
@@ -109,6 +110,7 @@ type liveRun struct {
 	result sim.Result
 	found  map[string]int // index into result.Violations by property
 	broken int            // rounds in which a property broke
+	enough func()         // lets no more rounds begin
 }
 
 // stamp reads the one clock of the run: nanoseconds since its start, never the same twice.
@@ -125,10 +127,12 @@ func (r *liveRun) stamp() int64 {
 func (r *liveRun) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	timed := ctx
+	timed, enough := context.WithCancel(ctx)
+	defer enough()
+	r.enough = enough
 	if r.cfg.Duration > 0 {
 		var done context.CancelFunc
-		timed, done = context.WithTimeout(ctx, r.cfg.Duration)
+		timed, done = context.WithTimeout(timed, r.cfg.Duration)
 		defer done()
 	}
 	errs := make(chan error, r.cfg.Lanes)
@@ -258,6 +262,9 @@ func (r *liveRun) record(n int, v *view, j judgement) {
 		r.broken++
 	}
 	for _, found := range j.Violations {
+		if found.Property == r.cfg.Until {
+			r.enough()
+		}
 		if i, ok := r.found[found.Property]; ok {
 			r.result.Violations[i].Times++
 			continue

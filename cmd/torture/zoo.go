@@ -13,17 +13,22 @@ import (
 )
 
 type zooCmd struct {
-	IDs      []string `arg:"" optional:"" name:"id" help:"Which animals. Default: all."`
-	Seed     uint64   `help:"Equal seeds, equal hunts." default:"1"`
-	Episodes int      `help:"At most so many for each animal and for each twin." default:"20000"`
-	JSON     bool     `name:"json" help:"Print one JSON object to standard output and nothing else there."`
+	IDs      []string      `arg:"" optional:"" name:"id" help:"Which animals. Default: all."`
+	Seed     uint64        `help:"Equal seeds, equal hunts." default:"1"`
+	Episodes int           `help:"At most so many for each animal and for each twin." default:"20000"`
+	Backend  string        `help:"Where: sim, or ensemble (three real servers, started here; each animal for --duration)." default:"sim"`
+	Duration time.Duration `help:"For ensemble: at most so long for each animal." default:"20s"`
+	JSON     bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
 	ciFlags  `embed:""`
 }
 
 // Run carries the command out: status 0 only if every animal was found and every twin is clean.
 func (z *zooCmd) Run(c *commandContext) error {
-	if z.Episodes < 1 {
-		return fmt.Errorf("--episodes must be positive")
+	switch {
+	case z.Episodes < 1 || z.Duration <= 0:
+		return fmt.Errorf("--episodes and --duration must be positive")
+	case z.Backend != "sim" && z.Backend != "ensemble":
+		return fmt.Errorf("unknown backend %q: the zoo is hunted in sim and on an ensemble", z.Backend)
 	}
 	animals, err := workload.FindAnimals(z.IDs)
 	if err != nil {
@@ -35,8 +40,13 @@ func (z *zooCmd) Run(c *commandContext) error {
 	if !z.JSON {
 		printAnimalHeads(c.out)
 	}
+	results, end, err := z.huntAll(c, animals)
+	if err != nil {
+		return err
+	}
+	defer end()
 	var catches []workload.Catch
-	for _, result := range z.huntAll(c, animals) {
+	for _, result := range results {
 		got := <-result
 		if got.err != nil {
 			return got.err
@@ -76,12 +86,19 @@ type hunted struct {
 	err   error
 }
 
-// huntAll hunts on all cores, one animal on each, and returns the results in the order of the
-// animals.
-func (z *zooCmd) huntAll(c *commandContext, animals []workload.Animal) []chan hunted {
-	hunter := workload.NewHunter(workload.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1})
-	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
-	results := make([]chan hunted, len(animals))
+// huntAll hunts on all cores, one animal on each, or on one ensemble one after the other, and returns the
+// results in the order of the animals.
+func (z *zooCmd) huntAll(c *commandContext, animals []workload.Animal) (results []chan hunted, end func(), err error) {
+	hunt, workers := workload.NewHunter(workload.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1}).Hunt, runtime.GOMAXPROCS(0)
+	end = func() {}
+	if z.Backend == "ensemble" {
+		workers = 1
+		if hunt, end, err = z.liveHunter(c); err != nil {
+			return nil, nil, err
+		}
+	}
+	cores := make(chan struct{}, workers)
+	results = make([]chan hunted, len(animals))
 	for i := range animals {
 		results[i] = make(chan hunted, 1)
 	}
@@ -90,12 +107,12 @@ func (z *zooCmd) huntAll(c *commandContext, animals []workload.Animal) []chan hu
 			cores <- struct{}{}
 			go func() {
 				defer func() { <-cores }()
-				catch, err := hunter.Hunt(c, a)
+				catch, err := hunt(c, a)
 				results[i] <- hunted{catch, err}
 			}()
 		}
 	}()
-	return results
+	return results, end, nil
 }
 
 // zooScore says how many animals were found, who was not, and whose twin was accused.
@@ -135,6 +152,8 @@ func printCatch(w io.Writer, c workload.Catch) {
 	found, story := "no", "-"
 	if c.Found != nil {
 		found = "yes"
+	}
+	if c.Found != nil && c.Found.Steps > 0 { // there is none of real servers
 		m := minimalOf(c.Found)
 		story = fmt.Sprintf("%d clients %d ops %d faults", m.Clients, m.Operations, m.Faults)
 	}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// liveHunter starts real servers and returns the function that hunts an animal there: for as long as it is
+// not seen, and then its twin for as many rounds. end stops the servers.
+func (z *zooCmd) liveHunter(c *commandContext) (hunt func(context.Context, workload.Animal) (workload.Catch, error), end func(), err error) {
+	e, err := ensemble.Start(c, ensemble.Options{Nodes: 3})
+	if err != nil {
+		return nil, nil, err
+	}
+	hunt = func(ctx context.Context, a workload.Animal) (workload.Catch, error) {
+		began := time.Now()
+		catch, err := z.huntLive(ctx, e.ConnectString(), a)
+		catch.Elapsed = time.Since(began)
+		return catch, err
+	}
+	return hunt, func() { e.Stop() }, nil
+}
+
+// twinRounds is how many rounds a twin has at least.
+const twinRounds = 40
+
+func (z *zooCmd) huntLive(ctx context.Context, servers string, a workload.Animal) (workload.Catch, error) {
+	catch := workload.Catch{Animal: a, TwinClean: true}
+	cfg := workload.LiveConfig{
+		Open: func(ctx context.Context) (*workload.Session, error) { return openSession(ctx, servers, workload.LiveFaults()) },
+		Root: "/zktorture", Seed: z.Seed, Duration: z.Duration, Clients: a.Clients, Ops: huntOps,
+		Faults: workload.LiveFaults(), Timeout: liveSession, Until: a.Property,
+	}
+	found, err := a.Broken().RunLive(ctx, cfg)
+	if err != nil {
+		return catch, err
+	}
+	catch.Episodes = found.Episodes
+	if catch.Found = violationOf(found, a.Property); catch.Found == nil {
+		catch.Problem = fmt.Sprintf("not seen in %d rounds", found.Episodes)
+		return catch, nil
+	}
+	cfg.Rounds, cfg.Duration, cfg.Until = max(found.Episodes, twinRounds), 0, ""
+	twin, err := a.Twin().RunLive(ctx, cfg)
+	if err != nil {
+		return catch, err
+	}
+	catch.TwinEpisodes, catch.TwinClean = twin.Episodes, twin.Verdict == sim.VerdictOK
+	if len(twin.Violations) > 0 {
+		catch.Problem = fmt.Sprintf("the twin is accused of %s: %s", twin.Violations[0].Property, twin.Violations[0].Message)
+	} else if !catch.TwinClean {
+		catch.Problem = "the twin could not be judged: " + twin.Reason
+	}
+	return catch, nil
+}
+
+// huntOps is how many operations a user has at most.
+const huntOps = 4
+
+func violationOf(r sim.Result, property string) *sim.Found {
+	for i := range r.Violations {
+		if r.Violations[i].Property == property {
+			return &r.Violations[i]
+		}
+	}
+	return nil
+}
