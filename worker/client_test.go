@@ -22,7 +22,7 @@ import (
 const (
 	isReady    = `read first; echo '{"zktorture":1,"can":["try"],"session":"0xa"}'; `
 	turns      = `read object; echo '{"id":1,"outcome":"ok","session":"0xa"}'; `
-	answersAll = `while read line; do id=${line#*:}; echo "{\"id\":${id%%,*},\"outcome\":\"ok\",\"session\":\"0xa\"}"; done`
+	answersAll = `while read line; do id=${line#*:}; case $line in *op*) echo "{\"id\":${id%%,*},\"outcome\":\"ok\",\"session\":\"0xa\"}";; esac; done`
 )
 
 // What a worker may not write, and what is said of it.

@@ -175,17 +175,12 @@ func TestRunnerSaysTheTranscript(t *testing.T) {
 	wantError(t, err, "context canceled")
 	answer, err = call(t.Context(), 0, "owner")
 	wantResult(t, answer, err, linearizability.Bool(true))
-	_, err = call(t.Context(), 0, "release")
-	if err != nil {
-		t.Error(err)
-	}
 	eventually(t, "the session is lost and replaced", func() bool { return c.Told() == 1 && c.Connected() })
 	if c.Broken() != 1 || c.SessionID() == session || told.told() != nil {
 		t.Errorf("broken %d, session %x, %v", c.Broken(), c.SessionID(), c.Err())
 	}
-	if _, err := call(t.Context(), 0, "acquire"); err != nil {
-		t.Error(err)
-	}
+	_, err = call(t.Context(), 0, "release")
+	wantError(t, err, "lost before it was released")
 	c.Close()
 	if strings.Contains(heard.String(), "the runner says") {
 		t.Error(heard)
