@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser agree stories determinism million mutants bench results docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser agree soak stories determinism million mutants bench results docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -61,6 +61,9 @@ zoo-%: ## hunt one animal, such as zoo-DQ6; succeeds when the bug is found and i
 
 million: ## a million episodes of every recipe, or of KIND=lock: results/million.md (minutes each)
 	$(GO) run ./results/generate million $(KIND)
+
+soak: ## torture four of our recipes on three real servers, ten minutes each: results/soak.md
+	$(GO) run ./results/generate soak
 
 stories: ## tell the story of every animal of the zoo and check it, text and page (minutes)
 	ZKTORTURE_STORIES=all $(GO) test -count=1 -timeout 60m -run EveryAnimal -v ./story

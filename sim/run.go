@@ -83,7 +83,8 @@ type Result struct {
 	Disputed         map[string]any // see [Judgement.Disputed], of the episode that Reason is about
 	Violations       []Found
 	Strength         Strength
-	Hash             uint64 // covers every step of every episode
+	Recovery         time.Duration // on real servers, the longest that clients needed to reach them when all faults had ended
+	Hash             uint64        // covers every step of every episode
 	Elapsed          time.Duration
 	Interrupted      bool
 }

@@ -98,12 +98,21 @@ func (l *liveRound) calm() error {
 	ctx, cancel := context.WithTimeout(l.ctx, l.run.cfg.Patience)
 	defer cancel()
 	l.heal()
+	healed := time.Now()
 	for client := range l.episode.users() {
 		if err := reach(ctx, l.sessions[client], l.object); err != nil {
 			return fmt.Errorf("workload: client %d cannot reach its servers after all faults have ended: %w", client+1, err)
 		}
 	}
+	l.run.recovered(time.Since(healed))
 	return nil
+}
+
+// recovered notes how long all clients of a round needed to reach their servers again.
+func (r *liveRun) recovered(took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Recovery = max(r.result.Recovery, took)
 }
 
 // reach makes a request again and again until it is answered.

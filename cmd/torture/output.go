@@ -172,6 +172,7 @@ type summary struct {
 	Stopped    bool               `json:"interrupted,omitempty"`
 	Violations []violationSummary `json:"violations"`
 	Strength   *sim.Strength      `json:"strength,omitempty"`
+	Recovery   float64            `json:"recovery_s,omitempty"`
 	Hash       string             `json:"hash"`
 	Elapsed    float64            `json:"elapsed_s"`
 	Rate       float64            `json:"episodes_per_s"`
@@ -192,7 +193,7 @@ func summarize(r sim.Result, backend string, files []string) summary {
 	s := summary{
 		Workload: r.Workload, Recipe: r.Recipe, Backend: backend, Strategy: r.Strategy, Seed: r.Seed,
 		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
-		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{}, Hash: sim.FormatHash(r.Hash),
+		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{}, Recovery: r.Recovery.Seconds(), Hash: sim.FormatHash(r.Hash),
 		Elapsed: r.Elapsed.Seconds(), Rate: float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9),
 	}
 	if r.Verdict == sim.VerdictOK && r.Strength.Episodes > 0 {

@@ -5,6 +5,7 @@
 //	go run ./results/generate million [KIND | KIND:RECIPE ...]
 //	go run ./results/generate mutants [REPORT]
 //	go run ./results/generate judge [SECTION ...]
+//	go run ./results/generate soak
 //
 // It is run from the top of the repository. Every figure is measured by the run that writes it,
 // and each file names the command that made it. Exit status 0: all that was expected was measured
@@ -60,6 +61,8 @@ func run(ctx context.Context, args []string) error {
 		return huntOne(ctx, args[1])
 	case len(args) > 0 && args[0] == "million":
 		return measureMillions(ctx, args[1:])
+	case len(args) == 1 && args[0] == "soak":
+		return write(ctx, "soak", measureSoak)
 	case len(args) > 0 && args[0] == "mutants":
 		return measureMutants(ctx, args[1:])
 	case len(args) > 0 && args[0] == "judge":
