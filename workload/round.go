@@ -230,7 +230,7 @@ type liveNode struct {
 // gave up may be removed in the background, which takes a moment.
 func (l *liveRound) leftovers(object string) []sim.Violation {
 	found := l.leftover(object)
-	limit := time.NewTimer(tidyMax)
+	limit := time.NewTimer(max(tidyMax, l.run.cfg.Patience/2))
 	defer limit.Stop()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()

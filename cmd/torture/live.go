@@ -12,6 +12,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/link"
+	"github.com/zktorture/zktorture/ensemble/proxy"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -24,7 +25,7 @@ func (r *runCmd) onEnsemble(c *commandContext, w *workload.Workload, out *output
 	}
 	defer e.Stop()
 	r.Root = "/zktorture"
-	return r.onServers(c, w, out, e.ConnectString(), "")
+	return r.onServers(c, w, out, access{}, e.ConnectString(), "")
 }
 
 // onLive runs on servers of the user's.
@@ -33,10 +34,14 @@ func (r *runCmd) onLive(c *commandContext, w *workload.Workload, out *output) er
 	if err != nil {
 		return err
 	}
+	way, err := r.read()
+	if err != nil {
+		return err
+	}
 	if r.Root == "" {
 		r.Root = fmt.Sprintf("/zktorture-%d-%d", os.Getpid(), time.Now().UnixNano())
 	}
-	return r.onServers(c, w, out, joinServers(addresses), chroot)
+	return r.onServers(c, w, out, way, joinServers(addresses), chroot)
 }
 
 func joinServers(addresses []string) string {
@@ -82,7 +87,8 @@ const (
 	liveConnect = 10 * time.Second
 )
 
-func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output, servers, chroot string) error {
+func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output, way access, servers, chroot string) error {
+	way.begin = inTurn(pace(r.Rate), r.meter.observe)
 	history, err := out.history()
 	if err != nil {
 		return err
@@ -95,9 +101,12 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	defer strikes.Close()
 	bar := newBar(c, r.JSON, r.Episodes, max(r.Duration, 30*time.Second))
 	result, err := w.RunLive(c, workload.LiveConfig{
-		Open: func(ctx context.Context) (*workload.Session, error) { return openSession(ctx, servers, r.faults()) },
+		Open: func(ctx context.Context) (*workload.Session, error) {
+			return openSession(ctx, way, servers, r.faults())
+		},
+		Lanes: lanes(r.Rate), Patience: patience(r.Rate),
 		Root: chroot + r.Root, Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration,
-		Clients: r.Clients, Ops: r.Ops, History: history, Progress: out.progress(bar),
+		Clients: r.Clients, Ops: r.Ops, History: history, Progress: r.meter.following(out.progress(bar)),
 		Faults: r.faults(), Plan: r.faultPlan, Strikes: strikes, Timeout: liveSession,
 	})
 	bar.clear()
@@ -112,43 +121,39 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 }
 
 // openSession opens a session and waits for it. Where faults may strike, a link is between.
-func openSession(ctx context.Context, servers string, faults sim.Faults) (*workload.Session, error) {
+func openSession(ctx context.Context, way access, servers string, faults sim.Faults) (*workload.Session, error) {
 	var session workload.Session
+	address := servers
 	if faults != sim.NoFaults {
-		l, err := link.New(link.Config{Servers: strings.Split(servers, ",")})
+		l, err := link.New(link.Config{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.dial)})
 		if err != nil {
 			return nil, err
 		}
-		session.Link, servers = hurtful{l}, l.Addr()
+		session.Link, address = hurtful{l}, l.Addr()
+		way.dial = nil // the link does
 	}
-	if err := connect(ctx, &session, servers); err != nil {
+	if err := connect(ctx, way, &session, address); err != nil {
 		closeLink(session.Link)
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", servers, err)
 	}
 	return &session, nil
 }
 
 // connect gives a session its client.
-func connect(ctx context.Context, s *workload.Session, servers string) error {
+func connect(ctx context.Context, way access, s *workload.Session, servers string) error {
 	var told, broken atomic.Int64
-	conn, err := ensemble.ClientConfig{Servers: servers, SessionTimeout: liveSession, OnEvent: func(e zk.Event) {
+	conn, err := way.open(ctx, servers, func(e zk.Event) {
 		switch {
 		case e.Type == zk.EventSession && e.State == zk.StateExpired:
 			told.Add(1)
 		case e.Type == zk.EventSession && e.State == zk.StateDisconnected:
 			broken.Add(1)
 		}
-	}}.Connect()
+	})
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, liveConnect)
-	defer cancel()
-	if err := conn.WaitSession(ctx); err != nil {
-		conn.Close()
-		return err
-	}
-	s.Conn = conn
+	s.Conn = way.observed(conn)
 	s.Close = func() {
 		conn.Close()
 		closeLink(s.Link)

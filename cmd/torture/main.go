@@ -32,6 +32,8 @@ type cli struct {
 	Explain explainCmd `cmd:"" help:"Tell the story of a counterexample, or of a history that breaks a rule."`
 	Index   indexCmd   `cmd:"" help:"Make a page over a folder of results, and the pages of its stories."`
 	Check   checkCmd   `cmd:"" help:"Judge a recorded history."`
+	Proxy   proxyCmd   `cmd:"" help:"Stand between ZooKeeper and clients of yours, and give them a bad day."`
+	Clean   cleanCmd   `cmd:"" help:"Remove what killed runs have left on servers of yours: list it, or with --yes delete it."`
 	List    listCmd    `cmd:"" help:"List workloads, recipes, faults and strategies."`
 }
 

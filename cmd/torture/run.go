@@ -29,8 +29,13 @@ type runCmd struct {
 	Seed     *uint64       `help:"Equal seeds, equal runs. Default: a fresh one, which is printed."`
 	Out      string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
 	JSON     bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
+	Rate     float64       `help:"For live: at most so many requests a second, of all clients together."`
 	ciFlags  `embed:""`
 
+	accessFlags  `embed:""`
+	metricsFlags `embed:""`
+
+	meter     *runMetrics
 	faultPlan workload.FaultPlan
 }
 
@@ -53,6 +58,12 @@ func (r *runCmd) Run(c *commandContext) error {
 	if err := r.probe(); err != nil {
 		return err
 	}
+	r.meter = newRunMetrics()
+	stop, err := r.serve(c, r.meter)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	out, err := newOutput(r.Out)
 	if err != nil {
 		return err
@@ -88,6 +99,10 @@ func (r *runCmd) validate() error {
 		return fmt.Errorf("--backend live needs --servers a:2181,…")
 	case r.Backend != "live" && (r.Servers != "" || r.Root != ""):
 		return fmt.Errorf("--servers and --root are for --backend live")
+	case r.Backend != "live" && (r.accessFlags.given() || r.Rate != 0):
+		return fmt.Errorf("--auth, --tls-… and --rate are for --backend live")
+	case r.Rate != 0 && !(r.Rate >= rateMin):
+		return fmt.Errorf("--rate %g: at least %d request a second is needed", r.Rate, rateMin)
 	case r.Strategy != "random" && r.Strategy != "sweep":
 		return fmt.Errorf("unknown strategy %q: there are random and sweep", r.Strategy)
 	}
@@ -116,7 +131,7 @@ func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) 
 	cfg := sim.Config{
 		Audit:    auditedEpisodes,
 		Strategy: r.Strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
-		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Progress: out.progress(bar),
+		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Progress: r.meter.following(out.progress(bar)),
 	}
 	result, err := sim.Run(c, w, cfg)
 	bar.clear()

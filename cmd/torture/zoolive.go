@@ -32,7 +32,9 @@ const twinRounds = 40
 func (z *zooCmd) huntLive(ctx context.Context, servers string, a workload.Animal) (workload.Catch, error) {
 	catch := workload.Catch{Animal: a, TwinClean: true}
 	cfg := workload.LiveConfig{
-		Open: func(ctx context.Context) (*workload.Session, error) { return openSession(ctx, servers, workload.LiveFaults()) },
+		Open: func(ctx context.Context) (*workload.Session, error) {
+			return openSession(ctx, access{}, servers, workload.LiveFaults())
+		},
 		Root: "/zktorture", Seed: z.Seed, Duration: z.Duration, Clients: a.Clients, Ops: huntOps,
 		Faults: workload.LiveFaults(), Timeout: liveSession, Until: a.Property,
 	}

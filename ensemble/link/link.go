@@ -50,7 +50,8 @@ var Variants = map[string][]string{
 
 // Config says between whom a link is.
 type Config struct {
-	Servers []string // addresses; with one only, a session cannot be ended
+	Servers []string     // addresses; with one only, a session cannot be ended
+	Dial    proxy.Dialer // to servers; nil for plain TCP
 	Log     *slog.Logger
 }
 
@@ -83,7 +84,7 @@ func New(cfg Config) (*Link, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	l := &Link{cfg: cfg, after: map[int32]Fault{}, sessions: map[int64]*session{}, healed: make(chan struct{})}
-	p, err := proxy.New(proxy.Config{Servers: cfg.Servers, Director: l.direct, Log: cfg.Log})
+	p, err := proxy.New(proxy.Config{Servers: cfg.Servers, Dial: cfg.Dial, Director: l.direct, Log: cfg.Log})
 	if err != nil {
 		return nil, err
 	}

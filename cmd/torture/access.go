@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// tlsFlags say how to encrypt what is said to servers of the user's.
+type tlsFlags struct {
+	TLSCA         string `name:"tls-ca" placeholder:"FILE" help:"Speak TLS to the servers; they must have certificates that these (PEM) have signed."`
+	TLSCert       string `name:"tls-cert" placeholder:"FILE" help:"Speak TLS to the servers, with this certificate (PEM) of one's own."`
+	TLSKey        string `name:"tls-key" placeholder:"FILE" help:"The key (PEM) of that certificate."`
+	TLSServerName string `name:"tls-server-name" placeholder:"NAME" help:"Speak TLS to the servers; their certificates must be for this name. Default: each server's host."`
+}
+
+func (f *tlsFlags) dialer() (ensemble.DialContext, error) {
+	return ensemble.TLS{CA: f.TLSCA, Cert: f.TLSCert, Key: f.TLSKey, ServerName: f.TLSServerName}.Dialer()
+}
+
+// accessFlags say how to be let in by them.
+type accessFlags struct {
+	Auth     string `placeholder:"FILE|env:NAME" help:"A digest credential, user:password, in a file or an environment variable. It is never printed or written."`
+	tlsFlags `embed:""`
+}
+
+// given tells whether there are any.
+func (f *accessFlags) given() bool { return *f != accessFlags{} }
+
+// access is what comes of them. The zero value is plain TCP without credentials.
+type access struct {
+	dial  ensemble.DialContext
+	auth  []ensemble.Credential
+	begin func(op string) (end func(error)) // called for each request; nil for nothing
+}
+
+func (f *accessFlags) read() (access, error) {
+	dial, err := f.dialer()
+	if err != nil || f.Auth == "" {
+		return access{dial: dial}, err
+	}
+	credential, err := ensemble.ReadDigest(f.Auth)
+	return access{dial: dial, auth: []ensemble.Credential{credential}}, err
+}
+
+// open opens a session and waits for it.
+func (a access) open(ctx context.Context, servers string, onEvent func(zk.Event)) (*ensemble.Client, error) {
+	cfg := ensemble.ClientConfig{Servers: servers, SessionTimeout: liveSession, OnEvent: onEvent, Auth: a.auth}
+	if a.dial != nil {
+		cfg.Dial = a.dial.Timed()
+	}
+	conn, err := cfg.Connect()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, liveConnect)
+	defer cancel()
+	if err := conn.WaitSession(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// observed is a client of which begin is told.
+func (a access) observed(conn *ensemble.Client) recipes.Conn {
+	if a.begin == nil {
+		return conn
+	}
+	return conn.Observe(a.begin)
+}
