@@ -21,7 +21,7 @@ var remotePlans = map[string]func(p *sim.Plan, path string) episode{
 	},
 	"election": func(p *sim.Plan, path string) episode { return planElection(p, path, newRemoteCandidate) },
 	"counter": func(p *sim.Plan, path string) episode {
-		return planCounter(p, path, func(c recipes.Conn, path string) Adder { return remoteCounter{newHandle(c, path)} })
+		return unmade{planCounter(p, path, func(c recipes.Conn, path string) Adder { return remoteCounter{newHandle(c, path)} })}
 	},
 	"queue": func(p *sim.Plan, path string) episode {
 		return planQueue(p, path, func(c recipes.Conn) queueClient { return newRemoteQueue(newHandle(c, path)) })
@@ -30,6 +30,12 @@ var remotePlans = map[string]func(p *sim.Plan, path string) episode{
 		return planGate(p, path, func(c recipes.Conn, path string) Gater { return remoteGate{newHandle(c, path)} })
 	},
 }
+
+// unmade is an episode of a counter whose recipe makes the znode itself. One that go-zookeeper has made without
+// data has the data null, which other libraries never write, and kazoo's counter cannot read.
+type unmade struct{ *counterEpisode }
+
+func (e unmade) parents() []string { return []string{parentOf(e.path)} }
 
 // remoteHandle is a user's access to an object of another process's, and what it holds there.
 type remoteHandle struct {
