@@ -34,9 +34,11 @@ func (o *output) discard() {
 	if !o.named {
 		return
 	}
-	history := filepath.Join(o.dir, storyindex.HistoryName)
-	if info, err := os.Stat(history); err == nil && info.Size() == 0 {
-		os.Remove(history)
+	for _, name := range []string{storyindex.HistoryName, strikesName} {
+		file := filepath.Join(o.dir, name)
+		if info, err := os.Stat(file); err == nil && info.Size() == 0 {
+			os.Remove(file)
+		}
 	}
 	os.Remove(o.dir) // fails if there is something
 }
