@@ -120,7 +120,7 @@ func TestLiveTouchesNothingElse(t *testing.T) {
 		{"", exitUnknown, []string{"lock", "--servers", e.ConnectString() + "/mine/tortured", "--episodes", "20"}},
 		{"", exitUnknown, []string{"lock", "--servers", e.ConnectString(), "--episodes", "20", "--root", "/app"}},
 		{"", exitUnknown, []string{"lock", "--servers", e.ConnectString(), "--episodes", "20", "--root", "/zktorture-of-mine"}},
-		{"/", exitViolation, []string{"lock", "--recipe", "published/WriteLock", "--servers", e.ConnectString(), "--episodes", "60", "--faults", "none"}},
+		{"/", exitViolation, []string{"queue", "--recipe", "published/DistributedQueue", "--servers", e.ConnectString(), "--episodes", "60", "--faults", "loss"}},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
