@@ -9,12 +9,6 @@ import (
 	"strings"
 )
 
-// loopback is where everything listens, and nowhere else.
-const loopback = "127.0.0.1"
-
-// endpoints are the three ports of a member. Peer and election are not used when it is alone.
-type endpoints struct{ client, peer, election int }
-
 // freePorts returns n ports that nobody listened on a moment ago. Another process may take one
 // before a server does, so starting has to cope with that.
 func freePorts(n int) ([]int, error) {
@@ -30,20 +24,8 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-func (o Options) findEndpoints() ([]endpoints, error) {
-	ports, err := o.freePorts(3 * o.Nodes)
-	if err != nil {
-		return nil, err
-	}
-	found := make([]endpoints, o.Nodes)
-	for i := range found {
-		found[i] = endpoints{ports[3*i], ports[3*i+1], ports[3*i+2]}
-	}
-	return found, nil
-}
-
 // writeConfig fills the folder of member i with what a server reads at its start.
-func (o Options) writeConfig(dir string, i int, all []endpoints) error {
+func (o Options) writeConfig(dir string, i int, s *site, view []string) error {
 	data := filepath.Join(dir, "data")
 	if err := os.MkdirAll(data, 0o755); err != nil {
 		return fmt.Errorf("ensemble: cannot make the folder of a server: %w", err)
@@ -51,7 +33,7 @@ func (o Options) writeConfig(dir string, i int, all []endpoints) error {
 	if err := writeFile(filepath.Join(data, "myid"), strconv.Itoa(i+1)+"\n"); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, "zoo.cfg"), o.config(data, i, all))
+	return writeFile(filepath.Join(dir, "zoo.cfg"), o.config(data, s, view))
 }
 
 func writeFile(path, content string) error {
@@ -61,23 +43,24 @@ func writeFile(path, content string) error {
 	return nil
 }
 
-// config is zoo.cfg (ZooKeeper Administrator's Guide, "Configuration Parameters").
-func (o Options) config(data string, i int, all []endpoints) string {
+// config is zoo.cfg (ZooKeeper Administrator's Guide, "Configuration Parameters"). The view is how the member sees all
+// members, "address:port:port" each, if it is not alone.
+func (o Options) config(data string, s *site, view []string) string {
 	lines := []string{
 		fmt.Sprintf("tickTime=%d", o.Tick.Milliseconds()),
 		"initLimit=50",
 		fmt.Sprintf("syncLimit=%d", o.SyncLimit),
 		"dataDir=" + escapeProperty(data),
-		fmt.Sprintf("clientPort=%d", all[i].client),
-		"clientPortAddress=" + loopback,
+		fmt.Sprintf("clientPort=%d", s.ports.client),
+		"clientPortAddress=" + s.host,
 		"admin.enableServer=false",
 		"4lw.commands.whitelist=*",
 		"maxClientCnxns=0",
 	}
-	if len(all) > 1 {
+	if len(view) > 1 {
 		lines = append(lines, "standaloneEnabled=false")
-		for j, member := range all {
-			lines = append(lines, fmt.Sprintf("server.%d=%s:%d:%d", j+1, loopback, member.peer, member.election))
+		for j, member := range view {
+			lines = append(lines, fmt.Sprintf("server.%d=%s", j+1, member))
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"
@@ -87,7 +70,9 @@ func (o Options) config(data string, i int, all []endpoints) string {
 func escapeProperty(s string) string { return strings.ReplaceAll(s, `\`, `\\`) }
 
 // arguments are Java's: a small heap and quick start, no files outside the member's folder, no
-// fsync, log files that are not preallocated to 64 MB, and TTL znodes allowed.
+// fsync, log files that are not preallocated to 64 MB, and TTL znodes allowed. Who looks for a leader asks once a second at
+// least, not less and less often until once a minute, so that it is back soon after a partition. The log does not have
+// each four-letter word.
 func (o Options) arguments(dir string) []string {
 	arguments := []string{
 		"-Xms16m", "-Xmx64m", "-Xss256k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
@@ -96,6 +81,8 @@ func (o Options) arguments(dir string) []string {
 		"-Djava.io.tmpdir=" + dir,
 		"-Dorg.slf4j.simpleLogger.showDateTime=true",
 		"-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+		"-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=warn",
+		"-Dzookeeper.fastleader.maxNotificationInterval=1000",
 		"-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024", "-Dzookeeper.jmx.log4j.disable=true",
 		"-Dzookeeper.nio.numSelectorThreads=1", "-Dzookeeper.nio.numWorkerThreads=2",
 		"-Dzookeeper.commitProcessor.numWorkerThreads=1",

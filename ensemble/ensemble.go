@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
+
+	"github.com/zktorture/zktorture/ensemble/netns"
 )
 
 // Ensemble is a ZooKeeper of one, three or five servers that run on this machine. Its methods
@@ -17,8 +20,9 @@ type Ensemble struct {
 	java     string
 	software *Software
 	dir      string
-	keeper   *keeper
+	network  *netns.Network // nil if the members are in the network of this machine
 	members  []*Member
+	heals    atomic.Int64 // calls of HealAll
 
 	stop    sync.Once
 	stopErr error
@@ -58,11 +62,10 @@ func Start(ctx context.Context, options Options) (*Ensemble, error) {
 }
 
 func (e *Ensemble) start(ctx context.Context) error {
-	if err := e.prepare(); err != nil {
-		return err
+	err := e.prepare()
+	if err == nil {
+		err = e.launchAll()
 	}
-	e.keeper = newKeeper()
-	err := e.launchAll()
 	if err == nil {
 		err = e.WaitServing(ctx)
 	}
@@ -72,8 +75,9 @@ func (e *Ensemble) start(ctx context.Context) error {
 	return err
 }
 
+// prepare makes all that servers need. What it has made when it fails is removed by Stop.
 func (e *Ensemble) prepare() error {
-	ports, err := e.options.findEndpoints()
+	sites, err := e.makeSites()
 	if err != nil {
 		return err
 	}
@@ -84,11 +88,36 @@ func (e *Ensemble) prepare() error {
 	if e.dir, err = filepath.Abs(dir); err != nil {
 		return fmt.Errorf("ensemble: %w", err)
 	}
-	for i := range e.options.Nodes {
-		m := newMember(e, i, ports[i].client)
+	for i, site := range sites {
+		m := newMember(e, i, site)
 		e.members = append(e.members, m)
-		if err := e.options.writeConfig(m.dir, i, ports); err != nil {
-			return errors.Join(err, os.RemoveAll(e.dir))
+		if err := errors.Join(m.addLinks(len(sites)), m.openDoor()); err != nil {
+			return err
+		}
+	}
+	return e.configure()
+}
+
+func (e *Ensemble) makeSites() ([]*site, error) {
+	if !e.options.Namespaces {
+		return e.options.onHost()
+	}
+	network, err := netns.New(e.options.Nodes)
+	if err != nil {
+		return nil, fmt.Errorf("ensemble: %w", err)
+	}
+	e.network = network
+	return inNetwork(network, e.options.Nodes), nil
+}
+
+func (e *Ensemble) configure() error {
+	for _, m := range e.members {
+		view := make([]string, len(e.members))
+		for i, other := range e.members {
+			view[i] = other.seenBy(m.index)
+		}
+		if err := e.options.writeConfig(m.dir, m.index, m.site, view); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -164,6 +193,9 @@ func (e *Ensemble) Leader(ctx context.Context) (int, error) {
 // epoch is the upper half of a zxid: which leader, in order, made the transaction.
 func epoch(zxid int64) int64 { return zxid >> 32 }
 
+// counter is the lower half of a zxid: how many transactions that leader had made with this one.
+func counter(zxid int64) int32 { return int32(zxid) }
+
 // WaitLeader returns the number of the leader as soon as there is one, or an error when ctx ends.
 func (e *Ensemble) WaitLeader(ctx context.Context) (leader int, err error) {
 	err = poll(ctx, func() error {
@@ -185,8 +217,10 @@ func (e *Ensemble) tearDown() error {
 	for _, m := range e.members {
 		failures = append(failures, m.retire())
 	}
-	e.keeper.close()
-	if !e.options.Keep {
+	if e.network != nil {
+		failures = append(failures, e.network.Close())
+	}
+	if !e.options.Keep && e.dir != "" {
 		if err := os.RemoveAll(e.dir); err != nil {
 			failures = append(failures, fmt.Errorf("ensemble: cannot remove the files: %w", err))
 		}

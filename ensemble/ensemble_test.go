@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,12 +101,15 @@ func TestStartServeStop(t *testing.T) {
 	}
 }
 
+// writes counts, so that each has a path of its own.
+var writes atomic.Int64
+
 // serves writes through each server and reads through the next.
 func serves(t *testing.T, e *ensemble.Ensemble) {
 	t.Helper()
 	servers := e.Servers()
 	for i, server := range servers {
-		path, data := fmt.Sprintf("/written-%d", i), fmt.Sprintf("by %d", i)
+		path, data := fmt.Sprintf("/written-%d", writes.Add(1)), fmt.Sprintf("by %d", i)
 		writer := session(t, server, time.Second)
 		if _, err := writer.Create(path, []byte(data), zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
+
+	"github.com/zktorture/zktorture/ensemble/relay"
 )
 
 // Member is one server of an ensemble: a folder, three ports, and most of the time a process.
@@ -17,11 +20,16 @@ type Member struct {
 	ensemble *Ensemble
 	index    int
 	dir      string
-	address  string
+	site     *site
+	keeper   *keeper
+	address  string         // for clients
+	door     *relay.Relay   // for clients, if the site is in a network of its own
+	links    []*relay.Relay // to the quorum port, for each other member
 
 	mu      sync.Mutex
 	process *process // nil before the first start
 	paused  bool
+	lag     time.Duration
 	retired bool // the ensemble has been stopped
 }
 
@@ -75,14 +83,21 @@ func (m *Member) end(verb string, signals ...syscall.Signal) error {
 
 // Pause stops the server with SIGSTOP: its connections stay open, new ones are accepted by the
 // kernel, nothing is answered. It is an error if the server does not run.
-func (m *Member) Pause() error { return m.setPaused("pause", syscall.SIGSTOP, true) }
-
-// Resume lets a paused server go on, with SIGCONT. It is an error if the server does not run.
-func (m *Member) Resume() error { return m.setPaused("resume", syscall.SIGCONT, false) }
-
-func (m *Member) setPaused(verb string, s syscall.Signal, paused bool) error {
+func (m *Member) Pause() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.setPaused("pause", syscall.SIGSTOP, true)
+}
+
+// Resume lets a paused server go on, with SIGCONT. It is an error if the server does not run.
+func (m *Member) Resume() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.setPaused("resume", syscall.SIGCONT, false)
+}
+
+// setPaused needs m.mu.
+func (m *Member) setPaused(verb string, s syscall.Signal, paused bool) error {
 	if !m.running() {
 		return fmt.Errorf("ensemble: cannot %s %v: it does not run", verb, m)
 	}
@@ -115,15 +130,20 @@ func (m *Member) Restart(ctx context.Context) error {
 func (m *Member) Launch() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch {
-	case m.retired:
-		return fmt.Errorf("ensemble: cannot start %v: the ensemble has been stopped", m)
-	case m.running():
+	if m.running() {
 		return fmt.Errorf("ensemble: cannot start %v: it runs already; kill or stop it first", m)
+	}
+	return m.launch()
+}
+
+// launch starts the server, which does not run. It needs m.mu.
+func (m *Member) launch() error {
+	if m.retired {
+		return fmt.Errorf("ensemble: cannot start %v: the ensemble has been stopped", m)
 	}
 	m.ensemble.options.Log("start %v", m)
 	cmd := m.ensemble.software.command(m.ensemble.java, m.ensemble.options.arguments(m.dir)...)
-	started, err := launch(m.ensemble.keeper, cmd, m.dir)
+	started, err := launch(m.keeper, cmd, m.dir)
 	if err != nil {
 		return err
 	}
@@ -192,19 +212,42 @@ func (m *Member) life() *process {
 // running needs m.mu.
 func (m *Member) running() bool { return m.process != nil && m.process.alive() }
 
-// retire kills the server for good.
+// retire kills the server for good and closes what was made for it.
 func (m *Member) retire() error {
 	m.mu.Lock()
 	m.retired = true
 	m.mu.Unlock()
-	return m.Kill()
+	err := m.Kill()
+	m.closeLinks()
+	if m.door != nil {
+		m.door.Close()
+	}
+	m.keeper.close()
+	return err
 }
 
-func newMember(e *Ensemble, i int, port int) *Member {
+func newMember(e *Ensemble, i int, s *site) *Member {
 	return &Member{
 		ensemble: e,
 		index:    i,
 		dir:      filepath.Join(e.dir, "s"+strconv.Itoa(i+1)),
-		address:  net.JoinHostPort(loopback, strconv.Itoa(port)),
+		site:     s,
+		keeper:   newKeeper(s.do),
+		address:  s.address(s.ports.client),
 	}
+}
+
+// openDoor lets clients in from the network of this machine, if the member is in another. Who comes while the server does
+// not run is not refused but reset.
+func (m *Member) openDoor() error {
+	if m.ensemble.network == nil {
+		return nil
+	}
+	listener, err := net.Listen("tcp4", loopback+":0")
+	if err != nil {
+		return fmt.Errorf("ensemble: no free port on %s: %w", loopback, err)
+	}
+	m.door = relay.New(listener, func() (net.Conn, error) { return m.site.dial(m.site.ports.client) })
+	m.address = m.door.Addr().String()
+	return nil
 }

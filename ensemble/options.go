@@ -29,6 +29,11 @@ type Options struct {
 	// after a restart. Default 30 s.
 	StartTimeout time.Duration
 
+	// Namespaces puts each member into a network namespace of its own, so that links between members
+	// can be cut: see [Ensemble.Partition]. It needs Linux and privileges: see package netns, whose Gain
+	// a program without them can call first.
+	Namespaces bool
+
 	// JVM are more arguments for Java, before the name of the class, for example
 	// "-Dznode.container.checkIntervalMs=100".
 	JVM []string

@@ -9,19 +9,35 @@ import (
 // pollInterval is how often something is looked at again that cannot be waited for.
 const pollInterval = 20 * time.Millisecond
 
-// poll tries until it succeeds or ctx ends; then the error wraps ctx's and tells the last failure.
+// poll tries until it succeeds or ctx ends; then the error wraps ctx's and tells the last failure that was not the
+// end of ctx itself, if there was one.
 func poll(ctx context.Context, try func() error) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	for {
+	for last := error(nil); ; {
 		err := try()
 		if err == nil {
 			return nil
 		}
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w (%w)", ctx.Err(), err)
+			return fmt.Errorf("%w (%w)", ctx.Err(), last)
 		case <-ticker.C:
 		}
+	}
+}
+
+// wait waits for a time, or until ctx ends, which is an error.
+func wait(ctx context.Context, long time.Duration) error {
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

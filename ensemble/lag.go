@@ -1,0 +1,113 @@
+package ensemble
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/zktorture/zktorture/ensemble/relay"
+)
+
+// Followers reach their leader by its quorum port. In front of that of each member stands one relay for each other
+// member, which knows only the relay: server.2's zoo.cfg has for server.1 the port of the relay from 1 to 2. So
+// what a follower is told can be late for this one alone.
+//
+// The election port has no relay: who has been dialled there dials back the address that the other tells (ZooKeeper
+// 3.5 and later, QuorumCnxManager), and would go around it.
+
+// addLinks puts the relays in front of the member's quorum port, for all others.
+func (m *Member) addLinks(nodes int) error {
+	m.links = make([]*relay.Relay, nodes)
+	for i := range m.links {
+		if i == m.index {
+			continue
+		}
+		listener, err := m.site.listen(0)
+		if err != nil {
+			return fmt.Errorf("ensemble: nowhere to put the link from %v: %w", m, err)
+		}
+		m.links[i] = relay.New(listener, m.dialPeer)
+	}
+	return nil
+}
+
+// followerPatience is for how long a follower tries to reach a leader that does not listen yet: it is often the first to
+// know who leads. Behind a relay it finds somebody who listens at once, so the relay has to try in its place.
+const followerPatience = 500 * time.Millisecond
+
+// dialPeer connects to the member's quorum port.
+func (m *Member) dialPeer() (conn net.Conn, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), followerPatience)
+	defer cancel()
+	err = poll(ctx, func() error {
+		conn, err = m.site.dial(m.site.ports.peer)
+		return err
+	})
+	return conn, err
+}
+
+func (m *Member) closeLinks() {
+	for _, link := range m.links {
+		if link != nil {
+			link.Close()
+		}
+	}
+}
+
+// seenBy is how another member sees this one, in zoo.cfg: the way by which it reaches the quorum port, and the
+// election port. It sees itself as it is.
+func (m *Member) seenBy(other int) string {
+	peer := m.site.ports.peer
+	if m.index != other {
+		peer = portOf(m.links[other].Addr())
+	}
+	return fmt.Sprintf("%s:%d:%d", m.site.host, peer, m.site.ports.election)
+}
+
+// Lag has a member hear of everything so much later: what its leader, whichever that is, sends it arrives late. What it
+// serves is that old then: its clients read stale values. With 0 it catches up. A member that leads does not lag while it
+// does.
+//
+// It is an error if the member is the only one, or if the delay is not less than SyncLimit ticks: the member
+// would be dropped then, which is no lag.
+func (e *Ensemble) Lag(member int, delay time.Duration) error {
+	switch {
+	case !e.has(member):
+		return fmt.Errorf("ensemble: there is no member %d to lag: they are 0 to %d", member, len(e.members)-1)
+	case len(e.members) == 1:
+		return fmt.Errorf("ensemble: %v cannot lag: it is the only member", e.members[0])
+	case delay < 0 || delay >= e.patience():
+		return fmt.Errorf("ensemble: %v cannot lag by %v: it must be less than %v, SyncLimit ticks, "+
+			"after which a member is dropped", e.members[member], delay, e.patience())
+	}
+	e.setLag(member, delay)
+	return nil
+}
+
+func (e *Ensemble) setLag(member int, delay time.Duration) {
+	if !e.members[member].noteLag(delay) {
+		return
+	}
+	e.options.Log("%v lags by %v", e.members[member], delay)
+	for _, m := range e.members {
+		if m.index != member {
+			m.links[member].Delay(delay)
+		}
+	}
+}
+
+// noteLag is false if the member lags by that much already.
+func (m *Member) noteLag(delay time.Duration) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	changed := m.lag != delay
+	m.lag = delay
+	return changed
+}
+
+func (m *Member) lagging() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lag
+}

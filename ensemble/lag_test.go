@@ -1,0 +1,110 @@
+package ensemble_test
+
+import (
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble"
+)
+
+// reads is what a reader saw while another client wrote.
+type reads struct {
+	stale, fresh int
+	oldest       time.Duration // the oldest value it read had been superseded for so long
+}
+
+// read reads for a while by one member what is written by another. A read is stale if a later value had been written, and the
+// writer had been told so, before the read began, or the sync before it.
+func read(t *testing.T, writer, reader *ensemble.Client, path string, sync bool, n int) (seen reads) {
+	t.Helper()
+	var written atomic.Int64 // the last value of which the writer knows that it was written
+	superseded := make([]atomic.Int64, 1<<16)
+	began, stop, stopped := time.Now(), make(chan struct{}), make(chan error, 1)
+	go func() {
+		for value := int64(1); value < int64(len(superseded)); value++ {
+			if _, err := writer.Set(path, []byte(strconv.FormatInt(value, 10)), -1); err != nil {
+				stopped <- err
+				return
+			}
+			superseded[value-1].Store(int64(time.Since(began)))
+			written.Store(value)
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+			}
+		}
+		stopped <- fmt.Errorf("more than %d values", len(superseded))
+	}()
+	for range n {
+		before := time.Since(began)
+		atLeast := written.Load()
+		if sync {
+			if _, err := reader.Sync(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if data, _, err := reader.Get(path); err != nil {
+			t.Fatal(err)
+		} else if value, _ := strconv.ParseInt(string(data), 10, 64); value >= atLeast {
+			seen.fresh++
+		} else {
+			seen.stale++
+			seen.oldest = max(seen.oldest, before-time.Duration(superseded[value].Load()))
+		}
+	}
+	close(stop)
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	return seen
+}
+
+// A member that lags serves what was true a while ago, and that without any error: its client keeps its session, and
+// its connection. What it has written itself, or has synced, it sees.
+func TestLag(t *testing.T) {
+	e := start(t, ensemble.Options{Nodes: 3})
+	leader, err := e.WaitLeader(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const delay = 200 * time.Millisecond
+	struck := strike(t, e, "lag follower 200ms")
+	writer, reader := session(t, e.Servers()[leader], 2*time.Second), session(t, e.Servers()[struck.Member], 2*time.Second)
+	if _, err := writer.Create("/register", []byte("0"), 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.Sync("/register"); err != nil {
+		t.Fatal(err)
+	}
+	const n = 1000
+	seen := read(t, writer, reader, "/register", false, n)
+	t.Logf("of %d reads %d were stale, by up to %v", n, seen.stale, seen.oldest)
+	if seen.stale < n/2 || seen.oldest < delay/2 {
+		t.Errorf("of %d reads %d were stale, by up to %v; want most, by up to %v", n, seen.stale, seen.oldest, delay)
+	}
+	synced := read(t, writer, reader, "/register", true, 5)
+	if synced.stale != 0 {
+		t.Errorf("with a sync before: %+v", synced)
+	}
+	wantNoStrike(t, e, "lag "+ensemble.Target(struck.Member).String()+" 50ms", "lags already")
+	wantNoStrike(t, e, "lag "+ensemble.Target(leader).String()+" 50ms", "it leads")
+	wantNoStrike(t, e, "lag follower 0s", "none")
+	wantError(t, e.Lag(struck.Member, time.Second), "less than 1s", "SyncLimit")
+	wantError(t, e.Lag(3, delay), "no member 3")
+	if err := struck.Undo(); err != nil {
+		t.Error(err)
+	}
+	healed := read(t, writer, reader, "/register", false, n)
+	t.Logf("healed: of %d reads %d were stale, by up to %v", n, healed.stale, healed.oldest)
+	if healed.oldest > delay/2 {
+		t.Errorf("after healing reads are stale by up to %v", healed.oldest)
+	}
+	wantWell(t, e)
+}

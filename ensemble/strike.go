@@ -1,0 +1,147 @@
+package ensemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/zktorture/zktorture/ensemble/netns"
+)
+
+// Strike makes a fault happen and tells whom it has struck. For a target to be chosen it waits until there is one, or until
+// ctx ends. It is an error if nothing can be done to the target: it does not run, say, or hangs or lags already.
+func (e *Ensemble) Strike(ctx context.Context, f Fault) (*Struck, error) {
+	m, role, err := e.resolve(ctx, f.Target)
+	if err != nil {
+		return nil, fmt.Errorf("ensemble: %v did not strike: %w", f, err)
+	}
+	heals := e.heals.Load()
+	undo, err := e.inflict(f, m, role)
+	if err != nil {
+		return nil, fmt.Errorf("ensemble: %v did not strike %v: %w", f, m, err)
+	}
+	return &Struck{Fault: f, Member: m.index, Role: role, undo: func() error {
+		if e.heals.Load() != heals {
+			return nil // HealAll was faster; what is wrong now is another fault
+		}
+		return undo()
+	}}, nil
+}
+
+// resolve returns whom a target means now, and its role.
+func (e *Ensemble) resolve(ctx context.Context, t Target) (m *Member, role string, err error) {
+	if t >= 0 {
+		if !e.has(int(t)) {
+			return nil, "", fmt.Errorf("the ensemble has %d members", len(e.members))
+		}
+		status, _ := e.members[t].Status(ctx) // who does not answer has no role
+		return e.members[t], status.Mode, nil
+	}
+	if t == Follower && len(e.members) == 1 {
+		return nil, "", errAlone
+	}
+	err = poll(ctx, func() error {
+		m, role, err = e.find(ctx, t)
+		return err
+	})
+	return m, role, err
+}
+
+var errAlone = errors.New("there are no other members")
+
+// find returns the leader or the first that follows.
+func (e *Ensemble) find(ctx context.Context, t Target) (*Member, string, error) {
+	leader, err := e.Leader(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, m := range e.members {
+		status, err := m.Status(ctx)
+		if err == nil && (m.index == leader) == (t == Leader) {
+			return m, status.Mode, nil
+		}
+	}
+	return nil, "", fmt.Errorf("there is no %v at the moment", t)
+}
+
+// inflict does it, and returns what undoes it.
+func (e *Ensemble) inflict(f Fault, m *Member, role string) (undo func() error, err error) {
+	switch f.Kind {
+	case Kill:
+		return m.strikeKill()
+	case Stop:
+		return m.strikeStop()
+	case Lag:
+		return e.strikeLag(m, role, f.Delay)
+	case Partition:
+		return e.strikeLinks(1, func(l netns.Link) bool { return l.From == m.index || l.To == m.index })
+	case Mute:
+		return e.strikeLinks(1, func(l netns.Link) bool { return l.From == m.index })
+	case Deaf:
+		return e.strikeLinks(1, func(l netns.Link) bool { return l.To == m.index })
+	case Lossy:
+		return e.strikeLinks(float64(f.Percent)/100, func(l netns.Link) bool { return l.From == m.index || l.To == m.index })
+	}
+	return nil, fmt.Errorf("there is no kind %q", f.Kind)
+}
+
+var errNotRunning = errors.New("it does not run")
+
+func (m *Member) strikeKill() (undo func() error, err error) {
+	life := m.life()
+	if _, runs := m.Pid(); !runs {
+		return nil, errNotRunning
+	}
+	return func() error { return m.restartAfter(life) }, m.Kill()
+}
+
+// restartAfter starts the server if that life was its last.
+func (m *Member) restartAfter(life *process) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.process != life || m.running() {
+		return nil
+	}
+	return m.launch()
+}
+
+func (m *Member) strikeStop() (undo func() error, err error) {
+	if m.Paused() {
+		return nil, errors.New("it has been stopped already")
+	}
+	return m.resumeIfPaused, m.Pause()
+}
+
+// resumeIfPaused does nothing if the server does not hang: it may have been killed meanwhile, say.
+func (m *Member) resumeIfPaused() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.running() || !m.paused {
+		return nil
+	}
+	return m.setPaused("resume", syscall.SIGCONT, false)
+}
+
+func (e *Ensemble) strikeLag(m *Member, role string, delay time.Duration) (undo func() error, err error) {
+	switch {
+	case delay == 0:
+		return nil, errors.New("a lag of 0 is none")
+	case role == "":
+		return nil, errors.New("it does not serve, so it has nothing to be late with")
+	case role != "follower":
+		return nil, errors.New("it leads, and only who follows can lag")
+	case m.lagging() != 0:
+		return nil, fmt.Errorf("it lags already, by %v", m.lagging())
+	}
+	return func() error { return e.Lag(m.index, 0) }, e.Lag(m.index, delay)
+}
+
+func (e *Ensemble) strikeLinks(share float64, chosen func(netns.Link) bool) (undo func() error, err error) {
+	if len(e.members) == 1 {
+		return nil, errAlone
+	}
+	heal, err := e.loseFrom(share, chosen)
+	return func() error { heal(); return nil }, err
+}
