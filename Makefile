@@ -2,12 +2,13 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser agree soak stories determinism million mutants bench results docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser agree soak stories determinism million mutants fuzz bench results docs clean zoo
 
 GO   ?= go
 SEED ?= 1
 SEEDS ?= 100000
 N    ?= 1000000
+FUZZTIME ?= 10m
 BUGS := W1 W2 W3 W5 W7 W8 DQ1 DQ2 DQ5 DQ6 DQ7
 
 help: ## list the targets
@@ -70,6 +71,11 @@ stories: ## tell the story of every animal of the zoo and check it, text and pag
 
 mutants: ## break our own recipes in every place and see the tests notice: results/mutants.md (an hour)
 	$(GO) run ./results/generate mutants
+
+fuzz: ## look for bytes that the protocol's reader or the proxy cannot bear, FUZZTIME (default 10m) each
+	@set -e; for package in ./wire ./ensemble/proxy ./ensemble/proxy/badday; do \
+	for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+	echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; done; done
 
 bench: ## the benchmarks, on one core
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./...

@@ -45,7 +45,7 @@ func (d *Day) arrived(f *proxy.Frame) bar {
 		c = &client{number: d.opened, session: f.Resumes}
 	}
 	c.open++
-	d.lines[f.Connection] = &line{client: c, after: map[int32]Strike{}}
+	d.lines[f.Connection] = newLine(c)
 	if time.Now().After(c.barred.until) {
 		return bar{}
 	}
@@ -77,12 +77,14 @@ func (d *Day) ended(connection int) {
 	}
 }
 
-// line returns the connection of a frame. Only a server that answers before it is asked has none yet.
+func newLine(c *client) *line { return &line{client: c, after: map[int32]Strike{}} }
+
+// line returns the connection of a frame. Who speaks before a client has come gets one that nobody knows of.
 func (d *Day) line(f *proxy.Frame) *line {
 	if l := d.lines[f.Connection]; l != nil {
 		return l
 	}
-	return &line{client: &client{}}
+	return newLine(&client{})
 }
 
 // keepAway keeps the client of a frame away, if it comes back with its session, until it is let in.

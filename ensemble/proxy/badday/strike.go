@@ -86,11 +86,14 @@ func (d *Day) drawFor(c *client, f *proxy.Frame) (Strike, bool) {
 		return Strike{}, false
 	}
 	return Strike{
-		Fault: what.fault, Variant: what.name, ForMS: int64(what.share * float64(f.Timeout.Milliseconds())),
+		Fault: what.fault, Variant: what.name, ForMS: min(int64(what.share*float64(f.Timeout.Milliseconds())), lastsMax.Milliseconds()),
 		Client: c.number, Connection: f.Connection, Session: fmt.Sprintf("0x%x", f.Session),
 		Request: c.requests, Op: f.Op.String(), Path: f.Path, Server: d.proxy.SessionOf(f.Connection).Server,
 	}, true
 }
+
+// lastsMax is how long a fault lasts at most, whatever timeout the servers grant.
+const lastsMax = 5 * time.Minute
 
 func (d *Day) dueAtReply(f *proxy.Frame) (Strike, bool) {
 	d.mu.Lock()
