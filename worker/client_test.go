@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -57,6 +58,9 @@ func TestBadLines(t *testing.T) {
 			})
 			wantError(t, c.Err(), "not in the protocol", line, why)
 			wantError(t, told.told(), why)
+			if t.Failed() {
+				return
+			}
 			_, err := do(t.Context(), c, "acquire")
 			wantError(t, err, why)
 			if told.told() != nil {
@@ -143,6 +147,68 @@ func TestDeathsWithoutEnd(t *testing.T) {
 	wantError(t, told.told(), "6 processes died", "exit status 9", "out of memory")
 	_, err := do(t.Context(), c, "acquire")
 	wantError(t, err, "6 processes died")
+}
+
+// Nor is a worker blamed that answers something in each of its lives, or that dies because it is killed.
+func TestDeathsThatAreNotCounted(t *testing.T) {
+	said := &lines{}
+	c, told := start(t, worker.Config{Stderr: said, Command: isReady + turns +
+		`read op; echo '{"id":2,"outcome":"ok","session":"0xa"}'; read op; exit 9`})
+	for range 8 {
+		if _, err := do(t.Context(), c, "release"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := do(t.Context(), c, "release")
+		wantIs(t, err, recipes.ErrUnknownOutcome)
+	}
+	c, toldToo := start(t, worker.Config{Stderr: said, Command: isReady + turns + `read op; echo got it >&2; cat >/dev/null`})
+	for life := 1; life <= 8; life++ {
+		over := make(chan error, 1)
+		go func() {
+			_, err := do(t.Context(), c, "acquire")
+			over <- err
+		}()
+		eventually(t, "the worker gets the operation", func() bool { return strings.Count(said.String(), "got it") == life })
+		if err := c.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		within(t, "the operation", func() { wantIs(t, <-over, recipes.ErrUnknownOutcome) })
+	}
+	for _, f := range []failures{told, toldToo} {
+		if err := f.told(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A child of a worker's that has its output and has run away keeps nobody waiting.
+func TestRunawayChild(t *testing.T) {
+	said := &lines{}
+	c, _ := start(t, worker.Config{Stderr: said, Command: isReady + `setsid sh -c 'echo $$ >&2; exec sleep 1000' & ` + turns + `read op; exit 9`})
+	eventually(t, "the child is there", func() bool { return strings.HasSuffix(said.String(), "\n") })
+	child, err := strconv.Atoi(strings.TrimSpace(said.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Kill(child, syscall.SIGKILL) })
+	within(t, "the operation", func() {
+		_, err := do(t.Context(), c, "acquire")
+		wantIs(t, err, recipes.ErrUnknownOutcome)
+	})
+}
+
+// A process has its time anew when it is woken.
+func TestVigil(t *testing.T) {
+	v := worker.Vigil{}
+	for i, c := range []struct {
+		asleep bool
+		naps   int
+		over   bool
+	}{{true, 0, false}, {true, 0, false}, {false, 1, false}, {false, 1, true}, {true, 1, false}, {false, 3, false}} {
+		if got := v.Over(c.asleep, c.naps); got != c.over {
+			t.Errorf("time %d: over %v, want %v", i, got, c.over)
+		}
+	}
 }
 
 // given is the context of an operation that is given up when the worker says that it has got it.

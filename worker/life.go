@@ -211,6 +211,7 @@ func (l *life) await(q question) (reply, error) {
 	limit := time.NewTimer(l.client.cfg.GiveUp)
 	defer limit.Stop()
 	_, naps := l.sleep()
+	v := vigil{naps}
 	for {
 		select {
 		case r := <-q.answer:
@@ -218,11 +219,9 @@ func (l *life) await(q question) (reply, error) {
 		case <-l.over:
 			return l.late(q)
 		case <-limit.C:
-			asleep, now := l.sleep()
-			if !asleep && now == naps {
+			if v.over(l.sleep()) {
 				l.proc.kill()
 			}
-			naps = now
 			limit.Reset(l.client.cfg.GiveUp)
 		}
 	}
@@ -233,4 +232,14 @@ func (l *life) sleep() (asleep bool, naps int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.paused, l.naps
+}
+
+// vigil watches whether a process is awake.
+type vigil struct{ naps int }
+
+// over tells, at the end of a time, whether the process was awake all that time.
+func (v *vigil) over(asleep bool, naps int) bool {
+	awake := !asleep && naps == v.naps
+	v.naps = naps
+	return awake
 }
