@@ -1,0 +1,225 @@
+package badday_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/ensemble/proxy/badday"
+	"github.com/zktorture/zktorture/wire"
+)
+
+const timeout = 1000 * time.Millisecond
+
+// soon is when what should happen must have happened, on a busy machine too.
+const soon = 20 * time.Second
+
+// victim is a client by hand, whose first request draws a fault.
+type victim struct {
+	*testing.T
+	address string
+	conn    net.Conn
+	session wire.ConnectResponse
+	witness *ensemble.Client
+	base    string
+	day     *badday.Day
+	noted   *diary
+}
+
+// connect opens a connection, with the session if there is one; false if it is ended.
+func (v *victim) connect() bool {
+	v.Helper()
+	conn, err := net.Dial("tcp", v.address)
+	if err != nil {
+		return false
+	}
+	v.Cleanup(func() { conn.Close() })
+	v.conn = conn
+	hello := wire.ConnectRequest{Timeout: int32(timeout.Milliseconds()), Session: v.session.Session, Password: v.session.Password}
+	if hello.Session == 0 {
+		hello.Password = make([]byte, 16)
+	}
+	conn.Write(wire.AppendFrame(nil, &hello))
+	frame, err := v.receive(soon)
+	if err != nil {
+		return false
+	}
+	if _, err := wire.Parse(frame, &v.session); err != nil {
+		v.Fatal(err)
+	}
+	return true
+}
+
+func (v *victim) receive(patience time.Duration) ([]byte, error) {
+	v.conn.SetReadDeadline(time.Now().Add(patience))
+	return wire.ReadFrame(v.conn, nil, wire.FrameMax)
+}
+
+// create asks for an ephemeral znode.
+func (v *victim) create(name string) {
+	v.conn.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: 1, Op: wire.OpCreate},
+		&wire.CreateRequest{Path: v.base + name, ACL: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeral}))
+}
+
+func (v *victim) ping() {
+	v.conn.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: wire.XidPing, Op: wire.OpPing}))
+}
+
+// ended sees that the connection is ended, and nothing comes before.
+func (v *victim) ended() {
+	v.Helper()
+	if frame, err := v.receive(soon); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		v.Errorf("% x, %v came instead of the end", frame, err)
+	}
+}
+
+// nothing sees that nothing comes for so long, and the connection stays.
+func (v *victim) nothing(patience time.Duration) {
+	v.Helper()
+	if frame, err := v.receive(patience); !errors.Is(err, os.ErrDeadlineExceeded) {
+		v.Errorf("% x, %v came instead of nothing", frame, err)
+	}
+}
+
+// answered sees that something comes.
+func (v *victim) answered() {
+	v.Helper()
+	if _, err := v.receive(soon); err != nil {
+		v.Error(err)
+	}
+}
+
+// created sees whether the znode is there.
+func (v *victim) created(name string, want bool) {
+	v.Helper()
+	v.witness.Sync("/")
+	if exists, _, err := v.witness.Exists(v.base + name); err != nil || exists != want {
+		v.Errorf("created: %v, %v; want %v", exists, err, want)
+	}
+}
+
+// comeBack connects again, when it can.
+func (v *victim) comeBack() {
+	v.Helper()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for limit := time.Now().Add(soon); !v.connect(); <-again.C {
+		if time.Now().After(limit) {
+			v.Fatal("it is not let in again")
+		}
+	}
+}
+
+// stale sees that the server still waits for the client.
+func (v *victim) stale() {
+	v.Helper()
+	if open := v.day.Stats().Open; open != 1 {
+		v.Errorf("%d connections are open", open)
+	}
+}
+
+// expired sees whether the session has gone, when the client comes back with it.
+func (v *victim) expired(want bool) {
+	v.Helper()
+	v.comeBack()
+	if (v.session.Session == 0) != want {
+		v.Errorf("session 0x%x; expired should be %v", v.session.Session, want)
+	}
+}
+
+func (v *victim) lasts() time.Duration {
+	v.noted.mu.Lock()
+	defer v.noted.mu.Unlock()
+	return time.Duration(v.noted.strikes[0].ForMS) * time.Millisecond
+}
+
+// What each way of each fault does, a client and the servers see.
+func TestEachWay(t *testing.T) {
+	e := servers(t, 1)
+	odds := badday.Odds{Every: 30}
+	seen := map[string]func(v *victim, began time.Time){
+		"loss before": func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.expired(false) },
+		"loss after":  func(v *victim, _ time.Time) { v.ended(); v.created("a", true); v.expired(false) },
+		"loss idle":   func(v *victim, _ time.Time) { v.answered(); v.ping(); v.ended(); v.created("a", true) },
+		"loss half":   func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.stale(); v.expired(false) },
+		"loss deaf":   func(v *victim, _ time.Time) { v.nothing(timeout / 2); v.created("a", false); v.expired(false) },
+		"hold short": func(v *victim, began time.Time) {
+			v.answered()
+			if took := time.Since(began); took < v.lasts() {
+				v.Errorf("it was held for %v, and not for %v", took, v.lasts())
+			}
+			v.created("a", true)
+		},
+		"hold long": func(v *victim, began time.Time) {
+			v.nothing(timeout / 2)
+			v.ended()
+			if took := time.Since(began); took < v.lasts() {
+				v.Errorf("it was held for %v, and not for %v", took, v.lasts())
+			}
+			v.created("a", false)
+			v.expired(true)
+		},
+		"refuse ": func(v *victim, began time.Time) {
+			v.ended()
+			v.comeBack()
+			if took := time.Since(began); took < v.lasts() {
+				v.Errorf("it was refused for %v, and not for %v", took, v.lasts())
+			}
+			v.created("a", false)
+		},
+		"stall ": func(v *victim, began time.Time) {
+			v.ended()
+			if v.connect() {
+				v.Error("it was let in")
+			}
+			if took := time.Since(began); took < v.lasts() {
+				v.Errorf("it was stalled for %v, and not for %v", took, v.lasts())
+			}
+			v.comeBack()
+		},
+		"watch held": func(v *victim, _ time.Time) {
+			v.answered()
+			changed := v.watched()
+			v.answered()
+			if took := time.Since(changed); took < v.lasts() {
+				v.Errorf("the event came after %v, and not after %v", took, v.lasts())
+			}
+		},
+		"watch lost":    func(v *victim, _ time.Time) { v.answered(); v.watched(); v.ended(); v.expired(false) },
+		"expiry before": func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.expired(true) },
+		"expiry after":  func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.expired(true) },
+	}
+	witness := connect(t, e.ConnectString())
+	for i, way := range badday.Variants() {
+		t.Run(way, func(t *testing.T) {
+			d, noted := newDay(t, badday.Config{Servers: e.Servers(), Faults: badday.Names, Odds: odds, Seed: badday.SeedFor(way, odds, 5)})
+			v := &victim{T: t, address: d.Addr(), witness: witness, base: "/" + string(rune('A'+i)), day: d, noted: noted}
+			if !v.connect() {
+				t.Fatal("no session")
+			}
+			began := time.Now()
+			v.create("a")
+			seen[way](v, began)
+			if got := noted.ways(); got[way] != 1 || len(got) != 1 {
+				t.Errorf("told: %v", got)
+			}
+		})
+	}
+}
+
+// watched sets a watch, lets it fire, and returns when that was.
+func (v *victim) watched() time.Time {
+	v.Helper()
+	v.conn.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: 2, Op: wire.OpExists}, &wire.WatchRequest{Path: v.base + "w", Watch: true}))
+	v.answered()
+	changed := time.Now()
+	if _, err := v.witness.Create(v.base+"w", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		v.Fatal(err)
+	}
+	return changed
+}
