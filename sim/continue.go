@@ -29,11 +29,7 @@ type Continuation struct {
 // The error is for a run in which nothing broke, for a world that stood still ([ErrFrozen]) and for a
 // context that ended.
 func Continuations(ctx context.Context, w Workload, c *Counterexample, r *Replayed, runs int) ([]Continuation, error) {
-	faults, err := ParseFaults(c.Faults)
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := Config{Faults: faults, NoFaultsAtAll: true, Clients: c.Clients, Ops: c.Ops}.withDefaults()
+	cfg, err := c.config()
 	if err != nil {
 		return nil, err
 	}

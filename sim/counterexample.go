@@ -119,6 +119,29 @@ func ReadCounterexample(r io.Reader) (*Counterexample, error) {
 
 const counterexampleMax = 64 << 20
 
+// Plan returns what the counterexample's workload draws its episode from, anew, for objects below a root, and
+// the faults that may strike in it.
+func (c *Counterexample) Plan(root string) (*Plan, error) {
+	cfg, err := c.config()
+	if err != nil {
+		return nil, err
+	}
+	e := cfg.episode(c.Choices.Replay())
+	e.servers = fakezk.New(fakezk.Config{})
+	w := newWorld(e)
+	w.drawWorld()
+	return w.plan(root), nil
+}
+
+// config is the configuration of the run in which it was found.
+func (c *Counterexample) config() (Config, error) {
+	faults, err := ParseFaults(c.Faults)
+	if err != nil {
+		return Config{}, fmt.Errorf("the counterexample cannot be run: %w", err)
+	}
+	return Config{Faults: faults, NoFaultsAtAll: true, Clients: c.Clients, Ops: c.Ops}.withDefaults()
+}
+
 // Replayed is what running a counterexample again gave.
 type Replayed struct {
 	Trace     []Step
@@ -130,11 +153,7 @@ type Replayed struct {
 
 // Replay runs a counterexample again.
 func Replay(workload Workload, c *Counterexample) (*Replayed, error) {
-	faults, err := ParseFaults(c.Faults)
-	if err != nil {
-		return nil, fmt.Errorf("the counterexample cannot be run: %w", err)
-	}
-	cfg, err := Config{Faults: faults, NoFaultsAtAll: true, Clients: c.Clients, Ops: c.Ops}.withDefaults()
+	cfg, err := c.config()
 	if err != nil {
 		return nil, err
 	}

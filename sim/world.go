@@ -135,6 +135,29 @@ func (w *World) choose(n int, label string) int {
 
 // setUp draws the episode and builds the world in which it runs.
 func (w *World) setUp(workload Workload) {
+	w.drawWorld()
+	w.servers.OnCommit = w.committed
+	w.servers.OnEvent = w.eventSent
+	w.episode = workload.Plan(w.plan(Root0))
+	w.makeParents()
+	for id, users := range w.episode.Users() {
+		w.procs = append(w.procs, &process{id: id})
+		for i := range users {
+			w.procs[id].users = append(w.procs[id].users, &User{Client: id, Index: i})
+		}
+	}
+	for _, p := range w.procs {
+		w.launch(p)
+	}
+}
+
+// plan is what the workload draws its episode from.
+func (w *World) plan(root string) *Plan {
+	return &Plan{source: &w.source, Clients: w.cfg.clients, Users: 2, Ops: w.cfg.ops, Faults: w.faults, Root: root}
+}
+
+// drawWorld draws what may strike, and what servers there are.
+func (w *World) drawWorld() {
 	for i := range faultCount {
 		if f := Faults(1 << i); w.cfg.faults.Has(f) && w.choose(2, LabelSwarm) == 1 {
 			w.faults |= f
@@ -157,21 +180,6 @@ func (w *World) setUp(workload Workload) {
 	}
 	for r := 1; r < w.replicas; r++ {
 		w.servers.SetLag(r, true)
-	}
-	w.servers.OnCommit = w.committed
-	w.servers.OnEvent = w.eventSent
-	w.episode = workload.Plan(&Plan{
-		source: &w.source, Clients: w.cfg.clients, Users: 2, Ops: w.cfg.ops, Faults: w.faults, Root: Root0,
-	})
-	w.makeParents()
-	for id, users := range w.episode.Users() {
-		w.procs = append(w.procs, &process{id: id})
-		for i := range users {
-			w.procs[id].users = append(w.procs[id].users, &User{Client: id, Index: i})
-		}
-	}
-	for _, p := range w.procs {
-		w.launch(p)
 	}
 }
 

@@ -79,6 +79,11 @@ func (w *Workload) RunLive(ctx context.Context, config LiveConfig) (sim.Result, 
 	if err := CheckLiveFaults(cfg.Faults); err != nil {
 		return sim.Result{}, err
 	}
+	return w.onRoot(ctx, cfg, func(r *liveRun) error { return r.run(ctx) })
+}
+
+// onRoot claims the root, runs, and removes it.
+func (w *Workload) onRoot(ctx context.Context, cfg LiveConfig, run func(*liveRun) error) (sim.Result, error) {
 	admin, err := cfg.Open(ctx)
 	if err != nil {
 		return sim.Result{}, err
@@ -90,7 +95,7 @@ func (w *Workload) RunLive(ctx context.Context, config LiveConfig) (sim.Result, 
 	}
 	r := &liveRun{workload: w, cfg: cfg, admin: admin, begin: time.Now(), found: map[string]int{}}
 	r.result = sim.Result{Workload: w.kind, Recipe: w.recipe, Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}}
-	err = r.run(ctx)
+	err = run(r)
 	if left := releaseRoot(admin.Conn, cfg.Root, parents); err == nil {
 		err = left
 	}
@@ -234,9 +239,6 @@ func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stu
 	}
 	if ctx.Err() != nil {
 		return true, nil // interrupted: what was not finished cannot be judged
-	}
-	if len(v.waiting) > 0 {
-		v.left = l.tree(l.path)
 	}
 	j := l.episode.judge(v)
 	j.settle()

@@ -10,5 +10,8 @@ func processOf(c recipes.Conn) any {
 	if handle, ok := c.(*fakezk.Conn); ok {
 		return handle.Client
 	}
+	if handle, ok := c.(interface{ unwrap() recipes.Conn }); ok {
+		return processOf(handle.unwrap())
+	}
 	return c
 }

@@ -14,15 +14,17 @@ import (
 
 // liveRound is one round under way.
 type liveRound struct {
-	run      *liveRun
-	ctx      context.Context
-	sessions []*Session
-	episode  episode
-	object   string // the round's own znode
-	path     string // what the recipes are given, below it
-	broken   int
-	told     int
-	reaping  sync.WaitGroup
+	run       *liveRun
+	ctx       context.Context
+	sessions  []*Session
+	episode   episode
+	object    string     // the round's own znode
+	path      string     // what the recipes are given, below it
+	remains   []liveNode // what was there when somebody waited in vain
+	broken    int
+	told      int
+	reaping   sync.WaitGroup
+	conductor *conductor // nil if everybody goes on as they like
 
 	mu         sync.Mutex
 	ops        []*sim.Op
@@ -53,6 +55,12 @@ func (l *liveRound) prepare() error {
 
 // play starts all users and waits until they have finished, or until only such are left as wait.
 func (l *liveRound) play() {
+	l.start()
+	l.finish()
+}
+
+// start starts all users.
+func (l *liveRound) start() {
 	layout := l.episode.users()
 	for client, users := range layout {
 		for index := range users {
@@ -64,16 +72,30 @@ func (l *liveRound) play() {
 			}()
 		}
 	}
+}
+
+// finish waits until all users have finished, or until only such are left as wait.
+func (l *liveRound) finish() {
 	for l.patience() {
 		if !l.quiet() {
 			break
 		}
+	}
+	if l.stuck() {
+		l.remains = l.tree(l.path) // before anybody tidies up
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, cancel := range l.cancels {
 		cancel()
 	}
+}
+
+// stuck tells whether somebody waits who should not.
+func (l *liveRound) stuck() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.waiting(), func(op *sim.Op) bool { return !op.Cancelled })
 }
 
 // patience waits for the end of all users; it returns true when it has run out of patience.
@@ -164,7 +186,7 @@ func (l *liveRound) view() *view {
 	for _, s := range l.sessions {
 		broken += s.Broken() + s.Told()
 	}
-	v := &view{faulty: broken > l.broken || l.struck(), life: func(int, int) (int64, bool) { return 0, false }}
+	v := &view{left: l.remains, faulty: broken > l.broken || l.struck(), life: func(int, int) (int64, bool) { return 0, false }}
 	for _, op := range l.ops {
 		snapshot := *op
 		v.ops = append(v.ops, &snapshot)
@@ -283,10 +305,16 @@ type liveUser struct {
 	slot            int
 }
 
-func (u *liveUser) client() int        { return u.clientN }
-func (u *liveUser) index() int         { return u.indexN }
-func (u *liveUser) conn() recipes.Conn { return u.session.Conn }
-func (u *liveUser) told() int          { return u.session.Told() }
+func (u *liveUser) client() int { return u.clientN }
+func (u *liveUser) index() int  { return u.indexN }
+func (u *liveUser) told() int   { return u.session.Told() }
+
+func (u *liveUser) conn() recipes.Conn {
+	if d := u.round.conductor; d != nil {
+		return &conductedConn{u.session.Conn, d, u.clientN, u.indexN}
+	}
+	return u.session.Conn
+}
 
 // toldBefore is always false: without the simulator nobody can say what was before what inside of
 // a client, so belief is not judged.
@@ -300,6 +328,7 @@ func (u *liveUser) begin(name, arg string, cancelable bool) (context.Context, *s
 	op := &sim.Op{Name: name, Arg: arg, Client: u.clientN, User: u.indexN, Call: l.run.stamp()}
 	op.Number, op.SessionAt = op.Call, u.session.Conn.SessionID()
 	l.ops = append(l.ops, op)
+	u.mark(sim.KindCall)
 	l.cancels[op], l.cancelable[op] = cancel, cancelable
 	return ctx, op
 }
@@ -313,19 +342,36 @@ func (u *liveUser) end(op *sim.Op, outcome sim.Outcome, result string, err error
 	delete(l.cancels, op)
 	op.Return, op.Outcome, op.Result, op.Err = now, outcome, result, err
 	op.SessionAt, op.ToldAt = u.session.Conn.SessionID(), u.session.Told()
+	u.mark(sim.KindReturn)
+}
+
+// mark tells the conductor, if there is one, how far the user has come.
+func (u *liveUser) mark(kind sim.Kind) {
+	if d := u.round.conductor; d != nil {
+		d.mark(opMark{u.clientN, u.indexN, kind})
+	}
 }
 
 // do takes a moment, as work under a lock does; without it holds would be too short to overlap.
 func (u *liveUser) do(_ string, f func() string) {
+	if d := u.round.conductor; d != nil {
+		d.await(u.round.ctx, u.clientN, u.indexN)
+	} else {
+		u.work()
+	}
+	u.round.mu.Lock()
+	defer u.round.mu.Unlock()
+	f()
+}
+
+// work takes a moment.
+func (u *liveUser) work() {
 	work := time.NewTimer(workTime)
 	defer work.Stop()
 	select {
 	case <-work.C:
 	case <-u.round.ctx.Done():
 	}
-	u.round.mu.Lock()
-	defer u.round.mu.Unlock()
-	f()
 }
 
 // workTime is several times the time of a request.

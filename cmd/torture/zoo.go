@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ type zooCmd struct {
 	Episodes int           `help:"At most so many for each animal and for each twin." default:"20000"`
 	Backend  string        `help:"Where: sim, or ensemble (three real servers, started here; each animal for --duration)." default:"sim"`
 	Duration time.Duration `help:"For ensemble: at most so long for each animal." default:"20s"`
+	Confirm  bool          `help:"Make each counterexample happen on three real servers, started here, too. Twins are left out."`
 	JSON     bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
 	ciFlags  `embed:""`
 }
@@ -27,6 +29,8 @@ func (z *zooCmd) Run(c *commandContext) error {
 	switch {
 	case z.Episodes < 1 || z.Duration <= 0:
 		return fmt.Errorf("--episodes and --duration must be positive")
+	case z.Confirm && z.Backend != "sim":
+		return fmt.Errorf("--confirm is for what the simulator finds: leave out --backend")
 	case z.Backend != "sim" && z.Backend != "ensemble":
 		return fmt.Errorf("unknown backend %q: the zoo is hunted in sim and on an ensemble", z.Backend)
 	}
@@ -86,14 +90,21 @@ type hunted struct {
 	err   error
 }
 
+// huntFunc hunts one animal.
+type huntFunc = func(context.Context, workload.Animal) (workload.Catch, error)
+
 // huntAll hunts on all cores, one animal on each, or on one ensemble one after the other, and returns the
 // results in the order of the animals.
 func (z *zooCmd) huntAll(c *commandContext, animals []workload.Animal) (results []chan hunted, end func(), err error) {
 	hunt, workers := workload.NewHunter(workload.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1}).Hunt, runtime.GOMAXPROCS(0)
 	end = func() {}
-	if z.Backend == "ensemble" {
+	if z.Backend == "ensemble" || z.Confirm {
+		hunter := z.liveHunter
+		if z.Confirm {
+			hunter = z.confirmer
+		}
 		workers = 1
-		if hunt, end, err = z.liveHunter(c); err != nil {
+		if hunt, end, err = hunter(c); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -161,6 +172,9 @@ func printCatch(w io.Writer, c workload.Catch) {
 	if c.Problem != "" {
 		fmt.Fprint(w, wrap("         "+c.Problem, columns), "\n")
 	}
+	if c.Confirmed != nil {
+		fmt.Fprint(w, wrap("         "+confirmation(c), columns), "\n")
+	}
 	if c.Rate > 0 {
 		fmt.Fprintf(w, "         in %.2f %% of the episodes, wanted are about %.2f %%\n", 100*c.Rate, 100*c.Animal.Rate)
 	}
@@ -217,6 +231,8 @@ type animalSummary struct {
 	Twin     int      `json:"twin_episodes"`
 	Rate     float64  `json:"rate,omitempty"`
 	Problem  string   `json:"problem,omitempty"`
+	// Confirmed, of --confirm: confirmed, or what was otherwise on real servers.
+	Confirmed string `json:"confirmed,omitempty"`
 }
 
 // minimal is the size of a smallest story.
@@ -242,6 +258,9 @@ func writeZoo(w io.Writer, catches []workload.Catch) error {
 		if c.Found != nil {
 			m := minimalOf(c.Found)
 			a.Minimal = &m
+		}
+		if c.Confirmed != nil {
+			a.Confirmed = confirmation(c)
 		}
 		summary.Animals = append(summary.Animals, a)
 	}

@@ -12,7 +12,7 @@ import (
 
 // liveHunter starts real servers and returns the function that hunts an animal there: for as long as it is
 // not seen, and then its twin for as many rounds. end stops the servers.
-func (z *zooCmd) liveHunter(c *commandContext) (hunt func(context.Context, workload.Animal) (workload.Catch, error), end func(), err error) {
+func (z *zooCmd) liveHunter(c *commandContext) (hunt huntFunc, end func(), err error) {
 	e, err := ensemble.Start(c, ensemble.Options{Nodes: 3})
 	if err != nil {
 		return nil, nil, err
@@ -71,4 +71,57 @@ func violationOf(r sim.Result, property string) *sim.Found {
 		}
 	}
 	return nil
+}
+
+// confirmer starts real servers and returns the function that hunts an animal in simulation, and then makes its
+// counterexample happen there.
+func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err error) {
+	e, err := ensemble.Start(c, ensemble.Options{Nodes: 3})
+	if err != nil {
+		return nil, nil, err
+	}
+	hunter := workload.NewHunter(workload.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, SkipTwin: true})
+	hunt = func(ctx context.Context, a workload.Animal) (workload.Catch, error) {
+		catch, err := hunter.Hunt(ctx, a)
+		catch.TwinClean = true // nobody has looked
+		if err != nil || catch.Found == nil {
+			return catch, err
+		}
+		catch.Confirmed, err = confirmCatch(ctx, e.Servers(), a, *catch.Found)
+		return catch, err
+	}
+	return hunt, func() { e.Stop() }, nil
+}
+
+func confirmCatch(ctx context.Context, servers []string, a workload.Animal, found sim.Found) (*workload.Confirmation, error) {
+	w := a.Broken()
+	cfg := sim.Config{NoFaultsAtAll: true, Clients: a.Clients}
+	if a.Needs != "none" {
+		cfg.Faults = sim.AllFaults
+	}
+	example, err := cfg.Counterexample(sim.Result{Workload: w.Name(), Recipe: w.Recipe()}, found)
+	if err != nil {
+		return nil, err
+	}
+	replayed, err := sim.Replay(w, example)
+	if err != nil {
+		return nil, err
+	}
+	return confirmOn(ctx, servers, w, example, replayed)
+}
+
+// confirmation says in a sentence what came of a counterexample on real servers.
+func confirmation(c workload.Catch) string {
+	f := c.Confirmed
+	switch {
+	case f.Violation != nil && f.Step == 0:
+		return "confirmed"
+	case f.Violation != nil:
+		return fmt.Sprintf("confirmed, though step %d was another: %s", f.Step, f.Difference)
+	case f.Untried != "":
+		return "not tried: " + f.Untried
+	case f.Step > 0:
+		return fmt.Sprintf("not confirmed: step %d was another: %s", f.Step, f.Difference)
+	}
+	return "not confirmed: all steps were the same, but " + c.Animal.Property + " was not seen there"
 }
