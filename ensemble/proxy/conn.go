@@ -102,6 +102,9 @@ func (c *conn) read(d Direction, frames chan<- *Frame) {
 			return
 		}
 		f.Connection, f.arrived = c.number, time.Now()
+		if c.proxy.cfg.Arrived != nil {
+			c.proxy.cfg.Arrived(f)
+		}
 		select {
 		case frames <- f:
 		case <-c.done:

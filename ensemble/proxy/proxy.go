@@ -21,6 +21,8 @@ type Config struct {
 	Dial Dialer
 	// Director decides about each frame; nil forwards all.
 	Director Director
+	// Arrived, if set, is told of each frame when it has arrived, before anything is decided.
+	Arrived func(*Frame)
 	// Ended, if set, is called when a connection has ended, once for each number that a Director has seen.
 	Ended func(connection int)
 	Log   *slog.Logger // for what is malformed; nil for nothing
