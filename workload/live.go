@@ -220,7 +220,10 @@ func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stu
 	l.arm(int(n))
 	l.play()
 	if err := l.calm(); err != nil {
-		return true, interrupted(ctx, err)
+		if ctx.Err() == nil {
+			r.unjudged(int(n), err.Error())
+		}
+		return true, nil // with new sessions
 	}
 	if err := r.recordStrikes(l.strikes); err != nil {
 		return true, err
@@ -250,14 +253,26 @@ func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stu
 	return len(v.waiting) > 0, err
 }
 
+// unjudged notes a round that came to nothing.
+func (r *liveRun) unjudged(n int, why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Episodes++
+	r.unknown(n, why)
+}
+
+func (r *liveRun) unknown(n int, why string) {
+	r.result.Undecided++
+	r.result.Reason = fmt.Sprintf("round %d could not be judged: %s", n, why)
+}
+
 func (r *liveRun) record(n int, v *view, j judgement) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Episodes++
 	r.result.Operations += int64(len(v.ops))
 	if j.Unknown != "" && len(j.Violations) == 0 {
-		r.result.Undecided++
-		r.result.Reason = fmt.Sprintf("round %d could not be judged: %s", n, j.Unknown)
+		r.unknown(n, j.Unknown)
 		r.result.Disputed = j.Disputed
 	}
 	if len(j.Violations) > 0 {
