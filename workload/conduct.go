@@ -207,6 +207,9 @@ func (d *conductor) turn(ctx context.Context, s sim.Step) error {
 	case sim.KindClosed:
 		g.Closed()
 	case sim.KindShared:
+		if s.Event == "alone" {
+			return nil // somebody knows that all others have finished
+		}
 		return d.shared(ctx, s)
 	case sim.KindFault:
 		return d.fault(ctx, g, s)

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// confirmedMin is the share of the counterexamples that have to be confirmed, in percent.
+const confirmedMin = 80
+
+// confirmedZoo is what is used of the object that torture zoo --json prints.
+type confirmedZoo struct {
+	Animals []struct {
+		ID        string `json:"id"`
+		Title     string `json:"title"`
+		Property  string `json:"property"`
+		Found     bool   `json:"found"`
+		Confirmed string `json:"confirmed"`
+	} `json:"animals"`
+}
+
+func measureConfirmed(ctx context.Context, p *page) error {
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/torture", "zoo", "--confirm", "--seed", "1", "--json")
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	err := cmd.Run() // go run turns every failure into exit status 1; the object tells
+	var zoo confirmedZoo
+	if json.Unmarshal(out.Bytes(), &zoo) != nil {
+		return fmt.Errorf("torture zoo --confirm printed no result: %w", err)
+	}
+	p.line("# Counterexamples of the simulator on three real servers")
+	p.line("")
+	p.line("`torture zoo --confirm --seed 1`: each animal is hunted in simulation; then the minimised counterexample is made to happen")
+	p.line("on real servers, step by step: every client is behind a turnstile, and requests, replies and events of watches pass in the")
+	p.line("order of the trace; connections break and sessions expire where they did. *Confirmed* is what breaks the same property there.")
+	p.line("")
+	p.table("id", "what is wrong", "property", "on real servers")
+	found, confirmed := 0, 0
+	for _, a := range zoo.Animals {
+		if !a.Found {
+			continue
+		}
+		found++
+		if strings.HasPrefix(a.Confirmed, "confirmed") {
+			confirmed++
+		}
+		p.row(a.ID, a.Title, a.Property, strings.ReplaceAll(a.Confirmed, "|", "\\|"))
+	}
+	p.line("")
+	p.line("%d of %d are confirmed (%.0f %%).", confirmed, found, 100*float64(confirmed)/float64(max(1, found)))
+	if 100*confirmed < confirmedMin*found {
+		return fmt.Errorf("%w: %d of %d counterexamples are confirmed, less than %d %%", errUnexpected, confirmed, found, confirmedMin)
+	}
+	return nil
+}
