@@ -22,6 +22,26 @@
 // new connections (the kernel does that) and answers nothing. [Member.Restart] and
 // [Member.Resume] undo them. Data survives: the files are the member's, not the process's.
 //
+// [Ensemble.Lag] makes what a member hears from its leader late, and so what it serves old: ZooKeeper
+// promises that reads may be stale ("Consistency Guarantees" of the Programmer's Guide), and this is how to
+// see it. [Ensemble.Partition], [Ensemble.Cut] and [Ensemble.Lossy] take links between members
+// away, both ways, one way or in part, and [Ensemble.Heal] gives them back; they need
+// [Options.Namespaces]. None of these touches the connections of clients: package proxy does.
+//
+// For a plan of faults all have one form: a [Fault] is a kind and a target, which may be the leader or a
+// follower of the moment.
+//
+//	fault, err := ensemble.ParseFault("partition leader")
+//	…
+//	struck, err := e.Strike(ctx, fault) // struck says whom it has struck, struck.Undo takes it back
+//	…
+//	err = e.HealAll(ctx) // all is undone, and the ensemble is well and stays so
+//
+// What follows from a fault takes its time. With the leader killed the others have another in about
+// half a second; with the leader stopped or cut off after SyncLimit ticks and half a second. A member that is cut off from
+// the majority serves reads for so long, stale ones, and then no more. A leader that hears nobody but
+// is heard may be elected again and again, so that there is none for many seconds.
+//
 // # What time means
 //
 // Everything in a ZooKeeper server is measured in ticks, [Options.Tick]. A session may ask for 2
@@ -33,11 +53,12 @@
 // # What is promised about processes
 //
 // On Linux no server outlives the process that started it, not even when that one is killed with
-// SIGKILL: the kernel kills the servers then. On other systems only Stop ends them.
+// SIGKILL: the kernel kills the servers then, and namespaces vanish with them. On other systems only
+// Stop ends them.
 //
 // # What is needed
 //
 // Java 11 or newer, found through JAVA_HOME or PATH, and ZooKeeper's jars, which [Fetch] finds or
-// downloads. The servers write without fsync: a killed process loses nothing, only a machine
-// without power would.
+// downloads. Partitions need Linux and privileges: see package netns. The servers write without
+// fsync: a killed process loses nothing, only a machine without power would.
 package ensemble

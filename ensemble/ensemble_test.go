@@ -29,11 +29,23 @@ func start(t *testing.T, options ensemble.Options) *ensemble.Ensemble {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		if t.Failed() {
+			tellLogs(t, e)
+		}
 		if err := e.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
 	return e
+}
+
+// tellLogs shows the end of what each server has logged.
+func tellLogs(t *testing.T, e *ensemble.Ensemble) {
+	for i := range e.Servers() {
+		content, err := os.ReadFile(e.Member(i).Log())
+		lines := strings.Split(string(content), "\n")
+		t.Logf("%s: %v\n%s", e.Member(i).Log(), err, strings.Join(lines[max(0, len(lines)-60):], "\n"))
+	}
 }
 
 func session(t *testing.T, servers string, timeout time.Duration) *ensemble.Client {
@@ -104,24 +116,46 @@ func TestStartServeStop(t *testing.T) {
 // writes counts, so that each has a path of its own.
 var writes atomic.Int64
 
-// serves writes through each server and reads through the next.
+// serves writes through each server and reads through the next. A connection may break meanwhile: on a machine that is busy
+// enough a client or a server loses patience.
 func serves(t *testing.T, e *ensemble.Ensemble) {
 	t.Helper()
 	servers := e.Servers()
 	for i, server := range servers {
 		path, data := fmt.Sprintf("/written-%d", writes.Add(1)), fmt.Sprintf("by %d", i)
-		writer := session(t, server, time.Second)
-		if _, err := writer.Create(path, []byte(data), zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
-		}
-		reader := session(t, servers[(i+1)%len(servers)], time.Second)
-		if _, err := reader.Sync(path); err != nil {
-			t.Fatal(err)
-		}
-		if got, _, err := reader.Get(path); string(got) != data || err != nil {
-			t.Errorf("%s is %q, %v; want %q", path, got, err, data)
-		}
+		writer, reader := session(t, server, time.Second), session(t, servers[(i+1)%len(servers)], time.Second)
+		insist(t, func() error {
+			_, err := writer.Create(path, []byte(data), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+			if errors.Is(err, zk.ErrNodeExists) {
+				return nil // by the attempt before
+			}
+			return err
+		})
+		insist(t, func() error {
+			_, err := reader.Sync(path)
+			return err
+		})
+		insist(t, func() error {
+			got, _, err := reader.Get(path)
+			if err == nil && string(got) != data {
+				t.Errorf("%s is %q, want %q", path, got, data)
+			}
+			return err
+		})
 	}
+}
+
+// insist does something again when the connection breaks, and fails the test on any other error.
+func insist(t *testing.T, do func() error) {
+	t.Helper()
+	eventually(t, "it is done", func() bool {
+		err := do()
+		var code *net.OpError
+		if err != nil && !errors.Is(err, zk.ErrConnectionClosed) && !errors.As(err, &code) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 }
 
 func TestKeep(t *testing.T) {

@@ -3,10 +3,12 @@ package ensemble_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -206,12 +208,15 @@ func TestFetchFromARelease(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("ZOOKEEPER_HOME", home)
 	_, err := ensemble.Fetch(t.Context())
-	wantError(t, err, "ZOOKEEPER_HOME is "+home, "zookeeper*.jar")
+	wantError(t, err, "ZOOKEEPER_HOME is "+home, "zookeeper-<version>.jar")
 
-	jar := filepath.Join(home, "lib", "zookeeper-3.8.4.jar")
-	if err := os.Mkdir(filepath.Dir(jar), 0o755); err != nil {
+	lib := filepath.Join(home, "lib")
+	jute, jar := filepath.Join(lib, "zookeeper-jute-3.8.4.jar"), filepath.Join(lib, "zookeeper-3.8.4.jar")
+	if err := errors.Join(os.Mkdir(lib, 0o755), os.WriteFile(jute, nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
+	_, err = ensemble.Fetch(t.Context())
+	wantError(t, err, "zookeeper-<version>.jar") // jute is not the server
 	if err := os.WriteFile(jar, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -219,10 +224,55 @@ func TestFetchFromARelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{jar, filepath.Join(home, "conf")}; fmt.Sprint(software.Classpath) != fmt.Sprint(want) {
+	if want := []string{jar, jute, filepath.Join(home, "conf")}; fmt.Sprint(software.Classpath) != fmt.Sprint(want) {
 		t.Errorf("class path %q, want %q", software.Classpath, want)
 	}
 }
+
+// Releases have all jars in lib, with their versions; early ones of 3.5, as those before, have the server's own at the top.
+func TestStartFromARelease(t *testing.T) {
+	needsServers(t)
+	software, err := ensemble.Fetch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []string{"lib", "."} {
+		t.Run(place, func(t *testing.T) {
+			home := releaseOf(t, software, place)
+			t.Setenv("ZOOKEEPER_HOME", home)
+			found, err := ensemble.Fetch(t.Context())
+			if err != nil || !strings.Contains(found.Origin, home) {
+				t.Fatalf("found %+v, %v; want what is in %s", found, err, home)
+			}
+			serves(t, start(t, ensemble.Options{}))
+		})
+	}
+}
+
+// releaseOf is a folder like that of a release, with links to the jars of the server, of which zookeeper.jar is in place.
+func releaseOf(t *testing.T, software *ensemble.Software, place string) (home string) {
+	t.Helper()
+	home = t.TempDir()
+	err := errors.Join(os.Mkdir(filepath.Join(home, "lib"), 0o755), os.Mkdir(filepath.Join(home, "conf"), 0o755))
+	for _, jar := range software.Classpath {
+		name, ok := strings.CutSuffix(filepath.Base(jar), ".jar")
+		if !ok {
+			continue
+		}
+		dir := "lib"
+		if serverName.MatchString(name) {
+			name, dir = "zookeeper", place
+		}
+		real, cannot := filepath.EvalSymlinks(jar)
+		err = errors.Join(err, cannot, os.Symlink(real, filepath.Join(home, dir, name+"-9.8.7.jar")))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+var serverName = regexp.MustCompile(`^zookeeper(-\d.*)?$`)
 
 func TestFindJava(t *testing.T) {
 	says := func(what string) string { return "echo '" + what + "' >&2" }

@@ -48,7 +48,9 @@ func fetchOnce() error {
 
 // startAndHang starts servers, prints their pids on a line, and never stops them.
 func startAndHang() error {
-	e, err := ensemble.Start(context.Background(), ensemble.Options{Nodes: 3, Dir: os.Getenv("ENSEMBLE_TEST_DIR")})
+	e, err := ensemble.Start(context.Background(), ensemble.Options{
+		Nodes: 3, Dir: os.Getenv("ENSEMBLE_TEST_DIR"), Namespaces: os.Getenv("ENSEMBLE_TEST_NAMESPACES") != "",
+	})
 	if err != nil {
 		return err
 	}

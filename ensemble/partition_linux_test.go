@@ -1,6 +1,12 @@
 package ensemble_test
 
 import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,7 +50,12 @@ func TestLinks(t *testing.T) {
 	}
 	t.Run("deaf leader", func(t *testing.T) { deafLeader(t, e) })
 	t.Run("lossy leader", func(t *testing.T) { lossyLeader(t, e) })
-	t.Run("stale reads", func(t *testing.T) { readsInAPartition(t, e) })
+	t.Run("stale reads, cut", func(t *testing.T) {
+		staleReads(t, e, func(leader, follower int) error { _, err := e.Cut(leader, follower); return err })
+	})
+	t.Run("stale reads, deaf", func(t *testing.T) {
+		staleReads(t, e, func(_, follower int) error { strike(t, e, "deaf "+ensemble.Target(follower).String()); return nil })
+	})
 }
 
 // loseTouch checks that who loses touch with the majority stops to serve after SyncLimit ticks, and nobody else.
@@ -82,20 +93,20 @@ func lossyLeader(t *testing.T, e *ensemble.Ensemble) {
 	wantWell(t, e)
 }
 
-// A follower that is cut off, but does not know it yet, serves what was true when it was cut off.
-func readsInAPartition(t *testing.T, e *ensemble.Ensemble) {
+// staleReads checks that a follower that hears no leader, but does not know yet, serves what was true when it last did.
+func staleReads(t *testing.T, e *ensemble.Ensemble, cut func(leader, follower int) error) {
 	leader, others := leaderOf(t, e)
 	writer, reader := session(t, e.Servers()[leader], 2*time.Second), session(t, e.Servers()[others[0]], 2*time.Second)
-	if _, err := reader.Create("/register", []byte("0"), 0, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
-	heal, err := e.Cut(leader, others[0])
+	register, err := reader.Create("/register-", []byte("0"), zk.FlagSequence, zk.WorldACL(zk.PermAll))
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := cut(leader, others[0]); err != nil {
+		t.Fatal(err)
+	}
 	const n = 50
-	seen := read(t, writer, reader, "/register", false, n)
-	heal()
+	seen := read(t, writer, reader, register, false, n)
+	e.Heal()
 	t.Logf("of %d reads %d were stale, by up to %v", n, seen.stale, seen.oldest)
 	if seen.stale < n/2 {
 		t.Errorf("of %d reads only %d were stale", n, seen.stale)
@@ -136,4 +147,61 @@ func TestPartitionRefuses(t *testing.T) {
 	_, err = e.Lossy(0, -1, 0.5)
 	wantError(t, err, "no link")
 	wantNoStrike(t, e, "partition leader", "no other members")
+}
+
+// TestKilledAtAnyMoment kills a process that starts an ensemble in namespaces, at random moments until after it serves. No
+// process is left, nor any file outside the ensemble's folder; and so no namespace: package netns.
+func TestKilledAtAnyMoment(t *testing.T) {
+	needsServers(t)
+	if err := netns.Allowed(); err != nil {
+		t.Skip(err)
+	}
+	draw := rand.New(rand.NewPCG(1, 1))
+	for i := range 5 {
+		dir, temporary := t.TempDir(), t.TempDir()
+		tag := fmt.Sprintf("ENSEMBLE_TEST_TAG=%d-%d", os.Getpid(), i)
+		parent := inRole("start", "ENSEMBLE_TEST_DIR="+dir, "ENSEMBLE_TEST_NAMESPACES=yes", tag, "TMPDIR="+temporary)
+		parent.Stderr = os.Stderr
+		out, err := parent.StdoutPipe()
+		if err == nil {
+			err = parent.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		serving := make(chan struct{})
+		go func() {
+			bufio.NewReader(out).ReadString('\n')
+			close(serving)
+		}()
+		moment := time.NewTimer(time.Duration(draw.IntN(1000)) * time.Millisecond)
+		if i == 0 {
+			moment.Stop() // one time when it serves
+		}
+		select {
+		case <-moment.C:
+		case <-serving:
+			if i == 0 && len(having(tag)) != 4 {
+				t.Errorf("%d processes serve, want 3 servers and their parent", len(having(tag)))
+			}
+		}
+		parent.Process.Kill()
+		parent.Wait()
+		eventually(t, "no process is left", func() bool { return len(having(tag)) == 0 })
+		wantEntries(t, temporary)
+		if left, err := filepath.Glob(filepath.Join(dir, "*")); len(left) > 1 || err != nil {
+			t.Errorf("left: %q, %v", left, err)
+		}
+	}
+}
+
+// having returns the processes with a setting in their environment.
+func having(setting string) (processes []string) {
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range environments {
+		if content, err := os.ReadFile(path); err == nil && strings.Contains(string(content), setting) {
+			processes = append(processes, path)
+		}
+	}
+	return processes
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ type Software struct {
 
 // Fetch finds ZooKeeper's server. It looks, in this order, into
 //
-//  1. ZOOKEEPER_HOME, if set: an unpacked release of zookeeper.apache.org (lib/*.jar);
+//  1. ZOOKEEPER_HOME, if set: an unpacked release of zookeeper.apache.org, from 3.5 on (lib/*.jar);
 //  2. /usr/share/java, where the packages of Debian and Ubuntu put it;
 //  3. the cache folder;
 //
@@ -65,19 +66,17 @@ func releaseIn(home string) (*Software, error) {
 		jars = append(jars, found...)
 	}
 	if !hasServer(jars) {
-		return nil, fmt.Errorf("ensemble: ZOOKEEPER_HOME is %s, but lib there has no zookeeper*.jar: "+
+		return nil, fmt.Errorf("ensemble: ZOOKEEPER_HOME is %s, but there is no zookeeper-<version>.jar, neither there nor in lib: "+
 			"set it to an unpacked release, or unset it to have the server downloaded", home)
 	}
 	return &Software{append(jars, filepath.Join(home, "conf")), "ZOOKEEPER_HOME " + home}, nil
 }
 
+// serverJar is the server's own: zookeeper-3.9.3.jar, but not zookeeper-jute-3.9.3.jar beside it.
+var serverJar = regexp.MustCompile(`^zookeeper(-\d.*)?\.jar$`)
+
 func hasServer(jars []string) bool {
-	for _, jar := range jars {
-		if strings.HasPrefix(filepath.Base(jar), "zookeeper") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(jars, func(jar string) bool { return serverJar.MatchString(filepath.Base(jar)) })
 }
 
 // debianJars is all that a server loads with the admin server off and without TLS.
