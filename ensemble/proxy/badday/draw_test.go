@@ -59,7 +59,7 @@ func TestDrawAgain(t *testing.T) {
 		}
 		return told.String()
 	}
-	if story(1, 1) != story(1, 1) {
+	if first, again := story(1, 1), story(1, 1); first != again {
 		t.Error("equal draws differ")
 	}
 	if story(1, 1) == story(2, 1) || story(1, 1) == story(1, 2) {
