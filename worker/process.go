@@ -15,7 +15,7 @@ import (
 
 // lingerMax is how long the output of a process may stay open after its end, because a child of its own
 // has it.
-const lingerMax = 2 * time.Second
+const lingerMax = time.Second
 
 // process is a worker's process, with pipes to its standard input and output.
 type process struct {

@@ -28,15 +28,20 @@ const sessionTimeout = time.Second
 // realServers starts a real ZooKeeper, and an observer of it.
 func realServers(t *testing.T) (*ensemble.Ensemble, *ensemble.Client) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real ZooKeeper server")
-	}
+	notShort(t)
 	e, err := ensemble.Start(t.Context(), ensemble.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Stop() })
 	return e, observe(t, e)
+}
+
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a real ZooKeeper server")
+	}
 }
 
 func observe(t *testing.T, e *ensemble.Ensemble) *ensemble.Client {
@@ -134,6 +139,7 @@ const python = "/usr/bin/python3"
 // kazoo is the command of the kazoo example; the test is skipped without kazoo.
 func kazoo(t *testing.T) string {
 	t.Helper()
+	notShort(t)
 	if err := exec.CommandContext(t.Context(), python, "-c", "import kazoo").Run(); err != nil {
 		t.Skipf("SKIPPED, so kazoo is not tested: %s has no kazoo (Debian: apt-get install python3-kazoo)", python)
 	}
@@ -152,6 +158,7 @@ func example(t *testing.T, parts ...string) string {
 // curator is the command of the Curator example, compiled; the test is skipped without Curator or a compiler.
 func curator(t *testing.T) string {
 	t.Helper()
+	notShort(t)
 	const classpath = "/usr/share/java/curator-recipes.jar:/usr/share/java/jackson-databind.jar"
 	for jar := range strings.SplitSeq(classpath, ":") {
 		if _, err := os.Stat(jar); err != nil {
