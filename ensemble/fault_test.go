@@ -161,9 +161,11 @@ func TestProcesses(t *testing.T) {
 }
 
 func strikeProcess(t *testing.T, e *ensemble.Ensemble, fault string) {
+	stillThere := keepsSession(t, e)
 	struck := strike(t, e, fault)
 	kind, role := string(struck.Fault.Kind), struck.Fault.Target.String()
 	wantStruck(t, e, struck, role)
+	stillThere()
 	name := ensemble.Target(struck.Member).String()
 	wantNoStrike(t, e, kind+" "+name, map[string]string{"kill": "does not run", "stop": "stopped already"}[kind])
 	wantNoStrike(t, e, "lag "+name+" 10ms", "does not serve")
