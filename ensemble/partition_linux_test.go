@@ -136,6 +136,32 @@ func TestPartitionOfFive(t *testing.T) {
 	wantWell(t, e)
 }
 
+// Links are those from and to the members given. That they lose in this direction only is tested in package netns; from outside
+// it is hard to tell, since TCP stalls either way.
+func TestLinksChosen(t *testing.T) {
+	var said string
+	e := startApart(t, ensemble.Options{Nodes: 3, Log: func(format string, args ...any) { said = fmt.Sprintf(format, args...) }})
+	tests := []struct {
+		lose func() (heal func(), err error)
+		want string
+	}{
+		{func() (func(), error) { return e.Cut(2, 1) }, "lose 100% on links [{2 1}]"},
+		{func() (func(), error) { return e.Lossy(0, 1, 0.25) }, "lose 25% on links [{0 1}]"},
+		{func() (func(), error) { return e.Partition([]int{1}) }, "lose 100% on links [{0 1} {1 0} {1 2} {2 1}]"},
+		{func() (func(), error) { return e.Partition([]int{0, 1}, []int{2}) }, "lose 100% on links [{0 2} {1 2} {2 0} {2 1}]"},
+		{func() (func(), error) { return e.Partition() }, "lose 100% on links []"},
+	}
+	for _, test := range tests {
+		heal, err := test.lose()
+		if err != nil || said != test.want {
+			t.Errorf("it does %q, %v; want %q", said, err, test.want)
+		}
+		heal()
+	}
+	_, err := e.Lossy(0, 1, 1.5)
+	wantError(t, err, "from 0 to 1")
+}
+
 func TestPartitionRefuses(t *testing.T) {
 	e := startApart(t, ensemble.Options{})
 	_, err := e.Partition([]int{0}, []int{1})
