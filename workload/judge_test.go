@@ -108,6 +108,20 @@ func TestLockScenes(t *testing.T) {
 			s.grant(2, 2, 7, 2)
 			s.op(2, "release", 12, 13, sim.OK)
 		}, "", ""},
+		// On real servers nobody may know when a session ended: the grant was at any time in the call.
+		"a session ended, nobody knows when": {func(s *scene) {
+			s.grant(1, 1, 10, 7)
+			s.ends = map[int64]int64{0xa1: 0}
+			s.grant(2, 2, 4, 6)
+			s.op(2, "release", 5, 6, sim.OK)
+			s.grant(3, 11, 12, 8)
+		}, "", ""},
+		"a token that was granted before such a call": {func(s *scene) {
+			s.grant(2, 1, 2, 9)
+			s.op(2, "release", 3, 4, sim.OK)
+			s.grant(1, 5, 10, 7)
+			s.ends = map[int64]int64{0xa1: 0}
+		}, "fencing", ""},
 		"a holder whose process died": {func(s *scene) {
 			s.grant(1, 1, 2, 1)
 			s.crashes = map[int]int64{0: 5}

@@ -367,11 +367,12 @@ const never = int64(1)<<62 - 1
 
 // tenancies lists who held something and when, in the order of the grants: takes tells which
 // operations grant it if they have a hold, released finds among later ones that which ends it.
+// Holds of which nobody knows until when their session was alive are left out.
 func (v *view) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op, op *sim.Op) *sim.Op) []interval {
 	var all []interval
 	for i, op := range v.ops {
 		h, ok := op.Data.(*hold)
-		if !ok || op.Outcome != sim.OK || !takes(op) {
+		if !ok || op.Outcome != sim.OK || !takes(op) || v.vague(op) {
 			continue
 		}
 		iv := interval{op: op, token: h.token, start: op.Return, end: never}
@@ -674,12 +675,27 @@ func (v *view) tenures(of office) linearizability.History {
 		default:
 			add(o)
 		}
+		if got, ok := op.Data.(*hold); ok && of.takes(op) && op.Outcome == sim.OK && v.vague(op) {
+			add(of.vagueEnd(op, got)[0])
+		}
 	})
 	for _, iv := range holds {
 		h = append(h, of.releaseOf(iv)...)
 	}
 	slices.SortStableFunc(h, func(a, b linearizability.Operation) int { return cmpReturn(a, b) })
 	return h
+}
+
+// vague tells whether an operation's session has ended at a moment that nobody knows.
+func (v *view) vague(op *sim.Op) bool {
+	end, ended := v.session(op.SessionAt)
+	return ended && end == 0
+}
+
+// vagueEnd is the end of a hold of which nobody knows until when its session was alive: at any time from
+// the call on.
+func (of office) vagueEnd(op *sim.Op, h *hold) linearizability.History {
+	return of.releaseOf(interval{op: op, token: h.token, start: op.Call, end: op.Call, cut: "its session ended, nobody knows when"})
 }
 
 // releaseOf is how a hold ended, as an operation of the history.

@@ -380,6 +380,9 @@ func (e *rwEpisode) history(v *view) linearizability.History {
 		if (takes(op) || op.Name == "downgrade") && !refused {
 			add(o)
 		}
+		if got, ok := op.Data.(*hold); ok && takes(op) && op.Outcome == sim.OK && v.vague(op) {
+			add(office{release: v.ends(interval{op: op})}.vagueEnd(op, got)[0])
+		}
 	})
 	for _, iv := range holds {
 		h = append(h, office{release: v.ends(iv)}.releaseOf(iv)...)
