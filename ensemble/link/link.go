@@ -5,14 +5,17 @@
 // fault is always one that strikes while something is under way. When it strikes, and what it did, is told
 // at once.
 //
-// A Link also knows, for each session that its client has had, until when it was surely alive: as long as
-// the server heard of the client, and its timeout beyond that, unless a fault ended it. ZooKeeper ends a
-// session no sooner (Programmer's Guide, "ZooKeeper Sessions"), so who held a lock under it held it as long.
+// A Link also knows, for each session that its client has had, until when it was surely alive: a timeout
+// beyond the moment at which the last request that a server has answered was sent, unless a fault ended it.
+// ZooKeeper ends a session no sooner (Programmer's Guide, "ZooKeeper Sessions"), so who held a lock under it
+// held it as long. What was only sent says nothing: the session may have ended before it arrived.
 package link
 
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -67,13 +70,23 @@ type Link struct {
 	watch    *Fault          // strikes at the next event
 	after    map[int32]Fault // by request: strikes at its reply
 	sessions map[int64]*session
-	healed   chan struct{} // closed and replaced by Heal
+	sent     map[request][]time.Time // requests without an answer, the oldest first
+	healed   chan struct{}           // closed and replaced by Heal
 }
+
+// request is a number on a connection.
+type request struct {
+	connection int
+	xid        int32
+}
+
+// connecting stands for the number of a connect request, which has none.
+const connecting int32 = math.MinInt32
 
 // session is what is known of a session.
 type session struct {
 	timeout time.Duration
-	heard   time.Time // when a frame of its client was forwarded last
+	heard   time.Time // when the last of its client's requests that was answered was sent
 	ended   time.Time // not before; zero if no fault ended it
 	gone    time.Time // not after; zero if that is not known
 }
@@ -83,8 +96,8 @@ func New(cfg Config) (*Link, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &Link{cfg: cfg, after: map[int32]Fault{}, sessions: map[int64]*session{}, healed: make(chan struct{})}
-	p, err := proxy.New(proxy.Config{Servers: cfg.Servers, Dial: cfg.Dial, Director: l.direct, Log: cfg.Log})
+	l := &Link{cfg: cfg, after: map[int32]Fault{}, sessions: map[int64]*session{}, sent: map[request][]time.Time{}, healed: make(chan struct{})}
+	p, err := proxy.New(proxy.Config{Servers: cfg.Servers, Dial: cfg.Dial, Director: l.direct, Arrived: l.arrived, Ended: l.ended, Log: cfg.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +165,8 @@ func (l *Link) SessionGone(id int64) (since time.Time, known bool) {
 // direct is the proxy's director.
 func (l *Link) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	action := l.decide(done, f)
-	if action == proxy.Forward {
-		l.hear(f)
+	if f.Direction == proxy.ToServer && action == proxy.Forward {
+		l.send(f)
 	}
 	return action
 }
@@ -176,13 +189,50 @@ func (l *Link) decide(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	return proxy.Forward
 }
 
-// hear notes that the server is about to hear of the client, or has granted it a session.
-func (l *Link) hear(f *proxy.Frame) {
-	if f.Session == 0 {
+// send notes that a frame is being sent to the server.
+func (l *Link) send(f *proxy.Frame) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := requestOf(f)
+	l.sent[r] = append(l.sent[r], time.Now())
+}
+
+func requestOf(f *proxy.Frame) request {
+	if f.Kind == proxy.Connect || f.Kind == proxy.Connected {
+		return request{f.Connection, connecting}
+	}
+	return request{f.Connection, f.Xid}
+}
+
+// arrived notes what an answer says of the session: the server had heard of it when the request came.
+func (l *Link) arrived(f *proxy.Frame) {
+	if f.Kind != proxy.Reply && f.Kind != proxy.Connected {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	r := requestOf(f)
+	sent := l.sent[r]
+	if len(sent) == 0 {
+		return
+	}
+	if l.sent[r] = sent[1:]; len(sent) == 1 {
+		delete(l.sent, r)
+	}
+	if f.Session != 0 {
+		l.heard(f, sent[0])
+	}
+}
+
+// ended forgets what was sent on a connection.
+func (l *Link) ended(connection int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.sent, func(r request, _ []time.Time) bool { return r.connection == connection })
+}
+
+// heard notes that the session's server has answered what was sent at a moment.
+func (l *Link) heard(f *proxy.Frame, at time.Time) {
 	s := l.sessions[f.Session]
 	if s == nil {
 		s = &session{}
@@ -192,8 +242,8 @@ func (l *Link) hear(f *proxy.Frame) {
 		s.timeout = f.Timeout
 		l.bury(f.Session)
 	}
-	if f.Direction == proxy.ToServer || f.Kind == proxy.Connected {
-		s.heard = time.Now()
+	if at.After(s.heard) {
+		s.heard = at
 	}
 }
 
