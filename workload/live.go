@@ -30,7 +30,8 @@ type Session struct {
 // under way together.
 type LiveConfig struct {
 	Open     func(ctx context.Context) (*Session, error)
-	Root     string // objects live below; made, and removed afterwards; must not exist or be empty
+	Admin    func(ctx context.Context) (*Session, error) // who makes and removes objects; default Open
+	Root     string                                      // objects live below; made, and removed afterwards; must not exist or be empty
 	Seed     uint64
 	Until    string        // a property: the run ends when it is seen to be broken
 	Rounds   int           // 0: until Duration is over
@@ -52,6 +53,9 @@ type LiveConfig struct {
 func (cfg LiveConfig) withDefaults() LiveConfig {
 	if cfg.Rounds == 0 && cfg.Duration == 0 {
 		cfg.Duration = 30 * time.Second
+	}
+	if cfg.Admin == nil {
+		cfg.Admin = cfg.Open
 	}
 	if cfg.Lanes == 0 {
 		cfg.Lanes = 8
@@ -84,7 +88,7 @@ func (w *Workload) RunLive(ctx context.Context, config LiveConfig) (sim.Result, 
 
 // onRoot claims the root, runs, and removes it.
 func (w *Workload) onRoot(ctx context.Context, cfg LiveConfig, run func(*liveRun) error) (sim.Result, error) {
-	admin, err := cfg.Open(ctx)
+	admin, err := cfg.Admin(ctx)
 	if err != nil {
 		return sim.Result{}, err
 	}

@@ -20,6 +20,9 @@ type Entry struct {
 // Ours names this project's own recipe of a kind.
 const Ours = "ours"
 
+// Foreign begins the name of a recipe that another program serves, by the command that runs it.
+const Foreign = "exec:"
+
 // Entries lists all known recipes, by kind; the first of each kind is the default.
 func Entries() []Entry { return slices.Clone(entries) }
 
@@ -142,6 +145,9 @@ func lockingQueueEntry(recipe, help string, new func(recipes.Conn, string) Locki
 func Find(kind, recipe string) (*Workload, error) {
 	if recipe == "" {
 		recipe = Ours
+	}
+	if _, foreign := strings.CutPrefix(recipe, Foreign); foreign {
+		return RemoteWorkload(kind, recipe)
 	}
 	var of []string
 	for _, e := range entries {

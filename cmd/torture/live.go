@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -99,18 +100,24 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 		return err
 	}
 	defer strikes.Close()
+	clients, err := r.clients(c, out, way, servers)
+	if err != nil {
+		return err
+	}
+	defer clients.close()
 	bar := newBar(c, r.JSON, r.Episodes, max(r.Duration, 30*time.Second))
-	result, err := w.RunLive(c, workload.LiveConfig{
-		Open: func(ctx context.Context) (*workload.Session, error) {
-			return openSession(ctx, way, servers, r.faults())
+	result, err := w.RunLive(clients.ctx, workload.LiveConfig{
+		Open: clients.open,
+		Admin: func(ctx context.Context) (*workload.Session, error) {
+			return openSession(ctx, way, servers, sim.NoFaults)
 		},
-		Lanes: lanes(r.Rate), Patience: patience(r.Rate),
+		Lanes: clients.lanes(lanes(r.Rate)), Patience: patience(r.Rate),
 		Root: chroot + r.Root, Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration,
 		Clients: r.Clients, Ops: r.Ops, History: history, Progress: r.meter.following(out.progress(bar)),
 		Faults: r.faults(), Plan: r.faultPlan, Strikes: strikes, Timeout: liveSession,
 	})
 	bar.clear()
-	if err != nil {
+	if err := cmp.Or(clients.failed(), err); err != nil {
 		return err
 	}
 	files, err := out.histories(result)

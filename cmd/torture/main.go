@@ -34,6 +34,7 @@ type cli struct {
 	Check   checkCmd   `cmd:"" help:"Judge a recorded history."`
 	Proxy   proxyCmd   `cmd:"" help:"Stand between ZooKeeper and clients of yours, and give them a bad day."`
 	Clean   cleanCmd   `cmd:"" help:"Remove what killed runs have left on servers of yours: list it, or with --yes delete it."`
+	Worker  workerCmd  `cmd:"" hidden:"" help:"Serve a recipe to a runner, by the protocol of docs/workers.md."`
 	List    listCmd    `cmd:"" help:"List workloads, recipes, faults and strategies."`
 }
 

@@ -14,7 +14,7 @@ import (
 
 type runCmd struct {
 	Workload string        `arg:"" help:"What to torture: see torture list."`
-	Recipe   string        `help:"Which implementation: ours, or published/… for one from the zoo." default:"ours"`
+	Recipe   string        `help:"Which implementation: ours, published/… for one from the zoo, or exec:COMMAND for one that another program serves (docs/workers.md)." default:"ours"`
 	Backend  string        `help:"Where: sim, ensemble (real servers, started here), live (servers of yours)." default:"sim"`
 	Servers  string        `help:"For live: a:2181,b:2181, with /chroot if you like."`
 	Nodes    int           `help:"For ensemble: how many servers, 1, 3 or 5." default:"3"`
@@ -113,6 +113,8 @@ func (r *runCmd) validate() error {
 	switch {
 	case r.Plan != "" && (r.Backend == "sim" || r.Faults != ""):
 		return fmt.Errorf("--plan is for real servers, and says itself which --faults there are")
+	case r.Backend == "sim" && strings.HasPrefix(r.Recipe, workload.Foreign):
+		return fmt.Errorf("a recipe that another program serves needs real servers: --backend ensemble or live")
 	case r.Backend == "sim":
 		return nil
 	case r.Strategy != "random":
