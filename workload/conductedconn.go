@@ -60,7 +60,7 @@ func (d *conductor) grant(ctx context.Context, s sim.Step) error {
 	name, _, _ := strings.Cut(s.Event, "+")
 	fits := func(w *wish) bool {
 		return w.client == s.Client && (s.User < 0 || w.user == s.User) && (s.Kind == sim.KindFault || w.op == name) &&
-			(s.Path == "" || samePath(s.Path, w.path))
+			(w.op == "multi" || s.Path == "" || samePath(s.Path, w.path))
 	}
 	for {
 		d.mu.Lock()

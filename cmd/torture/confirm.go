@@ -32,7 +32,7 @@ func confirm(c *commandContext, w *workload.Workload, example *sim.Counterexampl
 
 func confirmOn(ctx context.Context, servers []string, w *workload.Workload, example *sim.Counterexample, replayed *sim.Replayed) (*workload.Confirmation, error) {
 	return w.Conduct(ctx, example, replayed, workload.ConductConfig{
-		Root: "/zktorture", Patience: patienceOfSteps,
+		Patience: patienceOfSteps,
 		Open: func(ctx context.Context) (*workload.Session, workload.Turnstile, error) {
 			return openTurnstile(ctx, servers)
 		},
