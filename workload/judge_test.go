@@ -17,6 +17,7 @@ type scene struct {
 	ops     []*sim.Op
 	waiting []*sim.Op
 	ends    map[int64]int64 // sessions
+	gone    map[int64]int64 // since when, if that is another moment
 	crashes map[int]int64   // first lives of clients
 }
 
@@ -24,6 +25,13 @@ func (s *scene) view() *view {
 	return &view{
 		path: "/t/x", ops: s.ops, waiting: s.waiting, faulty: true,
 		session: func(id int64) (int64, bool) { end, ok := s.ends[id]; return end, ok },
+		gone: func(id int64) (int64, bool) {
+			if since, ok := s.gone[id]; ok {
+				return since, true
+			}
+			end, ok := s.ends[id]
+			return end, ok && end > 0
+		},
 		life: func(client, life int) (int64, bool) {
 			end, ok := s.crashes[client]
 			return end, ok && life == 0
@@ -114,6 +122,13 @@ func TestLockScenes(t *testing.T) {
 			s.ends = map[int64]int64{0xa1: 0}
 			s.grant(2, 2, 4, 6)
 			s.op(2, "release", 5, 6, sim.OK)
+			s.grant(3, 11, 12, 8)
+		}, "", ""},
+		"a session ended at some moment of the call": {func(s *scene) {
+			s.grant(1, 1, 10, 7)
+			s.ends, s.gone = map[int64]int64{0xa1: 3}, map[int64]int64{0xa1: 9}
+			s.grant(2, 2, 5, 6)
+			s.op(2, "release", 6, 7, sim.OK)
 			s.grant(3, 11, 12, 8)
 		}, "", ""},
 		"a token that was granted before such a call": {func(s *scene) {

@@ -686,10 +686,12 @@ func (v *view) tenures(of office) linearizability.History {
 	return h
 }
 
-// vague tells whether an operation's session has ended at a moment that nobody knows.
+// vague tells whether an operation's session has perhaps ended before it returned, at a moment that nobody
+// knows: then what it was granted was perhaps held at any moment of the call, and not after it.
 func (v *view) vague(op *sim.Op) bool {
 	end, ended := v.session(op.SessionAt)
-	return ended && end == 0
+	since, known := v.gone(op.SessionAt)
+	return ended && end < op.Return && !(known && since == end)
 }
 
 // vagueEnd is the end of a hold of which nobody knows until when its session was alive: at any time from

@@ -350,15 +350,13 @@ func (l *Link) expire(id int64) {
 	if s.ID != id {
 		return
 	}
-	l.mu.Lock()
-	l.sessions[id].ended = time.Now() // or later, or not at all
-	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), expireMax)
 	defer cancel()
 	for _, server := range l.cfg.Servers {
 		if server == s.Server {
 			continue
 		}
+		l.ends(id) // or later, or not at all
 		if proxy.Expire(ctx, server, s) == nil {
 			l.mu.Lock()
 			l.sessions[id].gone = time.Now()
@@ -367,6 +365,15 @@ func (l *Link) expire(id int64) {
 		}
 	}
 	l.cfg.Log.Warn("no server has ended the session", "session", id)
+}
+
+// ends notes that a session was surely alive until now, and perhaps is no longer.
+func (l *Link) ends(id int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.sessions[id]; s.ended.IsZero() {
+		s.ended = time.Now()
+	}
 }
 
 // expireMax is how long servers may take to end a session; beyond it the fault is only a cut.
