@@ -22,7 +22,8 @@ type Continuation struct {
 
 // Continuations asks after which step a violation was hard to avoid. From each step of the torture
 // phase of a replayed counterexample on, step 0 being the plan of what the users will do, it chooses
-// anew what happens, so many times, and counts how often the same property breaks. The answer depends
+// anew what happens, so many times (fewer if runs are very long), and counts how often the same property
+// breaks. The answer depends
 // on the counterexample alone, not on the machine or on GOMAXPROCS. Runs that leave goroutines behind
 // are fewer, as nothing frees them.
 //
@@ -40,10 +41,25 @@ func Continuations(ctx context.Context, w Workload, c *Counterexample, r *Replay
 	if r.Violation.Property == "goroutine-leak" {
 		f.runs = min(runs, max(1, shrinkLeaks/len(f.points)))
 	}
+	f.runs = min(f.runs, max(continuedMin, continuedSteps/(len(f.points)*max(1, r.steps()))))
 	if err := f.all(ctx); err != nil {
 		return nil, err
 	}
 	return f.points, nil
+}
+
+// Bounds of the effort: runs of recipes that ask again and again for ever take as many steps as there may be.
+const (
+	continuedSteps = 5_000_000
+	continuedMin   = 10 // runs of each step, however long they are
+)
+
+// steps is how many steps the run took.
+func (r *Replayed) steps() int {
+	if len(r.Trace) == 0 {
+		return 0
+	}
+	return r.Trace[len(r.Trace)-1].N
 }
 
 // forks is a Continuations under way.
