@@ -23,9 +23,8 @@ type Continuation struct {
 // Continuations asks after which step a violation was hard to avoid. From each step of the torture
 // phase of a replayed counterexample on, step 0 being the plan of what the users will do, it chooses
 // anew what happens, so many times (fewer if runs are very long), and counts how often the same property
-// breaks. The answer depends
-// on the counterexample alone, not on the machine or on GOMAXPROCS. Runs that leave goroutines behind
-// are fewer, as nothing frees them.
+// breaks. The answer depends on the counterexample alone, not on the machine or on GOMAXPROCS. Runs that
+// leave goroutines behind are fewer, as nothing frees them.
 //
 // The error is for a run in which nothing broke, for a world that stood still ([ErrFrozen]) and for a
 // context that ended.

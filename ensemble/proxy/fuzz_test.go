@@ -74,6 +74,7 @@ func FuzzForward(f *testing.F) {
 		serving.Go(func() { heardByServer = speak(server, fromServer, len(fromServer)/3) })
 		heardByClient := speak(client, fromClient, len(fromClient)/2)
 		serving.Wait()
+		p.Close() // then nobody decides any more
 		check(t, "server", heardByServer, fromClient, d.discarded)
 		check(t, "client", heardByClient, fromServer, d.discarded)
 	})
