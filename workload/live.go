@@ -223,14 +223,15 @@ func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stu
 	}
 	l.arm(int(n))
 	l.play()
-	if err := l.calm(); err != nil {
+	unrest := l.calm()
+	if err := r.recordStrikes(l.struckSoFar()); err != nil {
+		return true, err
+	}
+	if unrest != nil {
 		if ctx.Err() == nil {
-			r.unjudged(int(n), err.Error())
+			r.unjudged(int(n), unrest.Error())
 		}
 		return true, nil // with new sessions
-	}
-	if err := r.recordStrikes(l.strikes); err != nil {
-		return true, err
 	}
 	v := l.view()
 	v.seen = r.observe(ctx, object, v, e)

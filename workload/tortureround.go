@@ -149,8 +149,18 @@ func (l *liveRound) struck() bool {
 	return slices.ContainsFunc(l.strikes, func(s *Strike) bool { return s.At > 0 })
 }
 
+// struckSoFar is what was to happen, with what has come of it.
+func (l *liveRound) struckSoFar() (all []Strike) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.strikes {
+		all = append(all, *s)
+	}
+	return all
+}
+
 // recordStrikes writes down what was to happen and what did.
-func (r *liveRun) recordStrikes(strikes []*Strike) error {
+func (r *liveRun) recordStrikes(strikes []Strike) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range strikes {

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 )
 
@@ -25,13 +21,9 @@ type confirmedZoo struct {
 }
 
 func measureConfirmed(ctx context.Context, p *page) error {
-	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/torture", "zoo", "--confirm", "--seed", "1", "--json")
-	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	err := cmd.Run() // go run turns every failure into exit status 1; the object tells
 	var zoo confirmedZoo
-	if json.Unmarshal(out.Bytes(), &zoo) != nil {
-		return fmt.Errorf("torture zoo --confirm printed no result: %w", err)
+	if err := torture(ctx, &zoo, "zoo", "--confirm", "--seed", "1"); err != nil {
+		return err
 	}
 	p.line("# Counterexamples of the simulator on three real servers")
 	p.line("")

@@ -42,7 +42,7 @@ type liveResult struct {
 func measureEnsemble(ctx context.Context, p *page) error {
 	p.line("# On three real ZooKeeper servers")
 	p.line("")
-	p.line("`torture run KIND --recipe RECIPE --backend ensemble --nodes 3 --duration %s --seed 1`: the same workloads and", liveDuration)
+	p.line("`torture run KIND --recipe RECIPE --backend ensemble --nodes 3 --faults none --duration %s --seed 1`: the same workloads and", liveDuration)
 	p.line("judgement, no faults but those that a busy machine makes. The published lock is to be caught here too.")
 	p.line("")
 	p.table("workload", "recipe", "verdict", "properties broken", "rounds", "operations", "seconds")
@@ -64,16 +64,21 @@ func measureEnsemble(ctx context.Context, p *page) error {
 	return problem
 }
 
-// onServers runs the command, as a user would.
+// onServers runs a recipe without faults.
 func onServers(ctx context.Context, kind, recipe string) (*liveResult, error) {
-	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/torture", "run", kind, "--recipe", recipe,
-		"--backend", "ensemble", "--nodes", "3", "--duration", liveDuration, "--seed", "1", "--json")
-	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	err := cmd.Run() // go run turns every failure into exit status 1; the object tells
 	var r liveResult
-	if json.Unmarshal(out.Bytes(), &r) != nil {
-		return nil, fmt.Errorf("torture run %s on real servers printed no result: %w", kind, err)
+	return &r, torture(ctx, &r, "run", kind, "--recipe", recipe, "--backend", "ensemble", "--nodes", "3", "--faults", "none", "--duration", liveDuration, "--seed", "1")
+}
+
+// torture runs the command as a user would, and reads the object that it prints with --json. What came of it is
+// in the object: go run turns every failure into exit status 1.
+func torture(ctx context.Context, object any, args ...string) error {
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", append(append([]string{"run", "./cmd/torture"}, args...), "--json")...)
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	err := cmd.Run()
+	if json.Unmarshal(out.Bytes(), object) != nil {
+		return fmt.Errorf("torture %s printed no result: %w", strings.Join(args, " "), err)
 	}
-	return &r, nil
+	return nil
 }

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 )
@@ -60,13 +56,6 @@ func measureSoak(ctx context.Context, p *page) error {
 }
 
 func soak(ctx context.Context, kind string) (*soaked, error) {
-	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/torture", "run", kind, "--backend", "ensemble", "--nodes", "3", "--duration", soakDuration, "--seed", "1", "--json")
-	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	err := cmd.Run() // go run turns every failure into exit status 1; the object tells
 	var s soaked
-	if json.Unmarshal(out.Bytes(), &s) != nil {
-		return nil, fmt.Errorf("torture run %s on real servers printed no result: %w", kind, err)
-	}
-	return &s, nil
+	return &s, torture(ctx, &s, "run", kind, "--backend", "ensemble", "--nodes", "3", "--duration", soakDuration, "--seed", "1")
 }

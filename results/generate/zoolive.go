@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 )
 
 // zooLiveDuration is how long each animal has on real servers, and zooLiveMin how many have to be seen.
@@ -34,13 +30,9 @@ type zooLive struct {
 }
 
 func measureZooLive(ctx context.Context, p *page) error {
-	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/torture", "zoo", "--backend", "ensemble", "--duration", zooLiveDuration, "--seed", "1", "--json")
-	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	err := cmd.Run() // go run turns every failure into exit status 1; the object tells
 	var zoo zooLive
-	if json.Unmarshal(out.Bytes(), &zoo) != nil {
-		return fmt.Errorf("torture zoo on real servers printed no result: %w", err)
+	if err := torture(ctx, &zoo, "zoo", "--backend", "ensemble", "--duration", zooLiveDuration, "--seed", "1"); err != nil {
+		return err
 	}
 	p.line("# The zoo on three real servers")
 	p.line("")
