@@ -80,7 +80,7 @@ func unconductible(r *sim.Replayed) string {
 			continue
 		}
 		switch name := strings.TrimPrefix(s.Event, "! "); {
-		case name == "lag" || name == "pause" || name == "time" || name == "wrap" || name == "crash":
+		case name == "lag" || name == "pause" || name == "time" || name == "crash":
 			return fmt.Sprintf("step %d: %s cannot be made to strike on real servers", s.N, name)
 		case strings.Contains(s.Result, "no server can be reached") || strings.Contains(s.Result, "begins without"):
 			return fmt.Sprintf("step %d: %s", s.N, s.Result)
@@ -97,7 +97,6 @@ type conductor struct {
 	round *liveRound
 	gates []Turnstile
 	cfg   ConductConfig
-	turns chan sharedTurn // of what clients share outside of ZooKeeper
 
 	mu       sync.Mutex
 	wishes   []*wish        // not granted yet
@@ -105,13 +104,6 @@ type conductor struct {
 	due      map[opMark]int // … and how often in the trace so far
 	changed  chan struct{}  // closed and replaced by each wish and mark
 	released bool           // everything is granted
-}
-
-// sharedTurn lets a user go on.
-type sharedTurn struct {
-	client int
-	user   int
-	go_    chan struct{}
 }
 
 // conduct runs one round by the trace.
@@ -123,7 +115,7 @@ func (r *liveRun) conduct(ctx context.Context, c *sim.Counterexample, replayed *
 	}
 	e := r.workload.plan(plan, object+"/"+r.workload.kind)
 	l := &liveRound{run: r, ctx: ctx, episode: e, object: object, path: object + "/" + r.workload.kind}
-	d := &conductor{round: l, cfg: cfg, turns: make(chan sharedTurn), changed: make(chan struct{}), marks: map[opMark]int{}, due: map[opMark]int{}}
+	d := &conductor{round: l, cfg: cfg, changed: make(chan struct{}), marks: map[opMark]int{}, due: map[opMark]int{}}
 	for range e.users() {
 		s, g, err := cfg.Open(ctx)
 		if err != nil {
@@ -144,9 +136,6 @@ func (r *liveRun) conduct(ctx context.Context, c *sim.Counterexample, replayed *
 	out.Step, out.Difference = d.follow(ctx, replayed.Trace)
 	d.free()
 	l.finish()
-	if err := l.calm(); err != nil {
-		return nil, err
-	}
 	v := l.view()
 	v.faulty = true
 	j := l.episode.judge(v)
@@ -217,7 +206,7 @@ func (d *conductor) turn(ctx context.Context, s sim.Step) error {
 		if s.Event == "alone" {
 			return nil // somebody knows that all others have finished
 		}
-		return d.shared(ctx, s)
+		return d.grant(ctx, s)
 	case sim.KindFault:
 		return d.fault(ctx, g, s)
 	}
@@ -289,33 +278,15 @@ func (d *conductor) reply(ctx context.Context, g Turnstile, s sim.Step) error {
 	return err
 }
 
-// shared lets a user reach what clients share.
-func (d *conductor) shared(ctx context.Context, s sim.Step) error {
-	for {
-		select {
-		case t := <-d.turns:
-			if t.client == s.Client {
-				close(t.go_)
-				return nil
-			}
-			go func() { d.turns <- t }() // another's, whose turn comes later
-		case <-ctx.Done():
-			return fmt.Errorf("the user does not come to it")
-		}
-	}
-}
-
 // fault makes a client's fault strike.
 func (d *conductor) fault(ctx context.Context, g Turnstile, s sim.Step) error {
 	switch name := strings.TrimPrefix(s.Event, "! "); name {
-	case "loss", "watch":
-		if s.Lost == sim.LostReply && !strings.Contains(s.Result, "its reply is lost") {
-			break
-		}
-		if name == "watch" && s.Lost != sim.LostEvent {
-			return nil // what the server sends is held back: it passes when its step comes
-		}
+	case "loss":
 		return d.lose(ctx, g, s)
+	case "watch": // if it is not lost it is held back, and passes when its step comes
+		if s.Lost == sim.LostEvent {
+			g.Cut()
+		}
 	case "expiry":
 		return g.Expire(ctx)
 	case "cancel":
@@ -337,10 +308,8 @@ func (d *conductor) lose(ctx context.Context, g Turnstile, s sim.Step) error {
 			return err
 		}
 	case sim.LostReply:
-		if strings.Contains(s.Result, "is applied") {
-			if err := d.request(ctx, g, s); err != nil {
-				return err
-			}
+		if err := d.request(ctx, g, s); err != nil {
+			return err
 		}
 	}
 	g.Cut()
@@ -352,32 +321,6 @@ func (d *conductor) free() {
 	d.release()
 	for _, g := range d.gates {
 		g.Open()
-	}
-	go func() {
-		for {
-			select {
-			case t := <-d.turns:
-				close(t.go_)
-			case <-d.round.idle:
-				return
-			case <-d.round.ctx.Done():
-				return
-			}
-		}
-	}()
-}
-
-// await waits for the turn of a user who reaches what clients share.
-func (d *conductor) await(ctx context.Context, client, user int) {
-	t := sharedTurn{client, user, make(chan struct{})}
-	select {
-	case d.turns <- t:
-	case <-ctx.Done():
-		return
-	}
-	select {
-	case <-t.go_:
-	case <-ctx.Done():
 	}
 }
 

@@ -24,42 +24,49 @@ type conductedConn struct {
 // unwrap returns the session's connection.
 func (c *conductedConn) unwrap() recipes.Conn { return c.Conn }
 
-// wish is a request that somebody would like to send.
+// wish is what somebody would like to do next: send a request, or reach what clients share outside of
+// ZooKeeper.
 type wish struct {
 	client, user int
-	op, path     string // the operation as traces name it
+	op, path     string // the operation as traces name it, or outsideZK
 	granted      chan struct{}
 }
+
+// outsideZK is the op of a wish that is no request.
+const outsideZK = "what clients share"
 
 func (w *wish) String() string { return fmt.Sprintf("%s %s", w.op, w.path) }
 
 // ask waits until the request may be sent.
 func (c *conductedConn) ask(op, path string) {
-	w := &wish{c.client, c.user, op, path, make(chan struct{})}
-	c.conductor.wish(w)
-	select {
-	case <-w.granted:
-	case <-c.conductor.round.ctx.Done():
-	}
+	c.conductor.ask(&wish{client: c.client, user: c.user, op: op, path: path})
 }
 
-// wish notes what somebody would like to send; it is granted at once when everybody is free.
-func (d *conductor) wish(w *wish) {
+// ask waits until a wish is granted, which it is at once when everybody is free.
+func (d *conductor) ask(w *wish) {
+	w.granted = make(chan struct{})
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.released {
-		close(w.granted)
+		d.mu.Unlock()
 		return
 	}
 	d.wishes = append(d.wishes, w)
 	d.stir()
+	d.mu.Unlock()
+	select {
+	case <-w.granted:
+	case <-d.round.ctx.Done():
+	}
 }
 
-// grant lets the request of a step be sent. Of a fault's, only the path is known.
+// grant lets what a step is about be done. Of a fault's request, only the path is known.
 func (d *conductor) grant(ctx context.Context, s sim.Step) error {
 	name, _, _ := strings.Cut(s.Event, "+")
+	if s.Kind == sim.KindShared {
+		name = outsideZK
+	}
 	fits := func(w *wish) bool {
-		return w.client == s.Client && (s.User < 0 || w.user == s.User) && (s.Kind == sim.KindFault || w.op == name) &&
+		return w.client == s.Client && (s.User < 0 || w.user == s.User) && (w.op == name || s.Kind == sim.KindFault && w.op != outsideZK) &&
 			(w.op == "multi" || s.Path == "" || samePath(s.Path, w.path))
 	}
 	for {

@@ -28,7 +28,6 @@ type liveRound struct {
 
 	mu         sync.Mutex
 	ops        []*sim.Op
-	current    map[int]*sim.Op // by slot
 	cancels    map[*sim.Op]context.CancelFunc
 	cancelable map[*sim.Op]bool
 	strikes    []*Strike
@@ -44,7 +43,7 @@ func (l *liveRound) prepare() error {
 			return fmt.Errorf("workload: %s cannot be made: %w", parent, err)
 		}
 	}
-	l.current, l.cancels, l.cancelable = map[int]*sim.Op{}, map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}
+	l.cancels, l.cancelable = map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}
 	l.alone, l.idle = make(chan struct{}), make(chan struct{})
 	for _, s := range l.sessions {
 		l.broken += s.Broken() + s.Told()
@@ -355,7 +354,7 @@ func (u *liveUser) mark(kind sim.Kind) {
 // do takes a moment, as work under a lock does; without it holds would be too short to overlap.
 func (u *liveUser) do(_ string, f func() string) {
 	if d := u.round.conductor; d != nil {
-		d.await(u.round.ctx, u.clientN, u.indexN)
+		d.ask(&wish{client: u.clientN, user: u.indexN, op: outsideZK})
 	} else {
 		u.work()
 	}
