@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/zktorture/zktorture/ensemble/link"
-	"github.com/zktorture/zktorture/ensemble/proxy"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/worker"
 	"github.com/zktorture/zktorture/workload"
@@ -80,11 +78,11 @@ func openWorker(ctx context.Context, cfg worker.Config, way access, servers stri
 	var between workload.Link
 	cfg.Servers = servers
 	if faults != sim.NoFaults {
-		l, err := link.New(link.Config{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.dial)})
+		l, err := newLink(way, servers)
 		if err != nil {
 			return nil, err
 		}
-		between, cfg.Servers = hurtful{l}, l.Addr()
+		between, cfg.Servers = l, l.Addr()
 	}
 	process, err := worker.Start(ctx, cfg)
 	if err != nil {

@@ -132,11 +132,11 @@ func openSession(ctx context.Context, way access, servers string, faults sim.Fau
 	var session workload.Session
 	address := servers
 	if faults != sim.NoFaults {
-		l, err := link.New(link.Config{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.dial)})
+		between, err := newLink(way, servers)
 		if err != nil {
 			return nil, err
 		}
-		session.Link, address = hurtful{l}, l.Addr()
+		session.Link, address = between, between.Addr()
 		way.dial = nil // the link does
 	}
 	if err := connect(ctx, way, &session, address); err != nil {
@@ -178,6 +178,12 @@ func closeLink(l workload.Link) {
 
 // hurtful is a link on which a workload's faults strike.
 type hurtful struct{ *link.Link }
+
+// newLink puts a link before servers.
+func newLink(way access, servers string) (hurtful, error) {
+	l, err := link.New(link.Config{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.dial)})
+	return hurtful{l}, err
+}
 
 // Arm implements [workload.Link].
 func (h hurtful) Arm(faults []workload.Fault, begun func(workload.Fault)) {
