@@ -12,24 +12,11 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
-
-// realServers starts real servers for a test.
-func realServers(t *testing.T, nodes int) *ensemble.Ensemble {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real ZooKeeper servers")
-	}
-	e, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: nodes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Stop() })
-	return e
-}
 
 // opener opens sessions with real servers.
 func opener(servers string) func(context.Context) (*workload.Session, error) {
@@ -63,7 +50,7 @@ func openerBy(servers string, dial zk.Dialer) func(context.Context) (*workload.S
 // TestRealServers runs the scripts of the simulator on a real ensemble: the correct recipes pass,
 // a published one is caught, and nothing is left.
 func TestRealServers(t *testing.T) {
-	e := realServers(t, 3)
+	e := ensembletest.Start(t, 3)
 	open := opener(e.ConnectString())
 	admin, err := open(t.Context())
 	if err != nil {
@@ -122,7 +109,7 @@ func properties(r sim.Result) (all []string) {
 
 // TestRootRefused: a root path that holds something is neither used nor removed.
 func TestRootRefused(t *testing.T) {
-	e := realServers(t, 1)
+	e := ensembletest.Start(t, 1)
 	open := opener(e.ConnectString())
 	admin, err := open(t.Context())
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -120,7 +121,7 @@ func (c *watched) steal(body []byte) bool {
 // of each removal whose reply was lost what it has removed, and how that is known; and it says so of
 // none but those.
 func TestLostRepliesAreSettled(t *testing.T) {
-	e := realServers(t, 1)
+	e := ensembletest.Start(t, 1)
 	for _, recipe := range []string{workload.Ours, "published/DistributedQueue"} {
 		t.Run(strings.ReplaceAll(recipe, "/", "-"), func(t *testing.T) {
 			th := &thief{removed: map[string]bool{}}

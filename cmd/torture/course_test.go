@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/storyindex/course"
 )
 
@@ -21,24 +21,10 @@ func TestCourseEndsWithTheResult(t *testing.T) {
 }
 
 func TestCourseOnRealServers(t *testing.T) {
-	servers := realServers(t)
+	servers := ensembletest.Start(t, 1).ConnectString()
 	t.Chdir(t.TempDir())
 	object(t, exitOK, "run", "lock", "--backend", "live", "--servers", servers, "--episodes", "20", "--out", "out")
 	endsWithTheResult(t, "out")
-}
-
-// realServers starts a server for a test and says where it is.
-func realServers(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real ZooKeeper server")
-	}
-	e, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Stop() })
-	return e.ConnectString()
 }
 
 // endsWithTheResult compares the end of a run's course with its result.

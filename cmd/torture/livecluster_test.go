@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/internal/tlstest"
 )
 
@@ -99,7 +100,7 @@ func inhabit(t *testing.T, e *ensemble.Ensemble) *ensemble.Client {
 // is the same after, ephemeral znodes of another session included; its root is gone, and its credential is in
 // nothing that it prints or writes.
 func TestLiveTouchesNothingElse(t *testing.T) {
-	e := servers(t, 3)
+	e := ensembletest.Start(t, 3)
 	owner := inhabit(t, e)
 	before := dump(t, owner, "/")
 	auth := filepath.Join(t.TempDir(), "auth")
@@ -164,7 +165,7 @@ func keepsSecret(t *testing.T, dir string, printed ...string) {
 
 // Over TLS, through links that hurt too, a run goes as it does without.
 func TestLiveTLS(t *testing.T) {
-	e := servers(t, 1)
+	e := ensembletest.Start(t, 1)
 	ca := tlstest.New(t)
 	address := ca.Front(e.ConnectString())
 	args := []string{"run", "lock", "--backend", "live", "--servers", address, "--episodes", "30", "--seed", "2", "--json"}
@@ -225,7 +226,7 @@ func began(t *testing.T, c *ensemble.Client, root string) {
 // Ctrl-C and SIGTERM end a run with a verdict so far, and its root is gone; after a crash torture clean shows what
 // is left, and removes it when told to, but not before nobody uses it any more.
 func TestLiveEnds(t *testing.T) {
-	e := servers(t, 1)
+	e := ensembletest.Start(t, 1)
 	witness := client(t, e.ConnectString())
 	start := func(root string) (*exec.Cmd, *bytes.Buffer) {
 		cmd, printed := program(t, "run", "lock", "--backend", "live", "--servers", e.ConnectString(), "--root", root, "--duration", "1h", "--seed", "1")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/storyindex"
@@ -17,7 +18,7 @@ var judgedByModel = "lock rwlock semaphore queue priorityqueue counter election 
 // What a right recipe does on real servers is in order by the model of its histories, as it was for the
 // run; and the model is no laxer than the object, where that has a size.
 func TestModelsFitHistoriesOfRealServers(t *testing.T) {
-	servers := realServers(t)
+	servers := ensembletest.Start(t, 1).ConnectString()
 	t.Chdir(t.TempDir())
 	for _, e := range workload.Entries() {
 		m, err := modelOf(e.Kind, e.Recipe)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/proxy/badday"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/internal/tlstest"
 )
 
@@ -91,33 +92,9 @@ func (c *process) wait(status int) {
 	}
 }
 
-// servers starts real servers for a test.
-func servers(t *testing.T, nodes int) *ensemble.Ensemble {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real ZooKeeper servers")
-	}
-	e, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: nodes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Stop() })
-	return e
-}
-
 func client(t *testing.T, servers string, auth ...ensemble.Credential) *ensemble.Client {
 	t.Helper()
-	c, err := ensemble.ClientConfig{Servers: servers, SessionTimeout: 2 * time.Second, Auth: auth}.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), awaitMax)
-	defer cancel()
-	if err := c.WaitSession(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return ensembletest.Connect(t, ensemble.ClientConfig{Servers: servers, SessionTimeout: 2 * time.Second, Auth: auth})
 }
 
 func scrape(t *testing.T, url string) string {
@@ -137,7 +114,7 @@ func scrape(t *testing.T, url string) string {
 // An ordinary client of go-zookeeper's behind the proxy, over TLS to the servers: each fault that strikes is a
 // line of the log, and counted in the metrics.
 func TestProxy(t *testing.T) {
-	e := servers(t, 1)
+	e := ensembletest.Start(t, 1)
 	ca := tlstest.New(t)
 	log := filepath.Join(t.TempDir(), "log")
 	c := torture(t, "proxy", "--listen", "127.0.0.1:0", "--servers", ca.Front(e.ConnectString()), "--faults", "loss,expiry", "--every", "10",
@@ -198,7 +175,7 @@ func (failing) Write([]byte) (int, error) { return 0, errors.New("the disk is fu
 
 // Faults that cannot be logged end the proxy.
 func TestProxyLogFails(t *testing.T) {
-	e := servers(t, 1)
+	e := ensembletest.Start(t, 1)
 	status, err := make(chan int), newWatched()
 	go func() {
 		status <- run(t.Context(), []string{"proxy", "--listen", "127.0.0.1:0", "--servers", e.ConnectString(), "--faults", "loss", "--every", "1"}, streams{out: failing{}, err: err})

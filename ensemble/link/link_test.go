@@ -1,7 +1,6 @@
 package link_test
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/link"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 )
 
 // timeout is asked for by the sessions of these tests.
@@ -29,19 +29,6 @@ type fixture struct {
 
 	mu     sync.Mutex
 	struck []string
-}
-
-func servers(t *testing.T) *ensemble.Ensemble {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real ZooKeeper servers")
-	}
-	e, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Stop() })
-	return e
 }
 
 func newFixture(t *testing.T, e *ensemble.Ensemble) *fixture {
@@ -69,17 +56,7 @@ func (f *fixture) arm(fault link.Fault) {
 
 func (f *fixture) connect(servers string) *ensemble.Client {
 	f.Helper()
-	c, err := ensemble.Connect(servers, timeout)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(c.Close)
-	ctx, cancel := context.WithTimeout(f.Context(), soon)
-	defer cancel()
-	if err := c.WaitSession(ctx); err != nil {
-		f.Fatal(err)
-	}
-	return c
+	return ensembletest.Connect(f.T, ensemble.ClientConfig{Servers: servers, SessionTimeout: timeout})
 }
 
 // exists tells what the witness sees after everything that has been written.
@@ -126,7 +103,7 @@ func (f *fixture) sawStrike(want ...string) {
 
 // Each way to lose a connection leaves the create done or not, as it says, and keeps the session.
 func TestLoss(t *testing.T) {
-	e := servers(t)
+	e := ensembletest.Start(t, 3)
 	for variant, want := range map[string]struct{ applied, error bool }{
 		"before": {false, true}, "after": {true, true}, "later": {true, false}, "silence": {false, true}, "half": {false, true},
 	} {
@@ -156,7 +133,7 @@ func TestLoss(t *testing.T) {
 
 // An expiry ends the session whatever its client knows.
 func TestExpiry(t *testing.T) {
-	e := servers(t)
+	e := ensembletest.Start(t, 3)
 	for _, variant := range link.Variants["expiry"] {
 		t.Run(variant, func(t *testing.T) {
 			f := newFixture(t, e)
@@ -199,7 +176,7 @@ func TestExpiry(t *testing.T) {
 
 // In silence that is longer than the timeout the session ends by itself, and not before it can have.
 func TestSilence(t *testing.T) {
-	f := newFixture(t, servers(t))
+	f := newFixture(t, ensembletest.Start(t, 3))
 	old := f.client.SessionID()
 	if _, err := f.client.Create("/owned", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
@@ -220,7 +197,7 @@ func TestSilence(t *testing.T) {
 
 // An event of a watch comes late, or is lost with its connection and told when the client is back.
 func TestWatch(t *testing.T) {
-	e := servers(t)
+	e := ensembletest.Start(t, 3)
 	for _, variant := range link.Variants["watch"] {
 		t.Run(variant, func(t *testing.T) {
 			f := newFixture(t, e)
@@ -252,7 +229,7 @@ func TestWatch(t *testing.T) {
 
 // What a fault begins with happens before the request is forwarded.
 func TestBegun(t *testing.T) {
-	f := newFixture(t, servers(t))
+	f := newFixture(t, ensembletest.Start(t, 3))
 	called := errors.New("not called")
 	f.link.Arm([]link.Fault{{Request: 2, Begun: func() {
 		if called = nil; f.exists("/begun") {

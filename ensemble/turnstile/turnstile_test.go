@@ -9,6 +9,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/turnstile"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 )
 
 // fixture is a client behind a turnstile, and another that sees the truth.
@@ -21,36 +22,20 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real ZooKeeper servers")
-	}
-	e, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Stop() })
+	e := ensembletest.Start(t, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	f := &fixture{T: t, ctx: ctx}
+	var err error
 	if f.turnstile, err = turnstile.New(e.Servers()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.turnstile.Close() })
-	f.client, f.witness = f.connect(f.turnstile.Addr()), f.connect(e.ConnectString())
+	connect := func(servers string) *ensemble.Client {
+		return ensembletest.Connect(t, ensemble.ClientConfig{Servers: servers, SessionTimeout: 2 * time.Second})
+	}
+	f.client, f.witness = connect(f.turnstile.Addr()), connect(e.ConnectString())
 	return f
-}
-
-func (f *fixture) connect(servers string) *ensemble.Client {
-	f.Helper()
-	c, err := ensemble.Connect(servers, 2*time.Second)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(c.Close)
-	if err := c.WaitSession(f.ctx); err != nil {
-		f.Fatal(err)
-	}
-	return c
 }
 
 func (f *fixture) must(err error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/proxy/badday"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/wire"
 )
 
@@ -140,7 +141,7 @@ func (v *victim) lasts() time.Duration {
 
 // What each way of each fault does, a client and the servers see.
 func TestEachWay(t *testing.T) {
-	e := servers(t, 1)
+	e := ensembletest.Start(t, 1)
 	odds := badday.Odds{Every: 30}
 	seen := map[string]func(v *victim, began time.Time){
 		"loss before": func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.expired(false) },

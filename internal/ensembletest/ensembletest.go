@@ -1,0 +1,43 @@
+// Package ensembletest starts real ZooKeeper servers for tests.
+package ensembletest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/zktorture/zktorture/ensemble"
+)
+
+// Start starts so many servers, which end with the test. With -short the test is skipped.
+func Start(t testing.TB, nodes int) *ensemble.Ensemble {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real ZooKeeper servers")
+	}
+	e, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: nodes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Stop() })
+	return e
+}
+
+// connectMax is how long a session may take, on a busy machine too.
+const connectMax = 30 * time.Second
+
+// Connect returns a client that has a session, which ends with the test.
+func Connect(t testing.TB, cfg ensemble.ClientConfig) *ensemble.Client {
+	t.Helper()
+	c, err := cfg.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), connectMax)
+	defer cancel()
+	if err := c.WaitSession(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
