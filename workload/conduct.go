@@ -94,9 +94,9 @@ func unconductible(r *sim.Replayed) string {
 
 // conductor makes the steps of a trace happen.
 type conductor struct {
-	round *liveRound
-	gates []Turnstile
-	cfg   ConductConfig
+	round      *liveRound
+	turnstiles []Turnstile
+	cfg        ConductConfig
 
 	mu       sync.Mutex
 	wishes   []*wish        // not granted yet
@@ -122,12 +122,12 @@ func (r *liveRun) conduct(ctx context.Context, c *sim.Counterexample, replayed *
 			return nil, err
 		}
 		defer s.Close()
-		l.sessions, d.gates = append(l.sessions, s), append(d.gates, g)
+		l.sessions, d.turnstiles = append(l.sessions, s), append(d.turnstiles, g)
 	}
 	if err := l.prepare(); err != nil {
 		return nil, err
 	}
-	for _, g := range d.gates {
+	for _, g := range d.turnstiles {
 		g.Shut()
 	}
 	l.conductor = d
@@ -178,7 +178,7 @@ func (d *conductor) turn(ctx context.Context, s sim.Step) error {
 	if s.Client < 0 {
 		return d.world(s)
 	}
-	g := d.gates[s.Client]
+	g := d.turnstiles[s.Client]
 	switch s.Kind {
 	case sim.KindExchange, sim.KindRequest:
 		if s.Event == "setWatches" || s.Event == "auth" {
@@ -319,7 +319,7 @@ func (d *conductor) lose(ctx context.Context, g Turnstile, s sim.Step) error {
 // free lets everybody go on as they like.
 func (d *conductor) free() {
 	d.release()
-	for _, g := range d.gates {
+	for _, g := range d.turnstiles {
 		g.Open()
 	}
 }

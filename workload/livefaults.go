@@ -17,7 +17,7 @@ import (
 type Fault struct {
 	Round   int    `json:"round"`   // from 0
 	Client  int    `json:"client"`  // from 1
-	Request int    `json:"request"` // so-manieth of the client in the round, from 1
+	Request int    `json:"request"` // the n-th of the client in the round, n from 1
 	Fault   string `json:"fault"`   // a name of [sim.FaultNames]
 	Variant string `json:"variant,omitempty"`
 	ForMS   int64  `json:"for_ms,omitempty"` // how long it lasts, in milliseconds, if it does

@@ -31,7 +31,7 @@ type Strike struct {
 	Client     int       `json:"client"`           // clients are numbered as they open sessions, from 1
 	Connection int       `json:"connection"`       // and connections as they come, from 1
 	Session    string    `json:"session"`          // in hexadecimal, as the servers log it
-	Request    int       `json:"request"`          // so-manieth of the client, which drew the fault
+	Request    int       `json:"request"`          // n-th of the client, which drew the fault
 	Op         string    `json:"op"`               // of that request
 	Path       string    `json:"path,omitempty"`
 	Server     string    `json:"server"`
