@@ -56,9 +56,12 @@
 // SIGKILL: the kernel kills the servers then, and namespaces vanish with them. On other systems only
 // Stop ends them.
 //
+// The files go too, unless [Options.Keep] is set: a small process, which ends with the ensemble, removes them if this one was killed. If both were
+// killed, as when a container ends, the next Start in the same place does it. Package scratch has the details.
+//
 // # What is needed
 //
-// Java 11 or newer, found through JAVA_HOME or PATH, and ZooKeeper's jars, which [Fetch] finds or
+// Java 11 or newer, found through JAVA_HOME or PATH, a shell (sh), and ZooKeeper's jars, which [Fetch] finds or
 // downloads. Partitions need Linux and privileges: see package netns. The servers write without
 // fsync: a killed process loses nothing, only a machine without power would.
 package ensemble

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zktorture/zktorture/ensemble/netns"
+	"github.com/zktorture/zktorture/ensemble/scratch"
 )
 
 // Ensemble is a ZooKeeper of one, three or five servers that run on this machine. Its methods
@@ -20,7 +21,8 @@ type Ensemble struct {
 	java     string
 	software *Software
 	dir      string
-	network  *netns.Network // nil if the members are in the network of this machine
+	scratch  *scratch.Folder // that dir is; nil if it is kept
+	network  *netns.Network  // nil if the members are in the network of this machine
 	members  []*Member
 	heals    atomic.Int64 // calls of HealAll
 
@@ -81,12 +83,8 @@ func (e *Ensemble) prepare() error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(e.options.Dir, "zookeeper-")
-	if err != nil {
+	if err := e.makeDir(); err != nil {
 		return fmt.Errorf("ensemble: cannot make a folder: %w", err)
-	}
-	if e.dir, err = filepath.Abs(dir); err != nil {
-		return fmt.Errorf("ensemble: %w", err)
 	}
 	for i, site := range sites {
 		m := newMember(e, i, site)
@@ -96,6 +94,25 @@ func (e *Ensemble) prepare() error {
 		}
 	}
 	return e.configure()
+}
+
+// folderPrefix is how the folders of ensembles are called.
+const folderPrefix = "zookeeper-"
+
+// makeDir makes the ensemble's folder, one that is gone when this process is, unless it is to be kept.
+func (e *Ensemble) makeDir() error {
+	if e.options.Keep {
+		dir, err := os.MkdirTemp(e.options.Dir, folderPrefix)
+		if err == nil {
+			e.dir, err = filepath.Abs(dir)
+		}
+		return err
+	}
+	folder, err := scratch.New(e.options.Dir, folderPrefix)
+	if err == nil {
+		e.scratch, e.dir = folder, folder.Path()
+	}
+	return err
 }
 
 func (e *Ensemble) makeSites() ([]*site, error) {
@@ -220,8 +237,8 @@ func (e *Ensemble) tearDown() error {
 	if e.network != nil {
 		failures = append(failures, e.network.Close())
 	}
-	if !e.options.Keep && e.dir != "" {
-		if err := os.RemoveAll(e.dir); err != nil {
+	if e.scratch != nil {
+		if err := e.scratch.Remove(); err != nil {
 			failures = append(failures, fmt.Errorf("ensemble: cannot remove the files: %w", err))
 		}
 	}

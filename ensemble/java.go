@@ -48,10 +48,13 @@ func lookUpJava() (string, error) {
 	return java, nil
 }
 
+// noTrace keeps Java from a file in the system's temporary folder, which would stay if it is killed.
+const noTrace = "-XX:-UsePerfData"
+
 // javaVersion asks the program, which answers `openjdk version "17.0.15" …` or, before Java 9,
 // `java version "1.8.0_352"`.
 func javaVersion(ctx context.Context, java string) (int, error) {
-	out, err := exec.CommandContext(ctx, java, "-version").CombinedOutput()
+	out, err := exec.CommandContext(ctx, java, noTrace, "-version").CombinedOutput()
 	if err != nil {
 		return 0, fmt.Errorf("ensemble: %s -version: %w: %s: %s", java, err, firstLine(string(out)), javaAdvice)
 	}

@@ -10,11 +10,12 @@ type Options struct {
 	// Nodes is how many servers: 1, 3 or 5. Default 1.
 	Nodes int
 
-	// Dir is an existing folder in which a folder for this ensemble is made. Default: the
-	// system's folder for temporary files.
+	// Dir is an existing folder in which a folder for this ensemble is made. Folders that others have left
+	// there, whose process was killed, are removed: see package scratch. Default: the system's folder for
+	// temporary files.
 	Dir string
 
-	// Keep leaves the files of the ensemble (configuration, data, logs) when it is stopped.
+	// Keep leaves the files of the ensemble (configuration, data, logs) when it is stopped, or its process ends.
 	Keep bool
 
 	// Tick is ZooKeeper's tickTime, in whole milliseconds, 10 ms to 1 minute. Default 100 ms.

@@ -11,10 +11,11 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 )
 
-// No server outlives its parent, even if that has no time to clean up.
-func TestKilledParentLeavesNoServer(t *testing.T) {
+// No server and no file outlives its parent, even if that has no time to clean up.
+func TestKilledParentLeavesNothing(t *testing.T) {
 	needsServers(t)
-	parent := inRole("start", "ENSEMBLE_TEST_DIR="+t.TempDir())
+	dir := t.TempDir()
+	parent := inRole("start", "ENSEMBLE_TEST_DIR="+dir)
 	parent.Stderr = os.Stderr
 	out, err := parent.StdoutPipe()
 	if err != nil {
@@ -44,6 +45,10 @@ func TestKilledParentLeavesNoServer(t *testing.T) {
 	for _, pid := range servers {
 		eventually(t, fmt.Sprintf("pid %d is gone", pid), func() bool { return gone(pid) })
 	}
+	eventually(t, "the files are gone", func() bool {
+		left, err := os.ReadDir(dir)
+		return err == nil && len(left) == 0
+	})
 }
 
 // The kernel kills children with the thread that started them, so that must not be a thread of

@@ -109,7 +109,7 @@ var versionPattern = regexp.MustCompile(`version (\d[\w.-]*)`)
 // Version runs the server's own version program with the given java, which takes a fifth of a
 // second, and returns for example "3.8.0".
 func (s *Software) Version(java string) (string, error) {
-	out, err := s.command(java, "org.apache.zookeeper.version.VersionInfoMain").Output()
+	out, err := s.command(java, noTrace, "org.apache.zookeeper.version.VersionInfoMain").Output()
 	if err != nil {
 		return "", fmt.Errorf("ensemble: the server from %s does not run: %w: %s", s.Origin, err, stderrOf(err))
 	}
