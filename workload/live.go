@@ -240,7 +240,7 @@ func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stu
 		h[i].Object = object
 	}
 	r.mu.Lock()
-	err = linearizability.Write(r.cfg.History, h)
+	err = linearizability.WritePart(r.cfg.History, h)
 	r.mu.Unlock()
 	if err != nil {
 		return false, fmt.Errorf("workload: the history cannot be written: %w", err)
