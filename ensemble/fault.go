@@ -143,10 +143,12 @@ type Struck struct {
 	err  error
 }
 
-// String tells what was done to whom: "kill leader: server.2".
-func (s *Struck) String() string {
-	role := cmp.Or(s.Role, "not serving")
-	return fmt.Sprintf("%v: %v (%s)", s.Fault, Target(s.Member), role)
+// String tells what was done to whom: "kill leader: server.2 (leader)".
+func (s *Struck) String() string { return fmt.Sprintf("%v: %s", s.Fault, s.Whom()) }
+
+// Whom tells who was struck, and what it was: "server.2 (leader)".
+func (s *Struck) Whom() string {
+	return fmt.Sprintf("%v (%s)", Target(s.Member), cmp.Or(s.Role, "not serving"))
 }
 
 // Undo takes the fault back and returns at once, before the server has recovered: see [Ensemble.HealAll]. It may be called

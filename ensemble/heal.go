@@ -62,6 +62,10 @@ func (e *Ensemble) waitWell(ctx context.Context) error {
 	return err
 }
 
+// Alone returns how long a member that does not reach its leader any more may go on answering clients: until it
+// has lost patience, and a moment more.
+func (e *Ensemble) Alone() time.Duration { return e.patience() + 2*e.options.Tick }
+
 // patience is how long servers bear each other's silence.
 func (e *Ensemble) patience() time.Duration {
 	return time.Duration(e.options.SyncLimit) * e.options.Tick

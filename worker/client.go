@@ -85,7 +85,10 @@ type Client struct {
 	asked     bool // the present process was told to end
 }
 
-var _ workload.Remote = (*Client)(nil)
+var (
+	_ workload.Remote  = (*Client)(nil)
+	_ workload.Process = (*Client)(nil)
+)
 
 // Start starts a worker and returns when it is ready. The context bounds the start, not the life of the
 // client. The error says what the worker did, with the end of its standard error.
@@ -287,6 +290,12 @@ func (c *Client) Connected() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.connected
+}
+
+// Alive implements [workload.Remote].
+func (c *Client) Alive() bool {
+	l, err := c.alive()
+	return err == nil && l != nil
 }
 
 // Told implements [workload.Remote].

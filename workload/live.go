@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
@@ -23,13 +26,16 @@ type Session struct {
 	Told, Broken func() int
 	// Link is where faults strike; nil if none can.
 	Link Link
+	// Process is the client's, if it has one of its own; else nil.
+	Process Process
 }
 
 // LiveConfig says how to run a workload on real servers. Each round is an episode like the
 // simulator's, on an object of its own, with as many clients at the same time; several rounds are
 // under way together.
 type LiveConfig struct {
-	Open     func(ctx context.Context) (*Session, error)
+	Open     func(ctx context.Context) (*Session, error) // a client of this process; nil if there are none
+	Start    func(ctx context.Context) (*Session, error) // a client in a process of its own; nil if there are none
 	Admin    func(ctx context.Context) (*Session, error) // who makes and removes objects; default Open
 	Root     string                                      // objects live below; made, and removed afterwards; must not exist or be empty
 	Seed     uint64
@@ -38,14 +44,17 @@ type LiveConfig struct {
 	Duration time.Duration // 0: 30 s, if Rounds is 0 too
 	Clients  int           // at most so many a round
 	Ops      int           // at most so many a user
-	Lanes    int           // rounds under way at the same time; default 8
+	Lanes    int           // rounds under way at the same time; default 8 with clients of this process …
+	Starts   int           // … and 2 with clients in processes of their own
 	Patience time.Duration // how long somebody may wait before it counts as for ever; default 10 s
 	History  io.Writer     // gets each round's history before it is judged
-	// Faults may strike clients whose sessions have a [Link]. They are drawn from the seed, or taken from
-	// the Plan, if that is not nil.
-	Faults   sim.Faults
-	Plan     FaultPlan
-	Strikes  io.Writer     // gets a [Strike] a line for each fault that was to happen
+	// Faults may strike clients whose sessions have a [Link], and Servers. They are drawn from the seed, or
+	// taken from the Plan, if that is not nil.
+	Faults   FaultSet
+	Plan     *FaultPlan
+	Servers  Servers       // that may be hurt; nil if they must not
+	Nodes    int           // how many they are
+	Strikes  io.Writer     // gets a [Strike] or a [ServerStrike] a line for each fault that was to happen
 	Timeout  time.Duration // of sessions, by which durations of faults are drawn; default 2 s
 	Progress func(sim.Progress)
 }
@@ -59,6 +68,15 @@ func (cfg LiveConfig) withDefaults() LiveConfig {
 	}
 	if cfg.Lanes == 0 {
 		cfg.Lanes = 8
+	}
+	if cfg.Open == nil {
+		cfg.Lanes = 0
+	}
+	if cfg.Starts == 0 {
+		cfg.Starts = 2
+	}
+	if cfg.Start == nil {
+		cfg.Starts = 0
 	}
 	if cfg.Patience == 0 {
 		cfg.Patience = 10 * time.Second
@@ -80,10 +98,22 @@ func (cfg LiveConfig) withDefaults() LiveConfig {
 // error is for runs that could not be done.
 func (w *Workload) RunLive(ctx context.Context, config LiveConfig) (sim.Result, error) {
 	cfg := config.withDefaults()
-	if err := CheckLiveFaults(cfg.Faults); err != nil {
+	if err := cfg.check(); err != nil {
 		return sim.Result{}, err
 	}
 	return w.onRoot(ctx, cfg, func(r *liveRun) error { return r.run(ctx) })
+}
+
+// check returns an error for what cannot be done.
+func (cfg LiveConfig) check() error {
+	hurting := cfg.Faults.Servers != NoServerFaults || cfg.Plan != nil && len(cfg.Plan.Servers) > 0
+	switch {
+	case cfg.Open == nil && cfg.Start == nil:
+		return fmt.Errorf("workload: there is no way to open sessions")
+	case hurting && cfg.Servers == nil:
+		return fmt.Errorf("workload: these servers must not be hurt")
+	}
+	return checkLiveFaults(cfg.Faults.Clients)
 }
 
 // onRoot claims the root, runs, and removes it.
@@ -97,7 +127,13 @@ func (w *Workload) onRoot(ctx context.Context, cfg LiveConfig, run func(*liveRun
 	if err != nil {
 		return sim.Result{}, err
 	}
-	r := &liveRun{workload: w, cfg: cfg, admin: admin, begin: time.Now(), found: map[string]int{}}
+	r := &liveRun{workload: w, cfg: cfg, admin: admin, begin: time.Now(), found: map[string]int{}, rounds: map[*liveRound]bool{}}
+	r.tormentor.since = r.begin
+	if cfg.Start != nil {
+		if r.apart, err = w.inProcesses(); err != nil {
+			return sim.Result{}, err
+		}
+	}
 	r.result = sim.Result{Workload: w.kind, Recipe: w.recipe, Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}}
 	err = run(r)
 	if left := releaseRoot(admin.Conn, cfg.Root, parents); err == nil {
@@ -112,14 +148,18 @@ type liveRun struct {
 	cfg      LiveConfig
 	admin    *Session
 	begin    time.Time
-	rounds   atomic.Int64
+	apart    *Workload    // the same for clients in processes of their own
 	last     atomic.Int64 // the last stamp given out
 
-	mu     sync.Mutex
-	result sim.Result
-	found  map[string]int // index into result.Violations by property
-	broken int            // rounds in which a property broke
-	enough func()         // lets no more rounds begin
+	tormentor tormentor
+
+	mu      sync.Mutex
+	numbers [2]int64            // the next rounds', with clients of this process and apart
+	rounds  map[*liveRound]bool // whose users are at work
+	result  sim.Result
+	found   map[string]int // index into result.Violations by property
+	broken  int            // rounds in which a property broke
+	enough  func()         // lets no more rounds begin
 }
 
 // stamp reads the one clock of the run: nanoseconds since its start, never the same twice.
@@ -144,32 +184,67 @@ func (r *liveRun) run(ctx context.Context) error {
 		timed, done = context.WithTimeout(timed, r.cfg.Duration)
 		defer done()
 	}
-	errs := make(chan error, r.cfg.Lanes)
-	for range r.cfg.Lanes {
-		go func() { errs <- r.lane(ctx, timed) }()
-	}
-	var first error
-	for range r.cfg.Lanes {
-		if err := <-errs; err != nil && first == nil {
-			first = err
+	var lanes, torment errgroup.Group
+	torment.Go(func() error {
+		err := r.torment(ctx, timed)
+		if err != nil {
 			cancel()
 		}
+		return err
+	})
+	for i := range r.cfg.Lanes + r.cfg.Starts {
+		lanes.Go(func() error {
+			err := r.lane(ctx, timed, i >= r.cfg.Lanes)
+			if err != nil {
+				cancel()
+			}
+			return err
+		})
 	}
-	return first
+	err := lanes.Wait()
+	enough()
+	return cmp.Or(torment.Wait(), err)
+}
+
+// apartEvery is how often a round's clients have processes of their own, if others have not.
+const apartEvery = 4
+
+// number returns the next round's number, by which everything in it is drawn; false if there are no more.
+func (r *liveRun) number(apart bool) (n int64, more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if apart {
+		n = r.numbers[1]
+		r.numbers[1]++
+	} else {
+		n = r.numbers[0]
+		r.numbers[0]++
+	}
+	if r.cfg.Lanes > 0 && r.cfg.Starts > 0 { // both, so that they share the numbers
+		if apart {
+			n = n*apartEvery + apartEvery - 1
+		} else {
+			n += n / (apartEvery - 1)
+		}
+	}
+	return n, r.cfg.Rounds == 0 || n < int64(r.cfg.Rounds)
 }
 
 // lane runs rounds one after the other, with sessions of its own that live from round to round.
-func (r *liveRun) lane(ctx, timed context.Context) error {
+func (r *liveRun) lane(ctx, timed context.Context, apart bool) error {
 	var sessions []*Session
 	defer func() { closeAll(sessions) }()
 	for timed.Err() == nil {
-		n := r.rounds.Add(1) - 1
-		if r.cfg.Rounds > 0 && n >= int64(r.cfg.Rounds) {
+		n, more := r.number(apart)
+		if !more {
 			return nil
 		}
 		if sessions == nil {
-			var err error
-			if sessions, err = r.openAll(ctx); err != nil {
+			err := r.peacefully(func() (err error) {
+				sessions, err = r.openAll(ctx, apart)
+				return err
+			})
+			if err != nil {
 				return interrupted(ctx, err)
 			}
 		}
@@ -193,9 +268,13 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-func (r *liveRun) openAll(ctx context.Context) (sessions []*Session, err error) {
+func (r *liveRun) openAll(ctx context.Context, apart bool) (sessions []*Session, err error) {
+	open := r.cfg.Open
+	if apart {
+		open = r.cfg.Start
+	}
 	for range r.cfg.Clients {
-		s, err := r.cfg.Open(ctx)
+		s, err := open(ctx)
 		if err != nil {
 			closeAll(sessions)
 			return nil, err
@@ -215,15 +294,18 @@ func closeAll(sessions []*Session) {
 // that the sessions cannot be used again.
 func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stuck bool, err error) {
 	object := fmt.Sprintf("%s/r%d", r.cfg.Root, n)
-	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, n), r.cfg.Clients, 2, r.cfg.Ops, r.cfg.Faults, object)
-	e, _ := logRequests(r.workload.plan(plan, object+"/"+r.workload.kind))
+	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, n), r.cfg.Clients, 2, r.cfg.Ops, r.cfg.Faults.Clients, object)
+	e, _ := logRequests(r.of(sessions).plan(plan, object+"/"+r.workload.kind))
 	l := &liveRound{run: r, ctx: ctx, sessions: sessions, episode: e, object: object, path: object + "/" + r.workload.kind}
-	if err := l.prepare(); err != nil {
+	if err := r.peacefully(l.prepare); err != nil {
 		return false, err
 	}
 	l.arm(int(n))
+	r.playing(l, true)
 	l.play()
-	unrest := l.calm()
+	r.playing(l, false)
+	unrest := l.calm() // from here on no server is hurt
+	defer r.tormentor.peace.RUnlock()
 	if err := r.recordStrikes(l.struckSoFar()); err != nil {
 		return true, err
 	}
@@ -256,6 +338,25 @@ func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stu
 	}
 	r.record(int(n), v, j)
 	return len(v.waiting) > 0, err
+}
+
+// of returns the workload for clients with these sessions.
+func (r *liveRun) of(sessions []*Session) *Workload {
+	if sessions[0].Process != nil {
+		return r.apart
+	}
+	return r.workload
+}
+
+// playing notes that a round's users begin, or have come to an end.
+func (r *liveRun) playing(l *liveRound, begin bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if begin {
+		r.rounds[l] = true
+	} else {
+		delete(r.rounds, l)
+	}
 }
 
 // unjudged notes a round that came to nothing.

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -71,20 +72,53 @@ var liveVariants = []liveVariant{
 	{sim.Watch, "watch", "held", true}, {sim.Watch, "watch", "lost", false},
 	{sim.Cancel, "cancel", "", false},
 	{sim.Reap, "reap", "", false},
+	{sim.Pause, "pause", "", true}, {sim.Pause, "pause", "later", true},
+	{sim.Crash, "crash", "", false}, {sim.Crash, "crash", "later", false},
 }
 
-// LiveFaults are the faults of clients that can strike on real servers.
+// ProcessFaults are the faults that strike only clients in processes of their own.
+const ProcessFaults = sim.Pause | sim.Crash
+
+// LiveFaults are the faults that can strike clients of this process on real servers.
 func LiveFaults() (all sim.Faults) {
 	for _, v := range liveVariants {
 		all |= v.fault
 	}
-	return all
+	return all &^ ProcessFaults
 }
 
-// CheckLiveFaults returns an error that names the faults that cannot strike on real servers, if there are any.
-func CheckLiveFaults(f sim.Faults) error {
-	if rest := f &^ LiveFaults(); rest != 0 && f != sim.AllFaults {
-		return fmt.Errorf("on real servers %v cannot strike: there are %v", rest, LiveFaults())
+// FaultSet is what may strike on real servers.
+type FaultSet struct {
+	Clients sim.Faults
+	Servers ServerFaults
+}
+
+// ParseLiveFaults reads a list of names of faults on real servers, as --faults takes it: those of clients, those
+// of servers, all and none. A lag is a server's.
+func ParseLiveFaults(list string) (set FaultSet, err error) {
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if i := slices.Index(ServerFaultNames, name); i >= 0 {
+			set.Servers |= 1 << i
+			continue
+		}
+		one, err := sim.ParseFaults(name)
+		if err != nil {
+			return FaultSet{}, fmt.Errorf("unknown fault %q on real servers: there are %v, %v, and the sets all and none", name, LiveFaults()|ProcessFaults, AllServerFaults)
+		}
+		if one == sim.AllFaults {
+			one, set.Servers = LiveFaults()|ProcessFaults, AllServerFaults
+		}
+		set.Clients |= one
+	}
+	return set, checkLiveFaults(set.Clients)
+}
+
+// checkLiveFaults returns an error that names the faults of clients that cannot strike on real servers, if there
+// are any.
+func checkLiveFaults(f sim.Faults) error {
+	if rest := f &^ (LiveFaults() | ProcessFaults); rest != 0 {
+		return fmt.Errorf("on real servers %v cannot strike: there are %v of clients, and %v of servers", rest, LiveFaults()|ProcessFaults, AllServerFaults)
 	}
 	return nil
 }
@@ -129,31 +163,59 @@ func drawFaults(seed uint64, round, clients int, allowed sim.Faults, session tim
 // faultSalt keeps the draws of faults apart from those of what clients do.
 const faultSalt = 0x6661756c7473
 
-// FaultPlan says what is to happen in each round.
-type FaultPlan map[int][]Fault
+// FaultPlan says what is to happen in each round, and to the servers meanwhile.
+type FaultPlan struct {
+	Rounds  map[int][]Fault
+	Servers []ServerFault
+}
 
 // ReadFaultPlan reads a plan: one fault a line, as a run records them. What a line says about what became of
 // the fault is passed over. The error names the line.
-func ReadFaultPlan(r io.Reader) (FaultPlan, error) {
-	plan := FaultPlan{}
+func ReadFaultPlan(r io.Reader) (*FaultPlan, error) {
+	plan := &FaultPlan{Rounds: map[int][]Fault{}}
 	in := bufio.NewScanner(r)
 	for line := 1; in.Scan(); line++ {
-		text := strings.TrimSpace(in.Text())
-		if text == "" {
-			continue
+		if text := bytes.TrimSpace(in.Bytes()); len(text) > 0 {
+			if err := plan.add(text); err != nil {
+				return nil, fmt.Errorf("line %d: %w", line, err)
+			}
 		}
-		var s Strike
-		decoder := json.NewDecoder(strings.NewReader(text))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&s); err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
-		}
-		if err := s.Fault.check(); err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
-		}
-		plan[s.Round] = append(plan[s.Round], s.Fault)
 	}
 	return plan, in.Err()
+}
+
+// add reads a line: only faults of servers name one.
+func (p *FaultPlan) add(line []byte) error {
+	var of struct {
+		Server *string `json:"server"`
+	}
+	if json.Unmarshal(line, &of) == nil && of.Server != nil {
+		var s ServerStrike
+		if err := strictly(line, &s); err != nil {
+			return err
+		}
+		if err := s.ServerFault.check(); err != nil {
+			return err
+		}
+		p.Servers = append(p.Servers, s.ServerFault)
+		return nil
+	}
+	var s Strike
+	if err := strictly(line, &s); err != nil {
+		return err
+	}
+	if err := s.Fault.check(); err != nil {
+		return err
+	}
+	p.Rounds[s.Round] = append(p.Rounds[s.Round], s.Fault)
+	return nil
+}
+
+// strictly reads an object that has no other keys.
+func strictly(line []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
 }
 
 // check returns an error for a fault that cannot be.

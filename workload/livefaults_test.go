@@ -2,6 +2,7 @@ package workload
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,21 +53,32 @@ func TestDrawFaults(t *testing.T) {
 
 // A recorded plan is read as it was drawn.
 func TestFaultPlanRoundTrip(t *testing.T) {
-	want, text := FaultPlan{}, ""
+	want, text := &FaultPlan{Rounds: map[int][]Fault{}}, ""
 	for round := range 50 {
 		for _, f := range drawFaults(3, round, 2, LiveFaults(), time.Second) {
-			want[round] = append(want[round], f)
-			line, err := json.Marshal(Strike{Fault: f, At: int64(round), Struck: round%2 == 0})
-			if err != nil {
-				t.Fatal(err)
-			}
-			text += string(line) + "\n\n"
+			want.Rounds[round] = append(want.Rounds[round], f)
+			text += lineOf(t, Strike{Fault: f, At: int64(round), Struck: round%2 == 0})
+		}
+	}
+	drawn := newBlows(3, AllServerFaults, 5, time.Second)
+	for range 50 {
+		for _, f := range drawn.blow() {
+			want.Servers = append(want.Servers, f)
+			text += lineOf(t, ServerStrike{ServerFault: f, At: 1, Whom: "server.1 (leader)", Well: 2, Struck: true})
 		}
 	}
 	got, err := ReadFaultPlan(strings.NewReader(text))
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
+}
+
+func lineOf(t *testing.T, strike any) string {
+	line, err := json.Marshal(strike)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(line) + "\n\n"
 }
 
 func TestBadFaultPlans(t *testing.T) {
@@ -81,6 +93,11 @@ func TestBadFaultPlans(t *testing.T) {
 		`{"round":0,"client":1,"request":0,"fault":"reap"}`:                                   "request 0",
 		`{"round":0,"client":1,"request":1,"fault":"loss","variant":"half","for_ms":60001}`:   "60001 ms",
 		`{"round":0,"client":1,"request":1,"fault":"loss","variant":"silence","for_ms":-100}`: "-100 ms",
+		`{"at_ms":1,"fault":"loss","server":"leader","for_ms":1}`:                             `no fault "loss" of servers`,
+		`{"at_ms":1,"fault":"kill","server":"","for_ms":1}`:                                   "which server",
+		`{"at_ms":-1,"fault":"kill","server":"leader","for_ms":1}`:                            "at -1 ms",
+		`{"at_ms":1,"fault":"kill","server":"leader","for_ms":60001}`:                         "60001 ms",
+		`{"at_ms":1,"fault":"kill","server":"leader","client":1,"for_ms":1}`:                  `unknown field "client"`,
 	} {
 		_, err := ReadFaultPlan(strings.NewReader(good + "\n" + bad + "\n"))
 		if err == nil || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), want) {
@@ -89,14 +106,60 @@ func TestBadFaultPlans(t *testing.T) {
 	}
 }
 
-// Faults that only the simulator has are named.
-func TestCheckLiveFaults(t *testing.T) {
-	for _, fine := range []sim.Faults{sim.NoFaults, sim.AllFaults, LiveFaults(), sim.Loss | sim.Reap} {
-		if err := CheckLiveFaults(fine); err != nil {
-			t.Errorf("%v: %v", fine, err)
+// Names of faults are those of clients and those of servers; what only the simulator has is refused by name.
+func TestParseLiveFaults(t *testing.T) {
+	all := FaultSet{LiveFaults() | ProcessFaults, AllServerFaults}
+	for list, want := range map[string]FaultSet{
+		"none": {}, "all": all, "loss, reap": {Clients: sim.Loss | sim.Reap}, "lag": {Servers: LagServer},
+		"pause,kill,leader": {sim.Pause, KillServer | AtLeader}, "expiry,all": all,
+	} {
+		if got, err := ParseLiveFaults(list); err != nil || got != want {
+			t.Errorf("%s: %v %v", list, got, err)
 		}
 	}
-	if err := CheckLiveFaults(sim.Loss | sim.Time | sim.Wrap); err == nil || !strings.Contains(err.Error(), "time,wrap cannot strike") {
-		t.Error(err)
+	for list, want := range map[string]string{"loss,time,wrap": "time,wrap cannot strike", "loss,flood": `"flood"`, "": `""`} {
+		if _, err := ParseLiveFaults(list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", list, err)
+		}
+	}
+}
+
+// What is drawn for servers can be, stays within what is allowed, and is the same from the same seed.
+func TestBlows(t *testing.T) {
+	for allowed := NoServerFaults; allowed <= AllServerFaults; allowed++ {
+		a, b := newBlows(uint64(allowed), allowed, 3, time.Second), newBlows(uint64(allowed), allowed, 3, time.Second)
+		if (a == nil) != (allowed == NoServerFaults) {
+			t.Fatalf("%v: %v", allowed, a)
+		}
+		over := int64(0)
+		for range 50 {
+			if a == nil {
+				break
+			}
+			blow := a.blow()
+			if diff := cmp.Diff(blow, b.blow()); diff != "" {
+				t.Fatal(diff)
+			}
+			for _, f := range blow {
+				kind := ServerFaults(1 << slices.Index(ServerFaultNames, f.name()))
+				if err := f.check(); err != nil || allowed&^AtLeader != 0 && !allowed.Has(kind) || f.Server == "leader" && !allowed.Has(AtLeader) {
+					t.Errorf("%v allowed: %v: %v", allowed, f, err)
+				}
+				if f.AtMS < over || f.AtMS != blow[0].AtMS {
+					t.Errorf("%v strikes before %d ms, when the one before is over", f, over)
+				}
+			}
+			for _, f := range blow {
+				over = max(over, f.AtMS+f.ForMS)
+			}
+		}
+	}
+}
+
+// Faults of a plan that are to strike at the same moment strike together, and the others one after the other.
+func TestPlanned(t *testing.T) {
+	a, b, c := ServerFault{AtMS: 5, Fault: "kill"}, ServerFault{AtMS: 2, Fault: "stop"}, ServerFault{AtMS: 5, Fault: "lag"}
+	if diff := cmp.Diff([][]ServerFault{{b}, {a, c}}, planned([]ServerFault{a, b, c})); diff != "" {
+		t.Error(diff)
 	}
 }

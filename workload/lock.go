@@ -89,13 +89,16 @@ func Lock(new func(recipes.Conn) Locker, opts ...LockOption) *Workload {
 }
 
 func lockNamed(recipe string, new func(c recipes.Conn, path string) Locker, opts ...LockOption) *Workload {
-	return &Workload{kind: "lock", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
-		e := planLock(p, path, new)
-		for _, opt := range opts {
-			opt(e)
+	plan := func(new func(recipes.Conn, string) Locker) func(*sim.Plan, string) episode {
+		return func(p *sim.Plan, path string) episode {
+			e := planLock(p, path, new)
+			for _, opt := range opts {
+				opt(e)
+			}
+			return e
 		}
-		return e
-	}}
+	}
+	return &Workload{kind: "lock", recipe: recipe, plan: plan(new), remote: plan(newRemoteLock)}
 }
 
 // lockEpisode is one planned episode: who does what, and the resource that the lock guards.

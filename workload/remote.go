@@ -37,6 +37,8 @@ type Remote interface {
 	SessionID() int64
 	// Connected tells whether the process has a session and said last that it reaches its servers.
 	Connected() bool
+	// Alive tells whether there is a process. If there is none, the next operation starts one.
+	Alive() bool
 	// Told counts the sessions that have ended to the client's knowledge: those that the process said it
 	// had lost, and processes that died. Broken counts the connections that the process said it had lost.
 	Told() int
@@ -75,15 +77,41 @@ func RemoteWorkload(kind, name string) (*Workload, error) {
 	if plan == nil {
 		return nil, fmt.Errorf("a recipe for %s cannot be in a process of its own yet: there are %s", kind, strings.Join(RemoteKinds(), ", "))
 	}
-	return &Workload{kind: kind, recipe: name, plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: kind, recipe: name, plan: remotely(plan), remote: plan}, nil
+}
+
+// remotely plans an episode for clients in processes of their own.
+func remotely(plan func(*sim.Plan, string) episode) func(*sim.Plan, string) episode {
+	return func(p *sim.Plan, path string) episode {
 		return &remoteEpisode{episode: plan(p, path), sessions: map[int64]int64{}}
-	}}, nil
+	}
+}
+
+// Apart tells whether the workload's clients can be in processes of their own, where they can be paused and killed:
+// the error says why not.
+func (w *Workload) Apart() error {
+	_, err := w.inProcesses()
+	return err
+}
+
+// inProcesses is the same workload for clients in processes of their own.
+func (w *Workload) inProcesses() (*Workload, error) {
+	plan := w.remote
+	switch {
+	case plan != nil:
+	case w.recipe == Ours && remotePlans[w.kind] != nil:
+		plan = remotePlans[w.kind]
+	default:
+		return nil, fmt.Errorf("clients of %s (%s) cannot be in processes of their own yet: there are %s, and locks", w.kind, w.recipe, strings.Join(RemoteKinds(), ", "))
+	}
+	return &Workload{kind: w.kind, recipe: w.recipe, plan: remotely(plan), remote: plan}, nil
 }
 
 // RemoteSession is the session of a client in a process of its own. The observer is a connection of this
 // process to the same servers; it is not closed with the session.
 func RemoteSession(r Remote, observer recipes.Conn) *Session {
-	return &Session{Conn: &remoteConn{Conn: observer, remote: r}, Close: r.Close, Told: r.Told, Broken: r.Broken}
+	process, _ := r.(Process)
+	return &Session{Conn: &remoteConn{Conn: observer, remote: r}, Close: r.Close, Told: r.Told, Broken: r.Broken, Process: process}
 }
 
 // remoteConn stands for a client's connection where one in this process is expected.
@@ -97,9 +125,9 @@ type remoteConn struct {
 // SessionID is the client's, not the observer's.
 func (c *remoteConn) SessionID() int64 { return c.remote.SessionID() }
 
-// Sync tells whether the client reaches its servers.
+// Sync tells whether the client reaches its servers. A process that is no more need not.
 func (c *remoteConn) Sync(path string) (string, error) {
-	if !c.remote.Connected() {
+	if c.remote.Alive() && !c.remote.Connected() {
 		return "", zk.ErrConnectionClosed
 	}
 	return path, nil

@@ -23,7 +23,11 @@ type liveRound struct {
 	remains   []liveNode // what was there when somebody waited in vain
 	broken    int
 	told      int
-	reaping   sync.WaitGroup
+	lasting   sync.WaitGroup // what faults do meanwhile
+	healed    chan struct{}  // closed when all faults have ended
+	health    sync.Once
+	truce     sync.Once  // no server is hurt until the round is over
+	blows     int        // that had struck servers before
 	conductor *conductor // nil if everybody goes on as they like
 
 	mu         sync.Mutex
@@ -31,10 +35,11 @@ type liveRound struct {
 	cancels    map[*sim.Op]context.CancelFunc
 	cancelable map[*sim.Op]bool
 	strikes    []*Strike
-	active     int           // users that have not finished …
-	lonely     bool          // … one of whom waits for the others
-	alone      chan struct{} // closed when only the one who waits for it is left
-	idle       chan struct{} // closed when nobody is left
+	asleep     map[int]chan struct{} // by client that is paused: closed when it goes on
+	active     int                   // users that have not finished …
+	lonely     bool                  // … one of whom waits for the others
+	alone      chan struct{}         // closed when only the one who waits for it is left
+	idle       chan struct{}         // closed when nobody is left
 }
 
 func (l *liveRound) prepare() error {
@@ -44,7 +49,8 @@ func (l *liveRound) prepare() error {
 		}
 	}
 	l.cancels, l.cancelable = map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}
-	l.alone, l.idle = make(chan struct{}), make(chan struct{})
+	l.alone, l.idle, l.healed = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	l.asleep, l.blows = map[int]chan struct{}{}, l.run.tormentor.count()
 	for _, s := range l.sessions {
 		l.broken += s.Broken() + s.Told()
 		l.told += s.Told()
@@ -76,17 +82,30 @@ func (l *liveRound) start() {
 // finish waits until all users have finished, or until only such are left as wait.
 func (l *liveRound) finish() {
 	for l.patience() {
-		if !l.quiet() {
+		if l.lasts() {
+			l.heal() // liveness is judged in calm
+		} else if !l.quiet() {
 			break
 		}
 	}
 	if l.stuck() {
+		l.peaceful()
 		l.remains = l.tree(l.path) // before anybody tidies up
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, cancel := range l.cancels {
 		cancel()
+	}
+}
+
+// lasts tells whether the round's faults have not ended yet.
+func (l *liveRound) lasts() bool {
+	select {
+	case <-l.healed:
+		return false
+	default:
+		return len(l.strikes) > 0
 	}
 }
 
@@ -115,7 +134,7 @@ func (l *liveRound) patience() bool {
 				return true
 			}
 		case <-timer.C:
-			if l.count() == before {
+			if l.count() == before && l.run.tormentor.well(l.run.cfg.Patience) {
 				return true
 			}
 			timer.Reset(l.run.cfg.Patience)
@@ -357,6 +376,7 @@ func (u *liveUser) do(_ string, f func() string) {
 		d.ask(&wish{client: u.clientN, user: u.indexN, op: outsideZK})
 	} else {
 		u.work()
+		u.awake()
 	}
 	u.round.mu.Lock()
 	defer u.round.mu.Unlock()
@@ -385,6 +405,7 @@ func (u *liveUser) awaitOthers() {
 		u.round.mu.Lock()
 		u.round.lonely = false
 		u.round.mu.Unlock()
+		u.round.peaceful()
 		u.round.heal()
 	}()
 	if last {

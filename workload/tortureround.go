@@ -2,7 +2,6 @@ package workload
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -17,9 +16,11 @@ import (
 
 // arm lets the faults of a round strike at its clients.
 func (l *liveRound) arm(n int) {
-	faults := l.run.cfg.Plan[n]
-	if l.run.cfg.Plan == nil {
-		faults = drawFaults(l.run.cfg.Seed, n, len(l.episode.users()), l.run.cfg.Faults, l.run.cfg.Timeout)
+	var faults []Fault
+	if cfg := l.run.cfg; cfg.Plan != nil {
+		faults = cfg.Plan.Rounds[n]
+	} else {
+		faults = drawFaults(cfg.Seed, n, len(l.episode.users()), l.faults(), cfg.Timeout)
 	}
 	for _, f := range faults {
 		l.strikes = append(l.strikes, &Strike{Fault: f})
@@ -30,6 +31,14 @@ func (l *liveRound) arm(n int) {
 			link.Arm(own, l.begun)
 		}
 	}
+}
+
+// faults are those that may strike the round's clients.
+func (l *liveRound) faults() sim.Faults {
+	if l.sessions[0].Process == nil {
+		return l.run.cfg.Faults.Clients &^ ProcessFaults
+	}
+	return l.run.cfg.Faults.Clients
 }
 
 // begun notes that a fault strikes, and brings about what is not the link's business.
@@ -48,7 +57,9 @@ func (l *liveRound) begun(f Fault) {
 	case "cancel":
 		l.giveUp(running)
 	case "reap":
-		l.reaping.Go(l.reap)
+		l.lasting.Go(l.reap)
+	case "pause", "crash":
+		l.lasting.Go(func() { l.strikeProcess(f) })
 	}
 }
 
@@ -61,6 +72,7 @@ func (l *liveRound) reap() {
 
 // heal ends the torture: all that lasts ends, and nothing strikes any more.
 func (l *liveRound) heal() {
+	l.health.Do(func() { close(l.healed) })
 	for client := range l.episode.users() {
 		if link := l.sessions[client].Link; link != nil {
 			link.Heal()
@@ -91,13 +103,14 @@ func (l *liveRound) giveUp(running []*sim.Op) {
 
 // calm heals everything and waits until every client has reached its servers again.
 func (l *liveRound) calm() error {
-	l.reaping.Wait()
-	if len(l.strikes) == 0 {
+	l.peaceful()
+	l.heal()
+	l.lasting.Wait()
+	if len(l.strikes) == 0 && !l.servers() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(l.ctx, l.run.cfg.Patience)
 	defer cancel()
-	l.heal()
 	healed := time.Now()
 	for client := range l.episode.users() {
 		if err := reach(ctx, l.sessions[client], l.object); err != nil {
@@ -144,9 +157,12 @@ func reach(ctx context.Context, s *Session, path string) error {
 // reachEvery is how often a client that has lost its servers tries to reach them.
 const reachEvery = 10 * time.Millisecond
 
+// servers tells whether servers have been hurt during the round.
+func (l *liveRound) servers() bool { return l.run.tormentor.count() > l.blows }
+
 // struck tells whether anything happened to anybody.
 func (l *liveRound) struck() bool {
-	return slices.ContainsFunc(l.strikes, func(s *Strike) bool { return s.At > 0 })
+	return l.servers() || slices.ContainsFunc(l.strikes, func(s *Strike) bool { return s.At > 0 })
 }
 
 // struckSoFar is what was to happen, with what has come of it.
@@ -161,18 +177,9 @@ func (l *liveRound) struckSoFar() (all []Strike) {
 
 // recordStrikes writes down what was to happen and what did.
 func (r *liveRun) recordStrikes(strikes []Strike) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for _, s := range strikes {
-		if s.Struck {
-			r.result.Struck[s.Fault.Fault]++
-		}
-		line, err := json.Marshal(s)
-		if err != nil {
+		if err := r.recordStrike(s, s.Struck, s.Fault.Fault); err != nil {
 			return err
-		}
-		if _, err := r.cfg.Strikes.Write(append(line, '\n')); err != nil {
-			return fmt.Errorf("workload: what struck cannot be written: %w", err)
 		}
 	}
 	return nil

@@ -24,6 +24,9 @@ type Workload struct {
 	recipe string
 	plan   func(p *sim.Plan, path string) episode
 
+	// remote plans the same for clients whose recipe another process serves, if the kind's own plan does not do.
+	remote func(p *sim.Plan, path string) episode
+
 	flavour fakezk.Flavour // of the client library that the recipe was written for
 }
 

@@ -11,8 +11,10 @@ import (
 // after one of a later holder (zombie-write). No lock can promise that alone; with tokens that the
 // resource checks it follows from the order of the tokens.
 func (w *Workload) judgingZombies() *Workload {
-	plan := w.plan
-	w.plan = func(p *sim.Plan, path string) episode { return zombieEpisode{plan(p, path).(*lockEpisode)} }
+	judging := func(plan func(*sim.Plan, string) episode) func(*sim.Plan, string) episode {
+		return func(p *sim.Plan, path string) episode { return zombieEpisode{plan(p, path).(*lockEpisode)} }
+	}
+	w.plan, w.remote = judging(w.plan), judging(w.remote)
 	return w
 }
 

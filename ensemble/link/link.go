@@ -9,6 +9,12 @@
 // beyond the moment at which the last request that a server has answered was sent, unless a fault ended it.
 // ZooKeeper ends a session no sooner (Programmer's Guide, "ZooKeeper Sessions"), so who held a lock under it
 // held it as long. What was only sent says nothing: the session may have ended before it arrived.
+//
+// That is so as long as servers reach each other. One that does not reach its leader any more goes on answering
+// reads and pings for a while ([Config.Alone]), which the leader, who ends sessions, does not hear of. So from
+// those that much is taken off. What the leader has a part in needs no such care: a session was alive when a write
+// was sent that was carried out or refused, and for a timeout from when the client connected, which servers
+// ask their leader about.
 package link
 
 import (
@@ -56,6 +62,10 @@ type Config struct {
 	Servers []string     // addresses; with one only, a session cannot be ended
 	Dial    proxy.Dialer // to servers; nil for plain TCP
 	Log     *slog.Logger
+
+	// Alone is how long a server that does not reach its leader may go on answering clients: the servers'
+	// syncLimit; 0 if all of them reach each other; negative if nobody knows.
+	Alone time.Duration
 }
 
 // Link is a proxy of one client. All methods may be called at any time.
@@ -86,7 +96,10 @@ const connecting int32 = math.MinInt32
 // session is what is known of a session.
 type session struct {
 	timeout time.Duration
-	heard   time.Time // when the last of its client's requests that was answered was sent
+	heard   time.Time // when the last of its client's requests that was answered was sent …
+	led     time.Time // … and the last of those which the leader had a part in …
+	joined  time.Time // … and the last by which the client connected
+	asked   time.Time // when somebody was first asked to end it
 	ended   time.Time // not before; zero if no fault ended it
 	gone    time.Time // not after; zero if that is not known
 }
@@ -149,7 +162,23 @@ func (l *Link) SessionEnd(id int64) (end time.Time, over bool) {
 	case !s.ended.IsZero():
 		return s.ended, true
 	}
-	return s.heard.Add(s.timeout), id != present
+	return l.alive(s), id != present
+}
+
+// alive returns until when a session was surely alive if no fault has ended it.
+func (l *Link) alive(s *session) time.Time {
+	sure := later(s.led, s.joined.Add(s.timeout))
+	if l.cfg.Alone < 0 {
+		return sure
+	}
+	return later(sure, s.heard.Add(s.timeout-l.cfg.Alone))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // SessionGone returns the moment since when a session was surely gone, if that is known.
@@ -242,10 +271,17 @@ func (l *Link) heard(f *proxy.Frame, at time.Time) {
 		s.timeout = f.Timeout
 		l.bury(f.Session)
 	}
-	if at.After(s.heard) {
-		s.heard = at
+	s.heard = later(s.heard, at)
+	switch {
+	case f.Kind == proxy.Connected:
+		s.joined = later(s.joined, at)
+	case f.Op.Writes() && f.Err != sessionExpired:
+		s.led = later(s.led, at)
 	}
 }
+
+// sessionExpired is the code of the error of a request whose session is over: KeeperException.Code.
+const sessionExpired = -112
 
 // bury notes that all sessions but the present one are gone: a client asks for another one only when it has
 // been told that its own is.
@@ -357,23 +393,40 @@ func (l *Link) expire(id int64) {
 			continue
 		}
 		l.ends(id) // or later, or not at all
-		if proxy.Expire(ctx, server, s) == nil {
-			l.mu.Lock()
-			l.sessions[id].gone = time.Now()
-			l.mu.Unlock()
+		if alive, err := proxy.Expire(ctx, server, s); err == nil {
+			l.buryOne(id, alive)
 			return
 		}
 	}
 	l.cfg.Log.Warn("no server has ended the session", "session", id)
 }
 
-// ends notes that a session was surely alive until now, and perhaps is no longer.
+// ends notes that a session may not be alive from now on, and until when it surely was.
 func (l *Link) ends(id int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.sessions[id]; s.ended.IsZero() {
-		s.ended = time.Now()
+		s.asked = time.Now()
+		s.ended = earlier(s.asked, l.alive(s))
 	}
+}
+
+// buryOne notes that a session has been ended, and whether it was alive until then.
+func (l *Link) buryOne(id int64, alive bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.sessions[id]
+	s.gone = time.Now()
+	if alive {
+		s.ended = s.asked
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // expireMax is how long servers may take to end a session; beyond it the fault is only a cut.

@@ -87,7 +87,7 @@ func TestDial(t *testing.T) {
 	c.request(1, "/a")
 	c.replied(1)
 	s.await("connect", "sync /a")
-	if err := proxy.Expire(t.Context(), s.addr(), p.Session()); err != nil {
+	if _, err := proxy.Expire(t.Context(), s.addr(), p.Session()); err != nil {
 		t.Error(err)
 	}
 	s.await("connect", "closeSession ", "closed")

@@ -391,7 +391,7 @@ func TestSessionAndExpire(t *testing.T) {
 		t.Fatalf("%+v, %v", session, err)
 	}
 	other := newServer(t)
-	if err := proxy.Expire(t.Context(), other.addr(), session); err != nil {
+	if _, err := proxy.Expire(t.Context(), other.addr(), session); err != nil {
 		t.Fatal(err)
 	}
 	other.await("connect", "closeSession ")
@@ -402,7 +402,7 @@ func TestSessionAndExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer deaf.Close()
-	if err := proxy.Expire(ctx, deaf.Addr().String(), session); err == nil {
+	if _, err := proxy.Expire(ctx, deaf.Addr().String(), session); err == nil {
 		t.Error("a server that never answers has expired a session")
 	}
 }

@@ -24,53 +24,53 @@ func milliseconds(n int32) time.Duration { return time.Duration(n) * time.Millis
 // Expire ends a session by way of the server at an address, and returns when that has committed it: the
 // session's ephemeral znodes are gone then. Its client learns it as it learns of an expiry. The address must
 // be another server's than the one that the client is connected to, or the two take the session from one
-// another. It is no error if the session has expired already.
-func Expire(ctx context.Context, address string, s Session) error {
+// another. It tells whether the session was alive until then: it is no error if it has expired already.
+func Expire(ctx context.Context, address string, s Session) (alive bool, err error) {
 	dial := s.dial
 	if dial == nil {
 		dial = dialTCP
 	}
 	conn, err := dial(ctx, address)
 	if err != nil {
-		return fmt.Errorf("proxy: expire session 0x%x: %w", s.ID, err)
+		return false, fmt.Errorf("proxy: expire session 0x%x: %w", s.ID, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
-	if err := endSession(conn, s); err != nil {
-		return fmt.Errorf("proxy: expire session 0x%x at %s: %w", s.ID, address, err)
+	if alive, err = endSession(conn, s); err != nil {
+		return false, fmt.Errorf("proxy: expire session 0x%x at %s: %w", s.ID, address, err)
 	}
-	return nil
+	return alive, nil
 }
 
-// endSession goes on with the session and closes it.
-func endSession(conn net.Conn, s Session) error {
+// endSession goes on with the session and closes it, if it is alive.
+func endSession(conn net.Conn, s Session) (alive bool, err error) {
 	readOnly := false
 	hello := &wire.ConnectRequest{Timeout: int32(s.Timeout / time.Millisecond), Session: s.ID, Password: s.Password, ReadOnly: &readOnly}
 	if _, err := conn.Write(wire.AppendFrame(nil, hello)); err != nil {
-		return err
+		return false, err
 	}
 	frame, err := wire.ReadFrame(conn, nil, wire.FrameMax)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var granted wire.ConnectResponse
 	if _, err := wire.Parse(frame, &granted); err != nil {
-		return err
+		return false, err
 	}
 	if granted.Session == 0 {
-		return nil // expired
+		return false, nil // expired
 	}
 	const xid = 1
 	if _, err := conn.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: xid, Op: wire.OpCloseSession})); err != nil {
-		return err
+		return false, err
 	}
 	for {
 		if frame, err = wire.ReadFrame(conn, frame, wire.FrameMax); err != nil {
-			return err
+			return false, err
 		}
 		var h wire.ReplyHeader
 		if _, err := wire.Parse(frame, &h); err != nil || h.Xid == xid {
-			return err
+			return true, err
 		}
 	}
 }

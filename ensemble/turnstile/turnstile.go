@@ -236,7 +236,7 @@ func (t *Turnstile) Expire(ctx context.Context) error {
 		if server == s.Server {
 			continue
 		}
-		if last = proxy.Expire(ctx, server, s); last == nil {
+		if _, last = proxy.Expire(ctx, server, s); last == nil {
 			t.set(func() { t.ended[s.ID] = [2]time.Time{before, time.Now()} })
 			return nil
 		}

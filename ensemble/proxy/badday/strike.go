@@ -180,7 +180,8 @@ func (d *Day) expire(f *proxy.Frame) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), expireMax)
 	defer cancel()
-	return proxy.Expire(ctx, d.cfg.Servers[(at+1)%len(d.cfg.Servers)], session)
+	_, err := proxy.Expire(ctx, d.cfg.Servers[(at+1)%len(d.cfg.Servers)], session)
+	return err
 }
 
 // wait waits for so long, or until the connection ends.
