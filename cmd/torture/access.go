@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -35,6 +36,7 @@ type access struct {
 	dial  ensemble.DialContext
 	auth  []ensemble.Credential
 	begin func(op string) (end func(error)) // called for each request; nil for nothing
+	alone time.Duration                     // how long servers answer that have lost the others: see link.Config
 }
 
 func (f *accessFlags) read() (access, error) {

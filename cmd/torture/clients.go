@@ -3,66 +3,78 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 
-	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/worker"
 	"github.com/zktorture/zktorture/workload"
 )
 
-// clients are the clients of a run on real servers: of this process, or processes of their own.
+// clients are the clients of a run on real servers: of this process, and in processes of their own.
 type clients struct {
-	open  func(context.Context) (*workload.Session, error)
-	ctx   context.Context // ends when a worker has failed for good
+	open  func(context.Context) (*workload.Session, error) // nil if none are of this process
+	start func(context.Context) (*workload.Session, error) // nil if none are in processes of their own
+	ctx   context.Context                                  // ends when a worker has failed for good
 	close func()
-	most  int // rounds at a time; 0: as many as there are otherwise
 }
 
-// clients makes them ready. A recipe that another program serves has a process for each client, and a
-// connection of this process that looks on.
+// clients makes them ready. A recipe that another program serves has a process for each client; of ours, some
+// clients have, if there are faults that strike processes.
 func (r *runCmd) clients(c *commandContext, out *output, way access, servers string) (*clients, error) {
+	all := &clients{ctx: c, close: func() {}}
 	command, foreign := strings.CutPrefix(r.Recipe, workload.Foreign)
 	if !foreign {
-		open := func(ctx context.Context) (*workload.Session, error) {
-			return openSession(ctx, way, servers, r.faults())
+		all.open = func(ctx context.Context) (*workload.Session, error) {
+			return openSession(ctx, way, servers, r.linked())
 		}
-		return &clients{open: open, ctx: c, close: func() {}}, nil
+		if r.may.Clients&workload.ProcessFaults == 0 {
+			return all, nil
+		}
+		var err error
+		if command, err = ownWorker(r.Recipe); err != nil {
+			return nil, err
+		}
 	}
-	observer, err := openSession(c, way, servers, sim.NoFaults)
+	return all, r.startWorkers(all, command, out, way, servers)
+}
+
+// ownWorker is the command by which this program serves a recipe.
+func ownWorker(recipe string) (string, error) {
+	program, err := exec.LookPath(os.Args[0])
+	if err == nil {
+		program, err = filepath.Abs(program)
+	}
+	return fmt.Sprintf("exec '%s' worker --recipe '%s'", strings.ReplaceAll(program, "'", `'\''`), recipe), err
+}
+
+// startWorkers lets clients be in processes of their own, with a connection of this process that looks on.
+func (r *runCmd) startWorkers(all *clients, command string, out *output, way access, servers string) error {
+	observer, err := openSession(all.ctx, way, servers, false)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	stderr, err := out.stderr()
 	if err != nil {
 		observer.Close()
-		return nil, err
+		return err
 	}
-	ctx, cancel := context.WithCancelCause(c)
+	ctx, cancel := context.WithCancelCause(all.ctx)
+	all.ctx = ctx
 	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: liveSession, Stderr: stderr, Fail: cancel}
-	all := &clients{ctx: ctx, most: foreignRounds}
-	all.open = func(ctx context.Context) (*workload.Session, error) {
-		return openWorker(ctx, cfg, way, servers, r.faults(), observer)
+	all.start = func(ctx context.Context) (*workload.Session, error) {
+		return openWorker(ctx, cfg, way, servers, r.linked(), observer)
 	}
 	all.close = func() {
 		cancel(nil)
 		observer.Close()
 		stderr.Close()
 	}
-	return all, nil
-}
-
-// foreignRounds is how many rounds with workers are under way at a time: each client is a process.
-const foreignRounds = 2
-
-func (l *clients) lanes(otherwise int) int {
-	if l.most > 0 {
-		return l.most
-	}
-	return otherwise
+	return nil
 }
 
 // failed is why nothing more could be done with a worker, nil if none has failed.
@@ -74,10 +86,10 @@ func (l *clients) failed() error {
 }
 
 // openWorker starts a worker, behind a link where faults may strike.
-func openWorker(ctx context.Context, cfg worker.Config, way access, servers string, faults sim.Faults, observer *workload.Session) (*workload.Session, error) {
+func openWorker(ctx context.Context, cfg worker.Config, way access, servers string, linked bool, observer *workload.Session) (*workload.Session, error) {
 	var between workload.Link
 	cfg.Servers = servers
-	if faults != sim.NoFaults {
+	if linked {
 		l, err := newLink(way, servers)
 		if err != nil {
 			return nil, err

@@ -14,19 +14,20 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/link"
 	"github.com/zktorture/zktorture/ensemble/proxy"
-	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
 
 // onEnsemble runs on real servers that are started for it, and stopped.
 func (r *runCmd) onEnsemble(c *commandContext, w *workload.Workload, out *output) error {
-	e, err := ensemble.Start(c, ensemble.Options{Nodes: r.Nodes})
+	options := ensemble.Options{Nodes: r.Nodes, Namespaces: r.partitions(), Dir: out.below()}
+	e, err := ensemble.Start(c, options)
 	if err != nil {
 		return err
 	}
 	defer e.Stop()
-	r.Root = "/zktorture"
-	return r.onServers(c, w, out, access{}, e.ConnectString(), "")
+	r.Root, r.servers = "/zktorture", hurtServers{e}
+	way := access{alone: e.Alone()}
+	return r.onServers(c, w, out, way, e.ConnectString(), "")
 }
 
 // onLive runs on servers of the user's.
@@ -39,6 +40,7 @@ func (r *runCmd) onLive(c *commandContext, w *workload.Workload, out *output) er
 	if err != nil {
 		return err
 	}
+	way.alone = notKnown
 	if r.Root == "" {
 		r.Root = fmt.Sprintf("/zktorture-%d-%d", os.Getpid(), time.Now().UnixNano())
 	}
@@ -56,34 +58,11 @@ func joinServers(addresses []string) string {
 	return text
 }
 
-// faults are those that may strike.
-func (r *runCmd) faults() sim.Faults {
-	faults, _ := sim.ParseFaults(r.faultList()) // validated
-	if r.Backend != "sim" && faults == sim.AllFaults {
-		return workload.LiveFaults()
-	}
-	return faults
-}
-
-// plan reads the plan of faults, if the user has given one.
-func (r *runCmd) plan() (workload.FaultPlan, error) {
-	if r.Plan == "" {
-		return nil, nil
-	}
-	in, err := os.Open(r.Plan)
-	if err != nil {
-		return nil, fmt.Errorf("--plan: %w", err)
-	}
-	defer in.Close()
-	plan, err := workload.ReadFaultPlan(in)
-	if err != nil {
-		return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
-	}
-	return plan, nil
-}
-
 // Session timeouts on real servers, and how long to wait for the first session.
 const (
+	// notKnown is how long servers of a user's that have lost the others answer.
+	notKnown = -1
+
 	liveSession = 2 * time.Second
 	liveConnect = 10 * time.Second
 )
@@ -107,14 +86,14 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	defer clients.close()
 	bar := newBar(c, r.JSON, r.Episodes, max(r.Duration, 30*time.Second))
 	result, err := w.RunLive(clients.ctx, workload.LiveConfig{
-		Open: clients.open,
+		Open: clients.open, Start: clients.start,
 		Admin: func(ctx context.Context) (*workload.Session, error) {
-			return openSession(ctx, way, servers, sim.NoFaults)
+			return openSession(ctx, way, servers, false)
 		},
-		Lanes: clients.lanes(lanes(r.Rate)), Patience: patience(r.Rate),
+		Lanes: lanes(r.Rate), Patience: patience(r.Rate),
 		Root: chroot + r.Root, Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration,
 		Clients: r.Clients, Ops: r.Ops, History: history, Progress: r.meter.following(out.progress(bar)),
-		Faults: r.faults(), Plan: r.faultPlan, Strikes: strikes, Timeout: liveSession,
+		Faults: r.may, Plan: r.faultPlan, Servers: r.servers, Nodes: r.Nodes, Strikes: strikes, Timeout: liveSession,
 	})
 	bar.clear()
 	if err := cmp.Or(clients.failed(), err); err != nil {
@@ -128,10 +107,10 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 }
 
 // openSession opens a session and waits for it. Where faults may strike, a link is between.
-func openSession(ctx context.Context, way access, servers string, faults sim.Faults) (*workload.Session, error) {
+func openSession(ctx context.Context, way access, servers string, linked bool) (*workload.Session, error) {
 	var session workload.Session
 	address := servers
-	if faults != sim.NoFaults {
+	if linked {
 		between, err := newLink(way, servers)
 		if err != nil {
 			return nil, err
@@ -181,7 +160,7 @@ type hurtful struct{ *link.Link }
 
 // newLink puts a link before servers.
 func newLink(way access, servers string) (hurtful, error) {
-	l, err := link.New(link.Config{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.dial)})
+	l, err := link.New(link.Config{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.dial), Alone: way.alone})
 	return hurtful{l}, err
 }
 

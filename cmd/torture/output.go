@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/storyindex"
 	"github.com/zktorture/zktorture/storyindex/course"
+	"github.com/zktorture/zktorture/workload"
 )
 
 // output is where a run leaves its files.
@@ -40,7 +42,18 @@ func (o *output) discard() {
 			os.Remove(file)
 		}
 	}
+	if left, err := os.ReadDir(o.dir); err == nil && len(left) == 1 {
+		os.Remove(filepath.Join(o.dir, storyindex.BeginName))
+	}
 	os.Remove(o.dir) // fails if there is something
+}
+
+// below is a folder for what lasts only as long as the run; "" is the system's.
+func (o *output) below() string {
+	if !o.named {
+		return ""
+	}
+	return o.dir
 }
 
 // counterexamplesDir is where counterexamples go that have no other place.
@@ -155,8 +168,11 @@ func (o *output) summary(s summary) error {
 	if err := writeJSON(&data, s); err != nil {
 		return err
 	}
-	return writeNew(filepath.Join(o.dir, "result.json"), data.Bytes())
+	return writeNew(filepath.Join(o.dir, resultName), data.Bytes())
 }
+
+// resultName is the file with the result of a run that has ended in order.
+const resultName = "result.json"
 
 // summary is the object that --json prints.
 type summary struct {
@@ -261,9 +277,20 @@ func originLine(r sim.Result) string {
 	return line
 }
 
+// faultNames are those of the faults of clients and of servers.
+func faultNames() []string {
+	names := slices.Clone(sim.FaultNames)
+	for _, name := range workload.ServerFaultNames {
+		if !slices.Contains(names, name) { // a lag is of both
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func faultLine(struck map[string]int) string {
 	var parts []string
-	for _, name := range sim.FaultNames {
+	for _, name := range faultNames() {
 		if n, ok := struck[name]; ok {
 			parts = append(parts, fmt.Sprintf("%s %d", name, n))
 		}

@@ -21,7 +21,7 @@ type runCmd struct {
 	Root     string        `help:"For live: the path below which everything happens; it must not exist or be empty, and is removed at the end. Default: a fresh one."`
 	Clients  int           `help:"At most so many clients." default:"3"`
 	Ops      int           `help:"At most so many operations for each user." default:"4"`
-	Faults   string        `help:"What may strike: a list of names, all or none. Default: all. On real servers those of clients can strike but for lag, pause, time, wrap and crash."`
+	Faults   string        `help:"What may strike: a list of names, all or none. Default: all. See torture list: not all can strike everywhere."`
 	Plan     string        `help:"On real servers: the faults of a recorded run, DIR/faults.jsonl, perhaps edited, instead of such as the seed draws." placeholder:"FILE"`
 	Strategy string        `help:"How episodes are chosen: random or sweep." default:"random"`
 	Episodes int           `help:"How many. Default: 1000 in sim, or as many as --duration allows."`
@@ -36,7 +36,9 @@ type runCmd struct {
 	metricsFlags `embed:""`
 
 	meter     *runMetrics
-	faultPlan workload.FaultPlan
+	faultPlan *workload.FaultPlan
+	may       workload.FaultSet // on real servers …
+	servers   workload.Servers  // … which may be hurt, or nil
 }
 
 // Run carries the command out.
@@ -52,7 +54,7 @@ func (r *runCmd) Run(c *commandContext) error {
 	if err := r.validate(); err != nil {
 		return err
 	}
-	if r.faultPlan, err = r.plan(); err != nil {
+	if err := r.chooseFaults(w); err != nil {
 		return err
 	}
 	if err := r.probe(); err != nil {
@@ -68,12 +70,29 @@ func (r *runCmd) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
+	if err := out.begin(r.begin()); err != nil {
+		return err
+	}
 	err = r.on(c, w, out)
 	out.endCourse(c)
 	if verdict := verdictError(0); err != nil && !errors.As(err, &verdict) {
 		out.discard()
 	}
 	return err
+}
+
+// chooseFaults finds out what may strike on real servers, and whether it can.
+func (r *runCmd) chooseFaults(w *workload.Workload) (err error) {
+	if r.Backend == "sim" {
+		return nil
+	}
+	if r.may, err = r.liveFaults(w); err != nil {
+		return err
+	}
+	if r.faultPlan, err = r.plan(); err != nil {
+		return err
+	}
+	return r.gainNetworks()
 }
 
 func (r *runCmd) on(c *commandContext, w *workload.Workload, out *output) error {
@@ -101,14 +120,12 @@ func (r *runCmd) validate() error {
 		return fmt.Errorf("--servers and --root are for --backend live")
 	case r.Backend != "live" && (r.accessFlags.given() || r.Rate != 0):
 		return fmt.Errorf("--auth, --tls-… and --rate are for --backend live")
+	case strings.HasPrefix(r.Recipe, workload.Foreign) && (r.Auth != "" || r.Rate != 0):
+		return fmt.Errorf("a recipe that another program serves knows neither --auth nor --rate")
 	case r.Rate != 0 && !(r.Rate >= rateMin):
 		return fmt.Errorf("--rate %g: at least %d request a second is needed", r.Rate, rateMin)
 	case r.Strategy != "random" && r.Strategy != "sweep":
 		return fmt.Errorf("unknown strategy %q: there are random and sweep", r.Strategy)
-	}
-	faults, err := sim.ParseFaults(r.faultList())
-	if err != nil {
-		return err
 	}
 	switch {
 	case r.Plan != "" && (r.Backend == "sim" || r.Faults != ""):
@@ -116,11 +133,12 @@ func (r *runCmd) validate() error {
 	case r.Backend == "sim" && strings.HasPrefix(r.Recipe, workload.Foreign):
 		return fmt.Errorf("a recipe that another program serves needs real servers: --backend ensemble or live")
 	case r.Backend == "sim":
-		return nil
+		_, err := sim.ParseFaults(r.faultList())
+		return err
 	case r.Strategy != "random":
 		return fmt.Errorf("on real servers only --strategy random is possible")
 	}
-	return workload.CheckLiveFaults(faults)
+	return nil
 }
 
 func (r *runCmd) faultList() string {

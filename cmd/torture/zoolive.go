@@ -33,10 +33,10 @@ func (z *zooCmd) huntLive(ctx context.Context, servers string, a workload.Animal
 	catch := workload.Catch{Animal: a, TwinClean: true}
 	cfg := workload.LiveConfig{
 		Open: func(ctx context.Context) (*workload.Session, error) {
-			return openSession(ctx, access{}, servers, workload.LiveFaults())
+			return openSession(ctx, access{}, servers, true)
 		},
 		Root: "/zktorture", Seed: z.Seed, Duration: z.Duration, Clients: a.Clients, Ops: huntOps,
-		Faults: workload.LiveFaults(), Timeout: liveSession, Until: a.Property,
+		Faults: workload.FaultSet{Clients: workload.LiveFaults()}, Timeout: liveSession, Until: a.Property,
 	}
 	found, err := a.Broken().RunLive(ctx, cfg)
 	if err != nil {

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/ensemble/netns"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// liveFaults are what may strike in a run on real servers. What cannot strike there is no part of all; who asks for
+// it by its name is told.
+func (r *runCmd) liveFaults(w *workload.Workload) (workload.FaultSet, error) {
+	set, err := workload.ParseLiveFaults(r.faultList())
+	if err != nil || r.Plan != "" {
+		return set, err
+	}
+	all := strings.Contains(r.faultList(), "all")
+	if apart := r.apart(w); apart != nil && set.Clients&workload.ProcessFaults != 0 {
+		if !all {
+			return set, fmt.Errorf("pause and crash strike processes, but %w", apart)
+		}
+		set.Clients &^= workload.ProcessFaults
+	}
+	if cannot := r.unhurt(set.Servers); cannot != workload.NoServerFaults {
+		if !all {
+			return set, fmt.Errorf("%v: %s", cannot, r.why())
+		}
+		set.Servers &^= cannot
+	}
+	return set, nil
+}
+
+// apart says why clients cannot be in processes of their own, if they cannot.
+func (r *runCmd) apart(w *workload.Workload) error {
+	if r.Auth != "" || r.Rate != 0 {
+		return fmt.Errorf("clients in processes of their own know neither --auth nor --rate")
+	}
+	return w.Apart()
+}
+
+// linked tells whether something may strike clients, or the servers under them, so that links are needed.
+func (r *runCmd) linked() bool { return r.may != workload.FaultSet{} || r.faultPlan != nil }
+
+// unhurt are those of the faults that the run's servers are spared.
+func (r *runCmd) unhurt(set workload.ServerFaults) workload.ServerFaults {
+	switch {
+	case r.Backend == "live":
+		return set
+	case r.Nodes == 1:
+		return set & (workload.PartitionServer | workload.LagServer)
+	}
+	return workload.NoServerFaults
+}
+
+func (r *runCmd) why() string {
+	if r.Backend == "live" {
+		return "nothing is ever done to servers of yours: these strike with --backend ensemble only"
+	}
+	return "a single server has no others that it could lose, or hear late of: --nodes 3"
+}
+
+// partitions tells whether servers are to lose each other, for which they need networks of their own.
+func (r *runCmd) partitions() bool {
+	if r.faultPlan != nil {
+		for _, f := range r.faultPlan.Servers {
+			switch f.Fault {
+			case "partition", "mute", "deaf", "lossy":
+				return true
+			}
+		}
+		return false
+	}
+	return r.may.Servers.Has(workload.PartitionServer) || r.may.Servers == workload.AtLeader && r.Nodes > 1
+}
+
+// gainNetworks makes sure that networks can be made, if they are needed; perhaps by running this program again.
+func (r *runCmd) gainNetworks() error {
+	if r.Backend != "ensemble" || !r.partitions() {
+		return nil
+	}
+	if err := netns.Gain(); err != nil {
+		return fmt.Errorf("servers cannot be partitioned here: %w. Leave it out: --faults %v,%v", err,
+			r.may.Clients, r.may.Servers&^workload.PartitionServer)
+	}
+	return nil
+}
+
+// plan reads the plan of faults, if the user has given one.
+func (r *runCmd) plan() (*workload.FaultPlan, error) {
+	if r.Plan == "" {
+		return nil, nil
+	}
+	in, err := os.Open(r.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("--plan: %w", err)
+	}
+	defer in.Close()
+	plan, err := workload.ReadFaultPlan(in)
+	if err != nil {
+		return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
+	}
+	for _, f := range plan.Servers {
+		if err := r.possible(f); err != nil {
+			return nil, fmt.Errorf("--plan %s: %v: %w", r.Plan, f, err)
+		}
+	}
+	return plan, nil
+}
+
+// possible returns an error for a fault of a plan that these servers cannot have.
+func (r *runCmd) possible(f workload.ServerFault) error {
+	if r.Backend == "live" {
+		return fmt.Errorf("%s", r.why())
+	}
+	fault, err := ensemble.ParseFault(f.Blow())
+	if err == nil && int(fault.Target) >= r.Nodes {
+		err = fmt.Errorf("there are %d servers", r.Nodes)
+	}
+	return err
+}
+
+// hurtServers are an ensemble that may be hurt.
+type hurtServers struct{ *ensemble.Ensemble }
+
+// Strike implements [workload.Servers].
+func (h hurtServers) Strike(ctx context.Context, fault string) (whom string, undo func() error, err error) {
+	f, err := ensemble.ParseFault(fault)
+	if err != nil {
+		return "", nil, err
+	}
+	struck, err := h.Ensemble.Strike(ctx, f)
+	if err != nil {
+		return "", nil, err
+	}
+	return struck.Whom(), struck.Undo, nil
+}
+
+// Heal implements [workload.Servers].
+func (h hurtServers) Heal(ctx context.Context) error { return h.HealAll(ctx) }
