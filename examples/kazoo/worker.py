@@ -15,13 +15,14 @@ import threading
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss, OperationTimeoutError, SessionExpiredError
 from kazoo.protocol.states import KazooState
+from kazoo.retry import RetryFailedError
 from kazoo.version import __version__
 
 VERSION = 1  # of the protocol
 CONNECT_MAX = 20  # seconds
 
-# After these nobody knows whether what was asked for has happened.
-UNKNOWN = (ConnectionLoss, OperationTimeoutError, SessionExpiredError)
+# After these nobody knows whether what was asked for has happened. (To give up retrying is one, as a try may have.)
+UNKNOWN = (ConnectionLoss, OperationTimeoutError, RetryFailedError, SessionExpiredError)
 
 
 class LockUser:

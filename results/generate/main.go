@@ -6,6 +6,7 @@
 //	go run ./results/generate mutants [REPORT]
 //	go run ./results/generate judge [SECTION ...]
 //	go run ./results/generate soak
+//	go run ./results/generate foreign
 //
 // It is run from the top of the repository. Every figure is measured by the run that writes it,
 // and each file names the command that made it. Exit status 0: all that was expected was measured
@@ -64,6 +65,8 @@ func run(ctx context.Context, args []string) error {
 		return measureMillions(ctx, args[1:])
 	case len(args) == 1 && args[0] == "soak":
 		return write(ctx, "soak", measureSoak)
+	case len(args) == 1 && args[0] == "foreign":
+		return write(ctx, "foreign", measureForeign)
 	case len(args) > 0 && args[0] == "mutants":
 		return measureMutants(ctx, args[1:])
 	case len(args) > 0 && args[0] == "judge":

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/zktorture/zktorture/workload"
+)
+
+// foreignLibrary is a library whose recipes an example serves.
+type foreignLibrary struct {
+	version string // its own, and of what it runs on
+	command string // what is run, as --recipe
+	shown   string // what a reader would give after exec: for the same
+}
+
+// findLibraries finds both libraries, as Debian's packages have them. What has to be compiled goes to a folder.
+func findLibraries(ctx context.Context, dir string) (map[string]foreignLibrary, error) {
+	kazoo, err := findKazoo(ctx, "/usr/bin/python3")
+	if err != nil {
+		return nil, err
+	}
+	curator, err := findCurator(ctx, "/usr/share/java", dir)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]foreignLibrary{"kazoo": kazoo, "Curator": curator}, nil
+}
+
+// notHere is the error for a library that is not installed.
+func notHere(library, needed string) error {
+	return fmt.Errorf("%s is not here: %s; `make foreign` installs it as root on Debian", library, needed)
+}
+
+const kazooVersion = `import kazoo.version, platform; print("kazoo", kazoo.version.__version__ + ", Python", platform.python_version(), end="")`
+
+// findKazoo asks a Python for it.
+func findKazoo(ctx context.Context, python string) (foreignLibrary, error) {
+	version, err := exec.CommandContext(ctx, python, "-c", kazooVersion).Output()
+	if err != nil {
+		return foreignLibrary{}, notHere("kazoo", python+" must have it (Debian's package python3-kazoo)")
+	}
+	command := python + " examples/kazoo/worker.py"
+	return foreignLibrary{string(version), workload.Foreign + command, command}, nil
+}
+
+// findCurator finds its jars in a folder and compiles the example into another.
+func findCurator(ctx context.Context, jars, classes string) (foreignLibrary, error) {
+	recipes, err := filepath.EvalSymlinks(filepath.Join(jars, "curator-recipes.jar"))
+	if err != nil {
+		return foreignLibrary{}, notHere("Curator", err.Error()+" (Debian's package libcurator-recipes-java)")
+	}
+	zookeeper, err := filepath.EvalSymlinks(filepath.Join(jars, "zookeeper.jar"))
+	if err != nil {
+		return foreignLibrary{}, notHere("Curator's ZooKeeper", err.Error()+" (Debian's package libzookeeper-java)")
+	}
+	classpath := filepath.Join(jars, "curator-recipes.jar") + ":" + filepath.Join(jars, "jackson-databind.jar")
+	const source = "examples/curator/Worker.java"
+	javac := exec.CommandContext(ctx, "javac", "-d", classes, "-cp", classpath, source)
+	javac.Stdout, javac.Stderr = os.Stderr, os.Stderr
+	if err := javac.Run(); err != nil {
+		return foreignLibrary{}, notHere("a compiler for Curator's example", fmt.Sprintf("javac %s: %v (Debian's package default-jdk-headless)", source, err))
+	}
+	return foreignLibrary{
+		version: fmt.Sprintf("Curator %s with ZooKeeper's client %s", jarVersion(recipes), jarVersion(zookeeper)),
+		command: workload.Foreign + "exec java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp " + classpath + ":'" + classes + "' Worker",
+		shown:   "java -cp " + classpath + " " + source,
+	}, nil
+}
+
+// jarVersion is the version in the name of a jar, as in curator-recipes-5.4.0.jar.
+func jarVersion(jar string) string {
+	name := strings.TrimSuffix(filepath.Base(jar), ".jar")
+	return name[strings.LastIndex(name, "-")+1:]
+}
