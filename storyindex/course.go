@@ -1,6 +1,7 @@
 package storyindex
 
 import (
+	"maps"
 	"path"
 	"slices"
 
@@ -48,23 +49,32 @@ func withLast(points []course.Point, last course.Point, gap float64) []course.Po
 	return append(points, last)
 }
 
-// join lists runs of which there is a course and no result: they are under way, or were killed.
+// join lists runs that have begun and have no result: they are under way, or were killed.
 func (b *builder) join() {
-	ended := map[string]bool{}
+	listed := map[string]bool{}
 	for _, r := range b.index.Runs {
-		ended[path.Dir(r.File)] = true
+		listed[path.Dir(r.File)] = true
 	}
-	for _, c := range b.index.Courses {
-		if !ended[path.Dir(c.File)] {
-			b.index.Runs = append(b.index.Runs, unfinished(c))
+	add := func(r Run) {
+		if dir := path.Dir(r.File); !listed[dir] {
+			b.index.Runs, listed[dir] = append(b.index.Runs, r.of(b.begins[dir])), true
 		}
 	}
+	for _, c := range b.index.Courses {
+		add(unfinished(c))
+	}
+	for _, dir := range slices.Sorted(maps.Keys(b.begins)) {
+		add(Run{File: path.Join(dir, BeginName), Verdict: "unknown", Reason: noResult})
+	}
 }
+
+// noResult is the reason why a run has no verdict.
+const noResult = "it has no result yet: it is under way, or was killed"
 
 func unfinished(c Course) Run {
 	last := c.last()
 	r := Run{
-		File: c.File, Verdict: "unknown", Reason: "it has no result yet: it is under way, or was killed",
+		File: c.File, Verdict: "unknown", Reason: noResult,
 		Episodes: int(last.Episodes), Operations: last.Operations, Faults: map[string]int{}, Elapsed: last.Time,
 	}
 	if last.Violations > 0 {

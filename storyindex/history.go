@@ -56,19 +56,18 @@ func (b *builder) histories() {
 	}
 }
 
-// recording reads a history; nil if there is no operation in it. What was cut off in the middle of a line,
-// as the run was killed, counts up to there.
+// recording reads a history; nil if there is no operation in it.
 func (b *builder) recording(name string) (*recording, error) {
 	file, err := os.Open(b.path(name))
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	h, err := linearizability.ReadPartial(file)
+	h, complete, err := b.operations(name, file)
 	if len(h) == 0 {
 		return nil, errors.Join(err, errors.New("there is no operation in it"))
 	}
-	r := &recording{operations: h, complete: err == nil}
+	r := &recording{operations: h, complete: complete}
 	r.History = History{File: name, Count: len(h), Verdict: NotJudged, Outcomes: newOutcomes(h)}
 	if run := b.index.beside(name); run != nil {
 		r.found, r.Part = run.found(name)

@@ -50,6 +50,8 @@ func (b *builder) read(path, name string) error {
 	switch {
 	case s.Format == sim.CounterexampleFormat:
 		return b.counterexample(first, path, name)
+	case s.Format == BeginFormat:
+		return b.begun(first, name)
 	case s.Animals != nil:
 		return b.hunt(first, name)
 	case s.Op != "" && s.Call != nil:

@@ -11,6 +11,7 @@
 //	a counterexample      one JSON object with a format, see [sim.CounterexampleFormat]
 //	a run                 a JSON object with workload and verdict, as torture run --json prints it; also
 //	                      one a line
+//	the begin of a run    a JSON object with the format [BeginFormat]
 //	a course of a run     a JSON object with t_s a line, see package course
 //	a hunt of the zoo     a JSON object with animals, as torture zoo --json prints it; several such files,
 //	                      as of different strategies or seeds, are drawn together
@@ -23,6 +24,9 @@
 // that history on real servers, whole, for then the run's recipe tells the model; any other is listed, and
 // not judged: to hold a history against the wrong model is to accuse the innocent. What the time for judging
 // does not suffice for is unknown.
+//
+// A run that was killed has no result, but a begin, which says as much. Its history has the rounds that were finished, each of
+// an object of its own; one that was only half written is left out, as are those that were under way.
 //
 // The page is one file and loads nothing. Its plots are drawn by uPlot (https://github.com/leeoniya/uPlot,
 // by its licence, which is beside it in page/).
@@ -129,7 +133,7 @@ type Options struct {
 // anew. The error is for a folder that cannot be read or written, and for a context that ended.
 func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	o.Judging, o.Command = cmp.Or(o.Judging, JudgingDefault), cmp.Or(o.Command, "torture")
-	b := &builder{ctx: ctx, dir: dir, options: o, index: &Index{}}
+	b := &builder{ctx: ctx, dir: dir, options: o, index: &Index{}, begins: map[string]Begin{}}
 	if err := b.walk(); err != nil {
 		return nil, err
 	}
@@ -160,7 +164,8 @@ type builder struct {
 	index    *Index
 	files    int
 	stories  int
-	recorded []string // histories, that are read when all runs are known
+	recorded []string         // histories, that are read when all runs are known
+	begins   map[string]Begin // of runs, by folder
 }
 
 // walk looks at the files of the folder and those below it, by name.

@@ -14,8 +14,8 @@ import (
 )
 
 type checkCmd struct {
-	File       string        `arg:"" help:"A history: one JSON object a line; - is standard input."`
-	Model      string        `required:"" help:"What the history is judged against, as lock or queue; a wrong name lists them."`
+	File       string        `arg:"" help:"A history: one JSON object a line; - is standard input. Or the folder of a run on real servers (--out), also of one that is under way or was killed: it says itself what its history is of."`
+	Model      string        `help:"What the history is judged against, as lock or queue; a wrong name lists them. Needed, but for the folder of a run."`
 	Parties    int           `help:"How many parties the barrier has, for the model barrier." default:"2"`
 	Permits    int           `help:"How many permits the semaphore has, for the model semaphore." default:"1"`
 	StaleReads bool          `help:"Allow peeks, gets and empty polls to answer from the past, as ZooKeeper's reads may without a sync."`
@@ -33,38 +33,55 @@ type judged struct {
 
 // Run carries the command out.
 func (k *checkCmd) Run(c *commandContext) error {
-	model, err := linearizability.ByName(k.Model, linearizability.Parameters{Parties: k.Parties, Permits: k.Permits})
-	if err != nil {
+	if err := k.validate(); err != nil {
 		return err
 	}
+	in, err := k.open()
+	if errors.Is(err, errNoRound) {
+		return k.nothing(c)
+	} else if err != nil {
+		return fmt.Errorf("%s: %w", k.File, err)
+	}
+	defer in.Close()
+	for _, note := range in.notes {
+		fmt.Fprintf(c.err, "%s: %s\n", k.File, note)
+	}
+	judge := k.whole
+	if k.Window > 0 {
+		judge = k.stream
+	}
+	j, err := judge(in.model, in.Reader)
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.File, err)
+	}
+	if j.operations == 0 && k.Model == "" {
+		return k.nothing(c)
+	} else if j.operations == 0 {
+		return fmt.Errorf("%s: the history is empty, so there is nothing to judge", k.File)
+	}
+	k.Model = in.model.Name
+	return k.show(c, j)
+}
+
+func (k *checkCmd) validate() error {
 	if k.Timeout <= 0 || k.Memory <= 0 || k.Memory > 1<<20 {
 		return fmt.Errorf("--timeout and --memory must be positive, and at most %d MB can be allowed", 1<<20)
 	}
 	if k.Window < 0 || k.Window > 0 && k.StaleReads {
 		return fmt.Errorf("--window needs a positive number, and cannot be used with --stale-reads, which looks at the whole history")
 	}
-	in, err := openHistory(k.File)
-	if err != nil {
-		return fmt.Errorf("%s: %w", k.File, err)
-	}
-	defer in.Close()
-	judge := k.whole
-	if k.Window > 0 {
-		judge = k.stream
-	}
-	j, err := judge(model, in)
-	if err != nil {
-		return fmt.Errorf("%s: %w", k.File, err)
-	}
-	if j.operations == 0 {
-		return fmt.Errorf("%s: the history is empty, so there is nothing to judge", k.File)
-	}
-	return k.show(c, j)
+	return nil
 }
 
-func openHistory(file string) (io.ReadCloser, error) {
+// nothing is the verdict on a run that has left nothing to judge.
+func (k *checkCmd) nothing(c *commandContext) error {
+	fmt.Fprintf(c.out, "unknown: %v\n", errNoRound)
+	return verdictError(exitUnknown)
+}
+
+func openHistory(file string) (*os.File, error) {
 	if file == "-" {
-		return io.NopCloser(os.Stdin), nil
+		return os.Stdin, nil
 	}
 	return os.Open(file)
 }

@@ -1,0 +1,120 @@
+package storyindex
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/zktorture/zktorture/linearizability"
+)
+
+// BeginName is what a run calls what it says of itself at its beginning.
+const BeginName = "run.json"
+
+// BeginFormat is the format of such a file.
+const BeginFormat = "zktorture run 1"
+
+// Begin is what a run is, written before it does anything, so that what it leaves can be judged if it is
+// killed. It has nothing in it that is not given or drawn at the start.
+type Begin struct {
+	Format   string  `json:"format"` // BeginFormat
+	Workload string  `json:"workload"`
+	Recipe   string  `json:"recipe"`
+	Backend  string  `json:"backend"`
+	Strategy string  `json:"strategy"`
+	Seed     uint64  `json:"seed"`
+	Faults   string  `json:"faults"` // that may strike, as --faults has them
+	Plan     string  `json:"plan,omitempty"`
+	Clients  int     `json:"clients"`
+	Ops      int     `json:"ops"`
+	Nodes    int     `json:"nodes,omitempty"`
+	Episodes int     `json:"episodes,omitempty"`   // 0: as many as there is time for
+	Duration float64 `json:"duration_s,omitempty"` // seconds; 0: the default
+}
+
+// WriteBegin writes b into the folder of a run, where there must not be one yet.
+func WriteBegin(dir string, b Begin) error {
+	b.Format = BeginFormat
+	data, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(filepath.Join(dir, BeginName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(data, '\n'))
+	return cmp.Or(err, file.Close())
+}
+
+// ReadBegin reads what the run says whose folder it is.
+func ReadBegin(dir string) (Begin, error) {
+	data, err := os.ReadFile(filepath.Join(dir, BeginName))
+	if errors.Is(err, os.ErrNotExist) {
+		return Begin{}, fmt.Errorf("it is not the folder of a run, or of one that was killed before it began: there is no %s in it", BeginName)
+	} else if err != nil {
+		return Begin{}, err
+	}
+	var b Begin
+	if err := json.Unmarshal(data, &b); err != nil {
+		return Begin{}, fmt.Errorf("%s: it is cut off, as the run was killed before it began, or no JSON: %w", BeginName, err)
+	}
+	if b.Format != BeginFormat {
+		return Begin{}, fmt.Errorf("%s: the format is %.40q, and %q is known", BeginName, b.Format, BeginFormat)
+	}
+	return b, nil
+}
+
+// begun lists a run that has begun.
+func (b *builder) begun(data json.RawMessage, name string) error {
+	var begin Begin
+	if err := json.Unmarshal(data, &begin); err != nil {
+		return err
+	}
+	b.begins[path.Dir(name)] = begin
+	return nil
+}
+
+// of fills in what a run said at its beginning.
+func (r Run) of(begin Begin) Run {
+	r.Workload, r.Recipe, r.Backend, r.Strategy, r.Seed = begin.Workload, begin.Recipe, begin.Backend, begin.Strategy, begin.Seed
+	return r
+}
+
+// WholeRounds returns the rounds of the history of a run that has begun (see [BeginName]) which were written to their
+// end, and how many bytes there are of one that was not.
+func WholeRounds(history *os.File) (whole io.Reader, rest int64, err error) {
+	info, err := history.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	return linearizability.WholeParts(history, info.Size())
+}
+
+// errCutOff says what is left out of a history.
+func errCutOff(rest int64) error {
+	return fmt.Errorf("its last %d bytes are left out: the run was killed while it wrote a round's history, or is at it", rest)
+}
+
+// operations reads a history. That of a run that has begun is in parts, a round each, and one that was cut
+// off is left out: whatever happened in it, the other rounds do not depend on it. Of other histories what was
+// cut off may explain the rest, so that they are not complete without it.
+func (b *builder) operations(name string, file *os.File) (h linearizability.History, complete bool, err error) {
+	if _, begun := b.begins[path.Dir(name)]; !begun || path.Base(name) != HistoryName {
+		h, err = linearizability.ReadPartial(file)
+		return h, err == nil, err
+	}
+	whole, rest, err := WholeRounds(file)
+	if err != nil {
+		return nil, false, err
+	}
+	if h, err = linearizability.ReadPartial(whole); err == nil && rest > 0 {
+		return h, true, errCutOff(rest)
+	}
+	return h, err == nil, err
+}
