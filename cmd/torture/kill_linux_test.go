@@ -182,7 +182,7 @@ func (v *victim) told() int {
 // instant draws when a run is killed: at its very beginning as often as in its first seconds.
 func instant(draw *rand.Rand) time.Duration {
 	if draw.IntN(2) == 0 {
-		return time.Duration(draw.Int64N(int64(8 * time.Second)))
+		return time.Duration(draw.Int64N(int64(10 * time.Second)))
 	}
 	shortest, longest := math.Log(float64(time.Millisecond)), math.Log(float64(4*time.Second))
 	return time.Duration(math.Exp(shortest + draw.Float64()*(longest-shortest)))
