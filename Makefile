@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser agree soak stories determinism million mutants fuzz bench results docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser foreign agree soak stories determinism million mutants fuzz bench results results-foreign docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -48,6 +48,14 @@ browser: ## make sure that pages can be tested: install Chromium if root on Debi
 	apt-get update -q && apt-get install -y -q --no-install-recommends chromium || echo "browser: Chromium could not be installed; its tests are skipped"; \
 	else echo "browser: no Chromium here, so the tests of pages are skipped"; fi
 
+FOREIGN := python3-kazoo libcurator-recipes-java libjackson2-databind-java default-jdk-headless
+
+foreign: ## make sure that kazoo's and Curator's recipes can be run: install them if root on Debian
+	@if dpkg -s $(FOREIGN) >/dev/null 2>&1; then echo "foreign: kazoo and Curator are here"; \
+	elif ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then \
+	echo "foreign: $(FOREIGN) are not all here, and only root on Debian can install them"; exit 2; \
+	else apt-get update -q && apt-get install -y -q --no-install-recommends $(FOREIGN); fi
+
 agree: ## compare the judge with porcupine on N random histories (default 1000000); judge 10,000 long correct ones
 	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 120m -run 'TestAgree|TestNever' -v ./linearizability
 
@@ -65,6 +73,9 @@ million: ## a million episodes of every recipe, or of KIND=lock: results/million
 
 soak: ## torture four of our recipes on three real servers, ten minutes each: results/soak.md
 	$(GO) run ./results/generate soak
+
+results-foreign: foreign zookeeper ## torture kazoo's and Curator's recipes: results/foreign.md (half an hour)
+	$(GO) run ./results/generate foreign
 
 stories: ## tell the story of every animal of the zoo and check it, text and page (minutes)
 	ZKTORTURE_STORIES=all $(GO) test -count=1 -timeout 60m -run EveryAnimal -v ./story

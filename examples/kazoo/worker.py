@@ -21,6 +21,10 @@ from kazoo.version import __version__
 VERSION = 1  # of the protocol
 CONNECT_MAX = 20  # seconds
 
+# Who retries waits twice as long each time, at most so many seconds. (By default that is an hour, so that a client
+# does not come back for a long time after its servers have.)
+RETRY = {"max_tries": -1, "max_delay": 1}
+
 # After these nobody knows whether what was asked for has happened. (To give up retrying is one, as a try may have.)
 UNKNOWN = (ConnectionLoss, OperationTimeoutError, RetryFailedError, SessionExpiredError)
 
@@ -121,7 +125,12 @@ class Worker:
         if assignment["kind"] not in KINDS:
             return self.refuse("there is no %s here: there are %s" % (assignment["kind"], ", ".join(KINDS)))
         self.make = KINDS[assignment["kind"]]
-        self.client = KazooClient(hosts=assignment["servers"], timeout=assignment["session_timeout_ms"] / 1000)
+        self.client = KazooClient(
+            hosts=assignment["servers"],
+            timeout=assignment["session_timeout_ms"] / 1000,
+            connection_retry=RETRY,
+            command_retry=RETRY,
+        )
         self.client.add_listener(self.changed)
         self.client.start(timeout=CONNECT_MAX)
         with self.writing:  # so that no change of the session is missed after this line

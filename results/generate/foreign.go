@@ -16,10 +16,10 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// For how long each foreign recipe is tortured, and is run without faults.
+// For how long each foreign recipe is tortured, and is run with one kind of faults or none.
 const (
 	foreignTorture = "2m"
-	foreignCalm    = "90s"
+	foreignHunt    = "90s"
 )
 
 // foreignRecipe is a recipe of an example worker, and what is known to be wrong with it.
@@ -34,22 +34,25 @@ type foreignRecipe struct {
 type foreignCause struct {
 	text       string
 	properties []string // by which it shows
-	variant    string   // of the loss that brings it about; empty: no fault is needed
+	faults     string   // that bring it about: a loss, or none, or what --faults takes
 }
+
+// lossAfter is the fault that is planned for one request: it is carried out and the reply is lost.
+const lossAfter = "loss after"
 
 var foreignRecipes = []foreignRecipe{
 	{"kazoo's Lock", "lock", "kazoo", nil},
 	{"kazoo's Queue", "queue", "kazoo", []foreignCause{
-		{"kazoo-queue-get", []string{"lost", "false-empty", "order"}, "after"},
+		{"kazoo-queue-get", []string{"lost", "false-empty", "order"}, lossAfter},
 	}},
 	{"kazoo's Counter", "counter", "kazoo", []foreignCause{
-		{"kazoo-counter-add", []string{"counted-twice", "sum", "stale-get"}, "after"},
+		{"kazoo-counter-add", []string{"counted-twice", "sum", "stale-get"}, lossAfter},
 	}},
 	{"Curator's InterProcessMutex", "lock", "Curator", nil},
 	{"Curator's SimpleDistributedQueue", "queue", "Curator", []foreignCause{
-		{"curator-queue-poll", []string{"lost", "false-empty", "lost-wakeup", "order"}, "after"},
-		{"curator-queue-offer", []string{"duplicate"}, "after"},
-		{"curator-queue-empty", []string{"false-empty"}, ""},
+		{"curator-queue-poll", []string{"lost", "false-empty", "lost-wakeup", "order"}, lossAfter},
+		{"curator-queue-offer", []string{"duplicate"}, lossAfter},
+		{"curator-queue-empty", []string{"false-empty"}, "none"},
 	}},
 }
 
@@ -114,7 +117,7 @@ func foreignHead(p *page, libraries map[string]foreignLibrary, server string) {
 	p.line("")
 	p.line("The recipes of two libraries in other languages, behind the protocol of [workers](../docs/workers.md), are tortured by")
 	p.line("`torture run KIND --backend ensemble --nodes 3 --recipe 'exec:…' --duration %s --seed 1`, with all faults that can strike on", foreignTorture)
-	p.line("real servers, and then run with `--faults none --duration %s`. The servers are ZooKeeper %s. What follows `exec:` is", foreignCalm, server)
+	p.line("real servers, those of servers too. The servers are ZooKeeper %s. What follows `exec:` is", server)
 	p.line("")
 	for _, name := range slices.Sorted(maps.Keys(libraries)) {
 		p.line("- for %s (%s): `%s`", name, libraries[name].version, libraries[name].shown)
@@ -126,26 +129,21 @@ func foreignHead(p *page, libraries map[string]foreignLibrary, server string) {
 	p.table("recipe", "verdict", "broken, in so many rounds", "rounds", "operations", "faults struck", "minutes")
 }
 
-// measure tortures a recipe, runs it without faults, and shows for each of its causes the smallest case.
+// measure tortures a recipe and shows each of its causes.
 func (t *torturer) measure(table, sections *page) error {
-	tortured, err := t.run("--backend", "ensemble", "--nodes", "3", "--seed", "1", "--duration", foreignTorture)
+	r, err := t.run("--backend", "ensemble", "--nodes", "3", "--seed", "1", "--duration", foreignTorture)
 	if err != nil {
 		return err
 	}
-	calm, err := t.run("--backend", "ensemble", "--nodes", "3", "--seed", "1", "--duration", foreignCalm, "--faults", "none")
-	if err != nil {
-		return err
-	}
-	t.row(table, tortured)
-	t.row(table, calm)
-	problems := []error{t.unexplained(tortured), t.unexplained(calm)}
+	t.row(table, r)
+	problems := []error{t.unexplained(r)}
 	if len(t.recipe.causes) > 0 {
 		sections.line("")
 		sections.line("## %s", t.recipe.name)
-		problems = append(problems, t.accusations(sections, tortured))
+		problems = append(problems, t.accusations(sections, r))
 	}
 	for _, cause := range t.recipe.causes {
-		err := t.explain(sections, cause, calm)
+		err := t.explain(sections, cause)
 		if err != nil && !errors.Is(err, errUnexpected) {
 			return err
 		}
@@ -161,9 +159,6 @@ func (t *torturer) row(table *page, r *foreignResult) {
 	}
 	for _, fault := range slices.Sorted(maps.Keys(r.Faults)) {
 		struck = append(struck, fmt.Sprintf("%s %s", fault, number(r.Faults[fault])))
-	}
-	if struck == nil {
-		struck = []string{"none"}
 	}
 	table.row(t.recipe.name, r.Verdict, strings.Join(broken, ", "), number(r.Episodes), number(r.Operations), strings.Join(struck, ", "), fmt.Sprintf("%.1f", r.Elapsed/60))
 }
@@ -184,11 +179,14 @@ func (t *torturer) unexplained(r *foreignResult) error {
 
 // accusations lists what was seen in the long run, with what had struck in its round.
 func (t *torturer) accusations(p *page, r *foreignResult) error {
+	if len(r.Violations) == 0 {
+		return nil
+	}
 	p.line("")
-	p.line("What was seen first of each property in the %s of torture, and what had struck in its round:", foreignTorture)
+	p.line("What was seen first of each property in the %s of torture, and what had struck in its round or lasted then:", foreignTorture)
 	p.line("")
 	for _, v := range r.Violations {
-		struck, err := r.struck(v.Episode)
+		struck, err := r.struck(v)
 		if err != nil {
 			return err
 		}
@@ -198,7 +196,7 @@ func (t *torturer) accusations(p *page, r *foreignResult) error {
 }
 
 // explain says what a cause is, and shows it at work.
-func (t *torturer) explain(p *page, cause foreignCause, calm *foreignResult) error {
+func (t *torturer) explain(p *page, cause foreignCause) error {
 	text, err := cause.explanation()
 	if err != nil {
 		return err
@@ -206,8 +204,8 @@ func (t *torturer) explain(p *page, cause foreignCause, calm *foreignResult) err
 	p.line("")
 	p.line("%s", text)
 	p.line("")
-	if cause.variant == "" {
-		return t.showCalm(p, cause, calm)
+	if cause.faults != lossAfter {
+		return t.hunt(p, cause)
 	}
 	found, err := t.smallest(cause)
 	if err != nil {
@@ -220,21 +218,25 @@ func (t *torturer) explain(p *page, cause foreignCause, calm *foreignResult) err
 	return t.show(p, found)
 }
 
-// showCalm shows a cause that needs no fault, as it was seen without any.
-func (t *torturer) showCalm(p *page, cause foreignCause, calm *foreignResult) error {
-	for _, v := range calm.Violations {
-		if !slices.Contains(cause.properties, v.Property) {
-			continue
-		}
-		if err := v.read(); err != nil {
-			return err
-		}
-		p.line("Without faults it was seen in %s of %s rounds. What the clients saw in round %d:", number(v.Times), number(calm.Episodes), v.Episode)
-		v.paste(p)
-		return nil
+// hunt shows a cause that needs luck, and no fault or one that lasts.
+func (t *torturer) hunt(p *page, cause foreignCause) error {
+	r, err := t.run("--backend", "ensemble", "--nodes", "3", "--seed", "1", "--faults", cause.faults, "--duration", foreignHunt)
+	if err != nil {
+		return err
 	}
-	p.line("It was not seen in %s rounds without faults.", number(calm.Episodes))
-	return fmt.Errorf("%w: %s: %s did not show without faults", errUnexpected, t.recipe.name, cause.text)
+	p.line("With `--faults %s --duration %s` instead of all, there were %s rounds.", cause.faults, foreignHunt, number(r.Episodes))
+	found, err := cause.of(r)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		p.line("It was not seen in them.")
+		return fmt.Errorf("%w: %s: %s did not show with --faults %s", errUnexpected, t.recipe.name, cause.text, cause.faults)
+	}
+	v := shortest(found)
+	p.line("*%s* was broken in %s of them. What the clients saw in round %d:", v.Property, number(v.Times), v.Episode)
+	v.paste(p)
+	return nil
 }
 
 // show shows a case, and how often it can be seen again, with its fault and without.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -82,27 +82,62 @@ func (t *torturer) run(args ...string) (*foreignResult, error) {
 	return r, t.torture(t.ctx, r, all...)
 }
 
-// struck says what had struck in a round.
-func (r *foreignResult) struck(round int) (string, error) {
-	file, err := os.Open(filepath.Join(r.dir, "faults.jsonl"))
+// struck says what had struck in the round of a violation, and which faults of servers lasted then.
+func (r *foreignResult) struck(v foreignViolation) (string, error) {
+	if err := v.read(); err != nil {
+		return "", err
+	}
+	history, err := linearizability.Read(bytes.NewReader(v.history))
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
+	file, err := os.ReadFile(filepath.Join(r.dir, "faults.jsonl"))
+	if err != nil {
+		return "", err
+	}
 	var struck []string
-	for in := bufio.NewScanner(file); in.Scan(); {
-		var s workload.Strike
-		if err := json.Unmarshal(in.Bytes(), &s); err != nil {
+	for line := range bytes.Lines(file) {
+		fault, err := strikeIn(line, v.Episode, history)
+		if err != nil {
 			return "", fmt.Errorf("faults.jsonl: %w", err)
 		}
-		if s.Round == round && s.At > 0 {
-			struck = append(struck, s.String())
+		if fault != "" {
+			struck = append(struck, fault)
 		}
 	}
 	if struck == nil {
 		return "nothing had struck", nil
 	}
 	return strings.Join(struck, "; "), nil
+}
+
+// strikeIn is the fault of a line of faults.jsonl if it struck in a round; else empty.
+func strikeIn(line []byte, round int, h linearizability.History) (string, error) {
+	var s struct {
+		workload.Strike
+		Server, Whom string
+		Well         int64
+	}
+	if err := json.Unmarshal(line, &s); err != nil {
+		return "", err
+	}
+	switch {
+	case s.At == 0:
+		return "", nil
+	case s.Server == "" && s.Round == round:
+		return s.String(), nil
+	case s.Server != "" && lastsIn(s.At, s.Well, h):
+		return fmt.Sprintf("%s of %s", s.Fault.Fault, s.Whom), nil
+	}
+	return "", nil
+}
+
+// lastsIn tells whether any operation of a history was under way between two moments, of which the last may be
+// missing.
+func lastsIn(from, to int64, h linearizability.History) bool {
+	return slices.ContainsFunc(h, func(o linearizability.Operation) bool {
+		return (to == 0 || o.Call <= to) && o.Return >= from
+	})
 }
 
 // foreignCase is a run in which a cause shows.
@@ -118,13 +153,13 @@ func (t *torturer) smallest(cause foreignCause) (*foreignCase, error) {
 	for _, size := range foreignSizes {
 		var cases []*foreignCase
 		for seed := 1; seed <= foreignSeeds; seed++ {
-			c := foreignCase{cause: cause, seed: seed, clients: size.clients, ops: size.ops, rounds: foreignRounds, plan: cause.everywhere()}
+			c := foreignCase{cause: cause, seed: seed, clients: size.clients, ops: size.ops, rounds: foreignRounds, plan: everywhere()}
 			found, err := t.try(&c, c.plan)
 			if err != nil {
 				return nil, err
 			}
-			for _, v := range found {
-				cases = append(cases, c.reduced(v))
+			if len(found) > 0 {
+				cases = append(cases, c.reduced(shortest(found)))
 			}
 		}
 		if len(cases) > 0 {
@@ -134,10 +169,10 @@ func (t *torturer) smallest(cause foreignCause) (*foreignCase, error) {
 	return nil, nil
 }
 
-// everywhere plans the loss of a cause in every round, at another request in each.
-func (c foreignCause) everywhere() (plan []workload.Fault) {
+// everywhere plans a loss in every round, at another request in each.
+func everywhere() (plan []workload.Fault) {
 	for round := range foreignRounds {
-		plan = append(plan, workload.Fault{Round: round, Client: 1, Request: 1 + round%foreignRequests, Fault: "loss", Variant: c.variant})
+		plan = append(plan, workload.Fault{Round: round, Client: 1, Request: 1 + round%foreignRequests, Fault: "loss", Variant: "after"})
 	}
 	return plan
 }
@@ -164,8 +199,13 @@ func (t *torturer) try(c *foreignCase, plan []workload.Fault) (found []foreignVi
 	if err != nil {
 		return nil, err
 	}
+	return c.cause.of(r)
+}
+
+// of lists what a cause may have broken, with the histories.
+func (c foreignCause) of(r *foreignResult) (found []foreignViolation, err error) {
 	for _, v := range r.Violations {
-		if !slices.Contains(c.cause.properties, v.Property) {
+		if !slices.Contains(c.properties, v.Property) {
 			continue
 		}
 		if err := v.read(); err != nil {
@@ -174,6 +214,10 @@ func (t *torturer) try(c *foreignCase, plan []workload.Fault) (found []foreignVi
 		found = append(found, v)
 	}
 	return found, nil
+}
+
+func shortest(found []foreignViolation) foreignViolation {
+	return slices.MinFunc(found, func(a, b foreignViolation) int { return a.operations() - b.operations() })
 }
 
 // again counts the runs by a plan in which the cause shows once more, in the round of the case.
