@@ -29,6 +29,7 @@ type outcome struct {
 	unknown    string
 	history    any
 	disputed   map[string]any
+	refused    int // stale writes
 	later      func() Judgement
 	audit      func(uint64, int) Strength
 	strength   Strength
@@ -120,6 +121,7 @@ func (w *World) run(workload Workload, o *outcome) {
 	o.record = w.complete()
 	j := w.judge(everybody)
 	o.violations, o.unknown, o.disputed, o.history, o.later, o.audit = j.Violations, j.Unknown, j.Disputed, j.History, j.Later, j.Audit
+	o.refused = j.Refused
 	o.struck, o.choices, o.clients = w.struck, w.source.choices(), len(w.procs)
 	for _, p := range w.procs {
 		o.users += len(p.users)

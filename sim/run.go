@@ -83,6 +83,7 @@ type Result struct {
 	Disputed         map[string]any // see [Judgement.Disputed], of the episode that Reason is about
 	Violations       []Found
 	Strength         Strength
+	Refused          int64         // stale writes that the guarded resources refused: see [Judgement]
 	Recovery         time.Duration // on real servers, the longest that clients needed to reach them when all faults had ended
 	Hash             uint64        // covers every step of every episode
 	Elapsed          time.Duration
@@ -303,6 +304,7 @@ func (c *campaign) record(index int, o *outcome) {
 	r.Episodes++
 	r.Steps += int64(o.steps)
 	r.Operations += int64(o.operations())
+	r.Refused += int64(o.refused)
 	r.Hash += mix(o.hash ^ mix(uint64(index)))
 	for i, n := range o.struck {
 		c.struck[i] += n

@@ -41,6 +41,9 @@ type Judgement struct {
 	// Disputed is what those who judge were given, by names, if the reason why it is unknown is that
 	// they contradict each other; each in the form of a History.
 	Disputed map[string]any
+	// Refused is how many stale writes a resource has refused because of their tokens: what would have done harm
+	// to one that looks at none.
+	Refused int
 	// Later, if not nil, is a part of the judgement that is to run when the world has ended,
 	// outside of its bubble: what it returns is added. It must not look at the world's servers.
 	Later func() Judgement

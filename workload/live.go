@@ -377,6 +377,7 @@ func (r *liveRun) record(n int, v *view, j judgement) {
 	defer r.mu.Unlock()
 	r.result.Episodes++
 	r.result.Operations += int64(len(v.ops))
+	r.result.Refused += int64(j.Refused)
 	if j.Unknown != "" && len(j.Violations) == 0 {
 		r.unknown(n, j.Unknown)
 		r.result.Disputed = j.Disputed

@@ -134,6 +134,15 @@ func durations(session time.Duration) []time.Duration {
 	return []time.Duration{session / 20, session / 4, session / 4, session * 3 / 2}
 }
 
+// durations are what the fault may take. A pause is told from a slow answer only by those who outlive its session.
+func (v liveVariant) durations(session time.Duration) []time.Duration {
+	all := durations(session)
+	if v.fault == sim.Pause {
+		return all[len(all)-2:]
+	}
+	return all
+}
+
 // drawFaults draws what is to happen in a round from its number: each round has its own subset of the faults
 // (swarm testing: Groce and others, 2012), and seldom more than one or two strike.
 func drawFaults(seed uint64, round, clients int, allowed sim.Faults, session time.Duration) []Fault {
@@ -152,7 +161,8 @@ func drawFaults(seed uint64, round, clients int, allowed sim.Faults, session tim
 		v := liveVariants[possible[draw.Choose(len(possible), "which fault")]]
 		f := Fault{Round: round, Client: 1 + draw.Choose(clients, "client"), Request: 1 + draw.Choose(requestMax, "request"), Fault: v.name, Variant: v.variant}
 		if v.lasts {
-			f.ForMS = durations(session)[draw.Choose(len(durations(session)), "for")].Milliseconds()
+			lasts := v.durations(session)
+			f.ForMS = lasts[draw.Choose(len(lasts), "for")].Milliseconds()
 		}
 		faults = append(faults, f)
 	}

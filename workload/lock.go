@@ -15,6 +15,8 @@ package workload
 //     Judged if the recipe has Lost or IsOwner; else the user looks after its session itself.
 //   - fencing: tokens grow from grant to grant, so that a resource that checks them accepts no
 //     write of an earlier holder after one of a later holder. Judged if the recipe has Token.
+//     Of a recipe whose tokens nobody checks it is judged whether the resource was overrun (zombie-write),
+//     which no lock can prevent alone.
 //   - order: among operations that queue with sequential znodes, none is granted the lock while
 //     an older znode of a waiting operation is there.
 //   - herd: the deletion of one znode wakes at most one waiting operation.
@@ -107,6 +109,7 @@ type lockEpisode struct {
 	dirs    []string // directories beside it
 	missing bool
 	unfair  bool
+	overrun bool // what the guarded resource accepted is judged, too: see judgingWrites
 	// callbacks says that the recipe tells its user of each grant and each end, which is judged too.
 	callbacks bool
 	// shared says that users of one process share what is no business of the world's, so that they must
@@ -327,6 +330,16 @@ func (r *resource) write(h *hold) string {
 	return fmt.Sprintf("accepted with token %d", h.token)
 }
 
+// refused is how many stale writes came in vain.
+func (r *resource) refused() (n int) {
+	for _, w := range r.writes {
+		if !w.accepted {
+			n++
+		}
+	}
+	return n
+}
+
 // office is what one client at a time holds, and the names of the operations that take and leave it.
 type office struct {
 	noun, acquire, release string
@@ -416,7 +429,10 @@ func (e *lockEpisode) judge(v *view) judgement {
 		j.add(v.leaks()...)
 		j.check(v, linearizability.Lock(), h)
 	}
-	j.History = h
+	if e.overrun {
+		j.add(e.guarded.zombieWrites(v, holds)...)
+	}
+	j.History, j.Refused = h, e.guarded.refused()
 	return j
 }
 

@@ -43,6 +43,7 @@ var entries = []Entry{
 	lockEntry("published/WriteLock", "Apache ZooKeeper 3.4.6 recipes/lock, as published", func(c recipes.Conn, path string) Locker {
 		return published.NewLocker(c, path, published.AllBugs())
 	}),
+	lockEntry("unfenced", "recipes.Lock before a resource that looks at no tokens: a holder that slept writes after its successor", newUnfenced, judgingWrites()),
 	rwLockEntry(Ours, "recipes.RWLock: fair, with tokens, downgrade and revocation", func(c recipes.Conn, path string) RWLocker {
 		return recipes.NewRWLock(c, path)
 	}),

@@ -7,24 +7,10 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// judgingZombies has a lock workload judge what the guarded resource accepted, too: no write of a holder
+// judgingWrites has a lock workload judge what the guarded resource accepted, too: no write of a holder
 // after one of a later holder (zombie-write). No lock can promise that alone; with tokens that the
 // resource checks it follows from the order of the tokens.
-func (w *Workload) judgingZombies() *Workload {
-	judging := func(plan func(*sim.Plan, string) episode) func(*sim.Plan, string) episode {
-		return func(p *sim.Plan, path string) episode { return zombieEpisode{plan(p, path).(*lockEpisode)} }
-	}
-	w.plan, w.remote = judging(w.plan), judging(w.remote)
-	return w
-}
-
-type zombieEpisode struct{ *lockEpisode }
-
-func (e zombieEpisode) judge(v *view) judgement {
-	j := e.lockEpisode.judge(v)
-	j.add(e.guarded.zombieWrites(v, v.holds(theLock))...)
-	return j
-}
+func judgingWrites() LockOption { return func(e *lockEpisode) { e.overrun = true } }
 
 // zombieWrites finds a write that was accepted from a hold that had ended before another began, of
 // which a write had been accepted already.

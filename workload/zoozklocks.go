@@ -95,7 +95,7 @@ var kazooLock = newZKClass("kazoo 2.8, kazoo/recipe/lock.py", kazooClient, func(
 var curatorLock = newZKClass("Apache Curator 5.4, LockInternals", goClient, func(bugs published.Bugs) *Workload {
 	return lockNamed("", func(c recipes.Conn, path string) Locker {
 		return published.NewCuratorLock(c, path, curatorExpires, bugs)
-	}).judgingZombies()
+	}, judgingWrites())
 })
 
 // curatorExpires is short by the measure of the simulator, in which a step takes a microsecond: LOST

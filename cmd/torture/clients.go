@@ -19,8 +19,10 @@ import (
 type clients struct {
 	open  func(context.Context) (*workload.Session, error) // nil if none are of this process
 	start func(context.Context) (*workload.Session, error) // nil if none are in processes of their own
-	ctx   context.Context                                  // ends when a worker has failed for good
-	close func()
+	// starts is how many rounds with clients in processes of their own are under way at a time; 0 for the default.
+	starts int
+	ctx    context.Context // ends when a worker has failed for good
+	close  func()
 }
 
 // clients makes them ready. A recipe that another program serves has a process for each client; of ours, some
@@ -29,10 +31,14 @@ func (r *runCmd) clients(c *commandContext, out *output, way access, servers str
 	all := &clients{ctx: c, close: func() {}}
 	command, foreign := strings.CutPrefix(r.Recipe, workload.Foreign)
 	if !foreign {
-		all.open = func(ctx context.Context) (*workload.Session, error) {
-			return openSession(ctx, way, servers, r.linked())
+		if r.processesOnly() {
+			all.starts = processRounds
+		} else {
+			all.open = func(ctx context.Context) (*workload.Session, error) {
+				return openSession(ctx, way, servers, r.linked())
+			}
 		}
-		if r.may.Clients&workload.ProcessFaults == 0 {
+		if !r.needsProcesses() {
 			return all, nil
 		}
 		var err error
@@ -41,6 +47,20 @@ func (r *runCmd) clients(c *commandContext, out *output, way access, servers str
 		}
 	}
 	return all, r.startWorkers(all, command, out, way, servers)
+}
+
+// processRounds is how many rounds are under way at a time if all clients are processes of this program: most
+// of them wait for one that sleeps.
+const processRounds = 6
+
+// needsProcesses tells whether there are faults that strike processes.
+func (r *runCmd) needsProcesses() bool {
+	return r.may.Clients&workload.ProcessFaults != 0
+}
+
+// processesOnly tells whether there are no others.
+func (r *runCmd) processesOnly() bool {
+	return r.faultPlan == nil && r.needsProcesses() && r.may.Clients&^workload.ProcessFaults == 0 && r.may.Servers == workload.NoServerFaults
 }
 
 // ownWorker is the command by which this program serves a recipe.

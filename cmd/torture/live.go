@@ -90,7 +90,7 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 		Admin: func(ctx context.Context) (*workload.Session, error) {
 			return openSession(ctx, way, servers, false)
 		},
-		Lanes: lanes(r.Rate), Patience: patience(r.Rate),
+		Lanes: lanes(r.Rate), Starts: clients.starts, Patience: patience(r.Rate),
 		Root: chroot + r.Root, Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration,
 		Clients: r.Clients, Ops: r.Ops, History: history, Progress: r.meter.following(out.progress(bar)),
 		Faults: r.may, Plan: r.faultPlan, Servers: r.servers, Nodes: r.Nodes, Strikes: strikes, Timeout: liveSession,
