@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser foreign agree soak stories determinism million mutants fuzz bench results results-foreign docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser foreign agree soak stories determinism million mutants fuzz bench kills results results-foreign docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -77,6 +77,9 @@ soak: ## torture four of our recipes on three real servers, ten minutes each: re
 results-foreign: foreign zookeeper ## torture kazoo's and Curator's recipes: results/foreign.md (half an hour)
 	$(GO) run ./results/generate foreign
 
+kills: ## kill a run on real servers fifty times, and see that nothing is left: results/kills.md (minutes)
+	$(GO) run ./results/generate kills
+
 stories: ## tell the story of every animal of the zoo and check it, text and page (minutes)
 	ZKTORTURE_STORIES=all $(GO) test -count=1 -timeout 60m -run EveryAnimal -v ./story
 
@@ -91,7 +94,7 @@ fuzz: ## look for bytes that the protocol's reader or the proxy cannot bear, FUZ
 bench: ## the benchmarks, on one core
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./...
 
-results: ## measure bugs, speed, ensemble and zoo in results/ anew (half an hour; needs Java)
+results: ## measure bugs, speed, ensemble, zoo and others in results/ anew (half an hour; needs Java)
 	$(GO) run ./results/generate all
 
 bug-%:

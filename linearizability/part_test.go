@@ -66,6 +66,19 @@ func TestWholeParts(t *testing.T) {
 	})
 }
 
+// What is cut off may be so long that the end of the last whole part lies on an edge of what is looked through at a time.
+func TestWholePartsOnEdge(t *testing.T) {
+	for _, at := range []int{1 << 16, 2 << 16} {
+		for off := -3; off <= 3; off++ {
+			whole, rest := "{}\n\n", strings.Repeat("x", at+off)
+			_, got, err := linearizability.WholeParts(strings.NewReader(whole+rest), int64(len(whole+rest)))
+			if err != nil || got != int64(len(rest)) {
+				t.Errorf("%d bytes are left out of %d, %v", got, len(rest), err)
+			}
+		}
+	}
+}
+
 // oneWrite counts writes.
 type oneWrite struct{ writes int }
 

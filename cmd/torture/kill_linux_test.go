@@ -165,6 +165,17 @@ func (v *victim) judged() (rounds, operations int) {
 	return rounds, operations
 }
 
+// when says how far the run had got.
+func (v *victim) when(rounds int) string {
+	if _, err := os.Stat(v.out); err != nil {
+		return "before it made its folder"
+	}
+	if rounds == 0 {
+		return "before its first round ended"
+	}
+	return "later"
+}
+
 // told returns how many rounds the run had told of.
 func (v *victim) told() int {
 	file, err := os.Open(filepath.Join(v.out, course.Name))
@@ -233,7 +244,7 @@ func TestKilledRun(t *testing.T) {
 			if told := v.told(); i%5 == 0 && rounds == 0 || calm && rounds < told {
 				t.Errorf("%d rounds are judged of %d that it had told of", rounds, told)
 			}
-			t.Logf("%d operations in %d rounds are judged", operations, rounds)
+			t.Logf("killed %s: %d operations in %d rounds are judged", v.when(rounds), operations, rounds)
 			all += operations
 			if operations > 0 {
 				judged++

@@ -14,7 +14,7 @@ func sweep(parent, prefix string) {
 	entries, _ := os.ReadDir(parent)
 	for _, entry := range entries {
 		name, is := strings.CutSuffix(entry.Name(), lockName(""))
-		if is && strings.HasPrefix(name, prefix) && entry.Type().IsRegular() {
+		if is && strings.HasPrefix(name, prefix) {
 			sweepOne(filepath.Join(parent, name))
 		}
 	}

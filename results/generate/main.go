@@ -1,6 +1,6 @@
 // Generate measures what the files in results/ say and writes them.
 //
-//	go run ./results/generate all | bugs | speed | ensemble | zoo | judging | zoolive | confirmed
+//	go run ./results/generate all | bugs | speed | ensemble | zoo | judging | zoolive | confirmed | kills
 //	go run ./results/generate bug W1
 //	go run ./results/generate million [KIND | KIND:RECIPE ...]
 //	go run ./results/generate mutants [REPORT]
@@ -40,6 +40,7 @@ var reports = []struct {
 	{"judging", measureJudging},
 	{"zoolive", measureZooLive},
 	{"confirmed", measureConfirmed},
+	{"kills", measureKills},
 }
 
 func main() {
