@@ -265,6 +265,9 @@ func TestRunToldToEnd(t *testing.T) {
 			v := newVictim(t, "--duration", "1h", "--seed", "1")
 			if begun {
 				v.hasRound()
+				if servers, _ := filepath.Glob(filepath.Join(v.out, "zookeeper-*", "s1", "zoo.cfg")); len(servers) != 1 {
+					t.Errorf("the servers' files are not below --out: %q", servers)
+				}
 			}
 			<-time.After(instant(draw) / 4)
 			if err := v.cmd.Process.Signal(signal); err != nil {
