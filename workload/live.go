@@ -294,7 +294,7 @@ func closeAll(sessions []*Session) {
 // that the sessions cannot be used again.
 func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stuck bool, err error) {
 	object := fmt.Sprintf("%s/r%d", r.cfg.Root, n)
-	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, n), r.cfg.Clients, 2, r.cfg.Ops, r.cfg.Faults.Clients, object)
+	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, n), r.cfg.Clients, 2, r.cfg.Ops, LiveFaults(), object) // whatever may strike, the clients do the same
 	e, _ := logRequests(r.of(sessions).plan(plan, object+"/"+r.workload.kind))
 	l := &liveRound{run: r, ctx: ctx, sessions: sessions, episode: e, object: object, path: object + "/" + r.workload.kind}
 	if err := r.peacefully(l.prepare); err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -179,6 +180,20 @@ type FaultPlan struct {
 	Servers []ServerFault
 }
 
+// Faults are those that the plan has.
+func (p *FaultPlan) Faults() (set FaultSet) {
+	for _, f := range slices.Concat(slices.Collect(maps.Values(p.Rounds))...) {
+		set.Clients |= liveVariants[f.variant()].fault
+	}
+	for _, f := range p.Servers {
+		set.Servers |= 1 << slices.Index(ServerFaultNames, f.name())
+		if f.Server == "leader" {
+			set.Servers |= AtLeader
+		}
+	}
+	return set
+}
+
 // ReadFaultPlan reads a plan: one fault a line, as a run records them. What a line says about what became of
 // the fault is passed over. The error names the line.
 func ReadFaultPlan(r io.Reader) (*FaultPlan, error) {
@@ -228,11 +243,15 @@ func strictly(line []byte, into any) error {
 	return decoder.Decode(into)
 }
 
+// variant returns which of the known variants it is; -1 if none.
+func (f Fault) variant() int {
+	return slices.IndexFunc(liveVariants, func(v liveVariant) bool { return v.name == f.Fault && v.variant == f.Variant })
+}
+
 // check returns an error for a fault that cannot be.
 func (f Fault) check() error {
-	known := slices.ContainsFunc(liveVariants, func(v liveVariant) bool { return v.name == f.Fault && v.variant == f.Variant })
 	switch {
-	case !known:
+	case f.variant() < 0:
 		return fmt.Errorf("there is no fault %q with the variant %q on real servers", f.Fault, f.Variant)
 	case f.Round < 0 || f.Client < 1 || f.Client > clientsMax || f.Request < 1:
 		return fmt.Errorf("round %d, client %d, request %d: rounds count from 0, clients and requests from 1, and there are at most %d clients", f.Round, f.Client, f.Request, clientsMax)

@@ -60,7 +60,7 @@ func (r *runCmd) needsProcesses() bool {
 
 // processesOnly tells whether there are no others.
 func (r *runCmd) processesOnly() bool {
-	return r.faultPlan == nil && r.needsProcesses() && r.may.Clients&^workload.ProcessFaults == 0 && r.may.Servers == workload.NoServerFaults
+	return r.needsProcesses() && r.may.Clients&^workload.ProcessFaults == 0 && r.may.Servers == workload.NoServerFaults
 }
 
 // ownWorker is the command by which this program serves a recipe.

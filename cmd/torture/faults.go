@@ -14,24 +14,33 @@ import (
 // liveFaults are what may strike in a run on real servers. What cannot strike there is no part of all; who asks for
 // it by its name is told.
 func (r *runCmd) liveFaults(w *workload.Workload) (workload.FaultSet, error) {
+	if r.faultPlan != nil {
+		set := r.faultPlan.Faults()
+		return set, r.strikable(w, set)
+	}
 	set, err := workload.ParseLiveFaults(r.faultList())
-	if err != nil || r.Plan != "" {
+	if err != nil {
 		return set, err
 	}
-	all := strings.Contains(r.faultList(), "all")
-	if apart := r.apart(w); apart != nil && set.Clients&workload.ProcessFaults != 0 {
-		if !all {
-			return set, fmt.Errorf("pause and crash strike processes, but %w", apart)
-		}
+	if !strings.Contains(r.faultList(), "all") {
+		return set, r.strikable(w, set)
+	}
+	if r.apart(w) != nil {
 		set.Clients &^= workload.ProcessFaults
 	}
-	if cannot := r.unhurt(set.Servers); cannot != workload.NoServerFaults {
-		if !all {
-			return set, fmt.Errorf("%v: %s", cannot, r.why())
-		}
-		set.Servers &^= cannot
-	}
+	set.Servers &^= r.unhurt(set.Servers)
 	return set, nil
+}
+
+// strikable returns an error for what cannot strike in this run.
+func (r *runCmd) strikable(w *workload.Workload, set workload.FaultSet) error {
+	if apart := r.apart(w); apart != nil && set.Clients&workload.ProcessFaults != 0 {
+		return fmt.Errorf("pause and crash strike processes, but %w", apart)
+	}
+	if cannot := r.unhurt(set.Servers); cannot != workload.NoServerFaults {
+		return fmt.Errorf("%v: %s", cannot, r.why())
+	}
+	return nil
 }
 
 // apart says why clients cannot be in processes of their own, if they cannot.
@@ -43,7 +52,7 @@ func (r *runCmd) apart(w *workload.Workload) error {
 }
 
 // linked tells whether something may strike clients, or the servers under them, so that links are needed.
-func (r *runCmd) linked() bool { return r.may != workload.FaultSet{} || r.faultPlan != nil }
+func (r *runCmd) linked() bool { return r.may != workload.FaultSet{} }
 
 // unhurt are those of the faults that the run's servers are spared.
 func (r *runCmd) unhurt(set workload.ServerFaults) workload.ServerFaults {
@@ -65,16 +74,7 @@ func (r *runCmd) why() string {
 
 // partitions tells whether servers are to lose each other, for which they need networks of their own.
 func (r *runCmd) partitions() bool {
-	if r.faultPlan != nil {
-		for _, f := range r.faultPlan.Servers {
-			switch f.Fault {
-			case "partition", "mute", "deaf", "lossy":
-				return true
-			}
-		}
-		return false
-	}
-	return r.may.Servers.Has(workload.PartitionServer) || r.may.Servers == workload.AtLeader && r.Nodes > 1
+	return r.may.Servers.Has(workload.PartitionServer) || r.may.Servers == workload.AtLeader && r.Nodes > 1 && r.faultPlan == nil
 }
 
 // gainNetworks makes sure that networks can be made, if they are needed; perhaps by running this program again.
@@ -104,23 +104,15 @@ func (r *runCmd) plan() (*workload.FaultPlan, error) {
 		return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
 	}
 	for _, f := range plan.Servers {
-		if err := r.possible(f); err != nil {
+		fault, err := ensemble.ParseFault(f.Blow())
+		if err == nil && int(fault.Target) >= r.Nodes {
+			err = fmt.Errorf("there are %d servers", r.Nodes)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("--plan %s: %v: %w", r.Plan, f, err)
 		}
 	}
 	return plan, nil
-}
-
-// possible returns an error for a fault of a plan that these servers cannot have.
-func (r *runCmd) possible(f workload.ServerFault) error {
-	if r.Backend == "live" {
-		return fmt.Errorf("%s", r.why())
-	}
-	fault, err := ensemble.ParseFault(f.Blow())
-	if err == nil && int(fault.Target) >= r.Nodes {
-		err = fmt.Errorf("there are %d servers", r.Nodes)
-	}
-	return err
 }
 
 // hurtServers are an ensemble that may be hurt.

@@ -86,10 +86,10 @@ func (r *runCmd) chooseFaults(w *workload.Workload) (err error) {
 	if r.Backend == "sim" {
 		return nil
 	}
-	if r.may, err = r.liveFaults(w); err != nil {
+	if r.faultPlan, err = r.plan(); err != nil {
 		return err
 	}
-	if r.faultPlan, err = r.plan(); err != nil {
+	if r.may, err = r.liveFaults(w); err != nil {
 		return err
 	}
 	return r.gainNetworks()
