@@ -56,8 +56,9 @@
 // SIGKILL: the kernel kills the servers then, and namespaces vanish with them. On other systems only
 // Stop ends them.
 //
-// The files go too, unless [Options.Keep] is set: a small process, which ends with the ensemble, removes them if this one was killed. If both were
-// killed, as when a container ends, the next Start in the same place does it. Package scratch has the details.
+// The files go too, unless [Options.Keep] is set: a small process, which ends with the ensemble, removes them
+// if this one was killed. If both were killed, as when a container ends, the next Start in the same place does
+// it. Package scratch has the details.
 //
 // # What is needed
 //

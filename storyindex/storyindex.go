@@ -25,8 +25,9 @@
 // not judged: to hold a history against the wrong model is to accuse the innocent. What the time for judging
 // does not suffice for is unknown.
 //
-// A run that was killed has no result, but a begin, which says as much. Its history has the rounds that were finished, each of
-// an object of its own; one that was only half written is left out, as are those that were under way.
+// A run that was killed has no result, but a begin, which says as much. Its history has the rounds that were
+// finished, each of an object of its own; one that was only half written is left out, as are those that were
+// under way.
 //
 // The page is one file and loads nothing. Its plots are drawn by uPlot (https://github.com/leeoniya/uPlot,
 // by its licence, which is beside it in page/).

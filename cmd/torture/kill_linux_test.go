@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	crand "crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ type victim struct {
 func newVictim(t *testing.T, args ...string) *victim {
 	t.Helper()
 	dir := t.TempDir()
-	v := &victim{t: t, out: filepath.Join(dir, "out"), temporary: filepath.Join(dir, "tmp"), tag: "ZKTORTURE_TEST_TAG=" + filepath.Base(filepath.Dir(dir)) + filepath.Base(dir) + strconv.Itoa(os.Getpid())}
+	v := &victim{t: t, out: filepath.Join(dir, "out"), temporary: filepath.Join(dir, "tmp"), tag: "ZKTORTURE_TEST_TAG=" + crand.Text()}
 	if err := os.Mkdir(v.temporary, 0o755); err != nil {
 		t.Fatal(err)
 	}

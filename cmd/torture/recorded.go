@@ -36,7 +36,8 @@ func (k *checkCmd) open() (*recorded, error) {
 	folder := err == nil && info.IsDir()
 	switch {
 	case folder && k.Model != "":
-		return nil, errors.New("it is a folder: what its history is judged against follows from what the run says of itself; leave --model out, or name the file")
+		return nil, errors.New("it is a folder: what its history is judged against follows from what the run " +
+			"says of itself; leave --model out, or name the file")
 	case folder:
 		return openRun(k.File)
 	case k.Model == "":

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// removing is what a remover does, a script for the shell. Whoever dies with the owner may still write a moment later;
-// that is why it looks again a second after it has removed everything. It gives up after some seconds.
+// removing is what a remover does, a script for the shell. Whoever dies with the owner may still write a moment
+// later; that is why it looks again a second after it has removed everything. It gives up after some seconds.
 const removing = `trap '' HUP INT TERM
 echo ready
 read -r line
