@@ -55,6 +55,7 @@ func newVictim(t *testing.T, args ...string) *victim {
 	v.cmd.Env = append(os.Environ(), v.tag, "TMPDIR="+v.temporary)
 	v.cmd.Stdout, v.cmd.Stderr = &v.printed, &v.printed
 	v.cmd.WaitDelay = time.Second
+	v.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := v.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +69,15 @@ func (v *victim) end() {
 		v.cmd.Process.Kill()
 		v.cmd.Wait()
 	}
+}
+
+// kill kills the run, alone or with its process group, as a shell or a runner of jobs does.
+func (v *victim) kill(group bool) error {
+	whom := v.cmd.Process.Pid
+	if group {
+		whom = -whom
+	}
+	return syscall.Kill(whom, syscall.SIGKILL)
 }
 
 // processes are those of the run, whether they are its children still or nobody's: what each was called by, by its number.
@@ -236,7 +246,7 @@ func TestKilledRun(t *testing.T) {
 				v.hasRound() // that there is something to judge does not depend on how busy the machine is
 			}
 			<-time.After(moment)
-			if err := v.cmd.Process.Kill(); err != nil {
+			if err := v.kill(i%2 == 0); err != nil {
 				t.Fatalf("it had ended: %v\n%s", err, &v.printed)
 			}
 			v.cmd.Wait()

@@ -40,6 +40,9 @@ func TestModelsFitHistoriesOfRealServers(t *testing.T) {
 		if status, out, _ := command(t, append([]string{"check", dir + "/" + storyindex.HistoryName}, strings.Fields(m.Flags)...)...); status != exitOK {
 			t.Errorf("torture check %s: %s", m.Flags, out)
 		}
+		if status, out, messages := command(t, "check", dir); status != exitOK || messages != "" {
+			t.Errorf("torture check of the folder: %s%s", out, messages)
+		}
 	}
 }
 

@@ -14,8 +14,12 @@ import (
 
 var update = flag.Bool("update", false, "paste what came out into the scripts, README.md and docs/*.md")
 
-// TestMain lets the scripts run the command as a process of its own.
+// TestMain lets the scripts run the command as a process of its own, and runs inside of a test start their
+// workers, for which a run calls its own program: it must not begin all tests anew.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		main()
+	}
 	testscript.Main(m, map[string]func(){"torture": main})
 }
 
