@@ -51,7 +51,7 @@ func newVictim(t *testing.T, args ...string) *victim {
 		t.Fatal(err)
 	}
 	v.system = system(t)
-	v.cmd = exec.Command("torture", append([]string{"run", "lock", "--backend", "ensemble", "--nodes", "3", "--out", v.out}, args...)...)
+	v.cmd = exec.Command("torture", append([]string{"run", "lock", "--backend", "ensemble", "--nodes", "3", "--duration", "1h", "--out", v.out}, args...)...)
 	v.cmd.Env = append(os.Environ(), v.tag, "TMPDIR="+v.temporary)
 	v.cmd.Stdout, v.cmd.Stderr = &v.printed, &v.printed
 	v.cmd.WaitDelay = time.Second
@@ -234,7 +234,7 @@ func TestKilledRun(t *testing.T) {
 	n := kills(t)
 	draw := rand.New(rand.NewPCG(uint64(n), 1))
 	for i := range n {
-		args := []string{"--duration", "1h", "--seed", strconv.Itoa(i)}
+		args := []string{"--seed", strconv.Itoa(i)}
 		calm := i%3 == 1
 		if calm {
 			args = append(args, "--faults", "none")
@@ -265,6 +265,24 @@ func TestKilledRun(t *testing.T) {
 	t.Logf("%d runs were killed, %d of them with a history: %d operations are judged", n, judged, all)
 }
 
+// A run without --out keeps its servers' files among the temporary ones, and leaves none of them either.
+func TestKilledRunWithoutOut(t *testing.T) {
+	kills(t)
+	v := newVictim(t, "--out=")
+	v.eventually("the servers have logs", func() bool {
+		logs, _ := filepath.Glob(filepath.Join(v.temporary, "zookeeper-*", "s?", "server.log"))
+		return len(logs) == 3
+	})
+	if err := v.kill(false); err != nil {
+		t.Fatal(err)
+	}
+	v.cmd.Wait()
+	v.leavesNothing()
+	if _, err := os.Stat(v.out); err == nil {
+		t.Error("it has made the folder of --out")
+	}
+}
+
 // A run that is told to end says what it has found so far, with the exit status of no pass, and leaves nothing; and
 // nothing either if it is told before it has begun.
 func TestRunToldToEnd(t *testing.T) {
@@ -273,7 +291,7 @@ func TestRunToldToEnd(t *testing.T) {
 	for i, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM} {
 		begun := i < 2
 		t.Run(fmt.Sprintf("%v %v", signal, begun), func(t *testing.T) {
-			v := newVictim(t, "--duration", "1h", "--seed", "1")
+			v := newVictim(t, "--seed", "1")
 			if begun {
 				v.hasRound()
 				if servers, _ := filepath.Glob(filepath.Join(v.out, "zookeeper-*", "s1", "zoo.cfg")); len(servers) != 1 {
