@@ -40,6 +40,7 @@ var reports = []struct {
 	{"judging", measureJudging},
 	{"zoolive", measureZooLive},
 	{"confirmed", measureConfirmed},
+	{"pause", measurePause},
 	{"kills", measureKills},
 }
 

@@ -26,6 +26,7 @@ type soaked struct {
 	Violations []struct {
 		Property string `json:"property"`
 		Message  string `json:"message"`
+		Times    int    `json:"times"`
 	} `json:"violations"`
 }
 
@@ -33,8 +34,9 @@ func measureSoak(ctx context.Context, p *page) error {
 	p.line("# Soaked on three real servers")
 	p.line("")
 	p.line("`torture run KIND --backend ensemble --nodes 3 --duration %s --seed 1`: our recipes, all faults that can strike on", soakDuration)
-	p.line("real servers. A fault counts as struck if an operation of its client was under way. *Recovery* is the longest that")
-	p.line("the clients of a round needed to reach their servers again when all faults had ended.")
+	p.line("real servers, of clients, of their processes and of the servers. A fault counts as struck if an operation was under")
+	p.line("way: of its client, or, if it struck a server, of any. *leader* counts those that were aimed at the leader. *Recovery* is")
+	p.line("the longest that the clients of a round needed to reach their servers again when all faults had ended.")
 	p.line("")
 	p.table("workload", "verdict", "rounds", "operations", "faults struck", "worst recovery", "minutes")
 	var problems []error
