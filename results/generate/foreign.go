@@ -18,8 +18,8 @@ import (
 
 // For how long each foreign recipe is tortured, and is run with one kind of faults or none.
 const (
-	foreignTorture = "2m"
-	foreignHunt    = "90s"
+	foreignTorture = "1m"
+	foreignHunt    = "1m"
 )
 
 // foreignRecipe is a recipe of an example worker, and what is known to be wrong with it.
@@ -79,16 +79,11 @@ func measureForeign(ctx context.Context, p *page) error {
 	if err != nil {
 		return err
 	}
-	e, err := ensemble.Start(ctx, ensemble.Options{Nodes: 3})
-	if err != nil {
-		return err
-	}
-	defer e.Stop()
 	foreignHead(p, libraries, server)
 	var sections page
 	var problems []error
 	for _, recipe := range foreignRecipes {
-		t := &torturer{ctx: ctx, recipe: recipe, library: libraries[recipe.library], servers: e.ConnectString(), dir: dir, torture: torture}
+		t := &torturer{ctx: ctx, recipe: recipe, library: libraries[recipe.library], dir: dir, torture: torture}
 		err := t.measure(p, &sections)
 		if err != nil && !errors.Is(err, errUnexpected) {
 			return err
@@ -249,7 +244,7 @@ func (t *torturer) show(p *page, c *foreignCase) error {
 	if err != nil {
 		return err
 	}
-	p.line("Smallest case found: `torture run %s --backend ensemble --recipe 'exec:…' --seed %d --clients %d --ops %d --episodes %d --plan FILE`,", t.recipe.kind, c.seed, c.clients, c.ops, c.rounds)
+	p.line("Smallest case found: `torture run %s --backend ensemble --nodes 1 --recipe 'exec:…' --seed %d --clients %d --ops %d --episodes %d --plan FILE`,", t.recipe.kind, c.seed, c.clients, c.ops, c.rounds)
 	p.line("where the FILE is")
 	p.line("")
 	p.line("```json")

@@ -27,6 +27,7 @@ const (
 	foreignRounds   = 40 // of each run
 	foreignRequests = 12 // at which the fault strikes, in turn
 	foreignAgain    = 5  // how often a case is tried again
+	foreignTries    = 3  // how often a run is tried that cannot be done
 )
 
 // torturer tortures one recipe.
@@ -34,7 +35,6 @@ type torturer struct {
 	ctx     context.Context
 	recipe  foreignRecipe
 	library foreignLibrary
-	servers string // for small rounds, which need no servers of their own
 	dir     string
 	runs    int
 	torture func(ctx context.Context, object any, args ...string) error
@@ -74,12 +74,18 @@ func (v foreignViolation) paste(p *page) {
 	p.line("*%s*: %s.", v.Property, v.Message)
 }
 
-// run runs the command, in a folder of its own.
-func (t *torturer) run(args ...string) (*foreignResult, error) {
-	t.runs++
-	r := &foreignResult{dir: filepath.Join(t.dir, fmt.Sprintf("%s-%s-%d", t.recipe.library, t.recipe.kind, t.runs))}
-	all := append([]string{"run", t.recipe.kind, "--recipe", t.library.command, "--out", r.dir}, args...)
-	return r, t.torture(t.ctx, r, all...)
+// run runs the command, in a folder of its own; again if it could not be done, as on a busy machine whose servers
+// lose the run's own client.
+func (t *torturer) run(args ...string) (r *foreignResult, err error) {
+	for range foreignTries {
+		t.runs++
+		r = &foreignResult{dir: filepath.Join(t.dir, fmt.Sprintf("%s-%s-%d", t.recipe.library, t.recipe.kind, t.runs))}
+		all := append([]string{"run", t.recipe.kind, "--recipe", t.library.command, "--out", r.dir}, args...)
+		if err = t.torture(t.ctx, r, all...); err == nil || t.ctx.Err() != nil {
+			break
+		}
+	}
+	return r, err
 }
 
 // struck says what had struck in the round of a violation, and which faults of servers lasted then.
@@ -194,7 +200,7 @@ func (t *torturer) try(c *foreignCase, plan []workload.Fault) (found []foreignVi
 	if err := os.WriteFile(file, lines.Bytes(), 0o644); err != nil {
 		return nil, err
 	}
-	r, err := t.run("--backend", "live", "--servers", t.servers, "--seed", strconv.Itoa(c.seed), "--clients", strconv.Itoa(c.clients), "--ops", strconv.Itoa(c.ops),
+	r, err := t.run("--backend", "ensemble", "--nodes", "1", "--seed", strconv.Itoa(c.seed), "--clients", strconv.Itoa(c.clients), "--ops", strconv.Itoa(c.ops),
 		"--episodes", strconv.Itoa(c.rounds), "--plan", file)
 	if err != nil {
 		return nil, err
