@@ -35,9 +35,11 @@ func (c *Client) Handle(user int) *Conn {
 
 // NewGUID returns 32 hexadecimal digits, the same in every run: identities come from the fake,
 // so that equal runs have equal paths.
-func (c *Conn) NewGUID() string {
-	n := c.guids.Add(1)
-	x := mix(uint64(c.GUIDSeed)<<32 | uint64(c.user)<<24 | n)
+func (c *Conn) NewGUID() string { return GUID(c.GUIDSeed, c.user, c.guids.Add(1)) }
+
+// GUID is the n-th identity, from 1 on, that the handle of a user gets from NewGUID if its client has the seed.
+func GUID(seed uint32, user int, n uint64) string {
+	x := mix(uint64(seed)<<32 | uint64(user)<<24 | n)
 	var guid [16]byte
 	binary.BigEndian.PutUint64(guid[:8], x)
 	binary.BigEndian.PutUint64(guid[8:], mix(x))

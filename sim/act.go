@@ -193,7 +193,7 @@ func (w *World) doOutside(p *process, user int) {
 	result := call.do()
 	w.foldString(result)
 	if w.trace != nil {
-		w.note(p.id, call.what, "", result)
+		w.note(p.id, call.what, "", result).of(user)
 	}
 	call.done <- true
 	w.settle()

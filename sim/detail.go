@@ -16,6 +16,7 @@ type Detail struct {
 	Sent    int   // of a request: the step in which it was sent, -1 if that is not known
 	Zxid    int64 // of a watch event: the transaction that fired it
 	Lost    Lost  // of a fault: what was lost with the connection
+	Unsent  bool  // of a fault: requests that were not sent yet fail, as no server can be reached
 }
 
 // Kind says what a line of a trace is about.
@@ -90,6 +91,12 @@ func (d *Detail) by(op *Op) {
 	}
 }
 
+func (d *Detail) of(user int) {
+	if d != nil {
+		d.User = user
+	}
+}
+
 func (d *Detail) asks(w *World, call *fakezk.Call, answer fakezk.Message) {
 	if d == nil {
 		return
@@ -109,6 +116,20 @@ func (d *Detail) fired(m fakezk.Message) {
 func (d *Detail) loses(w *World, what Lost, call *fakezk.Call) {
 	if d != nil {
 		d.Lost, d.User, d.Op, d.Sent = what, call.User, call.Tag, w.sentAt(call)
+	}
+}
+
+// refuses says that requests which were not sent yet fail.
+func (d *Detail) refuses() {
+	if d != nil {
+		d.Unsent = true
+	}
+}
+
+// breaks says that the client has no connection after the step.
+func (d *Detail) breaks() {
+	if d != nil {
+		d.Server = -1
 	}
 }
 

@@ -129,7 +129,7 @@ func findLoss(w *World, add func(target)) {
 func strikeLoss(w *World, t target, variant int) {
 	p := w.procs[t.client]
 	if _, connected := p.client.Connected(); !connected {
-		w.note(p.id, "! loss", "", "no server can be reached: queued requests fail with ErrNoServer")
+		w.note(p.id, "! loss", "", "no server can be reached: queued requests fail with ErrNoServer").refuses()
 		p.client.BreakUnsent()
 		return
 	}
@@ -171,7 +171,10 @@ func (w *World) begin(p *process) int {
 	how := max(0, w.choose(2*beginVariants, "unconnected")-beginVariants)
 	if how != beginConnected {
 		w.strikes(faultIndex(Loss), 1)
-		w.note(p.id, "! loss", "", [...]string{"", "begins without a connection", "begins without a connection, and cannot reach any server"}[how])
+		noted := w.note(p.id, "! loss", "", [...]string{"", "begins without a connection", "begins without a connection, and cannot reach any server"}[how])
+		if how == beginAlone {
+			noted.refuses()
+		}
 	}
 	return how
 }
@@ -192,9 +195,10 @@ func findExpiry(w *World, add func(target)) {
 // in the second variant it breaks at once, as by a partition that was the reason.
 func strikeExpiry(w *World, t target, variant int) {
 	p := w.procs[t.client]
-	w.note(p.id, "! expiry", "", fmt.Sprintf("the server expires session 0x%x", p.client.Session()))
+	noted := w.note(p.id, "! expiry", "", fmt.Sprintf("the server expires session 0x%x", p.client.Session()))
 	w.servers.Expire(w.now(), p.client.Session())
 	if _, connected := p.client.Connected(); connected && variant == 1 {
+		noted.breaks()
 		p.held = false
 		p.client.Break(zk.ErrConnectionClosed)
 	}
@@ -314,7 +318,7 @@ func findCancel(w *World, add func(target)) {
 
 func strikeCancel(w *World, t target, _ int) {
 	op := w.procs[t.client].users[t.user].op
-	w.note(t.client, "! cancel", "", "the caller of "+op.Name+" gives up")
+	w.note(t.client, "! cancel", "", "the caller of "+op.Name+" gives up").of(t.user)
 	w.Cancel(op)
 }
 

@@ -212,7 +212,7 @@ func (w *World) launch(p *process) {
 	if f, ok := w.episode.(Flavoured); ok {
 		c.Flavour = f.Flavour()
 	}
-	c.GUIDSeed = uint32(p.life)<<8 | uint32(p.id+1)
+	c.GUIDSeed = GUIDSeed(p.id, p.life)
 	c.OnExpired = func(session int64) {
 		p.told = append(p.told, w.step)
 		w.fold(uint64(session))
@@ -235,6 +235,9 @@ func (w *World) launch(p *process) {
 		p.client.BreakUnsent()
 	}
 }
+
+// GUIDSeed is the seed of the identities that a client takes in one of its lives, see [fakezk.GUID].
+func GUIDSeed(client, life int) uint32 { return uint32(life)<<8 | uint32(client+1) }
 
 // connect lets a client dial a server.
 func (w *World) connect(p *process) (replica int, err error) {

@@ -3,12 +3,16 @@ package workload
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 )
@@ -17,19 +21,47 @@ import (
 // whatever order.
 type conductedConn struct {
 	recipes.Conn
-	conductor    *conductor
-	client, user int
+	life    *life
+	user    int
+	refused bool // the first request fails; guarded by the conductor, as is …
+	asked   bool // … that the user has asked for something
+	guids   atomic.Uint64
+	told    int // how often the client had been told of an end of its session when something was granted last
 }
 
 // unwrap returns the session's connection.
 func (c *conductedConn) unwrap() recipes.Conn { return c.Conn }
 
+// NewGUID returns the identity that the user has got in the simulation, so that names sort as they did there.
+func (c *conductedConn) NewGUID() string {
+	return fakezk.GUID(sim.GUIDSeed(c.life.client, c.life.number), c.user, c.guids.Add(1))
+}
+
+// toldBefore tells whether all ends of sessions that the client knows of were known when something was granted last.
+func (c *conductedConn) toldBefore() bool {
+	d := c.life.conductor
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return c.told > 0 && c.told == c.life.told
+}
+
+// mark notes that the user begins or ends an operation, unless its process is dead: then its goroutine ends.
+func (c *conductedConn) mark(kind sim.Kind, op *sim.Op) {
+	if c.life.dead() {
+		runtime.Goexit()
+	}
+	op.Life = c.life.number
+	c.life.conductor.mark(opMark{c.life.client, c.user, kind})
+}
+
 // wish is what somebody would like to do next: send a request, or reach what clients share outside of
 // ZooKeeper.
 type wish struct {
+	conn         *conductedConn
 	client, user int
-	op, path     string // the operation as traces name it, or outsideZK
-	granted      chan struct{}
+	op, path     string     // the operation as traces name it, or outsideZK
+	answer       chan error // nil if it is granted; an error if it fails
+	returned     bool       // of a request: its caller has the reply, or an error; guarded by the conductor
 }
 
 // outsideZK is the op of a wish that is no request.
@@ -37,65 +69,90 @@ const outsideZK = "what clients share"
 
 func (w *wish) String() string { return fmt.Sprintf("%s %s", w.op, w.path) }
 
-// ask waits until the request may be sent.
-func (c *conductedConn) ask(op, path string) {
-	c.conductor.ask(&wish{client: c.client, user: c.user, op: op, path: path})
-}
-
-// ask waits until a wish is granted, which it is at once when everybody is free.
-func (d *conductor) ask(w *wish) {
-	w.granted = make(chan struct{})
-	d.mu.Lock()
-	if d.released {
-		d.mu.Unlock()
-		return
-	}
-	d.wishes = append(d.wishes, w)
-	d.stir()
-	d.mu.Unlock()
-	select {
-	case <-w.granted:
-	case <-d.round.ctx.Done():
-	}
-}
-
-// grant lets what a step is about be done. Of a fault's request, only the path is known.
-func (d *conductor) grant(ctx context.Context, s sim.Step) error {
+// fits tells whether a wish is what a line of the trace is about. Of a fault's request, only the path is known.
+func (w *wish) fits(s sim.Step) bool {
 	name, _, _ := strings.Cut(s.Event, "+")
 	if s.Kind == sim.KindShared {
 		name = outsideZK
 	}
-	fits := func(w *wish) bool {
-		return w.client == s.Client && (s.User < 0 || w.user == s.User) && (w.op == name || s.Kind == sim.KindFault && w.op != outsideZK) &&
-			(w.op == "multi" || s.Path == "" || samePath(s.Path, w.path))
+	return w.client == s.Client && (s.User < 0 || w.user == s.User) && (w.op == name || s.Kind == sim.KindFault && w.op != outsideZK) &&
+		(w.op == "multi" || s.Path == "" || samePath(s.Path, w.path))
+}
+
+// ask waits until the request may be sent; the error is that with which it fails. Who has the reply calls done.
+func (c *conductedConn) ask(op, path string) (done func(), err error) {
+	d := c.life.conductor
+	w := &wish{conn: c, client: c.life.client, user: c.user, op: op, path: path, answer: make(chan error, 1)}
+	err = d.ask(w)
+	if err == errDead {
+		runtime.Goexit()
 	}
-	for {
-		d.mu.Lock()
-		changed := d.changed
-		if i := slices.IndexFunc(d.wishes, fits); i >= 0 {
-			close(d.wishes[i].granted)
+	return func() { d.returned(w) }, err
+}
+
+// returned notes that somebody has what became of a request.
+func (d *conductor) returned(w *wish) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w.returned = true
+	d.stir()
+}
+
+// ask waits until a wish is granted, which it is at once when everybody is free, or fails.
+func (d *conductor) ask(w *wish) error {
+	if answered, err := d.atOnce(w); answered {
+		return err
+	}
+	select {
+	case err := <-w.answer:
+		return err
+	case <-d.round.ctx.Done():
+		return nil
+	}
+}
+
+// atOnce answers a wish that need not wait, and else notes it.
+func (d *conductor) atOnce(w *wish) (answered bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w.conn.asked = true
+	switch {
+	case w.conn.life.died != 0:
+		return true, errDead
+	case w.conn.refused && w.op != outsideZK:
+		w.conn.refused = false
+		return true, zk.ErrNoServer
+	case d.released:
+		return true, nil
+	}
+	d.wishes = append(d.wishes, w)
+	d.stir()
+	return false, nil
+}
+
+// grant lets what a step is about be done.
+func (d *conductor) grant(ctx context.Context, s sim.Step) (w *wish, err error) {
+	granted := d.await(ctx, func() bool {
+		i := slices.IndexFunc(d.wishes, func(w *wish) bool { return w.fits(s) })
+		if i >= 0 {
+			w = d.wishes[i]
 			d.wishes = slices.Delete(d.wishes, i, i+1)
-			d.mu.Unlock()
-			return nil
+			w.conn.told = w.conn.life.told
+			w.answer <- nil
 		}
-		d.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return fmt.Errorf("the client %s", d.wants(s.Client))
-		}
+		return i >= 0
+	})
+	if !granted {
+		return nil, fmt.Errorf("the client %s", d.wants(s.Client))
 	}
+	return w, nil
 }
 
 // wants says what a client would like to send.
 func (d *conductor) wants(client int) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	var all []string
-	for _, w := range d.wishes {
-		if w.client == client {
-			all = append(all, w.String())
-		}
+	for _, w := range d.pending(func(w *wish) bool { return w.client == client }) {
+		all = append(all, w.String())
 	}
 	if len(all) == 0 {
 		return "asks for nothing"
@@ -103,83 +160,174 @@ func (d *conductor) wants(client int) string {
 	return "asks for " + strings.Join(all, " and ")
 }
 
+// pending lists wishes that are neither granted nor have failed.
+func (d *conductor) pending(which func(*wish) bool) (found []*wish) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, w := range d.wishes {
+		if which(w) {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// answer grants wishes, or ends them with an error.
+func (d *conductor) answer(which func(*wish) bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wishes = slices.DeleteFunc(d.wishes, func(w *wish) bool {
+		hit := which(w)
+		if hit {
+			w.answer <- err
+		}
+		return hit
+	})
+}
+
 // release grants everything, now and later.
 func (d *conductor) release() {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.released = true
-	for _, w := range d.wishes {
-		close(w.granted)
-	}
-	d.wishes = nil
+	d.mu.Unlock()
+	d.answer(func(*wish) bool { return true }, nil)
+}
+
+// sequence is the number at the end of a sequential znode's name.
+var sequence = regexp.MustCompile(`-?[0-9]{10}$`)
+
+// samePath tells whether a path of the simulation and one of real servers are the same but for what is
+// random in them: as deep, and with the same number at the end.
+func samePath(simulated, real string) bool {
+	below := func(path string) int { return strings.Count(path, "/") }
+	return below(simulated) == below(real) && sequence.FindString(simulated) == sequence.FindString(real)
 }
 
 func (c *conductedConn) Children(path string) ([]string, *zk.Stat, error) {
-	c.ask("children", path)
+	done, err := c.ask("children", path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
 	return c.Conn.Children(path)
 }
 
 func (c *conductedConn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	c.ask("children", path)
-	return c.Conn.ChildrenW(path)
+	done, err := c.ask("children", path)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer done()
+	names, stat, watch, err := c.Conn.ChildrenW(path)
+	return names, stat, c.life.watches.wrap(watch), err
 }
 
 func (c *conductedConn) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
-	c.ask("create", path)
+	done, err := c.ask("create", path)
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	return c.Conn.Create(path, data, flags, acl)
 }
 
 func (c *conductedConn) CreateContainer(path string, data []byte, flag int32, acl []zk.ACL) (string, error) {
-	c.ask("create", path)
+	done, err := c.ask("create", path)
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	return c.Conn.CreateContainer(path, data, flag, acl)
 }
 
 func (c *conductedConn) CreateTTL(path string, data []byte, flag int32, acl []zk.ACL, ttl time.Duration) (string, error) {
-	c.ask("create", path)
+	done, err := c.ask("create", path)
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	return c.Conn.CreateTTL(path, data, flag, acl, ttl)
 }
 
 func (c *conductedConn) Delete(path string, version int32) error {
-	c.ask("delete", path)
+	done, err := c.ask("delete", path)
+	if err != nil {
+		return err
+	}
+	defer done()
 	return c.Conn.Delete(path, version)
 }
 
 func (c *conductedConn) Exists(path string) (bool, *zk.Stat, error) {
-	c.ask("exists", path)
+	done, err := c.ask("exists", path)
+	if err != nil {
+		return false, nil, err
+	}
+	defer done()
 	return c.Conn.Exists(path)
 }
 
 func (c *conductedConn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	c.ask("exists", path)
-	return c.Conn.ExistsW(path)
+	done, err := c.ask("exists", path)
+	if err != nil {
+		return false, nil, nil, err
+	}
+	defer done()
+	there, stat, watch, err := c.Conn.ExistsW(path)
+	return there, stat, c.life.watches.wrap(watch), err
 }
 
 func (c *conductedConn) Get(path string) ([]byte, *zk.Stat, error) {
-	c.ask("get", path)
+	done, err := c.ask("get", path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
 	return c.Conn.Get(path)
 }
 
 func (c *conductedConn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	c.ask("get", path)
-	return c.Conn.GetW(path)
+	done, err := c.ask("get", path)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer done()
+	data, stat, watch, err := c.Conn.GetW(path)
+	return data, stat, c.life.watches.wrap(watch), err
 }
 
 func (c *conductedConn) GetACL(path string) ([]zk.ACL, *zk.Stat, error) {
-	c.ask("getACL", path)
+	done, err := c.ask("getACL", path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
 	return c.Conn.GetACL(path)
 }
 
 func (c *conductedConn) Multi(ops ...interface{}) ([]zk.MultiResponse, error) {
-	c.ask("multi", "")
+	done, err := c.ask("multi", "")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	return c.Conn.Multi(ops...)
 }
 
 func (c *conductedConn) Set(path string, data []byte, version int32) (*zk.Stat, error) {
-	c.ask("set", path)
+	done, err := c.ask("set", path)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	return c.Conn.Set(path, data, version)
 }
 
 func (c *conductedConn) Sync(path string) (string, error) {
-	c.ask("sync", path)
+	done, err := c.ask("sync", path)
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	return c.Conn.Sync(path)
 }

@@ -289,7 +289,7 @@ func (e *queueEpisode) history(v *view) linearizability.History {
 // say that it may have removed something.
 func (e *queueEpisode) lost(v *view) []sim.Violation {
 	if v.world == nil {
-		return nil
+		return e.lostByEvidence(v)
 	}
 	for _, c := range v.world.Changes() {
 		op := v.numbered(c.By)
@@ -301,6 +301,21 @@ func (e *queueEpisode) lost(v *view) []sim.Violation {
 				"%s's %s at %s removed %s with value %s (step %d) and then failed with %q, which does not say so: the item is gone and nobody got it",
 				who(op), op.Name, v.when(op), c.Path, offer.Arg, c.Step, op.Err)}}
 		}
+	}
+	return nil
+}
+
+// lostByEvidence is lost on real servers: what is known there is which requests were sent, and what is left.
+func (e *queueEpisode) lostByEvidence(v *view) []sim.Violation {
+	known := e.evidence(v)
+	for _, op := range v.ops {
+		value := known[op.Number].value
+		if !removes(op) || value == "" || op.Err == nil || errors.Is(op.Err, recipes.ErrUnknownOutcome) || e.returned(v, value) {
+			continue
+		}
+		return []sim.Violation{{Property: "lost", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+			"%s's %s at %s removed %s and then failed with %q, which does not say so: the item is gone and nobody got it",
+			who(op), op.Name, v.when(op), value, op.Err)}}
 	}
 	return nil
 }

@@ -154,7 +154,7 @@ func (l *liveRound) count() int {
 func (l *liveRound) waiting() []*sim.Op {
 	var ops []*sim.Op
 	for _, op := range l.ops {
-		if op.Return == 0 {
+		if op.Return == 0 && op.Outcome == sim.Running {
 			ops = append(ops, op)
 		}
 	}
@@ -208,7 +208,7 @@ func (l *liveRound) view() *view {
 	for _, op := range l.ops {
 		snapshot := *op
 		v.ops = append(v.ops, &snapshot)
-		if op.Return == 0 && !op.Cancelled {
+		if op.Return == 0 && op.Outcome == sim.Running && !op.Cancelled {
 			v.waiting = append(v.waiting, &snapshot)
 		}
 	}
@@ -292,6 +292,11 @@ func (l *liveRound) leftovers(object string) []sim.Violation {
 const tidyMax = 5 * time.Second
 
 func (l *liveRound) leftover(object string) []sim.Violation {
+	if l.conductor != nil {
+		if found := l.conductor.orphans(object); len(found) > 0 {
+			return found
+		}
+	}
 	told := 0
 	for _, s := range l.sessions {
 		told += s.Told()
@@ -321,6 +326,7 @@ type liveUser struct {
 	session         *Session
 	clientN, indexN int
 	slot            int
+	via             *conductedConn // if the round is conducted
 }
 
 func (u *liveUser) client() int { return u.clientN }
@@ -328,15 +334,15 @@ func (u *liveUser) index() int  { return u.indexN }
 func (u *liveUser) told() int   { return u.session.Told() }
 
 func (u *liveUser) conn() recipes.Conn {
-	if d := u.round.conductor; d != nil {
-		return &conductedConn{u.session.Conn, d, u.clientN, u.indexN}
+	if u.via != nil {
+		return u.via
 	}
 	return u.session.Conn
 }
 
-// toldBefore is always false: without the simulator nobody can say what was before what inside of
+// toldBefore is false unless the round is conducted: else nobody can say what was before what inside of
 // a client, so belief is not judged.
-func (u *liveUser) toldBefore() bool { return false }
+func (u *liveUser) toldBefore() bool { return u.via != nil && u.via.toldBefore() }
 
 func (u *liveUser) begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
 	l := u.round
@@ -345,8 +351,8 @@ func (u *liveUser) begin(name, arg string, cancelable bool) (context.Context, *s
 	defer l.mu.Unlock()
 	op := &sim.Op{Name: name, Arg: arg, Client: u.clientN, User: u.indexN, Call: l.run.stamp()}
 	op.Number, op.SessionAt = op.Call, u.session.Conn.SessionID()
+	u.mark(sim.KindCall, op)
 	l.ops = append(l.ops, op)
-	u.mark(sim.KindCall)
 	l.cancels[op], l.cancelable[op] = cancel, cancelable
 	return ctx, op
 }
@@ -356,24 +362,24 @@ func (u *liveUser) end(op *sim.Op, outcome sim.Outcome, result string, err error
 	now := l.run.stamp()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	u.mark(sim.KindReturn, op)
 	l.cancels[op]()
 	delete(l.cancels, op)
 	op.Return, op.Outcome, op.Result, op.Err = now, outcome, result, err
 	op.SessionAt, op.ToldAt = u.session.Conn.SessionID(), u.session.Told()
-	u.mark(sim.KindReturn)
 }
 
 // mark tells the conductor, if there is one, how far the user has come.
-func (u *liveUser) mark(kind sim.Kind) {
-	if d := u.round.conductor; d != nil {
-		d.mark(opMark{u.clientN, u.indexN, kind})
+func (u *liveUser) mark(kind sim.Kind, op *sim.Op) {
+	if u.via != nil {
+		u.via.mark(kind, op)
 	}
 }
 
 // do takes a moment, as work under a lock does; without it holds would be too short to overlap.
 func (u *liveUser) do(_ string, f func() string) {
-	if d := u.round.conductor; d != nil {
-		d.ask(&wish{client: u.clientN, user: u.indexN, op: outsideZK})
+	if u.via != nil {
+		u.via.ask(outsideZK, "")
 	} else {
 		u.work()
 		u.awake()
@@ -405,8 +411,10 @@ func (u *liveUser) awaitOthers() {
 		u.round.mu.Lock()
 		u.round.lonely = false
 		u.round.mu.Unlock()
-		u.round.peaceful()
-		u.round.heal()
+		if u.via == nil {
+			u.round.peaceful()
+			u.round.heal()
+		}
 	}()
 	if last {
 		return

@@ -18,6 +18,7 @@ type view struct {
 	path    string     // the object's
 	dirs    []string   // others that may stay
 	left    []liveNode // on real servers, when somebody waits for ever: what is there
+	stale   []Watched  // on real servers, if they can be asked: watches on what does not exist
 	seen    *observed  // on real servers, when an outcome is unknown: what can settle it
 	values  bool       // a persistent znode may be the object itself
 	faulty  bool       // faults struck, so that errors are to be expected
@@ -157,8 +158,11 @@ func (v *view) errorsOf(tolerated func(op *sim.Op) bool) []sim.Violation {
 
 // leaks reports what is left in the tree after everybody has finished.
 func (v *view) leaks() []sim.Violation {
-	if v.world == nil || len(v.waiting) > 0 {
+	switch {
+	case len(v.waiting) > 0:
 		return nil
+	case v.world == nil:
+		return v.staleWatches()
 	}
 	return append(v.leftNodes(), v.leftWatches()...)
 }
@@ -189,6 +193,15 @@ func (v *view) leftNodes() (found []sim.Violation) {
 func kept(path string) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	return strings.HasPrefix(name, "claim-") || name == "value"
+}
+
+// staleWatches reports what real servers say that clients watch for ever.
+func (v *view) staleWatches() (found []sim.Violation) {
+	for _, watch := range v.stale {
+		found = append(found, sim.Violation{Property: "watch-leak", Message: fmt.Sprintf(
+			"a watch on %s, which does not exist, is left with session 0x%x", watch.Path, watch.Session)})
+	}
+	return found
 }
 
 // leftWatches finds watches that wait for the creation of a znode that nobody will create again.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/turnstile"
@@ -12,9 +15,12 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// patienceOfSteps is how long real servers have for a step of a counterexample: less than sessions last, as
-// clients cannot ping while a request of theirs waits.
-const patienceOfSteps = 1500 * time.Millisecond
+// patienceOfSteps is how long real servers have for a step of a counterexample; stageSession is how long sessions last:
+// longer than a counterexample takes, as clients cannot ping while a request of theirs waits.
+const (
+	patienceOfSteps = 1500 * time.Millisecond
+	stageSession    = 20 * time.Second
+)
 
 // confirm makes a counterexample happen on real servers that are started for it.
 func confirm(c *commandContext, w *workload.Workload, example *sim.Counterexample) (*workload.Confirmation, error) {
@@ -22,41 +28,104 @@ func confirm(c *commandContext, w *workload.Workload, example *sim.Counterexampl
 	if err != nil {
 		return nil, err
 	}
-	e, err := ensemble.Start(c, ensemble.Options{Nodes: 3})
+	e, err := startStage(c)
 	if err != nil {
 		return nil, err
 	}
 	defer e.Stop()
-	return confirmOn(c, e.Servers(), w, example, replayed)
+	return confirmOn(c, e, w, example, replayed)
 }
 
-func confirmOn(ctx context.Context, servers []string, w *workload.Workload, example *sim.Counterexample, replayed *sim.Replayed) (*workload.Confirmation, error) {
+// startStage starts the servers on which counterexamples are made to happen. Their ticks are long, so that sessions
+// outlast whatever is held back.
+func startStage(ctx context.Context) (*ensemble.Ensemble, error) {
+	return ensemble.Start(ctx, ensemble.Options{Nodes: 3, Tick: stageSession / 20})
+}
+
+func confirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, example *sim.Counterexample, replayed *sim.Replayed) (*workload.Confirmation, error) {
+	leader, err := e.WaitLeader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	servers := e.Servers()
+	servers[0], servers[leader] = servers[leader], servers[0]
 	return w.Conduct(ctx, example, replayed, workload.ConductConfig{
 		Patience: patienceOfSteps,
-		Open: func(ctx context.Context) (*workload.Session, workload.Turnstile, error) {
-			return openTurnstile(ctx, servers)
+		Open: func(ctx context.Context, how workload.Opening) (*workload.Session, workload.Turnstile, error) {
+			return openTurnstile(ctx, servers, how)
 		},
+		Watches: func(ctx context.Context) ([]workload.Watched, error) { return watches(ctx, e) },
 	})
 }
 
+// watches lists what the clients of all servers watch.
+func watches(ctx context.Context, e *ensemble.Ensemble) (all []workload.Watched, err error) {
+	for i := range e.Servers() {
+		found, err := e.Member(i).Watches(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range found {
+			all = append(all, workload.Watched{Session: w.Session, Path: w.Path})
+		}
+	}
+	return all, nil
+}
+
 // openTurnstile opens a session behind a turnstile.
-func openTurnstile(ctx context.Context, servers []string) (*workload.Session, workload.Turnstile, error) {
+func openTurnstile(ctx context.Context, servers []string, how workload.Opening) (*workload.Session, workload.Turnstile, error) {
 	t, err := turnstile.New(servers)
 	if err != nil {
 		return nil, nil, err
 	}
-	session := &workload.Session{Link: gated{t}}
-	if err := connect(ctx, access{}, session, t.Addr()); err != nil {
+	t.Route(how.Server)
+	if how.Unconnected {
+		t.Shut()
+	}
+	session, err := openGated(ctx, t, how)
+	if err != nil {
 		t.Close()
 		return nil, nil, fmt.Errorf("%s: %w", strings.Join(servers, ","), err)
 	}
-	closeClient := session.Close
-	session.Close = func() {
-		t.Open()
-		closeClient()
-		t.Close()
-	}
 	return session, t, nil
+}
+
+func openGated(ctx context.Context, t *turnstile.Turnstile, how workload.Opening) (*workload.Session, error) {
+	var told, broken atomic.Int64
+	client, err := ensemble.ClientConfig{Servers: t.Addr(), SessionTimeout: stageSession, OnEvent: func(e zk.Event) {
+		switch {
+		case e.Type != zk.EventSession:
+		case e.State == zk.StateExpired:
+			told.Add(1)
+		case e.State == zk.StateDisconnected:
+			broken.Add(1)
+		}
+		if how.OnEvent != nil {
+			how.OnEvent(e)
+		}
+	}}.Connect()
+	if err != nil {
+		return nil, err
+	}
+	session := &workload.Session{
+		Conn: client, Link: gated{t},
+		Told: func() int { return int(told.Load()) }, Broken: func() int { return int(broken.Load()) },
+		Close: func() {
+			t.Open()
+			client.Close()
+			t.Close()
+		},
+	}
+	if how.Unconnected {
+		return session, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, liveConnect)
+	defer cancel()
+	if err := client.WaitSession(ctx); err != nil {
+		client.Close()
+		return nil, err
+	}
+	return session, nil
 }
 
 // gated is a turnstile as a link on which nothing strikes by itself.

@@ -76,7 +76,7 @@ func violationOf(r sim.Result, property string) *sim.Found {
 // confirmer starts real servers and returns the function that hunts an animal in simulation, and then makes its
 // counterexample happen there.
 func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err error) {
-	e, err := ensemble.Start(c, ensemble.Options{Nodes: 3})
+	e, err := startStage(c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,13 +87,13 @@ func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err er
 		if err != nil || catch.Found == nil {
 			return catch, err
 		}
-		catch.Confirmed, err = confirmCatch(ctx, e.Servers(), a, *catch.Found)
+		catch.Confirmed, err = confirmCatch(ctx, e, a, *catch.Found)
 		return catch, err
 	}
 	return hunt, func() { e.Stop() }, nil
 }
 
-func confirmCatch(ctx context.Context, servers []string, a workload.Animal, found sim.Found) (*workload.Confirmation, error) {
+func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a workload.Animal, found sim.Found) (*workload.Confirmation, error) {
 	w := a.Broken()
 	cfg := sim.Config{NoFaultsAtAll: true, Clients: a.Clients}
 	if a.Needs != "none" {
@@ -107,7 +107,7 @@ func confirmCatch(ctx context.Context, servers []string, a workload.Animal, foun
 	if err != nil {
 		return nil, err
 	}
-	return confirmOn(ctx, servers, w, example, replayed)
+	return confirmOn(ctx, e, w, example, replayed)
 }
 
 // confirmation says in a sentence what came of a counterexample on real servers.

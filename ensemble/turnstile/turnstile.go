@@ -1,19 +1,22 @@
 // Package turnstile lets a client's requests, the replies to them and the events of its watches pass one by one.
 //
 // A [Turnstile] is a proxy of one client at which somebody stands who knows in which order things are to
-// happen: whoever replays, on real servers, what the simulator has found. Until it is closed everything
-// passes. Then each request waits until it is let through, and so do replies and events. Pings, and what a
-// client sends by itself when it connects, pass always, as far as nothing waits before them.
+// happen: whoever replays, on real servers, what the simulator has found. Until it is shut everything
+// passes. Then each request waits until it is let through, and so do replies and events, and what the client
+// sends by itself to set its watches again. The client connects when it is let, and to which server it is told
+// to. Pings pass always, as far as nothing waits before them.
 package turnstile
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
 	"github.com/zktorture/zktorture/ensemble/proxy"
+	"github.com/zktorture/zktorture/wire"
 )
 
 // Turnstile is a proxy of one client. Its methods are for one goroutine.
@@ -21,14 +24,17 @@ type Turnstile struct {
 	proxy   *proxy.Proxy
 	servers []string
 
-	mu       sync.Mutex
-	shut     bool
-	dialing  bool                   // a client may connect
-	connects int                    // how often it has
-	waiting  [2]*waiting            // by direction, what is next
-	changed  chan struct{}          // closed and replaced whenever something changes
-	replies  map[int32]bool         // by number: requests that were let through, true once the reply has arrived
-	ended    map[int64][2]time.Time // by session: alive until then, gone since
+	mu        sync.Mutex
+	shut      bool
+	server    int                    // to which the client is connected next
+	admitting bool                   // it may connect once, although the turnstile is shut
+	held      bool                   // the client does not learn of the end of its connection
+	forgetful bool                   // watches are not set again
+	connects  int                    // how often a server has answered
+	waiting   [2]*waiting            // by direction, what is next
+	changed   chan struct{}          // closed and replaced whenever something changes
+	replies   map[int32]bool         // by number: requests that were let through, true once the reply has arrived
+	ended     map[int64][2]time.Time // by session: alive until then, gone since
 }
 
 // waiting is a frame that waits to be let through.
@@ -37,10 +43,16 @@ type waiting struct {
 	answer chan proxy.Action
 }
 
-// New returns a turnstile that lets everything through.
+// routed is the address that stands for the server to which the client is to be connected.
+const routed = "routed"
+
+// New returns a turnstile that lets everything through, to the first of the servers.
 func New(servers []string) (*Turnstile, error) {
-	t := &Turnstile{servers: servers, dialing: true, changed: make(chan struct{}), replies: map[int32]bool{}, ended: map[int64][2]time.Time{}}
-	p, err := proxy.New(proxy.Config{Servers: servers, Director: t.meet, Arrived: t.arrived})
+	if len(servers) == 0 {
+		return nil, errors.New("turnstile: there are no servers behind it")
+	}
+	t := &Turnstile{servers: servers, changed: make(chan struct{}), replies: map[int32]bool{}, ended: map[int64][2]time.Time{}}
+	p, err := proxy.New(proxy.Config{Servers: []string{routed}, Dial: t.dial, Director: t.meet, Arrived: t.arrived})
 	if err != nil {
 		return nil, err
 	}
@@ -51,23 +63,34 @@ func New(servers []string) (*Turnstile, error) {
 // Addr is the address that the client connects to.
 func (t *Turnstile) Addr() string { return t.proxy.Addr() }
 
-// Close cuts the client off.
+// Close cuts the client off for good. What waits is let through before. Its session stays, unless the client has
+// closed it.
 func (t *Turnstile) Close() error {
 	t.Open()
 	return t.proxy.Close()
 }
 
+// Kill cuts the client off for good: nothing that waits gets through. Its session stays.
+func (t *Turnstile) Kill() { t.proxy.Close() }
+
 // Shut lets nothing through any more but what is let through one by one.
-func (t *Turnstile) Shut() { t.set(func() { t.shut, t.dialing = true, false }) }
+func (t *Turnstile) Shut() { t.set(func() { t.shut = true }) }
 
 // Open lets everything through again.
 func (t *Turnstile) Open() {
-	t.set(func() { t.shut, t.dialing = false, true })
-	t.proxy.Hold(proxy.ToClient, false)
+	t.set(func() { t.shut = false })
+	t.hold(false)
 	for _, d := range []proxy.Direction{proxy.ToServer, proxy.ToClient} {
 		t.answer(d, proxy.Forward)
 	}
 }
+
+// Route says to which of the servers the client is connected next.
+func (t *Turnstile) Route(server int) { t.set(func() { t.server = server % len(t.servers) }) }
+
+// Forget lets the client set none of its watches again when it connects, as libraries do that drop them with
+// the connection. The client waits for an answer in vain, which go-zookeeper does in the background.
+func (t *Turnstile) Forget() { t.set(func() { t.forgetful = true }) }
 
 func (t *Turnstile) set(change func()) {
 	t.mu.Lock()
@@ -77,27 +100,37 @@ func (t *Turnstile) set(change func()) {
 	t.changed = make(chan struct{})
 }
 
+// dial connects to the server in turn, when the client may connect.
+func (t *Turnstile) dial(ctx context.Context, address string) (net.Conn, error) {
+	if address == routed {
+		if !t.until(ctx.Done(), func() bool { return !t.shut || t.admitting }) {
+			return nil, ctx.Err()
+		}
+		address = t.after(0)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", address)
+}
+
+// after is the address of the server that is so many after the client's.
+func (t *Turnstile) after(n int) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.servers[(t.server+n)%len(t.servers)]
+}
+
 // meet is the proxy's director.
 func (t *Turnstile) meet(done <-chan struct{}, f *proxy.Frame) proxy.Action {
-	switch f.Kind {
-	case proxy.Connect:
-		t.until(done, func() bool { return t.dialing })
+	switch {
+	case f.Kind == proxy.Connected:
+		t.set(func() { t.connects, t.admitting = t.connects+1, false })
 		return proxy.Forward
-	case proxy.Connected:
-		t.set(func() { t.connects++ })
-	}
-	if f.Housekeeping() {
+	case f.Op != wire.OpSetWatches && f.Housekeeping():
 		return proxy.Forward
 	}
 	w := &waiting{f, make(chan proxy.Action, 1)}
-	open := false
-	t.set(func() {
-		if open = !t.shut; !open {
-			t.waiting[f.Direction] = w
-		}
-	})
-	if open {
-		return proxy.Forward
+	action, waits := t.queue(w)
+	if !waits {
+		return action
 	}
 	select {
 	case a := <-w.answer:
@@ -112,10 +145,29 @@ func (t *Turnstile) meet(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	}
 }
 
+// queue lets a frame wait, unless it is known at once what becomes of it.
+func (t *Turnstile) queue(w *waiting) (action proxy.Action, waits bool) {
+	t.set(func() {
+		switch f := w.frame; {
+		case t.forgetful && f.Op == wire.OpSetWatches && f.Kind == proxy.Request:
+			action = proxy.Discard
+		case !t.shut:
+			action = proxy.Forward
+		default:
+			t.waiting[f.Direction], waits = w, true
+		}
+	})
+	return action, waits
+}
+
 // arrived notes that the reply to a request has come.
 func (t *Turnstile) arrived(f *proxy.Frame) {
-	if f.Kind == proxy.Reply && !f.Housekeeping() {
-		t.set(func() { t.replies[f.Xid] = true })
+	if f.Kind == proxy.Reply {
+		t.set(func() {
+			if _, passed := t.replies[f.Xid]; passed {
+				t.replies[f.Xid] = true
+			}
+		})
 	}
 }
 
@@ -178,7 +230,8 @@ func (t *Turnstile) PassRequest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.set(func() { delete(t.replies, f.Xid) })
+	t.set(func() { t.replies[f.Xid] = false })
+	defer t.set(func() { delete(t.replies, f.Xid) })
 	t.answer(proxy.ToServer, proxy.Forward)
 	if !t.until(ctx.Done(), func() bool { return t.replies[f.Xid] }) {
 		return fmt.Errorf("the server has not answered the %v of %s", f.Op, f.Path)
@@ -188,7 +241,7 @@ func (t *Turnstile) PassRequest(ctx context.Context) error {
 
 // PassReply lets the next reply through and returns its error's code.
 func (t *Turnstile) PassReply(ctx context.Context) (code int32, err error) {
-	f, err := t.next(ctx, proxy.ToClient)
+	f, err := t.toClient(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -201,7 +254,7 @@ func (t *Turnstile) PassReply(ctx context.Context) (code int32, err error) {
 
 // PassEvent lets the next event of a watch through and returns its path.
 func (t *Turnstile) PassEvent(ctx context.Context) (path string, err error) {
-	f, err := t.next(ctx, proxy.ToClient)
+	f, err := t.toClient(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -213,30 +266,32 @@ func (t *Turnstile) PassEvent(ctx context.Context) (path string, err error) {
 }
 
 // Cut breaks the connection: what waits is lost.
-func (t *Turnstile) Cut() { t.proxy.Cut() }
+func (t *Turnstile) Cut() {
+	t.proxy.Cut()
+	t.hold(false)
+}
 
-// Connect lets the client connect, once it tries, and waits until a server has answered.
-func (t *Turnstile) Connect(ctx context.Context) error {
+// Connect lets the client connect to one of the servers, once it tries, and waits until that has answered.
+func (t *Turnstile) Connect(ctx context.Context, server int) error {
 	before := 0
-	t.set(func() { before, t.dialing = t.connects, true })
-	defer t.set(func() { t.dialing = !t.shut })
+	t.hold(false)
+	t.Route(server)
+	t.set(func() { before, t.admitting = t.connects, true })
+	defer t.set(func() { t.admitting = false })
 	if !t.until(ctx.Done(), func() bool { return t.connects > before }) {
 		return errors.New("the client has not connected again")
 	}
 	return nil
 }
 
-// Expire ends the client's session by way of another server. The client learns nothing of it before the end
-// of its connection is let through by Closed.
+// Expire ends the client's session by way of another server. A client that is connected learns nothing of it
+// before the end of its connection is let through by Closed, or it is cut.
 func (t *Turnstile) Expire(ctx context.Context) error {
-	t.proxy.Hold(proxy.ToClient, true)
+	t.hold(true)
 	s, before := t.proxy.Session(), time.Now()
-	var last error
-	for _, server := range t.servers {
-		if server == s.Server {
-			continue
-		}
-		if _, last = proxy.Expire(ctx, server, s); last == nil {
+	last := errors.New("there is no other")
+	for i := 1; i < len(t.servers); i++ {
+		if _, last = proxy.Expire(ctx, t.after(i), s); last == nil {
 			t.set(func() { t.ended[s.ID] = [2]time.Time{before, time.Now()} })
 			return nil
 		}
@@ -245,7 +300,24 @@ func (t *Turnstile) Expire(ctx context.Context) error {
 }
 
 // Closed lets the client learn that its server has closed the connection.
-func (t *Turnstile) Closed() { t.proxy.Hold(proxy.ToClient, false) }
+func (t *Turnstile) Closed() { t.hold(false) }
+
+// hold keeps the end of the connection from the client, and whatever comes before that.
+func (t *Turnstile) hold(held bool) {
+	t.set(func() { t.held = held })
+	t.proxy.Hold(proxy.ToClient, held)
+}
+
+// toClient waits for the next frame to the client. It comes as far as the turnstile only if nothing is held, and
+// is on this side of the hold then.
+func (t *Turnstile) toClient(ctx context.Context) (*proxy.Frame, error) {
+	t.proxy.Hold(proxy.ToClient, false)
+	f, err := t.next(ctx, proxy.ToClient)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.proxy.Hold(proxy.ToClient, t.held)
+	return f, err
+}
 
 // SessionEnd returns the moment until which a session was surely alive, if Expire has ended it.
 func (t *Turnstile) SessionEnd(id int64) (end time.Time, over bool) {

@@ -2,6 +2,7 @@ package turnstile_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 type fixture struct {
 	*testing.T
 	ctx             context.Context
+	ensemble        *ensemble.Ensemble
 	turnstile       *turnstile.Turnstile
 	client, witness *ensemble.Client
 }
@@ -25,7 +27,7 @@ func newFixture(t *testing.T) *fixture {
 	e := ensembletest.Start(t, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	f := &fixture{T: t, ctx: ctx}
+	f := &fixture{T: t, ctx: ctx, ensemble: e}
 	var err error
 	if f.turnstile, err = turnstile.New(e.Servers()); err != nil {
 		t.Fatal(err)
@@ -121,7 +123,7 @@ func TestCutAndConnect(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("the reply was not lost")
 	}
-	f.must(f.turnstile.Connect(f.ctx))
+	f.must(f.turnstile.Connect(f.ctx, 0))
 	done = f.created("/b")
 	f.must(f.turnstile.PassRequest(f.ctx))
 	_, err := f.turnstile.PassReply(f.ctx)
@@ -153,9 +155,123 @@ func TestExpire(t *testing.T) {
 		t.Errorf("alive until %v, %v; gone since %v, %v", end, over, since, known)
 	}
 	f.turnstile.Closed()
-	f.must(f.turnstile.Connect(f.ctx)) // it is told
-	f.must(f.turnstile.Connect(f.ctx)) // and gets another
+	f.must(f.turnstile.Connect(f.ctx, 0)) // it is told
+	f.must(f.turnstile.Connect(f.ctx, 0)) // and gets another
 	if err := f.client.WaitSession(f.ctx); err != nil || f.client.SessionID() == session {
 		t.Error(err)
+	}
+}
+
+// watchers are the servers that keep a watch on a path.
+func (f *fixture) watchers(path string) (servers []int) {
+	f.Helper()
+	for i := range f.ensemble.Servers() {
+		all, err := f.ensemble.Member(i).Watches(f.ctx)
+		f.must(err)
+		for _, w := range all {
+			if w.Path == path && w.Session == f.client.SessionID() {
+				servers = append(servers, i)
+			}
+		}
+	}
+	return servers
+}
+
+// exchange lets the next request and its reply through.
+func (f *fixture) exchange() {
+	f.Helper()
+	f.must(f.turnstile.PassRequest(f.ctx))
+	_, err := f.turnstile.PassReply(f.ctx)
+	f.must(err)
+}
+
+// A client is connected to the server that it is told to, and its watches are set there when it is their turn.
+func TestRoute(t *testing.T) {
+	f := newFixture(t)
+	_, _, event, err := f.client.ExistsW("/watched")
+	f.must(err)
+	if servers := f.watchers("/watched"); !slices.Equal(servers, []int{0}) {
+		t.Errorf("servers %v have the watch, not the first", servers)
+	}
+	f.turnstile.Shut()
+	for _, server := range []int{2, 1} {
+		f.turnstile.Cut()
+		f.must(f.turnstile.Connect(f.ctx, server))
+		f.must(f.turnstile.Request(f.ctx))
+		if servers := f.watchers("/watched"); len(servers) > 0 {
+			t.Errorf("servers %v have the watch before its turn", servers)
+		}
+		f.exchange()
+		if servers := f.watchers("/watched"); !slices.Equal(servers, []int{server}) {
+			t.Errorf("servers %v have the watch, not %d", servers, server)
+		}
+	}
+	_, err = f.witness.Create("/watched", nil, 0, zk.WorldACL(zk.PermAll))
+	f.must(err)
+	if path, err := f.turnstile.PassEvent(f.ctx); path != "/watched" || err != nil {
+		t.Error(path, err)
+	}
+	if e := <-event; e.Type != zk.EventNodeCreated {
+		t.Error(e)
+	}
+}
+
+// A client that forgets its watches has none after it has connected again.
+func TestForget(t *testing.T) {
+	f := newFixture(t)
+	_, _, _, err := f.client.ExistsW("/watched")
+	f.must(err)
+	f.turnstile.Shut()
+	f.turnstile.Forget()
+	f.turnstile.Cut()
+	f.must(f.turnstile.Connect(f.ctx, 0))
+	done := f.created("/a")
+	f.exchange()
+	f.must(<-done)
+	if servers := f.watchers("/watched"); len(servers) > 0 {
+		t.Errorf("servers %v have the watch", servers)
+	}
+}
+
+// A client whose session has ended gets the events of its end before it loses its connection.
+func TestEventsOfAnEnd(t *testing.T) {
+	f := newFixture(t)
+	_, err := f.client.Create("/own", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	f.must(err)
+	_, _, event, err := f.client.GetW("/own")
+	f.must(err)
+	f.turnstile.Shut()
+	f.must(f.turnstile.Expire(f.ctx))
+	if path, err := f.turnstile.PassEvent(f.ctx); path != "/own" || err != nil {
+		t.Fatal(path, err)
+	}
+	if e := <-event; e.Type != zk.EventNodeDeleted {
+		t.Error(e)
+	}
+	if f.client.State() != zk.StateHasSession {
+		t.Errorf("the client has learned of its end: %v", f.client.State())
+	}
+	f.turnstile.Closed()
+	f.must(f.turnstile.Connect(f.ctx, 0))
+}
+
+// A client that is killed leaves its session to the servers, which can be ended all the same.
+func TestKill(t *testing.T) {
+	f := newFixture(t)
+	_, err := f.client.Create("/own", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	f.must(err)
+	f.turnstile.Shut()
+	done := f.created("/a")
+	f.must(f.turnstile.Request(f.ctx))
+	f.turnstile.Kill()
+	if err := <-done; err == nil {
+		t.Error("the dead have been answered")
+	}
+	if f.exists("/a") || !f.exists("/own") {
+		t.Error("what the dead had not sent was carried out, or their session has ended")
+	}
+	f.must(f.turnstile.Expire(f.ctx))
+	if f.exists("/own") {
+		t.Error("the session's znode is there")
 	}
 }

@@ -1,0 +1,90 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// view is what the clients saw of a round that was conducted, and what the servers show. More is known than of other
+// rounds: when processes died, and sessions ended.
+func (d *conductor) view(ctx context.Context) *view {
+	for _, p := range d.former {
+		d.round.sessions = append(d.round.sessions, p.session) // which stay when their process dies
+	}
+	v := d.round.view()
+	v.faulty = d.faulty
+	v.life = d.lifeEnd
+	session, gone := v.session, v.gone
+	v.session = func(id int64) (int64, bool) {
+		if since, known := gone(id); known {
+			return since, true // nothing else happened while it was ended
+		}
+		return session(id)
+	}
+	if len(v.waiting) == 0 {
+		v.stale = d.stale(ctx)
+	}
+	d.observe(ctx, v)
+	return v
+}
+
+// observe collects what can settle unknown outcomes. The root is the round's own object; that it is in use is none of the
+// recipe's business.
+func (d *conductor) observe(ctx context.Context, v *view) {
+	l := d.round
+	if v.seen = l.run.observe(ctx, l.object, v, l.episode); v.seen != nil {
+		delete(v.seen.tree, l.object+"/"+inUse)
+	}
+}
+
+// lifeEnd returns when a client's process died.
+func (d *conductor) lifeEnd(client, number int) (end int64, ended bool) {
+	for _, p := range d.former {
+		if p.client == client && p.number == number {
+			return p.died, true
+		}
+	}
+	return 0, false
+}
+
+// orphans reports an ephemeral znode, wherever it is below the object, that a living client has left behind.
+func (d *conductor) orphans(object string) []sim.Violation {
+	tree := map[string]znode{}
+	if err := readBelow(d.round.run.admin.Conn, object, tree); err != nil {
+		return nil
+	}
+	for _, path := range slices.Sorted(maps.Keys(tree)) {
+		owner := tree[path].stat.EphemeralOwner
+		if owner != 0 && d.alive(owner) && !kept(path) {
+			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf(
+				"%s of session 0x%x, which is alive, is left after everybody has finished", path, owner)}}
+		}
+	}
+	return nil
+}
+
+// alive tells whether a session is a client's present one.
+func (d *conductor) alive(session int64) bool {
+	return slices.ContainsFunc(d.lives, func(p *life) bool { return p.session.Conn.SessionID() == session })
+}
+
+// stale lists the watches of the round's clients on what does not exist.
+func (d *conductor) stale(ctx context.Context) (found []Watched) {
+	if d.cfg.Watches == nil {
+		return nil
+	}
+	all, err := d.cfg.Watches(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, w := range all {
+		if there, _, err := d.round.run.admin.Conn.Exists(w.Path); d.alive(w.Session) && err == nil && !there {
+			found = append(found, w)
+		}
+	}
+	return found
+}
