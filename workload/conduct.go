@@ -99,10 +99,26 @@ func unconductible(r *sim.Replayed) string {
 			return fmt.Sprintf("step %d: lag cannot be made to strike on real servers", s.N)
 		}
 	}
-	if r.Record != nil && r.Record.Struck.Has(sim.Wrap) {
-		return "the numbers of znodes begin elsewhere"
+	if r.Record.Struck.Has(sim.Wrap) {
+		return wrapping(r.Trace)
 	}
 	return ""
+}
+
+// wrapping says where a trace needs a counter that has come to its end.
+func wrapping(trace []sim.Step) string {
+	needs := "the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"
+	for _, s := range trace {
+		if strings.Contains(s.Result, "--2147483648") {
+			return fmt.Sprintf("step %d: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647", s.N)
+		}
+	}
+	for _, s := range trace {
+		if strings.Contains(s.Result, "-> ") && strings.Contains(s.Result, "21474836") {
+			return fmt.Sprintf("step %d: %s", s.N, needs)
+		}
+	}
+	return needs
 }
 
 // conduct runs one round by the trace.

@@ -1,0 +1,119 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// heard reads what a watch has been told so far, and whether its channel is closed.
+func heard(watch <-chan zk.Event) (all []string) {
+	for {
+		select {
+		case e, open := <-watch:
+			if !open {
+				return append(all, "closed")
+			}
+			all = append(all, fmt.Sprintf("%v %v", e.Type, e.State))
+		default:
+			return all
+		}
+	}
+}
+
+// wants checks what a watch has heard.
+func wants(t *testing.T, watch <-chan zk.Event, want ...string) {
+	t.Helper()
+	if got := heard(watch); !slices.Equal(got, want) {
+		t.Errorf("the watch has heard %q, want %q", got, want)
+	}
+}
+
+// Watches hear of the connection what they hear of it in package fakezk.
+func TestFlavouredWatches(t *testing.T) {
+	states := []zk.State{zk.StateConnecting, zk.StateDisconnected, zk.StateHasSession, zk.StateExpired}
+	watch := func(f fakezk.Flavour) (w *flavouredWatches, fired chan zk.Event, told <-chan zk.Event) {
+		w, fired = &flavouredWatches{flavour: f}, make(chan zk.Event, 1)
+		told = w.wrap(fired)
+		for _, s := range states {
+			w.tell(s)
+		}
+		return w, fired, told
+	}
+	_, _, told := watch(fakezk.FlavourGo)
+	wants(t, told)
+	_, fired, told := watch(fakezk.FlavourJava)
+	wants(t, told, "EventSession StateDisconnected", "EventSession StateHasSession", "EventSession StateExpired")
+	fired <- zk.Event{Type: zk.EventNodeDeleted, State: zk.StateSyncConnected}
+	if e := <-told; e.Type != zk.EventNodeDeleted {
+		t.Error(e)
+	}
+	if _, open := <-told; open {
+		t.Error("the watch is still armed after its event")
+	}
+	w, _, told := watch(fakezk.FlavourKazoo)
+	wants(t, told, "EventSession StateDisconnected", "closed")
+	if !w.forgets() || (&flavouredWatches{flavour: fakezk.FlavourJava}).forgets() {
+		t.Error("kazoo's client alone sets no watch again")
+	}
+}
+
+// A path of real servers is that of the simulation if what is random in it is all that differs.
+func TestSamePath(t *testing.T) {
+	for _, tc := range []struct {
+		simulated, real string
+		same            bool
+	}{
+		{"/t/lock", "/t/lock", true},
+		{"/t/lock/x-72057594037927937-0000000001", "/t/lock/x-216176346097254401-0000000001", true},
+		{"/t/lock/x-0000000001", "/t/lock/x-0000000002", false},
+		{"/t/lock/x--2147483648", "/t/lock/x-2147483647", false},
+		{"/t/lock", "/t", false},
+	} {
+		if got := samePath(tc.simulated, tc.real); got != tc.same {
+			t.Errorf("%s and %s: %v", tc.simulated, tc.real, got)
+		}
+	}
+}
+
+// What is broken is confirmed by the same property, or, if somebody waits for ever, by whatever is said of why.
+func TestSameProperty(t *testing.T) {
+	for _, tc := range []struct {
+		simulated, real string
+		waits, same     bool
+	}{
+		{"exclusion", "exclusion", false, true},
+		{"lost-wakeup", "progress", true, true},
+		{"orphan", "progress", true, true},
+		{"orphan", "progress", false, false},
+		{"exclusion", "progress", true, false},
+		{"progress", "exclusion", true, false},
+	} {
+		if got := sameProperty(tc.simulated, tc.real, tc.waits); got != tc.same {
+			t.Errorf("%s there and %s here: %v", tc.simulated, tc.real, got)
+		}
+	}
+}
+
+// A trace in which numbers wrap is not tried, and says where.
+func TestUnconductible(t *testing.T) {
+	wraps := &sim.Replayed{Record: &sim.Record{Struck: sim.Wrap}, Trace: []sim.Step{
+		{N: 3, Client: 0, Event: "create", Path: "/t/lock/x-", Result: "-> x-2147483647"},
+		{N: 5, Client: 1, Event: "create", Path: "/t/lock/x-", Result: "-> x--2147483648"},
+	}}
+	if got, want := unconductible(wraps), "step 5: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	wraps.Trace = wraps.Trace[:1]
+	if got, want := unconductible(wraps), "step 3: the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := unconductible(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}); got != "" {
+		t.Error(got)
+	}
+}
