@@ -10,7 +10,7 @@
 //	e, err := ensemble.Start(ctx, ensemble.Options{Nodes: 3})
 //	if err != nil { … }
 //	defer e.Stop()
-//	client, err := ensemble.Connect(e.ConnectString(), 2*time.Second)
+//	client, err := zkclient.Connect(e.ConnectString(), 2*time.Second)
 //	if err != nil { … }
 //	defer client.Close()
 //	if err := client.WaitSession(ctx); err != nil { … }

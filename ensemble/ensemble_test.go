@@ -16,6 +16,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // patience is far longer than anything here takes.
@@ -48,9 +49,9 @@ func tellLogs(t *testing.T, e *ensemble.Ensemble) {
 	}
 }
 
-func session(t *testing.T, servers string, timeout time.Duration) *ensemble.Client {
+func session(t *testing.T, servers string, timeout time.Duration) *zkclient.Client {
 	t.Helper()
-	client, err := ensemble.Connect(servers, timeout)
+	client, err := zkclient.Connect(servers, timeout)
 	if err != nil {
 		t.Fatal(err)
 	}

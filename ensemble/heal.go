@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // HealAll undoes every fault: links are whole, nobody lags, who hangs goes on, who does not run is started. It returns when the
@@ -114,7 +116,7 @@ func (e *Ensemble) well(ctx context.Context) (int64, error) {
 func (e *Ensemble) transact(ctx context.Context, m *Member) error {
 	ctx, cancel := context.WithTimeout(ctx, transactMax)
 	defer cancel()
-	client, err := Connect(m.address, transactMax)
+	client, err := zkclient.Connect(m.address, transactMax)
 	if err != nil {
 		return err
 	}

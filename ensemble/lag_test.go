@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // reads is what a reader saw while another client wrote.
@@ -20,7 +21,7 @@ type reads struct {
 
 // read reads for a while by one member what is written by another. A read is stale if a later value had been written, and the
 // writer had been told so, before the read began, or the sync before it.
-func read(t *testing.T, writer, reader *ensemble.Client, path string, sync bool, n int) (seen reads) {
+func read(t *testing.T, writer, reader *zkclient.Client, path string, sync bool, n int) (seen reads) {
 	t.Helper()
 	var written atomic.Int64 // the last value of which the writer knows that it was written
 	superseded := make([]atomic.Int64, 1<<16)
@@ -108,7 +109,7 @@ func TestLag(t *testing.T) {
 }
 
 // wantFresh checks that reads are not stale by as much as a lag would make them. A little they may be without any fault.
-func wantFresh(t *testing.T, writer, reader *ensemble.Client, lag time.Duration) {
+func wantFresh(t *testing.T, writer, reader *zkclient.Client, lag time.Duration) {
 	t.Helper()
 	seen := read(t, writer, reader, "/register", false, 1000)
 	t.Logf("healed: %d reads were stale, by up to %v", seen.stale, seen.oldest)

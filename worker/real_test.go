@@ -21,12 +21,13 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/worker"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 const sessionTimeout = time.Second
 
 // realServers starts a real ZooKeeper, and an observer of it.
-func realServers(t *testing.T) (*ensemble.Ensemble, *ensemble.Client) {
+func realServers(t *testing.T) (*ensemble.Ensemble, *zkclient.Client) {
 	t.Helper()
 	notShort(t)
 	e, err := ensemble.Start(t.Context(), ensemble.Options{})
@@ -44,9 +45,9 @@ func notShort(t *testing.T) {
 	}
 }
 
-func observe(t *testing.T, e *ensemble.Ensemble) *ensemble.Client {
+func observe(t *testing.T, e *ensemble.Ensemble) *zkclient.Client {
 	t.Helper()
-	c, err := ensemble.Connect(e.ConnectString(), sessionTimeout)
+	c, err := zkclient.Connect(e.ConnectString(), sessionTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func observe(t *testing.T, e *ensemble.Ensemble) *ensemble.Client {
 }
 
 // run runs rounds of a recipe that is served by a command.
-func run(t *testing.T, e *ensemble.Ensemble, observer *ensemble.Client, kind, command string, rounds int) (sim.Result, linearizability.History) {
+func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, command string, rounds int) (sim.Result, linearizability.History) {
 	t.Helper()
 	w, err := workload.RemoteWorkload(kind, "exec")
 	if err != nil {

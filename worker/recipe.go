@@ -9,9 +9,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // ServeRecipe is a worker that serves a recipe that the command knows by name, with go-zookeeper as client.
@@ -58,8 +58,8 @@ func optional(served workload.Served) []string {
 // connectMax is how long the first session may take.
 const connectMax = 20 * time.Second
 
-func connect(ctx context.Context, a Assignment, tell func(State)) (*ensemble.Client, error) {
-	conn, err := ensemble.ClientConfig{
+func connect(ctx context.Context, a Assignment, tell func(State)) (*zkclient.Client, error) {
+	conn, err := zkclient.Config{
 		Servers:        a.Servers,
 		SessionTimeout: time.Duration(a.TimeoutMS) * time.Millisecond,
 		OnEvent:        func(e zk.Event) { tellOf(e, tell) },

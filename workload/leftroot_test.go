@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // Property: a mark is read as it was written, and nothing else is taken for one.
@@ -36,7 +37,7 @@ func TestMark(t *testing.T) {
 }
 
 // realClient is a client of a server of its own.
-func realClient(t *testing.T) (client *ensemble.Client, another func() *ensemble.Client) {
+func realClient(t *testing.T) (client *zkclient.Client, another func() *zkclient.Client) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a real ZooKeeper server")
@@ -46,8 +47,8 @@ func realClient(t *testing.T) (client *ensemble.Client, another func() *ensemble
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Stop() })
-	connect := func() *ensemble.Client {
-		c, err := ensemble.Connect(e.ConnectString(), 2*time.Second)
+	connect := func() *zkclient.Client {
+		c, err := zkclient.Connect(e.ConnectString(), 2*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,14 +63,14 @@ func realClient(t *testing.T) (client *ensemble.Client, another func() *ensemble
 	return connect(), connect
 }
 
-func create(t *testing.T, c *ensemble.Client, path, data string) {
+func create(t *testing.T, c *zkclient.Client, path, data string) {
 	t.Helper()
 	if _, err := c.Create(path, []byte(data), 0, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
 }
 
-func exists(t *testing.T, c *ensemble.Client, path string) bool {
+func exists(t *testing.T, c *zkclient.Client, path string) bool {
 	t.Helper()
 	ok, _, err := c.Exists(path)
 	if err != nil {
@@ -178,7 +179,7 @@ func TestClaimOnce(t *testing.T) {
 	}
 	const runs = 8
 	claims := make(chan error, runs)
-	for _, c := range []*ensemble.Client{admin, another()} {
+	for _, c := range []*zkclient.Client{admin, another()} {
 		for range runs / 2 {
 			go func() {
 				_, err := claimRoot(c, "/empty")

@@ -11,11 +11,11 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // opener opens sessions with real servers.
@@ -27,7 +27,7 @@ func opener(servers string) func(context.Context) (*workload.Session, error) {
 func openerBy(servers string, dial zk.Dialer) func(context.Context) (*workload.Session, error) {
 	return func(ctx context.Context) (*workload.Session, error) {
 		var told, broken atomic.Int64
-		c, err := ensemble.ClientConfig{Servers: servers, SessionTimeout: 2 * time.Second, Dial: dial, OnEvent: func(e zk.Event) {
+		c, err := zkclient.Config{Servers: servers, SessionTimeout: 2 * time.Second, Dial: dial, OnEvent: func(e zk.Event) {
 			switch {
 			case e.Type == zk.EventSession && e.State == zk.StateExpired:
 				told.Add(1)

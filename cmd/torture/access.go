@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // tlsFlags say how to encrypt what is said to servers of the user's.
@@ -18,8 +18,8 @@ type tlsFlags struct {
 	TLSServerName string `name:"tls-server-name" placeholder:"NAME" help:"Speak TLS to the servers; their certificates must be for this name. Default: each server's host."`
 }
 
-func (f *tlsFlags) dialer() (ensemble.DialContext, error) {
-	return ensemble.TLS{CA: f.TLSCA, Cert: f.TLSCert, Key: f.TLSKey, ServerName: f.TLSServerName}.Dialer()
+func (f *tlsFlags) dialer() (zkclient.DialContext, error) {
+	return zkclient.TLS{CA: f.TLSCA, Cert: f.TLSCert, Key: f.TLSKey, ServerName: f.TLSServerName}.Dialer()
 }
 
 // accessFlags say how to be let in by them.
@@ -33,8 +33,8 @@ func (f *accessFlags) given() bool { return *f != accessFlags{} }
 
 // access is what comes of them. The zero value is plain TCP without credentials.
 type access struct {
-	dial  ensemble.DialContext
-	auth  []ensemble.Credential
+	dial  zkclient.DialContext
+	auth  []zkclient.Credential
 	begin func(op string) (end func(error)) // called for each request; nil for nothing
 	alone time.Duration                     // how long servers answer that have lost the others: see link.Config
 }
@@ -44,13 +44,13 @@ func (f *accessFlags) read() (access, error) {
 	if err != nil || f.Auth == "" {
 		return access{dial: dial}, err
 	}
-	credential, err := ensemble.ReadDigest(f.Auth)
-	return access{dial: dial, auth: []ensemble.Credential{credential}}, err
+	credential, err := zkclient.ReadDigest(f.Auth)
+	return access{dial: dial, auth: []zkclient.Credential{credential}}, err
 }
 
 // open opens a session and waits for it.
-func (a access) open(ctx context.Context, servers string, onEvent func(zk.Event)) (*ensemble.Client, error) {
-	cfg := ensemble.ClientConfig{Servers: servers, SessionTimeout: liveSession, OnEvent: onEvent, Auth: a.auth}
+func (a access) open(ctx context.Context, servers string, onEvent func(zk.Event)) (*zkclient.Client, error) {
+	cfg := zkclient.Config{Servers: servers, SessionTimeout: liveSession, OnEvent: onEvent, Auth: a.auth}
 	if a.dial != nil {
 		cfg.Dial = a.dial.Timed()
 	}
@@ -68,7 +68,7 @@ func (a access) open(ctx context.Context, servers string, onEvent func(zk.Event)
 }
 
 // observed is a client of which begin is told.
-func (a access) observed(conn *ensemble.Client) recipes.Conn {
+func (a access) observed(conn *zkclient.Client) recipes.Conn {
 	if a.begin == nil {
 		return conn
 	}

@@ -7,9 +7,9 @@ import (
 	"path"
 	"time"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // cleanCmd removes what runs on servers of the user's have left behind.
@@ -22,7 +22,7 @@ type cleanCmd struct {
 
 // Run carries the command out.
 func (cmd *cleanCmd) Run(c *commandContext) error {
-	addresses, chroot, err := ensemble.ParseServers(cmd.Servers)
+	addresses, chroot, err := zkclient.ParseServers(cmd.Servers)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble/turnstile"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // patienceOfSteps is how long real servers have for a step of a counterexample; stageSession is how long sessions last:
@@ -92,7 +93,7 @@ func openTurnstile(ctx context.Context, servers []string, how workload.Opening) 
 
 func openGated(ctx context.Context, t *turnstile.Turnstile, how workload.Opening) (*workload.Session, error) {
 	var told, broken atomic.Int64
-	client, err := ensemble.ClientConfig{Servers: t.Addr(), SessionTimeout: stageSession, OnEvent: func(e zk.Event) {
+	client, err := zkclient.Config{Servers: t.Addr(), SessionTimeout: stageSession, OnEvent: func(e zk.Event) {
 		switch {
 		case e.Type != zk.EventSession:
 		case e.State == zk.StateExpired:

@@ -15,6 +15,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble/link"
 	"github.com/zktorture/zktorture/ensemble/proxy"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // onEnsemble runs on real servers that are started for it, and stopped.
@@ -32,7 +33,7 @@ func (r *runCmd) onEnsemble(c *commandContext, w *workload.Workload, out *output
 
 // onLive runs on servers of the user's.
 func (r *runCmd) onLive(c *commandContext, w *workload.Workload, out *output) error {
-	addresses, chroot, err := ensemble.ParseServers(r.Servers)
+	addresses, chroot, err := zkclient.ParseServers(r.Servers)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/internal/tlstest"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // znode is all that can be seen of a znode.
@@ -34,7 +35,7 @@ type znode struct {
 }
 
 // dump reads a znode and all below it.
-func dump(t *testing.T, c *ensemble.Client, at string) (all []znode) {
+func dump(t *testing.T, c *zkclient.Client, at string) (all []znode) {
 	t.Helper()
 	data, stat, err := c.Get(at)
 	if err != nil {
@@ -71,9 +72,9 @@ func unparented(all []znode, parent string) []znode {
 const secret = "hush-no-one-knows"
 
 // inhabit fills servers with what users have there, and returns who owns it.
-func inhabit(t *testing.T, e *ensemble.Ensemble) *ensemble.Client {
+func inhabit(t *testing.T, e *ensemble.Ensemble) *zkclient.Client {
 	t.Helper()
-	owner := client(t, e.ConnectString(), ensemble.Digest("me", secret))
+	owner := client(t, e.ConnectString(), zkclient.Digest("me", secret))
 	mine := zk.DigestACL(zk.PermAll, "me", secret)
 	make := func(path string, flags int32, acl []zk.ACL) {
 		if _, err := owner.Create(path, []byte("data of "+path), flags, acl); err != nil {
@@ -185,7 +186,7 @@ func TestLiveTLS(t *testing.T) {
 }
 
 // children are the names below the root of a server.
-func children(t *testing.T, c *ensemble.Client, at string) []string {
+func children(t *testing.T, c *zkclient.Client, at string) []string {
 	t.Helper()
 	if _, err := c.Sync(at); err != nil {
 		t.Fatal(err)
@@ -212,7 +213,7 @@ func program(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 }
 
 // began waits until a run has made its first object.
-func began(t *testing.T, c *ensemble.Client, root string) {
+func began(t *testing.T, c *zkclient.Client, root string) {
 	t.Helper()
 	exists, _, made, err := c.ExistsW(root + "/r0")
 	if err != nil {
@@ -278,7 +279,7 @@ func TestLiveEnds(t *testing.T) {
 }
 
 // unowned waits until no ephemeral znode is below a path.
-func unowned(t *testing.T, c *ensemble.Client, at string) {
+func unowned(t *testing.T, c *zkclient.Client, at string) {
 	t.Helper()
 	for _, n := range dump(t, c, at) {
 		if n.Stat.EphemeralOwner == 0 {

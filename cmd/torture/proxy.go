@@ -17,9 +17,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/proxy"
 	"github.com/zktorture/zktorture/ensemble/proxy/badday"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // proxyCmd stands between clients and servers that are not ours.
@@ -69,7 +69,7 @@ func (p *proxyCmd) Run(c *commandContext) error {
 }
 
 func (p *proxyCmd) config() (badday.Config, error) {
-	addresses, chroot, err := ensemble.ParseServers(p.Servers)
+	addresses, chroot, err := zkclient.ParseServers(p.Servers)
 	if err != nil {
 		return badday.Config{}, err
 	}

@@ -18,10 +18,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/proxy/badday"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/internal/tlstest"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // watched collects what a command prints, and tells of it.
@@ -92,9 +92,9 @@ func (c *process) wait(status int) {
 	}
 }
 
-func client(t *testing.T, servers string, auth ...ensemble.Credential) *ensemble.Client {
+func client(t *testing.T, servers string, auth ...zkclient.Credential) *zkclient.Client {
 	t.Helper()
-	return ensembletest.Connect(t, ensemble.ClientConfig{Servers: servers, SessionTimeout: 2 * time.Second, Auth: auth})
+	return ensembletest.Connect(t, zkclient.Config{Servers: servers, SessionTimeout: 2 * time.Second, Auth: auth})
 }
 
 func scrape(t *testing.T, url string) string {

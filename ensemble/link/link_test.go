@@ -11,6 +11,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/link"
 	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // timeout is asked for by the sessions of these tests.
@@ -24,8 +25,8 @@ type fixture struct {
 	*testing.T
 	ensemble *ensemble.Ensemble
 	link     *link.Link
-	client   *ensemble.Client
-	witness  *ensemble.Client
+	client   *zkclient.Client
+	witness  *zkclient.Client
 
 	mu     sync.Mutex
 	struck []string
@@ -54,9 +55,9 @@ func (f *fixture) arm(fault link.Fault) {
 	f.link.Arm([]link.Fault{fault})
 }
 
-func (f *fixture) connect(servers string) *ensemble.Client {
+func (f *fixture) connect(servers string) *zkclient.Client {
 	f.Helper()
-	return ensembletest.Connect(f.T, ensemble.ClientConfig{Servers: servers, SessionTimeout: timeout})
+	return ensembletest.Connect(f.T, zkclient.Config{Servers: servers, SessionTimeout: timeout})
 }
 
 // exists tells what the witness sees after everything that has been written.

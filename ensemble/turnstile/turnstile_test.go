@@ -11,6 +11,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/turnstile"
 	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // fixture is a client behind a turnstile, and another that sees the truth.
@@ -19,7 +20,7 @@ type fixture struct {
 	ctx             context.Context
 	ensemble        *ensemble.Ensemble
 	turnstile       *turnstile.Turnstile
-	client, witness *ensemble.Client
+	client, witness *zkclient.Client
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -33,8 +34,8 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.turnstile.Close() })
-	connect := func(servers string) *ensemble.Client {
-		return ensembletest.Connect(t, ensemble.ClientConfig{Servers: servers, SessionTimeout: 2 * time.Second})
+	connect := func(servers string) *zkclient.Client {
+		return ensembletest.Connect(t, zkclient.Config{Servers: servers, SessionTimeout: 2 * time.Second})
 	}
 	f.client, f.witness = connect(f.turnstile.Addr()), connect(e.ConnectString())
 	return f

@@ -14,6 +14,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // Both sides are set up alike. Sessions may last from 2 to 20 ticks.
@@ -92,7 +93,7 @@ func newReal(t testing.TB) *side {
 
 func connectReal(t testing.TB, servers string, timeout time.Duration) (*client, error) {
 	l := &link{}
-	c, err := ensemble.ClientConfig{Servers: servers, SessionTimeout: timeout, Dial: l.dial}.Connect()
+	c, err := zkclient.Config{Servers: servers, SessionTimeout: timeout, Dial: l.dial}.Connect()
 	if err != nil {
 		return nil, err
 	}

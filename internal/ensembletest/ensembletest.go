@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // Start starts so many servers, which end with the test. With -short the test is skipped.
@@ -27,7 +28,7 @@ func Start(t testing.TB, nodes int) *ensemble.Ensemble {
 const connectMax = 30 * time.Second
 
 // Connect returns a client that has a session, which ends with the test.
-func Connect(t testing.TB, cfg ensemble.ClientConfig) *ensemble.Client {
+func Connect(t testing.TB, cfg zkclient.Config) *zkclient.Client {
 	t.Helper()
 	c, err := cfg.Connect()
 	if err != nil {

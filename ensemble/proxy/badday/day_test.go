@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/proxy/badday"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 // diary notes what struck.
@@ -183,9 +183,9 @@ func TestOrdinaryClients(t *testing.T) {
 	}
 }
 
-func connect(t *testing.T, servers string) *ensemble.Client {
+func connect(t *testing.T, servers string) *zkclient.Client {
 	t.Helper()
-	c, err := ensemble.Connect(servers, 2*time.Second)
+	c, err := zkclient.Connect(servers, 2*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func connect(t *testing.T, servers string) *ensemble.Client {
 
 // ordinary writes, reads and watches until it has seen enough, and returns what it was told of its writes.
 func ordinary(ctx context.Context, address string, number int, enough func() bool) (map[string]error, error) {
-	c, err := ensemble.Connect(address, time.Second)
+	c, err := zkclient.Connect(address, time.Second)
 	if err != nil {
 		return nil, err
 	}

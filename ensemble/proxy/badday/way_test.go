@@ -9,10 +9,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/proxy/badday"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 const timeout = 1000 * time.Millisecond
@@ -26,7 +26,7 @@ type victim struct {
 	address string
 	conn    net.Conn
 	session wire.ConnectResponse
-	witness *ensemble.Client
+	witness *zkclient.Client
 	base    string
 	day     *badday.Day
 	noted   *diary

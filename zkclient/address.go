@@ -1,4 +1,4 @@
-package ensemble
+package zkclient
 
 import (
 	"errors"
@@ -18,12 +18,12 @@ const clientPort = "2181"
 func ParseServers(servers string) (addresses []string, chroot string, err error) {
 	hosts, chroot, err := cutChroot(strings.TrimSpace(servers))
 	if err != nil {
-		return nil, "", fmt.Errorf("ensemble: connect string %q: %w", servers, err)
+		return nil, "", fmt.Errorf("zkclient: connect string %q: %w", servers, err)
 	}
 	for host := range strings.SplitSeq(hosts, ",") {
 		address, err := parseAddress(strings.TrimSpace(host))
 		if err != nil {
-			return nil, "", fmt.Errorf("ensemble: connect string %q: %w", servers, err)
+			return nil, "", fmt.Errorf("zkclient: connect string %q: %w", servers, err)
 		}
 		addresses = append(addresses, address)
 	}

@@ -1,4 +1,4 @@
-package ensemble
+package zkclient
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func ReadDigest(source string) (Credential, error) {
 	}
 	user, password, ok := strings.Cut(strings.TrimRight(text, "\r\n"), ":")
 	if !ok || user == "" || strings.ContainsAny(password, "\r\n") {
-		return Credential{}, fmt.Errorf("ensemble: %s does not hold one line user:password", source)
+		return Credential{}, fmt.Errorf("zkclient: %s does not hold one line user:password", source)
 	}
 	return Digest(user, password), nil
 }
@@ -45,13 +45,13 @@ func readSecret(source string) (string, error) {
 	if !isVariable {
 		text, err := os.ReadFile(source)
 		if err != nil {
-			return "", fmt.Errorf("ensemble: credentials: %w", err)
+			return "", fmt.Errorf("zkclient: credentials: %w", err)
 		}
 		return string(text), nil
 	}
 	text, ok := os.LookupEnv(name)
 	if !ok {
-		return "", fmt.Errorf("ensemble: credentials: there is no environment variable %q", name)
+		return "", fmt.Errorf("zkclient: credentials: there is no environment variable %q", name)
 	}
 	return text, nil
 }
@@ -66,7 +66,7 @@ func (c *Client) authenticate(ctx context.Context) error {
 		case err == nil:
 			c.unshown = c.unshown[1:]
 		case errors.Is(err, zk.ErrAuthFailed) || ctx.Err() != nil:
-			return fmt.Errorf("ensemble: %v refused by %v: %w", c.unshown[0], c.route, err)
+			return fmt.Errorf("zkclient: %v refused by %v: %w", c.unshown[0], c.route, err)
 		default: // the connection was lost meanwhile
 			if err := c.awaitSession(ctx); err != nil {
 				return err

@@ -1,4 +1,4 @@
-package ensemble
+package zkclient
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package ensemble_test
+package zkclient_test
 
 import (
 	"context"
@@ -16,12 +16,13 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/internal/tlstest"
 	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
-var _ recipes.Conn = (*ensemble.Observed)(nil)
+var _ recipes.Conn = (*zkclient.Observed)(nil)
 
 // A credential is read from a file or the environment, and no text about it has the secret in it.
 func TestReadDigest(t *testing.T) {
@@ -35,11 +36,11 @@ func TestReadDigest(t *testing.T) {
 		write(text)
 		t.Setenv("ZK_AUTH", text)
 		for _, source := range []string{file, "env:ZK_AUTH"} {
-			c, err := ensemble.ReadDigest(source)
+			c, err := zkclient.ReadDigest(source)
 			if err != nil {
 				t.Errorf("%q: %v", text, err)
 			}
-			for _, said := range []string{fmt.Sprint(c), fmt.Sprintf("%v %+v %#v %s", c, c, c, c), fmt.Sprintf("%+v", []ensemble.Credential{c})} {
+			for _, said := range []string{fmt.Sprint(c), fmt.Sprintf("%v %+v %#v %s", c, c, c, c), fmt.Sprintf("%+v", []zkclient.Credential{c})} {
 				wantNo(t, said, "hu")
 			}
 		}
@@ -48,14 +49,14 @@ func TestReadDigest(t *testing.T) {
 		write(text)
 		t.Setenv("ZK_AUTH", text)
 		for _, source := range []string{file, "env:ZK_AUTH"} {
-			_, err := ensemble.ReadDigest(source)
+			_, err := zkclient.ReadDigest(source)
 			wantError(t, err, source, "user:password")
 			wantNo(t, err.Error(), "hush")
 		}
 	}
-	_, err := ensemble.ReadDigest("env:ZK_NO_SUCH")
+	_, err := zkclient.ReadDigest("env:ZK_NO_SUCH")
 	wantError(t, err, "ZK_NO_SUCH")
-	_, err = ensemble.ReadDigest(file + "x")
+	_, err = zkclient.ReadDigest(file + "x")
 	wantError(t, err, "authx")
 }
 
@@ -68,7 +69,7 @@ func wantNo(t *testing.T, text, secret string) {
 
 // A client with the right credential, shown on every connection, is let at what others are not.
 func TestAuth(t *testing.T) {
-	e := start(t, ensemble.Options{})
+	e := ensembletest.Start(t, 1)
 	var connections []net.Conn
 	var mu sync.Mutex
 	dial := func(network, address string, timeout time.Duration) (net.Conn, error) {
@@ -78,9 +79,9 @@ func TestAuth(t *testing.T) {
 		connections = append(connections, c)
 		return c, err
 	}
-	connect := func(password string) *ensemble.Client {
-		c, err := ensemble.ClientConfig{Servers: e.ConnectString(), SessionTimeout: 2 * time.Second, Dial: dial,
-			Auth: []ensemble.Credential{ensemble.Digest("me", password)}}.Connect()
+	connect := func(password string) *zkclient.Client {
+		c, err := zkclient.Config{Servers: e.ConnectString(), SessionTimeout: 2 * time.Second, Dial: dial,
+			Auth: []zkclient.Credential{zkclient.Digest("me", password)}}.Connect()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,16 +115,16 @@ func TestAuth(t *testing.T) {
 
 // Over TLS a client with a certificate is served, and one without, or that trusts others, is told why not.
 func TestTLS(t *testing.T) {
-	e := start(t, ensemble.Options{})
+	e := ensembletest.Start(t, 1)
 	ca, other := tlstest.New(t), tlstest.New(t)
 	address := ca.Front(e.ConnectString())
-	good := ensemble.TLS{CA: ca.CA, Cert: ca.Cert, Key: ca.Key, ServerName: tlstest.ServerName}
-	for name, change := range map[string]func(*ensemble.TLS){
-		"good":                        func(*ensemble.TLS) {},
-		"of another authority":        func(c *ensemble.TLS) { c.CA = other.CA },
-		"of another name":             func(c *ensemble.TLS) { c.ServerName = "elsewhere.test" },
-		"by address":                  func(c *ensemble.TLS) { c.ServerName = "" },
-		"without one of the client's": func(c *ensemble.TLS) { c.Cert, c.Key = "", "" },
+	good := zkclient.TLS{CA: ca.CA, Cert: ca.Cert, Key: ca.Key, ServerName: tlstest.ServerName}
+	for name, change := range map[string]func(*zkclient.TLS){
+		"good":                        func(*zkclient.TLS) {},
+		"of another authority":        func(c *zkclient.TLS) { c.CA = other.CA },
+		"of another name":             func(c *zkclient.TLS) { c.ServerName = "elsewhere.test" },
+		"by address":                  func(c *zkclient.TLS) { c.ServerName = "" },
+		"without one of the client's": func(c *zkclient.TLS) { c.Cert, c.Key = "", "" },
 	} {
 		files := good
 		change(&files)
@@ -131,7 +132,7 @@ func TestTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := ensemble.ClientConfig{Servers: address, SessionTimeout: 2 * time.Second, Dial: dial.Timed()}.Connect()
+		c, err := zkclient.Config{Servers: address, SessionTimeout: 2 * time.Second, Dial: dial.Timed()}.Connect()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +150,7 @@ func TestTLS(t *testing.T) {
 
 func TestTLSRefuses(t *testing.T) {
 	ca := tlstest.New(t)
-	for says, files := range map[string]ensemble.TLS{
+	for says, files := range map[string]zkclient.TLS{
 		"there are none in":                  {CA: ca.Key},
 		"no such file":                       {CA: ca.CA + "x"},
 		"belong together":                    {Cert: ca.Cert},
@@ -157,15 +158,15 @@ func TestTLSRefuses(t *testing.T) {
 		"a client's certificate and its key": {Key: ca.Key},
 	} {
 		_, err := files.Dialer()
-		wantError(t, err, "ensemble: ", says)
+		wantError(t, err, "zkclient: ", says)
 	}
 }
 
 // Every request is told of when it begins and when it ends, with its error.
 func TestObserve(t *testing.T) {
-	e := start(t, ensemble.Options{})
+	e := ensembletest.Start(t, 1)
 	var told []string
-	c := session(t, e.ConnectString(), 2*time.Second).Observe(func(op string) func(error) {
+	c := ensembletest.Connect(t, zkclient.Config{Servers: e.ConnectString(), SessionTimeout: 2 * time.Second}).Observe(func(op string) func(error) {
 		told = append(told, op)
 		return func(err error) { told = append(told, fmt.Sprint(err)) }
 	})
@@ -205,7 +206,7 @@ func TestObservesAll(t *testing.T) {
 	conn, local := reflect.TypeFor[recipes.Conn](), []string{"SessionID", "State"}
 	for i := range conn.NumMethod() {
 		name := conn.Method(i).Name
-		method, _ := reflect.TypeFor[*ensemble.Observed]().MethodByName(name)
+		method, _ := reflect.TypeFor[*zkclient.Observed]().MethodByName(name)
 		file, _ := runtime.FuncForPC(method.Func.Pointer()).FileLine(method.Func.Pointer())
 		if observed := filepath.Base(file) == "observe.go"; observed == slices.Contains(local, name) {
 			t.Errorf("%s is observed: %v (%s)", name, observed, file)

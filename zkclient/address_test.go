@@ -1,4 +1,4 @@
-package ensemble_test
+package zkclient_test
 
 import (
 	"net"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
 func TestParseServers(t *testing.T) {
@@ -29,7 +29,7 @@ func TestParseServers(t *testing.T) {
 		{"[::1]:99/r", []string{"[::1]:99"}, "/r"},
 	}
 	for _, test := range tests {
-		got, chroot, err := ensemble.ParseServers(test.in)
+		got, chroot, err := zkclient.ParseServers(test.in)
 		if err != nil {
 			t.Errorf("%q: %v", test.in, err)
 		}
@@ -60,7 +60,7 @@ func TestParseServersRefuses(t *testing.T) {
 		{"a/../app", "no path for a chroot"},
 	}
 	for _, test := range tests {
-		_, _, err := ensemble.ParseServers(test.in)
+		_, _, err := zkclient.ParseServers(test.in)
 		wantError(t, err, strconv.Quote(test.in), test.says)
 	}
 }
@@ -75,7 +75,7 @@ func TestParseServersKeepsWhatItReturns(t *testing.T) {
 			addresses = append(addresses, net.JoinHostPort(host.Draw(t, "host"), strconv.Itoa(port)))
 		}
 		chroot := rapid.StringMatching(`(/[a-z]{1,3}){0,3}`).Draw(t, "chroot")
-		got, gotChroot, err := ensemble.ParseServers(strings.Join(addresses, ",") + chroot)
+		got, gotChroot, err := zkclient.ParseServers(strings.Join(addresses, ",") + chroot)
 		if diff := cmp.Diff(addresses, got); diff != "" || gotChroot != chroot || err != nil {
 			t.Fatalf("chroot %q, error %v, addresses (-want +got):\n%s", gotChroot, err, diff)
 		}

@@ -1,4 +1,4 @@
-package ensemble_test
+package zkclient_test
 
 import (
 	"context"
@@ -11,11 +11,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/zkclient"
 )
 
-var _ recipes.Conn = (*ensemble.Client)(nil)
+var _ recipes.Conn = (*zkclient.Client)(nil)
 
 // listen starts a listener that accepts and does something with each connection.
 func listen(t *testing.T, serve func(net.Conn)) string {
@@ -65,7 +66,7 @@ func TestConnectRefuses(t *testing.T) {
 		{"a:2181", time.Hour * 24 * 25, []string{"24 days"}},
 	}
 	for _, test := range tests {
-		_, err := ensemble.Connect(test.servers, test.timeout)
+		_, err := zkclient.Connect(test.servers, test.timeout)
 		wantError(t, err, test.says...)
 	}
 }
@@ -81,7 +82,7 @@ func TestNoServer(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			client, err := ensemble.Connect(test.address, time.Second)
+			client, err := zkclient.Connect(test.address, time.Second)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +101,7 @@ func TestNoServer(t *testing.T) {
 }
 
 // drain reads the events to their end, which comes when the connection's loop has ended.
-func drain(t *testing.T, client *ensemble.Client) (events []zk.Event) {
+func drain(t *testing.T, client *zkclient.Client) (events []zk.Event) {
 	t.Helper()
 	deadline := time.After(patience)
 	for {
@@ -119,10 +120,10 @@ func drain(t *testing.T, client *ensemble.Client) (events []zk.Event) {
 // A server that hangs costs a quarter of the session timeout, not several sessions, and calls
 // made in the meantime are carried out in the end.
 func TestGoesOnFromAServerThatHangs(t *testing.T) {
-	e := start(t, ensemble.Options{})
+	e := ensembletest.Start(t, 1)
 	for range 4 { // the order of the servers is random
 		servers := listen(t, hang) + "," + closedPort(t) + "," + e.ConnectString()
-		client, err := ensemble.Connect(servers, 2*time.Second)
+		client, err := zkclient.Connect(servers, 2*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,9 +140,9 @@ func TestGoesOnFromAServerThatHangs(t *testing.T) {
 
 // Calls made while there is no server wait for one, over many rounds of the search.
 func TestCallsWaitForAServer(t *testing.T) {
-	e := start(t, ensemble.Options{})
+	e := ensembletest.Start(t, 1)
 	dials := make(chan struct{}, 1000)
-	client, err := ensemble.ClientConfig{
+	client, err := zkclient.Config{
 		Servers:        e.ConnectString(),
 		SessionTimeout: 2 * time.Second,
 		Dial: func(network, address string, timeout time.Duration) (net.Conn, error) {
@@ -179,11 +180,11 @@ func TestCallsWaitForAServer(t *testing.T) {
 // Every event is seen by the callback, also those that go-zookeeper's own channel would have no
 // room for; those that the client's has no room for are counted.
 func TestEventsAreSeenOrCounted(t *testing.T) {
-	e := start(t, ensemble.Options{})
+	e := ensembletest.Start(t, 1)
 	for _, changes := range []int{50, 1100} {
 		var mu sync.Mutex
 		seen := 0
-		client, err := ensemble.ClientConfig{
+		client, err := zkclient.Config{
 			Servers:        e.ConnectString(),
 			SessionTimeout: time.Second,
 			OnEvent: func(event zk.Event) {
@@ -212,7 +213,7 @@ func TestEventsAreSeenOrCounted(t *testing.T) {
 }
 
 // changeRoot sets watches and fires each.
-func changeRoot(t *testing.T, client *ensemble.Client, times int) {
+func changeRoot(t *testing.T, client *zkclient.Client, times int) {
 	t.Helper()
 	for range times {
 		_, _, changed, err := client.GetW("/")

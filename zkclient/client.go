@@ -1,4 +1,4 @@
-package ensemble
+package zkclient
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 //     hangs accepts connections all the same, so the client stays with it until its session has
 //     expired. A Client goes on to the next server after a quarter of the session timeout.
 //   - The channel of events holds 6 and drops the rest. A Client's holds 1024 and counts what it
-//     drops, and [ClientConfig.OnEvent] sees every one.
+//     drops, and [Config.OnEvent] sees every one.
 //   - It logs every connection. A Client logs nothing.
 //
 // The price: while no server can be reached, calls block until one can be, or the Client is
@@ -40,8 +40,8 @@ type Client struct {
 	changed chan struct{} // closed and replaced by each session event
 }
 
-// ClientConfig says how to connect. Servers and SessionTimeout are needed.
-type ClientConfig struct {
+// Config says how to connect. Servers and SessionTimeout are needed.
+type Config struct {
 	// Servers is a connect string as [ParseServers] takes it, but without a chroot, which
 	// go-zookeeper does not know.
 	Servers string
@@ -62,7 +62,7 @@ type ClientConfig struct {
 
 // Connect begins to open a session and returns at once; see [Client.WaitSession].
 func Connect(servers string, sessionTimeout time.Duration) (*Client, error) {
-	return ClientConfig{Servers: servers, SessionTimeout: sessionTimeout}.Connect()
+	return Config{Servers: servers, SessionTimeout: sessionTimeout}.Connect()
 }
 
 // eventsMax is how many events wait for a slow reader of [Client.Events].
@@ -70,7 +70,7 @@ const eventsMax = 1024
 
 // Connect begins to open a session and returns at once; see [Client.WaitSession]. It is an error
 // if the configuration makes no sense; that no server can be reached is not.
-func (cfg ClientConfig) Connect() (*Client, error) {
+func (cfg Config) Connect() (*Client, error) {
 	addresses, err := cfg.addresses()
 	if err != nil {
 		return nil, err
@@ -86,23 +86,23 @@ func (cfg ClientConfig) Connect() (*Client, error) {
 		zk.WithLogger(silence{}), zk.WithLogInfo(false),
 		zk.WithEventCallback(func(event zk.Event) { c.publish(event, cfg.OnEvent) }))
 	if err != nil {
-		return nil, fmt.Errorf("ensemble: cannot connect to %s: %w", cfg.Servers, err)
+		return nil, fmt.Errorf("zkclient: cannot connect to %s: %w", cfg.Servers, err)
 	}
 	c.Conn = conn
 	go c.closeEventsAfter(own)
 	return c, nil
 }
 
-func (cfg ClientConfig) addresses() ([]string, error) {
+func (cfg Config) addresses() ([]string, error) {
 	addresses, chroot, err := ParseServers(cfg.Servers)
 	switch {
 	case err != nil:
 		return nil, err
 	case chroot != "":
-		return nil, fmt.Errorf("ensemble: connect string %q: go-zookeeper has no chroot: "+
+		return nil, fmt.Errorf("zkclient: connect string %q: go-zookeeper has no chroot: "+
 			"leave %q out and put it before the paths of the recipes", cfg.Servers, chroot)
 	case cfg.SessionTimeout < 10*time.Millisecond || cfg.SessionTimeout > math.MaxInt32*time.Millisecond:
-		return nil, fmt.Errorf("ensemble: session timeout is %v: it must be between 10ms and 24 days", cfg.SessionTimeout)
+		return nil, fmt.Errorf("zkclient: session timeout is %v: it must be between 10ms and 24 days", cfg.SessionTimeout)
 	}
 	return addresses, nil
 }
@@ -135,9 +135,9 @@ func (c *Client) awaitSession(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-c.route.closed:
-			return errors.New("ensemble: no session: the client has been closed")
+			return errors.New("zkclient: no session: the client has been closed")
 		case <-ctx.Done():
-			return fmt.Errorf("ensemble: no session with %v: %w (%s)", c.route, ctx.Err(), c.route.trouble())
+			return fmt.Errorf("zkclient: no session with %v: %w (%s)", c.route, ctx.Err(), c.route.trouble())
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package ensemble
+package zkclient
 
 import (
 	"context"
@@ -30,20 +30,20 @@ func (t TLS) Config() (*tls.Config, error) {
 	if t.CA != "" {
 		pem, err := os.ReadFile(t.CA)
 		if err != nil {
-			return nil, fmt.Errorf("ensemble: certificates of authorities: %w", err)
+			return nil, fmt.Errorf("zkclient: certificates of authorities: %w", err)
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ensemble: certificates of authorities: there are none in %s, which must be in PEM", t.CA)
+			return nil, fmt.Errorf("zkclient: certificates of authorities: there are none in %s, which must be in PEM", t.CA)
 		}
 	}
 	if (t.Cert == "") != (t.Key == "") {
-		return nil, errors.New("ensemble: a client's certificate and its key belong together: name both files")
+		return nil, errors.New("zkclient: a client's certificate and its key belong together: name both files")
 	}
 	if t.Cert != "" {
 		own, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 		if err != nil {
-			return nil, fmt.Errorf("ensemble: the client's certificate: %w", err)
+			return nil, fmt.Errorf("zkclient: the client's certificate: %w", err)
 		}
 		cfg.Certificates = []tls.Certificate{own}
 	}
@@ -69,7 +69,7 @@ func (t TLS) Dialer() (DialContext, error) {
 	}, nil
 }
 
-// Timed is the same as [ClientConfig.Dial] takes it.
+// Timed is the same as [Config.Dial] takes it.
 func (d DialContext) Timed() zk.Dialer {
 	return func(_, address string, timeout time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), timeout)
