@@ -82,7 +82,7 @@ func (w *Workload) Conduct(ctx context.Context, c *sim.Counterexample, replayed 
 		s, _, err := cfg.Open(ctx, Opening{})
 		return s, err
 	}
-	live := LiveConfig{Open: admin, Root: sim.Root0, Rounds: 1, Lanes: 1, Clients: c.Clients, Ops: c.Ops, Patience: 2 * cfg.Patience}.withDefaults()
+	live := LiveConfig{Open: admin, Root: sim.Root0, Rounds: 1, Lanes: 1, Clients: c.Clients, Ops: c.Ops, Patience: cfg.Patience}.withDefaults()
 	var confirmed *Confirmation
 	_, err := w.onRoot(ctx, live, func(r *liveRun) error {
 		var err error

@@ -52,7 +52,7 @@ func newConductor(l *liveRound, cfg ConductConfig, replayed *sim.Replayed) *cond
 
 // calmMax bounds, in patiences, how long a trace is followed when it has become calm: somebody may ask for ever for what
 // never comes, which takes minutes in simulation and no time.
-const calmMax = 5
+const calmMax = 3
 
 // follow makes one step after the other happen; it returns the first at which something else came.
 func (d *conductor) follow(ctx context.Context) (number int, difference string) {

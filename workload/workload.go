@@ -54,7 +54,7 @@ func (w *Workload) Plan(p *sim.Plan) sim.Episode {
 }
 
 // forClient says which client library the recipe was written for. On real servers there is none but
-// go-zookeeper.
+// go-zookeeper, except where a counterexample is conducted: see [flavouredWatches].
 func (w *Workload) forClient(f fakezk.Flavour) *Workload {
 	w.flavour = f
 	return w

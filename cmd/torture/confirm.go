@@ -19,7 +19,7 @@ import (
 // patienceOfSteps is how long real servers have for a step of a counterexample; stageSession is how long sessions last:
 // longer than a counterexample takes, as clients cannot ping while a request of theirs waits.
 const (
-	patienceOfSteps = 1500 * time.Millisecond
+	patienceOfSteps = 3 * time.Second
 	stageSession    = 20 * time.Second
 )
 

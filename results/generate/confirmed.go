@@ -29,7 +29,9 @@ func measureConfirmed(ctx context.Context, p *page) error {
 	p.line("")
 	p.line("`torture zoo --confirm --seed 1`: each animal is hunted in simulation; then the minimised counterexample is made to happen")
 	p.line("on real servers, step by step: every client is behind a turnstile, and requests, replies and events of watches pass in the")
-	p.line("order of the trace; connections break and sessions expire where they did. *Confirmed* is what breaks the same property there.")
+	p.line("order of the trace; connections break, sessions expire and processes die where they did. *Confirmed* is what breaks the same")
+	p.line("property there. Why some cannot be tried, and why the same steps may have another end where threads of one process race, is in")
+	p.line("[docs/FIDELITY.md](../docs/FIDELITY.md), under *Real servers*.")
 	p.line("")
 	p.table("id", "what is wrong", "property", "on real servers")
 	found, confirmed := 0, 0
