@@ -342,7 +342,7 @@ func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stu
 
 // of returns the workload for clients with these sessions.
 func (r *liveRun) of(sessions []*Session) *Workload {
-	if sessions[0].Process != nil {
+	if r.apart != nil && sessions[0].Process != nil {
 		return r.apart
 	}
 	return r.workload
