@@ -235,25 +235,41 @@ func TestForget(t *testing.T) {
 }
 
 // A client whose session has ended gets the events of its end before it loses its connection.
+// A server that ends a session sends the events of its znodes' end and closes the connection in two threads, and what has
+// not been sent by then is lost: mostly they come.
 func TestEventsOfAnEnd(t *testing.T) {
-	f := newFixture(t)
+	const tries = 12
+	heard := false
+	for i := 0; i < tries && !heard; i++ {
+		t.Run("", func(t *testing.T) { heard = eventOfAnEnd(t, newFixture(t)) })
+	}
+	if !heard {
+		t.Errorf("in %d tries no client has heard of its znode's end before its own", tries)
+	}
+}
+
+// eventOfAnEnd tells whether a client hears that its znode has gone with its session, and of that not yet.
+func eventOfAnEnd(t *testing.T, f *fixture) bool {
 	_, err := f.client.Create("/own", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 	f.must(err)
 	_, _, event, err := f.client.GetW("/own")
 	f.must(err)
 	f.turnstile.Shut()
 	f.must(f.turnstile.Expire(f.ctx))
-	if path, err := f.turnstile.PassEvent(f.ctx); path != "/own" || err != nil {
-		t.Fatal(path, err)
-	}
-	if e := <-event; e.Type != zk.EventNodeDeleted {
-		t.Error(e)
-	}
-	if f.client.State() != zk.StateHasSession {
-		t.Errorf("the client has learned of its end: %v", f.client.State())
+	soon, cancel := context.WithTimeout(f.ctx, 3*time.Second)
+	defer cancel()
+	path, err := f.turnstile.PassEvent(soon)
+	if err == nil {
+		if e := <-event; path != "/own" || e.Type != zk.EventNodeDeleted {
+			t.Error(path, e)
+		}
+		if f.client.State() != zk.StateHasSession {
+			t.Errorf("the client has learned of its end: %v", f.client.State())
+		}
 	}
 	f.turnstile.Closed()
 	f.must(f.turnstile.Connect(f.ctx, 0))
+	return err == nil
 }
 
 // A client that is killed leaves its session to the servers, which can be ended all the same.
