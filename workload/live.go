@@ -123,23 +123,31 @@ func (w *Workload) onRoot(ctx context.Context, cfg LiveConfig, run func(*liveRun
 		return sim.Result{}, err
 	}
 	defer admin.Close()
+	r, err := w.newLiveRun(cfg)
+	if err != nil {
+		return sim.Result{}, err
+	}
+	r.admin = admin
 	parents, err := claimRoot(admin.Conn, cfg.Root)
 	if err != nil {
 		return sim.Result{}, err
 	}
-	r := &liveRun{workload: w, cfg: cfg, admin: admin, begin: time.Now(), found: map[string]int{}, rounds: map[*liveRound]bool{}}
-	r.tormentor.since = r.begin
-	if cfg.Start != nil {
-		if r.apart, err = w.inProcesses(); err != nil {
-			return sim.Result{}, err
-		}
-	}
-	r.result = sim.Result{Workload: w.kind, Recipe: w.recipe, Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}}
 	err = run(r)
 	if left := releaseRoot(admin.Conn, cfg.Root, parents); err == nil {
 		err = left
 	}
 	return r.finish(ctx), err
+}
+
+// newLiveRun returns a run of which nothing has happened yet.
+func (w *Workload) newLiveRun(cfg LiveConfig) (r *liveRun, err error) {
+	r = &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{}, rounds: map[*liveRound]bool{}}
+	r.tormentor.since = r.begin
+	r.result = sim.Result{Workload: w.kind, Recipe: w.recipe, Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}}
+	if cfg.Start != nil {
+		r.apart, err = w.inProcesses()
+	}
+	return r, err
 }
 
 // liveRun is a RunLive under way.
@@ -209,6 +217,17 @@ func (r *liveRun) run(ctx context.Context) error {
 // apartEvery is how often a round's clients have processes of their own, if others have not.
 const apartEvery = 4
 
+// mixed tells whether some rounds' clients have processes of their own, and others' have not.
+func (cfg LiveConfig) mixed() bool { return cfg.Lanes > 0 && cfg.Starts > 0 }
+
+// apart tells whether the clients of a round have processes of their own.
+func (cfg LiveConfig) apart(n int64) bool {
+	if cfg.mixed() {
+		return n%apartEvery == apartEvery-1
+	}
+	return cfg.Starts > 0
+}
+
 // number returns the next round's number, by which everything in it is drawn; false if there are no more.
 func (r *liveRun) number(apart bool) (n int64, more bool) {
 	r.mu.Lock()
@@ -220,7 +239,7 @@ func (r *liveRun) number(apart bool) (n int64, more bool) {
 		n = r.numbers[0]
 		r.numbers[0]++
 	}
-	if r.cfg.Lanes > 0 && r.cfg.Starts > 0 { // both, so that they share the numbers
+	if r.cfg.mixed() {
 		if apart {
 			n = n*apartEvery + apartEvery - 1
 		} else {
@@ -248,7 +267,7 @@ func (r *liveRun) lane(ctx, timed context.Context, apart bool) error {
 				return interrupted(ctx, err)
 			}
 		}
-		stuck, err := r.round(ctx, uint64(n), sessions)
+		stuck, err := r.round(ctx, n, sessions)
 		if err != nil {
 			return interrupted(ctx, err)
 		}
@@ -292,15 +311,13 @@ func closeAll(sessions []*Session) {
 
 // round runs one episode on an object of its own. stuck tells that somebody is still waiting, so
 // that the sessions cannot be used again.
-func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stuck bool, err error) {
-	object := fmt.Sprintf("%s/r%d", r.cfg.Root, n)
-	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, n), r.cfg.Clients, 2, r.cfg.Ops, LiveFaults(), object) // whatever may strike, the clients do the same
-	e, _ := logRequests(r.of(sessions).plan(plan, object+"/"+r.workload.kind))
-	l := &liveRound{run: r, ctx: ctx, sessions: sessions, episode: e, object: object, path: object + "/" + r.workload.kind}
+func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuck bool, err error) {
+	l := r.draw(n)
+	l.ctx, l.sessions = ctx, sessions
 	if err := r.peacefully(l.prepare); err != nil {
 		return false, err
 	}
-	l.arm(int(n))
+	l.arm()
 	r.playing(l, true)
 	l.play()
 	r.playing(l, false)
@@ -316,10 +333,10 @@ func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stu
 		return true, nil // with new sessions
 	}
 	v := l.view()
-	v.seen = r.observe(ctx, object, v, e)
+	v.seen = r.observe(ctx, l.object, v, l.episode)
 	h := l.episode.history(v)
 	for i := range h {
-		h[i].Object = object
+		h[i].Object = l.object
 	}
 	r.mu.Lock()
 	err = linearizability.WritePart(r.cfg.History, h)
@@ -333,19 +350,29 @@ func (r *liveRun) round(ctx context.Context, n uint64, sessions []*Session) (stu
 	j := l.episode.judge(v)
 	j.settle()
 	if len(v.waiting) == 0 {
-		j.add(l.leftovers(object)...)
-		err = removeAll(r.admin.Conn, object)
+		j.add(l.leftovers(l.object)...)
+		err = removeAll(r.admin.Conn, l.object)
 	}
 	r.record(int(n), v, j)
 	return len(v.waiting) > 0, err
 }
 
-// of returns the workload for clients with these sessions.
-func (r *liveRun) of(sessions []*Session) *Workload {
-	if r.apart != nil && sessions[0].Process != nil {
-		return r.apart
+// draw draws a round from its number: what its clients do, whatever may strike, and what is to strike them.
+func (r *liveRun) draw(n int64) *liveRound {
+	object := fmt.Sprintf("%s/r%d", r.cfg.Root, n)
+	w, faults := r.workload, r.cfg.Faults.Clients&^ProcessFaults
+	if r.cfg.apart(n) {
+		w, faults = r.apart, r.cfg.Faults.Clients
 	}
-	return r.workload
+	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, uint64(n)), r.cfg.Clients, 2, r.cfg.Ops, LiveFaults(), object)
+	e, _ := logRequests(w.plan(plan, object+"/"+w.kind))
+	l := &liveRound{run: r, episode: e, object: object, path: object + "/" + w.kind}
+	if r.cfg.Plan != nil {
+		l.faults = r.cfg.Plan.Rounds[int(n)]
+	} else {
+		l.faults = drawFaults(r.cfg.Seed, int(n), len(e.users()), faults, r.cfg.Timeout)
+	}
+	return l
 }
 
 // playing notes that a round's users begin, or have come to an end.

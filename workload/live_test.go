@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/linearizability"
@@ -64,12 +65,22 @@ func TestRealServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var history bytes.Buffer
-		r, err := w.RunLive(t.Context(), workload.LiveConfig{
+		var history, strikes bytes.Buffer
+		cfg := workload.LiveConfig{
 			Open: open, Root: "/live/" + kind, Seed: 1, Rounds: rounds, Clients: 3, Ops: 4, History: &history, Patience: 5 * time.Second,
-		})
+			Faults: workload.FaultSet{Clients: sim.Loss | sim.Watch}, Strikes: &strikes, // but there are no links
+		}
+		r, err := w.RunLive(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)
+		}
+		drawn, err := w.DrawPlan(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorded, err := workload.ReadFaultPlan(&strikes)
+		if diff := cmp.Diff(drawn, recorded); diff != "" || err != nil {
+			t.Errorf("other faults were drawn before than in the run: %v\n%s", err, diff)
 		}
 		if ok, _, err := admin.Conn.Exists("/live/" + kind); ok || err != nil {
 			t.Errorf("the root path is still there: %v", err)

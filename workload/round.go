@@ -20,6 +20,7 @@ type liveRound struct {
 	episode   episode
 	object    string     // the round's own znode
 	path      string     // what the recipes are given, below it
+	faults    []Fault    // that are to strike its clients
 	remains   []liveNode // what was there when somebody waited in vain
 	broken    int
 	told      int

@@ -15,30 +15,16 @@ import (
 // anything is judged.
 
 // arm lets the faults of a round strike at its clients.
-func (l *liveRound) arm(n int) {
-	var faults []Fault
-	if cfg := l.run.cfg; cfg.Plan != nil {
-		faults = cfg.Plan.Rounds[n]
-	} else {
-		faults = drawFaults(cfg.Seed, n, len(l.episode.users()), l.faults(), cfg.Timeout)
-	}
-	for _, f := range faults {
+func (l *liveRound) arm() {
+	for _, f := range l.faults {
 		l.strikes = append(l.strikes, &Strike{Fault: f})
 	}
 	for client := range l.episode.users() {
-		own := slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return f.Client != client+1 })
+		own := slices.DeleteFunc(slices.Clone(l.faults), func(f Fault) bool { return f.Client != client+1 })
 		if link := l.sessions[client].Link; link != nil && len(own) > 0 {
 			link.Arm(own, l.begun)
 		}
 	}
-}
-
-// faults are those that may strike the round's clients.
-func (l *liveRound) faults() sim.Faults {
-	if l.sessions[0].Process == nil {
-		return l.run.cfg.Faults.Clients &^ ProcessFaults
-	}
-	return l.run.cfg.Faults.Clients
 }
 
 // begun notes that a fault strikes, and brings about what is not the link's business.
