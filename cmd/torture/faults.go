@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -113,6 +115,28 @@ func (r *runCmd) plan() (*workload.FaultPlan, error) {
 		}
 	}
 	return plan, nil
+}
+
+// planRounds is for how many rounds a plan is printed if the user says nothing.
+const planRounds = 100
+
+// printPlan prints what the seed draws for the run, as --plan reads it.
+func (r *runCmd) printPlan(c *commandContext, w *workload.Workload) error {
+	unopened := func(context.Context) (*workload.Session, error) { return nil, errors.New("a plan opens no sessions") }
+	cfg := r.live()
+	cfg.Rounds, cfg.Duration = cmp.Or(cfg.Rounds, planRounds), cmp.Or(cfg.Duration, liveDuration)
+	foreign := strings.HasPrefix(r.Recipe, workload.Foreign)
+	if !foreign && !r.processesOnly() {
+		cfg.Open = unopened
+	}
+	if foreign || r.needsProcesses() {
+		cfg.Start = unopened
+	}
+	plan, err := w.DrawPlan(cfg)
+	if err != nil {
+		return err
+	}
+	return plan.Write(c.out)
 }
 
 // hurtServers are an ensemble that may be hurt.

@@ -59,13 +59,14 @@ func joinServers(addresses []string) string {
 	return text
 }
 
-// Session timeouts on real servers, and how long to wait for the first session.
+// Session timeouts on real servers, how long to wait for the first session, and how long a run is.
 const (
 	// notKnown is how long servers of a user's that have lost the others answer.
 	notKnown = -1
 
-	liveSession = 2 * time.Second
-	liveConnect = 10 * time.Second
+	liveSession  = 2 * time.Second
+	liveConnect  = 10 * time.Second
+	liveDuration = 30 * time.Second // of a run, if nothing else is said
 )
 
 func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output, way access, servers, chroot string) error {
@@ -85,17 +86,13 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 		return err
 	}
 	defer clients.close()
-	bar := newBar(c, r.JSON, r.Episodes, max(r.Duration, 30*time.Second))
-	result, err := w.RunLive(clients.ctx, workload.LiveConfig{
-		Open: clients.open, Start: clients.start,
-		Admin: func(ctx context.Context) (*workload.Session, error) {
-			return openSession(ctx, way, servers, false)
-		},
-		Lanes: lanes(r.Rate), Starts: clients.starts, Patience: patience(r.Rate),
-		Root: chroot + r.Root, Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration,
-		Clients: r.Clients, Ops: r.Ops, History: history, Progress: r.meter.following(out.progress(bar)),
-		Faults: r.may, Plan: r.faultPlan, Servers: r.servers, Nodes: r.Nodes, Strikes: strikes, Timeout: liveSession,
-	})
+	bar := newBar(c, r.JSON, r.Episodes, cmp.Or(r.Duration, liveDuration))
+	cfg := r.live()
+	cfg.Root, cfg.Servers, cfg.Lanes, cfg.Patience = chroot+r.Root, r.servers, lanes(r.Rate), patience(r.Rate)
+	cfg.Open, cfg.Start, cfg.Starts = clients.open, clients.start, clients.starts
+	cfg.Admin = func(ctx context.Context) (*workload.Session, error) { return openSession(ctx, way, servers, false) }
+	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.following(out.progress(bar))
+	result, err := w.RunLive(clients.ctx, cfg)
 	bar.clear()
 	if err := cmp.Or(clients.failed(), err); err != nil {
 		return err
@@ -105,6 +102,14 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 		return err
 	}
 	return r.report(c, w, out, result, files, nil)
+}
+
+// live is what a run on real servers and its plan have in common.
+func (r *runCmd) live() workload.LiveConfig {
+	return workload.LiveConfig{
+		Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration, Clients: r.Clients, Ops: r.Ops,
+		Faults: r.may, Plan: r.faultPlan, Nodes: r.Nodes, Timeout: liveSession,
+	}
 }
 
 // openSession opens a session and waits for it. Where faults may strike, a link is between.

@@ -23,6 +23,7 @@ type runCmd struct {
 	Ops      int           `help:"At most so many operations for each user." default:"4"`
 	Faults   string        `help:"What may strike: a list of names, all or none. Default: all. See torture list: not all can strike everywhere."`
 	Plan     string        `help:"On real servers: the faults of a recorded run, DIR/faults.jsonl, perhaps edited, instead of such as the seed draws." placeholder:"FILE"`
+	Print    bool          `name:"print-plan" help:"On real servers: start nothing, and print what the seed draws, for --plan: for --episodes rounds, 100 by default, and for servers within --duration."`
 	Strategy string        `help:"How episodes are chosen: random or sweep." default:"random"`
 	Episodes int           `help:"How many. Default: 1000 in sim, or as many as --duration allows."`
 	Duration time.Duration `help:"How long. Default: 30s on real servers."`
@@ -57,6 +58,12 @@ func (r *runCmd) Run(c *commandContext) error {
 	if err := r.chooseFaults(w); err != nil {
 		return err
 	}
+	if r.Print {
+		return r.printPlan(c, w)
+	}
+	if err := r.gainNetworks(); err != nil {
+		return err
+	}
 	if err := r.probe(); err != nil {
 		return err
 	}
@@ -89,10 +96,8 @@ func (r *runCmd) chooseFaults(w *workload.Workload) (err error) {
 	if r.faultPlan, err = r.plan(); err != nil {
 		return err
 	}
-	if r.may, err = r.liveFaults(w); err != nil {
-		return err
-	}
-	return r.gainNetworks()
+	r.may, err = r.liveFaults(w)
+	return err
 }
 
 func (r *runCmd) on(c *commandContext, w *workload.Workload, out *output) error {
@@ -130,6 +135,8 @@ func (r *runCmd) validate() error {
 	switch {
 	case r.Plan != "" && (r.Backend == "sim" || r.Faults != ""):
 		return fmt.Errorf("--plan is for real servers, and says itself which --faults there are")
+	case r.Print && (r.Backend == "sim" || r.Plan != ""):
+		return fmt.Errorf("--print-plan prints what the seed draws for real servers: it goes with --backend ensemble or live, and without --plan")
 	case r.Backend == "sim" && strings.HasPrefix(r.Recipe, workload.Foreign):
 		return fmt.Errorf("a recipe that another program serves needs real servers: --backend ensemble or live")
 	case r.Backend == "sim":
