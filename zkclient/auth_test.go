@@ -6,9 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"reflect"
-	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +19,7 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-var _ recipes.Conn = (*zkclient.Observed)(nil)
+var _ recipes.Conn = (*zkclient.Client)(nil)
 
 // A credential is read from a file or the environment, and no text about it has the secret in it.
 func TestReadDigest(t *testing.T) {
@@ -159,57 +156,5 @@ func TestTLSRefuses(t *testing.T) {
 	} {
 		_, err := files.Dialer()
 		wantError(t, err, "zkclient: ", says)
-	}
-}
-
-// Every request is told of when it begins and when it ends, with its error.
-func TestObserve(t *testing.T) {
-	e := ensembletest.Start(t, 1)
-	var told []string
-	c := ensembletest.Connect(t, zkclient.Config{Servers: e.ConnectString(), SessionTimeout: 2 * time.Second}).Observe(func(op string) func(error) {
-		told = append(told, op)
-		return func(err error) { told = append(told, fmt.Sprint(err)) }
-	})
-	world := zk.WorldACL(zk.PermAll)
-	c.Create("/a", nil, 0, world)
-	c.CreateContainer("/c", nil, zk.FlagContainer, world)
-	c.CreateTTL("/t", nil, zk.FlagTTL, world, time.Minute)
-	c.Set("/a", nil, 0)
-	c.Get("/a")
-	c.GetW("/no")
-	c.Exists("/a")
-	c.ExistsW("/a")
-	c.Children("/a")
-	c.ChildrenW("/a")
-	c.GetACL("/a")
-	c.SetACL("/a", world, -1)
-	c.Sync("/a")
-	c.Multi(&zk.CheckVersionRequest{Path: "/a", Version: 7})
-	c.Delete("/a", -1)
-	want := []string{"create", "create", "create", "set", "get", "get", "exists", "exists", "children", "children", "getACL", "setACL", "sync", "multi", "delete"}
-	if len(told) != 2*len(want) {
-		t.Fatalf("told: %q", told)
-	}
-	for i, op := range want {
-		ended := map[int]string{5: zk.ErrNoNode.Error(), 13: zk.ErrBadVersion.Error()}[i]
-		if ended == "" {
-			ended = "<nil>"
-		}
-		if told[2*i] != op || told[2*i+1] != ended {
-			t.Errorf("told %q for request %d, a %s that should end with %s", told[2*i:2*i+2], i, op, ended)
-		}
-	}
-}
-
-// Nothing that a recipe asks of a connection passes by unobserved.
-func TestObservesAll(t *testing.T) {
-	conn, local := reflect.TypeFor[recipes.Conn](), []string{"SessionID", "State"}
-	for i := range conn.NumMethod() {
-		name := conn.Method(i).Name
-		method, _ := reflect.TypeFor[*zkclient.Observed]().MethodByName(name)
-		file, _ := runtime.FuncForPC(method.Func.Pointer()).FileLine(method.Func.Pointer())
-		if observed := filepath.Base(file) == "observe.go"; observed == slices.Contains(local, name) {
-			t.Errorf("%s is observed: %v (%s)", name, observed, file)
-		}
 	}
 }

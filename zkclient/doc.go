@@ -12,6 +12,5 @@
 //	if err := client.WaitSession(ctx); err != nil { … }
 //	lock := recipes.NewLock(client, "/locks/printer")
 //
-// TLS, digest authentication and a look at every event are in [Config]; [Client.Observe] tells of each request, for
-// metrics.
+// TLS, digest authentication and a look at every event are in [Config]. recipes.Around gets at each request, for metrics.
 package zkclient

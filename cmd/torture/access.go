@@ -33,10 +33,10 @@ func (f *accessFlags) given() bool { return *f != accessFlags{} }
 
 // access is what comes of them. The zero value is plain TCP without credentials.
 type access struct {
-	dial  zkclient.DialContext
-	auth  []zkclient.Credential
-	begin func(op string) (end func(error)) // called for each request; nil for nothing
-	alone time.Duration                     // how long servers answer that have lost the others: see link.Config
+	dial   zkclient.DialContext
+	auth   []zkclient.Credential
+	around func(op, path string, send func() error) error // sends each request; nil for nothing in between
+	alone  time.Duration                                  // how long servers answer that have lost the others: see link.Config
 }
 
 func (f *accessFlags) read() (access, error) {
@@ -67,10 +67,10 @@ func (a access) open(ctx context.Context, servers string, onEvent func(zk.Event)
 	return conn, nil
 }
 
-// observed is a client of which begin is told.
+// observed is a client whose requests go through around.
 func (a access) observed(conn *zkclient.Client) recipes.Conn {
-	if a.begin == nil {
+	if a.around == nil {
 		return conn
 	}
-	return conn.Observe(a.begin)
+	return recipes.Around(conn, a.around)
 }

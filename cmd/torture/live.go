@@ -70,7 +70,7 @@ const (
 )
 
 func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output, way access, servers, chroot string) error {
-	way.begin = inTurn(pace(r.Rate), r.meter.observe)
+	way.around = inTurn(pace(r.Rate), r.meter.observe)
 	history, err := out.history()
 	if err != nil {
 		return err

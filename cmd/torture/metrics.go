@@ -82,16 +82,13 @@ func (m *runMetrics) following(next func(sim.Progress)) func(sim.Progress) {
 	}
 }
 
-// observe times a request.
-func (m *runMetrics) observe(op string) (end func(error)) {
-	began := time.Now()
-	return func(err error) {
-		outcome := "ok"
-		if err != nil {
-			outcome = "error"
-		}
-		m.requests.WithLabelValues(op, outcome).Observe(time.Since(began).Seconds())
+// observe notes how long a request took.
+func (m *runMetrics) observe(op string, took time.Duration, err error) {
+	outcome := "ok"
+	if err != nil {
+		outcome = "error"
 	}
+	m.requests.WithLabelValues(op, outcome).Observe(took.Seconds())
 }
 
 // Describe implements prometheus.Collector.

@@ -29,7 +29,7 @@ func TestPaceHoldsBack(t *testing.T) {
 	turn := inTurn(pace(1000), newRunMetrics().observe)
 	began := time.Now()
 	for range requests {
-		turn("get")(nil)
+		turn("get", "/", func() error { return nil })
 	}
 	if took := time.Since(began); took < (requests-2)*time.Millisecond {
 		t.Errorf("%d requests at 1000 a second took %v", requests, took)

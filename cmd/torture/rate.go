@@ -15,19 +15,22 @@ const rateMin = 1
 
 // pace holds requests back so that there are no more than so many a second, evenly; 0 is no limit. It goes on
 // when the run is called off, so that tidying up does not burst.
-func pace(perSecond float64) (begin func(op string)) {
+func pace(perSecond float64) (wait func()) {
 	if perSecond == 0 {
-		return func(string) {}
+		return func() {}
 	}
 	limiter := rate.NewLimiter(rate.Limit(perSecond), 1)
-	return func(string) { limiter.Wait(context.Background()) }
+	return func() { limiter.Wait(context.Background()) }
 }
 
-// inTurn waits for a request's turn, and then observes it.
-func inTurn(turn func(op string), observe func(op string) func(error)) func(op string) func(error) {
-	return func(op string) func(error) {
-		turn(op)
-		return observe(op)
+// inTurn sends requests each in its turn, and observes how long that took then.
+func inTurn(turn func(), observe func(op string, took time.Duration, err error)) func(op, path string, send func() error) error {
+	return func(op, _ string, send func() error) error {
+		turn()
+		began := time.Now()
+		err := send()
+		observe(op, time.Since(began), err)
+		return err
 	}
 }
 
