@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zktorture/zktorture/ensemble/netns"
+	"github.com/zktorture/zktorture/ensemble/quorum"
 	"github.com/zktorture/zktorture/ensemble/scratch"
 )
 
@@ -24,7 +25,8 @@ type Ensemble struct {
 	scratch  *scratch.Folder // that dir is; nil if it is kept
 	network  *netns.Network  // nil if the members are in the network of this machine
 	members  []*Member
-	heals    atomic.Int64 // calls of HealAll
+	gates    []*quorum.Gate // what each member hears of its leader, by its number
+	heals    atomic.Int64   // calls of HealAll
 
 	stop    sync.Once
 	stopErr error
@@ -85,6 +87,9 @@ func (e *Ensemble) prepare() error {
 	}
 	if err := e.makeDir(); err != nil {
 		return fmt.Errorf("ensemble: cannot make a folder: %w", err)
+	}
+	for range sites {
+		e.gates = append(e.gates, quorum.NewGate())
 	}
 	for i, site := range sites {
 		m := newMember(e, i, site)

@@ -35,6 +35,7 @@ func (e *Ensemble) HealAll(ctx context.Context) error {
 // heal ends the faults of one member.
 func (m *Member) heal() error {
 	m.ensemble.setLag(m.index, 0)
+	m.ensemble.Free(m.index)
 	if err := m.resumeIfPaused(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/zktorture/zktorture/ensemble/quorum"
 	"github.com/zktorture/zktorture/ensemble/relay"
 )
 
@@ -27,7 +28,7 @@ func (m *Member) addLinks(nodes int) error {
 		if err != nil {
 			return fmt.Errorf("ensemble: nowhere to put the link from %v: %w", m, err)
 		}
-		m.links[i] = relay.New(listener, m.dialPeer)
+		m.links[i] = relay.New(listener, m.dialBehind(m.ensemble.gates[i]))
 	}
 	return nil
 }
@@ -45,6 +46,17 @@ func (m *Member) dialPeer() (conn net.Conn, err error) {
 		return err
 	})
 	return conn, err
+}
+
+// dialBehind returns how another member is connected to the quorum port, behind its gate.
+func (m *Member) dialBehind(gate *quorum.Gate) func() (net.Conn, error) {
+	return func() (net.Conn, error) {
+		conn, err := m.dialPeer()
+		if err != nil {
+			return nil, err
+		}
+		return gate.Conn(conn.(*net.TCPConn)), nil
+	}
 }
 
 func (m *Member) closeLinks() {

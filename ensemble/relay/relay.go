@@ -31,8 +31,9 @@ type Relay struct {
 	pairs   map[*pair]bool
 }
 
-// New returns a relay that accepts connections with the listener, of TCP, until it is closed, and for each opens one
-// with dial, of TCP too. If dial fails the connection is reset. Closing the relay waits for dial, so it must be bounded.
+// New returns a relay that accepts connections with the listener, of TCP, until it is closed, and for each opens one with
+// dial, of TCP too, or with the methods CloseWrite and SetLinger of [net.TCPConn]. If dial fails the connection is reset.
+// Closing the relay waits for dial, so it must be bounded.
 func New(listener net.Listener, dial func() (net.Conn, error)) *Relay {
 	r := &Relay{
 		listener: listener, dial: dial, done: make(chan struct{}),
@@ -112,7 +113,7 @@ func (r *Relay) serve(near net.Conn) {
 		reset(near)
 		return
 	}
-	p := &pair{near: near.(*net.TCPConn), far: far.(*net.TCPConn)}
+	p := &pair{near: near.(stream), far: far.(stream)}
 	if !r.enter(p) {
 		p.reset()
 		return
@@ -164,8 +165,15 @@ func (r *Relay) await(arrived time.Time) bool {
 	}
 }
 
+// stream is what a relay needs of a connection: that of [net.TCPConn].
+type stream interface {
+	net.Conn
+	CloseWrite() error
+	SetLinger(seconds int) error
+}
+
 // pair is a connection that was accepted and the one opened for it.
-type pair struct{ near, far *net.TCPConn }
+type pair struct{ near, far stream }
 
 // run forwards both ways until both have ended.
 func (p *pair) run(r *Relay) {
@@ -179,7 +187,7 @@ func (p *pair) run(r *Relay) {
 }
 
 // end tells the receiver that nothing more comes, or resets both if something broke.
-func (p *pair) end(receiver *net.TCPConn, err error) {
+func (p *pair) end(receiver stream, err error) {
 	if err == nil {
 		err = receiver.CloseWrite()
 	}
@@ -195,8 +203,8 @@ func (p *pair) reset() {
 }
 
 func reset(c net.Conn) {
-	if tcp, ok := c.(*net.TCPConn); ok {
-		tcp.SetLinger(0)
+	if s, ok := c.(stream); ok {
+		s.SetLinger(0)
 	}
 	c.Close()
 }

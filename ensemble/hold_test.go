@@ -1,0 +1,130 @@
+package ensemble_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/zkclient"
+)
+
+// held is an ensemble of which one follower can be held.
+type held struct {
+	*testing.T
+	ctx            context.Context
+	ensemble       *ensemble.Ensemble
+	leader, member int
+	writer, reader *zkclient.Client // of the leader, and of the follower
+}
+
+func newHeld(t *testing.T) *held {
+	h := &held{T: t, ctx: deadline(t), ensemble: start(t, ensemble.Options{Nodes: 3})}
+	var err error
+	h.leader, err = h.ensemble.WaitLeader(h.ctx)
+	h.must(err)
+	h.member = (h.leader + 1) % 3
+	h.writer = session(t, h.ensemble.Servers()[h.leader], 2*time.Second)
+	h.reader = session(t, h.ensemble.Servers()[h.member], 2*time.Second)
+	return h
+}
+
+func (h *held) must(err error) {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+// write makes so many znodes, /1 and so on, after those that are there.
+func (h *held) write(from, to int) {
+	h.Helper()
+	for i := from; i <= to; i++ {
+		_, err := h.writer.Create(fmt.Sprintf("/%d", i), nil, 0, zk.WorldACL(zk.PermAll))
+		h.must(err)
+	}
+}
+
+// hold holds the member where so many transactions are missing of what there is.
+func (h *held) hold(missing int64) {
+	h.Helper()
+	zxid, err := h.ensemble.Committed(h.ctx)
+	h.must(err)
+	h.must(h.ensemble.Hold(h.ctx, h.member, zxid-missing))
+}
+
+// wantSeen checks which znode is the last that the reader sees.
+func (h *held) wantSeen(last int) {
+	h.Helper()
+	for i := 1; i <= last+1; i++ {
+		there, _, err := h.reader.Exists(fmt.Sprintf("/%d", i))
+		h.must(err)
+		if there != (i <= last) {
+			h.Fatalf("that there is /%d is %v, with /%d the last", i, there, last)
+		}
+	}
+}
+
+// A follower that is held serves what was there, goes on following, and catches up as far as it is told.
+func TestHold(t *testing.T) {
+	h := newHeld(t)
+	h.write(1, 1)
+	h.hold(0)
+	h.write(2, 6)
+	h.wantSeen(1)
+	h.hold(3)
+	h.wantSeen(3)
+	h.write(7, 7)
+	h.hold(6) // it has applied that already
+	h.wantSeen(3)
+	h.hold(3)
+	h.wantSeen(4)
+
+	synced := make(chan error, 1)
+	go func() {
+		_, err := h.reader.Sync("/")
+		synced <- err
+	}()
+	h.hold(1)
+	select {
+	case err := <-synced:
+		t.Fatalf("a sync was answered before what it waits for was applied: %v", err)
+	default:
+	}
+	h.ensemble.Free(h.member)
+	h.must(<-synced)
+	h.wantSeen(7)
+	if status, err := h.ensemble.Member(h.member).Status(h.ctx); err != nil || status.Mode != "follower" {
+		t.Error(status, err)
+	}
+}
+
+// A follower stays one although it is held for longer than SyncLimit ticks, and keeps the quorum: the other follower is not
+// needed.
+func TestHeldFollowerAcknowledges(t *testing.T) {
+	h := newHeld(t)
+	h.hold(0)
+	h.must(h.ensemble.Member(3 - h.leader - h.member).Kill())
+	deadline := time.Now().Add(1500 * time.Millisecond)
+	n := 0
+	for ; time.Now().Before(deadline); n++ {
+		h.write(n+1, n+1)
+	}
+	h.wantSeen(0)
+	h.must(h.ensemble.HealAll(h.ctx))
+	h.wantSeen(n)
+}
+
+func TestHoldErrors(t *testing.T) {
+	h := newHeld(t)
+	wantError(t, h.ensemble.Hold(h.ctx, h.leader, 0), "it leads")
+	wantError(t, h.ensemble.Hold(h.ctx, 3, 0), "no member 3")
+	zxid, err := h.ensemble.Committed(h.ctx)
+	h.must(err)
+	soon, cancel := context.WithTimeout(h.ctx, 100*time.Millisecond)
+	defer cancel()
+	wantError(t, h.ensemble.Hold(soon, h.member, zxid+100), "and not at")
+}

@@ -1,0 +1,102 @@
+package quorum
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// kind is a QuorumPacket's type.
+type kind int32
+
+// The types that matter here (org.apache.zookeeper.server.quorum.Leader).
+const (
+	kindCommit            kind = 4
+	kindSync              kind = 7  // the answer to a sync
+	kindCommitAndActivate kind = 9  // a COMMIT of another configuration
+	kindUpToDate          kind = 12 // the end of bringing a follower up to date
+	kindSnapshot          kind = 15 // a snapshot follows, which is no packet
+)
+
+// packet is a QuorumPacket: what is read of it, and all its bytes.
+type packet struct {
+	kind  kind
+	zxid  int64
+	bytes []byte
+}
+
+// bufferMax bounds what is taken for a packet, in bytes. A transaction has at most jute.maxbuffer, 1 MB, of a client.
+const bufferMax = 64 << 20
+
+// identitiesMax bounds how many identities a packet may have. No leader sends one.
+const identitiesMax = 1 << 10
+
+// reader reads packets, in Jute's encoding (zookeeper.jute, class QuorumPacket): an int, a long, a buffer, and a vector of
+// identities, of two strings each. Buffers, strings and vectors have their length before them, -1 for none.
+type reader struct {
+	source io.Reader
+	taken  bytes.Buffer // of the packet under way
+}
+
+// read reads one packet. The error is the source's, io.EOF only between packets, or that it was none; the packet has what
+// was read of it.
+func (r *reader) read() (p packet, err error) {
+	r.taken.Reset()
+	err = r.parts(&p)
+	p.bytes = bytes.Clone(r.taken.Bytes())
+	if err == io.EOF && len(p.bytes) > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return p, err
+}
+
+func (r *reader) parts(p *packet) error {
+	head, err := r.take(4 + 8)
+	if err != nil {
+		return err
+	}
+	p.kind, p.zxid = kind(binary.BigEndian.Uint32(head)), int64(binary.BigEndian.Uint64(head[4:]))
+	if err := r.buffer(); err != nil {
+		return err
+	}
+	return r.identities()
+}
+
+// take reads so many bytes of the packet.
+func (r *reader) take(n int) ([]byte, error) {
+	before := r.taken.Len()
+	_, err := io.CopyN(&r.taken, r.source, int64(n))
+	return r.taken.Bytes()[before:], err
+}
+
+// length reads a length, 0 for none.
+func (r *reader) length(most int) (int, error) {
+	b, err := r.take(4)
+	if err != nil {
+		return 0, err
+	}
+	n := int(int32(binary.BigEndian.Uint32(b)))
+	if n < -1 || n > most {
+		return 0, fmt.Errorf("quorum: a leader has sent what is no packet: a length is %d", n)
+	}
+	return max(0, n), nil
+}
+
+func (r *reader) buffer() error {
+	n, err := r.length(bufferMax)
+	if err == nil {
+		_, err = r.take(n)
+	}
+	return err
+}
+
+func (r *reader) identities() error {
+	n, err := r.length(identitiesMax)
+	for range 2 * n {
+		if err == nil {
+			err = r.buffer()
+		}
+	}
+	return err
+}

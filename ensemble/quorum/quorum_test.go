@@ -1,0 +1,223 @@
+package quorum
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Packets as a leader of ZooKeeper 3.8.0 sent them to a follower.
+const (
+	leaderInfo = "0000001100000001000000000000000400010000ffffffff"
+	diff       = "0000000d0000000000000000ffffffffffffffff"
+	upToDate   = "0000000cffffffffffffffffffffffffffffffff"
+	proposal   = "000000020000000100000001000000300300036374510000000000000000000100000001000001a2006bcdaafffffff6000007d0000000020000000051c6d660ffffffff"
+	commit1    = "000000040000000100000001ffffffffffffffff"
+	commit2    = "000000040000000100000002ffffffffffffffff"
+	commit3    = "000000040000000100000003ffffffffffffffff"
+	ping       = "000000050000000100000002ffffffffffffffff"
+	// And as it would send them.
+	syncAnswer = "000000070000000000000000ffffffffffffffff"
+	snapshot   = "0000000f0000000100000002ffffffffffffffff"
+	// With two identities, of which the second has no scheme.
+	identified = "000000050000000100000002ffffffff" + "00000002" + "0000000161" + "00000002" + "6262" + "ffffffff" + "00000000"
+)
+
+func octets(t *testing.T, packets ...string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.Join(packets, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestRead(t *testing.T) {
+	sent := []string{leaderInfo, diff, upToDate, proposal, commit1, ping, identified}
+	kinds := []kind{17, 13, kindUpToDate, 2, kindCommit, 5, 5}
+	zxids := []int64{1 << 32, 0, -1, 1<<32 | 1, 1<<32 | 1, 1<<32 | 2, 1<<32 | 2}
+	r := reader{source: bytes.NewReader(octets(t, sent...))}
+	for i := range sent {
+		p, err := r.read()
+		if err != nil || p.kind != kinds[i] || p.zxid != zxids[i] || !bytes.Equal(p.bytes, octets(t, sent[i])) {
+			t.Errorf("packet %d: %d %#x %x, %v; want %d %#x %s", i, p.kind, p.zxid, p.bytes, err, kinds[i], zxids[i], sent[i])
+		}
+	}
+	if _, err := r.read(); err != io.EOF {
+		t.Error(err)
+	}
+}
+
+// What ends inside a packet, or has an impossible length, is an error, with what was read of it.
+func TestReadBroken(t *testing.T) {
+	whole := octets(t, proposal)
+	for n := 1; n < len(whole); n++ {
+		r := reader{source: bytes.NewReader(whole[:n])}
+		if p, err := r.read(); err != io.ErrUnexpectedEOF || !bytes.Equal(p.bytes, whole[:n]) {
+			t.Errorf("of %d bytes: %x, %v", n, p.bytes, err)
+		}
+	}
+	for _, length := range []string{"fffffffe", "7fffffff"} {
+		r := reader{source: bytes.NewReader(octets(t, commit1[:24], length, "00000000"))}
+		if _, err := r.read(); err == nil || !strings.Contains(err.Error(), "no packet") {
+			t.Errorf("length %s: %v", length, err)
+		}
+	}
+}
+
+// stand is a follower's connection behind a gate, and the leader's end of it.
+type stand struct {
+	*testing.T
+	gate   *Gate
+	conn   *Conn
+	leader *net.TCPConn
+	bytes  chan byte // that have passed
+	ended  chan error
+}
+
+func newStand(t *testing.T) *stand {
+	t.Helper()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	dialled, err := net.Dial("tcp4", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stand{T: t, gate: NewGate(), leader: leader.(*net.TCPConn), bytes: make(chan byte, 1<<16), ended: make(chan error, 1)}
+	s.conn = s.gate.Conn(dialled.(*net.TCPConn))
+	t.Cleanup(func() { s.conn.Close(); s.leader.Close() })
+	go s.read()
+	return s
+}
+
+// read reads in pieces that no packet fits into.
+func (s *stand) read() {
+	for b := make([]byte, 7); ; {
+		n, err := s.conn.Read(b)
+		for _, c := range b[:n] {
+			s.bytes <- c
+		}
+		if err != nil {
+			s.ended <- err
+			return
+		}
+	}
+}
+
+func (s *stand) send(packets ...string) {
+	s.Helper()
+	if _, err := s.leader.Write(octets(s.T, packets...)); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// wants waits for packets. What is behind them in the same order has passed, too, or not yet.
+func (s *stand) wants(packets ...string) {
+	s.Helper()
+	want := octets(s.T, packets...)
+	var got []byte
+	deadline := time.After(20 * time.Second)
+	for range want {
+		select {
+		case b := <-s.bytes:
+			got = append(got, b)
+		case <-deadline:
+			s.Fatalf("there came %x, want %x", got, want)
+		}
+	}
+	if !bytes.Equal(got, want) {
+		s.Fatalf("there came %x, want %x", got, want)
+	}
+}
+
+// Whoever copies what passes cannot go around the gate.
+func TestConnIsOnlyRead(t *testing.T) {
+	if _, around := any(newStand(t).conn).(io.WriterTo); around {
+		t.Error("io.Copy would write without reading")
+	}
+}
+
+// COMMITs after the limit are held, and syncs behind them; all else passes.
+func TestGate(t *testing.T) {
+	s := newStand(t)
+	s.send(leaderInfo, diff, upToDate, commit1)
+	s.wants(leaderInfo, diff, upToDate, commit1)
+	s.gate.Hold(1<<32 | 1)
+	s.send(syncAnswer, proposal, commit2, syncAnswer, proposal, commit3, syncAnswer, ping)
+	s.wants(syncAnswer, proposal, proposal, ping)
+	s.gate.Hold(1<<32 | 2)
+	s.wants(commit2, syncAnswer)
+	s.send(ping)
+	s.wants(ping)
+	if !s.gate.Holds() {
+		t.Error("the gate is open")
+	}
+	s.gate.Free()
+	s.wants(commit3, syncAnswer)
+	if s.gate.Holds() || s.gate.Blind() {
+		t.Error("the gate holds, or cannot")
+	}
+}
+
+// Until a follower is up to date everything passes in order: it is told of transactions that it has missed.
+func TestGateBeforeUpToDate(t *testing.T) {
+	s := newStand(t)
+	s.gate.Hold(0)
+	s.send(diff, proposal, commit1, upToDate, commit2, ping)
+	s.wants(diff, proposal, commit1, upToDate, ping)
+	s.gate.Free()
+	s.wants(commit2)
+}
+
+// What follows a snapshot passes as it is.
+func TestGateBlind(t *testing.T) {
+	s := newStand(t)
+	s.gate.Hold(0)
+	noPacket := strings.Repeat("7f", 100)
+	s.send(leaderInfo, snapshot, noPacket, commit1, ping)
+	s.wants(leaderInfo, snapshot, noPacket, commit1, ping)
+	if !s.gate.Blind() {
+		t.Error("who has been sent a snapshot can be held")
+	}
+}
+
+// The end comes after all that may pass, whether it is in order or not, and what is held is lost.
+func TestGateEnd(t *testing.T) {
+	s := newStand(t)
+	s.send(upToDate)
+	s.wants(upToDate)
+	s.gate.Hold(1<<32 | 1)
+	s.send(commit1, commit2, ping, proposal[:20])
+	s.leader.CloseWrite()
+	s.wants(commit1, ping, proposal[:20])
+	if err := <-s.ended; err != io.ErrUnexpectedEOF {
+		t.Error(err)
+	}
+}
+
+// Who closes the connection ends it at once.
+func TestGateClose(t *testing.T) {
+	s := newStand(t)
+	s.gate.Hold(0)
+	s.send(upToDate, commit1, ping)
+	s.wants(upToDate, ping)
+	s.conn.Close()
+	if err := <-s.ended; !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+	if s.gate.Blind() || !s.gate.Holds() {
+		t.Error("closing a connection has changed the gate")
+	}
+}
