@@ -27,7 +27,9 @@ type Turnstile interface {
 	PassEvent(ctx context.Context) (path string, err error) // of a watch
 	Cut()
 	Connect(ctx context.Context, server int) error // to that server, of which 0 leads
-	Expire(ctx context.Context) error              // the client does not learn of it before Closed
+	// Expire ends the session by way of one of these servers, by default of any other than the client's; the client does
+	// not learn of it before Closed.
+	Expire(ctx context.Context, by ...int) error
 	Closed()
 	Kill() // the client is cut off for good, and its session stays
 }
@@ -51,8 +53,17 @@ type ConductConfig struct {
 	// Open opens a session behind a turnstile, which is the session's Link.
 	Open func(context.Context, Opening) (*Session, Turnstile, error)
 	// Watches lists what the servers' clients watch; nil if nobody can tell.
-	Watches  func(context.Context) ([]Watched, error)
-	Patience time.Duration // for each step; default 3 s
+	Watches func(context.Context) ([]Watched, error)
+	// Followers can be held back; nil if they cannot.
+	Followers Followers
+	Patience  time.Duration // for each step; default 3 s
+}
+
+// Followers are the servers that do not lead, with the numbers that they have in [Opening].
+type Followers interface {
+	Committed(ctx context.Context) (zxid int64, err error)  // the leader's last transaction
+	Hold(ctx context.Context, server int, zxid int64) error // it applies none after that, and has applied all up to it
+	Free(server int)                                        // it applies all
 }
 
 // Opening says how a session is opened.
@@ -72,7 +83,7 @@ type Watched struct {
 
 // Conduct makes the run of a counterexample happen on real servers. The error is for what could not be done.
 func (w *Workload) Conduct(ctx context.Context, c *sim.Counterexample, replayed *sim.Replayed, cfg ConductConfig) (*Confirmation, error) {
-	if why := unconductible(replayed); why != "" {
+	if why := unconductible(replayed, cfg); why != "" {
 		return &Confirmation{Untried: why}, nil
 	}
 	if cfg.Patience == 0 {
@@ -93,10 +104,10 @@ func (w *Workload) Conduct(ctx context.Context, c *sim.Counterexample, replayed 
 }
 
 // unconductible says what of a trace cannot be made to happen on real servers.
-func unconductible(r *sim.Replayed) string {
+func unconductible(r *sim.Replayed, cfg ConductConfig) string {
 	for _, s := range r.Trace {
-		if s.Kind == sim.KindFault && s.Client < 0 && s.Event == "! lag" {
-			return fmt.Sprintf("step %d: lag cannot be made to strike on real servers", s.N)
+		if cfg.Followers == nil && falls(s) {
+			return fmt.Sprintf("step %d: these servers cannot be made to lag", s.N)
 		}
 	}
 	if r.Record.Struck.Has(sim.Wrap) {

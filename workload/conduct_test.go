@@ -106,14 +106,14 @@ func TestUnconductible(t *testing.T) {
 		{N: 3, Client: 0, Event: "create", Path: "/t/lock/x-", Result: "-> x-2147483647"},
 		{N: 5, Client: 1, Event: "create", Path: "/t/lock/x-", Result: "-> x--2147483648"},
 	}}
-	if got, want := unconductible(wraps), "step 5: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647"; got != want {
+	if got, want := unconductible(wraps, ConductConfig{}), "step 5: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	wraps.Trace = wraps.Trace[:1]
-	if got, want := unconductible(wraps), "step 3: the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"; got != want {
+	if got, want := unconductible(wraps, ConductConfig{}), "step 3: the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := unconductible(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}); got != "" {
+	if got := unconductible(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}, ConductConfig{}); got != "" {
 		t.Error(got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
@@ -19,6 +20,7 @@ type life struct {
 	number    int // how often the client has crashed before
 	begun     int // the step
 	session   *Session
+	server    int // to which it is connected, or was last
 	turnstile Turnstile
 	users     []*conductedUser
 	watches   flavouredWatches
@@ -41,16 +43,22 @@ type conductedUser struct {
 
 // begin opens the sessions of all clients, and starts their users.
 func (d *conductor) begin(ctx context.Context) error {
+	if err := d.holdAll(ctx); err != nil {
+		return err
+	}
+	if err := d.round.prepare(); err != nil {
+		return err
+	}
 	layout := d.round.episode.users()
 	d.lives, d.round.sessions = make([]*life, len(layout)), make([]*Session, len(layout))
 	for client, users := range layout {
 		if err := d.open(ctx, client, -1); err != nil {
 			return err
 		}
+		if err := d.followAll(ctx); err != nil {
+			return err
+		}
 		d.round.active += users
-	}
-	if err := d.round.prepare(); err != nil {
-		return err
 	}
 	for _, p := range d.lives {
 		p.start(ctx, nil)
@@ -65,8 +73,7 @@ func (d *conductor) open(ctx context.Context, client, line int) error {
 		p.begun, p.number = d.trace[line].N, d.lives[client].number+1
 	}
 	how, refused := d.opening(p, line)
-	var err error
-	if p.session, p.turnstile, err = d.cfg.Open(ctx, how); err != nil {
+	if err := d.openAt(ctx, p, how); err != nil {
 		return err
 	}
 	p.turnstile.Shut()
@@ -78,6 +85,22 @@ func (d *conductor) open(ctx context.Context, client, line int) error {
 		p.users = append(p.users, &conductedUser{liveUser: p.newUser(index, refused)})
 	}
 	return nil
+}
+
+// openAt opens the session of a life.
+func (d *conductor) openAt(ctx context.Context, p *life, how Opening) (err error) {
+	open := func() (err error) {
+		p.session, p.turnstile, err = d.cfg.Open(ctx, how)
+		return err
+	}
+	p.server = how.Server
+	if how.Unconnected {
+		return open()
+	}
+	if err := d.meet(ctx, how.Server, p.begun); err != nil {
+		return err
+	}
+	return d.through(ctx, how.Server, open)
 }
 
 // opening says how a life begins by the lines that follow; refused, that the first requests fail.
@@ -188,7 +211,10 @@ func (p *life) connect(ctx context.Context, s sim.Step) error {
 	d.mu.Lock()
 	granted, told := p.granted, p.told
 	d.mu.Unlock()
-	if err := p.turnstile.Connect(ctx, max(0, s.Server)); err != nil {
+	if strings.HasSuffix(s.Result, "refuses it") {
+		return nil // the client has to try another server
+	}
+	if err := p.dial(ctx, s); err != nil {
 		return err
 	}
 	came := func() bool { return p.granted > granted }
@@ -200,6 +226,20 @@ func (p *life) connect(ctx context.Context, s sim.Step) error {
 	}
 	p.over = false
 	return nil
+}
+
+// dial lets the client connect to the server of a step.
+func (p *life) dial(ctx context.Context, s sim.Step) error {
+	d := p.conductor
+	p.server = max(0, s.Server)
+	if err := d.meet(ctx, p.server, s.N); err != nil {
+		return err
+	}
+	connect := func() error { return p.turnstile.Connect(ctx, p.server) }
+	if strings.HasPrefix(s.Result, "new session") {
+		return d.through(ctx, p.server, connect)
+	}
+	return connect()
 }
 
 // disconnect lets the client lose its connection, and waits until it knows. What it has sent is lost: all that it has
@@ -214,12 +254,6 @@ func (p *life) disconnect(ctx context.Context, how func()) error {
 	p.over, p.sent = false, nil
 	d.answer(func(w *wish) bool { return slices.Contains(sent, w) }, zk.ErrConnectionClosed)
 	return nil
-}
-
-// expire ends the session; the client does not learn of it yet.
-func (p *life) expire(ctx context.Context) error {
-	p.over = true
-	return p.turnstile.Expire(ctx)
 }
 
 // crash kills the client's process. A request of its may still be carried out, which the next line says.
@@ -276,6 +310,7 @@ func (d *conductor) restart(ctx context.Context, old *life, line int) error {
 
 // end closes all sessions. Those of dead processes are ended: they would last until they expire.
 func (d *conductor) end(ctx context.Context) {
+	d.freeAll()
 	for _, p := range d.former {
 		if !p.over {
 			p.turnstile.Expire(ctx)

@@ -24,10 +24,12 @@ type conductor struct {
 	faulty bool            // faults strike
 	calm   int             // the step after which none do, and who has anything to do does it
 
-	lives    []*life         // of each client, the present one
-	former   []*life         // that have ended
-	owners   map[int64]*life // by session of the simulation
-	expected []int           // lines of requests that somebody has asked for by now
+	lives     []*life         // of each client, the present one
+	former    []*life         // that have ended
+	owners    map[int64]*life // by session of the simulation
+	followers []*follower     // that are held
+	soothed   bool            // nobody lags any more
+	expected  []int           // lines of requests that somebody has asked for by now
 
 	mu       sync.Mutex
 	wishes   []*wish        // not granted yet
@@ -62,10 +64,7 @@ func (d *conductor) follow(ctx context.Context) (number int, difference string) 
 			break
 		}
 		turn, cancel := context.WithTimeout(ctx, d.cfg.Patience)
-		err := d.turn(turn, i)
-		if last := i+1 == len(d.trace) || d.trace[i+1].N != s.N; err == nil && last {
-			err = d.settle(turn, s.N)
-		}
+		err := d.line(turn, i)
 		cancel()
 		if err != nil {
 			return s.N, fmt.Sprintf("%s: %v", describe(s), err)
@@ -74,13 +73,32 @@ func (d *conductor) follow(ctx context.Context) (number int, difference string) 
 	return 0, ""
 }
 
+// line makes what a line of the trace says happen, and after a step's last one waits for what comes of it.
+func (d *conductor) line(ctx context.Context, i int) error {
+	s := d.trace[i]
+	if s.N > d.calm {
+		if err := d.soothe(ctx); err != nil {
+			return err
+		}
+	}
+	if err := d.turn(ctx, i); err != nil {
+		return err
+	}
+	if i+1 < len(d.trace) && d.trace[i+1].N == s.N {
+		return nil
+	}
+	if err := d.settle(ctx, s.N); err != nil {
+		return err
+	}
+	return d.followAll(ctx)
+}
+
 // turn makes what a line of the trace says happen.
 func (d *conductor) turn(ctx context.Context, i int) error {
 	s := d.trace[i]
 	d.expected = slices.DeleteFunc(d.expected, func(k int) bool { return k == i })
 	if s.Client < 0 {
-		d.world(s)
-		return nil
+		return d.world(ctx, s)
 	}
 	p := d.lives[s.Client]
 	if d.owners[s.Session] == nil {
@@ -116,10 +134,16 @@ func (d *conductor) turn(ctx context.Context, i int) error {
 }
 
 // world makes a step happen that is no client's.
-func (d *conductor) world(s sim.Step) {
-	if s.Kind == sim.KindFault && s.Event == "! reap" {
+func (d *conductor) world(ctx context.Context, s sim.Step) error {
+	switch {
+	case falls(s):
+		return d.fall(ctx, s)
+	case s.Event == "lag":
+		return d.apply(ctx, s)
+	case s.Event == "! reap":
 		d.round.reap()
 	}
+	return nil
 }
 
 // settle waits until everybody has come as far as in the simulation after a step: until they have asked for all that
@@ -223,7 +247,7 @@ func (d *conductor) request(ctx context.Context, p *life, s sim.Step) error {
 	if p.over {
 		return p.turnstile.Request(ctx) // it reaches nobody: the server has closed the connection
 	}
-	if err := p.turnstile.PassRequest(ctx); err != nil || s.Kind == sim.KindRequest {
+	if err := d.passRequest(ctx, p); err != nil || s.Kind == sim.KindRequest {
 		return err
 	}
 	return d.reply(ctx, p, s)
@@ -307,7 +331,7 @@ func (d *conductor) losing(ctx context.Context, p *life, s sim.Step) error {
 	if s.Lost == sim.LostRequest || p.over {
 		return p.turnstile.Request(ctx)
 	}
-	return p.turnstile.PassRequest(ctx)
+	return d.passRequest(ctx, p)
 }
 
 // refuse lets all requests of a client that were not sent yet fail, as go-zookeeper does when it has tried all servers
@@ -322,6 +346,7 @@ func (d *conductor) refuse(ctx context.Context, p *life) error {
 
 // free lets everybody go on as they like.
 func (d *conductor) free() {
+	d.freeAll()
 	d.release()
 	for _, p := range d.lives {
 		p.turnstile.Open()

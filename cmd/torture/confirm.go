@@ -55,8 +55,33 @@ func confirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, 
 		Open: func(ctx context.Context, how workload.Opening) (*workload.Session, workload.Turnstile, error) {
 			return openTurnstile(ctx, servers, how)
 		},
-		Watches: func(ctx context.Context) ([]workload.Watched, error) { return watches(ctx, e) },
+		Watches:   func(ctx context.Context) ([]workload.Watched, error) { return watches(ctx, e) },
+		Followers: followers{e, leader},
 	})
+}
+
+// followers are the members of an ensemble with numbers by which the leader, and the first, have changed places.
+type followers struct {
+	*ensemble.Ensemble
+	leader int
+}
+
+// Hold implements [workload.Followers].
+func (f followers) Hold(ctx context.Context, server int, zxid int64) error {
+	return f.Ensemble.Hold(ctx, f.member(server), zxid)
+}
+
+// Free implements [workload.Followers].
+func (f followers) Free(server int) { f.Ensemble.Free(f.member(server)) }
+
+func (f followers) member(server int) int {
+	switch server {
+	case 0:
+		return f.leader
+	case f.leader:
+		return 0
+	}
+	return server
 }
 
 // watches lists what the clients of all servers watch.

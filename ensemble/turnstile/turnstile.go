@@ -284,19 +284,30 @@ func (t *Turnstile) Connect(ctx context.Context, server int) error {
 	return nil
 }
 
-// Expire ends the client's session by way of another server. A client that is connected learns nothing of it
-// before the end of its connection is let through by Closed, or it is cut.
-func (t *Turnstile) Expire(ctx context.Context) error {
+// Expire ends the client's session by way of one of these servers, or else of any other than the client's. A client that is
+// connected learns nothing of it before the end of its connection is let through by Closed, or it is cut.
+func (t *Turnstile) Expire(ctx context.Context, by ...int) error {
 	t.hold(true)
 	s, before := t.proxy.Session(), time.Now()
 	last := errors.New("there is no other")
-	for i := 1; i < len(t.servers); i++ {
-		if _, last = proxy.Expire(ctx, t.after(i), s); last == nil {
+	for _, address := range t.others(by) {
+		if _, last = proxy.Expire(ctx, address, s); last == nil {
 			t.set(func() { t.ended[s.ID] = [2]time.Time{before, time.Now()} })
 			return nil
 		}
 	}
 	return fmt.Errorf("no server has ended the session: %w", last)
+}
+
+// others returns the addresses of these servers, without any of all others than the client's.
+func (t *Turnstile) others(by []int) (addresses []string) {
+	for _, server := range by {
+		addresses = append(addresses, t.servers[server%len(t.servers)])
+	}
+	for i := 1; i < len(t.servers) && len(by) == 0; i++ {
+		addresses = append(addresses, t.after(i))
+	}
+	return addresses
 }
 
 // Closed lets the client learn that its server has closed the connection.
