@@ -1,9 +1,11 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -115,5 +117,59 @@ func TestUnconductible(t *testing.T) {
 	}
 	if got := unconductible(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}, ConductConfig{}); got != "" {
 		t.Error(got)
+	}
+}
+
+// What go-zookeeper refuses by itself is not waited for.
+func TestUnsendable(t *testing.T) {
+	client, _, err := fakezk.NewLocal(fakezk.Config{}).Connect(time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"", "/", "a", "a/b", "/a", "/a/", "//", "//a", "/a//b", "/a/.", "/a/../b", "/a/b", "/..."} {
+		_, _, err := client.Exists(path)
+		if got := unsendable("exists", path); got != (err == zk.ErrInvalidPath) {
+			t.Errorf("exists %q: %v, and the client says %v", path, got, err)
+		}
+		_, err = client.Create(path, nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
+		if got := unsendable("create", path); got != (err == zk.ErrInvalidPath) {
+			t.Errorf("create %q: %v, and the client says %v", path, got, err)
+		}
+	}
+	if unsendable(outsideZK, "") || unsendable("multi", "") {
+		t.Error("what has no path is refused")
+	}
+}
+
+// Only lines in which nothing but time passes may take as long as in the trace.
+func TestLeap(t *testing.T) {
+	d := &conductor{trace: []sim.Step{
+		{Event: "time", At: time.Second, Detail: sim.Detail{Kind: sim.KindTime}},
+		{Event: "get", At: 3 * time.Second, Detail: sim.Detail{Kind: sim.KindExchange}},
+		{Event: "time", At: 7 * time.Second, Detail: sim.Detail{Kind: sim.KindTime}},
+		{Event: "! time", At: 15 * time.Second, Detail: sim.Detail{Kind: sim.KindFault}},
+	}}
+	for i, want := range []time.Duration{0, 0, 4 * time.Second, 8 * time.Second} {
+		if got := d.leap(i); got != want {
+			t.Errorf("line %d: %v, want %v", i, got, want)
+		}
+	}
+}
+
+// A counterexample is tried again as long as an event was missed, up to a bound.
+func TestTried(t *testing.T) {
+	for _, tc := range []struct{ missed, tries int }{{0, 1}, {2, 3}, {triesMax - 1, triesMax}, {100, triesMax}} {
+		n := 0
+		confirmed, err := tried(func() (*Confirmation, error) {
+			n++
+			return &Confirmation{missed: n <= tc.missed}, nil
+		})
+		if err != nil || confirmed.Tries != tc.tries || n != tc.tries {
+			t.Errorf("missed %d times: tried %d times, and says %d, want %d: %v", tc.missed, n, confirmed.Tries, tc.tries, err)
+		}
+	}
+	failed := errors.New("no servers")
+	if _, err := tried(func() (*Confirmation, error) { return nil, failed }); err != failed {
+		t.Error(err)
 	}
 }

@@ -41,6 +41,12 @@ type conductedUser struct {
 	finished atomic.Bool
 }
 
+// awaitOthers waits until all others have finished, and for the step in which the user knows that.
+func (u *conductedUser) awaitOthers() {
+	u.liveUser.awaitOthers()
+	u.via.ask(outsideZK, "")
+}
+
 // begin opens the sessions of all clients, and starts their users.
 func (d *conductor) begin(ctx context.Context) error {
 	if err := d.holdAll(ctx); err != nil {
@@ -196,6 +202,7 @@ func (p *life) event(ctx context.Context, s sim.Step) error {
 	path, err := p.turnstile.PassEvent(ctx)
 	switch {
 	case err != nil:
+		d.missed = p.over
 		return err
 	case !samePath(s.Path, path):
 		return fmt.Errorf("the event is of %s", path)

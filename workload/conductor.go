@@ -17,12 +17,14 @@ import (
 
 // conductor makes the steps of a trace happen, one after the other.
 type conductor struct {
-	round  *liveRound
-	cfg    ConductConfig
-	trace  []sim.Step
-	deaths map[int][]int64 // by step: the sessions that end in it
-	faulty bool            // faults strike
-	calm   int             // the step after which none do, and who has anything to do does it
+	round   *liveRound
+	cfg     ConductConfig
+	trace   []sim.Step
+	deaths  map[int][]int64 // by step: the sessions that end in it
+	faulty  bool            // faults strike
+	calm    int             // the step after which none do, and who has anything to do does it
+	stirred time.Duration   // when, in the trace, an operation began or ended last
+	missed  bool            // an event of a session's end has not come before the end of its connection
 
 	lives     []*life         // of each client, the present one
 	former    []*life         // that have ended
@@ -53,17 +55,44 @@ func newConductor(l *liveRound, cfg ConductConfig, replayed *sim.Replayed) *cond
 }
 
 // calmMax bounds, in patiences, how long a trace is followed when it has become calm: somebody may ask for ever for what
-// never comes, which takes minutes in simulation and no time.
+// never comes, which takes minutes in simulation and no time. Nor is anybody waited for then who asks much later.
 const calmMax = 3
+
+// leap is how much time passes in a line in which nothing else does.
+func (d *conductor) leap(i int) time.Duration {
+	if s := d.trace[i]; i > 0 && (s.Kind == sim.KindTime || s.Event == "! time") {
+		return s.At - d.trace[i-1].At
+	}
+	return 0
+}
+
+// stillness is how long nothing happens in the simulation before those who may wait for ever are told to give up.
+const stillness = 2 * time.Minute
+
+// quiet has those who may wait for ever give up, if they do in the trace before the line that comes next.
+func (d *conductor) quiet(ctx context.Context, next sim.Step) error {
+	if next.At-d.stirred < stillness {
+		return nil
+	}
+	d.stirred = next.At
+	moment, cancel := context.WithTimeout(ctx, d.cfg.Patience/10)
+	defer cancel()
+	d.await(moment, func() bool { return false }) // nobody says that it waits
+	if !d.round.quiet() {
+		return errors.New("nobody waits who may give up")
+	}
+	return nil
+}
 
 // follow makes one step after the other happen; it returns the first at which something else came.
 func (d *conductor) follow(ctx context.Context) (number int, difference string) {
 	enough := time.Now().Add(calmMax * d.cfg.Patience)
 	for i, s := range d.trace {
-		if s.N > d.calm && time.Now().After(enough) {
+		leap := d.leap(i)
+		if s.N > d.calm && (leap > d.cfg.Patience || time.Now().After(enough)) {
 			break
 		}
-		turn, cancel := context.WithTimeout(ctx, d.cfg.Patience)
+		turn, cancel := context.WithTimeout(ctx, d.cfg.Patience+leap)
 		err := d.line(turn, i)
 		cancel()
 		if err != nil {
@@ -84,8 +113,11 @@ func (d *conductor) line(ctx context.Context, i int) error {
 	if err := d.turn(ctx, i); err != nil {
 		return err
 	}
-	if i+1 < len(d.trace) && d.trace[i+1].N == s.N {
-		return nil
+	if i+1 < len(d.trace) {
+		next := d.trace[i+1]
+		if err := d.quiet(ctx, next); err != nil || next.N == s.N {
+			return err
+		}
 	}
 	if err := d.settle(ctx, s.N); err != nil {
 		return err
@@ -110,6 +142,7 @@ func (d *conductor) turn(ctx context.Context, i int) error {
 	case sim.KindReply:
 		return d.reply(ctx, p, s)
 	case sim.KindCall, sim.KindReturn:
+		d.stirred = s.At
 		return d.awaitMark(ctx, opMark{s.Client, s.User, s.Kind})
 	case sim.KindWatch:
 		return p.event(ctx, s)
@@ -118,9 +151,6 @@ func (d *conductor) turn(ctx context.Context, i int) error {
 	case sim.KindClosed:
 		return p.disconnect(ctx, p.turnstile.Closed)
 	case sim.KindShared:
-		if s.Event == "alone" {
-			return nil // somebody knows that all others have finished
-		}
 		_, err := d.grant(ctx, s)
 		return err
 	case sim.KindFault:
@@ -223,7 +253,7 @@ func (d *conductor) mark(m opMark) {
 func (d *conductor) awaitMark(ctx context.Context, m opMark) error {
 	d.due[m]++
 	if !d.await(ctx, func() bool { return d.marks[m] >= d.due[m] }) {
-		return errors.New("the user has not come so far")
+		return fmt.Errorf("the user has not come so far: the client %s", d.wants(m.client))
 	}
 	return nil
 }

@@ -162,3 +162,11 @@ func (gated) Arm([]workload.Fault, func(workload.Fault)) {}
 
 // Heal implements [workload.Link].
 func (w gated) Heal() { w.Open() }
+
+// tries says which try it was, if it was not the first.
+func tries(f *workload.Confirmation) string {
+	if f.Tries < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" at try %d", f.Tries)
+}

@@ -3,12 +3,15 @@ package main
 import (
 	"testing"
 
+	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
 
 // Counterexamples of each kind are confirmed on real servers, step by step: a session that expires, a process that crashes,
-// one that begins without a connection, a connection that breaks under the watches of kazoo, a watch that is left, and an
-// object that two users share.
+// one that begins without a connection, a connection that breaks under the watches of kazoo, a watch that is left, an object
+// that two users share, servers that lag from the beginning, from a request on, and that apply one transaction after the
+// other, a request that the client refuses, callers that give up after a long time, somebody who asks again after a long
+// time, and one who waits for all others.
 func TestConfirm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real ZooKeeper servers")
@@ -19,7 +22,7 @@ func TestConfirm(t *testing.T) {
 	}
 	t.Cleanup(func() { e.Stop() })
 	hunter := workload.NewHunter(workload.HuntConfig{Seed: 1, Episodes: 20000, SkipTwin: true})
-	for _, id := range []string{"W7", "W18", "SP10", "L5", "LK4", "W16"} {
+	for _, id := range []string{"W7", "W18", "SP10", "L5", "LK4", "W16", "W8", "L20", "DQ7", "W9", "L12", "B4", "DQ4", "DQ10"} {
 		t.Run(id, func(t *testing.T) {
 			animals, err := workload.FindAnimals([]string{id})
 			if err != nil {
@@ -36,5 +39,22 @@ func TestConfirm(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+// What it took more than one try for says so.
+func TestConfirmationSaysTries(t *testing.T) {
+	v := &sim.Violation{}
+	for _, tc := range []struct {
+		confirmed workload.Confirmation
+		want      string
+	}{
+		{workload.Confirmation{Violation: v, Tries: 1}, "confirmed"},
+		{workload.Confirmation{Violation: v, Tries: 3}, "confirmed at try 3"},
+		{workload.Confirmation{Violation: v, Tries: 2, Step: 4, Difference: "a get"}, "confirmed at try 2, though step 4 was another: a get"},
+	} {
+		if got := confirmation(workload.Catch{Confirmed: &tc.confirmed}); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
 	}
 }

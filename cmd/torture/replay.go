@@ -51,7 +51,7 @@ func (r *replayCmd) confirm(c *commandContext, w *workload.Workload, example *si
 		}
 		return verdictError(exitUnknown)
 	}
-	fmt.Fprintln(c.out, wrap(fmt.Sprintf("confirmed on real servers: VIOLATION of %s: %s", confirmed.Violation.Property, confirmed.Violation.Message), columns))
+	fmt.Fprintln(c.out, wrap(fmt.Sprintf("confirmed on real servers%s: VIOLATION of %s: %s", tries(confirmed), confirmed.Violation.Property, confirmed.Violation.Message), columns))
 	return verdictError(exitViolation)
 }
 

@@ -115,9 +115,9 @@ func confirmation(c workload.Catch) string {
 	f := c.Confirmed
 	switch {
 	case f.Violation != nil && f.Step == 0:
-		return "confirmed"
+		return "confirmed" + tries(f)
 	case f.Violation != nil:
-		return fmt.Sprintf("confirmed, though step %d was another: %s", f.Step, f.Difference)
+		return fmt.Sprintf("confirmed%s, though step %d was another: %s", tries(f), f.Step, f.Difference)
 	case f.Untried != "":
 		return "not tried: " + f.Untried
 	case f.Step > 0:
