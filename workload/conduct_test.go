@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -171,5 +172,21 @@ func TestTried(t *testing.T) {
 	failed := errors.New("no servers")
 	if _, err := tried(func() (*Confirmation, error) { return nil, failed }); err != failed {
 		t.Error(err)
+	}
+}
+
+// deaf is a turnstile to which no event comes.
+type deaf struct{ Turnstile }
+
+func (deaf) PassEvent(context.Context) (string, error) { return "", errors.New("nothing came") }
+
+// An event that does not come is missed if the session has ended: then it is worth another try.
+func TestMissed(t *testing.T) {
+	for _, over := range []bool{false, true} {
+		d := &conductor{}
+		p := &life{conductor: d, turnstile: deaf{}, over: over}
+		if err := p.event(t.Context(), sim.Step{}); err == nil || d.missed != over {
+			t.Errorf("over %v: missed %v, %v", over, d.missed, err)
+		}
 	}
 }
