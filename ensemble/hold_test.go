@@ -124,7 +124,7 @@ func TestHoldErrors(t *testing.T) {
 	wantError(t, h.ensemble.Hold(h.ctx, 3, 0), "no member 3")
 	zxid, err := h.ensemble.Committed(h.ctx)
 	h.must(err)
-	soon, cancel := context.WithTimeout(h.ctx, 100*time.Millisecond)
+	soon, cancel := context.WithTimeout(h.ctx, time.Second)
 	defer cancel()
 	wantError(t, h.ensemble.Hold(soon, h.member, zxid+100), "and not at")
 }
