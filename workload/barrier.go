@@ -51,31 +51,16 @@ func gateNamed(recipe string, new func(c recipes.Conn, path string) Gater) *Work
 
 // gateEpisode is one planned episode.
 type gateEpisode struct {
-	path    string
-	new     func(c recipes.Conn, path string) Gater
-	layout  []int
-	scripts [][]string // by slot: names of operations; consumed
+	cast[string] // names of operations
+	new          func(c recipes.Conn, path string) Gater
 }
 
 func planGate(p *sim.Plan, path string, new func(c recipes.Conn, path string) Gater) *gateEpisode {
-	e := &gateEpisode{path: path, new: new, layout: drawUsers(p)}
-	for client, users := range e.layout {
-		for index := range users {
-			label := planLabel(slot(e.layout, client, index))
-			script := make([]string, 1+p.Choose(p.Ops+1, label))
-			for i := range script {
-				script[i] = gateOps[p.Choose(len(gateOps), label)]
-			}
-			e.scripts = append(e.scripts, script)
-		}
-	}
+	e := &gateEpisode{cast: drawCast[string](p, path), new: new}
+	e.drawScripts(p, p.Ops+1, oneOf("wait", "shut", "wait", "open", "shut", "wait"))
 	e.scripts[0] = append(e.scripts[0], "open")
 	return e
 }
-
-var gateOps = [...]string{"wait", "shut", "wait", "open", "shut", "wait"}
-
-func (e *gateEpisode) users() []int { return e.layout }
 
 func (e *gateEpisode) parents() []string { return []string{parentOf(e.path)} }
 
@@ -107,11 +92,8 @@ func surelyOpen(all []*sim.Op) bool {
 }
 
 func (e *gateEpisode) run(u user) {
-	s := slot(e.layout, u.client(), u.index())
 	gate := e.new(u.conn(), e.path)
-	for len(e.scripts[s]) > 0 {
-		name := e.scripts[s][0]
-		e.scripts[s] = e.scripts[s][1:]
+	for name := range e.turns(u) {
 		operateGate(u, gate, name)
 	}
 }

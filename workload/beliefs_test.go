@@ -94,7 +94,7 @@ func TestZombiesHideNothing(t *testing.T) {
 		if test.alive {
 			s.grant(3, 1, 9, 3)
 		}
-		got, text := summary((&lockEpisode{path: "/t/x", zombies: test.beliefs}).judge(s.view()))
+		got, text := summary((&lockEpisode{cast: cast[lockTurn]{path: "/t/x"}, zombies: test.beliefs}).judge(s.view()))
 		slices.Sort(got)
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v\n%s", test.name, got, test.want, text)

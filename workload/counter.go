@@ -58,56 +58,27 @@ func counterNamed(recipe string, new func(c recipes.Conn, path string) Adder) *W
 
 // counterEpisode is one planned episode.
 type counterEpisode struct {
-	path    string
-	missing bool
-	new     func(c recipes.Conn, path string) Adder
-	layout  []int
-	scripts [][]int64 // by slot: what is added; 0 stands for a get; consumed
+	cast[int64] // what is added; 0 stands for a get
+	new         func(c recipes.Conn, path string) Adder
 }
 
 func planCounter(p *sim.Plan, path string, new func(c recipes.Conn, path string) Adder) *counterEpisode {
-	e := &counterEpisode{path: path, new: new, layout: drawUsers(p)}
+	e := &counterEpisode{cast: drawCast[int64](p, path), new: new}
 	e.missing = p.Choose(3, "the parent is missing") == 2
-	for client, users := range e.layout {
-		for index := range users {
-			label := planLabel(slot(e.layout, client, index))
-			script := make([]int64, 1+p.Choose(p.Ops+1, label))
-			for i := range script {
-				script[i] = counterDeltas[p.Choose(len(counterDeltas), label)]
-			}
-			e.scripts = append(e.scripts, script)
-		}
-	}
+	e.drawScripts(p, p.Ops+1, oneOf[int64](1, 1, 0, 10, 0, -3))
 	return e
 }
 
-var counterDeltas = [...]int64{1, 1, 0, 10, 0, -3}
-
-func (e *counterEpisode) users() []int { return e.layout }
-
-func (e *counterEpisode) parents() []string {
-	if e.missing {
-		return []string{parentOf(e.path)}
-	}
-	return []string{e.path}
-}
-
-// quiet: nobody may wait for ever for a counter.
-func (e *counterEpisode) quiet(_, _ []*sim.Op) []*sim.Op { return nil }
-
 func (e *counterEpisode) run(u user) {
-	s := slot(e.layout, u.client(), u.index())
 	counter := e.new(u.conn(), e.path)
-	for len(e.scripts[s]) > 0 {
-		delta := e.scripts[s][0]
-		e.scripts[s] = e.scripts[s][1:]
+	for delta := range e.turns(u) {
 		if delta == 0 {
 			readNumber(u, counter)
 		} else {
 			addNumber(u, counter, delta)
 		}
 	}
-	if s == 0 {
+	if e.slot(u) == 0 {
 		u.awaitOthers()
 		readNumber(u, counter)
 	}

@@ -61,13 +61,10 @@ func doubleBarrierNamed(recipe string, parties int, new func(c recipes.Conn, pat
 
 // roundsEpisode is one planned episode.
 type roundsEpisode struct {
-	path    string
-	missing bool
+	cast[roundTurn]
 	parties int
 	new     func(c recipes.Conn, path string, parties int) Rendezvous
-	layout  []int
-	scripts [][]roundTurn // by slot; consumed
-	foreign []string      // names of znodes in the barrier's directory that are nobody's
+	foreign []string // names of znodes in the barrier's directory that are nobody's
 }
 
 // roundTurn is a user's part in one round: enter, work, leave.
@@ -82,20 +79,16 @@ func planRounds(p *sim.Plan, path string, parties int, new func(c recipes.Conn, 
 
 // planRoundsFor plans for a layout.
 func planRoundsFor(p *sim.Plan, path string, parties int, layout []int, new func(c recipes.Conn, path string, parties int) Rendezvous) *roundsEpisode {
-	e := &roundsEpisode{path: path, parties: parties, new: new, layout: layout}
+	e := &roundsEpisode{cast: cast[roundTurn]{path: path, layout: layout}, parties: parties, new: new}
 	e.missing = p.Choose(4, "the parent is missing") == 3
-	for client, users := range e.layout {
-		for index := range users {
-			label := planLabel(slot(e.layout, client, index))
-			turns := make([]roundTurn, 1+p.Choose(p.Ops, label))
-			for i := range turns {
-				turns[i] = roundTurn{work: [...]int{1, 0, 2}[p.Choose(3, label)]}
-				turns[i].cancelLeave = p.Faults.Has(sim.Cancel) && p.Choose(4, label) == 3
-			}
-			e.scripts = append(e.scripts, turns)
-		}
-	}
+	e.drawScripts(p, p.Ops, drawRoundTurn)
 	return e
+}
+
+func drawRoundTurn(p *sim.Plan, label string) roundTurn {
+	t := roundTurn{work: [...]int{1, 0, 2}[p.Choose(3, label)]}
+	t.cancelLeave = p.Faults.Has(sim.Cancel) && p.Choose(4, label) == 3
+	return t
 }
 
 // drawParties draws a layout in which there are usually enough users for a round.
@@ -116,8 +109,6 @@ func drawParties(p *sim.Plan, parties int) []int {
 
 // usersMax is how many users a session may have for a round to be full.
 const usersMax = 4
-
-func (e *roundsEpisode) users() []int { return e.layout }
 
 func (e *roundsEpisode) parents() []string {
 	if e.missing && len(e.foreign) == 0 {
@@ -140,11 +131,8 @@ func (e *roundsEpisode) quiet(_, waiting []*sim.Op) []*sim.Op {
 }
 
 func (e *roundsEpisode) run(u user) {
-	s := slot(e.layout, u.client(), u.index())
 	barrier := e.new(u.conn(), e.path, e.parties)
-	for len(e.scripts[s]) > 0 {
-		turn := e.scripts[s][0]
-		e.scripts[s] = e.scripts[s][1:]
+	for turn := range e.turns(u) {
 		takePart(u, barrier, turn)
 	}
 }

@@ -73,11 +73,8 @@ var leadership = office{"the leadership", "elected", "resigned", true}
 
 // electionEpisode is one planned episode: who does what, and what the leader commands.
 type electionEpisode struct {
-	path     string
-	missing  bool
+	cast[term]
 	new      func(c recipes.Conn, path string) Candidate
-	layout   []int
-	scripts  [][]term // by slot; consumed
 	followed resource
 	zombies  []sim.Violation // of belief, found by the users themselves
 }
@@ -90,18 +87,9 @@ type term struct {
 }
 
 func planElection(p *sim.Plan, path string, new func(c recipes.Conn, path string) Candidate) *electionEpisode {
-	e := &electionEpisode{path: path, new: new, layout: drawUsers(p)}
+	e := &electionEpisode{cast: drawCast[term](p, path), new: new}
 	e.missing = p.Choose(4, "the parent is missing") == 3
-	for client, users := range e.layout {
-		for index := range users {
-			label := planLabel(slot(e.layout, client, index))
-			terms := make([]term, 1+p.Choose(p.Ops, label))
-			for i := range terms {
-				terms[i] = drawTerm(p, label)
-			}
-			e.scripts = append(e.scripts, terms)
-		}
-	}
+	e.drawScripts(p, p.Ops, drawTerm)
 	return e
 }
 
@@ -114,24 +102,9 @@ func drawTerm(p *sim.Plan, label string) term {
 	}
 }
 
-func (e *electionEpisode) users() []int { return e.layout }
-
-func (e *electionEpisode) parents() []string {
-	if e.missing {
-		return []string{parentOf(e.path)}
-	}
-	return []string{e.path}
-}
-
-// quiet: nobody may wait for ever to be elected.
-func (e *electionEpisode) quiet(_, _ []*sim.Op) []*sim.Op { return nil }
-
 func (e *electionEpisode) run(u user) {
-	s := slot(e.layout, u.client(), u.index())
 	c := e.new(u.conn(), e.path)
-	for len(e.scripts[s]) > 0 {
-		turn := e.scripts[s][0]
-		e.scripts[s] = e.scripts[s][1:]
+	for turn := range e.turns(u) {
 		teller, can := c.(leaderTeller)
 		if turn.ask && can {
 			askLeader(u, teller)

@@ -59,7 +59,7 @@ func (s *scene) grant(client int, call, ret, token int64) *sim.Op {
 
 // broken returns the properties that a lock's judge finds broken, with the messages.
 func (s *scene) broken() (properties []string, text string) {
-	j := (&lockEpisode{path: "/t/x"}).judge(s.view())
+	j := (&lockEpisode{cast: cast[lockTurn]{path: "/t/x"}}).judge(s.view())
 	return summary(j)
 }
 
@@ -283,7 +283,7 @@ func TestQueueScenes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &scene{}
 			c.make(s)
-			got, text := summary((&queueEpisode{path: "/t/x"}).judge(s.view()))
+			got, text := summary((&queueEpisode{cast: cast[string]{path: "/t/x"}}).judge(s.view()))
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("broken: %v, want %q:\n%s", got, c.want, text)
 			}
@@ -321,7 +321,7 @@ func TestWaitingTakes(t *testing.T) {
 		c.make(s)
 		take := s.op(3, "take", 50, 0, sim.Running)
 		s.waiting = []*sim.Op{take}
-		e := &queueEpisode{path: "/t/x"}
+		e := &queueEpisode{cast: cast[string]{path: "/t/x"}}
 		if got := slices.Contains(e.quiet(s.ops, s.waiting), take); got != c.inOrder {
 			t.Errorf("%s: waiting is in order: %v, want %v", name, got, c.inOrder)
 		}

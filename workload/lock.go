@@ -105,9 +105,8 @@ func lockNamed(recipe string, new func(c recipes.Conn, path string) Locker, opts
 
 // lockEpisode is one planned episode: who does what, and the resource that the lock guards.
 type lockEpisode struct {
-	path    string
+	cast[lockTurn]
 	dirs    []string // directories beside it
-	missing bool
 	unfair  bool
 	overrun bool // what the guarded resource accepted is judged, too: see judgingWrites
 	// callbacks says that the recipe tells its user of each grant and each end, which is judged too.
@@ -116,8 +115,6 @@ type lockEpisode struct {
 	// not begin anything in the same step.
 	shared  bool
 	new     func(c recipes.Conn, path string) Locker
-	layout  []int
-	scripts [][]lockTurn // by slot; consumed
 	guarded resource
 	zombies []sim.Violation // of belief, found by the users themselves
 }
@@ -130,23 +127,17 @@ type lockTurn struct {
 }
 
 func planLock(p *sim.Plan, path string, new func(c recipes.Conn, path string) Locker) *lockEpisode {
-	e := &lockEpisode{path: path, new: new, layout: drawUsers(p)}
+	e := &lockEpisode{cast: drawCast[lockTurn](p, path), new: new}
 	e.missing = p.Choose(4, "the parent is missing") == 3
-	for client, users := range e.layout {
-		for index := range users {
-			label := planLabel(slot(e.layout, client, index))
-			turns := make([]lockTurn, 1+p.Choose(p.Ops, label))
-			for i := range turns {
-				turns[i] = lockTurn{try: p.Choose(4, label) == 3, writes: [...]int{1, 2, 0}[p.Choose(3, label)]}
-				turns[i].cancelRelease = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
-			}
-			e.scripts = append(e.scripts, turns)
-		}
-	}
+	e.drawScripts(p, p.Ops, drawLockTurn)
 	return e
 }
 
-func (e *lockEpisode) users() []int { return e.layout }
+func drawLockTurn(p *sim.Plan, label string) lockTurn {
+	t := lockTurn{try: p.Choose(4, label) == 3, writes: [...]int{1, 2, 0}[p.Choose(3, label)]}
+	t.cancelRelease = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+	return t
+}
 
 func (e *lockEpisode) parents() []string {
 	if e.missing {
@@ -155,15 +146,9 @@ func (e *lockEpisode) parents() []string {
 	return append([]string{e.path}, e.dirs...)
 }
 
-// quiet: nobody may wait for ever for a lock.
-func (e *lockEpisode) quiet(_, _ []*sim.Op) []*sim.Op { return nil }
-
 func (e *lockEpisode) run(u user) {
-	s := slot(e.layout, u.client(), u.index())
 	lock := e.new(u.conn(), e.path)
-	for len(e.scripts[s]) > 0 {
-		turn := e.scripts[s][0]
-		e.scripts[s] = e.scripts[s][1:]
+	for turn := range e.turns(u) {
 		if e.shared {
 			u.do("come", func() string { return "to the lock" })
 		}

@@ -106,12 +106,9 @@ func claimed(c *recipes.Claim, err error) (Claimed, error) {
 
 // lockingEpisode is one planned episode.
 type lockingEpisode struct {
-	path    string
-	missing bool
+	cast[lockingTurn]
 	new     func(c recipes.Conn, path string) LockingQueuer
-	layout  []int
-	scripts [][]lockingTurn // by slot; consumed
-	offered []int           // by slot
+	offered []int // by slot
 	sink    sink
 	zombies []sim.Violation
 }
@@ -126,30 +123,17 @@ type lockingTurn struct {
 var lockingOps = [...]string{"offer", "claim", "try", "offer"}
 
 func planLockingQueue(p *sim.Plan, path string, new func(c recipes.Conn, path string) LockingQueuer) *lockingEpisode {
-	e := &lockingEpisode{path: path, new: new, layout: drawUsers(p)}
+	e := &lockingEpisode{cast: drawCast[lockingTurn](p, path), new: new}
 	e.missing = p.Choose(3, "the parent is missing") == 2
-	for client, users := range e.layout {
-		for index := range users {
-			label := planLabel(slot(e.layout, client, index))
-			turns := make([]lockingTurn, 1+p.Choose(p.Ops+1, label))
-			for i := range turns {
-				turns[i] = lockingTurn{name: lockingOps[p.Choose(len(lockingOps), label)], giveBack: p.Choose(6, label) == 5}
-				turns[i].cancelFinish = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
-			}
-			e.scripts = append(e.scripts, turns)
-		}
-	}
+	e.drawScripts(p, p.Ops+1, drawLockingTurn)
 	e.offered = make([]int, len(e.scripts))
 	return e
 }
 
-func (e *lockingEpisode) users() []int { return e.layout }
-
-func (e *lockingEpisode) parents() []string {
-	if e.missing {
-		return []string{parentOf(e.path)}
-	}
-	return []string{e.path}
+func drawLockingTurn(p *sim.Plan, label string) lockingTurn {
+	t := lockingTurn{name: lockingOps[p.Choose(len(lockingOps), label)], giveBack: p.Choose(6, label) == 5}
+	t.cancelFinish = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+	return t
 }
 
 // quiet: a claim may wait for ever at a queue in which there may be nothing.
@@ -196,14 +180,11 @@ type finish struct {
 }
 
 func (e *lockingEpisode) run(u user) {
-	s := slot(e.layout, u.client(), u.index())
 	q := e.new(u.conn(), e.path)
-	for len(e.scripts[s]) > 0 {
-		turn := e.scripts[s][0]
-		e.scripts[s] = e.scripts[s][1:]
+	for turn := range e.turns(u) {
 		e.turn(u, q, turn)
 	}
-	if s == 0 {
+	if e.slot(u) == 0 {
 		u.awaitOthers()
 		e.drain(u, q)
 	}
@@ -223,7 +204,7 @@ func (e *lockingEpisode) turn(u user, q LockingQueuer, turn lockingTurn) {
 		e.consume(u, q, turn)
 		return
 	}
-	s := slot(e.layout, u.client(), u.index())
+	s := e.slot(u)
 	e.offered[s]++
 	value := "v" + strconv.Itoa(u.client()+1) + string(rune('a'+u.index())) + strconv.Itoa(e.offered[s])
 	ctx, op := u.begin("offer", value, true)

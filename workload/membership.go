@@ -71,12 +71,9 @@ func membershipNamed(recipe string, new func(c recipes.Conn, path, name string) 
 
 // membershipEpisode is one planned episode.
 type membershipEpisode struct {
-	path    string
-	missing bool
+	cast[stay]
 	new     func(c recipes.Conn, path, name string) Grouper
-	layout  []int
-	scripts [][]stay // by slot; consumed
-	lives   []int    // by slot: how often its process has started
+	lives   []int // by slot: how often its process has started
 	zombies []sim.Violation
 	ended   []*sim.Op // waits for a change that were ended because nothing moved
 }
@@ -89,18 +86,9 @@ type stay struct {
 }
 
 func planMembership(p *sim.Plan, path string, new func(c recipes.Conn, path, name string) Grouper) *membershipEpisode {
-	e := &membershipEpisode{path: path, new: new, layout: drawUsers(p)}
+	e := &membershipEpisode{cast: drawCast[stay](p, path), new: new}
 	e.missing = p.Choose(4, "the parent is missing") == 3
-	for client, users := range e.layout {
-		for index := range users {
-			label := planLabel(slot(e.layout, client, index))
-			stays := make([]stay, 1+p.Choose(p.Ops, label))
-			for i := range stays {
-				stays[i] = drawStay(p, label)
-			}
-			e.scripts = append(e.scripts, stays)
-		}
-	}
+	e.drawScripts(p, p.Ops, drawStay)
 	e.lives = make([]int, len(e.scripts))
 	return e
 }
@@ -112,15 +100,6 @@ func drawStay(p *sim.Plan, label string) stay {
 	}
 	s.cancelLeave = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
 	return s
-}
-
-func (e *membershipEpisode) users() []int { return e.layout }
-
-func (e *membershipEpisode) parents() []string {
-	if e.missing {
-		return []string{parentOf(e.path)}
-	}
-	return []string{e.path}
 }
 
 // quiet: a wait for a change may last for ever. Whether there was one is judged later.
@@ -143,13 +122,11 @@ type visitor struct {
 }
 
 func (e *membershipEpisode) run(u user) {
-	s := slot(e.layout, u.client(), u.index())
+	s := e.slot(u)
 	e.lives[s]++
 	name := "m" + strconv.Itoa(u.client()+1) + string(rune('a'+u.index())) + strconv.Itoa(e.lives[s])
 	m := &visitor{user: u, group: e.new(u.conn(), e.path, name), name: name}
-	for len(e.scripts[s]) > 0 {
-		turn := e.scripts[s][0]
-		e.scripts[s] = e.scripts[s][1:]
+	for turn := range e.turns(u) {
 		if turn.outside {
 			m.lookAround(turn.looks)
 		} else {

@@ -90,41 +90,18 @@ func newQueueClient(q interface {
 
 // queueEpisode is one planned episode, of a queue or a priority queue.
 type queueEpisode struct {
-	path    string
-	missing bool
-	new     func(c recipes.Conn) queueClient
-	layout  []int
-	scripts [][]string                         // by slot: names of operations; consumed
-	name    func(slot int, item string) string // gives an item a priority; nil: it has none
-	offered []int                              // by slot
+	cast[string] // names of operations
+	new          func(c recipes.Conn) queueClient
+	name         func(slot int, item string) string // gives an item a priority; nil: it has none
+	offered      []int                              // by slot
 }
 
 func planQueue(p *sim.Plan, path string, new func(c recipes.Conn) queueClient) *queueEpisode {
-	e := &queueEpisode{path: path, new: new, layout: drawUsers(p)}
+	e := &queueEpisode{cast: drawCast[string](p, path), new: new}
 	e.missing = p.Choose(3, "the parent is missing") == 2
-	for client, users := range e.layout {
-		for index := range users {
-			label := planLabel(slot(e.layout, client, index))
-			script := make([]string, 1+p.Choose(p.Ops+1, label))
-			for i := range script {
-				script[i] = queueOps[p.Choose(len(queueOps), label)]
-			}
-			e.scripts = append(e.scripts, script)
-		}
-	}
+	e.drawScripts(p, p.Ops+1, oneOf("offer", "poll", "take", "offer", "take", "peek"))
 	e.offered = make([]int, len(e.scripts))
 	return e
-}
-
-var queueOps = [...]string{"offer", "poll", "take", "offer", "take", "peek"}
-
-func (e *queueEpisode) users() []int { return e.layout }
-
-func (e *queueEpisode) parents() []string {
-	if e.missing {
-		return []string{parentOf(e.path)}
-	}
-	return []string{e.path}
 }
 
 // quiet: a take may wait for ever at a queue that may be empty.
@@ -156,14 +133,11 @@ func surelyLeft(ops []*sim.Op) (items int) {
 }
 
 func (e *queueEpisode) run(u user) {
-	s := slot(e.layout, u.client(), u.index())
 	q := e.new(u.conn())
-	for len(e.scripts[s]) > 0 {
-		name := e.scripts[s][0]
-		e.scripts[s] = e.scripts[s][1:]
+	for name := range e.turns(u) {
 		e.operate(u, q, name)
 	}
-	if s == 0 {
+	if e.slot(u) == 0 {
 		u.awaitOthers()
 		e.drain(u, q)
 	}
@@ -190,7 +164,7 @@ func (e *queueEpisode) operate(u user, q queueClient, name string) *sim.Op {
 }
 
 func (e *queueEpisode) offer(u user, q queueClient) *sim.Op {
-	s := slot(e.layout, u.client(), u.index())
+	s := e.slot(u)
 	e.offered[s]++
 	value := "v" + strconv.Itoa(u.client()+1) + string(rune('a'+u.index())) + strconv.Itoa(e.offered[s])
 	if e.name != nil {

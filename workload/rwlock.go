@@ -85,12 +85,9 @@ func rwLockNamed(recipe string, new func(c recipes.Conn, path string) RWLocker) 
 
 // rwEpisode is one planned episode.
 type rwEpisode struct {
-	path    string
-	missing bool
+	cast[rwTurn]
 	new     func(c recipes.Conn, path string) RWLocker
-	layout  []int
-	scripts [][]rwTurn // by slot; consumed
-	revokes int        // how often Revoke has been called
+	revokes int // how often Revoke has been called
 	found   []sim.Violation
 }
 
@@ -102,18 +99,9 @@ type rwTurn struct {
 }
 
 func planRWLock(p *sim.Plan, path string, new func(c recipes.Conn, path string) RWLocker) *rwEpisode {
-	e := &rwEpisode{path: path, new: new, layout: drawUsers(p)}
+	e := &rwEpisode{cast: drawCast[rwTurn](p, path), new: new}
 	e.missing = p.Choose(4, "the parent is missing") == 3
-	for client, users := range e.layout {
-		for index := range users {
-			label := planLabel(slot(e.layout, client, index))
-			turns := make([]rwTurn, 1+p.Choose(p.Ops, label))
-			for i := range turns {
-				turns[i] = drawRWTurn(p, label)
-			}
-			e.scripts = append(e.scripts, turns)
-		}
-	}
+	e.drawScripts(p, p.Ops, drawRWTurn)
 	return e
 }
 
@@ -125,24 +113,9 @@ func drawRWTurn(p *sim.Plan, label string) rwTurn {
 	return t
 }
 
-func (e *rwEpisode) users() []int { return e.layout }
-
-func (e *rwEpisode) parents() []string {
-	if e.missing {
-		return []string{parentOf(e.path)}
-	}
-	return []string{e.path}
-}
-
-// quiet: nobody may wait for ever for a lock.
-func (e *rwEpisode) quiet(_, _ []*sim.Op) []*sim.Op { return nil }
-
 func (e *rwEpisode) run(u user) {
-	s := slot(e.layout, u.client(), u.index())
 	lock := e.new(u.conn(), e.path)
-	for len(e.scripts[s]) > 0 {
-		turn := e.scripts[s][0]
-		e.scripts[s] = e.scripts[s][1:]
+	for turn := range e.turns(u) {
 		e.turn(u, lock, turn)
 	}
 }

@@ -69,12 +69,9 @@ func semaphoreNamed(recipe string, permits int, new func(c recipes.Conn, path st
 
 // semaphoreEpisode is one planned episode.
 type semaphoreEpisode struct {
-	path    string
-	missing bool
+	cast[permitTurn]
 	permits int
 	new     func(c recipes.Conn, path string) Permitter
-	layout  []int
-	scripts [][]permitTurn // by slot; consumed
 	zombies []sim.Violation
 }
 
@@ -86,40 +83,21 @@ type permitTurn struct {
 }
 
 func planSemaphore(p *sim.Plan, path string, permits int, new func(c recipes.Conn, path string) Permitter) *semaphoreEpisode {
-	e := &semaphoreEpisode{path: path, permits: permits, new: new, layout: drawUsers(p)}
+	e := &semaphoreEpisode{cast: drawCast[permitTurn](p, path), permits: permits, new: new}
 	e.missing = p.Choose(4, "the parent is missing") == 3
-	for client, users := range e.layout {
-		for index := range users {
-			label := planLabel(slot(e.layout, client, index))
-			turns := make([]permitTurn, 1+p.Choose(p.Ops, label))
-			for i := range turns {
-				turns[i] = permitTurn{try: p.Choose(4, label) == 3, uses: [...]int{1, 2, 0}[p.Choose(3, label)]}
-				turns[i].cancelRelease = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
-			}
-			e.scripts = append(e.scripts, turns)
-		}
-	}
+	e.drawScripts(p, p.Ops, drawPermitTurn)
 	return e
 }
 
-func (e *semaphoreEpisode) users() []int { return e.layout }
-
-func (e *semaphoreEpisode) parents() []string {
-	if e.missing {
-		return []string{parentOf(e.path)}
-	}
-	return []string{e.path}
+func drawPermitTurn(p *sim.Plan, label string) permitTurn {
+	t := permitTurn{try: p.Choose(4, label) == 3, uses: [...]int{1, 2, 0}[p.Choose(3, label)]}
+	t.cancelRelease = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+	return t
 }
 
-// quiet: nobody may wait for ever for a permit.
-func (e *semaphoreEpisode) quiet(_, _ []*sim.Op) []*sim.Op { return nil }
-
 func (e *semaphoreEpisode) run(u user) {
-	s := slot(e.layout, u.client(), u.index())
 	semaphore := e.new(u.conn(), e.path)
-	for len(e.scripts[s]) > 0 {
-		turn := e.scripts[s][0]
-		e.scripts[s] = e.scripts[s][1:]
+	for turn := range e.turns(u) {
 		e.turn(u, semaphore, turn)
 	}
 }

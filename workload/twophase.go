@@ -77,21 +77,16 @@ func (c committer) Begin(ctx context.Context, tx string, sites []string) error {
 
 // transactions is one planned episode. The first user is the coordinator and a site too.
 type transactions struct {
-	path    string
-	new     func(c recipes.Conn, path string) Committer
-	layout  []int
-	count   int
-	scripts [][]string // by slot: names of operations with the transaction; consumed
+	cast[string] // names of operations with the transaction
+	new          func(c recipes.Conn, path string) Committer
+	count        int
 }
 
 func planTransactions(p *sim.Plan, path string, new func(c recipes.Conn, path string) Committer) *transactions {
-	e := &transactions{path: path, new: new, layout: drawUsers(p)}
+	e := &transactions{cast: drawCast[string](p, path), new: new}
 	e.count = 1 + p.Choose(min(p.Ops, 3), "transactions")
-	for client, users := range e.layout {
-		for index := range users {
-			s := slot(e.layout, client, index)
-			e.scripts = append(e.scripts, e.script(p, s, planLabel(s)))
-		}
+	for s := range slot(e.layout, len(e.layout), 0) {
+		e.scripts = append(e.scripts, e.script(p, s, planLabel(s)))
 	}
 	return e
 }
@@ -112,9 +107,6 @@ func (e *transactions) script(p *sim.Plan, s int, label string) (script []string
 // siteScripts are what a site may do in a transaction.
 var siteScripts = [...]string{"commit outcome", "commit abort outcome", "commit outcome outcome", "veto outcome", "outcome commit outcome", "commit"}
 
-func (e *transactions) users() []int      { return e.layout }
-func (e *transactions) parents() []string { return []string{e.path} }
-
 // sites names the sites of every transaction: one for each user.
 func (e *transactions) sites() (names []string) {
 	for s := range e.scripts {
@@ -126,11 +118,10 @@ func (e *transactions) sites() (names []string) {
 func siteName(s int) string { return "s" + strconv.Itoa(s+1) }
 
 func (e *transactions) run(u user) {
-	s := slot(e.layout, u.client(), u.index())
+	s := e.slot(u)
 	c := e.new(u.conn(), e.path)
-	for len(e.scripts[s]) > 0 {
-		name, tx, _ := strings.Cut(e.scripts[s][0], " ")
-		e.scripts[s] = e.scripts[s][1:]
+	for turn := range e.turns(u) {
+		name, tx, _ := strings.Cut(turn, " ")
 		e.operate(u, c, name, tx, siteName(s))
 	}
 	if f, can := c.(forgetter); can && s == 0 {
