@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -20,17 +19,23 @@ import (
 // conductedConn asks the conductor before each request. Users who share a session would else send theirs in
 // whatever order.
 type conductedConn struct {
-	recipes.Conn
-	life    *life
-	user    int
-	refused bool // the first request fails; guarded by the conductor, as is …
-	asked   bool // … that the user has asked for something
-	guids   atomic.Uint64
-	told    int // how often the client had been told of an end of its session when something was granted last
+	recipes.Conn // the session's, but for what is asked before
+	life         *life
+	user         int
+	refused      bool // the first request fails; guarded by the conductor, as is …
+	asked        bool // … that the user has asked for something
+	guids        atomic.Uint64
+	told         int // how often the client had been told of an end of its session when something was granted last
+}
+
+func newConductedConn(p *life, user int, refused bool) *conductedConn {
+	c := &conductedConn{life: p, user: user, refused: refused}
+	c.Conn = recipes.Around(p.watches.of(p.session.Conn), c.send)
+	return c
 }
 
 // unwrap returns the session's connection.
-func (c *conductedConn) unwrap() recipes.Conn { return c.Conn }
+func (c *conductedConn) unwrap() recipes.Conn { return c.life.session.Conn }
 
 // NewGUID returns the identity that the user has got in the simulation, so that names sort as they did there.
 func (c *conductedConn) NewGUID() string {
@@ -221,131 +226,12 @@ func samePath(simulated, real string) bool {
 	return below(simulated) == below(real) && sequence.FindString(simulated) == sequence.FindString(real)
 }
 
-func (c *conductedConn) Children(path string) ([]string, *zk.Stat, error) {
-	done, err := c.ask("children", path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
-	return c.Conn.Children(path)
-}
-
-func (c *conductedConn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	done, err := c.ask("children", path)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	defer done()
-	names, stat, watch, err := c.Conn.ChildrenW(path)
-	return names, stat, c.life.watches.wrap(watch), err
-}
-
-func (c *conductedConn) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
-	done, err := c.ask("create", path)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	return c.Conn.Create(path, data, flags, acl)
-}
-
-func (c *conductedConn) CreateContainer(path string, data []byte, flag int32, acl []zk.ACL) (string, error) {
-	done, err := c.ask("create", path)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	return c.Conn.CreateContainer(path, data, flag, acl)
-}
-
-func (c *conductedConn) CreateTTL(path string, data []byte, flag int32, acl []zk.ACL, ttl time.Duration) (string, error) {
-	done, err := c.ask("create", path)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	return c.Conn.CreateTTL(path, data, flag, acl, ttl)
-}
-
-func (c *conductedConn) Delete(path string, version int32) error {
-	done, err := c.ask("delete", path)
+// send sends a request when the conductor lets it.
+func (c *conductedConn) send(op, path string, send func() error) error {
+	done, err := c.ask(op, path)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return c.Conn.Delete(path, version)
-}
-
-func (c *conductedConn) Exists(path string) (bool, *zk.Stat, error) {
-	done, err := c.ask("exists", path)
-	if err != nil {
-		return false, nil, err
-	}
-	defer done()
-	return c.Conn.Exists(path)
-}
-
-func (c *conductedConn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	done, err := c.ask("exists", path)
-	if err != nil {
-		return false, nil, nil, err
-	}
-	defer done()
-	there, stat, watch, err := c.Conn.ExistsW(path)
-	return there, stat, c.life.watches.wrap(watch), err
-}
-
-func (c *conductedConn) Get(path string) ([]byte, *zk.Stat, error) {
-	done, err := c.ask("get", path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
-	return c.Conn.Get(path)
-}
-
-func (c *conductedConn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	done, err := c.ask("get", path)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	defer done()
-	data, stat, watch, err := c.Conn.GetW(path)
-	return data, stat, c.life.watches.wrap(watch), err
-}
-
-func (c *conductedConn) GetACL(path string) ([]zk.ACL, *zk.Stat, error) {
-	done, err := c.ask("getACL", path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
-	return c.Conn.GetACL(path)
-}
-
-func (c *conductedConn) Multi(ops ...interface{}) ([]zk.MultiResponse, error) {
-	done, err := c.ask("multi", "")
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return c.Conn.Multi(ops...)
-}
-
-func (c *conductedConn) Set(path string, data []byte, version int32) (*zk.Stat, error) {
-	done, err := c.ask("set", path)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return c.Conn.Set(path, data, version)
-}
-
-func (c *conductedConn) Sync(path string) (string, error) {
-	done, err := c.ask("sync", path)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	return c.Conn.Sync(path)
+	return send()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/recipes"
 )
 
 // flavouredWatches makes the watches of a go-zookeeper client behave as those of the client library that a recipe was
@@ -80,4 +81,27 @@ func offer(to chan<- zk.Event, e zk.Event) {
 	case to <- e:
 	default:
 	}
+}
+
+// of returns a connection that gives out its watches by way of these.
+func (f *flavouredWatches) of(c recipes.Conn) recipes.Conn { return &flavouredConn{c, f} }
+
+type flavouredConn struct {
+	recipes.Conn
+	watches *flavouredWatches
+}
+
+func (c *flavouredConn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	names, stat, watch, err := c.Conn.ChildrenW(path)
+	return names, stat, c.watches.wrap(watch), err
+}
+
+func (c *flavouredConn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	there, stat, watch, err := c.Conn.ExistsW(path)
+	return there, stat, c.watches.wrap(watch), err
+}
+
+func (c *flavouredConn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	data, stat, watch, err := c.Conn.GetW(path)
+	return data, stat, c.watches.wrap(watch), err
 }

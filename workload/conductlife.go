@@ -132,7 +132,7 @@ func (p *life) newUser(index int, refused bool) *liveUser {
 	l := p.conductor.round
 	return &liveUser{
 		round: l, session: p.session, clientN: p.client, indexN: index, slot: slot(l.episode.users(), p.client, index),
-		via: &conductedConn{Conn: p.session.Conn, life: p, user: index, refused: refused},
+		via: newConductedConn(p, index, refused),
 	}
 }
 
