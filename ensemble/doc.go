@@ -24,9 +24,10 @@
 //
 // [Ensemble.Lag] makes what a member hears from its leader late, and so what it serves old: ZooKeeper
 // promises that reads may be stale ("Consistency Guarantees" of the Programmer's Guide), and this is how to
-// see it. [Ensemble.Partition], [Ensemble.Cut] and [Ensemble.Lossy] take links between members
-// away, both ways, one way or in part, and [Ensemble.Heal] gives them back; they need
-// [Options.Namespaces]. None of these touches the connections of clients: package proxy does.
+// see it. [Ensemble.Hold] holds a follower at one transaction, exactly, until [Ensemble.Free].
+// [Ensemble.Partition], [Ensemble.Cut] and [Ensemble.Lossy] take links between members away, both ways, one way or in
+// part, and [Ensemble.Heal] gives them back; they need [Options.Namespaces]. None of these touches the connections of
+// clients: package proxy does.
 //
 // For a plan of faults all have one form: a [Fault] is a kind and a target, which may be the leader or a
 // follower of the moment.
