@@ -342,7 +342,7 @@ func TestMulti(t *testing.T) {
 	}
 }
 
-// TestPaths: what go-zookeeper's validatePath lets through and what not.
+// TestPaths: what go-zookeeper's ValidatePath lets through and what not.
 func TestPaths(t *testing.T) {
 	conn, _, _ := fakezk.NewLocal(fakezk.Config{}).Connect(time.Second)
 	for path, ok := range map[string]bool{

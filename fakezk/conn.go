@@ -97,7 +97,7 @@ func (c *Conn) AddAuth(scheme string, auth []byte) error {
 
 // Children returns the names of a znode's children, in no particular order.
 func (c *Conn) Children(path string) ([]string, *zk.Stat, error) {
-	if err := validatePath(path, false); err != nil {
+	if err := ValidatePath(path, false); err != nil {
 		return nil, nil, err
 	}
 	call, err := c.request(Request{Op: OpGetChildren2, Path: path})
@@ -107,7 +107,7 @@ func (c *Conn) Children(path string) ([]string, *zk.Stat, error) {
 // ChildrenW is Children and leaves a watch for created and deleted children and for the
 // deletion of the znode itself.
 func (c *Conn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	if err := validatePath(path, false); err != nil {
+	if err := ValidatePath(path, false); err != nil {
 		return nil, nil, nil, err
 	}
 	call, err := c.request(Request{Op: OpGetChildren2, Path: path, Watch: true})
@@ -119,7 +119,7 @@ func (c *Conn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, erro
 
 // Get returns the data of a znode.
 func (c *Conn) Get(path string) ([]byte, *zk.Stat, error) {
-	if err := validatePath(path, false); err != nil {
+	if err := ValidatePath(path, false); err != nil {
 		return nil, nil, err
 	}
 	call, err := c.request(Request{Op: OpGetData, Path: path})
@@ -128,7 +128,7 @@ func (c *Conn) Get(path string) ([]byte, *zk.Stat, error) {
 
 // GetW is Get and leaves a watch for a change of the data and for the deletion.
 func (c *Conn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	if err := validatePath(path, false); err != nil {
+	if err := ValidatePath(path, false); err != nil {
 		return nil, nil, nil, err
 	}
 	call, err := c.request(Request{Op: OpGetData, Path: path, Watch: true})
@@ -140,7 +140,7 @@ func (c *Conn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 
 // Set replaces the data of a znode; version -1 matches any.
 func (c *Conn) Set(path string, data []byte, version int32) (*zk.Stat, error) {
-	if err := validatePath(path, false); err != nil {
+	if err := ValidatePath(path, false); err != nil {
 		return nil, err
 	}
 	call, err := c.request(Request{Op: OpSetData, Path: path, Data: data, Version: version})
@@ -153,7 +153,7 @@ func (c *Conn) Create(path string, data []byte, flags int32, acl []zk.ACL) (stri
 	if err != nil {
 		return "", err
 	}
-	if err := validatePath(path, mode.sequential); err != nil {
+	if err := ValidatePath(path, mode.sequential); err != nil {
 		return "", err
 	}
 	if mode.ttl {
@@ -169,7 +169,7 @@ func (c *Conn) CreateContainer(path string, data []byte, flag int32, acl []zk.AC
 	if err != nil {
 		return "", err
 	}
-	if err := validatePath(path, mode.sequential); err != nil {
+	if err := ValidatePath(path, mode.sequential); err != nil {
 		return "", err
 	}
 	if !mode.container {
@@ -185,7 +185,7 @@ func (c *Conn) CreateTTL(path string, data []byte, flag int32, acl []zk.ACL, ttl
 	if err != nil {
 		return "", err
 	}
-	if err := validatePath(path, mode.sequential); err != nil {
+	if err := ValidatePath(path, mode.sequential); err != nil {
 		return "", err
 	}
 	if !mode.ttl {
@@ -206,7 +206,7 @@ const protectedPrefix = "_c_"
 // name and looks for that GUID once after a lost connection, exactly as go-zookeeper does; like
 // there, a second loss during that look leaves the znode behind.
 func (c *Conn) CreateProtectedEphemeralSequential(path string, data []byte, acl []zk.ACL) (string, error) {
-	if err := validatePath(path, true); err != nil {
+	if err := ValidatePath(path, true); err != nil {
 		return "", err
 	}
 	guid := c.NewGUID()
@@ -240,7 +240,7 @@ func (c *Conn) CreateProtectedEphemeralSequential(path string, data []byte, acl 
 
 // Delete deletes a znode without children; version -1 matches any.
 func (c *Conn) Delete(path string, version int32) error {
-	if err := validatePath(path, false); err != nil {
+	if err := ValidatePath(path, false); err != nil {
 		return err
 	}
 	_, err := c.request(Request{Op: OpDelete, Path: path, Version: version})
@@ -249,7 +249,7 @@ func (c *Conn) Delete(path string, version int32) error {
 
 // Exists tells whether a znode exists.
 func (c *Conn) Exists(path string) (bool, *zk.Stat, error) {
-	if err := validatePath(path, false); err != nil {
+	if err := ValidatePath(path, false); err != nil {
 		return false, nil, err
 	}
 	call, err := c.request(Request{Op: OpExists, Path: path})
@@ -262,7 +262,7 @@ func (c *Conn) Exists(path string) (bool, *zk.Stat, error) {
 
 // ExistsW is Exists and leaves a watch for the creation, change or deletion of the znode.
 func (c *Conn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	if err := validatePath(path, false); err != nil {
+	if err := ValidatePath(path, false); err != nil {
 		return false, nil, nil, err
 	}
 	call, err := c.request(Request{Op: OpExists, Path: path, Watch: true})
@@ -274,7 +274,7 @@ func (c *Conn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
 
 // GetACL returns the access control list of a znode.
 func (c *Conn) GetACL(path string) ([]zk.ACL, *zk.Stat, error) {
-	if err := validatePath(path, false); err != nil {
+	if err := ValidatePath(path, false); err != nil {
 		return nil, nil, err
 	}
 	call, err := c.request(Request{Op: OpGetACL, Path: path})
@@ -283,7 +283,7 @@ func (c *Conn) GetACL(path string) ([]zk.ACL, *zk.Stat, error) {
 
 // SetACL replaces the access control list of a znode; version (of the list) -1 matches any.
 func (c *Conn) SetACL(path string, acl []zk.ACL, version int32) (*zk.Stat, error) {
-	if err := validatePath(path, false); err != nil {
+	if err := ValidatePath(path, false); err != nil {
 		return nil, err
 	}
 	call, err := c.request(Request{Op: OpSetACL, Path: path, ACL: acl, Version: version})
@@ -293,7 +293,7 @@ func (c *Conn) SetACL(path string, acl []zk.ACL, version int32) (*zk.Stat, error
 // Sync returns when the replica that the client is attached to has applied everything that was
 // committed before.
 func (c *Conn) Sync(path string) (string, error) {
-	if err := validatePath(path, false); err != nil {
+	if err := ValidatePath(path, false); err != nil {
 		return "", err
 	}
 	call, err := c.request(Request{Op: OpSync, Path: path})
@@ -401,9 +401,10 @@ func parseMode(flags int32) (mode, error) {
 	return mode{}, fmt.Errorf("invalid flag value: [%v]", flags)
 }
 
-// validatePath is go-zookeeper's check, which differs from the server's: it lets surrogates and
-// the lower private use area pass, so that the server's BadArguments can be reached.
-func validatePath(path string, sequential bool) error {
+// ValidatePath is go-zookeeper's check, upon which it sends nothing and returns [zk.ErrInvalidPath]. It differs from the
+// server's: it lets surrogates and the lower private use area pass, so that the server's BadArguments can be reached. The
+// path of a sequential znode may end with a slash.
+func ValidatePath(path string, sequential bool) error {
 	if path == "" || path[0] != '/' {
 		return zk.ErrInvalidPath
 	}

@@ -127,7 +127,7 @@ func TestUnsendable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"", "/", "a", "a/b", "/a", "/a/", "//", "//a", "/a//b", "/a/.", "/a/../b", "/a/b", "/..."} {
+	for _, path := range []string{"", "/", "a", "a/b", "/a", "/a/", "//", "//a", "/a//b", "/a/.", "/a/../b", "/a/b", "/...", "/a\x00"} {
 		_, _, err := client.Exists(path)
 		if got := unsendable("exists", path); got != (err == zk.ErrInvalidPath) {
 			t.Errorf("exists %q: %v, and the client says %v", path, got, err)

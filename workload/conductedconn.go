@@ -84,19 +84,10 @@ func (w *wish) fits(s sim.Step) bool {
 		(w.op == "multi" || s.Path == "" || samePath(s.Path, w.path))
 }
 
-// unsendable tells whether the client itself refuses a request for its path, and sends nothing (go-zookeeper's
-// validatePath). The name of a sequential znode may be nothing but its number.
+// unsendable tells whether the client itself refuses a request for its path, and sends nothing.
 func unsendable(op, path string) bool {
-	if op == outsideZK || op == "multi" || path == "/" {
-		return false
-	}
-	if op == "create" {
-		path = strings.TrimSuffix(path, "/")
-	}
-	names := strings.Split(path, "/")
-	return names[0] != "" || len(names) == 1 || slices.ContainsFunc(names[1:], func(name string) bool {
-		return name == "" || name == "." || name == ".."
-	})
+	sequential := op == "create" // it may be
+	return op != outsideZK && op != "multi" && fakezk.ValidatePath(path, sequential) != nil
 }
 
 // ask waits until the request may be sent; the error is that with which it fails. Who has the reply calls done.
