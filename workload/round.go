@@ -68,9 +68,9 @@ func (l *liveRound) play() {
 // start starts all users.
 func (l *liveRound) start() {
 	layout := l.episode.users()
+	l.active = slot(layout, len(layout), 0) // before the first can have finished
 	for client, users := range layout {
 		for index := range users {
-			l.active++
 			u := &liveUser{round: l, session: l.sessions[client], clientN: client, indexN: index, slot: slot(layout, client, index)}
 			go func() {
 				defer l.left()
