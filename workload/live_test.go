@@ -99,6 +99,16 @@ func TestRealServers(t *testing.T) {
 			}
 		})
 	}
+	t.Run("what was there before", func(t *testing.T) {
+		animals, err := workload.FindAnimals([]string{"SP12"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := animals[0].Twin().RunLive(t.Context(), workload.LiveConfig{Open: open, Root: "/live/foreign", Seed: 1, Rounds: 6, Clients: 3, Ops: 2, Patience: time.Second})
+		if err != nil || slices.Contains(properties(r), "orphan") {
+			t.Errorf("somebody else's znode counts as left behind: %v, %v", r.Violations, err)
+		}
+	})
 	t.Run("published/WriteLock", func(t *testing.T) {
 		r, h := run(t, "lock", "published/WriteLock", 60)
 		w1w2 := func(f sim.Found) bool { return f.Property == "exclusion" || f.Property == "lost-wakeup" }

@@ -313,8 +313,9 @@ func (l *liveRound) leftover(object string) []sim.Violation {
 	if err != nil {
 		return nil
 	}
+	given := l.episode.parents()
 	for _, name := range children {
-		if !kept(name) {
+		if !kept(name) && !slices.Contains(given, parent+"/"+name) {
 			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf("%s/%s is left after everybody has finished", parent, name)}}
 		}
 	}

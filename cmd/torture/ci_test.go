@@ -112,6 +112,29 @@ func TestLongSummaries(t *testing.T) {
 	}
 }
 
+// What a twin was accused of on real servers is told, and not looked for again in simulation.
+func TestATwinThatRealServersAccuse(t *testing.T) {
+	t.Chdir(t.TempDir())
+	animals, err := workload.FindAnimals([]string{"SP12"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	c := &commandContext{t.Context(), streams{out: &out, err: &out, self: "torture"}}
+	z := &zooCmd{Seed: 1, Backend: "ensemble", ciFlags: ciFlags{JUnit: "zoo.xml"}}
+	catch := workload.Catch{Animal: animals[0], Found: &sim.Found{}, Problem: "the twin is accused of orphan: so it is"}
+	if got := status(c.streams, z.report(c, []workload.Catch{catch})); got != exitViolation || !strings.Contains(out.String(), "accused twins: SP12") {
+		t.Errorf("exit status %d:\n%s", got, out.String())
+	}
+	text, err := os.ReadFile("zoo.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := parseSuite(t, text).Cases[0].Failure; f == nil || f.Type != "accused twin" || !strings.Contains(f.Text+f.Message, "so it is") {
+		t.Errorf("the case says %+v", f)
+	}
+}
+
 // A twin that is accused has counterexamples that can be replayed and explained, and its story is in the
 // report.
 func TestAnAccusedTwinHasAStory(t *testing.T) {

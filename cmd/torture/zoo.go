@@ -73,7 +73,9 @@ func (z *zooCmd) report(c *commandContext, catches []workload.Catch) error {
 	} else {
 		printScore(c.out, catches, c.self)
 		for _, id := range score(catches).accused {
-			accused[id].print(c, id)
+			if a := accused[id]; a != nil {
+				a.print(c, id)
+			}
 		}
 	}
 	if err == nil && z.wanted() {
