@@ -180,7 +180,7 @@ func (r *liveRun) conduct(ctx context.Context, c *sim.Counterexample, replayed *
 	j := l.episode.judge(v)
 	j.settle()
 	if len(v.waiting) == 0 {
-		j.add(l.leftovers(object)...)
+		j.add(l.leftovers(v)...)
 	}
 	out.sort(c.Property, len(replayed.Record.Waits) > 0, j.Violations)
 	return out, nil

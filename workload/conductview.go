@@ -2,11 +2,7 @@ package workload
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
-
-	"github.com/zktorture/zktorture/sim"
 )
 
 // view is what the clients saw of a round that was conducted, and what the servers show. More is known than of other
@@ -49,22 +45,6 @@ func (d *conductor) lifeEnd(client, number int) (end int64, ended bool) {
 		}
 	}
 	return 0, false
-}
-
-// orphans reports an ephemeral znode, wherever it is below the object, that a living client has left behind.
-func (d *conductor) orphans(object string) []sim.Violation {
-	tree := map[string]znode{}
-	if err := readBelow(d.round.run.admin.Conn, object, tree); err != nil {
-		return nil
-	}
-	for _, path := range slices.Sorted(maps.Keys(tree)) {
-		owner := tree[path].stat.EphemeralOwner
-		if owner != 0 && d.alive(owner) && !kept(path) {
-			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf(
-				"%s of session 0x%x, which is alive, is left after everybody has finished", path, owner)}}
-		}
-	}
-	return nil
 }
 
 // alive tells whether a session is a client's present one.

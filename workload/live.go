@@ -350,7 +350,9 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 	j := l.episode.judge(v)
 	j.settle()
 	if len(v.waiting) == 0 {
-		j.add(l.leftovers(l.object)...)
+		if len(j.Violations) == 0 {
+			j.add(l.leftovers(v)...)
+		}
 		err = removeAll(r.admin.Conn, l.object)
 	}
 	r.record(int(n), v, j)

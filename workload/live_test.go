@@ -99,14 +99,26 @@ func TestRealServers(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what was there before", func(t *testing.T) {
-		animals, err := workload.FindAnimals([]string{"SP12"})
+	t.Run("what may stay", func(t *testing.T) {
+		animals, err := workload.FindAnimals([]string{"SP12", "S4"}) // somebody else's znode; directories of one's own
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := animals[0].Twin().RunLive(t.Context(), workload.LiveConfig{Open: open, Root: "/live/foreign", Seed: 1, Rounds: 6, Clients: 3, Ops: 2, Patience: time.Second})
-		if err != nil || slices.Contains(properties(r), "orphan") {
-			t.Errorf("somebody else's znode counts as left behind: %v, %v", r.Violations, err)
+		for _, a := range animals {
+			r, err := a.Twin().RunLive(t.Context(), workload.LiveConfig{Open: open, Root: "/live/stays", Seed: 1, Rounds: 6, Clients: 3, Ops: 2, Patience: time.Second})
+			if found := properties(r); err != nil || slices.Contains(found, "orphan") || slices.Contains(found, "leak") {
+				t.Errorf("%s: what may stay counts as left behind: %v, %v", a.ID, r.Violations, err)
+			}
+		}
+	})
+	t.Run("what must not", func(t *testing.T) {
+		animals, err := workload.FindAnimals([]string{"canary"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := animals[0].Broken().RunLive(t.Context(), workload.LiveConfig{Open: open, Root: "/live/leaves", Seed: 1, Rounds: 200, Clients: 3, Ops: 2, Until: "orphan"})
+		if err != nil || !slices.Contains(properties(r), "orphan") {
+			t.Errorf("after %d rounds %v is found, %v; want orphan", r.Episodes, properties(r), err)
 		}
 	})
 	t.Run("published/WriteLock", func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -54,8 +55,8 @@ func (l *liveRound) prepare() error {
 	l.asleep, l.blows = map[int]chan struct{}{}, l.run.tormentor.count()
 	for _, s := range l.sessions {
 		l.broken += s.Broken() + s.Told()
-		l.told += s.Told()
 	}
+	l.told = l.toldNow()
 	return nil
 }
 
@@ -267,10 +268,10 @@ type liveNode struct {
 	owner, czxid int64
 }
 
-// leftovers reports what a finished round has left in the tree. What callers have left behind that
-// gave up may be removed in the background, which takes a moment.
-func (l *liveRound) leftovers(object string) []sim.Violation {
-	found := l.leftover(object)
+// leftovers reports what a finished round has left in the tree, as [view.leftNodes] does in simulation. What callers have
+// left behind that gave up may be removed in the background, which takes a moment.
+func (l *liveRound) leftovers(v *view) []sim.Violation {
+	found := l.leftover(v)
 	limit := time.NewTimer(max(tidyMax, l.run.cfg.Patience/2))
 	defer limit.Stop()
 	look := time.NewTicker(lookEvery)
@@ -278,7 +279,7 @@ func (l *liveRound) leftovers(object string) []sim.Violation {
 	for len(found) > 0 && slices.ContainsFunc(l.ops, func(op *sim.Op) bool { return op.Cancelled }) {
 		select {
 		case <-look.C:
-			found = l.leftover(object)
+			found = l.leftover(v)
 		case <-limit.C:
 			return found
 		case <-l.ctx.Done():
@@ -292,34 +293,47 @@ func (l *liveRound) leftovers(object string) []sim.Violation {
 // everybody has finished.
 const tidyMax = 5 * time.Second
 
-func (l *liveRound) leftover(object string) []sim.Violation {
-	if l.conductor != nil {
-		if found := l.conductor.orphans(object); len(found) > 0 {
-			return found
-		}
-	}
-	told := 0
-	for _, s := range l.sessions {
-		told += s.Told()
-	}
-	if told > l.told {
-		return nil // what the old session left goes when the servers say so
-	}
-	parent := object + "/" + l.run.workload.kind
-	if _, err := l.run.admin.Conn.Sync(parent); err != nil {
+// leftover looks once: for an ephemeral znode of a session that lives, and a persistent one that is nobody's parent and
+// never was. Whose session has ended cannot tidy up, so the latter are not judged then.
+func (l *liveRound) leftover(v *view) []sim.Violation {
+	tree := map[string]znode{}
+	admin := l.run.admin.Conn
+	if _, err := admin.Sync(l.object); err != nil {
 		return nil
 	}
-	children, _, err := l.run.admin.Conn.Children(parent)
-	if err != nil {
+	if err := readBelow(admin, l.object, tree); err != nil {
 		return nil
 	}
-	given := l.episode.parents()
-	for _, name := range children {
-		if !kept(name) && !slices.Contains(given, parent+"/"+name) {
-			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf("%s/%s is left after everybody has finished", parent, name)}}
+	given := slices.Concat(l.episode.parents(), v.dirs, []string{l.path})
+	tidied := l.toldNow() == l.told && !v.values
+	for _, path := range slices.Sorted(maps.Keys(tree)) {
+		stat := tree[path].stat
+		switch {
+		case kept(path):
+		case stat.EphemeralOwner != 0 && l.alive(stat.EphemeralOwner):
+			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf(
+				"%s of session 0x%x, which is alive, is left after everybody has finished", path, stat.EphemeralOwner)}}
+		case stat.EphemeralOwner == 0 && stat.Cversion == 0 && tidied && !slices.Contains(given, path):
+			return []sim.Violation{{Property: "leak", Message: path + " is left after everybody has finished"}}
 		}
 	}
 	return nil
+}
+
+// toldNow is how many ends of sessions clients have been told of by now.
+func (l *liveRound) toldNow() (told int) {
+	for _, s := range l.sessions {
+		told += s.Told()
+	}
+	return told
+}
+
+// alive tells whether a session is a client's present one.
+func (l *liveRound) alive(session int64) bool {
+	if l.conductor != nil {
+		return l.conductor.alive(session)
+	}
+	return slices.ContainsFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
 }
 
 // liveUser is a user on real servers.

@@ -7,7 +7,7 @@ import (
 
 // zooLiveDuration is how long each animal has on real servers, and zooLiveMin how many have to be seen.
 const (
-	zooLiveDuration = "10s"
+	zooLiveDuration = "6s"
 	zooLiveMin      = 10
 )
 
