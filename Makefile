@@ -35,7 +35,7 @@ lint: ## gofmt, go vet and staticcheck
 	$(GO) tool staticcheck ./...
 
 # Packages in which things happen at the same time; the others have no goroutines, or only start what is in these.
-RACE ?= $$($(GO) list ./... | grep -v -e /cmd/ -e /internal/ -e /linearizability$$ -e /results/ -e /wire$$)
+RACE ?= $$($(GO) list ./... | grep -v -e /cmd/ -e /internal/ -e /linearizability$$ -e /results/ -e /story -e /wire$$)
 
 race: ## the quick tests of concurrent packages with the race detector; all: RACE=./... (needs a C compiler, or says that it is skipped)
 	@if command -v "$$($(GO) env CC)" >/dev/null; then set -x; $(GO) test -race -short -timeout 10m $(RACE); \
