@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -117,15 +116,10 @@ func openTurnstile(ctx context.Context, servers []string, how workload.Opening) 
 }
 
 func openGated(ctx context.Context, t *turnstile.Turnstile, how workload.Opening) (*workload.Session, error) {
-	var told, broken atomic.Int64
+	session := &workload.Session{Link: gated{t}}
+	count := counting(session)
 	client, err := zkclient.Config{Servers: t.Addr(), SessionTimeout: stageSession, OnEvent: func(e zk.Event) {
-		switch {
-		case e.Type != zk.EventSession:
-		case e.State == zk.StateExpired:
-			told.Add(1)
-		case e.State == zk.StateDisconnected:
-			broken.Add(1)
-		}
+		count(e)
 		if how.OnEvent != nil {
 			how.OnEvent(e)
 		}
@@ -133,14 +127,11 @@ func openGated(ctx context.Context, t *turnstile.Turnstile, how workload.Opening
 	if err != nil {
 		return nil, err
 	}
-	session := &workload.Session{
-		Conn: client, Link: gated{t},
-		Told: func() int { return int(told.Load()) }, Broken: func() int { return int(broken.Load()) },
-		Close: func() {
-			t.Open()
-			client.Close()
-			t.Close()
-		},
+	session.Conn = client
+	session.Close = func() {
+		t.Open()
+		client.Close()
+		t.Close()
 	}
 	if how.Unconnected {
 		return session, nil

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -13,16 +14,14 @@ import (
 // other, a request that the client refuses, callers that give up after a long time, somebody who asks again after a long
 // time, and one who waits for all others.
 func TestConfirm(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real ZooKeeper servers")
-	}
+	ensembletest.Need(t)
 	e, err := startStage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Stop() })
 	hunter := workload.NewHunter(workload.HuntConfig{Seed: 1, Episodes: 20000, SkipTwin: true})
-	for _, id := range []string{"W7", "W18", "SP10", "L5", "LK4", "W16", "W8", "DQ7", "L12", "B4", "DQ4", "DQ10"} {
+	for _, id := range []string{"W7", "W18", "SP10", "L5", "LK4", "W16", "W8", "L20", "DQ7", "W9", "L12", "B4", "DQ4", "DQ10"} {
 		t.Run(id, func(t *testing.T) {
 			animals, err := workload.FindAnimals([]string{id})
 			if err != nil {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/storyindex"
 	"github.com/zktorture/zktorture/storyindex/course"
 )
@@ -213,9 +214,7 @@ func instant(draw *rand.Rand) time.Duration {
 // kills is how often a run is to be killed.
 func kills(t *testing.T) int {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real ZooKeeper servers")
-	}
+	ensembletest.Need(t)
 	given := os.Getenv(killsVar)
 	if given == "" {
 		return killsDefault

@@ -133,15 +133,7 @@ func openSession(ctx context.Context, way access, servers string, linked bool) (
 
 // connect gives a session its client.
 func connect(ctx context.Context, way access, s *workload.Session, servers string) error {
-	var told, broken atomic.Int64
-	conn, err := way.open(ctx, servers, func(e zk.Event) {
-		switch {
-		case e.Type == zk.EventSession && e.State == zk.StateExpired:
-			told.Add(1)
-		case e.Type == zk.EventSession && e.State == zk.StateDisconnected:
-			broken.Add(1)
-		}
-	})
+	conn, err := way.open(ctx, servers, counting(s))
 	if err != nil {
 		return err
 	}
@@ -150,9 +142,23 @@ func connect(ctx context.Context, way access, s *workload.Session, servers strin
 		conn.Close()
 		closeLink(s.Link)
 	}
+	return nil
+}
+
+// counting makes a session count what it loses, by the events of its client.
+func counting(s *workload.Session) (onEvent func(zk.Event)) {
+	var told, broken atomic.Int64
 	s.Told = func() int { return int(told.Load()) }
 	s.Broken = func() int { return int(broken.Load()) }
-	return nil
+	return func(e zk.Event) {
+		switch {
+		case e.Type != zk.EventSession:
+		case e.State == zk.StateExpired:
+			told.Add(1)
+		case e.State == zk.StateDisconnected:
+			broken.Add(1)
+		}
+	}
 }
 
 func closeLink(l workload.Link) {

@@ -172,10 +172,10 @@ func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) 
 	return r.report(c, w, out, result, files, examples)
 }
 
-// report prints the result and turns the verdict into an exit status.
 // auditedEpisodes are enough to say what a pass is worth, and cost little.
 const auditedEpisodes = 100
 
+// report prints the result and turns the verdict into an exit status.
 func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, result sim.Result, files []string, examples []*sim.Counterexample) error {
 	if c.Err() != nil {
 		interrupted(&result)

@@ -238,9 +238,7 @@ func TestForget(t *testing.T) {
 // A server that ends a session sends the events of its znodes' end and closes the connection in two threads, and what has
 // not been sent by then is lost: mostly they come.
 func TestEventsOfAnEnd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real ZooKeeper servers")
-	}
+	ensembletest.Need(t)
 	const tries = 12
 	heard := false
 	for i := 0; i < tries && !heard; i++ {

@@ -10,12 +10,18 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// Start starts so many servers, which end with the test. With -short the test is skipped.
-func Start(t testing.TB, nodes int) *ensemble.Ensemble {
+// Need skips a test with -short, which is for what needs no servers.
+func Need(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts real ZooKeeper servers")
 	}
+}
+
+// Start starts so many servers, which end with the test. With -short the test is skipped.
+func Start(t testing.TB, nodes int) *ensemble.Ensemble {
+	t.Helper()
+	Need(t)
 	e, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: nodes})
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func measureZooLive(ctx context.Context, p *page) error {
 	p.line("")
 	p.line("`torture zoo --backend ensemble --duration %s --seed 1`: no schedule is known; clients are tortured by what the", zooLiveDuration)
 	p.line("seed draws until the animal's property is seen to be broken, or the time is over. Then its twin has as many rounds.")
-	p.line("Faults that only the simulator has, such as `lag`, `wrap` and `time`, and the habits of other client libraries, are missing here.")
+	p.line("Servers are left alone, and clients are no processes: `lag`, `pause` and `crash` are missing, as are `wrap`, `time` and the habits of other client libraries, which only the simulator has.")
 	p.line("")
 	p.table("id", "what is wrong", "property", "needs", "seen", "rounds", "seconds", "twin")
 	accused := 0
