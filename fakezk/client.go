@@ -428,8 +428,13 @@ func (c *Client) invalidate(err error) {
 	}
 }
 
+// notify delivers the only event of a watch. Of several that wait at one channel the first gets the
+// event; the others learn only then that the channel is closed.
 func (c *Client) notify(w watch, event zk.Event) {
 	w.tell(event)
+	if len(w.ch) == 0 { // somebody has taken it
+		c.settle()
+	}
 	close(w.ch)
 	c.settle()
 }
@@ -454,6 +459,9 @@ func (c *Client) publish(event zk.Event) {
 	}
 	select {
 	case c.events <- event:
+		if len(c.events) == 0 { // somebody has taken it
+			c.settle()
+		}
 	default: // go-zookeeper drops what nobody has room for
 	}
 }

@@ -24,7 +24,7 @@ func (w *World) end(politely bool) {
 		for _, u := range p.users {
 			u.dead.Store(!politely)
 			if u.op != nil {
-				u.op.cancel()
+				u.op.ctx.end(w.settle)
 			}
 		}
 		if politely {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -25,21 +26,34 @@ func (w *World) wake() {
 // intake takes what the goroutines that just ran have handed in, in an order that does not
 // depend on how the Go scheduler ran them.
 func (w *World) intake() {
-	if len(w.notes) > 0 {
+	for len(w.notes) > 0 || len(w.submitted) > 0 || len(w.ended) > 0 {
 		w.takeNotes()
+		w.takeCalls()
+		w.endContexts()
 	}
-	for len(w.submitted) > 0 {
-		calls := w.submitted
-		w.submitted = nil
-		if len(calls) > 1 {
-			slices.SortStableFunc(calls, compareCalls)
-		}
-		for _, call := range calls {
-			w.accept(call)
-		}
+}
+
+func (w *World) takeCalls() {
+	calls := w.submitted
+	w.submitted = nil
+	if len(calls) > 1 {
+		slices.SortStableFunc(calls, compareCalls)
 	}
-	if len(w.notes) > 0 {
-		w.takeNotes()
+	for _, call := range calls {
+		w.accept(call)
+	}
+}
+
+// endContexts ends the contexts of the operations that have returned, in the order in which they
+// have: as by a caller that defers the cancel.
+func (w *World) endContexts() {
+	ended := w.ended
+	w.ended = nil
+	if len(ended) > 1 {
+		slices.SortFunc(ended, func(a, b *Op) int { return cmp.Compare(a.Return, b.Return) })
+	}
+	for _, op := range ended {
+		op.ctx.end(w.settle)
 	}
 }
 

@@ -325,8 +325,7 @@ func strikeCancel(w *World, t target, _ int) {
 // Cancel ends the context of a running operation.
 func (w *World) Cancel(op *Op) {
 	op.Cancelled = true
-	op.cancel()
-	w.settle()
+	op.ctx.end(w.settle)
 }
 
 func findCrash(w *World, add func(target)) {

@@ -48,6 +48,9 @@ type note struct {
 
 // takeNotes puts operations' begins and ends into trace and hash, ordered by their stamps.
 func (w *World) takeNotes() {
+	if len(w.notes) == 0 {
+		return
+	}
 	notes := w.notes
 	w.notes = nil
 	w.stirred = w.elapsed

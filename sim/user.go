@@ -43,8 +43,7 @@ type Op struct {
 	Number int64 // identifies the operation within its episode
 
 	user       *User
-	ctx        context.Context
-	cancel     context.CancelFunc
+	ctx        *opContext
 	cancelable bool
 	Cancelled  bool
 }
@@ -130,10 +129,9 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
 	if u.dead.Load() {
 		runtime.Goexit()
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	op := &Op{
 		Name: name, Arg: arg, Client: u.Client, User: u.Index, Life: u.Life, Call: u.stamp(),
-		user: u, ctx: ctx, cancel: cancel, cancelable: cancelable,
+		user: u, ctx: newOpContext(), cancelable: cancelable,
 	}
 	w := u.world
 	w.enter()
@@ -142,16 +140,16 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
 	w.ops = append(w.ops, op)
 	u.op = op
 	w.notes = append(w.notes, note{op.Call, op, false})
-	return ctx, op
+	return op.ctx, op
 }
 
-// End ends the operation.
+// End ends the operation. Its context ends when its caller has blocked again, so that what works
+// in the background does not run beside it.
 func (op *Op) End(outcome Outcome, result string, err error) {
 	u := op.user
 	if u.dead.Load() {
 		runtime.Goexit()
 	}
-	op.cancel()
 	op.Return = u.stamp()
 	op.Outcome, op.Result, op.Err = outcome, result, err
 	op.SessionAt, op.ToldAt = u.conn.SessionID(), u.Told()
@@ -159,6 +157,7 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 	w.enter()
 	defer w.mu.Unlock()
 	u.op = nil
+	w.ended = append(w.ended, op)
 	w.notes = append(w.notes, note{op.Return, op, true})
 	w.wake()
 }
@@ -225,8 +224,7 @@ func (w *World) crash(p *process) {
 	p.client.Kill()
 	for _, u := range p.users {
 		if u.op != nil {
-			u.op.cancel()
-			w.settle()
+			u.op.ctx.end(w.settle)
 			u.op = nil
 		}
 	}

@@ -48,6 +48,7 @@ type World struct {
 	submitted []*fakezk.Call
 	outside   []*outsideCall
 	notes     []note
+	ended     []*Op // whose contexts are to end
 	ops       []*Op
 	panicked  []Violation
 	kick      chan struct{} // tells the loop, when it sleeps, that there is something

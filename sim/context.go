@@ -1,0 +1,109 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// opContext is the context of one operation. It ends for one goroutine after the other: the world
+// waits for each to block again before it tells the next. A context of the standard library ends
+// for all at once; the caller of a recipe and what works for it in the background would then run
+// at the same time, and which of them is faster would be the Go scheduler's choice.
+//
+// Goroutines that wait for Done are told in the order in which they began to wait. Contexts derived
+// from this one end after them, in the order in which they were derived; those who wait for a
+// derived context are told together, because that one is the standard library's.
+type opContext struct {
+	done  chan struct{}
+	ended atomic.Bool
+
+	mu    sync.Mutex
+	after []*afterFunc
+}
+
+type afterFunc struct{ f func() }
+
+func newOpContext() *opContext { return &opContext{done: make(chan struct{})} }
+
+// Deadline implements [context.Context]; there is none.
+func (c *opContext) Deadline() (deadline time.Time, ok bool) { return }
+
+// Done implements [context.Context].
+func (c *opContext) Done() <-chan struct{} { return c.done }
+
+// Value implements [context.Context]; there are none.
+func (c *opContext) Value(any) any { return nil }
+
+// Err implements [context.Context].
+func (c *opContext) Err() error {
+	if c.ended.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// AfterFunc is how package context derives a context from one that is not its own, see
+// [context.AfterFunc].
+func (c *opContext) AfterFunc(f func()) (stop func() bool) {
+	a := &afterFunc{f}
+	c.mu.Lock()
+	c.after = append(c.after, a)
+	c.mu.Unlock()
+	return func() bool { return c.forget(a) }
+}
+
+func (c *opContext) forget(a *afterFunc) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := len(c.after)
+	c.after = slices.DeleteFunc(c.after, func(b *afterFunc) bool { return a == b })
+	return len(c.after) < before
+}
+
+// waitersMax is how many are told one by one. It ends the loop for a goroutine that waits for Done
+// again and again without looking at Err.
+const waitersMax = 32
+
+// end ends the context. settle waits until whoever was told has blocked again.
+func (c *opContext) end(settle func()) {
+	if c.ended.Swap(true) {
+		return
+	}
+	told := 0
+	for ; told < waitersMax && c.tellOne(); told++ {
+		settle()
+	}
+	close(c.done)
+	if told == waitersMax {
+		settle()
+	}
+	for a := c.nextAfter(); a != nil; a = c.nextAfter() {
+		a.f()
+		settle()
+	}
+}
+
+// tellOne wakes the goroutine that has waited longest, and returns false if none waits: a send
+// reaches exactly one receiver.
+func (c *opContext) tellOne() bool {
+	select {
+	case c.done <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *opContext) nextAfter() *afterFunc {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.after) == 0 {
+		return nil
+	}
+	a := c.after[0]
+	c.after = c.after[1:]
+	return a
+}
