@@ -35,8 +35,8 @@ type acquisition struct {
 	settled chan struct{} // closed when the caller of Lock may return
 	ended   chan struct{} // closed when the goroutine ends: nothing is left of it but the result
 	lost    chan struct{}
-	revoked chan struct{} // closed when somebody asks the holder to release
-	changes chan func()   // what the goroutine is to do during the hold
+	revoked chan struct{}             // closed when somebody asks the holder to release
+	changes chan func() (tell func()) // what the goroutine is to do during the hold
 
 	holding context.Context // ends when the hold is to be released
 	release context.CancelFunc
@@ -93,7 +93,7 @@ func newAcquisition(g *gate, w way, m mode, try bool) *acquisition {
 	a := &acquisition{
 		gate: g, way: w, mode: m, try: try,
 		settled: make(chan struct{}), ended: make(chan struct{}), lost: make(chan struct{}),
-		revoked: make(chan struct{}), changes: make(chan func()),
+		revoked: make(chan struct{}), changes: make(chan func() func()),
 	}
 	a.holding, a.release = context.WithCancel(context.Background())
 	if g.current != nil {
@@ -158,21 +158,27 @@ func ending(e zk.Event) error {
 
 // keep watches over the hold until it is released or lost, and says how it ended: nil, ErrLost,
 // or why ZooKeeper refused to delete the znode.
+//
+// Who asked for a change is told of its end when everything known of the znode has been looked at:
+// a release that follows would otherwise race with that look.
 func (a *acquisition) keep(held place) error {
+	tell := func() {}
 	for {
 		a.heed(held)
-		var err error
-		select {
-		case e := <-held.watch:
-			err = ending(e)
-		case e := <-held.life:
-			err = ending(e)
-		case change := <-a.changes:
-			change()
-			continue
-		case <-a.holding.Done():
-			return a.give(held)
+		e, news := firstEvent(held.watch, held.life)
+		if !news {
+			tell()
+			select {
+			case e = <-held.watch:
+			case e = <-held.life:
+			case change := <-a.changes:
+				tell = change()
+				continue
+			case <-a.holding.Done():
+				return a.give(held)
+			}
 		}
+		err := ending(e)
 		if err == nil {
 			var next place
 			if next, err = a.reverify(held); err == nil {
@@ -199,12 +205,14 @@ func (a *acquisition) reverify(held place) (place, error) {
 	gone := make(chan error, 1)
 	go func() {
 		defer cancel()
-		select {
-		case e := <-held.life:
-			gone <- ending(e)
-		case <-ctx.Done():
-			gone <- nil
+		e, fired := firstEvent(held.life)
+		if !fired {
+			select {
+			case e = <-held.life:
+			case <-ctx.Done():
+			}
 		}
+		gone <- ending(e)
 	}()
 	next, err := a.way.verify(ctx)
 	cancel()

@@ -41,6 +41,9 @@ func (s *store) await(ctx context.Context, enough func(names []string) bool) err
 	if err != nil || watch == nil {
 		return err
 	}
+	if e, fired := firstEvent(watch); fired {
+		return closing(e)
+	}
 	again := time.NewTimer(lookAgain)
 	defer again.Stop()
 	select {

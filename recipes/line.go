@@ -180,17 +180,22 @@ func (q *line) yielded(ctx context.Context, before []member) (bool, error) {
 // tells when the hold is lost; it fires too when the session is replaced.
 //
 // Where data changes, a second watch tells whether the znode is still there, of its children, of
-// which there are none. It must have been set in the same session, too.
+// which there are none. It must have been set in the same session, too. What changed between the
+// two is read again.
 func (q *line) verify(ctx context.Context) (place, error) {
-	held, err := q.link.own(ctx, q.path)
-	if err != nil || !q.rule.words {
-		return held, err
+	for {
+		held, err := q.link.own(ctx, q.path)
+		if err != nil || !q.rule.words {
+			return held, err
+		}
+		_, held.life, err = q.link.childrenW(ctx, q.path)
+		if errors.Is(err, zk.ErrNoNode) || err == nil && q.link.conn.SessionID() != held.session {
+			err = errDisplaced
+		}
+		if err != nil || len(held.watch) == 0 {
+			return held, err
+		}
 	}
-	_, held.life, err = q.link.childrenW(ctx, q.path)
-	if errors.Is(err, zk.ErrNoNode) || err == nil && q.link.conn.SessionID() != held.session {
-		err = errDisplaced
-	}
-	return held, err
 }
 
 func (q *line) leave(ctx context.Context) (unsure bool, err error) {

@@ -20,7 +20,7 @@ const claimPrefix = "claim-"
 // or nobody will ever ask for it. Hence one note suffices.
 type receipts struct {
 	s    *store
-	turn chan struct{} // holds one token while somebody makes a change
+	turn turn // of whoever makes a change
 
 	// Used by whoever has the turn.
 	path    string // the ephemeral znode of the note, "" if there is none
@@ -28,7 +28,7 @@ type receipts struct {
 }
 
 func newReceipts(s *store) *receipts {
-	return &receipts{s: s, turn: make(chan struct{}, 1)}
+	return &receipts{s: s, turn: newTurn()}
 }
 
 func (r *receipts) offer(ctx context.Context, op *operation, prefix string, data []byte) error {
@@ -44,12 +44,10 @@ func (r *receipts) remove(ctx context.Context, op *operation, change UnknownOutc
 
 // apply waits for the turn and makes a change. Without an error the change was made, by this call.
 func (r *receipts) apply(ctx context.Context, op *operation, change UnknownOutcomeError, request any) error {
-	select {
-	case r.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := r.turn.take(ctx); err != nil {
+		return err
 	}
-	defer func() { <-r.turn }()
+	defer r.turn.give()
 	return r.change(ctx, op, change, request)
 }
 

@@ -29,7 +29,7 @@ import (
 //   - Counting up although the session has ended meanwhile.
 type ReentrantLock struct {
 	lock *Lock
-	turn chan struct{} // holds one token while somebody acquires for the owner
+	turn turn // of whoever acquires for the owner
 
 	mu    sync.Mutex // never held across a call to ZooKeeper
 	count int        // how often the owner holds the lock
@@ -38,7 +38,7 @@ type ReentrantLock struct {
 // NewReentrantLock returns a lock on the directory dir, an absolute path, for one owner. Nothing is
 // sent before the lock is used.
 func NewReentrantLock(conn Conn, dir string, opts ...LockOption) *ReentrantLock {
-	return &ReentrantLock{lock: NewLock(conn, dir, opts...), turn: make(chan struct{}, 1)}
+	return &ReentrantLock{lock: NewLock(conn, dir, opts...), turn: newTurn()}
 }
 
 // Lock waits until the owner holds the lock, and counts. It returns at once if the owner holds it
@@ -55,12 +55,10 @@ func (r *ReentrantLock) TryLock(ctx context.Context) (bool, error) {
 }
 
 func (r *ReentrantLock) acquire(ctx context.Context, try bool) (bool, error) {
-	select {
-	case r.turn <- struct{}{}:
-	case <-ctx.Done():
-		return false, ctx.Err()
+	if err := r.turn.take(ctx); err != nil {
+		return false, err
 	}
-	defer func() { <-r.turn }()
+	defer r.turn.give()
 	if again, err := r.enter(ctx); again || err != nil {
 		return again, err
 	}

@@ -152,13 +152,20 @@ func (l *RWLock) Token() int64 { return l.token() }
 // releases the hold. [ErrClosed] is final; with any other error ZooKeeper has refused and the hold
 // is still exclusive. After any error Unlock is right.
 func (l *RWLock) Downgrade(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	a := l.hold()
 	if a == nil || !l.turn(a, exclusive, either) {
 		return ErrNotHeld
 	}
 	done := make(chan error, 1)
+	change := func() (tell func()) {
+		err := l.downgrade(a)
+		return func() { done <- err }
+	}
 	select {
-	case a.changes <- func() { done <- l.downgrade(a) }:
+	case a.changes <- change:
 	case <-a.ended:
 		return l.ended(a)
 	case <-ctx.Done():

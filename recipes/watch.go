@@ -36,6 +36,12 @@ func (o lookout) missing() bool { return o.stat == nil }
 
 // awaitEither returns when one of two watches fires; one without a watch never does.
 func awaitEither(ctx context.Context, a, b *lookout) error {
+	for _, o := range []*lookout{a, b} {
+		if e, fired := firstEvent(o.event); fired {
+			o.event = nil
+			return closing(e)
+		}
+	}
 	var e zk.Event
 	select {
 	case e = <-a.event:
@@ -46,4 +52,18 @@ func awaitEither(ctx context.Context, a, b *lookout) error {
 		return ctx.Err()
 	}
 	return closing(e)
+}
+
+// firstEvent returns the event of the first watch that has fired already. Of several ready cases
+// select takes any; a recipe looks at what is there in an order of its own, so that equal things
+// happening make equal runs.
+func firstEvent(watches ...<-chan zk.Event) (e zk.Event, fired bool) {
+	for _, watch := range watches {
+		select {
+		case e = <-watch:
+			return e, true
+		default:
+		}
+	}
+	return e, false
 }

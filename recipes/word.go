@@ -57,6 +57,9 @@ func (l *link) own(ctx context.Context, path string) (place, error) {
 
 // anyEvent waits for an event on one of several watches.
 func anyEvent(ctx context.Context, events []<-chan zk.Event) error {
+	if e, fired := firstEvent(events...); fired {
+		return closing(e)
+	}
 	cases := []reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())}}
 	for _, event := range events {
 		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(event)})

@@ -87,6 +87,9 @@ func (l *Locker) enter(ctx context.Context) error {
 	if l.lock.bugs.Has("W16") { // BUG: W16 the lock knows no owner: a second caller is told that it holds it
 		return nil
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
 	case l.gate <- struct{}{}:
 		l.in = true

@@ -6,61 +6,95 @@ import (
 	"sync"
 )
 
-// monitor is held across calls to ZooKeeper. It is a channel because goroutines that wait for a
-// sync.Mutex do not count as blocked in a simulation (testing/synctest).
-type monitor chan struct{}
+// monitor is held across calls to ZooKeeper, so it is no sync.Mutex: goroutines that wait for one do
+// not count as blocked in a simulation (testing/synctest). It goes to whoever has waited longest.
+type monitor struct {
+	mu      sync.Mutex // never held for long
+	held    bool
+	waiting []chan struct{} // closed when the monitor is theirs
+}
 
-func newMonitor() monitor { return make(monitor, 1) }
+func newMonitor() *monitor { return new(monitor) }
 
 // enter returns the function that leaves.
-func (m monitor) enter() func() {
-	m <- struct{}{}
-	return func() { <-m }
+func (m *monitor) enter() (leave func()) {
+	m.mu.Lock()
+	self := m.queue()
+	m.mu.Unlock()
+	<-self
+	return m.leave
+}
+
+// queue joins those that wait for the monitor; mu is held.
+func (m *monitor) queue() chan struct{} {
+	self := make(chan struct{})
+	if m.held {
+		m.waiting = append(m.waiting, self)
+	} else {
+		m.held = true
+		close(self)
+	}
+	return self
+}
+
+func (m *monitor) leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.held = len(m.waiting) > 0; m.held {
+		close(m.waiting[0])
+		m.waiting = m.waiting[1:]
+	}
 }
 
 // condition is a Java object as threads use it: a monitor that one of them at a time is inside, and
-// those that wait in it. A notification wakes who waits at that moment and is forgotten.
+// those that wait in it. A notification makes who waits at that moment one who waits for the
+// monitor, and is forgotten.
 type condition struct {
-	monitor
-	mu      sync.Mutex      // never held for long
-	waiting []chan struct{} // the longest first
+	*monitor
+	asleep []chan struct{} // the longest first; guarded by monitor.mu
 }
 
 func newCondition() *condition { return &condition{monitor: newMonitor()} }
 
 // wait leaves the monitor, waits to be notified and enters it again.
-func (c *condition) wait(ctx context.Context) (err error) {
+func (c *condition) wait(ctx context.Context) error {
 	self := make(chan struct{})
 	c.mu.Lock()
-	c.waiting = append(c.waiting, self)
+	c.asleep = append(c.asleep, self)
 	c.mu.Unlock()
-	<-c.monitor
+	c.leave()
 	select {
 	case <-self:
+		return nil
 	case <-ctx.Done():
-		c.forget(self)
-		err = ctx.Err()
 	}
-	c.monitor <- struct{}{}
-	return err
+	<-c.giveUp(self)
+	return ctx.Err()
 }
 
-// forget leaves out one who waits no longer.
-func (c *condition) forget(self chan struct{}) {
+// giveUp queues one who waits no longer to be notified, and returns what it waits for instead: to
+// be inside.
+func (c *condition) giveUp(self chan struct{}) (inside chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.waiting = slices.DeleteFunc(c.waiting, func(w chan struct{}) bool { return w == self })
+	i := slices.Index(c.asleep, self)
+	if i < 0 { // notified meanwhile
+		return self
+	}
+	c.asleep = slices.Delete(c.asleep, i, i+1)
+	return c.queue()
 }
 
-// notify wakes the one that has waited longest, and tells whether there was one.
+// notify wakes the one that has waited longest, and tells whether there was one. It is called inside
+// the monitor.
 func (c *condition) notify() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) == 0 {
+	if len(c.asleep) == 0 {
 		return false
 	}
-	close(c.waiting[0])
-	c.waiting = c.waiting[1:]
+	c.waiting = append(c.waiting, c.asleep[0])
+	c.asleep = c.asleep[1:]
 	return true
 }
 

@@ -20,7 +20,7 @@
 //
 // # What other languages have and Go has not
 //
-//   - A synchronized method holds a monitor: here a channel with room for one. Unlike Java's it
+//   - A synchronized method holds a monitor: here one that goes to whoever has waited longest. Unlike Java's it
 //     is not reentrant, so a LockListener must not call the lock. wait, notify and notifyAll are a
 //     condition without memory (condition.go).
 //   - Static fields are shared by all objects of a process: here by those who are given the same

@@ -89,15 +89,20 @@ func soon() <-chan zk.Event {
 // wait waits until one of the lists has changed.
 func (q *KazooLockingQueue) wait(ctx context.Context, watches ...<-chan zk.Event) error {
 	changed, released := watches[0], watches[1]
-	for {
+	for ctx.Err() == nil { // it counts first, and changed before released: see awaitAny
 		var event zk.Event
 		select {
 		case event = <-changed:
 			changed = nil
-		case event = <-released:
-			released = nil
-		case <-ctx.Done():
-			return ctx.Err()
+		default:
+			select {
+			case event = <-changed:
+				changed = nil
+			case event = <-released:
+				released = nil
+			case <-ctx.Done():
+				continue
+			}
 		}
 		if errors.Is(event.Err, zk.ErrClosing) {
 			return event.Err
@@ -106,4 +111,5 @@ func (q *KazooLockingQueue) wait(ctx context.Context, watches ...<-chan zk.Event
 			return nil
 		}
 	}
+	return ctx.Err()
 }

@@ -32,7 +32,7 @@ type WriteLock struct {
 	data []byte
 	bugs Bugs
 
-	monitor monitor // what synchronized methods hold
+	monitor *monitor // what synchronized methods hold
 
 	idName      ZNodeName
 	lastChildID string

@@ -141,11 +141,14 @@ func (z *ZkLock) lock(ctx context.Context) (bool, error) {
 		notified := make(chan struct{})
 		go z.process(watch, notified)
 		threadSwitch()
-		select {
-		case <-notified: // pre.wait()
-		case <-ctx.Done():
-			return false, ctx.Err()
+		if ctx.Err() == nil { // else it counts first: see awaitAny
+			select {
+			case <-notified: // pre.wait()
+				continue
+			case <-ctx.Done():
+			}
 		}
+		return false, ctx.Err()
 	}
 }
 
