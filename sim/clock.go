@@ -42,6 +42,14 @@ func (w *World) settle() {
 	w.fence.Add(1)
 	time.Sleep(time.Microsecond)
 	synctest.Wait()
+	w.rested()
+}
+
+// rested is called when everybody is blocked again.
+func (w *World) rested() {
+	if w.cfg.ready != nil {
+		w.cfg.ready.look(w.step)
+	}
 }
 
 // sleep lets up to d milliseconds pass, less if somebody does something before.
@@ -66,6 +74,7 @@ func (w *World) sleep(d int64) (kicked bool) {
 		kicked = true
 	default:
 	}
+	w.rested()
 	w.elapsed = time.Since(w.start).Milliseconds()
 	w.pass(d)
 	return kicked

@@ -17,10 +17,11 @@ type episodeConfig struct {
 	ops      int
 	stepsMax int // of the torture phase
 	servers  *fakezk.Ensemble
-	made     []made  // memory to reuse
-	trace    *[]Step // where to keep a trace; nil for none
-	audit    uint64  // if not 0: the seed with which a clean episode's history is corrupted
-	beat     func()  // called at each step, so that somebody outside can see that the world turns
+	made     []made     // memory to reuse
+	trace    *[]Step    // where to keep a trace; nil for none
+	ready    *readiness // who went on together; nil if nobody wants to know
+	audit    uint64     // if not 0: the seed with which a clean episode's history is corrupted
+	beat     func()     // called at each step, so that somebody outside can see that the world turns
 }
 
 // outcome is what came of an episode.

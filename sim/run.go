@@ -83,6 +83,7 @@ type Result struct {
 	Disputed         map[string]any // see [Judgement.Disputed], of the episode that Reason is about
 	Violations       []Found
 	Strength         Strength
+	Rerun            Rerun
 	Refused          int64         // stale writes that the guarded resources refused: see [Judgement]
 	Recovery         time.Duration // on real servers, the longest that clients needed to reach them when all faults had ended
 	Hash             uint64        // covers every step of every episode
@@ -102,6 +103,8 @@ type Found struct {
 	Hash    uint64
 	Trace   []Step
 	History any // what the clients saw
+
+	Divergence *Divergence // not nil if equal choices did not give equal runs: then the trace need not show the violation
 }
 
 const stepsMax = 400 // of a torture phase; episodes rarely take a quarter of it
@@ -180,6 +183,7 @@ type campaign struct {
 	last atomic.Int64 // no episode after this one need be run
 
 	firstUnknown int
+	differed     *candidate // the first passing episode that was another run when it was run again
 }
 
 // job is one episode to run.
@@ -290,6 +294,7 @@ func (c *campaign) work(jobs <-chan job, stop <-chan struct{}, dog *watchdog) {
 		cfg.servers, cfg.made, cfg.beat = servers, memory, dog.beat
 		dog.start()
 		o := runEpisode(c.workload, cfg)
+		c.check(j.index, o, cfg)
 		dog.stop()
 		memory = o.made
 		c.record(j.index, o)
@@ -384,6 +389,7 @@ func (c *campaign) finish(ctx context.Context) Result {
 		}
 		r.Violations = append(r.Violations, found)
 	}
+	c.explainRerun()
 	sort.Slice(r.Violations, func(i, j int) bool { return r.Violations[i].Property < r.Violations[j].Property })
 	c.conclude(ctx)
 	r.Elapsed = time.Since(c.begin)

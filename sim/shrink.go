@@ -24,17 +24,11 @@ func (c *campaign) minimise(f *Found) {
 		s.budget = shrinkLeaks
 	}
 	s.best = s.run(f.Choices.Replay(), s.servers, nil)
-	s.shrink()
-	choices := s.best.choices
-	var trace []Step
-	o := s.run(choices.Replay(), s.servers, &trace)
-	for _, v := range o.violations {
-		if v.Property == f.Property {
-			f.Violation = v
-		}
+	if s.best.breaks(f.Property) != nil {
+		s.shrink()
+		f.Choices = s.best.choices
 	}
-	f.Choices, f.Trace, f.Hash, f.History = choices, trace, o.hash, o.history
-	f.Clients, f.Faults, f.Steps = o.clients, o.faults, o.tortured
+	c.settleRun(f, s.servers)
 }
 
 // shrinkRuns bounds the work of minimising one counterexample.

@@ -190,6 +190,7 @@ type summary struct {
 	Stopped    bool               `json:"interrupted,omitempty"`
 	Violations []violationSummary `json:"violations"`
 	Strength   *sim.Strength      `json:"strength,omitempty"`
+	Rerun      *sim.Rerun         `json:"rerun,omitempty"`
 	Refused    int64              `json:"refused,omitempty"`
 	Recovery   float64            `json:"recovery_s,omitempty"`
 	Hash       string             `json:"hash"`
@@ -206,6 +207,8 @@ type violationSummary struct {
 	Steps    int    `json:"steps"`
 	Clients  int    `json:"clients"`
 	Faults   int    `json:"faults"`
+
+	Divergence *sim.Divergence `json:"divergence,omitempty"`
 }
 
 func summarize(r sim.Result, backend string, files []string) summary {
@@ -218,8 +221,11 @@ func summarize(r sim.Result, backend string, files []string) summary {
 	if r.Verdict == sim.VerdictOK && r.Strength.Episodes > 0 {
 		s.Strength = &r.Strength
 	}
+	if r.Rerun.Episodes > 0 {
+		s.Rerun = &r.Rerun
+	}
 	for i, f := range r.Violations {
-		v := violationSummary{Property: f.Property, Message: f.Message, Episode: f.Episode, Times: f.Times, Steps: f.Steps, Clients: f.Clients, Faults: f.Faults}
+		v := violationSummary{Property: f.Property, Message: f.Message, Episode: f.Episode, Times: f.Times, Steps: f.Steps, Clients: f.Clients, Faults: f.Faults, Divergence: f.Divergence}
 		if i < len(files) {
 			v.File = files[i]
 		}
@@ -257,9 +263,23 @@ func printResult(w io.Writer, r sim.Result, backend, self string, files []string
 	if line := strengthLine(r); line != "" {
 		fmt.Fprintln(w, wrap(line, columns))
 	}
+	if line := rerunLine(r.Rerun); line != "" {
+		fmt.Fprintln(w, wrap(line, columns))
+	}
 	if r.Interrupted && r.Verdict == sim.VerdictViolation {
 		fmt.Fprintln(w, "interrupted: this is what was known by then")
 	}
+}
+
+// rerunLine says that the recipe did not do the same again, if it did not.
+func rerunLine(r sim.Rerun) string {
+	switch {
+	case r.Differed == 0:
+		return ""
+	case r.First == nil:
+		return fmt.Sprintf("not repeatable: %d of %d passing episodes that were run again were other runs", r.Differed, r.Episodes)
+	}
+	return fmt.Sprintf("not repeatable: %d of %d passing episodes that were run again were other runs: %v", r.Differed, r.Episodes, r.First)
 }
 
 // countLine says how much was run. Real servers have no steps to count.
@@ -327,6 +347,9 @@ func printViolation(w io.Writer, f sim.Found, commands []string) {
 	fmt.Fprintf(w, "found in %d of the episodes, first in number %d", f.Times, f.Episode)
 	if len(f.Trace) > 0 {
 		fmt.Fprintf(w, "; minimised to %d clients, %d faults, %d steps", f.Clients, f.Faults, f.Steps)
+	}
+	if f.Divergence != nil {
+		fmt.Fprint(w, "\n", wrap("not repeatable: "+f.Divergence.String(), columns))
 	}
 	for _, command := range commands {
 		fmt.Fprint(w, "\n", command)

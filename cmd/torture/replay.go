@@ -55,6 +55,17 @@ func (r *replayCmd) confirm(c *commandContext, w *workload.Workload, example *si
 	return verdictError(exitViolation)
 }
 
+// triesLine says how often it was tried, if not once.
+func triesLine(r *sim.Replayed) string {
+	switch {
+	case r.Try == 1:
+		return ""
+	case r.Diverged < 0:
+		return fmt.Sprintf("not repeatable: this is try %d, the first that took the recorded steps", r.Try)
+	}
+	return fmt.Sprintf("not repeatable: none of %d tries took the recorded steps", r.Try)
+}
+
 func showReplay(c *commandContext, example *sim.Counterexample, replayed *sim.Replayed) error {
 	for _, line := range sim.Lines(replayed.Trace) {
 		fmt.Fprintln(c.out, line)
@@ -64,6 +75,9 @@ func showReplay(c *commandContext, example *sim.Counterexample, replayed *sim.Re
 		fmt.Fprintln(c.out, wrap(fmt.Sprintf("VIOLATION of %s: %s", replayed.Violation.Property, replayed.Violation.Message), columns))
 	}
 	fmt.Fprintf(c.out, "hash %s\n", sim.FormatHash(replayed.Hash))
+	if line := triesLine(replayed); line != "" {
+		fmt.Fprintln(c.out, line)
+	}
 	if err := story.Same(example, replayed); err != nil {
 		return err
 	}

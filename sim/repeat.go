@@ -1,0 +1,170 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// Divergence says that equal choices gave different runs: something in the recipe decides that is
+// no choice. That is goroutines of one client that run at the same time and reach for the same
+// thing, a select with several ready cases, the order of a map, or randomness or a clock of its own.
+type Divergence struct {
+	Step  int      `json:"step"`            // at which two runs first differ
+	One   string   `json:"one"`             // what happened then in one run, "" if it had ended
+	Other string   `json:"other"`           // and in the other
+	Ready []string `json:"ready,omitempty"` // where the recipe's goroutines stood that went on together before
+}
+
+// String says it in a sentence.
+func (d *Divergence) String() string {
+	text := fmt.Sprintf("equal choices gave different runs, first at step %d: %q in one and %q in the other",
+		d.Step, strings.TrimSpace(d.One), strings.TrimSpace(d.Other))
+	switch len(d.Ready) {
+	case 0:
+		return text
+	case 1:
+		return text + "; only the goroutine at " + d.Ready[0] + " was ready, so a select with several ready cases, a map's order, a clock or randomness decides"
+	}
+	return text + "; these goroutines were ready together: " + strings.Join(d.Ready, ", ")
+}
+
+// rerunShare is of how many passing episodes one is run again: enough to notice within a thousand
+// episodes a recipe that differs in a few of a hundred, at a price of under two percent.
+const rerunShare = 64
+
+// repeatsMax bounds how often choices are run again to see the same once more.
+const repeatsMax = 20
+
+// repeat runs choices again, with a trace.
+func (c *campaign) repeat(choices Choices, servers *fakezk.Ensemble, watch *readiness) (*outcome, []Step) {
+	var trace []Step
+	cfg := c.cfg.episode(choices.Replay())
+	cfg.servers, cfg.trace, cfg.ready = servers, &trace, watch
+	return runEpisode(c.workload, cfg), trace
+}
+
+// settleRun gives a counterexample the trace of a run that breaks its property. If equal choices do
+// not give equal runs it notes where they part.
+func (c *campaign) settleRun(f *Found, servers *fakezk.Ensemble) {
+	o, trace := c.repeat(f.Choices, servers, nil)
+	f.Divergence = c.divergence(f.Choices, servers, o, trace)
+	for range repeatsMax {
+		if f.Divergence == nil || o.breaks(f.Property) != nil {
+			break
+		}
+		o, trace = c.repeat(f.Choices, servers, nil)
+	}
+	if v := o.breaks(f.Property); v != nil {
+		f.Violation = *v
+	}
+	f.Trace, f.Hash, f.History = trace, o.hash, o.history
+	f.Clients, f.Faults, f.Steps = o.clients, o.faults, o.tortured
+}
+
+// breaks returns the violation of a property, nil if there is none.
+func (o *outcome) breaks(property string) *Violation {
+	for i := range o.violations {
+		if o.violations[i].Property == property {
+			return &o.violations[i]
+		}
+	}
+	return nil
+}
+
+// comparisons is how often a run is compared with another one of the same choices.
+const comparisons = 5
+
+// divergence runs choices again and says where that first differs from a run that there was; nil if
+// it never does.
+func (c *campaign) divergence(choices Choices, servers *fakezk.Ensemble, o *outcome, trace []Step) *Divergence {
+	var d *Divergence
+	for range comparisons {
+		other, line := c.repeat(choices, servers, nil)
+		if other.hash == o.hash && diverged(Lines(trace), Lines(line)) < 0 {
+			continue
+		}
+		if p := parted(trace, line); d == nil || p.Step < d.Step {
+			d = p
+		}
+	}
+	if d != nil {
+		d.Ready = c.ready(choices, servers, d.Step)
+	}
+	return d
+}
+
+// ready tells which goroutines went on together before a step was over.
+func (c *campaign) ready(choices Choices, servers *fakezk.Ensemble, step int) (places []string) {
+	for range comparisons {
+		watch := newReadiness(step)
+		c.repeat(choices, servers, watch)
+		if p := watch.before(step); len(p) > len(places) {
+			places = p
+		}
+	}
+	return places
+}
+
+// parted names the first lines in which two traces differ.
+func parted(x, y []Step) *Divergence {
+	a, b := Lines(x), Lines(y)
+	i := diverged(a, b)
+	d := &Divergence{}
+	for _, run := range []struct {
+		steps []Step
+		lines []string
+		line  *string
+	}{{y, b, &d.Other}, {x, a, &d.One}} {
+		switch {
+		case i >= 0 && i < len(run.lines):
+			d.Step, *run.line = run.steps[i].N, run.lines[i]
+		case len(run.steps) > 0:
+			d.Step = max(d.Step, run.steps[len(run.steps)-1].N)
+		}
+	}
+	return d
+}
+
+// Rerun says how many passing episodes were run again, and in how many of them equal choices gave
+// another run.
+type Rerun struct {
+	Episodes int         `json:"episodes"`
+	Differed int         `json:"differed"`
+	First    *Divergence `json:"first,omitempty"` // of the first that differed; nil if none did
+}
+
+// check runs a passing episode again, if it is its turn, and compares.
+func (c *campaign) check(index int, o *outcome, ran *episodeConfig) {
+	if index%rerunShare != 0 || len(o.violations) > 0 || o.unknown != "" {
+		return
+	}
+	cfg := c.cfg.episode(o.choices.Replay())
+	cfg.servers, cfg.beat = ran.servers, ran.beat
+	again := runEpisode(c.workload, cfg)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.result.Rerun.Episodes++
+	if again.hash == o.hash {
+		return
+	}
+	c.result.Rerun.Differed++
+	if c.differed == nil || index < c.differed.episode {
+		c.differed = &candidate{episode: index, choices: o.choices}
+	}
+}
+
+// explainRerun finds out where the runs of the first episode that differed part.
+func (c *campaign) explainRerun() {
+	if c.differed == nil || c.frozen != "" {
+		return
+	}
+	servers := fakezk.New(fakezk.Config{})
+	for range repeatsMax / comparisons {
+		o, trace := c.repeat(c.differed.choices, servers, nil)
+		if c.result.Rerun.First = c.divergence(c.differed.choices, servers, o, trace); c.result.Rerun.First != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package sim_test
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// racing is a lock that asks, in goroutines that run together, for something that differs with
+// their order.
+type racing struct {
+	workload.Locker
+	conn recipes.Conn
+}
+
+func (r racing) Lock(ctx context.Context) error {
+	var mu sync.Mutex
+	var order []byte
+	var all sync.WaitGroup
+	for name := range byte(4) {
+		all.Go(func() {
+			for range rand.IntN(20) { // a race that nobody wins twice
+				runtime.Gosched()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, 'a'+name)
+		})
+	}
+	all.Wait()
+	r.conn.Exists("/" + string(order))
+	return r.Locker.Lock(ctx)
+}
+
+func racingLock() sim.Workload {
+	return workload.Lock(func(c recipes.Conn) workload.Locker {
+		return racing{recipes.NewLock(c, "/t/lock"), c}
+	})
+}
+
+// mapOrder is a lock that goes through a map, and forgets to release.
+type mapOrder struct {
+	workload.Locker
+	conn recipes.Conn
+}
+
+func (m mapOrder) Lock(ctx context.Context) error {
+	for letter := range map[string]bool{"a": true, "b": true, "c": true, "d": true} {
+		m.conn.Exists("/" + letter)
+	}
+	return m.Locker.Lock(ctx)
+}
+
+func (mapOrder) Unlock(context.Context) error { return nil }
+
+// Who races is told so: a passing campaign says in how many of the episodes that were run again
+// equal choices gave another run, and where the goroutines stood that ran together.
+func TestRacingRecipeIsNoticed(t *testing.T) {
+	r := run(t, racingLock(), sim.Config{Episodes: 2000, Seed: 1, NoFaultsAtAll: true})
+	if r.Verdict != sim.VerdictOK {
+		t.Errorf("verdict %s", r.Verdict)
+	}
+	if r.Rerun.Episodes < 20 || r.Rerun.Differed == 0 || r.Rerun.First == nil {
+		t.Fatalf("rerun %+v: want most of 2000/64 to differ", r.Rerun)
+	}
+	if d := r.Rerun.First; !strings.Contains(d.One+d.Other, "exists") {
+		t.Errorf("the runs part with %q and %q", d.One, d.Other)
+	}
+	if !strings.Contains(r.Rerun.First.String(), "racing.Lock") {
+		t.Errorf("nobody is named: %s", r.Rerun.First)
+	}
+}
+
+// A violation of a recipe that does not repeat itself stays one. Its file says so, and to replay it
+// is tried again until it matches.
+func TestViolationThatDiffersReplays(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn) workload.Locker { return mapOrder{recipes.NewLock(c, "/t/lock"), c} })
+	cfg := sim.Config{Episodes: 50, Seed: 1, NoFaultsAtAll: true}
+	r := run(t, w, cfg)
+	if len(r.Violations) == 0 {
+		t.Fatal("nobody noticed that it is never released")
+	}
+	f := r.Violations[0]
+	if f.Divergence == nil {
+		t.Fatalf("%s: nobody noticed that equal choices give different runs", f.Property)
+	}
+	file, err := cfg.Counterexample(r, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := file.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	read, err := sim.ReadCounterexample(&text)
+	if err != nil || read.Divergence == nil || read.Divergence.One != f.Divergence.One {
+		t.Fatalf("the file does not say that it may not repeat: %v, %+v", err, read)
+	}
+	replayed, err := sim.Replay(w, read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if replayed.Violation == nil || replayed.Violation.Property != f.Property {
+		t.Errorf("replayed: %+v, want a violation of %s", replayed.Violation, f.Property)
+	}
+	if replayed.Diverged < 0 && replayed.Try < 1 || replayed.Diverged >= 0 && replayed.Try < 2 {
+		t.Errorf("try %d, diverged at %d", replayed.Try, replayed.Diverged)
+	}
+}
+
+// No recipe that does not race is said to.
+func TestNobodyElseRaces(t *testing.T) {
+	for _, kind := range []string{"lock", "queue", "counter", "doublebarrier"} {
+		r := run(t, find(t, kind, ""), sim.Config{Episodes: 640, Seed: 7})
+		if r.Rerun.Episodes != 10 || r.Rerun.Differed != 0 || r.Rerun.First != nil {
+			t.Errorf("%s: %+v, want 10 equal", kind, r.Rerun)
+		}
+	}
+}
