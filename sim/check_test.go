@@ -10,7 +10,7 @@ import (
 
 // The lock of ExampleCheck keeps its promise, under both strategies.
 func TestExampleLock(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return &smallLock{conn: c} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return &smallLock{conn: c, path: path} })
 	faults := sim.WithFaults(sim.Expiry | sim.Watch | sim.Pause | sim.Time | sim.Cancel)
 	sim.Check(t, w, faults, sim.WithEpisodes(1000), sim.WithSeed(1))
 	sim.Check(t, w, faults, sim.WithEpisodes(1000), sim.WithStrategy("sweep"))

@@ -18,16 +18,17 @@ import (
 // not deal with lost replies: then it may leave its znode behind.
 type smallLock struct {
 	conn recipes.Conn
+	path string
 	own  string
 }
 
 var errGone = errors.New("the znode is gone: the session has expired")
 
 func (l *smallLock) Lock(ctx context.Context) (err error) {
-	if _, err := l.conn.Create("/lock", nil, 0, zk.WorldACL(zk.PermAll)); err != nil && err != zk.ErrNodeExists {
+	if _, err := l.conn.Create(l.path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && err != zk.ErrNodeExists {
 		return err
 	}
-	l.own, err = l.conn.Create("/lock/n-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	l.own, err = l.conn.Create(l.path+"/n-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
 	for err == nil {
 		var before string
 		if before, err = l.predecessor(); err == nil && before == "" {
@@ -45,9 +46,9 @@ func (l *smallLock) Lock(ctx context.Context) (err error) {
 
 // predecessor returns the znode right before the own one, "" if that is the first.
 func (l *smallLock) predecessor() (string, error) {
-	names, _, err := l.conn.Children("/lock")
+	names, _, err := l.conn.Children(l.path)
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(a[len(a)-10:], b[len(b)-10:]) })
-	switch i := slices.Index(names, l.own[len("/lock/"):]); {
+	switch i := slices.Index(names, l.own[len(l.path)+1:]); {
 	case err != nil:
 		return "", err
 	case i < 0:
@@ -55,7 +56,7 @@ func (l *smallLock) predecessor() (string, error) {
 	case i == 0:
 		return "", nil
 	default:
-		return "/lock/" + names[i-1], nil
+		return l.path + "/" + names[i-1], nil
 	}
 }
 
@@ -87,8 +88,8 @@ func (l *smallLock) Unlock(context.Context) error {
 // option says what it is promised to survive.
 func ExampleCheck() {
 	_ = func(t *testing.T) { // func TestSmallLock(t *testing.T)
-		sim.Check(t, workload.Lock(func(c recipes.Conn) workload.Locker {
-			return &smallLock{conn: c}
+		sim.Check(t, workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return &smallLock{conn: c, path: path}
 		}), sim.WithFaults(sim.Expiry|sim.Watch|sim.Pause|sim.Time|sim.Cancel))
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // frozen are recipes that stop a simulated world, which has to say why and where.
 var frozen = map[string]struct {
-	new    func(recipes.Conn) workload.Locker
+	new    func(c recipes.Conn, path string) workload.Locker
 	reason string // part of what is said
 	at     string // the function named
 }{
@@ -31,7 +31,7 @@ type mutexHolder struct {
 	conn recipes.Conn
 }
 
-func newMutexHolder(c recipes.Conn) workload.Locker { return &mutexHolder{conn: c} }
+func newMutexHolder(c recipes.Conn, _ string) workload.Locker { return &mutexHolder{conn: c} }
 
 func (m *mutexHolder) Lock(context.Context) error {
 	go m.status()
@@ -52,7 +52,7 @@ func (m *mutexHolder) Unlock(context.Context) error { return nil }
 // spinner computes without end.
 type spinner struct{ rounds int }
 
-func newSpinner(recipes.Conn) workload.Locker { return &spinner{} }
+func newSpinner(recipes.Conn, string) workload.Locker { return &spinner{} }
 
 func (s *spinner) Lock(context.Context) error {
 	for {
@@ -65,7 +65,7 @@ func (s *spinner) Unlock(context.Context) error { return nil }
 // backgroundSpinner spins on a goroutine of its own.
 type backgroundSpinner struct{ spinner }
 
-func newBackgroundSpinner(recipes.Conn) workload.Locker { return &backgroundSpinner{} }
+func newBackgroundSpinner(recipes.Conn, string) workload.Locker { return &backgroundSpinner{} }
 
 func (s *backgroundSpinner) Lock(context.Context) error {
 	go spinForEver(&s.spinner)
@@ -138,7 +138,7 @@ func (l looper) Unlock(context.Context) error { return nil }
 // A recipe that calls ZooKeeper in an endless loop does not stop the world; it does not get on
 // either, which the calm phase finds.
 func TestEndlessCallsBreakProgress(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return looper{c} })
+	w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker { return looper{c} })
 	r := run(t, w, sim.Config{Episodes: 3, Seed: 1, NoFaultsAtAll: true, NoShrink: true})
 	wantOnly(t, r, "progress", "still waits in acquire")
 }
@@ -150,7 +150,7 @@ func (panicker) Lock(context.Context) error   { panic("out of cheese") }
 func (panicker) Unlock(context.Context) error { return nil }
 
 func TestPanicIsAViolation(t *testing.T) {
-	w := workload.Lock(func(recipes.Conn) workload.Locker { return panicker{} })
+	w := workload.Lock(func(recipes.Conn, string) workload.Locker { return panicker{} })
 	r := run(t, w, sim.Config{Episodes: 5, Seed: 1})
 	wantOnly(t, r, "panic", "out of cheese", "panicker.Lock")
 }
@@ -166,7 +166,7 @@ func (l leaver) Lock(ctx context.Context) error {
 func waitForNobody() { <-make(chan struct{}) }
 
 func TestGoroutineLeftBehind(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return leaver{recipes.NewLock(c, "/t/lock")} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return leaver{recipes.NewLock(c, path)} })
 	r := run(t, w, sim.Config{Episodes: 5, Seed: 1, NoFaultsAtAll: true})
 	wantOnly(t, r, "goroutine-leak", "waitForNobody")
 	if text := r.Violations[0].Message; strings.Contains(text, "sim.(*World)") || strings.Contains(text, "testing.tRunner") {

@@ -26,25 +26,26 @@ import (
 
 type Lock struct {
 	conn recipes.Conn
+	path string
 	own  string
 }
 
-func New(c recipes.Conn) *Lock { return &Lock{conn: c} }
+func New(c recipes.Conn, path string) *Lock { return &Lock{conn: c, path: path} }
 
 func (l *Lock) Lock(context.Context) (err error) {
-	l.conn.Create("/lock", nil, 0, zk.WorldACL(zk.PermAll))
-	l.own, err = l.conn.Create("/lock/n-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	l.conn.Create(l.path, nil, 0, zk.WorldACL(zk.PermAll))
+	l.own, err = l.conn.Create(l.path+"/n-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
 	for err == nil {
 		var names []string
-		if names, _, err = l.conn.Children("/lock"); err != nil {
+		if names, _, err = l.conn.Children(l.path); err != nil {
 			break
 		}
 		slices.SortFunc(names, func(a, b string) int { return cmp.Compare(a[len(a)-10:], b[len(b)-10:]) })
-		i := slices.Index(names, l.own[len("/lock/"):])
+		i := slices.Index(names, l.own[len(l.path)+1:])
 		if i <= 0 {
 			return nil
 		}
-		_, _, deleted, failed := l.conn.ExistsW("/lock/" + names[i-1])
+		_, _, deleted, failed := l.conn.ExistsW(l.path + "/" + names[i-1])
 		if failed != nil {
 			return failed
 		}
@@ -55,8 +56,8 @@ func (l *Lock) Lock(context.Context) (err error) {
 
 func (l *Lock) Unlock(context.Context) error { return l.conn.Delete(l.own, -1) }
 `
-	mend    = "l.conn.ExistsW(\"/lock/\" + names[i-1])\n"
-	mended  = "l.conn.GetW(\"/lock/\" + names[i-1])\n\t\tif failed == zk.ErrNoNode {\n\t\t\tcontinue\n\t\t}\n"
+	mend    = "l.conn.ExistsW(l.path + \"/\" + names[i-1])\n"
+	mended  = "l.conn.GetW(l.path + \"/\" + names[i-1])\n\t\tif failed == zk.ErrNoNode {\n\t\t\tcontinue\n\t\t}\n"
 	ownTest = `package mylock
 
 import (
@@ -68,7 +69,7 @@ import (
 )
 
 func TestMyLock(t *testing.T) {
-	sim.Check(t, workload.Lock(func(c recipes.Conn) workload.Locker { return New(c) }), sim.WithFaults(sim.Time))
+	sim.Check(t, workload.Lock(func(c recipes.Conn, path string) workload.Locker { return New(c, path) }), sim.WithFaults(sim.Time))
 }
 `
 	ownFuzz = `package mylock
@@ -84,7 +85,7 @@ import (
 )
 
 func FuzzMyLock(f *testing.F) {
-	f.Fuzz(rapid.MakeFuzz(sim.Property(workload.Lock(func(c recipes.Conn) workload.Locker { return New(c) }), sim.WithFaults(sim.NoFaults))))
+	f.Fuzz(rapid.MakeFuzz(sim.Property(workload.Lock(func(c recipes.Conn, path string) workload.Locker { return New(c, path) }), sim.WithFaults(sim.NoFaults))))
 }
 `
 )

@@ -22,8 +22,8 @@ type brittle struct {
 	acquired int
 }
 
-func newBrittle(c recipes.Conn) workload.Locker {
-	return &brittle{Locker: recipes.NewLock(c, "/t/lock"), conn: c}
+func newBrittle(c recipes.Conn, path string) workload.Locker {
+	return &brittle{Locker: recipes.NewLock(c, path), conn: c}
 }
 
 func (b *brittle) Lock(ctx context.Context) error {

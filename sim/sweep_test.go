@@ -74,8 +74,8 @@ type picky struct {
 	rounds int
 }
 
-func newPicky(c recipes.Conn) workload.Locker {
-	return &picky{Locker: recipes.NewLock(c, "/t/lock"), conn: c}
+func newPicky(c recipes.Conn, path string) workload.Locker {
+	return &picky{Locker: recipes.NewLock(c, path), conn: c}
 }
 
 func (p *picky) Unlock(ctx context.Context) error {

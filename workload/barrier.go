@@ -39,8 +39,8 @@ type Gater interface {
 // Gate is the workload of a barrier that is shut and opened. new is called once for each user of a
 // session; all that it returns must be about the same barrier. (For a barrier at which parties meet
 // see [Barrier].)
-func Gate(new func(recipes.Conn) Gater) *Workload {
-	return gateNamed("custom", func(c recipes.Conn, _ string) Gater { return new(c) })
+func Gate(new func(c recipes.Conn, path string) Gater) *Workload {
+	return gateNamed("custom", new).bare()
 }
 
 func gateNamed(recipe string, new func(c recipes.Conn, path string) Gater) *Workload {

@@ -57,6 +57,9 @@ func (c *cast[T]) parents() []string {
 	return []string{c.path}
 }
 
+// bare lets the znode of the path be missing.
+func (c *cast[T]) bare() { c.missing = true }
+
 // quiet: nobody may wait for ever.
 func (c *cast[T]) quiet(_, _ []*sim.Op) []*sim.Op { return nil }
 

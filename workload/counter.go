@@ -46,8 +46,8 @@ type Adder interface {
 
 // Counter is the counter workload for a recipe. new is called once for each user of a session; all
 // that it returns must be about the same number.
-func Counter(new func(recipes.Conn) Adder) *Workload {
-	return counterNamed("custom", func(c recipes.Conn, _ string) Adder { return new(c) })
+func Counter(new func(c recipes.Conn, path string) Adder) *Workload {
+	return counterNamed("custom", new).bare()
 }
 
 func counterNamed(recipe string, new func(c recipes.Conn, path string) Adder) *Workload {

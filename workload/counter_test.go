@@ -68,13 +68,13 @@ func (h headlong) read() (number int64, version int32, err error) {
 
 // A counter that adds again after a lost reply counts twice (bugs C1 and C2).
 func TestLostReplyCountsTwice(t *testing.T) {
-	w := workload.Counter(func(c recipes.Conn) workload.Adder { return headlong{conn: c} })
+	w := workload.Counter(func(c recipes.Conn, _ string) workload.Adder { return headlong{conn: c} })
 	wantClean(t, w, sim.NoFaults)
 	wantBroken(t, w, sim.Loss, "counted-twice", "an addition took effect more than once: c")
 }
 
 func TestUnconditionalWriteLosesUpdates(t *testing.T) {
-	w := workload.Counter(func(c recipes.Conn) workload.Adder { return headlong{conn: c, unguarded: true} })
+	w := workload.Counter(func(c recipes.Conn, _ string) workload.Adder { return headlong{conn: c, unguarded: true} })
 	wantBroken(t, w, sim.NoFaults, "lost-update", "an addition did not last: c")
 }
 
@@ -96,7 +96,7 @@ func (q quick) Get(context.Context) (int64, error) {
 }
 
 func TestStaleGet(t *testing.T) {
-	w := workload.Counter(func(c recipes.Conn) workload.Adder { return quick{newCounter(c), headlong{conn: c}} })
+	w := workload.Counter(func(c recipes.Conn, _ string) workload.Adder { return quick{newCounter(c), headlong{conn: c}} })
 	wantClean(t, w, sim.Pause|sim.Time)
 	wantBroken(t, w, sim.Lag, "stale-get", "did not have then: c")
 }
@@ -113,7 +113,7 @@ func (c concealing) Add(ctx context.Context, delta int64) (int64, error) {
 }
 
 func TestUndeclaredAddition(t *testing.T) {
-	w := workload.Counter(func(c recipes.Conn) workload.Adder { return concealing{newCounter(c)} })
+	w := workload.Counter(func(c recipes.Conn, _ string) workload.Adder { return concealing{newCounter(c)} })
 	wantBroken(t, w, sim.Cancel, "undeclared", `and then failed with "out of luck"`)
 }
 

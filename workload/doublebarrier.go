@@ -49,8 +49,8 @@ type Rendezvous interface {
 
 // Barrier is the workload of a double barrier for so many parties. new is called once for each user
 // of a session; all that it returns must be members of the same barrier.
-func Barrier(parties int, new func(recipes.Conn) Rendezvous) *Workload {
-	return doubleBarrierNamed("custom", parties, func(c recipes.Conn, _ string, _ int) Rendezvous { return new(c) })
+func Barrier(parties int, new func(c recipes.Conn, path string) Rendezvous) *Workload {
+	return doubleBarrierNamed("custom", parties, func(c recipes.Conn, path string, _ int) Rendezvous { return new(c, path) }).bare()
 }
 
 func doubleBarrierNamed(recipe string, parties int, new func(c recipes.Conn, path string, parties int) Rendezvous) *Workload {

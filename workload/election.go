@@ -58,8 +58,8 @@ type leaderTeller interface {
 
 // Election is the election workload for a recipe. new is called once for each user of a session;
 // all that it returns must be candidates for the same office.
-func Election(new func(recipes.Conn) Candidate) *Workload {
-	return electionNamed("custom", func(c recipes.Conn, _ string) Candidate { return new(c) })
+func Election(new func(c recipes.Conn, path string) Candidate) *Workload {
+	return electionNamed("custom", new).bare()
 }
 
 func electionNamed(recipe string, new func(c recipes.Conn, path string) Candidate) *Workload {

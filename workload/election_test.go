@@ -25,7 +25,7 @@ func (p plainCandidate) Campaign(ctx context.Context) error { return p.own.Campa
 func (p plainCandidate) Resign(ctx context.Context) error   { return p.own.Resign(ctx) }
 
 func TestPlainCandidate(t *testing.T) {
-	wantClean(t, workload.Election(func(c recipes.Conn) workload.Candidate { return newPlainCandidate(c) }), sim.AllFaults)
+	wantClean(t, workload.Election(func(c recipes.Conn, _ string) workload.Candidate { return newPlainCandidate(c) }), sim.AllFaults)
 }
 
 // heir takes the end of its predecessor for its own turn, and does not look at the list again
@@ -62,7 +62,7 @@ func (h *heir) Campaign(ctx context.Context) (err error) {
 func (h *heir) Resign(context.Context) error { return h.conn.Delete(h.own, -1) }
 
 func TestPredecessorGoneIsNotElected(t *testing.T) {
-	w := workload.Election(func(c recipes.Conn) workload.Candidate { return &heir{conn: c} })
+	w := workload.Election(func(c recipes.Conn, _ string) workload.Candidate { return &heir{conn: c} })
 	wantClean(t, w, sim.NoFaults)
 	wantBroken(t, w, sim.Cancel, "exclusion", "holds the leadership from step")
 }
@@ -73,7 +73,7 @@ type selfAssured struct{ plainCandidate }
 func (selfAssured) Lost() <-chan struct{} { return nil }
 
 func TestExpiredLeaderGoesOn(t *testing.T) {
-	w := workload.Election(func(c recipes.Conn) workload.Candidate { return selfAssured{newPlainCandidate(c)} })
+	w := workload.Election(func(c recipes.Conn, _ string) workload.Candidate { return selfAssured{newPlainCandidate(c)} })
 	wantClean(t, w, sim.Loss|sim.Lag|sim.Watch)
 	wantBroken(t, w, sim.Expiry, "belief", "whose elected returned at step")
 }
@@ -91,7 +91,7 @@ func (s sameEpoch) Campaign(ctx context.Context) error {
 func (s sameEpoch) Token() int64 { return *s.terms }
 
 func TestEpochsHaveToGrow(t *testing.T) {
-	w := workload.Election(func(c recipes.Conn) workload.Candidate { return sameEpoch{newPlainCandidate(c), new(int64)} })
+	w := workload.Election(func(c recipes.Conn, _ string) workload.Candidate { return sameEpoch{newPlainCandidate(c), new(int64)} })
 	wantBroken(t, w, sim.NoFaults, "fencing", "was granted the leadership at")
 }
 
@@ -118,7 +118,7 @@ func (h hearsay) Leader(context.Context) (data []byte, token int64, err error) {
 }
 
 func TestStaleLeader(t *testing.T) {
-	w := workload.Election(func(c recipes.Conn) workload.Candidate {
+	w := workload.Election(func(c recipes.Conn, _ string) workload.Candidate {
 		return hearsay{recipes.NewCandidate(c, "/t/election"), c}
 	})
 	wantBroken(t, w, sim.Lag, "stale-leader", "who leads and was told")

@@ -86,8 +86,8 @@ func withDirs(endings ...string) LockOption {
 
 // Lock is the lock workload for a recipe. new is called once for each user of a session; all that
 // it returns must be about the same lock.
-func Lock(new func(recipes.Conn) Locker, opts ...LockOption) *Workload {
-	return lockNamed("custom", func(c recipes.Conn, _ string) Locker { return new(c) }, opts...)
+func Lock(new func(c recipes.Conn, path string) Locker, opts ...LockOption) *Workload {
+	return lockNamed("custom", new, opts...).bare()
 }
 
 func lockNamed(recipe string, new func(c recipes.Conn, path string) Locker, opts ...LockOption) *Workload {

@@ -76,8 +76,8 @@ type itemTokener interface{ Token() string }
 
 // LockingQueue is the locking queue workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same queue.
-func LockingQueue(new func(recipes.Conn) LockingQueuer) *Workload {
-	return lockingQueueNamed("custom", func(c recipes.Conn, _ string) LockingQueuer { return new(c) })
+func LockingQueue(new func(c recipes.Conn, path string) LockingQueuer) *Workload {
+	return lockingQueueNamed("custom", new).bare()
 }
 
 func lockingQueueNamed(recipe string, new func(c recipes.Conn, path string) LockingQueuer) *Workload {

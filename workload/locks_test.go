@@ -53,7 +53,7 @@ func (u uncounted) Lock(ctx context.Context) error {
 func (u uncounted) Unlock(ctx context.Context) error { return u.lock.Unlock(ctx) }
 
 func TestReentranceWithoutACount(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return uncounted{recipes.NewLock(c, "/t/lock")} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return uncounted{recipes.NewLock(c, path)} })
 	wantBroken(t, w, sim.NoFaults, "exclusion", "holds the lock from")
 }
 
@@ -89,7 +89,7 @@ func (p pair) Unlock(ctx context.Context) error {
 
 func TestLocksTakenInDifferentOrders(t *testing.T) {
 	pairs := func(turned, forgets bool) sim.Workload {
-		return workload.Lock(func(c recipes.Conn) workload.Locker { return newPair(c, turned, forgets) })
+		return workload.Lock(func(c recipes.Conn, _ string) workload.Locker { return newPair(c, turned, forgets) })
 	}
 	wantClean(t, pairs(false, false), sim.NoFaults)
 	wantBroken(t, pairs(true, false), sim.NoFaults, "deadlock", "behind each other")
@@ -140,7 +140,7 @@ func gone(ctx context.Context, conn recipes.Conn, path string) error {
 }
 
 func TestFixedZnodeDoneNaively(t *testing.T) {
-	newFixed := func(c recipes.Conn) workload.Locker { return fixed{c} }
+	newFixed := func(c recipes.Conn, _ string) workload.Locker { return fixed{c} }
 	wantClean(t, workload.Lock(newFixed, workload.Unfair()), sim.NoFaults)
 	wantBroken(t, workload.Lock(newFixed, workload.Unfair()), sim.Expiry|sim.Pause, "exclusion", "holds the lock from")
 	wantBroken(t, workload.Lock(newFixed, workload.Unfair()), sim.Loss, "lost-wakeup", "nothing will ever wake it")
@@ -204,7 +204,7 @@ func (l *readWrite) Unlock(context.Context) error    { return l.leave() }
 func (l *readWrite) RUnlock(context.Context) error   { return l.leave() }
 func writer(name string) bool                        { return strings.HasPrefix(name, "write-") }
 func newReadWrite(change func(*readWrite)) sim.Workload {
-	return workload.RWLock(func(c recipes.Conn) workload.RWLocker {
+	return workload.RWLock(func(c recipes.Conn, _ string) workload.RWLocker {
 		l := &readWrite{queued{conn: c, dir: "/t/rwlock", order: bySequence, blocker: lastInTheWay}}
 		change(l)
 		return l
@@ -262,7 +262,7 @@ func TestBrokenReadWriteLocks(t *testing.T) {
 	wantBroken(t, newReadWrite(func(l *readWrite) { l.order = strings.Compare }), sim.NoFaults, "exclusion", "holds the lock from")
 	wantBroken(t, newReadWrite(func(l *readWrite) { l.blocker = anyWriter }), sim.NoFaults, "lost-wakeup", "nothing will ever wake it")
 	wantBroken(t, newReadWrite(func(l *readWrite) { l.litters = true }), sim.Cancel, "orphan", "session 0x")
-	gap := workload.RWLock(func(c recipes.Conn) workload.RWLocker { return gapped{recipes.NewRWLock(c, "/t/rwlock")} })
+	gap := workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker { return gapped{recipes.NewRWLock(c, path)} })
 	wantBroken(t, gap, sim.NoFaults, "exclusion", "a writer held the lock while somebody else did")
 }
 
@@ -276,7 +276,7 @@ func (n nervous) Revoked() <-chan struct{} {
 }
 
 func TestRevocationThatNobodyAskedFor(t *testing.T) {
-	w := workload.RWLock(func(c recipes.Conn) workload.RWLocker { return nervous{recipes.NewRWLock(c, "/t/rwlock")} })
+	w := workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker { return nervous{recipes.NewRWLock(c, path)} })
 	wantBroken(t, w, sim.NoFaults, "revocation", "although nobody has called Revoke")
 }
 
@@ -288,7 +288,7 @@ func (p *permits) Release(context.Context) error     { return p.leave() }
 
 // newPermits is one for n users of which the workload expects two.
 func newPermits(n int, change func(*permits)) sim.Workload {
-	return workload.Semaphore(2, func(c recipes.Conn) workload.Permitter {
+	return workload.Semaphore(2, func(c recipes.Conn, _ string) workload.Permitter {
 		p := &permits{queued{conn: c, dir: "/t/semaphore", order: bySequence, blocker: func(_ []string, own int) int {
 			return max(own-n, -1)
 		}}}

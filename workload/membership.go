@@ -59,8 +59,8 @@ type watcher interface {
 
 // Membership is the membership workload for a recipe. new is called once for each user of a
 // session, with the name by which the group is to know it; all must be about the same group.
-func Membership(new func(c recipes.Conn, name string) Grouper) *Workload {
-	return membershipNamed("custom", func(c recipes.Conn, _, name string) Grouper { return new(c, name) })
+func Membership(new func(c recipes.Conn, path, name string) Grouper) *Workload {
+	return membershipNamed("custom", new).bare()
 }
 
 func membershipNamed(recipe string, new func(c recipes.Conn, path, name string) Grouper) *Workload {

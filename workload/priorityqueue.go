@@ -32,8 +32,8 @@ type PriorityQueuer interface {
 
 // PriorityQueue is the priority queue workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same queue.
-func PriorityQueue(new func(recipes.Conn) PriorityQueuer) *Workload {
-	return priorityQueueNamed("custom", func(c recipes.Conn, _ string) PriorityQueuer { return new(c) })
+func PriorityQueue(new func(c recipes.Conn, path string) PriorityQueuer) *Workload {
+	return priorityQueueNamed("custom", new).bare()
 }
 
 func priorityQueueNamed(recipe string, new func(c recipes.Conn, path string) PriorityQueuer) *Workload {

@@ -111,7 +111,7 @@ func stale(q *hasty) ([]string, error) {
 
 func TestBrokenPriorityQueues(t *testing.T) {
 	queue := func(change func(q *hasty)) *workload.Workload {
-		return workload.PriorityQueue(func(c recipes.Conn) workload.PriorityQueuer {
+		return workload.PriorityQueue(func(c recipes.Conn, _ string) workload.PriorityQueuer {
 			q := &hasty{conn: c, list: synced, name: plainName}
 			change(q)
 			return rooted{q}

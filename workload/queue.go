@@ -55,8 +55,8 @@ type peeker interface {
 
 // Queue is the queue workload for a recipe. new is called once for each user of a session; all
 // that it returns must be about the same queue.
-func Queue(new func(recipes.Conn) Queuer) *Workload {
-	return queueNamed("custom", func(c recipes.Conn, _ string) Queuer { return new(c) })
+func Queue(new func(c recipes.Conn, path string) Queuer) *Workload {
+	return queueNamed("custom", new).bare()
 }
 
 func queueNamed(recipe string, new func(c recipes.Conn, path string) Queuer) *Workload {

@@ -23,7 +23,9 @@ var world = zk.WorldACL(zk.PermAll)
 // the session. A holder whose session has ended, and who has not been told, breaks nothing.
 type silent struct{ lock *recipes.Lock }
 
-func newSilent(c recipes.Conn) workload.Locker    { return silent{recipes.NewLock(c, "/t/lock")} }
+func newSilent(c recipes.Conn, path string) workload.Locker {
+	return silent{recipes.NewLock(c, path)}
+}
 func (s silent) Lock(ctx context.Context) error   { return s.lock.Lock(ctx) }
 func (s silent) Unlock(ctx context.Context) error { return s.lock.Unlock(ctx) }
 
@@ -37,7 +39,7 @@ type believer struct{ silent }
 func (believer) IsOwner() bool { return true }
 
 func TestBeliefAgainstBetterKnowledge(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return believer{newSilent(c).(silent)} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return believer{newSilent(c, path).(silent)} })
 	wantClean(t, w, sim.Loss|sim.Watch|sim.Crash)
 	wantBroken(t, w, sim.Expiry, "belief", "has been told that this session expired")
 }
@@ -48,7 +50,7 @@ type sameToken struct{ silent }
 func (sameToken) Token() int64 { return 7 }
 
 func TestTokensHaveToGrow(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return sameToken{newSilent(c).(silent)} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return sameToken{newSilent(c, path).(silent)} })
 	wantBroken(t, w, sim.NoFaults, "fencing", "the token did not grow")
 }
 
@@ -67,7 +69,7 @@ func (g gaps) Lock(ctx context.Context) error {
 }
 
 func TestGapsInSequenceNumbersAreNormal(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return gaps{newSilent(c).(silent), c} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return gaps{newSilent(c, path).(silent), c} })
 	wantClean(t, w, sim.NoFaults)
 }
 
@@ -98,7 +100,7 @@ func (l *crowd) Lock(context.Context) (err error) {
 func (l *crowd) Unlock(context.Context) error { return l.conn.Delete(l.own, -1) }
 
 func TestHerd(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return &crowd{conn: c} })
+	w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker { return &crowd{conn: c} })
 	wantBroken(t, w, sim.NoFaults, "herd", "wakes 2 waiting operations")
 }
 
@@ -109,7 +111,7 @@ func (noLock) Lock(context.Context) error   { return nil }
 func (noLock) Unlock(context.Context) error { return nil }
 
 func TestNoLockAtAll(t *testing.T) {
-	w := workload.Lock(func(recipes.Conn) workload.Locker { return noLock{} })
+	w := workload.Lock(func(recipes.Conn, string) workload.Locker { return noLock{} })
 	wantBroken(t, w, sim.NoFaults, "exclusion", "session 0x")
 }
 
@@ -125,7 +127,7 @@ func (u untidy) Lock(ctx context.Context) error {
 }
 
 func TestWatchLeftBehind(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return untidy{newSilent(c).(silent), c} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return untidy{newSilent(c, path).(silent), c} })
 	wantBroken(t, w, sim.NoFaults, "watch-leak", "/t/never")
 }
 
@@ -138,7 +140,9 @@ func (l litter) Lock(ctx context.Context) error {
 }
 
 func TestZnodeLeftBehind(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return litter{untidy{newSilent(c).(silent), c}} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return litter{untidy{newSilent(c, path).(silent), c}}
+	})
 	wantBroken(t, w, sim.NoFaults, "leak", "/t/lock/litter")
 }
 
@@ -169,7 +173,7 @@ func (r rereader) Lock(ctx context.Context) error {
 }
 
 func TestReadsWithinASessionDoNotGoBack(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return rereader{newSilent(c).(silent), c} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return rereader{newSilent(c, path).(silent), c} })
 	r := campaign(t, w, sim.Config{Episodes: 3000, Seed: 1, Faults: sim.Lag | sim.Loss | sim.Watch})
 	if text := messageOf(r, "panic"); text != "" || r.Struck["lag"] < 100 {
 		t.Errorf("lag struck %d times: %s", r.Struck["lag"], text)
@@ -182,8 +186,8 @@ type vague struct {
 	hide  bool
 }
 
-func newVague(hide bool) func(c recipes.Conn) workload.Queuer {
-	return func(c recipes.Conn) workload.Queuer { return vague{recipes.NewQueue(c, "/t/queue"), hide} }
+func newVague(hide bool) func(c recipes.Conn, path string) workload.Queuer {
+	return func(c recipes.Conn, path string) workload.Queuer { return vague{recipes.NewQueue(c, path), hide} }
 }
 
 func (v vague) Offer(ctx context.Context, data []byte) error { return v.queue.Offer(ctx, data) }
@@ -215,7 +219,7 @@ func (d deaf) Take(ctx context.Context) ([]byte, error) {
 }
 
 func TestTakeThatSleepsOn(t *testing.T) {
-	w := workload.Queue(func(c recipes.Conn) workload.Queuer { return deaf{newVague(false)(c).(vague)} })
+	w := workload.Queue(func(c recipes.Conn, path string) workload.Queuer { return deaf{newVague(false)(c, path).(vague)} })
 	wantBroken(t, w, sim.NoFaults, "lost-wakeup", "although there are items in the queue")
 }
 

@@ -73,8 +73,8 @@ type revoker interface {
 
 // RWLock is the read/write lock workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same lock.
-func RWLock(new func(recipes.Conn) RWLocker) *Workload {
-	return rwLockNamed("custom", func(c recipes.Conn, _ string) RWLocker { return new(c) })
+func RWLock(new func(c recipes.Conn, path string) RWLocker) *Workload {
+	return rwLockNamed("custom", new).bare()
 }
 
 func rwLockNamed(recipe string, new func(c recipes.Conn, path string) RWLocker) *Workload {

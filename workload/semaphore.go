@@ -57,8 +57,8 @@ type tryAcquirer interface {
 
 // Semaphore is the semaphore workload for a recipe with so many permits. new is called once for
 // each user of a session; all that it returns must be about the same semaphore.
-func Semaphore(permits int, new func(recipes.Conn) Permitter) *Workload {
-	return semaphoreNamed("custom", permits, func(c recipes.Conn, _ string) Permitter { return new(c) })
+func Semaphore(permits int, new func(c recipes.Conn, path string) Permitter) *Workload {
+	return semaphoreNamed("custom", permits, new).bare()
 }
 
 func semaphoreNamed(recipe string, permits int, new func(c recipes.Conn, path string) Permitter) *Workload {

@@ -48,7 +48,7 @@ func (l *neighbour) before() string {
 func (l *neighbour) Unlock(context.Context) error { return l.conn.Delete(l.own, -1) }
 
 func TestTheNumberBeforeIsNotThePredecessor(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker {
+	w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker {
 		c.Create("/t/lock", nil, 0, world)
 		return &neighbour{conn: c}
 	})
@@ -102,7 +102,7 @@ func TestHandlesThatEndWithTheirSession(t *testing.T) {
 		{"one session", newOneSession, sim.Expiry, false},
 		{"no new session without an expiry", func(c recipes.Conn) recipes.Conn { return c }, sim.Loss | sim.Watch | sim.Cancel, false},
 	} {
-		w := workload.Lock(func(c recipes.Conn) workload.Locker {
+		w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker {
 			return published.NewGoZKLock(test.conn(c), "/t/lock", published.OnlyBugs("L9"))
 		})
 		r := campaign(t, w, sim.Config{Episodes: 6000, Seed: 1, Faults: test.faults, NoShrink: true})
@@ -129,7 +129,7 @@ func (k keeper) Unlock(ctx context.Context) error {
 // Who waits behind a znode of a living session whose operation is over waits for ever. Behind one of a process
 // that has died he waits until its session has run out.
 func TestOnlyTheDeadReleaseByThemselves(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return keeper{newSilent(c).(silent), c} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return keeper{newSilent(c, path).(silent), c} })
 	wantBroken(t, w, sim.NoFaults, "orphan", "nobody will remove it while that session lives")
 	r := campaign(t, workload.Lock(newSilent), sim.Config{Episodes: 2000, Seed: 1, Faults: sim.Crash, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK || r.Struck["crash"] < 100 {
@@ -171,7 +171,9 @@ func TestObjectsAreUsedAgain(t *testing.T) {
 		{"after giving up, without", givenUp, 4, sim.NoFaults, false},
 		{"after giving up", givenUp, 4, sim.Cancel, true},
 	} {
-		w := workload.Lock(func(c recipes.Conn) workload.Locker { return &worn{silent: newSilent(c).(silent), bad: test.bad} })
+		w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return &worn{silent: newSilent(c, path).(silent), bad: test.bad}
+		})
 		r := campaign(t, w, sim.Config{Episodes: 2000, Seed: 1, Ops: test.ops, Faults: test.faults, NoFaultsAtAll: true, NoShrink: true})
 		if text := messageOf(r, "exclusion"); (text != "") != test.broken || !test.broken && r.Verdict != sim.VerdictOK {
 			t.Errorf("%s: %s, exclusion %q", test.name, r.Verdict, text)

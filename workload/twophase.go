@@ -58,8 +58,8 @@ type forgetter interface {
 
 // TwoPhase is the workload of two-phase commit for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same transactions.
-func TwoPhase(new func(recipes.Conn) Committer) *Workload {
-	return twoPhaseNamed("custom", func(c recipes.Conn, _ string) Committer { return new(c) })
+func TwoPhase(new func(c recipes.Conn, path string) Committer) *Workload {
+	return twoPhaseNamed("custom", new).bare()
 }
 
 func twoPhaseNamed(recipe string, new func(c recipes.Conn, path string) Committer) *Workload {

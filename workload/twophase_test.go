@@ -95,7 +95,7 @@ func (s shaky) Abort(ctx context.Context, tx string) (bool, error) {
 }
 
 func twoPhase(s shaky) *workload.Workload {
-	return workload.TwoPhase(func(c recipes.Conn) workload.Committer {
+	return workload.TwoPhase(func(c recipes.Conn, _ string) workload.Committer {
 		own := s // several worlds turn at the same time
 		own.conn, own.TwoPhase = c, recipes.NewTwoPhase(c, "/t/twophase")
 		return own

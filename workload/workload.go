@@ -19,6 +19,12 @@ var ErrEmpty = recipes.ErrEmpty
 
 // Workload is one kind of recipe under test, for the simulator ([sim.Run], [sim.Check]) and for
 // real servers ([Workload.RunLive]).
+//
+// A workload of a user's recipe is made from a function, which is called once for each user of a
+// session with the session's connection and the path of the episode's object. When the episode
+// begins nothing is at that path, and its parent exists; the recipe makes what it needs, there or
+// below, and nothing elsewhere: episodes on real servers are under way at the same time, and each
+// has a path of its own.
 type Workload struct {
 	kind   string
 	recipe string
@@ -51,6 +57,24 @@ func (w *Workload) Recipe() string { return w.recipe }
 func (w *Workload) Plan(p *sim.Plan) sim.Episode {
 	path := p.Root + "/" + w.kind
 	return &simulated{w.plan(p, path), path, w.flavour}
+}
+
+// bare lets the object's path be missing at the beginning of every episode, and not of some: no recipe
+// need expect a znode of somebody else's there.
+func (w *Workload) bare() *Workload {
+	w.plan = bare(w.plan)
+	if w.remote != nil {
+		w.remote = bare(w.remote)
+	}
+	return w
+}
+
+func bare(plan func(*sim.Plan, string) episode) func(*sim.Plan, string) episode {
+	return func(p *sim.Plan, path string) episode {
+		e := plan(p, path)
+		e.(interface{ bare() }).bare()
+		return e
+	}
 }
 
 // forClient says which client library the recipe was written for. On real servers there is none but
