@@ -20,7 +20,8 @@ import (
 //     are queued with zk.ErrNoServer. A Client waits 50 ms, and lets them queue.
 //   - It waits for the answer to its connect request for up to 6.7 session timeouts. A server that
 //     hangs accepts connections all the same, so the client stays with it until its session has
-//     expired. A Client goes on to the next server after a quarter of the session timeout.
+//     expired. A Client goes on to the next server after a quarter of the session timeout; after twice
+//     that if all were too slow, and so on, because then it is the machine that is slow.
 //   - The channel of events holds 6 and drops the rest. A Client's holds 1024 and counts what it
 //     drops, and [Config.OnEvent] sees every one.
 //   - It logs every connection. A Client logs nothing.

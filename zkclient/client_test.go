@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -134,6 +135,48 @@ func TestGoesOnFromAServerThatHangs(t *testing.T) {
 		}
 		if took := time.Since(begin); took > 2*time.Second {
 			t.Errorf("took %v, longer than the session", took)
+		}
+	}
+}
+
+// Servers that are slow, all of them, are waited for all the same: on a busy machine the beginning of a
+// connection takes longer than a server that hangs is waited for.
+func TestSlowServersAreWaitedFor(t *testing.T) {
+	e := ensembletest.Start(t, 1)
+	const late = 1200 * time.Millisecond
+	slowly := func(conn net.Conn) {
+		select {
+		case <-time.After(late):
+		case <-t.Context().Done():
+			return
+		}
+		server, err := net.Dial("tcp", e.ConnectString())
+		if err != nil {
+			return
+		}
+		defer server.Close()
+		go io.Copy(server, conn)
+		io.Copy(conn, server)
+	}
+	for name, cfg := range map[string]zkclient.Config{
+		"to answer": {Servers: listen(t, slowly)},
+		"to be connected to": {Servers: e.ConnectString(), Dial: func(network, address string, timeout time.Duration) (net.Conn, error) {
+			if timeout < late {
+				return nil, os.ErrDeadlineExceeded
+			}
+			return net.DialTimeout(network, address, timeout)
+		}},
+	} {
+		cfg.SessionTimeout = 2 * time.Second
+		client, err := cfg.Connect()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if err := client.WaitSession(ctx); err != nil {
+			t.Errorf("slow %s: %v", name, err)
 		}
 	}
 }

@@ -13,11 +13,14 @@ import (
 // roundPause is how long the client rests when it has tried all servers in vain.
 const roundPause = 50 * time.Millisecond
 
-// Bounds of the time that a server has for the answer to a connect request.
+// Bounds of the time that a server has at first to be connected to, and to answer a connect request.
 const (
 	answerMin = 100 * time.Millisecond
 	answerMax = time.Second
 )
+
+// answerGrowth is how many times as much time servers have at most when all of them are slow.
+const answerGrowth = 16
 
 // route is the way to a server: go-zookeeper's HostProvider and its dialer in one, because the
 // two together decide when to try which server, and for how long.
@@ -28,14 +31,16 @@ const (
 // Conn.Server needs.
 type route struct {
 	dialer zk.Dialer
-	answer time.Duration // for dialling and for the connect response, each
+	first  time.Duration // that servers have at first for dialling and for the connect response, each
 	closed chan struct{}
 
 	mu      sync.Mutex
 	servers []string
 	tried   int // since the last success
 	current int
-	open    *newConn // the connection that has no session yet
+	answer  time.Duration // that servers have now
+	slow    bool          // a server of this round did not answer in time
+	open    *newConn      // the connection that has no session yet
 	lastErr error
 	once    sync.Once
 }
@@ -44,8 +49,8 @@ func newRoute(dialer zk.Dialer, sessionTimeout time.Duration) *route {
 	if dialer == nil {
 		dialer = net.DialTimeout
 	}
-	answer := min(max(sessionTimeout/4, answerMin), answerMax)
-	return &route{dialer: dialer, answer: answer, closed: make(chan struct{}), current: -1}
+	first := min(max(sessionTimeout/4, answerMin), answerMax)
+	return &route{dialer: dialer, first: first, answer: first, closed: make(chan struct{}), current: -1}
 }
 
 // Init implements zk.HostProvider. Names are resolved at each attempt, not here.
@@ -70,27 +75,50 @@ func (r *route) Next() (server string, retryStart bool) {
 func (r *route) Connected() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tried, r.lastErr = 0, nil
+	r.tried, r.lastErr, r.answer, r.slow = 0, nil, r.first, false
 	if r.open != nil {
 		r.open.establish()
+		r.open = nil
 	}
 }
 
-// dial implements zk.Dialer.
-func (r *route) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+// dial implements zk.Dialer. How long it may take is the route's business, not go-zookeeper's.
+func (r *route) dial(network, address string, _ time.Duration) (net.Conn, error) {
 	if !r.rest() {
 		return nil, net.ErrClosed
 	}
-	conn, err := r.dialer(network, address, min(timeout, r.answer))
+	answer := r.patience()
+	conn, err := r.dialer(network, address, answer)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
+		r.slow = r.slow || timedOut(err)
 		r.lastErr = err
 		return nil, err
 	}
 	r.lastErr = errors.New(address + " accepted the connection but has not answered: it hangs, or is not part of a majority")
-	r.open = &newConn{Conn: conn, deadline: time.Now().Add(r.answer)}
+	r.open = &newConn{Conn: conn, deadline: time.Now().Add(answer)}
 	return r.open, nil
+}
+
+// patience is how long the next server has. If a round was in vain and a server was too slow in it, it may be
+// the machine that is slow, or the network, and not this server: then all have twice as long in the next.
+func (r *route) patience() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open != nil { // it has not answered
+		r.slow = r.slow || !time.Now().Before(r.open.deadline)
+		r.open = nil
+	}
+	if r.slow && r.tried > 1 && (r.tried-1)%len(r.servers) == 0 {
+		r.answer, r.slow = min(2*r.answer, answerGrowth*r.first), false
+	}
+	return r.answer
+}
+
+func timedOut(err error) bool {
+	var of net.Error
+	return errors.As(err, &of) && of.Timeout()
 }
 
 // rest waits a little after each full round; it is false if the client was closed.
