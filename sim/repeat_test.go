@@ -41,8 +41,8 @@ func (r racing) Lock(ctx context.Context) error {
 }
 
 func racingLock() sim.Workload {
-	return workload.Lock(func(c recipes.Conn) workload.Locker {
-		return racing{recipes.NewLock(c, "/t/lock"), c}
+	return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return racing{recipes.NewLock(c, path), c}
 	})
 }
 
@@ -82,7 +82,7 @@ func TestRacingRecipeIsNoticed(t *testing.T) {
 // A violation of a recipe that does not repeat itself stays one. Its file says so, and to replay it
 // is tried again until it matches.
 func TestViolationThatDiffersReplays(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn) workload.Locker { return mapOrder{recipes.NewLock(c, "/t/lock"), c} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return mapOrder{recipes.NewLock(c, path), c} })
 	cfg := sim.Config{Episodes: 50, Seed: 1, NoFaultsAtAll: true}
 	r := run(t, w, cfg)
 	if len(r.Violations) == 0 {
