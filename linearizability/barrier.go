@@ -1,7 +1,7 @@
 package linearizability
 
 import (
-	"strings"
+	"encoding/binary"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -12,10 +12,10 @@ import (
 //	leave  waits until nobody is inside
 //
 // The rules: an enter returns only after a moment between its call and its return at which as many
-// processes as there are parties were there at once; a process is there from its call of enter to
-// its call of leave. A leave returns only after a moment between its call and its return at which
-// nobody was inside; a process is inside from the moment at which its enter succeeded to its call
-// of leave.
+// processes as there are parties were there at once, its own by this call or a later one; a process is
+// there from its call of enter to its call of leave. A leave returns only after a moment between its call
+// and its return at which nobody was inside; a process is inside from the moment at which its enter
+// succeeded to its call of leave.
 //
 // An enter of unknown outcome is there from its call until its process leaves, and never inside. A
 // leave of unknown outcome ends the stay inside, but the process may be there until it enters
@@ -57,9 +57,13 @@ func prepareBarrier(h History) []step {
 			who = int32(len(number))
 			number[op.owner()] = who
 		}
+		order := int32(len(steps))
 		steps = append(steps, atCall(op, i, who))
 		if op.Outcome == OK {
 			steps = append(steps, awaited(op, i, who))
+		}
+		for k := range steps[order:] {
+			steps[int(order)+k].order = order
 		}
 	}
 	return steps
@@ -87,11 +91,15 @@ func awaited(op *Operation, i int, who int32) step {
 	return newStep(op, i, stepPart, who)
 }
 
-// What the state says of each process, by number.
+// What the state says of each process, by number: flags, and the order of the enter that it called last. That
+// matters, as an enter may still be under way when its process, which knows nothing of it, enters again: one
+// cannot succeed before its own call, on the presence of the other.
 const (
 	isThere  = 1 << iota // has called enter
 	isInside             // its enter has succeeded
 	isGone               // perhaps: it has left by an operation of unknown outcome
+
+	placeBytes = 1 + 4 // of one process
 )
 
 func barrierSpec(parties int) porcupine.Model {
@@ -113,22 +121,23 @@ func barrierSpec(parties int) porcupine.Model {
 
 // stepBarrier carries out one step on a state of its own.
 func stepBarrier(state []byte, s *step, parties int) (bool, []byte) {
-	for len(state) <= int(s.item) {
+	for len(state) < placeBytes*(int(s.item)+1) {
 		state = append(state, 0)
 	}
-	who := &state[s.item]
+	own := state[placeBytes*int(s.item):][:placeBytes]
 	switch s.kind {
 	case stepArrive:
-		*who = isThere
+		own[0] = isThere
+		binary.BigEndian.PutUint32(own[1:], uint32(s.order))
 	case stepDepart:
-		*who = 0
+		clear(own)
 	case stepVanish:
-		*who |= isGone
+		own[0] |= isGone
 	case stepPass:
-		if *who&(isThere|isInside) != isThere || countThere(state) < parties {
+		if own[0]&(isThere|isInside) != isThere || binary.BigEndian.Uint32(own[1:]) < uint32(s.order) || countThere(state) < parties {
 			return false, state
 		}
-		*who |= isInside
+		own[0] |= isInside
 	case stepPart:
 		return !anyInside(state), state
 	}
@@ -136,8 +145,8 @@ func stepBarrier(state []byte, s *step, parties int) (bool, []byte) {
 }
 
 func countThere(state []byte) (n int) {
-	for _, b := range state {
-		if b&isThere != 0 {
+	for i := 0; i < len(state); i += placeBytes {
+		if state[i]&isThere != 0 {
 			n++
 		}
 	}
@@ -145,7 +154,12 @@ func countThere(state []byte) (n int) {
 }
 
 func anyInside(state []byte) bool {
-	return strings.ContainsFunc(string(state), func(b rune) bool { return b&(isInside|isGone) == isInside })
+	for i := 0; i < len(state); i += placeBytes {
+		if state[i]&(isInside|isGone) == isInside {
+			return true
+		}
+	}
+	return false
 }
 
 // explainBarrier tells apart what is wrong even if nobody waits to leave, and what is wrong with

@@ -99,7 +99,7 @@ func compareStamps(a, b int64) int {
 func (b *barrierCase) happen(k int, s *step, present map[int32]int64) {
 	own := b.own[s.item]
 	entered, there := present[s.item]
-	if len(own) > 0 && b.at(own[len(own)-1]) == s.call || s.kind == stepArrive && there && s.call <= entered {
+	if len(own) > 0 && b.at(own[len(own)-1]) == s.call || s.kind == stepArrive && there && entered < Forever && s.call <= entered {
 		b.odd = true
 	}
 	b.own[s.item], b.place[s.source] = append(own, k), k

@@ -1,6 +1,7 @@
 package exhaustive
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,63 +107,61 @@ const (
 	left               // by a leave of unknown outcome: no longer inside, but perhaps still there
 )
 
-// barrierEvents: the state is a byte for each process. What an operation does at its call is an
-// event of its own, and happens whatever its outcome; what it waits for is another.
+// barrierEvents: the state is two bytes for each process, what is known of it and which operation it entered
+// by last, by place in order of call. What an operation does at its call is an event of its own, and happens
+// whatever its outcome; what it waits for is another.
 func barrierEvents(h lin.History, parties int) (events []event[string]) {
+	h = slices.DeleteFunc(slices.Clone(h), func(op lin.Operation) bool { return op.Outcome == lin.Fail })
+	slices.SortStableFunc(h, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	var processes []string
 	for _, op := range h {
-		if op.Outcome == lin.Fail {
-			continue
-		}
 		if !slices.Contains(processes, owner(op)) {
 			processes = append(processes, owner(op))
 		}
 	}
-	for _, op := range h {
-		if op.Outcome == lin.Fail {
-			continue
-		}
-		who := slices.Index(processes, owner(op))
+	for i, op := range h {
+		at := 2 * slices.Index(processes, owner(op))
 		events = append(events, event[string]{from: op.Call, to: op.Call, do: func(b string) (string, bool) {
-			b += strings.Repeat("\x00", len(processes)-len(b))
-			return b[:who] + string([]byte{atCall(op, b[who])}) + b[who+1:], true
+			b += strings.Repeat("\x00", 2*len(processes)-len(b))
+			return b[:at] + atCall(op, i, b[at:at+2]) + b[at+2:], true
 		}})
 		if op.Outcome == lin.OK {
-			events = append(events, newEvent(op, func(b string) (string, bool) { return passes(b, op, who, parties) }))
+			events = append(events, newEvent(op, func(b string) (string, bool) { return passes(b, op, at, i, parties) }))
 		}
 	}
 	return events
 }
 
-// atCall is what becomes of a process when it calls.
-func atCall(op lin.Operation, was byte) byte {
+// atCall is what becomes of a process when it calls operation i.
+func atCall(op lin.Operation, i int, was string) string {
 	switch {
 	case op.Op == "enter":
-		return there
+		return string([]byte{there, byte(i)})
 	case op.Outcome == lin.OK:
-		return 0
+		return "\x00\x00"
 	}
-	return was | left
+	return string([]byte{was[0] | left, was[1]})
 }
 
-// passes lets an enter or a leave succeed.
-func passes(b string, op lin.Operation, who, parties int) (string, bool) {
+// passes lets operation i, an enter or a leave, succeed. An enter does not before its own call, on the presence
+// of an earlier one of its process.
+func passes(b string, op lin.Operation, at, i, parties int) (string, bool) {
 	present, within := 0, 0
-	for _, p := range []byte(b) {
-		if p&there != 0 {
+	for k := 0; k < len(b); k += 2 {
+		if b[k]&there != 0 {
 			present++
 		}
-		if p&(inside|left) == inside {
+		if b[k]&(inside|left) == inside {
 			within++
 		}
 	}
 	switch {
 	case op.Op == "leave":
 		return b, within == 0
-	case present < parties || len(b) <= who || b[who]&(there|inside) != there:
+	case present < parties || len(b) <= at || b[at]&(there|inside) != there || int(b[at+1]) < i:
 		return b, false
 	}
-	return b[:who] + string([]byte{b[who] | inside}) + b[who+1:], true
+	return b[:at] + string([]byte{b[at] | inside}) + b[at+1:], true
 }
 
 // owner is the process whose operation it is, as a name.

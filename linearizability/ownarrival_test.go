@@ -1,0 +1,26 @@
+package linearizability
+
+import "testing"
+
+// TestNobodyEntersBeforeItsOwnCall: an enter succeeds after its own call, not on the presence that an
+// earlier enter of its process has left behind. Else its process would be inside without anybody
+// having to wait for it.
+func TestNobodyEntersBeforeItsOwnCall(t *testing.T) {
+	h := parseHistory(t, "client 0 enter (unknown) [1..]\nclient 1 enter [2..10]\nclient 100 enter [5..11]\nclient 1 leave [20..30]")
+	h[2].Process = Int(0)
+	m := Barrier(2)
+	if v := Check(m, h, Options{})[0]; summary(v) != "violation early-leave" {
+		t.Errorf("process 0 never left: %v", v)
+	}
+	if r := m.monitor(m.prepare(h)); r.outcome != Violation {
+		t.Errorf("the monitor says %v %s", r.outcome, r.reason)
+	}
+	if answer := newJudge(&m, Options{}).ask(m.prepare(h)); answer != "Illegal" {
+		t.Errorf("porcupine says %v", answer)
+	}
+	again := append(h[:3:3], parseHistory(t, "client 100 leave (unknown) [15..]")...)
+	again[3].Process = Int(0)
+	if v := Check(m, append(again, h[3]), Options{})[0]; v.Outcome != Ok {
+		t.Errorf("process 0 has perhaps left: %v", v)
+	}
+}
