@@ -148,7 +148,7 @@ func disputeFinding(j *judge, h History, steps []step, f finding) string {
 		return "the violation has no name"
 	}
 	if j.ask(f.steps) == porcupine.Ok {
-		return "the certificate is in order: " + violation(f, h).String()
+		return "the certificate is in order: " + violation("monitor", f, h).String()
 	}
 	return ""
 }
@@ -319,7 +319,7 @@ func TestNeverAccused(t *testing.T) {
 				}
 				ruling := c.model.monitor(c.model.prepare(h))
 				if ruling.outcome == Violation {
-					t.Fatalf("history %d of seed %d is legal, but accused: %v", i, agreeSeed, violation(ruling.finding, h))
+					t.Fatalf("history %d of seed %d is legal, but accused: %v", i, agreeSeed, violation("monitor", ruling.finding, h))
 				}
 				seen[ruling.outcome]++
 			}

@@ -162,9 +162,16 @@ func anyInside(state []byte) bool {
 	return false
 }
 
+// explainedMax bounds the steps of a barrier among which an explanation is looked for: it takes the cube of
+// their number.
+const explainedMax = 300
+
 // explainBarrier tells apart what is wrong even if nobody waits to leave, and what is wrong with
 // leaving.
 func explainBarrier(j *judge, steps []step, parties int) finding {
+	if len(steps) > explainedMax {
+		return unexplained(steps)
+	}
 	for i := range steps {
 		if j.late() {
 			return unexplained(steps)

@@ -56,15 +56,16 @@ type Verdict struct {
 	// Message is one sentence that names the rule and the operations.
 	Message string
 	// Operations are those that break the rule, by call. They are not linearizable by themselves,
-	// even if nothing else of the history had happened.
+	// even if nothing else of the history had happened. They may be many, or none, if they are too many to
+	// name: it is known that the rule is broken, and few operations that show it were not found in time.
 	Operations []Operation
 	Object     string
 	// Checker is what decided: assumptions, monitor (the model's own), witness (the first order that
-	// suggests itself), frontier (a search in the order of time) or porcupine, which also confirms every
-	// violation; or disagreement, if two of them contradict each other, which is a defect of this
-	// package.
+	// suggests itself), frontier (a search in the order of time) or porcupine, which also confirms
+	// violations if it can in a part of the time; or disagreement, if two of them contradict each other,
+	// which is a defect of this package.
 	Checker string
-	// Tried says what ran before the checker that decided, and why that did not.
+	// Tried says what else ran, and why it did not decide.
 	Tried []string
 	// Reason says why the outcome is Undetermined.
 	Reason string
@@ -94,8 +95,9 @@ func (v Verdict) String() string {
 
 // Options say how much effort to spend.
 type Options struct {
-	// Timeout is how long the history of one object may take, 0 for [TimeoutDefault]. Its end
-	// makes the verdict Undetermined, or a violation's explanation longer.
+	// Timeout is how long it may take to judge the history of one object, 0 for [TimeoutDefault]. Its end
+	// makes the verdict Undetermined. To explain a violation, and to confirm it, may take a quarter of
+	// that besides, but no more than 2 s; the end of that makes the explanation longer, or poorer.
 	Timeout time.Duration
 	// MemoryLimit is about how many bytes the search for an order of one object's operations may take,
 	// 0 for [MemoryDefault]. Where it would need more it is not started, or ends, and the verdict is
@@ -160,61 +162,79 @@ func (j *judge) decide(steps []step, h History) Verdict {
 	case Ok:
 		return Verdict{Outcome: Ok, Checker: "monitor"}
 	case Violation:
-		return j.confirm(r.finding, h, r.given...)
+		return j.prove("monitor", r.finding, h, r.given...)
 	}
 	if j.witness(steps) {
 		return Verdict{Outcome: Ok, Checker: "witness"}
 	}
 	for _, f := range j.model.suspects(steps) {
 		if j.ask(f.steps) == porcupine.Illegal {
-			return violation(f, h)
+			return violation("porcupine", f, h)
 		}
 	}
 	switch r := j.frontier(steps); r.outcome {
 	case Ok:
 		return Verdict{Outcome: Ok, Checker: "frontier"}
 	case Violation:
-		return j.confirm(j.model.explain(j, r.finding.steps), h)
+		j.explain()
+		return j.confirm("frontier", j.model.explain(j, r.finding.steps), h)
 	}
 	switch j.ask(steps) {
 	case porcupine.Ok:
 		return Verdict{Outcome: Ok, Checker: "porcupine"}
 	case porcupine.Illegal:
-		return violation(j.model.explain(j, steps), h)
+		j.explain()
+		return violation("porcupine", j.model.explain(j, steps), h)
 	}
 	return Verdict{Outcome: Undetermined, Checker: "porcupine", Reason: cmp.Or(j.short, fmt.Sprintf(
 		"%d operations could not be ordered within %v; allow more time, or record shorter histories or fewer clients", len(steps), j.timeout))}
 }
 
-// confirm reports a violation that somebody other than porcupine found, if porcupine says the same of
-// the few operations that are its reason, beside the given ones. If it says otherwise, one of the two is wrong, and nothing is
-// known.
-func (j *judge) confirm(f finding, h History, given ...step) Verdict {
-	v := violation(f, h)
+// prove reports a violation that a monitor has proved.
+func (j *judge) prove(checker string, f finding, h History, given ...step) Verdict {
+	j.explain()
+	return j.confirm(checker, f, h, given...)
+}
+
+// confirm reports a violation that somebody other than porcupine has proved. It asks porcupine about the few
+// operations that are its reason, beside the given ones; if porcupine has no answer in the time and memory for
+// explanations, the violation is one all the same. If it finds these operations in order one of the two is
+// wrong, and nothing is known.
+func (j *judge) confirm(checker string, f finding, h History, given ...step) Verdict {
+	v := violation(checker, f, h)
+	if len(f.steps) == 0 {
+		return v
+	}
 	switch j.ask(slices.Concat(given, f.steps)) {
 	case porcupine.Illegal:
-		return v
+		v.Checker = "porcupine"
 	case porcupine.Ok:
 		return Verdict{Outcome: Undetermined, Checker: checkerDispute, Operations: v.Operations, Reason: "the checkers disagree: one says " +
 			v.Property + ", " + v.Message + "; porcupine finds these operations in order. This is a defect of this program: please report it with the history"}
+	default:
+		j.note("porcupine", "it had no time to confirm what the "+checker+" has proved: "+cmp.Or(j.short, "there was no answer in time"))
 	}
-	return Verdict{Outcome: Undetermined, Checker: "porcupine", Operations: v.Operations, Reason: "porcupine could not confirm what was found, " +
-		v.Property + ", " + v.Message + ": " + cmp.Or(j.short, "it had no answer within "+j.timeout.String())}
+	return v
 }
 
-// violation is the verdict on a history in which f was found.
-func violation(f finding, h History) Verdict {
-	slices.SortFunc(f.steps, func(a, b step) int { return a.source - b.source })
+// violation is the verdict on a history in which a checker found f.
+func violation(checker string, f finding, h History) Verdict {
+	at := make(map[int]bool, len(f.steps))
+	for i := range f.steps {
+		at[f.steps[i].source] = true
+	}
 	var operations History
-	for _, i := range byCall(h) {
-		if slices.ContainsFunc(f.steps, func(s step) bool { return s.source == i }) {
+	for i := range h {
+		if at[i] {
 			operations = append(operations, h[i])
 		}
 	}
-	return Verdict{
-		Outcome: Violation, Checker: "porcupine", Property: f.property,
-		Message: f.message + ": " + list(operations), Operations: operations,
+	slices.SortStableFunc(operations, func(a, b Operation) int { return cmp.Compare(a.Call, b.Call) })
+	v := Verdict{Outcome: Violation, Checker: checker, Property: f.property, Message: f.message, Operations: operations}
+	if len(operations) > 0 {
+		v.Message += ": " + list(operations)
 	}
+	return v
 }
 
 // listMax is how many operations a message names; Verdict.Operations has all.

@@ -9,16 +9,16 @@ type downgrades struct {
 }
 
 // downgraded notes a downgrade of a hold by somebody who then is a reader of that or, if two says that there
-// are two, of another.
-func (d *downgrades) downgraded(op *Operation, reader holder, hold, other int32, two bool) {
-	if op.Outcome == OK {
+// are two, of another. The hold may be one that only the downgrade insists on: lent.
+func (d *downgrades) downgraded(op *Operation, reader holder, hold, other int32, two, lent bool) {
+	if op.Outcome == OK && !(two && lent) {
 		delete(d.second, reader)
 		return
 	}
 	if d.lost == nil {
 		d.lost, d.second = make(map[int32]bool), make(map[holder]int32)
 	}
-	d.lost[hold] = true
+	d.lost[hold] = d.lost[hold] || op.Outcome == Unknown
 	if two {
 		d.second[reader] = other
 	}

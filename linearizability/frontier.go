@@ -18,13 +18,22 @@ import (
 // This is just-in-time linearization (Lowe, "Testing for Linearizability", Concurrency and Computation
 // 29(4), 2017). It needs memory for the frontier, not for the history, and is exact for every model. But
 // the frontier may double with every operation that is open, and an operation of unknown outcome is
-// open for ever.
+// open for ever. Two things help with these. Of those that do the same it matters only how many took
+// effect. And of two configurations that differ only in what is of unknown outcome, the one in which less took
+// effect can become all that the other can: the rest may never happen.
 
 // configuration is what an object may have become.
 type configuration struct {
 	state any
-	taken []uint64 // by slot, one bit each: whether the open operation has taken effect
+	taken []uint64 // see layout
 }
+
+// layout is how a configuration says what took effect: a bit for each open operation that returns, by slot;
+// a bit for each of unknown outcome that is like no other; and for each class of those that do the same, how
+// many of them did.
+type layout struct{ sure, single, classes int } // how many words
+
+func (l layout) words() int { return l.sure + l.single + l.classes }
 
 func (c *configuration) has(slot int32) bool { return c.taken[slot/64]>>(slot%64)&1 == 1 }
 
@@ -35,12 +44,20 @@ func (c *configuration) toggled(slot int32, state any) configuration {
 	return configuration{state, taken}
 }
 
+// counted returns the configuration with another state, and one more of a class, given by its word.
+func (c *configuration) counted(word int, state any) configuration {
+	taken := slices.Clone(c.taken)
+	taken[word]++
+	return configuration{state, taken}
+}
+
 // configurations is a set of these, in the order in which they were added.
 type configurations struct {
-	spec  *porcupine.Model
-	all   []configuration
-	next  []int32          // of the same hash, one more than its place; 0 ends it
-	first map[uint64]int32 // by hash: one more than the place of the last that was added
+	spec   *porcupine.Model
+	layout layout
+	all    []configuration
+	next   []int32          // of the same hash, one more than its place; 0 ends it
+	first  map[uint64]int32 // by hash: one more than the place of the last that was added
 }
 
 func newConfigurations(spec *porcupine.Model) *configurations {
@@ -53,21 +70,43 @@ func (s *configurations) clear() {
 	clear(s.first)
 }
 
-func (s *configurations) add(c configuration) {
+// add adds a configuration unless one of the set can become all that it can. It returns with how many it was
+// compared.
+func (s *configurations) add(c configuration) (compared int) {
 	hash := s.hash(&c)
 	for i := s.first[hash]; i > 0; i = s.next[i-1] {
-		if o := &s.all[i-1]; slices.Equal(o.taken, c.taken) && same(s.spec, o.state, c.state) {
-			return
+		compared++
+		if o := &s.all[i-1]; s.covers(o, &c) && same(s.spec, o.state, c.state) {
+			return compared
 		}
 	}
 	s.all = append(s.all, c)
 	s.next = append(s.next, s.first[hash])
 	s.first[hash] = int32(len(s.all))
+	return compared
+}
+
+// covers tells whether in o the same took effect as in c of what returns, and no more of the rest.
+func (s *configurations) covers(o, c *configuration) bool {
+	if !slices.Equal(o.taken[:s.layout.sure], c.taken[:s.layout.sure]) {
+		return false
+	}
+	for w := s.layout.sure; w < s.layout.sure+s.layout.single; w++ {
+		if o.taken[w]&^c.taken[w] != 0 {
+			return false
+		}
+	}
+	for w := s.layout.sure + s.layout.single; w < len(o.taken); w++ {
+		if o.taken[w] > c.taken[w] {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *configurations) hash(c *configuration) uint64 {
 	hash := uint64(0)
-	for _, word := range c.taken {
+	for _, word := range c.taken[:s.layout.sure] {
 		hash = mix(hash ^ word)
 	}
 	if s.spec.Hash != nil {
@@ -88,21 +127,26 @@ func same(spec *porcupine.Model, a, b any) bool {
 type frontierSearch struct {
 	spec     *porcupine.Model
 	steps    []step
-	slots    []int32         // by step: its place in open, and in configuration.taken
-	open     []int32         // by slot: one more than the step that is open; 0 if none is
+	layout   layout
+	slots    []int32         // by step: its bit in configuration.taken, or its class if it is one of several alike
+	alike    []bool          // by step: whether it is
+	open     []int32         // the steps that are open and have a bit, in the order of their calls
+	called   []uint64        // by class: how many have been called …
+	example  []int32         // … and one of them
 	frontier *configurations // before the next event
 	closure  *configurations // what comes of them
 	budget   int             // how many more configurations may be made
 	most     int             // how many may be there at once
 	deadline time.Time
-	clock    int // configurations until the deadline is looked at
+	clock    int // steps until the deadline is looked at
+	late     bool
 }
 
 // effortMax bounds the configurations that a search of the frontier makes.
 const effortMax = 4_000_000
 
-// clockPeriod is how many configurations are made between two looks at the clock.
-const clockPeriod = 256
+// clockPeriod is how many steps are tried between two looks at the clock.
+const clockPeriod = 1 << 12
 
 // configurationBytes is about what one configuration needs beside a bit for each slot: itself, its
 // places in the set, and a small state.
@@ -116,9 +160,10 @@ func searchFrontier(spec *porcupine.Model, steps []step, deadline time.Time, mem
 		spec: spec, steps: steps, deadline: deadline, budget: effortMax,
 		frontier: newConfigurations(spec), closure: newConfigurations(spec),
 	}
-	words := f.assignSlots(events)
-	f.most = int(min(memory/(configurationBytes+8*int64(words)), effortMax))
-	f.frontier.add(configuration{spec.Init(), make([]uint64, words)})
+	f.assign(events)
+	f.frontier.layout, f.closure.layout = f.layout, f.layout
+	f.most = int(min(memory/(configurationBytes+8*int64(f.layout.words())), effortMax))
+	f.frontier.add(configuration{spec.Init(), make([]uint64, f.layout.words())})
 	return f.run(events)
 }
 
@@ -155,41 +200,75 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
-// assignSlots gives every step a slot that no other has while it is open, and returns how many words
-// of bits that makes.
-func (f *frontierSearch) assignSlots(events []event) (words int) {
-	f.slots = make([]int32, len(f.steps))
+// assign gives every step a bit that no other has while it is open, or a class if it is of unknown outcome and
+// does what others of unknown outcome do.
+func (f *frontierSearch) assign(events []event) {
+	f.slots, f.alike = make([]int32, len(f.steps)), make([]bool, len(f.steps))
+	members := make(map[step]int, len(f.steps))
+	for i := range f.steps {
+		if s := &f.steps[i]; s.unknown {
+			members[s.effect()]++
+		}
+	}
 	var free []int32
-	slots := int32(0)
+	sure, single := int32(0), int32(0)
+	classes := make(map[step]int32)
 	for _, e := range events {
-		switch {
+		s := &f.steps[e.step]
+		switch effect := s.effect(); {
 		case e.returns:
 			free = append(free, f.slots[e.step])
+		case s.unknown && members[effect] > 1:
+			class, found := classes[effect]
+			if !found {
+				class = int32(len(classes))
+				classes[effect] = class
+				f.example = append(f.example, e.step)
+			}
+			f.slots[e.step], f.alike[e.step] = class, true
+		case s.unknown:
+			f.slots[e.step] = single
+			single++
 		case len(free) > 0:
 			f.slots[e.step], free = free[len(free)-1], free[:len(free)-1]
 		default:
-			f.slots[e.step] = slots
-			slots++
+			f.slots[e.step] = sure
+			sure++
 		}
 	}
-	f.open = make([]int32, slots)
-	return int(slots+63) / 64
+	f.called = make([]uint64, len(classes))
+	f.layout = layout{int(sure+63) / 64, int(single+63) / 64, len(classes)}
+	for i := range f.steps {
+		if f.steps[i].unknown && !f.alike[i] {
+			f.slots[i] += 64 * int32(f.layout.sure)
+		}
+	}
+}
+
+// effect is the step without when it happens and whose it is.
+func (s *step) effect() step {
+	e := *s
+	e.call, e.end, e.rank, e.source, e.loose = 0, 0, 0, 0, false
+	return e
 }
 
 func (f *frontierSearch) run(events []event) ruling {
 	for _, e := range events {
-		slot := f.slots[e.step]
-		if !e.returns {
-			f.open[slot] = e.step + 1
+		switch slot := f.slots[e.step]; {
+		case f.alike[e.step]:
+			f.called[slot]++
+			continue
+		case !e.returns:
+			f.open = append(f.open, e.step)
 			continue
 		}
-		if reason := f.pass(slot); reason != "" {
+		if reason := f.pass(f.slots[e.step]); reason != "" {
 			return undetermined(reason)
 		}
 		if len(f.frontier.all) == 0 {
 			return illegal(finding{steps: f.until(e.at)})
 		}
-		f.open[slot] = 0
+		f.open = slices.DeleteFunc(f.open, func(i int32) bool { return i == e.step })
 	}
 	return legal()
 }
@@ -230,32 +309,48 @@ func (f *frontierSearch) pass(slot int32) (reason string) {
 // extend adds to the closure what comes of a configuration by one step. What is of unknown outcome and
 // changes nothing need not be carried out now.
 func (f *frontierSearch) extend(c *configuration) {
-	for slot, open := range f.open {
-		if open == 0 || c.has(int32(slot)) {
-			continue
-		}
-		s := &f.steps[open-1]
-		legal, after := f.spec.Step(c.state, s, nil)
-		if legal && !(s.unknown && same(f.spec, c.state, after)) {
-			f.closure.add(c.toggled(int32(slot), after))
+	for _, i := range f.open {
+		if slot := f.slots[i]; !c.has(slot) && !f.timeUp(1) {
+			if after, does := f.try(c, i); does {
+				f.timeUp(f.closure.add(c.toggled(slot, after)))
+			}
 		}
 	}
+	for class, called := range f.called {
+		word := f.layout.sure + f.layout.single + class
+		if c.taken[word] < called && !f.timeUp(1) {
+			if after, does := f.try(c, f.example[class]); does {
+				f.timeUp(f.closure.add(c.counted(word, after)))
+			}
+		}
+	}
+}
+
+// try carries out a step, and tells whether it can be and does something.
+func (f *frontierSearch) try(c *configuration, i int32) (after any, does bool) {
+	s := &f.steps[i]
+	legal, after := f.spec.Step(c.state, s, nil)
+	return after, legal && !(s.unknown && same(f.spec, c.state, after))
+}
+
+// timeUp tells whether the deadline is over, after so many more steps. Each costs as much as a configuration
+// has words.
+func (f *frontierSearch) timeUp(steps int) bool {
+	if f.clock -= steps * (1 + f.layout.words()/64); f.clock <= 0 && !f.late {
+		f.clock, f.late = clockPeriod, time.Now().After(f.deadline)
+	}
+	return f.late
 }
 
 // exhausted says which limit is reached, if one is, after one more configuration.
 func (f *frontierSearch) exhausted() string {
 	f.budget--
-	f.clock--
 	switch {
 	case f.budget < 0:
 		return fmt.Sprintf("more than %d configurations came up", effortMax)
 	case len(f.closure.all)+len(f.frontier.all) > f.most:
 		return fmt.Sprintf("more than %d configurations were possible at once, for which there is no memory", f.most)
-	case f.clock > 0:
-		return ""
-	}
-	f.clock = clockPeriod
-	if time.Now().After(f.deadline) {
+	case f.late:
 		return "time ran out"
 	}
 	return ""

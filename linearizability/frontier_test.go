@@ -51,6 +51,7 @@ func TestConfigurationsAreToldApart(t *testing.T) {
 		Equal: func(a, b any) bool { return true },
 	}
 	set := newConfigurations(spec)
+	set.layout = layout{sure: 1}
 	set.add(configuration{mix(1), []uint64{1}})
 	set.add(configuration{mix(2), []uint64{2}})
 	set.add(configuration{mix(2), []uint64{2}})

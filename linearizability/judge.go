@@ -32,6 +32,19 @@ func newJudge(m *Model, o Options) *judge {
 	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout), memory: memory}
 }
 
+// The explanation of a violation is judged by itself: it is no reason to doubt the violation that it takes long.
+const (
+	explainPart = 4               // it may take so small a part of the time and the memory …
+	explainMax  = 2 * time.Second // … and no longer than this
+)
+
+// explain begins the time for explaining what is proved already.
+func (j *judge) explain() {
+	j.deadline = time.Now().Add(min(j.timeout/explainPart, explainMax))
+	j.memory /= explainPart
+	j.short = ""
+}
+
 // late tells whether time is up.
 func (j *judge) late() bool { return time.Now().After(j.deadline) }
 
@@ -123,7 +136,7 @@ func (j *judge) shrink(steps []step) []step {
 	asks := 0
 	for _, divide := range []func([]step) [][]int{itemParts, looseParts} {
 		for size := max(1, len(steps)/2); size >= 1; size /= 2 {
-			for at := 0; asks < asksMax; asks++ {
+			for at := 0; asks < asksMax && !j.late(); asks++ {
 				parts := divide(steps)
 				if at >= len(parts) {
 					break

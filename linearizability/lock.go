@@ -130,16 +130,21 @@ func prepareLock(h History) []step {
 func pairHolds(h History) ([]step, map[holder]int32) {
 	const stepsMax = 2 // of one operation: see downgrades
 	steps := make([]step, 0, len(h))
-	held := make(map[holder]int32)            // the hold last granted
-	released := make([]bool, stepsMax*len(h)) // by hold: perhaps, by a release of unknown outcome
-	over := make([]bool, stepsMax*len(h))     // by hold: surely released, and not granted again
-	shared := make([]bool, stepsMax*len(h))   // by hold: surely downgraded
+	held := make(map[holder]int32)               // the hold last granted
+	released := make([][2]bool, stepsMax*len(h)) // by hold: perhaps, by a release of unknown outcome, not a reader's or a reader's
+	over := make([]bool, stepsMax*len(h))        // by hold: surely released, and not granted again
+	shared := make([]bool, stepsMax*len(h))      // by hold: surely downgraded
+	joined := make([]bool, stepsMax*len(h))      // by hold: by a grant of unknown outcome
 	var perhaps downgrades
 	for _, i := range byCall(h) {
 		op := &h[i]
 		who := op.holder()
+		like := 0
+		if who.reads {
+			like = 1
+		}
 		hold, found := held[who]
-		if found && shared[hold] && !who.reads && (mayGrant(op) || op.Outcome == OK && !released[hold]) {
+		if found && shared[hold] && !who.reads && (mayGrant(op) || op.Outcome == OK && !released[hold][like] && !joined[hold]) {
 			found = false // it is a writer's no more; only a release that is late may still be what ends it
 		}
 		switch {
@@ -148,14 +153,19 @@ func pairHolds(h History) ([]step, map[holder]int32) {
 				if found && !over[hold] {
 					perhaps.granted(who, hold)
 				}
+				before, again := held[who]
 				hold = int32(len(steps))
 				held[who] = hold
+				if again && op.Outcome == Unknown { // a release may be the retry of one before
+					released[hold] = released[before]
+				}
 			}
+			joined[hold] = joined[hold] || found && op.Outcome == Unknown
 			over[hold] = false
 			s := newGrant(op, i, hold)
 			s.order = int32(len(steps))
 			steps = append(steps, s)
-		case op.Op == "downgrade" && found && (op.Outcome == OK || op.Outcome == Unknown && !over[hold]):
+		case op.Op == "downgrade" && found && (op.Outcome == OK || op.Outcome == Unknown && (!over[hold] || joined[hold])):
 			s := newStep(op, i, stepShare, hold)
 			s.order = int32(len(steps))
 			steps = append(steps, s)
@@ -168,20 +178,20 @@ func pairHolds(h History) ([]step, map[holder]int32) {
 				other = hold
 			}
 			shared[s.item] = shared[s.item] || op.Outcome == OK
-			perhaps.downgraded(op, reader, s.item, other, reads)
+			perhaps.downgraded(op, reader, s.item, other, reads, steps[hold].unknown)
 		case op.Outcome != Fail && (op.releases() || op.Op == "downgrade"):
 			s := newStep(op, i, stepRelease, noHold)
 			s.loose = !found
 			s.order = int32(len(steps))
 			if other, either := perhaps.other(who, hold); found && either {
 				s.unknown, s.end, s.item = true, Forever, other
-				released[other] = true
+				released[other][like] = true
 				steps = append(steps, s)
 				s.order = int32(len(steps))
 			}
 			if found {
-				s.item, s.excused = hold, released[hold]
-				released[hold] = released[hold] || s.unknown
+				s.item, s.excused = hold, released[hold][like]
+				released[hold][like] = released[hold][like] || s.unknown
 				over[hold] = over[hold] || !s.unknown
 			}
 			steps = append(steps, s)

@@ -26,6 +26,7 @@ package linearizability
 type tenure struct {
 	grant   int32 // of the steps
 	release int32 // of the steps; none if nobody ends it
+	ended   int32 // of the steps: the one that insists on its end, after the release perhaps; none if there is none
 	share   int32 // of the steps: the first downgrade; none if there is none
 	from    int64
 	till    int64
@@ -101,7 +102,7 @@ func (t *tenancy) take(i int32) {
 func (t *tenancy) granted(i int32, c *claim) {
 	s := &t.steps[i]
 	if !s.unknown {
-		c.now = t.begin(tenure{grant: i, release: none, share: none, from: s.call, till: s.end, free: Forever, shared: Forever})
+		c.now = t.begin(tenure{grant: i, release: none, ended: none, share: none, from: s.call, till: s.end, free: Forever, shared: Forever})
 		return
 	}
 	c.unlike = c.unlike || c.bares > 0 && s.reads != t.steps[c.bare].reads || c.knowns > 0 && s.reads != t.steps[c.known].reads
@@ -133,7 +134,7 @@ func (t *tenancy) released(i int32, c *claim) {
 		t.unheld(i, c)
 	case s.insists():
 		if x, clear := t.borrow(i, c); clear {
-			x.release, x.free = i, s.call
+			x.release, x.ended, x.free = i, i, s.call
 			c.last = t.begin(x)
 		}
 	case c.spares() > 0:
@@ -151,6 +152,7 @@ func (t *tenancy) end(i int32, c *claim) {
 	if s.insists() {
 		x.till = min(x.till, s.end)
 		c.loose = c.loose || c.spares() > 0
+		x.ended = i
 		c.now, c.last = 0, c.now
 	}
 }
@@ -167,7 +169,7 @@ func (t *tenancy) borrow(i int32, c *claim) (x tenure, clear bool) {
 		c.last, c.odd = 0, true
 		return tenure{}, false
 	}
-	return tenure{grant: grant, release: none, share: none, from: g.call, till: s.end, free: Forever, shared: Forever, other: other}, true
+	return tenure{grant: grant, release: none, ended: none, share: none, from: g.call, till: s.end, free: Forever, shared: Forever, other: other}, true
 }
 
 // spend returns a grant that may still take effect, without a token if there is one.
@@ -190,7 +192,7 @@ func (t *tenancy) unheld(i int32, c *claim) {
 	case t.stray != nil:
 	case c.last > 0:
 		x := &t.all[c.last-1]
-		t.stray = []int32{x.grant, x.release, i}
+		t.stray = []int32{x.grant, x.release, x.ended, i}
 	default:
 		t.stray = []int32{i}
 	}
@@ -245,14 +247,18 @@ func (t *tenancy) soften(i int32, c *claim) {
 // certificate returns the steps of the given tenures, which are legal or not by themselves: leaving
 // out other holds only makes room.
 func (t *tenancy) certificate(tenures ...int32) []step {
-	var steps []step
+	var of []int32
 	for _, k := range tenures {
 		x := &t.all[k]
-		for _, i := range []int32{x.grant, x.share, x.release} {
+		for _, i := range []int32{x.grant, x.share, x.release, x.ended} {
 			if i != none {
-				steps = append(steps, t.steps[i])
+				of = append(of, i)
 			}
 		}
+	}
+	var steps []step
+	for _, i := range unique(of) {
+		steps = append(steps, t.steps[i])
 	}
 	return steps
 }
@@ -260,7 +266,7 @@ func (t *tenancy) certificate(tenures ...int32) []step {
 // strayFinding is a release without a hold.
 func (t *tenancy) strayFinding() finding {
 	f := finding{property: "release", message: "a client released a lock that it did not hold"}
-	for _, i := range t.stray {
+	for _, i := range unique(t.stray) {
 		f.steps = append(f.steps, t.steps[i])
 	}
 	return f

@@ -131,7 +131,7 @@ func (s *Stream) check() {
 	c, indices := s.cut()
 	switch r := s.model.monitor(s.model.prepare(c.history)); r.outcome {
 	case Violation:
-		s.found(newJudge(&s.model, Options{}).confirm(r.finding, c.history))
+		s.found(newJudge(&s.model, Options{}).prove("monitor", r.finding, c.history))
 	case Ok:
 		forget, doubt := s.model.streamer.forget(c)
 		s.forget(forget, &c, indices)

@@ -2,8 +2,6 @@ package exhaustive
 
 import (
 	"cmp"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	lin "github.com/zktorture/zktorture/linearizability"
@@ -110,78 +108,5 @@ func TestTooLong(t *testing.T) {
 	many = append(many, op(50, "get", 2, 3, lin.Int(-1)))
 	if a, err := Judge("counter", parameters, many); err != nil || a != Undecided {
 		t.Errorf("too many orders: %v, %v", a, err)
-	}
-}
-
-// TestAgreesWithTheJudge compares the reference with the judge on wild histories: two that were
-// made apart and say the same are probably right.
-func TestAgreesWithTheJudge(t *testing.T) {
-	for _, model := range models {
-		seen := map[Answer]int{}
-		for i := range uint64(20_000) {
-			m, _ := lin.ByName(model, parameters)
-			h := wild(rand.New(rand.NewPCG(1, i)), m)
-			if lin.Validate(m, h) != nil {
-				continue
-			}
-			answer, err := Judge(model, parameters, h)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := map[lin.Outcome3]Answer{lin.Ok: Legal, lin.Violation: Illegal, lin.Undetermined: Undecided}
-			v := lin.Check(m, h, lin.Options{})[0]
-			if answer == Illegal && v.Outcome == lin.Ok && ambiguous(h) {
-				continue // in doubt the judge accuses nobody
-			}
-			if want[v.Outcome] != answer {
-				t.Fatalf("%s, history %d: %v, the judge says %v: %v", model, i, answer, v, h)
-			}
-			seen[answer]++
-		}
-		t.Log(model, seen)
-		if seen[Legal] < 100 || seen[Illegal] < 100 {
-			t.Errorf("%s: that compares too little: %v", model, seen)
-		}
-	}
-}
-
-// ambiguous tells whether a process perhaps became a reader by a downgrade of unknown outcome: nobody can
-// tell what it gives back then, and the judge accuses it of nothing that rests on that.
-func ambiguous(h lin.History) bool {
-	return slices.ContainsFunc(h, func(d lin.Operation) bool { return d.Op == "downgrade" && d.Outcome == lin.Unknown })
-}
-
-// wild draws a few operations with no regard to what is legal, with few values.
-func wild(r *rand.Rand, m lin.Model) (h lin.History) {
-	busy := make([]int64, 3)
-	for range 1 + r.IntN(7) {
-		o := lin.Operation{Client: r.IntN(len(busy)), Op: m.Operations[r.IntN(len(m.Operations))]}
-		o.Call = max(busy[o.Client], r.Int64N(12))
-		o.Return = o.Call + r.Int64N(6)
-		busy[o.Client] = o.Return
-		value(r, m.Name, &o)
-		if r.IntN(5) == 0 {
-			o = lost(o)
-		}
-		h = append(h, o)
-	}
-	slices.SortStableFunc(h, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
-	return h
-}
-
-// value gives an operation an argument and a result that its model allows.
-func value(r *rand.Rand, model string, o *lin.Operation) {
-	some := []lin.Value{lin.Null, lin.Int(r.Int64N(4))}[r.IntN(2)]
-	switch {
-	case o.Op == "offer":
-		o.Arg = lin.Int(r.Int64N(4))
-	case o.Op == "add":
-		o.Arg, o.Result = lin.Int(1+r.Int64N(2)), some
-	case releases(*o) || model == "gate" || model == "barrier" || o.Op == "downgrade" || o.Op == "resigned":
-	default:
-		o.Result = some
-	}
-	if model == "semaphore" && r.IntN(3) == 0 {
-		o.Arg = lin.Int(2)
 	}
 }

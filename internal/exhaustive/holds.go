@@ -155,11 +155,32 @@ func (h *holds) isReaders(t tenancy, g byte, i int) bool {
 }
 
 // grantedAgain tells whether the process was surely granted the like of g after it and before i, as a
-// reader or not.
+// reader or not. Who is surely downgraded is granted a reader's hold by that.
 func (h *holds) grantedAgain(g byte, i int, asReader bool) bool {
-	return slices.ContainsFunc(h.ops[int(g)+1:i], func(op lin.Operation) bool {
-		return grants(op) && op.Outcome == lin.OK && owner(op) == owner(h.ops[g]) && takes(op) == takes(h.ops[g]) && reads(op) == asReader
-	})
+	for k := h.since(g, i, asReader) + 1; k < i; k++ {
+		op := h.ops[k]
+		if op.Outcome != lin.OK || owner(op) != owner(h.ops[g]) || takes(op) != takes(h.ops[g]) {
+			continue
+		}
+		if grants(op) && reads(op) == asReader {
+			return true
+		}
+		if op.Op == "downgrade" && asReader && (reads(h.ops[g]) || h.grantedAgain(g, k, false)) {
+			return true
+		}
+	}
+	return false
+}
+
+// since is by which operation before i grant g's hold is what it is asked for: the grant itself, or its last downgrade.
+func (h *holds) since(g byte, i int, asReader bool) int {
+	at := int(g)
+	for k := at + 1; k < i && asReader && !reads(h.ops[g]); k++ {
+		if op := h.ops[k]; op.Op == "downgrade" && owner(op) == owner(h.ops[g]) && !h.grantedAgain(g, k, false) {
+			at = k
+		}
+	}
+	return at
 }
 
 // release ends the hold, or finds it over if it was perhaps released before.
@@ -176,19 +197,20 @@ func (h *holds) release(t tenancy, i int) (tenancy, bool) {
 // retries tells whether the release comes after one of unknown outcome of something that its process
 // had called for, and was not surely granted again since.
 func (h *holds) retries(i int) bool {
-	called, retry := false, false
+	called, wrote, retry, over := false, false, false, false
 	for _, op := range h.ops[:i] {
 		if owner(op) != owner(h.ops[i]) || takes(op) != takes(h.ops[i]) {
 			continue
 		}
 		like := reads(op) == reads(h.ops[i])
+		wrote = wrote || grants(op) && !reads(op)
 		switch {
-		case op.Op == "downgrade" && reads(h.ops[i]): // that is how a writer comes to hold as a reader
-			called, retry = true, retry && op.Outcome == lin.Unknown
+		case op.Op == "downgrade" && reads(h.ops[i]) && wrote: // that is how a writer comes to hold as a reader
+			called, retry = true, retry && op.Outcome == lin.Unknown && !over
 		case releases(op) && like:
-			retry = retry || called && op.Outcome == lin.Unknown
+			retry, over = retry || called && op.Outcome == lin.Unknown, over || op.Outcome == lin.OK
 		case grants(op) && like:
-			called, retry = true, retry && op.Outcome == lin.Unknown
+			called, retry, over = true, retry && op.Outcome == lin.Unknown, false
 		}
 	}
 	return retry

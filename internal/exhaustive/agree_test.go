@@ -1,0 +1,249 @@
+package exhaustive
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/correct"
+	lin "github.com/zktorture/zktorture/linearizability"
+)
+
+// effort is how many histories of each model to compare: ZKTORTURE_AGREE, or a few.
+func effort(t *testing.T) int {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("ZKTORTURE_AGREE"), "6000"))
+	if err != nil || n < 1 {
+		t.Fatalf("ZKTORTURE_AGREE is %q; write how many histories of each model to compare", os.Getenv("ZKTORTURE_AGREE"))
+	}
+	return n
+}
+
+// operationsMax is how many operations a history has at most; the judge has to decide every such one.
+const operationsMax = 15
+
+// TestTheJudgeAgrees compares the judge with the reference on histories that are correct by construction,
+// on corrupted ones, and on wild ones. The judge must accuse nobody wrongly, miss nothing, and know always.
+func TestTheJudgeAgrees(t *testing.T) {
+	n := effort(t)
+	for _, model := range models {
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			c := &comparison{model: model}
+			for i := uint64(0); c.decided < n && i < 4*uint64(n); i++ {
+				c.compare(t, i)
+			}
+			t.Log(c)
+			if c.decided < n || c.legal*40 < n || c.illegal*40 < n {
+				t.Error("that compares too little")
+			}
+			if c.wrong() > 0 {
+				t.Error("the judge does not agree with the reference")
+			}
+		})
+	}
+}
+
+// comparison is what came of comparing.
+type comparison struct {
+	model                     string
+	decided, legal, illegal   int // by the reference
+	unsound, untried, excused int
+	accused, missed, unknown  int
+}
+
+func (c *comparison) wrong() int { return c.accused + c.missed + c.unknown }
+
+func (c *comparison) String() string {
+	return fmt.Sprintf("%s: %d histories, %d legal and %d illegal: %d accused, %d missed, %d unknown (%d had too many orders to try, %d were not sound, %d missed were ambiguous)",
+		c.model, c.decided, c.legal, c.illegal, c.accused, c.missed, c.unknown, c.untried, c.unsound, c.excused)
+}
+
+// reportsMax is how many disagreements of a kind are shown.
+const reportsMax = 3
+
+// compare draws history i and compares.
+func (c *comparison) compare(t *testing.T, i uint64) {
+	r := rand.New(rand.NewPCG(3, i))
+	with := lin.Parameters{Parties: 1 + r.IntN(3), Permits: 1 + r.IntN(3)}
+	m, _ := lin.ByName(c.model, with)
+	h := drawAny(r, m, with)
+	if len(h) > operationsMax || lin.Validate(m, h) != nil {
+		c.unsound++
+		return
+	}
+	answer, problem := c.judge(m, with, h)
+	switch {
+	case answer == Undecided:
+		c.untried++
+		return
+	case answer == Legal:
+		c.legal++
+	default:
+		c.illegal++
+	}
+	c.decided++
+	if problem == "" {
+		return
+	}
+	if problem == "missed" && ambiguous(h) {
+		c.excused++
+		return
+	}
+	count := map[string]*int{"accused": &c.accused, "missed": &c.missed, "unknown": &c.unknown}[problem]
+	if *count++; *count <= reportsMax {
+		small := minimised(h, func(h lin.History) bool {
+			_, again := c.judge(m, with, h)
+			return lin.Validate(m, h) == nil && again == problem
+		})
+		t.Errorf("history %d, %+v: %s; a smallest one: %v\n%s", i, with, problem, lin.Check(m, small, lin.Options{})[0], lines(small))
+	}
+}
+
+// judge says whether the judge is wrong.
+func (c *comparison) judge(m lin.Model, with lin.Parameters, h lin.History) (truth Answer, problem string) {
+	truth, _ = Judge(c.model, with, h)
+	if truth == Undecided {
+		return truth, ""
+	}
+	switch v := lin.Check(m, h, lin.Options{})[0]; {
+	case v.Outcome == lin.Undetermined:
+		return truth, "unknown"
+	case v.Outcome == lin.Violation && truth == Legal:
+		return truth, "accused"
+	case v.Outcome == lin.Ok && truth == Illegal:
+		return truth, "missed"
+	}
+	return truth, ""
+}
+
+// ambiguous tells whether a process perhaps became a reader by a downgrade of unknown outcome: nobody can
+// tell what it gives back then, and the judge accuses it of nothing that rests on that.
+func ambiguous(h lin.History) bool {
+	return slices.ContainsFunc(h, func(d lin.Operation) bool { return d.Op == "downgrade" && d.Outcome == lin.Unknown })
+}
+
+// minimised leaves out operations as long as the history stays bad.
+func minimised(h lin.History, bad func(lin.History) bool) lin.History {
+	for i := 0; i < len(h); {
+		if smaller := slices.Delete(slices.Clone(h), i, i+1); bad(smaller) {
+			h, i = smaller, 0
+		} else {
+			i++
+		}
+	}
+	return h
+}
+
+func lines(h lin.History) string {
+	var b strings.Builder
+	for _, o := range h {
+		fmt.Fprintf(&b, "%v process %s\n", o, owner(o))
+	}
+	return b.String()
+}
+
+// drawAny draws a history of one of three kinds. It may be unsound.
+func drawAny(r *rand.Rand, m lin.Model, with lin.Parameters) lin.History {
+	if r.IntN(4) == 0 {
+		return drawWild(r, m)
+	}
+	s := correct.DrawShape(r)
+	s.Operations, s.Clients = 1+r.IntN(operationsMax), 1+r.IntN(4)
+	s.Unknown = []float64{0, 0.1, 0.4}[r.IntN(3)]
+	h := correct.Draw(r, m.Name, with, s)
+	if s.Stale && slices.Contains([]string{"queue", "priorityqueue", "counter"}, m.Name) {
+		h = lin.StaleReads(h)
+	}
+	if r.IntN(3) > 0 {
+		for range 1 + r.IntN(2) {
+			h = corrupt(r, m, h)
+		}
+	}
+	return h
+}
+
+// corrupt changes one thing, so that a legal history may become an illegal one that hardly differs.
+func corrupt(r *rand.Rand, m lin.Model, h lin.History) lin.History {
+	if len(h) == 0 {
+		return h
+	}
+	i, k := r.IntN(len(h)), r.IntN(len(h))
+	a, b := &h[i], &h[k]
+	switch r.IntN(8) {
+	case 0:
+		return slices.Delete(h, i, i+1)
+	case 1:
+		a.Result, b.Result = b.Result, a.Result
+	case 2:
+		a.Call, a.Return, b.Call, b.Return = b.Call, b.Return, a.Call, a.Return
+		a.Client, b.Client, a.Process, b.Process = b.Client, a.Client, b.Process, a.Process
+		a.Outcome, b.Outcome = b.Outcome, a.Outcome
+	case 3:
+		if a.Return != lin.Forever {
+			a.Return = a.Call + (a.Return-a.Call)/4
+		}
+	case 4:
+		*a = lost(*a)
+	case 5:
+		value(r, m.Name, a)
+	case 6:
+		shift := r.Int64N(9) - 4
+		if a.Call += shift; a.Return != lin.Forever {
+			a.Return += shift
+		}
+	case 7:
+		if a.Result.IsInt() {
+			a.Result = lin.Int(a.Result.Int() + r.Int64N(3) - 1)
+		}
+	}
+	slices.SortStableFunc(h, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	return h
+}
+
+// drawWild draws a few operations with no regard to what is legal, with few values.
+func drawWild(r *rand.Rand, m lin.Model) (h lin.History) {
+	busy := make([]int64, 4)
+	for range 1 + r.IntN(9) {
+		o := lin.Operation{Client: r.IntN(len(busy)), Op: m.Operations[r.IntN(len(m.Operations))]}
+		o.Call = max(busy[o.Client], r.Int64N(14))
+		o.Return = o.Call + r.Int64N(6)
+		busy[o.Client] = o.Return
+		value(r, m.Name, &o)
+		if r.IntN(5) == 0 {
+			o = lost(o)
+		}
+		h = append(h, o)
+	}
+	slices.SortStableFunc(h, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	return h
+}
+
+// value gives an operation an argument and a result that its model allows.
+func value(r *rand.Rand, model string, o *lin.Operation) {
+	some := []lin.Value{lin.Null, lin.Int(r.Int64N(4))}[r.IntN(2)]
+	switch {
+	case o.Op == "offer":
+		o.Arg = lin.Int(r.Int64N(4))
+		if model == "priorityqueue" {
+			o.Arg = ranked(o.Arg.Int())
+		}
+	case o.Op == "add":
+		o.Arg, o.Result = lin.Int([]int64{1, 1, 1, 2, -1, 3}[r.IntN(6)]), some
+	case releases(*o) || model == "gate" || model == "barrier" || o.Op == "downgrade" || o.Op == "resigned":
+	case model == "priorityqueue" && some.IsInt():
+		o.Result = ranked(some.Int())
+	default:
+		o.Result = some
+	}
+	if model == "semaphore" && r.IntN(3) == 0 {
+		o.Arg = lin.Int(2)
+	}
+}
+
+// ranked is one of four values, of which two are as good as each other.
+func ranked(n int64) lin.Value { return lin.Str(fmt.Sprintf("%d:%d", n/2, n)) }
