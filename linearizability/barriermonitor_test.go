@@ -61,7 +61,7 @@ func TestBarrierMonitorAgrees(t *testing.T) {
 			t.Fatalf("history %d: %s\n%s", i, problem, lines(small))
 		}
 		if ruling := m.monitor(m.prepare(h)); ruling.outcome == Violation {
-			if v := newJudge(&m, Options{}).confirm("monitor", ruling.finding, h, ruling.given...); v.Outcome != Violation {
+			if v := newJudge(&m, Options{}).confirm("monitor", ruling, h); v.Outcome != Violation {
 				t.Fatalf("history %d: %v\n%s", i, v, lines(h))
 			}
 		}

@@ -149,63 +149,71 @@ func checkObject(m *Model, g *group, o Options) Verdict {
 		err.Index = g.at(err.Index)
 		return Verdict{Outcome: Undetermined, Checker: "assumptions", Reason: err.Error()}
 	}
-	steps := m.prepare(g.history)
 	j := newJudge(m, o)
-	v := j.decide(steps, g.history)
+	v := j.judge(m.prepare(g.history), g.history)
 	v.Tried = j.tried
 	return v
 }
 
-// decide asks one checker after the other until one knows.
-func (j *judge) decide(steps []step, h History) Verdict {
-	switch r := j.monitor(steps); r.outcome {
-	case Ok:
-		return Verdict{Outcome: Ok, Checker: "monitor"}
-	case Violation:
-		return j.prove("monitor", r.finding, h, r.given...)
+// outcomeOf is the outcome that [Check] gives a history of one object, without the explanation.
+func outcomeOf(m *Model, h History, o Options) Outcome3 {
+	if m.validate(h) != nil {
+		return Undetermined
+	}
+	r, _ := newJudge(m, o).decide(m.prepare(h))
+	return r.outcome
+}
+
+// judge decides, and explains what is wrong.
+func (j *judge) judge(steps []step, h History) Verdict {
+	r, checker := j.decide(steps)
+	if r.outcome != Violation {
+		return Verdict{Outcome: r.outcome, Checker: checker, Reason: r.reason}
+	}
+	j.explain()
+	if r.finding.property == "" {
+		r.finding = j.model.explain(j, r.finding.steps)
+	}
+	return j.confirm(checker, r, h)
+}
+
+// decide asks one checker after the other until one knows, and returns which. If that is not the model's own,
+// the finding of a violation has no name yet, and many steps.
+func (j *judge) decide(steps []step) (r ruling, checker string) {
+	if r = j.monitor(steps); r.outcome != Undetermined {
+		return r, "monitor"
 	}
 	if j.witness(steps) {
-		return Verdict{Outcome: Ok, Checker: "witness"}
+		return legal(), "witness"
 	}
 	for _, f := range j.model.suspects(steps) {
 		if j.ask(f.steps) == porcupine.Illegal {
-			return violation("porcupine", f, h)
+			return illegal(f), "porcupine"
 		}
 	}
-	switch r := j.frontier(steps); r.outcome {
-	case Ok:
-		return Verdict{Outcome: Ok, Checker: "frontier"}
-	case Violation:
-		j.explain()
-		return j.confirm("frontier", j.model.explain(j, r.finding.steps), h)
+	if r = j.frontier(steps); r.outcome != Undetermined {
+		return r, "frontier"
 	}
 	switch j.ask(steps) {
 	case porcupine.Ok:
-		return Verdict{Outcome: Ok, Checker: "porcupine"}
+		return legal(), "porcupine"
 	case porcupine.Illegal:
-		j.explain()
-		return violation("porcupine", j.model.explain(j, steps), h)
+		return illegal(finding{steps: steps}), "porcupine"
 	}
-	return Verdict{Outcome: Undetermined, Checker: "porcupine", Reason: cmp.Or(j.short, fmt.Sprintf(
-		"%d operations could not be ordered within %v; allow more time, or record shorter histories or fewer clients", len(steps), j.timeout))}
+	return undetermined(cmp.Or(j.short, fmt.Sprintf(
+		"%d operations could not be ordered within %v; allow more time, or record shorter histories or fewer clients", len(steps), j.timeout))), "porcupine"
 }
 
-// prove reports a violation that a monitor has proved.
-func (j *judge) prove(checker string, f finding, h History, given ...step) Verdict {
-	j.explain()
-	return j.confirm(checker, f, h, given...)
-}
-
-// confirm reports a violation that somebody other than porcupine has proved. It asks porcupine about the few
-// operations that are its reason, beside the given ones; if porcupine has no answer in the time and memory for
+// confirm reports a violation. Unless it was porcupine that has proved it, porcupine is asked about the few
+// operations that are its reason, beside those that are given; if it has no answer in the time and memory for
 // explanations, the violation is one all the same. If it finds these operations in order one of the two is
 // wrong, and nothing is known.
-func (j *judge) confirm(checker string, f finding, h History, given ...step) Verdict {
-	v := violation(checker, f, h)
-	if len(f.steps) == 0 {
+func (j *judge) confirm(checker string, r ruling, h History) Verdict {
+	v := violation(checker, r.finding, h)
+	if checker == "porcupine" || len(r.finding.steps) == 0 {
 		return v
 	}
-	switch j.ask(slices.Concat(given, f.steps)) {
+	switch j.ask(slices.Concat(r.given, r.finding.steps)) {
 	case porcupine.Illegal:
 		v.Checker = "porcupine"
 	case porcupine.Ok:

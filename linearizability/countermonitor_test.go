@@ -15,7 +15,7 @@ func TestAWrongAccusationIsNotConfirmed(t *testing.T) {
 		t.Fatal(reason)
 	}
 	wrong := c.contradiction(0, 1)
-	if v := newJudge(&m, Options{}).confirm("monitor", wrong.finding, h, wrong.given...); v.Checker != "disagreement" {
+	if v := newJudge(&m, Options{}).confirm("monitor", wrong, h); v.Checker != "disagreement" {
 		t.Errorf("the verdict is %v, not that the checkers disagree", v)
 	}
 }

@@ -131,7 +131,9 @@ func (s *Stream) check() {
 	c, indices := s.cut()
 	switch r := s.model.monitor(s.model.prepare(c.history)); r.outcome {
 	case Violation:
-		s.found(newJudge(&s.model, Options{}).prove("monitor", r.finding, c.history))
+		j := newJudge(&s.model, Options{})
+		j.explain()
+		s.found(j.confirm("monitor", r, c.history))
 	case Ok:
 		forget, doubt := s.model.streamer.forget(c)
 		s.forget(forget, &c, indices)

@@ -23,7 +23,7 @@ type Strength struct {
 }
 
 // Measure returns the strength of a history of one object. It corrupts it as often as tries says, drawn
-// from the seed, and judges each result. The same arguments give the same strength, if the judge has
+// from the seed, and judges each result, which may take as long as the options say. The same arguments give the same strength, if the judge has
 // time enough.
 func Measure(m Model, h History, seed uint64, tries int, o Options) Strength {
 	s := Strength{Operations: len(h), Overlapping: overlapping(h), Missed: map[string]int{}}
@@ -37,7 +37,7 @@ func Measure(m Model, h History, seed uint64, tries int, o Options) Strength {
 	}
 	for c := range Corruptions(m, h, seed, tries) {
 		s.Corruptions++
-		switch Worst(Check(m, c.History, o)) {
+		switch outcomeOf(&m, c.History, o) {
 		case Violation:
 			s.Noticed++
 		case Ok:

@@ -102,7 +102,7 @@ func (f *forks) work(ctx context.Context, dog *watchdog) {
 		f.points[step].Step = int(step)
 		for i := 0; i < f.runs && ctx.Err() == nil; i++ {
 			e := f.cfg.episode(f.fork(int(step), i))
-			e.servers, e.beat = servers, dog.beat
+			e.servers, e.beat, e.over = servers, dog.beat, dog.stop
 			dog.start()
 			o := runEpisode(f.workload, e)
 			dog.stop()

@@ -22,6 +22,7 @@ type episodeConfig struct {
 	ready    *readiness // who went on together; nil if nobody wants to know
 	audit    uint64     // if not 0: the seed with which a clean episode's history is corrupted
 	beat     func()     // called at each step, so that somebody outside can see that the world turns
+	over     func()     // called when the world has ended, and need not turn any more
 }
 
 // outcome is what came of an episode.
@@ -57,9 +58,8 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	if leaked := inBubble(func() { newWorld(cfg).run(workload, o) }); leaked && len(o.violations) == 0 && o.aborted == nil {
 		o.violations = append(o.violations, Violation{Property: "goroutine-leak", Message: describeLeak(cfg.trace != nil)})
 	}
-	cfg.beat() // what follows takes its time, though the world has ended
+	cfg.over() // what follows takes its time, and has limits of its own
 	o.judgeLater()
-	cfg.beat()
 	o.measure(cfg.audit)
 	return o
 }

@@ -31,7 +31,7 @@ var ErrFrozen = errors.New("sim: the simulated world stands still")
 // bubble behind, when the world freezes.
 func runWatched(workload Workload, cfg *episodeConfig) (*outcome, error) {
 	dog := &watchdog{}
-	cfg.beat = dog.beat
+	cfg.beat, cfg.over = dog.beat, dog.stop
 	dog.start()
 	done := make(chan *outcome, 1)
 	go func() { done <- runEpisode(workload, cfg) }()

@@ -22,6 +22,7 @@ var children = map[string]func(args []string) error{
 	"replay": childReplay,
 	"run":    childRun,
 	"again":  childAgain,
+	"judge":  childJudge,
 }
 
 func TestMain(m *testing.M) {

@@ -144,7 +144,7 @@ func (cfg Config) withDefaults() (Config, error) {
 }
 
 func (cfg Config) episode(source Source) *episodeConfig {
-	return &episodeConfig{source: source, faults: cfg.Faults, clients: cfg.Clients, ops: cfg.Ops, stepsMax: stepsMax, beat: func() {}}
+	return &episodeConfig{source: source, faults: cfg.Faults, clients: cfg.Clients, ops: cfg.Ops, stepsMax: stepsMax, beat: func() {}, over: func() {}}
 }
 
 // Run runs a campaign: many episodes of a workload. When ctx ends it stops with what is known so
@@ -291,7 +291,7 @@ func (c *campaign) work(jobs <-chan job, stop <-chan struct{}, dog *watchdog) {
 		if j.index < c.cfg.Audit {
 			cfg.audit = mix(c.cfg.Seed^mix(uint64(j.index))) | 1
 		}
-		cfg.servers, cfg.made, cfg.beat = servers, memory, dog.beat
+		cfg.servers, cfg.made, cfg.beat, cfg.over = servers, memory, dog.beat, dog.stop
 		dog.start()
 		o := runEpisode(c.workload, cfg)
 		c.check(j.index, o, cfg)

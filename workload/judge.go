@@ -16,7 +16,7 @@ type judgement struct{ sim.Judgement }
 func (j *judgement) add(found ...sim.Violation) { j.Violations = append(j.Violations, found...) }
 
 // judgeTime is how long the search for an order of one history may take. Reaching it makes the
-// episode's verdict unknown. It is less than what makes a world count as frozen.
+// episode's verdict unknown.
 const judgeTime = 4 * time.Second
 
 // violation is a verdict of package linearizability in the words of the other properties.
@@ -79,7 +79,7 @@ func (j *judgement) check(v *view, m linearizability.Model, h linearizability.Hi
 		return later
 	}
 	j.Audit = func(seed uint64, tries int) sim.Strength {
-		each := judgeTime / time.Duration(max(tries, 1)) // all of them together are not to look frozen
+		each := judgeTime / time.Duration(max(tries, 1)) // as long as judging the episode, for all of them together
 		s := linearizability.Measure(m, h, seed, tries, linearizability.Options{Timeout: each})
 		return sim.Strength{
 			Episodes: 1, Operations: s.Operations, Overlapping: s.Overlapping, Unknown: s.Unknown,
