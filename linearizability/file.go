@@ -3,6 +3,7 @@ package linearizability
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -209,7 +210,7 @@ func (o *Operation) UnmarshalJSON(data []byte) error {
 	if _, err := decoder.Token(); err != io.EOF {
 		return errors.New("there is more after the operation; write one operation a line")
 	}
-	if err := r.complete(); err != nil {
+	if err := cmp.Or(strictText(data), strictFields(data), r.complete()); err != nil {
 		return err
 	}
 	returned := Forever

@@ -97,6 +97,13 @@ func TestBadFiles(t *testing.T) {
 		{"call", `{"client":3,"op":"poll","outcome":"ok","call":"1","return":2}`, `line 2: "call" cannot be a JSON string`},
 		{"fraction", `{"client":3,"op":"poll","result":1.5,"outcome":"ok","call":1,"return":2}`, "line 2: 1.5 is not a whole number of 64 bits"},
 		{"structure", `{"client":3,"op":"poll","result":{"a":1},"outcome":"ok","call":1,"return":2}`, `line 2: {"a":1} is no value`},
+		{"bytes that are no text", `{"client":3,"op":"poll","result":"` + "\xff" + `","outcome":"ok","call":1,"return":2}`, "line 2: not valid UTF-8 at byte 35"},
+		{"half a pair", `{"client":3,"op":"poll","result":"\ud800","outcome":"ok","call":1,"return":2}`, `line 2: \ud800 is half of a surrogate pair`},
+		{"the other half", `{"client":3,"op":"poll","result":"\udbff\ud801\udc00","outcome":"ok","call":1,"return":2}`, `line 2: \udbff is half of a surrogate pair`},
+		{"half a pair alone", `{"client":3,"op":"poll","outcome":"ok","call":1,"return":2,"note":"\\\uDC00x"}`, `line 2: \uDC00 is half of a surrogate pair`},
+		{"twice", `{"client":3,"op":"poll","outcome":"ok","outcome":"fail","call":1,"return":2}`, `line 2: the field "outcome" is there twice`},
+		{"twice, in disguise", `{"client":3,"op":"poll","outcome":"ok","call":1,"c\u0061ll":1,"return":2}`, `line 2: the field "call" is there twice`},
+		{"another case", `{"Client":3,"op":"poll","outcome":"ok","call":1,"return":2}`, `line 2: an operation has no field "Client"; it is written "client"`},
 		{"long", `{"note":"` + strings.Repeat("x", lineMax) + `"}`, "line 2: longer than 1048576 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -138,6 +145,15 @@ func TestKilledWriter(t *testing.T) {
 		if !slices.Equal(got, h[:complete]) {
 			t.Fatalf("cut at byte %d: read %v, want %v", n, got, h[:complete])
 		}
+	}
+}
+
+// Surrogate pairs are characters like others, and an escaped backslash begins no escape.
+func TestEscapesAreRead(t *testing.T) {
+	const line = `{"client":3,"op":"poll","result":"\ud83d\ude00\\ud800é","outcome":"ok","call":1,"return":2}`
+	h, err := Read(strings.NewReader(line))
+	if err != nil || h[0].Result != Str("😀\\ud800é") {
+		t.Errorf("read %v, %v", h, err)
 	}
 }
 
