@@ -213,6 +213,7 @@ func (j *judge) confirm(checker string, r ruling, h History) Verdict {
 	if checker == "porcupine" || len(r.finding.steps) == 0 {
 		return v
 	}
+	j.effort = confirmEffort
 	switch j.ask(slices.Concat(r.given, r.finding.steps)) {
 	case porcupine.Illegal:
 		v.Checker = "porcupine"

@@ -16,6 +16,7 @@ type judge struct {
 	timeout  time.Duration
 	deadline time.Time
 	memory   int64    // in bytes
+	effort   int64    // how many entries of porcupine's tables explanations may still take
 	short    string   // why porcupine could not do with that; empty if it could
 	tried    []string // what could not decide, and why
 }
@@ -29,20 +30,24 @@ func newJudge(m *Model, o Options) *judge {
 	if memory <= 0 {
 		memory = MemoryDefault
 	}
-	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout), memory: memory}
+	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout), memory: memory, effort: math.MaxInt64}
 }
 
-// The explanation of a violation is judged by itself: it is no reason to doubt the violation that it takes long.
+// The explanation of a violation is bounded by itself: it is no reason to doubt the violation that it takes
+// long. What it finds should not depend on how busy the machine is, so that what bounds it nearly always is
+// the effort.
 const (
-	explainPart = 4               // it may take so small a part of the time and the memory …
-	explainMax  = 2 * time.Second // … and no longer than this
+	explainPart   = 4               // it may take so small a part of the time and the memory …
+	explainMax    = 2 * time.Second // … and no longer than this,
+	explainEffort = 1 << 18         // and so many entries of porcupine's tables, to find it …
+	confirmEffort = 1 << 17         // … and to confirm it
 )
 
 // explain begins the time for explaining what is proved already.
 func (j *judge) explain() {
 	j.deadline = time.Now().Add(min(j.timeout/explainPart, explainMax))
 	j.memory /= explainPart
-	j.short = ""
+	j.effort, j.short = explainEffort, ""
 }
 
 // late tells whether time is up.
@@ -91,15 +96,20 @@ func (j *judge) ask(steps []step) porcupine.CheckResult {
 			int64(len(steps))*entryBytes(len(steps))>>20, len(steps), j.memory>>20)
 		return porcupine.Unknown
 	}
-	if left <= 0 {
+	if left <= 0 || j.effort <= 0 {
 		return porcupine.Unknown
 	}
+	entries = min(entries, j.effort)
+	j.effort -= entries // until it is known how many it took
 	operations := make([]porcupine.Operation, len(steps))
 	for i := range steps {
 		s := &steps[i]
 		operations[i] = porcupine.Operation{Input: s, Call: s.call, Return: s.end}
 	}
 	result := porcupine.CheckOperationsTimeout(metered(j.spec, &entries), operations, left)
+	if result != porcupine.Unknown {
+		j.effort += max(entries, 0)
+	}
 	if result == porcupine.Illegal && entries < 0 {
 		j.short = fmt.Sprintf("porcupine found no order with the %d MB that are allowed; allow more, or record shorter histories or fewer clients", j.memory>>20)
 		return porcupine.Unknown

@@ -135,13 +135,15 @@ type Rerun struct {
 	First    *Divergence `json:"first,omitempty"` // of the first that differed; nil if none did
 }
 
-// check runs a passing episode again, if it is its turn, and compares.
+// checked tells whether an episode is one of the passing ones that are run again.
+func (c *campaign) checked(index int, o *outcome) bool {
+	return index%rerunShare == 0 && len(o.violations) == 0 && o.unknown == ""
+}
+
+// check runs an episode again and compares.
 func (c *campaign) check(index int, o *outcome, ran *episodeConfig) {
-	if index%rerunShare != 0 || len(o.violations) > 0 || o.unknown != "" {
-		return
-	}
 	cfg := c.cfg.episode(o.choices.Replay())
-	cfg.servers, cfg.beat = ran.servers, ran.beat
+	cfg.servers, cfg.beat, cfg.over = ran.servers, ran.beat, ran.over
 	again := runEpisode(c.workload, cfg)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -294,8 +294,10 @@ func (c *campaign) work(jobs <-chan job, stop <-chan struct{}, dog *watchdog) {
 		cfg.servers, cfg.made, cfg.beat, cfg.over = servers, memory, dog.beat, dog.stop
 		dog.start()
 		o := runEpisode(c.workload, cfg)
-		c.check(j.index, o, cfg)
-		dog.stop()
+		if c.checked(j.index, o) {
+			dog.start()
+			c.check(j.index, o, cfg)
+		}
 		memory = o.made
 		c.record(j.index, o)
 	}

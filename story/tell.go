@@ -26,7 +26,8 @@ func New(c *sim.Counterexample, r *sim.Replayed) (*Story, error) {
 }
 
 // Same returns an error if a replay is not the run that its counterexample recorded, or if nothing broke
-// in it. Of one that is known to be another run each time it is enough that the same property broke.
+// in it, or something else. Of one that is known to be another run each time it is enough that the same
+// property broke.
 func Same(c *sim.Counterexample, r *sim.Replayed) error {
 	switch {
 	case r.Diverged >= 0 && c.Divergence != nil && r.Violation != nil && r.Violation.Property == c.Property:
@@ -36,6 +37,8 @@ func Same(c *sim.Counterexample, r *sim.Replayed) error {
 			r.Diverged+1, r.Try, lineAt(c.Trace, r.Diverged), lineAt(sim.Lines(r.Trace), r.Diverged))
 	case r.Violation == nil:
 		return fmt.Errorf("nothing broke this time, although the trace is the same")
+	case r.Violation.Property != c.Property:
+		return fmt.Errorf("the file says that %s is broken, but the same run breaks %s now; was the file altered, or made by another version?", c.Property, r.Violation.Property)
 	}
 	return nil
 }
