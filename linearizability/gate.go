@@ -17,6 +17,7 @@ func Gate() Model {
 		conflict:   func(History) (int, string) { return 0, "" },
 		prepare:    prepareGate,
 		spec:       gateSpec,
+		monitor:    gateMonitor,
 		hint:       func([]step) {},
 		suspects:   func([]step) []finding { return nil },
 		explain:    explainGate,
