@@ -7,6 +7,7 @@
 GO   ?= go
 SEED ?= 1
 SEEDS ?= 100000
+ZOO_SEEDS ?= 2000
 N    ?= 1000000
 FUZZTIME ?= 10m
 BUGS := W1 W2 W3 W5 W7 W8 DQ1 DQ2 DQ5 DQ6 DQ7
@@ -62,8 +63,8 @@ foreign: ## make sure that kazoo's and Curator's recipes can be run: install the
 agree: ## compare the judge with porcupine on N random histories (default 1000000); judge 10,000 long correct ones
 	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 120m -run 'TestAgree|TestNever' -v ./linearizability
 
-determinism: ## run SEEDS seeds (default 100000) twice and compare every step
-	ZKTORTURE_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 60m -run Determinism -v ./sim
+determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (default 2000) of each recipe of the zoo, three times and compare them one by one
+	ZKTORTURE_SEEDS=$(SEEDS) ZKTORTURE_ZOO_SEEDS=$(ZOO_SEEDS) $(GO) test -count=1 -timeout 120m -run Determinism -v ./sim
 
 zoo: ## hunt every animal of the zoo: recipes known to be broken; fails if one is not found
 	$(GO) run ./cmd/torture zoo --seed $(SEED)

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -60,12 +61,13 @@ func TestContinuationsCount(t *testing.T) {
 	const runs = 12
 	var curves [2][]sim.Continuation
 	for i, procs := range []int{1, 4} {
-		withProcs(procs, func() {
-			var err error
-			if curves[i], err = sim.Continuations(t.Context(), w, c, r, runs); err != nil {
-				t.Fatal(err)
-			}
-		})
+		was := runtime.GOMAXPROCS(procs)
+		curve, err := sim.Continuations(t.Context(), w, c, r, runs)
+		runtime.GOMAXPROCS(was)
+		if err != nil {
+			t.Fatal(err)
+		}
+		curves[i] = curve
 	}
 	if d := cmp.Diff(curves[0], curves[1]); d != "" {
 		t.Errorf("the curve differs at GOMAXPROCS 4:\n%s", d)
@@ -110,11 +112,10 @@ func TestContinuationsOfNothing(t *testing.T) {
 
 // Every line of a trace says for programs what it says in words.
 func TestDetails(t *testing.T) {
-	runner := sim.Runner()
 	seen := map[sim.Kind]int{}
 	for seed := range uint64(60) {
 		for _, kind := range []string{"lock", "queue"} {
-			one := runner(find(t, kind, ""), sim.Config{}, sim.NewRandomSource(7, seed))
+			one := sim.RunOne(find(t, kind, ""), sim.Config{}, sim.NewRandomSource(7, seed))
 			for _, step := range one.Trace {
 				seen[step.Kind]++
 				if problem := detailProblem(step); problem != "" {

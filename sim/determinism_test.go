@@ -1,103 +1,213 @@
 package sim_test
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
 )
 
-// seeds is how many seeds are run twice: 2000, fewer with -short, or ZKTORTURE_SEEDS.
-func seeds(t *testing.T) int {
-	text, given := os.LookupEnv("ZKTORTURE_SEEDS")
-	if !given && testing.Short() {
-		return 500
+// subject is a recipe that is run twice and compared.
+type subject struct {
+	name    string
+	w       sim.Workload
+	clients int
+}
+
+// ours are the recipes that can be tortured by name.
+func ours() (all []subject) {
+	for _, e := range workload.Entries() {
+		all = append(all, subject{e.Kind + "/" + e.Recipe, e.New(), 3})
 	}
-	if !given {
-		return 2000
+	return all
+}
+
+// zoo are the recipes that are known to be broken, and their twins.
+func zoo() (all []subject) {
+	for _, a := range workload.Zoo() {
+		all = append(all, subject{a.ID, a.Broken(), a.Clients}, subject{a.ID + "/twin", a.Twin(), a.Clients})
 	}
-	n, err := strconv.Atoi(text)
+	return all
+}
+
+// seedsOf reads from the environment how many seeds are compared, of each recipe.
+func seedsOf(t *testing.T, variable string, normally int) uint64 {
+	text, given := os.LookupEnv(variable)
+	switch {
+	case bubbles.RaceDetector:
+		return 2
+	case !given && testing.Short():
+		return uint64(max(normally/4, 2))
+	case !given:
+		return uint64(normally)
+	}
+	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || n < 1 {
-		t.Fatalf("ZKTORTURE_SEEDS=%q: want a number of seeds, 1 or more", text)
+		t.Fatalf("%s=%q: want a number of seeds, 1 or more", variable, text)
 	}
 	return n
 }
 
-// Equal choices give equal runs: each seed is run alone at GOMAXPROCS 1 on servers of its own, and
-// then with others beside it at GOMAXPROCS 4 on servers that were used before. The traces must be
-// equal, line by line.
+// Equal choices give equal runs, of every kind and recipe: each seed is run alone with one
+// processor, on servers of its own; with two; and with four, on a machine that is busy, beside
+// others on servers that were used before. ZKTORTURE_SEEDS is how many, of all kinds together.
 func TestDeterminism(t *testing.T) {
-	kinds := []string{"lock", "queue"}
-	n := seeds(t) / len(kinds)
-	for _, kind := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			w := find(t, kind, "")
-			const batch = 250
-			for from := 0; from < n && !t.Failed(); from += batch {
-				compare(t, w, from, min(batch, n-from))
-			}
-		})
+	all := ours()
+	n := seedsOf(t, "ZKTORTURE_SEEDS", 1200)
+	for _, s := range all {
+		compareSeeds(t, s, sim.Config{Clients: s.clients}, max(n/uint64(len(all)), 2))
 	}
 }
 
-func compare(t *testing.T, w sim.Workload, from, n int) {
-	alone, beside := make([]sim.One, n), make([]sim.One, n)
-	withProcs(1, func() {
-		for i := range n {
-			alone[i] = sim.RunOne(w, sim.Config{}, sim.NewRandomSource(1, uint64(from+i)))
+// It holds for few clients and many, and for the faults that end waits at any moment by themselves.
+func TestDeterminismOfCrowds(t *testing.T) {
+	n := seedsOf(t, "ZKTORTURE_SEEDS", 400)
+	for i, s := range ours() {
+		faults := [...]sim.Faults{sim.AllFaults, sim.Cancel, sim.Cancel | sim.Time, sim.Expiry | sim.Loss}[i%4]
+		compareSeeds(t, s, sim.Config{Clients: 8, Ops: 6, Faults: faults, Seed: 2}, max(n/400, 3))
+	}
+}
+
+// It holds for each recipe of the zoo. ZKTORTURE_ZOO_SEEDS is how many, of each.
+func TestDeterminismOfTheZoo(t *testing.T) {
+	n := seedsOf(t, "ZKTORTURE_ZOO_SEEDS", 8)
+	for _, s := range zoo() {
+		compareSeeds(t, s, sim.Config{Clients: s.clients}, n)
+	}
+}
+
+// It holds for the runs of a sweep.
+func TestDeterminismOfSweeps(t *testing.T) {
+	n := seedsOf(t, "ZKTORTURE_SEEDS", 400)
+	for _, s := range ours() {
+		for base := range max(n/400, 1) {
+			cfg := sim.Config{Clients: s.clients, Seed: 3}
+			runs := func() []sim.Source { return sim.SweepOf(s.w, cfg, base) }
+			sample := min(len(runs()), 12)
+			compare(t, s, cfg, uint64(sample), func(i uint64) sim.Source { return runs()[i] })
 		}
-	})
-	withProcs(4, func() {
-		inParallel(4, n, func(run func(sim.Workload, sim.Config, sim.Source) sim.One, i int) {
-			beside[i] = run(w, sim.Config{}, sim.NewRandomSource(1, uint64(from+i)))
-		})
-	})
-	for i := range n {
-		sameRun(t, from+i, alone[i], beside[i])
 	}
 }
 
-func withProcs(n int, f func()) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
-	f()
-}
-
-func inParallel(workers, n int, f func(run func(sim.Workload, sim.Config, sim.Source) sim.One, i int)) {
-	var all sync.WaitGroup
-	for worker := range workers {
-		all.Go(func() {
-			run := sim.Runner()
-			for i := worker; i < n; i += workers {
-				f(run, i)
-			}
-		})
-	}
-	all.Wait()
-}
-
-// sameRun names the first step at which two runs of one seed differ.
-func sameRun(t *testing.T, seed int, a, b sim.One) {
+func compareSeeds(t *testing.T, s subject, cfg sim.Config, n uint64) {
 	t.Helper()
-	x, y := sim.Lines(a.Trace), sim.Lines(b.Trace)
-	for i := range max(len(x), len(y)) {
-		switch {
-		case i >= len(x) || i >= len(y):
-			t.Errorf("seed %d: one run has %d lines of trace, the other %d", seed, len(x), len(y))
-			return
-		case x[i] != y[i]:
-			t.Errorf("seed %d differs first at step %d, line %d:\n  %s\n  %s", seed, a.Trace[i].N, i+1, x[i], y[i])
-			return
+	compare(t, s, cfg, n, func(i uint64) sim.Source { return sim.NewRandomSource(cfg.Seed+1, i) })
+}
+
+// compare runs n lists of choices of a recipe in several ways and compares them one by one.
+func compare(t *testing.T, s subject, cfg sim.Config, n uint64, source func(i uint64) sim.Source) {
+	t.Helper()
+	alone := hashes(1, n, func() sim.Hasher { return sim.HashOne }, s.w, cfg, source)
+	two := hashes(2, n, func() sim.Hasher { return sim.HashOne }, s.w, cfg, source)
+	defer busy()()
+	beside := hashes(4, n, sim.NewHasher, s.w, cfg, source)
+	for i := range n {
+		if alone[i] != two[i] || alone[i] != beside[i] {
+			t.Errorf("%s: seed %d of %d: hash %016x with one processor, %016x with two, %016x beside others with four%s",
+				s.name, i, cfg.Seed+1, alone[i], two[i], beside[i], difference(s, cfg, func() sim.Source { return source(i) }))
 		}
 	}
-	if a.Hash != b.Hash {
-		t.Errorf("seed %d: equal traces, but hashes %s and %s", seed, sim.FormatHash(a.Hash), sim.FormatHash(b.Hash))
+}
+
+// hashes runs with so many processors, and as many runs at a time.
+func hashes(procs int, n uint64, newHasher func() sim.Hasher, w sim.Workload, cfg sim.Config, source func(uint64) sim.Source) []uint64 {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+	all := make([]uint64, n)
+	var workers sync.WaitGroup
+	for first := range procs {
+		workers.Go(func() {
+			hash := newHasher()
+			for i := uint64(first); i < n; i += uint64(procs) {
+				all[i] = hash(w, cfg, source(i))
+			}
+		})
+	}
+	workers.Wait()
+	return all
+}
+
+// busy keeps processors and collector busy until the function that it returns is called.
+func busy() (stop func()) {
+	var done atomic.Bool
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for !done.Load() {
+				for i := range 1000 {
+					sink.Store(make([]byte, i))
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+	return func() { done.Store(true); all.Wait() }
+}
+
+var sink atomic.Value
+
+// difference names the first step at which runs of equal choices differ, if that can be seen again.
+func difference(s subject, cfg sim.Config, source func() sim.Source) string {
+	one := sim.RunOne(s.w, cfg, source())
+	for range 100 {
+		other := sim.RunOne(s.w, cfg, source())
+		x, y := sim.Lines(one.Trace), sim.Lines(other.Trace)
+		for i := range min(len(x), len(y)) {
+			if x[i] != y[i] {
+				return fmt.Sprintf("; first at line %d of the trace:\n  %s\n  %s", i+1, x[i], y[i])
+			}
+		}
+	}
+	return ""
+}
+
+// A run is the same in every build: the hashes of a few seeds of each recipe are written down, and
+// hold with and without the race detector. A change of what a run does changes them, which is to be
+// a decision: go test ./sim -run Recorded -update.
+func TestHashesAreThoseRecorded(t *testing.T) {
+	const file = "testdata/hashes.txt"
+	var now strings.Builder
+	for _, s := range slices.Concat(ours(), zoo()) {
+		hash := uint64(0)
+		for i := range uint64(5) {
+			hash = hash*31 + sim.HashOne(s.w, sim.Config{Clients: s.clients}, sim.NewRandomSource(4, i))
+		}
+		fmt.Fprintf(&now, "%-28s %016x\n", s.name, hash)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(now.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	recorded, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, is := strings.Split(string(recorded), "\n"), strings.Split(now.String(), "\n")
+	for i := range max(len(was), len(is)) {
+		if i >= len(was) || i >= len(is) || was[i] != is[i] {
+			t.Fatalf("line %d of %s is %q, and was %q", i+1, file, at(is, i), at(was, i))
+		}
 	}
 }
+
+func at(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
+}
+
+var update = flag.Bool("update", false, "write the hashes that came out into testdata")
 
 // The hash covers the steps: two seeds that are not the same run do not have the same hash, and
 // equal hashes mean equal traces.

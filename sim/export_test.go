@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -26,10 +27,27 @@ func RunOne(w Workload, cfg Config, source Source) One {
 	return runOneOn(fakezk.New(fakezk.Config{}), w, cfg, source)
 }
 
-// Runner returns a RunOne whose episodes share their servers and memory, as a worker's do.
-func Runner() func(Workload, Config, Source) One {
+// Hasher runs one episode and returns its hash only, which keeps no trace.
+type Hasher func(Workload, Config, Source) uint64
+
+// HashOne runs on servers of its own.
+func HashOne(w Workload, cfg Config, source Source) uint64 { return NewHasher()(w, cfg, source) }
+
+// NewHasher returns a Hasher whose episodes share their servers and memory, as a worker's do.
+func NewHasher() Hasher {
 	servers := fakezk.New(fakezk.Config{})
-	return func(w Workload, cfg Config, source Source) One { return runOneOn(servers, w, cfg, source) }
+	var memory []made
+	return func(w Workload, cfg Config, source Source) uint64 {
+		cfg, err := cfg.withDefaults()
+		if err != nil {
+			panic(err)
+		}
+		e := cfg.episode(source)
+		e.servers, e.made = servers, memory
+		o := runEpisode(w, e)
+		memory = o.made
+		return o.hash
+	}
 }
 
 func runOneOn(servers *fakezk.Ensemble, w Workload, cfg Config, source Source) One {
@@ -56,4 +74,11 @@ func SweepOf(w Workload, cfg Config, base uint64) []Source {
 		runs = append(runs, &sweepSource{base: o.made, strikes: []place{p}})
 	}
 	return runs
+}
+
+// NewOpContext returns the context of an operation, and what ends it; settle waits until whoever was
+// told has blocked again.
+func NewOpContext() (ctx context.Context, end func(settle func())) {
+	c := newOpContext()
+	return c, c.end
 }

@@ -1,0 +1,94 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// The end of an operation's context reaches one goroutine after the other: first those that wait for
+// it, in the order in which they began to, then derived contexts in the order in which they were
+// derived. Each goes on until it blocks before the next is told. (They write without a lock: the race
+// detector would see two at a time.)
+func TestContextEndsForOneAfterTheOther(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		waiters, derived := rapid.IntRange(0, 6).Draw(rt, "waiters"), rapid.IntRange(0, 4).Draw(rt, "derived")
+		synctest.Test(t, func(t *testing.T) {
+			var told, want []string
+			ctx, end := sim.NewOpContext()
+			wait := func(name string, ctx context.Context) {
+				want = append(want, name)
+				go func() {
+					<-ctx.Done()
+					time.Sleep(time.Nanosecond) // others could go on here
+					told = append(told, name)
+					if !errors.Is(ctx.Err(), context.Canceled) {
+						t.Errorf("%s: the error is %v", name, ctx.Err())
+					}
+				}()
+				synctest.Wait()
+			}
+			for i := range waiters {
+				wait(fmt.Sprint("waiter ", i), ctx)
+			}
+			for i := range derived {
+				child, cancel := context.WithCancel(ctx)
+				defer cancel()
+				wait(fmt.Sprint("derived ", i), child)
+			}
+			end(func() { time.Sleep(time.Microsecond); synctest.Wait() })
+			if !slices.Equal(told, want) {
+				t.Errorf("told %v, want %v", told, want)
+			}
+		})
+	})
+}
+
+// Who waits again and again without looking at the error does not keep the context from ending.
+func TestContextEndsForWhoDoesNotLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := sim.NewOpContext()
+		go func() {
+			for range 100 {
+				<-ctx.Done()
+			}
+		}()
+		synctest.Wait()
+		end(synctest.Wait)
+		synctest.Wait()
+	})
+}
+
+// A derived context that was ended by its owner is not told any more, and one that is derived after
+// the end has ended.
+func TestDerivedContexts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := sim.NewOpContext()
+		calls := 0
+		stop := context.AfterFunc(ctx, func() { calls++ })
+		kept := make(chan int, 1)
+		context.AfterFunc(ctx, func() { kept <- 1 })
+		if !stop() || stop() {
+			t.Error("stop says otherwise than context.AfterFunc promises")
+		}
+		end(synctest.Wait)
+		end(synctest.Wait)
+		<-kept
+		if calls != 0 {
+			t.Error("what was stopped is called")
+		}
+		late, cancel := context.WithTimeout(ctx, time.Hour)
+		defer cancel()
+		if late.Err() == nil {
+			t.Error("a context derived from one that has ended has not")
+		}
+	})
+}
