@@ -123,9 +123,6 @@ func (w *World) perform(a action) {
 func (w *World) arrive(p *process) {
 	c := p.client
 	call := w.carryOut(p)
-	r := &call.Request
-	w.fold(uint64(r.Op))
-	w.foldString(r.Path)
 	if !p.held && w.servers.Pending(c.Connection()) == 1 && c.Waiting() == 1 {
 		m, _ := w.servers.First(c.Connection())
 		w.foldMessage(m)
@@ -139,6 +136,7 @@ func (w *World) arrive(p *process) {
 // carryOut lets the server carry out the oldest request of a client.
 func (w *World) carryOut(p *process) *fakezk.Call {
 	w.actor = p.client.Sent().Tag
+	w.foldRequest(&p.client.Sent().Request)
 	call := p.client.Arrive(w.now())
 	w.actor = 0
 	w.startCounters()

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -79,7 +80,11 @@ func compareCalls(a, b *fakezk.Call) int {
 	if a.Request.Op != b.Request.Op {
 		return int(a.Request.Op - b.Request.Op)
 	}
-	return strings.Compare(a.Request.Path, b.Request.Path)
+	if d := strings.Compare(a.Request.Path, b.Request.Path); d != 0 {
+		return d
+	}
+	// Rarely reached: the requests of goroutines that one step has woken together.
+	return strings.Compare(fmt.Sprint(a.Request), fmt.Sprint(b.Request))
 }
 
 // committed is the servers' report of a change.

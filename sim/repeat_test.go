@@ -3,11 +3,14 @@ package sim_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
@@ -113,6 +116,40 @@ func TestViolationThatDiffersReplays(t *testing.T) {
 	}
 	if replayed.Diverged < 0 && replayed.Try < 1 || replayed.Diverged >= 0 && replayed.Try < 2 {
 		t.Errorf("try %d, diverged at %d", replayed.Try, replayed.Diverged)
+	}
+}
+
+// atOnce is a lock that sends several requests at once, each from a goroutine of its own.
+type atOnce struct {
+	workload.Locker
+	conn recipes.Conn
+}
+
+func (a atOnce) Lock(ctx context.Context) error {
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			for range rand.IntN(20) {
+				runtime.Gosched()
+			}
+			a.conn.Multi(&zk.CreateRequest{Path: fmt.Sprintf("/%d", i), Acl: zk.WorldACL(zk.PermAll)}, &zk.DeleteRequest{Path: fmt.Sprintf("/%d", i), Version: -1})
+		})
+	}
+	all.Wait()
+	return a.Locker.Lock(ctx)
+}
+
+// Requests that goroutines hand in together reach the servers in an order that does not depend on
+// which was faster.
+func TestRequestsAtOnceAreOrdered(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return atOnce{recipes.NewLock(c, path), c} })
+	for seed := range uint64(20) {
+		hash := sim.HashOne(w, sim.Config{NoFaultsAtAll: true}, sim.NewRandomSource(1, seed))
+		for range 5 {
+			if again := sim.HashOne(w, sim.Config{NoFaultsAtAll: true}, sim.NewRandomSource(1, seed)); again != hash {
+				t.Fatalf("seed %d: hash %016x, and %016x when it was run again", seed, hash, again)
+			}
+		}
 	}
 }
 

@@ -63,6 +63,7 @@ func (w *World) takeNotes() {
 		if n.end {
 			w.fold(uint64(n.op.Outcome))
 			w.foldString(n.op.Result)
+			w.foldError(n.op.Err)
 		}
 		if w.trace != nil {
 			w.note(n.op.Client, describeNote(n), "", noteResult(n)).by(n.op)
@@ -199,18 +200,45 @@ func (w *World) foldString(s string) { w.hash = foldString(w.hash, s) }
 
 func hashString(s string) uint64 { return foldString(hashStart, s) }
 
-func foldString(h uint64, s string) uint64 {
+func foldString[T string | []byte](h uint64, s T) uint64 {
 	for i := 0; i < len(s); i++ {
 		h = (h ^ uint64(s[i])) * 1099511628211
 	}
 	return h
 }
 
+func (w *World) foldError(err error) {
+	if err != nil {
+		w.foldString(err.Error())
+	}
+}
+
+func (w *World) foldRequest(r *fakezk.Request) {
+	w.fold(uint64(r.Op)<<32 | uint64(uint32(r.Version)))
+	w.foldString(r.Path)
+	w.hash = foldString(w.hash, r.Data)
+	for i := range r.Ops {
+		w.foldRequest(&r.Ops[i])
+	}
+}
+
+func (w *World) foldReply(r *fakezk.Response) {
+	w.fold(uint64(r.Zxid)<<16 ^ uint64(uint32(r.Err)))
+	w.foldString(r.Path)
+	w.hash = foldString(w.hash, r.Data)
+	for _, name := range r.Children {
+		w.foldString(name)
+	}
+	for i := range r.Results {
+		w.fold(uint64(uint32(r.Results[i].Err)))
+		w.foldString(r.Results[i].Path)
+	}
+}
+
 func (w *World) foldMessage(m fakezk.Message) {
 	switch {
 	case m.Reply != nil:
-		w.fold(uint64(m.Reply.Zxid)<<16 ^ uint64(uint32(m.Reply.Err)))
-		w.foldString(m.Reply.Path)
+		w.foldReply(m.Reply)
 	default:
 		w.fold(uint64(uint32(m.Event)) ^ uint64(m.Zxid)<<8)
 		w.foldString(m.Path)
