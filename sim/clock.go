@@ -15,11 +15,7 @@ func (w *World) now() int64 { return epoch + w.elapsed + w.offset }
 func (w *World) idle(limit time.Duration) bool {
 	begin, before := w.elapsed, len(w.changes)
 	for w.elapsed-begin < limit.Milliseconds() {
-		d := limit.Milliseconds() - (w.elapsed - begin)
-		if deadline, ok := w.servers.Deadline(); ok {
-			d = min(d, max(deadline-w.now(), 1))
-		}
-		kicked := w.sleep(d)
+		kicked := w.sleep(w.undisturbed(limit.Milliseconds() - (w.elapsed - begin)))
 		if kicked || len(w.changes) > before || w.moved() {
 			w.step++
 			w.fold(uint64(w.elapsed))
@@ -28,6 +24,27 @@ func (w *World) idle(limit time.Duration) bool {
 		}
 	}
 	return false
+}
+
+// undisturbed returns for how long, up to d milliseconds, time can pass without an end of a session
+// at the servers. Those of clients that ping do not end by time.
+func (w *World) undisturbed(d int64) int64 {
+	w.pinging = w.pinging[:0]
+	for _, p := range w.procs {
+		if w.pings(p) && !p.held {
+			w.pinging = append(w.pinging, p.client.Session())
+		}
+	}
+	if deadline, ok := w.servers.Deadline(w.pinging...); ok {
+		d = min(d, max(deadline-w.now(), 1))
+	}
+	return d
+}
+
+// pings tells whether a client keeps its session alive.
+func (w *World) pings(p *process) bool {
+	_, connected := p.client.Connected()
+	return connected && !p.crashed && !p.paused
 }
 
 // moved tells whether a goroutine has done something that does not show as a request.
@@ -84,7 +101,7 @@ func (w *World) sleep(d int64) (kicked bool) {
 // a client to whom nothing comes gives its connection up after two thirds of the timeout.
 func (w *World) pass(d int64) {
 	for _, p := range w.procs {
-		if _, connected := p.client.Connected(); !connected || p.crashed || p.paused {
+		if !w.pings(p) {
 			continue
 		}
 		if p.held && d >= sessionTimeout*2/3 {

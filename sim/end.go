@@ -5,17 +5,28 @@ import (
 	"time"
 )
 
-// expireDead lets the sessions of processes that will not come back run out.
+// expireDead lets what is still under way arrive, and the sessions of processes that will not come
+// back run out.
 func (w *World) expireDead() {
-	for range 4 {
-		w.sleep(sessionTimeout)
-		w.intake()
-		for w.collect(); len(w.actions) > 0 && w.step < w.cfg.stepsMax+calmSteps; w.collect() {
-			w.perform(w.nextFair())
-			w.intake()
-		}
+	w.drain()
+	for begin := w.elapsed; w.elapsed-begin < lastWait; w.drain() {
+		w.sleep(w.undisturbed(lastWait - (w.elapsed - begin)))
 	}
 }
+
+// drain lets everything happen that can.
+func (w *World) drain() {
+	for w.intake(); w.step < w.cfg.stepsMax+calmSteps; w.intake() {
+		if w.collect(); len(w.actions) == 0 {
+			return
+		}
+		w.perform(w.nextFair())
+	}
+}
+
+// lastWait is how long, in milliseconds, sessions have to run out and recipes to clean up behind
+// themselves.
+const lastWait = 4 * sessionTimeout
 
 // end stops everything that still runs. Politely it closes the clients, after which recipes must
 // end by themselves; else it kills them.

@@ -70,6 +70,7 @@ type World struct {
 	actions []action
 	targets []target
 	empty   []string
+	pinging []int64
 }
 
 // Change is one elementary change of the tree or of the sessions, with the step that caused it.
