@@ -15,7 +15,7 @@ func PriorityQueue() Model {
 	m := Queue()
 	m.Name, m.problem, m.prepare, m.spec = "priorityqueue", priorityProblem, preparePriorities, prioritySpec
 	m.hint, m.explain = func([]step) {}, explainPriorities
-	m.monitor, m.streamer = nil, nil
+	m.monitor, m.streamer = priorityMonitor, nil
 	return m
 }
 

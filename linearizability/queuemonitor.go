@@ -65,8 +65,19 @@ type queueCase struct {
 	fixed []demand // of values whose removal is supposed
 }
 
-// queueMonitor is the monitor of [Queue].
+// queueMonitor is the monitor of [Queue]. What it does not know that of priority queues may know, if all values
+// are as good: it tries more ways in which removals of unknown outcome can have taken values.
 func queueMonitor(steps []step) ruling {
+	r := judgeQueue(steps)
+	if r.outcome == Undetermined {
+		if again, _ := judgePriorities(steps); again.outcome == Ok {
+			return again
+		}
+	}
+	return r
+}
+
+func judgeQueue(steps []step) ruling {
 	q := newQueueCase(steps)
 	if f := q.load(); f != nil {
 		return illegal(*f)

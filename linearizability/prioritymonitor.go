@@ -1,0 +1,707 @@
+package linearizability
+
+import (
+	"cmp"
+	"slices"
+)
+
+// The monitor of a priority queue goes through the priorities from the best to the worst. A value is never in
+// the way of a better one. What it does to the worse ones is that none of them is at the head while it is in
+// the queue. So let the better values be dealt with, and call an instant covered if one of them is surely in
+// the queue then. The values of one priority are a queue of their own, whose removals and peeks can only be at
+// instants that are not covered: from the first to the last of these within their intervals. Instants between
+// these two that are covered do no harm: whoever is at the head there is there at the end of that as well, and
+// offers go before him. A queue is best, for those that come after it, if every value is in it from its by to its
+// stayed only, and all can be that short at once (see queue.go and queueempty.go). These are covered from
+// here on. An empty result is worse than all values: it needs an instant that is not covered.
+//
+// For values that differ in priority, and no outcome unknown, this is known (Gibbons, Bruno and Phillips,
+// "Black-Box Correctness Tests for Basic Parallel Data Structures", 2002: O(n log n)). The rest was made for
+// this program and is compared with exhaustive search, see package exhaustive.
+//
+// A value that was surely offered and not surely removed was perhaps taken by a removal of unknown outcome,
+// which was called at t: then it has a removal from t to forever, and sooner is better. The steps are legal if
+// and only if some way to give such values removals of their own makes them so.
+//
+//   - They are illegal if they are with each such value having the removal that was called first.
+//   - A worse value that is at the head after the value was surely in the queue sets a deadline: a removal must
+//     have been called by then. If there are not removals enough for all deadlines the steps are illegal. Hall's
+//     theorem says when, as in queuelost.go.
+//   - Else removals are given by deadline, the first called to the first deadline. If that explains the steps
+//     they are legal. If not, those in whose way the values still are set further deadlines, a few times.
+//     If nothing helps the monitor does not know.
+
+// priorityMonitor is Model.monitor of a priority queue.
+func priorityMonitor(steps []step) ruling {
+	if f := newQueueCase(steps).load(); f != nil { // phantoms and duplicates
+		return illegal(*f)
+	}
+	r, blame := judgePriorities(steps)
+	if r.outcome == Violation {
+		r.finding.steps = blame.certificate()
+		if r.finding.property == "order" && passedOver(r.finding.steps) {
+			r.finding.property, r.finding.message = "lost", messagePassed
+		}
+	}
+	return r
+}
+
+const (
+	messageBetter = "a value came out before one that was better, or as good and older"
+	messagePassed = "a value was passed over by others that should have waited for it, and never came out"
+)
+
+// passedOver tells whether there is a value that was offered and surely not removed.
+func passedOver(steps []step) bool {
+	return slices.ContainsFunc(steps, func(offer step) bool {
+		return offer.kind == stepOffer && !slices.ContainsFunc(steps, func(s step) bool {
+			return s.kind == stepRemove && !s.unknown && s.item == offer.item
+		})
+	})
+}
+
+// judgePriorities judges all that counts. If something is wrong, it is judged again to name it by what it needs:
+// offers and removals, else peeks, else empty results.
+func judgePriorities(steps []step) (ruling, *blame) {
+	c := newRankCase(steps)
+	c.withPeeks, c.withEmpties = true, true
+	deadlines, b := c.deadlines()
+	if b == nil {
+		b = c.unmet(deadlines)
+	}
+	switch {
+	case b == nil && c.explained(deadlines):
+		return legal(), nil
+	case b == nil:
+		return undetermined("which removals of unknown outcome took which values could not be found out"), nil
+	}
+	property, message := "false-empty", messageEmpty
+	if less := c.impossible(true, false); less != nil {
+		b, property, message = less, "stale-peek", messagePeek
+	}
+	if least := c.impossible(false, false); least != nil {
+		b, property, message = least, "order", messageBetter
+	}
+	return illegal(finding{property: property, message: message}), b
+}
+
+// impossible returns why the steps are illegal, if that is known, with or without peeks and empty results.
+func (c *rankCase) impossible(peeks, empties bool) *blame {
+	c.withPeeks, c.withEmpties = peeks, empties
+	deadlines, b := c.deadlines()
+	if b == nil {
+		b = c.unmet(deadlines)
+	}
+	return b
+}
+
+// rankCase is the steps of a priority queue. Its instants are the ranks of the stamps, from 0.
+type rankCase struct {
+	given       []step // as they are
+	steps       []step // with ranks for stamps
+	instants    int64
+	classes     [][]int32 // offers, removals and peeks of one priority, the best first
+	class       []int32   // by item; none if it was not offered
+	offer       []int32   // by item: a step
+	local       []int32   // by item: its number in its class
+	named       []int64   // by item: when a removal of unknown outcome that names it was called first
+	empties     []int32
+	lost        []int64 // calls of the removals of unknown outcome that name nothing, in order
+	peeks       bool    // whether there are any
+	waiting     []int32 // items that may have been taken by removals of unknown outcome, and by no others
+	withPeeks   bool    // whether peeks count …
+	withEmpties bool    // … and empty results
+	cover       cover
+}
+
+func newRankCase(steps []step) *rankCase {
+	items := int32(0)
+	for i := range steps {
+		items = max(items, steps[i].item+1)
+	}
+	c := &rankCase{given: steps, steps: slices.Clone(steps), offer: make([]int32, items), local: make([]int32, items), class: make([]int32, items), named: make([]int64, items)}
+	c.rankStamps()
+	for i := range c.offer {
+		c.offer[i], c.class[i], c.named[i] = none, none, Forever
+	}
+	sure := make([]bool, items) // by item: surely removed
+	for i := range c.steps {
+		c.note(int32(i), sure)
+	}
+	slices.Sort(c.lost)
+	c.classify()
+	for item, offer := range c.offer {
+		if offer != none && !sure[item] && (len(c.lost) > 0 || c.named[item] < Forever) {
+			c.waiting = append(c.waiting, int32(item))
+		}
+	}
+	return c
+}
+
+// rankStamps replaces stamps by their ranks.
+func (c *rankCase) rankStamps() {
+	marks := make([]mark, 0, 2*len(c.steps))
+	for i := range c.steps {
+		marks = append(marks, mark{c.steps[i].call, int32(i)})
+	}
+	sortMarks(marks)
+	ends := make([]mark, 0, len(c.steps))
+	for i := range c.steps {
+		if c.steps[i].end < Forever {
+			ends = append(ends, mark{c.steps[i].end, int32(i)})
+		}
+	}
+	sortMarks(ends)
+	rank, last := int64(-1), int64(0)
+	next := func(at int64) int64 {
+		if rank < 0 || at != last {
+			rank, last = rank+1, at
+		}
+		return rank
+	}
+	for len(marks) > 0 || len(ends) > 0 {
+		if len(ends) == 0 || len(marks) > 0 && marks[0].at <= ends[0].at {
+			c.steps[marks[0].what].call = next(marks[0].at)
+			marks = marks[1:]
+		} else {
+			c.steps[ends[0].what].end = next(ends[0].at)
+			ends = ends[1:]
+		}
+	}
+	c.instants = rank + 1
+}
+
+func (c *rankCase) note(i int32, sure []bool) {
+	switch s := &c.steps[i]; {
+	case s.empty():
+		c.empties = append(c.empties, i)
+	case s.item == noItem:
+		c.lost = append(c.lost, s.call)
+	case s.kind == stepOffer:
+		c.offer[s.item] = i
+	case s.unknown:
+		c.named[s.item] = min(c.named[s.item], s.call)
+	case s.kind == stepPeek:
+		c.peeks = true
+	default:
+		sure[s.item] = true
+	}
+}
+
+// classify puts the steps of values into classes by priority.
+func (c *rankCase) classify() {
+	var priorities []int64
+	for _, offer := range c.offer {
+		if offer != none {
+			priorities = append(priorities, c.steps[offer].token)
+		}
+	}
+	slices.Sort(priorities)
+	priorities = slices.Compact(priorities)
+	c.classes = make([][]int32, len(priorities))
+	sizes := make([]int32, len(priorities))
+	for item, offer := range c.offer {
+		if offer != none {
+			k, _ := slices.BinarySearch(priorities, c.steps[offer].token)
+			c.class[item], c.local[item] = int32(k), sizes[k]
+			sizes[k]++
+		}
+	}
+	for i := range c.steps {
+		if s := &c.steps[i]; s.item != noItem && c.class[s.item] != none && !(s.unknown && s.kind != stepOffer) {
+			c.classes[c.class[s.item]] = append(c.classes[c.class[s.item]], int32(i))
+		}
+	}
+}
+
+// cover is which instants are covered. Where one is, next leads to the first that may not be after it, and
+// back to the last before it.
+type cover struct{ next, back []int32 }
+
+func (c *cover) reset(instants int64) {
+	if int64(len(c.next)) != instants+1 {
+		c.next, c.back = make([]int32, instants+1), make([]int32, instants+1)
+	}
+	for i := range c.next {
+		c.next[i], c.back[i] = int32(i), int32(i)
+	}
+}
+
+// follow returns where the links lead, and shortens them.
+func follow(links []int32, at int32) int32 {
+	for links[at] != at {
+		links[at] = links[links[at]]
+		at = links[at]
+	}
+	return at
+}
+
+// from returns the first instant at t or later that is not covered, Forever if there is none.
+func (c *cover) from(t int64) int64 {
+	end := int64(len(c.next) - 1)
+	if t >= end {
+		return Forever
+	}
+	if at := int64(follow(c.next, int32(t))); at < end {
+		return at
+	}
+	return Forever
+}
+
+// until returns the last instant at t or before that is not covered. The first of all never is.
+func (c *cover) until(t int64) int64 { return int64(follow(c.back, int32(t))) }
+
+// between covers what is between two instants, but not these.
+func (c *cover) between(from, to int64) {
+	to = min(to, int64(len(c.next)-1))
+	for at := follow(c.next, int32(min(from+1, to))); int64(at) < to; at = follow(c.next, at) {
+		c.next[at], c.back[at] = at+1, at-1
+	}
+}
+
+// blame is why steps are illegal: a step that has no instant, or values in a class that are in each other's way,
+// or values that had to be gone; at about what time, and among which classes.
+type blame struct {
+	c        *rankCase
+	from, to int64
+	class    int32   // this one and better ones
+	empties  []int32 // the empty results that matter
+
+	peeks, readEmpty bool // whether peeks and empty results counted
+}
+
+func (c *rankCase) blame(from, to int64, class int32) *blame {
+	return &blame{c: c, from: from, to: to, class: class, peeks: c.withPeeks, readEmpty: c.withEmpties}
+}
+
+// sight is where a removal or peek of a value, or an empty result, can be.
+type sight struct {
+	first, last int64
+	class       int32 // of the value; that of an empty result is worse than all
+	from        int64 // when the value was called for to be put in
+}
+
+// run deals with all classes, given when the removal that takes a value was called, Forever if none does. It
+// returns why that cannot be. Otherwise see is told, by class, of all sights, and of what is known of each
+// value.
+func (c *rankCase) run(taken []int64, see func(class int32, sights []sight, visits []visit)) *blame {
+	c.cover.reset(c.instants)
+	var steps []step
+	var sights []sight
+	waiting := c.waitingByClass()
+	for k, class := range c.classes {
+		steps, sights = steps[:0], sights[:0]
+		for _, i := range class {
+			s := c.steps[i]
+			if s.kind == stepPeek && !c.withPeeks {
+				continue
+			}
+			if s.kind != stepOffer {
+				called := c.steps[c.offer[s.item]].call
+				s.call, s.end = c.cover.from(max(s.call, called)), c.cover.until(s.end)
+				if s.call > s.end {
+					return c.blame(max(c.steps[i].call, called), c.steps[i].end, int32(k))
+				}
+				sights = append(sights, sight{s.call, s.end, int32(k), called})
+			}
+			s.item = c.local[s.item]
+			steps = append(steps, s)
+		}
+		for _, item := range waiting[k] {
+			if taken[item] < Forever {
+				call := c.cover.from(max(taken[item], c.steps[c.offer[item]].call))
+				steps = append(steps, step{kind: stepRemove, item: c.local[item], call: call, end: Forever, source: none})
+			}
+		}
+		q := newQueueCase(steps)
+		if b := c.inOrder(q, int32(k)); b != nil {
+			return b
+		}
+		if see != nil {
+			see(int32(k), sights, q.visits)
+		}
+		for i := range q.visits {
+			if v := &q.visits[i]; !v.absent && v.by < v.stayed {
+				c.cover.between(v.by, v.stayed)
+			}
+		}
+	}
+	return c.emptyAt(see)
+}
+
+// waitingByClass returns the values that are waiting, by class.
+func (c *rankCase) waitingByClass() [][]int32 {
+	all := make([][]int32, len(c.classes))
+	for _, item := range c.waiting {
+		all[c.class[item]] = append(all[c.class[item]], item)
+	}
+	return all
+}
+
+// inOrder judges the values of one class as a queue.
+func (c *rankCase) inOrder(q *queueCase, class int32) *blame {
+	q.load() // there are neither phantoms nor duplicates
+	q.trial = true
+	q.admit(true)
+	f := q.overtaken(true)
+	if f == nil && q.peeks {
+		f = cmp.Or(q.gone(), q.atHead())
+	}
+	if f == nil {
+		return nil
+	}
+	b := c.blame(Forever, 0, class)
+	for i := range f.steps {
+		s := &f.steps[i]
+		b.from = min(b.from, s.call)
+		if s.end < Forever {
+			b.to = max(b.to, s.end)
+		}
+	}
+	return b
+}
+
+// emptyAt looks for an instant for each empty result.
+func (c *rankCase) emptyAt(see func(int32, []sight, []visit)) *blame {
+	if !c.withEmpties {
+		return nil
+	}
+	var sights []sight
+	worst := int32(len(c.classes))
+	for _, i := range c.empties {
+		s := &c.steps[i]
+		first, last := c.cover.from(s.call), c.cover.until(s.end)
+		if first > last {
+			b := c.blame(s.call, s.end, worst)
+			b.empties = []int32{i}
+			return b
+		}
+		sights = append(sights, sight{first, last, worst, first})
+	}
+	if see != nil {
+		see(worst, sights, nil)
+	}
+	return nil
+}
+
+// due is a value that is waiting, and by when a removal that takes it must have been called.
+type due struct {
+	item     int32
+	deadline int64
+}
+
+// unmet returns why the deadlines cannot all be met, if that is so.
+func (c *rankCase) unmet(deadlines []due) *blame {
+	given := 0
+	for k, d := range deadlines {
+		if c.named[d.item] <= d.deadline {
+			continue
+		}
+		if given >= len(c.lost) || c.lost[given] > d.deadline {
+			return c.missed(deadlines[:k+1])
+		}
+		given++
+	}
+	return nil
+}
+
+// missed is the blame that there are not removals enough for the given deadlines.
+func (c *rankCase) missed(deadlines []due) *blame {
+	last := deadlines[len(deadlines)-1].deadline
+	b := c.blame(last, last, int32(len(c.classes)))
+	for _, i := range c.empties {
+		until := c.cover.until(c.steps[i].end)
+		if _, found := slices.BinarySearchFunc(deadlines, until, func(d due, at int64) int { return cmp.Compare(d.deadline, at) }); found {
+			b.empties = append(b.empties, i)
+		}
+	}
+	return b
+}
+
+// soonest is when the first removal was called that may have taken each value.
+func (c *rankCase) soonest() []int64 {
+	taken := slices.Clone(c.named)
+	if len(c.lost) > 0 {
+		for i := range taken {
+			taken[i] = min(taken[i], c.lost[0])
+		}
+	}
+	return taken
+}
+
+// deadlines returns the values that are waiting by deadline, those without left out; or why there is no way at
+// all.
+func (c *rankCase) deadlines() (all []due, b *blame) {
+	var sights []sight
+	bys := make(map[int32]int64, len(c.waiting))
+	waiting := c.waitingByClass()
+	b = c.run(c.soonest(), func(class int32, of []sight, visits []visit) {
+		if len(c.waiting) == 0 {
+			return
+		}
+		sights = append(sights, of...)
+		if int(class) < len(waiting) {
+			for _, item := range waiting[class] {
+				if v := &visits[c.local[item]]; !v.absent {
+					bys[item] = v.by
+				}
+			}
+		}
+	})
+	if b != nil || len(bys) == 0 {
+		return nil, b
+	}
+	return c.byDeadline(sights, bys), nil
+}
+
+// byDeadline returns the deadlines that sights set: a value must be gone by the last instant of every sight of
+// a worse one whose first instant is after by, and of one of its own class that was called for to be offered after
+// by. The sights are in order of class.
+func (c *rankCase) byDeadline(sights []sight, bys map[int32]int64) (all []due) {
+	worse, own := newLeast(c.instants), newLeast(c.instants)
+	at := len(sights)
+	waiting := c.waitingByClass()
+	for k := len(waiting) - 1; k >= 0; k-- {
+		for ; at > 0 && sights[at-1].class > int32(k); at-- {
+			worse.put(sights[at-1].first, sights[at-1].last)
+		}
+		if len(waiting[k]) == 0 {
+			continue
+		}
+		begin := at
+		for begin > 0 && sights[begin-1].class == int32(k) {
+			begin--
+			own.put(sights[begin].from, sights[begin].last)
+		}
+		for _, item := range waiting[k] {
+			by, there := bys[item]
+			if !there || by >= c.instants {
+				continue
+			}
+			if d := min(worse.after(by), own.after(by)); d < Forever {
+				all = append(all, due{item, d})
+			}
+		}
+		for ; begin < at; begin++ {
+			own.remove(sights[begin].from)
+		}
+	}
+	slices.SortFunc(all, func(a, b due) int { return cmp.Or(cmp.Compare(a.deadline, b.deadline), cmp.Compare(a.item, b.item)) })
+	return all
+}
+
+// least knows the least of the numbers that were put at instants after a given one (Fenwick, "A New Data
+// Structure for Cumulative Frequency Tables", 1994).
+type least struct{ tree []int64 }
+
+func newLeast(instants int64) *least {
+	l := &least{make([]int64, instants+2)}
+	for i := range l.tree {
+		l.tree[i] = Forever
+	}
+	return l
+}
+
+// index counts from the last instant.
+func (l *least) index(at int64) int64 { return int64(len(l.tree)) - 1 - at }
+
+func (l *least) put(at, number int64) {
+	for i := l.index(at); i < int64(len(l.tree)); i += i & -i {
+		l.tree[i] = min(l.tree[i], number)
+	}
+}
+
+// remove undoes all that put did at an instant, and more: what is removed has to be removed whole.
+func (l *least) remove(at int64) {
+	for i := l.index(at); i < int64(len(l.tree)); i += i & -i {
+		l.tree[i] = Forever
+	}
+}
+
+func (l *least) after(at int64) int64 {
+	number := Forever
+	for i := l.index(at + 1); i > 0; i -= i & -i {
+		number = min(number, l.tree[i])
+	}
+	return number
+}
+
+// triesMax is how many ways are tried to give values removals of unknown outcome.
+const triesMax = 24
+
+// explained tells whether a way was found to give values removals of unknown outcome that makes the steps legal.
+func (c *rankCase) explained(deadlines []due) bool {
+	if len(c.waiting) == 0 {
+		return true
+	}
+	by := make(map[int32]int64) // deadlines
+	for _, d := range deadlines {
+		by[d.item] = d.deadline
+	}
+	for range triesMax {
+		b := c.run(c.assign(by), nil)
+		if b == nil {
+			return true
+		}
+		if !c.press(by, b) {
+			return false
+		}
+	}
+	return false
+}
+
+// assign gives removals by deadline. Who has none may stay for ever.
+func (c *rankCase) assign(by map[int32]int64) []int64 {
+	taken := slices.Clone(c.named)
+	var hungry []due
+	for _, item := range c.waiting {
+		if d, found := by[item]; found && d < c.named[item] {
+			hungry = append(hungry, due{item, d})
+		}
+	}
+	slices.SortFunc(hungry, func(a, b due) int { return cmp.Or(cmp.Compare(a.deadline, b.deadline), cmp.Compare(a.item, b.item)) })
+	for i, d := range hungry {
+		if i < len(c.lost) {
+			taken[d.item] = c.lost[i]
+		}
+	}
+	return taken
+}
+
+// press sets sooner deadlines for values that may be what was in the way of what had no instant. It tells
+// whether there are any.
+func (c *rankCase) press(by map[int32]int64, b *blame) (pressed bool) {
+	for _, item := range c.waiting {
+		offer := &c.steps[c.offer[item]]
+		if c.class[item] > b.class || offer.call > b.to {
+			continue
+		}
+		if d, found := by[item]; !found || d > b.to {
+			by[item], pressed = b.to, true
+		}
+	}
+	return pressed
+}
+
+// certificate returns a few steps that are illegal by themselves. Those of values that were about at the time
+// come first; leaving out the others keeps illegal what is.
+func (b *blame) certificate() []step {
+	c := b.c
+	items := b.nearest()
+	illegal := func(steps []step) bool { return newRankCase(steps).impossible(b.peeks, b.readEmpty) != nil }
+	for n := min(8, len(items)); ; n = min(4*n, len(items)) {
+		if some := b.of(items[:n]); illegal(some) {
+			return dropLate(c.spared(reduceBy(some, illegal)))
+		}
+		if n == len(items) {
+			return nil
+		}
+	}
+}
+
+// nearest returns the items of the classes to blame, those first that were about at the time.
+func (b *blame) nearest() []int32 {
+	type near struct {
+		distance int64
+		item     int32
+	}
+	until := make([]int64, len(b.c.offer)) // by item: its last step
+	for i := range b.c.steps {
+		if s := &b.c.steps[i]; s.item != noItem && s.end < Forever {
+			until[s.item] = max(until[s.item], s.end)
+		}
+	}
+	for _, item := range b.c.waiting {
+		until[item] = Forever
+	}
+	var all []near
+	for item, offer := range b.c.offer {
+		if offer == none || b.c.class[item] > b.class {
+			continue
+		}
+		distance := max(0, b.c.steps[offer].call-b.to, b.from-until[item])
+		all = append(all, near{distance, int32(item)})
+	}
+	slices.SortFunc(all, func(x, y near) int { return cmp.Or(cmp.Compare(x.distance, y.distance), cmp.Compare(x.item, y.item)) })
+	items := make([]int32, len(all))
+	for i := range all {
+		items[i] = all[i].item
+	}
+	return items
+}
+
+// of returns the steps of items, the empty results that matter, and the removals of unknown outcome.
+func (b *blame) of(items []int32) []step {
+	items = slices.Clone(items)
+	slices.Sort(items)
+	var some []step
+	for i := range b.c.given {
+		s := &b.c.given[i]
+		_, found := slices.BinarySearch(items, s.item)
+		_, matters := slices.BinarySearch(b.empties, int32(i))
+		if found || matters || s.item == noItem && s.unknown && s.kind == stepRemove {
+			some = append(some, *s)
+		}
+	}
+	return b.c.spared(some)
+}
+
+// spared leaves out the removals of unknown outcome that can make no difference: of k values that nobody
+// surely removed they can take k, and those that were called first can do all that others can.
+func (c *rankCase) spared(steps []step) []step {
+	kept := make(map[int32]bool)
+	for i := range steps {
+		if s := &steps[i]; s.kind == stepOffer {
+			kept[s.item] = true
+		}
+	}
+	for i := range steps {
+		if s := &steps[i]; s.kind == stepRemove && !s.unknown {
+			delete(kept, s.item)
+		}
+	}
+	var calls []int64
+	for i := range steps {
+		if s := &steps[i]; s.unknown && s.item == noItem {
+			calls = append(calls, s.call)
+		}
+	}
+	slices.Sort(calls)
+	left := min(len(kept), len(calls))
+	latest := int64(0)
+	if left > 0 {
+		latest = calls[left-1]
+	}
+	return selectSteps(steps, func(s *step) bool {
+		if !s.unknown || s.item != noItem {
+			return true
+		}
+		if left == 0 || s.call > latest {
+			return false
+		}
+		left--
+		return true
+	})
+}
+
+// reduceBy leaves out values, and what may be left out by itself, as long as the steps are illegal.
+func reduceBy(steps []step, illegal func([]step) bool) []step {
+	effort := 0
+	for _, divide := range []func([]step) [][]int{itemParts, looseParts} {
+		for size := max(1, len(steps)/4); size > 0; size /= 2 {
+			for at := 0; effort < reduceMax; effort += len(steps) {
+				parts := divide(steps)
+				if at >= len(parts) {
+					break
+				}
+				fewer := omit(steps, slices.Concat(parts[at:min(at+size, len(parts))]...))
+				if illegal(fewer) {
+					steps = fewer
+				} else {
+					at += size
+				}
+			}
+		}
+	}
+	return steps
+}
