@@ -101,7 +101,7 @@ func (w *Workload) Conduct(ctx context.Context, c *sim.Counterexample, replayed 
 	}
 	live := LiveConfig{Open: admin, Root: sim.Root0, Rounds: 1, Lanes: 1, Clients: c.Clients, Ops: c.Ops, Patience: cfg.Patience}.withDefaults()
 	return tried(func() (confirmed *Confirmation, err error) {
-		_, err = w.onRoot(ctx, live, func(r *liveRun) (err error) {
+		_, err = w.onRoot(ctx, live, func(ctx context.Context, r *liveRun) (err error) {
 			confirmed, err = r.conduct(ctx, c, replayed, cfg)
 			return err
 		})
@@ -180,7 +180,7 @@ func (r *liveRun) conduct(ctx context.Context, c *sim.Counterexample, replayed *
 	j := l.episode.judge(v)
 	j.settle()
 	if len(v.waiting) == 0 {
-		j.add(l.leftovers(v)...)
+		l.addLeftovers(v, &j)
 	}
 	out.sort(c.Property, len(replayed.Record.Waits) > 0, j.Violations)
 	return out, nil

@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -28,6 +29,9 @@ type Session struct {
 	Link Link
 	// Process is the client's, if it has one of its own; else nil.
 	Process Process
+	// HeldBack is for how long the client's processes have waited for a processor, altogether; nil if
+	// nobody knows.
+	HeldBack func() time.Duration
 }
 
 // LiveConfig says how to run a workload on real servers. Each round is an episode like the
@@ -37,17 +41,19 @@ type LiveConfig struct {
 	Open     func(ctx context.Context) (*Session, error) // a client of this process; nil if there are none
 	Start    func(ctx context.Context) (*Session, error) // a client in a process of its own; nil if there are none
 	Admin    func(ctx context.Context) (*Session, error) // who makes and removes objects; default Open
-	Root     string                                      // objects live below; made, and removed afterwards; must not exist or be empty
+	Root     string                                      // objects live below; made, and removed afterwards; must not exist or be empty. Needed
 	Seed     uint64
 	Until    string        // a property: the run ends when it is seen to be broken
 	Rounds   int           // 0: until Duration is over
 	Duration time.Duration // 0: 30 s, if Rounds is 0 too
-	Clients  int           // at most so many a round
-	Ops      int           // at most so many a user
+	Clients  int           // at most so many a round, 1 to 16; default 3
+	Ops      int           // at most so many a user, 1 to 100; default 4
 	Lanes    int           // rounds under way at the same time; default 8 with clients of this process …
 	Starts   int           // … and 2 with clients in processes of their own
-	Patience time.Duration // how long somebody may wait before it counts as for ever; default 10 s
-	History  io.Writer     // gets each round's history before it is judged
+	// Patience is how long somebody has to wait before it counts as for ever, while all is well; longer on a slow machine.
+	// For twice as long the servers may be away before the run ends. Default 10 s.
+	Patience time.Duration
+	History  io.Writer // gets each round's history before it is judged
 	// Faults may strike clients whose sessions have a [Link], and Servers. They are drawn from the seed, or
 	// taken from the Plan, if that is not nil.
 	Faults   FaultSet
@@ -65,6 +71,12 @@ func (cfg LiveConfig) withDefaults() LiveConfig {
 	}
 	if cfg.Admin == nil {
 		cfg.Admin = cfg.Open
+	}
+	if cfg.Clients == 0 {
+		cfg.Clients = 3
+	}
+	if cfg.Ops == 0 {
+		cfg.Ops = 4
 	}
 	if cfg.Lanes == 0 {
 		cfg.Lanes = 8
@@ -94,49 +106,93 @@ func (cfg LiveConfig) withDefaults() LiveConfig {
 }
 
 // RunLive runs rounds of the workload on real servers and sums up like [sim.Run]. Clients are tortured by
-// the faults of the configuration; each round ends in calm, in which everybody has to come to an end. The
-// error is for runs that could not be done.
+// the faults of the configuration; each round ends in calm, in which everybody has to come to an end. When ctx
+// ends the run does, within seconds, whatever becomes of the servers. The error is for runs that could not be done, or not to
+// their end: [ErrRootLost], servers that are away for good, and what could not be tidied up. The result is what was
+// found until then.
 func (w *Workload) RunLive(ctx context.Context, config LiveConfig) (sim.Result, error) {
 	cfg := config.withDefaults()
 	if err := cfg.check(); err != nil {
 		return sim.Result{}, err
 	}
-	return w.onRoot(ctx, cfg, func(r *liveRun) error { return r.run(ctx) })
+	return w.onRoot(ctx, cfg, func(ctx context.Context, r *liveRun) error { return r.run(ctx) })
 }
 
 // check returns an error for what cannot be done.
 func (cfg LiveConfig) check() error {
 	hurting := cfg.Faults.Servers != NoServerFaults || cfg.Plan != nil && len(cfg.Plan.Servers) > 0
 	switch {
-	case cfg.Open == nil && cfg.Start == nil:
+	case cfg.Open == nil && cfg.Start == nil || cfg.Admin == nil:
 		return fmt.Errorf("workload: there is no way to open sessions")
+	case cfg.Clients < 1 || cfg.Clients > clientsMax || cfg.Ops < 1 || cfg.Ops > opsMax:
+		return fmt.Errorf("workload: %d clients with %d operations: 1 to %d and 1 to %d are possible", cfg.Clients, cfg.Ops, clientsMax, opsMax)
+	case cfg.Rounds < 0 || cfg.Duration < 0 || cfg.Patience < 0 || cfg.Lanes < 0 || cfg.Starts < 0 || cfg.Timeout < 0:
+		return fmt.Errorf("workload: rounds, lanes and times must not be negative")
 	case hurting && cfg.Servers == nil:
 		return fmt.Errorf("workload: these servers must not be hurt")
 	}
 	return checkLiveFaults(cfg.Faults.Clients)
 }
 
+// opsMax is how many operations a user may have.
+const opsMax = 100
+
 // onRoot claims the root, runs, and removes it.
-func (w *Workload) onRoot(ctx context.Context, cfg LiveConfig, run func(*liveRun) error) (sim.Result, error) {
-	admin, err := cfg.Admin(ctx)
+func (w *Workload) onRoot(ctx context.Context, cfg LiveConfig, run func(context.Context, *liveRun) error) (sim.Result, error) {
+	session, err := cfg.Admin(ctx)
 	if err != nil {
 		return sim.Result{}, err
 	}
-	defer admin.Close()
+	defer closeAll([]*Session{session})
 	r, err := w.newLiveRun(cfg)
 	if err != nil {
 		return sim.Result{}, err
 	}
-	r.admin = admin
-	parents, err := claimRoot(admin.Conn, cfg.Root)
-	if err != nil {
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.fail = cancel
+	admin := *session
+	admin.Conn = &patient{Conn: session.Conn, ctx: running, limit: ownPatiences * cfg.Patience}
+	r.admin = &admin
+	if r.claim, err = claimRoot(admin.Conn, cfg.Root); err != nil {
 		return sim.Result{}, err
 	}
-	err = run(r)
-	if left := releaseRoot(admin.Conn, cfg.Root, parents); err == nil {
-		err = left
-	}
+	err = cmp.Or(run(running, r), failure(running))
+	err = errors.Join(err, r.release(ctx, session.Conn, err))
 	return r.finish(ctx), err
+}
+
+// ownPatiences is how many patiences a request of the run's own may take, and so how long servers may be away.
+const ownPatiences = 2
+
+// failure is why the run was ended, if it was not called off.
+func failure(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		return cause
+	}
+	return nil
+}
+
+// Bounds of the removal of a root, and of that when the run was called off, which is to take no longer than a moment.
+const (
+	releaseMax     = time.Minute
+	releaseHurried = 1500 * time.Millisecond
+)
+
+// release removes the root, unless it is lost, or the servers are away: err is why the run has ended.
+func (r *liveRun) release(ctx context.Context, conn recipes.Conn, err error) error {
+	if errors.Is(err, ErrRootLost) {
+		return nil
+	}
+	limit := min(ownPatiences*r.cfg.Patience, releaseMax)
+	if errors.Is(err, errAway) {
+		limit = releaseHurried
+	}
+	releasing, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, errAway)
+	defer cancel()
+	hurry := context.AfterFunc(ctx, func() { time.AfterFunc(releaseHurried, cancel) })
+	defer hurry()
+	return r.claim.release(&patient{Conn: conn, ctx: releasing, limit: limit})
 }
 
 // newLiveRun returns a run of which nothing has happened yet.
@@ -154,7 +210,10 @@ func (w *Workload) newLiveRun(cfg LiveConfig) (r *liveRun, err error) {
 type liveRun struct {
 	workload *Workload
 	cfg      LiveConfig
-	admin    *Session
+	admin    *Session // with a [patient] connection
+	claim    *ownRoot
+	pulse    pulse
+	fail     context.CancelCauseFunc // ends the run
 	begin    time.Time
 	apart    *Workload    // the same for clients in processes of their own
 	last     atomic.Int64 // the last stamp given out
@@ -192,26 +251,27 @@ func (r *liveRun) run(ctx context.Context) error {
 		timed, done = context.WithTimeout(timed, r.cfg.Duration)
 		defer done()
 	}
-	var lanes, torment errgroup.Group
-	torment.Go(func() error {
-		err := r.torment(ctx, timed)
-		if err != nil {
-			cancel()
-		}
-		return err
-	})
-	for i := range r.cfg.Lanes + r.cfg.Starts {
-		lanes.Go(func() error {
-			err := r.lane(ctx, timed, i >= r.cfg.Lanes)
+	beating, still := context.WithCancel(ctx)
+	defer still()
+	var lanes, others errgroup.Group
+	try := func(f func() error) func() error {
+		return func() error {
+			err := f()
 			if err != nil {
 				cancel()
 			}
 			return err
-		})
+		}
+	}
+	others.Go(try(func() error { return r.torment(ctx, timed) }))
+	others.Go(try(func() error { return r.takePulse(beating) }))
+	for i := range r.cfg.Lanes + r.cfg.Starts {
+		lanes.Go(try(func() error { return r.lane(ctx, timed, i >= r.cfg.Lanes) }))
 	}
 	err := lanes.Wait()
 	enough()
-	return cmp.Or(torment.Wait(), err)
+	still()
+	return cmp.Or(err, others.Wait())
 }
 
 // apartEvery is how often a round's clients have processes of their own, if others have not.
@@ -250,7 +310,7 @@ func (r *liveRun) number(apart bool) (n int64, more bool) {
 }
 
 // lane runs rounds one after the other, with sessions of its own that live from round to round.
-func (r *liveRun) lane(ctx, timed context.Context, apart bool) error {
+func (r *liveRun) lane(ctx, timed context.Context, apart bool) (err error) {
 	var sessions []*Session
 	defer func() { closeAll(sessions) }()
 	for timed.Err() == nil {
@@ -259,11 +319,7 @@ func (r *liveRun) lane(ctx, timed context.Context, apart bool) error {
 			return nil
 		}
 		if sessions == nil {
-			err := r.peacefully(func() (err error) {
-				sessions, err = r.openAll(ctx, apart)
-				return err
-			})
-			if err != nil {
+			if sessions, err = r.openAll(ctx, apart); err != nil {
 				return interrupted(ctx, err)
 			}
 		}
@@ -287,13 +343,14 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
+// openAll opens the sessions of a lane. While servers are away it tries again.
 func (r *liveRun) openAll(ctx context.Context, apart bool) (sessions []*Session, err error) {
 	open := r.cfg.Open
 	if apart {
 		open = r.cfg.Start
 	}
 	for range r.cfg.Clients {
-		s, err := open(ctx)
+		s, err := r.openOne(ctx, open)
 		if err != nil {
 			closeAll(sessions)
 			return nil, err
@@ -303,11 +360,45 @@ func (r *liveRun) openAll(ctx context.Context, apart bool) (sessions []*Session,
 	return sessions, nil
 }
 
+// opensMax is how often a session is tried to be opened.
+const opensMax = 10
+
+func (r *liveRun) openOne(ctx context.Context, open func(context.Context) (*Session, error)) (s *Session, err error) {
+	for range opensMax {
+		began := time.Now()
+		err = r.peacefully(func() (err error) {
+			s, err = open(ctx)
+			return err
+		})
+		if err == nil || ctx.Err() != nil || r.pulse.since(began, time.Now()).steady {
+			break
+		}
+	}
+	return s, err
+}
+
+// closeAll closes sessions, all at the same time. It does not wait for longer than a moment for those that take it: their
+// servers may be away.
 func closeAll(sessions []*Session) {
-	for _, s := range sessions {
-		s.Close()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		var all sync.WaitGroup
+		for _, s := range sessions {
+			all.Go(s.Close)
+		}
+		all.Wait()
+	}()
+	limit := time.NewTimer(closeMax)
+	defer limit.Stop()
+	select {
+	case <-closed:
+	case <-limit.C:
 	}
 }
+
+// closeMax is how long the end of sessions is waited for.
+const closeMax = time.Second
 
 // round runs one episode on an object of its own. stuck tells that somebody is still waiting, so
 // that the sessions cannot be used again.
@@ -323,40 +414,54 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 	r.playing(l, false)
 	unrest := l.calm() // from here on no server is hurt
 	defer r.tormentor.peace.RUnlock()
-	if err := r.recordStrikes(l.struckSoFar()); err != nil {
-		return true, err
+	if err := r.recordStrikes(l.struckSoFar()); err != nil || ctx.Err() != nil {
+		return true, err // interrupted: what was not finished cannot be judged
 	}
 	if unrest != nil {
-		if ctx.Err() == nil {
-			r.unjudged(int(n), unrest.Error())
-		}
+		r.unjudged(int(n), unrest.Error())
 		return true, nil // with new sessions
 	}
 	v := l.view()
 	v.seen = r.observe(ctx, l.object, v, l.episode)
+	if err := l.undisturbed(); err != nil {
+		r.unjudged(int(n), err.Error())
+		if err == errDisturbed {
+			err = nil
+		}
+		return true, err
+	}
+	if err := r.recordHistory(l, v); err != nil {
+		return false, err
+	}
+	return len(v.waiting) > 0, r.judge(int(n), l, v)
+}
+
+// judge judges a round, and removes what is left of one that has ended.
+func (r *liveRun) judge(n int, l *liveRound, v *view) (err error) {
+	j := l.episode.judge(v)
+	j.settle()
+	if len(v.waiting) == 0 {
+		if len(j.Violations) == 0 {
+			l.addLeftovers(v, &j)
+		}
+		err = r.claim.remove(r.admin.Conn, l.object)
+	}
+	r.record(n, v, j)
+	return err
+}
+
+// recordHistory writes a round's history down.
+func (r *liveRun) recordHistory(l *liveRound, v *view) error {
 	h := l.episode.history(v)
 	for i := range h {
 		h[i].Object = l.object
 	}
 	r.mu.Lock()
-	err = linearizability.WritePart(r.cfg.History, h)
-	r.mu.Unlock()
-	if err != nil {
-		return false, fmt.Errorf("workload: the history cannot be written: %w", err)
+	defer r.mu.Unlock()
+	if err := linearizability.WritePart(r.cfg.History, h); err != nil {
+		return fmt.Errorf("workload: the history cannot be written: %w", err)
 	}
-	if ctx.Err() != nil {
-		return true, nil // interrupted: what was not finished cannot be judged
-	}
-	j := l.episode.judge(v)
-	j.settle()
-	if len(v.waiting) == 0 {
-		if len(j.Violations) == 0 {
-			j.add(l.leftovers(v)...)
-		}
-		err = removeAll(r.admin.Conn, l.object)
-	}
-	r.record(int(n), v, j)
-	return len(v.waiting) > 0, err
+	return nil
 }
 
 // draw draws a round from its number: what its clients do, whatever may strike, and what is to strike them.

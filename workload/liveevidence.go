@@ -41,5 +41,7 @@ func (r *liveRun) observe(ctx context.Context, object string, v *view, e episode
 	if err != nil {
 		return nil
 	}
+	delete(tree, r.claim.sign())
+	delete(tree, r.claim.inUse())
 	return &observed{log: l.log.snapshot(), tree: tree}
 }

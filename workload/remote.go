@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -111,7 +112,11 @@ func (w *Workload) inProcesses() (*Workload, error) {
 // process to the same servers; it is not closed with the session.
 func RemoteSession(r Remote, observer recipes.Conn) *Session {
 	process, _ := r.(Process)
-	return &Session{Conn: &remoteConn{Conn: observer, remote: r}, Close: r.Close, Told: r.Told, Broken: r.Broken, Process: process}
+	s := &Session{Conn: &remoteConn{Conn: observer, remote: r}, Close: r.Close, Told: r.Told, Broken: r.Broken, Process: process}
+	if h, can := r.(interface{ HeldBack() time.Duration }); can {
+		s.HeldBack = h.HeldBack
+	}
+	return s
 }
 
 // remoteConn stands for a client's connection where one in this process is expected.

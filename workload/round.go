@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +20,11 @@ type liveRound struct {
 	ctx       context.Context
 	sessions  []*Session
 	episode   episode
+	began     time.Time
+	tenure    int64      // of the root: see [ownRoot.hold]
+	slow      bool       // nobody can tell whether those who wait do so for ever
+	seen      int        // events, when somebody looked last
+	frozen    []*sim.Op  // as they were when somebody waited in vain; nil if nobody did
 	object    string     // the round's own znode
 	path      string     // what the recipes are given, below it
 	faults    []Fault    // that are to strike its clients
@@ -45,20 +51,37 @@ type liveRound struct {
 }
 
 func (l *liveRound) prepare() error {
-	for _, parent := range l.episode.parents() {
-		if err := makeAll(l.run.admin.Conn, parent); err != nil {
-			return fmt.Errorf("workload: %s cannot be made: %w", parent, err)
-		}
+	if err := l.make(); err != nil {
+		return fmt.Errorf("workload: %s cannot be made: %w", l.object, err)
 	}
 	l.cancels, l.cancelable = map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}
 	l.alone, l.idle, l.healed = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	l.asleep, l.blows = map[int]chan struct{}{}, l.run.tormentor.count()
-	for _, s := range l.sessions {
-		l.broken += s.Broken() + s.Told()
-	}
-	l.told = l.toldNow()
+	l.broken, l.told = lostBy(l.sessions), l.toldNow()
+	l.began = time.Now()
 	return nil
 }
+
+// make makes the round's znodes, in the run's root.
+func (l *liveRound) make() (err error) {
+	if l.tenure, err = l.run.claim.hold(l.run.admin.Conn); err != nil {
+		return err
+	}
+	return l.run.claim.make(l.run.admin.Conn, l.episode.parents())
+}
+
+// undisturbed returns an error if the root was lost during the round, or not in use for a while, so that somebody may have
+// removed something.
+func (l *liveRound) undisturbed() error {
+	tenure, err := l.run.claim.hold(l.run.admin.Conn)
+	if err == nil && tenure != l.tenure {
+		err = errDisturbed
+	}
+	return err
+}
+
+// errDisturbed is why a round is not judged during which the root was not in use.
+var errDisturbed = errors.New("the session of the run's own had ended meanwhile, so that somebody may have removed what was there")
 
 // play starts all users and waits until they have finished, or until only such are left as wait.
 func (l *liveRound) play() {
@@ -81,16 +104,23 @@ func (l *liveRound) start() {
 	}
 }
 
-// finish waits until all users have finished, or until only such are left as wait.
+// finish waits until all users have finished, or until only such are left as wait for ever.
 func (l *liveRound) finish() {
-	for l.patience() {
-		if l.lasts() {
-			l.heal() // liveness is judged in calm
-		} else if !l.quiet() {
-			break
+	for waiting := true; waiting; {
+		switch l.patience() {
+		case finished:
+			waiting = false
+		case tooSlow:
+			l.slow, waiting = true, false
+		case forever:
+			if l.lasts() {
+				l.heal() // liveness is judged in calm
+			} else {
+				waiting = !l.stuck()
+			}
 		}
 	}
-	if l.stuck() {
+	if len(l.frozen) > 0 {
 		l.peaceful()
 		l.remains = l.tree(l.path) // before anybody tidies up
 	}
@@ -111,46 +141,87 @@ func (l *liveRound) lasts() bool {
 	}
 }
 
-// stuck tells whether somebody waits who should not.
+// stuck tells whether somebody waits who should not, and keeps how everything is then; what comes after that has come of
+// ending it. It ends the waits that are in order, if there are any. Nothing must have happened since patience has ended.
 func (l *liveRound) stuck() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.waiting(), func(op *sim.Op) bool { return !op.Cancelled })
+	if l.events() != l.seen || l.endOrderly() {
+		return false
+	}
+	l.frozen = snapshots(l.ops)
+	return true
 }
 
-// patience waits for the end of all users; it returns true when it has run out of patience.
-func (l *liveRound) patience() bool {
-	timer := time.NewTimer(l.run.cfg.Patience)
-	defer timer.Stop()
+func snapshots(ops []*sim.Op) (all []*sim.Op) {
+	for _, op := range ops {
+		snapshot := *op
+		all = append(all, &snapshot)
+	}
+	return all
+}
+
+// patience waits for the end of all users, or until there is no use in waiting.
+func (l *liveRound) patience() outlook {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
+	w := l.newWait()
 	for {
-		before := l.count()
 		select {
 		case <-l.idle:
-			return false
+			return finished
 		case <-l.ctx.Done():
-			return false
+			return finished
 		case <-look.C:
-			if l.onlyWaitInOrder() {
-				return true
-			}
-		case <-timer.C:
-			if l.count() == before && l.run.tormentor.well(l.run.cfg.Patience) {
-				return true
-			}
-			timer.Reset(l.run.cfg.Patience)
+		}
+		if l.onlyWaitInOrder() {
+			return forever
+		}
+		if l.stirred() {
+			w = l.newWait()
+		} else if seen := w.look(); seen != unsettled {
+			return seen
 		}
 	}
 }
 
-// lookEvery is how often a round looks whether only such users are left as may wait for ever.
-const lookEvery = 50 * time.Millisecond
+func (l *liveRound) newWait() *wait { return l.run.newWait(l.waiters(), l.run.cfg.Patience) }
 
-func (l *liveRound) count() int {
+// stirred tells whether something has happened since somebody looked.
+func (l *liveRound) stirred() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.ops)
+	was := l.seen
+	l.seen = l.events()
+	return l.seen != was
+}
+
+// lookEvery is how often a round looks whether somebody has done something.
+const lookEvery = 50 * time.Millisecond
+
+// waiters are the sessions of those who wait. A conducted round knows better itself who is connected, and who has died.
+func (l *liveRound) waiters() (of []*Session) {
+	if l.conductor != nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, op := range l.waiting() {
+		if s := l.sessions[op.Client]; !slices.Contains(of, s) {
+			of = append(of, s)
+		}
+	}
+	return of
+}
+
+// events counts the operations that have begun, and those that have ended.
+func (l *liveRound) events() (n int) {
+	for _, op := range l.ops {
+		if n++; op.Return != 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func (l *liveRound) waiting() []*sim.Op {
@@ -172,6 +243,7 @@ func (l *liveRound) onlyWaitInOrder() bool {
 	if l.lonely {
 		left-- // one waits for the others to finish
 	}
+	l.seen = l.events()
 	return len(waiting) == left && left > 0 && len(l.episode.quiet(l.ops, waiting)) == len(waiting)
 }
 
@@ -179,6 +251,10 @@ func (l *liveRound) onlyWaitInOrder() bool {
 func (l *liveRound) quiet() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.endOrderly()
+}
+
+func (l *liveRound) endOrderly() bool {
 	inOrder := l.episode.quiet(l.ops, l.waiting())
 	for _, op := range inOrder {
 		op.Cancelled = true
@@ -202,16 +278,14 @@ func (l *liveRound) left() {
 func (l *liveRound) view() *view {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	broken := 0
-	for _, s := range l.sessions {
-		broken += s.Broken() + s.Told()
+	faulty := lostBy(l.sessions) > l.broken || l.struck() || !l.brisk()
+	v := &view{left: l.remains, faulty: faulty, life: func(int, int) (int64, bool) { return 0, false }}
+	if v.ops = l.frozen; v.ops == nil {
+		v.ops = snapshots(l.ops)
 	}
-	v := &view{left: l.remains, faulty: broken > l.broken || l.struck(), life: func(int, int) (int64, bool) { return 0, false }}
-	for _, op := range l.ops {
-		snapshot := *op
-		v.ops = append(v.ops, &snapshot)
+	for _, op := range v.ops {
 		if op.Return == 0 && op.Outcome == sim.Running && !op.Cancelled {
-			v.waiting = append(v.waiting, &snapshot)
+			v.waiting = append(v.waiting, op)
 		}
 	}
 	alive := map[int64]bool{}
@@ -245,6 +319,12 @@ func (l *liveRound) view() *view {
 	return v
 }
 
+// brisk tells whether the machine and its servers were quick enough all the time for nobody to run out of time.
+func (l *liveRound) brisk() bool {
+	h := l.run.pulse.since(l.began, time.Now())
+	return h.steady && h.longest < l.run.cfg.Timeout/4
+}
+
 // tree lists the children of a znode with their owners, oldest first; nothing if it cannot.
 func (l *liveRound) tree(parent string) (nodes []liveNode) {
 	conn := l.run.admin.Conn
@@ -269,29 +349,51 @@ type liveNode struct {
 }
 
 // leftovers reports what a finished round has left in the tree, as [view.leftNodes] does in simulation. What callers have
-// left behind that gave up may be removed in the background, which takes a moment.
-func (l *liveRound) leftovers(v *view) []sim.Violation {
-	found := l.leftover(v)
-	limit := time.NewTimer(max(tidyMax, l.run.cfg.Patience/2))
-	defer limit.Stop()
+// left behind that gave up may be removed in the background, which takes a moment. The second result says why nobody
+// can tell, if so.
+func (l *liveRound) leftovers(v *view) (found []sim.Violation, unknown string) {
+	found = l.leftover(v)
+	w := l.run.newWait(l.living(), max(tidyMax, l.run.cfg.Patience/2))
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for len(found) > 0 && slices.ContainsFunc(l.ops, func(op *sim.Op) bool { return op.Cancelled }) {
+		switch w.look() {
+		case forever:
+			return found, ""
+		case tooSlow:
+			return nil, errSlow.Error()
+		}
 		select {
 		case <-look.C:
 			found = l.leftover(v)
-		case <-limit.C:
-			return found
 		case <-l.ctx.Done():
-			return nil
+			return nil, ""
 		}
 	}
-	return found
+	return found, ""
 }
 
 // tidyMax is how long the background of operations that were given up may take to tidy up after
-// everybody has finished.
+// everybody has finished, at least.
 const tidyMax = 5 * time.Second
+
+// addLeftovers adds them to what is judged.
+func (l *liveRound) addLeftovers(v *view, j *judgement) {
+	found, unknown := l.leftovers(v)
+	j.add(found...)
+	j.Unknown = cmp.Or(j.Unknown, unknown)
+}
+
+// errSlow is why a round is not judged that is too slow for that.
+var errSlow = errors.New("for too long the servers or the machine were too slow, or a client was not connected, to tell who waits for ever from who is slow")
+
+// living are the sessions that have a client.
+func (l *liveRound) living() []*Session {
+	if l.conductor != nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(l.sessions), func(s *Session) bool { return !s.connected() })
+}
 
 // leftover looks once: for an ephemeral znode of a session that lives, and a persistent one that is nobody's parent and
 // never was. Whose session has ended cannot tidy up, so the latter are not judged then.
@@ -309,7 +411,7 @@ func (l *liveRound) leftover(v *view) []sim.Violation {
 	for _, path := range slices.Sorted(maps.Keys(tree)) {
 		stat := tree[path].stat
 		switch {
-		case kept(path):
+		case kept(path) || path == l.run.claim.sign() || path == l.run.claim.inUse():
 		case stat.EphemeralOwner != 0 && l.alive(stat.EphemeralOwner):
 			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf(
 				"%s of session 0x%x, which is alive, is left after everybody has finished", path, stat.EphemeralOwner)}}
@@ -353,7 +455,7 @@ func (u *liveUser) conn() recipes.Conn {
 	if u.via != nil {
 		return u.via
 	}
-	return u.session.Conn
+	return u.round.confine(u.session.Conn)
 }
 
 // toldBefore is false unless the round is conducted: else nobody can say what was before what inside of

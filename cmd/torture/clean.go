@@ -36,23 +36,27 @@ func (cmd *cleanCmd) Run(c *commandContext) error {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(c, conn.Close)()
-	roots, err := cmd.find(conn, chroot)
-	if err != nil {
-		return err
-	}
-	return cmd.clean(c, conn, roots)
+	roots, err := cmd.find(conn, chroot) // some, and why not others
+	return errors.Join(cmd.clean(c, conn, roots, err), err)
 }
 
 func (cmd *cleanCmd) find(conn recipes.Conn, chroot string) ([]workload.LeftRoot, error) {
 	if cmd.Root == "" {
 		return workload.FindLeftRoots(conn, path.Join("/", chroot))
 	}
-	root, err := workload.ReadLeftRoot(conn, chroot+cmd.Root)
-	return []workload.LeftRoot{root}, err
+	at, err := rootBelow(chroot, cmd.Root)
+	if err != nil {
+		return nil, err
+	}
+	root, err := workload.ReadLeftRoot(conn, at)
+	if err != nil {
+		return nil, err
+	}
+	return []workload.LeftRoot{root}, nil
 }
 
-// clean lists roots, and removes them if it may.
-func (cmd *cleanCmd) clean(c *commandContext, conn recipes.Conn, roots []workload.LeftRoot) error {
+// clean lists roots, and removes them if it may; others is why there are more.
+func (cmd *cleanCmd) clean(c *commandContext, conn recipes.Conn, roots []workload.LeftRoot, others error) error {
 	var all error
 	idle := 0
 	for _, root := range roots {
@@ -72,7 +76,7 @@ func (cmd *cleanCmd) clean(c *commandContext, conn recipes.Conn, roots []workloa
 		}
 		idle++
 	}
-	if len(roots) == 0 {
+	if len(roots) == 0 && others == nil {
 		fmt.Fprintln(c.out, "no run has left anything here")
 	} else if idle > 0 && !cmd.Yes {
 		fmt.Fprintln(c.out, "nothing has been removed: give --yes to remove what is not in use")

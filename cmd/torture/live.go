@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/link"
 	"github.com/zktorture/zktorture/ensemble/proxy"
+	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zkclient"
 )
@@ -42,8 +44,9 @@ func (r *runCmd) onLive(c *commandContext, w *workload.Workload, out *output) er
 		return err
 	}
 	way.alone = notKnown
-	if r.Root == "" {
-		r.Root = fmt.Sprintf("/zktorture-%d-%d", os.Getpid(), time.Now().UnixNano())
+	r.Root = cmp.Or(r.Root, fmt.Sprintf("/zktorture-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	if _, err := rootBelow(chroot, r.Root); err != nil {
+		return err
 	}
 	return r.onServers(c, w, out, way, joinServers(addresses), chroot)
 }
@@ -86,22 +89,45 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 		return err
 	}
 	defer clients.close()
+	root, err := rootBelow(chroot, r.Root)
+	if err != nil {
+		return err
+	}
 	bar := newBar(c, r.JSON, r.Episodes, cmp.Or(r.Duration, liveDuration))
 	cfg := r.live()
-	cfg.Root, cfg.Servers, cfg.Lanes, cfg.Patience = chroot+r.Root, r.servers, lanes(r.Rate), patience(r.Rate)
+	cfg.Root, cfg.Servers, cfg.Lanes, cfg.Patience = root, r.servers, lanes(r.Rate), patience(r.Rate)
 	cfg.Open, cfg.Start, cfg.Starts = clients.open, clients.start, clients.starts
 	cfg.Admin = func(ctx context.Context) (*workload.Session, error) { return openSession(ctx, way, servers, false) }
 	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.following(out.progress(bar))
 	result, err := w.RunLive(clients.ctx, cfg)
 	bar.clear()
 	if err := cmp.Or(clients.failed(), err); err != nil {
-		return err
+		if result.Episodes == 0 {
+			return err
+		}
+		unfinished(&result, err)
+		fmt.Fprintf(c.err, "torture: %v\n", err)
 	}
 	files, err := out.histories(result)
 	if err != nil {
 		return err
 	}
 	return r.report(c, w, out, result, files, nil)
+}
+
+// unfinished notes that a run could not be done to its end. What broke by then is broken; that nothing did is no pass.
+func unfinished(r *sim.Result, err error) {
+	if r.Verdict == sim.VerdictOK {
+		r.Verdict, r.Reason = sim.VerdictUnknown, fmt.Sprintf("%v; nothing broke in the %d episodes until then", err, r.Episodes)
+	}
+}
+
+// rootBelow returns where a root is on the servers.
+func rootBelow(chroot, root string) (string, error) {
+	if !strings.HasPrefix(root, "/") || path.Clean(root) != root {
+		return "", fmt.Errorf("--root %q: a clean path that begins with / is needed", root)
+	}
+	return path.Join("/", chroot, root), nil
 }
 
 // live is what a run on real servers and its plan have in common.
