@@ -64,7 +64,7 @@ func (cfg Config) assignment() Assignment {
 const deathsMax = 5
 
 // closeMax is how long a worker may take to end its session and itself.
-const closeMax = 5 * time.Second
+const closeMax = 2 * time.Second
 
 // Client is a client whose recipe is served by a worker. It is a [workload.Remote].
 type Client struct {
@@ -319,6 +319,16 @@ func (c *Client) Pid() (int, bool) {
 		return 0, false
 	}
 	return l.proc.pid, true
+}
+
+// HeldBack returns for how long the processes that are there have waited for a processor, altogether; 0 if that is not
+// known.
+func (c *Client) HeldBack() time.Duration {
+	pid, there := c.Pid()
+	if !there {
+		return 0
+	}
+	return heldBack(pid)
 }
 
 // Pause stops the process where it stands (SIGSTOP), as a long garbage collection does: it keeps its

@@ -42,6 +42,11 @@ func spawn(command string, stderr io.Writer) (*process, error) {
 	defer theirOut.Close()
 	p := &process{in: in, out: out, stderr: &tail{to: stderr}, ended: make(chan struct{})}
 	cmd := exec.Command("sh", "-c", command)
+	if cmd.Env, err = kinship(); err != nil {
+		in.Close()
+		out.Close()
+		return nil, err
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, p.stderr
 	cmd.SysProcAttr, cmd.WaitDelay = ownGroup(), lingerMax
 	started := make(chan error)
@@ -67,6 +72,7 @@ func (p *process) watch(cmd *exec.Cmd, started chan<- error) {
 	if err != nil {
 		return
 	}
+	endGroup(p.pid)
 	err = cmd.Wait()
 	p.how = "exit status 0"
 	if err != nil {

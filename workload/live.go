@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -226,6 +227,7 @@ type liveRun struct {
 	result  sim.Result
 	found   map[string]int // index into result.Violations by property
 	broken  int            // rounds in which a property broke
+	worked  bool           // an operation has succeeded
 	enough  func()         // lets no more rounds begin
 }
 
@@ -511,6 +513,7 @@ func (r *liveRun) record(n int, v *view, j judgement) {
 	defer r.mu.Unlock()
 	r.result.Episodes++
 	r.result.Operations += int64(len(v.ops))
+	r.worked = r.worked || slices.ContainsFunc(v.ops, func(op *sim.Op) bool { return op.Outcome == sim.OK })
 	r.result.Refused += int64(j.Refused)
 	if j.Unknown != "" && len(j.Violations) == 0 {
 		r.unknown(n, j.Unknown)
@@ -551,6 +554,8 @@ func (r *liveRun) finish(ctx context.Context) sim.Result {
 		out.Verdict = sim.VerdictUnknown
 	case out.Episodes == 0:
 		out.Verdict, out.Reason = sim.VerdictUnknown, "no round was finished"
+	case !r.worked:
+		out.Verdict, out.Reason = sim.VerdictUnknown, fmt.Sprintf("none of the %d operations has succeeded, so that nothing was tested: does the recipe work here at all?", out.Operations)
 	}
 	return out
 }

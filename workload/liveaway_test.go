@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -292,5 +293,72 @@ func TestRootIsPutInUseAgain(t *testing.T) {
 	})
 	if r.accusesNobody(t); r.err != nil || owner == 0 || r.Undecided == 0 || r.Undecided > 8 || !strings.Contains(r.Reason, errDisturbed.Error()) {
 		t.Errorf("%d of %d rounds are unknown: %s: %v", r.Undecided, r.Episodes, r.Reason, r.err)
+	}
+}
+
+// failing is a client in a process that greets and dies.
+type failing struct {
+	nobody
+	told atomic.Int64
+}
+
+func (f *failing) Do(context.Context, RemoteCall) (RemoteAnswer, error) {
+	f.told.Add(1)
+	return RemoteAnswer{}, errors.New("its process died before it had answered")
+}
+
+func (f *failing) Connected() bool  { return true }
+func (f *failing) Alive() bool      { return true }
+func (f *failing) Told() int        { return int(f.told.Load()) }
+func (f *failing) Broken() int      { return 0 }
+func (f *failing) SessionID() int64 { return 0xa }
+func (f *failing) Close()           {}
+
+// A run in which nothing has ever succeeded has tested nothing, and is no pass.
+func TestNothingSucceeds(t *testing.T) {
+	w, err := RemoteWorkload("lock", "exec:exit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite()
+		r, err := w.RunLive(t.Context(), LiveConfig{Admin: s.open, Root: "/root", Seed: 1, Rounds: 20, Start: func(context.Context) (*Session, error) {
+			return RemoteSession(&failing{}, s.admin), nil
+		}})
+		if err != nil || r.Verdict != sim.VerdictUnknown || !strings.Contains(r.Reason, "none of the ") || r.Episodes != 20 {
+			t.Errorf("%s after %d rounds: %s, %v%s", r.Verdict, r.Episodes, r.Reason, err, messages(r))
+		}
+	})
+}
+
+// idler is a lock for which everybody waits for ever.
+type idler struct{}
+
+func (idler) Lock(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+func (idler) Unlock(context.Context) error   { return nil }
+
+// Who waits for ever is accused of it, unless its process is kept from the processors most of the time: then nobody can
+// tell.
+func TestStarvedProcesses(t *testing.T) {
+	for name, of := range map[string]struct {
+		held    func(time.Duration) time.Duration // back, of so long
+		accused bool
+	}{
+		"free":               {func(time.Duration) time.Duration { return 0 }, true},
+		"held back a little": {func(d time.Duration) time.Duration { return d / 10 }, true},
+		"starved":            {func(d time.Duration) time.Duration { return d * 99 / 100 }, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, began := newSite(), time.Now()
+			w := Lock(func(recipes.Conn, string) Locker { return idler{} })
+			r, err := w.RunLive(t.Context(), LiveConfig{Root: "/root", Seed: 1, Rounds: 2, Open: func(ctx context.Context) (*Session, error) {
+				session, err := s.open(ctx)
+				session.HeldBack = func() time.Duration { return of.held(time.Since(began)) }
+				return session, err
+			}})
+			if accused := len(r.Violations) > 0; err != nil || accused != of.accused || !accused && r.Verdict != sim.VerdictUnknown {
+				t.Errorf("%s: %s (%s), %v%s", name, r.Verdict, r.Reason, err, messages(r))
+			}
+		})
 	}
 }

@@ -243,8 +243,11 @@ func (l *liveRound) onlyWaitInOrder() bool {
 	if l.lonely {
 		left-- // one waits for the others to finish
 	}
+	if len(waiting) != left || left == 0 || len(l.episode.quiet(l.ops, waiting)) != len(waiting) {
+		return false
+	}
 	l.seen = l.events()
-	return len(waiting) == left && left > 0 && len(l.episode.quiet(l.ops, waiting)) == len(waiting)
+	return true
 }
 
 // quiet ends the waits that are in order, and returns false if there are none.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -143,19 +144,34 @@ func (o *output) stderr() (io.WriteCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &inTurnWriter{file: file}, nil
+	return &log{file: file, left: stderrMax}, nil
 }
 
-// inTurnWriter takes writes from several goroutines.
-type inTurnWriter struct {
+// stderrMax is how much of it is kept, in bytes: all of what is said by workers in their right minds.
+const stderrMax = 16 << 20
+
+// log takes writes from several goroutines, and keeps so many bytes of them.
+type log struct {
 	mu   sync.Mutex
 	file *os.File
+	left int
 }
 
-func (w *inTurnWriter) Write(data []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.file.Write(data)
+// Write implements [io.Writer]. What is too much is dropped, and said to be.
+func (l *log) Write(data []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left < 0 {
+		return len(data), nil
+	}
+	some := data[:min(len(data), l.left)]
+	if l.left -= len(data); l.left < 0 {
+		some = fmt.Appendf(slices.Clone(some), "\ntorture: workers have written more than %d bytes: the rest is not kept\n", stderrMax)
+	}
+	if _, err := l.file.Write(some); err != nil {
+		return 0, err
+	}
+	return len(data), nil
 }
 
-func (w *inTurnWriter) Close() error { return w.file.Close() }
+func (l *log) Close() error { return l.file.Close() }

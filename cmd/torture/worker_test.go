@@ -57,3 +57,25 @@ func from(t *testing.T, text string) {
 		in.Close()
 	})
 }
+
+// What workers write to their standard error is kept, up to a limit, and it is said that there was more.
+func TestWorkersLogIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	w, err := (&output{dir: dir, named: true}).stderr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := bytes.Repeat([]byte("x"), 1<<20)
+	for range 100 {
+		if n, err := w.Write(line); n != len(line) || err != nil {
+			t.Fatalf("%d bytes of %d are taken: %v", n, len(line), err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile(filepath.Join(dir, stderrName))
+	if err != nil || len(kept) < stderrMax || len(kept) > stderrMax+200 || !bytes.Contains(kept, []byte("the rest is not kept")) {
+		t.Errorf("%d bytes are kept, %v: %q", len(kept), err, kept[max(0, len(kept)-100):])
+	}
+}

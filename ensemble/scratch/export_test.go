@@ -4,5 +4,5 @@ package scratch
 func (f *Folder) RemoverPid() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.remover.cmd.Process.Pid
+	return f.remover.Pid()
 }

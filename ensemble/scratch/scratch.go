@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+
+	"github.com/zktorture/zktorture/ensemble/afterlife"
 )
 
 // Folder is a folder that is removed when its owner ends.
@@ -17,7 +19,7 @@ type Folder struct {
 	gone chan struct{} // closed when there is no remover any more
 
 	mu      sync.Mutex
-	remover *remover
+	remover *afterlife.Executor
 	over    bool // the owner needs no remover any more
 }
 
@@ -75,7 +77,7 @@ func (f *Folder) release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over = true
-	f.remover.release()
+	f.remover.Release()
 	if f.lock != nil {
 		f.lock.Close()
 	}
@@ -86,16 +88,16 @@ const removersMax = 20
 
 // watch puts another remover into the place of one that ends too early. It holds the folder, so that a
 // user's forgetting it does not end it.
-func (f *Folder) watch(r *remover) {
+func (f *Folder) watch(r *afterlife.Executor) {
 	defer close(f.gone)
 	for n := 1; r != nil; n++ {
-		r.wait()
+		r.Wait()
 		r = f.replace(n)
 	}
 }
 
 // replace returns the remover that follows the n-th, nil if none does.
-func (f *Folder) replace(n int) *remover {
+func (f *Folder) replace(n int) *afterlife.Executor {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.over || n == removersMax {

@@ -1,0 +1,98 @@
+package worker
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zktorture/zktorture/ensemble/afterlife"
+)
+
+// kin is the environment variable that every process of a worker's has, and of no other run's: whoever a worker has started
+// is known by it, also who has left the group and whose parents have died.
+const kin = "ZKTORTURE_WORKERS_OF"
+
+// killing is what a guard does when this process has ended: it kills the workers, and what they have started. Who is just
+// being started is seen the next time.
+const killing = `for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	found=$(grep -lsF "$1" /proc/[0-9]*/environ)
+	[ -n "$found" ] || exit 0
+	for file in $found; do
+		pid=${file#/proc/}
+		kill -KILL "${pid%/environ}" 2>/dev/null
+	done
+	sleep 0.1
+done`
+
+// guarded starts this process's guard, and returns what its workers have in their environment.
+var guarded = sync.OnceValues(func() (variable string, err error) {
+	variable = kin + "=" + rand.Text()
+	if _, err := afterlife.Start(killing, "zktorture-guard", variable); err != nil {
+		return "", fmt.Errorf("worker: nothing would end what workers leave behind: %w", err)
+	}
+	return variable, nil
+})
+
+// kinship is the environment of a worker. The guard is there before the first of them.
+func kinship() ([]string, error) {
+	variable, err := guarded()
+	return append(os.Environ(), variable), err
+}
+
+// endGroup waits for the end of a process that leads a group, and kills what is left of that. The number of the group is
+// nobody else's until somebody waits for the process.
+func endGroup(pid int) {
+	err := unix.EINTR
+	for err == unix.EINTR {
+		err, _ = unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil).(unix.Errno)
+	}
+	if err == 0 {
+		unix.Kill(-pid, unix.SIGKILL)
+	}
+}
+
+// heldBack returns how long the processes of a group have waited for a processor, all together, as far as the kernel
+// counts it (proc_pid_schedstat, in the kernel's Documentation/scheduler/sched-stats.rst).
+func heldBack(group int) (sum time.Duration) {
+	all, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range all {
+		if stat, err := os.ReadFile(name); err != nil || groupOf(stat) != group {
+			continue
+		}
+		threads, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "task", "[0-9]*", "schedstat"))
+		for _, thread := range threads {
+			if text, err := os.ReadFile(thread); err == nil {
+				sum += waitOf(string(text))
+			}
+		}
+	}
+	return sum
+}
+
+// groupOf reads the group in a process's stat: the third field after the name in brackets, which may have any character
+// (proc_pid_stat(5)). It is 0 if there is none.
+func groupOf(stat []byte) (group int) {
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) > 2 {
+		group, _ = strconv.Atoi(string(fields[2]))
+	}
+	return group
+}
+
+// waitOf reads the nanoseconds for which a thread was ready and did not run: the second field of its schedstat.
+func waitOf(schedstat string) time.Duration {
+	fields := strings.Fields(schedstat)
+	if len(fields) < 2 {
+		return 0
+	}
+	ns, _ := strconv.ParseInt(fields[1], 10, 64)
+	return time.Duration(ns)
+}

@@ -1,0 +1,92 @@
+package worker_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/worker"
+)
+
+// litter starts a child in the worker's group, one in a group of its own, and one whose parent has gone, which all write their
+// numbers to a file, and then %s.
+const litter = `read first; sleep 1000 & echo $! >>%[1]s; ` +
+	`setsid sh -c 'echo $$ >>%[1]s; exec sleep 1000' & ` +
+	`sh -c '(setsid sh -c "echo \$\$ >>%[1]s; exec sleep 1000" &)'; ` +
+	`echo '{"zktorture":1,"session":"0xa"}'; %[2]s`
+
+// littered returns the children, when all are there.
+func littered(t *testing.T, file string) (pids []int) {
+	t.Helper()
+	eventually(t, "the children are there", func() bool {
+		text, _ := os.ReadFile(file)
+		return strings.Count(string(text), "\n") == 3
+	})
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(line)
+		if err != nil || stateOf(t, pid) == "" {
+			t.Fatalf("child %q, %v", line, err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// Nothing that workers have started outlives a runner that was killed, wherever it has gone.
+func TestChildrenDieWithTheRunner(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pids")
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), role+"=runner "+fmt.Sprintf(litter, file, "cd / && sleep 1000; true"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	children := littered(t, file)
+	cmd.Process.Kill()
+	cmd.Wait()
+	for _, pid := range children {
+		eventually(t, "the child is dead", func() bool { return stateOf(t, pid) == "" })
+	}
+}
+
+// What a worker has left in its group goes when it goes, by itself or when it is told to.
+func TestGroupDiesWithTheWorker(t *testing.T) {
+	for name, end := range map[string]func(*worker.Client){
+		"by itself": func(c *worker.Client) { do(t.Context(), c, "acquire") },
+		"told to":   func(c *worker.Client) { c.Close() },
+	} {
+		file := filepath.Join(t.TempDir(), "pids")
+		c, _ := start(t, worker.Config{Command: fmt.Sprintf(litter, file, "read op; exit 9")})
+		child := littered(t, file)[0]
+		end(c)
+		eventually(t, name+": the child is dead", func() bool { return stateOf(t, child) == "" })
+	}
+}
+
+// A process that has to share a processor with others is held back, and one that waits for its input is not.
+func TestHeldBack(t *testing.T) {
+	if _, err := os.Stat("/proc/self/schedstat"); err != nil {
+		t.Skip("this kernel does not count it")
+	}
+	const spins = `taskset -c 0 sh -c 'while :; do :; done' & taskset -c 0 sh -c 'while :; do :; done' & `
+	if _, err := exec.LookPath("taskset"); err != nil {
+		t.Skip("there is no taskset")
+	}
+	busy, _ := start(t, worker.Config{Command: isReady + spins + answersAll})
+	idle, _ := start(t, worker.Config{Command: isReady + answersAll})
+	eventually(t, "the busy one is held back", func() bool { return busy.HeldBack() > 200_000_000 })
+	if b, i := busy.HeldBack(), idle.HeldBack(); i > b/2 {
+		t.Errorf("the idle one is held back for %v, the busy one for %v", i, b)
+	}
+	busy.Close()
+	if held := busy.HeldBack(); held != 0 {
+		t.Errorf("one that is no more is held back for %v", held)
+	}
+}
