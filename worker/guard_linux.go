@@ -32,10 +32,13 @@ const killing = `for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 
 	sleep 0.1
 done`
 
-// guarded starts this process's guard, and returns what its workers have in their environment.
+// guard is this process's. It does what it is for when nobody knows it any more.
+var guard *afterlife.Executor
+
+// guarded starts the guard, and returns what workers have in their environment.
 var guarded = sync.OnceValues(func() (variable string, err error) {
 	variable = kin + "=" + rand.Text()
-	if _, err := afterlife.Start(killing, "zktorture-guard", variable); err != nil {
+	if guard, err = afterlife.Start(killing, "zktorture-guard", variable); err != nil {
 		return "", fmt.Errorf("worker: nothing would end what workers leave behind: %w", err)
 	}
 	return variable, nil

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,6 +54,20 @@ func TestChildrenDieWithTheRunner(t *testing.T) {
 	cmd.Wait()
 	for _, pid := range children {
 		eventually(t, "the child is dead", func() bool { return stateOf(t, pid) == "" })
+	}
+}
+
+// The guard waits for the end of this process, and not for its next garbage collection.
+func TestGuardStays(t *testing.T) {
+	c, _ := start(t, worker.Config{Command: isReady + answersAll})
+	for range 3 {
+		runtime.GC()
+		if _, err := do(t.Context(), c, "release"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pid, there := c.Pid(); !there || stateOf(t, pid) == "" {
+		t.Error("the worker was killed")
 	}
 }
 

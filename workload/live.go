@@ -158,7 +158,7 @@ func (w *Workload) onRoot(ctx context.Context, cfg LiveConfig, run func(context.
 	if r.claim, err = claimRoot(admin.Conn, cfg.Root); err != nil {
 		return sim.Result{}, err
 	}
-	err = cmp.Or(run(running, r), failure(running))
+	err = cmp.Or(run(running, r), failure(ctx, running))
 	err = errors.Join(err, r.release(ctx, session.Conn, err))
 	return r.finish(ctx), err
 }
@@ -166,9 +166,9 @@ func (w *Workload) onRoot(ctx context.Context, cfg LiveConfig, run func(context.
 // ownPatiences is how many patiences a request of the run's own may take, and so how long servers may be away.
 const ownPatiences = 2
 
-// failure is why the run was ended, if it was not called off.
-func failure(ctx context.Context) error {
-	if cause := context.Cause(ctx); cause != ctx.Err() {
+// failure is why a run has ended itself; nil if it has not, or was called off before.
+func failure(ctx, running context.Context) error {
+	if cause := context.Cause(running); cause != context.Cause(ctx) {
 		return cause
 	}
 	return nil

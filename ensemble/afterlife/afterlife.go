@@ -16,7 +16,8 @@ echo ready
 read -r line
 `
 
-// Executor is a shell that waits for the end of this process.
+// Executor is a shell that waits for the end of this process. Whoever has started it has to hold on to it: it is released
+// when it is forgotten.
 type Executor struct {
 	cmd  *exec.Cmd
 	life io.Closer // ends with this process
