@@ -183,16 +183,14 @@ func (c *connection) add(id identity) {
 	}
 }
 
-// redacted hides the digests from a client that may read the list but not administer it.
-func redacted(list []zk.ACL) []zk.ACL {
-	list = slices.Clone(list)
+// redact hides the digests from a client that may read the list but not administer it.
+func redact(list []zk.ACL) {
 	for i, a := range list {
 		if a.Scheme == "digest" {
 			user, _, _ := strings.Cut(a.ID, ":")
 			list[i].ID = user + ":x"
 		}
 	}
-	return list
 }
 
 // whoAmI lists the ids of the connection as AuthUtil.getClientInfos shows them: without digests.

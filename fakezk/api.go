@@ -25,6 +25,7 @@ const (
 	OpCheck           Op = 13 // inside a multi only
 	OpMulti           Op = 14
 	OpCreate2         Op = 15
+	OpReconfig        Op = 16 // always answered as by a server on which it is not enabled, the default
 	OpCheckWatches    Op = 17
 	OpRemoveWatches   Op = 18
 	OpCreateContainer Op = 19
@@ -62,6 +63,7 @@ const (
 	CodeAuthFailed              Code = -115
 	CodeSessionMoved            Code = -118
 	CodeNoWatcher               Code = -121
+	CodeReconfigDisabled        Code = -123
 )
 
 // Err is the error that go-zookeeper returns for the code: one of its sentinel values where it
@@ -92,6 +94,8 @@ func (c Code) Err() error {
 		return zk.ErrAuthFailed
 	case CodeSessionMoved:
 		return zk.ErrSessionMoved
+	case CodeReconfigDisabled:
+		return zk.ErrReconfigDisabled
 	}
 	return fmt.Errorf("unknown error: %d", int32(c))
 }

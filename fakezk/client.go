@@ -87,9 +87,14 @@ const (
 	watchChild
 )
 
-type watch struct {
+// topic is what go-zookeeper keeps the channels of watches by (watchPathType).
+type topic struct {
 	path string
 	kind watchKind
+}
+
+type watch struct {
+	topic
 	user int
 	tag  int64
 	ch   chan zk.Event
@@ -98,6 +103,15 @@ type watch struct {
 // eventBuffer is the capacity of go-zookeeper's global event channel; what does not fit is
 // dropped (conn.go: eventChanSize, sendEvent).
 const eventBuffer = 6
+
+// Of go-zookeeper: what of its buffer of 1536 kB is left for a request behind the length of its frame, and
+// how long a setWatches may become, which it takes for so long when it is empty.
+const (
+	sendBuffer     = 1536<<10 - lengthBytes
+	lengthBytes    = 4
+	setWatchesMax  = 128 << 10
+	setWatchesSize = 28
+)
 
 // ErrRefused is returned by Dial when the server closed the connection without an answer,
 // because it has not yet seen what the client has seen.
@@ -159,10 +173,19 @@ func (c *Client) Accept(call *Call) {
 		return
 	}
 	if c.connected {
-		c.sent = append(c.sent, call)
+		c.send(call)
 		return
 	}
 	c.unsent = append(c.unsent, call)
+}
+
+// send puts a call onto the wire, unless it does not fit into go-zookeeper's buffer (conn.go: sendData).
+func (c *Client) send(call *Call) {
+	if call.Request.size() > sendBuffer {
+		c.complete(call, zk.ErrShortBuffer)
+		return
+	}
+	c.sent = append(c.sent, call)
 }
 
 // Dial connects to a replica at the time now: it opens a session, or takes the old one up again,
@@ -208,24 +231,45 @@ func (c *Client) resume() {
 	for _, cred := range c.creds {
 		c.sent = append(c.sent, c.own(Request{Op: OpSetAuth, Scheme: cred.scheme, Auth: cred.auth}))
 	}
-	if len(c.watches) > 0 {
-		c.sent = append(c.sent, c.own(c.setWatches()))
+	for _, r := range c.setWatches() {
+		c.sent = append(c.sent, c.own(r))
 	}
-	c.sent = append(c.sent, c.unsent...)
-	c.unsent = c.unsent[:0]
+	unsent := c.unsent
+	c.unsent = nil
+	for _, call := range unsent {
+		c.send(call)
+	}
 }
 
 func (c *Client) own(r Request) *Call { return &Call{Request: r, client: c, internal: true} }
 
-func (c *Client) setWatches() Request {
-	r := Request{Op: OpSetWatches, RelativeZxid: c.lastZxid}
-	for _, w := range c.watches {
+// setWatches re-arms the watches, with as many requests as keep each below setWatchesMax (conn.go:
+// sendSetWatches).
+func (c *Client) setWatches() (requests []Request) {
+	size := setWatchesMax
+	for _, w := range c.topics() {
+		if size += 4 + len(w.path); size > setWatchesMax {
+			size = setWatchesSize + 4 + len(w.path)
+			requests = append(requests, Request{Op: OpSetWatches, RelativeZxid: c.lastZxid})
+		}
+		r := &requests[len(requests)-1]
 		list := [...]*[]string{&r.DataWatches, &r.ExistWatches, &r.ChildWatches}[w.kind]
-		if !slices.Contains(*list, w.path) {
-			*list = append(*list, w.path)
+		*list = append(*list, w.path)
+	}
+	return requests
+}
+
+// topics lists what is watched, in the order of the first watch of each.
+func (c *Client) topics() []topic {
+	var list []topic
+	seen := map[topic]bool{}
+	for _, w := range c.watches {
+		if !seen[w.topic] {
+			seen[w.topic] = true
+			list = append(list, w.topic)
 		}
 	}
-	return r
+	return list
 }
 
 // Arrive lets the oldest request on the wire reach the server, which carries it out.
@@ -288,7 +332,7 @@ func (c *Client) register(call *Call, code Code) {
 		kind = watchChild
 	}
 	call.watch = make(chan zk.Event, c.Flavour.watchBuffer())
-	c.watches = append(c.watches, watch{call.Request.Path, kind, call.User, call.Tag, call.watch})
+	c.watches = append(c.watches, watch{topic{call.Request.Path, kind}, call.User, call.Tag, call.watch})
 }
 
 // Break ends the connection: everything sent and not answered fails with err (the caller cannot
@@ -417,13 +461,18 @@ var (
 	kindsDeleted  = []watchKind{watchExist, watchData, watchChild}
 )
 
-// invalidate ends every watch (conn.go: invalidateWatches).
+// invalidate ends every watch (conn.go: invalidateWatches). The event channel gets one event for all that
+// wait for the same.
 func (c *Client) invalidate(err error) {
 	all := c.watches
 	c.watches = nil
+	published := map[topic]bool{}
 	for _, w := range all {
 		event := zk.Event{Type: zk.EventNotWatching, State: zk.StateDisconnected, Path: w.path, Err: err}
-		c.publish(event)
+		if !published[w.topic] {
+			published[w.topic] = true
+			c.publish(event)
+		}
 		c.notify(w, event)
 	}
 }

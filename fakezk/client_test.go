@@ -200,20 +200,25 @@ func TestExpiry(t *testing.T) {
 		"EventSession StateConnecting", "EventSession StateConnected", "EventSession StateExpired", "EventSession StateDisconnected")
 }
 
-// TestWatchesAfterExpiry: a client that learns of its expiry gets EventNotWatching on every watch.
+// TestWatchesAfterExpiry: a client that learns of its expiry gets EventNotWatching on every watch, and on its event
+// channel one for each path and kind.
 func TestWatchesAfterExpiry(t *testing.T) {
 	w := newWire(fakezk.Config{})
 	c := w.client()
 	conn := c.Handle(0)
 	c.Dial(w.now, 0)
-	var data, child, exist <-chan zk.Event
+	var data, data2, child, exist <-chan zk.Event
+	w.do(c, func() (err error) { _, _, data2, err = conn.GetW("/"); return err })
 	w.do(c, func() (err error) { _, _, data, err = conn.GetW("/"); return err })
 	w.do(c, func() (err error) { _, _, child, err = conn.ChildrenW("/"); return err })
 	w.do(c, func() (err error) { _, _, exist, err = conn.ExistsW("/absent"); return err })
 	c.Break(zk.ErrConnectionClosed)
 	w.servers.Expire(w.now, c.Session())
+	drain(c.Events())
 	c.Dial(w.now, 0)
-	for _, ch := range []<-chan zk.Event{data, child, exist} {
+	wantEvents(t, c.Events(), "EventSession StateConnecting", "EventSession StateConnected", "EventSession StateExpired",
+		"EventNotWatching StateDisconnected /", "EventNotWatching StateDisconnected /", "EventNotWatching StateDisconnected /absent")
+	for _, ch := range []<-chan zk.Event{data, data2, child, exist} {
 		e, open := <-ch
 		if !open || e.Type != zk.EventNotWatching || e.Err != zk.ErrSessionExpired {
 			t.Errorf("got %v (open: %v), want EventNotWatching with ErrSessionExpired", e, open)
@@ -346,7 +351,7 @@ func TestMulti(t *testing.T) {
 func TestPaths(t *testing.T) {
 	conn, _, _ := fakezk.NewLocal(fakezk.Config{}).Connect(time.Second)
 	for path, ok := range map[string]bool{
-		"/": true, "/a": true, "/a/b.c": true, "/a..": true, "/...": true, "/ä": true, "/\U0001F600": true, "/\ue000": true,
+		"/": true, "/a": true, "/a/b.c": true, "/a..": true, "/...": true, "/ä": true, "/\U0001F600": true, "/\ue000": true, "/./a": true, "/././a": false, "/./": false,
 		"": false, "a": false, "/a/": false, "//": false, "/a//b": false, "/.": false, "/..": false, "/a/./b": false,
 		"/a/..": false, "/a\x00": false, "/\x1f": false, "/\x7f": false, "/\u009f": false, "/\uf000": false, "/\ufff0": false,
 	} {

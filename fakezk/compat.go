@@ -62,7 +62,7 @@ func (c Compat) knows(op Op) bool {
 		return !c.NoWhoAmI
 	case OpCreate, OpDelete, OpExists, OpGetData, OpSetData, OpGetACL, OpSetACL, OpGetChildren,
 		OpSync, OpPing, OpGetChildren2, OpCheck, OpMulti, OpCreate2, OpCheckWatches, OpRemoveWatches,
-		OpCreateContainer, OpCreateTTL, OpCloseSession, OpSetAuth, OpSetWatches:
+		OpCreateContainer, OpCreateTTL, OpCloseSession, OpSetAuth, OpSetWatches, OpReconfig:
 		return true
 	}
 	return false

@@ -363,14 +363,15 @@ func (c *Conn) Server() string { return fmt.Sprintf("fake-%d", c.replica) }
 // SetLogger does nothing: the fake has nothing to log. It is there for the method set.
 func (c *Conn) SetLogger(zk.Logger) {}
 
-// IncrementalReconfig answers as a server on which reconfiguration is not enabled, the default.
+// IncrementalReconfig is answered as by a server on which reconfiguration is not enabled, the default.
 func (c *Conn) IncrementalReconfig(joining, leaving []string, version int64) (*zk.Stat, error) {
-	return &zk.Stat{}, zk.ErrReconfigDisabled
+	_, err := c.request(Request{Op: OpReconfig})
+	return &zk.Stat{}, err
 }
 
-// Reconfig answers as a server on which reconfiguration is not enabled, the default.
+// Reconfig is answered as by a server on which reconfiguration is not enabled, the default.
 func (c *Conn) Reconfig(members []string, version int64) (*zk.Stat, error) {
-	return &zk.Stat{}, zk.ErrReconfigDisabled
+	return c.IncrementalReconfig(nil, members, version)
 }
 
 // Close ends the session: its ephemeral znodes go, requests under way fail.
@@ -402,8 +403,8 @@ func parseMode(flags int32) (mode, error) {
 }
 
 // ValidatePath is go-zookeeper's check, upon which it sends nothing and returns [zk.ErrInvalidPath]. It differs from the
-// server's: it lets surrogates and the lower private use area pass, so that the server's BadArguments can be reached. The
-// path of a sequential znode may end with a slash.
+// server's: it lets surrogates, the lower private use area and a first component "." pass, so that the server's
+// BadArguments can be reached. The path of a sequential znode may end with a slash.
 func ValidatePath(path string, sequential bool) error {
 	if path == "" || path[0] != '/' {
 		return zk.ErrInvalidPath
@@ -414,7 +415,7 @@ func ValidatePath(path string, sequential bool) error {
 	if !sequential && strings.HasSuffix(path, "/") {
 		return zk.ErrInvalidPath
 	}
-	for rest := path[1:]; ; {
+	for rest := strings.TrimPrefix(path[1:], "./"); ; {
 		name, after, more := strings.Cut(rest, "/")
 		emptyLast := name == "" && !more && sequential
 		if name == "" && !emptyLast || name == "." || name == ".." || !validName(name) {

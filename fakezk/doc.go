@@ -37,6 +37,6 @@
 // Where ZooKeeper leaves an order open (child lists, the ephemerals of an expired session), the
 // order is a hash of the name and of Config.Order: arbitrary, but stable. Requests are carried out
 // one at a time: the effects that only several requests in ZooKeeper's pipeline can have on each
-// other are not reproduced. Quotas, SASL, reconfiguration, local sessions and read-only servers
-// are left out.
+// other are not reproduced. Quotas, SASL, reconfiguration (but for its refusal), local sessions and
+// read-only servers are left out.
 package fakezk

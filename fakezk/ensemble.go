@@ -14,6 +14,7 @@ type Config struct {
 	MaxSession   int64  // greatest session timeout, ms; default 20 ticks
 	ReapInterval int64  // znode.container.checkIntervalMs; default 60000
 	Order        uint64 // seed of the orders that ZooKeeper leaves open, as that of a child list
+	BufferMax    int64  // jute.maxbuffer: the longest request, bytes; default 1048575
 	TTL          bool   // zookeeper.extendedTypesEnabled: without it createTTL answers CodeUnimplemented
 	Super        string // superDigest, "user:base64(sha1(user:password))"; whoever proves it may do everything
 	Compat       Compat // version of ZooKeeper
@@ -31,6 +32,7 @@ func (c Config) filled() Config {
 	c.MinSession = orDefault(c.MinSession, 2*c.Tick)
 	c.MaxSession = orDefault(c.MaxSession, 20*c.Tick)
 	c.ReapInterval = orDefault(c.ReapInterval, 60000)
+	c.BufferMax = orDefault(c.BufferMax, bufferMax)
 	return c
 }
 

@@ -84,6 +84,9 @@ func (r *replica) checkWatches() error {
 	return nil
 }
 
+// Size is how many bytes the request is on the wire.
+func (r *Request) Size() int { return r.size() }
+
 // NextVersion is what follows a version.
 func (c Compat) NextVersion(v int32) int32 { return c.next(v) }
 

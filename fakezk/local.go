@@ -10,7 +10,8 @@ import (
 
 // Local is an in-memory ZooKeeper for unit tests: every request is answered at once, every watch
 // event is there before the call that caused it returns, and nothing goes wrong unless a test
-// asks for it with Disconnect or Expire. Its clock stands still unless Advance moves it. It may
+// asks for it with Disconnect or Expire. A client whose connection the server closes is connected
+// again at once. Its clock stands still unless Advance moves it. It may
 // be used from several goroutines.
 type Local struct {
 	mu      sync.Mutex
@@ -63,12 +64,8 @@ func (l *Local) Reconnect(conn *Conn) {
 func (l *Local) Expire(conn *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, connected := conn.Connected()
 	l.servers.Expire(l.clock, conn.Session())
 	l.pump()
-	if connected {
-		l.dial(conn.Client)
-	}
 }
 
 // Advance moves the clock. Sessions of clients that are disconnected run out, containers and TTL
@@ -122,21 +119,39 @@ func (l *Local) Submit(call *Call) {
 }
 
 func (l *Local) dial(c *Client) {
-	if _, ok := c.Connected(); ok || c.closed.Load() {
-		return
-	}
-	for range 2 { // the first may only tell that the old session is gone
-		c.Dial(l.clock, 0)
-		if _, ok := c.Connected(); ok {
-			break
-		}
-	}
+	l.connect(c)
 	l.pump()
 }
 
-// pump moves messages until none is left. It ends because every message is consumed and
-// deliveries create none: recipes run on goroutines of their own.
+func (l *Local) connect(c *Client) {
+	for range 2 { // the first may only tell that the old session is gone
+		if _, ok := c.Connected(); !ok && !c.closed.Load() {
+			c.Dial(l.clock, 0)
+		}
+	}
+}
+
+// redialsMax bounds how often a client connects again that sends what costs it the connection. After that
+// it waits for [Local.Reconnect].
+const redialsMax = 8
+
+// pump moves messages until none is left. Clients whose connection the server has closed connect again.
 func (l *Local) pump() {
+	for range redialsMax {
+		closed := l.move()
+		if closed == nil {
+			return
+		}
+		for _, c := range closed {
+			l.connect(c)
+		}
+	}
+	l.move()
+}
+
+// move ends because every message is consumed and deliveries create none: recipes run on goroutines of
+// their own.
+func (l *Local) move() (closed []*Client) {
 	for moved := true; moved; {
 		moved = false
 		for _, c := range l.clients {
@@ -145,9 +160,13 @@ func (l *Local) pump() {
 				moved = true
 			}
 			for _, ok := c.Connected(); ok && l.servers.Pending(c.Connection()) > 0; _, ok = c.Connected() {
-				c.Deliver()
+				m, _ := c.Deliver()
+				if m.Closed {
+					closed = append(closed, c)
+				}
 				moved = true
 			}
 		}
 	}
+	return closed
 }

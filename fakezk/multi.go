@@ -56,6 +56,7 @@ func (e *Ensemble) prepareMulti(c *connection, ops []Request, results []Result) 
 		}
 		e.edits = append(e.edits, x)
 		e.foresee(&e.edits[i])
+		e.edits[i].acl = rewritten(x.acl)
 		results[i] = multiResult(op, x.path)
 	}
 	return 0, CodeOK

@@ -22,13 +22,13 @@ func (e *Ensemble) read(c *connection, r *Request, reply *Response) {
 	case OpGetEphemerals:
 		reply.Children = ephemerals(c, r.Path)
 	case OpWhoAmI:
-		reply.ACL = c.whoAmI()
+		reply.ACL = mapped(c.whoAmI(), inACL(encoded))
 	case OpSetWatches, OpSetWatches2:
 		e.resumeWatches(c, r)
 	case OpAddWatch:
 		reply.Err = e.addWatch(c, r)
 	case OpCheckWatches, OpRemoveWatches:
-		reply.Err = matchWatches(c, r.Path, r.Kind, r.Op == OpRemoveWatches)
+		reply.Err = e.matchWatches(c, r)
 	default:
 		reply.Err = CodeUnimplemented
 	}
@@ -76,6 +76,9 @@ func (e *Ensemble) get(c *connection, r *Request, reply *Response) {
 		reply.Children, reply.Stat = n.names(), n.stat()
 	case OpAllChildren:
 		reply.Number = n.descendants()
+		if r.Path == "" { // the server counts the names that begin with "/", and so the root's other one
+			reply.Number++
+		}
 		return
 	}
 	if r.Watch {
@@ -102,10 +105,9 @@ func getACL(c *connection, r *Request, reply *Response) {
 		return
 	}
 	reply.Stat = n.stat()
-	if c.admits(n.acl, zk.PermAdmin) {
-		reply.ACL = slices.Clone(n.acl)
-	} else {
-		reply.ACL = redacted(n.acl)
+	reply.ACL = mapped(n.acl, inACL(encoded))
+	if !c.admits(n.acl, zk.PermAdmin) {
+		redact(reply.ACL)
 	}
 }
 

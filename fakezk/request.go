@@ -7,12 +7,18 @@ package fakezk
 // connection behind it (CommitProcessor). The Request may be used again afterwards; its data are
 // copied.
 //
-// A check outside a multi is answered like an unknown operation.
+// A request that is longer than Config.BufferMax closes the connection, unread. A check outside a multi is
+// answered like an unknown operation.
 func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 	c := e.connection(id)
 	if c == nil || !c.open {
 		return
 	}
+	if int64(r.size()) > e.cfg.BufferMax {
+		e.hangUp(c)
+		return
+	}
+	r = received(r)
 	if r.Op == OpSetAuth {
 		e.authenticate(c, r)
 		return
@@ -35,7 +41,7 @@ func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 }
 
 // viaLeader tells which requests a follower passes on.
-func viaLeader(op Op) bool { return op == OpSync || isWrite(op) }
+func viaLeader(op Op) bool { return op == OpSync || op == OpReconfig || isWrite(op) }
 
 func isWrite(op Op) bool {
 	switch op {
@@ -106,7 +112,11 @@ func (e *Ensemble) answer(now int64, c *connection, r *Request, reply *Response)
 		e.catchUp(c.replica)
 	case r.Op == OpSync:
 		e.catchUp(c.replica)
-		reply.Path = r.Path
+		reply.Path = encoded(r.Path)
+	case r.Op == OpReconfig: // refused before anything else is looked at, as a failed write
+		e.commit(transaction{time: now, session: c.session.id}, nil)
+		e.catchUp(c.replica)
+		reply.Err = CodeReconfigDisabled
 	case r.Op == OpMulti:
 		e.multi(now, c, r, reply)
 		e.catchUp(c.replica)
@@ -126,7 +136,7 @@ func (e *Ensemble) Admin(now int64, r *Request) Response {
 	case OpCloseSession, OpSetAuth, OpSetWatches, OpSetWatches2, OpAddWatch, OpCheckWatches, OpRemoveWatches, OpCheck:
 		reply.Err = CodeUnimplemented
 	default:
-		unwatched := *r
+		unwatched := *received(r)
 		unwatched.Watch = false
 		e.answer(now, &e.admin, &unwatched, &reply)
 	}

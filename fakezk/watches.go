@@ -237,7 +237,7 @@ func (e *Ensemble) resumeWatches(c *connection, r *Request) {
 func (e *Ensemble) resumeWatch(c *connection, t *watchTable, path string, n *node, changed bool, event zk.EventType) {
 	switch {
 	case n == nil:
-		e.sendTo(c, zk.EventNodeDeleted, path, c.replica.zxid)
+		e.sendTo(c, zk.EventNodeDeleted, encoded(path), c.replica.zxid)
 	case changed:
 		e.sendTo(c, event, path, c.replica.zxid)
 	default:
@@ -259,17 +259,21 @@ const (
 	kindAny      = 3
 )
 
-// matchWatches looks for watches of a kind, and removes them if remove is set.
-func matchWatches(c *connection, path string, kind int32, remove bool) Code {
-	if kind < kindChildren || kind > kindAny {
+// matchWatches looks for watches of a kind, or removes them.
+func (e *Ensemble) matchWatches(c *connection, r *Request) Code {
+	if r.Kind < kindChildren || r.Kind > kindAny {
 		return CodeMarshalling
 	}
-	found := false
-	if kind != kindData {
-		found = c.replica.child.match(path, c, remove)
+	match := (*watchTable).disarm
+	if r.Op == OpCheckWatches {
+		match = e.cfg.Compat.checkWatches()
 	}
-	if kind != kindChildren {
-		found = c.replica.data.match(path, c, remove) || found
+	found := false
+	if r.Kind != kindData {
+		found = match(&c.replica.child, r.Path, c)
+	}
+	if r.Kind != kindChildren {
+		found = match(&c.replica.data, r.Path, c) || found
 	}
 	if !found {
 		return CodeNoWatcher
@@ -277,9 +281,11 @@ func matchWatches(c *connection, path string, kind int32, remove bool) Code {
 	return CodeOK
 }
 
-func (t *watchTable) match(path string, c *connection, remove bool) bool {
-	if remove {
-		return t.disarm(path, c)
+// checkWatches is what checkWatches asks of a table. From 3.6 to 3.8 a watch of any connection will do
+// (WatchManager.containsWatcher), but none is found under the root's empty name (PathParentIterator).
+func (c Compat) checkWatches() func(t *watchTable, path string, c *connection) bool {
+	if c.NoOps36 || c.WatchModesApart {
+		return (*watchTable).has
 	}
-	return t.has(path, c)
+	return func(t *watchTable, path string, _ *connection) bool { return path != "" && len(t.lists[path]) > 0 }
 }

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -40,7 +41,10 @@ func init() {
 		"create": create, "container": createContainer, "ttl": createTTL,
 		"exists": exists, "get": get, "children": children,
 		"set": set, "delete": remove, "acl": getACL, "setacl": setACL, "multi": multi,
-		"sync": func(_ *player, a *actor, args *arguments) (string, error) { return a.Sync(args.text()) },
+		"sync": func(_ *player, a *actor, args *arguments) (string, error) {
+			path, err := a.Sync(args.text())
+			return showText(path), err
+		},
 		"auth": func(_ *player, a *actor, args *arguments) (string, error) {
 			return "", a.AddAuth(args.text(), args.data())
 		},
@@ -52,6 +56,10 @@ func init() {
 		},
 		"heal": func(p *player, a *actor, args *arguments) (string, error) { args.failed(p.heal(a)); return "", nil },
 		"wait": wait,
+		"reconfig": func(p *player, a *actor, _ *arguments) (string, error) {
+			_, err := a.Reconfig([]string{"server.1=localhost:1:2;3"}, -1)
+			return "", err
+		},
 	}
 }
 
@@ -228,6 +236,11 @@ func (args *arguments) data() []byte {
 	if word == "null" {
 		return nil
 	}
+	if times, ok := strings.CutPrefix(word, "x*"); ok {
+		n, err := strconv.Atoi(times)
+		args.failed(err)
+		return bytes.Repeat([]byte("x"), n)
+	}
 	return []byte(args.unquote(word))
 }
 
@@ -285,7 +298,7 @@ func (args *arguments) acl() []zk.ACL {
 	if len(args.words) == 0 || !strings.HasPrefix(args.words[0], "acl=") {
 		return zk.WorldACL(zk.PermAll)
 	}
-	word := strings.TrimPrefix(args.word("acl="), "acl=")
+	word := args.unquote(strings.TrimPrefix(args.word("acl="), "acl="))
 	list := []zk.ACL{}
 	for entry := range strings.SplitSeq(word, ",") {
 		if entry != "" {

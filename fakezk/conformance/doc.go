@@ -19,7 +19,7 @@
 //	NAME container PATH DATA [ACL]         CreateContainer
 //	NAME ttl PATH DATA TTL [sequential]    CreateTTL
 //	NAME exists|get|children PATH [watch=LABEL]
-//	NAME set PATH DATA VERSION             DATA is a Go string, or null
+//	NAME set PATH DATA VERSION             DATA is a Go string, null, or x*N: so many bytes
 //	NAME delete PATH VERSION
 //	NAME acl PATH                          GetACL
 //	NAME setacl PATH VERSION ACL           ACL is acl=SCHEME:ID:PERMS,… with PERMS of cdrwa
@@ -30,6 +30,10 @@
 //	NAME cut                               the connection breaks and cannot be made again
 //	NAME heal                              it can be made again, and is
 //	NAME wait PATH                         until the znode is gone: time passes
+//	NAME reconfig                          Reconfig
+//
+// The scripts in testdata/raw go over the wire without go-zookeeper, and on the other side into the fake's
+// servers: requests that it has no method for, or would not send. Their commands are the like of these.
 //
 // # What is shown
 //

@@ -95,7 +95,7 @@ func (g *generator) action(name string) string {
 	case kind < 38:
 		return "ttl " + g.path() + ` "" 1h` + g.pick("sequential", "", " sequential")
 	case kind < 39:
-		return "sync " + g.path()
+		return g.pick("sync", "sync "+g.path(), `sync "/😀"`, "sync /./a", "reconfig")
 	}
 	g.cut[name] = true
 	return "cut"
@@ -135,7 +135,7 @@ func (g *generator) watch() string {
 
 func (g *generator) acl() string {
 	return " acl=" + g.pick("acl", "world:anyone:cdrwa", "world:anyone:cdrwa", "world:anyone:r", "world:anyone:cdwa",
-		"auth::cdrwa", "digest:ann:7RJfAeIvrl4zdj6sS2fXrQHDvHM=:cdrwa,world:anyone:r", "")
+		"auth::cdrwa", "digest:ann:7RJfAeIvrl4zdj6sS2fXrQHDvHM=:cdrwa,world:anyone:r", `"digest:😀\xff:x:r,world:anyone:cdrwa"`, "")
 }
 
 func (g *generator) multi() string {

@@ -33,6 +33,15 @@ func showData(data []byte) string {
 	return fmt.Sprintf("%q", data)
 }
 
+// showText quotes what is not plain ASCII.
+func showText(text string) string {
+	quoted := fmt.Sprintf("%+q", text)
+	if quoted == `"`+text+`"` {
+		return text
+	}
+	return quoted
+}
+
 func showChildren(children []string) string {
 	return "[" + strings.Join(slices.Sorted(slices.Values(children)), " ") + "]"
 }
@@ -40,7 +49,7 @@ func showChildren(children []string) string {
 func showACL(list []zk.ACL) string {
 	var shown []string
 	for _, acl := range list {
-		shown = append(shown, fmt.Sprintf("%s:%s:%s", acl.Scheme, acl.ID, showPerms(acl.Perms)))
+		shown = append(shown, fmt.Sprintf("%s:%s:%s", acl.Scheme, showText(acl.ID), showPerms(acl.Perms)))
 	}
 	return strings.Join(slices.Sorted(slices.Values(shown)), " ")
 }

@@ -28,6 +28,7 @@ const (
 type conn interface {
 	recipes.Conn
 	AddAuth(scheme string, auth []byte) error
+	Reconfig(members []string, version int64) (*zk.Stat, error)
 	Close()
 }
 

@@ -1,0 +1,389 @@
+package conformance_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/wire"
+)
+
+// TestRawTranscripts plays the scripts of testdata/raw: requests without a client library between,
+// so that there can be some that go-zookeeper has no method for, or would not send.
+func TestRawTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/raw/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts in testdata/raw (error %v)", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Run("real", func(t *testing.T) {
+				if testing.Short() {
+					t.Skip("starts a server")
+				}
+				playRawFile(t, file, newRawReal(t), *rewrite)
+			})
+			t.Run("fake", func(t *testing.T) { playRawFile(t, file, newRawFake(), false) })
+		})
+	}
+}
+
+func playRawFile(t *testing.T, file string, connect rawConnect, rewrite bool) {
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := playRaw(connect, string(want))
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if rewrite {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
+		t.Errorf("%s (-want +got):\n%s", file, d)
+	}
+}
+
+// TestRawRandomScripts is for raw requests what TestRandomScripts is for go-zookeeper's.
+func TestRawRandomScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server")
+	}
+	real_, fake := newRawReal(t), newRawFake()
+	rapid.Check(t, func(t *rapid.T) {
+		script := drawRawScript(t)
+		want, err := playRaw(real_, script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := playRaw(fake, script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" {
+			t.Fatalf("the fake differs from the real server (-real +fake):\n%s\nThe script, as the real server answers it:\n%s", d, want)
+		}
+	})
+}
+
+// drawRawScript leaves no znodes behind, but for what it may find of an earlier one, and that is the
+// same on both sides.
+func drawRawScript(t *rapid.T) string {
+	pick := func(from ...string) string { return rapid.SampledFrom(from).Draw(t, "pick") }
+	text := rapid.Custom(func(t *rapid.T) string {
+		var s strings.Builder
+		for range rapid.IntRange(0, 5).Draw(t, "pieces") {
+			s.WriteString(rapid.SampledFrom([]string{"a", "é", "\uffff", "\ue000", "😀", "\xed\xa0\xbd", "\xed\xb8\x80", "\xff", "\xc0\x80",
+				"\xe0", "\xe0\x80", "\xe2\x82", "\xed\xa0", "\xed", "\xf0\x9f", "\xf0\x9f\x98", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5", "\x80", "\xc3"}).Draw(t, "piece"))
+		}
+		return s.String()
+	})
+	path := func() string { return pick(`""`, "/", "/p", "/p", "/p", "/p/q", "/p/q", "/zookeeper", "/none") }
+	lines := []string{"a connect", "b connect"}
+	for range rapid.IntRange(1, 20).Draw(t, "commands") {
+		command := ""
+		switch rapid.IntRange(0, 11).Draw(t, "command") {
+		case 0:
+			command = "create " + pick("/p", "/p/q") + ` ""`
+		case 1:
+			command = "delete " + pick("/p", "/p/q") + " -1"
+		case 2:
+			command = "set " + path() + " x -1"
+		case 3:
+			command = pick("exists ", "get ", "children ") + path() + " watch"
+		case 4:
+			command = "addwatch " + path() + pick(" 0", " 1", " 2")
+		case 5, 6:
+			command = pick("checkwatches ", "checkwatches ", "removewatches ") + path() + pick(" 1", " 2", " 3", " 4")
+		case 7:
+			command = "count " + path()
+		case 8:
+			command = "reconfig"
+		case 9:
+			command = fmt.Sprintf("sync %q", text.Draw(t, "text"))
+		case 10:
+			command = fmt.Sprintf(`setacl /p -1 acl="world:anyone:cdrwa,digest:%s:x:r"`, strings.Trim(fmt.Sprintf("%+q", text.Draw(t, "text")), `"`))
+		case 11:
+			command = "acl " + path()
+		}
+		lines = append(lines, pick("a ", "b ")+command)
+	}
+	return strings.Join(append(lines, "a close", "b close"), "\n") + "\n"
+}
+
+// rawConnect opens a session.
+type rawConnect func() (rawConn, error)
+
+// rawConn sends a request and returns what comes up to its reply, or up to the end of the connection.
+type rawConn func(*fakezk.Request) ([]fakezk.Message, error)
+
+func playRaw(connect rawConnect, script string) (string, error) {
+	var out strings.Builder
+	conns := map[string]rawConn{}
+	for number, line := range strings.Split(strings.TrimSuffix(script, "\n"), "\n") {
+		if strings.HasPrefix(line, "  ") {
+			continue // an outcome
+		}
+		fmt.Fprintln(&out, line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if err := rawStep(&out, connect, conns, line); err != nil {
+			return out.String(), fmt.Errorf("line %d: %s: %w", number+1, line, err)
+		}
+	}
+	return out.String(), nil
+}
+
+func rawStep(out *strings.Builder, connect rawConnect, conns map[string]rawConn, line string) error {
+	words, err := split(line)
+	if err != nil {
+		return err
+	}
+	if len(words) == 2 && words[1] == "connect" {
+		conns[words[0]], err = connect()
+		return err
+	}
+	do := conns[words[0]]
+	if do == nil || len(words) < 2 {
+		return errors.New("a client that has connected and a command are needed")
+	}
+	request, err := rawRequest(words[1], &arguments{words: words[2:]})
+	if err != nil {
+		return err
+	}
+	messages, err := do(request)
+	for _, m := range messages {
+		fmt.Fprintln(out, "  "+showMessage(m))
+	}
+	return err
+}
+
+func rawRequest(verb string, args *arguments) (*fakezk.Request, error) {
+	r := &fakezk.Request{}
+	switch verb {
+	case "create":
+		r.Op, r.Path, r.Data, r.ACL = fakezk.OpCreate, args.text(), args.data(), args.acl()
+	case "delete":
+		r.Op, r.Path, r.Version = fakezk.OpDelete, args.text(), args.number()
+	case "set":
+		r.Op, r.Path, r.Data, r.Version = fakezk.OpSetData, args.text(), args.data(), args.number()
+	case "exists", "get", "children":
+		r.Op = map[string]fakezk.Op{"exists": fakezk.OpExists, "get": fakezk.OpGetData, "children": fakezk.OpGetChildren}[verb]
+		r.Path, r.Watch = args.text(), args.take("watch")
+	case "acl":
+		r.Op, r.Path = fakezk.OpGetACL, args.text()
+	case "setacl":
+		r.Op, r.Path, r.Version, r.ACL = fakezk.OpSetACL, args.text(), args.number(), args.acl()
+	case "sync":
+		r.Op, r.Path = fakezk.OpSync, args.text()
+	case "count":
+		r.Op, r.Path = fakezk.OpAllChildren, args.text()
+	case "addwatch", "checkwatches", "removewatches":
+		r.Op = map[string]fakezk.Op{"addwatch": fakezk.OpAddWatch, "checkwatches": fakezk.OpCheckWatches, "removewatches": fakezk.OpRemoveWatches}[verb]
+		r.Path, r.Kind = args.text(), args.number()
+	case "datawatches":
+		r.Op, r.DataWatches = fakezk.OpSetWatches, []string{args.text()}
+	case "reconfig":
+		r.Op, r.Version = fakezk.OpReconfig, -1
+	case "close":
+		r.Op = fakezk.OpCloseSession
+	default:
+		return nil, fmt.Errorf("no such command: %+q", verb)
+	}
+	if args.err == nil && len(args.words) > 0 {
+		args.err = fmt.Errorf("too many words: %+q", args.words)
+	}
+	return r, args.err
+}
+
+func showMessage(m fakezk.Message) string {
+	switch r := m.Reply; {
+	case m.Closed:
+		return "closed"
+	case r == nil:
+		return fmt.Sprintf("event %s %+q", strings.TrimPrefix(m.Event.String(), "Event"), m.Path)
+	case r.Err != fakezk.CodeOK:
+		return fmt.Sprintf("zxid %d error %d", r.Zxid, r.Err)
+	default:
+		s := fmt.Sprintf("zxid %d", r.Zxid)
+		if r.Path != "" {
+			s += fmt.Sprintf(" path %+q", r.Path)
+		}
+		if r.ACL != nil {
+			s += fmt.Sprintf(" acl %s", showACL(r.ACL))
+		}
+		if r.Number != 0 {
+			s += fmt.Sprintf(" number %d", r.Number)
+		}
+		return s
+	}
+}
+
+func newRawFake() rawConnect {
+	servers := fakezk.New(fakezk.Config{Tick: tick.Milliseconds()})
+	return func() (rawConn, error) {
+		id, _, err := servers.Connect(0, 0, fakezk.ConnectRequest{Timeout: patience.Milliseconds()})
+		return func(r *fakezk.Request) ([]fakezk.Message, error) {
+			var got []fakezk.Message
+			servers.Request(0, id, r)
+			for m, ok := servers.Next(id); ok; m, ok = servers.Next(id) {
+				got = append(got, m)
+				if r.Op == fakezk.OpCloseSession && m.Closed {
+					break
+				}
+			}
+			return got, nil
+		}, err
+	}
+}
+
+// newRawReal starts a server of its own, which ends with the test.
+func newRawReal(t testing.TB) rawConnect {
+	t.Helper()
+	e, err := ensemble.Start(t.Context(), ensemble.Options{Tick: tick})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return func() (rawConn, error) { return connectRaw(t, e.ConnectString()) }
+}
+
+func connectRaw(t testing.TB, server string) (rawConn, error) {
+	conn, err := net.DialTimeout("tcp", server, patience)
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { conn.Close() })
+	s := &rawSocket{Conn: conn}
+	first := wire.AppendFrame(nil, &wire.ConnectRequest{Timeout: int32(patience.Milliseconds()), Password: make([]byte, 16)})
+	if err := s.send(first); err != nil {
+		return nil, err
+	}
+	_, err = wire.ReadFrame(s, nil, wire.FrameMax)
+	return s.do, err
+}
+
+// rawSocket speaks the protocol, one request at a time.
+type rawSocket struct {
+	net.Conn
+	xid int32
+}
+
+func (s *rawSocket) send(frame []byte) error {
+	if err := s.SetDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	_, err := s.Write(frame)
+	return err
+}
+
+func (s *rawSocket) do(r *fakezk.Request) ([]fakezk.Message, error) {
+	s.xid++
+	records := []wire.Record{&wire.RequestHeader{Xid: s.xid, Op: wire.Op(r.Op)}}
+	if body := rawBody(r); body != nil {
+		records = append(records, body)
+	}
+	// A server that closes the connection does so before it has read a frame that is too long.
+	if err := s.send(wire.AppendFrame(nil, records...)); err != nil && len(r.Data) == 0 {
+		return nil, err
+	}
+	var got []fakezk.Message
+	for {
+		m, err := s.receive(r.Op)
+		if err != nil {
+			return got, err
+		}
+		got = append(got, m)
+		if m.Closed || m.Reply != nil && r.Op != fakezk.OpCloseSession {
+			return got, nil
+		}
+	}
+}
+
+func rawBody(r *fakezk.Request) wire.Record {
+	switch r.Op {
+	case fakezk.OpCreate:
+		return &wire.CreateRequest{Path: r.Path, Data: r.Data, ACL: r.ACL, Flags: r.Flags}
+	case fakezk.OpDelete:
+		return &wire.PathVersionRequest{Path: r.Path, Version: r.Version}
+	case fakezk.OpSetData:
+		return &wire.SetDataRequest{Path: r.Path, Data: r.Data, Version: r.Version}
+	case fakezk.OpExists, fakezk.OpGetData, fakezk.OpGetChildren:
+		return &wire.WatchRequest{Path: r.Path, Watch: r.Watch}
+	case fakezk.OpSetACL:
+		return &wire.SetACLRequest{Path: r.Path, ACL: r.ACL, Version: r.Version}
+	case fakezk.OpGetACL, fakezk.OpSync, fakezk.OpAllChildren:
+		return &wire.PathRequest{Path: r.Path}
+	case fakezk.OpAddWatch, fakezk.OpCheckWatches, fakezk.OpRemoveWatches:
+		return &wire.PathTypeRequest{Path: r.Path, Type: r.Kind}
+	case fakezk.OpSetWatches:
+		return &wire.SetWatchesRequest{Data: r.DataWatches, Exist: []string{}, Childs: []string{}}
+	case fakezk.OpReconfig:
+		return &wire.ReconfigRequest{Config: int64(r.Version)}
+	}
+	return nil
+}
+
+// receive reads a message; an end of the connection of whatever kind is Closed.
+func (s *rawSocket) receive(op fakezk.Op) (fakezk.Message, error) {
+	frame, err := wire.ReadFrame(s, nil, wire.FrameMax)
+	var slow net.Error
+	if errors.As(err, &slow) && slow.Timeout() {
+		return fakezk.Message{}, err
+	}
+	if err != nil {
+		return fakezk.Message{Closed: true}, nil
+	}
+	var header wire.ReplyHeader
+	if frame, err = wire.Parse(frame, &header); err != nil {
+		return fakezk.Message{}, err
+	}
+	if header.Xid == wire.XidWatch {
+		var event wire.WatcherEvent
+		_, err := wire.Parse(frame, &event)
+		return fakezk.Message{Event: zk.EventType(event.Type), Path: event.Path}, err
+	}
+	reply := &fakezk.Response{Zxid: header.Zxid, Err: fakezk.Code(header.Err)}
+	if header.Err == 0 {
+		err = rawReply(reply, op, frame)
+	}
+	return fakezk.Message{Reply: reply}, err
+}
+
+// rawReply reads what transcripts show.
+func rawReply(reply *fakezk.Response, op fakezk.Op, frame []byte) error {
+	record := wire.NewReply(wire.Op(op))
+	if record == nil {
+		return nil
+	}
+	_, err := wire.Parse(frame, record)
+	switch r := record.(type) {
+	case *wire.PathReply:
+		reply.Path = r.Path
+	case *wire.ACLReply:
+		reply.ACL = r.ACL
+	case *wire.CountReply:
+		reply.Number = r.Count
+	}
+	return err
+}
