@@ -134,7 +134,7 @@ var opNames = map[fakezk.Op]string{
 	fakezk.OpGetData: "get", fakezk.OpSetData: "set", fakezk.OpGetACL: "getACL", fakezk.OpSetACL: "setACL",
 	fakezk.OpGetChildren2: "children", fakezk.OpSync: "sync", fakezk.OpMulti: "multi", fakezk.OpCheck: "check",
 	fakezk.OpCreateContainer: "create", fakezk.OpCreateTTL: "create", fakezk.OpSetWatches: "setWatches",
-	fakezk.OpSetAuth: "auth", fakezk.OpCloseSession: "close",
+	fakezk.OpSetAuth: "auth", fakezk.OpCloseSession: "close", fakezk.OpReconfig: "reconfig",
 }
 
 func requestName(r *fakezk.Request) string {
