@@ -47,6 +47,10 @@ func TestPagesInBrowser(t *testing.T) {
 				legible(t, b)
 				visible(t, b, "#property", "#sentence", ".command button", "#certificate")
 			}
+			if id == ids[0] {
+				b.RefusesForeignScripts(file)
+				b.Open(file, windowWidth, windowHeight, browsertest.Light)
+			}
 			scrubByKeyboard(t, b, s)
 			scrubByMouse(t, b)
 		})

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/zktorture/zktorture/internal/csp"
 )
 
 // The page of a story is one file: the pictures are drawn here, as SVG, so that they are there without a
@@ -30,6 +32,7 @@ type page struct {
 	Sentence    string // the message, with short names
 	Style       template.CSS
 	Script      template.JS
+	Scripts     string // which may run
 	Certificate template.HTML
 	Diagram     template.HTML
 	Data        pageData
@@ -88,8 +91,10 @@ func (s *Story) page() page {
 	if s.Clock == ClockSteps {
 		diagram = newDiagram(s, frames).draw()
 	}
+	script := asset("page.js")
 	return page{
-		Story: s, Sentence: s.sentence(frames), Style: template.CSS(asset("page.css")), Script: template.JS(asset("page.js")),
+		Scripts: csp.Script(script),
+		Story:   s, Sentence: s.sentence(frames), Style: template.CSS(asset("page.css")), Script: template.JS(script),
 		Certificate: c.draw(), Diagram: diagram, Rows: s.toldOperations(),
 		Data: newPageData(s, frames), Told: s.toldSessions(), Waiting: s.toldWaits(), Marks: s.legend(),
 		Text: clip(s.Text(TextOptions{}), textMax),

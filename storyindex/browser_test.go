@@ -51,6 +51,8 @@ func TestIndexInBrowser(t *testing.T) {
 			t.Errorf("the page is %d pixels wide", wide)
 		}
 	}
+	b.RefusesForeignScripts(filepath.Join(dir, storyindex.Name))
+	b.Open(filepath.Join(dir, storyindex.Name), 1280, 800, browsertest.Light)
 	linksLead(t, b, dir)
 	b.Do(chromedp.Click("#violations .links a"))
 	b.Do(chromedp.WaitVisible("#certificate"))

@@ -7,6 +7,8 @@ import (
 	"html/template"
 	"io"
 	"strings"
+
+	"github.com/zktorture/zktorture/internal/csp"
 )
 
 //go:embed page
@@ -17,10 +19,11 @@ var pageTemplate = template.Must(template.New("index.html").Funcs(template.FuncM
 // page is what the template fills in.
 type page struct {
 	*Index
-	Style  template.CSS
-	Script template.JS
-	Data   template.JS
-	More   int // figures that are not drawn
+	Style   template.CSS
+	Script  template.JS
+	Scripts string // which may run
+	Data    template.JS
+	More    int // figures that are not drawn
 }
 
 // write writes the page of an index.
@@ -34,6 +37,7 @@ func (x *Index) write(w io.Writer) error {
 	if len(figures) > 0 {
 		p.Script = template.JS(asset("uplot.js") + asset("index.js"))
 	}
+	p.Scripts = csp.Script(string(p.Script))
 	return pageTemplate.Execute(w, p)
 }
 

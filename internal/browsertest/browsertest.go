@@ -193,3 +193,21 @@ const unreadable = `(() => {
   }
   return bad;
 })()`
+
+// RefusesForeignScripts opens a page into whose end scripts have been put that are not the page's own: an element,
+// and a handler of an event. None may run, by the page's policy.
+func (b *Browser) RefusesForeignScripts(page string) {
+	b.t.Helper()
+	text, err := os.ReadFile(page)
+	b.must(err)
+	const foreign = `<script>window.ran = "element"</script><a id="foreign" onclick="window.ran = 'handler'">x</a>`
+	tampered := filepath.Join(b.t.TempDir(), "tampered.html")
+	b.must(os.WriteFile(tampered, []byte(strings.Replace(string(text), "</body>", foreign+"</body>", 1)), 0o644))
+	b.Open(tampered, 800, 600, Light)
+	if ran := Eval[string](b, `document.getElementById("foreign").click(), window.ran ?? ""`); ran != "" {
+		b.t.Errorf("a foreign script ran: %s", ran)
+	}
+	if refused := strings.Count(strings.Join(b.Faults(), "\n"), "Content Security Policy"); refused < 2 {
+		b.t.Errorf("the browser said %d times that it refuses a script, 2 are wanted", refused)
+	}
+}
