@@ -3,6 +3,7 @@ package story
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +106,27 @@ func TestWholeHistory(t *testing.T) {
 		}
 		if !strings.Contains(s.Text(TextOptions{}), "orphan") {
 			t.Error("the story does not say what broke")
+		}
+	}
+}
+
+// The only sequences in a coloured story are its own.
+func TestNothingSteersTheTerminal(t *testing.T) {
+	steering := "\x1b[7minverse\x1b]0;pwned\a\u009b2J\r\b\u202e"
+	h := linearizability.History{
+		{Client: 1, Op: "offer", Arg: linearizability.Str(steering), Object: steering, Outcome: linearizability.OK, Call: 1, Return: 2},
+		{Client: 2, Op: "poll", Result: linearizability.Str(steering + "x"), Object: steering, Outcome: linearizability.OK, Call: 3, Return: 4},
+	}
+	s := FromHistory(h, steering, steering, 3, func(linearizability.Operation) bool { return true })
+	s.Commands = []Command{{Name: steering, Line: steering}}
+	for _, color := range []bool{false, true} {
+		text := s.Text(TextOptions{Color: color})
+		rest := text
+		if color {
+			rest = regexp.MustCompile("\x1b\\[(0|1|2|31|33)m").ReplaceAllString(text, "")
+		}
+		if bad := regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{202e}]`).FindAllString(rest, -1); bad != nil {
+			t.Errorf("color %t: %q in %q", color, bad, text)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/zktorture/zktorture/internal/plaintext"
 )
 
 // The table of what happened: a row for each step, a column for each client, and the world across all
@@ -329,11 +331,11 @@ func (t *table) put(line string) {
 }
 
 // breakLines breaks a text between words, and words that are too long, so that no line is longer than
-// width. The first line begins with one indent and all others with another, which must be shorter than
+// width. What could steer a terminal is shown as an escape. The first line begins with one indent and all others with another, which must be shorter than
 // the width.
 func breakLines(text string, width int, first, others string) (lines []string) {
 	line, empty := first, true
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(plaintext.String(text)) {
 		if !empty && length(line)+1+length(word) > width {
 			lines = append(lines, line)
 			line, empty = others, true

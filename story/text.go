@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/plaintext"
 )
 
 // TextOptions say how the text is to look.
@@ -257,6 +258,6 @@ func (s *Story) textCommands(w *writer) {
 		w.blank()
 	}
 	for _, c := range s.Commands {
-		w.out.WriteString(c.Name + ": " + c.Line + "\n")
+		w.out.WriteString(plaintext.String(c.Name+": "+c.Line) + "\n")
 	}
 }

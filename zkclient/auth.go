@@ -27,9 +27,13 @@ func (c Credential) String() string { return c.scheme + ":…" }
 func (c Credential) GoString() string { return c.String() }
 
 // ReadDigest reads user:password from a file, or from an environment variable if source is env:NAME. The
-// error does not say what was read.
+// error does not say what was read, nor the source if it could be a credential itself.
 func ReadDigest(source string) (Credential, error) {
 	text, err := readSecret(source)
+	if err != nil && couldBeSecret(source) {
+		return Credential{}, errors.New("zkclient: credentials: what was given is neither env:NAME nor a file that can be read; " +
+			"if it is a credential, put it into a file or a variable: on a command line others see it")
+	}
 	if err != nil {
 		return Credential{}, err
 	}
@@ -38,6 +42,12 @@ func ReadDigest(source string) (Credential, error) {
 		return Credential{}, fmt.Errorf("zkclient: %s does not hold one line user:password", source)
 	}
 	return Digest(user, password), nil
+}
+
+// couldBeSecret tells whether somebody may have given a credential for its source.
+func couldBeSecret(source string) bool {
+	name, _ := strings.CutPrefix(source, "env:")
+	return strings.Contains(name, ":")
 }
 
 func readSecret(source string) (string, error) {

@@ -55,6 +55,11 @@ func TestReadDigest(t *testing.T) {
 	wantError(t, err, "ZK_NO_SUCH")
 	_, err = zkclient.ReadDigest(file + "x")
 	wantError(t, err, "authx")
+	for _, source := range []string{"alice:hush", "env:alice:hush", "alice:hush:more", ":hush"} {
+		_, err := zkclient.ReadDigest(source)
+		wantError(t, err, "zkclient: credentials: ", "env:NAME", "file")
+		wantNo(t, err.Error(), "hush")
+	}
 }
 
 func wantNo(t *testing.T, text, secret string) {

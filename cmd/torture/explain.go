@@ -40,7 +40,11 @@ func (e *explainCmd) Run(c *commandContext) error {
 	if e.HTML != "" {
 		return writePage(c, e.HTML, s)
 	}
-	_, err = fmt.Fprint(c.out, s.Text(c.textOptions()))
+	options, to := c.textOptions(), c.out
+	if options.Color {
+		to = c.bare.out
+	}
+	_, err = fmt.Fprint(to, s.Text(options))
 	return err
 }
 
@@ -170,7 +174,7 @@ func storyOf(c *commandContext, w *workload.Workload, example *sim.Counterexampl
 // textOptions are those for standard output: no colour unless that is a terminal whose user has not
 // asked for none (https://no-color.org), and no wider than it.
 func (s streams) textOptions() story.TextOptions {
-	file, ok := s.out.(*os.File)
+	file, ok := s.bare.out.(*os.File)
 	if !ok || !isTerminal(file) {
 		return story.TextOptions{}
 	}

@@ -2,19 +2,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/zktorture/zktorture/internal/gc"
+	"github.com/zktorture/zktorture/internal/plaintext"
 )
 
 // Exit statuses.
@@ -43,19 +47,33 @@ type verdictError int
 
 func (e verdictError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// streams are where commands write.
+// streams are where commands write. What they write to out and err may be text from anywhere; before it reaches
+// a terminal it is made harmless.
 type streams struct {
 	out, err io.Writer
 	terminal bool   // err is a terminal
 	self     string // how to call this command again
+	bare     screen // for colours and lines that are drawn again
+}
+
+// screen is what stands behind the streams. Only text of this program's own may be written to it.
+type screen struct{ out, err io.Writer }
+
+// guarded puts a guard before both.
+func (s streams) guarded() (guarded streams, out *plaintext.Writer) {
+	out = plaintext.NewWriter(s.out)
+	s.bare = screen{s.out, s.err}
+	s.out, s.err = out, plaintext.NewWriter(s.err)
+	return s, out
 }
 
 func main() {
 	gc.Relax()
+	log.SetOutput(plaintext.NewWriter(os.Stderr)) // of libraries
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal kills
-	s := streams{os.Stdout, os.Stderr, isTerminal(os.Stderr), self(os.Args[0])}
+	s := streams{out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stderr), self: self(os.Args[0])}
 	os.Exit(run(ctx, os.Args[1:], s))
 }
 
@@ -70,8 +88,18 @@ func self(program string) string {
 
 const goRun = "go run github.com/zktorture/zktorture/cmd/torture"
 
-// run is main without the process around it.
+// run is main without the process around it. What could not be said was not done.
 func run(ctx context.Context, args []string, s streams) int {
+	s, out := s.guarded()
+	exit := runGuarded(ctx, args, s)
+	if err := out.Close(); err != nil {
+		unsaid := fail(s, fmt.Errorf("standard output: %w", err))
+		return cmp.Or(exit, unsaid)
+	}
+	return exit
+}
+
+func runGuarded(ctx context.Context, args []string, s streams) int {
 	var c cli
 	exited := -1
 	parser, err := kong.New(&c, kong.Name("torture"), kong.Description(description),
@@ -87,10 +115,24 @@ func run(ctx context.Context, args []string, s streams) int {
 	if exited >= 0 { // --help
 		return exited
 	}
+	if err == nil {
+		err = noneEmpty(parsed)
+	}
 	if err != nil {
 		return fail(s, err)
 	}
 	return status(s, parsed.Run(&commandContext{ctx, s}))
+}
+
+// noneEmpty refuses flags that were given without a value, as by a variable of a shell that is not set: they would
+// mean the same as none, plain text instead of TLS say.
+func noneEmpty(parsed *kong.Context) error {
+	for _, p := range parsed.Path {
+		if p.Flag != nil && p.Flag.Target.Kind() == reflect.String && p.Flag.Target.Len() == 0 {
+			return fmt.Errorf("--%s was given an empty value: give it one, or leave it out", p.Flag.Name)
+		}
+	}
+	return nil
 }
 
 // commandContext is what every command gets.

@@ -397,7 +397,7 @@ func newBar(c *commandContext, quiet bool, episodes int, duration time.Duration)
 	if episodes == 0 {
 		total = max(duration.Milliseconds(), 1)
 	}
-	b := progressbar.NewOptions64(total, progressbar.OptionSetWriter(c.err), progressbar.OptionSetWidth(30),
+	b := progressbar.NewOptions64(total, progressbar.OptionSetWriter(c.bare.err), progressbar.OptionSetWidth(30),
 		progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
 	if episodes == 0 {
 		return &bar{b, duration}

@@ -155,7 +155,7 @@ func follow(c *commandContext, day *badday.Day, failed <-chan struct{}) {
 
 // newStatus is a line that is drawn again and again, on a terminal only.
 func newStatus(c *commandContext) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(-1, progressbar.OptionSetWriter(c.err), progressbar.OptionSetVisibility(c.terminal),
+	return progressbar.NewOptions64(-1, progressbar.OptionSetWriter(c.bare.err), progressbar.OptionSetVisibility(c.terminal),
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(true))
 }
 
