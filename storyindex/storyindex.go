@@ -45,6 +45,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
@@ -148,7 +149,7 @@ func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	if err := b.index.write(&page); err != nil {
 		return nil, err
 	}
-	return b.index, os.WriteFile(filepath.Join(dir, Name), page.Bytes(), 0o644)
+	return b.index, wholefile.Write(filepath.Join(dir, Name), page.Bytes())
 }
 
 // sort orders by file what was not found in that order.

@@ -3,8 +3,8 @@ package storyindex
 import (
 	"bytes"
 	"fmt"
-	"os"
 
+	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/story"
 )
 
@@ -22,7 +22,7 @@ func (b *builder) tell(name string, told func() (*story.Story, error)) (string, 
 	if err := s.HTML(&text); err != nil {
 		return "", err
 	}
-	return name + ".html", os.WriteFile(b.path(name+".html"), text.Bytes(), 0o644)
+	return name + ".html", wholefile.Write(b.path(name+".html"), text.Bytes())
 }
 
 func (b *builder) progress(name string) {

@@ -36,7 +36,7 @@ func (k *checkCmd) Run(c *commandContext) error {
 	if err := k.validate(); err != nil {
 		return err
 	}
-	in, err := k.open()
+	in, err := interruptible(c, k.open)
 	if errors.Is(err, errNoRound) {
 		return k.nothing(c)
 	} else if err != nil {
@@ -50,7 +50,7 @@ func (k *checkCmd) Run(c *commandContext) error {
 	if k.Window > 0 {
 		judge = k.stream
 	}
-	j, err := judge(in.model, in.Reader)
+	j, err := interruptible(c, func() (judged, error) { return judge(in.model, in.Reader) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.File, err)
 	}
@@ -152,18 +152,10 @@ func (k *checkCmd) show(c *commandContext, j judged) error {
 			fmt.Fprintf(c.out, "  undecided by the %s\n", why)
 		}
 	}
-	if err := k.disputed(c, j); err != nil {
-		return err
-	}
 	worst := linearizability.Worst(j.verdicts)
 	fmt.Fprintf(c.out, "%s: %d operations on %d objects, judged as %s%s\n", worst, j.operations, len(j.verdicts), k.Model, decidedBy(j.verdicts))
-	switch worst {
-	case linearizability.Violation:
-		return verdictError(exitViolation)
-	case linearizability.Undetermined:
-		return verdictError(exitUnknown)
-	}
-	return nil
+	exit := map[linearizability.Outcome3]int{linearizability.Violation: exitViolation, linearizability.Undetermined: exitUnknown}[worst]
+	return c.end(exit, k.disputed(c, j))
 }
 
 // decidedBy says whose word a pass is, if there is one object.

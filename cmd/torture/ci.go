@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
@@ -40,18 +42,22 @@ func (f *ciFlags) probe() error {
 // write writes what is wanted.
 func (f *ciFlags) write(r ciReport) error {
 	if f.JUnit != "" {
-		if err := writeTo(f.JUnit, os.O_TRUNC, r.junit); err != nil {
+		var text bytes.Buffer
+		if err := r.junit(&text); err != nil {
 			return err
+		}
+		if err := wholefile.Write(f.JUnit, text.Bytes()); err != nil {
+			return fmt.Errorf("--junit: %w", err)
 		}
 	}
 	if f.Summary != "" {
-		return writeTo(f.Summary, os.O_APPEND, r.markdown)
+		return appendTo(f.Summary, r.markdown)
 	}
 	return nil
 }
 
-func writeTo(name string, how int, write func(io.Writer) error) error {
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|how, 0o644)
+func appendTo(name string, write func(io.Writer) error) error {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
@@ -137,10 +143,10 @@ func (c ciCase) promises(property string) bool {
 }
 
 // stories tells what happened in each violation of a run.
-func (r *runCmd) stories(c *commandContext, w *workload.Workload, examples []*sim.Counterexample, result sim.Result, files []string) (texts []string) {
+func (r *runCmd) stories(c *commandContext, w *workload.Workload, result sim.Result, saved evidence) (texts []string) {
 	for i, found := range result.Violations {
-		if i < len(examples) {
-			texts = append(texts, storyOf(c, w, examples[i], files[i]))
+		if i < len(saved.examples) {
+			texts = append(texts, storyOf(c, w, saved.examples[i], saved.files[i]))
 			continue
 		}
 		h, _ := found.History.(linearizability.History)

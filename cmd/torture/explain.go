@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
@@ -30,7 +31,7 @@ type explainCmd struct {
 
 // Run carries the command out: status 0 if a story was told.
 func (e *explainCmd) Run(c *commandContext) error {
-	s, err := e.story(c)
+	s, err := interruptible(c, func() (*story.Story, error) { return e.story(c) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.File, err)
 	}
@@ -58,7 +59,7 @@ func writePage(c *commandContext, name string, s *story.Story) error {
 	if err := s.HTML(&page); err != nil {
 		return err
 	}
-	if err := os.WriteFile(name, page.Bytes(), 0o644); err != nil {
+	if err := wholefile.Write(name, page.Bytes()); err != nil {
 		return fmt.Errorf("--html: %w", err)
 	}
 	_, err := fmt.Fprintf(c.out, "%s: %s\n", name, s.Title)
@@ -72,7 +73,7 @@ func (e *explainCmd) story(c *commandContext) (*story.Story, error) {
 	if e.Model != "" {
 		return e.ofHistory(c)
 	}
-	example, w, err := loadExample(e.File)
+	example, w, err := loadExample(c, e.File)
 	if err != nil && strings.HasSuffix(e.File, ".jsonl") {
 		err = fmt.Errorf("%w; if it is a history, say what it is judged against by --model", err)
 	}
@@ -110,18 +111,22 @@ func (e *explainCmd) ofHistory(c *commandContext) (*story.Story, error) {
 }
 
 // loadExample reads a counterexample and finds its workload.
-func loadExample(name string) (*sim.Counterexample, *workload.Workload, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer file.Close()
-	example, err := sim.ReadCounterexample(file)
+func loadExample(c *commandContext, name string) (*sim.Counterexample, *workload.Workload, error) {
+	example, err := interruptible(c, func() (*sim.Counterexample, error) { return readExample(name) })
 	if err != nil {
 		return nil, nil, err
 	}
 	w, err := findWorkload(example.Workload, example.Recipe)
 	return example, w, err
+}
+
+func readExample(name string) (*sim.Counterexample, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return sim.ReadCounterexample(file)
 }
 
 // findWorkload finds recipes by name, and also the animals of the zoo and their twins.
@@ -140,11 +145,14 @@ func findWorkload(kind, recipe string) (*workload.Workload, error) {
 	return nil, err
 }
 
-// tell tells the story of a counterexample that is in a file.
+// tell tells the story of a counterexample, and what leads on from the file that it is in, if it is in one.
 func tell(c *commandContext, w *workload.Workload, example *sim.Counterexample, file string) (*story.Story, error) {
 	s, err := story.Tell(c, w, example)
 	if err != nil {
 		return nil, err
+	}
+	if file == "" {
+		return s, nil
 	}
 	s.Commands = []story.Command{{Name: "replay", Line: c.self + " replay " + file}, {Name: "explain", Line: c.self + " explain " + file}}
 	if again := searchLine(c.self, s, example); again != "" {
@@ -164,6 +172,9 @@ func searchLine(self string, s *story.Story, example *sim.Counterexample) string
 
 // storyOf is the story of a violation that was found, or why there is none, which is no reason to fail.
 func storyOf(c *commandContext, w *workload.Workload, example *sim.Counterexample, file string) string {
+	if example == nil {
+		return ""
+	}
 	s, err := tell(c, w, example, file)
 	if err != nil {
 		return fmt.Sprintf("%s\n\nThere is no story: %v\n", example.Message, err)

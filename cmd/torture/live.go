@@ -108,11 +108,7 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 		unfinished(&result, err)
 		fmt.Fprintf(c.err, "torture: %v\n", err)
 	}
-	files, err := out.histories(result)
-	if err != nil {
-		return err
-	}
-	return r.report(c, w, out, result, files, nil)
+	return r.report(c, w, out, result, out.histories(result))
 }
 
 // unfinished notes that a run could not be done to its end. What broke by then is broken; that nothing did is no pass.

@@ -92,7 +92,7 @@ const goRun = "go run github.com/zktorture/zktorture/cmd/torture"
 func run(ctx context.Context, args []string, s streams) int {
 	s, out := s.guarded()
 	exit := runGuarded(ctx, args, s)
-	if err := out.Close(); err != nil {
+	if err := out.Close(); err != nil && exit != exitUnknown {
 		unsaid := fail(s, fmt.Errorf("standard output: %w", err))
 		return cmp.Or(exit, unsaid)
 	}
@@ -139,6 +139,18 @@ func noneEmpty(parsed *kong.Context) error {
 type commandContext struct {
 	context.Context
 	streams
+}
+
+// end ends a command that has said what it found, with a status, and with the trouble that it had besides. A violation
+// remains one.
+func (c *commandContext) end(exit int, trouble error) error {
+	switch {
+	case exit == exitOK:
+		return trouble
+	case trouble != nil:
+		fail(c.streams, trouble)
+	}
+	return verdictError(exit)
 }
 
 func status(s streams, err error) int {

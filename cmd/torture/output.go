@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/storyindex"
@@ -76,47 +78,52 @@ func newOutput(dir string) (*output, error) {
 	return &output{dir, true, course.NewRecorder(filepath.Join(dir, course.Name))}, nil
 }
 
-// counterexamples writes a file for each violation and returns them with their names.
-func (o *output) counterexamples(cfg sim.Config, result sim.Result) (files []string, examples []*sim.Counterexample, err error) {
+// evidence is what was written of the violations of a run.
+type evidence struct {
+	files    []string              // one for each violation; "" if it could not be written
+	examples []*sim.Counterexample // of simulated runs, one for each
+	err      error                 // why files could not be written
+}
+
+// save writes a file of the violation that is named by its content: the same steps found with another --faults make
+// another file.
+func (e *evidence) save(o *output, result sim.Result, found sim.Found, extension string, write func(io.Writer) error) {
+	var data bytes.Buffer
+	err := write(&data)
+	digest := sha256.Sum256(data.Bytes())
+	name := filepath.Join(o.dir, fmt.Sprintf("%s-%s-%s-%x.%s", result.Workload, flat(result.Recipe), found.Property, digest[:4], extension))
+	if err == nil {
+		err = writeNew(name, data.Bytes())
+	}
+	if err != nil {
+		name, e.err = "", errors.Join(e.err, fmt.Errorf("what there is of the violation of %s could not be written: %w", found.Property, err))
+	}
+	e.files = append(e.files, name)
+}
+
+// counterexamples writes a file for each violation.
+func (o *output) counterexamples(cfg sim.Config, result sim.Result) (saved evidence) {
 	for _, found := range result.Violations {
 		c, err := cfg.Counterexample(result, found)
-		if err != nil {
-			return nil, nil, err
-		}
-		var data bytes.Buffer
-		if err := c.Write(&data); err != nil {
-			return nil, nil, err
-		}
-		// The name carries a digest of the whole file: the same steps found with another --faults
-		// make another file.
-		digest := sha256.Sum256(data.Bytes())
-		name := filepath.Join(o.dir, fmt.Sprintf("%s-%s-%s-%x.json", result.Workload, flat(result.Recipe), found.Property, digest[:4]))
-		if err := writeNew(name, data.Bytes()); err != nil {
-			return nil, nil, err
-		}
-		files, examples = append(files, name), append(examples, c)
+		saved.save(o, result, found, "json", func(w io.Writer) error {
+			if err != nil {
+				return err
+			}
+			return c.Write(w)
+		})
+		saved.examples = append(saved.examples, c)
 	}
-	return files, examples, nil
+	return saved
 }
 
 // histories writes, for each violation on real servers, the history of the round in which it was
-// found first, and returns the files' names.
-func (o *output) histories(result sim.Result) ([]string, error) {
-	var files []string
+// found first.
+func (o *output) histories(result sim.Result) (saved evidence) {
 	for _, found := range result.Violations {
 		history, _ := found.History.(linearizability.History)
-		var data bytes.Buffer
-		if err := linearizability.Write(&data, history); err != nil {
-			return nil, err
-		}
-		sum := sha256.Sum256(data.Bytes())
-		name := filepath.Join(o.dir, fmt.Sprintf("%s-%s-%s-%x.jsonl", result.Workload, flat(result.Recipe), found.Property, sum[:4]))
-		if err := writeNew(name, data.Bytes()); err != nil {
-			return nil, err
-		}
-		files = append(files, name)
+		saved.save(o, result, found, "jsonl", func(w io.Writer) error { return linearizability.Write(w, history) })
 	}
-	return files, nil
+	return saved
 }
 
 // flat makes a recipe's name fit for a file name.
@@ -133,7 +140,7 @@ func writeNew(name string, data []byte) error {
 		}
 		return fmt.Errorf("%s exists already with other content and is not overwritten: move it away", name)
 	}
-	return os.WriteFile(name, data, 0o644)
+	return wholefile.Write(name, data)
 }
 
 // history opens the file for the history of a run on real servers.
@@ -244,7 +251,7 @@ func writeJSON(w io.Writer, s summary) error {
 func printResult(w io.Writer, r sim.Result, backend, self string, files []string) {
 	for i, f := range r.Violations {
 		var commands []string
-		if i < len(files) {
+		if files[i] != "" {
 			commands = followUps(backend, r, self, files[i])
 		}
 		printViolation(w, f, commands)

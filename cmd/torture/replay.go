@@ -18,7 +18,7 @@ func (r *replayCmd) Run(c *commandContext) error {
 	if r.Backend != "sim" && r.Backend != "ensemble" {
 		return fmt.Errorf("unknown backend %q: there are sim and ensemble", r.Backend)
 	}
-	example, w, err := loadExample(r.File)
+	example, w, err := loadExample(c, r.File)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.File, err)
 	}

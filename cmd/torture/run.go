@@ -55,7 +55,7 @@ func (r *runCmd) Run(c *commandContext) error {
 	if err := r.validate(); err != nil {
 		return err
 	}
-	if err := r.chooseFaults(w); err != nil {
+	if err := r.chooseFaults(c, w); err != nil {
 		return err
 	}
 	if r.Print {
@@ -89,11 +89,11 @@ func (r *runCmd) Run(c *commandContext) error {
 }
 
 // chooseFaults finds out what may strike on real servers, and whether it can.
-func (r *runCmd) chooseFaults(w *workload.Workload) (err error) {
+func (r *runCmd) chooseFaults(c *commandContext, w *workload.Workload) (err error) {
 	if r.Backend == "sim" {
 		return nil
 	}
-	if r.faultPlan, err = r.plan(); err != nil {
+	if r.faultPlan, err = interruptible(c, r.plan); err != nil {
 		return err
 	}
 	r.may, err = r.liveFaults(w)
@@ -165,47 +165,39 @@ func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) 
 	if err != nil {
 		return err
 	}
-	files, examples, err := out.counterexamples(cfg, result)
-	if err != nil {
-		return err
-	}
-	return r.report(c, w, out, result, files, examples)
+	return r.report(c, w, out, result, out.counterexamples(cfg, result))
 }
 
 // auditedEpisodes are enough to say what a pass is worth, and cost little.
 const auditedEpisodes = 100
 
-// report prints the result and turns the verdict into an exit status.
-func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, result sim.Result, files []string, examples []*sim.Counterexample) error {
+// report prints the result and turns the verdict into an exit status. What cannot be written is complained of when all
+// has been said.
+func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, result sim.Result, saved evidence) error {
 	if c.Err() != nil {
 		interrupted(&result)
 	}
-	summary := summarize(result, r.Backend, files)
-	if err := out.summary(summary); err != nil {
-		return err
-	}
-	if err := out.disputed(c, result); err != nil {
-		return err
-	}
+	summary := summarize(result, r.Backend, saved.files)
 	if r.JSON {
-		if err := writeJSON(c.out, summary); err != nil {
-			return err
-		}
+		writeJSON(c.out, summary)
 	} else {
-		printResult(c.out, result, r.Backend, c.self, files)
+		printResult(c.out, result, r.Backend, c.self, saved.files)
 	}
+	trouble := errors.Join(saved.err, out.summary(summary), out.disputed(c, result))
 	if r.wanted() {
-		if err := r.write(r.ciOf(result, r.stories(c, w, examples, result, files))); err != nil {
-			return err
-		}
+		trouble = errors.Join(trouble, r.write(r.ciOf(result, r.stories(c, w, result, saved))))
 	}
-	switch result.Verdict {
+	return c.end(exitOf(result.Verdict), trouble)
+}
+
+func exitOf(v sim.Verdict) int {
+	switch v {
 	case sim.VerdictViolation:
-		return verdictError(exitViolation)
+		return exitViolation
 	case sim.VerdictUnknown:
-		return verdictError(exitUnknown)
+		return exitUnknown
 	}
-	return nil
+	return exitOK
 }
 
 // interrupted notes that a run was ended by a signal. What broke by then is broken; that nothing

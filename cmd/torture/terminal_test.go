@@ -76,4 +76,3 @@ func saying(ctx context.Context, args []string) string {
 	run(ctx, args, streams{out: &out, err: &out, self: "torture"})
 	return out.String()
 }
-

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -64,12 +65,9 @@ func (z *zooCmd) Run(c *commandContext) error {
 }
 
 func (z *zooCmd) report(c *commandContext, catches []workload.Catch) error {
-	accused, err := z.accusations(c, catches)
-	if err != nil {
-		return err
-	}
+	accused, trouble := z.accusations(c, catches)
 	if z.JSON {
-		err = writeZoo(c.out, catches)
+		writeZoo(c.out, catches)
 	} else {
 		printScore(c.out, catches, c.self)
 		for _, id := range score(catches).accused {
@@ -78,13 +76,14 @@ func (z *zooCmd) report(c *commandContext, catches []workload.Catch) error {
 			}
 		}
 	}
-	if err == nil && z.wanted() {
-		err = z.write(z.ciOf(c, catches, accused))
+	if z.wanted() {
+		trouble = errors.Join(trouble, z.write(z.ciOf(c, catches, accused)))
 	}
-	if err == nil && score(catches).missed() {
-		return verdictError(exitViolation)
+	exit := exitOK
+	if score(catches).missed() {
+		exit = exitViolation
 	}
-	return err
+	return c.end(exit, trouble)
 }
 
 type hunted struct {

@@ -11,10 +11,9 @@ import (
 
 // accusation is a twin of the zoo in which something broke, with the files of that.
 type accusation struct {
-	twin     *workload.Workload
-	result   sim.Result
-	files    []string
-	examples []*sim.Counterexample
+	evidence
+	twin   *workload.Workload
+	result sim.Result
 }
 
 // errNoAccusation is for an accused twin of which another look, with the same seed, finds nothing.
@@ -32,8 +31,8 @@ func (z *zooCmd) accuse(c *commandContext, a workload.Animal) (*accusation, erro
 	if result.Verdict == sim.VerdictOK {
 		return nil, fmt.Errorf("%s: %w", a.ID, errNoAccusation)
 	}
-	files, examples, err := (&output{dir: counterexamplesDir}).counterexamples(cfg, result)
-	return &accusation{twin, result, files, examples}, err
+	saved := (&output{dir: counterexamplesDir}).counterexamples(cfg, result)
+	return &accusation{saved, twin, result}, nil
 }
 
 // clientsOf is with how many clients at most a twin is run: as many as any animal that has it.
@@ -48,8 +47,8 @@ func clientsOf(twin *workload.Workload) (clients int) {
 
 // accusations are the accusations of the catches, by animal. Real servers do nothing twice: of what happened there, there is
 // only what the catch says.
-func (z *zooCmd) accusations(c *commandContext, catches []workload.Catch) (map[string]*accusation, error) {
-	found := map[string]*accusation{}
+func (z *zooCmd) accusations(c *commandContext, catches []workload.Catch) (found map[string]*accusation, trouble error) {
+	found = map[string]*accusation{}
 	if z.Backend == "ensemble" {
 		return found, nil
 	}
@@ -59,18 +58,23 @@ func (z *zooCmd) accusations(c *commandContext, catches []workload.Catch) (map[s
 		}
 		a, err := z.accuse(c, catch.Animal)
 		if err != nil {
-			return nil, err
+			trouble = errors.Join(trouble, err)
+			continue
 		}
-		found[catch.Animal.ID] = a
+		found[catch.Animal.ID], trouble = a, errors.Join(trouble, a.err)
 	}
-	return found, nil
+	return found, trouble
 }
 
 // print shows what broke in a twin, with the commands that lead on.
 func (a *accusation) print(c *commandContext, id string) {
 	fmt.Fprintf(c.out, "\nthe fixed twin of %s:\n", id)
 	for i, f := range a.result.Violations {
-		printViolation(c.out, f, followUps("sim", a.result, c.self, a.files[i]))
+		var commands []string
+		if a.files[i] != "" {
+			commands = followUps("sim", a.result, c.self, a.files[i])
+		}
+		printViolation(c.out, f, commands)
 	}
 }
 
