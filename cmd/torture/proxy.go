@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ import (
 type proxyCmd struct {
 	Listen       string  `help:"Address that the clients connect to, without TLS." default:"127.0.0.1:21810"`
 	Servers      string  `required:"" placeholder:"A:2181,…" help:"Addresses of the servers. A chroot stays with the clients."`
+	Expose       bool    `help:"Let whoever reaches --listen from another machine use the certificate of --tls-cert. Without this, --listen must be the loopback's then."`
 	Faults       string  `help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry; all or none." default:"all"`
 	Every        int     `placeholder:"N" help:"One request in N draws a fault. Default: 100, unless there is a --rate."`
 	Rate         float64 `placeholder:"N" help:"N faults a minute for each client, however many requests it makes, instead of --every."`
@@ -41,6 +43,10 @@ const everyDefault = 100
 // Run carries the command out.
 func (p *proxyCmd) Run(c *commandContext) error {
 	cfg, err := p.config()
+	if err != nil {
+		return err
+	}
+	reach, err := p.reach()
 	if err != nil {
 		return err
 	}
@@ -62,6 +68,9 @@ func (p *proxyCmd) Run(c *commandContext) error {
 	}
 	defer stop()
 	fmt.Fprintf(c.err, "torture: %s stands for %s; faults %s, seed %d\n", day.Addr(), strings.Join(cfg.Servers, ","), p.Faults, cfg.Seed)
+	if reach != "" {
+		fmt.Fprintln(c.err, "torture: "+reach)
+	}
 	follow(c, day, strikes.failed)
 	err = errors.Join(day.Close(), strikes.err, log.Close())
 	fmt.Fprintln(c.err, "torture: "+statusLine(day.Stats()))
@@ -85,6 +94,22 @@ func (p *proxyCmd) config() (badday.Config, error) {
 		return badday.Config{}, err
 	}
 	return badday.Config{Listen: p.Listen, Servers: addresses, Dial: proxy.Dialer(dial), Faults: faults, Odds: p.odds(), Seed: p.seed()}, nil
+}
+
+// reach says who else can use the proxy, if anybody: who is not on this machine. With a certificate of the user's they would
+// be the user to the servers, which has to be wanted.
+func (p *proxyCmd) reach() (string, error) {
+	address, err := net.ResolveTCPAddr("tcp", p.Listen)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("--listen: %w", err)
+	case address.IP.IsLoopback():
+		return "", nil
+	case p.TLSCert != "" && !p.Expose:
+		return "", fmt.Errorf("--listen %s can be reached from other machines, and whoever connects would use the certificate of --tls-cert: "+
+			"listen on 127.0.0.1, or give --expose if that is meant", p.Listen)
+	}
+	return fmt.Sprintf("%s can be reached from other machines: whoever connects is let through to the servers", p.Listen), nil
 }
 
 func (p *proxyCmd) odds() badday.Odds {

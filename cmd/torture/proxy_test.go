@@ -111,6 +111,28 @@ func scrape(t *testing.T, url string) string {
 	return string(text)
 }
 
+// With a certificate of the user's nobody from elsewhere gets through, unless that is asked for.
+func TestProxyIsNotExposed(t *testing.T) {
+	ca := tlstest.New(t)
+	secured := []string{"proxy", "--servers", "127.0.0.1:1", "--tls-ca", ca.CA, "--tls-cert", ca.Cert, "--tls-key", ca.Key}
+	for _, listen := range []string{":0", "0.0.0.0:0", "[::]:0"} {
+		c := torture(t, append(secured, "--listen", listen)...)
+		c.wait(exitUnknown)
+		if said := c.err.String(); !strings.Contains(said, "can be reached from other machines") || !strings.Contains(said, "--expose") {
+			t.Errorf("%s: %s", listen, said)
+		}
+	}
+	for _, args := range [][]string{{"--listen", "0.0.0.0:0", "--expose"}, {"--listen", "127.0.0.1:0"}} {
+		c := torture(t, append(secured, args...)...)
+		c.err.await(t, "stands for")
+		c.signal()
+		c.wait(exitOK)
+		if said := c.err.String(); strings.Contains(said, "can be reached from other machines") != (len(args) > 2) {
+			t.Errorf("%q: %s", args, said)
+		}
+	}
+}
+
 // An ordinary client of go-zookeeper's behind the proxy, over TLS to the servers: each fault that strikes is a
 // line of the log, and counted in the metrics.
 func TestProxy(t *testing.T) {

@@ -2,9 +2,11 @@ package proxy
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,9 +14,11 @@ import (
 	"github.com/zktorture/zktorture/wire"
 )
 
-// queueMax is how many frames of one direction may wait in the proxy; then it reads no more, and TCP holds
-// back the sender.
+// queueMax is how many frames of one direction may wait in the proxy, however short they are; see directionMax.
 const queueMax = 256
+
+// greetingMax is the longest first frame of a client, in bytes. It has about fifty.
+const greetingMax = 1 << 12
 
 // conn is a connection that is being forwarded.
 type conn struct {
@@ -24,6 +28,7 @@ type conn struct {
 	ends   [2]net.Conn // by direction: where frames come from
 	track  *track
 	gates  [2]*gate
+	rooms  [2]*room // by direction
 
 	done    chan struct{} // closed when it has ended
 	ending  sync.Once
@@ -38,6 +43,7 @@ func newConn(p *Proxy, number int, address string, client, server net.Conn) *con
 	return &conn{
 		proxy: p, number: number, server: address, ends: [2]net.Conn{client, server},
 		track: newTrack(), gates: newGates(), done: make(chan struct{}),
+		rooms: [2]*room{newRoom(&p.waiting, p.cfg.Memory), newRoom(&p.waiting, p.cfg.Memory)},
 	}
 }
 
@@ -50,6 +56,8 @@ func (c *conn) run() {
 	}
 	both.Wait()
 	c.close()
+	c.rooms[ToServer].leave()
+	c.rooms[ToClient].leave()
 }
 
 // cut resets both ends: what was on the way is lost.
@@ -89,8 +97,8 @@ func (c *conn) read(d Direction, frames chan<- *Frame) {
 	defer close(frames)
 	defer c.gone[d].Store(true)
 	in := bufio.NewReader(c.ends[d])
-	for {
-		payload, err := wire.ReadFrame(in, nil, wire.FrameMax)
+	payload, err := c.first(d, in)
+	for ; ; payload, err = c.next(d, in, wire.FrameMax) {
 		if err != nil {
 			c.report(d, err)
 			return
@@ -113,10 +121,39 @@ func (c *conn) read(d Direction, frames chan<- *Frame) {
 	}
 }
 
-// report logs what was malformed. That a connection has ended is no news.
+// first reads the first frame. A client has to send it in time.
+func (c *conn) first(d Direction, in *bufio.Reader) ([]byte, error) {
+	if d == ToClient {
+		return c.next(d, in, wire.FrameMax)
+	}
+	c.ends[d].SetReadDeadline(time.Now().Add(c.proxy.cfg.Greeting))
+	payload, err := c.next(d, in, greetingMax)
+	c.ends[d].SetReadDeadline(time.Time{})
+	return payload, err
+}
+
+// errCrowded is the error of a frame for which the proxy has no room.
+var errCrowded = errors.New("too much waits in the proxy already, of all connections together")
+
+// next reads a frame when there is room for it.
+func (c *conn) next(d Direction, in *bufio.Reader, max int) ([]byte, error) {
+	head, err := in.Peek(4)
+	if err == nil {
+		length := binary.BigEndian.Uint32(head) // if it is too long, nothing of it is read
+		if ok, full := c.rooms[d].take(int64(min(length, uint32(max))), c.done); full {
+			c.cut()
+			return nil, errCrowded
+		} else if !ok {
+			return nil, net.ErrClosed
+		}
+	}
+	return wire.ReadFrame(in, nil, max)
+}
+
+// report logs what was malformed, and what broke the proxy's bounds. That a connection has ended is no news.
 func (c *conn) report(d Direction, err error) {
 	var malformed *wire.Error
-	if errors.As(err, &malformed) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.As(err, &malformed) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errCrowded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		c.proxy.cfg.Log.Warn("the connection is closed: "+err.Error(), "connection", c.number, "direction", d.String(), "client", c.ends[ToServer].RemoteAddr().String(), "server", c.server)
 	}
 }
@@ -129,6 +166,7 @@ func (c *conn) write(d Direction, frames <-chan *Frame) {
 			c.cut() // so that the reader ends; what is queued is lost
 			return
 		}
+		c.rooms[d].give(int64(len(f.payload)))
 	}
 	if !c.deaf[d].Load() && c.released(d) {
 		c.close()

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,7 +27,13 @@ type Config struct {
 	Arrived func(*Frame)
 	// Ended, if set, is called when a connection has ended, once for each number that a Director has seen.
 	Ended func(connection int)
-	Log   *slog.Logger // for what is malformed; nil for nothing
+	// Greeting is how long a client may take to send its first frame; then it is closed. By default 10 s, as ZooKeeper
+	// has it (zookeeper.nio.sessionlessCnxnTimeout).
+	Greeting time.Duration
+	// Memory is how many bytes of frames may wait in the proxy, of all connections together, 256 MB by default. A connection
+	// whose next frame would make it more is cut. Of one direction of a connection 1 MB may wait, or one frame.
+	Memory int64
+	Log    *slog.Logger // for what is malformed; nil for nothing
 }
 
 // Dialer opens a connection to a server: over TLS, for example.
@@ -54,7 +62,8 @@ type Proxy struct {
 	conns    map[int]*conn // by number
 	stalled  []net.Conn
 	accepted int
-	next     int // the server to try first
+	waiting  atomic.Int64 // bytes of frames
+	next     int          // the server to try first
 	session  Session
 	granted  chan struct{} // closed and replaced by each session that is granted
 }
@@ -87,11 +96,20 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Ended == nil {
 		cfg.Ended = func(int) {}
 	}
+	cfg.Greeting, cfg.Memory = cmp.Or(cfg.Greeting, greetingDefault), cmp.Or(cfg.Memory, memoryDefault)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return cfg
 }
+
+const (
+	greetingDefault = 10 * time.Second
+	memoryDefault   = 256 << 20
+)
+
+// Waiting is how many bytes of frames wait in the proxy.
+func (p *Proxy) Waiting() int64 { return p.waiting.Load() }
 
 // Addr is the address on which clients reach it.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }

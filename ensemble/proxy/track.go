@@ -14,6 +14,7 @@ type track struct {
 	session Session
 	asked   map[int32][]asked // by number, the oldest first; only housekeeping shares numbers
 	open    int
+	paths   int // bytes of the paths in asked
 }
 
 // asked is a request without its reply.
@@ -25,6 +26,9 @@ type asked struct {
 // openMax is how many requests may be without a reply. Clients of Java's allow a thousand by default
 // (zookeeper.globalOutstandingLimit of the server).
 const openMax = 1 << 16
+
+// pathsMax is how many bytes their paths may have, together. A thousand of a kilobyte are a quarter of it.
+const pathsMax = 4 << 20
 
 func newTrack() *track { return &track{asked: map[int32][]asked{}} }
 
@@ -82,6 +86,9 @@ func (t *track) request(f *Frame) error {
 	if t.open++; t.open > openMax {
 		return &wire.Error{What: "request", Problem: fmt.Sprintf("%d requests before it have no reply", openMax)}
 	}
+	if t.paths += len(f.Path); t.paths > pathsMax {
+		return &wire.Error{What: "request", Problem: fmt.Sprintf("it and those before it without a reply have paths of %d bytes, and %d are allowed", t.paths, pathsMax)}
+	}
 	t.asked[h.Xid] = append(t.asked[h.Xid], asked{h.Op, f.Path})
 	return nil
 }
@@ -106,6 +113,7 @@ func (t *track) reply(f *Frame) error {
 	}
 	f.Op, f.Path = open[0].op, open[0].path
 	t.open--
+	t.paths -= len(open[0].path)
 	if t.asked[h.Xid] = open[1:]; len(open) == 1 {
 		delete(t.asked, h.Xid)
 	}
