@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser foreign agree soak stories determinism million mutants fuzz bench kills results results-foreign docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser foreign agree soak stories checks determinism million mutants fuzz bench kills results results-foreign docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -86,6 +86,9 @@ kills: ## kill a run on real servers fifty times, and see that nothing is left: 
 
 stories: ## tell the story of every animal of the zoo and check it, text and page (minutes)
 	ZKTORTURE_STORIES=all $(GO) test -count=1 -timeout 60m -run EveryAnimal -v ./story
+
+checks: ## sim.Check on 42 broken recipes with 20 seeds each: every test ends with a story (a quarter of an hour)
+	ZKTORTURE_CHECKS=all $(GO) test -count=1 -timeout 120m -run CheckEndsWithAStory -v ./sim
 
 mutants: ## break our own recipes in every place and see the tests notice: results/mutants.md (an hour)
 	$(GO) run ./results/generate mutants

@@ -21,7 +21,8 @@ var mayImport = map[string]string{
 	"zkclient":        "zkclient",
 	"wire":            "wire",
 	"sim":             "sim fakezk",
-	"workload":        "workload sim fakezk recipes linearizability",
+	"story":           "story sim fakezk linearizability",
+	"workload":        "workload story sim fakezk recipes linearizability",
 }
 
 func TestImportsPointOneWay(t *testing.T) {

@@ -1,10 +1,11 @@
 package sim
 
 import (
-	"flag"
+	"cmp"
 	"fmt"
-	"strings"
+	"runtime"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -47,9 +48,12 @@ func WithStrategy(name string) Option { return func(c *checkConfig) { c.Strategy
 const episodesDefault = 2000
 
 // Check runs a workload through many simulated episodes and fails the test with the smallest story
-// of a broken property that it can find. Every choice is drawn through rapid, so a failure shrinks,
-// leaves a fail file that the next run replays, and can be sought by -rapid.checks=N. What rapid
-// leaves is then made as small as [Run] makes its counterexamples; that story comes last.
+// of a broken property that it can find. Every choice is drawn through rapid, so a failure leaves a fail
+// file that the next run tries first, and can be sought by -rapid.checks=N. What rapid finds is made as
+// small as [Run] makes its counterexamples; rapid itself shrinks only if -rapid.shrinktime says so.
+//
+// The story comes first, then where its page is (see [Teller]), then what rapid says. With the flag
+// -zktorture.replay=FILE nothing is drawn: the run in the file is run again.
 func Check(t *testing.T, w Workload, opts ...Option) {
 	t.Helper()
 	c := checkConfig{Config: Config{Episodes: episodesDefault}}
@@ -57,20 +61,49 @@ func Check(t *testing.T, w Workload, opts ...Option) {
 		o(&c)
 	}
 	cfg, err := c.withDefaults()
-	if err != nil {
+	switch {
+	case err != nil:
 		t.Fatal(err)
-	}
-	if cfg.Strategy != "random" {
+	case *replayFile != "":
+		checkAgain(t, w, *replayFile)
+	case cfg.Strategy != "random":
 		checkByRun(t, w, cfg)
-		return
+	default:
+		c.Config = cfg
+		checkByRapid(t, w, c)
 	}
-	defer setFlag("rapid.checks", fmt.Sprint(cfg.Episodes))()
+}
+
+func checkByRapid(t *testing.T, w Workload, c checkConfig) {
+	t.Helper()
+	flags := map[string]string{"rapid.checks": fmt.Sprint(c.Episodes)}
 	if c.seeded {
-		defer setFlag("rapid.seed", fmt.Sprint(max(cfg.Seed, 1)))()
+		flags["rapid.seed"] = fmt.Sprint(max(c.Seed, 1))
 	}
-	p := newProperty(w, cfg)
-	defer p.tell(t)
-	rapid.Check(t, func(rt *rapid.T) { p.run(t, rt, sentence) })
+	c.Again = fmt.Sprintf("go test -run '^%s$' -zktorture.replay=FILE", t.Name())
+	p := &property{workload: w, cfg: c.Config, solo: newSolo(w, c.Config), due: hurry(t)}
+	defer p.solo.end()
+	p.flags = setFlags(flags)
+	said, failed := underRapid(t, p.run)
+	p.flags()
+	told := p.tell(t)
+	if failed && !told {
+		t.Error(said)
+	} else {
+		t.Log(said)
+	}
+	if failed || told {
+		t.FailNow()
+	}
+}
+
+// hurry returns when to stop looking, so that time is left to tell what was found; zero if there is no need to stop.
+func hurry(t *testing.T) time.Time {
+	end, ok := t.Deadline()
+	if !ok {
+		return time.Time{}
+	}
+	return end.Add(-min(time.Minute, time.Until(end)/4))
 }
 
 // Property is Check's property by itself, for rapid.MakeFuzz and thus for go test -fuzz.
@@ -84,61 +117,84 @@ func Property(w Workload, opts ...Option) func(*rapid.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		newProperty(w, cfg).run(rt, rt, Story)
+		p := &property{workload: w, cfg: cfg, solo: &solo{workload: w, servers: fakezk.New(fakezk.Config{})}}
+		p.fuzz(rt) // a fuzzer keeps what kills the process by itself
 	}
-}
-
-// setFlag sets a flag of the test binary unless the user has, and returns what undoes it.
-func setFlag(name, value string) (undo func()) {
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
-	f := flag.Lookup(name)
-	if given || f == nil {
-		return func() {}
-	}
-	old := f.Value.String()
-	f.Value.Set(value)
-	return func() { f.Value.Set(old) }
-}
-
-type fataler interface {
-	Helper()
-	Fatal(...any)
 }
 
 // property is one workload's property, for as long as rapid looks for and shrinks a failure.
 type property struct {
 	workload Workload
 	cfg      Config
-	servers  *fakezk.Ensemble
+	solo     *solo
+	due      time.Time // when to stop; zero: never
+	flags    func()    // gives rapid's flags back
+	episodes int
 	broken   string // the name of what broke first; afterwards nothing else counts
 	last     *Found // the last run that broke it
+
+	// Why nothing broke, if not because all is well.
+	undecided int    // episodes that could not be judged …
+	unknown   string // … and why the first of them could not
+	late      bool   // there was no time left
 }
 
-func newProperty(w Workload, cfg Config) *property {
-	return &property{workload: w, cfg: cfg, servers: fakezk.New(fakezk.Config{})}
-}
+// undecidedMax is how many episodes may be undecided before there is no use in going on: each may have taken
+// seconds.
+const undecidedMax = 10
 
-// run runs one episode whose choices rapid draws. A frozen world ends the whole test at once: to
-// shrink it would mean to wait again and again.
-func (p *property) run(t fataler, rt *rapid.T, describe func(Workload, Violation, []Step) string) {
-	var trace []Step
-	e := p.cfg.episode(newRapidSource(rt))
-	e.servers, e.trace = p.servers, &trace
-	o, err := runWatched(p.workload, e)
-	if err != nil {
-		t.Fatal(err)
+// run runs one episode whose choices rapid draws. It ends the goroutine if there is no use in going on: to
+// look for more, or to shrink what was found, would mean to wait again and again.
+func (p *property) run(rt *rapid.T) {
+	if p.late = !p.due.IsZero() && time.Now().After(p.due); p.late {
+		runtime.Goexit()
 	}
-	if o.aborted != nil {
-		panic(o.aborted) // rapid's own: out of data, or stop
+	if p.episodes == 0 {
+		p.flags() // rapid has read them
+	}
+	o, trace := p.episode(rt)
+	if p.solo.frozen != nil {
+		runtime.Goexit()
 	}
 	if v := p.violation(o); v != nil {
-		p.broken, p.last = v.Property, &Found{Violation: *v, Choices: o.choices}
-		rt.Fatalf("%s", describe(p.workload, *v, trace))
+		if p.last == nil {
+			p.flags = setFlags(map[string]string{"rapid.shrinktime": "0s"})
+		}
+		p.broken, p.last = v.Property, &Found{Violation: *v, Choices: o.choices, Trace: trace}
+		rt.Fatalf("%s (%s) broke %s", p.workload.Name(), p.workload.Recipe(), v.Property)
+	}
+	if o.unknown == "" {
+		return
+	}
+	p.unknown = cmp.Or(p.unknown, o.unknown)
+	if p.undecided++; p.undecided == undecidedMax {
+		runtime.Goexit()
+	}
+}
+
+// fuzz is run for a fuzzer, which knows nothing but whether an input fails.
+func (p *property) fuzz(rt *rapid.T) {
+	o, trace := p.episode(rt)
+	if p.solo.frozen != nil {
+		rt.Fatal(p.solo.frozen)
+	}
+	if v := p.violation(o); v != nil {
+		rt.Fatal(Story(p.workload, *v, trace))
 	}
 	if o.unknown != "" {
 		rt.Fatalf("%s: unknown: %s", p.workload.Name(), o.unknown)
 	}
+}
+
+// episode runs one episode.
+func (p *property) episode(rt *rapid.T) (o *outcome, trace []Step) {
+	p.episodes++
+	e := p.cfg.episode(newRapidSource(rt))
+	e.trace = &trace
+	if o = p.solo.run(e); o.aborted != nil {
+		panic(o.aborted) // rapid's own: out of data, or stop
+	}
+	return o, trace
 }
 
 // violation returns the violation that counts: rapid would take any for the one that it shrinks.
@@ -151,57 +207,28 @@ func (p *property) violation(o *outcome) *Violation {
 	return nil
 }
 
-// tell minimises what broke last and tells its story.
-func (p *property) tell(t *testing.T) {
+// tell says what came of it, if not all is well: what broke last, made small, or why nobody knows.
+func (p *property) tell(t *testing.T) (told bool) {
 	t.Helper()
-	if p.last == nil {
-		return
+	switch {
+	case p.last != nil:
+		c := &campaign{workload: p.workload, cfg: p.cfg, solo: p.solo}
+		c.minimise(p.last)
+		tell(t, p.workload, p.cfg, *p.last)
+	case p.solo.frozen != nil:
+		t.Error(p.solo.frozen)
+	case p.unknown != "":
+		t.Errorf("%s: unknown: %s", p.workload.Name(), p.unknown)
+	case p.late && p.episodes == 0:
+		t.Errorf("%s: unknown: the time of the test was over before anything was run: see go test -timeout", p.workload.Name())
+	case p.late:
+		t.Logf("the time of the test is nearly over: %d episodes were run", p.episodes)
+		return false
+	default:
+		return false
 	}
-	c := &campaign{workload: p.workload, cfg: p.cfg}
-	c.minimise(p.last)
-	t.Errorf("the smallest story found:\n%s", Story(p.workload, p.last.Violation, p.last.Trace))
+	return true
 }
-
-// Story is a violation for people: the sentence, and what happened.
-func Story(w Workload, v Violation, trace []Step) string {
-	return fmt.Sprintf("%s\n\n%s\n", sentence(w, v, trace), strings.Join(Lines(trace), "\n"))
-}
-
-// sentence is a story without what happened.
-func sentence(w Workload, v Violation, _ []Step) string {
-	return fmt.Sprintf("%s (%s) broke %s: %s", w.Name(), w.Recipe(), v.Property, v.Message)
-}
-
-// rapidSource draws choices through rapid. Each is drawn from few bits, calm ones being small
-// numbers, so that rapid's shrinking by deletion and by lowering leads to calmer runs.
-type rapidSource struct{ t *rapid.T }
-
-func newRapidSource(t *rapid.T) *rapidSource { return &rapidSource{t} }
-
-var faultDie = rapid.IntRange(0, 15)
-
-func (s *rapidSource) Choose(n int, label string) int {
-	if label == LabelFault && faultDie.Draw(s.t, "fault?") < 15 {
-		return 0
-	}
-	return intBelow(n).Draw(s.t, label)
-}
-
-// intBelow returns the generator of numbers below n; generators are made once, as making them is
-// dear.
-func intBelow(n int) *rapid.Generator[int] {
-	if n < len(below) {
-		return below[n]
-	}
-	return rapid.IntRange(0, n-1)
-}
-
-var below = func() (all [32]*rapid.Generator[int]) {
-	for n := 1; n < len(all); n++ {
-		all[n] = rapid.IntRange(0, n-1)
-	}
-	return all
-}()
 
 func checkByRun(t *testing.T, w Workload, cfg Config) {
 	t.Helper()
@@ -212,6 +239,7 @@ func checkByRun(t *testing.T, w Workload, cfg Config) {
 	case r.Verdict == VerdictUnknown:
 		t.Fatalf("%s: unknown: %s", w.Name(), r.Reason)
 	case len(r.Violations) > 0:
-		t.Fatal(Story(w, r.Violations[0].Violation, r.Violations[0].Trace))
+		tell(t, w, cfg, r.Violations[0])
+		t.FailNow()
 	}
 }

@@ -47,6 +47,7 @@ func (s *replaySource) Choose(n int, _ string) int {
 type recorder struct {
 	source Source
 	made   []made
+	crash  *crashFile
 }
 
 // made is one choice with the question that it answers.
@@ -61,6 +62,7 @@ func (r *recorder) Choose(n int, label string) int {
 		panic(fmt.Sprintf("sim: source %T chose %d of %d (%s)", r.source, v, n, label))
 	}
 	r.made = append(r.made, made{v, n, label})
+	r.crash.add(v)
 	return v
 }
 

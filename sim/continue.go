@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -77,11 +78,20 @@ func (f *forks) all(ctx context.Context) error {
 	dogs := make([]*watchdog, runtime.GOMAXPROCS(0))
 	var workers sync.WaitGroup
 	for i := range dogs {
-		dogs[i] = &watchdog{}
+		dogs[i] = &watchdog{crash: newCrashFile(f.workload, f.cfg)}
 		workers.Go(func() { f.work(ctx, dogs[i]) })
 	}
 	done := make(chan struct{})
 	go func() { workers.Wait(); close(done) }()
+	err := f.watch(ctx, done, dogs)
+	for _, dog := range dogs {
+		dog.crash.end(!errors.Is(err, ErrFrozen))
+	}
+	return err
+}
+
+// watch waits for the workers, and notices when a bubble freezes.
+func (f *forks) watch(ctx context.Context, done <-chan struct{}, dogs []*watchdog) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -102,7 +112,7 @@ func (f *forks) work(ctx context.Context, dog *watchdog) {
 		f.points[step].Step = int(step)
 		for i := 0; i < f.runs && ctx.Err() == nil; i++ {
 			e := f.cfg.episode(f.fork(int(step), i))
-			e.servers, e.beat, e.over = servers, dog.beat, dog.stop
+			e.servers, e.crash, e.beat, e.over = servers, dog.crash, dog.beat, dog.stop
 			dog.start()
 			o := runEpisode(f.workload, e)
 			dog.stop()

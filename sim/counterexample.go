@@ -109,13 +109,13 @@ func ReadCounterexample(r io.Reader) (*Counterexample, error) {
 		return nil, fmt.Errorf("not a counterexample: it is larger than %d MB", counterexampleMax>>20)
 	}
 	var c Counterexample
-	if err := json.Unmarshal(data, &c); err != nil {
+	if err := json.Unmarshal(bytes.TrimRight(data, "\x00"), &c); err != nil { // zeros: see crashFile
 		return nil, fmt.Errorf("not a counterexample, or cut off: %w", err)
 	}
 	if c.Format != CounterexampleFormat {
 		return nil, fmt.Errorf("not a counterexample that this version can read: its format is %q, wanted is %q", c.Format, CounterexampleFormat)
 	}
-	if c.Hash == "" || c.Property == "" || len(c.Trace) == 0 {
+	if c.Property != PropertyCrash && (c.Hash == "" || c.Property == "" || len(c.Trace) == 0) {
 		return nil, fmt.Errorf("the counterexample is incomplete: it needs property, hash and trace")
 	}
 	return &c, nil
@@ -151,7 +151,7 @@ type Replayed struct {
 	Trace     []Step
 	Hash      uint64
 	Violation *Violation // nil if nothing broke
-	Diverged  int        // index of the first line of the trace that differs from the file's; -1 if none
+	Diverged  int        // index of the first line of the trace that differs from the file's; -1 if none, or if it has none
 	Try       int        // at which try the runs were equal, from 1; how many were made if none was
 	Record    *Record    // what else is known of the run
 }
@@ -199,7 +199,10 @@ func replayOnce(workload Workload, c *Counterexample) (*Replayed, error) {
 			r.Violation = &o.violations[i]
 		}
 	}
-	if r.Diverged < 0 && FormatHash(o.hash) != c.Hash {
+	switch {
+	case c.Property == PropertyCrash:
+		r.Diverged = -1 // nobody could write down what would have to be the same
+	case r.Diverged < 0 && FormatHash(o.hash) != c.Hash:
 		r.Diverged = len(trace)
 	}
 	return r, nil

@@ -32,6 +32,9 @@ const lastWait = 4 * sessionTimeout
 // end by themselves; else it kills them.
 func (w *World) end(politely bool) {
 	for _, p := range w.procs {
+		if p.client == nil {
+			continue // given up before this process began
+		}
 		for _, u := range p.users {
 			u.dead.Store(!politely)
 			if u.op != nil {

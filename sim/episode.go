@@ -23,6 +23,8 @@ type episodeConfig struct {
 	audit    uint64     // if not 0: the seed with which a clean episode's history is corrupted
 	beat     func()     // called at each step, so that somebody outside can see that the world turns
 	over     func()     // called when the world has ended, and need not turn any more
+	crash    *crashFile
+	number   int // of the episode, -1 for none
 }
 
 // outcome is what came of an episode.
@@ -45,7 +47,7 @@ type outcome struct {
 	steps      int
 	tortured   int // steps of the torture phase
 	hash       uint64
-	aborted    any // what the source panicked with
+	aborted    any // what the source gave up with
 	record     *Record
 }
 
@@ -55,6 +57,7 @@ func (o *outcome) operations() int { return len(o.ops) }
 // then it never returns, and somebody outside has to notice (see watchdog).
 func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	o := &outcome{}
+	defer cfg.crash.begin(cfg.number)()
 	if leaked := inBubble(func() { newWorld(cfg).run(workload, o) }); leaked && len(o.violations) == 0 && o.aborted == nil {
 		o.violations = append(o.violations, Violation{Property: "goroutine-leak", Message: describeLeak(cfg.trace != nil)})
 	}
@@ -64,11 +67,30 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	return o
 }
 
+// givenUp is what a source panics with that gives the episode up, in the middle of whatever happens.
+type givenUp struct{ by any }
+
+// stopped notes why an episode did not come to its end: its source gave it up, or there is a mistake in the
+// workload or in the simulator, so that nothing is known.
+func (o *outcome) stopped(problem any) {
+	if up, ok := problem.(givenUp); ok {
+		o.aborted = up.by
+		return
+	}
+	o.later, o.audit = nil, nil
+	o.unknown = fmt.Sprintf("the workload, or the simulator itself, panicked: %v\n%s", problem, panicStack())
+}
+
 // judgeLater runs the part of the judgement that has no place in a bubble.
 func (o *outcome) judgeLater() {
 	if o.later == nil || o.aborted != nil {
 		return
 	}
+	defer func() {
+		if problem := recover(); problem != nil {
+			o.stopped(problem)
+		}
+	}()
 	j := o.later()
 	o.later = nil
 	for _, v := range j.Violations {
@@ -107,7 +129,8 @@ func describeLeak(stacks bool) string {
 
 func (w *World) run(workload Workload, o *outcome) {
 	defer func() {
-		if o.aborted = recover(); o.aborted != nil {
+		if problem := recover(); problem != nil {
+			o.stopped(problem)
 			w.end(false)
 		}
 		o.made, o.hash, o.steps, o.ops = w.source.made, w.hash, w.step, w.ops

@@ -20,11 +20,22 @@ type One struct {
 	Faults     int // strikes
 	Steps      int
 	Tortured   int
+	Made       int // choices
+	Aborted    any // what the source gave up with
 }
+
+// GivenUp is what a source panics with to give an episode up.
+func GivenUp(by any) any { return givenUp{by} }
 
 // RunOne runs one episode on servers of its own.
 func RunOne(w Workload, cfg Config, source Source) One {
 	return runOneOn(fakezk.New(fakezk.Config{}), w, cfg, source)
+}
+
+// Runner returns a RunOne whose episodes share their servers.
+func Runner() func(Workload, Config, Source) One {
+	servers := fakezk.New(fakezk.Config{})
+	return func(w Workload, cfg Config, source Source) One { return runOneOn(servers, w, cfg, source) }
 }
 
 // Hasher runs one episode and returns its hash only, which keeps no trace.
@@ -59,7 +70,7 @@ func runOneOn(servers *fakezk.Ensemble, w Workload, cfg Config, source Source) O
 	e := cfg.episode(source)
 	e.servers, e.trace = servers, &trace
 	o := runEpisode(w, e)
-	return One{o.violations, o.unknown, trace, o.hash, o.choices, o.faults, o.steps, o.tortured}
+	return One{o.violations, o.unknown, trace, o.hash, o.choices, o.faults, o.steps, o.tortured, len(o.made), o.aborted}
 }
 
 // SweepOf returns the runs that the sweep makes of one base episode with a single fault each.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -91,15 +90,6 @@ func childAgain(args []string) error {
 		fmt.Println("verdict unknown")
 	}
 	return err
-}
-
-// TestAsChild is a test only in a child process.
-func TestAsChild(t *testing.T) {
-	words := strings.Fields(os.Getenv(childEnv))
-	if len(words) != 2 || words[0] != "test" {
-		t.Skip("only in a child process")
-	}
-	sim.Check(t, frozenWorkload(words[1]), sim.WithSeed(1))
 }
 
 // A world that stands still is reported as such, with the place in the recipe that is the reason,

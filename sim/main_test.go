@@ -23,6 +23,7 @@ var children = map[string]func(args []string) error{
 	"run":    childRun,
 	"again":  childAgain,
 	"judge":  childJudge,
+	"crash":  childCrash,
 }
 
 func TestMain(m *testing.M) {
@@ -42,9 +43,21 @@ func TestMain(m *testing.M) {
 // child runs this test binary again and returns what it prints and its exit status.
 func child(t *testing.T, what string, env ...string) (output string, status int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAsChild$", "-test.v")
+	return childWith(t, what, nil, env...)
+}
+
+// childWith is child with flags of the test binary's.
+func childWith(t *testing.T, what string, flags []string, env ...string) (output string, status int) {
+	t.Helper()
+	return childIn(t, t.TempDir(), what, flags, env...)
+}
+
+// childIn is childWith in a folder: rapid writes its fail files below it.
+func childIn(t *testing.T, dir, what string, flags []string, env ...string) (output string, status int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-test.run=^TestAsChild$", "-test.v"}, flags...)...)
 	cmd.Env = append(append(os.Environ(), childEnv+"="+what), env...)
-	cmd.Dir = t.TempDir() // rapid writes its fail files below the working directory
+	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -76,8 +75,7 @@ var bubbleNumber = regexp.MustCompile(`synctest bubble (\d+)`)
 // goroutinesOfBubble returns the stacks of the caller's bubble by goroutine, the simulator's own left
 // out.
 func goroutinesOfBubble() map[string]string {
-	buf := make([]byte, stackBytesMax)
-	stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
+	stacks := allStacks()
 	mine := bubbleNumber.FindString(stacks[0]) + "]"
 	all := map[string]string{}
 	for _, stack := range stacks[1:] {

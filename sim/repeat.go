@@ -3,8 +3,6 @@ package sim
 import (
 	"fmt"
 	"strings"
-
-	"github.com/zktorture/zktorture/fakezk"
 )
 
 // Divergence says that equal choices gave different runs: something in the recipe decides that is
@@ -38,23 +36,23 @@ const rerunShare = 64
 const repeatsMax = 20
 
 // repeat runs choices again, with a trace.
-func (c *campaign) repeat(choices Choices, servers *fakezk.Ensemble, watch *readiness) (*outcome, []Step) {
+func (c *campaign) repeat(choices Choices, watch *readiness) (*outcome, []Step) {
 	var trace []Step
 	cfg := c.cfg.episode(choices.Replay())
-	cfg.servers, cfg.trace, cfg.ready = servers, &trace, watch
-	return runEpisode(c.workload, cfg), trace
+	cfg.trace, cfg.ready = &trace, watch
+	return c.solo.run(cfg), trace
 }
 
 // settleRun gives a counterexample the trace of a run that breaks its property. If equal choices do
 // not give equal runs it notes where they part.
-func (c *campaign) settleRun(f *Found, servers *fakezk.Ensemble) {
-	o, trace := c.repeat(f.Choices, servers, nil)
-	f.Divergence = c.divergence(f.Choices, servers, o, trace)
+func (c *campaign) settleRun(f *Found) {
+	o, trace := c.repeat(f.Choices, nil)
+	f.Divergence = c.divergence(f.Choices, o, trace)
 	for range repeatsMax {
 		if f.Divergence == nil || o.breaks(f.Property) != nil {
 			break
 		}
-		o, trace = c.repeat(f.Choices, servers, nil)
+		o, trace = c.repeat(f.Choices, nil)
 	}
 	if v := o.breaks(f.Property); v != nil {
 		f.Violation = *v
@@ -78,10 +76,10 @@ const comparisons = 5
 
 // divergence runs choices again and says where that first differs from a run that there was; nil if
 // it never does.
-func (c *campaign) divergence(choices Choices, servers *fakezk.Ensemble, o *outcome, trace []Step) *Divergence {
+func (c *campaign) divergence(choices Choices, o *outcome, trace []Step) *Divergence {
 	var d *Divergence
 	for range comparisons {
-		other, line := c.repeat(choices, servers, nil)
+		other, line := c.repeat(choices, nil)
 		if other.hash == o.hash && diverged(Lines(trace), Lines(line)) < 0 {
 			continue
 		}
@@ -90,16 +88,16 @@ func (c *campaign) divergence(choices Choices, servers *fakezk.Ensemble, o *outc
 		}
 	}
 	if d != nil {
-		d.Ready = c.ready(choices, servers, d.Step)
+		d.Ready = c.ready(choices, d.Step)
 	}
 	return d
 }
 
 // ready tells which goroutines went on together before a step was over.
-func (c *campaign) ready(choices Choices, servers *fakezk.Ensemble, step int) (places []string) {
+func (c *campaign) ready(choices Choices, step int) (places []string) {
 	for range comparisons {
 		watch := newReadiness(step)
-		c.repeat(choices, servers, watch)
+		c.repeat(choices, watch)
 		if p := watch.before(step); len(p) > len(places) {
 			places = p
 		}
@@ -143,7 +141,7 @@ func (c *campaign) checked(index int, o *outcome) bool {
 // check runs an episode again and compares.
 func (c *campaign) check(index int, o *outcome, ran *episodeConfig) {
 	cfg := c.cfg.episode(o.choices.Replay())
-	cfg.servers, cfg.beat, cfg.over = ran.servers, ran.beat, ran.over
+	cfg.servers, cfg.crash, cfg.number, cfg.beat, cfg.over = ran.servers, ran.crash, ran.number, ran.beat, ran.over
 	again := runEpisode(c.workload, cfg)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,10 +160,9 @@ func (c *campaign) explainRerun() {
 	if c.differed == nil || c.frozen != "" {
 		return
 	}
-	servers := fakezk.New(fakezk.Config{})
 	for range repeatsMax / comparisons {
-		o, trace := c.repeat(c.differed.choices, servers, nil)
-		if c.result.Rerun.First = c.divergence(c.differed.choices, servers, o, trace); c.result.Rerun.First != nil {
+		o, trace := c.repeat(c.differed.choices, nil)
+		if c.result.Rerun.First = c.divergence(c.differed.choices, o, trace); c.result.Rerun.First != nil {
 			return
 		}
 	}

@@ -18,7 +18,7 @@ func (s *shrinker) resample() {
 		s.budget--
 		source.random.reset(uint64(i), s.best.hash)
 		source.bound(s.best)
-		s.keep(s.run(source, s.servers, nil))
+		s.keep(s.run(source))
 	}
 }
 

@@ -1,13 +1,14 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
-	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,9 @@ type Config struct {
 
 	// NoFaultsAtAll makes the zero Faults mean none rather than all.
 	NoFaultsAtAll bool
+	// Again is the command that runs a counterexample file again, FILE standing for its name; default
+	// "torture replay FILE". It is shown when the process dies in the middle of an episode.
+	Again string
 	// Progress, if set, is called about ten times a second, and at the end of the last episode.
 	Progress func(Progress)
 	// NoShrink leaves counterexamples as they were found.
@@ -144,7 +148,7 @@ func (cfg Config) withDefaults() (Config, error) {
 }
 
 func (cfg Config) episode(source Source) *episodeConfig {
-	return &episodeConfig{source: source, faults: cfg.Faults, clients: cfg.Clients, ops: cfg.Ops, stepsMax: stepsMax, beat: func() {}, over: func() {}}
+	return &episodeConfig{source: source, faults: cfg.Faults, clients: cfg.Clients, ops: cfg.Ops, stepsMax: stepsMax, number: -1, beat: func() {}, over: func() {}}
 }
 
 // Run runs a campaign: many episodes of a workload. When ctx ends it stops with what is known so
@@ -179,6 +183,7 @@ type campaign struct {
 	found    map[string]*candidate
 	failures int
 	frozen   string
+	solo     *solo // for what is run again
 
 	last atomic.Int64 // no episode after this one need be run
 
@@ -201,7 +206,7 @@ func (c *campaign) run(ctx context.Context) {
 	var workers sync.WaitGroup
 	dogs := make([]*watchdog, c.cfg.Workers)
 	for i := range dogs {
-		dogs[i] = &watchdog{}
+		dogs[i] = &watchdog{crash: newCrashFile(c.workload, c.cfg)}
 		workers.Add(1)
 		go func() {
 			defer workers.Done()
@@ -211,6 +216,9 @@ func (c *campaign) run(ctx context.Context) {
 	done := make(chan struct{})
 	go func() { workers.Wait(); close(done) }()
 	c.watch(done, halt, dogs)
+	for _, dog := range dogs {
+		dog.crash.end(c.frozen == "")
+	}
 }
 
 // watch waits for the workers, reports progress, and notices when a bubble freezes.
@@ -226,14 +234,19 @@ func (c *campaign) watch(done <-chan struct{}, halt func(), dogs []*watchdog) {
 			for _, dog := range dogs {
 				if dog.frozen() {
 					halt()
-					c.mu.Lock()
-					c.frozen = describeFreeze()
-					c.mu.Unlock()
+					c.freeze(describeFreeze())
 					return
 				}
 			}
 		}
 	}
+}
+
+// freeze notes that the campaign has come to a world that stands still.
+func (c *campaign) freeze(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.frozen = cmp.Or(c.frozen, why)
 }
 
 func (c *campaign) progress() {
@@ -291,7 +304,7 @@ func (c *campaign) work(jobs <-chan job, stop <-chan struct{}, dog *watchdog) {
 		if j.index < c.cfg.Audit {
 			cfg.audit = mix(c.cfg.Seed^mix(uint64(j.index))) | 1
 		}
-		cfg.servers, cfg.made, cfg.beat, cfg.over = servers, memory, dog.beat, dog.stop
+		cfg.servers, cfg.made, cfg.number, cfg.crash, cfg.beat, cfg.over = servers, memory, j.index, dog.crash, dog.beat, dog.stop
 		dog.start()
 		o := runEpisode(c.workload, cfg)
 		if c.checked(j.index, o) {
@@ -384,7 +397,10 @@ func (c *campaign) finish(ctx context.Context) Result {
 	defer c.mu.Unlock()
 	r := &c.result
 	r.Struck = c.struckByName()
-	for _, f := range c.found {
+	c.solo = newSolo(c.workload, c.cfg)
+	defer c.solo.end()
+	for _, property := range slices.Sorted(maps.Keys(c.found)) {
+		f := c.found[property]
 		found := Found{Violation: f.violation, Episode: f.first, Times: f.times, Choices: f.choices}
 		if c.frozen == "" {
 			c.minimise(&found)
@@ -392,7 +408,6 @@ func (c *campaign) finish(ctx context.Context) Result {
 		r.Violations = append(r.Violations, found)
 	}
 	c.explainRerun()
-	sort.Slice(r.Violations, func(i, j int) bool { return r.Violations[i].Property < r.Violations[j].Property })
 	c.conclude(ctx)
 	r.Elapsed = time.Since(c.begin)
 	return *r

@@ -1,34 +1,23 @@
 package sim
 
-import (
-	"slices"
-
-	"github.com/zktorture/zktorture/fakezk"
-)
+import "slices"
 
 // minimise makes a counterexample small: it deletes choices, lowers numbers and looks for other small
 // runs as long as the same property breaks, and keeps the trace of the smallest run.
 func (c *campaign) minimise(f *Found) {
-	s := &shrinker{
-		property: f.Property, budget: shrinkRuns, servers: fakezk.New(fakezk.Config{}),
-		run: func(source Source, servers *fakezk.Ensemble, trace *[]Step) *outcome {
-			cfg := c.cfg.episode(source)
-			cfg.servers, cfg.trace = servers, trace
-			return runEpisode(c.workload, cfg)
-		},
-	}
+	s := &shrinker{property: f.Property, budget: shrinkRuns, cfg: c.cfg, solo: c.solo}
 	switch {
 	case c.cfg.NoShrink:
 		s.budget = 0
 	case f.Property == "goroutine-leak":
 		s.budget = shrinkLeaks
 	}
-	s.best = s.run(f.Choices.Replay(), s.servers, nil)
+	s.best = s.run(f.Choices.Replay())
 	if s.best.breaks(f.Property) != nil {
 		s.shrink()
 		f.Choices = s.best.choices
 	}
-	c.settleRun(f, s.servers)
+	c.settleRun(f)
 }
 
 // shrinkRuns bounds the work of minimising one counterexample.
@@ -40,9 +29,18 @@ const shrinkLeaks = 300
 type shrinker struct {
 	property string
 	budget   int
-	servers  *fakezk.Ensemble
-	run      func(source Source, servers *fakezk.Ensemble, trace *[]Step) *outcome
+	cfg      Config
+	solo     *solo
 	best     *outcome
+}
+
+// run runs an episode. When a world stands still there is no use in looking for others: each would be waited for.
+func (s *shrinker) run(source Source) *outcome {
+	o := s.solo.run(s.cfg.episode(source))
+	if s.solo.frozen != nil {
+		s.budget = 0
+	}
+	return o
 }
 
 // cost orders counterexamples by what a person has to understand: users first, and two clients with
@@ -83,7 +81,7 @@ func (s *shrinker) try(edited []made) bool {
 		return false
 	}
 	s.budget--
-	return s.keep(s.run(newAligned(edited), s.servers, nil))
+	return s.keep(s.run(newAligned(edited)))
 }
 
 // dropFaults takes single faults away, with the choices that belong to them.

@@ -19,10 +19,8 @@ const (
 // bubbleStacks returns the stacks of the goroutines in bubbles, each once, without those of the
 // simulator and those that skip leaves out.
 func bubbleStacks(skip func(head string) bool) string {
-	buf := make([]byte, stackBytesMax)
-	buf = buf[:runtime.Stack(buf, true)]
 	var out []string
-	for stack := range strings.SplitSeq(string(buf), "\n\n") {
+	for _, stack := range allStacks() {
 		head, _, _ := strings.Cut(stack, "\n")
 		if !strings.Contains(head, "synctest bubble") || skip(head) || ofSimulator(stack) {
 			continue
@@ -36,6 +34,19 @@ func bubbleStacks(skip func(head string) bool) string {
 		out = append(out[:stacksMax], fmt.Sprintf("… and %d more", more))
 	}
 	return strings.Join(out, "\n\n")
+}
+
+// allStacks returns the stacks of all goroutines, the caller's first, without the labels of [crashFile].
+func allStacks() []string {
+	buf := make([]byte, stackBytesMax)
+	stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
+	for i, stack := range stacks {
+		head, rest, _ := strings.Cut(stack, "\n")
+		if state, _, labelled := strings.Cut(head, " labels:{"); labelled {
+			stacks[i] = state + "]:\n" + rest
+		}
+	}
+	return stacks
 }
 
 func ofSimulator(stack string) bool {
@@ -65,9 +76,7 @@ func nobody(string) bool { return false }
 // bubbleHeads returns the first lines of the stacks of all goroutines in bubbles, which name their
 // states.
 func bubbleHeads() (heads []string) {
-	buf := make([]byte, stackBytesMax)
-	buf = buf[:runtime.Stack(buf, true)]
-	for stack := range strings.SplitSeq(string(buf), "\n\n") {
+	for _, stack := range allStacks() {
 		if head, _, _ := strings.Cut(stack, "\n"); strings.Contains(head, "synctest bubble") {
 			heads = append(heads, head)
 		}

@@ -3,8 +3,6 @@ package sim
 import (
 	"math/bits"
 	"math/rand/v2"
-
-	"github.com/zktorture/zktorture/fakezk"
 )
 
 // menuTaker is a source that wants to see, before each choice of a fault, all that could strike.
@@ -79,12 +77,15 @@ func (s *sweepSource) Choose(n int, label string) int {
 // sweep hands out base episodes, each followed by all its single faults and then by sampled pairs,
 // half as many.
 func (c *campaign) sweep(send func(job) bool) {
-	servers := fakezk.New(fakezk.Config{})
+	alone := newSolo(c.workload, c.cfg)
+	defer alone.end()
 	for base, index := uint64(0), 0; index < c.cfg.Episodes; base++ {
 		source := &baseSource{random: *newRandomSource(c.cfg.Seed, base)}
-		cfg := c.cfg.episode(source)
-		cfg.servers = servers
-		o := runEpisode(c.workload, cfg)
+		o := alone.run(c.cfg.episode(source))
+		if alone.frozen != nil {
+			c.freeze(alone.frozen.Error())
+			return
+		}
 		for _, strikes := range c.strikesOf(base, source.places) {
 			if index >= c.cfg.Episodes || !send(job{index, &sweepSource{base: o.made, strikes: strikes}}) {
 				return

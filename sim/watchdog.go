@@ -10,6 +10,7 @@ import (
 type watchdog struct {
 	beats atomic.Int64
 	busy  atomic.Bool
+	crash *crashFile // of that worker
 
 	// Of the goroutine that calls frozen.
 	seen  int64         // beats at the last call that saw a new one …

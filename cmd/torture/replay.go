@@ -9,7 +9,7 @@ import (
 )
 
 type replayCmd struct {
-	File    string `arg:"" help:"A counterexample that torture run has written."`
+	File    string `arg:"" help:"A counterexample that torture run has written, or what a run that died has left behind."`
 	Backend string `help:"Where: sim; or ensemble, to make the same happen on three real servers, started here." default:"sim"`
 }
 
@@ -77,6 +77,10 @@ func showReplay(c *commandContext, example *sim.Counterexample, replayed *sim.Re
 	fmt.Fprintf(c.out, "hash %s\n", sim.FormatHash(replayed.Hash))
 	if line := triesLine(replayed); line != "" {
 		fmt.Fprintln(c.out, line)
+	}
+	if example.Property == sim.PropertyCrash && replayed.Violation == nil {
+		fmt.Fprintln(c.out, "the process did not die this time: the episode came to its end, and nothing broke")
+		return nil
 	}
 	if err := story.Same(example, replayed); err != nil {
 		return err

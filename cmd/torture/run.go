@@ -156,7 +156,7 @@ func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) 
 	faults, _ := sim.ParseFaults(r.faultList())
 	bar := newBar(c, r.JSON, r.Episodes, r.Duration)
 	cfg := sim.Config{
-		Audit:    auditedEpisodes,
+		Audit: auditedEpisodes, Again: c.self + " replay FILE",
 		Strategy: r.Strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
 		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Progress: r.meter.following(out.progress(bar)),
 	}
