@@ -52,6 +52,8 @@ type Change struct {
 	Session int64  // that asked for it, or that has ended; 0: Admin, or a container or TTL node that was reaped
 	Owner   int64  // the session that an ephemeral node belongs to; 0 for all others
 	Data    []byte // what OpCreate and OpSetData wrote; not to be changed
+
+	Sequential bool // OpCreate: the server has made the name, by a number
 }
 
 // edit is an elementary change as the log has it. It is valid on the tree that the log has built
@@ -62,6 +64,8 @@ type edit struct {
 	data  []byte
 	acl   []zk.ACL
 	owner int64 // create: ephemeralOwner; sessions: the session; opSetSequence: the counter
+
+	sequential bool // create: see Change
 }
 
 // opSetSequence is in the log only, see SetSequence.
@@ -328,7 +332,7 @@ func (e *Ensemble) announce(t *transaction, x *edit, n *node) {
 	if e.OnCommit == nil {
 		return
 	}
-	c := Change{Zxid: t.zxid, Time: t.time, Op: x.op, Path: x.path, Session: t.session, Data: x.data}
+	c := Change{Zxid: t.zxid, Time: t.time, Op: x.op, Path: x.path, Session: t.session, Data: x.data, Sequential: x.sequential}
 	if n != nil && isEphemeral(n.owner) {
 		c.Owner = n.owner
 	}

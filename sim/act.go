@@ -139,8 +139,24 @@ func (w *World) carryOut(p *process) *fakezk.Call {
 	w.foldRequest(&p.client.Sent().Request)
 	call := p.client.Arrive(w.now())
 	w.actor = 0
+	w.use(&call.Request)
 	w.startCounters()
 	return call
+}
+
+// use notes that somebody has asked for a znode, other than to make it.
+func (w *World) use(r *fakezk.Request) {
+	switch r.Op {
+	case fakezk.OpCreate, fakezk.OpCreate2, fakezk.OpCreateContainer, fakezk.OpCreateTTL:
+	case fakezk.OpMulti:
+		for i := range r.Ops {
+			w.use(&r.Ops[i])
+		}
+	default:
+		if w.unused[r.Path] {
+			w.unused[r.Path] = false
+		}
+	}
 }
 
 func (w *World) deliver(p *process) {

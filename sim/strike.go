@@ -287,11 +287,11 @@ func strikeTime(w *World, _ target, variant int) {
 	w.note(-1, "! time", "", milliseconds(w.elapsed-before)+" pass")
 }
 
-// findReap finds empty parents: znodes that have had children and have none now.
+// findReap finds empty parents, wherever they are: znodes that have had children and have none now.
 func findReap(w *World, add func(target)) {
 	w.empty = w.empty[:0]
-	w.servers.Walk(Root0, func(path string, n fakezk.NodeInfo) {
-		if path != Root0 && len(n.Children) == 0 && w.parents[path] {
+	w.servers.Walk("/", func(path string, n fakezk.NodeInfo) {
+		if path != "/" && path != Root0 && len(n.Children) == 0 && w.parents[path] {
 			w.empty = append(w.empty, path)
 		}
 	})

@@ -135,3 +135,29 @@ func (w *World) LifeEnd(client, life int) (stamp int64, ended bool) {
 
 // HadChildren tells whether a znode has ever been a parent.
 func (w *World) HadChildren(path string) bool { return w.parents[path] }
+
+// Unused tells whether all that anybody has ever asked for of a persistent znode is that it be made.
+func (w *World) Unused(path string) bool { return w.unused[path] && !w.parents[path] }
+
+// identities bounds how many identities a user is taken to have been given.
+const identities = 100
+
+// Identified tells whether a name bears an identity that no other client can have: a session's, or one that a client
+// was given by [fakezk.GUID].
+func (w *World) Identified(name string) bool {
+	for _, c := range w.changes {
+		if c.Op == fakezk.OpCreateSession && (strings.Contains(name, fmt.Sprintf("%x", c.Session)) || strings.Contains(name, fmt.Sprint(c.Session))) {
+			return true
+		}
+	}
+	for _, p := range w.procs {
+		for life := range p.life + 1 {
+			for n := range identities * len(p.users) {
+				if strings.Contains(name, fakezk.GUID(GUIDSeed(p.id, life), n/identities, uint64(n%identities)+1)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

@@ -57,6 +57,7 @@ type World struct {
 	changes []Change
 	deaths  map[int64]int   // the steps at which sessions ended
 	parents map[string]bool // znodes that have had children
+	unused  map[string]bool // persistent znodes that have been made, and nothing else
 	herd    []Herd
 	struck  [faultCount]int
 	inside  int   // strikes while an operation was under way
@@ -119,7 +120,7 @@ const (
 func newWorld(cfg *episodeConfig) *World {
 	w := &World{
 		cfg: cfg, source: recorder{cfg.source, cfg.made[:0], cfg.crash}, servers: cfg.servers,
-		start: time.Now(), last: -1, kick: make(chan struct{}, 1), deaths: map[int64]int{}, parents: map[string]bool{}, hash: hashStart, trace: cfg.trace,
+		start: time.Now(), last: -1, kick: make(chan struct{}, 1), deaths: map[int64]int{}, parents: map[string]bool{}, unused: map[string]bool{}, hash: hashStart, trace: cfg.trace,
 	}
 	w.menu, _ = cfg.source.(menuTaker)
 	if w.trace != nil {

@@ -113,7 +113,7 @@ func (e *counterEpisode) judge(v *view) judgement {
 	j.add(undeclared(v)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return v.faulty && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {
-		v.values = true
+		v.values, v.notes = true, true
 		j.add(v.leaks()...)
 	}
 	return j

@@ -18,7 +18,7 @@ package workload
 //     Of a recipe whose tokens nobody checks it is judged whether the resource was overrun (zombie-write),
 //     which no lock can prevent alone.
 //   - order: among operations that queue with sequential znodes, none is granted the lock while
-//     an older znode of a waiting operation is there.
+//     an older znode of a waiting operation is there, whichever of an operation's is its place.
 //   - herd: the deletion of one znode wakes at most one waiting operation.
 //     Order and herd are not judged of a recipe that does not promise them ([Unfair]).
 //   - reentrance: a holder that locks again need not wait, and goes on holding the lock after the
@@ -27,8 +27,9 @@ package workload
 //   - progress: once faults are healed everybody gets the lock. What keeps a waiter from it is
 //     named: lost-wakeup (it is first, and nothing will wake it), self-block (it waits for a znode
 //     that it made itself), orphan (it waits for a znode whose operation is over).
-//   - no leaks: afterwards no znode of a finished operation is left (orphan), no watch on a znode
-//     that will not come (watch-leak), no goroutine (goroutine-leak).
+//   - no leaks: afterwards no ephemeral znode of a finished operation is left (orphan), no persistent one that was made
+//     for it alone or that nobody has a use for (leak), wherever in the tree; no watch on a znode that will not come
+//     (watch-leak), no goroutine (goroutine-leak).
 //   - unexpected-error: no error without a reason.
 //
 // Under pause, expiry and crash exclusion is promised as far as it says above: a holder that has
@@ -75,7 +76,7 @@ type LockOption func(*lockEpisode)
 // Unfair says that the recipe promises neither an order nor that a release wakes one waiter only.
 func Unfair() LockOption { return func(e *lockEpisode) { e.unfair = true } }
 
-// withDirs gives the recipe directories beside its path, with these endings.
+// withDirs gives the recipe directories beside its path, with these endings, which are there from the beginning.
 func withDirs(endings ...string) LockOption {
 	return func(e *lockEpisode) {
 		for _, ending := range endings {
@@ -410,7 +411,6 @@ func (e *lockEpisode) judge(v *view) judgement {
 	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
 	h := e.history(v)
 	if len(j.Violations) == 0 {
-		v.dirs = e.dirs
 		j.add(v.leaks()...)
 		j.check(v, linearizability.Lock(), h)
 	}
@@ -467,13 +467,10 @@ func order(v *view, o office) []sim.Violation {
 	if v.world == nil {
 		return nil
 	}
-	queue := contenders(v)
-	for _, x := range queue {
-		if x.op.Outcome != sim.OK || x.op.Data == nil {
-			continue
-		}
+	queue := v.contenders()
+	for _, x := range queue.granted() {
 		for _, y := range queue {
-			if y.overtakenBy(v, o, x) {
+			if y.overtakenBy(v, o, x) && queue.last(y, sim.StepOf(x.op.Return)) {
 				return []sim.Violation{{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
 					"%s was granted %s at step %d for %s, although the older %s of %s was waiting",
 					who(x.op), o.noun, sim.StepOf(x.op.Return), x.path, y.path, who(y.op))}}
@@ -483,12 +480,14 @@ func order(v *view, o office) []sim.Violation {
 	return nil
 }
 
-// contender is a znode by which an operation queues.
+// contender is a znode by which an operation may queue.
 type contender struct {
 	op           *sim.Op
 	path, parent string
 	zxid         int64
-	gone         int // the step at which it was deleted
+	owner        int64
+	made, gone   int  // the steps at which it was made and deleted
+	lost         bool // with its session
 }
 
 // overtakenBy tells whether x was granted the lock while y, which is older, was there and waited.
@@ -501,25 +500,50 @@ func (y contender) overtakenBy(v *view, o office, x contender) bool {
 	return (y.op.Return == 0 || y.op.Return > granted) && !(crashed && end < granted)
 }
 
-// contenders lists, for each operation, the last ephemeral znode that it made.
-func contenders(v *view) []contender {
-	var queue []contender
+// contenders are the znodes by which operations may queue: ephemeral ones that the servers have numbered.
+// An operation may make several in one directory, for an inner lock say, and only its recipe knows
+// which of them is its place, and when. So nobody has overtaken anybody unless that is so whichever it is: the
+// first that it made counts for who was granted something, and the last one that was there for who waited.
+type contenders []contender
+
+func (v *view) contenders() (queue contenders) {
 	for _, c := range v.world.Changes() {
 		switch {
-		case c.Op == fakezk.OpCreate && c.Owner != 0 && c.By != 0:
+		case c.Op == fakezk.OpCreate && c.Owner != 0 && c.Sequential:
 			if op := v.numbered(c.By); op != nil {
-				queue = slices.DeleteFunc(queue, func(q contender) bool { return q.op == op })
-				queue = append(queue, contender{op, c.Path, parentOf(c.Path), c.Zxid, int(never)})
+				queue = append(queue, contender{op: op, path: c.Path, parent: parentOf(c.Path), zxid: c.Zxid, owner: c.Owner, made: c.Step, gone: int(never)})
 			}
 		case c.Op == fakezk.OpDelete:
 			for i := range queue {
 				if queue[i].path == c.Path && queue[i].gone == int(never) {
-					queue[i].gone = c.Step
+					end, ended := v.world.Death(queue[i].owner)
+					queue[i].gone, queue[i].lost = c.Step, ended && end == c.Step
 				}
 			}
 		}
 	}
 	return queue
+}
+
+// granted are those for which something may have been granted: the first of their operation in their directory, but for
+// such as were lost with their session while it went on.
+func (queue contenders) granted() (first contenders) {
+	for _, x := range queue {
+		if x.op.Outcome != sim.OK || x.op.Data == nil || x.lost && x.gone <= sim.StepOf(x.op.Return) {
+			continue
+		}
+		if !slices.ContainsFunc(first, func(y contender) bool { return y.op == x.op && y.parent == x.parent }) {
+			first = append(first, x)
+		}
+	}
+	return first
+}
+
+// last tells whether a contender is the last of its operation in its directory that is there at a step.
+func (queue contenders) last(y contender, step int) bool {
+	return !slices.ContainsFunc(queue, func(z contender) bool {
+		return z.op == y.op && z.parent == y.parent && z.zxid > y.zxid && z.made <= step && z.gone > step
+	})
 }
 
 func herds(v *view) []sim.Violation {

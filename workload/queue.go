@@ -221,6 +221,7 @@ func (e *queueEpisode) judge(v *view) judgement {
 	j.add(e.lost(v)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {
+		v.notes = true
 		j.add(v.leaks()...)
 	}
 	return j

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -398,8 +400,8 @@ func (l *liveRound) living() []*Session {
 	return slices.DeleteFunc(slices.Clone(l.sessions), func(s *Session) bool { return !s.connected() })
 }
 
-// leftover looks once: for an ephemeral znode of a session that lives, and a persistent one that is nobody's parent and
-// never was. Whose session has ended cannot tidy up, so the latter are not judged then.
+// leftover looks once: for an ephemeral znode of a session that lives, and a persistent one that was made for one use and never
+// had children, see [view.litter]. Whose session has ended cannot tidy up, so the latter are not judged then.
 func (l *liveRound) leftover(v *view) []sim.Violation {
 	tree := map[string]znode{}
 	admin := l.run.admin.Conn
@@ -409,21 +411,42 @@ func (l *liveRound) leftover(v *view) []sim.Violation {
 	if err := readBelow(admin, l.object, tree); err != nil {
 		return nil
 	}
-	given := slices.Concat(l.episode.parents(), v.dirs, []string{l.path})
+	notes := map[int64]int{} // by session
 	tidied := l.toldNow() == l.told && !v.values
 	for _, path := range slices.Sorted(maps.Keys(tree)) {
 		stat := tree[path].stat
-		switch {
-		case kept(path) || path == l.run.claim.sign() || path == l.run.claim.inUse():
-		case stat.EphemeralOwner != 0 && l.alive(stat.EphemeralOwner):
+		switch owner := stat.EphemeralOwner; {
+		case path == l.run.claim.sign() || path == l.run.claim.inUse():
+		case owner != 0 && (!l.alive(owner) || v.notes && notes[owner] < l.usersOf(v, owner)):
+			notes[owner]++
+		case owner != 0:
 			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf(
-				"%s of session 0x%x, which is alive, is left after everybody has finished", path, stat.EphemeralOwner)}}
-		case stat.EphemeralOwner == 0 && stat.Cversion == 0 && tidied && !slices.Contains(given, path):
+				"%s of session 0x%x, which is alive, is left after everybody has finished", path, owner)}}
+		case stat.Cversion == 0 && tidied && path != l.path && l.oneTime(path):
 			return []sim.Violation{{Property: "leak", Message: path + " is left after everybody has finished"}}
 		}
 	}
 	return nil
 }
+
+// usersOf is how many users of a session have done something.
+func (l *liveRound) usersOf(v *view, session int64) int {
+	client := slices.IndexFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
+	return max(v.users(client), 1)
+}
+
+// oneTime tells whether a name is of a kind that is used once, by one operation or session: it ends in a number that the
+// servers have made, or bears the identity of a session or a random one.
+func (l *liveRound) oneTime(path string) bool {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	return oneTimeName.MatchString(name) || slices.ContainsFunc(l.sessions, func(s *Session) bool {
+		id := s.Conn.SessionID()
+		return strings.Contains(name, fmt.Sprintf("%x", id)) || strings.Contains(name, fmt.Sprint(id))
+	})
+}
+
+// oneTimeName matches sequence numbers, and 128 bits as recipes and libraries print them.
+var oneTimeName = regexp.MustCompile(`(\d{10}|-\d{9,10})$|[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 // toldNow is how many ends of sessions clients have been told of by now.
 func (l *liveRound) toldNow() (told int) {

@@ -301,13 +301,13 @@ func rwOrder(v *view) []sim.Violation {
 	if v.world == nil {
 		return nil
 	}
-	queue := contenders(v)
-	for _, x := range queue {
-		if x.op.Outcome != sim.OK || x.op.Data == nil || x.op.Name == "downgrade" {
+	queue := v.contenders()
+	for _, x := range queue.granted() {
+		if x.op.Name == "downgrade" {
 			continue
 		}
 		for _, y := range queue {
-			if (writes(x.op) || writes(y.op)) && y.waits() && y.overtakenBy(v, office{acquire: y.op.Name}, x) {
+			if (writes(x.op) || writes(y.op)) && y.waits() && y.overtakenBy(v, office{acquire: y.op.Name}, x) && queue.last(y, sim.StepOf(x.op.Return)) {
 				return []sim.Violation{{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
 					"%s was granted the lock at step %d by %s for %s, although the older %s of %s was waiting",
 					who(x.op), sim.StepOf(x.op.Return), x.op.Name, x.path, y.path, who(y.op))}}

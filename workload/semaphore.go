@@ -187,16 +187,14 @@ func (e *semaphoreEpisode) order(v *view) []sim.Violation {
 	if v.world == nil {
 		return nil
 	}
-	queue := contenders(v)
-	for _, x := range queue {
-		if x.op.Outcome != sim.OK || x.op.Data == nil {
-			continue
-		}
-		older, overtaken := 0, (*contender)(nil)
+	queue := v.contenders()
+	for _, x := range queue.granted() {
+		older, overtaken, granted := 0, (*contender)(nil), sim.StepOf(x.op.Return)
 		for i, y := range queue {
-			if y.op != x.op && y.parent == x.parent && y.zxid < x.zxid && y.gone > sim.StepOf(x.op.Return) {
-				older++
+			if y.op == x.op || y.parent != x.parent || y.zxid > x.zxid || y.gone <= granted || !queue.last(y, granted) {
+				continue
 			}
+			older++
 			if y.overtakenBy(v, aPermit, x) {
 				overtaken = &queue[i]
 			}
@@ -204,7 +202,7 @@ func (e *semaphoreEpisode) order(v *view) []sim.Violation {
 		if overtaken != nil && older >= e.permits {
 			return []sim.Violation{{Property: "order", Ops: []*sim.Op{overtaken.op, x.op}, Message: fmt.Sprintf(
 				"%s was granted a permit at step %d for %s, although %d older znodes were there, among them %s of %s, which was waiting",
-				who(x.op), sim.StepOf(x.op.Return), x.path, older, overtaken.path, who(overtaken.op))}}
+				who(x.op), granted, x.path, older, overtaken.path, who(overtaken.op))}}
 		}
 	}
 	return nil

@@ -16,11 +16,11 @@ type view struct {
 	waiting []*sim.Op
 	world   *sim.World // nil on real servers
 	path    string     // the object's
-	dirs    []string   // others that may stay
 	left    []liveNode // on real servers, when somebody waits for ever: what is there
 	stale   []Watched  // on real servers, if they can be asked: watches on what does not exist
 	seen    *observed  // on real servers, when an outcome is unknown: what can settle it
 	values  bool       // a persistent znode may be the object itself
+	notes   bool       // each user may keep an ephemeral znode as long as its session lives
 	faulty  bool       // faults struck, so that errors are to be expected
 	// session tells until when a session was surely alive, if it has ended, and gone since when it surely
 	// was no more, if that is known. In simulation these are the same moment.
@@ -99,13 +99,18 @@ func clientID(op *sim.Op) int { return op.Life*1000 + op.Client*10 + op.User }
 
 // maker returns the operation that created a znode.
 func (v *view) maker(path string) *sim.Op {
-	var by int64
+	_, maker := v.creation(path)
+	return maker
+}
+
+// creation returns the last creation of a znode, and the operation that asked for it; nil if none did.
+func (v *view) creation(path string) (made sim.Change, maker *sim.Op) {
 	for _, c := range v.world.Changes() {
 		if c.Op == fakezk.OpCreate && c.Path == path {
-			by = c.By
+			made = c
 		}
 	}
-	return v.numbered(by)
+	return made, v.numbered(made.By)
 }
 
 func (v *view) numbered(n int64) *sim.Op {
@@ -168,19 +173,22 @@ func (v *view) leaks() []sim.Violation {
 }
 
 // leftNodes finds ephemerals that a finished operation of a living session left behind, and
-// persistent znodes that are nobody's parent.
+// persistent znodes that are litter.
 func (v *view) leftNodes() (found []sim.Violation) {
-	v.world.Servers().Walk(sim.Root0, func(path string, n fakezk.NodeInfo) {
-		maker := v.maker(path)
+	notes := map[int64]int{} // by session
+	v.world.Servers().Walk("/", func(path string, n fakezk.NodeInfo) {
+		made, maker := v.creation(path)
 		if maker == nil || len(found) > 0 {
 			return
 		}
 		switch {
-		case n.Stat.EphemeralOwner != 0 && !kept(path):
+		case made.Owner != 0 && v.notes && notes[made.Owner] < v.users(maker.Client):
+			notes[made.Owner]++
+		case made.Owner != 0:
 			found = append(found, sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
 				"znode %s, made by %s's %s at %s, is still there although that operation is over and its %s is alive",
 				path, who(maker), maker.Name, v.when(maker), v.world.Owner(n.Stat.EphemeralOwner))})
-		case n.Stat.EphemeralOwner == 0 && len(n.Children) == 0 && !v.world.HadChildren(path) && path != v.path && !slices.Contains(v.dirs, path) && !kept(path) && !v.values:
+		case len(n.Children) == 0 && !v.values && v.litter(made, maker):
 			found = append(found, sim.Violation{Property: "leak", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
 				"znode %s, made by %s's %s at %s, was left behind", path, who(maker), maker.Name, v.when(maker))})
 		}
@@ -188,11 +196,37 @@ func (v *view) leftNodes() (found []sim.Violation) {
 	return found
 }
 
-// kept tells whether a recipe may leave a znode: a claim as long as its session lives, and the
-// number of a counter.
-func kept(path string) bool {
-	name := path[strings.LastIndexByte(path, '/')+1:]
-	return strings.HasPrefix(name, "claim-") || name == "value"
+// litter tells whether a persistent znode without children can only be what an operation that is over has left: its
+// name says that it is that operation's alone, or nobody has any use for it. What a recipe makes once for all, its
+// directories, numbers and flags, is no litter, and what a process has left that died cannot be tidied up by it.
+func (v *view) litter(made sim.Change, maker *sim.Op) bool {
+	name := made.Path[strings.LastIndexByte(made.Path, '/')+1:]
+	n, _ := v.world.Servers().Node(made.Path)
+	switch {
+	case maker.Return == 0 || made.Path == v.path || n.Stat.EphemeralOwner != 0 || v.world.HadChildren(made.Path):
+		return false // the last but one: the servers tidy up containers and what has a time to live
+	case made.Sequential || v.world.Identified(name):
+		return true
+	}
+	return maker.Outcome == sim.OK && len(made.Data) == 0 && v.world.Unused(made.Path) && !v.besideOthers(made)
+}
+
+// besideOthers tells whether a znode stands beside directories that were used: a recipe with several need not use all.
+func (v *view) besideOthers(made sim.Change) bool {
+	return slices.ContainsFunc(v.world.Changes(), func(c sim.Change) bool {
+		return c.Op == fakezk.OpCreate && c.Path != made.Path && parentOf(c.Path) == parentOf(made.Path) && v.world.HadChildren(c.Path)
+	})
+}
+
+// users is how many users of a client have done something.
+func (v *view) users(client int) int {
+	seen := map[int]bool{}
+	for _, op := range v.ops {
+		if op.Client == client {
+			seen[op.User] = true
+		}
+	}
+	return len(seen)
 }
 
 // staleWatches reports what real servers say that clients watch for ever.

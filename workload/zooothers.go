@@ -10,9 +10,9 @@ import (
 var otherAnimals = []Animal{
 	sharedLock("R1", "a reader waits for later writers too, and these for it", "kazoo#649", "lost-wakeup", "none", published.NewKazooRWLock),
 	sharedLock("R6", "names are sorted as texts, which begin with a guid: a later client is first too", "ZooKeeper Recipes and Solutions, Shared Locks", "exclusion", "none", published.NewSharedLock),
-	leases("S2", "the inner lock's znode stays when a try for it has failed", "kazoo#429", "orphan", "loss", []string{"-__lock__"}, published.NewKazooSemaphore),
-	leases("S4", "the connection is lost after the lease was made: it stays", "CURATOR-335", "orphan", "loss", []string{"/locks", "/leases"}, published.NewCuratorSemaphore),
-	leases("S5", "a lease that was lost on the way is returned, and the one that was made instead stays", "CURATOR-315", "orphan", "expiry", []string{"/locks", "/leases"}, published.NewCuratorSemaphore),
+	leases("S2", "the inner lock's znode stays when a try for it has failed", "kazoo#429", "orphan", "loss", published.NewKazooSemaphore),
+	leases("S4", "the connection is lost after the lease was made: it stays", "CURATOR-335", "orphan", "loss", published.NewCuratorSemaphore),
+	leases("S5", "a lease that was lost on the way is returned, and the one that was made instead stays", "CURATOR-315", "orphan", "expiry", published.NewCuratorSemaphore),
 	candidate("E1", "who is woken by a follower's end takes itself for the leader", "Netflix/curator#115", "exclusion", "crash", published.NewLeaderLatch),
 	candidate("E2", "a candidate leads when the one before it is gone, whoever is before that", "ewhauser/zookeeper#31", "exclusion", "crash", published.NewNetElection),
 	candidate("E4", "an offer has no identity: one whose reply is lost stays in the way", "Apache ZooKeeper 3.9, LeaderElectionSupport", "orphan", "loss", published.NewLeaderElectionSupport).with(1),
@@ -38,12 +38,12 @@ func sharedLock[L RWLocker](id, title, source, property, needs string, new func(
 	})
 }
 
-// leases is an animal that is a semaphore of one permit, with directories of its own.
-func leases[P Permitter](id, title, source, property, needs string, dirs []string, new func(c recipes.Conn, path string, permits int, bugs published.Bugs) P) Animal {
+// leases is an animal that is a semaphore of one permit.
+func leases[P Permitter](id, title, source, property, needs string, new func(c recipes.Conn, path string, permits int, bugs published.Bugs) P) Animal {
 	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
 		return semaphoreNamed(source+" with "+bugs.String(), 1, func(c recipes.Conn, path string) Permitter {
 			return new(c, path, 1, bugs)
-		}).besides(dirs...)
+		})
 	})
 }
 

@@ -18,27 +18,6 @@ func (w *Workload) vary(variant func(e episode, path string) episode) *Workload 
 	return w
 }
 
-// besides is for a recipe with more directories than one: these, below or beside its own, may stay.
-func (w *Workload) besides(endings ...string) *Workload {
-	return w.vary(func(e episode, path string) episode {
-		roomy := &roomyEpisode{episode: e}
-		for _, ending := range endings {
-			roomy.dirs = append(roomy.dirs, path+ending)
-		}
-		return roomy
-	})
-}
-
-type roomyEpisode struct {
-	episode
-	dirs []string
-}
-
-func (e *roomyEpisode) judge(v *view) judgement {
-	v.dirs = e.dirs
-	return e.episode.judge(v)
-}
-
 // patient is for a queue whose take promises to wait, whatever happens to the connection: if it fails
 // by that and has removed nothing, that is unexpected.
 func (w *Workload) patient() *Workload {
