@@ -33,6 +33,8 @@ const killing = `for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 
 done`
 
 // guard is this process's. It does what it is for when nobody knows it any more.
+//
+//lint:ignore U1000 nobody reads it: it is kept from the collector
 var guard *afterlife.Executor
 
 // guarded starts the guard, and returns what workers have in their environment.
