@@ -144,6 +144,9 @@ func disputeFinding(j *judge, h History, steps []step, f finding) string {
 			return fmt.Sprintf("the certificate has a step that is not one of the history: %v", h[s.source])
 		}
 	}
+	if j.model.Name == "counter" && f.property == "" { // a search found it, and it is explained later
+		f = j.model.explain(j, f.steps)
+	}
 	if f.property == "" || f.message == "" {
 		return "the violation has no name"
 	}

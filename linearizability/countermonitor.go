@@ -28,8 +28,21 @@ import (
 // Computing Systems 35, 2002, show that this is NP-complete if additions of any number are not told
 // their sums: which of them make up a gap is a subset sum. There the answer is undetermined.
 
-// counterMonitor is Model.monitor of a counter.
+// counterMonitor is Model.monitor of a counter. What numbers do not tell is left to a search.
 func counterMonitor(steps []step) ruling {
+	r := judgeByPlace(steps)
+	if r.outcome == Undetermined {
+		if r = searchCounts(steps); r.outcome == Violation && len(r.finding.steps) > explainable {
+			r.finding = finding{property: "sum", message: "a sum is not that of the additions before it"}
+		}
+	}
+	return r
+}
+
+// explainable bounds the steps of a counter among which an explanation is looked for.
+const explainable = 2000
+
+func judgeByPlace(steps []step) ruling {
 	c := counterCase{steps: steps}
 	if reason := c.load(); reason != "" {
 		return undetermined(reason)
@@ -349,10 +362,13 @@ func (f *filling) homeless(job int32) ruling {
 	for _, i := range slices.Concat(f.known, f.free) {
 		some = append(some, f.steps[i])
 	}
-	if len(some) <= few && (len(some) == len(f.steps) || counterMonitor(some).outcome == Violation) {
-		return illegal(finding{property: "sum", message: "a sum is not that of the additions before it", steps: some})
+	r := illegal(finding{property: "sum", message: "a sum is not that of the additions before it"})
+	if len(some) <= few && (len(some) == len(f.steps) || judgeByPlace(some).outcome == Violation) {
+		r.finding.steps = some
+	} else if len(f.steps) <= explainable {
+		r.finding = finding{steps: f.steps} // to be explained
 	}
-	return undetermined("an addition that was not told its sum has no place, which takes more than a few operations to show")
+	return r
 }
 
 // shortage is said if a gap cannot be covered.

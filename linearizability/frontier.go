@@ -133,6 +133,7 @@ type frontierSearch struct {
 	open     []int32         // the steps that are open and have a bit, in the order of their calls
 	called   []uint64        // by class: how many have been called …
 	example  []int32         // … and one of them
+	together bool            // what is of unknown outcome has a class even if it is like no other
 	frontier *configurations // before the next event
 	closure  *configurations // what comes of them
 	budget   int             // how many more configurations may be made
@@ -218,7 +219,7 @@ func (f *frontierSearch) assign(events []event) {
 		switch effect := s.effect(); {
 		case e.returns:
 			free = append(free, f.slots[e.step])
-		case s.unknown && members[effect] > 1:
+		case s.unknown && (f.together || members[effect] > 1):
 			class, found := classes[effect]
 			if !found {
 				class = int32(len(classes))

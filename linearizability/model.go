@@ -27,8 +27,9 @@ type Model struct {
 	prepare func(History) []step
 	// spec carries out one step.
 	spec porcupine.Model
-	// monitor decides in near-linear time whether the steps are legal, where it can; nil if nobody
-	// knows how. The steps of a violation's finding are illegal by themselves, and few.
+	// monitor decides in near-linear time whether the steps are legal, where it can. The steps of a
+	// violation's finding are illegal by themselves, and few; or none, if few were not found. If the
+	// finding has no name it is to be explained.
 	monitor func([]step) ruling
 	// streamer is what it takes to do so piece by piece; nil if nobody knows how.
 	streamer *streamer
