@@ -169,6 +169,91 @@ func TestLeftRootChanged(t *testing.T) {
 	}
 }
 
+// A mark that somebody has put on what was there before lets nothing of that be removed; and a root that cannot be read
+// keeps nobody from removing others.
+func TestForgedMarks(t *testing.T) {
+	admin, another := realClient(t)
+	create(t, admin, "/victim", "")
+	create(t, admin, "/victim/precious", "data")
+	create(t, admin, "/victim/precious/deep", "data")
+	if _, err := admin.Set("/victim", newMark([]string{"/innocent"}).data(), -1); err != nil {
+		t.Fatal(err)
+	}
+	killed := another()
+	for _, root := range []string{"/before", "/zlast"} {
+		if _, err := claimRoot(killed, root); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(t, admin, "/secret", string(newMark(nil).data()))
+	if _, err := admin.Create("/secret/closed", nil, 0, zk.DigestACL(zk.PermAll, "nobody", "x")); err != nil {
+		t.Fatal(err)
+	}
+	killed.Close()
+	found, err := FindLeftRoots(admin, "/")
+	if err == nil || !errors.Is(err, ErrRoot) || !errors.Is(err, zk.ErrNoAuth) || !strings.Contains(err.Error(), "/victim/precious/deep is older than the mark of /victim") {
+		t.Errorf("what cannot be removed: %v", err)
+	}
+	if len(found) != 2 || found[0].Path != "/before" || found[1].Path != "/zlast" {
+		t.Fatalf("found %+v", found)
+	}
+	for _, root := range found {
+		if err := root.Remove(admin); err != nil {
+			t.Error(err)
+		}
+	}
+	names, _, err := admin.Children("/")
+	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"secret", "victim", "zookeeper"}) || !exists(t, admin, "/victim/precious/deep") {
+		t.Errorf("left: %q, %v", names, err)
+	}
+}
+
+// While a root is being removed its run, if it lives after all, knows that it has lost it; and a root that was made anew since it was
+// looked at is not removed.
+func TestRemoversAndRuns(t *testing.T) {
+	admin, another := realClient(t)
+	c := another()
+	own, err := claimRoot(c, "/root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := ReadLeftRoot(admin, "/root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen.Sessions = nil // as if its session had ended when somebody looked
+	if err := seen.Remove(admin); !errors.Is(err, ErrRoot) || !strings.Contains(err.Error(), "in use after all") {
+		t.Errorf("a root that was put in use again: %v", err)
+	}
+	if err := c.Delete("/root/"+inUse, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.Create("/root/"+inUse, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := own.hold(c); !errors.Is(err, ErrRootLost) {
+		t.Errorf("a root that somebody is removing: %v", err)
+	}
+	if err := own.release(c); !errors.Is(err, ErrRootLost) || !exists(t, admin, "/root") {
+		t.Errorf("a root that somebody is removing: %v", err)
+	}
+	if err := admin.Delete("/root/"+inUse, -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := own.release(c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := claimRoot(c, "/root"); err != nil { // another run
+		t.Fatal(err)
+	}
+	if err := c.Delete("/root/"+inUse, -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := seen.Remove(admin); !errors.Is(err, ErrRoot) || !strings.Contains(err.Error(), "made it anew") || exists(t, admin, "/root/"+inUse) {
+		t.Errorf("a root that was made anew: %v", err)
+	}
+}
+
 // A root that exists is taken over if nothing is in it, and only one run gets it.
 func TestClaimOnce(t *testing.T) {
 	admin, another := realClient(t)

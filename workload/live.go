@@ -425,11 +425,13 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 	}
 	v := l.view()
 	v.seen = r.observe(ctx, l.object, v, l.episode)
-	if err := l.undisturbed(); err != nil {
+	switch err := l.undisturbed(); {
+	case ctx.Err() != nil:
+		return true, nil
+	case err == errDisturbed:
 		r.unjudged(int(n), err.Error())
-		if err == errDisturbed {
-			err = nil
-		}
+		return true, nil
+	case err != nil:
 		return true, err
 	}
 	if err := r.recordHistory(l, v); err != nil {

@@ -120,8 +120,8 @@ func unfinished(r *sim.Result, err error) {
 
 // rootBelow returns where a root is on the servers.
 func rootBelow(chroot, root string) (string, error) {
-	if !strings.HasPrefix(root, "/") || path.Clean(root) != root {
-		return "", fmt.Errorf("--root %q: a clean path that begins with / is needed", root)
+	if !strings.HasPrefix(root, "/") || path.Clean(root) != root || root == "/" {
+		return "", fmt.Errorf("--root %q: a clean absolute path below / is needed", root)
 	}
 	return path.Join("/", chroot, root), nil
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
@@ -275,6 +276,86 @@ func TestLiveEnds(t *testing.T) {
 	}
 	if said := clean(exitOK); said != "no run has left anything here\n" {
 		t.Errorf("of nothing: %s", said)
+	}
+}
+
+// A run that was stopped for longer than its session lasts, and whose root was cleaned away meanwhile, touches nothing of what
+// somebody else has made in its place.
+func TestLiveLosesItsRoot(t *testing.T) {
+	e := ensembletest.Start(t, 1)
+	witness := client(t, e.ConnectString())
+	for _, signal := range []os.Signal{os.Interrupt, nil} { // nil: it finds out by itself
+		cmd, printed := program(t, "run", "queue", "--backend", "live", "--servers", e.ConnectString(), "--root", "/root", "--duration", "1h", "--seed", "1", "--faults", "none")
+		began(t, witness, "/root")
+		cmd.Process.Signal(syscall.SIGSTOP)
+		unowned(t, witness, "/root")
+		p := torture(t, "clean", "--servers", e.ConnectString(), "--yes")
+		if p.wait(exitOK); !strings.Contains(p.out.String(), ": removed") {
+			t.Errorf("clean says %s", p.out)
+		}
+		for _, path := range []string{"/root", "/root/precious", "/root/precious/deep"} {
+			if _, err := witness.Create(path, []byte("mine"), 0, zk.WorldACL(zk.PermAll)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := dump(t, witness, "/root")
+		cmd.Process.Signal(syscall.SIGCONT)
+		if signal != nil {
+			cmd.Process.Signal(signal)
+		}
+		cmd.Wait()
+		if diff := cmp.Diff(before, dump(t, witness, "/root")); diff != "" || cmd.ProcessState.ExitCode() != exitUnknown {
+			t.Errorf("%v: %v\n%s\n%s", signal, cmd.ProcessState, printed, diff)
+		}
+		if signal == nil && !strings.Contains(printed.String(), "somebody has removed /root, or made it anew") {
+			t.Errorf("it says %s", printed)
+		}
+		for _, path := range []string{"/root/precious/deep", "/root/precious", "/root"} {
+			if err := witness.Delete(path, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A run whose servers have died for good ends when it is told to, at once, with what it has found.
+func TestLiveEndsWithoutServers(t *testing.T) {
+	e := ensembletest.Start(t, 1)
+	witness := client(t, e.ConnectString())
+	cmd, printed := program(t, "run", "lock", "--backend", "live", "--servers", e.ConnectString(), "--root", "/root", "--duration", "1h", "--seed", "1")
+	began(t, witness, "/root")
+	if exists, _, judged, err := witness.ExistsW("/root/r20"); err == nil && !exists {
+		<-judged
+	}
+	if err := e.Member(0).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(time.Second)
+	told := time.Now()
+	cmd.Process.Signal(syscall.SIGTERM)
+	cmd.Wait()
+	if took := time.Since(told); took > 5*time.Second || cmd.ProcessState.ExitCode() != exitUnknown || !strings.Contains(printed.String(), "nothing broke in the ") {
+		t.Errorf("after %v: %v\n%s", took, cmd.ProcessState, printed)
+	}
+}
+
+// A root is below the chroot, or refused.
+func TestRootBelowChroot(t *testing.T) {
+	e := ensembletest.Start(t, 1)
+	witness := client(t, e.ConnectString())
+	if _, err := witness.Create("/tenant", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range []string{"stuff2", "/../stuff2", "/", "/a/"} {
+		for _, args := range [][]string{{"run", "lock", "--backend", "live", "--episodes", "1"}, {"clean", "--yes"}} {
+			p := torture(t, append(args, "--root", root, "--servers", e.ConnectString()+"/tenant")...)
+			if p.wait(exitUnknown); !strings.Contains(p.err.String(), "--root") {
+				t.Errorf("%q: %s", args, p.err)
+			}
+		}
+	}
+	if left := children(t, witness, "/"); !slices.Equal(left, []string{"tenant", "zookeeper"}) {
+		t.Errorf("left: %q", left)
 	}
 }
 
