@@ -144,21 +144,21 @@ func (o *output) stderr() (io.WriteCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workerLog{file: file, left: stderrMax}, nil
+	return &boundedLog{file: file, left: stderrMax}, nil
 }
 
 // stderrMax is how much of it is kept, in bytes: all of what is said by workers in their right minds.
 const stderrMax = 16 << 20
 
-// workerLog takes writes from several goroutines, and keeps so many bytes of them.
-type workerLog struct {
+// boundedLog takes writes from several goroutines, and keeps so many bytes of them.
+type boundedLog struct {
 	mu   sync.Mutex
 	file *os.File
 	left int
 }
 
 // Write implements [io.Writer]. What is too much is dropped, and said to be.
-func (l *workerLog) Write(data []byte) (int, error) {
+func (l *boundedLog) Write(data []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.left < 0 {
@@ -174,4 +174,4 @@ func (l *workerLog) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-func (l *workerLog) Close() error { return l.file.Close() }
+func (l *boundedLog) Close() error { return l.file.Close() }
