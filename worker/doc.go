@@ -39,5 +39,7 @@
 //
 // A worker leads a process group, which gets the signals, so that a command of several processes stops and
 // dies as one. On Linux no worker outlives the process that started it, not even when that one is killed
-// with SIGKILL: the kernel kills the worker then. On other systems it sees the end of its standard input.
+// with SIGKILL: the kernel kills the worker then, and a guard, a shell that waits for the end of this process, whatever
+// the worker has started, by a variable in the environment. What a worker has left in its group when it ends is killed at
+// once. On other systems it sees the end of its standard input.
 package worker

@@ -33,23 +33,24 @@ const killing = `for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 
 done`
 
 // guard is this process's. It does what it is for when nobody knows it any more.
-//
-//lint:ignore U1000 nobody reads it: it is kept from the collector
-var guard *afterlife.Executor
+type guard struct {
+	*afterlife.Executor
+	variable string // that workers have in their environment
+}
 
-// guarded starts the guard, and returns what workers have in their environment.
-var guarded = sync.OnceValues(func() (variable string, err error) {
-	variable = kin + "=" + rand.Text()
-	if guard, err = afterlife.Start(killing, "zktorture-guard", variable); err != nil {
-		return "", fmt.Errorf("worker: nothing would end what workers leave behind: %w", err)
+// guarded starts the guard, and keeps it.
+var guarded = sync.OnceValues(func() (g guard, err error) {
+	g.variable = kin + "=" + rand.Text()
+	if g.Executor, err = afterlife.Start(killing, "zktorture-guard", g.variable); err != nil {
+		err = fmt.Errorf("worker: nothing would end what workers leave behind: %w", err)
 	}
-	return variable, nil
+	return g, err
 })
 
 // kinship is the environment of a worker. The guard is there before the first of them.
 func kinship() ([]string, error) {
-	variable, err := guarded()
-	return append(os.Environ(), variable), err
+	g, err := guarded()
+	return append(os.Environ(), g.variable), err
 }
 
 // endGroup waits for the end of a process that leads a group, and kills what is left of that. The number of the group is
