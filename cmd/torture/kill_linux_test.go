@@ -46,6 +46,13 @@ type victim struct {
 
 func newVictim(t *testing.T, args ...string) *victim {
 	t.Helper()
+	v := prepareVictim(t, args...)
+	v.start()
+	return v
+}
+
+func prepareVictim(t *testing.T, args ...string) *victim {
+	t.Helper()
 	dir := t.TempDir()
 	v := &victim{t: t, out: filepath.Join(dir, "out"), temporary: filepath.Join(dir, "tmp"), tag: "ZKTORTURE_TEST_TAG=" + crand.Text()}
 	if err := os.Mkdir(v.temporary, 0o755); err != nil {
@@ -57,11 +64,15 @@ func newVictim(t *testing.T, args ...string) *victim {
 	v.cmd.Stdout, v.cmd.Stderr = &v.printed, &v.printed
 	v.cmd.WaitDelay = time.Second
 	v.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := v.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(v.end)
 	return v
+}
+
+func (v *victim) start() {
+	v.t.Helper()
+	if err := v.cmd.Start(); err != nil {
+		v.t.Fatal(err)
+	}
+	v.t.Cleanup(v.end)
 }
 
 // end sees that a failed test leaves nothing running.
@@ -267,7 +278,9 @@ func TestKilledRun(t *testing.T) {
 // A run without --out keeps its servers' files among the temporary ones, and leaves none of them either.
 func TestKilledRunWithoutOut(t *testing.T) {
 	kills(t)
-	v := newVictim(t, "--out=")
+	v := prepareVictim(t)
+	v.cmd.Args = slices.DeleteFunc(v.cmd.Args, func(arg string) bool { return arg == "--out" || arg == v.out })
+	v.start()
 	v.eventually("the servers have logs", func() bool {
 		logs, _ := filepath.Glob(filepath.Join(v.temporary, "zookeeper-*", "s?", "server.log"))
 		return len(logs) == 3
