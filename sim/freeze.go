@@ -9,17 +9,22 @@ import (
 
 // describeFreeze says why a bubble stands still, from the stacks of its goroutines. In a bubble
 // everybody must come to wait on a channel, a timer or a WaitGroup; a goroutine that waits for a
-// sync.Mutex, or computes without end, keeps the world from going on.
+// sync.Mutex, or computes without end, keeps the world from going on. So does a workload that judges for too long, and
+// a mistake in the simulator: neither is to be blamed on the recipe.
 func describeFreeze() string {
 	time.Sleep(200 * time.Millisecond) // by the wall clock: lets healthy worlds come to their end
-	reason := "the simulated world stands still"
-	text := bubbleStacks(func(head string) bool { return strings.Contains(head, "durable") })
+	text, reason := bubbleStacks(func(head string) bool { return strings.Contains(head, "durable") }), ""
+	judge := loopStacks("sim.(*World).judge(")
 	switch {
+	case judge != "":
+		text, reason = judge, "the world has ended and is being judged, which takes too long: a mistake of the workload's and not of the recipe"
 	case strings.Contains(text, "sync.Mutex.Lock") || strings.Contains(text, "sync.RWMutex"):
 		reason = "a recipe keeps a sync.Mutex locked across a ZooKeeper call while another goroutine wants it, " +
 			"which the simulation cannot step over: use a channel as the lock, or do not hold it across calls"
 	case text != "":
 		reason = "a goroutine of the recipe runs without end and without calling ZooKeeper"
+	default:
+		text, reason = loopStacks("sim.(*World).run("), "no goroutine of the recipe runs: it is the simulator itself that stands still, which is a mistake in it"
 	}
 	return fmt.Sprintf("frozen for %v: %s\n%s", freezeAfter, reason, text)
 }

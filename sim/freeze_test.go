@@ -22,7 +22,10 @@ var frozen = map[string]struct {
 	"mutex":  {newMutexHolder, "sync.Mutex", "mutexHolder).Lock"},
 	"spins":  {newSpinner, "without end", "spinner).Lock"},
 	"spins2": {newBackgroundSpinner, "without end", "spinForEver"},
+	"judges": {newOurLock, "a mistake of the workload's", "judgeForEver"},
 }
+
+func newOurLock(c recipes.Conn, path string) workload.Locker { return recipes.NewLock(c, path) }
 
 // mutexHolder keeps a sync.Mutex locked across calls to ZooKeeper while a second goroutine wants it.
 type mutexHolder struct {
@@ -73,7 +76,27 @@ func (s *backgroundSpinner) Lock(context.Context) error {
 
 func spinForEver(s *spinner) { s.Lock(context.Background()) }
 
-func frozenWorkload(name string) sim.Workload { return workload.Lock(frozen[name].new) }
+func frozenWorkload(name string) sim.Workload {
+	if name == "judges" {
+		return endless{workload.Lock(frozen[name].new)}
+	}
+	return workload.Lock(frozen[name].new)
+}
+
+// endless is a workload that judges without end.
+type endless struct{ sim.Workload }
+
+func (e endless) Plan(p *sim.Plan) sim.Episode { return endlessEpisode{e.Workload.Plan(p)} }
+
+type endlessEpisode struct{ sim.Episode }
+
+func (e endlessEpisode) Judge(*sim.World) sim.Judgement { return judgeForEver(0) }
+
+func judgeForEver(n int) sim.Judgement {
+	for {
+		n++
+	}
+}
 
 // childRun runs a campaign on a recipe that freezes.
 func childRun(args []string) error {

@@ -36,6 +36,17 @@ func bubbleStacks(skip func(head string) bool) string {
 	return strings.Join(out, "\n\n")
 }
 
+// loopStacks returns the stacks of worlds' loops in which a function is under way.
+func loopStacks(function string) string {
+	var out []string
+	for _, stack := range allStacks() {
+		if strings.Contains(stack, "sim.(*World).run(") && strings.Contains(stack, function) {
+			out = append(out, plainStack(stack))
+		}
+	}
+	return strings.Join(out[:min(len(out), stacksMax)], "\n\n")
+}
+
 // allStacks returns the stacks of all goroutines, the caller's first, without the labels of [crashFile].
 func allStacks() []string {
 	buf := make([]byte, stackBytesMax)
