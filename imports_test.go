@@ -21,8 +21,8 @@ var mayImport = map[string]string{
 	"zkclient":        "zkclient",
 	"wire":            "wire",
 	"sim":             "sim fakezk",
-	"story":           "story sim fakezk linearizability",
-	"workload":        "workload story sim fakezk recipes linearizability",
+	"story":           "story sim fakezk linearizability internal",
+	"workload":        "workload story sim fakezk recipes linearizability internal",
 }
 
 func TestImportsPointOneWay(t *testing.T) {
