@@ -60,7 +60,8 @@ foreign: ## make sure that kazoo's and Curator's recipes can be run: install the
 	echo "foreign: $(FOREIGN) are not all here, and only root on Debian can install them"; exit 2; \
 	else apt-get update -q && apt-get install -y -q --no-install-recommends $(FOREIGN); fi
 
-agree: ## compare the judge with porcupine on N random histories (default 1000000); judge 10,000 long correct ones
+agree: ## compare the judge with exhaustive search on N small histories of each model (default 1000000), and with porcupine on N of all
+	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 240m -run TheJudgeAgrees -v ./internal/exhaustive
 	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 120m -run 'TestAgree|TestNever' -v ./linearizability
 
 determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (default 2000) of each recipe of the zoo, three times and compare them one by one

@@ -371,10 +371,16 @@ func (p *permits) withReasons(tenures []int32) []int32 {
 	return tenures
 }
 
+// leanMax bounds the tenures of which leanest leaves some out: it takes the square of their number.
+const leanMax = 1000
+
 // leanest returns those of the tenures that cannot be left out: without any of them, the others are in
 // order. Tenures that are in order stay so if some of them are left out, so each needs one try.
 func (p *permits) leanest(tenures []int32) []int32 {
 	tenures = unique(tenures)
+	if len(tenures) > leanMax {
+		return tenures
+	}
 	for i := 0; i < len(tenures); {
 		if fewer := slices.Delete(slices.Clone(tenures), i, i+1); p.illegal(fewer) {
 			tenures = fewer

@@ -21,6 +21,7 @@ type section struct {
 var judgeSections = []section{
 	{"correct", measureCorrect},
 	{"corruptions", measureCorruptions},
+	{"scale", measureScale},
 }
 
 // measureJudge measures the sections that are asked for, or all, and writes the page.

@@ -34,8 +34,7 @@ func measureCorrect(ctx context.Context, p *page) error {
 	p.line("")
 	p.line("%s histories of 1,000 to 5,000 operations by 8 to 32 clients, correct by construction (`internal/correct`), with up", number(correctHistories))
 	p.line("to 10 %% of unknown outcome (half of these took effect), equal stamps, and, where there are reads, in half of them reads")
-	p.line("from servers that lag, judged with `StaleReads`. None may be *accused*. A history may take %v; there is no", correctTime)
-	p.line("monitor for a gate or a priority queue, so those are left to a search that seldom ends in this time.")
+	p.line("from servers that lag, judged with `StaleReads`. None may be *accused*. A history may take %v.", correctTime)
 	p.line("")
 	p.table("model", "histories", "operations", "with unknown outcomes", "with stale reads", "ok", "undetermined", "accused", "slowest")
 	var total innocent
