@@ -60,7 +60,7 @@ type Verdict struct {
 	// name: it is known that the rule is broken, and few operations that show it were not found in time.
 	Operations []Operation
 	Object     string
-	// Checker is what decided: assumptions, monitor (the model's own), witness (the first order that
+	// Checker is what decided: assumptions, monitor (the model's own), search (the model's own), witness (the first order that
 	// suggests itself), frontier (a search in the order of time) or porcupine, which also confirms
 	// violations if it can in a part of the time; or disagreement, if two of them contradict each other,
 	// which is a defect of this package.
@@ -182,6 +182,9 @@ func (j *judge) judge(steps []step, h History) Verdict {
 func (j *judge) decide(steps []step) (r ruling, checker string) {
 	if r = j.monitor(steps); r.outcome != Undetermined {
 		return r, "monitor"
+	}
+	if r = j.search(steps); r.outcome != Undetermined {
+		return r, "search"
 	}
 	if j.witness(steps) {
 		return legal(), "witness"

@@ -24,6 +24,7 @@ func Counter() Model {
 		prepare:    prepareCounter,
 		spec:       counterSpec,
 		monitor:    counterMonitor,
+		search:     searchCounts,
 		hint:       hintCounter,
 		suspects:   func([]step) []finding { return nil },
 		explain:    explainCounter,

@@ -28,21 +28,11 @@ import (
 // Computing Systems 35, 2002, show that this is NP-complete if additions of any number are not told
 // their sums: which of them make up a gap is a subset sum. There the answer is undetermined.
 
-// counterMonitor is Model.monitor of a counter. What numbers do not tell is left to a search.
-func counterMonitor(steps []step) ruling {
-	r := judgeByPlace(steps)
-	if r.outcome == Undetermined {
-		if r = searchCounts(steps); r.outcome == Violation && len(r.finding.steps) > explainable {
-			r.finding = finding{property: "sum", message: "a sum is not that of the additions before it"}
-		}
-	}
-	return r
-}
-
 // explainable bounds the steps of a counter among which an explanation is looked for.
 const explainable = 2000
 
-func judgeByPlace(steps []step) ruling {
+// counterMonitor is Model.monitor of a counter.
+func counterMonitor(steps []step) ruling {
 	c := counterCase{steps: steps}
 	if reason := c.load(); reason != "" {
 		return undetermined(reason)
@@ -363,7 +353,7 @@ func (f *filling) homeless(job int32) ruling {
 		some = append(some, f.steps[i])
 	}
 	r := illegal(finding{property: "sum", message: "a sum is not that of the additions before it"})
-	if len(some) <= few && (len(some) == len(f.steps) || judgeByPlace(some).outcome == Violation) {
+	if len(some) <= few && (len(some) == len(f.steps) || counterMonitor(some).outcome == Violation) {
 		r.finding.steps = some
 	} else if len(f.steps) <= explainable {
 		r.finding = finding{steps: f.steps} // to be explained

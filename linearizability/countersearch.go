@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // The search for a counter is the frontier search (see frontier.go) with what is known of numbers. Additions that
@@ -29,10 +30,7 @@ const (
 // many ways it makes up a difference.
 type breadth struct{ kept, made, all, bridges int }
 
-var breadths = []breadth{{4, 1 << 9, 1 << 22, 1}, {128, 1 << 12, 1 << 16, bridgesMax}}
-
-// countsEffort bounds the steps of one search, of all kinds.
-const countsEffort = 8_000_000
+var breadths = []breadth{{8, 1 << 9, 1 << 22, 1}, {32, 1 << 10, 1 << 22, 4}, {128, 1 << 12, 1 << 22, bridgesMax}}
 
 // countSearch is a search under way.
 type countSearch struct {
@@ -43,28 +41,30 @@ type countSearch struct {
 	breadth  breadth
 	due      int32 // the slot of what returns
 	made     int
-	effort   int
 	lossy    string // why something was forgotten, if it was
 }
 
-// searchCounts judges a counter, as far as it can in a bounded effort.
-func searchCounts(steps []step) (r ruling) {
+// searchCounts judges a counter, as far as it can before the deadline.
+func searchCounts(steps []step, deadline time.Time) (r ruling) {
 	for _, b := range breadths {
-		if r = searchCountsIn(steps, b); r.outcome != Undetermined {
+		if r = searchCountsIn(steps, b, deadline); r.outcome != Undetermined || time.Now().After(deadline) {
 			break
 		}
+	}
+	if r.outcome == Violation && len(r.finding.steps) > explainable {
+		r.finding = finding{property: "sum", message: "a sum is not that of the additions before it"}
 	}
 	return r
 }
 
-func searchCountsIn(steps []step, b breadth) ruling {
+func searchCountsIn(steps []step, b breadth, deadline time.Time) ruling {
 	const most = 1 << 40 // so that sums do not overflow
 	if slices.ContainsFunc(steps, func(s step) bool { return max(s.sum, -s.sum, s.delta, -s.delta) > most || min(s.sum, s.delta) < -most }) {
 		return undetermined("numbers are too large")
 	}
 	events := eventsOf(steps)
 	spec := &counterSpec
-	f := &frontierSearch{spec: spec, steps: steps, frontier: newConfigurations(spec), closure: newConfigurations(spec)}
+	f := &frontierSearch{spec: spec, steps: steps, deadline: deadline, frontier: newConfigurations(spec), closure: newConfigurations(spec)}
 	f.together = true
 	f.assign(events)
 	if f.layout.words() > countWordsMax {
@@ -157,12 +157,17 @@ func (s *countSearch) pass(slot int32) {
 		}
 	}
 	for enter(); len(ready) > 0; enter() {
-		if len(s.frontier.all) >= s.breadth.kept || made > s.breadth.made || s.effort > countsEffort || s.made > s.breadth.all {
+		if len(s.frontier.all) >= s.breadth.kept || made > s.breadth.made || s.made > s.breadth.all {
 			s.lossy = fmt.Sprintf("more than %d ways in which additions can have made up the numbers, or %d at one time, were looked at", s.breadth.all, s.breadth.made)
 			return
 		}
 		s.made++
 		made++
+		if s.timeUp(1 + len(s.open)) {
+			s.lossy = "time ran out"
+			s.frontier.clear()
+			return
+		}
 		c := s.closure.all[heap.Pop(&ready).(costed).place]
 		if c.has(slot) {
 			s.frontier.add(c.toggled(slot, c.state))
@@ -193,7 +198,6 @@ func (s *countSearch) cost(c *configuration) (sum uint64) {
 // extend adds to the closure what comes of a configuration by one step that returns or is told a number.
 func (s *countSearch) extend(c *configuration) {
 	number := c.state.(int64)
-	s.effort += len(s.open) + s.layout.words()
 	for _, i := range s.from[number] {
 		if slot := s.slots[i]; !c.has(slot) {
 			s.add(c.toggled(slot, s.steps[i].sum))
@@ -237,7 +241,6 @@ func (s *countSearch) bridge(c *configuration, to int64, yield func(configuratio
 		return
 	}
 	ways := b.find()
-	s.effort += 1 + b.nodes + len(ways)*s.layout.words()
 	if len(ways) > s.breadth.bridges {
 		slices.SortStableFunc(ways, func(x, y []int64) int { return cmp.Compare(sum(x), sum(y)) })
 		ways, b.lossy = ways[:s.breadth.bridges], true

@@ -69,6 +69,19 @@ func (j *judge) monitor(steps []step) ruling {
 	return r
 }
 
+// search asks the model's own search, if there is one, for at most half of the time that is left.
+func (j *judge) search(steps []step) ruling {
+	if j.model.search == nil {
+		return undetermined("")
+	}
+	now := time.Now()
+	r := j.model.search(steps, now.Add(j.deadline.Sub(now)/2))
+	if r.outcome == Undetermined {
+		j.note("search", r.reason)
+	}
+	return r
+}
+
 func (j *judge) witness(steps []step) bool {
 	found := witness(j.model, steps, j.deadline)
 	if !found {

@@ -76,7 +76,7 @@ func TestLockCorners(t *testing.T) {
 		{"an addition that must be over before one of unknown outcome", Counter(), `
 			client 0 add 1 [1..7]
 			client 0 add 1 → 3 [7..10]
-			client 0 add 1 → 1 (unknown) [10..]`, Violation},
+			client 0 add 1 → 1 (unknown) [10..]`, Undetermined},
 		{"readers do not order readers", RWLock(), `
 			client 0 racquire → 5 [1..2]
 			client 0 rrelease [3..4]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -31,6 +32,8 @@ type Model struct {
 	// violation's finding are illegal by themselves, and few; or none, if few were not found. If the
 	// finding has no name it is to be explained.
 	monitor func([]step) ruling
+	// search decides what the monitor cannot, where it can before the deadline; it may be nil.
+	search func([]step, time.Time) ruling
 	// streamer is what it takes to do so piece by piece; nil if nobody knows how.
 	streamer *streamer
 	// hint narrows the steps' intervals to where they most probably took effect. It may be wrong,
