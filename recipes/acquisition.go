@@ -269,7 +269,11 @@ func (a *acquisition) lose(reason error) error {
 }
 
 // grant makes the hold known, unless the caller has gone away.
+//
+// The caller goes on beside this goroutine, so it is told last: when it looks whether somebody asks
+// for a release, that has been noted.
 func (a *acquisition) grant(first place) bool {
+	a.heed(first)
 	g := a.gate
 	g.mu.Lock()
 	granted := a.phase == contending
