@@ -417,7 +417,7 @@ func (l *liveRound) leftover(v *view) []sim.Violation {
 		stat := tree[path].stat
 		switch owner := stat.EphemeralOwner; {
 		case path == l.run.claim.sign() || path == l.run.claim.inUse():
-		case owner != 0 && (!l.alive(owner) || v.notes && notes[owner] < l.usersOf(v, owner)):
+		case owner != 0 && (!l.alive(owner) || v.notes && notes[owner] < l.notesOf(v, owner)):
 			notes[owner]++
 		case owner != 0:
 			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf(
@@ -429,10 +429,10 @@ func (l *liveRound) leftover(v *view) []sim.Violation {
 	return nil
 }
 
-// usersOf is how many users of a session have done something.
-func (l *liveRound) usersOf(v *view, session int64) int {
+// notesOf is how many notes a session's client may keep.
+func (l *liveRound) notesOf(v *view, session int64) int {
 	client := slices.IndexFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
-	return max(v.users(client), 1)
+	return max(v.notesOf(client), 1)
 }
 
 // oneTime tells whether a name is of a kind that is used once, by one operation or session: it ends in a number that the

@@ -20,7 +20,7 @@ type view struct {
 	stale   []Watched  // on real servers, if they can be asked: watches on what does not exist
 	seen    *observed  // on real servers, when an outcome is unknown: what can settle it
 	values  bool       // a persistent znode may be the object itself
-	notes   bool       // each user may keep an ephemeral znode as long as its session lives
+	notes   bool       // users may keep ephemeral znodes as long as their session lives: see notesOf
 	faulty  bool       // faults struck, so that errors are to be expected
 	// session tells until when a session was surely alive, if it has ended, and gone since when it surely
 	// was no more, if that is known. In simulation these are the same moment.
@@ -182,7 +182,7 @@ func (v *view) leftNodes() (found []sim.Violation) {
 			return
 		}
 		switch {
-		case made.Owner != 0 && v.notes && notes[made.Owner] < v.users(maker.Client):
+		case made.Owner != 0 && v.notes && notes[made.Owner] < v.notesOf(maker.Client):
 			notes[made.Owner]++
 		case made.Owner != 0:
 			found = append(found, sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
@@ -218,15 +218,20 @@ func (v *view) besideOthers(made sim.Change) bool {
 	})
 }
 
-// users is how many users of a client have done something.
-func (v *view) users(client int) int {
-	seen := map[int]bool{}
+// notesOf is how many notes a client may keep: one for each user, and one for each operation that has failed, as nobody can
+// be asked to tidy up what may not be there.
+func (v *view) notesOf(client int) int {
+	users, failed := map[int]bool{}, 0
 	for _, op := range v.ops {
-		if op.Client == client {
-			seen[op.User] = true
+		if op.Client != client {
+			continue
+		}
+		users[op.User] = true
+		if op.Outcome != sim.OK {
+			failed++
 		}
 	}
-	return len(seen)
+	return len(users) + failed
 }
 
 // staleWatches reports what real servers say that clients watch for ever.
