@@ -7,11 +7,14 @@ import (
 )
 
 // monitor is held across calls to ZooKeeper, so it is no sync.Mutex: goroutines that wait for one do
-// not count as blocked in a simulation (testing/synctest). It goes to whoever has waited longest.
+// not count as blocked in a simulation (testing/synctest). It goes to whoever has waited longest, those
+// before all others who were inside and have been notified: so it does not matter whether who leaves
+// comes back before or after the next one notifies somebody.
 type monitor struct {
 	mu      sync.Mutex // never held for long
 	held    bool
-	waiting []chan struct{} // closed when the monitor is theirs
+	woken   []chan struct{} // closed when the monitor is theirs
+	waiting []chan struct{} // likewise
 }
 
 func newMonitor() *monitor { return new(monitor) }
@@ -40,9 +43,13 @@ func (m *monitor) queue() chan struct{} {
 func (m *monitor) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.held = len(m.waiting) > 0; m.held {
-		close(m.waiting[0])
-		m.waiting = m.waiting[1:]
+	queue := &m.waiting
+	if len(m.woken) > 0 {
+		queue = &m.woken
+	}
+	if m.held = len(*queue) > 0; m.held {
+		close((*queue)[0])
+		*queue = (*queue)[1:]
 	}
 }
 
@@ -93,7 +100,7 @@ func (c *condition) notify() bool {
 	if len(c.asleep) == 0 {
 		return false
 	}
-	c.waiting = append(c.waiting, c.asleep[0])
+	c.woken = append(c.woken, c.asleep[0])
 	c.asleep = c.asleep[1:]
 	return true
 }
