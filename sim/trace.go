@@ -63,7 +63,6 @@ func (w *World) takeNotes() {
 		if n.end {
 			w.fold(uint64(n.op.Outcome))
 			w.foldString(n.op.Result)
-			w.foldError(n.op.Err)
 		}
 		if w.trace != nil {
 			w.note(n.op.Client, describeNote(n), "", noteResult(n)).by(n.op)
@@ -205,12 +204,6 @@ func foldString[T string | []byte](h uint64, s T) uint64 {
 		h = (h ^ uint64(s[i])) * 1099511628211
 	}
 	return h
-}
-
-func (w *World) foldError(err error) {
-	if err != nil {
-		w.foldString(err.Error())
-	}
 }
 
 func (w *World) foldRequest(r *fakezk.Request) {
