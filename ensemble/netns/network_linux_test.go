@@ -311,6 +311,9 @@ func needsUserNamespaces(t *testing.T, binary string) {
 	if out, err := unprivileged(inRole("user namespace", binary)).Output(); err != nil {
 		t.Skipf("a user without privileges may have no user namespace here: %v, %s", err, out)
 	}
+	if info, err := os.Stat("/dev/net/tun"); os.Getuid() == 0 && (err != nil || info.Mode().Perm()&0o006 != 0o006) {
+		t.Skip("a user without privileges may not use /dev/net/tun here")
+	}
 }
 
 // tryUserNamespace asks the kernel directly, by starting a program in one.
