@@ -230,11 +230,12 @@ func above(p, object string) bool {
 // surveyMax bounds how many znodes a survey reads.
 const surveyMax = 1000
 
-// survey reads what is below an object, after everything that was carried out before.
+// survey reads what is below an object, after everything that was carried out before: a transaction
+// that changes nothing is carried out after that, and no read of the session comes before it.
 func survey(conn recipes.Conn, object string) (map[string]znode, error) {
 	session := conn.SessionID()
-	if _, err := conn.Set(object, nil, -1); err != nil {
-		return nil, fmt.Errorf("workload: %s cannot be written: %w", object, err)
+	if _, err := conn.Multi(&zk.CheckVersionRequest{Path: object, Version: -1}); err != nil {
+		return nil, fmt.Errorf("workload: %s cannot be checked: %w", object, err)
 	}
 	tree := map[string]znode{}
 	if err := readBelow(conn, object, tree); err != nil {
