@@ -28,6 +28,8 @@ type contender struct {
 	wild func(r *rand.Rand) Operation
 	// own draws histories for what those of the other kinds hardly ever contain; it may be nil.
 	own func(r *rand.Rand) History
+	// doubts is for how many of 100 histories the monitor may have no answer; 0 stands for 1.
+	doubts int
 	// ops is how many operations the largest histories have; more than ten take porcupine long.
 	ops int
 }
@@ -78,7 +80,7 @@ func TestAgree(t *testing.T) {
 				seen.compare(t, &c, i)
 			}
 			t.Log(seen.String())
-			if seen.decided() < each || seen.legal == 0 || seen.illegal == 0 || seen.undetermined*100 > each {
+			if seen.decided() < each || seen.legal == 0 || seen.illegal == 0 || seen.undetermined*100 > each*max(c.doubts, 1) {
 				t.Error("that compares too little")
 			}
 		})

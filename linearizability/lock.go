@@ -113,8 +113,7 @@ func (o *Operation) holder() holder { return holder{o.owner(), o.reads(), o.perm
 
 // prepareLock pairs grants with releases by process, in order of call. A hold begins with a grant
 // of outcome ok. A later grant of unknown outcome joins the hold: a release after it ends the one
-// or the other. A downgrade makes the hold a reader's; one of unknown outcome perhaps, so that both
-// releases may end it, unless its process may hold something as a reader anyway. It leaves out
+// or the other. It leaves out
 //
 //   - what failed: it had no effect; and tries that were refused: they are accepted always;
 //   - grants of unknown outcome that no release insists on: if there is an order in which they
@@ -128,71 +127,28 @@ func prepareLock(h History) []step {
 // pairHolds is prepareLock, but for what is left out because nobody insists on it. It returns also the
 // items to which later operations may belong.
 func pairHolds(h History) ([]step, map[holder]int32) {
-	const stepsMax = 2 // of one operation: see downgrades
 	steps := make([]step, 0, len(h))
-	held := make(map[holder]int32)               // the hold last granted
-	released := make([][2]bool, stepsMax*len(h)) // by hold: perhaps, by a release of unknown outcome, not a reader's or a reader's
-	over := make([]bool, stepsMax*len(h))        // by hold: surely released, and not granted again
-	shared := make([]bool, stepsMax*len(h))      // by hold: surely downgraded
-	joined := make([]bool, stepsMax*len(h))      // by hold: by a grant of unknown outcome
-	var perhaps downgrades
+	held := make(map[holder]int32)   // the hold last granted
+	released := make([]bool, len(h)) // by hold: perhaps, by a release of unknown outcome
 	for _, i := range byCall(h) {
 		op := &h[i]
 		who := op.holder()
-		like := 0
-		if who.reads {
-			like = 1
-		}
 		hold, found := held[who]
-		if found && shared[hold] && !who.reads && (mayGrant(op) || op.Outcome == OK && !released[hold][like] && !joined[hold]) {
-			found = false // it is a writer's no more; only a release that is late may still be what ends it
-		}
 		switch {
 		case mayGrant(op):
 			if !found || op.Outcome == OK {
-				if found && !over[hold] {
-					perhaps.granted(who, hold)
-				}
-				before, again := held[who]
 				hold = int32(len(steps))
 				held[who] = hold
-				if again && op.Outcome == Unknown { // a release may be the retry of one before
-					released[hold] = released[before]
-				}
 			}
-			joined[hold] = joined[hold] || found && op.Outcome == Unknown
-			over[hold] = false
 			s := newGrant(op, i, hold)
 			s.order = int32(len(steps))
 			steps = append(steps, s)
-		case op.Op == "downgrade" && found && (op.Outcome == OK || op.Outcome == Unknown && (!over[hold] || joined[hold])):
-			s := newStep(op, i, stepShare, hold)
-			s.order = int32(len(steps))
-			steps = append(steps, s)
-			reader := holder{op.owner(), true, op.permits()}
-			other, reads := held[reader]
-			reads = reads && !over[other] && other != hold
-			if op.Outcome == OK || !reads || other < hold && !steps[hold].unknown {
-				held[reader] = hold
-			} else {
-				other = hold
-			}
-			shared[s.item] = shared[s.item] || op.Outcome == OK
-			perhaps.downgraded(op, reader, s.item, other, reads, steps[hold].unknown)
-		case op.Outcome != Fail && (op.releases() || op.Op == "downgrade"):
+		case op.Outcome != Fail && op.releases():
 			s := newStep(op, i, stepRelease, noHold)
-			s.loose = !found
-			s.order = int32(len(steps))
-			if other, either := perhaps.other(who, hold); found && either {
-				s.unknown, s.end, s.item = true, Forever, other
-				released[other][like] = true
-				steps = append(steps, s)
-				s.order = int32(len(steps))
-			}
+			s.order, s.loose = int32(len(steps)), !found
 			if found {
-				s.item, s.excused = hold, released[hold][like]
-				released[hold][like] = released[hold][like] || s.unknown
-				over[hold] = over[hold] || !s.unknown
+				s.item, s.excused = hold, released[hold]
+				released[hold] = released[hold] || s.unknown
 			}
 			steps = append(steps, s)
 		}
@@ -229,6 +185,8 @@ func dropIdle(steps []step) []step {
 		s := &steps[i]
 		switch {
 		case s.item == noHold:
+		case s.doubt != nil:
+			granted[s.item] = true
 		case s.kind != stepGrant:
 			insisted[s.item] = insisted[s.item] || !s.unknown && !s.excused
 		case s.unknown && !insisted[s.item]:
@@ -358,7 +316,7 @@ func explainLock(j *judge, steps []step) finding {
 	}
 	switch j.ask(untokened) {
 	case porcupine.Illegal:
-		return explainHolds(j.shrink(untokened))
+		return explainHolds(j, j.shrink(untokened))
 	case porcupine.Ok:
 		return finding{
 			property: "fencing", message: "a token is not greater than every token granted earlier",
@@ -368,12 +326,17 @@ func explainLock(j *judge, steps []step) finding {
 	return unexplained(steps)
 }
 
-func explainHolds(certificate []step) finding {
-	items := make(map[int32]bool)
-	for i := range certificate {
-		items[certificate[i].item] = true
+// explainHolds tells apart who holds something together with others and who releases what it does not hold:
+// that is wrong even if everybody shares.
+func explainHolds(j *judge, certificate []step) finding {
+	items, doubtful := make(map[int32]bool), false
+	alone := slices.Clone(certificate)
+	for i := range alone {
+		items[alone[i].item] = true
+		doubtful = doubtful || alone[i].doubt != nil
+		alone[i].reads = true
 	}
-	if len(items) > 1 {
+	if len(items) > 1 || doubtful && j.ask(alone) == porcupine.Ok {
 		return overlapFinding(certificate)
 	}
 	return finding{

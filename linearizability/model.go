@@ -77,15 +77,16 @@ type step struct {
 	// item is the hold that is granted or released, or the value that is put in, seen or taken
 	// out; it is negative if there is none. The steps of one item may be left out together, and
 	// a legal history stays legal.
-	order     int32 // lock: place in order of call
-	reads     bool  // read/write lock: the grant is a reader's
-	permits   int64 // semaphore: how many permits are granted
-	token     int64 // priority queue: the priority of what is offered
-	delta     int64 // counter: what is added …
-	sum       int64 // … and the number after it
-	call, end int64 // the instants between which it takes effect; end is Forever if it may be never
-	rank      int64 // a hint: of steps that end together, the lower ones probably went first
-	source    int   // index of the operation in the object's history
+	order     int32  // lock: place in order of call
+	reads     bool   // read/write lock: the grant is a reader's
+	doubt     *doubt // read/write lock: what it may be about if that is not clear; else nil
+	permits   int64  // semaphore: how many permits are granted
+	token     int64  // priority queue: the priority of what is offered
+	delta     int64  // counter: what is added …
+	sum       int64  // … and the number after it
+	call, end int64  // the instants between which it takes effect; end is Forever if it may be never
+	rank      int64  // a hint: of steps that end together, the lower ones probably went first
+	source    int    // index of the operation in the object's history
 }
 
 type stepKind uint8

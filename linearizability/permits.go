@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -18,13 +17,17 @@ import (
 // The rules are those of [Lock], with these differences: a reader is granted the lock while no
 // writer holds it, a writer while nobody does. A writer's token is greater than all tokens granted
 // earlier, a reader's than those of all writers earlier. A downgrade is legal while its process
-// holds the lock as a writer. A process that writes excludes itself as a reader.
+// holds the lock as a writer. A process that writes excludes itself as a reader. After a downgrade of
+// outcome ok the hold is a reader's, to be released by rrelease. After one of unknown outcome either
+// release ends it. If a process may have several such holds at once, of unknown outcome, a release is about
+// the first of them, by call, that it has when the release takes effect.
 func RWLock() Model {
 	m := Lock()
 	m.Name = "rwlock"
 	m.Operations = []string{"acquire", "try", "release", "racquire", "rtry", "rrelease", "downgrade"}
 	m.streamer = nil // a downgrade may tell that a hold has lasted after all
 	m.problem = rwlockProblem
+	m.prepare = prepareRWLock
 	m.govern(whole, "a writer held the lock while somebody else did")
 	return m
 }
@@ -171,7 +174,7 @@ func (p permitState) equal(q permitState) bool {
 func (p permitState) hash() uint64 {
 	sum := mix(^uint64(p.token)) ^ mix(uint64(p.written)+1)
 	for _, h := range p.holders {
-		sum = mix(sum ^ uint64(h.item) ^ uint64(h.takes)<<32)
+		sum = mix(sum ^ uint64(h.item) ^ uint64(h.order)<<16 ^ uint64(h.takes)<<32)
 	}
 	return sum
 }
@@ -185,8 +188,8 @@ func stepPermits(capacity int64, p permitState, s *step) (bool, permitState) {
 		}
 		return true, p.grant(s)
 	}
-	i, found := slices.BinarySearchFunc(p.holders, s.item, func(h permitHold, item int32) int { return cmp.Compare(h.item, item) })
-	if !found || p.holders[i].order >= s.order {
+	i, found := p.of(s)
+	if !found || s.kind == stepShare && p.holders[i].takes != whole {
 		return s.unknown || s.excused, p
 	}
 	p.holders = slices.Clone(p.holders)
@@ -196,6 +199,18 @@ func stepPermits(capacity int64, p permitState, s *step) (bool, permitState) {
 		p.holders = slices.Delete(p.holders, i, i+1)
 	}
 	return true, p
+}
+
+// of returns the place of the hold that a release or a downgrade is about: the first of its item that was
+// called for before.
+func (p permitState) of(s *step) (place int, found bool) {
+	place, _ = slices.BinarySearchFunc(p.holders, permitHold{item: s.item}, compareHolds)
+	for ; place < len(p.holders) && p.holders[place].item == s.item && p.holders[place].order < s.order; place++ {
+		if s.doubt == nil || s.doubt.about(&p.holders[place]) {
+			return place, true
+		}
+	}
+	return 0, false
 }
 
 // room tells whether there are permits for a grant.
@@ -220,7 +235,7 @@ func (p permitState) stale(s *step) bool {
 
 func (p permitState) grant(s *step) permitState {
 	hold := permitHold{s.item, s.order, s.takes()}
-	i, _ := slices.BinarySearchFunc(p.holders, hold, func(a, b permitHold) int { return cmp.Compare(a.item, b.item) })
+	i, _ := slices.BinarySearchFunc(p.holders, hold, compareHolds)
 	p.holders = slices.Insert(slices.Clone(p.holders), i, hold)
 	if s.bare {
 		return p

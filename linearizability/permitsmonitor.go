@@ -30,6 +30,12 @@ import (
 
 // permitMonitor is Model.monitor of so many permits; overdrawn says that there were more.
 func permitMonitor(steps []step, capacity int64, overdrawn string) ruling {
+	if clear := selectSteps(steps, func(s *step) bool { return s.doubt == nil }); len(clear) < len(steps) {
+		if r := permitMonitor(clear, capacity, overdrawn); r.outcome == Violation {
+			return r
+		}
+		return undetermined("a release may be about one of several holds of its process, as a downgrade, or what came before it, is of unknown outcome")
+	}
 	t := tenures(steps)
 	if t.stray != nil {
 		return illegal(t.strayFinding())

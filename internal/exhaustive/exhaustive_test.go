@@ -56,6 +56,8 @@ func TestByHand(t *testing.T) {
 		"a reader and a writer":   {"rwlock", lin.History{op(1, "racquire", 0, 1, lin.Int(1)), op(2, "acquire", 2, 3, lin.Int(2))}, Illegal},
 		"a downgraded writer":     {"rwlock", lin.History{op(1, "acquire", 0, 1, lin.Int(1)), op(1, "downgrade", 2, 3, lin.Null), op(2, "racquire", 4, 5, lin.Int(2)), op(1, "rrelease", 6, 7, lin.Null)}, Legal},
 		"a downgrade too late":    {"rwlock", lin.History{op(1, "acquire", 0, 1, lin.Int(1)), op(1, "downgrade", 6, 7, lin.Null), op(2, "racquire", 4, 5, lin.Int(2))}, Illegal},
+		"perhaps downgraded":      {"rwlock", lin.History{op(1, "acquire", 0, 1, lin.Null), lost(op(1, "downgrade", 2, 3, lin.Null)), op(2, "racquire", 4, 5, lin.Null), op(1, "release", 6, 7, lin.Null)}, Legal},
+		"surely downgraded":       {"rwlock", lin.History{op(1, "acquire", 0, 1, lin.Null), op(1, "downgrade", 2, 3, lin.Null), op(1, "release", 6, 7, lin.Null)}, Illegal},
 		"both permits":            {"semaphore", lin.History{op(1, "acquire", 0, 1, lin.Null), op(2, "acquire", 0, 1, lin.Null)}, Legal},
 		"more than both":          {"semaphore", lin.History{op(1, "acquire", 0, 1, lin.Null), op(2, "acquire", 0, 1, lin.Null), op(3, "try", 2, 3, lin.Bool(true))}, Illegal},
 		"a refusal":               {"semaphore", lin.History{op(3, "try", 2, 3, lin.Bool(false))}, Legal},

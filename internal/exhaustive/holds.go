@@ -139,19 +139,29 @@ func (h *holds) of(t tenancy, i int, asReader bool) (byte, bool) {
 	for _, g := range []byte(t.held) {
 		grant := h.ops[g]
 		like := owner(grant) == owner(op) && takes(grant) == takes(op)
-		if int(g) < i && like && h.isReaders(t, g, i) == asReader && !h.grantedAgain(g, i, asReader) {
+		if int(g) < i && like && h.heldAs(t, g, i, asReader) && !h.grantedAgain(g, i, asReader) {
 			return g, true
 		}
 	}
 	return 0, false
 }
 
-// isReaders tells whether the hold of grant g is a reader's for operation i: it was granted to one, or
-// has been downgraded by an operation that comes before i.
-func (h *holds) isReaders(t tenancy, g byte, i int) bool {
-	return reads(h.ops[g]) || h.shares(t, g) && slices.ContainsFunc(h.ops[int(g)+1:i], func(op lin.Operation) bool {
-		return op.Op == "downgrade" && owner(op) == owner(h.ops[g])
-	})
+// heldAs tells whether operation i may be about the hold of grant g as a reader's, or else as a writer's.
+// Once downgraded, it is a reader's for those that come after a downgrade; but who does not know whether
+// a downgrade took effect may give it back as either.
+func (h *holds) heldAs(t tenancy, g byte, i int, asReader bool) bool {
+	after := func(known bool) bool {
+		return slices.ContainsFunc(h.ops[int(g)+1:i], func(op lin.Operation) bool {
+			return op.Op == "downgrade" && owner(op) == owner(h.ops[g]) && (op.Outcome == lin.OK || !known)
+		})
+	}
+	switch {
+	case reads(h.ops[g]):
+		return asReader
+	case asReader:
+		return h.shares(t, g) && after(false)
+	}
+	return !h.shares(t, g) || !after(true)
 }
 
 // grantedAgain tells whether the process was surely granted the like of g after it and before i, as a

@@ -1,0 +1,230 @@
+package linearizability
+
+import (
+	"cmp"
+	"slices"
+)
+
+// What a release or a downgrade of a read/write lock may be about follows from the order of call alone, as
+// for a lock: the last grant of outcome ok, and those of unknown outcome since then. But a downgrade makes
+// a writer a reader, and one of unknown outcome perhaps. So what a reader gives back may be what it was
+// granted as a reader, or what it was granted as a writer; and which of them it is depends on what took
+// effect before.
+//
+// Grants, and what may be about them, belong together: they are one item. In nearly every item it is clear
+// what ends what, so that the monitor can decide. The others are doubtful. There each release knows all the
+// grants that it may be about, and ends the first of them that is held in the right way when it takes
+// effect; so it is for the searches to decide.
+
+// doubt is what a step may be about in a doubtful item: grants by their place in order of call, which
+// increases.
+type doubt struct {
+	alone  []int32 // of a release or downgrade of a writer's hold: those of writers
+	reads  []int32 // of a release of a reader's hold: those of readers …
+	shared []int32 // … and of writers that may have been downgraded
+	share  int32   // the last downgrade of outcome ok before it, in order of call
+}
+
+// about tells whether the step may be about a hold. What was downgraded is no writer's hold any more, for
+// those who called after a downgrade of outcome ok; who does not know may give it back as either.
+func (d *doubt) about(h *permitHold) bool {
+	in := func(orders []int32) bool { _, found := slices.BinarySearch(orders, h.order); return found }
+	switch {
+	case in(d.alone):
+		return h.takes == whole || d.share < h.order
+	case in(d.reads):
+		return true
+	}
+	return h.takes != whole && in(d.shared)
+}
+
+// grantList is grants by their place in order of call. It only grows at its end, or begins anew, so that
+// steps can share it.
+type grantList struct {
+	orders []int32
+	joined int // the first so many are in one item
+}
+
+// rwProcess is what is known of one process on the way through its operations.
+type rwProcess struct {
+	alone, reads, shared grantList // as in doubt
+	merged               int       // how many of alone have been added to shared
+	share                int32     // the last downgrade of outcome ok; none at first
+	writer, reader       retrying
+}
+
+// retrying tells whether a release may find its hold over, as one of unknown outcome came before.
+type retrying struct{ called, retry, over bool }
+
+func (r *retrying) granted(unknown bool) {
+	*r = retrying{called: true, retry: r.retry && unknown}
+}
+
+func (r *retrying) released(unknown bool) {
+	r.retry = r.retry || r.called && unknown
+	r.over = r.over || !unknown
+}
+
+// downgraded lets a reader hold what it had as a writer, surely or perhaps.
+func (r *retrying) downgraded(unknown bool) {
+	r.retry = r.retry && unknown && !r.over
+	r.called = true
+}
+
+// rwPairing is the pairing of a read/write lock's operations under way.
+type rwPairing struct {
+	steps     []step
+	doubts    []doubt // by step: what it may be about
+	parent    []int32 // by step: another of its item, or itself; see item
+	processes map[Value]*rwProcess
+}
+
+// prepareRWLock is [prepareLock] for read/write locks.
+func prepareRWLock(h History) []step {
+	p := &rwPairing{processes: make(map[Value]*rwProcess)}
+	for _, i := range byCall(h) {
+		if op := &h[i]; mayGrant(op) || op.Outcome != Fail && !op.tries() && (op.releases() || op.Op == "downgrade") {
+			p.take(op, i)
+		}
+	}
+	return dropIdle(p.finish())
+}
+
+func (p *rwPairing) take(op *Operation, i int) {
+	who, found := p.processes[op.owner()]
+	if !found {
+		who = &rwProcess{share: none}
+		p.processes[op.owner()] = who
+	}
+	at := int32(len(p.steps))
+	s := newStep(op, i, stepRelease, noHold)
+	p.parent = append(p.parent, at)
+	var d doubt
+	switch {
+	case mayGrant(op):
+		s = newGrant(op, i, at)
+		who.grant(at, op)
+	case op.Op == "downgrade":
+		d = doubt{alone: p.join(at, &who.alone), share: who.share}
+		s.kind = stepShare
+		who.downgrade(at, s.unknown)
+	case op.reads():
+		d = doubt{reads: p.join(at, &who.reads), shared: p.join(at, &who.shared), share: who.share}
+		s.excused = who.reader.retry
+		who.reader.released(s.unknown)
+	default:
+		d = doubt{alone: p.join(at, &who.alone), share: who.share}
+		s.excused = who.writer.retry
+		who.writer.released(s.unknown)
+	}
+	s.order = at
+	p.steps, p.doubts = append(p.steps, s), append(p.doubts, d)
+}
+
+// grant notes a grant. One of outcome ok is what all later releases of its kind are about, if not one of
+// unknown outcome after it.
+func (w *rwProcess) grant(at int32, op *Operation) {
+	unknown := op.Outcome == Unknown
+	switch {
+	case op.reads():
+		if !unknown {
+			w.surelyReads()
+		}
+		w.reads.orders = append(w.reads.orders, at)
+		w.reader.granted(unknown)
+		return
+	case !unknown:
+		w.alone, w.merged = grantList{}, 0
+	}
+	w.alone.orders = append(w.alone.orders, at)
+	w.writer.granted(unknown)
+}
+
+// surelyReads forgets what a reader may have held before.
+func (w *rwProcess) surelyReads() { w.reads, w.shared, w.merged = grantList{}, grantList{}, 0 }
+
+// downgrade notes a downgrade. One of outcome ok is as a grant to a reader.
+func (w *rwProcess) downgrade(at int32, unknown bool) {
+	if w.writer.called {
+		w.reader.downgraded(unknown)
+	}
+	if !unknown {
+		w.surelyReads()
+		w.share = at
+	}
+	w.shared.orders = append(w.shared.orders, w.alone.orders[w.merged:]...)
+	w.merged = len(w.alone.orders)
+}
+
+// join puts a step and the grants that it may be about into one item, and returns these.
+func (p *rwPairing) join(at int32, about *grantList) []int32 {
+	for _, g := range about.orders[max(about.joined-1, 0):] {
+		p.parent[p.item(g)] = p.item(at)
+	}
+	about.joined = len(about.orders)
+	return about.orders
+}
+
+// item returns the step that stands for all of an item.
+func (p *rwPairing) item(i int32) int32 {
+	for p.parent[i] != i {
+		p.parent[i] = p.parent[p.parent[i]]
+		i = p.parent[i]
+	}
+	return i
+}
+
+// finish gives the steps their items, and those of doubtful items their doubts.
+func (p *rwPairing) finish() []step {
+	doubtful := p.doubtful()
+	for i := range p.steps {
+		s, d := &p.steps[i], &p.doubts[i]
+		if s.kind != stepGrant && len(d.alone)+len(d.reads)+len(d.shared) == 0 {
+			s.kind, s.loose = stepRelease, true
+			continue
+		}
+		s.item = p.item(int32(i))
+		if doubtful[s.item].doubtful {
+			s.doubt = d
+		}
+	}
+	return p.steps
+}
+
+// rwItem is what decides whether an item is doubtful.
+type rwItem struct {
+	grants, shares   int
+	shared, released bool // surely
+	early            bool // perhaps released before any downgrade
+	doubtful         bool
+}
+
+// doubtful tells by item whether it is doubtful what ends what, or when. Without a downgrade it is not. With
+// one it is not either if there is one grant, then the one downgrade, then releases: a reader's, or a
+// writer's if the downgrade is of unknown outcome. Nor is it if a release of unknown outcome is before a
+// downgrade of outcome ok, which insists on a hold, and no other release is after it. Of two releases of outcome ok after a downgrade the
+// first ends the hold, whether or not it might have found it over.
+func (p *rwPairing) doubtful() []rwItem {
+	items := make([]rwItem, len(p.steps))
+	for i := range p.steps {
+		x := &items[p.item(int32(i))]
+		switch s := &p.steps[i]; s.kind {
+		case stepGrant:
+			x.grants++
+		case stepRelease:
+			x.doubtful = x.doubtful || x.shared && len(p.doubts[i].alone) > 0 || x.shares > 0 && (x.released || x.early) && !s.unknown
+			x.released, x.early = x.released || !s.unknown, x.early || x.shares == 0
+		case stepShare:
+			x.shares++
+			x.shared = x.shared || !s.unknown
+			x.doubtful = x.doubtful || x.released || x.early && s.unknown
+		}
+		x.doubtful = x.doubtful || x.shares > 0 && x.shares+x.grants > 2
+	}
+	return items
+}
+
+// compareHolds is the order of holds in a permitState.
+func compareHolds(a, b permitHold) int {
+	return cmp.Or(cmp.Compare(a.item, b.item), cmp.Compare(a.order, b.order))
+}
