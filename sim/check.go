@@ -87,9 +87,10 @@ func checkByRapid(t *testing.T, w Workload, c checkConfig) {
 	said, failed := underRapid(t, p.run)
 	p.flags()
 	told := p.tell(t)
-	if failed && !told {
+	switch {
+	case failed && !told:
 		t.Error(said)
-	} else {
+	case said != "":
 		t.Log(said)
 	}
 	if failed || told {

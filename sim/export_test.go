@@ -93,3 +93,6 @@ func NewOpContext() (ctx context.Context, end func(settle func())) {
 	c := newOpContext()
 	return c, c.end
 }
+
+// WorldStands tells whether there is a world in which nobody runs.
+func WorldStands() bool { return worldStands() }

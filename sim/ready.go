@@ -75,7 +75,7 @@ var bubbleNumber = regexp.MustCompile(`synctest bubble (\d+)`)
 // goroutinesOfBubble returns the stacks of the caller's bubble by goroutine, the simulator's own left
 // out.
 func goroutinesOfBubble() map[string]string {
-	stacks := allStacks()
+	stacks := allStacks(stackBytesMax)
 	mine := bubbleNumber.FindString(stacks[0]) + "]"
 	all := map[string]string{}
 	for _, stack := range stacks[1:] {

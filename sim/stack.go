@@ -16,11 +16,14 @@ const (
 	stackBytesMax = 1 << 20
 )
 
+// everyStackBytesMax is how much is read to find one among however many: recipes leave goroutines behind.
+const everyStackBytesMax = 1 << 26
+
 // bubbleStacks returns the stacks of the goroutines in bubbles, each once, without those of the
 // simulator and those that skip leaves out.
 func bubbleStacks(skip func(head string) bool) string {
 	var out []string
-	for _, stack := range allStacks() {
+	for _, stack := range allStacks(stackBytesMax) {
 		head, _, _ := strings.Cut(stack, "\n")
 		if !strings.Contains(head, "synctest bubble") || skip(head) || ofSimulator(stack) {
 			continue
@@ -39,7 +42,7 @@ func bubbleStacks(skip func(head string) bool) string {
 // loopStacks returns the stacks of worlds' loops in which a function is under way.
 func loopStacks(function string) string {
 	var out []string
-	for _, stack := range allStacks() {
+	for _, stack := range allStacks(everyStackBytesMax) {
 		if strings.Contains(stack, "sim.(*World).run(") && strings.Contains(stack, function) {
 			out = append(out, plainStack(stack))
 		}
@@ -47,10 +50,16 @@ func loopStacks(function string) string {
 	return strings.Join(out[:min(len(out), stacksMax)], "\n\n")
 }
 
-// allStacks returns the stacks of all goroutines, the caller's first, without the labels of [crashFile].
-func allStacks() []string {
+// allStacks returns the stacks of all goroutines, the caller's first, without the labels of [crashFile]; those that
+// fit into so many bytes.
+func allStacks(most int) []string {
 	buf := make([]byte, stackBytesMax)
-	stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
+	n := runtime.Stack(buf, true)
+	for n == len(buf) && n < most {
+		buf = make([]byte, 2*n)
+		n = runtime.Stack(buf, true)
+	}
+	stacks := strings.Split(string(buf[:n]), "\n\n")
 	for i, stack := range stacks {
 		head, rest, _ := strings.Cut(stack, "\n")
 		if state, _, labelled := strings.Cut(head, " labels:{"); labelled {
@@ -83,14 +92,3 @@ var varying = regexp.MustCompile(`(?m)^(goroutine) \d+|, (?:\d+ minutes, )?synct
 
 // nobody is left out.
 func nobody(string) bool { return false }
-
-// bubbleHeads returns the first lines of the stacks of all goroutines in bubbles, which name their
-// states.
-func bubbleHeads() (heads []string) {
-	for _, stack := range allStacks() {
-		if head, _, _ := strings.Cut(stack, "\n"); strings.Contains(head, "synctest bubble") {
-			heads = append(heads, head)
-		}
-	}
-	return heads
-}

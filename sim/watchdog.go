@@ -37,15 +37,21 @@ func (d *watchdog) frozen() bool {
 	if now.Sub(d.since) <= freezeAfter {
 		return false
 	}
-	return spent-d.spent > freezeAfter || !somebodyRuns()
+	return spent-d.spent > freezeAfter || worldStands()
 }
 
-// somebodyRuns tells whether a goroutine in a bubble has, or waits for, a processor.
-func somebodyRuns() bool {
-	for _, head := range bubbleHeads() {
-		if strings.Contains(head, "[run") { // running or runnable
-			return true
+// worldStands tells whether there is a world in which no goroutine has, or waits for, a processor.
+func worldStands() bool {
+	world := false
+	for _, stack := range allStacks(everyStackBytesMax) {
+		head, _, _ := strings.Cut(stack, "\n")
+		if !strings.Contains(head, "synctest bubble") {
+			continue
 		}
+		if strings.Contains(head, "[run") { // running or runnable
+			return false
+		}
+		world = world || strings.Contains(stack, "sim.(*World).run(")
 	}
-	return false
+	return world
 }

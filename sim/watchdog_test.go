@@ -1,0 +1,75 @@
+package sim_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// What goes on in a world is seen however many goroutines there are, such as recipes have left behind.
+func TestWorldIsSeenAmongMany(t *testing.T) {
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	for range 10000 {
+		all.Go(func() { <-stop })
+	}
+	if sim.WorldStands() {
+		t.Error("a world is seen to stand where there is none")
+	}
+	for _, stands := range []bool{false, true} {
+		var mu sync.Mutex
+		mu.Lock()
+		j := &judgesAt{begun: make(chan struct{}), wait: func(end *atomic.Bool) {
+			for !stands && !end.Load() {
+			}
+			mu.Lock()
+		}}
+		all.Go(func() {
+			sim.RunOne(judging{find(t, "lock", "ours"), j}, sim.Config{}, sim.NewRandomSource(1, 1))
+		})
+		<-j.begun
+		seen := sim.WorldStands()
+		for range 1000 { // it takes a moment until it waits
+			if seen == stands {
+				break
+			}
+			time.Sleep(time.Millisecond)
+			seen = sim.WorldStands()
+		}
+		if seen != stands {
+			t.Errorf("a world is seen to stand: %v, want %v", seen, stands)
+		}
+		j.end.Store(true)
+		mu.Unlock()
+	}
+	close(stop)
+	all.Wait()
+}
+
+// judging is a workload whose judge waits.
+type judging struct {
+	sim.Workload
+	*judgesAt
+}
+
+type judgesAt struct {
+	begun chan struct{}
+	end   atomic.Bool
+	wait  func(end *atomic.Bool)
+}
+
+func (j judging) Plan(p *sim.Plan) sim.Episode { return judgingEpisode{j.Workload.Plan(p), j.judgesAt} }
+
+type judgingEpisode struct {
+	sim.Episode
+	*judgesAt
+}
+
+func (e judgingEpisode) Judge(*sim.World) sim.Judgement {
+	close(e.begun)
+	e.wait(&e.end)
+	return sim.Judgement{}
+}
