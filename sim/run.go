@@ -307,9 +307,9 @@ func (c *campaign) work(jobs <-chan job, stop <-chan struct{}, dog *watchdog) {
 		cfg.servers, cfg.made, cfg.number, cfg.crash, cfg.beat, cfg.over = servers, memory, j.index, dog.crash, dog.beat, dog.stop
 		dog.start()
 		o := runEpisode(c.workload, cfg)
-		if c.checked(j.index, o) {
+		if c.rerunDue(j.index, o) {
 			dog.start()
-			c.check(j.index, o, cfg)
+			c.rerun(j.index, o, cfg)
 		}
 		memory = o.made
 		c.record(j.index, o)

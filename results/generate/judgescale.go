@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -146,15 +145,11 @@ func toldTwice(int) lin.History {
 
 // measureScale judges every shape by the command, on one core.
 func measureScale(ctx context.Context, p *page) error {
-	dir, err := os.MkdirTemp("", "judgescale")
+	j, err := newJudging(ctx, p)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	j := &judging{ctx: ctx, page: p, dir: dir, torture: filepath.Join(dir, "torture")}
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", j.torture, "./cmd/torture").CombinedOutput(); err != nil {
-		return fmt.Errorf("torture does not compile: %s", out)
-	}
+	defer os.RemoveAll(j.dir)
 	p.line("## Shapes at scale")
 	p.line("")
 	p.line("`torture check FILE --model M --timeout 10s` on one core, reading included: %s operations of each shape. What a workload can", number(scaleOperations))

@@ -33,16 +33,26 @@ const (
 	hardMB          = 512 + 256
 )
 
-func measureJudging(ctx context.Context, p *page) error {
+// newJudging builds the command in a folder of its own, which the caller removes.
+func newJudging(ctx context.Context, p *page) (*judging, error) {
 	dir, err := os.MkdirTemp("", "judging")
+	if err != nil {
+		return nil, err
+	}
+	j := &judging{ctx: ctx, page: p, dir: dir, torture: filepath.Join(dir, "torture")}
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", j.torture, "./cmd/torture").CombinedOutput(); err != nil {
+		os.RemoveAll(dir)
+		return nil, fmt.Errorf("torture does not compile: %s", out)
+	}
+	return j, nil
+}
+
+func measureJudging(ctx context.Context, p *page) error {
+	j, err := newJudging(ctx, p)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	j := &judging{ctx: ctx, page: p, dir: dir, torture: filepath.Join(dir, "torture")}
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", j.torture, "./cmd/torture").CombinedOutput(); err != nil {
-		return fmt.Errorf("torture does not compile: %s", out)
-	}
+	defer os.RemoveAll(j.dir)
 	p.line("# How fast histories are judged")
 	p.line("")
 	p.line("On one core (GOMAXPROCS=1). Seconds are of the processor, user and system; memory is the largest resident set.")
