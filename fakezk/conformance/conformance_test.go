@@ -32,11 +32,16 @@ func TestTranscripts(t *testing.T) {
 }
 
 func playFile(t *testing.T, file string, s *side, rewrite bool) {
+	playText(t, file, newPlayer(s).play, rewrite)
+}
+
+// playText plays a transcript, which must come out as it is.
+func playText(t *testing.T, file string, play func(string) (string, error), rewrite bool) {
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := newPlayer(s).play(string(want))
+	got, err := play(string(want))
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,23 +39,7 @@ func TestRawTranscripts(t *testing.T) {
 }
 
 func playRawFile(t *testing.T, file string, connect rawConnect, rewrite bool) {
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := playRaw(connect, string(want))
-	if err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-	if rewrite {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
-		t.Errorf("%s (-want +got):\n%s", file, d)
-	}
+	playText(t, file, func(text string) (string, error) { return playRaw(connect, text) }, rewrite)
 }
 
 // TestRawRandomScripts is for raw requests what TestRandomScripts is for go-zookeeper's.
