@@ -141,7 +141,7 @@ func campaign(u user, c Candidate) *hold {
 	if t, ok := c.(tokener); ok {
 		h.token = t.Token()
 	}
-	op.Data = h
+	u.note(op, h)
 	u.end(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
 	return h
 }

@@ -235,7 +235,7 @@ func take(u user, recipe any, m method) *hold {
 	if t, ok := recipe.(tokener); ok {
 		h.token = t.Token()
 	}
-	op.Data = h
+	u.note(op, h)
 	u.end(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
 	return h
 }

@@ -249,7 +249,7 @@ func claim(u user, q LockingQueuer, name string) (Claimed, *hold) {
 		return nil, nil
 	}
 	h := &hold{op: op, told: u.told()}
-	op.Data = h
+	u.note(op, h)
 	u.end(op, sim.OK, string(c.Data()), nil)
 	return c, h
 }
@@ -263,7 +263,7 @@ func finishClaim(u user, c Claimed, f *finish, cancelable bool) {
 	}
 	for range 2 {
 		ctx, op := u.begin("finish", how+" "+f.item, cancelable)
-		op.Data = f
+		u.note(op, f)
 		err := end(ctx)
 		u.end(op, mutationOutcome(err), "", err)
 		if err == nil || gone(err) || op.Cancelled {

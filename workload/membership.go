@@ -152,7 +152,7 @@ func (m *visitor) join() *hold {
 		return nil
 	}
 	h := &hold{op: op, told: m.told()}
-	op.Data = h
+	m.note(op, h)
 	m.end(op, sim.OK, "", nil)
 	return h
 }

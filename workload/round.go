@@ -501,6 +501,12 @@ func (u *liveUser) begin(name, arg string, cancelable bool) (context.Context, *s
 	return ctx, op
 }
 
+func (u *liveUser) note(op *sim.Op, about any) {
+	u.round.mu.Lock()
+	defer u.round.mu.Unlock()
+	op.Data = about
+}
+
 func (u *liveUser) end(op *sim.Op, outcome sim.Outcome, result string, err error) {
 	l := u.round
 	now := l.run.stamp()

@@ -209,7 +209,7 @@ func downgrade(u user, lock downgrader, h *hold) bool {
 		u.end(op, sim.Unknown, "", err)
 		return false
 	}
-	op.Data = h
+	u.note(op, h)
 	u.end(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
 	return true
 }

@@ -114,6 +114,8 @@ type user interface {
 	index() int
 	conn() recipes.Conn
 	begin(name, arg string, cancelable bool) (context.Context, *sim.Op)
+	// note says what an operation that has not ended is about, for those who judge.
+	note(op *sim.Op, about any)
 	end(op *sim.Op, outcome sim.Outcome, result string, err error)
 	// do reaches what the clients share outside of ZooKeeper.
 	do(what string, f func() string)
@@ -137,6 +139,8 @@ func (u simUser) awaitOthers()       { u.AwaitOthers() }
 func (u simUser) begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
 	return u.Begin(name, arg, cancelable)
 }
+
+func (u simUser) note(op *sim.Op, about any) { op.Data = about }
 
 func (u simUser) end(op *sim.Op, outcome sim.Outcome, result string, err error) {
 	op.End(outcome, result, err)
