@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -57,8 +58,8 @@ type mapOrder struct {
 }
 
 func (m mapOrder) Lock(ctx context.Context) error {
-	for letter := range map[string]bool{"a": true, "b": true, "c": true, "d": true} {
-		m.conn.Exists("/" + letter)
+	for n := range map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true} {
+		m.conn.Exists("/" + strconv.Itoa(n))
 	}
 	return m.Locker.Lock(ctx)
 }
