@@ -194,10 +194,17 @@ func (j *judge) decide(steps []step) (r ruling, checker string) {
 			return illegal(f), "porcupine"
 		}
 	}
+	soon := j.askSoon(steps)
+	if soon == porcupine.Ok {
+		return legal(), "porcupine"
+	}
 	if r = j.frontier(steps); r.outcome != Undetermined {
 		return r, "frontier"
 	}
-	switch j.ask(steps) {
+	if soon == porcupine.Unknown {
+		soon = j.ask(steps)
+	}
+	switch soon {
 	case porcupine.Ok:
 		return legal(), "porcupine"
 	case porcupine.Illegal:

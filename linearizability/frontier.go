@@ -125,22 +125,23 @@ func same(spec *porcupine.Model, a, b any) bool {
 
 // frontierSearch is a search under way.
 type frontierSearch struct {
-	spec     *porcupine.Model
-	steps    []step
-	layout   layout
-	slots    []int32         // by step: its bit in configuration.taken, or its class if it is one of several alike
-	alike    []bool          // by step: whether it is
-	open     []int32         // the steps that are open and have a bit, in the order of their calls
-	called   []uint64        // by class: how many have been called …
-	example  []int32         // … and one of them
-	together bool            // what is of unknown outcome has a class even if it is like no other
-	frontier *configurations // before the next event
-	closure  *configurations // what comes of them
-	budget   int             // how many more configurations may be made
-	most     int             // how many may be there at once
-	deadline time.Time
-	clock    int // steps until the deadline is looked at
-	late     bool
+	spec       *porcupine.Model
+	steps      []step
+	layout     layout
+	slots      []int32         // by step: its bit in configuration.taken, or its class if it is one of several alike
+	alike      []bool          // by step: whether it is
+	open       []int32         // the steps that are open and have a bit, in the order of their calls
+	called     []uint64        // by class: how many have been called …
+	example    []int32         // … and one of them
+	together   bool            // what is of unknown outcome has a class even if it is like no other
+	frontier   *configurations // before the next event
+	closure    *configurations // what comes of them
+	successors []configuration // of one configuration, by steps that are open
+	budget     int             // how many more configurations may be made
+	most       int             // how many may be there at once
+	deadline   time.Time
+	clock      int // steps until the deadline is looked at
+	late       bool
 }
 
 // effortMax bounds the configurations that a search of the frontier makes.
@@ -308,15 +309,32 @@ func (f *frontierSearch) pass(slot int32) (reason string) {
 }
 
 // extend adds to the closure what comes of a configuration by one step. What is of unknown outcome and
-// changes nothing need not be carried out now.
+// changes nothing need not be carried out now. What only looks may as well be, and nothing else is tried then:
+// whatever can come of the configuration comes of it with that done, too.
 func (f *frontierSearch) extend(c *configuration) {
+	f.successors = f.successors[:0]
 	for _, i := range f.open {
-		if slot := f.slots[i]; !c.has(slot) && !f.timeUp(1) {
-			if after, does := f.try(c, i); does {
-				f.timeUp(f.closure.add(c.toggled(slot, after)))
-			}
+		slot := f.slots[i]
+		if c.has(slot) || f.timeUp(1) {
+			continue
+		}
+		after, does := f.try(c, i)
+		switch {
+		case does && f.steps[i].looks():
+			f.timeUp(f.closure.add(c.toggled(slot, after)))
+			return
+		case does:
+			f.successors = append(f.successors, c.toggled(slot, after))
 		}
 	}
+	for _, next := range f.successors {
+		f.timeUp(f.closure.add(next))
+	}
+	f.extendByClass(c)
+}
+
+// extendByClass carries out one of each class of those that do the same.
+func (f *frontierSearch) extendByClass(c *configuration) {
 	for class, called := range f.called {
 		word := f.layout.sure + f.layout.single + class
 		if c.taken[word] < called && !f.timeUp(1) {
@@ -332,6 +350,15 @@ func (f *frontierSearch) try(c *configuration, i int32) (after any, does bool) {
 	s := &f.steps[i]
 	legal, after := f.spec.Step(c.state, s, nil)
 	return after, legal && !(s.unknown && same(f.spec, c.state, after))
+}
+
+// looks tells whether the step can never change anything.
+func (s *step) looks() bool {
+	switch s.kind {
+	case stepPeek, stepGet, stepPart, stepWait:
+		return true
+	}
+	return s.empty()
 }
 
 // timeUp tells whether the deadline is over, after so many more steps. Each costs as much as a configuration

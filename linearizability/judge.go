@@ -130,6 +130,26 @@ func (j *judge) ask(steps []step) porcupine.CheckResult {
 	return result
 }
 
+// What porcupine is asked about before the frontier is searched: few steps, with so many entries of its tables.
+const (
+	soonSteps  = 64
+	soonEffort = 1 << 17
+)
+
+// askSoon asks porcupine about a short history, with a bounded effort. It goes into the depth, and so may find an
+// order at once where the frontier, which goes into the breadth, has to look at all that may be open together.
+// Of what is illegal the frontier says more: where it ends.
+func (j *judge) askSoon(steps []step) porcupine.CheckResult {
+	if len(steps) > soonSteps {
+		return porcupine.Unknown
+	}
+	effort := j.effort
+	j.effort = soonEffort
+	result := j.ask(steps)
+	j.effort, j.short = effort, ""
+	return result
+}
+
 // entryBytes is about what porcupine needs to remember one step of a history of n operations: a bit for
 // each, a state and its place in a map. It is doubled, as the collector lets garbage pile up.
 func entryBytes(n int) int64 { return 2 * (int64(n)/8 + 200) }
