@@ -56,8 +56,8 @@ type stay struct {
 
 // stays returns the stay of every value that was offered.
 func stays(steps []step) []stay {
-	lost := Forever                      // when the first removal of unknown outcome was called
-	place := make([]int32, len(steps)+1) // by item: one more than its place in values
+	lost := Forever                // when the first removal of unknown outcome was called
+	place := make(map[int32]int32) // by item: one more than its place in values
 	values := make([]stay, 0, len(steps))
 	for i := range steps {
 		switch s := &steps[i]; {
