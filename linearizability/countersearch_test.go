@@ -35,6 +35,7 @@ func TestCounterShapes(t *testing.T) {
 		"of differing even amounts, and an odd":  {lostOf(2000, func(i int) int64 { return int64(2*i + 2) }, 1_000_001), Violation},
 		"as package workload adds":               {busyCounter(1, 20_000, 16, 0), Ok},
 		"as package workload adds, some unknown": {busyCounter(1, 20_000, 8, 0.001), Ok},
+		"as package workload adds, more unknown": {busyCounter(2, 30_000, 16, 0.01), Ok},
 	} {
 		began := time.Now()
 		if v := Check(Counter(), c.h, Options{})[0]; v.Outcome != c.want {
