@@ -5,7 +5,7 @@ import "math/rand/v2"
 func init() {
 	enter(contender{model: Lock(), fresh: func() sequential { return newSeriesLock(Lock(), 1) }, wild: wildHold(Lock()), ops: 10})
 	enter(contender{model: Election(), fresh: func() sequential { return newSeriesLock(Election(), 1) }, wild: wildHold(Election()), ops: 10})
-	enter(contender{model: RWLock(), fresh: func() sequential { return newSeriesLock(RWLock(), 1000) }, wild: wildHold(RWLock()), ops: 10, doubts: 4})
+	enter(contender{model: RWLock(), fresh: func() sequential { return newSeriesLock(RWLock(), 1000) }, wild: wildHold(RWLock()), ops: 10})
 	enter(contender{model: Semaphore(2), fresh: func() sequential { return newSeriesLock(Semaphore(2), 2) }, wild: wildHold(Semaphore(2)), ops: 10})
 	enter(contender{model: Counter(), fresh: func() sequential { return &seriesCounter{} }, wild: wildCount, ops: 10})
 }

@@ -30,8 +30,19 @@ import (
 
 // permitMonitor is Model.monitor of so many permits; overdrawn says that there were more.
 func permitMonitor(steps []step, capacity int64, overdrawn string) ruling {
+	r := clearPermits(steps, capacity, overdrawn)
+	if r.outcome == Undetermined {
+		if likely, apart := likelyHolds(steps); apart && clearPermits(likely, capacity, overdrawn).outcome == Ok {
+			return legal()
+		}
+	}
+	return r
+}
+
+// clearPermits judges what is clear. The answer is undetermined if the rest matters.
+func clearPermits(steps []step, capacity int64, overdrawn string) ruling {
 	if clear := selectSteps(steps, func(s *step) bool { return s.doubt == nil }); len(clear) < len(steps) {
-		if r := permitMonitor(clear, capacity, overdrawn); r.outcome == Violation {
+		if r := clearPermits(clear, capacity, overdrawn); r.outcome == Violation {
 			return r
 		}
 		return undetermined("a release may be about one of several holds of its process, as a downgrade, or what came before it, is of unknown outcome")
