@@ -130,7 +130,7 @@ func (x *guess) insist(s *step) *guessedHold {
 	}
 	if s.excused {
 		x.failed = x.failed || x.held != nil || s.end < x.over
-		x.over = max(x.over, s.end)
+		x.before, x.over = nil, max(x.over, s.end) // whatever was before must be over
 		return nil
 	}
 	k := slices.IndexFunc(x.pending, func(h *guessedHold) bool { return h.suits(s) })
