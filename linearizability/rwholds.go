@@ -51,7 +51,12 @@ type rwProcess struct {
 	merged               int       // how many of alone have been added to shared
 	share                int32     // the last downgrade of outcome ok; none at first
 	writer, reader       retrying
+	blurred              bool // whether its hold as a writer may have become a reader's, by a downgrade of unknown outcome
+	either               bool // whether a release of unknown outcome came after that: then either kind may be its retry
 }
+
+// released notes a release, of either kind.
+func (w *rwProcess) released(unknown bool) { w.either = unknown && (w.either || w.blurred) }
 
 // retrying tells whether a release may find its hold over, as one of unknown outcome came before.
 type retrying struct{ called, retry, over bool }
@@ -110,12 +115,14 @@ func (p *rwPairing) take(op *Operation, i int) {
 		who.downgrade(at, s.unknown)
 	case op.reads():
 		d = doubt{reads: p.join(at, &who.reads), shared: p.join(at, &who.shared), share: who.share}
-		s.excused = who.reader.retry
+		s.excused = who.reader.retry || who.either
 		who.reader.released(s.unknown)
+		who.released(s.unknown)
 	default:
 		d = doubt{alone: p.join(at, &who.alone), share: who.share}
-		s.excused = who.writer.retry
+		s.excused = who.writer.retry || who.either
 		who.writer.released(s.unknown)
+		who.released(s.unknown)
 	}
 	s.order = at
 	p.steps, p.doubts = append(p.steps, s), append(p.doubts, d)
@@ -125,6 +132,7 @@ func (p *rwPairing) take(op *Operation, i int) {
 // unknown outcome after it.
 func (w *rwProcess) grant(at int32, op *Operation) {
 	unknown := op.Outcome == Unknown
+	w.blurred, w.either = w.blurred && unknown, w.either && unknown
 	switch {
 	case op.reads():
 		if !unknown {
@@ -147,6 +155,7 @@ func (w *rwProcess) surelyReads() { w.reads, w.shared, w.merged = grantList{}, g
 func (w *rwProcess) downgrade(at int32, unknown bool) {
 	if w.writer.called {
 		w.reader.downgraded(unknown)
+		w.blurred, w.either = unknown, w.either && unknown
 	}
 	if !unknown {
 		w.surelyReads()
@@ -196,13 +205,15 @@ type rwItem struct {
 	grants, shares   int
 	shared, released bool // surely
 	early            bool // perhaps released before any downgrade
+	perhaps          bool // perhaps released
 	doubtful         bool
 }
 
 // doubtful tells by item whether it is doubtful what ends what, or when. Without a downgrade it is not. With
 // one it is not either if there is one grant, then the one downgrade, then releases: a reader's, or a
 // writer's if the downgrade is of unknown outcome. Nor is it if a release of unknown outcome is before a
-// downgrade of outcome ok, which insists on a hold, and no other release is after it. Of two releases of outcome ok after a downgrade the
+// downgrade of outcome ok, which insists on a hold, and no other release is after it. It is if a release of unknown
+// outcome is no reason for a later one to find nothing, as that is of the other kind. Of two releases of outcome ok after a downgrade the
 // first ends the hold, whether or not it might have found it over.
 func (p *rwPairing) doubtful() []rwItem {
 	items := make([]rwItem, len(p.steps))
@@ -213,7 +224,8 @@ func (p *rwPairing) doubtful() []rwItem {
 			x.grants++
 		case stepRelease:
 			x.doubtful = x.doubtful || x.shared && len(p.doubts[i].alone) > 0 || x.shares > 0 && (x.released || x.early) && !s.unknown
-			x.released, x.early = x.released || !s.unknown, x.early || x.shares == 0
+			x.doubtful = x.doubtful || x.shares > 0 && x.perhaps && s.insists()
+			x.released, x.early, x.perhaps = x.released || !s.unknown, x.early || x.shares == 0, x.perhaps || s.unknown
 		case stepShare:
 			x.shares++
 			x.shared = x.shared || !s.unknown

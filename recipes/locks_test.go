@@ -304,6 +304,35 @@ func TestRWLockDowngradeLosses(t *testing.T) {
 	}
 }
 
+// After a downgrade and a release whose callers gave up, the other release is a retry: it succeeds although the
+// first has taken effect, and somebody else writes by now. Model linearizability.RWLock excuses that.
+func TestRWLockRetriesTheOtherRelease(t *testing.T) {
+	unlocks := []func(*recipes.RWLock, context.Context) error{(*recipes.RWLock).Unlock, (*recipes.RWLock).RUnlock}
+	for i := range unlocks {
+		world(t, func(t *testing.T, servers *fakezk.Local) {
+			c, letGo := connect(t, servers), make(chan struct{})
+			l, other := recipes.NewRWLock(c, "/lock"), recipes.NewRWLock(connect(t, servers), "/lock")
+			must(t, l.Lock(t.Context()))
+			c.plan("set", hang(letGo))
+			for _, f := range []func(context.Context) error{
+				l.Downgrade, func(ctx context.Context) error { return unlocks[i](l, ctx) },
+			} {
+				waits := begin(t, f)
+				waits.cancel()
+				if err := <-waits.result; !errors.Is(err, context.Canceled) {
+					t.Errorf("%v", err)
+				}
+			}
+			close(letGo)
+			synctest.Wait()
+			must(t, other.Lock(t.Context()))
+			must(t, unlocks[1-i](l, t.Context()))
+			must(t, other.Unlock(t.Context()))
+			empty(t, servers)
+		})
+	}
+}
+
 // Revoke tells the holders, and not those who wait or come later.
 func TestRWLockRevoke(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {

@@ -137,9 +137,12 @@ func lines(h lin.History) string {
 	return b.String()
 }
 
-// drawAny draws a history of one of three kinds. It may be unsound.
+// drawAny draws a history of one of several kinds. It may be unsound.
 func drawAny(r *rand.Rand, m lin.Model, with lin.Parameters) lin.History {
 	if r.IntN(4) == 0 {
+		if slices.Contains(m.Operations, "release") && r.IntN(2) == 0 {
+			return drawDoubtful(r, m)
+		}
 		return drawWild(r, m)
 	}
 	s := correct.DrawShape(r)
@@ -205,6 +208,27 @@ func drawWild(r *rand.Rand, m lin.Model) (h lin.History) {
 		busy[o.Client] = o.Return
 		value(r, m.Name, &o)
 		if r.IntN(5) == 0 {
+			o = lost(o)
+		}
+		h = append(h, o)
+	}
+	slices.SortStableFunc(h, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	return h
+}
+
+// drawDoubtful draws operations of two processes, mostly of one, with many of unknown outcome: what a release ends is
+// seldom clear.
+func drawDoubtful(r *rand.Rand, m lin.Model) (h lin.History) {
+	busy := make([]int64, 2)
+	for range 2 + r.IntN(8) {
+		o := lin.Operation{Client: r.IntN(4) / 3, Op: m.Operations[r.IntN(len(m.Operations))]}
+		o.Call = busy[o.Client] + r.Int64N(3)
+		o.Return = o.Call + r.Int64N(4)
+		if value(r, m.Name, &o); r.IntN(3) > 0 {
+			o.Result = lin.Null
+		}
+		if busy[o.Client] = o.Return; r.IntN(5) < 2 {
+			busy[o.Client] = o.Call + r.Int64N(2)
 			o = lost(o)
 		}
 		h = append(h, o)

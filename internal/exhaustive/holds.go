@@ -197,7 +197,7 @@ func (h *holds) since(g byte, i int, asReader bool) int {
 func (h *holds) release(t tenancy, i int) (tenancy, bool) {
 	g, found := h.of(t, i, reads(h.ops[i]))
 	if !found {
-		return t, h.retries(i)
+		return t, h.retries(i) || h.retriesEither(i)
 	}
 	t.held = strings.ReplaceAll(t.held, string([]byte{g}), "")
 	t.shared = strings.ReplaceAll(t.shared, string([]byte{g}), "")
@@ -221,6 +221,27 @@ func (h *holds) retries(i int) bool {
 			retry, over = retry || called && op.Outcome == lin.Unknown, over || op.Outcome == lin.OK
 		case grants(op) && like:
 			called, retry, over = true, retry && op.Outcome == lin.Unknown, false
+		}
+	}
+	return retry
+}
+
+// retriesEither tells whether release i comes after a downgrade and then a release, both of unknown outcome: as
+// either kind of release would do, this one may be the retry, whichever kind it is. It is none once a release was
+// of outcome ok, or the process was surely granted something again.
+func (h *holds) retriesEither(i int) (retry bool) {
+	wrote, unclear := false, false
+	for _, op := range h.ops[:i] {
+		known := op.Outcome == lin.OK
+		switch {
+		case owner(op) != owner(h.ops[i]) || h.model != "rwlock":
+		case releases(op):
+			retry = !known && (retry || unclear)
+		case op.Op == "downgrade":
+			unclear, retry = wrote && !known, retry && !known
+		default:
+			wrote = wrote || !reads(op)
+			unclear, retry = unclear && !known, retry && !known
 		}
 	}
 	return retry
