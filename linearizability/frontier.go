@@ -125,23 +125,22 @@ func same(spec *porcupine.Model, a, b any) bool {
 
 // frontierSearch is a search under way.
 type frontierSearch struct {
-	spec       *porcupine.Model
-	steps      []step
-	layout     layout
-	slots      []int32         // by step: its bit in configuration.taken, or its class if it is one of several alike
-	alike      []bool          // by step: whether it is
-	open       []int32         // the steps that are open and have a bit, in the order of their calls
-	called     []uint64        // by class: how many have been called …
-	example    []int32         // … and one of them
-	together   bool            // what is of unknown outcome has a class even if it is like no other
-	frontier   *configurations // before the next event
-	closure    *configurations // what comes of them
-	successors []configuration // of one configuration, by steps that are open
-	budget     int             // how many more configurations may be made
-	most       int             // how many may be there at once
-	deadline   time.Time
-	clock      int // steps until the deadline is looked at
-	late       bool
+	spec     *porcupine.Model
+	steps    []step
+	layout   layout
+	slots    []int32         // by step: its bit in configuration.taken, or its class if it is one of several alike
+	alike    []bool          // by step: whether it is
+	open     []int32         // the steps that are open and have a bit, in the order of their calls
+	called   []uint64        // by class: how many have been called …
+	example  []int32         // … and one of them
+	together bool            // what is of unknown outcome has a class even if it is like no other
+	frontier *configurations // before the next event
+	closure  *configurations // what comes of them
+	budget   int             // how many more configurations may be made
+	most     int             // how many may be there at once
+	deadline time.Time
+	clock    int // steps until the deadline is looked at
+	late     bool
 }
 
 // effortMax bounds the configurations that a search of the frontier makes.
@@ -312,25 +311,30 @@ func (f *frontierSearch) pass(slot int32) (reason string) {
 // changes nothing need not be carried out now. What only looks may as well be, and nothing else is tried then:
 // whatever can come of the configuration comes of it with that done, too.
 func (f *frontierSearch) extend(c *configuration) {
-	f.successors = f.successors[:0]
-	for _, i := range f.open {
-		slot := f.slots[i]
-		if c.has(slot) || f.timeUp(1) {
-			continue
-		}
-		after, does := f.try(c, i)
-		switch {
-		case does && f.steps[i].looks():
-			f.timeUp(f.closure.add(c.toggled(slot, after)))
-			return
-		case does:
-			f.successors = append(f.successors, c.toggled(slot, after))
-		}
+	if f.look(c) {
+		return
 	}
-	for _, next := range f.successors {
-		f.timeUp(f.closure.add(next))
+	for _, i := range f.open {
+		if slot := f.slots[i]; !c.has(slot) && !f.timeUp(1) {
+			if after, does := f.try(c, i); does {
+				f.timeUp(f.closure.add(c.toggled(slot, after)))
+			}
+		}
 	}
 	f.extendByClass(c)
+}
+
+// look lets one who only looks do so, and tells whether there is one.
+func (f *frontierSearch) look(c *configuration) bool {
+	for _, i := range f.open {
+		if slot := f.slots[i]; f.steps[i].looks() && !c.has(slot) && !f.timeUp(1) {
+			if after, does := f.try(c, i); does {
+				f.timeUp(f.closure.add(c.toggled(slot, after)))
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // extendByClass carries out one of each class of those that do the same.
