@@ -37,8 +37,11 @@ func priorityOf(v Value) (int64, bool) {
 		return v.Int(), true
 	}
 	number, _, found := strings.Cut(v.String(), ":")
+	if !found {
+		return 0, false // without the cost of an error
+	}
 	priority, err := strconv.ParseInt(number, 10, 64)
-	return priority, found && err == nil
+	return priority, err == nil
 }
 
 // preparePriorities is prepareQueue and notes the priorities of what is offered. What that leaves
