@@ -80,7 +80,10 @@ func (s *countSearch) bound() uint64 {
 // has been at the beginning with the greatest breadth.
 func (s *countSearch) retreat(k int) int {
 	if k > s.died+retreatPast {
-		s.attempt, s.reached = 0, [...]int{math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt}
+		s.attempt = 0
+		for level := range s.reached {
+			s.reached[level] = math.MaxInt
+		}
 	}
 	s.died = max(s.died, k)
 	for ; s.attempt < len(retreats); s.attempt++ {
