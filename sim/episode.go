@@ -21,6 +21,7 @@ type episodeConfig struct {
 	trace    *[]Step    // where to keep a trace; nil for none
 	ready    *readiness // who went on together; nil if nobody wants to know
 	audit    uint64     // if not 0: the seed with which a clean episode's history is corrupted
+	most     *size      // a run that becomes larger is given up; nil for no bound
 	beat     func()     // called at each step, so that somebody outside can see that the world turns
 	over     func()     // called when the world has ended, and need not turn any more
 	crash    *crashFile
@@ -46,6 +47,7 @@ type outcome struct {
 	users      int
 	steps      int
 	tortured   int // steps of the torture phase
+	size       size
 	hash       uint64
 	aborted    any // what the source gave up with
 	record     *Record
@@ -137,7 +139,6 @@ func (w *World) run(workload Workload, o *outcome) {
 	}()
 	w.setUp(workload)
 	w.torture()
-	o.tortured = w.tortured
 	everybody := w.soothe()
 	if everybody {
 		w.expireDead()
@@ -145,7 +146,7 @@ func (w *World) run(workload Workload, o *outcome) {
 	o.record = w.complete()
 	j := w.judge(everybody)
 	o.violations, o.unknown, o.disputed, o.history, o.later, o.audit = j.Violations, j.Unknown, j.Disputed, j.History, j.Later, j.Audit
-	o.refused = j.Refused
+	o.refused, o.tortured, o.size = j.Refused, w.tortured, w.size()
 	o.struck, o.choices, o.clients = w.struck, w.source.choices(), len(w.procs)
 	for _, p := range w.procs {
 		o.users += len(p.users)

@@ -1,11 +1,17 @@
 package sim
 
-import "slices"
+import (
+	"encoding/binary"
+	"errors"
+	"hash/fnv"
+	"maps"
+	"slices"
+)
 
 // minimise makes a counterexample small: it deletes choices, lowers numbers and looks for other small
 // runs as long as the same property breaks, and keeps the trace of the smallest run.
 func (c *campaign) minimise(f *Found) {
-	s := &shrinker{property: f.Property, budget: shrinkRuns, cfg: c.cfg, solo: c.solo}
+	s := &shrinker{property: f.Property, budget: shrinkRuns, tried: map[uint64]bool{}, cfg: c.cfg, solo: c.solo}
 	switch {
 	case c.cfg.NoShrink:
 		s.budget = 0
@@ -29,28 +35,66 @@ const shrinkLeaks = 300
 type shrinker struct {
 	property string
 	budget   int
+	tried    map[uint64]bool // edited lists, by their hashes
 	cfg      Config
 	solo     *solo
 	best     *outcome
 }
 
-// run runs an episode. When a world stands still there is no use in looking for others: each would be waited for.
+// run runs an episode, unless and until it is larger than the best. When a world stands still there is no use in looking for others: each would be waited for.
 func (s *shrinker) run(source Source) *outcome {
-	o := s.solo.run(s.cfg.episode(source))
+	cfg := s.cfg.episode(source)
+	if s.best != nil {
+		cfg.most = new(s.best.size)
+	}
+	o := s.solo.run(cfg)
 	if s.solo.frozen != nil {
 		s.budget = 0
 	}
 	return o
 }
 
-// cost orders counterexamples by what a person has to understand: users first, and two clients with
-// a user each before one with two.
+// size is what a person has to understand of a run, the most important first: users, how many of them share a
+// session, strikes of faults, operations, and steps of the torture phase. While a run goes on each only grows.
+type size [5]int
+
+// size is that of what has happened until now.
+func (w *World) size() (s size) {
+	for _, p := range w.procs {
+		s[0] += len(p.users)
+	}
+	s[1] = s[0] - len(w.procs)
+	for _, n := range w.struck {
+		s[2] += n
+	}
+	s[3], s[4] = len(w.ops), w.step
+	if w.calm {
+		s[4] = w.tortured
+	}
+	return s
+}
+
+// errTooLarge is why a run was given up that has become larger than it may.
+var errTooLarge = errors.New("larger than the smallest that is known")
+
+// beat shows that the world turns, and gives the run up when it is too large.
+func (w *World) beat() {
+	w.cfg.beat()
+	if w.cfg.most == nil {
+		return
+	}
+	if s := w.size(); slices.Compare(s[:], w.cfg.most[:]) > 0 {
+		panic(givenUp{errTooLarge})
+	}
+}
+
+// cost orders counterexamples: by their size, then by the choices that they take.
 func cost(o *outcome) []int {
 	sum := 0
 	for _, m := range o.made {
 		sum += m.value
 	}
-	return []int{o.users, o.users - o.clients, o.faults, o.operations(), o.tortured, len(o.choices), sum}
+	return append(o.size[:], len(o.choices), sum)
 }
 
 func (s *shrinker) shrink() {
@@ -75,13 +119,16 @@ func (s *shrinker) edit() {
 }
 
 // try runs an edited list of choices, aligned by label, and keeps it if the property still breaks
-// and the run is smaller.
+// and the run is simpler. What was tried before is not tried again: it would be the same run.
 func (s *shrinker) try(edited []made) bool {
-	if s.budget <= 0 {
+	source := newAligned(edited)
+	hash := source.hash()
+	if s.budget <= 0 || s.tried[hash] {
 		return false
 	}
+	s.tried[hash] = true
 	s.budget--
-	return s.keep(s.run(newAligned(edited)))
+	return s.keep(s.run(source))
 }
 
 // dropFaults takes single faults away, with the choices that belong to them.
@@ -178,6 +225,23 @@ func newAligned(all []made) *aligned {
 		a.queues[m.label] = append(a.queues[m.label], m.value)
 	}
 	return a
+}
+
+// hash tells lists apart by what a run can get from them: where a queue has ended, zeros follow.
+func (a *aligned) hash() uint64 {
+	h := fnv.New64a()
+	for _, label := range slices.Sorted(maps.Keys(a.queues)) {
+		queue := a.queues[label]
+		for len(queue) > 0 && queue[len(queue)-1] == 0 {
+			queue = queue[:len(queue)-1]
+		}
+		h.Write(append([]byte(label), 0))
+		for _, value := range queue {
+			h.Write(binary.AppendUvarint(nil, uint64(value)+1))
+		}
+		h.Write([]byte{0})
+	}
+	return h.Sum64()
 }
 
 func (a *aligned) Choose(n int, label string) int {

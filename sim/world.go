@@ -257,7 +257,7 @@ func (w *World) connect(p *process) (replica int, err error) {
 // the phase has taken its steps.
 func (w *World) torture() {
 	for w.step < w.cfg.stepsMax {
-		w.cfg.beat()
+		w.beat()
 		w.intake()
 		w.mark()
 		w.forgetLag()
@@ -294,7 +294,7 @@ func (w *World) soothe() bool {
 	w.heal()
 	w.stirred = w.elapsed
 	for limit := w.step + calmSteps; w.step < limit; {
-		w.cfg.beat()
+		w.beat()
 		w.intake()
 		if w.finished() {
 			return true
