@@ -122,7 +122,7 @@ func TestRealServers(t *testing.T) {
 		}
 	})
 	t.Run("published/WriteLock", func(t *testing.T) {
-		r, h := run(t, "lock", "published/WriteLock", 60)
+		r, h := run(t, "lock", "published/WriteLock", 25)
 		w1w2 := func(f sim.Found) bool { return f.Property == "exclusion" || f.Property == "lost-wakeup" }
 		if r.Verdict != sim.VerdictViolation || !slices.ContainsFunc(r.Violations, w1w2) {
 			t.Errorf("%s after %d rounds, found %v; want exclusion (W2) or lost-wakeup (W1)", r.Verdict, r.Episodes, properties(r))

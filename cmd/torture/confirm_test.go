@@ -14,6 +14,7 @@ import (
 // other, a request that the client refuses, callers that give up after a long time, somebody who asks again after a long
 // time, and one who waits for all others.
 func TestConfirm(t *testing.T) {
+	t.Parallel()
 	ensembletest.Need(t)
 	e, err := startStage(t.Context())
 	if err != nil {

@@ -240,6 +240,7 @@ func kills(t *testing.T) int {
 // A run that is killed at any moment leaves no process, no namespace, no nft table and no file but those of --out, and what its
 // clients saw up to then can be judged: at most the rounds under way are lost.
 func TestKilledRun(t *testing.T) {
+	t.Parallel()
 	judged, all := 0, 0
 	n := kills(t)
 	draw := rand.New(rand.NewPCG(uint64(n), 1))
@@ -298,6 +299,7 @@ func TestKilledRunWithoutOut(t *testing.T) {
 // A run that is told to end says what it has found so far, with the exit status of no pass, and leaves nothing; and
 // nothing either if it is told before it has begun.
 func TestRunToldToEnd(t *testing.T) {
+	t.Parallel()
 	kills(t)
 	draw := rand.New(rand.NewPCG(1, 2))
 	for i, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM} {
@@ -337,6 +339,7 @@ func TestRunToldToEnd(t *testing.T) {
 
 // The run goes on when its workers are killed, and accuses nobody of that.
 func TestKilledWorkers(t *testing.T) {
+	t.Parallel()
 	kills(t)
 	v := newVictim(t, "--recipe", "exec:torture worker", "--faults", "none", "--duration", "15s", "--seed", "1")
 	v.hasRound() // a worker that never answers is an error of its command, and ends the run

@@ -167,6 +167,7 @@ func keepsSecret(t *testing.T, dir string, printed ...string) {
 
 // Over TLS, through links that hurt too, a run goes as it does without.
 func TestLiveTLS(t *testing.T) {
+	t.Parallel()
 	e := ensembletest.Start(t, 1)
 	ca := tlstest.New(t)
 	address := ca.Front(e.ConnectString())
@@ -228,6 +229,7 @@ func began(t *testing.T, c *zkclient.Client, root string) {
 // Ctrl-C and SIGTERM end a run with a verdict so far, and its root is gone; after a crash torture clean shows what
 // is left, and removes it when told to, but not before nobody uses it any more.
 func TestLiveEnds(t *testing.T) {
+	t.Parallel()
 	e := ensembletest.Start(t, 1)
 	witness := client(t, e.ConnectString())
 	start := func(root string) (*exec.Cmd, *bytes.Buffer) {
@@ -282,6 +284,7 @@ func TestLiveEnds(t *testing.T) {
 // A run that was stopped for longer than its session lasts, and whose root was cleaned away meanwhile, touches nothing of what
 // somebody else has made in its place.
 func TestLiveLosesItsRoot(t *testing.T) {
+	t.Parallel()
 	e := ensembletest.Start(t, 1)
 	witness := client(t, e.ConnectString())
 	for _, signal := range []os.Signal{os.Interrupt, nil} { // nil: it finds out by itself
@@ -320,6 +323,7 @@ func TestLiveLosesItsRoot(t *testing.T) {
 
 // A run whose servers have died for good ends when it is told to, at once, with what it has found.
 func TestLiveEndsWithoutServers(t *testing.T) {
+	t.Parallel()
 	e := ensembletest.Start(t, 1)
 	witness := client(t, e.ConnectString())
 	cmd, printed := program(t, "run", "lock", "--backend", "live", "--servers", e.ConnectString(), "--root", "/root", "--duration", "1h", "--seed", "1")

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 //	status N command…   runs the command; it must end with exit status N
 //	await FILE          waits until the file is there
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
