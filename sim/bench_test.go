@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -39,6 +40,7 @@ func benchmark(b *testing.B, kind string) {
 // A campaign keeps nothing of an episode that broke nothing, and of those that did the simplest
 // one for each property: after five times as many episodes the heap is as large as before.
 func TestMemoryDoesNotGrowWithEpisodes(t *testing.T) {
+	bubbles.Many(t)
 	for _, recipe := range []string{"", "published/WriteLock"} {
 		w := find(t, "lock", recipe)
 		few, many := heapAfter(t, w, 1000), heapAfter(t, w, 5000)

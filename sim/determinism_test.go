@@ -93,7 +93,7 @@ func TestDeterminismOfSweeps(t *testing.T) {
 		for base := range max(n/400, 1) {
 			cfg := sim.Config{Clients: s.clients, Seed: 3}
 			runs := func() []sim.Source { return sim.SweepOf(s.w, cfg, base) }
-			sample := min(len(runs()), 12)
+			sample := min(len(runs()), max(bubbles.Share(12), 3))
 			compare(t, s, cfg, uint64(sample), func(i uint64) sim.Source { return runs()[i] })
 		}
 	}
@@ -214,7 +214,7 @@ var update = flag.Bool("update", false, "write the hashes that came out into tes
 func TestHashTellsRunsApart(t *testing.T) {
 	w := find(t, "lock", "")
 	first := map[uint64]string{}
-	for seed := range uint64(500) {
+	for seed := range uint64(bubbles.Share(500)) {
 		one := sim.RunOne(w, sim.Config{}, sim.NewRandomSource(2, seed))
 		trace := sim.Story(w, sim.Violation{}, one.Trace)
 		if other, seen := first[one.Hash]; seen && other != trace {
@@ -232,7 +232,7 @@ func TestHashTellsRunsApart(t *testing.T) {
 func TestResultDoesNotDependOnWorkers(t *testing.T) {
 	for _, strategy := range []string{"random", "sweep"} {
 		w := find(t, "lock", "published/WriteLock")
-		cfg := sim.Config{Episodes: 1500, Seed: 5, Strategy: strategy, Workers: 1, NoShrink: true}
+		cfg := sim.Config{Episodes: max(bubbles.Share(1500), 400), Seed: 5, Strategy: strategy, Workers: 1, NoShrink: true}
 		one := run(t, w, cfg)
 		cfg.Workers = 2
 		two := run(t, w, cfg)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
 )
 
 // A user's own recipe, in a module of its own: a lock that does not look whether its predecessor
@@ -21,6 +23,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/recipes"
 )
 
@@ -139,6 +142,9 @@ func goTest(t *testing.T, dir string, args ...string) (output string, ok bool) {
 
 // go test of a broken lock fails with a small story, and passes when the lock is mended.
 func TestUsersOwnModule(t *testing.T) {
+	if bubbles.RaceDetector {
+		t.Skip("the module is built without the detector")
+	}
 	if lines := strings.Count(ownTest, "\n"); lines > 15 {
 		t.Errorf("a test of one's own takes %d lines", lines)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 )
@@ -193,7 +194,7 @@ func TestServersAreAwayForAWhile(t *testing.T) {
 func TestSlowServersAccuseNobody(t *testing.T) {
 	for _, delay := range []time.Duration{300 * time.Millisecond, 1500 * time.Millisecond, 4 * time.Second} {
 		for _, kind := range []string{"lock", "queue", "doublebarrier"} {
-			r := onSite(t, find(t, kind), LiveConfig{Duration: 3 * time.Minute, Patience: 2 * time.Second}, func(_ context.Context, s *site, _ func()) {
+			r := onSite(t, find(t, kind), LiveConfig{Duration: bubbles.Share(3 * time.Minute), Patience: 2 * time.Second}, func(_ context.Context, s *site, _ func()) {
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				s.delay = delay

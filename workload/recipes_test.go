@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -248,7 +249,7 @@ func wantBroken(t *testing.T, w sim.Workload, faults sim.Faults, property, part 
 // verdict: this is where the race detector sees them all.
 func TestEveryRecipeIsJudged(t *testing.T) {
 	for _, e := range workload.Entries() {
-		r, err := sim.Run(t.Context(), e.New(), sim.Config{Episodes: 300, Seed: 1, NoShrink: true})
+		r, err := sim.Run(t.Context(), e.New(), sim.Config{Episodes: bubbles.Share(300), Seed: 1, NoShrink: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,3 +14,12 @@ func Many(t testing.TB) {
 		t.Skip("thousands of worlds: the race detector keeps 200 kB for each")
 	}
 }
+
+// Share is how many of n worlds, or how much of a time in them, a test runs that needs only some: with the race
+// detector an eighth, as it makes them ten times as slow.
+func Share[N ~int | ~int64](n N) N {
+	if RaceDetector {
+		return max(n/8, 1)
+	}
+	return n
+}
