@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/zktorture/zktorture/internal/bubbles"
 )
 
 // A user's own recipe, in a module of its own: a lock that does not look whether its predecessor
@@ -23,7 +21,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/recipes"
 )
 
