@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
 )
 
 // A user's own recipe, in a module of its own: a lock that does not look whether its predecessor
