@@ -20,13 +20,15 @@ help: ## list the targets
 run: ## torture the lock in simulation (the main job; needs Go alone)
 	$(GO) run ./cmd/torture run lock
 
-# Simulated worlds run one goroutine at a time, and on one processor twice as fast as on two: so many packages are tested at
-# a time as there are processors, each on one. In a package four tests may wait at a time. What wants more processors asks
-# for them. The time limits are for tests that hang: on a busy machine everything takes longer. What go vet says, lint says.
-CPUS := $(shell getconf _NPROCESSORS_ONLN)
+# Simulated worlds run one goroutine at a time, and on one processor twice as fast as on two. So each package gets one; what
+# wants more asks for them. One package more is tested at a time than there are processors, and four tests of it may wait at
+# a time, because real servers make many wait. Those that take longest come first. The time limits are for tests that hang:
+# on a busy machine everything takes longer. What go vet says, lint says.
+PACKAGES := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+LONG     := ./cmd/torture ./workload ./sim ./ensemble
 
 test: zookeeper browser lint ## everything that must pass: linters, all tests, the core with -race
-	GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -p $(CPUS) -parallel 4 ./...
+	GOMAXPROCS=1 GOGC=400 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
 	@$(MAKE) --no-print-directory race
 
 ci: ## what .ci/run does: make test, then the closing lines of go test

@@ -162,9 +162,12 @@ func TestServersAreAwayForGood(t *testing.T) {
 	}
 }
 
+// some are the first of these with the race detector, and all without.
+func some(all ...time.Duration) []time.Duration { return all[:bubbles.Share(len(all))] }
+
 // When a run is called off it ends, in time, also if its servers are away for good.
 func TestInterruptedWhileServersAreAway(t *testing.T) {
-	for _, after := range []time.Duration{0, time.Second, 8 * time.Second, 19 * time.Second} {
+	for _, after := range some(8*time.Second, 0, time.Second, 19*time.Second) {
 		r := onSite(t, find(t, "queue"), LiveConfig{Duration: time.Hour, Clients: 16}, func(_ context.Context, s *site, interrupt func()) {
 			s.leave()
 			time.Sleep(after)
@@ -178,7 +181,7 @@ func TestInterruptedWhileServersAreAway(t *testing.T) {
 
 // Servers that are away for some seconds do not end the run, and nobody is accused of having waited for them.
 func TestServersAreAwayForAWhile(t *testing.T) {
-	for _, away := range []time.Duration{time.Second, 8 * time.Second, 15 * time.Second} {
+	for _, away := range some(8*time.Second, time.Second, 15*time.Second) {
 		r := onSite(t, find(t, "lock"), LiveConfig{Duration: 90 * time.Second}, func(_ context.Context, s *site, _ func()) {
 			back := s.leave()
 			time.Sleep(away)
@@ -192,7 +195,7 @@ func TestServersAreAwayForAWhile(t *testing.T) {
 
 // Nobody is accused of waiting for ever who waits for servers that are slow.
 func TestSlowServersAccuseNobody(t *testing.T) {
-	for _, delay := range []time.Duration{300 * time.Millisecond, 1500 * time.Millisecond, 4 * time.Second} {
+	for _, delay := range some(1500*time.Millisecond, 300*time.Millisecond, 4*time.Second) {
 		for _, kind := range []string{"lock", "queue", "doublebarrier"} {
 			r := onSite(t, find(t, kind), LiveConfig{Duration: bubbles.Share(3 * time.Minute), Patience: 2 * time.Second}, func(_ context.Context, s *site, _ func()) {
 				s.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -366,17 +367,23 @@ func TestRootBelowChroot(t *testing.T) {
 // unowned waits until no ephemeral znode is below a path.
 func unowned(t *testing.T, c *zkclient.Client, at string) {
 	t.Helper()
-	for _, n := range dump(t, c, at) {
-		if n.Stat.EphemeralOwner == 0 {
-			continue
-		}
-		exists, _, gone, err := c.ExistsW(n.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if exists {
-			<-gone
-		}
+	exists, stat, gone, err := c.ExistsW(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !exists {
+		return
+	}
+	if stat.EphemeralOwner != 0 {
+		<-gone
+		return
+	}
+	names, _, err := c.Children(at)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		unowned(t, c, at+"/"+name)
 	}
 }
 
