@@ -96,3 +96,9 @@ func NewOpContext() (ctx context.Context, end func(settle func())) {
 
 // WorldStands tells whether there is a world in which nobody runs.
 func WorldStands() bool { return worldStands() }
+
+// Resamples is how many worlds are drawn in each search for a smaller counterexample.
+func Resamples() int { return resamples }
+
+// SetResamples changes it.
+func SetResamples(n int) { resamples = n }

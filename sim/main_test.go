@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -27,6 +29,10 @@ var children = map[string]func(args []string) error{
 }
 
 func TestMain(m *testing.M) {
+	if bubbles.RaceDetector { // worlds are ten times as slow then, and it needs no second processor to see a race
+		runtime.GOMAXPROCS(1)
+		sim.SetResamples(bubbles.Share(sim.Resamples()))
+	}
 	words := strings.Fields(os.Getenv(childEnv))
 	if len(words) > 0 {
 		sim.SetFreezeAfter(time.Second)

@@ -3,7 +3,7 @@ package sim
 import "slices"
 
 // resamples is how many new episodes are drawn in the search for a simpler one.
-const resamples = 1500
+var resamples = 1500
 
 // resample looks for a simpler episode that breaks the same property by drawing new ones that are
 // no larger than the best: as many users, and no more faults. Editing a list of
