@@ -21,10 +21,10 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 	$(GO) run ./cmd/torture run lock
 
 # Simulated worlds run one goroutine at a time, and on one processor twice as fast as on two. So each package gets one; what
-# wants more asks for them. One package more is tested at a time than there are processors, and four tests of it may wait at
-# a time, because real servers make many wait. Those that take longest come first. The time limits are for tests that hang:
+# wants more asks for them. So many packages are tested at a time as there are processors, those first that take longest, and
+# four tests of a package may wait at a time, because real servers make many wait. The time limits are for tests that hang:
 # on a busy machine everything takes longer. What go vet says, lint says.
-PACKAGES := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PACKAGES := $(shell getconf _NPROCESSORS_ONLN)
 LONG     := ./cmd/torture ./workload ./sim ./ensemble
 
 test: zookeeper browser lint ## everything that must pass: linters, all tests, the core with -race
