@@ -42,18 +42,12 @@ type outcome struct {
 	made       []made
 	choices    Choices
 	struck     [faultCount]int
-	faults     int // how many strikes
-	clients    int
-	users      int
-	steps      int
-	tortured   int // steps of the torture phase
-	size       size
-	hash       uint64
-	aborted    any // what the source gave up with
-	record     *Record
+	size
+	steps   int
+	hash    uint64
+	aborted any // what the source gave up with
+	record  *Record
 }
-
-func (o *outcome) operations() int { return len(o.ops) }
 
 // runEpisode runs one episode in a bubble of its own. It returns nothing if the bubble freezes:
 // then it never returns, and somebody outside has to notice (see watchdog).
@@ -146,14 +140,8 @@ func (w *World) run(workload Workload, o *outcome) {
 	o.record = w.complete()
 	j := w.judge(everybody)
 	o.violations, o.unknown, o.disputed, o.history, o.later, o.audit = j.Violations, j.Unknown, j.Disputed, j.History, j.Later, j.Audit
-	o.refused, o.tortured, o.size = j.Refused, w.tortured, w.size()
-	o.struck, o.choices, o.clients = w.struck, w.source.choices(), len(w.procs)
-	for _, p := range w.procs {
-		o.users += len(p.users)
-	}
-	for _, n := range w.struck {
-		o.faults += n
-	}
+	o.refused, o.size = j.Refused, w.size()
+	o.struck, o.choices = w.struck, w.source.choices()
 	o.strength = Strength{Faults: o.faults, Inside: w.inside}
 	w.end(len(o.violations) == 0)
 	if leftover := w.panicked; len(o.violations) == 0 && len(leftover) > 0 {

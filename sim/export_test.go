@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -102,3 +103,32 @@ func Resamples() int { return resamples }
 
 // SetResamples changes it.
 func SetResamples(n int) { resamples = n }
+
+// Within runs choices whole, and again until they become larger than what other choices give. It tells whether the
+// whole run is larger.
+func Within(w Workload, cfg Config, choices, bound func() Source) (whole, bounded One, larger bool) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		panic(err)
+	}
+	servers := fakezk.New(fakezk.Config{})
+	run := func(source Source, most *size) (One, *outcome) {
+		e := cfg.episode(source)
+		e.servers, e.most = servers, most
+		o := runEpisode(w, e)
+		return One{Hash: o.hash, Aborted: o.aborted}, o
+	}
+	_, smallest := run(bound(), nil)
+	whole, o := run(choices(), nil)
+	bounded, _ = run(choices(), &smallest.size)
+	return whole, bounded, slices.Compare(o.list(), smallest.list()) > 0
+}
+
+// HashOfEdit is by what shrinking knows that it has tried a list, given as labels and values in turn.
+func HashOfEdit(labels []string, values []int) uint64 {
+	all := make([]made, len(labels))
+	for i := range all {
+		all[i].label, all[i].value = labels[i], values[i]
+	}
+	return newAligned(all).hash()
+}

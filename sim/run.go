@@ -323,7 +323,7 @@ func (c *campaign) record(index int, o *outcome) {
 	r := &c.result
 	r.Episodes++
 	r.Steps += int64(o.steps)
-	r.Operations += int64(o.operations())
+	r.Operations += int64(len(o.ops))
 	r.Refused += int64(o.refused)
 	r.Hash += mix(o.hash ^ mix(uint64(index)))
 	for i, n := range o.struck {

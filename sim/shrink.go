@@ -1,9 +1,7 @@
 package sim
 
 import (
-	"encoding/binary"
 	"errors"
-	"hash/fnv"
 	"maps"
 	"slices"
 )
@@ -41,7 +39,8 @@ type shrinker struct {
 	best     *outcome
 }
 
-// run runs an episode, unless and until it is larger than the best. When a world stands still there is no use in looking for others: each would be waited for.
+// run runs an episode, and gives it up when it has become larger than the best. When a world stands still there
+// is no use in looking for others: each would be waited for.
 func (s *shrinker) run(source Source) *outcome {
 	cfg := s.cfg.episode(source)
 	if s.best != nil {
@@ -54,22 +53,31 @@ func (s *shrinker) run(source Source) *outcome {
 	return o
 }
 
-// size is what a person has to understand of a run, the most important first: users, how many of them share a
-// session, strikes of faults, operations, and steps of the torture phase. While a run goes on each only grows.
-type size [5]int
+// size is what a person has to understand of a run. While it goes on each number only grows.
+type size struct {
+	users    int
+	clients  int
+	faults   int // how many strikes
+	calls    int // operations that have begun
+	tortured int // steps of the torture phase
+}
+
+// list has the most important first: two clients with a user each are simpler than one with two.
+func (s *size) list() []int {
+	return []int{s.users, s.users - s.clients, s.faults, s.calls, s.tortured}
+}
 
 // size is that of what has happened until now.
-func (w *World) size() (s size) {
+func (w *World) size() size {
+	s := size{clients: len(w.procs), calls: len(w.ops), tortured: w.step}
 	for _, p := range w.procs {
-		s[0] += len(p.users)
+		s.users += len(p.users)
 	}
-	s[1] = s[0] - len(w.procs)
 	for _, n := range w.struck {
-		s[2] += n
+		s.faults += n
 	}
-	s[3], s[4] = len(w.ops), w.step
 	if w.calm {
-		s[4] = w.tortured
+		s.tortured = w.tortured
 	}
 	return s
 }
@@ -83,7 +91,7 @@ func (w *World) beat() {
 	if w.cfg.most == nil {
 		return
 	}
-	if s := w.size(); slices.Compare(s[:], w.cfg.most[:]) > 0 {
+	if s := w.size(); slices.Compare(s.list(), w.cfg.most.list()) > 0 {
 		panic(givenUp{errTooLarge})
 	}
 }
@@ -94,7 +102,7 @@ func cost(o *outcome) []int {
 	for _, m := range o.made {
 		sum += m.value
 	}
-	return append(o.size[:], len(o.choices), sum)
+	return append(o.list(), len(o.choices), sum)
 }
 
 func (s *shrinker) shrink() {
@@ -229,19 +237,18 @@ func newAligned(all []made) *aligned {
 
 // hash tells lists apart by what a run can get from them: where a queue has ended, zeros follow.
 func (a *aligned) hash() uint64 {
-	h := fnv.New64a()
+	h := uint64(hashStart)
 	for _, label := range slices.Sorted(maps.Keys(a.queues)) {
 		queue := a.queues[label]
 		for len(queue) > 0 && queue[len(queue)-1] == 0 {
 			queue = queue[:len(queue)-1]
 		}
-		h.Write(append([]byte(label), 0))
+		h = mix(foldString(h, label) ^ uint64(len(queue)))
 		for _, value := range queue {
-			h.Write(binary.AppendUvarint(nil, uint64(value)+1))
+			h = mix(h ^ uint64(value))
 		}
-		h.Write([]byte{0})
 	}
-	return h.Sum64()
+	return h
 }
 
 func (a *aligned) Choose(n int, label string) int {

@@ -118,3 +118,50 @@ func TestKnownBugsShrinkToADozenSteps(t *testing.T) {
 		}
 	}
 }
+
+// What shrinking gives up is larger than the best as a whole, too; the rest runs as it does without a bound.
+func TestOnlyWhatIsLargerIsGivenUp(t *testing.T) {
+	w, gaveUp, larger := find(t, "lock", "ours"), 0, 0
+	const pairs = 100
+	for i := range uint64(pairs) {
+		source := func(seed uint64) func() sim.Source {
+			return func() sim.Source { return sim.NewRandomSource(seed, i) }
+		}
+		whole, bounded, isLarger := sim.Within(w, sim.Config{}, source(1), source(2))
+		if isLarger {
+			larger++
+		}
+		switch {
+		case bounded.Aborted != nil && !isLarger:
+			t.Errorf("pair %d: a run that is not larger was given up", i)
+		case bounded.Aborted != nil:
+			gaveUp++
+		case bounded.Hash != whole.Hash:
+			t.Errorf("pair %d: hash %x within a bound, %x without", i, bounded.Hash, whole.Hash)
+		}
+	}
+	if larger < pairs/4 || gaveUp < larger*9/10 {
+		t.Errorf("of %d that are larger %d were given up", larger, gaveUp)
+	}
+}
+
+// Lists are the same for shrinking if a run gets the same from them: for each label the same values, after which there
+// are only zeros.
+func TestEditsThatAreTheSame(t *testing.T) {
+	hash := func(values ...int) uint64 { return sim.HashOfEdit([]string{"a", "b", "a", "b"}[:len(values)], values) }
+	for name, other := range map[string]uint64{
+		"a zero at the end": hash(1, 2, 0), "zeros at the end": hash(1, 2, 0, 0),
+		"another order": sim.HashOfEdit([]string{"b", "a"}, []int{2, 1}),
+	} {
+		if other != hash(1, 2) {
+			t.Errorf("%s: another hash", name)
+		}
+	}
+	for name, other := range map[string]uint64{
+		"one more": hash(1, 2, 3), "other labels": hash(2, 1), "one less": hash(1), "a zero before": sim.HashOfEdit([]string{"a", "a", "b"}, []int{0, 1, 2}),
+	} {
+		if other == hash(1, 2) {
+			t.Errorf("%s: the same hash", name)
+		}
+	}
+}
