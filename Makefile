@@ -20,10 +20,10 @@ help: ## list the targets
 run: ## torture the lock in simulation (the main job; needs Go alone)
 	$(GO) run ./cmd/torture run lock
 
-# Simulated worlds run one goroutine at a time, and on one processor twice as fast as on two. So each package gets one; what
-# wants more asks for them. So many packages are tested at a time as there are processors, those first that take longest, and
-# four tests of a package may wait at a time, because real servers make many wait. The time limits are for tests that hang:
-# on a busy machine everything takes longer. What go vet says, lint says.
+# Simulated worlds run one goroutine at a time: with two processors a package takes up to twice the processor time. So each
+# gets one, and as many are tested at a time as there are processors, those first that take longest; tests that want more
+# ask for them. Four tests of a package may wait at a time, because real servers make many wait. GOGC: garbage is collected
+# less often. The time limits are for tests that hang: on a busy machine everything takes longer. What go vet says, lint says.
 PACKAGES := $(shell getconf _NPROCESSORS_ONLN)
 LONG     := ./cmd/torture ./workload ./sim ./ensemble
 

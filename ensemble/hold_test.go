@@ -39,11 +39,13 @@ func newHeld(t *testing.T) *held {
 func (h *held) beginWithoutSnapshot() {
 	zxid, err := h.ensemble.Committed(h.ctx)
 	h.must(err)
-	if err := h.ensemble.Hold(h.ctx, h.member, zxid); err != nil && strings.Contains(err.Error(), "restart it") {
+	err = h.ensemble.Hold(h.ctx, h.member, zxid)
+	if err != nil && strings.Contains(err.Error(), "restart it") {
 		h.must(h.ensemble.Member(h.member).Kill())
 		h.must(h.ensemble.Member(h.member).Restart(h.ctx))
 		return
 	}
+	h.must(err)
 	h.ensemble.Free(h.member)
 }
 

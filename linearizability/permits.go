@@ -19,8 +19,9 @@ import (
 // earlier, a reader's than those of all writers earlier. A downgrade is legal while its process
 // holds the lock as a writer. A process that writes excludes itself as a reader. After a downgrade of
 // outcome ok the hold is a reader's, to be released by rrelease. After one of unknown outcome either
-// release ends it, and either may be the retry of a release of unknown outcome, until one is of outcome ok. If a process may have several such holds at once, of unknown outcome, a release is about
-// the first of them, by call, that it has when the release takes effect.
+// release ends it, and either may be the retry of a release of unknown outcome, until one is of outcome
+// ok. If a process may have several such holds at once, of unknown outcome, a release is about the first of
+// them, by call, that it has when the release takes effect.
 func RWLock() Model {
 	m := Lock()
 	m.Name = "rwlock"

@@ -232,6 +232,7 @@ func TestHashTellsRunsApart(t *testing.T) {
 func TestResultDoesNotDependOnWorkers(t *testing.T) {
 	for _, strategy := range []string{"random", "sweep"} {
 		w := find(t, "lock", "published/WriteLock")
+		// In an eighth of them the sweep finds nothing.
 		cfg := sim.Config{Episodes: max(bubbles.Share(1500), 400), Seed: 5, Strategy: strategy, Workers: 1, NoShrink: true}
 		one := run(t, w, cfg)
 		cfg.Workers = 2
