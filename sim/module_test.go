@@ -183,7 +183,7 @@ func TestUsersOwnFuzzing(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	dir := userModule(t, brokenLock)
-	out, ok := goTest(t, dir, "-run", "^$", "-fuzz", "FuzzMyLock", "-fuzztime", "20000x", "-parallel", "1", ".")
+	out, ok := goTest(t, dir, "-run", "^$", "-fuzz", "FuzzMyLock", "-fuzztime", "4000x", "-parallel", "1", ".")
 	if !strings.Contains(out, "fuzz: elapsed") || (!ok && !strings.Contains(out, " broke ")) {
 		t.Errorf("fuzzing does not work:\n%s", out)
 	}

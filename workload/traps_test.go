@@ -105,7 +105,7 @@ func TestHandlesThatEndWithTheirSession(t *testing.T) {
 		w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker {
 			return published.NewGoZKLock(test.conn(c), "/t/lock", published.OnlyBugs("L9"))
 		})
-		r := campaign(t, w, sim.Config{Episodes: 6000, Seed: 1, Faults: test.faults, NoShrink: true})
+		r := campaign(t, w, sim.Config{Episodes: 6000, Until: "exclusion", Seed: 1, Faults: test.faults, NoShrink: true})
 		if text := messageOf(r, "exclusion"); (text != "") != test.broken {
 			t.Errorf("%s: exclusion %q", test.name, text)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // testEpisodes are enough for each bug, and for W1 and W2 to become as small as promised.
-const testEpisodes = 4000
+const testEpisodes = 2000
 
 // Each bug that is hunted is marked where it is, and is found, with a story as small as promised.
 func TestBugs(t *testing.T) {
