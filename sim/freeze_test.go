@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -153,7 +154,7 @@ func (l looper) Unlock(context.Context) error { return nil }
 // either, which the calm phase finds.
 func TestEndlessCallsBreakProgress(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker { return looper{c} })
-	r := run(t, w, sim.Config{Episodes: 3, Seed: 1, NoFaultsAtAll: true, NoShrink: true})
+	r := run(t, w, sim.Config{Episodes: bubbles.Share(3), Seed: 1, NoFaultsAtAll: true, NoShrink: true})
 	wantOnly(t, r, "progress", "still waits in acquire")
 }
 

@@ -42,7 +42,7 @@ func (e slowEpisode) Judge(w *sim.World) sim.Judgement {
 // childJudge runs a campaign whose judge takes longer than a world may stand still.
 func childJudge([]string) error {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return recipes.NewLock(c, path) })
-	r, err := sim.Run(context.Background(), slowly{w, 2500 * time.Millisecond}, sim.Config{Episodes: 1, Seed: 1})
+	r, err := sim.Run(context.Background(), slowly{w, 1250 * time.Millisecond}, sim.Config{Episodes: 1, Seed: 1})
 	fmt.Printf("verdict %s: %s\n", r.Verdict, r.Reason)
 	return err
 }

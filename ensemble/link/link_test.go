@@ -104,7 +104,7 @@ func (f *fixture) sawStrike(want ...string) {
 
 // Each way to lose a connection leaves the create done or not, as it says, and keeps the session.
 func TestLoss(t *testing.T) {
-	e := ensembletest.Start(t, 3)
+	e := ensembletest.Share(t, 3)
 	for variant, want := range map[string]struct{ applied, error bool }{
 		"before": {false, true}, "after": {true, true}, "later": {true, false}, "silence": {false, true}, "half": {false, true},
 	} {
@@ -134,7 +134,7 @@ func TestLoss(t *testing.T) {
 
 // An expiry ends the session whatever its client knows.
 func TestExpiry(t *testing.T) {
-	e := ensembletest.Start(t, 3)
+	e := ensembletest.Share(t, 3)
 	for _, variant := range link.Variants["expiry"] {
 		t.Run(variant, func(t *testing.T) {
 			f := newFixture(t, e)
@@ -177,7 +177,7 @@ func TestExpiry(t *testing.T) {
 
 // In silence that is longer than the timeout the session ends by itself, and not before it can have.
 func TestSilence(t *testing.T) {
-	f := newFixture(t, ensembletest.Start(t, 3))
+	f := newFixture(t, ensembletest.Share(t, 3))
 	old := f.client.SessionID()
 	if _, err := f.client.Create("/owned", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestSilence(t *testing.T) {
 
 // An event of a watch comes late, or is lost with its connection and told when the client is back.
 func TestWatch(t *testing.T) {
-	e := ensembletest.Start(t, 3)
+	e := ensembletest.Share(t, 3)
 	for _, variant := range link.Variants["watch"] {
 		t.Run(variant, func(t *testing.T) {
 			f := newFixture(t, e)
@@ -230,7 +230,7 @@ func TestWatch(t *testing.T) {
 
 // What a fault begins with happens before the request is forwarded.
 func TestBegun(t *testing.T) {
-	f := newFixture(t, ensembletest.Start(t, 3))
+	f := newFixture(t, ensembletest.Share(t, 3))
 	called := errors.New("not called")
 	f.link.Arm([]link.Fault{{Request: 2, Begun: func() {
 		if called = nil; f.exists("/begun") {

@@ -25,7 +25,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	e := ensembletest.Start(t, 3)
+	e := ensembletest.Share(t, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	f := &fixture{T: t, ctx: ctx, ensemble: e}

@@ -3,8 +3,11 @@ package ensembletest
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/zkclient"
@@ -28,6 +31,68 @@ func Start(t testing.TB, nodes int) *ensemble.Ensemble {
 	}
 	t.Cleanup(func() { e.Stop() })
 	return e
+}
+
+// shared is what [Share] has started, by the number of servers.
+var shared = map[int]*ensemble.Ensemble{}
+
+// Main runs the tests of a package that calls [Share], and stops what is shared.
+func Main(m *testing.M) {
+	status := m.Run()
+	for _, e := range shared {
+		e.Stop()
+	}
+	os.Exit(status)
+}
+
+// Share returns so many servers without znodes: those that the package's tests before it had, if there are any. It is
+// for tests that do the servers no harm and do not run in parallel. With -short the test is skipped.
+func Share(t testing.TB, nodes int) *ensemble.Ensemble {
+	t.Helper()
+	Need(t)
+	if shared[nodes] == nil {
+		e, err := ensemble.Start(context.Background(), ensemble.Options{Nodes: nodes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared[nodes] = e
+	}
+	empty(t, shared[nodes])
+	return shared[nodes]
+}
+
+// empty removes all znodes but ZooKeeper's own.
+func empty(t testing.TB, e *ensemble.Ensemble) {
+	t.Helper()
+	c, err := zkclient.Config{Servers: e.ConnectString(), SessionTimeout: 2 * time.Second}.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	names, _, err := c.Children("/")
+	for i := 0; i < len(names) && err == nil; i++ {
+		if names[i] != "zookeeper" {
+			err = remove(c, "/"+names[i])
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// remove removes a znode with all below it, some of which may be about to end with their session.
+func remove(c *zkclient.Client, path string) error {
+	names, _, err := c.Children(path)
+	for i := 0; i < len(names) && err == nil; i++ {
+		err = remove(c, path+"/"+names[i])
+	}
+	if err == nil {
+		err = c.Delete(path, -1)
+	}
+	if err == zk.ErrNoNode {
+		return nil
+	}
+	return err
 }
 
 // connectMax is how long a session may take, on a busy machine too.

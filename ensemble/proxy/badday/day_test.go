@@ -117,7 +117,7 @@ func (c *stubborn) connect() {
 // Equal seeds and equal clients meet equal faults, on other servers too; another seed brings others.
 func TestEqualClientsEqualFaults(t *testing.T) {
 	story := func(nodes int, seed uint64) (told []string) {
-		e := ensembletest.Start(t, nodes)
+		e := ensembletest.Share(t, nodes)
 		d, noted := newDay(t, badday.Config{Servers: e.Servers(), Faults: []string{"loss", "expiry", "hold"}, Odds: badday.Odds{Every: 10}, Seed: seed})
 		c := &stubborn{address: d.Addr(), timeout: 400 * time.Millisecond, password: make([]byte, 16)}
 		for i := range int32(200) {
@@ -147,7 +147,7 @@ func TestEqualClientsEqualFaults(t *testing.T) {
 
 // An ordinary client meets everything that there is, and what it was told of its writes is true.
 func TestOrdinaryClients(t *testing.T) {
-	e := ensembletest.Start(t, 3)
+	e := ensembletest.Share(t, 3)
 	d, noted := newDay(t, badday.Config{Servers: e.Servers(), Faults: badday.Names, Odds: badday.Odds{Every: 25}, Seed: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -233,7 +233,7 @@ func awaitEvent(changed <-chan zk.Event) {
 
 // Without faults it is a plain proxy.
 func TestNone(t *testing.T) {
-	e := ensembletest.Start(t, 1)
+	e := ensembletest.Share(t, 1)
 	d, noted := newDay(t, badday.Config{Servers: e.Servers()})
 	c := connect(t, d.Addr())
 	for i := range 200 {

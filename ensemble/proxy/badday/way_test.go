@@ -141,7 +141,7 @@ func (v *victim) lasts() time.Duration {
 
 // What each way of each fault does, a client and the servers see.
 func TestEachWay(t *testing.T) {
-	e := ensembletest.Start(t, 1)
+	e := ensembletest.Share(t, 1)
 	odds := badday.Odds{Every: 30}
 	seen := map[string]func(v *victim, began time.Time){
 		"loss before": func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.expired(false) },
