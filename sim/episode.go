@@ -35,6 +35,7 @@ type outcome struct {
 	history    any
 	disputed   map[string]any
 	refused    int // stale writes
+	notJudged  []string
 	later      func() Judgement
 	audit      func(uint64, int) Strength
 	strength   Strength
@@ -140,7 +141,7 @@ func (w *World) run(workload Workload, o *outcome) {
 	o.record = w.complete()
 	j := w.judge(everybody)
 	o.violations, o.unknown, o.disputed, o.history, o.later, o.audit = j.Violations, j.Unknown, j.Disputed, j.History, j.Later, j.Audit
-	o.refused, o.size = j.Refused, w.size()
+	o.refused, o.notJudged, o.size = j.Refused, j.NotJudged, w.size()
 	o.struck, o.choices = w.struck, w.source.choices()
 	o.strength = Strength{Faults: o.faults, Inside: w.inside}
 	w.end(len(o.violations) == 0)

@@ -88,6 +88,7 @@ type Result struct {
 	Violations       []Found
 	Strength         Strength
 	Rerun            Rerun
+	NotJudged        []string      // properties that could not be judged in this world, in alphabetical order: see [Judgement]
 	Refused          int64         // stale writes that the guarded resources refused: see [Judgement]
 	Recovery         time.Duration // on real servers, the longest that clients needed to reach them when all faults had ended
 	Hash             uint64        // covers every step of every episode
@@ -325,6 +326,7 @@ func (c *campaign) record(index int, o *outcome) {
 	r.Steps += int64(o.steps)
 	r.Operations += int64(len(o.ops))
 	r.Refused += int64(o.refused)
+	r.AddNotJudged(o.notJudged...)
 	r.Hash += mix(o.hash ^ mix(uint64(index)))
 	for i, n := range o.struck {
 		c.struck[i] += n
@@ -411,6 +413,15 @@ func (c *campaign) finish(ctx context.Context) Result {
 	c.conclude(ctx)
 	r.Elapsed = time.Since(c.begin)
 	return *r
+}
+
+// AddNotJudged notes that properties could not be judged.
+func (r *Result) AddNotJudged(properties ...string) {
+	for _, p := range properties {
+		if i, noted := slices.BinarySearch(r.NotJudged, p); !noted {
+			r.NotJudged = slices.Insert(r.NotJudged, i, p)
+		}
+	}
 }
 
 // struckByName counts the faults that may strike.

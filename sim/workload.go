@@ -41,6 +41,8 @@ type Judgement struct {
 	// Disputed is what those who judge were given, by names, if the reason why it is unknown is that
 	// they contradict each other; each in the form of a History.
 	Disputed map[string]any
+	// NotJudged are the properties that could not be judged because what they need is not known in that world.
+	NotJudged []string
 	// Refused is how many stale writes a resource has refused because of their tokens: what would have done harm
 	// to one that looks at none.
 	Refused int

@@ -118,7 +118,7 @@ func (e *gateEpisode) judge(v *view) judgement {
 	j.History = h
 	j.check(v, linearizability.Gate(), h)
 	j.add(gateStuck(v)...)
-	j.add(v.errorsOf(func(op *sim.Op) bool { return v.faulty && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	j.add(v.errorsOf(func(op *sim.Op) bool { return v.Faulty() && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {
 		j.add(v.leaks()...)
 	}

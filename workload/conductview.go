@@ -11,30 +11,35 @@ func (d *conductor) view(ctx context.Context) *view {
 	for _, p := range d.former {
 		d.round.sessions = append(d.round.sessions, p.session) // which stay when their process dies
 	}
-	v := d.round.view()
-	v.faulty = d.faulty
-	v.life = d.lifeEnd
-	session, gone := v.session, v.gone
-	v.session = func(id int64) (int64, bool) {
-		if since, known := gone(id); known {
-			return since, true // nothing else happened while it was ended
-		}
-		return session(id)
-	}
+	v, world := d.round.view()
+	world.faulty, world.crashes, world.beliefs = d.faulty, d.lifeEnd, true
+	world.sessions = exactEnds{world.sessions}
 	if len(v.waiting) == 0 {
-		v.stale = d.stale(ctx)
+		world.stale = d.stale(ctx)
 	}
-	d.observe(ctx, v)
+	world.seen = d.observe(ctx, v)
 	return v
+}
+
+// exactEnds are the ends of sessions in a round that is conducted: nothing else happens while one is ended.
+type exactEnds struct{ sessionEnds }
+
+func (e exactEnds) end(session int64) (at int64, ended bool) {
+	if since, known := e.gone(session); known {
+		return since, true
+	}
+	return e.sessionEnds.end(session)
 }
 
 // observe collects what can settle unknown outcomes. The root is the round's own object; that it is in use is none of the
 // recipe's business.
-func (d *conductor) observe(ctx context.Context, v *view) {
+func (d *conductor) observe(ctx context.Context, v *view) *observed {
 	l := d.round
-	if v.seen = l.run.observe(ctx, l.object, v, l.episode); v.seen != nil {
-		delete(v.seen.tree, l.object+"/"+inUse)
+	seen := l.run.observe(ctx, l.object, v, l.episode)
+	if seen != nil {
+		delete(seen.tree, l.object+"/"+inUse)
 	}
+	return seen
 }
 
 // lifeEnd returns when a client's process died.

@@ -110,10 +110,10 @@ func (e *counterEpisode) judge(v *view) judgement {
 	h := e.history(v)
 	j.History = h
 	j.check(v, linearizability.Counter(), h)
-	j.add(undeclared(v)...)
-	j.add(v.errorsOf(func(op *sim.Op) bool { return v.faulty && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	j.undeclared(v)
+	j.add(v.errorsOf(func(op *sim.Op) bool { return v.Faulty() && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {
-		v.values, v.notes = true, true
+		v.left.Values, v.left.Notes = true, true
 		j.add(v.leaks()...)
 	}
 	return j
@@ -121,10 +121,11 @@ func (e *counterEpisode) judge(v *view) judgement {
 
 // evidence collects what is known of additions of unknown outcome, see [settleCounter].
 func (e *counterEpisode) evidence(v *view) settlement {
-	if v.seen == nil {
+	seen, known := v.Requests()
+	if !known {
 		return nil
 	}
-	return settleCounter(e.path, v.ops, v.seen)
+	return settleCounter(e.path, v.ops, seen)
 }
 
 func (e *counterEpisode) doubtful(v *view) bool { return slices.ContainsFunc(v.ops, undecided) }
@@ -152,28 +153,38 @@ func number(text string) linearizability.Value {
 
 // undeclared finds additions that were carried out although they reported an error that does not
 // say that they may have been. (The first one may be a create; but so is a mere preparation.)
-func undeclared(v *view) []sim.Violation {
-	if v.world == nil {
-		return nil
+func (j *judgement) undeclared(v *view) {
+	made, known := v.commits()
+	if !j.judges("undeclared", known) {
+		return
 	}
-	for _, c := range v.world.Changes() {
-		op := v.numbered(c.By)
-		if c.Op != fakezk.OpSetData || op == nil || op.Name != "add" || op.Err == nil || declared(op.Err) || v.claim(c.Path) {
+	for _, c := range made.all {
+		op := made.by(c)
+		if c.Op != fakezk.OpSetData || op == nil || op.Name != "add" || op.Err == nil || declared(op.Err) || made.note(c.Path) {
 			continue
 		}
-		return []sim.Violation{{Property: "undeclared", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+		j.add(sim.Violation{Property: "undeclared", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
 			"%s's add(%s) at %s changed %s (step %d) and then failed with %q, which does not say that it may have happened",
-			who(op), op.Arg, v.when(op), c.Path, c.Step, op.Err)}}
+			who(op), op.Arg, v.when(op), c.Path, c.Step, op.Err)})
+		return
 	}
-	return nil
 }
 
 func declared(err error) bool {
 	return errors.Is(err, recipes.ErrUnknownOutcome) || disconnected(err)
 }
 
-// claim tells whether a znode is or was a note about changes, and not what they change.
-func (v *view) claim(path string) bool {
-	n, ok := v.world.Servers().Node(path)
-	return !ok || n.Stat.EphemeralOwner != 0
+// note tells whether a znode is or was a note about changes, and not what they change.
+func (c commits) note(path string) bool {
+	there, ephemeral := true, false // what was there before all changes is nobody's note
+	for _, change := range c.all {
+		switch {
+		case change.Path != path:
+		case change.Op == fakezk.OpCreate:
+			there, ephemeral = true, change.Owner != 0
+		case change.Op == fakezk.OpDelete:
+			there = false
+		}
+	}
+	return !there || ephemeral
 }

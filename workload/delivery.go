@@ -180,6 +180,6 @@ func steady(before []*sim.Op, op *sim.Op) bool {
 
 // endedBefore tells whether a session had surely ended at the servers at a stamp.
 func (v *view) endedBefore(session, stamp int64) bool {
-	since, known := v.gone(session)
+	since, known := v.SessionGone(session)
 	return known && since < stamp
 }

@@ -231,15 +231,15 @@ func (v *view) succeeded(m *attendance) {
 	if m.leave != nil {
 		m.there[1], m.inside[1] = m.leave.Call, m.leave.Call
 	}
-	if end, ended := v.life(m.enter.Client, m.enter.Life); ended && end < m.inside[1] {
+	if end, ended := v.Crash(m.enter.Client, m.enter.Life); ended && end < m.inside[1] {
 		m.inside[1], m.died = end, "its process died"
 	}
-	if end, ended := v.session(m.enter.SessionAt); ended {
+	if end, ended := v.SessionEnd(m.enter.SessionAt); ended {
 		if end < m.inside[1] {
 			m.inside[1], m.died = end, "its session ended"
 		}
 	}
-	if since, known := v.gone(m.enter.SessionAt); known {
+	if since, known := v.SessionGone(m.enter.SessionAt); known {
 		m.there[1] = min(m.there[1], max(since, m.there[0]))
 	}
 }
@@ -247,19 +247,20 @@ func (v *view) succeeded(m *attendance) {
 // gaveUp returns until when somebody was there whose Enter did not succeed: as long as a znode that
 // it has made exists, if that is removed at all; at least until Enter returned or the process died.
 func (v *view) gaveUp(op *sim.Op) int64 {
-	if v.world == nil {
+	changes, known := v.Changes()
+	if !known {
 		return never
 	}
 	end := op.Return
 	if end == 0 {
-		died, crashed := v.life(op.Client, op.Life)
+		died, crashed := v.Crash(op.Client, op.Life)
 		if !crashed {
 			return never // it still waits
 		}
 		end = died
 	}
 	made := map[string]bool{}
-	for _, c := range v.world.Changes() {
+	for _, c := range changes {
 		switch {
 		case c.Op == fakezk.OpCreate && c.By == op.Number && c.Owner != 0:
 			made[c.Path] = true
@@ -311,9 +312,9 @@ func (e *roundsEpisode) others(v *view, members []attendance, op *sim.Op) (text 
 		if m.enter == op || m.there[0] > op.Return || m.there[1] < op.Call && m.there[1] < op.Call-1 {
 			continue
 		}
-		text += fmt.Sprintf("; %s was there from %s", who(m.enter), v.at(m.there[0]))
+		text += fmt.Sprintf("; %s was there from %s", who(m.enter), v.Moment(m.there[0]))
 		if m.there[1] != never {
-			text += " to " + v.at(m.there[1])
+			text += " to " + v.Moment(m.there[1])
 		}
 	}
 	return text
@@ -328,7 +329,7 @@ func (e *roundsEpisode) earlyLeave(v *view, members []attendance) []sim.Violatio
 		if in := alwaysInside(members, m.leave.Call, m.leave.Return); len(in) > 0 {
 			return []sim.Violation{{Property: "early-leave", Ops: []*sim.Op{in[0].enter, m.leave}, Message: fmt.Sprintf(
 				"%s's leave at %s succeeded although there was no moment of it at which nobody was inside: %s, which entered at %s, was inside %s",
-				who(m.leave), v.when(m.leave), who(in[0].enter), v.at(in[0].enter.Return), v.insideUntil(in[0]))}}
+				who(m.leave), v.when(m.leave), who(in[0].enter), v.Moment(in[0].enter.Return), v.insideUntil(in[0]))}}
 		}
 	}
 	return nil
@@ -338,7 +339,7 @@ func (v *view) insideUntil(m attendance) string {
 	if m.inside[1] == never {
 		return "and did not leave"
 	}
-	return "until " + v.at(m.inside[1])
+	return "until " + v.Moment(m.inside[1])
 }
 
 // alwaysInside returns who was inside at the last possible moment between two stamps, if somebody
@@ -374,16 +375,17 @@ func (e *roundsEpisode) stuck(v *view) []sim.Violation {
 		return nil
 	}
 	op := v.waiting[0]
-	if v.world == nil {
+	path, maker, known := v.abandoned()
+	switch {
+	case !known:
 		return []sim.Violation{{Property: "progress", Ops: v.waiting, Message: fmt.Sprintf(
-			"%s still waits in %s, called at %s; %d of %d members wait", who(op), op.Name, v.at(op.Call), len(v.waiting), e.parties)}}
-	}
-	if path, maker := v.abandoned(); maker != nil {
+			"%s; %d of %d members wait", v.Explain(op), len(v.waiting), e.parties)}}
+	case maker != nil:
 		return []sim.Violation{{Property: "orphan", Ops: []*sim.Op{op, maker}, Message: fmt.Sprintf(
-			"%s; %s, made by %s's %s at %s, which is over, is still there", v.world.Explain(op), path, who(maker), maker.Name, v.when(maker))}}
+			"%s; %s, made by %s's %s at %s, which is over, is still there", v.Explain(op), path, who(maker), maker.Name, v.when(maker))}}
 	}
 	return []sim.Violation{{Property: "lost-wakeup", Ops: v.waiting, Message: fmt.Sprintf(
-		"%s, although %s", v.world.Explain(op), e.nothingMissing(v, op))}}
+		"%s, although %s", v.Explain(op), e.nothingMissing(v, op))}}
 }
 
 func (e *roundsEpisode) nothingMissing(v *view, op *sim.Op) string {
@@ -395,18 +397,10 @@ func (e *roundsEpisode) nothingMissing(v *view, op *sim.Op) string {
 
 // abandoned returns an ephemeral znode of an operation that is over, and that operation. (An Enter
 // that succeeded is over when its Leave is.)
-func (v *view) abandoned() (path string, maker *sim.Op) {
-	v.world.Servers().Walk(v.path, func(p string, n fakezk.NodeInfo) {
-		by := v.maker(p)
-		if by == nil || n.Stat.EphemeralOwner == 0 || by.Outcome == sim.Running {
-			return
-		}
-		leaving := slices.ContainsFunc(v.waiting, func(w *sim.Op) bool { return w.Name == "leave" && clientID(w) == clientID(by) })
-		if !leaving {
-			path, maker = p, by
-		}
+func (v *view) abandoned() (path string, maker *sim.Op, known bool) {
+	return v.Abandoned(v.ops, v.left.Path, func(by *sim.Op) bool {
+		return slices.ContainsFunc(v.waiting, func(w *sim.Op) bool { return w.Name == "leave" && clientID(w) == clientID(by) })
 	})
-	return path, maker
 }
 
 // history is the episode for the model of a barrier. Deaths are in it as leaves of unknown outcome.

@@ -179,11 +179,11 @@ func (e *electionEpisode) judge(v *view) judgement {
 	terms := v.holds(leadership)
 	var j judgement
 	j.add(exclusion(v, terms, leadership)...)
-	j.add(e.zombies...)
+	j.beliefs(v, e.zombies)
 	j.add(fencing(v, terms, leadership)...)
 	j.add(staleLeaders(v, terms)...)
-	j.add(order(v, leadership)...)
-	j.add(herds(v)...)
+	j.order(v, leadership)
+	j.herds(v)
 	j.add(lockProgress(v, leadership)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
 	h := e.history(v)
@@ -229,11 +229,11 @@ func contradiction(v *view, op *sim.Op, token int64, t interval) string {
 	case t.token == 0 || t.end <= t.start:
 		return ""
 	case t.start < op.Call && op.Return < t.end && token != t.token:
-		return fmt.Sprintf("led with token %d from %s%s", t.token, v.at(t.start), until(v, t))
+		return fmt.Sprintf("led with token %d from %s%s", t.token, v.Moment(t.start), until(v, t))
 	case over && token == t.token:
-		return fmt.Sprintf("had resigned the term with that token at %s", v.at(t.release.Return))
+		return fmt.Sprintf("had resigned the term with that token at %s", v.Moment(t.release.Return))
 	case t.start < op.Call && token != 0 && token < t.token:
-		return fmt.Sprintf("had been elected with the greater token %d at %s", t.token, v.at(t.start))
+		return fmt.Sprintf("had been elected with the greater token %d at %s", t.token, v.Moment(t.start))
 	}
 	return ""
 }

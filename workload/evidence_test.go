@@ -44,7 +44,7 @@ func (r *refereed) Judge(w *sim.World) (j sim.Judgement) {
 	w.Servers().Walk(sim.Root0, func(path string, n fakezk.NodeInfo) {
 		o.tree[path] = znode{string(n.Data), n.Stat}
 	})
-	live := &view{ops: v.ops, path: v.path, seen: o}
+	live := &view{World: &liveWorld{seen: o}, ops: v.ops, left: v.left}
 	found := r.settler.evidence(live)
 	t := tally{rounds: 1}
 	for _, op := range v.ops {

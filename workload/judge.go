@@ -15,6 +15,20 @@ type judgement struct{ sim.Judgement }
 
 func (j *judgement) add(found ...sim.Violation) { j.Violations = append(j.Violations, found...) }
 
+// judges tells whether a property is judged, which is so if what it needs is known in this world.
+func (j *judgement) judges(property string, known bool) bool {
+	if !known {
+		j.NotJudged = append(j.NotJudged, property)
+	}
+	return known
+}
+
+// beliefs adds what users have found themselves: that a recipe went on against better knowledge.
+func (j *judgement) beliefs(v *view, zombies []sim.Violation) {
+	j.judges("belief", v.Beliefs())
+	j.add(zombies...)
+}
+
 // judgeTime is how long the search for an order of one history may take. Reaching it makes the
 // episode's verdict unknown.
 const judgeTime = 4 * time.Second
@@ -48,7 +62,7 @@ func (v *view) called(o linearizability.Operation) *sim.Op {
 // describe prints one operation of a history.
 func (v *view) describe(o linearizability.Operation, op *sim.Op) string {
 	if op == nil {
-		return fmt.Sprintf("%s from %s on (%s)", o.Op, v.at(o.Call), o.Note)
+		return fmt.Sprintf("%s from %s on (%s)", o.Op, v.Moment(o.Call), o.Note)
 	}
 	text := fmt.Sprintf("%s's %s(%s) at %s", who(op), op.Name, op.Arg, v.when(op))
 	switch {
@@ -112,9 +126,5 @@ func (v *view) stuck() []sim.Violation {
 		return nil
 	}
 	op := v.waiting[0]
-	message := fmt.Sprintf("%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))
-	if v.world != nil {
-		message = v.world.Explain(op)
-	}
-	return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: message}}
+	return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: v.Explain(op)}}
 }

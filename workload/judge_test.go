@@ -22,21 +22,27 @@ type scene struct {
 }
 
 func (s *scene) view() *view {
-	return &view{
-		path: "/t/x", ops: s.ops, waiting: s.waiting, faulty: true,
-		session: func(id int64) (int64, bool) { end, ok := s.ends[id]; return end, ok },
-		gone: func(id int64) (int64, bool) {
-			if since, ok := s.gone[id]; ok {
-				return since, true
-			}
-			end, ok := s.ends[id]
-			return end, ok && end > 0
-		},
-		life: func(client, life int) (int64, bool) {
-			end, ok := s.crashes[client]
-			return end, ok && life == 0
-		},
+	crashes := func(client, life int) (int64, bool) {
+		end, ok := s.crashes[client]
+		return end, ok && life == 0
 	}
+	return &view{
+		World: &liveWorld{faulty: true, sessions: sceneEnds{s}, crashes: crashes},
+		left:  Leftovers{Path: "/t/x"}, ops: s.ops, waiting: s.waiting,
+	}
+}
+
+// sceneEnds are the ends of a scene's sessions.
+type sceneEnds struct{ *scene }
+
+func (s sceneEnds) end(id int64) (int64, bool) { end, ok := s.ends[id]; return end, ok }
+
+func (s sceneEnds) gone(id int64) (int64, bool) {
+	if since, ok := s.scene.gone[id]; ok {
+		return since, true
+	}
+	end, ok := s.ends[id]
+	return end, ok && end > 0
 }
 
 // op adds an operation of a client whose session is 0xa1 for client 1, 0xa2 for client 2, …

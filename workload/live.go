@@ -423,8 +423,8 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 		r.unjudged(int(n), unrest.Error())
 		return true, nil // with new sessions
 	}
-	v := l.view()
-	v.seen = r.observe(ctx, l.object, v, l.episode)
+	v, world := l.view()
+	world.seen = r.observe(ctx, l.object, v, l.episode)
 	switch err := l.undisturbed(); {
 	case ctx.Err() != nil:
 		return true, nil
@@ -517,6 +517,7 @@ func (r *liveRun) record(n int, v *view, j judgement) {
 	r.result.Operations += int64(len(v.ops))
 	r.worked = r.worked || slices.ContainsFunc(v.ops, func(op *sim.Op) bool { return op.Outcome == sim.OK })
 	r.result.Refused += int64(j.Refused)
+	r.result.AddNotJudged(j.NotJudged...)
 	if j.Unknown != "" && len(j.Violations) == 0 {
 		r.unknown(n, j.Unknown)
 		r.result.Disputed = j.Disputed

@@ -94,6 +94,9 @@ func TestRealServers(t *testing.T) {
 	for _, kind := range []string{"lock", "queue"} {
 		t.Run(kind, func(t *testing.T) {
 			r, h := run(t, kind, workload.Ours, 100)
+			if notJudged := map[string][]string{"lock": {"belief", "herd", "order"}}[kind]; !slices.Equal(r.NotJudged, notJudged) {
+				t.Errorf("not judged are said to be %q, want %q", r.NotJudged, notJudged)
+			}
 			if r.Verdict != sim.VerdictOK || r.Episodes != 100 || len(h) < 500 {
 				t.Errorf("%s: %s %v, %d rounds, %d operations", r.Verdict, r.Reason, r.Violations, r.Episodes, len(h))
 			}

@@ -381,10 +381,10 @@ func (v *view) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op
 		if iv.release = released(v.ops[i+1:], op); iv.release != nil {
 			iv.end = iv.release.Call
 		}
-		if end, ended := v.life(op.Client, op.Life); ended && end < iv.end {
+		if end, ended := v.Crash(op.Client, op.Life); ended && end < iv.end {
 			iv.end, iv.cut = end, "its process died"
 		}
-		if end, ended := v.session(op.SessionAt); ended && end < iv.end {
+		if end, ended := v.SessionEnd(op.SessionAt); ended && end < iv.end {
 			iv.end, iv.cut = end, "its session ended"
 		}
 		// The session may have ended before the reply came that granted the lock: it was held then
@@ -401,11 +401,11 @@ func (e *lockEpisode) judge(v *view) judgement {
 	holds := v.holds(theLock)
 	var j judgement
 	j.add(exclusion(v, holds, theLock)...)
-	j.add(e.zombies...)
+	j.beliefs(v, e.zombies)
 	j.add(fencing(v, holds, theLock)...)
 	if !e.unfair {
-		j.add(order(v, theLock)...)
-		j.add(herds(v)...)
+		j.order(v, theLock)
+		j.herds(v)
 	}
 	j.add(lockProgress(v, theLock)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
@@ -433,7 +433,7 @@ func exclusion(v *view, holds []interval, o office) []sim.Violation {
 			}
 			return []sim.Violation{{Property: property, Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
 				"%s holds %s from %s%s under session 0x%x, and %s acquires it at %s under session 0x%x",
-				who(a.op), o.noun, v.at(a.start), until(v, a), a.op.SessionAt, who(b.op), v.at(b.start), b.op.SessionAt)}}
+				who(a.op), o.noun, v.Moment(a.start), until(v, a), a.op.SessionAt, who(b.op), v.Moment(b.start), b.op.SessionAt)}}
 		}
 	}
 	return nil
@@ -443,7 +443,7 @@ func until(v *view, a interval) string {
 	if a.end == never {
 		return " on"
 	}
-	return " to " + v.at(a.end)
+	return " to " + v.Moment(a.end)
 }
 
 // fencing: of two holds of which one was over before the other began, the later has the larger
@@ -456,28 +456,28 @@ func fencing(v *view, holds []interval, o office) []sim.Violation {
 			}
 			return []sim.Violation{{Property: "fencing", Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
 				"%s was granted %s at %s with token %d, after %s at %s with token %d: the token did not grow",
-				who(b.op), o.noun, v.at(b.start), b.token, who(a.op), v.at(a.start), a.token)}}
+				who(b.op), o.noun, v.Moment(b.start), b.token, who(a.op), v.Moment(a.start), a.token)}}
 		}
 	}
 	return nil
 }
 
 // order: nobody is granted the lock while an older znode of a waiting operation is there.
-func order(v *view, o office) []sim.Violation {
-	if v.world == nil {
-		return nil
+func (j *judgement) order(v *view, o office) {
+	queue, known := v.contenders()
+	if !j.judges("order", known) {
+		return
 	}
-	queue := v.contenders()
 	for _, x := range queue.granted() {
 		for _, y := range queue {
 			if y.overtakenBy(v, o, x) && queue.last(y, sim.StepOf(x.op.Return)) {
-				return []sim.Violation{{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
+				j.add(sim.Violation{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
 					"%s was granted %s at step %d for %s, although the older %s of %s was waiting",
-					who(x.op), o.noun, sim.StepOf(x.op.Return), x.path, y.path, who(y.op))}}
+					who(x.op), o.noun, sim.StepOf(x.op.Return), x.path, y.path, who(y.op))})
+				return
 			}
 		}
 	}
-	return nil
 }
 
 // contender is a znode by which an operation may queue.
@@ -496,7 +496,7 @@ func (y contender) overtakenBy(v *view, o office, x contender) bool {
 	if y.op == x.op || y.op.Name != o.acquire || y.zxid > x.zxid || y.parent != x.parent || y.gone <= sim.StepOf(granted) {
 		return false
 	}
-	end, crashed := v.life(y.op.Client, y.op.Life)
+	end, crashed := v.Crash(y.op.Client, y.op.Life)
 	return (y.op.Return == 0 || y.op.Return > granted) && !(crashed && end < granted)
 }
 
@@ -506,23 +506,24 @@ func (y contender) overtakenBy(v *view, o office, x contender) bool {
 // first that it made counts for who was granted something, and the last one that was there for who waited.
 type contenders []contender
 
-func (v *view) contenders() (queue contenders) {
-	for _, c := range v.world.Changes() {
+func (v *view) contenders() (queue contenders, known bool) {
+	made, known := v.commits()
+	for _, c := range made.all {
 		switch {
 		case c.Op == fakezk.OpCreate && c.Owner != 0 && c.Sequential:
-			if op := v.numbered(c.By); op != nil {
+			if op := made.by(c); op != nil {
 				queue = append(queue, contender{op: op, path: c.Path, parent: parentOf(c.Path), zxid: c.Zxid, owner: c.Owner, made: c.Step, gone: int(never)})
 			}
 		case c.Op == fakezk.OpDelete:
 			for i := range queue {
 				if queue[i].path == c.Path && queue[i].gone == int(never) {
-					end, ended := v.world.Death(queue[i].owner)
-					queue[i].gone, queue[i].lost = c.Step, ended && end == c.Step
+					end, ended := v.SessionEnd(queue[i].owner)
+					queue[i].gone, queue[i].lost = c.Step, ended && end == sim.StampOf(c.Step)
 				}
 			}
 		}
 	}
-	return queue
+	return queue, known
 }
 
 // granted are those for which something may have been granted: the first of their operation in their directory, but for
@@ -546,16 +547,17 @@ func (queue contenders) last(y contender, step int) bool {
 	})
 }
 
-func herds(v *view) []sim.Violation {
-	if v.world == nil {
-		return nil
+func (j *judgement) herds(v *view) {
+	all, known := v.Herds()
+	if !j.judges("herd", known) {
+		return
 	}
-	for _, h := range v.world.Herds() {
+	for _, h := range all {
 		if woken := v.woken(h); len(woken) > 1 {
-			return []sim.Violation{herd(h, woken)}
+			j.add(herd(h, woken))
+			return
 		}
 	}
-	return nil
 }
 
 // woken lists the operations that a deletion woke, but for one that had made the znode itself and
@@ -564,7 +566,8 @@ func (v *view) woken(h sim.Herd) []*sim.Op {
 	if len(h.Ops) < 2 {
 		return h.Ops
 	}
-	maker := v.maker(h.Path)
+	made, _ := v.commits()
+	maker := made.maker(h.Path)
 	return slices.DeleteFunc(slices.Clone(h.Ops), func(op *sim.Op) bool { return op == maker })
 }
 
@@ -577,10 +580,7 @@ func herd(h sim.Herd, woken []*sim.Op) sim.Violation {
 // progress explains why somebody still waits although all faults were healed.
 func lockProgress(v *view, o office) []sim.Violation {
 	for _, op := range v.waiting {
-		if v.world == nil {
-			return []sim.Violation{liveBlocked(v, op, o)}
-		}
-		if found := blocked(v, op, o); found.Property != "" {
+		if found := v.Blocked(op, o.noun); found.Property != "" {
 			return []sim.Violation{found}
 		}
 	}
@@ -594,89 +594,9 @@ func deadlock(v *view) []sim.Violation {
 	}
 	found := sim.Violation{Property: "deadlock", Ops: v.waiting, Message: "all that wait do so behind each other"}
 	for _, op := range v.waiting {
-		found.Message += "; " + v.world.Explain(op)
+		found.Message += "; " + v.Explain(op)
 	}
 	return []sim.Violation{found}
-}
-
-// liveBlocked says why somebody waits, as far as that can be seen from outside.
-func liveBlocked(v *view, op *sim.Op, o office) sim.Violation {
-	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-		"%s still waits in %s, called at %s", who(op), op.Name, v.at(op.Call))}
-	if len(v.left) == 0 {
-		found.Message += "; there is no znode in the queue"
-		return found
-	}
-	first := v.left[0]
-	found.Message += fmt.Sprintf("; first in the queue is %s of session 0x%x", first.path, first.owner)
-	if first.owner == op.SessionAt {
-		found.Property = "lost-wakeup"
-		found.Message += fmt.Sprintf(", its own, so %s is free and nothing has woken it", o.noun)
-	}
-	return found
-}
-
-// blocked says what keeps one waiting operation from the lock; nothing if it waits behind another
-// one that is itself to be explained.
-func blocked(v *view, op *sim.Op, o office) sim.Violation {
-	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}}
-	own := v.created(op)
-	if len(own) == 0 {
-		found.Message = v.world.Explain(op) + "; it has no znode in the queue"
-		return found
-	}
-	before := v.before(own[len(own)-1])
-	if len(before) == 0 {
-		found.Property = "lost-wakeup"
-		found.Message = fmt.Sprintf("%s; its own %s is first in the queue, so %s is free and nothing will ever wake it",
-			v.world.Explain(op), own[len(own)-1], o.noun)
-		return found
-	}
-	return blockedBy(v, op, own[len(own)-1], before[len(before)-1], found)
-}
-
-func blockedBy(v *view, op *sim.Op, own, other string, found sim.Violation) sim.Violation {
-	maker := v.maker(other)
-	n, _ := v.world.Servers().Node(other)
-	holder := v.world.Owner(n.Stat.EphemeralOwner)
-	switch {
-	case maker == nil:
-		found.Message = fmt.Sprintf("%s behind %s of %s", v.world.Explain(op), other, holder)
-	case maker == op:
-		found.Property = "self-block"
-		found.Message = fmt.Sprintf("%s waits with %s behind %s, which it made itself (%s) by a create whose reply was lost",
-			who(op), own, other, holder)
-	case slices.Contains(v.waiting, maker):
-		return sim.Violation{}
-	default:
-		found.Property = "orphan"
-		found.Ops = append(found.Ops, maker)
-		found.Message = fmt.Sprintf("%s waits with %s behind %s of %s, whose %s at %s is over: nobody will remove it while that session lives",
-			who(op), own, other, holder, maker.Name, v.when(maker))
-	}
-	return found
-}
-
-// before lists the znodes beside a path that were created before it, oldest first.
-func (v *view) before(path string) []string {
-	type sibling struct {
-		path string
-		zxid int64
-	}
-	self, _ := v.world.Servers().Node(path)
-	var older []sibling
-	parent := parentOf(path)
-	v.world.Servers().Walk(parent, func(p string, n fakezk.NodeInfo) {
-		if p != parent && parentOf(p) == parent && n.Stat.Czxid < self.Stat.Czxid {
-			older = append(older, sibling{p, n.Stat.Czxid})
-		}
-	})
-	slices.SortFunc(older, func(a, b sibling) int { return int(a.zxid - b.zxid) })
-	paths := make([]string, len(older))
-	for i := range older {
-		paths[i] = older[i].path
-	}
-	return paths
 }
 
 // history is the episode for the model of a lock with tokens. What happened outside of operations
@@ -717,8 +637,8 @@ func (v *view) tenures(of office) linearizability.History {
 // vague tells whether an operation's session has perhaps ended before it returned, at a moment that nobody
 // knows: then what it was granted was perhaps held at any moment of the call, and not after it.
 func (v *view) vague(op *sim.Op) bool {
-	end, ended := v.session(op.SessionAt)
-	since, known := v.gone(op.SessionAt)
+	end, ended := v.SessionEnd(op.SessionAt)
+	since, known := v.SessionGone(op.SessionAt)
 	return ended && end < op.Return && !(known && since == end)
 }
 

@@ -321,7 +321,7 @@ func (e *lockingEpisode) judge(v *view) judgement {
 	j.add(deliveries.exclusion(v)...)
 	j.add(deliveries.duplicate(v)...)
 	j.add(deliveries.order(v)...)
-	j.add(e.zombies...)
+	j.beliefs(v, e.zombies)
 	j.add(e.once(v)...)
 	j.add(e.stuck(v)...)
 	j.add(e.lost(v)...)
@@ -341,20 +341,12 @@ func (e *lockingEpisode) stuck(v *view) []sim.Violation {
 		return found
 	}
 	found[0].Property, found[0].Ops = "lost", append(found[0].Ops, left[0])
-	if v.remains(left[0]) {
+	if v.Remains(left[0]) {
 		found[0].Property = "lost-wakeup"
 	}
 	found[0].Message += fmt.Sprintf(", although nobody has finished item %s, which %s offered at %s",
 		left[0].Arg, who(left[0]), v.when(left[0]))
 	return found
-}
-
-// remains tells whether what an offer has made is still there, or, on real servers, anything is.
-func (v *view) remains(offer *sim.Op) bool {
-	if v.world == nil {
-		return len(v.left) > 0
-	}
-	return len(v.created(offer)) > 0
 }
 
 // lost finds items that never reached the sink.

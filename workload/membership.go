@@ -198,10 +198,14 @@ func (m *visitor) look(name, known string, ask func(context.Context) ([]string, 
 
 func (e *membershipEpisode) judge(v *view) judgement {
 	var j judgement
-	j.add(e.zombies...)
+	j.beliefs(v, e.zombies)
 	j.add(v.stuck()...)
-	j.add(v.wrongLists()...)
-	j.add(e.missedChanges(v)...)
+	states, known := v.groupStates()
+	j.judges("snapshot", known)
+	j.add(v.wrongLists(states)...)
+	if j.judges("lost-wakeup", known) {
+		j.add(e.missedChanges(v, states)...)
+	}
 	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
 	if len(j.Violations) == 0 {
 		j.add(v.leaks()...)
@@ -227,8 +231,7 @@ func (e *membershipEpisode) history(v *view) linearizability.History {
 func looks(op *sim.Op) bool { return op.Name == "members" || op.Name == "changed" }
 
 // wrongLists finds the first list of members that is not true of a moment in its call.
-func (v *view) wrongLists() []sim.Violation {
-	states := v.groupStates()
+func (v *view) wrongLists(states []groupState) []sim.Violation {
 	for _, op := range v.ops {
 		if !looks(op) || op.Outcome != sim.OK {
 			continue
@@ -279,7 +282,7 @@ func (v *view) surelyIn(join, during *sim.Op) bool {
 	if leave := v.leaveOf(join); leave != nil && leave.Call < during.Return {
 		return false
 	}
-	end, ended := v.session(join.SessionAt)
+	end, ended := v.SessionEnd(join.SessionAt)
 	return !ended || end > during.Return
 }
 
@@ -292,7 +295,7 @@ func (v *view) maybeIn(join, during *sim.Op) bool {
 	if leave := v.leaveOf(join); leave != nil && leave.Outcome == sim.OK && leave.Return < during.Call {
 		return false
 	}
-	since, known := v.gone(join.SessionAt)
+	since, known := v.SessionGone(join.SessionAt)
 	return join.Outcome != sim.OK || !known || since >= during.Call
 }
 
@@ -302,30 +305,30 @@ type groupState struct {
 	from, to int
 }
 
-// groupStates lists the states of the group, as its ephemeral znodes tell; nil on real servers. A
-// member is known by the join that made its znode.
-func (v *view) groupStates() []groupState {
-	if v.world == nil {
-		return nil
+// groupStates lists the states of the group, as its ephemeral znodes tell. A member is known by the join that made its
+// znode.
+func (v *view) groupStates() (states []groupState, known bool) {
+	made, known := v.commits()
+	if !known {
+		return nil, false
 	}
 	in := map[string]string{} // by path
-	states := []groupState{{to: int(never)}}
-	changes := v.world.Changes()
-	for i, c := range changes {
-		join := v.numbered(c.By)
+	states = []groupState{{to: int(never)}}
+	for i, c := range made.all {
+		join := made.by(c)
 		switch {
 		case c.Op == fakezk.OpCreate && c.Owner != 0 && join != nil && join.Name == "join":
 			in[c.Path] = join.Arg
 		case c.Op == fakezk.OpDelete:
 			delete(in, c.Path)
 		}
-		if i+1 < len(changes) && changes[i+1].Zxid == c.Zxid {
+		if i+1 < len(made.all) && made.all[i+1].Zxid == c.Zxid {
 			continue // one transaction
 		}
 		states[len(states)-1].to = c.Step
 		states = append(states, groupState{namesIn(in), c.Step, int(never)})
 	}
-	return states
+	return states, true
 }
 
 func namesIn(in map[string]string) string {
@@ -341,11 +344,7 @@ func existed(states []groupState, op *sim.Op) bool {
 
 // missedChanges finds waits for a change that were still waiting when nothing moved any more,
 // although the group was not as their callers knew it.
-func (e *membershipEpisode) missedChanges(v *view) []sim.Violation {
-	if v.world == nil {
-		return nil
-	}
-	states := v.groupStates()
+func (e *membershipEpisode) missedChanges(v *view, states []groupState) []sim.Violation {
 	for _, op := range e.ended {
 		if op.Err == nil {
 			continue
@@ -354,7 +353,7 @@ func (e *membershipEpisode) missedChanges(v *view) []sim.Violation {
 		if states[i].members != op.Arg {
 			return []sim.Violation{{Property: "lost-wakeup", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
 				"%s waits in changed(%s), called at %s, and nothing will ever wake it, although the members are [%s] since step %d",
-				who(op), op.Arg, v.at(op.Call), states[i].members, states[i].from)}}
+				who(op), op.Arg, v.Moment(op.Call), states[i].members, states[i].from)}}
 		}
 	}
 	return nil

@@ -221,7 +221,7 @@ func (e *queueEpisode) judge(v *view) judgement {
 	j.add(e.lost(v)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {
-		v.notes = true
+		v.left.Notes = true
 		j.add(v.leaks()...)
 	}
 	return j
@@ -263,15 +263,16 @@ func (e *queueEpisode) history(v *view) linearizability.History {
 // lost finds removals that were carried out although the operation reported an error that does not
 // say that it may have removed something.
 func (e *queueEpisode) lost(v *view) []sim.Violation {
-	if v.world == nil {
+	made, known := v.commits()
+	if !known {
 		return e.lostByEvidence(v)
 	}
-	for _, c := range v.world.Changes() {
-		op := v.numbered(c.By)
+	for _, c := range made.all {
+		op := made.by(c)
 		if c.Op != fakezk.OpDelete || op == nil || op.Err == nil || errors.Is(op.Err, recipes.ErrUnknownOutcome) {
 			continue
 		}
-		if offer := v.maker(c.Path); offer != nil && offer.Name == "offer" && op.Name != "offer" && !e.returned(v, offer.Arg) {
+		if offer := made.maker(c.Path); offer != nil && offer.Name == "offer" && op.Name != "offer" && !e.returned(v, offer.Arg) {
 			return []sim.Violation{{Property: "lost", Ops: []*sim.Op{offer, op}, Message: fmt.Sprintf(
 				"%s's %s at %s removed %s with value %s (step %d) and then failed with %q, which does not say so: the item is gone and nobody got it",
 				who(op), op.Name, v.when(op), c.Path, offer.Arg, c.Step, op.Err)}}

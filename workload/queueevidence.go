@@ -18,11 +18,11 @@ import (
 //
 // On real servers there are accounts of requests, see [settleQueue].
 func (e *queueEpisode) evidence(v *view) settlement {
-	switch {
-	case v.world != nil:
-		return removals(v)
-	case v.seen != nil:
-		return settleQueue(e.path, v.ops, v.seen)
+	if made, known := v.commits(); known {
+		return made.removals()
+	}
+	if seen, known := v.Requests(); known {
+		return settleQueue(e.path, v.ops, seen)
 	}
 	return nil
 }
@@ -37,18 +37,18 @@ func (e *queueEpisode) doubtful(v *view) bool {
 }
 
 // removals settles the removals whose requests surely removed an item's znode.
-func removals(v *view) settlement {
+func (c commits) removals() settlement {
 	found, several := map[int64]string{}, map[int64]bool{}
-	for _, op := range v.ops {
-		if op.Name != "offer" || ambiguous(v.ops, op.Arg) {
+	for _, op := range c.ops {
+		if op.Name != "offer" || ambiguous(c.ops, op.Arg) {
 			continue
 		}
-		by := soleRemover(v.world.Changes(), []byte(op.Arg))
+		by := soleRemover(c.all, []byte(op.Arg))
 		several[by] = several[by] || found[by] != ""
 		found[by] = op.Arg
 	}
 	s := settlement{}
-	for _, op := range v.ops {
+	for _, op := range c.ops {
 		if value := found[op.Number]; value != "" && !several[op.Number] && removes(op) && undecided(op) && op.Result == "" {
 			s[op.Number] = settled{value: value, why: "its request removed the item's znode"}
 		}

@@ -190,7 +190,7 @@ func (e *remoteEpisode) attribute(v *view) {
 			continue
 		}
 		op.SessionAt = session
-		end, ended := v.session(session)
+		end, ended := v.SessionEnd(session)
 		if op.Data != nil && (session == 0 || ended && end < op.Call) {
 			op.Data, op.Outcome = nil, sim.Fail
 		}

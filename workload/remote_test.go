@@ -244,11 +244,8 @@ func TestAttribution(t *testing.T) {
 		if c.session != 0xf {
 			e.note(op, c.session)
 		}
-		ends := map[int64]int64{0xb: 7, 0xc: 0}
-		e.attribute(&view{ops: []*sim.Op{op}, session: func(id int64) (int64, bool) {
-			end, ended := ends[id]
-			return end, ended
-		}})
+		s := &scene{ops: []*sim.Op{op}, ends: map[int64]int64{0xb: 7, 0xc: 0}}
+		e.attribute(s.view())
 		if op.SessionAt != c.want || (op.Outcome == sim.OK) != c.counts {
 			t.Errorf("%+v: session %x, outcome %v", c, op.SessionAt, op.Outcome)
 		}

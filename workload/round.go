@@ -280,11 +280,12 @@ func (l *liveRound) left() {
 	}
 }
 
-func (l *liveRound) view() *view {
+func (l *liveRound) view() (*view, *liveWorld) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	faulty := lostBy(l.sessions) > l.broken || l.struck() || !l.brisk()
-	v := &view{left: l.remains, faulty: faulty, life: func(int, int) (int64, bool) { return 0, false }}
+	world := &liveWorld{faulty: faulty, sessions: l.ends(), remains: l.remains}
+	v := &view{World: world, left: Leftovers{Path: l.path}}
 	if v.ops = l.frozen; v.ops == nil {
 		v.ops = snapshots(l.ops)
 	}
@@ -293,35 +294,47 @@ func (l *liveRound) view() *view {
 			v.waiting = append(v.waiting, op)
 		}
 	}
+	return v, world
+}
+
+// roundEnds are the ends of a round's sessions, as their links have seen them.
+type roundEnds struct {
+	sessions []*Session
+	alive    map[int64]bool
+	begin    time.Time // of stamps
+}
+
+func (l *liveRound) ends() roundEnds {
 	alive := map[int64]bool{}
 	for _, s := range l.sessions {
 		alive[s.Conn.SessionID()] = true
 	}
-	v.session = func(id int64) (int64, bool) {
-		for _, s := range l.sessions {
-			if s.Link == nil {
-				continue
-			}
-			if end, over := s.Link.SessionEnd(id); over {
-				return end.Sub(l.run.begin).Nanoseconds(), true
-			}
+	return roundEnds{l.sessions, alive, l.run.begin}
+}
+
+// end of a session that has been replaced, and of whose end no link knows, is 0: what it held counts for nothing.
+func (e roundEnds) end(session int64) (at int64, ended bool) {
+	for _, s := range e.sessions {
+		if s.Link == nil {
+			continue
 		}
-		// A session that has been replaced ended at a moment that nobody here knows: what it held
-		// counts for nothing.
-		return 0, !alive[id]
-	}
-	v.gone = func(id int64) (int64, bool) {
-		for _, s := range l.sessions {
-			if s.Link == nil {
-				continue
-			}
-			if since, known := s.Link.SessionGone(id); known {
-				return since.Sub(l.run.begin).Nanoseconds(), true
-			}
+		if end, over := s.Link.SessionEnd(session); over {
+			return end.Sub(e.begin).Nanoseconds(), true
 		}
-		return 0, false
 	}
-	return v
+	return 0, !e.alive[session]
+}
+
+func (e roundEnds) gone(session int64) (since int64, known bool) {
+	for _, s := range e.sessions {
+		if s.Link == nil {
+			continue
+		}
+		if since, known := s.Link.SessionGone(session); known {
+			return since.Sub(e.begin).Nanoseconds(), true
+		}
+	}
+	return 0, false
 }
 
 // brisk tells whether the machine and its servers were quick enough all the time for nobody to run out of time.
@@ -353,7 +366,7 @@ type liveNode struct {
 	owner, czxid int64
 }
 
-// leftovers reports what a finished round has left in the tree, as [view.leftNodes] does in simulation. What callers have
+// leftovers reports what a finished round has left in the tree, as [simWorld.leftNodes] does in simulation. What callers have
 // left behind that gave up may be removed in the background, which takes a moment. The second result says why nobody
 // can tell, if so.
 func (l *liveRound) leftovers(v *view) (found []sim.Violation, unknown string) {
@@ -401,7 +414,7 @@ func (l *liveRound) living() []*Session {
 }
 
 // leftover looks once: for an ephemeral znode of a session that lives, and a persistent one that was made for one use and never
-// had children, see [view.litter]. Whose session has ended cannot tidy up, so the latter are not judged then.
+// had children, see [simWorld.litter]. Whose session has ended cannot tidy up, so the latter are not judged then.
 func (l *liveRound) leftover(v *view) []sim.Violation {
 	tree := map[string]znode{}
 	admin := l.run.admin.Conn
@@ -412,12 +425,12 @@ func (l *liveRound) leftover(v *view) []sim.Violation {
 		return nil
 	}
 	notes := map[int64]int{} // by session
-	tidied := l.toldNow() == l.told && !v.values
+	tidied := l.toldNow() == l.told && !v.left.Values
 	for _, path := range slices.Sorted(maps.Keys(tree)) {
 		stat := tree[path].stat
 		switch owner := stat.EphemeralOwner; {
 		case path == l.run.claim.sign() || path == l.run.claim.inUse():
-		case owner != 0 && (!l.alive(owner) || v.notes && notes[owner] < l.notesOf(v, owner)):
+		case owner != 0 && (!l.alive(owner) || v.left.Notes && notes[owner] < l.notesOf(v, owner)):
 			notes[owner]++
 		case owner != 0:
 			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf(
@@ -432,7 +445,7 @@ func (l *liveRound) leftover(v *view) []sim.Violation {
 // notesOf is how many notes a session's client may keep.
 func (l *liveRound) notesOf(v *view, session int64) int {
 	client := slices.IndexFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
-	return max(v.notesOf(client), 1)
+	return max(notesOf(v.ops, client), 1)
 }
 
 // oneTime tells whether a name is of a kind that is used once, by one operation or session: it ends in a number that the

@@ -245,10 +245,10 @@ func (e *rwEpisode) judge(v *view) judgement {
 	all := inOrder(writers, readers)
 	var j judgement
 	j.add(rwExclusion(v, all)...)
-	j.add(e.found...)
+	j.beliefs(v, e.found)
 	j.add(rwFencing(v, all)...)
-	j.add(rwOrder(v)...)
-	j.add(rwHerds(v)...)
+	j.rwOrder(v)
+	j.rwHerds(v)
 	j.add(lockProgress(v, theLock)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
 	h := e.history(v)
@@ -297,44 +297,46 @@ func rwFencing(v *view, holds []interval) []sim.Violation {
 
 // rwOrder: nobody is granted the lock while an older znode of an operation that waits and is in its
 // way is there.
-func rwOrder(v *view) []sim.Violation {
-	if v.world == nil {
-		return nil
+func (j *judgement) rwOrder(v *view) {
+	queue, known := v.contenders()
+	if !j.judges("order", known) {
+		return
 	}
-	queue := v.contenders()
 	for _, x := range queue.granted() {
 		if x.op.Name == "downgrade" {
 			continue
 		}
 		for _, y := range queue {
 			if (writes(x.op) || writes(y.op)) && y.waits() && y.overtakenBy(v, office{acquire: y.op.Name}, x) && queue.last(y, sim.StepOf(x.op.Return)) {
-				return []sim.Violation{{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
+				j.add(sim.Violation{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
 					"%s was granted the lock at step %d by %s for %s, although the older %s of %s was waiting",
-					who(x.op), sim.StepOf(x.op.Return), x.op.Name, x.path, y.path, who(y.op))}}
+					who(x.op), sim.StepOf(x.op.Return), x.op.Name, x.path, y.path, who(y.op))})
+				return
 			}
 		}
 	}
-	return nil
 }
 
 // waits tells whether a contender does not merely try.
 func (y contender) waits() bool { return y.op.Name == "acquire" || y.op.Name == "racquire" }
 
 // rwHerds: a reader's end wakes one, a writer's wakes one writer, and readers as many as there are.
-func rwHerds(v *view) []sim.Violation {
-	if v.world == nil {
-		return nil
+func (j *judgement) rwHerds(v *view) {
+	all, known := v.Herds()
+	if !j.judges("herd", known) {
+		return
 	}
-	for _, h := range v.world.Herds() {
+	made, _ := v.commits()
+	for _, h := range all {
 		woken := v.woken(h)
-		if maker := v.maker(h.Path); maker != nil && writes(maker) {
+		if maker := made.maker(h.Path); maker != nil && writes(maker) {
 			woken = slices.DeleteFunc(slices.Clone(woken), reads)
 		}
 		if len(woken) > 1 {
-			return []sim.Violation{herd(h, woken)}
+			j.add(herd(h, woken))
+			return
 		}
 	}
-	return nil
 }
 
 // history is the episode for the model of a read/write lock with tokens. What happened outside of

@@ -129,10 +129,10 @@ func (e *semaphoreEpisode) judge(v *view) judgement {
 	holds := v.holds(aPermit)
 	var j judgement
 	j.add(e.exclusion(v, holds)...)
-	j.add(e.zombies...)
+	j.beliefs(v, e.zombies)
 	j.add(e.fencing(v, holds)...)
-	j.add(e.order(v)...)
-	j.add(e.herds(v)...)
+	e.order(v, &j)
+	e.herds(v, &j)
 	j.add(lockProgress(v, aPermit)...)
 	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
 	h := e.history(v)
@@ -157,9 +157,9 @@ func (e *semaphoreEpisode) exclusion(v *view, holds []interval) []sim.Violation 
 			}
 		}
 		if b.end > b.start && len(ops) > e.permits {
-			message := fmt.Sprintf("%s acquires a permit at %s under session 0x%x, while all permits (%d) are held", who(b.op), v.at(b.start), b.op.SessionAt, e.permits)
+			message := fmt.Sprintf("%s acquires a permit at %s under session 0x%x, while all permits (%d) are held", who(b.op), v.Moment(b.start), b.op.SessionAt, e.permits)
 			for _, op := range ops[1:] {
-				message += fmt.Sprintf("; %s has had one since %s under session 0x%x", who(op), v.at(op.Return), op.SessionAt)
+				message += fmt.Sprintf("; %s has had one since %s under session 0x%x", who(op), v.Moment(op.Return), op.SessionAt)
 			}
 			return []sim.Violation{{Property: "exclusion", Ops: ops, Message: message}}
 		}
@@ -183,11 +183,11 @@ func (e *semaphoreEpisode) fencing(v *view, holds []interval) []sim.Violation {
 	return nil
 }
 
-func (e *semaphoreEpisode) order(v *view) []sim.Violation {
-	if v.world == nil {
-		return nil
+func (e *semaphoreEpisode) order(v *view, j *judgement) {
+	queue, known := v.contenders()
+	if !j.judges("order", known) {
+		return
 	}
-	queue := v.contenders()
 	for _, x := range queue.granted() {
 		older, overtaken, granted := 0, (*contender)(nil), sim.StepOf(x.op.Return)
 		for i, y := range queue {
@@ -200,32 +200,34 @@ func (e *semaphoreEpisode) order(v *view) []sim.Violation {
 			}
 		}
 		if overtaken != nil && older >= e.permits {
-			return []sim.Violation{{Property: "order", Ops: []*sim.Op{overtaken.op, x.op}, Message: fmt.Sprintf(
+			j.add(sim.Violation{Property: "order", Ops: []*sim.Op{overtaken.op, x.op}, Message: fmt.Sprintf(
 				"%s was granted a permit at step %d for %s, although %d older znodes were there, among them %s of %s, which was waiting",
-				who(x.op), granted, x.path, older, overtaken.path, who(overtaken.op))}}
+				who(x.op), granted, x.path, older, overtaken.path, who(overtaken.op))})
+			return
 		}
 	}
-	return nil
 }
 
-func (e *semaphoreEpisode) herds(v *view) []sim.Violation {
-	if v.world == nil {
-		return nil
+func (e *semaphoreEpisode) herds(v *view, j *judgement) {
+	all, known := v.Herds()
+	if !j.judges("herd", known) {
+		return
 	}
-	for _, h := range v.world.Herds() {
-		woken := slices.DeleteFunc(slices.Clone(v.woken(h)), v.queuedAgain)
+	made, _ := v.commits()
+	for _, h := range all {
+		woken := slices.DeleteFunc(slices.Clone(v.woken(h)), made.queuedAgain)
 		if len(woken) > max(e.permits, 1) {
-			return []sim.Violation{herd(h, woken)}
+			j.add(herd(h, woken))
+			return
 		}
 	}
-	return nil
 }
 
 // queuedAgain tells whether an operation has queued more than once, having lost its znode with its
 // session. Some of its watches are of an earlier time, and wake nobody.
-func (v *view) queuedAgain(op *sim.Op) bool {
+func (c commits) queuedAgain(op *sim.Op) bool {
 	times := 0
-	for _, c := range v.world.Changes() {
+	for _, c := range c.all {
 		if c.Op == fakezk.OpCreate && c.Owner != 0 && c.By == op.Number {
 			times++
 		}

@@ -27,7 +27,7 @@ func (r *resource) zombieWrites(v *view, holds []interval) []sim.Violation {
 			}
 			return []sim.Violation{{Property: "zombie-write", Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
 				"the resource accepts a write of %s, whose hold was over at %s (%s), although it has accepted one of %s, who holds the lock from %s on",
-				who(a.op), v.at(a.end), a.reason(), who(b.op), v.at(b.start))}}
+				who(a.op), v.Moment(a.end), a.reason(), who(b.op), v.Moment(b.start))}}
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func TestZombieWrites(t *testing.T) {
 		{"without tokens", 0, 0, true, 1},
 		{"with tokens", 1, 2, true, 0},
 	} {
-		v := &view{}
+		v := (&scene{}).view()
 		of := func(token, start, end int64) interval {
 			op := &sim.Op{Name: "acquire", Return: start, Data: &hold{token: token}}
 			return interval{op: op, token: token, start: start, end: end, cut: "its session ended"}

@@ -107,7 +107,7 @@ func usersOps(ops []*sim.Op, index int) (of []*sim.Op) {
 // at is what there is to see of one of the barriers.
 func (e apartEpisode) at(v *view, i int) *view {
 	w := *v
-	w.ops, w.waiting, w.path = usersOps(v.ops, i), usersOps(v.waiting, i), e[i].path
+	w.ops, w.waiting, w.left.Path = usersOps(v.ops, i), usersOps(v.waiting, i), e[i].path
 	return &w
 }
 

@@ -198,6 +198,7 @@ type summary struct {
 	Violations []violationSummary `json:"violations"`
 	Strength   *sim.Strength      `json:"strength,omitempty"`
 	Rerun      *sim.Rerun         `json:"rerun,omitempty"`
+	NotJudged  []string           `json:"not_judged,omitempty"`
 	Refused    int64              `json:"refused,omitempty"`
 	Recovery   float64            `json:"recovery_s,omitempty"`
 	Hash       string             `json:"hash"`
@@ -222,7 +223,8 @@ func summarize(r sim.Result, backend string, files []string) summary {
 	s := summary{
 		Workload: r.Workload, Recipe: r.Recipe, Backend: backend, Strategy: r.Strategy, Seed: r.Seed,
 		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
-		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{}, Refused: r.Refused, Recovery: r.Recovery.Seconds(), Hash: sim.FormatHash(r.Hash),
+		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{},
+		NotJudged: r.NotJudged, Refused: r.Refused, Recovery: r.Recovery.Seconds(), Hash: sim.FormatHash(r.Hash),
 		Elapsed: r.Elapsed.Seconds(), Rate: float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9),
 	}
 	if r.Verdict == sim.VerdictOK && r.Strength.Episodes > 0 {
@@ -263,6 +265,9 @@ func printResult(w io.Writer, r sim.Result, backend, self string, files []string
 	fmt.Fprintln(w, originLine(r))
 	if line := faultLine(r.Struck); line != "" {
 		fmt.Fprintln(w, wrap("faults struck: "+line, columns))
+	}
+	if len(r.NotJudged) > 0 {
+		fmt.Fprintln(w, wrap("not judged, as these servers do not show what it takes: "+strings.Join(r.NotJudged, ", "), columns))
 	}
 	if r.Refused > 0 {
 		fmt.Fprintf(w, "stale writes that the resource refused because of their tokens: %d\n", r.Refused)

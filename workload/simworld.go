@@ -1,0 +1,192 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// simWorld is the simulated world, in which everything is known.
+type simWorld struct{ *sim.World }
+
+func newView(w *sim.World, path string) *view {
+	return &view{World: simWorld{w}, ops: w.Ops(), waiting: w.Waiting(), left: Leftovers{Path: path}}
+}
+
+func (w simWorld) Faulty() bool { return w.Struck() > 0 }
+
+func (w simWorld) Moment(stamp int64) string { return fmt.Sprintf("step %d", sim.StepOf(stamp)) }
+
+func (w simWorld) Span(from, to int64) string {
+	return fmt.Sprintf("steps %d to %d", sim.StepOf(from), sim.StepOf(to))
+}
+
+func (w simWorld) SessionGone(session int64) (since int64, known bool) { return w.SessionEnd(session) }
+
+func (w simWorld) Crash(client, life int) (at int64, crashed bool) { return w.LifeEnd(client, life) }
+
+func (w simWorld) Beliefs() (known bool) { return true }
+
+func (w simWorld) Changes() (all []sim.Change, known bool) { return w.World.Changes(), true }
+
+func (w simWorld) Herds() (all []sim.Herd, known bool) { return w.World.Herds(), true }
+
+func (w simWorld) Requests() (*observed, bool) { return nil, false }
+
+func (w simWorld) commits(ops []*sim.Op) commits { return commits{w.World.Changes(), ops} }
+
+func (w simWorld) Remains(op *sim.Op) bool { return len(w.created(op)) > 0 }
+
+// created returns the znodes that an operation created and that still exist, oldest first.
+func (w simWorld) created(op *sim.Op) []string {
+	var paths []string
+	for _, c := range w.World.Changes() {
+		if c.Op == fakezk.OpCreate && c.By == op.Number {
+			if n, ok := w.Servers().Node(c.Path); ok && n.Stat.Czxid == c.Zxid {
+				paths = append(paths, c.Path)
+			}
+		}
+	}
+	return paths
+}
+
+func (w simWorld) Blocked(op *sim.Op, noun string) sim.Violation {
+	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}}
+	own := w.created(op)
+	if len(own) == 0 {
+		found.Message = w.Explain(op) + "; it has no znode in the queue"
+		return found
+	}
+	before := w.before(own[len(own)-1])
+	if len(before) == 0 {
+		found.Property = "lost-wakeup"
+		found.Message = fmt.Sprintf("%s; its own %s is first in the queue, so %s is free and nothing will ever wake it",
+			w.Explain(op), own[len(own)-1], noun)
+		return found
+	}
+	return w.blockedBy(op, own[len(own)-1], before[len(before)-1], found)
+}
+
+func (w simWorld) blockedBy(op *sim.Op, own, other string, found sim.Violation) sim.Violation {
+	maker := w.commits(w.Ops()).maker(other)
+	n, _ := w.Servers().Node(other)
+	holder := w.Owner(n.Stat.EphemeralOwner)
+	switch {
+	case maker == nil:
+		found.Message = fmt.Sprintf("%s behind %s of %s", w.Explain(op), other, holder)
+	case maker == op:
+		found.Property = "self-block"
+		found.Message = fmt.Sprintf("%s waits with %s behind %s, which it made itself (%s) by a create whose reply was lost",
+			who(op), own, other, holder)
+	case slices.Contains(w.Waiting(), maker):
+		return sim.Violation{}
+	default:
+		found.Property = "orphan"
+		found.Ops = append(found.Ops, maker)
+		found.Message = fmt.Sprintf("%s waits with %s behind %s of %s, whose %s at %s is over: nobody will remove it while that session lives",
+			who(op), own, other, holder, maker.Name, w.when(maker))
+	}
+	return found
+}
+
+func (w simWorld) when(op *sim.Op) string { return (&view{World: w}).when(op) }
+
+// before lists the znodes beside a path that were created before it, oldest first.
+func (w simWorld) before(path string) []string {
+	type sibling struct {
+		path string
+		zxid int64
+	}
+	self, _ := w.Servers().Node(path)
+	var older []sibling
+	parent := parentOf(path)
+	w.Servers().Walk(parent, func(p string, n fakezk.NodeInfo) {
+		if p != parent && parentOf(p) == parent && n.Stat.Czxid < self.Stat.Czxid {
+			older = append(older, sibling{p, n.Stat.Czxid})
+		}
+	})
+	slices.SortFunc(older, func(a, b sibling) int { return cmp.Compare(a.zxid, b.zxid) })
+	paths := make([]string, len(older))
+	for i := range older {
+		paths[i] = older[i].path
+	}
+	return paths
+}
+
+// Abandoned returns an ephemeral znode below a path that belongs to no operation under way, and the operation that made
+// it; nil if there is none.
+func (w simWorld) Abandoned(ops []*sim.Op, below string, inUse func(maker *sim.Op) bool) (path string, maker *sim.Op, known bool) {
+	made := w.commits(ops)
+	w.Servers().Walk(below, func(p string, n fakezk.NodeInfo) {
+		if by := made.maker(p); by != nil && n.Stat.EphemeralOwner != 0 && by.Outcome != sim.Running && !inUse(by) {
+			path, maker = p, by
+		}
+	})
+	return path, maker, true
+}
+
+func (w simWorld) Leaks(of []*sim.Op, allowed Leftovers) []sim.Violation {
+	return append(w.leftNodes(of, allowed), w.leftWatches()...)
+}
+
+// leftNodes finds ephemerals that a finished operation of a living session left behind, and
+// persistent znodes that are litter.
+func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violation) {
+	all := w.commits(of)
+	notes := map[int64]int{} // by session
+	w.Servers().Walk("/", func(path string, n fakezk.NodeInfo) {
+		made, maker := all.creation(path)
+		if maker == nil || len(found) > 0 {
+			return
+		}
+		switch {
+		case made.Owner != 0 && allowed.Notes && notes[made.Owner] < notesOf(of, maker.Client):
+			notes[made.Owner]++
+		case made.Owner != 0:
+			found = append(found, sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
+				"znode %s, made by %s's %s at %s, is still there although that operation is over and its %s is alive",
+				path, who(maker), maker.Name, w.when(maker), w.Owner(n.Stat.EphemeralOwner))})
+		case len(n.Children) == 0 && !allowed.Values && path != allowed.Path && w.litter(made, maker):
+			found = append(found, sim.Violation{Property: "leak", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
+				"znode %s, made by %s's %s at %s, was left behind", path, who(maker), maker.Name, w.when(maker))})
+		}
+	})
+	return found
+}
+
+// litter tells whether a persistent znode without children can only be what an operation that is over has left: its
+// name says that it is that operation's alone, or nobody has any use for it. What a recipe makes once for all, its
+// directories, numbers and flags, is no litter, and what a process has left that died cannot be tidied up by it.
+func (w simWorld) litter(made sim.Change, maker *sim.Op) bool {
+	name := made.Path[strings.LastIndexByte(made.Path, '/')+1:]
+	n, _ := w.Servers().Node(made.Path)
+	switch {
+	case maker.Return == 0 || n.Stat.EphemeralOwner != 0 || w.HadChildren(made.Path):
+		return false // the last but one: the servers tidy up containers and what has a time to live
+	case made.Sequential || w.Identified(name):
+		return true
+	}
+	return maker.Outcome == sim.OK && len(made.Data) == 0 && w.Unused(made.Path) && !w.besideOthers(made)
+}
+
+// besideOthers tells whether a znode stands beside directories that were used: a recipe with several need not use all.
+func (w simWorld) besideOthers(made sim.Change) bool {
+	return slices.ContainsFunc(w.World.Changes(), func(c sim.Change) bool {
+		return c.Op == fakezk.OpCreate && c.Path != made.Path && parentOf(c.Path) == parentOf(made.Path) && w.HadChildren(c.Path)
+	})
+}
+
+// leftWatches finds watches that wait for the creation of a znode that nobody will create again.
+func (w simWorld) leftWatches() []sim.Violation {
+	for _, watch := range w.Servers().Watches() {
+		if _, ok := w.Servers().Node(watch.Path); !ok {
+			return []sim.Violation{{Property: "watch-leak", Message: fmt.Sprintf(
+				"a watch on %s, which does not exist, is left with %s", watch.Path, w.Owner(watch.Session))}}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package workload
+
+import (
+	"github.com/zktorture/zktorture/sim"
+)
+
+// World answers what users cannot tell: judges ask it when an episode is over. There are two, the simulated one, which
+// knows everything, and real servers, of which some things are seen from outside only, or not at all. "Cannot be known
+// here" is an answer of its own: the last result of a method is false then, and a property that needs the answer is not
+// judged (see [sim.Judgement.NotJudged]).
+type World interface {
+	// Faulty tells whether faults struck, so that errors are to be expected.
+	Faulty() bool
+
+	// Moment names a stamp in a sentence: "step 7", "0.25 s". Span names a time between two.
+	Moment(stamp int64) string
+	Span(from, to int64) string
+
+	// SessionEnd returns until when a session was surely alive, and false if it did not end. SessionGone returns since
+	// when it surely was no more. In simulation these are the same moment.
+	SessionEnd(session int64) (end int64, ended bool)
+	SessionGone(session int64) (since int64, known bool)
+	// Crash returns when a client's process died that was its number life, and false if it did not.
+	Crash(client, life int) (at int64, crashed bool)
+
+	// Beliefs tells whether it is known when, among its own steps, a process was told that its session was gone.
+	Beliefs() (known bool)
+
+	// Changes returns what the servers committed, in order, with the operation that asked for each.
+	Changes() (all []sim.Change, known bool)
+	// Herds returns the deletions whose events waiting operations got, with these.
+	Herds() (all []sim.Herd, known bool)
+	// Requests returns what is known of each request of the users, if that is all that can settle an unknown outcome:
+	// not where Changes does.
+	Requests() (seen *observed, known bool)
+
+	// Explain says in a sentence what an operation waits for that has not returned, as far as that can be seen.
+	Explain(op *sim.Op) string
+	// Blocked says what keeps an operation from what it waits for in a queue of znodes; nothing if that is another
+	// waiting operation. noun names what it waits for: "the lock".
+	Blocked(op *sim.Op, noun string) sim.Violation
+	// Abandoned returns an ephemeral znode below a path whose operation is over and that inUse does not excuse, and that
+	// operation; nil if there is none.
+	Abandoned(of []*sim.Op, below string, inUse func(maker *sim.Op) bool) (path string, maker *sim.Op, known bool)
+	// Remains tells whether something is there that an operation made, or may have made.
+	Remains(op *sim.Op) bool
+	// Leaks returns what was left behind when everybody had finished.
+	Leaks(of []*sim.Op, allowed Leftovers) []sim.Violation
+}
+
+// Leftovers is what a recipe may leave behind.
+type Leftovers struct {
+	Path   string // the object's own znode
+	Values bool   // any persistent znode may be the object itself
+	// Notes says that users keep ephemeral znodes as long as their session lives: one for each user, and one for each
+	// operation that has failed, as nobody can be asked to tidy up what may not be there.
+	Notes bool
+}

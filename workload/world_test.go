@@ -1,0 +1,31 @@
+package workload
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// What cannot be known in a world is not judged there, and that is said; in simulation everything is.
+func TestWhatIsNotKnownIsNotJudged(t *testing.T) {
+	want := map[string][]string{
+		"lock": {"belief", "herd", "order"}, "rwlock": {"belief", "herd", "order"}, "semaphore": {"belief", "herd", "order"},
+		"election": {"belief", "herd", "order"}, "membership": {"belief", "lost-wakeup", "snapshot"}, "counter": {"undeclared"},
+		"lockingqueue": {"belief"},
+	}
+	for _, kind := range Kinds() {
+		w, err := Find(kind, Ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := w.plan(sim.NewPlan(calmest{}, 1, 1, 1, sim.NoFaults, "/t"), "/t/x")
+		if j := e.judge((&scene{}).view()); !slices.Equal(slices.Sorted(slices.Values(j.NotJudged)), want[kind]) {
+			t.Errorf("%s on real servers: not judged are %q, want %q", kind, j.NotJudged, want[kind])
+		}
+		r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 5, Seed: 1})
+		if err != nil || len(r.NotJudged) > 0 {
+			t.Errorf("%s in simulation: not judged are %q, %v", kind, r.NotJudged, err)
+		}
+	}
+}
