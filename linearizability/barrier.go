@@ -24,6 +24,7 @@ func Barrier(parties int) Model {
 	return Model{
 		Name:       "barrier",
 		Operations: []string{"enter", "leave"},
+		Parameters: Parameters{Parties: parties},
 		problem:    barrierProblem,
 		conflict:   func(History) (int, string) { return 0, "" },
 		prepare:    prepareBarrier,

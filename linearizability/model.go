@@ -17,6 +17,8 @@ type Model struct {
 	Name string
 	// Operations are the names of the operations that the model knows.
 	Operations []string
+	// Parameters are those that it was made with; zero for models without any.
+	Parameters Parameters
 
 	// problem says what is wrong with one operation by itself, or nothing.
 	problem func(Operation) string

@@ -45,7 +45,7 @@ func RWLock() Model {
 // processes.
 func Semaphore(permits int) Model {
 	m := Lock()
-	m.Name = "semaphore"
+	m.Name, m.Parameters = "semaphore", Parameters{Permits: permits}
 	m.problem = func(op Operation) string { return semaphoreProblem(op, int64(permits)) }
 	m.conflict = semaphoreConflict
 	m.prepare = prepareSemaphore

@@ -28,6 +28,28 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
+// gateKind is the table's line for this kind, see [Kind].
+var gateKind = Kind{
+	Name:  "barrier",
+	Model: linearizability.Gate(),
+	Promises: []string{
+		"early-wait: nobody gets through unless the barrier is open at a moment, and each change happens once",
+		"progress: who waits at a barrier that is open gets through (lost-wakeup)",
+		"no leaks: no znode, watch or goroutine is left",
+	},
+	Recipes: []Entry{
+		gateEntry(Ours, "recipes.Barrier: a gate that is shut and opened, exactly once for each call", func(c recipes.Conn, path string) Gater {
+			return recipes.NewBarrier(c, path)
+		}),
+	},
+	remote: planRemoteGate,
+	serve:  serving(func(e *gateEpisode, c recipes.Conn, path string) Served { return gateOperations(e.new(c, path)) }),
+}
+
+func gateEntry(recipe, help string, new func(recipes.Conn, string) Gater) Entry {
+	return Entry{"barrier", recipe, help, func() *Workload { return gateNamed(recipe, new) }}
+}
+
 // Gater is a barrier that is open at first, as the workload uses it. Shut and Open do nothing, and
 // succeed, if it is shut or open already.
 type Gater interface {
@@ -44,7 +66,7 @@ func Gate(new func(c recipes.Conn, path string) Gater) *Workload {
 }
 
 func gateNamed(recipe string, new func(c recipes.Conn, path string) Gater) *Workload {
-	return &Workload{kind: "barrier", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "barrier", recipe: recipe, model: linearizability.Gate(), plan: func(p *sim.Plan, path string) episode {
 		return planGate(p, path, new)
 	}}
 }

@@ -38,6 +38,29 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
+// counterKind is the table's line for this kind, see [Kind].
+var counterKind = Kind{
+	Name:  "counter",
+	Model: linearizability.Counter(),
+	Promises: []string{
+		"linearizable number, where an addition of unknown outcome may have happened (counted-twice, lost-update, stale-get, sum)",
+		"undeclared: no addition is carried out and reports an error which does not say so",
+		"progress: every call returns",
+		"no leaks: no znode, watch or goroutine is left",
+	},
+	Recipes: []Entry{
+		counterEntry(Ours, "recipes.Counter: a lost reply does not count twice", func(c recipes.Conn, path string) Adder {
+			return recipes.NewCounter(c, path)
+		}),
+	},
+	remote: planRemoteCounter,
+	serve:  serving(func(e *counterEpisode, c recipes.Conn, path string) Served { return counterOperations(e.new(c, path)) }),
+}
+
+func counterEntry(recipe, help string, new func(recipes.Conn, string) Adder) Entry {
+	return Entry{"counter", recipe, help, func() *Workload { return counterNamed(recipe, new) }}
+}
+
 // Adder is a counter as the workload uses it: Add returns the sum.
 type Adder interface {
 	Add(ctx context.Context, delta int64) (int64, error)
@@ -51,7 +74,7 @@ func Counter(new func(c recipes.Conn, path string) Adder) *Workload {
 }
 
 func counterNamed(recipe string, new func(c recipes.Conn, path string) Adder) *Workload {
-	return &Workload{kind: "counter", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "counter", recipe: recipe, model: linearizability.Counter(), plan: func(p *sim.Plan, path string) episode {
 		return planCounter(p, path, new)
 	}}
 }

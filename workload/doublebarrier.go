@@ -39,6 +39,30 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
+// doubleBarrierKind is the table's line for this kind, see [Kind].
+var doubleBarrierKind = Kind{
+	Name:  "doublebarrier",
+	Model: linearizability.Barrier(2),
+	Promises: []string{
+		"early-enter: nobody enters unless all parties are there at one moment, and rounds do not mix",
+		"early-leave: nobody leaves while somebody is inside",
+		"progress: a round begins when enough members wait, and ends when all have left or died (lost-wakeup, orphan)",
+		"no leaks: no znode, watch or goroutine is left",
+	},
+	Recipes: []Entry{
+		doubleBarrierEntry(Ours, 2, "recipes.DoubleBarrier for 2 parties: rounds that never mix, whoever dies or gives up"),
+		doubleBarrierEntry("ours/3", 3, "recipes.DoubleBarrier for 3 parties"),
+	},
+}
+
+func doubleBarrierEntry(recipe string, parties int, help string) Entry {
+	return Entry{"doublebarrier", recipe, help, func() *Workload {
+		return doubleBarrierNamed(recipe, parties, func(c recipes.Conn, path string, parties int) Rendezvous {
+			return recipes.NewDoubleBarrier(c, path, parties)
+		})
+	}}
+}
+
 // Rendezvous is one member of a double barrier, as the workload uses it. Enter returns when a round
 // has begun in which the member takes part; who comes when a round is full may be let in at once
 // or wait for the next. Leave returns when all have left.
@@ -54,7 +78,7 @@ func Barrier(parties int, new func(c recipes.Conn, path string) Rendezvous) *Wor
 }
 
 func doubleBarrierNamed(recipe string, parties int, new func(c recipes.Conn, path string, parties int) Rendezvous) *Workload {
-	return &Workload{kind: "doublebarrier", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "doublebarrier", recipe: recipe, model: linearizability.Barrier(parties), plan: func(p *sim.Plan, path string) episode {
 		return planRounds(p, path, parties, new)
 	}}
 }

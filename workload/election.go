@@ -38,6 +38,35 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
+// electionKind is the table's line for this kind, see [Kind].
+var electionKind = Kind{
+	Name:  "election",
+	Model: linearizability.Election(),
+	Promises: []string{
+		"exclusion: no two candidates lead while both sessions are alive",
+		"belief: who has been told that its session is gone does not go on as the leader",
+		"fencing: tokens grow from term to term",
+		"stale-leader: who is said to lead did so at a moment during the call",
+		"order: elected in queue order",
+		"herd: the end of a term wakes one candidate",
+		"progress: once faults are healed every candidate is elected (lost-wakeup, self-block, orphan)",
+		"no leaks: no znode, watch or goroutine is left",
+	},
+	Recipes: []Entry{
+		electionEntry(Ours, "recipes.Candidate: fair, with tokens, told of loss", func(c recipes.Conn, path string) Candidate {
+			return recipes.NewCandidate(c, path)
+		}),
+	},
+	remote: func(p *sim.Plan, path string) episode { return planElection(p, path, newRemoteCandidate) },
+	serve: serving(func(e *electionEpisode, c recipes.Conn, path string) Served {
+		return electionOperations(e.new(c, path))
+	}),
+}
+
+func electionEntry(recipe, help string, new func(recipes.Conn, string) Candidate) Entry {
+	return Entry{"election", recipe, help, func() *Workload { return electionNamed(recipe, new) }}
+}
+
 // Candidate is a candidate for an office as the workload uses it: Campaign returns once it is
 // elected. A recipe may also have
 //
@@ -63,7 +92,7 @@ func Election(new func(c recipes.Conn, path string) Candidate) *Workload {
 }
 
 func electionNamed(recipe string, new func(c recipes.Conn, path string) Candidate) *Workload {
-	return &Workload{kind: "election", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "election", recipe: recipe, model: linearizability.Election(), plan: func(p *sim.Plan, path string) episode {
 		return planElection(p, path, new)
 	}}
 }

@@ -45,8 +45,50 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/published"
 	"github.com/zktorture/zktorture/sim"
 )
+
+// lockKind is the table's line for this kind, see [Kind].
+var lockKind = Kind{
+	Name:  "lock",
+	Model: linearizability.Lock(),
+	Promises: []string{
+		"exclusion: no two clients hold the lock while both sessions are alive",
+		"belief: who has been told that its session is gone does not go on as the owner",
+		"fencing: tokens grow from grant to grant",
+		"order: granted in queue order",
+		"herd: one release wakes one waiter",
+		"(order and herd are not judged of recipes that are not fair)",
+		"progress: once faults are healed everybody gets the lock (lost-wakeup, self-block, orphan, deadlock)",
+		"no leaks: no znode, watch or goroutine is left",
+	},
+	Recipes: []Entry{
+		lockEntry(Ours, "recipes.Lock: fair, with tokens, survives lost replies", func(c recipes.Conn, path string) Locker {
+			return recipes.NewLock(c, path)
+		}),
+		lockEntry("ours/reentrant", "recipes.ReentrantLock: its owner may lock again", func(c recipes.Conn, path string) Locker {
+			return recipes.NewReentrantLock(c, path)
+		}),
+		lockEntry("ours/multi", "recipes.MultiLock: several locks at once or none", newMulti, withDirs(multiDirs...)),
+		lockEntry("ours/simple-retry", "recipes.SimpleLock: create or try again; neither fair nor cheap", func(c recipes.Conn, path string) Locker {
+			return recipes.NewSimpleRetryLock(c, path+"/holder")
+		}, Unfair()),
+		lockEntry("ours/simple-watch", "recipes.SimpleLock: create or watch; not fair, wakes the herd", func(c recipes.Conn, path string) Locker {
+			return recipes.NewSimpleWatchLock(c, path+"/holder")
+		}, Unfair()),
+		lockEntry("published/WriteLock", "Apache ZooKeeper 3.4.6 recipes/lock, as published", func(c recipes.Conn, path string) Locker {
+			return published.NewLocker(c, path, published.AllBugs())
+		}),
+		lockEntry("unfenced", "recipes.Lock before a resource that looks at no tokens: a holder that slept writes after its successor", newUnfenced, judgingWrites()),
+	},
+	remote: func(p *sim.Plan, path string) episode { return planLock(p, path, newRemoteLock) },
+	serve:  serving(func(e *lockEpisode, c recipes.Conn, path string) Served { return lockOperations(e.new(c, path)) }),
+}
+
+func lockEntry(recipe, help string, new func(recipes.Conn, string) Locker, opts ...LockOption) Entry {
+	return Entry{"lock", recipe, help, func() *Workload { return lockNamed(recipe, new, opts...) }}
+}
 
 // Locker is a lock as the workload uses it. A recipe may also have
 //
@@ -101,7 +143,7 @@ func lockNamed(recipe string, new func(c recipes.Conn, path string) Locker, opts
 			return e
 		}
 	}
-	return &Workload{kind: "lock", recipe: recipe, plan: plan(new), remote: plan(newRemoteLock)}
+	return &Workload{kind: "lock", recipe: recipe, model: linearizability.Lock(), plan: plan(new), remote: plan(newRemoteLock)}
 }
 
 // lockEpisode is one planned episode: who does what, and the resource that the lock guards.

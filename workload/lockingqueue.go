@@ -45,6 +45,30 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
+// lockingQueueKind is the table's line for this kind, see [Kind].
+var lockingQueueKind = Kind{
+	Name: "lockingqueue",
+	Promises: []string{
+		"exclusion: an item is claimed by one client at a time as long as both sessions are alive",
+		"lost: every item is consumed at least once, whoever dies",
+		"duplicate, phantom: nothing comes out after it was done, or without having been offered",
+		"once: a sink that skips known tokens applies each item once",
+		"order, false-empty: no call passes over an item that is free all the time",
+		"belief: who has been told that its session is gone does not go on as the holder",
+		"progress: a claim returns when there is something to claim",
+		"no leaks: no znode, watch or goroutine is left",
+	},
+	Recipes: []Entry{
+		lockingQueueEntry(Ours, "recipes.LockingQueue: at least once, with tokens that make it once", func(c recipes.Conn, path string) LockingQueuer {
+			return ourLockingQueue{recipes.NewLockingQueue(c, path)}
+		}),
+	},
+}
+
+func lockingQueueEntry(recipe, help string, new func(recipes.Conn, string) LockingQueuer) Entry {
+	return Entry{"lockingqueue", recipe, help, func() *Workload { return lockingQueueNamed(recipe, new) }}
+}
+
 // LockingQueuer is a locking queue as the workload uses it: Claim waits for an item. A recipe may
 // also have
 //

@@ -39,6 +39,29 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
+// membershipKind is the table's line for this kind, see [Kind].
+var membershipKind = Kind{
+	Name: "membership",
+	Promises: []string{
+		"missing: who joined before a list was asked for, and stayed, is in it",
+		"ghost: who left before, or whose session had ended, is not",
+		"snapshot: a list is a state of the group at a moment during the call",
+		"lost-wakeup, unchanged: who waits for a change is told of one, and only of one",
+		"belief: who has been told that its session is gone does not go on as a member",
+		"progress: every call returns",
+		"no leaks: no znode, watch or goroutine is left",
+	},
+	Recipes: []Entry{
+		membershipEntry(Ours, "recipes.Group: snapshots of who is in, told of loss", func(c recipes.Conn, path, name string) Grouper {
+			return recipes.NewGroup(c, path, name)
+		}),
+	},
+}
+
+func membershipEntry(recipe, help string, new func(c recipes.Conn, path, name string) Grouper) Entry {
+	return Entry{"membership", recipe, help, func() *Workload { return membershipNamed(recipe, new) }}
+}
+
 // Grouper is a group, and the membership of one user in it, as the workload uses it. A recipe may
 // also have
 //

@@ -18,9 +18,34 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 )
+
+// priorityQueueKind is the table's line for this kind, see [Kind].
+var priorityQueueKind = Kind{
+	Name:  "priorityqueue",
+	Model: linearizability.PriorityQueue(),
+	Promises: []string{
+		"linearizable: the lowest number comes out first, and of equals the oldest; an operation of unknown outcome may have happened",
+		"lost: no item is removed by an operation that reports an error which does not say so",
+		"progress: a take returns when there is something to take",
+		"no leaks: no znode, watch or goroutine is left",
+	},
+	Recipes: []Entry{
+		priorityQueueEntry(Ours, "recipes.PriorityQueue: lowest number first, FIFO among equals", func(c recipes.Conn, path string) PriorityQueuer {
+			return recipes.NewPriorityQueue(c, path)
+		}),
+		priorityQueueEntry("ours/receipts", "recipes.PriorityQueue with receipts: unknown outcomes are resolved", func(c recipes.Conn, path string) PriorityQueuer {
+			return recipes.NewPriorityQueue(c, path, recipes.WithReceipts())
+		}),
+	},
+}
+
+func priorityQueueEntry(recipe, help string, new func(recipes.Conn, string) PriorityQueuer) Entry {
+	return Entry{"priorityqueue", recipe, help, func() *Workload { return priorityQueueNamed(recipe, new) }}
+}
 
 // PriorityQueuer is a priority queue as the workload uses it: lower numbers come out first, and
 // Poll returns [ErrEmpty] when there is nothing. A recipe may also have Take and Peek, like a
@@ -37,7 +62,7 @@ func PriorityQueue(new func(c recipes.Conn, path string) PriorityQueuer) *Worklo
 }
 
 func priorityQueueNamed(recipe string, new func(c recipes.Conn, path string) PriorityQueuer) *Workload {
-	return &Workload{kind: "priorityqueue", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "priorityqueue", recipe: recipe, model: linearizability.PriorityQueue(), plan: func(p *sim.Plan, path string) episode {
 		e := planQueue(p, path, func(c recipes.Conn) queueClient {
 			return prioritize(new(c, path))
 		})

@@ -31,8 +31,38 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/published"
 	"github.com/zktorture/zktorture/sim"
 )
+
+// queueKind is the table's line for this kind, see [Kind].
+var queueKind = Kind{
+	Name:  "queue",
+	Model: linearizability.Queue(),
+	Promises: []string{
+		"linearizable FIFO, where an operation of unknown outcome may have happened (duplicate, phantom, order, false-empty, stale-peek)",
+		"lost: no item is removed by an operation that reports an error which does not say so",
+		"progress: a take returns when there is something to take",
+		"no leaks: no znode, watch or goroutine is left",
+	},
+	Recipes: []Entry{
+		queueEntry(Ours, "recipes.Queue: FIFO, says when an outcome is unknown", func(c recipes.Conn, path string) Queuer {
+			return recipes.NewQueue(c, path)
+		}),
+		queueEntry("ours/receipts", "recipes.Queue with receipts: unknown outcomes are resolved", func(c recipes.Conn, path string) Queuer {
+			return recipes.NewQueue(c, path, recipes.WithReceipts())
+		}),
+		queueEntry("published/DistributedQueue", "Apache ZooKeeper 3.4.6 recipes/queue, as published", func(c recipes.Conn, path string) Queuer {
+			return published.NewQueue(c, path, published.AllBugs())
+		}),
+	},
+	remote: planRemoteQueue,
+	serve:  serving(func(e *queueEpisode, c recipes.Conn, path string) Served { return queueOperations(e.new(c)) }),
+}
+
+func queueEntry(recipe, help string, new func(recipes.Conn, string) Queuer) Entry {
+	return Entry{"queue", recipe, help, func() *Workload { return queueNamed(recipe, new) }}
+}
 
 // Queuer is a queue as the workload uses it: Poll returns [ErrEmpty] when there is nothing. A
 // recipe may also have
@@ -60,7 +90,7 @@ func Queue(new func(c recipes.Conn, path string) Queuer) *Workload {
 }
 
 func queueNamed(recipe string, new func(c recipes.Conn, path string) Queuer) *Workload {
-	return &Workload{kind: "queue", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "queue", recipe: recipe, model: linearizability.Queue(), plan: func(p *sim.Plan, path string) episode {
 		return planQueue(p, path, func(c recipes.Conn) queueClient {
 			q := new(c, path)
 			return newQueueClient(q, func(ctx context.Context, value string) error { return q.Offer(ctx, []byte(value)) })

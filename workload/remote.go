@@ -66,19 +66,23 @@ type RemoteAnswer struct {
 	Life    int // number of the process that answered, from 1
 }
 
-// RemoteKinds lists the kinds whose recipes may be in another process.
+// RemoteKinds lists the kinds whose recipes may be in another process. A double barrier is none of them: who was inside,
+// and for how long, cannot be told of a process that died.
 func RemoteKinds() []string {
-	return slices.DeleteFunc(Kinds(), func(kind string) bool { return remotePlans[kind] == nil })
+	return namesOf(slices.DeleteFunc(Kinds(), func(k *Kind) bool { return k.remote == nil }))
 }
 
 // RemoteWorkload is the workload of a kind for a recipe in other processes. It is for real servers only,
 // with sessions from [RemoteSession]. The name is what verdicts call the recipe.
 func RemoteWorkload(kind, name string) (*Workload, error) {
-	plan := remotePlans[kind]
-	if plan == nil {
+	k, err := KindNamed(kind)
+	if err != nil {
+		return nil, err
+	}
+	if k.remote == nil {
 		return nil, fmt.Errorf("a recipe for %s cannot be in a process of its own yet: there are %s", kind, strings.Join(RemoteKinds(), ", "))
 	}
-	return &Workload{kind: kind, recipe: name, plan: remotely(plan), remote: plan}, nil
+	return &Workload{kind: kind, recipe: name, model: k.Model, plan: remotely(k.remote), remote: k.remote}, nil
 }
 
 // remotely plans an episode for clients in processes of their own.
@@ -98,14 +102,13 @@ func (w *Workload) Apart() error {
 // inProcesses is the same workload for clients in processes of their own.
 func (w *Workload) inProcesses() (*Workload, error) {
 	plan := w.remote
-	switch {
-	case plan != nil:
-	case w.recipe == Ours && remotePlans[w.kind] != nil:
-		plan = remotePlans[w.kind]
-	default:
+	if k, err := KindNamed(w.kind); plan == nil && w.recipe == Ours && err == nil {
+		plan = k.remote
+	}
+	if plan == nil {
 		return nil, fmt.Errorf("clients of %s (%s) cannot be in processes of their own yet: there are %s, and locks", w.kind, w.recipe, strings.Join(RemoteKinds(), ", "))
 	}
-	return &Workload{kind: w.kind, recipe: w.recipe, plan: remotely(plan), remote: plan}, nil
+	return &Workload{kind: w.kind, recipe: w.recipe, model: w.model, plan: remotely(plan), remote: plan}, nil
 }
 
 // RemoteSession is the session of a client in a process of its own. The observer is a connection of this

@@ -11,24 +11,16 @@ import (
 // RemotePermits is how many permits a semaphore in another process is told to have.
 const RemotePermits = 2
 
-// remotePlans plan an episode of each kind that may be in another process. A double barrier is none of them:
-// who was inside, and for how long, cannot be told of a process that died.
-var remotePlans = map[string]func(p *sim.Plan, path string) episode{
-	"lock":   func(p *sim.Plan, path string) episode { return planLock(p, path, newRemoteLock) },
-	"rwlock": func(p *sim.Plan, path string) episode { return planRWLock(p, path, newRemoteRWLock) },
-	"semaphore": func(p *sim.Plan, path string) episode {
-		return planSemaphore(p, path, RemotePermits, newRemoteSemaphore)
-	},
-	"election": func(p *sim.Plan, path string) episode { return planElection(p, path, newRemoteCandidate) },
-	"counter": func(p *sim.Plan, path string) episode {
-		return unmade{planCounter(p, path, func(c recipes.Conn, path string) Adder { return remoteCounter{newHandle(c, path)} })}
-	},
-	"queue": func(p *sim.Plan, path string) episode {
-		return planQueue(p, path, func(c recipes.Conn) queueClient { return newRemoteQueue(newHandle(c, path)) })
-	},
-	"barrier": func(p *sim.Plan, path string) episode {
-		return planGate(p, path, func(c recipes.Conn, path string) Gater { return remoteGate{newHandle(c, path)} })
-	},
+func planRemoteCounter(p *sim.Plan, path string) episode {
+	return unmade{planCounter(p, path, func(c recipes.Conn, path string) Adder { return remoteCounter{newHandle(c, path)} })}
+}
+
+func planRemoteQueue(p *sim.Plan, path string) episode {
+	return planQueue(p, path, func(c recipes.Conn) queueClient { return newRemoteQueue(newHandle(c, path)) })
+}
+
+func planRemoteGate(p *sim.Plan, path string) episode {
+	return planGate(p, path, func(c recipes.Conn, path string) Gater { return remoteGate{newHandle(c, path)} })
 }
 
 // unmade is an episode of a counter whose recipe makes the znode itself. One that go-zookeeper has made without

@@ -21,21 +21,10 @@ type Served map[string]func(ctx context.Context, arg linearizability.Value) (lin
 func (w *Workload) Serve(c recipes.Conn, path string) (Served, error) {
 	// A recipe comes with its episodes. This one is never run.
 	e := w.plan(sim.NewPlan(calmest{}, 1, 1, 1, sim.NoFaults, parentOf(path)), path)
-	switch e := e.(type) {
-	case *lockEpisode:
-		return lockOperations(e.new(c, path)), nil
-	case *rwEpisode:
-		return rwOperations(e.new(c, path)), nil
-	case *semaphoreEpisode:
-		return semaphoreOperations(e.new(c, path)), nil
-	case *electionEpisode:
-		return electionOperations(e.new(c, path)), nil
-	case *counterEpisode:
-		return counterOperations(e.new(c, path)), nil
-	case *queueEpisode:
-		return queueOperations(e.new(c)), nil
-	case *gateEpisode:
-		return gateOperations(e.new(c, path)), nil
+	if k, err := KindNamed(w.kind); err == nil && k.serve != nil {
+		if served, can := k.serve(e, c, path); can {
+			return served, nil
+		}
 	}
 	return nil, fmt.Errorf("workload: %s recipes cannot be served to another process", w.kind)
 }

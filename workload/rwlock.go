@@ -40,6 +40,33 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
+// rwLockKind is the table's line for this kind, see [Kind].
+var rwLockKind = Kind{
+	Name:  "rwlock",
+	Model: linearizability.RWLock(),
+	Promises: []string{
+		"exclusion: while somebody writes nobody else holds the lock, both sessions being alive; no writer gets into a downgrade",
+		"belief: who has been told that its session is gone does not go on as a holder",
+		"fencing: a writer's token is greater than all before, a reader's than all writers' before",
+		"order: granted in queue order, readers together",
+		"herd: one release wakes one writer at most, and readers only if a writer releases",
+		"revocation: a holder is asked to release only if somebody asks",
+		"progress: once faults are healed everybody gets the lock (lost-wakeup, self-block, orphan, deadlock)",
+		"no leaks: no znode, watch or goroutine is left",
+	},
+	Recipes: []Entry{
+		rwLockEntry(Ours, "recipes.RWLock: fair, with tokens, downgrade and revocation", func(c recipes.Conn, path string) RWLocker {
+			return recipes.NewRWLock(c, path)
+		}),
+	},
+	remote: func(p *sim.Plan, path string) episode { return planRWLock(p, path, newRemoteRWLock) },
+	serve:  serving(func(e *rwEpisode, c recipes.Conn, path string) Served { return rwOperations(e.new(c, path)) }),
+}
+
+func rwLockEntry(recipe, help string, new func(recipes.Conn, string) RWLocker) Entry {
+	return Entry{"rwlock", recipe, help, func() *Workload { return rwLockNamed(recipe, new) }}
+}
+
 // RWLocker is a read/write lock as the workload uses it. A user holds it in one way at a time. A
 // recipe may also have
 //
@@ -78,7 +105,7 @@ func RWLock(new func(c recipes.Conn, path string) RWLocker) *Workload {
 }
 
 func rwLockNamed(recipe string, new func(c recipes.Conn, path string) RWLocker) *Workload {
-	return &Workload{kind: "rwlock", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "rwlock", recipe: recipe, model: linearizability.RWLock(), plan: func(p *sim.Plan, path string) episode {
 		return planRWLock(p, path, new)
 	}}
 }

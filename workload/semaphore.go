@@ -37,6 +37,39 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
+// semaphoreKind is the table's line for this kind, see [Kind].
+var semaphoreKind = Kind{
+	Name:  "semaphore",
+	Model: linearizability.Semaphore(RemotePermits),
+	Promises: []string{
+		"exclusion: no more users than there are permits hold one, their sessions being alive",
+		"belief: who has been told that its session is gone does not go on as a holder",
+		"fencing: tokens grow from hold to later hold",
+		"order: granted in queue order",
+		"herd: one release wakes at most as many waiters as there are permits",
+		"progress: once faults are healed everybody gets a permit (lost-wakeup, self-block, orphan, deadlock)",
+		"no leaks: no znode, watch or goroutine is left",
+	},
+	Recipes: []Entry{
+		semaphoreEntry(Ours, 2, "recipes.Semaphore of 2 permits: fair, with tokens"),
+		semaphoreEntry("ours/3", 3, "recipes.Semaphore of 3 permits"),
+	},
+	remote: func(p *sim.Plan, path string) episode {
+		return planSemaphore(p, path, RemotePermits, newRemoteSemaphore)
+	},
+	serve: serving(func(e *semaphoreEpisode, c recipes.Conn, path string) Served {
+		return semaphoreOperations(e.new(c, path))
+	}),
+}
+
+func semaphoreEntry(recipe string, permits int, help string) Entry {
+	return Entry{"semaphore", recipe, help, func() *Workload {
+		return semaphoreNamed(recipe, permits, func(c recipes.Conn, path string) Permitter {
+			return recipes.NewSemaphore(c, path, permits)
+		})
+	}}
+}
+
 // Permitter is a semaphore as the workload uses it: Acquire gets one permit, of which a user has
 // one at a time, Release gives it back. A recipe may also have
 //
@@ -62,7 +95,7 @@ func Semaphore(permits int, new func(c recipes.Conn, path string) Permitter) *Wo
 }
 
 func semaphoreNamed(recipe string, permits int, new func(c recipes.Conn, path string) Permitter) *Workload {
-	return &Workload{kind: "semaphore", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "semaphore", recipe: recipe, model: linearizability.Semaphore(permits), plan: func(p *sim.Plan, path string) episode {
 		return planSemaphore(p, path, permits, new)
 	}}
 }

@@ -36,6 +36,26 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
+// twoPhaseKind is the table's line for this kind, see [Kind].
+var twoPhaseKind = Kind{
+	Name: "twophase",
+	Promises: []string{
+		"atomicity: all that learn the outcome of a transaction learn the same",
+		"validity: commit only if every site has voted for it, abort only if somebody has asked for it",
+		"progress: who asks for an outcome is told when all votes are cast or one is to abort (lost-wakeup)",
+		"no leaks: no znode, watch or goroutine is left",
+	},
+	Recipes: []Entry{
+		twoPhaseEntry(Ours, "recipes.TwoPhase: two-phase commit that anybody can end", func(c recipes.Conn, path string) Committer {
+			return committer{recipes.NewTwoPhase(c, path)}
+		}),
+	},
+}
+
+func twoPhaseEntry(recipe, help string, new func(recipes.Conn, string) Committer) Entry {
+	return Entry{"twophase", recipe, help, func() *Workload { return twoPhaseNamed(recipe, new) }}
+}
+
 // Committer is two-phase commit as the workload uses it. Outcome waits until the outcome is decided.
 // A recipe may also have
 //

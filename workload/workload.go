@@ -29,6 +29,7 @@ type Workload struct {
 	kind   string
 	recipe string
 	plan   func(p *sim.Plan, path string) episode
+	model  linearizability.Model // without a name if histories have none
 
 	// remote plans the same for clients whose recipe another process serves, if the kind's own plan does not do.
 	remote func(p *sim.Plan, path string) episode
@@ -52,6 +53,9 @@ func (w *Workload) Name() string { return w.kind }
 
 // Recipe names the implementation under test.
 func (w *Workload) Recipe() string { return w.recipe }
+
+// Model is what the workload's histories are judged against, and false if that is properties alone.
+func (w *Workload) Model() (m linearizability.Model, ok bool) { return w.model, w.model.Name != "" }
 
 // Plan implements [sim.Workload].
 func (w *Workload) Plan(p *sim.Plan) sim.Episode {

@@ -14,7 +14,7 @@ func TestWhatIsNotKnownIsNotJudged(t *testing.T) {
 		"election": {"belief", "herd", "order"}, "membership": {"belief", "lost-wakeup", "snapshot"}, "counter": {"undeclared"},
 		"lockingqueue": {"belief"},
 	}
-	for _, kind := range Kinds() {
+	for _, kind := range namesOf(kinds) {
 		w, err := Find(kind, Ours)
 		if err != nil {
 			t.Fatal(err)

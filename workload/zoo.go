@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/recipes/published"
 	"github.com/zktorture/zktorture/sim"
@@ -108,7 +109,7 @@ func queueAnimal(id, title, property, needs string) Animal {
 const canaryRate = 1.0 / 64
 
 func canary() *Workload {
-	return &Workload{kind: "lock", recipe: "zoo/canary", plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "lock", recipe: "zoo/canary", model: linearizability.Lock(), plan: func(p *sim.Plan, path string) episode {
 		new := newOurLock
 		if p.Choose(64, "canary") == 63 {
 			new = func(c recipes.Conn, path string) Locker { return forgetful{newOurLock(c, path), c, path} }

@@ -103,9 +103,11 @@ func (r *runCmd) ciOf(result sim.Result, stories []string) ciReport {
 	if result.Reason != "" || result.Interrupted {
 		rest = sim.VerdictUnknown
 	}
-	for _, promise := range workload.Promises(result.Workload) {
-		if head, help, ok := strings.Cut(promise, ": "); ok {
-			report.cases = append(report.cases, ciCase{name: head, help: help, verdict: rest, reason: result.Reason})
+	if kind, err := workload.KindNamed(result.Workload); err == nil {
+		for _, promise := range kind.Promises {
+			if head, help, ok := strings.Cut(promise, ": "); ok {
+				report.cases = append(report.cases, ciCase{name: head, help: help, verdict: rest, reason: result.Reason})
+			}
 		}
 	}
 	for i, found := range result.Violations {

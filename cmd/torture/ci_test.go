@@ -53,7 +53,7 @@ func parseSuite(t *testing.T, text []byte) junitSuite {
 func TestEveryViolationIsACase(t *testing.T) {
 	for _, kind := range workload.Kinds() {
 		for _, property := range []string{"exclusion", "orphan", "watch-leak", "goroutine-leak", "panic", "progress", "lost-wakeup", "unexpected-error", "no", "order"} {
-			result := sim.Result{Workload: kind, Verdict: sim.VerdictViolation, Violations: []sim.Found{{Violation: sim.Violation{Property: property, Message: "m"}}}}
+			result := sim.Result{Workload: kind.Name, Verdict: sim.VerdictViolation, Violations: []sim.Found{{Violation: sim.Violation{Property: property, Message: "m"}}}}
 			red := 0
 			for _, c := range (&runCmd{}).ciOf(result, []string{"s"}).cases {
 				if c.verdict == sim.VerdictViolation {
@@ -61,7 +61,7 @@ func TestEveryViolationIsACase(t *testing.T) {
 				}
 			}
 			if red != 1 {
-				t.Errorf("%s of a %s is in %d cases", property, kind, red)
+				t.Errorf("%s of a %s is in %d cases", property, kind.Name, red)
 			}
 		}
 	}

@@ -14,14 +14,12 @@ type listCmd struct{}
 // Run carries the command out.
 func (listCmd) Run(c *commandContext) error {
 	for _, kind := range workload.Kinds() {
-		fmt.Fprintf(c.out, "%s\n", kind)
-		for _, promise := range workload.Promises(kind) {
+		fmt.Fprintf(c.out, "%s\n", kind.Name)
+		for _, promise := range kind.Promises {
 			fmt.Fprintf(c.out, "    %s\n", promise)
 		}
-		for _, e := range workload.Entries() {
-			if e.Kind == kind {
-				fmt.Fprintf(c.out, "  --recipe %-28s %s\n", e.Recipe, e.Help)
-			}
+		for _, e := range kind.Recipes {
+			fmt.Fprintf(c.out, "  --recipe %-28s %s\n", e.Recipe, e.Help)
 		}
 		fmt.Fprintln(c.out)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,10 +23,6 @@ const (
 	noticedMin        = 95              // percent of the corruptions that change the outcome that have to be noticed
 	judgeTime         = 4 * time.Second // for one history, as in simulations
 )
-
-// modelOf are the models of the workloads whose histories are judged by one of another name. Those of
-// the others are called like them, if they have one.
-var modelOf = map[string]string{"barrier": "gate", "doublebarrier": "barrier"}
 
 // subject is a recipe of ours whose histories package linearizability judges.
 type subject struct {
@@ -48,14 +43,12 @@ func (s subject) name() string {
 // subjects are the recipes of ours that have a model.
 func subjects() (all []subject) {
 	for _, e := range workload.Entries() {
-		s := subject{entry: e, model: cmp.Or(modelOf[e.Kind], e.Kind), with: linearizability.Parameters{Parties: 2, Permits: 2}}
+		m, has := e.New().Model()
 		variant, ours := strings.CutPrefix(e.Recipe, workload.Ours)
-		if n, err := strconv.Atoi(strings.TrimPrefix(variant, "/")); err == nil {
-			s.with = linearizability.Parameters{Parties: n, Permits: n}
-		}
-		if _, err := linearizability.ByName(s.model); !ours || err != nil {
+		if !ours || !has {
 			continue
 		}
+		s := subject{entry: e, model: m.Name, with: m.Parameters}
 		all = append(all, s)
 		if s.bare = slices.Contains([]string{"lock", "rwlock", "semaphore", "election"}, s.model); s.bare && variant == "" {
 			all = append(all, s)

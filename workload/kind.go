@@ -1,0 +1,104 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Kind is a kind of recipe: what is promised to its users, and the recipes that are known by name. What its users do is in
+// the episodes that its workloads plan.
+type Kind struct {
+	Name     string
+	Model    linearizability.Model // of histories; of recipes of the default size, where they have one. Without a name if there is none
+	Promises []string              // a line for each property
+	Recipes  []Entry               // the first is the default
+
+	// remote plans an episode for a recipe in another process, and serve is the other side of that: what a user can do with
+	// an object of an episode's recipe. Nil for kinds whose recipes cannot be in other processes.
+	remote func(p *sim.Plan, path string) episode
+	serve  func(e episode, c recipes.Conn, path string) (Served, bool)
+}
+
+// kinds are all that there are. A kind is registered by a line here.
+var kinds = []*Kind{
+	&lockKind, &rwLockKind, &semaphoreKind, &queueKind, &priorityQueueKind, &lockingQueueKind, &electionKind,
+	&membershipKind, &counterKind, &twoPhaseKind, &gateKind, &doubleBarrierKind,
+}
+
+// Entry is a recipe that the command knows by name.
+type Entry struct {
+	Kind   string // the workload
+	Recipe string
+	Help   string // one line
+	New    func() *Workload
+}
+
+// Ours names this project's own recipe of a kind.
+const Ours = "ours"
+
+// Foreign begins the name of a recipe that another program serves, by the command that runs it.
+const Foreign = "exec:"
+
+// Entries lists all known recipes, by kind; the first of each kind is the default.
+func Entries() (all []Entry) {
+	for _, k := range kinds {
+		all = append(all, k.Recipes...)
+	}
+	return all
+}
+
+// KindNamed returns the kind of a name.
+func KindNamed(name string) (*Kind, error) {
+	if i := slices.IndexFunc(kinds, func(k *Kind) bool { return k.Name == name }); i >= 0 {
+		return kinds[i], nil
+	}
+	return nil, fmt.Errorf("unknown workload %q: there are %s", name, strings.Join(namesOf(kinds), ", "))
+}
+
+// Kinds lists all kinds.
+func Kinds() []*Kind { return slices.Clone(kinds) }
+
+func namesOf(kinds []*Kind) (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Find returns the workload of a kind with a recipe; "" is [Ours].
+func Find(kind, recipe string) (*Workload, error) {
+	if recipe == "" {
+		recipe = Ours
+	}
+	if strings.HasPrefix(recipe, Foreign) {
+		return RemoteWorkload(kind, recipe)
+	}
+	k, err := KindNamed(kind)
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, e := range k.Recipes {
+		if e.Recipe == recipe {
+			return e.New(), nil
+		}
+		known = append(known, e.Recipe)
+	}
+	return nil, fmt.Errorf("unknown recipe %q for %s: there are %s", recipe, kind, strings.Join(known, ", "))
+}
+
+// serving makes a Kind's serve of what is served of episodes of one type.
+func serving[E episode](serve func(e E, c recipes.Conn, path string) Served) func(episode, recipes.Conn, string) (Served, bool) {
+	return func(e episode, c recipes.Conn, path string) (Served, bool) {
+		own, can := e.(E)
+		if !can {
+			return nil, false
+		}
+		return serve(own, c, path), true
+	}
+}
