@@ -21,11 +21,11 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 	$(GO) run ./cmd/torture run lock
 
 # Simulated worlds run one goroutine at a time: with two processors a package takes up to twice the processor time. So each
-# gets one, and as many are tested at a time as there are processors, those first that take longest; tests that want more
-# ask for them. Four tests of a package may wait at a time, because real servers make many wait. GOGC: garbage is collected
+# gets one; tests that want more ask for them. Twice as many packages are tested at a time as there are processors, and four
+# tests of each, because real servers make them wait; those first that take longest. GOGC: garbage is collected
 # less often. The time limits are for tests that hang: on a busy machine everything takes longer. What go vet says, lint says.
-PACKAGES := $(shell getconf _NPROCESSORS_ONLN)
-LONG     := ./cmd/torture ./workload ./sim ./ensemble
+PACKAGES := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+LONG     := ./cmd/torture ./workload ./sim ./ensemble ./story ./fakezk/conformance
 
 test: zookeeper browser lint ## everything that must pass: linters, all tests, the core with -race
 	GOMAXPROCS=1 GOGC=400 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
@@ -43,10 +43,10 @@ lint: ## gofmt, go vet and staticcheck
 	$(GO) tool staticcheck ./...
 
 # Packages in which things happen at the same time; the others have no goroutines, or only start what is in these.
-RACE ?= $$($(GO) list ./... | grep -v -e /cmd/ -e /internal/ -e /linearizability$$ -e /results/ -e /story -e /wire$$)
+RACE ?= ./sim ./workload $$($(GO) list ./... | grep -v -e /cmd/ -e /internal/ -e /linearizability$$ -e /results/ -e /story -e /wire$$)
 
 race: ## the quick tests of concurrent packages with the race detector; all: RACE=./... (needs a C compiler, or says that it is skipped)
-	@if command -v "$$($(GO) env CC)" >/dev/null; then set -x; $(GO) test -vet=off -race -short -timeout 60m $(RACE); \
+	@if command -v "$$($(GO) env CC)" >/dev/null; then set -x; $(GO) test -vet=off -race -short -timeout 60m -p $(PACKAGES) $(RACE); \
 	else echo "race: skipped, because go test -race needs a C compiler and $$($(GO) env CC) is not here"; fi
 
 zookeeper: ## make sure that real servers can be started: fetch ZooKeeper, install Java if root on Debian

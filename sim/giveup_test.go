@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -32,7 +33,7 @@ func TestEpisodeGivenUpAnywhere(t *testing.T) {
 	for _, kind := range []string{"lock", "queue", "doublebarrier"} {
 		w := find(t, kind, "ours")
 		runOne := sim.Runner()
-		for seed := range uint64(6) {
+		for seed := range uint64(bubbles.Share(6)) {
 			whole := runOne(w, sim.Config{}, sim.NewRandomSource(seed, 0))
 			for left := range whole.Made {
 				o := runOne(w, sim.Config{}, &quitter{sim.NewRandomSource(seed, 0), left})

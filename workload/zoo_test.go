@@ -120,7 +120,7 @@ func TestTheWholeZoo(t *testing.T) {
 
 const (
 	gateEpisodes     = 10_000
-	gateTwinEpisodes = 300
+	gateTwinEpisodes = 150
 )
 
 // each calls f for all animals, on as many cores as there are.

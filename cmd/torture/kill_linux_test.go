@@ -341,7 +341,7 @@ func TestRunToldToEnd(t *testing.T) {
 func TestKilledWorkers(t *testing.T) {
 	t.Parallel()
 	kills(t)
-	v := newVictim(t, "--recipe", "exec:torture worker", "--faults", "none", "--duration", "15s", "--seed", "1")
+	v := newVictim(t, "--recipe", "exec:torture worker", "--faults", "none", "--duration", "8s", "--seed", "1")
 	v.hasRound() // a worker that never answers is an error of its command, and ends the run
 	ended := make(chan struct{})
 	go func() {
