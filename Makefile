@@ -21,10 +21,10 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 	$(GO) run ./cmd/torture run lock
 
 # Simulated worlds run one goroutine at a time: with two processors a package takes up to twice the processor time. So each
-# gets one; tests that want more ask for them. Twice as many packages are tested at a time as there are processors, and four
+# gets one; tests that want more ask for them. One package more is tested at a time than there are processors, and four
 # tests of each, because real servers make them wait; those first that take longest. GOGC: garbage is collected
 # less often. The time limits are for tests that hang: on a busy machine everything takes longer. What go vet says, lint says.
-PACKAGES := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+PACKAGES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 LONG     := ./cmd/torture ./workload ./sim ./ensemble ./story ./fakezk/conformance
 
 test: zookeeper browser lint ## everything that must pass: linters, all tests, the core with -race

@@ -1,6 +1,7 @@
 package ensemble_test
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -20,9 +21,8 @@ type reads struct {
 }
 
 // read reads for a while by one member what is written by another. A read is stale if a later value had been written, and the
-// writer had been told so, before the read began, or the sync before it.
-func read(t *testing.T, writer, reader *zkclient.Client, path string, sync bool, n int) (seen reads) {
-	t.Helper()
+// writer had been told so, before the read began, or the sync before it. The error is the first of a request.
+func read(writer, reader *zkclient.Client, path string, sync bool, n int) (seen reads, err error) {
 	var written atomic.Int64 // the last value of which the writer knows that it was written
 	superseded := make([]atomic.Int64, 1<<16)
 	began, stop, stopped := time.Now(), make(chan struct{}), make(chan error, 1)
@@ -43,25 +43,32 @@ func read(t *testing.T, writer, reader *zkclient.Client, path string, sync bool,
 		}
 		stopped <- fmt.Errorf("more than %d values", len(superseded))
 	}()
-	for range n {
+	for i := 0; i < n && err == nil; i++ {
 		before := time.Since(began)
 		atLeast := written.Load()
 		if sync {
-			if _, err := reader.Sync(path); err != nil {
-				t.Fatal(err)
-			}
+			_, err = reader.Sync(path)
 		}
-		if data, _, err := reader.Get(path); err != nil {
-			t.Fatal(err)
-		} else if value, _ := strconv.ParseInt(string(data), 10, 64); value >= atLeast {
+		var data []byte
+		if err == nil {
+			data, _, err = reader.Get(path)
+		}
+		if value, _ := strconv.ParseInt(string(data), 10, 64); err == nil && value >= atLeast {
 			seen.fresh++
-		} else {
+		} else if err == nil {
 			seen.stale++
 			seen.oldest = max(seen.oldest, before-time.Duration(superseded[value].Load()))
 		}
 	}
 	close(stop)
-	if err := <-stopped; err != nil {
+	return seen, cmp.Or(err, <-stopped)
+}
+
+// mustRead is read where no request may fail.
+func mustRead(t *testing.T, writer, reader *zkclient.Client, path string, sync bool, n int) reads {
+	t.Helper()
+	seen, err := read(writer, reader, path, sync, n)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return seen
@@ -85,12 +92,12 @@ func TestLag(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n = 1000
-	seen := read(t, writer, reader, "/register", false, n)
+	seen := mustRead(t, writer, reader, "/register", false, n)
 	t.Logf("of %d reads %d were stale, by up to %v", n, seen.stale, seen.oldest)
 	if seen.stale < n/2 || seen.oldest < delay/2 {
 		t.Errorf("of %d reads %d were stale, by up to %v; want most, by up to %v", n, seen.stale, seen.oldest, delay)
 	}
-	synced := read(t, writer, reader, "/register", true, 5)
+	synced := mustRead(t, writer, reader, "/register", true, 5)
 	if synced.stale != 0 {
 		t.Errorf("with a sync before: %+v", synced)
 	}
@@ -111,7 +118,7 @@ func TestLag(t *testing.T) {
 // wantFresh checks that reads are not stale by as much as a lag would make them. A little they may be without any fault.
 func wantFresh(t *testing.T, writer, reader *zkclient.Client, lag time.Duration) {
 	t.Helper()
-	seen := read(t, writer, reader, "/register", false, 1000)
+	seen := mustRead(t, writer, reader, "/register", false, 1000)
 	t.Logf("healed: %d reads were stale, by up to %v", seen.stale, seen.oldest)
 	if seen.oldest > lag/2 {
 		t.Errorf("after healing reads are stale by up to %v", seen.oldest)

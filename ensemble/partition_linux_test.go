@@ -93,8 +93,18 @@ func lossyLeader(t *testing.T, e *ensemble.Ensemble) {
 	wantWell(t, e)
 }
 
-// staleReads checks that a follower that hears no leader, but does not know yet, serves what was true when it last did.
+// staleReads checks that a follower that hears no leader, but does not know yet, serves what was true when it last did. It
+// knows after half a second, which may be too short a time to read in on a busy machine: then it is tried again.
 func staleReads(t *testing.T, e *ensemble.Ensemble, cut func(leader, follower int) error) {
+	for range 5 {
+		if readsWereStale(t, e, cut) {
+			return
+		}
+	}
+	t.Error("most reads were not stale, or failed")
+}
+
+func readsWereStale(t *testing.T, e *ensemble.Ensemble, cut func(leader, follower int) error) bool {
 	leader, others := leaderOf(t, e)
 	writer, reader := session(t, e.Servers()[leader], 2*time.Second), session(t, e.Servers()[others[0]], 2*time.Second)
 	register, err := reader.Create("/register-", []byte("0"), zk.FlagSequence, zk.WorldACL(zk.PermAll))
@@ -105,13 +115,11 @@ func staleReads(t *testing.T, e *ensemble.Ensemble, cut func(leader, follower in
 		t.Fatal(err)
 	}
 	const n = 50
-	seen := read(t, writer, reader, register, false, n)
+	seen, err := read(writer, reader, register, false, n)
 	e.Heal()
-	t.Logf("of %d reads %d were stale, by up to %v", n, seen.stale, seen.oldest)
-	if seen.stale < n/2 {
-		t.Errorf("of %d reads only %d were stale", n, seen.stale)
-	}
+	t.Logf("of %d reads %d were stale, by up to %v; %v", n, seen.stale, seen.oldest, err)
 	wantWell(t, e)
+	return err == nil && seen.stale >= n/2
 }
 
 // Of five members two are on one side, with the leader, and three on the other, who elect another.
