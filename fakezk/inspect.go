@@ -1,7 +1,6 @@
 package fakezk
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,7 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// NodeInfo is a node as the leader has it.
+// NodeInfo is a node as the leader has it. Its slices are not to be changed.
 type NodeInfo struct {
 	Data      []byte
 	Stat      zk.Stat
@@ -41,7 +40,7 @@ func (e *Ensemble) NodeAt(replica int, path string) (NodeInfo, bool) {
 
 func (n *node) info() NodeInfo {
 	info := NodeInfo{
-		Data: bytes.Clone(n.data), Stat: n.stat(), ACL: slices.Clone(n.acl), Children: n.names(),
+		Data: n.data, Stat: n.stat(), ACL: n.acl, Children: n.names(),
 		Sequence: n.created, Container: n.owner == ownerContainer,
 	}
 	if isTTL(n.owner) {

@@ -86,7 +86,10 @@ type rwPairing struct {
 
 // prepareRWLock is [prepareLock] for read/write locks.
 func prepareRWLock(h History) []step {
-	p := &rwPairing{processes: make(map[Value]*rwProcess)}
+	p := &rwPairing{
+		steps: make([]step, 0, len(h)), doubts: make([]doubt, 0, len(h)), parent: make([]int32, 0, len(h)),
+		processes: make(map[Value]*rwProcess),
+	}
 	for _, i := range byCall(h) {
 		if op := &h[i]; mayGrant(op) || op.Outcome != Fail && !op.tries() && (op.releases() || op.Op == "downgrade") {
 			p.take(op, i)

@@ -49,7 +49,7 @@ func (w *World) takeCalls() {
 // have: as by a caller that defers the cancel.
 func (w *World) endContexts() {
 	ended := w.ended
-	w.ended = nil
+	w.ended, w.endedBefore = w.endedBefore[:0], ended // memory to reuse
 	if len(ended) > 1 {
 		slices.SortFunc(ended, func(a, b *Op) int { return cmp.Compare(a.Return, b.Return) })
 	}

@@ -52,7 +52,7 @@ func (w *World) takeNotes() {
 		return
 	}
 	notes := w.notes
-	w.notes = nil
+	w.notes, w.notesBefore = w.notesBefore[:0], notes // memory to reuse
 	w.stirred = w.elapsed
 	if len(notes) > 1 {
 		slices.SortFunc(notes, func(a, b note) int { return int(a.stamp - b.stamp) })

@@ -44,14 +44,14 @@ type World struct {
 
 	fence atomic.Int64 // orders what the loop did before time passed before what timers wake
 
-	mu        sync.Mutex // guards what recipes' goroutines hand in:
-	submitted []*fakezk.Call
-	outside   []*outsideCall
-	notes     []note
-	ended     []*Op // whose contexts are to end
-	ops       []*Op
-	panicked  []Violation
-	kick      chan struct{} // tells the loop, when it sleeps, that there is something
+	mu                 sync.Mutex // guards what recipes' goroutines hand in:
+	submitted          []*fakezk.Call
+	outside            []*outsideCall
+	notes, notesBefore []note
+	ended, endedBefore []*Op // whose contexts are to end
+	ops                []*Op
+	panicked           []Violation
+	kick               chan struct{} // tells the loop, when it sleeps, that there is something
 
 	// What has happened, for the judge.
 	changes []Change

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -97,11 +96,15 @@ func (c commits) creation(path string) (made sim.Change, maker *sim.Op) {
 
 // by returns the operation that asked for a change; nil if none did.
 func (c commits) by(change sim.Change) *sim.Op {
-	i := slices.IndexFunc(c.ops, func(op *sim.Op) bool { return op.Number == change.By })
-	if change.By == 0 || i < 0 {
+	if change.By == 0 {
 		return nil
 	}
-	return c.ops[i]
+	for _, op := range c.ops {
+		if op.Number == change.By {
+			return op
+		}
+	}
+	return nil
 }
 
 func parentOf(path string) string {
