@@ -66,28 +66,28 @@ func Gate(new func(c recipes.Conn, path string) Gater) *Workload {
 }
 
 func gateNamed(recipe string, new func(c recipes.Conn, path string) Gater) *Workload {
-	return &Workload{kind: "barrier", recipe: recipe, model: linearizability.Gate(), plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "barrier", recipe: recipe, model: linearizability.Gate(), plan: func(p *sim.Plan, path string) Episode {
 		return planGate(p, path, new)
 	}}
 }
 
 // gateEpisode is one planned episode.
 type gateEpisode struct {
-	cast[string] // names of operations
-	new          func(c recipes.Conn, path string) Gater
+	Script[string] // names of operations
+	new            func(c recipes.Conn, path string) Gater
 }
 
 func planGate(p *sim.Plan, path string, new func(c recipes.Conn, path string) Gater) *gateEpisode {
-	e := &gateEpisode{cast: drawCast[string](p, path), new: new}
-	e.drawScripts(p, p.Ops+1, oneOf("wait", "shut", "wait", "open", "shut", "wait"))
-	e.scripts[0] = append(e.scripts[0], "open")
+	e := &gateEpisode{Script: NewScript[string](p, path), new: new}
+	e.Draw(p, p.Ops+1, oneOf("wait", "shut", "wait", "open", "shut", "wait"))
+	e.turns[0] = append(e.turns[0], "open")
 	return e
 }
 
-func (e *gateEpisode) parents() []string { return []string{parentOf(e.path)} }
+func (e *gateEpisode) Parents() []string { return []string{parentOf(e.Path)} }
 
-// quiet: a wait may last for ever at a barrier that may be shut.
-func (e *gateEpisode) quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+// Quiet: a wait may last for ever at a barrier that may be shut.
+func (e *gateEpisode) Quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
 	if surelyOpen(all) {
 		return nil
 	}
@@ -113,16 +113,16 @@ func surelyOpen(all []*sim.Op) bool {
 	})
 }
 
-func (e *gateEpisode) run(u user) {
-	gate := e.new(u.conn(), e.path)
-	for name := range e.turns(u) {
+func (e *gateEpisode) Run(u User) {
+	gate := e.new(u.Conn(), e.Path)
+	for name := range e.Turns(u) {
 		operateGate(u, gate, name)
 	}
 }
 
-func operateGate(u user, gate Gater, name string) {
+func operateGate(u User, gate Gater, name string) {
 	do := map[string]func(context.Context) error{"shut": gate.Shut, "open": gate.Open, "wait": gate.Wait}[name]
-	ctx, op := u.begin(name, "", true)
+	ctx, op := u.Begin(name, "", true)
 	err := do(ctx)
 	outcome := sim.OK
 	switch {
@@ -131,34 +131,34 @@ func operateGate(u user, gate Gater, name string) {
 	case err != nil:
 		outcome = sim.Unknown
 	}
-	u.end(op, outcome, "", err)
+	u.End(op, outcome, "", err)
 }
 
-func (e *gateEpisode) judge(v *view) judgement {
-	var j judgement
-	h := e.history(v)
+func (e *gateEpisode) Judge(v *View) Judgement {
+	var j Judgement
+	h := e.History(v)
 	j.History = h
-	j.check(v, linearizability.Gate(), h)
-	j.add(gateStuck(v)...)
-	j.add(v.errorsOf(func(op *sim.Op) bool { return v.Faulty() && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	j.Check(v, linearizability.Gate(), h)
+	j.Add(gateStuck(v)...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return v.Faulty() && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {
-		j.add(v.leaks()...)
+		j.Add(v.Leaks()...)
 	}
 	return j
 }
 
 // gateStuck explains who still waits although all faults were healed.
-func gateStuck(v *view) []sim.Violation {
-	found := v.stuck()
-	if len(found) > 0 && found[0].Ops[0].Name == "wait" && surelyOpen(v.ops) {
+func gateStuck(v *View) []sim.Violation {
+	found := v.Stuck()
+	if len(found) > 0 && found[0].Ops[0].Name == "wait" && surelyOpen(v.Ops) {
 		found[0].Property = "lost-wakeup"
 		found[0].Message = fmt.Sprintf("%s, although the barrier is open", found[0].Message)
 	}
 	return found
 }
 
-func (e *gateEpisode) history(v *view) linearizability.History {
-	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) { add(base(v, op)) })
+func (e *gateEpisode) History(v *View) linearizability.History {
+	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(OperationOf(op)) })
 	slices.SortStableFunc(h, cmpReturn)
 	return h
 }

@@ -12,13 +12,13 @@ import (
 
 // informed is a user who has been told of so many expiries, the last of them in an earlier step or not.
 type informed struct {
-	user
+	User
 	times   int
 	earlier bool
 }
 
-func (u informed) told() int        { return u.times }
-func (u informed) toldBefore() bool { return u.earlier }
+func (u informed) Told() int        { return u.times }
+func (u informed) ToldBefore() bool { return u.earlier }
 
 // owning, disowned and losing are recipes that say whether they still hold.
 type owning struct{ Locker }
@@ -94,7 +94,7 @@ func TestZombiesHideNothing(t *testing.T) {
 		if test.alive {
 			s.grant(3, 1, 9, 3)
 		}
-		got, text := summary((&lockEpisode{cast: cast[lockTurn]{path: "/t/x"}, zombies: test.beliefs}).judge(s.view()))
+		got, text := summary((&lockEpisode{Script: Script[lockTurn]{Path: "/t/x"}, zombies: test.beliefs}).Judge(s.view()))
 		slices.Sort(got)
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v\n%s", test.name, got, test.want, text)

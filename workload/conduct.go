@@ -177,9 +177,9 @@ func (r *liveRun) conduct(ctx context.Context, c *sim.Counterexample, replayed *
 	d.free()
 	l.finish()
 	v := d.view(ctx)
-	j := l.episode.judge(v)
+	j := l.episode.Judge(v)
 	j.settle()
-	if len(v.waiting) == 0 {
+	if len(v.Waiting) == 0 {
 		l.addLeftovers(v, &j)
 	}
 	out.sort(c.Property, len(replayed.Record.Waits) > 0, j.Violations)

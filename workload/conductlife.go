@@ -41,9 +41,9 @@ type conductedUser struct {
 	finished atomic.Bool
 }
 
-// awaitOthers waits until all others have finished, and for the step in which the user knows that.
-func (u *conductedUser) awaitOthers() {
-	u.liveUser.awaitOthers()
+// AwaitOthers waits until all others have finished, and for the step in which the user knows that.
+func (u *conductedUser) AwaitOthers() {
+	u.liveUser.AwaitOthers()
 	u.via.ask(outsideZK, "")
 }
 
@@ -55,7 +55,7 @@ func (d *conductor) begin(ctx context.Context) error {
 	if err := d.round.prepare(); err != nil {
 		return err
 	}
-	layout := d.round.episode.users()
+	layout := d.round.episode.Users()
 	d.lives, d.round.sessions = make([]*life, len(layout)), make([]*Session, len(layout))
 	for client, users := range layout {
 		if err := d.open(ctx, client, -1); err != nil {
@@ -87,7 +87,7 @@ func (d *conductor) open(ctx context.Context, client, line int) error {
 		p.turnstile.Forget()
 	}
 	d.lives[client], d.round.sessions[client] = p, p.session
-	for index := range d.round.episode.users()[client] {
+	for index := range d.round.episode.Users()[client] {
 		p.users = append(p.users, &conductedUser{liveUser: p.newUser(index, refused)})
 	}
 	return nil
@@ -131,7 +131,7 @@ func serverOf(session int64) int { return int(session>>56) - 1 }
 func (p *life) newUser(index int, refused bool) *liveUser {
 	l := p.conductor.round
 	return &liveUser{
-		round: l, session: p.session, clientN: p.client, indexN: index, slot: slot(l.episode.users(), p.client, index),
+		round: l, session: p.session, clientN: p.client, indexN: index, slot: slot(l.episode.Users(), p.client, index),
 		via: newConductedConn(p, index, refused),
 	}
 }
@@ -147,7 +147,7 @@ func (p *life) start(ctx context.Context, before []*conductedUser) {
 		}
 		go func() {
 			defer p.leave(u)
-			d.round.episode.run(u)
+			d.round.episode.Run(u)
 		}()
 		turn, cancel := context.WithTimeout(ctx, d.cfg.Patience/10)
 		d.await(turn, func() bool { return u.via.asked || u.finished.Load() })

@@ -7,14 +7,14 @@ import (
 
 // view is what the clients saw of a round that was conducted, and what the servers show. More is known than of other
 // rounds: when processes died, and sessions ended.
-func (d *conductor) view(ctx context.Context) *view {
+func (d *conductor) view(ctx context.Context) *View {
 	for _, p := range d.former {
 		d.round.sessions = append(d.round.sessions, p.session) // which stay when their process dies
 	}
 	v, world := d.round.view()
 	world.faulty, world.crashes, world.beliefs = d.faulty, d.lifeEnd, true
 	world.sessions = exactEnds{world.sessions}
-	if len(v.waiting) == 0 {
+	if len(v.Waiting) == 0 {
 		world.stale = d.stale(ctx)
 	}
 	world.seen = d.observe(ctx, v)
@@ -33,7 +33,7 @@ func (e exactEnds) end(session int64) (at int64, ended bool) {
 
 // observe collects what can settle unknown outcomes. The root is the round's own object; that it is in use is none of the
 // recipe's business.
-func (d *conductor) observe(ctx context.Context, v *view) *observed {
+func (d *conductor) observe(ctx context.Context, v *View) *observed {
 	l := d.round
 	seen := l.run.observe(ctx, l.object, v, l.episode)
 	if seen != nil {

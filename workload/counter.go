@@ -74,89 +74,89 @@ func Counter(new func(c recipes.Conn, path string) Adder) *Workload {
 }
 
 func counterNamed(recipe string, new func(c recipes.Conn, path string) Adder) *Workload {
-	return &Workload{kind: "counter", recipe: recipe, model: linearizability.Counter(), plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "counter", recipe: recipe, model: linearizability.Counter(), plan: func(p *sim.Plan, path string) Episode {
 		return planCounter(p, path, new)
 	}}
 }
 
 // counterEpisode is one planned episode.
 type counterEpisode struct {
-	cast[int64] // what is added; 0 stands for a get
-	new         func(c recipes.Conn, path string) Adder
+	Script[int64] // what is added; 0 stands for a get
+	new           func(c recipes.Conn, path string) Adder
 }
 
 func planCounter(p *sim.Plan, path string, new func(c recipes.Conn, path string) Adder) *counterEpisode {
-	e := &counterEpisode{cast: drawCast[int64](p, path), new: new}
-	e.missing = p.Choose(3, "the parent is missing") == 2
-	e.drawScripts(p, p.Ops+1, oneOf[int64](1, 1, 0, 10, 0, -3))
+	e := &counterEpisode{Script: NewScript[int64](p, path), new: new}
+	e.Missing = p.Choose(3, "the parent is missing") == 2
+	e.Draw(p, p.Ops+1, oneOf[int64](1, 1, 0, 10, 0, -3))
 	return e
 }
 
-func (e *counterEpisode) run(u user) {
-	counter := e.new(u.conn(), e.path)
-	for delta := range e.turns(u) {
+func (e *counterEpisode) Run(u User) {
+	counter := e.new(u.Conn(), e.Path)
+	for delta := range e.Turns(u) {
 		if delta == 0 {
 			readNumber(u, counter)
 		} else {
 			addNumber(u, counter, delta)
 		}
 	}
-	if e.slot(u) == 0 {
-		u.awaitOthers()
+	if e.Slot(u) == 0 {
+		u.AwaitOthers()
 		readNumber(u, counter)
 	}
 }
 
-func readNumber(u user, counter Adder) {
-	ctx, op := u.begin("get", "", true)
+func readNumber(u User, counter Adder) {
+	ctx, op := u.Begin("get", "", true)
 	number, err := counter.Get(ctx)
 	if err != nil {
-		u.end(op, sim.Fail, "", err)
+		u.End(op, sim.Fail, "", err)
 		return
 	}
-	u.end(op, sim.OK, strconv.FormatInt(number, 10), nil)
+	u.End(op, sim.OK, strconv.FormatInt(number, 10), nil)
 }
 
-func addNumber(u user, counter Adder, delta int64) {
-	ctx, op := u.begin("add", strconv.FormatInt(delta, 10), true)
+func addNumber(u User, counter Adder, delta int64) {
+	ctx, op := u.Begin("add", strconv.FormatInt(delta, 10), true)
 	sum, err := counter.Add(ctx, delta)
 	if err != nil {
-		u.end(op, sim.Unknown, suspect(err), err)
+		u.End(op, sim.Unknown, suspect(err), err)
 		return
 	}
-	u.end(op, sim.OK, strconv.FormatInt(sum, 10), nil)
+	u.End(op, sim.OK, strconv.FormatInt(sum, 10), nil)
 }
 
-func (e *counterEpisode) judge(v *view) judgement {
-	var j judgement
-	j.add(v.stuck()...)
-	h := e.history(v)
+func (e *counterEpisode) Judge(v *View) Judgement {
+	var j Judgement
+	j.Add(v.Stuck()...)
+	h := e.History(v)
 	j.History = h
-	j.check(v, linearizability.Counter(), h)
+	j.Check(v, linearizability.Counter(), h)
 	j.undeclared(v)
-	j.add(v.errorsOf(func(op *sim.Op) bool { return v.Faulty() && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return v.Faulty() && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {
-		v.left.Values, v.left.Notes = true, true
-		j.add(v.leaks()...)
+		v.Left.Values, v.Left.Notes = true, true
+		j.Add(v.Leaks()...)
 	}
 	return j
 }
 
 // evidence collects what is known of additions of unknown outcome, see [settleCounter].
-func (e *counterEpisode) evidence(v *view) settlement {
+func (e *counterEpisode) evidence(v *View) settlement {
 	seen, known := v.Requests()
 	if !known {
 		return nil
 	}
-	return settleCounter(e.path, v.ops, seen)
+	return settleCounter(e.Path, v.Ops, seen)
 }
 
-func (e *counterEpisode) doubtful(v *view) bool { return slices.ContainsFunc(v.ops, undecided) }
+func (e *counterEpisode) doubtful(v *View) bool { return slices.ContainsFunc(v.Ops, undecided) }
 
-func (e *counterEpisode) history(v *view) linearizability.History {
+func (e *counterEpisode) History(v *View) linearizability.History {
 	evidence := e.evidence(v)
-	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
-		o := base(v, op)
+	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := OperationOf(op)
 		o.Arg, o.Result = number(op.Arg), number(op.Result)
 		evidence.apply(op, &o, number)
 		add(o)
@@ -176,9 +176,9 @@ func number(text string) linearizability.Value {
 
 // undeclared finds additions that were carried out although they reported an error that does not
 // say that they may have been. (The first one may be a create; but so is a mere preparation.)
-func (j *judgement) undeclared(v *view) {
+func (j *Judgement) undeclared(v *View) {
 	made, known := v.commits()
-	if !j.judges("undeclared", known) {
+	if !j.Judges("undeclared", known) {
 		return
 	}
 	for _, c := range made.all {
@@ -186,9 +186,9 @@ func (j *judgement) undeclared(v *view) {
 		if c.Op != fakezk.OpSetData || op == nil || op.Name != "add" || op.Err == nil || declared(op.Err) || made.note(c.Path) {
 			continue
 		}
-		j.add(sim.Violation{Property: "undeclared", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+		j.Add(sim.Violation{Property: "undeclared", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
 			"%s's add(%s) at %s changed %s (step %d) and then failed with %q, which does not say that it may have happened",
-			who(op), op.Arg, v.when(op), c.Path, c.Step, op.Err)})
+			Who(op), op.Arg, v.When(op), c.Path, c.Step, op.Err)})
 		return
 	}
 }

@@ -19,7 +19,7 @@ type deliveries []*delivery
 
 var claiming = office{noun: "the claim", acquire: "claim", release: "finish"}
 
-func (v *view) deliveries() (all deliveries) {
+func (v *View) deliveries() (all deliveries) {
 	of := func(item string) *delivery {
 		for _, d := range all {
 			if d.item == item {
@@ -29,7 +29,7 @@ func (v *view) deliveries() (all deliveries) {
 		all = append(all, &delivery{item: item})
 		return all[len(all)-1]
 	}
-	for _, op := range v.ops {
+	for _, op := range v.Ops {
 		if op.Name == "offer" {
 			of(op.Arg).offer = op
 		}
@@ -46,7 +46,7 @@ func (v *view) deliveries() (all deliveries) {
 }
 
 // exclusion: one claim on an item at a time.
-func (all deliveries) exclusion(v *view) []sim.Violation {
+func (all deliveries) exclusion(v *View) []sim.Violation {
 	for _, d := range all {
 		o := claiming
 		o.noun = "a claim on item " + d.item
@@ -58,12 +58,12 @@ func (all deliveries) exclusion(v *view) []sim.Violation {
 }
 
 // duplicate: what is done is done once, and what is claimed was offered.
-func (all deliveries) duplicate(v *view) []sim.Violation {
+func (all deliveries) duplicate(v *View) []sim.Violation {
 	for _, d := range all {
 		for _, c := range d.claims {
 			if d.offer == nil || d.offer.Call > c.op.Return {
 				return []sim.Violation{{Property: "phantom", Ops: []*sim.Op{c.op}, Message: fmt.Sprintf(
-					"%s's %s at %s returned item %s, which nobody had offered", who(c.op), c.op.Name, v.when(c.op), d.item)}}
+					"%s's %s at %s returned item %s, which nobody had offered", Who(c.op), c.op.Name, v.When(c.op), d.item)}}
 			}
 		}
 		if found := d.again(v); found != nil {
@@ -73,14 +73,14 @@ func (all deliveries) duplicate(v *view) []sim.Violation {
 	return nil
 }
 
-func (d *delivery) again(v *view) []sim.Violation {
+func (d *delivery) again(v *View) []sim.Violation {
 	var first *sim.Op
 	for _, done := range d.dones {
 		switch {
 		case done.Outcome != sim.OK:
 		case first != nil:
 			return []sim.Violation{{Property: "duplicate", Ops: []*sim.Op{first, done}, Message: fmt.Sprintf(
-				"%s finished item %s as done at %s, and so did %s at %s, both successfully", who(first), d.item, v.when(first), who(done), v.when(done))}}
+				"%s finished item %s as done at %s, and so did %s at %s, both successfully", Who(first), d.item, v.When(first), Who(done), v.When(done))}}
 		default:
 			first = done
 		}
@@ -88,7 +88,7 @@ func (d *delivery) again(v *view) []sim.Violation {
 	for _, c := range d.claims {
 		if first != nil && c.op.Call > first.Return {
 			return []sim.Violation{{Property: "duplicate", Ops: []*sim.Op{first, c.op}, Message: fmt.Sprintf(
-				"%s finished item %s as done at %s, and %s's %s at %s returned it once more", who(first), d.item, v.when(first), who(c.op), c.op.Name, v.when(c.op))}}
+				"%s finished item %s as done at %s, and %s's %s at %s returned it once more", Who(first), d.item, v.When(first), Who(c.op), c.op.Name, v.When(c.op))}}
 		}
 	}
 	return nil
@@ -96,8 +96,8 @@ func (d *delivery) again(v *view) []sim.Violation {
 
 // order: no call passes over an item that is free as long as the call lasts: neither for a later
 // item, nor to say that there is none.
-func (all deliveries) order(v *view) []sim.Violation {
-	for _, op := range v.ops {
+func (all deliveries) order(v *View) []sim.Violation {
+	for _, op := range v.Ops {
 		if !claiming.takes(op) || op.Outcome != sim.OK || v.blurred(op) {
 			continue
 		}
@@ -108,12 +108,12 @@ func (all deliveries) order(v *view) []sim.Violation {
 			if op.Result == "" {
 				return []sim.Violation{{Property: "false-empty", Ops: []*sim.Op{d.offer, op}, Message: fmt.Sprintf(
 					"%s's %s at %s found nothing, although item %s, which %s offered at %s, was free all the time",
-					who(op), op.Name, v.when(op), d.item, who(d.offer), v.when(d.offer))}}
+					Who(op), op.Name, v.When(op), d.item, Who(d.offer), v.When(d.offer))}}
 			}
 			if got := all.offerOf(op.Result); got != nil && d.offer.Return < got.Call {
 				return []sim.Violation{{Property: "order", Ops: []*sim.Op{d.offer, got, op}, Message: fmt.Sprintf(
 					"%s's %s at %s returned item %s, although %s, which was offered before it (%s, at %s), was free all the time",
-					who(op), op.Name, v.when(op), op.Result, d.item, who(d.offer), v.when(d.offer))}}
+					Who(op), op.Name, v.When(op), op.Result, d.item, Who(d.offer), v.When(d.offer))}}
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func (all deliveries) offerOf(item string) *sim.Op {
 
 // free tells whether the item was surely there, and unclaimed, from the call of an operation to its
 // return.
-func (d *delivery) free(v *view, during *sim.Op) bool {
+func (d *delivery) free(v *View, during *sim.Op) bool {
 	if d.offer == nil || d.offer.Outcome != sim.OK || d.offer.Return > during.Call {
 		return false
 	}
@@ -152,15 +152,15 @@ func (d *delivery) free(v *view, during *sim.Op) bool {
 // blurred tells whether some call may have held something during an operation, nobody knows what: a
 // call that failed, until its session has ended; and a call, be it that same operation, whose session
 // was replaced while it ran, as it may have lost one claim before it got the next.
-func (v *view) blurred(during *sim.Op) bool {
-	for i, op := range v.ops {
+func (v *View) blurred(during *sim.Op) bool {
+	for i, op := range v.Ops {
 		switch {
 		case !claiming.takes(op) || op.Call >= during.Return:
 		case op.Outcome != sim.OK:
 			if !v.endedBefore(op.SessionAt, during.Call) {
 				return true
 			}
-		case op.Return > during.Call && !steady(v.ops[:i], op):
+		case op.Return > during.Call && !steady(v.Ops[:i], op):
 			return true
 		}
 	}
@@ -179,7 +179,7 @@ func steady(before []*sim.Op, op *sim.Op) bool {
 }
 
 // endedBefore tells whether a session had surely ended at the servers at a stamp.
-func (v *view) endedBefore(session, stamp int64) bool {
+func (v *View) endedBefore(session, stamp int64) bool {
 	since, known := v.SessionGone(session)
 	return known && since < stamp
 }

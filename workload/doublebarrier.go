@@ -78,14 +78,14 @@ func Barrier(parties int, new func(c recipes.Conn, path string) Rendezvous) *Wor
 }
 
 func doubleBarrierNamed(recipe string, parties int, new func(c recipes.Conn, path string, parties int) Rendezvous) *Workload {
-	return &Workload{kind: "doublebarrier", recipe: recipe, model: linearizability.Barrier(parties), plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "doublebarrier", recipe: recipe, model: linearizability.Barrier(parties), plan: func(p *sim.Plan, path string) Episode {
 		return planRounds(p, path, parties, new)
 	}}
 }
 
 // roundsEpisode is one planned episode.
 type roundsEpisode struct {
-	cast[roundTurn]
+	Script[roundTurn]
 	parties int
 	new     func(c recipes.Conn, path string, parties int) Rendezvous
 	foreign []string // names of znodes in the barrier's directory that are nobody's
@@ -103,9 +103,9 @@ func planRounds(p *sim.Plan, path string, parties int, new func(c recipes.Conn, 
 
 // planRoundsFor plans for a layout.
 func planRoundsFor(p *sim.Plan, path string, parties int, layout []int, new func(c recipes.Conn, path string, parties int) Rendezvous) *roundsEpisode {
-	e := &roundsEpisode{cast: cast[roundTurn]{path: path, layout: layout}, parties: parties, new: new}
-	e.missing = p.Choose(4, "the parent is missing") == 3
-	e.drawScripts(p, p.Ops, drawRoundTurn)
+	e := &roundsEpisode{Script: Script[roundTurn]{Path: path, layout: layout}, parties: parties, new: new}
+	e.Missing = p.Choose(4, "the parent is missing") == 3
+	e.Draw(p, p.Ops, drawRoundTurn)
 	return e
 }
 
@@ -134,19 +134,19 @@ func drawParties(p *sim.Plan, parties int) []int {
 // usersMax is how many users a session may have for a round to be full.
 const usersMax = 4
 
-func (e *roundsEpisode) parents() []string {
-	if e.missing && len(e.foreign) == 0 {
-		return []string{parentOf(e.path)}
+func (e *roundsEpisode) Parents() []string {
+	if e.Missing && len(e.foreign) == 0 {
+		return []string{parentOf(e.Path)}
 	}
-	parents := []string{e.path}
+	parents := []string{e.Path}
 	for _, name := range e.foreign {
-		parents = append(parents, e.path+"/"+name)
+		parents = append(parents, e.Path+"/"+name)
 	}
 	return parents
 }
 
-// quiet: members may wait for ever to enter if there are too few of them, but never to leave.
-func (e *roundsEpisode) quiet(_, waiting []*sim.Op) []*sim.Op {
+// Quiet: members may wait for ever to enter if there are too few of them, but never to leave.
+func (e *roundsEpisode) Quiet(_, waiting []*sim.Op) []*sim.Op {
 	leaves := slices.ContainsFunc(waiting, func(op *sim.Op) bool { return op.Name != "enter" })
 	if leaves || len(waiting) >= e.parties {
 		return nil
@@ -154,38 +154,38 @@ func (e *roundsEpisode) quiet(_, waiting []*sim.Op) []*sim.Op {
 	return slices.DeleteFunc(slices.Clone(waiting), func(op *sim.Op) bool { return op.Cancelled })
 }
 
-func (e *roundsEpisode) run(u user) {
-	barrier := e.new(u.conn(), e.path, e.parties)
-	for turn := range e.turns(u) {
+func (e *roundsEpisode) Run(u User) {
+	barrier := e.new(u.Conn(), e.Path, e.parties)
+	for turn := range e.Turns(u) {
 		takePart(u, barrier, turn)
 	}
 }
 
-func takePart(u user, barrier Rendezvous, turn roundTurn) {
-	ctx, op := u.begin("enter", "", true)
+func takePart(u User, barrier Rendezvous, turn roundTurn) {
+	ctx, op := u.Begin("enter", "", true)
 	err := barrier.Enter(ctx)
 	if err != nil {
-		u.end(op, sim.Unknown, "", err)
+		u.End(op, sim.Unknown, "", err)
 		return
 	}
-	u.end(op, sim.OK, "", nil)
+	u.End(op, sim.OK, "", nil)
 	for range turn.work {
-		u.do("work", func() string { return "inside" })
+		u.Do("work", func() string { return "inside" })
 	}
 	leaveRound(u, barrier, turn.cancelLeave)
 }
 
 // leaveRound leaves. A user whose Leave failed tries once more, as the recipe may have been able to
 // do nothing.
-func leaveRound(u user, barrier Rendezvous, cancelable bool) {
+func leaveRound(u User, barrier Rendezvous, cancelable bool) {
 	for range 2 {
-		ctx, op := u.begin("leave", "", cancelable)
+		ctx, op := u.Begin("leave", "", cancelable)
 		err := barrier.Leave(ctx)
 		outcome := sim.OK
 		if err != nil {
 			outcome = sim.Unknown
 		}
-		u.end(op, outcome, "", err)
+		u.End(op, outcome, "", err)
 		if err == nil || outside(err) || op.Cancelled {
 			return
 		}
@@ -197,17 +197,17 @@ func outside(err error) bool {
 	return errors.Is(err, recipes.ErrPlaceLost) || errors.Is(err, recipes.ErrNotEntered)
 }
 
-func (e *roundsEpisode) judge(v *view) judgement {
-	var j judgement
+func (e *roundsEpisode) Judge(v *View) Judgement {
+	var j Judgement
 	members := e.members(v)
-	j.add(e.earlyEnter(v, members)...)
-	j.add(e.earlyLeave(v, members)...)
-	j.add(e.stuck(v)...)
-	j.add(v.errorsOf(func(op *sim.Op) bool { return outside(op.Err) })...)
-	h := e.history(v)
+	j.Add(e.earlyEnter(v, members)...)
+	j.Add(e.earlyLeave(v, members)...)
+	j.Add(e.stuck(v)...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return outside(op.Err) })...)
+	h := e.History(v)
 	if len(j.Violations) == 0 {
-		j.add(v.leaks()...)
-		j.check(v, linearizability.Barrier(e.parties), h)
+		j.Add(v.Leaks()...)
+		j.Check(v, linearizability.Barrier(e.parties), h)
 	}
 	j.History = h
 	return j
@@ -222,14 +222,14 @@ type attendance struct {
 }
 
 // members lists who was there and when, by call.
-func (e *roundsEpisode) members(v *view) (all []attendance) {
-	for i, op := range v.ops {
+func (e *roundsEpisode) members(v *View) (all []attendance) {
+	for i, op := range v.Ops {
 		if op.Name != "enter" {
 			continue
 		}
 		m := attendance{enter: op}
 		if op.Outcome == sim.OK {
-			m.leave = nextOf(v.ops[i+1:], op)
+			m.leave = nextOf(v.Ops[i+1:], op)
 			v.succeeded(&m)
 		} else {
 			m.there = [2]int64{op.Call, v.gaveUp(op)}
@@ -250,7 +250,7 @@ func nextOf(later []*sim.Op, op *sim.Op) *sim.Op {
 }
 
 // succeeded works out for how long somebody whose Enter succeeded was there and inside.
-func (v *view) succeeded(m *attendance) {
+func (v *View) succeeded(m *attendance) {
 	m.there, m.inside = [2]int64{m.enter.Call, never}, [2]int64{m.enter.Return, never}
 	if m.leave != nil {
 		m.there[1], m.inside[1] = m.leave.Call, m.leave.Call
@@ -270,7 +270,7 @@ func (v *view) succeeded(m *attendance) {
 
 // gaveUp returns until when somebody was there whose Enter did not succeed: as long as a znode that
 // it has made exists, if that is removed at all; at least until Enter returned or the process died.
-func (v *view) gaveUp(op *sim.Op) int64 {
+func (v *View) gaveUp(op *sim.Op) int64 {
 	changes, known := v.Changes()
 	if !known {
 		return never
@@ -296,7 +296,7 @@ func (v *view) gaveUp(op *sim.Op) int64 {
 }
 
 // earlyEnter finds an Enter that returned although there were never enough members.
-func (e *roundsEpisode) earlyEnter(v *view, members []attendance) []sim.Violation {
+func (e *roundsEpisode) earlyEnter(v *View, members []attendance) []sim.Violation {
 	for _, m := range members {
 		if m.enter.Outcome != sim.OK {
 			continue
@@ -304,7 +304,7 @@ func (e *roundsEpisode) earlyEnter(v *view, members []attendance) []sim.Violatio
 		if most := mostAtOnce(members, m.enter.Call, m.enter.Return); most < e.parties {
 			return []sim.Violation{{Property: "early-enter", Ops: []*sim.Op{m.enter}, Message: fmt.Sprintf(
 				"%s's enter at %s succeeded although no more than %d of %d members were there at any moment of it%s",
-				who(m.enter), v.when(m.enter), most, e.parties, e.others(v, members, m.enter))}}
+				Who(m.enter), v.When(m.enter), most, e.parties, e.others(v, members, m.enter))}}
 		}
 	}
 	return nil
@@ -331,12 +331,12 @@ func thereAt(members []attendance, t int64) int {
 }
 
 // others says when others than op's user were there, as far as that was near op.
-func (e *roundsEpisode) others(v *view, members []attendance, op *sim.Op) (text string) {
+func (e *roundsEpisode) others(v *View, members []attendance, op *sim.Op) (text string) {
 	for _, m := range members {
 		if m.enter == op || m.there[0] > op.Return || m.there[1] < op.Call && m.there[1] < op.Call-1 {
 			continue
 		}
-		text += fmt.Sprintf("; %s was there from %s", who(m.enter), v.Moment(m.there[0]))
+		text += fmt.Sprintf("; %s was there from %s", Who(m.enter), v.Moment(m.there[0]))
 		if m.there[1] != never {
 			text += " to " + v.Moment(m.there[1])
 		}
@@ -345,7 +345,7 @@ func (e *roundsEpisode) others(v *view, members []attendance, op *sim.Op) (text 
 }
 
 // earlyLeave finds a Leave that returned although there was always somebody inside.
-func (e *roundsEpisode) earlyLeave(v *view, members []attendance) []sim.Violation {
+func (e *roundsEpisode) earlyLeave(v *View, members []attendance) []sim.Violation {
 	for _, m := range members {
 		if m.leave == nil || m.leave.Name != "leave" || m.leave.Outcome != sim.OK {
 			continue
@@ -353,13 +353,13 @@ func (e *roundsEpisode) earlyLeave(v *view, members []attendance) []sim.Violatio
 		if in := alwaysInside(members, m.leave.Call, m.leave.Return); len(in) > 0 {
 			return []sim.Violation{{Property: "early-leave", Ops: []*sim.Op{in[0].enter, m.leave}, Message: fmt.Sprintf(
 				"%s's leave at %s succeeded although there was no moment of it at which nobody was inside: %s, which entered at %s, was inside %s",
-				who(m.leave), v.when(m.leave), who(in[0].enter), v.Moment(in[0].enter.Return), v.insideUntil(in[0]))}}
+				Who(m.leave), v.When(m.leave), Who(in[0].enter), v.Moment(in[0].enter.Return), v.insideUntil(in[0]))}}
 		}
 	}
 	return nil
 }
 
-func (v *view) insideUntil(m attendance) string {
+func (v *View) insideUntil(m attendance) string {
 	if m.inside[1] == never {
 		return "and did not leave"
 	}
@@ -394,42 +394,42 @@ func insideAt(members []attendance, t int64) (in []attendance) {
 }
 
 // stuck explains who still waits although all faults were healed.
-func (e *roundsEpisode) stuck(v *view) []sim.Violation {
-	if len(v.waiting) == 0 {
+func (e *roundsEpisode) stuck(v *View) []sim.Violation {
+	if len(v.Waiting) == 0 {
 		return nil
 	}
-	op := v.waiting[0]
+	op := v.Waiting[0]
 	path, maker, known := v.abandoned()
 	switch {
 	case !known:
-		return []sim.Violation{{Property: "progress", Ops: v.waiting, Message: fmt.Sprintf(
-			"%s; %d of %d members wait", v.Explain(op), len(v.waiting), e.parties)}}
+		return []sim.Violation{{Property: "progress", Ops: v.Waiting, Message: fmt.Sprintf(
+			"%s; %d of %d members wait", v.Explain(op), len(v.Waiting), e.parties)}}
 	case maker != nil:
 		return []sim.Violation{{Property: "orphan", Ops: []*sim.Op{op, maker}, Message: fmt.Sprintf(
-			"%s; %s, made by %s's %s at %s, which is over, is still there", v.Explain(op), path, who(maker), maker.Name, v.when(maker))}}
+			"%s; %s, made by %s's %s at %s, which is over, is still there", v.Explain(op), path, Who(maker), maker.Name, v.When(maker))}}
 	}
-	return []sim.Violation{{Property: "lost-wakeup", Ops: v.waiting, Message: fmt.Sprintf(
+	return []sim.Violation{{Property: "lost-wakeup", Ops: v.Waiting, Message: fmt.Sprintf(
 		"%s, although %s", v.Explain(op), e.nothingMissing(v, op))}}
 }
 
-func (e *roundsEpisode) nothingMissing(v *view, op *sim.Op) string {
+func (e *roundsEpisode) nothingMissing(v *View, op *sim.Op) string {
 	if op.Name == "leave" {
 		return "nobody works inside any more"
 	}
-	return fmt.Sprintf("%d members wait at a barrier of %d and nobody works inside", len(v.waiting), e.parties)
+	return fmt.Sprintf("%d members wait at a barrier of %d and nobody works inside", len(v.Waiting), e.parties)
 }
 
 // abandoned returns an ephemeral znode of an operation that is over, and that operation. (An Enter
 // that succeeded is over when its Leave is.)
-func (v *view) abandoned() (path string, maker *sim.Op, known bool) {
-	return v.Abandoned(v.ops, v.left.Path, func(by *sim.Op) bool {
-		return slices.ContainsFunc(v.waiting, func(w *sim.Op) bool { return w.Name == "leave" && clientID(w) == clientID(by) })
+func (v *View) abandoned() (path string, maker *sim.Op, known bool) {
+	return v.Abandoned(v.Ops, v.Left.Path, func(by *sim.Op) bool {
+		return slices.ContainsFunc(v.Waiting, func(w *sim.Op) bool { return w.Name == "leave" && clientID(w) == clientID(by) })
 	})
 }
 
-// history is the episode for the model of a barrier. Deaths are in it as leaves of unknown outcome.
-func (e *roundsEpisode) history(v *view) linearizability.History {
-	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) { add(base(v, op)) })
+// History is the episode for the model of a barrier. Deaths are in it as leaves of unknown outcome.
+func (e *roundsEpisode) History(v *View) linearizability.History {
+	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(OperationOf(op)) })
 	for _, m := range e.members(v) {
 		if m.died == "" {
 			continue

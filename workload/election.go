@@ -57,7 +57,7 @@ var electionKind = Kind{
 			return recipes.NewCandidate(c, path)
 		}),
 	},
-	remote: func(p *sim.Plan, path string) episode { return planElection(p, path, newRemoteCandidate) },
+	remote: func(p *sim.Plan, path string) Episode { return planElection(p, path, newRemoteCandidate) },
 	serve: serving(func(e *electionEpisode, c recipes.Conn, path string) Served {
 		return electionOperations(e.new(c, path))
 	}),
@@ -92,7 +92,7 @@ func Election(new func(c recipes.Conn, path string) Candidate) *Workload {
 }
 
 func electionNamed(recipe string, new func(c recipes.Conn, path string) Candidate) *Workload {
-	return &Workload{kind: "election", recipe: recipe, model: linearizability.Election(), plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "election", recipe: recipe, model: linearizability.Election(), plan: func(p *sim.Plan, path string) Episode {
 		return planElection(p, path, new)
 	}}
 }
@@ -102,7 +102,7 @@ var leadership = office{"the leadership", "elected", "resigned", true}
 
 // electionEpisode is one planned episode: who does what, and what the leader commands.
 type electionEpisode struct {
-	cast[term]
+	Script[term]
 	new      func(c recipes.Conn, path string) Candidate
 	followed resource
 	zombies  []sim.Violation // of belief, found by the users themselves
@@ -116,9 +116,9 @@ type term struct {
 }
 
 func planElection(p *sim.Plan, path string, new func(c recipes.Conn, path string) Candidate) *electionEpisode {
-	e := &electionEpisode{cast: drawCast[term](p, path), new: new}
-	e.missing = p.Choose(4, "the parent is missing") == 3
-	e.drawScripts(p, p.Ops, drawTerm)
+	e := &electionEpisode{Script: NewScript[term](p, path), new: new}
+	e.Missing = p.Choose(4, "the parent is missing") == 3
+	e.Draw(p, p.Ops, drawTerm)
 	return e
 }
 
@@ -131,9 +131,9 @@ func drawTerm(p *sim.Plan, label string) term {
 	}
 }
 
-func (e *electionEpisode) run(u user) {
-	c := e.new(u.conn(), e.path)
-	for turn := range e.turns(u) {
+func (e *electionEpisode) Run(u User) {
+	c := e.new(u.Conn(), e.Path)
+	for turn := range e.Turns(u) {
 		teller, can := c.(leaderTeller)
 		if turn.ask && can {
 			askLeader(u, teller)
@@ -143,7 +143,7 @@ func (e *electionEpisode) run(u user) {
 	}
 }
 
-func (e *electionEpisode) serve(u user, c Candidate, turn term) {
+func (e *electionEpisode) serve(u User, c Candidate, turn term) {
 	h := campaign(u, c)
 	if h == nil {
 		return
@@ -152,7 +152,7 @@ func (e *electionEpisode) serve(u user, c Candidate, turn term) {
 		if !believes(u, c, h, &e.zombies) {
 			break
 		}
-		u.do("command", func() string { return e.followed.write(h) })
+		u.Do("command", func() string { return e.followed.write(h) })
 	}
 	if teller, can := c.(leaderTeller); can && turn.askInOffice {
 		askLeader(u, teller)
@@ -160,76 +160,76 @@ func (e *electionEpisode) serve(u user, c Candidate, turn term) {
 	resign(u, c, turn.cancelResign)
 }
 
-func campaign(u user, c Candidate) *hold {
-	ctx, op := u.begin(leadership.acquire, "", true)
+func campaign(u User, c Candidate) *hold {
+	ctx, op := u.Begin(leadership.acquire, "", true)
 	if err := c.Campaign(ctx); err != nil {
-		u.end(op, sim.Fail, "", err)
+		u.End(op, sim.Fail, "", err)
 		return nil
 	}
-	h := &hold{op: op, told: u.told()}
+	h := &hold{op: op, told: u.Told()}
 	if t, ok := c.(tokener); ok {
 		h.token = t.Token()
 	}
-	u.note(op, h)
-	u.end(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
+	u.Note(op, h)
+	u.End(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
 	return h
 }
 
 // resign ends the term. A user that failed to tries once more.
-func resign(u user, c Candidate, cancelable bool) {
+func resign(u User, c Candidate, cancelable bool) {
 	for range 2 {
-		ctx, op := u.begin(leadership.release, "", cancelable)
+		ctx, op := u.Begin(leadership.release, "", cancelable)
 		err := c.Resign(ctx)
 		outcome := sim.OK
 		if err != nil {
 			outcome = sim.Unknown
 		}
-		u.end(op, outcome, "", err)
+		u.End(op, outcome, "", err)
 		if err == nil || gone(err) || op.Cancelled {
 			return
 		}
 	}
 }
 
-func askLeader(u user, teller leaderTeller) {
-	ctx, op := u.begin("leader", "", true)
+func askLeader(u User, teller leaderTeller) {
+	ctx, op := u.Begin("leader", "", true)
 	_, token, err := teller.Leader(ctx)
 	switch {
 	case errors.Is(err, recipes.ErrNoLeader):
-		u.end(op, sim.OK, "0", nil)
+		u.End(op, sim.OK, "0", nil)
 	case err != nil:
-		u.end(op, sim.Fail, "", err)
+		u.End(op, sim.Fail, "", err)
 	default:
-		u.end(op, sim.OK, strconv.FormatInt(token, 10), nil)
+		u.End(op, sim.OK, strconv.FormatInt(token, 10), nil)
 	}
 }
 
-func (e *electionEpisode) judge(v *view) judgement {
+func (e *electionEpisode) Judge(v *View) Judgement {
 	terms := v.holds(leadership)
-	var j judgement
-	j.add(exclusion(v, terms, leadership)...)
+	var j Judgement
+	j.Add(exclusion(v, terms, leadership)...)
 	j.beliefs(v, e.zombies)
-	j.add(fencing(v, terms, leadership)...)
-	j.add(staleLeaders(v, terms)...)
+	j.Add(fencing(v, terms, leadership)...)
+	j.Add(staleLeaders(v, terms)...)
 	j.order(v, leadership)
 	j.herds(v)
-	j.add(lockProgress(v, leadership)...)
-	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
-	h := e.history(v)
+	j.Add(lockProgress(v, leadership)...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) })...)
+	h := e.History(v)
 	if len(j.Violations) == 0 {
-		j.add(v.leaks()...)
-		j.check(v, linearizability.Election(), h)
+		j.Add(v.Leaks()...)
+		j.Check(v, linearizability.Election(), h)
 	}
 	j.History = h
 	return j
 }
 
-// history has the terms only: what was answered to the question who leads is judged apart.
-func (e *electionEpisode) history(v *view) linearizability.History { return v.tenures(leadership) }
+// History has the terms only: what was answered to the question who leads is judged apart.
+func (e *electionEpisode) History(v *View) linearizability.History { return v.tenures(leadership) }
 
 // staleLeaders finds answers that were true at no moment of their call.
-func staleLeaders(v *view, terms []interval) []sim.Violation {
-	for _, op := range v.ops {
+func staleLeaders(v *View, terms []interval) []sim.Violation {
+	for _, op := range v.Ops {
 		if op.Name != "leader" || op.Outcome != sim.OK {
 			continue
 		}
@@ -237,7 +237,7 @@ func staleLeaders(v *view, terms []interval) []sim.Violation {
 		for _, t := range terms {
 			if wrong := contradiction(v, op, token, t); wrong != "" {
 				return []sim.Violation{{Property: "stale-leader", Ops: []*sim.Op{t.op, op}, Message: fmt.Sprintf(
-					"%s asked at %s who leads and was told %s, but %s %s", who(op), v.when(op), tokenText(token), who(t.op), wrong)}}
+					"%s asked at %s who leads and was told %s, but %s %s", Who(op), v.When(op), tokenText(token), Who(t.op), wrong)}}
 			}
 		}
 	}
@@ -252,7 +252,7 @@ func tokenText(token int64) string {
 }
 
 // contradiction says how a term shows that an answer was true at no moment of its call.
-func contradiction(v *view, op *sim.Op, token int64, t interval) string {
+func contradiction(v *View, op *sim.Op, token int64, t interval) string {
 	over := t.release != nil && t.release.Outcome == sim.OK && t.release.Return < op.Call
 	switch {
 	case t.token == 0 || t.end <= t.start:

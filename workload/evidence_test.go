@@ -27,8 +27,8 @@ type tally struct{ unknown, none, effect, offered, rounds, silent int }
 
 func (r *referee) Plan(p *sim.Plan) sim.Episode {
 	s := r.Workload.Plan(p).(*simulated)
-	e, log := logRequests(s.episode)
-	return &refereed{&simulated{e, s.path, s.flavour}, s.episode.(settler), log, r}
+	e, log := logRequests(s.of)
+	return &refereed{&simulated{e, s.path, s.flavour}, s.of.(settler), log, r}
 }
 
 type refereed struct {
@@ -44,10 +44,10 @@ func (r *refereed) Judge(w *sim.World) (j sim.Judgement) {
 	w.Servers().Walk(sim.Root0, func(path string, n fakezk.NodeInfo) {
 		o.tree[path] = znode{string(n.Data), n.Stat}
 	})
-	live := &view{World: &liveWorld{seen: o}, ops: v.ops, left: v.left}
+	live := &View{World: &liveWorld{seen: o}, Ops: v.Ops, Left: v.Left}
 	found := r.settler.evidence(live)
 	t := tally{rounds: 1}
-	for _, op := range v.ops {
+	for _, op := range v.Ops {
 		if !undecided(op) || op.Name == "get" || op.Name == "peek" {
 			continue
 		}
@@ -71,7 +71,7 @@ func (r *refereed) Judge(w *sim.World) (j sim.Judgement) {
 		t.silent = 1
 	}
 	r.referee.add(t)
-	j.Later = func() sim.Judgement { return sim.Judgement{Violations: alarms(r.referee.Name(), r.history(live))} }
+	j.Later = func() sim.Judgement { return sim.Judgement{Violations: alarms(r.referee.Name(), r.of.History(live))} }
 	return j
 }
 
@@ -112,7 +112,7 @@ func disagreement(w *sim.World, op *sim.Op, s settled) string {
 	if slices.Equal(did, want) {
 		return ""
 	}
-	return fmt.Sprintf("%s's %s(%s), which ended with %v: %s (%q); but by the servers it did %q, see %v", who(op), op.Name, op.Arg, op.Err, s.why, s.value, did, changesBy(w, op))
+	return fmt.Sprintf("%s's %s(%s), which ended with %v: %s (%q); but by the servers it did %q, see %v", Who(op), op.Name, op.Arg, op.Err, s.why, s.value, did, changesBy(w, op))
 }
 
 // effectsOf lists what was carried out for an operation: the values that it has put in or taken out,

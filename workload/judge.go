@@ -10,13 +10,15 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// judgement is what a judge collects.
-type judgement struct{ sim.Judgement }
+// Judgement is what a judge collects: what was broken, what could not be judged, and what is still to be judged when the
+// world has ended.
+type Judgement struct{ sim.Judgement }
 
-func (j *judgement) add(found ...sim.Violation) { j.Violations = append(j.Violations, found...) }
+// Add adds broken properties. None is no change.
+func (j *Judgement) Add(found ...sim.Violation) { j.Violations = append(j.Violations, found...) }
 
-// judges tells whether a property is judged, which is so if what it needs is known in this world.
-func (j *judgement) judges(property string, known bool) bool {
+// Judges tells whether a property is judged, which is so if what it needs is known in this world.
+func (j *Judgement) Judges(property string, known bool) bool {
 	if !known {
 		j.NotJudged = append(j.NotJudged, property)
 	}
@@ -24,9 +26,9 @@ func (j *judgement) judges(property string, known bool) bool {
 }
 
 // beliefs adds what users have found themselves: that a recipe went on against better knowledge.
-func (j *judgement) beliefs(v *view, zombies []sim.Violation) {
-	j.judges("belief", v.Beliefs())
-	j.add(zombies...)
+func (j *Judgement) beliefs(v *View, zombies []sim.Violation) {
+	j.Judges("belief", v.Beliefs())
+	j.Add(zombies...)
 }
 
 // judgeTime is how long the search for an order of one history may take. Reaching it makes the
@@ -34,7 +36,7 @@ func (j *judgement) beliefs(v *view, zombies []sim.Violation) {
 const judgeTime = 4 * time.Second
 
 // violation is a verdict of package linearizability in the words of the other properties.
-func (v *view) violation(verdict linearizability.Verdict) sim.Violation {
+func (v *View) violation(verdict linearizability.Verdict) sim.Violation {
 	rule, _, _ := strings.Cut(verdict.Message, ": ")
 	found := sim.Violation{Property: verdict.Property}
 	var parts []string
@@ -51,20 +53,20 @@ func (v *view) violation(verdict linearizability.Verdict) sim.Violation {
 
 // called returns the user's operation that is in a history as o; nil for what the harness knows of
 // itself, such as a holder's death.
-func (v *view) called(o linearizability.Operation) *sim.Op {
-	i := slices.IndexFunc(v.ops, func(op *sim.Op) bool { return op.Call == o.Call })
+func (v *View) called(o linearizability.Operation) *sim.Op {
+	i := slices.IndexFunc(v.Ops, func(op *sim.Op) bool { return op.Call == o.Call })
 	if i < 0 {
 		return nil
 	}
-	return v.ops[i]
+	return v.Ops[i]
 }
 
 // describe prints one operation of a history.
-func (v *view) describe(o linearizability.Operation, op *sim.Op) string {
+func (v *View) describe(o linearizability.Operation, op *sim.Op) string {
 	if op == nil {
 		return fmt.Sprintf("%s from %s on (%s)", o.Op, v.Moment(o.Call), o.Note)
 	}
-	text := fmt.Sprintf("%s's %s(%s) at %s", who(op), op.Name, op.Arg, v.when(op))
+	text := fmt.Sprintf("%s's %s(%s) at %s", Who(op), op.Name, op.Arg, v.When(op))
 	switch {
 	case op.Outcome == sim.OK && op.Result == "":
 		if slices.Contains([]string{"poll", "take", "peek"}, op.Name) {
@@ -78,9 +80,9 @@ func (v *view) describe(o linearizability.Operation, op *sim.Op) string {
 	return text
 }
 
-// check lets package linearizability judge a history, after the world has ended: the search has
+// Check lets package linearizability judge a history, after the world has ended: the search has
 // goroutines and a limit of time of its own, which have no place in a bubble.
-func (j *judgement) check(v *view, m linearizability.Model, h linearizability.History) {
+func (j *Judgement) Check(v *View, m linearizability.Model, h linearizability.History) {
 	j.Later = func() (later sim.Judgement) {
 		for _, verdict := range linearizability.Check(m, h, linearizability.Options{Timeout: judgeTime}) {
 			switch verdict.Outcome {
@@ -111,20 +113,20 @@ func disputed(verdict linearizability.Verdict, h linearizability.History) map[st
 }
 
 // settle carries out what was left for later.
-func (j *judgement) settle() {
+func (j *Judgement) settle() {
 	if j.Later != nil {
 		later := j.Later()
-		j.add(later.Violations...)
+		j.Add(later.Violations...)
 		j.Unknown, j.Disputed, j.Later = later.Unknown, later.Disputed, nil
 	}
 }
 
-// stuck reports the first of the operations that did not return, for kinds that have nothing better
+// Stuck reports the first of the operations that did not return, for kinds that have nothing better
 // to say.
-func (v *view) stuck() []sim.Violation {
-	if len(v.waiting) == 0 {
+func (v *View) Stuck() []sim.Violation {
+	if len(v.Waiting) == 0 {
 		return nil
 	}
-	op := v.waiting[0]
+	op := v.Waiting[0]
 	return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: v.Explain(op)}}
 }

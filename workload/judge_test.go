@@ -21,14 +21,14 @@ type scene struct {
 	crashes map[int]int64   // first lives of clients
 }
 
-func (s *scene) view() *view {
+func (s *scene) view() *View {
 	crashes := func(client, life int) (int64, bool) {
 		end, ok := s.crashes[client]
 		return end, ok && life == 0
 	}
-	return &view{
+	return &View{
 		World: &liveWorld{faulty: true, sessions: sceneEnds{s}, crashes: crashes},
-		left:  Leftovers{Path: "/t/x"}, ops: s.ops, waiting: s.waiting,
+		Left:  Leftovers{Path: "/t/x"}, Ops: s.ops, Waiting: s.waiting,
 	}
 }
 
@@ -65,11 +65,11 @@ func (s *scene) grant(client int, call, ret, token int64) *sim.Op {
 
 // broken returns the properties that a lock's judge finds broken, with the messages.
 func (s *scene) broken() (properties []string, text string) {
-	j := (&lockEpisode{cast: cast[lockTurn]{path: "/t/x"}}).judge(s.view())
+	j := (&lockEpisode{Script: Script[lockTurn]{Path: "/t/x"}}).Judge(s.view())
 	return summary(j)
 }
 
-func summary(j judgement) (properties []string, text string) {
+func summary(j Judgement) (properties []string, text string) {
 	j.settle()
 	for _, v := range j.Violations {
 		properties = append(properties, v.Property)
@@ -289,7 +289,7 @@ func TestQueueScenes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &scene{}
 			c.make(s)
-			got, text := summary((&queueEpisode{cast: cast[string]{path: "/t/x"}}).judge(s.view()))
+			got, text := summary((&queueEpisode{Script: Script[string]{Path: "/t/x"}}).Judge(s.view()))
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("broken: %v, want %q:\n%s", got, c.want, text)
 			}
@@ -327,11 +327,11 @@ func TestWaitingTakes(t *testing.T) {
 		c.make(s)
 		take := s.op(3, "take", 50, 0, sim.Running)
 		s.waiting = []*sim.Op{take}
-		e := &queueEpisode{cast: cast[string]{path: "/t/x"}}
-		if got := slices.Contains(e.quiet(s.ops, s.waiting), take); got != c.inOrder {
+		e := &queueEpisode{Script: Script[string]{Path: "/t/x"}}
+		if got := slices.Contains(e.Quiet(s.ops, s.waiting), take); got != c.inOrder {
 			t.Errorf("%s: waiting is in order: %v, want %v", name, got, c.inOrder)
 		}
-		got, text := summary(e.judge(s.view()))
+		got, text := summary(e.Judge(s.view()))
 		if !c.inOrder && (!slices.Contains(got, "lost-wakeup") || !strings.Contains(text, "items in the queue")) {
 			t.Errorf("%s: broken: %v, want lost-wakeup:\n%s", name, got, text)
 		}
@@ -345,7 +345,7 @@ func TestWaitingForTheLock(t *testing.T) {
 	if got, text := s.broken(); !slices.Equal(got, []string{"progress"}) || !strings.Contains(text, "c1 still waits in acquire") {
 		t.Errorf("broken: %v:\n%s", got, text)
 	}
-	if (&lockEpisode{}).quiet(s.ops, s.waiting) != nil {
+	if (&lockEpisode{}).Quiet(s.ops, s.waiting) != nil {
 		t.Errorf("nobody may wait for a lock for ever")
 	}
 }

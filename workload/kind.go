@@ -20,8 +20,8 @@ type Kind struct {
 
 	// remote plans an episode for a recipe in another process, and serve is the other side of that: what a user can do with
 	// an object of an episode's recipe. Nil for kinds whose recipes cannot be in other processes.
-	remote func(p *sim.Plan, path string) episode
-	serve  func(e episode, c recipes.Conn, path string) (Served, bool)
+	remote func(p *sim.Plan, path string) Episode
+	serve  func(e Episode, c recipes.Conn, path string) (Served, bool)
 }
 
 // kinds are all that there are. A kind is registered by a line here.
@@ -93,8 +93,8 @@ func Find(kind, recipe string) (*Workload, error) {
 }
 
 // serving makes a Kind's serve of what is served of episodes of one type.
-func serving[E episode](serve func(e E, c recipes.Conn, path string) Served) func(episode, recipes.Conn, string) (Served, bool) {
-	return func(e episode, c recipes.Conn, path string) (Served, bool) {
+func serving[E Episode](serve func(e E, c recipes.Conn, path string) Served) func(Episode, recipes.Conn, string) (Served, bool) {
+	return func(e Episode, c recipes.Conn, path string) (Served, bool) {
 		own, can := e.(E)
 		if !can {
 			return nil, false

@@ -437,14 +437,14 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 	if err := r.recordHistory(l, v); err != nil {
 		return false, err
 	}
-	return len(v.waiting) > 0, r.judge(int(n), l, v)
+	return len(v.Waiting) > 0, r.judge(int(n), l, v)
 }
 
 // judge judges a round, and removes what is left of one that has ended.
-func (r *liveRun) judge(n int, l *liveRound, v *view) (err error) {
-	j := l.episode.judge(v)
+func (r *liveRun) judge(n int, l *liveRound, v *View) (err error) {
+	j := l.episode.Judge(v)
 	j.settle()
-	if len(v.waiting) == 0 {
+	if len(v.Waiting) == 0 {
 		if len(j.Violations) == 0 {
 			l.addLeftovers(v, &j)
 		}
@@ -455,8 +455,8 @@ func (r *liveRun) judge(n int, l *liveRound, v *view) (err error) {
 }
 
 // recordHistory writes a round's history down.
-func (r *liveRun) recordHistory(l *liveRound, v *view) error {
-	h := l.episode.history(v)
+func (r *liveRun) recordHistory(l *liveRound, v *View) error {
+	h := l.episode.History(v)
 	for i := range h {
 		h[i].Object = l.object
 	}
@@ -481,7 +481,7 @@ func (r *liveRun) draw(n int64) *liveRound {
 	if r.cfg.Plan != nil {
 		l.faults = r.cfg.Plan.Rounds[int(n)]
 	} else {
-		l.faults = drawFaults(r.cfg.Seed, int(n), len(e.users()), faults, r.cfg.Timeout)
+		l.faults = drawFaults(r.cfg.Seed, int(n), len(e.Users()), faults, r.cfg.Timeout)
 	}
 	return l
 }
@@ -510,12 +510,12 @@ func (r *liveRun) unknown(n int, why string) {
 	r.result.Reason = fmt.Sprintf("round %d could not be judged: %s", n, why)
 }
 
-func (r *liveRun) record(n int, v *view, j judgement) {
+func (r *liveRun) record(n int, v *View, j Judgement) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Episodes++
-	r.result.Operations += int64(len(v.ops))
-	r.worked = r.worked || slices.ContainsFunc(v.ops, func(op *sim.Op) bool { return op.Outcome == sim.OK })
+	r.result.Operations += int64(len(v.Ops))
+	r.worked = r.worked || slices.ContainsFunc(v.Ops, func(op *sim.Op) bool { return op.Outcome == sim.OK })
 	r.result.Refused += int64(j.Refused)
 	r.result.AddNotJudged(j.NotJudged...)
 	if j.Unknown != "" && len(j.Violations) == 0 {

@@ -4,22 +4,22 @@ import "context"
 
 // settler is an episode that can settle unknown outcomes by requests and the tree.
 type settler interface {
-	evidence(v *view) settlement
+	evidence(v *View) settlement
 	// doubtful tells whether it could matter: not whether anything is unknown, but whether the
 	// history could be explained in more than one way by that.
-	doubtful(v *view) bool
+	doubtful(v *View) bool
 }
 
 // logged is an episode whose users' requests are logged.
 type logged struct {
-	episode
+	Episode
 	log *requestLog
 }
 
-func (e logged) run(u user) { e.episode.run(e.log.of(u)) }
+func (e logged) Run(u User) { e.Episode.Run(e.log.of(u)) }
 
 // logRequests logs the requests of an episode that can make use of them; nil if it cannot.
-func logRequests(e episode) (episode, *requestLog) {
+func logRequests(e Episode) (Episode, *requestLog) {
 	if _, can := e.(settler); !can {
 		return e, nil
 	}
@@ -32,9 +32,9 @@ func logRequests(e episode) (episode, *requestLog) {
 // left.
 //
 // Invariant: the log is copied after the tree was read, so that it has whatever made it as it is.
-func (r *liveRun) observe(ctx context.Context, object string, v *view, e episode) *observed {
+func (r *liveRun) observe(ctx context.Context, object string, v *View, e Episode) *observed {
 	l, can := e.(logged)
-	if !can || ctx.Err() != nil || !l.episode.(settler).doubtful(v) {
+	if !can || ctx.Err() != nil || !l.Episode.(settler).doubtful(v) {
 		return nil
 	}
 	tree, err := survey(r.admin.Conn, object)

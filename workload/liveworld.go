@@ -52,7 +52,7 @@ func (w *liveWorld) Herds() (all []sim.Herd, known bool) { return nil, false }
 func (w *liveWorld) Requests() (seen *observed, known bool) { return w.seen, w.seen != nil }
 
 func (w *liveWorld) Explain(op *sim.Op) string {
-	return fmt.Sprintf("%s still waits in %s, called at %s", who(op), op.Name, w.Moment(op.Call))
+	return fmt.Sprintf("%s still waits in %s, called at %s", Who(op), op.Name, w.Moment(op.Call))
 }
 
 func (w *liveWorld) Blocked(op *sim.Op, noun string) sim.Violation {
@@ -76,9 +76,9 @@ func (w *liveWorld) Abandoned([]*sim.Op, string, func(*sim.Op) bool) (path strin
 
 func (w *liveWorld) Remains(*sim.Op) bool { return len(w.remains) > 0 }
 
-// Leaks returns what real servers say that clients watch for ever. What is left in the tree is looked for when the round
+// LeftBehind returns what real servers say that clients watch for ever. What is left in the tree is looked for when the round
 // is over, see [liveRound.leftovers].
-func (w *liveWorld) Leaks([]*sim.Op, Leftovers) (found []sim.Violation) {
+func (w *liveWorld) LeftBehind([]*sim.Op, Leftovers) (found []sim.Violation) {
 	for _, watch := range w.stale {
 		found = append(found, sim.Violation{Property: "watch-leak", Message: fmt.Sprintf(
 			"a watch on %s, which does not exist, is left with session 0x%x", watch.Path, watch.Session)})

@@ -82,7 +82,7 @@ var lockKind = Kind{
 		}),
 		lockEntry("unfenced", "recipes.Lock before a resource that looks at no tokens: a holder that slept writes after its successor", newUnfenced, judgingWrites()),
 	},
-	remote: func(p *sim.Plan, path string) episode { return planLock(p, path, newRemoteLock) },
+	remote: func(p *sim.Plan, path string) Episode { return planLock(p, path, newRemoteLock) },
 	serve:  serving(func(e *lockEpisode, c recipes.Conn, path string) Served { return lockOperations(e.new(c, path)) }),
 }
 
@@ -122,7 +122,7 @@ func Unfair() LockOption { return func(e *lockEpisode) { e.unfair = true } }
 func withDirs(endings ...string) LockOption {
 	return func(e *lockEpisode) {
 		for _, ending := range endings {
-			e.dirs = append(e.dirs, e.path+ending)
+			e.dirs = append(e.dirs, e.Path+ending)
 		}
 	}
 }
@@ -134,8 +134,8 @@ func Lock(new func(c recipes.Conn, path string) Locker, opts ...LockOption) *Wor
 }
 
 func lockNamed(recipe string, new func(c recipes.Conn, path string) Locker, opts ...LockOption) *Workload {
-	plan := func(new func(recipes.Conn, string) Locker) func(*sim.Plan, string) episode {
-		return func(p *sim.Plan, path string) episode {
+	plan := func(new func(recipes.Conn, string) Locker) func(*sim.Plan, string) Episode {
+		return func(p *sim.Plan, path string) Episode {
 			e := planLock(p, path, new)
 			for _, opt := range opts {
 				opt(e)
@@ -148,7 +148,7 @@ func lockNamed(recipe string, new func(c recipes.Conn, path string) Locker, opts
 
 // lockEpisode is one planned episode: who does what, and the resource that the lock guards.
 type lockEpisode struct {
-	cast[lockTurn]
+	Script[lockTurn]
 	dirs    []string // directories beside it
 	unfair  bool
 	overrun bool // what the guarded resource accepted is judged, too: see judgingWrites
@@ -170,9 +170,9 @@ type lockTurn struct {
 }
 
 func planLock(p *sim.Plan, path string, new func(c recipes.Conn, path string) Locker) *lockEpisode {
-	e := &lockEpisode{cast: drawCast[lockTurn](p, path), new: new}
-	e.missing = p.Choose(4, "the parent is missing") == 3
-	e.drawScripts(p, p.Ops, drawLockTurn)
+	e := &lockEpisode{Script: NewScript[lockTurn](p, path), new: new}
+	e.Missing = p.Choose(4, "the parent is missing") == 3
+	e.Draw(p, p.Ops, drawLockTurn)
 	return e
 }
 
@@ -182,24 +182,24 @@ func drawLockTurn(p *sim.Plan, label string) lockTurn {
 	return t
 }
 
-func (e *lockEpisode) parents() []string {
-	if e.missing {
-		return []string{parentOf(e.path)}
+func (e *lockEpisode) Parents() []string {
+	if e.Missing {
+		return []string{parentOf(e.Path)}
 	}
-	return append([]string{e.path}, e.dirs...)
+	return append([]string{e.Path}, e.dirs...)
 }
 
-func (e *lockEpisode) run(u user) {
-	lock := e.new(u.conn(), e.path)
-	for turn := range e.turns(u) {
+func (e *lockEpisode) Run(u User) {
+	lock := e.new(u.Conn(), e.Path)
+	for turn := range e.Turns(u) {
 		if e.shared {
-			u.do("come", func() string { return "to the lock" })
+			u.Do("come", func() string { return "to the lock" })
 		}
 		e.turn(u, lock, turn)
 	}
 }
 
-func (e *lockEpisode) turn(u user, lock Locker, turn lockTurn) {
+func (e *lockEpisode) turn(u User, lock Locker, turn lockTurn) {
 	hold := take(u, lock, lockMethod(lock, turn.try))
 	if hold == nil {
 		return
@@ -217,20 +217,20 @@ func (e *lockEpisode) turn(u user, lock Locker, turn lockTurn) {
 }
 
 // again locks what is held once more, if the recipe is reentrant, writes and unlocks it.
-func (e *lockEpisode) again(u user, lock Locker, h *hold) {
+func (e *lockEpisode) again(u User, lock Locker, h *hold) {
 	if _, can := lock.(reentrant); !can {
 		return
 	}
-	ctx, op := u.begin("reacquire", "", true)
+	ctx, op := u.Begin("reacquire", "", true)
 	if err := lock.Lock(ctx); err != nil {
-		u.end(op, sim.Fail, "", err)
+		u.End(op, sim.Fail, "", err)
 		return
 	}
-	u.end(op, sim.OK, "", nil)
+	u.End(op, sim.OK, "", nil)
 	e.write(u, lock, h)
-	ctx, op = u.begin("rerelease", "", true)
+	ctx, op = u.Begin("rerelease", "", true)
 	err := lock.Unlock(ctx)
-	u.end(op, sim.OK, "", err)
+	u.End(op, sim.OK, "", err)
 }
 
 // hold is a lock held, as its user knows it.
@@ -262,39 +262,39 @@ func waiting(name string, call func(context.Context) error) method {
 }
 
 // take runs an operation that gets hold of something; nil if it did not.
-func take(u user, recipe any, m method) *hold {
-	ctx, op := u.begin(m.name, "", true)
+func take(u User, recipe any, m method) *hold {
+	ctx, op := u.Begin(m.name, "", true)
 	got, err := m.call(ctx)
 	if !got {
 		end := sim.OK // of a try: "not now"
 		if err != nil {
 			end = sim.Fail
 		}
-		u.end(op, end, "", err)
+		u.End(op, end, "", err)
 		return nil
 	}
-	h := &hold{op: op, told: u.told()}
+	h := &hold{op: op, told: u.Told()}
 	if t, ok := recipe.(tokener); ok {
 		h.token = t.Token()
 	}
-	u.note(op, h)
-	u.end(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
+	u.Note(op, h)
+	u.End(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
 	return h
 }
 
 // write writes to the guarded resource if the user believes that it holds the lock.
-func (e *lockEpisode) write(u user, lock Locker, h *hold) bool {
+func (e *lockEpisode) write(u User, lock Locker, h *hold) bool {
 	if !believes(u, lock, h, &e.zombies) {
 		return false
 	}
-	u.do("write", func() string { return e.guarded.write(h) })
+	u.Do("write", func() string { return e.guarded.write(h) })
 	return true
 }
 
 // believes asks the recipe, if it can tell, whether the lock is still held; a user of one that
 // cannot looks after its session itself. A belief against better knowledge goes to zombies.
-func believes(u user, recipe any, h *hold, zombies *[]sim.Violation) bool {
-	told := u.told() > h.told
+func believes(u User, recipe any, h *hold, zombies *[]sim.Violation) bool {
+	told := u.Told() > h.told
 	var still bool
 	switch l := recipe.(type) {
 	case loser:
@@ -308,25 +308,25 @@ func believes(u user, recipe any, h *hold, zombies *[]sim.Violation) bool {
 	default:
 		return !told
 	}
-	if still && told && u.toldBefore() {
+	if still && told && u.ToldBefore() {
 		*zombies = append(*zombies, sim.Violation{Property: "belief", Ops: []*sim.Op{h.op}, Message: fmt.Sprintf(
 			"%s, whose %s returned at step %d under session 0x%x, goes on as the owner although it has been told that this session expired",
-			who(h.op), h.op.Name, sim.StepOf(h.op.Return), h.op.SessionAt)})
+			Who(h.op), h.op.Name, sim.StepOf(h.op.Return), h.op.SessionAt)})
 	}
 	return still
 }
 
 // giveBack releases what is held. A user whose release failed tries once more, as the recipe may
 // have been able to do nothing.
-func giveBack(u user, name string, unlock func(context.Context) error, cancelable bool) {
+func giveBack(u User, name string, unlock func(context.Context) error, cancelable bool) {
 	for range 2 {
-		ctx, op := u.begin(name, "", cancelable)
+		ctx, op := u.Begin(name, "", cancelable)
 		err := unlock(ctx)
 		outcome := sim.OK
 		if err != nil {
 			outcome = sim.Unknown
 		}
-		u.end(op, outcome, "", err)
+		u.End(op, outcome, "", err)
 		if err == nil || gone(err) || op.Cancelled {
 			return
 		}
@@ -380,7 +380,7 @@ var theLock = office{"the lock", "acquire", "release", false}
 func (o office) takes(op *sim.Op) bool { return op.Name == o.acquire || op.Name == "try" }
 
 // holds lists who held the office and when.
-func (v *view) holds(o office) []interval { return v.tenancies(o.takes, o.released) }
+func (v *View) holds(o office) []interval { return v.tenancies(o.takes, o.released) }
 
 // released returns the first of the later operations by which a user gives up what it got by op;
 // nil if it never did.
@@ -412,15 +412,15 @@ const never = int64(1)<<62 - 1
 // tenancies lists who held something and when, in the order of the grants: takes tells which
 // operations grant it if they have a hold, released finds among later ones that which ends it.
 // Holds of which nobody knows until when their session was alive are left out.
-func (v *view) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op, op *sim.Op) *sim.Op) []interval {
+func (v *View) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op, op *sim.Op) *sim.Op) []interval {
 	var all []interval
-	for i, op := range v.ops {
+	for i, op := range v.Ops {
 		h, ok := op.Data.(*hold)
 		if !ok || op.Outcome != sim.OK || !takes(op) || v.vague(op) {
 			continue
 		}
 		iv := interval{op: op, token: h.token, start: op.Return, end: never}
-		if iv.release = released(v.ops[i+1:], op); iv.release != nil {
+		if iv.release = released(v.Ops[i+1:], op); iv.release != nil {
 			iv.end = iv.release.Call
 		}
 		if end, ended := v.Crash(op.Client, op.Life); ended && end < iv.end {
@@ -439,31 +439,31 @@ func (v *view) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op
 	return all
 }
 
-func (e *lockEpisode) judge(v *view) judgement {
+func (e *lockEpisode) Judge(v *View) Judgement {
 	holds := v.holds(theLock)
-	var j judgement
-	j.add(exclusion(v, holds, theLock)...)
+	var j Judgement
+	j.Add(exclusion(v, holds, theLock)...)
 	j.beliefs(v, e.zombies)
-	j.add(fencing(v, holds, theLock)...)
+	j.Add(fencing(v, holds, theLock)...)
 	if !e.unfair {
 		j.order(v, theLock)
 		j.herds(v)
 	}
-	j.add(lockProgress(v, theLock)...)
-	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
-	h := e.history(v)
+	j.Add(lockProgress(v, theLock)...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) })...)
+	h := e.History(v)
 	if len(j.Violations) == 0 {
-		j.add(v.leaks()...)
-		j.check(v, linearizability.Lock(), h)
+		j.Add(v.Leaks()...)
+		j.Check(v, linearizability.Lock(), h)
 	}
 	if e.overrun {
-		j.add(e.guarded.zombieWrites(v, holds)...)
+		j.Add(e.guarded.zombieWrites(v, holds)...)
 	}
 	j.History, j.Refused = h, e.guarded.refused()
 	return j
 }
 
-func exclusion(v *view, holds []interval, o office) []sim.Violation {
+func exclusion(v *View, holds []interval, o office) []sim.Violation {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
 			if b.start >= a.end || b.end <= b.start {
@@ -475,13 +475,13 @@ func exclusion(v *view, holds []interval, o office) []sim.Violation {
 			}
 			return []sim.Violation{{Property: property, Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
 				"%s holds %s from %s%s under session 0x%x, and %s acquires it at %s under session 0x%x",
-				who(a.op), o.noun, v.Moment(a.start), until(v, a), a.op.SessionAt, who(b.op), v.Moment(b.start), b.op.SessionAt)}}
+				Who(a.op), o.noun, v.Moment(a.start), until(v, a), a.op.SessionAt, Who(b.op), v.Moment(b.start), b.op.SessionAt)}}
 		}
 	}
 	return nil
 }
 
-func until(v *view, a interval) string {
+func until(v *View, a interval) string {
 	if a.end == never {
 		return " on"
 	}
@@ -490,7 +490,7 @@ func until(v *view, a interval) string {
 
 // fencing: of two holds of which one was over before the other began, the later has the larger
 // token; and the resource accepted nothing from an earlier holder after a later one.
-func fencing(v *view, holds []interval, o office) []sim.Violation {
+func fencing(v *View, holds []interval, o office) []sim.Violation {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
 			if a.token == 0 || b.token == 0 || a.end > b.start || a.token < b.token {
@@ -498,24 +498,24 @@ func fencing(v *view, holds []interval, o office) []sim.Violation {
 			}
 			return []sim.Violation{{Property: "fencing", Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
 				"%s was granted %s at %s with token %d, after %s at %s with token %d: the token did not grow",
-				who(b.op), o.noun, v.Moment(b.start), b.token, who(a.op), v.Moment(a.start), a.token)}}
+				Who(b.op), o.noun, v.Moment(b.start), b.token, Who(a.op), v.Moment(a.start), a.token)}}
 		}
 	}
 	return nil
 }
 
 // order: nobody is granted the lock while an older znode of a waiting operation is there.
-func (j *judgement) order(v *view, o office) {
+func (j *Judgement) order(v *View, o office) {
 	queue, known := v.contenders()
-	if !j.judges("order", known) {
+	if !j.Judges("order", known) {
 		return
 	}
 	for _, x := range queue.granted() {
 		for _, y := range queue {
 			if y.overtakenBy(v, o, x) && queue.last(y, sim.StepOf(x.op.Return)) {
-				j.add(sim.Violation{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
+				j.Add(sim.Violation{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
 					"%s was granted %s at step %d for %s, although the older %s of %s was waiting",
-					who(x.op), o.noun, sim.StepOf(x.op.Return), x.path, y.path, who(y.op))})
+					Who(x.op), o.noun, sim.StepOf(x.op.Return), x.path, y.path, Who(y.op))})
 				return
 			}
 		}
@@ -533,7 +533,7 @@ type contender struct {
 }
 
 // overtakenBy tells whether x was granted the lock while y, which is older, was there and waited.
-func (y contender) overtakenBy(v *view, o office, x contender) bool {
+func (y contender) overtakenBy(v *View, o office, x contender) bool {
 	granted := x.op.Return
 	if y.op == x.op || y.op.Name != o.acquire || y.zxid > x.zxid || y.parent != x.parent || y.gone <= sim.StepOf(granted) {
 		return false
@@ -548,7 +548,7 @@ func (y contender) overtakenBy(v *view, o office, x contender) bool {
 // first that it made counts for who was granted something, and the last one that was there for who waited.
 type contenders []contender
 
-func (v *view) contenders() (queue contenders, known bool) {
+func (v *View) contenders() (queue contenders, known bool) {
 	made, known := v.commits()
 	for _, c := range made.all {
 		switch {
@@ -589,14 +589,14 @@ func (queue contenders) last(y contender, step int) bool {
 	})
 }
 
-func (j *judgement) herds(v *view) {
+func (j *Judgement) herds(v *View) {
 	all, known := v.Herds()
-	if !j.judges("herd", known) {
+	if !j.Judges("herd", known) {
 		return
 	}
 	for _, h := range all {
 		if woken := v.woken(h); len(woken) > 1 {
-			j.add(herd(h, woken))
+			j.Add(herd(h, woken))
 			return
 		}
 	}
@@ -604,7 +604,7 @@ func (j *judgement) herds(v *view) {
 
 // woken lists the operations that a deletion woke, but for one that had made the znode itself and
 // watched that it stays.
-func (v *view) woken(h sim.Herd) []*sim.Op {
+func (v *View) woken(h sim.Herd) []*sim.Op {
 	if len(h.Ops) < 2 {
 		return h.Ops
 	}
@@ -616,12 +616,12 @@ func (v *view) woken(h sim.Herd) []*sim.Op {
 func herd(h sim.Herd, woken []*sim.Op) sim.Violation {
 	return sim.Violation{Property: "herd", Ops: woken, Message: fmt.Sprintf(
 		"the deletion of %s (seen at step %d) wakes %d waiting operations, the first of them %s's and %s's",
-		h.Path, h.Step, len(woken), who(woken[0]), who(woken[1]))}
+		h.Path, h.Step, len(woken), Who(woken[0]), Who(woken[1]))}
 }
 
 // progress explains why somebody still waits although all faults were healed.
-func lockProgress(v *view, o office) []sim.Violation {
-	for _, op := range v.waiting {
+func lockProgress(v *View, o office) []sim.Violation {
+	for _, op := range v.Waiting {
 		if found := v.Blocked(op, o.noun); found.Property != "" {
 			return []sim.Violation{found}
 		}
@@ -630,25 +630,25 @@ func lockProgress(v *view, o office) []sim.Violation {
 }
 
 // deadlock: somebody waits, and everybody who does waits behind another who does.
-func deadlock(v *view) []sim.Violation {
-	if len(v.waiting) == 0 {
+func deadlock(v *View) []sim.Violation {
+	if len(v.Waiting) == 0 {
 		return nil
 	}
-	found := sim.Violation{Property: "deadlock", Ops: v.waiting, Message: "all that wait do so behind each other"}
-	for _, op := range v.waiting {
+	found := sim.Violation{Property: "deadlock", Ops: v.Waiting, Message: "all that wait do so behind each other"}
+	for _, op := range v.Waiting {
 		found.Message += "; " + v.Explain(op)
 	}
 	return []sim.Violation{found}
 }
 
-// history is the episode for the model of a lock with tokens. What happened outside of operations
+// History is the episode for the model of a lock with tokens. What happened outside of operations
 // is in it as releases of unknown outcome: a holder's death, or the end of its session.
-func (e *lockEpisode) history(v *view) linearizability.History { return v.tenures(theLock) }
+func (e *lockEpisode) History(v *View) linearizability.History { return v.tenures(theLock) }
 
-func (v *view) tenures(of office) linearizability.History {
+func (v *View) tenures(of office) linearizability.History {
 	holds := v.holds(of)
-	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
-		o := base(v, op)
+	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := OperationOf(op)
 		held := op.Data != nil
 		switch got, ok := op.Data.(*hold); {
 		case ok && got.token != 0:
@@ -678,7 +678,7 @@ func (v *view) tenures(of office) linearizability.History {
 
 // vague tells whether an operation's session has perhaps ended before it returned, at a moment that nobody
 // knows: then what it was granted was perhaps held at any moment of the call, and not after it.
-func (v *view) vague(op *sim.Op) bool {
+func (v *View) vague(op *sim.Op) bool {
 	end, ended := v.SessionEnd(op.SessionAt)
 	since, known := v.SessionGone(op.SessionAt)
 	return ended && end < op.Return && !(known && since == end)

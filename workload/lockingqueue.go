@@ -105,7 +105,7 @@ func LockingQueue(new func(c recipes.Conn, path string) LockingQueuer) *Workload
 }
 
 func lockingQueueNamed(recipe string, new func(c recipes.Conn, path string) LockingQueuer) *Workload {
-	return &Workload{kind: "lockingqueue", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "lockingqueue", recipe: recipe, plan: func(p *sim.Plan, path string) Episode {
 		return planLockingQueue(p, path, new)
 	}}
 }
@@ -130,7 +130,7 @@ func claimed(c *recipes.Claim, err error) (Claimed, error) {
 
 // lockingEpisode is one planned episode.
 type lockingEpisode struct {
-	cast[lockingTurn]
+	Script[lockingTurn]
 	new     func(c recipes.Conn, path string) LockingQueuer
 	offered []int // by slot
 	sink    sink
@@ -147,10 +147,10 @@ type lockingTurn struct {
 var lockingOps = [...]string{"offer", "claim", "try", "offer"}
 
 func planLockingQueue(p *sim.Plan, path string, new func(c recipes.Conn, path string) LockingQueuer) *lockingEpisode {
-	e := &lockingEpisode{cast: drawCast[lockingTurn](p, path), new: new}
-	e.missing = p.Choose(3, "the parent is missing") == 2
-	e.drawScripts(p, p.Ops+1, drawLockingTurn)
-	e.offered = make([]int, len(e.scripts))
+	e := &lockingEpisode{Script: NewScript[lockingTurn](p, path), new: new}
+	e.Missing = p.Choose(3, "the parent is missing") == 2
+	e.Draw(p, p.Ops+1, drawLockingTurn)
+	e.offered = make([]int, len(e.turns))
 	return e
 }
 
@@ -160,8 +160,8 @@ func drawLockingTurn(p *sim.Plan, label string) lockingTurn {
 	return t
 }
 
-// quiet: a claim may wait for ever at a queue in which there may be nothing.
-func (e *lockingEpisode) quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+// Quiet: a claim may wait for ever at a queue in which there may be nothing.
+func (e *lockingEpisode) Quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
 	if len(undone(all)) > 0 {
 		return nil
 	}
@@ -203,19 +203,19 @@ type finish struct {
 	done bool
 }
 
-func (e *lockingEpisode) run(u user) {
-	q := e.new(u.conn(), e.path)
-	for turn := range e.turns(u) {
+func (e *lockingEpisode) Run(u User) {
+	q := e.new(u.Conn(), e.Path)
+	for turn := range e.Turns(u) {
 		e.turn(u, q, turn)
 	}
-	if e.slot(u) == 0 {
-		u.awaitOthers()
+	if e.Slot(u) == 0 {
+		u.AwaitOthers()
 		e.drain(u, q)
 	}
 }
 
 // drain consumes until nothing comes any more: until its wait is in order and is ended.
-func (e *lockingEpisode) drain(u user, q LockingQueuer) {
+func (e *lockingEpisode) drain(u User, q LockingQueuer) {
 	for range 200 {
 		if !e.consume(u, q, lockingTurn{name: "claim"}) {
 			return
@@ -223,21 +223,21 @@ func (e *lockingEpisode) drain(u user, q LockingQueuer) {
 	}
 }
 
-func (e *lockingEpisode) turn(u user, q LockingQueuer, turn lockingTurn) {
+func (e *lockingEpisode) turn(u User, q LockingQueuer, turn lockingTurn) {
 	if turn.name != "offer" {
 		e.consume(u, q, turn)
 		return
 	}
-	s := e.slot(u)
+	s := e.Slot(u)
 	e.offered[s]++
-	value := "v" + strconv.Itoa(u.client()+1) + string(rune('a'+u.index())) + strconv.Itoa(e.offered[s])
-	ctx, op := u.begin("offer", value, true)
+	value := "v" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.offered[s])
+	ctx, op := u.Begin("offer", value, true)
 	err := q.Offer(ctx, []byte(value))
-	u.end(op, mutationOutcome(err), "", err)
+	u.End(op, mutationOutcome(err), "", err)
 }
 
 // consume claims an item, applies it and finishes the claim; false if it got none.
-func (e *lockingEpisode) consume(u user, q LockingQueuer, turn lockingTurn) bool {
+func (e *lockingEpisode) consume(u User, q LockingQueuer, turn lockingTurn) bool {
 	c, h := claim(u, q, turn.name)
 	if c == nil {
 		return false
@@ -248,48 +248,48 @@ func (e *lockingEpisode) consume(u user, q LockingQueuer, turn lockingTurn) bool
 	}
 	if believes(u, c, h, &e.zombies) {
 		if f.done {
-			u.do("apply", func() string { return e.sink.apply(c) })
+			u.Do("apply", func() string { return e.sink.apply(c) })
 		}
 		finishClaim(u, c, f, turn.cancelFinish)
 	}
 	return true
 }
 
-func claim(u user, q LockingQueuer, name string) (Claimed, *hold) {
+func claim(u User, q LockingQueuer, name string) (Claimed, *hold) {
 	claim := q.Claim
 	if t, can := q.(tryClaimer); can && name == "try" {
 		claim = t.TryClaim
 	} else {
 		name = "claim"
 	}
-	ctx, op := u.begin(name, "", true)
+	ctx, op := u.Begin(name, "", true)
 	c, err := claim(ctx)
 	switch {
 	case errors.Is(err, ErrEmpty):
-		u.end(op, sim.OK, "", nil)
+		u.End(op, sim.OK, "", nil)
 		return nil, nil
 	case err != nil:
-		u.end(op, sim.Fail, "", err)
+		u.End(op, sim.Fail, "", err)
 		return nil, nil
 	}
-	h := &hold{op: op, told: u.told()}
-	u.note(op, h)
-	u.end(op, sim.OK, string(c.Data()), nil)
+	h := &hold{op: op, told: u.Told()}
+	u.Note(op, h)
+	u.End(op, sim.OK, string(c.Data()), nil)
 	return c, h
 }
 
 // finishClaim ends a claim. A user whose call failed tries once more, as the recipe may have been
 // able to do nothing.
-func finishClaim(u user, c Claimed, f *finish, cancelable bool) {
+func finishClaim(u User, c Claimed, f *finish, cancelable bool) {
 	end, how := c.Done, "done"
 	if !f.done {
 		end, how = c.(releaser).Release, "give back"
 	}
 	for range 2 {
-		ctx, op := u.begin("finish", how+" "+f.item, cancelable)
-		u.note(op, f)
+		ctx, op := u.Begin("finish", how+" "+f.item, cancelable)
+		u.Note(op, f)
 		err := end(ctx)
-		u.end(op, mutationOutcome(err), "", err)
+		u.End(op, mutationOutcome(err), "", err)
 		if err == nil || gone(err) || op.Cancelled {
 			return
 		}
@@ -324,9 +324,9 @@ func (s *sink) apply(c Claimed) string {
 	return value + " applied"
 }
 
-func (e *lockingEpisode) history(v *view) linearizability.History {
-	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
-		o := base(v, op)
+func (e *lockingEpisode) History(v *View) linearizability.History {
+	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := OperationOf(op)
 		if op.Arg != "" {
 			o.Arg = linearizability.Str(op.Arg)
 		}
@@ -339,28 +339,28 @@ func (e *lockingEpisode) history(v *view) linearizability.History {
 	return h
 }
 
-func (e *lockingEpisode) judge(v *view) judgement {
-	var j judgement
+func (e *lockingEpisode) Judge(v *View) Judgement {
+	var j Judgement
 	deliveries := v.deliveries()
-	j.add(deliveries.exclusion(v)...)
-	j.add(deliveries.duplicate(v)...)
-	j.add(deliveries.order(v)...)
+	j.Add(deliveries.exclusion(v)...)
+	j.Add(deliveries.duplicate(v)...)
+	j.Add(deliveries.order(v)...)
 	j.beliefs(v, e.zombies)
-	j.add(e.once(v)...)
-	j.add(e.stuck(v)...)
-	j.add(e.lost(v)...)
-	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) || errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	j.Add(e.once(v)...)
+	j.Add(e.stuck(v)...)
+	j.Add(e.lost(v)...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) || errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {
-		j.add(v.leaks()...)
+		j.Add(v.Leaks()...)
 	}
-	j.History = e.history(v)
+	j.History = e.History(v)
 	return j
 }
 
 // stuck explains claims and other operations that did not return.
-func (e *lockingEpisode) stuck(v *view) []sim.Violation {
-	found := v.stuck()
-	left := undone(v.ops)
+func (e *lockingEpisode) stuck(v *View) []sim.Violation {
+	found := v.Stuck()
+	left := undone(v.Ops)
 	if len(found) == 0 || found[0].Ops[0].Name != "claim" || len(left) == 0 {
 		return found
 	}
@@ -369,33 +369,33 @@ func (e *lockingEpisode) stuck(v *view) []sim.Violation {
 		found[0].Property = "lost-wakeup"
 	}
 	found[0].Message += fmt.Sprintf(", although nobody has finished item %s, which %s offered at %s",
-		left[0].Arg, who(left[0]), v.when(left[0]))
+		left[0].Arg, Who(left[0]), v.When(left[0]))
 	return found
 }
 
 // lost finds items that never reached the sink.
-func (e *lockingEpisode) lost(v *view) []sim.Violation {
-	for _, op := range v.ops {
-		if op.Name != "offer" || op.Outcome != sim.OK || e.sink.applied[op.Arg] > 0 || len(v.waiting) > 0 {
+func (e *lockingEpisode) lost(v *View) []sim.Violation {
+	for _, op := range v.Ops {
+		if op.Name != "offer" || op.Outcome != sim.OK || e.sink.applied[op.Arg] > 0 || len(v.Waiting) > 0 {
 			continue
 		}
 		return []sim.Violation{{Property: "lost", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-			"item %s, which %s offered at %s, was never applied, although everything was consumed in the end", op.Arg, who(op), v.when(op))}}
+			"item %s, which %s offered at %s, was never applied, although everything was consumed in the end", op.Arg, Who(op), v.When(op))}}
 	}
 	return nil
 }
 
 // once holds the tokens to what they are for.
-func (e *lockingEpisode) once(v *view) []sim.Violation {
-	for _, op := range v.ops {
+func (e *lockingEpisode) once(v *View) []sim.Violation {
+	for _, op := range v.Ops {
 		switch {
 		case op.Name != "offer":
 		case e.sink.applied[op.Arg] > 1:
 			return []sim.Violation{{Property: "once", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-				"item %s, which %s offered at %s, was applied %d times: it was delivered with different tokens", op.Arg, who(op), v.when(op), e.sink.applied[op.Arg])}}
+				"item %s, which %s offered at %s, was applied %d times: it was delivered with different tokens", op.Arg, Who(op), v.When(op), e.sink.applied[op.Arg])}}
 		case slices.Contains(e.sink.mixed, op.Arg):
 			return []sim.Violation{{Property: "once", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-				"item %s, which %s offered at %s, was skipped because it was delivered with the token of another", op.Arg, who(op), v.when(op))}}
+				"item %s, which %s offered at %s, was skipped because it was delivered with the token of another", op.Arg, Who(op), v.When(op))}}
 		}
 	}
 	return nil

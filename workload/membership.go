@@ -87,14 +87,14 @@ func Membership(new func(c recipes.Conn, path, name string) Grouper) *Workload {
 }
 
 func membershipNamed(recipe string, new func(c recipes.Conn, path, name string) Grouper) *Workload {
-	return &Workload{kind: "membership", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "membership", recipe: recipe, plan: func(p *sim.Plan, path string) Episode {
 		return planMembership(p, path, new)
 	}}
 }
 
 // membershipEpisode is one planned episode.
 type membershipEpisode struct {
-	cast[stay]
+	Script[stay]
 	new     func(c recipes.Conn, path, name string) Grouper
 	lives   []int // by slot: how often its process has started
 	zombies []sim.Violation
@@ -109,10 +109,10 @@ type stay struct {
 }
 
 func planMembership(p *sim.Plan, path string, new func(c recipes.Conn, path, name string) Grouper) *membershipEpisode {
-	e := &membershipEpisode{cast: drawCast[stay](p, path), new: new}
-	e.missing = p.Choose(4, "the parent is missing") == 3
-	e.drawScripts(p, p.Ops, drawStay)
-	e.lives = make([]int, len(e.scripts))
+	e := &membershipEpisode{Script: NewScript[stay](p, path), new: new}
+	e.Missing = p.Choose(4, "the parent is missing") == 3
+	e.Draw(p, p.Ops, drawStay)
+	e.lives = make([]int, len(e.turns))
 	return e
 }
 
@@ -125,8 +125,8 @@ func drawStay(p *sim.Plan, label string) stay {
 	return s
 }
 
-// quiet: a wait for a change may last for ever. Whether there was one is judged later.
-func (e *membershipEpisode) quiet(_, waiting []*sim.Op) (inOrder []*sim.Op) {
+// Quiet: a wait for a change may last for ever. Whether there was one is judged later.
+func (e *membershipEpisode) Quiet(_, waiting []*sim.Op) (inOrder []*sim.Op) {
 	for _, op := range waiting {
 		if op.Name == "changed" && !op.Cancelled {
 			inOrder = append(inOrder, op)
@@ -138,18 +138,18 @@ func (e *membershipEpisode) quiet(_, waiting []*sim.Op) (inOrder []*sim.Op) {
 
 // visitor is a user of a group and what it knows of it.
 type visitor struct {
-	user
+	User
 	group Grouper
 	name  string
 	known []string
 }
 
-func (e *membershipEpisode) run(u user) {
-	s := e.slot(u)
+func (e *membershipEpisode) Run(u User) {
+	s := e.Slot(u)
 	e.lives[s]++
-	name := "m" + strconv.Itoa(u.client()+1) + string(rune('a'+u.index())) + strconv.Itoa(e.lives[s])
-	m := &visitor{user: u, group: e.new(u.conn(), e.path, name), name: name}
-	for turn := range e.turns(u) {
+	name := "m" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.lives[s])
+	m := &visitor{User: u, group: e.new(u.Conn(), e.Path, name), name: name}
+	for turn := range e.Turns(u) {
 		if turn.outside {
 			m.lookAround(turn.looks)
 		} else {
@@ -164,32 +164,32 @@ func (e *membershipEpisode) visit(m *visitor, turn stay) {
 		return
 	}
 	m.lookAround(turn.looks)
-	believes(m.user, m.group, h, &e.zombies)
+	believes(m.User, m.group, h, &e.zombies)
 	m.leave(turn.cancelLeave)
 }
 
 func (m *visitor) join() *hold {
-	ctx, op := m.begin("join", m.name, true)
+	ctx, op := m.Begin("join", m.name, true)
 	if err := m.group.Join(ctx); err != nil {
-		m.end(op, sim.Unknown, "", err)
+		m.End(op, sim.Unknown, "", err)
 		return nil
 	}
-	h := &hold{op: op, told: m.told()}
-	m.note(op, h)
-	m.end(op, sim.OK, "", nil)
+	h := &hold{op: op, told: m.Told()}
+	m.Note(op, h)
+	m.End(op, sim.OK, "", nil)
 	return h
 }
 
 // leave ends the membership. A user that failed to tries once more.
 func (m *visitor) leave(cancelable bool) {
 	for range 2 {
-		ctx, op := m.begin("leave", m.name, cancelable)
+		ctx, op := m.Begin("leave", m.name, cancelable)
 		err := m.group.Leave(ctx)
 		outcome := sim.OK
 		if err != nil {
 			outcome = sim.Unknown
 		}
-		m.end(op, outcome, "", err)
+		m.End(op, outcome, "", err)
 		if err == nil || gone(err) || op.Cancelled {
 			return
 		}
@@ -209,37 +209,37 @@ func (m *visitor) lookAround(looks []string) {
 }
 
 func (m *visitor) look(name, known string, ask func(context.Context) ([]string, error)) {
-	ctx, op := m.begin(name, known, true)
+	ctx, op := m.Begin(name, known, true)
 	members, err := ask(ctx)
 	if err != nil {
-		m.end(op, sim.Fail, "", err)
+		m.End(op, sim.Fail, "", err)
 		return
 	}
 	m.known = slices.Sorted(slices.Values(members))
-	m.end(op, sim.OK, strings.Join(m.known, " "), nil)
+	m.End(op, sim.OK, strings.Join(m.known, " "), nil)
 }
 
-func (e *membershipEpisode) judge(v *view) judgement {
-	var j judgement
+func (e *membershipEpisode) Judge(v *View) Judgement {
+	var j Judgement
 	j.beliefs(v, e.zombies)
-	j.add(v.stuck()...)
+	j.Add(v.Stuck()...)
 	states, known := v.groupStates()
-	j.judges("snapshot", known)
-	j.add(v.wrongLists(states)...)
-	if j.judges("lost-wakeup", known) {
-		j.add(e.missedChanges(v, states)...)
+	j.Judges("snapshot", known)
+	j.Add(v.wrongLists(states)...)
+	if j.Judges("lost-wakeup", known) {
+		j.Add(e.missedChanges(v, states)...)
 	}
-	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) })...)
 	if len(j.Violations) == 0 {
-		j.add(v.leaks()...)
+		j.Add(v.Leaks()...)
 	}
-	j.History = e.history(v)
+	j.History = e.History(v)
 	return j
 }
 
-func (e *membershipEpisode) history(v *view) linearizability.History {
-	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
-		o := base(v, op)
+func (e *membershipEpisode) History(v *View) linearizability.History {
+	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := OperationOf(op)
 		o.Arg = linearizability.Str(op.Arg)
 		if looks(op) && op.Outcome == sim.OK {
 			o.Result = linearizability.Str(op.Result)
@@ -254,13 +254,13 @@ func (e *membershipEpisode) history(v *view) linearizability.History {
 func looks(op *sim.Op) bool { return op.Name == "members" || op.Name == "changed" }
 
 // wrongLists finds the first list of members that is not true of a moment in its call.
-func (v *view) wrongLists(states []groupState) []sim.Violation {
-	for _, op := range v.ops {
+func (v *View) wrongLists(states []groupState) []sim.Violation {
+	for _, op := range v.Ops {
 		if !looks(op) || op.Outcome != sim.OK {
 			continue
 		}
 		if found := v.wrongList(op, states); found.Property != "" {
-			found.Message = fmt.Sprintf("%s's %s(%s) at %s returned [%s], %s", who(op), op.Name, op.Arg, v.when(op), op.Result, found.Message)
+			found.Message = fmt.Sprintf("%s's %s(%s) at %s returned [%s], %s", Who(op), op.Name, op.Arg, v.When(op), op.Result, found.Message)
 			found.Ops = append([]*sim.Op{op}, found.Ops...)
 			return []sim.Violation{found}
 		}
@@ -268,16 +268,16 @@ func (v *view) wrongLists(states []groupState) []sim.Violation {
 	return nil
 }
 
-func (v *view) wrongList(op *sim.Op, states []groupState) sim.Violation {
+func (v *View) wrongList(op *sim.Op, states []groupState) sim.Violation {
 	members := strings.Fields(op.Result)
-	for _, join := range v.ops {
+	for _, join := range v.Ops {
 		if join.Name == "join" && !slices.Contains(members, join.Arg) && v.surelyIn(join, op) {
 			return sim.Violation{Property: "missing", Ops: []*sim.Op{join}, Message: fmt.Sprintf(
-				"without %s, which had joined at %s and had not left", join.Arg, v.when(join))}
+				"without %s, which had joined at %s and had not left", join.Arg, v.When(join))}
 		}
 	}
 	for _, name := range members {
-		if !slices.ContainsFunc(v.ops, func(join *sim.Op) bool { return join.Name == "join" && join.Arg == name && v.maybeIn(join, op) }) {
+		if !slices.ContainsFunc(v.Ops, func(join *sim.Op) bool { return join.Name == "join" && join.Arg == name && v.maybeIn(join, op) }) {
 			return sim.Violation{Property: "ghost", Message: fmt.Sprintf(
 				"but %s was out of the group all that time: not in yet, or it had left, or its session had ended", name)}
 		}
@@ -292,13 +292,13 @@ func (v *view) wrongList(op *sim.Op, states []groupState) sim.Violation {
 }
 
 // leaveOf is the leave that ended what a join began, nil if there is none.
-func (v *view) leaveOf(join *sim.Op) *sim.Op {
-	i := slices.Index(v.ops, join)
-	return office{acquire: "join", release: "leave"}.released(v.ops[i+1:], join)
+func (v *View) leaveOf(join *sim.Op) *sim.Op {
+	i := slices.Index(v.Ops, join)
+	return office{acquire: "join", release: "leave"}.released(v.Ops[i+1:], join)
 }
 
 // surelyIn tells whether the member that a join made was in the group during a whole operation.
-func (v *view) surelyIn(join, during *sim.Op) bool {
+func (v *View) surelyIn(join, during *sim.Op) bool {
 	if join.Outcome != sim.OK || join.Return > during.Call {
 		return false
 	}
@@ -311,7 +311,7 @@ func (v *view) surelyIn(join, during *sim.Op) bool {
 
 // maybeIn tells whether it may have been in the group at a moment of an operation. The end of a
 // session counts where it is known, and for a join that succeeded: then its znode is of that one.
-func (v *view) maybeIn(join, during *sim.Op) bool {
+func (v *View) maybeIn(join, during *sim.Op) bool {
 	if join.Call > during.Return {
 		return false
 	}
@@ -330,7 +330,7 @@ type groupState struct {
 
 // groupStates lists the states of the group, as its ephemeral znodes tell. A member is known by the join that made its
 // znode.
-func (v *view) groupStates() (states []groupState, known bool) {
+func (v *View) groupStates() (states []groupState, known bool) {
 	made, known := v.commits()
 	if !known {
 		return nil, false
@@ -367,7 +367,7 @@ func existed(states []groupState, op *sim.Op) bool {
 
 // missedChanges finds waits for a change that were still waiting when nothing moved any more,
 // although the group was not as their callers knew it.
-func (e *membershipEpisode) missedChanges(v *view, states []groupState) []sim.Violation {
+func (e *membershipEpisode) missedChanges(v *View, states []groupState) []sim.Violation {
 	for _, op := range e.ended {
 		if op.Err == nil {
 			continue
@@ -376,7 +376,7 @@ func (e *membershipEpisode) missedChanges(v *view, states []groupState) []sim.Vi
 		if states[i].members != op.Arg {
 			return []sim.Violation{{Property: "lost-wakeup", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
 				"%s waits in changed(%s), called at %s, and nothing will ever wake it, although the members are [%s] since step %d",
-				who(op), op.Arg, v.Moment(op.Call), states[i].members, states[i].from)}}
+				Who(op), op.Arg, v.Moment(op.Call), states[i].members, states[i].from)}}
 		}
 	}
 	return nil

@@ -62,11 +62,11 @@ func PriorityQueue(new func(c recipes.Conn, path string) PriorityQueuer) *Worklo
 }
 
 func priorityQueueNamed(recipe string, new func(c recipes.Conn, path string) PriorityQueuer) *Workload {
-	return &Workload{kind: "priorityqueue", recipe: recipe, model: linearizability.PriorityQueue(), plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "priorityqueue", recipe: recipe, model: linearizability.PriorityQueue(), plan: func(p *sim.Plan, path string) Episode {
 		e := planQueue(p, path, func(c recipes.Conn) queueClient {
 			return prioritize(new(c, path))
 		})
-		e.name = drawPriorities(p, e.scripts)
+		e.name = drawPriorities(p, e.turns)
 		return e
 	}}
 }

@@ -90,7 +90,7 @@ func Queue(new func(c recipes.Conn, path string) Queuer) *Workload {
 }
 
 func queueNamed(recipe string, new func(c recipes.Conn, path string) Queuer) *Workload {
-	return &Workload{kind: "queue", recipe: recipe, model: linearizability.Queue(), plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "queue", recipe: recipe, model: linearizability.Queue(), plan: func(p *sim.Plan, path string) Episode {
 		return planQueue(p, path, func(c recipes.Conn) queueClient {
 			q := new(c, path)
 			return newQueueClient(q, func(ctx context.Context, value string) error { return q.Offer(ctx, []byte(value)) })
@@ -120,22 +120,22 @@ func newQueueClient(q interface {
 
 // queueEpisode is one planned episode, of a queue or a priority queue.
 type queueEpisode struct {
-	cast[string] // names of operations
-	new          func(c recipes.Conn) queueClient
-	name         func(slot int, item string) string // gives an item a priority; nil: it has none
-	offered      []int                              // by slot
+	Script[string] // names of operations
+	new            func(c recipes.Conn) queueClient
+	name           func(slot int, item string) string // gives an item a priority; nil: it has none
+	offered        []int                              // by slot
 }
 
 func planQueue(p *sim.Plan, path string, new func(c recipes.Conn) queueClient) *queueEpisode {
-	e := &queueEpisode{cast: drawCast[string](p, path), new: new}
-	e.missing = p.Choose(3, "the parent is missing") == 2
-	e.drawScripts(p, p.Ops+1, oneOf("offer", "poll", "take", "offer", "take", "peek"))
-	e.offered = make([]int, len(e.scripts))
+	e := &queueEpisode{Script: NewScript[string](p, path), new: new}
+	e.Missing = p.Choose(3, "the parent is missing") == 2
+	e.Draw(p, p.Ops+1, oneOf("offer", "poll", "take", "offer", "take", "peek"))
+	e.offered = make([]int, len(e.turns))
 	return e
 }
 
-// quiet: a take may wait for ever at a queue that may be empty.
-func (e *queueEpisode) quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+// Quiet: a take may wait for ever at a queue that may be empty.
+func (e *queueEpisode) Quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
 	if surelyLeft(all) > 0 {
 		return nil
 	}
@@ -162,19 +162,19 @@ func surelyLeft(ops []*sim.Op) (items int) {
 	return items
 }
 
-func (e *queueEpisode) run(u user) {
-	q := e.new(u.conn())
-	for name := range e.turns(u) {
+func (e *queueEpisode) Run(u User) {
+	q := e.new(u.Conn())
+	for name := range e.Turns(u) {
 		e.operate(u, q, name)
 	}
-	if e.slot(u) == 0 {
-		u.awaitOthers()
+	if e.Slot(u) == 0 {
+		u.AwaitOthers()
 		e.drain(u, q)
 	}
 }
 
 // drain empties the queue, so that the history says where every item went.
-func (e *queueEpisode) drain(u user, q queueClient) {
+func (e *queueEpisode) drain(u User, q queueClient) {
 	for range 200 {
 		op := e.operate(u, q, "poll")
 		if op.Outcome == sim.OK && op.Result == "" {
@@ -183,7 +183,7 @@ func (e *queueEpisode) drain(u user, q queueClient) {
 	}
 }
 
-func (e *queueEpisode) operate(u user, q queueClient, name string) *sim.Op {
+func (e *queueEpisode) operate(u User, q queueClient, name string) *sim.Op {
 	if name == "offer" {
 		return e.offer(u, q)
 	}
@@ -193,32 +193,32 @@ func (e *queueEpisode) operate(u user, q queueClient, name string) *sim.Op {
 	return remove(u, name, q.removals[name])
 }
 
-func (e *queueEpisode) offer(u user, q queueClient) *sim.Op {
-	s := e.slot(u)
+func (e *queueEpisode) offer(u User, q queueClient) *sim.Op {
+	s := e.Slot(u)
 	e.offered[s]++
-	value := "v" + strconv.Itoa(u.client()+1) + string(rune('a'+u.index())) + strconv.Itoa(e.offered[s])
+	value := "v" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.offered[s])
 	if e.name != nil {
 		value = e.name(s, value)
 	}
-	ctx, op := u.begin("offer", value, true)
+	ctx, op := u.Begin("offer", value, true)
 	err := q.offer(ctx, value)
-	u.end(op, mutationOutcome(err), "", err)
+	u.End(op, mutationOutcome(err), "", err)
 	return op
 }
 
 // remove runs an operation that returns an item, or ErrEmpty.
-func remove(u user, name string, f func(context.Context) ([]byte, error)) *sim.Op {
-	ctx, op := u.begin(name, "", true)
+func remove(u User, name string, f func(context.Context) ([]byte, error)) *sim.Op {
+	ctx, op := u.Begin(name, "", true)
 	data, err := f(ctx)
 	switch {
 	case err == nil:
-		u.end(op, sim.OK, string(data), nil)
+		u.End(op, sim.OK, string(data), nil)
 	case errors.Is(err, ErrEmpty):
-		u.end(op, sim.OK, "", nil)
+		u.End(op, sim.OK, "", nil)
 	case name == "peek":
-		u.end(op, sim.Fail, "", err)
+		u.End(op, sim.Fail, "", err)
 	default:
-		u.end(op, mutationOutcome(err), suspect(err), err)
+		u.End(op, mutationOutcome(err), suspect(err), err)
 	}
 	return op
 }
@@ -242,17 +242,17 @@ func mutationOutcome(err error) sim.Outcome {
 	return sim.Unknown
 }
 
-func (e *queueEpisode) judge(v *view) judgement {
-	var j judgement
-	j.add(e.stuck(v)...)
-	h := e.history(v)
+func (e *queueEpisode) Judge(v *View) Judgement {
+	var j Judgement
+	j.Add(e.stuck(v)...)
+	h := e.History(v)
 	j.History = h
-	j.check(v, e.model(), h)
-	j.add(e.lost(v)...)
-	j.add(v.errorsOf(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	j.Check(v, e.model(), h)
+	j.Add(e.lost(v)...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {
-		v.left.Notes = true
-		j.add(v.leaks()...)
+		v.Left.Notes = true
+		j.Add(v.Leaks()...)
 	}
 	return j
 }
@@ -265,19 +265,19 @@ func (e *queueEpisode) model() linearizability.Model {
 }
 
 // stuck explains takes and other operations that did not return.
-func (e *queueEpisode) stuck(v *view) []sim.Violation {
-	found := v.stuck()
-	if left := surelyLeft(v.ops); len(found) > 0 && found[0].Ops[0].Name == "take" && left > 0 {
+func (e *queueEpisode) stuck(v *View) []sim.Violation {
+	found := v.Stuck()
+	if left := surelyLeft(v.Ops); len(found) > 0 && found[0].Ops[0].Name == "take" && left > 0 {
 		found[0].Property = "lost-wakeup"
 		found[0].Message += fmt.Sprintf(", although there are items in the queue (%d at least)", left)
 	}
 	return found
 }
 
-func (e *queueEpisode) history(v *view) linearizability.History {
+func (e *queueEpisode) History(v *View) linearizability.History {
 	evidence := e.evidence(v)
-	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
-		o := base(v, op)
+	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := OperationOf(op)
 		if op.Name == "offer" {
 			o.Arg = linearizability.Str(op.Arg)
 		} else if op.Result != "" {
@@ -292,7 +292,7 @@ func (e *queueEpisode) history(v *view) linearizability.History {
 
 // lost finds removals that were carried out although the operation reported an error that does not
 // say that it may have removed something.
-func (e *queueEpisode) lost(v *view) []sim.Violation {
+func (e *queueEpisode) lost(v *View) []sim.Violation {
 	made, known := v.commits()
 	if !known {
 		return e.lostByEvidence(v)
@@ -305,29 +305,29 @@ func (e *queueEpisode) lost(v *view) []sim.Violation {
 		if offer := made.maker(c.Path); offer != nil && offer.Name == "offer" && op.Name != "offer" && !e.returned(v, offer.Arg) {
 			return []sim.Violation{{Property: "lost", Ops: []*sim.Op{offer, op}, Message: fmt.Sprintf(
 				"%s's %s at %s removed %s with value %s (step %d) and then failed with %q, which does not say so: the item is gone and nobody got it",
-				who(op), op.Name, v.when(op), c.Path, offer.Arg, c.Step, op.Err)}}
+				Who(op), op.Name, v.When(op), c.Path, offer.Arg, c.Step, op.Err)}}
 		}
 	}
 	return nil
 }
 
 // lostByEvidence is lost on real servers: what is known there is which requests were sent, and what is left.
-func (e *queueEpisode) lostByEvidence(v *view) []sim.Violation {
+func (e *queueEpisode) lostByEvidence(v *View) []sim.Violation {
 	known := e.evidence(v)
-	for _, op := range v.ops {
+	for _, op := range v.Ops {
 		value := known[op.Number].value
 		if !removes(op) || value == "" || op.Err == nil || errors.Is(op.Err, recipes.ErrUnknownOutcome) || e.returned(v, value) {
 			continue
 		}
 		return []sim.Violation{{Property: "lost", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
 			"%s's %s at %s removed %s and then failed with %q, which does not say so: the item is gone and nobody got it",
-			who(op), op.Name, v.when(op), value, op.Err)}}
+			Who(op), op.Name, v.When(op), value, op.Err)}}
 	}
 	return nil
 }
 
-func (e *queueEpisode) returned(v *view, value string) bool {
-	return slices.ContainsFunc(v.ops, func(op *sim.Op) bool {
+func (e *queueEpisode) returned(v *View, value string) bool {
+	return slices.ContainsFunc(v.Ops, func(op *sim.Op) bool {
 		return op.Result == value && op.Outcome == sim.OK && op.Name != "peek"
 	})
 }

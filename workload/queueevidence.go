@@ -17,20 +17,20 @@ import (
 // deletion, as a recipe may delete in the background, on behalf of nobody.
 //
 // On real servers there are accounts of requests, see [settleQueue].
-func (e *queueEpisode) evidence(v *view) settlement {
+func (e *queueEpisode) evidence(v *View) settlement {
 	if made, known := v.commits(); known {
 		return made.removals()
 	}
 	if seen, known := v.Requests(); known {
-		return settleQueue(e.path, v.ops, seen)
+		return settleQueue(e.Path, v.Ops, seen)
 	}
 	return nil
 }
 
 // doubtful: a take that was ended, as all that wait at an empty queue are, matters only if something
 // is missing.
-func (e *queueEpisode) doubtful(v *view) bool {
-	return slices.ContainsFunc(v.ops, func(op *sim.Op) bool {
+func (e *queueEpisode) doubtful(v *View) bool {
+	return slices.ContainsFunc(v.Ops, func(op *sim.Op) bool {
 		missing := op.Name == "offer" && op.Outcome == sim.OK && !e.returned(v, op.Arg)
 		return missing || undecided(op) && !op.Cancelled
 	})

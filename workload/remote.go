@@ -86,9 +86,9 @@ func RemoteWorkload(kind, name string) (*Workload, error) {
 }
 
 // remotely plans an episode for clients in processes of their own.
-func remotely(plan func(*sim.Plan, string) episode) func(*sim.Plan, string) episode {
-	return func(p *sim.Plan, path string) episode {
-		return &remoteEpisode{episode: plan(p, path), sessions: map[int64]int64{}}
+func remotely(plan func(*sim.Plan, string) Episode) func(*sim.Plan, string) Episode {
+	return func(p *sim.Plan, path string) Episode {
+		return &remoteEpisode{Episode: plan(p, path), sessions: map[int64]int64{}}
 	}
 }
 
@@ -144,20 +144,20 @@ func (c *remoteConn) Sync(path string) (string, error) {
 // remoteEpisode is an episode whose clients are in other processes. It is no settler, because their requests
 // are not seen.
 type remoteEpisode struct {
-	episode
+	Episode
 
 	mu        sync.Mutex
 	sessions  map[int64]int64 // by number of an operation: the session in which it took place
 	simulated bool            // there was a client that is in no process
 }
 
-func (e *remoteEpisode) run(u user) {
-	conn, ok := u.conn().(*remoteConn)
+func (e *remoteEpisode) Run(u User) {
+	conn, ok := u.Conn().(*remoteConn)
 	if !ok {
 		e.refuse()
 		return
 	}
-	e.episode.run(&remoteUser{user: u, episode: e, handle: &remoteConn{Conn: conn.Conn, remote: conn.remote, user: u.index()}})
+	e.Episode.Run(&remoteUser{User: u, episode: e, handle: &remoteConn{Conn: conn.Conn, remote: conn.remote, user: u.Index()}})
 }
 
 // refuse lets a client do nothing that is in this process.
@@ -167,27 +167,27 @@ func (e *remoteEpisode) refuse() {
 	e.simulated = true
 }
 
-func (e *remoteEpisode) history(v *view) linearizability.History {
+func (e *remoteEpisode) History(v *View) linearizability.History {
 	e.attribute(v)
-	return e.episode.history(v)
+	return e.Episode.History(v)
 }
 
-func (e *remoteEpisode) judge(v *view) judgement {
+func (e *remoteEpisode) Judge(v *View) Judgement {
 	if e.simulated {
-		return judgement{Judgement: sim.Judgement{Unknown: "a recipe in a process of its own runs on real servers only"}}
+		return Judgement{Judgement: sim.Judgement{Unknown: "a recipe in a process of its own runs on real servers only"}}
 	}
 	e.attribute(v)
-	return e.episode.judge(v)
+	return e.Episode.Judge(v)
 }
 
 // attribute puts operations into the sessions in which they took place: the client may have got another
 // one between an answer and the moment at which the user noted what it had. What was got hold of in a session
 // of which nothing is known, or not when it ended, was held for an unknown time, perhaps for none: it counts as
 // not held, and accuses nobody.
-func (e *remoteEpisode) attribute(v *view) {
+func (e *remoteEpisode) attribute(v *View) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, op := range v.ops {
+	for _, op := range v.Ops {
 		session, over := e.sessions[op.Number]
 		if !over {
 			continue
@@ -208,14 +208,14 @@ func (e *remoteEpisode) note(op *sim.Op, session int64) {
 
 // remoteUser is a user of a client in another process.
 type remoteUser struct {
-	user
+	User
 	episode *remoteEpisode
 	handle  *remoteConn
 }
 
-func (u *remoteUser) conn() recipes.Conn { return u.handle }
+func (u *remoteUser) Conn() recipes.Conn { return u.handle }
 
-func (u *remoteUser) end(op *sim.Op, outcome sim.Outcome, result string, err error) {
+func (u *remoteUser) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
 	u.episode.note(op, u.handle.session)
-	u.user.end(op, outcome, result, err)
+	u.User.End(op, outcome, result, err)
 }

@@ -22,7 +22,7 @@ func (nobody) Can(string) bool { return false }
 // passes on of errors what a worker would.
 type loopback struct {
 	nobody
-	user   user
+	user   User
 	conn   recipes.Conn
 	served Served
 }
@@ -42,7 +42,7 @@ func (l *loopback) Do(ctx context.Context, call RemoteCall) (RemoteAnswer, error
 func (l *loopback) Can(op string) bool { return l.served[op] != nil }
 func (l *loopback) SessionID() int64   { return l.conn.SessionID() }
 func (l *loopback) Connected() bool    { return true }
-func (l *loopback) Told() int          { return l.user.told() }
+func (l *loopback) Told() int          { return l.user.Told() }
 
 // loopedEpisode is a remote episode in simulation.
 type loopedEpisode struct {
@@ -52,19 +52,19 @@ type loopedEpisode struct {
 	t     *testing.T
 }
 
-func (e loopedEpisode) run(u user) { e.remoteEpisode.run(loopedUser{u, e}) }
+func (e loopedEpisode) Run(u User) { e.remoteEpisode.Run(loopedUser{u, e}) }
 
 type loopedUser struct {
-	user
+	User
 	e loopedEpisode
 }
 
-func (u loopedUser) conn() recipes.Conn {
-	served, err := u.e.serve.Serve(u.user.conn(), u.e.path)
+func (u loopedUser) Conn() recipes.Conn {
+	served, err := u.e.serve.Serve(u.User.Conn(), u.e.path)
 	if err != nil {
 		u.e.t.Error(err)
 	}
-	return &remoteConn{Conn: u.user.conn(), remote: &loopback{user: u.user, conn: u.user.conn(), served: served}}
+	return &remoteConn{Conn: u.User.Conn(), remote: &loopback{user: u.User, conn: u.User.Conn(), served: served}}
 }
 
 // looped is a workload of a recipe that is reached through a Remote.
@@ -79,7 +79,7 @@ func looped(t *testing.T, kind, recipe string) *Workload {
 		t.Fatal(err)
 	}
 	plan := remote.plan
-	remote.plan = func(p *sim.Plan, path string) episode {
+	remote.plan = func(p *sim.Plan, path string) Episode {
 		return loopedEpisode{plan(p, path).(*remoteEpisode), serve, path, t}
 	}
 	return remote
@@ -114,7 +114,7 @@ func TestDetourChangesNothing(t *testing.T) {
 		}
 		if kind == "counter" { // its recipe makes the znode itself
 			plan := direct.plan
-			direct.plan = func(p *sim.Plan, path string) episode { return unmade{plan(p, path).(*counterEpisode)} }
+			direct.plan = func(p *sim.Plan, path string) Episode { return unmade{plan(p, path).(*counterEpisode)} }
 		}
 		cfg := sim.Config{Episodes: 300, Faults: sim.NoFaults, NoFaultsAtAll: true}
 		want, got := runRemote(t, direct, cfg), runRemote(t, looped(t, kind, Ours), cfg)

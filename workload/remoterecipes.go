@@ -11,15 +11,15 @@ import (
 // RemotePermits is how many permits a semaphore in another process is told to have.
 const RemotePermits = 2
 
-func planRemoteCounter(p *sim.Plan, path string) episode {
+func planRemoteCounter(p *sim.Plan, path string) Episode {
 	return unmade{planCounter(p, path, func(c recipes.Conn, path string) Adder { return remoteCounter{newHandle(c, path)} })}
 }
 
-func planRemoteQueue(p *sim.Plan, path string) episode {
+func planRemoteQueue(p *sim.Plan, path string) Episode {
 	return planQueue(p, path, func(c recipes.Conn) queueClient { return newRemoteQueue(newHandle(c, path)) })
 }
 
-func planRemoteGate(p *sim.Plan, path string) episode {
+func planRemoteGate(p *sim.Plan, path string) Episode {
 	return planGate(p, path, func(c recipes.Conn, path string) Gater { return remoteGate{newHandle(c, path)} })
 }
 
@@ -27,7 +27,7 @@ func planRemoteGate(p *sim.Plan, path string) episode {
 // data has the data null, which other libraries never write, and kazoo's counter cannot read.
 type unmade struct{ *counterEpisode }
 
-func (e unmade) parents() []string { return []string{parentOf(e.path)} }
+func (e unmade) Parents() []string { return []string{parentOf(e.Path)} }
 
 // remoteHandle is a user's access to an object of another process's, and what it holds there.
 type remoteHandle struct {

@@ -123,23 +123,23 @@ func (l *requestLog) answered(first, n int, err error, note func(i int, e *logEn
 }
 
 // of returns a user whose requests are logged, through a handle of its own.
-func (l *requestLog) of(u user) user {
+func (l *requestLog) of(u User) User {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.handles++
-	return &loggedUser{user: u, via: &loggedConn{Conn: u.conn(), log: l, handle: l.handles}}
+	return &loggedUser{User: u, via: &loggedConn{Conn: u.Conn(), log: l, handle: l.handles}}
 }
 
 // loggedUser is a user of either world whose requests are logged.
 type loggedUser struct {
-	user
+	User
 	via *loggedConn
 }
 
-func (u *loggedUser) conn() recipes.Conn { return u.via }
+func (u *loggedUser) Conn() recipes.Conn { return u.via }
 
-func (u *loggedUser) begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
-	ctx, op := u.user.begin(name, arg, cancelable)
+func (u *loggedUser) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
+	ctx, op := u.User.Begin(name, arg, cancelable)
 	u.via.log.sent(logEntry{handle: u.via.handle, began: op.Number})
 	return ctx, op
 }

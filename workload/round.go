@@ -21,7 +21,7 @@ type liveRound struct {
 	run       *liveRun
 	ctx       context.Context
 	sessions  []*Session
-	episode   episode
+	episode   Episode
 	began     time.Time
 	tenure    int64      // of the root: see [ownRoot.hold]
 	slow      bool       // nobody can tell whether those who wait do so for ever
@@ -69,7 +69,7 @@ func (l *liveRound) make() (err error) {
 	if l.tenure, err = l.run.claim.hold(l.run.admin.Conn); err != nil {
 		return err
 	}
-	return l.run.claim.make(l.run.admin.Conn, l.episode.parents())
+	return l.run.claim.make(l.run.admin.Conn, l.episode.Parents())
 }
 
 // undisturbed returns an error if the root was lost during the round, or not in use for a while, so that somebody may have
@@ -93,14 +93,14 @@ func (l *liveRound) play() {
 
 // start starts all users.
 func (l *liveRound) start() {
-	layout := l.episode.users()
+	layout := l.episode.Users()
 	l.active = slot(layout, len(layout), 0) // before the first can have finished
 	for client, users := range layout {
 		for index := range users {
 			u := &liveUser{round: l, session: l.sessions[client], clientN: client, indexN: index, slot: slot(layout, client, index)}
 			go func() {
 				defer l.left()
-				l.episode.run(u)
+				l.episode.Run(u)
 			}()
 		}
 	}
@@ -245,7 +245,7 @@ func (l *liveRound) onlyWaitInOrder() bool {
 	if l.lonely {
 		left-- // one waits for the others to finish
 	}
-	if len(waiting) != left || left == 0 || len(l.episode.quiet(l.ops, waiting)) != len(waiting) {
+	if len(waiting) != left || left == 0 || len(l.episode.Quiet(l.ops, waiting)) != len(waiting) {
 		return false
 	}
 	l.seen = l.events()
@@ -260,7 +260,7 @@ func (l *liveRound) quiet() bool {
 }
 
 func (l *liveRound) endOrderly() bool {
-	inOrder := l.episode.quiet(l.ops, l.waiting())
+	inOrder := l.episode.Quiet(l.ops, l.waiting())
 	for _, op := range inOrder {
 		op.Cancelled = true
 		l.cancels[op]()
@@ -280,18 +280,18 @@ func (l *liveRound) left() {
 	}
 }
 
-func (l *liveRound) view() (*view, *liveWorld) {
+func (l *liveRound) view() (*View, *liveWorld) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	faulty := lostBy(l.sessions) > l.broken || l.struck() || !l.brisk()
 	world := &liveWorld{faulty: faulty, sessions: l.ends(), remains: l.remains}
-	v := &view{World: world, left: Leftovers{Path: l.path}}
-	if v.ops = l.frozen; v.ops == nil {
-		v.ops = snapshots(l.ops)
+	v := &View{World: world, Left: Leftovers{Path: l.path}}
+	if v.Ops = l.frozen; v.Ops == nil {
+		v.Ops = snapshots(l.ops)
 	}
-	for _, op := range v.ops {
+	for _, op := range v.Ops {
 		if op.Return == 0 && op.Outcome == sim.Running && !op.Cancelled {
-			v.waiting = append(v.waiting, op)
+			v.Waiting = append(v.Waiting, op)
 		}
 	}
 	return v, world
@@ -369,7 +369,7 @@ type liveNode struct {
 // leftovers reports what a finished round has left in the tree, as [simWorld.leftNodes] does in simulation. What callers have
 // left behind that gave up may be removed in the background, which takes a moment. The second result says why nobody
 // can tell, if so.
-func (l *liveRound) leftovers(v *view) (found []sim.Violation, unknown string) {
+func (l *liveRound) leftovers(v *View) (found []sim.Violation, unknown string) {
 	found = l.leftover(v)
 	w := l.run.newWait(l.living(), max(tidyMax, l.run.cfg.Patience/2))
 	look := time.NewTicker(lookEvery)
@@ -396,9 +396,9 @@ func (l *liveRound) leftovers(v *view) (found []sim.Violation, unknown string) {
 const tidyMax = 5 * time.Second
 
 // addLeftovers adds them to what is judged.
-func (l *liveRound) addLeftovers(v *view, j *judgement) {
+func (l *liveRound) addLeftovers(v *View, j *Judgement) {
 	found, unknown := l.leftovers(v)
-	j.add(found...)
+	j.Add(found...)
 	j.Unknown = cmp.Or(j.Unknown, unknown)
 }
 
@@ -415,7 +415,7 @@ func (l *liveRound) living() []*Session {
 
 // leftover looks once: for an ephemeral znode of a session that lives, and a persistent one that was made for one use and never
 // had children, see [simWorld.litter]. Whose session has ended cannot tidy up, so the latter are not judged then.
-func (l *liveRound) leftover(v *view) []sim.Violation {
+func (l *liveRound) leftover(v *View) []sim.Violation {
 	tree := map[string]znode{}
 	admin := l.run.admin.Conn
 	if _, err := admin.Sync(l.object); err != nil {
@@ -425,12 +425,12 @@ func (l *liveRound) leftover(v *view) []sim.Violation {
 		return nil
 	}
 	notes := map[int64]int{} // by session
-	tidied := l.toldNow() == l.told && !v.left.Values
+	tidied := l.toldNow() == l.told && !v.Left.Values
 	for _, path := range slices.Sorted(maps.Keys(tree)) {
 		stat := tree[path].stat
 		switch owner := stat.EphemeralOwner; {
 		case path == l.run.claim.sign() || path == l.run.claim.inUse():
-		case owner != 0 && (!l.alive(owner) || v.left.Notes && notes[owner] < l.notesOf(v, owner)):
+		case owner != 0 && (!l.alive(owner) || v.Left.Notes && notes[owner] < l.notesOf(v, owner)):
 			notes[owner]++
 		case owner != 0:
 			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf(
@@ -443,9 +443,9 @@ func (l *liveRound) leftover(v *view) []sim.Violation {
 }
 
 // notesOf is how many notes a session's client may keep.
-func (l *liveRound) notesOf(v *view, session int64) int {
+func (l *liveRound) notesOf(v *View, session int64) int {
 	client := slices.IndexFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
-	return max(notesOf(v.ops, client), 1)
+	return max(notesOf(v.Ops, client), 1)
 }
 
 // oneTime tells whether a name is of a kind that is used once, by one operation or session: it ends in a number that the
@@ -486,22 +486,22 @@ type liveUser struct {
 	via             *conductedConn // if the round is conducted
 }
 
-func (u *liveUser) client() int { return u.clientN }
-func (u *liveUser) index() int  { return u.indexN }
-func (u *liveUser) told() int   { return u.session.Told() }
+func (u *liveUser) Client() int { return u.clientN }
+func (u *liveUser) Index() int  { return u.indexN }
+func (u *liveUser) Told() int   { return u.session.Told() }
 
-func (u *liveUser) conn() recipes.Conn {
+func (u *liveUser) Conn() recipes.Conn {
 	if u.via != nil {
 		return u.via
 	}
 	return u.round.confine(u.session.Conn)
 }
 
-// toldBefore is false unless the round is conducted: else nobody can say what was before what inside of
+// ToldBefore is false unless the round is conducted: else nobody can say what was before what inside of
 // a client, so belief is not judged.
-func (u *liveUser) toldBefore() bool { return u.via != nil && u.via.toldBefore() }
+func (u *liveUser) ToldBefore() bool { return u.via != nil && u.via.toldBefore() }
 
-func (u *liveUser) begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
+func (u *liveUser) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
 	l := u.round
 	ctx, cancel := context.WithCancel(l.ctx)
 	l.mu.Lock()
@@ -514,13 +514,13 @@ func (u *liveUser) begin(name, arg string, cancelable bool) (context.Context, *s
 	return ctx, op
 }
 
-func (u *liveUser) note(op *sim.Op, about any) {
+func (u *liveUser) Note(op *sim.Op, about any) {
 	u.round.mu.Lock()
 	defer u.round.mu.Unlock()
 	op.Data = about
 }
 
-func (u *liveUser) end(op *sim.Op, outcome sim.Outcome, result string, err error) {
+func (u *liveUser) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
 	l := u.round
 	now := l.run.stamp()
 	l.mu.Lock()
@@ -539,8 +539,8 @@ func (u *liveUser) mark(kind sim.Kind, op *sim.Op) {
 	}
 }
 
-// do takes a moment, as work under a lock does; without it holds would be too short to overlap.
-func (u *liveUser) do(_ string, f func() string) {
+// Do takes a moment, as work under a lock does; without it holds would be too short to overlap.
+func (u *liveUser) Do(_ string, f func() string) {
 	if u.via != nil {
 		u.via.ask(outsideZK, "")
 	} else {
@@ -565,7 +565,7 @@ func (u *liveUser) work() {
 // workTime is several times the time of a request.
 const workTime = 3 * time.Millisecond
 
-func (u *liveUser) awaitOthers() {
+func (u *liveUser) AwaitOthers() {
 	u.round.mu.Lock()
 	last := u.round.active == 1
 	u.round.lonely = true

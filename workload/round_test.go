@@ -3,10 +3,10 @@ package workload
 import "testing"
 
 // idleEpisode has users who have nothing to do.
-type idleEpisode struct{ episode }
+type idleEpisode struct{ Episode }
 
-func (idleEpisode) users() []int { return []int{2, 1, 2} }
-func (idleEpisode) run(user)     {}
+func (idleEpisode) Users() []int { return []int{2, 1, 2} }
+func (idleEpisode) Run(User)     {}
 
 // A user may have finished before the next has begun: the round is over when all have.
 func TestUsersWhoFinishAtOnce(t *testing.T) {

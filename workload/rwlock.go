@@ -59,7 +59,7 @@ var rwLockKind = Kind{
 			return recipes.NewRWLock(c, path)
 		}),
 	},
-	remote: func(p *sim.Plan, path string) episode { return planRWLock(p, path, newRemoteRWLock) },
+	remote: func(p *sim.Plan, path string) Episode { return planRWLock(p, path, newRemoteRWLock) },
 	serve:  serving(func(e *rwEpisode, c recipes.Conn, path string) Served { return rwOperations(e.new(c, path)) }),
 }
 
@@ -105,14 +105,14 @@ func RWLock(new func(c recipes.Conn, path string) RWLocker) *Workload {
 }
 
 func rwLockNamed(recipe string, new func(c recipes.Conn, path string) RWLocker) *Workload {
-	return &Workload{kind: "rwlock", recipe: recipe, model: linearizability.RWLock(), plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "rwlock", recipe: recipe, model: linearizability.RWLock(), plan: func(p *sim.Plan, path string) Episode {
 		return planRWLock(p, path, new)
 	}}
 }
 
 // rwEpisode is one planned episode.
 type rwEpisode struct {
-	cast[rwTurn]
+	Script[rwTurn]
 	new     func(c recipes.Conn, path string) RWLocker
 	revokes int // how often Revoke has been called
 	found   []sim.Violation
@@ -126,9 +126,9 @@ type rwTurn struct {
 }
 
 func planRWLock(p *sim.Plan, path string, new func(c recipes.Conn, path string) RWLocker) *rwEpisode {
-	e := &rwEpisode{cast: drawCast[rwTurn](p, path), new: new}
-	e.missing = p.Choose(4, "the parent is missing") == 3
-	e.drawScripts(p, p.Ops, drawRWTurn)
+	e := &rwEpisode{Script: NewScript[rwTurn](p, path), new: new}
+	e.Missing = p.Choose(4, "the parent is missing") == 3
+	e.Draw(p, p.Ops, drawRWTurn)
 	return e
 }
 
@@ -140,14 +140,14 @@ func drawRWTurn(p *sim.Plan, label string) rwTurn {
 	return t
 }
 
-func (e *rwEpisode) run(u user) {
-	lock := e.new(u.conn(), e.path)
-	for turn := range e.turns(u) {
+func (e *rwEpisode) Run(u User) {
+	lock := e.new(u.Conn(), e.Path)
+	for turn := range e.Turns(u) {
 		e.turn(u, lock, turn)
 	}
 }
 
-func (e *rwEpisode) turn(u user, lock RWLocker, turn rwTurn) {
+func (e *rwEpisode) turn(u User, lock RWLocker, turn rwTurn) {
 	if turn.revoke {
 		e.revoke(u, lock)
 	}
@@ -185,12 +185,12 @@ func rwMethod(lock RWLocker, turn rwTurn) method {
 
 // use does something under the lock as long as the user believes that it holds it, and nobody asks
 // for it.
-func (e *rwEpisode) use(u user, lock RWLocker, h *hold, times int) {
+func (e *rwEpisode) use(u User, lock RWLocker, h *hold, times int) {
 	for range times {
 		if e.asked(lock, h) || !believes(u, lock, h, &e.found) {
 			return
 		}
-		u.do("use", func() string { return "under the lock" })
+		u.Do("use", func() string { return "under the lock" })
 	}
 }
 
@@ -208,36 +208,36 @@ func (e *rwEpisode) asked(lock RWLocker, h *hold) bool {
 	if e.revokes == 0 {
 		e.found = append(e.found, sim.Violation{Property: "revocation", Ops: []*sim.Op{h.op}, Message: fmt.Sprintf(
 			"%s, whose %s returned at step %d, is asked to release the lock although nobody has called Revoke",
-			who(h.op), h.op.Name, sim.StepOf(h.op.Return))})
+			Who(h.op), h.op.Name, sim.StepOf(h.op.Return))})
 	}
 	return true
 }
 
-func (e *rwEpisode) revoke(u user, lock RWLocker) {
+func (e *rwEpisode) revoke(u User, lock RWLocker) {
 	r, can := lock.(revoker)
 	if !can {
 		return
 	}
 	e.revokes++
-	ctx, op := u.begin("revoke", "", true)
+	ctx, op := u.Begin("revoke", "", true)
 	err := r.Revoke(ctx)
 	end := sim.OK
 	if err != nil {
 		end = sim.Unknown
 	}
-	u.end(op, end, "", err)
+	u.End(op, end, "", err)
 }
 
 // downgrade turns a writer's hold into a reader's and tells whether it did.
-func downgrade(u user, lock downgrader, h *hold) bool {
-	ctx, op := u.begin("downgrade", "", true)
+func downgrade(u User, lock downgrader, h *hold) bool {
+	ctx, op := u.Begin("downgrade", "", true)
 	err := lock.Downgrade(ctx)
 	if err != nil {
-		u.end(op, sim.Unknown, "", err)
+		u.End(op, sim.Unknown, "", err)
 		return false
 	}
-	u.note(op, h)
-	u.end(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
+	u.Note(op, h)
+	u.End(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
 	return true
 }
 
@@ -265,23 +265,23 @@ func endedBy(names ...string) func(later []*sim.Op, op *sim.Op) *sim.Op {
 	}
 }
 
-func (e *rwEpisode) judge(v *view) judgement {
+func (e *rwEpisode) Judge(v *View) Judgement {
 	// A downgrade ends the writing when it is called and begins the reading when it has returned.
 	writers := v.tenancies(writes, endedBy("release", "downgrade"))
 	readers := v.tenancies(reads, endedBy("rrelease"))
 	all := inOrder(writers, readers)
-	var j judgement
-	j.add(rwExclusion(v, all)...)
+	var j Judgement
+	j.Add(rwExclusion(v, all)...)
 	j.beliefs(v, e.found)
-	j.add(rwFencing(v, all)...)
+	j.Add(rwFencing(v, all)...)
 	j.rwOrder(v)
 	j.rwHerds(v)
-	j.add(lockProgress(v, theLock)...)
-	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
-	h := e.history(v)
+	j.Add(lockProgress(v, theLock)...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) })...)
+	h := e.History(v)
 	if len(j.Violations) == 0 {
-		j.add(v.leaks()...)
-		j.check(v, linearizability.RWLock(), h)
+		j.Add(v.Leaks()...)
+		j.Check(v, linearizability.RWLock(), h)
 	}
 	j.History = h
 	return j
@@ -293,7 +293,7 @@ func inOrder(lists ...[]interval) []interval {
 	return all
 }
 
-func rwExclusion(v *view, holds []interval) []sim.Violation {
+func rwExclusion(v *View, holds []interval) []sim.Violation {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
 			if !writes(a.op) && !writes(b.op) {
@@ -307,7 +307,7 @@ func rwExclusion(v *view, holds []interval) []sim.Violation {
 	return nil
 }
 
-func rwFencing(v *view, holds []interval) []sim.Violation {
+func rwFencing(v *View, holds []interval) []sim.Violation {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
 			same := a.op.Data == b.op.Data // a writer that has become a reader
@@ -324,9 +324,9 @@ func rwFencing(v *view, holds []interval) []sim.Violation {
 
 // rwOrder: nobody is granted the lock while an older znode of an operation that waits and is in its
 // way is there.
-func (j *judgement) rwOrder(v *view) {
+func (j *Judgement) rwOrder(v *View) {
 	queue, known := v.contenders()
-	if !j.judges("order", known) {
+	if !j.Judges("order", known) {
 		return
 	}
 	for _, x := range queue.granted() {
@@ -335,9 +335,9 @@ func (j *judgement) rwOrder(v *view) {
 		}
 		for _, y := range queue {
 			if (writes(x.op) || writes(y.op)) && y.waits() && y.overtakenBy(v, office{acquire: y.op.Name}, x) && queue.last(y, sim.StepOf(x.op.Return)) {
-				j.add(sim.Violation{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
+				j.Add(sim.Violation{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
 					"%s was granted the lock at step %d by %s for %s, although the older %s of %s was waiting",
-					who(x.op), sim.StepOf(x.op.Return), x.op.Name, x.path, y.path, who(y.op))})
+					Who(x.op), sim.StepOf(x.op.Return), x.op.Name, x.path, y.path, Who(y.op))})
 				return
 			}
 		}
@@ -348,9 +348,9 @@ func (j *judgement) rwOrder(v *view) {
 func (y contender) waits() bool { return y.op.Name == "acquire" || y.op.Name == "racquire" }
 
 // rwHerds: a reader's end wakes one, a writer's wakes one writer, and readers as many as there are.
-func (j *judgement) rwHerds(v *view) {
+func (j *Judgement) rwHerds(v *View) {
 	all, known := v.Herds()
-	if !j.judges("herd", known) {
+	if !j.Judges("herd", known) {
 		return
 	}
 	made, _ := v.commits()
@@ -360,18 +360,18 @@ func (j *judgement) rwHerds(v *view) {
 			woken = slices.DeleteFunc(slices.Clone(woken), reads)
 		}
 		if len(woken) > 1 {
-			j.add(herd(h, woken))
+			j.Add(herd(h, woken))
 			return
 		}
 	}
 }
 
-// history is the episode for the model of a read/write lock with tokens. What happened outside of
+// History is the episode for the model of a read/write lock with tokens. What happened outside of
 // operations is in it as releases of unknown outcome: a holder's death, or the end of its session.
-func (e *rwEpisode) history(v *view) linearizability.History {
+func (e *rwEpisode) History(v *View) linearizability.History {
 	holds := v.tenancies(takes, endedBy("release", "rrelease"))
-	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
-		o := base(v, op)
+	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := OperationOf(op)
 		if got, ok := op.Data.(*hold); ok && got.token != 0 && takes(op) {
 			o.Result = linearizability.Int(got.token)
 		}
@@ -394,8 +394,8 @@ func (e *rwEpisode) history(v *view) linearizability.History {
 }
 
 // ends names the release of a hold: a reader's if it was one, or had become one.
-func (v *view) ends(iv interval) string {
-	downgraded := slices.ContainsFunc(v.ops, func(op *sim.Op) bool {
+func (v *View) ends(iv interval) string {
+	downgraded := slices.ContainsFunc(v.Ops, func(op *sim.Op) bool {
 		return op.Name == "downgrade" && op.Outcome == sim.OK && op.Data == iv.op.Data
 	})
 	if reads(iv.op) || downgraded {

@@ -54,7 +54,7 @@ var semaphoreKind = Kind{
 		semaphoreEntry(Ours, 2, "recipes.Semaphore of 2 permits: fair, with tokens"),
 		semaphoreEntry("ours/3", 3, "recipes.Semaphore of 3 permits"),
 	},
-	remote: func(p *sim.Plan, path string) episode {
+	remote: func(p *sim.Plan, path string) Episode {
 		return planSemaphore(p, path, RemotePermits, newRemoteSemaphore)
 	},
 	serve: serving(func(e *semaphoreEpisode, c recipes.Conn, path string) Served {
@@ -95,14 +95,14 @@ func Semaphore(permits int, new func(c recipes.Conn, path string) Permitter) *Wo
 }
 
 func semaphoreNamed(recipe string, permits int, new func(c recipes.Conn, path string) Permitter) *Workload {
-	return &Workload{kind: "semaphore", recipe: recipe, model: linearizability.Semaphore(permits), plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "semaphore", recipe: recipe, model: linearizability.Semaphore(permits), plan: func(p *sim.Plan, path string) Episode {
 		return planSemaphore(p, path, permits, new)
 	}}
 }
 
 // semaphoreEpisode is one planned episode.
 type semaphoreEpisode struct {
-	cast[permitTurn]
+	Script[permitTurn]
 	permits int
 	new     func(c recipes.Conn, path string) Permitter
 	zombies []sim.Violation
@@ -116,9 +116,9 @@ type permitTurn struct {
 }
 
 func planSemaphore(p *sim.Plan, path string, permits int, new func(c recipes.Conn, path string) Permitter) *semaphoreEpisode {
-	e := &semaphoreEpisode{cast: drawCast[permitTurn](p, path), permits: permits, new: new}
-	e.missing = p.Choose(4, "the parent is missing") == 3
-	e.drawScripts(p, p.Ops, drawPermitTurn)
+	e := &semaphoreEpisode{Script: NewScript[permitTurn](p, path), permits: permits, new: new}
+	e.Missing = p.Choose(4, "the parent is missing") == 3
+	e.Draw(p, p.Ops, drawPermitTurn)
 	return e
 }
 
@@ -128,14 +128,14 @@ func drawPermitTurn(p *sim.Plan, label string) permitTurn {
 	return t
 }
 
-func (e *semaphoreEpisode) run(u user) {
-	semaphore := e.new(u.conn(), e.path)
-	for turn := range e.turns(u) {
+func (e *semaphoreEpisode) Run(u User) {
+	semaphore := e.new(u.Conn(), e.Path)
+	for turn := range e.Turns(u) {
 		e.turn(u, semaphore, turn)
 	}
 }
 
-func (e *semaphoreEpisode) turn(u user, s Permitter, turn permitTurn) {
+func (e *semaphoreEpisode) turn(u User, s Permitter, turn permitTurn) {
 	h := take(u, s, permitMethod(s, turn.try))
 	if h == nil {
 		return
@@ -144,7 +144,7 @@ func (e *semaphoreEpisode) turn(u user, s Permitter, turn permitTurn) {
 		if !believes(u, s, h, &e.zombies) {
 			break
 		}
-		u.do("use", func() string { return "with a permit" })
+		u.Do("use", func() string { return "with a permit" })
 	}
 	giveBack(u, "release", s.Release, turn.cancelRelease)
 }
@@ -158,30 +158,30 @@ func permitMethod(s Permitter, try bool) method {
 
 var aPermit = office{"a permit", "acquire", "release", false}
 
-func (e *semaphoreEpisode) judge(v *view) judgement {
+func (e *semaphoreEpisode) Judge(v *View) Judgement {
 	holds := v.holds(aPermit)
-	var j judgement
-	j.add(e.exclusion(v, holds)...)
+	var j Judgement
+	j.Add(e.exclusion(v, holds)...)
 	j.beliefs(v, e.zombies)
-	j.add(e.fencing(v, holds)...)
+	j.Add(e.fencing(v, holds)...)
 	e.order(v, &j)
 	e.herds(v, &j)
-	j.add(lockProgress(v, aPermit)...)
-	j.add(v.errorsOf(func(op *sim.Op) bool { return gone(op.Err) })...)
-	h := e.history(v)
+	j.Add(lockProgress(v, aPermit)...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) })...)
+	h := e.History(v)
 	if len(j.Violations) == 0 {
-		j.add(v.leaks()...)
-		j.check(v, linearizability.Semaphore(e.permits), h)
+		j.Add(v.Leaks()...)
+		j.Check(v, linearizability.Semaphore(e.permits), h)
 	}
 	j.History = h
 	return j
 }
 
-func (e *semaphoreEpisode) history(v *view) linearizability.History { return v.tenures(aPermit) }
+func (e *semaphoreEpisode) History(v *View) linearizability.History { return v.tenures(aPermit) }
 
 // exclusion: at the moment at which a permit is granted there are not that many others held. The
 // holds are in order of the grants.
-func (e *semaphoreEpisode) exclusion(v *view, holds []interval) []sim.Violation {
+func (e *semaphoreEpisode) exclusion(v *View, holds []interval) []sim.Violation {
 	for i, b := range holds {
 		ops := []*sim.Op{b.op}
 		for _, a := range holds[:i] {
@@ -190,9 +190,9 @@ func (e *semaphoreEpisode) exclusion(v *view, holds []interval) []sim.Violation 
 			}
 		}
 		if b.end > b.start && len(ops) > e.permits {
-			message := fmt.Sprintf("%s acquires a permit at %s under session 0x%x, while all permits (%d) are held", who(b.op), v.Moment(b.start), b.op.SessionAt, e.permits)
+			message := fmt.Sprintf("%s acquires a permit at %s under session 0x%x, while all permits (%d) are held", Who(b.op), v.Moment(b.start), b.op.SessionAt, e.permits)
 			for _, op := range ops[1:] {
-				message += fmt.Sprintf("; %s has had one since %s under session 0x%x", who(op), v.Moment(op.Return), op.SessionAt)
+				message += fmt.Sprintf("; %s has had one since %s under session 0x%x", Who(op), v.Moment(op.Return), op.SessionAt)
 			}
 			return []sim.Violation{{Property: "exclusion", Ops: ops, Message: message}}
 		}
@@ -202,7 +202,7 @@ func (e *semaphoreEpisode) exclusion(v *view, holds []interval) []sim.Violation 
 
 // fencing: a contender that came when a hold was over has the larger token. (Of two that wait at
 // the same time the one with the smaller token may learn of its grant later.)
-func (e *semaphoreEpisode) fencing(v *view, holds []interval) []sim.Violation {
+func (e *semaphoreEpisode) fencing(v *View, holds []interval) []sim.Violation {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
 			if a.end > b.op.Call {
@@ -216,9 +216,9 @@ func (e *semaphoreEpisode) fencing(v *view, holds []interval) []sim.Violation {
 	return nil
 }
 
-func (e *semaphoreEpisode) order(v *view, j *judgement) {
+func (e *semaphoreEpisode) order(v *View, j *Judgement) {
 	queue, known := v.contenders()
-	if !j.judges("order", known) {
+	if !j.Judges("order", known) {
 		return
 	}
 	for _, x := range queue.granted() {
@@ -233,24 +233,24 @@ func (e *semaphoreEpisode) order(v *view, j *judgement) {
 			}
 		}
 		if overtaken != nil && older >= e.permits {
-			j.add(sim.Violation{Property: "order", Ops: []*sim.Op{overtaken.op, x.op}, Message: fmt.Sprintf(
+			j.Add(sim.Violation{Property: "order", Ops: []*sim.Op{overtaken.op, x.op}, Message: fmt.Sprintf(
 				"%s was granted a permit at step %d for %s, although %d older znodes were there, among them %s of %s, which was waiting",
-				who(x.op), granted, x.path, older, overtaken.path, who(overtaken.op))})
+				Who(x.op), granted, x.path, older, overtaken.path, Who(overtaken.op))})
 			return
 		}
 	}
 }
 
-func (e *semaphoreEpisode) herds(v *view, j *judgement) {
+func (e *semaphoreEpisode) herds(v *View, j *Judgement) {
 	all, known := v.Herds()
-	if !j.judges("herd", known) {
+	if !j.Judges("herd", known) {
 		return
 	}
 	made, _ := v.commits()
 	for _, h := range all {
 		woken := slices.DeleteFunc(slices.Clone(v.woken(h)), made.queuedAgain)
 		if len(woken) > max(e.permits, 1) {
-			j.add(herd(h, woken))
+			j.Add(herd(h, woken))
 			return
 		}
 	}

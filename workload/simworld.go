@@ -13,8 +13,8 @@ import (
 // simWorld is the simulated world, in which everything is known.
 type simWorld struct{ *sim.World }
 
-func newView(w *sim.World, path string) *view {
-	return &view{World: simWorld{w}, ops: w.Ops(), waiting: w.Waiting(), left: Leftovers{Path: path}}
+func newView(w *sim.World, path string) *View {
+	return &View{World: simWorld{w}, Ops: w.Ops(), Waiting: w.Waiting(), Left: Leftovers{Path: path}}
 }
 
 func (w simWorld) Faulty() bool { return w.Struck() > 0 }
@@ -81,19 +81,19 @@ func (w simWorld) blockedBy(op *sim.Op, own, other string, found sim.Violation) 
 	case maker == op:
 		found.Property = "self-block"
 		found.Message = fmt.Sprintf("%s waits with %s behind %s, which it made itself (%s) by a create whose reply was lost",
-			who(op), own, other, holder)
+			Who(op), own, other, holder)
 	case slices.Contains(w.Waiting(), maker):
 		return sim.Violation{}
 	default:
 		found.Property = "orphan"
 		found.Ops = append(found.Ops, maker)
 		found.Message = fmt.Sprintf("%s waits with %s behind %s of %s, whose %s at %s is over: nobody will remove it while that session lives",
-			who(op), own, other, holder, maker.Name, w.when(maker))
+			Who(op), own, other, holder, maker.Name, w.when(maker))
 	}
 	return found
 }
 
-func (w simWorld) when(op *sim.Op) string { return (&view{World: w}).when(op) }
+func (w simWorld) when(op *sim.Op) string { return (&View{World: w}).When(op) }
 
 // before lists the znodes beside a path that were created before it, oldest first.
 func (w simWorld) before(path string) []string {
@@ -129,7 +129,7 @@ func (w simWorld) Abandoned(ops []*sim.Op, below string, inUse func(maker *sim.O
 	return path, maker, true
 }
 
-func (w simWorld) Leaks(of []*sim.Op, allowed Leftovers) []sim.Violation {
+func (w simWorld) LeftBehind(of []*sim.Op, allowed Leftovers) []sim.Violation {
 	return append(w.leftNodes(of, allowed), w.leftWatches()...)
 }
 
@@ -149,10 +149,10 @@ func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violat
 		case made.Owner != 0:
 			found = append(found, sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
 				"znode %s, made by %s's %s at %s, is still there although that operation is over and its %s is alive",
-				path, who(maker), maker.Name, w.when(maker), w.Owner(n.Stat.EphemeralOwner))})
+				path, Who(maker), maker.Name, w.when(maker), w.Owner(n.Stat.EphemeralOwner))})
 		case len(n.Children) == 0 && !allowed.Values && path != allowed.Path && w.litter(made, maker):
 			found = append(found, sim.Violation{Property: "leak", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
-				"znode %s, made by %s's %s at %s, was left behind", path, who(maker), maker.Name, w.when(maker))})
+				"znode %s, made by %s's %s at %s, was left behind", path, Who(maker), maker.Name, w.when(maker))})
 		}
 	})
 	return found

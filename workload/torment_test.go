@@ -181,7 +181,7 @@ func TestPausedUsersStandStill(t *testing.T) {
 		begun := time.Now()
 		after := func() time.Duration { return time.Since(begun) }
 		l.lasting.Go(func() { l.strikeProcess(Fault{Client: 1, Fault: "pause", Variant: "later", ForMS: 700}) })
-		u.do("write", func() string { return "" })
+		u.Do("write", func() string { return "" })
 		if want := 700*time.Millisecond + workTime/2; after() != want {
 			t.Errorf("the user goes on after %v, want %v", after(), want)
 		}
@@ -189,7 +189,7 @@ func TestPausedUsersStandStill(t *testing.T) {
 		l.lasting.Go(func() { l.strikeProcess(Fault{Client: 1, Fault: "pause", ForMS: 60000}) })
 		time.AfterFunc(time.Second, l.heal)
 		synctest.Wait()
-		u.do("write", func() string { return "" })
+		u.Do("write", func() string { return "" })
 		if after() != time.Second {
 			t.Errorf("the user goes on after %v, want a second", after())
 		}
@@ -202,6 +202,6 @@ func TestPausedUsersStandStill(t *testing.T) {
 }
 
 // soloEpisode has one client with one user.
-type soloEpisode struct{ episode }
+type soloEpisode struct{ Episode }
 
-func (soloEpisode) users() []int { return []int{1} }
+func (soloEpisode) Users() []int { return []int{1} }

@@ -19,7 +19,7 @@ func (l *liveRound) arm() {
 	for _, f := range l.faults {
 		l.strikes = append(l.strikes, &Strike{Fault: f})
 	}
-	for client := range l.episode.users() {
+	for client := range l.episode.Users() {
 		own := slices.DeleteFunc(slices.Clone(l.faults), func(f Fault) bool { return f.Client != client+1 })
 		if link := l.sessions[client].Link; link != nil && len(own) > 0 {
 			link.Arm(own, l.begun)
@@ -59,7 +59,7 @@ func (l *liveRound) reap() {
 // heal ends the torture: all that lasts ends, and nothing strikes any more.
 func (l *liveRound) heal() {
 	l.health.Do(func() { close(l.healed) })
-	for client := range l.episode.users() {
+	for client := range l.episode.Users() {
 		if link := l.sessions[client].Link; link != nil {
 			link.Heal()
 		}
@@ -99,7 +99,7 @@ func (l *liveRound) calm() error {
 	ctx, cancel := context.WithTimeout(l.ctx, l.run.cfg.Patience)
 	defer cancel()
 	healed := time.Now()
-	for client := range l.episode.users() {
+	for client := range l.episode.Users() {
 		if err := reach(ctx, l.sessions[client], l.object); err != nil {
 			return fmt.Errorf("workload: client %d cannot reach its servers after all faults have ended: %w", client+1, err)
 		}

@@ -83,7 +83,7 @@ func TwoPhase(new func(c recipes.Conn, path string) Committer) *Workload {
 }
 
 func twoPhaseNamed(recipe string, new func(c recipes.Conn, path string) Committer) *Workload {
-	return &Workload{kind: "twophase", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "twophase", recipe: recipe, plan: func(p *sim.Plan, path string) Episode {
 		return planTransactions(p, path, new)
 	}}
 }
@@ -97,16 +97,16 @@ func (c committer) Begin(ctx context.Context, tx string, sites []string) error {
 
 // transactions is one planned episode. The first user is the coordinator and a site too.
 type transactions struct {
-	cast[string] // names of operations with the transaction
-	new          func(c recipes.Conn, path string) Committer
-	count        int
+	Script[string] // names of operations with the transaction
+	new            func(c recipes.Conn, path string) Committer
+	count          int
 }
 
 func planTransactions(p *sim.Plan, path string, new func(c recipes.Conn, path string) Committer) *transactions {
-	e := &transactions{cast: drawCast[string](p, path), new: new}
+	e := &transactions{Script: NewScript[string](p, path), new: new}
 	e.count = 1 + p.Choose(min(p.Ops, 3), "transactions")
 	for s := range slot(e.layout, len(e.layout), 0) {
-		e.scripts = append(e.scripts, e.script(p, s, planLabel(s)))
+		e.turns = append(e.turns, e.script(p, s, planLabel(s)))
 	}
 	return e
 }
@@ -129,7 +129,7 @@ var siteScripts = [...]string{"commit outcome", "commit abort outcome", "commit 
 
 // sites names the sites of every transaction: one for each user.
 func (e *transactions) sites() (names []string) {
-	for s := range e.scripts {
+	for s := range e.turns {
 		names = append(names, siteName(s))
 	}
 	return names
@@ -137,28 +137,28 @@ func (e *transactions) sites() (names []string) {
 
 func siteName(s int) string { return "s" + strconv.Itoa(s+1) }
 
-func (e *transactions) run(u user) {
-	s := e.slot(u)
-	c := e.new(u.conn(), e.path)
-	for turn := range e.turns(u) {
+func (e *transactions) Run(u User) {
+	s := e.Slot(u)
+	c := e.new(u.Conn(), e.Path)
+	for turn := range e.Turns(u) {
 		name, tx, _ := strings.Cut(turn, " ")
 		e.operate(u, c, name, tx, siteName(s))
 	}
 	if f, can := c.(forgetter); can && s == 0 {
-		u.awaitOthers()
+		u.AwaitOthers()
 		for n := range e.count {
 			forget(u, f, fmt.Sprintf("t%d", n+1))
 		}
 	}
 }
 
-func (e *transactions) operate(u user, c Committer, name, tx, site string) {
+func (e *transactions) operate(u User, c Committer, name, tx, site string) {
 	a, canAbort := c.(aborter)
 	switch name {
 	case "begin":
-		ctx, op := u.begin("begin", tx, true)
+		ctx, op := u.Begin("begin", tx, true)
 		err := c.Begin(ctx, tx, e.sites())
-		u.end(op, mutationOutcome(err), "", err)
+		u.End(op, mutationOutcome(err), "", err)
 	case "commit", "veto":
 		vote(u, c, name, tx, site)
 	case "abort":
@@ -171,11 +171,11 @@ func (e *transactions) operate(u user, c Committer, name, tx, site string) {
 }
 
 // vote votes. A site that has not heard yet that the transaction has begun tries a few times more.
-func vote(u user, c Committer, name, tx, site string) {
+func vote(u User, c Committer, name, tx, site string) {
 	for range 4 {
-		ctx, op := u.begin(name, tx+" "+site, true)
+		ctx, op := u.Begin(name, tx+" "+site, true)
 		err := c.Vote(ctx, tx, site, name == "commit")
-		u.end(op, voteOutcome(err), "", err)
+		u.End(op, voteOutcome(err), "", err)
 		if !errors.Is(err, recipes.ErrNoTransaction) {
 			return
 		}
@@ -191,34 +191,34 @@ func voteOutcome(err error) sim.Outcome {
 }
 
 // learn runs an operation that returns the outcome.
-func learn(u user, name, tx string, f func(context.Context, string) (bool, error)) {
-	ctx, op := u.begin(name, tx, true)
+func learn(u User, name, tx string, f func(context.Context, string) (bool, error)) {
+	ctx, op := u.Begin(name, tx, true)
 	commit, err := f(ctx, tx)
 	result := "abort"
 	switch {
 	case err != nil:
-		u.end(op, sim.Unknown, "", err)
+		u.End(op, sim.Unknown, "", err)
 		return
 	case commit:
 		result = "commit"
 	}
-	u.end(op, sim.OK, result, nil)
+	u.End(op, sim.OK, result, nil)
 }
 
 // forget removes a transaction, for which it has as many tries as it takes.
-func forget(u user, f forgetter, tx string) {
+func forget(u User, f forgetter, tx string) {
 	for range 20 {
-		ctx, op := u.begin("forget", tx, false)
+		ctx, op := u.Begin("forget", tx, false)
 		err := f.Forget(ctx, tx)
-		u.end(op, mutationOutcome(err), "", err)
+		u.End(op, mutationOutcome(err), "", err)
 		if err == nil {
 			return
 		}
 	}
 }
 
-// quiet: one may wait for ever for an outcome if a vote is missing.
-func (e *transactions) quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+// Quiet: one may wait for ever for an outcome if a vote is missing.
+func (e *transactions) Quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
 	for _, op := range waiting {
 		if op.Name == "outcome" && !op.Cancelled && !e.decided(all, op.Arg) {
 			inOrder = append(inOrder, op)
@@ -248,19 +248,19 @@ func transactionOf(op *sim.Op) string {
 	return tx
 }
 
-func (e *transactions) judge(v *view) judgement {
-	var j judgement
-	j.History = e.history(v)
+func (e *transactions) Judge(v *View) Judgement {
+	var j Judgement
+	j.History = e.History(v)
 	for n := range e.count {
 		tx := fmt.Sprintf("t%d", n+1)
-		j.add(atomicity(v, tx)...)
-		j.add(e.validity(v, tx)...)
-		j.add(lateRefusals(v, tx)...)
+		j.Add(atomicity(v, tx)...)
+		j.Add(e.validity(v, tx)...)
+		j.Add(lateRefusals(v, tx)...)
 	}
-	j.add(e.stuck(v)...)
-	j.add(v.errorsOf(e.explained)...)
+	j.Add(e.stuck(v)...)
+	j.Add(v.UnexpectedErrors(e.explained)...)
 	if len(j.Violations) == 0 {
-		j.add(v.leaks()...)
+		j.Add(v.Leaks()...)
 	}
 	return j
 }
@@ -272,8 +272,8 @@ func (e *transactions) explained(op *sim.Op) bool {
 }
 
 // told returns the operations that were told the outcome of a transaction.
-func told(v *view, tx string) (ops []*sim.Op) {
-	for _, op := range v.ops {
+func told(v *View, tx string) (ops []*sim.Op) {
+	for _, op := range v.Ops {
 		if (op.Name == "outcome" || op.Name == "abort") && op.Arg == tx && op.Outcome == sim.OK {
 			ops = append(ops, op)
 		}
@@ -281,20 +281,20 @@ func told(v *view, tx string) (ops []*sim.Op) {
 	return ops
 }
 
-func atomicity(v *view, tx string) []sim.Violation {
+func atomicity(v *View, tx string) []sim.Violation {
 	ops := told(v, tx)
 	for _, op := range ops {
 		if op.Result != ops[0].Result {
 			return []sim.Violation{{Property: "atomicity", Ops: []*sim.Op{ops[0], op}, Message: fmt.Sprintf(
 				"the outcome of %s was %s to %s's %s at %s, and %s to %s's %s at %s", tx,
-				ops[0].Result, who(ops[0]), ops[0].Name, v.when(ops[0]), op.Result, who(op), op.Name, v.when(op))}}
+				ops[0].Result, Who(ops[0]), ops[0].Name, v.When(ops[0]), op.Result, Who(op), op.Name, v.When(op))}}
 		}
 	}
 	return nil
 }
 
 // validity: an outcome rests on calls that were made before it was told.
-func (e *transactions) validity(v *view, tx string) []sim.Violation {
+func (e *transactions) validity(v *View, tx string) []sim.Violation {
 	for _, op := range told(v, tx) {
 		missing := ""
 		if op.Result == "abort" && !called(v, tx, "veto", "", op) && !called(v, tx, "abort", "", op) {
@@ -311,53 +311,53 @@ func (e *transactions) validity(v *view, tx string) []sim.Violation {
 		}
 		if missing != "" {
 			return []sim.Violation{{Property: "validity", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-				"%s's %s of %s at %s returned %s although %s", who(op), op.Name, tx, v.when(op), op.Result, missing)}}
+				"%s's %s of %s at %s returned %s although %s", Who(op), op.Name, tx, v.When(op), op.Result, missing)}}
 		}
 	}
 	return nil
 }
 
 // called tells whether an operation that may have had its effect was called before by returned.
-func called(v *view, tx, name, site string, by *sim.Op) bool {
-	return slices.ContainsFunc(v.ops, func(op *sim.Op) bool {
+func called(v *View, tx, name, site string, by *sim.Op) bool {
+	return slices.ContainsFunc(v.Ops, func(op *sim.Op) bool {
 		return op.Name == name && transactionOf(op) == tx && (site == "" || op.Arg == tx+" "+site) &&
 			op.Outcome != sim.Fail && op.Call < by.Return
 	})
 }
 
-func vetoed(v *view, tx, site string) bool {
-	return slices.ContainsFunc(v.ops, func(op *sim.Op) bool {
+func vetoed(v *View, tx, site string) bool {
+	return slices.ContainsFunc(v.Ops, func(op *sim.Op) bool {
 		return op.Name == "veto" && op.Arg == tx+" "+site && op.Outcome == sim.OK
 	})
 }
 
 // lateRefusals: a vote to commit is refused as aborted only if the transaction is.
-func lateRefusals(v *view, tx string) []sim.Violation {
+func lateRefusals(v *View, tx string) []sim.Violation {
 	committed := slices.IndexFunc(told(v, tx), func(op *sim.Op) bool { return op.Result == "commit" })
-	for _, op := range v.ops {
+	for _, op := range v.Ops {
 		if committed >= 0 && op.Name == "commit" && transactionOf(op) == tx && errors.Is(op.Err, recipes.ErrAborted) {
 			other := told(v, tx)[committed]
 			return []sim.Violation{{Property: "atomicity", Ops: []*sim.Op{op, other}, Message: fmt.Sprintf(
 				"%s's vote to commit %s at %s failed with %q, and %s's %s at %s returned commit",
-				who(op), tx, v.when(op), op.Err, who(other), other.Name, v.when(other))}}
+				Who(op), tx, v.When(op), op.Err, Who(other), other.Name, v.When(other))}}
 		}
 	}
 	return nil
 }
 
 // stuck explains who still waits although all faults were healed.
-func (e *transactions) stuck(v *view) []sim.Violation {
-	found := v.stuck()
-	if len(found) > 0 && found[0].Ops[0].Name == "outcome" && e.decided(v.ops, found[0].Ops[0].Arg) {
+func (e *transactions) stuck(v *View) []sim.Violation {
+	found := v.Stuck()
+	if len(found) > 0 && found[0].Ops[0].Name == "outcome" && e.decided(v.Ops, found[0].Ops[0].Arg) {
 		found[0].Property = "lost-wakeup"
 		found[0].Message += fmt.Sprintf(", although the outcome of %s is decided", found[0].Ops[0].Arg)
 	}
 	return found
 }
 
-func (e *transactions) history(v *view) linearizability.History {
-	h := v.history(func(op *sim.Op, add func(linearizability.Operation)) {
-		o := base(v, op)
+func (e *transactions) History(v *View) linearizability.History {
+	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := OperationOf(op)
 		o.Arg = linearizability.Str(op.Arg)
 		if op.Result != "" {
 			o.Result = linearizability.Str(op.Result)

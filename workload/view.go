@@ -9,16 +9,16 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// view is an episode that is over, as its judge sees it: what the clients saw, and the world that can be asked.
-type view struct {
+// View is an episode that is over, as its judge sees it: what the clients saw, and the world that can be asked.
+type View struct {
 	World
-	ops     []*sim.Op
-	waiting []*sim.Op // of these, those that had not returned when nothing moved any more
-	left    Leftovers // what may be left
+	Ops     []*sim.Op // in the order of their calls
+	Waiting []*sim.Op // of these, those that had not returned when nothing moved any more
+	Left    Leftovers // what may be left
 }
 
-// who names the user of an operation.
-func who(op *sim.Op) string {
+// Who names the user of an operation.
+func Who(op *sim.Op) string {
 	name := fmt.Sprintf("c%d", op.Client+1)
 	if op.User > 0 {
 		name += fmt.Sprintf(" (user %d)", op.User+1)
@@ -26,25 +26,25 @@ func who(op *sim.Op) string {
 	return name
 }
 
-// when prints when an operation was called and returned.
-func (v *view) when(op *sim.Op) string {
+// When says when an operation was called and returned.
+func (v *View) When(op *sim.Op) string {
 	if op.Return == 0 {
 		return v.Moment(op.Call)
 	}
 	return v.Span(op.Call, op.Return)
 }
 
-// history turns operations into a history; convert says what each contributes.
-func (v *view) history(convert func(op *sim.Op, add func(linearizability.Operation))) linearizability.History {
+// History turns operations into a history for a model; convert says what each contributes.
+func (v *View) History(convert func(op *sim.Op, add func(linearizability.Operation))) linearizability.History {
 	var h linearizability.History
-	for _, op := range v.ops {
+	for _, op := range v.Ops {
 		convert(op, func(o linearizability.Operation) { h = append(h, o) })
 	}
 	return h
 }
 
-// base is the part of a history's operation that is the same for all kinds.
-func base(v *view, op *sim.Op) linearizability.Operation {
+// OperationOf is the part of a history's operation that is the same for all kinds: all but the argument and the result.
+func OperationOf(op *sim.Op) linearizability.Operation {
 	o := linearizability.Operation{
 		Client: clientID(op), Op: op.Name, Call: op.Call, Return: op.Return,
 		Outcome: outcomes[op.Outcome],
@@ -73,9 +73,9 @@ type commits struct {
 }
 
 // commits are known in simulation only.
-func (v *view) commits() (commits, bool) {
+func (v *View) commits() (commits, bool) {
 	all, known := v.Changes()
-	return commits{all, v.ops}, known
+	return commits{all, v.Ops}, known
 }
 
 // maker returns the operation that created a znode last; nil if none did.
@@ -111,31 +111,32 @@ func parentOf(path string) string {
 	return path[:max(strings.LastIndexByte(path, '/'), 1)]
 }
 
-// errorsOf reports operations that failed with an error that nothing explains.
-func (v *view) errorsOf(tolerated func(op *sim.Op) bool) []sim.Violation {
-	for _, op := range v.ops {
+// UnexpectedErrors reports an operation that failed with an error that nothing explains: no fault had struck, or it is an
+// answer of the servers that the recipe itself has to deal with. tolerated excuses those that the recipe may return.
+func (v *View) UnexpectedErrors(tolerated func(op *sim.Op) bool) []sim.Violation {
+	for _, op := range v.Ops {
 		if op.Err == nil || op.Cancelled || tolerated(op) {
 			continue
 		}
 		if surprising(op.Err) {
 			return []sim.Violation{{Property: "unexpected-error", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
 				"%s's %s(%s) at %s failed with %q, an answer that the recipe itself has to deal with",
-				who(op), op.Name, op.Arg, v.when(op), op.Err)}}
+				Who(op), op.Name, op.Arg, v.When(op), op.Err)}}
 		}
 		if !v.Faulty() {
 			return []sim.Violation{{Property: "unexpected-error", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-				"%s's %s(%s) at %s failed with %q although no fault had struck", who(op), op.Name, op.Arg, v.when(op), op.Err)}}
+				"%s's %s(%s) at %s failed with %q although no fault had struck", Who(op), op.Name, op.Arg, v.When(op), op.Err)}}
 		}
 	}
 	return nil
 }
 
-// leaks reports what is left after everybody has finished.
-func (v *view) leaks() []sim.Violation {
-	if len(v.waiting) > 0 {
+// Leaks reports what is left after everybody has finished: znodes and watches.
+func (v *View) Leaks() []sim.Violation {
+	if len(v.Waiting) > 0 {
 		return nil
 	}
-	return v.Leaks(v.ops, v.left)
+	return v.LeftBehind(v.Ops, v.Left)
 }
 
 // notesOf is how many notes a client may keep, see [Leftovers].

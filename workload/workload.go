@@ -28,24 +28,31 @@ var ErrEmpty = recipes.ErrEmpty
 type Workload struct {
 	kind   string
 	recipe string
-	plan   func(p *sim.Plan, path string) episode
+	plan   func(p *sim.Plan, path string) Episode
 	model  linearizability.Model // without a name if histories have none
 
 	// remote plans the same for clients whose recipe another process serves, if the kind's own plan does not do.
-	remote func(p *sim.Plan, path string) episode
+	remote func(p *sim.Plan, path string) Episode
 
 	flavour fakezk.Flavour // of the client library that the recipe was written for
 }
 
-// episode is a planned episode of any kind: scripts and judgement, for both worlds.
-type episode interface {
-	users() []int
-	parents() []string
-	run(u user)
-	// quiet returns those of the waiting operations whose waiting is in order.
-	quiet(all, waiting []*sim.Op) []*sim.Op
-	history(v *view) linearizability.History
-	judge(v *view) judgement
+// Episode is one planned episode of a kind: what its users do, and what is judged of it. It is the same in simulation and
+// on real servers. [Script] is the part that most kinds share.
+type Episode interface {
+	// Users says for each client, which is a process with a session, how many users share that session.
+	Users() []int
+	// Parents are the znodes that are there when the episode begins; parents come first.
+	Parents() []string
+	// Run is what one user does, on a goroutine of its own. When its process has died it is called again, and goes on
+	// where the script stood.
+	Run(u User)
+	// Quiet returns those of the waiting operations that may wait for ever, such as a take from an empty queue.
+	Quiet(all, waiting []*sim.Op) []*sim.Op
+	// History is what the clients saw, for a model of package linearizability.
+	History(v *View) linearizability.History
+	// Judge says what was wrong, when everybody has finished or nothing moves any more.
+	Judge(v *View) Judgement
 }
 
 // Name is the kind of recipe: "lock", "queue".
@@ -56,6 +63,12 @@ func (w *Workload) Recipe() string { return w.recipe }
 
 // Model is what the workload's histories are judged against, and false if that is properties alone.
 func (w *Workload) Model() (m linearizability.Model, ok bool) { return w.model, w.model.Name != "" }
+
+// Own is the workload of a kind of the user's own: plan draws one episode about the object at a path. All that is random
+// about it is drawn from p, and what happens to it is the world's. See [Kind] for what makes it known by name.
+func Own(kind, recipe string, plan func(p *sim.Plan, path string) Episode) *Workload {
+	return &Workload{kind: kind, recipe: recipe, plan: plan}
+}
 
 // Plan implements [sim.Workload].
 func (w *Workload) Plan(p *sim.Plan) sim.Episode {
@@ -73,8 +86,8 @@ func (w *Workload) bare() *Workload {
 	return w
 }
 
-func bare(plan func(*sim.Plan, string) episode) func(*sim.Plan, string) episode {
-	return func(p *sim.Plan, path string) episode {
+func bare(plan func(*sim.Plan, string) Episode) func(*sim.Plan, string) Episode {
+	return func(p *sim.Plan, path string) Episode {
 		e := plan(p, path)
 		e.(interface{ bare() }).bare()
 		return e
@@ -90,7 +103,7 @@ func (w *Workload) forClient(f fakezk.Flavour) *Workload {
 
 // simulated puts an episode into a simulated world.
 type simulated struct {
-	episode
+	of      Episode
 	path    string
 	flavour fakezk.Flavour
 }
@@ -98,59 +111,65 @@ type simulated struct {
 // Flavour implements [sim.Flavoured].
 func (s *simulated) Flavour() fakezk.Flavour { return s.flavour }
 
-func (s *simulated) Users() []int      { return s.users() }
-func (s *simulated) Parents() []string { return s.parents() }
-func (s *simulated) Run(u *sim.User)   { s.run(simUser{u}) }
+func (s *simulated) Users() []int      { return s.of.Users() }
+func (s *simulated) Parents() []string { return s.of.Parents() }
+func (s *simulated) Run(u *sim.User)   { s.of.Run(simUser{u}) }
 
 func (s *simulated) Quiet(w *sim.World) bool {
-	inOrder := s.quiet(w.Ops(), w.Waiting())
+	inOrder := s.of.Quiet(w.Ops(), w.Waiting())
 	for _, op := range inOrder {
 		w.Cancel(op)
 	}
 	return len(inOrder) > 0
 }
 
-func (s *simulated) Judge(w *sim.World) sim.Judgement { return s.judge(newView(w, s.path)).Judgement }
-
-// user is one user of a session, as scripts see it, in whichever world.
-type user interface {
-	client() int
-	index() int
-	conn() recipes.Conn
-	begin(name, arg string, cancelable bool) (context.Context, *sim.Op)
-	// note says what an operation that has not ended is about, for those who judge.
-	note(op *sim.Op, about any)
-	end(op *sim.Op, outcome sim.Outcome, result string, err error)
-	// do reaches what the clients share outside of ZooKeeper.
-	do(what string, f func() string)
-	// awaitOthers waits until everybody else has finished.
-	awaitOthers()
-	// told counts how often the process has learned that its session was gone.
-	told() int
-	// toldBefore tells whether the last of these was before the present step.
-	toldBefore() bool
+func (s *simulated) Judge(w *sim.World) sim.Judgement {
+	return s.of.Judge(newView(w, s.path)).Judgement
 }
 
-type simUser struct{ *sim.User }
-
-func (u simUser) client() int        { return u.Client }
-func (u simUser) index() int         { return u.Index }
-func (u simUser) conn() recipes.Conn { return u.Conn() }
-func (u simUser) told() int          { return u.Told() }
-func (u simUser) toldBefore() bool   { return u.Told() > 0 && u.ToldStep() < u.Step() }
-func (u simUser) awaitOthers()       { u.AwaitOthers() }
-
-func (u simUser) begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
-	return u.Begin(name, arg, cancelable)
+// User is one user of a session, as its script sees it, in whichever world.
+type User interface {
+	// Client numbers the session, Index its users, both from 0.
+	Client() int
+	Index() int
+	// Conn is the session's connection.
+	Conn() recipes.Conn
+	// Begin begins an operation. Its context ends when the caller gives up, if it is cancelable, or all is over.
+	Begin(name, arg string, cancelable bool) (context.Context, *sim.Op)
+	// Note says what an operation that has not ended is about, for those who judge.
+	Note(op *sim.Op, about any)
+	// End ends an operation with what came of it.
+	End(op *sim.Op, outcome sim.Outcome, result string, err error)
+	// Do reaches what the clients share outside of ZooKeeper.
+	Do(what string, f func() string)
+	// AwaitOthers waits until everybody else has finished.
+	AwaitOthers()
+	// Told counts how often the process has learned that its session was gone.
+	Told() int
+	// ToldBefore tells whether the last of these was before the present step.
+	ToldBefore() bool
 }
 
-func (u simUser) note(op *sim.Op, about any) { op.Data = about }
+type simUser struct{ of *sim.User }
 
-func (u simUser) end(op *sim.Op, outcome sim.Outcome, result string, err error) {
+func (u simUser) Client() int        { return u.of.Client }
+func (u simUser) Index() int         { return u.of.Index }
+func (u simUser) Conn() recipes.Conn { return u.of.Conn() }
+func (u simUser) Told() int          { return u.of.Told() }
+func (u simUser) ToldBefore() bool   { return u.of.Told() > 0 && u.of.ToldStep() < u.of.Step() }
+func (u simUser) AwaitOthers()       { u.of.AwaitOthers() }
+
+func (u simUser) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
+	return u.of.Begin(name, arg, cancelable)
+}
+
+func (u simUser) Note(op *sim.Op, about any) { op.Data = about }
+
+func (u simUser) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
 	op.End(outcome, result, err)
 }
 
-func (u simUser) do(what string, f func() string) { u.Do(what, f) }
+func (u simUser) Do(what string, f func() string) { u.of.Do(what, f) }
 
 // drawUsers draws how many clients there are and how many users share the session of each.
 func drawUsers(p *sim.Plan) []int {

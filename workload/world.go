@@ -44,8 +44,8 @@ type World interface {
 	Abandoned(of []*sim.Op, below string, inUse func(maker *sim.Op) bool) (path string, maker *sim.Op, known bool)
 	// Remains tells whether something is there that an operation made, or may have made.
 	Remains(op *sim.Op) bool
-	// Leaks returns what was left behind when everybody had finished.
-	Leaks(of []*sim.Op, allowed Leftovers) []sim.Violation
+	// LeftBehind returns what was left behind when everybody had finished.
+	LeftBehind(of []*sim.Op, allowed Leftovers) []sim.Violation
 }
 
 // Leftovers is what a recipe may leave behind.

@@ -20,7 +20,7 @@ func TestWhatIsNotKnownIsNotJudged(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := w.plan(sim.NewPlan(calmest{}, 1, 1, 1, sim.NoFaults, "/t"), "/t/x")
-		if j := e.judge((&scene{}).view()); !slices.Equal(slices.Sorted(slices.Values(j.NotJudged)), want[kind]) {
+		if j := e.Judge((&scene{}).view()); !slices.Equal(slices.Sorted(slices.Values(j.NotJudged)), want[kind]) {
 			t.Errorf("%s on real servers: not judged are %q, want %q", kind, j.NotJudged, want[kind])
 		}
 		r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 5, Seed: 1})

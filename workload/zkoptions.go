@@ -14,7 +14,7 @@ func judgingWrites() LockOption { return func(e *lockEpisode) { e.overrun = true
 
 // zombieWrites finds a write that was accepted from a hold that had ended before another began, of
 // which a write had been accepted already.
-func (r *resource) zombieWrites(v *view, holds []interval) []sim.Violation {
+func (r *resource) zombieWrites(v *View, holds []interval) []sim.Violation {
 	of := map[*hold]interval{}
 	for _, iv := range holds {
 		of[iv.op.Data.(*hold)] = iv
@@ -27,7 +27,7 @@ func (r *resource) zombieWrites(v *view, holds []interval) []sim.Violation {
 			}
 			return []sim.Violation{{Property: "zombie-write", Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
 				"the resource accepts a write of %s, whose hold was over at %s (%s), although it has accepted one of %s, who holds the lock from %s on",
-				who(a.op), v.Moment(a.end), a.reason(), who(b.op), v.Moment(b.start))}}
+				Who(a.op), v.Moment(a.end), a.reason(), Who(b.op), v.Moment(b.start))}}
 		}
 	}
 	return nil

@@ -109,7 +109,7 @@ func queueAnimal(id, title, property, needs string) Animal {
 const canaryRate = 1.0 / 64
 
 func canary() *Workload {
-	return &Workload{kind: "lock", recipe: "zoo/canary", model: linearizability.Lock(), plan: func(p *sim.Plan, path string) episode {
+	return &Workload{kind: "lock", recipe: "zoo/canary", model: linearizability.Lock(), plan: func(p *sim.Plan, path string) Episode {
 		new := newOurLock
 		if p.Choose(64, "canary") == 63 {
 			new = func(c recipes.Conn, path string) Locker { return forgetful{newOurLock(c, path), c, path} }

@@ -79,7 +79,7 @@ func doubleBarrierAnimal(id, title, source, property, needs string, variant roun
 	of := func(bugs published.Bugs) func() *Workload {
 		recipe := fmt.Sprintf("%s, %s, with %s", source, variant.name, bugs)
 		return func() *Workload {
-			return &Workload{kind: "doublebarrier", recipe: recipe, plan: func(p *sim.Plan, path string) episode {
+			return &Workload{kind: "doublebarrier", recipe: recipe, plan: func(p *sim.Plan, path string) Episode {
 				return variant.plan(p, path, parties, members(bugs))
 			}}
 		}

@@ -19,24 +19,24 @@ type newMember func(c recipes.Conn, path string, parties int) Rendezvous
 // new is.
 type roundsVariant struct {
 	name string
-	plan func(p *sim.Plan, path string, parties int, new newMember) episode
+	plan func(p *sim.Plan, path string, parties int, new newMember) Episode
 }
 
 var (
 	// anyRounds is the workload as it is.
-	anyRounds = roundsVariant{"any rounds", func(p *sim.Plan, path string, parties int, new newMember) episode {
+	anyRounds = roundsVariant{"any rounds", func(p *sim.Plan, path string, parties int, new newMember) Episode {
 		return planRounds(p, path, parties, new)
 	}}
 	// fullRounds has as many users as a round takes, so that nobody is ever too many.
-	fullRounds = roundsVariant{"full rounds", func(p *sim.Plan, path string, parties int, new newMember) episode {
+	fullRounds = roundsVariant{"full rounds", func(p *sim.Plan, path string, parties int, new newMember) Episode {
 		return planRoundsFor(p, path, parties, fullLayout(p, parties), new)
 	}}
 	// sparseRounds has any number of users, often too few for a round.
-	sparseRounds = roundsVariant{"sparse rounds", func(p *sim.Plan, path string, parties int, new newMember) episode {
+	sparseRounds = roundsVariant{"sparse rounds", func(p *sim.Plan, path string, parties int, new newMember) Episode {
 		return planRoundsFor(p, path, parties, drawUsers(p), new)
 	}}
 	// litteredRounds has a znode in the barrier's directory that somebody else has put there.
-	litteredRounds = roundsVariant{"littered rounds", func(p *sim.Plan, path string, parties int, new newMember) episode {
+	litteredRounds = roundsVariant{"littered rounds", func(p *sim.Plan, path string, parties int, new newMember) Episode {
 		e := planRounds(p, path, parties, new)
 		e.foreign = []string{"foreign"}
 		return e
@@ -54,7 +54,7 @@ func fullLayout(p *sim.Plan, parties int) []int {
 	return layout
 }
 
-func planApart(p *sim.Plan, path string, parties int, new newMember) episode {
+func planApart(p *sim.Plan, path string, parties int, new newMember) Episode {
 	var e apartEpisode
 	for i := range e {
 		layout := slices.Repeat([]int{1}, parties)
@@ -65,7 +65,7 @@ func planApart(p *sim.Plan, path string, parties int, new newMember) episode {
 
 type apartEpisode [2]*roundsEpisode
 
-func (e apartEpisode) users() []int {
+func (e apartEpisode) Users() []int {
 	users := slices.Clone(e[0].layout)
 	for i := range users {
 		users[i] += e[1].layout[i]
@@ -73,20 +73,20 @@ func (e apartEpisode) users() []int {
 	return users
 }
 
-func (e apartEpisode) parents() []string { return slices.Concat(e[0].parents(), e[1].parents()) }
+func (e apartEpisode) Parents() []string { return slices.Concat(e[0].Parents(), e[1].Parents()) }
 
-func (e apartEpisode) run(u user) { e[u.index()].run(loneUser{u}) }
+func (e apartEpisode) Run(u User) { e[u.Index()].Run(loneUser{u}) }
 
 // loneUser is the only one of its process at its barrier.
-type loneUser struct{ user }
+type loneUser struct{ User }
 
-func (loneUser) index() int { return 0 }
+func (loneUser) Index() int { return 0 }
 
-// quiet: as long as somebody waits in vain at one of the barriers, nothing is done to the others.
-func (e apartEpisode) quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+// Quiet: as long as somebody waits in vain at one of the barriers, nothing is done to the others.
+func (e apartEpisode) Quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
 	for i, rounds := range e {
 		there := usersOps(waiting, i)
-		fine := rounds.quiet(usersOps(all, i), there)
+		fine := rounds.Quiet(usersOps(all, i), there)
 		if len(there) > 0 && len(fine) == 0 {
 			return nil
 		}
@@ -105,29 +105,29 @@ func usersOps(ops []*sim.Op, index int) (of []*sim.Op) {
 }
 
 // at is what there is to see of one of the barriers.
-func (e apartEpisode) at(v *view, i int) *view {
+func (e apartEpisode) at(v *View, i int) *View {
 	w := *v
-	w.ops, w.waiting, w.left.Path = usersOps(v.ops, i), usersOps(v.waiting, i), e[i].path
+	w.Ops, w.Waiting, w.Left.Path = usersOps(v.Ops, i), usersOps(v.Waiting, i), e[i].Path
 	return &w
 }
 
-func (e apartEpisode) history(v *view) linearizability.History {
-	return slices.Concat(e[0].history(e.at(v, 0)), e[1].history(e.at(v, 1)))
+func (e apartEpisode) History(v *View) linearizability.History {
+	return slices.Concat(e[0].History(e.at(v, 0)), e[1].History(e.at(v, 1)))
 }
 
-func (e apartEpisode) judge(v *view) (j judgement) {
-	var each [2]judgement
+func (e apartEpisode) Judge(v *View) (j Judgement) {
+	var each [2]Judgement
 	for i, rounds := range e {
-		each[i] = rounds.judge(e.at(v, i))
-		j.add(each[i].Violations...)
+		each[i] = rounds.Judge(e.at(v, i))
+		j.Add(each[i].Violations...)
 	}
-	j.History = e.history(v)
+	j.History = e.History(v)
 	j.Later = func() sim.Judgement {
-		var both judgement
+		var both Judgement
 		for i := range each {
 			each[i].Violations = nil // those are known
 			each[i].settle()
-			both.add(each[i].Violations...)
+			both.Add(each[i].Violations...)
 			if both.Unknown == "" {
 				both.Unknown, both.Disputed = each[i].Unknown, each[i].Disputed
 			}

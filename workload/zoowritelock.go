@@ -123,6 +123,6 @@ type caller interface{ Calls() int }
 // countCalls judges a hold that is about to be released.
 func (e *lockEpisode) countCalls(lock Locker, h *hold) {
 	if c, can := lock.(caller); can && e.callbacks && c.Calls() > 1 {
-		e.zombies = append(e.zombies, sim.Violation{Property: "callback", Ops: []*sim.Op{h.op}, Message: who(h.op) + " is told several times that it has acquired the lock, by one " + h.op.Name})
+		e.zombies = append(e.zombies, sim.Violation{Property: "callback", Ops: []*sim.Op{h.op}, Message: Who(h.op) + " is told several times that it has acquired the lock, by one " + h.op.Name})
 	}
 }

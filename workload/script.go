@@ -1,0 +1,72 @@
+package workload
+
+import (
+	"iter"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Script is the part of an [Episode] that most kinds share: users, and for each of them a list of turns, of whatever type
+// describes a turn. Embed it, and write Run, Judge and History.
+type Script[T any] struct {
+	Path    string // the object's
+	Missing bool   // its znode is not there when the episode begins; its parent is
+	layout  []int  // users by client
+	turns   [][]T  // by slot; consumed
+}
+
+// NewScript draws how many clients there are, and how many users share the session of each.
+func NewScript[T any](p *sim.Plan, path string) Script[T] {
+	return Script[T]{Path: path, layout: drawUsers(p)}
+}
+
+// Draw draws from one turn to most turns for each user. draw draws a turn, with the label that it is given.
+func (c *Script[T]) Draw(p *sim.Plan, most int, draw func(p *sim.Plan, label string) T) {
+	for s := range slot(c.layout, len(c.layout), 0) {
+		label := planLabel(s)
+		script := make([]T, 1+p.Choose(most, label))
+		for i := range script {
+			script[i] = draw(p, label)
+		}
+		c.turns = append(c.turns, script)
+	}
+}
+
+// Slot is a user's place among all users.
+func (c *Script[T]) Slot(u User) int { return slot(c.layout, u.Client(), u.Index()) }
+
+// Turns are what is left of a user's script: who begins anew after a crash goes on with the next.
+func (c *Script[T]) Turns(u User) iter.Seq[T] {
+	script := &c.turns[c.Slot(u)]
+	return func(yield func(T) bool) {
+		for len(*script) > 0 {
+			turn := (*script)[0]
+			*script = (*script)[1:]
+			if !yield(turn) {
+				return
+			}
+		}
+	}
+}
+
+// Users implements [Episode].
+func (c *Script[T]) Users() []int { return c.layout }
+
+// Parents implements [Episode].
+func (c *Script[T]) Parents() []string {
+	if c.Missing {
+		return []string{parentOf(c.Path)}
+	}
+	return []string{c.Path}
+}
+
+// bare lets the znode of the path be missing.
+func (c *Script[T]) bare() { c.Missing = true }
+
+// Quiet implements [Episode]: nobody may wait for ever.
+func (c *Script[T]) Quiet(_, _ []*sim.Op) []*sim.Op { return nil }
+
+// oneOf draws one of several turns.
+func oneOf[T any](turns ...T) func(p *sim.Plan, label string) T {
+	return func(p *sim.Plan, label string) T { return turns[p.Choose(len(turns), label)] }
+}
