@@ -44,29 +44,46 @@ func newPlayer(s *side) *player { return &player{side: s, sessions: map[int64]st
 // An error is the script's fault, or means that a side is out of order.
 func (p *player) play(script string) (string, error) {
 	p.out.Reset()
-	for number, line := range strings.Split(strings.TrimSuffix(script, "\n"), "\n") {
+	lines := strings.Split(strings.TrimSuffix(script, "\n"), "\n")
+	for i, line := range lines {
 		if strings.HasPrefix(line, "  ") {
 			continue // an outcome
 		}
 		p.out.WriteString(line + "\n")
-		if line == "" || line[0] == '#' {
+		if !isCommand(line) {
 			continue
 		}
-		if err := p.step(line); err != nil {
-			return p.out.String(), fmt.Errorf("line %d: %s: %w", number+1, line, err)
+		if err := p.step(line, waitsNext(lines[i+1:])); err != nil {
+			return p.out.String(), fmt.Errorf("line %d: %s: %w", i+1, line, err)
 		}
 	}
 	return p.out.String(), nil
 }
 
+func isCommand(line string) bool {
+	return line != "" && line[0] != '#' && !strings.HasPrefix(line, "  ")
+}
+
+// waitsNext tells whether the next command waits.
+func waitsNext(lines []string) bool {
+	i := slices.IndexFunc(lines, isCommand)
+	if i < 0 {
+		return false
+	}
+	words := strings.Fields(lines[i])
+	return len(words) > 1 && words[1] == "wait"
+}
+
 func (p *player) say(format string, args ...any) { fmt.Fprintf(&p.out, "  "+format+"\n", args...) }
 
-func (p *player) step(line string) error {
+// step carries out a command and shows what came of it; but for events that a command after it waits for, and which may
+// come at any time from now on.
+func (p *player) step(line string, wait bool) error {
 	words, err := split(line)
 	if err != nil {
 		return err
 	}
-	if err := p.command(words); err != nil {
+	if err := p.command(words); err != nil || wait {
 		return err
 	}
 	return p.settle()
