@@ -76,3 +76,13 @@ func list(t *testing.T, format string) string {
 	}
 	return string(out)
 }
+
+// Every package says what it is for.
+func TestPackagesAreDocumented(t *testing.T) {
+	for line := range strings.Lines(list(t, "{{.ImportPath}} {{len .GoFiles}} {{.Doc}}")) {
+		words := strings.Fields(line)
+		if len(words) < 3 && words[1] != "0" {
+			t.Errorf("%s has no package comment", words[0])
+		}
+	}
+}

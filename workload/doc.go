@@ -1,0 +1,23 @@
+// Package workload has what clients do with recipes, and how that is judged.
+//
+// # The model
+//
+// A [Kind] is a kind of recipe: a lock, a queue, an election. A [Workload] is a kind with one recipe under test. It plans
+// episodes: an [Episode] has some clients, each a process with one ZooKeeper session, and for each user of a session a list
+// of turns. A [User] begins an operation, calls the recipe, and ends the operation with what came of it; that is all that
+// users note. When everybody has finished, or nothing moves any more, the episode is judged from its operations ([View]),
+// and from what the [World] can tell beside them: when a session ended, who asked for which transaction, what was left.
+//
+// There are two worlds. In simulation (package sim) everything is known. On real servers ([Workload.RunLive]) some things
+// are not, and a property that needs them is not judged; the run says which.
+//
+// # Recipes and kinds of one's own
+//
+// A recipe of one's own is tested as one of the kinds that are there: [Lock], [RWLock], [Semaphore], [Queue], and so on, make
+// a workload of a constructor. What is none of them is a kind of one's own: an [Episode], which [Own] makes a workload of.
+// The kinds in this package are written with nothing else. examples/publisher and examples/ratelimit are two.
+//
+// # The zoo
+//
+// Recipes that are known to be broken, each with a twin that is mended, hold all this to account: see [Zoo] and [Hunter].
+package workload
