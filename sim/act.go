@@ -243,5 +243,6 @@ func (w *World) restart(p *process) {
 
 func (w *World) applyOne(replica int) {
 	w.servers.Apply(replica)
-	w.note(-1, "lag", "", fmt.Sprintf("server %d applies one more transaction, %d to go", replica, w.servers.Behind(replica)))
+	behind := w.servers.Behind(replica)
+	w.note(-1, "lag", "", fmt.Sprintf("server %d applies one more transaction, %d to go", replica, behind)).falls(replica, behind)
 }

@@ -17,6 +17,14 @@ type Detail struct {
 	Zxid    int64 // of a watch event: the transaction that fired it
 	Lost    Lost  // of a fault: what was lost with the connection
 	Unsent  bool  // of a fault: requests that were not sent yet fail, as no server can be reached
+	Failed  bool  // of a request or reply: what is answered is an error
+	Late    Late  // of a fault of a server, and of its end: which one is behind, and by how much
+}
+
+// Late is a server that is behind.
+type Late struct {
+	Server       int // of several, never the first; 0 if there is none
+	Transactions int // that it has not applied
 }
 
 // Kind says what a line of a trace is about.
@@ -104,6 +112,19 @@ func (d *Detail) asks(w *World, call *fakezk.Call, answer fakezk.Message) {
 	d.Kind, d.User, d.Op, d.Sent = KindRequest, call.User, call.Tag, w.sentAt(call)
 	if answer.Reply != nil {
 		d.Kind = KindExchange
+		d.answers(answer)
+	}
+}
+
+func (d *Detail) answers(m fakezk.Message) {
+	if d != nil {
+		d.Failed = m.Reply.Err != fakezk.CodeOK
+	}
+}
+
+func (d *Detail) falls(server, transactions int) {
+	if d != nil {
+		d.Late = Late{server, transactions}
 	}
 }
 

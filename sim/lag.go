@@ -75,10 +75,11 @@ func (w *World) fallBehind(server, variant int) {
 		what = "hears nothing from the leader any more"
 		w.lag[server] = stuck
 	}
-	if behind := w.servers.Behind(server); behind > 0 {
+	behind := w.servers.Behind(server)
+	if behind > 0 {
 		what += fmt.Sprintf(", %d transactions ago", behind)
 	}
-	w.note(-1, "! lag", "", fmt.Sprintf("server %d %s", server, what))
+	w.note(-1, "! lag", "", fmt.Sprintf("server %d %s", server, what)).falls(server, behind)
 	w.servers.SetLag(server, true)
 }
 

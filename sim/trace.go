@@ -120,7 +120,7 @@ func (w *World) noteMessage(p *process, m fakezk.Message) {
 	case m.Closed:
 		w.note(p.id, "closed", "", "the server has closed the connection")
 	case m.Reply != nil:
-		w.note(p.id, "reply", m.Reply.Path, replyResult(m.Reply))
+		w.note(p.id, "reply", m.Reply.Path, replyResult(m.Reply)).answers(m)
 	default:
 		w.note(p.id, "event", m.Path, eventName(m.Event)).fired(m)
 	}

@@ -3,9 +3,7 @@ package workload
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/zktorture/zktorture/sim"
 )
@@ -23,15 +21,7 @@ type follower struct {
 }
 
 // falls tells whether a line of a trace says that a server falls behind.
-func falls(s sim.Step) bool { return s.Kind == sim.KindFault && s.Client < 0 && s.Event == "! lag" }
-
-// fallen reads which server a line says to be behind, and by how many transactions.
-func fallen(s sim.Step) (server, transactions int) {
-	what, ago, _ := strings.Cut(s.Result, ", ")
-	fmt.Sscanf(what, "server %d", &server)
-	fmt.Sscanf(ago, "%d transactions ago", &transactions)
-	return server, transactions
-}
+func falls(s sim.Step) bool { return s.Kind == sim.KindFault && s.Late.Server > 0 }
 
 // holdAll holds, before anything has happened, the followers that have clients in the trace.
 func (d *conductor) holdAll(ctx context.Context) error {
@@ -107,8 +97,7 @@ func (d *conductor) meet(ctx context.Context, server, step int) error {
 		return nil
 	}
 	f.lags = slices.ContainsFunc(d.trace, func(s sim.Step) bool {
-		behind, _ := fallen(s)
-		return s.N == step && falls(s) && behind == server
+		return s.N == step && falls(s) && s.Late.Server == server
 	})
 	if f.lags {
 		return nil
@@ -125,8 +114,7 @@ func (d *conductor) seen(server int) bool {
 
 // fall makes a server lag. One that nobody has seen may be behind already.
 func (d *conductor) fall(ctx context.Context, s sim.Step) error {
-	server, transactions := fallen(s)
-	f := d.follower(server)
+	f := d.follower(s.Late.Server)
 	if f == nil {
 		return nil // nobody sees it
 	}
@@ -135,13 +123,12 @@ func (d *conductor) fall(ctx context.Context, s sim.Step) error {
 	if err != nil {
 		return err
 	}
-	return d.hold(ctx, f, zxid-int64(transactions))
+	return d.hold(ctx, f, zxid-int64(s.Late.Transactions))
 }
 
 // apply lets a server that lags apply one transaction more.
 func (d *conductor) apply(ctx context.Context, s sim.Step) error {
-	server, _ := fallen(s)
-	if f := d.follower(server); f != nil {
+	if f := d.follower(s.Late.Server); f != nil {
 		return d.hold(ctx, f, f.zxid+1)
 	}
 	return nil

@@ -58,27 +58,28 @@ func (p *pretended) wantHeld(t *testing.T, d *conductor, more, first, second int
 	}
 }
 
-func falling(step int, result string) sim.Step {
-	return sim.Step{N: step, Client: -1, Event: "! lag", Result: result, Detail: sim.Detail{Kind: sim.KindFault, Server: -1}}
+func falling(step, server, transactions int) sim.Step {
+	late := sim.Late{Server: server, Transactions: transactions}
+	return sim.Step{N: step, Client: -1, Event: "! lag", Detail: sim.Detail{Kind: sim.KindFault, Server: -1, Late: late}}
 }
 
 func at(step, server int) sim.Step { return sim.Step{N: step, Detail: sim.Detail{Server: server}} }
 
 // Followers are where they are in the trace: behind if that says so, and else at the last transaction while they have clients.
 func TestFollowersOfATrace(t *testing.T) {
-	behind := falling(5, "server 2 falls behind, 3 transactions ago")
-	d, p := lagStage(t, 10, at(2, 1), behind, at(5, 2), falling(9, "server 1 falls behind"))
+	behind := falling(5, 2, 3)
+	d, p := lagStage(t, 10, at(2, 1), behind, at(5, 2), falling(9, 1, 0))
 	p.wantHeld(t, d, 2, 10, 10) // nobody sees them
 	d.visit(t, 1, 2)
 	p.wantHeld(t, d, 2, 14, 10)
-	for _, s := range []sim.Step{behind, falling(5, "server 2 falls behind, 13 transactions ago")} { // it cannot go back
+	for _, s := range []sim.Step{behind, falling(5, 2, 13)} { // it cannot go back
 		if err := d.world(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
 	d.visit(t, 2, 5)
 	p.wantHeld(t, d, 1, 15, 11)
-	if err := d.world(t.Context(), sim.Step{N: 6, Client: -1, Event: "lag", Result: "server 2 applies one more transaction, 3 to go"}); err != nil {
+	if err := d.world(t.Context(), sim.Step{N: 6, Client: -1, Event: "lag", Detail: sim.Detail{Late: sim.Late{Server: 2, Transactions: 3}}}); err != nil {
 		t.Fatal(err)
 	}
 	p.wantHeld(t, d, 1, 16, 12)
@@ -105,8 +106,8 @@ func TestEnder(t *testing.T) {
 		{nil, 0, 1},
 		{[]sim.Step{at(1, 1)}, 0, 2},
 		{[]sim.Step{at(1, 1)}, 1, 0},
-		{[]sim.Step{at(1, 1), falling(1, "server 1 falls behind"), at(1, 2)}, 0, 2},
-		{[]sim.Step{at(1, 1), at(1, 2), falling(1, "server 2 hears nothing from the leader any more, 1 transactions ago")}, 0, 1},
+		{[]sim.Step{at(1, 1), falling(1, 1, 0), at(1, 2)}, 0, 2},
+		{[]sim.Step{at(1, 1), at(1, 2), falling(1, 2, 1)}, 0, 1},
 	} {
 		d, _ := lagStage(t, 10, tc.trace...)
 		for _, s := range tc.trace {
@@ -146,7 +147,7 @@ func (*ended) Expire(context.Context, ...int) error { return nil }
 
 // Without followers that can be held a trace with lag is not tried.
 func TestLagIsNotTried(t *testing.T) {
-	r := &sim.Replayed{Record: &sim.Record{}, Trace: []sim.Step{falling(4, "server 1 falls behind")}}
+	r := &sim.Replayed{Record: &sim.Record{}, Trace: []sim.Step{falling(4, 1, 0)}}
 	if got, want := unconductible(r, ConductConfig{}), "step 4: these servers cannot be made to lag"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -290,7 +289,7 @@ func (d *conductor) reply(ctx context.Context, p *life, s sim.Step) error {
 	if err != nil {
 		return err
 	}
-	if failed := strings.HasPrefix(s.Result, "zk: "); failed != (code != 0) {
+	if s.Failed != (code != 0) {
 		return fmt.Errorf("the reply has the error %d, and not %s", code, s.Result)
 	}
 	if len(p.sent) == 0 {
