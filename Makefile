@@ -43,7 +43,7 @@ lint: ## gofmt, go vet and staticcheck
 	$(GO) tool staticcheck ./...
 
 # Packages in which things happen at the same time; the others have no goroutines, or only start what is in these.
-RACE ?= ./sim ./workload $$($(GO) list ./... | grep -v -e /cmd/ -e /internal/ -e /linearizability$$ -e /results/ -e /story -e /wire$$)
+RACE ?= ./sim ./workload $$($(GO) list ./... | grep -v -e /cmd/ -e /examples/ -e /internal/ -e /linearizability$$ -e /results/ -e /story -e /wire$$)
 
 race: ## the quick tests of concurrent packages with the race detector; all: RACE=./... (needs a C compiler, or says that it is skipped)
 	@if command -v "$$($(GO) env CC)" >/dev/null; then set -x; $(GO) test -vet=off -race -short -timeout 60m -p $(PACKAGES) $(RACE); \
