@@ -15,7 +15,8 @@
 //
 // A recipe of one's own is tested as one of the kinds that are there: [Lock], [RWLock], [Semaphore], [Queue], and so on, make
 // a workload of a constructor. What is none of them is a kind of one's own: an [Episode], which [Own] makes a workload of.
-// The kinds in this package are written with nothing else. examples/publisher and examples/ratelimit are two.
+// The kinds of this package are episodes, too; helpers that they share, such as who held a lock and when, are not public.
+// examples/publisher and examples/ratelimit are two kinds of one's own.
 //
 // # The zoo
 //

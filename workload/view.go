@@ -14,7 +14,7 @@ type View struct {
 	World
 	Ops     []*sim.Op // in the order of their calls
 	Waiting []*sim.Op // of these, those that had not returned when nothing moved any more
-	Left    Leftovers // what may be left
+	Left    Leftovers // what may be left; a judge says so before it asks for Leaks, and real servers are held to it anyway
 }
 
 // Who names the user of an operation.

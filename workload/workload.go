@@ -65,7 +65,7 @@ func (w *Workload) Recipe() string { return w.recipe }
 func (w *Workload) Model() (m linearizability.Model, ok bool) { return w.model, w.model.Name != "" }
 
 // Own is the workload of a kind of the user's own: plan draws one episode about the object at a path. All that is random
-// about it is drawn from p, and what happens to it is the world's. See [Kind] for what makes it known by name.
+// about it is drawn from p, and what happens to it is the world's. The command torture does not know it by name.
 func Own(kind, recipe string, plan func(p *sim.Plan, path string) Episode) *Workload {
 	return &Workload{kind: kind, recipe: recipe, plan: plan}
 }

@@ -6,8 +6,8 @@ import (
 
 // World answers what users cannot tell: judges ask it when an episode is over. There are two, the simulated one, which
 // knows everything, and real servers, of which some things are seen from outside only, or not at all. "Cannot be known
-// here" is an answer of its own: the last result of a method is false then, and a property that needs the answer is not
-// judged (see [sim.Judgement.NotJudged]).
+// here" is an answer of its own: the result that is called known is false then, and a property that needs the answer is
+// not judged ([Judgement.Judges]).
 type World interface {
 	// Faulty tells whether faults struck, so that errors are to be expected.
 	Faulty() bool

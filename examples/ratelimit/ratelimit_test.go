@@ -78,6 +78,10 @@ func (e *asking) Judge(v *workload.View) (j workload.Judgement) {
 			break
 		}
 	}
+	v.Left.Values = true // what was granted stays
+	if len(j.Violations) == 0 {
+		j.Add(v.Leaks()...)
+	}
 	j.History = e.History(v)
 	return j
 }
