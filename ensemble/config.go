@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -89,6 +90,6 @@ func (o Options) arguments(dir string) []string {
 		"-Dzookeeper.extendedTypesEnabled=true",
 		"-Dzookeeper.electionPortBindRetry=0",
 	}
-	arguments = append(arguments, o.JVM...)
+	arguments = slices.Concat(arguments, o.classes, o.JVM)
 	return append(arguments, "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, "zoo.cfg"))
 }

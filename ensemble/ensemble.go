@@ -52,6 +52,9 @@ func Start(ctx context.Context, options Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
+	if options.classes == nil {
+		options.classes = software.useArchive(java)
+	}
 	for launches := 1; ; launches++ {
 		e := &Ensemble{options: options, java: java, software: software}
 		err := e.start(ctx)

@@ -43,6 +43,7 @@ type Options struct {
 	Log func(format string, args ...any)
 
 	freePorts func(n int) ([]int, error) // tests replace it
+	classes   []string                   // Java's flags about the class archive; nil: use it if there is one
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -3,7 +3,7 @@
 //	go run ./ensemble/cmd/zkfetch [-install-jre]
 //
 // It finds or downloads the server as [ensemble.Fetch] does and prints its version and where it
-// is. With -install-jre it also installs Debian's default-jre-headless if there is no Java, for
+// is, and makes the archive of its classes with which it starts faster. With -install-jre it also installs Debian's default-jre-headless if there is no Java, for
 // which it must be root. Exit status 0: a server can be started; 2: it cannot, and why.
 package main
 
@@ -46,6 +46,11 @@ func run(ctx context.Context, installJRE bool) error {
 		return err
 	}
 	fmt.Printf("ZooKeeper %s (%s), run by %s\n", version, server.Origin, java)
+	if archive, err := ensemble.MakeArchive(ctx); err != nil {
+		fmt.Println("servers will start more slowly, without a class archive:", err)
+	} else {
+		fmt.Println("class archive:", archive)
+	}
 	return nil
 }
 
