@@ -69,7 +69,7 @@ func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, co
 	defer cancel(nil)
 	var opened atomic.Int64
 	var history bytes.Buffer
-	result, err := w.RunLive(ctx, workload.LiveConfig{
+	result, err := workload.RunLive(ctx, w, workload.LiveConfig{
 		Open: func(ctx context.Context) (*workload.Session, error) {
 			if opened.Add(1) == 1 { // who makes and removes the objects
 				never := func() int { return 0 }

@@ -16,10 +16,10 @@ import (
 // script writes down a round by hand: operations, requests through handles, and the last tree.
 type script struct {
 	ops []*sim.Op
-	observed
+	Requests
 }
 
-func newScript() *script { return &script{observed: observed{tree: map[string]znode{}}} }
+func newScript() *script { return &script{Requests: Requests{tree: map[string]Znode{}}} }
 
 // op begins an operation of a handle, with its outcome: ok with a result, or unknown.
 func (s *script) op(handle int, name, arg string, outcome sim.Outcome, result string) *script {
@@ -65,7 +65,7 @@ func (s *script) together() *script {
 }
 
 func (s *script) left(path, data string, version int32) *script {
-	s.tree[path] = znode{data, zk.Stat{Czxid: 5, Version: version}}
+	s.tree[path] = Znode{data, zk.Stat{Czxid: 5, Version: version}}
 	return s
 }
 
@@ -147,7 +147,7 @@ func TestQueueAccount(t *testing.T) {
 		{"an offer that was lost, and peeked at", newScript().op(1, "offer", "v", sim.Unknown, "").create(1, "/q/v-", "v", unanswered).op(2, "peek", "", sim.OK, "v"), "?"},
 		{"an offer that was lost, and polled unseen", newScript().op(1, "offer", "v", sim.Unknown, "").create(1, "/q/v-", "v", unanswered).op(2, "poll", "", sim.OK, "v"), "?"},
 	} {
-		if got := c.s.told(settleQueue("/q", c.s.ops, &c.s.observed)); got != c.want {
+		if got := c.s.told(settleQueue("/q", c.s.ops, &c.s.Requests)); got != c.want {
 			t.Errorf("%s: %s; want %s", c.name, got, c.want)
 		}
 	}
@@ -212,7 +212,7 @@ func TestCounterAccount(t *testing.T) {
 		{"in the directory itself", newScript().add(2, "1", sim.Unknown, "").set(2, "/c", "1", 0, unanswered).left("/c", "1", 1), "did 1"},
 		{"in the directory itself, not written", newScript().add(2, "1", sim.Unknown, "").set(2, "/c", "1", 0, unanswered).left("/c", "", 0), "none"},
 	} {
-		if got := c.s.told(settleCounter("/c", c.s.ops, &c.s.observed)); got != c.want {
+		if got := c.s.told(settleCounter("/c", c.s.ops, &c.s.Requests)); got != c.want {
 			t.Errorf("%s: %s; want %s", c.name, got, c.want)
 		}
 	}

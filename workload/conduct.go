@@ -88,7 +88,7 @@ type Watched struct {
 }
 
 // Conduct makes the run of a counterexample happen on real servers. The error is for what could not be done.
-func (w *Workload) Conduct(ctx context.Context, c *sim.Counterexample, replayed *sim.Replayed, cfg ConductConfig) (*Confirmation, error) {
+func Conduct(ctx context.Context, w *Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg ConductConfig) (*Confirmation, error) {
 	if why := unconductible(replayed, cfg); why != "" {
 		return &Confirmation{Untried: why}, nil
 	}
@@ -101,7 +101,7 @@ func (w *Workload) Conduct(ctx context.Context, c *sim.Counterexample, replayed 
 	}
 	live := LiveConfig{Open: admin, Root: sim.Root0, Rounds: 1, Lanes: 1, Clients: c.Clients, Ops: c.Ops, Patience: cfg.Patience}.withDefaults()
 	return tried(func() (confirmed *Confirmation, err error) {
-		_, err = w.onRoot(ctx, live, func(ctx context.Context, r *liveRun) (err error) {
+		_, err = onRoot(ctx, w, live, func(ctx context.Context, r *liveRun) (err error) {
 			confirmed, err = r.conduct(ctx, c, replayed, cfg)
 			return err
 		})
@@ -163,8 +163,8 @@ func (r *liveRun) conduct(ctx context.Context, c *sim.Counterexample, replayed *
 	if err != nil {
 		return nil, err
 	}
-	e, _ := logRequests(r.workload.plan(plan, object+"/"+r.workload.kind))
-	l := &liveRound{run: r, ctx: ctx, episode: e, object: object, path: object + "/" + r.workload.kind}
+	e, log := LogRequests(r.workload.Episode(plan, object+"/"+r.workload.Name()))
+	l := &liveRound{run: r, ctx: ctx, episode: e, log: log, object: object, path: object + "/" + r.workload.Name()}
 	d := newConductor(l, cfg, replayed)
 	l.conductor = d
 	defer d.end(ctx)
@@ -178,7 +178,7 @@ func (r *liveRun) conduct(ctx context.Context, c *sim.Counterexample, replayed *
 	l.finish()
 	v := d.view(ctx)
 	j := l.episode.Judge(v)
-	j.settle()
+	j.Settle()
 	if len(v.Waiting) == 0 {
 		l.addLeftovers(v, &j)
 	}

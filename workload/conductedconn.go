@@ -34,8 +34,8 @@ func newConductedConn(p *life, user int, refused bool) *conductedConn {
 	return c
 }
 
-// unwrap returns the session's connection.
-func (c *conductedConn) unwrap() recipes.Conn { return c.life.session.Conn }
+// Unwrap returns the session's connection.
+func (c *conductedConn) Unwrap() recipes.Conn { return c.life.session.Conn }
 
 // NewGUID returns the identity that the user has got in the simulation, so that names sort as they did there.
 func (c *conductedConn) NewGUID() string {

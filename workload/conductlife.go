@@ -74,7 +74,7 @@ func (d *conductor) begin(ctx context.Context) error {
 
 // open opens a session for the life of a client that begins after a line of the trace.
 func (d *conductor) open(ctx context.Context, client, line int) error {
-	p := &life{conductor: d, client: client, watches: flavouredWatches{flavour: d.round.run.workload.flavour}}
+	p := &life{conductor: d, client: client, watches: flavouredWatches{flavour: d.round.run.workload.Flavour()}}
 	if line >= 0 {
 		p.begun, p.number = d.trace[line].N, d.lives[client].number+1
 	}
@@ -131,7 +131,7 @@ func serverOf(session int64) int { return int(session>>56) - 1 }
 func (p *life) newUser(index int, refused bool) *liveUser {
 	l := p.conductor.round
 	return &liveUser{
-		round: l, session: p.session, clientN: p.client, indexN: index, slot: slot(l.episode.Users(), p.client, index),
+		round: l, session: p.session, clientN: p.client, indexN: index, slot: Slot(l.episode.Users(), p.client, index),
 		via: newConductedConn(p, index, refused),
 	}
 }

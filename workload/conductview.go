@@ -17,7 +17,7 @@ func (d *conductor) view(ctx context.Context) *View {
 	if len(v.Waiting) == 0 {
 		world.stale = d.stale(ctx)
 	}
-	world.seen = d.observe(ctx, v)
+	world.seen = d.round.observe(ctx, v)
 	return v
 }
 
@@ -29,17 +29,6 @@ func (e exactEnds) end(session int64) (at int64, ended bool) {
 		return since, true
 	}
 	return e.sessionEnds.end(session)
-}
-
-// observe collects what can settle unknown outcomes. The root is the round's own object; that it is in use is none of the
-// recipe's business.
-func (d *conductor) observe(ctx context.Context, v *View) *observed {
-	l := d.round
-	seen := l.run.observe(ctx, l.object, v, l.episode)
-	if seen != nil {
-		delete(seen.tree, l.object+"/"+inUse)
-	}
-	return seen
 }
 
 // lifeEnd returns when a client's process died.

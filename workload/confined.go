@@ -39,7 +39,7 @@ func confine(conn recipes.Conn, below string, strays func(error)) recipes.Conn {
 
 // confine lets a recipe reach the round's object and nothing else. What another process asks for is not seen here.
 func (l *liveRound) confine(conn recipes.Conn) recipes.Conn {
-	if _, remote := conn.(*remoteConn); remote {
+	if _, remote := RemoteOf(conn); remote {
 		return conn
 	}
 	return confine(conn, l.object, l.run.fail)
@@ -59,8 +59,8 @@ func (c *confined) check(op, path string) error {
 // changing are the requests that change a znode which is there.
 var changing = []string{"set", "setACL", "delete"}
 
-// unwrap returns what is confined.
-func (c *confined) unwrap() recipes.Conn { return c.inner }
+// Unwrap returns what is confined.
+func (c *confined) Unwrap() recipes.Conn { return c.inner }
 
 // NewGUID takes names from where the connection has them, see [recipes.NewGUID].
 func (c *confined) NewGUID() string { return recipes.NewGUID(c.inner) }

@@ -59,7 +59,7 @@ func runOnSite(t *testing.T, w *Workload, rounds int) (out ran) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite()
-		out.Result, out.err = w.RunLive(t.Context(), LiveConfig{Open: s.open, Root: "/root", Seed: 1, Rounds: rounds})
+		out.Result, out.err = RunLive(t.Context(), w, LiveConfig{Open: s.open, Root: "/root", Seed: 1, Rounds: rounds})
 		if left := s.Dump("/root"); left != "" {
 			t.Errorf("left:\n%s", left)
 		}
@@ -147,7 +147,7 @@ func TestRunsThatCannotBe(t *testing.T) {
 	s := newSite()
 	for _, cfg := range []LiveConfig{{Clients: -1}, {Clients: 17}, {Ops: 101}, {Rounds: -1}, {Patience: -1}} {
 		cfg.Open, cfg.Root = s.open, "/root"
-		if _, err := find(t, "lock").RunLive(t.Context(), cfg); err == nil {
+		if _, err := RunLive(t.Context(), find(t, "lock"), cfg); err == nil {
 			t.Errorf("%+v is taken", cfg)
 		}
 	}

@@ -194,7 +194,7 @@ func (j *Judgement) undeclared(v *View) {
 }
 
 func declared(err error) bool {
-	return errors.Is(err, recipes.ErrUnknownOutcome) || disconnected(err)
+	return errors.Is(err, recipes.ErrUnknownOutcome) || Disconnected(err)
 }
 
 // note tells whether a znode is or was a note about changes, and not what they change.

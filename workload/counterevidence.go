@@ -18,7 +18,7 @@ import (
 // its user adds. So no operation can have taken effect in any other way, not even together with
 // another.
 type counterAccount struct {
-	*observed
+	*Requests
 	dir      string
 	path     string // the number's
 	ops      []*sim.Op
@@ -35,8 +35,8 @@ type written struct {
 }
 
 // settleCounter settles what it can of the additions to the number in a directory.
-func settleCounter(dir string, ops []*sim.Op, o *observed) settlement {
-	a := &counterAccount{observed: o, dir: dir, ops: ops, seen: map[int32]string{}}
+func settleCounter(dir string, ops []*sim.Op, o *Requests) settlement {
+	a := &counterAccount{Requests: o, dir: dir, ops: ops, seen: map[int32]string{}}
 	a.find()
 	if !a.exclusive() || !a.read() || !a.chain() || !a.pay() {
 		return nil
@@ -101,7 +101,7 @@ func (a *counterAccount) read() bool {
 		}
 	}
 	z, there := a.tree[a.path]
-	return !there || a.see(z.stat.Version, z.data)
+	return !there || a.see(z.Stat.Version, z.Data)
 }
 
 func (a *counterAccount) see(version int32, data string) bool {
@@ -114,7 +114,7 @@ func (a *counterAccount) see(version int32, data string) bool {
 func (a *counterAccount) chain() bool {
 	last := int32(-1)
 	if z, there := a.tree[a.path]; there {
-		last = z.stat.Version
+		last = z.Stat.Version
 	}
 	before, first := int64(0), int32(0)
 	if a.bare() {

@@ -121,7 +121,7 @@ func drawParties(p *sim.Plan, parties int) []int {
 	if p.Choose(8, "too few") == 7 {
 		return users
 	}
-	for n := slot(users, len(users), 0); n < parties && n < p.Clients*usersMax; n++ {
+	for n := Slot(users, len(users), 0); n < parties && n < p.Clients*usersMax; n++ {
 		if len(users) < p.Clients {
 			users = append(users, 1)
 			continue

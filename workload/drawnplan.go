@@ -11,12 +11,12 @@ import (
 // DrawPlan returns what the seed draws for so many Rounds of a run, and for its servers within its Duration. Nothing is
 // opened: Open and Start only say which clients there are. [Workload.RunLive] lets just that happen, with the same
 // configuration or with this Plan. The error is for a configuration with which nothing can be run.
-func (w *Workload) DrawPlan(config LiveConfig) (*FaultPlan, error) {
+func DrawPlan(w *Workload, config LiveConfig) (*FaultPlan, error) {
 	cfg := config.withDefaults()
 	if err := checkLiveFaults(cfg.Faults.Clients); err != nil {
 		return nil, err
 	}
-	r, err := w.newLiveRun(cfg)
+	r, err := newLiveRun(w, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func TestDrawPlan(t *testing.T) {
 	}
 	cfg := LiveConfig{Open: unopened, Start: unopened, Seed: 3, Rounds: 200, Duration: time.Minute, Clients: 3, Ops: 3, Nodes: 3,
 		Faults: FaultSet{Clients: LiveFaults() | ProcessFaults, Servers: AllServerFaults}}
-	plan, err := w.DrawPlan(cfg)
+	plan, err := DrawPlan(w, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +51,11 @@ func TestDrawPlan(t *testing.T) {
 		t.Error(diff, err)
 	}
 	cfg.Start = nil
-	if plan, err = w.DrawPlan(cfg); err != nil || plan.Faults().Clients != LiveFaults() {
+	if plan, err = DrawPlan(w, cfg); err != nil || plan.Faults().Clients != LiveFaults() {
 		t.Errorf("without processes: %v, %v", plan.Faults().Clients, err)
 	}
 	cfg.Faults.Clients = sim.Wrap
-	if _, err := w.DrawPlan(cfg); err == nil {
+	if _, err := DrawPlan(w, cfg); err == nil {
 		t.Error("numbers wrap on real servers")
 	}
 }

@@ -1,16 +1,13 @@
 package workload
 
 import (
-	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -78,21 +75,21 @@ func undecided(op *sim.Op) bool {
 	return op.Outcome == sim.Unknown || op.Outcome == sim.Running
 }
 
-// observed is what was seen of a round from outside of ZooKeeper: all requests, and the tree after
+// Requests is what was seen of a round from outside of ZooKeeper: all requests, and the tree after
 // them. The log was copied when the tree had been read.
-type observed struct {
+type Requests struct {
 	log  []logEntry
-	tree map[string]znode
+	tree map[string]Znode
 }
 
-// znode is one as the tree holds it.
-type znode struct {
-	data string
-	stat zk.Stat
+// Znode is one as the tree holds it.
+type Znode struct {
+	Data string
+	Stat zk.Stat
 }
 
 // paths lists the tree.
-func (o *observed) paths() []string { return slices.Sorted(maps.Keys(o.tree)) }
+func (o *Requests) paths() []string { return slices.Sorted(maps.Keys(o.tree)) }
 
 // effect is a change of the tree that no operation has reported.
 type effect struct {
@@ -109,7 +106,7 @@ type cause struct {
 }
 
 // cause returns what the log has at a place as a cause.
-func (o *observed) cause(at int) cause {
+func (o *Requests) cause(at int) cause {
 	c := cause{handle: o.log[at].handle, at: at}
 	for i := at; i >= 0 && c.during == 0; i-- {
 		if o.log[i].handle == c.handle {
@@ -142,7 +139,7 @@ func (e *effect) during(op *sim.Op) bool {
 
 // ascribe settles operations of unknown outcome by the effects that are left. Nothing is settled if
 // there is an effect that can be nobody's: then something has happened that the rules do not know.
-func ascribe(o *observed, ops []*sim.Op, effects []effect) settlement {
+func ascribe(o *Requests, ops []*sim.Op, effects []effect) settlement {
 	began := o.beginnings()
 	of, anybody := make([][]*effect, len(ops)), make([]bool, len(effects))
 	for i, op := range ops {
@@ -175,7 +172,7 @@ func ascribe(o *observed, ops []*sim.Op, effects []effect) settlement {
 const noEffect = "settled: it had no effect: all that its user's requests have changed is accounted for by other operations"
 
 // beginnings returns where in the log operations began, by number.
-func (o *observed) beginnings() map[int64]cause {
+func (o *Requests) beginnings() map[int64]cause {
 	began := map[int64]cause{}
 	for i := range o.log {
 		if e := &o.log[i]; e.began != 0 {
@@ -189,7 +186,7 @@ func (o *observed) beginnings() map[int64]cause {
 // transaction: notes of who made that change. They say nothing else, so nothing else can be lost with
 // them. ok is false if one is also written by itself. change tells of a request whether it changes the
 // object.
-func (o *observed) notes(change func(*logEntry) bool) (paths map[string]bool, ok bool) {
+func (o *Requests) notes(change func(*logEntry) bool) (paths map[string]bool, ok bool) {
 	bundles := map[int]bool{}
 	for i := range o.log {
 		if e := &o.log[i]; e.bundle != 0 && change(e) {
@@ -225,55 +222,4 @@ func blank(e *logEntry, object string, notes map[string]bool) bool {
 // above tells whether a path is the object's or one above it.
 func above(p, object string) bool {
 	return p == object || p == "/" || strings.HasPrefix(object, p+"/")
-}
-
-// surveyMax bounds how many znodes a survey reads.
-const surveyMax = 1000
-
-// survey reads what is below an object, after everything that was carried out before: a transaction
-// that changes nothing is carried out after that, and no read of the session comes before it.
-func survey(conn recipes.Conn, object string) (map[string]znode, error) {
-	session := conn.SessionID()
-	if _, err := conn.Multi(&zk.CheckVersionRequest{Path: object, Version: -1}); err != nil {
-		return nil, fmt.Errorf("workload: %s cannot be checked: %w", object, err)
-	}
-	tree := map[string]znode{}
-	if err := readBelow(conn, object, tree); err != nil {
-		return nil, err
-	}
-	if session == 0 || session != conn.SessionID() {
-		return nil, fmt.Errorf("workload: the session ended while %s was read", object)
-	}
-	return tree, nil
-}
-
-// readBelow reads what is below a znode. What goes meanwhile is gone.
-func readBelow(conn recipes.Conn, parent string, tree map[string]znode) error {
-	names, _, err := conn.Children(parent)
-	if err != nil && err != zk.ErrNoNode {
-		return fmt.Errorf("workload: the children of %s cannot be read: %w", parent, err)
-	}
-	for _, name := range names {
-		if err := readZnode(conn, path.Join(parent, name), tree); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func readZnode(conn recipes.Conn, p string, tree map[string]znode) error {
-	data, stat, err := conn.Get(p)
-	switch {
-	case err == zk.ErrNoNode:
-		return nil
-	case err != nil:
-		return fmt.Errorf("workload: %s cannot be read: %w", p, err)
-	case len(tree) >= surveyMax:
-		return fmt.Errorf("workload: there are more than %d znodes", surveyMax)
-	}
-	tree[p] = znode{string(data), *stat}
-	if stat.NumChildren == 0 {
-		return nil
-	}
-	return readBelow(conn, p, tree)
 }

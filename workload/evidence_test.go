@@ -27,22 +27,22 @@ type tally struct{ unknown, none, effect, offered, rounds, silent int }
 
 func (r *referee) Plan(p *sim.Plan) sim.Episode {
 	s := r.Workload.Plan(p).(*simulated)
-	e, log := logRequests(s.of)
+	e, log := LogRequests(s.of)
 	return &refereed{&simulated{e, s.path, s.flavour}, s.of.(settler), log, r}
 }
 
 type refereed struct {
 	*simulated
 	settler settler
-	log     *requestLog
+	log     *RequestLog
 	referee *referee
 }
 
 func (r *refereed) Judge(w *sim.World) (j sim.Judgement) {
 	v := newView(w, r.path)
-	o := &observed{log: r.log.snapshot(), tree: map[string]znode{}}
+	o := &Requests{log: r.log.snapshot(), tree: map[string]Znode{}}
 	w.Servers().Walk(sim.Root0, func(path string, n fakezk.NodeInfo) {
-		o.tree[path] = znode{string(n.Data), n.Stat}
+		o.tree[path] = Znode{string(n.Data), n.Stat}
 	})
 	live := &View{World: &liveWorld{seen: o}, Ops: v.Ops, Left: v.Left}
 	found := r.settler.evidence(live)

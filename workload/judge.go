@@ -112,8 +112,8 @@ func disputed(verdict linearizability.Verdict, h linearizability.History) map[st
 	return map[string]any{"monitor": h, "porcupine": verdict.Operations}
 }
 
-// settle carries out what was left for later.
-func (j *Judgement) settle() {
+// Settle carries out what was left for later.
+func (j *Judgement) Settle() {
 	if j.Later != nil {
 		later := j.Later()
 		j.Add(later.Violations...)

@@ -70,7 +70,7 @@ func (s *scene) broken() (properties []string, text string) {
 }
 
 func summary(j Judgement) (properties []string, text string) {
-	j.settle()
+	j.Settle()
 	for _, v := range j.Violations {
 		properties = append(properties, v.Property)
 		text += v.Message + "\n"

@@ -111,12 +111,12 @@ func (cfg LiveConfig) withDefaults() LiveConfig {
 // ends the run does, within seconds, whatever becomes of the servers. The error is for runs that could not be done, or not to
 // their end: [ErrRootLost], servers that are away for good, and what could not be tidied up. The result is what was
 // found until then.
-func (w *Workload) RunLive(ctx context.Context, config LiveConfig) (sim.Result, error) {
+func RunLive(ctx context.Context, w *Workload, config LiveConfig) (sim.Result, error) {
 	cfg := config.withDefaults()
 	if err := cfg.check(); err != nil {
 		return sim.Result{}, err
 	}
-	return w.onRoot(ctx, cfg, func(ctx context.Context, r *liveRun) error { return r.run(ctx) })
+	return onRoot(ctx, w, cfg, func(ctx context.Context, r *liveRun) error { return r.run(ctx) })
 }
 
 // check returns an error for what cannot be done.
@@ -139,13 +139,13 @@ func (cfg LiveConfig) check() error {
 const opsMax = 100
 
 // onRoot claims the root, runs, and removes it.
-func (w *Workload) onRoot(ctx context.Context, cfg LiveConfig, run func(context.Context, *liveRun) error) (sim.Result, error) {
+func onRoot(ctx context.Context, w *Workload, cfg LiveConfig, run func(context.Context, *liveRun) error) (sim.Result, error) {
 	session, err := cfg.Admin(ctx)
 	if err != nil {
 		return sim.Result{}, err
 	}
 	defer closeAll([]*Session{session})
-	r, err := w.newLiveRun(cfg)
+	r, err := newLiveRun(w, cfg)
 	if err != nil {
 		return sim.Result{}, err
 	}
@@ -197,12 +197,12 @@ func (r *liveRun) release(ctx context.Context, conn recipes.Conn, err error) err
 }
 
 // newLiveRun returns a run of which nothing has happened yet.
-func (w *Workload) newLiveRun(cfg LiveConfig) (r *liveRun, err error) {
+func newLiveRun(w *Workload, cfg LiveConfig) (r *liveRun, err error) {
 	r = &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{}, rounds: map[*liveRound]bool{}}
 	r.tormentor.since = r.begin
-	r.result = sim.Result{Workload: w.kind, Recipe: w.recipe, Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}}
+	r.result = sim.Result{Workload: w.Name(), Recipe: w.Recipe(), Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}}
 	if cfg.Start != nil {
-		r.apart, err = w.inProcesses()
+		r.apart, err = w.InProcesses()
 	}
 	return r, err
 }
@@ -424,7 +424,7 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 		return true, nil // with new sessions
 	}
 	v, world := l.view()
-	world.seen = r.observe(ctx, l.object, v, l.episode)
+	world.seen = l.observe(ctx, v)
 	switch err := l.undisturbed(); {
 	case ctx.Err() != nil:
 		return true, nil
@@ -443,7 +443,7 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 // judge judges a round, and removes what is left of one that has ended.
 func (r *liveRun) judge(n int, l *liveRound, v *View) (err error) {
 	j := l.episode.Judge(v)
-	j.settle()
+	j.Settle()
 	if len(v.Waiting) == 0 {
 		if len(j.Violations) == 0 {
 			l.addLeftovers(v, &j)
@@ -476,8 +476,8 @@ func (r *liveRun) draw(n int64) *liveRound {
 		w, faults = r.apart, r.cfg.Faults.Clients
 	}
 	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, uint64(n)), r.cfg.Clients, 2, r.cfg.Ops, LiveFaults(), object)
-	e, _ := logRequests(w.plan(plan, object+"/"+w.kind))
-	l := &liveRound{run: r, episode: e, object: object, path: object + "/" + w.kind}
+	e, log := LogRequests(w.Episode(plan, object+"/"+w.Name()))
+	l := &liveRound{run: r, episode: e, log: log, object: object, path: object + "/" + w.Name()}
 	if r.cfg.Plan != nil {
 		l.faults = r.cfg.Plan.Rounds[int(n)]
 	} else {

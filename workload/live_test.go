@@ -70,11 +70,11 @@ func TestRealServers(t *testing.T) {
 			Open: open, Root: "/live/" + kind, Seed: 1, Rounds: rounds, Clients: 3, Ops: 4, History: &history, Patience: 5 * time.Second,
 			Faults: workload.FaultSet{Clients: sim.Loss | sim.Watch}, Strikes: &strikes, // but there are no links
 		}
-		r, err := w.RunLive(t.Context(), cfg)
+		r, err := workload.RunLive(t.Context(), w, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		drawn, err := w.DrawPlan(cfg)
+		drawn, err := workload.DrawPlan(w, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestRealServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, a := range animals {
-			r, err := a.Twin().RunLive(t.Context(), workload.LiveConfig{Open: open, Root: "/live/stays", Seed: 1, Rounds: 6, Clients: 3, Ops: 2, Patience: time.Second})
+			r, err := workload.RunLive(t.Context(), a.Twin(), workload.LiveConfig{Open: open, Root: "/live/stays", Seed: 1, Rounds: 6, Clients: 3, Ops: 2, Patience: time.Second})
 			if found := properties(r); err != nil || slices.Contains(found, "orphan") || slices.Contains(found, "leak") {
 				t.Errorf("%s: what may stay counts as left behind: %v, %v", a.ID, r.Violations, err)
 			}
@@ -119,7 +119,7 @@ func TestRealServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := animals[0].Broken().RunLive(t.Context(), workload.LiveConfig{Open: open, Root: "/live/leaves", Seed: 1, Rounds: 200, Clients: 3, Ops: 2, Until: "orphan"})
+		r, err := workload.RunLive(t.Context(), animals[0].Broken(), workload.LiveConfig{Open: open, Root: "/live/leaves", Seed: 1, Rounds: 200, Clients: 3, Ops: 2, Until: "orphan"})
 		if err != nil || !slices.Contains(properties(r), "orphan") {
 			t.Errorf("after %d rounds %v is found, %v; want orphan", r.Episodes, properties(r), err)
 		}
@@ -162,7 +162,7 @@ func TestRootRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for root, refused := range map[string]bool{"/precious": true, "/": true, "relative": true, "/a/../b": true, "/empty": false, "/fresh/below": false} {
-		_, err := w.RunLive(t.Context(), workload.LiveConfig{Open: open, Root: root, Rounds: 2, Clients: 2, Ops: 1, Seed: 1})
+		_, err := workload.RunLive(t.Context(), w, workload.LiveConfig{Open: open, Root: root, Rounds: 2, Clients: 2, Ops: 1, Seed: 1})
 		if errors.Is(err, workload.ErrRoot) != refused || !refused && err != nil {
 			t.Errorf("root %s: %v", root, err)
 		}

@@ -128,7 +128,7 @@ func onSite(t *testing.T, w *Workload, cfg LiveConfig, happens func(ctx context.
 			happened = time.Now()
 			happens(ctx, s, interrupt)
 		})
-		out.Result, out.err = w.RunLive(ctx, cfg)
+		out.Result, out.err = RunLive(ctx, w, cfg)
 		out.took = time.Since(happened)
 		interrupt()
 		all.Wait()
@@ -327,7 +327,7 @@ func TestNothingSucceeds(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite()
-		r, err := w.RunLive(t.Context(), LiveConfig{Admin: s.open, Root: "/root", Seed: 1, Rounds: 20, Start: func(context.Context) (*Session, error) {
+		r, err := RunLive(t.Context(), w, LiveConfig{Admin: s.open, Root: "/root", Seed: 1, Rounds: 20, Start: func(context.Context) (*Session, error) {
 			return RemoteSession(&failing{}, s.admin), nil
 		}})
 		if err != nil || r.Verdict != sim.VerdictUnknown || !strings.Contains(r.Reason, "none of the ") || r.Episodes != 20 {
@@ -356,7 +356,7 @@ func TestStarvedProcesses(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, began := newSite(), time.Now()
 			w := Lock(func(recipes.Conn, string) Locker { return idler{} })
-			r, err := w.RunLive(t.Context(), LiveConfig{Root: "/root", Seed: 1, Rounds: 2, Open: func(ctx context.Context) (*Session, error) {
+			r, err := RunLive(t.Context(), w, LiveConfig{Root: "/root", Seed: 1, Rounds: 2, Open: func(ctx context.Context) (*Session, error) {
 				session, err := s.open(ctx)
 				session.HeldBack = func() time.Duration { return of.held(time.Since(began)) }
 				return session, err

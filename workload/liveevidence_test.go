@@ -131,7 +131,7 @@ func TestLostRepliesAreSettled(t *testing.T) {
 				t.Fatal(err)
 			}
 			var file bytes.Buffer
-			r, err := w.RunLive(t.Context(), workload.LiveConfig{
+			r, err := workload.RunLive(t.Context(), w, workload.LiveConfig{
 				Open: openerBy(e.ConnectString(), th.dial), Root: "/settled", Seed: 1, Rounds: 40, Clients: 3, Ops: 4, History: &file, Patience: 5 * time.Second,
 			})
 			if err != nil {

@@ -14,7 +14,7 @@ type liveWorld struct {
 	beliefs  bool                                            // see [World]
 	remains  []liveNode                                      // what was there when somebody waited in vain
 	stale    []Watched                                       // watches on what does not exist, if the servers were asked
-	seen     *observed                                       // nil if nobody looked
+	seen     *Requests                                       // nil if nobody looked
 }
 
 // sessionEnds is what is known of the ends of sessions.
@@ -49,7 +49,7 @@ func (w *liveWorld) Changes() (all []sim.Change, known bool) { return nil, false
 
 func (w *liveWorld) Herds() (all []sim.Herd, known bool) { return nil, false }
 
-func (w *liveWorld) Requests() (seen *observed, known bool) { return w.seen, w.seen != nil }
+func (w *liveWorld) Requests() (seen *Requests, known bool) { return w.seen, w.seen != nil }
 
 func (w *liveWorld) Explain(op *sim.Op) string {
 	return fmt.Sprintf("%s still waits in %s, called at %s", Who(op), op.Name, w.Moment(op.Call))

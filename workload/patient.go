@@ -44,7 +44,7 @@ func ask[T any](p *patient, send func() (T, error)) (answer T, err error) {
 		}()
 		select {
 		case r := <-replies:
-			if !disconnected(r.err) {
+			if !Disconnected(r.err) {
 				return r.answer, r.err
 			}
 		case <-ctx.Done():

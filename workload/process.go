@@ -10,8 +10,8 @@ func processOf(c recipes.Conn) any {
 	if handle, ok := c.(*fakezk.Conn); ok {
 		return handle.Client
 	}
-	if handle, ok := c.(interface{ unwrap() recipes.Conn }); ok {
-		return processOf(handle.unwrap())
+	if handle, ok := c.(interface{ Unwrap() recipes.Conn }); ok {
+		return processOf(handle.Unwrap())
 	}
 	return c
 }

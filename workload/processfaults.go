@@ -3,6 +3,7 @@ package workload
 import (
 	"time"
 
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -11,6 +12,17 @@ type Process interface {
 	Pause() error  // stops it where it stands, as a long garbage collection does
 	Resume() error // lets it go on
 	Kill() error   // ends it without a last word; the client's next operation starts another
+}
+
+// RemoteSession is the session of a client in a process of its own. The observer is a connection of this
+// process to the same servers; it is not closed with the session.
+func RemoteSession(r Remote, observer recipes.Conn) *Session {
+	process, _ := r.(Process)
+	s := &Session{Conn: RemoteConn(r, observer), Close: r.Close, Told: r.Told, Broken: r.Broken, Process: process}
+	if h, can := r.(interface{ HeldBack() time.Duration }); can {
+		s.HeldBack = h.HeldBack
+	}
+	return s
 }
 
 // strikeProcess pauses or kills a client's process: at once, or a moment later, when it knows the answer to the

@@ -220,8 +220,8 @@ func lostBy(sessions []*Session) (lost int) {
 // connected tells whether the session's client has a session and a server, as far as it knows. A client without a
 // process has none.
 func (s *Session) connected() bool {
-	if c, remote := s.Conn.(*remoteConn); remote {
-		return c.remote.Alive() && c.remote.Connected()
+	if r, remote := RemoteOf(s.Conn); remote {
+		return r.Alive() && r.Connected()
 	}
 	return s.Conn.State() == zk.StateHasSession
 }

@@ -16,7 +16,7 @@ import (
 // from the creation of its znode to its deletion: there is nothing else in which a recipe could say
 // so.
 type queueAccount struct {
-	*observed
+	*Requests
 	path    string
 	ops     []*sim.Op
 	items   []*itemAccount // in the order of the offers
@@ -36,8 +36,8 @@ type itemAccount struct {
 }
 
 // settleQueue settles what it can of the operations on the queue at a path.
-func settleQueue(path string, ops []*sim.Op, o *observed) settlement {
-	a := &queueAccount{observed: o, path: path, ops: ops, holders: map[string]*itemAccount{}}
+func settleQueue(path string, ops []*sim.Op, o *Requests) settlement {
+	a := &queueAccount{Requests: o, path: path, ops: ops, holders: map[string]*itemAccount{}}
 	if !a.open() || !a.locate() || !a.exclusive() || !a.remove() {
 		return nil
 	}
@@ -106,8 +106,8 @@ func (a *queueAccount) locate() bool {
 	}
 	for _, p := range a.paths() {
 		z := a.tree[p]
-		it, clear := a.item(z.data)
-		if !clear || it != nil && !a.hold(it, p, z.stat.Czxid) {
+		it, clear := a.item(z.Data)
+		if !clear || it != nil && !a.hold(it, p, z.Stat.Czxid) {
 			return false
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -92,15 +91,9 @@ func remotely(plan func(*sim.Plan, string) Episode) func(*sim.Plan, string) Epis
 	}
 }
 
-// Apart tells whether the workload's clients can be in processes of their own, where they can be paused and killed:
-// the error says why not.
-func (w *Workload) Apart() error {
-	_, err := w.inProcesses()
-	return err
-}
-
-// inProcesses is the same workload for clients in processes of their own.
-func (w *Workload) inProcesses() (*Workload, error) {
+// InProcesses is the same workload for clients in processes of their own, where they can be paused and killed. The error
+// says why they cannot be.
+func (w *Workload) InProcesses() (*Workload, error) {
 	plan := w.remote
 	if k, err := KindNamed(w.kind); plan == nil && w.recipe == Ours && err == nil {
 		plan = k.remote
@@ -111,15 +104,18 @@ func (w *Workload) inProcesses() (*Workload, error) {
 	return &Workload{kind: w.kind, recipe: w.recipe, model: w.model, plan: remotely(plan), remote: plan}, nil
 }
 
-// RemoteSession is the session of a client in a process of its own. The observer is a connection of this
-// process to the same servers; it is not closed with the session.
-func RemoteSession(r Remote, observer recipes.Conn) *Session {
-	process, _ := r.(Process)
-	s := &Session{Conn: &remoteConn{Conn: observer, remote: r}, Close: r.Close, Told: r.Told, Broken: r.Broken, Process: process}
-	if h, can := r.(interface{ HeldBack() time.Duration }); can {
-		s.HeldBack = h.HeldBack
+// RemoteConn stands for the connection of a client in a process of its own. The observer is a connection of this process
+// to the same servers.
+func RemoteConn(r Remote, observer recipes.Conn) recipes.Conn {
+	return &remoteConn{Conn: observer, remote: r}
+}
+
+// RemoteOf returns the client for which a connection stands, if it is a [RemoteConn].
+func RemoteOf(c recipes.Conn) (r Remote, ok bool) {
+	if conn, is := c.(*remoteConn); is {
+		return conn.remote, true
 	}
-	return s
+	return nil, false
 }
 
 // remoteConn stands for a client's connection where one in this process is expected.

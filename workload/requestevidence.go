@@ -13,14 +13,16 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// requestLog is what the users of one round asked ZooKeeper to change, what was answered, and what
+// RequestLog is what the users of one round asked ZooKeeper to change, what was answered, and what
 // they read. It knows whose handle a request went through, and never which operation meant it: a
 // recipe may work in the background, before an operation or after it. What follows for operations
 // is for rules to say that hold whichever it was.
 //
 // Invariant: whatever was sent is in the log before it is sent, and an operation before it begins,
 // so that in the log of one handle a request stands after every operation that can have caused it.
-type requestLog struct {
+type RequestLog struct {
+	of settler // whose requests they are
+
 	mu      sync.Mutex
 	handles int
 	entries []logEntry
@@ -88,15 +90,49 @@ func (e *logEntry) plain() bool {
 	return !e.expires && (e.flags == zk.FlagPersistent || e.flags == zk.FlagSequence)
 }
 
+// settler is an episode that can settle unknown outcomes by requests and the tree.
+type settler interface {
+	evidence(v *View) settlement
+	// doubtful tells whether it could matter: not whether anything is unknown, but whether the
+	// history could be explained in more than one way by that.
+	doubtful(v *View) bool
+}
+
+// logged is an episode whose users' requests are logged.
+type logged struct {
+	Episode
+	log *RequestLog
+}
+
+func (e logged) Run(u User) { e.Episode.Run(e.log.user(u)) }
+
+// LogRequests logs the requests of an episode that can make use of them; the log is nil if it cannot.
+func LogRequests(e Episode) (Episode, *RequestLog) {
+	s, can := e.(settler)
+	if !can {
+		return e, nil
+	}
+	log := &RequestLog{of: s}
+	return logged{e, log}, log
+}
+
+// Needed tells whether the log, with the tree, may settle an outcome that matters. It is false of no log.
+func (l *RequestLog) Needed(v *View) bool { return l != nil && l.of.doubtful(v) }
+
+// With is what was logged so far, and a tree that was read before.
+func (l *RequestLog) With(tree map[string]Znode) *Requests {
+	return &Requests{log: l.snapshot(), tree: tree}
+}
+
 // snapshot returns what was logged so far.
-func (l *requestLog) snapshot() []logEntry {
+func (l *RequestLog) snapshot() []logEntry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.entries)
 }
 
 // sent logs requests that are about to be sent as one, and returns where they stand.
-func (l *requestLog) sent(entries ...logEntry) (first int) {
+func (l *RequestLog) sent(entries ...logEntry) (first int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first = len(l.entries)
@@ -110,7 +146,7 @@ func (l *requestLog) sent(entries ...logEntry) (first int) {
 }
 
 // answered notes the answer to requests that were sent as one; note adds what it says.
-func (l *requestLog) answered(first, n int, err error, note func(i int, e *logEntry)) {
+func (l *RequestLog) answered(first, n int, err error, note func(i int, e *logEntry)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range n {
@@ -122,8 +158,8 @@ func (l *requestLog) answered(first, n int, err error, note func(i int, e *logEn
 	}
 }
 
-// of returns a user whose requests are logged, through a handle of its own.
-func (l *requestLog) of(u User) User {
+// user returns a user whose requests are logged, through a handle of its own.
+func (l *RequestLog) user(u User) User {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.handles++
@@ -148,7 +184,7 @@ func (u *loggedUser) Begin(name, arg string, cancelable bool) (context.Context, 
 // sends nothing of its own.
 type loggedConn struct {
 	recipes.Conn
-	log    *requestLog
+	log    *RequestLog
 	handle int
 }
 

@@ -22,6 +22,7 @@ type liveRound struct {
 	ctx       context.Context
 	sessions  []*Session
 	episode   Episode
+	log       *RequestLog // of its users' requests; nil if there is no use for it
 	began     time.Time
 	tenure    int64      // of the root: see [ownRoot.hold]
 	slow      bool       // nobody can tell whether those who wait do so for ever
@@ -94,10 +95,10 @@ func (l *liveRound) play() {
 // start starts all users.
 func (l *liveRound) start() {
 	layout := l.episode.Users()
-	l.active = slot(layout, len(layout), 0) // before the first can have finished
+	l.active = Slot(layout, len(layout), 0) // before the first can have finished
 	for client, users := range layout {
 		for index := range users {
-			u := &liveUser{round: l, session: l.sessions[client], clientN: client, indexN: index, slot: slot(layout, client, index)}
+			u := &liveUser{round: l, session: l.sessions[client], clientN: client, indexN: index, slot: Slot(layout, client, index)}
 			go func() {
 				defer l.left()
 				l.episode.Run(u)
@@ -416,7 +417,7 @@ func (l *liveRound) living() []*Session {
 // leftover looks once: for an ephemeral znode of a session that lives, and a persistent one that was made for one use and never
 // had children, see [simWorld.litter]. Whose session has ended cannot tidy up, so the latter are not judged then.
 func (l *liveRound) leftover(v *View) []sim.Violation {
-	tree := map[string]znode{}
+	tree := map[string]Znode{}
 	admin := l.run.admin.Conn
 	if _, err := admin.Sync(l.object); err != nil {
 		return nil
@@ -427,7 +428,7 @@ func (l *liveRound) leftover(v *View) []sim.Violation {
 	notes := map[int64]int{} // by session
 	tidied := l.toldNow() == l.told && !v.Left.Values
 	for _, path := range slices.Sorted(maps.Keys(tree)) {
-		stat := tree[path].stat
+		stat := tree[path].Stat
 		switch owner := stat.EphemeralOwner; {
 		case path == l.run.claim.sign() || path == l.run.claim.inUse():
 		case owner != 0 && (!l.alive(owner) || v.Left.Notes && notes[owner] < l.notesOf(v, owner)):
@@ -445,7 +446,7 @@ func (l *liveRound) leftover(v *View) []sim.Violation {
 // notesOf is how many notes a session's client may keep.
 func (l *liveRound) notesOf(v *View, session int64) int {
 	client := slices.IndexFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
-	return max(notesOf(v.Ops, client), 1)
+	return max(NotesOf(v.Ops, client), 1)
 }
 
 // oneTime tells whether a name is of a kind that is used once, by one operation or session: it ends in a number that the

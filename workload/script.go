@@ -22,7 +22,7 @@ func NewScript[T any](p *sim.Plan, path string) Script[T] {
 
 // Draw draws from one turn to most turns for each user. draw draws a turn, with the label that it is given.
 func (c *Script[T]) Draw(p *sim.Plan, most int, draw func(p *sim.Plan, label string) T) {
-	for s := range slot(c.layout, len(c.layout), 0) {
+	for s := range Slot(c.layout, len(c.layout), 0) {
 		label := planLabel(s)
 		script := make([]T, 1+p.Choose(most, label))
 		for i := range script {
@@ -33,7 +33,7 @@ func (c *Script[T]) Draw(p *sim.Plan, most int, draw func(p *sim.Plan, label str
 }
 
 // Slot is a user's place among all users.
-func (c *Script[T]) Slot(u User) int { return slot(c.layout, u.Client(), u.Index()) }
+func (c *Script[T]) Slot(u User) int { return Slot(c.layout, u.Client(), u.Index()) }
 
 // Turns are what is left of a user's script: who begins anew after a crash goes on with the next.
 func (c *Script[T]) Turns(u User) iter.Seq[T] {

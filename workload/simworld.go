@@ -35,7 +35,7 @@ func (w simWorld) Changes() (all []sim.Change, known bool) { return w.World.Chan
 
 func (w simWorld) Herds() (all []sim.Herd, known bool) { return w.World.Herds(), true }
 
-func (w simWorld) Requests() (*observed, bool) { return nil, false }
+func (w simWorld) Requests() (*Requests, bool) { return nil, false }
 
 func (w simWorld) commits(ops []*sim.Op) commits { return commits{w.World.Changes(), ops} }
 
@@ -144,7 +144,7 @@ func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violat
 			return
 		}
 		switch {
-		case made.Owner != 0 && allowed.Notes && notes[made.Owner] < notesOf(of, maker.Client):
+		case made.Owner != 0 && allowed.Notes && notes[made.Owner] < NotesOf(of, maker.Client):
 			notes[made.Owner]++
 		case made.Owner != 0:
 			found = append(found, sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(

@@ -127,7 +127,7 @@ func reach(ctx context.Context, s *Session, path string) error {
 		}()
 		select {
 		case err := <-answer:
-			if err == nil || !disconnected(err) {
+			if err == nil || !Disconnected(err) {
 				return nil
 			}
 		case <-ctx.Done():

@@ -105,7 +105,7 @@ type transactions struct {
 func planTransactions(p *sim.Plan, path string, new func(c recipes.Conn, path string) Committer) *transactions {
 	e := &transactions{Script: NewScript[string](p, path), new: new}
 	e.count = 1 + p.Choose(min(p.Ops, 3), "transactions")
-	for s := range slot(e.layout, len(e.layout), 0) {
+	for s := range Slot(e.layout, len(e.layout), 0) {
 		e.turns = append(e.turns, e.script(p, s, planLabel(s)))
 	}
 	return e

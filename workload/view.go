@@ -139,8 +139,8 @@ func (v *View) Leaks() []sim.Violation {
 	return v.LeftBehind(v.Ops, v.Left)
 }
 
-// notesOf is how many notes a client may keep, see [Leftovers].
-func notesOf(ops []*sim.Op, client int) int {
+// NotesOf is how many notes a client may keep, see [Leftovers].
+func NotesOf(ops []*sim.Op, client int) int {
 	users, failed := map[int]bool{}, 0
 	for _, op := range ops {
 		if op.Client != client {

@@ -58,6 +58,12 @@ type Episode interface {
 // Name is the kind of recipe: "lock", "queue".
 func (w *Workload) Name() string { return w.kind }
 
+// Flavour is the client library that the recipe was written for.
+func (w *Workload) Flavour() fakezk.Flavour { return w.flavour }
+
+// Episode plans one episode about the object at a path: at all times the same for the same choices.
+func (w *Workload) Episode(p *sim.Plan, path string) Episode { return w.plan(p, path) }
+
 // Recipe names the implementation under test.
 func (w *Workload) Recipe() string { return w.recipe }
 
@@ -184,8 +190,8 @@ func drawUsers(p *sim.Plan) []int {
 	return users
 }
 
-// slot numbers a user among all users of an episode.
-func slot(users []int, client, index int) int {
+// Slot numbers a user among all users of an episode.
+func Slot(users []int, client, index int) int {
 	n := index
 	for _, u := range users[:client] {
 		n += u
@@ -215,9 +221,9 @@ var surprises = []error{
 	zk.ErrNoChildrenForEphemerals, zk.ErrInvalidACL, zk.ErrNoAuth, zk.ErrBadArguments,
 }
 
-// disconnected tells whether an error says that the connection or the session failed, so that the
+// Disconnected tells whether an error says that the connection or the session failed, so that the
 // outcome of a request under way is unknown.
-func disconnected(err error) bool {
+func Disconnected(err error) bool {
 	var netErr net.Error
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer) || errors.Is(err, zk.ErrClosing) ||
 		errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrSessionMoved) || errors.As(err, &netErr)

@@ -32,7 +32,7 @@ type World interface {
 	Herds() (all []sim.Herd, known bool)
 	// Requests returns what is known of each request of the users, if that is all that can settle an unknown outcome:
 	// not where Changes does.
-	Requests() (seen *observed, known bool)
+	Requests() (seen *Requests, known bool)
 
 	// Explain says in a sentence what an operation waits for that has not returned, as far as that can be seen.
 	Explain(op *sim.Op) string

@@ -29,7 +29,7 @@ type patientEpisode struct{ Episode }
 func (e patientEpisode) Judge(v *View) Judgement {
 	j := e.Episode.Judge(v)
 	i := slices.IndexFunc(v.Ops, func(op *sim.Op) bool {
-		return op.Name == "take" && !op.Cancelled && disconnected(op.Err) && !errors.Is(op.Err, recipes.ErrUnknownOutcome)
+		return op.Name == "take" && !op.Cancelled && Disconnected(op.Err) && !errors.Is(op.Err, recipes.ErrUnknownOutcome)
 	})
 	if i >= 0 {
 		j.Add(sim.Violation{Property: "unexpected-error", Ops: []*sim.Op{v.Ops[i]}, Message: fmt.Sprintf(

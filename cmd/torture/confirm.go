@@ -49,7 +49,7 @@ func confirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, 
 	}
 	servers := e.Servers()
 	servers[0], servers[leader] = servers[leader], servers[0]
-	return w.Conduct(ctx, example, replayed, workload.ConductConfig{
+	return workload.Conduct(ctx, w, example, replayed, workload.ConductConfig{
 		Patience: patienceOfSteps,
 		Open: func(ctx context.Context, how workload.Opening) (*workload.Session, workload.Turnstile, error) {
 			return openTurnstile(ctx, servers, how)

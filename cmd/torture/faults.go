@@ -50,7 +50,8 @@ func (r *runCmd) apart(w *workload.Workload) error {
 	if r.Auth != "" || r.Rate != 0 {
 		return fmt.Errorf("clients in processes of their own know neither --auth nor --rate")
 	}
-	return w.Apart()
+	_, err := w.InProcesses()
+	return err
 }
 
 // linked tells whether something may strike clients, or the servers under them, so that links are needed.
@@ -132,7 +133,7 @@ func (r *runCmd) printPlan(c *commandContext, w *workload.Workload) error {
 	if foreign || r.needsProcesses() {
 		cfg.Start = unopened
 	}
-	plan, err := w.DrawPlan(cfg)
+	plan, err := workload.DrawPlan(w, cfg)
 	if err != nil {
 		return err
 	}

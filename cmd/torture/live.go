@@ -99,7 +99,7 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	cfg.Open, cfg.Start, cfg.Starts = clients.open, clients.start, clients.starts
 	cfg.Admin = func(ctx context.Context) (*workload.Session, error) { return openSession(ctx, way, servers, false) }
 	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.following(out.progress(bar))
-	result, err := w.RunLive(clients.ctx, cfg)
+	result, err := workload.RunLive(clients.ctx, w, cfg)
 	bar.clear()
 	if err := cmp.Or(clients.failed(), err); err != nil {
 		if result.Episodes == 0 {

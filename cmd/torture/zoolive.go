@@ -38,7 +38,7 @@ func (z *zooCmd) huntLive(ctx context.Context, servers string, a workload.Animal
 		Root: "/zktorture", Seed: z.Seed, Duration: z.Duration, Clients: a.Clients, Ops: huntOps,
 		Faults: workload.FaultSet{Clients: workload.LiveFaults()}, Timeout: liveSession, Until: a.Property,
 	}
-	found, err := a.Broken().RunLive(ctx, cfg)
+	found, err := workload.RunLive(ctx, a.Broken(), cfg)
 	if err != nil {
 		return catch, err
 	}
@@ -48,7 +48,7 @@ func (z *zooCmd) huntLive(ctx context.Context, servers string, a workload.Animal
 		return catch, nil
 	}
 	cfg.Rounds, cfg.Duration, cfg.Until = max(found.Episodes, twinRounds), 0, ""
-	twin, err := a.Twin().RunLive(ctx, cfg)
+	twin, err := workload.RunLive(ctx, a.Twin(), cfg)
 	if err != nil {
 		return catch, err
 	}
