@@ -23,6 +23,7 @@ var mayImport = map[string]string{
 	"sim":             "sim fakezk",
 	"story":           "story sim fakezk linearizability internal",
 	"workload":        "workload story sim fakezk recipes linearizability internal",
+	"live":            "live workload story sim fakezk recipes linearizability internal",
 }
 
 func TestImportsPointOneWay(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -86,8 +87,8 @@ type Client struct {
 }
 
 var (
-	_ workload.Remote  = (*Client)(nil)
-	_ workload.Process = (*Client)(nil)
+	_ workload.Remote = (*Client)(nil)
+	_ live.Process    = (*Client)(nil)
 )
 
 // Start starts a worker and returns when it is ready. The context bounds the start, not the life of the

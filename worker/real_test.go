@@ -17,6 +17,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/worker"
@@ -69,17 +70,17 @@ func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, co
 	defer cancel(nil)
 	var opened atomic.Int64
 	var history bytes.Buffer
-	result, err := workload.RunLive(ctx, w, workload.LiveConfig{
-		Open: func(ctx context.Context) (*workload.Session, error) {
+	result, err := live.Run(ctx, w, live.Config{
+		Open: func(ctx context.Context) (*live.Session, error) {
 			if opened.Add(1) == 1 { // who makes and removes the objects
 				never := func() int { return 0 }
-				return &workload.Session{Conn: observer, Close: func() {}, Told: never, Broken: never}, nil
+				return &live.Session{Conn: observer, Close: func() {}, Told: never, Broken: never}, nil
 			}
 			c, err := worker.Start(ctx, worker.Config{Command: command, Kind: kind, Servers: e.ConnectString(), SessionTimeout: sessionTimeout, Fail: cancel})
 			if err != nil {
 				return nil, err
 			}
-			return workload.RemoteSession(c, observer), nil
+			return live.RemoteSession(c, observer), nil
 		},
 		Root: "/t", Seed: 1, Rounds: rounds, Clients: 2, Ops: 4, Lanes: 1, Patience: 2 * time.Second, History: &history,
 	})

@@ -8,7 +8,7 @@
 // users note. When everybody has finished, or nothing moves any more, the episode is judged from its operations ([View]),
 // and from what the [World] can tell beside them: when a session ended, who asked for which transaction, what was left.
 //
-// There are two worlds. In simulation (package sim) everything is known. On real servers ([Workload.RunLive]) some things
+// There are two worlds. In simulation (package sim) everything is known. On real servers (package live) some things
 // are not, and a property that needs them is not judged; the run says which.
 //
 // # Recipes and kinds of one's own

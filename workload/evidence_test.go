@@ -44,7 +44,7 @@ func (r *refereed) Judge(w *sim.World) (j sim.Judgement) {
 	w.Servers().Walk(sim.Root0, func(path string, n fakezk.NodeInfo) {
 		o.tree[path] = Znode{string(n.Data), n.Stat}
 	})
-	live := &View{World: &liveWorld{seen: o}, Ops: v.Ops, Left: v.Left}
+	live := &View{World: &seenWorld{scene: &scene{}, seen: o}, Ops: v.Ops, Left: v.Left}
 	found := r.settler.evidence(live)
 	t := tally{rounds: 1}
 	for _, op := range v.Ops {

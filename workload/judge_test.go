@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -22,28 +23,51 @@ type scene struct {
 }
 
 func (s *scene) view() *View {
-	crashes := func(client, life int) (int64, bool) {
-		end, ok := s.crashes[client]
-		return end, ok && life == 0
-	}
-	return &View{
-		World: &liveWorld{faulty: true, sessions: sceneEnds{s}, crashes: crashes},
-		Left:  Leftovers{Path: "/t/x"}, Ops: s.ops, Waiting: s.waiting,
-	}
+	return &View{World: &seenWorld{scene: s, faulty: true}, Left: Leftovers{Path: "/t/x"}, Ops: s.ops, Waiting: s.waiting}
 }
 
-// sceneEnds are the ends of a scene's sessions.
-type sceneEnds struct{ *scene }
+// seenWorld is a world of which no more is known than the clients have seen, and when sessions and processes ended: the
+// least that a world may know.
+type seenWorld struct {
+	*scene
+	faulty bool
+	seen   *Requests
+}
 
-func (s sceneEnds) end(id int64) (int64, bool) { end, ok := s.ends[id]; return end, ok }
+func (w *seenWorld) Faulty() bool                  { return w.faulty }
+func (w *seenWorld) Moment(stamp int64) string     { return fmt.Sprintf("%d ns", stamp) }
+func (w *seenWorld) Span(from, to int64) string    { return fmt.Sprintf("%d to %d ns", from, to) }
+func (w *seenWorld) Beliefs() bool                 { return false }
+func (w *seenWorld) Changes() ([]sim.Change, bool) { return nil, false }
+func (w *seenWorld) Herds() ([]sim.Herd, bool)     { return nil, false }
+func (w *seenWorld) Requests() (*Requests, bool)   { return w.seen, w.seen != nil }
+func (w *seenWorld) Explain(op *sim.Op) string     { return Who(op) + " still waits in " + op.Name }
+func (w *seenWorld) Remains(*sim.Op) bool          { return false }
 
-func (s sceneEnds) gone(id int64) (int64, bool) {
-	if since, ok := s.scene.gone[id]; ok {
+func (w *seenWorld) SessionEnd(id int64) (int64, bool) { end, ok := w.ends[id]; return end, ok }
+
+func (w *seenWorld) SessionGone(id int64) (int64, bool) {
+	if since, ok := w.gone[id]; ok {
 		return since, true
 	}
-	end, ok := s.ends[id]
+	end, ok := w.ends[id]
 	return end, ok && end > 0
 }
+
+func (w *seenWorld) Crash(client, life int) (int64, bool) {
+	end, ok := w.crashes[client]
+	return end, ok && life == 0
+}
+
+func (w *seenWorld) Blocked(op *sim.Op, _ string) sim.Violation {
+	return sim.Violation{Property: "progress", Ops: []*sim.Op{op}, Message: w.Explain(op)}
+}
+
+func (w *seenWorld) Abandoned([]*sim.Op, string, func(*sim.Op) bool) (string, *sim.Op, bool) {
+	return "", nil, false
+}
+
+func (w *seenWorld) LeftBehind([]*sim.Op, Leftovers) []sim.Violation { return nil }
 
 // op adds an operation of a client whose session is 0xa1 for client 1, 0xa2 for client 2, …
 func (s *scene) op(client int, name string, call, ret int64, outcome sim.Outcome) *sim.Op {

@@ -18,7 +18,7 @@ import (
 var ErrEmpty = recipes.ErrEmpty
 
 // Workload is one kind of recipe under test, for the simulator ([sim.Run], [sim.Check]) and for
-// real servers ([Workload.RunLive]).
+// real servers (package live).
 //
 // A workload of a user's recipe is made from a function, which is called once for each user of a
 // session with the session's connection and the path of the episode's object. When the episode

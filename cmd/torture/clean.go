@@ -7,8 +7,8 @@ import (
 	"path"
 	"time"
 
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
@@ -40,23 +40,23 @@ func (cmd *cleanCmd) Run(c *commandContext) error {
 	return errors.Join(cmd.clean(c, conn, roots, err), err)
 }
 
-func (cmd *cleanCmd) find(conn recipes.Conn, chroot string) ([]workload.LeftRoot, error) {
+func (cmd *cleanCmd) find(conn recipes.Conn, chroot string) ([]live.LeftRoot, error) {
 	if cmd.Root == "" {
-		return workload.FindLeftRoots(conn, path.Join("/", chroot))
+		return live.FindLeftRoots(conn, path.Join("/", chroot))
 	}
 	at, err := rootBelow(chroot, cmd.Root)
 	if err != nil {
 		return nil, err
 	}
-	root, err := workload.ReadLeftRoot(conn, at)
+	root, err := live.ReadLeftRoot(conn, at)
 	if err != nil {
 		return nil, err
 	}
-	return []workload.LeftRoot{root}, nil
+	return []live.LeftRoot{root}, nil
 }
 
 // clean lists roots, and removes them if it may; others is why there are more.
-func (cmd *cleanCmd) clean(c *commandContext, conn recipes.Conn, roots []workload.LeftRoot, others error) error {
+func (cmd *cleanCmd) clean(c *commandContext, conn recipes.Conn, roots []live.LeftRoot, others error) error {
 	var all error
 	idle := 0
 	for _, root := range roots {

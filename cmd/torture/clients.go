@@ -12,14 +12,15 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/worker"
 	"github.com/zktorture/zktorture/workload"
 )
 
 // clients are the clients of a run on real servers: of this process, and in processes of their own.
 type clients struct {
-	open  func(context.Context) (*workload.Session, error) // nil if none are of this process
-	start func(context.Context) (*workload.Session, error) // nil if none are in processes of their own
+	open  func(context.Context) (*live.Session, error) // nil if none are of this process
+	start func(context.Context) (*live.Session, error) // nil if none are in processes of their own
 	// starts is how many rounds with clients in processes of their own are under way at a time; 0 for the default.
 	starts int
 	ctx    context.Context // ends when a worker has failed for good
@@ -35,7 +36,7 @@ func (r *runCmd) clients(c *commandContext, out *output, way access, servers str
 		if r.processesOnly() {
 			all.starts = processRounds
 		} else {
-			all.open = func(ctx context.Context) (*workload.Session, error) {
+			all.open = func(ctx context.Context) (*live.Session, error) {
 				return openSession(ctx, way, servers, r.linked())
 			}
 		}
@@ -56,12 +57,12 @@ const processRounds = 6
 
 // needsProcesses tells whether there are faults that strike processes.
 func (r *runCmd) needsProcesses() bool {
-	return r.may.Clients&workload.ProcessFaults != 0
+	return r.may.Clients&live.ProcessFaults != 0
 }
 
 // processesOnly tells whether there are no others.
 func (r *runCmd) processesOnly() bool {
-	return r.needsProcesses() && r.may.Clients&^workload.ProcessFaults == 0 && r.may.Servers == workload.NoServerFaults
+	return r.needsProcesses() && r.may.Clients&^live.ProcessFaults == 0 && r.may.Servers == live.NoServerFaults
 }
 
 // ownWorker is the command by which this program serves a recipe.
@@ -87,7 +88,7 @@ func (r *runCmd) startWorkers(all *clients, command string, out *output, way acc
 	ctx, cancel := context.WithCancelCause(all.ctx)
 	all.ctx = ctx
 	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: liveSession, Stderr: stderr, Fail: cancel}
-	all.start = func(ctx context.Context) (*workload.Session, error) {
+	all.start = func(ctx context.Context) (*live.Session, error) {
 		return openWorker(ctx, cfg, way, servers, r.linked(), observer)
 	}
 	all.close = func() {
@@ -107,8 +108,8 @@ func (l *clients) failed() error {
 }
 
 // openWorker starts a worker, behind a link where faults may strike.
-func openWorker(ctx context.Context, cfg worker.Config, way access, servers string, linked bool, observer *workload.Session) (*workload.Session, error) {
-	var between workload.Link
+func openWorker(ctx context.Context, cfg worker.Config, way access, servers string, linked bool, observer *live.Session) (*live.Session, error) {
+	var between live.Link
 	cfg.Servers = servers
 	if linked {
 		l, err := newLink(way, servers)
@@ -122,7 +123,7 @@ func openWorker(ctx context.Context, cfg worker.Config, way access, servers stri
 		closeLink(between)
 		return nil, err
 	}
-	session := workload.RemoteSession(process, observer.Conn)
+	session := live.RemoteSession(process, observer.Conn)
 	session.Link = between
 	end := session.Close
 	session.Close = func() {

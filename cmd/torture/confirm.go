@@ -10,6 +10,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/turnstile"
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zkclient"
@@ -23,7 +24,7 @@ const (
 )
 
 // confirm makes a counterexample happen on real servers that are started for it.
-func confirm(c *commandContext, w *workload.Workload, example *sim.Counterexample) (*workload.Confirmation, error) {
+func confirm(c *commandContext, w *workload.Workload, example *sim.Counterexample) (*live.Confirmation, error) {
 	replayed, err := sim.Replay(w, example)
 	if err != nil {
 		return nil, err
@@ -42,19 +43,19 @@ func startStage(ctx context.Context) (*ensemble.Ensemble, error) {
 	return ensemble.Start(ctx, ensemble.Options{Nodes: 3, Tick: stageSession / 20})
 }
 
-func confirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, example *sim.Counterexample, replayed *sim.Replayed) (*workload.Confirmation, error) {
+func confirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, example *sim.Counterexample, replayed *sim.Replayed) (*live.Confirmation, error) {
 	leader, err := e.WaitLeader(ctx)
 	if err != nil {
 		return nil, err
 	}
 	servers := e.Servers()
 	servers[0], servers[leader] = servers[leader], servers[0]
-	return workload.Conduct(ctx, w, example, replayed, workload.ConductConfig{
+	return live.Confirm(ctx, w, example, replayed, live.ConfirmConfig{
 		Patience: patienceOfSteps,
-		Open: func(ctx context.Context, how workload.Opening) (*workload.Session, workload.Turnstile, error) {
+		Open: func(ctx context.Context, how live.Opening) (*live.Session, live.Turnstile, error) {
 			return openTurnstile(ctx, servers, how)
 		},
-		Watches:   func(ctx context.Context) ([]workload.Watched, error) { return watches(ctx, e) },
+		Watches:   func(ctx context.Context) ([]live.Watched, error) { return watches(ctx, e) },
 		Followers: followers{e, leader},
 	})
 }
@@ -84,21 +85,21 @@ func (f followers) member(server int) int {
 }
 
 // watches lists what the clients of all servers watch.
-func watches(ctx context.Context, e *ensemble.Ensemble) (all []workload.Watched, err error) {
+func watches(ctx context.Context, e *ensemble.Ensemble) (all []live.Watched, err error) {
 	for i := range e.Servers() {
 		found, err := e.Member(i).Watches(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, w := range found {
-			all = append(all, workload.Watched{Session: w.Session, Path: w.Path})
+			all = append(all, live.Watched{Session: w.Session, Path: w.Path})
 		}
 	}
 	return all, nil
 }
 
 // openTurnstile opens a session behind a turnstile.
-func openTurnstile(ctx context.Context, servers []string, how workload.Opening) (*workload.Session, workload.Turnstile, error) {
+func openTurnstile(ctx context.Context, servers []string, how live.Opening) (*live.Session, live.Turnstile, error) {
 	t, err := turnstile.New(servers)
 	if err != nil {
 		return nil, nil, err
@@ -115,8 +116,8 @@ func openTurnstile(ctx context.Context, servers []string, how workload.Opening) 
 	return session, t, nil
 }
 
-func openGated(ctx context.Context, t *turnstile.Turnstile, how workload.Opening) (*workload.Session, error) {
-	session := &workload.Session{Link: gated{t}}
+func openGated(ctx context.Context, t *turnstile.Turnstile, how live.Opening) (*live.Session, error) {
+	session := &live.Session{Link: gated{t}}
 	count := counting(session)
 	client, err := zkclient.Config{Servers: t.Addr(), SessionTimeout: stageSession, OnEvent: func(e zk.Event) {
 		count(e)
@@ -149,13 +150,13 @@ func openGated(ctx context.Context, t *turnstile.Turnstile, how workload.Opening
 type gated struct{ *turnstile.Turnstile }
 
 // Arm implements [workload.Link].
-func (gated) Arm([]workload.Fault, func(workload.Fault)) {}
+func (gated) Arm([]live.Fault, func(live.Fault)) {}
 
 // Heal implements [workload.Link].
 func (w gated) Heal() { w.Open() }
 
 // tries says which try it was, if it was not the first.
-func tries(f *workload.Confirmation) string {
+func tries(f *live.Confirmation) string {
 	if f.Tries < 2 {
 		return ""
 	}

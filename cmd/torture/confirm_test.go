@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -32,10 +33,11 @@ func TestConfirm(t *testing.T) {
 			if err != nil || catch.Found == nil {
 				t.Fatalf("not found: %v, %s", err, catch.Problem)
 			}
-			if catch.Confirmed, err = confirmCatch(t.Context(), e, animals[0], *catch.Found); err != nil {
+			confirmed, err := confirmCatch(t.Context(), e, animals[0], *catch.Found)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if got := confirmation(catch); got != "confirmed" {
+			if got := confirmation(animals[0], confirmed); got != "confirmed" {
 				t.Error(got)
 			}
 		})
@@ -46,14 +48,14 @@ func TestConfirm(t *testing.T) {
 func TestConfirmationSaysTries(t *testing.T) {
 	v := &sim.Violation{}
 	for _, tc := range []struct {
-		confirmed workload.Confirmation
+		confirmed live.Confirmation
 		want      string
 	}{
-		{workload.Confirmation{Violation: v, Tries: 1}, "confirmed"},
-		{workload.Confirmation{Violation: v, Tries: 3}, "confirmed at try 3"},
-		{workload.Confirmation{Violation: v, Tries: 2, Step: 4, Difference: "a get"}, "confirmed at try 2, though step 4 was another: a get"},
+		{live.Confirmation{Violation: v, Tries: 1}, "confirmed"},
+		{live.Confirmation{Violation: v, Tries: 3}, "confirmed at try 3"},
+		{live.Confirmation{Violation: v, Tries: 2, Step: 4, Difference: "a get"}, "confirmed at try 2, though step 4 was another: a get"},
 	} {
-		if got := confirmation(workload.Catch{Confirmed: &tc.confirmed}); got != tc.want {
+		if got := confirmation(workload.Animal{}, &tc.confirmed); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}

@@ -10,17 +10,18 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/netns"
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/workload"
 )
 
 // liveFaults are what may strike in a run on real servers. What cannot strike there is no part of all; who asks for
 // it by its name is told.
-func (r *runCmd) liveFaults(w *workload.Workload) (workload.FaultSet, error) {
+func (r *runCmd) liveFaults(w *workload.Workload) (live.FaultSet, error) {
 	if r.faultPlan != nil {
 		set := r.faultPlan.Faults()
 		return set, r.strikable(w, set)
 	}
-	set, err := workload.ParseLiveFaults(r.faultList())
+	set, err := live.ParseFaults(r.faultList())
 	if err != nil {
 		return set, err
 	}
@@ -28,18 +29,18 @@ func (r *runCmd) liveFaults(w *workload.Workload) (workload.FaultSet, error) {
 		return set, r.strikable(w, set)
 	}
 	if r.apart(w) != nil {
-		set.Clients &^= workload.ProcessFaults
+		set.Clients &^= live.ProcessFaults
 	}
 	set.Servers &^= r.unhurt(set.Servers)
 	return set, nil
 }
 
 // strikable returns an error for what cannot strike in this run.
-func (r *runCmd) strikable(w *workload.Workload, set workload.FaultSet) error {
-	if apart := r.apart(w); apart != nil && set.Clients&workload.ProcessFaults != 0 {
+func (r *runCmd) strikable(w *workload.Workload, set live.FaultSet) error {
+	if apart := r.apart(w); apart != nil && set.Clients&live.ProcessFaults != 0 {
 		return fmt.Errorf("pause and crash strike processes, but %w", apart)
 	}
-	if cannot := r.unhurt(set.Servers); cannot != workload.NoServerFaults {
+	if cannot := r.unhurt(set.Servers); cannot != live.NoServerFaults {
 		return fmt.Errorf("%v: %s", cannot, r.why())
 	}
 	return nil
@@ -55,17 +56,17 @@ func (r *runCmd) apart(w *workload.Workload) error {
 }
 
 // linked tells whether something may strike clients, or the servers under them, so that links are needed.
-func (r *runCmd) linked() bool { return r.may != workload.FaultSet{} }
+func (r *runCmd) linked() bool { return r.may != live.FaultSet{} }
 
 // unhurt are those of the faults that the run's servers are spared.
-func (r *runCmd) unhurt(set workload.ServerFaults) workload.ServerFaults {
+func (r *runCmd) unhurt(set live.ServerFaults) live.ServerFaults {
 	switch {
 	case r.Backend == "live":
 		return set
 	case r.Nodes == 1:
-		return set & (workload.PartitionServer | workload.LagServer)
+		return set & (live.PartitionServer | live.LagServer)
 	}
-	return workload.NoServerFaults
+	return live.NoServerFaults
 }
 
 func (r *runCmd) why() string {
@@ -77,7 +78,7 @@ func (r *runCmd) why() string {
 
 // partitions tells whether servers are to lose each other, for which they need networks of their own.
 func (r *runCmd) partitions() bool {
-	return r.may.Servers.Has(workload.PartitionServer) || r.may.Servers == workload.AtLeader && r.Nodes > 1 && r.faultPlan == nil
+	return r.may.Servers.Has(live.PartitionServer) || r.may.Servers == live.AtLeader && r.Nodes > 1 && r.faultPlan == nil
 }
 
 // gainNetworks makes sure that networks can be made, if they are needed; perhaps by running this program again.
@@ -87,13 +88,13 @@ func (r *runCmd) gainNetworks() error {
 	}
 	if err := netns.Gain(); err != nil {
 		return fmt.Errorf("servers cannot be partitioned here: %w. Leave it out: --faults %v,%v", err,
-			r.may.Clients, r.may.Servers&^workload.PartitionServer)
+			r.may.Clients, r.may.Servers&^live.PartitionServer)
 	}
 	return nil
 }
 
 // plan reads the plan of faults, if the user has given one.
-func (r *runCmd) plan() (*workload.FaultPlan, error) {
+func (r *runCmd) plan() (*live.FaultPlan, error) {
 	if r.Plan == "" {
 		return nil, nil
 	}
@@ -102,7 +103,7 @@ func (r *runCmd) plan() (*workload.FaultPlan, error) {
 		return nil, fmt.Errorf("--plan: %w", err)
 	}
 	defer in.Close()
-	plan, err := workload.ReadFaultPlan(in)
+	plan, err := live.ReadFaultPlan(in)
 	if err != nil {
 		return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
 	}
@@ -123,7 +124,7 @@ const planRounds = 100
 
 // printPlan prints what the seed draws for the run, as --plan reads it.
 func (r *runCmd) printPlan(c *commandContext, w *workload.Workload) error {
-	unopened := func(context.Context) (*workload.Session, error) { return nil, errors.New("a plan opens no sessions") }
+	unopened := func(context.Context) (*live.Session, error) { return nil, errors.New("a plan opens no sessions") }
 	cfg := r.live()
 	cfg.Rounds, cfg.Duration = cmp.Or(cfg.Rounds, planRounds), cmp.Or(cfg.Duration, liveDuration)
 	foreign := strings.HasPrefix(r.Recipe, workload.Foreign)
@@ -133,7 +134,7 @@ func (r *runCmd) printPlan(c *commandContext, w *workload.Workload) error {
 	if foreign || r.needsProcesses() {
 		cfg.Start = unopened
 	}
-	plan, err := workload.DrawPlan(w, cfg)
+	plan, err := live.DrawPlan(w, cfg)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -27,9 +28,9 @@ func (listCmd) Run(c *commandContext) error {
 	for i, name := range sim.FaultNames {
 		fmt.Fprintf(c.out, "  %-10s %s\n", name, sim.FaultHelp[i])
 	}
-	fmt.Fprintf(c.out, "\non real servers clients can suffer %v; with --backend ensemble servers, too\n", workload.LiveFaults()|workload.ProcessFaults)
-	for i, name := range workload.ServerFaultNames {
-		fmt.Fprintf(c.out, "  %-10s %s\n", name, workload.ServerFaultHelp[i])
+	fmt.Fprintf(c.out, "\non real servers clients can suffer %v; with --backend ensemble servers, too\n", live.ClientFaults()|live.ProcessFaults)
+	for i, name := range live.ServerFaultNames {
+		fmt.Fprintf(c.out, "  %-10s %s\n", name, live.ServerFaultHelp[i])
 	}
 	fmt.Fprintln(c.out, "\nstrategies (--strategy)")
 	for _, name := range slices.Sorted(maps.Keys(sim.Strategies)) {

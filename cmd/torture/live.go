@@ -15,6 +15,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/link"
 	"github.com/zktorture/zktorture/ensemble/proxy"
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zkclient"
@@ -97,9 +98,9 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	cfg := r.live()
 	cfg.Root, cfg.Servers, cfg.Lanes, cfg.Patience = root, r.servers, lanes(r.Rate), patience(r.Rate)
 	cfg.Open, cfg.Start, cfg.Starts = clients.open, clients.start, clients.starts
-	cfg.Admin = func(ctx context.Context) (*workload.Session, error) { return openSession(ctx, way, servers, false) }
+	cfg.Admin = func(ctx context.Context) (*live.Session, error) { return openSession(ctx, way, servers, false) }
 	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.following(out.progress(bar))
-	result, err := workload.RunLive(clients.ctx, w, cfg)
+	result, err := live.Run(clients.ctx, w, cfg)
 	bar.clear()
 	if err := cmp.Or(clients.failed(), err); err != nil {
 		if result.Episodes == 0 {
@@ -127,16 +128,16 @@ func rootBelow(chroot, root string) (string, error) {
 }
 
 // live is what a run on real servers and its plan have in common.
-func (r *runCmd) live() workload.LiveConfig {
-	return workload.LiveConfig{
+func (r *runCmd) live() live.Config {
+	return live.Config{
 		Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration, Clients: r.Clients, Ops: r.Ops,
 		Faults: r.may, Plan: r.faultPlan, Nodes: r.Nodes, Timeout: liveSession,
 	}
 }
 
 // openSession opens a session and waits for it. Where faults may strike, a link is between.
-func openSession(ctx context.Context, way access, servers string, linked bool) (*workload.Session, error) {
-	var session workload.Session
+func openSession(ctx context.Context, way access, servers string, linked bool) (*live.Session, error) {
+	var session live.Session
 	address := servers
 	if linked {
 		between, err := newLink(way, servers)
@@ -154,7 +155,7 @@ func openSession(ctx context.Context, way access, servers string, linked bool) (
 }
 
 // connect gives a session its client.
-func connect(ctx context.Context, way access, s *workload.Session, servers string) error {
+func connect(ctx context.Context, way access, s *live.Session, servers string) error {
 	conn, err := way.open(ctx, servers, counting(s))
 	if err != nil {
 		return err
@@ -168,7 +169,7 @@ func connect(ctx context.Context, way access, s *workload.Session, servers strin
 }
 
 // counting makes a session count what it loses, by the events of its client.
-func counting(s *workload.Session) (onEvent func(zk.Event)) {
+func counting(s *live.Session) (onEvent func(zk.Event)) {
 	var told, broken atomic.Int64
 	s.Told = func() int { return int(told.Load()) }
 	s.Broken = func() int { return int(broken.Load()) }
@@ -183,7 +184,7 @@ func counting(s *workload.Session) (onEvent func(zk.Event)) {
 	}
 }
 
-func closeLink(l workload.Link) {
+func closeLink(l live.Link) {
 	if h, ok := l.(hurtful); ok {
 		h.Close()
 	}
@@ -199,7 +200,7 @@ func newLink(way access, servers string) (hurtful, error) {
 }
 
 // Arm implements [workload.Link].
-func (h hurtful) Arm(faults []workload.Fault, begun func(workload.Fault)) {
+func (h hurtful) Arm(faults []live.Fault, begun func(live.Fault)) {
 	var armed []link.Fault
 	for _, f := range faults {
 		a := link.Fault{Request: f.Request, Begun: func() { begun(f) }}

@@ -19,10 +19,10 @@ import (
 
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/storyindex"
 	"github.com/zktorture/zktorture/storyindex/course"
-	"github.com/zktorture/zktorture/workload"
 )
 
 // output is where a run leaves its files.
@@ -316,7 +316,7 @@ func originLine(r sim.Result) string {
 // faultNames are those of the faults of clients and of servers.
 func faultNames() []string {
 	names := slices.Clone(sim.FaultNames)
-	for _, name := range workload.ServerFaultNames {
+	for _, name := range live.ServerFaultNames {
 		if !slices.Contains(names, name) { // a lag is of both
 			names = append(names, name)
 		}

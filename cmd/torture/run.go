@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -37,9 +38,9 @@ type runCmd struct {
 	metricsFlags `embed:""`
 
 	meter     *runMetrics
-	faultPlan *workload.FaultPlan
-	may       workload.FaultSet // on real servers …
-	servers   workload.Servers  // … which may be hurt, or nil
+	faultPlan *live.FaultPlan
+	may       live.FaultSet // on real servers …
+	servers   live.Servers  // … which may be hurt, or nil
 }
 
 // Run carries the command out.

@@ -173,8 +173,8 @@ func printCatch(w io.Writer, c workload.Catch) {
 	if c.Problem != "" {
 		fmt.Fprint(w, wrap("         "+c.Problem, columns), "\n")
 	}
-	if c.Confirmed != nil {
-		fmt.Fprint(w, wrap("         "+confirmation(c), columns), "\n")
+	if c.Confirmed != "" {
+		fmt.Fprint(w, wrap("         "+c.Confirmed, columns), "\n")
 	}
 	if c.Rate > 0 {
 		fmt.Fprintf(w, "         in %.2f %% of the episodes, wanted are about %.2f %%\n", 100*c.Rate, 100*c.Animal.Rate)
@@ -254,14 +254,11 @@ func writeZoo(w io.Writer, catches []workload.Catch) error {
 		a := animalSummary{
 			ID: c.Animal.ID, Title: c.Animal.Title, Source: c.Animal.Source, Property: c.Animal.Property, Needs: c.Animal.Needs,
 			Found: c.Found != nil, Episodes: c.Episodes, Elapsed: c.Elapsed.Seconds(),
-			Clean: c.TwinClean, Twin: c.TwinEpisodes, Rate: c.Rate, Problem: c.Problem,
+			Clean: c.TwinClean, Twin: c.TwinEpisodes, Rate: c.Rate, Problem: c.Problem, Confirmed: c.Confirmed,
 		}
 		if c.Found != nil {
 			m := minimalOf(c.Found)
 			a.Minimal = &m
-		}
-		if c.Confirmed != nil {
-			a.Confirmed = confirmation(c)
 		}
 		summary.Animals = append(summary.Animals, a)
 	}

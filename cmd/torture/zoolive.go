@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -31,14 +32,14 @@ const twinRounds = 40
 
 func (z *zooCmd) huntLive(ctx context.Context, servers string, a workload.Animal) (workload.Catch, error) {
 	catch := workload.Catch{Animal: a, TwinClean: true}
-	cfg := workload.LiveConfig{
-		Open: func(ctx context.Context) (*workload.Session, error) {
+	cfg := live.Config{
+		Open: func(ctx context.Context) (*live.Session, error) {
 			return openSession(ctx, access{}, servers, true)
 		},
 		Root: "/zktorture", Seed: z.Seed, Duration: z.Duration, Clients: a.Clients, Ops: huntOps,
-		Faults: workload.FaultSet{Clients: workload.LiveFaults()}, Timeout: liveSession, Until: a.Property,
+		Faults: live.FaultSet{Clients: live.ClientFaults()}, Timeout: liveSession, Until: a.Property,
 	}
-	found, err := workload.RunLive(ctx, a.Broken(), cfg)
+	found, err := live.Run(ctx, a.Broken(), cfg)
 	if err != nil {
 		return catch, err
 	}
@@ -48,7 +49,7 @@ func (z *zooCmd) huntLive(ctx context.Context, servers string, a workload.Animal
 		return catch, nil
 	}
 	cfg.Rounds, cfg.Duration, cfg.Until = max(found.Episodes, twinRounds), 0, ""
-	twin, err := workload.RunLive(ctx, a.Twin(), cfg)
+	twin, err := live.Run(ctx, a.Twin(), cfg)
 	if err != nil {
 		return catch, err
 	}
@@ -87,13 +88,16 @@ func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err er
 		if err != nil || catch.Found == nil {
 			return catch, err
 		}
-		catch.Confirmed, err = confirmCatch(ctx, e, a, *catch.Found)
+		confirmed, err := confirmCatch(ctx, e, a, *catch.Found)
+		if err == nil {
+			catch.Confirmed = confirmation(a, confirmed)
+		}
 		return catch, err
 	}
 	return hunt, func() { e.Stop() }, nil
 }
 
-func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a workload.Animal, found sim.Found) (*workload.Confirmation, error) {
+func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a workload.Animal, found sim.Found) (*live.Confirmation, error) {
 	w := a.Broken()
 	cfg := sim.Config{NoFaultsAtAll: true, Clients: a.Clients}
 	if a.Needs != "none" {
@@ -111,8 +115,7 @@ func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a workload.Animal, 
 }
 
 // confirmation says in a sentence what came of a counterexample on real servers.
-func confirmation(c workload.Catch) string {
-	f := c.Confirmed
+func confirmation(of workload.Animal, f *live.Confirmation) string {
 	switch {
 	case f.Violation != nil && f.Step == 0:
 		return "confirmed" + tries(f)
@@ -123,5 +126,5 @@ func confirmation(c workload.Catch) string {
 	case f.Step > 0:
 		return fmt.Sprintf("not confirmed: step %d was another: %s", f.Step, f.Difference)
 	}
-	return "not confirmed: all steps were the same, but " + c.Animal.Property + " was not seen there"
+	return "not confirmed: all steps were the same, but " + of.Property + " was not seen there"
 }

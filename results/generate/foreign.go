@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/ensemble"
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/live"
 )
 
 // For how long each foreign recipe is tortured, and is run with one kind of faults or none.
@@ -262,7 +262,7 @@ func (t *torturer) show(p *page, c *foreignCase) error {
 }
 
 // writePlan writes a plan as --plan reads it.
-func writePlan(w io.Writer, plan []workload.Fault) error {
+func writePlan(w io.Writer, plan []live.Fault) error {
 	lines := json.NewEncoder(w)
 	for _, f := range plan {
 		if err := lines.Encode(f); err != nil {

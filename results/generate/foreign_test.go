@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/live"
 )
 
 // Each cause has a text and properties, and each text a cause.
@@ -75,7 +75,7 @@ func (r *pretended) torture(_ context.Context, object any, args ...string) error
 		return err
 	}
 	defer in.Close()
-	plan, err := workload.ReadFaultPlan(in)
+	plan, err := live.ReadFaultPlan(in)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func TestForeignSmallest(t *testing.T) {
 	if err != nil || c == nil {
 		t.Fatal(c, err)
 	}
-	want := workload.Fault{Round: 6, Client: 1, Request: 7, Fault: "loss", Variant: "after"}
+	want := live.Fault{Round: 6, Client: 1, Request: 7, Fault: "loss", Variant: "after"}
 	if c.clients != 1 || c.ops != 3 || c.seed != 2 || c.rounds != 7 || len(c.plan) != 1 || c.plan[0] != want || c.violation.operations() != 1 {
 		t.Errorf("%+v", c)
 	}
@@ -167,7 +167,7 @@ func TestForeignPlan(t *testing.T) {
 	if err := writePlan(&text, everywhere()); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := workload.ReadFaultPlan(&text)
+	plan, err := live.ReadFaultPlan(&text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/live"
 )
 
 // The smallest case of a cause is looked for from below: rounds of few clients with few operations first, one
@@ -120,7 +120,7 @@ func (r *foreignResult) struck(v foreignViolation) (string, error) {
 // strikeIn is the fault of a line of faults.jsonl if it struck in a round; else empty.
 func strikeIn(line []byte, round int, h linearizability.History) (string, error) {
 	var s struct {
-		workload.Strike
+		live.Strike
 		Server, Whom string
 		Well         int64
 	}
@@ -150,7 +150,7 @@ func lastsIn(from, to int64, h linearizability.History) bool {
 type foreignCase struct {
 	cause                      foreignCause
 	seed, clients, ops, rounds int
-	plan                       []workload.Fault
+	plan                       []live.Fault
 	violation                  foreignViolation
 }
 
@@ -176,9 +176,9 @@ func (t *torturer) smallest(cause foreignCause) (*foreignCase, error) {
 }
 
 // everywhere plans a loss in every round, at another request in each.
-func everywhere() (plan []workload.Fault) {
+func everywhere() (plan []live.Fault) {
 	for round := range foreignRounds {
-		plan = append(plan, workload.Fault{Round: round, Client: 1, Request: 1 + round%foreignRequests, Fault: "loss", Variant: "after"})
+		plan = append(plan, live.Fault{Round: round, Client: 1, Request: 1 + round%foreignRequests, Fault: "loss", Variant: "after"})
 	}
 	return plan
 }
@@ -186,12 +186,12 @@ func everywhere() (plan []workload.Fault) {
 // reduced is a case with one violation, the fault of its round, and no round after it.
 func (c foreignCase) reduced(v foreignViolation) *foreignCase {
 	c.violation, c.rounds = v, v.Episode+1
-	c.plan = slices.DeleteFunc(slices.Clone(c.plan), func(f workload.Fault) bool { return f.Round != v.Episode })
+	c.plan = slices.DeleteFunc(slices.Clone(c.plan), func(f live.Fault) bool { return f.Round != v.Episode })
 	return &c
 }
 
 // try runs a case by a plan, and returns how the cause showed.
-func (t *torturer) try(c *foreignCase, plan []workload.Fault) (found []foreignViolation, err error) {
+func (t *torturer) try(c *foreignCase, plan []live.Fault) (found []foreignViolation, err error) {
 	file := filepath.Join(t.dir, "plan.jsonl")
 	var lines bytes.Buffer
 	if err := writePlan(&lines, plan); err != nil {
@@ -227,7 +227,7 @@ func shortest(found []foreignViolation) foreignViolation {
 }
 
 // again counts the runs by a plan in which the cause shows once more, in the round of the case.
-func (t *torturer) again(c *foreignCase, plan []workload.Fault) (times int, err error) {
+func (t *torturer) again(c *foreignCase, plan []live.Fault) (times int, err error) {
 	for range foreignAgain {
 		found, err := t.try(c, plan)
 		if err != nil {

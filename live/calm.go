@@ -1,0 +1,174 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// A round on real servers is a torture, and then a calm. What is to happen is armed before anybody begins,
+// and strikes at the requests that it was drawn for, or never. When everybody has finished, or waits, or
+// is about to look at what is left, all is healed, and every client has to reach its servers again before
+// anything is judged.
+
+// arm lets the faults of a round strike at its clients.
+func (l *liveRound) arm() {
+	for _, f := range l.faults {
+		l.strikes = append(l.strikes, &Strike{Fault: f})
+	}
+	for client := range l.episode.Users() {
+		own := slices.DeleteFunc(slices.Clone(l.faults), func(f Fault) bool { return f.Client != client+1 })
+		if link := l.sessions[client].Link; link != nil && len(own) > 0 {
+			link.Arm(own, l.begun)
+		}
+	}
+}
+
+// begun notes that a fault strikes, and brings about what is not the link's business.
+func (l *liveRound) begun(f Fault) {
+	now := l.run.stamp()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	running := l.running(f.Client - 1)
+	for _, s := range l.strikes {
+		if s.Fault == f && s.At == 0 {
+			s.At, s.Struck = now, len(running) > 0
+			break
+		}
+	}
+	switch f.Fault {
+	case "cancel":
+		l.giveUp(running)
+	case "reap":
+		l.lasting.Go(l.reap)
+	case "pause", "crash":
+		l.lasting.Go(func() { l.strikeProcess(f) })
+	}
+}
+
+// reap deletes the znode of the object if that has had children, and has none now.
+func (l *liveRound) reap() {
+	if there, stat, err := l.run.admin.Conn.Exists(l.path); err == nil && there && stat.Cversion > 0 {
+		l.run.admin.Conn.Delete(l.path, -1) // refused if somebody has made another
+	}
+}
+
+// heal ends the torture: all that lasts ends, and nothing strikes any more.
+func (l *liveRound) heal() {
+	l.health.Do(func() { close(l.healed) })
+	for client := range l.episode.Users() {
+		if link := l.sessions[client].Link; link != nil {
+			link.Heal()
+		}
+	}
+}
+
+// running are the operations of a client that are under way.
+func (l *liveRound) running(client int) (ops []*sim.Op) {
+	for _, op := range l.ops {
+		if op.Client == client && op.Return == 0 {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+// giveUp ends the context of the first operation whose caller may give up.
+func (l *liveRound) giveUp(running []*sim.Op) {
+	for _, op := range running {
+		if l.cancelable[op] && !op.Cancelled {
+			op.Cancelled = true
+			l.cancels[op]()
+			return
+		}
+	}
+}
+
+// calm heals everything and waits until every client has reached its servers again: also if nothing was to strike, as
+// servers may be away by themselves. The error says why the round cannot be judged.
+func (l *liveRound) calm() error {
+	l.peaceful()
+	l.heal()
+	l.lasting.Wait()
+	if l.slow {
+		return errSlow
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, l.run.cfg.Patience)
+	defer cancel()
+	healed := time.Now()
+	for client := range l.episode.Users() {
+		if err := reach(ctx, l.sessions[client], l.object); err != nil {
+			return fmt.Errorf("live: client %d cannot reach its servers after all faults have ended: %w", client+1, err)
+		}
+	}
+	l.run.recovered(time.Since(healed))
+	return nil
+}
+
+// recovered notes how long all clients of a round needed to reach their servers again.
+func (r *liveRun) recovered(took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Recovery = max(r.result.Recovery, took)
+}
+
+// reach makes a request again and again until it is answered.
+func reach(ctx context.Context, s *Session, path string) error {
+	again := time.NewTicker(reachEvery)
+	defer again.Stop()
+	for {
+		answer := make(chan error, 1)
+		go func() {
+			_, err := s.Conn.Sync(path)
+			answer <- err
+		}()
+		select {
+		case err := <-answer:
+			if err == nil || !workload.Disconnected(err) {
+				return nil
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// reachEvery is how often a client that has lost its servers tries to reach them.
+const reachEvery = 10 * time.Millisecond
+
+// servers tells whether servers have been hurt during the round.
+func (l *liveRound) servers() bool { return l.run.tormentor.count() > l.blows }
+
+// struck tells whether anything happened to anybody.
+func (l *liveRound) struck() bool {
+	return l.servers() || slices.ContainsFunc(l.strikes, func(s *Strike) bool { return s.At > 0 })
+}
+
+// struckSoFar is what was to happen, with what has come of it.
+func (l *liveRound) struckSoFar() (all []Strike) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.strikes {
+		all = append(all, *s)
+	}
+	return all
+}
+
+// recordStrikes writes down what was to happen and what did.
+func (r *liveRun) recordStrikes(strikes []Strike) error {
+	for _, s := range strikes {
+		if err := r.recordStrike(s, s.Struck, s.Fault.Fault); err != nil {
+			return err
+		}
+	}
+	return nil
+}

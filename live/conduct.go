@@ -1,0 +1,210 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// A counterexample that the simulator has found is shown to be true, or not, by making the same happen on
+// real servers: each client is behind a turnstile, and requests, replies and events are let through in the order of
+// the trace. Where something else comes than in the simulation, that is where the two differ.
+
+// Turnstile is where a client's requests, replies and events pass one by one.
+type Turnstile interface {
+	Shut()                                                  // nothing passes any more but one by one
+	Open()                                                  // everything passes
+	Forget()                                                // no watch is set again
+	Request(ctx context.Context) error                      // waits for the client's next request
+	PassRequest(ctx context.Context) error                  // and waits until the server has answered
+	PassReply(ctx context.Context) (code int32, err error)  // the reply's error, 0 for none
+	PassEvent(ctx context.Context) (path string, err error) // of a watch
+	Cut()
+	Connect(ctx context.Context, server int) error // to that server, of which 0 leads
+	// Expire ends the session by way of one of these servers, by default of any other than the client's; the client does
+	// not learn of it before Closed.
+	Expire(ctx context.Context, by ...int) error
+	Closed()
+	Kill() // the client is cut off for good, and its session stays
+}
+
+// Confirmation is what came of a counterexample on real servers.
+type Confirmation struct {
+	// Violation is the counterexample's, as it was seen there; nil if it was not.
+	Violation *sim.Violation
+	// Others are what else was seen to be broken, which nobody may have looked for.
+	Others []sim.Violation
+	// Step is the first at which the real servers did otherwise, and Difference what; 0 and empty if they
+	// never did.
+	Step       int
+	Difference string
+	// Tries is how often it was tried, each time on a root of its own. It is tried again, up to ten times in all, if a
+	// server has closed the connection of a session that has ended before it has sent the events of that end, which it does
+	// in another thread.
+	Tries int
+	// Untried says why it was not tried at all: what cannot be made to happen on real servers.
+	Untried string
+
+	missed bool // such an event has not come
+}
+
+// ConfirmConfig says how to make a counterexample happen.
+type ConfirmConfig struct {
+	// Open opens a session behind a turnstile, which is the session's Link.
+	Open func(context.Context, Opening) (*Session, Turnstile, error)
+	// Watches lists what the servers' clients watch; nil if nobody can tell.
+	Watches func(context.Context) ([]Watched, error)
+	// Followers can be held back; nil if they cannot.
+	Followers Followers
+	Patience  time.Duration // for each step; default 3 s
+}
+
+// Followers are the servers that do not lead, with the numbers that they have in [Opening].
+type Followers interface {
+	Committed(ctx context.Context) (zxid int64, err error)  // the leader's last transaction
+	Hold(ctx context.Context, server int, zxid int64) error // it applies none after that, and has applied all up to it
+	Free(server int)                                        // it applies all
+}
+
+// Opening says how a session is opened.
+type Opening struct {
+	Server  int            // to which the client is connected, of which 0 leads
+	OnEvent func(zk.Event) // called with each of the client's events; may be nil
+	// Unconnected lets the client begin without a connection: the turnstile is shut from the start, and
+	// nobody waits for a session. It is open otherwise.
+	Unconnected bool
+}
+
+// Watched is a watch that a server has.
+type Watched struct {
+	Session int64
+	Path    string
+}
+
+// Confirm makes the run of a counterexample happen on real servers. The error is for what could not be done.
+func Confirm(ctx context.Context, w *workload.Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg ConfirmConfig) (*Confirmation, error) {
+	if why := unconductible(replayed, cfg); why != "" {
+		return &Confirmation{Untried: why}, nil
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = 3 * time.Second
+	}
+	admin := func(ctx context.Context) (*Session, error) {
+		s, _, err := cfg.Open(ctx, Opening{})
+		return s, err
+	}
+	live := Config{Open: admin, Root: sim.Root0, Rounds: 1, Lanes: 1, Clients: c.Clients, Ops: c.Ops, Patience: cfg.Patience}.withDefaults()
+	return tried(func() (confirmed *Confirmation, err error) {
+		_, err = onRoot(ctx, w, live, func(ctx context.Context, r *liveRun) (err error) {
+			confirmed, err = r.conduct(ctx, c, replayed, cfg)
+			return err
+		})
+		return confirmed, err
+	})
+}
+
+// triesMax bounds how often a counterexample is tried. An event is missed in about half of all tries if a session has
+// several znodes.
+const triesMax = 10
+
+// tried tries until no event was missed.
+func tried(try func() (*Confirmation, error)) (*Confirmation, error) {
+	for tries := 1; ; tries++ {
+		confirmed, err := try()
+		if err != nil {
+			return nil, err
+		}
+		confirmed.Tries = tries
+		if !confirmed.missed || tries == triesMax {
+			return confirmed, nil
+		}
+	}
+}
+
+// unconductible says what of a trace cannot be made to happen on real servers.
+func unconductible(r *sim.Replayed, cfg ConfirmConfig) string {
+	for _, s := range r.Trace {
+		if cfg.Followers == nil && falls(s) {
+			return fmt.Sprintf("step %d: these servers cannot be made to lag", s.N)
+		}
+	}
+	if r.Record.Struck.Has(sim.Wrap) {
+		return wrapping(r.Trace)
+	}
+	return ""
+}
+
+// wrapping says where a trace needs a counter that has come to its end.
+func wrapping(trace []sim.Step) string {
+	needs := "the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"
+	for _, s := range trace {
+		if strings.Contains(s.Result, "--2147483648") {
+			return fmt.Sprintf("step %d: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647", s.N)
+		}
+	}
+	for _, s := range trace {
+		if strings.Contains(s.Result, "-> ") && strings.Contains(s.Result, "21474836") {
+			return fmt.Sprintf("step %d: %s", s.N, needs)
+		}
+	}
+	return needs
+}
+
+// conduct runs one round by the trace.
+func (r *liveRun) conduct(ctx context.Context, c *sim.Counterexample, replayed *sim.Replayed, cfg ConfirmConfig) (*Confirmation, error) {
+	object := r.cfg.Root
+	plan, err := c.Plan(object)
+	if err != nil {
+		return nil, err
+	}
+	e, log := workload.LogRequests(r.workload.Episode(plan, object+"/"+r.workload.Name()))
+	l := &liveRound{run: r, ctx: ctx, episode: e, log: log, object: object, path: object + "/" + r.workload.Name()}
+	d := newConductor(l, cfg, replayed)
+	l.conductor = d
+	defer d.end(ctx)
+	if err := d.begin(ctx); err != nil {
+		return nil, err
+	}
+	out := &Confirmation{}
+	out.Step, out.Difference = d.follow(ctx)
+	out.missed = d.missed
+	d.free()
+	l.finish()
+	v := d.view(ctx)
+	j := l.episode.Judge(v)
+	j.Settle()
+	if len(v.Waiting) == 0 {
+		l.addLeftovers(v, &j)
+	}
+	out.sort(c.Property, len(replayed.Record.Waits) > 0, j.Violations)
+	return out, nil
+}
+
+// sort tells the violation of a property from others; waits says that somebody waited for ever in the simulation.
+func (c *Confirmation) sort(property string, waits bool, found []sim.Violation) {
+	for i := range found {
+		if c.Violation == nil && sameProperty(property, found[i].Property, waits) {
+			c.Violation = &found[i]
+		} else {
+			c.Others = append(c.Others, found[i])
+		}
+	}
+}
+
+// sameProperty tells whether what is broken on real servers is what was in the simulation. Why somebody waits for ever
+// is not always to be seen there.
+func sameProperty(simulated, real string, waits bool) bool {
+	blocked := []string{"progress", "lost-wakeup", "self-block", "deadlock"}
+	same := slices.Contains(blocked, simulated) || waits && simulated == "orphan"
+	return simulated == real || same && slices.Contains(blocked, real)
+}
+
+// describe says which line of a trace it is, for people.
+func describe(s sim.Step) string { return strings.TrimSpace(s.Event + " " + s.Path) }

@@ -1,0 +1,192 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// heard reads what a watch has been told so far, and whether its channel is closed.
+func heard(watch <-chan zk.Event) (all []string) {
+	for {
+		select {
+		case e, open := <-watch:
+			if !open {
+				return append(all, "closed")
+			}
+			all = append(all, fmt.Sprintf("%v %v", e.Type, e.State))
+		default:
+			return all
+		}
+	}
+}
+
+// wants checks what a watch has heard.
+func wants(t *testing.T, watch <-chan zk.Event, want ...string) {
+	t.Helper()
+	if got := heard(watch); !slices.Equal(got, want) {
+		t.Errorf("the watch has heard %q, want %q", got, want)
+	}
+}
+
+// Watches hear of the connection what they hear of it in package fakezk.
+func TestFlavouredWatches(t *testing.T) {
+	states := []zk.State{zk.StateConnecting, zk.StateDisconnected, zk.StateHasSession, zk.StateExpired}
+	watch := func(f fakezk.Flavour) (w *flavouredWatches, fired chan zk.Event, told <-chan zk.Event) {
+		w, fired = &flavouredWatches{flavour: f}, make(chan zk.Event, 1)
+		told = w.wrap(fired)
+		for _, s := range states {
+			w.tell(s)
+		}
+		return w, fired, told
+	}
+	_, _, told := watch(fakezk.FlavourGo)
+	wants(t, told)
+	_, fired, told := watch(fakezk.FlavourJava)
+	wants(t, told, "EventSession StateDisconnected", "EventSession StateHasSession", "EventSession StateExpired")
+	fired <- zk.Event{Type: zk.EventNodeDeleted, State: zk.StateSyncConnected}
+	if e := <-told; e.Type != zk.EventNodeDeleted {
+		t.Error(e)
+	}
+	if _, open := <-told; open {
+		t.Error("the watch is still armed after its event")
+	}
+	w, _, told := watch(fakezk.FlavourKazoo)
+	wants(t, told, "EventSession StateDisconnected", "closed")
+	if !w.forgets() || (&flavouredWatches{flavour: fakezk.FlavourJava}).forgets() {
+		t.Error("kazoo's client alone sets no watch again")
+	}
+}
+
+// A path of real servers is that of the simulation if what is random in it is all that differs.
+func TestSamePath(t *testing.T) {
+	for _, tc := range []struct {
+		simulated, real string
+		same            bool
+	}{
+		{"/t/lock", "/t/lock", true},
+		{"/t/lock/x-72057594037927937-0000000001", "/t/lock/x-216176346097254401-0000000001", true},
+		{"/t/lock/x-0000000001", "/t/lock/x-0000000002", false},
+		{"/t/lock/x--2147483648", "/t/lock/x-2147483647", false},
+		{"/t/lock", "/t", false},
+	} {
+		if got := samePath(tc.simulated, tc.real); got != tc.same {
+			t.Errorf("%s and %s: %v", tc.simulated, tc.real, got)
+		}
+	}
+}
+
+// What is broken is confirmed by the same property, or, if somebody waits for ever, by whatever is said of why.
+func TestSameProperty(t *testing.T) {
+	for _, tc := range []struct {
+		simulated, real string
+		waits, same     bool
+	}{
+		{"exclusion", "exclusion", false, true},
+		{"lost-wakeup", "progress", true, true},
+		{"orphan", "progress", true, true},
+		{"orphan", "progress", false, false},
+		{"exclusion", "progress", true, false},
+		{"progress", "exclusion", true, false},
+	} {
+		if got := sameProperty(tc.simulated, tc.real, tc.waits); got != tc.same {
+			t.Errorf("%s there and %s here: %v", tc.simulated, tc.real, got)
+		}
+	}
+}
+
+// A trace in which numbers wrap is not tried, and says where.
+func TestUnconductible(t *testing.T) {
+	wraps := &sim.Replayed{Record: &sim.Record{Struck: sim.Wrap}, Trace: []sim.Step{
+		{N: 3, Client: 0, Event: "create", Path: "/t/lock/x-", Result: "-> x-2147483647"},
+		{N: 5, Client: 1, Event: "create", Path: "/t/lock/x-", Result: "-> x--2147483648"},
+	}}
+	if got, want := unconductible(wraps, ConfirmConfig{}), "step 5: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	wraps.Trace = wraps.Trace[:1]
+	if got, want := unconductible(wraps, ConfirmConfig{}), "step 3: the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := unconductible(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}, ConfirmConfig{}); got != "" {
+		t.Error(got)
+	}
+}
+
+// What go-zookeeper refuses by itself is not waited for.
+func TestUnsendable(t *testing.T) {
+	client, _, err := fakezk.NewLocal(fakezk.Config{}).Connect(time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"", "/", "a", "a/b", "/a", "/a/", "//", "//a", "/a//b", "/a/.", "/a/../b", "/a/b", "/...", "/a\x00"} {
+		_, _, err := client.Exists(path)
+		if got := unsendable("exists", path); got != (err == zk.ErrInvalidPath) {
+			t.Errorf("exists %q: %v, and the client says %v", path, got, err)
+		}
+		_, err = client.Create(path, nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
+		if got := unsendable("create", path); got != (err == zk.ErrInvalidPath) {
+			t.Errorf("create %q: %v, and the client says %v", path, got, err)
+		}
+	}
+	if unsendable(outsideZK, "") || unsendable("multi", "") {
+		t.Error("what has no path is refused")
+	}
+}
+
+// Only lines in which nothing but time passes may take as long as in the trace.
+func TestLeap(t *testing.T) {
+	d := &conductor{trace: []sim.Step{
+		{Event: "time", At: time.Second, Detail: sim.Detail{Kind: sim.KindTime}},
+		{Event: "get", At: 3 * time.Second, Detail: sim.Detail{Kind: sim.KindExchange}},
+		{Event: "time", At: 7 * time.Second, Detail: sim.Detail{Kind: sim.KindTime}},
+		{Event: "! time", At: 15 * time.Second, Detail: sim.Detail{Kind: sim.KindFault}},
+	}}
+	for i, want := range []time.Duration{0, 0, 4 * time.Second, 8 * time.Second} {
+		if got := d.leap(i); got != want {
+			t.Errorf("line %d: %v, want %v", i, got, want)
+		}
+	}
+}
+
+// A counterexample is tried again as long as an event was missed, up to a bound.
+func TestTried(t *testing.T) {
+	for _, tc := range []struct{ missed, tries int }{{0, 1}, {2, 3}, {triesMax - 1, triesMax}, {100, triesMax}} {
+		n := 0
+		confirmed, err := tried(func() (*Confirmation, error) {
+			n++
+			return &Confirmation{missed: n <= tc.missed}, nil
+		})
+		if err != nil || confirmed.Tries != tc.tries || n != tc.tries {
+			t.Errorf("missed %d times: tried %d times, and says %d, want %d: %v", tc.missed, n, confirmed.Tries, tc.tries, err)
+		}
+	}
+	failed := errors.New("no servers")
+	if _, err := tried(func() (*Confirmation, error) { return nil, failed }); err != failed {
+		t.Error(err)
+	}
+}
+
+// deaf is a turnstile to which no event comes.
+type deaf struct{ Turnstile }
+
+func (deaf) PassEvent(context.Context) (string, error) { return "", errors.New("nothing came") }
+
+// An event that does not come is missed if the session has ended: then it is worth another try.
+func TestMissed(t *testing.T) {
+	for _, over := range []bool{false, true} {
+		d := &conductor{}
+		p := &life{conductor: d, turnstile: deaf{}, over: over}
+		if err := p.event(t.Context(), sim.Step{}); err == nil || d.missed != over {
+			t.Errorf("over %v: missed %v, %v", over, d.missed, err)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package live
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// pretended are followers that note at which transaction they are held.
+type pretended struct {
+	last  int64
+	at    [simulatedServers]int64
+	freed [simulatedServers]int
+}
+
+func (p *pretended) Committed(context.Context) (int64, error) { return p.last, nil }
+
+func (p *pretended) Hold(_ context.Context, server int, zxid int64) error {
+	p.at[server] = zxid
+	return nil
+}
+
+func (p *pretended) Free(server int) { p.freed[server]++ }
+
+// lagStage is a conductor with followers that are pretended, after so many transactions.
+func lagStage(t *testing.T, last int64, trace ...sim.Step) (*conductor, *pretended) {
+	t.Helper()
+	p := &pretended{last: last}
+	d := &conductor{trace: trace, cfg: ConfirmConfig{Followers: p}}
+	if err := d.holdAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return d, p
+}
+
+// visit connects a client to a server.
+func (d *conductor) visit(t *testing.T, server, step int) *life {
+	t.Helper()
+	if err := d.meet(t.Context(), server, step); err != nil {
+		t.Fatal(err)
+	}
+	p := &life{conductor: d, server: server, connected: true}
+	d.lives = append(d.lives, p)
+	return p
+}
+
+// wantHeld makes transactions, and checks where servers are held then.
+func (p *pretended) wantHeld(t *testing.T, d *conductor, more, first, second int64) {
+	t.Helper()
+	p.last += more
+	if err := d.followAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if p.at[1] != first || p.at[2] != second {
+		t.Errorf("after transaction %d servers 1 and 2 are held at %d and %d, not at %d and %d", p.last, p.at[1], p.at[2], first, second)
+	}
+}
+
+func falling(step, server, transactions int) sim.Step {
+	late := sim.Late{Server: server, Transactions: transactions}
+	return sim.Step{N: step, Client: -1, Event: "! lag", Detail: sim.Detail{Kind: sim.KindFault, Server: -1, Late: late}}
+}
+
+func at(step, server int) sim.Step { return sim.Step{N: step, Detail: sim.Detail{Server: server}} }
+
+// Followers are where they are in the trace: behind if that says so, and else at the last transaction while they have clients.
+func TestFollowersOfATrace(t *testing.T) {
+	behind := falling(5, 2, 3)
+	d, p := lagStage(t, 10, at(2, 1), behind, at(5, 2), falling(9, 1, 0))
+	p.wantHeld(t, d, 2, 10, 10) // nobody sees them
+	d.visit(t, 1, 2)
+	p.wantHeld(t, d, 2, 14, 10)
+	for _, s := range []sim.Step{behind, falling(5, 2, 13)} { // it cannot go back
+		if err := d.world(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.visit(t, 2, 5)
+	p.wantHeld(t, d, 1, 15, 11)
+	if err := d.world(t.Context(), sim.Step{N: 6, Client: -1, Event: "lag", Detail: sim.Detail{Late: sim.Late{Server: 2, Transactions: 3}}}); err != nil {
+		t.Fatal(err)
+	}
+	p.wantHeld(t, d, 1, 16, 12)
+	if err := d.through(t.Context(), 2, func() error { p.last++; return nil }); err != nil || p.freed[2] != 1 {
+		t.Fatal(err, p.freed)
+	}
+	p.wantHeld(t, d, 1, 18, 17) // it had to apply what was asked for there, and lags on
+	d.lives = nil
+	if err := d.soothe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.wantHeld(t, d, 1, 19, 19)
+	if d.freeAll(); p.freed != [simulatedServers]int{0, 1, 2} {
+		t.Error(p.freed)
+	}
+}
+
+// A session is ended by way of a server that its client is not connected to, and that does not lag.
+func TestEnder(t *testing.T) {
+	for _, tc := range []struct {
+		trace        []sim.Step
+		client, want int
+	}{
+		{nil, 0, 1},
+		{[]sim.Step{at(1, 1)}, 0, 2},
+		{[]sim.Step{at(1, 1)}, 1, 0},
+		{[]sim.Step{at(1, 1), falling(1, 1, 0), at(1, 2)}, 0, 2},
+		{[]sim.Step{at(1, 1), at(1, 2), falling(1, 2, 1)}, 0, 1},
+	} {
+		d, _ := lagStage(t, 10, tc.trace...)
+		for _, s := range tc.trace {
+			if err := d.world(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := d.ender(&life{server: tc.client}); got != tc.want || err != nil {
+			t.Errorf("%v: of a client of %d by way of %d, want %d: %v", tc.trace, tc.client, got, tc.want, err)
+		}
+	}
+	d, _ := lagStage(t, 10, at(1, 1), at(1, 2))
+	for _, f := range d.followers {
+		f.lags = true
+	}
+	if _, err := d.ender(&life{}); err == nil || !strings.Contains(err.Error(), "no other server") {
+		t.Error(err)
+	}
+}
+
+// A client whose server lags can go on reading there when its session has ended.
+func TestExpireWhereItLags(t *testing.T) {
+	d, _ := lagStage(t, 10, at(1, 1))
+	for _, lags := range []bool{false, true} {
+		d.followers[0].lags = lags
+		p := &life{conductor: d, server: 1, turnstile: &ended{}}
+		if err := p.expire(t.Context()); err != nil || p.over == lags {
+			t.Errorf("lag %v: over %v, %v", lags, p.over, err)
+		}
+	}
+}
+
+// ended is a turnstile whose session can be ended.
+type ended struct{ Turnstile }
+
+func (*ended) Expire(context.Context, ...int) error { return nil }
+
+// Without followers that can be held a trace with lag is not tried.
+func TestLagIsNotTried(t *testing.T) {
+	r := &sim.Replayed{Record: &sim.Record{}, Trace: []sim.Step{falling(4, 1, 0)}}
+	if got, want := unconductible(r, ConfirmConfig{}), "step 4: these servers cannot be made to lag"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := unconductible(r, ConfirmConfig{Followers: &pretended{}}); got != "" {
+		t.Error(got)
+	}
+}

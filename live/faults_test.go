@@ -1,0 +1,165 @@
+package live
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// What is to happen follows from the seed; all of it is possible, and all that is possible comes up.
+func TestDrawFaults(t *testing.T) {
+	const session = 2 * time.Second
+	seen, none := map[string]int{}, 0
+	for round := range 3000 {
+		faults := drawFaults(7, round, 3, ClientFaults()|ProcessFaults, session)
+		if diff := cmp.Diff(faults, drawFaults(7, round, 3, ClientFaults()|ProcessFaults, session)); diff != "" {
+			t.Fatalf("round %d has other faults the second time: %s", round, diff)
+		}
+		if len(faults) == 0 {
+			none++
+		}
+		for _, f := range faults {
+			if err := f.check(); err != nil || f.Round != round || f.Client > 3 {
+				t.Fatalf("%v: %v", f, err)
+			}
+			seen[f.Fault+" "+f.Variant]++
+		}
+	}
+	for _, v := range liveVariants {
+		if seen[v.name+" "+v.variant] < 100 {
+			t.Errorf("%s %s comes up %d times in 3000 rounds", v.name, v.variant, seen[v.name+" "+v.variant])
+		}
+	}
+	if none < 300 || none > 2000 {
+		t.Errorf("%d of 3000 rounds have no fault", none)
+	}
+	if cmp.Equal(drawFaults(7, 1, 3, ClientFaults(), session), drawFaults(8, 1, 3, ClientFaults(), session)) && cmp.Equal(drawFaults(7, 2, 3, ClientFaults(), session), drawFaults(8, 2, 3, ClientFaults(), session)) {
+		t.Error("two seeds have the same faults")
+	}
+	for round := range 200 {
+		for _, f := range drawFaults(1, round, 2, sim.Cancel|sim.Watch, session) {
+			if f.Fault != "cancel" && f.Fault != "watch" {
+				t.Fatalf("%v is not allowed", f)
+			}
+		}
+	}
+}
+
+// A recorded plan is read as it was drawn.
+func TestFaultPlanRoundTrip(t *testing.T) {
+	want, text := &FaultPlan{Rounds: map[int][]Fault{}}, ""
+	for round := range 50 {
+		for _, f := range drawFaults(3, round, 2, ClientFaults(), time.Second) {
+			want.Rounds[round] = append(want.Rounds[round], f)
+			text += lineOf(t, Strike{Fault: f, At: int64(round), Struck: round%2 == 0})
+		}
+	}
+	drawn := newBlows(3, AllServerFaults, 5, time.Second)
+	for range 50 {
+		for _, f := range drawn.blow() {
+			want.Servers = append(want.Servers, f)
+			text += lineOf(t, ServerStrike{ServerFault: f, At: 1, Whom: "server.1 (leader)", Well: 2, Struck: true})
+		}
+	}
+	got, err := ReadFaultPlan(strings.NewReader(text))
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+}
+
+func lineOf(t *testing.T, strike any) string {
+	line, err := json.Marshal(strike)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(line) + "\n\n"
+}
+
+func TestBadFaultPlans(t *testing.T) {
+	good := `{"round":0,"client":1,"request":1,"fault":"loss","variant":"half","for_ms":5}`
+	for bad, want := range map[string]string{
+		`{"round":0`: "line 2", `[]`: "line 2",
+		`{"round":0,"client":1,"request":1,"fault":"loss","variant":"half","for":5}`:          `unknown field "for"`,
+		`{"round":0,"client":1,"request":1,"fault":"time"}`:                                   `no fault "time"`,
+		`{"round":-1,"client":1,"request":1,"fault":"reap"}`:                                  "round -1",
+		`{"round":0,"client":0,"request":1,"fault":"reap"}`:                                   "client 0",
+		`{"round":0,"client":17,"request":1,"fault":"reap"}`:                                  "client 17",
+		`{"round":0,"client":1,"request":0,"fault":"reap"}`:                                   "request 0",
+		`{"round":0,"client":1,"request":1,"fault":"loss","variant":"half","for_ms":60001}`:   "60001 ms",
+		`{"round":0,"client":1,"request":1,"fault":"loss","variant":"silence","for_ms":-100}`: "-100 ms",
+		`{"at_ms":1,"fault":"loss","server":"leader","for_ms":1}`:                             `no fault "loss" of servers`,
+		`{"at_ms":1,"fault":"kill","server":"","for_ms":1}`:                                   "which server",
+		`{"at_ms":-1,"fault":"kill","server":"leader","for_ms":1}`:                            "at -1 ms",
+		`{"at_ms":1,"fault":"kill","server":"leader","for_ms":60001}`:                         "60001 ms",
+		`{"at_ms":1,"fault":"kill","server":"leader","client":1,"for_ms":1}`:                  `unknown field "client"`,
+	} {
+		_, err := ReadFaultPlan(strings.NewReader(good + "\n" + bad + "\n"))
+		if err == nil || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", bad, err, want)
+		}
+	}
+}
+
+// Names of faults are those of clients and those of servers; what only the simulator has is refused by name.
+func TestParseLiveFaults(t *testing.T) {
+	all := FaultSet{ClientFaults() | ProcessFaults, AllServerFaults}
+	for list, want := range map[string]FaultSet{
+		"none": {}, "all": all, "loss, reap": {Clients: sim.Loss | sim.Reap}, "lag": {Servers: LagServer},
+		"pause,kill,leader": {sim.Pause, KillServer | AtLeader}, "expiry,all": all,
+	} {
+		if got, err := ParseFaults(list); err != nil || got != want {
+			t.Errorf("%s: %v %v", list, got, err)
+		}
+	}
+	for list, want := range map[string]string{"loss,time,wrap": "time,wrap cannot strike", "loss,flood": `"flood"`, "": `""`} {
+		if _, err := ParseFaults(list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", list, err)
+		}
+	}
+}
+
+// What is drawn for servers can be, stays within what is allowed, and is the same from the same seed.
+func TestBlows(t *testing.T) {
+	for allowed := NoServerFaults; allowed <= AllServerFaults; allowed++ {
+		a, b := newBlows(uint64(allowed), allowed, 3, time.Second), newBlows(uint64(allowed), allowed, 3, time.Second)
+		if (a == nil) != (allowed == NoServerFaults) {
+			t.Fatalf("%v: %v", allowed, a)
+		}
+		over := int64(0)
+		for range 50 {
+			if a == nil {
+				break
+			}
+			blow := a.blow()
+			if diff := cmp.Diff(blow, b.blow()); diff != "" {
+				t.Fatal(diff)
+			}
+			for _, f := range blow {
+				kind := ServerFaults(1 << slices.Index(ServerFaultNames, f.name()))
+				if err := f.check(); err != nil || allowed&^AtLeader != 0 && !allowed.Has(kind) || f.Server == "leader" && !allowed.Has(AtLeader) {
+					t.Errorf("%v allowed: %v: %v", allowed, f, err)
+				}
+				if f.AtMS < over || f.AtMS != blow[0].AtMS {
+					t.Errorf("%v strikes before %d ms, when the one before is over", f, over)
+				}
+			}
+			for _, f := range blow {
+				over = max(over, f.AtMS+f.ForMS)
+			}
+		}
+	}
+}
+
+// Faults of a plan that are to strike at the same moment strike together, and the others one after the other.
+func TestPlanned(t *testing.T) {
+	a, b, c := ServerFault{AtMS: 5, Fault: "kill"}, ServerFault{AtMS: 2, Fault: "stop"}, ServerFault{AtMS: 5, Fault: "lag"}
+	if diff := cmp.Diff([][]ServerFault{{b}, {a, c}}, planned([]ServerFault{a, b, c})); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,292 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/zkclient"
+)
+
+// Property: a mark is read as it was written, and nothing else is taken for one.
+func TestMark(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		mark := newMark(rapid.SliceOf(rapid.String().Filter(func(s string) bool { return strings.ToValidUTF8(s, "") == s })).Draw(t, "parents"))
+		got, ok := parseMark(mark.data())
+		if !ok || got.Run != mark.Run || !got.Began.Equal(mark.Began) || !slices.Equal(got.Parents, mark.Parents) {
+			t.Fatalf("%+v was read as %+v, %v", mark, got, ok)
+		}
+		broken := mark.data()
+		broken = broken[:rapid.IntRange(0, len(broken)-3).Draw(t, "length")]
+		if _, ok := parseMark(broken); ok {
+			t.Fatalf("%q is taken for a mark", broken)
+		}
+	})
+	for _, data := range []string{"", "{}", markFormat, markFormat + "{}\n", markFormat + "null", " " + string(newMark(nil).data())} {
+		if _, ok := parseMark([]byte(data)); ok {
+			t.Errorf("%q is taken for a mark", data)
+		}
+	}
+}
+
+// realClient is a client of a server of its own.
+func realClient(t *testing.T) (client *zkclient.Client, another func() *zkclient.Client) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a real ZooKeeper server")
+	}
+	e, err := ensemble.Start(t.Context(), ensemble.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Stop() })
+	connect := func() *zkclient.Client {
+		c, err := zkclient.Connect(e.ConnectString(), 2*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := c.WaitSession(ctx); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	return connect(), connect
+}
+
+func create(t *testing.T, c *zkclient.Client, path, data string) {
+	t.Helper()
+	if _, err := c.Create(path, []byte(data), 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+func exists(t *testing.T, c *zkclient.Client, path string) bool {
+	t.Helper()
+	ok, _, err := c.Exists(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok
+}
+
+// What a killed run has left is found, is left alone while its session lives, and is removed with what it had
+// made above; nothing else is.
+func TestLeftRoots(t *testing.T) {
+	admin, another := realClient(t)
+	killed := another()
+	for _, root := range []string{"/a", "/deep/er/root", "/theirs/root"} {
+		if strings.HasPrefix(root, "/theirs") {
+			create(t, admin, "/theirs", "")
+		}
+		if _, err := claimRoot(killed, root); err != nil {
+			t.Fatal(err)
+		}
+		create(t, killed, root+"/r0", "x")
+		create(t, killed, root+"/r0/lock", "")
+	}
+	create(t, admin, "/precious", markFormat)
+	create(t, admin, "/precious/child", "")
+
+	found, err := FindLeftRoots(admin, "/")
+	if err != nil || len(found) != 1 || found[0].Path != "/a" || found[0].Nodes() != 5 || !slices.Equal(found[0].Sessions, []int64{killed.SessionID()}) {
+		t.Fatalf("found %+v, %v", found, err)
+	}
+	if err := found[0].Remove(admin); !errors.Is(err, ErrRoot) || !exists(t, admin, "/a/r0/lock") {
+		t.Errorf("a root in use: %v", err)
+	}
+	if _, err := ReadLeftRoot(admin, "/precious"); !errors.Is(err, ErrRoot) {
+		t.Errorf("a root without a mark: %v", err)
+	}
+	if _, err := claimRoot(admin, "/a"); !errors.Is(err, ErrRoot) || !strings.Contains(err.Error(), "torture clean") {
+		t.Errorf("a root of another run: %v", err)
+	}
+
+	killed.Close()
+	for _, root := range []string{"/a", "/deep/er/root", "/theirs/root"} {
+		left, err := ReadLeftRoot(admin, root)
+		if err != nil || len(left.Sessions) > 0 || left.Nodes() != 4 {
+			t.Fatalf("%+v, %v", left, err)
+		}
+		if err := left.Remove(admin); err != nil {
+			t.Error(err)
+		}
+	}
+	names, _, err := admin.Children("/")
+	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"precious", "theirs", "zookeeper"}) || !exists(t, admin, "/precious/child") {
+		t.Errorf("left: %q, %v", names, err)
+	}
+}
+
+// What has changed since it was seen is not removed; nor is what a mark only claims to have made.
+func TestLeftRootChanged(t *testing.T) {
+	admin, another := realClient(t)
+	killed := another()
+	claim := func(root string) {
+		if _, err := claimRoot(killed, root); err != nil {
+			t.Fatal(err)
+		}
+		create(t, killed, root+"/r0", "")
+	}
+	claim("/written")
+	claim("/grown")
+	claim("/above/adopted")
+	killed.Close()
+	create(t, admin, "/liar", string(Mark{Run: "x", Parents: []string{"/innocent"}}.data()))
+	create(t, admin, "/innocent", "")
+	seen := map[string]LeftRoot{}
+	for _, root := range []string{"/written", "/grown", "/above/adopted", "/liar"} {
+		var err error
+		if seen[root], err = ReadLeftRoot(admin, root); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := admin.Set("/written/r0", []byte("mine"), -1); err != nil {
+		t.Fatal(err)
+	}
+	create(t, admin, "/grown/r0/mine", "")
+	if _, err := admin.Set("/above", []byte("mine"), -1); err != nil {
+		t.Fatal(err)
+	}
+	for root, removed := range map[string]bool{"/written": false, "/grown": false, "/above/adopted": true, "/liar": true} {
+		if err := seen[root].Remove(admin); (err == nil) != removed || exists(t, admin, root) == removed {
+			t.Errorf("%s: %v", root, err)
+		}
+	}
+	for _, kept := range []string{"/written/r0", "/grown/r0/mine", "/above", "/innocent"} {
+		if !exists(t, admin, kept) {
+			t.Errorf("%s is gone", kept)
+		}
+	}
+}
+
+// A mark that somebody has put on what was there before lets nothing of that be removed; and a root that cannot be read
+// keeps nobody from removing others.
+func TestForgedMarks(t *testing.T) {
+	admin, another := realClient(t)
+	create(t, admin, "/victim", "")
+	create(t, admin, "/victim/precious", "data")
+	create(t, admin, "/victim/precious/deep", "data")
+	if _, err := admin.Set("/victim", newMark([]string{"/innocent"}).data(), -1); err != nil {
+		t.Fatal(err)
+	}
+	killed := another()
+	for _, root := range []string{"/before", "/zlast"} {
+		if _, err := claimRoot(killed, root); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(t, admin, "/secret", string(newMark(nil).data()))
+	if _, err := admin.Create("/secret/closed", nil, 0, zk.DigestACL(zk.PermAll, "nobody", "x")); err != nil {
+		t.Fatal(err)
+	}
+	killed.Close()
+	found, err := FindLeftRoots(admin, "/")
+	if err == nil || !errors.Is(err, ErrRoot) || !errors.Is(err, zk.ErrNoAuth) || !strings.Contains(err.Error(), "/victim/precious/deep is older than the mark of /victim") {
+		t.Errorf("what cannot be removed: %v", err)
+	}
+	if len(found) != 2 || found[0].Path != "/before" || found[1].Path != "/zlast" {
+		t.Fatalf("found %+v", found)
+	}
+	for _, root := range found {
+		if err := root.Remove(admin); err != nil {
+			t.Error(err)
+		}
+	}
+	names, _, err := admin.Children("/")
+	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"secret", "victim", "zookeeper"}) || !exists(t, admin, "/victim/precious/deep") {
+		t.Errorf("left: %q, %v", names, err)
+	}
+}
+
+// While a root is being removed its run, if it lives after all, knows that it has lost it; and a root that was made anew since it was
+// looked at is not removed.
+func TestRemoversAndRuns(t *testing.T) {
+	admin, another := realClient(t)
+	c := another()
+	own, err := claimRoot(c, "/root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := ReadLeftRoot(admin, "/root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen.Sessions = nil // as if its session had ended when somebody looked
+	if err := seen.Remove(admin); !errors.Is(err, ErrRoot) || !strings.Contains(err.Error(), "in use after all") {
+		t.Errorf("a root that was put in use again: %v", err)
+	}
+	if err := c.Delete("/root/"+inUse, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.Create("/root/"+inUse, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := own.hold(c); !errors.Is(err, ErrRootLost) {
+		t.Errorf("a root that somebody is removing: %v", err)
+	}
+	if err := own.release(c); !errors.Is(err, ErrRootLost) || !exists(t, admin, "/root") {
+		t.Errorf("a root that somebody is removing: %v", err)
+	}
+	if err := admin.Delete("/root/"+inUse, -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := own.release(c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := claimRoot(c, "/root"); err != nil { // another run
+		t.Fatal(err)
+	}
+	if err := c.Delete("/root/"+inUse, -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := seen.Remove(admin); !errors.Is(err, ErrRoot) || !strings.Contains(err.Error(), "made it anew") || exists(t, admin, "/root/"+inUse) {
+		t.Errorf("a root that was made anew: %v", err)
+	}
+}
+
+// A root that exists is taken over if nothing is in it, and only one run gets it.
+func TestClaimOnce(t *testing.T) {
+	admin, another := realClient(t)
+	create(t, admin, "/empty", "")
+	create(t, admin, "/full", "data")
+	if _, err := claimRoot(admin, "/full"); !errors.Is(err, ErrRoot) {
+		t.Errorf("a root with data: %v", err)
+	}
+	const runs = 8
+	claims, winner := make(chan error, runs), make(chan *ownRoot, runs)
+	for _, c := range []*zkclient.Client{admin, another()} {
+		for range runs / 2 {
+			go func() {
+				own, err := claimRoot(c, "/empty")
+				if err == nil {
+					winner <- own
+				}
+				claims <- err
+			}()
+		}
+	}
+	got := 0
+	for range runs {
+		if err := <-claims; err == nil {
+			got++
+		} else if !errors.Is(err, ErrRoot) {
+			t.Error(err)
+		}
+	}
+	if got != 1 {
+		t.Errorf("%d runs got the same root", got)
+	}
+	if err := (<-winner).release(admin); err != nil || exists(t, admin, "/empty") {
+		t.Errorf("the root is still there: %v", err)
+	}
+}

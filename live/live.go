@@ -1,0 +1,565 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// Session is one client's session with real servers.
+type Session struct {
+	Conn  recipes.Conn
+	Close func()
+	// Told counts the session's ends that the client has been told of; Broken counts how often it
+	// lost its connection.
+	Told, Broken func() int
+	// Link is where faults strike; nil if none can.
+	Link Link
+	// Process is the client's, if it has one of its own; else nil.
+	Process Process
+	// HeldBack is for how long the client's processes have waited for a processor, altogether; nil if
+	// nobody knows.
+	HeldBack func() time.Duration
+}
+
+// Config says how to run a workload on real servers. Each round is an episode like the
+// simulator's, on an object of its own, with as many clients at the same time; several rounds are
+// under way together.
+type Config struct {
+	Open     func(ctx context.Context) (*Session, error) // a client of this process; nil if there are none
+	Start    func(ctx context.Context) (*Session, error) // a client in a process of its own; nil if there are none
+	Admin    func(ctx context.Context) (*Session, error) // who makes and removes objects; default Open
+	Root     string                                      // objects live below; made, and removed afterwards; must not exist or be empty. Needed
+	Seed     uint64
+	Until    string        // a property: the run ends when it is seen to be broken
+	Rounds   int           // 0: until Duration is over
+	Duration time.Duration // 0: 30 s, if Rounds is 0 too
+	Clients  int           // at most so many a round, 1 to 16; default 3
+	Ops      int           // at most so many a user, 1 to 100; default 4
+	Lanes    int           // rounds under way at the same time; default 8 with clients of this process …
+	Starts   int           // … and 2 with clients in processes of their own
+	// Patience is how long somebody has to wait before it counts as for ever, while all is well; longer on a slow machine.
+	// For twice as long the servers may be away before the run ends. Default 10 s.
+	Patience time.Duration
+	History  io.Writer // gets each round's history before it is judged
+	// Faults may strike clients whose sessions have a [Link], and Servers. They are drawn from the seed, or
+	// taken from the Plan, if that is not nil.
+	Faults   FaultSet
+	Plan     *FaultPlan
+	Servers  Servers       // that may be hurt; nil if they must not
+	Nodes    int           // how many they are
+	Strikes  io.Writer     // gets a [Strike] or a [ServerStrike] a line for each fault that was to happen
+	Timeout  time.Duration // of sessions, by which durations of faults are drawn; default 2 s
+	Progress func(sim.Progress)
+}
+
+func (cfg Config) withDefaults() Config {
+	if cfg.Rounds == 0 && cfg.Duration == 0 {
+		cfg.Duration = 30 * time.Second
+	}
+	if cfg.Admin == nil {
+		cfg.Admin = cfg.Open
+	}
+	if cfg.Clients == 0 {
+		cfg.Clients = 3
+	}
+	if cfg.Ops == 0 {
+		cfg.Ops = 4
+	}
+	if cfg.Lanes == 0 {
+		cfg.Lanes = 8
+	}
+	if cfg.Open == nil {
+		cfg.Lanes = 0
+	}
+	if cfg.Starts == 0 {
+		cfg.Starts = 2
+	}
+	if cfg.Start == nil {
+		cfg.Starts = 0
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = 10 * time.Second
+	}
+	if cfg.History == nil {
+		cfg.History = io.Discard
+	}
+	if cfg.Strikes == nil {
+		cfg.Strikes = io.Discard
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 2 * time.Second
+	}
+	return cfg
+}
+
+// Run runs rounds of the workload on real servers and sums up like [sim.Run]. Clients are tortured by
+// the faults of the configuration; each round ends in calm, in which everybody has to come to an end. When ctx
+// ends the run does, within seconds, whatever becomes of the servers. The error is for runs that could not be done, or not to
+// their end: [ErrRootLost], servers that are away for good, and what could not be tidied up. The result is what was
+// found until then.
+func Run(ctx context.Context, w *workload.Workload, config Config) (sim.Result, error) {
+	cfg := config.withDefaults()
+	if err := cfg.check(); err != nil {
+		return sim.Result{}, err
+	}
+	return onRoot(ctx, w, cfg, func(ctx context.Context, r *liveRun) error { return r.run(ctx) })
+}
+
+// check returns an error for what cannot be done.
+func (cfg Config) check() error {
+	hurting := cfg.Faults.Servers != NoServerFaults || cfg.Plan != nil && len(cfg.Plan.Servers) > 0
+	switch {
+	case cfg.Open == nil && cfg.Start == nil || cfg.Admin == nil:
+		return fmt.Errorf("live: there is no way to open sessions")
+	case cfg.Clients < 1 || cfg.Clients > clientsMax || cfg.Ops < 1 || cfg.Ops > opsMax:
+		return fmt.Errorf("live: %d clients with %d operations: 1 to %d and 1 to %d are possible", cfg.Clients, cfg.Ops, clientsMax, opsMax)
+	case cfg.Rounds < 0 || cfg.Duration < 0 || cfg.Patience < 0 || cfg.Lanes < 0 || cfg.Starts < 0 || cfg.Timeout < 0:
+		return fmt.Errorf("live: rounds, lanes and times must not be negative")
+	case hurting && cfg.Servers == nil:
+		return fmt.Errorf("live: these servers must not be hurt")
+	}
+	return checkLiveFaults(cfg.Faults.Clients)
+}
+
+// opsMax is how many operations a user may have.
+const opsMax = 100
+
+// onRoot claims the root, runs, and removes it.
+func onRoot(ctx context.Context, w *workload.Workload, cfg Config, run func(context.Context, *liveRun) error) (sim.Result, error) {
+	session, err := cfg.Admin(ctx)
+	if err != nil {
+		return sim.Result{}, err
+	}
+	defer closeAll([]*Session{session})
+	r, err := newLiveRun(w, cfg)
+	if err != nil {
+		return sim.Result{}, err
+	}
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.fail = cancel
+	admin := *session
+	admin.Conn = &patient{Conn: session.Conn, ctx: running, limit: ownPatiences * cfg.Patience}
+	r.admin = &admin
+	if r.claim, err = claimRoot(admin.Conn, cfg.Root); err != nil {
+		return sim.Result{}, err
+	}
+	err = cmp.Or(run(running, r), failure(ctx, running))
+	err = errors.Join(err, r.release(ctx, session.Conn, err))
+	return r.finish(ctx), err
+}
+
+// ownPatiences is how many patiences a request of the run's own may take, and so how long servers may be away.
+const ownPatiences = 2
+
+// failure is why a run has ended itself; nil if it has not, or was called off before.
+func failure(ctx, running context.Context) error {
+	if cause := context.Cause(running); cause != context.Cause(ctx) {
+		return cause
+	}
+	return nil
+}
+
+// Bounds of the removal of a root, and of that when the run was called off, which is to take no longer than a moment.
+const (
+	releaseMax     = time.Minute
+	releaseHurried = 1500 * time.Millisecond
+)
+
+// release removes the root, unless it is lost, or the servers are away: err is why the run has ended.
+func (r *liveRun) release(ctx context.Context, conn recipes.Conn, err error) error {
+	if errors.Is(err, ErrRootLost) {
+		return nil
+	}
+	limit := min(ownPatiences*r.cfg.Patience, releaseMax)
+	if errors.Is(err, errAway) {
+		limit = releaseHurried
+	}
+	releasing, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, errAway)
+	defer cancel()
+	hurry := context.AfterFunc(ctx, func() { time.AfterFunc(releaseHurried, cancel) })
+	defer hurry()
+	return r.claim.release(&patient{Conn: conn, ctx: releasing, limit: limit})
+}
+
+// newLiveRun returns a run of which nothing has happened yet.
+func newLiveRun(w *workload.Workload, cfg Config) (r *liveRun, err error) {
+	r = &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{}, rounds: map[*liveRound]bool{}}
+	r.tormentor.since = r.begin
+	r.result = sim.Result{Workload: w.Name(), Recipe: w.Recipe(), Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}}
+	if cfg.Start != nil {
+		r.apart, err = w.InProcesses()
+	}
+	return r, err
+}
+
+// liveRun is a Run under way.
+type liveRun struct {
+	workload *workload.Workload
+	cfg      Config
+	admin    *Session // with a [patient] connection
+	claim    *ownRoot
+	pulse    pulse
+	fail     context.CancelCauseFunc // ends the run
+	begin    time.Time
+	apart    *workload.Workload // the same for clients in processes of their own
+	last     atomic.Int64       // the last stamp given out
+
+	tormentor tormentor
+
+	mu      sync.Mutex
+	numbers [2]int64            // the next rounds', with clients of this process and apart
+	rounds  map[*liveRound]bool // whose users are at work
+	result  sim.Result
+	found   map[string]int // index into result.Violations by property
+	broken  int            // rounds in which a property broke
+	worked  bool           // an operation has succeeded
+	enough  func()         // lets no more rounds begin
+}
+
+// stamp reads the one clock of the run: nanoseconds since its start, never the same twice.
+func (r *liveRun) stamp() int64 {
+	for {
+		last := r.last.Load()
+		now := max(time.Since(r.begin).Nanoseconds(), last+1)
+		if r.last.CompareAndSwap(last, now) {
+			return now
+		}
+	}
+}
+
+func (r *liveRun) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	timed, enough := context.WithCancel(ctx)
+	defer enough()
+	r.enough = enough
+	if r.cfg.Duration > 0 {
+		var done context.CancelFunc
+		timed, done = context.WithTimeout(timed, r.cfg.Duration)
+		defer done()
+	}
+	beating, still := context.WithCancel(ctx)
+	defer still()
+	var lanes, others errgroup.Group
+	try := func(f func() error) func() error {
+		return func() error {
+			err := f()
+			if err != nil {
+				cancel()
+			}
+			return err
+		}
+	}
+	others.Go(try(func() error { return r.torment(ctx, timed) }))
+	others.Go(try(func() error { return r.takePulse(beating) }))
+	for i := range r.cfg.Lanes + r.cfg.Starts {
+		lanes.Go(try(func() error { return r.lane(ctx, timed, i >= r.cfg.Lanes) }))
+	}
+	err := lanes.Wait()
+	enough()
+	still()
+	return cmp.Or(err, others.Wait())
+}
+
+// apartEvery is how often a round's clients have processes of their own, if others have not.
+const apartEvery = 4
+
+// mixed tells whether some rounds' clients have processes of their own, and others' have not.
+func (cfg Config) mixed() bool { return cfg.Lanes > 0 && cfg.Starts > 0 }
+
+// apart tells whether the clients of a round have processes of their own.
+func (cfg Config) apart(n int64) bool {
+	if cfg.mixed() {
+		return n%apartEvery == apartEvery-1
+	}
+	return cfg.Starts > 0
+}
+
+// number returns the next round's number, by which everything in it is drawn; false if there are no more.
+func (r *liveRun) number(apart bool) (n int64, more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if apart {
+		n = r.numbers[1]
+		r.numbers[1]++
+	} else {
+		n = r.numbers[0]
+		r.numbers[0]++
+	}
+	if r.cfg.mixed() {
+		if apart {
+			n = n*apartEvery + apartEvery - 1
+		} else {
+			n += n / (apartEvery - 1)
+		}
+	}
+	return n, r.cfg.Rounds == 0 || n < int64(r.cfg.Rounds)
+}
+
+// lane runs rounds one after the other, with sessions of its own that live from round to round.
+func (r *liveRun) lane(ctx, timed context.Context, apart bool) (err error) {
+	var sessions []*Session
+	defer func() { closeAll(sessions) }()
+	for timed.Err() == nil {
+		n, more := r.number(apart)
+		if !more {
+			return nil
+		}
+		if sessions == nil {
+			if sessions, err = r.openAll(ctx, apart); err != nil {
+				return interrupted(ctx, err)
+			}
+		}
+		stuck, err := r.round(ctx, n, sessions)
+		if err != nil {
+			return interrupted(ctx, err)
+		}
+		if stuck { // whoever still waits does so with these sessions
+			closeAll(sessions)
+			sessions = nil
+		}
+	}
+	return nil
+}
+
+// interrupted is no error of the run if the run was called off.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// openAll opens the sessions of a lane. While servers are away it tries again.
+func (r *liveRun) openAll(ctx context.Context, apart bool) (sessions []*Session, err error) {
+	open := r.cfg.Open
+	if apart {
+		open = r.cfg.Start
+	}
+	for range r.cfg.Clients {
+		s, err := r.openOne(ctx, open)
+		if err != nil {
+			closeAll(sessions)
+			return nil, err
+		}
+		sessions = append(sessions, s)
+	}
+	return sessions, nil
+}
+
+// opensMax is how often a session is tried to be opened.
+const opensMax = 10
+
+func (r *liveRun) openOne(ctx context.Context, open func(context.Context) (*Session, error)) (s *Session, err error) {
+	for range opensMax {
+		began := time.Now()
+		err = r.peacefully(func() (err error) {
+			s, err = open(ctx)
+			return err
+		})
+		if err == nil || ctx.Err() != nil || r.pulse.since(began, time.Now()).steady {
+			break
+		}
+	}
+	return s, err
+}
+
+// closeAll closes sessions, all at the same time. It does not wait for longer than a moment for those that take it: their
+// servers may be away.
+func closeAll(sessions []*Session) {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		var all sync.WaitGroup
+		for _, s := range sessions {
+			all.Go(s.Close)
+		}
+		all.Wait()
+	}()
+	limit := time.NewTimer(closeMax)
+	defer limit.Stop()
+	select {
+	case <-closed:
+	case <-limit.C:
+	}
+}
+
+// closeMax is how long the end of sessions is waited for.
+const closeMax = time.Second
+
+// round runs one episode on an object of its own. stuck tells that somebody is still waiting, so
+// that the sessions cannot be used again.
+func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuck bool, err error) {
+	l := r.draw(n)
+	l.ctx, l.sessions = ctx, sessions
+	if err := r.peacefully(l.prepare); err != nil {
+		return false, err
+	}
+	l.arm()
+	r.playing(l, true)
+	l.play()
+	r.playing(l, false)
+	unrest := l.calm() // from here on no server is hurt
+	defer r.tormentor.peace.RUnlock()
+	if err := r.recordStrikes(l.struckSoFar()); err != nil || ctx.Err() != nil {
+		return true, err // interrupted: what was not finished cannot be judged
+	}
+	if unrest != nil {
+		r.unjudged(int(n), unrest.Error())
+		return true, nil // with new sessions
+	}
+	v, world := l.view()
+	world.seen = l.observe(ctx, v)
+	switch err := l.undisturbed(); {
+	case ctx.Err() != nil:
+		return true, nil
+	case err == errDisturbed:
+		r.unjudged(int(n), err.Error())
+		return true, nil
+	case err != nil:
+		return true, err
+	}
+	if err := r.recordHistory(l, v); err != nil {
+		return false, err
+	}
+	return len(v.Waiting) > 0, r.judge(int(n), l, v)
+}
+
+// judge judges a round, and removes what is left of one that has ended.
+func (r *liveRun) judge(n int, l *liveRound, v *workload.View) (err error) {
+	j := l.episode.Judge(v)
+	j.Settle()
+	if len(v.Waiting) == 0 {
+		if len(j.Violations) == 0 {
+			l.addLeftovers(v, &j)
+		}
+		err = r.claim.remove(r.admin.Conn, l.object)
+	}
+	r.record(n, v, j)
+	return err
+}
+
+// recordHistory writes a round's history down.
+func (r *liveRun) recordHistory(l *liveRound, v *workload.View) error {
+	h := l.episode.History(v)
+	for i := range h {
+		h[i].Object = l.object
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := linearizability.WritePart(r.cfg.History, h); err != nil {
+		return fmt.Errorf("live: the history cannot be written: %w", err)
+	}
+	return nil
+}
+
+// draw draws a round from its number: what its clients do, whatever may strike, and what is to strike them.
+func (r *liveRun) draw(n int64) *liveRound {
+	object := fmt.Sprintf("%s/r%d", r.cfg.Root, n)
+	w, faults := r.workload, r.cfg.Faults.Clients&^ProcessFaults
+	if r.cfg.apart(n) {
+		w, faults = r.apart, r.cfg.Faults.Clients
+	}
+	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, uint64(n)), r.cfg.Clients, 2, r.cfg.Ops, ClientFaults(), object)
+	e, log := workload.LogRequests(w.Episode(plan, object+"/"+w.Name()))
+	l := &liveRound{run: r, episode: e, log: log, object: object, path: object + "/" + w.Name()}
+	if r.cfg.Plan != nil {
+		l.faults = r.cfg.Plan.Rounds[int(n)]
+	} else {
+		l.faults = drawFaults(r.cfg.Seed, int(n), len(e.Users()), faults, r.cfg.Timeout)
+	}
+	return l
+}
+
+// playing notes that a round's users begin, or have come to an end.
+func (r *liveRun) playing(l *liveRound, begin bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if begin {
+		r.rounds[l] = true
+	} else {
+		delete(r.rounds, l)
+	}
+}
+
+// unjudged notes a round that came to nothing.
+func (r *liveRun) unjudged(n int, why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Episodes++
+	r.unknown(n, why)
+}
+
+func (r *liveRun) unknown(n int, why string) {
+	r.result.Undecided++
+	r.result.Reason = fmt.Sprintf("round %d could not be judged: %s", n, why)
+}
+
+func (r *liveRun) record(n int, v *workload.View, j workload.Judgement) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Episodes++
+	r.result.Operations += int64(len(v.Ops))
+	r.worked = r.worked || slices.ContainsFunc(v.Ops, func(op *sim.Op) bool { return op.Outcome == sim.OK })
+	r.result.Refused += int64(j.Refused)
+	r.result.AddNotJudged(j.NotJudged...)
+	if j.Unknown != "" && len(j.Violations) == 0 {
+		r.unknown(n, j.Unknown)
+		r.result.Disputed = j.Disputed
+	}
+	if len(j.Violations) > 0 {
+		r.broken++
+	}
+	for _, found := range j.Violations {
+		if found.Property == r.cfg.Until {
+			r.enough()
+		}
+		if i, ok := r.found[found.Property]; ok {
+			r.result.Violations[i].Times++
+			continue
+		}
+		r.found[found.Property] = len(r.result.Violations)
+		r.result.Violations = append(r.result.Violations, sim.Found{Violation: found, Episode: n, Times: 1, History: j.History})
+	}
+	if r.cfg.Progress != nil {
+		r.cfg.Progress(sim.Progress{
+			Episodes: r.result.Episodes, Of: r.cfg.Rounds, Operations: r.result.Operations,
+			Struck: maps.Clone(r.result.Struck), Violations: r.broken, Elapsed: time.Since(r.begin),
+		})
+	}
+}
+
+func (r *liveRun) finish(ctx context.Context) sim.Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := r.result
+	out.Elapsed = time.Since(r.begin)
+	out.Interrupted = ctx.Err() != nil
+	switch {
+	case len(out.Violations) > 0:
+		out.Verdict = sim.VerdictViolation
+	case out.Undecided > 0:
+		out.Verdict = sim.VerdictUnknown
+	case out.Episodes == 0:
+		out.Verdict, out.Reason = sim.VerdictUnknown, "no round was finished"
+	case !r.worked:
+		out.Verdict, out.Reason = sim.VerdictUnknown, fmt.Sprintf("none of the %d operations has succeeded, so that nothing was tested: does the recipe work here at all?", out.Operations)
+	}
+	return out
+}

@@ -1,0 +1,177 @@
+package live_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zkclient"
+)
+
+// opener opens sessions with real servers.
+func opener(servers string) func(context.Context) (*live.Session, error) {
+	return openerBy(servers, nil)
+}
+
+// openerBy opens sessions over connections that dial makes.
+func openerBy(servers string, dial zk.Dialer) func(context.Context) (*live.Session, error) {
+	return func(ctx context.Context) (*live.Session, error) {
+		var told, broken atomic.Int64
+		c, err := zkclient.Config{Servers: servers, SessionTimeout: 2 * time.Second, Dial: dial, OnEvent: func(e zk.Event) {
+			switch {
+			case e.Type == zk.EventSession && e.State == zk.StateExpired:
+				told.Add(1)
+			case e.Type == zk.EventSession && e.State == zk.StateDisconnected:
+				broken.Add(1)
+			}
+		}}.Connect()
+		if err != nil {
+			return nil, err
+		}
+		if err := c.WaitSession(ctx); err != nil {
+			c.Close()
+			return nil, err
+		}
+		return &live.Session{Conn: c, Close: c.Close,
+			Told: func() int { return int(told.Load()) }, Broken: func() int { return int(broken.Load()) }}, nil
+	}
+}
+
+// TestRealServers runs the scripts of the simulator on a real ensemble: the correct recipes pass,
+// a published one is caught, and nothing is left.
+func TestRealServers(t *testing.T) {
+	e := ensembletest.Start(t, 3)
+	open := opener(e.ConnectString())
+	admin, err := open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+
+	run := func(t *testing.T, kind, recipe string, rounds int) (sim.Result, linearizability.History) {
+		t.Helper()
+		w, err := workload.Find(kind, recipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var history, strikes bytes.Buffer
+		cfg := live.Config{
+			Open: open, Root: "/live/" + kind, Seed: 1, Rounds: rounds, Clients: 3, Ops: 4, History: &history, Patience: 5 * time.Second,
+			Faults: live.FaultSet{Clients: sim.Loss | sim.Watch}, Strikes: &strikes, // but there are no links
+		}
+		r, err := live.Run(t.Context(), w, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn, err := live.DrawPlan(w, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorded, err := live.ReadFaultPlan(&strikes)
+		if diff := cmp.Diff(drawn, recorded); diff != "" || err != nil {
+			t.Errorf("other faults were drawn before than in the run: %v\n%s", err, diff)
+		}
+		if ok, _, err := admin.Conn.Exists("/live/" + kind); ok || err != nil {
+			t.Errorf("the root path is still there: %v", err)
+		}
+		h, err := linearizability.Read(&history)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, h
+	}
+	for _, kind := range []string{"lock", "queue"} {
+		t.Run(kind, func(t *testing.T) {
+			r, h := run(t, kind, workload.Ours, 100)
+			if notJudged := map[string][]string{"lock": {"belief", "herd", "order"}}[kind]; !slices.Equal(r.NotJudged, notJudged) {
+				t.Errorf("not judged are said to be %q, want %q", r.NotJudged, notJudged)
+			}
+			if r.Verdict != sim.VerdictOK || r.Episodes != 100 || len(h) < 500 {
+				t.Errorf("%s: %s %v, %d rounds, %d operations", r.Verdict, r.Reason, r.Violations, r.Episodes, len(h))
+			}
+		})
+	}
+	t.Run("what may stay", func(t *testing.T) {
+		animals, err := workload.FindAnimals([]string{"SP12", "S4"}) // somebody else's znode; directories of one's own
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range animals {
+			r, err := live.Run(t.Context(), a.Twin(), live.Config{Open: open, Root: "/live/stays", Seed: 1, Rounds: 6, Clients: 3, Ops: 2, Patience: time.Second})
+			if found := properties(r); err != nil || slices.Contains(found, "orphan") || slices.Contains(found, "leak") {
+				t.Errorf("%s: what may stay counts as left behind: %v, %v", a.ID, r.Violations, err)
+			}
+		}
+	})
+	t.Run("what must not", func(t *testing.T) {
+		animals, err := workload.FindAnimals([]string{"canary"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := live.Run(t.Context(), animals[0].Broken(), live.Config{Open: open, Root: "/live/leaves", Seed: 1, Rounds: 200, Clients: 3, Ops: 2, Until: "orphan"})
+		if err != nil || !slices.Contains(properties(r), "orphan") {
+			t.Errorf("after %d rounds %v is found, %v; want orphan", r.Episodes, properties(r), err)
+		}
+	})
+	t.Run("published/WriteLock", func(t *testing.T) {
+		r, h := run(t, "lock", "published/WriteLock", 25)
+		w1w2 := func(f sim.Found) bool { return f.Property == "exclusion" || f.Property == "lost-wakeup" }
+		if r.Verdict != sim.VerdictViolation || !slices.ContainsFunc(r.Violations, w1w2) {
+			t.Errorf("%s after %d rounds, found %v; want exclusion (W2) or lost-wakeup (W1)", r.Verdict, r.Episodes, properties(r))
+		}
+		if len(h) == 0 {
+			t.Error("there is no history to judge again")
+		}
+	})
+}
+
+func properties(r sim.Result) (all []string) {
+	for _, f := range r.Violations {
+		all = append(all, f.Property)
+	}
+	return all
+}
+
+// TestRootRefused: a root path that holds something is neither used nor removed.
+func TestRootRefused(t *testing.T) {
+	e := ensembletest.Start(t, 1)
+	open := opener(e.ConnectString())
+	admin, err := open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	for _, path := range []string{"/precious", "/precious/child", "/empty"} {
+		if _, err := admin.Conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := workload.Find("lock", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for root, refused := range map[string]bool{"/precious": true, "/": true, "relative": true, "/a/../b": true, "/empty": false, "/fresh/below": false} {
+		_, err := live.Run(t.Context(), w, live.Config{Open: open, Root: root, Rounds: 2, Clients: 2, Ops: 1, Seed: 1})
+		if errors.Is(err, live.ErrRoot) != refused || !refused && err != nil {
+			t.Errorf("root %s: %v", root, err)
+		}
+	}
+	if ok, _, _ := admin.Conn.Exists("/precious/child"); !ok {
+		t.Error("what was there is gone")
+	}
+	if ok, _, _ := admin.Conn.Exists("/fresh"); ok {
+		t.Error("a parent that the run had made is left")
+	}
+}

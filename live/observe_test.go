@@ -1,0 +1,182 @@
+package live_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// thief steals replies to deletes of a queue's items on their way from real servers, by breaking the
+// connection instead. It knows what it has stolen.
+type thief struct {
+	mu      sync.Mutex
+	seen    int
+	removed map[string]bool // items whose deletion was answered by ok, which the client never saw
+}
+
+// every is how many deletes there are to one whose reply is stolen.
+const every = 7
+
+func (th *thief) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	conn, err := net.DialTimeout(network, address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &watched{Conn: conn, thief: th, doomed: map[int32]string{}}, nil
+}
+
+// watched is a connection that is stolen from.
+type watched struct {
+	net.Conn
+	thief *thief
+
+	mu     sync.Mutex
+	doomed map[int32]string // paths by the numbers of requests
+	frame  bytes.Buffer     // what is read and not yet handed over
+	begun  bool             // the first reply is to the connect request, and has no header
+}
+
+const opDelete = 2
+
+// Write sees the requests; go-zookeeper writes each by one call. A frame is the length, the request's
+// number, its kind and what is asked for: of a delete, the path first.
+func (c *watched) Write(frame []byte) (int, error) {
+	if len(frame) > 16 && binary.BigEndian.Uint32(frame[8:]) == opDelete {
+		path := frame[16:]
+		path = path[:min(len(path), int(binary.BigEndian.Uint32(frame[12:])))]
+		c.ask(int32(binary.BigEndian.Uint32(frame[4:])), string(path))
+	}
+	return c.Conn.Write(frame)
+}
+
+func (c *watched) ask(number int32, path string) {
+	c.thief.mu.Lock()
+	defer c.thief.mu.Unlock()
+	if !strings.Contains(path, "/qn-") {
+		return
+	}
+	if c.thief.seen++; c.thief.seen%every == 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.doomed[number] = path
+	}
+}
+
+var errStolen = errors.New("the connection is broken")
+
+// Read hands replies over, frame by frame, up to one that is stolen.
+func (c *watched) Read(p []byte) (int, error) {
+	if c.frame.Len() == 0 {
+		if err := c.next(); err != nil {
+			return 0, err
+		}
+	}
+	return c.frame.Read(p)
+}
+
+func (c *watched) next() error {
+	var length [4]byte
+	if _, err := io.ReadFull(c.Conn, length[:]); err != nil {
+		return err
+	}
+	body := make([]byte, binary.BigEndian.Uint32(length[:]))
+	if _, err := io.ReadFull(c.Conn, body); err != nil {
+		return err
+	}
+	if c.begun && c.steal(body) {
+		c.Conn.Close()
+		return errStolen
+	}
+	c.begun = true
+	c.frame.Write(length[:])
+	c.frame.Write(body)
+	return nil
+}
+
+// steal tells whether a reply is to be stolen. A reply is the request's number, the zxid, and the
+// error, 0 for none.
+func (c *watched) steal(body []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	path, doomed := c.doomed[int32(binary.BigEndian.Uint32(body))]
+	if doomed && binary.BigEndian.Uint32(body[12:]) == 0 {
+		c.thief.mu.Lock()
+		defer c.thief.mu.Unlock()
+		c.thief.removed[path] = true
+	}
+	return doomed
+}
+
+// TestLostRepliesAreSettled: on real servers, where replies to deletes are stolen, the history says
+// of each removal whose reply was lost what it has removed, and how that is known; and it says so of
+// none but those.
+func TestLostRepliesAreSettled(t *testing.T) {
+	e := ensembletest.Start(t, 1)
+	for _, recipe := range []string{workload.Ours, "published/DistributedQueue"} {
+		t.Run(strings.ReplaceAll(recipe, "/", "-"), func(t *testing.T) {
+			th := &thief{removed: map[string]bool{}}
+			w, err := workload.Find("queue", recipe)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var file bytes.Buffer
+			r, err := live.Run(t.Context(), w, live.Config{
+				Open: openerBy(e.ConnectString(), th.dial), Root: "/settled", Seed: 1, Rounds: 40, Clients: 3, Ops: 4, History: &file, Patience: 5 * time.Second,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := linearizability.Read(&file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if recipe == workload.Ours {
+				if verdicts := linearizability.Check(linearizability.Queue(), h, linearizability.Options{}); linearizability.Worst(verdicts) != linearizability.Ok || len(r.Violations) > 0 {
+					t.Errorf("the recipe is correct, but %s (%s): %v, %v", r.Verdict, r.Reason, r.Violations, verdicts)
+				}
+			}
+			th.compare(t, h)
+		})
+	}
+}
+
+// compare holds what the history says to what was stolen.
+func (th *thief) compare(t *testing.T, h linearizability.History) {
+	t.Helper()
+	said := 0
+	for _, op := range h {
+		_, note, settled := strings.Cut(op.Note, "settled: ")
+		path, _, named := strings.Cut(note, " (czxid 0x")
+		switch {
+		case op.Op == "offer" || op.Op == "peek":
+		case settled && strings.Contains(op.Note, context.Canceled.Error()): // told to give up while it removed something
+		case op.Outcome == linearizability.Unknown && !settled:
+			t.Logf("not settled: %v: %s", op, op.Note)
+		case !settled:
+		case op.Outcome == linearizability.Fail && !strings.HasPrefix(note, "it had no effect"), op.Outcome == linearizability.OK:
+			t.Errorf("%v: %s", op, op.Note)
+		case op.Outcome == linearizability.Fail:
+		case !named || !th.removed[path] || op.Result.IsNull():
+			t.Errorf("%v did not remove that: %s", op, op.Note)
+		default:
+			said++
+			delete(th.removed, path)
+		}
+	}
+	if said == 0 || len(th.removed) > said {
+		t.Errorf("%d removals were settled; not these: %v", said, th.removed)
+	}
+	t.Logf("%d removals were settled, %d not", said, len(th.removed))
+}

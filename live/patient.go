@@ -1,0 +1,115 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// patient is the run's own connection: what it asks for is asked again while the servers are away, and given up
+// when its context ends, or when it has waited for so long. A request may be carried out more than once,
+// which its callers have to bear.
+//
+// A request that was given up may still be carried out, until the connection is closed.
+type patient struct {
+	recipes.Conn
+	ctx   context.Context
+	limit time.Duration // of a request
+}
+
+// errAway is why a request was given up.
+var errAway = errors.New("the servers have not answered")
+
+// askEvery is how long a request that the servers have not answered rests before it is made again.
+const askEvery = 20 * time.Millisecond
+
+// ask makes a request until it is answered.
+func ask[T any](p *patient, send func() (T, error)) (answer T, err error) {
+	ctx, cancel := context.WithTimeoutCause(p.ctx, p.limit, fmt.Errorf("live: %w for %v", errAway, p.limit))
+	defer cancel()
+	type reply struct {
+		answer T
+		err    error
+	}
+	for {
+		replies := make(chan reply, 1)
+		go func() {
+			answer, err := send()
+			replies <- reply{answer, err}
+		}()
+		select {
+		case r := <-replies:
+			if !workload.Disconnected(r.err) {
+				return r.answer, r.err
+			}
+		case <-ctx.Done():
+			return answer, context.Cause(ctx)
+		}
+		if !rest(ctx, askEvery) {
+			return answer, context.Cause(ctx)
+		}
+	}
+}
+
+// rest waits for so long; false if ctx ends before.
+func rest(ctx context.Context, d time.Duration) bool { return reached(ctx, time.Now().Add(d)) }
+
+// listed are the names of children, and what is known of their parent.
+type listed struct {
+	names []string
+	stat  *zk.Stat
+}
+
+func (p *patient) Children(path string) ([]string, *zk.Stat, error) {
+	l, err := ask(p, func() (listed, error) {
+		names, stat, err := p.Conn.Children(path)
+		return listed{names, stat}, err
+	})
+	return l.names, l.stat, err
+}
+
+// seen is a znode, if it is there.
+type seen struct {
+	there bool
+	data  []byte
+	stat  *zk.Stat
+}
+
+func (p *patient) Exists(path string) (bool, *zk.Stat, error) {
+	s, err := ask(p, func() (seen, error) {
+		there, stat, err := p.Conn.Exists(path)
+		return seen{there: there, stat: stat}, err
+	})
+	return s.there, s.stat, err
+}
+
+func (p *patient) Get(path string) ([]byte, *zk.Stat, error) {
+	s, err := ask(p, func() (seen, error) {
+		data, stat, err := p.Conn.Get(path)
+		return seen{data: data, stat: stat}, err
+	})
+	return s.data, s.stat, err
+}
+
+func (p *patient) Set(path string, data []byte, version int32) (*zk.Stat, error) {
+	return ask(p, func() (*zk.Stat, error) { return p.Conn.Set(path, data, version) })
+}
+
+func (p *patient) Delete(path string, version int32) error {
+	_, err := ask(p, func() (struct{}, error) { return struct{}{}, p.Conn.Delete(path, version) })
+	return err
+}
+
+func (p *patient) Multi(ops ...any) ([]zk.MultiResponse, error) {
+	return ask(p, func() ([]zk.MultiResponse, error) { return p.Conn.Multi(ops...) })
+}
+
+func (p *patient) Sync(path string) (string, error) {
+	return ask(p, func() (string, error) { return p.Conn.Sync(path) })
+}

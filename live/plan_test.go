@@ -1,0 +1,78 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+func unopened(context.Context) (*Session, error) { panic("a session is opened") }
+
+// What is drawn is read again as it was written, and is nothing but what may strike: processes only where clients have
+// some, and servers only while the run lasts.
+func TestDrawPlan(t *testing.T) {
+	w, err := workload.Find("lock", workload.Ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Open: unopened, Start: unopened, Seed: 3, Rounds: 200, Duration: time.Minute, Clients: 3, Ops: 3, Nodes: 3,
+		Faults: FaultSet{Clients: ClientFaults() | ProcessFaults, Servers: AllServerFaults}}
+	plan, err := DrawPlan(w, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set := plan.Faults(); set != cfg.Faults {
+		t.Errorf("these are drawn: %v, %v", set.Clients, set.Servers)
+	}
+	for n, faults := range plan.Rounds {
+		for _, f := range faults {
+			if process := (sim.Pause | sim.Crash).Has(liveVariants[f.variant()].fault); f.Round != n || n >= cfg.Rounds || process && n%4 != 3 {
+				t.Errorf("round %d: %v", n, f)
+			}
+		}
+	}
+	for _, f := range plan.Servers {
+		if f.AtMS >= cfg.Duration.Milliseconds() {
+			t.Errorf("%v, when all is over", f)
+		}
+	}
+	var text bytes.Buffer
+	if err := plan.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReadFaultPlan(&text)
+	if diff := cmp.Diff(plan, again, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	cfg.Start = nil
+	if plan, err = DrawPlan(w, cfg); err != nil || plan.Faults().Clients != ClientFaults() {
+		t.Errorf("without processes: %v, %v", plan.Faults().Clients, err)
+	}
+	cfg.Faults.Clients = sim.Wrap
+	if _, err := DrawPlan(w, cfg); err == nil {
+		t.Error("numbers wrap on real servers")
+	}
+}
+
+// A round is apart if it is numbered among those.
+func TestRoundsApart(t *testing.T) {
+	for _, cfg := range []Config{{Open: unopened}, {Start: unopened}, {Open: unopened, Start: unopened}} {
+		r := &liveRun{cfg: cfg.withDefaults()}
+		seen := map[int64]bool{}
+		for i := range 200 {
+			apart := cfg.Open == nil || cfg.Start != nil && i%2 == 0
+			n, _ := r.number(apart)
+			if seen[n] || r.cfg.apart(n) != apart {
+				t.Errorf("round %d: apart is %v, and it was there before: %v", n, r.cfg.apart(n), seen[n])
+			}
+			seen[n] = true
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package live
+
+import (
+	"time"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// Process is a client's process, which faults strike.
+type Process interface {
+	Pause() error  // stops it where it stands, as a long garbage collection does
+	Resume() error // lets it go on
+	Kill() error   // ends it without a last word; the client's next operation starts another
+}
+
+// RemoteSession is the session of a client in a process of its own. The observer is a connection of this
+// process to the same servers; it is not closed with the session.
+func RemoteSession(r workload.Remote, observer recipes.Conn) *Session {
+	process, _ := r.(Process)
+	s := &Session{Conn: workload.RemoteConn(r, observer), Close: r.Close, Told: r.Told, Broken: r.Broken, Process: process}
+	if h, can := r.(interface{ HeldBack() time.Duration }); can {
+		s.HeldBack = h.HeldBack
+	}
+	return s
+}
+
+// strikeProcess pauses or kills a client's process: at once, or a moment later, when it knows the answer to the
+// request and has gone on. What the client's users do is the client's: they stop with it.
+func (l *liveRound) strikeProcess(f Fault) {
+	process := l.sessions[f.Client-1].Process
+	if process == nil {
+		return
+	}
+	if f.Variant == "later" {
+		l.wait(workTime / 2)
+	}
+	if f.Fault == sim.Crash.String() {
+		process.Kill() // nothing to do if it has died already
+		return
+	}
+	awake := make(chan struct{})
+	l.mu.Lock()
+	l.asleep[f.Client-1] = awake
+	l.mu.Unlock()
+	process.Pause()
+	l.wait(time.Duration(f.ForMS) * time.Millisecond)
+	process.Resume()
+	l.mu.Lock()
+	delete(l.asleep, f.Client-1)
+	l.mu.Unlock()
+	close(awake)
+}
+
+// wait waits for so long, or until the round is healed.
+func (l *liveRound) wait(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.healed:
+	}
+}
+
+// awake waits while the user's client is paused.
+func (u *liveUser) awake() {
+	for {
+		u.round.mu.Lock()
+		awake, asleep := u.round.asleep[u.clientN]
+		u.round.mu.Unlock()
+		if !asleep {
+			return
+		}
+		select {
+		case <-awake:
+		case <-u.round.ctx.Done():
+			return
+		}
+	}
+}

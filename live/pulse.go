@@ -1,0 +1,229 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/workload"
+)
+
+// Whoever waits for ever is accused of it, and a slow machine must not be. So a run takes a pulse: again and again it
+// makes a request of its own, to see that the root is still its own, and measures how long that takes, from the moment
+// at which it was due. Somebody waits for ever who has waited for many times as long as these took, while everything
+// was well.
+
+// beatsPerPatience is how often the pulse is taken while somebody waits.
+const beatsPerPatience = 20
+
+// How many times as long as a request of the run's own somebody has to wait: as the longest, and as all on average,
+// since operations that wait for each other take many requests, one after the other.
+const (
+	timesLongest = 20
+	timesAverage = 500
+)
+
+// waitMax is how many patiences a round may wait for everything to be well, and then for as long as it takes to say that
+// somebody waits for ever, until it counts as one that cannot be judged.
+const waitMax = 20
+
+// beat is one taking of the pulse.
+type beat struct {
+	due, answered time.Time
+	failed        bool
+}
+
+// pulse is what the run knows of how well the servers and the machine are.
+type pulse struct {
+	mu    sync.Mutex
+	beats []beat    // of the last patiences
+	due   time.Time // when the next is; or was, if it is under way. Zero if nobody takes the pulse
+}
+
+// took notes a beat.
+func (p *pulse) took(b beat, keep time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.beats = append(p.beats, b)
+	old := b.answered.Add(-keep)
+	p.beats = slices.DeleteFunc(p.beats, func(b beat) bool { return b.answered.Before(old) })
+}
+
+// next notes when the next beat is due.
+func (p *pulse) next(due time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.due = due
+}
+
+// health is what the pulse says of some time.
+type health struct {
+	longest, average time.Duration // that the run has waited for an answer
+	steady           bool          // it has got one each time
+}
+
+// since says how well everything was since a moment.
+func (p *pulse) since(moment, now time.Time) health {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.due.IsZero() {
+		return health{steady: true}
+	}
+	under := max(now.Sub(p.due), 0) // way
+	h, sum, n := health{longest: under, steady: true}, under, 1
+	for _, b := range p.beats {
+		if b.answered.After(moment) {
+			took := b.answered.Sub(b.due)
+			h.longest, h.steady = max(h.longest, took), h.steady && !b.failed
+			sum, n = sum+took, n+1
+		}
+	}
+	h.average = sum / time.Duration(n)
+	return h
+}
+
+// patience is how long somebody has to wait then who has to wait for so long at least.
+func (h health) patience(least time.Duration) time.Duration {
+	return max(least, timesLongest*h.longest, timesAverage*h.average)
+}
+
+// takePulse takes the pulse until ctx ends. The error is for a root that is lost, and for servers that are away.
+func (r *liveRun) takePulse(ctx context.Context) error {
+	every := r.cfg.Patience / beatsPerPatience
+	for due := time.Now().Add(every); ; due = time.Now().Add(every) {
+		r.pulse.next(due)
+		if !reached(ctx, due) {
+			return nil
+		}
+		if err := r.beat(due); err != nil {
+			return interrupted(ctx, err)
+		}
+	}
+}
+
+// beat takes the pulse once, unless servers are being hurt, or are about to be.
+func (r *liveRun) beat(due time.Time) error {
+	if !r.tormentor.peace.TryRLock() {
+		return nil
+	}
+	defer r.tormentor.peace.RUnlock()
+	_, err := r.claim.hold(r.admin.Conn)
+	if errors.Is(err, ErrRootLost) || errors.Is(err, errAway) {
+		return err
+	}
+	r.pulse.took(beat{due, time.Now(), err != nil}, 2*waitMax*r.cfg.Patience)
+	return nil
+}
+
+// wait is somebody's waiting, perhaps for ever.
+type wait struct {
+	run   *liveRun
+	of    []*Session    // of those who wait: each has to be connected all the time
+	least time.Duration // that it has to last: the patience
+	began time.Time
+	moved time.Time // when something happened last, or else nobody could be expected to do anything
+	lost  int       // connections and sessions, by then
+
+	held  []time.Duration // how long each process had been held back by a moment …
+	asked time.Time       // … zero until they have been asked
+	again time.Time       // when they are next
+}
+
+// newWait returns a wait that begins now, and lasts at least so long.
+func (r *liveRun) newWait(of []*Session, least time.Duration) *wait {
+	w := &wait{run: r, of: of, least: least}
+	w.restart(true)
+	return w
+}
+
+// restart lets the wait begin anew; moved says that it is a good one.
+func (w *wait) restart(moved bool) {
+	w.began, w.asked, w.lost = time.Now(), time.Time{}, lostBy(w.of)
+	if moved {
+		w.moved = w.began
+	}
+}
+
+// outlook is what can be said of a wait.
+type outlook uint8
+
+const (
+	unsettled outlook = iota // nothing can be said yet
+	finished                 // it is over
+	forever                  // it is one for ever
+	tooSlow                  // nobody will be able to say
+)
+
+// look says what can be said of the wait by now.
+func (w *wait) look() outlook {
+	now := time.Now()
+	if !w.run.tormentor.well(now.Sub(w.began)) {
+		w.restart(true)
+		return unsettled
+	}
+	if lostBy(w.of) != w.lost || slices.ContainsFunc(w.of, func(s *Session) bool { return !s.connected() }) {
+		w.restart(false)
+	}
+	if now.Sub(w.moved) >= waitMax*w.least {
+		return tooSlow
+	}
+	health, held := w.run.pulse.since(w.began, now), w.heldBack(now)
+	if health.steady && !held && now.Sub(w.began) >= health.patience(w.least) {
+		return forever
+	}
+	return unsettled
+}
+
+// heldBack tells whether a process that waits may have been kept from the processors for longer than it may be: it
+// must have been free to go on for most of the patience.
+func (w *wait) heldBack(now time.Time) bool {
+	if now.Sub(w.began) < w.least/4 {
+		return true
+	}
+	if w.asked.IsZero() {
+		w.asked, w.held = now, heldBack(w.of)
+	}
+	if now.Sub(w.asked) < w.least*3/4 || now.Before(w.again) {
+		return true
+	}
+	for i, held := range heldBack(w.of) {
+		if now.Sub(w.asked)-(held-w.held[i]) < w.least*3/4 {
+			w.again = now.Add(w.least / beatsPerPatience)
+			return true
+		}
+	}
+	return false
+}
+
+// heldBack returns how long the processes of sessions have been held back up to now.
+func heldBack(sessions []*Session) (held []time.Duration) {
+	for _, s := range sessions {
+		if s.HeldBack == nil {
+			held = append(held, 0)
+		} else {
+			held = append(held, s.HeldBack())
+		}
+	}
+	return held
+}
+
+// lostBy returns how many connections and sessions have been lost to the knowledge of clients.
+func lostBy(sessions []*Session) (lost int) {
+	for _, s := range sessions {
+		lost += s.Broken() + s.Told()
+	}
+	return lost
+}
+
+// connected tells whether the session's client has a session and a server, as far as it knows. A client without a
+// process has none.
+func (s *Session) connected() bool {
+	if r, remote := workload.RemoteOf(s.Conn); remote {
+		return r.Alive() && r.Connected()
+	}
+	return s.Conn.State() == zk.StateHasSession
+}

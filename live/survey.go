@@ -1,0 +1,62 @@
+package live
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// surveyMax bounds how many znodes a survey reads.
+const surveyMax = 1000
+
+// survey reads what is below an object, after everything that was carried out before: a transaction
+// that changes nothing is carried out after that, and no read of the session comes before it.
+func survey(conn recipes.Conn, object string) (map[string]workload.Znode, error) {
+	session := conn.SessionID()
+	if _, err := conn.Multi(&zk.CheckVersionRequest{Path: object, Version: -1}); err != nil {
+		return nil, fmt.Errorf("live: %s cannot be checked: %w", object, err)
+	}
+	tree := map[string]workload.Znode{}
+	if err := readBelow(conn, object, tree); err != nil {
+		return nil, err
+	}
+	if session == 0 || session != conn.SessionID() {
+		return nil, fmt.Errorf("live: the session ended while %s was read", object)
+	}
+	return tree, nil
+}
+
+// readBelow reads what is below a znode. What goes meanwhile is gone.
+func readBelow(conn recipes.Conn, parent string, tree map[string]workload.Znode) error {
+	names, _, err := conn.Children(parent)
+	if err != nil && err != zk.ErrNoNode {
+		return fmt.Errorf("live: the children of %s cannot be read: %w", parent, err)
+	}
+	for _, name := range names {
+		if err := readZnode(conn, path.Join(parent, name), tree); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readZnode(conn recipes.Conn, p string, tree map[string]workload.Znode) error {
+	data, stat, err := conn.Get(p)
+	switch {
+	case err == zk.ErrNoNode:
+		return nil
+	case err != nil:
+		return fmt.Errorf("live: %s cannot be read: %w", p, err)
+	case len(tree) >= surveyMax:
+		return fmt.Errorf("live: there are more than %d znodes", surveyMax)
+	}
+	tree[p] = workload.Znode{Data: string(data), Stat: *stat}
+	if stat.NumChildren == 0 {
+		return nil
+	}
+	return readBelow(conn, p, tree)
+}

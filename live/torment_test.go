@@ -1,0 +1,208 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// fragile are servers of which a test sees what is done to them.
+type fragile struct {
+	mu   sync.Mutex
+	hurt bool
+	log  []string
+	sick error // what Heal returns
+	over func()
+}
+
+func (f *fragile) say(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.log = append(f.log, fmt.Sprintf(format, args...))
+}
+
+func (f *fragile) Strike(_ context.Context, fault string) (string, func() error, error) {
+	if strings.HasPrefix(fault, "lag") {
+		f.say("%s fails", fault)
+		return "", nil, errors.New("it leads")
+	}
+	f.say("%s", fault)
+	f.set(true)
+	return "server.1 (leader)", func() error { f.say("%s is over", fault); f.over(); return nil }, nil
+}
+
+func (f *fragile) Heal(context.Context) error {
+	f.say("heal")
+	f.set(false)
+	return f.sick
+}
+
+func (f *fragile) isHurt() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hurt
+}
+
+func (f *fragile) set(hurt bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hurt = hurt
+}
+
+// answering is a connection that answers a sync, and nothing else.
+type answering struct{ recipes.Conn }
+
+func (answering) Sync(path string) (string, error) { return path, nil }
+
+func tormented(servers *fragile, faults ...ServerFault) (*liveRun, *bytes.Buffer) {
+	strikes := &bytes.Buffer{}
+	r := &liveRun{begin: time.Now(), rounds: map[*liveRound]bool{}, admin: &Session{Conn: answering{}}}
+	r.cfg = Config{Servers: servers, Plan: &FaultPlan{Servers: faults}, Strikes: strikes, Root: "/r"}
+	r.result.Struck = map[string]int{}
+	r.tormentor.since = r.begin
+	return r, strikes
+}
+
+// Blows strike at their moments, faults of one blow end one by one, all is healed after each, and what came of it is
+// written down.
+func TestBlowsStrike(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		servers := &fragile{over: func() {}}
+		r, strikes := tormented(servers,
+			ServerFault{AtMS: 5000, Fault: "stop", Server: "server.2", ForMS: 10}, // while the first blow lasts
+			ServerFault{AtMS: 100, Fault: "kill", Server: "leader", ForMS: 9000},
+			ServerFault{AtMS: 100, Fault: "mute", Server: "server.3", ForMS: 20},
+			ServerFault{AtMS: 20000, Fault: "lag", Server: "follower", Variant: "9ms", ForMS: 20},
+		)
+		busy := &liveRound{ops: []*sim.Op{{Name: "acquire"}}}
+		r.playing(busy, true)
+		if err := r.torment(t.Context(), t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"kill leader", "mute server.3", "mute server.3 is over", "kill leader is over", "heal",
+			"stop server.2", "stop server.2 is over", "heal", "lag follower 9ms fails", "heal"}
+		if diff := cmp.Diff(want, servers.log); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(map[string]int{"kill": 1, "leader": 1, "partition": 1, "stop": 1}, r.result.Struck); diff != "" {
+			t.Error(diff)
+		}
+		if r.tormentor.count() != 3 {
+			t.Errorf("%d blows", r.tormentor.count())
+		}
+		lines := strings.Split(strings.TrimSpace(strikes.String()), "\n")
+		if len(lines) != 4 || !strings.Contains(lines[1], `"at":100000`) || !strings.Contains(lines[1], `"whom":"server.1 (leader)"`) ||
+			!strings.Contains(lines[1], `"struck":true`) || !strings.Contains(lines[3], `"error":"it leads","struck":false`) {
+			t.Errorf("%s", strikes)
+		}
+	})
+}
+
+// While servers are hurt nobody does what needs servers that are well, and nobody is out of patience. (Not in a bubble:
+// who waits for a mutex is not idle there.)
+func TestPeace(t *testing.T) {
+	servers := &fragile{}
+	r, _ := tormented(servers, ServerFault{Fault: "stop", Server: "leader", ForMS: 30}, ServerFault{AtMS: 40, Fault: "kill", Server: "leader", ForMS: 30})
+	servers.over = func() {
+		if r.tormentor.well(0) {
+			t.Error("servers that are hurt count as well")
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				r.peacefully(func() error {
+					if servers.isHurt() {
+						t.Error("somebody who needs servers that are well meets one that is not")
+					}
+					return nil
+				})
+			}
+		})
+	}
+	if err := r.torment(ctx, ctx); err != nil {
+		t.Error(err)
+	}
+	if !r.tormentor.well(0) || r.tormentor.well(time.Hour) {
+		t.Error("servers are well from when they are healed")
+	}
+	cancel()
+	all.Wait()
+}
+
+// Servers that do not recover end the run, and whoever waits for them goes on.
+func TestServersDoNotRecover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := tormented(&fragile{over: func() {}, sick: errors.New("server.2 is silent")}, ServerFault{AtMS: 1, Fault: "stop", Server: "leader", ForMS: 1})
+		if err := r.torment(t.Context(), t.Context()); err == nil || !strings.Contains(err.Error(), "have not recovered") || !strings.Contains(err.Error(), "server.2 is silent") {
+			t.Error(err)
+		}
+		r.peacefully(func() error { return nil })
+	})
+}
+
+// sleeper is a process of which a test sees what is done to it.
+type sleeper struct {
+	mu  sync.Mutex
+	log []string
+}
+
+func (s *sleeper) say(what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, what)
+	return nil
+}
+
+func (s *sleeper) Pause() error  { return s.say("pause") }
+func (s *sleeper) Resume() error { return s.say("resume") }
+func (s *sleeper) Kill() error   { return s.say("kill") }
+
+// A user whose client is paused does nothing meanwhile; a pause ends with the torture at the latest.
+func TestPausedUsersStandStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		process := &sleeper{}
+		l := &liveRound{run: &liveRun{}, ctx: t.Context(), episode: soloEpisode{}, sessions: []*Session{{Process: process}},
+			asleep: map[int]chan struct{}{}, healed: make(chan struct{})}
+		u := &liveUser{round: l, session: l.sessions[0]}
+		begun := time.Now()
+		after := func() time.Duration { return time.Since(begun) }
+		l.lasting.Go(func() { l.strikeProcess(Fault{Client: 1, Fault: "pause", Variant: "later", ForMS: 700}) })
+		u.Do("write", func() string { return "" })
+		if want := 700*time.Millisecond + workTime/2; after() != want {
+			t.Errorf("the user goes on after %v, want %v", after(), want)
+		}
+		begun = time.Now()
+		l.lasting.Go(func() { l.strikeProcess(Fault{Client: 1, Fault: "pause", ForMS: 60000}) })
+		time.AfterFunc(time.Second, l.heal)
+		synctest.Wait()
+		u.Do("write", func() string { return "" })
+		if after() != time.Second {
+			t.Errorf("the user goes on after %v, want a second", after())
+		}
+		l.lasting.Wait()
+		l.strikeProcess(Fault{Client: 1, Fault: "crash"})
+		if diff := cmp.Diff([]string{"pause", "resume", "pause", "resume", "kill"}, process.log); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// soloEpisode has one client with one user.
+type soloEpisode struct{ workload.Episode }
+
+func (soloEpisode) Users() []int { return []int{1} }

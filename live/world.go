@@ -1,0 +1,88 @@
+package live
+
+import (
+	"fmt"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// liveWorld is what is known of a round on real servers: what its clients, their links and another client have seen.
+type liveWorld struct {
+	faulty   bool
+	sessions sessionEnds
+	crashes  func(client, life int) (at int64, crashed bool) // nil if no process dies alone
+	beliefs  bool                                            // see [workload.World]
+	remains  []liveNode                                      // what was there when somebody waited in vain
+	stale    []Watched                                       // watches on what does not exist, if the servers were asked
+	seen     *workload.Requests                              // nil if nobody looked
+}
+
+// sessionEnds is what is known of the ends of sessions.
+type sessionEnds interface {
+	// end returns until when a session was surely alive, and false if it is; gone since when it surely was no more.
+	end(session int64) (at int64, ended bool)
+	gone(session int64) (since int64, known bool)
+}
+
+func (w *liveWorld) Faulty() bool { return w.faulty }
+
+func (w *liveWorld) Moment(stamp int64) string { return fmt.Sprintf("%.6f s", float64(stamp)/1e9) }
+
+func (w *liveWorld) Span(from, to int64) string { return w.Moment(from) + " to " + w.Moment(to) }
+
+func (w *liveWorld) SessionEnd(session int64) (end int64, ended bool) { return w.sessions.end(session) }
+
+func (w *liveWorld) SessionGone(session int64) (since int64, known bool) {
+	return w.sessions.gone(session)
+}
+
+func (w *liveWorld) Crash(client, life int) (at int64, crashed bool) {
+	if w.crashes == nil {
+		return 0, false
+	}
+	return w.crashes(client, life)
+}
+
+func (w *liveWorld) Beliefs() (known bool) { return w.beliefs }
+
+func (w *liveWorld) Changes() (all []sim.Change, known bool) { return nil, false }
+
+func (w *liveWorld) Herds() (all []sim.Herd, known bool) { return nil, false }
+
+func (w *liveWorld) Requests() (seen *workload.Requests, known bool) { return w.seen, w.seen != nil }
+
+func (w *liveWorld) Explain(op *sim.Op) string {
+	return fmt.Sprintf("%s still waits in %s, called at %s", workload.Who(op), op.Name, w.Moment(op.Call))
+}
+
+func (w *liveWorld) Blocked(op *sim.Op, noun string) sim.Violation {
+	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}, Message: w.Explain(op)}
+	if len(w.remains) == 0 {
+		found.Message += "; there is no znode in the queue"
+		return found
+	}
+	first := w.remains[0]
+	found.Message += fmt.Sprintf("; first in the queue is %s of session 0x%x", first.path, first.owner)
+	if first.owner == op.SessionAt {
+		found.Property = "lost-wakeup"
+		found.Message += fmt.Sprintf(", its own, so %s is free and nothing has woken it", noun)
+	}
+	return found
+}
+
+func (w *liveWorld) Abandoned([]*sim.Op, string, func(*sim.Op) bool) (path string, maker *sim.Op, known bool) {
+	return "", nil, false
+}
+
+func (w *liveWorld) Remains(*sim.Op) bool { return len(w.remains) > 0 }
+
+// LeftBehind returns what real servers say that clients watch for ever. What is left in the tree is looked for when the round
+// is over, see [liveRound.leftovers].
+func (w *liveWorld) LeftBehind([]*sim.Op, workload.Leftovers) (found []sim.Violation) {
+	for _, watch := range w.stale {
+		found = append(found, sim.Violation{Property: "watch-leak", Message: fmt.Sprintf(
+			"a watch on %s, which does not exist, is left with session 0x%x", watch.Path, watch.Session)})
+	}
+	return found
+}
