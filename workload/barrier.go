@@ -46,9 +46,7 @@ var gateKind = Kind{
 	serve:  serving(func(e *gateEpisode, c recipes.Conn, path string) Served { return gateOperations(e.new(c, path)) }),
 }
 
-func gateEntry(recipe, help string, new func(recipes.Conn, string) Gater) Entry {
-	return Entry{"barrier", recipe, help, func() *Workload { return gateNamed(recipe, new) }}
-}
+var gateEntry = entries("barrier", Gate)
 
 // Gater is a barrier that is open at first, as the workload uses it. Shut and Open do nothing, and
 // succeed, if it is shut or open already.
@@ -61,14 +59,11 @@ type Gater interface {
 // Gate is the workload of a barrier that is shut and opened. new is called once for each user of a
 // session; all that it returns must be about the same barrier. (For a barrier at which parties meet
 // see [Barrier].)
-func Gate(new func(c recipes.Conn, path string) Gater) *Workload {
-	return gateNamed("custom", new).bare()
-}
-
-func gateNamed(recipe string, new func(c recipes.Conn, path string) Gater) *Workload {
-	return &Workload{kind: "barrier", recipe: recipe, model: linearizability.Gate(), plan: func(p *sim.Plan, path string) Episode {
-		return planGate(p, path, new)
-	}}
+func Gate(new func(c recipes.Conn, path string) Gater, opts ...Option) *Workload {
+	t := agree(opts)
+	return t.workload("barrier", linearizability.Gate(), func(p *sim.Plan, path string) Episode {
+		return planGate(p, path, constructs(&t, new))
+	}, nil)
 }
 
 // gateEpisode is one planned episode.
@@ -135,7 +130,7 @@ func operateGate(u User, gate Gater, name string) {
 }
 
 func (e *gateEpisode) Judge(v *View) Judgement {
-	var j Judgement
+	j := e.Judging(v)
 	h := e.History(v)
 	j.History = h
 	j.Check(v, linearizability.Gate(), h)

@@ -57,9 +57,7 @@ var counterKind = Kind{
 	serve:  serving(func(e *counterEpisode, c recipes.Conn, path string) Served { return counterOperations(e.new(c, path)) }),
 }
 
-func counterEntry(recipe, help string, new func(recipes.Conn, string) Adder) Entry {
-	return Entry{"counter", recipe, help, func() *Workload { return counterNamed(recipe, new) }}
-}
+var counterEntry = entries("counter", Counter)
 
 // Adder is a counter as the workload uses it: Add returns the sum.
 type Adder interface {
@@ -69,14 +67,11 @@ type Adder interface {
 
 // Counter is the counter workload for a recipe. new is called once for each user of a session; all
 // that it returns must be about the same number.
-func Counter(new func(c recipes.Conn, path string) Adder) *Workload {
-	return counterNamed("custom", new).bare()
-}
-
-func counterNamed(recipe string, new func(c recipes.Conn, path string) Adder) *Workload {
-	return &Workload{kind: "counter", recipe: recipe, model: linearizability.Counter(), plan: func(p *sim.Plan, path string) Episode {
-		return planCounter(p, path, new)
-	}}
+func Counter(new func(c recipes.Conn, path string) Adder, opts ...Option) *Workload {
+	t := agree(opts)
+	return t.workload("counter", linearizability.Counter(), func(p *sim.Plan, path string) Episode {
+		return planCounter(p, path, constructs(&t, new))
+	}, nil)
 }
 
 // counterEpisode is one planned episode.
@@ -128,7 +123,7 @@ func addNumber(u User, counter Adder, delta int64) {
 }
 
 func (e *counterEpisode) Judge(v *View) Judgement {
-	var j Judgement
+	j := e.Judging(v)
 	j.Add(v.Stuck()...)
 	h := e.History(v)
 	j.History = h

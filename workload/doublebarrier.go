@@ -56,11 +56,11 @@ var doubleBarrierKind = Kind{
 }
 
 func doubleBarrierEntry(recipe string, parties int, help string) Entry {
-	return Entry{"doublebarrier", recipe, help, func() *Workload {
-		return doubleBarrierNamed(recipe, parties, func(c recipes.Conn, path string, parties int) Rendezvous {
+	return entry("doublebarrier", recipe, help, func(opts ...Option) *Workload {
+		return Barrier(parties, func(c recipes.Conn, path string) Rendezvous {
 			return recipes.NewDoubleBarrier(c, path, parties)
-		})
-	}}
+		}, opts...)
+	})
 }
 
 // Rendezvous is one member of a double barrier, as the workload uses it. Enter returns when a round
@@ -73,22 +73,18 @@ type Rendezvous interface {
 
 // Barrier is the workload of a double barrier for so many parties. new is called once for each user
 // of a session; all that it returns must be members of the same barrier.
-func Barrier(parties int, new func(c recipes.Conn, path string) Rendezvous) *Workload {
-	return doubleBarrierNamed("custom", parties, func(c recipes.Conn, path string, _ int) Rendezvous { return new(c, path) }).bare()
-}
-
-func doubleBarrierNamed(recipe string, parties int, new func(c recipes.Conn, path string, parties int) Rendezvous) *Workload {
-	return &Workload{kind: "doublebarrier", recipe: recipe, model: linearizability.Barrier(parties), plan: func(p *sim.Plan, path string) Episode {
-		return planRounds(p, path, parties, new)
-	}}
+func Barrier(parties int, new func(c recipes.Conn, path string) Rendezvous, opts ...Option) *Workload {
+	t := agree(opts)
+	return t.workload("doublebarrier", linearizability.Barrier(parties), func(p *sim.Plan, path string) Episode {
+		return t.rounds(p, path, parties, constructs(&t, new))
+	}, nil)
 }
 
 // roundsEpisode is one planned episode.
 type roundsEpisode struct {
 	Script[roundTurn]
 	parties int
-	new     func(c recipes.Conn, path string, parties int) Rendezvous
-	foreign []string // names of znodes in the barrier's directory that are nobody's
+	new     newMember
 }
 
 // roundTurn is a user's part in one round: enter, work, leave.
@@ -97,12 +93,8 @@ type roundTurn struct {
 	cancelLeave bool
 }
 
-func planRounds(p *sim.Plan, path string, parties int, new func(c recipes.Conn, path string, parties int) Rendezvous) *roundsEpisode {
-	return planRoundsFor(p, path, parties, drawParties(p, parties), new)
-}
-
 // planRoundsFor plans for a layout.
-func planRoundsFor(p *sim.Plan, path string, parties int, layout []int, new func(c recipes.Conn, path string, parties int) Rendezvous) *roundsEpisode {
+func planRoundsFor(p *sim.Plan, path string, parties int, layout []int, new newMember) *roundsEpisode {
 	e := &roundsEpisode{Script: Script[roundTurn]{Path: path, layout: layout}, parties: parties, new: new}
 	e.Missing = p.Choose(4, "the parent is missing") == 3
 	e.Draw(p, p.Ops, drawRoundTurn)
@@ -134,17 +126,6 @@ func drawParties(p *sim.Plan, parties int) []int {
 // usersMax is how many users a session may have for a round to be full.
 const usersMax = 4
 
-func (e *roundsEpisode) Parents() []string {
-	if e.Missing && len(e.foreign) == 0 {
-		return []string{parentOf(e.Path)}
-	}
-	parents := []string{e.Path}
-	for _, name := range e.foreign {
-		parents = append(parents, e.Path+"/"+name)
-	}
-	return parents
-}
-
 // Quiet: members may wait for ever to enter if there are too few of them, but never to leave.
 func (e *roundsEpisode) Quiet(_, waiting []*sim.Op) []*sim.Op {
 	leaves := slices.ContainsFunc(waiting, func(op *sim.Op) bool { return op.Name != "enter" })
@@ -155,7 +136,7 @@ func (e *roundsEpisode) Quiet(_, waiting []*sim.Op) []*sim.Op {
 }
 
 func (e *roundsEpisode) Run(u User) {
-	barrier := e.new(u.Conn(), e.Path, e.parties)
+	barrier := e.new(u.Conn(), e.Path)
 	for turn := range e.Turns(u) {
 		takePart(u, barrier, turn)
 	}
@@ -198,7 +179,7 @@ func outside(err error) bool {
 }
 
 func (e *roundsEpisode) Judge(v *View) Judgement {
-	var j Judgement
+	j := e.Judging(v)
 	members := e.members(v)
 	j.Add(e.earlyEnter(v, members)...)
 	j.Add(e.earlyLeave(v, members)...)

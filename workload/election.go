@@ -63,9 +63,7 @@ var electionKind = Kind{
 	}),
 }
 
-func electionEntry(recipe, help string, new func(recipes.Conn, string) Candidate) Entry {
-	return Entry{"election", recipe, help, func() *Workload { return electionNamed(recipe, new) }}
-}
+var electionEntry = entries("election", Election)
 
 // Candidate is a candidate for an office as the workload uses it: Campaign returns once it is
 // elected. A recipe may also have
@@ -87,14 +85,11 @@ type leaderTeller interface {
 
 // Election is the election workload for a recipe. new is called once for each user of a session;
 // all that it returns must be candidates for the same office.
-func Election(new func(c recipes.Conn, path string) Candidate) *Workload {
-	return electionNamed("custom", new).bare()
-}
-
-func electionNamed(recipe string, new func(c recipes.Conn, path string) Candidate) *Workload {
-	return &Workload{kind: "election", recipe: recipe, model: linearizability.Election(), plan: func(p *sim.Plan, path string) Episode {
-		return planElection(p, path, new)
-	}}
+func Election(new func(c recipes.Conn, path string) Candidate, opts ...Option) *Workload {
+	t := agree(opts)
+	return t.workload("election", linearizability.Election(), func(p *sim.Plan, path string) Episode {
+		return planElection(p, path, constructs(&t, new))
+	}, nil)
 }
 
 // leadership is what the candidates want.
@@ -206,7 +201,7 @@ func askLeader(u User, teller leaderTeller) {
 
 func (e *electionEpisode) Judge(v *View) Judgement {
 	terms := v.holds(leadership)
-	var j Judgement
+	j := e.Judging(v)
 	j.Add(exclusion(v, terms, leadership)...)
 	j.beliefs(v, e.zombies)
 	j.Add(fencing(v, terms, leadership)...)

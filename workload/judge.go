@@ -12,13 +12,26 @@ import (
 
 // Judgement is what a judge collects: what was broken, what could not be judged, and what is still to be judged when the
 // world has ended.
-type Judgement struct{ sim.Judgement }
+type Judgement struct {
+	sim.Judgement
+	terms *terms // nil: all is judged
+}
 
-// Add adds broken properties. None is no change.
-func (j *Judgement) Add(found ...sim.Violation) { j.Violations = append(j.Violations, found...) }
+// Add adds broken properties, but for those that the recipe does not promise. None is no change.
+func (j *Judgement) Add(found ...sim.Violation) {
+	for _, v := range found {
+		if !j.terms.waives(v.Property) {
+			j.Violations = append(j.Violations, v)
+		}
+	}
+}
 
-// Judges tells whether a property is judged, which is so if what it needs is known in this world.
+// Judges tells whether a property is judged, which is so if the recipe promises it, and what it needs is known in this
+// world.
 func (j *Judgement) Judges(property string, known bool) bool {
+	if j.terms.waives(property) {
+		return false
+	}
 	if !known {
 		j.NotJudged = append(j.NotJudged, property)
 	}
@@ -83,10 +96,14 @@ func (v *View) describe(o linearizability.Operation, op *sim.Op) string {
 // Check lets package linearizability judge a history, after the world has ended: the search has
 // goroutines and a limit of time of its own, which have no place in a bubble.
 func (j *Judgement) Check(v *View, m linearizability.Model, h linearizability.History) {
+	terms := j.terms
 	j.Later = func() (later sim.Judgement) {
 		for _, verdict := range linearizability.Check(m, h, linearizability.Options{Timeout: judgeTime}) {
 			switch verdict.Outcome {
 			case linearizability.Violation:
+				if terms.waives(verdict.Property) {
+					continue
+				}
 				return sim.Judgement{Violations: []sim.Violation{v.violation(verdict)}}
 			case linearizability.Undetermined:
 				later.Unknown, later.Disputed = verdict.Reason, disputed(verdict, h)

@@ -70,7 +70,7 @@ var lockKind = Kind{
 		lockEntry("ours/reentrant", "recipes.ReentrantLock: its owner may lock again", func(c recipes.Conn, path string) Locker {
 			return recipes.NewReentrantLock(c, path)
 		}),
-		lockEntry("ours/multi", "recipes.MultiLock: several locks at once or none", newMulti, withDirs(multiDirs...)),
+		lockEntry("ours/multi", "recipes.MultiLock: several locks at once or none", newMulti, Beside(multiDirs...)),
 		lockEntry("ours/simple-retry", "recipes.SimpleLock: create or try again; neither fair nor cheap", func(c recipes.Conn, path string) Locker {
 			return recipes.NewSimpleRetryLock(c, path+"/holder")
 		}, Unfair()),
@@ -80,15 +80,13 @@ var lockKind = Kind{
 		lockEntry("published/WriteLock", "Apache ZooKeeper 3.4.6 recipes/lock, as published", func(c recipes.Conn, path string) Locker {
 			return published.NewLocker(c, path, published.AllBugs())
 		}),
-		lockEntry("unfenced", "recipes.Lock before a resource that looks at no tokens: a holder that slept writes after its successor", newUnfenced, judgingWrites()),
+		lockEntry("unfenced", "recipes.Lock before a resource that looks at no tokens: a holder that slept writes after its successor", newUnfenced, JudgeWrites()),
 	},
-	remote: func(p *sim.Plan, path string) Episode { return planLock(p, path, newRemoteLock) },
+	remote: planRemoteLock,
 	serve:  serving(func(e *lockEpisode, c recipes.Conn, path string) Served { return lockOperations(e.new(c, path)) }),
 }
 
-func lockEntry(recipe, help string, new func(recipes.Conn, string) Locker, opts ...LockOption) Entry {
-	return Entry{"lock", recipe, help, func() *Workload { return lockNamed(recipe, new, opts...) }}
-}
+var lockEntry = entries("lock", Lock)
 
 // Locker is a lock as the workload uses it. A recipe may also have
 //
@@ -112,51 +110,20 @@ type tokener interface{ Token() int64 }
 type owner interface{ IsOwner() bool }
 type reentrant interface{ Holds() int }
 
-// LockOption says what a recipe of a lock promises less than others, or needs.
-type LockOption func(*lockEpisode)
-
-// Unfair says that the recipe promises neither an order nor that a release wakes one waiter only.
-func Unfair() LockOption { return func(e *lockEpisode) { e.unfair = true } }
-
-// withDirs gives the recipe directories beside its path, with these endings, which are there from the beginning.
-func withDirs(endings ...string) LockOption {
-	return func(e *lockEpisode) {
-		for _, ending := range endings {
-			e.dirs = append(e.dirs, e.Path+ending)
-		}
-	}
-}
-
 // Lock is the lock workload for a recipe. new is called once for each user of a session; all that
 // it returns must be about the same lock.
-func Lock(new func(c recipes.Conn, path string) Locker, opts ...LockOption) *Workload {
-	return lockNamed("custom", new, opts...).bare()
+func Lock(new func(c recipes.Conn, path string) Locker, opts ...Option) *Workload {
+	t := agree(opts)
+	return t.workload("lock", linearizability.Lock(), func(p *sim.Plan, path string) Episode {
+		return planLock(p, path, constructs(&t, new))
+	}, planRemoteLock)
 }
 
-func lockNamed(recipe string, new func(c recipes.Conn, path string) Locker, opts ...LockOption) *Workload {
-	plan := func(new func(recipes.Conn, string) Locker) func(*sim.Plan, string) Episode {
-		return func(p *sim.Plan, path string) Episode {
-			e := planLock(p, path, new)
-			for _, opt := range opts {
-				opt(e)
-			}
-			return e
-		}
-	}
-	return &Workload{kind: "lock", recipe: recipe, model: linearizability.Lock(), plan: plan(new), remote: plan(newRemoteLock)}
-}
+func planRemoteLock(p *sim.Plan, path string) Episode { return planLock(p, path, newRemoteLock) }
 
 // lockEpisode is one planned episode: who does what, and the resource that the lock guards.
 type lockEpisode struct {
 	Script[lockTurn]
-	dirs    []string // directories beside it
-	unfair  bool
-	overrun bool // what the guarded resource accepted is judged, too: see judgingWrites
-	// callbacks says that the recipe tells its user of each grant and each end, which is judged too.
-	callbacks bool
-	// shared says that users of one process share what is no business of the world's, so that they must
-	// not begin anything in the same step.
-	shared  bool
 	new     func(c recipes.Conn, path string) Locker
 	guarded resource
 	zombies []sim.Violation // of belief, found by the users themselves
@@ -182,17 +149,10 @@ func drawLockTurn(p *sim.Plan, label string) lockTurn {
 	return t
 }
 
-func (e *lockEpisode) Parents() []string {
-	if e.Missing {
-		return []string{parentOf(e.Path)}
-	}
-	return append([]string{e.Path}, e.dirs...)
-}
-
 func (e *lockEpisode) Run(u User) {
 	lock := e.new(u.Conn(), e.Path)
 	for turn := range e.Turns(u) {
-		if e.shared {
+		if e.terms.shared() {
 			u.Do("come", func() string { return "to the lock" })
 		}
 		e.turn(u, lock, turn)
@@ -214,6 +174,16 @@ func (e *lockEpisode) turn(u User, lock Locker, turn lockTurn) {
 	}
 	e.countCalls(lock, hold)
 	giveBack(u, "release", lock.Unlock, turn.cancelRelease)
+}
+
+type caller interface{ Calls() int }
+
+// countCalls judges how often the recipe has told its user that it holds the lock: see [JudgeCallbacks].
+func (e *lockEpisode) countCalls(lock Locker, h *hold) {
+	if c, can := lock.(caller); can && e.terms.callbacks && c.Calls() > 1 {
+		e.zombies = append(e.zombies, sim.Violation{Property: "callback", Ops: []*sim.Op{h.op}, Message: fmt.Sprintf(
+			"%s is told several times that it has acquired the lock, by one %s", Who(h.op), h.op.Name)})
+	}
 }
 
 // again locks what is held once more, if the recipe is reentrant, writes and unlocks it.
@@ -441,14 +411,12 @@ func (v *View) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op
 
 func (e *lockEpisode) Judge(v *View) Judgement {
 	holds := v.holds(theLock)
-	var j Judgement
+	j := e.Judging(v)
 	j.Add(exclusion(v, holds, theLock)...)
 	j.beliefs(v, e.zombies)
 	j.Add(fencing(v, holds, theLock)...)
-	if !e.unfair {
-		j.order(v, theLock)
-		j.herds(v)
-	}
+	j.order(v, theLock)
+	j.herds(v)
 	j.Add(lockProgress(v, theLock)...)
 	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) })...)
 	h := e.History(v)
@@ -456,7 +424,7 @@ func (e *lockEpisode) Judge(v *View) Judgement {
 		j.Add(v.Leaks()...)
 		j.Check(v, linearizability.Lock(), h)
 	}
-	if e.overrun {
+	if e.terms.overrun {
 		j.Add(e.guarded.zombieWrites(v, holds)...)
 	}
 	j.History, j.Refused = h, e.guarded.refused()

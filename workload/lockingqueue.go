@@ -65,9 +65,7 @@ var lockingQueueKind = Kind{
 	},
 }
 
-func lockingQueueEntry(recipe, help string, new func(recipes.Conn, string) LockingQueuer) Entry {
-	return Entry{"lockingqueue", recipe, help, func() *Workload { return lockingQueueNamed(recipe, new) }}
-}
+var lockingQueueEntry = entries("lockingqueue", LockingQueue)
 
 // LockingQueuer is a locking queue as the workload uses it: Claim waits for an item. A recipe may
 // also have
@@ -100,14 +98,11 @@ type itemTokener interface{ Token() string }
 
 // LockingQueue is the locking queue workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same queue.
-func LockingQueue(new func(c recipes.Conn, path string) LockingQueuer) *Workload {
-	return lockingQueueNamed("custom", new).bare()
-}
-
-func lockingQueueNamed(recipe string, new func(c recipes.Conn, path string) LockingQueuer) *Workload {
-	return &Workload{kind: "lockingqueue", recipe: recipe, plan: func(p *sim.Plan, path string) Episode {
-		return planLockingQueue(p, path, new)
-	}}
+func LockingQueue(new func(c recipes.Conn, path string) LockingQueuer, opts ...Option) *Workload {
+	t := agree(opts)
+	return t.workload("lockingqueue", linearizability.Model{}, func(p *sim.Plan, path string) Episode {
+		return planLockingQueue(p, path, constructs(&t, new))
+	}, nil)
 }
 
 // ourLockingQueue is this project's recipe as the workload knows it.
@@ -340,7 +335,7 @@ func (e *lockingEpisode) History(v *View) linearizability.History {
 }
 
 func (e *lockingEpisode) Judge(v *View) Judgement {
-	var j Judgement
+	j := e.Judging(v)
 	deliveries := v.deliveries()
 	j.Add(deliveries.exclusion(v)...)
 	j.Add(deliveries.duplicate(v)...)

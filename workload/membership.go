@@ -59,7 +59,7 @@ var membershipKind = Kind{
 }
 
 func membershipEntry(recipe, help string, new func(c recipes.Conn, path, name string) Grouper) Entry {
-	return Entry{"membership", recipe, help, func() *Workload { return membershipNamed(recipe, new) }}
+	return entry("membership", recipe, help, func(opts ...Option) *Workload { return Membership(new, opts...) })
 }
 
 // Grouper is a group, and the membership of one user in it, as the workload uses it. A recipe may
@@ -82,14 +82,10 @@ type watcher interface {
 
 // Membership is the membership workload for a recipe. new is called once for each user of a
 // session, with the name by which the group is to know it; all must be about the same group.
-func Membership(new func(c recipes.Conn, path, name string) Grouper) *Workload {
-	return membershipNamed("custom", new).bare()
-}
-
-func membershipNamed(recipe string, new func(c recipes.Conn, path, name string) Grouper) *Workload {
-	return &Workload{kind: "membership", recipe: recipe, plan: func(p *sim.Plan, path string) Episode {
+func Membership(new func(c recipes.Conn, path, name string) Grouper, opts ...Option) *Workload {
+	return agree(opts).workload("membership", linearizability.Model{}, func(p *sim.Plan, path string) Episode {
 		return planMembership(p, path, new)
-	}}
+	}, nil)
 }
 
 // membershipEpisode is one planned episode.
@@ -220,7 +216,7 @@ func (m *visitor) look(name, known string, ask func(context.Context) ([]string, 
 }
 
 func (e *membershipEpisode) Judge(v *View) Judgement {
-	var j Judgement
+	j := e.Judging(v)
 	j.beliefs(v, e.zombies)
 	j.Add(v.Stuck()...)
 	states, known := v.groupStates()

@@ -43,9 +43,7 @@ var priorityQueueKind = Kind{
 	},
 }
 
-func priorityQueueEntry(recipe, help string, new func(recipes.Conn, string) PriorityQueuer) Entry {
-	return Entry{"priorityqueue", recipe, help, func() *Workload { return priorityQueueNamed(recipe, new) }}
-}
+var priorityQueueEntry = entries("priorityqueue", PriorityQueue)
 
 // PriorityQueuer is a priority queue as the workload uses it: lower numbers come out first, and
 // Poll returns [ErrEmpty] when there is nothing. A recipe may also have Take and Peek, like a
@@ -57,18 +55,14 @@ type PriorityQueuer interface {
 
 // PriorityQueue is the priority queue workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same queue.
-func PriorityQueue(new func(c recipes.Conn, path string) PriorityQueuer) *Workload {
-	return priorityQueueNamed("custom", new).bare()
-}
-
-func priorityQueueNamed(recipe string, new func(c recipes.Conn, path string) PriorityQueuer) *Workload {
-	return &Workload{kind: "priorityqueue", recipe: recipe, model: linearizability.PriorityQueue(), plan: func(p *sim.Plan, path string) Episode {
-		e := planQueue(p, path, func(c recipes.Conn) queueClient {
-			return prioritize(new(c, path))
-		})
+func PriorityQueue(new func(c recipes.Conn, path string) PriorityQueuer, opts ...Option) *Workload {
+	t := agree(opts)
+	return t.workload("priorityqueue", linearizability.PriorityQueue(), func(p *sim.Plan, path string) Episode {
+		new := constructs(&t, new)
+		e := planQueue(p, path, func(c recipes.Conn) queueClient { return prioritize(new(c, path)) })
 		e.name = drawPriorities(p, e.turns)
 		return e
-	}}
+	}, nil)
 }
 
 // prioritize offers each value with the priority that it names.

@@ -60,9 +60,7 @@ var queueKind = Kind{
 	serve:  serving(func(e *queueEpisode, c recipes.Conn, path string) Served { return queueOperations(e.new(c)) }),
 }
 
-func queueEntry(recipe, help string, new func(recipes.Conn, string) Queuer) Entry {
-	return Entry{"queue", recipe, help, func() *Workload { return queueNamed(recipe, new) }}
-}
+var queueEntry = entries("queue", Queue)
 
 // Queuer is a queue as the workload uses it: Poll returns [ErrEmpty] when there is nothing. A
 // recipe may also have
@@ -85,17 +83,15 @@ type peeker interface {
 
 // Queue is the queue workload for a recipe. new is called once for each user of a session; all
 // that it returns must be about the same queue.
-func Queue(new func(c recipes.Conn, path string) Queuer) *Workload {
-	return queueNamed("custom", new).bare()
-}
-
-func queueNamed(recipe string, new func(c recipes.Conn, path string) Queuer) *Workload {
-	return &Workload{kind: "queue", recipe: recipe, model: linearizability.Queue(), plan: func(p *sim.Plan, path string) Episode {
+func Queue(new func(c recipes.Conn, path string) Queuer, opts ...Option) *Workload {
+	t := agree(opts)
+	return t.workload("queue", linearizability.Queue(), func(p *sim.Plan, path string) Episode {
+		new := constructs(&t, new)
 		return planQueue(p, path, func(c recipes.Conn) queueClient {
 			q := new(c, path)
 			return newQueueClient(q, func(ctx context.Context, value string) error { return q.Offer(ctx, []byte(value)) })
 		})
-	}}
+	}, nil)
 }
 
 // queueClient is a recipe for a queue of any kind, as one user of a session uses it.
@@ -243,7 +239,7 @@ func mutationOutcome(err error) sim.Outcome {
 }
 
 func (e *queueEpisode) Judge(v *View) Judgement {
-	var j Judgement
+	j := e.Judging(v)
 	j.Add(e.stuck(v)...)
 	h := e.History(v)
 	j.History = h
@@ -254,7 +250,22 @@ func (e *queueEpisode) Judge(v *View) Judgement {
 		v.Left.Notes = true
 		j.Add(v.Leaks()...)
 	}
+	if e.terms.patient {
+		j.Add(v.impatient()...)
+	}
 	return j
+}
+
+// impatient finds a take that failed by the connection's loss and has removed nothing: see [Patient].
+func (v *View) impatient() []sim.Violation {
+	i := slices.IndexFunc(v.Ops, func(op *sim.Op) bool {
+		return op.Name == "take" && !op.Cancelled && Disconnected(op.Err) && !errors.Is(op.Err, recipes.ErrUnknownOutcome)
+	})
+	if i < 0 {
+		return nil
+	}
+	return []sim.Violation{{Property: "unexpected-error", Ops: []*sim.Op{v.Ops[i]}, Message: fmt.Sprintf(
+		"%s's take at %s failed with %q instead of waiting", Who(v.Ops[i]), v.When(v.Ops[i]), v.Ops[i].Err)}}
 }
 
 func (e *queueEpisode) model() linearizability.Model {

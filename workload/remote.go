@@ -81,7 +81,7 @@ func RemoteWorkload(kind, name string) (*Workload, error) {
 	if k.remote == nil {
 		return nil, fmt.Errorf("a recipe for %s cannot be in a process of its own yet: there are %s", kind, strings.Join(RemoteKinds(), ", "))
 	}
-	return &Workload{kind: kind, recipe: name, model: k.Model, plan: remotely(k.remote), remote: k.remote}, nil
+	return &Workload{kind: kind, terms: terms{recipe: name}, model: k.Model, plan: remotely(k.remote), remote: k.remote}, nil
 }
 
 // remotely plans an episode for clients in processes of their own.
@@ -95,13 +95,13 @@ func remotely(plan func(*sim.Plan, string) Episode) func(*sim.Plan, string) Epis
 // says why they cannot be.
 func (w *Workload) InProcesses() (*Workload, error) {
 	plan := w.remote
-	if k, err := KindNamed(w.kind); plan == nil && w.recipe == Ours && err == nil {
+	if k, err := KindNamed(w.kind); plan == nil && w.terms.recipe == Ours && err == nil {
 		plan = k.remote
 	}
 	if plan == nil {
-		return nil, fmt.Errorf("clients of %s (%s) cannot be in processes of their own yet: there are %s, and locks", w.kind, w.recipe, strings.Join(RemoteKinds(), ", "))
+		return nil, fmt.Errorf("clients of %s (%s) cannot be in processes of their own yet: there are %s, and locks", w.kind, w.terms.recipe, strings.Join(RemoteKinds(), ", "))
 	}
-	return &Workload{kind: w.kind, recipe: w.recipe, model: w.model, plan: remotely(plan), remote: plan}, nil
+	return &Workload{kind: w.kind, terms: w.terms, model: w.model, plan: remotely(plan), remote: plan}, nil
 }
 
 // RemoteConn stands for the connection of a client in a process of its own. The observer is a connection of this process

@@ -63,9 +63,7 @@ var rwLockKind = Kind{
 	serve:  serving(func(e *rwEpisode, c recipes.Conn, path string) Served { return rwOperations(e.new(c, path)) }),
 }
 
-func rwLockEntry(recipe, help string, new func(recipes.Conn, string) RWLocker) Entry {
-	return Entry{"rwlock", recipe, help, func() *Workload { return rwLockNamed(recipe, new) }}
-}
+var rwLockEntry = entries("rwlock", RWLock)
 
 // RWLocker is a read/write lock as the workload uses it. A user holds it in one way at a time. A
 // recipe may also have
@@ -100,14 +98,11 @@ type revoker interface {
 
 // RWLock is the read/write lock workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same lock.
-func RWLock(new func(c recipes.Conn, path string) RWLocker) *Workload {
-	return rwLockNamed("custom", new).bare()
-}
-
-func rwLockNamed(recipe string, new func(c recipes.Conn, path string) RWLocker) *Workload {
-	return &Workload{kind: "rwlock", recipe: recipe, model: linearizability.RWLock(), plan: func(p *sim.Plan, path string) Episode {
-		return planRWLock(p, path, new)
-	}}
+func RWLock(new func(c recipes.Conn, path string) RWLocker, opts ...Option) *Workload {
+	t := agree(opts)
+	return t.workload("rwlock", linearizability.RWLock(), func(p *sim.Plan, path string) Episode {
+		return planRWLock(p, path, constructs(&t, new))
+	}, nil)
 }
 
 // rwEpisode is one planned episode.
@@ -270,7 +265,7 @@ func (e *rwEpisode) Judge(v *View) Judgement {
 	writers := v.tenancies(writes, endedBy("release", "downgrade"))
 	readers := v.tenancies(reads, endedBy("rrelease"))
 	all := inOrder(writers, readers)
-	var j Judgement
+	j := e.Judging(v)
 	j.Add(rwExclusion(v, all)...)
 	j.beliefs(v, e.found)
 	j.Add(rwFencing(v, all)...)

@@ -11,6 +11,7 @@ import (
 type Script[T any] struct {
 	Path    string // the object's
 	Missing bool   // its znode is not there when the episode begins; its parent is
+	terms   terms  // on which the recipe is judged
 	layout  []int  // users by client
 	turns   [][]T  // by slot; consumed
 }
@@ -54,14 +55,30 @@ func (c *Script[T]) Users() []int { return c.layout }
 
 // Parents implements [Episode].
 func (c *Script[T]) Parents() []string {
-	if c.Missing {
-		return []string{parentOf(c.Path)}
+	parents := []string{c.Path}
+	if c.Missing && !c.terms.within() {
+		parents = []string{parentOf(c.Path)}
+		if c.terms.existing {
+			return parents // what would be beside it is missing, too
+		}
 	}
-	return []string{c.Path}
+	for _, ending := range c.terms.beside {
+		parents = append(parents, c.Path+ending)
+	}
+	return parents
 }
 
-// bare lets the znode of the path be missing.
-func (c *Script[T]) bare() { c.Missing = true }
+// agree puts the episode on the terms of its workload.
+func (c *Script[T]) agree(t terms) {
+	c.terms = t
+	c.Missing = c.Missing || !t.existing
+}
+
+// Judging begins a judgement, in which what the recipe's options waive is not judged.
+func (c *Script[T]) Judging(v *View) Judgement {
+	v.terms = &c.terms
+	return Judgement{terms: &c.terms}
+}
 
 // Quiet implements [Episode]: nobody may wait for ever.
 func (c *Script[T]) Quiet(_, _ []*sim.Op) []*sim.Op { return nil }

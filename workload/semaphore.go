@@ -63,11 +63,11 @@ var semaphoreKind = Kind{
 }
 
 func semaphoreEntry(recipe string, permits int, help string) Entry {
-	return Entry{"semaphore", recipe, help, func() *Workload {
-		return semaphoreNamed(recipe, permits, func(c recipes.Conn, path string) Permitter {
+	return entry("semaphore", recipe, help, func(opts ...Option) *Workload {
+		return Semaphore(permits, func(c recipes.Conn, path string) Permitter {
 			return recipes.NewSemaphore(c, path, permits)
-		})
-	}}
+		}, opts...)
+	})
 }
 
 // Permitter is a semaphore as the workload uses it: Acquire gets one permit, of which a user has
@@ -90,14 +90,11 @@ type tryAcquirer interface {
 
 // Semaphore is the semaphore workload for a recipe with so many permits. new is called once for
 // each user of a session; all that it returns must be about the same semaphore.
-func Semaphore(permits int, new func(c recipes.Conn, path string) Permitter) *Workload {
-	return semaphoreNamed("custom", permits, new).bare()
-}
-
-func semaphoreNamed(recipe string, permits int, new func(c recipes.Conn, path string) Permitter) *Workload {
-	return &Workload{kind: "semaphore", recipe: recipe, model: linearizability.Semaphore(permits), plan: func(p *sim.Plan, path string) Episode {
-		return planSemaphore(p, path, permits, new)
-	}}
+func Semaphore(permits int, new func(c recipes.Conn, path string) Permitter, opts ...Option) *Workload {
+	t := agree(opts)
+	return t.workload("semaphore", linearizability.Semaphore(permits), func(p *sim.Plan, path string) Episode {
+		return planSemaphore(p, path, permits, constructs(&t, new))
+	}, nil)
 }
 
 // semaphoreEpisode is one planned episode.
@@ -160,7 +157,7 @@ var aPermit = office{"a permit", "acquire", "release", false}
 
 func (e *semaphoreEpisode) Judge(v *View) Judgement {
 	holds := v.holds(aPermit)
-	var j Judgement
+	j := e.Judging(v)
 	j.Add(e.exclusion(v, holds)...)
 	j.beliefs(v, e.zombies)
 	j.Add(e.fencing(v, holds)...)

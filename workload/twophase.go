@@ -52,9 +52,7 @@ var twoPhaseKind = Kind{
 	},
 }
 
-func twoPhaseEntry(recipe, help string, new func(recipes.Conn, string) Committer) Entry {
-	return Entry{"twophase", recipe, help, func() *Workload { return twoPhaseNamed(recipe, new) }}
-}
+var twoPhaseEntry = entries("twophase", TwoPhase)
 
 // Committer is two-phase commit as the workload uses it. Outcome waits until the outcome is decided.
 // A recipe may also have
@@ -78,14 +76,11 @@ type forgetter interface {
 
 // TwoPhase is the workload of two-phase commit for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same transactions.
-func TwoPhase(new func(c recipes.Conn, path string) Committer) *Workload {
-	return twoPhaseNamed("custom", new).bare()
-}
-
-func twoPhaseNamed(recipe string, new func(c recipes.Conn, path string) Committer) *Workload {
-	return &Workload{kind: "twophase", recipe: recipe, plan: func(p *sim.Plan, path string) Episode {
-		return planTransactions(p, path, new)
-	}}
+func TwoPhase(new func(c recipes.Conn, path string) Committer, opts ...Option) *Workload {
+	t := agree(opts)
+	return t.workload("twophase", linearizability.Model{}, func(p *sim.Plan, path string) Episode {
+		return planTransactions(p, path, constructs(&t, new))
+	}, nil)
 }
 
 // committer is this project's own recipe as a Committer.
@@ -249,7 +244,7 @@ func transactionOf(op *sim.Op) string {
 }
 
 func (e *transactions) Judge(v *View) Judgement {
-	var j Judgement
+	j := e.Judging(v)
 	j.History = e.History(v)
 	for n := range e.count {
 		tx := fmt.Sprintf("t%d", n+1)

@@ -14,6 +14,7 @@ type View struct {
 	World
 	Ops     []*sim.Op // in the order of their calls
 	Waiting []*sim.Op // of these, those that had not returned when nothing moved any more
+	terms   *terms    // of the recipe; nil: those of its kind
 	Left    Leftovers // what may be left; a judge says so before it asks for Leaks, and real servers are held to it anyway
 }
 
@@ -115,7 +116,7 @@ func parentOf(path string) string {
 // answer of the servers that the recipe itself has to deal with. tolerated excuses those that the recipe may return.
 func (v *View) UnexpectedErrors(tolerated func(op *sim.Op) bool) []sim.Violation {
 	for _, op := range v.Ops {
-		if op.Err == nil || op.Cancelled || tolerated(op) {
+		if op.Err == nil || op.Cancelled || tolerated(op) || v.terms.expects(op.Err) {
 			continue
 		}
 		if surprising(op.Err) {

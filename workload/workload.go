@@ -26,15 +26,13 @@ var ErrEmpty = recipes.ErrEmpty
 // below, and nothing elsewhere: episodes on real servers are under way at the same time, and each
 // has a path of its own.
 type Workload struct {
-	kind   string
-	recipe string
-	plan   func(p *sim.Plan, path string) Episode
-	model  linearizability.Model // without a name if histories have none
+	kind  string
+	terms terms
+	plan  planner
+	model linearizability.Model // without a name if histories have none
 
 	// remote plans the same for clients whose recipe another process serves, if the kind's own plan does not do.
-	remote func(p *sim.Plan, path string) Episode
-
-	flavour fakezk.Flavour // of the client library that the recipe was written for
+	remote planner
 }
 
 // Episode is one planned episode of a kind: what its users do, and what is judged of it. It is the same in simulation and
@@ -59,52 +57,32 @@ type Episode interface {
 func (w *Workload) Name() string { return w.kind }
 
 // Flavour is the client library that the recipe was written for.
-func (w *Workload) Flavour() fakezk.Flavour { return w.flavour }
+func (w *Workload) Flavour() fakezk.Flavour { return w.terms.flavour }
 
 // Episode plans one episode about the object at a path: at all times the same for the same choices.
 func (w *Workload) Episode(p *sim.Plan, path string) Episode { return w.plan(p, path) }
 
 // Recipe names the implementation under test.
-func (w *Workload) Recipe() string { return w.recipe }
+func (w *Workload) Recipe() string { return w.terms.recipe }
 
 // Model is what the workload's histories are judged against, and false if that is properties alone.
 func (w *Workload) Model() (m linearizability.Model, ok bool) { return w.model, w.model.Name != "" }
 
+// Waived are the properties of its kind that the recipe does not promise, in alphabetical order: see [Waive].
+func (w *Workload) Waived() []string { return w.terms.waived }
+
 // Own is the workload of a kind of the user's own: plan draws one episode about the object at a path. All that is random
 // about it is drawn from p, and what happens to it is the world's. The command torture does not know it by name.
-func Own(kind, recipe string, plan func(p *sim.Plan, path string) Episode) *Workload {
-	return &Workload{kind: kind, recipe: recipe, plan: plan}
+func Own(kind string, plan func(p *sim.Plan, path string) Episode, opts ...Option) *Workload {
+	t := agree(opts)
+	t.existing = true // as the plan says
+	return t.workload(kind, linearizability.Model{}, plan, nil)
 }
 
 // Plan implements [sim.Workload].
 func (w *Workload) Plan(p *sim.Plan) sim.Episode {
 	path := p.Root + "/" + w.kind
-	return &simulated{w.plan(p, path), path, w.flavour}
-}
-
-// bare lets the object's path be missing at the beginning of every episode, and not of some: no recipe
-// need expect a znode of somebody else's there.
-func (w *Workload) bare() *Workload {
-	w.plan = bare(w.plan)
-	if w.remote != nil {
-		w.remote = bare(w.remote)
-	}
-	return w
-}
-
-func bare(plan func(*sim.Plan, string) Episode) func(*sim.Plan, string) Episode {
-	return func(p *sim.Plan, path string) Episode {
-		e := plan(p, path)
-		e.(interface{ bare() }).bare()
-		return e
-	}
-}
-
-// forClient says which client library the recipe was written for. On real servers there is none but
-// go-zookeeper, except where a counterexample is conducted: see [flavouredWatches].
-func (w *Workload) forClient(f fakezk.Flavour) *Workload {
-	w.flavour = f
-	return w
+	return &simulated{w.plan(p, path), path, w.terms.flavour}
 }
 
 // simulated puts an episode into a simulated world.

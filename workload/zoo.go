@@ -78,11 +78,16 @@ var zoo = []Animal{
 	{
 		ID: "canary", Title: "a lock that in one episode of 64 leaves a znode behind each time that it is taken",
 		Source: "planted", Property: "orphan", Needs: "none", Clients: animalClients, Rate: canaryRate,
-		Broken: canary, Twin: func() *Workload { return lockNamed("zoo/canary-fixed", newOurLock) },
+		Broken: canary, Twin: func() *Workload { return Lock(newOurLock, as("zoo/canary-fixed")...) },
 	},
 }
 
 const animalClients = 3
+
+// as are the options of a recipe of a name: its object's znode may be there when an episode begins.
+func as(name string, opts ...Option) []Option {
+	return append([]Option{Named(name), Existing()}, opts...)
+}
 
 // with says that the animal is hunted with at most so many clients.
 func (a Animal) with(clients int) Animal {
@@ -93,9 +98,9 @@ func (a Animal) with(clients int) Animal {
 func queueAnimal(id, title, property, needs string) Animal {
 	of := func(bugs published.Bugs) func() *Workload {
 		return func() *Workload {
-			return queueNamed("published/DistributedQueue, bugs: "+bugs.String(), func(c recipes.Conn, path string) Queuer {
+			return Queue(func(c recipes.Conn, path string) Queuer {
 				return published.NewQueue(c, path, bugs)
-			})
+			}, as("published/DistributedQueue, bugs: "+bugs.String())...)
 		}
 	}
 	return Animal{
@@ -109,13 +114,14 @@ func queueAnimal(id, title, property, needs string) Animal {
 const canaryRate = 1.0 / 64
 
 func canary() *Workload {
-	return &Workload{kind: "lock", recipe: "zoo/canary", model: linearizability.Lock(), plan: func(p *sim.Plan, path string) Episode {
-		new := newOurLock
+	sound := Lock(newOurLock, Existing())
+	broken := Lock(func(c recipes.Conn, path string) Locker { return forgetful{newOurLock(c, path), c, path} }, Existing())
+	return Own("lock", func(p *sim.Plan, path string) Episode {
 		if p.Choose(64, "canary") == 63 {
-			new = func(c recipes.Conn, path string) Locker { return forgetful{newOurLock(c, path), c, path} }
+			return broken.Episode(p, path)
 		}
-		return planLock(p, path, new)
-	}}
+		return sound.Episode(p, path)
+	}, Named("zoo/canary"), JudgedBy(linearizability.Lock()))
 }
 
 // forgetful makes a znode more than it deletes.

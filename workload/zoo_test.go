@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/recipes/published"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -135,4 +137,32 @@ func each(animals []Animal, f func(Animal)) {
 		})
 	}
 	all.Wait()
+}
+
+// As it was printed the class Locks fails at its first call, which hides its other bugs; each of
+// these shows with the others mended.
+func TestOneBugHidesOthers(t *testing.T) {
+	bubbles.Many(t)
+	printed := Lock(nil, Named("Locks as printed"), Existing(), Unfair(), Statics(nil, func(class *published.LocksClass, c recipes.Conn, path string) Locker {
+		return published.NewLocksUser(c, path, class, published.AllBugs())
+	}))
+	r, err := sim.Run(t.Context(), printed, sim.Config{Episodes: 1000, Seed: 1, NoFaultsAtAll: true, NoShrink: true})
+	if err != nil || len(r.Violations) != 1 || r.Violations[0].Property != "unexpected-error" {
+		t.Errorf("as printed: %v %v", err, r.Violations)
+	}
+	for id, property := range map[string]string{"LK2": "exclusion", "LK3": "lost-wakeup", "LK4": "watch-leak", "LK6": "lost-wakeup"} {
+		c := hunted(t, animal(t, id), HuntConfig{Seed: 1, Episodes: 1000, SkipTwin: true, NoShrink: true})
+		if !c.OK() || c.Found.Property != property {
+			t.Errorf("%s alone: %+v", id, c)
+		}
+	}
+}
+
+// A client that takes its session for lost, by a timer of its own, still has the znodes that the servers
+// keep for it. Who forgets those is found, who removes them is not accused.
+func TestLostIsNotExpired(t *testing.T) {
+	c := hunted(t, animal(t, "X6"), HuntConfig{Seed: 1, Episodes: 2000, NoShrink: true})
+	if !c.OK() || !c.TwinClean || c.Found.Property != "orphan" {
+		t.Errorf("%+v", c)
+	}
 }

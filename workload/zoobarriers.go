@@ -2,11 +2,11 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/recipes/published"
-	"github.com/zktorture/zktorture/sim"
 )
 
 // The animals that are barriers.
@@ -29,10 +29,10 @@ var barrierAnimals = []Animal{
 	kazooBarrier("B13", "enter returns normally although it has failed", "early-enter", "expiry", sparseRounds),
 	kazooBarrier("B15", "that the client has dropped the watch is ignored", "lost-wakeup", "loss", fullRounds),
 	doubleBarrierAnimal("B17", "nobody deletes the znode \"ready\": the next round does not wait", "ZooKeeper Recipes and Solutions, Double Barriers",
-		"early-enter", "none", fullRounds, func(bugs published.Bugs) newMember {
-			return func(c recipes.Conn, path string, parties int) Rendezvous {
+		"early-enter", "none", fullRounds, func(bugs published.Bugs) Option {
+			return member(func(c recipes.Conn, path string) Rendezvous {
 				return published.NewOfficialDoubleBarrier(c, path, parties, bugs)
-			}
+			})
 		}).with(2),
 }
 
@@ -41,10 +41,10 @@ var absentBarriers = []Absent{
 }
 
 func tutorialBarrier(id, title, property, needs string, variant roundsVariant) Animal {
-	return doubleBarrierAnimal(id, title, "the ZooKeeper tutorial, Barriers", property, needs, variant, func(bugs published.Bugs) newMember {
-		return func(c recipes.Conn, path string, parties int) Rendezvous {
+	return doubleBarrierAnimal(id, title, "the ZooKeeper tutorial, Barriers", property, needs, variant, func(bugs published.Bugs) Option {
+		return member(func(c recipes.Conn, path string) Rendezvous {
 			return published.NewTutorialBarrier(c, path, parties, bugs)
-		}
+		})
 	})
 }
 
@@ -53,35 +53,29 @@ func syncPrimitive(id, title, property, needs string, variant roundsVariant, bug
 }
 
 func curatorBarrier(id, title, property, needs string, variant roundsVariant) Animal {
-	return doubleBarrierAnimal(id, title, "Apache Curator 5.4, DistributedDoubleBarrier", property, needs, variant, func(bugs published.Bugs) newMember {
-		return func(c recipes.Conn, path string, parties int) Rendezvous {
+	return doubleBarrierAnimal(id, title, "Apache Curator 5.4, DistributedDoubleBarrier", property, needs, variant, func(bugs published.Bugs) Option {
+		return member(func(c recipes.Conn, path string) Rendezvous {
 			return published.NewCuratorDoubleBarrier(c, path, parties, bugs)
-		}
+		})
 	}).with(2)
 }
 
 func kazooBarrier(id, title, property, needs string, variant roundsVariant) Animal {
-	a := doubleBarrierAnimal(id, title, "kazoo 2.8, kazoo/recipe/barrier.py, DoubleBarrier", property, needs, variant, func(bugs published.Bugs) newMember {
-		return func(c recipes.Conn, path string, parties int) Rendezvous {
+	variant.opts = append(slices.Clone(variant.opts), ForClient(fakezk.FlavourKazoo))
+	return doubleBarrierAnimal(id, title, "kazoo 2.8, kazoo/recipe/barrier.py, DoubleBarrier", property, needs, variant, func(bugs published.Bugs) Option {
+		return member(func(c recipes.Conn, path string) Rendezvous {
 			return published.NewKazooDoubleBarrier(c, path, parties, bugs)
-		}
+		})
 	}).with(2)
-	broken, twin := a.Broken, a.Twin
-	a.Broken = func() *Workload { return broken().forClient(fakezk.FlavourKazoo) }
-	a.Twin = func() *Workload { return twin().forClient(fakezk.FlavourKazoo) }
-	return a
 }
 
 // doubleBarrierAnimal is a double barrier for two with some bugs in force, the one it is named after
 // if none are named. members is called once an episode.
-func doubleBarrierAnimal(id, title, source, property, needs string, variant roundsVariant, members func(published.Bugs) newMember, bugs ...string) Animal {
-	const parties = 2
+func doubleBarrierAnimal(id, title, source, property, needs string, variant roundsVariant, members func(published.Bugs) Option, bugs ...string) Animal {
 	of := func(bugs published.Bugs) func() *Workload {
 		recipe := fmt.Sprintf("%s, %s, with %s", source, variant.name, bugs)
 		return func() *Workload {
-			return &Workload{kind: "doublebarrier", recipe: recipe, plan: func(p *sim.Plan, path string) Episode {
-				return variant.plan(p, path, parties, members(bugs))
-			}}
+			return Barrier(parties, nil, as(recipe, append(slices.Clone(variant.opts), members(bugs))...)...)
 		}
 	}
 	if len(bugs) == 0 {
@@ -91,4 +85,33 @@ func doubleBarrierAnimal(id, title, source, property, needs string, variant roun
 		ID: id, Title: title, Source: source, Property: property, Needs: needs, Clients: animalClients,
 		Broken: of(published.OnlyBugs(bugs...)), Twin: of(published.NoBugs()),
 	}
+}
+
+// parties is how many meet.
+const parties = 2
+
+// roundsVariant is a variant of the workload: its name, and what makes it.
+type roundsVariant struct {
+	name string
+	opts []Option
+}
+
+var (
+	anyRounds      = roundsVariant{"any rounds", nil}
+	fullRounds     = roundsVariant{"full rounds", []Option{FullRounds()}}
+	sparseRounds   = roundsVariant{"sparse rounds", []Option{SparseRounds()}}
+	litteredRounds = roundsVariant{"littered rounds", []Option{Beside("/foreign")}} // which somebody else has put there
+	apartRounds    = roundsVariant{"rounds apart", []Option{RoundsApart()}}
+)
+
+// member makes members of a double barrier that share nothing.
+func member(new func(c recipes.Conn, path string) Rendezvous) Option {
+	return Statics(nil, func(_ *struct{}, c recipes.Conn, path string) Rendezvous { return new(c, path) })
+}
+
+// shared makes members of the tutorial's class: those of one process share its static fields.
+func shared(bugs published.Bugs) Option {
+	return Statics(published.NewSyncPrimitive, func(class *published.SyncPrimitive, c recipes.Conn, path string) Rendezvous {
+		return published.NewSyncPrimitiveBarrier(class, c, path, parties, bugs)
+	})
 }

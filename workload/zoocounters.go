@@ -27,7 +27,7 @@ func curatorCounter(id, title, property, needs string) Animal {
 func counterAnimal(id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) Adder) Animal {
 	of := func(bugs published.Bugs) func() *Workload {
 		return func() *Workload {
-			return counterNamed(source+" with "+bugs.String(), func(c recipes.Conn, path string) Adder { return new(c, path, bugs) })
+			return Counter(func(c recipes.Conn, path string) Adder { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
 		}
 	}
 	return Animal{

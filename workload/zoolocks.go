@@ -46,13 +46,9 @@ func herdLock(id, title, property, needs string) Animal {
 }
 
 func sessionLock(id, title, property, needs string) Animal {
-	a := lockOf(id, title, "notes on ZooKeeper, of sessions", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) Locker {
+	return lockOf(id, title, "notes on ZooKeeper, of sessions", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) Locker {
 		return published.NewSessionLock(c, path, bugs)
-	})
-	broken, twin := a.Broken, a.Twin
-	a.Broken = func() *Workload { return broken().forClient(fakezk.FlavourJava) }
-	a.Twin = func() *Workload { return twin().forClient(fakezk.FlavourJava) }
-	return a
+	}, ForClient(fakezk.FlavourJava))
 }
 
 func goZKLock(id, commit, title, property, needs string) Animal {
@@ -66,9 +62,9 @@ func locksClass(id, title, property, needs string) Animal {
 	source := "notes on ZooKeeper, class Locks"
 	of := func(bugs published.Bugs) func() *Workload {
 		return func() *Workload {
-			return lockNamed(source+" with "+bugs.String(), nil, Unfair(), withStatics(func(class *published.LocksClass, c recipes.Conn, path string) Locker {
+			return Lock(nil, as(source+" with "+bugs.String(), Unfair(), Statics(nil, func(class *published.LocksClass, c recipes.Conn, path string) Locker {
 				return published.NewLocksUser(c, path, class, bugs)
-			}))
+			}))...)
 		}
 	}
 	return Animal{
@@ -81,9 +77,9 @@ func rwProseLock(id, title, property, needs string) Animal {
 	source := "notes on ZooKeeper, read and write locks"
 	of := func(bugs published.Bugs) func() *Workload {
 		return func() *Workload {
-			return rwLockNamed(source+" with "+bugs.String(), func(c recipes.Conn, path string) RWLocker {
+			return RWLock(func(c recipes.Conn, path string) RWLocker {
 				return published.NewProseRWLock(c, path, bugs)
-			})
+			}, as(source+" with "+bugs.String())...)
 		}
 	}
 	return Animal{
@@ -93,10 +89,10 @@ func rwProseLock(id, title, property, needs string) Animal {
 }
 
 // lockOf is an animal that is a lock of which all users make their own.
-func lockOf(id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) Locker, opts ...LockOption) Animal {
+func lockOf(id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) Locker, opts ...Option) Animal {
 	of := func(bugs published.Bugs) func() *Workload {
 		return func() *Workload {
-			return lockNamed(source+" with "+bugs.String(), func(c recipes.Conn, path string) Locker { return new(c, path, bugs) }, opts...)
+			return Lock(func(c recipes.Conn, path string) Locker { return new(c, path, bugs) }, as(source+" with "+bugs.String(), opts...)...)
 		}
 	}
 	return Animal{

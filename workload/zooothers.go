@@ -27,28 +27,28 @@ var absentOthers = []Absent{
 
 // watchedLock is a lock on the watches of kazoo's client.
 func watchedLock(bugs published.Bugs) *Workload {
-	return lockNamed("a lock on kazoo's watches with "+bugs.String(), func(c recipes.Conn, path string) Locker {
+	return Lock(func(c recipes.Conn, path string) Locker {
 		return published.NewWatchedLock(c, path, bugs)
-	}).forClient(fakezk.FlavourKazoo)
+	}, as("a lock on kazoo's watches with "+bugs.String(), ForClient(fakezk.FlavourKazoo))...)
 }
 
 func sharedLock[L RWLocker](id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) L) Animal {
 	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
-		return rwLockNamed(source+" with "+bugs.String(), func(c recipes.Conn, path string) RWLocker { return new(c, path, bugs) })
+		return RWLock(func(c recipes.Conn, path string) RWLocker { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
 	})
 }
 
 // leases is an animal that is a semaphore of one permit.
 func leases[P Permitter](id, title, source, property, needs string, new func(c recipes.Conn, path string, permits int, bugs published.Bugs) P) Animal {
 	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
-		return semaphoreNamed(source+" with "+bugs.String(), 1, func(c recipes.Conn, path string) Permitter {
+		return Semaphore(1, func(c recipes.Conn, path string) Permitter {
 			return new(c, path, 1, bugs)
-		})
+		}, as(source+" with "+bugs.String())...)
 	})
 }
 
 func candidate[C Candidate](id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) C) Animal {
 	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
-		return electionNamed(source+" with "+bugs.String(), func(c recipes.Conn, path string) Candidate { return new(c, path, bugs) })
+		return Election(func(c recipes.Conn, path string) Candidate { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
 	})
 }

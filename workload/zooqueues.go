@@ -41,7 +41,7 @@ var absentQueues = []Absent{}
 // itemQueue is an animal that is a queue of its own type.
 func itemQueue[Q Queuer](id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) Q) Animal {
 	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
-		return queueNamed(source+" with "+bugs.String(), func(c recipes.Conn, path string) Queuer { return new(c, path, bugs) })
+		return Queue(func(c recipes.Conn, path string) Queuer { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
 	})
 }
 
@@ -56,18 +56,18 @@ func pair(a Animal, of func(bugs published.Bugs) *Workload) Animal {
 // insistent is a DistributedQueue whose user repeats an offer.
 func insistent(id, title, property, needs string) Animal {
 	return pair(queueAnimal(id, title, property, needs), func(bugs published.Bugs) *Workload {
-		return queueNamed("published/DistributedQueue, offered again, bugs: "+bugs.String(), func(c recipes.Conn, path string) Queuer {
+		return Queue(func(c recipes.Conn, path string) Queuer {
 			return published.NewInsistentQueue(c, path, bugs)
-		})
+		}, as("published/DistributedQueue, offered again, bugs: "+bugs.String())...)
 	})
 }
 
 // throughJava is a DistributedQueue with the client library that it was written for.
 func throughJava(id, title, property, needs string) Animal {
 	return pair(queueAnimal(id, title, property, needs), func(bugs published.Bugs) *Workload {
-		return queueNamed("published/DistributedQueue, Java's client, bugs: "+bugs.String(), func(c recipes.Conn, path string) Queuer {
+		return Queue(func(c recipes.Conn, path string) Queuer {
 			return published.NewQueue(c, path, bugs)
-		}).forClient(fakezk.FlavourJava).patient()
+		}, as("published/DistributedQueue, Java's client, bugs: "+bugs.String(), ForClient(fakezk.FlavourJava), Patient())...)
 	})
 }
 
@@ -77,9 +77,9 @@ func withoutRoot(id, title string) Animal {
 	a := queueAnimal(id, title, "unexpected-error", "none")
 	a.Broken = func() *Workload {
 		bugs := published.OnlyBugs("DQ1", id)
-		return queueNamed("published/DistributedQueue, bugs: "+bugs.String(), func(c recipes.Conn, path string) Queuer {
+		return Queue(func(c recipes.Conn, path string) Queuer {
 			return published.NewQueue(c, path, bugs)
-		})
+		}, as("published/DistributedQueue, bugs: "+bugs.String())...)
 	}
 	return a
 }
@@ -87,9 +87,9 @@ func withoutRoot(id, title string) Animal {
 // kazooPriorities is kazoo's queue used with priorities.
 func kazooPriorities(id, title, property, needs string) Animal {
 	return pair(Animal{ID: id, Title: title, Source: kazooQueue, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
-		return priorityQueueNamed(kazooQueue+" with priorities and "+bugs.String(), func(c recipes.Conn, path string) PriorityQueuer {
+		return PriorityQueue(func(c recipes.Conn, path string) PriorityQueuer {
 			return published.NewKazooPriorityQueue(c, path, bugs)
-		})
+		}, as(kazooQueue+" with priorities and "+bugs.String())...)
 	})
 }
 
@@ -113,8 +113,8 @@ func (c claimer) Claim(ctx context.Context) (Claimed, error) {
 // consumed is an animal that is a locking queue, with a client library of its own.
 func consumed[Q consumer](id, title, source, property, needs string, client fakezk.Flavour, new func(c recipes.Conn, path string, bugs published.Bugs) Q) Animal {
 	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
-		return lockingQueueNamed(source+", claimed, with "+bugs.String(), func(c recipes.Conn, path string) LockingQueuer {
+		return LockingQueue(func(c recipes.Conn, path string) LockingQueuer {
 			return claimer{new(c, path, bugs)}
-		}).forClient(client)
+		}, as(source+", claimed, with "+bugs.String(), ForClient(client))...)
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/recipes/published"
-	"github.com/zktorture/zktorture/sim"
 )
 
 const (
@@ -42,7 +41,7 @@ type writeLockUse struct {
 	name    string
 	new     func(c recipes.Conn, path string, bugs published.Bugs) Locker
 	flavour fakezk.Flavour
-	option  func(published.Bugs) LockOption // nil: none
+	option  func(published.Bugs) Option // nil: none
 }
 
 var (
@@ -62,8 +61,8 @@ var (
 	}}
 
 	// sharedByUsers: those of one process share one WriteLock.
-	sharedByUsers = writeLockUse{name: ", shared by users", new: newWriteLock, option: func(bugs published.Bugs) LockOption {
-		return withStatics(func(one **published.Locker, c recipes.Conn, path string) Locker {
+	sharedByUsers = writeLockUse{name: ", shared by users", new: newWriteLock, option: func(bugs published.Bugs) Option {
+		return Statics(nil, func(one **published.Locker, c recipes.Conn, path string) Locker {
 			if *one == nil {
 				*one = published.NewLocker(c, path, bugs)
 			}
@@ -102,27 +101,14 @@ func writeLock(id, title, source, property, needs string, use writeLockUse, with
 
 func (use writeLockUse) workload(bugs published.Bugs) func() *Workload {
 	return func() *Workload {
-		return use.as("published/WriteLock"+use.name+", bugs: "+bugs.String(), bugs).forClient(use.flavour)
+		return use.of("published/WriteLock"+use.name+", bugs: "+bugs.String(), bugs)
 	}
 }
 
-func (use writeLockUse) as(name string, bugs published.Bugs) *Workload {
-	new := func(c recipes.Conn, path string) Locker { return use.new(c, path, bugs) }
-	if use.option == nil {
-		return lockNamed(name, new, judgingCallbacks)
+func (use writeLockUse) of(name string, bugs published.Bugs) *Workload {
+	opt := JudgeCallbacks()
+	if use.option != nil {
+		opt = use.option(bugs) // whose grant a shared object tells of is not known
 	}
-	return lockNamed(name, new, use.option(bugs)) // whose grant a shared object tells of is not known
-}
-
-// judgingCallbacks has a lock workload count how often a recipe that has Calls tells its user that it
-// holds the lock (callback): once for each time.
-func judgingCallbacks(e *lockEpisode) { e.callbacks = true }
-
-type caller interface{ Calls() int }
-
-// countCalls judges a hold that is about to be released.
-func (e *lockEpisode) countCalls(lock Locker, h *hold) {
-	if c, can := lock.(caller); can && e.callbacks && c.Calls() > 1 {
-		e.zombies = append(e.zombies, sim.Violation{Property: "callback", Ops: []*sim.Op{h.op}, Message: Who(h.op) + " is told several times that it has acquired the lock, by one " + h.op.Name})
-	}
+	return Lock(func(c recipes.Conn, path string) Locker { return use.new(c, path, bugs) }, as(name, ForClient(use.flavour), opt)...)
 }

@@ -3,14 +3,8 @@ package workload
 import (
 	"fmt"
 
-	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/sim"
 )
-
-// judgingWrites has a lock workload judge what the guarded resource accepted, too: no write of a holder
-// after one of a later holder (zombie-write). No lock can promise that alone; with tokens that the
-// resource checks it follows from the order of the tokens.
-func judgingWrites() LockOption { return func(e *lockEpisode) { e.overrun = true } }
 
 // zombieWrites finds a write that was accepted from a hold that had ended before another began, of
 // which a write had been accepted already.
@@ -39,15 +33,3 @@ func (iv interval) reason() string {
 	}
 	return "it was released"
 }
-
-// client is a client library, as recipes' names mention it.
-type client struct {
-	flavour fakezk.Flavour
-	name    string
-}
-
-var (
-	goClient    = client{fakezk.FlavourGo, "go-zookeeper"}
-	javaClient  = client{fakezk.FlavourJava, "Java's client"}
-	kazooClient = client{fakezk.FlavourKazoo, "kazoo"}
-)

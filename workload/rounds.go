@@ -2,49 +2,43 @@ package workload
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
 	"github.com/zktorture/zktorture/sim"
 )
 
-// Variants of the double barrier workload for recipes of the zoo.
+// Variants of the double barrier workload.
 
 // newMember makes a member of a double barrier.
-type newMember func(c recipes.Conn, path string, parties int) Rendezvous
+type newMember = func(c recipes.Conn, path string) Rendezvous
 
-// roundsVariant is a variant of the workload: its name, and how it plans an episode, for whose members
-// new is.
-type roundsVariant struct {
-	name string
-	plan func(p *sim.Plan, path string, parties int, new newMember) Episode
+// roundsPlan plans an episode of a double barrier, for whose members new is.
+type roundsPlan func(p *sim.Plan, path string, parties int, new newMember) Episode
+
+// FullRounds gives a double barrier as many users as a round takes, so that nobody is ever too many.
+func FullRounds() Option {
+	return planning(func(p *sim.Plan, path string, parties int, new newMember) Episode {
+		return planRoundsFor(p, path, parties, fullLayout(p, parties), new)
+	})
 }
 
-var (
-	// anyRounds is the workload as it is.
-	anyRounds = roundsVariant{"any rounds", func(p *sim.Plan, path string, parties int, new newMember) Episode {
-		return planRounds(p, path, parties, new)
-	}}
-	// fullRounds has as many users as a round takes, so that nobody is ever too many.
-	fullRounds = roundsVariant{"full rounds", func(p *sim.Plan, path string, parties int, new newMember) Episode {
-		return planRoundsFor(p, path, parties, fullLayout(p, parties), new)
-	}}
-	// sparseRounds has any number of users, often too few for a round.
-	sparseRounds = roundsVariant{"sparse rounds", func(p *sim.Plan, path string, parties int, new newMember) Episode {
+// SparseRounds gives a double barrier any number of users, often too few for a round.
+func SparseRounds() Option {
+	return planning(func(p *sim.Plan, path string, parties int, new newMember) Episode {
 		return planRoundsFor(p, path, parties, drawUsers(p), new)
-	}}
-	// litteredRounds has a znode in the barrier's directory that somebody else has put there.
-	litteredRounds = roundsVariant{"littered rounds", func(p *sim.Plan, path string, parties int, new newMember) Episode {
-		e := planRounds(p, path, parties, new)
-		e.foreign = []string{"foreign"}
-		return e
-	}}
-	// apartRounds has two barriers: the first users of all clients meet at one, the second users at the
-	// other.
-	apartRounds = roundsVariant{"rounds apart", planApart}
-)
+	})
+}
+
+// RoundsApart has two double barriers: the first users of all clients meet at one, the second users at the other.
+func RoundsApart() Option { return planning(planApart) }
+
+func planning(variant roundsPlan) Option { return func(t *terms) { t.rounds = variant } }
+
+// planRounds is the workload as it is.
+func planRounds(p *sim.Plan, path string, parties int, new newMember) Episode {
+	return planRoundsFor(p, path, parties, drawParties(p, parties), new)
+}
 
 func fullLayout(p *sim.Plan, parties int) []int {
 	layout := make([]int, 1+p.Choose(min(p.Clients, parties), "clients"))
@@ -64,6 +58,12 @@ func planApart(p *sim.Plan, path string, parties int, new newMember) Episode {
 }
 
 type apartEpisode [2]*roundsEpisode
+
+// agree puts both on the terms of the workload.
+func (e apartEpisode) agree(t terms) {
+	e[0].agree(t)
+	e[1].agree(t)
+}
 
 func (e apartEpisode) Users() []int {
 	users := slices.Clone(e[0].layout)
@@ -135,19 +135,4 @@ func (e apartEpisode) Judge(v *View) (j Judgement) {
 		return both.Judgement
 	}
 	return j
-}
-
-// shared makes members of the tutorial's class: those of one process share its static fields.
-func shared(bugs published.Bugs) newMember {
-	var mu sync.Mutex
-	processes := map[any]*published.SyncPrimitive{}
-	return func(c recipes.Conn, path string, parties int) Rendezvous {
-		mu.Lock()
-		defer mu.Unlock()
-		process := processOf(c)
-		if processes[process] == nil {
-			processes[process] = published.NewSyncPrimitive()
-		}
-		return published.NewSyncPrimitiveBarrier(processes[process], c, path, parties, bugs)
-	}
 }

@@ -1,0 +1,186 @@
+package workload
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Option says what a recipe promises less than its kind does, or what it needs. What is waived is not judged, and a run
+// says so (sim.Result.Waived).
+type Option func(*terms)
+
+// terms are what the options of a workload say.
+type terms struct {
+	recipe   string // its name
+	existing bool
+	flavour  fakezk.Flavour
+	model    linearizability.Model
+	waived   []string
+	beside   []string // endings of paths
+	final    []func(error) bool
+
+	overrun   bool // see JudgeWrites
+	callbacks bool // see JudgeCallbacks
+	patient   bool // see Patient
+	rounds    roundsPlan
+	// constructor, if set, makes an episode's constructor of recipes: see Statics.
+	constructor func() func(c recipes.Conn, path string) any
+}
+
+func agree(opts []Option) (t terms) {
+	t = terms{recipe: "custom", rounds: planRounds}
+	for _, opt := range opts {
+		opt(&t)
+	}
+	return t
+}
+
+// Named names the recipe. Default "custom".
+func Named(recipe string) Option { return func(t *terms) { t.recipe = recipe } }
+
+// Existing says that the znode of the object's path may be there when an episode begins. By default the recipe makes it.
+func Existing() Option { return func(t *terms) { t.existing = true } }
+
+// ForClient says for which client library the recipe was written, which it gets in simulation. Default go-zookeeper.
+// On real servers there is no other, except where a counterexample is confirmed.
+func ForClient(f fakezk.Flavour) Option { return func(t *terms) { t.flavour = f } }
+
+// JudgedBy is the model of the histories, for a kind of the user's own.
+func JudgedBy(m linearizability.Model) Option { return func(t *terms) { t.model = m } }
+
+// Waive says that the recipe does not promise these properties of its kind.
+func Waive(properties ...string) Option {
+	return func(t *terms) {
+		t.waived = append(t.waived, properties...)
+		slices.Sort(t.waived)
+		t.waived = slices.Compact(t.waived)
+	}
+}
+
+// Unfair waives that waiters are served in the order of their znodes, and that a deletion wakes one of them only.
+func Unfair() Option { return Waive("order", "herd") }
+
+// StaleReads waives that a read shows what was written before it.
+func StaleReads() Option { return Waive("stale-get", "stale-read", "false-empty") }
+
+// Beside gives the recipe znodes beside its object's, which are there when an episode begins: their paths are the
+// object's with these endings. An ending that begins with "/" is a znode below the object's.
+func Beside(endings ...string) Option {
+	return func(t *terms) { t.beside = append(t.beside, endings...) }
+}
+
+// Final says that the recipe may fail with these errors at any time: they are not unexpected.
+func Final(is func(error) bool) Option { return func(t *terms) { t.final = append(t.final, is) } }
+
+// JudgeWrites has a lock judged by what the resource accepted that it guards, too: no write of a holder after one of a
+// later holder (zombie-write). No lock can promise that alone; with tokens that the resource checks it follows from the
+// order of the tokens.
+func JudgeWrites() Option { return func(t *terms) { t.overrun = true } }
+
+// JudgeCallbacks has a lock whose recipe has Calls() int judged by how often it tells its user that it holds the lock
+// (callback): once for each time.
+func JudgeCallbacks() Option { return func(t *terms) { t.callbacks = true } }
+
+// Patient says that the take of a queue promises to wait, whatever happens to the connection: if it fails by that and
+// has removed nothing, that is unexpected.
+func Patient() Option { return func(t *terms) { t.patient = true } }
+
+// Statics makes the recipe from what all users of one process share, as the objects of a class share its static fields;
+// it replaces the workload's constructor. Each episode begins with fresh ones, zero if fresh is nil, and so does a process
+// that starts again. T is what the constructor of the kind makes.
+func Statics[S, T any](fresh func() *S, make func(statics *S, c recipes.Conn, path string) T) Option {
+	if fresh == nil {
+		fresh = func() *S { return new(S) }
+	}
+	return func(t *terms) {
+		t.constructor = func() func(c recipes.Conn, path string) any {
+			of := byProcess(fresh)
+			return func(c recipes.Conn, path string) any { return make(of(processOf(c)), c, path) }
+		}
+	}
+}
+
+// byProcess returns the statics of a process, which are fresh at its first call.
+func byProcess[S any](fresh func() *S) func(process any) *S {
+	var mu sync.Mutex
+	all := map[any]*S{}
+	return func(process any) *S {
+		mu.Lock()
+		defer mu.Unlock()
+		if all[process] == nil {
+			all[process] = fresh()
+		}
+		return all[process]
+	}
+}
+
+// within tells whether something is below the object's path when an episode begins, so that this is there.
+func (t *terms) within() bool {
+	return slices.ContainsFunc(t.beside, func(ending string) bool { return strings.HasPrefix(ending, "/") })
+}
+
+// waives tells whether a property is not promised.
+func (t *terms) waives(property string) bool { return t != nil && slices.Contains(t.waived, property) }
+
+// expects tells whether an error is one that the recipe may fail with at any time.
+func (t *terms) expects(err error) bool {
+	return t != nil && slices.ContainsFunc(t.final, func(is func(error) bool) bool { return is(err) })
+}
+
+// shared says that users of one process share what is no business of the world's, so that they must not begin anything in
+// the same step.
+func (t *terms) shared() bool { return t.constructor != nil }
+
+// constructs returns the constructor of an episode's recipes.
+func constructs[T any](t *terms, new func(c recipes.Conn, path string) T) func(c recipes.Conn, path string) T {
+	if t.constructor == nil {
+		return new
+	}
+	of := t.constructor()
+	return func(c recipes.Conn, path string) T { return of(c, path).(T) }
+}
+
+// planner plans an episode about the object at a path.
+type planner = func(p *sim.Plan, path string) Episode
+
+// workload is the workload of a kind on these terms. remote is nil if the kind's own does for clients in other processes.
+func (t terms) workload(kind string, model linearizability.Model, plan, remote planner) *Workload {
+	if t.model.Name != "" {
+		model = t.model
+	}
+	return &Workload{kind: kind, terms: t, model: model, plan: t.agreed(plan), remote: t.agreed(remote)}
+}
+
+// agreed plans episodes on these terms.
+func (t terms) agreed(plan planner) planner {
+	if plan == nil {
+		return nil
+	}
+	return func(p *sim.Plan, path string) Episode {
+		e := plan(p, path)
+		if script, ok := e.(interface{ agree(terms) }); ok {
+			script.agree(t)
+		}
+		return e
+	}
+}
+
+// entries returns what makes a kind's entries of constructors.
+func entries[T any](kind string, of func(new func(recipes.Conn, string) T, opts ...Option) *Workload) func(recipe, help string, new func(recipes.Conn, string) T, opts ...Option) Entry {
+	return func(recipe, help string, new func(recipes.Conn, string) T, opts ...Option) Entry {
+		return entry(kind, recipe, help, func(opts ...Option) *Workload { return of(new, opts...) }, opts...)
+	}
+}
+
+// entry is a recipe that the command knows by name.
+func entry(kind, recipe, help string, of func(opts ...Option) *Workload, opts ...Option) Entry {
+	return Entry{kind, recipe, help, func() *Workload {
+		return of(append([]Option{Named(recipe), Existing()}, opts...)...)
+	}}
+}
