@@ -201,7 +201,7 @@ func (r *liveRun) release(ctx context.Context, conn recipes.Conn, err error) err
 func newLiveRun(w *workload.Workload, cfg Config) (r *liveRun, err error) {
 	r = &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{}, rounds: map[*liveRound]bool{}}
 	r.tormentor.since = r.begin
-	r.result = sim.Result{Workload: w.Name(), Recipe: w.Recipe(), Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}}
+	r.result = sim.Result{Workload: w.Name(), Recipe: w.Recipe(), Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}, Waived: w.Waived()}
 	if cfg.Start != nil {
 		r.apart, err = w.InProcesses()
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zkclient"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 // opener opens sessions with real servers.
@@ -104,7 +105,7 @@ func TestRealServers(t *testing.T) {
 		})
 	}
 	t.Run("what may stay", func(t *testing.T) {
-		animals, err := workload.FindAnimals([]string{"SP12", "S4"}) // somebody else's znode; directories of one's own
+		animals, err := zoo.Find([]string{"SP12", "S4"}) // somebody else's znode; directories of one's own
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +117,7 @@ func TestRealServers(t *testing.T) {
 		}
 	})
 	t.Run("what must not", func(t *testing.T) {
-		animals, err := workload.FindAnimals([]string{"canary"})
+		animals, err := zoo.Find([]string{"canary"})
 		if err != nil {
 			t.Fatal(err)
 		}

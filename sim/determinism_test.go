@@ -15,6 +15,7 @@ import (
 	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 // subject is a recipe that is run twice and compared.
@@ -32,9 +33,9 @@ func ours() (all []subject) {
 	return all
 }
 
-// zoo are the recipes that are known to be broken, and their twins.
-func zoo() (all []subject) {
-	for _, a := range workload.Zoo() {
+// animals are the recipes that are known to be broken, and their twins.
+func animals() (all []subject) {
+	for _, a := range zoo.Animals() {
 		all = append(all, subject{a.ID, a.Broken(), a.Clients}, subject{a.ID + "/twin", a.Twin(), a.Clients})
 	}
 	return all
@@ -82,7 +83,7 @@ func TestDeterminismOfCrowds(t *testing.T) {
 // compared; what is recorded of all is compared with it, too.
 func TestDeterminismOfTheZoo(t *testing.T) {
 	n := seedsOf(t, "ZKTORTURE_ZOO_SEEDS", 8)
-	all := zoo()
+	all := animals()
 	for i := range bubbles.Share(len(all)) {
 		s := all[i*len(all)/bubbles.Share(len(all))]
 		compareSeeds(t, s, sim.Config{Clients: s.clients}, n)
@@ -179,7 +180,7 @@ func difference(s subject, cfg sim.Config, source func() sim.Source) string {
 func TestHashesAreThoseRecorded(t *testing.T) {
 	const file = "testdata/hashes.txt"
 	var now strings.Builder
-	for _, s := range slices.Concat(ours(), zoo()) {
+	for _, s := range slices.Concat(ours(), animals()) {
 		hash := uint64(0)
 		for i := range uint64(5) {
 			hash = hash*31 + sim.HashOne(s.w, sim.Config{Clients: s.clients}, sim.NewRandomSource(4, i))

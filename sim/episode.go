@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -60,8 +61,18 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	}
 	cfg.over() // what follows takes its time, and has limits of its own
 	o.judgeLater()
+	o.waive(workload)
 	o.measure(cfg.audit)
 	return o
+}
+
+// waive drops what the recipe does not promise.
+func (o *outcome) waive(workload Workload) {
+	w, can := workload.(Waiver)
+	if !can || len(o.violations) == 0 {
+		return
+	}
+	o.violations = slices.DeleteFunc(o.violations, func(v Violation) bool { return slices.Contains(w.Waived(), v.Property) })
 }
 
 // givenUp is what a source panics with that gives the episode up, in the middle of whatever happens.

@@ -89,6 +89,7 @@ type Result struct {
 	Strength         Strength
 	Rerun            Rerun
 	NotJudged        []string      // properties that could not be judged in this world, in alphabetical order: see [Judgement]
+	Waived           []string      // properties that the recipe does not promise, so that they were not judged: see [Waiver]
 	Refused          int64         // stale writes that the guarded resources refused: see [Judgement]
 	Recovery         time.Duration // on real servers, the longest that clients needed to reach them when all faults had ended
 	Hash             uint64        // covers every step of every episode
@@ -161,6 +162,9 @@ func Run(ctx context.Context, workload Workload, config Config) (Result, error) 
 	}
 	c := &campaign{workload: workload, cfg: cfg, begin: time.Now(), found: map[string]*candidate{}}
 	c.result = Result{Workload: workload.Name(), Recipe: workload.Recipe(), Strategy: cfg.Strategy, Seed: cfg.Seed, Verdict: VerdictOK}
+	if w, can := workload.(Waiver); can {
+		c.result.Waived = w.Waived()
+	}
 	if cfg.Duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, cfg.Duration)

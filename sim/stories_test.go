@@ -17,6 +17,7 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 // ephemeralLock is the README's lock, with some of the mends that come to mind one after the other.
@@ -92,7 +93,7 @@ func broken(t *testing.T, name string) sim.Workload {
 	case "crasher":
 		return crashing()
 	}
-	animals, err := workload.FindAnimals([]string{name})
+	animals, err := zoo.Find([]string{name})
 	if err != nil {
 		t.Fatal(err)
 	}

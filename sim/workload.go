@@ -33,6 +33,11 @@ type Flavoured interface {
 	Flavour() fakezk.Flavour
 }
 
+// Waiver is a Workload whose recipe does not promise some properties, which are not judged.
+type Waiver interface {
+	Waived() []string // in alphabetical order
+}
+
 // Judgement is what was wrong with an episode, or why that could not be decided.
 type Judgement struct {
 	Violations []Violation

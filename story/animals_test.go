@@ -17,7 +17,7 @@ import (
 	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 var update = flag.Bool("update", false, "write the stories that came out into testdata")
@@ -28,14 +28,14 @@ var update = flag.Bool("update", false, "write the stories that came out into te
 var sample = []string{"W1", "L1", "DQ7", "LK10", "B13", "E4", "W7", "W16"}
 
 // caught is an animal's counterexample.
-func caught(t *testing.T, id string) (workload.Animal, *sim.Counterexample) {
+func caught(t *testing.T, id string) (zoo.Animal, *sim.Counterexample) {
 	t.Helper()
-	animals, err := workload.FindAnimals([]string{id})
+	animals, err := zoo.Find([]string{id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := animals[0]
-	catch, err := workload.NewHunter(workload.HuntConfig{Seed: 1, SkipTwin: true, Workers: 1}).Hunt(t.Context(), a)
+	catch, err := zoo.NewHunter(zoo.HuntConfig{Seed: 1, SkipTwin: true, Workers: 1}).Hunt(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func caught(t *testing.T, id string) (workload.Animal, *sim.Counterexample) {
 	return a, c
 }
 
-func told(t *testing.T, a workload.Animal, c *sim.Counterexample) *story.Story {
+func told(t *testing.T, a zoo.Animal, c *sim.Counterexample) *story.Story {
 	t.Helper()
 	s, err := story.Tell(t.Context(), a.Broken(), c)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestEveryAnimal(t *testing.T) {
 	all := os.Getenv("ZKTORTURE_STORIES") == "all"
 	if all || !testing.Short() {
 		ids = nil
-		for i, a := range workload.Zoo() {
+		for i, a := range zoo.Animals() {
 			if all || i%6 == 1 {
 				ids = append(ids, a.ID)
 			}
@@ -128,7 +128,7 @@ func TestEveryAnimal(t *testing.T) {
 // storyMax is how large the JSON of a small story may be, in bytes for each event.
 const storyMax = 600
 
-func complete(t *testing.T, a workload.Animal, s *story.Story) {
+func complete(t *testing.T, a zoo.Animal, s *story.Story) {
 	t.Helper()
 	text := s.Text(story.TextOptions{})
 	words := strings.Join(strings.Fields(text), " ") + " "

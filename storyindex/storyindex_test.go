@@ -15,7 +15,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/storyindex"
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 // results makes a folder with one of each kind, and with what is none of them.
@@ -23,7 +23,7 @@ func results(t *testing.T) (dir string, o storyindex.Options) {
 	t.Helper()
 	bubbles.Many(t)
 	dir = t.TempDir()
-	animals, err := workload.FindAnimals([]string{"W1"})
+	animals, err := zoo.Find([]string{"W1"})
 	if err != nil {
 		t.Fatal(err)
 	}

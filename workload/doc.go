@@ -18,7 +18,10 @@
 // The kinds of this package are episodes, too; helpers that they share, such as who held a lock and when, are not public.
 // examples/publisher and examples/ratelimit are two kinds of one's own.
 //
-// # The zoo
+// # What a recipe promises
 //
-// Recipes that are known to be broken, each with a twin that is mended, hold all this to account: see [Zoo] and [Hunter].
+// A recipe may promise less than its kind, or need something: an [Option] says so, such as [Unfair] or [Beside]. What is
+// waived is not judged, and a run says so.
+//
+// Recipes that are known to be broken, each with a twin that is mended, hold all this to account: see package zoo.
 package workload

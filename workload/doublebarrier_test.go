@@ -6,6 +6,7 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 func TestOurDoubleBarrierIsClean(t *testing.T) { wantOursClean(t, "doublebarrier") }
@@ -34,7 +35,7 @@ func TestBrokenDoubleBarriers(t *testing.T) {
 		{"B4", sim.Cancel, "early-enter", "no more than 1 of 2 members were there"},
 		{"SP10", sim.Loss, "early-enter", "members were there"},
 	} {
-		animals, err := workload.FindAnimals([]string{c.id})
+		animals, err := zoo.Find([]string{c.id})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,8 +31,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // queueKind is the table's line for this kind, see [Kind].

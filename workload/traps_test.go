@@ -8,9 +8,9 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // What a workload must say, and must not, of recipes that fall into a trap, or beside it. The

@@ -12,6 +12,7 @@ import (
 	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 // What was not decided is no pass: neither in the XML nor on the page.
@@ -115,15 +116,15 @@ func TestLongSummaries(t *testing.T) {
 // What a twin was accused of on real servers is told, and not looked for again in simulation.
 func TestATwinThatRealServersAccuse(t *testing.T) {
 	t.Chdir(t.TempDir())
-	animals, err := workload.FindAnimals([]string{"SP12"})
+	animals, err := zoo.Find([]string{"SP12"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	c := &commandContext{t.Context(), streams{out: &out, err: &out, self: "torture"}}
 	z := &zooCmd{Seed: 1, Backend: "ensemble", ciFlags: ciFlags{JUnit: "zoo.xml"}}
-	catch := workload.Catch{Animal: animals[0], Found: &sim.Found{}, Problem: "the twin is accused of orphan: so it is"}
-	if got := status(c.streams, z.report(c, []workload.Catch{catch})); got != exitViolation || !strings.Contains(out.String(), "accused twins: SP12") {
+	catch := zoo.Catch{Animal: animals[0], Found: &sim.Found{}, Problem: "the twin is accused of orphan: so it is"}
+	if got := status(c.streams, z.report(c, []zoo.Catch{catch})); got != exitViolation || !strings.Contains(out.String(), "accused twins: SP12") {
 		t.Errorf("exit status %d:\n%s", got, out.String())
 	}
 	text, err := os.ReadFile("zoo.xml")
@@ -140,7 +141,7 @@ func TestATwinThatRealServersAccuse(t *testing.T) {
 func TestAnAccusedTwinHasAStory(t *testing.T) {
 	bubbles.Many(t)
 	t.Chdir(t.TempDir())
-	animals, err := workload.FindAnimals([]string{"DQ6"})
+	animals, err := zoo.Find([]string{"DQ6"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +150,8 @@ func TestAnAccusedTwinHasAStory(t *testing.T) {
 	var out bytes.Buffer
 	c := &commandContext{t.Context(), streams{out: &out, err: &out, self: "torture"}}
 	z := &zooCmd{Seed: 1, Episodes: 3000, ciFlags: ciFlags{JUnit: "zoo.xml", Summary: "zoo.md"}}
-	catch := workload.Catch{Animal: sound, Episodes: 3000, Problem: "not found in 3000 episodes; the fixed twin is accused: order"}
-	if got := status(c.streams, z.report(c, []workload.Catch{catch})); got != exitViolation {
+	catch := zoo.Catch{Animal: sound, Episodes: 3000, Problem: "not found in 3000 episodes; the fixed twin is accused: order"}
+	if got := status(c.streams, z.report(c, []zoo.Catch{catch})); got != exitViolation {
 		t.Errorf("exit status %d:\n%s", got, out.String())
 	}
 	text, err := os.ReadFile("zoo.xml")

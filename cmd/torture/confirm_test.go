@@ -6,7 +6,7 @@ import (
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 // Counterexamples of each kind are confirmed on real servers, step by step: a session that expires, a process that crashes,
@@ -22,10 +22,10 @@ func TestConfirm(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Stop() })
-	hunter := workload.NewHunter(workload.HuntConfig{Seed: 1, Episodes: 20000, SkipTwin: true})
+	hunter := zoo.NewHunter(zoo.HuntConfig{Seed: 1, Episodes: 20000, SkipTwin: true})
 	for _, id := range []string{"W7", "W18", "SP10", "L5", "LK4", "W16", "W8", "L20", "DQ7", "W9", "L12", "B4", "DQ4", "DQ10"} {
 		t.Run(id, func(t *testing.T) {
-			animals, err := workload.FindAnimals([]string{id})
+			animals, err := zoo.Find([]string{id})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestConfirmationSaysTries(t *testing.T) {
 		{live.Confirmation{Violation: v, Tries: 3}, "confirmed at try 3"},
 		{live.Confirmation{Violation: v, Tries: 2, Step: 4, Difference: "a get"}, "confirmed at try 2, though step 4 was another: a get"},
 	} {
-		if got := confirmation(workload.Animal{}, &tc.confirmed); got != tc.want {
+		if got := confirmation(zoo.Animal{}, &tc.confirmed); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}

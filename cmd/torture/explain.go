@@ -16,6 +16,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 type explainCmd struct {
@@ -135,7 +136,7 @@ func findWorkload(kind, recipe string) (*workload.Workload, error) {
 	if err == nil {
 		return w, nil
 	}
-	for _, a := range workload.Zoo() {
+	for _, a := range zoo.Animals() {
 		for _, w := range []*workload.Workload{a.Broken(), a.Twin()} {
 			if w.Name() == kind && w.Recipe() == recipe {
 				return w, nil

@@ -199,6 +199,7 @@ type summary struct {
 	Strength   *sim.Strength      `json:"strength,omitempty"`
 	Rerun      *sim.Rerun         `json:"rerun,omitempty"`
 	NotJudged  []string           `json:"not_judged,omitempty"`
+	Waived     []string           `json:"waived,omitempty"`
 	Refused    int64              `json:"refused,omitempty"`
 	Recovery   float64            `json:"recovery_s,omitempty"`
 	Hash       string             `json:"hash"`
@@ -224,7 +225,7 @@ func summarize(r sim.Result, backend string, files []string) summary {
 		Workload: r.Workload, Recipe: r.Recipe, Backend: backend, Strategy: r.Strategy, Seed: r.Seed,
 		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
 		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{},
-		NotJudged: r.NotJudged, Refused: r.Refused, Recovery: r.Recovery.Seconds(), Hash: sim.FormatHash(r.Hash),
+		NotJudged: r.NotJudged, Waived: r.Waived, Refused: r.Refused, Recovery: r.Recovery.Seconds(), Hash: sim.FormatHash(r.Hash),
 		Elapsed: r.Elapsed.Seconds(), Rate: float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9),
 	}
 	if r.Verdict == sim.VerdictOK && r.Strength.Episodes > 0 {
@@ -268,6 +269,9 @@ func printResult(w io.Writer, r sim.Result, backend, self string, files []string
 	}
 	if len(r.NotJudged) > 0 {
 		fmt.Fprintln(w, wrap("not judged, as these servers do not show what it takes: "+strings.Join(r.NotJudged, ", "), columns))
+	}
+	if len(r.Waived) > 0 {
+		fmt.Fprintln(w, wrap("not judged, as this recipe does not promise it: "+strings.Join(r.Waived, ", "), columns))
 	}
 	if r.Refused > 0 {
 		fmt.Fprintf(w, "stale writes that the resource refused because of their tokens: %d\n", r.Refused)

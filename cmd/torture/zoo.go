@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 type zooCmd struct {
@@ -35,7 +35,7 @@ func (z *zooCmd) Run(c *commandContext) error {
 	case z.Backend != "sim" && z.Backend != "ensemble":
 		return fmt.Errorf("unknown backend %q: the zoo is hunted in sim and on an ensemble", z.Backend)
 	}
-	animals, err := workload.FindAnimals(z.IDs)
+	animals, err := zoo.Find(z.IDs)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (z *zooCmd) Run(c *commandContext) error {
 		return err
 	}
 	defer end()
-	var catches []workload.Catch
+	var catches []zoo.Catch
 	for _, result := range results {
 		got := <-result
 		if got.err != nil {
@@ -64,7 +64,7 @@ func (z *zooCmd) Run(c *commandContext) error {
 	return z.report(c, catches)
 }
 
-func (z *zooCmd) report(c *commandContext, catches []workload.Catch) error {
+func (z *zooCmd) report(c *commandContext, catches []zoo.Catch) error {
 	accused, trouble := z.accusations(c, catches)
 	if z.JSON {
 		writeZoo(c.out, catches)
@@ -87,17 +87,17 @@ func (z *zooCmd) report(c *commandContext, catches []workload.Catch) error {
 }
 
 type hunted struct {
-	catch workload.Catch
+	catch zoo.Catch
 	err   error
 }
 
 // huntFunc hunts one animal.
-type huntFunc = func(context.Context, workload.Animal) (workload.Catch, error)
+type huntFunc = func(context.Context, zoo.Animal) (zoo.Catch, error)
 
 // huntAll hunts on all cores, one animal on each, or on one ensemble one after the other, and returns the
 // results in the order of the animals.
-func (z *zooCmd) huntAll(c *commandContext, animals []workload.Animal) (results []chan hunted, end func(), err error) {
-	hunt, workers := workload.NewHunter(workload.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1}).Hunt, runtime.GOMAXPROCS(0)
+func (z *zooCmd) huntAll(c *commandContext, animals []zoo.Animal) (results []chan hunted, end func(), err error) {
+	hunt, workers := zoo.NewHunter(zoo.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1}).Hunt, runtime.GOMAXPROCS(0)
 	end = func() {}
 	if z.Backend == "ensemble" || z.Confirm {
 		hunter := z.liveHunter
@@ -134,7 +134,7 @@ type zooScore struct {
 	dubious            []string // canaries that sing too often or too rarely
 }
 
-func score(catches []workload.Catch) (s zooScore) {
+func score(catches []zoo.Catch) (s zooScore) {
 	s.total = len(catches)
 	for _, c := range catches {
 		if c.Found == nil {
@@ -160,7 +160,7 @@ func printAnimalHeads(w io.Writer) {
 	fmt.Fprintf(w, zooRow, "animal", "found", "episodes", "time", "smallest story", "property")
 }
 
-func printCatch(w io.Writer, c workload.Catch) {
+func printCatch(w io.Writer, c zoo.Catch) {
 	found, story := "no", "-"
 	if c.Found != nil {
 		found = "yes"
@@ -181,7 +181,7 @@ func printCatch(w io.Writer, c workload.Catch) {
 	}
 }
 
-func printScore(w io.Writer, catches []workload.Catch, self string) {
+func printScore(w io.Writer, catches []zoo.Catch, self string) {
 	s := score(catches)
 	fmt.Fprintf(w, "\n%d of %d found", s.found, s.total)
 	for _, list := range []struct {
@@ -199,14 +199,14 @@ func printScore(w io.Writer, catches []workload.Catch, self string) {
 	if s.missed() {
 		fmt.Fprintf(w, "one alone: %s zoo ID\n", self)
 	}
-	if s.total == len(workload.Zoo()) {
+	if s.total == len(zoo.Animals()) {
 		printAbsentees(w)
 	}
 }
 
 // printAbsentees says what the zoo does not have.
 func printAbsentees(w io.Writer) {
-	for _, a := range workload.Absentees() {
+	for _, a := range zoo.Absentees() {
 		fmt.Fprint(w, wrap(fmt.Sprintf("%s has no animal: %s", a.ID, a.Reason), columns), "\n")
 	}
 }
@@ -245,10 +245,10 @@ type minimal struct {
 }
 
 func minimalOf(f *sim.Found) minimal {
-	return minimal{Clients: f.Clients, Operations: workload.Operations(*f), Faults: f.Faults, Steps: f.Steps}
+	return minimal{Clients: f.Clients, Operations: zoo.Operations(*f), Faults: f.Faults, Steps: f.Steps}
 }
 
-func writeZoo(w io.Writer, catches []workload.Catch) error {
+func writeZoo(w io.Writer, catches []zoo.Catch) error {
 	summary := zooSummary{Animals: []animalSummary{}, Found: score(catches).found, Total: len(catches)}
 	for _, c := range catches {
 		a := animalSummary{

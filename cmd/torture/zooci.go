@@ -7,6 +7,7 @@ import (
 
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 // accusation is a twin of the zoo in which something broke, with the files of that.
@@ -21,7 +22,7 @@ var errNoAccusation = errors.New("another look at the twin found nothing: hunts 
 
 // accuse looks at an accused twin again, as the hunt did, and writes counterexamples of what breaks. A twin
 // that could not be judged has none.
-func (z *zooCmd) accuse(c *commandContext, a workload.Animal) (*accusation, error) {
+func (z *zooCmd) accuse(c *commandContext, a zoo.Animal) (*accusation, error) {
 	twin := a.Twin()
 	cfg := sim.Config{Episodes: z.Episodes, Seed: z.Seed, Clients: max(a.Clients, clientsOf(twin))}
 	result, err := sim.Run(c, twin, cfg)
@@ -37,7 +38,7 @@ func (z *zooCmd) accuse(c *commandContext, a workload.Animal) (*accusation, erro
 
 // clientsOf is with how many clients at most a twin is run: as many as any animal that has it.
 func clientsOf(twin *workload.Workload) (clients int) {
-	for _, a := range workload.Zoo() {
+	for _, a := range zoo.Animals() {
 		if a.Twin().Recipe() == twin.Recipe() {
 			clients = max(clients, a.Clients)
 		}
@@ -47,7 +48,7 @@ func clientsOf(twin *workload.Workload) (clients int) {
 
 // accusations are the accusations of the catches, by animal. Real servers do nothing twice: of what happened there, there is
 // only what the catch says.
-func (z *zooCmd) accusations(c *commandContext, catches []workload.Catch) (found map[string]*accusation, trouble error) {
+func (z *zooCmd) accusations(c *commandContext, catches []zoo.Catch) (found map[string]*accusation, trouble error) {
 	found = map[string]*accusation{}
 	if z.Backend == "ensemble" {
 		return found, nil
@@ -88,7 +89,7 @@ func (a *accusation) stories(c *commandContext) string {
 }
 
 // ciOf reports a hunt: a case for each animal.
-func (z *zooCmd) ciOf(c *commandContext, catches []workload.Catch, accused map[string]*accusation) ciReport {
+func (z *zooCmd) ciOf(c *commandContext, catches []zoo.Catch, accused map[string]*accusation) ciReport {
 	s := score(catches)
 	report := ciReport{
 		title: "the zoo", verdict: sim.VerdictOK,
@@ -104,7 +105,7 @@ func (z *zooCmd) ciOf(c *commandContext, catches []workload.Catch, accused map[s
 	return report
 }
 
-func ciOfCatch(c *commandContext, catch workload.Catch, accused *accusation) ciCase {
+func ciOfCatch(c *commandContext, catch zoo.Catch, accused *accusation) ciCase {
 	a := catch.Animal
 	report := ciCase{
 		name: a.ID, help: fmt.Sprintf("%s; %s, found in %d episodes", a.Title, a.Property, catch.Episodes),

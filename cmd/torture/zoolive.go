@@ -8,7 +8,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
 )
 
 // liveHunter starts real servers and returns the function that hunts an animal there: for as long as it is
@@ -18,7 +18,7 @@ func (z *zooCmd) liveHunter(c *commandContext) (hunt huntFunc, end func(), err e
 	if err != nil {
 		return nil, nil, err
 	}
-	hunt = func(ctx context.Context, a workload.Animal) (workload.Catch, error) {
+	hunt = func(ctx context.Context, a zoo.Animal) (zoo.Catch, error) {
 		began := time.Now()
 		catch, err := z.huntLive(ctx, e.ConnectString(), a)
 		catch.Elapsed = time.Since(began)
@@ -30,8 +30,8 @@ func (z *zooCmd) liveHunter(c *commandContext) (hunt huntFunc, end func(), err e
 // twinRounds is how many rounds a twin has at least.
 const twinRounds = 40
 
-func (z *zooCmd) huntLive(ctx context.Context, servers string, a workload.Animal) (workload.Catch, error) {
-	catch := workload.Catch{Animal: a, TwinClean: true}
+func (z *zooCmd) huntLive(ctx context.Context, servers string, a zoo.Animal) (zoo.Catch, error) {
+	catch := zoo.Catch{Animal: a, TwinClean: true}
 	cfg := live.Config{
 		Open: func(ctx context.Context) (*live.Session, error) {
 			return openSession(ctx, access{}, servers, true)
@@ -81,8 +81,8 @@ func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err er
 	if err != nil {
 		return nil, nil, err
 	}
-	hunter := workload.NewHunter(workload.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, SkipTwin: true})
-	hunt = func(ctx context.Context, a workload.Animal) (workload.Catch, error) {
+	hunter := zoo.NewHunter(zoo.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, SkipTwin: true})
+	hunt = func(ctx context.Context, a zoo.Animal) (zoo.Catch, error) {
 		catch, err := hunter.Hunt(ctx, a)
 		catch.TwinClean = true // nobody has looked
 		if err != nil || catch.Found == nil {
@@ -97,7 +97,7 @@ func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err er
 	return hunt, func() { e.Stop() }, nil
 }
 
-func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a workload.Animal, found sim.Found) (*live.Confirmation, error) {
+func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a zoo.Animal, found sim.Found) (*live.Confirmation, error) {
 	w := a.Broken()
 	cfg := sim.Config{NoFaultsAtAll: true, Clients: a.Clients}
 	if a.Needs != "none" {
@@ -115,7 +115,7 @@ func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a workload.Animal, 
 }
 
 // confirmation says in a sentence what came of a counterexample on real servers.
-func confirmation(of workload.Animal, f *live.Confirmation) string {
+func confirmation(of zoo.Animal, f *live.Confirmation) string {
 	switch {
 	case f.Violation != nil && f.Step == 0:
 		return "confirmed" + tries(f)

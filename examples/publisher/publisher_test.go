@@ -19,13 +19,13 @@ type publishing struct {
 }
 
 func workloadOf(recipe string, new func(recipes.Conn, string) *Publisher) *workload.Workload {
-	return workload.Own("publisher", recipe, func(p *sim.Plan, path string) workload.Episode {
+	return workload.Own("publisher", func(p *sim.Plan, path string) workload.Episode {
 		e := &publishing{workload.NewScript[string](p, path), new}
 		e.Draw(p, p.Ops, func(p *sim.Plan, label string) string {
 			return [...]string{"publish", "read", "close"}[p.Choose(3, label)]
 		})
 		return e
-	})
+	}, workload.Named(recipe))
 }
 
 // Parents are there from the beginning.

@@ -25,11 +25,11 @@ type asking struct {
 }
 
 func workloadOf(recipe string, new func(recipes.Conn, string, int, time.Duration) *Limiter) *workload.Workload {
-	return workload.Own("ratelimit", recipe, func(p *sim.Plan, path string) workload.Episode {
+	return workload.Own("ratelimit", func(p *sim.Plan, path string) workload.Episode {
 		e := &asking{workload.NewScript[struct{}](p, path), new}
 		e.Draw(p, p.Ops, func(*sim.Plan, string) (turn struct{}) { return turn })
 		return e
-	})
+	}, workload.Named(recipe))
 }
 
 func (e *asking) Run(u workload.User) {

@@ -24,7 +24,7 @@ const (
 	distributedQueue = "published/DistributedQueue"
 )
 
-// bugs are hunted in this order. The ids are those of the comments BUG: in recipes/published.
+// bugs are hunted in this order. The ids are those of the comments BUG: in zoo/published.
 var bugs = []bug{
 	{"W1", "the predecessor vanishes between list and watch: nobody wakes the waiter", "lock", writeLock, "lost-wakeup", "none", 2, 12},
 	{"W2", "names are compared by session before sequence: a later client is first too", "lock", writeLock, "exclusion", "none", 2, 12},

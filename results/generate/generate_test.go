@@ -20,7 +20,7 @@ func TestBugs(t *testing.T) {
 	for _, b := range bugs {
 		t.Run(b.id, func(t *testing.T) {
 			if !marked[b.id] {
-				t.Errorf("no line of recipes/published is marked BUG: %s", b.id)
+				t.Errorf("no line of zoo/published is marked BUG: %s", b.id)
 			}
 			if testing.Short() && b.faults != "none" {
 				t.Skip("hunts with faults take longer")
@@ -38,7 +38,7 @@ func TestBugs(t *testing.T) {
 
 func markedBugs(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "recipes", "published", "*.go"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "zoo", "published", "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package workload
+package zoo
 
 import (
 	"context"
@@ -195,7 +195,7 @@ func (hunter *Hunter) examine(ctx context.Context, a Animal) (sim.Result, error)
 
 // twinClients is with how many clients at most a twin is run: as many as any animal that has it.
 func twinClients(recipe string) (clients int) {
-	for _, a := range Zoo() {
+	for _, a := range Animals() {
 		if a.Twin().Recipe() == recipe {
 			clients = max(clients, a.Clients)
 		}

@@ -1,4 +1,4 @@
-package workload
+package zoo
 
 import (
 	"context"
@@ -6,7 +6,8 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 const (
@@ -39,9 +40,9 @@ var writeLocks = []Animal{
 // writeLockUse is how users use a WriteLock: what makes a Locker, for whose client.
 type writeLockUse struct {
 	name    string
-	new     func(c recipes.Conn, path string, bugs published.Bugs) Locker
+	new     func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker
 	flavour fakezk.Flavour
-	option  func(published.Bugs) Option // nil: none
+	option  func(published.Bugs) workload.Option // nil: none
 }
 
 var (
@@ -49,20 +50,20 @@ var (
 	inJava        = writeLockUse{name: ", Java's client", new: newWriteLock, flavour: fakezk.FlavourJava}
 
 	// oneAttempt: an operation is tried once, as no episode has faults for ten times.
-	oneAttempt = writeLockUse{name: ", one attempt", new: func(c recipes.Conn, path string, bugs published.Bugs) Locker {
+	oneAttempt = writeLockUse{name: ", one attempt", new: func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker {
 		l := published.NewLocker(c, path, bugs)
 		l.SetRetryCount(1)
 		return l
 	}}
 
 	// closedFirst: a user closes the WriteLock when it is done, and then unlocks it.
-	closedFirst = writeLockUse{name: ", closed first", new: func(c recipes.Conn, path string, bugs published.Bugs) Locker {
+	closedFirst = writeLockUse{name: ", closed first", new: func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker {
 		return &closing{new: func() *published.Locker { return published.NewLocker(c, path, bugs) }}
 	}}
 
 	// sharedByUsers: those of one process share one WriteLock.
-	sharedByUsers = writeLockUse{name: ", shared by users", new: newWriteLock, option: func(bugs published.Bugs) Option {
-		return Statics(nil, func(one **published.Locker, c recipes.Conn, path string) Locker {
+	sharedByUsers = writeLockUse{name: ", shared by users", new: newWriteLock, option: func(bugs published.Bugs) workload.Option {
+		return workload.Statics(nil, func(one **published.Locker, c recipes.Conn, path string) workload.Locker {
 			if *one == nil {
 				*one = published.NewLocker(c, path, bugs)
 			}
@@ -71,7 +72,7 @@ var (
 	}}
 )
 
-func newWriteLock(c recipes.Conn, path string, bugs published.Bugs) Locker {
+func newWriteLock(c recipes.Conn, path string, bugs published.Bugs) workload.Locker {
 	return published.NewLocker(c, path, bugs)
 }
 
@@ -99,16 +100,16 @@ func writeLock(id, title, source, property, needs string, use writeLockUse, with
 	}
 }
 
-func (use writeLockUse) workload(bugs published.Bugs) func() *Workload {
-	return func() *Workload {
+func (use writeLockUse) workload(bugs published.Bugs) func() *workload.Workload {
+	return func() *workload.Workload {
 		return use.of("published/WriteLock"+use.name+", bugs: "+bugs.String(), bugs)
 	}
 }
 
-func (use writeLockUse) of(name string, bugs published.Bugs) *Workload {
-	opt := JudgeCallbacks()
+func (use writeLockUse) of(name string, bugs published.Bugs) *workload.Workload {
+	opt := workload.JudgeCallbacks()
 	if use.option != nil {
 		opt = use.option(bugs) // whose grant a shared object tells of is not known
 	}
-	return Lock(func(c recipes.Conn, path string) Locker { return use.new(c, path, bugs) }, as(name, ForClient(use.flavour), opt)...)
+	return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return use.new(c, path, bugs) }, as(name, workload.ForClient(use.flavour), opt)...)
 }

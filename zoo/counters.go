@@ -1,8 +1,9 @@
-package workload
+package zoo
 
 import (
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // The animals that count.
@@ -13,21 +14,21 @@ var countingAnimals = []Animal{
 }
 
 func kazooCounter(id, title, property, needs string) Animal {
-	return counterAnimal(id, title, "kazoo 2.8, kazoo/recipe/counter.py", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) Adder {
+	return counterAnimal(id, title, "kazoo 2.8, kazoo/recipe/counter.py", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) workload.Adder {
 		return published.NewKazooCounter(c, path, bugs)
 	})
 }
 
 func curatorCounter(id, title, property, needs string) Animal {
-	return counterAnimal(id, title, "Apache Curator 5.4, DistributedAtomicLong", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) Adder {
+	return counterAnimal(id, title, "Apache Curator 5.4, DistributedAtomicLong", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) workload.Adder {
 		return published.NewCuratorCounter(c, path, bugs)
 	})
 }
 
-func counterAnimal(id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) Adder) Animal {
-	of := func(bugs published.Bugs) func() *Workload {
-		return func() *Workload {
-			return Counter(func(c recipes.Conn, path string) Adder { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
+func counterAnimal(id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) workload.Adder) Animal {
+	of := func(bugs published.Bugs) func() *workload.Workload {
+		return func() *workload.Workload {
+			return workload.Counter(func(c recipes.Conn, path string) workload.Adder { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
 		}
 	}
 	return Animal{

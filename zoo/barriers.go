@@ -1,4 +1,4 @@
-package workload
+package zoo
 
 import (
 	"fmt"
@@ -6,7 +6,8 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // The animals that are barriers.
@@ -29,8 +30,8 @@ var barrierAnimals = []Animal{
 	kazooBarrier("B13", "enter returns normally although it has failed", "early-enter", "expiry", sparseRounds),
 	kazooBarrier("B15", "that the client has dropped the watch is ignored", "lost-wakeup", "loss", fullRounds),
 	doubleBarrierAnimal("B17", "nobody deletes the znode \"ready\": the next round does not wait", "ZooKeeper Recipes and Solutions, Double Barriers",
-		"early-enter", "none", fullRounds, func(bugs published.Bugs) Option {
-			return member(func(c recipes.Conn, path string) Rendezvous {
+		"early-enter", "none", fullRounds, func(bugs published.Bugs) workload.Option {
+			return member(func(c recipes.Conn, path string) workload.Rendezvous {
 				return published.NewOfficialDoubleBarrier(c, path, parties, bugs)
 			})
 		}).with(2),
@@ -41,8 +42,8 @@ var absentBarriers = []Absent{
 }
 
 func tutorialBarrier(id, title, property, needs string, variant roundsVariant) Animal {
-	return doubleBarrierAnimal(id, title, "the ZooKeeper tutorial, Barriers", property, needs, variant, func(bugs published.Bugs) Option {
-		return member(func(c recipes.Conn, path string) Rendezvous {
+	return doubleBarrierAnimal(id, title, "the ZooKeeper tutorial, Barriers", property, needs, variant, func(bugs published.Bugs) workload.Option {
+		return member(func(c recipes.Conn, path string) workload.Rendezvous {
 			return published.NewTutorialBarrier(c, path, parties, bugs)
 		})
 	})
@@ -53,17 +54,17 @@ func syncPrimitive(id, title, property, needs string, variant roundsVariant, bug
 }
 
 func curatorBarrier(id, title, property, needs string, variant roundsVariant) Animal {
-	return doubleBarrierAnimal(id, title, "Apache Curator 5.4, DistributedDoubleBarrier", property, needs, variant, func(bugs published.Bugs) Option {
-		return member(func(c recipes.Conn, path string) Rendezvous {
+	return doubleBarrierAnimal(id, title, "Apache Curator 5.4, DistributedDoubleBarrier", property, needs, variant, func(bugs published.Bugs) workload.Option {
+		return member(func(c recipes.Conn, path string) workload.Rendezvous {
 			return published.NewCuratorDoubleBarrier(c, path, parties, bugs)
 		})
 	}).with(2)
 }
 
 func kazooBarrier(id, title, property, needs string, variant roundsVariant) Animal {
-	variant.opts = append(slices.Clone(variant.opts), ForClient(fakezk.FlavourKazoo))
-	return doubleBarrierAnimal(id, title, "kazoo 2.8, kazoo/recipe/barrier.py, DoubleBarrier", property, needs, variant, func(bugs published.Bugs) Option {
-		return member(func(c recipes.Conn, path string) Rendezvous {
+	variant.opts = append(slices.Clone(variant.opts), workload.ForClient(fakezk.FlavourKazoo))
+	return doubleBarrierAnimal(id, title, "kazoo 2.8, kazoo/recipe/barrier.py, DoubleBarrier", property, needs, variant, func(bugs published.Bugs) workload.Option {
+		return member(func(c recipes.Conn, path string) workload.Rendezvous {
 			return published.NewKazooDoubleBarrier(c, path, parties, bugs)
 		})
 	}).with(2)
@@ -71,11 +72,11 @@ func kazooBarrier(id, title, property, needs string, variant roundsVariant) Anim
 
 // doubleBarrierAnimal is a double barrier for two with some bugs in force, the one it is named after
 // if none are named. members is called once an episode.
-func doubleBarrierAnimal(id, title, source, property, needs string, variant roundsVariant, members func(published.Bugs) Option, bugs ...string) Animal {
-	of := func(bugs published.Bugs) func() *Workload {
+func doubleBarrierAnimal(id, title, source, property, needs string, variant roundsVariant, members func(published.Bugs) workload.Option, bugs ...string) Animal {
+	of := func(bugs published.Bugs) func() *workload.Workload {
 		recipe := fmt.Sprintf("%s, %s, with %s", source, variant.name, bugs)
-		return func() *Workload {
-			return Barrier(parties, nil, as(recipe, append(slices.Clone(variant.opts), members(bugs))...)...)
+		return func() *workload.Workload {
+			return workload.Barrier(parties, nil, as(recipe, append(slices.Clone(variant.opts), members(bugs))...)...)
 		}
 	}
 	if len(bugs) == 0 {
@@ -93,25 +94,25 @@ const parties = 2
 // roundsVariant is a variant of the workload: its name, and what makes it.
 type roundsVariant struct {
 	name string
-	opts []Option
+	opts []workload.Option
 }
 
 var (
 	anyRounds      = roundsVariant{"any rounds", nil}
-	fullRounds     = roundsVariant{"full rounds", []Option{FullRounds()}}
-	sparseRounds   = roundsVariant{"sparse rounds", []Option{SparseRounds()}}
-	litteredRounds = roundsVariant{"littered rounds", []Option{Beside("/foreign")}} // which somebody else has put there
-	apartRounds    = roundsVariant{"rounds apart", []Option{RoundsApart()}}
+	fullRounds     = roundsVariant{"full rounds", []workload.Option{workload.FullRounds()}}
+	sparseRounds   = roundsVariant{"sparse rounds", []workload.Option{workload.SparseRounds()}}
+	litteredRounds = roundsVariant{"littered rounds", []workload.Option{workload.Beside("/foreign")}} // which somebody else has put there
+	apartRounds    = roundsVariant{"rounds apart", []workload.Option{workload.RoundsApart()}}
 )
 
 // member makes members of a double barrier that share nothing.
-func member(new func(c recipes.Conn, path string) Rendezvous) Option {
-	return Statics(nil, func(_ *struct{}, c recipes.Conn, path string) Rendezvous { return new(c, path) })
+func member(new func(c recipes.Conn, path string) workload.Rendezvous) workload.Option {
+	return workload.Statics(nil, func(_ *struct{}, c recipes.Conn, path string) workload.Rendezvous { return new(c, path) })
 }
 
 // shared makes members of the tutorial's class: those of one process share its static fields.
-func shared(bugs published.Bugs) Option {
-	return Statics(published.NewSyncPrimitive, func(class *published.SyncPrimitive, c recipes.Conn, path string) Rendezvous {
+func shared(bugs published.Bugs) workload.Option {
+	return workload.Statics(published.NewSyncPrimitive, func(class *published.SyncPrimitive, c recipes.Conn, path string) workload.Rendezvous {
 		return published.NewSyncPrimitiveBarrier(class, c, path, parties, bugs)
 	})
 }

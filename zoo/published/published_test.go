@@ -11,7 +11,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // world runs a test in a bubble, which fails it if a goroutine outlives the connections.

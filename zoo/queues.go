@@ -1,11 +1,12 @@
-package workload
+package zoo
 
 import (
 	"context"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 const (
@@ -39,24 +40,24 @@ var queueAnimals = []Animal{
 var absentQueues = []Absent{}
 
 // itemQueue is an animal that is a queue of its own type.
-func itemQueue[Q Queuer](id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) Q) Animal {
-	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
-		return Queue(func(c recipes.Conn, path string) Queuer { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
+func itemQueue[Q workload.Queuer](id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) Q) Animal {
+	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
+		return workload.Queue(func(c recipes.Conn, path string) workload.Queuer { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
 	})
 }
 
 // pair completes an animal with the recipe that has its bug, and the one that has none.
-func pair(a Animal, of func(bugs published.Bugs) *Workload) Animal {
+func pair(a Animal, of func(bugs published.Bugs) *workload.Workload) Animal {
 	a.Clients = animalClients
-	a.Broken = func() *Workload { return of(published.OnlyBugs(a.ID)) }
-	a.Twin = func() *Workload { return of(published.NoBugs()) }
+	a.Broken = func() *workload.Workload { return of(published.OnlyBugs(a.ID)) }
+	a.Twin = func() *workload.Workload { return of(published.NoBugs()) }
 	return a
 }
 
 // insistent is a DistributedQueue whose user repeats an offer.
 func insistent(id, title, property, needs string) Animal {
-	return pair(queueAnimal(id, title, property, needs), func(bugs published.Bugs) *Workload {
-		return Queue(func(c recipes.Conn, path string) Queuer {
+	return pair(queueAnimal(id, title, property, needs), func(bugs published.Bugs) *workload.Workload {
+		return workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
 			return published.NewInsistentQueue(c, path, bugs)
 		}, as("published/DistributedQueue, offered again, bugs: "+bugs.String())...)
 	})
@@ -64,10 +65,10 @@ func insistent(id, title, property, needs string) Animal {
 
 // throughJava is a DistributedQueue with the client library that it was written for.
 func throughJava(id, title, property, needs string) Animal {
-	return pair(queueAnimal(id, title, property, needs), func(bugs published.Bugs) *Workload {
-		return Queue(func(c recipes.Conn, path string) Queuer {
+	return pair(queueAnimal(id, title, property, needs), func(bugs published.Bugs) *workload.Workload {
+		return workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
 			return published.NewQueue(c, path, bugs)
-		}, as("published/DistributedQueue, Java's client, bugs: "+bugs.String(), ForClient(fakezk.FlavourJava), Patient())...)
+		}, as("published/DistributedQueue, Java's client, bugs: "+bugs.String(), workload.ForClient(fakezk.FlavourJava), workload.Patient())...)
 	})
 }
 
@@ -75,9 +76,9 @@ func throughJava(id, title, property, needs string) Animal {
 // without faults DQ1 alone does not show.
 func withoutRoot(id, title string) Animal {
 	a := queueAnimal(id, title, "unexpected-error", "none")
-	a.Broken = func() *Workload {
+	a.Broken = func() *workload.Workload {
 		bugs := published.OnlyBugs("DQ1", id)
-		return Queue(func(c recipes.Conn, path string) Queuer {
+		return workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
 			return published.NewQueue(c, path, bugs)
 		}, as("published/DistributedQueue, bugs: "+bugs.String())...)
 	}
@@ -86,8 +87,8 @@ func withoutRoot(id, title string) Animal {
 
 // kazooPriorities is kazoo's queue used with priorities.
 func kazooPriorities(id, title, property, needs string) Animal {
-	return pair(Animal{ID: id, Title: title, Source: kazooQueue, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
-		return PriorityQueue(func(c recipes.Conn, path string) PriorityQueuer {
+	return pair(Animal{ID: id, Title: title, Source: kazooQueue, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
+		return workload.PriorityQueue(func(c recipes.Conn, path string) workload.PriorityQueuer {
 			return published.NewKazooPriorityQueue(c, path, bugs)
 		}, as(kazooQueue+" with priorities and "+bugs.String())...)
 	})
@@ -102,7 +103,7 @@ type consumer interface {
 // claimer is a consumer as the workload knows it.
 type claimer struct{ consumer }
 
-func (c claimer) Claim(ctx context.Context) (Claimed, error) {
+func (c claimer) Claim(ctx context.Context) (workload.Claimed, error) {
 	item, err := c.consumer.Claim(ctx)
 	if err != nil {
 		return nil, err
@@ -112,9 +113,9 @@ func (c claimer) Claim(ctx context.Context) (Claimed, error) {
 
 // consumed is an animal that is a locking queue, with a client library of its own.
 func consumed[Q consumer](id, title, source, property, needs string, client fakezk.Flavour, new func(c recipes.Conn, path string, bugs published.Bugs) Q) Animal {
-	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
-		return LockingQueue(func(c recipes.Conn, path string) LockingQueuer {
+	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
+		return workload.LockingQueue(func(c recipes.Conn, path string) workload.LockingQueuer {
 			return claimer{new(c, path, bugs)}
-		}, as(source+", claimed, with "+bugs.String(), ForClient(client))...)
+		}, as(source+", claimed, with "+bugs.String(), workload.ForClient(client))...)
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // As printed the class fails at once; with the root mended it fails a little later.

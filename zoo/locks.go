@@ -1,9 +1,10 @@
-package workload
+package zoo
 
 import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // The animals that are locks of the documents and of go-zookeeper.
@@ -34,25 +35,25 @@ var lockAnimals = []Animal{
 var absentLocks = []Absent{}
 
 func proseLock(id, title, property, needs string) Animal {
-	return lockOf(id, title, "an article with Apache's recipes, Lock in five steps", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) Locker {
+	return lockOf(id, title, "an article with Apache's recipes, Lock in five steps", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker {
 		return published.NewProseLock(c, path, bugs)
 	})
 }
 
 func herdLock(id, title, property, needs string) Animal {
-	return lockOf(id, title, "notes on ZooKeeper, Locks in four steps", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) Locker {
+	return lockOf(id, title, "notes on ZooKeeper, Locks in four steps", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker {
 		return published.NewHerdLock(c, path, bugs)
-	}, Unfair())
+	}, workload.Unfair())
 }
 
 func sessionLock(id, title, property, needs string) Animal {
-	return lockOf(id, title, "notes on ZooKeeper, of sessions", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) Locker {
+	return lockOf(id, title, "notes on ZooKeeper, of sessions", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker {
 		return published.NewSessionLock(c, path, bugs)
-	}, ForClient(fakezk.FlavourJava))
+	}, workload.ForClient(fakezk.FlavourJava))
 }
 
 func goZKLock(id, commit, title, property, needs string) Animal {
-	return lockOf(id, title, "go-zookeeper "+commit+", Lock", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) Locker {
+	return lockOf(id, title, "go-zookeeper "+commit+", Lock", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker {
 		return published.NewGoZKLock(c, path, bugs)
 	})
 }
@@ -60,9 +61,9 @@ func goZKLock(id, commit, title, property, needs string) Animal {
 // locksClass is an animal that is the class Locks, whose objects share static fields.
 func locksClass(id, title, property, needs string) Animal {
 	source := "notes on ZooKeeper, class Locks"
-	of := func(bugs published.Bugs) func() *Workload {
-		return func() *Workload {
-			return Lock(nil, as(source+" with "+bugs.String(), Unfair(), Statics(nil, func(class *published.LocksClass, c recipes.Conn, path string) Locker {
+	of := func(bugs published.Bugs) func() *workload.Workload {
+		return func() *workload.Workload {
+			return workload.Lock(nil, as(source+" with "+bugs.String(), workload.Unfair(), workload.Statics(nil, func(class *published.LocksClass, c recipes.Conn, path string) workload.Locker {
 				return published.NewLocksUser(c, path, class, bugs)
 			}))...)
 		}
@@ -75,9 +76,9 @@ func locksClass(id, title, property, needs string) Animal {
 
 func rwProseLock(id, title, property, needs string) Animal {
 	source := "notes on ZooKeeper, read and write locks"
-	of := func(bugs published.Bugs) func() *Workload {
-		return func() *Workload {
-			return RWLock(func(c recipes.Conn, path string) RWLocker {
+	of := func(bugs published.Bugs) func() *workload.Workload {
+		return func() *workload.Workload {
+			return workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker {
 				return published.NewProseRWLock(c, path, bugs)
 			}, as(source+" with "+bugs.String())...)
 		}
@@ -89,10 +90,10 @@ func rwProseLock(id, title, property, needs string) Animal {
 }
 
 // lockOf is an animal that is a lock of which all users make their own.
-func lockOf(id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) Locker, opts ...Option) Animal {
-	of := func(bugs published.Bugs) func() *Workload {
-		return func() *Workload {
-			return Lock(func(c recipes.Conn, path string) Locker { return new(c, path, bugs) }, as(source+" with "+bugs.String(), opts...)...)
+func lockOf(id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker, opts ...workload.Option) Animal {
+	of := func(bugs published.Bugs) func() *workload.Workload {
+		return func() *workload.Workload {
+			return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return new(c, path, bugs) }, as(source+" with "+bugs.String(), opts...)...)
 		}
 	}
 	return Animal{

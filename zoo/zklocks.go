@@ -1,11 +1,12 @@
-package workload
+package zoo
 
 import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // The animals that are locks on one znode, on ephemeral sequential znodes, kazoo's, Curator's and
@@ -46,7 +47,7 @@ type zkClass struct {
 	recipe string // where it was published
 	source string // the same, or what tells of the bug
 	client client
-	make   func(bugs published.Bugs, opts ...Option) *Workload
+	make   func(bugs published.Bugs, opts ...workload.Option) *workload.Workload
 }
 
 // from says more of where a bug was published.
@@ -62,9 +63,9 @@ func (k zkClass) by(c client) zkClass {
 }
 
 func (k zkClass) animal(id, title, property, needs string) Animal {
-	of := func(bugs published.Bugs) func() *Workload {
-		return func() *Workload {
-			return k.make(bugs, as(k.recipe+" by "+k.client.name+" with "+bugs.String(), ForClient(k.client.flavour))...)
+	of := func(bugs published.Bugs) func() *workload.Workload {
+		return func() *workload.Workload {
+			return k.make(bugs, as(k.recipe+" by "+k.client.name+" with "+bugs.String(), workload.ForClient(k.client.flavour))...)
 		}
 	}
 	return Animal{
@@ -73,36 +74,36 @@ func (k zkClass) animal(id, title, property, needs string) Animal {
 	}
 }
 
-func newZKClass(recipe string, c client, make func(bugs published.Bugs, opts ...Option) *Workload) zkClass {
+func newZKClass(recipe string, c client, make func(bugs published.Bugs, opts ...workload.Option) *workload.Workload) zkClass {
 	return zkClass{recipe, recipe, c, make}
 }
 
-var watchLock = newZKClass("an article on locks for Java, create and watch", goClient, func(bugs published.Bugs, opts ...Option) *Workload {
-	return Lock(nil, append(opts, Unfair(), Statics(nil, func(monitors *published.Monitors, c recipes.Conn, path string) Locker {
+var watchLock = newZKClass("an article on locks for Java, create and watch", goClient, func(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
+	return workload.Lock(nil, append(opts, workload.Unfair(), workload.Statics(nil, func(monitors *published.Monitors, c recipes.Conn, path string) workload.Locker {
 		return published.NewWatchLock(c, path, monitors, bugs)
 	}))...)
 })
 
-var zkLock = newZKClass("an article on locks for Java, class ZkLock", goClient, func(bugs published.Bugs, opts ...Option) *Workload {
-	return Lock(func(c recipes.Conn, path string) Locker { return published.NewZkLock(c, path, bugs) }, opts...)
+var zkLock = newZKClass("an article on locks for Java, class ZkLock", goClient, func(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
+	return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return published.NewZkLock(c, path, bugs) }, opts...)
 })
 
-var kazooLock = newZKClass("kazoo 2.8, kazoo/recipe/lock.py", kazooClient, func(bugs published.Bugs, opts ...Option) *Workload {
-	return Lock(func(c recipes.Conn, path string) Locker { return published.NewKazooLock(c, path, bugs) }, opts...)
+var kazooLock = newZKClass("kazoo 2.8, kazoo/recipe/lock.py", kazooClient, func(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
+	return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return published.NewKazooLock(c, path, bugs) }, opts...)
 })
 
-var curatorLock = newZKClass("Apache Curator 5.4, LockInternals", goClient, func(bugs published.Bugs, opts ...Option) *Workload {
-	return Lock(func(c recipes.Conn, path string) Locker {
+var curatorLock = newZKClass("Apache Curator 5.4, LockInternals", goClient, func(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
+	return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return published.NewCuratorLock(c, path, curatorExpires, bugs)
-	}, append(opts, JudgeWrites())...)
+	}, append(opts, workload.JudgeWrites())...)
 })
 
 // curatorExpires is short by the measure of the simulator, in which a step takes a microsecond: LOST
 // may come a few steps after the connection has broken, long before the servers expire anything.
 const curatorExpires = 3 * time.Microsecond
 
-var twitterLock = newZKClass("twitter commons, DistributedLockImpl", goClient, func(bugs published.Bugs, opts ...Option) *Workload {
-	return Lock(func(c recipes.Conn, path string) Locker { return published.NewDistributedLock(c, path, bugs) }, opts...)
+var twitterLock = newZKClass("twitter commons, DistributedLockImpl", goClient, func(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
+	return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return published.NewDistributedLock(c, path, bugs) }, opts...)
 })
 
 // client is a client library, as recipes' names mention it.

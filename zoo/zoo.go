@@ -1,4 +1,14 @@
-package workload
+// Package zoo has recipes that are known to be broken, as they were published, and hunts them.
+//
+// # The model
+//
+// An [Animal] is a published recipe with one of its bugs in force. Its twin is the same recipe without it. A harness that
+// does not find the animal is blind to that bug; one that accuses the twin cries wolf. A [Hunter] looks for the property
+// that the animal is known to break, first by sweeping, then at random, and runs as many episodes of the twin. The canary is
+// a planted bug that has to show at a known rate: if it does not, the harness itself is broken.
+//
+// What was published is in package published, with its bugs marked; [Absentees] lists the bugs without an animal, and why.
+package zoo
 
 import (
 	"context"
@@ -10,8 +20,9 @@ import (
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // Animal is a recipe that is known to be broken, in one respect. Its twin is the same recipe without
@@ -24,14 +35,14 @@ type Animal struct {
 	Needs    string // the faults without which it cannot show, as for --faults
 	Clients  int    // at most so many
 
-	Broken, Twin func() *Workload
+	Broken, Twin func() *workload.Workload
 	// Rate, if set, is the share of the episodes in which the animal is to be found, within a factor
 	// of two: it is a canary. If it is found more often or more rarely the harness is broken.
 	Rate float64
 }
 
-// Zoo lists the animals that are hunted by name.
-func Zoo() []Animal {
+// Animals lists the animals that are hunted by name.
+func Animals() []Animal {
 	return slices.Concat(writeLocks, zoo, lockAnimals, zkLockAnimals, barrierAnimals, queueAnimals, otherAnimals, countingAnimals)
 }
 
@@ -43,13 +54,13 @@ func Absentees() []Absent {
 	return slices.Concat(absentLocks, absentZKLocks, absentBarriers, absentQueues, absentOthers)
 }
 
-// FindAnimals returns the animals with these ids, all without any.
-func FindAnimals(ids []string) ([]Animal, error) {
+// Find returns the animals with these ids, all without any.
+func Find(ids []string) ([]Animal, error) {
 	if len(ids) == 0 {
-		return Zoo(), nil
+		return Animals(), nil
 	}
 	var found []Animal
-	all := Zoo()
+	all := Animals()
 	for _, id := range ids {
 		i := slices.IndexFunc(all, func(a Animal) bool { return strings.EqualFold(a.ID, id) })
 		if i < 0 {
@@ -61,7 +72,7 @@ func FindAnimals(ids []string) ([]Animal, error) {
 }
 
 func animalIDs() (ids []string) {
-	for _, a := range Zoo() {
+	for _, a := range Animals() {
 		ids = append(ids, a.ID)
 	}
 	return ids
@@ -78,15 +89,15 @@ var zoo = []Animal{
 	{
 		ID: "canary", Title: "a lock that in one episode of 64 leaves a znode behind each time that it is taken",
 		Source: "planted", Property: "orphan", Needs: "none", Clients: animalClients, Rate: canaryRate,
-		Broken: canary, Twin: func() *Workload { return Lock(newOurLock, as("zoo/canary-fixed")...) },
+		Broken: canary, Twin: func() *workload.Workload { return workload.Lock(newOurLock, as("zoo/canary-fixed")...) },
 	},
 }
 
 const animalClients = 3
 
 // as are the options of a recipe of a name: its object's znode may be there when an episode begins.
-func as(name string, opts ...Option) []Option {
-	return append([]Option{Named(name), Existing()}, opts...)
+func as(name string, opts ...workload.Option) []workload.Option {
+	return append([]workload.Option{workload.Named(name), workload.Existing()}, opts...)
 }
 
 // with says that the animal is hunted with at most so many clients.
@@ -96,9 +107,9 @@ func (a Animal) with(clients int) Animal {
 }
 
 func queueAnimal(id, title, property, needs string) Animal {
-	of := func(bugs published.Bugs) func() *Workload {
-		return func() *Workload {
-			return Queue(func(c recipes.Conn, path string) Queuer {
+	of := func(bugs published.Bugs) func() *workload.Workload {
+		return func() *workload.Workload {
+			return workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
 				return published.NewQueue(c, path, bugs)
 			}, as("published/DistributedQueue, bugs: "+bugs.String())...)
 		}
@@ -113,20 +124,20 @@ func queueAnimal(id, title, property, needs string) Animal {
 // those somebody gets the lock and is alive afterwards.
 const canaryRate = 1.0 / 64
 
-func canary() *Workload {
-	sound := Lock(newOurLock, Existing())
-	broken := Lock(func(c recipes.Conn, path string) Locker { return forgetful{newOurLock(c, path), c, path} }, Existing())
-	return Own("lock", func(p *sim.Plan, path string) Episode {
+func canary() *workload.Workload {
+	sound := workload.Lock(newOurLock, workload.Existing())
+	broken := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return forgetful{newOurLock(c, path), c, path} }, workload.Existing())
+	return workload.Own("lock", func(p *sim.Plan, path string) workload.Episode {
 		if p.Choose(64, "canary") == 63 {
 			return broken.Episode(p, path)
 		}
 		return sound.Episode(p, path)
-	}, Named("zoo/canary"), JudgedBy(linearizability.Lock()))
+	}, workload.Named("zoo/canary"), workload.JudgedBy(linearizability.Lock()))
 }
 
 // forgetful makes a znode more than it deletes.
 type forgetful struct {
-	Locker
+	workload.Locker
 	conn recipes.Conn
 	path string
 }
@@ -139,4 +150,4 @@ func (f forgetful) Lock(ctx context.Context) error {
 	return err
 }
 
-func newOurLock(c recipes.Conn, path string) Locker { return recipes.NewLock(c, path) }
+func newOurLock(c recipes.Conn, path string) workload.Locker { return recipes.NewLock(c, path) }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 type zkLocker interface {

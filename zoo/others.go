@@ -1,9 +1,10 @@
-package workload
+package zoo
 
 import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/recipes/published"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo/published"
 )
 
 // The animals that are elections, semaphores and the rest.
@@ -26,29 +27,29 @@ var absentOthers = []Absent{
 }
 
 // watchedLock is a lock on the watches of kazoo's client.
-func watchedLock(bugs published.Bugs) *Workload {
-	return Lock(func(c recipes.Conn, path string) Locker {
+func watchedLock(bugs published.Bugs) *workload.Workload {
+	return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return published.NewWatchedLock(c, path, bugs)
-	}, as("a lock on kazoo's watches with "+bugs.String(), ForClient(fakezk.FlavourKazoo))...)
+	}, as("a lock on kazoo's watches with "+bugs.String(), workload.ForClient(fakezk.FlavourKazoo))...)
 }
 
-func sharedLock[L RWLocker](id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) L) Animal {
-	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
-		return RWLock(func(c recipes.Conn, path string) RWLocker { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
+func sharedLock[L workload.RWLocker](id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) L) Animal {
+	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
+		return workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
 	})
 }
 
 // leases is an animal that is a semaphore of one permit.
-func leases[P Permitter](id, title, source, property, needs string, new func(c recipes.Conn, path string, permits int, bugs published.Bugs) P) Animal {
-	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
-		return Semaphore(1, func(c recipes.Conn, path string) Permitter {
+func leases[P workload.Permitter](id, title, source, property, needs string, new func(c recipes.Conn, path string, permits int, bugs published.Bugs) P) Animal {
+	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
+		return workload.Semaphore(1, func(c recipes.Conn, path string) workload.Permitter {
 			return new(c, path, 1, bugs)
 		}, as(source+" with "+bugs.String())...)
 	})
 }
 
-func candidate[C Candidate](id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) C) Animal {
-	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *Workload {
-		return Election(func(c recipes.Conn, path string) Candidate { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
+func candidate[C workload.Candidate](id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) C) Animal {
+	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
+		return workload.Election(func(c recipes.Conn, path string) workload.Candidate { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
 	})
 }

@@ -1,0 +1,144 @@
+package workload_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo/published"
+)
+
+// broken are the properties that a campaign finds broken, in alphabetical order.
+func broken(t *testing.T, w *workload.Workload, faults sim.Faults) (properties string) {
+	t.Helper()
+	r := campaign(t, w, sim.Config{Episodes: 600, Seed: 1, Faults: faults, NoFaultsAtAll: faults == sim.NoFaults, NoShrink: true})
+	var all []string
+	for _, v := range r.Violations {
+		all = append(all, v.Property)
+	}
+	if !slices.Equal(r.Waived, w.Waived()) {
+		t.Errorf("the result says that %q are waived, the workload %q", r.Waived, w.Waived())
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// asPublished is a lock that is not fair and wakes nobody now and then.
+func asPublished(opts ...workload.Option) *workload.Workload {
+	return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return published.NewLocker(c, path, published.AllBugs())
+	}, opts...)
+}
+
+// What is waived is not reported, and what is not waived is found all the same.
+func TestWaived(t *testing.T) {
+	all := broken(t, asPublished(), sim.NoFaults)
+	if !strings.Contains(all, "order") || !strings.Contains(all, "lost-wakeup") {
+		t.Fatalf("broken are %s, want order and lost-wakeup among them", all)
+	}
+	for _, property := range strings.Fields(all) {
+		got := broken(t, asPublished(workload.Waive(property)), sim.NoFaults)
+		want := strings.Join(slices.DeleteFunc(strings.Fields(all), func(p string) bool { return p == property }), " ")
+		if got != want {
+			t.Errorf("without %s broken are %q, want %q", property, got, want)
+		}
+	}
+}
+
+// A counter and a queue that read from servers which are behind are sound for those who can bear that.
+func TestStaleReads(t *testing.T) {
+	stale := map[string]func(opts ...workload.Option) *workload.Workload{
+		"stale-get": func(opts ...workload.Option) *workload.Workload {
+			return workload.Counter(func(c recipes.Conn, path string) workload.Adder {
+				return published.NewKazooCounter(c, path, published.OnlyBugs("C9"))
+			}, opts...)
+		},
+		"false-empty": func(opts ...workload.Option) *workload.Workload {
+			return workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
+				return published.NewQueue(c, path, published.OnlyBugs("DQ7"))
+			}, opts...)
+		},
+	}
+	for property, of := range stale {
+		if got := broken(t, of(), sim.Lag); got != property {
+			t.Errorf("broken is %q, want %q", got, property)
+		}
+		if got := broken(t, of(workload.StaleReads()), sim.Lag); got != "" {
+			t.Errorf("with stale reads: %q is broken", got)
+		}
+	}
+}
+
+var errBusy = errors.New("too busy")
+
+// moody is a lock that sometimes does not try.
+type moody struct {
+	workload.Locker
+	conn recipes.Conn
+}
+
+func (m moody) Lock(ctx context.Context) error {
+	if recipes.NewGUID(m.conn)[0]&1 == 0 {
+		return errBusy
+	}
+	return m.Locker.Lock(ctx)
+}
+
+func TestFinalErrors(t *testing.T) {
+	of := func(opts ...workload.Option) *workload.Workload {
+		return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return moody{recipes.NewLock(c, path), c}
+		}, opts...)
+	}
+	if got := broken(t, of(), sim.NoFaults); got != "unexpected-error" {
+		t.Errorf("broken is %q, want unexpected-error", got)
+	}
+	final := workload.Final(func(err error) bool { return errors.Is(err, errBusy) })
+	if got := broken(t, of(final), sim.NoFaults); got != "" {
+		t.Errorf("broken is %q although the error is final", got)
+	}
+}
+
+// registered is a lock that registers its user beside itself, and does not make that place.
+type registered struct {
+	workload.Locker
+	conn recipes.Conn
+	path string
+}
+
+func (r registered) Lock(ctx context.Context) error {
+	if err := r.Locker.Lock(ctx); err != nil {
+		return err
+	}
+	name, err := r.conn.Create(r.path+"/holder", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	if err == nil {
+		err = r.conn.Delete(name, -1)
+	}
+	if err != nil {
+		r.Unlock(ctx)
+	}
+	return err
+}
+
+func TestBeside(t *testing.T) {
+	for _, ending := range []string{"-users", "/users"} {
+		of := func(opts ...workload.Option) *workload.Workload {
+			return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+				return registered{recipes.NewLock(c, path), c, path + ending}
+			}, opts...)
+		}
+		if got := broken(t, of(), sim.NoFaults); got != "unexpected-error" {
+			t.Errorf("%s: broken is %q, want unexpected-error", ending, got)
+		}
+		if got := broken(t, of(workload.Beside(ending)), sim.NoFaults); got != "" {
+			t.Errorf("%s: broken is %q although it is there", ending, got)
+		}
+	}
+}
