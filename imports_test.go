@@ -2,7 +2,9 @@
 package zktorture_test
 
 import (
+	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -91,5 +93,21 @@ func TestPackagesAreDocumented(t *testing.T) {
 		if len(words) < 3 && words[1] != "0" {
 			t.Errorf("%s has no package comment", words[0])
 		}
+	}
+}
+
+// Users of this module get what its go.mod requires. Developers' tools are in tools/go.mod.
+func TestFewModulesAreRequired(t *testing.T) {
+	const most = 32
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	required := regexp.MustCompile(`(?m)^(\t|require )\S+ v\d`).FindAll(mod, -1)
+	if n := len(required); n == 0 || n > most {
+		t.Errorf("go.mod requires %d modules, direct and indirect; at most %d are allowed", n, most)
+	}
+	if regexp.MustCompile(`(?m)^tool\b`).Match(mod) {
+		t.Error("go.mod has tools: they belong in tools/go.mod")
 	}
 }

@@ -84,7 +84,6 @@ type document struct {
 func (d *document) module(root string) {
 	mod := d.read(filepath.Join(root, "go.mod"))
 	_, mod, _ = strings.Cut(mod, "\n")
-	mod, _, _ = strings.Cut(mod, "\ntool ")
 	d.write("go.mod", "module example.com/mylock\n"+mod+
 		"\nrequire github.com/zktorture/zktorture v0.0.0\nreplace github.com/zktorture/zktorture => "+root+"\n")
 	d.write("go.sum", d.read(filepath.Join(root, "go.sum")))

@@ -87,8 +87,9 @@ func unleash(ctx context.Context) ([]mutants.Mutant, error) {
 	}
 	defer os.RemoveAll(dir)
 	report := filepath.Join(dir, "report.json")
-	cmd := exec.CommandContext(ctx, "go", "tool", "gremlins", "unleash", "--silent", "--workers", "2", "--timeout-coefficient", "4",
-		"--exclude-files", "published/", "--invert-assignments", "--invert-logical", "--invert-loopctrl", "--output", report, "./"+mutatedPackage)
+	cmd := exec.CommandContext(ctx, "go", "tool", "-modfile=tools/go.mod", "gremlins", "unleash", "--silent",
+		"--workers", "2", "--timeout-coefficient", "4", "--exclude-files", "published/",
+		"--invert-assignments", "--invert-logical", "--invert-loopctrl", "--output", report, "./"+mutatedPackage)
 	cmd.Env = append(os.Environ(), "GOFLAGS=-run=Simulation -vet=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("gremlins: %w\n%s", err, out)
