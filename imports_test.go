@@ -2,9 +2,12 @@
 package zktorture_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -94,6 +97,26 @@ func TestPackagesAreDocumented(t *testing.T) {
 			t.Errorf("%s has no package comment", words[0])
 		}
 	}
+	for _, path := range []string{"ensemble", "linearizability", "sim", "story", "worker", "workload", "zkclient"} {
+		if !hasExample(t, path) {
+			t.Errorf("%s%s has no Example function: what its user writes first", module, path)
+		}
+	}
+}
+
+func hasExample(t *testing.T, path string) bool {
+	t.Helper()
+	tests, err := filepath.Glob(path + "/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(tests, func(name string) bool {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Contains(text, []byte("\nfunc Example"))
+	})
 }
 
 // Users of this module get what its go.mod requires. Developers' tools are in tools/go.mod.
