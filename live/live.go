@@ -549,6 +549,7 @@ func (r *liveRun) finish(ctx context.Context) sim.Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := r.result
+	sim.RootFirst(r.workload, out.Violations)
 	out.Elapsed = time.Since(r.begin)
 	out.Interrupted = ctx.Err() != nil
 	switch {

@@ -85,7 +85,7 @@ type Result struct {
 	Undecided        int            // episodes that could not be judged
 	Reason           string         // why unknown
 	Disputed         map[string]any // see [Judgement.Disputed], of the episode that Reason is about
-	Violations       []Found
+	Violations       []Found        // one for each property, the likely root first: see [RootFirst]
 	Strength         Strength
 	Rerun            Rerun
 	NotJudged        []string      // properties that could not be judged in this world, in alphabetical order: see [Judgement]
@@ -413,6 +413,7 @@ func (c *campaign) finish(ctx context.Context) Result {
 		}
 		r.Violations = append(r.Violations, found)
 	}
+	RootFirst(c.workload, r.Violations)
 	c.explainRerun()
 	c.conclude(ctx)
 	r.Elapsed = time.Since(c.begin)

@@ -90,6 +90,7 @@ type ciCase struct {
 // ciProblem is what broke. The same promise can break in several ways.
 type ciProblem struct {
 	property, message, story string
+	place                    int // among all that broke in a run; 0 is the likely root
 }
 
 // ciOf reports a run: a case for each promise of the workload, and for each violation of something that
@@ -111,13 +112,13 @@ func (r *runCmd) ciOf(result sim.Result, stories []string) ciReport {
 		}
 	}
 	for i, found := range result.Violations {
-		report.breaks(found, stories[i])
+		report.breaks(found, stories[i], i)
 	}
 	return report
 }
 
 // breaks enters a violation into the case of the promise that names its property.
-func (r *ciReport) breaks(found sim.Found, text string) {
+func (r *ciReport) breaks(found sim.Found, text string, place int) {
 	i := slices.IndexFunc(r.cases, func(c ciCase) bool { return c.promises(found.Property) })
 	if i < 0 {
 		i = len(r.cases)
@@ -125,7 +126,7 @@ func (r *ciReport) breaks(found sim.Found, text string) {
 	}
 	c := &r.cases[i]
 	c.verdict = sim.VerdictViolation
-	c.problems = append(c.problems, ciProblem{found.Property, found.Message, text})
+	c.problems = append(c.problems, ciProblem{found.Property, found.Message, text, place})
 }
 
 // joined is a part of all problems of a case.

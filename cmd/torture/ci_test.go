@@ -74,7 +74,7 @@ func TestAnyTextIsWritten(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching("[`<>&|\"\n ]{0,30}"), rapid.StringMatching(`]]>|<!\[CDATA\[`)).Draw(rt, "text")
 		text = strings.ToValidUTF8(text, "")
-		report := ciReport{title: text, verdict: sim.VerdictViolation, cases: []ciCase{{name: text, verdict: sim.VerdictViolation, problems: []ciProblem{{text, text, text}}}}}
+		report := ciReport{title: text, verdict: sim.VerdictViolation, cases: []ciCase{{name: text, verdict: sim.VerdictViolation, problems: []ciProblem{{text, text, text, 0}}}}}
 		var out bytes.Buffer
 		if err := report.junit(&out); err != nil {
 			rt.Fatal(err)
@@ -103,7 +103,7 @@ func printable(text string) string {
 // A page that is too long says which stories are not on it.
 func TestLongSummaries(t *testing.T) {
 	long := strings.Repeat("x\n", summaryMax/2)
-	report := ciReport{cases: []ciCase{{problems: []ciProblem{{"order", "m", "short"}, {"herd", "m", long}}}}}
+	report := ciReport{cases: []ciCase{{problems: []ciProblem{{"order", "m", "short", 0}, {"herd", "m", long, 1}}}}}
 	var out bytes.Buffer
 	if err := report.markdown(&out); err != nil {
 		t.Fatal(err)

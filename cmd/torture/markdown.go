@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/sim"
@@ -12,7 +14,7 @@ import (
 const summaryMax = 512 << 10
 
 // markdown writes a report for the summary page of a CI job: the verdict, a table of the cases, and the
-// story of each that failed.
+// stories of those that failed. Of a run, that of the likely root comes first, and the others are folded.
 func (r ciReport) markdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s %s: %s\n\n", verdictSigns[r.verdict], inline(r.title), r.verdict)
@@ -26,13 +28,20 @@ func (r ciReport) markdown(w io.Writer) error {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", verdictSigns[c.verdict], inline(c.name), inline(c.remark()))
 	}
 	b.WriteByte('\n')
-	for _, c := range r.cases {
-		for _, p := range c.problems {
-			b.WriteString(p.details(summaryMax - b.Len()))
-		}
+	for _, p := range r.problems() {
+		b.WriteString(p.details(summaryMax - b.Len()))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// problems are those of all cases, by their place.
+func (r ciReport) problems() (all []ciProblem) {
+	for _, c := range r.cases {
+		all = append(all, c.problems...)
+	}
+	slices.SortStableFunc(all, func(a, b ciProblem) int { return cmp.Compare(a.place, b.place) })
+	return all
 }
 
 var verdictSigns = map[sim.Verdict]string{sim.VerdictOK: "✅", sim.VerdictViolation: "❌", sim.VerdictUnknown: "❔"}
@@ -53,7 +62,11 @@ func (p ciProblem) details(room int) string {
 	if p.story == "" {
 		return ""
 	}
-	text := fmt.Sprintf("<details open><summary>%s</summary>\n\n%s\n\n</details>\n\n", inline(p.property), fenced(p.story))
+	open := " open"
+	if p.place > 0 {
+		open = ""
+	}
+	text := fmt.Sprintf("<details%s><summary>%s</summary>\n\n%s\n\n</details>\n\n", open, inline(p.property), fenced(p.story))
 	if len(text) > room {
 		return fmt.Sprintf("The story of %s is too long for this page.\n\n", inline(p.property))
 	}

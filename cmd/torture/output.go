@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -250,15 +251,12 @@ func writeJSON(w io.Writer, s summary) error {
 	return enc.Encode(s)
 }
 
-// printResult prints a result for people. self is how the command was called.
-func printResult(w io.Writer, r sim.Result, backend, self string, files []string) {
-	for i, f := range r.Violations {
-		var commands []string
-		if files[i] != "" {
-			commands = followUps(backend, r, self, files[i])
-		}
-		printViolation(w, f, commands)
-	}
+// printResult prints a result for people: the stories of so many violations, and the others in a line each. self is how the
+// command was called.
+func printResult(w io.Writer, r sim.Result, told int, backend, self string, files []string) {
+	told = min(told, len(r.Violations))
+	printStories(w, r, r.Violations[:told], backend, self, files)
+	printLines(w, r.Violations[told:], files[told:])
 	if r.Reason != "" {
 		fmt.Fprintf(w, "%s: %s\n\n", r.Verdict, r.Reason)
 	}
@@ -350,6 +348,29 @@ func followUps(backend string, r sim.Result, self, file string) []string {
 	}
 	flags := file + " " + m.Flags
 	return []string{"judge: " + self + " check " + flags, "explain: " + self + " explain " + flags}
+}
+
+// printStories prints violations with what happened, and the commands that lead on from their files.
+func printStories(w io.Writer, r sim.Result, found []sim.Found, backend, self string, files []string) {
+	for i, f := range found {
+		var commands []string
+		if files[i] != "" {
+			commands = followUps(backend, r, self, files[i])
+		}
+		printViolation(w, f, commands)
+	}
+}
+
+// printLines prints violations in a line each.
+func printLines(w io.Writer, found []sim.Found, files []string) {
+	if len(found) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "also broken, perhaps for the same reason (--all tells these stories, too):")
+	for i, f := range found {
+		fmt.Fprintf(w, "  %s: found in %d of the episodes, %s\n", f.Property, f.Times, cmp.Or(files[i], "but in no file"))
+	}
+	fmt.Fprintln(w)
 }
 
 func printViolation(w io.Writer, f sim.Found, commands []string) {

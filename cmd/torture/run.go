@@ -31,6 +31,7 @@ type runCmd struct {
 	Seed     *uint64       `help:"Equal seeds, equal runs. Default: a fresh one, which is printed."`
 	Out      string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
 	JSON     bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
+	All      bool          `help:"Tell the story of each property that broke, and not of the likely root alone."`
 	Rate     float64       `help:"For live: at most so many requests a second, of all clients together."`
 	ciFlags  `embed:""`
 
@@ -179,10 +180,13 @@ func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, re
 		interrupted(&result)
 	}
 	summary := summarize(result, r.Backend, saved.files)
-	if r.JSON {
+	switch {
+	case r.JSON:
 		writeJSON(c.out, summary)
-	} else {
-		printResult(c.out, result, r.Backend, c.self, saved.files)
+	case r.All:
+		printResult(c.out, result, len(result.Violations), r.Backend, c.self, saved.files)
+	default:
+		printResult(c.out, result, 1, r.Backend, c.self, saved.files)
 	}
 	trouble := errors.Join(saved.err, out.summary(summary), out.disputed(c, result))
 	if r.wanted() {

@@ -70,13 +70,7 @@ func (z *zooCmd) accusations(c *commandContext, catches []zoo.Catch) (found map[
 // print shows what broke in a twin, with the commands that lead on.
 func (a *accusation) print(c *commandContext, id string) {
 	fmt.Fprintf(c.out, "\nthe fixed twin of %s:\n", id)
-	for i, f := range a.result.Violations {
-		var commands []string
-		if a.files[i] != "" {
-			commands = followUps("sim", a.result, c.self, a.files[i])
-		}
-		printViolation(c.out, f, commands)
-	}
+	printStories(c.out, a.result, a.result.Violations, "sim", c.self, a.files)
 }
 
 // stories tells what broke in a twin.
