@@ -1,8 +1,10 @@
 package sim_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
@@ -74,6 +76,9 @@ func TestShrinkingKeepsTheProperty(t *testing.T) {
 		if len(small.Violations) != len(large.Violations) || len(small.Violations) < 4 {
 			t.Fatalf("%d properties broke, %d before shrinking", len(small.Violations), len(large.Violations))
 		}
+		byProperty := func(a, b sim.Found) int { return cmp.Compare(a.Property, b.Property) }
+		slices.SortFunc(small.Violations, byProperty) // the simplest is another one before
+		slices.SortFunc(large.Violations, byProperty)
 		for i, f := range small.Violations {
 			shrunkFrom(t, w, f, large.Violations[i])
 		}
