@@ -53,6 +53,8 @@ type Verdict struct {
 	// Property is the rule that is broken, see the package's documentation; empty unless Outcome
 	// is Violation.
 	Property string
+	// Rule is that rule in words, and how it is broken.
+	Rule string
 	// Message is one sentence that names the rule and the operations.
 	Message string
 	// Operations are those that break the rule, by call. They are not linearizable by themselves,
@@ -249,7 +251,7 @@ func violation(checker string, f finding, h History) Verdict {
 		}
 	}
 	slices.SortStableFunc(operations, func(a, b Operation) int { return cmp.Compare(a.Call, b.Call) })
-	v := Verdict{Outcome: Violation, Checker: checker, Property: f.property, Message: f.message, Operations: operations}
+	v := Verdict{Outcome: Violation, Checker: checker, Property: f.property, Rule: f.message, Message: f.message, Operations: operations}
 	if len(operations) > 0 {
 		v.Message += ": " + list(operations)
 	}

@@ -111,10 +111,10 @@ func (w *World) perform(a action) {
 		w.restart(p)
 	case actRelease:
 		p.held = false
-		w.note(p.id, "watch", "", "what was held back comes through")
+		w.noteHealed(Watch, p.id, "what was held back comes through")
 	case actResume:
 		p.paused = false
-		w.note(p.id, "pause", "", "the process runs again")
+		w.noteHealed(Pause, p.id, "the process runs again")
 	}
 }
 
@@ -207,7 +207,7 @@ func (w *World) doOutside(p *process, user int) {
 	result := call.do()
 	w.foldString(result)
 	if w.trace != nil {
-		w.note(p.id, call.what, "", result).of(user)
+		w.note(KindShared, p.id, call.what, "", result).of(user)
 	}
 	call.done <- true
 	w.settle()
@@ -217,32 +217,47 @@ func (w *World) reconnect(p *process) {
 	session := p.client.Session()
 	replica, err := w.connect(p)
 	w.fold(uint64(p.client.Session()))
-	if w.trace != nil {
-		w.note(p.id, "connect", "", connectResult(p.client, replica, session, err))
+	if s := w.note(KindConnect, p.id, "connect", "", ""); s != nil {
+		s.Dialled = dialled(session, p.client.Session(), err)
+		s.Result = s.connected(session, replica)
 	}
 }
 
-func connectResult(c *fakezk.Client, replica int, session int64, err error) string {
+// dialled says what came of dialling, by the session before and after.
+func dialled(before, after int64, err error) Dialled {
 	switch {
 	case err != nil:
-		return fmt.Sprintf("server %d is behind this client and refuses it", replica)
-	case c.Session() == 0:
-		return fmt.Sprintf("learns that session 0x%x has expired", session)
-	case session == 0:
-		return fmt.Sprintf("new session 0x%x at server %d", c.Session(), replica)
+		return DialledRefused
+	case after == 0:
+		return DialledExpired
+	case before == 0:
+		return DialledNew
 	}
-	return fmt.Sprintf("session 0x%x goes on at server %d", session, replica)
+	return DialledResumed
+}
+
+// connected says in words what came of dialling a server.
+func (d *Detail) connected(before int64, server int) string {
+	switch d.Dialled {
+	case DialledRefused:
+		return fmt.Sprintf("server %d is behind this client and refuses it", server)
+	case DialledExpired:
+		return fmt.Sprintf("learns that session 0x%x has expired", before)
+	case DialledNew:
+		return fmt.Sprintf("new session 0x%x at server %d", d.Session, server)
+	}
+	return fmt.Sprintf("session 0x%x goes on at server %d", d.Session, server)
 }
 
 func (w *World) restart(p *process) {
 	p.crashed = false
 	p.life++
-	w.note(p.id, "crash", "", "the process starts again")
+	w.noteHealed(Crash, p.id, "the process starts again")
 	w.launch(p)
 }
 
 func (w *World) applyOne(replica int) {
 	w.servers.Apply(replica)
 	behind := w.servers.Behind(replica)
-	w.note(-1, "lag", "", fmt.Sprintf("server %d applies one more transaction, %d to go", replica, behind)).falls(replica, behind)
+	w.noteHealed(Lag, -1, fmt.Sprintf("server %d applies one more transaction, %d to go", replica, behind)).falls(replica, behind)
 }

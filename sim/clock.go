@@ -19,7 +19,7 @@ func (w *World) idle(limit time.Duration) bool {
 		if kicked || len(w.changes) > before || w.moved() {
 			w.step++
 			w.fold(uint64(w.elapsed))
-			w.note(-1, "time", "", fmt.Sprintf("+%v until somebody stirs", time.Duration(w.elapsed-begin)*time.Millisecond))
+			w.note(KindTime, -1, "time", "", fmt.Sprintf("+%v until somebody stirs", time.Duration(w.elapsed-begin)*time.Millisecond))
 			return true
 		}
 	}

@@ -3,8 +3,10 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,7 +112,7 @@ func TestContinuationsOfNothing(t *testing.T) {
 	}
 }
 
-// Every line of a trace says for programs what it says in words.
+// Every line of a trace says as facts what it says in words.
 func TestDetails(t *testing.T) {
 	seen := map[sim.Kind]int{}
 	for seed := range uint64(60) {
@@ -141,9 +143,23 @@ func detailProblem(s sim.Step) string {
 		return "the world has a session"
 	case s.Server >= 0 && s.Session == 0:
 		return "connected without a session"
-	case request && s.Path == "" && s.Event != "close":
+	case (request || s.Lost == sim.LostRequest || s.Lost == sim.LostReply) != (s.Request != ""):
+		return "a request without a name, or a name without a request"
+	case request && s.Path == "" && s.Request != "close":
 		return "a request without a path"
-	case request && (s.Sent > s.N || s.Server < 0 && s.Kind == sim.KindExchange && s.Event != "close"):
+	case s.Failed() != strings.HasPrefix(s.Result, "zk: "), (s.Made != "") != strings.HasPrefix(s.Result, "-> "):
+		return "an answer that is in words only"
+	case (s.Kind == sim.KindFault || s.Kind == sim.KindHealed) != (bits.OnesCount16(uint16(s.Fault)) == 1):
+		return "a fault without a name, or a name without a fault"
+	case s.Kind == sim.KindFault && s.Event != "! "+s.Fault.String() || s.Kind == sim.KindHealed && s.Event != s.Fault.String():
+		return "a fault of another name"
+	case (s.Kind == sim.KindConnect) != (s.Dialled != ""):
+		return "nothing came of dialling"
+	case s.Dialled == sim.DialledRefused && s.Server >= 0, s.Dialled == sim.DialledExpired && s.Session != 0:
+		return "something else came of dialling"
+	case (s.Kind == sim.KindWatch || s.Lost == sim.LostEvent) != (s.Type != 0):
+		return "an event without a type"
+	case request && (s.Sent > s.N || s.Server < 0 && s.Kind == sim.KindExchange && s.Request != "close"):
 		return "a request that is answered before it is sent, or by nobody"
 	case s.Kind == sim.KindWatch && s.Zxid == 0:
 		return "an event without a transaction"

@@ -1,24 +1,42 @@
 package sim
 
 import (
+	"fmt"
 	"strings"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// Detail is what a line of a trace does not say in words, for programs that draw or tell a run.
+// Detail is what a line of a trace says, as facts. Its words, [Step.Event] and [Step.Result], are made from them and
+// from what else is known at that moment. They are for people: programs that draw, tell or replay a run read the facts.
 type Detail struct {
 	Kind    Kind
-	User    int   // of the client, from 0; -1 if nobody's in particular
-	Server  int   // to which the client is connected after the step, -1 if to none
-	Session int64 // that the client believes to have after the step, 0 if none
-	Op      int64 // [Op.Number] of the operation on whose behalf it happened, 0 if none
-	Sent    int   // of a request: the step in which it was sent, -1 if that is not known
-	Zxid    int64 // of a watch event: the transaction that fired it
-	Lost    Lost  // of a fault: what was lost with the connection
-	Unsent  bool  // of a fault: requests that were not sent yet fail, as no server can be reached
-	Failed  bool  // of a request or reply: what is answered is an error
-	Late    Late  // of a fault of a server, and of its end: which one is behind, and by how much
+	User    int     // of the client, from 0; -1 if nobody's in particular
+	Server  int     // to which the client is connected after the step, -1 if to none
+	Session int64   // that the client believes to have after the step, 0 if none
+	Op      int64   // [Op.Number] of the operation on whose behalf it happened, 0 if none
+	Sent    int     // of a request: the step in which it was sent, -1 if that is not known
+	Zxid    int64   // of a watch event: the transaction that fired it
+	Fault   Faults  // that strikes or ends: a single one
+	Dialled Dialled // of a line of kind connect: what came of it
+
+	// Of a request, answered, lost or neither:
+	Request string // create, children, multi, …: its name, as in [github.com/zktorture/zktorture/recipes.Around]
+	Watch   bool   // it sets a watch
+	Dropped bool   // the server closes the connection instead of an answer
+
+	// Of a request that is answered in this step, and of a reply:
+	Err    fakezk.Code // the error that is answered
+	Made   string      // the path of the znode that a create has made, if the server has made its name
+	Answer string      // the names or the data that are answered
+
+	Type   zk.EventType // of a watch event, lost or not
+	Lost   Lost         // of a fault: what was lost with the connection
+	Fate   string       // what became of it, in words
+	Unsent bool         // of a fault: requests that were not sent yet fail, as no server can be reached
+	Late   Late         // of a fault of a server, and of its end: which one is behind, and by how much
 }
 
 // Late is a server that is behind.
@@ -39,11 +57,22 @@ const (
 	KindReply    Kind = "reply"    // a reply reaches its client
 	KindWatch    Kind = "watch"    // a watch event reaches its client
 	KindClosed   Kind = "closed"   // a client sees that the server has closed the connection
-	KindConnect  Kind = "connect"  // a client dials a server; Session and Server say what came of it
+	KindConnect  Kind = "connect"  // a client dials a server
 	KindFault    Kind = "fault"    // a fault strikes
-	KindHealed   Kind = "healed"   // a fault ends
+	KindHealed   Kind = "healed"   // a fault ends, or a part of it
 	KindTime     Kind = "time"     // nothing happens but that time moves
 	KindShared   Kind = "shared"   // something that clients share outside of ZooKeeper is reached
+)
+
+// Dialled says what came of dialling a server.
+type Dialled string
+
+// What can come of it.
+const (
+	DialledNew     Dialled = "new"     // a session begins
+	DialledResumed Dialled = "resumed" // the session goes on
+	DialledExpired Dialled = "expired" // the client learns that its session is gone
+	DialledRefused Dialled = "refused" // the server is behind the client and refuses it
 )
 
 // Lost says what a breaking connection takes with it.
@@ -56,30 +85,40 @@ const (
 	LostEvent   Lost = "event"
 )
 
-// kinds has the events of lines that are spelt in one way only.
-var kinds = map[string]Kind{
-	"reply": KindReply, "event": KindWatch, "closed": KindClosed, "connect": KindConnect, "time": KindTime,
-	"watch": KindHealed, "pause": KindHealed, "crash": KindHealed, "lag": KindHealed,
+// Subject names what a line is about: a request, with "+watch" if it sets one, or a watch event; "" for all others.
+func (d *Detail) Subject() string {
+	switch {
+	case d.Type != 0:
+		return eventName(d.Type)
+	case d.Watch:
+		return d.Request + "+watch"
+	}
+	return d.Request
 }
 
-func kindOf(event string) Kind {
-	for _, marked := range []struct {
-		prefix string
-		kind   Kind
-	}{{"! ", KindFault}, {"> ", KindCall}, {"< ", KindReturn}} {
-		if strings.HasPrefix(event, marked.prefix) {
-			return marked.kind
-		}
+// Failed tells whether a request was answered with an error.
+func (d *Detail) Failed() bool { return d.Err != fakezk.CodeOK }
+
+// answer says in words what came of a request.
+func (d *Detail) answer() string {
+	switch {
+	case d.Dropped:
+		return "dropped: the server closes the connection"
+	case d.Kind == KindRequest:
+		return "arrived, the reply is on its way"
+	case d.Failed():
+		return d.Err.Err().Error()
+	case d.Made != "":
+		return "-> " + d.Made[strings.LastIndexByte(d.Made, '/')+1:]
+	case d.Answer != "":
+		return d.Answer
 	}
-	if kind, known := kinds[event]; known {
-		return kind
-	}
-	return KindShared // a request says so itself
+	return "ok"
 }
 
 // detail fills in what can be seen of a client's state.
-func (w *World) detail(client int, event string) Detail {
-	d := Detail{Kind: kindOf(event), User: -1, Server: -1, Sent: -1}
+func (w *World) detail(kind Kind, client int) Detail {
+	d := Detail{Kind: kind, User: -1, Server: -1, Sent: -1}
 	if client < 0 || w.procs[client].client == nil {
 		return d
 	}
@@ -91,71 +130,83 @@ func (w *World) detail(client int, event string) Detail {
 	return d
 }
 
-// The details that only the caller of note knows. All do nothing when no trace is kept.
+// The facts that only the caller of note knows. All do nothing when no trace is kept.
 
-func (d *Detail) by(op *Op) {
-	if d != nil {
-		d.User, d.Op = op.User, op.Number
+func (s *Step) by(op *Op) {
+	if s != nil {
+		s.User, s.Op = op.User, op.Number
 	}
 }
 
-func (d *Detail) of(user int) {
-	if d != nil {
-		d.User = user
+func (s *Step) of(user int) {
+	if s != nil {
+		s.User = user
 	}
 }
 
-func (d *Detail) asks(w *World, call *fakezk.Call, answer fakezk.Message) {
-	if d == nil {
-		return
-	}
-	d.Kind, d.User, d.Op, d.Sent = KindRequest, call.User, call.Tag, w.sentAt(call)
-	if answer.Reply != nil {
-		d.Kind = KindExchange
-		d.answers(answer)
+// asks says which request it is, and whose.
+func (s *Step) asks(w *World, call *fakezk.Call) {
+	r := &call.Request
+	s.User, s.Op, s.Sent = call.User, call.Tag, w.sentAt(call)
+	s.Path, s.Request, s.Watch = requestPath(r), requestName(r.Op), r.Watch
+}
+
+// answers says what a request is answered; it is known of the request unless that came in a step before.
+func (s *Step) answers(r *fakezk.Request, m *fakezk.Response) {
+	switch {
+	case m.Err != fakezk.CodeOK:
+		s.Err = m.Err
+	case r == nil && m.Children != nil, r != nil && r.Op == fakezk.OpGetChildren2:
+		s.Answer = fmt.Sprint(m.Children)
+	case r == nil:
+	case r.Op == fakezk.OpCreate && m.Path != r.Path:
+		s.Made = m.Path
+	case r.Op == fakezk.OpGetData:
+		s.Answer = fmt.Sprintf("%q", m.Data)
 	}
 }
 
-func (d *Detail) answers(m fakezk.Message) {
-	if d != nil {
-		d.Failed = m.Reply.Err != fakezk.CodeOK
+func (s *Step) falls(server, transactions int) {
+	if s != nil {
+		s.Late = Late{server, transactions}
 	}
 }
 
-func (d *Detail) falls(server, transactions int) {
-	if d != nil {
-		d.Late = Late{server, transactions}
+// loses says which request, or whose reply, is lost with the connection.
+func (s *Step) loses(w *World, what Lost, call *fakezk.Call, fate string) {
+	if s != nil {
+		s.asks(w, call)
+		s.Lost, s.Fate, s.Result = what, fate, s.Subject()+" "+fate
 	}
 }
 
-func (d *Detail) fired(m fakezk.Message) {
-	if d != nil {
-		d.Zxid = m.Zxid
+// losesEvent says which event of a watch is lost with the connection.
+func (s *Step) losesEvent(m fakezk.Message) {
+	if s != nil {
+		s.Path, s.Zxid, s.Type = m.Path, m.Zxid, m.Event
+		s.Lost, s.Fate = LostEvent, "is lost with its connection"
+		s.Result = s.Subject() + " " + s.Fate
 	}
 }
 
-func (d *Detail) loses(w *World, what Lost, call *fakezk.Call) {
-	if d != nil {
-		d.Lost, d.User, d.Op, d.Sent = what, call.User, call.Tag, w.sentAt(call)
+// carriesOut says that the last request of a process that dies reaches its server.
+func (s *Step) carriesOut(w *World, call *fakezk.Call) {
+	if s != nil {
+		s.asks(w, call)
+		s.Lost, s.Result = LostReply, "its last request, "+s.Subject()+", is still carried out"
 	}
 }
 
 // refuses says that requests which were not sent yet fail.
-func (d *Detail) refuses() {
-	if d != nil {
-		d.Unsent = true
+func (s *Step) refuses() {
+	if s != nil {
+		s.Unsent = true
 	}
 }
 
 // breaks says that the client has no connection after the step.
-func (d *Detail) breaks() {
-	if d != nil {
-		d.Server = -1
-	}
-}
-
-func (d *Detail) losesEvent(m fakezk.Message) {
-	if d != nil {
-		d.Lost, d.Zxid = LostEvent, m.Zxid
+func (s *Step) breaks() {
+	if s != nil {
+		s.Server = -1
 	}
 }

@@ -180,7 +180,7 @@ func (w *World) judge(everybody bool) Judgement {
 // nothing better to say.
 func (w *World) stuck() []Violation {
 	for _, op := range w.Waiting() {
-		return []Violation{{Property: "progress", Message: w.Explain(op), Ops: []*Op{op}}}
+		return []Violation{Violation{Property: "progress", Ops: []*Op{op}}.Saying("%v", w.Explain(op))}
 	}
 	return []Violation{{Property: "progress", Message: fmt.Sprintf(
 		"a script did not end within %d steps of a world without faults", calmSteps)}}

@@ -79,7 +79,7 @@ func (w *World) fallBehind(server, variant int) {
 	if behind > 0 {
 		what += fmt.Sprintf(", %d transactions ago", behind)
 	}
-	w.note(-1, "! lag", "", fmt.Sprintf("server %d %s", server, what)).falls(server, behind)
+	w.noteFault(Lag, -1, "", fmt.Sprintf("server %d %s", server, what)).falls(server, behind)
 	w.servers.SetLag(server, true)
 }
 
@@ -102,7 +102,7 @@ func strikeLag(w *World, t target, variant int) {
 		return
 	}
 	p := w.procs[t.client-w.replicas]
-	w.note(p.id, "! lag", "", "leaves its server for another")
+	w.noteFault(Lag, p.id, "", "leaves its server for another")
 	p.held = false
 	p.client.Break(zk.ErrConnectionClosed)
 }

@@ -52,7 +52,7 @@ func TestPlantedBugShrinksToItsMinimum(t *testing.T) {
 		f := r.Violations[0]
 		calls := 0
 		for _, step := range f.Trace {
-			if step.Event[0] == '>' {
+			if step.Kind == sim.KindCall {
 				calls++
 			}
 		}

@@ -129,28 +129,27 @@ func findLoss(w *World, add func(target)) {
 func strikeLoss(w *World, t target, variant int) {
 	p := w.procs[t.client]
 	if _, connected := p.client.Connected(); !connected {
-		w.note(p.id, "! loss", "", "no server can be reached: queued requests fail with ErrNoServer").refuses()
+		w.noteFault(Loss, p.id, "", "no server can be reached: queued requests fail with ErrNoServer").refuses()
 		p.client.BreakUnsent()
 		return
 	}
 	p.held = false
 	call := p.client.Sent()
 	if call == nil {
-		w.note(p.id, "! loss", "", "the connection breaks")
+		w.noteFault(Loss, p.id, "", "the connection breaks")
 		p.client.Break(zk.ErrConnectionClosed)
 		return
 	}
-	what := requestName(&call.Request)
 	switch variant {
 	case lossAfter:
-		w.note(p.id, "! loss", requestPath(&call.Request), what+" is applied, its reply is lost").loses(w, LostReply, call)
+		w.noteFault(Loss, p.id, "", "").loses(w, LostReply, call, "is applied, its reply is lost")
 		w.carryOut(p)
 		p.client.Break(zk.ErrConnectionClosed)
 	case lossBefore:
-		w.note(p.id, "! loss", requestPath(&call.Request), what+" is lost before it is applied").loses(w, LostRequest, call)
+		w.noteFault(Loss, p.id, "", "").loses(w, LostRequest, call, "is lost before it is applied")
 		p.client.Break(zk.ErrConnectionClosed)
 	case lossRaw:
-		w.note(p.id, "! loss", requestPath(&call.Request), what+" is lost while it is written: connection reset").loses(w, LostRequest, call)
+		w.noteFault(Loss, p.id, "", "").loses(w, LostRequest, call, "is lost while it is written: connection reset")
 		p.client.Break(errReset)
 	}
 }
@@ -171,7 +170,7 @@ func (w *World) begin(p *process) int {
 	how := max(0, w.choose(2*beginVariants, "unconnected")-beginVariants)
 	if how != beginConnected {
 		w.strikes(faultIndex(Loss), 1)
-		noted := w.note(p.id, "! loss", "", [...]string{"", "begins without a connection", "begins without a connection, and cannot reach any server"}[how])
+		noted := w.noteFault(Loss, p.id, "", [...]string{"", "begins without a connection", "begins without a connection, and cannot reach any server"}[how])
 		if how == beginAlone {
 			noted.refuses()
 		}
@@ -195,7 +194,7 @@ func findExpiry(w *World, add func(target)) {
 // in the second variant it breaks at once, as by a partition that was the reason.
 func strikeExpiry(w *World, t target, variant int) {
 	p := w.procs[t.client]
-	noted := w.note(p.id, "! expiry", "", fmt.Sprintf("the server expires session 0x%x", p.client.Session()))
+	noted := w.noteFault(Expiry, p.id, "", fmt.Sprintf("the server expires session 0x%x", p.client.Session()))
 	w.servers.Expire(w.now(), p.client.Session())
 	if _, connected := p.client.Connected(); connected && variant == 1 {
 		noted.breaks()
@@ -235,11 +234,11 @@ func strikeWatch(w *World, t target, variant int) {
 	pending := w.eventPending(p)
 	if variant == watchLose {
 		m, _ := w.servers.First(p.client.Connection())
-		w.note(p.id, "! watch", m.Path, eventName(m.Event)+" is lost with its connection").losesEvent(m)
+		w.noteFault(Watch, p.id, "", "").losesEvent(m)
 		p.client.Break(zk.ErrConnectionClosed)
 		return
 	}
-	w.note(p.id, "! watch", "", "what the server sends is held back from here on")
+	w.noteFault(Watch, p.id, "", "what the server sends is held back from here on")
 	p.held, p.heldEvent = true, pending
 	if !pending {
 		w.strikes(faultIndex(Watch), -1) // it counts when there is an event to hold back
@@ -257,7 +256,7 @@ func findPause(w *World, add func(target)) {
 // timers see, stands still.
 func strikePause(w *World, t target, variant int) {
 	p := w.procs[t.client]
-	w.note(p.id, "! pause", "", fmt.Sprintf("the process stops while %v pass", milliseconds(pauses[variant])))
+	w.noteFault(Pause, p.id, "", fmt.Sprintf("the process stops while %v pass", milliseconds(pauses[variant])))
 	p.paused = true
 	w.offset += pauses[variant]
 	w.pass(0)
@@ -276,7 +275,7 @@ func findTime(w *World, add func(target)) {
 func strikeTime(w *World, _ target, variant int) {
 	for _, p := range w.procs {
 		if p.paused {
-			w.note(-1, "! time", "", milliseconds(leaps[variant])+" pass on the servers")
+			w.noteFault(Time, -1, "", milliseconds(leaps[variant])+" pass on the servers")
 			w.offset += leaps[variant]
 			w.pass(0)
 			return
@@ -284,7 +283,7 @@ func strikeTime(w *World, _ target, variant int) {
 	}
 	before := w.elapsed
 	w.sleep(leaps[variant])
-	w.note(-1, "! time", "", milliseconds(w.elapsed-before)+" pass")
+	w.noteFault(Time, -1, "", milliseconds(w.elapsed-before)+" pass")
 }
 
 // findReap finds empty parents, wherever they are: znodes that have had children and have none now.
@@ -302,7 +301,7 @@ func findReap(w *World, add func(target)) {
 
 func strikeReap(w *World, t target, _ int) {
 	path := w.empty[t.client]
-	w.note(-1, "! reap", path, "somebody removes the empty parent")
+	w.noteFault(Reap, -1, path, "somebody removes the empty parent")
 	w.servers.Admin(w.now(), &fakezk.Request{Op: fakezk.OpDelete, Path: path, Version: -1})
 }
 
@@ -318,7 +317,7 @@ func findCancel(w *World, add func(target)) {
 
 func strikeCancel(w *World, t target, _ int) {
 	op := w.procs[t.client].users[t.user].op
-	w.note(t.client, "! cancel", "", "the caller of "+op.Name+" gives up").of(t.user)
+	w.noteFault(Cancel, t.client, "", "the caller of "+op.Name+" gives up").of(t.user)
 	w.Cancel(op)
 }
 
@@ -342,9 +341,9 @@ func findCrash(w *World, add func(target)) {
 // still carried out.
 func strikeCrash(w *World, t target, variant int) {
 	p := w.procs[t.client]
-	w.note(p.id, "! crash", "", "the process dies")
+	w.noteFault(Crash, p.id, "", "the process dies")
 	if call := p.client.Sent(); call != nil && variant == 1 {
-		w.note(p.id, "! crash", requestPath(&call.Request), "its last request, "+requestName(&call.Request)+", is still carried out").loses(w, LostReply, call)
+		w.noteFault(Crash, p.id, "", "").carriesOut(w, call)
 		w.carryOut(p)
 	}
 	w.crash(p)

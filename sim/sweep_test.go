@@ -49,12 +49,12 @@ func theOnlyFault(t *testing.T, one sim.One) string {
 	var names, met []string
 	last := -1
 	for _, step := range one.Trace {
-		name, ok := strings.CutPrefix(step.Event, "! ")
+		strikes := step.Kind == sim.KindFault
 		switch {
-		case ok && step.Client < 0 && name == "lag":
-			met = append(met, name)
-		case ok && step.N != last && step.N > 0:
-			names, last = append(names, name), step.N
+		case strikes && step.Client < 0 && step.Fault == sim.Lag:
+			met = append(met, step.Fault.String())
+		case strikes && step.N != last && step.N > 0:
+			names, last = append(names, step.Fault.String()), step.N
 		}
 	}
 	if len(names) == 0 {

@@ -11,16 +11,16 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// Step is one line of a trace: something that happened, in words.
+// Step is one line of a trace: something that happened, in words and as facts.
 type Step struct {
 	N      int           // the step; operations' calls and returns carry the step that let them happen
 	At     time.Duration // the servers' clock since the start
 	Client int           // from 0; -1 for the world
 	Event  string        // a request, an event, a fault, an operation
-	Path   string
+	Path   string        // of the znode; of a request about several, all of them in words
 	Result string
 
-	Detail // not printed
+	Detail // not printed; what programs read
 }
 
 // String formats the step in columns.
@@ -65,9 +65,16 @@ func (w *World) takeNotes() {
 			w.foldString(n.op.Result)
 		}
 		if w.trace != nil {
-			w.note(n.op.Client, describeNote(n), "", noteResult(n)).by(n.op)
+			w.note(n.kind(), n.op.Client, describeNote(n), "", noteResult(n)).by(n.op)
 		}
 	}
+}
+
+func (n note) kind() Kind {
+	if n.end {
+		return KindReturn
+	}
+	return KindCall
 }
 
 func describeNote(n note) string {
@@ -94,35 +101,64 @@ func noteResult(n note) string {
 	return n.op.Outcome.String()
 }
 
-// note adds a line to the trace, if one is kept, and returns its details, else nil.
-func (w *World) note(client int, event, path, result string) *Detail {
+// note adds a line to the trace, if one is kept, and returns it, else nil.
+func (w *World) note(kind Kind, client int, event, path, result string) *Step {
 	if w.trace == nil {
 		return nil
 	}
 	at := time.Duration(w.elapsed+w.offset) * time.Millisecond
-	*w.trace = append(*w.trace, Step{w.step, at, client, event, path, result, w.detail(client, event)})
-	return &(*w.trace)[len(*w.trace)-1].Detail
+	*w.trace = append(*w.trace, Step{w.step, at, client, event, path, result, w.detail(kind, client)})
+	return &(*w.trace)[len(*w.trace)-1]
 }
 
+// noteFault adds a line about a fault that strikes.
+func (w *World) noteFault(fault Faults, client int, path, result string) *Step {
+	s := w.note(KindFault, client, "! "+fault.String(), path, result)
+	if s != nil {
+		s.Fault = fault
+	}
+	return s
+}
+
+// noteHealed adds a line about a fault that ends.
+func (w *World) noteHealed(fault Faults, client int, result string) *Step {
+	s := w.note(KindHealed, client, fault.String(), "", result)
+	if s != nil {
+		s.Fault = fault
+	}
+	return s
+}
+
+// noteRequest adds a line about a request that has reached its server; m is the reply, if it comes in the same step.
 func (w *World) noteRequest(p *process, call *fakezk.Call, m fakezk.Message) {
-	if w.trace == nil {
+	s := w.note(KindRequest, p.id, "", "", "")
+	if s == nil {
 		return
 	}
-	r := &call.Request
-	w.note(p.id, requestName(r), requestPath(r), requestResult(r, m)).asks(w, call, m)
+	s.asks(w, call)
+	if s.Dropped = m.Closed; m.Reply != nil {
+		s.Kind = KindExchange
+		s.answers(&call.Request, m.Reply)
+	}
+	s.Event, s.Result = s.Subject(), s.answer()
 }
 
+// noteMessage adds a line about what comes to a client, but for a reply that [World.noteRequest] has told of.
 func (w *World) noteMessage(p *process, m fakezk.Message) {
 	if w.trace == nil {
 		return
 	}
 	switch {
 	case m.Closed:
-		w.note(p.id, "closed", "", "the server has closed the connection")
+		w.note(KindClosed, p.id, "closed", "", "the server has closed the connection")
 	case m.Reply != nil:
-		w.note(p.id, "reply", m.Reply.Path, replyResult(m.Reply)).answers(m)
+		s := w.note(KindReply, p.id, "reply", m.Reply.Path, "")
+		s.answers(nil, m.Reply)
+		s.Result = s.answer()
 	default:
-		w.note(p.id, "event", m.Path, eventName(m.Event)).fired(m)
+		s := w.note(KindWatch, p.id, "event", m.Path, "")
+		s.Zxid, s.Type = m.Zxid, m.Event
+		s.Result = s.Subject()
 	}
 }
 
@@ -136,15 +172,11 @@ var opNames = map[fakezk.Op]string{
 	fakezk.OpSetAuth: "auth", fakezk.OpCloseSession: "close", fakezk.OpReconfig: "reconfig",
 }
 
-func requestName(r *fakezk.Request) string {
-	name := opNames[r.Op]
-	if name == "" {
-		name = fmt.Sprintf("op %d", r.Op)
+func requestName(op fakezk.Op) string {
+	if name, known := opNames[op]; known {
+		return name
 	}
-	if r.Watch {
-		name += "+watch"
-	}
-	return name
+	return fmt.Sprintf("op %d", op)
 }
 
 func requestPath(r *fakezk.Request) string {
@@ -159,34 +191,6 @@ func requestPath(r *fakezk.Request) string {
 		return strings.Join(slices.Concat(r.DataWatches, r.ExistWatches, r.ChildWatches), " ")
 	}
 	return r.Path
-}
-
-func requestResult(r *fakezk.Request, m fakezk.Message) string {
-	switch {
-	case m.Closed:
-		return "dropped: the server closes the connection"
-	case m.Reply == nil:
-		return "arrived, the reply is on its way"
-	case m.Reply.Err != fakezk.CodeOK:
-		return m.Reply.Err.Err().Error()
-	case r.Op == fakezk.OpCreate && m.Reply.Path != r.Path:
-		return "-> " + m.Reply.Path[strings.LastIndexByte(m.Reply.Path, '/')+1:]
-	case r.Op == fakezk.OpGetChildren2:
-		return fmt.Sprint(m.Reply.Children)
-	case r.Op == fakezk.OpGetData:
-		return fmt.Sprintf("%q", m.Reply.Data)
-	}
-	return "ok"
-}
-
-func replyResult(r *fakezk.Response) string {
-	switch {
-	case r.Err != fakezk.CodeOK:
-		return r.Err.Err().Error()
-	case r.Children != nil:
-		return fmt.Sprint(r.Children)
-	}
-	return "ok"
 }
 
 // hashStart is the offset basis of 64-bit FNV-1a.

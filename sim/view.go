@@ -65,20 +65,24 @@ func (w *World) ClientOf(session int64) int {
 
 // Explain says in a sentence what a waiting operation waits for: its armed watches and whether
 // they can fire.
-func (w *World) Explain(op *Op) string {
-	who := fmt.Sprintf("c%d still waits in %s", op.Client+1, op.Name)
+func (w *World) Explain(op *Op) Sentence {
+	text := Say("c%d still waits in %s", op.Client+1, op.Name)
 	if StepOf(op.Call) > 0 {
-		who += fmt.Sprintf(" (called at step %d)", StepOf(op.Call))
+		text = Say("%v (called at step %d)", text, StepOf(op.Call))
 	}
 	watches := w.armed(op)
 	if len(watches) == 0 {
-		return who + ", and no watch of its session is armed that could wake it"
+		return Say("%v, and no watch of its session is armed that could wake it", text)
 	}
-	return who + ": " + strings.Join(watches, "; ")
+	before := ": "
+	for _, watch := range watches {
+		text, before = Say("%v%s%v", text, before, watch), "; "
+	}
+	return text
 }
 
-func (w *World) armed(op *Op) []string {
-	var out []string
+// armed says of each watch of an operation's session on what it is.
+func (w *World) armed(op *Op) (out []Sentence) {
 	session := w.SessionOf(op.Client)
 	for _, watch := range w.servers.Watches() {
 		if watch.Session != session {
@@ -87,24 +91,24 @@ func (w *World) armed(op *Op) []string {
 		n, ok := w.servers.Node(watch.Path)
 		switch {
 		case !ok:
-			out = append(out, fmt.Sprintf("it watches %s, which does not exist", watch.Path))
+			out = append(out, Say("it watches %s, which does not exist", Path(watch.Path)))
 		case n.Stat.EphemeralOwner != 0:
-			out = append(out, fmt.Sprintf("it watches %s, owned by %s", watch.Path, w.Owner(n.Stat.EphemeralOwner)))
+			out = append(out, Say("it watches %s, owned by %v", Path(watch.Path), w.Owner(n.Stat.EphemeralOwner)))
 		default:
-			out = append(out, "it watches "+watch.Path)
+			out = append(out, Say("it watches %s", Path(watch.Path)))
 		}
 	}
 	return out
 }
 
 // Owner describes a session: whose it is, and whether it lives.
-func (w *World) Owner(session int64) string {
-	text := fmt.Sprintf("session 0x%x", session)
+func (w *World) Owner(session int64) Sentence {
+	text := Say("session %v", SessionID(session))
 	if c := w.ClientOf(session); c >= 0 {
-		text += fmt.Sprintf(" of c%d", c+1)
+		text = Say("%v of c%d", text, c+1)
 	}
 	if step, dead := w.Death(session); dead {
-		text += fmt.Sprintf(", which ended at step %d", step)
+		text = Say("%v, which ended at step %d", text, step)
 	}
 	return text
 }

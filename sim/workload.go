@@ -59,11 +59,13 @@ type Judgement struct {
 	Audit func(seed uint64, tries int) Strength
 }
 
-// Violation is a broken property.
+// Violation is a broken property. What its message names is in fields, for programs: nothing reads the message.
 type Violation struct {
-	Property string // one of the workload's, in words of the field
-	Message  string // one sentence that names the operations, sessions and znodes that show it
-	Ops      []*Op  // those operations, if there are any
+	Property string   // one of the workload's, in words of the field
+	Message  string   // one sentence that names the operations, sessions and znodes that show it, see [Violation.Saying]
+	Ops      []*Op    // those operations, if there are any
+	Sessions []int64  // those sessions
+	Paths    []string // those znodes
 }
 
 // Plan is what a workload draws an episode from.

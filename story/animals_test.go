@@ -154,6 +154,9 @@ func complete(t *testing.T, a zoo.Animal, s *story.Story) {
 		if !strings.Contains(words, session.Name+" is "+session.ID) {
 			t.Errorf("session %s is not named:\n%s", session.ID, text)
 		}
+		if session.Asked != strings.Contains(s.Message, session.ID) {
+			t.Errorf("session %s is in question: %v, in the sentence otherwise:\n%s", session.ID, session.Asked, text)
+		}
 	}
 	if p := s.Pivot; p == nil || len(s.Curve) == 0 || !strings.Contains(text, "pivotal step\n") || p.Step > 0 && !strings.Contains(text, "\n=>") {
 		t.Errorf("the pivotal step is not named:\n%s", text)

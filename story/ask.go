@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // ask marks what the verdict is about: the operations of its certificate, the sessions and znodes that
-// its sentence names, and the znodes that those operations dealt with.
+// it names, and the znodes that those operations dealt with.
 func (t *teller) ask() {
 	s := t.story
-	for i := range s.Sessions {
-		s.Sessions[i].Asked = names(s.Message, s.Sessions[i].ID)
+	for _, id := range t.replayed.Violation.Sessions {
+		if i := t.session(id); i >= 0 {
+			s.Sessions[i].Asked = true
+		}
 	}
 	t.askOperations()
 	t.addMissing()
@@ -28,10 +28,9 @@ func (t *teller) ask() {
 // addMissing adds the znodes that the operations of the certificate asked for and that never existed.
 func (t *teller) addMissing() {
 	s := t.story
-	for _, e := range s.Events {
-		missing := e.Operation >= 0 && s.Operations[e.Operation].Asked && e.Result == zk.ErrNoNode.Error() && e.What != "create"
+	for _, e := range t.missed {
 		known := slices.ContainsFunc(s.Znodes, func(z Znode) bool { return z.Path == e.Path })
-		if missing && !known && strings.HasPrefix(e.Path, "/") {
+		if e.Operation >= 0 && s.Operations[e.Operation].Asked && !known {
 			s.Znodes = append(s.Znodes, Znode{Path: e.Path, Lives: []Life{}})
 		}
 	}
@@ -45,7 +44,7 @@ func (t *teller) askZnodes() {
 	for _, parents := range []bool{false, true} {
 		some := false
 		for i, z := range s.Znodes {
-			s.Znodes[i].Asked = names(s.Message, z.Path) || parents == s.isParent(i) && s.concerns(i)
+			s.Znodes[i].Asked = t.names(z.Path) || parents == s.isParent(i) && s.concerns(i)
 			some = some || s.Znodes[i].Asked
 		}
 		if some {
@@ -70,19 +69,14 @@ func (t *teller) askOperations() {
 	for _, op := range t.replayed.Violation.Ops {
 		t.askOperation(t.operation(op.Number))
 	}
-	for i := range s.Operations {
-		if s.nameOperation(i) {
-			t.askOperation(i)
-		}
-	}
 	for _, wait := range s.Waits {
 		t.askOperation(wait.Operation)
 	}
 	if slices.ContainsFunc(s.Operations, func(o Operation) bool { return o.Asked }) {
 		return
 	}
-	for _, e := range s.Events { // the sentence is about a znode that somebody asked for, such as one that never was
-		if e.Path != "" && names(s.Message, e.Path) {
+	for _, e := range s.Events { // it is about a znode that somebody asked for, such as one that never was
+		if t.names(e.Path) {
 			t.askOperation(e.Operation)
 		}
 	}
@@ -94,16 +88,6 @@ func (t *teller) askOperation(i int) {
 	}
 }
 
-// nameOperation tells whether the sentence names an operation, in the words in which workloads do.
-func (s *Story) nameOperation(i int) bool {
-	o := s.Operations[i]
-	when := fmt.Sprintf("steps %d to %d", o.Call, o.Return)
-	if o.Return < 0 {
-		when = fmt.Sprintf("step %d", o.Call)
-	}
-	return names(s.Message, fmt.Sprintf("%s's %s(%s) at %s", s.user(o.Client, o.User), o.Name, o.Arg, when))
-}
-
 // user names a user as messages do.
 func (s *Story) user(client, user int) string {
 	name := s.Clients[client].Name
@@ -113,18 +97,5 @@ func (s *Story) user(client, user int) string {
 	return name
 }
 
-// names tells whether a sentence has a word, which is not only the begin of a longer one.
-func names(sentence, word string) bool {
-	for {
-		i := strings.Index(sentence, word)
-		if i < 0 {
-			return false
-		}
-		sentence = sentence[i+len(word):]
-		if sentence == "" || !strings.ContainsRune(wordRunes, rune(sentence[0])) {
-			return true
-		}
-	}
-}
-
-const wordRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/"
+// names tells whether the verdict names a znode.
+func (t *teller) names(path string) bool { return slices.Contains(t.replayed.Violation.Paths, path) }

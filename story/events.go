@@ -2,9 +2,10 @@ package story
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/sim"
@@ -14,8 +15,8 @@ import (
 type weaver struct {
 	*teller
 	clients []clientState
-	calls   map[int]int   // the event of an operation's call
-	fired   map[int]int64 // the transaction that fired a watch event
+	calls   map[int]int      // the event of an operation's call
+	lines   map[int]sim.Step // the line of the trace that an event is
 }
 
 // clientState is what the weaver knows of a client on its way through the trace.
@@ -31,7 +32,7 @@ type clientState struct {
 }
 
 func (t *teller) tellEvents() {
-	w := &weaver{teller: t, calls: map[int]int{}, fired: map[int]int64{}}
+	w := &weaver{teller: t, calls: map[int]int{}, lines: map[int]sim.Step{}}
 	for range t.story.Clients {
 		w.clients = append(w.clients, clientState{session: -1, dialled: map[int64]bool{}})
 	}
@@ -47,8 +48,10 @@ func (t *teller) tellEvents() {
 			w.sessionsAt(int64(step.N))
 		}
 	}
-	for i, zxid := range w.fired {
-		w.story.Events[i].From = w.cause(zxid)
+	for i, s := range w.lines {
+		if s.Client >= 0 && s.Type != 0 {
+			w.story.Events[i].From = w.cause(s.Zxid)
+		}
 	}
 }
 
@@ -82,28 +85,56 @@ func (w *weaver) add(step int64, e Event) {
 func (w *weaver) line(s sim.Step) {
 	e := Event{
 		Time: s.At.Milliseconds(), Kind: Kind(s.Kind), Client: s.Client, User: s.User, Server: s.Server,
-		What: what(s), Path: s.Path, Result: s.Result, Lost: string(s.Lost),
-		Session: w.session(s.Session), Operation: w.operation(s.Op), Sent: int64(max(s.Sent, 0)),
+		What: w.what(s), Path: s.Path, Result: s.Result, Made: s.Made, Answer: answer(s),
+		Session: w.session(s.Session), Operation: w.operation(s.Op), Sent: int64(max(s.Sent, 0)), Lost: string(s.Lost),
+	}
+	if s.Lost != "" {
+		e.Subject, e.Fate = s.Subject(), s.Fate
 	}
 	w.add(int64(s.N), e)
-	if s.Client < 0 {
-		return
-	}
 	at := len(w.story.Events) - 1
-	w.tie(at, &w.story.Events[at], &w.clients[s.Client])
-	if s.Kind == sim.KindWatch || s.Lost == sim.LostEvent {
-		w.fired[at] = s.Zxid
+	w.lines[at] = s
+	if s.Client >= 0 {
+		w.tie(at, &w.story.Events[at], &w.clients[s.Client])
 	}
 }
 
-// what is the event of a line without its mark, and without the user, who has a field.
-func what(s sim.Step) string {
-	text := strings.TrimLeft(s.Event, "!<> ")
-	if s.Kind == sim.KindCall || s.Kind == sim.KindReturn {
-		return strings.TrimPrefix(text, fmt.Sprintf("u%d ", s.User+1))
+// what names what a line is about.
+func (w *weaver) what(s sim.Step) string {
+	switch s.Kind {
+	case sim.KindCall, sim.KindReturn:
+		o := w.story.Operations[w.operation(s.Op)]
+		return o.Name + "(" + o.Arg + ")"
+	case sim.KindRequest, sim.KindExchange, sim.KindWatch:
+		return s.Subject()
+	case sim.KindFault, sim.KindHealed:
+		return s.Fault.String()
+	case sim.KindShared:
+		return s.Event
 	}
-	return text
+	return string(s.Kind)
 }
+
+// answer says what comes of a request in a line: that it arrives, or what it is answered.
+func answer(s sim.Step) string {
+	answered := s.Kind == sim.KindExchange || s.Kind == sim.KindReply
+	switch {
+	case s.Dropped:
+		return "= dropped: the server closes the connection"
+	case s.Kind == sim.KindRequest:
+		return "arrives"
+	case !answered || s.Made != "":
+		return ""
+	case s.Failed():
+		return "= " + reason(s.Err)
+	case s.Answer != "":
+		return "= " + s.Answer
+	}
+	return "ok"
+}
+
+// reason is an error of ZooKeeper without the name of the library that returns it.
+func reason(code fakezk.Code) string { return strings.TrimPrefix(code.Err().Error(), "zk: ") }
 
 // tie connects an event with earlier ones of its client.
 func (w *weaver) tie(at int, e *Event, c *clientState) {
@@ -115,11 +146,11 @@ func (w *weaver) tie(at int, e *Event, c *clientState) {
 	case KindRequest:
 		c.due = append(c.due, at)
 	case KindExchange:
-		c.arm(at, e)
+		w.answered(at, w.lines[at], c)
 	case KindReply:
 		w.reply(at, e, c)
 	case KindWatch:
-		e.Armed = w.disarm(e, c)
+		e.Armed = w.disarm(w.lines[at], c)
 	case Kind(sim.KindConnect):
 		w.connect(e, c)
 	}
@@ -136,25 +167,28 @@ func (w *weaver) reply(at int, e *Event, c *clientState) {
 	c.due = c.due[1:]
 	request := &w.story.Events[e.From]
 	e.What, e.Path, e.User, e.Operation = request.What, request.Path, request.User, request.Operation
-	c.arm(e.From, &Event{What: e.What, Result: e.Result})
+	w.answered(e.From, w.lines[at], c)
 }
 
-// arm notes a request that has left a watch: any that was answered without an error, and exists also
-// for a znode that is not there.
-func (c *clientState) arm(at int, answered *Event) {
-	name, watches := strings.CutSuffix(answered.What, "+watch")
-	if watches && (name == "exists" || !strings.HasPrefix(answered.Result, "zk: ")) {
-		c.armed = append(c.armed, at)
+// answered notes what the answer to a request says: that there is no such znode; and that it has left a watch, as any
+// does that was answered without an error, and exists also for a znode that is not there.
+func (w *weaver) answered(request int, answer sim.Step, c *clientState) {
+	asked := w.lines[request]
+	if asked.Watch && (asked.Request == "exists" || !answer.Failed()) {
+		c.armed = append(c.armed, request)
+	}
+	if answer.Err == fakezk.CodeNoNode && asked.Request != "create" && asked.Request != "multi" {
+		w.missed = append(w.missed, w.story.Events[request])
 	}
 }
 
 // disarm takes the watches away that an event fires and returns the request that set the last of them,
 // -1 if there is none.
-func (w *weaver) disarm(event *Event, c *clientState) int {
+func (w *weaver) disarm(fired sim.Step, c *clientState) int {
 	last := -1
 	c.armed = slices.DeleteFunc(c.armed, func(i int) bool {
-		request := w.story.Events[i]
-		of := request.Path == event.Path && fires(event.Result, strings.HasPrefix(request.What, "children"))
+		request := w.lines[i]
+		of := request.Path == fired.Path && fires(fired.Type, request.Request == "children")
 		if of {
 			last = i
 		}
@@ -164,8 +198,8 @@ func (w *weaver) disarm(event *Event, c *clientState) int {
 }
 
 // fires tells whether an event of a type concerns a watch on the children of its znode, or on itself.
-func fires(event string, children bool) bool {
-	return event == "NodeDeleted" || (event == "NodeChildrenChanged") == children
+func fires(event zk.EventType, children bool) bool {
+	return event == zk.EventNodeDeleted || (event == zk.EventNodeChildrenChanged) == children
 }
 
 // connect says what came of dialling a server.

@@ -126,7 +126,9 @@ func (s *Story) clipped() *Story {
 	t.Events = append([]Event(nil), s.Events...)
 	for i := range t.Events {
 		e := &t.Events[i]
-		e.What, e.Path, e.Result = clip(e.What, fieldMax), clip(e.Path, fieldMax), clip(e.Result, fieldMax)
+		for _, text := range []*string{&e.What, &e.Path, &e.Result, &e.Made, &e.Answer} {
+			*text = clip(*text, fieldMax)
+		}
 	}
 	if gone := len(t.Events) - eventsMax; gone > 0 {
 		t.Events = t.Events[gone:]
@@ -309,7 +311,7 @@ func newPageData(s *Story, frames []frame) pageData {
 func (s *Story) pageZnode(z Znode) pageZnode {
 	p := pageZnode{Path: z.Path, Name: z.Name, Depth: strings.Count(strings.TrimSuffix(z.Path, "/"), "/") - 1, Asked: z.Asked, Lives: []pageLife{}}
 	for _, l := range z.Lives {
-		life := pageLife{From: l.From, Until: l.Until, Ended: -1, Maker: s.deedOf("made by", l.Maker), End: strings.TrimPrefix(s.tellEnd(l), "; "), Sets: l.Sets}
+		life := pageLife{From: l.From, Until: l.Until, Ended: -1, Maker: s.deedOf("made by", l.Maker), End: s.tellEnd(l), Sets: l.Sets}
 		if life.Sets == nil {
 			life.Sets = []int64{}
 		}

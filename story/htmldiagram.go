@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html/template"
 	"strconv"
-	"strings"
 )
 
 // The space-time diagram, after Lamport ("Time, Clocks, and the Ordering of Events in a Distributed
@@ -381,7 +380,7 @@ func (d *diagram) texts() {
 }
 
 func (d *diagram) words(e Event) string {
-	words := strings.TrimPrefix(d.story.words(e), "! ")
+	words := d.story.words(e)
 	if e.User >= 0 && e.Client >= 0 && d.story.Clients[e.Client].Users > 1 {
 		words = fmt.Sprintf("u%d %s", e.User+1, words)
 	}
@@ -408,7 +407,7 @@ func (d *diagram) across(e Event, at float64) {
 	x := (d.servers[0] + d.servers[len(d.servers)-1]) / 2
 	width := textWidth(text) + 20
 	x = min(max(x, width/2), d.width-width/2)
-	d.open("words", d.story.words(e))
+	d.open("words", d.story.marked(e))
 	d.rect("world world-"+string(e.Kind), x-width/2, at-9, width, 18, 9)
 	d.canvas.text("middle "+textClass(e), x, at+4, text)
 	d.close()

@@ -3,7 +3,6 @@ package story
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // frame is a position of the scrubber: a step at which something happened.
@@ -73,9 +72,9 @@ func frameFrom(frames []frame, step int64) int {
 // line says what an event is and whose.
 func (s *Story) line(e Event) string {
 	if e.Client < 0 {
-		return strings.TrimPrefix(s.words(e), "! ")
+		return s.words(e)
 	}
-	return s.user(e.Client, max(e.User, 0)) + ": " + strings.TrimPrefix(s.words(e), "! ")
+	return s.user(e.Client, max(e.User, 0)) + ": " + s.words(e)
 }
 
 func seconds(ms int64) string { return fmt.Sprintf("%.3f s", float64(ms)/1000) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/zktorture/zktorture/sim"
 )
@@ -90,7 +89,7 @@ func (s *Story) tellSealed(p *Pivot) string {
 func (s *Story) deed(step int64) string {
 	for _, e := range s.Events {
 		if e.Step == step && e.Kind != KindCall && e.Kind != KindReturn {
-			return s.who(e) + strings.TrimPrefix(s.words(e), "! ")
+			return s.who(e) + s.words(e)
 		}
 	}
 	return "the world"

@@ -100,15 +100,19 @@ type Event struct {
 	Client    int    `json:"client"` // -1: the world
 	User      int    `json:"user"`   // of the client, from 0; -1: none in particular
 	Server    int    `json:"server"` // to which the client is connected afterwards; -1: none
-	What      string `json:"what"`   // create, exists+watch, NodeDeleted; acquire(); expiry
+	What      string `json:"what"`   // create, exists+watch; NodeDeleted; acquire(); of a fault and of its end the fault: expiry
 	Path      string `json:"path,omitempty"`
-	Result    string `json:"result,omitempty"`
-	Session   int    `json:"session"`        // that the client believes to have, or that the event is about
-	Operation int    `json:"operation"`      // on whose behalf
-	From      int    `json:"from"`           // the event that caused this one, see [Kind]
-	Armed     int    `json:"armed"`          // the request that set the watch which fires
-	Sent      int64  `json:"sent"`           // step in which a request was sent; else that of the event
-	Lost      string `json:"lost,omitempty"` // request, reply (the request was carried out) or event
+	Result    string `json:"result,omitempty"`  // in words
+	Made      string `json:"made,omitempty"`    // the path of the znode that a create has made, if the server has made its name
+	Answer    string `json:"answer,omitempty"`  // of a request and of a reply: ok, arrives, or = and what is answered; empty with Made
+	Session   int    `json:"session"`           // that the client believes to have, or that the event is about
+	Operation int    `json:"operation"`         // on whose behalf
+	From      int    `json:"from"`              // the event that caused this one, see [Kind]
+	Armed     int    `json:"armed"`             // the request that set the watch which fires
+	Sent      int64  `json:"sent"`              // step in which a request was sent; else that of the event
+	Lost      string `json:"lost,omitempty"`    // request, reply (the request was carried out) or event
+	Subject   string `json:"subject,omitempty"` // which request or event that is: create, NodeDeleted
+	Fate      string `json:"fate,omitempty"`    // what became of it, in words
 	Asked     bool   `json:"asked,omitempty"`
 }
 

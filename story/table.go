@@ -170,7 +170,7 @@ func (s *Story) silent(i int) bool {
 
 // text says what happened, and which of several users did it.
 func (t *table) text(e Event) string {
-	words := strings.TrimPrefix(t.story.words(e), "! ")
+	words := t.story.words(e)
 	if e.Client >= 0 && e.User >= 0 && t.story.Clients[e.Client].Users > 1 {
 		words = fmt.Sprintf("u%d %s", e.User+1, words)
 	}

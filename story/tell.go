@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/sim"
@@ -69,6 +68,7 @@ type teller struct {
 
 	sessions   map[int64]int // index by id
 	operations map[int64]int // index by number
+	missed     []Event       // the requests for znodes that were not there
 }
 
 func (t *teller) tell() {
@@ -106,7 +106,7 @@ func (t *teller) tellSessions() {
 // closes tells whether a session ended because its client asked for it.
 func (t *teller) closes(end sim.Change) bool {
 	return slices.ContainsFunc(t.replayed.Trace, func(s sim.Step) bool {
-		return s.N == end.Step && s.Session == end.Session && strings.HasPrefix(s.Event, "close") && (s.Kind == sim.KindRequest || s.Kind == sim.KindExchange)
+		return s.N == end.Step && s.Session == end.Session && s.Request == "close" && s.Lost == ""
 	})
 }
 

@@ -145,19 +145,19 @@ func (s *Story) tellLife(l Life) string {
 	if n := len(l.Sets); n > 0 {
 		text += fmt.Sprintf("; set %s, last at step %d", times(n), l.Sets[n-1])
 	}
-	return text + s.tellEnd(l)
+	return text + "; " + s.tellEnd(l)
 }
 
 func (s *Story) tellEnd(l Life) string {
 	switch {
 	case l.Until < 0:
-		return "; it stays"
+		return "it stays"
 	case l.Expired:
-		return fmt.Sprintf("; step %d: gone with its session", l.Until)
+		return fmt.Sprintf("step %d: gone with its session", l.Until)
 	case l.Remover < 0:
-		return fmt.Sprintf("; step %d: deleted", l.Until)
+		return fmt.Sprintf("step %d: deleted", l.Until)
 	}
-	return fmt.Sprintf("; step %d: %s", l.Until, s.deedOf("deleted by", l.Remover))
+	return fmt.Sprintf("step %d: %s", l.Until, s.deedOf("deleted by", l.Remover))
 }
 
 func times(n int) string {

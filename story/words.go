@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// words says what an event is, in few words: znodes and sessions have their short names.
+// words says what an event is, in few words, and not that it is a fault: znodes and sessions have their short names.
 func (s *Story) words(e Event) string {
 	switch e.Kind {
 	case KindBegins:
@@ -18,9 +18,9 @@ func (s *Story) words(e Event) string {
 	case KindEnds:
 		return s.Sessions[e.Session].ended()
 	case KindFault:
-		return "! " + e.What + ": " + s.fault(e)
+		return e.What + ": " + s.fault(e)
 	case KindWatch:
-		return join("event", s.short(e.Path), e.Result)
+		return join("event", s.short(e.Path), e.What)
 	case KindReply:
 		return "reply: " + s.request(e)
 	case KindRequest, KindExchange:
@@ -31,13 +31,20 @@ func (s *Story) words(e Event) string {
 	return join(s.short(e.What), s.short(e.Result))
 }
 
+// marked is words, and says by a mark that it is a fault.
+func (s *Story) marked(e Event) string {
+	if e.Kind == KindFault {
+		return "! " + s.words(e)
+	}
+	return s.words(e)
+}
+
 // fault says what a fault does. What is lost is named with its znode.
 func (s *Story) fault(e Event) string {
-	text, path := s.short(e.Result), s.short(e.Path)
-	if what, rest, ok := strings.Cut(text, " "); ok && e.Lost != "" && e.What != "crash" {
-		return join(what, path, rest)
+	if e.Fate != "" {
+		return join(e.Subject, s.short(e.Path), e.Fate)
 	}
-	return join(text, path)
+	return join(s.short(e.Result), s.short(e.Path))
 }
 
 // place names the server, if there are several.
@@ -57,16 +64,10 @@ func (z Session) ended() string {
 
 // request says what is asked and answered. What a create has made is named once.
 func (s *Story) request(e Event) string {
-	if made, ok := strings.CutPrefix(e.Result, "-> "); ok {
-		return join(e.What, s.short(made))
+	if e.Made != "" {
+		return join(e.What, s.short(e.Made))
 	}
-	switch e.Result {
-	case "ok":
-		return join(e.What, s.short(e.Path), "ok")
-	case "arrived, the reply is on its way":
-		return join(e.What, s.short(e.Path), "arrives")
-	}
-	return join(e.What, s.short(e.Path), "= "+s.short(strings.TrimPrefix(e.Result, "zk: ")))
+	return join(e.What, s.short(e.Path), s.short(e.Answer))
 }
 
 func join(parts ...string) string {

@@ -1,0 +1,57 @@
+package story_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/reworded"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/story"
+)
+
+// The story of a run that says everything in other words is the same, but for the words that it quotes.
+func TestStoryReadsNoWords(t *testing.T) {
+	bubbles.Many(t)
+	for _, id := range sample {
+		t.Run(id, func(t *testing.T) {
+			a, c := caught(t, id)
+			r, err := sim.Replay(a.Broken(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, other := newStory(t, c, r), newStory(t, c, reworded.Replay(r))
+			rewordQuotes(want)
+			if d := cmp.Diff(want, other); d != "" {
+				t.Errorf("the story of the reworded run is another (-quotes reworded, +run reworded):\n%s", d)
+			}
+		})
+	}
+}
+
+func newStory(t *testing.T, c *sim.Counterexample, r *sim.Replayed) *story.Story {
+	t.Helper()
+	s, err := story.New(c, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// rewordQuotes puts other words into a story for those that it quotes.
+func rewordQuotes(s *story.Story) {
+	s.Message = reworded.Text(s.Message)
+	s.Title = fmt.Sprintf("%s (%s) breaks %s: %s", s.Workload, s.Recipe, s.Property, s.Message)
+	for i := range s.Events {
+		e := &s.Events[i]
+		if e.Kind == story.KindShared {
+			e.What = reworded.Text(e.What)
+		}
+		e.Result, e.Fate = reworded.Text(e.Result), reworded.Text(e.Fate)
+		if reworded.Several(e.What) || reworded.Several(e.Subject) {
+			e.Path = reworded.Text(e.Path)
+		}
+	}
+}
