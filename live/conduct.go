@@ -136,22 +136,22 @@ func unconductible(r *sim.Replayed, cfg ConfirmConfig) string {
 		}
 	}
 	if r.Record.Struck.Has(sim.Wrap) {
-		return wrapping(r.Trace)
+		return wrapping(r.Record.Changes)
 	}
 	return ""
 }
 
-// wrapping says where a trace needs a counter that has come to its end.
-func wrapping(trace []sim.Step) string {
+// wrapping says where a run needs a counter that has come to its end.
+func wrapping(changes []sim.Change) string {
 	needs := "the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"
-	for _, s := range trace {
-		if strings.Contains(s.Result, "--2147483648") {
-			return fmt.Sprintf("step %d: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647", s.N)
+	for _, c := range changes {
+		if c.Sequential && strings.HasSuffix(c.Path, "-2147483648") {
+			return fmt.Sprintf("step %d: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647", c.Step)
 		}
 	}
-	for _, s := range trace {
-		if strings.Contains(s.Result, "-> ") && strings.Contains(s.Result, "21474836") {
-			return fmt.Sprintf("step %d: %s", s.N, needs)
+	for _, c := range changes {
+		if c.Sequential && strings.Contains(sequence.FindString(c.Path), "21474836") {
+			return fmt.Sprintf("step %d: %s", c.Step, needs)
 		}
 	}
 	return needs

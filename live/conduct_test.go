@@ -105,14 +105,16 @@ func TestSameProperty(t *testing.T) {
 
 // A trace in which numbers wrap is not tried, and says where.
 func TestUnconductible(t *testing.T) {
-	wraps := &sim.Replayed{Record: &sim.Record{Struck: sim.Wrap}, Trace: []sim.Step{
-		{N: 3, Client: 0, Event: "create", Path: "/t/lock/x-", Result: "-> x-2147483647"},
-		{N: 5, Client: 1, Event: "create", Path: "/t/lock/x-", Result: "-> x--2147483648"},
-	}}
+	makes := func(step int, path string) sim.Change {
+		return sim.Change{Change: fakezk.Change{Op: fakezk.OpCreate, Path: path, Sequential: true}, Step: step}
+	}
+	wraps := &sim.Replayed{Record: &sim.Record{Struck: sim.Wrap, Changes: []sim.Change{
+		makes(3, "/t/lock/x-2147483647"), makes(5, "/t/lock/x--2147483648"),
+	}}}
 	if got, want := unconductible(wraps, ConfirmConfig{}), "step 5: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	wraps.Trace = wraps.Trace[:1]
+	wraps.Record.Changes = wraps.Record.Changes[:1]
 	if got, want := unconductible(wraps, ConfirmConfig{}), "step 3: the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -148,7 +150,7 @@ func TestLeap(t *testing.T) {
 		{Event: "time", At: time.Second, Detail: sim.Detail{Kind: sim.KindTime}},
 		{Event: "get", At: 3 * time.Second, Detail: sim.Detail{Kind: sim.KindExchange}},
 		{Event: "time", At: 7 * time.Second, Detail: sim.Detail{Kind: sim.KindTime}},
-		{Event: "! time", At: 15 * time.Second, Detail: sim.Detail{Kind: sim.KindFault}},
+		{Event: "! time", At: 15 * time.Second, Detail: sim.Detail{Kind: sim.KindFault, Fault: sim.Time}},
 	}}
 	for i, want := range []time.Duration{0, 0, 4 * time.Second, 8 * time.Second} {
 		if got := d.leap(i); got != want {

@@ -74,13 +74,13 @@ const outsideZK = "what clients share"
 
 func (w *wish) String() string { return fmt.Sprintf("%s %s", w.op, w.path) }
 
-// fits tells whether a wish is what a line of the trace is about. Of a fault's request, only the path is known.
+// fits tells whether a wish is what a line of the trace is about.
 func (w *wish) fits(s sim.Step) bool {
-	name, _, _ := strings.Cut(s.Event, "+")
+	op := s.Request
 	if s.Kind == sim.KindShared {
-		name = outsideZK
+		op = outsideZK
 	}
-	return w.client == s.Client && (s.User < 0 || w.user == s.User) && (w.op == name || s.Kind == sim.KindFault && w.op != outsideZK) &&
+	return w.client == s.Client && (s.User < 0 || w.user == s.User) && w.op == op &&
 		(w.op == "multi" || s.Path == "" || samePath(s.Path, w.path))
 }
 

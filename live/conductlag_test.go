@@ -60,7 +60,7 @@ func (p *pretended) wantHeld(t *testing.T, d *conductor, more, first, second int
 
 func falling(step, server, transactions int) sim.Step {
 	late := sim.Late{Server: server, Transactions: transactions}
-	return sim.Step{N: step, Client: -1, Event: "! lag", Detail: sim.Detail{Kind: sim.KindFault, Server: -1, Late: late}}
+	return sim.Step{N: step, Client: -1, Event: "! lag", Detail: sim.Detail{Kind: sim.KindFault, Fault: sim.Lag, Server: -1, Late: late}}
 }
 
 func at(step, server int) sim.Step { return sim.Step{N: step, Detail: sim.Detail{Server: server}} }
@@ -79,7 +79,7 @@ func TestFollowersOfATrace(t *testing.T) {
 	}
 	d.visit(t, 2, 5)
 	p.wantHeld(t, d, 1, 15, 11)
-	if err := d.world(t.Context(), sim.Step{N: 6, Client: -1, Event: "lag", Detail: sim.Detail{Late: sim.Late{Server: 2, Transactions: 3}}}); err != nil {
+	if err := d.world(t.Context(), sim.Step{N: 6, Client: -1, Event: "lag", Detail: sim.Detail{Fault: sim.Lag, Late: sim.Late{Server: 2, Transactions: 3}}}); err != nil {
 		t.Fatal(err)
 	}
 	p.wantHeld(t, d, 1, 16, 12)

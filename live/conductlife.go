@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
@@ -116,7 +115,7 @@ func (d *conductor) opening(p *life, line int) (how Opening, refused bool) {
 	for _, s := range d.trace[line+1:] {
 		switch {
 		case s.Client != p.client || s.Kind == sim.KindCall:
-		case s.N == p.begun && s.Event == "! loss":
+		case s.N == p.begun && s.Fault == sim.Loss:
 			how.Unconnected, refused = true, s.Unsent
 		case s.Session != 0:
 			how.Server = serverOf(s.Session)
@@ -219,7 +218,7 @@ func (p *life) connect(ctx context.Context, s sim.Step) error {
 	d.mu.Lock()
 	granted, told := p.granted, p.told
 	d.mu.Unlock()
-	if strings.HasSuffix(s.Result, "refuses it") {
+	if s.Dialled == sim.DialledRefused {
 		return nil // the client has to try another server
 	}
 	if err := p.dial(ctx, s); err != nil {
@@ -244,7 +243,7 @@ func (p *life) dial(ctx context.Context, s sim.Step) error {
 		return err
 	}
 	connect := func() error { return p.turnstile.Connect(ctx, p.server) }
-	if strings.HasPrefix(s.Result, "new session") {
+	if s.Dialled == sim.DialledNew {
 		return d.through(ctx, p.server, connect)
 	}
 	return connect()

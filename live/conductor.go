@@ -59,7 +59,7 @@ const calmMax = 3
 
 // leap is how much time passes in a line in which nothing else does.
 func (d *conductor) leap(i int) time.Duration {
-	if s := d.trace[i]; i > 0 && (s.Kind == sim.KindTime || s.Event == "! time") {
+	if s := d.trace[i]; i > 0 && (s.Kind == sim.KindTime || s.Fault == sim.Time) {
 		return s.At - d.trace[i-1].At
 	}
 	return 0
@@ -155,7 +155,7 @@ func (d *conductor) turn(ctx context.Context, i int) error {
 	case sim.KindFault:
 		return d.fault(ctx, p, i)
 	case sim.KindHealed:
-		if s.Event == "crash" {
+		if s.Fault == sim.Crash {
 			return d.restart(ctx, p, i)
 		}
 	}
@@ -167,9 +167,9 @@ func (d *conductor) world(ctx context.Context, s sim.Step) error {
 	switch {
 	case falls(s):
 		return d.fall(ctx, s)
-	case s.Event == "lag":
+	case s.Fault == sim.Lag:
 		return d.apply(ctx, s)
-	case s.Event == "! reap":
+	case s.Fault == sim.Reap:
 		d.round.reap()
 	}
 	return nil
@@ -289,7 +289,7 @@ func (d *conductor) reply(ctx context.Context, p *life, s sim.Step) error {
 	if err != nil {
 		return err
 	}
-	if s.Failed != (code != 0) {
+	if s.Failed() != (code != 0) {
 		return fmt.Errorf("the reply has the error %d, and not %s", code, s.Result)
 	}
 	if len(p.sent) == 0 {
@@ -305,23 +305,23 @@ func (d *conductor) reply(ctx context.Context, p *life, s sim.Step) error {
 
 // fault makes a client's fault strike.
 func (d *conductor) fault(ctx context.Context, p *life, i int) error {
-	switch s := d.trace[i]; s.Event {
-	case "! loss":
+	switch s := d.trace[i]; s.Fault {
+	case sim.Loss:
 		return d.lose(ctx, p, s)
-	case "! lag": // the client leaves its server
+	case sim.Lag: // the client leaves its server
 		return p.disconnect(ctx, p.turnstile.Cut)
-	case "! watch": // if it is not lost it is held back, and passes when its step comes
+	case sim.Watch: // if it is not lost it is held back, and passes when its step comes
 		if s.Lost == sim.LostEvent {
 			return p.disconnect(ctx, p.turnstile.Cut)
 		}
-	case "! expiry":
+	case sim.Expiry:
 		if err := p.expire(ctx); err != nil || s.Server >= 0 {
 			return err
 		}
 		return p.disconnect(ctx, p.turnstile.Cut)
-	case "! cancel":
+	case sim.Cancel:
 		d.cancel(s)
-	case "! crash":
+	case sim.Crash:
 		return d.crash(ctx, p, i)
 	}
 	return nil

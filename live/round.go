@@ -435,10 +435,10 @@ func (l *liveRound) leftover(v *workload.View) []sim.Violation {
 		case owner != 0 && (!l.alive(owner) || v.Left.Notes && notes[owner] < l.notesOf(v, owner)):
 			notes[owner]++
 		case owner != 0:
-			return []sim.Violation{{Property: "orphan", Message: fmt.Sprintf(
-				"%s of session 0x%x, which is alive, is left after everybody has finished", path, owner)}}
+			return []sim.Violation{sim.Violation{Property: "orphan"}.Saying(
+				"%s of session %v, which is alive, is left after everybody has finished", sim.Path(path), sim.SessionID(owner))}
 		case stat.Cversion == 0 && tidied && path != l.path && l.oneTime(path):
-			return []sim.Violation{{Property: "leak", Message: path + " is left after everybody has finished"}}
+			return []sim.Violation{sim.Violation{Property: "leak"}.Saying("%s is left after everybody has finished", sim.Path(path))}
 		}
 	}
 	return nil

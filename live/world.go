@@ -52,23 +52,22 @@ func (w *liveWorld) Herds() (all []sim.Herd, known bool) { return nil, false }
 
 func (w *liveWorld) Requests() (seen *workload.Requests, known bool) { return w.seen, w.seen != nil }
 
-func (w *liveWorld) Explain(op *sim.Op) string {
-	return fmt.Sprintf("%s still waits in %s, called at %s", workload.Who(op), op.Name, w.Moment(op.Call))
+func (w *liveWorld) Explain(op *sim.Op) sim.Sentence {
+	return sim.Say("%s still waits in %s, called at %s", workload.Who(op), op.Name, w.Moment(op.Call))
 }
 
 func (w *liveWorld) Blocked(op *sim.Op, noun string) sim.Violation {
-	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}, Message: w.Explain(op)}
+	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}}
 	if len(w.remains) == 0 {
-		found.Message += "; there is no znode in the queue"
-		return found
+		return found.Saying("%v; there is no znode in the queue", w.Explain(op))
 	}
 	first := w.remains[0]
-	found.Message += fmt.Sprintf("; first in the queue is %s of session 0x%x", first.path, first.owner)
+	text := sim.Say("%v; first in the queue is %s of session %v", w.Explain(op), sim.Path(first.path), sim.SessionID(first.owner))
 	if first.owner == op.SessionAt {
 		found.Property = "lost-wakeup"
-		found.Message += fmt.Sprintf(", its own, so %s is free and nothing has woken it", noun)
+		text = sim.Say("%v, its own, so %s is free and nothing has woken it", text, noun)
 	}
-	return found
+	return found.Saying("%v", text)
 }
 
 func (w *liveWorld) Abandoned([]*sim.Op, string, func(*sim.Op) bool) (path string, maker *sim.Op, known bool) {
@@ -81,8 +80,8 @@ func (w *liveWorld) Remains(*sim.Op) bool { return len(w.remains) > 0 }
 // is over, see [liveRound.leftovers].
 func (w *liveWorld) LeftBehind([]*sim.Op, workload.Leftovers) (found []sim.Violation) {
 	for _, watch := range w.stale {
-		found = append(found, sim.Violation{Property: "watch-leak", Message: fmt.Sprintf(
-			"a watch on %s, which does not exist, is left with session 0x%x", watch.Path, watch.Session)})
+		found = append(found, sim.Violation{Property: "watch-leak"}.Saying(
+			"a watch on %s, which does not exist, is left with session %v", sim.Path(watch.Path), sim.SessionID(watch.Session)))
 	}
 	return found
 }

@@ -28,7 +28,6 @@ package workload
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -181,9 +180,9 @@ func (j *Judgement) undeclared(v *View) {
 		if c.Op != fakezk.OpSetData || op == nil || op.Name != "add" || op.Err == nil || declared(op.Err) || made.note(c.Path) {
 			continue
 		}
-		j.Add(sim.Violation{Property: "undeclared", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
+		j.Add(sim.Violation{Property: "undeclared", Ops: []*sim.Op{op}}.Saying(
 			"%s's add(%s) at %s changed %s (step %d) and then failed with %q, which does not say that it may have happened",
-			Who(op), op.Arg, v.When(op), c.Path, c.Step, op.Err)})
+			Who(op), op.Arg, v.When(op), sim.Path(c.Path), c.Step, op.Err))
 		return
 	}
 }

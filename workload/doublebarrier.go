@@ -383,14 +383,15 @@ func (e *roundsEpisode) stuck(v *View) []sim.Violation {
 	path, maker, known := v.abandoned()
 	switch {
 	case !known:
-		return []sim.Violation{{Property: "progress", Ops: v.Waiting, Message: fmt.Sprintf(
-			"%s; %d of %d members wait", v.Explain(op), len(v.Waiting), e.parties)}}
+		return []sim.Violation{sim.Violation{Property: "progress", Ops: v.Waiting}.Saying(
+			"%v; %d of %d members wait", v.Explain(op), len(v.Waiting), e.parties)}
 	case maker != nil:
-		return []sim.Violation{{Property: "orphan", Ops: []*sim.Op{op, maker}, Message: fmt.Sprintf(
-			"%s; %s, made by %s's %s at %s, which is over, is still there", v.Explain(op), path, Who(maker), maker.Name, v.When(maker))}}
+		return []sim.Violation{sim.Violation{Property: "orphan", Ops: []*sim.Op{op, maker}}.Saying(
+			"%v; %s, made by %s's %s at %s, which is over, is still there",
+			v.Explain(op), sim.Path(path), Who(maker), maker.Name, v.When(maker))}
 	}
-	return []sim.Violation{{Property: "lost-wakeup", Ops: v.Waiting, Message: fmt.Sprintf(
-		"%s, although %s", v.Explain(op), e.nothingMissing(v, op))}}
+	return []sim.Violation{sim.Violation{Property: "lost-wakeup", Ops: v.Waiting}.Saying(
+		"%v, although %s", v.Explain(op), e.nothingMissing(v, op))}
 }
 
 func (e *roundsEpisode) nothingMissing(v *View, op *sim.Op) string {

@@ -50,7 +50,6 @@ const judgeTime = 4 * time.Second
 
 // violation is a verdict of package linearizability in the words of the other properties.
 func (v *View) violation(verdict linearizability.Verdict) sim.Violation {
-	rule, _, _ := strings.Cut(verdict.Message, ": ")
 	found := sim.Violation{Property: verdict.Property}
 	var parts []string
 	for _, o := range verdict.Operations {
@@ -60,7 +59,7 @@ func (v *View) violation(verdict linearizability.Verdict) sim.Violation {
 		}
 		parts = append(parts, v.describe(o, op))
 	}
-	found.Message = rule + ": " + strings.Join(parts, ", ")
+	found.Message = verdict.Rule + ": " + strings.Join(parts, ", ")
 	return found
 }
 
@@ -145,5 +144,5 @@ func (v *View) Stuck() []sim.Violation {
 		return nil
 	}
 	op := v.Waiting[0]
-	return []sim.Violation{{Property: "progress", Ops: []*sim.Op{op}, Message: v.Explain(op)}}
+	return []sim.Violation{sim.Violation{Property: "progress", Ops: []*sim.Op{op}}.Saying("%v", v.Explain(op))}
 }

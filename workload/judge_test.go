@@ -41,8 +41,10 @@ func (w *seenWorld) Beliefs() bool                 { return false }
 func (w *seenWorld) Changes() ([]sim.Change, bool) { return nil, false }
 func (w *seenWorld) Herds() ([]sim.Herd, bool)     { return nil, false }
 func (w *seenWorld) Requests() (*Requests, bool)   { return w.seen, w.seen != nil }
-func (w *seenWorld) Explain(op *sim.Op) string     { return Who(op) + " still waits in " + op.Name }
-func (w *seenWorld) Remains(*sim.Op) bool          { return false }
+func (w *seenWorld) Explain(op *sim.Op) sim.Sentence {
+	return sim.Say("%s still waits in %s", Who(op), op.Name)
+}
+func (w *seenWorld) Remains(*sim.Op) bool { return false }
 
 func (w *seenWorld) SessionEnd(id int64) (int64, bool) { end, ok := w.ends[id]; return end, ok }
 
@@ -60,7 +62,7 @@ func (w *seenWorld) Crash(client, life int) (int64, bool) {
 }
 
 func (w *seenWorld) Blocked(op *sim.Op, _ string) sim.Violation {
-	return sim.Violation{Property: "progress", Ops: []*sim.Op{op}, Message: w.Explain(op)}
+	return sim.Violation{Property: "progress", Ops: []*sim.Op{op}, Message: w.Explain(op).Text}
 }
 
 func (w *seenWorld) Abandoned([]*sim.Op, string, func(*sim.Op) bool) (string, *sim.Op, bool) {

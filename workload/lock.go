@@ -279,9 +279,9 @@ func believes(u User, recipe any, h *hold, zombies *[]sim.Violation) bool {
 		return !told
 	}
 	if still && told && u.ToldBefore() {
-		*zombies = append(*zombies, sim.Violation{Property: "belief", Ops: []*sim.Op{h.op}, Message: fmt.Sprintf(
-			"%s, whose %s returned at step %d under session 0x%x, goes on as the owner although it has been told that this session expired",
-			Who(h.op), h.op.Name, sim.StepOf(h.op.Return), h.op.SessionAt)})
+		*zombies = append(*zombies, sim.Violation{Property: "belief", Ops: []*sim.Op{h.op}}.Saying(
+			"%s, whose %s returned at step %d under session %v, goes on as the owner although it has been told that this session expired",
+			Who(h.op), h.op.Name, sim.StepOf(h.op.Return), sim.SessionID(h.op.SessionAt)))
 	}
 	return still
 }
@@ -441,9 +441,10 @@ func exclusion(v *View, holds []interval, o office) []sim.Violation {
 			if a.op.Client == b.op.Client && a.op.Life == b.op.Life {
 				property = "exclusion-in-session"
 			}
-			return []sim.Violation{{Property: property, Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
-				"%s holds %s from %s%s under session 0x%x, and %s acquires it at %s under session 0x%x",
-				Who(a.op), o.noun, v.Moment(a.start), until(v, a), a.op.SessionAt, Who(b.op), v.Moment(b.start), b.op.SessionAt)}}
+			return []sim.Violation{sim.Violation{Property: property, Ops: []*sim.Op{a.op, b.op}}.Saying(
+				"%s holds %s from %s%s under session %v, and %s acquires it at %s under session %v",
+				Who(a.op), o.noun, v.Moment(a.start), until(v, a), sim.SessionID(a.op.SessionAt),
+				Who(b.op), v.Moment(b.start), sim.SessionID(b.op.SessionAt))}
 		}
 	}
 	return nil
@@ -582,9 +583,9 @@ func (v *View) woken(h sim.Herd) []*sim.Op {
 }
 
 func herd(h sim.Herd, woken []*sim.Op) sim.Violation {
-	return sim.Violation{Property: "herd", Ops: woken, Message: fmt.Sprintf(
+	return sim.Violation{Property: "herd", Ops: woken}.Saying(
 		"the deletion of %s (seen at step %d) wakes %d waiting operations, the first of them %s's and %s's",
-		h.Path, h.Step, len(woken), Who(woken[0]), Who(woken[1]))}
+		sim.Path(h.Path), h.Step, len(woken), Who(woken[0]), Who(woken[1]))
 }
 
 // progress explains why somebody still waits although all faults were healed.
@@ -602,11 +603,11 @@ func deadlock(v *View) []sim.Violation {
 	if len(v.Waiting) == 0 {
 		return nil
 	}
-	found := sim.Violation{Property: "deadlock", Ops: v.Waiting, Message: "all that wait do so behind each other"}
+	text := sim.Say("all that wait do so behind each other")
 	for _, op := range v.Waiting {
-		found.Message += "; " + v.Explain(op)
+		text = sim.Say("%v; %v", text, v.Explain(op))
 	}
-	return []sim.Violation{found}
+	return []sim.Violation{sim.Violation{Property: "deadlock", Ops: v.Waiting}.Saying("%v", text)}
 }
 
 // History is the episode for the model of a lock with tokens. What happened outside of operations

@@ -16,7 +16,6 @@ package workload
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
@@ -60,27 +59,20 @@ func PriorityQueue(new func(c recipes.Conn, path string) PriorityQueuer, opts ..
 	return t.workload("priorityqueue", linearizability.PriorityQueue(), func(p *sim.Plan, path string) Episode {
 		new := constructs(&t, new)
 		e := planQueue(p, path, func(c recipes.Conn) queueClient { return prioritize(new(c, path)) })
-		e.name = drawPriorities(p, e.turns)
+		e.priority = drawPriorities(p, e.turns)
 		return e
 	}, nil)
 }
 
-// prioritize offers each value with the priority that it names.
 func prioritize(q PriorityQueuer) queueClient {
-	return newQueueClient(q, func(ctx context.Context, value string) error {
-		var priority int32
-		if _, err := fmt.Sscanf(value, "%d:", &priority); err != nil {
-			return err
-		}
-		return q.Offer(ctx, priority, []byte(value))
-	})
+	return newQueueClient(q, func(ctx context.Context, it queueItem) error { return q.Offer(ctx, it.priority, []byte(it.value)) })
 }
 
 // priorities are few, and such that texts would not sort like the numbers.
 var priorities = [...]int32{5, -1, 10, -2}
 
-// drawPriorities draws a priority for each offer of the scripts and returns what names the values.
-func drawPriorities(p *sim.Plan, scripts [][]string) func(slot int, item string) string {
+// drawPriorities draws a priority for each offer of the scripts and returns what hands them out.
+func drawPriorities(p *sim.Plan, scripts [][]string) func(slot int) int32 {
 	drawn := make([][]int32, len(scripts))
 	for slot, script := range scripts {
 		for _, name := range script {
@@ -89,9 +81,9 @@ func drawPriorities(p *sim.Plan, scripts [][]string) func(slot int, item string)
 			}
 		}
 	}
-	return func(slot int, item string) string {
+	return func(slot int) int32 {
 		next := drawn[slot][0]
 		drawn[slot] = drawn[slot][1:]
-		return fmt.Sprintf("%d:%s", next, item)
+		return next
 	}
 }

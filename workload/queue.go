@@ -89,21 +89,27 @@ func Queue(new func(c recipes.Conn, path string) Queuer, opts ...Option) *Worklo
 		new := constructs(&t, new)
 		return planQueue(p, path, func(c recipes.Conn) queueClient {
 			q := new(c, path)
-			return newQueueClient(q, func(ctx context.Context, value string) error { return q.Offer(ctx, []byte(value)) })
+			return newQueueClient(q, func(ctx context.Context, it queueItem) error { return q.Offer(ctx, []byte(it.value)) })
 		})
 	}, nil)
 }
 
 // queueClient is a recipe for a queue of any kind, as one user of a session uses it.
 type queueClient struct {
-	offer func(ctx context.Context, value string) error
+	offer func(context.Context, queueItem) error
 	// by name: poll, and take and peek if the recipe has them
 	removals map[string]func(context.Context) ([]byte, error)
 }
 
+// queueItem is what is offered.
+type queueItem struct {
+	value    string
+	priority int32 // in a priority queue, whose values begin with it
+}
+
 func newQueueClient(q interface {
 	Poll(context.Context) ([]byte, error)
-}, offer func(context.Context, string) error) queueClient {
+}, offer func(context.Context, queueItem) error) queueClient {
 	c := queueClient{offer, map[string]func(context.Context) ([]byte, error){"poll": q.Poll}}
 	if t, ok := q.(taker); ok {
 		c.removals["take"] = t.Take
@@ -118,8 +124,8 @@ func newQueueClient(q interface {
 type queueEpisode struct {
 	Script[string] // names of operations
 	new            func(c recipes.Conn) queueClient
-	name           func(slot int, item string) string // gives an item a priority; nil: it has none
-	offered        []int                              // by slot
+	priority       func(slot int) int32 // of what is offered next; nil: items have none
+	offered        []int                // by slot
 }
 
 func planQueue(p *sim.Plan, path string, new func(c recipes.Conn) queueClient) *queueEpisode {
@@ -192,12 +198,13 @@ func (e *queueEpisode) operate(u User, q queueClient, name string) *sim.Op {
 func (e *queueEpisode) offer(u User, q queueClient) *sim.Op {
 	s := e.Slot(u)
 	e.offered[s]++
-	value := "v" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.offered[s])
-	if e.name != nil {
-		value = e.name(s, value)
+	it := queueItem{value: "v" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.offered[s])}
+	if e.priority != nil {
+		it.priority = e.priority(s)
+		it.value = fmt.Sprintf("%d:%s", it.priority, it.value)
 	}
-	ctx, op := u.Begin("offer", value, true)
-	err := q.offer(ctx, value)
+	ctx, op := u.Begin("offer", it.value, true)
+	err := q.offer(ctx, it)
 	u.End(op, mutationOutcome(err), "", err)
 	return op
 }
@@ -269,7 +276,7 @@ func (v *View) impatient() []sim.Violation {
 }
 
 func (e *queueEpisode) model() linearizability.Model {
-	if e.name != nil {
+	if e.priority != nil {
 		return linearizability.PriorityQueue()
 	}
 	return linearizability.Queue()
@@ -314,9 +321,9 @@ func (e *queueEpisode) lost(v *View) []sim.Violation {
 			continue
 		}
 		if offer := made.maker(c.Path); offer != nil && offer.Name == "offer" && op.Name != "offer" && !e.returned(v, offer.Arg) {
-			return []sim.Violation{{Property: "lost", Ops: []*sim.Op{offer, op}, Message: fmt.Sprintf(
+			return []sim.Violation{sim.Violation{Property: "lost", Ops: []*sim.Op{offer, op}}.Saying(
 				"%s's %s at %s removed %s with value %s (step %d) and then failed with %q, which does not say so: the item is gone and nobody got it",
-				Who(op), op.Name, v.When(op), c.Path, offer.Arg, c.Step, op.Err)}}
+				Who(op), op.Name, v.When(op), sim.Path(c.Path), offer.Arg, c.Step, op.Err)}
 		}
 	}
 	return nil

@@ -181,8 +181,8 @@ func newRemoteQueue(h *remoteHandle) queueClient {
 		}
 	}
 	client := queueClient{
-		offer: func(ctx context.Context, value string) error {
-			_, err := h.call(ctx, "offer", linearizability.Str(value), 0)
+		offer: func(ctx context.Context, it queueItem) error {
+			_, err := h.call(ctx, "offer", linearizability.Str(it.value), 0)
 			return err
 		},
 		removals: map[string]func(context.Context) ([]byte, error){"poll": removal("poll")},

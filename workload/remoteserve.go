@@ -152,7 +152,7 @@ func counterOperations(c Adder) Served {
 
 func queueOperations(q queueClient) Served {
 	o := Served{"offer": func(ctx context.Context, item linearizability.Value) (linearizability.Value, error) {
-		return linearizability.Null, q.offer(ctx, item.String())
+		return linearizability.Null, q.offer(ctx, queueItem{value: item.String()})
 	}}
 	for name, remove := range q.removals {
 		o[name] = func(ctx context.Context, _ linearizability.Value) (linearizability.Value, error) {

@@ -187,11 +187,12 @@ func (e *semaphoreEpisode) exclusion(v *View, holds []interval) []sim.Violation 
 			}
 		}
 		if b.end > b.start && len(ops) > e.permits {
-			message := fmt.Sprintf("%s acquires a permit at %s under session 0x%x, while all permits (%d) are held", Who(b.op), v.Moment(b.start), b.op.SessionAt, e.permits)
+			text := sim.Say("%s acquires a permit at %s under session %v, while all permits (%d) are held",
+				Who(b.op), v.Moment(b.start), sim.SessionID(b.op.SessionAt), e.permits)
 			for _, op := range ops[1:] {
-				message += fmt.Sprintf("; %s has had one since %s under session 0x%x", Who(op), v.Moment(op.Return), op.SessionAt)
+				text = sim.Say("%v; %s has had one since %s under session %v", text, Who(op), v.Moment(op.Return), sim.SessionID(op.SessionAt))
 			}
-			return []sim.Violation{{Property: "exclusion", Ops: ops, Message: message}}
+			return []sim.Violation{sim.Violation{Property: "exclusion", Ops: ops}.Saying("%v", text)}
 		}
 	}
 	return nil

@@ -58,15 +58,13 @@ func (w simWorld) Blocked(op *sim.Op, noun string) sim.Violation {
 	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}}
 	own := w.created(op)
 	if len(own) == 0 {
-		found.Message = w.Explain(op) + "; it has no znode in the queue"
-		return found
+		return found.Saying("%v; it has no znode in the queue", w.Explain(op))
 	}
 	before := w.before(own[len(own)-1])
 	if len(before) == 0 {
 		found.Property = "lost-wakeup"
-		found.Message = fmt.Sprintf("%s; its own %s is first in the queue, so %s is free and nothing will ever wake it",
-			w.Explain(op), own[len(own)-1], noun)
-		return found
+		return found.Saying("%v; its own %s is first in the queue, so %s is free and nothing will ever wake it",
+			w.Explain(op), sim.Path(own[len(own)-1]), noun)
 	}
 	return w.blockedBy(op, own[len(own)-1], before[len(before)-1], found)
 }
@@ -77,20 +75,18 @@ func (w simWorld) blockedBy(op *sim.Op, own, other string, found sim.Violation) 
 	holder := w.Owner(n.Stat.EphemeralOwner)
 	switch {
 	case maker == nil:
-		found.Message = fmt.Sprintf("%s behind %s of %s", w.Explain(op), other, holder)
+		return found.Saying("%v behind %s of %v", w.Explain(op), sim.Path(other), holder)
 	case maker == op:
 		found.Property = "self-block"
-		found.Message = fmt.Sprintf("%s waits with %s behind %s, which it made itself (%s) by a create whose reply was lost",
-			Who(op), own, other, holder)
+		return found.Saying("%s waits with %s behind %s, which it made itself (%v) by a create whose reply was lost",
+			Who(op), sim.Path(own), sim.Path(other), holder)
 	case slices.Contains(w.Waiting(), maker):
 		return sim.Violation{}
-	default:
-		found.Property = "orphan"
-		found.Ops = append(found.Ops, maker)
-		found.Message = fmt.Sprintf("%s waits with %s behind %s of %s, whose %s at %s is over: nobody will remove it while that session lives",
-			Who(op), own, other, holder, maker.Name, w.when(maker))
 	}
-	return found
+	found.Property = "orphan"
+	found.Ops = append(found.Ops, maker)
+	return found.Saying("%s waits with %s behind %s of %v, whose %s at %s is over: nobody will remove it while that session lives",
+		Who(op), sim.Path(own), sim.Path(other), holder, maker.Name, w.when(maker))
 }
 
 func (w simWorld) when(op *sim.Op) string { return (&View{World: w}).When(op) }
@@ -147,12 +143,12 @@ func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violat
 		case made.Owner != 0 && allowed.Notes && notes[made.Owner] < NotesOf(of, maker.Client):
 			notes[made.Owner]++
 		case made.Owner != 0:
-			found = append(found, sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
-				"znode %s, made by %s's %s at %s, is still there although that operation is over and its %s is alive",
-				path, Who(maker), maker.Name, w.when(maker), w.Owner(n.Stat.EphemeralOwner))})
+			found = append(found, sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}}.Saying(
+				"znode %s, made by %s's %s at %s, is still there although that operation is over and its %v is alive",
+				sim.Path(path), Who(maker), maker.Name, w.when(maker), w.Owner(n.Stat.EphemeralOwner)))
 		case len(n.Children) == 0 && !allowed.Values && path != allowed.Path && w.litter(made, maker):
-			found = append(found, sim.Violation{Property: "leak", Ops: []*sim.Op{maker}, Message: fmt.Sprintf(
-				"znode %s, made by %s's %s at %s, was left behind", path, Who(maker), maker.Name, w.when(maker))})
+			found = append(found, sim.Violation{Property: "leak", Ops: []*sim.Op{maker}}.Saying(
+				"znode %s, made by %s's %s at %s, was left behind", sim.Path(path), Who(maker), maker.Name, w.when(maker)))
 		}
 	})
 	return found
@@ -184,8 +180,8 @@ func (w simWorld) besideOthers(made sim.Change) bool {
 func (w simWorld) leftWatches() []sim.Violation {
 	for _, watch := range w.Servers().Watches() {
 		if _, ok := w.Servers().Node(watch.Path); !ok {
-			return []sim.Violation{{Property: "watch-leak", Message: fmt.Sprintf(
-				"a watch on %s, which does not exist, is left with %s", watch.Path, w.Owner(watch.Session))}}
+			return []sim.Violation{sim.Violation{Property: "watch-leak"}.Saying(
+				"a watch on %s, which does not exist, is left with %v", sim.Path(watch.Path), w.Owner(watch.Session))}
 		}
 	}
 	return nil

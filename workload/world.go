@@ -35,7 +35,7 @@ type World interface {
 	Requests() (seen *Requests, known bool)
 
 	// Explain says in a sentence what an operation waits for that has not returned, as far as that can be seen.
-	Explain(op *sim.Op) string
+	Explain(op *sim.Op) sim.Sentence
 	// Blocked says what keeps an operation from what it waits for in a queue of znodes; nothing if that is another
 	// waiting operation. noun names what it waits for: "the lock".
 	Blocked(op *sim.Op, noun string) sim.Violation

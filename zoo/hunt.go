@@ -217,7 +217,7 @@ func accusations(r sim.Result) string {
 // Operations counts the operations of a story that were begun while faults could strike.
 func Operations(f sim.Found) (n int) {
 	for _, step := range f.Trace {
-		if step.N <= f.Steps && strings.HasPrefix(step.Event, ">") {
+		if step.N <= f.Steps && step.Kind == sim.KindCall {
 			n++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/internal/reworded"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/zoo"
@@ -13,7 +14,8 @@ import (
 // one that begins without a connection, a connection that breaks under the watches of kazoo, a watch that is left, an object
 // that two users share, servers that lag from the beginning, from a request on, and that apply one transaction after the
 // other, a request that the client refuses, callers that give up after a long time, somebody who asks again after a long
-// time, and one who waits for all others.
+// time, and one who waits for all others. And they are if the run in the simulation says everything in other words: it is
+// its facts that are made to happen.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	ensembletest.Need(t)
@@ -39,6 +41,17 @@ func TestConfirm(t *testing.T) {
 			}
 			if got := confirmation(animals[0], confirmed); got != "confirmed" {
 				t.Error(got)
+			}
+			w := animals[0].Broken()
+			example, replayed, err := replayCatch(w, animals[0], *catch.Found)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if confirmed, err = confirmOn(t.Context(), e, w, example, reworded.Replay(replayed)); err != nil {
+				t.Fatal(err)
+			}
+			if got := confirmation(animals[0], confirmed); got != "confirmed" {
+				t.Errorf("in other words: %s", got)
 			}
 		})
 	}

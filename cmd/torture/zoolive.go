@@ -8,6 +8,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
 )
 
@@ -99,19 +100,25 @@ func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err er
 
 func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a zoo.Animal, found sim.Found) (*live.Confirmation, error) {
 	w := a.Broken()
+	example, replayed, err := replayCatch(w, a, found)
+	if err != nil {
+		return nil, err
+	}
+	return confirmOn(ctx, e, w, example, replayed)
+}
+
+// replayCatch makes a counterexample of what an animal was found by, and runs it again.
+func replayCatch(w *workload.Workload, a zoo.Animal, found sim.Found) (*sim.Counterexample, *sim.Replayed, error) {
 	cfg := sim.Config{NoFaultsAtAll: true, Clients: a.Clients}
 	if a.Needs != "none" {
 		cfg.Faults = sim.AllFaults
 	}
 	example, err := cfg.Counterexample(sim.Result{Workload: w.Name(), Recipe: w.Recipe()}, found)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	replayed, err := sim.Replay(w, example)
-	if err != nil {
-		return nil, err
-	}
-	return confirmOn(ctx, e, w, example, replayed)
+	return example, replayed, err
 }
 
 // confirmation says in a sentence what came of a counterexample on real servers.
