@@ -32,10 +32,17 @@ import (
 var gateKind = Kind{
 	Name:  "barrier",
 	Model: linearizability.Gate(),
-	Promises: []string{
-		"early-wait: nobody gets through unless the barrier is open at a moment, and each change happens once",
-		"progress: who waits at a barrier that is open gets through (lost-wakeup)",
-		"no leaks: no znode, watch or goroutine is left",
+	Promises: []Promise{
+		{
+			Names: []string{"early-wait"},
+			Text:  "nobody gets through unless the barrier is open at a moment, and each change happens once",
+		},
+		{
+			Names: []string{"progress"},
+			Text:  "who waits at a barrier that is open gets through",
+			Also:  []string{"lost-wakeup"},
+		},
+		noLeaks,
 	},
 	Recipes: []Entry{
 		gateEntry(Ours, "recipes.Barrier: a gate that is shut and opened, exactly once for each call", func(c recipes.Conn, path string) Gater {

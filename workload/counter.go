@@ -41,11 +41,14 @@ import (
 var counterKind = Kind{
 	Name:  "counter",
 	Model: linearizability.Counter(),
-	Promises: []string{
-		"linearizable number, where an addition of unknown outcome may have happened (counted-twice, lost-update, stale-get, sum)",
-		"undeclared: no addition is carried out and reports an error which does not say so",
-		"progress: every call returns",
-		"no leaks: no znode, watch or goroutine is left",
+	Promises: []Promise{
+		{
+			Text: "linearizable number, where an addition of unknown outcome may have happened",
+			Also: []string{"counted-twice", "lost-update", "stale-get", "sum"},
+		},
+		{Names: []string{"undeclared"}, Text: "no addition is carried out and reports an error which does not say so"},
+		{Names: []string{"progress"}, Text: "every call returns"},
+		noLeaks,
 	},
 	Recipes: []Entry{
 		counterEntry(Ours, "recipes.Counter: a lost reply does not count twice", func(c recipes.Conn, path string) Adder {

@@ -43,11 +43,18 @@ import (
 var doubleBarrierKind = Kind{
 	Name:  "doublebarrier",
 	Model: linearizability.Barrier(2),
-	Promises: []string{
-		"early-enter: nobody enters unless all parties are there at one moment, and rounds do not mix",
-		"early-leave: nobody leaves while somebody is inside",
-		"progress: a round begins when enough members wait, and ends when all have left or died (lost-wakeup, orphan)",
-		"no leaks: no znode, watch or goroutine is left",
+	Promises: []Promise{
+		{
+			Names: []string{"early-enter"},
+			Text:  "nobody enters unless all parties are there at one moment, and rounds do not mix",
+		},
+		{Names: []string{"early-leave"}, Text: "nobody leaves while somebody is inside"},
+		{
+			Names: []string{"progress"},
+			Text:  "a round begins when enough members wait, and ends when all have left or died",
+			Also:  []string{"lost-wakeup", "orphan"},
+		},
+		noLeaks,
 	},
 	Recipes: []Entry{
 		doubleBarrierEntry(Ours, 2, "recipes.DoubleBarrier for 2 parties: rounds that never mix, whoever dies or gives up"),

@@ -42,15 +42,19 @@ import (
 var electionKind = Kind{
 	Name:  "election",
 	Model: linearizability.Election(),
-	Promises: []string{
-		"exclusion: no two candidates lead while both sessions are alive",
-		"belief: who has been told that its session is gone does not go on as the leader",
-		"fencing: tokens grow from term to term",
-		"stale-leader: who is said to lead did so at a moment during the call",
-		"order: elected in queue order",
-		"herd: the end of a term wakes one candidate",
-		"progress: once faults are healed every candidate is elected (lost-wakeup, self-block, orphan)",
-		"no leaks: no znode, watch or goroutine is left",
+	Promises: []Promise{
+		{Names: []string{"exclusion"}, Text: "no two candidates lead while both sessions are alive"},
+		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as the leader"},
+		{Names: []string{"fencing"}, Text: "tokens grow from term to term"},
+		{Names: []string{"stale-leader"}, Text: "who is said to lead did so at a moment during the call"},
+		{Names: []string{"order"}, Text: "elected in queue order"},
+		{Names: []string{"herd"}, Text: "the end of a term wakes one candidate"},
+		{
+			Names: []string{"progress"},
+			Text:  "once faults are healed every candidate is elected",
+			Also:  []string{"lost-wakeup", "self-block", "orphan"},
+		},
+		noLeaks,
 	},
 	Recipes: []Entry{
 		electionEntry(Ours, "recipes.Candidate: fair, with tokens, told of loss", func(c recipes.Conn, path string) Candidate {

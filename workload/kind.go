@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,13 +16,51 @@ import (
 type Kind struct {
 	Name     string
 	Model    linearizability.Model // of histories; of recipes of the default size, where they have one. Without a name if there is none
-	Promises []string              // a line for each property
-	Recipes  []Entry               // the first is the default
+	Promises []Promise
+	Recipes  []Entry // the first is the default
 
 	// remote plans an episode for a recipe in another process, and serve is the other side of that: what a user can do with
 	// an object of an episode's recipe. Nil for kinds whose recipes cannot be in other processes.
 	remote func(p *sim.Plan, path string) Episode
 	serve  func(e Episode, c recipes.Conn, path string) (Served, bool)
+}
+
+// Promise is something that the recipes of a kind promise; or, with nothing but Text, something to know about that.
+type Promise struct {
+	Title string   // what it is called, if not by its Names
+	Names []string // the properties that break it
+	Text  string   // what it means
+	Also  []string // further properties that break it
+}
+
+// noLeaks is promised of every kind.
+var noLeaks = Promise{
+	Title: "no leaks", Names: []string{"leak", "watch-leak", "goroutine-leak"},
+	Text: "no znode, watch or goroutine is left",
+}
+
+// Name is what the promise is called; a text by itself has none.
+func (p Promise) Name() string { return cmp.Or(p.Title, strings.Join(p.Names, ", ")) }
+
+// Help is what it means, and what else breaks it.
+func (p Promise) Help() string {
+	if len(p.Also) == 0 {
+		return p.Text
+	}
+	return p.Text + " (" + strings.Join(p.Also, ", ") + ")"
+}
+
+// String prints the promise as a line.
+func (p Promise) String() string {
+	if p.Name() == "" {
+		return p.Help()
+	}
+	return p.Name() + ": " + p.Help()
+}
+
+// BrokenBy tells whether a violation of a property breaks the promise.
+func (p Promise) BrokenBy(property string) bool {
+	return slices.Contains(p.Names, property) || slices.Contains(p.Also, property)
 }
 
 // kinds are all that there are. A kind is registered by a line here.

@@ -53,15 +53,19 @@ import (
 var lockKind = Kind{
 	Name:  "lock",
 	Model: linearizability.Lock(),
-	Promises: []string{
-		"exclusion: no two clients hold the lock while both sessions are alive",
-		"belief: who has been told that its session is gone does not go on as the owner",
-		"fencing: tokens grow from grant to grant",
-		"order: granted in queue order",
-		"herd: one release wakes one waiter",
-		"(order and herd are not judged of recipes that are not fair)",
-		"progress: once faults are healed everybody gets the lock (lost-wakeup, self-block, orphan, deadlock)",
-		"no leaks: no znode, watch or goroutine is left",
+	Promises: []Promise{
+		{Names: []string{"exclusion"}, Text: "no two clients hold the lock while both sessions are alive"},
+		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as the owner"},
+		{Names: []string{"fencing"}, Text: "tokens grow from grant to grant"},
+		{Names: []string{"order"}, Text: "granted in queue order"},
+		{Names: []string{"herd"}, Text: "one release wakes one waiter"},
+		{Text: "(order and herd are not judged of recipes that are not fair)"},
+		{
+			Names: []string{"progress"},
+			Text:  "once faults are healed everybody gets the lock",
+			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
+		},
+		noLeaks,
 	},
 	Recipes: []Entry{
 		lockEntry(Ours, "recipes.Lock: fair, with tokens, survives lost replies", func(c recipes.Conn, path string) Locker {

@@ -48,15 +48,21 @@ import (
 // lockingQueueKind is the table's line for this kind, see [Kind].
 var lockingQueueKind = Kind{
 	Name: "lockingqueue",
-	Promises: []string{
-		"exclusion: an item is claimed by one client at a time as long as both sessions are alive",
-		"lost: every item is consumed at least once, whoever dies",
-		"duplicate, phantom: nothing comes out after it was done, or without having been offered",
-		"once: a sink that skips known tokens applies each item once",
-		"order, false-empty: no call passes over an item that is free all the time",
-		"belief: who has been told that its session is gone does not go on as the holder",
-		"progress: a claim returns when there is something to claim",
-		"no leaks: no znode, watch or goroutine is left",
+	Promises: []Promise{
+		{
+			Names: []string{"exclusion"},
+			Text:  "an item is claimed by one client at a time as long as both sessions are alive",
+		},
+		{Names: []string{"lost"}, Text: "every item is consumed at least once, whoever dies"},
+		{
+			Names: []string{"duplicate", "phantom"},
+			Text:  "nothing comes out after it was done, or without having been offered",
+		},
+		{Names: []string{"once"}, Text: "a sink that skips known tokens applies each item once"},
+		{Names: []string{"order", "false-empty"}, Text: "no call passes over an item that is free all the time"},
+		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as the holder"},
+		{Names: []string{"progress"}, Text: "a claim returns when there is something to claim"},
+		noLeaks,
 	},
 	Recipes: []Entry{
 		lockingQueueEntry(Ours, "recipes.LockingQueue: at least once, with tokens that make it once", func(c recipes.Conn, path string) LockingQueuer {

@@ -42,14 +42,14 @@ import (
 // membershipKind is the table's line for this kind, see [Kind].
 var membershipKind = Kind{
 	Name: "membership",
-	Promises: []string{
-		"missing: who joined before a list was asked for, and stayed, is in it",
-		"ghost: who left before, or whose session had ended, is not",
-		"snapshot: a list is a state of the group at a moment during the call",
-		"lost-wakeup, unchanged: who waits for a change is told of one, and only of one",
-		"belief: who has been told that its session is gone does not go on as a member",
-		"progress: every call returns",
-		"no leaks: no znode, watch or goroutine is left",
+	Promises: []Promise{
+		{Names: []string{"missing"}, Text: "who joined before a list was asked for, and stayed, is in it"},
+		{Names: []string{"ghost"}, Text: "who left before, or whose session had ended, is not"},
+		{Names: []string{"snapshot"}, Text: "a list is a state of the group at a moment during the call"},
+		{Names: []string{"lost-wakeup", "unchanged"}, Text: "who waits for a change is told of one, and only of one"},
+		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as a member"},
+		{Names: []string{"progress"}, Text: "every call returns"},
+		noLeaks,
 	},
 	Recipes: []Entry{
 		membershipEntry(Ours, "recipes.Group: snapshots of who is in, told of loss", func(c recipes.Conn, path, name string) Grouper {

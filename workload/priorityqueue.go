@@ -26,11 +26,15 @@ import (
 var priorityQueueKind = Kind{
 	Name:  "priorityqueue",
 	Model: linearizability.PriorityQueue(),
-	Promises: []string{
-		"linearizable: the lowest number comes out first, and of equals the oldest; an operation of unknown outcome may have happened",
-		"lost: no item is removed by an operation that reports an error which does not say so",
-		"progress: a take returns when there is something to take",
-		"no leaks: no znode, watch or goroutine is left",
+	Promises: []Promise{
+		{
+			Title: "linearizable",
+			Names: []string{"duplicate", "phantom", "order", "false-empty", "stale-peek"},
+			Text:  "the lowest number comes out first, and of equals the oldest; an operation of unknown outcome may have happened",
+		},
+		{Names: []string{"lost"}, Text: "no item is removed by an operation that reports an error which does not say so"},
+		{Names: []string{"progress"}, Text: "a take returns when there is something to take"},
+		noLeaks,
 	},
 	Recipes: []Entry{
 		priorityQueueEntry(Ours, "recipes.PriorityQueue: lowest number first, FIFO among equals", func(c recipes.Conn, path string) PriorityQueuer {

@@ -39,11 +39,14 @@ import (
 var queueKind = Kind{
 	Name:  "queue",
 	Model: linearizability.Queue(),
-	Promises: []string{
-		"linearizable FIFO, where an operation of unknown outcome may have happened (duplicate, phantom, order, false-empty, stale-peek)",
-		"lost: no item is removed by an operation that reports an error which does not say so",
-		"progress: a take returns when there is something to take",
-		"no leaks: no znode, watch or goroutine is left",
+	Promises: []Promise{
+		{
+			Text: "linearizable FIFO, where an operation of unknown outcome may have happened",
+			Also: []string{"duplicate", "phantom", "order", "false-empty", "stale-peek"},
+		},
+		{Names: []string{"lost"}, Text: "no item is removed by an operation that reports an error which does not say so"},
+		{Names: []string{"progress"}, Text: "a take returns when there is something to take"},
+		noLeaks,
 	},
 	Recipes: []Entry{
 		queueEntry(Ours, "recipes.Queue: FIFO, says when an outcome is unknown", func(c recipes.Conn, path string) Queuer {

@@ -44,15 +44,25 @@ import (
 var rwLockKind = Kind{
 	Name:  "rwlock",
 	Model: linearizability.RWLock(),
-	Promises: []string{
-		"exclusion: while somebody writes nobody else holds the lock, both sessions being alive; no writer gets into a downgrade",
-		"belief: who has been told that its session is gone does not go on as a holder",
-		"fencing: a writer's token is greater than all before, a reader's than all writers' before",
-		"order: granted in queue order, readers together",
-		"herd: one release wakes one writer at most, and readers only if a writer releases",
-		"revocation: a holder is asked to release only if somebody asks",
-		"progress: once faults are healed everybody gets the lock (lost-wakeup, self-block, orphan, deadlock)",
-		"no leaks: no znode, watch or goroutine is left",
+	Promises: []Promise{
+		{
+			Names: []string{"exclusion"},
+			Text:  "while somebody writes nobody else holds the lock, both sessions being alive; no writer gets into a downgrade",
+		},
+		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as a holder"},
+		{
+			Names: []string{"fencing"},
+			Text:  "a writer's token is greater than all before, a reader's than all writers' before",
+		},
+		{Names: []string{"order"}, Text: "granted in queue order, readers together"},
+		{Names: []string{"herd"}, Text: "one release wakes one writer at most, and readers only if a writer releases"},
+		{Names: []string{"revocation"}, Text: "a holder is asked to release only if somebody asks"},
+		{
+			Names: []string{"progress"},
+			Text:  "once faults are healed everybody gets the lock",
+			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
+		},
+		noLeaks,
 	},
 	Recipes: []Entry{
 		rwLockEntry(Ours, "recipes.RWLock: fair, with tokens, downgrade and revocation", func(c recipes.Conn, path string) RWLocker {

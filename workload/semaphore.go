@@ -41,14 +41,18 @@ import (
 var semaphoreKind = Kind{
 	Name:  "semaphore",
 	Model: linearizability.Semaphore(RemotePermits),
-	Promises: []string{
-		"exclusion: no more users than there are permits hold one, their sessions being alive",
-		"belief: who has been told that its session is gone does not go on as a holder",
-		"fencing: tokens grow from hold to later hold",
-		"order: granted in queue order",
-		"herd: one release wakes at most as many waiters as there are permits",
-		"progress: once faults are healed everybody gets a permit (lost-wakeup, self-block, orphan, deadlock)",
-		"no leaks: no znode, watch or goroutine is left",
+	Promises: []Promise{
+		{Names: []string{"exclusion"}, Text: "no more users than there are permits hold one, their sessions being alive"},
+		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as a holder"},
+		{Names: []string{"fencing"}, Text: "tokens grow from hold to later hold"},
+		{Names: []string{"order"}, Text: "granted in queue order"},
+		{Names: []string{"herd"}, Text: "one release wakes at most as many waiters as there are permits"},
+		{
+			Names: []string{"progress"},
+			Text:  "once faults are healed everybody gets a permit",
+			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
+		},
+		noLeaks,
 	},
 	Recipes: []Entry{
 		semaphoreEntry(Ours, 2, "recipes.Semaphore of 2 permits: fair, with tokens"),

@@ -39,11 +39,18 @@ import (
 // twoPhaseKind is the table's line for this kind, see [Kind].
 var twoPhaseKind = Kind{
 	Name: "twophase",
-	Promises: []string{
-		"atomicity: all that learn the outcome of a transaction learn the same",
-		"validity: commit only if every site has voted for it, abort only if somebody has asked for it",
-		"progress: who asks for an outcome is told when all votes are cast or one is to abort (lost-wakeup)",
-		"no leaks: no znode, watch or goroutine is left",
+	Promises: []Promise{
+		{Names: []string{"atomicity"}, Text: "all that learn the outcome of a transaction learn the same"},
+		{
+			Names: []string{"validity"},
+			Text:  "commit only if every site has voted for it, abort only if somebody has asked for it",
+		},
+		{
+			Names: []string{"progress"},
+			Text:  "who asks for an outcome is told when all votes are cast or one is to abort",
+			Also:  []string{"lost-wakeup"},
+		},
+		noLeaks,
 	},
 	Recipes: []Entry{
 		twoPhaseEntry(Ours, "recipes.TwoPhase: two-phase commit that anybody can end", func(c recipes.Conn, path string) Committer {

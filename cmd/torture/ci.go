@@ -82,7 +82,8 @@ type ciCase struct {
 	name     string
 	help     string // what is promised, or what the animal is
 	verdict  sim.Verdict
-	reason   string // why nothing is known
+	reason   string                     // why nothing is known
+	brokenBy func(property string) bool // of a promise
 	problems []ciProblem
 	seconds  float64 // 0 if it has no time of its own
 }
@@ -106,8 +107,8 @@ func (r *runCmd) ciOf(result sim.Result, stories []string) ciReport {
 	}
 	if kind, err := workload.KindNamed(result.Workload); err == nil {
 		for _, promise := range kind.Promises {
-			if head, help, ok := strings.Cut(promise, ": "); ok {
-				report.cases = append(report.cases, ciCase{name: head, help: help, verdict: rest, reason: result.Reason})
+			if name := promise.Name(); name != "" {
+				report.cases = append(report.cases, ciCase{name: name, help: promise.Help(), brokenBy: promise.BrokenBy, verdict: rest, reason: result.Reason})
 			}
 		}
 	}
@@ -119,10 +120,10 @@ func (r *runCmd) ciOf(result sim.Result, stories []string) ciReport {
 
 // breaks enters a violation into the case of the promise that names its property.
 func (r *ciReport) breaks(found sim.Found, text string, place int) {
-	i := slices.IndexFunc(r.cases, func(c ciCase) bool { return c.promises(found.Property) })
+	i := slices.IndexFunc(r.cases, func(c ciCase) bool { return c.brokenBy(found.Property) })
 	if i < 0 {
 		i = len(r.cases)
-		r.cases = append(r.cases, ciCase{name: found.Property})
+		r.cases = append(r.cases, ciCase{name: found.Property, brokenBy: func(property string) bool { return property == found.Property }})
 	}
 	c := &r.cases[i]
 	c.verdict = sim.VerdictViolation
@@ -136,13 +137,6 @@ func (c ciCase) joined(separator string, part func(ciProblem) string) string {
 		parts = append(parts, part(p))
 	}
 	return strings.Join(parts, separator)
-}
-
-// promises tells whether a case is about a property: its name has it, or lists it, or says that nothing
-// leaks.
-func (c ciCase) promises(property string) bool {
-	words := strings.FieldsFunc(c.name+" "+c.help, func(r rune) bool { return strings.ContainsRune(" ,():;", r) })
-	return slices.Contains(words, property) || c.name == "no leaks" && strings.HasSuffix(property, "leak")
 }
 
 // stories tells what happened in each violation of a run.
