@@ -134,3 +134,25 @@ func TestFewModulesAreRequired(t *testing.T) {
 		t.Error("go.mod has tools: they belong in tools/go.mod")
 	}
 }
+
+// Texts are made for people. What a program needs of one is in a field, so nothing scans values out of a text.
+func TestNothingIsScannedOutOfTexts(t *testing.T) {
+	files := 0
+	for line := range strings.Lines(list(t, `{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}`)) {
+		name := strings.TrimSpace(line)
+		if name == "" {
+			continue
+		}
+		files++
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(source), "fmt.Sscan") {
+			t.Errorf("%s scans a text: have what it looks for in a field where the text is made", name)
+		}
+	}
+	if files < 100 {
+		t.Errorf("only %d files were looked at", files)
+	}
+}
