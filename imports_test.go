@@ -29,7 +29,7 @@ var mayImport = map[string]string{
 	"story":           "story sim fakezk linearizability internal",
 	"zoo/published":   "zoo/published recipes",
 	"workload":        "workload story sim fakezk recipes linearizability internal zoo/published",
-	"zoo":             "zoo zoo/published workload story sim fakezk recipes linearizability internal",
+	"zoo":             "zoo zoo/published live workload story sim fakezk recipes linearizability internal",
 	"live":            "live workload story sim fakezk recipes linearizability internal zoo/published",
 }
 

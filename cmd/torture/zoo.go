@@ -173,8 +173,8 @@ func printCatch(w io.Writer, c zoo.Catch) {
 	if c.Problem != "" {
 		fmt.Fprint(w, wrap("         "+c.Problem, columns), "\n")
 	}
-	if c.Confirmed != "" {
-		fmt.Fprint(w, wrap("         "+c.Confirmed, columns), "\n")
+	if c.Confirmed != nil {
+		fmt.Fprint(w, wrap("         "+confirmation(c.Animal, c.Confirmed), columns), "\n")
 	}
 	if c.Rate > 0 {
 		fmt.Fprintf(w, "         in %.2f %% of the episodes, wanted are about %.2f %%\n", 100*c.Rate, 100*c.Animal.Rate)
@@ -232,8 +232,18 @@ type animalSummary struct {
 	Twin     int      `json:"twin_episodes"`
 	Rate     float64  `json:"rate,omitempty"`
 	Problem  string   `json:"problem,omitempty"`
-	// Confirmed, of --confirm: confirmed, or what was otherwise on real servers.
-	Confirmed string `json:"confirmed,omitempty"`
+	// Confirmed, of --confirm: confirmed, or what was otherwise on real servers, in words; and as facts.
+	Confirmed    string               `json:"confirmed,omitempty"`
+	Confirmation *confirmationSummary `json:"confirmation,omitempty"`
+}
+
+// confirmationSummary is a [live.Confirmation].
+type confirmationSummary struct {
+	Violation  bool   `json:"violation"`            // it was seen on real servers
+	Step       int    `json:"step,omitempty"`       // the first at which they did otherwise
+	Difference string `json:"difference,omitempty"` // and what
+	Untried    string `json:"untried,omitempty"`    // why it was not tried
+	Tries      int    `json:"tries"`
 }
 
 // minimal is the size of a smallest story.
@@ -254,11 +264,16 @@ func writeZoo(w io.Writer, catches []zoo.Catch) error {
 		a := animalSummary{
 			ID: c.Animal.ID, Title: c.Animal.Title, Source: c.Animal.Source, Property: c.Animal.Property, Needs: c.Animal.Needs,
 			Found: c.Found != nil, Episodes: c.Episodes, Elapsed: c.Elapsed.Seconds(),
-			Clean: c.TwinClean, Twin: c.TwinEpisodes, Rate: c.Rate, Problem: c.Problem, Confirmed: c.Confirmed,
+			Clean: c.TwinClean, Twin: c.TwinEpisodes, Rate: c.Rate, Problem: c.Problem,
 		}
 		if c.Found != nil {
 			m := minimalOf(c.Found)
 			a.Minimal = &m
+		}
+		if c.Confirmed != nil {
+			f := c.Confirmed
+			a.Confirmed = confirmation(c.Animal, f)
+			a.Confirmation = &confirmationSummary{f.Violation != nil, f.Step, f.Difference, f.Untried, f.Tries}
 		}
 		summary.Animals = append(summary.Animals, a)
 	}

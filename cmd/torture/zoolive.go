@@ -89,10 +89,7 @@ func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err er
 		if err != nil || catch.Found == nil {
 			return catch, err
 		}
-		confirmed, err := confirmCatch(ctx, e, a, *catch.Found)
-		if err == nil {
-			catch.Confirmed = confirmation(a, confirmed)
-		}
+		catch.Confirmed, err = confirmCatch(ctx, e, a, *catch.Found)
 		return catch, err
 	}
 	return hunt, func() { e.Stop() }, nil

@@ -12,11 +12,15 @@ const confirmedMin = 80
 // confirmedZoo is what is used of the object that torture zoo --json prints.
 type confirmedZoo struct {
 	Animals []struct {
-		ID        string `json:"id"`
-		Title     string `json:"title"`
-		Property  string `json:"property"`
-		Found     bool   `json:"found"`
-		Confirmed string `json:"confirmed"`
+		ID           string `json:"id"`
+		Title        string `json:"title"`
+		Property     string `json:"property"`
+		Found        bool   `json:"found"`
+		Confirmed    string `json:"confirmed"` // in words
+		Confirmation struct {
+			Violation bool `json:"violation"` // it was seen on real servers
+			Step      int  `json:"step"`      // the first at which they did otherwise; 0: none
+		} `json:"confirmation"`
 	} `json:"animals"`
 }
 
@@ -27,9 +31,9 @@ func (z confirmedZoo) tally() (found, confirmed, same int) {
 			continue
 		}
 		found++
-		if strings.HasPrefix(a.Confirmed, "confirmed") {
+		if a.Confirmation.Violation {
 			confirmed++
-			if !strings.Contains(a.Confirmed, "was another") {
+			if a.Confirmation.Step == 0 {
 				same++
 			}
 		}

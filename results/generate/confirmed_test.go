@@ -9,11 +9,11 @@ import (
 func TestTally(t *testing.T) {
 	var zoo confirmedZoo
 	err := json.Unmarshal([]byte(`{"animals": [
-		{"found": true, "confirmed": "confirmed"},
-		{"found": true, "confirmed": "confirmed at try 3"},
-		{"found": true, "confirmed": "confirmed at try 2, though step 3 was another: get /a"},
-		{"found": true, "confirmed": "not confirmed: step 27 was another: event /a"},
-		{"found": true, "confirmed": "not tried: step 2"},
+		{"found": true, "confirmation": {"violation": true}},
+		{"found": true, "confirmation": {"violation": true, "tries": 3}},
+		{"found": true, "confirmation": {"violation": true, "tries": 2, "step": 3, "difference": "get /a"}},
+		{"found": true, "confirmation": {"violation": false, "step": 27, "difference": "event /a"}},
+		{"found": true, "confirmation": {"violation": false, "untried": "step 2"}},
 		{"found": false}
 	]}`), &zoo)
 	if err != nil {
