@@ -23,7 +23,7 @@ import (
 func Barrier(parties int) Model {
 	return Model{
 		Name:       "barrier",
-		Operations: []string{"enter", "leave"},
+		Operations: operationsOf("barrier"),
 		Parameters: Parameters{Parties: parties},
 		problem:    barrierProblem,
 		conflict:   func(History) (int, string) { return 0, "" },

@@ -18,7 +18,7 @@ import (
 func Counter() Model {
 	return Model{
 		Name:       "counter",
-		Operations: []string{"add", "get"},
+		Operations: operationsOf("counter"),
 		problem:    counterProblem,
 		conflict:   func(History) (int, string) { return 0, "" },
 		prepare:    prepareCounter,

@@ -13,7 +13,7 @@ import "slices"
 func Election() Model {
 	m := Lock()
 	m.Name = "election"
-	m.Operations = []string{"elected", "resigned"}
+	m.Operations = operationsOf("election")
 	m.problem = electionProblem
 	m.conflict = electionConflict
 	m.prepare = func(h History) []step { return prepareLock(asLock(h)) }

@@ -12,7 +12,7 @@ import "github.com/anishathalye/porcupine"
 func Gate() Model {
 	return Model{
 		Name:       "gate",
-		Operations: []string{"shut", "open", "wait"},
+		Operations: operationsOf("gate"),
 		problem:    gateProblem,
 		conflict:   func(History) (int, string) { return 0, "" },
 		prepare:    prepareGate,

@@ -34,7 +34,7 @@ import (
 func Lock() Model {
 	return Model{
 		Name:       "lock",
-		Operations: []string{"acquire", "try", "release"},
+		Operations: operationsOf("lock"),
 		problem:    lockProblem,
 		conflict:   releaseWithoutAcquire,
 		prepare:    prepareLock,
@@ -81,18 +81,17 @@ func releaseWithoutAcquire(h History) (int, string) {
 	return 0, ""
 }
 
-// releases, reads, tries: what an operation of a lock is by its name, which begins with r if it is a
-// reader's.
-func (o Operation) releases() bool { return o.Op == "release" || o.Op == "rrelease" }
-func (o Operation) reads() bool    { return o.Op == "racquire" || o.Op == "rtry" || o.Op == "rrelease" }
-func (o Operation) tries() bool    { return o.Op == "try" || o.Op == "rtry" }
+// releases, reads, tries: what an operation of a lock is by its name.
+func (o *Operation) releases() bool { return o.kind().Role == RoleRelease }
+func (o *Operation) reads() bool    { return o.kind().Reader }
+func (o *Operation) tries() bool    { return o.kind().Tries }
 
 // mayGrant tells whether the operation gave its client the lock, or may have.
 func mayGrant(op *Operation) bool {
-	switch {
-	case op.releases() || op.Op == "downgrade" || op.Outcome == Fail:
+	switch kind := op.kind(); {
+	case kind.Role != RoleGrant || op.Outcome == Fail:
 		return false
-	case !op.tries() || op.Outcome == Unknown:
+	case !kind.Tries || op.Outcome == Unknown:
 		return true
 	}
 	return op.Result != Null && op.Result != Bool(false) && op.Result != Int(0)

@@ -104,7 +104,8 @@ func (o Operation) showsResult() bool {
 	if !o.Result.IsNull() {
 		return true
 	}
-	return o.Outcome == OK && (o.Op == "poll" || o.Op == "peek" || o.Op == "try")
+	result := o.kind().Result
+	return o.Outcome == OK && (result == ResultItemOrNil || result == ResultGranted)
 }
 
 // owner is the process whose operation this is.

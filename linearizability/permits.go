@@ -25,7 +25,7 @@ import (
 func RWLock() Model {
 	m := Lock()
 	m.Name = "rwlock"
-	m.Operations = []string{"acquire", "try", "release", "racquire", "rtry", "rrelease", "downgrade"}
+	m.Operations = operationsOf("rwlock")
 	m.streamer = nil // a downgrade may tell that a hold has lasted after all
 	m.problem = rwlockProblem
 	m.prepare = prepareRWLock

@@ -23,7 +23,7 @@ import (
 func Queue() Model {
 	return Model{
 		Name:       "queue",
-		Operations: []string{"offer", "poll", "take", "peek"},
+		Operations: operationsOf("queue"),
 		problem:    queueProblem,
 		conflict:   offeredTwice,
 		prepare:    prepareQueue,

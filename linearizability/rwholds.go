@@ -91,7 +91,7 @@ func prepareRWLock(h History) []step {
 		processes: make(map[Value]*rwProcess),
 	}
 	for _, i := range byCall(h) {
-		if op := &h[i]; mayGrant(op) || op.Outcome != Fail && !op.tries() && (op.releases() || op.Op == "downgrade") {
+		if op := &h[i]; mayGrant(op) || op.Outcome != Fail && !op.tries() && (op.releases() || op.kind().Role == RoleDowngrade) {
 			p.take(op, i)
 		}
 	}
@@ -112,7 +112,7 @@ func (p *rwPairing) take(op *Operation, i int) {
 	case mayGrant(op):
 		s = newGrant(op, i, at)
 		who.grant(at, op)
-	case op.Op == "downgrade":
+	case op.kind().Role == RoleDowngrade:
 		d = doubt{alone: p.join(at, &who.alone), share: who.share}
 		s.kind = stepShare
 		who.downgrade(at, s.unknown)

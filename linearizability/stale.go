@@ -53,7 +53,8 @@ func StaleReads(h History) History {
 
 // readsOnly tells whether the operation changed nothing and its result is what it read.
 func readsOnly(op *Operation) bool {
-	return op.Outcome == OK && (op.Op == "peek" || op.Op == "get" || op.Op == "poll" && op.Result.IsNull())
+	kind := op.kind()
+	return op.Outcome == OK && (kind.Role == RoleRead || kind.Result == ResultItemOrNil && op.Result.IsNull())
 }
 
 // writesAlone tells of each operation whether nothing that may have changed the object overlaps it, be

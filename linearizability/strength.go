@@ -164,12 +164,12 @@ func duplicate(h History, i, k int) History {
 
 // changesNothing tells whether an operation of outcome ok is one that leaves every object as it is.
 func changesNothing(op *Operation) bool {
-	return readsOnly(op) || op.tries() && !mayGrant(op) || op.Op == "wait"
+	return readsOnly(op) || op.tries() && !mayGrant(op) || op.kind().Role == RoleWait
 }
 
 // asksBack tells whether the operation gives something back that its process was given.
 func asksBack(op *Operation) bool {
-	return op.releases() || slices.Contains([]string{"downgrade", "resigned", "leave"}, op.Op)
+	return slices.Contains([]Role{RoleRelease, RoleDowngrade, RoleLeave}, op.kind().Role)
 }
 
 // stranger is the number of a client that is not in the history.

@@ -6,6 +6,8 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
+
+	"github.com/zktorture/zktorture/linearizability"
 )
 
 // The certificate: the operations that show the violation as bars from call to return, a row for each
@@ -242,15 +244,10 @@ func (c *certificate) bar(i int, top float64) {
 	c.close()
 }
 
-// gives are the operations that give back what others grant.
-var gives = map[string]string{
-	"acquire": "release", "try": "release", "racquire": "rrelease", "elected": "resigned", "enter": "leave",
-}
-
 // grants tells whether an operation has given its client something to hold.
 func (o Operation) grants() bool {
-	tried := o.Name == "try"
-	return gives[o.Name] != "" && o.Outcome == "ok" && !(tried && slices.Contains([]string{"", "0", "false", "null"}, o.Result))
+	kind := linearizability.KindOf(o.Name)
+	return kind.Back != "" && o.Outcome == "ok" && !(kind.Tries && slices.Contains([]string{"", "0", "false", "null"}, o.Result))
 }
 
 // held is up to where a client has what an operation granted: to its call that gives it back, to its
@@ -262,7 +259,7 @@ func (c *certificate) held(i int) float64 {
 	}
 	until := c.x(c.story.crash(o.Client, o.Return))
 	for _, later := range c.story.Operations {
-		if later.Client == o.Client && later.User == o.User && later.Call >= o.Return && later.Name == gives[o.Name] {
+		if later.Client == o.Client && later.User == o.User && later.Call >= o.Return && later.Name == linearizability.KindOf(o.Name).Back {
 			until = min(until, c.x(later.Call))
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"html/template"
 	"strconv"
+
+	"github.com/zktorture/zktorture/linearizability"
 )
 
 // The space-time diagram, after Lamport ("Time, Clocks, and the Ordering of Events in a Distributed
@@ -351,7 +353,7 @@ func (o Operation) label() string {
 	switch {
 	case o.Result != "":
 		return text + " → " + o.Result
-	case o.Outcome == "ok" && (o.Name == "poll" || o.Name == "peek"):
+	case o.Outcome == "ok" && linearizability.KindOf(o.Name).Result == linearizability.ResultItemOrNil:
 		return text + " → empty"
 	case o.Outcome == "unknown":
 		return text + " → ?"

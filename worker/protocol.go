@@ -153,18 +153,19 @@ func (r reply) result() linearizability.Value {
 // fits tells whether a value can be the result of an operation that was carried out.
 func fits(op string, v linearizability.Value) bool {
 	isText := !v.IsNull() && !v.IsInt() && !v.IsBool()
-	switch op {
-	case "acquire", "racquire", "elected":
-		return v.IsNull() || v.IsInt()
-	case "try", "rtry":
-		return v.IsBool() || v.IsInt()
-	case "owner":
+	if op == "owner" { // which no model knows
 		return v.IsBool()
-	case "add", "get":
+	}
+	switch linearizability.KindOf(op).Result {
+	case linearizability.ResultToken:
+		return v.IsNull() || v.IsInt()
+	case linearizability.ResultGranted:
+		return v.IsBool() || v.IsInt()
+	case linearizability.ResultNumber:
 		return v.IsInt()
-	case "take":
+	case linearizability.ResultItem:
 		return isText
-	case "poll", "peek":
+	case linearizability.ResultItemOrNil:
 		return isText || v.IsNull()
 	}
 	return v.IsNull()

@@ -81,7 +81,7 @@ func (v *View) describe(o linearizability.Operation, op *sim.Op) string {
 	text := fmt.Sprintf("%s's %s(%s) at %s", Who(op), op.Name, op.Arg, v.When(op))
 	switch {
 	case op.Outcome == sim.OK && op.Result == "":
-		if slices.Contains([]string{"poll", "take", "peek"}, op.Name) {
+		if result := linearizability.KindOf(op.Name).Result; result == linearizability.ResultItem || result == linearizability.ResultItemOrNil {
 			text += " found it empty"
 		}
 	case op.Outcome == sim.OK:

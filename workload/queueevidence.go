@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -56,7 +57,9 @@ func (c commits) removals() settlement {
 	return s
 }
 
-func removes(op *sim.Op) bool { return op.Name == "poll" || op.Name == "take" }
+func removes(op *sim.Op) bool {
+	return linearizability.KindOf(op.Name).Role == linearizability.RoleRemoval
+}
 
 // ambiguous tells whether the value is also part of another's text.
 func ambiguous(ops []*sim.Op, value string) bool {

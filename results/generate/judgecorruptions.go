@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +62,7 @@ func untokened(h linearizability.History) linearizability.History {
 	for i := range bare {
 		switch op := &bare[i]; {
 		case op.Result.IsNull():
-		case op.Op == "try" || op.Op == "rtry":
+		case linearizability.KindOf(op.Op).Tries:
 			op.Result = linearizability.Bool(true)
 		default:
 			op.Result = linearizability.Null
@@ -190,7 +189,7 @@ func (s subject) weigh(m linearizability.Model, c linearizability.Corruption, t 
 		doubtful: count(truth == exhaustive.Legal && slices.ContainsFunc(c.History, outcomeUnknown)),
 	}
 	t.add(one)
-	t.of(corruptionKind{c.Kind, cmp.Or(classes[c.Op], c.Op)}).add(one)
+	t.of(corruptionKind{c.Kind, classOf(c.Op)}).add(one)
 	if illegal && !found || one.accused > 0 {
 		fmt.Fprintf(os.Stderr, "%s (%s), %s of %s: %v by the reference, %v by the judge: %v\n", s.entry.Kind, s.name(), c.Kind, c.Op, truth, verdict, c.History)
 	}

@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/zktorture/zktorture/linearizability"
 )
 
-// classes are names for operations that are corrupted alike. The others are classes of their own.
-var classes = map[string]string{
-	"acquire": "grant", "try": "grant", "racquire": "grant", "rtry": "grant", "elected": "grant",
-	"release": "release", "rrelease": "release", "downgrade": "release", "resigned": "release",
-	"poll": "removal", "take": "removal", "peek": "read", "get": "read",
+// classOf names the operations that are corrupted alike: those of one role.
+func classOf(op string) string {
+	switch role := linearizability.KindOf(op).Role; role {
+	case linearizability.RoleDowngrade:
+		return string(linearizability.RoleRelease)
+	default:
+		return string(role)
+	}
 }
 
 // reasons say why a corruption may give a history that is in order too.
