@@ -18,8 +18,8 @@
 // Beside the events stand the things that last: [Session]s, which end at the servers and of which the
 // client learns later; [Operation]s from call to return; [Znode]s from creation to deletion, which are
 // also the tree at each step ([Story.Tree]). References between them are indices into the lists of the
-// story; -1 is nobody. Those that the verdict is about are marked Asked: the operations of its
-// certificate, and the sessions and znodes that its sentence names.
+// story; -1 is nobody. Those that the verdict is about are marked Asked: the operations, sessions and
+// znodes that it names as fields (see [sim.Violation]). Its sentence is only quoted, and shortened.
 //
 // At the end stand [Wait]s, if somebody waits for ever, and the [Pivot]: the step after which the
 // violation was hardest to avoid, found by trying (see [sim.Continuations]).
