@@ -12,9 +12,10 @@ type Causal interface {
 	Follows(property, cause string) bool
 }
 
-// RootFirst sorts the violations of a campaign for people, who mend one mistake at a time. The likely root comes first: a violation
-// that follows from no other, if the workload is [Causal], and of several such the one with the simplest story: the fewest steps,
-// then the fewest faults, then the one found first. The others are sorted in the same way.
+// RootFirst sorts the violations of a campaign for people, who mend one mistake at a time. The likely root comes
+// first: a violation that follows from no other, if the workload is [Causal], and of several such the one with the
+// simplest story: the fewest steps, then the fewest faults, then the one found first. The others are sorted in the
+// same way.
 func RootFirst(w Workload, found []Found) {
 	rest := slices.Clone(found)
 	slices.SortStableFunc(rest, simplest)

@@ -63,7 +63,8 @@ type circular struct{ sim.Workload }
 
 func (circular) Follows(_, _ string) bool { return true }
 
-// Whatever was found, and in whatever order: nothing is lost, the order is the same, and no violation comes before its cause.
+// Whatever was found, and in whatever order: nothing is lost, the order is the same, and no violation comes before
+// its cause.
 func TestRootFirstIsAnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := rapid.SliceOfN(rapid.IntRange(0, 3), 0, 6).Draw(t, "steps")

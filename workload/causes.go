@@ -41,5 +41,7 @@ var consequences = map[string][]string{
 
 // Follows implements [sim.Causal].
 func (w *Workload) Follows(property, cause string) bool {
-	return slices.ContainsFunc(consequences[cause], func(next string) bool { return next == property || w.Follows(property, next) })
+	return slices.ContainsFunc(consequences[cause], func(next string) bool {
+		return next == property || w.Follows(property, next)
+	})
 }
