@@ -25,7 +25,7 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 # tests of each, because real servers make them wait; those first that take longest. GOGC: garbage is collected
 # less often. The time limits are for tests that hang: on a busy machine everything takes longer. What go vet says, lint says.
 PACKAGES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
-LONG     := ./cmd/torture ./workload ./sim ./ensemble ./story ./fakezk/conformance
+LONG     := ./torturecli ./workload ./sim ./ensemble ./story ./fakezk/conformance
 
 test: zookeeper browser lint ## everything that must pass: linters, all tests, the core with -race
 	GOMAXPROCS=1 GOGC=400 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
@@ -43,7 +43,7 @@ lint: ## gofmt, go vet and staticcheck
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 
 # Packages in which things happen at the same time; the others have no goroutines, or only start what is in these.
-RACE ?= ./sim ./workload $$($(GO) list ./... | grep -v -e /cmd/ -e /examples/ -e /internal/ -e /linearizability$$ -e /results/ -e /story -e /wire$$)
+RACE ?= ./sim ./workload $$($(GO) list ./... | grep -v -e /cmd/ -e /torturecli -e /examples/ -e /internal/ -e /linearizability$$ -e /results/ -e /story -e /wire$$)
 
 race: ## the quick tests of concurrent packages with the race detector; all: RACE=./... (needs a C compiler, or says that it is skipped)
 	@if command -v "$$($(GO) env CC)" >/dev/null; then set -x; $(GO) test -vet=off -race -short -timeout 60m -p $(PACKAGES) $(RACE); \
@@ -116,7 +116,7 @@ bug-%:
 	$(GO) run ./results/generate bug $*
 
 docs: ## paste the output of every marked command into README.md and docs/*.md anew
-	$(GO) test ./cmd/torture -run TestDocs -update
+	$(GO) test ./torturecli -run TestDocs -update
 
 clean: ## remove what runs leave in the checkout
 	rm -rf counterexamples out torture

@@ -71,7 +71,7 @@ var kinds = []*Kind{
 
 // Entry is a recipe that the command knows by name.
 type Entry struct {
-	Kind   string // the workload
+	Kind   string // its name; of a registered recipe that of its [Kind]
 	Recipe string
 	Help   string // one line
 	New    func() *Workload
@@ -86,7 +86,10 @@ const Foreign = "exec:"
 // Entries lists all known recipes, by kind; the first of each kind is the default.
 func Entries() (all []Entry) {
 	for _, k := range kinds {
-		all = append(all, k.Recipes...)
+		for _, e := range k.Recipes {
+			e.Kind = k.Name
+			all = append(all, e)
+		}
 	}
 	return all
 }
@@ -109,11 +112,8 @@ func namesOf(kinds []*Kind) (names []string) {
 	return names
 }
 
-// Find returns the workload of a kind with a recipe; "" is [Ours].
+// Find returns the workload of a kind with a recipe; "" is the first one.
 func Find(kind, recipe string) (*Workload, error) {
-	if recipe == "" {
-		recipe = Ours
-	}
 	if strings.HasPrefix(recipe, Foreign) {
 		return RemoteWorkload(kind, recipe)
 	}
@@ -123,7 +123,7 @@ func Find(kind, recipe string) (*Workload, error) {
 	}
 	var known []string
 	for _, e := range k.Recipes {
-		if e.Recipe == recipe {
+		if e.Recipe == recipe || recipe == "" {
 			return e.New(), nil
 		}
 		known = append(known, e.Recipe)
@@ -140,4 +140,48 @@ func serving[E Episode](serve func(e E, c recipes.Conn, path string) Served) fun
 		}
 		return serve(own, c, path), true
 	}
+}
+
+// Register makes kinds known by name, or further recipes of a kind that is there: those of a [Kind] with its name. The
+// workload that a recipe's New makes must have these names ([Named]), because by these a counterexample is found again.
+// It is for the beginning of a program, before anything else is asked of this package. The error says what is wrong;
+// nothing is registered then.
+func Register(more ...*Kind) error {
+	for _, k := range more {
+		if err := k.check(); err != nil {
+			return err
+		}
+	}
+	for _, k := range more {
+		if old, err := KindNamed(k.Name); err == nil {
+			extended := *old
+			extended.Recipes = slices.Concat(old.Recipes, k.Recipes)
+			kinds[slices.Index(kinds, old)] = &extended
+		} else {
+			kinds = append(kinds, k)
+		}
+	}
+	return nil
+}
+
+// check returns an error for a kind that cannot be registered.
+func (k *Kind) check() error {
+	if k.Name == "" || len(k.Recipes) == 0 {
+		return fmt.Errorf("workload: the kind %q needs a name and a recipe at least", k.Name)
+	}
+	old, _ := KindNamed(k.Name)
+	for i, e := range k.Recipes {
+		has := func(o Entry) bool { return o.Recipe == e.Recipe }
+		switch {
+		case e.Recipe == "" || strings.HasPrefix(e.Recipe, Foreign) || e.New == nil:
+			return fmt.Errorf("workload: recipe %q of %s needs a name that does not begin with %s, and New", e.Recipe, k.Name, Foreign)
+		case slices.ContainsFunc(k.Recipes[:i], has), old != nil && slices.ContainsFunc(old.Recipes, has):
+			return fmt.Errorf("workload: there are two recipes %q of %s: give one another name", e.Recipe, k.Name)
+		}
+		if w := e.New(); w.Name() != k.Name || w.Recipe() != e.Recipe {
+			return fmt.Errorf("workload: recipe %q of %s makes a workload that calls itself %q of %s: name it by workload.Named",
+				e.Recipe, k.Name, w.Recipe(), w.Name())
+		}
+	}
+	return nil
 }

@@ -1,92 +1,10 @@
 package publisher
 
 import (
-	"errors"
-	"fmt"
-	"strconv"
 	"testing"
 
-	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/workload"
 )
-
-// publishing is an episode: users publish, read, and close their publishers in turns.
-type publishing struct {
-	workload.Script[string]
-	new func(recipes.Conn, string) *Publisher
-}
-
-func workloadOf(recipe string, new func(recipes.Conn, string) *Publisher) *workload.Workload {
-	return workload.Own("publisher", func(p *sim.Plan, path string) workload.Episode {
-		e := &publishing{workload.NewScript[string](p, path), new}
-		e.Draw(p, p.Ops, func(p *sim.Plan, label string) string {
-			return [...]string{"publish", "read", "close"}[p.Choose(3, label)]
-		})
-		return e
-	}, workload.Named(recipe))
-}
-
-// Parents are there from the beginning.
-func (e *publishing) Parents() []string { return []string{e.Path, e.Path + "/config"} }
-
-func (e *publishing) Run(u workload.User) {
-	publisher := e.new(u.Conn(), e.Path)
-	for name := range e.Turns(u) {
-		ctx, op := u.Begin(name, "", true)
-		var version int64
-		var err error
-		switch name {
-		case "publish":
-			version, err = publisher.Publish(ctx)
-		case "read":
-			version, err = publisher.Read()
-		case "close":
-			err = publisher.Close(ctx)
-		}
-		outcome := sim.OK
-		if err != nil {
-			outcome = sim.Unknown
-		}
-		u.End(op, outcome, strconv.FormatInt(version, 10), err)
-	}
-}
-
-// Quiet: they may wait, because another leads until it is closed.
-func (e *publishing) Quiet(_, waiting []*sim.Op) []*sim.Op { return waiting }
-
-func (e *publishing) History(v *workload.View) linearizability.History {
-	return v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(workload.OperationOf(op)) })
-}
-
-// Judge: nobody is told of an older version after somebody was told of a newer one.
-func (e *publishing) Judge(v *workload.View) (j workload.Judgement) {
-	v.Left.Notes = true // who leads, and has not closed, keeps a znode
-	j.Add(v.Stuck()...)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrLost) })...)
-	for _, newer := range v.Ops {
-		for _, older := range v.Ops {
-			if newer.Return < older.Call && tells(newer) > tells(older) && tells(older) >= 0 {
-				j.Add(sim.Violation{Property: "older-version", Ops: []*sim.Op{newer, older}, Message: fmt.Sprintf(
-					"%s's %s at %s had version %s, and after it %s's %s at %s had version %s", workload.Who(newer), newer.Name,
-					v.When(newer), newer.Result, workload.Who(older), older.Name, v.When(older), older.Result)})
-				return j
-			}
-		}
-	}
-	j.History = e.History(v)
-	return j
-}
-
-// tells is the version that an operation told its caller of, -1 if none.
-func tells(op *sim.Op) int {
-	version, err := strconv.Atoi(op.Result)
-	if err != nil || op.Outcome != sim.OK || op.Name == "close" {
-		return -1
-	}
-	return version
-}
 
 func TestPublisher(t *testing.T) { sim.Check(t, workloadOf("careful", New)) }
 

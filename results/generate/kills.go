@@ -17,7 +17,7 @@ const kills = 50
 type killed struct{ runs, rounds, operations int }
 
 func measureKills(ctx context.Context, p *page) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "./cmd/torture", "-run", "^TestKilledRun$", "-count=1", "-timeout", "60m", "-v")
+	cmd := exec.CommandContext(ctx, "go", "test", "./torturecli", "-run", "^TestKilledRun$", "-count=1", "-timeout", "60m", "-v")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("ZKTORTURE_KILLS=%d", kills))
 	out, failed := cmd.CombinedOutput()
 	when, by := readKills(string(out))

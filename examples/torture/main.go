@@ -1,0 +1,13 @@
+// Command torture is the command torture with two kinds of one's own: the publisher and the rate limiter of the examples.
+//
+//	go run ./examples/torture run publisher --recipe careless
+//	go run ./examples/torture run ratelimit --backend ensemble
+package main
+
+import (
+	"github.com/zktorture/zktorture/examples/publisher"
+	"github.com/zktorture/zktorture/examples/ratelimit"
+	"github.com/zktorture/zktorture/torturecli"
+)
+
+func main() { torturecli.Main(publisher.Kind, ratelimit.Kind) }

@@ -1,0 +1,76 @@
+package torturecli
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/zkclient"
+)
+
+// tlsFlags say how to encrypt what is said to servers of the user's.
+type tlsFlags struct {
+	TLSCA         string `name:"tls-ca" placeholder:"FILE" help:"Speak TLS to the servers; they must have certificates that these (PEM) have signed."`
+	TLSCert       string `name:"tls-cert" placeholder:"FILE" help:"Speak TLS to the servers, with this certificate (PEM) of one's own."`
+	TLSKey        string `name:"tls-key" placeholder:"FILE" help:"The key (PEM) of that certificate."`
+	TLSServerName string `name:"tls-server-name" placeholder:"NAME" help:"Speak TLS to the servers; their certificates must be for this name. Default: each server's host."`
+}
+
+func (f *tlsFlags) dialer() (zkclient.DialContext, error) {
+	return zkclient.TLS{CA: f.TLSCA, Cert: f.TLSCert, Key: f.TLSKey, ServerName: f.TLSServerName}.Dialer()
+}
+
+// accessFlags say how to be let in by them.
+type accessFlags struct {
+	Auth     string `placeholder:"FILE|env:NAME" help:"A digest credential, user:password, in a file or an environment variable. It is never printed or written."`
+	tlsFlags `embed:""`
+}
+
+// given tells whether there are any.
+func (f *accessFlags) given() bool { return *f != accessFlags{} }
+
+// access is what comes of them. The zero value is plain TCP without credentials.
+type access struct {
+	dial   zkclient.DialContext
+	auth   []zkclient.Credential
+	around func(op, path string, send func() error) error // sends each request; nil for nothing in between
+	alone  time.Duration                                  // how long servers answer that have lost the others: see link.Config
+}
+
+func (f *accessFlags) read() (access, error) {
+	dial, err := f.dialer()
+	if err != nil || f.Auth == "" {
+		return access{dial: dial}, err
+	}
+	credential, err := zkclient.ReadDigest(f.Auth)
+	return access{dial: dial, auth: []zkclient.Credential{credential}}, err
+}
+
+// open opens a session and waits for it.
+func (a access) open(ctx context.Context, servers string, onEvent func(zk.Event)) (*zkclient.Client, error) {
+	cfg := zkclient.Config{Servers: servers, SessionTimeout: liveSession, OnEvent: onEvent, Auth: a.auth}
+	if a.dial != nil {
+		cfg.Dial = a.dial.Timed()
+	}
+	conn, err := cfg.Connect()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, liveConnect)
+	defer cancel()
+	if err := conn.WaitSession(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// observed is a client whose requests go through around.
+func (a access) observed(conn *zkclient.Client) recipes.Conn {
+	if a.around == nil {
+		return conn
+	}
+	return recipes.Around(conn, a.around)
+}

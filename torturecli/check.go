@@ -1,0 +1,167 @@
+package torturecli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/zktorture/zktorture/internal/gc"
+	"github.com/zktorture/zktorture/linearizability"
+)
+
+type checkCmd struct {
+	File       string        `arg:"" help:"A history: one JSON object a line; - is standard input. Or the folder of a run on real servers (--out), also of one that is under way or was killed: it says itself what its history is of."`
+	Model      string        `help:"What the history is judged against, as lock or queue; a wrong name lists them. Needed, but for the folder of a run."`
+	Parties    int           `help:"How many parties the barrier has, for the model barrier." default:"2"`
+	Permits    int           `help:"How many permits the semaphore has, for the model semaphore." default:"1"`
+	StaleReads bool          `help:"Allow peeks, gets and empty polls to answer from the past, as ZooKeeper's reads may without a sync."`
+	Window     int64         `help:"Judge while reading, in memory that does not grow with the file's length: it is in order of return, and no operation of known outcome lasts longer than so many stamps (steps or nanoseconds)." placeholder:"STAMPS"`
+	Timeout    time.Duration `help:"How long the history of one object may take; after that its verdict is unknown." default:"1m"`
+	Memory     int64         `help:"How much the search for an order may take, beside the history itself; where it would need more the verdict is unknown." placeholder:"MB" default:"1024"`
+}
+
+// judged is what came of a check.
+type judged struct {
+	verdicts   []linearizability.Verdict
+	operations int
+	history    linearizability.History // nil if it was judged as it was read
+}
+
+// Run carries the command out.
+func (k *checkCmd) Run(c *commandContext) error {
+	if err := k.validate(); err != nil {
+		return err
+	}
+	in, err := interruptible(c, k.open)
+	if errors.Is(err, errNoRound) {
+		return k.nothing(c)
+	} else if err != nil {
+		return fmt.Errorf("%s: %w", k.File, err)
+	}
+	defer in.Close()
+	for _, note := range in.notes {
+		fmt.Fprintf(c.err, "%s: %s\n", k.File, note)
+	}
+	judge := k.whole
+	if k.Window > 0 {
+		judge = k.stream
+	}
+	j, err := interruptible(c, func() (judged, error) { return judge(in.model, in.Reader) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.File, err)
+	}
+	if j.operations == 0 && k.Model == "" {
+		return k.nothing(c)
+	} else if j.operations == 0 {
+		return fmt.Errorf("%s: the history is empty, so there is nothing to judge", k.File)
+	}
+	k.Model = in.model.Name
+	return k.show(c, j)
+}
+
+func (k *checkCmd) validate() error {
+	if k.Timeout <= 0 || k.Memory <= 0 || k.Memory > 1<<20 {
+		return fmt.Errorf("--timeout and --memory must be positive, and at most %d MB can be allowed", 1<<20)
+	}
+	if k.Window < 0 || k.Window > 0 && k.StaleReads {
+		return fmt.Errorf("--window needs a positive number, and cannot be used with --stale-reads, which looks at the whole history")
+	}
+	return nil
+}
+
+// nothing is the verdict on a run that has left nothing to judge.
+func (k *checkCmd) nothing(c *commandContext) error {
+	fmt.Fprintf(c.out, "unknown: %v\n", errNoRound)
+	return verdictError(exitUnknown)
+}
+
+func openHistory(file string) (*os.File, error) {
+	if file == "-" {
+		return os.Stdin, nil
+	}
+	return os.Open(file)
+}
+
+func readHistory(file string) (linearizability.History, error) {
+	in, err := openHistory(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return linearizability.Read(in)
+}
+
+// whole reads the history and judges it then.
+func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, error) {
+	history, err := linearizability.Read(in)
+	if err != nil {
+		return judged{}, err
+	}
+	if k.StaleReads {
+		history = linearizability.StaleReads(history)
+	}
+	gc.Within(k.Memory << 20)
+	options := linearizability.Options{Timeout: k.Timeout, MemoryLimit: k.Memory << 20}
+	return judged{linearizability.Check(model, history, options), len(history), history}, nil
+}
+
+// stream judges the history while it reads it. When it is read, the verdicts are what is known then.
+func (k *checkCmd) stream(model linearizability.Model, in io.Reader) (j judged, err error) {
+	streams := map[string]*linearizability.Stream{}
+	reader := linearizability.NewReader(in)
+	for {
+		op, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return judged{}, err
+		}
+		j.operations++
+		s := streams[op.Object]
+		if s == nil {
+			if s, err = linearizability.NewStream(model); err != nil {
+				return judged{}, err
+			}
+			streams[op.Object] = s
+		}
+		if err := s.Add(op); err != nil {
+			return judged{}, fmt.Errorf("line %d: %w; is --window %d as long as the longest operation?", reader.Line(), err, k.Window)
+		}
+		if op.Outcome == linearizability.OK {
+			s.Advance(op.Return - k.Window)
+		}
+	}
+	for _, object := range slices.Sorted(maps.Keys(streams)) {
+		j.verdicts = append(j.verdicts, streams[object].End())
+	}
+	return j, nil
+}
+
+// show prints the verdicts that are not ok, and the worst.
+func (k *checkCmd) show(c *commandContext, j judged) error {
+	for _, v := range j.verdicts {
+		if v.Outcome != linearizability.Ok {
+			fmt.Fprintln(c.out, v)
+		}
+		for _, why := range v.Tried {
+			fmt.Fprintf(c.out, "  undecided by the %s\n", why)
+		}
+	}
+	worst := linearizability.Worst(j.verdicts)
+	fmt.Fprintf(c.out, "%s: %d operations on %d objects, judged as %s%s\n", worst, j.operations, len(j.verdicts), k.Model, decidedBy(j.verdicts))
+	exit := map[linearizability.Outcome3]int{linearizability.Violation: exitViolation, linearizability.Undetermined: exitUnknown}[worst]
+	return c.end(exit, k.disputed(c, j))
+}
+
+// decidedBy says whose word a pass is, if there is one object.
+func decidedBy(verdicts []linearizability.Verdict) string {
+	if len(verdicts) != 1 || verdicts[0].Outcome != linearizability.Ok {
+		return ""
+	}
+	return " by the " + verdicts[0].Checker
+}

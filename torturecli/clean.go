@@ -1,0 +1,85 @@
+package torturecli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/zkclient"
+)
+
+// cleanCmd removes what runs on servers of the user's have left behind.
+type cleanCmd struct {
+	Servers     string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, with /chroot if the runs had one."`
+	Root        string `placeholder:"PATH" help:"The root of a run. Default: all directly below / or the chroot."`
+	Yes         bool   `help:"Remove them. Without this they are only listed."`
+	accessFlags `embed:""`
+}
+
+// Run carries the command out.
+func (cmd *cleanCmd) Run(c *commandContext) error {
+	addresses, chroot, err := zkclient.ParseServers(cmd.Servers)
+	if err != nil {
+		return err
+	}
+	way, err := cmd.read()
+	if err != nil {
+		return err
+	}
+	conn, err := way.open(c, joinServers(addresses), nil)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(c, conn.Close)()
+	roots, err := cmd.find(conn, chroot) // some, and why not others
+	return errors.Join(cmd.clean(c, conn, roots, err), err)
+}
+
+func (cmd *cleanCmd) find(conn recipes.Conn, chroot string) ([]live.LeftRoot, error) {
+	if cmd.Root == "" {
+		return live.FindLeftRoots(conn, path.Join("/", chroot))
+	}
+	at, err := rootBelow(chroot, cmd.Root)
+	if err != nil {
+		return nil, err
+	}
+	root, err := live.ReadLeftRoot(conn, at)
+	if err != nil {
+		return nil, err
+	}
+	return []live.LeftRoot{root}, nil
+}
+
+// clean lists roots, and removes them if it may; others is why there are more.
+func (cmd *cleanCmd) clean(c *commandContext, conn recipes.Conn, roots []live.LeftRoot, others error) error {
+	var all error
+	idle := 0
+	for _, root := range roots {
+		about := fmt.Sprintf("%s: run %s, begun %v ago, %d znodes", root.Path, root.Run, time.Since(root.Began).Round(time.Second), root.Nodes())
+		switch {
+		case len(root.Sessions) > 0:
+			fmt.Fprintf(c.out, "%s: left alone, it is in use by session 0x%x\n", about, root.Sessions[0])
+			continue
+		case !cmd.Yes:
+			fmt.Fprintln(c.out, about)
+		default:
+			if err := root.Remove(conn); err != nil {
+				all = errors.Join(all, err)
+				continue
+			}
+			fmt.Fprintln(c.out, about+": removed")
+		}
+		idle++
+	}
+	if len(roots) == 0 && others == nil {
+		fmt.Fprintln(c.out, "no run has left anything here")
+	} else if idle > 0 && !cmd.Yes {
+		fmt.Fprintln(c.out, "nothing has been removed: give --yes to remove what is not in use")
+	}
+	return all
+}

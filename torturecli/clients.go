@@ -1,0 +1,178 @@
+package torturecli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/worker"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// clients are the clients of a run on real servers: of this process, and in processes of their own.
+type clients struct {
+	open  func(context.Context) (*live.Session, error) // nil if none are of this process
+	start func(context.Context) (*live.Session, error) // nil if none are in processes of their own
+	// starts is how many rounds with clients in processes of their own are under way at a time; 0 for the default.
+	starts int
+	ctx    context.Context // ends when a worker has failed for good
+	close  func()
+}
+
+// clients makes them ready. A recipe that another program serves has a process for each client; of ours, some
+// clients have, if there are faults that strike processes.
+func (r *runCmd) clients(c *commandContext, out *output, way access, servers string) (*clients, error) {
+	all := &clients{ctx: c, close: func() {}}
+	command, foreign := strings.CutPrefix(r.Recipe, workload.Foreign)
+	if !foreign {
+		if r.processesOnly() {
+			all.starts = processRounds
+		} else {
+			all.open = func(ctx context.Context) (*live.Session, error) {
+				return openSession(ctx, way, servers, r.linked())
+			}
+		}
+		if !r.needsProcesses() {
+			return all, nil
+		}
+		var err error
+		if command, err = ownWorker(r.Recipe); err != nil {
+			return nil, err
+		}
+	}
+	return all, r.startWorkers(all, command, out, way, servers)
+}
+
+// processRounds is how many rounds are under way at a time if all clients are processes of this program: most
+// of them wait for one that sleeps.
+const processRounds = 6
+
+// needsProcesses tells whether there are faults that strike processes.
+func (r *runCmd) needsProcesses() bool {
+	return r.may.Clients&live.ProcessFaults != 0
+}
+
+// processesOnly tells whether there are no others.
+func (r *runCmd) processesOnly() bool {
+	return r.needsProcesses() && r.may.Clients&^live.ProcessFaults == 0 && r.may.Servers == live.NoServerFaults
+}
+
+// ownWorker is the command by which this program serves a recipe.
+func ownWorker(recipe string) (string, error) {
+	program, err := exec.LookPath(os.Args[0])
+	if err == nil {
+		program, err = filepath.Abs(program)
+	}
+	return fmt.Sprintf("exec '%s' worker --recipe '%s'", strings.ReplaceAll(program, "'", `'\''`), recipe), err
+}
+
+// startWorkers lets clients be in processes of their own, with a connection of this process that looks on.
+func (r *runCmd) startWorkers(all *clients, command string, out *output, way access, servers string) error {
+	observer, err := openSession(all.ctx, way, servers, false)
+	if err != nil {
+		return err
+	}
+	stderr, err := out.stderr()
+	if err != nil {
+		observer.Close()
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(all.ctx)
+	all.ctx = ctx
+	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: liveSession, Stderr: stderr, Fail: cancel}
+	all.start = func(ctx context.Context) (*live.Session, error) {
+		return openWorker(ctx, cfg, way, servers, r.linked(), observer)
+	}
+	all.close = func() {
+		cancel(nil)
+		observer.Close()
+		stderr.Close()
+	}
+	return nil
+}
+
+// failed is why nothing more could be done with a worker, nil if none has failed.
+func (l *clients) failed() error {
+	if cause := context.Cause(l.ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// openWorker starts a worker, behind a link where faults may strike.
+func openWorker(ctx context.Context, cfg worker.Config, way access, servers string, linked bool, observer *live.Session) (*live.Session, error) {
+	var between live.Link
+	cfg.Servers = servers
+	if linked {
+		l, err := newLink(way, servers)
+		if err != nil {
+			return nil, err
+		}
+		between, cfg.Servers = l, l.Addr()
+	}
+	process, err := worker.Start(ctx, cfg)
+	if err != nil {
+		closeLink(between)
+		return nil, err
+	}
+	session := live.RemoteSession(process, observer.Conn)
+	session.Link = between
+	end := session.Close
+	session.Close = func() {
+		end()
+		closeLink(between)
+	}
+	return session, nil
+}
+
+// stderrName is the file with what workers wrote to their standard error.
+const stderrName = "workers.log"
+
+// stderr opens the file for it.
+func (o *output) stderr() (io.WriteCloser, error) {
+	if !o.named {
+		return nopCloser{io.Discard}, nil
+	}
+	file, err := os.OpenFile(filepath.Join(o.dir, stderrName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return &boundedLog{file: file, left: stderrMax}, nil
+}
+
+// stderrMax is how much of it is kept, in bytes: all of what is said by workers in their right minds.
+const stderrMax = 16 << 20
+
+// boundedLog takes writes from several goroutines, and keeps so many bytes of them.
+type boundedLog struct {
+	mu   sync.Mutex
+	file *os.File
+	left int
+}
+
+// Write implements [io.Writer]. What is too much is dropped, and said to be.
+func (l *boundedLog) Write(data []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left < 0 {
+		return len(data), nil
+	}
+	some := data[:min(len(data), l.left)]
+	if l.left -= len(data); l.left < 0 {
+		some = fmt.Appendf(slices.Clone(some), "\ntorture: workers have written more than %d bytes: the rest is not kept\n", stderrMax)
+	}
+	if _, err := l.file.Write(some); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
+func (l *boundedLog) Close() error { return l.file.Close() }

@@ -1,0 +1,164 @@
+package torturecli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/ensemble/turnstile"
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zkclient"
+)
+
+// patienceOfSteps is how long real servers have for a step of a counterexample; stageSession is how long sessions last:
+// longer than a counterexample takes, as clients cannot ping while a request of theirs waits.
+const (
+	patienceOfSteps = 3 * time.Second
+	stageSession    = 20 * time.Second
+)
+
+// confirm makes a counterexample happen on real servers that are started for it.
+func confirm(c *commandContext, w *workload.Workload, example *sim.Counterexample) (*live.Confirmation, error) {
+	replayed, err := sim.Replay(w, example)
+	if err != nil {
+		return nil, err
+	}
+	e, err := startStage(c)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Stop()
+	return confirmOn(c, e, w, example, replayed)
+}
+
+// startStage starts the servers on which counterexamples are made to happen. Their ticks are long, so that sessions
+// outlast whatever is held back.
+func startStage(ctx context.Context) (*ensemble.Ensemble, error) {
+	return ensemble.Start(ctx, ensemble.Options{Nodes: 3, Tick: stageSession / 20})
+}
+
+func confirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, example *sim.Counterexample, replayed *sim.Replayed) (*live.Confirmation, error) {
+	leader, err := e.WaitLeader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	servers := e.Servers()
+	servers[0], servers[leader] = servers[leader], servers[0]
+	return live.Confirm(ctx, w, example, replayed, live.ConfirmConfig{
+		Patience: patienceOfSteps,
+		Open: func(ctx context.Context, how live.Opening) (*live.Session, live.Turnstile, error) {
+			return openTurnstile(ctx, servers, how)
+		},
+		Watches:   func(ctx context.Context) ([]live.Watched, error) { return watches(ctx, e) },
+		Followers: followers{e, leader},
+	})
+}
+
+// followers are the members of an ensemble with numbers by which the leader, and the first, have changed places.
+type followers struct {
+	*ensemble.Ensemble
+	leader int
+}
+
+// Hold implements [workload.Followers].
+func (f followers) Hold(ctx context.Context, server int, zxid int64) error {
+	return f.Ensemble.Hold(ctx, f.member(server), zxid)
+}
+
+// Free implements [workload.Followers].
+func (f followers) Free(server int) { f.Ensemble.Free(f.member(server)) }
+
+func (f followers) member(server int) int {
+	switch server {
+	case 0:
+		return f.leader
+	case f.leader:
+		return 0
+	}
+	return server
+}
+
+// watches lists what the clients of all servers watch.
+func watches(ctx context.Context, e *ensemble.Ensemble) (all []live.Watched, err error) {
+	for i := range e.Servers() {
+		found, err := e.Member(i).Watches(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range found {
+			all = append(all, live.Watched{Session: w.Session, Path: w.Path})
+		}
+	}
+	return all, nil
+}
+
+// openTurnstile opens a session behind a turnstile.
+func openTurnstile(ctx context.Context, servers []string, how live.Opening) (*live.Session, live.Turnstile, error) {
+	t, err := turnstile.New(servers)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Route(how.Server)
+	if how.Unconnected {
+		t.Shut()
+	}
+	session, err := openGated(ctx, t, how)
+	if err != nil {
+		t.Close()
+		return nil, nil, fmt.Errorf("%s: %w", strings.Join(servers, ","), err)
+	}
+	return session, t, nil
+}
+
+func openGated(ctx context.Context, t *turnstile.Turnstile, how live.Opening) (*live.Session, error) {
+	session := &live.Session{Link: gated{t}}
+	count := counting(session)
+	client, err := zkclient.Config{Servers: t.Addr(), SessionTimeout: stageSession, OnEvent: func(e zk.Event) {
+		count(e)
+		if how.OnEvent != nil {
+			how.OnEvent(e)
+		}
+	}}.Connect()
+	if err != nil {
+		return nil, err
+	}
+	session.Conn = client
+	session.Close = func() {
+		t.Open()
+		client.Close()
+		t.Close()
+	}
+	if how.Unconnected {
+		return session, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, liveConnect)
+	defer cancel()
+	if err := client.WaitSession(ctx); err != nil {
+		client.Close()
+		return nil, err
+	}
+	return session, nil
+}
+
+// gated is a turnstile as a link on which nothing strikes by itself.
+type gated struct{ *turnstile.Turnstile }
+
+// Arm implements [workload.Link].
+func (gated) Arm([]live.Fault, func(live.Fault)) {}
+
+// Heal implements [workload.Link].
+func (w gated) Heal() { w.Open() }
+
+// tries says which try it was, if it was not the first.
+func tries(f *live.Confirmation) string {
+	if f.Tries < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" at try %d", f.Tries)
+}

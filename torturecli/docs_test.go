@@ -1,0 +1,188 @@
+package torturecli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDocs keeps README.md and docs/*.md true. A comment on the line before a fenced block says
+// what the block is:
+//
+//	<!-- file: NAME -->     a file; .go files form a module example.com/mylock that uses this one
+//	<!-- patch -->          a diff of such files, for git apply
+//	<!-- run: COMMAND -->   a command and what it prints; it is run here and must print the same,
+//	                        but for times. COMMAND begins with torture, or go run ./cmd/torture,
+//	                        or go test, and may be followed by
+//	                        ; show: A .. B    only the lines from the first that matches A to the
+//	                                          next that matches B; the rest is shown as …
+//
+// The blocks of one document are carried out in order, in one folder. With -update, what commands
+// print is pasted into the documents.
+func TestDocs(t *testing.T) {
+	root := repository(t)
+	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(names, filepath.Join(root, "README.md")) {
+		short, _ := filepath.Rel(root, name)
+		t.Run(short, func(t *testing.T) { checkDocument(t, root, name) })
+	}
+}
+
+func repository(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// block is a comment and the fenced block after it.
+var block = regexp.MustCompile("(?m)^<!-- (file|patch|run)(?:: (.*?))? -->\n```([a-z]*)\n((?:.*\n)*?)```$")
+
+func checkDocument(t *testing.T, root, name string) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &document{t: t, dir: t.TempDir()}
+	d.module(root)
+	t.Chdir(d.dir)
+	out := block.ReplaceAllFunc(text, func(match []byte) []byte {
+		m := block.FindSubmatch(match)
+		kind, what, language, body := string(m[1]), string(m[2]), string(m[3]), string(m[4])
+		return fmt.Appendf(nil, "%s```%s\n%s```", match[:bytes.IndexByte(match, '\n')+1], language, d.carryOut(kind, what, body))
+	})
+	if n, m := bytes.Count(text, []byte("<!-- run:")), d.runs; n != m {
+		t.Errorf("%d comments say run, but %d blocks follow one", n, m)
+	}
+	if *update && !bytes.Equal(out, text) {
+		if err := os.WriteFile(name, out, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// document is a document under test.
+type document struct {
+	t    *testing.T
+	dir  string
+	runs int
+}
+
+// module makes the folder a module that uses this one, and knows the same versions.
+func (d *document) module(root string) {
+	mod := d.read(filepath.Join(root, "go.mod"))
+	_, mod, _ = strings.Cut(mod, "\n")
+	d.write("go.mod", "module example.com/mylock\n"+mod+
+		"\nrequire github.com/zktorture/zktorture v0.0.0\nreplace github.com/zktorture/zktorture => "+root+"\n")
+	d.write("go.sum", d.read(filepath.Join(root, "go.sum")))
+}
+
+func (d *document) read(name string) string {
+	d.t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (d *document) write(name, text string) {
+	d.t.Helper()
+	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(text), 0o644); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// carryOut does what a block is for and returns what it should contain.
+func (d *document) carryOut(kind, what, body string) string {
+	switch kind {
+	case "file":
+		d.write(what, body)
+		return body
+	case "patch":
+		d.write("block.diff", body)
+		d.tool("git", "apply", "--recount", "block.diff")
+		return body
+	}
+	d.runs++
+	what, show, _ := strings.Cut(what, "; show: ")
+	want := "$ " + what + "\n" + d.excerpt(d.output(strings.Fields(what)), show)
+	if diff := cmp.Diff(timeless(want), timeless(body)); diff != "" && !*update {
+		d.t.Errorf("%s prints something else (-is, +document); `make docs` pastes it:\n%s", what, diff)
+	}
+	return want
+}
+
+// output runs a command and returns all that it prints.
+func (d *document) output(args []string) string {
+	self := "torture"
+	if strings.HasPrefix(strings.Join(args, " "), "go run ./cmd/torture ") {
+		args, self = args[2:], "go run github.com/zktorture/zktorture/cmd/torture"
+	}
+	switch {
+	case args[0] == "torture" || args[0] == "./cmd/torture":
+		var out bytes.Buffer
+		run(d.t.Context(), args[1:], streams{out: &out, err: &out, self: self})
+		return out.String()
+	case args[0] == "go" && args[1] == "test":
+		return d.tool(args[0], args[1:]...)
+	}
+	d.t.Errorf("it is not known how to run %q", args)
+	return ""
+}
+
+// tool runs a program. That tests fail may be the point of it; it must be there, though.
+func (d *document) tool(name string, args ...string) string {
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || name == "git") {
+		d.t.Errorf("%s %s: %v %v\n%s", name, strings.Join(args, " "), err, exit, out)
+	}
+	return string(out)
+}
+
+// excerpt cuts the lines from one that matches A to the next that matches B out of what a command
+// printed.
+func (d *document) excerpt(out, show string) string {
+	from, to, ok := strings.Cut(show, " .. ")
+	if show == "" {
+		return out
+	}
+	begin, end := regexp.MustCompile(from), regexp.MustCompile(to)
+	var kept []string
+	for line := range strings.Lines(out) {
+		if len(kept) > 0 || begin.MatchString(line) {
+			kept = append(kept, line)
+		}
+		if len(kept) > 0 && end.MatchString(strings.TrimRight(line, "\n")) {
+			return dots(!strings.HasPrefix(out, kept[0])) + strings.Join(kept, "") + dots(!strings.HasSuffix(out, line))
+		}
+	}
+	d.t.Errorf("no lines %q (%v) in\n%s", show, ok, out)
+	return out
+}
+
+func dots(some bool) string {
+	if some {
+		return "…\n"
+	}
+	return ""
+}
+
+var times = regexp.MustCompile(` +\d[\d.m]*s  |\b(in|after) \d[\d.]*(ms|s|µs)\b|\b\d+ episodes/s|\t\d[\d.]*s\n|\(\d[\d.]*s\)|-\d{14}-\d+\.fail|\bpanic\.go:\d+|"(elapsed_s|episodes_per_s)":[\d.e+-]+`)
+
+// timeless blots out how long something took, when it was, and where in Go.
+func timeless(s string) string { return times.ReplaceAllString(s, "…") }

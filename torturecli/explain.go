@@ -1,0 +1,198 @@
+package torturecli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
+)
+
+type explainCmd struct {
+	File    string        `arg:"" help:"A counterexample that torture run has written; or, with --model, a history as for torture check."`
+	Model   string        `help:"What the history is judged against, as lock or queue."`
+	Parties int           `help:"How many parties the barrier has, for the model barrier." default:"2"`
+	Permits int           `help:"How many permits the semaphore has, for the model semaphore." default:"1"`
+	Timeout time.Duration `help:"How long the history of one object may take to judge." default:"1m"`
+	Around  int           `help:"How many operations of the history to show before and after each that matters." default:"3"`
+	JSON    bool          `name:"json" help:"Print the story as one JSON object instead."`
+	HTML    string        `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output."`
+}
+
+// Run carries the command out: status 0 if a story was told.
+func (e *explainCmd) Run(c *commandContext) error {
+	s, err := interruptible(c, func() (*story.Story, error) { return e.story(c) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.File, err)
+	}
+	if e.JSON {
+		return json.NewEncoder(c.out).Encode(s)
+	}
+	if e.HTML != "" {
+		return writePage(c, e.HTML, s)
+	}
+	options, to := c.textOptions(), c.out
+	if options.Color {
+		to = c.bare.out
+	}
+	_, err = fmt.Fprint(to, s.Text(options))
+	return err
+}
+
+// writePage writes a story's page to a file, and says where it is. A page that is there already is
+// written anew; nothing is left of one that cannot be written whole.
+func writePage(c *commandContext, name string, s *story.Story) error {
+	if name == "-" {
+		return s.HTML(c.out)
+	}
+	var page bytes.Buffer
+	if err := s.HTML(&page); err != nil {
+		return err
+	}
+	if err := wholefile.Write(name, page.Bytes()); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	_, err := fmt.Fprintf(c.out, "%s: %s\n", name, s.Title)
+	return err
+}
+
+func (e *explainCmd) story(c *commandContext) (*story.Story, error) {
+	if e.Around < 0 {
+		return nil, fmt.Errorf("--around must not be negative")
+	}
+	if e.Model != "" {
+		return e.ofHistory(c)
+	}
+	example, w, err := loadExample(c, e.File)
+	if err != nil && strings.HasSuffix(e.File, ".jsonl") {
+		err = fmt.Errorf("%w; if it is a history, say what it is judged against by --model", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tell(c, w, example, e.File)
+}
+
+// ofHistory tells of the first object of a history whose operations are not in order.
+func (e *explainCmd) ofHistory(c *commandContext) (*story.Story, error) {
+	model, err := linearizability.ByName(e.Model, linearizability.Parameters{Parties: e.Parties, Permits: e.Permits})
+	if err != nil {
+		return nil, err
+	}
+	history, err := readHistory(e.File)
+	if err != nil {
+		return nil, err
+	}
+	verdicts := linearizability.Check(model, history, linearizability.Options{Timeout: e.Timeout})
+	worst := linearizability.Worst(verdicts)
+	if worst == linearizability.Ok {
+		return nil, fmt.Errorf("there is no story: judged as %s, its %d operations are in order", e.Model, len(history))
+	}
+	i := slices.IndexFunc(verdicts, func(v linearizability.Verdict) bool { return v.Outcome == worst })
+	if worst == linearizability.Undetermined {
+		return nil, fmt.Errorf("there is no story: unknown: %s", verdicts[i].Reason)
+	}
+	of := slices.DeleteFunc(history, func(o linearizability.Operation) bool { return o.Object != verdicts[i].Object })
+	s, err := story.FromVerdict(e.Model, of, verdicts[i], e.Around)
+	if err == nil {
+		s.Commands = []story.Command{{Name: "judge", Line: fmt.Sprintf("%s check %s --model %s", c.self, e.File, e.Model)}}
+	}
+	return s, err
+}
+
+// loadExample reads a counterexample and finds its workload.
+func loadExample(c *commandContext, name string) (*sim.Counterexample, *workload.Workload, error) {
+	example, err := interruptible(c, func() (*sim.Counterexample, error) { return readExample(name) })
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := findWorkload(example.Workload, example.Recipe)
+	return example, w, err
+}
+
+func readExample(name string) (*sim.Counterexample, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return sim.ReadCounterexample(file)
+}
+
+// findWorkload finds recipes by name, and also the animals of the zoo and their twins.
+func findWorkload(kind, recipe string) (*workload.Workload, error) {
+	w, err := workload.Find(kind, recipe)
+	if err == nil {
+		return w, nil
+	}
+	for _, a := range zoo.Animals() {
+		for _, w := range []*workload.Workload{a.Broken(), a.Twin()} {
+			if w.Name() == kind && w.Recipe() == recipe {
+				return w, nil
+			}
+		}
+	}
+	return nil, err
+}
+
+// tell tells the story of a counterexample, and what leads on from the file that it is in, if it is in one.
+func tell(c *commandContext, w *workload.Workload, example *sim.Counterexample, file string) (*story.Story, error) {
+	s, err := story.Tell(c, w, example)
+	if err != nil {
+		return nil, err
+	}
+	if file == "" {
+		return s, nil
+	}
+	s.Commands = []story.Command{{Name: "replay", Line: c.self + " replay " + file}, {Name: "explain", Line: c.self + " explain " + file}}
+	if again := searchLine(c.self, s, example); again != "" {
+		s.Commands = append(s.Commands, story.Command{Name: "look for a smaller one", Line: again})
+	}
+	return s, nil
+}
+
+// searchLine is a run in which no more may happen than in a story; "" for recipes that run does not
+// know.
+func searchLine(self string, s *story.Story, example *sim.Counterexample) string {
+	if _, err := workload.Find(s.Workload, s.Recipe); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s run %s --recipe %s --faults %s --clients %d --ops %d --strategy sweep", self, s.Workload, s.Recipe, s.Struck, len(s.Clients), example.Ops)
+}
+
+// storyOf is the story of a violation that was found, or why there is none, which is no reason to fail.
+func storyOf(c *commandContext, w *workload.Workload, example *sim.Counterexample, file string) string {
+	if example == nil {
+		return ""
+	}
+	s, err := tell(c, w, example, file)
+	if err != nil {
+		return fmt.Sprintf("%s\n\nThere is no story: %v\n", example.Message, err)
+	}
+	return s.Text(story.TextOptions{})
+}
+
+// textOptions are those for standard output: no colour unless that is a terminal whose user has not
+// asked for none (https://no-color.org), and no wider than it.
+func (s streams) textOptions() story.TextOptions {
+	file, ok := s.bare.out.(*os.File)
+	if !ok || !isTerminal(file) {
+		return story.TextOptions{}
+	}
+	o := story.TextOptions{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	if width, _, err := term.GetSize(int(file.Fd())); err == nil {
+		o.Width = min(width, story.WidthDefault)
+	}
+	return o
+}

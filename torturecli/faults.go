@@ -1,0 +1,161 @@
+package torturecli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/ensemble/netns"
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// liveFaults are what may strike in a run on real servers. What cannot strike there is no part of all; who asks for
+// it by its name is told.
+func (r *runCmd) liveFaults(w *workload.Workload) (live.FaultSet, error) {
+	if r.faultPlan != nil {
+		set := r.faultPlan.Faults()
+		return set, r.strikable(w, set)
+	}
+	set, err := live.ParseFaults(r.faultList())
+	if err != nil {
+		return set, err
+	}
+	if !strings.Contains(r.faultList(), "all") {
+		return set, r.strikable(w, set)
+	}
+	if r.apart(w) != nil {
+		set.Clients &^= live.ProcessFaults
+	}
+	set.Servers &^= r.unhurt(set.Servers)
+	return set, nil
+}
+
+// strikable returns an error for what cannot strike in this run.
+func (r *runCmd) strikable(w *workload.Workload, set live.FaultSet) error {
+	if apart := r.apart(w); apart != nil && set.Clients&live.ProcessFaults != 0 {
+		return fmt.Errorf("pause and crash strike processes, but %w", apart)
+	}
+	if cannot := r.unhurt(set.Servers); cannot != live.NoServerFaults {
+		return fmt.Errorf("%v: %s", cannot, r.why())
+	}
+	return nil
+}
+
+// apart says why clients cannot be in processes of their own, if they cannot.
+func (r *runCmd) apart(w *workload.Workload) error {
+	if r.Auth != "" || r.Rate != 0 {
+		return fmt.Errorf("clients in processes of their own know neither --auth nor --rate")
+	}
+	_, err := w.InProcesses()
+	return err
+}
+
+// linked tells whether something may strike clients, or the servers under them, so that links are needed.
+func (r *runCmd) linked() bool { return r.may != live.FaultSet{} }
+
+// unhurt are those of the faults that the run's servers are spared.
+func (r *runCmd) unhurt(set live.ServerFaults) live.ServerFaults {
+	switch {
+	case r.Backend == "live":
+		return set
+	case r.Nodes == 1:
+		return set & (live.PartitionServer | live.LagServer)
+	}
+	return live.NoServerFaults
+}
+
+func (r *runCmd) why() string {
+	if r.Backend == "live" {
+		return "nothing is ever done to servers of yours: these strike with --backend ensemble only"
+	}
+	return "a single server has no others that it could lose, or hear late of: --nodes 3"
+}
+
+// partitions tells whether servers are to lose each other, for which they need networks of their own.
+func (r *runCmd) partitions() bool {
+	return r.may.Servers.Has(live.PartitionServer) || r.may.Servers == live.AtLeader && r.Nodes > 1 && r.faultPlan == nil
+}
+
+// gainNetworks makes sure that networks can be made, if they are needed; perhaps by running this program again.
+func (r *runCmd) gainNetworks() error {
+	if r.Backend != "ensemble" || !r.partitions() {
+		return nil
+	}
+	if err := netns.Gain(); err != nil {
+		return fmt.Errorf("servers cannot be partitioned here: %w. Leave it out: --faults %v,%v", err,
+			r.may.Clients, r.may.Servers&^live.PartitionServer)
+	}
+	return nil
+}
+
+// plan reads the plan of faults, if the user has given one.
+func (r *runCmd) plan() (*live.FaultPlan, error) {
+	if r.Plan == "" {
+		return nil, nil
+	}
+	in, err := os.Open(r.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("--plan: %w", err)
+	}
+	defer in.Close()
+	plan, err := live.ReadFaultPlan(in)
+	if err != nil {
+		return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
+	}
+	for _, f := range plan.Servers {
+		fault, err := ensemble.ParseFault(f.Blow())
+		if err == nil && int(fault.Target) >= r.Nodes {
+			err = fmt.Errorf("there are %d servers", r.Nodes)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--plan %s: %v: %w", r.Plan, f, err)
+		}
+	}
+	return plan, nil
+}
+
+// planRounds is for how many rounds a plan is printed if the user says nothing.
+const planRounds = 100
+
+// printPlan prints what the seed draws for the run, as --plan reads it.
+func (r *runCmd) printPlan(c *commandContext, w *workload.Workload) error {
+	unopened := func(context.Context) (*live.Session, error) { return nil, errors.New("a plan opens no sessions") }
+	cfg := r.live()
+	cfg.Rounds, cfg.Duration = cmp.Or(cfg.Rounds, planRounds), cmp.Or(cfg.Duration, liveDuration)
+	foreign := strings.HasPrefix(r.Recipe, workload.Foreign)
+	if !foreign && !r.processesOnly() {
+		cfg.Open = unopened
+	}
+	if foreign || r.needsProcesses() {
+		cfg.Start = unopened
+	}
+	plan, err := live.DrawPlan(w, cfg)
+	if err != nil {
+		return err
+	}
+	return plan.Write(c.out)
+}
+
+// hurtServers are an ensemble that may be hurt.
+type hurtServers struct{ *ensemble.Ensemble }
+
+// Strike implements [workload.Servers].
+func (h hurtServers) Strike(ctx context.Context, fault string) (whom string, undo func() error, err error) {
+	f, err := ensemble.ParseFault(fault)
+	if err != nil {
+		return "", nil, err
+	}
+	struck, err := h.Ensemble.Strike(ctx, f)
+	if err != nil {
+		return "", nil, err
+	}
+	return struck.Whom(), struck.Undo, nil
+}
+
+// Heal implements [workload.Servers].
+func (h hurtServers) Heal(ctx context.Context) error { return h.HealAll(ctx) }

@@ -1,0 +1,43 @@
+package torturecli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+type listCmd struct{}
+
+// Run carries the command out.
+func (listCmd) Run(c *commandContext) error {
+	for _, kind := range workload.Kinds() {
+		fmt.Fprintf(c.out, "%s\n", kind.Name)
+		for _, promise := range kind.Promises {
+			fmt.Fprintf(c.out, "    %s\n", promise)
+		}
+		for _, e := range kind.Recipes {
+			fmt.Fprintf(c.out, "  --recipe %-28s %s\n", e.Recipe, e.Help)
+		}
+		fmt.Fprintln(c.out)
+	}
+	fmt.Fprintln(c.out, "faults (--faults, with the sets all and none)")
+	for i, name := range sim.FaultNames {
+		fmt.Fprintf(c.out, "  %-10s %s\n", name, sim.FaultHelp[i])
+	}
+	fmt.Fprintf(c.out, "\non real servers clients can suffer %v; with --backend ensemble servers, too\n", live.ClientFaults()|live.ProcessFaults)
+	for i, name := range live.ServerFaultNames {
+		fmt.Fprintf(c.out, "  %-10s %s\n", name, live.ServerFaultHelp[i])
+	}
+	fmt.Fprintln(c.out, "\nstrategies (--strategy)")
+	for _, name := range slices.Sorted(maps.Keys(sim.Strategies)) {
+		if name == "replay" { // that is torture replay
+			continue
+		}
+		fmt.Fprintf(c.out, "  %-10s %s\n", name, sim.Strategies[name])
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package torturecli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// Whatever torture list names can be run, and whatever can be run is named.
+func TestList(t *testing.T) {
+	t.Chdir(t.TempDir())
+	status, text, _ := command(t, "list")
+	if status != exitOK {
+		t.Fatalf("exit status %d", status)
+	}
+	for _, e := range workload.Entries() {
+		runs(t, e.Kind, "--recipe", e.Recipe)
+		_, section, ok := strings.Cut("\n"+text, "\n"+e.Kind+"\n")
+		section, _, _ = strings.Cut(section, "\n\n")
+		if !ok || !strings.Contains(section, "--recipe "+e.Recipe+" ") || !strings.Contains(section, e.Help) {
+			t.Errorf("recipe %s of %s is not listed in\n%s", e.Recipe, e.Kind, section)
+		}
+	}
+	for i, name := range sim.FaultNames {
+		runs(t, "lock", "--faults", name)
+		if !strings.Contains(text, "\n  "+name+" ") || !strings.Contains(text, sim.FaultHelp[i]) {
+			t.Errorf("fault %s is not listed", name)
+		}
+	}
+	_, strategies, _ := strings.Cut(text, "strategies (--strategy)\n")
+	for line := range strings.Lines(strategies) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		runs(t, "lock", "--strategy", name)
+	}
+}
+
+// runs fails the test if the command line is not understood; what comes of it is another matter.
+func runs(t *testing.T, args ...string) {
+	t.Helper()
+	status, _, stderr := command(t, append([]string{"run", "--seed", "1", "--episodes", "2"}, args...)...)
+	if status == exitUnknown || stderr != "" {
+		t.Errorf("torture run %v: exit status %d, %s", args, status, stderr)
+	}
+}

@@ -1,0 +1,213 @@
+package torturecli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/ensemble/link"
+	"github.com/zktorture/zktorture/ensemble/proxy"
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zkclient"
+)
+
+// onEnsemble runs on real servers that are started for it, and stopped.
+func (r *runCmd) onEnsemble(c *commandContext, w *workload.Workload, out *output) error {
+	options := ensemble.Options{Nodes: r.Nodes, Namespaces: r.partitions(), Dir: out.below()}
+	e, err := ensemble.Start(c, options)
+	if err != nil {
+		return err
+	}
+	defer e.Stop()
+	r.Root, r.servers = "/zktorture", hurtServers{e}
+	way := access{alone: e.Alone()}
+	return r.onServers(c, w, out, way, e.ConnectString(), "")
+}
+
+// onLive runs on servers of the user's.
+func (r *runCmd) onLive(c *commandContext, w *workload.Workload, out *output) error {
+	addresses, chroot, err := zkclient.ParseServers(r.Servers)
+	if err != nil {
+		return err
+	}
+	way, err := r.read()
+	if err != nil {
+		return err
+	}
+	way.alone = notKnown
+	r.Root = cmp.Or(r.Root, fmt.Sprintf("/zktorture-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	if _, err := rootBelow(chroot, r.Root); err != nil {
+		return err
+	}
+	return r.onServers(c, w, out, way, joinServers(addresses), chroot)
+}
+
+func joinServers(addresses []string) string {
+	text := ""
+	for i, a := range addresses {
+		if i > 0 {
+			text += ","
+		}
+		text += a
+	}
+	return text
+}
+
+// Session timeouts on real servers, how long to wait for the first session, and how long a run is.
+const (
+	// notKnown is how long servers of a user's that have lost the others answer.
+	notKnown = -1
+
+	liveSession  = 2 * time.Second
+	liveConnect  = 10 * time.Second
+	liveDuration = 30 * time.Second // of a run, if nothing else is said
+)
+
+func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output, way access, servers, chroot string) error {
+	way.around = inTurn(pace(r.Rate), r.meter.observe)
+	history, err := out.history()
+	if err != nil {
+		return err
+	}
+	defer history.Close()
+	strikes, err := out.strikes()
+	if err != nil {
+		return err
+	}
+	defer strikes.Close()
+	clients, err := r.clients(c, out, way, servers)
+	if err != nil {
+		return err
+	}
+	defer clients.close()
+	root, err := rootBelow(chroot, r.Root)
+	if err != nil {
+		return err
+	}
+	bar := newBar(c, r.JSON, r.Episodes, cmp.Or(r.Duration, liveDuration))
+	cfg := r.live()
+	cfg.Root, cfg.Servers, cfg.Lanes, cfg.Patience = root, r.servers, lanes(r.Rate), patience(r.Rate)
+	cfg.Open, cfg.Start, cfg.Starts = clients.open, clients.start, clients.starts
+	cfg.Admin = func(ctx context.Context) (*live.Session, error) { return openSession(ctx, way, servers, false) }
+	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.following(out.progress(bar))
+	result, err := live.Run(clients.ctx, w, cfg)
+	bar.clear()
+	if err := cmp.Or(clients.failed(), err); err != nil {
+		if result.Episodes == 0 {
+			return err
+		}
+		unfinished(&result, err)
+		fmt.Fprintf(c.err, "torture: %v\n", err)
+	}
+	return r.report(c, w, out, result, out.histories(result))
+}
+
+// unfinished notes that a run could not be done to its end. What broke by then is broken; that nothing did is no pass.
+func unfinished(r *sim.Result, err error) {
+	if r.Verdict == sim.VerdictOK {
+		r.Verdict, r.Reason = sim.VerdictUnknown, fmt.Sprintf("%v; nothing broke in the %d episodes until then", err, r.Episodes)
+	}
+}
+
+// rootBelow returns where a root is on the servers.
+func rootBelow(chroot, root string) (string, error) {
+	if !strings.HasPrefix(root, "/") || path.Clean(root) != root || root == "/" {
+		return "", fmt.Errorf("--root %q: a clean absolute path below / is needed", root)
+	}
+	return path.Join("/", chroot, root), nil
+}
+
+// live is what a run on real servers and its plan have in common.
+func (r *runCmd) live() live.Config {
+	return live.Config{
+		Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration, Clients: r.Clients, Ops: r.Ops,
+		Faults: r.may, Plan: r.faultPlan, Nodes: r.Nodes, Timeout: liveSession,
+	}
+}
+
+// openSession opens a session and waits for it. Where faults may strike, a link is between.
+func openSession(ctx context.Context, way access, servers string, linked bool) (*live.Session, error) {
+	var session live.Session
+	address := servers
+	if linked {
+		between, err := newLink(way, servers)
+		if err != nil {
+			return nil, err
+		}
+		session.Link, address = between, between.Addr()
+		way.dial = nil // the link does
+	}
+	if err := connect(ctx, way, &session, address); err != nil {
+		closeLink(session.Link)
+		return nil, fmt.Errorf("%s: %w", servers, err)
+	}
+	return &session, nil
+}
+
+// connect gives a session its client.
+func connect(ctx context.Context, way access, s *live.Session, servers string) error {
+	conn, err := way.open(ctx, servers, counting(s))
+	if err != nil {
+		return err
+	}
+	s.Conn = way.observed(conn)
+	s.Close = func() {
+		conn.Close()
+		closeLink(s.Link)
+	}
+	return nil
+}
+
+// counting makes a session count what it loses, by the events of its client.
+func counting(s *live.Session) (onEvent func(zk.Event)) {
+	var told, broken atomic.Int64
+	s.Told = func() int { return int(told.Load()) }
+	s.Broken = func() int { return int(broken.Load()) }
+	return func(e zk.Event) {
+		switch {
+		case e.Type != zk.EventSession:
+		case e.State == zk.StateExpired:
+			told.Add(1)
+		case e.State == zk.StateDisconnected:
+			broken.Add(1)
+		}
+	}
+}
+
+func closeLink(l live.Link) {
+	if h, ok := l.(hurtful); ok {
+		h.Close()
+	}
+}
+
+// hurtful is a link on which a workload's faults strike.
+type hurtful struct{ *link.Link }
+
+// newLink puts a link before servers.
+func newLink(way access, servers string) (hurtful, error) {
+	l, err := link.New(link.Config{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.dial), Alone: way.alone})
+	return hurtful{l}, err
+}
+
+// Arm implements [workload.Link].
+func (h hurtful) Arm(faults []live.Fault, begun func(live.Fault)) {
+	var armed []link.Fault
+	for _, f := range faults {
+		a := link.Fault{Request: f.Request, Begun: func() { begun(f) }}
+		if _, mine := link.Variants[f.Fault]; mine {
+			a.Kind, a.Variant, a.For = f.Fault, f.Variant, time.Duration(f.ForMS)*time.Millisecond
+		}
+		armed = append(armed, a)
+	}
+	h.Link.Arm(armed)
+}

@@ -1,0 +1,88 @@
+package torturecli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// summaryMax bounds the stories in one summary, in bytes: a CI service shows about a megabyte.
+const summaryMax = 512 << 10
+
+// markdown writes a report for the summary page of a CI job: the verdict, a table of the cases, and the
+// stories of those that failed. Of a run, that of the likely root comes first, and the others are folded.
+func (r ciReport) markdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s %s: %s\n\n", verdictSigns[r.verdict], inline(r.title), r.verdict)
+	for _, fact := range r.facts {
+		if fact[1] != "" {
+			fmt.Fprintf(&b, "- %s: %s\n", fact[0], inline(fact[1]))
+		}
+	}
+	fmt.Fprint(&b, "\n| | case | |\n|---|---|---|\n")
+	for _, c := range r.cases {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", verdictSigns[c.verdict], inline(c.name), inline(c.remark()))
+	}
+	b.WriteByte('\n')
+	for _, p := range r.problems() {
+		b.WriteString(p.details(summaryMax - b.Len()))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// problems are those of all cases, by their place.
+func (r ciReport) problems() (all []ciProblem) {
+	for _, c := range r.cases {
+		all = append(all, c.problems...)
+	}
+	slices.SortStableFunc(all, func(a, b ciProblem) int { return cmp.Compare(a.place, b.place) })
+	return all
+}
+
+var verdictSigns = map[sim.Verdict]string{sim.VerdictOK: "✅", sim.VerdictViolation: "❌", sim.VerdictUnknown: "❔"}
+
+// remark is the third column: what broke, or what was promised.
+func (c ciCase) remark() string {
+	switch c.verdict {
+	case sim.VerdictViolation:
+		return c.joined("; ", func(p ciProblem) string { return p.property + ": " + p.message })
+	case sim.VerdictUnknown:
+		return "unknown: " + c.reason
+	}
+	return c.help
+}
+
+// details is the story of a problem, if there is room for it.
+func (p ciProblem) details(room int) string {
+	if p.story == "" {
+		return ""
+	}
+	open := " open"
+	if p.place > 0 {
+		open = ""
+	}
+	text := fmt.Sprintf("<details%s><summary>%s</summary>\n\n%s\n\n</details>\n\n", open, inline(p.property), fenced(p.story))
+	if len(text) > room {
+		return fmt.Sprintf("The story of %s is too long for this page.\n\n", inline(p.property))
+	}
+	return text
+}
+
+// inline makes a text fit for a line or a cell of a table.
+func inline(text string) string {
+	return strings.NewReplacer("\n", " ", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*", "_", "\\_", "`", "\\`").Replace(strings.TrimSpace(text))
+}
+
+// fenced puts a text into a block of code; the fence is longer than any in the text.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "text\n" + strings.TrimRight(text, "\n") + "\n" + fence
+}

@@ -1,0 +1,37 @@
+package torturecli
+
+import (
+	"regexp"
+	"testing"
+	"time"
+)
+
+// A soak shows how it is doing: what there was of episodes, operations, violations and each fault.
+func TestRunMetrics(t *testing.T) {
+	p := torture(t, "run", "lock", "--duration", "1h", "--seed", "1", "--metrics", "127.0.0.1:0", "--out", t.TempDir()+"/out")
+	url := p.err.await(t, `metrics at (\S+)\n`)[1]
+	limit := time.Now().Add(awaitMax)
+	for _, metric := range []string{`zktorture_episodes_total [1-9]`, `zktorture_operations_total [1-9]`, `zktorture_violations_total 0`, `zktorture_faults_struck_total{fault="loss"} [1-9]`} {
+		shown := regexp.MustCompile(`(?m)^` + metric)
+		for text := scrape(t, url); !shown.MatchString(text); text = scrape(t, url) {
+			if time.Now().After(limit) {
+				t.Fatalf("no %s in:\n%s", metric, text)
+			}
+		}
+	}
+	p.signal()
+	p.wait(exitUnknown)
+}
+
+// Requests are held back as far as the rate demands, and not at all without one.
+func TestPaceHoldsBack(t *testing.T) {
+	const requests = 21
+	turn := inTurn(pace(1000), newRunMetrics().observe)
+	began := time.Now()
+	for range requests {
+		turn("get", "/", func() error { return nil })
+	}
+	if took := time.Since(began); took < (requests-2)*time.Millisecond {
+		t.Errorf("%d requests at 1000 a second took %v", requests, took)
+	}
+}

@@ -1,0 +1,47 @@
+package torturecli
+
+import (
+	"fmt"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/storyindex"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// modelOf returns the model that histories of a recipe are judged against: what its workload judges them
+// against. The error is for recipes that are judged by properties only, and for those of which the size of
+// the object is not known.
+func modelOf(kind, recipe string) (storyindex.Model, error) {
+	m, err := linearizabilityOf(kind, recipe)
+	if err == nil && m.Name == "" {
+		err = fmt.Errorf("histories of %s have no model", kind)
+	}
+	return storyindex.Model{Model: m, Flags: modelFlags(m)}, err
+}
+
+func linearizabilityOf(kind, recipe string) (m linearizability.Model, err error) {
+	if w, err := findWorkload(kind, recipe); err == nil {
+		m, _ = w.Model()
+		return m, nil
+	}
+	k, err := workload.KindNamed(kind)
+	if err != nil {
+		return m, err
+	}
+	if k.Model.Parameters != (linearizability.Parameters{}) {
+		return m, fmt.Errorf("it is not known for how many the %s %s is", kind, recipe)
+	}
+	return k.Model, nil
+}
+
+// modelFlags are the flags of torture check that stand for a model.
+func modelFlags(m linearizability.Model) string {
+	flags := "--model " + m.Name
+	if m.Parameters.Parties > 0 {
+		flags += fmt.Sprintf(" --parties %d", m.Parameters.Parties)
+	}
+	if m.Parameters.Permits > 0 {
+		flags += fmt.Sprintf(" --permits %d", m.Parameters.Permits)
+	}
+	return flags
+}

@@ -1,0 +1,101 @@
+package torturecli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/storyindex"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// judgedByModel are the kinds whose histories have a model; those of others are judged by properties.
+var judgedByModel = "lock rwlock semaphore queue priorityqueue counter election barrier doublebarrier"
+
+// What a right recipe does on real servers is in order by the model of its histories, as it was for the
+// run; and the model is no laxer than the object, where that has a size.
+func TestModelsFitHistoriesOfRealServers(t *testing.T) {
+	servers := ensembletest.Start(t, 1).ConnectString()
+	t.Chdir(t.TempDir())
+	for _, e := range workload.Entries() {
+		m, err := modelOf(e.Kind, e.Recipe)
+		if has := err == nil; has != strings.Contains(" "+judgedByModel+" ", " "+e.Kind+" ") {
+			t.Errorf("the model of %s: %v", e.Kind, err)
+		}
+		if err != nil || strings.HasPrefix(e.Recipe, "published/") {
+			continue
+		}
+		dir := e.Kind + "-" + flat(e.Recipe)
+		object(t, exitOK, "run", e.Kind, "--recipe", e.Recipe, "--backend", "live", "--servers", servers, "--episodes", "8", "--seed", "1", "--out", dir)
+		index, err := storyindex.Build(t.Context(), dir, storyindex.Options{Model: modelOf})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(index.Histories) != 1 || index.Histories[0].Verdict != "ok" || index.Histories[0].Model != m.Name {
+			t.Errorf("%s (%s): %+v; %+v", e.Kind, e.Recipe, index.Histories, index.Problems)
+		}
+		if status, out, _ := command(t, append([]string{"check", dir + "/" + storyindex.HistoryName}, strings.Fields(m.Flags)...)...); status != exitOK {
+			t.Errorf("torture check %s: %s", m.Flags, out)
+		}
+		if status, out, messages := command(t, "check", dir); status != exitOK || messages != "" {
+			t.Errorf("torture check of the folder: %s%s", out, messages)
+		}
+	}
+}
+
+// The sizes are those of the recipes: as many as fit are in order, and one more is not.
+func TestSizesOfModels(t *testing.T) {
+	for recipe, size := range map[string]int{"ours": 2, "ours/3": 3} {
+		m, err := modelOf("semaphore", recipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, want := range map[int]linearizability.Outcome3{size: linearizability.Ok, size + 1: linearizability.Violation} {
+			var h linearizability.History
+			for i := range n {
+				h = append(h, linearizability.Operation{Client: i, Op: "acquire", Outcome: linearizability.OK, Call: int64(10 * i), Return: int64(10*i + 5)})
+			}
+			if v := linearizability.Check(m.Model, h, linearizability.Options{}); v[0].Outcome != want {
+				t.Errorf("%s: %d permits: %v", recipe, n, v[0])
+			}
+		}
+		if !strings.Contains(help(t, "semaphore", recipe), fmt.Sprintf("of %d permits", size)) || !strings.Contains(help(t, "doublebarrier", recipe), fmt.Sprintf("for %d parties", size)) {
+			t.Errorf("%s is not of the size %d", recipe, size)
+		}
+	}
+	for _, kind := range []string{"semaphore", "doublebarrier"} {
+		if _, err := modelOf(kind, "mine"); err == nil {
+			t.Errorf("there is a model of a %s whose size nobody knows", kind)
+		}
+	}
+}
+
+// help is what torture list says of a recipe.
+func help(t *testing.T, kind, recipe string) string {
+	t.Helper()
+	for _, e := range workload.Entries() {
+		if e.Kind == kind && e.Recipe == recipe {
+			return e.Help
+		}
+	}
+	t.Fatalf("there is no %s %s", kind, recipe)
+	return ""
+}
+
+// The commands that a violation on real servers is shown with say all that its model has to know.
+func TestFollowUps(t *testing.T) {
+	for of, want := range map[[2]string]string{
+		{"barrier", "ours"}:         "check f.jsonl --model gate",
+		{"doublebarrier", "ours/3"}: "check f.jsonl --model barrier --parties 3",
+		{"semaphore", "ours"}:       "check f.jsonl --model semaphore --permits 2",
+		{"queue", "ours/receipts"}:  "check f.jsonl --model queue",
+		{"membership", "ours"}:      "history: f.jsonl",
+	} {
+		if got := followUps("live", sim.Result{Workload: of[0], Recipe: of[1]}, "torture", "f.jsonl")[0]; !strings.HasSuffix(got, want) {
+			t.Errorf("%v: %s", of, got)
+		}
+	}
+}

@@ -1,0 +1,464 @@
+package torturecli
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/storyindex"
+	"github.com/zktorture/zktorture/storyindex/course"
+)
+
+// output is where a run leaves its files.
+type output struct {
+	dir    string
+	named  bool             // by the user
+	course *course.Recorder // nil if it is not named
+}
+
+// discard removes the folder of a run that could not be done, if it is the user's and nothing is in
+// it, so that the command can be given again.
+func (o *output) discard() {
+	if !o.named {
+		return
+	}
+	for _, name := range []string{storyindex.HistoryName, strikesName} {
+		file := filepath.Join(o.dir, name)
+		if info, err := os.Stat(file); err == nil && info.Size() == 0 {
+			os.Remove(file)
+		}
+	}
+	if left, err := os.ReadDir(o.dir); err == nil && len(left) == 1 {
+		os.Remove(filepath.Join(o.dir, storyindex.BeginName))
+	}
+	os.Remove(o.dir) // fails if there is something
+}
+
+// below is a folder for what lasts only as long as the run; "" is the system's.
+func (o *output) below() string {
+	if !o.named {
+		return ""
+	}
+	return o.dir
+}
+
+// counterexamplesDir is where counterexamples go that have no other place.
+const counterexamplesDir = "counterexamples"
+
+// newOutput makes the folder of a run. It refuses one that exists, so that nothing is overwritten.
+func newOutput(dir string) (*output, error) {
+	if dir == "" {
+		return &output{dir: counterexamplesDir}, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		if os.IsExist(err) {
+			return nil, fmt.Errorf("--out %s exists already: choose another folder, or remove it", dir)
+		}
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	return &output{dir, true, course.NewRecorder(filepath.Join(dir, course.Name))}, nil
+}
+
+// evidence is what was written of the violations of a run.
+type evidence struct {
+	files    []string              // one for each violation; "" if it could not be written
+	examples []*sim.Counterexample // of simulated runs, one for each
+	err      error                 // why files could not be written
+}
+
+// save writes a file of the violation that is named by its content: the same steps found with another --faults make
+// another file.
+func (e *evidence) save(o *output, result sim.Result, found sim.Found, extension string, write func(io.Writer) error) {
+	var data bytes.Buffer
+	err := write(&data)
+	digest := sha256.Sum256(data.Bytes())
+	name := filepath.Join(o.dir, fmt.Sprintf("%s-%s-%s-%x.%s", result.Workload, flat(result.Recipe), found.Property, digest[:4], extension))
+	if err == nil {
+		err = writeNew(name, data.Bytes())
+	}
+	if err != nil {
+		name, e.err = "", errors.Join(e.err, fmt.Errorf("what there is of the violation of %s could not be written: %w", found.Property, err))
+	}
+	e.files = append(e.files, name)
+}
+
+// counterexamples writes a file for each violation.
+func (o *output) counterexamples(cfg sim.Config, result sim.Result) (saved evidence) {
+	for _, found := range result.Violations {
+		c, err := cfg.Counterexample(result, found)
+		saved.save(o, result, found, "json", func(w io.Writer) error {
+			if err != nil {
+				return err
+			}
+			return c.Write(w)
+		})
+		saved.examples = append(saved.examples, c)
+	}
+	return saved
+}
+
+// histories writes, for each violation on real servers, the history of the round in which it was
+// found first.
+func (o *output) histories(result sim.Result) (saved evidence) {
+	for _, found := range result.Violations {
+		history, _ := found.History.(linearizability.History)
+		saved.save(o, result, found, "jsonl", func(w io.Writer) error { return linearizability.Write(w, history) })
+	}
+	return saved
+}
+
+// flat makes a recipe's name fit for a file name.
+func flat(s string) string { return strings.NewReplacer("/", "-", " ", "-").Replace(s) }
+
+// writeNew writes a file unless it is there with the same content, and refuses to overwrite.
+func writeNew(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if old, err := os.ReadFile(name); err == nil {
+		if bytes.Equal(old, data) {
+			return nil
+		}
+		return fmt.Errorf("%s exists already with other content and is not overwritten: move it away", name)
+	}
+	return wholefile.Write(name, data)
+}
+
+// history opens the file for the history of a run on real servers.
+func (o *output) history() (io.WriteCloser, error) {
+	if !o.named {
+		return nopCloser{io.Discard}, nil
+	}
+	return os.OpenFile(filepath.Join(o.dir, storyindex.HistoryName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+}
+
+// strikesName is the file with the faults of a run on real servers, and what became of them.
+const strikesName = "faults.jsonl"
+
+// strikes opens the file for them.
+func (o *output) strikes() (io.WriteCloser, error) {
+	if !o.named {
+		return nopCloser{io.Discard}, nil
+	}
+	return os.OpenFile(filepath.Join(o.dir, strikesName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// summary writes the result of a run, as --json prints it, into the user's folder.
+func (o *output) summary(s summary) error {
+	if !o.named {
+		return nil
+	}
+	var data bytes.Buffer
+	if err := writeJSON(&data, s); err != nil {
+		return err
+	}
+	return writeNew(filepath.Join(o.dir, resultName), data.Bytes())
+}
+
+// resultName is the file with the result of a run that has ended in order.
+const resultName = "result.json"
+
+// summary is the object that --json prints.
+type summary struct {
+	Workload   string             `json:"workload"`
+	Recipe     string             `json:"recipe"`
+	Backend    string             `json:"backend"`
+	Strategy   string             `json:"strategy"`
+	Seed       uint64             `json:"seed"`
+	Episodes   int                `json:"episodes"`
+	Steps      int64              `json:"steps"`
+	Operations int64              `json:"operations"`
+	Faults     map[string]int     `json:"faults"`
+	Verdict    sim.Verdict        `json:"verdict"`
+	Reason     string             `json:"reason,omitempty"`
+	Stopped    bool               `json:"interrupted,omitempty"`
+	Violations []violationSummary `json:"violations"`
+	Strength   *sim.Strength      `json:"strength,omitempty"`
+	Rerun      *sim.Rerun         `json:"rerun,omitempty"`
+	NotJudged  []string           `json:"not_judged,omitempty"`
+	Waived     []string           `json:"waived,omitempty"`
+	Refused    int64              `json:"refused,omitempty"`
+	Recovery   float64            `json:"recovery_s,omitempty"`
+	Hash       string             `json:"hash"`
+	Elapsed    float64            `json:"elapsed_s"`
+	Rate       float64            `json:"episodes_per_s"`
+}
+
+type violationSummary struct {
+	Property string `json:"property"`
+	Message  string `json:"message"`
+	File     string `json:"file"`
+	Episode  int    `json:"episode"`
+	Times    int    `json:"times"`
+	Steps    int    `json:"steps"`
+	Clients  int    `json:"clients"`
+	Faults   int    `json:"faults"`
+
+	Divergence *sim.Divergence `json:"divergence,omitempty"`
+}
+
+func summarize(r sim.Result, backend string, files []string) summary {
+	s := summary{
+		Workload: r.Workload, Recipe: r.Recipe, Backend: backend, Strategy: r.Strategy, Seed: r.Seed,
+		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
+		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{},
+		NotJudged: r.NotJudged, Waived: r.Waived, Refused: r.Refused, Recovery: r.Recovery.Seconds(), Hash: sim.FormatHash(r.Hash),
+		Elapsed: r.Elapsed.Seconds(), Rate: float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9),
+	}
+	if r.Verdict == sim.VerdictOK && r.Strength.Episodes > 0 {
+		s.Strength = &r.Strength
+	}
+	if r.Rerun.Episodes > 0 {
+		s.Rerun = &r.Rerun
+	}
+	for i, f := range r.Violations {
+		v := violationSummary{Property: f.Property, Message: f.Message, Episode: f.Episode, Times: f.Times, Steps: f.Steps, Clients: f.Clients, Faults: f.Faults, Divergence: f.Divergence}
+		if i < len(files) {
+			v.File = files[i]
+		}
+		s.Violations = append(s.Violations, v)
+	}
+	return s
+}
+
+func writeJSON(w io.Writer, s summary) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(s)
+}
+
+// printResult prints a result for people: the stories of so many violations, and the others in a line each. self is how the
+// command was called.
+func printResult(w io.Writer, r sim.Result, told int, backend, self string, files []string) {
+	told = min(told, len(r.Violations))
+	printStories(w, r, r.Violations[:told], backend, self, files)
+	printLines(w, r.Violations[told:], files[told:])
+	if r.Reason != "" {
+		fmt.Fprintf(w, "%s: %s\n\n", r.Verdict, r.Reason)
+	}
+	fmt.Fprintf(w, "%s %s (%s) on %s: %s\n", r.Verdict, r.Workload, r.Recipe, backend, countLine(r))
+	fmt.Fprintln(w, originLine(r))
+	if line := faultLine(r.Struck); line != "" {
+		fmt.Fprintln(w, wrap("faults struck: "+line, columns))
+	}
+	if len(r.NotJudged) > 0 {
+		fmt.Fprintln(w, wrap("not judged, as these servers do not show what it takes: "+strings.Join(r.NotJudged, ", "), columns))
+	}
+	if len(r.Waived) > 0 {
+		fmt.Fprintln(w, wrap("not judged, as this recipe does not promise it: "+strings.Join(r.Waived, ", "), columns))
+	}
+	if r.Refused > 0 {
+		fmt.Fprintf(w, "stale writes that the resource refused because of their tokens: %d\n", r.Refused)
+	}
+	if line := strengthLine(r); line != "" {
+		fmt.Fprintln(w, wrap(line, columns))
+	}
+	if line := rerunLine(r.Rerun); line != "" {
+		fmt.Fprintln(w, wrap(line, columns))
+	}
+	if r.Interrupted && r.Verdict == sim.VerdictViolation {
+		fmt.Fprintln(w, "interrupted: this is what was known by then")
+	}
+}
+
+// rerunLine says that the recipe did not do the same again, if it did not.
+func rerunLine(r sim.Rerun) string {
+	switch {
+	case r.Differed == 0:
+		return ""
+	case r.First == nil:
+		return fmt.Sprintf("not repeatable: %d of %d passing episodes that were run again were other runs", r.Differed, r.Episodes)
+	}
+	return fmt.Sprintf("not repeatable: %d of %d passing episodes that were run again were other runs: %v", r.Differed, r.Episodes, r.First)
+}
+
+// countLine says how much was run. Real servers have no steps to count.
+func countLine(r sim.Result) string {
+	steps := ""
+	if r.Steps > 0 {
+		steps = fmt.Sprintf("%d steps ", r.Steps)
+	}
+	return fmt.Sprintf("%d episodes, %d operations, %sin %v, %.0f episodes/s", r.Episodes, r.Operations, steps,
+		r.Elapsed.Round(10*time.Millisecond), float64(r.Episodes)/max(r.Elapsed.Seconds(), 1e-9))
+}
+
+// originLine says what leads to the same run again. Where there are no steps there is no hash.
+func originLine(r sim.Result) string {
+	line := fmt.Sprintf("strategy %s, seed %d", r.Strategy, r.Seed)
+	if r.Steps > 0 {
+		line += ", hash " + sim.FormatHash(r.Hash)
+	}
+	return line
+}
+
+// faultNames are those of the faults of clients and of servers.
+func faultNames() []string {
+	names := slices.Clone(sim.FaultNames)
+	for _, name := range live.ServerFaultNames {
+		if !slices.Contains(names, name) { // a lag is of both
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func faultLine(struck map[string]int) string {
+	var parts []string
+	for _, name := range faultNames() {
+		if n, ok := struck[name]; ok {
+			parts = append(parts, fmt.Sprintf("%s %d", name, n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// followUps are the commands that lead on from the file of a violation. On real servers there is nothing to
+// run again; the history can be judged again, by kinds of which there is a model.
+func followUps(backend string, r sim.Result, self, file string) []string {
+	if backend == "sim" {
+		return []string{"replay: " + self + " replay " + file, "explain: " + self + " explain " + file}
+	}
+	m, err := modelOf(r.Workload, r.Recipe)
+	if err != nil {
+		return []string{"history: " + file}
+	}
+	flags := file + " " + m.Flags
+	return []string{"judge: " + self + " check " + flags, "explain: " + self + " explain " + flags}
+}
+
+// printStories prints violations with what happened, and the commands that lead on from their files.
+func printStories(w io.Writer, r sim.Result, found []sim.Found, backend, self string, files []string) {
+	for i, f := range found {
+		var commands []string
+		if files[i] != "" {
+			commands = followUps(backend, r, self, files[i])
+		}
+		printViolation(w, f, commands)
+	}
+}
+
+// printLines prints violations in a line each.
+func printLines(w io.Writer, found []sim.Found, files []string) {
+	if len(found) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "also broken, perhaps for the same reason (--all tells these stories, too):")
+	for i, f := range found {
+		fmt.Fprintf(w, "  %s: found in %d of the episodes, %s\n", f.Property, f.Times, cmp.Or(files[i], "but in no file"))
+	}
+	fmt.Fprintln(w)
+}
+
+func printViolation(w io.Writer, f sim.Found, commands []string) {
+	fmt.Fprint(w, wrap(fmt.Sprintf("VIOLATION of %s: %s", f.Property, f.Message), columns), "\n\n")
+	for _, line := range sim.Lines(f.Trace) {
+		fmt.Fprintln(w, line)
+	}
+	if len(f.Trace) > 0 {
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "found in %d of the episodes, first in number %d", f.Times, f.Episode)
+	if len(f.Trace) > 0 {
+		fmt.Fprintf(w, "; minimised to %d clients, %d faults, %d steps", f.Clients, f.Faults, f.Steps)
+	}
+	if f.Divergence != nil {
+		fmt.Fprint(w, "\n", wrap("not repeatable: "+f.Divergence.String(), columns))
+	}
+	for _, command := range commands {
+		fmt.Fprint(w, "\n", command)
+	}
+	fmt.Fprint(w, "\n\n")
+}
+
+// columns is how wide a sentence may get.
+const columns = 100
+
+// wrap breaks lines between words so that they are at most width long. Indented lines, as in stacks,
+// stay as they are.
+func wrap(text string, width int) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		length := 0
+		for i, word := range strings.Split(line, " ") {
+			switch n := utf8.RuneCountInString(strings.TrimSuffix(word, "\n")); {
+			case i == 0:
+				length = n
+			case length+1+n > width && !strings.HasPrefix(line, "\t"):
+				out.WriteByte('\n')
+				length = n
+			default:
+				out.WriteByte(' ')
+				length += 1 + n
+			}
+			out.WriteString(word)
+		}
+	}
+	return out.String()
+}
+
+// bar is the progress line, on a terminal only.
+type bar struct {
+	bar *progressbar.ProgressBar
+	by  time.Duration
+}
+
+func newBar(c *commandContext, quiet bool, episodes int, duration time.Duration) *bar {
+	if !c.terminal || quiet {
+		return &bar{}
+	}
+	total := int64(episodes)
+	if episodes == 0 {
+		total = max(duration.Milliseconds(), 1)
+	}
+	b := progressbar.NewOptions64(total, progressbar.OptionSetWriter(c.bare.err), progressbar.OptionSetWidth(30),
+		progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+	if episodes == 0 {
+		return &bar{b, duration}
+	}
+	return &bar{bar: b}
+}
+
+func (b *bar) show(p sim.Progress) {
+	if b.bar == nil {
+		return
+	}
+	rate := float64(p.Episodes) / max(p.Elapsed.Seconds(), 1e-9)
+	b.bar.Describe(fmt.Sprintf("%d episodes, %d with violations, %.0f/s", p.Episodes, p.Violations, rate))
+	if b.by > 0 {
+		b.bar.Set64(p.Elapsed.Milliseconds())
+		return
+	}
+	b.bar.Set64(int64(p.Episodes))
+}
+
+func (b *bar) clear() {
+	if b.bar != nil {
+		b.bar.Clear()
+	}
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

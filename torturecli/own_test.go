@@ -1,0 +1,18 @@
+package torturecli
+
+import (
+	"github.com/zktorture/zktorture/examples/publisher"
+	"github.com/zktorture/zktorture/examples/ratelimit"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// ownKinds are what the program mytorture of the scripts has beside ours: two kinds, and a recipe of a kind that is there.
+func ownKinds() []*workload.Kind {
+	simple := workload.Entry{Recipe: "mine", Help: "a lock of one's own", New: func() *workload.Workload {
+		return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return recipes.NewSimpleWatchLock(c, path)
+		}, workload.Named("mine"), workload.Unfair())
+	}}
+	return []*workload.Kind{publisher.Kind, ratelimit.Kind, {Name: "lock", Recipes: []workload.Entry{simple}}}
+}

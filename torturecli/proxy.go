@@ -1,0 +1,220 @@
+package torturecli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/zktorture/zktorture/ensemble/proxy"
+	"github.com/zktorture/zktorture/ensemble/proxy/badday"
+	"github.com/zktorture/zktorture/zkclient"
+)
+
+// proxyCmd stands between clients and servers that are not ours.
+type proxyCmd struct {
+	Listen       string  `help:"Address that the clients connect to, without TLS." default:"127.0.0.1:21810"`
+	Servers      string  `required:"" placeholder:"A:2181,…" help:"Addresses of the servers. A chroot stays with the clients."`
+	Expose       bool    `help:"Let whoever reaches --listen from another machine use the certificate of --tls-cert. Without this, --listen must be the loopback's then."`
+	Faults       string  `help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry; all or none." default:"all"`
+	Every        int     `placeholder:"N" help:"One request in N draws a fault. Default: 100, unless there is a --rate."`
+	Rate         float64 `placeholder:"N" help:"N faults a minute for each client, however many requests it makes, instead of --every."`
+	Seed         *uint64 `help:"Equal seeds, equal faults for equal clients. Default: a fresh one, which is printed."`
+	Log          string  `placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file. Default: standard output."`
+	tlsFlags     `embed:""`
+	metricsFlags `embed:""`
+}
+
+// everyDefault is the odds of requests if the user names none.
+const everyDefault = 100
+
+// Run carries the command out.
+func (p *proxyCmd) Run(c *commandContext) error {
+	cfg, err := p.config()
+	if err != nil {
+		return err
+	}
+	reach, err := p.reach()
+	if err != nil {
+		return err
+	}
+	log, err := p.open(c.out)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	strikes := &strikeLog{out: json.NewEncoder(log), failed: make(chan struct{})}
+	cfg.Struck, cfg.Log = strikes.write, slog.New(slog.NewTextHandler(c.err, nil))
+	day, err := badday.New(cfg)
+	if err != nil {
+		return err
+	}
+	defer day.Close()
+	stop, err := p.serve(c, &proxyMetrics{day})
+	if err != nil {
+		return err
+	}
+	defer stop()
+	fmt.Fprintf(c.err, "torture: %s stands for %s; faults %s, seed %d\n", day.Addr(), strings.Join(cfg.Servers, ","), p.Faults, cfg.Seed)
+	if reach != "" {
+		fmt.Fprintln(c.err, "torture: "+reach)
+	}
+	follow(c, day, strikes.failed)
+	err = errors.Join(day.Close(), strikes.err, log.Close())
+	fmt.Fprintln(c.err, "torture: "+statusLine(day.Stats()))
+	return err
+}
+
+func (p *proxyCmd) config() (badday.Config, error) {
+	addresses, chroot, err := zkclient.ParseServers(p.Servers)
+	if err != nil {
+		return badday.Config{}, err
+	}
+	if chroot != "" {
+		return badday.Config{}, fmt.Errorf("--servers: a chroot is the clients' business: leave %s out here, and put it into their connect string", chroot)
+	}
+	faults, err := badday.ParseFaults(p.Faults)
+	if err != nil {
+		return badday.Config{}, fmt.Errorf("--faults: %w", err)
+	}
+	dial, err := p.dialer()
+	if err != nil {
+		return badday.Config{}, err
+	}
+	return badday.Config{Listen: p.Listen, Servers: addresses, Dial: proxy.Dialer(dial), Faults: faults, Odds: p.odds(), Seed: p.seed()}, nil
+}
+
+// reach says who else can use the proxy, if anybody: who is not on this machine. With a certificate of the user's they would
+// be the user to the servers, which has to be wanted.
+func (p *proxyCmd) reach() (string, error) {
+	address, err := net.ResolveTCPAddr("tcp", p.Listen)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("--listen: %w", err)
+	case address.IP.IsLoopback():
+		return "", nil
+	case p.TLSCert != "" && !p.Expose:
+		return "", fmt.Errorf("--listen %s can be reached from other machines, and whoever connects would use the certificate of --tls-cert: "+
+			"listen on 127.0.0.1, or give --expose if that is meant", p.Listen)
+	}
+	return fmt.Sprintf("%s can be reached from other machines: whoever connects is let through to the servers", p.Listen), nil
+}
+
+func (p *proxyCmd) odds() badday.Odds {
+	odds := badday.Odds{Every: p.Every, PerMinute: p.Rate}
+	if odds == (badday.Odds{}) {
+		odds.Every = everyDefault
+	}
+	return odds
+}
+
+func (p *proxyCmd) seed() uint64 {
+	if p.Seed == nil {
+		return rand.Uint64() >> 32
+	}
+	return *p.Seed
+}
+
+// open opens the log.
+func (p *proxyCmd) open(standard io.Writer) (io.WriteCloser, error) {
+	if p.Log == "" {
+		return nopCloser{standard}, nil
+	}
+	file, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("--log: %w", err)
+	}
+	return file, nil
+}
+
+// strikeLog writes a line for each fault that struck. What cannot be logged ends the command: faults that
+// nobody can know of help nobody.
+type strikeLog struct {
+	out    *json.Encoder
+	once   sync.Once
+	failed chan struct{}
+	err    error
+}
+
+func (l *strikeLog) write(s badday.Strike) {
+	if err := l.out.Encode(s); err != nil {
+		l.once.Do(func() {
+			l.err = fmt.Errorf("--log: %w", err)
+			close(l.failed)
+		})
+	}
+}
+
+// statusEvery is how often the status line is drawn anew.
+const statusEvery = 500 * time.Millisecond
+
+// follow shows how it goes, on a terminal, until the command is to end.
+func follow(c *commandContext, day *badday.Day, failed <-chan struct{}) {
+	line := newStatus(c)
+	defer line.Clear()
+	again := time.NewTicker(statusEvery)
+	defer again.Stop()
+	for {
+		select {
+		case <-again.C:
+			line.Describe(statusLine(day.Stats()))
+		case <-failed:
+			return
+		case <-c.Done():
+			return
+		}
+	}
+}
+
+// newStatus is a line that is drawn again and again, on a terminal only.
+func newStatus(c *commandContext) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(-1, progressbar.OptionSetWriter(c.bare.err), progressbar.OptionSetVisibility(c.terminal),
+		progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(true))
+}
+
+func statusLine(s badday.Stats) string {
+	line := fmt.Sprintf("%d connections open, %d clients, %d requests, %d faults", s.Open, s.Clients, s.Requests, s.Total())
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(s.Struck)) {
+		kinds = append(kinds, fmt.Sprintf("%s %d", kind, s.Struck[kind]))
+	}
+	if len(kinds) > 0 {
+		line += ": " + strings.Join(kinds, ", ")
+	}
+	return line
+}
+
+var (
+	connectionsOpen = describe("proxy_connections", "Connections that are open.")
+	clientsTotal    = describe("proxy_clients_total", "Sessions that clients have opened.")
+	requestsTotal   = describe("proxy_requests_total", "Requests that clients have made; pings and the like apart.")
+)
+
+// proxyMetrics are a proxy's.
+type proxyMetrics struct{ day *badday.Day }
+
+// Describe implements prometheus.Collector.
+func (m *proxyMetrics) Describe(descs chan<- *prometheus.Desc) {
+	prometheus.DescribeByCollect(m, descs)
+}
+
+// Collect implements prometheus.Collector.
+func (m *proxyMetrics) Collect(metrics chan<- prometheus.Metric) {
+	s := m.day.Stats()
+	metrics <- prometheus.MustNewConstMetric(connectionsOpen, prometheus.GaugeValue, float64(s.Open))
+	count(metrics, clientsTotal, float64(s.Clients))
+	count(metrics, requestsTotal, float64(s.Requests))
+	countEach(metrics, faultsTotal, s.Struck)
+}

@@ -1,0 +1,210 @@
+package torturecli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble/proxy/badday"
+	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/internal/tlstest"
+	"github.com/zktorture/zktorture/zkclient"
+)
+
+// watched collects what a command prints, and tells of it.
+type watched struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // closed and replaced
+}
+
+func newWatched() *watched { return &watched{changed: make(chan struct{})} }
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.changed)
+	w.changed = make(chan struct{})
+	return w.text.Write(p)
+}
+
+func (w *watched) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+// await waits until something is printed, and returns its groups.
+func (w *watched) await(t *testing.T, pattern string) []string {
+	t.Helper()
+	expression := regexp.MustCompile(pattern)
+	limit := time.After(awaitMax)
+	for {
+		w.mu.Lock()
+		match, changed := expression.FindStringSubmatch(w.text.String()), w.changed
+		w.mu.Unlock()
+		if match != nil {
+			return match
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			t.Fatalf("%q was not printed, but:\n%s", pattern, w)
+		}
+	}
+}
+
+// process is a torture command under way.
+type process struct {
+	t        *testing.T
+	out, err *watched
+	signal   func() // what SIGINT and SIGTERM do
+	status   chan int
+}
+
+func torture(t *testing.T, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &process{t, newWatched(), newWatched(), cancel, make(chan int, 1)}
+	go func() { c.status <- run(ctx, args, streams{out: c.out, err: c.err, self: "torture"}) }()
+	t.Cleanup(cancel)
+	return c
+}
+
+// wait waits for the end.
+func (c *process) wait(status int) {
+	c.t.Helper()
+	if got := <-c.status; got != status {
+		c.t.Fatalf("exit status %d, want %d\n%s%s", got, status, c.out, c.err)
+	}
+}
+
+func client(t *testing.T, servers string, auth ...zkclient.Credential) *zkclient.Client {
+	t.Helper()
+	return ensembletest.Connect(t, zkclient.Config{Servers: servers, SessionTimeout: 2 * time.Second, Auth: auth})
+}
+
+func scrape(t *testing.T, url string) string {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// With a certificate of the user's nobody from elsewhere gets through, unless that is asked for.
+func TestProxyIsNotExposed(t *testing.T) {
+	ca := tlstest.New(t)
+	secured := []string{"proxy", "--servers", "127.0.0.1:1", "--tls-ca", ca.CA, "--tls-cert", ca.Cert, "--tls-key", ca.Key}
+	for _, listen := range []string{":0", "0.0.0.0:0", "[::]:0"} {
+		c := torture(t, append(secured, "--listen", listen)...)
+		c.wait(exitUnknown)
+		if said := c.err.String(); !strings.Contains(said, "can be reached from other machines") || !strings.Contains(said, "--expose") {
+			t.Errorf("%s: %s", listen, said)
+		}
+	}
+	for _, args := range [][]string{{"--listen", "0.0.0.0:0", "--expose"}, {"--listen", "127.0.0.1:0"}} {
+		c := torture(t, append(secured, args...)...)
+		c.err.await(t, "stands for")
+		c.signal()
+		c.wait(exitOK)
+		if said := c.err.String(); strings.Contains(said, "can be reached from other machines") != (len(args) > 2) {
+			t.Errorf("%q: %s", args, said)
+		}
+	}
+}
+
+// An ordinary client of go-zookeeper's behind the proxy, over TLS to the servers: each fault that strikes is a
+// line of the log, and counted in the metrics.
+func TestProxy(t *testing.T) {
+	e := ensembletest.Start(t, 1)
+	ca := tlstest.New(t)
+	log := filepath.Join(t.TempDir(), "log")
+	c := torture(t, "proxy", "--listen", "127.0.0.1:0", "--servers", ca.Front(e.ConnectString()), "--faults", "loss,expiry", "--every", "10",
+		"--seed", "5", "--log", log, "--metrics", "127.0.0.1:0", "--tls-ca", ca.CA, "--tls-cert", ca.Cert, "--tls-key", ca.Key, "--tls-server-name", tlstest.ServerName)
+	metrics := c.err.await(t, `metrics at (\S+)\n`)[1]
+	address := c.err.await(t, `torture: (\S+) stands for`)[1]
+	conn, events, err := zk.Connect([]string{address}, time.Second, zk.WithLogInfo(false), zk.WithLogger(discard{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	go func() {
+		for range events {
+		}
+	}()
+	failed, seen := 0, scrape(t, metrics)
+	for i := 0; !regexp.MustCompile(`(?m)^zktorture_faults_struck_total\{fault="expiry"\} [1-9]`).MatchString(seen); i++ {
+		if _, err := conn.Create(fmt.Sprintf("/%d", i), nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+			failed++
+		}
+		if i > 1000 {
+			t.Fatalf("no expiry in a thousand requests; metrics:\n%s", seen)
+		}
+		seen = scrape(t, metrics)
+	}
+	c.signal()
+	c.wait(exitOK)
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strikes := 0
+	for line := range strings.Lines(string(text)) {
+		var s badday.Strike
+		if err := json.Unmarshal([]byte(line), &s); err != nil || s.Time.IsZero() || s.Connection == 0 || s.Session == "0x0" || s.Request == 0 || s.Op != "create" {
+			t.Errorf("%s: %v", line, err)
+		}
+		strikes++
+	}
+	if failed == 0 || !strings.Contains(c.err.String(), fmt.Sprintf(" %d faults: ", strikes)) {
+		t.Errorf("%d requests failed, %d strikes; the end:\n%s", failed, strikes, c.err)
+	}
+	for _, name := range []string{"zktorture_proxy_connections ", "zktorture_proxy_clients_total ", "zktorture_proxy_requests_total "} {
+		if !strings.Contains(seen, "\n"+name) {
+			t.Errorf("no %s in the metrics:\n%s", name, seen)
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Printf(string, ...any) {}
+
+// failing is a place that takes no more.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
+
+// Faults that cannot be logged end the proxy.
+func TestProxyLogFails(t *testing.T) {
+	e := ensembletest.Start(t, 1)
+	status, err := make(chan int), newWatched()
+	go func() {
+		status <- run(t.Context(), []string{"proxy", "--listen", "127.0.0.1:0", "--servers", e.ConnectString(), "--faults", "loss", "--every", "1"}, streams{out: failing{}, err: err})
+	}()
+	conn := client(t, err.await(t, `torture: (\S+) stands for`)[1])
+	go conn.Exists("/")
+	if got := <-status; got != exitUnknown || !strings.Contains(err.String(), "torture: --log: the disk is full") {
+		t.Errorf("exit status %d:\n%s", got, err)
+	}
+}

@@ -1,0 +1,90 @@
+package torturecli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/storyindex"
+)
+
+// recorded is a history that is to be judged.
+type recorded struct {
+	io.Reader
+	file  *os.File
+	model linearizability.Model
+	notes []string // what is to be said of it
+}
+
+// Close closes the file, unless it is standard input.
+func (r *recorded) Close() {
+	if r.file != os.Stdin {
+		r.file.Close()
+	}
+}
+
+// errNoRound is the error of a run of which there is nothing to judge yet.
+var errNoRound = errors.New("no operation: the run had finished no round when it was killed, or has not yet")
+
+// open opens what is to be judged: a file, or the history in the folder of a run.
+func (k *checkCmd) open() (*recorded, error) {
+	info, err := os.Stat(k.File)
+	folder := err == nil && info.IsDir()
+	switch {
+	case folder && k.Model != "":
+		return nil, errors.New("it is a folder: what its history is judged against follows from what the run " +
+			"says of itself; leave --model out, or name the file")
+	case folder:
+		return openRun(k.File)
+	case k.Model == "":
+		return nil, errors.New("what it is judged against has to be said by --model, unless it is the folder of a run")
+	}
+	model, err := linearizability.ByName(k.Model, linearizability.Parameters{Parties: k.Parties, Permits: k.Permits})
+	if err != nil {
+		return nil, err
+	}
+	file, err := openHistory(k.File)
+	return &recorded{Reader: file, file: file, model: model}, err
+}
+
+// openRun opens the history in the folder of a run on real servers, which may be under way, or may have been killed:
+// as far as rounds were written whole. Whatever happened in one that was not, the others do not depend on it.
+func openRun(dir string) (*recorded, error) {
+	begin, err := storyindex.ReadBegin(dir)
+	if err != nil {
+		return nil, err
+	}
+	if begin.Backend == "sim" {
+		return nil, errors.New("a run in simulation leaves no history, but files to replay: torture index makes a page of them")
+	}
+	model, err := modelOf(begin.Workload, begin.Recipe)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(filepath.Join(dir, storyindex.HistoryName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, errNoRound
+	} else if err != nil {
+		return nil, err
+	}
+	whole, rest, err := storyindex.WholeRounds(file)
+	if err != nil {
+		return nil, cmp.Or(err, file.Close())
+	}
+	return &recorded{Reader: whole, file: file, model: model.Model, notes: notes(dir, rest)}, nil
+}
+
+// notes say what is missing in the folder of a run.
+func notes(dir string, rest int64) (said []string) {
+	if _, err := os.Stat(filepath.Join(dir, resultName)); err != nil {
+		said = append(said, "the run has no result: it is under way, or was killed; judged are the rounds that it has finished")
+	}
+	if rest > 0 {
+		said = append(said, fmt.Sprintf("the last %d bytes of the history are left out: the round that they are of was not written to its end", rest))
+	}
+	return said
+}

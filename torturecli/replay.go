@@ -1,0 +1,89 @@
+package torturecli
+
+import (
+	"fmt"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/workload"
+)
+
+type replayCmd struct {
+	File    string `arg:"" help:"A counterexample that torture run has written, or what a run that died has left behind."`
+	Backend string `help:"Where: sim; or ensemble, to make the same happen on three real servers, started here." default:"sim"`
+}
+
+// Run carries the command out.
+func (r *replayCmd) Run(c *commandContext) error {
+	if r.Backend != "sim" && r.Backend != "ensemble" {
+		return fmt.Errorf("unknown backend %q: there are sim and ensemble", r.Backend)
+	}
+	example, w, err := loadExample(c, r.File)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.File, err)
+	}
+	if r.Backend == "ensemble" {
+		return r.confirm(c, w, example)
+	}
+	replayed, err := sim.Replay(w, example)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.File, err)
+	}
+	return showReplay(c, example, replayed)
+}
+
+// confirm says whether real servers do what the simulated ones did: status 1 if they do.
+func (r *replayCmd) confirm(c *commandContext, w *workload.Workload, example *sim.Counterexample) error {
+	confirmed, err := confirm(c, w, example)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.File, err)
+	}
+	if confirmed.Step > 0 {
+		fmt.Fprintln(c.out, wrap(fmt.Sprintf("step %d is another on real servers: %s", confirmed.Step, confirmed.Difference), columns))
+	}
+	switch {
+	case confirmed.Untried != "":
+		return fmt.Errorf("%s was not tried on real servers: %s", r.File, confirmed.Untried)
+	case confirmed.Violation == nil:
+		fmt.Fprintf(c.out, "not confirmed: real servers have not been seen to break %s\n", example.Property)
+		for _, v := range confirmed.Others {
+			fmt.Fprintln(c.out, wrap(fmt.Sprintf("but there is a violation of %s: %s", v.Property, v.Message), columns))
+		}
+		return verdictError(exitUnknown)
+	}
+	fmt.Fprintln(c.out, wrap(fmt.Sprintf("confirmed on real servers%s: VIOLATION of %s: %s", tries(confirmed), confirmed.Violation.Property, confirmed.Violation.Message), columns))
+	return verdictError(exitViolation)
+}
+
+// triesLine says how often it was tried, if not once.
+func triesLine(r *sim.Replayed) string {
+	switch {
+	case r.Try == 1:
+		return ""
+	case r.Diverged < 0:
+		return fmt.Sprintf("not repeatable: this is try %d, the first that took the recorded steps", r.Try)
+	}
+	return fmt.Sprintf("not repeatable: none of %d tries took the recorded steps", r.Try)
+}
+
+func showReplay(c *commandContext, example *sim.Counterexample, replayed *sim.Replayed) error {
+	for _, line := range sim.Lines(replayed.Trace) {
+		fmt.Fprintln(c.out, line)
+	}
+	fmt.Fprintln(c.out)
+	if replayed.Violation != nil {
+		fmt.Fprintln(c.out, wrap(fmt.Sprintf("VIOLATION of %s: %s", replayed.Violation.Property, replayed.Violation.Message), columns))
+	}
+	fmt.Fprintf(c.out, "hash %s\n", sim.FormatHash(replayed.Hash))
+	if line := triesLine(replayed); line != "" {
+		fmt.Fprintln(c.out, line)
+	}
+	if example.Property == sim.PropertyCrash && replayed.Violation == nil {
+		fmt.Fprintln(c.out, "the process did not die this time: the episode came to its end, and nothing broke")
+		return nil
+	}
+	if err := story.Same(example, replayed); err != nil {
+		return err
+	}
+	return verdictError(exitViolation)
+}

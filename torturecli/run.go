@@ -1,0 +1,225 @@
+package torturecli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+type runCmd struct {
+	Workload string        `arg:"" help:"What to torture: see torture list."`
+	Recipe   string        `help:"Which implementation; default: the first that torture list shows. A name from there, such as ours or published/… for one from the zoo, or exec:COMMAND for one that another program serves (docs/workers.md)."`
+	Backend  string        `help:"Where: sim, ensemble (real servers, started here), live (servers of yours)." default:"sim"`
+	Servers  string        `help:"For live: a:2181,b:2181, with /chroot if you like."`
+	Nodes    int           `help:"For ensemble: how many servers, 1, 3 or 5." default:"3"`
+	Root     string        `help:"For live: the path below which everything happens; it must not exist or be empty, and is removed at the end. Default: a fresh one."`
+	Clients  int           `help:"At most so many clients." default:"3"`
+	Ops      int           `help:"At most so many operations for each user." default:"4"`
+	Faults   string        `help:"What may strike: a list of names, all or none. Default: all. See torture list: not all can strike everywhere."`
+	Plan     string        `help:"On real servers: the faults of a recorded run, DIR/faults.jsonl, perhaps edited, instead of such as the seed draws." placeholder:"FILE"`
+	Print    bool          `name:"print-plan" help:"On real servers: start nothing, and print what the seed draws, for --plan: for --episodes rounds, 100 by default, and for servers within --duration."`
+	Strategy string        `help:"How episodes are chosen: random or sweep." default:"random"`
+	Episodes int           `help:"How many. Default: 1000 in sim, or as many as --duration allows."`
+	Duration time.Duration `help:"How long. Default: 30s on real servers."`
+	Seed     *uint64       `help:"Equal seeds, equal runs. Default: a fresh one, which is printed."`
+	Out      string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
+	JSON     bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
+	All      bool          `help:"Tell the story of each property that broke, and not of the likely root alone."`
+	Rate     float64       `help:"For live: at most so many requests a second, of all clients together."`
+	ciFlags  `embed:""`
+
+	accessFlags  `embed:""`
+	metricsFlags `embed:""`
+
+	meter     *runMetrics
+	faultPlan *live.FaultPlan
+	may       live.FaultSet // on real servers …
+	servers   live.Servers  // … which may be hurt, or nil
+}
+
+// Run carries the command out.
+func (r *runCmd) Run(c *commandContext) error {
+	w, err := workload.Find(r.Workload, r.Recipe)
+	if err != nil {
+		return err
+	}
+	r.Recipe = w.Recipe()
+	if r.Seed == nil {
+		seed := rand.Uint64() >> 32
+		r.Seed = &seed
+	}
+	if err := r.validate(); err != nil {
+		return err
+	}
+	if err := r.chooseFaults(c, w); err != nil {
+		return err
+	}
+	if r.Print {
+		return r.printPlan(c, w)
+	}
+	if err := r.gainNetworks(); err != nil {
+		return err
+	}
+	if err := r.probe(); err != nil {
+		return err
+	}
+	r.meter = newRunMetrics()
+	stop, err := r.serve(c, r.meter)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	out, err := newOutput(r.Out)
+	if err != nil {
+		return err
+	}
+	if err := out.begin(r.begin()); err != nil {
+		return err
+	}
+	err = r.on(c, w, out)
+	out.endCourse(c)
+	if verdict := verdictError(0); err != nil && !errors.As(err, &verdict) {
+		out.discard()
+	}
+	return err
+}
+
+// chooseFaults finds out what may strike on real servers, and whether it can.
+func (r *runCmd) chooseFaults(c *commandContext, w *workload.Workload) (err error) {
+	if r.Backend == "sim" {
+		return nil
+	}
+	if r.faultPlan, err = interruptible(c, r.plan); err != nil {
+		return err
+	}
+	r.may, err = r.liveFaults(w)
+	return err
+}
+
+func (r *runCmd) on(c *commandContext, w *workload.Workload, out *output) error {
+	switch r.Backend {
+	case "sim":
+		return r.simulate(c, w, out)
+	case "ensemble":
+		return r.onEnsemble(c, w, out)
+	}
+	return r.onLive(c, w, out)
+}
+
+func (r *runCmd) validate() error {
+	backends := []string{"sim", "ensemble", "live"}
+	switch {
+	case !contains(backends, r.Backend):
+		return fmt.Errorf("unknown backend %q: there are %s", r.Backend, strings.Join(backends, ", "))
+	case r.Episodes < 0 || r.Duration < 0:
+		return fmt.Errorf("--episodes and --duration must not be negative")
+	case r.Clients < 1 || r.Clients > 16 || r.Ops < 1 || r.Ops > 100:
+		return fmt.Errorf("%d clients with %d operations: 1 to 16 and 1 to 100 are possible", r.Clients, r.Ops)
+	case r.Backend == "live" && r.Servers == "":
+		return fmt.Errorf("--backend live needs --servers a:2181,…")
+	case r.Backend != "live" && (r.Servers != "" || r.Root != ""):
+		return fmt.Errorf("--servers and --root are for --backend live")
+	case r.Backend != "live" && (r.accessFlags.given() || r.Rate != 0):
+		return fmt.Errorf("--auth, --tls-… and --rate are for --backend live")
+	case strings.HasPrefix(r.Recipe, workload.Foreign) && (r.Auth != "" || r.Rate != 0):
+		return fmt.Errorf("a recipe that another program serves knows neither --auth nor --rate")
+	case r.Rate != 0 && !(r.Rate >= rateMin):
+		return fmt.Errorf("--rate %g: at least %d request a second is needed", r.Rate, rateMin)
+	case r.Strategy != "random" && r.Strategy != "sweep":
+		return fmt.Errorf("unknown strategy %q: there are random and sweep", r.Strategy)
+	}
+	switch {
+	case r.Plan != "" && (r.Backend == "sim" || r.Faults != ""):
+		return fmt.Errorf("--plan is for real servers, and says itself which --faults there are")
+	case r.Print && (r.Backend == "sim" || r.Plan != ""):
+		return fmt.Errorf("--print-plan prints what the seed draws for real servers: it goes with --backend ensemble or live, and without --plan")
+	case r.Backend == "sim" && strings.HasPrefix(r.Recipe, workload.Foreign):
+		return fmt.Errorf("a recipe that another program serves needs real servers: --backend ensemble or live")
+	case r.Backend == "sim":
+		_, err := sim.ParseFaults(r.faultList())
+		return err
+	case r.Strategy != "random":
+		return fmt.Errorf("on real servers only --strategy random is possible")
+	}
+	return nil
+}
+
+func (r *runCmd) faultList() string {
+	return cmp.Or(r.Faults, "all")
+}
+
+func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) error {
+	faults, _ := sim.ParseFaults(r.faultList())
+	bar := newBar(c, r.JSON, r.Episodes, r.Duration)
+	cfg := sim.Config{
+		Audit: auditedEpisodes, Again: c.self + " replay FILE",
+		Strategy: r.Strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
+		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Progress: r.meter.following(out.progress(bar)),
+	}
+	result, err := sim.Run(c, w, cfg)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	return r.report(c, w, out, result, out.counterexamples(cfg, result))
+}
+
+// auditedEpisodes are enough to say what a pass is worth, and cost little.
+const auditedEpisodes = 100
+
+// report prints the result and turns the verdict into an exit status. What cannot be written is complained of when all
+// has been said.
+func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, result sim.Result, saved evidence) error {
+	if c.Err() != nil {
+		interrupted(&result)
+	}
+	summary := summarize(result, r.Backend, saved.files)
+	switch {
+	case r.JSON:
+		writeJSON(c.out, summary)
+	case r.All:
+		printResult(c.out, result, len(result.Violations), r.Backend, c.self, saved.files)
+	default:
+		printResult(c.out, result, 1, r.Backend, c.self, saved.files)
+	}
+	trouble := errors.Join(saved.err, out.summary(summary), out.disputed(c, result))
+	if r.wanted() {
+		trouble = errors.Join(trouble, r.write(r.ciOf(result, r.stories(c, w, result, saved))))
+	}
+	return c.end(exitOf(result.Verdict), trouble)
+}
+
+func exitOf(v sim.Verdict) int {
+	switch v {
+	case sim.VerdictViolation:
+		return exitViolation
+	case sim.VerdictUnknown:
+		return exitUnknown
+	}
+	return exitOK
+}
+
+// interrupted notes that a run was ended by a signal. What broke by then is broken; that nothing
+// did is not the answer to what was asked, and a gate must not take it for a pass.
+func interrupted(r *sim.Result) {
+	r.Interrupted = true
+	if r.Verdict == sim.VerdictOK || r.Episodes == 0 {
+		r.Verdict, r.Reason = sim.VerdictUnknown, fmt.Sprintf("interrupted; nothing broke in the %d episodes until then", r.Episodes)
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

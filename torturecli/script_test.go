@@ -1,0 +1,85 @@
+package torturecli
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "paste what came out into the scripts, README.md and docs/*.md")
+
+// TestMain lets the scripts run the command as a process of its own, and runs inside of a test start their
+// workers, for which a run calls its own program: it must not begin all tests anew.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		Main()
+	}
+	testscript.Main(m, map[string]func(){
+		"torture":   func() { Main() },
+		"mytorture": func() { Main(ownKinds()...) },
+	})
+}
+
+// TestScripts runs testdata/script. They may use, besides testscript's own commands:
+//
+//	status N command…   runs the command; it must end with exit status N
+//	await FILE          waits until the file is there
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": exitStatus,
+			"await":  await,
+		},
+	})
+}
+
+func exitStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit := new(exec.ExitError)
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// awaitMax is how long a process may take to make a file.
+const awaitMax = 30 * time.Second
+
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await FILE")
+	}
+	name := ts.MkAbs(args[0])
+	timeout := time.After(awaitMax)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(name); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-timeout:
+			ts.Fatalf("%s did not turn up within %v", args[0], awaitMax)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package torturecli
+
+import (
+	"fmt"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// strengthLine says what a pass is worth, or nothing if that was not measured.
+func strengthLine(r sim.Result) string {
+	s := r.Strength
+	if r.Verdict != sim.VerdictOK || s.Episodes == 0 {
+		return ""
+	}
+	if why := s.Vacuous(); why != "" {
+		return "this pass says nothing: " + why
+	}
+	line := fmt.Sprintf("strength: %s of the operations overlapped another client's, %s had an unknown outcome",
+		share(s.Overlapping, s.Operations), share(s.Unknown, s.Operations))
+	if s.Faults > 0 {
+		line += fmt.Sprintf("; %s of the faults struck during an operation", share(s.Inside, s.Faults))
+	}
+	if s.Corruptions > 0 {
+		line += "; " + corruptionsText(s)
+	}
+	return line
+}
+
+// corruptionsText says how many corruptions would have been noticed, and why not all of them.
+func corruptionsText(s sim.Strength) string {
+	text := fmt.Sprintf("of %d corruptions of what clients saw %s would have been noticed", s.Corruptions, share(s.Noticed, s.Corruptions))
+	if legal := s.Corruptions - s.Noticed - s.Undecided; legal > 0 {
+		text += fmt.Sprintf(", %s are legal too", share(legal, s.Corruptions))
+	}
+	if s.Undecided > 0 {
+		text += fmt.Sprintf(", %d could not be judged", s.Undecided)
+	}
+	return text
+}
+
+func share(part, of int) string { return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(max(of, 1))) }

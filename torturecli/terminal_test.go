@@ -1,0 +1,78 @@
+package torturecli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/storyindex"
+)
+
+// steering is what must not reach a terminal, all of it: the title of the window, the screen, what was written before,
+// the direction of the line, and a byte that is no text.
+const steering = "\x1b]0;pwned\a\u009b2J\r\b\u202e\x9b"
+
+var steers = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{202a}-\x{202e}]`)
+
+// TestNothingSteersTheTerminal gives every command names and files that try to.
+func TestNothingSteersTheTerminal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	operation := func(fields string, args ...any) string {
+		quoted, _ := json.Marshal(steering)
+		return fmt.Sprintf(strings.ReplaceAll(fields, "STEER", strings.Trim(string(quoted), `"`))+"\n", args...)
+	}
+	write("queue.jsonl", operation(`{"client":1,"op":"offer","arg":"STEER","object":"STEER","outcome":"ok","call":1,"return":2}`)+
+		operation(`{"client":2,"op":"poll","result":"STEER","object":"STEER","outcome":"ok","call":3,"return":4}`)+
+		operation(`{"client":2,"op":"poll","result":"STEER","object":"STEER","outcome":"ok","call":5,"return":6}`))
+	write("wrong.jsonl", operation(`{"client":1,"op":"STEER","outcome":"ok","call":1,"return":2}`))
+	write("raw.jsonl", steering+"\n")
+	write("example.json", operation(`{"format":"STEER","workload":"STEER","recipe":"STEER","message":"STEER"}`))
+	write("plan.jsonl", operation(`{"round":1,"fault":"STEER"}`))
+	write("auth", "nothing"+steering)
+	if err := os.Mkdir("results", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(filepath.Join("results", "result.json"), operation(`{"workload":"STEER","verdict":"STEER","strategy":"STEER"`))
+	write(filepath.Join("results", "a"+strings.ReplaceAll(steering, "\x9b", "")+".json"), "{")
+	write(filepath.Join("results", storyindex.BeginName), operation(`{"workload":"STEER"}`))
+	for _, args := range [][]string{
+		{steering}, {"list", steering}, {"--" + steering},
+		{"run", steering}, {"run", "lock", "--recipe", steering}, {"run", "lock", "--faults", steering}, {"run", "lock", "--seed", steering},
+		{"run", "lock", "--backend", "live", "--servers", steering}, {"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--auth", "env:" + steering},
+		{"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--auth", "auth"},
+		{"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--plan", "plan.jsonl"},
+		{"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--tls-ca", "no" + steering},
+		{"run", "lock", "--episodes", "1", "--out", "no/" + steering + "\x00"},
+		{"check", "queue.jsonl", "--model", "queue"}, {"check", "wrong.jsonl", "--model", "queue"}, {"check", "raw.jsonl", "--model", "queue"},
+		{"check", "no" + steering, "--model", "queue"}, {"check", "queue.jsonl", "--model", steering}, {"check", "results"},
+		{"explain", "queue.jsonl", "--model", "queue"}, {"explain", "queue.jsonl", "--model", "queue", "--json"},
+		{"explain", "queue.jsonl", "--model", "queue", "--html", "-"}, {"explain", "example.json"},
+		{"replay", "example.json"}, {"replay", "raw.jsonl"}, {"replay", "no" + steering},
+		{"index", "results"}, {"zoo", steering}, {"clean", "--servers", steering}, {"proxy", "--listen", steering, "--servers", "127.0.0.1:1"},
+	} {
+		said := saying(t.Context(), args)
+		if bad := steers.FindString(said); bad != "" {
+			t.Errorf("%q prints %q:\n%q", args, bad, said)
+		}
+		if said == "" {
+			t.Errorf("%q prints nothing", args)
+		}
+	}
+}
+
+func saying(ctx context.Context, args []string) string {
+	var out strings.Builder
+	run(ctx, args, streams{out: &out, err: &out, self: "torture"})
+	return out.String()
+}

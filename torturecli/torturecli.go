@@ -1,0 +1,201 @@
+// Package torturecli is the command torture, for commands that have kinds and recipes of their own beside those of package
+// workload.
+//
+// # The model
+//
+// A command is a main of one line:
+//
+//	func main() { torturecli.Main(&workload.Kind{Name: "publisher", Recipes: recipes}) }
+//
+// It is the whole command torture: run, in simulation and on real servers, replay, explain, index, check and the rest. A
+// counterexample names its kind and its recipe, so the same command, or a test that uses [Run], runs it again.
+package torturecli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/zktorture/zktorture/internal/gc"
+	"github.com/zktorture/zktorture/internal/plaintext"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// Exit statuses.
+const (
+	exitOK        = 0 // no violation
+	exitViolation = 1
+	exitUnknown   = 2 // unknown, or it could not be done
+)
+
+// cli is the command line.
+type cli struct {
+	Run     runCmd     `cmd:"" help:"Torture a recipe: in simulation, on a real ensemble, or on servers of yours."`
+	Zoo     zooCmd     `cmd:"" help:"Hunt recipes that are known to be broken: is each bug found, and its fixed twin clean?"`
+	Replay  replayCmd  `cmd:"" help:"Run a counterexample again, step by step."`
+	Explain explainCmd `cmd:"" help:"Tell the story of a counterexample, or of a history that breaks a rule."`
+	Index   indexCmd   `cmd:"" help:"Make a page over a folder of results, and the pages of its stories."`
+	Check   checkCmd   `cmd:"" help:"Judge a recorded history."`
+	Proxy   proxyCmd   `cmd:"" help:"Stand between ZooKeeper and clients of yours, and give them a bad day."`
+	Clean   cleanCmd   `cmd:"" help:"Remove what killed runs have left on servers of yours: list it, or with --yes delete it."`
+	Worker  workerCmd  `cmd:"" hidden:"" help:"Serve a recipe to a runner, by the protocol of docs/workers.md."`
+	List    listCmd    `cmd:"" help:"List workloads, recipes, faults and strategies."`
+}
+
+// verdictError ends a command with a status other than 0; what was to be said has been said.
+type verdictError int
+
+func (e verdictError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// streams are where commands write. What they write to out and err may be text from anywhere; before it reaches
+// a terminal it is made harmless.
+type streams struct {
+	out, err io.Writer
+	terminal bool   // err is a terminal
+	self     string // how to call this command again
+	bare     screen // for colours and lines that are drawn again
+}
+
+// screen is what stands behind the streams. Only text of this program's own may be written to it.
+type screen struct{ out, err io.Writer }
+
+// guarded puts a guard before both.
+func (s streams) guarded() (guarded streams, out *plaintext.Writer) {
+	out = plaintext.NewWriter(s.out)
+	s.bare = screen{s.out, s.err}
+	s.out, s.err = out, plaintext.NewWriter(s.err)
+	return s, out
+}
+
+// Main is the command torture with further kinds, or further recipes of those that are there, as [workload.Register] takes
+// them. It carries out the command line of the process and ends the process: with status 0 if no violation was found, 1 if
+// one was, 2 if it is unknown, or something could not be done.
+func Main(kinds ...*workload.Kind) {
+	gc.Relax()
+	log.SetOutput(plaintext.NewWriter(os.Stderr)) // of libraries
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal kills
+	s := streams{out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stderr), self: self(os.Args[0], mainPackage())}
+	if err := workload.Register(kinds...); err != nil {
+		os.Exit(fail(s, err))
+	}
+	os.Exit(run(ctx, os.Args[1:], s))
+}
+
+// self returns how a user calls this program again: go run leaves no program behind, and one that
+// is not on the PATH needs its folder.
+func self(program, mainPackage string) string {
+	if strings.Contains(filepath.ToSlash(program), "/go-build") {
+		return "go run " + mainPackage
+	}
+	return program
+}
+
+// mainPackage is the path of the package main that this program was made of.
+func mainPackage() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
+		return info.Path
+	}
+	return "."
+}
+
+// run is main without the process around it. What could not be said was not done.
+func run(ctx context.Context, args []string, s streams) int {
+	s, out := s.guarded()
+	exit := runGuarded(ctx, args, s)
+	if err := out.Close(); err != nil && exit != exitUnknown {
+		unsaid := fail(s, fmt.Errorf("standard output: %w", err))
+		return cmp.Or(exit, unsaid)
+	}
+	return exit
+}
+
+func runGuarded(ctx context.Context, args []string, s streams) int {
+	var c cli
+	exited := -1
+	parser, err := kong.New(&c, kong.Name("torture"), kong.Description(description),
+		kong.Writers(s.out, s.err), kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		return fail(s, err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exited >= 0 { // --help
+		return exited
+	}
+	if err == nil {
+		err = noneEmpty(parsed)
+	}
+	if err != nil {
+		return fail(s, err)
+	}
+	return status(s, parsed.Run(&commandContext{ctx, s}))
+}
+
+// noneEmpty refuses flags that were given without a value, as by a variable of a shell that is not set: they would
+// mean the same as none, plain text instead of TLS say.
+func noneEmpty(parsed *kong.Context) error {
+	for _, p := range parsed.Path {
+		if p.Flag != nil && p.Flag.Target.Kind() == reflect.String && p.Flag.Target.Len() == 0 {
+			return fmt.Errorf("--%s was given an empty value: give it one, or leave it out", p.Flag.Name)
+		}
+	}
+	return nil
+}
+
+// commandContext is what every command gets.
+type commandContext struct {
+	context.Context
+	streams
+}
+
+// end ends a command that has said what it found, with a status, and with the trouble that it had besides. A violation
+// remains one.
+func (c *commandContext) end(exit int, trouble error) error {
+	switch {
+	case exit == exitOK:
+		return trouble
+	case trouble != nil:
+		fail(c.streams, trouble)
+	}
+	return verdictError(exit)
+}
+
+func status(s streams, err error) int {
+	var verdict verdictError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &verdict):
+		return int(verdict)
+	}
+	return fail(s, err)
+}
+
+func fail(s streams, err error) int {
+	fmt.Fprintf(s.err, "torture: %v\n", err)
+	if parse := new(kong.ParseError); errors.As(err, &parse) {
+		fmt.Fprintln(s.err, "torture: see torture --help, or torture list")
+	}
+	return exitUnknown
+}
+
+const description = `Runs ZooKeeper recipes through bad days and judges what the clients saw.
+
+Exit status: 0 no violation, 1 violation, 2 unknown or could not be done.`

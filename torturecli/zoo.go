@@ -1,0 +1,283 @@
+package torturecli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/zoo"
+)
+
+type zooCmd struct {
+	IDs      []string      `arg:"" optional:"" name:"id" help:"Which animals. Default: all."`
+	Seed     uint64        `help:"Equal seeds, equal hunts." default:"1"`
+	Episodes int           `help:"At most so many for each animal and for each twin." default:"20000"`
+	Backend  string        `help:"Where: sim, or ensemble (three real servers, started here; each animal for --duration)." default:"sim"`
+	Duration time.Duration `help:"For ensemble: at most so long for each animal." default:"20s"`
+	Confirm  bool          `help:"Make each counterexample happen on three real servers, started here, too. Twins are left out."`
+	JSON     bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
+	ciFlags  `embed:""`
+}
+
+// Run carries the command out: status 0 only if every animal was found and every twin is clean.
+func (z *zooCmd) Run(c *commandContext) error {
+	switch {
+	case z.Episodes < 1 || z.Duration <= 0:
+		return fmt.Errorf("--episodes and --duration must be positive")
+	case z.Confirm && z.Backend != "sim":
+		return fmt.Errorf("--confirm is for what the simulator finds: leave out --backend")
+	case z.Backend != "sim" && z.Backend != "ensemble":
+		return fmt.Errorf("unknown backend %q: the zoo is hunted in sim and on an ensemble", z.Backend)
+	}
+	animals, err := zoo.Find(z.IDs)
+	if err != nil {
+		return err
+	}
+	if err := z.probe(); err != nil {
+		return err
+	}
+	if !z.JSON {
+		printAnimalHeads(c.out)
+	}
+	results, end, err := z.huntAll(c, animals)
+	if err != nil {
+		return err
+	}
+	defer end()
+	var catches []zoo.Catch
+	for _, result := range results {
+		got := <-result
+		if got.err != nil {
+			return got.err
+		}
+		catches = append(catches, got.catch)
+		if !z.JSON {
+			printCatch(c.out, got.catch)
+		}
+	}
+	return z.report(c, catches)
+}
+
+func (z *zooCmd) report(c *commandContext, catches []zoo.Catch) error {
+	accused, trouble := z.accusations(c, catches)
+	if z.JSON {
+		writeZoo(c.out, catches)
+	} else {
+		printScore(c.out, catches, c.self)
+		for _, id := range score(catches).accused {
+			if a := accused[id]; a != nil {
+				a.print(c, id)
+			}
+		}
+	}
+	if z.wanted() {
+		trouble = errors.Join(trouble, z.write(z.ciOf(c, catches, accused)))
+	}
+	exit := exitOK
+	if score(catches).missed() {
+		exit = exitViolation
+	}
+	return c.end(exit, trouble)
+}
+
+type hunted struct {
+	catch zoo.Catch
+	err   error
+}
+
+// huntFunc hunts one animal.
+type huntFunc = func(context.Context, zoo.Animal) (zoo.Catch, error)
+
+// huntAll hunts on all cores, one animal on each, or on one ensemble one after the other, and returns the
+// results in the order of the animals.
+func (z *zooCmd) huntAll(c *commandContext, animals []zoo.Animal) (results []chan hunted, end func(), err error) {
+	hunt, workers := zoo.NewHunter(zoo.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1}).Hunt, runtime.GOMAXPROCS(0)
+	end = func() {}
+	if z.Backend == "ensemble" || z.Confirm {
+		hunter := z.liveHunter
+		if z.Confirm {
+			hunter = z.confirmer
+		}
+		workers = 1
+		if hunt, end, err = hunter(c); err != nil {
+			return nil, nil, err
+		}
+	}
+	cores := make(chan struct{}, workers)
+	results = make([]chan hunted, len(animals))
+	for i := range animals {
+		results[i] = make(chan hunted, 1)
+	}
+	go func() {
+		for i, a := range animals {
+			cores <- struct{}{}
+			go func() {
+				defer func() { <-cores }()
+				catch, err := hunt(c, a)
+				results[i] <- hunted{catch, err}
+			}()
+		}
+	}()
+	return results, end, nil
+}
+
+// zooScore says how many animals were found, who was not, and whose twin was accused.
+type zooScore struct {
+	found, total       int
+	survivors, accused []string
+	dubious            []string // canaries that sing too often or too rarely
+}
+
+func score(catches []zoo.Catch) (s zooScore) {
+	s.total = len(catches)
+	for _, c := range catches {
+		if c.Found == nil {
+			s.survivors = append(s.survivors, c.Animal.ID)
+		} else {
+			s.found++
+		}
+		if !c.TwinClean {
+			s.accused = append(s.accused, c.Animal.ID)
+		}
+		if c.Found != nil && c.TwinClean && !c.OK() {
+			s.dubious = append(s.dubious, c.Animal.ID)
+		}
+	}
+	return s
+}
+
+func (s zooScore) missed() bool { return len(s.survivors)+len(s.accused)+len(s.dubious) > 0 }
+
+const zooRow = "%-8s %-6s %9s %7s  %-26s %s\n"
+
+func printAnimalHeads(w io.Writer) {
+	fmt.Fprintf(w, zooRow, "animal", "found", "episodes", "time", "smallest story", "property")
+}
+
+func printCatch(w io.Writer, c zoo.Catch) {
+	found, story := "no", "-"
+	if c.Found != nil {
+		found = "yes"
+	}
+	if c.Found != nil && c.Found.Steps > 0 { // there is none of real servers
+		m := minimalOf(c.Found)
+		story = fmt.Sprintf("%d clients %d ops %d faults", m.Clients, m.Operations, m.Faults)
+	}
+	fmt.Fprintf(w, zooRow, c.Animal.ID, found, fmt.Sprint(c.Episodes), c.Elapsed.Round(10*time.Millisecond).String(), story, c.Animal.Property)
+	if c.Problem != "" {
+		fmt.Fprint(w, wrap("         "+c.Problem, columns), "\n")
+	}
+	if c.Confirmed != nil {
+		fmt.Fprint(w, wrap("         "+confirmation(c.Animal, c.Confirmed), columns), "\n")
+	}
+	if c.Rate > 0 {
+		fmt.Fprintf(w, "         in %.2f %% of the episodes, wanted are about %.2f %%\n", 100*c.Rate, 100*c.Animal.Rate)
+	}
+}
+
+func printScore(w io.Writer, catches []zoo.Catch, self string) {
+	s := score(catches)
+	fmt.Fprintf(w, "\n%d of %d found", s.found, s.total)
+	for _, list := range []struct {
+		what string
+		ids  []string
+	}{{"survivors", s.survivors}, {"accused twins", s.accused}, {"found at the wrong rate", s.dubious}} {
+		if len(list.ids) > 0 {
+			fmt.Fprintf(w, "; %s: %s", list.what, strings.Join(list.ids, " "))
+		}
+	}
+	if len(s.accused) == 0 {
+		fmt.Fprint(w, "; every twin is clean")
+	}
+	fmt.Fprintln(w)
+	if s.missed() {
+		fmt.Fprintf(w, "one alone: %s zoo ID\n", self)
+	}
+	if s.total == len(zoo.Animals()) {
+		printAbsentees(w)
+	}
+}
+
+// printAbsentees says what the zoo does not have.
+func printAbsentees(w io.Writer) {
+	for _, a := range zoo.Absentees() {
+		fmt.Fprint(w, wrap(fmt.Sprintf("%s has no animal: %s", a.ID, a.Reason), columns), "\n")
+	}
+}
+
+// zooSummary is the object that --json prints.
+type zooSummary struct {
+	Animals []animalSummary `json:"animals"`
+	Found   int             `json:"found"`
+	Total   int             `json:"total"`
+}
+
+type animalSummary struct {
+	ID       string   `json:"id"`
+	Title    string   `json:"title"`
+	Source   string   `json:"source"`
+	Property string   `json:"property"`
+	Needs    string   `json:"needs"`
+	Found    bool     `json:"found"`
+	Episodes int      `json:"episodes"`
+	Elapsed  float64  `json:"elapsed_s"`
+	Minimal  *minimal `json:"minimal"` // null if it was not found
+	Clean    bool     `json:"twin_clean"`
+	Twin     int      `json:"twin_episodes"`
+	Rate     float64  `json:"rate,omitempty"`
+	Problem  string   `json:"problem,omitempty"`
+	// Confirmed, of --confirm: confirmed, or what was otherwise on real servers, in words; and as facts.
+	Confirmed    string               `json:"confirmed,omitempty"`
+	Confirmation *confirmationSummary `json:"confirmation,omitempty"`
+}
+
+// confirmationSummary is a [live.Confirmation].
+type confirmationSummary struct {
+	Violation  bool   `json:"violation"`            // it was seen on real servers
+	Step       int    `json:"step,omitempty"`       // the first at which they did otherwise
+	Difference string `json:"difference,omitempty"` // and what
+	Untried    string `json:"untried,omitempty"`    // why it was not tried
+	Tries      int    `json:"tries"`
+}
+
+// minimal is the size of a smallest story.
+type minimal struct {
+	Clients    int `json:"clients"`
+	Operations int `json:"operations"`
+	Faults     int `json:"faults"`
+	Steps      int `json:"steps"`
+}
+
+func minimalOf(f *sim.Found) minimal {
+	return minimal{Clients: f.Clients, Operations: zoo.Operations(*f), Faults: f.Faults, Steps: f.Steps}
+}
+
+func writeZoo(w io.Writer, catches []zoo.Catch) error {
+	summary := zooSummary{Animals: []animalSummary{}, Found: score(catches).found, Total: len(catches)}
+	for _, c := range catches {
+		a := animalSummary{
+			ID: c.Animal.ID, Title: c.Animal.Title, Source: c.Animal.Source, Property: c.Animal.Property, Needs: c.Animal.Needs,
+			Found: c.Found != nil, Episodes: c.Episodes, Elapsed: c.Elapsed.Seconds(),
+			Clean: c.TwinClean, Twin: c.TwinEpisodes, Rate: c.Rate, Problem: c.Problem,
+		}
+		if c.Found != nil {
+			m := minimalOf(c.Found)
+			a.Minimal = &m
+		}
+		if c.Confirmed != nil {
+			f := c.Confirmed
+			a.Confirmed = confirmation(c.Animal, f)
+			a.Confirmation = &confirmationSummary{f.Violation != nil, f.Step, f.Difference, f.Untried, f.Tries}
+		}
+		summary.Animals = append(summary.Animals, a)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(summary)
+}

@@ -1,0 +1,120 @@
+package torturecli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
+)
+
+// accusation is a twin of the zoo in which something broke, with the files of that.
+type accusation struct {
+	evidence
+	twin   *workload.Workload
+	result sim.Result
+}
+
+// errNoAccusation is for an accused twin of which another look, with the same seed, finds nothing.
+var errNoAccusation = errors.New("another look at the twin found nothing: hunts are to depend on their seeds alone, so please report this")
+
+// accuse looks at an accused twin again, as the hunt did, and writes counterexamples of what breaks. A twin
+// that could not be judged has none.
+func (z *zooCmd) accuse(c *commandContext, a zoo.Animal) (*accusation, error) {
+	twin := a.Twin()
+	cfg := sim.Config{Episodes: z.Episodes, Seed: z.Seed, Clients: max(a.Clients, clientsOf(twin))}
+	result, err := sim.Run(c, twin, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if result.Verdict == sim.VerdictOK {
+		return nil, fmt.Errorf("%s: %w", a.ID, errNoAccusation)
+	}
+	saved := (&output{dir: counterexamplesDir}).counterexamples(cfg, result)
+	return &accusation{saved, twin, result}, nil
+}
+
+// clientsOf is with how many clients at most a twin is run: as many as any animal that has it.
+func clientsOf(twin *workload.Workload) (clients int) {
+	for _, a := range zoo.Animals() {
+		if a.Twin().Recipe() == twin.Recipe() {
+			clients = max(clients, a.Clients)
+		}
+	}
+	return clients
+}
+
+// accusations are the accusations of the catches, by animal. Real servers do nothing twice: of what happened there, there is
+// only what the catch says.
+func (z *zooCmd) accusations(c *commandContext, catches []zoo.Catch) (found map[string]*accusation, trouble error) {
+	found = map[string]*accusation{}
+	if z.Backend == "ensemble" {
+		return found, nil
+	}
+	for _, catch := range catches {
+		if catch.TwinClean {
+			continue
+		}
+		a, err := z.accuse(c, catch.Animal)
+		if err != nil {
+			trouble = errors.Join(trouble, err)
+			continue
+		}
+		found[catch.Animal.ID], trouble = a, errors.Join(trouble, a.err)
+	}
+	return found, trouble
+}
+
+// print shows what broke in a twin, with the commands that lead on.
+func (a *accusation) print(c *commandContext, id string) {
+	fmt.Fprintf(c.out, "\nthe fixed twin of %s:\n", id)
+	printStories(c.out, a.result, a.result.Violations, "sim", c.self, a.files)
+}
+
+// stories tells what broke in a twin.
+func (a *accusation) stories(c *commandContext) string {
+	var texts []string
+	for i, example := range a.examples {
+		texts = append(texts, storyOf(c, a.twin, example, a.files[i]))
+	}
+	return strings.Join(texts, "\n")
+}
+
+// ciOf reports a hunt: a case for each animal.
+func (z *zooCmd) ciOf(c *commandContext, catches []zoo.Catch, accused map[string]*accusation) ciReport {
+	s := score(catches)
+	report := ciReport{
+		title: "the zoo", verdict: sim.VerdictOK,
+		facts: [][2]string{{"found", fmt.Sprintf("%d of %d", s.found, s.total)}, {"seed", fmt.Sprint(z.Seed)}, {"accused twins", strings.Join(s.accused, " ")}},
+	}
+	if s.missed() {
+		report.verdict = sim.VerdictViolation
+	}
+	for _, catch := range catches {
+		report.cases = append(report.cases, ciOfCatch(c, catch, accused[catch.Animal.ID]))
+		report.seconds += catch.Elapsed.Seconds()
+	}
+	return report
+}
+
+func ciOfCatch(c *commandContext, catch zoo.Catch, accused *accusation) ciCase {
+	a := catch.Animal
+	report := ciCase{
+		name: a.ID, help: fmt.Sprintf("%s; %s, found in %d episodes", a.Title, a.Property, catch.Episodes),
+		verdict: sim.VerdictOK, seconds: catch.Elapsed.Seconds(),
+	}
+	if catch.OK() && catch.TwinClean {
+		return report
+	}
+	problem := ciProblem{property: a.Property, message: catch.Problem}
+	if !catch.TwinClean {
+		problem.property = "accused twin"
+	}
+	if accused != nil {
+		problem.story = accused.stories(c)
+	}
+	report.verdict, report.problems = sim.VerdictViolation, []ciProblem{problem}
+	return report
+}

@@ -1,0 +1,134 @@
+package torturecli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
+)
+
+// liveHunter starts real servers and returns the function that hunts an animal there: for as long as it is
+// not seen, and then its twin for as many rounds. end stops the servers.
+func (z *zooCmd) liveHunter(c *commandContext) (hunt huntFunc, end func(), err error) {
+	e, err := ensemble.Start(c, ensemble.Options{Nodes: 3})
+	if err != nil {
+		return nil, nil, err
+	}
+	hunt = func(ctx context.Context, a zoo.Animal) (zoo.Catch, error) {
+		began := time.Now()
+		catch, err := z.huntLive(ctx, e.ConnectString(), a)
+		catch.Elapsed = time.Since(began)
+		return catch, err
+	}
+	return hunt, func() { e.Stop() }, nil
+}
+
+// twinRounds is how many rounds a twin has at least.
+const twinRounds = 40
+
+func (z *zooCmd) huntLive(ctx context.Context, servers string, a zoo.Animal) (zoo.Catch, error) {
+	catch := zoo.Catch{Animal: a, TwinClean: true}
+	cfg := live.Config{
+		Open: func(ctx context.Context) (*live.Session, error) {
+			return openSession(ctx, access{}, servers, true)
+		},
+		Root: "/zktorture", Seed: z.Seed, Duration: z.Duration, Clients: a.Clients, Ops: huntOps,
+		Faults: live.FaultSet{Clients: live.ClientFaults()}, Timeout: liveSession, Until: a.Property,
+	}
+	found, err := live.Run(ctx, a.Broken(), cfg)
+	if err != nil {
+		return catch, err
+	}
+	catch.Episodes = found.Episodes
+	if catch.Found = violationOf(found, a.Property); catch.Found == nil {
+		catch.Problem = fmt.Sprintf("not seen in %d rounds", found.Episodes)
+		return catch, nil
+	}
+	cfg.Rounds, cfg.Duration, cfg.Until = max(found.Episodes, twinRounds), 0, ""
+	twin, err := live.Run(ctx, a.Twin(), cfg)
+	if err != nil {
+		return catch, err
+	}
+	catch.TwinEpisodes, catch.TwinClean = twin.Episodes, twin.Verdict == sim.VerdictOK
+	if len(twin.Violations) > 0 {
+		catch.Problem = fmt.Sprintf("the twin is accused of %s: %s", twin.Violations[0].Property, twin.Violations[0].Message)
+	} else if !catch.TwinClean {
+		catch.Problem = "the twin could not be judged: " + twin.Reason
+	}
+	return catch, nil
+}
+
+// huntOps is how many operations a user has at most.
+const huntOps = 4
+
+func violationOf(r sim.Result, property string) *sim.Found {
+	for i := range r.Violations {
+		if r.Violations[i].Property == property {
+			return &r.Violations[i]
+		}
+	}
+	return nil
+}
+
+// confirmer starts real servers and returns the function that hunts an animal in simulation, and then makes its
+// counterexample happen there.
+func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err error) {
+	e, err := startStage(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	hunter := zoo.NewHunter(zoo.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, SkipTwin: true})
+	hunt = func(ctx context.Context, a zoo.Animal) (zoo.Catch, error) {
+		catch, err := hunter.Hunt(ctx, a)
+		catch.TwinClean = true // nobody has looked
+		if err != nil || catch.Found == nil {
+			return catch, err
+		}
+		catch.Confirmed, err = confirmCatch(ctx, e, a, *catch.Found)
+		return catch, err
+	}
+	return hunt, func() { e.Stop() }, nil
+}
+
+func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a zoo.Animal, found sim.Found) (*live.Confirmation, error) {
+	w := a.Broken()
+	example, replayed, err := replayCatch(w, a, found)
+	if err != nil {
+		return nil, err
+	}
+	return confirmOn(ctx, e, w, example, replayed)
+}
+
+// replayCatch makes a counterexample of what an animal was found by, and runs it again.
+func replayCatch(w *workload.Workload, a zoo.Animal, found sim.Found) (*sim.Counterexample, *sim.Replayed, error) {
+	cfg := sim.Config{NoFaultsAtAll: true, Clients: a.Clients}
+	if a.Needs != "none" {
+		cfg.Faults = sim.AllFaults
+	}
+	example, err := cfg.Counterexample(sim.Result{Workload: w.Name(), Recipe: w.Recipe()}, found)
+	if err != nil {
+		return nil, nil, err
+	}
+	replayed, err := sim.Replay(w, example)
+	return example, replayed, err
+}
+
+// confirmation says in a sentence what came of a counterexample on real servers.
+func confirmation(of zoo.Animal, f *live.Confirmation) string {
+	switch {
+	case f.Violation != nil && f.Step == 0:
+		return "confirmed" + tries(f)
+	case f.Violation != nil:
+		return fmt.Sprintf("confirmed%s, though step %d was another: %s", tries(f), f.Step, f.Difference)
+	case f.Untried != "":
+		return "not tried: " + f.Untried
+	case f.Step > 0:
+		return fmt.Sprintf("not confirmed: step %d was another: %s", f.Step, f.Difference)
+	}
+	return "not confirmed: all steps were the same, but " + of.Property + " was not seen there"
+}

@@ -1,0 +1,56 @@
+package workload
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRegister(t *testing.T) {
+	table := slices.Clone(kinds)
+	t.Cleanup(func() { kinds = table })
+	named := func(kind, recipe string) func() *Workload {
+		return func() *Workload { return Own(kind, nil, Named(recipe)) }
+	}
+	of := func(kind string, recipes ...string) *Kind {
+		k := &Kind{Name: kind}
+		for _, r := range recipes {
+			k.Recipes = append(k.Recipes, Entry{Recipe: r, New: named(kind, r)})
+		}
+		return k
+	}
+	wrong := of("cache", "a")
+	wrong.Recipes[0].New = named("cache", "b")
+	for says, bad := range map[string]*Kind{
+		"needs a name":                   of("", "a"),
+		"a recipe at least":              of("cache"),
+		"does not begin with exec:":      of("cache", "exec:a"),
+		"two recipes \"a\" of cache":     of("cache", "a", "a"),
+		"two recipes \"ours\" of lock":   of("lock", "ours"),
+		"calls itself \"b\" of cache":    wrong,
+		"recipe \"\" of cache needs":     of("cache", ""),
+		"recipe \"none\" of cache needs": {Name: "cache", Recipes: []Entry{{Recipe: "none"}}},
+	} {
+		if err := Register(of("fine", "a"), bad); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+		if _, err := KindNamed("fine"); err == nil {
+			t.Fatal("something is registered although another kind is wrong")
+		}
+	}
+
+	if err := Register(of("cache", "a", "b"), of("lock", "mine")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range [][3]string{{"cache", "", "a"}, {"cache", "b", "b"}, {"lock", "", Ours}, {"lock", "mine", "mine"}} {
+		if w, err := Find(c[0], c[1]); err != nil || w.Recipe() != c[2] {
+			t.Errorf("%s %q: %v, %v", c[0], c[1], w, err)
+		}
+	}
+	if len(lockKind.Recipes) != len(table[0].Recipes) {
+		t.Error("the kind that was there has changed")
+	}
+	if all := Entries(); all[len(all)-1].Kind != "cache" {
+		t.Errorf("the last entry is of %q", all[len(all)-1].Kind)
+	}
+}
