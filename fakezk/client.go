@@ -3,6 +3,7 @@ package fakezk
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -47,6 +48,7 @@ type Client struct {
 	conn      ConnID
 	connected bool
 	replica   int
+	server    atomic.Int32 // the replica that it is or was last connected to, from 1; 0: none
 	session   atomic.Int64
 	state     atomic.Int32
 	password  []byte
@@ -58,7 +60,10 @@ type Client struct {
 
 	watches  []watch // in the order in which they were set
 	events   chan zk.Event
-	silent   bool // events is closed
+	readers  atomic.Pointer[[]*reader]
+	reading  sync.Mutex // guards who reads, and …
+	latest   []zk.Event // … what has happened since the client last began to connect
+	silent   bool       // the channels of events are closed
 	closed   atomic.Bool
 	quit     chan struct{}
 	quitOnce sync.Once
@@ -66,6 +71,10 @@ type Client struct {
 
 	// Flavour is whose habits the client has, go-zookeeper's unless set before the first request.
 	Flavour Flavour
+
+	// HoldEvents keeps events from the channels of [Conn.SessionEvents] until Tell hands them over, one at a
+	// time. To be set before the first request.
+	HoldEvents bool
 
 	// GUIDSeed makes the identities of this client's handles differ from other clients'.
 	GUIDSeed uint32
@@ -100,10 +109,6 @@ type watch struct {
 	ch   chan zk.Event
 }
 
-// eventBuffer is the capacity of go-zookeeper's global event channel; what does not fit is
-// dropped (conn.go: eventChanSize, sendEvent).
-const eventBuffer = 6
-
 // Of go-zookeeper: what of its buffer of 1536 kB is left for a request behind the length of its frame, and
 // how long a setWatches may become, which it takes for so long when it is empty.
 const (
@@ -131,8 +136,18 @@ func NewClient(network Network, servers *Ensemble, timeout int64, settle func())
 	return c
 }
 
-// Events is go-zookeeper's global event channel: session events and a copy of every watch event.
+// Events is go-zookeeper's event channel, which has to have one reader: session events and a copy of every
+// watch event. A recipe asks for [Conn.SessionEvents].
 func (c *Client) Events() <-chan zk.Event { return c.events }
+
+// Server names the replica that the client is or was last connected to, or tries, as go-zookeeper does: host and
+// port. It is "" before the first attempt.
+func (c *Client) Server() string {
+	if server := c.server.Load(); server > 0 {
+		return "fake-" + strconv.Itoa(int(server-1)) + ":2181"
+	}
+	return ""
+}
 
 // Connected tells whether the client has a connection, and to which replica.
 func (c *Client) Connected() (replica int, ok bool) { return c.replica, c.connected }
@@ -193,7 +208,9 @@ func (c *Client) send(call *Call) {
 // new session under the same Conn, as go-zookeeper does). After that the client sends its
 // credentials, re-arms its watches by setWatches, and then what was queued.
 func (c *Client) Dial(now int64, replica int) error {
+	c.server.Store(int32(replica + 1))
 	c.setState(zk.StateConnecting)
+	c.setState(zk.StateConnected)
 	id, answer, err := c.servers.Connect(now, replica, ConnectRequest{
 		LastZxid: c.lastZxid, Timeout: c.timeout, SessionID: c.session.Load(), Password: c.password,
 	})
@@ -201,7 +218,6 @@ func (c *Client) Dial(now int64, replica int) error {
 		c.setState(zk.StateDisconnected)
 		return ErrRefused
 	}
-	c.setState(zk.StateConnected)
 	if answer.SessionID == 0 {
 		c.learnExpiry()
 		return nil
@@ -398,8 +414,7 @@ func (c *Client) Finish() {
 		c.complete(call, zk.ErrConnectionClosed)
 	}
 	c.invalidate(zk.ErrClosing)
-	c.silent = true
-	close(c.events)
+	c.silence()
 }
 
 // Watches returns how many watch channels wait for an event.
@@ -498,19 +513,6 @@ func (c *Client) complete(call *Call, err error) {
 
 func (c *Client) setState(state zk.State) {
 	c.state.Store(int32(state))
-	c.publish(zk.Event{Type: zk.EventSession, State: state})
+	c.publish(zk.Event{Type: zk.EventSession, State: state, Server: c.Server()})
 	c.tellWatches(state)
-}
-
-func (c *Client) publish(event zk.Event) {
-	if c.silent {
-		return
-	}
-	select {
-	case c.events <- event:
-		if len(c.events) == 0 { // somebody has taken it
-			c.settle()
-		}
-	default: // go-zookeeper drops what nobody has room for
-	}
 }

@@ -357,9 +357,6 @@ func (c *Conn) SessionID() int64 { return c.session.Load() }
 // State returns the state of the connection.
 func (c *Conn) State() zk.State { return zk.State(c.state.Load()) }
 
-// Server names the replica that the client is or was last connected to.
-func (c *Conn) Server() string { return fmt.Sprintf("fake-%d", c.replica) }
-
 // SetLogger does nothing: the fake has nothing to log. It is there for the method set.
 func (c *Conn) SetLogger(zk.Logger) {}
 

@@ -42,6 +42,9 @@ func (c *conductedConn) NewGUID() string {
 	return fakezk.GUID(sim.GUIDSeed(c.life.client, c.life.number), c.user, c.guids.Add(1))
 }
 
+// SessionEvents implements [recipes.EventSource].
+func (c *conductedConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
+
 // toldBefore tells whether all ends of sessions that the client knows of were known when something was granted last.
 func (c *conductedConn) toldBefore() bool {
 	d := c.life.conductor

@@ -91,6 +91,9 @@ type flavouredConn struct {
 	watches *flavouredWatches
 }
 
+// SessionEvents implements [recipes.EventSource].
+func (c *flavouredConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
+
 func (c *flavouredConn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
 	names, stat, watch, err := c.Conn.ChildrenW(path)
 	return names, stat, c.watches.wrap(watch), err

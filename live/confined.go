@@ -66,6 +66,9 @@ func (c *confined) Unwrap() recipes.Conn { return c.inner }
 // NewGUID takes names from where the connection has them, see [recipes.NewGUID].
 func (c *confined) NewGUID() string { return recipes.NewGUID(c.inner) }
 
+// SessionEvents implements [recipes.EventSource].
+func (c *confined) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.inner) }
+
 func (c *confined) Multi(ops ...any) ([]zk.MultiResponse, error) {
 	for _, op := range ops {
 		if err := c.part(op); err != nil {

@@ -24,6 +24,9 @@ type around struct {
 // NewGUID takes names from where the connection has them, see [NewGUID].
 func (a *around) NewGUID() string { return NewGUID(a.Conn) }
 
+// SessionEvents implements [EventSource].
+func (a *around) SessionEvents() <-chan zk.Event { return SessionEvents(a.Conn) }
+
 func (a *around) Children(path string) (names []string, stat *zk.Stat, err error) {
 	err = a.do("children", path, func() (err error) {
 		names, stat, err = a.Conn.Children(path)

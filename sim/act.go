@@ -13,7 +13,7 @@ import (
 type action struct {
 	kind   actionKind
 	client int // or the replica
-	user   int
+	user   int // or the reader of events
 }
 
 type actionKind uint8
@@ -27,6 +27,7 @@ const (
 	actApply
 	actRelease
 	actResume
+	actTell
 )
 
 // collect lists what can happen next in a fixed order: first what keeps the same client going.
@@ -61,6 +62,11 @@ func (w *World) collectFrom(p *process) {
 			add(actRestart, 0)
 		}
 		return
+	}
+	for i := range p.client.Readers() {
+		if p.client.Held(i) > 0 {
+			add(actTell, i)
+		}
 	}
 	for _, call := range w.outside {
 		if call.user.process == p && (call.when == nil || call.when()) {
@@ -115,7 +121,17 @@ func (w *World) perform(a action) {
 	case actResume:
 		p.paused = false
 		w.noteHealed(Pause, p.id, "the process runs again")
+	case actTell:
+		w.tell(p, a.user)
 	}
+}
+
+// tell lets a reader of the client's events get the next one. What the client does does not wait for that.
+func (w *World) tell(p *process, reader int) {
+	event, user := p.client.Tell(reader)
+	w.fold(uint64(uint32(event.Type))<<32 | uint64(uint32(event.State)))
+	w.foldString(event.Path)
+	w.noteTold(p, event, user)
 }
 
 // arrive lets a request reach its server. The reply comes in the same step unless something is

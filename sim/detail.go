@@ -56,6 +56,7 @@ const (
 	KindExchange Kind = "exchange" // a request reaches its server, and the reply its client
 	KindReply    Kind = "reply"    // a reply reaches its client
 	KindWatch    Kind = "watch"    // a watch event reaches its client
+	KindTold     Kind = "told"     // an event of the connection reaches somebody who reads those
 	KindClosed   Kind = "closed"   // a client sees that the server has closed the connection
 	KindConnect  Kind = "connect"  // a client dials a server
 	KindFault    Kind = "fault"    // a fault strikes

@@ -152,6 +152,20 @@ var scriptOps = map[string]func(ctx context.Context, u *User, args []string) (st
 			return "", ctx.Err()
 		}
 	},
+	"hear": func(ctx context.Context, u *User, args []string) (string, error) {
+		n, err := strconv.Atoi(args[0])
+		events := u.Conn().SessionEvents()
+		var heard []string
+		for range n {
+			select {
+			case event := <-events:
+				heard = append(heard, strings.TrimPrefix(event.State.String(), "State"))
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
+		return strings.Join(heard, " "), err
+	},
 	"sleep": func(ctx context.Context, u *User, args []string) (string, error) {
 		d, err := time.ParseDuration(args[0])
 		if err != nil {
@@ -288,7 +302,7 @@ func (s *scriptedSource) find(fault Faults, whom string) int {
 
 var actionNames = map[actionKind]string{
 	actArrive: "arrive", actDeliver: "deliver", actOutside: "outside", actReconnect: "connect",
-	actRestart: "restart", actApply: "apply", actRelease: "release", actResume: "resume",
+	actRestart: "restart", actApply: "apply", actRelease: "release", actResume: "resume", actTell: "told",
 }
 
 func (s *scriptedSource) next() int {

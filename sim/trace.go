@@ -162,6 +162,17 @@ func (w *World) noteMessage(p *process, m fakezk.Message) {
 	}
 }
 
+func (w *World) noteTold(p *process, event zk.Event, user int) {
+	if w.trace == nil {
+		return
+	}
+	what := eventName(event.Type)
+	if event.Type == zk.EventSession {
+		what = strings.TrimPrefix(event.State.String(), "State")
+	}
+	w.note(KindTold, p.id, "told", event.Path, what).of(user)
+}
+
 func eventName(t zk.EventType) string { return strings.TrimPrefix(t.String(), "Event") }
 
 var opNames = map[fakezk.Op]string{

@@ -215,7 +215,7 @@ func (w *World) launch(p *process) {
 	if f, ok := w.episode.(Flavoured); ok {
 		c.Flavour = f.Flavour()
 	}
-	c.GUIDSeed = GUIDSeed(p.id, p.life)
+	c.GUIDSeed, c.HoldEvents = GUIDSeed(p.id, p.life), true
 	c.OnExpired = func(session int64) {
 		p.told = append(p.told, w.step)
 		w.fold(uint64(session))

@@ -80,6 +80,7 @@ const (
 	KindExchange Kind = "exchange" // a request, and its reply, Result, reaches the client in the same step
 	KindReply    Kind = "reply"    // From is the request
 	KindWatch    Kind = "watch"    // a watch event reaches the client; From is what changed the znode, Armed set the watch
+	KindTold     Kind = "told"     // an event of the connection reaches User, who reads those; Result is the event
 	KindClosed   Kind = "closed"   // the client sees that the server has closed the connection
 	KindBegins   Kind = "begins"   // Session begins
 	KindResumes  Kind = "resumes"  // Session goes on at Server

@@ -67,8 +67,9 @@ func (a access) open(ctx context.Context, servers string, onEvent func(zk.Event)
 	return conn, nil
 }
 
-// observed is a client whose requests go through around.
-func (a access) observed(conn *zkclient.Client) recipes.Conn {
+// observed is a client with its events, whose requests go through around.
+func (a access) observed(client *zkclient.Client) recipes.Conn {
+	conn := recipes.WithEvents(client, client.Events())
 	if a.around == nil {
 		return conn
 	}

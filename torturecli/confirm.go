@@ -11,6 +11,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/turnstile"
 	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zkclient"
@@ -128,7 +129,7 @@ func openGated(ctx context.Context, t *turnstile.Turnstile, how live.Opening) (*
 	if err != nil {
 		return nil, err
 	}
-	session.Conn = client
+	session.Conn = recipes.WithEvents(client, client.Events())
 	session.Close = func() {
 		t.Open()
 		client.Close()

@@ -26,7 +26,7 @@ func ServeRecipe(ctx context.Context, in io.Reader, out io.Writer, recipe string
 		if err != nil {
 			return nil, err
 		}
-		host, err := hostOf(w, conn, conn.Close)
+		host, err := hostOf(w, recipes.WithEvents(conn, conn.Events()), conn.Close)
 		if err != nil {
 			conn.Close()
 		}

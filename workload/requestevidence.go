@@ -191,6 +191,9 @@ type loggedConn struct {
 // NewGUID takes names from where the connection has them, see [recipes.NewGUID].
 func (c *loggedConn) NewGUID() string { return recipes.NewGUID(c.Conn) }
 
+// SessionEvents implements [recipes.EventSource].
+func (c *loggedConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
+
 func (c *loggedConn) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
 	return c.create(logEntry{path: path, data: string(data), flags: flags}, func() (string, error) {
 		return c.Conn.Create(path, data, flags, acl)

@@ -1,0 +1,129 @@
+package fakezk
+
+import (
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// eventBuffer is the capacity of go-zookeeper's event channel; what does not fit is dropped (conn.go:
+// eventChanSize, sendEvent).
+const eventBuffer = 6
+
+// reader is somebody who reads the client's events through a channel of its own.
+type reader struct {
+	user int
+	ch   chan zk.Event
+	held []zk.Event // see [Client.HoldEvents]
+}
+
+// SessionEvents returns a new channel with what go-zookeeper's event channel delivers to whoever reads it:
+// every change of the connection's state, and a copy of every watch event. It begins with the changes since
+// the client last began to connect (Connecting, Connected, HasSession if all is well), holds six events, drops
+// what comes while it is full, and is closed when the client is.
+func (c *Conn) SessionEvents() <-chan zk.Event {
+	r := &reader{user: c.user, ch: make(chan zk.Event, eventBuffer)}
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	for _, event := range c.latest {
+		c.offer(r.ch, event)
+	}
+	if c.silent {
+		close(r.ch)
+		return r.ch
+	}
+	readers := append(slices.Clone(c.readersNow()), r)
+	slices.SortStableFunc(readers, func(a, b *reader) int { return a.user - b.user })
+	c.readers.Store(&readers)
+	return r.ch
+}
+
+// readersNow returns the readers of this moment. The list never changes; another one takes its place.
+func (c *Client) readersNow() []*reader {
+	if readers := c.readers.Load(); readers != nil {
+		return *readers
+	}
+	return nil
+}
+
+// Readers returns how many channels [Conn.SessionEvents] has returned.
+func (c *Client) Readers() int { return len(c.readersNow()) }
+
+// Held returns how many events are held back from a reader, see [Client.HoldEvents].
+func (c *Client) Held(reader int) int { return len(c.readersNow()[reader].held) }
+
+// Tell hands the oldest event that is held back to its reader, and returns it with the user who reads.
+func (c *Client) Tell(reader int) (event zk.Event, user int) {
+	r := c.readersNow()[reader]
+	event, r.held = r.held[0], r.held[1:]
+	c.offer(r.ch, event)
+	return event, r.user
+}
+
+// hold keeps an event that go-zookeeper's channel would have room for: for six beside the one that a reader
+// who waits has taken.
+func (r *reader) hold(event zk.Event) {
+	room := eventBuffer - len(r.ch)
+	if len(r.ch) == 0 {
+		room++
+	}
+	if len(r.held) < room {
+		r.held = append(r.held, event)
+	}
+}
+
+// publish hands an event to all who read events.
+func (c *Client) publish(event zk.Event) {
+	if c.silent {
+		return
+	}
+	c.offer(c.events, event)
+	for _, r := range c.remember(event) {
+		if c.HoldEvents {
+			r.hold(event)
+		} else {
+			c.offer(r.ch, event)
+		}
+	}
+}
+
+// remember keeps an event for those who begin to read later, and returns those who read now.
+func (c *Client) remember(event zk.Event) []*reader {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if event.Type == zk.EventSession {
+		if event.State == zk.StateConnecting {
+			c.latest = c.latest[:0]
+		}
+		c.latest = append(c.latest, event)
+	}
+	return c.readersNow()
+}
+
+// offer sends an event; go-zookeeper drops what there is no room for.
+func (c *Client) offer(ch chan zk.Event, event zk.Event) {
+	select {
+	case ch <- event:
+		if len(ch) == 0 { // somebody has taken it
+			c.settle()
+		}
+	default:
+	}
+}
+
+// silence closes the channels of events. Those of a process that has died hear no more.
+func (c *Client) silence() {
+	c.reading.Lock()
+	c.silent = true
+	c.reading.Unlock()
+	close(c.events)
+	for _, r := range c.readersNow() {
+		for len(r.held) > 0 && !c.killed.Load() {
+			c.offer(r.ch, r.held[0])
+			r.held = r.held[1:]
+		}
+		r.held = nil
+		close(r.ch)
+		c.settle()
+	}
+}
