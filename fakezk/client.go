@@ -58,16 +58,15 @@ type Client struct {
 
 	unsent, sent, waiting []*Call
 
-	watches  []watch // in the order in which they were set
-	events   chan zk.Event
-	readers  atomic.Pointer[[]*reader]
-	reading  sync.Mutex // guards who reads, and …
-	latest   []zk.Event // … what has happened since the client last began to connect
-	silent   bool       // the channels of events are closed
-	closed   atomic.Bool
-	quit     chan struct{}
-	quitOnce sync.Once
-	killed   atomic.Bool
+	watches []watch // in the order in which they were set
+	events  chan zk.Event
+	readers atomic.Pointer[[]*reader]
+	reading sync.Mutex  // guards who reads, and …
+	latest  []zk.Event  // … what has happened since the client last began to connect
+	silent  bool        // the channels of events are closed
+	closing atomic.Bool // Close has been called
+	closed  atomic.Bool // and has come to its end
+	killed  atomic.Bool
 
 	// Flavour is whose habits the client has, go-zookeeper's unless set before the first request.
 	Flavour Flavour
@@ -130,7 +129,7 @@ func NewClient(network Network, servers *Ensemble, timeout int64, settle func())
 	}
 	c := &Client{
 		network: network, servers: servers, timeout: timeout, settle: settle,
-		events: make(chan zk.Event, eventBuffer), quit: make(chan struct{}),
+		events: make(chan zk.Event, eventBuffer),
 	}
 	c.state.Store(int32(zk.StateDisconnected))
 	return c
@@ -178,20 +177,36 @@ func (c *Client) Unsent() int { return len(c.unsent) }
 // Accept takes a submitted call into the client: onto the wire if there is one, else into the
 // queue of unsent requests.
 func (c *Client) Accept(call *Call) {
-	if c.closed.Load() {
+	last := call.Request.Op == OpCloseSession
+	switch {
+	case c.closed.Load(), c.closing.Load() && !last:
 		c.complete(call, zk.ErrConnectionClosed)
 		return
-	}
-	if call.Request.Op == OpCloseSession && !c.connected {
+	case last && !c.connected:
 		c.complete(call, zk.ErrConnectionClosed)
 		c.Finish()
 		return
+	case last:
+		c.forsake()
 	}
 	if c.connected {
 		c.send(call)
 		return
 	}
 	c.unsent = append(c.unsent, call)
+}
+
+// forsake ends the wait for all that is under way, which is carried out, or not, all the same (conn.go: request,
+// which waits for the reply or for Close).
+func (c *Client) forsake() {
+	for _, list := range [...][]*Call{c.waiting, c.sent} {
+		for i, call := range list {
+			left := *call
+			left.internal = true
+			list[i] = &left
+			c.complete(call, zk.ErrConnectionClosed)
+		}
+	}
 }
 
 // send puts a call onto the wire, unless it does not fit into go-zookeeper's buffer (conn.go: sendData).
@@ -365,6 +380,9 @@ func (c *Client) Break(err error) {
 	for _, call := range under {
 		c.complete(call, err)
 	}
+	if c.closing.Load() {
+		c.Finish()
+	}
 }
 
 // BreakUnsent is what go-zookeeper does after it has tried every server in vain: the requests
@@ -396,13 +414,15 @@ func (c *Client) Kill() {
 
 var errKilled = errors.New("fakezk: the process of this client is dead")
 
-// Finish is the end of go-zookeeper's loop after Close: requests and watches end with
-// ErrClosing, the event channel is closed. It may be called again.
+// Closed tells whether the client will not connect again.
+func (c *Client) Closed() bool { return c.closed.Load() }
+
+// Finish is the end of go-zookeeper's loop after Close: requests fail, watches end with ErrClosing, the
+// channels of events are closed. It may be called again.
 func (c *Client) Finish() {
 	if c.closed.Swap(true) {
 		return
 	}
-	c.quitOnce.Do(func() { close(c.quit) })
 	if c.connected {
 		c.Break(zk.ErrConnectionClosed)
 	} else {

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
@@ -486,4 +488,132 @@ func TestDeletionReachesAllWatches(t *testing.T) {
 			t.Errorf("%s watch: nothing", name)
 		}
 	}
+}
+
+// TestCloseUnderWay: Close ends the wait for what is under way, which is carried out all the same, and nothing is sent
+// after it.
+func TestCloseUnderWay(t *testing.T) {
+	w := newWire(fakezk.Config{})
+	c := w.client()
+	conn := c.Handle(0)
+	c.Dial(w.now, 0)
+	arrived := w.begin(c, create(conn, "/arrived", 0))
+	c.Arrive(w.now)
+	sent := w.begin(c, create(conn, "/sent", 0))
+	closed := w.begin(c, func() error { conn.Close(); return nil })
+	for name, call := range map[string]<-chan error{"arrived": arrived, "sent": sent} {
+		if err := <-call; err != zk.ErrConnectionClosed {
+			t.Errorf("a request that has %s: %v", name, err)
+		}
+	}
+	if err := <-w.begin(c, create(conn, "/late", 0)); err != zk.ErrConnectionClosed {
+		t.Errorf("a request after Close: %v", err)
+	}
+	for c.Sent() != nil {
+		c.Arrive(w.now)
+	}
+	for c.Waiting() > 0 {
+		c.Deliver()
+	}
+	<-closed
+	for path, want := range map[string]bool{"/arrived": true, "/sent": true, "/late": false} {
+		if _, there := w.servers.Node(path); there != want {
+			t.Errorf("%s is there: %v", path, there)
+		}
+	}
+	if w.servers.Alive(c.Session()) || !c.Closed() {
+		t.Error("the session lives, or the client does")
+	}
+}
+
+// TestCloseInVain: a Close whose answer is late returns after a second; one whose connection breaks, or that has none,
+// at once, and then the client does not connect again.
+func TestCloseInVain(t *testing.T) {
+	for name, happens := range map[string]func(c *fakezk.Client){
+		"late":   func(c *fakezk.Client) { time.Sleep(time.Minute) },
+		"broken": func(c *fakezk.Client) { c.Break(zk.ErrConnectionClosed) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWire(fakezk.Config{})
+			c := w.client()
+			conn := c.Handle(0)
+			c.Dial(w.now, 0)
+			begin, took := time.Now(), time.Duration(0)
+			closed := w.begin(c, func() error { conn.Close(); took = time.Since(begin); return nil })
+			happens(c)
+			<-closed
+			if want := map[string]time.Duration{"late": time.Second}[name]; took != want {
+				t.Errorf("%s: it took %v, want %v", name, took, want)
+			}
+			if c.Closed() != (name == "broken") || !w.servers.Alive(c.Session()) {
+				t.Errorf("%s: closed %v, alive %v", name, c.Closed(), w.servers.Alive(c.Session()))
+			}
+			c.Finish()
+		})
+	}
+}
+
+// TestCreateProtected: what recipes.CreateProtected sends and returns is what the client's own method does, however
+// requests are lost.
+func TestCreateProtected(t *testing.T) {
+	methods := []func(c *fakezk.Conn) (string, error){
+		func(c *fakezk.Conn) (string, error) {
+			return c.CreateProtectedEphemeralSequential("/a", nil, zk.WorldACL(zk.PermAll))
+		},
+		func(c *fakezk.Conn) (string, error) {
+			return recipes.CreateProtected(c, "/a", nil, zk.WorldACL(zk.PermAll))
+		},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		fates := rapid.SliceOfN(rapid.SampledFrom([]string{"", "before", "after", "expiry", "reset"}), 6, 6).Draw(t, "fates")
+		var outcomes []string
+		for _, method := range methods {
+			outcomes = append(outcomes, suffer(fates, method))
+		}
+		if diff := cmp.Diff(outcomes[0], outcomes[1]); diff != "" {
+			t.Errorf("the client's own (-), and recipes.CreateProtected (+):\n%s", diff)
+		}
+	})
+}
+
+// suffer lists the requests of a call, each of which has a fate, and what it returns.
+func suffer(fates []string, call func(c *fakezk.Conn) (string, error)) string {
+	w := newWire(fakezk.Config{})
+	c := w.client()
+	c.Dial(w.now, 0)
+	var story strings.Builder
+	done := make(chan string, 1)
+	go func() {
+		path, err := call(c.Handle(0))
+		done <- fmt.Sprintf("%s, %v", path, err)
+	}()
+	for n := 0; ; n++ {
+		select {
+		case request := <-w.calls:
+			fmt.Fprintln(&story, request.Request.Op, request.Request.Path, fates[n])
+			c.Accept(request)
+			befall(w, c, fates[n])
+		case outcome := <-done:
+			return story.String() + outcome
+		}
+	}
+}
+
+func befall(w *wire, c *fakezk.Client, fate string) {
+	switch fate {
+	case "":
+		c.Arrive(w.now)
+		c.Deliver()
+		return
+	case "after":
+		c.Arrive(w.now)
+	case "expiry":
+		w.servers.Expire(w.now, c.Session())
+		c.Break(zk.ErrSessionExpired)
+		c.Dial(w.now, 0)
+	case "reset":
+		c.Break(errors.New("connection reset"))
+	}
+	c.Break(zk.ErrConnectionClosed)
+	c.Dial(w.now, 0)
 }

@@ -55,19 +55,31 @@ func mix(x uint64) uint64 {
 }
 
 func (c *Conn) request(r Request) (*Call, error) {
-	if c.killed.Load() {
-		runtime.Goexit()
-	}
-	call := &Call{Request: r, User: c.user, client: c.Client, done: make(chan error, 1)}
-	if c.closed.Load() {
-		return call, zk.ErrConnectionClosed
-	}
-	c.network.Submit(call)
+	call := c.submit(r)
 	err := <-call.done
+	c.survive(err)
+	return call, err
+}
+
+// submit sends a request, unless the client is closed.
+func (c *Conn) submit(r Request) *Call {
+	call := &Call{Request: r, User: c.user, client: c.Client, done: make(chan error, 1)}
+	switch {
+	case c.killed.Load():
+		call.done <- errKilled
+	case c.closed.Load():
+		call.done <- zk.ErrConnectionClosed
+	default:
+		c.network.Submit(call)
+	}
+	return call
+}
+
+// survive ends a goroutine whose process has died.
+func (c *Conn) survive(err error) {
 	if err == errKilled {
 		runtime.Goexit()
 	}
-	return call, err
 }
 
 // stat is what go-zookeeper returns beside an error: nothing if no reply came, else a Stat, which
@@ -371,12 +383,20 @@ func (c *Conn) Reconfig(members []string, version int64) (*zk.Stat, error) {
 	return c.IncrementalReconfig(nil, members, version)
 }
 
-// Close ends the session: its ephemeral znodes go, requests under way fail.
+// closeMax is how long go-zookeeper's Close waits for its answer.
+const closeMax = time.Second
+
+// Close ends the session: its ephemeral znodes go, requests under way and later ones fail with
+// zk.ErrConnectionClosed, and the client does not connect again. Without a connection, or if that breaks before the
+// answer, the session is left to run out. It returns within a second.
 func (c *Conn) Close() {
-	first := false
-	c.quitOnce.Do(func() { first = true; close(c.quit) })
-	if first {
-		c.request(Request{Op: OpCloseSession})
+	if c.closing.Swap(true) {
+		return
+	}
+	select {
+	case err := <-c.submit(Request{Op: OpCloseSession}).done:
+		c.survive(err)
+	case <-time.After(closeMax):
 	}
 }
 

@@ -52,6 +52,11 @@ func (c *Client) Readers() int { return len(c.readersNow()) }
 // Held returns how many events are held back from a reader, see [Client.HoldEvents].
 func (c *Client) Held(reader int) int { return len(c.readersNow()[reader].held) }
 
+// HoldsAny tells whether events are held back from any reader.
+func (c *Client) HoldsAny() bool {
+	return slices.ContainsFunc(c.readersNow(), func(r *reader) bool { return len(r.held) > 0 })
+}
+
 // Tell hands the oldest event that is held back to its reader, and returns it with the user who reads.
 func (c *Client) Tell(reader int) (event zk.Event, user int) {
 	r := c.readersNow()[reader]

@@ -45,6 +45,11 @@ func (c *conductedConn) NewGUID() string {
 // SessionEvents implements [recipes.EventSource].
 func (c *conductedConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
 
+// CreateProtectedEphemeralSequential takes the identity from NewGUID.
+func (c *conductedConn) CreateProtectedEphemeralSequential(path string, data []byte, acl []zk.ACL) (string, error) {
+	return recipes.CreateProtected(c, path, data, acl)
+}
+
 // toldBefore tells whether all ends of sessions that the client knows of were known when something was granted last.
 func (c *conductedConn) toldBefore() bool {
 	d := c.life.conductor
@@ -90,7 +95,7 @@ func (w *wish) fits(s sim.Step) bool {
 // unsendable tells whether the client itself refuses a request for its path, and sends nothing.
 func unsendable(op, path string) bool {
 	sequential := op == "create" // it may be
-	return op != outsideZK && op != "multi" && fakezk.ValidatePath(path, sequential) != nil
+	return !slices.Contains([]string{outsideZK, "multi", "auth", "close"}, op) && fakezk.ValidatePath(path, sequential) != nil
 }
 
 // ask waits until the request may be sent; the error is that with which it fails. Who has the reply calls done.

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,6 +69,11 @@ func (c *confined) NewGUID() string { return recipes.NewGUID(c.inner) }
 
 // SessionEvents implements [recipes.EventSource].
 func (c *confined) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.inner) }
+
+// Close ends the run: when a session ended that a recipe has closed here nobody could say.
+func (c *confined) Close() {
+	c.strays(errors.New("workload: the recipe closed its connection, and on real servers the sessions are the run's: let Close be called by whoever has connected"))
+}
 
 func (c *confined) Multi(ops ...any) ([]zk.MultiResponse, error) {
 	for _, op := range ops {

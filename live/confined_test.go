@@ -159,6 +159,16 @@ func TestRecipesThatGoElsewhere(t *testing.T) {
 	}
 }
 
+// So does a recipe that closes the connection, of whose session nobody could say then when it ended.
+func TestRecipesThatClose(t *testing.T) {
+	r := runOnSite(t, workload.Lock(func(c recipes.Conn, p string) workload.Locker {
+		return wayward{recipes.NewLock(c, p), func() error { c.Close(); return nil }}
+	}), 30)
+	if len(r.Violations) > 0 || r.err == nil || !strings.Contains(r.err.Error(), "the recipe closed its connection") {
+		t.Errorf("%v%s", r.err, messages(r.Result))
+	}
+}
+
 // What a recipe does above its path, to see that it is there, hurts nobody.
 func TestRecipesThatLookUp(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, p string) workload.Locker {

@@ -7,9 +7,10 @@ import (
 )
 
 // Around returns conn in such a way that each request goes through do, which gets its operation as ZooKeeper names
-// it, such as "create" and "getACL", its path ("" for "multi", which has many) and the request itself, and sends that at most
+// it, such as "create" and "getACL", its path ("" for "multi", which has many, "auth" and "close") and the request itself, and sends that at most
 // once. It may do so late, time it, or return an error instead, which the caller then gets. It may be called by
-// many goroutines at a time. What a watch delivers does not come by here, nor what needs no server.
+// many goroutines at a time. What a watch delivers does not come by here, nor what needs no server. Close, which goes
+// through do as "close", is no error if it is not sent.
 //
 // That is where metrics, traces and limits of rates go, and what a test does to a client.
 func Around(conn Conn, do func(op, path string, send func() error) error) Conn {
@@ -26,6 +27,19 @@ func (a *around) NewGUID() string { return NewGUID(a.Conn) }
 
 // SessionEvents implements [EventSource].
 func (a *around) SessionEvents() <-chan zk.Event { return SessionEvents(a.Conn) }
+
+func (a *around) AddAuth(scheme string, auth []byte) error {
+	return a.do("auth", "", func() error { return a.Conn.AddAuth(scheme, auth) })
+}
+
+func (a *around) Close() {
+	a.do("close", "", func() error { a.Conn.Close(); return nil })
+}
+
+// CreateProtectedEphemeralSequential sends its requests one by one.
+func (a *around) CreateProtectedEphemeralSequential(path string, data []byte, acl []zk.ACL) (string, error) {
+	return CreateProtected(a, path, data, acl)
+}
 
 func (a *around) Children(path string) (names []string, stat *zk.Stat, err error) {
 	err = a.do("children", path, func() (err error) {

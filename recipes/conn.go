@@ -12,15 +12,36 @@ import (
 // and its errors. A *zk.Conn satisfies it as it is, and so does *fakezk.Conn, so that the same
 // recipe runs in production, in simulation and against a real ensemble.
 //
-// What an implementation must keep of go-zookeeper's behaviour: a watch channel delivers at most
+// What an implementation must keep of go-zookeeper's behaviour (v1.0.4, conn.go): a watch channel delivers at most
 // one event and is then closed; a request in flight when the connection breaks fails with
 // [zk.ErrConnectionClosed] or a net error and its outcome is unknown; after the session expired
 // the client opens a new one by itself, under the same Conn.
+//
+//   - CreateProtectedEphemeralSequential may send up to three creates, each followed by Children if its reply was lost.
+//     If that reply is lost, too, the znode stays behind. The GUID in its name is the simulator's where [NewGUID]'s is.
+//   - AddAuth lasts: the client shows the credentials again on each later connection.
+//   - Server is the server that is connected, or was last, host and port. A simulated one has a name that nobody
+//     can resolve.
+//   - Close ends the session, for all who share the connection: ephemeral znodes go, and watches end with [zk.ErrClosing].
+//     Requests under way, whether they are carried out or not, and all later ones fail with [zk.ErrConnectionClosed]
+//     at once, so that who tries again without end never blocks again. Without a connection the session is left to run
+//     out. Close returns within a second in simulation; go-zookeeper's may take three. On real servers under torture
+//     the sessions are the run's, which ends when a recipe closes one.
+//   - State and SessionID are what the client believes; a session that has expired at the servers is believed in
+//     until a server says so.
+//
+// What zk.Connect returns beside the connection, the channel of events, is [SessionEvents]. Left out are SetLogger,
+// which is whoever connects's to call, and Reconfig and IncrementalReconfig, as simulated servers do not reconfigure.
+//
+// A recipe may as well be written against an interface of its own that has some of these methods: a Conn is one.
 type Conn interface {
+	AddAuth(scheme string, auth []byte) error
 	Children(path string) ([]string, *zk.Stat, error)
 	ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error)
+	Close()
 	Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error)
 	CreateContainer(path string, data []byte, flag int32, acl []zk.ACL) (string, error)
+	CreateProtectedEphemeralSequential(path string, data []byte, acl []zk.ACL) (string, error)
 	CreateTTL(path string, data []byte, flag int32, acl []zk.ACL, ttl time.Duration) (string, error)
 	Delete(path string, version int32) error
 	Exists(path string) (bool, *zk.Stat, error)
@@ -29,6 +50,7 @@ type Conn interface {
 	GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error)
 	GetACL(path string) ([]zk.ACL, *zk.Stat, error)
 	Multi(ops ...interface{}) ([]zk.MultiResponse, error)
+	Server() string
 	Set(path string, data []byte, version int32) (*zk.Stat, error)
 	SetACL(path string, acl []zk.ACL, version int32) (*zk.Stat, error)
 	SessionID() int64

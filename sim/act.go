@@ -74,7 +74,9 @@ func (w *World) collectFrom(p *process) {
 		}
 	}
 	if _, connected := p.client.Connected(); !connected {
-		add(actReconnect, 0)
+		if !p.client.Closed() {
+			add(actReconnect, 0)
+		}
 		return
 	}
 	if !p.held && w.servers.Pending(p.client.Connection()) > 0 {

@@ -166,6 +166,10 @@ var scriptOps = map[string]func(ctx context.Context, u *User, args []string) (st
 		}
 		return strings.Join(heard, " "), err
 	},
+	"close": func(_ context.Context, u *User, _ []string) (string, error) {
+		u.Conn().Close()
+		return u.Conn().State().String(), nil
+	},
 	"sleep": func(ctx context.Context, u *User, args []string) (string, error) {
 		d, err := time.ParseDuration(args[0])
 		if err != nil {

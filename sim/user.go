@@ -74,8 +74,14 @@ func (u *User) Told() int {
 // Step returns the step in which the script runs.
 func (u *User) Step() int { return u.world.step }
 
-// ToldStep returns the step at which this process was last told that its session was gone.
-func (u *User) ToldStep() int { return u.process.told[len(u.process.told)-1] }
+// ToldStep returns the step at which this process was last told that its session was gone: the present one, as long
+// as events are on their way to who reads those of the connection.
+func (u *User) ToldStep() int {
+	if u.process.client.HoldsAny() {
+		return u.world.step
+	}
+	return u.process.told[len(u.process.told)-1]
+}
 
 // Dead tells whether the process has crashed; a script that finds itself dead returns.
 func (u *User) Dead() bool { return u.dead.Load() }

@@ -212,6 +212,10 @@ func (c *loggedConn) CreateTTL(path string, data []byte, flag int32, acl []zk.AC
 	})
 }
 
+func (c *loggedConn) CreateProtectedEphemeralSequential(path string, data []byte, acl []zk.ACL) (string, error) {
+	return recipes.CreateProtected(c, path, data, acl)
+}
+
 func (c *loggedConn) create(e logEntry, send func() (string, error)) (string, error) {
 	e.handle, e.kind = c.handle, requestCreate
 	at := c.log.sent(e)
