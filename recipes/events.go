@@ -19,8 +19,10 @@ type EventSource interface {
 	SessionEvents() <-chan zk.Event
 }
 
-// SessionEvents returns a new channel of the connection's events, see [EventSource], and nil if conn has none to give,
-// as a *zk.Conn without [WithEvents].
+// SessionEvents returns a new channel of the connection's events, see [EventSource]. It lasts as long as the connection,
+// so a recipe asks once. It is nil if conn has none to give, as a *zk.Conn without [WithEvents], or one that embeds a
+// Conn and does not pass SessionEvents on: nothing ever comes from a nil channel, so a recipe that needs the events
+// has to look.
 func SessionEvents(conn Conn) <-chan zk.Event {
 	if source, ok := conn.(EventSource); ok {
 		return source.SessionEvents()

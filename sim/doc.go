@@ -5,7 +5,7 @@
 // A world has servers ([fakezk]) and some client processes. Each process has a connection with one session and one or more
 // users, which are goroutines that run a script. Time is the world's. Nothing happens at the same moment as anything else:
 // the world takes one step after the other, and between steps every goroutine of every process is blocked. A step lets one
-// request reach the servers, one reply or watch event reach a client, one caller give up, one process crash or come back,
+// request reach the servers, one reply or event reach a client, one caller give up, one process crash or come back,
 // or time pass.
 //
 // What a step is, which fault strikes, and what users try to do is drawn from one [Source] of choices. Equal choices give

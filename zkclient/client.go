@@ -108,7 +108,8 @@ func (cfg Config) addresses() ([]string, error) {
 	return addresses, nil
 }
 
-// Events returns session and watch events in order. It is closed some time after Close.
+// Events returns session and watch events in order. It is closed some time after Close. Package recipes hands them
+// to several readers: recipes.WithEvents(client, client.Events()).
 func (c *Client) Events() <-chan zk.Event { return c.events }
 
 // Dropped returns how many events found the channel of [Client.Events] full and were dropped.
