@@ -142,3 +142,43 @@ func TestBeside(t *testing.T) {
 		}
 	}
 }
+
+// messy is a lock that leaves a znode behind each time, below its path.
+type messy struct {
+	workload.Locker
+	conn recipes.Conn
+	path string
+}
+
+func (l messy) Lock(ctx context.Context) error {
+	err := l.Locker.Lock(ctx)
+	if err == nil {
+		l.conn.Create(l.path+"/left-"+recipes.NewGUID(l.conn), nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+	}
+	return err
+}
+
+// In simulation a recipe may use whatever path it likes: what is judged is the same, leaks and reaped parents included.
+func TestAnyPathIsJudgedAlike(t *testing.T) {
+	locks := map[string]func(c recipes.Conn, path string) workload.Locker{
+		"":     func(c recipes.Conn, path string) workload.Locker { return recipes.NewLock(c, path) },
+		"leak": func(c recipes.Conn, path string) workload.Locker { return messy{recipes.NewLock(c, path), c, path} },
+		"exclusion-in-session": func(c recipes.Conn, path string) workload.Locker {
+			return published.NewLocker(c, path, published.OnlyBugs("W3"))
+		},
+	}
+	paths := map[string]func(path string) string{
+		"the one that is handed out": func(path string) string { return path },
+		"at the top":                 func(string) string { return "/lock" },
+		"beside it":                  func(path string) string { return path + "-2" },
+		"the parent's child":         func(path string) string { return strings.TrimSuffix(path, "/lock") + "/x" },
+	}
+	for want, lock := range locks {
+		for where, of := range paths {
+			w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return lock(c, of(path)) })
+			if got := broken(t, w, sim.Reap|sim.Loss|sim.Expiry); got != want {
+				t.Errorf("%s: broken is %q, want %q", where, got, want)
+			}
+		}
+	}
+}
