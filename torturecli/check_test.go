@@ -26,7 +26,7 @@ func TestCheckKeepsToItsLimits(t *testing.T) {
 		{"--timeout=300ms", "could not be ordered within 300ms"},
 		{"--memory=1", "with the 1 MB that are allowed"},
 	} {
-		status, out, messages := command(t, "check", file, "--model", "counter", "--timeout=5s", "--memory=512", c.limit)
+		status, out, messages := command(t, "check", file, "--model", "counter", "--timeout=5s", "--memory=4096", c.limit) // other tests use memory, too
 		if status != exitUnknown || messages != "" || !strings.Contains(out, c.why) {
 			t.Errorf("%s: exit status %d, %s%s; want unknown, %s", c.limit, status, out, messages, c.why)
 		}
