@@ -29,6 +29,10 @@ func NewLocal(cfg Config) *Local {
 	return &Local{servers: New(cfg), clock: localStart}
 }
 
+// Over returns a Local of servers that are there, whose clock stands at a time in milliseconds since 1970. Whoever drives
+// the servers otherwise must not do so meanwhile.
+func Over(servers *Ensemble, clock int64) *Local { return &Local{servers: servers, clock: clock} }
+
 // Connect opens a session. The timeout is what [Local.Advance] has to pass for a disconnected
 // client to lose it. The channel is go-zookeeper's global event channel: it holds six events and
 // drops the rest. The error is always nil; it is there because zk.Connect has one.

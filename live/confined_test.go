@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -187,5 +188,32 @@ func TestRunsThatCannotBe(t *testing.T) {
 		if _, err := Run(t.Context(), find(t, "lock"), cfg); err == nil {
 			t.Errorf("%+v is taken", cfg)
 		}
+	}
+}
+
+// configured is a lock that needs a configuration.
+type configured struct {
+	workload.Locker
+	conn recipes.Conn
+	path string
+}
+
+func (c configured) Lock(ctx context.Context) error {
+	if _, _, err := c.conn.Get(c.path); err != nil {
+		return err
+	}
+	return c.Locker.Lock(ctx)
+}
+
+// What a recipe needs is set up for each round, and removed with it.
+func TestSetUpOnRealServers(t *testing.T) {
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return configured{recipes.NewLock(c, path), c, path + "-config"}
+	}, workload.SetUp(func(c recipes.Conn, path string) error {
+		_, err := c.Create(path+"-config", nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+		return err
+	}))
+	if r := runOnSite(t, w, 30); r.err != nil || r.Verdict != sim.VerdictOK {
+		t.Errorf("%s, %v%s", r.Verdict, r.err, messages(r.Result))
 	}
 }

@@ -71,7 +71,10 @@ func (l *liveRound) make() (err error) {
 	if l.tenure, err = l.run.claim.hold(l.run.admin.Conn); err != nil {
 		return err
 	}
-	return l.run.claim.make(l.run.admin.Conn, l.episode.Parents())
+	if err = l.run.claim.make(l.run.admin.Conn, l.episode.Parents()); err != nil {
+		return err
+	}
+	return l.run.workload.SetUp(l.run.admin.Conn, l.path)
 }
 
 // undisturbed returns an error if the root was lost during the round, or not in use for a while, so that somebody may have

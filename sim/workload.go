@@ -38,6 +38,12 @@ type Waiver interface {
 	Waived() []string // in alphabetical order
 }
 
+// Preparer is an Episode that needs more than its parents when it begins: Prepare makes it, before any client is there,
+// over a connection at which nothing goes wrong. With an error the episode is unknown.
+type Preparer interface {
+	Prepare(c *fakezk.Conn) error
+}
+
 // Judgement is what was wrong with an episode, or why that could not be decided.
 type Judgement struct {
 	Violations []Violation

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -143,6 +144,7 @@ func (w *World) setUp(workload Workload) {
 	w.servers.OnEvent = w.eventSent
 	w.episode = workload.Plan(w.plan(Root0))
 	w.makeParents()
+	w.prepare()
 	for id, users := range w.episode.Users() {
 		w.procs = append(w.procs, &process{id: id})
 		for i := range users {
@@ -199,6 +201,23 @@ func (w *World) makeParents() {
 			}
 		}
 	}
+}
+
+// nobodysNumber is that of no client.
+const nobodysNumber = 254
+
+// prepare lets the episode make what it needs.
+func (w *World) prepare() {
+	p, can := w.episode.(Preparer)
+	if !can {
+		return
+	}
+	conn, _, _ := fakezk.Over(w.servers, w.now()).Connect(sessionTimeout * time.Millisecond)
+	conn.GUIDSeed = GUIDSeed(nobodysNumber, 0)
+	if err := p.Prepare(conn); err != nil {
+		panic(fmt.Errorf("the workload's set-up failed: %w", err))
+	}
+	conn.Close()
 }
 
 func (w *World) makeParent(path string, made map[string]bool) {

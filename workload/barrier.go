@@ -120,6 +120,7 @@ func (e *gateEpisode) Run(u User) {
 	for name := range e.Turns(u) {
 		operateGate(u, gate, name)
 	}
+	e.Over(gate)
 }
 
 func operateGate(u User, gate Gater, name string) {

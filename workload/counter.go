@@ -102,6 +102,7 @@ func (e *counterEpisode) Run(u User) {
 		u.AwaitOthers()
 		readNumber(u, counter)
 	}
+	e.Over(counter)
 }
 
 func readNumber(u User, counter Adder) {

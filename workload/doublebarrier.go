@@ -147,6 +147,7 @@ func (e *roundsEpisode) Run(u User) {
 	for turn := range e.Turns(u) {
 		takePart(u, barrier, turn)
 	}
+	e.Over(barrier)
 }
 
 func takePart(u User, barrier Rendezvous, turn roundTurn) {

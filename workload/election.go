@@ -140,6 +140,7 @@ func (e *electionEpisode) Run(u User) {
 		}
 		e.serve(u, c, turn)
 	}
+	e.Over(c)
 }
 
 func (e *electionEpisode) serve(u User, c Candidate, turn term) {

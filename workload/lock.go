@@ -161,6 +161,7 @@ func (e *lockEpisode) Run(u User) {
 		}
 		e.turn(u, lock, turn)
 	}
+	e.Over(lock)
 }
 
 func (e *lockEpisode) turn(u User, lock Locker, turn lockTurn) {

@@ -213,6 +213,7 @@ func (e *lockingEpisode) Run(u User) {
 		u.AwaitOthers()
 		e.drain(u, q)
 	}
+	e.Over(q)
 }
 
 // drain consumes until nothing comes any more: until its wait is in order and is ended.

@@ -152,6 +152,7 @@ func (e *membershipEpisode) Run(u User) {
 			e.visit(m, turn)
 		}
 	}
+	e.Over(m.group)
 }
 
 func (e *membershipEpisode) visit(m *visitor, turn stay) {

@@ -25,6 +25,9 @@ type terms struct {
 	beside   []string // endings of paths
 	final    []func(error) bool
 
+	setUp  []func(c recipes.Conn, path string) error
+	closes bool // see Closing
+
 	overrun   bool // see JudgeWrites
 	callbacks bool // see JudgeCallbacks
 	patient   bool // see Patient
@@ -77,6 +80,16 @@ func Beside(endings ...string) Option {
 
 // Final says that the recipe may fail with these errors at any time: they are not unexpected.
 func Final(is func(error) bool) Option { return func(t *terms) { t.final = append(t.final, is) } }
+
+// SetUp makes what the recipe needs: it is called once for each episode, before any client is there, over a connection at
+// which nothing goes wrong. If it fails the episode is unknown.
+func SetUp(f func(c recipes.Conn, path string) error) Option {
+	return func(t *terms) { t.setUp = append(t.setUp, f) }
+}
+
+// Closing says that the recipe has to be closed: each user calls its Close() or Close() error when its script is over,
+// so that goroutines of the recipe's own can end. A user whose process has died does not.
+func Closing() Option { return func(t *terms) { t.closes = true } }
 
 // JudgeWrites has a lock judged by what the resource accepted that it guards, too: no write of a holder after one of a
 // later holder (zombie-write). No lock can promise that alone; with tokens that the resource checks it follows from the

@@ -143,6 +143,58 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+// A recipe may need something that is there, and have something that runs until it is closed.
+func TestSetUpAndClosing(t *testing.T) {
+	of := func(opts ...workload.Option) *workload.Workload {
+		return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			b := background{recipes.NewLock(c, path), c, path + "-config", make(chan struct{})}
+			go func() { <-b.over }()
+			return b
+		}, opts...)
+	}
+	setUp := workload.SetUp(func(c recipes.Conn, path string) error {
+		_, err := c.Create(path+"-config", []byte("on"), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+		return err
+	})
+	for _, c := range []struct {
+		opts []workload.Option
+		want string
+	}{
+		{nil, "unexpected-error"}, // from which the rest follows
+		{[]workload.Option{workload.Closing()}, "unexpected-error"},
+		{[]workload.Option{setUp}, "goroutine-leak"},
+		{[]workload.Option{setUp, workload.Closing()}, ""},
+	} {
+		if got := broken(t, of(c.opts...), sim.NoFaults); got != c.want {
+			t.Errorf("%d options: broken is %q, want %q", len(c.opts), got, c.want)
+		}
+	}
+	failing := workload.SetUp(func(recipes.Conn, string) error { return errBusy })
+	if r := campaign(t, of(failing), sim.Config{Episodes: 3, Seed: 1}); r.Verdict != sim.VerdictUnknown || !strings.Contains(r.Reason, "set-up failed: too busy") {
+		t.Errorf("a set-up that fails: %s, %s", r.Verdict, r.Reason)
+	}
+}
+
+// background is a lock that looks at a configuration, and has a goroutine until it is closed.
+type background struct {
+	workload.Locker
+	conn   recipes.Conn
+	config string
+	over   chan struct{}
+}
+
+func (b background) Lock(ctx context.Context) error {
+	if _, _, err := b.conn.Get(b.config); err != nil {
+		return err
+	}
+	return b.Locker.Lock(ctx)
+}
+
+func (b background) Close() error {
+	close(b.over)
+	return nil
+}
+
 // messy is a lock that leaves a znode behind each time, below its path.
 type messy struct {
 	workload.Locker

@@ -99,7 +99,8 @@ func Queue(new func(c recipes.Conn, path string) Queuer, opts ...Option) *Worklo
 
 // queueClient is a recipe for a queue of any kind, as one user of a session uses it.
 type queueClient struct {
-	offer func(context.Context, queueItem) error
+	recipe any
+	offer  func(context.Context, queueItem) error
 	// by name: poll, and take and peek if the recipe has them
 	removals map[string]func(context.Context) ([]byte, error)
 }
@@ -113,7 +114,7 @@ type queueItem struct {
 func newQueueClient(q interface {
 	Poll(context.Context) ([]byte, error)
 }, offer func(context.Context, queueItem) error) queueClient {
-	c := queueClient{offer, map[string]func(context.Context) ([]byte, error){"poll": q.Poll}}
+	c := queueClient{q, offer, map[string]func(context.Context) ([]byte, error){"poll": q.Poll}}
 	if t, ok := q.(taker); ok {
 		c.removals["take"] = t.Take
 	}
@@ -176,6 +177,7 @@ func (e *queueEpisode) Run(u User) {
 		u.AwaitOthers()
 		e.drain(u, q)
 	}
+	e.Over(q.recipe)
 }
 
 // drain empties the queue, so that the history says where every item went.

@@ -150,6 +150,7 @@ func (e *rwEpisode) Run(u User) {
 	for turn := range e.Turns(u) {
 		e.turn(u, lock, turn)
 	}
+	e.Over(lock)
 }
 
 func (e *rwEpisode) turn(u User, lock RWLocker, turn rwTurn) {

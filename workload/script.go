@@ -74,6 +74,19 @@ func (c *Script[T]) agree(t terms) {
 	c.Missing = c.Missing || !t.existing
 }
 
+// Over ends a user's part: what it was given is closed, if it has to be ([Closing]).
+func (c *Script[T]) Over(recipe any) {
+	if !c.terms.closes {
+		return
+	}
+	switch r := recipe.(type) {
+	case interface{ Close() }:
+		r.Close()
+	case interface{ Close() error }:
+		r.Close()
+	}
+}
+
 // Judging begins a judgement, in which what the recipe's options waive is not judged.
 func (c *Script[T]) Judging(v *View) Judgement {
 	v.terms = &c.terms

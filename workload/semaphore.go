@@ -134,6 +134,7 @@ func (e *semaphoreEpisode) Run(u User) {
 	for turn := range e.Turns(u) {
 		e.turn(u, semaphore, turn)
 	}
+	e.Over(semaphore)
 }
 
 func (e *semaphoreEpisode) turn(u User, s Permitter, turn permitTurn) {

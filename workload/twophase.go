@@ -152,6 +152,7 @@ func (e *transactions) Run(u User) {
 			forget(u, f, fmt.Sprintf("t%d", n+1))
 		}
 	}
+	e.Over(c)
 }
 
 func (e *transactions) operate(u User, c Committer, name, tx, site string) {

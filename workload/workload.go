@@ -82,8 +82,31 @@ func Own(kind string, plan func(p *sim.Plan, path string) Episode, opts ...Optio
 // Plan implements [sim.Workload].
 func (w *Workload) Plan(p *sim.Plan) sim.Episode {
 	path := p.Root + "/" + w.kind
-	return &simulated{w.plan(p, path), path, w.terms.flavour}
+	s := &simulated{w.plan(p, path), path, w.terms.flavour}
+	if len(w.terms.setUp) > 0 {
+		return prepared{s, w}
+	}
+	return s
 }
+
+// SetUp makes what the recipe of an object at a path needs beside what its episodes' parents are: see the option [SetUp].
+func (w *Workload) SetUp(c recipes.Conn, path string) error {
+	for _, f := range w.terms.setUp {
+		if err := f(c, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepared is a simulated episode with a set-up.
+type prepared struct {
+	*simulated
+	of *Workload
+}
+
+// Prepare implements [sim.Preparer].
+func (p prepared) Prepare(c *fakezk.Conn) error { return p.of.SetUp(c, p.path) }
 
 // simulated puts an episode into a simulated world.
 type simulated struct {
