@@ -315,7 +315,7 @@ func TestNeverAccused(t *testing.T) {
 			if c.model.monitor == nil {
 				t.Fatal("the model has no monitor")
 			}
-			seen := make(map[Outcome3]int)
+			seen := make(map[Status]int)
 			for i := range each {
 				r := rand.New(rand.NewPCG(agreeSeed, uint64(i)))
 				h := c.drawLegal(r, drawLongShape(r))

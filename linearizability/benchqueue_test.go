@@ -85,7 +85,7 @@ func BenchmarkMonitorQueueMillion(b *testing.B) {
 }
 
 // benchMonitor measures the monitor with all that it needs.
-func benchMonitor(b *testing.B, h History, want Outcome3) {
+func benchMonitor(b *testing.B, h History, want Status) {
 	m := Queue()
 	b.ReportAllocs()
 	start := cpuTime(b)

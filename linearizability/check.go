@@ -10,12 +10,12 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Outcome3 is a verdict's value.
-type Outcome3 uint8
+// Status is a verdict's value.
+type Status uint8
 
 const (
 	// Ok: an order of the operations exists that explains what the clients saw.
-	Ok Outcome3 = iota
+	Ok Status = iota
 	// Violation: no such order exists.
 	Violation
 	// Undetermined: it could not be decided, for the reason given. It is never a pass.
@@ -23,7 +23,7 @@ const (
 )
 
 // String returns ok, violation or unknown.
-func (o Outcome3) String() string {
+func (o Status) String() string {
 	switch o {
 	case Ok:
 		return "ok"
@@ -34,11 +34,11 @@ func (o Outcome3) String() string {
 }
 
 // MarshalText implements [encoding.TextMarshaler], for JSON.
-func (o Outcome3) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+func (o Status) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler], for JSON.
-func (o *Outcome3) UnmarshalText(text []byte) error {
-	for _, known := range []Outcome3{Ok, Violation, Undetermined} {
+func (o *Status) UnmarshalText(text []byte) error {
+	for _, known := range []Status{Ok, Violation, Undetermined} {
 		if known.String() == string(text) {
 			*o = known
 			return nil
@@ -49,7 +49,7 @@ func (o *Outcome3) UnmarshalText(text []byte) error {
 
 // Verdict says whether the history of one object is linearizable.
 type Verdict struct {
-	Outcome Outcome3
+	Outcome Status
 	// Property is the rule that is broken, see the package's documentation; empty unless Outcome
 	// is Violation.
 	Property string
@@ -131,8 +131,8 @@ func Check(m Model, h History, o Options) []Verdict {
 
 // Worst returns the outcome of a set of verdicts: a violation if there is one, else unknown if
 // there is one, else ok. The outcome of none at all is unknown.
-func Worst(verdicts []Verdict) Outcome3 {
-	is := func(o Outcome3) bool {
+func Worst(verdicts []Verdict) Status {
+	is := func(o Status) bool {
 		return slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Outcome == o })
 	}
 	switch {
@@ -158,7 +158,7 @@ func checkObject(m *Model, g *group, o Options) Verdict {
 }
 
 // outcomeOf is the outcome that [Check] gives a history of one object, without the explanation.
-func outcomeOf(m *Model, h History, o Options) Outcome3 {
+func outcomeOf(m *Model, h History, o Options) Status {
 	if m.validate(h) != nil {
 		return Undetermined
 	}

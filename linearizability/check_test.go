@@ -195,7 +195,7 @@ func TestObjectsAreJudgedOneByOne(t *testing.T) {
 }
 
 func TestWorst(t *testing.T) {
-	v := func(outcomes ...Outcome3) (verdicts []Verdict) {
+	v := func(outcomes ...Status) (verdicts []Verdict) {
 		for _, o := range outcomes {
 			verdicts = append(verdicts, Verdict{Outcome: o})
 		}
@@ -203,7 +203,7 @@ func TestWorst(t *testing.T) {
 	}
 	for _, c := range []struct {
 		verdicts []Verdict
-		want     Outcome3
+		want     Status
 	}{
 		{v(), Undetermined},
 		{v(Ok, Ok), Ok},

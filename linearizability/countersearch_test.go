@@ -28,7 +28,7 @@ func TestCounterShapes(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		h    History
-		want Outcome3
+		want Status
 	}{
 		"lost additions of 2, and a get of 1":    {lostOf(10_000, func(int) int64 { return 2 }, 1), Violation},
 		"of differing amounts":                   {lostOf(2000, func(i int) int64 { return int64(i + 1) }, 1_000_000), Ok},

@@ -134,7 +134,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 
 // parseLine reads an operation, by the fast way if its line is of the form that nearly all have.
 func parseLine(line []byte, known names) (op Operation, err error) {
-	if p := (plainLine{rest: line, names: known}); p.parse(&op) {
+	if p := (fastDecoder{rest: line, names: known}); p.parse(&op) {
 		return op, nil
 	}
 	op = Operation{}

@@ -9,7 +9,7 @@ func TestLockCorners(t *testing.T) {
 		name    string
 		model   Model
 		history string
-		want    Outcome3
+		want    Status
 	}{
 		{"a release that returns before its grant does", Lock(), `
 			client 0 acquire → 1 [6..21]

@@ -55,7 +55,7 @@ func processorTime() time.Duration {
 }
 
 // benchmarkJudging measures what judges the history in processor time, too.
-func benchmarkJudging(b *testing.B, name string, judge func() Outcome3, want Outcome3) {
+func benchmarkJudging(b *testing.B, name string, judge func() Status, want Status) {
 	b.Run(name, func(b *testing.B) {
 		b.ReportAllocs()
 		began := processorTime()
@@ -75,10 +75,10 @@ func BenchmarkLock(b *testing.B) {
 	for _, ops := range []int{1000, 10_000, 100_000, 1_000_000} {
 		h := longLock(ops, 0.01)
 		name := func(what string) string { return fmt.Sprintf("%s/%d", what, ops) }
-		benchmarkJudging(b, name("monitor"), func() Outcome3 { return lockMonitor(m.prepare(h)).outcome }, Ok)
-		benchmarkJudging(b, name("Check"), func() Outcome3 { return Check(m, h, Options{})[0].Outcome }, Ok)
+		benchmarkJudging(b, name("monitor"), func() Status { return lockMonitor(m.prepare(h)).outcome }, Ok)
+		benchmarkJudging(b, name("Check"), func() Status { return Check(m, h, Options{})[0].Outcome }, Ok)
 		bad := plantOverlap(longLock(ops, 0.01))
-		benchmarkJudging(b, name("overlap"), func() Outcome3 { return Check(m, bad, Options{})[0].Outcome }, Violation)
+		benchmarkJudging(b, name("overlap"), func() Status { return Check(m, bad, Options{})[0].Outcome }, Violation)
 	}
 }
 
@@ -108,7 +108,7 @@ func benchmarkPorcupine(b *testing.B, m *Model, name string, h History) {
 }
 
 // byPorcupine is porcupine's verdict alone.
-func byPorcupine(m *Model, h History) Outcome3 {
+func byPorcupine(m *Model, h History) Status {
 	switch newJudge(m, Options{}).ask(m.prepare(h)) {
 	case "Ok":
 		return Ok
@@ -127,7 +127,7 @@ func BenchmarkPermits(b *testing.B) {
 		unknown  float64
 	}{{RWLock(), 1000, 0}, {Semaphore(5), 5, 0.01}} {
 		h := longHolds(c.model, c.capacity, 1_000_000, c.unknown)
-		benchmarkJudging(b, c.model.Name, func() Outcome3 { return c.model.monitor(c.model.prepare(h)).outcome }, Ok)
+		benchmarkJudging(b, c.model.Name, func() Status { return c.model.monitor(c.model.prepare(h)).outcome }, Ok)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestNeverAccusedLong(t *testing.T) {
 	each := max(1, longHistories(t)/len(correct.Models))
 	for _, model := range correct.Models {
 		t.Run(model, func(t *testing.T) {
-			seen := map[linearizability.Outcome3]int{}
+			seen := map[linearizability.Status]int{}
 			for i := range each {
 				v := judgeCorrect(t, model, uint64(i))
 				if seen[v.Outcome]++; v.Outcome == linearizability.Violation || v.Checker == "disagreement" {

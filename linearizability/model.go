@@ -127,7 +127,7 @@ func (s *step) empty() bool {
 
 // ruling is what a checker says of a history.
 type ruling struct {
-	outcome Outcome3
+	outcome Status
 	finding finding // of a violation
 	// given are steps that stand for whatever else may have happened: beside these, too, the finding's
 	// are illegal. They matter where a legal history can become illegal by what is left out.

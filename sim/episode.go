@@ -31,19 +31,19 @@ type episodeConfig struct {
 
 // outcome is what came of an episode.
 type outcome struct {
-	violations []Violation
-	unknown    string
-	history    any
-	disputed   map[string]any
-	refused    int // stale writes
-	notJudged  []string
-	later      func() Judgement
-	audit      func(uint64, int) Strength
-	strength   Strength
-	ops        []*Op
-	made       []made
-	choices    Choices
-	struck     [faultCount]int
+	violations  []Violation
+	unknown     string
+	history     any
+	disputed    map[string]any
+	refused     int // stale writes
+	notJudged   []string
+	later       func() Judgement
+	audit       func(uint64, int) Sensitivity
+	sensitivity Sensitivity
+	ops         []*Op
+	made        []made
+	choices     Choices
+	struck      [faultCount]int
 	size
 	steps   int
 	hash    uint64
@@ -154,7 +154,7 @@ func (w *World) run(workload Workload, o *outcome) {
 	o.violations, o.unknown, o.disputed, o.history, o.later, o.audit = j.Violations, j.Unknown, j.Disputed, j.History, j.Later, j.Audit
 	o.refused, o.notJudged, o.size = j.Refused, j.NotJudged, w.size()
 	o.struck, o.choices = w.struck, w.source.choices()
-	o.strength = Strength{Faults: o.faults, Inside: w.inside}
+	o.sensitivity = Sensitivity{Faults: o.faults, DuringOp: w.duringOp}
 	w.end(len(o.violations) == 0)
 	if leftover := w.panicked; len(o.violations) == 0 && len(leftover) > 0 {
 		o.violations = leftover

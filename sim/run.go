@@ -37,8 +37,8 @@ type Config struct {
 	Progress func(Progress)
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
-	// Audit is of how many episodes, the first ones, the strength is measured if they are clean, see
-	// [Strength]; 0: of none.
+	// Audit is of how many episodes, the first ones, the checker's sensitivity is measured if they are clean, see
+	// [Sensitivity]; 0: of none.
 	Audit int
 	// Until, if set, is the only property that counts, and the campaign ends with the first episode
 	// that breaks it. (What the result says of that episode depends on the seed alone; its sums also
@@ -86,7 +86,7 @@ type Result struct {
 	Reason           string         // why unknown
 	Disputed         map[string]any // see [Judgement.Disputed], of the episode that Reason is about
 	Violations       []Found        // one for each property, the likely root first: see [RootFirst]
-	Strength         Strength
+	Sensitivity      Sensitivity
 	Rerun            Rerun
 	NotJudged        []string      // properties that could not be judged in this world, in alphabetical order: see [Judgement]
 	Waived           []string      // properties that the recipe does not promise, so that they were not judged: see [Waiver]
@@ -335,7 +335,7 @@ func (c *campaign) record(index int, o *outcome) {
 	for i, n := range o.struck {
 		c.struck[i] += n
 	}
-	r.Strength.add(o.strength)
+	r.Sensitivity.add(o.sensitivity)
 	if len(o.violations) > 0 {
 		c.failures++
 	}

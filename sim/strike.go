@@ -75,7 +75,7 @@ func (w *World) strike() bool {
 func (w *World) strikes(index, n int) {
 	w.struck[index] += n
 	if w.busy() {
-		w.inside += n
+		w.duringOp += n
 	}
 }
 

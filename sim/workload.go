@@ -62,7 +62,7 @@ type Judgement struct {
 	Later func() Judgement
 	// Audit, if not nil, says how much the verdict on a clean episode is worth. It corrupts the
 	// history as often as tries says, drawn from the seed. It is called after Later, likewise.
-	Audit func(seed uint64, tries int) Strength
+	Audit func(seed uint64, tries int) Sensitivity
 }
 
 // Violation is a broken property. What its message names is in fields, for programs: nothing reads the message.

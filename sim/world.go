@@ -55,18 +55,18 @@ type World struct {
 	kick               chan struct{} // tells the loop, when it sleeps, that there is something
 
 	// What has happened, for the judge.
-	changes []Change
-	deaths  map[int64]int   // the steps at which sessions ended
-	parents map[string]bool // znodes that have had children
-	unused  map[string]bool // persistent znodes that have been made, and nothing else
-	herd    []Herd
-	struck  [faultCount]int
-	inside  int   // strikes while an operation was under way
-	wraps   bool  // a counter has come to its end
-	actor   int64 // number of the operation whose request is being carried out
-	trace   *[]Step
-	*record // what else is kept with a trace; nil without
-	hash    uint64
+	changes  []Change
+	deaths   map[int64]int   // the steps at which sessions ended
+	parents  map[string]bool // znodes that have had children
+	unused   map[string]bool // persistent znodes that have been made, and nothing else
+	herd     []Herd
+	struck   [faultCount]int
+	duringOp int   // strikes while an operation was under way
+	wraps    bool  // a counter has come to its end
+	actor    int64 // number of the operation whose request is being carried out
+	trace    *[]Step
+	*record  // what else is kept with a trace; nil without
+	hash     uint64
 
 	// Memory that is used again.
 	actions []action

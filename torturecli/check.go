@@ -154,7 +154,7 @@ func (k *checkCmd) show(c *commandContext, j judged) error {
 	}
 	worst := linearizability.Worst(j.verdicts)
 	fmt.Fprintf(c.out, "%s: %d operations on %d objects, judged as %s%s\n", worst, j.operations, len(j.verdicts), k.Model, decidedBy(j.verdicts))
-	exit := map[linearizability.Outcome3]int{linearizability.Violation: exitViolation, linearizability.Undetermined: exitUnknown}[worst]
+	exit := map[linearizability.Status]int{linearizability.Violation: exitViolation, linearizability.Undetermined: exitUnknown}[worst]
 	return c.end(exit, k.disputed(c, j))
 }
 

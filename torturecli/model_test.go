@@ -53,7 +53,7 @@ func TestSizesOfModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n, want := range map[int]linearizability.Outcome3{size: linearizability.Ok, size + 1: linearizability.Violation} {
+		for n, want := range map[int]linearizability.Status{size: linearizability.Ok, size + 1: linearizability.Violation} {
 			var h linearizability.History
 			for i := range n {
 				h = append(h, linearizability.Operation{Client: i, Op: "acquire", Outcome: linearizability.OK, Call: int64(10 * i), Return: int64(10*i + 5)})

@@ -184,28 +184,28 @@ const resultName = "result.json"
 
 // summary is the object that --json prints.
 type summary struct {
-	Workload   string             `json:"workload"`
-	Recipe     string             `json:"recipe"`
-	Backend    string             `json:"backend"`
-	Strategy   string             `json:"strategy"`
-	Seed       uint64             `json:"seed"`
-	Episodes   int                `json:"episodes"`
-	Steps      int64              `json:"steps"`
-	Operations int64              `json:"operations"`
-	Faults     map[string]int     `json:"faults"`
-	Verdict    sim.Verdict        `json:"verdict"`
-	Reason     string             `json:"reason,omitempty"`
-	Stopped    bool               `json:"interrupted,omitempty"`
-	Violations []violationSummary `json:"violations"`
-	Strength   *sim.Strength      `json:"strength,omitempty"`
-	Rerun      *sim.Rerun         `json:"rerun,omitempty"`
-	NotJudged  []string           `json:"not_judged,omitempty"`
-	Waived     []string           `json:"waived,omitempty"`
-	Refused    int64              `json:"refused,omitempty"`
-	Recovery   float64            `json:"recovery_s,omitempty"`
-	Hash       string             `json:"hash"`
-	Elapsed    float64            `json:"elapsed_s"`
-	Rate       float64            `json:"episodes_per_s"`
+	Workload    string             `json:"workload"`
+	Recipe      string             `json:"recipe"`
+	Backend     string             `json:"backend"`
+	Strategy    string             `json:"strategy"`
+	Seed        uint64             `json:"seed"`
+	Episodes    int                `json:"episodes"`
+	Steps       int64              `json:"steps"`
+	Operations  int64              `json:"operations"`
+	Faults      map[string]int     `json:"faults"`
+	Verdict     sim.Verdict        `json:"verdict"`
+	Reason      string             `json:"reason,omitempty"`
+	Stopped     bool               `json:"interrupted,omitempty"`
+	Violations  []violationSummary `json:"violations"`
+	Sensitivity *sim.Sensitivity   `json:"strength,omitempty"`
+	Rerun       *sim.Rerun         `json:"rerun,omitempty"`
+	NotJudged   []string           `json:"not_judged,omitempty"`
+	Waived      []string           `json:"waived,omitempty"`
+	Refused     int64              `json:"refused,omitempty"`
+	Recovery    float64            `json:"recovery_s,omitempty"`
+	Hash        string             `json:"hash"`
+	Elapsed     float64            `json:"elapsed_s"`
+	Rate        float64            `json:"episodes_per_s"`
 }
 
 type violationSummary struct {
@@ -229,8 +229,8 @@ func summarize(r sim.Result, backend string, files []string) summary {
 		NotJudged: r.NotJudged, Waived: r.Waived, Refused: r.Refused, Recovery: r.Recovery.Seconds(), Hash: sim.FormatHash(r.Hash),
 		Elapsed: r.Elapsed.Seconds(), Rate: float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9),
 	}
-	if r.Verdict == sim.VerdictOK && r.Strength.Episodes > 0 {
-		s.Strength = &r.Strength
+	if r.Verdict == sim.VerdictOK && r.Sensitivity.Episodes > 0 {
+		s.Sensitivity = &r.Sensitivity
 	}
 	if r.Rerun.Episodes > 0 {
 		s.Rerun = &r.Rerun
@@ -274,7 +274,7 @@ func printResult(w io.Writer, r sim.Result, told int, backend, self string, file
 	if r.Refused > 0 {
 		fmt.Fprintf(w, "stale writes that the resource refused because of their tokens: %d\n", r.Refused)
 	}
-	if line := strengthLine(r); line != "" {
+	if line := sensitivityLine(r); line != "" {
 		fmt.Fprintln(w, wrap(line, columns))
 	}
 	if line := rerunLine(r.Rerun); line != "" {

@@ -110,10 +110,10 @@ func (j *Judgement) Check(v *View, m linearizability.Model, h linearizability.Hi
 		}
 		return later
 	}
-	j.Audit = func(seed uint64, tries int) sim.Strength {
+	j.Audit = func(seed uint64, tries int) sim.Sensitivity {
 		each := judgeTime / time.Duration(max(tries, 1)) // as long as judging the episode, for all of them together
 		s := linearizability.Measure(m, h, seed, tries, linearizability.Options{Timeout: each})
-		return sim.Strength{
+		return sim.Sensitivity{
 			Episodes: 1, Operations: s.Operations, Overlapping: s.Overlapping, Unknown: s.Unknown,
 			Corruptions: s.Corruptions, Noticed: s.Noticed, Missed: s.Missed, Undecided: s.Undecided,
 		}

@@ -229,9 +229,9 @@ func (e *watchedEpisode) Flavour() (f fakezk.Flavour) {
 func (e *watchedEpisode) Judge(w *sim.World) sim.Judgement {
 	j := e.Episode.Judge(w)
 	if h, ok := j.History.(linearizability.History); ok && j.Audit != nil {
-		j.Audit = func(seed uint64, _ int) sim.Strength {
+		j.Audit = func(seed uint64, _ int) sim.Sensitivity {
 			e.see(seed, h)
-			return sim.Strength{}
+			return sim.Sensitivity{}
 		}
 	}
 	return j

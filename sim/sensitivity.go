@@ -2,11 +2,12 @@ package sim
 
 import "fmt"
 
-// Strength says what a pass is worth: how hard the episodes were for the recipe, and how much would
-// have been noticed. All but Faults and Inside is measured on as many episodes as [Config] says.
-type Strength struct {
-	Faults int `json:"faults"` // strikes
-	Inside int `json:"inside"` // of these, those while an operation was under way
+// Sensitivity says what a pass is worth: how hard the episodes were for the recipe, and how many corruptions
+// of their histories the checker detects. All but Faults and DuringOp is measured on as many episodes as
+// [Config] says.
+type Sensitivity struct {
+	Faults   int `json:"faults"` // strikes
+	DuringOp int `json:"inside"` // of these, those while an operation was under way
 
 	Episodes    int `json:"episodes"` // that were measured; 0 if this kind of recipe has no model to measure with
 	Operations  int `json:"operations"`
@@ -26,9 +27,9 @@ type Strength struct {
 // corruptionsEach is how often the history of each episode that is measured is corrupted.
 const corruptionsEach = 8
 
-func (s *Strength) add(t Strength) {
+func (s *Sensitivity) add(t Sensitivity) {
 	s.Faults += t.Faults
-	s.Inside += t.Inside
+	s.DuringOp += t.DuringOp
 	s.Episodes += t.Episodes
 	s.Operations += t.Operations
 	s.Overlapping += t.Overlapping
@@ -45,7 +46,7 @@ func (s *Strength) add(t Strength) {
 }
 
 // Vacuous says why a pass is worth nothing, or nothing if it is worth something.
-func (s Strength) Vacuous() string {
+func (s Sensitivity) Vacuous() string {
 	switch {
 	case s.Episodes == 0:
 		return ""
@@ -64,5 +65,5 @@ func (o *outcome) measure(seed uint64) {
 	if seed == 0 || o.audit == nil || o.aborted != nil || len(o.violations) > 0 || o.unknown != "" {
 		return
 	}
-	o.strength.add(o.audit(seed, corruptionsEach))
+	o.sensitivity.add(o.audit(seed, corruptionsEach))
 }

@@ -14,22 +14,22 @@ var kindsWithAModel = []string{"lock", "rwlock", "semaphore", "queue", "priority
 
 // What the judge lets pass of a corrupted history must be in order; most of the corruptions are not. (That
 // this is so is measured against a reference in results/generate.)
-func TestStrengthOfAPass(t *testing.T) {
+func TestSensitivityOfAPass(t *testing.T) {
 	for _, kind := range kindsWithAModel {
-		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 200, Seed: 1, Audit: 100}).Strength
+		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 200, Seed: 1, Audit: 100}).Sensitivity
 		t.Logf("%s: %+v", kind, s)
 		if s.Episodes < 90 || s.Overlapping == 0 || s.Undecided > 0 || s.Corruptions < 7*s.Episodes || s.Vacuous() != "" {
 			t.Errorf("%s: %+v is vacuous: %s", kind, s, s.Vacuous())
 		}
-		if s.Inside == 0 || s.Inside > s.Faults {
-			t.Errorf("%s: %d of %d faults struck inside of an operation", kind, s.Inside, s.Faults)
+		if s.DuringOp == 0 || s.DuringOp > s.Faults {
+			t.Errorf("%s: %d of %d faults struck during an operation", kind, s.DuringOp, s.Faults)
 		}
 	}
 }
 
-func TestStrengthIsDeterministic(t *testing.T) {
-	run := func(workers int) sim.Strength {
-		return campaign(t, lookUp(t, "queue", workload.Ours), sim.Config{Episodes: 60, Seed: 3, Workers: workers, Audit: 60}).Strength
+func TestSensitivityIsDeterministic(t *testing.T) {
+	run := func(workers int) sim.Sensitivity {
+		return campaign(t, lookUp(t, "queue", workload.Ours), sim.Config{Episodes: 60, Seed: 3, Workers: workers, Audit: 60}).Sensitivity
 	}
 	if diff := cmp.Diff(run(1), run(4)); diff != "" {
 		t.Error(diff)
@@ -38,7 +38,7 @@ func TestStrengthIsDeterministic(t *testing.T) {
 
 // Of a pass in which nothing could go wrong, or nobody would have noticed, it is said.
 func TestVacuousPass(t *testing.T) {
-	for want, s := range map[string]sim.Strength{
+	for want, s := range map[string]sim.Sensitivity{
 		"":                                      {Episodes: 1, Operations: 2, Overlapping: 2, Corruptions: 8, Noticed: 1},
 		"no operation was judged":               {Episodes: 1},
 		"no two clients' operations overlapped": {Episodes: 1, Operations: 2},
@@ -48,7 +48,7 @@ func TestVacuousPass(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", s, got, want)
 		}
 	}
-	if got := (sim.Strength{Faults: 3}).Vacuous(); got != "" {
+	if got := (sim.Sensitivity{Faults: 3}).Vacuous(); got != "" {
 		t.Errorf("what was not measured is said to be vacuous: %s", got)
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-var plainLines = []string{
+var fastLines = []string{
 	`{"client":3,"op":"poll","arg":null,"result":"v17","outcome":"ok","call":1041,"return":1077}`,
 	`{"client":3,"op":"poll","arg":true,"result":-17,"outcome":"unknown","call":-1,"return":null,"object":"q","note":"lost","process":7}`,
 	` { "op" : "get" , "client" : 0 ,"return":2,	"call":1,"outcome":"fail","result":false} `,
 }
 
-// A line that is read the fast way means what encoding/json says it does.
-func samePlain(t rapid.TB, line []byte) (plain bool) {
+// A line that the fast path takes has the meaning that encoding/json gives it.
+func sameFast(t rapid.TB, line []byte) (taken bool) {
 	var fast, slow Operation
-	p := plainLine{rest: bytes.TrimSpace(line), names: names{}}
+	p := fastDecoder{rest: bytes.TrimSpace(line), names: names{}}
 	if !p.parse(&fast) {
 		return false
 	}
@@ -33,43 +33,43 @@ func samePlain(t rapid.TB, line []byte) (plain bool) {
 	return true
 }
 
-func TestPlainLines(t *testing.T) {
-	for _, line := range plainLines {
-		if !samePlain(t, []byte(line)) {
-			t.Errorf("%s is not read the fast way", line)
+func TestFastPath(t *testing.T) {
+	for _, line := range fastLines {
+		if !sameFast(t, []byte(line)) {
+			t.Errorf("%s is not read on the fast path", line)
 		}
 	}
 }
 
-// What Write writes of ordinary operations is plain; of any, what is plain means the same.
-func TestPlainLinesOfOperations(t *testing.T) {
+// The fast path takes what Write writes of ordinary operations; whatever it takes has the same meaning as in JSON.
+func TestFastPathOfOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		op := drawOperation(t)
 		if line, err := op.MarshalJSON(); err == nil {
-			samePlain(t, line)
+			sameFast(t, line)
 		}
 		op.Op, op.Object, op.Note, op.Arg, op.Result, op.Process = "poll", "", "", Int(int64(op.Client>>8)), Str("v17"), Null
 		op.Client, op.Call, op.Return = op.Client>>8, op.Call>>8, op.Return>>8
-		if line, err := op.MarshalJSON(); err != nil || !samePlain(t, line) {
-			t.Fatalf("%s is not read the fast way (%v)", line, err)
+		if line, err := op.MarshalJSON(); err != nil || !sameFast(t, line) {
+			t.Fatalf("%s is not read on the fast path (%v)", line, err)
 		}
 	})
 }
 
-func FuzzPlainLine(f *testing.F) {
-	for _, line := range plainLines {
+func FuzzFastPath(f *testing.F) {
+	for _, line := range fastLines {
 		f.Add([]byte(line))
 	}
-	f.Fuzz(func(t *testing.T, line []byte) { samePlain(t, line) })
+	f.Fuzz(func(t *testing.T, line []byte) { sameFast(t, line) })
 }
 
-// Lines that are nearly plain: some characters replaced, doubled or left out.
-func TestNearlyPlainLines(t *testing.T) {
+// Lines that the fast path nearly takes: some characters replaced, doubled or left out.
+func TestNearlyFastLines(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	alphabet := `{}",: 019-nulltrue\\é.eE` + "\t\x00"
 	read := 0
 	for range 200_000 {
-		line := []byte(plainLines[random.IntN(len(plainLines))])
+		line := []byte(fastLines[random.IntN(len(fastLines))])
 		for range 1 + random.IntN(3) {
 			at := random.IntN(len(line))
 			switch random.IntN(3) {
@@ -81,7 +81,7 @@ func TestNearlyPlainLines(t *testing.T) {
 				line = append(line[:at], append([]byte{line[at]}, line[at:]...)...)
 			}
 		}
-		if samePlain(t, line) {
+		if sameFast(t, line) {
 			read++
 		}
 	}

@@ -1,10 +1,10 @@
 package linearizability
 
-// plainLine reads an operation from a line as other programs and [Write] usually write it: an object
-// of known fields, none of them twice, with whole numbers and strings of printable ASCII without
-// escapes. Everything else, and everything that is wrong, is left to package encoding/json, which is
-// slower and knows more. A line that is read here means the same there.
-type plainLine struct {
+// fastDecoder decodes the lines that [Write] and most other programs write: an object of known fields, none
+// of them twice, with whole numbers and strings of printable ASCII without escapes. All other lines, and all
+// that are wrong, are left to package encoding/json, which is slower. A line that is decoded here has the same
+// meaning there.
+type fastDecoder struct {
 	rest  []byte
 	names names
 }
@@ -44,8 +44,8 @@ const (
 	fieldsNeeded = fieldClient | fieldOp | fieldOutcome | fieldCall | fieldReturn
 )
 
-// parse fills in op and tells whether the line was plain.
-func (p *plainLine) parse(op *Operation) bool {
+// parse fills in op and tells whether the line could be read on the fast path.
+func (p *fastDecoder) parse(op *Operation) bool {
 	if !p.skip('{') {
 		return false
 	}
@@ -70,7 +70,7 @@ func (p *plainLine) parse(op *Operation) bool {
 }
 
 // field reads the value of a field, and says which it is.
-func (p *plainLine) field(name string, op *Operation) (fields, bool) {
+func (p *fastDecoder) field(name string, op *Operation) (fields, bool) {
 	switch name {
 	case "client":
 		n, ok := p.number()
@@ -107,14 +107,14 @@ func (p *plainLine) field(name string, op *Operation) (fields, bool) {
 }
 
 // space skips blanks.
-func (p *plainLine) space() {
+func (p *fastDecoder) space() {
 	for len(p.rest) > 0 && (p.rest[0] == ' ' || p.rest[0] == '\t') {
 		p.rest = p.rest[1:]
 	}
 }
 
 // skip skips one character, with the blanks around it.
-func (p *plainLine) skip(c byte) bool {
+func (p *fastDecoder) skip(c byte) bool {
 	p.space()
 	if len(p.rest) == 0 || p.rest[0] != c {
 		return false
@@ -125,7 +125,7 @@ func (p *plainLine) skip(c byte) bool {
 }
 
 // word skips a word.
-func (p *plainLine) word(w string) bool {
+func (p *fastDecoder) word(w string) bool {
 	if len(p.rest) < len(w) || string(p.rest[:len(w)]) != w {
 		return false
 	}
@@ -134,7 +134,7 @@ func (p *plainLine) word(w string) bool {
 }
 
 // text reads a string. It is part of the line.
-func (p *plainLine) text() ([]byte, bool) {
+func (p *fastDecoder) text() ([]byte, bool) {
 	if len(p.rest) == 0 || p.rest[0] != '"' {
 		return nil, false
 	}
@@ -152,7 +152,7 @@ func (p *plainLine) text() ([]byte, bool) {
 }
 
 // name reads a string that other lines have too.
-func (p *plainLine) name(s *string) bool {
+func (p *fastDecoder) name(s *string) bool {
 	text, ok := p.text()
 	if ok {
 		*s = p.names.of(text)
@@ -164,7 +164,7 @@ func (p *plainLine) name(s *string) bool {
 const digitsMax = 18
 
 // number reads a whole number in the form that JSON demands: no leading zeros.
-func (p *plainLine) number() (n int64, ok bool) {
+func (p *fastDecoder) number() (n int64, ok bool) {
 	negative := p.word("-")
 	digits := 0
 	for digits < len(p.rest) && '0' <= p.rest[digits] && p.rest[digits] <= '9' {
@@ -184,7 +184,7 @@ func (p *plainLine) number() (n int64, ok bool) {
 	return n, true
 }
 
-func (p *plainLine) value(v *Value) bool {
+func (p *fastDecoder) value(v *Value) bool {
 	switch {
 	case p.word("null"):
 		*v = Null

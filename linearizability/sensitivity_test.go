@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestStrength(t *testing.T) {
+func TestSensitivity(t *testing.T) {
 	h := History{
 		{Client: 1, Op: "offer", Arg: Int(1), Call: 1, Return: 2},
 		{Client: 1, Op: "offer", Arg: Int(2), Call: 3, Return: 4},
@@ -18,14 +18,14 @@ func TestStrength(t *testing.T) {
 		{Client: 5, Op: "poll", Outcome: Fail, Call: 7, Return: 9},
 	}
 	got := Measure(Queue(), h, 1, 0, Options{})
-	if diff := cmp.Diff(Strength{Operations: 5, Overlapping: 2, Unknown: 1, Missed: map[string]int{}}, got); diff != "" {
+	if diff := cmp.Diff(Sensitivity{Operations: 5, Overlapping: 2, Unknown: 1, Missed: map[string]int{}}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 // Corruptions of a history in which nothing overlaps are all noticed: values go from client to client in
 // turn, and each is missed. In one in which everything overlaps there is nothing to notice in a swap.
-func TestStrengthTellsHardFromVacuous(t *testing.T) {
+func TestSensitivityTellsHardFromVacuous(t *testing.T) {
 	inTurn, atOnce := History{}, History{}
 	for i := range int64(20) {
 		offer := Operation{Client: int(i), Op: "offer", Arg: Int(i), Call: 4 * i, Return: 4*i + 1}

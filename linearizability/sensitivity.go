@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Strength says how much a history that was found legal is worth: how hard it was for the object, and
-// how much of what can go wrong the judge would have noticed in it. A history in which no two
-// operations overlap, or that may be corrupted without anybody noticing, says little.
-type Strength struct {
+// Sensitivity says how much the verdict on a legal history is worth: how hard the history was for the object,
+// and how many corruptions of it the judge detects. A history in which no two operations overlap, or in which
+// no corruption is detected, says little.
+type Sensitivity struct {
 	Operations  int // that had an effect or may have had one
 	Overlapping int // of these, those during which another client's operation ran too
 	Unknown     int // of these, those of unknown outcome
@@ -22,11 +22,11 @@ type Strength struct {
 	Missed map[string]int
 }
 
-// Measure returns the strength of a history of one object. It corrupts it as often as tries says, drawn
-// from the seed, and judges each result, which may take as long as the options say. The same arguments give the same strength, if the judge has
-// time enough.
-func Measure(m Model, h History, seed uint64, tries int, o Options) Strength {
-	s := Strength{Operations: len(h), Overlapping: overlapping(h), Missed: map[string]int{}}
+// Measure returns how sensitive the judge is to what can go wrong in a history of one object. It corrupts
+// the history as often as tries says, drawn from the seed, and judges each result, which may take as long
+// as the options say. The same arguments give the same result, if the judge has time enough.
+func Measure(m Model, h History, seed uint64, tries int, o Options) Sensitivity {
+	s := Sensitivity{Operations: len(h), Overlapping: overlapping(h), Missed: map[string]int{}}
 	for _, op := range h {
 		switch op.Outcome {
 		case Fail:

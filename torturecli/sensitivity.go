@@ -6,9 +6,9 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// strengthLine says what a pass is worth, or nothing if that was not measured.
-func strengthLine(r sim.Result) string {
-	s := r.Strength
+// sensitivityLine says what a pass is worth, or nothing if that was not measured.
+func sensitivityLine(r sim.Result) string {
+	s := r.Sensitivity
 	if r.Verdict != sim.VerdictOK || s.Episodes == 0 {
 		return ""
 	}
@@ -18,7 +18,7 @@ func strengthLine(r sim.Result) string {
 	line := fmt.Sprintf("strength: %s of the operations overlapped another client's, %s had an unknown outcome",
 		share(s.Overlapping, s.Operations), share(s.Unknown, s.Operations))
 	if s.Faults > 0 {
-		line += fmt.Sprintf("; %s of the faults struck during an operation", share(s.Inside, s.Faults))
+		line += fmt.Sprintf("; %s of the faults struck during an operation", share(s.DuringOp, s.Faults))
 	}
 	if s.Corruptions > 0 {
 		line += "; " + corruptionsText(s)
@@ -27,7 +27,7 @@ func strengthLine(r sim.Result) string {
 }
 
 // corruptionsText says how many corruptions would have been noticed, and why not all of them.
-func corruptionsText(s sim.Strength) string {
+func corruptionsText(s sim.Sensitivity) string {
 	text := fmt.Sprintf("of %d corruptions of what clients saw %s would have been noticed", s.Corruptions, share(s.Noticed, s.Corruptions))
 	if legal := s.Corruptions - s.Noticed - s.Undecided; legal > 0 {
 		text += fmt.Sprintf(", %s are legal too", share(legal, s.Corruptions))
