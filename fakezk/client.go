@@ -68,8 +68,8 @@ type Client struct {
 	closed  atomic.Bool // and has come to its end
 	killed  atomic.Bool
 
-	// Flavour is whose habits the client has, go-zookeeper's unless set before the first request.
-	Flavour Flavour
+	// Semantics is the client library that is imitated, go-zookeeper unless set before the first request.
+	Semantics ClientSemantics
 
 	// HoldEvents keeps events from the channels of [Conn.SessionEvents] until Tell hands them over, one at a
 	// time. To be set before the first request.
@@ -362,7 +362,7 @@ func (c *Client) register(call *Call, code Code) {
 	case call.Request.Op == OpGetChildren2:
 		kind = watchChild
 	}
-	call.watch = make(chan zk.Event, c.Flavour.watchBuffer())
+	call.watch = make(chan zk.Event, c.Semantics.watchBuffer())
 	c.watches = append(c.watches, watch{topic{call.Request.Path, kind}, call.User, call.Tag, call.watch})
 }
 

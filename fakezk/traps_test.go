@@ -147,25 +147,25 @@ func TestAnyVersion(t *testing.T) {
 	}
 }
 
-// TestFlavoursWhileAway: what watches of each kind hear when their znodes change while the client is away.
+// TestClientSemanticsWhileAway: what watches of each kind hear when their znodes change while the client is away.
 // What came and went is not seen; kazoo sets no watch again.
-func TestFlavoursWhileAway(t *testing.T) {
+func TestClientSemanticsWhileAway(t *testing.T) {
 	const missed = "EventNodeCreated StateSyncConnected /x"
 	for _, test := range []struct {
-		name    string
-		flavour fakezk.Flavour
-		changes []fakezk.Op
-		want    []string
+		name      string
+		semantics fakezk.ClientSemantics
+		changes   []fakezk.Op
+		want      []string
 	}{
-		{"go", fakezk.FlavourGo, []fakezk.Op{fakezk.OpCreate}, []string{missed, "closed"}},
-		{"go, undone", fakezk.FlavourGo, []fakezk.Op{fakezk.OpCreate, fakezk.OpDelete}, nil},
-		{"java", fakezk.FlavourJava, []fakezk.Op{fakezk.OpCreate}, []string{"EventSession StateDisconnected", "EventSession StateHasSession", missed, "closed"}},
-		{"java, undone", fakezk.FlavourJava, []fakezk.Op{fakezk.OpCreate, fakezk.OpDelete}, []string{"EventSession StateDisconnected", "EventSession StateHasSession"}},
-		{"kazoo", fakezk.FlavourKazoo, []fakezk.Op{fakezk.OpCreate}, []string{"EventSession StateDisconnected", "closed"}},
+		{"go", fakezk.SemanticsGo, []fakezk.Op{fakezk.OpCreate}, []string{missed, "closed"}},
+		{"go, undone", fakezk.SemanticsGo, []fakezk.Op{fakezk.OpCreate, fakezk.OpDelete}, nil},
+		{"java", fakezk.SemanticsJava, []fakezk.Op{fakezk.OpCreate}, []string{"EventSession StateDisconnected", "EventSession StateHasSession", missed, "closed"}},
+		{"java, undone", fakezk.SemanticsJava, []fakezk.Op{fakezk.OpCreate, fakezk.OpDelete}, []string{"EventSession StateDisconnected", "EventSession StateHasSession"}},
+		{"kazoo", fakezk.SemanticsKazoo, []fakezk.Op{fakezk.OpCreate}, []string{"EventSession StateDisconnected", "closed"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWire(fakezk.Config{})
-			c, conn := w.watcher(t, test.flavour)
+			c, conn := w.watcher(t, test.semantics)
 			var watch <-chan zk.Event
 			w.do(c, func() (err error) { _, _, watch, err = conn.ExistsW("/x"); return err })
 			c.Break(zk.ErrConnectionClosed)
@@ -192,10 +192,10 @@ func (w *wire) resume(c *fakezk.Client, replica int) {
 // TestNoWatchOutlivesItsSession: whatever the client library, a change in the new session reaches no watch
 // of the old one.
 func TestNoWatchOutlivesItsSession(t *testing.T) {
-	for name, flavour := range map[string]fakezk.Flavour{"go": fakezk.FlavourGo, "java": fakezk.FlavourJava, "kazoo": fakezk.FlavourKazoo} {
+	for name, semantics := range map[string]fakezk.ClientSemantics{"go": fakezk.SemanticsGo, "java": fakezk.SemanticsJava, "kazoo": fakezk.SemanticsKazoo} {
 		t.Run(name, func(t *testing.T) {
 			w := newWire(fakezk.Config{})
-			c, conn := w.watcher(t, flavour)
+			c, conn := w.watcher(t, semantics)
 			var watch <-chan zk.Event
 			w.do(c, func() (err error) { _, _, watch, err = conn.ExistsW("/x"); return err })
 			c.Break(zk.ErrConnectionClosed)

@@ -38,19 +38,19 @@ func wants(t *testing.T, watch <-chan zk.Event, want ...string) {
 }
 
 // Watches hear of the connection what they hear of it in package fakezk.
-func TestFlavouredWatches(t *testing.T) {
+func TestClientSemantics(t *testing.T) {
 	states := []zk.State{zk.StateConnecting, zk.StateDisconnected, zk.StateHasSession, zk.StateExpired}
-	watch := func(f fakezk.Flavour) (w *flavouredWatches, fired chan zk.Event, told <-chan zk.Event) {
-		w, fired = &flavouredWatches{flavour: f}, make(chan zk.Event, 1)
+	watch := func(f fakezk.ClientSemantics) (w *clientWatches, fired chan zk.Event, told <-chan zk.Event) {
+		w, fired = &clientWatches{semantics: f}, make(chan zk.Event, 1)
 		told = w.wrap(fired)
 		for _, s := range states {
 			w.tell(s)
 		}
 		return w, fired, told
 	}
-	_, _, told := watch(fakezk.FlavourGo)
+	_, _, told := watch(fakezk.SemanticsGo)
 	wants(t, told)
-	_, fired, told := watch(fakezk.FlavourJava)
+	_, fired, told := watch(fakezk.SemanticsJava)
 	wants(t, told, "EventSession StateDisconnected", "EventSession StateHasSession", "EventSession StateExpired")
 	fired <- zk.Event{Type: zk.EventNodeDeleted, State: zk.StateSyncConnected}
 	if e := <-told; e.Type != zk.EventNodeDeleted {
@@ -59,9 +59,9 @@ func TestFlavouredWatches(t *testing.T) {
 	if _, open := <-told; open {
 		t.Error("the watch is still armed after its event")
 	}
-	w, _, told := watch(fakezk.FlavourKazoo)
+	w, _, told := watch(fakezk.SemanticsKazoo)
 	wants(t, told, "EventSession StateDisconnected", "closed")
-	if !w.forgets() || (&flavouredWatches{flavour: fakezk.FlavourJava}).forgets() {
+	if !w.forgets() || (&clientWatches{semantics: fakezk.SemanticsJava}).forgets() {
 		t.Error("kazoo's client alone sets no watch again")
 	}
 }

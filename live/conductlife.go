@@ -23,7 +23,7 @@ type life struct {
 	server    int // to which it is connected, or was last
 	turnstile Turnstile
 	users     []*conductedUser
-	watches   flavouredWatches
+	watches   clientWatches
 	sent      []*wish // whose replies have not come; nil for the client's own
 	over      bool    // its session has ended, of which the client has not heard
 
@@ -74,7 +74,7 @@ func (d *conductor) begin(ctx context.Context) error {
 
 // open opens a session for the life of a client that begins after a line of the trace.
 func (d *conductor) open(ctx context.Context, client, line int) error {
-	p := &life{conductor: d, client: client, watches: flavouredWatches{flavour: d.round.run.workload.Flavour()}}
+	p := &life{conductor: d, client: client, watches: clientWatches{semantics: d.round.run.workload.ClientSemantics()}}
 	if line >= 0 {
 		p.begun, p.number = d.trace[line].N, d.lives[client].number+1
 	}

@@ -28,9 +28,9 @@ type Episode interface {
 	Judge(w *World) Judgement
 }
 
-// Flavoured is an Episode whose recipes were written for another client library than go-zookeeper.
-type Flavoured interface {
-	Flavour() fakezk.Flavour
+// WithClientSemantics is an Episode whose recipes were written for another client library than go-zookeeper.
+type WithClientSemantics interface {
+	ClientSemantics() fakezk.ClientSemantics
 }
 
 // Waiver is a Workload whose recipe does not promise some properties, which are not judged.

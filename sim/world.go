@@ -231,8 +231,8 @@ func (w *World) makeParent(path string, made map[string]bool) {
 // launch starts a process: it opens a session, and each user's script runs until it blocks.
 func (w *World) launch(p *process) {
 	c := fakezk.NewClient(w, w.servers, sessionTimeout, w.settle)
-	if f, ok := w.episode.(Flavoured); ok {
-		c.Flavour = f.Flavour()
+	if f, ok := w.episode.(WithClientSemantics); ok {
+		c.Semantics = f.ClientSemantics()
 	}
 	c.GUIDSeed, c.HoldEvents = GUIDSeed(p.id, p.life), true
 	c.OnExpired = func(session int64) {

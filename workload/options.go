@@ -17,13 +17,13 @@ type Option func(*terms)
 
 // terms are what the options of a workload say.
 type terms struct {
-	recipe   string // its name
-	existing bool
-	flavour  fakezk.Flavour
-	model    linearizability.Model
-	waived   []string
-	beside   []string // endings of paths
-	final    []func(error) bool
+	recipe    string // its name
+	existing  bool
+	semantics fakezk.ClientSemantics
+	model     linearizability.Model
+	waived    []string
+	beside    []string // endings of paths
+	final     []func(error) bool
 
 	setUp  []func(c recipes.Conn, path string) error
 	closes bool // see Closing
@@ -52,7 +52,7 @@ func Existing() Option { return func(t *terms) { t.existing = true } }
 
 // ForClient says for which client library the recipe was written, which it gets in simulation. Default go-zookeeper.
 // On real servers there is no other, except where a counterexample is confirmed.
-func ForClient(f fakezk.Flavour) Option { return func(t *terms) { t.flavour = f } }
+func ForClient(f fakezk.ClientSemantics) Option { return func(t *terms) { t.semantics = f } }
 
 // JudgedBy is the model of the histories, for a kind of the user's own.
 func JudgedBy(m linearizability.Model) Option { return func(t *terms) { t.model = m } }

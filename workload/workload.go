@@ -56,8 +56,8 @@ type Episode interface {
 // Name is the kind of recipe: "lock", "queue".
 func (w *Workload) Name() string { return w.kind }
 
-// Flavour is the client library that the recipe was written for.
-func (w *Workload) Flavour() fakezk.Flavour { return w.terms.flavour }
+// ClientSemantics is the client library that the recipe was written for.
+func (w *Workload) ClientSemantics() fakezk.ClientSemantics { return w.terms.semantics }
 
 // Episode plans one episode about the object at a path: at all times the same for the same choices.
 func (w *Workload) Episode(p *sim.Plan, path string) Episode { return w.plan(p, path) }
@@ -82,7 +82,7 @@ func Own(kind string, plan func(p *sim.Plan, path string) Episode, opts ...Optio
 // Plan implements [sim.Workload].
 func (w *Workload) Plan(p *sim.Plan) sim.Episode {
 	path := p.Root + "/" + w.kind
-	s := &simulated{w.plan(p, path), path, w.terms.flavour}
+	s := &simulated{w.plan(p, path), path, w.terms.semantics}
 	if len(w.terms.setUp) > 0 {
 		return prepared{s, w}
 	}
@@ -110,13 +110,13 @@ func (p prepared) Prepare(c *fakezk.Conn) error { return p.of.SetUp(c, p.path) }
 
 // simulated puts an episode into a simulated world.
 type simulated struct {
-	of      Episode
-	path    string
-	flavour fakezk.Flavour
+	of        Episode
+	path      string
+	semantics fakezk.ClientSemantics
 }
 
-// Flavour implements [sim.Flavoured].
-func (s *simulated) Flavour() fakezk.Flavour { return s.flavour }
+// ClientSemantics implements [sim.WithClientSemantics].
+func (s *simulated) ClientSemantics() fakezk.ClientSemantics { return s.semantics }
 
 func (s *simulated) Users() []int      { return s.of.Users() }
 func (s *simulated) Parents() []string { return s.of.Parents() }

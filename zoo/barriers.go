@@ -62,7 +62,7 @@ func curatorBarrier(id, title, property, needs string, variant roundsVariant) An
 }
 
 func kazooBarrier(id, title, property, needs string, variant roundsVariant) Animal {
-	variant.opts = append(slices.Clone(variant.opts), workload.ForClient(fakezk.FlavourKazoo))
+	variant.opts = append(slices.Clone(variant.opts), workload.ForClient(fakezk.SemanticsKazoo))
 	return doubleBarrierAnimal(id, title, "kazoo 2.8, kazoo/recipe/barrier.py, DoubleBarrier", property, needs, variant, func(bugs published.Bugs) workload.Option {
 		return member(func(c recipes.Conn, path string) workload.Rendezvous {
 			return published.NewKazooDoubleBarrier(c, path, parties, bugs)

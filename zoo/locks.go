@@ -49,7 +49,7 @@ func herdLock(id, title, property, needs string) Animal {
 func sessionLock(id, title, property, needs string) Animal {
 	return lockOf(id, title, "notes on ZooKeeper, of sessions", property, needs, func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker {
 		return published.NewSessionLock(c, path, bugs)
-	}, workload.ForClient(fakezk.FlavourJava))
+	}, workload.ForClient(fakezk.SemanticsJava))
 }
 
 func goZKLock(id, commit, title, property, needs string) Animal {

@@ -30,7 +30,7 @@ var absentOthers = []Absent{
 func watchedLock(bugs published.Bugs) *workload.Workload {
 	return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return published.NewWatchedLock(c, path, bugs)
-	}, as("a lock on kazoo's watches with "+bugs.String(), workload.ForClient(fakezk.FlavourKazoo))...)
+	}, as("a lock on kazoo's watches with "+bugs.String(), workload.ForClient(fakezk.SemanticsKazoo))...)
 }
 
 func sharedLock[L workload.RWLocker](id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) L) Animal {

@@ -25,14 +25,14 @@ var queueAnimals = []Animal{
 	itemQueue("SP6", "a delete whose reply is lost: the element is gone and nobody got it", syncPrimitiveQueue, "lost", "loss", published.NewSyncPrimitiveQueue),
 	itemQueue("SP7", "a producer swallows the exception, and its element may never have been there", syncPrimitiveQueue, "false-empty", "loss", published.NewSyncPrimitiveQueue),
 	insistent("DQ3", "an item whose offer's reply is lost is offered again: it is there twice", "duplicate", "loss"),
-	consumed("DQ4", "an item is removed before it is worked on: who dies in between takes it along", republishedQueue, "lost", "crash", fakezk.FlavourGo, published.NewConsumer),
+	consumed("DQ4", "an item is removed before it is worked on: who dies in between takes it along", republishedQueue, "lost", "crash", fakezk.SemanticsGo, published.NewConsumer),
 	throughJava("DQ8", "a disconnect throws a consumer out of a call that waits", "unexpected-error", "loss"),
 	withoutRoot("DQ9", "the constructor's ACL is null, and the root is never made"),
 	itemQueue("DQ10", "items are ephemeral, and go with their producer", recipeQueue, "false-empty", "expiry", published.NewQueueRecipe),
 	itemQueue("DQ11", "all servers are held to show the same: an old one's empty list is believed", recipeQueue, "false-empty", "lag", published.NewQueueRecipe),
 	itemQueue("Q1", "a get that is repeated after its delete returns the next item", kazooQueue, "lost", "loss", published.NewKazooQueue),
 	kazooPriorities("Q2", "a list that is kept hides what is more urgent and came later", "order", "none"),
-	consumed("Q4", "the connection's loss has dropped the watch, and the callback does not look again", kazooQueue, "lost-wakeup", "loss", fakezk.FlavourKazoo, published.NewKazooLockingQueue),
+	consumed("Q4", "the connection's loss has dropped the watch, and the callback does not look again", kazooQueue, "lost-wakeup", "loss", fakezk.SemanticsKazoo, published.NewKazooLockingQueue),
 	itemQueue("Q9", "a create that is repeated: the item is there twice", curatorQueue, "duplicate", "loss", published.NewCuratorQueue),
 	itemQueue("Q10", "a delete that is repeated meets itself, and is taken for another consumer's", curatorQueue, "lost", "loss", published.NewCuratorQueue),
 }
@@ -68,7 +68,7 @@ func throughJava(id, title, property, needs string) Animal {
 	return pair(queueAnimal(id, title, property, needs), func(bugs published.Bugs) *workload.Workload {
 		return workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
 			return published.NewQueue(c, path, bugs)
-		}, as("published/DistributedQueue, Java's client, bugs: "+bugs.String(), workload.ForClient(fakezk.FlavourJava), workload.Patient())...)
+		}, as("published/DistributedQueue, Java's client, bugs: "+bugs.String(), workload.ForClient(fakezk.SemanticsJava), workload.Patient())...)
 	})
 }
 
@@ -112,7 +112,7 @@ func (c claimer) Claim(ctx context.Context) (workload.Claimed, error) {
 }
 
 // consumed is an animal that is a locking queue, with a client library of its own.
-func consumed[Q consumer](id, title, source, property, needs string, client fakezk.Flavour, new func(c recipes.Conn, path string, bugs published.Bugs) Q) Animal {
+func consumed[Q consumer](id, title, source, property, needs string, client fakezk.ClientSemantics, new func(c recipes.Conn, path string, bugs published.Bugs) Q) Animal {
 	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
 		return workload.LockingQueue(func(c recipes.Conn, path string) workload.LockingQueuer {
 			return claimer{new(c, path, bugs)}

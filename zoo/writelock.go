@@ -39,15 +39,15 @@ var writeLocks = []Animal{
 
 // writeLockUse is how users use a WriteLock: what makes a Locker, for whose client.
 type writeLockUse struct {
-	name    string
-	new     func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker
-	flavour fakezk.Flavour
-	option  func(published.Bugs) workload.Option // nil: none
+	name      string
+	new       func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker
+	semantics fakezk.ClientSemantics
+	option    func(published.Bugs) workload.Option // nil: none
 }
 
 var (
 	asRepublished = writeLockUse{new: newWriteLock}
-	inJava        = writeLockUse{name: ", Java's client", new: newWriteLock, flavour: fakezk.FlavourJava}
+	inJava        = writeLockUse{name: ", Java's client", new: newWriteLock, semantics: fakezk.SemanticsJava}
 
 	// oneAttempt: an operation is tried once, as no episode has faults for ten times.
 	oneAttempt = writeLockUse{name: ", one attempt", new: func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker {
@@ -111,5 +111,5 @@ func (use writeLockUse) of(name string, bugs published.Bugs) *workload.Workload 
 	if use.option != nil {
 		opt = use.option(bugs) // whose grant a shared object tells of is not known
 	}
-	return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return use.new(c, path, bugs) }, as(name, workload.ForClient(use.flavour), opt)...)
+	return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return use.new(c, path, bugs) }, as(name, workload.ForClient(use.semantics), opt)...)
 }

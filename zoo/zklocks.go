@@ -65,7 +65,7 @@ func (k zkClass) by(c client) zkClass {
 func (k zkClass) animal(id, title, property, needs string) Animal {
 	of := func(bugs published.Bugs) func() *workload.Workload {
 		return func() *workload.Workload {
-			return k.make(bugs, as(k.recipe+" by "+k.client.name+" with "+bugs.String(), workload.ForClient(k.client.flavour))...)
+			return k.make(bugs, as(k.recipe+" by "+k.client.name+" with "+bugs.String(), workload.ForClient(k.client.semantics))...)
 		}
 	}
 	return Animal{
@@ -108,12 +108,12 @@ var twitterLock = newZKClass("twitter commons, DistributedLockImpl", goClient, f
 
 // client is a client library, as recipes' names mention it.
 type client struct {
-	flavour fakezk.Flavour
-	name    string
+	semantics fakezk.ClientSemantics
+	name      string
 }
 
 var (
-	goClient    = client{fakezk.FlavourGo, "go-zookeeper"}
-	javaClient  = client{fakezk.FlavourJava, "Java's client"}
-	kazooClient = client{fakezk.FlavourKazoo, "kazoo"}
+	goClient    = client{fakezk.SemanticsGo, "go-zookeeper"}
+	javaClient  = client{fakezk.SemanticsJava, "Java's client"}
+	kazooClient = client{fakezk.SemanticsKazoo, "kazoo"}
 )

@@ -218,10 +218,10 @@ type watchedEpisode struct {
 	see func(seed uint64, h linearizability.History)
 }
 
-// Flavour implements [sim.Flavoured].
-func (e *watchedEpisode) Flavour() (f fakezk.Flavour) {
-	if flavoured, ok := e.Episode.(sim.Flavoured); ok {
-		return flavoured.Flavour()
+// ClientSemantics implements [sim.WithClientSemantics].
+func (e *watchedEpisode) ClientSemantics() (f fakezk.ClientSemantics) {
+	if client, ok := e.Episode.(sim.WithClientSemantics); ok {
+		return client.ClientSemantics()
 	}
 	return f
 }

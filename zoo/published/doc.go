@@ -29,7 +29,7 @@
 //     the one event that go-zookeeper sends for each watch. Java's client also calls every registered
 //     watcher for each change of the connection's state and leaves it registered; kazoo's tells
 //     every watcher when the connection breaks, and drops it. Recipes that rely on either are run
-//     with a client that has that habit ([fakezk.Flavour]); go-zookeeper tells of an expiry only,
+//     with a client that does so ([fakezk.ClientSemantics]); go-zookeeper tells of an expiry only,
 //     once (EventNotWatching).
 //   - ConnectionLossException: any error after which nobody knows whether the request was carried
 //     out, and zk.ErrNoServer. SessionExpiredException: zk.ErrSessionExpired, which go-zookeeper
@@ -39,5 +39,5 @@
 //     closed connection answers like a lost one, and a goroutine that meets it ends after its
 //     attempts.
 //
-// [fakezk.Flavour]: https://pkg.go.dev/github.com/zktorture/zktorture/fakezk#Flavour
+// [fakezk.ClientSemantics]: https://pkg.go.dev/github.com/zktorture/zktorture/fakezk#ClientSemantics
 package published

@@ -6,28 +6,28 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Flavour is how a client library tells its watches about the state of the connection. Recipes that
-// were written for other libraries than go-zookeeper rely on it, and some of their bugs are in what
-// they make of it.
-type Flavour uint8
+// ClientSemantics is how a client library treats its watches when the state of the connection changes.
+// Recipes that were written for other libraries than go-zookeeper rely on it, and some of their bugs are in
+// how they handle it.
+type ClientSemantics uint8
 
 const (
-	// FlavourGo is go-zookeeper: a watch hears of its znode only, or of its own end by an expiry or a
+	// SemanticsGo is go-zookeeper: a watch hears of its znode only, or of its own end by an expiry or a
 	// Close. After a reconnect it is set again.
-	FlavourGo Flavour = iota
-	// FlavourJava is ZooKeeper's own client: every registered watch is told of each change of the
+	SemanticsGo ClientSemantics = iota
+	// SemanticsJava is ZooKeeper's own client: every registered watch is told of each change of the
 	// connection's state (zk.EventSession with StateDisconnected, StateHasSession, StateExpired) and
 	// stays registered (ZKWatchManager.materialize). Its channel is closed after the last event only.
-	FlavourJava
-	// FlavourKazoo is Python's kazoo: when the connection breaks every watch is told so (zk.EventSession
+	SemanticsJava
+	// SemanticsKazoo is Python's kazoo: when the connection breaks every watch is told so (zk.EventSession
 	// with StateDisconnected), once, and dropped; nothing sets it again (client.py, _reset_watchers).
-	FlavourKazoo
+	SemanticsKazoo
 )
 
 // watchBuffer is how many events a watch's channel holds. Java's client queues without bound; what
 // does not fit here is dropped.
-func (f Flavour) watchBuffer() int {
-	if f == FlavourJava {
+func (f ClientSemantics) watchBuffer() int {
+	if f == SemanticsJava {
 		return 64
 	}
 	return 1
@@ -37,12 +37,12 @@ func (f Flavour) watchBuffer() int {
 func (c *Client) tellWatches(state zk.State) {
 	switch {
 	case c.killed.Load() || c.closed.Load():
-	case c.Flavour == FlavourJava && (state == zk.StateDisconnected || state == zk.StateHasSession || state == zk.StateExpired):
+	case c.Semantics == SemanticsJava && (state == zk.StateDisconnected || state == zk.StateHasSession || state == zk.StateExpired):
 		for _, w := range slices.Clone(c.watches) {
 			w.tell(zk.Event{Type: zk.EventSession, State: state})
 			c.settle()
 		}
-	case c.Flavour == FlavourKazoo && state == zk.StateDisconnected:
+	case c.Semantics == SemanticsKazoo && state == zk.StateDisconnected:
 		all := c.watches
 		c.watches = nil
 		for _, w := range all {

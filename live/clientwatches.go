@@ -10,24 +10,24 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// flavouredWatches makes the watches of a go-zookeeper client behave as those of the client library that a recipe was
-// written for, as package fakezk does in simulation: see [fakezk.Flavour].
-type flavouredWatches struct {
-	flavour fakezk.Flavour
+// clientWatches makes the watches of a go-zookeeper client behave as those of the client library that a recipe was
+// written for, as package fakezk does in simulation: see [fakezk.ClientSemantics].
+type clientWatches struct {
+	semantics fakezk.ClientSemantics
 
 	mu    sync.Mutex
 	armed []chan zk.Event // what recipes listen to, in the order in which they were set
 }
 
 // forgets tells whether watches are not set again when the client connects.
-func (f *flavouredWatches) forgets() bool { return f.flavour == fakezk.FlavourKazoo }
+func (f *clientWatches) forgets() bool { return f.semantics == fakezk.SemanticsKazoo }
 
 // watchEvents is how many events of a connection's state wait for a recipe.
 const watchEvents = 64
 
 // wrap returns what a recipe gets for a watch's channel.
-func (f *flavouredWatches) wrap(fired <-chan zk.Event) <-chan zk.Event {
-	if f.flavour == fakezk.FlavourGo || fired == nil {
+func (f *clientWatches) wrap(fired <-chan zk.Event) <-chan zk.Event {
+	if f.semantics == fakezk.SemanticsGo || fired == nil {
 		return fired
 	}
 	told := make(chan zk.Event, watchEvents)
@@ -42,7 +42,7 @@ func (f *flavouredWatches) wrap(fired <-chan zk.Event) <-chan zk.Event {
 }
 
 // fire hands the last event to a watch that is still armed.
-func (f *flavouredWatches) fire(told chan zk.Event, e zk.Event, ok bool) {
+func (f *clientWatches) fire(told chan zk.Event, e zk.Event, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := slices.Index(f.armed, told)
@@ -57,16 +57,16 @@ func (f *flavouredWatches) fire(told chan zk.Event, e zk.Event, ok bool) {
 }
 
 // tell tells the watches of a change of the connection's state.
-func (f *flavouredWatches) tell(state zk.State) {
+func (f *clientWatches) tell(state zk.State) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e := zk.Event{Type: zk.EventSession, State: state}
 	switch {
-	case f.flavour == fakezk.FlavourJava && (state == zk.StateDisconnected || state == zk.StateHasSession || state == zk.StateExpired):
+	case f.semantics == fakezk.SemanticsJava && (state == zk.StateDisconnected || state == zk.StateHasSession || state == zk.StateExpired):
 		for _, told := range f.armed {
 			offer(told, e)
 		}
-	case f.flavour == fakezk.FlavourKazoo && state == zk.StateDisconnected:
+	case f.semantics == fakezk.SemanticsKazoo && state == zk.StateDisconnected:
 		for _, told := range f.armed {
 			offer(told, e)
 			close(told)
@@ -84,27 +84,27 @@ func offer(to chan<- zk.Event, e zk.Event) {
 }
 
 // of returns a connection that gives out its watches by way of these.
-func (f *flavouredWatches) of(c recipes.Conn) recipes.Conn { return &flavouredConn{c, f} }
+func (f *clientWatches) of(c recipes.Conn) recipes.Conn { return &clientConn{c, f} }
 
-type flavouredConn struct {
+type clientConn struct {
 	recipes.Conn
-	watches *flavouredWatches
+	watches *clientWatches
 }
 
 // SessionEvents implements [recipes.EventSource].
-func (c *flavouredConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
+func (c *clientConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
 
-func (c *flavouredConn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
+func (c *clientConn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
 	names, stat, watch, err := c.Conn.ChildrenW(path)
 	return names, stat, c.watches.wrap(watch), err
 }
 
-func (c *flavouredConn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
+func (c *clientConn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
 	there, stat, watch, err := c.Conn.ExistsW(path)
 	return there, stat, c.watches.wrap(watch), err
 }
 
-func (c *flavouredConn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+func (c *clientConn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	data, stat, watch, err := c.Conn.GetW(path)
 	return data, stat, c.watches.wrap(watch), err
 }

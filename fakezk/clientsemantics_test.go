@@ -8,22 +8,22 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// TestFlavours: what a watch hears when its connection breaks, comes back, and the znode changes then.
-func TestFlavours(t *testing.T) {
+// TestClientSemantics: what a watch hears when its connection breaks, comes back, and the znode changes then.
+func TestClientSemantics(t *testing.T) {
 	for _, test := range []struct {
-		name    string
-		flavour fakezk.Flavour
-		want    []string
+		name      string
+		semantics fakezk.ClientSemantics
+		want      []string
 	}{
-		{"go", fakezk.FlavourGo, []string{"EventNodeCreated StateSyncConnected /x", "closed"}},
-		{"java", fakezk.FlavourJava, []string{
+		{"go", fakezk.SemanticsGo, []string{"EventNodeCreated StateSyncConnected /x", "closed"}},
+		{"java", fakezk.SemanticsJava, []string{
 			"EventSession StateDisconnected", "EventSession StateHasSession", "EventNodeCreated StateSyncConnected /x", "closed",
 		}},
-		{"kazoo", fakezk.FlavourKazoo, []string{"EventSession StateDisconnected", "closed"}},
+		{"kazoo", fakezk.SemanticsKazoo, []string{"EventSession StateDisconnected", "closed"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWire(fakezk.Config{})
-			c, conn := w.watcher(t, test.flavour)
+			c, conn := w.watcher(t, test.semantics)
 			var watch <-chan zk.Event
 			w.do(c, func() (err error) { _, _, watch, err = conn.ExistsW("/x"); return err })
 			c.Break(zk.ErrConnectionClosed)
@@ -40,9 +40,9 @@ func TestFlavours(t *testing.T) {
 	}
 }
 
-func (w *wire) watcher(t *testing.T, f fakezk.Flavour) (*fakezk.Client, *fakezk.Conn) {
+func (w *wire) watcher(t *testing.T, f fakezk.ClientSemantics) (*fakezk.Client, *fakezk.Conn) {
 	c := w.client()
-	c.Flavour = f
+	c.Semantics = f
 	if err := c.Dial(w.now, 0); err != nil {
 		t.Fatal(err)
 	}
