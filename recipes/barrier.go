@@ -169,17 +169,14 @@ func (b *Barrier) write(missing bool, to string, stat *zk.Stat) (err error) {
 
 // written reads the answer to a write.
 func (b *Barrier) written(ctx context.Context, op *operation, err error) (done bool, _ error) {
-	if classify(err) != answered {
-		return false, err
-	}
-	op.settle()
 	switch {
 	case errors.Is(err, zk.ErrBadVersion), errors.Is(err, zk.ErrNodeExists):
 		return true, nil
 	case errors.Is(err, zk.ErrNoNode):
+		op.refused()
 		return false, b.ensure(ctx, parent(b.path))
 	}
-	return err == nil, err
+	return err == nil, op.answered(err)
 }
 
 func (b *Barrier) explain(what string, err error) error {

@@ -31,15 +31,14 @@ func (p plain) offer(ctx context.Context, op *operation, prefix string, data []b
 		_, err := s.conn.Create(change.Path, data, zk.FlagSequence, s.acl)
 		switch kind := classify(err); {
 		case errors.Is(err, zk.ErrNoNode):
-			op.settle()
+			op.refused()
 			vanished++
 			err = s.ensure(ctx, s.dir)
 		case kind == unsent:
-			op.settle()
+			op.refused()
 			err = pace.wait(ctx, err)
 		case kind == answered:
-			op.settle()
-			return err
+			return op.answered(err)
 		default:
 			return p.look(ctx, op, prefix, guid, err)
 		}
@@ -63,7 +62,6 @@ func (p plain) look(ctx context.Context, op *operation, prefix, guid string, los
 	if len(names) == 0 {
 		return lost
 	}
-	op.settle()
 	return nil
 }
 
@@ -80,14 +78,13 @@ func (p plain) remove(ctx context.Context, op *operation, change UnknownOutcomeE
 		err := p.s.conn.Delete(change.Path, -1)
 		switch kind := classify(err); {
 		case kind == answered && (err == nil || lost == nil):
-			op.settle()
-			return removed(err)
+			return removed(op.answered(err))
 		case kind == answered:
 			return false, lost
 		case kind != unsent:
 			lost = err
 		case lost == nil:
-			op.settle()
+			op.refused()
 		}
 		if err := pace.wait(ctx, err); err != nil {
 			return false, err

@@ -79,11 +79,20 @@ func (op *operation) begin(change UnknownOutcomeError) bool {
 	return true
 }
 
-// settle is called when the outcome of the change is known.
-func (op *operation) settle() {
+// refused is called when the change was surely not made. One that was made stays pending until the operation ends without
+// an error: whoever leaves in between has to be told of it.
+func (op *operation) refused() {
 	op.mu.Lock()
 	defer op.mu.Unlock()
 	op.pending = nil
+}
+
+// answered notes that the change was not made if err is an answer.
+func (op *operation) answered(err error) error {
+	if err != nil && classify(err) == answered {
+		op.refused()
+	}
+	return err
 }
 
 func (op *operation) result() ([]byte, error) {

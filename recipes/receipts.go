@@ -64,13 +64,12 @@ func (r *receipts) change(ctx context.Context, op *operation, change UnknownOutc
 		kind := classify(err)
 		switch {
 		case err == errNoClaim:
-			op.settle()
+			op.refused()
 			r.path = ""
 			vanished++
 			continue
 		case kind == answered:
-			op.settle()
-			return err
+			return op.answered(err)
 		case kind == closed:
 			return ErrClosed
 		case kind == unanswered:
@@ -78,12 +77,12 @@ func (r *receipts) change(ctx context.Context, op *operation, change UnknownOutc
 			if err != nil {
 				return err
 			}
-			op.settle()
 			if made {
 				return nil
 			}
+			op.refused()
 		default:
-			op.settle()
+			op.refused()
 		}
 		if err := pace.wait(ctx, err); err != nil {
 			return err

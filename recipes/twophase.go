@@ -157,35 +157,23 @@ func (t *TwoPhase) begin(ctx context.Context, op *operation, ops []any) error {
 			if err != nil && !errors.Is(err, zk.ErrNoNode) {
 				return err
 			}
-			op.settle()
-			return begunBy(err == nil)
+			if err == nil {
+				return nil // the transaction that is there is this one
+			}
+			op.refused()
+			return ErrTransactionExists
 		case errors.Is(err, zk.ErrNodeExists):
-			op.settle()
+			op.refused()
 			return ErrTransactionExists
 		case !errors.Is(err, zk.ErrNoNode):
-			return op.settled(err)
+			return op.answered(err)
 		}
-		op.settle()
+		op.refused()
 		if err := t.ensure(ctx, t.dir); err != nil {
 			return err
 		}
 	}
 	return errVanishing(t.dir)
-}
-
-func begunBy(us bool) error {
-	if us {
-		return nil
-	}
-	return ErrTransactionExists
-}
-
-// settled notes that the outcome of a change is known if err is an answer.
-func (op *operation) settled(err error) error {
-	if classify(err) == answered {
-		op.settle()
-	}
-	return err
 }
 
 // Query returns what Begin was given: the query and the sites, sorted.
@@ -235,9 +223,9 @@ func (t *TwoPhase) cast(ctx context.Context, op *operation, name, path, outcome 
 	}
 	_, err := t.persist(ctx, func() error { return t.write(path, outcome, vote) })
 	if !errors.Is(err, zk.ErrBadVersion) {
-		return err == nil, op.settled(err)
+		return err == nil, op.answered(err)
 	}
-	op.settle() // a vote is there; which one, a server that lags behind that answer may not know
+	op.refused() // a vote is there; which one, a server that lags behind that answer may not know
 	was, _, err := t.syncedGet(ctx, path)
 	return bytes.Equal(was, vote), err
 }
