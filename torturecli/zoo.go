@@ -15,14 +15,16 @@ import (
 )
 
 type zooCmd struct {
-	IDs      []string      `arg:"" optional:"" name:"id" help:"Which animals. Default: all."`
-	Seed     uint64        `help:"Equal seeds, equal hunts." default:"1"`
-	Episodes int           `help:"At most so many for each animal and for each twin." default:"20000"`
-	Backend  string        `help:"Where: sim, or ensemble (three real servers, started here; each animal for --duration)." default:"sim"`
-	Duration time.Duration `help:"For ensemble: at most so long for each animal." default:"20s"`
-	Confirm  bool          `help:"Make each counterexample happen on three real servers, started here, too. Twins are left out."`
-	JSON     bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
-	ciFlags  `embed:""`
+	IDs         []string      `arg:"" optional:"" name:"id" help:"Which animals. Default: all."`
+	Seed        uint64        `help:"Equal seeds, equal hunts." default:"1"`
+	Episodes    int           `help:"At most so many for each animal and for each twin." default:"20000"`
+	Backend     string        `help:"Where: sim, or ensemble (three real servers, started here; each animal for --duration)." default:"sim"`
+	Duration    time.Duration `help:"For ensemble: at most so long for each animal." default:"20s"`
+	Confirm     bool          `help:"Make each counterexample happen on three real servers, started here, too. Twins are left out."`
+	JSON        bool          `name:"json" help:"Print one JSON object to standard output and nothing else there." xor:"output"`
+	Source      bool          `help:"Hunt nothing: print the functions in which a bug makes a difference, with it (-) and mended (+)." xor:"output"`
+	AsPublished bool          `help:"With --source: the whole recipe, as it was published with all of its bugs (-) and mended (+)."`
+	ciFlags     `embed:""`
 }
 
 // Run carries the command out: status 0 only if every animal was found and every twin is clean.
@@ -34,10 +36,15 @@ func (z *zooCmd) Run(c *commandContext) error {
 		return fmt.Errorf("--confirm is for what the simulator finds: leave out --backend")
 	case z.Backend != "sim" && z.Backend != "ensemble":
 		return fmt.Errorf("unknown backend %q: the zoo is hunted in sim and on an ensemble", z.Backend)
+	case z.AsPublished && !z.Source:
+		return fmt.Errorf("--as-published is for --source: give that, too")
 	}
 	animals, err := zoo.Find(z.IDs)
 	if err != nil {
 		return err
+	}
+	if z.Source {
+		return z.printSources(c.out, animals)
 	}
 	if err := z.probe(); err != nil {
 		return err

@@ -17,7 +17,7 @@ var barrierAnimals = []Animal{
 	tutorialBarrier("P3", "a member is named after its host: the second one there cannot enter", "unexpected-error", "none", fullRounds).with(2),
 	tutorialBarrier("P5", "who comes too late for a round holds up those who leave it", "lost-wakeup", "none", anyRounds),
 	syncPrimitive("SP1", "the znode to be deleted is named without its number: leave never waits", "early-leave", "none", fullRounds).with(2),
-	syncPrimitive("SP2", "znodes of an earlier round stay and are counted in the next", "early-enter", "none", fullRounds, "SP1", "SP2").with(2),
+	syncPrimitive("SP2", "znodes of an earlier round stay and are counted in the next", "early-enter", "none", fullRounds, "SP1").with(2),
 	syncPrimitive("SP3", "a create whose reply was lost is repeated under another number: one member counts twice", "early-enter", "loss", sparseRounds).with(2),
 	syncPrimitive("SP8", "one monitor for all objects and a single notify: the wrong one wakes", "lost-wakeup", "none", apartRounds).with(2),
 	syncPrimitive("SP10", "the program goes on although enter has failed", "early-enter", "loss", sparseRounds).with(2),
@@ -49,8 +49,8 @@ func tutorialBarrier(id, title, property, needs string, variant roundsVariant) A
 	})
 }
 
-func syncPrimitive(id, title, property, needs string, variant roundsVariant, bugs ...string) Animal {
-	return doubleBarrierAnimal(id, title, "the ZooKeeper tutorial's listing as republished, SyncPrimitive.Barrier", property, needs, variant, shared, bugs...)
+func syncPrimitive(id, title, property, needs string, variant roundsVariant, with ...string) Animal {
+	return doubleBarrierAnimal(id, title, "the ZooKeeper tutorial's listing as republished, SyncPrimitive.Barrier", property, needs, variant, shared, with...)
 }
 
 func curatorBarrier(id, title, property, needs string, variant roundsVariant) Animal {
@@ -70,22 +70,12 @@ func kazooBarrier(id, title, property, needs string, variant roundsVariant) Anim
 	}).with(2)
 }
 
-// doubleBarrierAnimal is a double barrier for two with some bugs in force, the one it is named after
-// if none are named. members is called once an episode.
-func doubleBarrierAnimal(id, title, source, property, needs string, variant roundsVariant, members func(published.Bugs) workload.Option, bugs ...string) Animal {
-	of := func(bugs published.Bugs) func() *workload.Workload {
+// doubleBarrierAnimal is a double barrier for two. members is called once an episode.
+func doubleBarrierAnimal(id, title, source, property, needs string, variant roundsVariant, members func(published.Bugs) workload.Option, with ...string) Animal {
+	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
 		recipe := fmt.Sprintf("%s, %s, with %s", source, variant.name, bugs)
-		return func() *workload.Workload {
-			return workload.Barrier(parties, nil, as(recipe, append(slices.Clone(variant.opts), members(bugs))...)...)
-		}
-	}
-	if len(bugs) == 0 {
-		bugs = []string{id}
-	}
-	return Animal{
-		ID: id, Title: title, Source: source, Property: property, Needs: needs, Clients: animalClients,
-		Broken: of(published.OnlyBugs(bugs...)), Twin: of(published.NoBugs()),
-	}
+		return workload.Barrier(parties, nil, as(recipe, append(slices.Clone(variant.opts), members(bugs))...)...)
+	}, with...)
 }
 
 // parties is how many meet.

@@ -26,13 +26,7 @@ func curatorCounter(id, title, property, needs string) Animal {
 }
 
 func counterAnimal(id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) workload.Adder) Animal {
-	of := func(bugs published.Bugs) func() *workload.Workload {
-		return func() *workload.Workload {
-			return workload.Counter(func(c recipes.Conn, path string) workload.Adder { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
-		}
-	}
-	return Animal{
-		ID: id, Title: title, Source: source, Property: property, Needs: needs, Clients: animalClients,
-		Broken: of(published.OnlyBugs(id)), Twin: of(published.NoBugs()),
-	}
+	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
+		return workload.Counter(func(c recipes.Conn, path string) workload.Adder { return new(c, path, bugs) }, as(source+" with "+bugs.String())...)
+	})
 }

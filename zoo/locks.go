@@ -61,43 +61,25 @@ func goZKLock(id, commit, title, property, needs string) Animal {
 // locksClass is an animal that is the class Locks, whose objects share static fields.
 func locksClass(id, title, property, needs string) Animal {
 	source := "notes on ZooKeeper, class Locks"
-	of := func(bugs published.Bugs) func() *workload.Workload {
-		return func() *workload.Workload {
-			return workload.Lock(nil, as(source+" with "+bugs.String(), workload.Unfair(), workload.Statics(nil, func(class *published.LocksClass, c recipes.Conn, path string) workload.Locker {
-				return published.NewLocksUser(c, path, class, bugs)
-			}))...)
-		}
-	}
-	return Animal{
-		ID: id, Title: title, Source: source, Property: property, Needs: needs, Clients: animalClients,
-		Broken: of(published.OnlyBugs(id)), Twin: of(published.NoBugs()),
-	}
+	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
+		return workload.Lock(nil, as(source+" with "+bugs.String(), workload.Unfair(), workload.Statics(nil, func(class *published.LocksClass, c recipes.Conn, path string) workload.Locker {
+			return published.NewLocksUser(c, path, class, bugs)
+		}))...)
+	})
 }
 
 func rwProseLock(id, title, property, needs string) Animal {
 	source := "notes on ZooKeeper, read and write locks"
-	of := func(bugs published.Bugs) func() *workload.Workload {
-		return func() *workload.Workload {
-			return workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker {
-				return published.NewProseRWLock(c, path, bugs)
-			}, as(source+" with "+bugs.String())...)
-		}
-	}
-	return Animal{
-		ID: id, Title: title, Source: source, Property: property, Needs: needs, Clients: animalClients,
-		Broken: of(published.OnlyBugs(id)), Twin: of(published.NoBugs()),
-	}
+	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
+		return workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker {
+			return published.NewProseRWLock(c, path, bugs)
+		}, as(source+" with "+bugs.String())...)
+	})
 }
 
 // lockOf is an animal that is a lock of which all users make their own.
 func lockOf(id, title, source, property, needs string, new func(c recipes.Conn, path string, bugs published.Bugs) workload.Locker, opts ...workload.Option) Animal {
-	of := func(bugs published.Bugs) func() *workload.Workload {
-		return func() *workload.Workload {
-			return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return new(c, path, bugs) }, as(source+" with "+bugs.String(), opts...)...)
-		}
-	}
-	return Animal{
-		ID: id, Title: title, Source: source, Property: property, Needs: needs, Clients: animalClients,
-		Broken: of(published.OnlyBugs(id)), Twin: of(published.NoBugs()),
-	}
+	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
+		return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return new(c, path, bugs) }, as(source+" with "+bugs.String(), opts...)...)
+	})
 }

@@ -46,14 +46,6 @@ func itemQueue[Q workload.Queuer](id, title, source, property, needs string, new
 	})
 }
 
-// pair completes an animal with the recipe that has its bug, and the one that has none.
-func pair(a Animal, of func(bugs published.Bugs) *workload.Workload) Animal {
-	a.Clients = animalClients
-	a.Broken = func() *workload.Workload { return of(published.OnlyBugs(a.ID)) }
-	a.Twin = func() *workload.Workload { return of(published.NoBugs()) }
-	return a
-}
-
 // insistent is a DistributedQueue whose user repeats an offer.
 func insistent(id, title, property, needs string) Animal {
 	return pair(queueAnimal(id, title, property, needs), func(bugs published.Bugs) *workload.Workload {
@@ -75,14 +67,7 @@ func throughJava(id, title, property, needs string) Animal {
 // withoutRoot is a DistributedQueue whose missing root shows by DQ1. There the constructor makes it:
 // without faults DQ1 alone does not show.
 func withoutRoot(id, title string) Animal {
-	a := queueAnimal(id, title, "unexpected-error", "none")
-	a.Broken = func() *workload.Workload {
-		bugs := published.OnlyBugs("DQ1", id)
-		return workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
-			return published.NewQueue(c, path, bugs)
-		}, as("published/DistributedQueue, bugs: "+bugs.String())...)
-	}
-	return a
+	return pair(queueAnimal(id, title, "unexpected-error", "none"), distributedQueue, "DQ1")
 }
 
 // kazooPriorities is kazoo's queue used with priorities.

@@ -2,7 +2,6 @@ package zoo
 
 import (
 	"context"
-	"slices"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
@@ -94,19 +93,11 @@ func (c *closing) Unlock(ctx context.Context) error {
 
 // writeLock is an animal with one bug, and with those without which it cannot show.
 func writeLock(id, title, source, property, needs string, use writeLockUse, with ...string) Animal {
-	return Animal{
-		ID: id, Title: title, Source: source, Property: property, Needs: needs, Clients: animalClients,
-		Broken: use.workload(published.OnlyBugs(append(slices.Clone(with), id)...)), Twin: use.workload(published.NoBugs()),
-	}
+	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, use.workload, with...)
 }
 
-func (use writeLockUse) workload(bugs published.Bugs) func() *workload.Workload {
-	return func() *workload.Workload {
-		return use.of("published/WriteLock"+use.name+", bugs: "+bugs.String(), bugs)
-	}
-}
-
-func (use writeLockUse) of(name string, bugs published.Bugs) *workload.Workload {
+func (use writeLockUse) workload(bugs published.Bugs) *workload.Workload {
+	name := "published/WriteLock" + use.name + ", bugs: " + bugs.String()
 	opt := workload.JudgeCallbacks()
 	if use.option != nil {
 		opt = use.option(bugs) // whose grant a shared object tells of is not known

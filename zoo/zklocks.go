@@ -63,15 +63,9 @@ func (k zkClass) by(c client) zkClass {
 }
 
 func (k zkClass) animal(id, title, property, needs string) Animal {
-	of := func(bugs published.Bugs) func() *workload.Workload {
-		return func() *workload.Workload {
-			return k.make(bugs, as(k.recipe+" by "+k.client.name+" with "+bugs.String(), workload.ForClient(k.client.semantics))...)
-		}
-	}
-	return Animal{
-		ID: id, Title: title, Source: k.source, Property: property, Needs: needs, Clients: animalClients,
-		Broken: of(published.OnlyBugs(id)), Twin: of(published.NoBugs()),
-	}
+	return pair(Animal{ID: id, Title: title, Source: k.source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
+		return k.make(bugs, as(k.recipe+" by "+k.client.name+" with "+bugs.String(), workload.ForClient(k.client.semantics))...)
+	})
 }
 
 func newZKClass(recipe string, c client, make func(bugs published.Bugs, opts ...workload.Option) *workload.Workload) zkClass {

@@ -26,7 +26,7 @@ import (
 )
 
 // Animal is a recipe that is known to be broken, in one respect. Its twin is the same recipe without
-// that mistake: [published.Bugs] says which lines are in force, one or none.
+// that mistake.
 type Animal struct {
 	ID       string // of the bug, in the comments BUG: of the published recipe
 	Title    string // what is wrong
@@ -35,6 +35,7 @@ type Animal struct {
 	Needs    string // the faults without which it cannot show, as for --faults
 	Clients  int    // at most so many
 
+	Bugs         published.Bugs // in force in Broken: the one of this id, and those without which it does not show. Of a canary: none
 	Broken, Twin func() *workload.Workload
 	// Rate, if set, is the share of the episodes in which the animal is to be found, within a factor
 	// of two: it is a canary. If it is found more often or more rarely the harness is broken.
@@ -107,17 +108,22 @@ func (a Animal) with(clients int) Animal {
 }
 
 func queueAnimal(id, title, property, needs string) Animal {
-	of := func(bugs published.Bugs) func() *workload.Workload {
-		return func() *workload.Workload {
-			return workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
-				return published.NewQueue(c, path, bugs)
-			}, as("published/DistributedQueue, bugs: "+bugs.String())...)
-		}
-	}
-	return Animal{
-		ID: id, Title: title, Source: republishedQueue, Property: property, Needs: needs, Clients: animalClients,
-		Broken: of(published.OnlyBugs(id)), Twin: of(published.NoBugs()),
-	}
+	return pair(Animal{ID: id, Title: title, Source: republishedQueue, Property: property, Needs: needs}, distributedQueue)
+}
+
+func distributedQueue(bugs published.Bugs) *workload.Workload {
+	return workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
+		return published.NewQueue(c, path, bugs)
+	}, as("published/DistributedQueue, bugs: "+bugs.String())...)
+}
+
+// pair completes an animal: with its bug in force, and those without which that does not show, and with none.
+func pair(a Animal, of func(bugs published.Bugs) *workload.Workload, with ...string) Animal {
+	a.Clients = animalClients
+	a.Bugs = published.OnlyBugs(append(slices.Clone(with), a.ID)...)
+	a.Broken = func() *workload.Workload { return of(a.Bugs) }
+	a.Twin = func() *workload.Workload { return of(published.NoBugs()) }
+	return a
 }
 
 // canaryRate is how often the canary shows: in one episode of 64 it is broken, and in nearly all of

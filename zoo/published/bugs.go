@@ -5,15 +5,7 @@ import (
 	"strings"
 )
 
-// Bugs is a set of bug ids: it says which of a recipe's published bugs are in force. A recipe with
-// all of its bugs is as it was published; with one, it is an animal of the zoo, in which that bug
-// can be hunted alone; with none, it is the animal's fixed twin. Each place where a bug makes a
-// difference is marked
-//
-//	if bugs.Has("W2") { // BUG: W2 …
-//
-// with the published line in the branch and the fixed one beside it, so that animal and twin
-// differ in nothing else.
+// Bugs is a set of bug ids: it says which of a recipe's published bugs are in force.
 type Bugs struct {
 	all bool
 	ids []string
@@ -28,7 +20,7 @@ func NoBugs() Bugs { return Bugs{} }
 // OnlyBugs is the recipe with these bugs and no others.
 func OnlyBugs(ids ...string) Bugs { return Bugs{ids: slices.Clone(ids)} }
 
-// Has tells whether a bug is in force.
+// Has tells whether a bug is in force. The recipe had it when it was published.
 func (b Bugs) Has(id string) bool { return b.all || slices.Contains(b.ids, id) }
 
 // Later tells whether a bug is in force that the class did not have when it was published so, but

@@ -58,8 +58,9 @@ type item struct {
 // orderedChildren returns the children, ordered by id, and a watch on them if asked for.
 func (q *DistributedQueue) orderedChildren(watched bool) ([]item, <-chan zk.Event, error) {
 	for {
-		session := q.zookeeper.SessionID()
+		var session int64
 		if !q.bugs.Has("DQ7") { // BUG: DQ7 no sync before: the server may be behind
+			session = q.zookeeper.SessionID()
 			if _, err := q.zookeeper.Sync(q.dir); err != nil {
 				return nil, nil, err
 			}

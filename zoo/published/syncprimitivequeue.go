@@ -54,16 +54,20 @@ func (q *SyncPrimitiveQueue) Take(ctx context.Context) ([]byte, error) { return 
 func (q *SyncPrimitiveQueue) consume(ctx context.Context, wait bool) ([]byte, error) {
 	return q.items.consume(ctx, wait, func(min string) ([]byte, bool, error) {
 		b, err := q.remove(ctx, q.find(min))
-		throws := q.bugs.Has("SP5") || q.bugs.Has("SP4") // BUG: SP5 another consumer was faster, and this one throws
-		return b, errors.Is(err, zk.ErrNoNode) && !throws, err
+		if q.bugs.Has("SP5") || q.bugs.Has("SP4") { // BUG: SP5 another consumer was faster, and this one throws
+			return b, false, err
+		}
+		return b, errors.Is(err, zk.ErrNoNode), err
 	})
 }
 
 // find makes the name of the element with the smallest number.
 func (q *SyncPrimitiveQueue) find(min string) string {
 	number := q.items.numberAt()
-	if n, err := strconv.Atoi(min[number:]); err == nil && q.bugs.Has("SP4") { // BUG: SP4 the zeros before the number are lost: there is no such znode
-		return min[:number] + strconv.Itoa(n)
+	if q.bugs.Has("SP4") {
+		if n, err := strconv.Atoi(min[number:]); err == nil { // BUG: SP4 the zeros before the number are lost: there is no such znode
+			return min[:number] + strconv.Itoa(n)
+		}
 	}
 	return min
 }

@@ -67,10 +67,17 @@ func (l *WatchLock) tryLock(ctx context.Context) (owner bool, watch <-chan zk.Ev
 		case err != nil:
 			return false, nil, err
 		default:
-			mine := string(data) == l.guid && stat.EphemeralOwner == l.conn.SessionID()
-			return mine && !l.bugs.Has("ZL4"), watch, nil // BUG: ZL4 it may be one's own, by a create whose reply was lost
+			return l.owns(data, stat), watch, nil
 		}
 	}
+}
+
+// owns tells whether the znode that is there is the own one.
+func (l *WatchLock) owns(data []byte, stat *zk.Stat) bool {
+	if l.bugs.Has("ZL4") { // BUG: ZL4 it may be one's own, by a create whose reply was lost
+		return false
+	}
+	return string(data) == l.guid && stat.EphemeralOwner == l.conn.SessionID()
 }
 
 // Lock waits until the lock is held.
@@ -88,12 +95,18 @@ func (l *WatchLock) Lock(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return errors.Join(err, l.release())
-		case l.bugs.Has("ZL2"): // BUG: ZL2 all that waited are woken, and each believes that it is the owner
-			return nil
-		case cause == zk.EventSession: // BUG: ZL3 and whatever has happened, as if the znode were gone
+		case l.granted(cause):
 			return nil
 		}
 	}
+}
+
+// granted tells whether the one who is woken believes that it is the owner.
+func (l *WatchLock) granted(cause zk.EventType) bool {
+	if l.bugs.Has("ZL2") { // BUG: ZL2 all that waited are woken, and each believes that it is the owner
+		return true
+	}
+	return cause == zk.EventSession // BUG: ZL3 and whatever has happened, as if the znode were gone
 }
 
 // wait waits for an event of the watch, and returns which it was.

@@ -1,0 +1,114 @@
+// Package resolved shows the recipes of package published without their switches: what an animal of the zoo is, and its
+// mend.
+//
+// # The model
+//
+// A file of package published carries several bugs, each a switch that asks whether the bug is in force. [Functions] decides
+// all switches, once as they are with the bugs of an animal and once as they are without any, and returns what differs. The
+// source is that of which this program was made.
+package resolved
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/zoo/published"
+)
+
+// Function is a function or method that is not the same with bugs in force and mended.
+type Function struct {
+	File              string // in package published
+	Name              string
+	Published, Mended string // its text, formatted, with its doc; without switches
+}
+
+// Functions returns the functions that differ with these bugs in force from those without any, none if there is none.
+func Functions(bugs published.Bugs) ([]Function, error) {
+	var found []Function
+	for _, name := range published.Files() {
+		same, err := indifferent(name, bugs)
+		if err != nil {
+			return nil, err
+		}
+		if same {
+			continue
+		}
+		broken, err := functionsOf(name, bugs)
+		if err != nil {
+			return nil, err
+		}
+		mended, err := functionsOf(name, published.NoBugs())
+		if err != nil {
+			return nil, err
+		}
+		for i, f := range broken {
+			if f.text != mended[i].text {
+				found = append(found, Function{name, f.name, f.text, mended[i].text})
+			}
+		}
+	}
+	return found, nil
+}
+
+// indifferent tells whether a file has no switch of these bugs, and no comment on them.
+func indifferent(name string, bugs published.Bugs) (bool, error) {
+	src, err := published.Source(name)
+	if err != nil {
+		return false, err
+	}
+	broken, err := decide(src, bugs)
+	if err != nil {
+		return false, err
+	}
+	mended, err := decide(src, published.NoBugs())
+	return bytes.Equal(broken, mended), err
+}
+
+// File returns a file of package published with the switches decided, as text.
+func File(name string, bugs published.Bugs) (string, error) {
+	src, err := published.Source(name)
+	if err != nil {
+		return "", err
+	}
+	if src, err = resolve(src, bugs); err != nil {
+		return "", fmt.Errorf("zoo/published/%s with the bugs %s: %w", name, bugs, err)
+	}
+	return string(src), nil
+}
+
+type function struct{ name, text string }
+
+func functionsOf(name string, bugs published.Bugs) (all []function, err error) {
+	src, err := File(name, bugs)
+	if err != nil {
+		return nil, err
+	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			all = append(all, function{f.Name.Name, lines(src, fset.Position(from(f)).Line, fset.Position(f.End()).Line)})
+		}
+	}
+	return all, nil
+}
+
+// from is where a function begins, with its doc.
+func from(f *ast.FuncDecl) token.Pos {
+	if f.Doc != nil {
+		return f.Doc.Pos()
+	}
+	return f.Pos()
+}
+
+func lines(text string, first, last int) string {
+	return strings.Join(slices.Collect(strings.Lines(text))[first-1:last], "")
+}
