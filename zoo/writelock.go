@@ -34,6 +34,7 @@ var writeLocks = []Animal{
 	writeLock("W16", "two users of one object both hold the lock", republishedLock, "exclusion-in-session", "none", sharedByUsers).with(1),
 	writeLock("L1", "a znode that is found again is remembered by its bare name, which is no path", headLock+", 3.2.0 to date", "lost-wakeup", "loss", asRepublished).with(1),
 	writeLock("L2", "negative numbers are read, and sort first: after the wrap a newcomer is first too", headLock+" since ZOOKEEPER-4372", "exclusion", "wrap", asRepublished),
+	writeLock("W0", "the directory is removed by others before the znode is made, and Lock fails", republishedLock, "unexpected-error", "reap", asRepublished),
 }
 
 // writeLockUse is how users use a WriteLock: what makes a Locker, for whose client.

@@ -7,7 +7,8 @@
 // that the animal is known to break, first by sweeping, then at random, and runs as many episodes of the twin. The canary is
 // a planted bug that has to show at a known rate: if it does not, the harness itself is broken.
 //
-// What was published is in package published, with its bugs marked; [Absentees] lists the bugs without an animal, and why.
+// What was published is in package published, with its bugs marked; torture zoo --source shows of an animal the lines that are
+// not those of its twin. [Absentees] lists the bugs without an animal, and why.
 package zoo
 
 import (

@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo/published"
+	"github.com/zktorture/zktorture/zoo/resolved"
 )
 
 func hunted(t *testing.T, a Animal, cfg HuntConfig) Catch {
@@ -86,6 +88,61 @@ func TestZooEntries(t *testing.T) {
 	if _, err := Find([]string{"unicorn"}); err == nil || !strings.Contains(err.Error(), "DQ6") {
 		t.Errorf("an animal that does not exist: %v", err)
 	}
+}
+
+// Each bug of package published has a switch, a comment that says what is wrong, and an animal or a reason why there is none.
+func TestEveryPublishedBugHasAnAnimal(t *testing.T) {
+	switched, marked := publishedBugs(t)
+	known := map[string]bool{}
+	for _, a := range Animals() {
+		known[a.ID] = true
+		if a.Rate == 0 && (!switched[a.ID] || !marked[a.ID]) {
+			t.Errorf("%s in package published: a switch %v, a comment BUG %v", a.ID, switched[a.ID], marked[a.ID])
+		}
+	}
+	for _, a := range Absentees() {
+		if known[a.ID] || a.Reason == "" {
+			t.Errorf("%s is absent and has an animal, or there is no reason: %q", a.ID, a.Reason)
+		}
+		known[a.ID] = true
+	}
+	for _, ids := range []map[string]bool{switched, marked} {
+		for id := range ids {
+			if !known[id] {
+				t.Errorf("%s is published, and has neither an animal nor a reason why not", id)
+			}
+		}
+	}
+}
+
+// publishedBugs are the ids that switches of package published ask for, and those of its comments BUG.
+func publishedBugs(t *testing.T) (switched, marked map[string]bool) {
+	t.Helper()
+	asked := regexp.MustCompile(`\b(?:Has|Later)\("(\w+)"\)`)
+	switched, marked = map[string]bool{}, map[string]bool{}
+	for _, name := range published.Files() {
+		src, err := published.Source(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(src)) {
+			if strings.HasPrefix(line, "//") {
+				continue
+			}
+			for _, m := range asked.FindAllStringSubmatch(line, -1) {
+				switched[m[1]] = true
+			}
+			_, comment, found := strings.Cut(line, "// BUG")
+			ids := resolved.BugsOf("// BUG" + comment)
+			if found && ids == nil {
+				t.Errorf("%s: a comment is not of the form // BUG: ID, ID …: %s", name, line)
+			}
+			for _, id := range ids {
+				marked[id] = true
+			}
+		}
+	}
+	return switched, marked
 }
 
 // The gate: the whole zoo is hunted with a small budget, and every twin looked at for a moment. An

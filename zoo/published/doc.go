@@ -1,5 +1,4 @@
-// Package published has recipes as they were published, bugs and all. Do not use them for
-// anything but testing a tester.
+// Package published has recipes as they were published, bugs and all. Do not use them for anything but testing a tester.
 //
 // # The model
 //
@@ -23,11 +22,10 @@
 //	torture zoo --source W1                    what the bug W1 is: the functions in which it makes a difference
 //	torture zoo --source --as-published W1     the whole recipe with all of its bugs
 //
-// To be hunted alone a bug needs the others mended, also those by which a class fails at its first call and hides the rest. So the
-// twins have what the originals lack: a guid in each name (W3, DQ5), a sync before a list that must
-// not be old (W8, DQ7), czxids after the wrap (W14, DQ6), a look at the own znode when a session has
-// been replaced (W7). Some bugs need a second one in force to show at all; the zoo says which. W0 is
-// what the corpus does not list: a directory that others remove.
+// To be hunted alone a bug needs the others mended, also those by which a class fails at its first call and hides the rest.
+// So the twins have what the originals lack: a guid in each name (W3, DQ5), a sync before a list that must not be old (W8,
+// DQ7), czxids after the wrap (W14, DQ6), a look at the own znode when a session has been replaced (W7). Some bugs need a
+// second one in force to show at all; --source names it. W0 is what the corpus does not list: a directory that others remove.
 //
 // # Origins
 //

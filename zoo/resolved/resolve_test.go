@@ -39,6 +39,7 @@ func TestResolve(t *testing.T) {
 		{"a condition less", "if y && bugs.Has(\"A1\") { // BUG: A1 why\n\tf()\n}", "if y { // BUG: A1 why\n\tf()\n}"},
 		{"in each other", "if bugs.Has(\"A1\") {\n\tif bugs.Has(\"B1\") {\n\t\tf()\n\t}\n\tg()\n}", "g()"},
 		{"never reached", "if bugs.Has(\"A1\") {\n\treturn // BUG: A1 why\n}\n// and then\nf()", "return // BUG: A1 why"},
+		{"never reached in a loop", "for y {\n\tif bugs.Has(\"A1\") {\n\t\tcontinue\n\t}\n\tf()\n}", "for y {\n\tcontinue\n}"},
 		{"own names", "if bugs.Has(\"A1\") {\n\tv := f()\n\tg(v)\n}", "v := f()\ng(v)"},
 		{"names of others", "v := 1\nif bugs.Has(\"A1\") {\n\tv := f()\n\tg(v)\n}\ng(v)", "v := 1\n{\n\tv := f()\n\tg(v)\n}\ng(v)"},
 
