@@ -102,7 +102,7 @@ mutants: ## break our own recipes in every place and see the tests notice: resul
 	$(GO) run ./results/generate mutants
 
 fuzz: ## look for bytes that the protocol's reader or the proxy cannot bear, FUZZTIME (default 10m) each
-	@set -e; for package in ./wire ./ensemble/proxy ./ensemble/proxy/badday; do \
+	@set -e; for package in ./wire ./ensemble/proxy ./ensemble/proxy/chaosproxy; do \
 	for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
 	echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; done; done
 

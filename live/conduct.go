@@ -14,11 +14,11 @@ import (
 )
 
 // A counterexample that the simulator has found is shown to be true, or not, by making the same happen on
-// real servers: each client is behind a turnstile, and requests, replies and events are let through in the order of
+// real servers: each client is behind a stepper, and requests, replies and events are let through in the order of
 // the trace. Where something else comes than in the simulation, that is where the two differ.
 
-// Turnstile is where a client's requests, replies and events pass one by one.
-type Turnstile interface {
+// Stepper is where a client's requests, replies and events pass one by one.
+type Stepper interface {
 	Shut()                                                  // nothing passes any more but one by one
 	Open()                                                  // everything passes
 	Forget()                                                // no watch is set again
@@ -57,8 +57,8 @@ type Confirmation struct {
 
 // ConfirmConfig says how to make a counterexample happen.
 type ConfirmConfig struct {
-	// Open opens a session behind a turnstile, which is the session's Link.
-	Open func(context.Context, Opening) (*Session, Turnstile, error)
+	// Open opens a session behind a stepper, which is the session's Link.
+	Open func(context.Context, Opening) (*Session, Stepper, error)
 	// Watches lists what the servers' clients watch; nil if nobody can tell.
 	Watches func(context.Context) ([]Watched, error)
 	// Followers can be held back; nil if they cannot.
@@ -77,7 +77,7 @@ type Followers interface {
 type Opening struct {
 	Server  int            // to which the client is connected, of which 0 leads
 	OnEvent func(zk.Event) // called with each of the client's events; may be nil
-	// Unconnected lets the client begin without a connection: the turnstile is shut from the start, and
+	// Unconnected lets the client begin without a connection: the stepper is shut from the start, and
 	// nobody waits for a session. It is open otherwise.
 	Unconnected bool
 }

@@ -177,8 +177,8 @@ func TestTried(t *testing.T) {
 	}
 }
 
-// deaf is a turnstile to which no event comes.
-type deaf struct{ Turnstile }
+// deaf is a stepper to which no event comes.
+type deaf struct{ Stepper }
 
 func (deaf) PassEvent(context.Context) (string, error) { return "", errors.New("nothing came") }
 
@@ -186,7 +186,7 @@ func (deaf) PassEvent(context.Context) (string, error) { return "", errors.New("
 func TestMissed(t *testing.T) {
 	for _, over := range []bool{false, true} {
 		d := &conductor{}
-		p := &life{conductor: d, turnstile: deaf{}, over: over}
+		p := &life{conductor: d, stepper: deaf{}, over: over}
 		if err := p.event(t.Context(), sim.Step{}); err == nil || d.missed != over {
 			t.Errorf("over %v: missed %v, %v", over, d.missed, err)
 		}

@@ -82,7 +82,7 @@ func (d *conductor) through(ctx context.Context, server int, do func() error) er
 // passRequest lets the last request that was sent through. Whoever does more than read is answered when the server has
 // applied it.
 func (d *conductor) passRequest(ctx context.Context, p *life) error {
-	pass := func() error { return p.turnstile.PassRequest(ctx) }
+	pass := func() error { return p.stepper.PassRequest(ctx) }
 	if w := p.sent[len(p.sent)-1]; w == nil || slices.Contains([]string{"children", "exists", "get", "getACL"}, w.op) {
 		return pass()
 	}
@@ -176,7 +176,7 @@ func (p *life) expire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.through(ctx, by, func() error { return p.turnstile.Expire(ctx, by) })
+	return d.through(ctx, by, func() error { return p.stepper.Expire(ctx, by) })
 }
 
 // ender chooses the server by way of which a client's session is ended: not its own, and none that lags.

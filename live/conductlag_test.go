@@ -133,15 +133,15 @@ func TestExpireWhereItLags(t *testing.T) {
 	d, _ := lagStage(t, 10, at(1, 1))
 	for _, lags := range []bool{false, true} {
 		d.followers[0].lags = lags
-		p := &life{conductor: d, server: 1, turnstile: &ended{}}
+		p := &life{conductor: d, server: 1, stepper: &ended{}}
 		if err := p.expire(t.Context()); err != nil || p.over == lags {
 			t.Errorf("lag %v: over %v, %v", lags, p.over, err)
 		}
 	}
 }
 
-// ended is a turnstile whose session can be ended.
-type ended struct{ Turnstile }
+// ended is a stepper whose session can be ended.
+type ended struct{ Stepper }
 
 func (*ended) Expire(context.Context, ...int) error { return nil }
 

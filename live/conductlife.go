@@ -21,7 +21,7 @@ type life struct {
 	begun     int // the step
 	session   *Session
 	server    int // to which it is connected, or was last
-	turnstile Turnstile
+	stepper   Stepper
 	users     []*conductedUser
 	watches   clientWatches
 	sent      []*wish // whose replies have not come; nil for the client's own
@@ -82,9 +82,9 @@ func (d *conductor) open(ctx context.Context, client, line int) error {
 	if err := d.openAt(ctx, p, how); err != nil {
 		return err
 	}
-	p.turnstile.Shut()
+	p.stepper.Shut()
 	if p.watches.forgets() {
-		p.turnstile.Forget()
+		p.stepper.Forget()
 	}
 	d.lives[client], d.round.sessions[client] = p, p.session
 	for index := range d.round.episode.Users()[client] {
@@ -96,7 +96,7 @@ func (d *conductor) open(ctx context.Context, client, line int) error {
 // openAt opens the session of a life.
 func (d *conductor) openAt(ctx context.Context, p *life, how Opening) (err error) {
 	open := func() (err error) {
-		p.session, p.turnstile, err = d.cfg.Open(ctx, how)
+		p.session, p.stepper, err = d.cfg.Open(ctx, how)
 		return err
 	}
 	p.server = how.Server
@@ -199,7 +199,7 @@ func (p *life) event(ctx context.Context, s sim.Step) error {
 	d.mu.Lock()
 	before := p.events
 	d.mu.Unlock()
-	path, err := p.turnstile.PassEvent(ctx)
+	path, err := p.stepper.PassEvent(ctx)
 	switch {
 	case err != nil:
 		d.missed = p.over
@@ -242,7 +242,7 @@ func (p *life) dial(ctx context.Context, s sim.Step) error {
 	if err := d.meet(ctx, p.server, s.N); err != nil {
 		return err
 	}
-	connect := func() error { return p.turnstile.Connect(ctx, p.server) }
+	connect := func() error { return p.stepper.Connect(ctx, p.server) }
 	if s.Dialled == sim.DialledNew {
 		return d.through(ctx, p.server, connect)
 	}
@@ -279,7 +279,7 @@ func (d *conductor) crash(ctx context.Context, p *life, i int) error {
 // kill ends the life: whoever runs in it ends when it next does something, and its session stays at the servers.
 func (p *life) kill() {
 	d, l := p.conductor, p.conductor.round
-	p.turnstile.Kill()
+	p.stepper.Kill()
 	l.mu.Lock()
 	d.mu.Lock()
 	p.died = l.run.stamp()
@@ -320,7 +320,7 @@ func (d *conductor) end(ctx context.Context) {
 	d.freeAll()
 	for _, p := range d.former {
 		if !p.over {
-			p.turnstile.Expire(ctx)
+			p.stepper.Expire(ctx)
 		}
 	}
 	for _, p := range d.lives {

@@ -148,7 +148,7 @@ func (d *conductor) turn(ctx context.Context, i int) error {
 	case sim.KindConnect:
 		return p.connect(ctx, s)
 	case sim.KindClosed:
-		return p.disconnect(ctx, p.turnstile.Closed)
+		return p.disconnect(ctx, p.stepper.Closed)
 	case sim.KindShared:
 		_, err := d.grant(ctx, s)
 		return err
@@ -274,7 +274,7 @@ func (d *conductor) request(ctx context.Context, p *life, s sim.Step) error {
 		return err
 	}
 	if p.over {
-		return p.turnstile.Request(ctx) // it reaches nobody: the server has closed the connection
+		return p.stepper.Request(ctx) // it reaches nobody: the server has closed the connection
 	}
 	if err := d.passRequest(ctx, p); err != nil || s.Kind == sim.KindRequest {
 		return err
@@ -285,7 +285,7 @@ func (d *conductor) request(ctx context.Context, p *life, s sim.Step) error {
 // reply lets the reply of a step through, which has to be an error if and only if it was one there, and waits until its
 // request's caller has it: it would be lost if the connection broke next.
 func (d *conductor) reply(ctx context.Context, p *life, s sim.Step) error {
-	code, err := p.turnstile.PassReply(ctx)
+	code, err := p.stepper.PassReply(ctx)
 	if err != nil {
 		return err
 	}
@@ -309,16 +309,16 @@ func (d *conductor) fault(ctx context.Context, p *life, i int) error {
 	case sim.Loss:
 		return d.lose(ctx, p, s)
 	case sim.Lag: // the client leaves its server
-		return p.disconnect(ctx, p.turnstile.Cut)
+		return p.disconnect(ctx, p.stepper.Cut)
 	case sim.Watch: // if it is not lost it is held back, and passes when its step comes
 		if s.Lost == sim.LostEvent {
-			return p.disconnect(ctx, p.turnstile.Cut)
+			return p.disconnect(ctx, p.stepper.Cut)
 		}
 	case sim.Expiry:
 		if err := p.expire(ctx); err != nil || s.Server >= 0 {
 			return err
 		}
-		return p.disconnect(ctx, p.turnstile.Cut)
+		return p.disconnect(ctx, p.stepper.Cut)
 	case sim.Cancel:
 		d.cancel(s)
 	case sim.Crash:
@@ -346,7 +346,7 @@ func (d *conductor) lose(ctx context.Context, p *life, s sim.Step) error {
 	if err := d.losing(ctx, p, s); err != nil {
 		return err
 	}
-	return p.disconnect(ctx, p.turnstile.Cut)
+	return p.disconnect(ctx, p.stepper.Cut)
 }
 
 // losing lets the request of a fault come as far as it comes.
@@ -358,7 +358,7 @@ func (d *conductor) losing(ctx context.Context, p *life, s sim.Step) error {
 		return err
 	}
 	if s.Lost == sim.LostRequest || p.over {
-		return p.turnstile.Request(ctx)
+		return p.stepper.Request(ctx)
 	}
 	return d.passRequest(ctx, p)
 }
@@ -378,6 +378,6 @@ func (d *conductor) free() {
 	d.freeAll()
 	d.release()
 	for _, p := range d.lives {
-		p.turnstile.Open()
+		p.stepper.Open()
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
-	"github.com/zktorture/zktorture/ensemble/turnstile"
+	"github.com/zktorture/zktorture/ensemble/stepper"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
@@ -53,8 +53,8 @@ func confirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, 
 	servers[0], servers[leader] = servers[leader], servers[0]
 	return live.Confirm(ctx, w, example, replayed, live.ConfirmConfig{
 		Patience: patienceOfSteps,
-		Open: func(ctx context.Context, how live.Opening) (*live.Session, live.Turnstile, error) {
-			return openTurnstile(ctx, servers, how)
+		Open: func(ctx context.Context, how live.Opening) (*live.Session, live.Stepper, error) {
+			return openStepper(ctx, servers, how)
 		},
 		Watches:   func(ctx context.Context) ([]live.Watched, error) { return watches(ctx, e) },
 		Followers: followers{e, leader},
@@ -99,28 +99,28 @@ func watches(ctx context.Context, e *ensemble.Ensemble) (all []live.Watched, err
 	return all, nil
 }
 
-// openTurnstile opens a session behind a turnstile.
-func openTurnstile(ctx context.Context, servers []string, how live.Opening) (*live.Session, live.Turnstile, error) {
-	t, err := turnstile.New(servers)
+// openStepper opens a session behind a stepper.
+func openStepper(ctx context.Context, servers []string, how live.Opening) (*live.Session, live.Stepper, error) {
+	s, err := stepper.New(servers)
 	if err != nil {
 		return nil, nil, err
 	}
-	t.Route(how.Server)
+	s.Route(how.Server)
 	if how.Unconnected {
-		t.Shut()
+		s.Shut()
 	}
-	session, err := openGated(ctx, t, how)
+	session, err := openStepped(ctx, s, how)
 	if err != nil {
-		t.Close()
+		s.Close()
 		return nil, nil, fmt.Errorf("%s: %w", strings.Join(servers, ","), err)
 	}
-	return session, t, nil
+	return session, s, nil
 }
 
-func openGated(ctx context.Context, t *turnstile.Turnstile, how live.Opening) (*live.Session, error) {
-	session := &live.Session{Link: gated{t}}
+func openStepped(ctx context.Context, s *stepper.Stepper, how live.Opening) (*live.Session, error) {
+	session := &live.Session{Link: steppedLink{s}}
 	count := counting(session)
-	client, err := zkclient.Config{Servers: t.Addr(), SessionTimeout: stageSession, OnEvent: func(e zk.Event) {
+	client, err := zkclient.Config{Servers: s.Addr(), SessionTimeout: stageSession, OnEvent: func(e zk.Event) {
 		count(e)
 		if how.OnEvent != nil {
 			how.OnEvent(e)
@@ -131,9 +131,9 @@ func openGated(ctx context.Context, t *turnstile.Turnstile, how live.Opening) (*
 	}
 	session.Conn = recipes.WithEvents(client, client.Events())
 	session.Close = func() {
-		t.Open()
+		s.Open()
 		client.Close()
-		t.Close()
+		s.Close()
 	}
 	if how.Unconnected {
 		return session, nil
@@ -147,14 +147,14 @@ func openGated(ctx context.Context, t *turnstile.Turnstile, how live.Opening) (*
 	return session, nil
 }
 
-// gated is a turnstile as a link on which nothing strikes by itself.
-type gated struct{ *turnstile.Turnstile }
+// steppedLink is a stepper as a link on which nothing strikes by itself.
+type steppedLink struct{ *stepper.Stepper }
 
 // Arm implements [workload.Link].
-func (gated) Arm([]live.Fault, func(live.Fault)) {}
+func (steppedLink) Arm([]live.Fault, func(live.Fault)) {}
 
 // Heal implements [workload.Link].
-func (w gated) Heal() { w.Open() }
+func (w steppedLink) Heal() { w.Open() }
 
 // tries says which try it was, if it was not the first.
 func tries(f *live.Confirmation) string {

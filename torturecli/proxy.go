@@ -19,7 +19,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/zktorture/zktorture/ensemble/proxy"
-	"github.com/zktorture/zktorture/ensemble/proxy/badday"
+	"github.com/zktorture/zktorture/ensemble/proxy/chaosproxy"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
@@ -57,43 +57,43 @@ func (p *proxyCmd) Run(c *commandContext) error {
 	defer log.Close()
 	strikes := &strikeLog{out: json.NewEncoder(log), failed: make(chan struct{})}
 	cfg.Struck, cfg.Log = strikes.write, slog.New(slog.NewTextHandler(c.err, nil))
-	day, err := badday.New(cfg)
+	chaos, err := chaosproxy.New(cfg)
 	if err != nil {
 		return err
 	}
-	defer day.Close()
-	stop, err := p.serve(c, &proxyMetrics{day})
+	defer chaos.Close()
+	stop, err := p.serve(c, &proxyMetrics{chaos})
 	if err != nil {
 		return err
 	}
 	defer stop()
-	fmt.Fprintf(c.err, "torture: %s stands for %s; faults %s, seed %d\n", day.Addr(), strings.Join(cfg.Servers, ","), p.Faults, cfg.Seed)
+	fmt.Fprintf(c.err, "torture: %s stands for %s; faults %s, seed %d\n", chaos.Addr(), strings.Join(cfg.Servers, ","), p.Faults, cfg.Seed)
 	if reach != "" {
 		fmt.Fprintln(c.err, "torture: "+reach)
 	}
-	follow(c, day, strikes.failed)
-	err = errors.Join(day.Close(), strikes.err, log.Close())
-	fmt.Fprintln(c.err, "torture: "+statusLine(day.Stats()))
+	follow(c, chaos, strikes.failed)
+	err = errors.Join(chaos.Close(), strikes.err, log.Close())
+	fmt.Fprintln(c.err, "torture: "+statusLine(chaos.Stats()))
 	return err
 }
 
-func (p *proxyCmd) config() (badday.Config, error) {
+func (p *proxyCmd) config() (chaosproxy.Config, error) {
 	addresses, chroot, err := zkclient.ParseServers(p.Servers)
 	if err != nil {
-		return badday.Config{}, err
+		return chaosproxy.Config{}, err
 	}
 	if chroot != "" {
-		return badday.Config{}, fmt.Errorf("--servers: a chroot is the clients' business: leave %s out here, and put it into their connect string", chroot)
+		return chaosproxy.Config{}, fmt.Errorf("--servers: a chroot is the clients' business: leave %s out here, and put it into their connect string", chroot)
 	}
-	faults, err := badday.ParseFaults(p.Faults)
+	faults, err := chaosproxy.ParseFaults(p.Faults)
 	if err != nil {
-		return badday.Config{}, fmt.Errorf("--faults: %w", err)
+		return chaosproxy.Config{}, fmt.Errorf("--faults: %w", err)
 	}
 	dial, err := p.dialer()
 	if err != nil {
-		return badday.Config{}, err
+		return chaosproxy.Config{}, err
 	}
-	return badday.Config{Listen: p.Listen, Servers: addresses, Dial: proxy.Dialer(dial), Faults: faults, Odds: p.odds(), Seed: p.seed()}, nil
+	return chaosproxy.Config{Listen: p.Listen, Servers: addresses, Dial: proxy.Dialer(dial), Faults: faults, Odds: p.odds(), Seed: p.seed()}, nil
 }
 
 // reach says who else can use the proxy, if anybody: who is not on this machine. With a certificate of the user's they would
@@ -112,9 +112,9 @@ func (p *proxyCmd) reach() (string, error) {
 	return fmt.Sprintf("%s can be reached from other machines: whoever connects is let through to the servers", p.Listen), nil
 }
 
-func (p *proxyCmd) odds() badday.Odds {
-	odds := badday.Odds{Every: p.Every, PerMinute: p.Rate}
-	if odds == (badday.Odds{}) {
+func (p *proxyCmd) odds() chaosproxy.Odds {
+	odds := chaosproxy.Odds{Every: p.Every, PerMinute: p.Rate}
+	if odds == (chaosproxy.Odds{}) {
 		odds.Every = everyDefault
 	}
 	return odds
@@ -148,7 +148,7 @@ type strikeLog struct {
 	err    error
 }
 
-func (l *strikeLog) write(s badday.Strike) {
+func (l *strikeLog) write(s chaosproxy.Strike) {
 	if err := l.out.Encode(s); err != nil {
 		l.once.Do(func() {
 			l.err = fmt.Errorf("--log: %w", err)
@@ -161,7 +161,7 @@ func (l *strikeLog) write(s badday.Strike) {
 const statusEvery = 500 * time.Millisecond
 
 // follow shows how it goes, on a terminal, until the command is to end.
-func follow(c *commandContext, day *badday.Day, failed <-chan struct{}) {
+func follow(c *commandContext, chaos *chaosproxy.Proxy, failed <-chan struct{}) {
 	line := newStatus(c)
 	defer line.Clear()
 	again := time.NewTicker(statusEvery)
@@ -169,7 +169,7 @@ func follow(c *commandContext, day *badday.Day, failed <-chan struct{}) {
 	for {
 		select {
 		case <-again.C:
-			line.Describe(statusLine(day.Stats()))
+			line.Describe(statusLine(chaos.Stats()))
 		case <-failed:
 			return
 		case <-c.Done():
@@ -184,7 +184,7 @@ func newStatus(c *commandContext) *progressbar.ProgressBar {
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(true))
 }
 
-func statusLine(s badday.Stats) string {
+func statusLine(s chaosproxy.Stats) string {
 	line := fmt.Sprintf("%d connections open, %d clients, %d requests, %d faults", s.Open, s.Clients, s.Requests, s.Total())
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(s.Struck)) {
@@ -203,7 +203,7 @@ var (
 )
 
 // proxyMetrics are a proxy's.
-type proxyMetrics struct{ day *badday.Day }
+type proxyMetrics struct{ proxy *chaosproxy.Proxy }
 
 // Describe implements prometheus.Collector.
 func (m *proxyMetrics) Describe(descs chan<- *prometheus.Desc) {
@@ -212,7 +212,7 @@ func (m *proxyMetrics) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (m *proxyMetrics) Collect(metrics chan<- prometheus.Metric) {
-	s := m.day.Stats()
+	s := m.proxy.Stats()
 	metrics <- prometheus.MustNewConstMetric(connectionsOpen, prometheus.GaugeValue, float64(s.Open))
 	count(metrics, clientsTotal, float64(s.Clients))
 	count(metrics, requestsTotal, float64(s.Requests))

@@ -49,7 +49,7 @@ func measureConfirmed(ctx context.Context, p *page) error {
 	p.line("# Counterexamples of the simulator on three real servers")
 	p.line("")
 	p.line("`torture zoo --confirm --seed 1`: each animal is hunted in simulation; then the minimised counterexample is made to happen")
-	p.line("on real servers, step by step: every client is behind a turnstile, and requests, replies and events of watches pass in the")
+	p.line("on real servers, step by step: every client is behind a stepper, and requests, replies and events of watches pass in the")
 	p.line("order of the trace; connections break, sessions expire, processes die and servers lag as they did. *Confirmed* is what breaks the")
 	p.line("same property there. Why some cannot be tried, and why the same steps may have another end where threads of one process race, is in")
 	p.line("[docs/FIDELITY.md](../docs/FIDELITY.md), under *Real servers*.")

@@ -1,4 +1,4 @@
-package badday
+package chaosproxy
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ type Odds struct {
 
 func (o Odds) validate() error {
 	if o.Every < 0 || o.PerMinute < 0 || math.IsNaN(o.PerMinute) || (o.Every > 0) == (o.PerMinute > 0) {
-		return fmt.Errorf("badday: the odds are one in %d requests and %g a minute: one of the two must be above 0, and the other 0", o.Every, o.PerMinute)
+		return fmt.Errorf("chaosproxy: the odds are one in %d requests and %g a minute: one of the two must be above 0, and the other 0", o.Every, o.PerMinute)
 	}
 	return nil
 }

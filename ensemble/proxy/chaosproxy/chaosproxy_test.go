@@ -1,4 +1,4 @@
-package badday_test
+package chaosproxy_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/zktorture/zktorture/ensemble/proxy/badday"
+	"github.com/zktorture/zktorture/ensemble/proxy/chaosproxy"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/wire"
 	"github.com/zktorture/zktorture/zkclient"
@@ -24,10 +24,10 @@ import (
 // diary notes what struck.
 type diary struct {
 	mu      sync.Mutex
-	strikes []badday.Strike
+	strikes []chaosproxy.Strike
 }
 
-func (d *diary) note(s badday.Strike) {
+func (d *diary) note(s chaosproxy.Strike) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.strikes = append(d.strikes, s)
@@ -44,16 +44,16 @@ func (d *diary) ways() map[string]int {
 	return times
 }
 
-func newDay(t *testing.T, cfg badday.Config) (*badday.Day, *diary) {
+func newProxy(t *testing.T, cfg chaosproxy.Config) (*chaosproxy.Proxy, *diary) {
 	t.Helper()
 	var noted diary
 	cfg.Struck = noted.note
-	d, err := badday.New(cfg)
+	p, err := chaosproxy.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { d.Close() })
-	return d, &noted
+	t.Cleanup(func() { p.Close() })
+	return p, &noted
 }
 
 // stubborn is a client that makes requests one after the other, each once, whatever happens.
@@ -118,14 +118,14 @@ func (c *stubborn) connect() {
 func TestEqualClientsEqualFaults(t *testing.T) {
 	story := func(nodes int, seed uint64) (told []string) {
 		e := ensembletest.Share(t, nodes)
-		d, noted := newDay(t, badday.Config{Servers: e.Servers(), Faults: []string{"loss", "expiry", "hold"}, Odds: badday.Odds{Every: 10}, Seed: seed})
-		c := &stubborn{address: d.Addr(), timeout: 400 * time.Millisecond, password: make([]byte, 16)}
+		p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: []string{"loss", "expiry", "hold"}, Odds: chaosproxy.Odds{Every: 10}, Seed: seed})
+		c := &stubborn{address: p.Addr(), timeout: 400 * time.Millisecond, password: make([]byte, 16)}
 		for i := range int32(200) {
 			if err := c.next(t.Context(), i+1); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := d.Stats(); got.Requests != 200 || got.Total() != len(noted.strikes) {
+		if got := p.Stats(); got.Requests != 200 || got.Total() != len(noted.strikes) {
 			t.Errorf("%+v, and %d strikes were told", got, len(noted.strikes))
 		}
 		for _, s := range noted.strikes {
@@ -148,14 +148,14 @@ func TestEqualClientsEqualFaults(t *testing.T) {
 // An ordinary client meets everything that there is, and what it was told of its writes is true.
 func TestOrdinaryClients(t *testing.T) {
 	e := ensembletest.Share(t, 3)
-	d, noted := newDay(t, badday.Config{Servers: e.Servers(), Faults: badday.Names, Odds: badday.Odds{Every: 25}, Seed: 1})
+	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Names, Odds: chaosproxy.Odds{Every: 25}, Seed: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var clients errgroup.Group
 	writes := make([]map[string]error, 8)
 	for i := range writes {
 		clients.Go(func() (err error) {
-			writes[i], err = ordinary(ctx, d.Addr(), i, func() bool { return len(noted.ways()) == 13 })
+			writes[i], err = ordinary(ctx, p.Addr(), i, func() bool { return len(noted.ways()) == 13 })
 			return err
 		})
 	}
@@ -165,7 +165,7 @@ func TestOrdinaryClients(t *testing.T) {
 	if got := noted.ways(); len(got) != 13 {
 		t.Errorf("struck: %v", got)
 	}
-	t.Logf("%+v", d.Stats())
+	t.Logf("%+v", p.Stats())
 	witness := connect(t, e.ConnectString())
 	if _, err := witness.Sync("/"); err != nil {
 		t.Fatal(err)
@@ -234,14 +234,14 @@ func awaitEvent(changed <-chan zk.Event) {
 // Without faults it is a plain proxy.
 func TestNone(t *testing.T) {
 	e := ensembletest.Share(t, 1)
-	d, noted := newDay(t, badday.Config{Servers: e.Servers()})
-	c := connect(t, d.Addr())
+	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers()})
+	c := connect(t, p.Addr())
 	for i := range 200 {
 		if _, err := c.Create(fmt.Sprintf("/%d", i), nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := d.Stats(); got.Open != 1 || got.Clients != 1 || got.Requests != 200 || len(noted.strikes) > 0 {
+	if got := p.Stats(); got.Open != 1 || got.Clients != 1 || got.Requests != 200 || len(noted.strikes) > 0 {
 		t.Errorf("%+v, %v", got, noted.strikes)
 	}
 }

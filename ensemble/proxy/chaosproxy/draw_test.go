@@ -1,4 +1,4 @@
-package badday
+package chaosproxy
 
 import (
 	"math"
@@ -88,8 +88,8 @@ func TestRefuses(t *testing.T) {
 		"not a number":   {Servers: []string{"a"}, Faults: Names, Struck: tell, Odds: Odds{0, math.NaN()}},
 		"no servers":     {Faults: Names, Struck: tell, Odds: Odds{Every: 1}},
 	} {
-		if d, err := New(cfg); err == nil {
-			d.Close()
+		if p, err := New(cfg); err == nil {
+			p.Close()
 			t.Error("no error:", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package badday_test
+package chaosproxy_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/ensemble/proxy/badday"
+	"github.com/zktorture/zktorture/ensemble/proxy/chaosproxy"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/wire"
 	"github.com/zktorture/zktorture/zkclient"
@@ -28,7 +28,7 @@ type victim struct {
 	session wire.ConnectResponse
 	witness *zkclient.Client
 	base    string
-	day     *badday.Day
+	proxy   *chaosproxy.Proxy
 	noted   *diary
 }
 
@@ -119,7 +119,7 @@ func (v *victim) comeBack() {
 // stale sees that the server still waits for the client.
 func (v *victim) stale() {
 	v.Helper()
-	if open := v.day.Stats().Open; open != 1 {
+	if open := v.proxy.Stats().Open; open != 1 {
 		v.Errorf("%d connections are open", open)
 	}
 }
@@ -142,7 +142,7 @@ func (v *victim) lasts() time.Duration {
 // What each way of each fault does, a client and the servers see.
 func TestEachWay(t *testing.T) {
 	e := ensembletest.Share(t, 1)
-	odds := badday.Odds{Every: 30}
+	odds := chaosproxy.Odds{Every: 30}
 	seen := map[string]func(v *victim, began time.Time){
 		"loss before": func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.expired(false) },
 		"loss after":  func(v *victim, _ time.Time) { v.ended(); v.created("a", true); v.expired(false) },
@@ -196,10 +196,10 @@ func TestEachWay(t *testing.T) {
 		"expiry after":  func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.expired(true) },
 	}
 	witness := connect(t, e.ConnectString())
-	for i, way := range badday.Variants() {
+	for i, way := range chaosproxy.Variants() {
 		t.Run(way, func(t *testing.T) {
-			d, noted := newDay(t, badday.Config{Servers: e.Servers(), Faults: badday.Names, Odds: odds, Seed: badday.SeedFor(way, odds, 5)})
-			v := &victim{T: t, address: d.Addr(), witness: witness, base: "/" + string(rune('A'+i)), day: d, noted: noted}
+			p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Names, Odds: odds, Seed: chaosproxy.SeedFor(way, odds, 5)})
+			v := &victim{T: t, address: p.Addr(), witness: witness, base: "/" + string(rune('A'+i)), proxy: p, noted: noted}
 			if !v.connect() {
 				t.Fatal("no session")
 			}

@@ -1,5 +1,5 @@
-// Package badday gives clients that it knows nothing of a bad day: a proxy that hurts their connections to
-// ZooKeeper now and then, as networks and servers do.
+// Package chaosproxy is a proxy that injects faults into the connections between ZooKeeper and any client, as
+// networks and servers do.
 //
 // # What strikes
 //
@@ -27,6 +27,6 @@
 //
 // What a request draws depends on the seed, the number of its client and the number of the request, and on
 // nothing else. Clients are numbered as they open their sessions; one that comes back with its session
-// keeps its number and its count of requests. So a client that does the same again meets the same
-// again, unless the odds are by the minute: then the time between its requests matters too.
-package badday
+// keeps its number and its count of requests. So a client that repeats its requests meets the same
+// faults again, unless the odds are by the minute: then the time between its requests matters too.
+package chaosproxy

@@ -1,4 +1,4 @@
-package turnstile_test
+package stepper_test
 
 import (
 	"context"
@@ -9,17 +9,17 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
-	"github.com/zktorture/zktorture/ensemble/turnstile"
+	"github.com/zktorture/zktorture/ensemble/stepper"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// fixture is a client behind a turnstile, and another that sees the truth.
+// fixture is a client behind a stepper, and another that sees the truth.
 type fixture struct {
 	*testing.T
 	ctx             context.Context
 	ensemble        *ensemble.Ensemble
-	turnstile       *turnstile.Turnstile
+	stepper         *stepper.Stepper
 	client, witness *zkclient.Client
 }
 
@@ -30,14 +30,14 @@ func newFixture(t *testing.T) *fixture {
 	t.Cleanup(cancel)
 	f := &fixture{T: t, ctx: ctx, ensemble: e}
 	var err error
-	if f.turnstile, err = turnstile.New(e.Servers()); err != nil {
+	if f.stepper, err = stepper.New(e.Servers()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.turnstile.Close() })
+	t.Cleanup(func() { f.stepper.Close() })
 	connect := func(servers string) *zkclient.Client {
 		return ensembletest.Connect(t, zkclient.Config{Servers: servers, SessionTimeout: 2 * time.Second})
 	}
-	f.client, f.witness = connect(f.turnstile.Addr()), connect(e.ConnectString())
+	f.client, f.witness = connect(f.stepper.Addr()), connect(e.ConnectString())
 	return f
 }
 
@@ -72,13 +72,13 @@ func TestOneByOne(t *testing.T) {
 	f := newFixture(t)
 	_, _, event, err := f.client.ExistsW("/a")
 	f.must(err)
-	f.turnstile.Shut()
+	f.stepper.Shut()
 	done := f.created("/b")
-	f.must(f.turnstile.Request(f.ctx))
+	f.must(f.stepper.Request(f.ctx))
 	if f.exists("/b") {
 		t.Fatal("the request was applied before its turn")
 	}
-	f.must(f.turnstile.PassRequest(f.ctx))
+	f.must(f.stepper.PassRequest(f.ctx))
 	select {
 	case err := <-done:
 		t.Fatalf("the reply came before its turn: %v", err)
@@ -87,14 +87,14 @@ func TestOneByOne(t *testing.T) {
 	if !f.exists("/b") {
 		t.Fatal("the request was not applied in its turn")
 	}
-	if code, err := f.turnstile.PassReply(f.ctx); code != 0 || err != nil {
+	if code, err := f.stepper.PassReply(f.ctx); code != 0 || err != nil {
 		t.Fatal(code, err)
 	}
 	f.must(<-done)
 
 	_, err = f.witness.Create("/a", nil, 0, zk.WorldACL(zk.PermAll))
 	f.must(err)
-	if path, err := f.turnstile.PassEvent(f.ctx); path != "/a" || err != nil {
+	if path, err := f.stepper.PassEvent(f.ctx); path != "/a" || err != nil {
 		t.Fatal(path, err)
 	}
 	if e := <-event; e.Type != zk.EventNodeCreated {
@@ -102,14 +102,14 @@ func TestOneByOne(t *testing.T) {
 	}
 
 	again := f.created("/b")
-	f.must(f.turnstile.PassRequest(f.ctx))
-	if code, err := f.turnstile.PassReply(f.ctx); code != -110 || err != nil { // NodeExists
+	f.must(f.stepper.PassRequest(f.ctx))
+	if code, err := f.stepper.PassReply(f.ctx); code != -110 || err != nil { // NodeExists
 		t.Error(code, err)
 	}
 	if err := <-again; err != zk.ErrNodeExists {
 		t.Error(err)
 	}
-	f.turnstile.Open()
+	f.stepper.Open()
 	f.must(<-f.created("/c"))
 }
 
@@ -117,17 +117,17 @@ func TestOneByOne(t *testing.T) {
 func TestCutAndConnect(t *testing.T) {
 	f := newFixture(t)
 	session := f.client.SessionID()
-	f.turnstile.Shut()
+	f.stepper.Shut()
 	done := f.created("/a")
-	f.must(f.turnstile.PassRequest(f.ctx))
-	f.turnstile.Cut()
+	f.must(f.stepper.PassRequest(f.ctx))
+	f.stepper.Cut()
 	if err := <-done; err == nil {
 		t.Error("the reply was not lost")
 	}
-	f.must(f.turnstile.Connect(f.ctx, 0))
+	f.must(f.stepper.Connect(f.ctx, 0))
 	done = f.created("/b")
-	f.must(f.turnstile.PassRequest(f.ctx))
-	_, err := f.turnstile.PassReply(f.ctx)
+	f.must(f.stepper.PassRequest(f.ctx))
+	_, err := f.stepper.PassReply(f.ctx)
 	f.must(err)
 	f.must(<-done)
 	if !f.exists("/a") || f.client.SessionID() != session {
@@ -141,23 +141,23 @@ func TestExpire(t *testing.T) {
 	session := f.client.SessionID()
 	_, err := f.client.Create("/own", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 	f.must(err)
-	f.turnstile.Shut()
+	f.stepper.Shut()
 	began := time.Now()
-	f.must(f.turnstile.Expire(f.ctx))
+	f.must(f.stepper.Expire(f.ctx))
 	if f.exists("/own") {
 		t.Error("the session's znode is there")
 	}
 	if f.client.State() != zk.StateHasSession {
 		t.Errorf("the client has learned of it: %v", f.client.State())
 	}
-	end, over := f.turnstile.SessionEnd(session)
-	since, known := f.turnstile.SessionGone(session)
+	end, over := f.stepper.SessionEnd(session)
+	since, known := f.stepper.SessionGone(session)
 	if !over || !known || end.Before(began) || since.Before(end) {
 		t.Errorf("alive until %v, %v; gone since %v, %v", end, over, since, known)
 	}
-	f.turnstile.Closed()
-	f.must(f.turnstile.Connect(f.ctx, 0)) // it is told
-	f.must(f.turnstile.Connect(f.ctx, 0)) // and gets another
+	f.stepper.Closed()
+	f.must(f.stepper.Connect(f.ctx, 0)) // it is told
+	f.must(f.stepper.Connect(f.ctx, 0)) // and gets another
 	if err := f.client.WaitSession(f.ctx); err != nil || f.client.SessionID() == session {
 		t.Error(err)
 	}
@@ -181,8 +181,8 @@ func (f *fixture) watchers(path string) (servers []int) {
 // exchange lets the next request and its reply through.
 func (f *fixture) exchange() {
 	f.Helper()
-	f.must(f.turnstile.PassRequest(f.ctx))
-	_, err := f.turnstile.PassReply(f.ctx)
+	f.must(f.stepper.PassRequest(f.ctx))
+	_, err := f.stepper.PassReply(f.ctx)
 	f.must(err)
 }
 
@@ -194,11 +194,11 @@ func TestRoute(t *testing.T) {
 	if servers := f.watchers("/watched"); !slices.Equal(servers, []int{0}) {
 		t.Errorf("servers %v have the watch, not the first", servers)
 	}
-	f.turnstile.Shut()
+	f.stepper.Shut()
 	for _, server := range []int{2, 1} {
-		f.turnstile.Cut()
-		f.must(f.turnstile.Connect(f.ctx, server))
-		f.must(f.turnstile.Request(f.ctx))
+		f.stepper.Cut()
+		f.must(f.stepper.Connect(f.ctx, server))
+		f.must(f.stepper.Request(f.ctx))
 		if servers := f.watchers("/watched"); len(servers) > 0 {
 			t.Errorf("servers %v have the watch before its turn", servers)
 		}
@@ -209,7 +209,7 @@ func TestRoute(t *testing.T) {
 	}
 	_, err = f.witness.Create("/watched", nil, 0, zk.WorldACL(zk.PermAll))
 	f.must(err)
-	if path, err := f.turnstile.PassEvent(f.ctx); path != "/watched" || err != nil {
+	if path, err := f.stepper.PassEvent(f.ctx); path != "/watched" || err != nil {
 		t.Error(path, err)
 	}
 	if e := <-event; e.Type != zk.EventNodeCreated {
@@ -222,10 +222,10 @@ func TestForget(t *testing.T) {
 	f := newFixture(t)
 	_, _, _, err := f.client.ExistsW("/watched")
 	f.must(err)
-	f.turnstile.Shut()
-	f.turnstile.Forget()
-	f.turnstile.Cut()
-	f.must(f.turnstile.Connect(f.ctx, 0))
+	f.stepper.Shut()
+	f.stepper.Forget()
+	f.stepper.Cut()
+	f.must(f.stepper.Connect(f.ctx, 0))
 	done := f.created("/a")
 	f.exchange()
 	f.must(<-done)
@@ -255,11 +255,11 @@ func eventOfAnEnd(t *testing.T, f *fixture) bool {
 	f.must(err)
 	_, _, event, err := f.client.GetW("/own")
 	f.must(err)
-	f.turnstile.Shut()
-	f.must(f.turnstile.Expire(f.ctx))
+	f.stepper.Shut()
+	f.must(f.stepper.Expire(f.ctx))
 	soon, cancel := context.WithTimeout(f.ctx, 3*time.Second)
 	defer cancel()
-	path, err := f.turnstile.PassEvent(soon)
+	path, err := f.stepper.PassEvent(soon)
 	if err == nil {
 		if e := <-event; path != "/own" || e.Type != zk.EventNodeDeleted {
 			t.Error(path, e)
@@ -268,8 +268,8 @@ func eventOfAnEnd(t *testing.T, f *fixture) bool {
 			t.Errorf("the client has learned of its end: %v", f.client.State())
 		}
 	}
-	f.turnstile.Closed()
-	f.must(f.turnstile.Connect(f.ctx, 0))
+	f.stepper.Closed()
+	f.must(f.stepper.Connect(f.ctx, 0))
 	return err == nil
 }
 
@@ -278,17 +278,17 @@ func TestKill(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.client.Create("/own", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 	f.must(err)
-	f.turnstile.Shut()
+	f.stepper.Shut()
 	done := f.created("/a")
-	f.must(f.turnstile.Request(f.ctx))
-	f.turnstile.Kill()
+	f.must(f.stepper.Request(f.ctx))
+	f.stepper.Kill()
 	if err := <-done; err == nil {
 		t.Error("the dead have been answered")
 	}
 	if f.exists("/a") || !f.exists("/own") {
 		t.Error("what the dead had not sent was carried out, or their session has ended")
 	}
-	f.must(f.turnstile.Expire(f.ctx))
+	f.must(f.stepper.Expire(f.ctx))
 	if f.exists("/own") {
 		t.Error("the session's znode is there")
 	}

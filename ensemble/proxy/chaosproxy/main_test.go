@@ -1,4 +1,4 @@
-package turnstile_test
+package chaosproxy_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package badday
+package chaosproxy
 
 import (
 	"context"
@@ -11,31 +11,31 @@ import (
 )
 
 // direct is the proxy's director.
-func (d *Day) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
+func (p *Proxy) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	switch f.Kind {
 	case proxy.Connect:
-		return d.atConnect(done, f)
+		return p.atConnect(done, f)
 	case proxy.Connected:
-		d.granted(f)
+		p.granted(f)
 	case proxy.Request:
-		if s, due := d.dueAtRequest(f); due {
-			return d.atRequest(done, f, s)
+		if s, due := p.dueAtRequest(f); due {
+			return p.atRequest(done, f, s)
 		}
 	case proxy.Reply:
-		if s, due := d.dueAtReply(f); due {
-			return d.cut(f, s)
+		if s, due := p.dueAtReply(f); due {
+			return p.cut(f, s)
 		}
 	case proxy.Event:
-		if s, due := d.dueAtEvent(f); due {
-			return d.atEvent(done, s)
+		if s, due := p.dueAtEvent(f); due {
+			return p.atEvent(done, s)
 		}
 	}
 	return proxy.Forward
 }
 
 // atConnect lets a client in, or not.
-func (d *Day) atConnect(done <-chan struct{}, f *proxy.Frame) proxy.Action {
-	switch barred := d.arrived(f); barred.kind {
+func (p *Proxy) atConnect(done <-chan struct{}, f *proxy.Frame) proxy.Action {
+	switch barred := p.arrived(f); barred.kind {
 	case "":
 		return proxy.Forward
 	case "stall":
@@ -45,17 +45,17 @@ func (d *Day) atConnect(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 }
 
 // dueAtRequest counts a request and returns what strikes now. What it has drawn for later is kept.
-func (d *Day) dueAtRequest(f *proxy.Frame) (Strike, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	l := d.line(f)
+func (p *Proxy) dueAtRequest(f *proxy.Frame) (Strike, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.line(f)
 	if f.Op == wire.OpPing {
 		return take(&l.idle)
 	}
 	if f.Housekeeping() || f.Op == wire.OpCloseSession {
 		return Strike{}, false
 	}
-	s, due := d.drawFor(l.client, f)
+	s, due := p.drawFor(l.client, f)
 	switch {
 	case !due:
 		return Strike{}, false
@@ -72,7 +72,7 @@ func (d *Day) dueAtRequest(f *proxy.Frame) (Strike, bool) {
 }
 
 // drawFor draws for a client's next request.
-func (d *Day) drawFor(c *client, f *proxy.Frame) (Strike, bool) {
+func (p *Proxy) drawFor(c *client, f *proxy.Frame) (Strike, bool) {
 	now := time.Now()
 	if c.last.IsZero() {
 		c.last = now
@@ -80,34 +80,34 @@ func (d *Day) drawFor(c *client, f *proxy.Frame) (Strike, bool) {
 	gap := now.Sub(c.last)
 	c.last = now
 	c.requests++
-	d.requests++
-	what, due := d.cfg.draw(c.number, c.requests, gap)
+	p.requests++
+	what, due := p.cfg.draw(c.number, c.requests, gap)
 	if !due {
 		return Strike{}, false
 	}
 	return Strike{
 		Fault: what.fault, Variant: what.name, ForMS: min(int64(what.share*float64(f.Timeout.Milliseconds())), lastsMax.Milliseconds()),
 		Client: c.number, Connection: f.Connection, Session: fmt.Sprintf("0x%x", f.Session),
-		Request: c.requests, Op: f.Op.String(), Path: f.Path, Server: d.proxy.SessionOf(f.Connection).Server,
+		Request: c.requests, Op: f.Op.String(), Path: f.Path, Server: p.proxy.SessionOf(f.Connection).Server,
 	}, true
 }
 
 // lastsMax is how long a fault lasts at most, whatever timeout the servers grant.
 const lastsMax = 5 * time.Minute
 
-func (d *Day) dueAtReply(f *proxy.Frame) (Strike, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	l := d.line(f)
+func (p *Proxy) dueAtReply(f *proxy.Frame) (Strike, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.line(f)
 	s, due := l.after[f.Xid]
 	delete(l.after, f.Xid)
 	return s, due
 }
 
-func (d *Day) dueAtEvent(f *proxy.Frame) (Strike, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return take(&d.line(f).watch)
+func (p *Proxy) dueAtEvent(f *proxy.Frame) (Strike, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return take(&p.line(f).watch)
 }
 
 func take(s **Strike) (Strike, bool) {
@@ -120,32 +120,32 @@ func take(s **Strike) (Strike, bool) {
 }
 
 // atRequest carries out what strikes at a request.
-func (d *Day) atRequest(done <-chan struct{}, f *proxy.Frame, s Strike) proxy.Action {
+func (p *Proxy) atRequest(done <-chan struct{}, f *proxy.Frame, s Strike) proxy.Action {
 	lasts := time.Duration(s.ForMS) * time.Millisecond
 	switch {
 	case s.Fault == "hold":
-		d.tell(s)
-		d.proxy.HoldOne(f.Connection, proxy.ToClient, true)
+		p.tell(s)
+		p.proxy.HoldOne(f.Connection, proxy.ToClient, true)
 		wait(done, lasts)
-		d.proxy.HoldOne(f.Connection, proxy.ToClient, false)
+		p.proxy.HoldOne(f.Connection, proxy.ToClient, false)
 		return proxy.Forward
 	case s.Fault == "refuse" || s.Fault == "stall":
-		d.keepAway(f, s.Fault, lasts)
+		p.keepAway(f, s.Fault, lasts)
 	case s.Variant == "half":
-		d.tell(s)
-		d.proxy.CutOffOne(f.Connection, proxy.ToServer)
+		p.tell(s)
+		p.proxy.CutOffOne(f.Connection, proxy.ToServer)
 		return proxy.Discard
 	case s.Variant == "deaf":
-		d.tell(s)
-		d.proxy.CutOffOne(f.Connection, proxy.ToClient)
+		p.tell(s)
+		p.proxy.CutOffOne(f.Connection, proxy.ToClient)
 		return proxy.Discard
 	}
-	return d.cut(f, s)
+	return p.cut(f, s)
 }
 
 // atEvent carries out what strikes at an event.
-func (d *Day) atEvent(done <-chan struct{}, s Strike) proxy.Action {
-	d.tell(s)
+func (p *Proxy) atEvent(done <-chan struct{}, s Strike) proxy.Action {
+	p.tell(s)
 	if s.Variant == "lost" {
 		return proxy.CutBefore
 	}
@@ -155,14 +155,14 @@ func (d *Day) atEvent(done <-chan struct{}, s Strike) proxy.Action {
 
 // cut cuts the connection instead of forwarding the frame, and ends the session before if that is what
 // strikes. A session that the servers do not end has only lost its connection.
-func (d *Day) cut(f *proxy.Frame, s Strike) proxy.Action {
+func (p *Proxy) cut(f *proxy.Frame, s Strike) proxy.Action {
 	if s.Fault == "expiry" {
-		if err := d.expire(f); err != nil {
-			d.cfg.Log.Warn("the fault is a loss and no expiry: "+err.Error(), "client", s.Client, "session", s.Session)
+		if err := p.expire(f); err != nil {
+			p.cfg.Log.Warn("the fault is a loss and no expiry: "+err.Error(), "client", s.Client, "session", s.Session)
 			s.Fault = "loss"
 		}
 	}
-	d.tell(s)
+	p.tell(s)
 	return proxy.CutBefore
 }
 
@@ -171,16 +171,16 @@ const expireMax = 5 * time.Second
 
 // expire ends the session of a connection by way of another server, if there is one. Meanwhile its client
 // is kept away: it would take the session back.
-func (d *Day) expire(f *proxy.Frame) error {
-	defer d.keepAway(f, "refuse", expireMax)()
-	session := d.proxy.SessionOf(f.Connection)
-	at := slices.Index(d.cfg.Servers, session.Server)
+func (p *Proxy) expire(f *proxy.Frame) error {
+	defer p.keepAway(f, "refuse", expireMax)()
+	session := p.proxy.SessionOf(f.Connection)
+	at := slices.Index(p.cfg.Servers, session.Server)
 	if at < 0 {
 		return fmt.Errorf("connection %d has ended", f.Connection)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), expireMax)
 	defer cancel()
-	_, err := proxy.Expire(ctx, d.cfg.Servers[(at+1)%len(d.cfg.Servers)], session)
+	_, err := proxy.Expire(ctx, p.cfg.Servers[(at+1)%len(p.cfg.Servers)], session)
 	return err
 }
 

@@ -1,4 +1,4 @@
-package badday
+package chaosproxy
 
 import (
 	"maps"
@@ -36,16 +36,16 @@ type line struct {
 const clientsMax = 1 << 16
 
 // arrived notes who has come on a new connection, and what bars the way.
-func (d *Day) arrived(f *proxy.Frame) bar {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	c := d.clients[f.Resumes]
+func (p *Proxy) arrived(f *proxy.Frame) bar {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.clients[f.Resumes]
 	if c == nil {
-		d.opened++
-		c = &client{number: d.opened, session: f.Resumes}
+		p.opened++
+		c = &client{number: p.opened, session: f.Resumes}
 	}
 	c.open++
-	d.lines[f.Connection] = newLine(c)
+	p.lines[f.Connection] = newLine(c)
 	if time.Now().After(c.barred.until) {
 		return bar{}
 	}
@@ -53,49 +53,49 @@ func (d *Day) arrived(f *proxy.Frame) bar {
 }
 
 // granted notes a session, or that it has expired.
-func (d *Day) granted(f *proxy.Frame) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	c := d.line(f).client
-	delete(d.clients, c.session)
+func (p *Proxy) granted(f *proxy.Frame) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.line(f).client
+	delete(p.clients, c.session)
 	if c.session = f.Session; f.Session == 0 {
 		return
 	}
-	d.clients[f.Session] = c
-	if len(d.clients) > clientsMax {
-		maps.DeleteFunc(d.clients, func(_ int64, c *client) bool { return c.open == 0 })
+	p.clients[f.Session] = c
+	if len(p.clients) > clientsMax {
+		maps.DeleteFunc(p.clients, func(_ int64, c *client) bool { return c.open == 0 })
 	}
 }
 
 // ended forgets a connection.
-func (d *Day) ended(connection int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if l := d.lines[connection]; l != nil {
+func (p *Proxy) ended(connection int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.lines[connection]; l != nil {
 		l.client.open--
-		delete(d.lines, connection)
+		delete(p.lines, connection)
 	}
 }
 
 func newLine(c *client) *line { return &line{client: c, after: map[int32]Strike{}} }
 
 // line returns the connection of a frame. Who speaks before a client has come gets one that nobody knows of.
-func (d *Day) line(f *proxy.Frame) *line {
-	if l := d.lines[f.Connection]; l != nil {
+func (p *Proxy) line(f *proxy.Frame) *line {
+	if l := p.lines[f.Connection]; l != nil {
 		return l
 	}
 	return newLine(&client{})
 }
 
 // keepAway keeps the client of a frame away, if it comes back with its session, until it is let in.
-func (d *Day) keepAway(f *proxy.Frame, kind string, lasts time.Duration) (letIn func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	c := d.line(f).client
+func (p *Proxy) keepAway(f *proxy.Frame, kind string, lasts time.Duration) (letIn func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.line(f).client
 	c.barred = bar{kind, time.Now().Add(lasts)}
 	return func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		c.barred = bar{}
 	}
 }

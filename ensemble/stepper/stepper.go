@@ -1,11 +1,10 @@
-// Package turnstile lets a client's requests, the replies to them and the events of its watches pass one by one.
+// Package stepper lets a client's requests, the replies to them and the events of its watches pass one by one.
 //
-// A [Turnstile] is a proxy of one client at which somebody stands who knows in which order things are to
-// happen: whoever replays, on real servers, what the simulator has found. Until it is shut everything
-// passes. Then each request waits until it is let through, and so do replies and events, and what the client
+// A [Stepper] is a proxy of one client whose user decides in which order things happen, as when a trace of the
+// simulator is replayed on real servers. Until it is shut everything passes. Then each request waits until it is let through, and so do replies and events, and what the client
 // sends by itself to set its watches again. The client connects when it is let, and to which server it is told
 // to. Pings pass always, as far as nothing waits before them.
-package turnstile
+package stepper
 
 import (
 	"context"
@@ -19,15 +18,15 @@ import (
 	"github.com/zktorture/zktorture/wire"
 )
 
-// Turnstile is a proxy of one client. Its methods are for one goroutine.
-type Turnstile struct {
+// Stepper is a proxy of one client. Its methods are for one goroutine.
+type Stepper struct {
 	proxy   *proxy.Proxy
 	servers []string
 
 	mu        sync.Mutex
 	shut      bool
 	server    int                    // to which the client is connected next
-	admitting bool                   // it may connect once, although the turnstile is shut
+	admitting bool                   // it may connect once, although the stepper is shut
 	held      bool                   // the client does not learn of the end of its connection
 	forgetful bool                   // watches are not set again
 	connects  int                    // how often a server has answered
@@ -46,89 +45,89 @@ type waiting struct {
 // routed is the address that stands for the server to which the client is to be connected.
 const routed = "routed"
 
-// New returns a turnstile that lets everything through, to the first of the servers.
-func New(servers []string) (*Turnstile, error) {
+// New returns a stepper that lets everything through, to the first of the servers.
+func New(servers []string) (*Stepper, error) {
 	if len(servers) == 0 {
-		return nil, errors.New("turnstile: there are no servers behind it")
+		return nil, errors.New("stepper: there are no servers behind it")
 	}
-	t := &Turnstile{servers: servers, changed: make(chan struct{}), replies: map[int32]bool{}, ended: map[int64][2]time.Time{}}
-	p, err := proxy.New(proxy.Config{Servers: []string{routed}, Dial: t.dial, Director: t.meet, Arrived: t.arrived})
+	s := &Stepper{servers: servers, changed: make(chan struct{}), replies: map[int32]bool{}, ended: map[int64][2]time.Time{}}
+	p, err := proxy.New(proxy.Config{Servers: []string{routed}, Dial: s.dial, Director: s.meet, Arrived: s.arrived})
 	if err != nil {
 		return nil, err
 	}
-	t.proxy = p
-	return t, nil
+	s.proxy = p
+	return s, nil
 }
 
 // Addr is the address that the client connects to.
-func (t *Turnstile) Addr() string { return t.proxy.Addr() }
+func (s *Stepper) Addr() string { return s.proxy.Addr() }
 
 // Close cuts the client off for good. What waits is let through before. Its session stays, unless the client has
 // closed it.
-func (t *Turnstile) Close() error {
-	t.Open()
-	return t.proxy.Close()
+func (s *Stepper) Close() error {
+	s.Open()
+	return s.proxy.Close()
 }
 
 // Kill cuts the client off for good: nothing that waits gets through. Its session stays.
-func (t *Turnstile) Kill() { t.proxy.Close() }
+func (s *Stepper) Kill() { s.proxy.Close() }
 
 // Shut lets nothing through any more but what is let through one by one.
-func (t *Turnstile) Shut() { t.set(func() { t.shut = true }) }
+func (s *Stepper) Shut() { s.set(func() { s.shut = true }) }
 
 // Open lets everything through again.
-func (t *Turnstile) Open() {
-	t.set(func() { t.shut = false })
-	t.hold(false)
+func (s *Stepper) Open() {
+	s.set(func() { s.shut = false })
+	s.hold(false)
 	for _, d := range []proxy.Direction{proxy.ToServer, proxy.ToClient} {
-		t.answer(d, proxy.Forward)
+		s.answer(d, proxy.Forward)
 	}
 }
 
 // Route says to which of the servers the client is connected next.
-func (t *Turnstile) Route(server int) { t.set(func() { t.server = server % len(t.servers) }) }
+func (s *Stepper) Route(server int) { s.set(func() { s.server = server % len(s.servers) }) }
 
 // Forget lets the client set none of its watches again when it connects, as libraries do that drop them with
 // the connection. The client waits for an answer in vain, which go-zookeeper does in the background.
-func (t *Turnstile) Forget() { t.set(func() { t.forgetful = true }) }
+func (s *Stepper) Forget() { s.set(func() { s.forgetful = true }) }
 
-func (t *Turnstile) set(change func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (s *Stepper) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	change()
-	close(t.changed)
-	t.changed = make(chan struct{})
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // dial connects to the server in turn, when the client may connect.
-func (t *Turnstile) dial(ctx context.Context, address string) (net.Conn, error) {
+func (s *Stepper) dial(ctx context.Context, address string) (net.Conn, error) {
 	if address == routed {
-		if !t.until(ctx.Done(), func() bool { return !t.shut || t.admitting }) {
+		if !s.until(ctx.Done(), func() bool { return !s.shut || s.admitting }) {
 			return nil, ctx.Err()
 		}
-		address = t.after(0)
+		address = s.after(0)
 	}
 	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }
 
 // after is the address of the server that is so many after the client's.
-func (t *Turnstile) after(n int) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.servers[(t.server+n)%len(t.servers)]
+func (s *Stepper) after(n int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.servers[(s.server+n)%len(s.servers)]
 }
 
 // meet is the proxy's director.
-func (t *Turnstile) meet(done <-chan struct{}, f *proxy.Frame) proxy.Action {
+func (s *Stepper) meet(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	switch {
 	case f.Kind == proxy.Connected:
-		t.set(func() { t.connects, t.admitting = t.connects+1, false })
+		s.set(func() { s.connects, s.admitting = s.connects+1, false })
 		return proxy.Forward
 	case f.Op != wire.OpSetWatches && f.Housekeeping():
 		return proxy.Forward
 	}
 	w := &waiting{f, make(chan proxy.Action, 1)}
-	action, waits := t.queue(w)
+	action, waits := s.queue(w)
 	if !waits {
 		return action
 	}
@@ -136,9 +135,9 @@ func (t *Turnstile) meet(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	case a := <-w.answer:
 		return a
 	case <-done:
-		t.set(func() {
-			if t.waiting[f.Direction] == w {
-				t.waiting[f.Direction] = nil
+		s.set(func() {
+			if s.waiting[f.Direction] == w {
+				s.waiting[f.Direction] = nil
 			}
 		})
 		return proxy.CutBefore
@@ -146,41 +145,41 @@ func (t *Turnstile) meet(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 }
 
 // queue lets a frame wait, unless it is known at once what becomes of it.
-func (t *Turnstile) queue(w *waiting) (action proxy.Action, waits bool) {
-	t.set(func() {
+func (s *Stepper) queue(w *waiting) (action proxy.Action, waits bool) {
+	s.set(func() {
 		switch f := w.frame; {
-		case t.forgetful && f.Op == wire.OpSetWatches && f.Kind == proxy.Request:
+		case s.forgetful && f.Op == wire.OpSetWatches && f.Kind == proxy.Request:
 			action = proxy.Discard
-		case !t.shut:
+		case !s.shut:
 			action = proxy.Forward
 		default:
-			t.waiting[f.Direction], waits = w, true
+			s.waiting[f.Direction], waits = w, true
 		}
 	})
 	return action, waits
 }
 
 // arrived notes that the reply to a request has come.
-func (t *Turnstile) arrived(f *proxy.Frame) {
+func (s *Stepper) arrived(f *proxy.Frame) {
 	if f.Kind == proxy.Reply {
-		t.set(func() {
-			if _, passed := t.replies[f.Xid]; passed {
-				t.replies[f.Xid] = true
+		s.set(func() {
+			if _, passed := s.replies[f.Xid]; passed {
+				s.replies[f.Xid] = true
 			}
 		})
 	}
 }
 
 // until waits until something is so; false if done comes first.
-func (t *Turnstile) until(done <-chan struct{}, so func() bool) bool {
+func (s *Stepper) until(done <-chan struct{}, so func() bool) bool {
 	for {
-		t.mu.Lock()
+		s.mu.Lock()
 		if so() {
-			t.mu.Unlock()
+			s.mu.Unlock()
 			return true
 		}
-		changed := t.changed
-		t.mu.Unlock()
+		changed := s.changed
+		s.mu.Unlock()
 		select {
 		case <-changed:
 		case <-done:
@@ -190,11 +189,11 @@ func (t *Turnstile) until(done <-chan struct{}, so func() bool) bool {
 }
 
 // answer lets the next frame of a direction through, or not.
-func (t *Turnstile) answer(d proxy.Direction, a proxy.Action) {
-	t.mu.Lock()
-	w := t.waiting[d]
-	t.waiting[d] = nil
-	t.mu.Unlock()
+func (s *Stepper) answer(d proxy.Direction, a proxy.Action) {
+	s.mu.Lock()
+	w := s.waiting[d]
+	s.waiting[d] = nil
+	s.mu.Unlock()
 	if w != nil {
 		w.answer <- a
 	}
@@ -204,10 +203,10 @@ func (t *Turnstile) answer(d proxy.Direction, a proxy.Action) {
 var errOther = errors.New("something else came")
 
 // next waits for the next frame of a direction.
-func (t *Turnstile) next(ctx context.Context, d proxy.Direction) (*proxy.Frame, error) {
+func (s *Stepper) next(ctx context.Context, d proxy.Direction) (*proxy.Frame, error) {
 	var f *proxy.Frame
-	came := t.until(ctx.Done(), func() bool {
-		if w := t.waiting[d]; w != nil {
+	came := s.until(ctx.Done(), func() bool {
+		if w := s.waiting[d]; w != nil {
 			f = w.frame
 		}
 		return f != nil
@@ -219,66 +218,66 @@ func (t *Turnstile) next(ctx context.Context, d proxy.Direction) (*proxy.Frame, 
 }
 
 // Request waits for the client's next request.
-func (t *Turnstile) Request(ctx context.Context) error {
-	_, err := t.next(ctx, proxy.ToServer)
+func (s *Stepper) Request(ctx context.Context) error {
+	_, err := s.next(ctx, proxy.ToServer)
 	return err
 }
 
 // PassRequest lets the client's next request through and waits until it has been applied.
-func (t *Turnstile) PassRequest(ctx context.Context) error {
-	f, err := t.next(ctx, proxy.ToServer)
+func (s *Stepper) PassRequest(ctx context.Context) error {
+	f, err := s.next(ctx, proxy.ToServer)
 	if err != nil {
 		return err
 	}
-	t.set(func() { t.replies[f.Xid] = false })
-	defer t.set(func() { delete(t.replies, f.Xid) })
-	t.answer(proxy.ToServer, proxy.Forward)
-	if !t.until(ctx.Done(), func() bool { return t.replies[f.Xid] }) {
+	s.set(func() { s.replies[f.Xid] = false })
+	defer s.set(func() { delete(s.replies, f.Xid) })
+	s.answer(proxy.ToServer, proxy.Forward)
+	if !s.until(ctx.Done(), func() bool { return s.replies[f.Xid] }) {
 		return fmt.Errorf("the server has not answered the %v of %s", f.Op, f.Path)
 	}
 	return nil
 }
 
 // PassReply lets the next reply through and returns its error's code.
-func (t *Turnstile) PassReply(ctx context.Context) (code int32, err error) {
-	f, err := t.toClient(ctx)
+func (s *Stepper) PassReply(ctx context.Context) (code int32, err error) {
+	f, err := s.toClient(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if f.Kind != proxy.Reply {
 		return 0, fmt.Errorf("%w: an event of %s, and not a reply", errOther, f.Path)
 	}
-	t.answer(proxy.ToClient, proxy.Forward)
+	s.answer(proxy.ToClient, proxy.Forward)
 	return f.Err, nil
 }
 
 // PassEvent lets the next event of a watch through and returns its path.
-func (t *Turnstile) PassEvent(ctx context.Context) (path string, err error) {
-	f, err := t.toClient(ctx)
+func (s *Stepper) PassEvent(ctx context.Context) (path string, err error) {
+	f, err := s.toClient(ctx)
 	if err != nil {
 		return "", err
 	}
 	if f.Kind != proxy.Event {
 		return "", fmt.Errorf("%w: the reply to a %v of %s, and not an event", errOther, f.Op, f.Path)
 	}
-	t.answer(proxy.ToClient, proxy.Forward)
+	s.answer(proxy.ToClient, proxy.Forward)
 	return f.Path, nil
 }
 
 // Cut breaks the connection: what waits is lost.
-func (t *Turnstile) Cut() {
-	t.proxy.Cut()
-	t.hold(false)
+func (s *Stepper) Cut() {
+	s.proxy.Cut()
+	s.hold(false)
 }
 
 // Connect lets the client connect to one of the servers, once it tries, and waits until that has answered.
-func (t *Turnstile) Connect(ctx context.Context, server int) error {
+func (s *Stepper) Connect(ctx context.Context, server int) error {
 	before := 0
-	t.hold(false)
-	t.Route(server)
-	t.set(func() { before, t.admitting = t.connects, true })
-	defer t.set(func() { t.admitting = false })
-	if !t.until(ctx.Done(), func() bool { return t.connects > before }) {
+	s.hold(false)
+	s.Route(server)
+	s.set(func() { before, s.admitting = s.connects, true })
+	defer s.set(func() { s.admitting = false })
+	if !s.until(ctx.Done(), func() bool { return s.connects > before }) {
 		return errors.New("the client has not connected again")
 	}
 	return nil
@@ -286,13 +285,13 @@ func (t *Turnstile) Connect(ctx context.Context, server int) error {
 
 // Expire ends the client's session by way of one of these servers, or else of any other than the client's. A client that is
 // connected learns nothing of it before the end of its connection is let through by Closed, or it is cut.
-func (t *Turnstile) Expire(ctx context.Context, by ...int) error {
-	t.hold(true)
-	s, before := t.proxy.Session(), time.Now()
+func (s *Stepper) Expire(ctx context.Context, by ...int) error {
+	s.hold(true)
+	session, before := s.proxy.Session(), time.Now()
 	last := errors.New("there is no other")
-	for _, address := range t.others(by) {
-		if _, last = proxy.Expire(ctx, address, s); last == nil {
-			t.set(func() { t.ended[s.ID] = [2]time.Time{before, time.Now()} })
+	for _, address := range s.others(by) {
+		if _, last = proxy.Expire(ctx, address, session); last == nil {
+			s.set(func() { s.ended[session.ID] = [2]time.Time{before, time.Now()} })
 			return nil
 		}
 	}
@@ -300,48 +299,48 @@ func (t *Turnstile) Expire(ctx context.Context, by ...int) error {
 }
 
 // others returns the addresses of these servers, without any of all others than the client's.
-func (t *Turnstile) others(by []int) (addresses []string) {
+func (s *Stepper) others(by []int) (addresses []string) {
 	for _, server := range by {
-		addresses = append(addresses, t.servers[server%len(t.servers)])
+		addresses = append(addresses, s.servers[server%len(s.servers)])
 	}
-	for i := 1; i < len(t.servers) && len(by) == 0; i++ {
-		addresses = append(addresses, t.after(i))
+	for i := 1; i < len(s.servers) && len(by) == 0; i++ {
+		addresses = append(addresses, s.after(i))
 	}
 	return addresses
 }
 
 // Closed lets the client learn that its server has closed the connection.
-func (t *Turnstile) Closed() { t.hold(false) }
+func (s *Stepper) Closed() { s.hold(false) }
 
 // hold keeps the end of the connection from the client, and whatever comes before that.
-func (t *Turnstile) hold(held bool) {
-	t.set(func() { t.held = held })
-	t.proxy.Hold(proxy.ToClient, held)
+func (s *Stepper) hold(held bool) {
+	s.set(func() { s.held = held })
+	s.proxy.Hold(proxy.ToClient, held)
 }
 
-// toClient waits for the next frame to the client. It comes as far as the turnstile only if nothing is held, and
+// toClient waits for the next frame to the client. It comes as far as the stepper only if nothing is held, and
 // is on this side of the hold then.
-func (t *Turnstile) toClient(ctx context.Context) (*proxy.Frame, error) {
-	t.proxy.Hold(proxy.ToClient, false)
-	f, err := t.next(ctx, proxy.ToClient)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.proxy.Hold(proxy.ToClient, t.held)
+func (s *Stepper) toClient(ctx context.Context) (*proxy.Frame, error) {
+	s.proxy.Hold(proxy.ToClient, false)
+	f, err := s.next(ctx, proxy.ToClient)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.proxy.Hold(proxy.ToClient, s.held)
 	return f, err
 }
 
 // SessionEnd returns the moment until which a session was surely alive, if Expire has ended it.
-func (t *Turnstile) SessionEnd(id int64) (end time.Time, over bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	times, over := t.ended[id]
+func (s *Stepper) SessionEnd(id int64) (end time.Time, over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	times, over := s.ended[id]
 	return times[0], over
 }
 
 // SessionGone returns the moment since when a session was surely gone, if Expire has ended it.
-func (t *Turnstile) SessionGone(id int64) (since time.Time, known bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	times, known := t.ended[id]
+func (s *Stepper) SessionGone(id int64) (since time.Time, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	times, known := s.ended[id]
 	return times[1], known
 }

@@ -1,4 +1,4 @@
-package badday
+package chaosproxy
 
 import (
 	"errors"
@@ -53,8 +53,8 @@ func (s Stats) Total() (n int) {
 	return n
 }
 
-// Day is a proxy under which clients have a bad day. All methods may be called at any time.
-type Day struct {
+// Proxy is a proxy that injects faults. All methods may be called at any time.
+type Proxy struct {
 	cfg   Config
 	proxy *proxy.Proxy
 
@@ -67,9 +67,9 @@ type Day struct {
 }
 
 // New returns a proxy that listens.
-func New(cfg Config) (*Day, error) {
+func New(cfg Config) (*Proxy, error) {
 	if cfg.Struck == nil {
-		return nil, errors.New("badday: Struck is needed: nobody would know what happened")
+		return nil, errors.New("chaosproxy: Struck is needed, because nothing else reports the faults")
 	}
 	if len(cfg.Faults) > 0 {
 		if err := cfg.Odds.validate(); err != nil {
@@ -79,32 +79,32 @@ func New(cfg Config) (*Day, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Day{cfg: cfg, clients: map[int64]*client{}, lines: map[int]*line{}, struck: map[string]int{}}
-	d.mu.Lock() // until there is a proxy
-	defer d.mu.Unlock()
+	p := &Proxy{cfg: cfg, clients: map[int64]*client{}, lines: map[int]*line{}, struck: map[string]int{}}
+	p.mu.Lock() // until there is a proxy
+	defer p.mu.Unlock()
 	var err error
-	d.proxy, err = proxy.New(proxy.Config{Listen: cfg.Listen, Servers: cfg.Servers, Dial: cfg.Dial, Director: d.direct, Ended: d.ended, Log: cfg.Log})
-	return d, err
+	p.proxy, err = proxy.New(proxy.Config{Listen: cfg.Listen, Servers: cfg.Servers, Dial: cfg.Dial, Director: p.direct, Ended: p.ended, Log: cfg.Log})
+	return p, err
 }
 
 // Addr is the address on which clients reach it.
-func (d *Day) Addr() string { return d.proxy.Addr() }
+func (p *Proxy) Addr() string { return p.proxy.Addr() }
 
 // Close cuts all connections and ends the proxy.
-func (d *Day) Close() error { return d.proxy.Close() }
+func (p *Proxy) Close() error { return p.proxy.Close() }
 
 // Stats returns what has happened so far.
-func (d *Day) Stats() Stats {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return Stats{Open: len(d.lines), Clients: d.opened, Requests: d.requests, Struck: maps.Clone(d.struck)}
+func (p *Proxy) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Stats{Open: len(p.lines), Clients: p.opened, Requests: p.requests, Struck: maps.Clone(p.struck)}
 }
 
 // tell counts and reports a fault that strikes now.
-func (d *Day) tell(s Strike) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.struck[s.Fault]++
+func (p *Proxy) tell(s Strike) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.struck[s.Fault]++
 	s.Time = time.Now()
-	d.cfg.Struck(s)
+	p.cfg.Struck(s)
 }

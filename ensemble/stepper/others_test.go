@@ -1,4 +1,4 @@
-package turnstile
+package stepper
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 
 // A session is ended by way of the servers that are named, and else of all but the client's.
 func TestOthers(t *testing.T) {
-	s := &Turnstile{servers: []string{"a", "b", "c"}, changed: make(chan struct{})}
+	s := &Stepper{servers: []string{"a", "b", "c"}, changed: make(chan struct{})}
 	s.Route(1)
 	if got := s.others([]int{2, 0}); !slices.Equal(got, []string{"c", "a"}) {
 		t.Error(got)

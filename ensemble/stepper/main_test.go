@@ -1,4 +1,4 @@
-package badday_test
+package stepper_test
 
 import (
 	"testing"

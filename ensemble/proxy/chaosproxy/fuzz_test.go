@@ -1,4 +1,4 @@
-package badday
+package chaosproxy
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"github.com/zktorture/zktorture/wire"
 )
 
-// connections is how many a fuzzed day has at most.
+// connections is how many there are at most in one run.
 const connections = 3
 
 // frameOf makes a frame of four bytes.
@@ -27,7 +27,7 @@ func frameOf(b []byte) *proxy.Frame {
 
 // Property: whatever frames come, in whatever order, also such as no server and no client would send, nothing
 // panics; what strikes is counted and told; and what lasts is bounded.
-func FuzzDay(f *testing.F) {
+func FuzzProxy(f *testing.F) {
 	f.Add(uint64(1), []byte("\x00\x00\x00\x00\x01\x00\x00\x01\x02\x00\x01\x01\x03\x00\x01\x01\x02\x00\x02\x01\x04\x00\x00\x00\xff\x00\x00\x00"))
 	f.Add(uint64(115), []byte("9001")) // a request before its client has come
 	f.Add(uint64(2), []byte("\x04\x00\x00\x00\x03\x00\x00\x00\x01\x01\x00\x03\x02\x00\x00\x01"))
@@ -35,7 +35,7 @@ func FuzzDay(f *testing.F) {
 	close(gone)
 	f.Fuzz(func(t *testing.T, seed uint64, frames []byte) {
 		told := map[string]int{}
-		d, err := New(Config{Servers: []string{"127.0.0.1:1"}, Faults: Names, Odds: Odds{Every: 1}, Seed: seed, Struck: func(s Strike) {
+		p, err := New(Config{Servers: []string{"127.0.0.1:1"}, Faults: Names, Odds: Odds{Every: 1}, Seed: seed, Struck: func(s Strike) {
 			told[s.Fault]++
 			if s.ForMS < 0 || s.ForMS > lastsMax.Milliseconds() || s.Client < 1 && s.Connection < 1 {
 				t.Errorf("told: %+v", s)
@@ -44,20 +44,20 @@ func FuzzDay(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer d.Close()
+		defer p.Close()
 		requests := 0
 		for ; len(frames) >= 4; frames = frames[4:] {
 			if frames[0] == 0xff {
-				d.ended(1 + int(frames[1]%connections))
+				p.ended(1 + int(frames[1]%connections))
 				continue
 			}
 			frame := frameOf(frames)
 			if frame.Kind == proxy.Request {
 				requests++
 			}
-			d.direct(gone, frame)
+			p.direct(gone, frame)
 		}
-		stats := d.Stats()
+		stats := p.Stats()
 		for kind, n := range stats.Struck {
 			if told[kind] != n {
 				t.Errorf("%d of %s struck and %d were told", n, kind, told[kind])
