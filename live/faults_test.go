@@ -60,9 +60,9 @@ func TestFaultPlanRoundTrip(t *testing.T) {
 			text += lineOf(t, Strike{Fault: f, At: int64(round), Struck: round%2 == 0})
 		}
 	}
-	drawn := newBlows(3, AllServerFaults, 5, time.Second)
+	drawn := newFaultDraw(3, AllServerFaults, 5, time.Second)
 	for range 50 {
-		for _, f := range drawn.blow() {
+		for _, f := range drawn.next() {
 			want.Servers = append(want.Servers, f)
 			text += lineOf(t, ServerStrike{ServerFault: f, At: 1, Whom: "server.1 (leader)", Well: 2, Struck: true})
 		}
@@ -127,7 +127,7 @@ func TestParseLiveFaults(t *testing.T) {
 // What is drawn for servers can be, stays within what is allowed, and is the same from the same seed.
 func TestBlows(t *testing.T) {
 	for allowed := NoServerFaults; allowed <= AllServerFaults; allowed++ {
-		a, b := newBlows(uint64(allowed), allowed, 3, time.Second), newBlows(uint64(allowed), allowed, 3, time.Second)
+		a, b := newFaultDraw(uint64(allowed), allowed, 3, time.Second), newFaultDraw(uint64(allowed), allowed, 3, time.Second)
 		if (a == nil) != (allowed == NoServerFaults) {
 			t.Fatalf("%v: %v", allowed, a)
 		}
@@ -136,20 +136,20 @@ func TestBlows(t *testing.T) {
 			if a == nil {
 				break
 			}
-			blow := a.blow()
-			if diff := cmp.Diff(blow, b.blow()); diff != "" {
+			faults := a.next()
+			if diff := cmp.Diff(faults, b.next()); diff != "" {
 				t.Fatal(diff)
 			}
-			for _, f := range blow {
+			for _, f := range faults {
 				kind := ServerFaults(1 << slices.Index(ServerFaultNames, f.name()))
 				if err := f.check(); err != nil || allowed&^AtLeader != 0 && !allowed.Has(kind) || f.Server == "leader" && !allowed.Has(AtLeader) {
 					t.Errorf("%v allowed: %v: %v", allowed, f, err)
 				}
-				if f.AtMS < over || f.AtMS != blow[0].AtMS {
+				if f.AtMS < over || f.AtMS != faults[0].AtMS {
 					t.Errorf("%v strikes before %d ms, when the one before is over", f, over)
 				}
 			}
-			for _, f := range blow {
+			for _, f := range faults {
 				over = max(over, f.AtMS+f.ForMS)
 			}
 		}

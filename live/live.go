@@ -40,18 +40,18 @@ type Session struct {
 // simulator's, on an object of its own, with as many clients at the same time; several rounds are
 // under way together.
 type Config struct {
-	Open     func(ctx context.Context) (*Session, error) // a client of this process; nil if there are none
-	Start    func(ctx context.Context) (*Session, error) // a client in a process of its own; nil if there are none
-	Admin    func(ctx context.Context) (*Session, error) // who makes and removes objects; default Open
-	Root     string                                      // objects live below; made, and removed afterwards; must not exist or be empty. Needed
-	Seed     uint64
-	Until    string        // a property: the run ends when it is seen to be broken
-	Rounds   int           // 0: until Duration is over
-	Duration time.Duration // 0: 30 s, if Rounds is 0 too
-	Clients  int           // at most so many a round, 1 to 16; default 3
-	Ops      int           // at most so many a user, 1 to 100; default 4
-	Lanes    int           // rounds under way at the same time; default 8 with clients of this process …
-	Starts   int           // … and 2 with clients in processes of their own
+	Open      func(ctx context.Context) (*Session, error) // a client of this process; nil if there are none
+	Start     func(ctx context.Context) (*Session, error) // a client in a process of its own; nil if there are none
+	Admin     func(ctx context.Context) (*Session, error) // who makes and removes objects; default Open
+	Root      string                                      // objects live below; made, and removed afterwards; must not exist or be empty. Needed
+	Seed      uint64
+	Until     string        // a property: the run ends when it is seen to be broken
+	Rounds    int           // 0: until Duration is over
+	Duration  time.Duration // 0: 30 s, if Rounds is 0 too
+	Clients   int           // at most so many a round, 1 to 16; default 3
+	Ops       int           // at most so many a user, 1 to 100; default 4
+	Workers   int           // rounds under way at the same time; default 8 with clients of this process …
+	Processes int           // … and 2 with clients in processes of their own
 	// Patience is how long somebody has to wait before it counts as for ever, while all is well; longer on a slow machine.
 	// For twice as long the servers may be away before the run ends. Default 10 s.
 	Patience time.Duration
@@ -80,17 +80,17 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Ops == 0 {
 		cfg.Ops = 4
 	}
-	if cfg.Lanes == 0 {
-		cfg.Lanes = 8
+	if cfg.Workers == 0 {
+		cfg.Workers = 8
 	}
 	if cfg.Open == nil {
-		cfg.Lanes = 0
+		cfg.Workers = 0
 	}
-	if cfg.Starts == 0 {
-		cfg.Starts = 2
+	if cfg.Processes == 0 {
+		cfg.Processes = 2
 	}
 	if cfg.Start == nil {
-		cfg.Starts = 0
+		cfg.Processes = 0
 	}
 	if cfg.Patience == 0 {
 		cfg.Patience = 10 * time.Second
@@ -108,7 +108,7 @@ func (cfg Config) withDefaults() Config {
 }
 
 // Run runs rounds of the workload on real servers and sums up like [sim.Run]. Clients are tortured by
-// the faults of the configuration; each round ends in calm, in which everybody has to come to an end. When ctx
+// the faults of the configuration; each round ends in a liveness phase, in which every operation has to finish. When ctx
 // ends the run does, within seconds, whatever becomes of the servers. The error is for runs that could not be done, or not to
 // their end: [ErrRootLost], servers that are away for good, and what could not be tidied up. The result is what was
 // found until then.
@@ -128,8 +128,8 @@ func (cfg Config) check() error {
 		return fmt.Errorf("live: there is no way to open sessions")
 	case cfg.Clients < 1 || cfg.Clients > clientsMax || cfg.Ops < 1 || cfg.Ops > opsMax:
 		return fmt.Errorf("live: %d clients with %d operations: 1 to %d and 1 to %d are possible", cfg.Clients, cfg.Ops, clientsMax, opsMax)
-	case cfg.Rounds < 0 || cfg.Duration < 0 || cfg.Patience < 0 || cfg.Lanes < 0 || cfg.Starts < 0 || cfg.Timeout < 0:
-		return fmt.Errorf("live: rounds, lanes and times must not be negative")
+	case cfg.Rounds < 0 || cfg.Duration < 0 || cfg.Patience < 0 || cfg.Workers < 0 || cfg.Processes < 0 || cfg.Timeout < 0:
+		return fmt.Errorf("live: rounds, workers, processes and times must not be negative")
 	case hurting && cfg.Servers == nil:
 		return fmt.Errorf("live: these servers must not be hurt")
 	}
@@ -200,30 +200,30 @@ func (r *liveRun) release(ctx context.Context, conn recipes.Conn, err error) err
 // newLiveRun returns a run of which nothing has happened yet.
 func newLiveRun(w *workload.Workload, cfg Config) (r *liveRun, err error) {
 	r = &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{}, rounds: map[*liveRound]bool{}}
-	r.tormentor.since = r.begin
+	r.nemesis.since = r.begin
 	r.result = sim.Result{Workload: w.Name(), Recipe: w.Recipe(), Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}, Waived: w.Waived()}
 	if cfg.Start != nil {
-		r.apart, err = w.InProcesses()
+		r.ownProcess, err = w.InProcesses()
 	}
 	return r, err
 }
 
 // liveRun is a Run under way.
 type liveRun struct {
-	workload *workload.Workload
-	cfg      Config
-	admin    *Session // with a [patient] connection
-	claim    *ownRoot
-	pulse    pulse
-	fail     context.CancelCauseFunc // ends the run
-	begin    time.Time
-	apart    *workload.Workload // the same for clients in processes of their own
-	last     atomic.Int64       // the last stamp given out
+	workload   *workload.Workload
+	cfg        Config
+	admin      *Session // with a [patient] connection
+	claim      *ownRoot
+	pulse      pulse
+	fail       context.CancelCauseFunc // ends the run
+	begin      time.Time
+	ownProcess *workload.Workload // the same for clients in processes of their own
+	last       atomic.Int64       // the last stamp given out
 
-	tormentor tormentor
+	nemesis nemesis
 
 	mu      sync.Mutex
-	numbers [2]int64            // the next rounds', with clients of this process and apart
+	numbers [2]int64            // the next rounds', with clients of this process, and of processes of their own
 	rounds  map[*liveRound]bool // whose users are at work
 	result  sim.Result
 	found   map[string]int // index into result.Violations by property
@@ -256,7 +256,7 @@ func (r *liveRun) run(ctx context.Context) error {
 	}
 	beating, still := context.WithCancel(ctx)
 	defer still()
-	var lanes, others errgroup.Group
+	var workers, others errgroup.Group
 	try := func(f func() error) func() error {
 		return func() error {
 			err := f()
@@ -266,36 +266,36 @@ func (r *liveRun) run(ctx context.Context) error {
 			return err
 		}
 	}
-	others.Go(try(func() error { return r.torment(ctx, timed) }))
+	others.Go(try(func() error { return r.runNemesis(ctx, timed) }))
 	others.Go(try(func() error { return r.takePulse(beating) }))
-	for i := range r.cfg.Lanes + r.cfg.Starts {
-		lanes.Go(try(func() error { return r.lane(ctx, timed, i >= r.cfg.Lanes) }))
+	for i := range r.cfg.Workers + r.cfg.Processes {
+		workers.Go(try(func() error { return r.worker(ctx, timed, i >= r.cfg.Workers) }))
 	}
-	err := lanes.Wait()
+	err := workers.Wait()
 	enough()
 	still()
 	return cmp.Or(err, others.Wait())
 }
 
-// apartEvery is how often a round's clients have processes of their own, if others have not.
-const apartEvery = 4
+// ownProcessEvery is how often a round's clients have processes of their own, if others have not.
+const ownProcessEvery = 4
 
 // mixed tells whether some rounds' clients have processes of their own, and others' have not.
-func (cfg Config) mixed() bool { return cfg.Lanes > 0 && cfg.Starts > 0 }
+func (cfg Config) mixed() bool { return cfg.Workers > 0 && cfg.Processes > 0 }
 
-// apart tells whether the clients of a round have processes of their own.
-func (cfg Config) apart(n int64) bool {
+// ownProcess tells whether the clients of a round have processes of their own.
+func (cfg Config) ownProcess(n int64) bool {
 	if cfg.mixed() {
-		return n%apartEvery == apartEvery-1
+		return n%ownProcessEvery == ownProcessEvery-1
 	}
-	return cfg.Starts > 0
+	return cfg.Processes > 0
 }
 
 // number returns the next round's number, by which everything in it is drawn; false if there are no more.
-func (r *liveRun) number(apart bool) (n int64, more bool) {
+func (r *liveRun) number(ownProcess bool) (n int64, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if apart {
+	if ownProcess {
 		n = r.numbers[1]
 		r.numbers[1]++
 	} else {
@@ -303,26 +303,26 @@ func (r *liveRun) number(apart bool) (n int64, more bool) {
 		r.numbers[0]++
 	}
 	if r.cfg.mixed() {
-		if apart {
-			n = n*apartEvery + apartEvery - 1
+		if ownProcess {
+			n = n*ownProcessEvery + ownProcessEvery - 1
 		} else {
-			n += n / (apartEvery - 1)
+			n += n / (ownProcessEvery - 1)
 		}
 	}
 	return n, r.cfg.Rounds == 0 || n < int64(r.cfg.Rounds)
 }
 
-// lane runs rounds one after the other, with sessions of its own that live from round to round.
-func (r *liveRun) lane(ctx, timed context.Context, apart bool) (err error) {
+// worker runs rounds one after the other, with sessions of its own that live from round to round.
+func (r *liveRun) worker(ctx, timed context.Context, ownProcess bool) (err error) {
 	var sessions []*Session
 	defer func() { closeAll(sessions) }()
 	for timed.Err() == nil {
-		n, more := r.number(apart)
+		n, more := r.number(ownProcess)
 		if !more {
 			return nil
 		}
 		if sessions == nil {
-			if sessions, err = r.openAll(ctx, apart); err != nil {
+			if sessions, err = r.openAll(ctx, ownProcess); err != nil {
 				return interrupted(ctx, err)
 			}
 		}
@@ -346,10 +346,10 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// openAll opens the sessions of a lane. While servers are away it tries again.
-func (r *liveRun) openAll(ctx context.Context, apart bool) (sessions []*Session, err error) {
+// openAll opens the sessions of a worker. While servers are away it tries again.
+func (r *liveRun) openAll(ctx context.Context, ownProcess bool) (sessions []*Session, err error) {
 	open := r.cfg.Open
-	if apart {
+	if ownProcess {
 		open = r.cfg.Start
 	}
 	for range r.cfg.Clients {
@@ -369,7 +369,7 @@ const opensMax = 10
 func (r *liveRun) openOne(ctx context.Context, open func(context.Context) (*Session, error)) (s *Session, err error) {
 	for range opensMax {
 		began := time.Now()
-		err = r.peacefully(func() (err error) {
+		err = r.whileHealthy(func() (err error) {
 			s, err = open(ctx)
 			return err
 		})
@@ -408,15 +408,15 @@ const closeMax = time.Second
 func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuck bool, err error) {
 	l := r.draw(n)
 	l.ctx, l.sessions = ctx, sessions
-	if err := r.peacefully(l.prepare); err != nil {
+	if err := r.whileHealthy(l.prepare); err != nil {
 		return false, err
 	}
 	l.arm()
 	r.playing(l, true)
 	l.play()
 	r.playing(l, false)
-	unrest := l.calm() // from here on no server is hurt
-	defer r.tormentor.peace.RUnlock()
+	unrest := l.recover() // from here on no server is hurt
+	defer r.nemesis.healthy.RUnlock()
 	if err := r.recordStrikes(l.struckSoFar()); err != nil || ctx.Err() != nil {
 		return true, err // interrupted: what was not finished cannot be judged
 	}
@@ -473,8 +473,8 @@ func (r *liveRun) recordHistory(l *liveRound, v *workload.View) error {
 func (r *liveRun) draw(n int64) *liveRound {
 	object := fmt.Sprintf("%s/r%d", r.cfg.Root, n)
 	w, faults := r.workload, r.cfg.Faults.Clients&^ProcessFaults
-	if r.cfg.apart(n) {
-		w, faults = r.apart, r.cfg.Faults.Clients
+	if r.cfg.ownProcess(n) {
+		w, faults = r.ownProcess, r.cfg.Faults.Clients
 	}
 	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, uint64(n)), r.cfg.Clients, 2, r.cfg.Ops, ClientFaults(), object)
 	e, log := workload.LogRequests(w.Episode(plan, object+"/"+w.Name()))

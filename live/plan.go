@@ -28,9 +28,9 @@ func DrawPlan(w *workload.Workload, config Config) (*FaultPlan, error) {
 			plan.Rounds[n] = faults
 		}
 	}
-	next := r.blows()
-	for blow := next(); blow != nil && blow[0].AtMS < cfg.Duration.Milliseconds(); blow = next() {
-		plan.Servers = append(plan.Servers, blow...)
+	next := r.serverStrikes()
+	for faults := next(); faults != nil && faults[0].AtMS < cfg.Duration.Milliseconds(); faults = next() {
+		plan.Servers = append(plan.Servers, faults...)
 	}
 	return plan, nil
 }

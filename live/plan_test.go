@@ -61,16 +61,16 @@ func TestDrawPlan(t *testing.T) {
 	}
 }
 
-// A round is apart if it is numbered among those.
+// A round has processes of its own if its number says so.
 func TestRoundsApart(t *testing.T) {
 	for _, cfg := range []Config{{Open: unopened}, {Start: unopened}, {Open: unopened, Start: unopened}} {
 		r := &liveRun{cfg: cfg.withDefaults()}
 		seen := map[int64]bool{}
 		for i := range 200 {
-			apart := cfg.Open == nil || cfg.Start != nil && i%2 == 0
-			n, _ := r.number(apart)
-			if seen[n] || r.cfg.apart(n) != apart {
-				t.Errorf("round %d: apart is %v, and it was there before: %v", n, r.cfg.apart(n), seen[n])
+			ownProcess := cfg.Open == nil || cfg.Start != nil && i%2 == 0
+			n, _ := r.number(ownProcess)
+			if seen[n] || r.cfg.ownProcess(n) != ownProcess {
+				t.Errorf("round %d: ownProcess is %v, and it was there before: %v", n, r.cfg.ownProcess(n), seen[n])
 			}
 			seen[n] = true
 		}

@@ -107,10 +107,10 @@ func (r *liveRun) takePulse(ctx context.Context) error {
 
 // beat takes the pulse once, unless servers are being hurt, or are about to be.
 func (r *liveRun) beat(due time.Time) error {
-	if !r.tormentor.peace.TryRLock() {
+	if !r.nemesis.healthy.TryRLock() {
 		return nil
 	}
-	defer r.tormentor.peace.RUnlock()
+	defer r.nemesis.healthy.RUnlock()
 	_, err := r.claim.hold(r.admin.Conn)
 	if errors.Is(err, ErrRootLost) || errors.Is(err, errAway) {
 		return err
@@ -161,7 +161,7 @@ const (
 // look says what can be said of the wait by now.
 func (w *wait) look() outlook {
 	now := time.Now()
-	if !w.run.tormentor.well(now.Sub(w.began)) {
+	if !w.run.nemesis.well(now.Sub(w.began)) {
 		w.restart(true)
 		return unsettled
 	}

@@ -19,28 +19,28 @@ import (
 
 // liveRound is one round under way.
 type liveRound struct {
-	run       *liveRun
-	ctx       context.Context
-	sessions  []*Session
-	episode   workload.Episode
-	log       *workload.RequestLog // of its users' requests; nil if there is no use for it
-	began     time.Time
-	tenure    int64      // of the root: see [ownRoot.hold]
-	slow      bool       // nobody can tell whether those who wait do so for ever
-	seen      int        // events, when somebody looked last
-	frozen    []*sim.Op  // as they were when somebody waited in vain; nil if nobody did
-	object    string     // the round's own znode
-	path      string     // what the recipes are given, below it
-	faults    []Fault    // that are to strike its clients
-	remains   []liveNode // what was there when somebody waited in vain
-	broken    int
-	told      int
-	lasting   sync.WaitGroup // what faults do meanwhile
-	healed    chan struct{}  // closed when all faults have ended
-	health    sync.Once
-	truce     sync.Once  // no server is hurt until the round is over
-	blows     int        // that had struck servers before
-	conductor *conductor // nil if everybody goes on as they like
+	run           *liveRun
+	ctx           context.Context
+	sessions      []*Session
+	episode       workload.Episode
+	log           *workload.RequestLog // of its users' requests; nil if there is no use for it
+	began         time.Time
+	tenure        int64      // of the root: see [ownRoot.hold]
+	slow          bool       // nobody can tell whether those who wait do so for ever
+	seen          int        // events, when somebody looked last
+	frozen        []*sim.Op  // as they were when somebody waited in vain; nil if nobody did
+	object        string     // the round's own znode
+	path          string     // what the recipes are given, below it
+	faults        []Fault    // that are to strike its clients
+	remains       []liveNode // what was there when somebody waited in vain
+	broken        int
+	told          int
+	lasting       sync.WaitGroup // what faults do meanwhile
+	healed        chan struct{}  // closed when all faults have ended
+	health        sync.Once
+	truce         sync.Once // no server is hurt until the round is over
+	serverStrikes int       // that had struck servers before
+	replayer      *replayer // nil if everybody goes on as they like
 
 	mu         sync.Mutex
 	ops        []*sim.Op
@@ -60,7 +60,7 @@ func (l *liveRound) prepare() error {
 	}
 	l.cancels, l.cancelable = map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}
 	l.alone, l.idle, l.healed = make(chan struct{}), make(chan struct{}), make(chan struct{})
-	l.asleep, l.blows = map[int]chan struct{}{}, l.run.tormentor.count()
+	l.asleep, l.serverStrikes = map[int]chan struct{}{}, l.run.nemesis.count()
 	l.broken, l.told = lostBy(l.sessions), l.toldNow()
 	l.began = time.Now()
 	return nil
@@ -121,14 +121,14 @@ func (l *liveRound) finish() {
 			l.slow, waiting = true, false
 		case forever:
 			if l.lasts() {
-				l.heal() // liveness is judged in calm
+				l.heal() // liveness is judged without faults
 			} else {
 				waiting = !l.stuck()
 			}
 		}
 	}
 	if len(l.frozen) > 0 {
-		l.peaceful()
+		l.awaitHealthy()
 		l.remains = l.tree(l.path) // before anybody tidies up
 	}
 	l.mu.Lock()
@@ -206,9 +206,9 @@ func (l *liveRound) stirred() bool {
 // lookEvery is how often a round looks whether somebody has done something.
 const lookEvery = 50 * time.Millisecond
 
-// waiters are the sessions of those who wait. A conducted round knows better itself who is connected, and who has died.
+// waiters are the sessions of those who wait. A replayed round knows better itself who is connected, and who has died.
 func (l *liveRound) waiters() (of []*Session) {
-	if l.conductor != nil {
+	if l.replayer != nil {
 		return nil
 	}
 	l.mu.Lock()
@@ -412,7 +412,7 @@ var errSlow = errors.New("for too long the servers or the machine were too slow,
 
 // living are the sessions that have a client.
 func (l *liveRound) living() []*Session {
-	if l.conductor != nil {
+	if l.replayer != nil {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(l.sessions), func(s *Session) bool { return !s.connected() })
@@ -476,8 +476,8 @@ func (l *liveRound) toldNow() (told int) {
 
 // alive tells whether a session is a client's present one.
 func (l *liveRound) alive(session int64) bool {
-	if l.conductor != nil {
-		return l.conductor.alive(session)
+	if l.replayer != nil {
+		return l.replayer.alive(session)
 	}
 	return slices.ContainsFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
 }
@@ -488,7 +488,7 @@ type liveUser struct {
 	session         *Session
 	clientN, indexN int
 	slot            int
-	via             *conductedConn // if the round is conducted
+	via             *replayedConn // if the round is replayed
 }
 
 func (u *liveUser) Client() int { return u.clientN }
@@ -502,7 +502,7 @@ func (u *liveUser) Conn() recipes.Conn {
 	return u.round.confine(u.session.Conn)
 }
 
-// ToldBefore is false unless the round is conducted: else nobody can say what was before what inside of
+// ToldBefore is false unless the round is replayed: else nobody can say what was before what inside of
 // a client, so belief is not judged.
 func (u *liveUser) ToldBefore() bool { return u.via != nil && u.via.toldBefore() }
 
@@ -537,7 +537,7 @@ func (u *liveUser) End(op *sim.Op, outcome sim.Outcome, result string, err error
 	op.SessionAt, op.ToldAt = u.session.Conn.SessionID(), u.session.Told()
 }
 
-// mark tells the conductor, if there is one, how far the user has come.
+// mark tells the replayer, if there is one, how far the user has come.
 func (u *liveUser) mark(kind sim.Kind, op *sim.Op) {
 	if u.via != nil {
 		u.via.mark(kind, op)
@@ -580,7 +580,7 @@ func (u *liveUser) AwaitOthers() {
 		u.round.lonely = false
 		u.round.mu.Unlock()
 		if u.via == nil {
-			u.round.peaceful()
+			u.round.awaitHealthy()
 			u.round.heal()
 		}
 	}()

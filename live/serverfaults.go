@@ -66,11 +66,11 @@ type ServerFault struct {
 //
 //	at 2400 ms: kill leader for 500 ms
 func (f ServerFault) String() string {
-	return fmt.Sprintf("at %d ms: %s for %d ms", f.AtMS, f.Blow(), f.ForMS)
+	return fmt.Sprintf("at %d ms: %s for %d ms", f.AtMS, f.Command(), f.ForMS)
 }
 
-// Blow is the fault as [Servers.Strike] takes it.
-func (f ServerFault) Blow() string {
+// Command is the fault as [Servers.Strike] takes it.
+func (f ServerFault) Command() string {
 	return strings.TrimSpace(f.Fault + " " + f.Server + " " + f.Variant)
 }
 
@@ -105,30 +105,30 @@ type Servers interface {
 
 // Bounds of what is drawn for servers, and of a plan of it.
 const (
-	blowMax       = 2                // servers hurt at a time
+	atOnceMax     = 2                // servers hurt at a time
 	serverLastMax = time.Minute      // how long a fault of a plan may last
 	serverPlanMax = 24 * time.Hour   // and when it may strike
 	strikeMax     = 2 * time.Second  // how long it takes until there is somebody to strike
 	healMax       = 90 * time.Second // how long servers may take to be well again
 )
 
-// pausesBetween are how long servers are left alone after a blow has been planned to be over.
+// pausesBetween are how long servers are left alone after a strike has been planned to be over.
 var pausesBetween = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
-// blows draws what is to happen to the servers of a run, one blow after the other: one fault, seldom two at
+// faultDraw draws what is to happen to the servers of a run, one strike after the other: one fault, seldom two at
 // the same moment.
-type blows struct {
+type faultDraw struct {
 	draw    sim.Source
-	allowed []func(*blows) ServerFault
+	allowed []func(*faultDraw) ServerFault
 	leader  bool
 	nodes   int
 	session time.Duration
-	next    time.Duration // when the next blow may strike
+	from    time.Duration // when the next fault may strike
 }
 
-// newBlows returns nil if nothing is to happen.
-func newBlows(seed uint64, allowed ServerFaults, nodes int, session time.Duration) *blows {
-	b := &blows{draw: sim.NewRandomSource(seed^serverSalt, 0), leader: allowed.Has(AtLeader), nodes: nodes, session: session}
+// newFaultDraw returns nil if nothing is to happen.
+func newFaultDraw(seed uint64, allowed ServerFaults, nodes int, session time.Duration) *faultDraw {
+	b := &faultDraw{draw: sim.NewRandomSource(seed^serverSalt, 0), leader: allowed.Has(AtLeader), nodes: nodes, session: session}
 	for _, kind := range serverKinds {
 		if allowed&^AtLeader == 0 || allowed.Has(kind.fault) {
 			b.allowed = append(b.allowed, kind.draw)
@@ -146,36 +146,36 @@ const serverSalt = 0x736572766572
 // serverKinds are the faults of servers with how each is drawn.
 var serverKinds = []struct {
 	fault ServerFaults
-	draw  func(*blows) ServerFault
+	draw  func(*faultDraw) ServerFault
 }{
-	{KillServer, func(*blows) ServerFault { return ServerFault{Fault: "kill"} }},
-	{StopServer, func(*blows) ServerFault { return ServerFault{Fault: "stop"} }},
-	{PartitionServer, func(b *blows) ServerFault {
+	{KillServer, func(*faultDraw) ServerFault { return ServerFault{Fault: "kill"} }},
+	{StopServer, func(*faultDraw) ServerFault { return ServerFault{Fault: "stop"} }},
+	{PartitionServer, func(b *faultDraw) ServerFault {
 		ways := []ServerFault{{Fault: "partition"}, {Fault: "mute"}, {Fault: "deaf"}, {Fault: "lossy", Variant: "30%"}}
 		return ways[b.draw.Choose(len(ways), "which way")]
 	}},
-	{LagServer, func(b *blows) ServerFault {
+	{LagServer, func(b *faultDraw) ServerFault {
 		lags := []string{"50ms", "200ms", "500ms"}
 		return ServerFault{Fault: "lag", Variant: lags[b.draw.Choose(len(lags), "lag")]}
 	}},
 }
 
-// blow draws the next one.
-func (b *blows) blow() (all []ServerFault) {
-	at := b.next + pausesBetween[b.draw.Choose(len(pausesBetween), "pause")]
+// next draws what strikes next.
+func (b *faultDraw) next() (all []ServerFault) {
+	at := b.from + pausesBetween[b.draw.Choose(len(pausesBetween), "pause")]
 	last := time.Duration(0)
-	for range 1 + b.draw.Choose(2, "another")*b.draw.Choose(blowMax, "another") {
+	for range 1 + b.draw.Choose(2, "another")*b.draw.Choose(atOnceMax, "another") {
 		f := b.allowed[b.draw.Choose(len(b.allowed), "fault of a server")](b)
 		lasts := durations(b.session)[b.draw.Choose(len(durations(b.session)), "for")]
 		f.AtMS, f.Server, f.ForMS = at.Milliseconds(), b.target(f), lasts.Milliseconds()
 		all, last = append(all, f), max(last, lasts)
 	}
-	b.next = at + last
+	b.from = at + last
 	return all
 }
 
 // target draws whom a fault strikes. Only who follows can lag.
-func (b *blows) target(f ServerFault) string {
+func (b *faultDraw) target(f ServerFault) string {
 	switch {
 	case f.Fault == "lag":
 		return "follower"
@@ -201,7 +201,7 @@ func (f ServerFault) check() error {
 	return nil
 }
 
-// planned are blows of a plan: faults that are to strike at the same moment strike together.
+// planned are strikes of a plan: faults that are to strike at the same moment strike together.
 func planned(faults []ServerFault) (all [][]ServerFault) {
 	faults = slices.Clone(faults)
 	slices.SortStableFunc(faults, func(a, b ServerFault) int { return cmp.Compare(a.AtMS, b.AtMS) })

@@ -12,7 +12,7 @@
 // equal runs, byte for byte: a run is its list of [Choices]. A campaign ([Run]) draws many; an episode that breaks a
 // property is shrunk by taking choices away, and kept as a [Counterexample] that can be run again ([Replay]).
 //
-// An episode has three phases. In the first, faults strike ([Faults]). In the second the world is calm: faults are healed,
+// An episode has three phases. In the first, faults strike ([Faults]). In the second, the liveness phase, faults are healed,
 // dead sessions expire, and everybody has to finish. In the third the [Workload] judges: from what the users saw, and from
 // what is left at the servers.
 //

@@ -16,7 +16,7 @@ func (w *World) expireDead() {
 
 // drain lets everything happen that can.
 func (w *World) drain() {
-	for w.intake(); w.step < w.cfg.stepsMax+calmSteps; w.intake() {
+	for w.intake(); w.step < w.cfg.stepsMax+livenessSteps; w.intake() {
 		if w.collect(); len(w.actions) == 0 {
 			return
 		}
@@ -65,7 +65,7 @@ const endRounds = 3
 // refuse answers requests that were submitted before their clients ended.
 func (w *World) refuse() {
 	synctest.Wait()
-	for range calmSteps {
+	for range livenessSteps {
 		calls := w.submitted
 		w.submitted = nil
 		for _, call := range calls {

@@ -145,7 +145,7 @@ func (w *World) run(workload Workload, o *outcome) {
 	}()
 	w.setUp(workload)
 	w.torture()
-	everybody := w.soothe()
+	everybody := w.recover()
 	if everybody {
 		w.expireDead()
 	}
@@ -183,5 +183,5 @@ func (w *World) stuck() []Violation {
 		return []Violation{Violation{Property: "progress", Ops: []*Op{op}}.Saying("%v", w.Explain(op))}
 	}
 	return []Violation{{Property: "progress", Message: fmt.Sprintf(
-		"a script did not end within %d steps of a world without faults", calmSteps)}}
+		"a script did not end within %d steps of a world without faults", livenessSteps)}}
 }

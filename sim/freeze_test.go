@@ -151,7 +151,7 @@ func (l looper) Lock(context.Context) error {
 func (l looper) Unlock(context.Context) error { return nil }
 
 // A recipe that calls ZooKeeper in an endless loop does not stop the world; it does not get on
-// either, which the calm phase finds.
+// either, which the liveness phase finds.
 func TestEndlessCallsBreakProgress(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker { return looper{c} })
 	r := run(t, w, sim.Config{Episodes: bubbles.Share(3), Seed: 1, NoFaultsAtAll: true, NoShrink: true})

@@ -76,7 +76,7 @@ func (w *World) size() size {
 	for _, n := range w.struck {
 		s.faults += n
 	}
-	if w.calm {
+	if w.liveness {
 		s.tortured = w.tortured
 	}
 	return s

@@ -164,7 +164,7 @@ const (
 
 // begin draws how a process begins: mostly with a connection.
 func (w *World) begin(p *process) int {
-	if w.calm || !w.faults.Has(Loss) {
+	if w.liveness || !w.faults.Has(Loss) {
 		return beginConnected
 	}
 	how := max(0, w.choose(2*beginVariants, "unconnected")-beginVariants)

@@ -174,11 +174,11 @@ func (u *User) Do(what string, do func() string) {
 	u.outside(&outsideCall{user: u, what: what, do: do})
 }
 
-// AwaitOthers waits for the calm phase, and for all other users' scripts to end.
+// AwaitOthers waits for the liveness phase, and for all other users' scripts to end.
 func (u *User) AwaitOthers() {
 	w := u.world
 	u.outside(&outsideCall{user: u, what: "alone", do: func() string { return "all others have finished" }, when: func() bool {
-		return w.calm && w.countUnfinished() == 1
+		return w.liveness && w.countUnfinished() == 1
 	}})
 }
 

@@ -37,7 +37,7 @@ type World struct {
 	// Time. The step is the address of everything.
 	step     int
 	tortured int // steps of the torture phase
-	calm     bool
+	liveness bool
 	start    time.Time
 	elapsed  int64 // bubble time since start, ms
 	offset   int64 // the servers' clock is ahead of the bubble's by this, ms
@@ -263,7 +263,7 @@ func GUIDSeed(client, life int) uint32 { return uint32(life)<<8 | uint32(client+
 
 // connect lets a client dial a server.
 func (w *World) connect(p *process) (replica int, err error) {
-	if !w.calm {
+	if !w.liveness {
 		replica = w.choose(w.replicas, LabelReplica)
 		w.meet(p, replica)
 	}
@@ -298,21 +298,21 @@ func (w *World) torture() {
 	w.tortured = w.step
 }
 
-// Limits of the phases. Reaching one of the calm phase's is a verdict, not a pass.
+// Limits of the phases. Reaching one of the liveness phase's is a verdict, not a pass.
 const (
-	idleTorture = 10 * time.Second // nothing moves for so long: torture is over
-	stillMax    = 2 * time.Minute  // longer than any back-off of a recipe
-	calmSteps   = 20000
+	idleTorture   = 10 * time.Second // nothing moves for so long: torture is over
+	stillMax      = 2 * time.Minute  // longer than any back-off of a recipe
+	livenessSteps = 20000
 )
 
-// soothe is the calm phase: everything is healed, the schedule is fair, and everybody must finish.
+// recover is the liveness phase: everything is healed, the schedule is fair, and everybody must finish.
 // It returns false when somebody did not: when no operation began or ended for stillMax, although
 // the workload says that something should, or when there was no end of steps.
-func (w *World) soothe() bool {
-	w.calm = true
+func (w *World) recover() bool {
+	w.liveness = true
 	w.heal()
 	w.stirred = w.elapsed
-	for limit := w.step + calmSteps; w.step < limit; {
+	for limit := w.step + livenessSteps; w.step < limit; {
 		w.beat()
 		w.intake()
 		if w.finished() {

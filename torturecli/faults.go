@@ -28,7 +28,7 @@ func (r *runCmd) liveFaults(w *workload.Workload) (live.FaultSet, error) {
 	if !strings.Contains(r.faultList(), "all") {
 		return set, r.strikable(w, set)
 	}
-	if r.apart(w) != nil {
+	if r.noProcesses(w) != nil {
 		set.Clients &^= live.ProcessFaults
 	}
 	set.Servers &^= r.unhurt(set.Servers)
@@ -37,8 +37,8 @@ func (r *runCmd) liveFaults(w *workload.Workload) (live.FaultSet, error) {
 
 // strikable returns an error for what cannot strike in this run.
 func (r *runCmd) strikable(w *workload.Workload, set live.FaultSet) error {
-	if apart := r.apart(w); apart != nil && set.Clients&live.ProcessFaults != 0 {
-		return fmt.Errorf("pause and crash strike processes, but %w", apart)
+	if why := r.noProcesses(w); why != nil && set.Clients&live.ProcessFaults != 0 {
+		return fmt.Errorf("pause and crash strike processes, but %w", why)
 	}
 	if cannot := r.unhurt(set.Servers); cannot != live.NoServerFaults {
 		return fmt.Errorf("%v: %s", cannot, r.why())
@@ -46,8 +46,8 @@ func (r *runCmd) strikable(w *workload.Workload, set live.FaultSet) error {
 	return nil
 }
 
-// apart says why clients cannot be in processes of their own, if they cannot.
-func (r *runCmd) apart(w *workload.Workload) error {
+// noProcesses says why clients cannot be in processes of their own, if they cannot.
+func (r *runCmd) noProcesses(w *workload.Workload) error {
 	if r.Auth != "" || r.Rate != 0 {
 		return fmt.Errorf("clients in processes of their own know neither --auth nor --rate")
 	}
@@ -108,7 +108,7 @@ func (r *runCmd) plan() (*live.FaultPlan, error) {
 		return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
 	}
 	for _, f := range plan.Servers {
-		fault, err := ensemble.ParseFault(f.Blow())
+		fault, err := ensemble.ParseFault(f.Command())
 		if err == nil && int(fault.Target) >= r.Nodes {
 			err = fmt.Errorf("there are %d servers", r.Nodes)
 		}

@@ -96,8 +96,8 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	}
 	bar := newBar(c, r.JSON, r.Episodes, cmp.Or(r.Duration, liveDuration))
 	cfg := r.live()
-	cfg.Root, cfg.Servers, cfg.Lanes, cfg.Patience = root, r.servers, lanes(r.Rate), patience(r.Rate)
-	cfg.Open, cfg.Start, cfg.Starts = clients.open, clients.start, clients.starts
+	cfg.Root, cfg.Servers, cfg.Workers, cfg.Patience = root, r.servers, workers(r.Rate), patience(r.Rate)
+	cfg.Open, cfg.Start, cfg.Processes = clients.open, clients.start, clients.starts
 	cfg.Admin = func(ctx context.Context) (*live.Session, error) { return openSession(ctx, way, servers, false) }
 	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.following(out.progress(bar))
 	result, err := live.Run(clients.ctx, w, cfg)

@@ -389,8 +389,8 @@ func unowned(t *testing.T, c *zkclient.Client, at string) {
 
 func TestPace(t *testing.T) {
 	for rate, want := range map[float64]int{0: 8, 1: 1, 60: 1, 100: 2, 1e6: 8} {
-		if got := lanes(rate); got != want {
-			t.Errorf("%d lanes at %g requests a second, want %d", got, rate, want)
+		if got := workers(rate); got != want {
+			t.Errorf("%d workers at %g requests a second, want %d", got, rate, want)
 		}
 	}
 	if a, b := patience(0), patience(10); a != patienceMin || b != 11*patienceMin {

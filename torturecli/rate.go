@@ -34,18 +34,18 @@ func inTurn(turn func(), observe func(op string, took time.Duration, err error))
 	}
 }
 
-// lanesMax is how many rounds are under way at the same time if there is no limit, or a high one.
-const lanesMax = 8
+// workersMax is how many rounds are under way at the same time if there is no limit, or a high one.
+const workersMax = 8
 
-// perLane is how many requests a second keep a round busy.
-const perLane = 50
+// perWorker is how many requests a second keep a round busy.
+const perWorker = 50
 
-// lanes is how many rounds are under way at the same time.
-func lanes(perSecond float64) int {
+// workers is how many rounds are under way at the same time.
+func workers(perSecond float64) int {
 	if perSecond == 0 {
-		return lanesMax
+		return workersMax
 	}
-	return int(min(max(perSecond/perLane, 1), lanesMax))
+	return int(min(max(perSecond/perWorker, 1), workersMax))
 }
 
 // Without a limit somebody who waits for patienceMin waits for ever. Between two operations of a round there

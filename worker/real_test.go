@@ -82,7 +82,7 @@ func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, co
 			}
 			return live.RemoteSession(c, observer), nil
 		},
-		Root: "/t", Seed: 1, Rounds: rounds, Clients: 2, Ops: 4, Lanes: 1, Patience: 2 * time.Second, History: &history,
+		Root: "/t", Seed: 1, Rounds: rounds, Clients: 2, Ops: 4, Workers: 1, Patience: 2 * time.Second, History: &history,
 	})
 	if err := errors.Join(err, context.Cause(ctx)); err != nil {
 		t.Fatal(err)

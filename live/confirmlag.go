@@ -24,17 +24,17 @@ type follower struct {
 func falls(s sim.Step) bool { return s.Kind == sim.KindFault && s.Late.Server > 0 }
 
 // holdAll holds, before anything has happened, the followers that have clients in the trace.
-func (d *conductor) holdAll(ctx context.Context) error {
-	if d.cfg.Followers == nil {
+func (r *replayer) holdAll(ctx context.Context) error {
+	if r.cfg.Followers == nil {
 		return nil
 	}
-	for _, s := range d.trace {
-		if s.Server <= 0 || d.follower(s.Server) != nil {
+	for _, s := range r.trace {
+		if s.Server <= 0 || r.follower(s.Server) != nil {
 			continue
 		}
 		f := &follower{server: s.Server}
-		d.followers = append(d.followers, f)
-		if err := d.catchUp(ctx, f); err != nil {
+		r.followers = append(r.followers, f)
+		if err := r.catchUp(ctx, f); err != nil {
 			return err
 		}
 	}
@@ -42,148 +42,148 @@ func (d *conductor) holdAll(ctx context.Context) error {
 }
 
 // follower returns the follower that a server is, nil if it is not held.
-func (d *conductor) follower(server int) *follower {
-	i := slices.IndexFunc(d.followers, func(f *follower) bool { return f.server == server })
+func (r *replayer) follower(server int) *follower {
+	i := slices.IndexFunc(r.followers, func(f *follower) bool { return f.server == server })
 	if i < 0 {
 		return nil
 	}
-	return d.followers[i]
+	return r.followers[i]
 }
 
 // hold holds a follower at a transaction. It cannot go back.
-func (d *conductor) hold(ctx context.Context, f *follower, zxid int64) error {
+func (r *replayer) hold(ctx context.Context, f *follower, zxid int64) error {
 	if zxid <= f.zxid {
 		return nil
 	}
 	f.zxid = zxid
-	return d.cfg.Followers.Hold(ctx, f.server, zxid)
+	return r.cfg.Followers.Hold(ctx, f.server, zxid)
 }
 
 // catchUp lets a follower apply all that there is by now, and no more.
-func (d *conductor) catchUp(ctx context.Context, f *follower) error {
-	zxid, err := d.cfg.Followers.Committed(ctx)
+func (r *replayer) catchUp(ctx context.Context, f *follower) error {
+	zxid, err := r.cfg.Followers.Committed(ctx)
 	if err != nil {
 		return err
 	}
-	return d.hold(ctx, f, zxid)
+	return r.hold(ctx, f, zxid)
 }
 
 // through has something done by way of a server, which it is only when the server has applied it.
-func (d *conductor) through(ctx context.Context, server int, do func() error) error {
-	f := d.follower(server)
+func (r *replayer) through(ctx context.Context, server int, do func() error) error {
+	f := r.follower(server)
 	if f == nil {
 		return do()
 	}
 	f.zxid = 0
-	d.cfg.Followers.Free(server)
-	return errors.Join(do(), d.catchUp(ctx, f))
+	r.cfg.Followers.Free(server)
+	return errors.Join(do(), r.catchUp(ctx, f))
 }
 
 // passRequest lets the last request that was sent through. Whoever does more than read is answered when the server has
 // applied it.
-func (d *conductor) passRequest(ctx context.Context, p *life) error {
+func (r *replayer) passRequest(ctx context.Context, p *incarnation) error {
 	pass := func() error { return p.stepper.PassRequest(ctx) }
 	if w := p.sent[len(p.sent)-1]; w == nil || slices.Contains([]string{"children", "exists", "get", "getACL"}, w.op) {
 		return pass()
 	}
-	return d.through(ctx, p.server, pass)
+	return r.through(ctx, p.server, pass)
 }
 
 // meet notes that a client is about to connect to a server. One without clients is up to date then, unless the step says
 // that it lags.
-func (d *conductor) meet(ctx context.Context, server, step int) error {
-	f := d.follower(server)
-	if f == nil || d.soothed || d.seen(server) {
+func (r *replayer) meet(ctx context.Context, server, step int) error {
+	f := r.follower(server)
+	if f == nil || r.recovered || r.seen(server) {
 		return nil
 	}
-	f.lags = slices.ContainsFunc(d.trace, func(s sim.Step) bool {
+	f.lags = slices.ContainsFunc(r.trace, func(s sim.Step) bool {
 		return s.N == step && falls(s) && s.Late.Server == server
 	})
 	if f.lags {
 		return nil
 	}
-	return d.catchUp(ctx, f)
+	return r.catchUp(ctx, f)
 }
 
 // seen tells whether a client is connected to a server.
-func (d *conductor) seen(server int) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.ContainsFunc(d.lives, func(p *life) bool { return p != nil && p.died == 0 && p.connected && p.server == server })
+func (r *replayer) seen(server int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.incarnations, func(p *incarnation) bool { return p != nil && p.died == 0 && p.connected && p.server == server })
 }
 
 // fall makes a server lag. One that nobody has seen may be behind already.
-func (d *conductor) fall(ctx context.Context, s sim.Step) error {
-	f := d.follower(s.Late.Server)
+func (r *replayer) fall(ctx context.Context, s sim.Step) error {
+	f := r.follower(s.Late.Server)
 	if f == nil {
 		return nil // nobody sees it
 	}
 	f.lags = true
-	zxid, err := d.cfg.Followers.Committed(ctx)
+	zxid, err := r.cfg.Followers.Committed(ctx)
 	if err != nil {
 		return err
 	}
-	return d.hold(ctx, f, zxid-int64(s.Late.Transactions))
+	return r.hold(ctx, f, zxid-int64(s.Late.Transactions))
 }
 
 // apply lets a server that lags apply one transaction more.
-func (d *conductor) apply(ctx context.Context, s sim.Step) error {
-	if f := d.follower(s.Late.Server); f != nil {
-		return d.hold(ctx, f, f.zxid+1)
+func (r *replayer) apply(ctx context.Context, s sim.Step) error {
+	if f := r.follower(s.Late.Server); f != nil {
+		return r.hold(ctx, f, f.zxid+1)
 	}
 	return nil
 }
 
 // followAll lets those follow that do not lag, and have clients.
-func (d *conductor) followAll(ctx context.Context) error {
-	for _, f := range d.followers {
-		if f.lags || !d.soothed && !d.seen(f.server) {
+func (r *replayer) followAll(ctx context.Context) error {
+	for _, f := range r.followers {
+		if f.lags || !r.recovered && !r.seen(f.server) {
 			continue
 		}
-		if err := d.catchUp(ctx, f); err != nil {
+		if err := r.catchUp(ctx, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// soothe ends all lag, when the trace has become calm.
-func (d *conductor) soothe(ctx context.Context) error {
-	if d.soothed {
+// recover ends all lag, in the liveness phase.
+func (r *replayer) recover(ctx context.Context) error {
+	if r.recovered {
 		return nil
 	}
-	d.soothed = true
-	for _, f := range d.followers {
+	r.recovered = true
+	for _, f := range r.followers {
 		f.lags = false
 	}
-	return d.followAll(ctx)
+	return r.followAll(ctx)
 }
 
 // freeAll lets real followers follow as they do.
-func (d *conductor) freeAll() {
-	for _, f := range d.followers {
-		d.cfg.Followers.Free(f.server)
+func (r *replayer) freeAll() {
+	for _, f := range r.followers {
+		r.cfg.Followers.Free(f.server)
 	}
-	d.followers = nil
+	r.followers = nil
 }
 
 // expire ends the session; the client does not learn of it yet. One whose server lags can go on reading there.
-func (p *life) expire(ctx context.Context) error {
-	d := p.conductor
-	at := d.follower(p.server)
+func (p *incarnation) expire(ctx context.Context) error {
+	r := p.replayer
+	at := r.follower(p.server)
 	p.over = at == nil || !at.lags
-	by, err := d.ender(p)
+	by, err := r.ender(p)
 	if err != nil {
 		return err
 	}
-	return d.through(ctx, by, func() error { return p.stepper.Expire(ctx, by) })
+	return r.through(ctx, by, func() error { return p.stepper.Expire(ctx, by) })
 }
 
 // ender chooses the server by way of which a client's session is ended: not its own, and none that lags.
-func (d *conductor) ender(p *life) (server int, err error) {
+func (r *replayer) ender(p *incarnation) (server int, err error) {
 	for _, held := range []bool{false, true} {
 		for server := range simulatedServers {
-			if f := d.follower(server); server != p.server && (f != nil) == held && (f == nil || !f.lags) {
+			if f := r.follower(server); server != p.server && (f != nil) == held && (f == nil || !f.lags) {
 				return server, nil
 			}
 		}

@@ -88,10 +88,10 @@ func (l *liveRound) giveUp(running []*sim.Op) {
 	}
 }
 
-// calm heals everything and waits until every client has reached its servers again: also if nothing was to strike, as
+// recover heals everything and waits until every client has reached its servers again: also if nothing was to strike, as
 // servers may be away by themselves. The error says why the round cannot be judged.
-func (l *liveRound) calm() error {
-	l.peaceful()
+func (l *liveRound) recover() error {
+	l.awaitHealthy()
 	l.heal()
 	l.lasting.Wait()
 	if l.slow {
@@ -146,7 +146,7 @@ func reach(ctx context.Context, s *Session, path string) error {
 const reachEvery = 10 * time.Millisecond
 
 // servers tells whether servers have been hurt during the round.
-func (l *liveRound) servers() bool { return l.run.tormentor.count() > l.blows }
+func (l *liveRound) servers() bool { return l.run.nemesis.count() > l.serverStrikes }
 
 // struck tells whether anything happened to anybody.
 func (l *liveRound) struck() bool {

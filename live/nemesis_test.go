@@ -66,29 +66,29 @@ type answering struct{ recipes.Conn }
 
 func (answering) Sync(path string) (string, error) { return path, nil }
 
-func tormented(servers *fragile, faults ...ServerFault) (*liveRun, *bytes.Buffer) {
+func withNemesis(servers *fragile, faults ...ServerFault) (*liveRun, *bytes.Buffer) {
 	strikes := &bytes.Buffer{}
 	r := &liveRun{begin: time.Now(), rounds: map[*liveRound]bool{}, admin: &Session{Conn: answering{}}}
 	r.cfg = Config{Servers: servers, Plan: &FaultPlan{Servers: faults}, Strikes: strikes, Root: "/r"}
 	r.result.Struck = map[string]int{}
-	r.tormentor.since = r.begin
+	r.nemesis.since = r.begin
 	return r, strikes
 }
 
-// Blows strike at their moments, faults of one blow end one by one, all is healed after each, and what came of it is
+// Faults of servers strike at their moments, those of one moment end one by one, all is healed after each, and what came of it is
 // written down.
-func TestBlowsStrike(t *testing.T) {
+func TestServersAreStruck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := &fragile{over: func() {}}
-		r, strikes := tormented(servers,
-			ServerFault{AtMS: 5000, Fault: "stop", Server: "server.2", ForMS: 10}, // while the first blow lasts
+		r, strikes := withNemesis(servers,
+			ServerFault{AtMS: 5000, Fault: "stop", Server: "server.2", ForMS: 10}, // while the first strike lasts
 			ServerFault{AtMS: 100, Fault: "kill", Server: "leader", ForMS: 9000},
 			ServerFault{AtMS: 100, Fault: "mute", Server: "server.3", ForMS: 20},
 			ServerFault{AtMS: 20000, Fault: "lag", Server: "follower", Variant: "9ms", ForMS: 20},
 		)
 		busy := &liveRound{ops: []*sim.Op{{Name: "acquire"}}}
 		r.playing(busy, true)
-		if err := r.torment(t.Context(), t.Context()); err != nil {
+		if err := r.runNemesis(t.Context(), t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"kill leader", "mute server.3", "mute server.3 is over", "kill leader is over", "heal",
@@ -99,8 +99,8 @@ func TestBlowsStrike(t *testing.T) {
 		if diff := cmp.Diff(map[string]int{"kill": 1, "leader": 1, "partition": 1, "stop": 1}, r.result.Struck); diff != "" {
 			t.Error(diff)
 		}
-		if r.tormentor.count() != 3 {
-			t.Errorf("%d blows", r.tormentor.count())
+		if r.nemesis.count() != 3 {
+			t.Errorf("%d strikes", r.nemesis.count())
 		}
 		lines := strings.Split(strings.TrimSpace(strikes.String()), "\n")
 		if len(lines) != 4 || !strings.Contains(lines[1], `"at":100000`) || !strings.Contains(lines[1], `"whom":"server.1 (leader)"`) ||
@@ -112,11 +112,11 @@ func TestBlowsStrike(t *testing.T) {
 
 // While servers are hurt nobody does what needs servers that are well, and nobody is out of patience. (Not in a bubble:
 // who waits for a mutex is not idle there.)
-func TestPeace(t *testing.T) {
+func TestHealthyServers(t *testing.T) {
 	servers := &fragile{}
-	r, _ := tormented(servers, ServerFault{Fault: "stop", Server: "leader", ForMS: 30}, ServerFault{AtMS: 40, Fault: "kill", Server: "leader", ForMS: 30})
+	r, _ := withNemesis(servers, ServerFault{Fault: "stop", Server: "leader", ForMS: 30}, ServerFault{AtMS: 40, Fault: "kill", Server: "leader", ForMS: 30})
 	servers.over = func() {
-		if r.tormentor.well(0) {
+		if r.nemesis.well(0) {
 			t.Error("servers that are hurt count as well")
 		}
 	}
@@ -125,7 +125,7 @@ func TestPeace(t *testing.T) {
 	for range 5 {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				r.peacefully(func() error {
+				r.whileHealthy(func() error {
 					if servers.isHurt() {
 						t.Error("somebody who needs servers that are well meets one that is not")
 					}
@@ -134,10 +134,10 @@ func TestPeace(t *testing.T) {
 			}
 		})
 	}
-	if err := r.torment(ctx, ctx); err != nil {
+	if err := r.runNemesis(ctx, ctx); err != nil {
 		t.Error(err)
 	}
-	if !r.tormentor.well(0) || r.tormentor.well(time.Hour) {
+	if !r.nemesis.well(0) || r.nemesis.well(time.Hour) {
 		t.Error("servers are well from when they are healed")
 	}
 	cancel()
@@ -147,11 +147,11 @@ func TestPeace(t *testing.T) {
 // Servers that do not recover end the run, and whoever waits for them goes on.
 func TestServersDoNotRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := tormented(&fragile{over: func() {}, sick: errors.New("server.2 is silent")}, ServerFault{AtMS: 1, Fault: "stop", Server: "leader", ForMS: 1})
-		if err := r.torment(t.Context(), t.Context()); err == nil || !strings.Contains(err.Error(), "have not recovered") || !strings.Contains(err.Error(), "server.2 is silent") {
+		r, _ := withNemesis(&fragile{over: func() {}, sick: errors.New("server.2 is silent")}, ServerFault{AtMS: 1, Fault: "stop", Server: "leader", ForMS: 1})
+		if err := r.runNemesis(t.Context(), t.Context()); err == nil || !strings.Contains(err.Error(), "have not recovered") || !strings.Contains(err.Error(), "server.2 is silent") {
 			t.Error(err)
 		}
-		r.peacefully(func() error { return nil })
+		r.whileHealthy(func() error { return nil })
 	})
 }
 

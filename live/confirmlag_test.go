@@ -24,33 +24,33 @@ func (p *pretended) Hold(_ context.Context, server int, zxid int64) error {
 
 func (p *pretended) Free(server int) { p.freed[server]++ }
 
-// lagStage is a conductor with followers that are pretended, after so many transactions.
-func lagStage(t *testing.T, last int64, trace ...sim.Step) (*conductor, *pretended) {
+// lagStage is a replayer with followers that are pretended, after so many transactions.
+func lagStage(t *testing.T, last int64, trace ...sim.Step) (*replayer, *pretended) {
 	t.Helper()
 	p := &pretended{last: last}
-	d := &conductor{trace: trace, cfg: ConfirmConfig{Followers: p}}
-	if err := d.holdAll(t.Context()); err != nil {
+	r := &replayer{trace: trace, cfg: ConfirmConfig{Followers: p}}
+	if err := r.holdAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return d, p
+	return r, p
 }
 
 // visit connects a client to a server.
-func (d *conductor) visit(t *testing.T, server, step int) *life {
+func (r *replayer) visit(t *testing.T, server, step int) *incarnation {
 	t.Helper()
-	if err := d.meet(t.Context(), server, step); err != nil {
+	if err := r.meet(t.Context(), server, step); err != nil {
 		t.Fatal(err)
 	}
-	p := &life{conductor: d, server: server, connected: true}
-	d.lives = append(d.lives, p)
+	p := &incarnation{replayer: r, server: server, connected: true}
+	r.incarnations = append(r.incarnations, p)
 	return p
 }
 
 // wantHeld makes transactions, and checks where servers are held then.
-func (p *pretended) wantHeld(t *testing.T, d *conductor, more, first, second int64) {
+func (p *pretended) wantHeld(t *testing.T, r *replayer, more, first, second int64) {
 	t.Helper()
 	p.last += more
-	if err := d.followAll(t.Context()); err != nil {
+	if err := r.followAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if p.at[1] != first || p.at[2] != second {
@@ -68,31 +68,31 @@ func at(step, server int) sim.Step { return sim.Step{N: step, Detail: sim.Detail
 // Followers are where they are in the trace: behind if that says so, and else at the last transaction while they have clients.
 func TestFollowersOfATrace(t *testing.T) {
 	behind := falling(5, 2, 3)
-	d, p := lagStage(t, 10, at(2, 1), behind, at(5, 2), falling(9, 1, 0))
-	p.wantHeld(t, d, 2, 10, 10) // nobody sees them
-	d.visit(t, 1, 2)
-	p.wantHeld(t, d, 2, 14, 10)
+	r, p := lagStage(t, 10, at(2, 1), behind, at(5, 2), falling(9, 1, 0))
+	p.wantHeld(t, r, 2, 10, 10) // nobody sees them
+	r.visit(t, 1, 2)
+	p.wantHeld(t, r, 2, 14, 10)
 	for _, s := range []sim.Step{behind, falling(5, 2, 13)} { // it cannot go back
-		if err := d.world(t.Context(), s); err != nil {
+		if err := r.world(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d.visit(t, 2, 5)
-	p.wantHeld(t, d, 1, 15, 11)
-	if err := d.world(t.Context(), sim.Step{N: 6, Client: -1, Event: "lag", Detail: sim.Detail{Fault: sim.Lag, Late: sim.Late{Server: 2, Transactions: 3}}}); err != nil {
+	r.visit(t, 2, 5)
+	p.wantHeld(t, r, 1, 15, 11)
+	if err := r.world(t.Context(), sim.Step{N: 6, Client: -1, Event: "lag", Detail: sim.Detail{Fault: sim.Lag, Late: sim.Late{Server: 2, Transactions: 3}}}); err != nil {
 		t.Fatal(err)
 	}
-	p.wantHeld(t, d, 1, 16, 12)
-	if err := d.through(t.Context(), 2, func() error { p.last++; return nil }); err != nil || p.freed[2] != 1 {
+	p.wantHeld(t, r, 1, 16, 12)
+	if err := r.through(t.Context(), 2, func() error { p.last++; return nil }); err != nil || p.freed[2] != 1 {
 		t.Fatal(err, p.freed)
 	}
-	p.wantHeld(t, d, 1, 18, 17) // it had to apply what was asked for there, and lags on
-	d.lives = nil
-	if err := d.soothe(t.Context()); err != nil {
+	p.wantHeld(t, r, 1, 18, 17) // it had to apply what was asked for there, and lags on
+	r.incarnations = nil
+	if err := r.recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.wantHeld(t, d, 1, 19, 19)
-	if d.freeAll(); p.freed != [simulatedServers]int{0, 1, 2} {
+	p.wantHeld(t, r, 1, 19, 19)
+	if r.freeAll(); p.freed != [simulatedServers]int{0, 1, 2} {
 		t.Error(p.freed)
 	}
 }
@@ -109,31 +109,31 @@ func TestEnder(t *testing.T) {
 		{[]sim.Step{at(1, 1), falling(1, 1, 0), at(1, 2)}, 0, 2},
 		{[]sim.Step{at(1, 1), at(1, 2), falling(1, 2, 1)}, 0, 1},
 	} {
-		d, _ := lagStage(t, 10, tc.trace...)
+		r, _ := lagStage(t, 10, tc.trace...)
 		for _, s := range tc.trace {
-			if err := d.world(t.Context(), s); err != nil {
+			if err := r.world(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got, err := d.ender(&life{server: tc.client}); got != tc.want || err != nil {
+		if got, err := r.ender(&incarnation{server: tc.client}); got != tc.want || err != nil {
 			t.Errorf("%v: of a client of %d by way of %d, want %d: %v", tc.trace, tc.client, got, tc.want, err)
 		}
 	}
-	d, _ := lagStage(t, 10, at(1, 1), at(1, 2))
-	for _, f := range d.followers {
+	r, _ := lagStage(t, 10, at(1, 1), at(1, 2))
+	for _, f := range r.followers {
 		f.lags = true
 	}
-	if _, err := d.ender(&life{}); err == nil || !strings.Contains(err.Error(), "no other server") {
+	if _, err := r.ender(&incarnation{}); err == nil || !strings.Contains(err.Error(), "no other server") {
 		t.Error(err)
 	}
 }
 
 // A client whose server lags can go on reading there when its session has ended.
 func TestExpireWhereItLags(t *testing.T) {
-	d, _ := lagStage(t, 10, at(1, 1))
+	r, _ := lagStage(t, 10, at(1, 1))
 	for _, lags := range []bool{false, true} {
-		d.followers[0].lags = lags
-		p := &life{conductor: d, server: 1, stepper: &ended{}}
+		r.followers[0].lags = lags
+		p := &incarnation{replayer: r, server: 1, stepper: &ended{}}
 		if err := p.expire(t.Context()); err != nil || p.over == lags {
 			t.Errorf("lag %v: over %v, %v", lags, p.over, err)
 		}
@@ -148,10 +148,10 @@ func (*ended) Expire(context.Context, ...int) error { return nil }
 // Without followers that can be held a trace with lag is not tried.
 func TestLagIsNotTried(t *testing.T) {
 	r := &sim.Replayed{Record: &sim.Record{}, Trace: []sim.Step{falling(4, 1, 0)}}
-	if got, want := unconductible(r, ConfirmConfig{}), "step 4: these servers cannot be made to lag"; got != want {
+	if got, want := unconfirmable(r, ConfirmConfig{}), "step 4: these servers cannot be made to lag"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := unconductible(r, ConfirmConfig{Followers: &pretended{}}); got != "" {
+	if got := unconfirmable(r, ConfirmConfig{Followers: &pretended{}}); got != "" {
 		t.Error(got)
 	}
 }

@@ -111,14 +111,14 @@ func TestUnconductible(t *testing.T) {
 	wraps := &sim.Replayed{Record: &sim.Record{Struck: sim.Wrap, Changes: []sim.Change{
 		makes(3, "/t/lock/x-2147483647"), makes(5, "/t/lock/x--2147483648"),
 	}}}
-	if got, want := unconductible(wraps, ConfirmConfig{}), "step 5: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647"; got != want {
+	if got, want := unconfirmable(wraps, ConfirmConfig{}), "step 5: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	wraps.Record.Changes = wraps.Record.Changes[:1]
-	if got, want := unconductible(wraps, ConfirmConfig{}), "step 3: the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"; got != want {
+	if got, want := unconfirmable(wraps, ConfirmConfig{}), "step 3: the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := unconductible(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}, ConfirmConfig{}); got != "" {
+	if got := unconfirmable(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}, ConfirmConfig{}); got != "" {
 		t.Error(got)
 	}
 }
@@ -146,14 +146,14 @@ func TestUnsendable(t *testing.T) {
 
 // Only lines in which nothing but time passes may take as long as in the trace.
 func TestLeap(t *testing.T) {
-	d := &conductor{trace: []sim.Step{
+	r := &replayer{trace: []sim.Step{
 		{Event: "time", At: time.Second, Detail: sim.Detail{Kind: sim.KindTime}},
 		{Event: "get", At: 3 * time.Second, Detail: sim.Detail{Kind: sim.KindExchange}},
 		{Event: "time", At: 7 * time.Second, Detail: sim.Detail{Kind: sim.KindTime}},
 		{Event: "! time", At: 15 * time.Second, Detail: sim.Detail{Kind: sim.KindFault, Fault: sim.Time}},
 	}}
 	for i, want := range []time.Duration{0, 0, 4 * time.Second, 8 * time.Second} {
-		if got := d.leap(i); got != want {
+		if got := r.leap(i); got != want {
 			t.Errorf("line %d: %v, want %v", i, got, want)
 		}
 	}
@@ -185,10 +185,10 @@ func (deaf) PassEvent(context.Context) (string, error) { return "", errors.New("
 // An event that does not come is missed if the session has ended: then it is worth another try.
 func TestMissed(t *testing.T) {
 	for _, over := range []bool{false, true} {
-		d := &conductor{}
-		p := &life{conductor: d, stepper: deaf{}, over: over}
-		if err := p.event(t.Context(), sim.Step{}); err == nil || d.missed != over {
-			t.Errorf("over %v: missed %v, %v", over, d.missed, err)
+		r := &replayer{}
+		p := &incarnation{replayer: r, stepper: deaf{}, over: over}
+		if err := p.event(t.Context(), sim.Step{}); err == nil || r.missed != over {
+			t.Errorf("over %v: missed %v, %v", over, r.missed, err)
 		}
 	}
 }

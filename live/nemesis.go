@@ -13,89 +13,89 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// Servers serve all rounds of a run, so they are hurt by the clock, and not in one round. A blow strikes
+// Servers serve all rounds of a run, so they are hurt by the clock, and not in one round. A fault strikes
 // while rounds are under way; it is over when all servers have been well for a while. A round that has come
 // to its end meanwhile waits for that: who looks at what is left, drains a queue, or makes the znodes of the next
 // round needs servers that are well, and while anybody does, none is hurt.
 
-// tormentor hurts the servers of a run.
-type tormentor struct {
-	peace sync.RWMutex // held for reading by who needs servers that are well, for writing while they are hurt
+// nemesis hurts the servers of a run.
+type nemesis struct {
+	healthy sync.RWMutex // held for reading by who needs servers that are well, for writing while they are hurt
 
-	mu    sync.Mutex
-	blows int       // that have begun
-	since time.Time // when the last one was over; zero while there is one
+	mu      sync.Mutex
+	strikes int       // that have begun
+	since   time.Time // when the last one was over; zero while there is one
 }
 
 // well tells whether servers have been well for so long.
-func (t *tormentor) well(d time.Duration) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return !t.since.IsZero() && time.Since(t.since) >= d
+func (n *nemesis) well(d time.Duration) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.since.IsZero() && time.Since(n.since) >= d
 }
 
-// count returns how many blows have begun.
-func (t *tormentor) count() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.blows
+// count returns how many strikes have begun.
+func (n *nemesis) count() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.strikes
 }
 
 // begin notes that servers are being hurt.
-func (t *tormentor) begin() {
-	t.peace.Lock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.blows++
-	t.since = time.Time{}
+func (n *nemesis) begin() {
+	n.healthy.Lock()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.strikes++
+	n.since = time.Time{}
 }
 
 // end notes that they are well.
-func (t *tormentor) end() {
-	t.mu.Lock()
-	t.since = time.Now()
-	t.mu.Unlock()
-	t.peace.Unlock()
+func (n *nemesis) end() {
+	n.mu.Lock()
+	n.since = time.Now()
+	n.mu.Unlock()
+	n.healthy.Unlock()
 }
 
-// peacefully does what needs servers that are well.
-func (r *liveRun) peacefully(f func() error) error {
-	r.tormentor.peace.RLock()
-	defer r.tormentor.peace.RUnlock()
+// whileHealthy does what needs servers that are well.
+func (r *liveRun) whileHealthy(f func() error) error {
+	r.nemesis.healthy.RLock()
+	defer r.nemesis.healthy.RUnlock()
 	return f()
 }
 
-// peaceful waits until servers are well, and keeps them so until the end of the round.
-func (l *liveRound) peaceful() { l.truce.Do(l.run.tormentor.peace.RLock) }
+// awaitHealthy waits until servers are well, and keeps them so until the end of the round.
+func (l *liveRound) awaitHealthy() { l.truce.Do(l.run.nemesis.healthy.RLock) }
 
-// torment lets one blow after the other strike, until no more rounds begin. The error is for servers that do not
+// runNemesis lets one strike after the other strike, until no more rounds begin. The error is for servers that do not
 // recover.
-func (r *liveRun) torment(ctx, timed context.Context) error {
-	next := r.blows()
+func (r *liveRun) runNemesis(ctx, timed context.Context) error {
+	next := r.serverStrikes()
 	for {
-		blow := next()
-		if blow == nil || !reached(timed, r.begin.Add(time.Duration(blow[0].AtMS)*time.Millisecond)) {
+		faults := next()
+		if faults == nil || !reached(timed, r.begin.Add(time.Duration(faults[0].AtMS)*time.Millisecond)) {
 			return nil
 		}
-		if err := r.strikeServers(ctx, timed, blow); err != nil {
+		if err := r.strikeServers(ctx, timed, faults); err != nil {
 			return interrupted(ctx, err)
 		}
 	}
 }
 
-// blows returns one blow after the other: those of the plan, then nil; or such as the seed draws.
-func (r *liveRun) blows() (next func() []ServerFault) {
+// serverStrikes returns one strike after the other: those of the plan, then nil; or such as the seed draws.
+func (r *liveRun) serverStrikes() (next func() []ServerFault) {
 	if r.cfg.Plan != nil {
 		all := planned(r.cfg.Plan.Servers)
-		return func() (blow []ServerFault) {
+		return func() (faults []ServerFault) {
 			if len(all) > 0 {
-				blow, all = all[0], all[1:]
+				faults, all = all[0], all[1:]
 			}
-			return blow
+			return faults
 		}
 	}
-	if drawn := newBlows(r.cfg.Seed, r.cfg.Faults.Servers, r.cfg.Nodes, r.cfg.Timeout); drawn != nil {
-		return drawn.blow
+	if drawn := newFaultDraw(r.cfg.Seed, r.cfg.Faults.Servers, r.cfg.Nodes, r.cfg.Timeout); drawn != nil {
+		return drawn.next
 	}
 	return func() []ServerFault { return nil }
 }
@@ -112,12 +112,12 @@ func reached(ctx context.Context, moment time.Time) bool {
 	}
 }
 
-// strikeServers carries out one blow, heals, and writes down what became of it.
-func (r *liveRun) strikeServers(ctx, timed context.Context, blow []ServerFault) error {
-	r.tormentor.begin()
-	defer r.tormentor.end()
+// strikeServers carries out one strike, heals, and writes down what became of it.
+func (r *liveRun) strikeServers(ctx, timed context.Context, faults []ServerFault) error {
+	r.nemesis.begin()
+	defer r.nemesis.end()
 	var strikes []*hurt
-	for _, f := range blow {
+	for _, f := range faults {
 		strikes = append(strikes, r.hurt(ctx, f))
 	}
 	slices.SortStableFunc(strikes, func(a, b *hurt) int { return cmp.Compare(a.ForMS, b.ForMS) })
@@ -153,7 +153,7 @@ func (r *liveRun) hurt(ctx context.Context, f ServerFault) *hurt {
 	h := &hurt{ServerStrike: ServerStrike{ServerFault: f}, begun: time.Now()}
 	ctx, cancel := context.WithTimeout(ctx, strikeMax)
 	defer cancel()
-	whom, undo, err := r.cfg.Servers.Strike(ctx, f.Blow())
+	whom, undo, err := r.cfg.Servers.Strike(ctx, f.Command())
 	if err != nil {
 		h.Why = err.Error()
 		return h

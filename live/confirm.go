@@ -90,7 +90,7 @@ type Watched struct {
 
 // Confirm makes the run of a counterexample happen on real servers. The error is for what could not be done.
 func Confirm(ctx context.Context, w *workload.Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg ConfirmConfig) (*Confirmation, error) {
-	if why := unconductible(replayed, cfg); why != "" {
+	if why := unconfirmable(replayed, cfg); why != "" {
 		return &Confirmation{Untried: why}, nil
 	}
 	if cfg.Patience == 0 {
@@ -100,10 +100,10 @@ func Confirm(ctx context.Context, w *workload.Workload, c *sim.Counterexample, r
 		s, _, err := cfg.Open(ctx, Opening{})
 		return s, err
 	}
-	live := Config{Open: admin, Root: sim.Root0, Rounds: 1, Lanes: 1, Clients: c.Clients, Ops: c.Ops, Patience: cfg.Patience}.withDefaults()
+	live := Config{Open: admin, Root: sim.Root0, Rounds: 1, Workers: 1, Clients: c.Clients, Ops: c.Ops, Patience: cfg.Patience}.withDefaults()
 	return tried(func() (confirmed *Confirmation, err error) {
 		_, err = onRoot(ctx, w, live, func(ctx context.Context, r *liveRun) (err error) {
-			confirmed, err = r.conduct(ctx, c, replayed, cfg)
+			confirmed, err = r.confirm(ctx, c, replayed, cfg)
 			return err
 		})
 		return confirmed, err
@@ -128,8 +128,8 @@ func tried(try func() (*Confirmation, error)) (*Confirmation, error) {
 	}
 }
 
-// unconductible says what of a trace cannot be made to happen on real servers.
-func unconductible(r *sim.Replayed, cfg ConfirmConfig) string {
+// unconfirmable says what of a trace cannot be made to happen on real servers.
+func unconfirmable(r *sim.Replayed, cfg ConfirmConfig) string {
 	for _, s := range r.Trace {
 		if cfg.Followers == nil && falls(s) {
 			return fmt.Sprintf("step %d: these servers cannot be made to lag", s.N)
@@ -157,27 +157,27 @@ func wrapping(changes []sim.Change) string {
 	return needs
 }
 
-// conduct runs one round by the trace.
-func (r *liveRun) conduct(ctx context.Context, c *sim.Counterexample, replayed *sim.Replayed, cfg ConfirmConfig) (*Confirmation, error) {
-	object := r.cfg.Root
+// confirm runs one round by the trace.
+func (run *liveRun) confirm(ctx context.Context, c *sim.Counterexample, replayed *sim.Replayed, cfg ConfirmConfig) (*Confirmation, error) {
+	object := run.cfg.Root
 	plan, err := c.Plan(object)
 	if err != nil {
 		return nil, err
 	}
-	e, log := workload.LogRequests(r.workload.Episode(plan, object+"/"+r.workload.Name()))
-	l := &liveRound{run: r, ctx: ctx, episode: e, log: log, object: object, path: object + "/" + r.workload.Name()}
-	d := newConductor(l, cfg, replayed)
-	l.conductor = d
-	defer d.end(ctx)
-	if err := d.begin(ctx); err != nil {
+	e, log := workload.LogRequests(run.workload.Episode(plan, object+"/"+run.workload.Name()))
+	l := &liveRound{run: run, ctx: ctx, episode: e, log: log, object: object, path: object + "/" + run.workload.Name()}
+	r := newReplayer(l, cfg, replayed)
+	l.replayer = r
+	defer r.end(ctx)
+	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
 	out := &Confirmation{}
-	out.Step, out.Difference = d.follow(ctx)
-	out.missed = d.missed
-	d.free()
+	out.Step, out.Difference = r.follow(ctx)
+	out.missed = r.missed
+	r.free()
 	l.finish()
-	v := d.view(ctx)
+	v := r.view(ctx)
 	j := l.episode.Judge(v)
 	j.Settle()
 	if len(v.Waiting) == 0 {

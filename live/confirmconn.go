@@ -1,0 +1,236 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// replayedConn asks the replayer before each request. Users who share a session would else send theirs in
+// whatever order.
+type replayedConn struct {
+	recipes.Conn // the session's, but for what is asked before
+	incarnation  *incarnation
+	user         int
+	refused      bool // the first request fails; guarded by the replayer, as is …
+	asked        bool // … that the user has asked for something
+	guids        atomic.Uint64
+	told         int // how often the client had been told of an end of its session when something was granted last
+}
+
+func newReplayedConn(p *incarnation, user int, refused bool) *replayedConn {
+	c := &replayedConn{incarnation: p, user: user, refused: refused}
+	c.Conn = recipes.Around(p.watches.of(p.session.Conn), c.send)
+	return c
+}
+
+// Unwrap returns the session's connection.
+func (c *replayedConn) Unwrap() recipes.Conn { return c.incarnation.session.Conn }
+
+// NewGUID returns the identity that the user has got in the simulation, so that names sort as they did there.
+func (c *replayedConn) NewGUID() string {
+	return fakezk.GUID(sim.GUIDSeed(c.incarnation.client, c.incarnation.number), c.user, c.guids.Add(1))
+}
+
+// SessionEvents implements [recipes.EventSource].
+func (c *replayedConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
+
+// CreateProtectedEphemeralSequential takes the identity from NewGUID.
+func (c *replayedConn) CreateProtectedEphemeralSequential(path string, data []byte, acl []zk.ACL) (string, error) {
+	return recipes.CreateProtected(c, path, data, acl)
+}
+
+// toldBefore tells whether all ends of sessions that the client knows of were known when something was granted last.
+func (c *replayedConn) toldBefore() bool {
+	r := c.incarnation.replayer
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return c.told > 0 && c.told == c.incarnation.told
+}
+
+// mark notes that the user begins or ends an operation, unless its process is dead: then its goroutine ends.
+func (c *replayedConn) mark(kind sim.Kind, op *sim.Op) {
+	if c.incarnation.dead() {
+		runtime.Goexit()
+	}
+	op.Life = c.incarnation.number
+	c.incarnation.replayer.mark(opMark{c.incarnation.client, c.user, kind})
+}
+
+// pendingRequest is what somebody would like to do next: send a request, or reach what clients share outside of
+// ZooKeeper.
+type pendingRequest struct {
+	conn         *replayedConn
+	client, user int
+	op, path     string     // the operation as traces name it, or outsideZK
+	answer       chan error // nil if it is granted; an error if it fails
+	returned     bool       // of a request: its caller has the reply, or an error; guarded by the replayer
+}
+
+// outsideZK is the op of a pending request that is no request.
+const outsideZK = "what clients share"
+
+func (w *pendingRequest) String() string { return fmt.Sprintf("%s %s", w.op, w.path) }
+
+// fits tells whether a pending request is what a line of the trace is about.
+func (w *pendingRequest) fits(s sim.Step) bool {
+	op := s.Request
+	if s.Kind == sim.KindShared {
+		op = outsideZK
+	}
+	return w.client == s.Client && (s.User < 0 || w.user == s.User) && w.op == op &&
+		(w.op == "multi" || s.Path == "" || samePath(s.Path, w.path))
+}
+
+// unsendable tells whether the client itself refuses a request for its path, and sends nothing.
+func unsendable(op, path string) bool {
+	sequential := op == "create" // it may be
+	return !slices.Contains([]string{outsideZK, "multi", "auth", "close"}, op) && fakezk.ValidatePath(path, sequential) != nil
+}
+
+// ask waits until the request may be sent; the error is that with which it fails. Who has the reply calls done.
+func (c *replayedConn) ask(op, path string) (done func(), err error) {
+	if unsendable(op, path) {
+		return func() {}, nil
+	}
+	r := c.incarnation.replayer
+	w := &pendingRequest{conn: c, client: c.incarnation.client, user: c.user, op: op, path: path, answer: make(chan error, 1)}
+	err = r.ask(w)
+	if err == errDead {
+		runtime.Goexit()
+	}
+	return func() { r.returned(w) }, err
+}
+
+// returned notes that somebody has what became of a request.
+func (r *replayer) returned(w *pendingRequest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w.returned = true
+	r.stir()
+}
+
+// ask waits until a pending request is granted, which it is at once when everybody is free, or fails.
+func (r *replayer) ask(w *pendingRequest) error {
+	if answered, err := r.atOnce(w); answered {
+		return err
+	}
+	select {
+	case err := <-w.answer:
+		return err
+	case <-r.round.ctx.Done():
+		return nil
+	}
+}
+
+// atOnce answers a pending request that need not wait, and else notes it.
+func (r *replayer) atOnce(w *pendingRequest) (answered bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w.conn.asked = true
+	switch {
+	case w.conn.incarnation.died != 0:
+		return true, errDead
+	case w.conn.refused && w.op != outsideZK:
+		w.conn.refused = false
+		return true, zk.ErrNoServer
+	case r.released:
+		return true, nil
+	}
+	r.requests = append(r.requests, w)
+	r.stir()
+	return false, nil
+}
+
+// grant lets what a step is about be done.
+func (r *replayer) grant(ctx context.Context, s sim.Step) (w *pendingRequest, err error) {
+	granted := r.await(ctx, func() bool {
+		i := slices.IndexFunc(r.requests, func(w *pendingRequest) bool { return w.fits(s) })
+		if i >= 0 {
+			w = r.requests[i]
+			r.requests = slices.Delete(r.requests, i, i+1)
+			w.conn.told = w.conn.incarnation.told
+			w.answer <- nil
+		}
+		return i >= 0
+	})
+	if !granted {
+		return nil, fmt.Errorf("the client %s", r.wants(s.Client))
+	}
+	return w, nil
+}
+
+// wants says what a client would like to send.
+func (r *replayer) wants(client int) string {
+	var all []string
+	for _, w := range r.pending(func(w *pendingRequest) bool { return w.client == client }) {
+		all = append(all, w.String())
+	}
+	if len(all) == 0 {
+		return "asks for nothing"
+	}
+	return "asks for " + strings.Join(all, " and ")
+}
+
+// pending lists pending requests that are neither granted nor have failed.
+func (r *replayer) pending(which func(*pendingRequest) bool) (found []*pendingRequest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.requests {
+		if which(w) {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// answer grants pending requests, or ends them with an error.
+func (r *replayer) answer(which func(*pendingRequest) bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests = slices.DeleteFunc(r.requests, func(w *pendingRequest) bool {
+		hit := which(w)
+		if hit {
+			w.answer <- err
+		}
+		return hit
+	})
+}
+
+// release grants everything, now and later.
+func (r *replayer) release() {
+	r.mu.Lock()
+	r.released = true
+	r.mu.Unlock()
+	r.answer(func(*pendingRequest) bool { return true }, nil)
+}
+
+// sequence is the number at the end of a sequential znode's name.
+var sequence = regexp.MustCompile(`-?[0-9]{10}$`)
+
+// samePath tells whether a path of the simulation and one of real servers are the same but for what is
+// random in them: as deep, and with the same number at the end.
+func samePath(simulated, real string) bool {
+	below := func(path string) int { return strings.Count(path, "/") }
+	return below(simulated) == below(real) && sequence.FindString(simulated) == sequence.FindString(real)
+}
+
+// send sends a request when the replayer lets it.
+func (c *replayedConn) send(op, path string, send func() error) error {
+	done, err := c.ask(op, path)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return send()
+}

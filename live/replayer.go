@@ -1,0 +1,383 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// replayer makes the steps of a trace happen, one after the other.
+type replayer struct {
+	round    *liveRound
+	cfg      ConfirmConfig
+	trace    []sim.Step
+	deaths   map[int][]int64 // by step: the sessions that end in it
+	faulty   bool            // faults strike
+	tortured int             // the step after which none do, and who has anything to do does it
+	stirred  time.Duration   // when, in the trace, an operation began or ended last
+	missed   bool            // an event of a session's end has not come before the end of its connection
+
+	incarnations []*incarnation         // of each client, the present one
+	former       []*incarnation         // that have ended
+	owners       map[int64]*incarnation // by session of the simulation
+	followers    []*follower            // that are held
+	recovered    bool                   // nobody lags any more
+	expected     []int                  // lines of requests that somebody has asked for by now
+
+	mu       sync.Mutex
+	requests []*pendingRequest // not granted yet
+	marks    map[opMark]int    // how often each has happened …
+	due      map[opMark]int    // … and how often in the trace so far
+	changed  chan struct{}     // closed and replaced by whatever is waited for
+	released bool              // everything is granted
+}
+
+func newReplayer(l *liveRound, cfg ConfirmConfig, replayed *sim.Replayed) *replayer {
+	r := &replayer{
+		round: l, cfg: cfg, trace: replayed.Trace, faulty: replayed.Record.Struck != 0, tortured: replayed.Record.Tortured, deaths: map[int][]int64{},
+		owners: map[int64]*incarnation{}, changed: make(chan struct{}), marks: map[opMark]int{}, due: map[opMark]int{},
+	}
+	for _, c := range replayed.Record.Changes {
+		if c.Op == fakezk.OpCloseSession {
+			r.deaths[c.Step] = append(r.deaths[c.Step], c.Session)
+		}
+	}
+	return r
+}
+
+// livenessMax bounds, in patiences, how long a trace is followed in the liveness phase: somebody may ask for ever for what
+// never comes, which takes minutes in simulation and no time. Nor is anybody waited for then who asks much later.
+const livenessMax = 3
+
+// leap is how much time passes in a line in which nothing else does.
+func (r *replayer) leap(i int) time.Duration {
+	if s := r.trace[i]; i > 0 && (s.Kind == sim.KindTime || s.Fault == sim.Time) {
+		return s.At - r.trace[i-1].At
+	}
+	return 0
+}
+
+// stillness is how long nothing happens in the simulation before those who may wait for ever are told to give up.
+const stillness = 2 * time.Minute
+
+// quiet has those who may wait for ever give up, if they do in the trace before the line that comes next.
+func (r *replayer) quiet(ctx context.Context, next sim.Step) error {
+	if next.At-r.stirred < stillness {
+		return nil
+	}
+	r.stirred = next.At
+	moment, cancel := context.WithTimeout(ctx, r.cfg.Patience/10)
+	defer cancel()
+	r.await(moment, func() bool { return false }) // nobody says that it waits
+	if !r.round.quiet() {
+		return errors.New("nobody waits who may give up")
+	}
+	return nil
+}
+
+// follow makes one step after the other happen; it returns the first at which something else came.
+func (r *replayer) follow(ctx context.Context) (number int, difference string) {
+	enough := time.Now().Add(livenessMax * r.cfg.Patience)
+	for i, s := range r.trace {
+		leap := r.leap(i)
+		if s.N > r.tortured && (leap > r.cfg.Patience || time.Now().After(enough)) {
+			break
+		}
+		turn, cancel := context.WithTimeout(ctx, r.cfg.Patience+leap)
+		err := r.line(turn, i)
+		cancel()
+		if err != nil {
+			return s.N, fmt.Sprintf("%s: %v", describe(s), err)
+		}
+	}
+	return 0, ""
+}
+
+// line makes what a line of the trace says happen, and after a step's last one waits for what comes of it.
+func (r *replayer) line(ctx context.Context, i int) error {
+	s := r.trace[i]
+	if s.N > r.tortured {
+		if err := r.recover(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.turn(ctx, i); err != nil {
+		return err
+	}
+	if i+1 < len(r.trace) {
+		next := r.trace[i+1]
+		if err := r.quiet(ctx, next); err != nil || next.N == s.N {
+			return err
+		}
+	}
+	if err := r.awaitExpected(ctx, s.N); err != nil {
+		return err
+	}
+	return r.followAll(ctx)
+}
+
+// turn makes what a line of the trace says happen.
+func (r *replayer) turn(ctx context.Context, i int) error {
+	s := r.trace[i]
+	r.expected = slices.DeleteFunc(r.expected, func(k int) bool { return k == i })
+	if s.Client < 0 {
+		return r.world(ctx, s)
+	}
+	p := r.incarnations[s.Client]
+	if r.owners[s.Session] == nil {
+		r.owners[s.Session] = p
+	}
+	switch s.Kind {
+	case sim.KindExchange, sim.KindRequest:
+		return r.request(ctx, p, s)
+	case sim.KindReply:
+		return r.reply(ctx, p, s)
+	case sim.KindCall, sim.KindReturn:
+		r.stirred = s.At
+		return r.awaitMark(ctx, opMark{s.Client, s.User, s.Kind})
+	case sim.KindWatch:
+		return p.event(ctx, s)
+	case sim.KindConnect:
+		return p.connect(ctx, s)
+	case sim.KindClosed:
+		return p.disconnect(ctx, p.stepper.Closed)
+	case sim.KindShared:
+		_, err := r.grant(ctx, s)
+		return err
+	case sim.KindFault:
+		return r.fault(ctx, p, i)
+	case sim.KindHealed:
+		if s.Fault == sim.Crash {
+			return r.restart(ctx, p, i)
+		}
+	}
+	return nil
+}
+
+// world makes a step happen that is no client's.
+func (r *replayer) world(ctx context.Context, s sim.Step) error {
+	switch {
+	case falls(s):
+		return r.fall(ctx, s)
+	case s.Fault == sim.Lag:
+		return r.apply(ctx, s)
+	case s.Fault == sim.Reap:
+		r.round.reap()
+	}
+	return nil
+}
+
+// awaitExpected waits until everybody has come as far as in the simulation after a step: until they have asked for all that
+// they had asked for there. The sessions that end in the step end.
+func (r *replayer) awaitExpected(ctx context.Context, number int) error {
+	for _, session := range r.deaths[number] {
+		if p := r.owners[session]; p != nil && !p.over {
+			if err := p.expire(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	for i, s := range r.trace {
+		if s.N > number && s.Sent == number && s.Op != 0 {
+			r.expected = append(r.expected, i)
+		}
+	}
+	missing := -1
+	if r.await(ctx, func() bool { missing = r.missing(); return missing < 0 }) {
+		return nil
+	}
+	return fmt.Errorf("the client %s, and not for %s", r.wants(r.trace[missing].Client), describe(r.trace[missing]))
+}
+
+// missing returns a line of the expected requests that nobody has asked for, -1 if there is none. The replayer is
+// locked.
+func (r *replayer) missing() int {
+	left := slices.Clone(r.requests)
+	for _, i := range r.expected {
+		k := slices.IndexFunc(left, func(w *pendingRequest) bool { return w.fits(r.trace[i]) })
+		if k < 0 {
+			return i
+		}
+		left = slices.Delete(left, k, k+1)
+	}
+	return -1
+}
+
+// await waits until something is so, which is asked with the replayer locked; false if the context ends before.
+func (r *replayer) await(ctx context.Context, so func() bool) bool {
+	for {
+		r.mu.Lock()
+		done, changed := so(), r.changed
+		r.mu.Unlock()
+		if done {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// stir tells whoever waits that something has changed. The replayer is locked.
+func (r *replayer) stir() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// opMark is the begin or the end of an operation of a user.
+type opMark struct {
+	client, user int
+	kind         sim.Kind
+}
+
+// mark notes that a user has begun or ended an operation.
+func (r *replayer) mark(m opMark) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.marks[m]++
+	r.stir()
+}
+
+// awaitMark waits until a user has come as far as in the trace.
+func (r *replayer) awaitMark(ctx context.Context, m opMark) error {
+	r.due[m]++
+	if !r.await(ctx, func() bool { return r.marks[m] >= r.due[m] }) {
+		return fmt.Errorf("the user has not come so far: the client %s", r.wants(m.client))
+	}
+	return nil
+}
+
+// send lets somebody send the request of a step. A client's own, by which it sets its watches again, comes without being
+// asked for.
+func (r *replayer) send(ctx context.Context, p *incarnation, s sim.Step) (err error) {
+	var w *pendingRequest
+	if s.Sent >= 0 {
+		w, err = r.grant(ctx, s)
+	}
+	p.sent = append(p.sent, w)
+	return err
+}
+
+// request lets the request of a step through, if it is that, and the reply if it comes in the same step.
+func (r *replayer) request(ctx context.Context, p *incarnation, s sim.Step) error {
+	if err := r.send(ctx, p, s); err != nil {
+		return err
+	}
+	if p.over {
+		return p.stepper.Request(ctx) // it reaches nobody: the server has closed the connection
+	}
+	if err := r.passRequest(ctx, p); err != nil || s.Kind == sim.KindRequest {
+		return err
+	}
+	return r.reply(ctx, p, s)
+}
+
+// reply lets the reply of a step through, which has to be an error if and only if it was one there, and waits until its
+// request's caller has it: it would be lost if the connection broke next.
+func (r *replayer) reply(ctx context.Context, p *incarnation, s sim.Step) error {
+	code, err := p.stepper.PassReply(ctx)
+	if err != nil {
+		return err
+	}
+	if s.Failed() != (code != 0) {
+		return fmt.Errorf("the reply has the error %d, and not %s", code, s.Result)
+	}
+	if len(p.sent) == 0 {
+		return errors.New("the client has sent nothing that this could be the reply to")
+	}
+	w := p.sent[0]
+	p.sent = p.sent[1:]
+	if w != nil && !r.await(ctx, func() bool { return w.returned }) {
+		return errors.New("the client has not got the reply")
+	}
+	return nil
+}
+
+// fault makes a client's fault strike.
+func (r *replayer) fault(ctx context.Context, p *incarnation, i int) error {
+	switch s := r.trace[i]; s.Fault {
+	case sim.Loss:
+		return r.lose(ctx, p, s)
+	case sim.Lag: // the client leaves its server
+		return p.disconnect(ctx, p.stepper.Cut)
+	case sim.Watch: // if it is not lost it is held back, and passes when its step comes
+		if s.Lost == sim.LostEvent {
+			return p.disconnect(ctx, p.stepper.Cut)
+		}
+	case sim.Expiry:
+		if err := p.expire(ctx); err != nil || s.Server >= 0 {
+			return err
+		}
+		return p.disconnect(ctx, p.stepper.Cut)
+	case sim.Cancel:
+		r.cancel(s)
+	case sim.Crash:
+		return r.crash(ctx, p, i)
+	}
+	return nil
+}
+
+// cancel lets the caller of a user's operation give up.
+func (r *replayer) cancel(s sim.Step) {
+	l := r.round
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.giveUp(slices.DeleteFunc(l.running(s.Client), func(op *sim.Op) bool { return op.User != s.User }))
+}
+
+// lose breaks the connection with what is lost on it, or has requests fail that no server can be reached for.
+func (r *replayer) lose(ctx context.Context, p *incarnation, s sim.Step) error {
+	switch {
+	case s.N == p.begun:
+		return nil // it is how the client begins
+	case s.Unsent:
+		return r.refuse(ctx, p)
+	}
+	if err := r.losing(ctx, p, s); err != nil {
+		return err
+	}
+	return p.disconnect(ctx, p.stepper.Cut)
+}
+
+// losing lets the request of a fault come as far as it comes.
+func (r *replayer) losing(ctx context.Context, p *incarnation, s sim.Step) error {
+	if s.Lost == "" {
+		return nil
+	}
+	if err := r.send(ctx, p, s); err != nil {
+		return err
+	}
+	if s.Lost == sim.LostRequest || p.over {
+		return p.stepper.Request(ctx)
+	}
+	return r.passRequest(ctx, p)
+}
+
+// refuse lets all requests of a client that were not sent yet fail, as go-zookeeper does when it has tried all servers
+// in vain.
+func (r *replayer) refuse(ctx context.Context, p *incarnation) error {
+	if !r.await(ctx, func() bool { return slices.ContainsFunc(r.requests, p.asks) }) {
+		return fmt.Errorf("the client %s", r.wants(p.client))
+	}
+	r.answer(p.asks, zk.ErrNoServer)
+	return nil
+}
+
+// free lets everybody go on as they like.
+func (r *replayer) free() {
+	r.freeAll()
+	r.release()
+	for _, p := range r.incarnations {
+		p.stepper.Open()
+	}
+}
