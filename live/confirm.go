@@ -179,7 +179,7 @@ func (run *liveRun) confirm(ctx context.Context, c *sim.Counterexample, replayed
 	l.finish()
 	v := r.view(ctx)
 	j := l.episode.Judge(v)
-	j.Settle()
+	j.Resolve()
 	if len(v.Waiting) == 0 {
 		l.addLeftovers(v, &j)
 	}

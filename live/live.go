@@ -444,7 +444,7 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 // judge judges a round, and removes what is left of one that has ended.
 func (r *liveRun) judge(n int, l *liveRound, v *workload.View) (err error) {
 	j := l.episode.Judge(v)
-	j.Settle()
+	j.Resolve()
 	if len(v.Waiting) == 0 {
 		if len(j.Violations) == 0 {
 			l.addLeftovers(v, &j)

@@ -12,7 +12,7 @@ package workload
 //     outcome may have happened. What is broken is named: counted-twice (an addition took effect
 //     more than once), lost-update (it did not last), stale-get, sum (none of these).
 //     Reads are judged strictly: a counter may not answer from a stale replica. On real servers an
-//     addition of unknown outcome is held to what is known of it (see evidence.go).
+//     addition of unknown outcome is held to what is known of it (see resolve.go).
 //   - undeclared: no addition is carried out and then reports an error that does not say so. An
 //     error says so if it is recipes.ErrUnknownOutcome, or a lost connection or session.
 //   - progress: once faults are healed every call returns.
@@ -140,23 +140,23 @@ func (e *counterEpisode) Judge(v *View) Judgement {
 	return j
 }
 
-// evidence collects what is known of additions of unknown outcome, see [settleCounter].
-func (e *counterEpisode) evidence(v *View) settlement {
+// resolve collects what is known of additions of unknown outcome, see [resolveCounter].
+func (e *counterEpisode) resolve(v *View) resolution {
 	seen, known := v.Requests()
 	if !known {
 		return nil
 	}
-	return settleCounter(e.Path, v.Ops, seen)
+	return resolveCounter(e.Path, v.Ops, seen)
 }
 
 func (e *counterEpisode) doubtful(v *View) bool { return slices.ContainsFunc(v.Ops, undecided) }
 
 func (e *counterEpisode) History(v *View) linearizability.History {
-	evidence := e.evidence(v)
+	known := e.resolve(v)
 	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
 		o := OperationOf(op)
 		o.Arg, o.Result = number(op.Arg), number(op.Result)
-		evidence.apply(op, &o, number)
+		known.apply(op, &o, number)
 		add(o)
 	})
 	slices.SortStableFunc(h, cmpReturn)

@@ -128,8 +128,8 @@ func disputed(verdict linearizability.Verdict, h linearizability.History) map[st
 	return map[string]any{"monitor": h, "porcupine": verdict.Operations}
 }
 
-// Settle carries out what was left for later.
-func (j *Judgement) Settle() {
+// Resolve carries out what was left for later.
+func (j *Judgement) Resolve() {
 	if j.Later != nil {
 		later := j.Later()
 		j.Add(later.Violations...)

@@ -96,7 +96,7 @@ func (s *scene) broken() (properties []string, text string) {
 }
 
 func summary(j Judgement) (properties []string, text string) {
-	j.Settle()
+	j.Resolve()
 	for _, v := range j.Violations {
 		properties = append(properties, v.Property)
 		text += v.Message + "\n"

@@ -12,7 +12,7 @@ package workload
 //     phantom (removed, never offered), order (overtaking), false-empty, stale-peek, lost.
 //     Peeks and empties are judged strictly: a queue may not answer from a stale replica. What is
 //     known of an operation of unknown outcome it is held to: in simulation that it removed an
-//     item's znode; on real servers that it did, or that it had no effect (see evidence.go).
+//     item's znode; on real servers that it did, or that it had no effect (see resolve.go).
 //   - lost: no operation removes an item and then reports an error that does not say so. An
 //     operation says so by an error that is recipes.ErrUnknownOutcome. (A consumer that dies
 //     after the removal loses the item: any queue without a claim is at-most-once.)
@@ -298,7 +298,7 @@ func (e *queueEpisode) stuck(v *View) []sim.Violation {
 }
 
 func (e *queueEpisode) History(v *View) linearizability.History {
-	evidence := e.evidence(v)
+	known := e.resolve(v)
 	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
 		o := OperationOf(op)
 		if op.Name == "offer" {
@@ -306,7 +306,7 @@ func (e *queueEpisode) History(v *View) linearizability.History {
 		} else if op.Result != "" {
 			o.Result = linearizability.Str(op.Result)
 		}
-		evidence.apply(op, &o, linearizability.Str)
+		known.apply(op, &o, linearizability.Str)
 		add(o)
 	})
 	slices.SortStableFunc(h, cmpReturn)
@@ -336,7 +336,7 @@ func (e *queueEpisode) lost(v *View) []sim.Violation {
 
 // lostByEvidence is lost on real servers: what is known there is which requests were sent, and what is left.
 func (e *queueEpisode) lostByEvidence(v *View) []sim.Violation {
-	known := e.evidence(v)
+	known := e.resolve(v)
 	for _, op := range v.Ops {
 		value := known[op.Number].value
 		if !removes(op) || value == "" || op.Err == nil || errors.Is(op.Err, recipes.ErrUnknownOutcome) || e.returned(v, value) {

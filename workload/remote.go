@@ -6,8 +6,8 @@ package workload
 // worker has one. It has a ZooKeeper session of its own, which the users of the client share as those of a
 // client in this process do. What the users do is the same script, and what is judged of it is the same.
 //
-// What differs: the requests of another process are not seen here, so unknown outcomes are not settled by
-// evidence, and stay unknown; and a process may die in the middle, and another one take its place, which
+// What differs: the requests of another process are not seen here, so unknown outcomes are not resolved by
+// its log, and stay unknown; and a process may die in the middle, and another one take its place, which
 // knows nothing of what the first one held.
 
 import (
@@ -137,7 +137,7 @@ func (c *remoteConn) Sync(path string) (string, error) {
 	return path, nil
 }
 
-// remoteEpisode is an episode whose clients are in other processes. It is no settler, because their requests
+// remoteEpisode is an episode whose clients are in other processes. It is no resolver, because their requests
 // are not seen.
 type remoteEpisode struct {
 	Episode

@@ -126,7 +126,7 @@ func (e apartEpisode) Judge(v *View) (j Judgement) {
 		var both Judgement
 		for i := range each {
 			each[i].Violations = nil // those are known
-			each[i].Settle()
+			each[i].Resolve()
 			both.Add(each[i].Violations...)
 			if both.Unknown == "" {
 				both.Unknown, both.Disputed = each[i].Unknown, each[i].Disputed

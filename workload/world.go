@@ -30,7 +30,7 @@ type World interface {
 	Changes() (all []sim.Change, known bool)
 	// Herds returns the deletions whose events waiting operations got, with these.
 	Herds() (all []sim.Herd, known bool)
-	// Requests returns what is known of each request of the users, if that is all that can settle an unknown outcome:
+	// Requests returns what is known of each request of the users, if that is all that can resolve an unknown outcome:
 	// not where Changes does.
 	Requests() (seen *Requests, known bool)
 

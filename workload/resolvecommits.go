@@ -10,20 +10,20 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// evidence collects what is known of operations of unknown outcome.
+// resolve collects what is known of operations of unknown outcome.
 //
-// The fake knows what became of a request whose reply was lost. What it knows settles the outcome of
+// The fake knows what became of a request whose reply was lost. What it knows resolves the outcome of
 // a removal, though only where no recipe could mean anything else by it: the item was in one znode
 // only, from its creation until the operation deleted it. Nothing follows from the absence of a
 // deletion, as a recipe may delete in the background, on behalf of nobody.
 //
-// On real servers there are accounts of requests, see [settleQueue].
-func (e *queueEpisode) evidence(v *View) settlement {
+// On real servers there is a log of requests, see [resolveQueue].
+func (e *queueEpisode) resolve(v *View) resolution {
 	if made, known := v.commits(); known {
 		return made.removals()
 	}
 	if seen, known := v.Requests(); known {
-		return settleQueue(e.Path, v.Ops, seen)
+		return resolveQueue(e.Path, v.Ops, seen)
 	}
 	return nil
 }
@@ -37,8 +37,8 @@ func (e *queueEpisode) doubtful(v *View) bool {
 	})
 }
 
-// removals settles the removals whose requests surely removed an item's znode.
-func (c commits) removals() settlement {
+// removals resolves the removals whose requests surely removed an item's znode.
+func (c commits) removals() resolution {
 	found, several := map[int64]string{}, map[int64]bool{}
 	for _, op := range c.ops {
 		if op.Name != "offer" || ambiguous(c.ops, op.Arg) {
@@ -48,10 +48,10 @@ func (c commits) removals() settlement {
 		several[by] = several[by] || found[by] != ""
 		found[by] = op.Arg
 	}
-	s := settlement{}
+	s := resolution{}
 	for _, op := range c.ops {
 		if value := found[op.Number]; value != "" && !several[op.Number] && removes(op) && undecided(op) && op.Result == "" {
-			s[op.Number] = settled{value: value, why: "its request removed the item's znode"}
+			s[op.Number] = resolved{value: value, why: "its request removed the item's znode"}
 		}
 	}
 	return s

@@ -11,14 +11,14 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// Evidence on real servers.
+// Outcome resolution on real servers.
 //
 // Nobody there knows what became of a request whose reply was lost. But the clients' side knows every
 // request that was sent, and what is in the tree when a round is over is public. Often the two leave
 // one possibility. What follows is used only where it does for every recipe, whatever it does in the
-// background; where a round contains anything that the rules do not cover there is no evidence in it.
+// background; where a round contains anything that the rules do not cover no outcome is resolved in it.
 //
-// All rules are accounts. Each change of the tree is ascribed to the handle, and so to the user, whose
+// All rules account for changes. Each change of the tree is ascribed to the handle, and so to the user, whose
 // request made it: the only one that was sent for it and not refused. A change whose fruit was
 // returned by an operation of outcome ok is paid for. What is left was made for operations that did
 // not say so. Hence:
@@ -29,7 +29,7 @@ import (
 //   - The effect. If of the changes that are left only one can be an operation's, and all requests
 //     for it were sent after that operation began and before its user's next one did, it is its
 //     effect: the operation did this or nothing else. Should an operation before it have asked for
-//     that in the background, nothing is held against either: of that one nothing is settled.
+//     that in the background, nothing is held against either: of that one nothing is resolved.
 //
 // A change can be an operation's if it was asked for through the handle of its user after the
 // operation began. Suppose that it was meant by one that began only later, for which a recipe had
@@ -41,19 +41,19 @@ import (
 // everything that was carried out before that (ZooKeeper Programmer's Guide, "Consistency Guarantees":
 // a client sees its own updates; all are ordered). A sync alone would not do while leaders change.
 
-// settled is what evidence says of an operation of unknown outcome.
-type settled struct {
+// resolved is what is known after all of an operation of unknown outcome.
+type resolved struct {
 	none  bool   // it surely had no effect
 	value string // what it has returned if it had one: the item, or the sum; "" if that is nothing
 	why   string
 }
 
-// settlement is what evidence says, by the operations' numbers.
-type settlement map[int64]settled
+// resolution is what is known of operations of unknown outcome, by their numbers.
+type resolution map[int64]resolved
 
 // apply puts what is known of an operation into the history's. One that surely had its effect keeps
 // its outcome, because nobody told its caller, but it cannot have had another.
-func (s settlement) apply(op *sim.Op, o *linearizability.Operation, value func(string) linearizability.Value) {
+func (s resolution) apply(op *sim.Op, o *linearizability.Operation, value func(string) linearizability.Value) {
 	known, ok := s[op.Number]
 	if !ok {
 		return
@@ -137,9 +137,9 @@ func (e *effect) during(op *sim.Op) bool {
 	return !slices.ContainsFunc(e.by, func(c cause) bool { return c.during != op.Number })
 }
 
-// ascribe settles operations of unknown outcome by the effects that are left. Nothing is settled if
+// ascribe resolves operations of unknown outcome by the effects that are left. Nothing is resolved if
 // there is an effect that can be nobody's: then something has happened that the rules do not know.
-func ascribe(o *Requests, ops []*sim.Op, effects []effect) settlement {
+func ascribe(o *Requests, ops []*sim.Op, effects []effect) resolution {
 	began := o.beginnings()
 	of, anybody := make([][]*effect, len(ops)), make([]bool, len(effects))
 	for i, op := range ops {
@@ -157,13 +157,13 @@ func ascribe(o *Requests, ops []*sim.Op, effects []effect) settlement {
 	if slices.Contains(anybody, false) {
 		return nil
 	}
-	found := settlement{}
+	found := resolution{}
 	for i, op := range ops {
 		switch {
 		case len(of[i]) == 0:
-			found[op.Number] = settled{none: true, why: noEffect}
+			found[op.Number] = resolved{none: true, why: noEffect}
 		case len(of[i]) == 1 && of[i][0].during(op):
-			found[op.Number] = settled{value: of[i][0].value, why: "settled: " + of[i][0].why}
+			found[op.Number] = resolved{value: of[i][0].value, why: "settled: " + of[i][0].why}
 		}
 	}
 	return found

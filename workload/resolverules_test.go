@@ -69,8 +69,8 @@ func (s *script) left(path, data string, version int32) *script {
 	return s
 }
 
-// told prints a settlement: for each operation of unknown outcome "none", what it did, or "?".
-func (s *script) told(found settlement) string {
+// told prints a resolution: for each operation of unknown outcome "none", what it did, or "?".
+func (s *script) told(found resolution) string {
 	var words []string
 	for _, op := range s.ops {
 		known, ok := found[op.Number]
@@ -87,7 +87,7 @@ func (s *script) told(found settlement) string {
 	return strings.Join(words, ", ")
 }
 
-func TestQueueAccount(t *testing.T) {
+func TestResolveQueue(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		s    *script
@@ -147,7 +147,7 @@ func TestQueueAccount(t *testing.T) {
 		{"an offer that was lost, and peeked at", newScript().op(1, "offer", "v", sim.Unknown, "").create(1, "/q/v-", "v", unanswered).op(2, "peek", "", sim.OK, "v"), "?"},
 		{"an offer that was lost, and polled unseen", newScript().op(1, "offer", "v", sim.Unknown, "").create(1, "/q/v-", "v", unanswered).op(2, "poll", "", sim.OK, "v"), "?"},
 	} {
-		if got := c.s.told(settleQueue("/q", c.s.ops, &c.s.Requests)); got != c.want {
+		if got := c.s.told(resolveQueue("/q", c.s.ops, &c.s.Requests)); got != c.want {
 			t.Errorf("%s: %s; want %s", c.name, got, c.want)
 		}
 	}
@@ -173,7 +173,7 @@ func (s *script) number(handle int, sum string, version int32, a answer) *script
 // one is a counter to which somebody has added 1.
 func one() *script { return newScript().add(1, "1", sim.OK, "1").number(1, "1", -1, done) }
 
-func TestCounterAccount(t *testing.T) {
+func TestResolveCounter(t *testing.T) {
 	const value = "/c/value"
 	for _, c := range []struct {
 		name string
@@ -212,14 +212,14 @@ func TestCounterAccount(t *testing.T) {
 		{"in the directory itself", newScript().add(2, "1", sim.Unknown, "").set(2, "/c", "1", 0, unanswered).left("/c", "1", 1), "did 1"},
 		{"in the directory itself, not written", newScript().add(2, "1", sim.Unknown, "").set(2, "/c", "1", 0, unanswered).left("/c", "", 0), "none"},
 	} {
-		if got := c.s.told(settleCounter("/c", c.s.ops, &c.s.Requests)); got != c.want {
+		if got := c.s.told(resolveCounter("/c", c.s.ops, &c.s.Requests)); got != c.want {
 			t.Errorf("%s: %s; want %s", c.name, got, c.want)
 		}
 	}
 }
 
 // TestAnswers: only what is known to be an answer is one. To take a lost reply for a refusal makes
-// evidence where there is none.
+// a resolution where there is none.
 func TestAnswers(t *testing.T) {
 	for err, want := range map[error]answer{
 		nil: done, zk.ErrNoNode: refused, zk.ErrNodeExists: refused, zk.ErrBadVersion: refused, zk.ErrNotEmpty: refused,

@@ -8,16 +8,16 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// counterAccount is the account of a number's versions.
+// counterResolver accounts for a number's versions.
 //
-// It is kept only of rounds in which the number is one persistent znode, in decimal, made by a create
+// It is used only for rounds in which the number is one persistent znode, in decimal, made by a create
 // and written only on condition of its version, and in which nothing else is changed but the
 // directory, made empty, and notes that go along with changes of the number. Then each version was
 // written by one request, and it is known which if no two requests that were not refused could have
 // been it. Each must be one addition: what it wrote is the version before it and what one operation of
 // its user adds. So no operation can have taken effect in any other way, not even together with
 // another.
-type counterAccount struct {
+type counterResolver struct {
 	*Requests
 	dir      string
 	path     string // the number's
@@ -34,11 +34,11 @@ type written struct {
 	paid       bool // an operation of outcome ok has reported it
 }
 
-// settleCounter settles what it can of the additions to the number in a directory.
-func settleCounter(dir string, ops []*sim.Op, o *Requests) settlement {
-	a := &counterAccount{Requests: o, dir: dir, ops: ops, seen: map[int32]string{}}
-	a.find()
-	if !a.exclusive() || !a.read() || !a.chain() || !a.pay() {
+// resolveCounter resolves what it can of the additions to the number in a directory.
+func resolveCounter(dir string, ops []*sim.Op, o *Requests) resolution {
+	r := &counterResolver{Requests: o, dir: dir, ops: ops, seen: map[int32]string{}}
+	r.find()
+	if !r.exclusive() || !r.read() || !r.chain() || !r.pay() {
 		return nil
 	}
 	var unknown []*sim.Op
@@ -47,15 +47,15 @@ func settleCounter(dir string, ops []*sim.Op, o *Requests) settlement {
 			unknown = append(unknown, op)
 		}
 	}
-	return ascribe(o, unknown, a.left())
+	return ascribe(o, unknown, r.left())
 }
 
 // find finds the znode of the number: where anybody has meant to write one. (Were there several, the
 // others would be something else that was changed.)
-func (a *counterAccount) find() {
-	for i := range a.log {
-		if e := &a.log[i]; e.changes() && e.kind != requestDelete && isNumber(e.data) {
-			a.path = e.path
+func (r *counterResolver) find() {
+	for i := range r.log {
+		if e := &r.log[i]; e.changes() && e.kind != requestDelete && isNumber(e.data) {
+			r.path = e.path
 		}
 	}
 }
@@ -66,27 +66,27 @@ func isNumber(text string) bool {
 }
 
 // writes tells whether a request writes the number.
-func (a *counterAccount) writes(e *logEntry) bool {
-	return (e.kind == requestCreate || e.kind == requestSet) && a.path != "" && e.path == a.path && isNumber(e.data)
+func (r *counterResolver) writes(e *logEntry) bool {
+	return (e.kind == requestCreate || e.kind == requestSet) && r.path != "" && e.path == r.path && isNumber(e.data)
 }
 
 // exclusive tells whether nothing was changed but the number, notes and the directory, and nothing
 // else is there.
-func (a *counterAccount) exclusive() bool {
-	notes, ok := a.notes(a.writes)
+func (r *counterResolver) exclusive() bool {
+	notes, ok := r.notes(r.writes)
 	if !ok {
 		return false
 	}
-	for i := range a.log {
-		e := &a.log[i]
+	for i := range r.log {
+		e := &r.log[i]
 		note := e.kind == requestSet && notes[e.path]
 		plain := e.kind == requestCreate && e.plain() || e.kind == requestSet && e.version >= 0
-		if e.changes() && !note && !(plain && a.writes(e)) && !blank(e, a.dir, notes) {
+		if e.changes() && !note && !(plain && r.writes(e)) && !blank(e, r.dir, notes) {
 			return false
 		}
 	}
-	for _, p := range a.paths() {
-		if p != a.path && !notes[p] && !above(p, a.dir) {
+	for _, p := range r.paths() {
+		if p != r.path && !notes[p] && !above(p, r.dir) {
 			return false
 		}
 	}
@@ -94,51 +94,51 @@ func (a *counterAccount) exclusive() bool {
 }
 
 // read collects what is known of the number's versions by readers.
-func (a *counterAccount) read() bool {
-	for i := range a.log {
-		if e := &a.log[i]; e.began == 0 && e.kind == requestRead && e.path == a.path && !a.see(e.version, e.data) {
+func (r *counterResolver) read() bool {
+	for i := range r.log {
+		if e := &r.log[i]; e.began == 0 && e.kind == requestRead && e.path == r.path && !r.see(e.version, e.data) {
 			return false
 		}
 	}
-	z, there := a.tree[a.path]
-	return !there || a.see(z.Stat.Version, z.Data)
+	z, there := r.tree[r.path]
+	return !there || r.see(z.Stat.Version, z.Data)
 }
 
-func (a *counterAccount) see(version int32, data string) bool {
-	before, known := a.seen[version]
-	a.seen[version] = data
+func (r *counterResolver) see(version int32, data string) bool {
+	before, known := r.seen[version]
+	r.seen[version] = data
 	return !known || before == data
 }
 
 // chain finds the request that wrote each version.
-func (a *counterAccount) chain() bool {
+func (r *counterResolver) chain() bool {
 	last := int32(-1)
-	if z, there := a.tree[a.path]; there {
+	if z, there := r.tree[r.path]; there {
 		last = z.Stat.Version
 	}
 	before, first := int64(0), int32(0)
-	if a.bare() {
+	if r.bare() {
 		first = 1
 	}
 	for v := first; v <= last; v++ {
-		at, ok := a.writer(v)
+		at, ok := r.writer(v)
 		if !ok {
 			return false
 		}
-		sum, _ := strconv.ParseInt(a.log[at].data, 10, 64)
-		a.versions = append(a.versions, written{at: at, version: v, sum: sum, delta: sum - before})
+		sum, _ := strconv.ParseInt(r.log[at].data, 10, 64)
+		r.versions = append(r.versions, written{at: at, version: v, sum: sum, delta: sum - before})
 		before = sum
 	}
-	return !a.answeredAfter(last)
+	return !r.answeredAfter(last)
 }
 
 // bare tells whether the number's znode is the directory itself, which was there, without data,
 // before anybody wrote a number to it: its version 0 is no addition's.
-func (a *counterAccount) bare() bool {
-	made := slices.ContainsFunc(a.log, func(e logEntry) bool {
-		return e.kind == requestCreate && e.changes() && a.writes(&e)
+func (r *counterResolver) bare() bool {
+	made := slices.ContainsFunc(r.log, func(e logEntry) bool {
+		return e.kind == requestCreate && e.changes() && r.writes(&e)
 	})
-	return a.path == a.dir && !made && a.seen[0] == ""
+	return r.path == r.dir && !made && r.seen[0] == ""
 }
 
 // makes is the version that a request writes, if it is carried out.
@@ -150,16 +150,16 @@ func makes(e *logEntry) int32 {
 }
 
 // writer returns the request that wrote a version, if there is one only that can have.
-func (a *counterAccount) writer(version int32) (at int, ok bool) {
+func (r *counterResolver) writer(version int32) (at int, ok bool) {
 	sure, maybe := []int{}, []int{}
-	for i := range a.log {
-		e := &a.log[i]
-		if !e.changes() || !a.writes(e) || makes(e) != version {
+	for i := range r.log {
+		e := &r.log[i]
+		if !e.changes() || !r.writes(e) || makes(e) != version {
 			continue
 		}
 		if e.answer == done {
 			sure = append(sure, i)
-		} else if data, known := a.seen[version]; !known || data == e.data {
+		} else if data, known := r.seen[version]; !known || data == e.data {
 			maybe = append(maybe, i)
 		}
 	}
@@ -169,14 +169,14 @@ func (a *counterAccount) writer(version int32) (at int, ok bool) {
 	if len(maybe) != 1 {
 		return 0, false
 	}
-	data, known := a.seen[version]
-	return maybe[0], !known || data == a.log[maybe[0]].data
+	data, known := r.seen[version]
+	return maybe[0], !known || data == r.log[maybe[0]].data
 }
 
 // answeredAfter tells whether a write was carried out that the tree does not show.
-func (a *counterAccount) answeredAfter(last int32) bool {
-	for i := range a.log {
-		if e := &a.log[i]; e.changes() && a.writes(e) && e.answer == done && makes(e) > last {
+func (r *counterResolver) answeredAfter(last int32) bool {
+	for i := range r.log {
+		if e := &r.log[i]; e.changes() && r.writes(e) && e.answer == done && makes(e) > last {
 			return true
 		}
 	}
@@ -184,20 +184,20 @@ func (a *counterAccount) answeredAfter(last int32) bool {
 }
 
 // pay finds for each addition of outcome ok the version that it wrote.
-func (a *counterAccount) pay() bool {
-	began := a.beginnings()
-	for _, op := range a.ops {
-		if op.Name == "add" && op.Outcome == sim.OK && !a.payFor(op, began[op.Number]) {
+func (r *counterResolver) pay() bool {
+	began := r.beginnings()
+	for _, op := range r.ops {
+		if op.Name == "add" && op.Outcome == sim.OK && !r.payFor(op, began[op.Number]) {
 			return false
 		}
 	}
 	return true
 }
 
-func (a *counterAccount) payFor(op *sim.Op, start cause) bool {
-	for i := range a.versions {
-		w := &a.versions[i]
-		handle := a.log[w.at].handle
+func (r *counterResolver) payFor(op *sim.Op, start cause) bool {
+	for i := range r.versions {
+		w := &r.versions[i]
+		handle := r.log[w.at].handle
 		if !w.paid && handle == start.handle && w.at > start.at && op.Arg == strconv.FormatInt(w.delta, 10) && op.Result == strconv.FormatInt(w.sum, 10) {
 			w.paid = true
 			return true
@@ -207,17 +207,17 @@ func (a *counterAccount) payFor(op *sim.Op, start cause) bool {
 }
 
 // left are the versions that nobody has reported.
-func (a *counterAccount) left() (effects []effect) {
-	for _, w := range a.versions {
+func (r *counterResolver) left() (effects []effect) {
+	for _, w := range r.versions {
 		if w.paid {
 			continue
 		}
-		e := &a.log[w.at]
+		e := &r.log[w.at]
 		effects = append(effects, effect{
 			arg:   strconv.FormatInt(w.delta, 10),
 			value: strconv.FormatInt(w.sum, 10),
-			by:    []cause{a.cause(w.at)},
-			why:   fmt.Sprintf("only a request sent during this operation can have written version %d of %s, %s", w.version, a.path, e.data),
+			by:    []cause{r.cause(w.at)},
+			why:   fmt.Sprintf("only a request sent during this operation can have written version %d of %s, %s", w.version, r.path, e.data),
 		})
 	}
 	return effects

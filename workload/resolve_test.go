@@ -28,14 +28,14 @@ type tally struct{ unknown, none, effect, offered, rounds, silent int }
 func (r *referee) Plan(p *sim.Plan) sim.Episode {
 	s := r.Workload.Plan(p).(*simulated)
 	e, log := LogRequests(s.of)
-	return &refereed{&simulated{e, s.path, s.semantics}, s.of.(settler), log, r}
+	return &refereed{&simulated{e, s.path, s.semantics}, s.of.(resolver), log, r}
 }
 
 type refereed struct {
 	*simulated
-	settler settler
-	log     *RequestLog
-	referee *referee
+	resolver resolver
+	log      *RequestLog
+	referee  *referee
 }
 
 func (r *refereed) Judge(w *sim.World) (j sim.Judgement) {
@@ -45,7 +45,7 @@ func (r *refereed) Judge(w *sim.World) (j sim.Judgement) {
 		o.tree[path] = Znode{string(n.Data), n.Stat}
 	})
 	live := &View{World: &seenWorld{scene: &scene{}, seen: o}, Ops: v.Ops, Left: v.Left}
-	found := r.settler.evidence(live)
+	found := r.resolver.resolve(live)
 	t := tally{rounds: 1}
 	for _, op := range v.Ops {
 		if !undecided(op) || op.Name == "get" || op.Name == "peek" {
@@ -75,7 +75,7 @@ func (r *refereed) Judge(w *sim.World) (j sim.Judgement) {
 	return j
 }
 
-// alarms judges a history as settled.
+// alarms judges a history as resolved.
 func alarms(kind string, h linearizability.History) (found []sim.Violation) {
 	model, err := linearizability.ByName(kind, linearizability.Parameters{})
 	if err == nil {
@@ -99,8 +99,8 @@ func (r *referee) add(t tally) {
 	r.tally.offered, r.tally.rounds, r.tally.silent = r.tally.offered+t.offered, r.tally.rounds+t.rounds, r.tally.silent+t.silent
 }
 
-// disagreement says how what was settled differs from what the fake knows; "" if it does not.
-func disagreement(w *sim.World, op *sim.Op, s settled) string {
+// disagreement says how what was resolved differs from what the fake knows; "" if it does not.
+func disagreement(w *sim.World, op *sim.Op, s resolved) string {
 	did := effectsOf(w, op)
 	want := []string{}
 	if !s.none {
@@ -149,10 +149,10 @@ func changesBy(w *sim.World, op *sim.Op) (list []string) {
 	return list
 }
 
-// TestEvidenceAgainstTheFake: whatever the rules settle, by requests, answers and the last tree, is
+// TestResolutionAgainstTheFake: whatever the rules resolve, by requests, answers and the last tree, is
 // what the fake has carried out, of correct recipes and of broken ones; and no history of a correct one
 // is accused by it.
-func TestEvidenceAgainstTheFake(t *testing.T) {
+func TestResolutionAgainstTheFake(t *testing.T) {
 	episodes := 400
 	if testing.Short() {
 		episodes = 100
@@ -191,12 +191,12 @@ type refereedRecipe struct {
 // Animals are those of the zoo, broken and mended: the zoo imports this package, so that a test outside of it says.
 var Animals func() (broken, mended []*Workload)
 
-// refereedRecipes are the recipes of which evidence can be had: ours, and published ones with and
+// refereedRecipes are the recipes whose outcomes can be resolved: ours, and published ones with and
 // without their bugs.
 func refereedRecipes() (all []refereedRecipe) {
 	add := func(w *Workload, correct bool) {
 		known := slices.ContainsFunc(all, func(r refereedRecipe) bool { return r.w.Name() == w.Name() && r.w.Recipe() == w.Recipe() })
-		_, can := w.plan(sim.NewPlan(sim.NewRandomSource(1, 1), 1, 1, 1, sim.NoFaults, "/t"), "/t/x").(settler)
+		_, can := w.plan(sim.NewPlan(sim.NewRandomSource(1, 1), 1, 1, 1, sim.NoFaults, "/t"), "/t/x").(resolver)
 		if can && !known {
 			all = append(all, refereedRecipe{w, correct})
 		}

@@ -8,23 +8,23 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// queueAccount is the account of the items of a queue, or a priority queue.
+// queueResolver accounts for the items of a queue, or a priority queue.
 //
-// It is kept only of rounds in which every item is one persistent znode with its value, made by a
+// It is used only for rounds in which every item is one persistent znode with its value, made by a
 // request of its offer's user, never written again, and in which nothing else is changed but the
 // directory, made empty, and notes that go along with changes of items. Then an item is in the queue
 // from the creation of its znode to its deletion: there is nothing else in which a recipe could say
 // so.
-type queueAccount struct {
+type queueResolver struct {
 	*Requests
 	path    string
 	ops     []*sim.Op
-	items   []*itemAccount // in the order of the offers
-	holders map[string]*itemAccount
+	items   []*itemState // in the order of the offers
+	holders map[string]*itemState
 }
 
-// itemAccount is what is known of an item.
-type itemAccount struct {
+// itemState is what is known of an item.
+type itemState struct {
 	value    string
 	offer    *sim.Op
 	tried    bool   // a request to make it was sent, and not refused
@@ -35,10 +35,10 @@ type itemAccount struct {
 	returned bool   // a poll or a take returned it
 }
 
-// settleQueue settles what it can of the operations on the queue at a path.
-func settleQueue(path string, ops []*sim.Op, o *Requests) settlement {
-	a := &queueAccount{Requests: o, path: path, ops: ops, holders: map[string]*itemAccount{}}
-	if !a.open() || !a.locate() || !a.exclusive() || !a.remove() {
+// resolveQueue resolves what it can of the operations on the queue at a path.
+func resolveQueue(path string, ops []*sim.Op, o *Requests) resolution {
+	r := &queueResolver{Requests: o, path: path, ops: ops, holders: map[string]*itemState{}}
+	if !r.open() || !r.locate() || !r.exclusive() || !r.remove() {
 		return nil
 	}
 	var unknown []*sim.Op
@@ -47,27 +47,27 @@ func settleQueue(path string, ops []*sim.Op, o *Requests) settlement {
 			unknown = append(unknown, op)
 		}
 	}
-	found := ascribe(o, unknown, a.missing())
+	found := ascribe(o, unknown, r.missing())
 	if found != nil {
-		a.settleOffers(found)
+		r.resolveOffers(found)
 	}
 	return found
 }
 
 // open lists the items.
-func (a *queueAccount) open() bool {
-	for _, op := range a.ops {
+func (r *queueResolver) open() bool {
+	for _, op := range r.ops {
 		if op.Name == "offer" {
-			a.items = append(a.items, &itemAccount{value: op.Arg, offer: op})
+			r.items = append(r.items, &itemState{value: op.Arg, offer: op})
 		}
 	}
-	for _, op := range a.ops {
+	for _, op := range r.ops {
 		if removes(op) && op.Outcome == sim.OK && op.Result != "" {
-			i := slices.IndexFunc(a.items, func(it *itemAccount) bool { return it.value == op.Result })
+			i := slices.IndexFunc(r.items, func(it *itemState) bool { return it.value == op.Result })
 			if i < 0 {
 				return false
 			}
-			a.items[i].returned = true
+			r.items[i].returned = true
 		}
 	}
 	return true
@@ -75,8 +75,8 @@ func (a *queueAccount) open() bool {
 
 // item returns the item whose value is in a znode's data; nil if there is none. clear is false if it
 // may be another's too.
-func (a *queueAccount) item(data string) (found *itemAccount, clear bool) {
-	for _, it := range a.items {
+func (r *queueResolver) item(data string) (found *itemState, clear bool) {
+	for _, it := range r.items {
 		switch {
 		case it.value == data:
 			return it, true
@@ -91,23 +91,23 @@ func (a *queueAccount) item(data string) (found *itemAccount, clear bool) {
 }
 
 // locate finds the znode of each item: by answers to creates, by what was read, and in the tree.
-func (a *queueAccount) locate() bool {
-	began := a.beginnings()
-	for i := range a.log {
-		e := &a.log[i]
+func (r *queueResolver) locate() bool {
+	began := r.beginnings()
+	for i := range r.log {
+		e := &r.log[i]
 		create := e.kind == requestCreate && e.changes()
 		if e.began != 0 || !create && e.kind != requestRead {
 			continue
 		}
-		it, clear := a.item(e.data)
-		if !clear || it != nil && !a.holds(it, e, create, i, began) {
+		it, clear := r.item(e.data)
+		if !clear || it != nil && !r.holds(it, e, create, i, began) {
 			return false
 		}
 	}
-	for _, p := range a.paths() {
-		z := a.tree[p]
-		it, clear := a.item(z.Data)
-		if !clear || it != nil && !a.hold(it, p, z.Stat.Czxid) {
+	for _, p := range r.paths() {
+		z := r.tree[p]
+		it, clear := r.item(z.Data)
+		if !clear || it != nil && !r.hold(it, p, z.Stat.Czxid) {
 			return false
 		}
 	}
@@ -115,9 +115,9 @@ func (a *queueAccount) locate() bool {
 }
 
 // holds takes in one request that says where an item is.
-func (a *queueAccount) holds(it *itemAccount, e *logEntry, create bool, at int, began map[int64]cause) bool {
+func (r *queueResolver) holds(it *itemState, e *logEntry, create bool, at int, began map[int64]cause) bool {
 	if !create {
-		return a.hold(it, e.path, e.czxid)
+		return r.hold(it, e.path, e.czxid)
 	}
 	offer, known := began[it.offer.Number]
 	if !known || offer.handle != e.handle || offer.at > at || !e.plain() {
@@ -129,65 +129,65 @@ func (a *queueAccount) holds(it *itemAccount, e *logEntry, create bool, at int, 
 	}
 	again := it.made
 	it.made = true
-	return !again && a.hold(it, e.path, 0)
+	return !again && r.hold(it, e.path, 0)
 }
 
 // hold notes that an item is or was in a znode; false if it is in two, or the znode holds two.
-func (a *queueAccount) hold(it *itemAccount, path string, czxid int64) bool {
-	other := a.holders[path]
+func (r *queueResolver) hold(it *itemState, path string, czxid int64) bool {
+	other := r.holders[path]
 	if other != nil && other != it || it.path != "" && it.path != path || it.czxid != 0 && czxid != 0 && it.czxid != czxid {
 		return false
 	}
-	a.holders[path], it.path, it.czxid = it, path, max(it.czxid, czxid)
+	r.holders[path], it.path, it.czxid = it, path, max(it.czxid, czxid)
 	return true
 }
 
 // exclusive tells whether nothing was changed but items, notes and the directory, and nothing else is
 // there.
-func (a *queueAccount) exclusive() bool {
-	notes, ok := a.notes(a.changesItem)
+func (r *queueResolver) exclusive() bool {
+	notes, ok := r.notes(r.changesItem)
 	if !ok {
 		return false
 	}
-	known := func(p string) bool { return a.holders[p] != nil || notes[p] || above(p, a.path) }
-	for i := range a.log {
-		e := &a.log[i]
+	known := func(p string) bool { return r.holders[p] != nil || notes[p] || above(p, r.path) }
+	for i := range r.log {
+		e := &r.log[i]
 		note := e.kind == requestSet && notes[e.path]
-		if e.changes() && !note && !a.changesItem(e) && !blank(e, a.path, notes) {
+		if e.changes() && !note && !r.changesItem(e) && !blank(e, r.path, notes) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(a.paths(), func(p string) bool { return !known(p) })
+	return !slices.ContainsFunc(r.paths(), func(p string) bool { return !known(p) })
 }
 
 // changesItem tells whether a request makes or deletes an item.
-func (a *queueAccount) changesItem(e *logEntry) bool {
+func (r *queueResolver) changesItem(e *logEntry) bool {
 	switch e.kind {
 	case requestCreate:
-		it, _ := a.item(e.data)
+		it, _ := r.item(e.data)
 		return it != nil
 	case requestDelete:
-		return a.holders[e.path] != nil
+		return r.holders[e.path] != nil
 	}
 	return false
 }
 
 // remove enters the deletes, and sees whether they explain what is there and what is not.
-func (a *queueAccount) remove() bool {
-	for i := range a.log {
-		if e := &a.log[i]; e.changes() && e.kind == requestDelete {
-			it := a.holders[e.path]
+func (r *queueResolver) remove() bool {
+	for i := range r.log {
+		if e := &r.log[i]; e.changes() && e.kind == requestDelete {
+			it := r.holders[e.path]
 			it.removals = append(it.removals, i)
 		}
 	}
-	for _, it := range a.items {
+	for _, it := range r.items {
 		answered := 0
 		for _, i := range it.removals {
-			if a.log[i].answer == done {
+			if r.log[i].answer == done {
 				answered++
 			}
 		}
-		_, there := a.tree[it.path]
+		_, there := r.tree[it.path]
 		gone := it.path != "" && !there
 		unmade := it.path != "" && !it.tried || it.path == "" && it.returned
 		if unmade || gone && len(it.removals) == 0 || answered > 1 || answered == 1 && !gone {
@@ -198,14 +198,14 @@ func (a *queueAccount) remove() bool {
 }
 
 // missing are the removals of items that nobody has returned.
-func (a *queueAccount) missing() (effects []effect) {
-	for _, it := range a.items {
-		if _, there := a.tree[it.path]; there || it.path == "" || it.returned {
+func (r *queueResolver) missing() (effects []effect) {
+	for _, it := range r.items {
+		if _, there := r.tree[it.path]; there || it.path == "" || it.returned {
 			continue
 		}
 		x := effect{value: it.value, why: it.name() + " was gone, and only requests sent during this operation can have deleted it"}
-		for _, i := range a.removers(it) {
-			x.by = append(x.by, a.cause(i))
+		for _, i := range r.removers(it) {
+			x.by = append(x.by, r.cause(i))
 		}
 		effects = append(effects, x)
 	}
@@ -215,42 +215,42 @@ func (a *queueAccount) missing() (effects []effect) {
 // removers are the requests one of which has deleted an item: that whose answer said so, else all
 // whose answers are not known. (A name that was gone stays gone: the item was in no other znode, and
 // nothing else was made there.)
-func (a *queueAccount) removers(it *itemAccount) []int {
+func (r *queueResolver) removers(it *itemState) []int {
 	for _, i := range it.removals {
-		if a.log[i].answer == done {
+		if r.log[i].answer == done {
 			return []int{i}
 		}
 	}
 	return it.removals
 }
 
-func (it *itemAccount) name() string {
+func (it *itemState) name() string {
 	if it.czxid == 0 {
 		return it.path
 	}
 	return fmt.Sprintf("%s (czxid 0x%x)", it.path, it.czxid)
 }
 
-// settleOffers settles offers of unknown outcome. An item whose znode nobody has ever seen, answers
+// resolveOffers resolves offers of unknown outcome. An item whose znode nobody has ever seen, answers
 // to its creates and readers included, and that is not there, was never put in: nobody can have
 // deleted it, since all deletes are of znodes that were seen.
-func (a *queueAccount) settleOffers(found settlement) {
-	for _, it := range a.items {
+func (r *queueResolver) resolveOffers(found resolution) {
+	for _, it := range r.items {
 		switch {
-		case !undecided(it.offer) || a.peeked(it):
+		case !undecided(it.offer) || r.peeked(it):
 		case it.path != "":
-			found[it.offer.Number] = settled{why: "settled: it took effect: its item was in " + it.name()}
+			found[it.offer.Number] = resolved{why: "settled: it took effect: its item was in " + it.name()}
 		case it.tried:
-			found[it.offer.Number] = settled{none: true, why: "settled: it had no effect: nobody has seen its item's znode, and it was not there at the end"}
+			found[it.offer.Number] = resolved{none: true, why: "settled: it had no effect: nobody has seen its item's znode, and it was not there at the end"}
 		default:
-			found[it.offer.Number] = settled{none: true, why: "settled: it had no effect: its user sent no request to make the item"}
+			found[it.offer.Number] = resolved{none: true, why: "settled: it had no effect: its user sent no request to make the item"}
 		}
 	}
 }
 
 // peeked tells whether an item was seen by a peek although no znode of it was.
-func (a *queueAccount) peeked(it *itemAccount) bool {
-	return it.path == "" && slices.ContainsFunc(a.ops, func(op *sim.Op) bool {
+func (r *queueResolver) peeked(it *itemState) bool {
+	return it.path == "" && slices.ContainsFunc(r.ops, func(op *sim.Op) bool {
 		return op.Name == "peek" && op.Outcome == sim.OK && op.Result == it.value
 	})
 }

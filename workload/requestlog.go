@@ -21,7 +21,7 @@ import (
 // Invariant: whatever was sent is in the log before it is sent, and an operation before it begins,
 // so that in the log of one handle a request stands after every operation that can have caused it.
 type RequestLog struct {
-	of settler // whose requests they are
+	of resolver // whose requests they are
 
 	mu      sync.Mutex
 	handles int
@@ -64,7 +64,7 @@ const (
 )
 
 // answerOf reads a reply. Whatever is not known to be ZooKeeper's refusal counts as no answer, which
-// costs evidence and never makes any.
+// resolves fewer outcomes, and none wrongly.
 func answerOf(err error) answer {
 	switch {
 	case err == nil:
@@ -90,9 +90,9 @@ func (e *logEntry) plain() bool {
 	return !e.expires && (e.flags == zk.FlagPersistent || e.flags == zk.FlagSequence)
 }
 
-// settler is an episode that can settle unknown outcomes by requests and the tree.
-type settler interface {
-	evidence(v *View) settlement
+// resolver is an episode that can resolve unknown outcomes by requests and the tree.
+type resolver interface {
+	resolve(v *View) resolution
 	// doubtful tells whether it could matter: not whether anything is unknown, but whether the
 	// history could be explained in more than one way by that.
 	doubtful(v *View) bool
@@ -108,7 +108,7 @@ func (e logged) Run(u User) { e.Episode.Run(e.log.user(u)) }
 
 // LogRequests logs the requests of an episode that can make use of them; the log is nil if it cannot.
 func LogRequests(e Episode) (Episode, *RequestLog) {
-	s, can := e.(settler)
+	s, can := e.(resolver)
 	if !can {
 		return e, nil
 	}
@@ -116,7 +116,7 @@ func LogRequests(e Episode) (Episode, *RequestLog) {
 	return logged{e, log}, log
 }
 
-// Needed tells whether the log, with the tree, may settle an outcome that matters. It is false of no log.
+// Needed tells whether the log, with the tree, may resolve an outcome that matters. It is false of no log.
 func (l *RequestLog) Needed(v *View) bool { return l != nil && l.of.doubtful(v) }
 
 // With is what was logged so far, and a tree that was read before.
