@@ -25,7 +25,7 @@ type Ensemble struct {
 	scratch  *scratch.Folder // that dir is; nil if it is kept
 	network  *netns.Network  // nil if the members are in the network of this machine
 	members  []*Member
-	gates    []*quorum.Gate // what each member hears of its leader, by its number
+	holds    []*quorum.Hold // what each member hears of its leader, by its number
 	heals    atomic.Int64   // calls of HealAll
 
 	stop    sync.Once
@@ -92,7 +92,7 @@ func (e *Ensemble) prepare() error {
 		return fmt.Errorf("ensemble: cannot make a folder: %w", err)
 	}
 	for range sites {
-		e.gates = append(e.gates, quorum.NewGate())
+		e.holds = append(e.holds, quorum.NewHold())
 	}
 	for i, site := range sites {
 		m := newMember(e, i, site)

@@ -36,7 +36,7 @@ func (e *Ensemble) Hold(ctx context.Context, member int, zxid int64) error {
 		return err
 	}
 	e.options.Log("hold %v at %#x", e.members[member], zxid)
-	e.gates[member].Hold(zxid)
+	e.holds[member].Hold(zxid)
 	return poll(ctx, func() error {
 		status, err := e.members[member].Status(ctx)
 		if err == nil && status.Zxid < zxid {
@@ -48,9 +48,9 @@ func (e *Ensemble) Hold(ctx context.Context, member int, zxid int64) error {
 
 // Free lets a member apply everything again. It does not wait until it has.
 func (e *Ensemble) Free(member int) {
-	if e.has(member) && e.gates[member].Holds() {
+	if e.has(member) && e.holds[member].Holds() {
 		e.options.Log("free %v", e.members[member])
-		e.gates[member].Free()
+		e.holds[member].Free()
 	}
 }
 
@@ -65,7 +65,7 @@ func (e *Ensemble) holdable(ctx context.Context, member int) error {
 		return err
 	case leader == member:
 		return fmt.Errorf("ensemble: %v cannot be held: it leads", e.members[member])
-	case e.gates[member].Blind():
+	case e.holds[member].Blind():
 		return fmt.Errorf("ensemble: %v cannot be held: it began with a snapshot of its leader's; restart it", e.members[member])
 	}
 	return nil

@@ -28,7 +28,7 @@ func (m *Member) addLinks(nodes int) error {
 		if err != nil {
 			return fmt.Errorf("ensemble: nowhere to put the link from %v: %w", m, err)
 		}
-		m.links[i] = relay.New(listener, m.dialBehind(m.ensemble.gates[i]))
+		m.links[i] = relay.New(listener, m.dialBehind(m.ensemble.holds[i]))
 	}
 	return nil
 }
@@ -48,14 +48,14 @@ func (m *Member) dialPeer() (conn net.Conn, err error) {
 	return conn, err
 }
 
-// dialBehind returns how another member is connected to the quorum port, behind its gate.
-func (m *Member) dialBehind(gate *quorum.Gate) func() (net.Conn, error) {
+// dialBehind returns how another member is connected to the quorum port, behind its hold.
+func (m *Member) dialBehind(hold *quorum.Hold) func() (net.Conn, error) {
 	return func() (net.Conn, error) {
 		conn, err := m.dialPeer()
 		if err != nil {
 			return nil, err
 		}
-		return gate.Conn(conn.(*net.TCPConn)), nil
+		return hold.Conn(conn.(*net.TCPConn)), nil
 	}
 }
 

@@ -99,7 +99,7 @@ func (s *site) open(context.Context) (*Session, error) {
 		}
 	})
 	none := func() int { return 0 }
-	return &Session{Conn: &siteConn{through, s, closed}, Told: none, Broken: none, Close: func() {
+	return &Session{Conn: &siteConn{through, s, closed}, ExpiriesSeen: none, Broken: none, Close: func() {
 		once.Do(func() { close(closed); conn.Close() })
 	}}, nil
 }
@@ -313,13 +313,13 @@ func (f *failing) Do(context.Context, workload.RemoteCall) (workload.RemoteAnswe
 	return workload.RemoteAnswer{}, errors.New("its process died before it had answered")
 }
 
-func (f *failing) Can(string) bool  { return false }
-func (f *failing) Connected() bool  { return true }
-func (f *failing) Alive() bool      { return true }
-func (f *failing) Told() int        { return int(f.told.Load()) }
-func (f *failing) Broken() int      { return 0 }
-func (f *failing) SessionID() int64 { return 0xa }
-func (f *failing) Close()           {}
+func (f *failing) Can(string) bool   { return false }
+func (f *failing) Connected() bool   { return true }
+func (f *failing) Alive() bool       { return true }
+func (f *failing) ExpiriesSeen() int { return int(f.told.Load()) }
+func (f *failing) Broken() int       { return 0 }
+func (f *failing) SessionID() int64  { return 0xa }
+func (f *failing) Close()            {}
 
 // A run in which nothing has ever succeeded has tested nothing, and is no pass.
 func TestNothingSucceeds(t *testing.T) {

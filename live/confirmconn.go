@@ -25,7 +25,7 @@ type replayedConn struct {
 	refused      bool // the first request fails; guarded by the replayer, as is …
 	asked        bool // … that the user has asked for something
 	guids        atomic.Uint64
-	told         int // how often the client had been told of an end of its session when something was granted last
+	expiriesSeen int // how often the client had been told of an end of its session when something was granted last
 }
 
 func newReplayedConn(p *incarnation, user int, refused bool) *replayedConn {
@@ -50,12 +50,12 @@ func (c *replayedConn) CreateProtectedEphemeralSequential(path string, data []by
 	return recipes.CreateProtected(c, path, data, acl)
 }
 
-// toldBefore tells whether all ends of sessions that the client knows of were known when something was granted last.
-func (c *replayedConn) toldBefore() bool {
+// sawExpiryBefore tells whether all ends of sessions that the client knows of were known when something was granted last.
+func (c *replayedConn) sawExpiryBefore() bool {
 	r := c.incarnation.replayer
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return c.told > 0 && c.told == c.incarnation.told
+	return c.expiriesSeen > 0 && c.expiriesSeen == c.incarnation.expiriesSeen
 }
 
 // mark notes that the user begins or ends an operation, unless its process is dead: then its goroutine ends.
@@ -63,7 +63,7 @@ func (c *replayedConn) mark(kind sim.Kind, op *sim.Op) {
 	if c.incarnation.dead() {
 		runtime.Goexit()
 	}
-	op.Life = c.incarnation.number
+	op.Incarnation = c.incarnation.number
 	c.incarnation.replayer.mark(opMark{c.incarnation.client, c.user, kind})
 }
 
@@ -159,7 +159,7 @@ func (r *replayer) grant(ctx context.Context, s sim.Step) (w *pendingRequest, er
 		if i >= 0 {
 			w = r.requests[i]
 			r.requests = slices.Delete(r.requests, i, i+1)
-			w.conn.told = w.conn.incarnation.told
+			w.conn.expiriesSeen = w.conn.incarnation.expiriesSeen
 			w.answer <- nil
 		}
 		return i >= 0

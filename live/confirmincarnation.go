@@ -28,11 +28,11 @@ type incarnation struct {
 	over     bool              // its session has ended, of which the client has not heard
 
 	// Guarded by the replayer:
-	died      int64 // when it crashed; 0: it has not
-	connected bool
-	granted   int // how often it has been connected to a session
-	told      int // how often it has learned that its session has ended
-	events    int // how many events of watches it has got
+	died         int64 // when it crashed; 0: it has not
+	connected    bool
+	granted      int // how often it has been connected to a session
+	expiriesSeen int // how often it has learned that its session has ended
+	events       int // how many events of watches it has got
 }
 
 // replayedUser is a user in one incarnation of a client.
@@ -185,7 +185,7 @@ func (p *incarnation) onEvent(e zk.Event) {
 		p.connected = true
 		p.granted++
 	case e.State == zk.StateExpired:
-		p.told++
+		p.expiriesSeen++
 	case e.State == zk.StateDisconnected:
 		p.connected = false
 	}
@@ -216,7 +216,7 @@ func (p *incarnation) event(ctx context.Context, s sim.Step) error {
 func (p *incarnation) connect(ctx context.Context, s sim.Step) error {
 	r := p.replayer
 	r.mu.Lock()
-	granted, told := p.granted, p.told
+	granted, told := p.granted, p.expiriesSeen
 	r.mu.Unlock()
 	if s.Dialled == sim.DialledRefused {
 		return nil // the client has to try another server
@@ -226,7 +226,7 @@ func (p *incarnation) connect(ctx context.Context, s sim.Step) error {
 	}
 	came := func() bool { return p.granted > granted }
 	if s.Session == 0 {
-		came = func() bool { return p.told > told }
+		came = func() bool { return p.expiriesSeen > told }
 	}
 	if !r.await(ctx, came) {
 		return errors.New("the client has been answered otherwise")
@@ -285,7 +285,7 @@ func (p *incarnation) kill() {
 	p.died = l.run.stamp()
 	r.mu.Unlock()
 	for _, op := range l.running(p.client) {
-		if op.Life == p.number {
+		if op.Incarnation == p.number {
 			op.Outcome = sim.Unknown
 			l.cancels[op]()
 		}

@@ -24,9 +24,9 @@ import (
 type Session struct {
 	Conn  recipes.Conn
 	Close func()
-	// Told counts the session's ends that the client has been told of; Broken counts how often it
+	// ExpiriesSeen counts the session's ends that the client has been told of; Broken counts how often it
 	// lost its connection.
-	Told, Broken func() int
+	ExpiriesSeen, Broken func() int
 	// Link is where faults strike; nil if none can.
 	Link Link
 	// Process is the client's, if it has one of its own; else nil.

@@ -46,7 +46,7 @@ func openerBy(servers string, dial zk.Dialer) func(context.Context) (*live.Sessi
 			return nil, err
 		}
 		return &live.Session{Conn: c, Close: c.Close,
-			Told: func() int { return int(told.Load()) }, Broken: func() int { return int(broken.Load()) }}, nil
+			ExpiriesSeen: func() int { return int(told.Load()) }, Broken: func() int { return int(broken.Load()) }}, nil
 	}
 }
 

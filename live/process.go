@@ -19,7 +19,7 @@ type Process interface {
 // process to the same servers; it is not closed with the session.
 func RemoteSession(r workload.Remote, observer recipes.Conn) *Session {
 	process, _ := r.(Process)
-	s := &Session{Conn: workload.RemoteConn(r, observer), Close: r.Close, Told: r.Told, Broken: r.Broken, Process: process}
+	s := &Session{Conn: workload.RemoteConn(r, observer), Close: r.Close, ExpiriesSeen: r.ExpiriesSeen, Broken: r.Broken, Process: process}
 	if h, can := r.(interface{ HeldBack() time.Duration }); can {
 		s.HeldBack = h.HeldBack
 	}

@@ -214,7 +214,7 @@ func heldBack(sessions []*Session) (held []time.Duration) {
 // lostBy returns how many connections and sessions have been lost to the knowledge of clients.
 func lostBy(sessions []*Session) (lost int) {
 	for _, s := range sessions {
-		lost += s.Broken() + s.Told()
+		lost += s.Broken() + s.ExpiriesSeen()
 	}
 	return lost
 }

@@ -34,7 +34,7 @@ type liveRound struct {
 	faults        []Fault    // that are to strike its clients
 	remains       []liveNode // what was there when somebody waited in vain
 	broken        int
-	told          int
+	expiriesSeen  int
 	lasting       sync.WaitGroup // what faults do meanwhile
 	healed        chan struct{}  // closed when all faults have ended
 	health        sync.Once
@@ -61,7 +61,7 @@ func (l *liveRound) prepare() error {
 	l.cancels, l.cancelable = map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}
 	l.alone, l.idle, l.healed = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	l.asleep, l.serverStrikes = map[int]chan struct{}{}, l.run.nemesis.count()
-	l.broken, l.told = lostBy(l.sessions), l.toldNow()
+	l.broken, l.expiriesSeen = lostBy(l.sessions), l.expiriesNow()
 	l.began = time.Now()
 	return nil
 }
@@ -250,7 +250,7 @@ func (l *liveRound) onlyWaitInOrder() bool {
 	if l.lonely {
 		left-- // one waits for the others to finish
 	}
-	if len(waiting) != left || left == 0 || len(l.episode.Quiet(l.ops, waiting)) != len(waiting) {
+	if len(waiting) != left || left == 0 || len(l.episode.MayWaitForever(l.ops, waiting)) != len(waiting) {
 		return false
 	}
 	l.seen = l.events()
@@ -265,7 +265,7 @@ func (l *liveRound) quiet() bool {
 }
 
 func (l *liveRound) endOrderly() bool {
-	inOrder := l.episode.Quiet(l.ops, l.waiting())
+	inOrder := l.episode.MayWaitForever(l.ops, l.waiting())
 	for _, op := range inOrder {
 		op.Cancelled = true
 		l.cancels[op]()
@@ -430,7 +430,7 @@ func (l *liveRound) leftover(v *workload.View) []sim.Violation {
 		return nil
 	}
 	notes := map[int64]int{} // by session
-	tidied := l.toldNow() == l.told && !v.Left.Values
+	tidied := l.expiriesNow() == l.expiriesSeen && !v.Left.Values
 	for _, path := range slices.Sorted(maps.Keys(tree)) {
 		stat := tree[path].Stat
 		switch owner := stat.EphemeralOwner; {
@@ -466,10 +466,10 @@ func (l *liveRound) oneTime(path string) bool {
 // oneTimeName matches sequence numbers, and 128 bits as recipes and libraries print them.
 var oneTimeName = regexp.MustCompile(`(\d{10}|-\d{9,10})$|[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// toldNow is how many ends of sessions clients have been told of by now.
-func (l *liveRound) toldNow() (told int) {
+// expiriesNow is how many ends of sessions clients have been told of by now.
+func (l *liveRound) expiriesNow() (told int) {
 	for _, s := range l.sessions {
-		told += s.Told()
+		told += s.ExpiriesSeen()
 	}
 	return told
 }
@@ -491,9 +491,9 @@ type liveUser struct {
 	via             *replayedConn // if the round is replayed
 }
 
-func (u *liveUser) Client() int { return u.clientN }
-func (u *liveUser) Index() int  { return u.indexN }
-func (u *liveUser) Told() int   { return u.session.Told() }
+func (u *liveUser) Client() int       { return u.clientN }
+func (u *liveUser) Index() int        { return u.indexN }
+func (u *liveUser) ExpiriesSeen() int { return u.session.ExpiriesSeen() }
 
 func (u *liveUser) Conn() recipes.Conn {
 	if u.via != nil {
@@ -502,9 +502,9 @@ func (u *liveUser) Conn() recipes.Conn {
 	return u.round.confine(u.session.Conn)
 }
 
-// ToldBefore is false unless the round is replayed: else nobody can say what was before what inside of
+// SawExpiryBefore is false unless the round is replayed: else nobody can say what was before what inside of
 // a client, so belief is not judged.
-func (u *liveUser) ToldBefore() bool { return u.via != nil && u.via.toldBefore() }
+func (u *liveUser) SawExpiryBefore() bool { return u.via != nil && u.via.sawExpiryBefore() }
 
 func (u *liveUser) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
 	l := u.round
@@ -534,7 +534,7 @@ func (u *liveUser) End(op *sim.Op, outcome sim.Outcome, result string, err error
 	l.cancels[op]()
 	delete(l.cancels, op)
 	op.Return, op.Outcome, op.Result, op.Err = now, outcome, result, err
-	op.SessionAt, op.ToldAt = u.session.Conn.SessionID(), u.session.Told()
+	op.SessionAt, op.ExpiriesSeen = u.session.Conn.SessionID(), u.session.ExpiriesSeen()
 }
 
 // mark tells the replayer, if there is one, how far the user has come.

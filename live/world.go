@@ -37,11 +37,11 @@ func (w *liveWorld) SessionGone(session int64) (since int64, known bool) {
 	return w.sessions.gone(session)
 }
 
-func (w *liveWorld) Crash(client, life int) (at int64, crashed bool) {
+func (w *liveWorld) Crash(client, incarnation int) (at int64, crashed bool) {
 	if w.crashes == nil {
 		return 0, false
 	}
-	return w.crashes(client, life)
+	return w.crashes(client, incarnation)
 }
 
 func (w *liveWorld) Beliefs() (known bool) { return w.beliefs }

@@ -269,7 +269,7 @@ func (d *Detail) connected(before int64, server int) string {
 
 func (w *World) restart(p *process) {
 	p.crashed = false
-	p.life++
+	p.incarnation++
 	w.noteHealed(Crash, p.id, "the process starts again")
 	w.launch(p)
 }

@@ -8,17 +8,17 @@ import (
 
 // Record is what a run that keeps a trace leaves besides it: all that is needed to tell its story.
 type Record struct {
-	Ops      []*Op // by call
-	Changes  []Change
-	Sessions []SessionOf // in the order in which clients got them
-	Told     [][]int     // for each client: the steps at which it learned that a session was gone
-	Users    []int       // for each client: how many share its session
-	Servers  int
-	Waits    []Wait // of those that wait for ever; empty if everybody finished
-	Tortured int    // steps of the torture phase
-	Marks    []int  // how many choices had been made after each step of the torture phase, from step 0
-	Choices  Choices
-	Struck   Faults // that struck at least once
+	Ops          []*Op // by call
+	Changes      []Change
+	Sessions     []SessionOf // in the order in which clients got them
+	ExpiriesSeen [][]int     // for each client: the steps at which it learned that a session was gone
+	Users        []int       // for each client: how many share its session
+	Servers      int
+	Waits        []Wait // of those that wait for ever; empty if everybody finished
+	Tortured     int    // steps of the torture phase
+	Marks        []int  // how many choices had been made after each step of the torture phase, from step 0
+	Choices      Choices
+	Struck       Faults // that struck at least once
 }
 
 // SessionOf tells which client got a session.
@@ -98,7 +98,7 @@ func (w *World) complete() *Record {
 		Tortured: w.tortured, Marks: w.marks,
 	}
 	for _, p := range w.procs {
-		r.Told, r.Users = append(r.Told, slices.Clone(p.told)), append(r.Users, len(p.users))
+		r.ExpiriesSeen, r.Users = append(r.ExpiriesSeen, slices.Clone(p.expiriesSeen)), append(r.Users, len(p.users))
 	}
 	for _, op := range w.Waiting() {
 		r.Waits = append(r.Waits, w.waitOf(op))

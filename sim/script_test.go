@@ -97,7 +97,7 @@ func (s *scripted) Users() []int { return slices.Repeat([]int{1}, len(s.clients)
 
 func (s *scripted) Judge(*World) Judgement { return Judgement{} }
 
-func (s *scripted) Quiet(w *World) bool {
+func (s *scripted) MayWaitForever(w *World) bool {
 	for _, op := range w.Waiting() {
 		w.Cancel(op)
 	}
@@ -197,7 +197,7 @@ type scriptedSource struct {
 
 func newScriptedSource(s *script) *scriptedSource { return &scriptedSource{script: s, todo: s.world} }
 
-// offer implements menuTaker: that is how a source gets to see the world.
+// offer implements faultLister: that is how a source gets to see the world.
 func (s *scriptedSource) offer(w *World) { s.w = w }
 
 func (s *scriptedSource) Choose(n int, label string) int {

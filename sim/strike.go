@@ -48,8 +48,8 @@ func (w *World) strike() bool {
 	if w.faultsDue == 0 || w.faults&^Wrap == 0 {
 		return false
 	}
-	if w.menu != nil {
-		w.menu.offer(w)
+	if w.lister != nil {
+		w.lister.offer(w)
 	}
 	kind := w.choose(1+bits.OnesCount16(uint16(w.faults&^Wrap)), LabelFault)
 	if kind == 0 {

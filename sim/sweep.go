@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// menuTaker is a source that wants to see, before each choice of a fault, all that could strike.
-type menuTaker interface{ offer(w *World) }
+// faultLister is a source that wants to see, before each choice of a fault, all that could strike.
+type faultLister interface{ offer(w *World) }
 
 // place is one way in which one fault could strike at one of the base episode's choices.
 type place struct {

@@ -14,7 +14,7 @@ import (
 // User is one user of a client's session, as the script of an episode sees it.
 type User struct {
 	Client, Index int // which client, and which of its users
-	Life          int // how often the client has crashed before
+	Incarnation   int // how often the client has crashed before
 
 	world   *World
 	process *process
@@ -35,9 +35,9 @@ type Op struct {
 	Call, Return int64 // stamps: unique, ordered by steps; Return is 0 if it never returned
 	Client       int
 	User         int
-	Life         int
+	Incarnation  int
 	SessionAt    int64 // the session that the client believed to have when the operation returned
-	ToldAt       int   // how many expiries the client had been told of when it returned
+	ExpiriesSeen int   // how many expiries the client had been told of when it returned
 	Data         any   // the workload's
 
 	Number int64 // identifies the operation within its episode
@@ -65,22 +65,22 @@ func (o Outcome) String() string { return [...]string{"running", "ok", "fail", "
 // Conn is the user's handle on the connection of its client.
 func (u *User) Conn() *fakezk.Conn { return u.conn }
 
-// Told returns how often this process has been told that its session was gone.
-func (u *User) Told() int {
+// ExpiriesSeen returns how often this process has been told that its session was gone.
+func (u *User) ExpiriesSeen() int {
 	u.world.fence.Load()
-	return len(u.process.told)
+	return len(u.process.expiriesSeen)
 }
 
 // Step returns the step in which the script runs.
 func (u *User) Step() int { return u.world.step }
 
-// ToldStep returns the step at which this process was last told that its session was gone: the present one, as long
+// LastExpiryStep returns the step at which this process was last told that its session was gone: the present one, as long
 // as events are on their way to who reads those of the connection.
-func (u *User) ToldStep() int {
+func (u *User) LastExpiryStep() int {
 	if u.process.client.HoldsAny() {
 		return u.world.step
 	}
-	return u.process.told[len(u.process.told)-1]
+	return u.process.expiriesSeen[len(u.process.expiriesSeen)-1]
 }
 
 // Dead tells whether the process has crashed; a script that finds itself dead returns.
@@ -136,7 +136,7 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
 		runtime.Goexit()
 	}
 	op := &Op{
-		Name: name, Arg: arg, Client: u.Client, User: u.Index, Life: u.Life, Call: u.stamp(),
+		Name: name, Arg: arg, Client: u.Client, User: u.Index, Incarnation: u.Incarnation, Call: u.stamp(),
 		user: u, ctx: newOpContext(), cancelable: cancelable,
 	}
 	w := u.world
@@ -158,7 +158,7 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 	}
 	op.Return = u.stamp()
 	op.Outcome, op.Result, op.Err = outcome, result, err
-	op.SessionAt, op.ToldAt = u.conn.SessionID(), u.Told()
+	op.SessionAt, op.ExpiriesSeen = u.conn.SessionID(), u.ExpiriesSeen()
 	w := u.world
 	w.enter()
 	defer w.mu.Unlock()

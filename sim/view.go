@@ -127,14 +127,14 @@ func (w *World) SessionEnd(session int64) (stamp int64, ended bool) {
 	return int64(step) * stampsPerStep, ok
 }
 
-// LifeEnd returns the stamp at which a client crashed for the (life+1)-th time, and false if it
+// IncarnationEnd returns the stamp at which a client crashed for the (life+1)-th time, and false if it
 // did not.
-func (w *World) LifeEnd(client, life int) (stamp int64, ended bool) {
+func (w *World) IncarnationEnd(client, incarnation int) (stamp int64, ended bool) {
 	crashes := w.procs[client].crashes
-	if life >= len(crashes) {
+	if incarnation >= len(crashes) {
 		return 0, false
 	}
-	return int64(crashes[life]) * stampsPerStep, true
+	return int64(crashes[incarnation]) * stampsPerStep, true
 }
 
 // HadChildren tells whether a znode has ever been a parent.
@@ -155,7 +155,7 @@ func (w *World) Identified(name string) bool {
 		}
 	}
 	for _, p := range w.procs {
-		for life := range p.life + 1 {
+		for life := range p.incarnation + 1 {
 			for n := range identities * len(p.users) {
 				if strings.Contains(name, fakezk.GUID(GUIDSeed(p.id, life), n/identities, uint64(n%identities)+1)) {
 					return true

@@ -19,11 +19,11 @@ type Episode interface {
 	// Parents are the znodes that the world makes before the clients start.
 	Parents() []string
 	// Run is the script of one user, on a goroutine of its own. After a crash it is called again
-	// for the same Client and Index with a higher Life, and goes on where the script stood.
+	// for the same Client and Index with a higher Incarnation, and goes on where the script stood.
 	Run(u *User)
-	// Quiet is called in the liveness phase when nothing moves although somebody still waits. It may
+	// MayWaitForever is called in the liveness phase when nothing moves although somebody still waits. It may
 	// cancel waits that are in order (a consumer at an empty queue) and then returns true.
-	Quiet(w *World) bool
+	MayWaitForever(w *World) bool
 	// Judge says what was wrong, when all is over and before sessions are closed.
 	Judge(w *World) Judgement
 }

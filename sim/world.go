@@ -20,7 +20,7 @@ import (
 type World struct {
 	cfg     *episodeConfig
 	source  recorder
-	menu    menuTaker // nil unless the source wants to know all places where a fault could strike
+	lister  faultLister // nil unless the source wants to know all places where a fault could strike
 	episode Episode
 
 	servers  *fakezk.Ensemble
@@ -92,16 +92,16 @@ type Herd struct {
 
 // process is one client process: one session (at a time), several users.
 type process struct {
-	id        int
-	client    *fakezk.Client
-	users     []*User
-	life      int
-	held      bool // what the servers send stays on the way …
-	heldEvent bool // … and there is a watch event in it
-	paused    bool
-	crashed   bool
-	told      []int // steps at which it learned that a session was gone
-	crashes   []int // steps at which it died
+	id           int
+	client       *fakezk.Client
+	users        []*User
+	incarnation  int
+	held         bool // what the servers send stays on the way …
+	heldEvent    bool // … and there is a watch event in it
+	paused       bool
+	crashed      bool
+	expiriesSeen []int // steps at which it learned that a session was gone
+	crashes      []int // steps at which it died
 }
 
 type outsideCall struct {
@@ -123,7 +123,7 @@ func newWorld(cfg *episodeConfig) *World {
 		cfg: cfg, source: recorder{cfg.source, cfg.made[:0], cfg.crash}, servers: cfg.servers,
 		start: time.Now(), last: -1, kick: make(chan struct{}, 1), deaths: map[int64]int{}, parents: map[string]bool{}, unused: map[string]bool{}, hash: hashStart, trace: cfg.trace,
 	}
-	w.menu, _ = cfg.source.(menuTaker)
+	w.lister, _ = cfg.source.(faultLister)
 	if w.trace != nil {
 		w.record = newRecord()
 	}
@@ -234,9 +234,9 @@ func (w *World) launch(p *process) {
 	if f, ok := w.episode.(WithClientSemantics); ok {
 		c.Semantics = f.ClientSemantics()
 	}
-	c.GUIDSeed, c.HoldEvents = GUIDSeed(p.id, p.life), true
+	c.GUIDSeed, c.HoldEvents = GUIDSeed(p.id, p.incarnation), true
 	c.OnExpired = func(session int64) {
-		p.told = append(p.told, w.step)
+		p.expiriesSeen = append(p.expiriesSeen, w.step)
 		w.fold(uint64(session))
 	}
 	p.client = c
@@ -245,7 +245,7 @@ func (w *World) launch(p *process) {
 		w.connect(p)
 	}
 	for i, old := range p.users {
-		u := &User{world: w, process: p, conn: c.Handle(i), Client: p.id, Index: i, Life: p.life, done: old.done}
+		u := &User{world: w, process: p, conn: c.Handle(i), Client: p.id, Index: i, Incarnation: p.incarnation, done: old.done}
 		p.users[i] = u
 		if !u.done {
 			go u.run()
@@ -325,7 +325,7 @@ func (w *World) recover() bool {
 		}
 		w.idle(stillMax)
 		if w.elapsed-w.stirred >= stillMax.Milliseconds() {
-			if !w.episode.Quiet(w) {
+			if !w.episode.MayWaitForever(w) {
 				return false
 			}
 			w.stirred = w.elapsed

@@ -171,7 +171,7 @@ func connect(ctx context.Context, way access, s *live.Session, servers string) e
 // counting makes a session count what it loses, by the events of its client.
 func counting(s *live.Session) (onEvent func(zk.Event)) {
 	var told, broken atomic.Int64
-	s.Told = func() int { return int(told.Load()) }
+	s.ExpiriesSeen = func() int { return int(told.Load()) }
 	s.Broken = func() int { return int(broken.Load()) }
 	return func(e zk.Event) {
 		switch {

@@ -72,18 +72,18 @@ type Client struct {
 	cfg      Config
 	starting chan struct{} // of one: held by who starts a process
 
-	mu        sync.Mutex
-	life      *life // the present one, or the last
-	lives     int
-	closed    bool
-	err       error // why nothing more can be done
-	can       []string
-	session   int64
-	connected bool
-	told      int
-	broken    int
-	deaths    int  // unasked, since the last answer
-	asked     bool // the present process was told to end
+	mu           sync.Mutex
+	incarnation  *incarnation // the present one, or the last
+	incarnations int
+	closed       bool
+	err          error // why nothing more can be done
+	can          []string
+	session      int64
+	connected    bool
+	expiriesSeen int
+	broken       int
+	deaths       int  // unasked, since the last answer
+	asked        bool // the present process was told to end
 }
 
 var (
@@ -111,11 +111,11 @@ var errGone = fmt.Errorf("worker: the process that held it is no more: %w", reci
 
 // Do implements [workload.Remote].
 func (c *Client) Do(ctx context.Context, call workload.RemoteCall) (workload.RemoteAnswer, error) {
-	l, err := c.present(ctx, call.Life)
+	l, err := c.present(ctx, call.Incarnation)
 	if err != nil {
 		return workload.RemoteAnswer{}, err
 	}
-	if call.Life == 0 { // what has a hold has turned to its object
+	if call.Incarnation == 0 { // what has a hold has turned to its object
 		if err := l.turn(ctx, call.User, call.Path); err != nil {
 			return workload.RemoteAnswer{}, err
 		}
@@ -126,16 +126,16 @@ func (c *Client) Do(ctx context.Context, call workload.RemoteCall) (workload.Rem
 	}
 	c.answered()
 	session, _ := r.session() // was read when it came
-	answer := workload.RemoteAnswer{Result: r.result(), Session: session, Life: l.number}
+	answer := workload.RemoteAnswer{Result: r.result(), Session: session, Incarnation: l.number}
 	if r.Outcome != outcomeOK {
-		return workload.RemoteAnswer{Session: session, Life: l.number}, workload.RemoteError(call, r.Error, r.Outcome == outcomeUnknown, r.result())
+		return workload.RemoteAnswer{Session: session, Incarnation: l.number}, workload.RemoteError(call, r.Error, r.Outcome == outcomeUnknown, r.result())
 	}
 	return answer, nil
 }
 
 // present returns the process that is there, or else starts one. If a certain one is called for, it is that
 // one or none.
-func (c *Client) present(ctx context.Context, number int) (*life, error) {
+func (c *Client) present(ctx context.Context, number int) (*incarnation, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -158,7 +158,7 @@ func (c *Client) present(ctx context.Context, number int) (*life, error) {
 }
 
 // alive returns the process that is there, or nil, or why nothing more can be done.
-func (c *Client) alive() (*life, error) {
+func (c *Client) alive() (*incarnation, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -166,10 +166,10 @@ func (c *Client) alive() (*life, error) {
 		return nil, c.err
 	case c.closed:
 		return nil, errClosed
-	case c.life == nil || isClosed(c.life.over):
+	case c.incarnation == nil || isClosed(c.incarnation.over):
 		return nil, nil
 	}
-	return c.life, nil
+	return c.incarnation, nil
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -181,11 +181,11 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-func (c *Client) restart(ctx context.Context) (*life, error) {
+func (c *Client) restart(ctx context.Context) (*incarnation, error) {
 	c.mu.Lock()
-	c.lives++
+	c.incarnations++
 	c.asked = false
-	number := c.lives
+	number := c.incarnations
 	c.mu.Unlock()
 	l, err := c.live(ctx, number)
 	if err != nil {
@@ -196,7 +196,7 @@ func (c *Client) restart(ctx context.Context) (*life, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.life = l
+	c.incarnation = l
 	if c.closed { // meanwhile
 		l.proc.kill()
 		return nil, errClosed
@@ -245,7 +245,7 @@ func (c *Client) heard(r reply) {
 	case Suspended:
 		c.broken++
 	case Lost:
-		c.told++
+		c.expiriesSeen++
 		c.session = 0
 	}
 	c.connected = r.State == Connected
@@ -258,10 +258,10 @@ func (c *Client) answered() {
 }
 
 // died takes note of the end of a process, and of its session, whenever that will be.
-func (c *Client) died(l *life) {
+func (c *Client) died(l *incarnation) {
 	c.mu.Lock()
 	c.session, c.connected = 0, false
-	c.told++
+	c.expiriesSeen++
 	if !c.asked && !c.closed {
 		c.deaths++
 	}
@@ -299,11 +299,11 @@ func (c *Client) Alive() bool {
 	return err == nil && l != nil
 }
 
-// Told implements [workload.Remote].
-func (c *Client) Told() int {
+// ExpiriesSeen implements [workload.Remote].
+func (c *Client) ExpiriesSeen() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.told
+	return c.expiriesSeen
 }
 
 // Broken implements [workload.Remote].
@@ -384,7 +384,7 @@ func (c *Client) Kill() error {
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true
-	l := c.life
+	l := c.incarnation
 	c.mu.Unlock()
 	if l == nil {
 		return

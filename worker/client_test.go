@@ -116,22 +116,22 @@ func TestDeath(t *testing.T) {
 		`read op; echo '{"id":2,"outcome":"ok","session":"0xa","result":5}'; read op; exit 9`})
 	held, err := do(t.Context(), c, "acquire")
 	wantResult(t, held, err, linearizability.Int(5))
-	if held.Life != 1 || held.Session != 0xa || c.SessionID() != 0xa || !c.Connected() || c.Told() != 0 {
-		t.Errorf("%+v, session %x, connected %v, told %d", held, c.SessionID(), c.Connected(), c.Told())
+	if held.Incarnation != 1 || held.Session != 0xa || c.SessionID() != 0xa || !c.Connected() || c.ExpiriesSeen() != 0 {
+		t.Errorf("%+v, session %x, connected %v, told %d", held, c.SessionID(), c.Connected(), c.ExpiriesSeen())
 	}
 	within(t, "the operation", func() {
-		_, err = c.Do(t.Context(), workload.RemoteCall{Path: "/a", Op: "release", Life: 1})
+		_, err = c.Do(t.Context(), workload.RemoteCall{Path: "/a", Op: "release", Incarnation: 1})
 		wantIs(t, err, recipes.ErrUnknownOutcome)
 	})
-	if c.SessionID() != 0 || c.Connected() || c.Told() != 1 {
-		t.Errorf("after the death: session %x, connected %v, told %d", c.SessionID(), c.Connected(), c.Told())
+	if c.SessionID() != 0 || c.Connected() || c.ExpiriesSeen() != 1 {
+		t.Errorf("after the death: session %x, connected %v, told %d", c.SessionID(), c.Connected(), c.ExpiriesSeen())
 	}
-	_, err = c.Do(t.Context(), workload.RemoteCall{Path: "/a", Op: "release", Life: 1})
+	_, err = c.Do(t.Context(), workload.RemoteCall{Path: "/a", Op: "release", Incarnation: 1})
 	wantIs(t, err, recipes.ErrLost)
 	again, err := do(t.Context(), c, "acquire")
 	wantResult(t, again, err, linearizability.Int(5))
-	if again.Life != 2 || told.told() != nil || c.Err() != nil {
-		t.Errorf("life %d, %v", again.Life, c.Err())
+	if again.Incarnation != 2 || told.told() != nil || c.Err() != nil {
+		t.Errorf("life %d, %v", again.Incarnation, c.Err())
 	}
 }
 
@@ -318,7 +318,7 @@ func TestKill(t *testing.T) {
 	c, told := start(t, worker.Config{Command: isReady + answersAll})
 	for life := 1; life <= 8; life++ {
 		answer, err := do(t.Context(), c, "release")
-		if err != nil || answer.Life != life {
+		if err != nil || answer.Incarnation != life {
 			t.Fatalf("life %d: %+v %v", life, answer, err)
 		}
 		within(t, "Kill", func() {
@@ -336,8 +336,8 @@ func TestKill(t *testing.T) {
 	if err := c.Pause(); err == nil {
 		t.Error("there was nobody to stop")
 	}
-	if told.told() != nil || c.Told() != 8 {
-		t.Errorf("told of %d deaths, %v", c.Told(), c.Err())
+	if told.told() != nil || c.ExpiriesSeen() != 8 {
+		t.Errorf("told of %d deaths, %v", c.ExpiriesSeen(), c.Err())
 	}
 }
 
@@ -407,8 +407,8 @@ func TestStates(t *testing.T) {
 	if answer.Session != 0 {
 		t.Errorf("session of the answer %x, want 0", answer.Session)
 	}
-	if c.SessionID() != -1 || c.Connected() || c.Told() != 1 || c.Broken() != 2 {
-		t.Errorf("session %x, connected %v, told %d, broken %d", c.SessionID(), c.Connected(), c.Told(), c.Broken())
+	if c.SessionID() != -1 || c.Connected() || c.ExpiriesSeen() != 1 || c.Broken() != 2 {
+		t.Errorf("session %x, connected %v, told %d, broken %d", c.SessionID(), c.Connected(), c.ExpiriesSeen(), c.Broken())
 	}
 }
 

@@ -74,7 +74,7 @@ func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, co
 		Open: func(ctx context.Context) (*live.Session, error) {
 			if opened.Add(1) == 1 { // who makes and removes the objects
 				never := func() int { return 0 }
-				return &live.Session{Conn: observer, Close: func() {}, Told: never, Broken: never}, nil
+				return &live.Session{Conn: observer, Close: func() {}, ExpiriesSeen: never, Broken: never}, nil
 			}
 			c, err := worker.Start(ctx, worker.Config{Command: command, Kind: kind, Servers: e.ConnectString(), SessionTimeout: sessionTimeout, Fail: cancel})
 			if err != nil {
@@ -232,23 +232,23 @@ func TestPauseAndKillOnRealServers(t *testing.T) {
 			if first.Result.IsInt() && first.Result.Int() >= second.Result.Int() {
 				t.Errorf("tokens %v and %v", first.Result, second.Result)
 			}
-			if sleeper.Told() != 0 {
+			if sleeper.ExpiriesSeen() != 0 {
 				t.Error("the sleeper was told in its sleep")
 			}
 			if err := sleeper.Resume(); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, "the sleeper is told, and has another session", func() bool {
-				return sleeper.Told() > 0 && sleeper.Connected() && sleeper.SessionID() != first.Session
+				return sleeper.ExpiriesSeen() > 0 && sleeper.Connected() && sleeper.SessionID() != first.Session
 			})
 			if err := other.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			_, err := other.Do(t.Context(), workload.RemoteCall{Path: path, Op: "release", Life: second.Life})
+			_, err := other.Do(t.Context(), workload.RemoteCall{Path: path, Op: "release", Incarnation: second.Incarnation})
 			wantIs(t, err, recipes.ErrLost)
 			third := acquire(t, other, path) // when the servers have found out
-			if third.Life != 2 || third.Session == second.Session {
-				t.Errorf("life %d in session %x", third.Life, third.Session)
+			if third.Incarnation != 2 || third.Session == second.Session {
+				t.Errorf("life %d in session %x", third.Incarnation, third.Session)
 			}
 		})
 	}
@@ -292,7 +292,7 @@ func TestForeignCancel(t *testing.T) {
 			if pid, alive := waiter.Pid(); !alive || pid == 0 {
 				t.Error("it did not give up, and was killed")
 			}
-			if _, err := holder.Do(t.Context(), workload.RemoteCall{Path: "/lock", Op: "release", Life: held.Life}); err != nil {
+			if _, err := holder.Do(t.Context(), workload.RemoteCall{Path: "/lock", Op: "release", Incarnation: held.Incarnation}); err != nil {
 				t.Error(err)
 			}
 			acquire(t, waiter, "/lock")

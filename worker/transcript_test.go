@@ -161,7 +161,7 @@ func TestRunnerSaysTheTranscript(t *testing.T) {
 		return c.Do(ctx, workload.RemoteCall{User: user, Path: "/zktorture/r0/lock", Op: op})
 	}
 	got, err := call(t.Context(), 0, "acquire")
-	if err != nil || !got.Result.IsInt() || got.Session != session || got.Life != 1 {
+	if err != nil || !got.Result.IsInt() || got.Session != session || got.Incarnation != 1 {
 		t.Fatalf("%+v %v\n%s", got, err, heard)
 	}
 	answer, err := call(t.Context(), 1, "try")
@@ -175,7 +175,7 @@ func TestRunnerSaysTheTranscript(t *testing.T) {
 	wantError(t, err, "context canceled")
 	answer, err = call(t.Context(), 0, "owner")
 	wantResult(t, answer, err, linearizability.Bool(true))
-	eventually(t, "the session is lost and replaced", func() bool { return c.Told() == 1 && c.Connected() })
+	eventually(t, "the session is lost and replaced", func() bool { return c.ExpiriesSeen() == 1 && c.Connected() })
 	if c.Broken() != 1 || c.SessionID() == session || told.told() != nil {
 		t.Errorf("broken %d, session %x, %v", c.Broken(), c.SessionID(), c.Err())
 	}

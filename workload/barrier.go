@@ -88,8 +88,8 @@ func planGate(p *sim.Plan, path string, new func(c recipes.Conn, path string) Ga
 
 func (e *gateEpisode) Parents() []string { return []string{parentOf(e.Path)} }
 
-// Quiet: a wait may last for ever at a barrier that may be shut.
-func (e *gateEpisode) Quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+// MayWaitForever: a wait may last for ever at a barrier that may be shut.
+func (e *gateEpisode) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op) {
 	if surelyOpen(all) {
 		return nil
 	}

@@ -171,11 +171,11 @@ func (v *View) blurred(during *sim.Op) bool {
 func steady(before []*sim.Op, op *sim.Op) bool {
 	told := 0
 	for _, b := range before {
-		if b.Return != 0 && b.Return <= op.Call && b.Client == op.Client && b.Life == op.Life {
-			told = max(told, b.ToldAt)
+		if b.Return != 0 && b.Return <= op.Call && b.Client == op.Client && b.Incarnation == op.Incarnation {
+			told = max(told, b.ExpiriesSeen)
 		}
 	}
-	return told == op.ToldAt
+	return told == op.ExpiriesSeen
 }
 
 // endedBefore tells whether a session had surely ended at the servers at a stamp.

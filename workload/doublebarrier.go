@@ -133,8 +133,8 @@ func drawParties(p *sim.Plan, parties int) []int {
 // usersMax is how many users a session may have for a round to be full.
 const usersMax = 4
 
-// Quiet: members may wait for ever to enter if there are too few of them, but never to leave.
-func (e *roundsEpisode) Quiet(_, waiting []*sim.Op) []*sim.Op {
+// MayWaitForever: members may wait for ever to enter if there are too few of them, but never to leave.
+func (e *roundsEpisode) MayWaitForever(_, waiting []*sim.Op) []*sim.Op {
 	leaves := slices.ContainsFunc(waiting, func(op *sim.Op) bool { return op.Name != "enter" })
 	if leaves || len(waiting) >= e.parties {
 		return nil
@@ -244,7 +244,7 @@ func (v *View) succeeded(m *attendance) {
 	if m.leave != nil {
 		m.there[1], m.inside[1] = m.leave.Call, m.leave.Call
 	}
-	if end, ended := v.Crash(m.enter.Client, m.enter.Life); ended && end < m.inside[1] {
+	if end, ended := v.Crash(m.enter.Client, m.enter.Incarnation); ended && end < m.inside[1] {
 		m.inside[1], m.died = end, "its process died"
 	}
 	if end, ended := v.SessionEnd(m.enter.SessionAt); ended {
@@ -266,7 +266,7 @@ func (v *View) gaveUp(op *sim.Op) int64 {
 	}
 	end := op.Return
 	if end == 0 {
-		died, crashed := v.Crash(op.Client, op.Life)
+		died, crashed := v.Crash(op.Client, op.Incarnation)
 		if !crashed {
 			return never // it still waits
 		}

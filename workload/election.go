@@ -166,7 +166,7 @@ func campaign(u User, c Candidate) *hold {
 		u.End(op, sim.Fail, "", err)
 		return nil
 	}
-	h := &hold{op: op, told: u.Told()}
+	h := &hold{op: op, expiriesSeen: u.ExpiriesSeen()}
 	if t, ok := c.(tokener); ok {
 		h.token = t.Token()
 	}

@@ -354,7 +354,7 @@ func TestWaitingTakes(t *testing.T) {
 		take := s.op(3, "take", 50, 0, sim.Running)
 		s.waiting = []*sim.Op{take}
 		e := &queueEpisode{Script: Script[string]{Path: "/t/x"}}
-		if got := slices.Contains(e.Quiet(s.ops, s.waiting), take); got != c.inOrder {
+		if got := slices.Contains(e.MayWaitForever(s.ops, s.waiting), take); got != c.inOrder {
 			t.Errorf("%s: waiting is in order: %v, want %v", name, got, c.inOrder)
 		}
 		got, text := summary(e.Judge(s.view()))
@@ -371,7 +371,7 @@ func TestWaitingForTheLock(t *testing.T) {
 	if got, text := s.broken(); !slices.Equal(got, []string{"progress"}) || !strings.Contains(text, "c1 still waits in acquire") {
 		t.Errorf("broken: %v:\n%s", got, text)
 	}
-	if (&lockEpisode{}).Quiet(s.ops, s.waiting) != nil {
+	if (&lockEpisode{}).MayWaitForever(s.ops, s.waiting) != nil {
 		t.Errorf("nobody may wait for a lock for ever")
 	}
 }

@@ -210,9 +210,9 @@ func (e *lockEpisode) again(u User, lock Locker, h *hold) {
 
 // hold is a lock held, as its user knows it.
 type hold struct {
-	op    *sim.Op
-	token int64
-	told  int
+	op           *sim.Op
+	token        int64
+	expiriesSeen int
 }
 
 // method is a way to get hold of something, and its name.
@@ -248,7 +248,7 @@ func take(u User, recipe any, m method) *hold {
 		u.End(op, end, "", err)
 		return nil
 	}
-	h := &hold{op: op, told: u.Told()}
+	h := &hold{op: op, expiriesSeen: u.ExpiriesSeen()}
 	if t, ok := recipe.(tokener); ok {
 		h.token = t.Token()
 	}
@@ -269,7 +269,7 @@ func (e *lockEpisode) write(u User, lock Locker, h *hold) bool {
 // believes asks the recipe, if it can tell, whether the lock is still held; a user of one that
 // cannot looks after its session itself. A belief against better knowledge goes to zombies.
 func believes(u User, recipe any, h *hold, zombies *[]sim.Violation) bool {
-	told := u.Told() > h.told
+	told := u.ExpiriesSeen() > h.expiriesSeen
 	var still bool
 	switch l := recipe.(type) {
 	case loser:
@@ -283,7 +283,7 @@ func believes(u User, recipe any, h *hold, zombies *[]sim.Violation) bool {
 	default:
 		return !told
 	}
-	if still && told && u.ToldBefore() {
+	if still && told && u.SawExpiryBefore() {
 		*zombies = append(*zombies, sim.Violation{Property: "belief", Ops: []*sim.Op{h.op}}.Saying(
 			"%s, whose %s returned at step %d under session %v, goes on as the owner although it has been told that this session expired",
 			Who(h.op), h.op.Name, sim.StepOf(h.op.Return), sim.SessionID(h.op.SessionAt)))
@@ -398,7 +398,7 @@ func (v *View) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op
 		if iv.release = released(v.Ops[i+1:], op); iv.release != nil {
 			iv.end = iv.release.Call
 		}
-		if end, ended := v.Crash(op.Client, op.Life); ended && end < iv.end {
+		if end, ended := v.Crash(op.Client, op.Incarnation); ended && end < iv.end {
 			iv.end, iv.cut = end, "its process died"
 		}
 		if end, ended := v.SessionEnd(op.SessionAt); ended && end < iv.end {
@@ -443,7 +443,7 @@ func exclusion(v *View, holds []interval, o office) []sim.Violation {
 				continue
 			}
 			property := "exclusion"
-			if a.op.Client == b.op.Client && a.op.Life == b.op.Life {
+			if a.op.Client == b.op.Client && a.op.Incarnation == b.op.Incarnation {
 				property = "exclusion-in-session"
 			}
 			return []sim.Violation{sim.Violation{Property: property, Ops: []*sim.Op{a.op, b.op}}.Saying(
@@ -512,7 +512,7 @@ func (y contender) overtakenBy(v *View, o office, x contender) bool {
 	if y.op == x.op || y.op.Name != o.acquire || y.zxid > x.zxid || y.parent != x.parent || y.gone <= sim.StepOf(granted) {
 		return false
 	}
-	end, crashed := v.Crash(y.op.Client, y.op.Life)
+	end, crashed := v.Crash(y.op.Client, y.op.Incarnation)
 	return (y.op.Return == 0 || y.op.Return > granted) && !(crashed && end < granted)
 }
 

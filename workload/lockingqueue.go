@@ -161,8 +161,8 @@ func drawLockingTurn(p *sim.Plan, label string) lockingTurn {
 	return t
 }
 
-// Quiet: a claim may wait for ever at a queue in which there may be nothing.
-func (e *lockingEpisode) Quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+// MayWaitForever: a claim may wait for ever at a queue in which there may be nothing.
+func (e *lockingEpisode) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op) {
 	if len(undone(all)) > 0 {
 		return nil
 	}
@@ -274,7 +274,7 @@ func claim(u User, q LockingQueuer, name string) (Claimed, *hold) {
 		u.End(op, sim.Fail, "", err)
 		return nil, nil
 	}
-	h := &hold{op: op, told: u.Told()}
+	h := &hold{op: op, expiriesSeen: u.ExpiriesSeen()}
 	u.Note(op, h)
 	u.End(op, sim.OK, string(c.Data()), nil)
 	return c, h

@@ -121,8 +121,8 @@ func drawStay(p *sim.Plan, label string) stay {
 	return s
 }
 
-// Quiet: a wait for a change may last for ever. Whether there was one is judged later.
-func (e *membershipEpisode) Quiet(_, waiting []*sim.Op) (inOrder []*sim.Op) {
+// MayWaitForever: a wait for a change may last for ever. Whether there was one is judged later.
+func (e *membershipEpisode) MayWaitForever(_, waiting []*sim.Op) (inOrder []*sim.Op) {
 	for _, op := range waiting {
 		if op.Name == "changed" && !op.Cancelled {
 			inOrder = append(inOrder, op)
@@ -171,7 +171,7 @@ func (m *visitor) join() *hold {
 		m.End(op, sim.Unknown, "", err)
 		return nil
 	}
-	h := &hold{op: op, told: m.Told()}
+	h := &hold{op: op, expiriesSeen: m.ExpiriesSeen()}
 	m.Note(op, h)
 	m.End(op, sim.OK, "", nil)
 	return h

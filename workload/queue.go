@@ -140,8 +140,8 @@ func planQueue(p *sim.Plan, path string, new func(c recipes.Conn) queueClient) *
 	return e
 }
 
-// Quiet: a take may wait for ever at a queue that may be empty.
-func (e *queueEpisode) Quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+// MayWaitForever: a take may wait for ever at a queue that may be empty.
+func (e *queueEpisode) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op) {
 	if surelyLeft(all) > 0 {
 		return nil
 	}

@@ -39,9 +39,9 @@ type Remote interface {
 	Connected() bool
 	// Alive tells whether there is a process. If there is none, the next operation starts one.
 	Alive() bool
-	// Told counts the sessions that have ended to the client's knowledge: those that the process said it
+	// ExpiriesSeen counts the sessions that have ended to the client's knowledge: those that the process said it
 	// had lost, and processes that died. Broken counts the connections that the process said it had lost.
-	Told() int
+	ExpiriesSeen() int
 	Broken() int
 	// Close ends the process. Operations under way fail.
 	Close()
@@ -49,11 +49,11 @@ type Remote interface {
 
 // RemoteCall is one operation of a user of a client.
 type RemoteCall struct {
-	User int
-	Path string // the object's
-	Op   string // as in a history
-	Arg  linearizability.Value
-	Life int // number of the process that is to do it; 0: whichever is there
+	User        int
+	Path        string // the object's
+	Op          string // as in a history
+	Arg         linearizability.Value
+	Incarnation int // number of the process that is to do it; 0: whichever is there
 }
 
 // RemoteAnswer is what came of an operation.
@@ -61,8 +61,8 @@ type RemoteAnswer struct {
 	Result linearizability.Value
 	// Session is the one in which the whole operation took place; 0 if it is not known, or changed
 	// meanwhile, so that nothing can be said of what is held in it.
-	Session int64
-	Life    int // number of the process that answered, from 1
+	Session     int64
+	Incarnation int // number of the process that answered, from 1
 }
 
 // RemoteKinds lists the kinds whose recipes may be in another process. A double barrier is none of them: who was inside,

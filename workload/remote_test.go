@@ -34,15 +34,15 @@ func (l *loopback) Do(ctx context.Context, call RemoteCall) (RemoteAnswer, error
 		session = 0
 	}
 	if err != nil {
-		return RemoteAnswer{Session: session, Life: 1}, RemoteError(call, err.Error(), OutcomeUnknown(err), result)
+		return RemoteAnswer{Session: session, Incarnation: 1}, RemoteError(call, err.Error(), OutcomeUnknown(err), result)
 	}
-	return RemoteAnswer{Result: result, Session: session, Life: 1}, nil
+	return RemoteAnswer{Result: result, Session: session, Incarnation: 1}, nil
 }
 
 func (l *loopback) Can(op string) bool { return l.served[op] != nil }
 func (l *loopback) SessionID() int64   { return l.conn.SessionID() }
 func (l *loopback) Connected() bool    { return true }
-func (l *loopback) Told() int          { return l.user.Told() }
+func (l *loopback) ExpiriesSeen() int  { return l.user.ExpiriesSeen() }
 
 // loopedEpisode is a remote episode in simulation.
 type loopedEpisode struct {
@@ -191,11 +191,11 @@ func (s *scripted) Do(_ context.Context, call RemoteCall) (RemoteAnswer, error) 
 	return answer, nil
 }
 
-func (s *scripted) Told() int { return s.told }
+func (s *scripted) ExpiriesSeen() int { return s.told }
 
 // What is held is asked for, and given back to, the process that granted it, and to no other.
 func TestHoldBelongsToAProcess(t *testing.T) {
-	r := &scripted{answers: []RemoteAnswer{{Result: linearizability.Int(7), Session: 1, Life: 3}}, err: recipes.ErrLost}
+	r := &scripted{answers: []RemoteAnswer{{Result: linearizability.Int(7), Session: 1, Incarnation: 3}}, err: recipes.ErrLost}
 	lock := newRemoteLock(&remoteConn{remote: r, user: 1}, "/a")
 	if err := lock.Lock(t.Context()); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestHoldBelongsToAProcess(t *testing.T) {
 	if err := lock.Unlock(t.Context()); !errors.Is(err, recipes.ErrLost) {
 		t.Errorf("Unlock says %v, want that it was lost", err)
 	}
-	want := []RemoteCall{{User: 1, Path: "/a", Op: "acquire"}, {User: 1, Path: "/a", Op: "release", Life: 3}}
+	want := []RemoteCall{{User: 1, Path: "/a", Op: "acquire"}, {User: 1, Path: "/a", Op: "release", Incarnation: 3}}
 	if !slices.Equal(r.calls, want) {
 		t.Errorf("calls %v, want %v", r.calls, want)
 	}

@@ -31,11 +31,11 @@ func (e unmade) Parents() []string { return []string{parentOf(e.Path)} }
 
 // remoteHandle is a user's access to an object of another process's, and what it holds there.
 type remoteHandle struct {
-	conn  *remoteConn
-	path  string
-	life  int // number of the process that holds what was acquired last
-	told  int // how many sessions were over by then
-	token int64
+	conn         *remoteConn
+	path         string
+	incarnation  int // number of the process that holds what was acquired last
+	expiriesSeen int // how many sessions were over by then
+	token        int64
 }
 
 func newHandle(c recipes.Conn, path string) *remoteHandle {
@@ -43,7 +43,7 @@ func newHandle(c recipes.Conn, path string) *remoteHandle {
 }
 
 func (h *remoteHandle) call(ctx context.Context, op string, arg linearizability.Value, life int) (RemoteAnswer, error) {
-	answer, err := h.conn.remote.Do(ctx, RemoteCall{User: h.conn.user, Path: h.path, Op: op, Arg: arg, Life: life})
+	answer, err := h.conn.remote.Do(ctx, RemoteCall{User: h.conn.user, Path: h.path, Op: op, Arg: arg, Incarnation: life})
 	h.conn.session = answer.Session
 	return answer, err
 }
@@ -57,12 +57,12 @@ func (h *remoteHandle) do(ctx context.Context, op string) error {
 // acquire carries out an operation that gets hold of something. The result is a token, or whether it did, or
 // nothing.
 func (h *remoteHandle) acquire(ctx context.Context, op string) (bool, error) {
-	told := h.conn.remote.Told()
+	told := h.conn.remote.ExpiriesSeen()
 	answer, err := h.call(ctx, op, linearizability.Null, 0)
 	if err != nil || answer.Result == linearizability.Bool(false) {
 		return false, err
 	}
-	h.life, h.told, h.token = answer.Life, told, answer.Result.Int()
+	h.incarnation, h.expiriesSeen, h.token = answer.Incarnation, told, answer.Result.Int()
 	return true, nil
 }
 
@@ -73,7 +73,7 @@ func (h *remoteHandle) take(ctx context.Context, op string) error {
 
 // giveBack ends what the handle holds. If the process that held it is no more, it was lost with it.
 func (h *remoteHandle) giveBack(ctx context.Context, op string) error {
-	_, err := h.call(ctx, op, linearizability.Null, h.life)
+	_, err := h.call(ctx, op, linearizability.Null, h.incarnation)
 	return err
 }
 
@@ -83,10 +83,10 @@ func (h *remoteHandle) Token() int64 { return h.token }
 // IsOwner asks the recipe, if it can tell. A user of one that cannot looks after its session itself.
 func (h *remoteHandle) IsOwner() bool {
 	if !h.conn.remote.Can("owner") {
-		return h.conn.remote.Told() == h.told
+		return h.conn.remote.ExpiriesSeen() == h.expiriesSeen
 	}
 	// A user asks between its operations, and waits as long as the process sleeps.
-	answer, err := h.conn.remote.Do(context.Background(), RemoteCall{User: h.conn.user, Path: h.path, Op: "owner", Life: h.life})
+	answer, err := h.conn.remote.Do(context.Background(), RemoteCall{User: h.conn.user, Path: h.path, Op: "owner", Incarnation: h.incarnation})
 	return err == nil && answer.Result == linearizability.Bool(true)
 }
 

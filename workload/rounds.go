@@ -82,11 +82,11 @@ type loneUser struct{ User }
 
 func (loneUser) Index() int { return 0 }
 
-// Quiet: as long as somebody waits in vain at one of the barriers, nothing is done to the others.
-func (e apartEpisode) Quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+// MayWaitForever: as long as somebody waits in vain at one of the barriers, nothing is done to the others.
+func (e apartEpisode) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op) {
 	for i, rounds := range e {
 		there := usersOps(waiting, i)
-		fine := rounds.Quiet(usersOps(all, i), there)
+		fine := rounds.MayWaitForever(usersOps(all, i), there)
 		if len(there) > 0 && len(fine) == 0 {
 			return nil
 		}

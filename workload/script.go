@@ -93,8 +93,8 @@ func (c *Script[T]) Judging(v *View) Judgement {
 	return Judgement{terms: &c.terms}
 }
 
-// Quiet implements [Episode]: nobody may wait for ever.
-func (c *Script[T]) Quiet(_, _ []*sim.Op) []*sim.Op { return nil }
+// MayWaitForever implements [Episode]: nobody may wait for ever.
+func (c *Script[T]) MayWaitForever(_, _ []*sim.Op) []*sim.Op { return nil }
 
 // oneOf draws one of several turns.
 func oneOf[T any](turns ...T) func(p *sim.Plan, label string) T {

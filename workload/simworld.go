@@ -27,7 +27,9 @@ func (w simWorld) Span(from, to int64) string {
 
 func (w simWorld) SessionGone(session int64) (since int64, known bool) { return w.SessionEnd(session) }
 
-func (w simWorld) Crash(client, life int) (at int64, crashed bool) { return w.LifeEnd(client, life) }
+func (w simWorld) Crash(client, incarnation int) (at int64, crashed bool) {
+	return w.IncarnationEnd(client, incarnation)
+}
 
 func (w simWorld) Beliefs() (known bool) { return true }
 

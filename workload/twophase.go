@@ -220,8 +220,8 @@ func forget(u User, f forgetter, tx string) {
 	}
 }
 
-// Quiet: one may wait for ever for an outcome if a vote is missing.
-func (e *transactions) Quiet(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+// MayWaitForever: one may wait for ever for an outcome if a vote is missing.
+func (e *transactions) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op) {
 	for _, op := range waiting {
 		if op.Name == "outcome" && !op.Cancelled && !e.decided(all, op.Arg) {
 			inOrder = append(inOrder, op)

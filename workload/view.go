@@ -65,7 +65,7 @@ var outcomes = map[sim.Outcome]linearizability.Outcome{
 }
 
 // clientID numbers users over all clients and lives.
-func clientID(op *sim.Op) int { return op.Life*1000 + op.Client*10 + op.User }
+func clientID(op *sim.Op) int { return op.Incarnation*1000 + op.Client*10 + op.User }
 
 // commits are what the servers committed, and the operations that may have asked for it.
 type commits struct {

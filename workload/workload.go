@@ -45,8 +45,8 @@ type Episode interface {
 	// Run is what one user does, on a goroutine of its own. When its process has died it is called again, and goes on
 	// where the script stood.
 	Run(u User)
-	// Quiet returns those of the waiting operations that may wait for ever, such as a take from an empty queue.
-	Quiet(all, waiting []*sim.Op) []*sim.Op
+	// MayWaitForever returns those of the waiting operations that may wait for ever, such as a take from an empty queue.
+	MayWaitForever(all, waiting []*sim.Op) []*sim.Op
 	// History is what the clients saw, for a model of package linearizability.
 	History(v *View) linearizability.History
 	// Judge says what was wrong, when everybody has finished or nothing moves any more.
@@ -122,8 +122,8 @@ func (s *simulated) Users() []int      { return s.of.Users() }
 func (s *simulated) Parents() []string { return s.of.Parents() }
 func (s *simulated) Run(u *sim.User)   { s.of.Run(simUser{u}) }
 
-func (s *simulated) Quiet(w *sim.World) bool {
-	inOrder := s.of.Quiet(w.Ops(), w.Waiting())
+func (s *simulated) MayWaitForever(w *sim.World) bool {
+	inOrder := s.of.MayWaitForever(w.Ops(), w.Waiting())
 	for _, op := range inOrder {
 		w.Cancel(op)
 	}
@@ -151,10 +151,10 @@ type User interface {
 	Do(what string, f func() string)
 	// AwaitOthers waits until everybody else has finished.
 	AwaitOthers()
-	// Told counts how often the process has learned that its session was gone.
-	Told() int
-	// ToldBefore tells whether the last of these was before the present step.
-	ToldBefore() bool
+	// ExpiriesSeen counts how often the process has learned that its session was gone.
+	ExpiriesSeen() int
+	// SawExpiryBefore tells whether the last of these was before the present step.
+	SawExpiryBefore() bool
 }
 
 type simUser struct{ of *sim.User }
@@ -162,9 +162,11 @@ type simUser struct{ of *sim.User }
 func (u simUser) Client() int        { return u.of.Client }
 func (u simUser) Index() int         { return u.of.Index }
 func (u simUser) Conn() recipes.Conn { return u.of.Conn() }
-func (u simUser) Told() int          { return u.of.Told() }
-func (u simUser) ToldBefore() bool   { return u.of.Told() > 0 && u.of.ToldStep() < u.of.Step() }
-func (u simUser) AwaitOthers()       { u.of.AwaitOthers() }
+func (u simUser) ExpiriesSeen() int  { return u.of.ExpiriesSeen() }
+func (u simUser) SawExpiryBefore() bool {
+	return u.of.ExpiriesSeen() > 0 && u.of.LastExpiryStep() < u.of.Step()
+}
+func (u simUser) AwaitOthers() { u.of.AwaitOthers() }
 
 func (u simUser) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
 	return u.of.Begin(name, arg, cancelable)

@@ -27,7 +27,7 @@ type conn struct {
 	server string      // its address, as the configuration has it
 	ends   [2]net.Conn // by direction: where frames come from
 	track  *track
-	gates  [2]*gate
+	valves [2]*valve
 	rooms  [2]*room // by direction
 
 	done    chan struct{} // closed when it has ended
@@ -42,7 +42,7 @@ type conn struct {
 func newConn(p *Proxy, number int, address string, client, server net.Conn) *conn {
 	return &conn{
 		proxy: p, number: number, server: address, ends: [2]net.Conn{client, server},
-		track: newTrack(), gates: newGates(), done: make(chan struct{}),
+		track: newTrack(), valves: newValves(), done: make(chan struct{}),
 		rooms: [2]*room{newRoom(&p.waiting, p.cfg.Memory), newRoom(&p.waiting, p.cfg.Memory)},
 	}
 }
@@ -218,5 +218,5 @@ func (c *conn) await(f *Frame) bool {
 
 // released waits until nothing holds a direction; it returns false if the connection ends first.
 func (c *conn) released(d Direction) bool {
-	return c.proxy.gates[d].wait(c.done) && c.gates[d].wait(c.done)
+	return c.proxy.valves[d].wait(c.done) && c.valves[d].wait(c.done)
 }

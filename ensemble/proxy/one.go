@@ -19,7 +19,7 @@ func (p *Proxy) CutOffOne(number int, d Direction) {
 // HoldOne lets nothing pass in a direction of a connection, or everything again.
 func (p *Proxy) HoldOne(number int, d Direction, held bool) {
 	if c := p.numbered(number); c != nil {
-		c.gates[d].hold(held)
+		c.valves[d].hold(held)
 	}
 }
 

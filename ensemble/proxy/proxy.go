@@ -51,7 +51,7 @@ const dialTimeout = time.Second
 type Proxy struct {
 	cfg      Config
 	listener net.Listener
-	gates    [2]*gate
+	valves   [2]*valve
 	ended    sync.WaitGroup
 
 	mu       sync.Mutex
@@ -81,7 +81,7 @@ func New(cfg Config) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
-	p := &Proxy{cfg: cfg.withDefaults(), listener: listener, gates: newGates(), conns: map[int]*conn{}, granted: make(chan struct{})}
+	p := &Proxy{cfg: cfg.withDefaults(), listener: listener, valves: newValves(), conns: map[int]*conn{}, granted: make(chan struct{})}
 	p.ended.Go(p.accept)
 	return p, nil
 }
@@ -304,7 +304,7 @@ func (p *Proxy) open() []*conn {
 }
 
 // Hold lets nothing pass in a direction, of all connections, now and later; or everything again.
-func (p *Proxy) Hold(d Direction, held bool) { p.gates[d].hold(held) }
+func (p *Proxy) Hold(d Direction, held bool) { p.valves[d].hold(held) }
 
 // Delay lets everything in a direction arrive so much later than it would.
 func (p *Proxy) Delay(d Direction, by time.Duration) {

@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// stream is what is passed on of a [net.TCPConn]: no WriteTo, by which reading would go around the gate.
+// stream is what is passed on of a [net.TCPConn]: no WriteTo, by which reading would go around the hold.
 type stream interface {
 	net.Conn
 	CloseWrite() error
 	SetLinger(seconds int) error
 }
 
-// Conn is a connection to a leader behind a gate. Whatever is written to it reaches the leader as it is.
+// Conn is a connection to a leader behind a hold. Whatever is written to it reaches the leader as it is.
 type Conn struct {
 	stream
-	gate *Gate
+	hold *Hold
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -30,8 +30,8 @@ type Conn struct {
 	closed  bool
 }
 
-func newConn(g *Gate, leader *net.TCPConn) *Conn {
-	c := &Conn{stream: leader, gate: g}
+func newConn(h *Hold, leader *net.TCPConn) *Conn {
+	c := &Conn{stream: leader, hold: h}
 	c.changed = sync.NewCond(&c.mu)
 	return c
 }
@@ -50,7 +50,7 @@ func (c *Conn) receive() {
 	for {
 		p, err := next()
 		if !c.enter(p, err) {
-			c.gate.forget(c)
+			c.hold.forget(c)
 			return
 		}
 		if c.blind() {
@@ -67,7 +67,7 @@ func readRaw(source io.Reader) (packet, error) {
 }
 
 // enter puts a packet into the queue, as soon as there is room; false if it is the last. What is no whole packet is
-// passed on as it is: it is not for the gate to judge.
+// passed on as it is: it is not for the hold to judge.
 func (c *Conn) enter(p packet, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +128,7 @@ func (c *Conn) pass() bool {
 
 // next returns which packet is to pass next, -1 for none.
 func (c *Conn) next() int {
-	limit, held := c.gate.limit.Load(), false
+	limit, held := c.hold.limit.Load(), false
 	for i, p := range c.queue {
 		switch {
 		case !c.started || c.raw:
@@ -145,7 +145,7 @@ func (c *Conn) next() int {
 	return -1
 }
 
-// Close closes the connection, and with it ends what the gate does for it.
+// Close closes the connection, and with it ends what the hold does for it.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.closed = true

@@ -7,9 +7,9 @@
 // that comes late is nothing unusual. A follower from which COMMITs are held back goes on acknowledging: it stays
 // in the quorum and serves its clients, but what it serves is what was so many transactions ago.
 //
-// A [Gate] holds back all COMMITs from some transaction on, and whatever must not overtake them: answers to syncs. Who asks a
-// follower to write is answered when the follower has applied that, so it waits as long as the gate holds.
+// A [Hold] holds back all COMMITs from some transaction on, and whatever must not overtake them: answers to syncs. Who asks a
+// follower to write is answered when the follower has applied that, so it waits as long as that is held back.
 //
 // A follower that has to be sent a whole snapshot gets it in between, as bytes that are no packets. From then on all passes
-// that connection, unread; [Gate.Blind] tells.
+// that connection, unread; [Hold.Blind] tells.
 package quorum

@@ -70,10 +70,10 @@ func TestReadBroken(t *testing.T) {
 	}
 }
 
-// stand is a follower's connection behind a gate, and the leader's end of it.
+// stand is a follower's connection behind a hold, and the leader's end of it.
 type stand struct {
 	*testing.T
-	gate   *Gate
+	hold   *Hold
 	conn   *Conn
 	leader *net.TCPConn
 	bytes  chan byte // that have passed
@@ -95,8 +95,8 @@ func newStand(t *testing.T) *stand {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stand{T: t, gate: NewGate(), leader: leader.(*net.TCPConn), bytes: make(chan byte, 1<<16), ended: make(chan error, 1)}
-	s.conn = s.gate.Conn(dialled.(*net.TCPConn))
+	s := &stand{T: t, hold: NewHold(), leader: leader.(*net.TCPConn), bytes: make(chan byte, 1<<16), ended: make(chan error, 1)}
+	s.conn = s.hold.Conn(dialled.(*net.TCPConn))
 	t.Cleanup(func() { s.conn.Close(); s.leader.Close() })
 	go s.read()
 	return s
@@ -142,7 +142,7 @@ func (s *stand) wants(packets ...string) {
 	}
 }
 
-// Whoever copies what passes cannot go around the gate.
+// Whoever copies what passes cannot go around the hold.
 func TestConnIsOnlyRead(t *testing.T) {
 	if _, around := any(newStand(t).conn).(io.WriterTo); around {
 		t.Error("io.Copy would write without reading")
@@ -150,45 +150,45 @@ func TestConnIsOnlyRead(t *testing.T) {
 }
 
 // COMMITs after the limit are held, and syncs behind them; all else passes.
-func TestGate(t *testing.T) {
+func TestHold(t *testing.T) {
 	s := newStand(t)
 	s.send(leaderInfo, diff, upToDate, commit1)
 	s.wants(leaderInfo, diff, upToDate, commit1)
-	s.gate.Hold(1<<32 | 1)
+	s.hold.Hold(1<<32 | 1)
 	s.send(syncAnswer, proposal, commit2, syncAnswer, proposal, commit3, syncAnswer, ping)
 	s.wants(syncAnswer, proposal, proposal, ping)
-	s.gate.Hold(1<<32 | 2)
+	s.hold.Hold(1<<32 | 2)
 	s.wants(commit2, syncAnswer)
 	s.send(ping)
 	s.wants(ping)
-	if !s.gate.Holds() {
-		t.Error("the gate is open")
+	if !s.hold.Holds() {
+		t.Error("the hold is open")
 	}
-	s.gate.Free()
+	s.hold.Free()
 	s.wants(commit3, syncAnswer)
-	if s.gate.Holds() || s.gate.Blind() {
-		t.Error("the gate holds, or cannot")
+	if s.hold.Holds() || s.hold.Blind() {
+		t.Error("it holds, or cannot")
 	}
 }
 
 // Until a follower is up to date everything passes in order: it is told of transactions that it has missed.
 func TestGateBeforeUpToDate(t *testing.T) {
 	s := newStand(t)
-	s.gate.Hold(0)
+	s.hold.Hold(0)
 	s.send(diff, proposal, commit1, upToDate, commit2, ping)
 	s.wants(diff, proposal, commit1, upToDate, ping)
-	s.gate.Free()
+	s.hold.Free()
 	s.wants(commit2)
 }
 
 // What follows a snapshot passes as it is.
 func TestGateBlind(t *testing.T) {
 	s := newStand(t)
-	s.gate.Hold(0)
+	s.hold.Hold(0)
 	noPacket := strings.Repeat("7f", 100)
 	s.send(leaderInfo, snapshot, noPacket, commit1, ping)
 	s.wants(leaderInfo, snapshot, noPacket, commit1, ping)
-	if !s.gate.Blind() {
+	if !s.hold.Blind() {
 		t.Error("who has been sent a snapshot can be held")
 	}
 }
@@ -198,7 +198,7 @@ func TestGateEnd(t *testing.T) {
 	s := newStand(t)
 	s.send(upToDate)
 	s.wants(upToDate)
-	s.gate.Hold(1<<32 | 1)
+	s.hold.Hold(1<<32 | 1)
 	s.send(commit1, commit2, ping, proposal[:20])
 	s.leader.CloseWrite()
 	s.wants(commit1, ping, proposal[:20])
@@ -210,14 +210,14 @@ func TestGateEnd(t *testing.T) {
 // Who closes the connection ends it at once.
 func TestGateClose(t *testing.T) {
 	s := newStand(t)
-	s.gate.Hold(0)
+	s.hold.Hold(0)
 	s.send(upToDate, commit1, ping)
 	s.wants(upToDate, ping)
 	s.conn.Close()
 	if err := <-s.ended; !errors.Is(err, net.ErrClosed) {
 		t.Error(err)
 	}
-	if s.gate.Blind() || !s.gate.Holds() {
-		t.Error("closing a connection has changed the gate")
+	if s.hold.Blind() || !s.hold.Holds() {
+		t.Error("closing a connection has changed the hold")
 	}
 }

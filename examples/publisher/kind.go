@@ -64,8 +64,8 @@ func (e *publishing) Run(u workload.User) {
 	}
 }
 
-// Quiet: they may wait, because another leads until it is closed.
-func (e *publishing) Quiet(_, waiting []*sim.Op) []*sim.Op { return waiting }
+// MayWaitForever: they may wait, because another leads until it is closed.
+func (e *publishing) MayWaitForever(_, waiting []*sim.Op) []*sim.Op { return waiting }
 
 func (e *publishing) History(v *workload.View) linearizability.History {
 	return v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(workload.OperationOf(op)) })

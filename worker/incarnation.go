@@ -12,8 +12,8 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// life is one process of a client, and the conversation with it.
-type life struct {
+// incarnation is one process of a client, and the conversation with it.
+type incarnation struct {
 	client *Client
 	number int
 	proc   *process
@@ -37,12 +37,12 @@ type question struct {
 }
 
 // live starts a process and waits until it is ready.
-func (c *Client) live(ctx context.Context, number int) (*life, error) {
+func (c *Client) live(ctx context.Context, number int) (*incarnation, error) {
 	proc, err := spawn(c.cfg.Command, c.cfg.Stderr)
 	if err != nil {
 		return nil, err
 	}
-	l := &life{
+	l := &incarnation{
 		client: c, number: number, proc: proc, ready: make(chan reply, 1), over: make(chan struct{}),
 		waiting: map[int64]question{}, objects: map[int]string{},
 	}
@@ -56,7 +56,7 @@ func (c *Client) live(ctx context.Context, number int) (*life, error) {
 }
 
 // begin tells the process what to serve.
-func (l *life) begin(ctx context.Context) error {
+func (l *incarnation) begin(ctx context.Context) error {
 	limit := time.NewTimer(l.client.cfg.StartTimeout)
 	defer limit.Stop()
 	l.write(l.client.cfg.assignment()) // if that fails it has died
@@ -79,7 +79,7 @@ func (l *life) begin(ctx context.Context) error {
 }
 
 // write sends a line. That it cannot be sent is seen by the end of the process.
-func (l *life) write(line any) {
+func (l *incarnation) write(line any) {
 	text, err := json.Marshal(line)
 	if err != nil {
 		panic(err) // our own types
@@ -90,7 +90,7 @@ func (l *life) write(line any) {
 }
 
 // read takes the lines of the process until its end.
-func (l *life) read() {
+func (l *incarnation) read() {
 	lines := bufio.NewScanner(l.proc.out)
 	lines.Buffer(nil, lineMax)
 	first := true
@@ -111,7 +111,7 @@ func (l *life) read() {
 }
 
 // take takes a line of the process.
-func (l *life) take(line []byte, first bool) error {
+func (l *incarnation) take(line []byte, first bool) error {
 	r, err := parseReply(line)
 	switch {
 	case err != nil:
@@ -130,7 +130,7 @@ func (l *life) take(line []byte, first bool) error {
 }
 
 // deliver hands an answer to who waits for it.
-func (l *life) deliver(r reply) error {
+func (l *incarnation) deliver(r reply) error {
 	l.mu.Lock()
 	q, asked := l.waiting[r.ID]
 	delete(l.waiting, r.ID)
@@ -146,7 +146,7 @@ func (l *life) deliver(r reply) error {
 }
 
 // turn lets a user turn to an object, if it has not yet.
-func (l *life) turn(ctx context.Context, user int, path string) error {
+func (l *incarnation) turn(ctx context.Context, user int, path string) error {
 	l.mu.Lock()
 	there := l.objects[user] == path
 	l.mu.Unlock()
@@ -171,7 +171,7 @@ var errDied = errors.New("worker: its process died before it had answered")
 
 // ask asks for an operation and waits for the answer. When ctx ends it tells the worker to give up, and
 // waits on, but not for ever.
-func (l *life) ask(ctx context.Context, user int, op string, arg linearizability.Value) (reply, error) {
+func (l *incarnation) ask(ctx context.Context, user int, op string, arg linearizability.Value) (reply, error) {
 	q := question{op, make(chan reply, 1)}
 	l.mu.Lock()
 	l.last++
@@ -195,7 +195,7 @@ func (l *life) ask(ctx context.Context, user int, op string, arg linearizability
 }
 
 // late is the answer that came at last before the end of the process, if it did.
-func (l *life) late(q question) (reply, error) {
+func (l *incarnation) late(q question) (reply, error) {
 	select {
 	case r := <-q.answer:
 		return r, nil
@@ -207,7 +207,7 @@ func (l *life) late(q question) (reply, error) {
 // await waits for the answer of an operation that was given up. A process that does not answer must not get
 // hold of anything any more: it is killed. While it is made to sleep it cannot answer, which is no fault of
 // its own.
-func (l *life) await(q question) (reply, error) {
+func (l *incarnation) await(q question) (reply, error) {
 	limit := time.NewTimer(l.client.cfg.GiveUp)
 	defer limit.Stop()
 	_, naps := l.sleep()
@@ -228,7 +228,7 @@ func (l *life) await(q question) (reply, error) {
 }
 
 // sleep tells whether the process is made to sleep, and how often it has been woken.
-func (l *life) sleep() (asleep bool, naps int) {
+func (l *incarnation) sleep() (asleep bool, naps int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.paused, l.naps
