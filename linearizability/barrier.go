@@ -1,227 +1,74 @@
 package linearizability
 
-import (
-	"encoding/binary"
+import "github.com/anishathalye/porcupine"
 
-	"github.com/anishathalye/porcupine"
-)
-
-// Barrier returns the model of a double barrier for so many parties.
+// Barrier returns the model of a barrier that is open or shut, and open at first.
 //
-//	enter  waits until a round begins
-//	leave  waits until nobody is inside
+//	shut  shuts it
+//	open  opens it
+//	wait  waits until it is open
 //
-// The rules: an enter returns only after a moment between its call and its return at which as many
-// processes as there are parties were there at once, its own by this call or a later one; a process is
-// there from its call of enter to its call of leave. A leave returns only after a moment between its call
-// and its return at which nobody was inside; a process is inside from the moment at which its enter
-// succeeded to its call of leave.
-//
-// An enter of unknown outcome is there from its call until its process leaves, and never inside. A
-// leave of unknown outcome ends the stay inside, but the process may be there until it enters
-// again. So does the death of a process or of its session; record it as a leave of unknown outcome.
-func Barrier(parties int) Model {
+// A shut or an open of unknown outcome takes effect at any time from its call on, or never.
+func Barrier() Model {
 	return Model{
-		Name:       "barrier",
-		Operations: operationsOf("barrier"),
-		Parameters: Parameters{Parties: parties},
-		problem:    barrierProblem,
+		Name:       "gate",
+		Operations: operationsOf("gate"),
+		problem:    gateProblem,
 		conflict:   func(History) (int, string) { return 0, "" },
-		prepare:    prepareBarrier,
-		spec:       barrierSpec(parties),
-		monitor:    func(steps []step) ruling { return barrierMonitor(steps, parties) },
+		prepare:    prepareGate,
+		spec:       gateSpec,
+		monitor:    gateMonitor,
 		hint:       func([]step) {},
 		suspects:   func([]step) []finding { return nil },
-		explain:    func(j *judge, steps []step) finding { return explainBarrier(j, steps, parties) },
+		explain:    explainGate,
 	}
 }
 
-func barrierProblem(op Operation) string {
+func gateProblem(op Operation) string {
 	if !op.Arg.IsNull() || !op.Result.IsNull() {
-		return "operations of a barrier have neither argument nor result; leave them null"
+		return "operations of a gate have neither argument nor result; leave them null"
 	}
 	return ""
 }
 
-// prepareBarrier makes of each operation what happens at its call and what it waits for. The item
-// of a step is the number of its process.
-func prepareBarrier(h History) []step {
+// prepareGate leaves out what failed, and waits of which nobody knows whether they got through.
+func prepareGate(h History) []step {
+	kinds := map[string]stepKind{"shut": stepShut, "open": stepOpen, "wait": stepWait}
 	var steps []step
-	number := make(map[Value]int32)
-	for _, i := range byCall(h) {
+	for i := range h {
 		op := &h[i]
-		if op.Outcome == Fail {
+		if op.Outcome == Fail || op.Op == "wait" && op.Outcome == Unknown {
 			continue
 		}
-		who, found := number[op.owner()]
-		if !found {
-			who = int32(len(number))
-			number[op.owner()] = who
-		}
-		order := int32(len(steps))
-		steps = append(steps, atCall(op, i, who))
-		if op.Outcome == OK {
-			steps = append(steps, awaited(op, i, who))
-		}
-		for k := range steps[order:] {
-			steps[int(order)+k].order = order
-		}
+		s := newStep(op, i, kinds[op.Op], noItem)
+		s.loose = op.Op != "open"
+		steps = append(steps, s)
 	}
 	return steps
 }
 
-// atCall is what an operation does when it is called, whatever becomes of it.
-func atCall(op *Operation, i int, who int32) step {
-	kind := stepArrive
-	switch {
-	case op.Op == "leave" && op.Outcome == OK:
-		kind = stepDepart
-	case op.Op == "leave":
-		kind = stepVanish
-	}
-	s := newStep(op, i, kind, who)
-	s.unknown, s.end = false, op.Call
-	return s
+// gateSpec: the state is whether the gate is shut. A step of unknown outcome that never happened
+// is one that happens after all others.
+var gateSpec = porcupine.Model{
+	Init: func() any { return false },
+	Step: func(state, input, _ any) (bool, any) {
+		switch s := input.(*step); s.kind {
+		case stepShut:
+			return true, true
+		case stepOpen:
+			return true, false
+		}
+		return !state.(bool), state
+	},
+	Hash: func(state any) uint64 {
+		if state.(bool) {
+			return 1
+		}
+		return 0
+	},
 }
 
-// awaited is what an operation waits for.
-func awaited(op *Operation, i int, who int32) step {
-	if op.Op == "enter" {
-		return newStep(op, i, stepPass, who)
-	}
-	return newStep(op, i, stepPart, who)
-}
-
-// What the state says of each process, by number: flags, and the order of the enter that it called last. That
-// matters, as an enter may still be under way when its process, which knows nothing of it, enters again: one
-// cannot succeed before its own call, on the presence of the other.
-const (
-	isThere  = 1 << iota // has called enter
-	isInside             // its enter has succeeded
-	isGone               // perhaps: it has left by an operation of unknown outcome
-
-	placeBytes = 1 + 4 // of one process
-)
-
-func barrierSpec(parties int) porcupine.Model {
-	return porcupine.Model{
-		Init: func() any { return "" },
-		Step: func(state, input, _ any) (bool, any) {
-			legal, next := stepBarrier([]byte(state.(string)), input.(*step), parties)
-			return legal, string(next)
-		},
-		Hash: func(state any) uint64 {
-			hash := uint64(0)
-			for _, b := range []byte(state.(string)) {
-				hash = mix(hash ^ uint64(b))
-			}
-			return hash
-		},
-	}
-}
-
-// stepBarrier carries out one step on a state of its own.
-func stepBarrier(state []byte, s *step, parties int) (bool, []byte) {
-	for len(state) < placeBytes*(int(s.item)+1) {
-		state = append(state, 0)
-	}
-	own := state[placeBytes*int(s.item):][:placeBytes]
-	switch s.kind {
-	case stepArrive:
-		own[0] = isThere
-		binary.BigEndian.PutUint32(own[1:], uint32(s.order))
-	case stepDepart:
-		clear(own)
-	case stepVanish:
-		own[0] |= isGone
-	case stepPass:
-		if own[0]&(isThere|isInside) != isThere || binary.BigEndian.Uint32(own[1:]) < uint32(s.order) || countThere(state) < parties {
-			return false, state
-		}
-		own[0] |= isInside
-	case stepPart:
-		return !anyInside(state), state
-	}
-	return true, state
-}
-
-func countThere(state []byte) (n int) {
-	for i := 0; i < len(state); i += placeBytes {
-		if state[i]&isThere != 0 {
-			n++
-		}
-	}
-	return n
-}
-
-func anyInside(state []byte) bool {
-	for i := 0; i < len(state); i += placeBytes {
-		if state[i]&(isInside|isGone) == isInside {
-			return true
-		}
-	}
-	return false
-}
-
-// explainedMax bounds the steps of a barrier among which an explanation is looked for: it takes the cube of
-// their number.
-const explainedMax = 300
-
-// explainBarrier tells apart what is wrong even if nobody waits to leave, and what is wrong with
-// leaving.
-func explainBarrier(j *judge, steps []step, parties int) finding {
-	if len(steps) > explainedMax {
-		return unexplained(steps)
-	}
-	for i := range steps {
-		if j.late() {
-			return unexplained(steps)
-		}
-		if s := &steps[i]; s.kind == stepPass && mostThere(steps, s.call, s.end) < parties {
-			return finding{"early-enter", "an enter succeeded although too few were there at any moment of it",
-				selectSteps(steps, func(other *step) bool { return other.source == s.source })}
-		}
-	}
-	for i := range steps {
-		s := &steps[i]
-		if s.kind != stepPart {
-			continue
-		}
-		// What was called later makes no difference to this leave, nor do other leaves' waits.
-		before := selectSteps(steps, func(other *step) bool {
-			return other == s || other.kind != stepPart && other.call <= s.end
-		})
-		if j.ask(before) == porcupine.Illegal {
-			return finding{property: "early-leave", message: "a leave succeeded although somebody was inside at every moment of it", steps: before}
-		}
-	}
-	return unexplained(steps)
-}
-
-// mostThere returns how many processes at most were there at one moment between two stamps. It
-// changes only where a step is a moment; those of one stamp may be in any order, so that all who
-// arrive come first.
-func mostThere(steps []step, from, to int64) (most int) {
-	for _, s := range steps {
-		if t := max(s.call, from); s.kind == stepArrive && t <= to {
-			most = max(most, thereAt(steps, t))
-		}
-	}
-	return most
-}
-
-// thereAt returns how many were there at a stamp, at most.
-func thereAt(steps []step, t int64) (n int) {
-	arrived := make(map[int32]int64) // by process: when it arrived last
-	for _, s := range steps {        // by call
-		at, here := arrived[s.item]
-		switch {
-		case s.call > t:
-		case s.kind == stepArrive && !here:
-			arrived[s.item] = s.call
-		case s.kind == stepDepart && here && at <= s.call && s.call < t:
-			delete(arrived, s.item)
-		}
-	}
-	return len(arrived)
+// explainGate: only a wait can be illegal.
+func explainGate(j *judge, steps []step) finding {
+	return finding{"early-wait", "a wait ended although the gate was shut", j.shrink(steps)}
 }

@@ -122,7 +122,7 @@ func TestBarrierAgreesWithReference(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		h, parties := drawMeetings(t), rapid.IntRange(1, 3).Draw(t, "parties")
-		m := Barrier(parties)
+		m := DoubleBarrier(parties)
 		if Validate(m, h) != nil || overlapsItself(h) {
 			t.Skip("not a sound history")
 		}
@@ -166,14 +166,14 @@ func TestBarrierNamesWhatIsBroken(t *testing.T) {
 		"whoever comes back is one and not": {"client 1 enter (unknown) [1..]\nclient 1 enter [3..5]", "violation early-enter"},
 	}
 	for title, c := range cases {
-		if v := Check(Barrier(2), parseHistory(t, c[0]), Options{})[0]; summary(v) != c[1] {
+		if v := Check(DoubleBarrier(2), parseHistory(t, c[0]), Options{})[0]; summary(v) != c[1] {
 			t.Errorf("%s: %v, want %s", title, v, c[1])
 		}
 	}
 	if _, err := ByName("barrier", Parameters{Parties: 3}); err != nil {
 		t.Error(err)
 	}
-	if v := Check(Barrier(2), parseHistory(t, "client 1 enter 5 [1..2]"), Options{})[0]; v.Outcome != Undetermined {
+	if v := Check(DoubleBarrier(2), parseHistory(t, "client 1 enter 5 [1..2]"), Options{})[0]; v.Outcome != Undetermined {
 		t.Errorf("an enter with an argument: %v", v)
 	}
 }
@@ -194,14 +194,14 @@ func (g plainGate) apply(h History, i int) (bool, object) {
 func TestGateAgreesWithReference(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		h := drawWild(t, Gate())
+		h := drawWild(t, Barrier())
 		for i := range h {
 			h[i].Arg, h[i].Result = Null, Null
 		}
-		if Validate(Gate(), h) != nil {
+		if Validate(Barrier(), h) != nil {
 			t.Skip("not a sound history")
 		}
-		v := Check(Gate(), h, Options{})[0]
+		v := Check(Barrier(), h, Options{})[0]
 		seen[summary(v)]++
 		if legal := linearizableByReference(plainGate(false), h); legal != (v.Outcome == Ok) {
 			t.Fatalf("reference: legal is %v; Check: %v\n%s", legal, v, lines(h))

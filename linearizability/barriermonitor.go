@@ -1,288 +1,146 @@
 package linearizability
 
 import (
+	"cmp"
+	"container/heap"
 	"math"
 	"slices"
 	"sort"
 )
 
-// The monitor of a double barrier uses that nearly everything has its instant: who is there at a
-// moment follows from the calls alone. What is open is the moment at which each enter succeeded, between two
-// of these instants, and no enter makes a difference to another. The later it succeeds, the shorter is its
-// process inside; so the best is the last moment at which enough were there. After that it is known when
-// somebody is inside, and every leave needs one moment at which nobody is.
+// The monitor of a gate asks where the openings can be. A shut does harm only from its last instant on, and
+// none if there is an opening while it runs: then it can take effect just before that. So a wait is in order
+// unless there is a shut that was over before the wait was called, and no opening from the call of that shut
+// to the end of the wait. Of all such shuts the one that was called last asks for most. What is left is to
+// hit, for every wait, the interval from that call to the wait's end by an opening; each opening is at one
+// instant of its own interval, and one may hit many.
 //
-// The history is legal if every enter and every leave finds its moment. The converse holds, too, if
-// no two instants have the same stamp around what finds none, and no process enters again before it is known to have entered.
-// Otherwise the answer is undetermined: stamps that are equal may come in any order.
+// From the first end of such an interval to the last: if it is not hit yet, take of the openings that can hit
+// it the one that must be over first, as late as it can be, but not after the interval. Nothing is lost by that.
+// An opening as late as this hits all later intervals that it could hit; and any other that could have been
+// taken can do for a later interval what the one taken can (earliest deadline first; Jackson, 1955). A shut
+// of unknown outcome may never have happened, and is left out; an opening of unknown outcome need not be
+// over ever.
 //
-// The time is that of sorting. Nobody has published this, as far as we know; it follows from the model.
+// All it takes is sorting and a heap: O(n log n). Nobody has published this, as far as we know.
 
-// barrierMonitor is Model.monitor of a barrier for so many parties.
-func barrierMonitor(steps []step, parties int) ruling {
-	b := &barrierCase{steps: steps, parties: parties}
-	b.load()
-	for i := range steps {
-		if s := &steps[i]; s.kind == stepPass && !b.pass(int32(i)) {
-			return b.unless(s.call, s.end, b.earlyEnter(int32(i)))
+// gateMonitor is Model.monitor of a gate.
+func gateMonitor(steps []step) ruling {
+	g := &gateCase{steps: steps}
+	g.load()
+	latest := int64(math.MinInt64) // the last opening so far
+	next := 0
+	for k := range g.needs {
+		n := &g.needs[k]
+		if latest >= n.from {
+			continue
 		}
-	}
-	free := b.freeMoments()
-	for i := range steps {
-		if s := &steps[i]; s.kind == stepPart {
-			if _, to := b.moments(s); free[to+1] == free[b.place[s.source]+1] {
-				return b.earlyLeave(int32(i))
-			}
+		for ; next < len(g.opens) && steps[g.opens[next]].call <= n.to; next++ {
+			heap.Push(g, g.opens[next])
 		}
+		for len(g.ready) > 0 && steps[g.ready[0]].end < n.from {
+			heap.Pop(g) // it must have been over, and whatever it could hit has been hit
+		}
+		if len(g.ready) == 0 {
+			return illegal(g.earlyWait(int32(k)))
+		}
+		n.taken = heap.Pop(g).(int32)
+		latest = min(steps[n.taken].end, n.to)
 	}
 	return legal()
 }
 
-// barrierCase is a history of a barrier. Moment k is the time after k instants.
-type barrierCase struct {
-	steps    []step
-	parties  int
-	instants []int32         // the steps that have an instant, by call
-	there    []int           // by moment: how many are there
-	enough   []int           // by moment: the last one up to here at which enough are there; -1 if none is
-	own      map[int32][]int // by process: the places of its instants
-	ends     map[int]int64   // by operation: the end of an enter that succeeded
-	place    map[int]int     // by operation: the place of its instant
-	stays    []inside
-	odd      bool // whether a process enters again too early to tell, or does two things at one instant
+// need is that there must be an opening from one instant to another.
+type need struct {
+	from, to   int64
+	shut, wait int32 // the steps for which
+	taken      int32 // the opening that was taken for it, or none
 }
 
-// inside is the time in which a process is inside: after the moment from, up to the moment to.
-type inside struct {
-	enter    int32 // the step that succeeded
-	from, to int
-	latest   int // the moment at which it would have succeeded had enough been there all the time
+// gateCase is the steps of a gate under investigation.
+type gateCase struct {
+	steps []step
+	opens []int32 // by call
+	needs []need  // by to
+	ready []int32 // openings that have been called, a heap by end
 }
 
-func (b *barrierCase) load() {
-	b.ends = make(map[int]int64)
-	for i := range b.steps {
-		switch s := &b.steps[i]; s.kind {
-		case stepArrive, stepDepart, stepVanish:
-			b.instants = append(b.instants, int32(i))
-		case stepPass:
-			b.ends[s.source] = s.end
+func (g *gateCase) Len() int           { return len(g.ready) }
+func (g *gateCase) Less(i, k int) bool { return g.steps[g.ready[i]].end < g.steps[g.ready[k]].end }
+func (g *gateCase) Swap(i, k int)      { g.ready[i], g.ready[k] = g.ready[k], g.ready[i] }
+func (g *gateCase) Push(x any)         { g.ready = append(g.ready, x.(int32)) }
+func (g *gateCase) Pop() any {
+	last := g.ready[len(g.ready)-1]
+	g.ready = g.ready[:len(g.ready)-1]
+	return last
+}
+
+// load finds the openings, and what the waits need.
+func (g *gateCase) load() {
+	var shuts []int32 // by end
+	for i := range g.steps {
+		switch s := &g.steps[i]; {
+		case s.kind == stepOpen:
+			g.opens = append(g.opens, int32(i))
+		case s.kind == stepShut && !s.unknown:
+			shuts = append(shuts, int32(i))
 		}
 	}
-	slices.SortStableFunc(b.instants, func(x, y int32) int { return compareStamps(b.steps[x].call, b.steps[y].call) })
-	b.there, b.enough = make([]int, len(b.instants)+1), make([]int, len(b.instants)+1)
-	b.own, b.place = make(map[int32][]int), make(map[int]int)
-	present := make(map[int32]int64) // by process: by when its enter had succeeded
-	for k, i := range b.instants {
-		b.happen(k, &b.steps[i], present)
-	}
-	last := -1
-	for k, n := range b.there {
-		if n >= b.parties {
-			last = k
-		}
-		b.enough[k] = last
-	}
-}
-
-func compareStamps(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// happen notes the instant at place k.
-func (b *barrierCase) happen(k int, s *step, present map[int32]int64) {
-	own := b.own[s.item]
-	entered, there := present[s.item]
-	if len(own) > 0 && b.at(own[len(own)-1]) == s.call || s.kind == stepArrive && there && entered < Forever && s.call <= entered {
-		b.odd = true
-	}
-	b.own[s.item], b.place[s.source] = append(own, k), k
-	switch s.kind {
-	case stepArrive:
-		present[s.item] = b.passed(s.source)
-	case stepDepart:
-		delete(present, s.item)
-	}
-	b.there[k+1] = len(present)
-}
-
-// passed is by when an enter had succeeded; Forever if nobody knows that it did.
-func (b *barrierCase) passed(source int) int64 {
-	if end, found := b.ends[source]; found {
-		return end
-	}
-	return Forever
-}
-
-// at is the stamp of the instant at place k.
-func (b *barrierCase) at(k int) int64 { return b.steps[b.instants[k]].call }
-
-// moments returns the first and the last moment of a step.
-func (b *barrierCase) moments(s *step) (from, to int) {
-	from = sort.Search(len(b.instants), func(k int) bool { return b.at(k) >= s.call })
-	to = sort.Search(len(b.instants), func(k int) bool { return b.at(k) > s.end })
-	return from, to
-}
-
-// pass lets the enter of step i succeed as late as it can, and tells whether it can at all.
-func (b *barrierCase) pass(i int32) bool {
-	s := &b.steps[i]
-	own := b.own[s.item]
-	first, _ := slices.BinarySearch(own, b.place[s.source])
-	_, last := b.moments(s)
-	end, next := len(b.instants), first+1
-	for ; next < len(own); next++ {
-		if kind := b.steps[b.instants[own[next]]].kind; kind != stepVanish {
-			end = own[next]
-			break
+	slices.SortStableFunc(g.opens, func(a, b int32) int { return cmp.Compare(g.steps[a].call, g.steps[b].call) })
+	slices.SortStableFunc(shuts, func(a, b int32) int { return cmp.Compare(g.steps[a].end, g.steps[b].end) })
+	strictest := slices.Clone(shuts) // of the first so many shuts the one that was called last
+	for i := 1; i < len(shuts); i++ {
+		if before := strictest[i-1]; g.steps[before].call > g.steps[shuts[i]].call {
+			strictest[i] = before
 		}
 	}
-	latest := min(last, end)
-	moment := b.enough[latest]
-	if moment <= own[first] {
-		return false
-	}
-	for k := first + 1; k < next; k++ { // the instants at which it vanished
-		end = min(end, own[k])
-	}
-	if moment < end {
-		b.stays = append(b.stays, inside{i, moment, end, latest})
-	}
-	return true
-}
-
-// freeMoments returns, by moment, at how many before it nobody is inside.
-func (b *barrierCase) freeMoments() []int {
-	change := make([]int, len(b.instants)+2)
-	for _, stay := range b.stays {
-		change[stay.from+1]++
-		change[stay.to+1]--
-	}
-	free := make([]int, len(b.instants)+2)
-	count := 0
-	for k := range b.there {
-		count += change[k]
-		free[k+1] = free[k]
-		if count == 0 {
-			free[k+1]++
+	for i := range g.steps {
+		s := &g.steps[i]
+		if s.kind != stepWait {
+			continue
+		}
+		if over := sort.Search(len(shuts), func(k int) bool { return g.steps[shuts[k]].end >= s.call }); over > 0 {
+			shut := strictest[over-1]
+			g.needs = append(g.needs, need{g.steps[shut].call, s.end, shut, int32(i), none})
 		}
 	}
-	return free
+	slices.SortStableFunc(g.needs, func(a, b need) int { return cmp.Compare(a.to, b.to) })
 }
 
-// unless returns the ruling, unless stamps that are equal could make a difference between two stamps.
-func (b *barrierCase) unless(from, to int64, r ruling) ruling {
-	if b.odd {
-		return undetermined("a process enters again before it is known to have entered, or does two things at one instant")
+// couldMax bounds how many pairs of a need and an opening are looked at to explain a violation.
+const couldMax = 1 << 24
+
+// earlyWait is the finding that there is no opening for need k. It names all openings that can hit it, what
+// they were taken for, the openings that can hit that, and so on: these are illegal by themselves, as no
+// opening that is left out could help.
+func (g *gateCase) earlyWait(k int32) finding {
+	f := finding{property: "early-wait", message: "a wait ended although the gate was shut"}
+	takenFor := make(map[int32]int32)
+	for i := range g.needs {
+		takenFor[g.needs[i].taken] = int32(i)
 	}
-	first := sort.Search(len(b.instants), func(k int) bool { return b.at(k) >= from })
-	for k := first + 1; k < len(b.instants) && b.at(k) <= to; k++ {
-		if b.at(k) == b.at(k-1) {
-			return undetermined("several things happen at one instant, and their order matters")
+	named, needed := make([]bool, len(g.steps)), []int32{k}
+	for at := 0; at < len(needed); at++ {
+		n := &g.needs[needed[at]]
+		named[n.shut], named[n.wait] = true, true
+		if at > couldMax/(len(g.opens)+1) {
+			return f
+		}
+		for _, open := range g.opens {
+			s := &g.steps[open]
+			if named[open] || s.call > n.to || s.end < n.from {
+				continue
+			}
+			named[open] = true
+			if other, taken := takenFor[open]; taken {
+				needed = append(needed, other)
+			}
 		}
 	}
-	return r
-}
-
-// certificateMax bounds the operations that a finding on a barrier names.
-const certificateMax = 6
-
-// earlyEnter is the finding that enter i never met enough others. It names those that were there when most
-// were, if they are few.
-func (b *barrierCase) earlyEnter(i int32) ruling {
-	from, to := b.moments(&b.steps[i])
-	best := from
-	for k := from; k <= to; k++ {
-		if b.there[k] > b.there[best] {
-			best = k
+	for i := range g.steps {
+		if named[i] {
+			f.steps = append(f.steps, g.steps[i])
 		}
 	}
-	sources := []int{b.steps[i].source}
-	if b.there[best] <= certificateMax {
-		sources = append(sources, b.presentAt(best)...)
-	}
-	return illegal(finding{
-		property: "early-enter", message: "an enter succeeded although too few were there at any moment of it",
-		steps: selectSteps(b.steps, func(s *step) bool {
-			return s.source == b.steps[i].source || s.kind == stepArrive && slices.Contains(sources, s.source)
-		}),
-	})
-}
-
-// presentAt returns the operations by which those came who are there at a moment.
-func (b *barrierCase) presentAt(moment int) (sources []int) {
-	present := make(map[int32]int)
-	for _, i := range b.instants[:moment] {
-		switch s := &b.steps[i]; s.kind {
-		case stepArrive:
-			present[s.item] = s.source
-		case stepDepart:
-			delete(present, s.item)
-		}
-	}
-	for _, source := range present { // in any order: it is sorted below
-		sources = append(sources, source)
-	}
-	slices.Sort(sources)
-	return sources
-}
-
-// earlyLeave is the finding that somebody was inside at every moment of leave i. Others that are always
-// there let every enter of the finding succeed, as late as it could; where that would be too late, as
-// not enough were there in truth, there is no small part of the history that is illegal by itself.
-func (b *barrierCase) earlyLeave(i int32) ruling {
-	from, to := b.moments(&b.steps[i])
-	keep := map[int]bool{b.steps[i].source: true}
-	start := b.steps[i].call
-	for moment := from; moment <= to; {
-		stay := b.longest(moment, &b.steps[i])
-		if stay == nil {
-			return undetermined("it takes many operations to show that somebody is inside at every moment of a leave")
-		}
-		keep[b.steps[stay.enter].source] = true
-		start = min(start, b.steps[stay.enter].call)
-		if moment = stay.to + 1; stay.to < to {
-			keep[b.steps[b.instants[stay.to]].source] = true
-		}
-	}
-	r := illegal(finding{
-		property: "early-leave", message: "a leave succeeded although somebody was inside at every moment of it",
-		steps: selectSteps(b.steps, func(s *step) bool {
-			return keep[s.source] && (s.kind != stepPart || s.source == b.steps[i].source)
-		}),
-	})
-	r.given = b.crowd()
-	return b.unless(start, b.steps[i].end, r)
-}
-
-// longest returns the stay that lasts longest of those over a moment of a leave, even if enough had been
-// there. At the moments before the leaver's own instant it is exactly the stamp of the call.
-func (b *barrierCase) longest(moment int, leave *step) (best *inside) {
-	early := moment <= b.place[leave.source]
-	for k := range b.stays {
-		s := &b.stays[k]
-		begun := s.latest < moment || early && s.latest == moment && b.steps[s.enter].end < leave.call
-		if begun && moment <= s.to && (best == nil || s.to > best.to) {
-			best = s
-		}
-	}
-	return best
-}
-
-// crowd is as many others as it takes, who are there all the time.
-func (b *barrierCase) crowd() (given []step) {
-	others := int32(0)
-	for i := range b.steps {
-		others = max(others, b.steps[i].item+1)
-	}
-	for k := range b.parties {
-		given = append(given, step{kind: stepArrive, item: others + int32(k), call: math.MinInt64, end: math.MinInt64, source: none})
-	}
-	return given
+	return f
 }

@@ -24,7 +24,7 @@ func crowdedBarrier() History {
 // Whoever only looks does so as soon as there is what he saw. Without that the search has to remember for each
 // leave and each moment whether it was then, and has no memory for it.
 func TestTheFrontierLooksAtOnce(t *testing.T) {
-	m := Barrier(2)
+	m := DoubleBarrier(2)
 	steps := m.prepare(crowdedBarrier())
 	j := newJudge(&m, Options{MemoryLimit: 64 << 20})
 	if r := j.frontier(steps); r.outcome != Violation {
@@ -44,7 +44,7 @@ func TestShortHistoriesAreSearchedInTheDepth(t *testing.T) {
 		at(3, "enter", 1, 1), at(0, "enter", 1, Forever), at(2, "enter", 1, Forever),
 	}
 	h[11].Outcome, h[12].Outcome = Unknown, Unknown
-	v := Check(Barrier(3), h, Options{MemoryLimit: 16 << 20})[0]
+	v := Check(DoubleBarrier(3), h, Options{MemoryLimit: 16 << 20})[0]
 	if v.Outcome != Ok || slices.ContainsFunc(v.Tried, func(s string) bool { return strings.HasPrefix(s, "frontier") }) {
 		t.Error(v, v.Tried)
 	}

@@ -7,7 +7,7 @@ import (
 
 // An explanation ends when time is up, also where it is not a search.
 func TestExplanationKeepsToTheTime(t *testing.T) {
-	m := Barrier(2)
+	m := DoubleBarrier(2)
 	steps := m.prepare(inStep(5, 300))
 	j := newJudge(&m, Options{Timeout: time.Nanosecond})
 	begin := time.Now()

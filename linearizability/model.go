@@ -57,7 +57,7 @@ type Parameters struct {
 // count, are for the models that have some.
 func ByName(name string, with ...Parameters) (Model, error) {
 	p := append(with, Parameters{})[0]
-	models := []Model{Lock(), RWLock(), Semaphore(cmp.Or(p.Permits, 1)), Queue(), PriorityQueue(), Counter(), Election(), Barrier(cmp.Or(p.Parties, 2)), Gate()}
+	models := []Model{Lock(), RWLock(), Semaphore(cmp.Or(p.Permits, 1)), Queue(), PriorityQueue(), Counter(), Election(), DoubleBarrier(cmp.Or(p.Parties, 2)), Barrier()}
 	var known []string
 	for _, m := range models {
 		if m.Name == name {

@@ -8,7 +8,7 @@ import "testing"
 func TestNobodyEntersBeforeItsOwnCall(t *testing.T) {
 	h := parseHistory(t, "client 0 enter (unknown) [1..]\nclient 1 enter [2..10]\nclient 100 enter [5..11]\nclient 1 leave [20..30]")
 	h[2].Process = Int(0)
-	m := Barrier(2)
+	m := DoubleBarrier(2)
 	if v := Check(m, h, Options{})[0]; summary(v) != "violation early-leave" {
 		t.Errorf("process 0 never left: %v", v)
 	}

@@ -115,7 +115,7 @@ func TestStreamForgets(t *testing.T) {
 }
 
 func TestStreamRefuses(t *testing.T) {
-	if _, err := NewStream(Gate()); err == nil {
+	if _, err := NewStream(Barrier()); err == nil {
 		t.Error("a gate can be judged as a stream")
 	}
 	for i, ops := range []History{

@@ -51,10 +51,10 @@ var byUsers = map[string]func() *workload.Workload{
 		return workload.Counter(func(c recipes.Conn, path string) workload.Adder { return recipes.NewCounter(c, path) })
 	},
 	"barrier": func() *workload.Workload {
-		return workload.Gate(func(c recipes.Conn, path string) workload.Gater { return recipes.NewBarrier(c, path) })
+		return workload.Barrier(func(c recipes.Conn, path string) workload.BarrierRecipe { return recipes.NewBarrier(c, path) })
 	},
 	"doublebarrier": func() *workload.Workload {
-		return workload.Barrier(2, func(c recipes.Conn, path string) workload.Rendezvous { return recipes.NewDoubleBarrier(c, path, 2) })
+		return workload.DoubleBarrier(2, func(c recipes.Conn, path string) workload.Rendezvous { return recipes.NewDoubleBarrier(c, path, 2) })
 	},
 }
 

@@ -31,7 +31,7 @@ import (
 // gateKind is the table's line for this kind, see [Kind].
 var gateKind = Kind{
 	Name:  "barrier",
-	Model: linearizability.Gate(),
+	Model: linearizability.Barrier(),
 	Promises: []Promise{
 		{
 			Names: []string{"early-wait"},
@@ -45,51 +45,51 @@ var gateKind = Kind{
 		noLeaks,
 	},
 	Recipes: []Entry{
-		gateEntry(Ours, "recipes.Barrier: a gate that is shut and opened, exactly once for each call", func(c recipes.Conn, path string) Gater {
+		barrierEntry(Ours, "recipes.Barrier: a gate that is shut and opened, exactly once for each call", func(c recipes.Conn, path string) BarrierRecipe {
 			return recipes.NewBarrier(c, path)
 		}),
 	},
-	remote: planRemoteGate,
-	serve:  serving(func(e *gateEpisode, c recipes.Conn, path string) Served { return gateOperations(e.new(c, path)) }),
+	remote: planRemoteBarrier,
+	serve:  serving(func(e *barrierEpisode, c recipes.Conn, path string) Served { return barrierOperations(e.new(c, path)) }),
 }
 
-var gateEntry = entries("barrier", Gate)
+var barrierEntry = entries("barrier", Barrier)
 
-// Gater is a barrier that is open at first, as the workload uses it. Shut and Open do nothing, and
+// BarrierRecipe is a barrier that is open at first, as the workload uses it. Shut and Open do nothing, and
 // succeed, if it is shut or open already.
-type Gater interface {
+type BarrierRecipe interface {
 	Shut(context.Context) error
 	Open(context.Context) error
 	Wait(context.Context) error
 }
 
-// Gate is the workload of a barrier that is shut and opened. new is called once for each user of a
+// Barrier is the workload of a barrier that is shut and opened. new is called once for each user of a
 // session; all that it returns must be about the same barrier. (For a barrier at which parties meet
-// see [Barrier].)
-func Gate(new func(c recipes.Conn, path string) Gater, opts ...Option) *Workload {
+// see [DoubleBarrier].)
+func Barrier(new func(c recipes.Conn, path string) BarrierRecipe, opts ...Option) *Workload {
 	t := agree(opts)
-	return t.workload("barrier", linearizability.Gate(), func(p *sim.Plan, path string) Episode {
-		return planGate(p, path, constructs(&t, new))
+	return t.workload("barrier", linearizability.Barrier(), func(p *sim.Plan, path string) Episode {
+		return planBarrier(p, path, constructs(&t, new))
 	}, nil)
 }
 
-// gateEpisode is one planned episode.
-type gateEpisode struct {
+// barrierEpisode is one planned episode.
+type barrierEpisode struct {
 	Script[string] // names of operations
-	new            func(c recipes.Conn, path string) Gater
+	new            func(c recipes.Conn, path string) BarrierRecipe
 }
 
-func planGate(p *sim.Plan, path string, new func(c recipes.Conn, path string) Gater) *gateEpisode {
-	e := &gateEpisode{Script: NewScript[string](p, path), new: new}
+func planBarrier(p *sim.Plan, path string, new func(c recipes.Conn, path string) BarrierRecipe) *barrierEpisode {
+	e := &barrierEpisode{Script: NewScript[string](p, path), new: new}
 	e.Draw(p, p.Ops+1, oneOf("wait", "shut", "wait", "open", "shut", "wait"))
 	e.turns[0] = append(e.turns[0], "open")
 	return e
 }
 
-func (e *gateEpisode) Parents() []string { return []string{parentOf(e.Path)} }
+func (e *barrierEpisode) Parents() []string { return []string{parentOf(e.Path)} }
 
 // MayWaitForever: a wait may last for ever at a barrier that may be shut.
-func (e *gateEpisode) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+func (e *barrierEpisode) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op) {
 	if surelyOpen(all) {
 		return nil
 	}
@@ -115,15 +115,15 @@ func surelyOpen(all []*sim.Op) bool {
 	})
 }
 
-func (e *gateEpisode) Run(u User) {
+func (e *barrierEpisode) Run(u User) {
 	gate := e.new(u.Conn(), e.Path)
 	for name := range e.Turns(u) {
-		operateGate(u, gate, name)
+		operateBarrier(u, gate, name)
 	}
 	e.Over(gate)
 }
 
-func operateGate(u User, gate Gater, name string) {
+func operateBarrier(u User, gate BarrierRecipe, name string) {
 	do := map[string]func(context.Context) error{"shut": gate.Shut, "open": gate.Open, "wait": gate.Wait}[name]
 	ctx, op := u.Begin(name, "", true)
 	err := do(ctx)
@@ -137,11 +137,11 @@ func operateGate(u User, gate Gater, name string) {
 	u.End(op, outcome, "", err)
 }
 
-func (e *gateEpisode) Judge(v *View) Judgement {
+func (e *barrierEpisode) Judge(v *View) Judgement {
 	j := e.Judging(v)
 	h := e.History(v)
 	j.History = h
-	j.Check(v, linearizability.Gate(), h)
+	j.Check(v, linearizability.Barrier(), h)
 	j.Add(gateStuck(v)...)
 	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return v.Faulty() && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
 	if len(j.Violations) == 0 {
@@ -160,7 +160,7 @@ func gateStuck(v *View) []sim.Violation {
 	return found
 }
 
-func (e *gateEpisode) History(v *View) linearizability.History {
+func (e *barrierEpisode) History(v *View) linearizability.History {
 	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(OperationOf(op)) })
 	slices.SortStableFunc(h, cmpReturn)
 	return h

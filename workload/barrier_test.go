@@ -73,7 +73,7 @@ func (b existing) Wait(ctx context.Context) error {
 }
 
 func gate(b existing) *workload.Workload {
-	return workload.Gate(func(c recipes.Conn, _ string) workload.Gater {
+	return workload.Barrier(func(c recipes.Conn, _ string) workload.BarrierRecipe {
 		own := b // several worlds turn at the same time
 		own.conn = c
 		return own
@@ -111,6 +111,6 @@ func (d watchless) Wait(ctx context.Context) error {
 }
 
 func TestWaitingWithoutWatch(t *testing.T) {
-	w := workload.Gate(func(c recipes.Conn, _ string) workload.Gater { return watchless{existing{conn: c}} })
+	w := workload.Barrier(func(c recipes.Conn, _ string) workload.BarrierRecipe { return watchless{existing{conn: c}} })
 	wantBroken(t, w, sim.NoFaults, "lost-wakeup", "although the barrier is open")
 }

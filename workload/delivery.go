@@ -17,7 +17,7 @@ type delivery struct {
 // deliveries are in the order in which the items were first mentioned.
 type deliveries []*delivery
 
-var claiming = office{noun: "the claim", acquire: "claim", release: "finish"}
+var claiming = role{noun: "the claim", acquire: "claim", release: "finish"}
 
 func (v *View) deliveries() (all deliveries) {
 	of := func(item string) *delivery {
@@ -48,9 +48,9 @@ func (v *View) deliveries() (all deliveries) {
 // exclusion: one claim on an item at a time.
 func (all deliveries) exclusion(v *View) []sim.Violation {
 	for _, d := range all {
-		o := claiming
-		o.noun = "a claim on item " + d.item
-		if found := exclusion(v, d.claims, o); found != nil {
+		r := claiming
+		r.noun = "a claim on item " + d.item
+		if found := exclusion(v, d.claims, r); found != nil {
 			return found
 		}
 	}

@@ -42,7 +42,7 @@ import (
 // doubleBarrierKind is the table's line for this kind, see [Kind].
 var doubleBarrierKind = Kind{
 	Name:  "doublebarrier",
-	Model: linearizability.Barrier(2),
+	Model: linearizability.DoubleBarrier(2),
 	Promises: []Promise{
 		{
 			Names: []string{"early-enter"},
@@ -64,7 +64,7 @@ var doubleBarrierKind = Kind{
 
 func doubleBarrierEntry(recipe string, parties int, help string) Entry {
 	return entry("doublebarrier", recipe, help, func(opts ...Option) *Workload {
-		return Barrier(parties, func(c recipes.Conn, path string) Rendezvous {
+		return DoubleBarrier(parties, func(c recipes.Conn, path string) Rendezvous {
 			return recipes.NewDoubleBarrier(c, path, parties)
 		}, opts...)
 	})
@@ -78,11 +78,11 @@ type Rendezvous interface {
 	Leave(context.Context) error
 }
 
-// Barrier is the workload of a double barrier for so many parties. new is called once for each user
+// DoubleBarrier is the workload of a double barrier for so many parties. new is called once for each user
 // of a session; all that it returns must be members of the same barrier.
-func Barrier(parties int, new func(c recipes.Conn, path string) Rendezvous, opts ...Option) *Workload {
+func DoubleBarrier(parties int, new func(c recipes.Conn, path string) Rendezvous, opts ...Option) *Workload {
 	t := agree(opts)
-	return t.workload("doublebarrier", linearizability.Barrier(parties), func(p *sim.Plan, path string) Episode {
+	return t.workload("doublebarrier", linearizability.DoubleBarrier(parties), func(p *sim.Plan, path string) Episode {
 		return t.rounds(p, path, parties, constructs(&t, new))
 	}, nil)
 }
@@ -196,7 +196,7 @@ func (e *roundsEpisode) Judge(v *View) Judgement {
 	h := e.History(v)
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
-		j.Check(v, linearizability.Barrier(e.parties), h)
+		j.Check(v, linearizability.DoubleBarrier(e.parties), h)
 	}
 	j.History = h
 	return j

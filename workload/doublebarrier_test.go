@@ -13,7 +13,7 @@ func TestOurDoubleBarrierIsClean(t *testing.T) { wantOursClean(t, "doublebarrier
 
 // Rounds of three must not be harder than rounds of two.
 func TestOurDoubleBarrierForThree(t *testing.T) {
-	w := workload.Barrier(3, func(c recipes.Conn, _ string) workload.Rendezvous {
+	w := workload.DoubleBarrier(3, func(c recipes.Conn, _ string) workload.Rendezvous {
 		return recipes.NewDoubleBarrier(c, "/t/doublebarrier", 3)
 	})
 	wantClean(t, w, sim.AllFaults)

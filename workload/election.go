@@ -97,7 +97,7 @@ func Election(new func(c recipes.Conn, path string) Candidate, opts ...Option) *
 }
 
 // leadership is what the candidates want.
-var leadership = office{"the leadership", "elected", "resigned", true}
+var leadership = role{"the leadership", "elected", "resigned", true}
 
 // electionEpisode is one planned episode: who does what, and what the leader commands.
 type electionEpisode struct {

@@ -343,29 +343,29 @@ func (r *resource) refused() (n int) {
 	return n
 }
 
-// office is what one client at a time holds, and the names of the operations that take and leave it.
-type office struct {
+// role is what one client at a time holds, and the names of the operations that take and leave it.
+type role struct {
 	noun, acquire, release string
 	signed                 bool // in histories the release has the token, too
 }
 
-var theLock = office{"the lock", "acquire", "release", false}
+var theLock = role{"the lock", "acquire", "release", false}
 
-// takes tells whether an operation is one to get hold of the office.
-func (o office) takes(op *sim.Op) bool { return op.Name == o.acquire || op.Name == "try" }
+// takes tells whether an operation is one to take the role.
+func (r role) takes(op *sim.Op) bool { return op.Name == r.acquire || op.Name == "try" }
 
-// holds lists who held the office and when.
-func (v *View) holds(o office) []interval { return v.tenancies(o.takes, o.released) }
+// holds lists who had the role and when.
+func (v *View) holds(r role) []interval { return v.tenancies(r.takes, r.released) }
 
 // released returns the first of the later operations by which a user gives up what it got by op;
 // nil if it never did.
-func (o office) released(later []*sim.Op, op *sim.Op) *sim.Op {
+func (r role) released(later []*sim.Op, op *sim.Op) *sim.Op {
 	for _, next := range later {
 		switch {
 		case clientID(next) != clientID(op):
-		case next.Name == o.release:
+		case next.Name == r.release:
 			return next
-		case o.takes(next):
+		case r.takes(next):
 			return nil
 		}
 	}
@@ -436,7 +436,7 @@ func (e *lockEpisode) Judge(v *View) Judgement {
 	return j
 }
 
-func exclusion(v *View, holds []interval, o office) []sim.Violation {
+func exclusion(v *View, holds []interval, r role) []sim.Violation {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
 			if b.start >= a.end || b.end <= b.start {
@@ -448,7 +448,7 @@ func exclusion(v *View, holds []interval, o office) []sim.Violation {
 			}
 			return []sim.Violation{sim.Violation{Property: property, Ops: []*sim.Op{a.op, b.op}}.Saying(
 				"%s holds %s from %s%s under session %v, and %s acquires it at %s under session %v",
-				Who(a.op), o.noun, v.Moment(a.start), until(v, a), sim.SessionID(a.op.SessionAt),
+				Who(a.op), r.noun, v.Moment(a.start), until(v, a), sim.SessionID(a.op.SessionAt),
 				Who(b.op), v.Moment(b.start), sim.SessionID(b.op.SessionAt))}
 		}
 	}
@@ -464,7 +464,7 @@ func until(v *View, a interval) string {
 
 // fencing: of two holds of which one was over before the other began, the later has the larger
 // token; and the resource accepted nothing from an earlier holder after a later one.
-func fencing(v *View, holds []interval, o office) []sim.Violation {
+func fencing(v *View, holds []interval, r role) []sim.Violation {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
 			if a.token == 0 || b.token == 0 || a.end > b.start || a.token < b.token {
@@ -472,24 +472,24 @@ func fencing(v *View, holds []interval, o office) []sim.Violation {
 			}
 			return []sim.Violation{{Property: "fencing", Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
 				"%s was granted %s at %s with token %d, after %s at %s with token %d: the token did not grow",
-				Who(b.op), o.noun, v.Moment(b.start), b.token, Who(a.op), v.Moment(a.start), a.token)}}
+				Who(b.op), r.noun, v.Moment(b.start), b.token, Who(a.op), v.Moment(a.start), a.token)}}
 		}
 	}
 	return nil
 }
 
 // order: nobody is granted the lock while an older znode of a waiting operation is there.
-func (j *Judgement) order(v *View, o office) {
+func (j *Judgement) order(v *View, r role) {
 	queue, known := v.contenders()
 	if !j.Judges("order", known) {
 		return
 	}
 	for _, x := range queue.granted() {
 		for _, y := range queue {
-			if y.overtakenBy(v, o, x) && queue.last(y, sim.StepOf(x.op.Return)) {
+			if y.overtakenBy(v, r, x) && queue.last(y, sim.StepOf(x.op.Return)) {
 				j.Add(sim.Violation{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
 					"%s was granted %s at step %d for %s, although the older %s of %s was waiting",
-					Who(x.op), o.noun, sim.StepOf(x.op.Return), x.path, y.path, Who(y.op))})
+					Who(x.op), r.noun, sim.StepOf(x.op.Return), x.path, y.path, Who(y.op))})
 				return
 			}
 		}
@@ -507,9 +507,9 @@ type contender struct {
 }
 
 // overtakenBy tells whether x was granted the lock while y, which is older, was there and waited.
-func (y contender) overtakenBy(v *View, o office, x contender) bool {
+func (y contender) overtakenBy(v *View, r role, x contender) bool {
 	granted := x.op.Return
-	if y.op == x.op || y.op.Name != o.acquire || y.zxid > x.zxid || y.parent != x.parent || y.gone <= sim.StepOf(granted) {
+	if y.op == x.op || y.op.Name != r.acquire || y.zxid > x.zxid || y.parent != x.parent || y.gone <= sim.StepOf(granted) {
 		return false
 	}
 	end, crashed := v.Crash(y.op.Client, y.op.Incarnation)
@@ -594,9 +594,9 @@ func herd(h sim.Herd, woken []*sim.Op) sim.Violation {
 }
 
 // progress explains why somebody still waits although all faults were healed.
-func lockProgress(v *View, o office) []sim.Violation {
+func lockProgress(v *View, r role) []sim.Violation {
 	for _, op := range v.Waiting {
-		if found := v.Blocked(op, o.noun); found.Property != "" {
+		if found := v.Blocked(op, r.noun); found.Property != "" {
 			return []sim.Violation{found}
 		}
 	}
@@ -619,7 +619,7 @@ func deadlock(v *View) []sim.Violation {
 // is in it as releases of unknown outcome: a holder's death, or the end of its session.
 func (e *lockEpisode) History(v *View) linearizability.History { return v.tenures(theLock) }
 
-func (v *View) tenures(of office) linearizability.History {
+func (v *View) tenures(of role) linearizability.History {
 	holds := v.holds(of)
 	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
 		o := OperationOf(op)
@@ -660,12 +660,12 @@ func (v *View) vague(op *sim.Op) bool {
 
 // vagueEnd is the end of a hold of which nobody knows until when its session was alive: at any time from
 // the call on.
-func (of office) vagueEnd(op *sim.Op, h *hold) linearizability.History {
+func (of role) vagueEnd(op *sim.Op, h *hold) linearizability.History {
 	return of.releaseOf(interval{op: op, token: h.token, start: op.Call, end: op.Call, cut: "its session ended, nobody knows when"})
 }
 
 // releaseOf is how a hold ended, as an operation of the history.
-func (of office) releaseOf(iv interval) linearizability.History {
+func (of role) releaseOf(iv interval) linearizability.History {
 	o := linearizability.Operation{
 		Client: clientID(iv.op), Op: of.release, Call: iv.end,
 		Outcome: linearizability.Unknown, Return: linearizability.Forever, Note: iv.cut,

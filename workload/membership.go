@@ -291,7 +291,7 @@ func (v *View) wrongList(op *sim.Op, states []groupState) sim.Violation {
 // leaveOf is the leave that ended what a join began, nil if there is none.
 func (v *View) leaveOf(join *sim.Op) *sim.Op {
 	i := slices.Index(v.Ops, join)
-	return office{acquire: "join", release: "leave"}.released(v.Ops[i+1:], join)
+	return role{acquire: "join", release: "leave"}.released(v.Ops[i+1:], join)
 }
 
 // surelyIn tells whether the member that a join made was in the group during a whole operation.

@@ -19,8 +19,8 @@ func planRemoteQueue(p *sim.Plan, path string) Episode {
 	return planQueue(p, path, func(c recipes.Conn) queueClient { return newRemoteQueue(newHandle(c, path)) })
 }
 
-func planRemoteGate(p *sim.Plan, path string) Episode {
-	return planGate(p, path, func(c recipes.Conn, path string) Gater { return remoteGate{newHandle(c, path)} })
+func planRemoteBarrier(p *sim.Plan, path string) Episode {
+	return planBarrier(p, path, func(c recipes.Conn, path string) BarrierRecipe { return remoteBarrier{newHandle(c, path)} })
 }
 
 // unmade is an episode of a counter whose recipe makes the znode itself. One that go-zookeeper has made without
@@ -195,8 +195,8 @@ func newRemoteQueue(h *remoteHandle) queueClient {
 	return client
 }
 
-type remoteGate struct{ *remoteHandle }
+type remoteBarrier struct{ *remoteHandle }
 
-func (g remoteGate) Shut(ctx context.Context) error { return g.do(ctx, "shut") }
-func (g remoteGate) Open(ctx context.Context) error { return g.do(ctx, "open") }
-func (g remoteGate) Wait(ctx context.Context) error { return g.do(ctx, "wait") }
+func (g remoteBarrier) Shut(ctx context.Context) error { return g.do(ctx, "shut") }
+func (g remoteBarrier) Open(ctx context.Context) error { return g.do(ctx, "open") }
+func (g remoteBarrier) Wait(ctx context.Context) error { return g.do(ctx, "wait") }

@@ -130,7 +130,7 @@ func electionOperations(c Candidate) Served {
 	return Served{"elected": granting(c, c.Campaign), "resigned": plain(c.Resign)}.withOwner(c)
 }
 
-func gateOperations(g Gater) Served {
+func barrierOperations(g BarrierRecipe) Served {
 	return Served{"shut": plain(g.Shut), "open": plain(g.Open), "wait": plain(g.Wait)}
 }
 

@@ -247,7 +247,7 @@ func downgrade(u User, lock downgrader, h *hold) bool {
 	return true
 }
 
-// The two ways to hold a read/write lock, see [office].
+// The two ways to hold a read/write lock, see [role].
 func writes(op *sim.Op) bool { return op.Name == "acquire" || op.Name == "try" }
 func reads(op *sim.Op) bool {
 	return op.Name == "racquire" || op.Name == "rtry" || op.Name == "downgrade"
@@ -340,7 +340,7 @@ func (j *Judgement) rwOrder(v *View) {
 			continue
 		}
 		for _, y := range queue {
-			if (writes(x.op) || writes(y.op)) && y.waits() && y.overtakenBy(v, office{acquire: y.op.Name}, x) && queue.last(y, sim.StepOf(x.op.Return)) {
+			if (writes(x.op) || writes(y.op)) && y.waits() && y.overtakenBy(v, role{acquire: y.op.Name}, x) && queue.last(y, sim.StepOf(x.op.Return)) {
 				j.Add(sim.Violation{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
 					"%s was granted the lock at step %d by %s for %s, although the older %s of %s was waiting",
 					Who(x.op), sim.StepOf(x.op.Return), x.op.Name, x.path, y.path, Who(y.op))})
@@ -389,11 +389,11 @@ func (e *rwEpisode) History(v *View) linearizability.History {
 			add(o)
 		}
 		if got, ok := op.Data.(*hold); ok && takes(op) && op.Outcome == sim.OK && v.vague(op) {
-			add(office{release: v.ends(interval{op: op})}.vagueEnd(op, got)[0])
+			add(role{release: v.ends(interval{op: op})}.vagueEnd(op, got)[0])
 		}
 	})
 	for _, iv := range holds {
-		h = append(h, office{release: v.ends(iv)}.releaseOf(iv)...)
+		h = append(h, role{release: v.ends(iv)}.releaseOf(iv)...)
 	}
 	slices.SortStableFunc(h, cmpReturn)
 	return h

@@ -158,7 +158,7 @@ func permitMethod(s Permitter, try bool) method {
 	return waiting("acquire", s.Acquire)
 }
 
-var aPermit = office{"a permit", "acquire", "release", false}
+var aPermit = role{"a permit", "acquire", "release", false}
 
 func (e *semaphoreEpisode) Judge(v *View) Judgement {
 	holds := v.holds(aPermit)

@@ -74,7 +74,7 @@ func kazooBarrier(id, title, property, needs string, variant roundsVariant) Anim
 func doubleBarrierAnimal(id, title, source, property, needs string, variant roundsVariant, members func(published.Bugs) workload.Option, with ...string) Animal {
 	return pair(Animal{ID: id, Title: title, Source: source, Property: property, Needs: needs}, func(bugs published.Bugs) *workload.Workload {
 		recipe := fmt.Sprintf("%s, %s, with %s", source, variant.name, bugs)
-		return workload.Barrier(parties, nil, as(recipe, append(slices.Clone(variant.opts), members(bugs))...)...)
+		return workload.DoubleBarrier(parties, nil, as(recipe, append(slices.Clone(variant.opts), members(bugs))...)...)
 	}, with...)
 }
 
