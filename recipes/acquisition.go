@@ -28,22 +28,22 @@ const (
 // Invariant: at most one acquisition of a gate makes calls. Each begins by waiting for the end of
 // the one before, which may have a znode to remove that would be in its way.
 type acquisition struct {
-	gate    *gate
-	way     way
-	try     bool
-	before  <-chan struct{}
-	settled chan struct{} // closed when the caller of Lock may return
-	ended   chan struct{} // closed when the goroutine ends: nothing is left of it but the result
-	lost    chan struct{}
-	revoked chan struct{}             // closed when somebody asks the holder to release
-	changes chan func() (tell func()) // what the goroutine is to do during the hold
+	holder   *holder
+	acquirer acquirer
+	try      bool
+	before   <-chan struct{}
+	settled  chan struct{} // closed when the caller of Lock may return
+	ended    chan struct{} // closed when the goroutine ends: nothing is left of it but the result
+	lost     chan struct{}
+	revoked  chan struct{}             // closed when somebody asks the holder to release
+	changes  chan func() (tell func()) // what the goroutine is to do during the hold
 
 	holding context.Context // ends when the hold is to be released
 	release context.CancelFunc
 
 	asked bool // revoked is closed; used by the goroutine only
 
-	// Guarded by gate.mu.
+	// Guarded by holder.mu.
 	mode    mode
 	phase   phase
 	granted bool // was or is held
@@ -53,14 +53,14 @@ type acquisition struct {
 	token   int64
 }
 
-// way is how an acquisition comes to the znode that is its place, and leaves it. Its methods are
+// acquirer is how an acquisition comes to the znode that is its place, and leaves it. Its methods are
 // called by the goroutine of the acquisition only.
-type way interface {
+type acquirer interface {
 	// contend waits until the place is the own one. With try it does not wait for other users,
 	// but returns errBusy.
-	contend(ctx context.Context, try bool) (place, error)
+	contend(ctx context.Context, try bool) (ticket, error)
 	// verify reads the place that was granted; errDisplaced if it is no longer the own one.
-	verify(ctx context.Context) (place, error)
+	verify(ctx context.Context) (ticket, error)
 	// leave deletes the znode of a place that was granted. With unsure, zk.ErrNoNode may be the
 	// work of an earlier attempt.
 	leave(ctx context.Context) (unsure bool, err error)
@@ -70,9 +70,9 @@ type way interface {
 	withdraw(ctx context.Context)
 }
 
-// place is the own znode, in a state in which it means that the lock is held, seen under the
+// ticket is the own znode, in a state in which it means that the lock is held, seen under the
 // session that owns it.
-type place struct {
+type ticket struct {
 	czxid   int64
 	session int64
 	data    []byte
@@ -89,9 +89,9 @@ var (
 	errLostByClose = fmt.Errorf("%w: %w", ErrLost, ErrClosed)
 )
 
-func newAcquisition(g *gate, w way, m mode, try bool) *acquisition {
+func newAcquisition(g *holder, w acquirer, m mode, try bool) *acquisition {
 	a := &acquisition{
-		gate: g, way: w, mode: m, try: try,
+		holder: g, acquirer: w, mode: m, try: try,
 		settled: make(chan struct{}), ended: make(chan struct{}), lost: make(chan struct{}),
 		revoked: make(chan struct{}), changes: make(chan func() func()),
 	}
@@ -109,7 +109,7 @@ func (a *acquisition) run(ctx context.Context) {
 	if !a.await(ctx) {
 		return
 	}
-	first, err := a.way.contend(ctx, a.try)
+	first, err := a.acquirer.contend(ctx, a.try)
 	if err == nil && a.grant(first) {
 		a.finish(a.keep(first))
 		return
@@ -118,7 +118,7 @@ func (a *acquisition) run(ctx context.Context) {
 		a.fail(err) // the caller need not wait for what is most likely in vain
 	}
 	if err != ErrClosed {
-		a.way.withdraw(context.Background())
+		a.acquirer.withdraw(context.Background())
 	}
 	a.fail(err)
 }
@@ -161,7 +161,7 @@ func ending(e zk.Event) error {
 //
 // Who asked for a change is told of its end when everything known of the znode has been looked at:
 // a release that follows would otherwise race with that look.
-func (a *acquisition) keep(held place) error {
+func (a *acquisition) keep(held ticket) error {
 	tell := func() {}
 	for {
 		a.heed(held)
@@ -180,7 +180,7 @@ func (a *acquisition) keep(held place) error {
 		}
 		err := ending(e)
 		if err == nil {
-			var next place
+			var next ticket
 			if next, err = a.reverify(held); err == nil {
 				held = next
 			}
@@ -196,9 +196,9 @@ func (a *acquisition) keep(held place) error {
 
 // reverify reads the place again after a change. Meanwhile its watch is spent, and a request that was
 // lost is repeated after a pause only; whether the place itself is gone is told by the other watch.
-func (a *acquisition) reverify(held place) (place, error) {
+func (a *acquisition) reverify(held ticket) (ticket, error) {
 	if held.life == nil {
-		return a.way.verify(a.holding)
+		return a.acquirer.verify(a.holding)
 	}
 	ctx, cancel := context.WithCancel(a.holding)
 	defer cancel()
@@ -214,17 +214,17 @@ func (a *acquisition) reverify(held place) (place, error) {
 		}
 		gone <- ending(e)
 	}()
-	next, err := a.way.verify(ctx)
+	next, err := a.acquirer.verify(ctx)
 	cancel()
 	if end := <-gone; end != nil {
-		return place{}, end
+		return ticket{}, end
 	}
 	return next, err
 }
 
 // heed passes on the request to release the lock, once.
-func (a *acquisition) heed(held place) {
-	if !a.asked && hasWord(held.data, wordUnlock) {
+func (a *acquisition) heed(held ticket) {
+	if !a.asked && hasFlag(held.data, flagUnlock) {
 		a.asked = true
 		close(a.revoked)
 	}
@@ -234,9 +234,9 @@ func (a *acquisition) heed(held place) {
 //
 // ErrNoNode after an attempt without an answer means that the attempt was carried out, unless the
 // session has been replaced meanwhile: then the expiry may have come first.
-func (a *acquisition) give(held place) error {
-	g := a.gate
-	unsure, err := a.way.leave(context.Background())
+func (a *acquisition) give(held ticket) error {
+	g := a.holder
+	unsure, err := a.acquirer.leave(context.Background())
 	switch {
 	case err == nil:
 		return nil
@@ -253,7 +253,7 @@ func (a *acquisition) give(held place) error {
 // lose declares the hold lost. A znode that may still be there, because it could merely not be
 // read, is deleted.
 func (a *acquisition) lose(reason error) error {
-	g := a.gate
+	g := a.holder
 	g.mu.Lock()
 	a.phase = over
 	close(a.lost)
@@ -264,7 +264,7 @@ func (a *acquisition) lose(reason error) error {
 	case errors.Is(reason, ErrClosed):
 		return errLostByClose
 	}
-	a.way.leave(context.Background())
+	a.acquirer.leave(context.Background())
 	return fmt.Errorf("%w: %w", ErrLost, reason)
 }
 
@@ -272,9 +272,9 @@ func (a *acquisition) lose(reason error) error {
 //
 // The caller goes on beside this goroutine, so it is told last: when it looks whether somebody asks
 // for a release, that has been noted.
-func (a *acquisition) grant(first place) bool {
+func (a *acquisition) grant(first ticket) bool {
 	a.heed(first)
-	g := a.gate
+	g := a.holder
 	g.mu.Lock()
 	granted := a.phase == contending
 	if granted {
@@ -292,8 +292,8 @@ func (a *acquisition) grant(first place) bool {
 
 // abandon is called by a caller that gives up. It has no effect on a lock that was just granted.
 func (a *acquisition) abandon(reason error) {
-	a.gate.mu.Lock()
-	defer a.gate.mu.Unlock()
+	a.holder.mu.Lock()
+	defer a.holder.mu.Unlock()
 	if a.phase == contending {
 		a.phase, a.err = over, reason
 		a.settle()
@@ -301,15 +301,15 @@ func (a *acquisition) abandon(reason error) {
 }
 
 func (a *acquisition) fail(err error) {
-	a.gate.mu.Lock()
-	defer a.gate.mu.Unlock()
+	a.holder.mu.Lock()
+	defer a.holder.mu.Unlock()
 	if a.phase == contending {
 		a.phase, a.err = over, err
 	}
 	a.settle()
 }
 
-// settle lets the caller of Lock return; gate.mu is held.
+// settle lets the caller of Lock return; holder.mu is held.
 func (a *acquisition) settle() {
 	if !a.reply {
 		a.reply = true
@@ -319,7 +319,7 @@ func (a *acquisition) settle() {
 
 // finish records how a hold ended and tells the listener.
 func (a *acquisition) finish(err error) {
-	g := a.gate
+	g := a.holder
 	g.mu.Lock()
 	a.phase, a.err = over, err
 	g.mu.Unlock()
@@ -332,8 +332,8 @@ func (a *acquisition) finish(err error) {
 // process was ended in the middle of a call.
 func (a *acquisition) end() {
 	a.fail(ErrClosed)
-	a.gate.mu.Lock()
-	defer a.gate.mu.Unlock()
+	a.holder.mu.Lock()
+	defer a.holder.mu.Unlock()
 	if a.phase != over {
 		a.phase, a.err = over, errLostByClose
 		close(a.lost)
@@ -344,8 +344,8 @@ func (a *acquisition) end() {
 
 // outcome is what Lock and TryLock return.
 func (a *acquisition) outcome() (bool, error) {
-	a.gate.mu.Lock()
-	defer a.gate.mu.Unlock()
+	a.holder.mu.Lock()
+	defer a.holder.mu.Unlock()
 	switch {
 	case a.granted:
 		return true, nil
@@ -354,5 +354,5 @@ func (a *acquisition) outcome() (bool, error) {
 	case errors.Is(a.err, context.Canceled), errors.Is(a.err, context.DeadlineExceeded), errors.Is(a.err, ErrClosed):
 		return false, a.err
 	}
-	return false, fmt.Errorf("recipes: %s %s cannot be acquired: %w", a.gate.noun, a.gate.path, a.err)
+	return false, fmt.Errorf("recipes: %s %s cannot be acquired: %w", a.holder.noun, a.holder.path, a.err)
 }

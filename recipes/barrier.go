@@ -66,16 +66,16 @@ const (
 //
 // A Barrier may be used from several goroutines.
 type Barrier struct {
-	link
+	retryConn
 	path string
 }
 
 // NewBarrier returns the barrier at path, an absolute path. Nothing is sent before the barrier is
 // used.
 func NewBarrier(conn Conn, path string, opts ...Option) *Barrier {
-	b := &Barrier{link: newLink(conn), path: path}
+	b := &Barrier{retryConn: newRetryConn(conn), path: path}
 	for _, opt := range opts {
-		opt(&b.link)
+		opt(&b.retryConn)
 	}
 	return b
 }

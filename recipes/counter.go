@@ -81,7 +81,7 @@ var (
 // NewCounter returns a counter in the directory dir, an absolute path. Nothing is sent before the
 // counter is used.
 func NewCounter(conn Conn, dir string, opts ...Option) *Counter {
-	c := &Counter{store: store{link: newLink(conn), dir: dir}}
+	c := &Counter{store: store{retryConn: newRetryConn(conn), dir: dir}}
 	for _, opt := range opts {
 		opt.applyToStore(&c.store)
 	}

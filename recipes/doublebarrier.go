@@ -104,7 +104,7 @@ var (
 // A DoubleBarrier is one member. It belongs to one user at a time, although its methods may be
 // called from any goroutine. Several may share a connection.
 type DoubleBarrier struct {
-	link
+	retryConn
 	dir     string
 	parties int
 
@@ -116,9 +116,9 @@ type DoubleBarrier struct {
 // members must agree on the number of parties, which is at least 1. Nothing is sent before the
 // barrier is used.
 func NewDoubleBarrier(conn Conn, dir string, parties int, opts ...Option) *DoubleBarrier {
-	b := &DoubleBarrier{link: newLink(conn), dir: dir, parties: parties}
+	b := &DoubleBarrier{retryConn: newRetryConn(conn), dir: dir, parties: parties}
 	for _, opt := range opts {
-		opt(&b.link)
+		opt(&b.retryConn)
 	}
 	return b
 }
@@ -161,7 +161,7 @@ func (b *DoubleBarrier) begin() (*attendance, error) {
 		return nil, ErrEntered
 	}
 	b.current = &attendance{barrier: b, ended: make(chan struct{})}
-	b.current.place = line{link: &b.link, dir: b.dir, rule: memberRule}
+	b.current.place = waitQueue{link: &b.retryConn, dir: b.dir, rule: memberRule}
 	if last != nil {
 		b.current.before = last.ended
 	}
@@ -207,9 +207,9 @@ type attendance struct {
 	phase stage // guarded by barrier.mu
 
 	// Used by one goroutine at a time: Enter's, then Leave's.
-	place line     // the own znode
-	round []string // the names of the round's members, the oldest first
-	gone  bool     // the znode is
+	place waitQueue // the own znode
+	round []string  // the names of the round's members, the oldest first
+	gone  bool      // the znode is
 }
 
 // memberRule: members stand in line in order of creation. For whom they wait the round tells.
@@ -438,7 +438,7 @@ func (m *attendance) left(ctx context.Context) (paths []string, err error) {
 
 // remove deletes the own znode and returns who is left then.
 func (m *attendance) remove(ctx context.Context, left []string) ([]string, error) {
-	if _, err := m.barrier.link.remove(ctx, m.place.path); err != nil && !errors.Is(err, zk.ErrNoNode) {
+	if _, err := m.barrier.retryConn.remove(ctx, m.place.path); err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return nil, err
 	}
 	m.gone = true

@@ -74,7 +74,7 @@ type Candidate struct{ office Lock }
 // is sent before it campaigns. It takes the options of a lock: [WithListener]'s Acquired is called
 // when a term begins and Released when it has ended.
 func NewCandidate(conn Conn, dir string, opts ...LockOption) *Candidate {
-	c := &Candidate{Lock{gate: gate{link: newLink(conn), noun: "leadership of", path: dir}}}
+	c := &Candidate{Lock{holder: holder{retryConn: newRetryConn(conn), noun: "leadership of", path: dir}}}
 	for _, opt := range opts {
 		opt.applyToLock(&c.office)
 	}
@@ -90,8 +90,8 @@ var candidateRule = rule{
 // Campaign waits until this candidate leads. It returns nil if so; a context that ends in the same
 // moment as the term begins may give either result.
 func (c *Candidate) Campaign(ctx context.Context) error {
-	g := &c.office.gate
-	_, err := g.acquire(ctx, newLine(g, candidateRule, c.office.data), exclusive, false)
+	g := &c.office.holder
+	_, err := g.acquire(ctx, newWaitQueue(g, candidateRule, c.office.data), exclusive, false)
 	return err
 }
 
@@ -160,7 +160,7 @@ func (c *Candidate) Leader(ctx context.Context) (data []byte, token int64, err e
 
 // first reads the first candidate, all within one session, see [link.syncedChildren].
 func (c *Candidate) first(ctx context.Context) (data []byte, token int64, err error) {
-	g := &c.office.gate
+	g := &c.office.holder
 	session := g.conn.SessionID()
 	line, err := g.members(ctx, g.path, candidatePrefix, g.syncedChildren)
 	if err != nil {

@@ -99,7 +99,7 @@ func (u *unreachable) State() zk.State { return u.state }
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := &unreachable{state: zk.StateDisconnected}
-		b := backoff{link: &link{conn: conn, retry: DefaultRetry}}
+		b := backoff{link: &retryConn{conn: conn, retry: DefaultRetry}}
 		wait := func(err error, pause time.Duration) error {
 			begin := time.Now()
 			result := b.wait(t.Context(), err)

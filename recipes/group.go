@@ -79,11 +79,11 @@ type Group struct {
 // group is used, and who only watches it need not join. It takes the options of a lock:
 // [WithListener]'s Acquired is called after joining and Released when the membership has ended.
 func NewGroup(conn Conn, dir, name string, opts ...LockOption) *Group {
-	g := &Group{seat: Lock{gate: gate{link: newLink(conn), noun: "membership in", path: dir}}}
+	g := &Group{seat: Lock{holder: holder{retryConn: newRetryConn(conn), noun: "membership in", path: dir}}}
 	for _, opt := range opts {
 		opt.applyToLock(&g.seat)
 	}
-	g.store = store{link: g.seat.link, dir: dir}
+	g.store = store{retryConn: g.seat.retryConn, dir: dir}
 	prefix := groupPrefix + escapeName(name) + "-"
 	g.rule = rule{prefix: prefix, prefixes: []string{prefix}, before: nobody}
 	return g
@@ -95,7 +95,7 @@ func nobody([]member, int) []member { return nil }
 // Join makes the process a member. It returns nil if it is one; a context that ends in the same
 // moment may give either result.
 func (g *Group) Join(ctx context.Context) error {
-	_, err := g.seat.gate.acquire(ctx, newLine(&g.seat.gate, g.rule, g.seat.data), shared, false)
+	_, err := g.seat.holder.acquire(ctx, newWaitQueue(&g.seat.holder, g.rule, g.seat.data), shared, false)
 	return err
 }
 
@@ -162,7 +162,7 @@ func (g *Group) snapshot(ctx context.Context) ([]string, error) {
 // memberNames returns the names of the members among the children of a group's directory, sorted.
 func memberNames(children []string) []string {
 	var names []string
-	seen := make(map[string]bool) // by guid: one join is one member, see line.prune
+	seen := make(map[string]bool) // by guid: one join is one member, see waitQueue.prune
 	for _, child := range children {
 		escaped, _, _ := strings.Cut(strings.TrimPrefix(child, groupPrefix), "-")
 		m, ok := parseMember(groupPrefix+escaped+"-", child)

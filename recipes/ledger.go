@@ -23,7 +23,7 @@ type plain struct{ s *store }
 func (p plain) offer(ctx context.Context, op *operation, prefix string, data []byte) error {
 	s, guid := p.s, NewGUID(p.s.conn)
 	change := UnknownOutcomeError{Op: "offer", Path: join(s.dir, prefix+guid+"-"), Data: data}
-	pace := backoff{link: &s.link}
+	pace := backoff{link: &s.retryConn}
 	for vanished := 0; vanished < vanishMax; {
 		if !op.begin(change) {
 			return ctx.Err()
@@ -69,7 +69,7 @@ func (p plain) look(ctx context.Context, op *operation, prefix, guid string, los
 // were not carried out, for the name exists only once. ErrNoNode after one that was lost proves
 // nothing: it may have been that one, or another client.
 func (p plain) remove(ctx context.Context, op *operation, change UnknownOutcomeError) (bool, error) {
-	pace := backoff{link: &p.s.link}
+	pace := backoff{link: &p.s.retryConn}
 	var lost error
 	for {
 		if !op.begin(change) {

@@ -63,7 +63,7 @@ const lockPrefix = "lock-"
 // A Lock belongs to one user at a time, although its methods may be called from any goroutine.
 // Several Locks may share a connection and a directory.
 type Lock struct {
-	gate
+	holder
 	data []byte
 }
 
@@ -80,7 +80,7 @@ type LockListener struct {
 // NewLock returns a lock on the directory dir, an absolute path. Nothing is sent before the lock
 // is used.
 func NewLock(conn Conn, dir string, opts ...LockOption) *Lock {
-	l := &Lock{gate: gate{link: newLink(conn), noun: "lock", path: dir}}
+	l := &Lock{holder: holder{retryConn: newRetryConn(conn), noun: "lock", path: dir}}
 	for _, opt := range opts {
 		opt.applyToLock(l)
 	}
@@ -101,7 +101,7 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 }
 
 func (l *Lock) acquire(ctx context.Context, try bool) (bool, error) {
-	return l.gate.acquire(ctx, newLine(&l.gate, lockRule, l.data), exclusive, try)
+	return l.holder.acquire(ctx, newWaitQueue(&l.holder, lockRule, l.data), exclusive, try)
 }
 
 // lockRule: the first holds the lock, everybody else waits for the one right before.

@@ -91,7 +91,7 @@ func (q *LockingQueue) TryClaim(ctx context.Context) (*Claim, error) {
 }
 
 func (q *LockingQueue) claim(ctx context.Context, try bool) (*Claim, error) {
-	c := &Claim{store: &q.store, gate: gate{link: q.link, noun: "a claim on queue", path: q.dir}}
+	c := &Claim{store: &q.store, holder: holder{retryConn: q.retryConn, noun: "a claim on queue", path: q.dir}}
 	got, err := c.acquire(ctx, c, exclusive, try)
 	switch {
 	case err != nil:
@@ -104,7 +104,7 @@ func (q *LockingQueue) claim(ctx context.Context, try bool) (*Claim, error) {
 
 // Claim is an item that its holder may process, as long as it is not lost ([Claim.Lost]).
 type Claim struct {
-	gate
+	holder
 	store *store
 
 	// Written by the goroutine of the acquisition before the claim is granted.
@@ -113,7 +113,7 @@ type Claim struct {
 	data    []byte
 	version int32 // of the item, since it was claimed
 
-	done bool // guarded by gate.mu: the item is to be removed, not given back
+	done bool // guarded by holder.mu: the item is to be removed, not given back
 }
 
 // Data returns the item's data.
@@ -154,23 +154,23 @@ func (c *Claim) claimPath() string { return join(c.store.dir, takenPrefix+c.item
 // takenPrefix begins the names of claims.
 const takenPrefix = "taken-"
 
-// contend implements way.
-func (c *Claim) contend(ctx context.Context, try bool) (place, error) {
+// contend implements acquirer.
+func (c *Claim) contend(ctx context.Context, try bool) (ticket, error) {
 	for {
 		err := c.takeFirst(ctx)
 		switch {
 		case err == ErrEmpty && try:
-			return place{}, errBusy
+			return ticket{}, errBusy
 		case err == ErrEmpty:
 			err = c.store.await(ctx, anyFree)
 		case err == nil:
-			var held place
+			var held ticket
 			if held, err = c.verify(ctx); err == nil {
 				return held, nil
 			}
 		}
 		if err != nil && err != errGone && err != errDisplaced {
-			return place{}, err
+			return ticket{}, err
 		}
 		c.guid = "" // it is certain that there is no claim
 	}
@@ -216,7 +216,7 @@ func anyFree(names []string) bool { return len(freeItems(names)) > 0 }
 
 // mark makes the claim. After a lost reply it looks whether it was made.
 func (c *Claim) mark(ctx context.Context, item member) error {
-	s, pace := c.store, backoff{link: &c.store.link}
+	s, pace := c.store, backoff{link: &c.store.retryConn}
 	data, stat, err := s.get(ctx, join(s.dir, item.name))
 	if err != nil {
 		return orGone(err)
@@ -263,16 +263,16 @@ func (c *Claim) look(ctx context.Context) error {
 	return orGone(err)
 }
 
-// verify implements way.
-func (c *Claim) verify(ctx context.Context) (place, error) {
+// verify implements acquirer.
+func (c *Claim) verify(ctx context.Context) (ticket, error) {
 	held, err := c.store.own(ctx, c.claimPath())
 	if err == nil && string(held.data) != c.guid {
-		return place{}, errDisplaced
+		return ticket{}, errDisplaced
 	}
 	return held, err
 }
 
-// leave implements way. The version says that the item has not been claimed since.
+// leave implements acquirer. The version says that the item has not been claimed since.
 func (c *Claim) leave(ctx context.Context) (unsure bool, err error) {
 	c.mu.Lock()
 	done := c.done
@@ -289,7 +289,7 @@ func (c *Claim) leave(ctx context.Context) (unsure bool, err error) {
 	return unsure, err
 }
 
-// withdraw implements way.
+// withdraw implements acquirer.
 func (c *Claim) withdraw(ctx context.Context) {
 	if c.guid == "" {
 		return

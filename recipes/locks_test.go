@@ -509,7 +509,7 @@ func TestSimpleLockGivenUp(t *testing.T) {
 	}
 }
 
-// Words are added to what is there, each once, and being asked is told once.
+// Flags are added to what is there, each once, and being asked is told once.
 func TestRWLockWords(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		c := connect(t, servers)

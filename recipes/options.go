@@ -13,10 +13,10 @@ type LockOption interface{ applyToLock(*Lock) }
 type QueueOption interface{ applyToStore(*store) }
 
 // Option suits every recipe.
-type Option func(*link)
+type Option func(*retryConn)
 
-func (o Option) applyToLock(l *Lock)   { o(&l.link) }
-func (o Option) applyToStore(s *store) { o(&s.link) }
+func (o Option) applyToLock(l *Lock)   { o(&l.retryConn) }
+func (o Option) applyToStore(s *store) { o(&s.retryConn) }
 
 type lockOption func(*Lock)
 
@@ -31,18 +31,18 @@ func (o queueOption) applyToStore(s *store) { o(s) }
 // other's znodes.
 func WithACL(acl []zk.ACL) Option {
 	acl = slices.Clone(acl)
-	return func(l *link) { l.acl = acl }
+	return func(l *retryConn) { l.acl = acl }
 }
 
 // WithRetry sets the pauses between attempts after connection losses.
 func WithRetry(policy RetryPolicy) Option {
-	return func(l *link) { l.retry = policy }
+	return func(l *retryConn) { l.retry = policy }
 }
 
 // WithContainers creates missing parents as container znodes, which the servers remove when they
 // have become empty, instead of plain ones, which stay. It needs ZooKeeper 3.5.1 or later.
 func WithContainers() Option {
-	return func(l *link) { l.containers = true }
+	return func(l *retryConn) { l.containers = true }
 }
 
 // WithData puts data, such as a host name, into the lock's znodes, for people who look.

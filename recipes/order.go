@@ -75,12 +75,12 @@ func compareMembers(a, b member) int {
 // A member that is gone when it is asked for is left out: it was deleted, and names do not come
 // back. If all are gone the directory is listed again, so that an empty answer means that a
 // listing was empty.
-func (l *link) members(ctx context.Context, dir, prefix string, list func(context.Context, string) ([]string, error)) ([]member, error) {
+func (l *retryConn) members(ctx context.Context, dir, prefix string, list func(context.Context, string) ([]string, error)) ([]member, error) {
 	return l.membersOf(ctx, dir, func(names []string) []member { return parseMembers(prefix, names) }, list)
 }
 
 // membersOf is [link.members] for members of several kinds, which parse tells from other children.
-func (l *link) membersOf(ctx context.Context, dir string, parse func([]string) []member, list func(context.Context, string) ([]string, error)) ([]member, error) {
+func (l *retryConn) membersOf(ctx context.Context, dir string, parse func([]string) []member, list func(context.Context, string) ([]string, error)) ([]member, error) {
 	for {
 		session := l.conn.SessionID()
 		names, err := list(ctx, dir)
@@ -100,7 +100,7 @@ func (l *link) membersOf(ctx context.Context, dir string, parse func([]string) [
 // ordered puts members in order of creation, without those that are gone if it had to ask. It
 // returns none if the session in which they were listed has been replaced meanwhile: a new one may
 // be served by a server that lags, to which a member that is there seems gone.
-func (l *link) ordered(ctx context.Context, dir string, session int64, members []member) (_ []member, err error) {
+func (l *retryConn) ordered(ctx context.Context, dir string, session int64, members []member) (_ []member, err error) {
 	if wrapped(members) {
 		members, err = l.dated(ctx, dir, members)
 		if l.conn.SessionID() != session {
@@ -112,7 +112,7 @@ func (l *link) ordered(ctx context.Context, dir string, session int64, members [
 }
 
 // dated gives each member its czxid and leaves out those that are gone.
-func (l *link) dated(ctx context.Context, dir string, members []member) ([]member, error) {
+func (l *retryConn) dated(ctx context.Context, dir string, members []member) ([]member, error) {
 	alive := members[:0]
 	for _, m := range members {
 		ok, stat, err := l.exists(ctx, join(dir, m.name))

@@ -41,7 +41,7 @@ func TestOrderIsOrderOfCreation(t *testing.T) {
 			counter = nextSequence(counter, sticks)
 		}
 		conn := &listing{names: rapid.Permutation(alive).Draw(t, "listed"), czxid: czxid}
-		link := newLink(conn)
+		link := newRetryConn(conn)
 		members, err := link.members(t.Context(), "/d", "lock-", link.children)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func (l *listing) Exists(path string) (bool, *zk.Stat, error) {
 func TestMembersOfTwoSessions(t *testing.T) {
 	first, second := "lock-0a-2147483647", "lock-0b-2147483647"
 	conn := &listing{names: []string{second, first}, czxid: map[string]int64{first: 1, second: 2}, forgets: true}
-	link := newLink(conn)
+	link := newRetryConn(conn)
 	members, err := link.members(t.Context(), "/d", "lock-", link.children)
 	if err != nil || len(members) != 2 || members[0].name != first {
 		t.Errorf("members = %+v, %v", members, err)

@@ -52,7 +52,7 @@ func (r *receipts) apply(ctx context.Context, op *operation, change UnknownOutco
 }
 
 func (r *receipts) change(ctx context.Context, op *operation, change UnknownOutcomeError, request any) error {
-	id, pace := NewGUID(r.s.conn), backoff{link: &r.s.link}
+	id, pace := NewGUID(r.s.conn), backoff{link: &r.s.retryConn}
 	for vanished := 0; vanished < vanishMax; {
 		if err := r.claim(ctx); err != nil {
 			return err

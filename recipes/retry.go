@@ -46,7 +46,7 @@ var errDeaf = fmt.Errorf("%w, or breaks before it answers: %d requests in a row 
 
 // backoff paces the attempts at one request.
 type backoff struct {
-	link           *link
+	link           *retryConn
 	failures, deaf int
 }
 

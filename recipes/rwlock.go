@@ -71,14 +71,14 @@ const (
 //
 // An RWLock belongs to one user at a time, which holds it in one way at a time, although its
 // methods may be called from any goroutine. Several may share a connection and a directory.
-type RWLock struct{ gate }
+type RWLock struct{ holder }
 
 // NewRWLock returns a read/write lock on the directory dir, an absolute path. Nothing is sent
 // before the lock is used.
 func NewRWLock(conn Conn, dir string, opts ...Option) *RWLock {
-	l := &RWLock{gate{link: newLink(conn), noun: "read/write lock", path: dir}}
+	l := &RWLock{holder{retryConn: newRetryConn(conn), noun: "read/write lock", path: dir}}
 	for _, opt := range opts {
-		opt(&l.link)
+		opt(&l.retryConn)
 	}
 	return l
 }
@@ -87,14 +87,14 @@ var bothPrefixes = []string{readPrefix, writePrefix}
 
 // writeRule: a writer waits for the contender right before it, whichever it is.
 var writeRule = rule{
-	prefix: writePrefix, prefixes: bothPrefixes, words: true,
+	prefix: writePrefix, prefixes: bothPrefixes, flags: true,
 	before: func(line []member, i int) []member { return line[max(i-1, 0):i] },
 }
 
 // readRule: a reader waits for the last writer before it.
 var readRule = rule{
-	prefix: readPrefix, prefixes: bothPrefixes, words: true, before: lastWriter,
-	yields: func(data []byte) bool { return hasWord(data, wordShared) },
+	prefix: readPrefix, prefixes: bothPrefixes, flags: true, before: lastWriter,
+	yields: func(data []byte) bool { return hasFlag(data, flagShared) },
 }
 
 func lastWriter(line []member, i int) []member {
@@ -111,26 +111,26 @@ func (m member) writes() bool { return strings.HasPrefix(m.name, writePrefix) }
 // Lock waits until the lock is held exclusively. It returns nil if so, else see [Lock] for the
 // errors; a context that ends in the same moment as the lock is granted may give either result.
 func (l *RWLock) Lock(ctx context.Context) error {
-	_, err := l.acquire(ctx, newLine(&l.gate, writeRule, nil), exclusive, false)
+	_, err := l.acquire(ctx, newWaitQueue(&l.holder, writeRule, nil), exclusive, false)
 	return err
 }
 
 // TryLock takes the lock exclusively if nobody holds it and nobody waits for it, and says whether
 // it did. It never waits for other users, but it waits for ZooKeeper.
 func (l *RWLock) TryLock(ctx context.Context) (bool, error) {
-	return l.acquire(ctx, newLine(&l.gate, writeRule, nil), exclusive, true)
+	return l.acquire(ctx, newWaitQueue(&l.holder, writeRule, nil), exclusive, true)
 }
 
 // RLock waits until the lock is held beside other readers.
 func (l *RWLock) RLock(ctx context.Context) error {
-	_, err := l.acquire(ctx, newLine(&l.gate, readRule, nil), shared, false)
+	_, err := l.acquire(ctx, newWaitQueue(&l.holder, readRule, nil), shared, false)
 	return err
 }
 
 // TryRLock takes the lock beside other readers if nobody writes and nobody waits to write, and says
 // whether it did.
 func (l *RWLock) TryRLock(ctx context.Context) (bool, error) {
-	return l.acquire(ctx, newLine(&l.gate, readRule, nil), shared, true)
+	return l.acquire(ctx, newWaitQueue(&l.holder, readRule, nil), shared, true)
 }
 
 // Unlock releases an exclusive hold and returns when its znode is gone, see [Lock.Unlock].
@@ -184,7 +184,7 @@ func (l *RWLock) Downgrade(ctx context.Context) error {
 
 // downgrade is carried out by the goroutine of the hold.
 func (l *RWLock) downgrade(a *acquisition) error {
-	return l.addWord(a.holding, a.way.(*line).path, wordShared)
+	return l.addFlag(a.holding, a.acquirer.(*waitQueue).path, flagShared)
 }
 
 // downgraded tells its caller how a downgrade went. (Of a caller that has gone away the hold stays
@@ -255,7 +255,7 @@ func (l *RWLock) revoke(ctx context.Context) error {
 		return err
 	}
 	for _, m := range holders {
-		if err := l.addWord(ctx, join(l.path, m.name), wordUnlock); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		if err := l.addFlag(ctx, join(l.path, m.name), flagUnlock); err != nil && !errors.Is(err, zk.ErrNoNode) {
 			return err
 		}
 	}
@@ -273,7 +273,7 @@ func (l *RWLock) holders(ctx context.Context, line []member) ([]member, error) {
 		if err != nil && !errors.Is(err, zk.ErrNoNode) {
 			return nil, err
 		}
-		if !hasWord(data, wordShared) {
+		if !hasFlag(data, flagShared) {
 			return line[:1], nil
 		}
 	}

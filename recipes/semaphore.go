@@ -56,16 +56,16 @@ var ErrPermits = errors.New("recipes: a semaphore needs at least one permit; pas
 // A Semaphore belongs to one user at a time and holds one permit at most, although its methods may
 // be called from any goroutine. Several may share a connection and a directory.
 type Semaphore struct {
-	gate
+	holder
 	permits int
 }
 
 // NewSemaphore returns a semaphore of so many permits on the directory dir, an absolute path.
 // Nothing is sent before it is used.
 func NewSemaphore(conn Conn, dir string, permits int, opts ...Option) *Semaphore {
-	s := &Semaphore{gate{link: newLink(conn), noun: "semaphore", path: dir}, permits}
+	s := &Semaphore{holder{retryConn: newRetryConn(conn), noun: "semaphore", path: dir}, permits}
 	for _, opt := range opts {
-		opt(&s.link)
+		opt(&s.retryConn)
 	}
 	return s
 }
@@ -87,7 +87,7 @@ func (s *Semaphore) take(ctx context.Context, try bool) (bool, error) {
 	if s.permits < 1 {
 		return false, ErrPermits
 	}
-	return s.acquire(ctx, newLine(&s.gate, permitRule(s.permits), nil), exclusive, try)
+	return s.acquire(ctx, newWaitQueue(&s.holder, permitRule(s.permits), nil), exclusive, try)
 }
 
 // permitRule: the first n have their permits, everybody else waits for the n right before it.

@@ -60,7 +60,7 @@ import (
 // A SimpleLock belongs to one user at a time, although its methods may be called from any
 // goroutine. Several may share a connection and a path.
 type SimpleLock struct {
-	gate
+	holder
 	wait func(*spot, context.Context) error
 }
 
@@ -77,9 +77,9 @@ func NewSimpleWatchLock(conn Conn, path string, opts ...Option) *SimpleLock {
 }
 
 func newSimpleLock(conn Conn, path string, wait func(*spot, context.Context) error, opts []Option) *SimpleLock {
-	l := &SimpleLock{gate{link: newLink(conn), noun: "lock", path: path}, wait}
+	l := &SimpleLock{holder{retryConn: newRetryConn(conn), noun: "lock", path: path}, wait}
 	for _, opt := range opts {
-		opt(&l.link)
+		opt(&l.retryConn)
 	}
 	return l
 }
@@ -95,7 +95,7 @@ func (l *SimpleLock) Lock(ctx context.Context) error {
 func (l *SimpleLock) TryLock(ctx context.Context) (bool, error) { return l.take(ctx, true) }
 
 func (l *SimpleLock) take(ctx context.Context, try bool) (bool, error) {
-	return l.acquire(ctx, &spot{link: &l.link, path: l.path, wait: l.wait}, exclusive, try)
+	return l.acquire(ctx, &spot{link: &l.retryConn, path: l.path, wait: l.wait}, exclusive, try)
 }
 
 // Unlock releases the lock and returns when its znode is gone, see [Lock.Unlock].
@@ -106,9 +106,9 @@ func (l *SimpleLock) Unlock(ctx context.Context) error { return l.unlock(ctx, ex
 // of its own.
 func (l *SimpleLock) Token() int64 { return l.token() }
 
-// spot is the way of a contender for one znode.
+// spot acquires for a contender for one znode.
 type spot struct {
-	link  *link
+	link  *retryConn
 	path  string
 	wait  func(*spot, context.Context) error
 	guid  string // "" until a znode may exist
@@ -118,12 +118,12 @@ type spot struct {
 // errTaken: somebody else has the znode.
 var errTaken = errors.New("taken")
 
-func (s *spot) contend(ctx context.Context, try bool) (place, error) {
+func (s *spot) contend(ctx context.Context, try bool) (ticket, error) {
 	for {
 		held, err := s.take(ctx)
 		switch {
 		case err == errTaken && try:
-			return place{}, errBusy
+			return ticket{}, errBusy
 		case err == errTaken:
 			err = s.wait(s, ctx)
 		case err == errDisplaced: // the session was replaced at this moment
@@ -132,14 +132,14 @@ func (s *spot) contend(ctx context.Context, try bool) (place, error) {
 			return held, err
 		}
 		if err != nil {
-			return place{}, err
+			return ticket{}, err
 		}
 	}
 }
 
 // take creates the znode and its proof, or finds that it did so before, by a request whose reply was
 // lost.
-func (s *spot) take(ctx context.Context) (place, error) {
+func (s *spot) take(ctx context.Context) (ticket, error) {
 	s.guid = NewGUID(s.link.conn)
 	for range vanishMax {
 		failed := -1
@@ -148,15 +148,15 @@ func (s *spot) take(ctx context.Context) (place, error) {
 		case err == nil, errors.Is(err, zk.ErrNodeExists) && failed == 0:
 			return s.verify(ctx)
 		case errors.Is(err, zk.ErrNodeExists):
-			return place{}, errTaken
+			return ticket{}, errTaken
 		case !errors.Is(err, zk.ErrNoNode):
-			return place{}, err
+			return ticket{}, err
 		}
 		if err := s.link.ensure(ctx, parent(s.path)); err != nil {
-			return place{}, err
+			return ticket{}, err
 		}
 	}
-	return place{}, errVanishing(parent(s.path))
+	return ticket{}, errVanishing(parent(s.path))
 }
 
 func (s *spot) proof() string { return s.path + "-" + s.guid }
@@ -189,10 +189,10 @@ func failure(results []zk.MultiResponse, err error) (int, error) {
 
 // verify reads the znode, which must be the own one: of this acquisition and of the session of this
 // moment.
-func (s *spot) verify(ctx context.Context) (place, error) {
+func (s *spot) verify(ctx context.Context) (ticket, error) {
 	held, err := s.link.own(ctx, s.path)
 	if err == nil && string(held.data) != s.guid {
-		return place{}, errDisplaced
+		return ticket{}, errDisplaced
 	}
 	return held, err
 }

@@ -10,7 +10,7 @@ import (
 
 // store is a directory into which a recipe puts items and from which it takes them.
 type store struct {
-	link
+	retryConn
 	dir    string
 	ledger ledger
 	idle   idleWatch
@@ -18,7 +18,7 @@ type store struct {
 
 // open sets up a store where it lies, since its ledger points to it.
 func (s *store) open(conn Conn, dir string, opts []QueueOption) {
-	s.link, s.dir, s.ledger = newLink(conn), dir, plain{s}
+	s.retryConn, s.dir, s.ledger = newRetryConn(conn), dir, plain{s}
 	for _, opt := range opts {
 		opt.applyToStore(s)
 	}

@@ -103,7 +103,7 @@ var (
 //
 // A TwoPhase may be used from several goroutines.
 type TwoPhase struct {
-	link
+	retryConn
 	dir string
 }
 
@@ -111,9 +111,9 @@ type TwoPhase struct {
 // before it is used. Names of transactions and sites must be good for znodes: not empty, without a
 // slash.
 func NewTwoPhase(conn Conn, dir string, opts ...Option) *TwoPhase {
-	t := &TwoPhase{link: newLink(conn), dir: dir}
+	t := &TwoPhase{retryConn: newRetryConn(conn), dir: dir}
 	for _, opt := range opts {
-		opt(&t.link)
+		opt(&t.retryConn)
 	}
 	return t
 }

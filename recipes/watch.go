@@ -20,7 +20,7 @@ type lookout struct {
 
 // look reads a znode and watches it, unless it is watched already. A missing znode is not watched:
 // nothing could ever remove that watch.
-func (l *link) look(ctx context.Context, last lookout, path string) (lookout, error) {
+func (l *retryConn) look(ctx context.Context, last lookout, path string) (lookout, error) {
 	if last.path == path && last.event != nil && len(last.event) == 0 {
 		return last, nil
 	}

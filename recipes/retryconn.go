@@ -9,23 +9,23 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// link is a connection as recipes use it: its calls wait out connection losses, so that what they
+// retryConn is a connection as recipes use it: its calls wait out connection losses, so that what they
 // return is an answer of ZooKeeper, or the error of the context, or ErrClosed. A call is not
 // begun when the context has ended; one that hangs is not cut short.
-type link struct {
+type retryConn struct {
 	conn       Conn
 	acl        []zk.ACL
 	retry      RetryPolicy
 	containers bool
 }
 
-func newLink(conn Conn) link {
-	return link{conn: conn, acl: zk.WorldACL(zk.PermAll), retry: DefaultRetry}
+func newRetryConn(conn Conn) retryConn {
+	return retryConn{conn: conn, acl: zk.WorldACL(zk.PermAll), retry: DefaultRetry}
 }
 
 // persist repeats a request that may safely be repeated until it is answered. unsure tells that
 // an attempt before the last one may have been carried out.
-func (l *link) persist(ctx context.Context, request func() error) (unsure bool, err error) {
+func (l *retryConn) persist(ctx context.Context, request func() error) (unsure bool, err error) {
 	pace := backoff{link: l}
 	for {
 		if err := ctx.Err(); err != nil {
@@ -43,39 +43,39 @@ func (l *link) persist(ctx context.Context, request func() error) (unsure bool, 
 	}
 }
 
-func (l *link) children(ctx context.Context, path string) (names []string, err error) {
+func (l *retryConn) children(ctx context.Context, path string) (names []string, err error) {
 	_, err = l.persist(ctx, func() (err error) { names, _, err = l.conn.Children(path); return })
 	return names, err
 }
 
-func (l *link) childrenW(ctx context.Context, path string) (names []string, watch <-chan zk.Event, err error) {
+func (l *retryConn) childrenW(ctx context.Context, path string) (names []string, watch <-chan zk.Event, err error) {
 	_, err = l.persist(ctx, func() (err error) { names, _, watch, err = l.conn.ChildrenW(path); return })
 	return names, watch, err
 }
 
-func (l *link) get(ctx context.Context, path string) (data []byte, stat *zk.Stat, err error) {
+func (l *retryConn) get(ctx context.Context, path string) (data []byte, stat *zk.Stat, err error) {
 	_, err = l.persist(ctx, func() (err error) { data, stat, err = l.conn.Get(path); return })
 	return data, stat, err
 }
 
-func (l *link) getW(ctx context.Context, path string) (data []byte, stat *zk.Stat, watch <-chan zk.Event, err error) {
+func (l *retryConn) getW(ctx context.Context, path string) (data []byte, stat *zk.Stat, watch <-chan zk.Event, err error) {
 	_, err = l.persist(ctx, func() (err error) { data, stat, watch, err = l.conn.GetW(path); return })
 	return data, stat, watch, err
 }
 
-func (l *link) exists(ctx context.Context, path string) (exists bool, stat *zk.Stat, err error) {
+func (l *retryConn) exists(ctx context.Context, path string) (exists bool, stat *zk.Stat, err error) {
 	_, err = l.persist(ctx, func() (err error) { exists, stat, err = l.conn.Exists(path); return })
 	return exists && err == nil, stat, err
 }
 
-func (l *link) sync(ctx context.Context, path string) error {
+func (l *retryConn) sync(ctx context.Context, path string) error {
 	_, err := l.persist(ctx, func() error { _, err := l.conn.Sync(path); return err })
 	return err
 }
 
 // remove deletes a znode whose name is never used again, so that repeating it is safe. With
 // unsure, ErrNoNode may be the work of an earlier attempt.
-func (l *link) remove(ctx context.Context, path string) (unsure bool, err error) {
+func (l *retryConn) remove(ctx context.Context, path string) (unsure bool, err error) {
 	return l.persist(ctx, func() error { return l.conn.Delete(path, -1) })
 }
 
@@ -84,7 +84,7 @@ const vanishMax = 32
 
 // ensure creates a znode without data and its missing ancestors. Another client may be first:
 // ErrNodeExists is as good as success.
-func (l *link) ensure(ctx context.Context, path string) error {
+func (l *retryConn) ensure(ctx context.Context, path string) error {
 	if path == "/" {
 		return nil
 	}
@@ -107,7 +107,7 @@ func errVanishing(path string) error {
 	return fmt.Errorf("%s or an ancestor was missing again %d times after it was created; is somebody removing it, or is the chroot of the connection missing? %w", path, vanishMax, zk.ErrNoNode)
 }
 
-func (l *link) createParent(path string) error {
+func (l *retryConn) createParent(path string) error {
 	if l.containers {
 		_, err := l.conn.CreateContainer(path, nil, zk.FlagContainer, l.acl)
 		return err
@@ -123,7 +123,7 @@ func (l *link) createParent(path string) error {
 // In a new session it goes on with a new guid. With the old one a name could come twice, as the
 // sequence number stays the same once it has reached its end: others would take the new znode for
 // the one that they had dated before the old session ended, and let it go first.
-func (l *link) enlist(ctx context.Context, dir, prefix string, data []byte) (path, guid string, err error) {
+func (l *retryConn) enlist(ctx context.Context, dir, prefix string, data []byte) (path, guid string, err error) {
 	pace := backoff{link: l}
 	guid, session := NewGUID(l.conn), l.conn.SessionID()
 	for vanished := 0; vanished < vanishMax; {
@@ -155,7 +155,7 @@ func (l *link) enlist(ctx context.Context, dir, prefix string, data []byte) (pat
 }
 
 // findOwn returns the path of the session's znode with that guid, "" if there is none.
-func (l *link) findOwn(ctx context.Context, dir, prefix, guid string) (string, error) {
+func (l *retryConn) findOwn(ctx context.Context, dir, prefix, guid string) (string, error) {
 	names, err := l.find(ctx, dir, prefix, guid)
 	for _, name := range names {
 		ok, stat, err := l.exists(ctx, join(dir, name))
@@ -173,7 +173,7 @@ func (l *link) findOwn(ctx context.Context, dir, prefix, guid string) (string, e
 // if it was carried out and its znode is still there: once the client has reconnected, ZooKeeper
 // refuses what is still on the way from its old connection (SessionMovedException), and sync
 // brings the server that answers up to what was committed before.
-func (l *link) find(ctx context.Context, dir, prefix, guid string) ([]string, error) {
+func (l *retryConn) find(ctx context.Context, dir, prefix, guid string) ([]string, error) {
 	names, err := l.syncedChildren(ctx, dir)
 	var found []string
 	for _, name := range names {
@@ -189,7 +189,7 @@ func (l *link) find(ctx context.Context, dir, prefix, guid string) ([]string, er
 //
 // Sync and list must happen in one session: a new session begins without memory of what the old
 // one has seen and may be served by a server that lags behind the sync.
-func (l *link) syncedChildren(ctx context.Context, dir string) ([]string, error) {
+func (l *retryConn) syncedChildren(ctx context.Context, dir string) ([]string, error) {
 	for {
 		session := l.conn.SessionID()
 		if err := l.sync(ctx, dir); err != nil {
@@ -207,7 +207,7 @@ func (l *link) syncedChildren(ctx context.Context, dir string) ([]string, error)
 
 // syncedGet reads a znode as it was at a moment during this call, in one session for the reason
 // that [link.syncedChildren] gives.
-func (l *link) syncedGet(ctx context.Context, path string) (data []byte, stat *zk.Stat, err error) {
+func (l *retryConn) syncedGet(ctx context.Context, path string) (data []byte, stat *zk.Stat, err error) {
 	for {
 		session := l.conn.SessionID()
 		if err := l.sync(ctx, path); err != nil {
@@ -224,7 +224,7 @@ func (l *link) syncedGet(ctx context.Context, path string) (data []byte, stat *z
 }
 
 // sweep deletes every child with that guid.
-func (l *link) sweep(ctx context.Context, dir, prefix, guid string) error {
+func (l *retryConn) sweep(ctx context.Context, dir, prefix, guid string) error {
 	names, err := l.find(ctx, dir, prefix, guid)
 	for _, name := range names {
 		if _, err := l.remove(ctx, join(dir, name)); err != nil && !errors.Is(err, zk.ErrNoNode) {

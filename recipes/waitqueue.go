@@ -19,13 +19,13 @@ type rule struct {
 	// yields tells from its data that a contender is in nobody's way who has this rule, and that
 	// whatever was before it is gone. Nil: none is.
 	yields func(data []byte) bool
-	words  bool // the data of contenders changes
+	flags  bool // the data of contenders changes
 }
 
-// line is the way of a contender that queues in a directory with an ephemeral sequential znode of
+// waitQueue acquires for a contender that queues in a directory with an ephemeral sequential znode of
 // its own. The znodes are those of [Lock], [RWLock] and [Semaphore].
-type line struct {
-	link *link
+type waitQueue struct {
+	link *retryConn
 	dir  string
 	rule rule
 	data []byte
@@ -35,16 +35,16 @@ type line struct {
 	session int64  // that owns the znode, or a later one
 }
 
-func newLine(g *gate, r rule, data []byte) *line {
-	return &line{link: &g.link, dir: g.path, rule: r, data: data}
+func newWaitQueue(g *holder, r rule, data []byte) *waitQueue {
+	return &waitQueue{link: &g.retryConn, dir: g.path, rule: r, data: data}
 }
 
 // contend queues until it is the own turn. When the znode gets lost on the way it queues again at
 // the end, under a new guid: to the others it is a new contender.
-func (q *line) contend(ctx context.Context, try bool) (place, error) {
+func (q *waitQueue) contend(ctx context.Context, try bool) (ticket, error) {
 	for {
 		if err := q.enlist(ctx); err != nil {
-			return place{}, err
+			return ticket{}, err
 		}
 		turn, err := q.queue(ctx, try)
 		if err != errDisplaced {
@@ -53,7 +53,7 @@ func (q *line) contend(ctx context.Context, try bool) (place, error) {
 	}
 }
 
-func (q *line) enlist(ctx context.Context) (err error) {
+func (q *waitQueue) enlist(ctx context.Context) (err error) {
 	q.path, q.guid, err = q.link.enlist(ctx, q.dir, q.rule.prefix, q.data)
 	q.session = q.link.conn.SessionID() // read after the reply, so not older than the znode's owner
 	return err
@@ -65,22 +65,22 @@ func (q *line) enlist(ctx context.Context) (err error) {
 // That the list may be old does no harm. It contains the own znode, so it is not older than that;
 // every contender that was created before and still exists is in it. One that is in it and gone
 // already is found gone when it is watched, or the watch fires when this server learns of it.
-func (q *line) queue(ctx context.Context, try bool) (place, error) {
+func (q *waitQueue) queue(ctx context.Context, try bool) (ticket, error) {
 	for {
 		members, err := q.list(ctx)
 		if err != nil {
-			return place{}, err
+			return ticket{}, err
 		}
 		i := q.find(members)
 		if i < 0 {
-			return place{}, errDisplaced
+			return ticket{}, errDisplaced
 		}
 		if err := q.prune(ctx, members[i+1:]); err != nil {
-			return place{}, err
+			return ticket{}, err
 		}
 		turn, err := q.await(ctx, q.rule.before(members, i), try)
 		if err != nil {
-			return place{}, err
+			return ticket{}, err
 		}
 		if turn {
 			return q.verify(ctx)
@@ -88,7 +88,7 @@ func (q *line) queue(ctx context.Context, try bool) (place, error) {
 	}
 }
 
-func (q *line) list(ctx context.Context) ([]member, error) {
+func (q *waitQueue) list(ctx context.Context) ([]member, error) {
 	members, err := q.link.membersOf(ctx, q.dir, q.rule.parse, q.link.children)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, errDisplaced // the directory is gone, so the znode is
@@ -106,7 +106,7 @@ func (r *rule) parse(names []string) (members []member) {
 	return members
 }
 
-func (q *line) find(members []member) int {
+func (q *waitQueue) find(members []member) int {
 	i := slices.IndexFunc(members, func(m member) bool { return m.guid == q.guid })
 	if i >= 0 {
 		q.path = join(q.dir, members[i].name)
@@ -117,7 +117,7 @@ func (q *line) find(members []member) int {
 // prune deletes later znodes with the own guid. There are none, unless the search after a lost
 // create was answered by a leader that had been deposed without knowing: sync is not a vote of a
 // quorum. The list shows both then, and the earlier one keeps the place.
-func (q *line) prune(ctx context.Context, behind []member) error {
+func (q *waitQueue) prune(ctx context.Context, behind []member) error {
 	for _, m := range behind {
 		if m.guid != q.guid {
 			continue
@@ -133,7 +133,7 @@ func (q *line) prune(ctx context.Context, behind []member) error {
 // already: nobody is before, or the one who is yields.
 //
 // It reads their znodes (GetW, not ExistsW) so that no watch is left when one is gone already.
-func (q *line) await(ctx context.Context, before []member, try bool) (turn bool, err error) {
+func (q *waitQueue) await(ctx context.Context, before []member, try bool) (turn bool, err error) {
 	if len(before) == 0 {
 		return true, nil
 	}
@@ -158,7 +158,7 @@ func (q *line) await(ctx context.Context, before []member, try bool) (turn bool,
 
 // yielded tells whether one who is before yields; errBusy if none does. One that is gone counts as
 // one that is there, as another may be before him: who merely tries may be refused for that.
-func (q *line) yielded(ctx context.Context, before []member) (bool, error) {
+func (q *waitQueue) yielded(ctx context.Context, before []member) (bool, error) {
 	if q.rule.yields == nil {
 		return false, errBusy
 	}
@@ -182,10 +182,10 @@ func (q *line) yielded(ctx context.Context, before []member) (bool, error) {
 // Where data changes, a second watch tells whether the znode is still there, of its children, of
 // which there are none. It must have been set in the same session, too. What changed between the
 // two is read again.
-func (q *line) verify(ctx context.Context) (place, error) {
+func (q *waitQueue) verify(ctx context.Context) (ticket, error) {
 	for {
 		held, err := q.link.own(ctx, q.path)
-		if err != nil || !q.rule.words {
+		if err != nil || !q.rule.flags {
 			return held, err
 		}
 		_, held.life, err = q.link.childrenW(ctx, q.path)
@@ -198,11 +198,11 @@ func (q *line) verify(ctx context.Context) (place, error) {
 	}
 }
 
-func (q *line) leave(ctx context.Context) (unsure bool, err error) {
+func (q *waitQueue) leave(ctx context.Context) (unsure bool, err error) {
 	return q.link.remove(ctx, q.path)
 }
 
-func (q *line) withdraw(ctx context.Context) {
+func (q *waitQueue) withdraw(ctx context.Context) {
 	if q.path != "" {
 		q.link.remove(ctx, q.path)
 		return

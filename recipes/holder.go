@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// gate is what the locks of this package have in common: one user, who acquires, holds and
+// holder is what the locks of this package have in common: one user, who acquires, holds and
 // releases, one after the other.
-type gate struct {
-	link
+type holder struct {
+	retryConn
 	noun     string // what it is, for errors
 	path     string // the directory of the contenders, or the one znode
 	listener LockListener
@@ -27,7 +27,7 @@ const (
 	either // a hold that is being downgraded by a caller who has gone away
 )
 
-func (g *gate) acquire(ctx context.Context, w way, m mode, try bool) (bool, error) {
+func (g *holder) acquire(ctx context.Context, w acquirer, m mode, try bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -45,7 +45,7 @@ func (g *gate) acquire(ctx context.Context, w way, m mode, try bool) (bool, erro
 	return a.outcome()
 }
 
-func (g *gate) begin(w way, m mode, try bool) (*acquisition, error) {
+func (g *holder) begin(w acquirer, m mode, try bool) (*acquisition, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.current != nil && (g.current.phase == contending || g.current.phase == held) {
@@ -56,13 +56,13 @@ func (g *gate) begin(w way, m mode, try bool) (*acquisition, error) {
 }
 
 // unlock ends a hold of that mode and waits until its znode is gone.
-func (g *gate) unlock(ctx context.Context, m mode) error {
+func (g *holder) unlock(ctx context.Context, m mode) error {
 	return g.depart(ctx, g.leave(m))
 }
 
 // leave ends the hold as far as the caller is concerned, and has its znode deleted; nil if there
 // is none of that mode.
-func (g *gate) leave(m mode) *acquisition {
+func (g *holder) leave(m mode) *acquisition {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	a := g.current
@@ -78,7 +78,7 @@ func (g *gate) leave(m mode) *acquisition {
 }
 
 // depart waits for the end of a hold that was left.
-func (g *gate) depart(ctx context.Context, a *acquisition) error {
+func (g *holder) depart(ctx context.Context, a *acquisition) error {
 	if a == nil {
 		return ErrNotHeld
 	}
@@ -95,7 +95,7 @@ func (g *gate) depart(ctx context.Context, a *acquisition) error {
 	}
 }
 
-func (g *gate) forget(a *acquisition) error {
+func (g *holder) forget(a *acquisition) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.current == a {
@@ -110,7 +110,7 @@ func (g *gate) forget(a *acquisition) error {
 //
 // While the client is cut off from the servers it cannot know; whoever must not act on a lost
 // hold needs the token.
-func (g *gate) Lost() <-chan struct{} {
+func (g *holder) Lost() <-chan struct{} {
 	if a := g.hold(); a != nil {
 		return a.lost
 	}
@@ -124,7 +124,7 @@ func closedChannel() <-chan struct{} {
 }
 
 // hold returns the acquisition whose hold has not been given up by its user, lost or not.
-func (g *gate) hold() *acquisition {
+func (g *holder) hold() *acquisition {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.current == nil || !g.current.granted || g.current.given {
@@ -134,7 +134,7 @@ func (g *gate) hold() *acquisition {
 }
 
 // token returns the token of the current hold, 0 without one.
-func (g *gate) token() int64 {
+func (g *holder) token() int64 {
 	if a := g.hold(); a != nil {
 		return a.token
 	}
@@ -142,7 +142,7 @@ func (g *gate) token() int64 {
 }
 
 // Held tells whether there is a hold as far as this client knows.
-func (g *gate) Held() bool {
+func (g *holder) Held() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.current != nil && g.current.phase == held

@@ -10,29 +10,29 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// The data of a contender for an [RWLock] is a set of words, separated by spaces. Words are added
+// The data of a contender for an [RWLock] is a set of flags, words with spaces between them. Flags are added
 // and never taken away, so that to add one again does no harm.
 var (
-	// wordUnlock asks the holder to release the lock. The name is that of ZooKeeper's recipe
+	// flagUnlock asks the holder to release the lock. The name is that of ZooKeeper's recipe
 	// "Revocable Shared Locks".
-	wordUnlock = []byte("unlock")
-	// wordShared says that the holder of a write lock has become a reader.
-	wordShared = []byte("shared")
+	flagUnlock = []byte("unlock")
+	// flagShared says that the holder of a write lock has become a reader.
+	flagShared = []byte("shared")
 )
 
-func hasWord(data, word []byte) bool {
-	return slices.ContainsFunc(bytes.Fields(data), func(w []byte) bool { return bytes.Equal(w, word) })
+func hasFlag(data, flag []byte) bool {
+	return slices.ContainsFunc(bytes.Fields(data), func(w []byte) bool { return bytes.Equal(w, flag) })
 }
 
-// addWord adds a word to a znode whose name is never used again. Others may do so at the same time:
+// addFlag adds a flag to a znode whose name is never used again. Others may do so at the same time:
 // the znode's version tells.
-func (l *link) addWord(ctx context.Context, path string, word []byte) error {
+func (l *retryConn) addFlag(ctx context.Context, path string, flag []byte) error {
 	for {
 		data, stat, err := l.get(ctx, path)
-		if err != nil || hasWord(data, word) {
+		if err != nil || hasFlag(data, flag) {
 			return err
 		}
-		with := bytes.Join(append(bytes.Fields(data), word), []byte(" "))
+		with := bytes.Join(append(bytes.Fields(data), flag), []byte(" "))
 		_, err = l.persist(ctx, func() error { _, err := l.conn.Set(path, with, stat.Version); return err })
 		if !errors.Is(err, zk.ErrBadVersion) {
 			return err
@@ -42,17 +42,17 @@ func (l *link) addWord(ctx context.Context, path string, word []byte) error {
 
 // own reads a znode that is believed to be the own one, with a watch; errDisplaced if it is gone or
 // belongs to another session.
-func (l *link) own(ctx context.Context, path string) (place, error) {
+func (l *retryConn) own(ctx context.Context, path string) (ticket, error) {
 	data, stat, watch, err := l.getW(ctx, path)
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return place{}, errDisplaced
+		return ticket{}, errDisplaced
 	case err != nil:
-		return place{}, err
+		return ticket{}, err
 	case stat.EphemeralOwner != l.conn.SessionID():
-		return place{}, errDisplaced
+		return ticket{}, errDisplaced
 	}
-	return place{czxid: stat.Czxid, session: stat.EphemeralOwner, data: data, watch: watch}, nil
+	return ticket{czxid: stat.Czxid, session: stat.EphemeralOwner, data: data, watch: watch}, nil
 }
 
 // anyEvent waits for an event on one of several watches.
