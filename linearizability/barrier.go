@@ -41,7 +41,7 @@ func prepareGate(h History) []step {
 			continue
 		}
 		s := newStep(op, i, kinds[op.Op], noItem)
-		s.loose = op.Op != "open"
+		s.droppable = op.Op != "open"
 		steps = append(steps, s)
 	}
 	return steps

@@ -58,7 +58,7 @@ func prepareCounter(h History) []step {
 		}
 		s := newStep(op, i, kind, noItem)
 		s.delta, s.sum = op.Arg.Int(), op.Result.Int()
-		s.bare, s.loose = op.Result.IsNull(), kind == stepGet
+		s.noToken, s.droppable = op.Result.IsNull(), kind == stepGet
 		steps = append(steps, s)
 	}
 	return steps
@@ -77,7 +77,7 @@ var counterSpec = porcupine.Model{
 // where it cannot take effect.
 func stepCounter(number int64, s *step) (bool, int64) {
 	sum := number + s.delta
-	if s.bare || s.sum == sum {
+	if s.noToken || s.sum == sum {
 		return true, sum
 	}
 	return s.unknown, number
@@ -91,7 +91,7 @@ func hintCounter(steps []step) {
 	}
 	told := make([]*step, 0, len(steps))
 	for i := range steps {
-		if s := &steps[i]; !s.bare && !s.unknown {
+		if s := &steps[i]; !s.noToken && !s.unknown {
 			told = append(told, s)
 		}
 	}
@@ -134,7 +134,7 @@ func explainCounter(j *judge, steps []step) finding {
 func withEchoes(adds []step, sign int64) []step {
 	all := slices.Clone(adds)
 	for _, s := range adds {
-		s.unknown, s.bare, s.end = true, true, Forever
+		s.unknown, s.noToken, s.end = true, true, Forever
 		s.delta *= sign
 		all = append(all, s)
 	}

@@ -84,9 +84,9 @@ func (c *counterCase) load() string {
 			return "something negative was added, so that numbers do not tell the order"
 		case s.delta > numberMax || max(s.sum, -s.sum) > numberMax || s.sum == math.MinInt64:
 			return "numbers are too large"
-		case !s.bare && !s.unknown:
+		case !s.noToken && !s.unknown:
 			c.places = append(c.places, place{s.sum - s.delta, s.sum, s.call, s.end, int32(i), s.delta == 0})
-		case !s.bare:
+		case !s.noToken:
 			c.known = append(c.known, int32(i))
 		case s.delta > 0:
 			c.free = append(c.free, int32(i))
@@ -201,7 +201,7 @@ func additions(numbers []int64) (all []step) {
 	slices.Sort(numbers)
 	for i := 1; i < len(numbers); i++ {
 		if d := numbers[i] - numbers[i-1]; d > 0 {
-			all = append(all, step{kind: stepAdd, unknown: true, bare: true, item: noItem, delta: d, call: math.MinInt64, end: Forever, source: none})
+			all = append(all, step{kind: stepAdd, unknown: true, noToken: true, item: noItem, delta: d, call: math.MinInt64, end: Forever, source: none})
 		}
 	}
 	return all

@@ -87,7 +87,7 @@ func newCountSearch(steps []step, deadline time.Time, events []event) *countSear
 	s := &countSearch{frontierSearch: f, from: make(map[int64][]int32), known: make(map[string]ways), breadth: breadths[0], died: -retreatPast - 1}
 	for class, i := range f.example {
 		s.amounts = append(s.amounts, steps[i].delta)
-		if steps[i].bare && steps[i].delta != 0 {
+		if steps[i].noToken && steps[i].delta != 0 {
 			s.bridging = append(s.bridging, class)
 		}
 	}
@@ -140,13 +140,13 @@ func (s *countSearch) happen(e event) {
 
 // enter and leave keep the open steps that are told a number by the number before.
 func (s *countSearch) enter(i int32) {
-	if o := &s.steps[i]; !o.bare {
+	if o := &s.steps[i]; !o.noToken {
 		s.from[o.before()] = append(s.from[o.before()], i)
 	}
 }
 
 func (s *countSearch) leave(i int32) {
-	if o := &s.steps[i]; !o.bare {
+	if o := &s.steps[i]; !o.noToken {
 		at := o.before()
 		if s.from[at] = slices.DeleteFunc(s.from[at], func(o int32) bool { return o == i }); len(s.from[at]) == 0 {
 			delete(s.from, at)
@@ -254,7 +254,7 @@ func (s *countSearch) walk(c *configuration) {
 		}
 	}
 	for _, i := range s.open {
-		if o := &s.steps[i]; o.bare && !c.has(s.slots[i]) {
+		if o := &s.steps[i]; o.noToken && !c.has(s.slots[i]) {
 			s.add(c.toggled(s.slots[i], number+o.delta))
 		}
 	}
@@ -267,14 +267,14 @@ func (s *countSearch) cross(c *configuration) {
 	for _, i := range s.open {
 		o := &s.steps[i]
 		switch slot := s.slots[i]; {
-		case o.bare || c.has(slot) || o.before() == number:
+		case o.noToken || c.has(slot) || o.before() == number:
 		default:
 			s.bridge(c, o.before(), func(over configuration) { s.add(over.toggled(slot, o.sum)) })
 		}
 	}
 	for class, called := range s.called {
 		o, word := &s.steps[s.example[class]], s.layout.sure+class
-		if o.bare || o.delta == 0 || c.taken[word] >= called {
+		if o.noToken || o.delta == 0 || c.taken[word] >= called {
 			continue
 		}
 		s.bridge(c, o.before(), func(over configuration) { s.add(over.counted(word, o.sum)) })

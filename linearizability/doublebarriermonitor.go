@@ -40,16 +40,16 @@ func barrierMonitor(steps []step, parties int) ruling {
 
 // barrierCase is a history of a barrier. Moment k is the time after k instants.
 type barrierCase struct {
-	steps    []step
-	parties  int
-	instants []int32         // the steps that have an instant, by call
-	there    []int           // by moment: how many are there
-	enough   []int           // by moment: the last one up to here at which enough are there; -1 if none is
-	own      map[int32][]int // by process: the places of its instants
-	ends     map[int]int64   // by operation: the end of an enter that succeeded
-	place    map[int]int     // by operation: the place of its instant
-	stays    []inside
-	odd      bool // whether a process enters again too early to tell, or does two things at one instant
+	steps     []step
+	parties   int
+	instants  []int32         // the steps that have an instant, by call
+	there     []int           // by moment: how many are there
+	enough    []int           // by moment: the last one up to here at which enough are there; -1 if none is
+	own       map[int32][]int // by process: the places of its instants
+	ends      map[int]int64   // by operation: the end of an enter that succeeded
+	place     map[int]int     // by operation: the place of its instant
+	stays     []inside
+	ambiguous bool // whether a process enters again too early to tell, or does two things at one instant
 }
 
 // inside is the time in which a process is inside: after the moment from, up to the moment to.
@@ -100,7 +100,7 @@ func (b *barrierCase) happen(k int, s *step, present map[int32]int64) {
 	own := b.own[s.item]
 	entered, there := present[s.item]
 	if len(own) > 0 && b.at(own[len(own)-1]) == s.call || s.kind == stepArrive && there && entered < Forever && s.call <= entered {
-		b.odd = true
+		b.ambiguous = true
 	}
 	b.own[s.item], b.place[s.source] = append(own, k), k
 	switch s.kind {
@@ -178,7 +178,7 @@ func (b *barrierCase) freeMoments() []int {
 
 // unless returns the ruling, unless stamps that are equal could make a difference between two stamps.
 func (b *barrierCase) unless(from, to int64, r ruling) ruling {
-	if b.odd {
+	if b.ambiguous {
 		return undetermined("a process enters again before it is known to have entered, or does two things at one instant")
 	}
 	first := sort.Search(len(b.instants), func(k int) bool { return b.at(k) >= from })

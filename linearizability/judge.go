@@ -232,7 +232,7 @@ func itemParts(steps []step) [][]int {
 func looseParts(steps []step) [][]int {
 	var parts [][]int
 	for i := range steps {
-		if steps[i].loose {
+		if steps[i].droppable {
 			parts = append(parts, []int{i})
 		}
 	}

@@ -144,7 +144,7 @@ func pairHolds(h History) ([]step, map[holder]int32) {
 			steps = append(steps, s)
 		case op.Outcome != Fail && op.releases():
 			s := newStep(op, i, stepRelease, noHold)
-			s.order, s.loose = int32(len(steps)), !found
+			s.order, s.droppable = int32(len(steps)), !found
 			if found {
 				s.item, s.excused = hold, released[hold]
 				released[hold] = released[hold] || s.unknown
@@ -158,7 +158,7 @@ func pairHolds(h History) ([]step, map[holder]int32) {
 func newGrant(op *Operation, i int, hold int32) step {
 	s := newStep(op, i, stepGrant, hold)
 	s.token = op.Result.Int()
-	s.bare = !op.Result.IsInt() || op.tries() && s.token == 0
+	s.noToken = !op.Result.IsInt() || op.tries() && s.token == 0
 	s.reads = op.reads()
 	return s
 }
@@ -252,11 +252,11 @@ func stepLock(l lockState, s *step) (bool, lockState) {
 		return true, l
 	case s.kind == stepRelease:
 		return s.unknown || s.excused, l
-	case l.hold != noHold || !s.bare && l.granted && s.token <= l.token:
+	case l.hold != noHold || !s.noToken && l.granted && s.token <= l.token:
 		return s.unknown, l
 	}
 	l.hold, l.order = s.item, s.order
-	if !s.bare {
+	if !s.noToken {
 		l.granted, l.token = true, s.token
 	}
 	return true, l
@@ -311,7 +311,7 @@ func overlapFinding(steps []step) finding {
 func explainLock(j *judge, steps []step) finding {
 	untokened := slices.Clone(steps)
 	for i := range untokened {
-		untokened[i].bare = true
+		untokened[i].noToken = true
 	}
 	switch j.ask(untokened) {
 	case porcupine.Illegal:

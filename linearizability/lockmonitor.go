@@ -114,7 +114,7 @@ func (t *tenancy) byToken() []int32 {
 	}
 	entries := make([]entry, 0, len(t.all))
 	for i := range t.all {
-		if s := &t.steps[t.all[i].grant]; !s.bare {
+		if s := &t.steps[t.all[i].grant]; !s.noToken {
 			entries = append(entries, entry{s.token, int32(i)})
 		}
 	}

@@ -47,7 +47,7 @@ func (t *tenancy) need(needed []bool, first int64) {
 		if !x.held() && x.till >= first {
 			low = min(low, x.free)
 		}
-		if s := &t.steps[x.grant]; !s.bare && (greatest == none || s.token > t.token(greatest)) {
+		if s := &t.steps[x.grant]; !s.noToken && (greatest == none || s.token > t.token(greatest)) {
 			greatest = int32(i)
 		}
 	}

@@ -43,20 +43,20 @@ func (t *tenure) held() bool { return t.till < t.free }
 
 // claim is what is known of an item after some of its steps.
 type claim struct {
-	now    int32 // one more than the tenure that lasts; 0 for none
-	last   int32 // one more than the tenure that was ended by a release that insists; 0 for none
-	bare   int32 // the last grant of unknown outcome and without token
-	bares  int32 // how many of these may still take effect
-	known  int32 // the last grant of unknown outcome and with a token
-	knowns int32 // how many of these may still take effect
-	loose  bool  // whether there was a choice which of them took effect
-	unlike bool  // whether some of them are readers' and others not
-	odd    bool  // whether something perhaps happened to a hold that a downgrade may insist on later
-	lost   bool  // whether it is unclear what lasts
+	now       int32 // one more than the tenure that lasts; 0 for none
+	last      int32 // one more than the tenure that was ended by a release that insists; 0 for none
+	noToken   int32 // the last grant of unknown outcome and without token
+	noTokens  int32 // how many of these may still take effect
+	known     int32 // the last grant of unknown outcome and with a token
+	knowns    int32 // how many of these may still take effect
+	choice    bool  // whether there was a choice which of them took effect
+	unlike    bool  // whether some of them are readers' and others not
+	ambiguous bool  // whether something perhaps happened to a hold that a downgrade may insist on later
+	lost      bool  // whether it is unclear what lasts
 }
 
 // spares is how many grants of unknown outcome may still take effect.
-func (c *claim) spares() int32 { return c.bares + c.knowns }
+func (c *claim) spares() int32 { return c.noTokens + c.knowns }
 
 // tenancy is the tenures of a history.
 type tenancy struct {
@@ -105,10 +105,10 @@ func (t *tenancy) granted(i int32, c *claim) {
 		c.now = t.begin(tenure{grant: i, release: none, ended: none, share: none, from: s.call, till: s.end, free: Forever, shared: Forever})
 		return
 	}
-	c.unlike = c.unlike || c.bares > 0 && s.reads != t.steps[c.bare].reads || c.knowns > 0 && s.reads != t.steps[c.known].reads
-	if s.bare {
-		c.bare = i
-		c.bares++
+	c.unlike = c.unlike || c.noTokens > 0 && s.reads != t.steps[c.noToken].reads || c.knowns > 0 && s.reads != t.steps[c.known].reads
+	if s.noToken {
+		c.noToken = i
+		c.noTokens++
 	} else {
 		c.known = i
 		c.knowns++
@@ -138,7 +138,7 @@ func (t *tenancy) released(i int32, c *claim) {
 			c.last = t.begin(x)
 		}
 	case c.spares() > 0:
-		c.odd = true
+		c.ambiguous = true
 	}
 }
 
@@ -148,10 +148,10 @@ func (t *tenancy) end(i int32, c *claim) {
 	if x.release == none {
 		x.release, x.free = i, s.call
 	}
-	c.odd = c.odd || s.excused
+	c.ambiguous = c.ambiguous || s.excused
 	if s.insists() {
 		x.till = min(x.till, s.end)
-		c.loose = c.loose || c.spares() > 0
+		c.choice = c.choice || c.spares() > 0
 		x.ended = i
 		c.now, c.last = 0, c.now
 	}
@@ -160,13 +160,13 @@ func (t *tenancy) end(i int32, c *claim) {
 // borrow returns the tenure of a grant of unknown outcome on which step i insists, unless it is
 // unclear of which.
 func (t *tenancy) borrow(i int32, c *claim) (x tenure, clear bool) {
-	c.loose = c.loose || c.spares() > 1
+	c.choice = c.choice || c.spares() > 1
 	grant := c.spend()
 	s, g := &t.steps[i], &t.steps[grant]
-	other := c.odd && g.bare && s.kind == stepRelease && t.unclear == ""
-	if c.odd && !other || c.loose && (c.unlike || !g.bare) {
+	other := c.ambiguous && g.noToken && s.kind == stepRelease && t.unclear == ""
+	if c.ambiguous && !other || c.choice && (c.unlike || !g.noToken) {
 		t.unclear = "several grants of unknown outcome, with tokens or downgrades, could be what one release ended"
-		c.last, c.odd = 0, true
+		c.last, c.ambiguous = 0, true
 		return tenure{}, false
 	}
 	return tenure{grant: grant, release: none, ended: none, share: none, from: g.call, till: s.end, free: Forever, shared: Forever, other: other}, true
@@ -174,9 +174,9 @@ func (t *tenancy) borrow(i int32, c *claim) (x tenure, clear bool) {
 
 // spend returns a grant that may still take effect, without a token if there is one.
 func (c *claim) spend() int32 {
-	if c.bares > 0 {
-		c.bares--
-		return c.bare
+	if c.noTokens > 0 {
+		c.noTokens--
+		return c.noToken
 	}
 	c.knowns--
 	return c.known
@@ -207,10 +207,10 @@ func (t *tenancy) downgraded(i int32, c *claim) {
 	case c.now > 0:
 		t.soften(i, c)
 	case !s.insists():
-		c.odd = c.odd || c.spares() > 0
+		c.ambiguous = c.ambiguous || c.spares() > 0
 	case c.last > 0 && s.call <= t.lastEnd(c):
 		t.unclear, c.lost = "a downgrade touches the release before it", true
-	case c.spares() == 0 && c.odd:
+	case c.spares() == 0 && c.ambiguous:
 		t.unclear, c.lost = "it is unclear what the release before a downgrade ended, and when", true
 	case c.spares() == 0:
 		t.unheld(i, c)
@@ -229,13 +229,13 @@ func (t *tenancy) downgraded(i int32, c *claim) {
 func (t *tenancy) soften(i int32, c *claim) {
 	s, x := &t.steps[i], &t.all[c.now-1]
 	switch {
-	case s.insists() && x.release != none && (c.odd || x.share != none || c.spares() > 0):
+	case s.insists() && x.release != none && (c.ambiguous || x.share != none || c.spares() > 0):
 		t.unclear, c.lost = "a downgrade follows a release of unknown outcome and something else that perhaps happened", true
 		return
 	case s.insists() && x.release != none:
 		x.free, x.share, x.shared = s.call, i, s.call
 	case x.release != none:
-		c.odd = true
+		c.ambiguous = true
 	case s.call < x.shared:
 		x.share, x.shared = i, s.call
 	}

@@ -70,12 +70,12 @@ func ByName(name string, with ...Parameters) (Model, error) {
 
 // step is an operation as a model sees it.
 type step struct {
-	kind    stepKind
-	unknown bool // may never have happened; then it can always be carried out, with or without effect
-	bare    bool // lock: the grant's token is not known; queue: the result is null
-	excused bool // lock: the hold may have been released already, by a release of unknown outcome
-	loose   bool // may be left out of a history by itself, and a legal history stays legal
-	item    int32
+	kind      stepKind
+	unknown   bool // may never have happened; then it can always be carried out, with or without effect
+	noToken   bool // lock: the grant's token is not known; queue: the result is null
+	excused   bool // lock: the hold may have been released already, by a release of unknown outcome
+	droppable bool // may be left out of a history by itself, and a legal history stays legal
+	item      int32
 	// item is the hold that is granted or released, or the value that is put in, seen or taken
 	// out; it is negative if there is none. The steps of one item may be left out together, and
 	// a legal history stays legal.
@@ -122,7 +122,7 @@ func newStep(op *Operation, i int, kind stepKind, item int32) step {
 
 // empty tells whether the step found a queue empty.
 func (s *step) empty() bool {
-	return s.bare && !s.unknown && (s.kind == stepRemove || s.kind == stepPeek)
+	return s.noToken && !s.unknown && (s.kind == stepRemove || s.kind == stepPeek)
 }
 
 // ruling is what a checker says of a history.

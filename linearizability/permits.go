@@ -184,7 +184,7 @@ func (p permitState) hash() uint64 {
 // where it cannot take effect.
 func stepPermits(capacity int64, p permitState, s *step) (bool, permitState) {
 	if s.kind == stepGrant {
-		if !p.room(capacity, s) || !s.bare && p.stale(s) {
+		if !p.room(capacity, s) || !s.noToken && p.stale(s) {
 			return s.unknown, p
 		}
 		return true, p.grant(s)
@@ -238,7 +238,7 @@ func (p permitState) grant(s *step) permitState {
 	hold := permitHold{s.item, s.order, s.takes()}
 	i, _ := slices.BinarySearchFunc(p.holders, hold, compareHolds)
 	p.holders = slices.Insert(slices.Clone(p.holders), i, hold)
-	if s.bare {
+	if s.noToken {
 		return p
 	}
 	if !p.granted || s.token > p.token {

@@ -213,7 +213,7 @@ func (p *permits) endsUntil(instant int64) int {
 // place finds room for a tenure that has no length, or that is downgraded at once.
 func (p *permits) place(i int32, x *tenure) (culprits []int32, doubt string) {
 	downgraded := x.shared < x.free
-	if downgraded || p.tokened && !p.tenancy.steps[x.grant].bare {
+	if downgraded || p.tokened && !p.tenancy.steps[x.grant].noToken {
 		return p.placeAtDeadline(i, x)
 	}
 	switch full := p.roomiest(x.free, x.till) > p.capacity-p.takes(x); {
@@ -299,7 +299,7 @@ func (p *permits) at(i int32, instant int64) (tenures []int32) {
 // precedes tells whether tenure a must be granted before tenure b, as their tokens say.
 func (p *permits) precedes(a, b int32) bool {
 	s, o := &p.tenancy.steps[p.all[a].grant], &p.tenancy.steps[p.all[b].grant]
-	return p.tokened && !s.bare && !o.bare && s.token < o.token && !(s.reads && o.reads)
+	return p.tokened && !s.noToken && !o.noToken && s.token < o.token && !(s.reads && o.reads)
 }
 
 // withDeadlines asks again for overdrafts, with deadlines for till. The order is that of the tokens.

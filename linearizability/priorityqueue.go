@@ -72,9 +72,9 @@ func stepPriorities(r *ranking, s *step) (bool, *ranking) {
 		return true, r.with(s.token, s.item)
 	}
 	if r == nil {
-		return s.bare || s.unknown, r
+		return s.noToken || s.unknown, r
 	}
-	matches := r.head() == s.item || s.bare && s.unknown
+	matches := r.head() == s.item || s.noToken && s.unknown
 	if matches && s.kind == stepRemove {
 		return true, r.pop()
 	}

@@ -106,10 +106,10 @@ func queueStep(op *Operation, i int, items *numbering) step {
 	if op.Op == "peek" {
 		s.kind = stepPeek
 	}
-	if s.bare = op.Result.IsNull(); !s.bare {
+	if s.noToken = op.Result.IsNull(); !s.noToken {
 		s.item = items.number(op.Result)
 	}
-	s.loose = s.kind == stepPeek || s.empty()
+	s.droppable = s.kind == stepPeek || s.empty()
 	return s
 }
 
@@ -130,10 +130,10 @@ func stepQueue(q *fifo, s *step) (bool, *fifo) {
 		return true, q.push(s.item)
 	}
 	if q.size == 0 {
-		return s.bare || s.unknown, q
+		return s.noToken || s.unknown, q
 	}
 	head, rest := q.pop()
-	matches := head == s.item || s.bare && s.unknown
+	matches := head == s.item || s.noToken && s.unknown
 	if matches && s.kind == stepRemove {
 		return true, rest
 	}

@@ -192,7 +192,7 @@ func (p *rwPairing) finish() []step {
 	for i := range p.steps {
 		s, d := &p.steps[i], &p.doubts[i]
 		if s.kind != stepGrant && len(d.alone)+len(d.reads)+len(d.shared) == 0 {
-			s.kind, s.loose = stepRelease, true
+			s.kind, s.droppable = stepRelease, true
 			continue
 		}
 		s.item = p.item(int32(i))

@@ -135,16 +135,16 @@ func complete(t *testing.T, a zoo.Animal, s *story.Story) {
 	if s.Property != a.Property || !strings.Contains(s.Title, a.Property) || !strings.Contains(words, "breaks "+a.Property) {
 		t.Errorf("the story is about %s, or does not say so:\n%s", s.Property, text)
 	}
-	if !slices.ContainsFunc(s.Operations, func(o story.Operation) bool { return o.Asked }) && a.Property != "goroutine-leak" {
+	if !slices.ContainsFunc(s.Operations, func(o story.Operation) bool { return o.Cited }) && a.Property != "goroutine-leak" {
 		t.Errorf("no operation is in question:\n%s", text)
 	}
 	asked := 0
 	for _, z := range s.Znodes {
-		if z.Asked {
+		if z.Cited {
 			asked++
 		}
-		if z.Asked != strings.Contains(words, " is "+z.Path+" ") || strings.Contains(s.Message, z.Path+" ") && !z.Asked {
-			t.Errorf("%s is in question: %v, in the text and in the sentence otherwise:\n%s", z.Path, z.Asked, text)
+		if z.Cited != strings.Contains(words, " is "+z.Path+" ") || strings.Contains(s.Message, z.Path+" ") && !z.Cited {
+			t.Errorf("%s is in question: %v, in the text and in the sentence otherwise:\n%s", z.Path, z.Cited, text)
 		}
 	}
 	if asked == 0 {
@@ -154,8 +154,8 @@ func complete(t *testing.T, a zoo.Animal, s *story.Story) {
 		if !strings.Contains(words, session.Name+" is "+session.ID) {
 			t.Errorf("session %s is not named:\n%s", session.ID, text)
 		}
-		if session.Asked != strings.Contains(s.Message, session.ID) {
-			t.Errorf("session %s is in question: %v, in the sentence otherwise:\n%s", session.ID, session.Asked, text)
+		if session.Cited != strings.Contains(s.Message, session.ID) {
+			t.Errorf("session %s is in question: %v, in the sentence otherwise:\n%s", session.ID, session.Cited, text)
 		}
 	}
 	if p := s.Pivot; p == nil || len(s.Curve) == 0 || !strings.Contains(text, "pivotal step\n") || p.Step > 0 && !strings.Contains(text, "\n=>") {

@@ -11,15 +11,15 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// weaver turns the lines of a trace into events, and ties together what belongs together.
-type weaver struct {
-	*teller
+// traceReader turns the lines of a trace into events, and ties together what belongs together.
+type traceReader struct {
+	*storyBuilder
 	clients []clientState
 	calls   map[int]int      // the event of an operation's call
 	lines   map[int]sim.Step // the line of the trace that an event is
 }
 
-// clientState is what the weaver knows of a client on its way through the trace.
+// clientState is what the reader knows of a client on its way through the trace.
 //
 // Invariant: a connection is two streams, so replies come in the order of their requests; what is due
 // when a connection breaks never comes.
@@ -31,79 +31,79 @@ type clientState struct {
 	dialled   map[int64]bool // steps with a line that says what came of dialling
 }
 
-func (t *teller) tellEvents() {
-	w := &weaver{teller: t, calls: map[int]int{}, lines: map[int]sim.Step{}}
-	for range t.story.Clients {
-		w.clients = append(w.clients, clientState{session: -1, dialled: map[int64]bool{}})
+func (b *storyBuilder) tellEvents() {
+	r := &traceReader{storyBuilder: b, calls: map[int]int{}, lines: map[int]sim.Step{}}
+	for range b.story.Clients {
+		r.clients = append(r.clients, clientState{session: -1, dialled: map[int64]bool{}})
 	}
-	for _, step := range t.replayed.Trace {
+	for _, step := range b.replayed.Trace {
 		if step.Kind == sim.KindConnect {
-			w.clients[step.Client].dialled[int64(step.N)] = true
+			r.clients[step.Client].dialled[int64(step.N)] = true
 		}
 	}
-	w.sessionsAt(0)
-	for i, step := range t.replayed.Trace {
-		w.line(step)
-		if step.N > 0 && (i == 0 || t.replayed.Trace[i-1].N < step.N) {
-			w.sessionsAt(int64(step.N))
+	r.sessionsAt(0)
+	for i, step := range b.replayed.Trace {
+		r.line(step)
+		if step.N > 0 && (i == 0 || b.replayed.Trace[i-1].N < step.N) {
+			r.sessionsAt(int64(step.N))
 		}
 	}
-	for i, s := range w.lines {
+	for i, s := range r.lines {
 		if s.Client >= 0 && s.Type != 0 {
-			w.story.Events[i].From = w.cause(s.Zxid)
+			r.story.Events[i].From = r.cause(s.Zxid)
 		}
 	}
 }
 
 // sessionsAt tells of the sessions that begin or end in a step without a line of their own.
-func (w *weaver) sessionsAt(step int64) {
-	for i, s := range w.story.Sessions {
+func (r *traceReader) sessionsAt(step int64) {
+	for i, s := range r.story.Sessions {
 		e := Event{Client: s.Client, User: -1, Server: -1, What: "session", Session: i, Operation: -1}
-		if s.Begin == step && !w.clients[s.Client].dialled[step] {
-			w.clients[s.Client].session = i
+		if s.Begin == step && !r.clients[s.Client].dialled[step] {
+			r.clients[s.Client].session = i
 			e.Kind = KindBegins
-			w.add(step, e)
+			r.add(step, e)
 		}
 		if s.End == step {
 			e.Kind = KindEnds
-			w.add(step, e)
+			r.add(step, e)
 		}
 	}
 }
 
 // add appends an event; its step's time is that of the event before if that is of the same step.
-func (w *weaver) add(step int64, e Event) {
+func (r *traceReader) add(step int64, e Event) {
 	e.Step, e.From, e.Armed = step, -1, -1
-	if n := len(w.story.Events); n > 0 && e.Time == 0 {
-		e.Time = w.story.Events[n-1].Time
+	if n := len(r.story.Events); n > 0 && e.Time == 0 {
+		e.Time = r.story.Events[n-1].Time
 	}
 	e.Sent = cmp.Or(e.Sent, step)
-	w.story.Events = append(w.story.Events, e)
+	r.story.Events = append(r.story.Events, e)
 }
 
 // line tells one line of the trace.
-func (w *weaver) line(s sim.Step) {
+func (r *traceReader) line(s sim.Step) {
 	e := Event{
 		Time: s.At.Milliseconds(), Kind: Kind(s.Kind), Client: s.Client, User: s.User, Server: s.Server,
-		What: w.what(s), Path: s.Path, Result: s.Result, Made: s.Made, Answer: answer(s),
-		Session: w.session(s.Session), Operation: w.operation(s.Op), Sent: int64(max(s.Sent, 0)), Lost: string(s.Lost),
+		What: r.what(s), Path: s.Path, Result: s.Result, Made: s.Made, Answer: answer(s),
+		Session: r.session(s.Session), Operation: r.operation(s.Op), Sent: int64(max(s.Sent, 0)), Lost: string(s.Lost),
 	}
 	if s.Lost != "" {
 		e.Subject, e.Fate = s.Subject(), s.Fate
 	}
-	w.add(int64(s.N), e)
-	at := len(w.story.Events) - 1
-	w.lines[at] = s
+	r.add(int64(s.N), e)
+	at := len(r.story.Events) - 1
+	r.lines[at] = s
 	if s.Client >= 0 {
-		w.tie(at, &w.story.Events[at], &w.clients[s.Client])
+		r.tie(at, &r.story.Events[at], &r.clients[s.Client])
 	}
 }
 
 // what names what a line is about.
-func (w *weaver) what(s sim.Step) string {
+func (r *traceReader) what(s sim.Step) string {
 	switch s.Kind {
 	case sim.KindCall, sim.KindReturn:
-		o := w.story.Operations[w.operation(s.Op)]
+		o := r.story.Operations[r.operation(s.Op)]
 		return o.Name + "(" + o.Arg + ")"
 	case sim.KindRequest, sim.KindExchange, sim.KindWatch:
 		return s.Subject()
@@ -137,57 +137,57 @@ func answer(s sim.Step) string {
 func reason(code fakezk.Code) string { return strings.TrimPrefix(code.Err().Error(), "zk: ") }
 
 // tie connects an event with earlier ones of its client.
-func (w *weaver) tie(at int, e *Event, c *clientState) {
+func (r *traceReader) tie(at int, e *Event, c *clientState) {
 	switch e.Kind {
 	case KindCall:
-		w.calls[e.Operation] = at
+		r.calls[e.Operation] = at
 	case KindReturn:
-		e.From = w.calls[e.Operation]
+		e.From = r.calls[e.Operation]
 	case KindRequest:
 		c.due = append(c.due, at)
 	case KindExchange:
-		w.answered(at, w.lines[at], c)
+		r.answered(at, r.lines[at], c)
 	case KindReply:
-		w.reply(at, e, c)
+		r.reply(at, e, c)
 	case KindWatch:
-		e.Armed = w.disarm(w.lines[at], c)
+		e.Armed = r.disarm(r.lines[at], c)
 	case Kind(sim.KindConnect):
-		w.connect(e, c)
+		r.connect(e, c)
 	}
 	if e.Sent > e.Step || (e.Kind == KindRequest || e.Kind == KindExchange) && e.Sent < c.connected {
 		e.Sent = c.connected // it had to wait for a connection
 	}
 }
 
-func (w *weaver) reply(at int, e *Event, c *clientState) {
+func (r *traceReader) reply(at int, e *Event, c *clientState) {
 	if len(c.due) == 0 {
 		return
 	}
 	e.From = c.due[0]
 	c.due = c.due[1:]
-	request := &w.story.Events[e.From]
+	request := &r.story.Events[e.From]
 	e.What, e.Path, e.User, e.Operation = request.What, request.Path, request.User, request.Operation
-	w.answered(e.From, w.lines[at], c)
+	r.answered(e.From, r.lines[at], c)
 }
 
 // answered notes what the answer to a request says: that there is no such znode; and that it has left a watch, as any
 // does that was answered without an error, and exists also for a znode that is not there.
-func (w *weaver) answered(request int, answer sim.Step, c *clientState) {
-	asked := w.lines[request]
+func (r *traceReader) answered(request int, answer sim.Step, c *clientState) {
+	asked := r.lines[request]
 	if asked.Watch && (asked.Request == "exists" || !answer.Failed()) {
 		c.armed = append(c.armed, request)
 	}
 	if answer.Err == fakezk.CodeNoNode && asked.Request != "create" && asked.Request != "multi" {
-		w.missed = append(w.missed, w.story.Events[request])
+		r.missed = append(r.missed, r.story.Events[request])
 	}
 }
 
 // disarm takes the watches away that an event fires and returns the request that set the last of them,
 // -1 if there is none.
-func (w *weaver) disarm(fired sim.Step, c *clientState) int {
+func (r *traceReader) disarm(fired sim.Step, c *clientState) int {
 	last := -1
 	c.armed = slices.DeleteFunc(c.armed, func(i int) bool {
-		request := w.lines[i]
+		request := r.lines[i]
 		of := request.Path == fired.Path && fires(fired.Type, request.Request == "children")
 		if of {
 			last = i
@@ -203,7 +203,7 @@ func fires(event zk.EventType, children bool) bool {
 }
 
 // connect says what came of dialling a server.
-func (w *weaver) connect(e *Event, c *clientState) {
+func (r *traceReader) connect(e *Event, c *clientState) {
 	before := c.session
 	c.due, c.session = nil, e.Session
 	switch {
@@ -211,7 +211,7 @@ func (w *weaver) connect(e *Event, c *clientState) {
 		e.Kind, e.Session = KindLearns, before
 		c.armed = nil
 		if before >= 0 {
-			w.story.Sessions[before].Learned = e.Step
+			r.story.Sessions[before].Learned = e.Step
 		}
 	case e.Server < 0:
 		e.Kind = KindRefused
@@ -223,14 +223,14 @@ func (w *weaver) connect(e *Event, c *clientState) {
 }
 
 // cause returns the event in which a transaction was committed, -1 if there is none.
-func (w *weaver) cause(zxid int64) int {
-	i := slices.IndexFunc(w.record.Changes, func(c sim.Change) bool { return c.Zxid == zxid })
+func (r *traceReader) cause(zxid int64) int {
+	i := slices.IndexFunc(r.record.Changes, func(c sim.Change) bool { return c.Zxid == zxid })
 	if i < 0 {
 		return -1
 	}
-	change := w.record.Changes[i]
-	ended := slices.ContainsFunc(w.record.Changes, func(c sim.Change) bool { return c.Zxid == zxid && c.Op == fakezk.OpCloseSession })
-	return slices.IndexFunc(w.story.Events, func(e Event) bool {
+	change := r.record.Changes[i]
+	ended := slices.ContainsFunc(r.record.Changes, func(c sim.Change) bool { return c.Zxid == zxid && c.Op == fakezk.OpCloseSession })
+	return slices.IndexFunc(r.story.Events, func(e Event) bool {
 		return e.Step == int64(change.Step) && commits(e.Kind, ended)
 	})
 }

@@ -56,7 +56,7 @@ func fromShown(of int, shown linearizability.History, property, message string, 
 	return s
 }
 
-// near returns the operations that are asked for and those around them, by call.
+// near returns the operations that are cited and those around them, by call.
 func near(h linearizability.History, around int, asked func(linearizability.Operation) bool) (shown linearizability.History) {
 	byCall := make([]int32, len(h))
 	for i := range byCall {
@@ -93,7 +93,7 @@ func clientName(o linearizability.Operation) string {
 }
 
 func fromOperation(o linearizability.Operation, client int, asked bool) Operation {
-	told := Operation{Client: client, Name: o.Op, Outcome: o.Outcome.String(), Call: o.Call, Return: o.Return, Error: o.Note, Asked: asked}
+	told := Operation{Client: client, Name: o.Op, Outcome: o.Outcome.String(), Call: o.Call, Return: o.Return, Error: o.Note, Cited: asked}
 	if !o.Arg.IsNull() {
 		told.Arg = o.Arg.String()
 	}
@@ -109,7 +109,7 @@ func fromOperation(o linearizability.Operation, client int, asked bool) Operatio
 // stampEvents makes the calls and returns of the operations the events of the story.
 func (s *Story) stampEvents() {
 	for i, o := range s.Operations {
-		e := Event{Step: o.Call, Kind: KindCall, Client: o.Client, Server: -1, Session: -1, Operation: i, From: -1, Armed: -1, Sent: o.Call, Asked: o.Asked}
+		e := Event{Step: o.Call, Kind: KindCall, Client: o.Client, Server: -1, Session: -1, Operation: i, From: -1, Armed: -1, Sent: o.Call, Cited: o.Cited}
 		e.What = fmt.Sprintf("%s(%s)", o.Name, o.Arg)
 		s.Events = append(s.Events, e)
 		if o.Return < 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// What is shown is what lies around the operations that are asked for, and nothing twice.
+// What is shown is what lies around the operations that are cited, and nothing twice.
 func TestNear(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h linearizability.History
@@ -30,7 +30,7 @@ func TestNear(t *testing.T) {
 	})
 }
 
-// nearPlain is the reference: an operation is shown if, sorted by call, one that is asked for is near.
+// nearPlain is the reference: an operation is shown if, sorted by call, one that is cited is near.
 func nearPlain(h linearizability.History, around int, asked func(linearizability.Operation) bool) (shown linearizability.History) {
 	sorted := slices.Clone(h)
 	slices.SortFunc(sorted, func(a, b linearizability.Operation) int { return int(a.Call - b.Call) })
@@ -68,7 +68,7 @@ func TestLargeHistory(t *testing.T) {
 	}
 	asked := 0
 	for _, o := range s.Operations {
-		if o.Asked {
+		if o.Cited {
 			asked++
 		}
 	}
@@ -100,7 +100,7 @@ func TestWholeHistory(t *testing.T) {
 			t.Errorf("of %d operations %d are told and %d left out", n, len(s.Operations), s.Left)
 		}
 		for i, o := range s.Operations {
-			if o.Call != int64(10*(i+1)) || o.Asked {
+			if o.Call != int64(10*(i+1)) || o.Cited {
 				t.Fatalf("operation %d is %+v", i, o)
 			}
 		}

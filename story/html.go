@@ -119,7 +119,7 @@ const (
 )
 
 // clipped returns the story without what is beyond the bounds: the end of a run is kept, as that is where
-// something breaks, and the znodes that are asked after.
+// something breaks, and the znodes that are cited.
 func (s *Story) clipped() *Story {
 	t := *s
 	t.Title, t.Message = clip(t.Title, messageMax), clip(t.Message, messageMax)
@@ -148,7 +148,7 @@ func clippedZnodes(znodes []Znode) []Znode {
 		return znodes
 	}
 	return slices.DeleteFunc(slices.Clone(znodes), func(z Znode) bool {
-		if z.Asked || spare == 0 {
+		if z.Cited || spare == 0 {
 			return false
 		}
 		spare--
@@ -277,7 +277,7 @@ type pageZnode struct {
 	Path  string     `json:"path"`
 	Name  string     `json:"name"`
 	Depth int        `json:"depth"`
-	Asked bool       `json:"asked"`
+	Cited bool       `json:"asked"`
 	Lives []pageLife `json:"lives"`
 }
 
@@ -309,7 +309,7 @@ func newPageData(s *Story, frames []frame) pageData {
 }
 
 func (s *Story) pageZnode(z Znode) pageZnode {
-	p := pageZnode{Path: z.Path, Name: z.Name, Depth: strings.Count(strings.TrimSuffix(z.Path, "/"), "/") - 1, Asked: z.Asked, Lives: []pageLife{}}
+	p := pageZnode{Path: z.Path, Name: z.Name, Depth: strings.Count(strings.TrimSuffix(z.Path, "/"), "/") - 1, Cited: z.Cited, Lives: []pageLife{}}
 	for _, l := range z.Lives {
 		life := pageLife{From: l.From, Until: l.Until, Ended: -1, Maker: s.deedOf("made by", l.Maker), End: s.tellEnd(l), Sets: l.Sets}
 		if life.Sets == nil {

@@ -58,7 +58,7 @@ func completePage(t *testing.T, s *story.Story) {
 		want = append(want, session.Name+" is "+session.ID)
 	}
 	for _, z := range s.Znodes {
-		if z.Asked && strings.Contains(s.Message, z.Path) {
+		if z.Cited && strings.Contains(s.Message, z.Path) {
 			want = append(want, z.Name)
 		}
 	}
@@ -77,7 +77,7 @@ func completePage(t *testing.T, s *story.Story) {
 		}
 	}
 	for _, z := range s.Znodes {
-		if z.Asked && !strings.Contains(page, fmt.Sprintf(`"path":%s,"name":%s`, quoted(t, z.Path), quoted(t, z.Name))) {
+		if z.Cited && !strings.Contains(page, fmt.Sprintf(`"path":%s,"name":%s`, quoted(t, z.Path), quoted(t, z.Name))) {
 			t.Errorf("the tree of the page does not have %s", z.Path)
 		}
 	}
@@ -152,7 +152,7 @@ func TestPageEscapes(t *testing.T) {
 		Property: "exclusion", Title: evil, Message: evil, Workload: evil, Recipe: evil, Clock: story.ClockSteps, Servers: 1, Root: "/",
 		Clients:    []story.Client{{Name: evil, Users: 1}},
 		Events:     []story.Event{{Kind: story.KindExchange, What: evil, Path: "/" + evil, Result: evil, Answer: evil, Step: 1, Session: 0, Operation: 0, From: -1}},
-		Operations: []story.Operation{{Name: evil, Arg: evil, Result: evil, Outcome: "ok", Error: evil, Call: 1, Return: 1, Asked: true}},
+		Operations: []story.Operation{{Name: evil, Arg: evil, Result: evil, Outcome: "ok", Error: evil, Call: 1, Return: 1, Cited: true}},
 		Sessions:   []story.Session{{ID: evil, Name: evil, End: -1, Learned: -1}},
 		Znodes:     []story.Znode{{Path: "/" + evil, Name: evil, Lives: []story.Life{{Until: -1, Maker: 0, Remover: -1}}}},
 		Waits:      []story.Wait{{For: []story.Awaited{{Path: "/" + evil, Owner: 0, Exists: true}}}},
@@ -183,8 +183,8 @@ func endless(events int) *story.Story {
 			Step: int64(i), Time: int64(i), Kind: story.KindReply, Client: i % 5, Server: i % 3, What: "create", Path: fmt.Sprintf("/q/%d-%s", i, strings.Repeat("x", 3000)),
 			Result: strings.Repeat("r", 3000), Answer: strings.Repeat("a", 3000), Operation: i, From: i - 1, Armed: -1, Sent: int64(i) - 1,
 		})
-		s.Operations = append(s.Operations, story.Operation{Client: i % 5, Name: "offer", Arg: fmt.Sprint(i), Outcome: "ok", Call: int64(i), Return: int64(i) + 3, Asked: i == events-9})
-		s.Znodes = append(s.Znodes, story.Znode{Path: fmt.Sprintf("/q/%d", i), Name: fmt.Sprint(i), Lives: []story.Life{{From: int64(i), Until: -1, Owner: 0, Maker: i}}, Asked: i == events-9})
+		s.Operations = append(s.Operations, story.Operation{Client: i % 5, Name: "offer", Arg: fmt.Sprint(i), Outcome: "ok", Call: int64(i), Return: int64(i) + 3, Cited: i == events-9})
+		s.Znodes = append(s.Znodes, story.Znode{Path: fmt.Sprintf("/q/%d", i), Name: fmt.Sprint(i), Lives: []story.Life{{From: int64(i), Until: -1, Owner: 0, Maker: i}}, Cited: i == events-9})
 	}
 	return s
 }

@@ -44,7 +44,7 @@ type certificate struct {
 type chartRow struct {
 	client, user int
 	operations   []int // by call
-	asked        bool
+	cited        bool
 	sessions     bool // below it
 	labels       []chartLabel
 	top          float64 // of the bars
@@ -69,7 +69,7 @@ func newCertificate(s *Story, frames []frame) *certificate {
 // layRows puts each operation into the first row of its user in which it has room.
 func (c *certificate) layRows() {
 	for i, o := range c.story.Operations {
-		if len(c.frames) == 0 || !o.Asked && o.Return >= 0 && o.Return < c.frames[0].Step {
+		if len(c.frames) == 0 || !o.Cited && o.Return >= 0 && o.Return < c.frames[0].Step {
 			continue
 		}
 		at := slices.IndexFunc(c.rows, func(r chartRow) bool { return r.client == o.Client && r.user == o.User && c.room(r, o) })
@@ -78,13 +78,13 @@ func (c *certificate) layRows() {
 			c.rows = append(c.rows, chartRow{client: o.Client, user: o.User})
 		}
 		c.rows[at].operations = append(c.rows[at].operations, i)
-		c.rows[at].asked = c.rows[at].asked || o.Asked
+		c.rows[at].cited = c.rows[at].cited || o.Cited
 	}
 	slices.SortStableFunc(c.rows, func(a, b chartRow) int {
 		return cmp.Or(cmp.Compare(a.client, b.client), cmp.Compare(a.user, b.user))
 	})
 	for len(c.rows) > chartRows {
-		i := slices.IndexFunc(c.rows, func(r chartRow) bool { return !r.asked })
+		i := slices.IndexFunc(c.rows, func(r chartRow) bool { return !r.cited })
 		c.rows = slices.Delete(c.rows, max(i, 0), max(i, 0)+1)
 	}
 }
@@ -120,7 +120,7 @@ func (c *certificate) layLabels(r *chartRow) {
 	for _, asked := range []bool{true, false} {
 		for _, i := range r.operations {
 			o := c.story.Operations[i]
-			if o.Asked != asked {
+			if o.Cited != asked {
 				continue
 			}
 			text := c.story.short(o.label())
@@ -222,7 +222,7 @@ func (c *certificate) row(r chartRow) {
 	}
 	for _, l := range r.labels {
 		class := "plain"
-		if c.story.Operations[l.operation].Asked {
+		if c.story.Operations[l.operation].Cited {
 			class = "asked"
 		}
 		c.canvas.text(class, l.x, r.top-5-float64(l.line)*labelLine, l.text)
@@ -236,7 +236,7 @@ func (c *certificate) bar(i int, top float64) {
 	c.rect("bar", from, top, max(until-from-1, 4), barHeight, 3)
 	if held := c.held(i); held > until {
 		class := "held"
-		if !o.Asked {
+		if !o.Cited {
 			class = "held faint"
 		}
 		c.rect(class, until, top+barHeight/4, held-until, barHeight/2, 0)

@@ -326,7 +326,7 @@ func (d *diagram) operations() {
 
 func (o Operation) class() string {
 	class := "operation"
-	if o.Asked {
+	if o.Cited {
 		class += " asked"
 	}
 	if o.Return < 0 {
@@ -423,7 +423,7 @@ func textClass(e Event) string {
 		return "session-end"
 	case e.Kind == KindWatch:
 		return "event"
-	case e.Asked:
+	case e.Cited:
 		return "asked"
 	case e.Kind == KindCall || e.Kind == KindReturn:
 		return "call"

@@ -51,7 +51,7 @@ func (s *Story) stamps() (steps []int64) {
 		steps = append(steps, e.Step)
 	}
 	for _, o := range s.Operations {
-		if o.Asked && len(steps) < 2*eventsMax {
+		if o.Cited && len(steps) < 2*eventsMax {
 			steps = append(steps, o.Call, max(o.Return, o.Call))
 		}
 	}

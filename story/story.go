@@ -18,7 +18,7 @@
 // Beside the events stand the things that last: [Session]s, which end at the servers and of which the
 // client learns later; [Operation]s from call to return; [Znode]s from creation to deletion, which are
 // also the tree at each step ([Story.Tree]). References between them are indices into the lists of the
-// story; -1 is nobody. Those that the verdict is about are marked Asked: the operations, sessions and
+// story; -1 is nobody. Those that the verdict is about are marked Cited: the operations, sessions and
 // znodes that it names as fields (see [sim.Violation]). Its sentence is only quoted, and shortened.
 //
 // At the end stand [Wait]s, if somebody waits for ever, and the [Pivot]: the step after which the
@@ -114,7 +114,7 @@ type Event struct {
 	Lost      string `json:"lost,omitempty"`    // request, reply (the request was carried out) or event
 	Subject   string `json:"subject,omitempty"` // which request or event that is: create, NodeDeleted
 	Fate      string `json:"fate,omitempty"`    // what became of it, in words
-	Asked     bool   `json:"asked,omitempty"`
+	Cited     bool   `json:"asked,omitempty"`
 }
 
 // Operation is one call of a recipe by a user, as an interval.
@@ -128,7 +128,7 @@ type Operation struct {
 	Error   string `json:"error,omitempty"`
 	Call    int64  `json:"call"`   // step or stamp
 	Return  int64  `json:"return"` // -1: never
-	Asked   bool   `json:"asked"`  // of the verdict's certificate
+	Cited   bool   `json:"asked"`  // of the verdict's certificate
 }
 
 // Session is a session as the servers see it, and as its client does.
@@ -140,7 +140,7 @@ type Session struct {
 	End     int64  `json:"end"`     // at the servers; -1: it lives
 	Expired bool   `json:"expired"` // it has not been closed by its client
 	Learned int64  `json:"learned"` // step at which the client learns of the end; -1: never
-	Asked   bool   `json:"asked"`
+	Cited   bool   `json:"asked"`
 }
 
 // Znode is a path that existed at some time; or, without a life, one that never did although an operation
@@ -149,7 +149,7 @@ type Znode struct {
 	Path  string `json:"path"`
 	Name  string `json:"name"` // short, and no other znode's
 	Lives []Life `json:"lives"`
-	Asked bool   `json:"asked"`
+	Cited bool   `json:"asked"`
 }
 
 // Life is a znode from one creation to its deletion.

@@ -41,7 +41,7 @@ type row struct {
 	step, time int64
 	cells      map[int]cell // by client; the world is -1 and has its row to itself
 	inside     []bool       // clients with an operation under way
-	asked      bool
+	cited      bool
 }
 
 type table struct {
@@ -137,7 +137,7 @@ func (t *table) rows() (rows []row) {
 			last++
 		}
 		rows[last].cells[e.Client] = cell{t.mark(e), t.text(e), styleOf(e)}
-		rows[last].asked = rows[last].asked || e.Asked
+		rows[last].cited = rows[last].cited || e.Cited
 	}
 	return append(rows, t.never()...)
 }
@@ -203,7 +203,7 @@ func styleOf(e Event) style {
 		return red
 	case e.Kind == KindEnds || e.Kind == KindLearns:
 		return yellow
-	case e.Asked:
+	case e.Cited:
 		return bold
 	case e.Client < 0:
 		return faint
@@ -217,7 +217,7 @@ func (t *table) never() (rows []row) {
 		o := t.story.Operations[w.Operation]
 		last := len(rows) - 1
 		if last < 0 || t.list || rows[last].cells[o.Client].text != "" {
-			rows = append(rows, row{step: -1, time: -1, cells: map[int]cell{}, asked: true, inside: t.inside()})
+			rows = append(rows, row{step: -1, time: -1, cells: map[int]cell{}, cited: true, inside: t.inside()})
 			last++
 		}
 		rows[last].cells[o.Client] = cell{"╎ ", o.Name + " waits for ever", bold}
@@ -233,7 +233,7 @@ func (t *table) row(r, before row) {
 			mark = "=>"
 		}
 	}
-	if mark == "" && r.asked {
+	if mark == "" && r.cited {
 		mark = "*"
 	}
 	if r.time != before.time && r.time >= 0 {

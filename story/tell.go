@@ -19,9 +19,9 @@ func New(c *sim.Counterexample, r *sim.Replayed) (*Story, error) {
 	s.Title = fmt.Sprintf("%s (%s) breaks %s: %s", c.Workload, c.Recipe, s.Property, s.Message)
 	s.Workload, s.Recipe, s.Clock, s.Servers = c.Workload, c.Recipe, ClockSteps, r.Record.Servers
 	s.Faults, s.Struck = c.Faults, r.Record.Struck.String()
-	t := &teller{story: s, replayed: r, record: r.Record, sessions: map[int64]int{}, operations: map[int64]int{}}
-	t.tell()
-	return t.story, nil
+	b := &storyBuilder{story: s, replayed: r, record: r.Record, sessions: map[int64]int{}, operations: map[int64]int{}}
+	b.tell()
+	return b.story, nil
 }
 
 // Same returns an error if a replay is not the run that its counterexample recorded, or if nothing broke
@@ -60,8 +60,8 @@ func newStory(property, message string) *Story {
 	}
 }
 
-// teller fills a story from a run.
-type teller struct {
+// storyBuilder fills a story from a run.
+type storyBuilder struct {
 	story    *Story
 	replayed *sim.Replayed
 	record   *sim.Record
@@ -71,48 +71,48 @@ type teller struct {
 	missed     []Event       // the requests for znodes that were not there
 }
 
-func (t *teller) tell() {
-	for i, users := range t.record.Users {
-		t.story.Clients = append(t.story.Clients, Client{fmt.Sprintf("c%d", i+1), users})
+func (b *storyBuilder) tell() {
+	for i, users := range b.record.Users {
+		b.story.Clients = append(b.story.Clients, Client{fmt.Sprintf("c%d", i+1), users})
 	}
-	t.tellSessions()
-	t.tellOperations()
-	t.tellZnodes()
-	t.tellEvents()
-	t.tellWaits()
-	t.ask()
+	b.tellSessions()
+	b.tellOperations()
+	b.tellZnodes()
+	b.tellEvents()
+	b.tellWaits()
+	b.cite()
 }
 
 // tellSessions lists the sessions that clients got, with their ends at the servers and for the clients.
-func (t *teller) tellSessions() {
-	for _, of := range t.record.Sessions {
-		t.sessions[of.ID] = len(t.story.Sessions)
-		t.story.Sessions = append(t.story.Sessions, Session{
-			ID: fmt.Sprintf("0x%x", of.ID), Name: fmt.Sprintf("s%d", len(t.story.Sessions)+1), Client: of.Client, End: -1, Learned: -1,
+func (b *storyBuilder) tellSessions() {
+	for _, of := range b.record.Sessions {
+		b.sessions[of.ID] = len(b.story.Sessions)
+		b.story.Sessions = append(b.story.Sessions, Session{
+			ID: fmt.Sprintf("0x%x", of.ID), Name: fmt.Sprintf("s%d", len(b.story.Sessions)+1), Client: of.Client, End: -1, Learned: -1,
 		})
 	}
-	for _, change := range t.record.Changes {
-		i := t.session(change.Session)
+	for _, change := range b.record.Changes {
+		i := b.session(change.Session)
 		switch {
 		case i < 0:
 		case change.Op == fakezk.OpCreateSession:
-			t.story.Sessions[i].Begin = int64(change.Step)
+			b.story.Sessions[i].Begin = int64(change.Step)
 		case change.Op == fakezk.OpCloseSession:
-			t.story.Sessions[i].End, t.story.Sessions[i].Expired = int64(change.Step), !t.closes(change)
+			b.story.Sessions[i].End, b.story.Sessions[i].Expired = int64(change.Step), !b.closes(change)
 		}
 	}
 }
 
 // closes tells whether a session ended because its client asked for it.
-func (t *teller) closes(end sim.Change) bool {
-	return slices.ContainsFunc(t.replayed.Trace, func(s sim.Step) bool {
+func (b *storyBuilder) closes(end sim.Change) bool {
+	return slices.ContainsFunc(b.replayed.Trace, func(s sim.Step) bool {
 		return s.N == end.Step && s.Session == end.Session && s.Request == "close" && s.Lost == ""
 	})
 }
 
-func (t *teller) session(id int64) int { return indexIn(t.sessions, id) }
+func (b *storyBuilder) session(id int64) int { return indexIn(b.sessions, id) }
 
-func (t *teller) operation(number int64) int { return indexIn(t.operations, number) }
+func (b *storyBuilder) operation(number int64) int { return indexIn(b.operations, number) }
 
 func indexIn(m map[int64]int, key int64) int {
 	if i, known := m[key]; known && key != 0 {
@@ -121,9 +121,9 @@ func indexIn(m map[int64]int, key int64) int {
 	return -1
 }
 
-func (t *teller) tellOperations() {
-	for i, op := range t.record.Ops {
-		t.operations[op.Number] = i
+func (b *storyBuilder) tellOperations() {
+	for i, op := range b.record.Ops {
+		b.operations[op.Number] = i
 		o := Operation{
 			Client: op.Client, User: op.User, Name: op.Name, Arg: op.Arg, Outcome: op.Outcome.String(),
 			Call: int64(sim.StepOf(op.Call)), Return: -1,
@@ -137,33 +137,33 @@ func (t *teller) tellOperations() {
 		if op.Err != nil {
 			o.Error = op.Err.Error()
 		}
-		t.story.Operations = append(t.story.Operations, o)
+		b.story.Operations = append(b.story.Operations, o)
 	}
 }
 
-func (t *teller) tellZnodes() {
+func (b *storyBuilder) tellZnodes() {
 	at := map[string]int{}
-	for _, change := range t.record.Changes {
+	for _, change := range b.record.Changes {
 		if change.Path == "" {
 			continue
 		}
 		i, known := at[change.Path]
 		if !known {
-			i = len(t.story.Znodes)
+			i = len(b.story.Znodes)
 			at[change.Path] = i
-			t.story.Znodes = append(t.story.Znodes, Znode{Path: change.Path})
+			b.story.Znodes = append(b.story.Znodes, Znode{Path: change.Path})
 		}
-		t.change(&t.story.Znodes[i], change)
+		b.change(&b.story.Znodes[i], change)
 	}
-	slices.SortFunc(t.story.Znodes, func(a, b Znode) int { return cmp.Compare(a.Path, b.Path) })
-	t.story.Root = commonRoot(t.story.Znodes)
-	nameZnodes(t.story.Znodes)
+	slices.SortFunc(b.story.Znodes, func(a, b Znode) int { return cmp.Compare(a.Path, b.Path) })
+	b.story.Root = commonRoot(b.story.Znodes)
+	nameZnodes(b.story.Znodes)
 }
 
-func (t *teller) change(z *Znode, c sim.Change) {
-	step, by := int64(c.Step), t.operation(c.By)
+func (b *storyBuilder) change(z *Znode, c sim.Change) {
+	step, by := int64(c.Step), b.operation(c.By)
 	if c.Op == fakezk.OpCreate {
-		z.Lives = append(z.Lives, Life{From: step, Until: -1, Owner: t.session(c.Owner), Maker: by, Remover: -1})
+		z.Lives = append(z.Lives, Life{From: step, Until: -1, Owner: b.session(c.Owner), Maker: by, Remover: -1})
 		return
 	}
 	if len(z.Lives) == 0 {
@@ -176,16 +176,16 @@ func (t *teller) change(z *Znode, c sim.Change) {
 	case fakezk.OpDelete:
 		life.Until, life.Remover = step, by
 		s := life.Owner
-		life.Expired = s >= 0 && t.story.Sessions[s].End == step && t.story.Sessions[s].Expired
+		life.Expired = s >= 0 && b.story.Sessions[s].End == step && b.story.Sessions[s].Expired
 	}
 }
 
-func (t *teller) tellWaits() {
-	for _, w := range t.record.Waits {
-		wait := Wait{Operation: t.operation(w.Op.Number), Session: t.session(w.Session), For: []Awaited{}}
+func (b *storyBuilder) tellWaits() {
+	for _, w := range b.record.Waits {
+		wait := Wait{Operation: b.operation(w.Op.Number), Session: b.session(w.Session), For: []Awaited{}}
 		for _, watch := range w.Watches {
-			wait.For = append(wait.For, Awaited{watch.Path, string(watch.Kind), watch.Exists, t.session(watch.Owner)})
+			wait.For = append(wait.For, Awaited{watch.Path, string(watch.Kind), watch.Exists, b.session(watch.Owner)})
 		}
-		t.story.Waits = append(t.story.Waits, wait)
+		b.story.Waits = append(b.story.Waits, wait)
 	}
 }

@@ -118,7 +118,7 @@ func (s *Story) tellSession(session Session) string {
 func (s *Story) textZnodes(w *writer) {
 	asked := 0
 	for _, z := range s.Znodes {
-		if !z.Asked {
+		if !z.Cited {
 			continue
 		}
 		if asked++; asked == 1 {

@@ -28,9 +28,9 @@ import (
 
 // output is where a run leaves its files.
 type output struct {
-	dir    string
-	named  bool             // by the user
-	course *course.Recorder // nil if it is not named
+	dir         string
+	named       bool             // by the user
+	progressLog *course.Recorder // nil if it is not named
 }
 
 // discard removes the folder of a run that could not be done, if it is the user's and nothing is in

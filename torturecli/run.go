@@ -84,7 +84,7 @@ func (r *runCmd) Run(c *commandContext) error {
 		return err
 	}
 	err = r.on(c, w, out)
-	out.endCourse(c)
+	out.endProgressLog(c)
 	if verdict := verdictError(0); err != nil && !errors.As(err, &verdict) {
 		out.discard()
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/zktorture/zktorture/storyindex/course"
 )
 
-// progress returns who is told of a run's progress: its bar, and the record of its course in the user's
+// progress returns who is told of a run's progress: its bar, and the progress log in the user's
 // folder.
 func (o *output) progress(bar *bar) func(sim.Progress) {
 	return func(p sim.Progress) {
 		bar.show(p)
-		if o.course != nil {
-			o.course.Add(pointOf(p))
+		if o.progressLog != nil {
+			o.progressLog.Add(pointOf(p))
 		}
 	}
 }
@@ -29,13 +29,13 @@ func pointOf(p sim.Progress) course.Point {
 	return point
 }
 
-// endCourse writes the last of the course. A course that cannot be written does not change what the run
+// endProgressLog writes the last of the progress log. A log that cannot be written does not change what the run
 // found.
-func (o *output) endCourse(c *commandContext) {
-	if o.course == nil {
+func (o *output) endProgressLog(c *commandContext) {
+	if o.progressLog == nil {
 		return
 	}
-	if err := o.course.Close(); err != nil {
+	if err := o.progressLog.Close(); err != nil {
 		fmt.Fprintf(c.err, "torture: %v; its verdict does not depend on that\n", err)
 	}
 }

@@ -1,0 +1,103 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// cite marks what the verdict is about: the operations of its certificate, the sessions and znodes that
+// it names, and the znodes that those operations dealt with.
+func (b *storyBuilder) cite() {
+	s := b.story
+	for _, id := range b.replayed.Violation.Sessions {
+		if i := b.session(id); i >= 0 {
+			s.Sessions[i].Cited = true
+		}
+	}
+	b.citeOperations()
+	b.addMissing()
+	b.citeZnodes()
+	for i, e := range s.Events {
+		whole := e.Kind == KindCall || e.Kind == KindReturn
+		s.Events[i].Cited = whole && e.Operation >= 0 && s.Operations[e.Operation].Cited
+	}
+}
+
+// addMissing adds the znodes that the operations of the certificate asked for and that never existed.
+func (b *storyBuilder) addMissing() {
+	s := b.story
+	for _, e := range b.missed {
+		known := slices.ContainsFunc(s.Znodes, func(z Znode) bool { return z.Path == e.Path })
+		if e.Operation >= 0 && s.Operations[e.Operation].Cited && !known {
+			s.Znodes = append(s.Znodes, Znode{Path: e.Path, Lives: []Life{}})
+		}
+	}
+	slices.SortFunc(s.Znodes, func(a, b Znode) int { return cmp.Compare(a.Path, b.Path) })
+	nameZnodes(s.Znodes)
+}
+
+// citeZnodes prefers those that are no parents of others: for parents everybody asks.
+func (b *storyBuilder) citeZnodes() {
+	s := b.story
+	for _, parents := range []bool{false, true} {
+		some := false
+		for i, z := range s.Znodes {
+			s.Znodes[i].Cited = b.names(z.Path) || parents == s.isParent(i) && s.concerns(i)
+			some = some || s.Znodes[i].Cited
+		}
+		if some {
+			return
+		}
+	}
+}
+
+func (s *Story) isParent(znode int) bool {
+	return znode+1 < len(s.Znodes) && strings.HasPrefix(s.Znodes[znode+1].Path, s.Znodes[znode].Path+"/")
+}
+
+// concerns tells whether an operation of the certificate has made a znode, or has asked for it by name.
+func (s *Story) concerns(znode int) bool {
+	z := s.Znodes[znode]
+	return slices.ContainsFunc(z.Lives, func(l Life) bool { return l.Maker >= 0 && s.Operations[l.Maker].Cited }) ||
+		slices.ContainsFunc(s.Events, func(e Event) bool { return e.Path == z.Path && e.Operation >= 0 && s.Operations[e.Operation].Cited })
+}
+
+func (b *storyBuilder) citeOperations() {
+	s := b.story
+	for _, op := range b.replayed.Violation.Ops {
+		b.citeOperation(b.operation(op.Number))
+	}
+	for _, wait := range s.Waits {
+		b.citeOperation(wait.Operation)
+	}
+	if slices.ContainsFunc(s.Operations, func(o Operation) bool { return o.Cited }) {
+		return
+	}
+	for _, e := range s.Events { // it is about a znode that somebody asked for, such as one that never was
+		if b.names(e.Path) {
+			b.citeOperation(e.Operation)
+		}
+	}
+}
+
+func (b *storyBuilder) citeOperation(i int) {
+	if i >= 0 {
+		b.story.Operations[i].Cited = true
+	}
+}
+
+// user names a user as messages do.
+func (s *Story) user(client, user int) string {
+	name := s.Clients[client].Name
+	if user > 0 {
+		name += fmt.Sprintf(" (user %d)", user+1)
+	}
+	return name
+}
+
+// names tells whether the verdict names a znode.
+func (b *storyBuilder) names(path string) bool {
+	return slices.Contains(b.replayed.Violation.Paths, path)
+}
