@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -215,5 +216,36 @@ func TestSetUpOnRealServers(t *testing.T) {
 	}))
 	if r := runOnSite(t, w, 30); r.err != nil || r.Verdict != sim.VerdictOK {
 		t.Errorf("%s, %v%s", r.Verdict, r.err, messages(r.Result))
+	}
+}
+
+// accusing is a kind of the user's own that finds the same wrong in every episode.
+type accusing struct{ workload.Script[struct{}] }
+
+func (e *accusing) Run(u workload.User) {
+	_, op := u.Begin("nothing", "", false)
+	u.End(op, sim.OK, "", nil)
+}
+
+func (e *accusing) History(*workload.View) linearizability.History { return nil }
+
+func (e *accusing) Judge(*workload.View) (j workload.Judgement) {
+	j.Add(sim.Violation{Property: "wrong", Message: "as always"})
+	return j
+}
+
+// What a recipe does not promise is no violation on real servers either, also if its kind's judge does not ask.
+func TestWaivedOnRealServers(t *testing.T) {
+	for _, waived := range []bool{false, true} {
+		opts := []workload.Option{workload.Waive("another")}
+		if waived {
+			opts = append(opts, workload.Waive("wrong"))
+		}
+		w := workload.Own("accusing", func(p *sim.Plan, path string) workload.Episode {
+			return &accusing{workload.NewScript[struct{}](p, path)}
+		}, opts...)
+		if r := runOnSite(t, w, 3); r.err != nil || (r.Verdict == sim.VerdictOK) != waived {
+			t.Errorf("waived %v: %s, %v%s", waived, r.Verdict, r.err, messages(r.Result))
+		}
 	}
 }

@@ -183,7 +183,7 @@ func (run *liveRun) confirm(ctx context.Context, c *sim.Counterexample, replayed
 	if len(v.Waiting) == 0 {
 		l.addLeftovers(v, &j)
 	}
-	out.sort(c.Property, len(replayed.Record.Waits) > 0, j.Violations)
+	out.sort(c.Property, len(replayed.Record.Waits) > 0, l.run.workload.Promised(j.Violations))
 	return out, nil
 }
 

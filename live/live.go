@@ -451,6 +451,7 @@ func (r *liveRun) judge(n int, l *liveRound, v *workload.View) (err error) {
 		}
 		err = r.claim.remove(r.admin.Conn, l.object)
 	}
+	j.Violations = r.workload.Promised(j.Violations)
 	r.record(n, v, j)
 	return err
 }

@@ -8,7 +8,7 @@
 //	func main() { torturecli.Main(&workload.Kind{Name: "publisher", Recipes: recipes}) }
 //
 // It is the whole command torture: run, in simulation and on real servers, replay, explain, index, check and the rest. A
-// counterexample names its kind and its recipe, so the same command, or a test that uses [Run], runs it again.
+// counterexample names its kind and its recipe, so a command that knows these runs it again.
 package torturecli
 
 import (

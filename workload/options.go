@@ -70,7 +70,7 @@ func Waive(properties ...string) Option {
 func Unfair() Option { return Waive("order", "herd") }
 
 // StaleReads waives that a read shows what was written before it.
-func StaleReads() Option { return Waive("stale-get", "stale-read", "false-empty") }
+func StaleReads() Option { return Waive("stale-get", "stale-peek", "false-empty") }
 
 // Beside gives the recipe znodes beside its object's, which are there when an episode begins: their paths are the
 // object's with these endings. An ending that begins with "/" is a znode below the object's.

@@ -234,3 +234,14 @@ func TestAnyPathIsJudgedAlike(t *testing.T) {
 		}
 	}
 }
+
+// What an option waives by a name of its own is a property that some kind promises.
+func TestWaivedAreProperties(t *testing.T) {
+	for _, property := range workload.Lock(nil, workload.StaleReads(), workload.Unfair()).Waived() {
+		if !slices.ContainsFunc(workload.Kinds(), func(k *workload.Kind) bool {
+			return slices.ContainsFunc(k.Promises, func(p workload.Promise) bool { return p.BrokenBy(property) })
+		}) {
+			t.Errorf("no kind promises anything that %s breaks", property)
+		}
+	}
+}

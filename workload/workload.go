@@ -71,8 +71,14 @@ func (w *Workload) Model() (m linearizability.Model, ok bool) { return w.model, 
 // Waived are the properties of its kind that the recipe does not promise, in alphabetical order: see [Waive].
 func (w *Workload) Waived() []string { return w.terms.waived }
 
+// Promised returns those violations that are of what the recipe promises.
+func (w *Workload) Promised(found []sim.Violation) []sim.Violation {
+	return slices.DeleteFunc(found, func(v sim.Violation) bool { return w.terms.waives(v.Property) })
+}
+
 // Own is the workload of a kind of the user's own: plan draws one episode about the object at a path. All that is random
-// about it is drawn from p, and what happens to it is the world's. The command torture does not know it by name.
+// about it is drawn from p, and what happens to it is the world's. Its Judge begins with [Script.Judging], which knows the
+// options. A command knows the kind by name if it was registered ([Register]).
 func Own(kind string, plan func(p *sim.Plan, path string) Episode, opts ...Option) *Workload {
 	t := agree(opts)
 	t.existing = true // as the plan says

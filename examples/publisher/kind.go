@@ -72,7 +72,8 @@ func (e *publishing) History(v *workload.View) linearizability.History {
 }
 
 // Judge: nobody is told of an older version after somebody was told of a newer one.
-func (e *publishing) Judge(v *workload.View) (j workload.Judgement) {
+func (e *publishing) Judge(v *workload.View) workload.Judgement {
+	j := e.Judging(v)
 	v.Left.Notes = true // who leads, and has not closed, keeps a znode
 	j.Add(v.Stuck()...)
 	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrLost) })...)

@@ -70,7 +70,8 @@ type grant struct {
 }
 
 // Judge: no window has more grants than most.
-func (e *asking) Judge(v *workload.View) (j workload.Judgement) {
+func (e *asking) Judge(v *workload.View) workload.Judgement {
+	j := e.Judging(v)
 	j.Add(v.Stuck()...)
 	j.Add(v.UnexpectedErrors(func(*sim.Op) bool { return false })...)
 	var grants []grant

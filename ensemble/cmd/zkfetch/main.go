@@ -2,9 +2,10 @@
 //
 //	go run ./ensemble/cmd/zkfetch [-install-jre]
 //
-// It finds or downloads the server as [ensemble.Fetch] does and prints its version and where it
-// is, and makes the archive of its classes with which it starts faster. With -install-jre it also installs Debian's default-jre-headless if there is no Java, for
-// which it must be root. Exit status 0: a server can be started; 2: it cannot, and why.
+// It finds or downloads the server as [ensemble.Fetch] does, prints its version and where it is, and makes the archive of its
+// classes with which it starts faster ([ensemble.MakeArchive]). With -install-jre it also installs Debian's
+// default-jre-headless if there is no Java, for which it must be root. Exit status 0: a server can be started; 2: it cannot,
+// and why.
 package main
 
 import (
