@@ -29,8 +29,8 @@ var mayImport = map[string]string{
 	"story":           "story sim fakezk linearizability internal",
 	"zoo/published":   "zoo/published recipes",
 	"workload":        "workload story sim fakezk recipes linearizability internal zoo/published",
-	"zoo":             "zoo zoo/published live workload story sim fakezk recipes linearizability internal",
-	"live":            "live workload story sim fakezk recipes linearizability internal zoo/published",
+	"zoo":             "zoo zoo/published live workload story sim fakezk recipes linearizability internal ensemble wire zkclient",
+	"live":            "live workload story sim fakezk recipes linearizability internal zoo/published ensemble wire zkclient",
 }
 
 func TestImportsPointOneWay(t *testing.T) {

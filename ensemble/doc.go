@@ -32,10 +32,8 @@
 // For a plan of faults all have one form: a [Fault] is a kind and a target, which may be the leader or a
 // follower of the moment.
 //
-//	fault, err := ensemble.ParseFault("partition leader")
-//	…
-//	struck, err := e.Strike(ctx, fault) // struck says whom it has struck, struck.Undo takes it back
-//	…
+//	struck, err := e.Strike(ctx, ensemble.Fault{Kind: ensemble.Partition, Target: ensemble.Leader})
+//	… // struck says which member that was, and struck.Undo takes it back
 //	err = e.HealAll(ctx) // all is undone, and the ensemble is well and stays so
 //
 // What follows from a fault takes its time. With the leader killed the others have another in about

@@ -39,20 +39,3 @@ func ExampleStart() {
 	}
 	fmt.Println(struck, "and the session is the same:", client.SessionID() == before)
 }
-
-// Faults are read as they print: in a plan, say, or a flag.
-func ExampleParseFault() {
-	for _, text := range []string{"partition leader", "lag follower 1s", "lossy server.2 30%", "explode leader"} {
-		fault, err := ensemble.ParseFault(text)
-		if err != nil {
-			fmt.Println(err)
-			continue
-		}
-		fmt.Printf("%s strikes %v\n", fault.Kind, fault.Target)
-	}
-	// Output:
-	// partition strikes leader
-	// lag strikes follower
-	// lossy strikes server.2
-	// ensemble: fault "explode leader": there is no kind "explode": the kinds are kill, stop, lag, partition, mute, deaf and lossy
-}

@@ -3,9 +3,9 @@ package ensemble
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -22,6 +22,9 @@ const (
 	Deaf      Kind = "deaf"      // it does not hear the others any more; they hear it
 	Lossy     Kind = "lossy"     // so much of what it sends to the others and they to it is lost
 )
+
+// Kinds are all of them.
+var Kinds = []Kind{Kill, Stop, Partition, Mute, Deaf, Lossy, Lag}
 
 // Target says whom a fault strikes: a member by its number, from 0, or one that is chosen when it strikes.
 type Target int
@@ -44,12 +47,34 @@ func (t Target) String() string {
 	return "server." + strconv.Itoa(int(t)+1)
 }
 
-// Fault is something that happens to one server. It prints as what [ParseFault] takes.
+// MarshalText writes a target as it prints.
+func (t Target) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads a target as it prints.
+func (t *Target) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "leader":
+		*t = Leader
+		return nil
+	case "follower":
+		*t = Follower
+		return nil
+	}
+	digits, ok := strings.CutPrefix(string(text), "server.")
+	number, err := strconv.Atoi(digits)
+	if !ok || err != nil || number < 1 {
+		return fmt.Errorf("a fault strikes leader, follower, or a member by its name (server.1, server.2, …), not %q", text)
+	}
+	*t = Target(number - 1)
+	return nil
+}
+
+// Fault is something that happens to one server.
 type Fault struct {
-	Kind    Kind
-	Target  Target
-	Delay   time.Duration // of Lag
-	Percent int           // of Lossy: of the packets, from 0 to 100
+	Kind    Kind   `json:"fault"`
+	Target  Target `json:"server"`
+	DelayMS int64  `json:"delay_ms,omitempty"` // of Lag, in milliseconds
+	Percent int    `json:"percent,omitempty"`  // of Lossy: of the packets, from 1 to 100
 }
 
 // String is for example "kill leader", "lag server.2 200ms" or "lossy follower 20%".
@@ -57,103 +82,47 @@ func (f Fault) String() string {
 	s := fmt.Sprintf("%s %v", f.Kind, f.Target)
 	switch f.Kind {
 	case Lag:
-		s += " " + f.Delay.String()
+		s += " " + f.delay().String()
 	case Lossy:
 		s += " " + strconv.Itoa(f.Percent) + "%"
 	}
 	return s
 }
 
-// ParseFault reads a fault as it prints.
-func ParseFault(s string) (Fault, error) {
-	words := strings.Fields(s)
-	if len(words) < 2 {
-		return Fault{}, fmt.Errorf("ensemble: fault %q: it must be a kind and whom it strikes, such as \"kill leader\"", s)
-	}
-	f := Fault{Kind: Kind(words[0])}
-	var err error
-	if f.Target, err = parseTarget(words[1]); err == nil {
-		err = f.parseMeasure(words[2:])
-	}
-	if err != nil {
-		return Fault{}, fmt.Errorf("ensemble: fault %q: %w", s, err)
-	}
-	return f, nil
-}
+func (f Fault) delay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
 
-func parseTarget(s string) (Target, error) {
-	switch s {
-	case "leader":
-		return Leader, nil
-	case "follower":
-		return Follower, nil
-	}
-	digits, ok := strings.CutPrefix(s, "server.")
-	number, err := strconv.Atoi(digits)
-	if !ok || err != nil || number < 1 {
-		return 0, fmt.Errorf("it strikes %q: it must strike leader, follower, or a member by its name: server.1, server.2, …", s)
-	}
-	return Target(number - 1), nil
-}
-
-// parseMeasure reads what stands behind kind and target: something for Lag and Lossy, nothing else.
-func (f *Fault) parseMeasure(words []string) (err error) {
-	switch f.Kind {
-	case Kill, Stop, Partition, Mute, Deaf:
-		if len(words) != 0 {
-			return fmt.Errorf("%q is too much", words)
-		}
-	case Lag:
-		if len(words) == 1 {
-			f.Delay, err = time.ParseDuration(words[0])
-		}
-		if len(words) != 1 || err != nil {
-			return fmt.Errorf("a lag needs a delay, such as \"lag follower 200ms\"")
-		}
-	case Lossy:
-		if len(words) == 1 {
-			f.Percent, err = parsePercent(words[0])
-		}
-		if len(words) != 1 || err != nil {
-			return fmt.Errorf("a lossy link needs a share, such as \"lossy follower 20%%\"")
-		}
-	default:
-		return fmt.Errorf("there is no kind %q: the kinds are kill, stop, lag, partition, mute, deaf and lossy", f.Kind)
+// Validate returns an error for a fault that cannot strike an ensemble of so many members, whatever state they are in.
+func (f Fault) Validate(members int) error {
+	switch {
+	case !slices.Contains(Kinds, f.Kind):
+		return fmt.Errorf("ensemble: there is no fault %q of servers: there are %v", f.Kind, Kinds)
+	case int(f.Target) >= members:
+		return fmt.Errorf("ensemble: %v: the ensemble has %d members", f, members)
+	case f.Target == Follower && members == 1:
+		return fmt.Errorf("ensemble: %v: %w", f, errAlone)
+	case (f.Kind == Lag) != (f.DelayMS > 0) || f.DelayMS < 0:
+		return fmt.Errorf("ensemble: %v: a lag has a delay of at least 1 ms (delay_ms), and no other fault has one", f)
+	case (f.Kind == Lossy) != (f.Percent > 0) || f.Percent < 0 || f.Percent > 100:
+		return fmt.Errorf("ensemble: %v: a lossy link loses 1 to 100 %% (percent), and no other fault has a share", f)
 	}
 	return nil
-}
-
-func parsePercent(s string) (int, error) {
-	digits, ok := strings.CutSuffix(s, "%")
-	percent, err := strconv.Atoi(digits)
-	if !ok || err != nil || percent < 0 || percent > 100 {
-		return 0, fmt.Errorf("%q is no share", s)
-	}
-	return percent, nil
 }
 
 // Struck is a fault that has struck.
 type Struck struct {
 	Fault  Fault
-	Member int    // whom, by number
+	Member int    // its number
 	Role   string // what it was at that time: leader, follower or standalone; "" if it did not serve
 
-	once sync.Once
-	undo func() error
-	err  error
+	// Undo takes the fault back and returns at once, before the server has recovered: see [Ensemble.HealAll]. It may be
+	// called again, and after HealAll, and does nothing then.
+	Undo func() error
 }
 
-// String tells what was done to whom: "kill leader: server.2 (leader)".
-func (s *Struck) String() string { return fmt.Sprintf("%v: %s", s.Fault, s.Whom()) }
+// String tells what was done to which member: "kill leader: server.2 (leader)".
+func (s *Struck) String() string { return fmt.Sprintf("%v: %s", s.Fault, s.Where()) }
 
-// Whom tells who was struck, and what it was: "server.2 (leader)".
-func (s *Struck) Whom() string {
+// Where tells which member was struck, and what it was: "server.2 (leader)".
+func (s *Struck) Where() string {
 	return fmt.Sprintf("%v (%s)", Target(s.Member), cmp.Or(s.Role, "not serving"))
-}
-
-// Undo takes the fault back and returns at once, before the server has recovered: see [Ensemble.HealAll]. It may be called
-// again, and after HealAll, and does nothing then.
-func (s *Struck) Undo() error {
-	s.once.Do(func() { s.err = s.undo() })
-	return s.err
 }

@@ -2,10 +2,12 @@ package ensemble_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,58 +17,76 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 )
 
+// fault is a fault of a process or of links; lag is one of a replica, in milliseconds.
+func fault(kind ensemble.Kind, target ensemble.Target) ensemble.Fault {
+	return ensemble.Fault{Kind: kind, Target: target}
+}
+
+func lag(target ensemble.Target, ms int64) ensemble.Fault {
+	return ensemble.Fault{Kind: ensemble.Lag, Target: target, DelayMS: ms}
+}
+
 func anyFault() *rapid.Generator[ensemble.Fault] {
 	return rapid.Custom(func(t *rapid.T) ensemble.Fault {
-		f := ensemble.Fault{
-			Kind: rapid.SampledFrom([]ensemble.Kind{ensemble.Kill, ensemble.Stop, ensemble.Lag, ensemble.Partition,
-				ensemble.Mute, ensemble.Deaf, ensemble.Lossy}).Draw(t, "kind"),
-			Target: ensemble.Target(rapid.IntRange(-2, 4).Draw(t, "target")),
-		}
+		f := fault(rapid.SampledFrom(ensemble.Kinds).Draw(t, "kind"), ensemble.Target(rapid.IntRange(-2, 4).Draw(t, "target")))
 		switch f.Kind {
 		case ensemble.Lag:
-			f.Delay = time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "delay"))
+			f.DelayMS = rapid.Int64Range(1, 3_600_000).Draw(t, "delay")
 		case ensemble.Lossy:
-			f.Percent = rapid.IntRange(0, 100).Draw(t, "percent")
+			f.Percent = rapid.IntRange(1, 100).Draw(t, "percent")
 		}
 		return f
 	})
 }
 
-func TestFaultsPrintAsTyped(t *testing.T) {
+// A fault is read from a file as it was written, and whatever can be drawn is valid.
+func TestFaultsAreWrittenAndRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFault().Draw(t, "fault")
-		if got, err := ensemble.ParseFault(f.String()); got != f || err != nil {
-			t.Fatalf("%q is read as %+v, %v; want %+v", f, got, err, f)
+		text, err := json.Marshal(f)
+		if err != nil || f.Validate(5) != nil {
+			t.Fatalf("%v: %v, %v", f, err, f.Validate(5))
+		}
+		var got ensemble.Fault
+		if err := json.Unmarshal(text, &got); got != f || err != nil {
+			t.Fatalf("%s is read as %+v, %v; want %+v", text, got, err, f)
 		}
 	})
-	for _, s := range []string{"kill leader", "stop follower", "lag server.2 200ms", "lossy server.5 20%", "mute leader"} {
-		if f, err := ensemble.ParseFault(s); f.String() != s || err != nil {
-			t.Errorf("%q prints as %q, %v", s, f, err)
+}
+
+func TestFaultsPrint(t *testing.T) {
+	for want, f := range map[string]ensemble.Fault{
+		"kill leader": fault(ensemble.Kill, ensemble.Leader), "stop follower": fault(ensemble.Stop, ensemble.Follower),
+		"lag server.2 200ms": lag(1, 200), "lossy server.5 20%": {Kind: ensemble.Lossy, Target: 4, Percent: 20},
+	} {
+		if f.String() != want {
+			t.Errorf("%+v prints as %q, want %q", f, f, want)
 		}
 	}
 }
 
-func TestParseFaultRefuses(t *testing.T) {
-	tests := []struct{ in, says string }{
-		{"", "whom it strikes"},
-		{"kill", "whom it strikes"},
-		{"drown leader", "the kinds are kill, stop"},
-		{"kill everybody", "leader, follower, or a member"},
-		{"kill server.0", "server.1"},
-		{"kill server.x", "server.1"},
-		{"kill 2", "server.1"},
-		{"kill leader now", "too much"},
-		{"lag follower", "needs a delay"},
-		{"lag follower 5", "needs a delay"},
-		{"lag follower 5s 5s", "needs a delay"},
-		{"lossy leader", "needs a share"},
-		{"lossy leader 20", "needs a share"},
-		{"lossy leader 101%", "needs a share"},
-		{"lossy leader -1%", "needs a share"},
+// What cannot strike is refused with the reason, when it is read or before it strikes.
+func TestFaultsThatCannotBe(t *testing.T) {
+	for _, test := range []struct {
+		fault   ensemble.Fault
+		members int
+		says    string
+	}{
+		{fault("drown", 0), 3, "there are [kill stop"},
+		{fault(ensemble.Kill, 3), 3, "has 3 members"},
+		{fault(ensemble.Kill, ensemble.Follower), 1, "no other members"},
+		{fault(ensemble.Lag, ensemble.Follower), 3, "a delay of at least 1 ms"},
+		{lag(ensemble.Follower, -1), 3, "a delay of at least 1 ms"},
+		{ensemble.Fault{Kind: ensemble.Kill, DelayMS: 5}, 3, "no other fault has one"},
+		{fault(ensemble.Lossy, 0), 3, "1 to 100 %"},
+		{ensemble.Fault{Kind: ensemble.Lossy, Percent: 101}, 3, "1 to 100 %"},
+		{ensemble.Fault{Kind: ensemble.Lossy, Percent: -1}, 3, "1 to 100 %"},
+		{ensemble.Fault{Kind: ensemble.Stop, Percent: 5}, 3, "no other fault has a share"},
+	} {
+		wantError(t, test.fault.Validate(test.members), test.says)
 	}
-	for _, test := range tests {
-		_, err := ensemble.ParseFault(test.in)
-		wantError(t, err, test.says)
+	for _, name := range []string{"", "everybody", "server.0", "server.x", "2"} {
+		wantError(t, new(ensemble.Target).UnmarshalText([]byte(name)), "leader, follower, or a member", strconv.Quote(name))
 	}
 }
 
@@ -77,12 +97,8 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-func strike(t *testing.T, e *ensemble.Ensemble, fault string) *ensemble.Struck {
+func strike(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault) *ensemble.Struck {
 	t.Helper()
-	f, err := ensemble.ParseFault(fault)
-	if err != nil {
-		t.Fatal(err)
-	}
 	struck, err := e.Strike(deadline(t), f)
 	if err != nil {
 		t.Fatal(err)
@@ -91,14 +107,10 @@ func strike(t *testing.T, e *ensemble.Ensemble, fault string) *ensemble.Struck {
 	return struck
 }
 
-func wantNoStrike(t *testing.T, e *ensemble.Ensemble, fault string, says ...string) {
+func wantNoStrike(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault, says ...string) {
 	t.Helper()
-	f, err := ensemble.ParseFault(fault)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = e.Strike(deadline(t), f)
-	wantError(t, err, append(says, fault)...)
+	_, err := e.Strike(deadline(t), f)
+	wantError(t, err, append(says, f.String())...)
 }
 
 // wantWell heals all, and checks by itself that the ensemble is well: one leads, the others follow, each serves.
@@ -147,12 +159,14 @@ func wantStruck(t *testing.T, e *ensemble.Ensemble, struck *ensemble.Struck, rol
 // Faults of processes on one ensemble, each healed after.
 func TestProcesses(t *testing.T) {
 	e := start(t, ensemble.Options{Nodes: 3, SyncLimit: 5})
-	for _, fault := range []string{"kill leader", "stop leader", "kill follower", "stop follower"} {
-		t.Run(fault, func(t *testing.T) { strikeProcess(t, e, fault) })
+	for _, target := range []ensemble.Target{ensemble.Leader, ensemble.Follower} {
+		for _, f := range []ensemble.Fault{fault(ensemble.Kill, target), fault(ensemble.Stop, target)} {
+			t.Run(f.String(), func(t *testing.T) { strikeProcess(t, e, f) })
+		}
 	}
 	t.Run("without a network", func(t *testing.T) {
-		wantNoStrike(t, e, "partition leader", "Options.Namespaces")
-		wantNoStrike(t, e, "kill server.4", "has 3 members")
+		wantNoStrike(t, e, fault(ensemble.Partition, ensemble.Leader), "Options.Namespaces")
+		wantNoStrike(t, e, fault(ensemble.Kill, 3), "has 3 members")
 		_, err := e.Partition([]int{0})
 		wantError(t, err, "Options.Namespaces")
 	})
@@ -160,15 +174,14 @@ func TestProcesses(t *testing.T) {
 	t.Run("who does not come back", func(t *testing.T) { neverComesBack(t, e) })
 }
 
-func strikeProcess(t *testing.T, e *ensemble.Ensemble, fault string) {
+func strikeProcess(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault) {
 	stillThere := keepsSession(t, e)
-	struck := strike(t, e, fault)
-	kind, role := string(struck.Fault.Kind), struck.Fault.Target.String()
-	wantStruck(t, e, struck, role)
+	struck := strike(t, e, f)
+	wantStruck(t, e, struck, f.Target.String())
 	stillThere()
-	name := ensemble.Target(struck.Member).String()
-	wantNoStrike(t, e, kind+" "+name, map[string]string{"kill": "does not run", "stop": "stopped already"}[kind])
-	wantNoStrike(t, e, "lag "+name+" 10ms", "does not serve")
+	f.Target = ensemble.Target(struck.Member)
+	wantNoStrike(t, e, f, map[ensemble.Kind]string{ensemble.Kill: "does not run", ensemble.Stop: "stopped already"}[f.Kind])
+	wantNoStrike(t, e, lag(f.Target, 10), "does not serve")
 	if err := errors.Join(struck.Undo(), struck.Undo()); err != nil {
 		t.Error(err)
 	}
@@ -178,11 +191,11 @@ func strikeProcess(t *testing.T, e *ensemble.Ensemble, fault string) {
 
 // healAll heals all that can be wrong at once, when no majority is left.
 func healAll(t *testing.T, e *ensemble.Ensemble) {
-	strike(t, e, "lag follower 200ms")
-	strike(t, e, "stop leader")
+	strike(t, e, lag(ensemble.Follower, 200))
+	strike(t, e, fault(ensemble.Stop, ensemble.Leader))
 	for i := range 3 {
 		if !e.Member(i).Paused() {
-			strike(t, e, "kill "+ensemble.Target(i).String())
+			strike(t, e, fault(ensemble.Kill, ensemble.Target(i)))
 		}
 	}
 	wantWell(t, e)
@@ -190,7 +203,7 @@ func healAll(t *testing.T, e *ensemble.Ensemble) {
 
 // neverComesBack checks that the error of HealAll names a server that cannot be started again. It comes last.
 func neverComesBack(t *testing.T, e *ensemble.Ensemble) {
-	struck := strike(t, e, "kill follower")
+	struck := strike(t, e, fault(ensemble.Kill, ensemble.Follower))
 	spoil(t, e, struck.Member)
 	name := ensemble.Target(struck.Member).String()
 	wantError(t, e.HealAll(deadline(t)), name+" at ", "has ended", "server.log", "Invalid config")
@@ -208,17 +221,17 @@ func spoil(t *testing.T, e *ensemble.Ensemble, member int) {
 // An undo that comes after HealAll does not undo what has happened since.
 func TestUndoAfterHealAll(t *testing.T) {
 	e := start(t, ensemble.Options{})
-	first := strike(t, e, "stop leader")
+	first := strike(t, e, fault(ensemble.Stop, ensemble.Leader))
 	wantWell(t, e)
-	second := strike(t, e, "stop leader")
+	second := strike(t, e, fault(ensemble.Stop, ensemble.Leader))
 	if err := first.Undo(); err != nil || !e.Member(0).Paused() {
 		t.Errorf("undone though healed before: %v, paused %v", err, e.Member(0).Paused())
 	}
 	if err := second.Undo(); err != nil || e.Member(0).Paused() {
 		t.Errorf("not undone: %v, paused %v", err, e.Member(0).Paused())
 	}
-	strike(t, e, "kill server.1")
+	strike(t, e, fault(ensemble.Kill, 0))
 	wantWell(t, e)
-	wantNoStrike(t, e, "kill follower", "no other members")
-	wantNoStrike(t, e, "lag leader 10ms", "leads")
+	wantNoStrike(t, e, fault(ensemble.Kill, ensemble.Follower), "no other members")
+	wantNoStrike(t, e, lag(ensemble.Leader, 10), "leads")
 }

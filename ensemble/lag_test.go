@@ -83,7 +83,7 @@ func TestLag(t *testing.T) {
 		t.Fatal(err)
 	}
 	const delay = 200 * time.Millisecond
-	struck := strike(t, e, "lag follower 200ms")
+	struck := strike(t, e, lag(ensemble.Follower, 200))
 	writer, reader := session(t, e.Servers()[leader], 2*time.Second), session(t, e.Servers()[struck.Member], 2*time.Second)
 	if _, err := writer.Create("/register", []byte("0"), 0, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
@@ -101,16 +101,16 @@ func TestLag(t *testing.T) {
 	if synced.stale != 0 {
 		t.Errorf("with a sync before: %+v", synced)
 	}
-	wantNoStrike(t, e, "lag "+ensemble.Target(struck.Member).String()+" 50ms", "lags already")
-	wantNoStrike(t, e, "lag "+ensemble.Target(leader).String()+" 50ms", "it leads")
-	wantNoStrike(t, e, "lag follower 0s", "none")
+	wantNoStrike(t, e, lag(ensemble.Target(struck.Member), 50), "lags already")
+	wantNoStrike(t, e, lag(ensemble.Target(leader), 50), "it leads")
+	wantNoStrike(t, e, lag(ensemble.Follower, 0), "at least 1 ms")
 	wantError(t, e.Lag(struck.Member, time.Second), "less than 1s", "SyncLimit")
 	wantError(t, e.Lag(3, delay), "no member 3")
 	if err := struck.Undo(); err != nil {
 		t.Error(err)
 	}
 	wantFresh(t, writer, reader, delay)
-	strike(t, e, "lag "+ensemble.Target(struck.Member).String()+" 200ms")
+	strike(t, e, lag(ensemble.Target(struck.Member), 200))
 	wantWell(t, e)
 	wantFresh(t, writer, reader, delay)
 }

@@ -45,8 +45,12 @@ func leaderOf(t *testing.T, e *ensemble.Ensemble) (leader int, others []int) {
 func TestLinks(t *testing.T) {
 	e := startApart(t, ensemble.Options{Nodes: 3, SyncLimit: 5})
 	serves(t, e)
-	for _, fault := range []string{"partition leader", "partition follower", "mute leader", "mute follower", "deaf follower"} {
-		t.Run(fault, func(t *testing.T) { loseTouch(t, e, fault) })
+	for _, f := range []ensemble.Fault{
+		fault(ensemble.Partition, ensemble.Leader), fault(ensemble.Partition, ensemble.Follower),
+		fault(ensemble.Mute, ensemble.Leader), fault(ensemble.Mute, ensemble.Follower),
+		fault(ensemble.Deaf, ensemble.Follower),
+	} {
+		t.Run(f.String(), func(t *testing.T) { loseTouch(t, e, f) })
 	}
 	t.Run("deaf leader", func(t *testing.T) { deafLeader(t, e) })
 	t.Run("lossy leader", func(t *testing.T) { lossyLeader(t, e) })
@@ -54,14 +58,14 @@ func TestLinks(t *testing.T) {
 		staleReads(t, e, func(leader, follower int) error { _, err := e.Cut(leader, follower); return err })
 	})
 	t.Run("stale reads, deaf", func(t *testing.T) {
-		staleReads(t, e, func(_, follower int) error { strike(t, e, "deaf "+ensemble.Target(follower).String()); return nil })
+		staleReads(t, e, func(_, follower int) error { strike(t, e, fault(ensemble.Deaf, ensemble.Target(follower))); return nil })
 	})
 }
 
 // loseTouch checks that who loses touch with the majority stops to serve after SyncLimit ticks, and nobody else.
-func loseTouch(t *testing.T, e *ensemble.Ensemble, fault string) {
-	struck := strike(t, e, fault)
-	wantStruck(t, e, struck, string(fault[len(struck.Fault.Kind)+1:]))
+func loseTouch(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault) {
+	struck := strike(t, e, f)
+	wantStruck(t, e, struck, f.Target.String())
 	if _, runs := e.Member(struck.Member).Pid(); !runs {
 		t.Error("its process has ended")
 	}
@@ -75,14 +79,14 @@ func loseTouch(t *testing.T, e *ensemble.Ensemble, fault string) {
 // A leader that hears nobody stops to serve, but goes on to be elected by those who hear it, perhaps for long. Then there is no
 // leader. Healing ends that.
 func deafLeader(t *testing.T, e *ensemble.Ensemble) {
-	struck := strike(t, e, "deaf leader")
+	struck := strike(t, e, fault(ensemble.Deaf, ensemble.Leader))
 	eventually(t, "it does not serve any more", func() bool { return silent(t, e, struck.Member) })
 	wantWell(t, e)
 }
 
 // With a fifth of all packets lost the ensemble goes on.
 func lossyLeader(t *testing.T, e *ensemble.Ensemble) {
-	strike(t, e, "lossy leader 20%")
+	strike(t, e, ensemble.Fault{Kind: ensemble.Lossy, Target: ensemble.Leader, Percent: 20})
 	client := session(t, e.ConnectString(), 2*time.Second)
 	for range 20 {
 		eventually(t, "the client can write", func() bool {
@@ -180,7 +184,7 @@ func TestPartitionRefuses(t *testing.T) {
 	wantError(t, err, "no link from member 0 to member 0")
 	_, err = e.Lossy(0, -1, 0.5)
 	wantError(t, err, "no link")
-	wantNoStrike(t, e, "partition leader", "no other members")
+	wantNoStrike(t, e, fault(ensemble.Partition, ensemble.Leader), "no other members")
 }
 
 // TestKilledAtAnyMoment kills a process that starts an ensemble in namespaces, at random moments until after it serves. No

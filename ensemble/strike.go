@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"syscall"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 // Strike makes a fault happen and tells whom it has struck. For a target to be chosen it waits until there is one, or until
 // ctx ends. It is an error if nothing can be done to the target: it does not run, say, or hangs or lags already.
 func (e *Ensemble) Strike(ctx context.Context, f Fault) (*Struck, error) {
+	if err := f.Validate(len(e.members)); err != nil {
+		return nil, err
+	}
 	m, role, err := e.resolve(ctx, f.Target)
 	if err != nil {
 		return nil, fmt.Errorf("ensemble: %v did not strike: %w", f, err)
@@ -22,25 +26,19 @@ func (e *Ensemble) Strike(ctx context.Context, f Fault) (*Struck, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ensemble: %v did not strike %v: %w", f, m, err)
 	}
-	return &Struck{Fault: f, Member: m.index, Role: role, undo: func() error {
+	return &Struck{Fault: f, Member: m.index, Role: role, Undo: sync.OnceValue(func() error {
 		if e.heals.Load() != heals {
 			return nil // HealAll was faster; what is wrong now is another fault
 		}
 		return undo()
-	}}, nil
+	})}, nil
 }
 
 // resolve returns whom a target means now, and its role.
 func (e *Ensemble) resolve(ctx context.Context, t Target) (m *Member, role string, err error) {
 	if t >= 0 {
-		if !e.has(int(t)) {
-			return nil, "", fmt.Errorf("the ensemble has %d members", len(e.members))
-		}
 		status, _ := e.members[t].Status(ctx) // who does not answer has no role
 		return e.members[t], status.Mode, nil
-	}
-	if t == Follower && len(e.members) == 1 {
-		return nil, "", errAlone
 	}
 	err = poll(ctx, func() error {
 		m, role, err = e.find(ctx, t)
@@ -74,7 +72,7 @@ func (e *Ensemble) inflict(f Fault, m *Member, role string) (undo func() error, 
 	case Stop:
 		return m.strikeStop()
 	case Lag:
-		return e.strikeLag(m, role, f.Delay)
+		return e.strikeLag(m, role, f.delay())
 	case Partition:
 		return e.strikeLinks(1, func(l netns.Link) bool { return l.From == m.index || l.To == m.index })
 	case Mute:
@@ -126,8 +124,6 @@ func (m *Member) resumeIfPaused() error {
 
 func (e *Ensemble) strikeLag(m *Member, role string, delay time.Duration) (undo func() error, err error) {
 	switch {
-	case delay == 0:
-		return nil, errors.New("a lag of 0 is none")
 	case role == "":
 		return nil, errors.New("it does not serve, so it has nothing to be late with")
 	case role != "follower":

@@ -20,7 +20,7 @@ type Fault struct {
 	Round   int    `json:"round"`   // from 0
 	Client  int    `json:"client"`  // from 1
 	Request int    `json:"request"` // the n-th of the client in the round, n from 1
-	Fault   string `json:"fault"`   // a name of [sim.FaultNames]
+	Fault   string `json:"fault"`   // a name of [sim.Faults]
 	Variant string `json:"variant,omitempty"`
 	ForMS   int64  `json:"for_ms,omitempty"` // how long it lasts, in milliseconds, if it does
 }
@@ -99,8 +99,8 @@ type FaultSet struct {
 func ParseFaults(list string) (set FaultSet, err error) {
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
-		if i := slices.Index(ServerFaultNames, name); i >= 0 {
-			set.Servers |= 1 << i
+		if f := parseServerFault(name); f != NoServerFaults {
+			set.Servers |= f
 			continue
 		}
 		one, err := sim.ParseFaults(name)
@@ -186,10 +186,7 @@ func (p *FaultPlan) Faults() (set FaultSet) {
 		set.Clients |= liveVariants[f.variant()].fault
 	}
 	for _, f := range p.Servers {
-		set.Servers |= 1 << slices.Index(ServerFaultNames, f.name())
-		if f.Server == "leader" {
-			set.Servers |= AtLeader
-		}
+		set.Servers |= f.under()
 	}
 	return set
 }

@@ -2,13 +2,13 @@ package live
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -94,7 +94,7 @@ func TestBadFaultPlans(t *testing.T) {
 		`{"round":0,"client":1,"request":1,"fault":"loss","variant":"half","for_ms":60001}`:   "60001 ms",
 		`{"round":0,"client":1,"request":1,"fault":"loss","variant":"silence","for_ms":-100}`: "-100 ms",
 		`{"at_ms":1,"fault":"loss","server":"leader","for_ms":1}`:                             `no fault "loss" of servers`,
-		`{"at_ms":1,"fault":"kill","server":"","for_ms":1}`:                                   "which server",
+		`{"at_ms":1,"fault":"kill","server":"","for_ms":1}`:                                   `not ""`,
 		`{"at_ms":-1,"fault":"kill","server":"leader","for_ms":1}`:                            "at -1 ms",
 		`{"at_ms":1,"fault":"kill","server":"leader","for_ms":60001}`:                         "60001 ms",
 		`{"at_ms":1,"fault":"kill","server":"leader","client":1,"for_ms":1}`:                  `unknown field "client"`,
@@ -141,8 +141,8 @@ func TestBlows(t *testing.T) {
 				t.Fatal(diff)
 			}
 			for _, f := range faults {
-				kind := ServerFaults(1 << slices.Index(ServerFaultNames, f.name()))
-				if err := f.check(); err != nil || allowed&^AtLeader != 0 && !allowed.Has(kind) || f.Server == "leader" && !allowed.Has(AtLeader) {
+				at, kind := f.under()&AtLeader, f.under()&^AtLeader
+				if err := f.check(); err != nil || kind == 0 || allowed&^AtLeader != 0 && !allowed.Has(kind) || at&^allowed != 0 {
 					t.Errorf("%v allowed: %v: %v", allowed, f, err)
 				}
 				if f.AtMS < over || f.AtMS != faults[0].AtMS {
@@ -158,7 +158,7 @@ func TestBlows(t *testing.T) {
 
 // Faults of a plan that are to strike at the same moment strike together, and the others one after the other.
 func TestPlanned(t *testing.T) {
-	a, b, c := ServerFault{AtMS: 5, Fault: "kill"}, ServerFault{AtMS: 2, Fault: "stop"}, ServerFault{AtMS: 5, Fault: "lag"}
+	a, b, c := ServerFault{AtMS: 5, Fault: ensemble.Fault{Kind: ensemble.Kill}}, ServerFault{AtMS: 2, Fault: ensemble.Fault{Kind: ensemble.Stop}}, ServerFault{AtMS: 5, Fault: ensemble.Fault{Kind: ensemble.Lag}}
 	if diff := cmp.Diff([][]ServerFault{{b}, {a, c}}, planned([]ServerFault{a, b, c})); diff != "" {
 		t.Error(diff)
 	}

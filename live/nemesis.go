@@ -153,12 +153,12 @@ func (r *liveRun) hurt(ctx context.Context, f ServerFault) *hurt {
 	h := &hurt{ServerStrike: ServerStrike{ServerFault: f}, begun: time.Now()}
 	ctx, cancel := context.WithTimeout(ctx, strikeMax)
 	defer cancel()
-	whom, undo, err := r.cfg.Servers.Strike(ctx, f.Command())
+	struck, err := r.cfg.Servers.Strike(ctx, f.Fault)
 	if err != nil {
 		h.Why = err.Error()
 		return h
 	}
-	h.begun, h.undo, h.Whom, h.At, h.Struck = time.Now(), undo, whom, r.stamp(), r.busy()
+	h.begun, h.undo, h.Whom, h.At, h.Struck = time.Now(), struck.Undo, struck.Where(), r.stamp(), r.busy()
 	return h
 }
 
@@ -170,18 +170,18 @@ func (h *hurt) end() {
 }
 
 // names are under which the fault counts.
-func (h *hurt) names() []string {
-	if h.Server == "leader" {
-		return []string{h.name(), "leader"}
+func (h *hurt) names() (names []string) {
+	for f := range h.under().Each() {
+		names = append(names, f.String())
 	}
-	return []string{h.name()}
+	return names
 }
 
 // healServers returns when all servers are well and answer.
 func (r *liveRun) healServers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healMax)
 	defer cancel()
-	if err := r.cfg.Servers.Heal(ctx); err != nil {
+	if err := r.cfg.Servers.HealAll(ctx); err != nil {
 		return fmt.Errorf("live: the servers have not recovered from what was done to them: %w", err)
 	}
 	if err := reach(ctx, r.admin, r.cfg.Root); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -33,17 +34,18 @@ func (f *fragile) say(format string, args ...any) {
 	f.log = append(f.log, fmt.Sprintf(format, args...))
 }
 
-func (f *fragile) Strike(_ context.Context, fault string) (string, func() error, error) {
-	if strings.HasPrefix(fault, "lag") {
-		f.say("%s fails", fault)
-		return "", nil, errors.New("it leads")
+func (f *fragile) Strike(_ context.Context, fault ensemble.Fault) (*ensemble.Struck, error) {
+	if fault.Kind == ensemble.Lag {
+		f.say("%v fails", fault)
+		return nil, errors.New("it leads")
 	}
-	f.say("%s", fault)
+	f.say("%v", fault)
 	f.set(true)
-	return "server.1 (leader)", func() error { f.say("%s is over", fault); f.over(); return nil }, nil
+	over := func() error { f.say("%v is over", fault); f.over(); return nil }
+	return &ensemble.Struck{Fault: fault, Role: "leader", Undo: over}, nil
 }
 
-func (f *fragile) Heal(context.Context) error {
+func (f *fragile) HealAll(context.Context) error {
 	f.say("heal")
 	f.set(false)
 	return f.sick
@@ -81,10 +83,10 @@ func TestServersAreStruck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := &fragile{over: func() {}}
 		r, strikes := withNemesis(servers,
-			ServerFault{AtMS: 5000, Fault: "stop", Server: "server.2", ForMS: 10}, // while the first strike lasts
-			ServerFault{AtMS: 100, Fault: "kill", Server: "leader", ForMS: 9000},
-			ServerFault{AtMS: 100, Fault: "mute", Server: "server.3", ForMS: 20},
-			ServerFault{AtMS: 20000, Fault: "lag", Server: "follower", Variant: "9ms", ForMS: 20},
+			ServerFault{AtMS: 5000, Fault: ensemble.Fault{Kind: ensemble.Stop, Target: 1}, ForMS: 10}, // while the first strike lasts
+			ServerFault{AtMS: 100, Fault: ensemble.Fault{Kind: ensemble.Kill, Target: ensemble.Leader}, ForMS: 9000},
+			ServerFault{AtMS: 100, Fault: ensemble.Fault{Kind: ensemble.Mute, Target: 2}, ForMS: 20},
+			ServerFault{AtMS: 20000, Fault: ensemble.Fault{Kind: ensemble.Lag, Target: ensemble.Follower, DelayMS: 9}, ForMS: 20},
 		)
 		busy := &liveRound{ops: []*sim.Op{{Name: "acquire"}}}
 		r.playing(busy, true)
@@ -114,7 +116,7 @@ func TestServersAreStruck(t *testing.T) {
 // who waits for a mutex is not idle there.)
 func TestHealthyServers(t *testing.T) {
 	servers := &fragile{}
-	r, _ := withNemesis(servers, ServerFault{Fault: "stop", Server: "leader", ForMS: 30}, ServerFault{AtMS: 40, Fault: "kill", Server: "leader", ForMS: 30})
+	r, _ := withNemesis(servers, ServerFault{Fault: ensemble.Fault{Kind: ensemble.Stop, Target: ensemble.Leader}, ForMS: 30}, ServerFault{AtMS: 40, Fault: ensemble.Fault{Kind: ensemble.Kill, Target: ensemble.Leader}, ForMS: 30})
 	servers.over = func() {
 		if r.nemesis.well(0) {
 			t.Error("servers that are hurt count as well")
@@ -147,7 +149,7 @@ func TestHealthyServers(t *testing.T) {
 // Servers that do not recover end the run, and whoever waits for them goes on.
 func TestServersDoNotRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := withNemesis(&fragile{over: func() {}, sick: errors.New("server.2 is silent")}, ServerFault{AtMS: 1, Fault: "stop", Server: "leader", ForMS: 1})
+		r, _ := withNemesis(&fragile{over: func() {}, sick: errors.New("server.2 is silent")}, ServerFault{AtMS: 1, Fault: ensemble.Fault{Kind: ensemble.Stop, Target: ensemble.Leader}, ForMS: 1})
 		if err := r.runNemesis(t.Context(), t.Context()); err == nil || !strings.Contains(err.Error(), "have not recovered") || !strings.Contains(err.Error(), "server.2 is silent") {
 			t.Error(err)
 		}

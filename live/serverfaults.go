@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -27,60 +30,85 @@ const (
 	AllServerFaults              = AtLeader<<1 - 1
 )
 
-// ServerFaultNames are the names of the faults of servers, in the order of their bits, and ServerFaultHelp what they do.
-var (
-	ServerFaultNames = []string{"kill", "stop", "partition", "lag", "leader"}
-	ServerFaultHelp  = []string{
-		"a server is killed, and started again",
-		"a server hangs",
-		"servers lose each other: both ways, one way, or a part of what they say",
-		"a server hears late of everything, and what clients read there is old",
-		"any of these is aimed at the leader",
-	}
-)
+// serverFaults is the table of the faults of servers, in the order of their bits: the name under which each is allowed and
+// counted, what it does, and in which ways it strikes. AtLeader has no way of its own.
+var serverFaults = []struct {
+	name, help string
+	ways       []ensemble.Fault
+}{
+	{"kill", "a server is killed, and started again", []ensemble.Fault{{Kind: ensemble.Kill}}},
+	{"stop", "a server hangs", []ensemble.Fault{{Kind: ensemble.Stop}}},
+	{"partition", "servers lose each other: both ways, one way, or a part of what they say",
+		[]ensemble.Fault{{Kind: ensemble.Partition}, {Kind: ensemble.Mute}, {Kind: ensemble.Deaf}, {Kind: ensemble.Lossy, Percent: 30}}},
+	{"lag", "a server hears late of everything, and what clients read there is old",
+		[]ensemble.Fault{{Kind: ensemble.Lag, DelayMS: 50}, {Kind: ensemble.Lag, DelayMS: 200}, {Kind: ensemble.Lag, DelayMS: 500}}},
+	{"leader", "any of these is aimed at the leader", nil},
+}
 
 // Has tells whether f is in the set.
 func (s ServerFaults) Has(f ServerFaults) bool { return s&f != 0 }
 
+// Each yields the single faults of the set, in the order of their bits.
+func (s ServerFaults) Each() iter.Seq[ServerFaults] {
+	return func(yield func(ServerFaults) bool) {
+		for rest := s; rest != 0; rest &= rest - 1 {
+			if !yield(rest & -rest) {
+				return
+			}
+		}
+	}
+}
+
 // String lists the names, as --faults takes them.
 func (s ServerFaults) String() string {
 	var names []string
-	for i, name := range ServerFaultNames {
-		if s.Has(1 << i) {
-			names = append(names, name)
-		}
+	for f := range s.Each() {
+		names = append(names, serverFaults[f.index()].name)
 	}
 	return strings.Join(names, ",")
 }
 
+// Help says in a line what a single fault does.
+func (s ServerFaults) Help() string { return serverFaults[s.index()].help }
+
+// index is the place of a single fault in the table.
+func (s ServerFaults) index() int { return bits.TrailingZeros8(uint8(s)) }
+
+// parseServerFault returns the fault of a name, or none.
+func parseServerFault(name string) ServerFaults {
+	for f := range AllServerFaults.Each() {
+		if f.String() == name {
+			return f
+		}
+	}
+	return NoServerFaults
+}
+
 // ServerFault is something that is to happen to one server, at a moment of the run.
 type ServerFault struct {
-	AtMS    int64  `json:"at_ms"`             // since the run began, in milliseconds; or as soon as those before it are healed
-	Fault   string `json:"fault"`             // kill, stop, partition, mute, deaf, lossy or lag
-	Server  string `json:"server"`            // leader, follower, or a name: server.1, server.2, …
-	Variant string `json:"variant,omitempty"` // how much: "200ms" of a lag, "30%" of a lossy one
-	ForMS   int64  `json:"for_ms"`            // how long it lasts, in milliseconds
+	AtMS int64 `json:"at_ms"` // since the run began, in milliseconds; or as soon as those before it are healed
+	ensemble.Fault
+	ForMS int64 `json:"for_ms"` // how long it lasts, in milliseconds
 }
 
 // String returns the fault as in
 //
 //	at 2400 ms: kill leader for 500 ms
 func (f ServerFault) String() string {
-	return fmt.Sprintf("at %d ms: %s for %d ms", f.AtMS, f.Command(), f.ForMS)
+	return fmt.Sprintf("at %d ms: %v for %d ms", f.AtMS, f.Fault, f.ForMS)
 }
 
-// Command is the fault as [Servers.Strike] takes it.
-func (f ServerFault) Command() string {
-	return strings.TrimSpace(f.Fault + " " + f.Server + " " + f.Variant)
-}
-
-// name is what the fault is called where it is allowed and counted.
-func (f ServerFault) name() string {
-	switch f.Fault {
-	case "mute", "deaf", "lossy":
-		return "partition"
+// under are the faults under which this one is allowed and counted.
+func (f ServerFault) under() (set ServerFaults) {
+	for one := range AllServerFaults.Each() {
+		if slices.ContainsFunc(serverFaults[one.index()].ways, func(way ensemble.Fault) bool { return way.Kind == f.Kind }) {
+			set |= one
+		}
 	}
-	return f.Fault
+	if f.Target == ensemble.Leader {
+		set |= AtLeader
+	}
+	return set
 }
 
 // ServerStrike is a fault of a server, and what became of it. Stamps are those of the history.
@@ -94,18 +122,19 @@ type ServerStrike struct {
 	Struck bool `json:"struck"`
 }
 
-// Servers are real servers that may be hurt.
+// Servers are real servers that may be hurt, such as an [ensemble.Ensemble].
 type Servers interface {
-	// Strike makes a fault happen to a server, such as "kill leader" or "lag follower 200ms", tells whom it
-	// struck, and returns what ends it. The error says why it did not strike.
-	Strike(ctx context.Context, fault string) (whom string, undo func() error, err error)
-	// Heal ends every fault and returns when all servers are well. The error says which is not.
-	Heal(ctx context.Context) error
+	// Strike makes a fault happen to a server. What it returns says to which, and ends it. The error says why it did
+	// not strike.
+	Strike(ctx context.Context, f ensemble.Fault) (*ensemble.Struck, error)
+	// HealAll ends every fault and returns when all servers are well. The error says which is not.
+	HealAll(ctx context.Context) error
 }
 
 // Bounds of what is drawn for servers, and of a plan of it.
 const (
 	atOnceMax     = 2                // servers hurt at a time
+	membersMax    = 9                // the servers of an ensemble that a plan may name
 	serverLastMax = time.Minute      // how long a fault of a plan may last
 	serverPlanMax = 24 * time.Hour   // and when it may strike
 	strikeMax     = 2 * time.Second  // how long it takes until there is somebody to strike
@@ -119,23 +148,24 @@ var pausesBetween = []time.Duration{time.Second, 2 * time.Second, 4 * time.Secon
 // the same moment.
 type faultDraw struct {
 	draw    sim.Source
-	allowed []func(*faultDraw) ServerFault
+	allowed [][]ensemble.Fault // the ways of each fault that may strike
 	leader  bool
 	nodes   int
 	session time.Duration
 	from    time.Duration // when the next fault may strike
 }
 
-// newFaultDraw returns nil if nothing is to happen.
+// newFaultDraw returns nil if nothing is to happen. AtLeader alone aims all of them at the leader.
 func newFaultDraw(seed uint64, allowed ServerFaults, nodes int, session time.Duration) *faultDraw {
-	b := &faultDraw{draw: sim.NewRandomSource(seed^serverSalt, 0), leader: allowed.Has(AtLeader), nodes: nodes, session: session}
-	for _, kind := range serverKinds {
-		if allowed&^AtLeader == 0 || allowed.Has(kind.fault) {
-			b.allowed = append(b.allowed, kind.draw)
-		}
-	}
 	if allowed == NoServerFaults {
 		return nil
+	}
+	b := &faultDraw{draw: sim.NewRandomSource(seed^serverSalt, 0), leader: allowed.Has(AtLeader), nodes: nodes, session: session}
+	if allowed == AtLeader {
+		allowed = AllServerFaults
+	}
+	for f := range (allowed &^ AtLeader).Each() {
+		b.allowed = append(b.allowed, serverFaults[f.index()].ways)
 	}
 	return b
 }
@@ -143,62 +173,49 @@ func newFaultDraw(seed uint64, allowed ServerFaults, nodes int, session time.Dur
 // serverSalt keeps the draws of faults of servers apart from those of everything else.
 const serverSalt = 0x736572766572
 
-// serverKinds are the faults of servers with how each is drawn.
-var serverKinds = []struct {
-	fault ServerFaults
-	draw  func(*faultDraw) ServerFault
-}{
-	{KillServer, func(*faultDraw) ServerFault { return ServerFault{Fault: "kill"} }},
-	{StopServer, func(*faultDraw) ServerFault { return ServerFault{Fault: "stop"} }},
-	{PartitionServer, func(b *faultDraw) ServerFault {
-		ways := []ServerFault{{Fault: "partition"}, {Fault: "mute"}, {Fault: "deaf"}, {Fault: "lossy", Variant: "30%"}}
-		return ways[b.draw.Choose(len(ways), "which way")]
-	}},
-	{LagServer, func(b *faultDraw) ServerFault {
-		lags := []string{"50ms", "200ms", "500ms"}
-		return ServerFault{Fault: "lag", Variant: lags[b.draw.Choose(len(lags), "lag")]}
-	}},
-}
-
 // next draws what strikes next.
 func (b *faultDraw) next() (all []ServerFault) {
 	at := b.from + pausesBetween[b.draw.Choose(len(pausesBetween), "pause")]
 	last := time.Duration(0)
 	for range 1 + b.draw.Choose(2, "another")*b.draw.Choose(atOnceMax, "another") {
-		f := b.allowed[b.draw.Choose(len(b.allowed), "fault of a server")](b)
+		f := b.way(b.allowed[b.draw.Choose(len(b.allowed), "fault of a server")])
 		lasts := durations(b.session)[b.draw.Choose(len(durations(b.session)), "for")]
-		f.AtMS, f.Server, f.ForMS = at.Milliseconds(), b.target(f), lasts.Milliseconds()
-		all, last = append(all, f), max(last, lasts)
+		f.Target = b.target(f.Kind)
+		all = append(all, ServerFault{AtMS: at.Milliseconds(), Fault: f, ForMS: lasts.Milliseconds()})
+		last = max(last, lasts)
 	}
 	b.from = at + last
 	return all
 }
 
-// target draws whom a fault strikes. Only who follows can lag.
-func (b *faultDraw) target(f ServerFault) string {
-	switch {
-	case f.Fault == "lag":
-		return "follower"
-	case b.leader && b.draw.Choose(2, "the leader") == 1:
-		return "leader"
+// way draws one of the ways of a fault, if it has several.
+func (b *faultDraw) way(ways []ensemble.Fault) ensemble.Fault {
+	if len(ways) == 1 {
+		return ways[0]
 	}
-	return fmt.Sprintf("server.%d", 1+b.draw.Choose(b.nodes, "server"))
+	return ways[b.draw.Choose(len(ways), "which way")]
+}
+
+// target draws which server a fault strikes. Only a follower can lag.
+func (b *faultDraw) target(kind ensemble.Kind) ensemble.Target {
+	switch {
+	case kind == ensemble.Lag:
+		return ensemble.Follower
+	case b.leader && b.draw.Choose(2, "the leader") == 1:
+		return ensemble.Leader
+	}
+	return ensemble.Target(b.draw.Choose(b.nodes, "server"))
 }
 
 // check returns an error for a fault that cannot be.
 func (f ServerFault) check() error {
-	known := []string{"kill", "stop", "partition", "mute", "deaf", "lossy", "lag"}
 	switch {
-	case !slices.Contains(known, f.Fault):
-		return fmt.Errorf("there is no fault %q of servers: there are %s", f.Fault, strings.Join(known, ", "))
-	case f.Server == "":
-		return fmt.Errorf("%q: it must say which server: leader, follower, server.1, server.2, …", f.Fault)
 	case f.AtMS < 0 || f.AtMS > serverPlanMax.Milliseconds():
 		return fmt.Errorf("at %d ms: 0 to %d are possible", f.AtMS, serverPlanMax.Milliseconds())
 	case f.ForMS < 0 || f.ForMS > serverLastMax.Milliseconds():
 		return fmt.Errorf("a fault of a server lasts %d ms: 0 to %d are possible", f.ForMS, serverLastMax.Milliseconds())
 	}
-	return nil
+	return f.Validate(membersMax)
 }
 
 // planned are strikes of a plan: faults that are to strike at the same moment strike together.

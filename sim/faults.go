@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+	"iter"
+	"math/bits"
 	"strings"
 )
 
@@ -28,22 +30,48 @@ const (
 // faultCount is the number of single faults.
 const faultCount = 10
 
-// FaultNames are the names of the single faults, in the order of their bits.
-var FaultNames = []string{"loss", "expiry", "watch", "lag", "pause", "time", "wrap", "reap", "cancel", "crash"}
-
-// FaultHelp says in a line what each fault does, in the same order.
-var FaultHelp = []string{
-	"the connection breaks; a request in flight is lost before or after it was applied",
-	"the session expires at the server (the client learns it later, perhaps much later)",
-	"a watch event is delayed, or lost with its connection and then re-armed or missed",
-	"a replica falls behind; a client moves to another replica",
-	"a client stops (a long GC): nothing reaches it, its timers stand still, time goes on",
-	"time moves while others are running",
-	"a sequence counter starts just below 2147483647",
-	"an empty parent is removed by somebody else",
-	"a caller gives up (its context ends) at any moment",
-	"a client's process dies without closing its session, and starts again with a new one",
+// fault is a row of the table of faults.
+type fault struct {
+	name, help string
+	find       func(w *World, add func(target))      // where it could strike now
+	strike     func(w *World, t target, variant int) // what it does there
 }
+
+// faultTable has the faults in the order of their bits. Wrap has no strike of its own: it is how an episode starts.
+var faultTable [faultCount]fault
+
+// init fills the table. Strikes are written into the trace by the names that the table has, so it cannot be initialised in place.
+func init() {
+	faultTable = [faultCount]fault{
+		{"loss", "the connection breaks; a request in flight is lost before or after it was applied", findLoss, strikeLoss},
+		{"expiry", "the session expires at the server (the client learns it later, perhaps much later)", findExpiry, strikeExpiry},
+		{"watch", "a watch event is delayed, or lost with its connection and then re-armed or missed", findWatch, strikeWatch},
+		{"lag", "a replica falls behind; a client moves to another replica", findLag, strikeLag},
+		{"pause", "a client stops (a long GC): nothing reaches it, its timers stand still, time goes on", findPause, strikePause},
+		{"time", "time moves while others are running", findTime, strikeTime},
+		{"wrap", "a sequence counter starts just below 2147483647", nil, nil},
+		{"reap", "an empty parent is removed by somebody else", findReap, strikeReap},
+		{"cancel", "a caller gives up (its context ends) at any moment", findCancel, strikeCancel},
+		{"crash", "a client's process dies without closing its session, and starts again with a new one", findCrash, strikeCrash},
+	}
+}
+
+// Each yields the single faults of the set, in the order of their bits.
+func (f Faults) Each() iter.Seq[Faults] {
+	return func(yield func(Faults) bool) {
+		for rest := f; rest != 0; rest &= rest - 1 {
+			if !yield(rest & -rest) {
+				return
+			}
+		}
+	}
+}
+
+// Help says in a line what a single fault does.
+func (f Faults) Help() string { return faultTable[f.index()].help }
+
+// index is the place of a single fault in the table.
+func (f Faults) index() int { return bits.TrailingZeros16(uint16(f)) }
 
 // Has tells whether all of other are in the set.
 func (f Faults) Has(other Faults) bool { return f&other == other }
@@ -57,10 +85,8 @@ func (f Faults) String() string {
 		return "all"
 	}
 	var names []string
-	for i, name := range FaultNames {
-		if f.Has(1 << i) {
-			names = append(names, name)
-		}
+	for one := range f.Each() {
+		names = append(names, faultTable[one.index()].name)
 	}
 	return strings.Join(names, ",")
 }
@@ -85,10 +111,12 @@ func parseFault(name string) (Faults, error) {
 	case "none":
 		return NoFaults, nil
 	}
-	for i, known := range FaultNames {
-		if name == known {
-			return 1 << i, nil
+	var known []string
+	for one := range AllFaults.Each() {
+		if one.String() == name {
+			return one, nil
 		}
+		known = append(known, one.String())
 	}
-	return 0, fmt.Errorf("unknown fault %q: the faults are %s, and the sets all and none", name, strings.Join(FaultNames, ", "))
+	return 0, fmt.Errorf("unknown fault %q: the faults are %s, and the sets all and none", name, strings.Join(known, ", "))
 }

@@ -94,7 +94,7 @@ func (w *World) committed(c fakezk.Change) {
 	}
 	if w.faults.Has(Wrap) && !w.wraps && c.Op == fakezk.OpCreate && sequenceAtEnd(c.Path) {
 		w.wraps = true
-		w.strikes(faultIndex(Wrap), 1)
+		w.strikes(Wrap.index(), 1)
 	}
 	if w.faults.Has(Wrap) && c.Op == fakezk.OpCreate && c.Owner == 0 {
 		w.counters = append(w.counters, c.Path)
@@ -114,7 +114,7 @@ func (w *World) eventSent(conn fakezk.ConnID, _ fakezk.Message) {
 	for _, p := range w.procs {
 		if p.held && !p.heldEvent && p.client.Connection() == conn {
 			p.heldEvent = true
-			w.strikes(faultIndex(Watch), 1)
+			w.strikes(Watch.index(), 1)
 		}
 	}
 }

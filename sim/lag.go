@@ -64,7 +64,7 @@ func (w *World) meet(p *process, replica int) {
 	for w.servers.Behind(replica) > 0 && w.servers.ZxidOf(replica) < p.client.LastZxid() {
 		w.servers.Apply(replica)
 	}
-	w.strikes(faultIndex(Lag), 1)
+	w.strikes(Lag.index(), 1)
 	w.fallBehind(replica, n-1)
 }
 

@@ -432,10 +432,8 @@ func (r *Result) AddNotJudged(properties ...string) {
 // struckByName counts the faults that may strike.
 func (c *campaign) struckByName() map[string]int {
 	struck := map[string]int{}
-	for i, name := range FaultNames {
-		if c.cfg.Faults.Has(1 << i) {
-			struck[name] = c.struck[i]
-		}
+	for f := range c.cfg.Faults.Each() {
+		struck[f.String()] = c.struck[f.index()]
 	}
 	return struck
 }

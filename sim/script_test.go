@@ -295,7 +295,7 @@ func (s *scriptedSource) find(fault Faults, whom string) int {
 		client += s.w.replicas
 	}
 	i, found := -1, -1
-	faultOrder[faultIndex(fault)].find(s.w, func(t target) {
+	faultTable[fault.index()].find(s.w, func(t target) {
 		i++
 		if found < 0 && (whom == "-" || t.client == client) {
 			found = i

@@ -20,29 +20,6 @@ type target struct {
 	variants int
 }
 
-// faultKind is a fault that strikes during a run: where it could, and what it does.
-type faultKind struct {
-	find   func(w *World, add func(target))
-	strike func(w *World, t target, variant int)
-}
-
-// faultOrder holds the faults in the order of their bits. Wrap has no strike of its own: it is
-// how an episode starts.
-var faultOrder = [faultCount]faultKind{
-	{findLoss, strikeLoss},
-	{findExpiry, strikeExpiry},
-	{findWatch, strikeWatch},
-	{findLag, strikeLag},
-	{findPause, strikePause},
-	{findTime, strikeTime},
-	{nil, nil},
-	{findReap, strikeReap},
-	{findCancel, strikeCancel},
-	{findCrash, strikeCrash},
-}
-
-func faultIndex(f Faults) int { return bits.TrailingZeros16(uint16(f)) }
-
 // strike asks whether a fault strikes now, and lets it. It returns false if none did.
 func (w *World) strike() bool {
 	if w.faultsDue == 0 || w.faults&^Wrap == 0 {
@@ -57,7 +34,7 @@ func (w *World) strike() bool {
 	}
 	index := w.nthFault(kind)
 	w.targets = w.targets[:0]
-	faultOrder[index].find(w, func(t target) { w.targets = append(w.targets, t) })
+	faultTable[index].find(w, func(t target) { w.targets = append(w.targets, t) })
 	if len(w.targets) == 0 {
 		return false
 	}
@@ -67,7 +44,7 @@ func (w *World) strike() bool {
 	w.faultsDue--
 	w.strikes(index, 1)
 	w.fold(uint64(index)<<40 | uint64(t.client)<<20 | uint64(t.user)<<8 | uint64(variant))
-	faultOrder[index].strike(w, t, variant)
+	faultTable[index].strike(w, t, variant)
 	return true
 }
 
@@ -169,7 +146,7 @@ func (w *World) begin(p *process) int {
 	}
 	how := max(0, w.choose(2*beginVariants, "unconnected")-beginVariants)
 	if how != beginConnected {
-		w.strikes(faultIndex(Loss), 1)
+		w.strikes(Loss.index(), 1)
 		noted := w.noteFault(Loss, p.id, "", [...]string{"", "begins without a connection", "begins without a connection, and cannot reach any server"}[how])
 		if how == beginAlone {
 			noted.refuses()
@@ -241,7 +218,7 @@ func strikeWatch(w *World, t target, variant int) {
 	w.noteFault(Watch, p.id, "", "what the server sends is held back from here on")
 	p.held, p.heldEvent = true, pending
 	if !pending {
-		w.strikes(faultIndex(Watch), -1) // it counts when there is an event to hold back
+		w.strikes(Watch.index(), -1) // it counts when there is an event to hold back
 	}
 }
 

@@ -37,7 +37,7 @@ func (s *baseSource) Choose(n int, label string) int {
 func (s *baseSource) offer(w *World) {
 	for kind := 1; kind <= bits.OnesCount16(uint16(w.faults&^Wrap)); kind++ {
 		targets := 0
-		faultOrder[w.nthFault(kind)].find(w, func(t target) {
+		faultTable[w.nthFault(kind)].find(w, func(t target) {
 			for variant := range t.variants {
 				s.places = append(s.places, place{s.made, kind, targets, variant})
 			}

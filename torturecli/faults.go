@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/netns"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/workload"
@@ -108,12 +107,8 @@ func (r *runCmd) plan() (*live.FaultPlan, error) {
 		return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
 	}
 	for _, f := range plan.Servers {
-		fault, err := ensemble.ParseFault(f.Command())
-		if err == nil && int(fault.Target) >= r.Nodes {
-			err = fmt.Errorf("there are %d servers", r.Nodes)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--plan %s: %v: %w", r.Plan, f, err)
+		if err := f.Validate(r.Nodes); err != nil {
+			return nil, fmt.Errorf("--plan %s: %w", r.Plan, err)
 		}
 	}
 	return plan, nil
@@ -140,22 +135,3 @@ func (r *runCmd) printPlan(c *commandContext, w *workload.Workload) error {
 	}
 	return plan.Write(c.out)
 }
-
-// hurtServers are an ensemble that may be hurt.
-type hurtServers struct{ *ensemble.Ensemble }
-
-// Strike implements [workload.Servers].
-func (h hurtServers) Strike(ctx context.Context, fault string) (whom string, undo func() error, err error) {
-	f, err := ensemble.ParseFault(fault)
-	if err != nil {
-		return "", nil, err
-	}
-	struck, err := h.Ensemble.Strike(ctx, f)
-	if err != nil {
-		return "", nil, err
-	}
-	return struck.Whom(), struck.Undo, nil
-}
-
-// Heal implements [workload.Servers].
-func (h hurtServers) Heal(ctx context.Context) error { return h.HealAll(ctx) }

@@ -25,12 +25,12 @@ func (listCmd) Run(c *commandContext) error {
 		fmt.Fprintln(c.out)
 	}
 	fmt.Fprintln(c.out, "faults (--faults, with the sets all and none)")
-	for i, name := range sim.FaultNames {
-		fmt.Fprintf(c.out, "  %-10s %s\n", name, sim.FaultHelp[i])
+	for f := range sim.AllFaults.Each() {
+		fmt.Fprintf(c.out, "  %-10s %s\n", f, f.Help())
 	}
 	fmt.Fprintf(c.out, "\non real servers clients can suffer %v; with --backend ensemble servers, too\n", live.ClientFaults()|live.ProcessFaults)
-	for i, name := range live.ServerFaultNames {
-		fmt.Fprintf(c.out, "  %-10s %s\n", name, live.ServerFaultHelp[i])
+	for f := range live.AllServerFaults.Each() {
+		fmt.Fprintf(c.out, "  %-10s %s\n", f, f.Help())
 	}
 	fmt.Fprintln(c.out, "\nstrategies (--strategy)")
 	for _, name := range slices.Sorted(maps.Keys(sim.Strategies)) {

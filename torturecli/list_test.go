@@ -23,10 +23,10 @@ func TestList(t *testing.T) {
 			t.Errorf("recipe %s of %s is not listed in\n%s", e.Recipe, e.Kind, section)
 		}
 	}
-	for i, name := range sim.FaultNames {
-		runs(t, "lock", "--faults", name)
-		if !strings.Contains(text, "\n  "+name+" ") || !strings.Contains(text, sim.FaultHelp[i]) {
-			t.Errorf("fault %s is not listed", name)
+	for fault := range sim.AllFaults.Each() {
+		runs(t, "lock", "--faults", fault.String())
+		if !strings.Contains(text, "\n  "+fault.String()+" ") || !strings.Contains(text, fault.Help()) {
+			t.Errorf("fault %v is not listed", fault)
 		}
 	}
 	_, strategies, _ := strings.Cut(text, "strategies (--strategy)\n")

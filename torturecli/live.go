@@ -29,7 +29,7 @@ func (r *runCmd) onEnsemble(c *commandContext, w *workload.Workload, out *output
 		return err
 	}
 	defer e.Stop()
-	r.Root, r.servers = "/zktorture", hurtServers{e}
+	r.Root, r.servers = "/zktorture", e
 	way := access{alone: e.Alone()}
 	return r.onServers(c, w, out, way, e.ConnectString(), "")
 }

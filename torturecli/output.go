@@ -316,11 +316,13 @@ func originLine(r sim.Result) string {
 }
 
 // faultNames are those of the faults of clients and of servers.
-func faultNames() []string {
-	names := slices.Clone(sim.FaultNames)
-	for _, name := range live.ServerFaultNames {
-		if !slices.Contains(names, name) { // a lag is of both
-			names = append(names, name)
+func faultNames() (names []string) {
+	for f := range sim.AllFaults.Each() {
+		names = append(names, f.String())
+	}
+	for f := range live.AllServerFaults.Each() {
+		if !slices.Contains(names, f.String()) { // a lag is of both
+			names = append(names, f.String())
 		}
 	}
 	return names

@@ -133,7 +133,8 @@ func (c campaign) problem() error {
 	if c.Verdict != sim.VerdictOK {
 		bad("%s %s", c.Verdict, c.Reason)
 	}
-	for _, fault := range sim.FaultNames {
+	for f := range sim.AllFaults.Each() {
+		fault := f.String()
 		why, isSpared := c.spared()[fault]
 		switch {
 		case c.Struck[fault] == 0 && !isSpared:
@@ -214,14 +215,14 @@ func struckTable(p *page, record []campaign) {
 	p.line("How often each fault struck:")
 	p.line("")
 	heads := []any{"workload", "recipe"}
-	for _, name := range sim.FaultNames {
-		heads = append(heads, name)
+	for f := range sim.AllFaults.Each() {
+		heads = append(heads, f)
 	}
 	p.table(heads...)
 	for _, c := range record {
 		cells := []any{c.Kind, c.Recipe}
-		for _, name := range sim.FaultNames {
-			cells = append(cells, number(c.Struck[name]))
+		for f := range sim.AllFaults.Each() {
+			cells = append(cells, number(c.Struck[f.String()]))
 		}
 		p.row(cells...)
 	}
