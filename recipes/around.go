@@ -41,118 +41,88 @@ func (a *around) CreateProtectedEphemeralSequential(path string, data []byte, ac
 	return CreateProtected(a, path, data, acl)
 }
 
-func (a *around) Children(path string) (names []string, stat *zk.Stat, err error) {
-	err = a.do("children", path, func() (err error) {
-		names, stat, err = a.Conn.Children(path)
-		return err
-	})
-	return names, stat, err
+func (a *around) Children(path string) ([]string, *zk.Stat, error) {
+	return read(a, "children", path, a.Conn.Children)
 }
 
-func (a *around) ChildrenW(path string) (names []string, stat *zk.Stat, changed <-chan zk.Event, err error) {
-	err = a.do("children", path, func() (err error) {
-		names, stat, changed, err = a.Conn.ChildrenW(path)
-		return err
-	})
-	return names, stat, changed, err
+func (a *around) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	return watch(a, "children", path, a.Conn.ChildrenW)
 }
 
-func (a *around) Create(path string, data []byte, flags int32, acl []zk.ACL) (created string, err error) {
-	err = a.do("create", path, func() (err error) {
-		created, err = a.Conn.Create(path, data, flags, acl)
-		return err
-	})
-	return created, err
+func (a *around) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	return request(a, "create", path, func() (string, error) { return a.Conn.Create(path, data, flags, acl) })
 }
 
-func (a *around) CreateContainer(path string, data []byte, flags int32, acl []zk.ACL) (created string, err error) {
-	err = a.do("create", path, func() (err error) {
-		created, err = a.Conn.CreateContainer(path, data, flags, acl)
-		return err
-	})
-	return created, err
+func (a *around) CreateContainer(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	return request(a, "create", path, func() (string, error) { return a.Conn.CreateContainer(path, data, flags, acl) })
 }
 
-func (a *around) CreateTTL(path string, data []byte, flags int32, acl []zk.ACL, ttl time.Duration) (created string, err error) {
-	err = a.do("create", path, func() (err error) {
-		created, err = a.Conn.CreateTTL(path, data, flags, acl, ttl)
-		return err
-	})
-	return created, err
+func (a *around) CreateTTL(path string, data []byte, flags int32, acl []zk.ACL, ttl time.Duration) (string, error) {
+	return request(a, "create", path, func() (string, error) { return a.Conn.CreateTTL(path, data, flags, acl, ttl) })
 }
 
 func (a *around) Delete(path string, version int32) error {
 	return a.do("delete", path, func() error { return a.Conn.Delete(path, version) })
 }
 
-func (a *around) Exists(path string) (exists bool, stat *zk.Stat, err error) {
-	err = a.do("exists", path, func() (err error) {
-		exists, stat, err = a.Conn.Exists(path)
-		return err
-	})
-	return exists, stat, err
+func (a *around) Exists(path string) (bool, *zk.Stat, error) {
+	return read(a, "exists", path, a.Conn.Exists)
 }
 
-func (a *around) ExistsW(path string) (exists bool, stat *zk.Stat, changed <-chan zk.Event, err error) {
-	err = a.do("exists", path, func() (err error) {
-		exists, stat, changed, err = a.Conn.ExistsW(path)
-		return err
-	})
-	return exists, stat, changed, err
+func (a *around) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	return watch(a, "exists", path, a.Conn.ExistsW)
 }
 
-func (a *around) Get(path string) (data []byte, stat *zk.Stat, err error) {
-	err = a.do("get", path, func() (err error) {
-		data, stat, err = a.Conn.Get(path)
-		return err
-	})
-	return data, stat, err
+func (a *around) Get(path string) ([]byte, *zk.Stat, error) { return read(a, "get", path, a.Conn.Get) }
+
+func (a *around) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	return watch(a, "get", path, a.Conn.GetW)
 }
 
-func (a *around) GetW(path string) (data []byte, stat *zk.Stat, changed <-chan zk.Event, err error) {
-	err = a.do("get", path, func() (err error) {
-		data, stat, changed, err = a.Conn.GetW(path)
-		return err
-	})
-	return data, stat, changed, err
+func (a *around) GetACL(path string) ([]zk.ACL, *zk.Stat, error) {
+	return read(a, "getACL", path, a.Conn.GetACL)
 }
 
-func (a *around) GetACL(path string) (acl []zk.ACL, stat *zk.Stat, err error) {
-	err = a.do("getACL", path, func() (err error) {
-		acl, stat, err = a.Conn.GetACL(path)
-		return err
-	})
-	return acl, stat, err
+func (a *around) Multi(ops ...any) ([]zk.MultiResponse, error) {
+	return request(a, "multi", "", func() ([]zk.MultiResponse, error) { return a.Conn.Multi(ops...) })
 }
 
-func (a *around) Multi(ops ...any) (responses []zk.MultiResponse, err error) {
-	err = a.do("multi", "", func() (err error) {
-		responses, err = a.Conn.Multi(ops...)
-		return err
-	})
-	return responses, err
+func (a *around) Set(path string, data []byte, version int32) (*zk.Stat, error) {
+	return request(a, "set", path, func() (*zk.Stat, error) { return a.Conn.Set(path, data, version) })
 }
 
-func (a *around) Set(path string, data []byte, version int32) (stat *zk.Stat, err error) {
-	err = a.do("set", path, func() (err error) {
-		stat, err = a.Conn.Set(path, data, version)
-		return err
-	})
-	return stat, err
+func (a *around) SetACL(path string, acl []zk.ACL, version int32) (*zk.Stat, error) {
+	return request(a, "setACL", path, func() (*zk.Stat, error) { return a.Conn.SetACL(path, acl, version) })
 }
 
-func (a *around) SetACL(path string, acl []zk.ACL, version int32) (stat *zk.Stat, err error) {
-	err = a.do("setACL", path, func() (err error) {
-		stat, err = a.Conn.SetACL(path, acl, version)
-		return err
-	})
-	return stat, err
+func (a *around) Sync(path string) (string, error) {
+	return request(a, "sync", path, func() (string, error) { return a.Conn.Sync(path) })
 }
 
-func (a *around) Sync(path string) (synced string, err error) {
-	err = a.do("sync", path, func() (err error) {
-		synced, err = a.Conn.Sync(path)
+// request sends a request that returns a value.
+func request[T any](a *around, op, path string, send func() (T, error)) (value T, err error) {
+	err = a.do(op, path, func() error {
+		value, err = send()
 		return err
 	})
-	return synced, err
+	return value, err
+}
+
+// read sends a request that returns a value and its znode's stat.
+func read[T any](a *around, op, path string, send func(string) (T, *zk.Stat, error)) (value T, stat *zk.Stat, err error) {
+	err = a.do(op, path, func() error {
+		value, stat, err = send(path)
+		return err
+	})
+	return value, stat, err
+}
+
+// watch is read with a watch.
+func watch[T any](a *around, op, path string, send func(string) (T, *zk.Stat, <-chan zk.Event, error)) (
+	value T, stat *zk.Stat, changed <-chan zk.Event, err error) {
+	err = a.do(op, path, func() error {
+		value, stat, changed, err = send(path)
+		return err
+	})
+	return value, stat, changed, err
 }

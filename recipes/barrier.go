@@ -3,7 +3,6 @@ package recipes
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -73,11 +72,7 @@ type Barrier struct {
 // NewBarrier returns the barrier at path, an absolute path. Nothing is sent before the barrier is
 // used.
 func NewBarrier(conn Conn, path string, opts ...Option) *Barrier {
-	b := &Barrier{retryConn: newRetryConn(conn), path: path}
-	for _, opt := range opts {
-		opt(&b.retryConn)
-	}
-	return b
+	return &Barrier{newRetryConn(conn, opts...), path}
 }
 
 // Shut shuts the barrier: who comes from now on waits.
@@ -88,8 +83,8 @@ func (b *Barrier) Open(ctx context.Context) error { return b.change(ctx, "open",
 
 // Wait waits until the barrier is open, see [Barrier] for the errors.
 func (b *Barrier) Wait(ctx context.Context) error {
-	_, err := carryOut(ctx, func(*operation) ([]byte, error) { return nil, b.wait(ctx) })
-	return b.explain("wait at", err)
+	err := perform(ctx, func(*operation) error { return b.wait(ctx) })
+	return explain(err, "cannot wait at barrier %s", b.path)
 }
 
 // wait looks after each event whether the barrier is open. Every state that it sees in the session
@@ -123,15 +118,14 @@ func (b *Barrier) wait(ctx context.Context) error {
 }
 
 func (b *Barrier) change(ctx context.Context, name, to string) error {
-	_, err := carryOut(ctx, func(op *operation) ([]byte, error) {
+	err := perform(ctx, func(op *operation) error {
 		for {
-			done, err := b.turn(ctx, op, name, to)
-			if done || err != nil {
-				return nil, err
+			if done, err := b.turn(ctx, op, name, to); done || err != nil {
+				return err
 			}
 		}
 	})
-	return b.explain(name, err)
+	return explain(err, "cannot %s barrier %s", name, b.path)
 }
 
 // turn reads the barrier and, unless it is as wanted, changes it; false if it has to be read again.
@@ -177,11 +171,4 @@ func (b *Barrier) written(ctx context.Context, op *operation, err error) (done b
 		return false, b.ensure(ctx, parent(b.path))
 	}
 	return err == nil, op.answered(err)
-}
-
-func (b *Barrier) explain(what string, err error) error {
-	if classify(err) != answered || err == nil {
-		return err
-	}
-	return fmt.Errorf("recipes: cannot %s barrier %s: %w", what, b.path, err)
 }

@@ -81,10 +81,7 @@ var (
 // NewCounter returns a counter in the directory dir, an absolute path. Nothing is sent before the
 // counter is used.
 func NewCounter(conn Conn, dir string, opts ...Option) *Counter {
-	c := &Counter{store: store{retryConn: newRetryConn(conn), dir: dir}}
-	for _, opt := range opts {
-		opt.applyToStore(&c.store)
-	}
+	c := &Counter{store: store{retryConn: newRetryConn(conn, opts...), dir: dir}}
 	c.receipts = newReceipts(&c.store)
 	return c
 }
@@ -92,28 +89,24 @@ func NewCounter(conn Conn, dir string, opts ...Option) *Counter {
 // Add adds delta, which may be negative, and returns the sum. It takes effect when ZooKeeper
 // carries out the multi, which it does only if the version of the number is the one that was read.
 func (c *Counter) Add(ctx context.Context, delta int64) (int64, error) {
-	sum, err := carryOut(ctx, func(op *operation) ([]byte, error) {
+	sum, err := carryOut(ctx, func(op *operation) (sum int64, err error) {
 		for {
-			sum, err := c.try(ctx, op, delta)
-			if !errors.Is(err, errFaster) {
+			if sum, err = c.try(ctx, op, delta); err != errFaster {
 				return sum, err
 			}
 		}
 	})
-	return c.result("add to", sum, err)
+	return sum, c.explain("add to", err)
 }
 
 // Get returns the number as it was at a moment during the call: that of the server which answered,
 // after it had caught up with everything committed before the call.
 func (c *Counter) Get(ctx context.Context) (int64, error) {
-	number, err := carryOut(ctx, func(*operation) ([]byte, error) {
-		number, _, err := c.store.syncedGet(ctx, c.path())
-		if errors.Is(err, zk.ErrNoNode) {
-			return []byte("0"), nil
-		}
-		return number, err
+	number, err := carryOut(ctx, func(*operation) (int64, error) {
+		data, _, err := c.store.syncedGet(ctx, c.path())
+		return parseNumber(data, err)
 	})
-	return c.result("get", number, err)
+	return number, c.explain("get", err)
 }
 
 func (c *Counter) path() string { return join(c.store.dir, valueName) }
@@ -123,23 +116,21 @@ var errFaster = errors.New("faster")
 
 // try reads the number and writes the sum. The read may be old; then the write is refused, and by
 // the time of that answer the server has caught up, so that the next read is newer.
-func (c *Counter) try(ctx context.Context, op *operation, delta int64) ([]byte, error) {
-	number, stat, err := c.store.get(ctx, c.path())
+func (c *Counter) try(ctx context.Context, op *operation, delta int64) (int64, error) {
+	data, stat, err := c.store.get(ctx, c.path())
 	missing := errors.Is(err, zk.ErrNoNode)
-	if missing {
-		number, err = []byte("0"), nil
-	}
+	number, err := parseNumber(data, err)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	sum, err := plus(number, delta)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	change := UnknownOutcomeError{Op: "add", Path: c.path(), Data: sum}
-	err = c.receipts.apply(ctx, op, change, c.request(missing, stat, sum))
+	change := UnknownOutcomeError{Op: "add", Path: c.path(), Data: strconv.AppendInt(nil, sum, 10)}
+	err = c.receipts.apply(ctx, op, change, c.request(missing, stat, change.Data))
 	if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNodeExists) || errors.Is(err, zk.ErrNoNode) {
-		return nil, errFaster
+		return 0, errFaster
 	}
 	return sum, err
 }
@@ -152,37 +143,32 @@ func (c *Counter) request(missing bool, stat *zk.Stat, sum []byte) any {
 	return &zk.SetDataRequest{Path: c.path(), Data: sum, Version: stat.Version}
 }
 
-// plus adds delta to a number in decimal.
-func plus(number []byte, delta int64) ([]byte, error) {
-	n, err := parseNumber(number)
-	if err != nil {
-		return nil, err
-	}
+func plus(n, delta int64) (int64, error) {
 	sum := n + delta
 	if (sum > n) != (delta > 0) {
-		return nil, fmt.Errorf("%w: %d and %d", ErrOverflow, n, delta)
+		return 0, fmt.Errorf("%w: %d and %d", ErrOverflow, n, delta)
 	}
-	return strconv.AppendInt(nil, sum, 10), nil
+	return sum, nil
 }
 
-func parseNumber(text []byte) (int64, error) {
-	n, err := strconv.ParseInt(string(text), 10, 64)
+// parseNumber reads the data of the counter's znode, or the error of the request for it; a missing znode is 0.
+func parseNumber(data []byte, err error) (int64, error) {
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	n, err := strconv.ParseInt(string(data), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%w, but %.40q", ErrNotNumber, text)
+		return 0, fmt.Errorf("%w, but %.40q", ErrNotNumber, data)
 	}
 	return n, nil
 }
 
-// result is what Add and Get return.
-func (c *Counter) result(name string, number []byte, err error) (int64, error) {
-	if err == nil {
-		var n int64
-		if n, err = parseNumber(number); err == nil {
-			return n, nil
-		}
+func (c *Counter) explain(what string, err error) error {
+	if errors.Is(err, ErrOverflow) || errors.Is(err, ErrNotNumber) {
+		return fmt.Errorf("recipes: %s counter %s: %w", what, c.store.dir, err)
 	}
-	if classify(err) == answered || errors.Is(err, ErrOverflow) || errors.Is(err, ErrNotNumber) {
-		return 0, fmt.Errorf("recipes: %s counter %s: %w", name, c.store.dir, err)
-	}
-	return 0, err
+	return explain(err, "%s counter %s", what, c.store.dir)
 }

@@ -116,11 +116,7 @@ type DoubleBarrier struct {
 // members must agree on the number of parties, which is at least 1. Nothing is sent before the
 // barrier is used.
 func NewDoubleBarrier(conn Conn, dir string, parties int, opts ...Option) *DoubleBarrier {
-	b := &DoubleBarrier{retryConn: newRetryConn(conn), dir: dir, parties: parties}
-	for _, opt := range opts {
-		opt(&b.retryConn)
-	}
-	return b
+	return &DoubleBarrier{retryConn: newRetryConn(conn, opts...), dir: dir, parties: parties}
 }
 
 // Enter waits until a round begins in which this member takes part. It returns nil if so, else see
@@ -134,8 +130,8 @@ func (b *DoubleBarrier) Enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = launch(func(*operation) ([]byte, error) { return nil, m.enter(ctx) }).wait(ctx)
-	return b.explain("enter", m.settle(err))
+	err = launch(ctx, func(*operation) error { return m.enter(ctx) })
+	return explain(m.settle(err), "barrier %s: cannot enter", b.dir)
 }
 
 // Leave waits until all members of the round have left or died. It returns nil if so, else see
@@ -146,8 +142,8 @@ func (b *DoubleBarrier) Leave(ctx context.Context) error {
 	if m == nil {
 		return ErrNotEntered
 	}
-	_, err := launch(func(*operation) ([]byte, error) { return nil, m.leave(ctx) }).wait(ctx)
-	return b.explain("leave", err)
+	err := launch(ctx, func(*operation) error { return m.leave(ctx) })
+	return explain(err, "barrier %s: cannot leave", b.dir)
 }
 
 func (b *DoubleBarrier) begin() (*attendance, error) {
@@ -161,7 +157,7 @@ func (b *DoubleBarrier) begin() (*attendance, error) {
 		return nil, ErrEntered
 	}
 	b.current = &attendance{barrier: b, ended: make(chan struct{})}
-	b.current.place = waitQueue{link: &b.retryConn, dir: b.dir, rule: memberRule}
+	b.current.place = newWaitQueue(&b.retryConn, b.dir, rule{prefix: memberPrefix}, nil)
 	if last != nil {
 		b.current.before = last.ended
 	}
@@ -177,13 +173,6 @@ func (b *DoubleBarrier) inside() *attendance {
 	}
 	b.current.phase = out
 	return b.current
-}
-
-func (b *DoubleBarrier) explain(what string, err error) error {
-	if classify(err) != answered || err == nil {
-		return err
-	}
-	return fmt.Errorf("recipes: barrier %s: cannot %s: %w", b.dir, what, err)
 }
 
 // stage is where an attendance stands. It only moves forward.
@@ -207,13 +196,10 @@ type attendance struct {
 	phase stage // guarded by barrier.mu
 
 	// Used by one goroutine at a time: Enter's, then Leave's.
-	place waitQueue // the own znode
-	round []string  // the names of the round's members, the oldest first
-	gone  bool      // the znode is
+	place *waitQueue // the own znode; for whom the member waits the round tells
+	round []string   // the names of the round's members, the oldest first
+	gone  bool       // the znode is
 }
-
-// memberRule: members stand in line in order of creation. For whom they wait the round tells.
-var memberRule = rule{prefix: memberPrefix, prefixes: []string{memberPrefix}}
 
 // enter is the goroutine of Enter. It ends early, by runtime.Goexit in a call, when a simulator
 // ends the client's process.

@@ -3,7 +3,6 @@ package recipes
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -68,30 +67,19 @@ var ErrNoLeader = errors.New("recipes: nobody leads and nobody is a candidate")
 //
 // A Candidate belongs to one user at a time, although its methods may be called from any goroutine.
 // Several may share a connection and a directory.
-type Candidate struct{ office Lock }
+type Candidate struct{ office *Lock }
 
 // NewCandidate returns a candidate in the election of the directory dir, an absolute path. Nothing
 // is sent before it campaigns. It takes the options of a lock: [WithListener]'s Acquired is called
 // when a term begins and Released when it has ended.
 func NewCandidate(conn Conn, dir string, opts ...LockOption) *Candidate {
-	c := &Candidate{Lock{holder: holder{retryConn: newRetryConn(conn), noun: "leadership of", path: dir}}}
-	for _, opt := range opts {
-		opt.applyToLock(&c.office)
-	}
-	return c
-}
-
-// candidateRule: the first leads, everybody else waits for the one right before.
-var candidateRule = rule{
-	prefix: candidatePrefix, prefixes: []string{candidatePrefix},
-	before: lockRule.before,
+	return &Candidate{newLock(conn, "leadership of", dir, opts)}
 }
 
 // Campaign waits until this candidate leads. It returns nil if so; a context that ends in the same
 // moment as the term begins may give either result.
 func (c *Candidate) Campaign(ctx context.Context) error {
-	g := &c.office.holder
-	_, err := g.acquire(ctx, newWaitQueue(g, candidateRule, c.office.data), exclusive, false)
+	_, err := c.office.queue(ctx, rule{prefix: candidatePrefix, before: rightBefore}, exclusive, false)
 	return err
 }
 
@@ -140,43 +128,33 @@ func (c *Candidate) Lead(ctx context.Context, term func(ctx context.Context, tok
 // to ask. The answer was true at a moment during the call: the znode was there and all before it
 // were gone. Who is named may not know of its turn yet, or may not know that it is over.
 func (c *Candidate) Leader(ctx context.Context) (data []byte, token int64, err error) {
-	var first int64 // not read when the caller leaves before it was written
-	data, err = carryOut(ctx, func(*operation) (data []byte, err error) {
+	first, err := carryOut(ctx, func(*operation) (first ticket, err error) {
 		for {
-			data, first, err = c.first(ctx)
-			if err != errGone {
-				return data, err
+			if first, err = c.first(ctx); err != errGone {
+				return first, err
 			}
 		}
 	})
-	switch {
-	case err == nil:
-		return data, first, nil
-	case classify(err) == answered:
-		err = fmt.Errorf("recipes: the leader of %s cannot be read: %w", c.office.path, err)
-	}
-	return nil, 0, err
+	return first.data, first.czxid, explain(err, "the leader of %s cannot be read", c.office.path)
 }
 
-// first reads the first candidate, all within one session, see [link.syncedChildren].
-func (c *Candidate) first(ctx context.Context) (data []byte, token int64, err error) {
+// first reads the first candidate, all within one session, see [retryConn.synced].
+func (c *Candidate) first(ctx context.Context) (first ticket, err error) {
 	g := &c.office.holder
 	session := g.conn.SessionID()
-	line, err := g.members(ctx, g.path, candidatePrefix, g.syncedChildren)
+	line, err := g.members(ctx, g.path, g.syncedChildren, candidatePrefix)
 	if err != nil {
-		return nil, 0, err
+		return first, err
 	}
 	if len(line) == 0 {
-		return nil, 0, ErrNoLeader
+		return first, ErrNoLeader
 	}
 	data, stat, err := g.get(ctx, join(g.path, line[0].name))
 	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		return nil, 0, errGone
+	case errors.Is(err, zk.ErrNoNode), err == nil && g.conn.SessionID() != session:
+		return first, errGone
 	case err != nil:
-		return nil, 0, err
-	case g.conn.SessionID() != session:
-		return nil, 0, errGone
+		return first, err
 	}
-	return data, stat.Czxid, nil
+	return ticket{data: data, czxid: stat.Czxid}, nil
 }

@@ -58,6 +58,14 @@ func (e *UnknownOutcomeError) Is(target error) bool { return target == ErrUnknow
 // caused it.
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
+// explain adds to an answer of ZooKeeper what was asked for. Other errors stay as they are.
+func explain(err error, format string, args ...any) error {
+	if err == nil || classify(err) != answered {
+		return err
+	}
+	return fmt.Errorf("recipes: %s: %w", fmt.Sprintf(format, args...), err)
+}
+
 // answer is what an error says about the request that it came from.
 type answer int
 

@@ -2,7 +2,6 @@ package recipes
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -69,7 +68,7 @@ const groupPrefix = "member-"
 // A Group's membership belongs to one user at a time; Members and Changed may be used from several
 // goroutines.
 type Group struct {
-	seat  Lock // held while a member
+	seat  *Lock // held while a member
 	store store
 	rule  rule
 }
@@ -79,14 +78,11 @@ type Group struct {
 // group is used, and who only watches it need not join. It takes the options of a lock:
 // [WithListener]'s Acquired is called after joining and Released when the membership has ended.
 func NewGroup(conn Conn, dir, name string, opts ...LockOption) *Group {
-	g := &Group{seat: Lock{holder: holder{retryConn: newRetryConn(conn), noun: "membership in", path: dir}}}
-	for _, opt := range opts {
-		opt.applyToLock(&g.seat)
+	seat := newLock(conn, "membership in", dir, opts)
+	return &Group{
+		seat: seat, store: store{retryConn: seat.retryConn, dir: dir},
+		rule: rule{prefix: groupPrefix + escapeName(name) + "-", before: nobody},
 	}
-	g.store = store{retryConn: g.seat.retryConn, dir: dir}
-	prefix := groupPrefix + escapeName(name) + "-"
-	g.rule = rule{prefix: prefix, prefixes: []string{prefix}, before: nobody}
-	return g
 }
 
 // nobody is who a member has to wait for.
@@ -95,7 +91,7 @@ func nobody([]member, int) []member { return nil }
 // Join makes the process a member. It returns nil if it is one; a context that ends in the same
 // moment may give either result.
 func (g *Group) Join(ctx context.Context) error {
-	_, err := g.seat.holder.acquire(ctx, newWaitQueue(&g.seat.holder, g.rule, g.seat.data), shared, false)
+	_, err := g.seat.queue(ctx, g.rule, shared, false)
 	return err
 }
 
@@ -116,7 +112,7 @@ func (g *Group) Joined() bool { return g.seat.Held() }
 
 // Members returns the names of the members, sorted; a missing dir is a group without any.
 func (g *Group) Members(ctx context.Context) ([]string, error) {
-	return g.read(ctx, func() ([]string, error) { return g.snapshot(ctx) })
+	return g.read(ctx, func(*operation) ([]string, error) { return g.snapshot(ctx) })
 }
 
 // Changed waits until the members are not those known, which is what Members or Changed has
@@ -125,7 +121,7 @@ func (g *Group) Members(ctx context.Context) ([]string, error) {
 func (g *Group) Changed(ctx context.Context, known []string) ([]string, error) {
 	known = slices.Sorted(slices.Values(known))
 	differs := func(names []string) bool { return !slices.Equal(memberNames(names), known) }
-	return g.read(ctx, func() ([]string, error) {
+	return g.read(ctx, func(*operation) ([]string, error) {
 		for {
 			members, err := g.snapshot(ctx)
 			if err != nil || !slices.Equal(members, known) {
@@ -139,19 +135,9 @@ func (g *Group) Changed(ctx context.Context, known []string) ([]string, error) {
 }
 
 // read runs an operation that a caller may leave.
-func (g *Group) read(ctx context.Context, body func() ([]string, error)) ([]string, error) {
-	var members []string // not read when the caller leaves before it was written
-	_, err := carryOut(ctx, func(*operation) (_ []byte, err error) {
-		members, err = body()
-		return nil, err
-	})
-	switch {
-	case err == nil:
-		return members, nil
-	case classify(err) == answered:
-		err = fmt.Errorf("recipes: the members of %s cannot be read: %w", g.store.dir, err)
-	}
-	return nil, err
+func (g *Group) read(ctx context.Context, body func(*operation) ([]string, error)) ([]string, error) {
+	members, err := carryOut(ctx, body)
+	return members, explain(err, "the members of %s cannot be read", g.store.dir)
 }
 
 func (g *Group) snapshot(ctx context.Context) ([]string, error) {

@@ -18,6 +18,10 @@ type holder struct {
 	current *acquisition // the last one begun, or nil once its end was reported
 }
 
+func newHolder(conn Conn, noun, path string, opts ...Option) holder {
+	return holder{retryConn: newRetryConn(conn, opts...), noun: noun, path: path}
+}
+
 // mode is whether a hold suffers others beside it.
 type mode uint8
 
@@ -121,6 +125,15 @@ func closedChannel() <-chan struct{} {
 	none := make(chan struct{})
 	close(none)
 	return none
+}
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
 }
 
 // hold returns the acquisition whose hold has not been given up by its user, lost or not.

@@ -80,7 +80,11 @@ type LockListener struct {
 // NewLock returns a lock on the directory dir, an absolute path. Nothing is sent before the lock
 // is used.
 func NewLock(conn Conn, dir string, opts ...LockOption) *Lock {
-	l := &Lock{holder: holder{retryConn: newRetryConn(conn), noun: "lock", path: dir}}
+	return newLock(conn, "lock", dir, opts)
+}
+
+func newLock(conn Conn, noun, dir string, opts []LockOption) *Lock {
+	l := &Lock{holder: newHolder(conn, noun, dir)}
 	for _, opt := range opts {
 		opt.applyToLock(l)
 	}
@@ -101,13 +105,12 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 }
 
 func (l *Lock) acquire(ctx context.Context, try bool) (bool, error) {
-	return l.holder.acquire(ctx, newWaitQueue(&l.holder, lockRule, l.data), exclusive, try)
+	return l.queue(ctx, rule{prefix: lockPrefix, before: rightBefore}, exclusive, try)
 }
 
-// lockRule: the first holds the lock, everybody else waits for the one right before.
-var lockRule = rule{
-	prefix: lockPrefix, prefixes: []string{lockPrefix},
-	before: func(line []member, i int) []member { return line[max(i-1, 0):i] },
+// queue acquires by a place in the line of that rule.
+func (l *Lock) queue(ctx context.Context, r rule, m mode, try bool) (bool, error) {
+	return l.holder.queue(ctx, r, l.data, m, try)
 }
 
 // Unlock releases the lock and returns when its znode is gone; a lost reply is no obstacle.

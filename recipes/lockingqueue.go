@@ -73,10 +73,7 @@ func NewLockingQueue(conn Conn, dir string, opts ...QueueOption) *LockingQueue {
 
 // Offer appends an item. It takes effect when ZooKeeper creates the znode.
 func (q *LockingQueue) Offer(ctx context.Context, data []byte) error {
-	_, err := carryOut(ctx, func(op *operation) ([]byte, error) {
-		return nil, q.ledger.offer(ctx, op, itemPrefix, data)
-	})
-	return q.explain("offer", err)
+	return q.offer(ctx, itemPrefix, data)
 }
 
 // Claim claims the oldest free item, and waits for one as long as there is none. When ctx ends first
@@ -204,7 +201,7 @@ func freeItems(names []string) []member {
 		taken[name] = true
 	}
 	var free []member
-	for _, item := range parseMembers(itemPrefix, names) {
+	for _, item := range parseMembers(names, itemPrefix) {
 		if !taken[takenPrefix+item.guid] {
 			free = append(free, item)
 		}

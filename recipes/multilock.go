@@ -95,7 +95,7 @@ func (m *MultiLock) acquireAll(ctx context.Context, try bool) (bool, error) {
 			return false, err
 		}
 	}
-	if m.anyLost() {
+	if slices.ContainsFunc(m.locks, func(l *Lock) bool { return isClosed(l.Lost()) }) {
 		m.abandon(m.locks)
 		return false, errDisplaced
 	}
@@ -107,17 +107,6 @@ func (m *MultiLock) abandon(locks []*Lock) {
 	for _, l := range locks {
 		l.leave(exclusive)
 	}
-}
-
-func (m *MultiLock) anyLost() bool {
-	return slices.ContainsFunc(m.locks, func(l *Lock) bool {
-		select {
-		case <-l.Lost():
-			return true
-		default:
-			return false
-		}
-	})
 }
 
 func (m *MultiLock) begin() bool {

@@ -17,54 +17,63 @@ type operation struct {
 	mu      sync.Mutex // never held across a call to ZooKeeper
 	over    bool       // finished, or left by the caller
 	pending *UnknownOutcomeError
-	data    []byte
 	err     error
 }
 
-// carryOut runs body and waits for it or for the end of ctx.
-func carryOut(ctx context.Context, body func(*operation) ([]byte, error)) ([]byte, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// carryOut runs body and returns its result, or none when ctx ends first.
+func carryOut[T any](ctx context.Context, body func(*operation) (T, error)) (T, error) {
+	var result, none T // the result is not read when the caller leaves before it was written
+	err := perform(ctx, func(op *operation) (err error) {
+		result, err = body(op)
+		return err
+	})
+	if err != nil {
+		return none, err
 	}
-	return launch(body).wait(ctx)
+	return result, nil
 }
 
-// launch starts body.
-func launch(body func(*operation) ([]byte, error)) *operation {
+// perform runs body and waits for it or for the end of ctx.
+func perform(ctx context.Context, body func(*operation) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return launch(ctx, body)
+}
+
+// launch is perform for a body that has to run even if ctx has ended.
+func launch(ctx context.Context, body func(*operation) error) error {
 	op := &operation{done: make(chan struct{})}
 	go op.run(body)
-	return op
-}
-
-// wait returns the result when there is one, or when ctx ends.
-func (op *operation) wait(ctx context.Context) ([]byte, error) {
 	select {
 	case <-op.done:
 	case <-ctx.Done():
-		op.end(nil, ctx.Err())
+		op.end(ctx.Err())
 	}
-	return op.result()
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	return op.err
 }
 
-func (op *operation) run(body func(*operation) ([]byte, error)) {
+func (op *operation) run(body func(*operation) error) {
 	defer close(op.done)
-	defer op.end(nil, ErrClosed) // reached first only when the client's process ends in a call
+	defer op.end(ErrClosed) // reached first only when the client's process ends in a call
 	op.end(body(op))
 }
 
 // end records the result unless there is one. Whoever ends the operation while a change is under
 // way does not know its outcome.
-func (op *operation) end(data []byte, err error) {
+func (op *operation) end(err error) {
 	op.mu.Lock()
 	defer op.mu.Unlock()
 	if op.over {
 		return
 	}
-	op.over, op.data, op.err = true, data, err
+	op.over, op.err = true, err
 	if op.pending != nil && err != nil {
 		unknown := *op.pending
 		unknown.Err = err
-		op.data, op.err = nil, &unknown
+		op.err = &unknown
 	}
 }
 
@@ -93,10 +102,4 @@ func (op *operation) answered(err error) error {
 		op.refused()
 	}
 	return err
-}
-
-func (op *operation) result() ([]byte, error) {
-	op.mu.Lock()
-	defer op.mu.Unlock()
-	return op.data, op.err
 }

@@ -33,11 +33,12 @@ func parseMember(prefix, name string) (member, bool) {
 	return member{name: name, guid: guid, sequence: sequence}, err == nil && digits[0] != '+'
 }
 
-func parseMembers(prefix string, names []string) []member {
-	members := make([]member, 0, len(names))
-	for _, name := range names {
-		if m, ok := parseMember(prefix, name); ok {
-			members = append(members, m)
+func parseMembers(names []string, prefixes ...string) (members []member) {
+	for _, prefix := range prefixes {
+		for _, name := range names {
+			if m, ok := parseMember(prefix, name); ok {
+				members = append(members, m)
+			}
 		}
 	}
 	return members
@@ -65,6 +66,9 @@ func compareMembers(a, b member) int {
 	return cmp.Or(cmp.Compare(a.czxid, b.czxid), cmp.Compare(a.sequence, b.sequence), strings.Compare(a.name, b.name))
 }
 
+// lister is [retryConn.children] or [retryConn.syncedChildren].
+type lister func(ctx context.Context, dir string) ([]string, error)
+
 // members lists the members of a directory in order of creation.
 //
 // Normally that is the order of their sequence numbers. Where these have wrapped it asks for the
@@ -75,19 +79,14 @@ func compareMembers(a, b member) int {
 // A member that is gone when it is asked for is left out: it was deleted, and names do not come
 // back. If all are gone the directory is listed again, so that an empty answer means that a
 // listing was empty.
-func (l *retryConn) members(ctx context.Context, dir, prefix string, list func(context.Context, string) ([]string, error)) ([]member, error) {
-	return l.membersOf(ctx, dir, func(names []string) []member { return parseMembers(prefix, names) }, list)
-}
-
-// membersOf is [link.members] for members of several kinds, which parse tells from other children.
-func (l *retryConn) membersOf(ctx context.Context, dir string, parse func([]string) []member, list func(context.Context, string) ([]string, error)) ([]member, error) {
+func (l *retryConn) members(ctx context.Context, dir string, list lister, prefixes ...string) ([]member, error) {
 	for {
 		session := l.conn.SessionID()
 		names, err := list(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
-		members := parse(names)
+		members := parseMembers(names, prefixes...)
 		if len(members) == 0 {
 			return nil, nil
 		}

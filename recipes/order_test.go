@@ -42,7 +42,7 @@ func TestOrderIsOrderOfCreation(t *testing.T) {
 		}
 		conn := &listing{names: rapid.Permutation(alive).Draw(t, "listed"), czxid: czxid}
 		link := newRetryConn(conn)
-		members, err := link.members(t.Context(), "/d", "lock-", link.children)
+		members, err := link.members(t.Context(), "/d", link.children, "lock-")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestMembersOfTwoSessions(t *testing.T) {
 	first, second := "lock-0a-2147483647", "lock-0b-2147483647"
 	conn := &listing{names: []string{second, first}, czxid: map[string]int64{first: 1, second: 2}, forgets: true}
 	link := newRetryConn(conn)
-	members, err := link.members(t.Context(), "/d", "lock-", link.children)
+	members, err := link.members(t.Context(), "/d", link.children, "lock-")
 	if err != nil || len(members) != 2 || members[0].name != first {
 		t.Errorf("members = %+v, %v", members, err)
 	}

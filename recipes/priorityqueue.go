@@ -74,10 +74,7 @@ func NewPriorityQueue(conn Conn, dir string, opts ...QueueOption) *PriorityQueue
 // Offer puts an item in. Lower numbers come out first. It takes effect when ZooKeeper creates the
 // znode.
 func (q *PriorityQueue) Offer(ctx context.Context, priority int32, data []byte) error {
-	_, err := carryOut(ctx, func(op *operation) ([]byte, error) {
-		return nil, q.ledger.offer(ctx, op, priorityPrefix(priority), data)
-	})
-	return q.explain("offer", err)
+	return q.offer(ctx, priorityPrefix(priority), data)
 }
 
 // Poll removes the best item and returns it, or ErrEmpty. It takes effect while the list that it
@@ -201,7 +198,7 @@ func bestClass(names []string) []member {
 	if best == "" {
 		return nil
 	}
-	return parseMembers(best, names)
+	return parseMembers(names, best)
 }
 
 func anyPrioritized(names []string) bool { return len(bestClass(names)) > 0 }

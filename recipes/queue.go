@@ -86,10 +86,7 @@ func NewQueue(conn Conn, dir string, opts ...QueueOption) *Queue {
 // Offer appends an item. It takes effect when ZooKeeper creates the znode: its number, and its
 // czxid, are greater than those of all items before it.
 func (q *Queue) Offer(ctx context.Context, data []byte) error {
-	_, err := carryOut(ctx, func(op *operation) ([]byte, error) {
-		return nil, q.ledger.offer(ctx, op, itemPrefix, data)
-	})
-	return q.explain("offer", err)
+	return q.offer(ctx, itemPrefix, data)
 }
 
 // Poll removes the head and returns it, or ErrEmpty. It takes effect when ZooKeeper deletes the
@@ -207,7 +204,7 @@ func (q *Queue) first(ctx context.Context) ([]byte, error) {
 
 // items lists the queue as some server knows it, perhaps an old state.
 func (q *Queue) items(ctx context.Context) ([]member, error) {
-	items, err := q.members(ctx, q.dir, itemPrefix, q.children)
+	items, err := q.members(ctx, q.dir, q.children, itemPrefix)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
 	}
@@ -216,8 +213,8 @@ func (q *Queue) items(ctx context.Context) ([]member, error) {
 
 // itemsNow lists the queue as it was at a moment during this call.
 func (q *Queue) itemsNow(ctx context.Context) ([]member, error) {
-	return q.members(ctx, q.dir, itemPrefix, q.syncedChildren)
+	return q.members(ctx, q.dir, q.syncedChildren, itemPrefix)
 }
 
 // anyItem tells whether a list has items.
-func anyItem(names []string) bool { return len(parseMembers(itemPrefix, names)) > 0 }
+func anyItem(names []string) bool { return len(parseMembers(names, itemPrefix)) > 0 }

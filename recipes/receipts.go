@@ -111,23 +111,15 @@ func (r *receipts) claim(ctx context.Context) error {
 		return nil
 	}
 	path := join(s.dir, claimPrefix+NewGUID(s.conn))
-	for range vanishMax {
-		_, err := s.persist(ctx, func() error {
-			_, err := s.conn.Create(path, nil, zk.FlagEphemeral, s.acl)
-			return err
-		})
-		switch {
-		case err == nil || errors.Is(err, zk.ErrNodeExists): // the guid makes it this client's
-			r.path, r.session = path, s.conn.SessionID()
-			return nil
-		case !errors.Is(err, zk.ErrNoNode):
-			return err
-		}
-		if err := s.ensure(ctx, s.dir); err != nil {
-			return err
-		}
+	err := s.persistBelow(ctx, s.dir, func() error {
+		_, err := s.conn.Create(path, nil, zk.FlagEphemeral, s.acl)
+		return err
+	})
+	if err == nil || errors.Is(err, zk.ErrNodeExists) { // the guid makes it this client's
+		r.path, r.session = path, s.conn.SessionID()
+		return nil
 	}
-	return errVanishing(s.dir)
+	return err
 }
 
 // look tells whether the change with that id was made, after its reply was lost; the error is

@@ -78,7 +78,7 @@ func (r *ReentrantLock) enter(ctx context.Context) (bool, error) {
 	switch {
 	case r.count == 0:
 		return false, nil
-	case r.lost():
+	case isClosed(r.Lost()):
 		return false, ErrLost
 	case ctx.Err() != nil:
 		return false, ctx.Err()
@@ -87,21 +87,12 @@ func (r *ReentrantLock) enter(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func (r *ReentrantLock) lost() bool {
-	select {
-	case <-r.lock.Lost():
-		return true
-	default:
-		return false
-	}
-}
-
 // Unlock takes back one Lock. The last one releases the lock, as [Lock.Unlock] does; the others
 // return at once.
 func (r *ReentrantLock) Unlock(ctx context.Context) error {
 	inner, a := r.exit()
 	if inner {
-		if r.lost() {
+		if isClosed(r.Lost()) {
 			return ErrLost
 		}
 		return nil

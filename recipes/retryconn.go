@@ -19,8 +19,12 @@ type retryConn struct {
 	containers bool
 }
 
-func newRetryConn(conn Conn) retryConn {
-	return retryConn{conn: conn, acl: zk.WorldACL(zk.PermAll), retry: DefaultRetry}
+func newRetryConn(conn Conn, opts ...Option) retryConn {
+	l := retryConn{conn: conn, acl: zk.WorldACL(zk.PermAll), retry: DefaultRetry}
+	for _, opt := range opts {
+		opt(&l)
+	}
+	return l
 }
 
 // persist repeats a request that may safely be repeated until it is answered. unsure tells that
@@ -88,23 +92,29 @@ func (l *retryConn) ensure(ctx context.Context, path string) error {
 	if path == "/" {
 		return nil
 	}
+	err := l.persistBelow(ctx, parent(path), func() error { return l.createParent(path) })
+	if errors.Is(err, zk.ErrNodeExists) {
+		return nil
+	}
+	return err
+}
+
+// persistBelow is persist for a request that needs the directory dir: it creates that when it is missing.
+func (l *retryConn) persistBelow(ctx context.Context, dir string, request func() error) error {
 	for range vanishMax {
-		_, err := l.persist(ctx, func() error { return l.createParent(path) })
-		switch {
-		case err == nil || errors.Is(err, zk.ErrNodeExists):
-			return nil
-		case !errors.Is(err, zk.ErrNoNode):
+		if _, err := l.persist(ctx, request); !errors.Is(err, zk.ErrNoNode) {
 			return err
 		}
-		if err := l.ensure(ctx, parent(path)); err != nil {
+		if err := l.ensure(ctx, dir); err != nil {
 			return err
 		}
 	}
-	return errVanishing(path)
+	return errVanishing(dir)
 }
 
 func errVanishing(path string) error {
-	return fmt.Errorf("%s or an ancestor was missing again %d times after it was created; is somebody removing it, or is the chroot of the connection missing? %w", path, vanishMax, zk.ErrNoNode)
+	return fmt.Errorf("%s or an ancestor was missing again %d times after it was created; "+
+		"is somebody removing it, or is the chroot of the connection missing? %w", path, vanishMax, zk.ErrNoNode)
 }
 
 func (l *retryConn) createParent(path string) error {
@@ -184,41 +194,38 @@ func (l *retryConn) find(ctx context.Context, dir, prefix, guid string) ([]strin
 	return found, err
 }
 
-// syncedChildren lists a directory as it was at a moment during this call; a missing one has no
-// children.
-//
-// Sync and list must happen in one session: a new session begins without memory of what the old
-// one has seen and may be served by a server that lags behind the sync.
-func (l *retryConn) syncedChildren(ctx context.Context, dir string) ([]string, error) {
-	for {
-		session := l.conn.SessionID()
-		if err := l.sync(ctx, dir); err != nil {
-			return nil, err
-		}
-		names, err := l.children(ctx, dir)
-		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return nil, err
-		}
-		if session != 0 && session == l.conn.SessionID() {
-			return names, nil
-		}
+// syncedChildren lists a directory as it was at a moment during this call; a missing one has no children.
+func (l *retryConn) syncedChildren(ctx context.Context, dir string) (names []string, err error) {
+	err = l.synced(ctx, dir, func() error {
+		names, err = l.children(ctx, dir)
+		return err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
 	}
+	return names, err
 }
 
-// syncedGet reads a znode as it was at a moment during this call, in one session for the reason
-// that [link.syncedChildren] gives.
+// syncedGet reads a znode as it was at a moment during this call.
 func (l *retryConn) syncedGet(ctx context.Context, path string) (data []byte, stat *zk.Stat, err error) {
+	err = l.synced(ctx, path, func() error {
+		data, stat, err = l.get(ctx, path)
+		return err
+	})
+	return data, stat, err
+}
+
+// synced reads in the session of a sync: a new session begins without memory of what the old one has seen, and may
+// be served by a server that lags behind the sync.
+func (l *retryConn) synced(ctx context.Context, path string, read func() error) error {
 	for {
 		session := l.conn.SessionID()
 		if err := l.sync(ctx, path); err != nil {
-			return nil, nil, err
+			return err
 		}
-		data, stat, err := l.get(ctx, path)
-		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return nil, nil, err
-		}
-		if session != 0 && session == l.conn.SessionID() {
-			return data, stat, err
+		err := read()
+		if err != nil && !errors.Is(err, zk.ErrNoNode) || session != 0 && session == l.conn.SessionID() {
+			return err
 		}
 	}
 }

@@ -76,20 +76,13 @@ type RWLock struct{ holder }
 // NewRWLock returns a read/write lock on the directory dir, an absolute path. Nothing is sent
 // before the lock is used.
 func NewRWLock(conn Conn, dir string, opts ...Option) *RWLock {
-	l := &RWLock{holder{retryConn: newRetryConn(conn), noun: "read/write lock", path: dir}}
-	for _, opt := range opts {
-		opt(&l.retryConn)
-	}
-	return l
+	return &RWLock{newHolder(conn, "read/write lock", dir, opts...)}
 }
 
 var bothPrefixes = []string{readPrefix, writePrefix}
 
 // writeRule: a writer waits for the contender right before it, whichever it is.
-var writeRule = rule{
-	prefix: writePrefix, prefixes: bothPrefixes, flags: true,
-	before: func(line []member, i int) []member { return line[max(i-1, 0):i] },
-}
+var writeRule = rule{prefix: writePrefix, prefixes: bothPrefixes, flags: true, before: rightBefore}
 
 // readRule: a reader waits for the last writer before it.
 var readRule = rule{
@@ -111,26 +104,26 @@ func (m member) writes() bool { return strings.HasPrefix(m.name, writePrefix) }
 // Lock waits until the lock is held exclusively. It returns nil if so, else see [Lock] for the
 // errors; a context that ends in the same moment as the lock is granted may give either result.
 func (l *RWLock) Lock(ctx context.Context) error {
-	_, err := l.acquire(ctx, newWaitQueue(&l.holder, writeRule, nil), exclusive, false)
+	_, err := l.queue(ctx, writeRule, nil, exclusive, false)
 	return err
 }
 
 // TryLock takes the lock exclusively if nobody holds it and nobody waits for it, and says whether
 // it did. It never waits for other users, but it waits for ZooKeeper.
 func (l *RWLock) TryLock(ctx context.Context) (bool, error) {
-	return l.acquire(ctx, newWaitQueue(&l.holder, writeRule, nil), exclusive, true)
+	return l.queue(ctx, writeRule, nil, exclusive, true)
 }
 
 // RLock waits until the lock is held beside other readers.
 func (l *RWLock) RLock(ctx context.Context) error {
-	_, err := l.acquire(ctx, newWaitQueue(&l.holder, readRule, nil), shared, false)
+	_, err := l.queue(ctx, readRule, nil, shared, false)
 	return err
 }
 
 // TryRLock takes the lock beside other readers if nobody writes and nobody waits to write, and says
 // whether it did.
 func (l *RWLock) TryRLock(ctx context.Context) (bool, error) {
-	return l.acquire(ctx, newWaitQueue(&l.holder, readRule, nil), shared, true)
+	return l.queue(ctx, readRule, nil, shared, true)
 }
 
 // Unlock releases an exclusive hold and returns when its znode is gone, see [Lock.Unlock].
@@ -238,15 +231,12 @@ func (l *RWLock) Revoked() <-chan struct{} {
 // included. They are told by the word "unlock" in the data of their znodes, and decide when to
 // follow: Revoke does not wait for that. To call it again does no harm.
 func (l *RWLock) Revoke(ctx context.Context) error {
-	_, err := carryOut(ctx, func(*operation) ([]byte, error) { return nil, l.revoke(ctx) })
-	if classify(err) == answered && err != nil {
-		err = fmt.Errorf("recipes: the holders of %s %s cannot be asked to release it: %w", l.noun, l.path, err)
-	}
-	return err
+	err := perform(ctx, func(*operation) error { return l.revoke(ctx) })
+	return explain(err, "the holders of %s %s cannot be asked to release it", l.noun, l.path)
 }
 
 func (l *RWLock) revoke(ctx context.Context) error {
-	line, err := l.membersOf(ctx, l.path, readRule.parse, l.syncedChildren)
+	line, err := l.members(ctx, l.path, l.syncedChildren, bothPrefixes...)
 	if err != nil {
 		return err
 	}

@@ -63,11 +63,7 @@ type Semaphore struct {
 // NewSemaphore returns a semaphore of so many permits on the directory dir, an absolute path.
 // Nothing is sent before it is used.
 func NewSemaphore(conn Conn, dir string, permits int, opts ...Option) *Semaphore {
-	s := &Semaphore{holder{retryConn: newRetryConn(conn), noun: "semaphore", path: dir}, permits}
-	for _, opt := range opts {
-		opt(&s.retryConn)
-	}
-	return s
+	return &Semaphore{newHolder(conn, "semaphore", dir, opts...), permits}
 }
 
 // Acquire waits until a permit is held. It returns nil if so, else see [Lock] for the errors; a
@@ -87,20 +83,15 @@ func (s *Semaphore) take(ctx context.Context, try bool) (bool, error) {
 	if s.permits < 1 {
 		return false, ErrPermits
 	}
-	return s.acquire(ctx, newWaitQueue(&s.holder, permitRule(s.permits), nil), exclusive, try)
+	return s.queue(ctx, rule{prefix: permitPrefix, before: s.before}, nil, exclusive, try)
 }
 
-// permitRule: the first n have their permits, everybody else waits for the n right before it.
-func permitRule(n int) rule {
-	return rule{
-		prefix: permitPrefix, prefixes: []string{permitPrefix},
-		before: func(line []member, i int) []member {
-			if i < n {
-				return nil
-			}
-			return line[i-n : i]
-		},
+// before: the first n have their permits, everybody else waits for the n right before it.
+func (s *Semaphore) before(line []member, i int) []member {
+	if i < s.permits {
+		return nil
 	}
+	return line[i-s.permits : i]
 }
 
 // Release gives the permit back and returns when its znode is gone, see [Lock.Unlock].

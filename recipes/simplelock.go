@@ -77,11 +77,7 @@ func NewSimpleWatchLock(conn Conn, path string, opts ...Option) *SimpleLock {
 }
 
 func newSimpleLock(conn Conn, path string, wait func(*spot, context.Context) error, opts []Option) *SimpleLock {
-	l := &SimpleLock{holder{retryConn: newRetryConn(conn), noun: "lock", path: path}, wait}
-	for _, opt := range opts {
-		opt(&l.retryConn)
-	}
-	return l
+	return &SimpleLock{newHolder(conn, "lock", path, opts...), wait}
 }
 
 // Lock waits until the lock is held. It returns nil if so, else see [Lock] for the errors; a
@@ -141,22 +137,15 @@ func (s *spot) contend(ctx context.Context, try bool) (ticket, error) {
 // lost.
 func (s *spot) take(ctx context.Context) (ticket, error) {
 	s.guid = NewGUID(s.link.conn)
-	for range vanishMax {
-		failed := -1
-		_, err := s.link.persist(ctx, func() (err error) { failed, err = s.create(); return })
-		switch {
-		case err == nil, errors.Is(err, zk.ErrNodeExists) && failed == 0:
-			return s.verify(ctx)
-		case errors.Is(err, zk.ErrNodeExists):
-			return ticket{}, errTaken
-		case !errors.Is(err, zk.ErrNoNode):
-			return ticket{}, err
-		}
-		if err := s.link.ensure(ctx, parent(s.path)); err != nil {
-			return ticket{}, err
-		}
+	failed := -1
+	err := s.link.persistBelow(ctx, parent(s.path), func() (err error) { failed, err = s.create(); return })
+	switch {
+	case err == nil, errors.Is(err, zk.ErrNodeExists) && failed == 0:
+		return s.verify(ctx)
+	case errors.Is(err, zk.ErrNodeExists):
+		return ticket{}, errTaken
 	}
-	return ticket{}, errVanishing(parent(s.path))
+	return ticket{}, err
 }
 
 func (s *spot) proof() string { return s.path + "-" + s.guid }

@@ -3,7 +3,6 @@ package recipes
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -37,10 +36,12 @@ func (s *store) take(ctx context.Context, op *operation, name, path string) (dat
 	return data, taken, err
 }
 
-// explain adds to an answer of ZooKeeper what was asked for.
+// offer adds an item whose name begins with prefix.
+func (s *store) offer(ctx context.Context, prefix string, data []byte) error {
+	err := perform(ctx, func(op *operation) error { return s.ledger.offer(ctx, op, prefix, data) })
+	return s.explain("offer", err)
+}
+
 func (s *store) explain(name string, err error) error {
-	if classify(err) != answered || err == nil {
-		return err
-	}
-	return fmt.Errorf("recipes: %s on queue %s: %w", name, s.dir, err)
+	return explain(err, "%s on queue %s", name, s.dir)
 }

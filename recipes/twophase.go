@@ -111,11 +111,7 @@ type TwoPhase struct {
 // before it is used. Names of transactions and sites must be good for znodes: not empty, without a
 // slash.
 func NewTwoPhase(conn Conn, dir string, opts ...Option) *TwoPhase {
-	t := &TwoPhase{retryConn: newRetryConn(conn), dir: dir}
-	for _, opt := range opts {
-		opt(&t.retryConn)
-	}
-	return t
+	return &TwoPhase{newRetryConn(conn, opts...), dir}
 }
 
 // Begin begins a transaction of these sites, which is what a coordinator does. Each site has to
@@ -365,18 +361,14 @@ func (t *TwoPhase) removeAll(ctx context.Context, path string, names []string) e
 }
 
 func (t *TwoPhase) change(ctx context.Context, name, tx string, body func(*operation) error) error {
-	_, err := carryOut(ctx, func(op *operation) ([]byte, error) { return nil, body(op) })
-	return t.explain(name, tx, err)
+	return t.explain(name, tx, perform(ctx, body))
 }
 
 // explain adds to an answer of ZooKeeper what was asked for. A znode that was missing is one that
 // Forget has removed, or a site that takes no part.
 func (t *TwoPhase) explain(what, tx string, err error) error {
-	switch {
-	case err == nil || classify(err) != answered:
-		return err
-	case errors.Is(err, zk.ErrNoNode):
-		err = ErrNoTransaction
+	if errors.Is(err, zk.ErrNoNode) {
+		return fmt.Errorf("recipes: cannot %s transaction %s: %w", what, join(t.dir, tx), ErrNoTransaction)
 	}
-	return fmt.Errorf("recipes: cannot %s transaction %s: %w", what, join(t.dir, tx), err)
+	return explain(err, "cannot %s transaction %s", what, join(t.dir, tx))
 }

@@ -11,7 +11,7 @@ import (
 // rule is the order of a line of contenders: who has to wait, and for whom.
 type rule struct {
 	prefix   string   // of the own znode
-	prefixes []string // of all contenders
+	prefixes []string // of all contenders; nil: the own one
 	// before returns some of those before contender i of whom at least one leaves the line, or
 	// yields, before it is i's turn; none if it is i's turn. Time only takes away from a line
 	// what is before i, so that i may look again when one of them has left.
@@ -35,8 +35,19 @@ type waitQueue struct {
 	session int64  // that owns the znode, or a later one
 }
 
-func newWaitQueue(g *holder, r rule, data []byte) *waitQueue {
-	return &waitQueue{link: &g.retryConn, dir: g.path, rule: r, data: data}
+// rightBefore is the rule's before where one is served at a time: each waits for the one right before it.
+func rightBefore(line []member, i int) []member { return line[max(i-1, 0):i] }
+
+func newWaitQueue(link *retryConn, dir string, r rule, data []byte) *waitQueue {
+	if r.prefixes == nil {
+		r.prefixes = []string{r.prefix}
+	}
+	return &waitQueue{link: link, dir: dir, rule: r, data: data}
+}
+
+// queue acquires by a place in the line of that rule.
+func (g *holder) queue(ctx context.Context, r rule, data []byte, m mode, try bool) (bool, error) {
+	return g.acquire(ctx, newWaitQueue(&g.retryConn, g.path, r, data), m, try)
 }
 
 // contend queues until it is the own turn. When the znode gets lost on the way it queues again at
@@ -89,7 +100,7 @@ func (q *waitQueue) queue(ctx context.Context, try bool) (ticket, error) {
 }
 
 func (q *waitQueue) list(ctx context.Context) ([]member, error) {
-	members, err := q.link.membersOf(ctx, q.dir, q.rule.parse, q.link.children)
+	members, err := q.link.members(ctx, q.dir, q.link.children, q.rule.prefixes...)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, errDisplaced // the directory is gone, so the znode is
 	}
@@ -97,13 +108,6 @@ func (q *waitQueue) list(ctx context.Context) ([]member, error) {
 		return nil, errDisplaced
 	}
 	return members, err
-}
-
-func (r *rule) parse(names []string) (members []member) {
-	for _, prefix := range r.prefixes {
-		members = append(members, parseMembers(prefix, names)...)
-	}
-	return members
 }
 
 func (q *waitQueue) find(members []member) int {
