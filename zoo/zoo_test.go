@@ -74,7 +74,7 @@ func TestTheCanarySingsAtItsRate(t *testing.T) {
 func TestZooEntries(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range Animals() {
-		if seen[a.ID] || a.Title == "" || a.Source == "" || a.Property == "" {
+		if seen[a.ID] || a.Title == "" || a.Source == "" || a.Property == "" || a.Clients < 1 {
 			t.Errorf("%s: named twice or incomplete", a.ID)
 		}
 		seen[a.ID] = true
@@ -202,7 +202,7 @@ func each(animals []Animal, f func(Animal)) {
 func TestOneBugHidesOthers(t *testing.T) {
 	bubbles.Many(t)
 	printed := workload.Lock(nil, workload.Named("Locks as printed"), workload.Existing(), workload.Unfair(), workload.Statics(nil, func(class *published.LocksClass, c recipes.Conn, path string) workload.Locker {
-		return published.NewLocksUser(c, path, class, published.AllBugs())
+		return published.NewLocksUser(class, c, path, published.AllBugs())
 	}))
 	r, err := sim.Run(t.Context(), printed, sim.Config{Episodes: 1000, Seed: 1, NoFaultsAtAll: true, NoShrink: true})
 	if err != nil || len(r.Violations) != 1 || r.Violations[0].Property != "unexpected-error" {

@@ -301,7 +301,7 @@ type LocksUser struct {
 }
 
 // NewLocksUser returns a user of a process with those static fields.
-func NewLocksUser(client recipes.Conn, root string, class *LocksClass, bugs Bugs) *LocksUser {
+func NewLocksUser(class *LocksClass, client recipes.Conn, root string, bugs Bugs) *LocksUser {
 	return &LocksUser{client: client, root: root, class: class, bugs: bugs}
 }
 

@@ -26,7 +26,7 @@ func TestLocksAsPrinted(t *testing.T) {
 			{published.OnlyBugs("LK7"), published.ErrNullPointer},
 		} {
 			client := connect(t, servers)
-			user := published.NewLocksUser(client, "/lock", new(published.LocksClass), test.bugs)
+			user := published.NewLocksUser(new(published.LocksClass), client, "/lock", test.bugs)
 			if err := user.Lock(t.Context()); !errors.Is(err, test.want) {
 				t.Errorf("bugs %v: %v, want %v", test.bugs, err, test.want)
 			}
@@ -43,7 +43,7 @@ type locker interface {
 func TestMendedLocksPassOn(t *testing.T) {
 	class := new(published.LocksClass)
 	for name, make := range map[string]func(recipes.Conn) locker{
-		"Locks":       func(c recipes.Conn) locker { return published.NewLocksUser(c, "/lock", class, published.NoBugs()) },
+		"Locks":       func(c recipes.Conn) locker { return published.NewLocksUser(class, c, "/lock", published.NoBugs()) },
 		"GoZKLock":    func(c recipes.Conn) locker { return published.NewGoZKLock(c, "/lock", published.NoBugs()) },
 		"ProseLock":   func(c recipes.Conn) locker { return published.NewProseLock(c, "/lock", published.NoBugs()) },
 		"HerdLock":    func(c recipes.Conn) locker { return published.NewHerdLock(c, "/lock", published.NoBugs()) },

@@ -26,7 +26,7 @@ type WatchLock struct {
 }
 
 // NewWatchLock returns a lock on the znode "lock" in a directory. monitors are those of the process.
-func NewWatchLock(conn recipes.Conn, dir string, monitors *Monitors, bugs Bugs) *WatchLock {
+func NewWatchLock(monitors *Monitors, conn recipes.Conn, dir string, bugs Bugs) *WatchLock {
 	if !bugs.Has("ZL6") { // BUG: ZL6 the monitor is the path: all locks of the process have the same
 		monitors = new(Monitors)
 	}

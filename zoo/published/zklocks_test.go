@@ -20,7 +20,7 @@ type zkLocker interface {
 var zkLocks = map[string]func(conn recipes.Conn, bugs published.Bugs) zkLocker{
 	"ZkLock": func(conn recipes.Conn, bugs published.Bugs) zkLocker { return published.NewZkLock(conn, "/lock", bugs) },
 	"WatchLock": func(conn recipes.Conn, bugs published.Bugs) zkLocker {
-		return published.NewWatchLock(conn, "/lock", new(published.Monitors), bugs)
+		return published.NewWatchLock(new(published.Monitors), conn, "/lock", bugs)
 	},
 	"KazooLock": func(conn recipes.Conn, bugs published.Bugs) zkLocker {
 		return published.NewKazooLock(conn, "/lock", bugs)
