@@ -23,15 +23,27 @@ type contender struct {
 	prefix, infix string // of names: prefix, guid, infix, sequence number
 	flags         int32
 	anonymous     bool // there is no guid, so that a znode is not found again
+	bugs          Bugs
 
 	guid    string
 	session int64  // in which the guid was made
 	path    string // of the znode; "" if none is known of
 }
 
-func newContender(client recipes.Conn, dir, prefix string) contender {
-	return contender{client: client, dir: dir, prefix: prefix, infix: "-", flags: zk.FlagEphemeralSequential}
+func newContender(client recipes.Conn, dir, prefix, infix string, bugs Bugs) contender {
+	return contender{
+		client: client, dir: dir, prefix: prefix, infix: infix, flags: zk.FlagEphemeralSequential, bugs: bugs,
+	}
 }
+
+// Unlock, RUnlock and Resign are how those leave the line whose leaving has no bug.
+func (c *contender) Unlock(context.Context) error { return c.withdraw() }
+
+// RUnlock is Unlock of a reader.
+func (c *contender) RUnlock(context.Context) error { return c.withdraw() }
+
+// Resign is Unlock of a leader.
+func (c *contender) Resign(context.Context) error { return c.withdraw() }
 
 // enlist creates the znode, and the directory if that is missing. After a lost reply it looks
 // whether the znode is there before it creates another.

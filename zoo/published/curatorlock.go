@@ -39,9 +39,10 @@ const curatorRetries = 1
 // for LOST when it has been SUSPENDED for the time expires, which Curator's users set as a share of
 // the session timeout (simulatedSessionExpirationPercent).
 func NewCuratorLock(client recipes.Conn, path string, expires time.Duration, bugs Bugs) *CuratorLock {
-	c := &CuratorLock{client: client, basePath: path, ourPath: newContender(client, path, "_c_"), expires: expires, bugs: bugs, lost: make(chan struct{})}
-	c.ourPath.infix = "-lock-"
-	return c
+	return &CuratorLock{
+		client: client, basePath: path, ourPath: newContender(client, path, "_c_", "-lock-", bugs), expires: expires,
+		bugs: bugs, lost: make(chan struct{}),
+	}
 }
 
 // retryLoop sends a request, and again when the connection was lost, as often as the policy allows.

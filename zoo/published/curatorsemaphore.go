@@ -55,8 +55,7 @@ func (s *CuratorSemaphore) Acquire(ctx context.Context) error {
 
 // acquire1Lease acquires a lease, and makes sure that it is still there when the lock is released.
 func (s *CuratorSemaphore) acquire1Lease(ctx context.Context) error {
-	lock := newContender(s.client, s.path+lockParent, "_c_")
-	lock.infix = "-lock-"
+	lock := newContender(s.client, s.path+lockParent, "_c_", "-lock-", s.bugs)
 	err := lockAround(ctx, &lock, func() error { return s.internalAcquire1Lease(ctx, lock.path) })
 	if err != nil {
 		return err
@@ -73,8 +72,7 @@ func (s *CuratorSemaphore) internalAcquire1Lease(ctx context.Context, lock strin
 	if err := surePath(ctx, s.client, leasesPath); err != nil {
 		return err
 	}
-	lease := newContender(s.client, leasesPath, "_c_")
-	lease.infix = "-lease-"
+	lease := newContender(s.client, leasesPath, "_c_", "-lease-", s.bugs)
 	err := lease.enlistUnder(ctx, lock)
 	if errors.Is(err, zk.ErrNoNode) {
 		return errMissingNode

@@ -28,9 +28,7 @@ type GoZKLock struct {
 
 // NewGoZKLock returns a lock, which starts unlocked.
 func NewGoZKLock(c recipes.Conn, path string, bugs Bugs) *GoZKLock {
-	l := &GoZKLock{c: c, path: path, bugs: bugs, place: newContender(c, path, "_c_")}
-	l.place.infix = "-lock-"
-	return l
+	return &GoZKLock{c: c, path: path, bugs: bugs, place: newContender(c, path, "_c_", "-lock-", bugs)}
 }
 
 // Lock waits until the lock is acquired or an error occurs. If this instance has the lock already

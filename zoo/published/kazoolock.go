@@ -15,17 +15,11 @@ import (
 // The end of a context is what the original's cancel and timeout are. The name of a znode has a
 // hyphen more, and a guid for each znode, not for each object. That the first znode is one's own,
 // and not that of a session which has been replaced, is looked at here only.
-type KazooLock struct {
-	client recipes.Conn
-	node   contender
-	bugs   Bugs
-}
+type KazooLock struct{ contender }
 
 // NewKazooLock returns a lock; nothing is sent before it is used.
 func NewKazooLock(client recipes.Conn, path string, bugs Bugs) *KazooLock {
-	l := &KazooLock{client: client, node: newContender(client, path, ""), bugs: bugs}
-	l.node.infix = "__lock__-"
-	return l
+	return &KazooLock{newContender(client, path, "", "__lock__-", bugs)}
 }
 
 // Lock waits until the lock is acquired.
@@ -47,8 +41,8 @@ func (l *KazooLock) acquire(ctx context.Context, blocking bool) (bool, error) {
 
 // innerAcquire waits until it is our chance to get it.
 func (l *KazooLock) innerAcquire(ctx context.Context, blocking bool) (bool, error) {
-	if l.node.path == "" {
-		if err := l.node.enlist(ctx); err != nil {
+	if l.path == "" {
+		if err := l.enlist(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -58,7 +52,7 @@ func (l *KazooLock) innerAcquire(ctx context.Context, blocking bool) (bool, erro
 			return false, err
 		}
 		if own <= 0 { // no predecessor, or ForceRetryError: the own znode is not there
-			_, held, err := l.node.first(ctx, own)
+			_, held, err := l.first(ctx, own)
 			if held || err != nil {
 				return held, err
 			}
@@ -77,14 +71,14 @@ func (l *KazooLock) innerAcquire(ctx context.Context, blocking bool) (bool, erro
 // contenders lists the znodes, the oldest first, and says where the own one is.
 func (l *KazooLock) contenders(ctx context.Context) (names []string, own int, err error) {
 	if l.bugs.Has("L7") {
-		return l.node.lineByText(ctx) // BUG: L7 after the wrap each newcomer comes before the owner
+		return l.lineByText(ctx) // BUG: L7 after the wrap each newcomer comes before the owner
 	}
-	return l.node.line(ctx)
+	return l.line(ctx)
 }
 
 // watchPredecessor waits until a znode may be gone.
 func (l *KazooLock) watchPredecessor(ctx context.Context, name string) error {
-	event, _, err := l.node.hearOf(ctx, name)
+	event, _, err := l.hearOf(ctx, name)
 	if event.Type == zk.EventSession && l.bugs.Has("L5") { // BUG: L5 kazoo has dropped the watch with the connection, and nobody looks again
 		<-ctx.Done()
 		return ctx.Err()
@@ -94,14 +88,11 @@ func (l *KazooLock) watchPredecessor(ctx context.Context, name string) error {
 
 // bestEffortCleanup leaves the queue after a failure.
 func (l *KazooLock) bestEffortCleanup() error {
-	if !l.bugs.Has("L6") || l.node.path == "" {
-		return l.node.withdraw()
+	if !l.bugs.Has("L6") || l.path == "" {
+		return l.withdraw()
 	}
-	if l.client.Delete(l.node.path, -1) == nil { // BUG: L6 a delete that fails is swallowed, and the znode stays
-		l.node.path = ""
+	if l.client.Delete(l.path, -1) == nil { // BUG: L6 a delete that fails is swallowed, and the znode stays
+		l.path = ""
 	}
 	return nil
 }
-
-// Unlock releases the lock.
-func (l *KazooLock) Unlock(context.Context) error { return l.node.withdraw() }

@@ -9,10 +9,7 @@ import (
 // KazooRWLock is a read/write lock. After kazoo.recipe.lock.ReadLock and WriteLock, kazoo 2.8
 // (python-zk/kazoo, kazoo/recipe/lock.py), and, where R1 is in force, before commit 9bb8499. The
 // names have a hyphen more.
-type KazooRWLock struct {
-	node contender
-	bugs Bugs
-}
+type KazooRWLock struct{ contender }
 
 const (
 	kazooWriter = "__lock__-"
@@ -21,7 +18,7 @@ const (
 
 // NewKazooRWLock returns a lock; nothing is sent before it is used.
 func NewKazooRWLock(client recipes.Conn, path string, bugs Bugs) *KazooRWLock {
-	return &KazooRWLock{newContender(client, path, ""), bugs}
+	return &KazooRWLock{newContender(client, path, "", "-", bugs)}
 }
 
 // RLock waits until the lock is held for reading.
@@ -36,18 +33,12 @@ func (l *KazooRWLock) Lock(ctx context.Context) error {
 
 // acquire waits until none of the excluded is before the own znode.
 func (l *KazooRWLock) acquire(ctx context.Context, nodeName string, excludeNames ...string) error {
-	l.node.infix = nodeName
-	err := l.node.waitTurn(ctx, func(children []string, index int) string {
+	l.infix = nodeName
+	err := l.waitTurn(ctx, func(children []string, index int) string {
 		if l.bugs.Has("R1") && nodeName == kazooReader { // BUG: R1 a reader looks for its own znode among the writers', and never finds where to stop
 			index = len(children)
 		}
 		return lastWith(children[:index], excludeNames...)
 	})
-	return l.node.orWithdraw(err)
+	return l.orWithdraw(err)
 }
-
-// RUnlock ends the reading.
-func (l *KazooRWLock) RUnlock(context.Context) error { return l.node.withdraw() }
-
-// Unlock ends the writing.
-func (l *KazooRWLock) Unlock(context.Context) error { return l.node.withdraw() }

@@ -29,10 +29,9 @@ const kazooLockPath = "-__lock__"
 func NewKazooSemaphore(client recipes.Conn, path string, maxLeases int, bugs Bugs) *KazooSemaphore {
 	s := &KazooSemaphore{
 		client: client, path: path, maxLeases: maxLeases, bugs: bugs,
-		lock: newContender(client, path+kazooLockPath, ""), lease: newContender(client, path, ""),
+		lock: newContender(client, path+kazooLockPath, "", kazooWriter, bugs), lease: newContender(client, path, "", "", bugs),
 	}
-	s.lock.infix = kazooWriter
-	s.lease.infix, s.lease.flags = "", zk.FlagEphemeral
+	s.lease.flags = zk.FlagEphemeral
 	return s
 }
 

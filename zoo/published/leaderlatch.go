@@ -10,29 +10,21 @@ import (
 
 // LeaderLatch elects a leader. After com.netflix.curator.framework.recipes.leader.LeaderLatch,
 // Netflix Curator 1.1 (2012).
-type LeaderLatch struct {
-	ourPath contender
-	bugs    Bugs
-}
+type LeaderLatch struct{ contender }
 
 // NewLeaderLatch returns a latch; nothing is sent before it is used.
 func NewLeaderLatch(client recipes.Conn, latchPath string, bugs Bugs) *LeaderLatch {
-	l := &LeaderLatch{newContender(client, latchPath, "_c_"), bugs}
-	l.ourPath.infix = "-latch-"
-	return l
+	return &LeaderLatch{newContender(client, latchPath, "_c_", "-latch-", bugs)}
 }
 
 // Campaign starts the latch and waits until it has the leadership (start and await).
 func (l *LeaderLatch) Campaign(ctx context.Context) error {
-	return l.ourPath.orWithdraw(l.internalStart(ctx))
+	return l.orWithdraw(l.internalStart(ctx))
 }
 
 func (l *LeaderLatch) internalStart(ctx context.Context) error {
-	return l.ourPath.waitTurnBy(ctx, rightBefore, func(name string) (leader bool, err error) {
-		event, _, err := l.ourPath.hearOf(ctx, name)
+	return l.waitTurnBy(ctx, rightBefore, func(name string) (leader bool, err error) {
+		event, _, err := l.hearOf(ctx, name)
 		return event.Type == zk.EventNodeDeleted && l.bugs.Has("E1"), err // BUG: E1 the one before was perhaps no leader: the children must be looked at again
 	})
 }
-
-// Resign closes the latch.
-func (l *LeaderLatch) Resign(context.Context) error { return l.ourPath.withdraw() }

@@ -10,15 +10,12 @@ import (
 
 // ProseLock is the lock that an article about ZooKeeper's recipes describes in five steps, before it
 // shows Apache's classes. (The step that creates the directory is enlist's here.)
-type ProseLock struct {
-	place contender
-	bugs  Bugs
-}
+type ProseLock struct{ contender }
 
 // NewProseLock returns a lock; nothing is sent before it is used.
 func NewProseLock(client recipes.Conn, dir string, bugs Bugs) *ProseLock {
-	l := &ProseLock{place: newContender(client, dir, "lock-"), bugs: bugs}
-	l.place.anonymous = bugs.Has("W19") // BUG: W19 the name has nothing by which a znode is found again after a lost reply
+	l := &ProseLock{newContender(client, dir, "lock-", "-", bugs)}
+	l.anonymous = bugs.Has("W19") // BUG: W19 the name has nothing by which a znode is found again after a lost reply
 	return l
 }
 
@@ -27,7 +24,7 @@ func (l *ProseLock) Lock(ctx context.Context) error {
 	// 1. Create an ephemeral sequential znode.
 	// 2. List the children, without a watch.
 	// 3. The smallest number owns the lock.
-	return l.place.orWithdraw(l.place.waitTurnBy(ctx, rightBefore, func(name string) (bool, error) {
+	return l.orWithdraw(l.waitTurnBy(ctx, rightBefore, func(name string) (bool, error) {
 		// 4. Else watch the znode right before by exists.
 		event, err := l.await(ctx, name)
 		// 5. When the watch fires, judge again by 4.
@@ -38,26 +35,21 @@ func (l *ProseLock) Lock(ctx context.Context) error {
 // await waits for a znode to go away. There is no event if it had gone before.
 func (l *ProseLock) await(ctx context.Context, name string) (event zk.Event, err error) {
 	if l.bugs.Has("W17") { // BUG: W17 also when it is gone already: the text does not say that the list must be read again
-		return l.place.hearByExists(ctx, name)
+		return l.hearByExists(ctx, name)
 	}
-	event, _, err = l.place.hearOf(ctx, name)
+	event, _, err = l.hearOf(ctx, name)
 	return event, err
 }
 
-// Unlock deletes the znode.
-func (l *ProseLock) Unlock(context.Context) error { return l.place.withdraw() }
-
 // HerdLock is the lock that a collection of notes on ZooKeeper describes in four steps, before it
 // shows the class [Locks]. Everybody watches the first.
-type HerdLock struct {
-	place contender
-}
+type HerdLock struct{ contender }
 
 // NewHerdLock returns a lock; nothing is sent before it is used.
 func NewHerdLock(client recipes.Conn, dir string, bugs Bugs) *HerdLock {
-	l := &HerdLock{newContender(client, dir, "c-")}
+	l := &HerdLock{newContender(client, dir, "c-", "-", bugs)}
 	if bugs.Has("LK9") { // BUG: LK9 sequential but not ephemeral: the znode outlives its client
-		l.place.flags = zk.FlagSequence
+		l.flags = zk.FlagSequence
 	}
 	return l
 }
@@ -66,13 +58,10 @@ func NewHerdLock(client recipes.Conn, dir string, bugs Bugs) *HerdLock {
 func (l *HerdLock) Lock(ctx context.Context) error {
 	// 1. and 2. Create the directory and the child.
 	// 3. The smallest of the children holds the lock.
-	return l.place.orWithdraw(l.place.waitTurn(ctx, func(names []string, own int) string {
+	return l.orWithdraw(l.waitTurn(ctx, func(names []string, own int) string {
 		if own == 0 {
 			return ""
 		}
 		return names[0] // 4. Else watch the smallest, and go back to 3 when it is deleted.
 	}))
 }
-
-// Unlock deletes the child.
-func (l *HerdLock) Unlock(context.Context) error { return l.place.withdraw() }

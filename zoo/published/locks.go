@@ -25,8 +25,8 @@ type Locks struct {
 	mutex *condition // nil is null
 	name  string     // of the host
 	place contender
-	owner atomic.Pointer[hold]
 	bugs  Bugs
+	owner
 }
 
 // LocksClass has the static fields of [Locks], of which a process has one set.
@@ -43,7 +43,7 @@ const localhost = "localhost"
 
 // NewLocks returns a lock and creates its root. Errors are only printed.
 func NewLocks(ctx context.Context, client recipes.Conn, root string, class *LocksClass, bugs Bugs) *Locks {
-	l := &Locks{zk: client, root: root, class: class, bugs: bugs, place: newContender(client, root, localhost+"-")}
+	l := &Locks{zk: client, root: root, class: class, bugs: bugs, place: newContender(client, root, localhost+"-", "-", bugs)}
 	l.place.anonymous = bugs.Has("LK5") // as the offsets are for names without a guid
 	if err := l.createRoot(ctx); err != nil {
 		return l // BUG: LK7 before mutex and name are set
@@ -219,8 +219,7 @@ func (l *Locks) own(ctx context.Context) (bool, error) {
 	if !held || err != nil {
 		return false, err
 	}
-	h := new(hold)
-	l.owner.Store(h)
+	h := l.begin()
 	if !l.bugs.Has("LK12") { // BUG: LK12 nobody tells the owner that its session has expired
 		go h.keep(watch)
 	}
@@ -282,13 +281,10 @@ func (l *Locks) ask(ctx context.Context, request func() error) error {
 func (l *Locks) ReleaseLock() error {
 	err := l.place.withdraw()
 	if err == nil {
-		l.owner.Store(nil)
+		l.hold.Store(nil)
 	}
 	return err
 }
-
-// IsOwner tells whether the object believes to hold the lock.
-func (l *Locks) IsOwner() bool { return l.owner.Load().lasts() }
 
 // LocksUser gives the class the methods of other locks of this project, and uses it as its main
 // does: with a new object for each turn.

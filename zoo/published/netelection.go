@@ -11,30 +11,24 @@ import (
 
 // NetElection elects a leader. After ZooKeeperNet.Recipes.LeaderElection of ewhauser/zookeeper, a
 // client for .NET, before pull request 31 (2016).
-type NetElection struct {
-	id   contender
-	bugs Bugs
-}
+type NetElection struct{ contender }
 
 // NewNetElection returns a candidate; nothing is sent before it runs.
 func NewNetElection(zookeeper recipes.Conn, path string, bugs Bugs) *NetElection {
-	return &NetElection{newContender(zookeeper, path, ""), bugs}
+	return &NetElection{newContender(zookeeper, path, "", "-", bugs)}
 }
 
 // Campaign runs for leader and waits for the watcher's TakeLeadership (Start).
 func (e *NetElection) Campaign(ctx context.Context) error {
-	e.id.prefix = fmt.Sprintf("election-%d-", e.id.client.SessionID())
-	return e.id.orWithdraw(e.runForLeader(ctx))
+	e.prefix = fmt.Sprintf("election-%d-", e.client.SessionID())
+	return e.orWithdraw(e.runForLeader(ctx))
 }
 
 func (e *NetElection) runForLeader(ctx context.Context) error {
 	// Only watch the node directly before us.
-	return e.id.waitTurnBy(ctx, rightBefore, func(name string) (leads bool, err error) {
-		event, gone, err := e.id.hearOf(ctx, name)
+	return e.waitTurnBy(ctx, rightBefore, func(name string) (leads bool, err error) {
+		event, gone, err := e.hearOf(ctx, name)
 		gone = gone || event.Type == zk.EventNodeDeleted
 		return gone && e.bugs.Has("E2"), err // BUG: E2 the node before was perhaps not the leader's
 	})
 }
-
-// Resign deletes the node (Close).
-func (e *NetElection) Resign(context.Context) error { return e.id.withdraw() }

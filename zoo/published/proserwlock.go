@@ -15,14 +15,11 @@ const (
 // ProseRWLock is the read/write lock that notes on ZooKeeper describe in two steps, after the class
 // [Locks]: what a reader does, and that it differs from what is done where there are writers only.
 // Of writers the text says no more; here each waits for the one right before it.
-type ProseRWLock struct {
-	place contender
-	bugs  Bugs
-}
+type ProseRWLock struct{ contender }
 
 // NewProseRWLock returns a lock; nothing is sent before it is used.
 func NewProseRWLock(client recipes.Conn, dir string, bugs Bugs) *ProseRWLock {
-	return &ProseRWLock{newContender(client, dir, ""), bugs}
+	return &ProseRWLock{newContender(client, dir, "", "-", bugs)}
 }
 
 // RLock waits until the lock is held for reading.
@@ -32,16 +29,16 @@ func (l *ProseRWLock) RLock(ctx context.Context) error { return l.lock(ctx, pros
 func (l *ProseRWLock) Lock(ctx context.Context) error { return l.lock(ctx, proseWriter) }
 
 func (l *ProseRWLock) lock(ctx context.Context, prefix string) error {
-	l.place.prefix = prefix // 1. Create the znode, read- or write-.
-	return l.place.orWithdraw(l.place.waitTurnBy(ctx, l.obstacle, func(name string) (bool, error) {
-		err := l.place.awaitDeletion(ctx, name)
+	l.prefix = prefix // 1. Create the znode, read- or write-.
+	return l.orWithdraw(l.waitTurnBy(ctx, l.obstacle, func(name string) (bool, error) {
+		err := l.awaitDeletion(ctx, name)
 		return prefix == proseReader && l.bugs.Has("LK10"), err // BUG: LK10 another writer may have been behind that one: back to 2
 	}))
 }
 
 // obstacle is what the text waits for in step 2, of those with a smaller number.
 func (l *ProseRWLock) obstacle(names []string, own int) string {
-	if l.place.prefix == proseWriter {
+	if l.prefix == proseWriter {
 		return rightBefore(names, own)
 	}
 	for _, name := range names[:own] {
@@ -51,9 +48,3 @@ func (l *ProseRWLock) obstacle(names []string, own int) string {
 	}
 	return ""
 }
-
-// RUnlock ends the reading.
-func (l *ProseRWLock) RUnlock(context.Context) error { return l.place.withdraw() }
-
-// Unlock ends the writing.
-func (l *ProseRWLock) Unlock(context.Context) error { return l.place.withdraw() }

@@ -3,7 +3,6 @@ package published
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
 
@@ -14,25 +13,24 @@ import (
 // whose connection breaks gets no events, and hears "session expired" when it has reached another
 // server. It is for a client that tells watches of the connection's state, as Java's does.
 type SessionLock struct {
-	place contender
-	bugs  Bugs
-	hold  atomic.Pointer[hold]
+	contender
+	owner
 }
 
 // NewSessionLock returns a lock; nothing is sent before it is used.
 func NewSessionLock(client recipes.Conn, dir string, bugs Bugs) *SessionLock {
-	return &SessionLock{place: newContender(client, dir, "lock-"), bugs: bugs}
+	return &SessionLock{contender: newContender(client, dir, "lock-", "-", bugs)}
 }
 
 // Lock waits until the lock is held.
 func (l *SessionLock) Lock(ctx context.Context) error {
-	return l.place.orWithdraw(l.acquire(ctx))
+	return l.orWithdraw(l.acquire(ctx))
 }
 
 func (l *SessionLock) acquire(ctx context.Context) error {
 	for {
 		// What an expired session had is gone: begin anew.
-		if err := l.place.enlist(ctx); err != nil {
+		if err := l.enlist(ctx); err != nil {
 			return err
 		}
 		watch, err := l.contend(ctx)
@@ -40,9 +38,7 @@ func (l *SessionLock) acquire(ctx context.Context) error {
 			return err
 		}
 		if watch != nil {
-			h := new(hold)
-			l.hold.Store(h)
-			go l.keep(watch, h)
+			go l.keep(watch, l.begin())
 			return nil
 		}
 	}
@@ -51,18 +47,18 @@ func (l *SessionLock) acquire(ctx context.Context) error {
 // contend waits until the own znode is first, and returns a watch on it; nil if it is gone.
 func (l *SessionLock) contend(ctx context.Context) (<-chan zk.Event, error) {
 	for {
-		names, own, err := l.place.line(ctx)
+		names, own, err := l.line(ctx)
 		if own < 0 || err != nil {
 			return nil, err
 		}
 		if own == 0 {
-			watch, held, err := l.place.confirm(ctx)
+			watch, held, err := l.confirm(ctx)
 			if !held {
 				watch = nil
 			}
 			return watch, err
 		}
-		expired, err := l.await(ctx, l.place.dir+"/"+names[own-1])
+		expired, err := l.await(ctx, l.dir+"/"+names[own-1])
 		if expired || err != nil {
 			return nil, err
 		}
@@ -72,13 +68,13 @@ func (l *SessionLock) contend(ctx context.Context) (<-chan zk.Event, error) {
 // await waits until a znode may be gone, or the session has expired.
 func (l *SessionLock) await(ctx context.Context, path string) (expired bool, err error) {
 	var watch <-chan zk.Event
-	err = retry(ctx, func() (err error) { _, _, watch, err = l.place.client.GetW(path); return err })
+	err = retry(ctx, func() (err error) { _, _, watch, err = l.client.GetW(path); return err })
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
 	for err == nil {
 		var event zk.Event
-		event, err = l.place.hear(ctx, watch)
+		event, err = l.hear(ctx, watch)
 		if expired := l.expired(event); expired || event.Type != zk.EventSession {
 			return expired, err
 		}
@@ -104,15 +100,12 @@ func (l *SessionLock) keep(watch <-chan zk.Event, h *hold) {
 	h.over.Store(true)
 }
 
-// IsOwner tells whether the lock is held, as far as the client knows.
-func (l *SessionLock) IsOwner() bool { return l.hold.Load().lasts() }
-
 // Unlock deletes the znode, unless that has gone with its session.
 func (l *SessionLock) Unlock(context.Context) error {
 	if !l.IsOwner() {
 		return nil
 	}
-	err := l.place.withdraw()
+	err := l.withdraw()
 	if err == nil {
 		l.hold.Store(nil)
 	}

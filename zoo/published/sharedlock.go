@@ -9,10 +9,7 @@ import (
 
 // SharedLock is a read/write lock as ZooKeeper's documentation describes it in "ZooKeeper Recipes
 // and Solutions", Shared Locks: a znode's name is a guid, what it is for, and a number.
-type SharedLock struct {
-	node contender
-	bugs Bugs
-}
+type SharedLock struct{ contender }
 
 const (
 	sharedRead  = "-read-"
@@ -21,7 +18,7 @@ const (
 
 // NewSharedLock returns a lock; nothing is sent before it is used.
 func NewSharedLock(client recipes.Conn, locknode string, bugs Bugs) *SharedLock {
-	return &SharedLock{newContender(client, locknode, ""), bugs}
+	return &SharedLock{newContender(client, locknode, "", "-", bugs)}
 }
 
 // RLock waits until the lock is held for reading.
@@ -32,19 +29,13 @@ func (l *SharedLock) Lock(ctx context.Context) error { return l.lock(ctx, shared
 
 // lock waits for the next lower znode whose name contains what is in the way.
 func (l *SharedLock) lock(ctx context.Context, kind, inTheWay string) error {
-	l.node.infix = kind
-	err := l.node.waitTurn(ctx, func(children []string, own int) string {
+	l.infix = kind
+	err := l.waitTurn(ctx, func(children []string, own int) string {
 		lower := children[:own]
 		if l.bugs.Has("R6") { // BUG: R6 names are sorted as texts, which begin with the guid
 			lower = slices.DeleteFunc(slices.Sorted(slices.Values(children)), func(name string) bool { return name >= children[own] })
 		}
 		return lastWith(lower, inTheWay)
 	})
-	return l.node.orWithdraw(err)
+	return l.orWithdraw(err)
 }
-
-// RUnlock ends the reading.
-func (l *SharedLock) RUnlock(context.Context) error { return l.node.withdraw() }
-
-// Unlock ends the writing.
-func (l *SharedLock) Unlock(context.Context) error { return l.node.withdraw() }

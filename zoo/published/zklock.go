@@ -34,7 +34,7 @@ type ZkLock struct {
 
 // NewZkLock returns a lock and creates its root.
 func NewZkLock(zooKeeper recipes.Conn, root string, bugs Bugs) *ZkLock {
-	z := &ZkLock{zooKeeper: zooKeeper, root: root, place: newContender(zooKeeper, root, ""), bugs: bugs}
+	z := &ZkLock{zooKeeper: zooKeeper, root: root, place: newContender(zooKeeper, root, "", "-", bugs), bugs: bugs}
 	z.place.anonymous = bugs.Has("ZL11") // BUG: ZL11 a create whose reply was lost is repeated, and what it made stays in front
 	if exists, _, err := zooKeeper.Exists(root); err == nil && !exists {
 		zooKeeper.Create(root, []byte("0"), zk.FlagPersistent, zk.WorldACL(zk.PermAll)) // BUG: ZL16 errors are only printed, here and above
