@@ -24,6 +24,7 @@ type assembly struct {
 	dir    string
 	size   int
 	prefix string // of the names of members
+	bugs   Bugs
 
 	own     string   // the member's name
 	session int64    // that owns its znode

@@ -11,13 +11,15 @@ import (
 // claims an item with a znode beside it, and removes both when the work is done.
 type Consumer struct {
 	queue *DistributedQueue
-	items items
-	bugs  Bugs
+	items
 }
 
 // NewConsumer returns a consumer with a DistributedQueue of its own.
 func NewConsumer(zookeeper recipes.Conn, dir string, bugs Bugs) *Consumer {
-	return &Consumer{NewDistributedQueue(zookeeper, dir, nil, bugs), items{client: zookeeper, dir: dir, head: len(prefix), claims: takenPrefix}, bugs}
+	return &Consumer{
+		NewDistributedQueue(zookeeper, dir, nil, bugs),
+		items{client: zookeeper, dir: dir, head: len(prefix), claims: takenPrefix, bugs: bugs},
+	}
 }
 
 // Offer appends an item.
@@ -36,7 +38,7 @@ func (c *Consumer) Claim(ctx context.Context) (*ClaimedItem, error) {
 		return &ClaimedItem{data: data}, err // BUG: DQ4 the item is gone: who dies from here on takes it along
 	}
 	for {
-		free, watch, err := c.items.list(ctx, true)
+		free, watch, err := c.list(ctx, true)
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +48,7 @@ func (c *Consumer) Claim(ctx context.Context) (*ClaimedItem, error) {
 			}
 			continue
 		}
-		item, err := claimItem(c.items.client, c.items.dir+"/"+free[0], c.items.dir+"/"+takenPrefix+free[0])
+		item, err := claimItem(c.client, c.dir+"/"+free[0], c.dir+"/"+takenPrefix+free[0])
 		if item != nil || err != nil {
 			return item, err
 		}

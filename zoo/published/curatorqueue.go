@@ -12,27 +12,22 @@ import (
 // CuratorQueue is a queue that takes the place of [DistributedQueue]. After
 // org.apache.curator.framework.recipes.queue.SimpleDistributedQueue, Apache Curator 5.4, whose
 // client repeats each request until it is answered (RetryLoop).
-type CuratorQueue struct {
-	client recipes.Conn
-	path   string
-	items  items
-	bugs   Bugs
-}
+type CuratorQueue struct{ items }
 
 // NewCuratorQueue returns a queue; nothing is sent before it is used.
 func NewCuratorQueue(client recipes.Conn, path string, bugs Bugs) *CuratorQueue {
-	return &CuratorQueue{client, path, items{client: client, dir: path, head: len(prefix)}, bugs}
+	return &CuratorQueue{items{client: client, dir: path, head: len(prefix), bugs: bugs}}
 }
 
 // Offer inserts data into the queue.
 func (q *CuratorQueue) Offer(ctx context.Context, data []byte) error {
-	thisPath := q.items.name(prefix)
+	thisPath := q.name(prefix)
 	if q.bugs.Has("Q9") { // BUG: Q9 a create that is repeated may have happened: the item is there twice
-		return retry(ctx, func() error { return q.items.create(ctx, thisPath, data, zk.FlagSequence) })
+		return retry(ctx, func() error { return q.create(ctx, thisPath, data, zk.FlagSequence) })
 	}
-	err := q.items.create(ctx, thisPath, data, zk.FlagSequence)
+	err := q.create(ctx, thisPath, data, zk.FlagSequence)
 	if connectionLoss(err) {
-		return q.items.created(ctx, thisPath, data, err)
+		return q.created(ctx, thisPath, data, err)
 	}
 	return err
 }
@@ -65,7 +60,7 @@ func (q *CuratorQueue) Take(ctx context.Context) ([]byte, error) {
 func (q *CuratorQueue) internalElement(ctx context.Context, removeIt, watched bool) ([]byte, <-chan zk.Event, error) {
 	for {
 		session := q.client.SessionID()
-		nodes, watch, err := q.items.list(ctx, watched)
+		nodes, watch, err := q.list(ctx, watched)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -73,7 +68,7 @@ func (q *CuratorQueue) internalElement(ctx context.Context, removeIt, watched bo
 			return nil, watch, recipes.ErrEmpty
 		}
 		for _, node := range nodes {
-			data, err := q.items.get(ctx, node)
+			data, err := q.get(ctx, node)
 			if err == nil && removeIt {
 				err = q.delete(ctx, node, data)
 			}
@@ -87,7 +82,7 @@ func (q *CuratorQueue) internalElement(ctx context.Context, removeIt, watched bo
 
 // delete deletes an item, again and again until there is an answer.
 func (q *CuratorQueue) delete(ctx context.Context, node string, data []byte) error {
-	thisPath := q.path + "/" + node
+	thisPath := q.dir + "/" + node
 	lost, err := retryNoting(ctx, func() error { return q.client.Delete(thisPath, -1) })
 	if lost != nil && err != nil && !q.bugs.Has("Q10") { // BUG: Q10 the one who was faster may have been the lost try
 		return &recipes.UnknownOutcomeError{Op: "poll", Path: thisPath, Data: data, Err: lost}

@@ -20,6 +20,7 @@ type items struct {
 	head   int    // so many bytes begin each name; those of the smallest text come first
 	stale  bool   // the list may be an old one
 	claims string // begins the names of claims; an item with one is not in the list
+	bugs   Bugs
 }
 
 // guidLength is that of recipes.NewGUID.

@@ -3,7 +3,6 @@ package published
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
@@ -14,10 +13,8 @@ import (
 // KazooLockingQueue is a queue whose items are locked, and removed when they have been processed.
 // After kazoo.recipe.queue.LockingQueue, kazoo 2.8 (python-zk/kazoo, kazoo/recipe/queue.py).
 type KazooLockingQueue struct {
-	client  recipes.Conn
-	path    string
-	entries items
-	bugs    Bugs
+	items
+	path string
 }
 
 // The directories of a KazooLockingQueue.
@@ -28,19 +25,18 @@ const (
 
 // NewKazooLockingQueue returns a queue; nothing is sent before it is used.
 func NewKazooLockingQueue(client recipes.Conn, path string, bugs Bugs) *KazooLockingQueue {
-	entries := items{client: client, dir: path + kazooEntries, head: len(kazooEntry + "000-")}
-	return &KazooLockingQueue{client, path, entries, bugs}
+	return &KazooLockingQueue{kazooItems(client, path+kazooEntries, bugs), path}
 }
 
 // Offer puts an entry into the queue (put).
 func (q *KazooLockingQueue) Offer(ctx context.Context, value []byte) error {
-	return q.entries.create(ctx, q.entries.name(fmt.Sprintf("%s%03d-", kazooEntry, kazooPriority)), value, zk.FlagSequence)
+	return q.put(ctx, value, kazooPriority)
 }
 
 // Claim locks an entry and returns it, and waits for one until ctx ends (get).
 func (q *KazooLockingQueue) Claim(ctx context.Context) (*ClaimedItem, error) {
 	for { // check_for_updates
-		values, changed, err := q.entries.list(ctx, true)
+		values, changed, err := q.list(ctx, true)
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +47,7 @@ func (q *KazooLockingQueue) Claim(ctx context.Context) (*ClaimedItem, error) {
 		available := slices.DeleteFunc(values, func(id string) bool { return slices.Contains(taken, id) })
 		if len(available) > 0 {
 			id := available[0]
-			item, err := claimItem(q.client, q.entries.dir+"/"+id, q.path+kazooTaken+"/"+id)
+			item, err := claimItem(q.client, q.dir+"/"+id, q.path+kazooTaken+"/"+id)
 			if item != nil || err != nil {
 				return item, err
 			}

@@ -13,32 +13,32 @@ import (
 // KazooQueue is a queue with priorities from 0 to 999, of which the smallest comes first. After
 // kazoo.recipe.queue.Queue, kazoo 2.8 (python-zk/kazoo, kazoo/recipe/queue.py).
 type KazooQueue struct {
-	client    recipes.Conn
-	path      string
-	items     items
+	items
 	childList []string // self._children
-	bugs      Bugs
 }
 
 const kazooEntry = "entry-"
+
+func kazooItems(client recipes.Conn, path string, bugs Bugs) items {
+	return items{client: client, dir: path, head: len(kazooEntry + "000-"), bugs: bugs}
+}
+
+// put is the original's put of both queues.
+func (d items) put(ctx context.Context, value []byte, priority int) error {
+	return d.create(ctx, d.name(fmt.Sprintf("%s%03d-", kazooEntry, priority)), value, zk.FlagSequence)
+}
 
 // kazooPriority is what put takes for a priority if it is told none.
 const kazooPriority = 100
 
 // NewKazooQueue returns a queue; nothing is sent before it is used.
 func NewKazooQueue(client recipes.Conn, path string, bugs Bugs) *KazooQueue {
-	head := len(kazooEntry + "000-")
-	return &KazooQueue{client: client, path: path, items: items{client: client, dir: path, head: head}, bugs: bugs}
-}
-
-// Put puts an item into the queue.
-func (q *KazooQueue) Put(ctx context.Context, value []byte, priority int) error {
-	return q.items.create(ctx, q.items.name(fmt.Sprintf("%s%03d-", kazooEntry, priority)), value, zk.FlagSequence)
+	return &KazooQueue{items: kazooItems(client, path, bugs)}
 }
 
 // Offer is put without a priority.
 func (q *KazooQueue) Offer(ctx context.Context, value []byte) error {
-	return q.Put(ctx, value, kazooPriority)
+	return q.put(ctx, value, kazooPriority)
 }
 
 // errForceRetry is kazoo's ForceRetryError.
@@ -63,14 +63,14 @@ func (q *KazooQueue) Poll(ctx context.Context) ([]byte, error) {
 
 func (q *KazooQueue) innerGet(ctx context.Context) (_ []byte, err error) {
 	if len(q.childList) == 0 || !q.bugs.Has("Q2") { // BUG: Q2 the list is as old as its first item's get
-		if q.childList, _, err = q.items.list(ctx, false); err != nil {
+		if q.childList, _, err = q.list(ctx, false); err != nil {
 			return nil, err
 		}
 	}
 	if len(q.childList) == 0 {
 		return nil, recipes.ErrEmpty
 	}
-	data, err := q.items.take(ctx, "poll", q.childList[0])
+	data, err := q.take(ctx, "poll", q.childList[0])
 	if errors.Is(err, zk.ErrNoNode) {
 		// The first node has vanished in the meantime, try to get another one.
 		q.childList = nil
@@ -93,7 +93,7 @@ func NewKazooPriorityQueue(client recipes.Conn, path string, bugs Bugs) KazooPri
 
 // Offer puts an item into the queue.
 func (q KazooPriorityQueue) Offer(ctx context.Context, priority int32, data []byte) error {
-	return q.queue.Put(ctx, data, 500+int(priority))
+	return q.queue.put(ctx, data, 500+int(priority))
 }
 
 // Poll removes the first item and returns it, or recipes.ErrEmpty.

@@ -22,7 +22,7 @@ type LockListener interface {
 
 // WriteLock is a protocol to implement an exclusive write lock or to elect a leader. You invoke
 // Lock to start the process of grabbing the lock; you may get the lock then or it may be some time
-// later. You can register a listener so that you are invoked when you get the lock; otherwise you
+// later. You can give a listener so that you are invoked when you get the lock; otherwise you
 // can ask if you have the lock by calling IsOwner.
 //
 // After org.apache.zookeeper.recipes.lock.WriteLock, Apache ZooKeeper 3.4.6, as republished.
@@ -39,10 +39,11 @@ type WriteLock struct {
 	guid        string // of the znode that is wanted; "" if none is. Not in the original, see W3
 	session     int64  // in which the guid was made
 
-	refs     sync.Mutex // makes the references below as atomic as Java's
-	id       string     // "" is null
-	ownerID  string     // "" is null
 	callback LockListener
+
+	refs    sync.Mutex // makes the references below as atomic as Java's
+	id      string     // "" is null
+	ownerID string     // "" is null
 }
 
 // NewWriteLock returns a lock. acl nil lets everybody do everything; callback may be nil.
@@ -52,30 +53,16 @@ func NewWriteLock(zookeeper recipes.Conn, dir string, acl []zk.ACL, callback Loc
 		monitor: newMonitor(), callback: callback,
 	}
 	if acl != nil {
-		w.SetACL(acl)
+		w.acl = acl
 	}
 	return w
-}
-
-// GetLockListener returns the current listener.
-func (w *WriteLock) GetLockListener() LockListener {
-	w.refs.Lock()
-	defer w.refs.Unlock()
-	return w.callback
-}
-
-// SetLockListener registers a different listener.
-func (w *WriteLock) SetLockListener(callback LockListener) {
-	w.refs.Lock()
-	defer w.refs.Unlock()
-	w.callback = callback
 }
 
 // Unlock removes the lock or associated znode if you no longer require the lock. This also removes
 // your request in the queue for locking in case you do not already hold the lock.
 func (w *WriteLock) Unlock() error {
 	defer w.monitor.enter()()
-	if w.isClosed() && w.bugs.Has("W10") || w.GetID() == "" { // BUG: W10 after close nothing is deleted
+	if w.closed.Load() && w.bugs.Has("W10") || w.GetID() == "" { // BUG: W10 after close nothing is deleted
 		return nil
 	}
 	// We don't need to retry this operation in the case of failure as ZooKeeper will remove
@@ -96,8 +83,8 @@ func (w *WriteLock) Unlock() error {
 
 // released is the finally block of Unlock.
 func (w *WriteLock) released() {
-	if callback := w.GetLockListener(); callback != nil {
-		callback.LockReleased() // BUG: W16 also for a mere waiter
+	if w.callback != nil {
+		w.callback.LockReleased() // BUG: W16 also for a mere waiter
 	}
 	w.setID("")
 	if !w.bugs.Has("W9") { // BUG: W9 the name is looked for again after it was to be deleted
@@ -193,7 +180,7 @@ func (w *WriteLock) findPrefixInChildren() error {
 	if w.session != w.zookeeper.SessionID() && !(w.bugs.Has("W15") && w.session == 0) {
 		w.identify()
 	}
-	id, err := w.zookeeper.Create(w.dir+"/"+w.prefix(), w.data, zk.FlagEphemeralSequential, w.ACL())
+	id, err := w.zookeeper.Create(w.dir+"/"+w.prefix(), w.data, zk.FlagEphemeralSequential, w.acl)
 	if err == nil {
 		w.setID(id)
 	}
@@ -244,7 +231,7 @@ func (w *WriteLock) sorted(names []string) ([]ZNodeName, error) {
 	}
 	alive := set[:0]
 	for _, z := range set {
-		exists, stat, err := w.zookeeper.Exists(z.Name())
+		exists, stat, err := w.zookeeper.Exists(z.name)
 		if err != nil {
 			return nil, err
 		}
@@ -263,10 +250,10 @@ func (w *WriteLock) judge(sortedNames []ZNodeName) (done, owner bool, err error)
 	if len(sortedNames) == 0 {
 		return false, false, nil
 	}
-	w.setOwnerID(sortedNames[0].Name())
+	w.setOwnerID(sortedNames[0].name)
 	lessThanMe := headSet(sortedNames, w.idName)
 	if len(lessThanMe) > 0 {
-		w.lastChildID = lessThanMe[len(lessThanMe)-1].Name()
+		w.lastChildID = lessThanMe[len(lessThanMe)-1].name
 		return w.await(w.lastChildID)
 	}
 	if !w.bugs.Has("W7") { // BUG: W7 nobody looks whether the znode is still there, and one's own
@@ -283,11 +270,11 @@ func (w *WriteLock) judge(sortedNames []ZNodeName) (done, owner bool, err error)
 		}
 		go w.ownWatcher(watch, w.GetID())
 	}
-	if !w.isOwner() {
+	if !w.IsOwner() {
 		return w.bugs.Has("W13"), false, nil // BUG: W13 the own znode is missing: no watch and no new znode
 	}
-	if callback := w.GetLockListener(); callback != nil {
-		callback.LockAcquired()
+	if w.callback != nil {
+		w.callback.LockAcquired()
 	}
 	return true, true, nil
 }
@@ -345,7 +332,7 @@ func (w *WriteLock) removeOwn() error {
 }
 
 func (w *WriteLock) lock() (bool, error) {
-	if w.isClosed() {
+	if w.closed.Load() {
 		return false, nil
 	}
 	for {
@@ -361,9 +348,7 @@ func (w *WriteLock) lock() (bool, error) {
 func (w *WriteLock) GetDir() string { return w.dir }
 
 // IsOwner returns true if this node is the owner of the lock (or the leader).
-func (w *WriteLock) IsOwner() bool { return w.isOwner() }
-
-func (w *WriteLock) isOwner() bool {
+func (w *WriteLock) IsOwner() bool {
 	w.refs.Lock()
 	defer w.refs.Unlock()
 	return w.id != "" && w.ownerID != "" && w.id == w.ownerID // BUG: W7 neither is cleared when the session expires

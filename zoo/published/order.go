@@ -26,10 +26,12 @@ func inOrder(ctx context.Context, client recipes.Conn, dir string, line []standi
 			return nil, err
 		}
 	}
-	slices.SortFunc(line, func(a, b standing) int {
-		return cmp.Or(strings.Compare(a.head, b.head), cmp.Compare(a.number, b.number), strings.Compare(a.name, b.name))
-	})
+	slices.SortFunc(line, standing.compare)
 	return line, nil
+}
+
+func (s standing) compare(t standing) int {
+	return cmp.Or(strings.Compare(s.head, t.head), cmp.Compare(s.number, t.number), strings.Compare(s.name, t.name))
 }
 
 // wrapped tells whether a sequence number may not be greater than all before it.

@@ -2,6 +2,7 @@ package published
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -39,21 +40,6 @@ func (p *ProtocolSupport) Close() {
 	p.closed.CompareAndSwap(false, true) // BUG: W10 nothing is deleted, and unlock does nothing from now on
 }
 
-// Zookeeper returns the client instance.
-func (p *ProtocolSupport) Zookeeper() recipes.Conn { return p.zookeeper }
-
-// ACL returns the ACL in use.
-func (p *ProtocolSupport) ACL() []zk.ACL { return p.acl }
-
-// SetACL sets the ACL.
-func (p *ProtocolSupport) SetACL(acl []zk.ACL) { p.acl = acl }
-
-// RetryDelay returns the delay between attempts.
-func (p *ProtocolSupport) RetryDelay() time.Duration { return p.retryDelay }
-
-// SetRetryDelay sets the delay between attempts.
-func (p *ProtocolSupport) SetRetryDelay(d time.Duration) { p.retryDelay = d }
-
 // retryOperation performs an operation and repeats it when the connection is lost.
 func (p *ProtocolSupport) retryOperation(execute func() (bool, error)) (bool, error) {
 	return p.repeat(p.retryCount, execute)
@@ -80,21 +66,15 @@ func (p *ProtocolSupport) SetRetryCount(n int) { p.retryCount = n }
 
 // ensurePathExists ensures that the path exists, with no data, the current ACL and no flags.
 func (p *ProtocolSupport) ensurePathExists(path string) {
-	p.ensureExists(path, nil, p.acl, zk.FlagPersistent)
-}
-
-func (p *ProtocolSupport) ensureExists(path string, data []byte, acl []zk.ACL, flags int32) {
 	p.retryOperation(func() (bool, error) { // BUG: W15 errors are only logged
 		exists, _, err := p.zookeeper.Exists(path)
 		if err != nil || exists {
 			return exists, err
 		}
-		_, err = p.zookeeper.Create(path, data, flags, acl)
+		_, err = p.zookeeper.Create(path, nil, zk.FlagPersistent, p.acl)
 		return err == nil, err
 	})
 }
-
-func (p *ProtocolSupport) isClosed() bool { return p.closed.Load() }
 
 // delay waits, unless this is the first attempt.
 func (p *ProtocolSupport) delay(attempt int) {
@@ -115,10 +95,5 @@ func connectionLoss(err error) bool {
 	if err == nil || strings.HasPrefix(err.Error(), "unknown error: ") {
 		return false
 	}
-	for _, answer := range answers {
-		if errors.Is(err, answer) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(answers, func(answer error) bool { return errors.Is(err, answer) })
 }

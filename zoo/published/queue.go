@@ -1,7 +1,6 @@
 package published
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -23,8 +22,8 @@ const lookAgain = 30 * time.Second
 
 // DistributedQueue is a protocol to implement a distributed queue. After
 // org.apache.zookeeper.recipes.queue.DistributedQueue, Apache ZooKeeper 3.4.6, as republished with
-// a constructor that creates the root. (The original's smallestChildName is left out: nobody calls
-// it.)
+// a constructor that creates the root. (The original's smallestChildName, peek and poll are left out: nothing calls
+// them.)
 type DistributedQueue struct {
 	dir       string
 	zookeeper recipes.Conn
@@ -48,15 +47,9 @@ func NewDistributedQueue(zookeeper recipes.Conn, dir string, acl []zk.ACL, bugs 
 	return q
 }
 
-// item is an entry of the original's TreeMap from id to name. (A map would keep one of several items
-// of one id, of which there is one only, as long as names are nothing but ids.)
-type item struct {
-	id   int64
-	name string
-}
-
-// orderedChildren returns the children, ordered by id, and a watch on them if asked for.
-func (q *DistributedQueue) orderedChildren(watched bool) ([]item, <-chan zk.Event, error) {
+// orderedChildren returns the children, ordered by id, and a watch on them if asked for. (The original's TreeMap would
+// keep one of several items of one id; there is only one, as long as names are nothing but ids.)
+func (q *DistributedQueue) orderedChildren(watched bool) ([]standing, <-chan zk.Event, error) {
 	for {
 		var session int64
 		if !q.bugs.Has("DQ7") { // BUG: DQ7 no sync before: the server may be behind
@@ -84,34 +77,34 @@ func (q *DistributedQueue) orderedChildren(watched bool) ([]item, <-chan zk.Even
 }
 
 // order sorts names by their ids. vanished tells that some were gone when they were asked for more.
-func (q *DistributedQueue) order(names []string) (ordered []item, vanished bool, err error) {
+func (q *DistributedQueue) order(names []string) (ordered []standing, vanished bool, err error) {
 	for _, name := range names {
 		suffix, ok := strings.CutPrefix(name, prefix)
 		if !q.bugs.Has("DQ5") {
 			_, suffix, ok = strings.Cut(suffix, "-")
 		}
 		if id, err := strconv.ParseInt(suffix, 10, 64); ok && err == nil {
-			ordered = append(ordered, item{id, name})
+			ordered = append(ordered, standing{number: id, name: name})
 		}
 	}
-	if !q.bugs.Has("DQ6") && slices.ContainsFunc(ordered, func(i item) bool { return wrapped(i.id) }) { // BUG: DQ6 after the wrap the newest has the smallest id
+	if !q.bugs.Has("DQ6") && slices.ContainsFunc(ordered, func(s standing) bool { return wrapped(s.number) }) { // BUG: DQ6 after the wrap the newest has the smallest id
 		all := len(ordered)
 		ordered, err = q.dated(ordered)
 		vanished = len(ordered) < all
 	}
-	slices.SortFunc(ordered, func(a, b item) int { return cmp.Or(cmp.Compare(a.id, b.id), strings.Compare(a.name, b.name)) })
+	slices.SortFunc(ordered, standing.compare)
 	return ordered, vanished, err
 }
 
 // dated gives items the transactions that created them for ids, and leaves out what is gone.
-func (q *DistributedQueue) dated(items []item) (alive []item, err error) {
+func (q *DistributedQueue) dated(items []standing) (alive []standing, err error) {
 	for _, i := range items {
 		exists, stat, err := q.zookeeper.Exists(q.dir + "/" + i.name)
 		if err != nil {
 			return nil, err
 		}
 		if exists {
-			alive = append(alive, item{stat.Czxid, i.name})
+			alive = append(alive, standing{number: stat.Czxid, name: i.name})
 		}
 	}
 	return alive, nil
@@ -168,7 +161,7 @@ func (q *DistributedQueue) Remove() ([]byte, error) {
 }
 
 // removeFirst is the inner loop of Remove and Take. It returns zk.ErrNoNode if all are gone.
-func (q *DistributedQueue) removeFirst(op string, ordered []item, perform func(func() error) error) ([]byte, error) {
+func (q *DistributedQueue) removeFirst(op string, ordered []standing, perform func(func() error) error) ([]byte, error) {
 	for _, head := range ordered {
 		path := q.dir + "/" + head.name
 		var data []byte
@@ -222,7 +215,7 @@ func (q *DistributedQueue) Take(ctx context.Context) ([]byte, error) {
 }
 
 // awaitable returns the children, ordered by id, and a watch on them, and creates a missing root.
-func (q *DistributedQueue) awaitable(perform func(func() error) error) (ordered []item, watch <-chan zk.Event, err error) {
+func (q *DistributedQueue) awaitable(perform func(func() error) error) (ordered []standing, watch <-chan zk.Event, err error) {
 	for {
 		err := perform(func() (err error) { ordered, watch, err = q.orderedChildren(true); return err })
 		if !errors.Is(err, zk.ErrNoNode) {
@@ -289,27 +282,9 @@ func (q *DistributedQueue) Offer(data []byte) (bool, error) {
 // taken it already.
 func (q *DistributedQueue) added(name string, data []byte, lost error) (bool, error) {
 	ordered, _, err := q.orderedChildren(false)
-	if err == nil && slices.ContainsFunc(ordered, func(i item) bool { return strings.HasPrefix(q.dir+"/"+i.name, name) }) && !q.bugs.Has("DQ5") {
+	found := slices.ContainsFunc(ordered, func(s standing) bool { return strings.HasPrefix(q.dir+"/"+s.name, name) })
+	if err == nil && found && !q.bugs.Has("DQ5") {
 		return true, nil
 	}
 	return false, &recipes.UnknownOutcomeError{Op: "offer", Path: name, Data: data, Err: lost}
-}
-
-// Peek returns the data at the first element of the queue, or nil if the queue is empty.
-func (q *DistributedQueue) Peek() ([]byte, error) {
-	data, err := q.Element()
-	if err == ErrNoSuchElement {
-		return nil, nil
-	}
-	return data, err
-}
-
-// Poll attempts to remove the head of the queue and return it. It returns nil if the queue is
-// empty.
-func (q *DistributedQueue) Poll() ([]byte, error) {
-	data, err := q.Remove()
-	if err == ErrNoSuchElement {
-		return nil, nil
-	}
-	return data, err
 }

@@ -12,16 +12,13 @@ import (
 // QueueRecipe is a queue as ZooKeeper's documentation describes it in "ZooKeeper Recipes and
 // Solutions": who puts something creates a znode whose name ends in a number; who wants something
 // lists the znodes and handles the smallest first, and lists them again when they are used up.
-type QueueRecipe struct {
-	items items
-	bugs  Bugs
-}
+type QueueRecipe struct{ items }
 
 // NewQueueRecipe returns a queue; nothing is sent before it is used.
 func NewQueueRecipe(client recipes.Conn, dir string, bugs Bugs) *QueueRecipe {
-	d := items{client: client, dir: dir, head: len(prefix)}
-	d.stale = bugs.Has("DQ11") // BUG: DQ11 "all servers show the same data": no sync before the list
-	return &QueueRecipe{d, bugs}
+	q := &QueueRecipe{items{client: client, dir: dir, head: len(prefix), bugs: bugs}}
+	q.stale = bugs.Has("DQ11") // BUG: DQ11 "all servers show the same data": no sync before the list
+	return q
 }
 
 // Offer puts an item into the queue.
@@ -30,24 +27,24 @@ func (q *QueueRecipe) Offer(ctx context.Context, data []byte) error {
 	if q.bugs.Has("DQ10") { // BUG: DQ10 "sequence and ephemeral": the item goes when its producer does
 		flags = zk.FlagEphemeralSequential
 	}
-	return q.items.create(ctx, q.items.name(prefix), data, flags)
+	return q.create(ctx, q.name(prefix), data, flags)
 }
 
 // Poll removes the first item and returns it, or recipes.ErrEmpty.
 func (q *QueueRecipe) Poll(ctx context.Context) ([]byte, error) {
-	return q.handle(ctx, func(name string) ([]byte, error) { return q.items.take(ctx, "poll", name) })
+	return q.handle(ctx, func(name string) ([]byte, error) { return q.take(ctx, "poll", name) })
 }
 
 // Peek returns the first item and leaves it there, or recipes.ErrEmpty.
 func (q *QueueRecipe) Peek(ctx context.Context) ([]byte, error) {
-	return q.handle(ctx, func(name string) ([]byte, error) { return q.items.get(ctx, name) })
+	return q.handle(ctx, func(name string) ([]byte, error) { return q.get(ctx, name) })
 }
 
 // handle does something to the first item that nobody else has taken.
 func (q *QueueRecipe) handle(ctx context.Context, do func(name string) ([]byte, error)) ([]byte, error) {
 	for {
-		session := q.items.client.SessionID()
-		names, _, err := q.items.list(ctx, false)
+		session := q.client.SessionID()
+		names, _, err := q.list(ctx, false)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +56,7 @@ func (q *QueueRecipe) handle(ctx context.Context, do func(name string) ([]byte, 
 			if !errors.Is(err, zk.ErrNoNode) {
 				return data, err
 			}
-			if session != q.items.client.SessionID() {
+			if session != q.client.SessionID() {
 				break // a new session may be served by a server that lags
 			}
 		}

@@ -26,22 +26,19 @@ func NewSyncPrimitive() *SyncPrimitive { return &SyncPrimitive{mutex: newConditi
 // SyncPrimitiveBarrier is a double barrier. After the class SyncPrimitive.Barrier of the same, and
 // the program barrierTest, which uses it.
 type SyncPrimitiveBarrier struct {
-	static  *SyncPrimitive
-	zk      recipes.Conn
-	mutex   *condition
-	root    string
-	name    string
-	members assembly
-	bugs    Bugs
+	assembly
+	static *SyncPrimitive
+	mutex  *condition
+	name   string
 }
 
 // NewSyncPrimitiveBarrier returns a thread's barrier. The original's constructor creates the root;
 // here the first thread that enters does.
 func NewSyncPrimitiveBarrier(static *SyncPrimitive, client recipes.Conn, root string, size int, bugs Bugs) *SyncPrimitiveBarrier {
-	b := &SyncPrimitiveBarrier{static: static, zk: client, mutex: newCondition(), root: root, bugs: bugs}
-	b.members = assembly{client: client, dir: root, size: size, prefix: "p-"}
+	b := &SyncPrimitiveBarrier{static: static, mutex: newCondition()}
+	b.assembly = assembly{client: client, dir: root, size: size, prefix: "p-", bugs: bugs}
 	if bugs.Has("SP12") { // BUG: SP12 whatever is there is taken for a member
-		b.members.prefix = ""
+		b.prefix = ""
 	}
 	if bugs.Has("SP8") { // BUG: SP8 one monitor for all objects of the process
 		b.mutex = static.mutex
@@ -55,7 +52,7 @@ func (s *SyncPrimitive) connect(b *SyncPrimitiveBarrier) {
 	s.fields.Lock()
 	defer s.fields.Unlock()
 	if s.watcher == nil {
-		s.watcher, s.session = b, b.zk.SessionID()
+		s.watcher, s.session = b, b.client.SessionID()
 	}
 }
 
@@ -86,19 +83,19 @@ func (b *SyncPrimitiveBarrier) Enter(ctx context.Context) error {
 }
 
 func (b *SyncPrimitiveBarrier) enter(ctx context.Context) error {
-	if b.bugs.Has("SP11") && b.static.expired(b.zk) { // BUG: SP11 the handle is never replaced: it fails for ever
+	if b.bugs.Has("SP11") && b.static.expired(b.client) { // BUG: SP11 the handle is never replaced: it fails for ever
 		return zk.ErrSessionExpired
 	}
 	err := b.create()
 	for enough := false; err == nil && !enough; {
 		enough, err = b.look(ctx)
 	}
-	return b.members.orRemove(err) // the original leaves exceptions to the application
+	return b.orRemove(err) // the original leaves exceptions to the application
 }
 
 // create creates the thread's znode.
 func (b *SyncPrimitiveBarrier) create() error {
-	b.name = "p-" + recipes.NewGUID(b.zk)
+	b.name = "p-" + recipes.NewGUID(b.client)
 	if b.bugs.Has("SP3") { // BUG: SP3 the name of the host and a number: created again it is another member
 		b.name = "p-localhost"
 	}
@@ -106,7 +103,7 @@ func (b *SyncPrimitiveBarrier) create() error {
 	if b.bugs.Has("SP3") || b.bugs.Has("SP1") {
 		flags = zk.FlagEphemeralSequential
 	}
-	return b.members.join(b.name, flags)
+	return b.join(b.name, flags)
 }
 
 // look is one turn of the loop of enter.
@@ -122,9 +119,9 @@ func (b *SyncPrimitiveBarrier) look(ctx context.Context) (bool, error) {
 
 func (b *SyncPrimitiveBarrier) enough() (bool, []<-chan zk.Event, error) {
 	if b.bugs.Has("SP2") { // BUG: SP2 the znodes of earlier rounds, which stay because of SP1, count again
-		return b.members.counted()
+		return b.counted()
 	}
-	return b.members.begun()
+	return b.begun()
 }
 
 // watch lets the watcher hear of events.
@@ -163,9 +160,9 @@ func (b *SyncPrimitiveBarrier) Leave(ctx context.Context) error {
 
 func (b *SyncPrimitiveBarrier) leave(ctx context.Context) error {
 	if b.bugs.Has("SP1") { // BUG: SP1 the znode has a number behind its name, so there is none to delete
-		return b.zk.Delete(b.root+"/"+b.name, 0)
+		return b.client.Delete(b.dir+"/"+b.name, 0)
 	}
-	err := b.members.remove()
+	err := b.remove()
 	for empty := false; err == nil && !empty; {
 		empty, err = b.lookBack(ctx)
 	}
@@ -175,7 +172,7 @@ func (b *SyncPrimitiveBarrier) leave(ctx context.Context) error {
 // lookBack is one turn of the loop of leave.
 func (b *SyncPrimitiveBarrier) lookBack(ctx context.Context) (bool, error) {
 	defer b.mutex.enter()()
-	list, changed, err := b.members.left(ctx, true)
+	list, changed, err := b.left(ctx, true)
 	if err != nil || len(list) == 0 {
 		return true, err
 	}

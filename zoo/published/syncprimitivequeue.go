@@ -14,32 +14,21 @@ import (
 // "Programming with ZooKeeper - A basic tutorial", as republished, and the producer of its
 // queueTest. (There the elements are numbers. What is wrong with the mutex that all objects of a
 // process share is not carried over: each watch here has its own.)
-type SyncPrimitiveQueue struct {
-	zookeeper recipes.Conn
-	root      string
-	items     items
-	bugs      Bugs
-}
+type SyncPrimitiveQueue struct{ items }
 
 // NewSyncPrimitiveQueue returns a queue and creates its root.
 func NewSyncPrimitiveQueue(zookeeper recipes.Conn, name string, bugs Bugs) *SyncPrimitiveQueue {
-	q := &SyncPrimitiveQueue{zookeeper, name, items{client: zookeeper, dir: name, head: len(element)}, bugs}
-	exists, _, err := zookeeper.Exists(name)
-	if err == nil && !exists {
+	q := &SyncPrimitiveQueue{items{client: zookeeper, dir: name, head: len(element), bugs: bugs}}
+	if exists, _, err := zookeeper.Exists(name); err == nil && !exists {
 		zookeeper.Create(name, nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)) // errors are only printed
 	}
 	return q
 }
 
-// Produce adds an element.
-func (q *SyncPrimitiveQueue) Produce(ctx context.Context, value []byte) error {
-	return q.items.create(ctx, q.items.name(element), value, zk.FlagSequence)
-}
-
 // Offer is the producer of queueTest.
 func (q *SyncPrimitiveQueue) Offer(ctx context.Context, value []byte) error {
-	err := q.Produce(ctx, value)
-	if q.bugs.Has("SP7") { // BUG: SP7 catch (KeeperException e) {}
+	err := q.create(ctx, q.name(element), value, zk.FlagSequence) // produce
+	if q.bugs.Has("SP7") {                                        // BUG: SP7 catch (KeeperException e) {}
 		return nil
 	}
 	return err
@@ -63,7 +52,7 @@ func (q *SyncPrimitiveQueue) consume(ctx context.Context, wait bool) ([]byte, er
 
 // find makes the name of the element with the smallest number.
 func (q *SyncPrimitiveQueue) find(min string) string {
-	number := q.items.numberAt()
+	number := q.numberAt()
 	if q.bugs.Has("SP4") {
 		if n, err := strconv.Atoi(min[number:]); err == nil { // BUG: SP4 the zeros before the number are lost: there is no such znode
 			return min[:number] + strconv.Itoa(n)
@@ -73,12 +62,12 @@ func (q *SyncPrimitiveQueue) find(min string) string {
 }
 
 func (q *SyncPrimitiveQueue) remove(ctx context.Context, name string) ([]byte, error) {
-	b, err := q.items.get(ctx, name)
+	b, err := q.get(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if q.bugs.Has("SP6") { // BUG: SP6 the delete may have been carried out, and the element is thrown away
-		return b, q.zookeeper.Delete(q.root+"/"+name, 0)
+		return b, q.client.Delete(q.dir+"/"+name, 0)
 	}
-	return b, q.items.delete("consume", name, b)
+	return b, q.delete("consume", name, b)
 }

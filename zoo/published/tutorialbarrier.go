@@ -15,17 +15,15 @@ import (
 // tutorial" says about barriers: a process creates a znode under the barrier's and waits until there
 // are enough; to leave it deletes its znode and waits until there is none.
 type TutorialBarrier struct {
-	client  recipes.Conn
-	bugs    Bugs
+	assembly
 	process string
-	members assembly
 }
 
 // NewTutorialBarrier returns a process's barrier; nothing is sent before it is used.
 func NewTutorialBarrier(client recipes.Conn, root string, size int, bugs Bugs) *TutorialBarrier {
 	return &TutorialBarrier{
-		client: client, bugs: bugs, process: "p-" + recipes.NewGUID(client),
-		members: assembly{client: client, dir: root, size: size, prefix: "p-"},
+		assembly: assembly{client: client, dir: root, size: size, prefix: "p-", bugs: bugs},
+		process:  "p-" + recipes.NewGUID(client),
 	}
 }
 
@@ -33,13 +31,13 @@ func NewTutorialBarrier(client recipes.Conn, root string, size int, bugs Bugs) *
 func (b *TutorialBarrier) Enter(ctx context.Context) error {
 	err := b.enter(ctx)
 	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-		b.members.remove() // the text leaves exceptions to the application
+		b.remove() // the text leaves exceptions to the application
 	}
 	return err
 }
 
 func (b *TutorialBarrier) enter(ctx context.Context) error {
-	if err := b.members.join(b.name(), zk.FlagEphemeral); err != nil {
+	if err := b.join(b.name(), zk.FlagEphemeral); err != nil {
 		return err
 	}
 	return gather(ctx, b.enough)
@@ -56,14 +54,14 @@ func (b *TutorialBarrier) name() string {
 // enough tells whether enough processes have created their znodes.
 func (b *TutorialBarrier) enough() (bool, []<-chan zk.Event, error) {
 	if b.bugs.Has("P1") { // BUG: P1 one who has been here and left already is not counted
-		return b.members.counted()
+		return b.counted()
 	}
-	return b.members.begun()
+	return b.begun()
 }
 
 // Leave waits until the others have left.
 func (b *TutorialBarrier) Leave(ctx context.Context) error {
-	if err := b.members.remove(); err != nil {
+	if err := b.remove(); err != nil {
 		return err
 	}
 	return gather(ctx, func() (empty bool, changed []<-chan zk.Event, err error) {
@@ -74,7 +72,7 @@ func (b *TutorialBarrier) Leave(ctx context.Context) error {
 
 // inside lists who is still there.
 func (b *TutorialBarrier) inside(ctx context.Context) ([]string, <-chan zk.Event, error) {
-	members := b.members
+	members := b.assembly
 	if b.bugs.Has("P5") || b.bugs.Has("P2") { // BUG: P5 one who came too late for the round is there too
 		members.round = nil
 	}
@@ -87,7 +85,7 @@ func (b *TutorialBarrier) inside(ctx context.Context) ([]string, <-chan zk.Event
 
 // knows tells whether a name is one of a process that has taken part in the round.
 func (b *TutorialBarrier) knows(name string) bool {
-	return slices.ContainsFunc(b.members.round, func(member string) bool {
+	return slices.ContainsFunc(b.round, func(member string) bool {
 		return member[:strings.LastIndexByte(member, '-')] == name[:strings.LastIndexByte(name, '-')]
 	})
 }

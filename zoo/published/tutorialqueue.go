@@ -14,19 +14,16 @@ const element = "element"
 
 // TutorialQueue is a producer-consumer queue. After "Programming with ZooKeeper - A basic tutorial",
 // as republished in prose: consumers take the child with the smallest number.
-type TutorialQueue struct {
-	items items
-	bugs  Bugs
-}
+type TutorialQueue struct{ items }
 
 // NewTutorialQueue returns a queue; nothing is sent before it is used.
 func NewTutorialQueue(client recipes.Conn, root string, bugs Bugs) *TutorialQueue {
-	return &TutorialQueue{items{client: client, dir: root, head: len(element)}, bugs}
+	return &TutorialQueue{items{client: client, dir: root, head: len(element), bugs: bugs}}
 }
 
 // Offer is the tutorial's produce.
 func (q *TutorialQueue) Offer(ctx context.Context, value []byte) error {
-	return q.items.create(ctx, q.items.name(element), value, zk.FlagSequence)
+	return q.create(ctx, q.name(element), value, zk.FlagSequence)
 }
 
 // Poll is consume for those who do not wait: recipes.ErrEmpty if there is nothing.
@@ -37,7 +34,7 @@ func (q *TutorialQueue) Take(ctx context.Context) ([]byte, error) { return q.con
 
 func (q *TutorialQueue) consume(ctx context.Context, wait bool) ([]byte, error) {
 	return q.items.consume(ctx, wait, func(smallest string) ([]byte, bool, error) {
-		value, err := q.items.take(ctx, "consume", smallest)
+		value, err := q.take(ctx, "consume", smallest)
 		return value, errors.Is(err, zk.ErrNoNode) && !q.bugs.Has("P4"), err // BUG: P4 another consumer was faster, and this one fails
 	})
 }

@@ -60,15 +60,6 @@ func (z ZNodeName) compareSequence(that ZNodeName) int {
 	return cmp.Compare(s1, s2)
 }
 
-// Name returns the name of the znode.
-func (z ZNodeName) Name() string { return z.name }
-
-// Sequence returns the sequence number (getZNodeName in the original).
-func (z ZNodeName) Sequence() int32 { return z.sequence }
-
-// Prefix returns the text before the sequence number.
-func (z ZNodeName) Prefix() string { return z.prefix }
-
 // sortedSet is a TreeSet of the names: sorted, one of those that compare equal.
 func sortedSet(dir string, names []string, bugs Bugs) []ZNodeName {
 	set := make([]ZNodeName, 0, len(names))

@@ -23,8 +23,8 @@ func TestZNodeName(t *testing.T) {
 		{"foo", "foo", -1},
 	} {
 		z := NewZNodeName(test.name, AllBugs())
-		if z.Name() != test.name || z.Prefix() != test.prefix || z.Sequence() != test.sequence {
-			t.Errorf("%q: prefix %q, sequence %d", test.name, z.Prefix(), z.Sequence())
+		if z.name != test.name || z.prefix != test.prefix || z.sequence != test.sequence {
+			t.Errorf("%q: prefix %q, sequence %d", test.name, z.prefix, z.sequence)
 		}
 	}
 }
@@ -41,7 +41,7 @@ func TestSortedSet(t *testing.T) {
 	} {
 		var got []string
 		for _, z := range sortedSet("/l", test.in, AllBugs()) {
-			got = append(got, z.Name())
+			got = append(got, z.name)
 		}
 		if !slices.Equal(got, test.order) {
 			t.Errorf("%s: %q", test.why, got)
