@@ -22,11 +22,11 @@ const (
 	over
 )
 
-// acquisition is one try to get a lock and, if it succeeds, the hold. One goroutine makes all
-// its calls to ZooKeeper, so that callers can go away while one hangs.
+// acquisition is one try to get a lock and, if it succeeds, the hold. One goroutine makes all its calls to ZooKeeper,
+// so that callers can leave while one hangs.
 //
-// Invariant: at most one acquisition of a gate makes calls. Each begins by waiting for the end of
-// the one before, which may have a znode to remove that would be in its way.
+// Invariant: at most one acquisition of a holder makes calls. Each waits for the end of the one before, which may
+// have a znode to remove that would be in its way.
 type acquisition struct {
 	holder   *holder
 	acquirer acquirer
@@ -53,25 +53,22 @@ type acquisition struct {
 	token   int64
 }
 
-// acquirer is how an acquisition comes to the znode that is its place, and leaves it. Its methods are
-// called by the goroutine of the acquisition only.
+// acquirer is how an acquisition comes to the znode that is its place, and leaves it. Its methods are called by the
+// goroutine of the acquisition only.
 type acquirer interface {
-	// contend waits until the place is the own one. With try it does not wait for other users,
-	// but returns errBusy.
+	// contend waits until the place is the own one. With try it does not wait for other users, but returns errBusy.
 	contend(ctx context.Context, try bool) (ticket, error)
 	// verify reads the place that was granted; errDisplaced if it is no longer the own one.
 	verify(ctx context.Context) (ticket, error)
-	// leave deletes the znode of a place that was granted. With unsure, zk.ErrNoNode may be the
-	// work of an earlier attempt.
+	// leave deletes the znode of a place that was granted. With unsure, zk.ErrNoNode may be the work of an earlier
+	// attempt.
 	leave(ctx context.Context) (unsure bool, err error)
-	// withdraw removes whatever there is, whether it is known where or not. It gives up only
-	// when the connection is closed, which ends the session, or when ZooKeeper refuses, which is
-	// the end of its means.
+	// withdraw removes the znode, even if its path is not known. It gives up only when the connection is closed,
+	// which ends the session, or when ZooKeeper refuses.
 	withdraw(ctx context.Context)
 }
 
-// ticket is the own znode, in a state in which it means that the lock is held, seen under the
-// session that owns it.
+// ticket is the own znode, in a state in which it means that the lock is held, seen under the session that owns it.
 type ticket struct {
 	czxid   int64
 	session int64
@@ -102,8 +99,7 @@ func newAcquisition(g *holder, w acquirer, m mode, try bool) *acquisition {
 	return a
 }
 
-// run is the goroutine. It ends early, by runtime.Goexit in a call, when a simulator ends the
-// client's process.
+// run is the goroutine. It ends early, by runtime.Goexit in a call, when a simulator ends the client's process.
 func (a *acquisition) run(ctx context.Context) {
 	defer a.end()
 	if !a.await(ctx) {
@@ -147,8 +143,8 @@ func closing(e zk.Event) error {
 	return nil
 }
 
-// ending says what an event on the own znode means for the hold: errDisplaced when the znode is
-// gone, which is for good, or the session is.
+// ending says what an event on the own znode means for the hold: errDisplaced when the znode is gone, which is for
+// good, or the session is.
 func ending(e zk.Event) error {
 	if e.Type == zk.EventNodeDeleted || errors.Is(e.Err, zk.ErrSessionExpired) {
 		return errDisplaced
@@ -156,11 +152,11 @@ func ending(e zk.Event) error {
 	return closing(e)
 }
 
-// keep watches over the hold until it is released or lost, and says how it ended: nil, ErrLost,
-// or why ZooKeeper refused to delete the znode.
+// keep watches over the hold until it is released or lost, and says how it ended: nil, ErrLost, or why ZooKeeper
+// refused to delete the znode.
 //
-// Who asked for a change is told of its end when everything known of the znode has been looked at:
-// a release that follows would otherwise race with that look.
+// The caller of a change is told of its end after all pending events of the znode: a release that follows would
+// otherwise race with them.
 func (a *acquisition) keep(held ticket) error {
 	tell := func() {}
 	for {
@@ -194,8 +190,8 @@ func (a *acquisition) keep(held ticket) error {
 	}
 }
 
-// reverify reads the place again after a change. Meanwhile its watch is spent, and a request that was
-// lost is repeated after a pause only; whether the place itself is gone is told by the other watch.
+// reverify reads the place again after a change. Meanwhile its watch is spent, and a request that was lost is
+// repeated after a pause only; whether the place itself is gone is told by the other watch.
 func (a *acquisition) reverify(held ticket) (ticket, error) {
 	if held.life == nil {
 		return a.acquirer.verify(a.holding)
@@ -232,8 +228,8 @@ func (a *acquisition) heed(held ticket) {
 
 // give deletes the znode, however often that takes.
 //
-// ErrNoNode after an attempt without an answer means that the attempt was carried out, unless the
-// session has been replaced meanwhile: then the expiry may have come first.
+// ErrNoNode after an attempt without an answer means that the attempt was carried out, unless the session has been
+// replaced meanwhile: then the expiry may have come first.
 func (a *acquisition) give(held ticket) error {
 	g := a.holder
 	unsure, err := a.acquirer.leave(context.Background())
@@ -250,8 +246,7 @@ func (a *acquisition) give(held ticket) error {
 	return fmt.Errorf("recipes: %s %s stays taken until the session ends, ZooKeeper refuses to delete its znode: %w", g.noun, g.path, err)
 }
 
-// lose declares the hold lost. A znode that may still be there, because it could merely not be
-// read, is deleted.
+// lose declares the hold lost. A znode that may still be there, because it could not be read, is deleted.
 func (a *acquisition) lose(reason error) error {
 	g := a.holder
 	g.mu.Lock()
@@ -268,10 +263,8 @@ func (a *acquisition) lose(reason error) error {
 	return fmt.Errorf("%w: %w", ErrLost, reason)
 }
 
-// grant makes the hold known, unless the caller has gone away.
-//
-// The caller goes on beside this goroutine, so it is told last: when it looks whether somebody asks
-// for a release, that has been noted.
+// grant makes the hold known, unless the caller has left. The caller is told last: by then a request to release the
+// lock has been noted.
 func (a *acquisition) grant(first ticket) bool {
 	a.heed(first)
 	g := a.holder
@@ -328,8 +321,8 @@ func (a *acquisition) finish(err error) {
 	}
 }
 
-// end is the last act of the goroutine. Whatever is still open then is so because the client's
-// process was ended in the middle of a call.
+// end is the last act of the goroutine. What is still open then was left by a process that ended in the middle of a
+// call.
 func (a *acquisition) end() {
 	a.fail(ErrClosed)
 	a.holder.mu.Lock()

@@ -7,10 +7,10 @@ import (
 )
 
 // Around returns conn in such a way that each request goes through do, which gets its operation as ZooKeeper names
-// it, such as "create" and "getACL", its path ("" for "multi", which has many, "auth" and "close") and the request itself, and sends that at most
-// once. It may do so late, time it, or return an error instead, which the caller then gets. It may be called by
-// many goroutines at a time. What a watch delivers does not come by here, nor what needs no server. Close, which goes
-// through do as "close", is no error if it is not sent.
+// it, such as "create" and "getACL", its path ("" for "multi", which has many, "auth" and "close") and the request
+// itself, and sends that at most once. It may do so late, time it, or return an error instead, which the caller then
+// gets. It may be called by many goroutines at a time. What a watch delivers does not come by here, nor what needs no
+// server. Close, which goes through do as "close", is no error if it is not sent.
 //
 // That is where metrics, traces and limits of rates go, and what a test does to a client.
 func Around(conn Conn, do func(op, path string, send func() error) error) Conn {

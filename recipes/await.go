@@ -9,15 +9,15 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// idleWatch is the watch that those who wait at a store share. go-zookeeper cannot remove a watch,
-// so one that a waiting operation leaves behind when it gives up is kept for the next.
+// idleWatch is the watch that the waiting operations of a store share. go-zookeeper cannot remove a watch, so one
+// that an operation leaves behind when it gives up is kept for the next.
 type idleWatch struct {
 	mu   sync.Mutex // never held across a call to ZooKeeper
 	last <-chan zk.Event
 }
 
-// current returns the watch of an earlier operation if it has not fired. Whoever receives its event
-// takes it from the others that wait, but then the channel is closed and wakes them too.
+// current returns the watch of an earlier operation if it has not fired. One waiter receives its event; the others
+// wake because the channel is closed then.
 func (w *idleWatch) current() <-chan zk.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,15 +56,14 @@ func (s *store) await(ctx context.Context, enough func(names []string) bool) err
 	}
 }
 
-// lookAgain is how long a waiting operation trusts its watch. There is one way to miss an event for good: it is
-// lost with its connection, and the client re-arms its watch by setWatches, which compares the
-// parent's pzxid; but a create that wraps the sequence number does not move pzxid
-// (DataTree.createNode), so the server finds nothing new.
+// lookAgain is how long a waiting operation trusts its watch. There is one way to miss an event for good: it is lost
+// with its connection, and the client re-arms its watch by setWatches, which compares the parent's pzxid; but a
+// create that wraps the sequence number does not move pzxid (DataTree.createNode), so the server finds nothing new.
 const lookAgain = 30 * time.Second
 
-// watchUntil returns a watch that was set before the children were seen and were not enough, so that
-// it fires at the next change; nil if they are enough. A watch that an earlier operation has left and
-// that has not fired is as good as a new one.
+// watchUntil returns a watch that was set before the children were seen and were not enough, so that it fires at the
+// next change; nil if they are enough. A watch that an earlier operation has left and that has not fired is as good
+// as a new one.
 func (s *store) watchUntil(ctx context.Context, enough func(names []string) bool) (<-chan zk.Event, error) {
 	watch, names, err := s.idle.current(), []string(nil), error(nil)
 	if watch != nil {

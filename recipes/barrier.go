@@ -13,55 +13,45 @@ const (
 	gateShut = "shut"
 )
 
-// Barrier is a gate: while it is shut, all that come to it wait; when somebody opens it, they go
-// through. It may be shut and opened any number of times, by anybody. After ZooKeeper's recipe
-// "Barriers" (ZooKeeper Recipes and Solutions), with the changes below.
+// Barrier is a gate: while it is shut, all that come to it wait; when somebody opens it, they go through. It may be
+// shut and opened any number of times, by anybody. After ZooKeeper's recipe "Barriers" (ZooKeeper Recipes and
+// Solutions), with the changes below.
 //
 // # Znodes
 //
-// The barrier is one persistent znode, whose data are "shut" or "open". A missing one is open; the
-// first Shut creates it, with its parents, and nobody removes it: it must not be removed while the
-// barrier is in use. Every change is made on condition of the version that was read and turns the
-// one into the other.
+// The barrier is one persistent znode, whose data are "shut" or "open". A missing one is open; the first Shut creates
+// it, with its parents, and nobody removes it: it must not be removed while the barrier is in use. Every change is
+// made on condition of the version that was read and turns the one into the other.
 //
 // # Promises
 //
-// The barrier is linearizable: Shut and Open take effect once, at one moment between call and
-// return, and Wait returns nil only if the barrier was open at a moment during the call. So a Wait
-// that begins after a Shut has returned does not get through before the next Open is called. This
-// holds when connections break at any moment and replies are lost, when servers lag, when watches
-// are lost with a connection, when sessions expire, when processes stop for a while or die, when
-// callers give up, when time passes, and when somebody removes empty parents.
+// The barrier is linearizable: Shut and Open take effect once, at one moment between call and return, and Wait
+// returns nil only if the barrier was open at a moment during the call. So a Wait that begins after a Shut has
+// returned does not get through before the next Open is called.
 //
-// Progress: whoever waits goes through when the barrier is opened, unless it is shut again so soon
-// that the waiter does not see it open. (To be sure that all waiters pass use a new barrier for
-// each occasion, or a [DoubleBarrier].) A barrier outlives who has shut it: it stays shut when that
-// process dies, until somebody opens it.
+// Progress: whoever waits goes through when the barrier is opened, unless it is shut again so soon that the waiter
+// does not see it open. (To be sure that all waiters pass use a new barrier for each occasion, or a [DoubleBarrier].)
+// A barrier outlives who has shut it: it stays shut when that process dies, until somebody opens it.
 //
 // # Cost
 //
-// Wait takes two requests (sync, read with watch) and one for each change of the barrier while it
-// waits. Shut and Open take three (sync, read, write), or two if there is nothing to do. Every
-// change wakes all that wait at that time, and each reads once: that is what a barrier is for. A
-// Wait that gives up leaves its watch in the client until the next change: go-zookeeper cannot
-// remove watches.
+// Wait takes two requests (sync, read with watch) and one for each change of the barrier while it waits. Shut and
+// Open take three (sync, read, write), or two if there is nothing to do. Every change wakes all that wait at that
+// time, and each reads once: that is what a barrier is for.
 //
 // # Errors
 //
-// Wait returns the context's error when that ended. Shut and Open then return it too, or, when the
-// change was under way, an [*UnknownOutcomeError]; both may be called again: they do nothing if
-// there is nothing to do. A lost reply is no error: what the znode says afterwards tells whether the
-// barrier was as wanted at a moment during the call. [ErrClosed] is final. Anything else is
-// ZooKeeper's refusal, for instance zk.ErrNoAuth, and will not go away by trying again.
+// Wait returns the context's error when that ended. Shut and Open then return it too, or, when the change was under
+// way, an [*UnknownOutcomeError]; both may be called again: they do nothing if there is nothing to do. A lost reply
+// is no error: what the znode says afterwards tells whether the barrier was as wanted at a moment during the call.
 //
 // # Wrong versions that tempt
 //
-//   - A znode that exists while the barrier is shut, deleted to open it. When the reply to the
-//     delete is lost and the delete repeated, it opens a barrier that another has shut meanwhile.
-//     And the watch of exists on a missing znode stays for ever.
+//   - A znode that exists while the barrier is shut, deleted to open it. When the reply to the delete is lost and the
+//     delete repeated, it opens a barrier that another has shut meanwhile. And the watch of exists on a missing znode
+//     stays for ever.
 //   - Reading without sync: a server that lags lets somebody through after the barrier was shut.
-//   - Going through because an event came: a session event is none, and the barrier may have been
-//     shut again.
+//   - Going through because an event came: a session event is none, and the barrier may have been shut again.
 //
 // A Barrier may be used from several goroutines.
 type Barrier struct {
@@ -69,8 +59,7 @@ type Barrier struct {
 	path string
 }
 
-// NewBarrier returns the barrier at path, an absolute path. Nothing is sent before the barrier is
-// used.
+// NewBarrier returns the barrier at path.
 func NewBarrier(conn Conn, path string, opts ...Option) *Barrier {
 	return &Barrier{newRetryConn(conn, opts...), path}
 }
@@ -87,8 +76,8 @@ func (b *Barrier) Wait(ctx context.Context) error {
 	return explain(err, "cannot wait at barrier %s", b.path)
 }
 
-// wait looks after each event whether the barrier is open. Every state that it sees in the session
-// of the sync is not older than that, so the barrier was in it at a moment during the call.
+// wait looks after each event whether the barrier is open. Every state that it sees in the session of the sync is not
+// older than that, so the barrier was in it at a moment during the call.
 func (b *Barrier) wait(ctx context.Context) error {
 	var last lookout
 	session := int64(0)
@@ -130,9 +119,9 @@ func (b *Barrier) change(ctx context.Context, name, to string) error {
 
 // turn reads the barrier and, unless it is as wanted, changes it; false if it has to be read again.
 //
-// A barrier that was not as wanted, and of which the version has changed since, was as wanted in
-// between, for every change turns it: the caller's change took effect right after that one, if it
-// was not that one. So it does not matter whose change it was when a reply was lost.
+// A barrier that was not as wanted, and of which the version has changed since, was as wanted in between, for every
+// change turns it: the caller's change took effect right after that one, if it was not that one. So it does not
+// matter whose change it was when a reply was lost.
 func (b *Barrier) turn(ctx context.Context, op *operation, name, to string) (done bool, err error) {
 	data, stat, err := b.syncedGet(ctx, b.path)
 	missing := errors.Is(err, zk.ErrNoNode)

@@ -8,30 +8,32 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Conn is what a recipe needs of a ZooKeeper client: the methods of *zk.Conn, with its types
-// and its errors. A *zk.Conn satisfies it as it is, and so does *fakezk.Conn, so that the same
-// recipe runs in production, in simulation and against a real ensemble.
+// Conn is what a recipe needs of a ZooKeeper client: the methods of *zk.Conn, with its types and its errors. A
+// *zk.Conn satisfies it as it is, and so does *fakezk.Conn, so that the same recipe runs in production, in simulation
+// and against a real ensemble.
 //
 // What an implementation must keep of go-zookeeper's behaviour (v1.0.4, conn.go): a watch channel delivers at most
-// one event and is then closed; a request in flight when the connection breaks fails with
-// [zk.ErrConnectionClosed] or a net error and its outcome is unknown; after the session expired
-// the client opens a new one by itself, under the same Conn.
+// one event and is then closed; a request in flight when the connection breaks fails with [zk.ErrConnectionClosed] or
+// a net error and its outcome is unknown; after the session expired the client opens a new one by itself, under the
+// same Conn.
 //
-//   - CreateProtectedEphemeralSequential may send up to three creates, each followed by Children if its reply was lost.
-//     If that reply is lost, too, the znode stays behind. The GUID in its name is the simulator's where [NewGUID]'s is.
+//   - CreateProtectedEphemeralSequential may send up to three creates, each followed by Children if its reply was
+//     lost. If that reply is lost, too, the znode stays behind. The GUID in its name is the simulator's where
+//     [NewGUID]'s is.
 //   - AddAuth lasts: the client shows the credentials again on each later connection.
-//   - Server is the server that is connected, or was last, host and port. A simulated one has a name that nobody
-//     can resolve.
-//   - Close ends the session, for all who share the connection: ephemeral znodes go, and watches end with [zk.ErrClosing].
-//     Requests under way, whether they are carried out or not, and all later ones fail with [zk.ErrConnectionClosed]
-//     at once, so that who tries again without end never blocks again. Without a connection the session is left to run
-//     out. Close returns within a second in simulation; go-zookeeper's may take three. On real servers under torture
-//     the sessions are the run's, which ends when a recipe closes one.
+//   - Server is the server that is connected, or was last, host and port. A simulated one has a name that cannot be
+//     resolved.
+//   - Close ends the session, for all who share the connection: ephemeral znodes go, and watches end with
+//     [zk.ErrClosing]. Requests under way, whether they are carried out or not, and all later ones fail with
+//     [zk.ErrConnectionClosed] at once, so an endless retry never blocks again. Without a connection the session is
+//     left to run out. Close returns within a second in simulation; go-zookeeper's may take three. On real servers
+//     under torture the sessions are the run's, which ends when a recipe closes one.
 //   - State and SessionID are what the client believes; a session that has expired at the servers is believed in
 //     until a server says so.
 //
 // What zk.Connect returns beside the connection, the channel of events, is [SessionEvents]. Left out are SetLogger,
-// which is whoever connects's to call, and Reconfig and IncrementalReconfig, as simulated servers do not reconfigure.
+// which belongs to the code that connects, and Reconfig and IncrementalReconfig, as simulated servers do not
+// reconfigure.
 //
 // A recipe may as well be written against an interface of its own that has some of these methods: a Conn is one.
 type Conn interface {
@@ -60,11 +62,11 @@ type Conn interface {
 
 var _ Conn = (*zk.Conn)(nil)
 
-// NewGUID returns 32 hexadecimal digits that no other call returns, for names by which a client
-// finds its own znode again after a lost reply.
+// NewGUID returns 32 hexadecimal digits that no other call returns, for names by which a client finds its own znode
+// again after a lost reply.
 //
-// They come from crypto/rand, unless conn has a method NewGUID of its own: a simulated
-// connection does, because there all randomness must come from the simulator.
+// They come from crypto/rand, unless conn has a method NewGUID of its own: a simulated connection does, because there
+// all randomness must come from the simulator.
 func NewGUID(conn Conn) string {
 	if source, ok := conn.(interface{ NewGUID() string }); ok {
 		return source.NewGUID()

@@ -12,57 +12,51 @@ import (
 // valueName is the name of the znode that holds a counter's value.
 const valueName = "value"
 
-// Counter is a number that several processes add to, and that starts at 0. There is no recipe for
-// it in ZooKeeper's own documentation; widespread ones read the number, write the sum on condition
-// that the version has not changed, and start again when it has (kazoo's Counter, Curator's
-// DistributedAtomicLong). This is that, with the changes below.
+// Counter is a number that several processes add to, and that starts at 0. There is no recipe for it in ZooKeeper's
+// own documentation; widespread ones read the number, write the sum on condition that the version has not changed,
+// and start again when it has (kazoo's Counter, Curator's DistributedAtomicLong). This is that, with the changes
+// below.
 //
 // # Znodes
 //
-// dir/value holds the number in decimal, for people and other programs to read. It and dir are
-// created by the first Add and never removed; without it the number is 0. Beside it lies an
-// ephemeral dir/claim-<guid> for each Counter value and session that has added something: it holds
-// the identity of the last addition made through it. An addition is one multi, thus one
-// transaction, that writes both. Whoever removes dir/value while the counter is in use breaks it.
+// dir/value holds the number in decimal, for people and other programs to read. It and dir are created by the first
+// Add and never removed; without it the number is 0. Beside it lies an ephemeral dir/claim-<guid> for each Counter
+// value and session that has added something: it holds the identity of the last addition made through it. An addition
+// is one multi, thus one transaction, that writes both. Whoever removes dir/value while the counter is in use breaks
+// it.
 //
 // # Promises
 //
-// The counter is linearizable: an Add that returns a number took effect once, and a Get that
-// returns one saw it, at one moment between call and return. An Add that returns another error
-// than an [*UnknownOutcomeError] has added nothing. This holds when connections break at any
-// moment and replies are lost, when servers lag, when sessions expire, when processes stop for a
-// while or die, when callers give up, when time passes, and when dir, still empty, is removed.
+// The counter is linearizable: an Add that returns a number took effect once, and a Get that returns one saw it, at
+// one moment between call and return. An Add that returns another error than an [*UnknownOutcomeError] has added
+// nothing.
 //
-// After a lost reply the claim tells whether the addition was made, whatever others have added
-// since. Only when the session ended at that moment, and took the claim along, or when the caller
-// leaves during the request, does Add return an [*UnknownOutcomeError]; its Data is the sum, in
-// decimal, that stands if the addition was made. Repeating such an Add may count twice.
+// After a lost reply the claim tells whether the addition was made, whatever others have added since. Only when the
+// session ended at that moment, and took the claim along, or when the caller leaves during the request, does Add
+// return an [*UnknownOutcomeError]; its Data is the sum, in decimal, that stands if the addition was made. Repeating
+// such an Add may count twice.
 //
 // # Cost
 //
-// Get is two requests (sync, read). Add is two (read, multi), and one more the first time in a
-// session for the claim; two more for each time that somebody else was faster. Among n processes
-// that add at once one succeeds at each try, so n additions cost up to n² requests: that is for
-// counters that are changed some tens of times a second, not for statistics. Additions through one
-// Counter value take turns. Nobody waits for watches.
+// Get is two requests (sync, read). Add is two (read, multi), and one more the first time in a session for the claim;
+// two more for each time that somebody else was faster. Among n processes that add at once one succeeds at each try,
+// so n additions cost up to n² requests: that is for counters that are changed some tens of times a second, not for
+// statistics. Additions through one Counter value take turns. Nobody waits for watches.
 //
 // # Errors
 //
-// The context's error, if no change was under way: nothing was added. [ErrUnknownOutcome]: see
-// above. [ErrOverflow]: the sum does not fit 64 bits. [ErrNotNumber]: somebody has written
-// something else into dir/value. [ErrClosed] is final, and so is whatever else ZooKeeper answers,
-// for instance zk.ErrNoAuth.
+// The context's error, if no change was under way: nothing was added. [ErrUnknownOutcome]: see above. [ErrOverflow]:
+// the sum does not fit 64 bits. [ErrNotNumber]: somebody has written something else into dir/value.
 //
 // # Wrong versions that tempt
 //
-//   - Taking "bad version" after a lost reply for another client's work, and adding again: the
-//     version may be bad because the first try was carried out. The same goes for "node exists"
-//     when the counter is created.
-//   - Comparing the number after a lost reply with the one that was to be written: another client
-//     may have written the same, or gone beyond it.
+//   - Taking "bad version" after a lost reply for another client's work, and adding again: the version may be bad
+//     because the first try was carried out. The same goes for "node exists" when the counter is created.
+//   - Comparing the number after a lost reply with the one that was to be written: another client may have written
+//     the same, or gone beyond it.
 //   - Get without sync: a server that lags returns a number from before the last addition.
-//   - Counting by the version of a znode, or by the number of a sequential one: both have 32 bits,
-//     and neither tells who was counted.
+//   - Counting by the version of a znode, or by the number of a sequential one: both have 32 bits, and neither tells
+//     who was counted.
 //
 // A Counter may be used from several goroutines.
 type Counter struct {
@@ -78,16 +72,15 @@ var (
 	ErrNotNumber = errors.New("recipes: the counter's znode does not hold a decimal number of 64 bits")
 )
 
-// NewCounter returns a counter in the directory dir, an absolute path. Nothing is sent before the
-// counter is used.
+// NewCounter returns a counter in the directory dir.
 func NewCounter(conn Conn, dir string, opts ...Option) *Counter {
 	c := &Counter{store: store{retryConn: newRetryConn(conn, opts...), dir: dir}}
 	c.receipts = newReceipts(&c.store)
 	return c
 }
 
-// Add adds delta, which may be negative, and returns the sum. It takes effect when ZooKeeper
-// carries out the multi, which it does only if the version of the number is the one that was read.
+// Add adds delta, which may be negative, and returns the sum. It takes effect when ZooKeeper carries out the multi,
+// which it does only if the version of the number is the one that was read.
 func (c *Counter) Add(ctx context.Context, delta int64) (int64, error) {
 	sum, err := carryOut(ctx, func(op *operation) (sum int64, err error) {
 		for {
@@ -99,8 +92,8 @@ func (c *Counter) Add(ctx context.Context, delta int64) (int64, error) {
 	return sum, c.explain("add to", err)
 }
 
-// Get returns the number as it was at a moment during the call: that of the server which answered,
-// after it had caught up with everything committed before the call.
+// Get returns the number as it was at a moment during the call: that of the server which answered, after it had
+// caught up with everything committed before the call.
 func (c *Counter) Get(ctx context.Context) (int64, error) {
 	number, err := carryOut(ctx, func(*operation) (int64, error) {
 		data, _, err := c.store.syncedGet(ctx, c.path())
@@ -114,8 +107,8 @@ func (c *Counter) path() string { return join(c.store.dir, valueName) }
 // errFaster: somebody else has changed the number after it was read.
 var errFaster = errors.New("faster")
 
-// try reads the number and writes the sum. The read may be old; then the write is refused, and by
-// the time of that answer the server has caught up, so that the next read is newer.
+// try reads the number and writes the sum. The read may be old; then the write is refused, and by the time of that
+// answer the server has caught up, so that the next read is newer.
 func (c *Counter) try(ctx context.Context, op *operation, delta int64) (int64, error) {
 	data, stat, err := c.store.get(ctx, c.path())
 	missing := errors.Is(err, zk.ErrNoNode)

@@ -15,9 +15,9 @@ import (
 const memberPrefix = "member-"
 
 var (
-	// ErrPlaceLost is returned by [DoubleBarrier.Leave] when the member's znode was gone before it
-	// left: its session expired, or somebody deleted the znode. To the others it had died, so they
-	// may have left without it, and a new round may have begun.
+	// ErrPlaceLost is returned by [DoubleBarrier.Leave] when the member's znode was gone before it left: its session
+	// expired, or somebody deleted the znode. To the others it had died, so they may have left without it, and a new
+	// round may have begun.
 	ErrPlaceLost = errors.New("recipes: the place in the barrier was lost before it was left")
 
 	// ErrEntered is returned by Enter of a value that is inside or about to enter.
@@ -27,82 +27,66 @@ var (
 	ErrNotEntered = errors.New("recipes: this value has not entered its barrier")
 )
 
-// DoubleBarrier lets a fixed number of parties begin a computation together and end it together,
-// round after round. After ZooKeeper's recipe "Double Barriers" (ZooKeeper Recipes and Solutions),
-// with the changes below.
+// DoubleBarrier lets a fixed number of parties begin a computation together and end it together, round after round.
+// After ZooKeeper's recipe "Double Barriers" (ZooKeeper Recipes and Solutions), with the changes below.
 //
 // # Znodes
 //
-// A member is an ephemeral sequential znode dir/member-<guid>-<sequence>, with a fresh guid for
-// each round. Members stand in line in the order of their creation. The data of dir itself are the
-// names of the members of the last round, one a line. A round lasts as long as one of its members
-// exists. When none does and there are enough in line, one of them begins the next round with the
-// first of the line, by a multi: it checks that each of these still exists and sets dir's data, if
-// that is still the version that was read. So a round begins at one moment, at which all its
+// A member is an ephemeral sequential znode dir/member-<guid>-<sequence>, with a fresh guid for each round. Members
+// stand in line in the order of their creation. The data of dir itself are the names of the members of the last
+// round, one a line. A round lasts as long as one of its members exists. When none does and there are enough in line,
+// one of them begins the next round with the first of the line, by a multi: it checks that each of these still exists
+// and sets dir's data, if that is still the version that was read. So a round begins at one moment, at which all its
 // members are there, and never while another lasts.
 //
-// dir is created when missing and never removed. It may be removed when it has no children. Its
-// data belong to the barrier.
+// The data of dir belong to the barrier.
 //
 // # Promises
 //
-// Enter returns nil only after a moment during the call at which all parties of a round were
-// there: each had called Enter and had not called Leave. Leave returns nil only after a moment
-// during the call at which nobody was inside: all members of the round had called Leave or died.
-// Rounds follow each other and never overlap; who comes too late for one waits for the next, and
-// rounds are filled in the order in which the members came. Progress: a round begins when parties
-// are there and the round before is over; it is over when all its members have left or their
-// sessions have ended. Nothing is left behind: a member that gives up, or fails, removes its
-// znode, however long that takes, and until then it counts.
+// Enter returns nil only after a moment during the call at which all parties of a round were there: each had called
+// Enter and had not called Leave. Leave returns nil only after a moment during the call at which nobody was inside:
+// all members of the round had called Leave or died. Rounds follow each other and never overlap; who comes too late
+// for one waits for the next, and rounds are filled in the order in which the members came. Progress: a round begins
+// when parties are there and the round before is over; it is over when all its members have left or their sessions
+// have ended. Nothing is left behind: a member that gives up, or fails, removes its znode, however long that takes,
+// and until then it counts.
 //
-// These hold when connections break at any moment and replies are lost, when servers lag, when
-// watches are lost with a connection, when sessions expire, when a process stops for a while or
-// dies, when callers give up, when time passes, when dir is removed and created again, and when the
-// sequence number wraps.
-//
-// What no barrier can promise is to tell the dead from the slow: a process that dies counts as
-// there until its session ends, and, if it starts again before, its new self stands in line beside
-// the old one. A member whose session has ended without its knowledge is dead to the others, which
-// may leave and begin another round while it still computes; its Leave says so ([ErrPlaceLost]).
+// What no barrier can promise is to tell the dead from the slow: a process that dies counts as there until its
+// session ends, and, if it starts again before, its new self stands in line beside the old one. A member whose
+// session has ended without its knowledge is dead to the others, which may leave and begin another round while it
+// still computes; its Leave says so ([ErrPlaceLost]).
 //
 // # Cost
 //
-// Enter takes seven requests: create, read dir with a watch, list; a watch on the one before in line
-// or, for whoever completes the round, a multi with one check for each party; then read, list, and
-// a look whose the own znode is. The beginning of a round wakes all that wait, also those that are
-// not in it, which read and list again. Of those that wait for the next round the first is woken
-// for each member that leaves, the others are not. Leave takes six: sync, list, delete, watch, and
-// sync and list when the last has left. All members but the oldest wait for the oldest, which waits
-// for the others, with three requests for each that keeps it waiting; so the end of a round wakes
-// each of them once. A waiter keeps two watches, and one that gives up leaves them in the client
-// until they fire: go-zookeeper cannot remove watches. Once the sequence number has wrapped, each
-// list costs one request per member more; to end that, remove dir when nobody uses it.
+// Enter takes seven requests: create, read dir with a watch, list; a watch on the one before in line or, for whoever
+// completes the round, a multi with one check for each party; then read, list, and a look whose the own znode is. The
+// beginning of a round wakes all that wait, also those that are not in it, which read and list again. Of those that
+// wait for the next round the first is woken for each member that leaves, the others are not. Leave takes six: sync,
+// list, delete, watch, and sync and list when the last has left. All members but the oldest wait for the oldest,
+// which waits for the others, with three requests for each that keeps it waiting; so the end of a round wakes each of
+// them once. A waiter keeps two watches.
 //
 // # Errors
 //
-// Enter returns the context's error when that ended: the member is out, or will be as soon as
-// ZooKeeper can be reached; the next Enter waits for that. If a round began with it in the same
-// moment, that round runs without it. Leave returns the context's error when that ended: the member
-// leaves in the background, and does not know whether the others have. [ErrEntered] and
-// [ErrNotEntered] are mistakes of the program. [ErrClosed] is final. Anything else is ZooKeeper's
-// refusal, for instance zk.ErrNoAuth, and will not go away by trying again. Never go on to compute
-// after an error of Enter.
+// Enter returns the context's error when that ended: the member is out, or will be as soon as ZooKeeper can be
+// reached; the next Enter waits for that. If a round began with it in the same moment, that round runs without it.
+// Leave returns the context's error when that ended: the member leaves in the background, and does not know whether
+// the others have. [ErrEntered] and [ErrNotEntered] are mistakes of the program. Never go on to compute after an
+// error of Enter.
 //
 // # Wrong versions that tempt
 //
-//   - Counting the children: a fast member enters, leaves and is gone before a slow one counts, which
-//     then waits for ever. The beginning of a round must be written down.
-//   - Writing it down as a znode "ready" that is removed at the end of the round: whoever should
-//     remove it may die first, and the next round begins with a single member.
-//   - Names by host or process instead of guids: a member of the next round is taken for one of
-//     the last, and each waits for the other.
-//   - Giving up without removing the znode, or coming back before it is removed: one party then
-//     counts as two.
-//   - Leaving when the children are gone without knowing which belong to the round: late comers keep
-//     the others inside.
+//   - Counting the children: a fast member enters, leaves and is gone before a slow one counts, which then waits for
+//     ever. The beginning of a round must be written down.
+//   - Writing it down as a znode "ready" that is removed at the end of the round: whoever should remove it may die
+//     first, and the next round begins with a single member.
+//   - Names by host or process instead of guids: a member of the next round is taken for one of the last, and each
+//     waits for the other.
+//   - Giving up without removing the znode, or coming back before it is removed: one party then counts as two.
+//   - Leaving when the children are gone without knowing which belong to the round: late comers keep the others inside.
 //
-// A DoubleBarrier is one member. It belongs to one user at a time, although its methods may be
-// called from any goroutine. Several may share a connection.
+// A DoubleBarrier is one member. It belongs to one user at a time, although its methods may be called from any
+// goroutine. Several may share a connection.
 type DoubleBarrier struct {
 	retryConn
 	dir     string
@@ -112,16 +96,14 @@ type DoubleBarrier struct {
 	current *attendance // the last one begun
 }
 
-// NewDoubleBarrier returns a member of the barrier in the directory dir, an absolute path. All
-// members must agree on the number of parties, which is at least 1. Nothing is sent before the
-// barrier is used.
+// NewDoubleBarrier returns a member of the barrier in the directory dir. All members must agree on the number of
+// parties, which is at least 1.
 func NewDoubleBarrier(conn Conn, dir string, parties int, opts ...Option) *DoubleBarrier {
 	return &DoubleBarrier{retryConn: newRetryConn(conn, opts...), dir: dir, parties: parties}
 }
 
-// Enter waits until a round begins in which this member takes part. It returns nil if so, else see
-// [DoubleBarrier] for the errors; a context that ends in the same moment as the round begins may
-// give either result.
+// Enter waits until a round begins in which this member takes part. It returns nil if so, else see [DoubleBarrier]
+// for the errors; a context that ends in the same moment as the round begins may give either result.
 func (b *DoubleBarrier) Enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -134,9 +116,8 @@ func (b *DoubleBarrier) Enter(ctx context.Context) error {
 	return explain(m.settle(err), "barrier %s: cannot enter", b.dir)
 }
 
-// Leave waits until all members of the round have left or died. It returns nil if so, else see
-// [DoubleBarrier] for the errors. After any error but ErrNotEntered the member is out, or will be
-// as soon as ZooKeeper can be reached.
+// Leave waits until all members of the round have left or died. It returns nil if so, else see [DoubleBarrier] for
+// the errors. After any error but ErrNotEntered the member is out, or will be as soon as ZooKeeper can be reached.
 func (b *DoubleBarrier) Leave(ctx context.Context) error {
 	m := b.inside()
 	if m == nil {
@@ -186,8 +167,8 @@ const (
 
 // attendance is one member's part in one round, from Enter to Leave.
 //
-// Invariant: of the attendances of one DoubleBarrier at most one has a znode. Each begins by
-// waiting for the end of the one before.
+// Invariant: of the attendances of one DoubleBarrier at most one has a znode. Each begins by waiting for the end of
+// the one before.
 type attendance struct {
 	barrier *DoubleBarrier
 	before  <-chan struct{}
@@ -201,8 +182,8 @@ type attendance struct {
 	gone  bool       // the znode is
 }
 
-// enter is the goroutine of Enter. It ends early, by runtime.Goexit in a call, when a simulator
-// ends the client's process.
+// enter is the goroutine of Enter. It ends early, by runtime.Goexit in a call, when a simulator ends the client's
+// process.
 func (m *attendance) enter(ctx context.Context) error {
 	entered := false
 	defer func() {
@@ -254,8 +235,8 @@ func (m *attendance) settle(err error) error {
 	return err
 }
 
-// join stands in line until a round has begun. When the znode gets lost on the way the member
-// begins again at the end of the line, under a new guid: to the others it is a new member.
+// join stands in line until a round has begun. When the znode gets lost on the way the member begins again at the end
+// of the line, under a new guid: to the others it is a new member.
 func (m *attendance) join(ctx context.Context) error {
 	for {
 		if err := m.place.enlist(ctx); err != nil {
@@ -269,15 +250,14 @@ func (m *attendance) join(ctx context.Context) error {
 
 // queue waits in line. Whoever finds the last round over and parties in line begins the next.
 //
-// Somebody always will: the round being over is for good, so either a member that comes later
-// finds it so, or the first in line, which watches the last that is left of the round, does when
-// that goes; and then its list contains every member that had found the round not yet over.
+// Somebody always will: the round being over is for good, so either a member that comes later finds it so, or the
+// first in line, which watches the last that is left of the round, does when that goes; and then its list contains
+// every member that had found the round not yet over.
 //
-// That what is read may be old does no harm. A list contains the own znode, so it contains every
-// member that was created before and exists. Of a round that has begun meanwhile the watch on dir
-// tells, and a multi based on the old one is refused. Only where sequence numbers have wrapped, so
-// that each member of a list is asked for its date, the end of the round may be newer than the
-// list: then it takes another list to know who is in line.
+// That what is read may be old does no harm. A list contains the own znode, so it contains every member that was
+// created before and exists. Of a round that has begun meanwhile the watch on dir tells, and a multi based on the old
+// one is refused. Only where sequence numbers have wrapped, so that each member of a list is asked for its date, the
+// end of the round may be newer than the list: then it takes another list to know who is in line.
 func (m *attendance) queue(ctx context.Context) error {
 	var last, before lookout
 	relisted := int32(-1) // the version of the round of which a list was taken after its end
@@ -325,8 +305,7 @@ func anyOf(round []string, line []member) bool {
 	return slices.ContainsFunc(line, func(x member) bool { return slices.Contains(round, x.name) })
 }
 
-// beginRound lets the first in line be the next round, unless one of them has gone or another
-// round has begun.
+// beginRound lets the first in line be the next round, unless one of them has gone or another round has begun.
 func (b *DoubleBarrier) beginRound(ctx context.Context, line []member, version int32) error {
 	var ops []any
 	var names []string
@@ -364,8 +343,8 @@ func (m *attendance) verify(ctx context.Context) error {
 	return err
 }
 
-// withdraw removes the znode, if there is or may be one. It gives up only when the connection is
-// closed, which ends the session, or when ZooKeeper refuses.
+// withdraw removes the znode, if there is or may be one. It gives up only when the connection is closed, which ends
+// the session, or when ZooKeeper refuses.
 func (m *attendance) withdraw(reason error) {
 	if reason != ErrClosed && m.place.guid != "" {
 		m.place.withdraw(context.Background())
@@ -384,8 +363,8 @@ func (m *attendance) leave(ctx context.Context) error {
 
 // part removes the own znode and waits until there is none left of the round.
 //
-// Once the own znode has been seen during this call it does not matter how it goes: all members
-// that leave do so after the call.
+// Once the own znode has been seen during this call it does not matter how it goes: all members that leave do so
+// after the call.
 func (m *attendance) part(ctx context.Context) error {
 	var before lookout
 	for first := true; ; first = false {

@@ -13,100 +13,86 @@ const candidatePrefix = "candidate-"
 // ErrNoLeader is returned by Leader when there was no candidate at a moment during the call.
 var ErrNoLeader = errors.New("recipes: nobody leads and nobody is a candidate")
 
-// Candidate takes part in the election of a leader. After ZooKeeper's recipe "Leader Election"
-// (ZooKeeper Recipes and Solutions), with the changes below. To lead is to hold a lock, so it is
-// built on what [Lock] is built on.
+// Candidate takes part in the election of a leader. After ZooKeeper's recipe "Leader Election" (ZooKeeper Recipes and
+// Solutions), with the changes below. To lead is to hold a lock, so it is built on what [Lock] is built on.
 //
 // # Znodes
 //
-// A candidate is an ephemeral sequential znode dir/candidate-<guid>-<sequence>, with a fresh guid
-// for each campaign and the data of [WithData], such as the address at which the leader is reached.
-// The candidate created first leads. Every other watches the one right before it and looks again
-// when that is gone. dir is created when missing and never removed.
+// A candidate is an ephemeral sequential znode dir/candidate-<guid>-<sequence>, with a fresh guid for each campaign
+// and the data of [WithData], such as the address at which the leader is reached. The candidate created first leads.
+// Every other watches the one right before it and looks again when that is gone.
 //
 // # Promises
 //
-// At most one leader: two candidates whose sessions are alive do not lead at the same time. Terms
-// are granted in the order in which the candidates' znodes were created, and their tokens grow.
-// Progress: when a leader resigns, or its session ends, the next candidate leads. Nothing is left
-// behind by a candidate that gives up.
+// At most one leader: two candidates whose sessions are alive do not lead at the same time. Terms are granted in the
+// order in which the candidates' znodes were created, and their tokens grow. Progress: when a leader resigns, or its
+// session ends, the next candidate leads. Nothing is left behind by a candidate that gives up.
 //
-// These hold when connections break at any moment and replies are lost, when servers lag, when
-// watches are lost with a connection, when sessions expire, when a process stops for a while or
-// dies, when callers give up, when time passes, when dir is removed and created again, and when the
-// sequence number wraps.
-//
-// What no election can promise is that a leader knows at once that its session has ended: for a
-// while there may be an old leader that does not know yet and a new one. [Candidate.Lost] tells as
-// soon as the client learns of it. Let whatever the leader commands refuse smaller tokens than it
-// has seen ([Candidate.Token]); the token is the epoch of the term.
+// What no election can promise is that a leader knows at once that its session has ended: for a while there may be an
+// old leader that does not know yet and a new one. [Candidate.Lost] tells as soon as the client learns of it. Let
+// whatever the leader commands refuse smaller tokens than it has seen ([Candidate.Token]); the token is the epoch of
+// the term.
 //
 // # Cost
 //
-// An uncontested Campaign takes three requests (create, list, read with watch) and Resign one; who
-// has to wait adds one for the watch and one list after its turn has come. The end of a term wakes
-// the next candidate and nobody else. A leader and a waiting candidate keep one watch each. Leader
-// takes three requests (sync, list, read) and leaves no watch.
+// An uncontested Campaign takes three requests (create, list, read with watch) and Resign one; who has to wait adds
+// one for the watch and one list after its turn has come. The end of a term wakes the next candidate and nobody else.
+// A leader and a waiting candidate keep one watch each. Leader takes three requests (sync, list, read) and leaves no
+// watch.
 //
 // # Errors
 //
-// Campaign returns the context's error when it ended: the candidate does not lead and has withdrawn.
-// [ErrHeld] means that this Candidate leads or campaigns already. Resign returns [ErrLost] when
-// the term had ended before: somebody else may lead already; and [ErrNotHeld] without a term.
-// [ErrClosed] is final. Anything else is ZooKeeper's refusal, for instance zk.ErrNoAuth.
+// Campaign returns the context's error when it ended: the candidate does not lead and has withdrawn. [ErrHeld] means
+// that this Candidate leads or campaigns already. Resign returns [ErrLost] when the term had ended before: somebody
+// else may lead already; and [ErrNotHeld] without a term.
 //
 // # Wrong versions that tempt
 //
-//   - "The candidate before me is gone, so I lead": it may have been waiting itself. Only the list
-//     tells who is first.
-//   - Handling the deletion of the own znode and not the end of the session: the leader that was
-//     cut off goes on for ever.
-//   - Names without a guid: after a lost reply the second znode waits behind the first, which is
-//     the candidate's own.
+//   - "The candidate before me is gone, so I lead": it may have been waiting itself. Only the list tells who is first.
+//   - Handling the deletion of the own znode and not the end of the session: the leader that was cut off goes on for
+//     ever.
+//   - Names without a guid: after a lost reply the second znode waits behind the first, which is the candidate's own.
 //   - The sequence number as epoch: it begins again when dir is removed, and ends at 2^31.
 //
-// A Candidate belongs to one user at a time, although its methods may be called from any goroutine.
-// Several may share a connection and a directory.
+// A Candidate belongs to one user at a time, although its methods may be called from any goroutine. Several may share
+// a connection and a directory.
 type Candidate struct{ office *Lock }
 
-// NewCandidate returns a candidate in the election of the directory dir, an absolute path. Nothing
-// is sent before it campaigns. It takes the options of a lock: [WithListener]'s Acquired is called
-// when a term begins and Released when it has ended.
+// NewCandidate returns a candidate in the election of the directory dir. It takes the options of a lock:
+// [WithListener]'s Acquired is called when a term begins and Released when it has ended.
 func NewCandidate(conn Conn, dir string, opts ...LockOption) *Candidate {
 	return &Candidate{newLock(conn, "leadership of", dir, opts)}
 }
 
-// Campaign waits until this candidate leads. It returns nil if so; a context that ends in the same
-// moment as the term begins may give either result.
+// Campaign waits until this candidate leads. It returns nil if so; a context that ends in the same moment as the term
+// begins may give either result.
 func (c *Candidate) Campaign(ctx context.Context) error {
 	_, err := c.office.queue(ctx, rule{prefix: candidatePrefix, before: rightBefore}, exclusive, false)
 	return err
 }
 
-// Resign ends the term and returns when its znode is gone, so that the next candidate is sure to
-// lead; a lost reply is no obstacle.
+// Resign ends the term and returns when its znode is gone, so that the next candidate is sure to lead; a lost reply
+// is no obstacle.
 //
-// If ctx ends first, that goes on in the background until it is done, the session ends or the
-// connection is closed; the error says so and is the context's. Calling Resign again waits for it,
-// and so does the next Campaign.
+// If ctx ends first, that goes on in the background until it is done, the session ends or the connection is closed;
+// the error says so and is the context's. Calling Resign again waits for it, and so does the next Campaign.
 func (c *Candidate) Resign(ctx context.Context) error { return c.office.Unlock(ctx) }
 
-// Lost returns a channel that is closed when the current term is known to be lost: the session has
-// expired, the connection was closed, or somebody deleted the znode. Resign does not close it. It
-// belongs to one term; without one, the channel returned is closed already.
+// Lost returns a channel that is closed when the current term is known to be lost: the session has expired, the
+// connection was closed, or somebody deleted the znode. Resign does not close it. It belongs to one term; without
+// one, the channel returned is closed already.
 func (c *Candidate) Lost() <-chan struct{} { return c.office.Lost() }
 
 // Leads tells whether this candidate leads as far as this client knows.
 func (c *Candidate) Leads() bool { return c.office.Held() }
 
-// Token returns the epoch of the current term, positive and greater than that of every term of this
-// election before it; 0 without a term. See [Lock.Token] for why.
+// Token returns the epoch of the current term, positive and greater than that of every term of this election before
+// it; 0 without a term. See [Lock.Token] for why.
 func (c *Candidate) Token() int64 { return c.office.Token() }
 
-// Lead campaigns, calls term when this candidate leads, and resigns when term has returned. The
-// context of term ends when ctx does and when the leadership is lost. It returns the error of
-// Campaign, or else those of term and of Resign, joined; so errors.Is(err, ErrLost) tells that the
-// term was cut short.
+// Lead campaigns, calls term when this candidate leads, and resigns when term has returned. The context of term ends
+// when ctx does and when the leadership is lost. It returns the error of Campaign, or else those of term and of
+// Resign, joined; so errors.Is(err, ErrLost) tells that the term was cut short.
 func (c *Candidate) Lead(ctx context.Context, term func(ctx context.Context, token int64) error) error {
 	if err := c.Campaign(ctx); err != nil {
 		return err
@@ -124,9 +110,9 @@ func (c *Candidate) Lead(ctx context.Context, term func(ctx context.Context, tok
 	return errors.Join(err, c.Resign(ctx))
 }
 
-// Leader returns the data and the token of who leads, or [ErrNoLeader]. It need not be a candidate
-// to ask. The answer was true at a moment during the call: the znode was there and all before it
-// were gone. Who is named may not know of its turn yet, or may not know that it is over.
+// Leader returns the data and the token of who leads, or [ErrNoLeader]. It need not be a candidate to ask. The answer
+// was true at a moment during the call: the znode was there and all before it were gone. Who is named may not know of
+// its turn yet, or may not know that it is over.
 func (c *Candidate) Leader(ctx context.Context) (data []byte, token int64, err error) {
 	first, err := carryOut(ctx, func(*operation) (first ticket, err error) {
 		for {

@@ -12,26 +12,25 @@ var (
 	// ErrEmpty is returned by a queue that had no item at a moment during the call.
 	ErrEmpty = errors.New("recipes: the queue is empty")
 
-	// ErrLost is returned by Unlock when the hold had ended before it was released: the session
-	// expired, the connection was closed or somebody deleted the znode. Others may have held the
-	// lock meanwhile. Resign of a [Candidate] and Leave of a [Group] return it in the same case:
-	// to lead, or to be a member, is to hold a lock of another kind.
+	// ErrLost is returned by Unlock when the hold had ended before it was released: the session expired, the
+	// connection was closed or the znode was deleted. Others may have held the lock meanwhile. Resign of a
+	// [Candidate] and Leave of a [Group] return it in the same case: to lead, or to be a member, is to hold a lock of
+	// another kind.
 	ErrLost = errors.New("recipes: the lock was lost before it was released")
 
-	// ErrHeld is returned by Lock and TryLock of a value that holds its lock already, or that is
-	// acquiring it at this moment, by Campaign of a [Candidate] that leads or campaigns, and by
-	// Join of a [Group] that has joined or is joining.
+	// ErrHeld is returned by Lock and TryLock of a value that holds its lock already, or that is acquiring it at this
+	// moment, by Campaign of a [Candidate] that leads or campaigns, and by Join of a [Group] that has joined or is
+	// joining.
 	ErrHeld = errors.New("recipes: this value holds or is acquiring its lock already")
 
 	// ErrNotHeld is returned by Unlock, Resign or Leave of a value that has no hold to release.
 	ErrNotHeld = errors.New("recipes: this value does not hold its lock")
 
-	// ErrUnknownOutcome is what every [*UnknownOutcomeError] is: the connection broke, or the
-	// caller gave up, while a change was under way, and nothing can tell whether it happened.
+	// ErrUnknownOutcome is what every [*UnknownOutcomeError] is: the connection broke, or the caller gave up, while a
+	// change was under way, and nothing can tell whether it happened.
 	ErrUnknownOutcome = errors.New("recipes: the outcome is unknown")
 
-	// ErrClosed is returned by whatever is under way or begun when the connection has been closed
-	// for good.
+	// ErrClosed is returned by whatever is under way or begun when the connection has been closed for good.
 	ErrClosed = errors.New("recipes: the connection to ZooKeeper is closed")
 )
 
@@ -54,8 +53,7 @@ func (e *UnknownOutcomeError) Error() string {
 // Is makes errors.Is(e, ErrUnknownOutcome) true.
 func (e *UnknownOutcomeError) Is(target error) bool { return target == ErrUnknownOutcome }
 
-// Unwrap returns the reason, so that errors.Is(e, context.Canceled) tells whether the caller
-// caused it.
+// Unwrap returns the reason, so that errors.Is(e, context.Canceled) tells whether the caller caused it.
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
 // explain adds to an answer of ZooKeeper what was asked for. Other errors stay as they are.
@@ -74,28 +72,27 @@ const (
 	answered answer = iota
 	// unsent: the request never left the client and had no effect.
 	unsent
-	// unanswered: the request was lost, or its reply was. Nobody knows whether it had an effect.
+	// unanswered: the request or its reply was lost. Whether it had an effect is unknown.
 	unanswered
-	// closed: there will be no answer to anything any more, and nobody knows about this one.
+	// closed: nothing will be answered any more, and whether this request had an effect is unknown.
 	closed
 )
 
-// definite are the errors after which the outcome of a request is known: none of them leaves an
-// effect behind. ErrSessionExpired and ErrSessionMoved are missing on purpose: go-zookeeper also
-// hands the former to requests that were under way when it learnt of the expiry (conn.go, loop).
+// definite are the errors after which the outcome of a request is known: none of them leaves an effect behind.
+// ErrSessionExpired and ErrSessionMoved are missing on purpose: go-zookeeper also hands the former to requests that
+// were under way when it learnt of the expiry (conn.go, loop).
 var definite = []error{
 	zk.ErrAPIError, zk.ErrNoNode, zk.ErrNoAuth, zk.ErrBadVersion, zk.ErrNoChildrenForEphemerals,
 	zk.ErrNodeExists, zk.ErrNotEmpty, zk.ErrInvalidACL, zk.ErrInvalidFlags, zk.ErrAuthFailed,
 	zk.ErrReconfigDisabled, zk.ErrBadArguments, zk.ErrInvalidPath,
 }
 
-// otherCode begins the error that go-zookeeper makes of an error code of the server for which it
-// has no name (constants.go, toError), such as an exceeded quota. It is an answer all the same.
+// otherCode begins the error that go-zookeeper makes of an error code of the server for which it has no name
+// (constants.go, toError), such as an exceeded quota. It is an answer all the same.
 const otherCode = "unknown error: "
 
-// classify sorts an error of a Conn. Whatever it does not know for an answer counts as lost: the
-// raw net errors that go-zookeeper lets through when a write fails, above all, for which there is
-// no list.
+// classify sorts an error of a Conn. What is not known to be an answer counts as lost, above all the raw net errors
+// that go-zookeeper lets through when a write fails.
 func classify(err error) answer {
 	switch {
 	case err == nil:

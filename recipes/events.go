@@ -13,16 +13,16 @@ import (
 type EventSource interface {
 	// SessionEvents returns a new channel, so that each reader gets every event. It begins with the changes of state
 	// since the client last began to connect: StateConnecting, StateConnected and StateHasSession if all is well. It
-	// holds six events and drops what comes while it is full, as go-zookeeper's does: whoever reads too late may never
-	// hear of an expiry. It is closed after Close. It is nil if the connection is one around another that has no
-	// events.
+	// holds six events and drops what comes while it is full, as go-zookeeper's does: whoever reads too late may
+	// never hear of an expiry. It is closed after Close. It is nil if the connection is one around another that has
+	// no events.
 	SessionEvents() <-chan zk.Event
 }
 
-// SessionEvents returns a new channel of the connection's events, see [EventSource]. It lasts as long as the connection,
-// so a recipe asks once. It is nil if conn has none to give, as a *zk.Conn without [WithEvents], or one that embeds a
-// Conn and does not pass SessionEvents on: nothing ever comes from a nil channel, so a recipe that needs the events
-// has to look.
+// SessionEvents returns a new channel of the connection's events, see [EventSource]. It lasts as long as the
+// connection, so a recipe asks once. It is nil if conn has none to give, as a *zk.Conn without [WithEvents], or one
+// that embeds a Conn and does not pass SessionEvents on: nothing ever comes from a nil channel, so a recipe that
+// needs the events has to look.
 func SessionEvents(conn Conn) <-chan zk.Event {
 	if source, ok := conn.(EventSource); ok {
 		return source.SessionEvents()
@@ -30,8 +30,8 @@ func SessionEvents(conn Conn) <-chan zk.Event {
 	return nil
 }
 
-// WithEvents returns conn as an [EventSource], with the events of the channel that zk.Connect has returned beside
-// it. A goroutine reads that, and nobody else may, until it is closed, which is after Close.
+// WithEvents returns conn as an [EventSource], with the events of the channel that zk.Connect has returned beside it.
+// A goroutine reads that, and nobody else may, until it is closed, which is after Close.
 func WithEvents(conn Conn, events <-chan zk.Event) Conn {
 	c := &eventful{Conn: conn}
 	go c.read(events)

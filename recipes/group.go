@@ -10,73 +10,61 @@ import (
 // groupPrefix begins the names of the znodes of a group's members.
 const groupPrefix = "member-"
 
-// Group is a group of processes, as one of them sees it, and its membership. After ZooKeeper's
-// recipe "Group Membership" (ZooKeeper Recipes and Solutions), with the changes below.
+// Group is a group of processes, as one of them sees it, and its membership. After ZooKeeper's recipe "Group
+// Membership" (ZooKeeper Recipes and Solutions), with the changes below.
 //
 // # Znodes
 //
-// A member is an ephemeral sequential znode dir/member-<name>-<guid>-<sequence>, with a fresh guid
-// for each time it joins and the data of [WithData]. The name is written as in the path of a URL,
-// and a hyphen in it as %2D. Everything about who is a member stands in the names, so that one
-// list, which ZooKeeper answers from one state, is a snapshot. dir is created when missing and
-// never removed. Other children of dir are ignored.
+// A member is an ephemeral sequential znode dir/member-<name>-<guid>-<sequence>, with a fresh guid for each time it
+// joins and the data of [WithData]. The name is written as in the path of a URL, and a hyphen in it as %2D.
+// Everything about who is a member stands in the names, so that one list, which ZooKeeper answers from one state, is
+// a snapshot. Other children of dir are ignored.
 //
 // # Promises
 //
-// Members returns a state of the group that existed at a moment during the call: it has all who had
-// joined before the call and stayed, and nobody who had left, or whose session had ended at the
-// servers, before it. Two snapshots are never of contradictory orders of events. Changed returns
-// when the group differs from what the caller knows, whatever became of watches. A member is in
-// the group until it leaves or its session ends; a process that dies is out when its session
-// expires. One that gives up joining leaves nothing behind.
+// Members returns a state of the group that existed at a moment during the call: it has all who had joined before the
+// call and stayed, and nobody who had left, or whose session had ended at the servers, before it. Two snapshots are
+// never of contradictory orders of events. Changed returns when the group differs from what the caller knows,
+// whatever became of watches. A member is in the group until it leaves or its session ends; a process that dies is
+// out when its session expires. One that gives up joining leaves nothing behind.
 //
-// These hold when connections break at any moment and replies are lost, when servers lag, when
-// watches are lost with a connection, when sessions expire, when processes stop for a while or die,
-// when callers give up, when time passes, when dir, empty, is removed and created again, and when
-// the sequence number wraps.
-//
-// A snapshot is history when it arrives: somebody may have left meanwhile, and one whose session
-// has ended may not know that yet; [Group.Lost] tells as soon as the client learns of it. Groups
-// are for finding others and sharing out work, not for deciding who may write.
+// A snapshot is history when it arrives: somebody may have left meanwhile, and one whose session has ended may not
+// know that yet; [Group.Lost] tells as soon as the client learns of it. Groups are for finding others and sharing out
+// work, not for deciding who may write.
 //
 // # Cost
 //
-// Join is three requests (create, list, read with watch) and Leave one. Members is two (sync,
-// list). Changed is two, and one more for the watch if it has to wait, and two after it was woken.
-// Each change of the group wakes all that wait in Changed: n members that all watch make n requests
-// of n names each. A member keeps one watch; a Changed that gives up leaves its watch on dir in the
-// client, and the next one through the same Group uses it.
+// Join is three requests (create, list, read with watch) and Leave one. Members is two (sync, list). Changed is two,
+// and one more for the watch if it has to wait, and two after it was woken. Each change of the group wakes all that
+// wait in Changed: n members that all watch make n requests of n names each. A member keeps one watch; a Changed that
+// gives up leaves its watch on dir in the client, and the next one through the same Group uses it.
 //
 // # Errors
 //
-// The context's error when it ended: after Join, the member is not in, or will be out as soon as
-// ZooKeeper can be reached. [ErrHeld]: this Group has joined or is joining already. Leave returns
-// [ErrLost] when the membership had ended before, and [ErrNotHeld] without one. [ErrClosed] is
-// final. Anything else is ZooKeeper's refusal, for instance zk.ErrNoAuth.
+// The context's error when it ended: after Join, the member is not in, or will be out as soon as ZooKeeper can be
+// reached. [ErrHeld]: this Group has joined or is joining already. Leave returns [ErrLost] when the membership had
+// ended before, and [ErrNotHeld] without one.
 //
 // # Wrong versions that tempt
 //
-//   - A znode with the bare name: after a lost reply, or a restart before the old session has
-//     expired, "node exists" is taken for success, and the membership ends with the old session.
+//   - A znode with the bare name: after a lost reply, or a restart before the old session has expired, "node exists"
+//     is taken for success, and the membership ends with the old session.
 //   - One read for each member's data: the members found never were together in the group.
 //   - Waiting for the event of a watch that was set after the list was read.
-//   - List without sync: a server that lags shows members that have left, and does not show the
-//     caller itself.
-//   - Never looking at one's own znode: after an expiry the client has a new session, and goes on
-//     as a member that nobody sees.
+//   - List without sync: a server that lags shows members that have left, and does not show the caller itself.
+//   - Never looking at one's own znode: after an expiry the client has a new session, and goes on as a member that
+//     nobody sees.
 //
-// A Group's membership belongs to one user at a time; Members and Changed may be used from several
-// goroutines.
+// A Group's membership belongs to one user at a time; Members and Changed may be used from several goroutines.
 type Group struct {
 	seat  *Lock // held while a member
 	store store
 	rule  rule
 }
 
-// NewGroup returns the group of the directory dir, an absolute path, as the process sees it that
-// will be called name in it. Several members may have the same name. Nothing is sent before the
-// group is used, and who only watches it need not join. It takes the options of a lock:
-// [WithListener]'s Acquired is called after joining and Released when the membership has ended.
+// NewGroup returns the group of the directory dir, as the process sees it that will be called name in it. Several
+// members may have the same name. A process that only watches the group need not join. It takes the options of a
+// lock: [WithListener]'s Acquired is called after joining and Released when the membership has ended.
 func NewGroup(conn Conn, dir, name string, opts ...LockOption) *Group {
 	seat := newLock(conn, "membership in", dir, opts)
 	return &Group{
@@ -88,8 +76,8 @@ func NewGroup(conn Conn, dir, name string, opts ...LockOption) *Group {
 // nobody is who a member has to wait for.
 func nobody([]member, int) []member { return nil }
 
-// Join makes the process a member. It returns nil if it is one; a context that ends in the same
-// moment may give either result.
+// Join makes the process a member. It returns nil if it is one; a context that ends in the same moment may give
+// either result.
 func (g *Group) Join(ctx context.Context) error {
 	_, err := g.seat.queue(ctx, g.rule, shared, false)
 	return err
@@ -97,14 +85,13 @@ func (g *Group) Join(ctx context.Context) error {
 
 // Leave ends the membership and returns when its znode is gone; a lost reply is no obstacle.
 //
-// If ctx ends first, that goes on in the background until it is done, the session ends or the
-// connection is closed; the error says so and is the context's. Calling Leave again waits for it,
-// and so does the next Join.
+// If ctx ends first, that goes on in the background until it is done, the session ends or the connection is closed;
+// the error says so and is the context's. Calling Leave again waits for it, and so does the next Join.
 func (g *Group) Leave(ctx context.Context) error { return g.seat.unlock(ctx, shared) }
 
-// Lost returns a channel that is closed when the membership is known to be lost: the session has
-// expired, the connection was closed, or somebody deleted the znode. Leave does not close it. It
-// belongs to one membership; without one, the channel returned is closed already.
+// Lost returns a channel that is closed when the membership is known to be lost: the session has expired, the
+// connection was closed, or somebody deleted the znode. Leave does not close it. It belongs to one membership;
+// without one, the channel returned is closed already.
 func (g *Group) Lost() <-chan struct{} { return g.seat.Lost() }
 
 // Joined tells whether the process is a member as far as this client knows.
@@ -115,9 +102,8 @@ func (g *Group) Members(ctx context.Context) ([]string, error) {
 	return g.read(ctx, func(*operation) ([]string, error) { return g.snapshot(ctx) })
 }
 
-// Changed waits until the members are not those known, which is what Members or Changed has
-// returned before, or nil for none, and returns them. Changes that were undone before anybody
-// looked go unnoticed.
+// Changed waits until the members are not those known, which is what Members or Changed has returned before, or nil
+// for none, and returns them. Changes that were undone before anybody looked go unnoticed.
 func (g *Group) Changed(ctx context.Context, known []string) ([]string, error) {
 	known = slices.Sorted(slices.Values(known))
 	differs := func(names []string) bool { return !slices.Equal(memberNames(names), known) }

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// holder is what the locks of this package have in common: one user, who acquires, holds and
-// releases, one after the other.
+// holder is what the locks of this package have in common: a user that acquires, holds and releases, in that order.
 type holder struct {
 	retryConn
 	noun     string // what it is, for errors
@@ -28,7 +27,7 @@ type mode uint8
 const (
 	exclusive mode = iota
 	shared
-	either // a hold that is being downgraded by a caller who has gone away
+	either // a hold that is being downgraded, perhaps for a caller that has left
 )
 
 func (g *holder) acquire(ctx context.Context, w acquirer, m mode, try bool) (bool, error) {
@@ -64,8 +63,7 @@ func (g *holder) unlock(ctx context.Context, m mode) error {
 	return g.depart(ctx, g.leave(m))
 }
 
-// leave ends the hold as far as the caller is concerned, and has its znode deleted; nil if there
-// is none of that mode.
+// leave ends the hold as far as the caller is concerned, and has its znode deleted; nil if there is none of that mode.
 func (g *holder) leave(m mode) *acquisition {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,12 +106,11 @@ func (g *holder) forget(a *acquisition) error {
 	return a.err
 }
 
-// Lost returns a channel that is closed when the current hold is known to be lost: the session
-// has expired, the connection was closed, or somebody deleted the znode. A release does not
-// close it. It belongs to one hold; without one, the channel returned is closed already.
+// Lost returns a channel that is closed when the current hold is known to be lost: the session has expired, the
+// connection was closed, or the znode was deleted. A release does not close it. It belongs to one hold; without one,
+// the channel returned is closed already.
 //
-// While the client is cut off from the servers it cannot know; whoever must not act on a lost
-// hold needs the token.
+// A client that is cut off from the servers cannot know; what must not act on a lost hold needs the token.
 func (g *holder) Lost() <-chan struct{} {
 	if a := g.hold(); a != nil {
 		return a.lost

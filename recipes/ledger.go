@@ -7,8 +7,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// ledger makes changes and knows how to find out whether they were made. When it returns an error
-// while the change is pending in the operation, the outcome is unknown and the error is why.
+// ledger makes changes and knows how to find out whether they were made. When it returns an error while the change is
+// pending in the operation, the outcome is unknown and the error is why.
 type ledger interface {
 	// offer adds an item whose name begins with prefix.
 	offer(ctx context.Context, op *operation, prefix string, data []byte) error
@@ -49,8 +49,8 @@ func (p plain) offer(ctx context.Context, op *operation, prefix string, data []b
 	return errVanishing(s.dir)
 }
 
-// look searches for an item whose create was lost. To find it is proof that it was created; not
-// to find it proves nothing, since another may have taken it.
+// look searches for an item whose create was lost. To find it is proof that it was created; not to find it proves
+// nothing, since another may have taken it.
 func (p plain) look(ctx context.Context, op *operation, prefix, guid string, lost error) error {
 	if classify(lost) == closed {
 		return ErrClosed
@@ -65,9 +65,9 @@ func (p plain) look(ctx context.Context, op *operation, prefix, guid string, los
 	return nil
 }
 
-// remove repeats the delete until it is answered. One that succeeds proves that those before it
-// were not carried out, for the name exists only once. ErrNoNode after one that was lost proves
-// nothing: it may have been that one, or another client.
+// remove repeats the delete until it is answered. One that succeeds proves that those before it were not carried out,
+// for the name exists only once. ErrNoNode after one that was lost proves nothing: it may have been that one, or
+// another client.
 func (p plain) remove(ctx context.Context, op *operation, change UnknownOutcomeError) (bool, error) {
 	pace := backoff{link: &p.s.retryConn}
 	var lost error

@@ -8,63 +8,56 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// LockingQueue is a first-in first-out queue whose items are claimed, processed and then removed, so
-// that the death of a consumer costs no item: delivery is at least once, where [Queue] delivers at
-// most once.
+// LockingQueue is a first-in first-out queue whose items are claimed, processed and then removed, so that the death
+// of a consumer costs no item: delivery is at least once, where [Queue] delivers at most once.
 //
 // # Znodes
 //
-// An item is a persistent sequential znode dir/qn-<guid>-<sequence>, as in a Queue. A claim on it is
-// the ephemeral dir/taken-<guid>, with the guid of the item in its name and one of its own in its
-// data: there is one at most, and it goes when its consumer's session does. Each claim writes the
-// item's data anew, which counts its version up; whoever finishes a claim names the version that the
-// claim made, so that the finish of an old claim cannot be mistaken for that of a new one. A missing
-// dir is an empty queue, it may be removed whenever it is empty, other children are ignored.
+// An item is a persistent sequential znode dir/qn-<guid>-<sequence>, as in a Queue. A claim on it is the ephemeral
+// dir/taken-<guid>, with the guid of the item in its name and one of its own in its data: there is one at most, and
+// it goes when its consumer's session does. Each claim writes the item's data anew, which counts its version up;
+// whoever finishes a claim names the version that the claim made, so that the finish of an old claim cannot be
+// mistaken for that of a new one. A missing dir is an empty queue, and other children are ignored.
 //
 // # Promises
 //
-// An item is claimed by one session at a time. A claim ends when it is finished, or with its
-// session; in the latter case the item is free again, at its old place. Who claims gets the oldest
-// item that was free at some moment during the call; [ErrEmpty] means that none was. An item that
-// was offered is claimed again and again until some claim on it is done: none is lost. After
-// [Claim.Done] has returned nil nobody is given the item any more. All this holds when connections
-// break, replies get lost, watch events are late, servers lag, sessions expire, processes stop or
-// die, time jumps, callers give up, dir is removed and created again, and the sequence number wraps.
+// An item is claimed by one session at a time. A claim ends when it is finished, or with its session; in the latter
+// case the item is free again, at its old place. Who claims gets the oldest item that was free at some moment during
+// the call; [ErrEmpty] means that none was. An item that was offered is claimed again and again until some claim on
+// it is done: none is lost. After [Claim.Done] has returned nil nobody is given the item any more.
 //
-// What nobody can promise is that a consumer whose session has ended knows it: as with a [Lock], it
-// may still be at work while the next has claimed the same item, and it may have done its work and
-// died before saying so. Hence [Claim.Token]: it is the same at each delivery of an item, and no
-// other item has it. A consumer that records the token together with the effect, in one transaction,
-// and skips what is recorded, has the effect exactly once.
+// What nobody can promise is that a consumer whose session has ended knows it: as with a [Lock], it may still be at
+// work while the next has claimed the same item, and it may have done its work and died before saying so. Hence
+// [Claim.Token]: it is the same at each delivery of an item, and no other item has it. A consumer that records the
+// token together with the effect, in one transaction, and skips what is recorded, has the effect exactly once.
 //
 // # Cost
 //
-// Offer is one request. Claim is five (sync, list, read, claim, watch), and four more each time
-// another client was faster: with k consumers that are always busy that is up to k times for each
-// item, so prefer few consumers that work long. Done and Release are one. Every offer, claim and
-// finish wakes all that wait for an item; each then lists the directory.
+// Offer is one request. Claim is five (sync, list, read, claim, watch), and four more each time another client was
+// faster: with k consumers that are always busy that is up to k times for each item, so prefer few consumers that
+// work long. Done and Release are one. Every offer, claim and finish wakes all that wait for an item; each then lists
+// the directory.
 //
 // # Errors
 //
-// Offer has unknown outcomes like [Queue.Offer], and [WithReceipts] settles them alike. A Claim never
-// has: a claim whose reply was lost is looked for, and one whose caller has gone away is given up in
-// the background. [ErrLost] from Done or Release means that the claim had ended before, or may have:
-// somebody else has the item, or had it. There is nothing to undo; the token takes care of it.
+// Offer has unknown outcomes like [Queue.Offer], and [WithReceipts] settles them alike. A Claim never has: a claim
+// whose reply was lost is looked for, and one whose caller has gone away is given up in the background. [ErrLost]
+// from Done or Release means that the claim had ended before, or may have: somebody else has the item, or had it.
+// There is nothing to undo; the token takes care of it.
 //
 // # Wrong versions that tempt
 //
 //   - Removing the item first and processing it then: it dies with its consumer.
 //   - A lock around a plain queue: only one consumer works at a time.
-//   - Finishing by the names alone: a consumer that slept through the end of its session removes the
-//     claim of its successor.
-//   - Waiting for events on a watch that was not set again after a reconnect, or going on only at
-//     events of the child list (kazoo's LockingQueue stops there for ever).
+//   - Finishing by the names alone: a consumer that slept through the end of its session removes the claim of its
+//     successor.
+//   - Waiting for events on a watch that was not set again after a reconnect, or going on only at events of the child
+//     list (kazoo's LockingQueue stops there for ever).
 //
 // A LockingQueue may be used from several goroutines; a Claim belongs to one.
 type LockingQueue struct{ store }
 
-// NewLockingQueue returns a queue in the directory dir, an absolute path, which must not be that of
-// another recipe. Nothing is sent before the queue is used.
+// NewLockingQueue returns a queue in the directory dir, which must not be that of another recipe.
 func NewLockingQueue(conn Conn, dir string, opts ...QueueOption) *LockingQueue {
 	q := &LockingQueue{}
 	q.open(conn, dir, opts)
@@ -76,8 +69,8 @@ func (q *LockingQueue) Offer(ctx context.Context, data []byte) error {
 	return q.offer(ctx, itemPrefix, data)
 }
 
-// Claim claims the oldest free item, and waits for one as long as there is none. When ctx ends first
-// nothing stays claimed; what has to be given up for that is given up in the background.
+// Claim claims the oldest free item, and waits for one as long as there is none. When ctx ends first nothing stays
+// claimed; what has to be given up for that is given up in the background.
 func (q *LockingQueue) Claim(ctx context.Context) (*Claim, error) {
 	return q.claim(ctx, false)
 }
@@ -119,13 +112,13 @@ func (c *Claim) Data() []byte { return c.data }
 // Token identifies the item: 32 hexadecimal digits, the same at each delivery.
 func (c *Claim) Token() string { return c.item.guid }
 
-// Attempt counts how often the item has been claimed, this time included. A consumer may put aside
-// what comes back too often.
+// Attempt counts how often the item has been claimed, this time included. A consumer may put aside what comes back
+// too often.
 func (c *Claim) Attempt() int { return int(c.version) }
 
-// Done removes the item and the claim, both or neither. It returns nil when they are gone by this
-// call, [ErrLost] when the claim had or may have ended before, and [ErrNotHeld] when the claim was
-// finished already. If ctx ends first, the removal goes on in the background.
+// Done removes the item and the claim, both or neither. It returns nil when they are gone by this call, [ErrLost]
+// when the claim had or may have ended before, and [ErrNotHeld] when the claim was finished already. If ctx ends
+// first, the removal goes on in the background.
 func (c *Claim) Done(ctx context.Context) error {
 	c.mu.Lock()
 	c.done = true
@@ -193,8 +186,8 @@ func (c *Claim) takeFirst(ctx context.Context) error {
 	return c.mark(ctx, free[0])
 }
 
-// freeItems returns the items of a list on which it shows no claim. A list is the state of one
-// moment, so these were free at the same moment.
+// freeItems returns the items of a list on which it shows no claim. A list is the state of one moment, so these were
+// free at the same moment.
 func freeItems(names []string) []member {
 	taken := make(map[string]bool)
 	for _, name := range names {
@@ -247,8 +240,8 @@ func orGone(err error) error {
 	return err
 }
 
-// look tells whether the claim was made after all: nil, or errGone. What is not there after a sync
-// is never made, see [link.find], or ends with the session that made it.
+// look tells whether the claim was made after all: nil, or errGone. What is not there after a sync is never made, see
+// [retryConn.find], or ends with the session that made it.
 func (c *Claim) look(ctx context.Context) error {
 	data, _, err := c.store.syncedGet(ctx, c.claimPath())
 	switch {

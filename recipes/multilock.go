@@ -12,19 +12,18 @@ import (
 //
 // # Order
 //
-// The locks are acquired one after the other in the order of their paths, whatever order they were
-// named in. So of users that want several of the same locks, under whatever names for the set, no
-// two ever wait for each other: whoever waits for a path holds only smaller ones.
+// The locks are acquired one after the other in the order of their paths, whatever order they were named in. So of
+// users that want several of the same locks, under whatever names for the set, no two ever wait for each other:
+// whoever waits for a path holds only smaller ones.
 //
 // # Znodes, promises, cost
 //
-// Each lock is as [Lock] says, under the same faults, and so are the cost and the wake-ups for each.
-// A call that fails or gives up releases what it had got, in the background where that takes longer
-// than the call. A lock that is lost while others are being waited for is found out at the end, and
-// all are acquired again.
+// Each lock is as [Lock] says, and so are the cost and the wake-ups for each. A call that fails or gives up releases
+// what it had got, in the background where that takes longer than the call. A lock that is lost while others are
+// being waited for is found out at the end, and all are acquired again.
 //
-// Every hold lasts as long as the slowest of its locks is waited for: users of single locks among
-// them wait that long too.
+// Every hold lasts as long as the slowest of its locks is waited for: users of single locks among them wait that long
+// too.
 //
 // # Errors
 //
@@ -33,8 +32,8 @@ import (
 // # Wrong versions that tempt
 //
 //   - Acquiring in the order given: two users that name the same locks differently deadlock.
-//   - Trying all, and if one is taken, releasing and trying again: users of overlapping sets may
-//     keep each other from ever getting through.
+//   - Trying all, and if one is taken, releasing and trying again: users of overlapping sets may keep each other from
+//     ever getting through.
 //   - Returning the error of the third lock with the first two held.
 //
 // A MultiLock belongs to one user at a time, although its methods may be called from any goroutine.
@@ -51,9 +50,8 @@ type multiHold struct {
 	lost, released chan struct{}
 }
 
-// NewMultiLock returns a lock on all of the directories dirs, absolute paths, of which each counts
-// once. Nothing is sent before the lock is used. Without a directory it is a lock that everybody
-// holds.
+// NewMultiLock returns a lock on all of the directories dirs, of which each counts once. Without a directory it is a
+// lock that everybody holds.
 func NewMultiLock(conn Conn, dirs []string, opts ...LockOption) *MultiLock {
 	m := &MultiLock{}
 	for _, dir := range slices.Compact(slices.Sorted(slices.Values(dirs))) {
@@ -146,8 +144,8 @@ func (h *multiHold) watch(events []<-chan struct{}) {
 	}
 }
 
-// Unlock releases all locks and returns when their znodes are gone, see [Lock.Unlock]. Calling it
-// again after its context has ended waits for the rest.
+// Unlock releases all locks and returns when their znodes are gone, see [Lock.Unlock]. Calling it again after its
+// context has ended waits for the rest.
 func (m *MultiLock) Unlock(ctx context.Context) error {
 	m.release()
 	var left []*acquisition
@@ -177,8 +175,8 @@ func (m *MultiLock) release() {
 	}
 }
 
-// Lost returns a channel that is closed when one of the locks held is known to be lost, see
-// [Lock.Lost]. It belongs to one hold; without one, the channel returned is closed already.
+// Lost returns a channel that is closed when one of the locks held is known to be lost, see [Lock.Lost]. It belongs
+// to one hold; without one, the channel returned is closed already.
 func (m *MultiLock) Lost() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -188,8 +186,8 @@ func (m *MultiLock) Lost() <-chan struct{} {
 	return m.hold.lost
 }
 
-// Token returns the fencing token of the lock on dir, see [Lock.Token]; 0 without a hold of it. A
-// resource compares tokens of one directory only.
+// Token returns the fencing token of the lock on dir, see [Lock.Token]; 0 without a hold of it. A resource compares
+// tokens of one directory only.
 func (m *MultiLock) Token(dir string) int64 {
 	for _, l := range m.locks {
 		if l.path == dir {

@@ -10,11 +10,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// The data of a contender for an [RWLock] is a set of flags, words with spaces between them. Flags are added
-// and never taken away, so that to add one again does no harm.
+// The data of a contender for an [RWLock] is a set of flags, words with spaces between them. Flags are added and
+// never taken away, so that to add one again does no harm.
 var (
-	// flagUnlock asks the holder to release the lock. The name is that of ZooKeeper's recipe
-	// "Revocable Shared Locks".
+	// flagUnlock asks the holder to release the lock. The name is that of ZooKeeper's recipe "Revocable Shared Locks".
 	flagUnlock = []byte("unlock")
 	// flagShared says that the holder of a write lock has become a reader.
 	flagShared = []byte("shared")
@@ -24,8 +23,8 @@ func hasFlag(data, flag []byte) bool {
 	return slices.ContainsFunc(bytes.Fields(data), func(w []byte) bool { return bytes.Equal(w, flag) })
 }
 
-// addFlag adds a flag to a znode whose name is never used again. Others may do so at the same time:
-// the znode's version tells.
+// addFlag adds a flag to a znode whose name is never used again. Others may do so at the same time: the znode's
+// version tells.
 func (l *retryConn) addFlag(ctx context.Context, path string, flag []byte) error {
 	for {
 		data, stat, err := l.get(ctx, path)
@@ -40,8 +39,8 @@ func (l *retryConn) addFlag(ctx context.Context, path string, flag []byte) error
 	}
 }
 
-// own reads a znode that is believed to be the own one, with a watch; errDisplaced if it is gone or
-// belongs to another session.
+// own reads a znode that is believed to be the own one, with a watch; errDisplaced if it is gone or belongs to
+// another session.
 func (l *retryConn) own(ctx context.Context, path string) (ticket, error) {
 	data, stat, watch, err := l.getW(ctx, path)
 	switch {

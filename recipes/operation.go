@@ -5,12 +5,11 @@ import (
 	"sync"
 )
 
-// operation is one call of a recipe that its caller may leave while a request hangs. It runs on a
-// goroutine of its own, which ends when that request returns, since it begins no other once the
-// context has ended.
+// operation is one call of a recipe that its caller may leave while a request hangs. It runs on a goroutine of its
+// own, which ends when that request returns, since it begins no other once the context has ended.
 //
-// Invariant: no change is begun after the caller has left, and a caller that leaves while one is
-// under way is told which (pending).
+// Invariant: no change is begun after the caller has left, and a caller that leaves while one is under way is told
+// which (pending).
 type operation struct {
 	done chan struct{}
 
@@ -61,8 +60,7 @@ func (op *operation) run(body func(*operation) error) {
 	op.end(body(op))
 }
 
-// end records the result unless there is one. Whoever ends the operation while a change is under
-// way does not know its outcome.
+// end records the result unless there is one. If a change is under way, its outcome is unknown.
 func (op *operation) end(err error) {
 	op.mu.Lock()
 	defer op.mu.Unlock()
@@ -88,8 +86,8 @@ func (op *operation) begin(change UnknownOutcomeError) bool {
 	return true
 }
 
-// refused is called when the change was surely not made. One that was made stays pending until the operation ends without
-// an error: whoever leaves in between has to be told of it.
+// refused is called when the change was certainly not made. One that was made stays pending until the operation ends
+// without an error: a caller that leaves in between is told of it.
 func (op *operation) refused() {
 	op.mu.Lock()
 	defer op.mu.Unlock()

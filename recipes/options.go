@@ -26,9 +26,8 @@ type queueOption func(*store)
 
 func (o queueOption) applyToStore(s *store) { o(s) }
 
-// WithACL gives every znode that the recipe creates this access control list. The default lets
-// everybody do everything. Users of one recipe must be able to read, create and delete each
-// other's znodes.
+// WithACL gives every znode that the recipe creates this access control list. The default allows everything to all.
+// Users of one recipe must be able to read, create and delete each other's znodes.
 func WithACL(acl []zk.ACL) Option {
 	acl = slices.Clone(acl)
 	return func(l *retryConn) { l.acl = acl }
@@ -39,8 +38,8 @@ func WithRetry(policy RetryPolicy) Option {
 	return func(l *retryConn) { l.retry = policy }
 }
 
-// WithContainers creates missing parents as container znodes, which the servers remove when they
-// have become empty, instead of plain ones, which stay. It needs ZooKeeper 3.5.1 or later.
+// WithContainers creates missing parents as container znodes, which the servers remove when they have become empty,
+// instead of plain ones, which stay. It needs ZooKeeper 3.5.1 or later.
 func WithContainers() Option {
 	return func(l *retryConn) { l.containers = true }
 }
@@ -56,8 +55,8 @@ func WithListener(listener LockListener) LockOption {
 	return lockOption(func(l *Lock) { l.listener = listener })
 }
 
-// WithReceipts makes the outcome of every change known, unless the session ends or the caller
-// gives up at the wrong moment, see [Queue].
+// WithReceipts makes the outcome of every change known, unless the session ends or the caller gives up at the wrong
+// moment, see [Queue].
 func WithReceipts() QueueOption {
 	return queueOption(func(s *store) { s.ledger = newReceipts(s) })
 }

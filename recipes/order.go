@@ -17,9 +17,8 @@ type member struct {
 	czxid    int64 // the transaction that created it; 0 where the sequence number suffices
 }
 
-// parseMember splits a name. Names of another form belong to somebody else. The sequence number
-// may carry a minus sign of its own ("lock-<guid>--2147483648"), so the guid, which contains no
-// hyphen, is cut off from the front.
+// parseMember splits a name. Names of another form belong to somebody else. The sequence number may carry a minus
+// sign of its own ("lock-<guid>--2147483648"), so the guid, which contains no hyphen, is cut off from the front.
 func parseMember(prefix, name string) (member, bool) {
 	rest, ok := strings.CutPrefix(name, prefix)
 	if !ok {
@@ -46,22 +45,20 @@ func parseMembers(names []string, prefixes ...string) (members []member) {
 
 // wrapped tells whether the sequence numbers of members do not give their order of creation.
 //
-// ZooKeeper numbers the children of a directory by a counter of 32 bits (PrepRequestProcessor,
-// "%010d" of the parent's cversion). Up to 2147483646 each number is given once and they grow.
-// Then servers differ. In 3.8 the counter sticks at 2147483647, so that several znodes, apart
-// only by their guids, carry that number; creates in a pipeline, and all creates of older
-// servers, go on with -2147483648 upwards. So as long as no member has a negative number or
-// 2147483647, numbers are in order of creation. (To be misled one would need a member that
-// stays while 2^31 others come and go and nobody with a negative number is left: at 10,000
-// creates a second, two and a half days.)
+// ZooKeeper numbers the children of a directory by a counter of 32 bits (PrepRequestProcessor, "%010d" of the
+// parent's cversion). Up to 2147483646 each number is given once and they grow. Then servers differ. In 3.8 the
+// counter sticks at 2147483647, so that several znodes, apart only by their guids, carry that number; creates in a
+// pipeline, and all creates of older servers, go on with -2147483648 upwards. So as long as no member has a negative
+// number or 2147483647, numbers are in order of creation. (To be misled one would need a member that stays while 2^31
+// others come and go and nobody with a negative number is left: at 10,000 creates a second, two and a half days.)
 func wrapped(members []member) bool {
 	return slices.ContainsFunc(members, func(m member) bool {
 		return m.sequence < 0 || m.sequence == math.MaxInt32
 	})
 }
 
-// compareMembers orders by creation: by czxid if they have one, else by sequence number. The name
-// only makes the order total.
+// compareMembers orders by creation: by czxid if they have one, else by sequence number. The name only makes the
+// order total.
 func compareMembers(a, b member) int {
 	return cmp.Or(cmp.Compare(a.czxid, b.czxid), cmp.Compare(a.sequence, b.sequence), strings.Compare(a.name, b.name))
 }
@@ -71,14 +68,13 @@ type lister func(ctx context.Context, dir string) ([]string, error)
 
 // members lists the members of a directory in order of creation.
 //
-// Normally that is the order of their sequence numbers. Where these have wrapped it asks for the
-// czxid of each, one Exists per child: zxids never wrap, and each member was created by a
-// transaction of its own. Clients that see different lists may follow different rules at the same
-// moment and still agree, because both rules give the order of creation.
+// Normally that is the order of their sequence numbers. Where these have wrapped it asks for the czxid of each, one
+// Exists per child: zxids never wrap, and each member was created by a transaction of its own. Clients that see
+// different lists may follow different rules at the same moment and still agree, because both rules give the order of
+// creation.
 //
-// A member that is gone when it is asked for is left out: it was deleted, and names do not come
-// back. If all are gone the directory is listed again, so that an empty answer means that a
-// listing was empty.
+// A member that is gone when it is asked for is left out: it was deleted, and names do not come back. If all are gone
+// the directory is listed again, so that an empty answer means that a listing was empty.
 func (l *retryConn) members(ctx context.Context, dir string, list lister, prefixes ...string) ([]member, error) {
 	for {
 		session := l.conn.SessionID()
@@ -96,9 +92,9 @@ func (l *retryConn) members(ctx context.Context, dir string, list lister, prefix
 	}
 }
 
-// ordered puts members in order of creation, without those that are gone if it had to ask. It
-// returns none if the session in which they were listed has been replaced meanwhile: a new one may
-// be served by a server that lags, to which a member that is there seems gone.
+// ordered puts members in order of creation, without those that are gone if it had to ask. It returns none if the
+// session in which they were listed has been replaced meanwhile: a new one may be served by a server that lags, to
+// which a member that is there seems gone.
 func (l *retryConn) ordered(ctx context.Context, dir string, session int64, members []member) (_ []member, err error) {
 	if wrapped(members) {
 		members, err = l.dated(ctx, dir, members)

@@ -14,8 +14,8 @@ const (
 	protectedTries  = 3
 )
 
-// CreateProtected is CreateProtectedEphemeralSequential by conn's own Create and Children, with a name by [NewGUID]: for
-// connections that wrap another one and have to see each request. It sends what go-zookeeper sends.
+// CreateProtected is CreateProtectedEphemeralSequential by conn's own Create and Children, with a name by [NewGUID]:
+// for connections that wrap another one and have to see each request. It sends what go-zookeeper sends.
 func CreateProtected(conn Conn, path string, data []byte, acl []zk.ACL) (created string, err error) {
 	slash := strings.LastIndexByte(path, '/')
 	if slash < 0 {

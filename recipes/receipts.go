@@ -7,17 +7,15 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// claimPrefix begins the names of the znodes that hold receipts. They lie in the queue's own
-// directory, where the lists of items skip them, so that there is no second directory to create,
-// protect and remove.
+// claimPrefix begins the names of the znodes that hold receipts. They lie in the queue's own directory, where the
+// lists of items skip them, so that there is no second directory to create, protect and remove.
 const claimPrefix = "claim-"
 
-// receipts is the ledger that makes each change together with a note of its identity, in one
-// multi. A multi is one transaction: both happen or neither does. So the note tells afterwards
-// whether the change was made.
+// receipts is the ledger that makes each change together with a note of its identity, in one multi. A multi is one
+// transaction: both happen or neither does. So the note tells afterwards whether the change was made.
 //
-// Invariant: whoever has the turn knows the fate of every change made before through this ledger,
-// or nobody will ever ask for it. Hence one note suffices.
+// Invariant: the holder of the turn knows the outcome of every change made before through this ledger, or nothing
+// will ever ask for it. Hence one note suffices.
 type receipts struct {
 	s    *store
 	turn turn // of whoever makes a change
@@ -91,8 +89,7 @@ func (r *receipts) change(ctx context.Context, op *operation, change UnknownOutc
 	return errVanishing(r.s.dir)
 }
 
-// errNoClaim: the znode of the note is gone, with its session or with the directory. The multi
-// has changed nothing.
+// errNoClaim: the znode of the note is gone, with its session or with the directory. The multi has changed nothing.
 var errNoClaim = errors.New("no claim")
 
 func (r *receipts) send(id string, request any) error {
@@ -122,11 +119,11 @@ func (r *receipts) claim(ctx context.Context) error {
 	return err
 }
 
-// look tells whether the change with that id was made, after its reply was lost; the error is
-// lost if that can no longer be known, because the session was replaced and took the note along.
+// look tells whether the change with that id was made, after its reply was lost; the error is lost if that can no
+// longer be known, because the session was replaced and took the note along.
 //
-// "Not made" is certain only within one session: there nothing that was on the way from the
-// broken connection is carried out any more, and the read is not older than the sync.
+// "Not made" is certain only within one session: there nothing that was on the way from the broken connection is
+// carried out any more, and the read is not older than the sync.
 func (r *receipts) look(ctx context.Context, id string, lost error) (made bool, err error) {
 	s := r.s
 	session := s.conn.SessionID()

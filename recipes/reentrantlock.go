@@ -5,22 +5,21 @@ import (
 	"sync"
 )
 
-// ReentrantLock is a [Lock] that its owner may take again while it has it. The lock is released
-// when it was unlocked as often as it was locked: the outer hold outlives the inner release.
+// ReentrantLock is a [Lock] that its owner may take again while it has it. The lock is released when it was unlocked
+// as often as it was locked: the outer hold outlives the inner release.
 //
 // # The owner
 //
-// Goroutines have no identity, so the owner is explicit: it is the ReentrantLock value. Code that
-// acts for one owner, on however many goroutines, shares one value; other owners, in this process
-// or in others, have values of their own, on the same directory. Of the goroutines of one owner
-// nobody is excluded from what another does: that is what reentrance means.
+// Goroutines have no identity, so the owner is explicit: it is the ReentrantLock value. Code that acts for one owner,
+// on however many goroutines, shares one value; other owners, in this process or in others, have values of their own,
+// on the same directory. Of the goroutines of one owner nobody is excluded from what another does: that is what
+// reentrance means.
 //
 // # Znodes, promises, cost, errors
 //
-// As for [Lock], under the same faults. Only the outermost Lock and Unlock make requests: the inner
-// ones are counted. If the hold is lost, every Lock inside it and every Unlock returns [ErrLost],
-// so that no inner section runs as if it were protected, and the outermost Unlock ends it all the
-// same. [ErrHeld] does not occur.
+// As for [Lock]. Only the outermost Lock and Unlock make requests: the inner ones are counted. If the hold is lost,
+// every Lock inside it and every Unlock returns [ErrLost], so that no inner section runs as if it were protected, and
+// the outermost Unlock ends it all the same. [ErrHeld] does not occur.
 //
 // # Wrong versions that tempt
 //
@@ -35,21 +34,20 @@ type ReentrantLock struct {
 	count int        // how often the owner holds the lock
 }
 
-// NewReentrantLock returns a lock on the directory dir, an absolute path, for one owner. Nothing is
-// sent before the lock is used.
+// NewReentrantLock returns a lock on the directory dir, for one owner.
 func NewReentrantLock(conn Conn, dir string, opts ...LockOption) *ReentrantLock {
 	return &ReentrantLock{lock: NewLock(conn, dir, opts...), turn: newTurn()}
 }
 
-// Lock waits until the owner holds the lock, and counts. It returns at once if the owner holds it
-// already. See [Lock.Lock].
+// Lock waits until the owner holds the lock, and counts. It returns at once if the owner holds it already. See
+// [Lock.Lock].
 func (r *ReentrantLock) Lock(ctx context.Context) error {
 	_, err := r.acquire(ctx, false)
 	return err
 }
 
-// TryLock takes the lock if the owner holds it already, or if nobody holds it and nobody waits for
-// it, and says whether it did. It waits for ZooKeeper, and for a Lock of the same owner.
+// TryLock takes the lock if the owner holds it already, or if nobody holds it and nobody waits for it, and says
+// whether it did. It waits for ZooKeeper, and for a Lock of the same owner.
 func (r *ReentrantLock) TryLock(ctx context.Context) (bool, error) {
 	return r.acquire(ctx, true)
 }
@@ -87,8 +85,7 @@ func (r *ReentrantLock) enter(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Unlock takes back one Lock. The last one releases the lock, as [Lock.Unlock] does; the others
-// return at once.
+// Unlock takes back one Lock. The last one releases the lock, as [Lock.Unlock] does; the others return at once.
 func (r *ReentrantLock) Unlock(ctx context.Context) error {
 	inner, a := r.exit()
 	if inner {
@@ -119,10 +116,9 @@ func (r *ReentrantLock) Holds() int {
 	return r.count
 }
 
-// Lost returns a channel that is closed when the hold is known to be lost, see [Lock.Lost]. Inner
-// and outer holds are lost together.
+// Lost returns a channel that is closed when the hold is known to be lost, see [Lock.Lost]. Inner and outer holds are
+// lost together.
 func (r *ReentrantLock) Lost() <-chan struct{} { return r.lock.Lost() }
 
-// Token returns the fencing token of the hold, the same for inner and outer holds, see
-// [Lock.Token]; 0 without a hold.
+// Token returns the fencing token of the hold, the same for inner and outer holds, see [Lock.Token]; 0 without a hold.
 func (r *ReentrantLock) Token() int64 { return r.lock.Token() }

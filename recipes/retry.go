@@ -9,9 +9,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// RetryPolicy says how long to pause after a lost request before the next: DelayMin, then twice
-// as long each time, up to DelayMax. There is no randomness in it; the recipes of this package
-// do not wake in herds. How often is not limited: the context of the caller does that.
+// RetryPolicy says how long to pause after a lost request before the next: DelayMin, then twice as long each time, up
+// to DelayMax. There is no randomness in it; the recipes of this package do not wake in herds. How often is not
+// limited: the context of the caller does that.
 type RetryPolicy struct {
 	DelayMin, DelayMax time.Duration
 }
@@ -19,7 +19,7 @@ type RetryPolicy struct {
 // DefaultRetry is the policy unless [WithRetry] sets another.
 var DefaultRetry = RetryPolicy{DelayMin: 50 * time.Millisecond, DelayMax: 2 * time.Second}
 
-// delay returns the pause after so many failures before this one.
+// delay returns the pause after one more failure than failures.
 func (p RetryPolicy) delay(failures int) time.Duration {
 	d := max(p.DelayMin, time.Millisecond)
 	for ; failures > 0 && d < p.DelayMax; failures-- {
@@ -28,17 +28,16 @@ func (p RetryPolicy) delay(failures int) time.Duration {
 	return min(d, max(p.DelayMax, p.DelayMin, time.Millisecond))
 }
 
-// deafMax is after how many lost requests in a row, each found with the connection still down
-// when its pause was over, a connection counts as closed.
+// deafMax is after how many lost requests in a row, each found with the connection still down when its pause was
+// over, a connection counts as closed.
 //
-// A closed *zk.Conn answers every request with ErrConnectionClosed at once, which is also what a
-// request under way gets when an open one breaks; and its state is StateDisconnected, which an
-// open one has for moments. Neither is proof. But an open connection that is down keeps requests
-// waiting and does not fail them: to fail one it must connect, send and break again, and after
-// the pause it is connecting already. Ten times in a row, over eleven seconds, is as much
-// evidence as can be had; watches, which do tell the difference, are heeded wherever there is
-// one. Whoever gets errDeaf and has a znode to remove tries that for as long again; if the
-// conclusion was wrong twice, an ephemeral znode stays until the session ends.
+// A closed *zk.Conn answers every request with ErrConnectionClosed at once, which is also what a request under way
+// gets when an open one breaks; and its state is StateDisconnected, which an open one has for moments. Neither is
+// proof. But an open connection that is down keeps requests waiting and does not fail them: to fail one it must
+// connect, send and break again, and after the pause it is connecting already. Ten times in a row, over eleven
+// seconds, is the best evidence there is; a watch, which does tell the difference, decides wherever there is one.
+// After errDeaf the removal of a znode is tried for as long again; if the conclusion was wrong twice, an ephemeral
+// znode stays until the session ends.
 const deafMax = 10
 
 // errDeaf is the ErrClosed that is concluded and not known.
@@ -50,8 +49,8 @@ type backoff struct {
 	failures, deaf int
 }
 
-// wait pauses after an attempt that ended with err. It returns nil when it is time for the next,
-// else the reason not to try again: the context's error, ErrClosed or errDeaf.
+// wait pauses after an attempt that ended with err. It returns nil when it is time for the next, else the reason not
+// to try again: the context's error, ErrClosed or errDeaf.
 func (b *backoff) wait(ctx context.Context, err error) error {
 	if classify(err) == closed {
 		return ErrClosed

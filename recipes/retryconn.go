@@ -9,9 +9,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// retryConn is a connection as recipes use it: its calls wait out connection losses, so that what they
-// return is an answer of ZooKeeper, or the error of the context, or ErrClosed. A call is not
-// begun when the context has ended; one that hangs is not cut short.
+// retryConn is a connection as recipes use it: its calls wait out connection losses, so that what they return is an
+// answer of ZooKeeper, or the error of the context, or ErrClosed. A call is not begun when the context has ended; one
+// that hangs is not cut short.
 type retryConn struct {
 	conn       Conn
 	acl        []zk.ACL
@@ -27,8 +27,8 @@ func newRetryConn(conn Conn, opts ...Option) retryConn {
 	return l
 }
 
-// persist repeats a request that may safely be repeated until it is answered. unsure tells that
-// an attempt before the last one may have been carried out.
+// persist repeats a request that may safely be repeated until it is answered. unsure tells that an attempt before the
+// last one may have been carried out.
 func (l *retryConn) persist(ctx context.Context, request func() error) (unsure bool, err error) {
 	pace := backoff{link: l}
 	for {
@@ -77,8 +77,8 @@ func (l *retryConn) sync(ctx context.Context, path string) error {
 	return err
 }
 
-// remove deletes a znode whose name is never used again, so that repeating it is safe. With
-// unsure, ErrNoNode may be the work of an earlier attempt.
+// remove deletes a znode whose name is never used again, so that repeating it is safe. With unsure, ErrNoNode may be
+// the work of an earlier attempt.
 func (l *retryConn) remove(ctx context.Context, path string) (unsure bool, err error) {
 	return l.persist(ctx, func() error { return l.conn.Delete(path, -1) })
 }
@@ -86,8 +86,8 @@ func (l *retryConn) remove(ctx context.Context, path string) (unsure bool, err e
 // vanishMax bounds how often a parent may vanish between its creation and its use.
 const vanishMax = 32
 
-// ensure creates a znode without data and its missing ancestors. Another client may be first:
-// ErrNodeExists is as good as success.
+// ensure creates a znode without data and its missing ancestors. Another client may be first: ErrNodeExists is as
+// good as success.
 func (l *retryConn) ensure(ctx context.Context, path string) error {
 	if path == "/" {
 		return nil
@@ -126,13 +126,12 @@ func (l *retryConn) createParent(path string) error {
 	return err
 }
 
-// enlist creates the ephemeral dir/prefix<guid>-<sequence>, with dir if that is missing, and
-// returns its path and the guid. After a lost reply it looks whether the znode is there before it
-// makes another.
+// enlist creates the ephemeral dir/prefix<guid>-<sequence>, with dir if that is missing, and returns its path and the
+// guid. After a lost reply it looks whether the znode is there before it makes another.
 //
-// In a new session it goes on with a new guid. With the old one a name could come twice, as the
-// sequence number stays the same once it has reached its end: others would take the new znode for
-// the one that they had dated before the old session ended, and let it go first.
+// In a new session it goes on with a new guid. With the old one a name could come twice, as the sequence number stays
+// the same once it has reached its end: others would take the new znode for the one that they had dated before the
+// old session ended, and let it go first.
 func (l *retryConn) enlist(ctx context.Context, dir, prefix string, data []byte) (path, guid string, err error) {
 	pace := backoff{link: l}
 	guid, session := NewGUID(l.conn), l.conn.SessionID()
@@ -179,10 +178,10 @@ func (l *retryConn) findOwn(ctx context.Context, dir, prefix, guid string) (stri
 	return "", err
 }
 
-// find returns the children with that guid, normally one or none. A create that was lost is found
-// if it was carried out and its znode is still there: once the client has reconnected, ZooKeeper
-// refuses what is still on the way from its old connection (SessionMovedException), and sync
-// brings the server that answers up to what was committed before.
+// find returns the children with that guid, normally one or none. A create that was lost is found if it was carried
+// out and its znode is still there: once the client has reconnected, ZooKeeper refuses what is still on the way from
+// its old connection (SessionMovedException), and sync brings the server that answers up to what was committed
+// before.
 func (l *retryConn) find(ctx context.Context, dir, prefix, guid string) ([]string, error) {
 	names, err := l.syncedChildren(ctx, dir)
 	var found []string
@@ -215,8 +214,8 @@ func (l *retryConn) syncedGet(ctx context.Context, path string) (data []byte, st
 	return data, stat, err
 }
 
-// synced reads in the session of a sync: a new session begins without memory of what the old one has seen, and may
-// be served by a server that lags behind the sync.
+// synced reads in the session of a sync: a new session begins without memory of what the old one has seen, and may be
+// served by a server that lags behind the sync.
 func (l *retryConn) synced(ctx context.Context, path string, read func() error) error {
 	for {
 		session := l.conn.SessionID()

@@ -15,43 +15,36 @@ const (
 	writePrefix = "write-"
 )
 
-// RWLock is a fair read/write lock: one writer, or any number of readers. After ZooKeeper's recipes
-// "Shared Locks" and "Revocable Shared Locks" (ZooKeeper Recipes and Solutions), with the changes
-// below.
+// RWLock is a fair read/write lock: one writer, or any number of readers. After ZooKeeper's recipes "Shared Locks"
+// and "Revocable Shared Locks" (ZooKeeper Recipes and Solutions), with the changes below.
 //
 // # Znodes
 //
-// A contender is an ephemeral sequential znode dir/read-<guid>-<sequence> or
-// dir/write-<guid>-<sequence>, with a fresh guid for each acquisition. A writer holds the lock when
-// no contender is before it, a reader when no writer is. A writer watches the contender right
-// before it, a reader the last writer before it. dir is created when missing and never removed.
+// A contender is an ephemeral sequential znode dir/read-<guid>-<sequence> or dir/write-<guid>-<sequence>, with a
+// fresh guid for each acquisition. A writer holds the lock when no contender is before it, a reader when no writer
+// is. A writer watches the contender right before it, a reader the last writer before it.
 //
-// The data of a contender is a set of words: "unlock" if somebody asks it to release
-// ([RWLock.Revoke]), "shared" if a writer has become a reader ([RWLock.Downgrade]). A reader that
-// reads "shared" where it wanted to watch has the lock: that writer was first in line, so nobody
-// is before it.
+// The data of a contender is a set of words: "unlock" if somebody asks it to release ([RWLock.Revoke]), "shared" if a
+// writer has become a reader ([RWLock.Downgrade]). A reader that reads "shared" where it wanted to watch has the
+// lock: that writer was first in line, so nobody is before it.
 //
 // # Promises
 //
-// Exclusion: while a writer's session is alive and it holds the lock, nobody else whose session is
-// alive holds it. Fairness: nobody is granted the lock before somebody who came earlier and is in
-// its way; so readers cannot starve a writer. Downgrade without a gap: from the write hold to the
-// read hold no other writer holds the lock. Progress and cleanliness are as for [Lock], and all of
-// it holds under the same faults: broken connections and lost replies, expired sessions, lost
-// watches, lagging servers, stopped and dying processes, callers that give up, time, a directory
-// that is removed and made again, sequence numbers that wrap.
+// Exclusion: while a writer's session is alive and it holds the lock, nobody else whose session is alive holds it.
+// Fairness: nobody is granted the lock before somebody who came earlier and is in its way; so readers cannot starve a
+// writer. Downgrade without a gap: from the write hold to the read hold no other writer holds the lock. Progress and
+// cleanliness are as for [Lock].
 //
-// As with any lock, a holder may not know yet that its session has ended. [RWLock.Token] is greater
-// for a writer than for all holders before it, and for a reader than for all writers before it.
+// As with any lock, a holder may not know yet that its session has ended. [RWLock.Token] is greater for a writer than
+// for all holders before it, and for a reader than for all writers before it.
 //
 // # Cost
 //
-// Without contention four requests to acquire (create, list, two with a watch on the own znode) and
-// one to release. A waiter adds two for each time that it wakes (watch and list): normally once. The release of a
-// writer wakes the readers that waited for it, which are granted the lock together, and one writer
-// at most; that of a reader one writer at most. A downgrade is four requests (read, conditional
-// write, two watches anew), and wakes the same as a release would. Revoke is two (sync, list), two for the first in
-// line, and two for each holder.
+// Without contention four requests to acquire (create, list, two with a watch on the own znode) and one to release. A
+// waiter adds two for each time that it wakes (watch and list): normally once. The release of a writer wakes the
+// readers that waited for it, which are granted the lock together, and one writer at most; that of a reader one
+// writer at most. A downgrade is four requests (read, conditional write, two watches anew), and wakes the same as a
+// release would. Revoke is two (sync, list), two for the first in line, and two for each holder.
 //
 // # Errors
 //
@@ -59,22 +52,21 @@ const (
 //
 // # Wrong versions that tempt
 //
-//   - A reader that waits for the lowest writer and, when that goes, takes the lock for its own:
-//     another writer may have been between them. (The recipe's text, read literally.)
+//   - A reader that waits for the lowest writer and, when that goes, takes the lock for its own: another writer may
+//     have been between them. (The recipe's text, read literally.)
 //   - A reader that waits for writers that came later: they wait for it.
 //   - Sorting whole names: all readers come before all writers, whenever they came.
-//   - Downgrading by acquiring the read lock first: the reader queues behind a writer that waits
-//     for the hold to be downgraded.
+//   - Downgrading by acquiring the read lock first: the reader queues behind a writer that waits for the hold to be
+//     downgraded.
 //   - Downgrading by a release and an acquisition: a writer gets in between.
-//   - One watch on the own znode, which a request to release it spends: a session that expires before
-//     the watch is set again is not noticed.
+//   - One watch on the own znode, which a request to release it spends: a session that expires before the watch is
+//     set again is not noticed.
 //
-// An RWLock belongs to one user at a time, which holds it in one way at a time, although its
-// methods may be called from any goroutine. Several may share a connection and a directory.
+// An RWLock belongs to one user at a time, which holds it in one way at a time, although its methods may be called
+// from any goroutine. Several may share a connection and a directory.
 type RWLock struct{ holder }
 
-// NewRWLock returns a read/write lock on the directory dir, an absolute path. Nothing is sent
-// before the lock is used.
+// NewRWLock returns a read/write lock on the directory dir.
 func NewRWLock(conn Conn, dir string, opts ...Option) *RWLock {
 	return &RWLock{newHolder(conn, "read/write lock", dir, opts...)}
 }
@@ -101,15 +93,15 @@ func lastWriter(line []member, i int) []member {
 
 func (m member) writes() bool { return strings.HasPrefix(m.name, writePrefix) }
 
-// Lock waits until the lock is held exclusively. It returns nil if so, else see [Lock] for the
-// errors; a context that ends in the same moment as the lock is granted may give either result.
+// Lock waits until the lock is held exclusively. It returns nil if so, else see [Lock] for the errors; a context that
+// ends in the same moment as the lock is granted may give either result.
 func (l *RWLock) Lock(ctx context.Context) error {
 	_, err := l.queue(ctx, writeRule, nil, exclusive, false)
 	return err
 }
 
-// TryLock takes the lock exclusively if nobody holds it and nobody waits for it, and says whether
-// it did. It never waits for other users, but it waits for ZooKeeper.
+// TryLock takes the lock exclusively if nobody holds it and nobody waits for it, and says whether it did. It never
+// waits for other users, but it waits for ZooKeeper.
 func (l *RWLock) TryLock(ctx context.Context) (bool, error) {
 	return l.queue(ctx, writeRule, nil, exclusive, true)
 }
@@ -120,8 +112,7 @@ func (l *RWLock) RLock(ctx context.Context) error {
 	return err
 }
 
-// TryRLock takes the lock beside other readers if nobody writes and nobody waits to write, and says
-// whether it did.
+// TryRLock takes the lock beside other readers if nobody writes and nobody waits to write, and says whether it did.
 func (l *RWLock) TryRLock(ctx context.Context) (bool, error) {
 	return l.queue(ctx, readRule, nil, shared, true)
 }
@@ -129,21 +120,19 @@ func (l *RWLock) TryRLock(ctx context.Context) (bool, error) {
 // Unlock releases an exclusive hold and returns when its znode is gone, see [Lock.Unlock].
 func (l *RWLock) Unlock(ctx context.Context) error { return l.unlock(ctx, exclusive) }
 
-// RUnlock releases a hold beside other readers and returns when its znode is gone, see
-// [Lock.Unlock].
+// RUnlock releases a hold beside other readers and returns when its znode is gone, see [Lock.Unlock].
 func (l *RWLock) RUnlock(ctx context.Context) error { return l.unlock(ctx, shared) }
 
-// Token returns the fencing token of the current hold, positive; 0 without a hold. It is the zxid
-// that created the holder's znode, as [Lock.Token] explains; a downgraded hold keeps it.
+// Token returns the fencing token of the current hold, positive; 0 without a hold. It is the zxid that created the
+// holder's znode, as [Lock.Token] explains; a downgraded hold keeps it.
 func (l *RWLock) Token() int64 { return l.token() }
 
-// Downgrade turns an exclusive hold into one beside other readers, to be released by RUnlock. It
-// takes effect when ZooKeeper writes "shared" into the holder's znode, whose place in line stays.
+// Downgrade turns an exclusive hold into one beside other readers, to be released by RUnlock. It takes effect when
+// ZooKeeper writes "shared" into the holder's znode, whose place in line stays.
 //
-// [ErrNotHeld] means that there is no exclusive hold, [ErrLost] that it was lost. When ctx ends
-// first the error is the context's, the downgrade may go on, and either of Unlock and RUnlock
-// releases the hold. [ErrClosed] is final; with any other error ZooKeeper has refused and the hold
-// is still exclusive. After any error Unlock is right.
+// [ErrNotHeld] means that there is no exclusive hold, [ErrLost] that it was lost. When ctx ends first the error is
+// the context's, the downgrade may go on, and either of Unlock and RUnlock releases the hold. [ErrClosed] is final;
+// with any other error ZooKeeper has refused and the hold is still exclusive. After any error Unlock is right.
 func (l *RWLock) Downgrade(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -180,8 +169,8 @@ func (l *RWLock) downgrade(a *acquisition) error {
 	return l.addFlag(a.holding, a.acquirer.(*waitQueue).path, flagShared)
 }
 
-// downgraded tells its caller how a downgrade went. (Of a caller that has gone away the hold stays
-// one that either way of releasing ends.)
+// downgraded tells its caller how a downgrade went. (Of a caller that has gone away the hold stays one that either
+// way of releasing ends.)
 func (l *RWLock) downgraded(a *acquisition, err error) error {
 	switch {
 	case err == nil:
@@ -217,9 +206,9 @@ func (l *RWLock) ended(a *acquisition) error {
 	return a.err
 }
 
-// Revoked returns a channel that is closed when somebody asks for the release of the current hold
-// ([RWLock.Revoke]). The holder goes on holding until it releases the lock, which it should do
-// soon. It belongs to one hold; without one, the channel is nil, from which nothing ever comes.
+// Revoked returns a channel that is closed when somebody asks for the release of the current hold ([RWLock.Revoke]).
+// The holder goes on holding until it releases the lock, which it should do soon. It belongs to one hold; without
+// one, the channel is nil, from which nothing ever comes.
 func (l *RWLock) Revoked() <-chan struct{} {
 	if a := l.hold(); a != nil {
 		return a.revoked
@@ -227,9 +216,9 @@ func (l *RWLock) Revoked() <-chan struct{} {
 	return nil
 }
 
-// Revoke asks those who hold the lock at a moment during this call to release it, this user
-// included. They are told by the word "unlock" in the data of their znodes, and decide when to
-// follow: Revoke does not wait for that. To call it again does no harm.
+// Revoke asks those who hold the lock at a moment during this call to release it, this user included. They are told
+// by the word "unlock" in the data of their znodes, and decide when to follow: Revoke does not wait for that. To call
+// it again does no harm.
 func (l *RWLock) Revoke(ctx context.Context) error {
 	err := perform(ctx, func(*operation) error { return l.revoke(ctx) })
 	return explain(err, "the holders of %s %s cannot be asked to release it", l.noun, l.path)
@@ -252,8 +241,8 @@ func (l *RWLock) revoke(ctx context.Context) error {
 	return nil
 }
 
-// holders returns who of the contenders in line holds the lock: the first, and if that is not an
-// exclusive writer, all up to the next writer.
+// holders returns who of the contenders in line holds the lock: the first, and if that is not an exclusive writer,
+// all up to the next writer.
 func (l *RWLock) holders(ctx context.Context, line []member) ([]member, error) {
 	if len(line) == 0 {
 		return nil, nil

@@ -7,30 +7,26 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// SimpleLock is an exclusive lock on one ephemeral znode with a fixed name: whoever creates it holds
-// the lock. It is what everybody writes first. There are two, which differ in how they wait:
-// [NewSimpleRetryLock] tries again after a pause, [NewSimpleWatchLock] watches the znode and tries
-// again when it is gone. Both are here made correct, and their price is stated: [Lock] is better
-// unless one has to share the znode with clients that do it like this.
+// SimpleLock is an exclusive lock on one ephemeral znode with a fixed name: whoever creates it holds the lock. It is
+// what everybody writes first. There are two, which differ in how they wait: [NewSimpleRetryLock] tries again after a
+// pause, [NewSimpleWatchLock] watches the znode and tries again when it is gone. Both are here made correct, and
+// their price is stated: [Lock] is better unless one has to share the znode with clients that do it like this.
 //
 // # Znodes
 //
-// The lock is path, ephemeral; its data is the guid of the acquisition. Beside it is path-<guid>,
-// ephemeral and empty, the holder's proof. Both are created in one multi and deleted in one. The
-// parent of path is created when missing and never removed.
+// The lock is path, ephemeral; its data is the guid of the acquisition. Beside it is path-<guid>, ephemeral and
+// empty, the holder's proof. Both are created in one multi and deleted in one.
 //
-// The proof is there because ZooKeeper deletes by name and version only, and a successor's znode
-// has the same name and version. A process that sleeps through its expiry and then releases, over
-// a client that has silently opened a new session, would delete the lock of whoever holds it now.
-// With the proof in the same multi that fails: it went with the session. By its name, which is
-// never used again, it also tells after a lost reply whether the acquisition was made.
+// The proof is there because ZooKeeper deletes by name and version only, and a successor's znode has the same name
+// and version. A process that sleeps through its expiry and then releases, over a client that has silently opened a
+// new session, would delete the lock of whoever holds it now. With the proof in the same multi that fails: it went
+// with the session. By its name, which is never used again, it also tells after a lost reply whether the acquisition
+// was made.
 //
 // # Promises
 //
-// Exclusion, cleanliness and tokens are as for [Lock], under the same faults: broken connections
-// and lost replies, expired sessions, lost watches, lagging servers, stopped and dying processes,
-// callers that give up, time, a parent that is removed and made again. One must not delete path by
-// hand and leave the proof: the holder's release would then delete the successor's lock.
+// Exclusion, cleanliness and tokens are as for [Lock]. One must not delete path by hand and leave the proof: the
+// holder's release would then delete the successor's lock.
 //
 // Not promised: an order. Who is fast or lucky gets the lock, and a waiter may starve.
 //
@@ -38,11 +34,10 @@ import (
 //
 // Two requests to acquire a free lock (multi, read with watch), one to release.
 //
-//   - Retry: one transaction for each try of each waiter, also if nothing changes, which every
-//     server writes to its log although it fails; and up to RetryPolicy.DelayMax of idle time after
-//     a release. No wake-ups.
-//   - Watch: one release wakes all waiters, and each sends two requests, of which one gets the lock:
-//     with n waiters in turn that is n² requests, where [Lock] needs 2n. The herd.
+//   - Retry: one transaction for each try of each waiter, also if nothing changes, which every server writes to its
+//     log although it fails; and up to RetryPolicy.DelayMax of idle time after a release. No wake-ups.
+//   - Watch: one release wakes all waiters, and each sends two requests, of which one gets the lock: with n waiters
+//     in turn that is n² requests, where [Lock] needs 2n. The herd.
 //
 // # Errors
 //
@@ -50,28 +45,26 @@ import (
 //
 // # Wrong versions that tempt
 //
-//   - A create that fails because the znode exists, after one whose reply was lost: waiting for
-//     one's own znode for ever.
-//   - Deleting path with version -1 or 0: see above. A comparison of the data before the delete does
-//     not help, since it is another request.
+//   - A create that fails because the znode exists, after one whose reply was lost: waiting for one's own znode for
+//     ever.
+//   - Deleting path with version -1 or 0: see above. A comparison of the data before the delete does not help, since
+//     it is another request.
 //   - Taking any event of the watch, such as a disconnection, for the release.
 //   - Taking the release for the lock: all others were woken too.
 //
-// A SimpleLock belongs to one user at a time, although its methods may be called from any
-// goroutine. Several may share a connection and a path.
+// A SimpleLock belongs to one user at a time, although its methods may be called from any goroutine. Several may
+// share a connection and a path.
 type SimpleLock struct {
 	holder
 	wait func(*spot, context.Context) error
 }
 
-// NewSimpleRetryLock returns a lock on the znode path, whose waiters try again after pauses, see
-// [WithRetry]. Nothing is sent before the lock is used.
+// NewSimpleRetryLock returns a lock on the znode path, whose waiters try again after pauses, see [WithRetry].
 func NewSimpleRetryLock(conn Conn, path string, opts ...Option) *SimpleLock {
 	return newSimpleLock(conn, path, (*spot).sleep, opts)
 }
 
-// NewSimpleWatchLock returns a lock on the znode path, whose waiters watch it. Nothing is sent
-// before the lock is used.
+// NewSimpleWatchLock returns a lock on the znode path, whose waiters watch it.
 func NewSimpleWatchLock(conn Conn, path string, opts ...Option) *SimpleLock {
 	return newSimpleLock(conn, path, (*spot).watch, opts)
 }
@@ -80,8 +73,8 @@ func newSimpleLock(conn Conn, path string, wait func(*spot, context.Context) err
 	return &SimpleLock{newHolder(conn, "lock", path, opts...), wait}
 }
 
-// Lock waits until the lock is held. It returns nil if so, else see [Lock] for the errors; a
-// context that ends in the same moment as the lock is granted may give either result.
+// Lock waits until the lock is held. It returns nil if so, else see [Lock] for the errors; a context that ends in the
+// same moment as the lock is granted may give either result.
 func (l *SimpleLock) Lock(ctx context.Context) error {
 	_, err := l.take(ctx, false)
 	return err
@@ -97,9 +90,8 @@ func (l *SimpleLock) take(ctx context.Context, try bool) (bool, error) {
 // Unlock releases the lock and returns when its znode is gone, see [Lock.Unlock].
 func (l *SimpleLock) Unlock(ctx context.Context) error { return l.unlock(ctx, exclusive) }
 
-// Token returns the fencing token of the current hold, positive and greater than that of every
-// hold before it; 0 without a hold. It is the zxid that created the znode, and each hold has one
-// of its own.
+// Token returns the fencing token of the current hold, positive and greater than that of every hold before it; 0
+// without a hold. It is the zxid that created the znode, and each hold has one of its own.
 func (l *SimpleLock) Token() int64 { return l.token() }
 
 // spot acquires for a contender for one znode.
@@ -133,8 +125,7 @@ func (s *spot) contend(ctx context.Context, try bool) (ticket, error) {
 	}
 }
 
-// take creates the znode and its proof, or finds that it did so before, by a request whose reply was
-// lost.
+// take creates the znode and its proof, or finds that it did so before, by a request whose reply was lost.
 func (s *spot) take(ctx context.Context) (ticket, error) {
 	s.guid = NewGUID(s.link.conn)
 	failed := -1
@@ -163,8 +154,7 @@ func (s *spot) delete() (failed int, err error) {
 		&zk.DeleteRequest{Path: s.path, Version: -1}))
 }
 
-// failure returns which operation of a multi failed: the first with an error, as those before it
-// have none.
+// failure returns which operation of a multi failed: the first with an error, as those before it have none.
 func failure(results []zk.MultiResponse, err error) (int, error) {
 	if err != nil {
 		for i, r := range results {
@@ -176,8 +166,7 @@ func failure(results []zk.MultiResponse, err error) (int, error) {
 	return -1, err
 }
 
-// verify reads the znode, which must be the own one: of this acquisition and of the session of this
-// moment.
+// verify reads the znode, which must be the own one: of this acquisition and of the session of this moment.
 func (s *spot) verify(ctx context.Context) (ticket, error) {
 	held, err := s.link.own(ctx, s.path)
 	if err == nil && string(held.data) != s.guid {
@@ -186,8 +175,7 @@ func (s *spot) verify(ctx context.Context) (ticket, error) {
 	return held, err
 }
 
-// leave deletes the znode together with its proof. If only the proof is there, somebody has deleted
-// the znode.
+// leave deletes the znode together with its proof. If only the proof is there, somebody has deleted the znode.
 func (s *spot) leave(ctx context.Context) (unsure bool, err error) {
 	failed := -1
 	unsure, err = s.link.persist(ctx, func() (err error) { failed, err = s.delete(); return })

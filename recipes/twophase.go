@@ -23,81 +23,72 @@ var (
 )
 
 var (
-	// ErrNoTransaction is returned for a transaction that has not been begun, or has been
-	// forgotten, and for a site that takes no part in it.
+	// ErrNoTransaction is returned for a transaction that has not been begun, or has been forgotten, and for a site
+	// that takes no part in it.
 	ErrNoTransaction = errors.New("recipes: there is no such transaction or no such site in it")
 
 	// ErrTransactionExists is returned by Begin when somebody has begun a transaction of that name.
 	ErrTransactionExists = errors.New("recipes: a transaction of that name exists already")
 
-	// ErrAborted is returned by a vote to commit that comes too late: the site's vote to abort has
-	// been cast, by itself or by somebody else in its place.
+	// ErrAborted is returned by a vote to commit that comes too late: the site's vote to abort has been cast, by
+	// itself or by somebody else in its place.
 	ErrAborted = errors.New("recipes: the transaction is aborted")
 )
 
-// TwoPhase lets several sites commit transactions atomically: all commit or all abort. After
-// ZooKeeper's recipe "Two-phased Commit" (ZooKeeper Recipes and Solutions), with the changes below.
+// TwoPhase lets several sites commit transactions atomically: all commit or all abort. After ZooKeeper's recipe
+// "Two-phased Commit" (ZooKeeper Recipes and Solutions), with the changes below.
 //
 // # Znodes
 //
-// A transaction is the znode dir/<tx>, whose data is the query, with a child site-<name> for each
-// site and a child outcome-<guid>. The coordinator creates all of them in one multi, so that nobody
-// sees a transaction with some of its sites missing. A site's child is empty until its vote is
-// cast, which is "commit" or "abort"; it is written on condition that it is still empty, so a vote
-// is cast once. A vote to abort is a multi that also writes "abort" to the outcome. All znodes are
-// persistent: a vote must outlive who has cast it.
+// A transaction is the znode dir/<tx>, whose data is the query, with a child site-<name> for each site and a child
+// outcome-<guid>. The coordinator creates all of them in one multi, so that nobody sees a transaction with some of
+// its sites missing. A site's child is empty until its vote is cast, which is "commit" or "abort"; it is written on
+// condition that it is still empty, so a vote is cast once. A vote to abort is a multi that also writes "abort" to
+// the outcome. All znodes are persistent: a vote must outlive who has cast it.
 //
-// The votes are the decision. It is abort as soon as one of them is, commit as soon as all are, and
-// can never change. Whoever sees that all are writes "commit" to the outcome, to spare others the
-// reading. Nothing depends on the coordinator after Begin.
+// The votes are the decision. It is abort as soon as one of them is, commit as soon as all are, and can never change.
+// Whoever sees that all are writes "commit" to the outcome, to spare others the reading. Nothing depends on the
+// coordinator after Begin.
 //
 // # Promises
 //
-// Atomicity: all that learn an outcome learn the same. Validity: it is commit only if every site
-// has voted to commit; abort only if somebody has voted, or called Abort. Stability: it never
-// changes. This holds when connections break at any moment and replies are lost, when servers lag,
-// when watches are lost with a connection, when sessions expire, when processes stop for a while or
-// die, when callers give up and when time passes.
+// Atomicity: all that learn an outcome learn the same. Validity: it is commit only if every site has voted to commit;
+// abort only if somebody has voted, or called Abort. Stability: it never changes.
 //
-// Blocking: Outcome returns when all votes are cast or one is to abort. While a site's vote is
-// missing the others wait; in ordinary two-phase commit they would have to, for ever if the site
-// or the coordinator has died. Here anybody may end that, at any time, by [TwoPhase.Abort], which
-// casts the missing votes' first as abort: the site that was merely slow then gets [ErrAborted] and
-// must abort. A site that has voted to commit and cannot reach ZooKeeper must wait until it can:
-// that is the whole of the blocking. A coordinator that dies in Begin has begun the transaction
-// entirely or not at all.
+// Blocking: Outcome returns when all votes are cast or one is to abort. While a site's vote is missing the others
+// wait; in ordinary two-phase commit they would have to, for ever if the site or the coordinator has died. Here
+// anybody may end that, at any time, by [TwoPhase.Abort], which casts the missing votes' first as abort: the site
+// that was merely slow then gets [ErrAborted] and must abort. A site that has voted to commit and cannot reach
+// ZooKeeper must wait until it can: that is the whole of the blocking. A coordinator that dies in Begin has begun the
+// transaction entirely or not at all.
 //
 // # Cost
 //
-// With n sites: Begin takes one request (a multi of n+2 creates) and a vote two (list, write).
-// Outcome takes a list, a read of the outcome, and a read of each site in turn, all but the list
-// with a watch; it waits at the first site whose vote is missing, and for the outcome: up to n
-// wake-ups, n² for all sites together, as in the published recipe. Whoever reads the last vote adds
-// a write. Abort takes what Outcome does, and a write and two reads instead of the waiting; each
-// vote that is cast at the same time adds three. Forget takes three (sync, list, multi). A wait that
-// gives up leaves its two watches in the client until the next change: go-zookeeper cannot remove
-// watches.
+// With n sites: Begin takes one request (a multi of n+2 creates) and a vote two (list, write). Outcome takes a list,
+// a read of the outcome, and a read of each site in turn, all but the list with a watch; it waits at the first site
+// whose vote is missing, and for the outcome: up to n wake-ups, n² for all sites together, as in the published
+// recipe. Whoever reads the last vote adds a write. Abort takes what Outcome does, and a write and two reads instead
+// of the waiting; each vote that is cast at the same time adds three. Forget takes three (sync, list, multi). A wait
+// keeps two watches.
 //
 // # Errors
 //
-// The context's error when that ended. Begin, Vote and Abort then return an [*UnknownOutcomeError]
-// if the change was under way; all may be called again, with the same result as if the first had
-// succeeded, but for Begin, which cannot know whether a transaction of that name is its own and
-// returns [ErrTransactionExists]. (Abort is the safe way on, or a new name.) A lost reply is no
-// error. [ErrNoTransaction], [ErrAborted]: see there. [ErrClosed] is final. Anything else is
-// ZooKeeper's refusal, for instance zk.ErrNoAuth.
+// The context's error when that ended. Begin, Vote and Abort then return an [*UnknownOutcomeError] if the change was
+// under way; all may be called again, with the same result as if the first had succeeded, but for Begin, which cannot
+// know whether a transaction of that name is its own and returns [ErrTransactionExists]. (Abort is the safe way on,
+// or a new name.) A lost reply is no error. [ErrNoTransaction], [ErrAborted]: see there.
 //
-// A site must act on an outcome that it has been told, never on an error; after a restart it asks
-// again. The coordinator calls [TwoPhase.Forget] when all sites have acted.
+// A site must act on an outcome that it has been told, never on an error; after a restart it asks again. The
+// coordinator calls [TwoPhase.Forget] when all sites have acted.
 //
 // # Wrong versions that tempt
 //
-//   - Sites that create their own znode when they vote: a site that has not come yet cannot be told
-//     from one that does not take part.
-//   - Ephemeral votes: a site that dies after its vote to commit takes it along, and who counts
-//     afterwards aborts what others have committed.
-//   - Votes that can be written twice: a site that gives up waiting and changes its mind, or an
-//     abort on behalf of a slow site, which is then overwritten.
+//   - Sites that create their own znode when they vote: a site that has not come yet cannot be told from one that
+//     does not take part.
+//   - Ephemeral votes: a site that dies after its vote to commit takes it along, and who counts afterwards aborts
+//     what others have committed.
+//   - Votes that can be written twice: a site that gives up waiting and changes its mind, or an abort on behalf of a
+//     slow site, which is then overwritten.
 //   - Deciding by whoever writes the outcome first, without the votes: two deciders.
 //   - Taking "bad version" after a lost reply for another's vote: it may be one's own.
 //
@@ -107,15 +98,13 @@ type TwoPhase struct {
 	dir string
 }
 
-// NewTwoPhase returns the transactions in the directory dir, an absolute path. Nothing is sent
-// before it is used. Names of transactions and sites must be good for znodes: not empty, without a
-// slash.
+// NewTwoPhase returns the transactions in the directory dir. Names of transactions and sites must be good for znodes:
+// not empty, without a slash.
 func NewTwoPhase(conn Conn, dir string, opts ...Option) *TwoPhase {
 	return &TwoPhase{newRetryConn(conn, opts...), dir}
 }
 
-// Begin begins a transaction of these sites, which is what a coordinator does. Each site has to
-// vote once.
+// Begin begins a transaction of these sites, which is what a coordinator does. Each site has to vote once.
 func (t *TwoPhase) Begin(ctx context.Context, tx string, query []byte, sites ...string) error {
 	return t.change(ctx, "begin", tx, func(op *operation) error {
 		if len(sites) == 0 || len(slices.Compact(slices.Sorted(slices.Values(sites)))) != len(sites) {
@@ -138,8 +127,8 @@ func (t *TwoPhase) creation(tx string, query []byte, sites []string) (ops []any)
 	return ops
 }
 
-// begin creates a transaction. When a reply is lost the guid in the name of the outcome tells
-// whether a transaction that is there is this one.
+// begin creates a transaction. When a reply is lost the guid in the name of the outcome tells whether a transaction
+// that is there is this one.
 func (t *TwoPhase) begin(ctx context.Context, op *operation, ops []any) error {
 	path, outcome := ops[0].(*zk.CreateRequest).Path, ops[1].(*zk.CreateRequest).Path
 	for range vanishMax {
@@ -191,8 +180,8 @@ func (t *TwoPhase) Query(ctx context.Context, tx string) (query []byte, sites []
 	return query, sites, nil
 }
 
-// Vote casts the vote of a site. Only the site itself may vote to commit; casting the same vote
-// again is no error. After a vote to commit the site must be able to do either.
+// Vote casts the vote of a site. Only the site itself may vote to commit; casting the same vote again is no error.
+// After a vote to commit the site must be able to do either.
 func (t *TwoPhase) Vote(ctx context.Context, tx, site string, commit bool) error {
 	return t.change(ctx, "vote", tx, func(op *operation) error {
 		all, err := t.list(ctx, tx)
@@ -240,8 +229,8 @@ func (t *TwoPhase) Outcome(ctx context.Context, tx string) (commit bool, err err
 	return t.decide(ctx, "wait for", tx, func(*operation, *transaction) (retry bool, err error) { return false, nil })
 }
 
-// Abort aborts the transaction unless its outcome is decided already, and returns whether that is
-// to commit. Anybody may call it who does not want to wait any longer.
+// Abort aborts the transaction unless its outcome is decided already, and returns whether that is to commit. Anybody
+// may call it who does not want to wait any longer.
 func (t *TwoPhase) Abort(ctx context.Context, tx string) (commit bool, err error) {
 	return t.decide(ctx, "abort", tx, func(op *operation, all *transaction) (retry bool, err error) {
 		_, err = t.cast(ctx, op, "abort", all.missing, all.outcome, false)
@@ -250,8 +239,8 @@ func (t *TwoPhase) Abort(ctx context.Context, tx string) (commit bool, err error
 	})
 }
 
-// decide follows a transaction to its outcome. undecided is called when a vote is missing; unless
-// it wants to look again at once, the next event is awaited.
+// decide follows a transaction to its outcome. undecided is called when a vote is missing; unless it wants to look
+// again at once, the next event is awaited.
 func (t *TwoPhase) decide(ctx context.Context, name, tx string, undecided func(*operation, *transaction) (bool, error)) (bool, error) {
 	outcome, err := carryOut(ctx, func(op *operation) ([]byte, error) {
 		all, err := t.list(ctx, tx)
@@ -305,8 +294,8 @@ func (t *TwoPhase) list(ctx context.Context, tx string) (*transaction, error) {
 	return all, nil
 }
 
-// outcome returns the outcome, or nothing if a vote is missing. Votes and outcome are written once,
-// so what is read is true even if it is old.
+// outcome returns the outcome, or nothing if a vote is missing. Votes and outcome are written once, so what is read
+// is true even if it is old.
 func (t *TwoPhase) outcome(ctx context.Context, all *transaction) (outcome []byte, err error) {
 	if all.end, err = t.look(ctx, all.end, all.outcome); err != nil || len(all.end.data) > 0 {
 		return all.end.data, err
@@ -333,8 +322,8 @@ func (t *TwoPhase) outcome(ctx context.Context, all *transaction) (outcome []byt
 	return voteCommit, err
 }
 
-// Forget removes a transaction. It is for the coordinator, after all sites have acted on the
-// outcome: who asks later is told ErrNoTransaction. It does not mind if there is none.
+// Forget removes a transaction. It is for the coordinator, after all sites have acted on the outcome: who asks later
+// is told ErrNoTransaction. It does not mind if there is none.
 func (t *TwoPhase) Forget(ctx context.Context, tx string) error {
 	return t.change(ctx, "forget", tx, func(*operation) error {
 		for {
@@ -364,8 +353,8 @@ func (t *TwoPhase) change(ctx context.Context, name, tx string, body func(*opera
 	return t.explain(name, tx, perform(ctx, body))
 }
 
-// explain adds to an answer of ZooKeeper what was asked for. A znode that was missing is one that
-// Forget has removed, or a site that takes no part.
+// explain adds to an answer of ZooKeeper what was asked for. A znode that was missing is one that Forget has removed,
+// or a site that takes no part.
 func (t *TwoPhase) explain(what, tx string, err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		return fmt.Errorf("recipes: cannot %s transaction %s: %w", what, join(t.dir, tx), ErrNoTransaction)

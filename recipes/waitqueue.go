@@ -8,22 +8,21 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// rule is the order of a line of contenders: who has to wait, and for whom.
+// rule is the order of a line of contenders: which has to wait, and for which others.
 type rule struct {
 	prefix   string   // of the own znode
 	prefixes []string // of all contenders; nil: the own one
-	// before returns some of those before contender i of whom at least one leaves the line, or
-	// yields, before it is i's turn; none if it is i's turn. Time only takes away from a line
-	// what is before i, so that i may look again when one of them has left.
+	// before returns contenders before i of which at least one leaves the line, or yields, before it is i's turn;
+	// none if it is i's turn. Nothing is ever added before i, so i may look again when one of them has left.
 	before func(line []member, i int) []member
-	// yields tells from its data that a contender is in nobody's way who has this rule, and that
-	// whatever was before it is gone. Nil: none is.
+	// yields tells from its data that a contender is not in the way of this rule, and that all before it are gone.
+	// Nil: none yields.
 	yields func(data []byte) bool
 	flags  bool // the data of contenders changes
 }
 
-// waitQueue acquires for a contender that queues in a directory with an ephemeral sequential znode of
-// its own. The znodes are those of [Lock], [RWLock] and [Semaphore].
+// waitQueue acquires for a contender that queues in a directory with an ephemeral sequential znode of its own. The
+// znodes are those of [Lock], [RWLock] and [Semaphore].
 type waitQueue struct {
 	link *retryConn
 	dir  string
@@ -50,8 +49,8 @@ func (g *holder) queue(ctx context.Context, r rule, data []byte, m mode, try boo
 	return g.acquire(ctx, newWaitQueue(&g.retryConn, g.path, r, data), m, try)
 }
 
-// contend queues until it is the own turn. When the znode gets lost on the way it queues again at
-// the end, under a new guid: to the others it is a new contender.
+// contend queues until it is the own turn. When the znode gets lost on the way it queues again at the end, under a
+// new guid: to the others it is a new contender.
 func (q *waitQueue) contend(ctx context.Context, try bool) (ticket, error) {
 	for {
 		if err := q.enlist(ctx); err != nil {
@@ -70,12 +69,12 @@ func (q *waitQueue) enlist(ctx context.Context) (err error) {
 	return err
 }
 
-// queue waits until it is the own turn. Each round is caused by an event, or by a predecessor that
-// vanished between two requests.
+// queue waits until it is the own turn. Each round is caused by an event, or by a predecessor that vanished between
+// two requests.
 //
-// That the list may be old does no harm. It contains the own znode, so it is not older than that;
-// every contender that was created before and still exists is in it. One that is in it and gone
-// already is found gone when it is watched, or the watch fires when this server learns of it.
+// That the list may be old does no harm. It contains the own znode, so it is not older than that; every contender
+// that was created before and still exists is in it. One that is in it and gone already is found gone when it is
+// watched, or the watch fires when this server learns of it.
 func (q *waitQueue) queue(ctx context.Context, try bool) (ticket, error) {
 	for {
 		members, err := q.list(ctx)
@@ -118,9 +117,9 @@ func (q *waitQueue) find(members []member) int {
 	return i
 }
 
-// prune deletes later znodes with the own guid. There are none, unless the search after a lost
-// create was answered by a leader that had been deposed without knowing: sync is not a vote of a
-// quorum. The list shows both then, and the earlier one keeps the place.
+// prune deletes later znodes with the own guid. There are none, unless the search after a lost create was answered by
+// a leader that had been deposed without knowing: sync is not a vote of a quorum. The list shows both then, and the
+// earlier one keeps the place.
 func (q *waitQueue) prune(ctx context.Context, behind []member) error {
 	for _, m := range behind {
 		if m.guid != q.guid {
@@ -133,8 +132,8 @@ func (q *waitQueue) prune(ctx context.Context, behind []member) error {
 	return nil
 }
 
-// await waits until something happens to one of those before, and tells whether it is the own turn
-// already: nobody is before, or the one who is yields.
+// await waits until something happens to one of those before, and tells whether it is the own turn already: none is
+// before, or one that yields.
 //
 // It reads their znodes (GetW, not ExistsW) so that no watch is left when one is gone already.
 func (q *waitQueue) await(ctx context.Context, before []member, try bool) (turn bool, err error) {
@@ -160,8 +159,8 @@ func (q *waitQueue) await(ctx context.Context, before []member, try bool) (turn 
 	return false, anyEvent(ctx, events)
 }
 
-// yielded tells whether one who is before yields; errBusy if none does. One that is gone counts as
-// one that is there, as another may be before him: who merely tries may be refused for that.
+// yielded tells whether one of those before yields; errBusy if none does. One that is gone counts as there, as
+// another may be before it: a mere try may be refused for that.
 func (q *waitQueue) yielded(ctx context.Context, before []member) (bool, error) {
 	if q.rule.yields == nil {
 		return false, errBusy
@@ -179,13 +178,12 @@ func (q *waitQueue) yielded(ctx context.Context, before []member) (bool, error) 
 	return false, errBusy
 }
 
-// verify reads the own znode, whose turn it is. It must be owned by the session of this moment: a
-// list that a new session gets from a server that lags may show znodes of the old one. The watch
-// tells when the hold is lost; it fires too when the session is replaced.
+// verify reads the own znode, whose turn it is. It must be owned by the session of this moment: a list that a new
+// session gets from a server that lags may show znodes of the old one. The watch tells when the hold is lost; it
+// fires too when the session is replaced.
 //
-// Where data changes, a second watch tells whether the znode is still there, of its children, of
-// which there are none. It must have been set in the same session, too. What changed between the
-// two is read again.
+// Where data changes, a second watch tells whether the znode is still there, of its children, of which there are
+// none. It must have been set in the same session, too. What changed between the two is read again.
 func (q *waitQueue) verify(ctx context.Context) (ticket, error) {
 	for {
 		held, err := q.link.own(ctx, q.path)

@@ -7,10 +7,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// lookout is a znode as it was read last, and the watch that was set then. While the watch has not
-// fired, what was read is as good as a new read: within one session nothing newer can be seen
-// before the event is. So a recipe that looks at several znodes in turn reads again only what has
-// changed, and leaves one watch for each znode and no more.
+// lookout is a znode as it was read last, and the watch that was set then. While the watch has not fired, what was
+// read is as good as a new read: within one session nothing newer can be seen before the event is. So a recipe that
+// looks at several znodes in turn reads again only what has changed, and leaves one watch for each znode and no more.
 type lookout struct {
 	path  string
 	data  []byte
@@ -18,8 +17,8 @@ type lookout struct {
 	event <-chan zk.Event
 }
 
-// look reads a znode and watches it, unless it is watched already. A missing znode is not watched:
-// nothing could ever remove that watch.
+// look reads a znode and watches it, unless it is watched already. A missing znode is not watched: nothing could ever
+// remove that watch.
 func (l *retryConn) look(ctx context.Context, last lookout, path string) (lookout, error) {
 	if last.path == path && last.event != nil && len(last.event) == 0 {
 		return last, nil
@@ -54,9 +53,8 @@ func awaitEither(ctx context.Context, a, b *lookout) error {
 	return closing(e)
 }
 
-// firstEvent returns the event of the first watch that has fired already. Of several ready cases
-// select takes any; a recipe looks at what is there in an order of its own, so that equal things
-// happening make equal runs.
+// firstEvent returns the event of the first watch that has fired already. Of several ready cases select takes any; a
+// recipe looks at them in a fixed order, so that equal events make equal runs.
 func firstEvent(watches ...<-chan zk.Event) (e zk.Event, fired bool) {
 	for _, watch := range watches {
 		select {
