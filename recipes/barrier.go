@@ -13,15 +13,15 @@ const (
 	gateShut = "shut"
 )
 
-// Barrier is a gate: while it is shut, all that come to it wait; when somebody opens it, they go through. It may be
-// shut and opened any number of times, by anybody. After ZooKeeper's recipe "Barriers" (ZooKeeper Recipes and
+// Barrier is a gate: while it is shut, all clients that come to it wait; when it is opened, they go through. Any
+// client may shut and open it, any number of times. After ZooKeeper's recipe "Barriers" (ZooKeeper Recipes and
 // Solutions), with the changes below.
 //
 // # Znodes
 //
 // The barrier is one persistent znode, whose data are "shut" or "open". A missing one is open; the first Shut creates
-// it, with its parents, and nobody removes it: it must not be removed while the barrier is in use. Every change is
-// made on condition of the version that was read and turns the one into the other.
+// it, with its parents, and it must not be removed while the barrier is in use. Every change is made on condition of
+// the version that was read and turns the one into the other.
 //
 // # Promises
 //
@@ -29,9 +29,9 @@ const (
 // returns nil only if the barrier was open at a moment during the call. So a Wait that begins after a Shut has
 // returned does not get through before the next Open is called.
 //
-// Progress: whoever waits goes through when the barrier is opened, unless it is shut again so soon that the waiter
-// does not see it open. (To be sure that all waiters pass use a new barrier for each occasion, or a [DoubleBarrier].)
-// A barrier outlives who has shut it: it stays shut when that process dies, until somebody opens it.
+// Progress: a waiter goes through when the barrier is opened, unless it is shut again before the waiter has seen it
+// open. (To be sure that all waiters pass use a new barrier for each occasion, or a [DoubleBarrier].) A barrier
+// outlives the process that has shut it, and stays shut until another opens it.
 //
 // # Cost
 //
@@ -64,7 +64,7 @@ func NewBarrier(conn Conn, path string, opts ...Option) *Barrier {
 	return &Barrier{newRetryConn(conn, opts...), path}
 }
 
-// Shut shuts the barrier: who comes from now on waits.
+// Shut shuts the barrier: clients that come from now on wait.
 func (b *Barrier) Shut(ctx context.Context) error { return b.change(ctx, "shut", gateShut) }
 
 // Open opens the barrier: all that wait go through.

@@ -22,8 +22,7 @@ const valueName = "value"
 // dir/value holds the number in decimal, for people and other programs to read. It and dir are created by the first
 // Add and never removed; without it the number is 0. Beside it lies an ephemeral dir/claim-<guid> for each Counter
 // value and session that has added something: it holds the identity of the last addition made through it. An addition
-// is one multi, thus one transaction, that writes both. Whoever removes dir/value while the counter is in use breaks
-// it.
+// is one multi, thus one transaction, that writes both. dir/value must not be removed while the counter is in use.
 //
 // # Promises
 //
@@ -39,14 +38,14 @@ const valueName = "value"
 // # Cost
 //
 // Get is two requests (sync, read). Add is two (read, multi), and one more the first time in a session for the claim;
-// two more for each time that somebody else was faster. Among n processes that add at once one succeeds at each try,
-// so n additions cost up to n² requests: that is for counters that are changed some tens of times a second, not for
-// statistics. Additions through one Counter value take turns. Nobody waits for watches.
+// two more each time that another client was faster. Among n processes that add at once one succeeds at each try, so
+// n additions cost up to n² requests: that is for counters that are changed some tens of times a second, not for
+// statistics. Additions through one Counter value take turns. It uses no watches.
 //
 // # Errors
 //
 // The context's error, if no change was under way: nothing was added. [ErrUnknownOutcome]: see above. [ErrOverflow]:
-// the sum does not fit 64 bits. [ErrNotNumber]: somebody has written something else into dir/value.
+// the sum does not fit 64 bits. [ErrNotNumber]: dir/value holds something else.
 //
 // # Wrong versions that tempt
 //
@@ -104,7 +103,7 @@ func (c *Counter) Get(ctx context.Context) (int64, error) {
 
 func (c *Counter) path() string { return join(c.store.dir, valueName) }
 
-// errFaster: somebody else has changed the number after it was read.
+// errFaster: another client has changed the number after it was read.
 var errFaster = errors.New("faster")
 
 // try reads the number and writes the sum. The read may be old; then the write is refused, and by the time of that
@@ -128,7 +127,7 @@ func (c *Counter) try(ctx context.Context, op *operation, delta int64) (int64, e
 	return sum, err
 }
 
-// request writes the sum unless somebody else is faster.
+// request writes the sum unless another client is faster.
 func (c *Counter) request(missing bool, stat *zk.Stat, sum []byte) any {
 	if missing {
 		return &zk.CreateRequest{Path: c.path(), Data: sum, Acl: c.store.acl, Flags: zk.FlagPersistent}

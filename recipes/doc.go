@@ -20,7 +20,7 @@
 // old session are then gone, or about to vanish from the server that answers, while calls go on to succeed. So an
 // ephemeral znode counts as one's own only if its owner is the session of this moment.
 //
-// Nobody knows that he still holds a lock. Between the moment at which the servers end a session and the moment at
+// No client knows that it still holds a lock. Between the moment at which the servers end a session and the moment at
 // which its client learns of it, another client may be granted what the first believes to hold: it suffices that the
 // first process sleeps. No recipe can prevent that. What it can do is to number the grants: [Lock.Token] grows with
 // each, and a resource that refuses a token smaller than one that it has seen is safe.

@@ -16,8 +16,8 @@ const memberPrefix = "member-"
 
 var (
 	// ErrPlaceLost is returned by [DoubleBarrier.Leave] when the member's znode was gone before it left: its session
-	// expired, or somebody deleted the znode. To the others it had died, so they may have left without it, and a new
-	// round may have begun.
+	// expired, or the znode was deleted. To the others it had died, so they may have left without it, and a new round
+	// may have begun.
 	ErrPlaceLost = errors.New("recipes: the place in the barrier was lost before it was left")
 
 	// ErrEntered is returned by Enter of a value that is inside or about to enter.
@@ -44,12 +44,12 @@ var (
 // # Promises
 //
 // Enter returns nil only after a moment during the call at which all parties of a round were there: each had called
-// Enter and had not called Leave. Leave returns nil only after a moment during the call at which nobody was inside:
-// all members of the round had called Leave or died. Rounds follow each other and never overlap; who comes too late
-// for one waits for the next, and rounds are filled in the order in which the members came. Progress: a round begins
-// when parties are there and the round before is over; it is over when all its members have left or their sessions
-// have ended. Nothing is left behind: a member that gives up, or fails, removes its znode, however long that takes,
-// and until then it counts.
+// Enter and had not called Leave. Leave returns nil only after a moment during the call at which none was inside: all
+// members of the round had called Leave or died. Rounds follow each other and never overlap; a member that comes too
+// late for one waits for the next, and rounds are filled in the order in which the members came. Progress: a round
+// begins when parties are there and the round before is over; it is over when all its members have left or their
+// sessions have ended. Nothing is left behind: a member that gives up, or fails, removes its znode, however long that
+// takes, and until then it counts.
 //
 // What no barrier can promise is to tell the dead from the slow: a process that dies counts as there until its
 // session ends, and, if it starts again before, its new self stands in line beside the old one. A member whose
@@ -58,13 +58,13 @@ var (
 //
 // # Cost
 //
-// Enter takes seven requests: create, read dir with a watch, list; a watch on the one before in line or, for whoever
-// completes the round, a multi with one check for each party; then read, list, and a look whose the own znode is. The
-// beginning of a round wakes all that wait, also those that are not in it, which read and list again. Of those that
-// wait for the next round the first is woken for each member that leaves, the others are not. Leave takes six: sync,
-// list, delete, watch, and sync and list when the last has left. All members but the oldest wait for the oldest,
-// which waits for the others, with three requests for each that keeps it waiting; so the end of a round wakes each of
-// them once. A waiter keeps two watches.
+// Enter takes seven requests: create, read dir with a watch, list; a watch on the one before in line or, for the
+// member that completes the round, a multi with one check for each party; then read, list, and a read of the own
+// znode for its owner. The beginning of a round wakes all that wait, also those that are not in it, which read and
+// list again. Of those that wait for the next round the first is woken for each member that leaves, the others are
+// not. Leave takes six: sync, list, delete, watch, and sync and list when the last has left. All members but the
+// oldest wait for the oldest, which waits for the others, with three requests for each that keeps it waiting; so the
+// end of a round wakes each of them once. A waiter keeps two watches.
 //
 // # Errors
 //
@@ -248,11 +248,11 @@ func (m *attendance) join(ctx context.Context) error {
 	}
 }
 
-// queue waits in line. Whoever finds the last round over and parties in line begins the next.
+// queue waits in line. A member that finds the last round over and parties in line begins the next.
 //
-// Somebody always will: the round being over is for good, so either a member that comes later finds it so, or the
-// first in line, which watches the last that is left of the round, does when that goes; and then its list contains
-// every member that had found the round not yet over.
+// One always does. A round that is over stays over, so either a later member finds it over, or the first in line
+// does, which watches the last member that is left of the round; its list then contains every member that had found
+// the round not yet over.
 //
 // That what is read may be old does no harm. A list contains the own znode, so it contains every member that was
 // created before and exists. Of a round that has begun meanwhile the watch on dir tells, and a multi based on the old
@@ -286,7 +286,7 @@ func (m *attendance) queue(ctx context.Context) error {
 	}
 }
 
-// line reads who is in line, and before that the last round; i is the own place.
+// line reads the last round and then the members in line; i is the own place.
 func (m *attendance) line(ctx context.Context, last *lookout) (line []member, i int, err error) {
 	if *last, err = m.barrier.look(ctx, *last, m.barrier.dir); err != nil {
 		return nil, 0, err
@@ -401,7 +401,7 @@ func (m *attendance) left(ctx context.Context) (paths []string, err error) {
 	return paths, err
 }
 
-// remove deletes the own znode and returns who is left then.
+// remove deletes the own znode and returns the members that are left.
 func (m *attendance) remove(ctx context.Context, left []string) ([]string, error) {
 	if _, err := m.barrier.retryConn.remove(ctx, m.place.path); err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return nil, err

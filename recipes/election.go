@@ -35,16 +35,16 @@ var ErrNoLeader = errors.New("recipes: nobody leads and nobody is a candidate")
 //
 // # Cost
 //
-// An uncontested Campaign takes three requests (create, list, read with watch) and Resign one; who has to wait adds
-// one for the watch and one list after its turn has come. The end of a term wakes the next candidate and nobody else.
-// A leader and a waiting candidate keep one watch each. Leader takes three requests (sync, list, read) and leaves no
-// watch.
+// An uncontested Campaign takes three requests (create, list, read with watch) and Resign one; a candidate that has
+// to wait adds one for the watch and one list after its turn has come. The end of a term wakes the next candidate
+// only. A leader and a waiting candidate keep one watch each. Leader takes three requests (sync, list, read) and
+// leaves no watch.
 //
 // # Errors
 //
 // Campaign returns the context's error when it ended: the candidate does not lead and has withdrawn. [ErrHeld] means
-// that this Candidate leads or campaigns already. Resign returns [ErrLost] when the term had ended before: somebody
-// else may lead already; and [ErrNotHeld] without a term.
+// that this Candidate leads or campaigns already. Resign returns [ErrLost] when the term had ended before: another
+// may lead already; and [ErrNotHeld] without a term.
 //
 // # Wrong versions that tempt
 //
@@ -79,8 +79,8 @@ func (c *Candidate) Campaign(ctx context.Context) error {
 func (c *Candidate) Resign(ctx context.Context) error { return c.office.Unlock(ctx) }
 
 // Lost returns a channel that is closed when the current term is known to be lost: the session has expired, the
-// connection was closed, or somebody deleted the znode. Resign does not close it. It belongs to one term; without
-// one, the channel returned is closed already.
+// connection was closed, or the znode was deleted. Resign does not close it. It belongs to one term; without one, the
+// channel returned is closed already.
 func (c *Candidate) Lost() <-chan struct{} { return c.office.Lost() }
 
 // Leads tells whether this candidate leads as far as this client knows.
@@ -110,9 +110,9 @@ func (c *Candidate) Lead(ctx context.Context, term func(ctx context.Context, tok
 	return errors.Join(err, c.Resign(ctx))
 }
 
-// Leader returns the data and the token of who leads, or [ErrNoLeader]. It need not be a candidate to ask. The answer
-// was true at a moment during the call: the znode was there and all before it were gone. Who is named may not know of
-// its turn yet, or may not know that it is over.
+// Leader returns the data and the token of the leader, or [ErrNoLeader]. The caller need not be a candidate. The
+// answer was true at a moment during the call: the znode was there and all before it were gone. The candidate that is
+// named may not know of its turn yet, or may not know that it is over.
 func (c *Candidate) Leader(ctx context.Context) (data []byte, token int64, err error) {
 	first, err := carryOut(ctx, func(*operation) (first ticket, err error) {
 		for {

@@ -13,9 +13,9 @@ import (
 type EventSource interface {
 	// SessionEvents returns a new channel, so that each reader gets every event. It begins with the changes of state
 	// since the client last began to connect: StateConnecting, StateConnected and StateHasSession if all is well. It
-	// holds six events and drops what comes while it is full, as go-zookeeper's does: whoever reads too late may
-	// never hear of an expiry. It is closed after Close. It is nil if the connection is one around another that has
-	// no events.
+	// holds six events and drops what comes while it is full, as go-zookeeper's does: a reader that is late may never
+	// hear of an expiry. It is closed after Close. It is nil if the connection is one around another that has no
+	// events.
 	SessionEvents() <-chan zk.Event
 }
 
@@ -31,7 +31,7 @@ func SessionEvents(conn Conn) <-chan zk.Event {
 }
 
 // WithEvents returns conn as an [EventSource], with the events of the channel that zk.Connect has returned beside it.
-// A goroutine reads that, and nobody else may, until it is closed, which is after Close.
+// A goroutine reads that channel until it is closed, which is after Close; nothing else may read it.
 func WithEvents(conn Conn, events <-chan zk.Event) Conn {
 	c := &eventful{Conn: conn}
 	go c.read(events)

@@ -16,19 +16,19 @@ const groupPrefix = "member-"
 // # Znodes
 //
 // A member is an ephemeral sequential znode dir/member-<name>-<guid>-<sequence>, with a fresh guid for each time it
-// joins and the data of [WithData]. The name is written as in the path of a URL, and a hyphen in it as %2D.
-// Everything about who is a member stands in the names, so that one list, which ZooKeeper answers from one state, is
-// a snapshot. Other children of dir are ignored.
+// joins and the data of [WithData]. The name is written as in the path of a URL, and a hyphen in it as %2D. The names
+// say all about membership, so that one list, which ZooKeeper answers from one state, is a snapshot. Other children
+// of dir are ignored.
 //
 // # Promises
 //
-// Members returns a state of the group that existed at a moment during the call: it has all who had joined before the
-// call and stayed, and nobody who had left, or whose session had ended at the servers, before it. Two snapshots are
-// never of contradictory orders of events. Changed returns when the group differs from what the caller knows,
-// whatever became of watches. A member is in the group until it leaves or its session ends; a process that dies is
-// out when its session expires. One that gives up joining leaves nothing behind.
+// Members returns a state of the group that existed at a moment during the call: it has all members that had joined
+// before the call and stayed, and none that had left, or whose session had ended at the servers, before it. Two
+// snapshots are never of contradictory orders of events. Changed returns when the group differs from what the caller
+// knows, whatever became of watches. A member is in the group until it leaves or its session ends; a process that
+// dies is out when its session expires. One that gives up joining leaves nothing behind.
 //
-// A snapshot is history when it arrives: somebody may have left meanwhile, and one whose session has ended may not
+// A snapshot is history when it arrives: a member may have left meanwhile, and one whose session has ended may not
 // know that yet; [Group.Lost] tells as soon as the client learns of it. Groups are for finding others and sharing out
 // work, not for deciding who may write.
 //
@@ -73,7 +73,7 @@ func NewGroup(conn Conn, dir, name string, opts ...LockOption) *Group {
 	}
 }
 
-// nobody is who a member has to wait for.
+// nobody is the rule's before of members: none waits for another.
 func nobody([]member, int) []member { return nil }
 
 // Join makes the process a member. It returns nil if it is one; a context that ends in the same moment may give
@@ -90,8 +90,8 @@ func (g *Group) Join(ctx context.Context) error {
 func (g *Group) Leave(ctx context.Context) error { return g.seat.unlock(ctx, shared) }
 
 // Lost returns a channel that is closed when the membership is known to be lost: the session has expired, the
-// connection was closed, or somebody deleted the znode. Leave does not close it. It belongs to one membership;
-// without one, the channel returned is closed already.
+// connection was closed, or the znode was deleted. Leave does not close it. It belongs to one membership; without
+// one, the channel returned is closed already.
 func (g *Group) Lost() <-chan struct{} { return g.seat.Lost() }
 
 // Joined tells whether the process is a member as far as this client knows.

@@ -28,13 +28,13 @@ const lockPrefix = "lock-"
 // # Cost
 //
 // Without contention Lock takes three requests (create, list, read with watch) and Unlock one; a waiter adds one for
-// the watch and one list after its turn has come. A release wakes the next waiter and nobody else. A holder and a
-// waiter keep one watch each.
+// the watch and one list after its turn has come. A release wakes the next waiter only. A holder and a waiter keep
+// one watch each.
 //
 // # Errors
 //
 // After an error of Lock or TryLock the lock is not held. [ErrHeld] means a mistake of the program. Unlock returns
-// [ErrLost] when somebody else may have held the lock before the release: what was done under it must be checked, or
+// [ErrLost] when another user may have held the lock before the release: what was done under it must be checked, or
 // was guarded by tokens. See [Lock.Unlock] for a context that ends before the release.
 //
 // # Wrong versions that tempt

@@ -15,19 +15,19 @@ import (
 //
 // An item is a persistent sequential znode dir/qn-<guid>-<sequence>, as in a Queue. A claim on it is the ephemeral
 // dir/taken-<guid>, with the guid of the item in its name and one of its own in its data: there is one at most, and
-// it goes when its consumer's session does. Each claim writes the item's data anew, which counts its version up;
-// whoever finishes a claim names the version that the claim made, so that the finish of an old claim cannot be
-// mistaken for that of a new one. A missing dir is an empty queue, and other children are ignored.
+// it goes when its consumer's session does. Each claim writes the item's data anew, which counts its version up; the
+// finish of a claim names the version that the claim made, so that the finish of an old claim cannot be mistaken for
+// that of a new one. A missing dir is an empty queue, and other children are ignored.
 //
 // # Promises
 //
 // An item is claimed by one session at a time. A claim ends when it is finished, or with its session; in the latter
-// case the item is free again, at its old place. Who claims gets the oldest item that was free at some moment during
-// the call; [ErrEmpty] means that none was. An item that was offered is claimed again and again until some claim on
-// it is done: none is lost. After [Claim.Done] has returned nil nobody is given the item any more.
+// case the item is free again, at its old place. A claim gets the oldest item that was free at some moment during the
+// call; [ErrEmpty] means that none was. An item that was offered is claimed again and again until some claim on it is
+// done: none is lost. After [Claim.Done] has returned nil the item is not given to any consumer.
 //
-// What nobody can promise is that a consumer whose session has ended knows it: as with a [Lock], it may still be at
-// work while the next has claimed the same item, and it may have done its work and died before saying so. Hence
+// A consumer whose session has ended may not know it: as with a [Lock], it may still be at work while the next has
+// claimed the same item, and it may have done its work and died before saying so. Hence
 // [Claim.Token]: it is the same at each delivery of an item, and no other item has it. A consumer that records the
 // token together with the effect, in one transaction, and skips what is recorded, has the effect exactly once.
 //
@@ -42,7 +42,7 @@ import (
 //
 // Offer has unknown outcomes like [Queue.Offer], and [WithReceipts] settles them alike. A Claim never has: a claim
 // whose reply was lost is looked for, and one whose caller has gone away is given up in the background. [ErrLost]
-// from Done or Release means that the claim had ended before, or may have: somebody else has the item, or had it.
+// from Done or Release means that the claim had ended before, or may have: another consumer has the item, or had it.
 // There is nothing to undo; the token takes care of it.
 //
 // # Wrong versions that tempt

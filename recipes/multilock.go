@@ -13,8 +13,8 @@ import (
 // # Order
 //
 // The locks are acquired one after the other in the order of their paths, whatever order they were named in. So of
-// users that want several of the same locks, under whatever names for the set, no two ever wait for each other:
-// whoever waits for a path holds only smaller ones.
+// users that want several of the same locks, under whatever names for the set, no two ever wait for each other: a
+// user that waits for a path holds only smaller ones.
 //
 // # Znodes, promises, cost
 //

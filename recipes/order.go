@@ -17,8 +17,8 @@ type member struct {
 	czxid    int64 // the transaction that created it; 0 where the sequence number suffices
 }
 
-// parseMember splits a name. Names of another form belong to somebody else. The sequence number may carry a minus
-// sign of its own ("lock-<guid>--2147483648"), so the guid, which contains no hyphen, is cut off from the front.
+// parseMember splits a name. Names of another form are not the recipe's. The sequence number may carry a minus sign
+// of its own ("lock-<guid>--2147483648"), so the guid, which contains no hyphen, is cut off from the front.
 func parseMember(prefix, name string) (member, bool) {
 	rest, ok := strings.CutPrefix(name, prefix)
 	if !ok {
@@ -50,7 +50,7 @@ func parseMembers(names []string, prefixes ...string) (members []member) {
 // counter sticks at 2147483647, so that several znodes, apart only by their guids, carry that number; creates in a
 // pipeline, and all creates of older servers, go on with -2147483648 upwards. So as long as no member has a negative
 // number or 2147483647, numbers are in order of creation. (To be misled one would need a member that stays while 2^31
-// others come and go and nobody with a negative number is left: at 10,000 creates a second, two and a half days.)
+// others come and go and no member with a negative number is left: at 10,000 creates a second, two and a half days.)
 func wrapped(members []member) bool {
 	return slices.ContainsFunc(members, func(m member) bool {
 		return m.sequence < 0 || m.sequence == math.MaxInt32

@@ -16,9 +16,9 @@ import (
 // # Znodes
 //
 // An item is a persistent sequential znode dir/pq-<priority>-<guid>-<sequence> with the item's data. The priority
-// stands there as eight hexadecimal digits of priority + 2^31, so that names sort by it, negative ones too. Whoever
-// deletes the znode has taken the item. As with [Queue] a missing dir is an empty queue, and other children are
-// ignored.
+// stands there as eight hexadecimal digits of priority + 2^31, so that names sort by it, negative ones too. The
+// client that deletes the znode has taken the item. As with [Queue] a missing dir is an empty queue, and other
+// children are ignored.
 //
 // # Promises
 //
@@ -27,10 +27,10 @@ import (
 // nothing at such a moment; one that returns another error that is not an [*UnknownOutcomeError] has changed nothing.
 //
 // An item that is offered after a Poll has looked at the list may be better than what that Poll goes on to delete.
-// The Poll counts as the earlier of the two then, and nobody can tell otherwise: its item was the best of all while
-// the list was true, and whoever could have seen it at the head after that would have had to see the better one gone.
+// The Poll then counts as the earlier of the two, which no client can contradict: its item was the best of all while
+// the list was true, and a client that sees it at the head after that must have seen the better one gone.
 //
-// Delivery is at most once: who dies after the deletion takes the item along. [LockingQueue] does better.
+// Delivery is at most once: a client that dies after the deletion takes the item along. [LockingQueue] does better.
 //
 // # Unknown outcomes
 //

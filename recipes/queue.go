@@ -15,10 +15,10 @@ const itemPrefix = "qn-"
 //
 // # Znodes
 //
-// An item is a persistent sequential znode dir/qn-<guid>-<sequence> with the item's data. The oldest is the head;
-// whoever deletes it has taken it. A missing dir is an empty queue; Offer and Take create it. Names carry a guid, so
-// one that somebody remembers from before can never mean a new item, although the numbers start again. Other children
-// of dir are ignored.
+// An item is a persistent sequential znode dir/qn-<guid>-<sequence> with the item's data. The oldest is the head; the
+// client that deletes it has taken it. A missing dir is an empty queue; Offer and Take create it. Names carry a guid,
+// so an old name can never mean a new item, although the numbers start again in a new dir. Other children of dir are
+// ignored.
 //
 // # Promises
 //

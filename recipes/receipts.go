@@ -20,7 +20,7 @@ type receipts struct {
 	s    *store
 	turn turn // of whoever makes a change
 
-	// Used by whoever has the turn.
+	// Used by the holder of the turn.
 	path    string // the ephemeral znode of the note, "" if there is none
 	session int64  // that owns it, or a later one
 }

@@ -12,8 +12,7 @@ import (
 //
 // Goroutines have no identity, so the owner is explicit: it is the ReentrantLock value. Code that acts for one owner,
 // on however many goroutines, shares one value; other owners, in this process or in others, have values of their own,
-// on the same directory. Of the goroutines of one owner nobody is excluded from what another does: that is what
-// reentrance means.
+// on the same directory. The goroutines of one owner do not exclude each other: that is what reentrance means.
 //
 // # Znodes, promises, cost, errors
 //

@@ -24,15 +24,15 @@ const (
 // fresh guid for each acquisition. A writer holds the lock when no contender is before it, a reader when no writer
 // is. A writer watches the contender right before it, a reader the last writer before it.
 //
-// The data of a contender is a set of words: "unlock" if somebody asks it to release ([RWLock.Revoke]), "shared" if a
+// The data of a contender is a set of words: "unlock" if it is asked to release ([RWLock.Revoke]), "shared" if a
 // writer has become a reader ([RWLock.Downgrade]). A reader that reads "shared" where it wanted to watch has the
-// lock: that writer was first in line, so nobody is before it.
+// lock: that writer was first in line, so no contender is before it.
 //
 // # Promises
 //
-// Exclusion: while a writer's session is alive and it holds the lock, nobody else whose session is alive holds it.
-// Fairness: nobody is granted the lock before somebody who came earlier and is in its way; so readers cannot starve a
-// writer. Downgrade without a gap: from the write hold to the read hold no other writer holds the lock. Progress and
+// Exclusion: while a writer's session is alive and it holds the lock, no other user whose session is alive holds it.
+// Fairness: no user is granted the lock before an earlier one that is in its way; so readers cannot starve a writer.
+// Downgrade without a gap: from the write hold to the read hold no other writer holds the lock. Progress and
 // cleanliness are as for [Lock].
 //
 // As with any lock, a holder may not know yet that its session has ended. [RWLock.Token] is greater for a writer than
@@ -206,9 +206,9 @@ func (l *RWLock) ended(a *acquisition) error {
 	return a.err
 }
 
-// Revoked returns a channel that is closed when somebody asks for the release of the current hold ([RWLock.Revoke]).
-// The holder goes on holding until it releases the lock, which it should do soon. It belongs to one hold; without
-// one, the channel is nil, from which nothing ever comes.
+// Revoked returns a channel that is closed when the release of the current hold is asked for ([RWLock.Revoke]). The
+// holder goes on holding until it releases the lock, which it should do soon. It belongs to one hold; without one,
+// the channel is nil, from which nothing ever comes.
 func (l *RWLock) Revoked() <-chan struct{} {
 	if a := l.hold(); a != nil {
 		return a.revoked
@@ -241,8 +241,8 @@ func (l *RWLock) revoke(ctx context.Context) error {
 	return nil
 }
 
-// holders returns who of the contenders in line holds the lock: the first, and if that is not an exclusive writer,
-// all up to the next writer.
+// holders returns the contenders in line that hold the lock: the first, and if that is not an exclusive writer, all
+// up to the next writer.
 func (l *RWLock) holders(ctx context.Context, line []member) ([]member, error) {
 	if len(line) == 0 {
 		return nil, nil

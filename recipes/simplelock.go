@@ -7,10 +7,11 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// SimpleLock is an exclusive lock on one ephemeral znode with a fixed name: whoever creates it holds the lock. It is
-// what everybody writes first. There are two, which differ in how they wait: [NewSimpleRetryLock] tries again after a
-// pause, [NewSimpleWatchLock] watches the znode and tries again when it is gone. Both are here made correct, and
-// their price is stated: [Lock] is better unless one has to share the znode with clients that do it like this.
+// SimpleLock is an exclusive lock on one ephemeral znode with a fixed name: the client that creates it holds the
+// lock. It is what everybody writes first. There are two, which differ in how they wait: [NewSimpleRetryLock] tries
+// again after a pause, [NewSimpleWatchLock] watches the znode and tries again when it is gone. Both are here made
+// correct, and their price is stated: [Lock] is better unless one has to share the znode with clients that do it like
+// this.
 //
 // # Znodes
 //
@@ -19,16 +20,16 @@ import (
 //
 // The proof is there because ZooKeeper deletes by name and version only, and a successor's znode has the same name
 // and version. A process that sleeps through its expiry and then releases, over a client that has silently opened a
-// new session, would delete the lock of whoever holds it now. With the proof in the same multi that fails: it went
-// with the session. By its name, which is never used again, it also tells after a lost reply whether the acquisition
-// was made.
+// new session, would delete the lock of the present holder. With the proof in the same multi that fails: it went with
+// the session. By its name, which is never used again, it also tells after a lost reply whether the acquisition was
+// made.
 //
 // # Promises
 //
 // Exclusion, cleanliness and tokens are as for [Lock]. One must not delete path by hand and leave the proof: the
 // holder's release would then delete the successor's lock.
 //
-// Not promised: an order. Who is fast or lucky gets the lock, and a waiter may starve.
+// Not promised: an order. A waiter may starve.
 //
 // # Cost
 //
@@ -103,7 +104,7 @@ type spot struct {
 	tries int
 }
 
-// errTaken: somebody else has the znode.
+// errTaken: another user has the znode.
 var errTaken = errors.New("taken")
 
 func (s *spot) contend(ctx context.Context, try bool) (ticket, error) {
@@ -175,7 +176,7 @@ func (s *spot) verify(ctx context.Context) (ticket, error) {
 	return held, err
 }
 
-// leave deletes the znode together with its proof. If only the proof is there, somebody has deleted the znode.
+// leave deletes the znode together with its proof. If only the proof is there, the znode was deleted by hand.
 func (s *spot) leave(ctx context.Context) (unsure bool, err error) {
 	failed := -1
 	unsure, err = s.link.persist(ctx, func() (err error) { failed, err = s.delete(); return })

@@ -27,11 +27,11 @@ var (
 	// that takes no part in it.
 	ErrNoTransaction = errors.New("recipes: there is no such transaction or no such site in it")
 
-	// ErrTransactionExists is returned by Begin when somebody has begun a transaction of that name.
+	// ErrTransactionExists is returned by Begin when there is a transaction of that name.
 	ErrTransactionExists = errors.New("recipes: a transaction of that name exists already")
 
 	// ErrAborted is returned by a vote to commit that comes too late: the site's vote to abort has been cast, by
-	// itself or by somebody else in its place.
+	// itself or on its behalf.
 	ErrAborted = errors.New("recipes: the transaction is aborted")
 )
 
@@ -41,19 +41,19 @@ var (
 // # Znodes
 //
 // A transaction is the znode dir/<tx>, whose data is the query, with a child site-<name> for each site and a child
-// outcome-<guid>. The coordinator creates all of them in one multi, so that nobody sees a transaction with some of
+// outcome-<guid>. The coordinator creates all of them in one multi, so that a transaction is never seen with some of
 // its sites missing. A site's child is empty until its vote is cast, which is "commit" or "abort"; it is written on
 // condition that it is still empty, so a vote is cast once. A vote to abort is a multi that also writes "abort" to
-// the outcome. All znodes are persistent: a vote must outlive who has cast it.
+// the outcome. All znodes are persistent: a vote must outlive the site that has cast it.
 //
 // The votes are the decision. It is abort as soon as one of them is, commit as soon as all are, and can never change.
-// Whoever sees that all are writes "commit" to the outcome, to spare others the reading. Nothing depends on the
+// A client that sees that all are writes "commit" to the outcome, to spare others the reading. Nothing depends on the
 // coordinator after Begin.
 //
 // # Promises
 //
 // Atomicity: all that learn an outcome learn the same. Validity: it is commit only if every site has voted to commit;
-// abort only if somebody has voted, or called Abort. Stability: it never changes.
+// abort only if a site has voted to abort, or Abort was called. Stability: it never changes.
 //
 // Blocking: Outcome returns when all votes are cast or one is to abort. While a site's vote is missing the others
 // wait; in ordinary two-phase commit they would have to, for ever if the site or the coordinator has died. Here
@@ -67,9 +67,9 @@ var (
 // With n sites: Begin takes one request (a multi of n+2 creates) and a vote two (list, write). Outcome takes a list,
 // a read of the outcome, and a read of each site in turn, all but the list with a watch; it waits at the first site
 // whose vote is missing, and for the outcome: up to n wake-ups, n² for all sites together, as in the published
-// recipe. Whoever reads the last vote adds a write. Abort takes what Outcome does, and a write and two reads instead
-// of the waiting; each vote that is cast at the same time adds three. Forget takes three (sync, list, multi). A wait
-// keeps two watches.
+// recipe. The client that reads the last vote adds a write. Abort takes what Outcome does, and a write and two reads
+// instead of the waiting; each vote that is cast at the same time adds three. Forget takes three (sync, list, multi).
+// A wait keeps two watches.
 //
 // # Errors
 //
@@ -229,8 +229,8 @@ func (t *TwoPhase) Outcome(ctx context.Context, tx string) (commit bool, err err
 	return t.decide(ctx, "wait for", tx, func(*operation, *transaction) (retry bool, err error) { return false, nil })
 }
 
-// Abort aborts the transaction unless its outcome is decided already, and returns whether that is to commit. Anybody
-// may call it who does not want to wait any longer.
+// Abort aborts the transaction unless its outcome is decided already, and returns whether that is to commit. Any
+// client may call it to end the waiting.
 func (t *TwoPhase) Abort(ctx context.Context, tx string) (commit bool, err error) {
 	return t.decide(ctx, "abort", tx, func(op *operation, all *transaction) (retry bool, err error) {
 		_, err = t.cast(ctx, op, "abort", all.missing, all.outcome, false)
@@ -322,8 +322,8 @@ func (t *TwoPhase) outcome(ctx context.Context, all *transaction) (outcome []byt
 	return voteCommit, err
 }
 
-// Forget removes a transaction. It is for the coordinator, after all sites have acted on the outcome: who asks later
-// is told ErrNoTransaction. It does not mind if there is none.
+// Forget removes a transaction. It is for the coordinator, after all sites have acted on the outcome: later calls
+// return ErrNoTransaction. It is no error if there is none.
 func (t *TwoPhase) Forget(ctx context.Context, tx string) error {
 	return t.change(ctx, "forget", tx, func(*operation) error {
 		for {

@@ -14,7 +14,7 @@ var barrierBreeds = breeds{
 	{"SP1 SP2 SP11 SP13", syncPrimitive.used(", full rounds, with ", workload.FullRounds())},
 	{"SP3 SP10", syncPrimitive.used(", sparse rounds, with ", workload.SparseRounds())},
 	{"SP8", syncPrimitive.used(", rounds apart, with ", workload.RoundsApart())},
-	{"SP12", syncPrimitive.used(", littered rounds, with ", workload.Beside("/foreign"))}, // which somebody else has put there
+	{"SP12", syncPrimitive.used(", littered rounds, with ", workload.Beside("/foreign"))}, // by another user
 	{"B3", curatorBarrier.used(", full rounds, with ", workload.FullRounds())},
 	{"B4", curatorBarrier.used(", sparse rounds, with ", workload.SparseRounds())},
 	{"B12 B15", kazooBarrier.used(", full rounds, with ", workload.FullRounds())},

@@ -13,8 +13,8 @@ import (
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
-// table lists the animals: an id, the property that it breaks, the faults that it needs, the number of clients, the bugs
-// without which it does not show, where it was published, and what is wrong.
+// table lists the animals: an id, the property that it breaks, the faults that it needs, the number of clients, the
+// bugs without which it does not show, where it was published, and what is wrong.
 //
 //go:embed animals.tsv
 var table string

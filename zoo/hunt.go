@@ -11,11 +11,11 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// HuntConfig says how animals are hunted. The portfolio is the same for all: a fifth of the episodes
-// sweeps, the rest is random, all faults may strike unless the animal needs none.
+// HuntConfig says how animals are hunted. The portfolio is the same for all: a fifth of the episodes sweeps, the rest
+// is random, all faults may strike unless the animal needs none.
 type HuntConfig struct {
 	Seed     uint64
-	Episodes int // at most so many for each animal, and for its twin; default 20,000
+	Episodes int // at most, for each animal and for its twin; default 20,000
 	Workers  int // episodes under way at the same time; default: GOMAXPROCS
 	// SkipTwin leaves out the twin.
 	SkipTwin bool
@@ -42,8 +42,8 @@ func (c Catch) OK() bool { return c.Found != nil && c.Problem == "" }
 // EpisodesMax is the default of HuntConfig.Episodes.
 const EpisodesMax = 20_000
 
-// Hunter hunts animals, several at the same time if asked to, and looks at a twin that several have
-// in common only once.
+// Hunter hunts animals, several at the same time if asked to, and looks at a twin that several have in common only
+// once.
 type Hunter struct {
 	cfg HuntConfig
 
@@ -59,8 +59,8 @@ func NewHunter(cfg HuntConfig) *Hunter {
 	return &Hunter{cfg: cfg, twins: map[string]func() (sim.Result, error){}}
 }
 
-// Hunt looks for an animal, and for anything wrong with its twin. The result depends on the seed
-// alone. When ctx ends it stops; then the error says so.
+// Hunt looks for an animal, and for anything wrong with its twin. The result depends on the seed alone. When ctx ends
+// it stops; then the error says so.
 func (hunter *Hunter) Hunt(ctx context.Context, a Animal) (Catch, error) {
 	h := hunt{cfg: hunter.cfg, hunter: hunter, catch: Catch{Animal: a}, begin: time.Now()}
 	err := h.run(ctx)

@@ -9,8 +9,8 @@ import (
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
-// queueBreeds are queues. DQ9, that the root is missing, shows by DQ1: there the constructor makes it, so that without
-// faults DQ1 alone does not show.
+// queueBreeds are queues. DQ9, that the root is missing, shows by DQ1: there the constructor makes it, so that
+// without faults DQ1 alone does not show.
 var queueBreeds = breeds{
 	{"DQ1 DQ2 DQ5 DQ6 DQ7 DQ9", own(workload.Queue, "published/DistributedQueue, bugs: ", published.NewQueue)},
 	{"DQ3", own(workload.Queue, "published/DistributedQueue, offered again, bugs: ", published.NewInsistentQueue)},

@@ -34,6 +34,6 @@ func curatorLock(client string) breed {
 	return own(workload.Lock, "Apache Curator 5.4, LockInternals by "+client+" with ", new, workload.JudgeWrites())
 }
 
-// curatorExpires is short by the measure of the simulator, in which a step takes a microsecond: LOST
-// may come a few steps after the connection has broken, long before the servers expire anything.
+// curatorExpires is short by the measure of the simulator, in which a step takes a microsecond: LOST may come a few
+// steps after the connection has broken, long before the servers expire anything.
 const curatorExpires = 3 * time.Microsecond

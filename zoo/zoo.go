@@ -2,13 +2,13 @@
 //
 // # The model
 //
-// An [Animal] is a published recipe with one of its bugs in force. Its twin is the same recipe without it. A harness that
-// does not find the animal is blind to that bug; one that accuses the twin cries wolf. A [Hunter] looks for the property
-// that the animal is known to break, first by sweeping, then at random, and runs as many episodes of the twin. The canary is
-// a planted bug that has to show at a known rate: if it does not, the harness itself is broken.
+// An [Animal] is a published recipe with one of its bugs in force. Its twin is the same recipe without it. A harness
+// that does not find the animal is blind to that bug; one that accuses the twin cries wolf. A [Hunter] looks for the
+// property that the animal is known to break, first by sweeping, then at random, and runs as many episodes of the
+// twin. The canary is a planted bug that has to show at a known rate: if it does not, the harness itself is broken.
 //
-// What was published is in package published, with its bugs marked; torture zoo --source shows of an animal the lines that are
-// not those of its twin. [Absentees] lists the bugs without an animal, and why.
+// What was published is in package published, with its bugs marked; torture zoo --source shows of an animal the lines
+// that are not those of its twin. [Absentees] lists the bugs without an animal, and why.
 package zoo
 
 import (
@@ -26,8 +26,7 @@ import (
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
-// Animal is a recipe that is known to be broken, in one respect. Its twin is the same recipe without
-// that mistake.
+// Animal is a recipe that is known to be broken, in one respect. Its twin is the same recipe without that mistake.
 type Animal struct {
 	ID       string // of the bug, in the comments BUG: of the published recipe
 	Title    string // what is wrong
@@ -38,8 +37,8 @@ type Animal struct {
 
 	Bugs         published.Bugs // in force in Broken: the one of this id, and those without which it does not show
 	Broken, Twin func() *workload.Workload
-	// Rate, if set, is the share of the episodes in which the animal is to be found, within a factor
-	// of two: it is a canary. If it is found more often or more rarely the harness is broken.
+	// Rate, if set, is the share of the episodes in which the animal is to be found, within a factor of two: it is a
+	// canary. If it is found more often or more rarely the harness is broken.
 	Rate float64
 }
 
@@ -83,8 +82,8 @@ func animalIDs() (ids []string) {
 	return ids
 }
 
-// canaryRate is how often the canary shows: in one episode of 64 it is broken, and in nearly all of
-// those somebody gets the lock and is alive afterwards.
+// canaryRate is how often the canary shows: in one episode of 64 it is broken, and in nearly all of those somebody
+// gets the lock and is alive afterwards.
 const canaryRate = 1.0 / 64
 
 func canary(bugs published.Bugs, _ ...workload.Option) *workload.Workload {

@@ -8,9 +8,9 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// Locker gives a [WriteLock] the methods of other locks of this project, the way in which its
-// documentation says that it is to be used. It adds no fault and hides none. One user at a time;
-// others who share the WriteLock have a Locker of their own, see [Locker.Other].
+// Locker gives a [WriteLock] the methods of other locks of this project, the way in which its documentation says that
+// it is to be used. It adds no fault and hides none. One user at a time; others that share the WriteLock have a
+// Locker of their own, see [Locker.Other].
 type Locker struct {
 	*sharedWriteLock
 	in bool // through the gate
@@ -52,9 +52,8 @@ func (s *sharedWriteLock) LockReleased() {}
 // Calls returns how often lockAcquired was called since Lock was. Once is right.
 func (s *sharedWriteLock) Calls() int { return int(s.calls.Load()) }
 
-// Lock starts the process of grabbing the lock and waits for lockAcquired. If ctx ends first it
-// removes its request in the queue by Unlock. Like the original it cannot be interrupted in a call
-// to ZooKeeper.
+// Lock starts the process of grabbing the lock and waits for lockAcquired. If ctx ends first it removes its request
+// in the queue by Unlock. Like the original it cannot be interrupted in a call to ZooKeeper.
 func (l *Locker) Lock(ctx context.Context) error {
 	if err := l.enter(ctx); err != nil {
 		return err
@@ -106,7 +105,7 @@ func (l *Locker) exit() {
 	}
 }
 
-// forget drops a call of lockAcquired that nobody waited for: it speaks of the past.
+// forget drops a call of lockAcquired from before.
 func (l *Locker) forget() {
 	l.calls.Store(0)
 	select {
@@ -152,8 +151,7 @@ func (q *Queue) Peek(context.Context) ([]byte, error) { return orEmpty(q.queue.E
 // Take removes the head and returns it, and waits for one until ctx ends.
 func (q *Queue) Take(ctx context.Context) ([]byte, error) { return q.queue.Take(ctx) }
 
-// InsistentQueue is a [Queue] whose user does not want to lose an item: it offers again what may
-// not have been added.
+// InsistentQueue is a [Queue] whose user does not want to lose an item: it offers again what may not have been added.
 type InsistentQueue struct{ *Queue }
 
 // NewInsistentQueue returns an InsistentQueue with a DistributedQueue of its own.
@@ -161,7 +159,7 @@ func NewInsistentQueue(conn recipes.Conn, dir string, bugs Bugs) InsistentQueue 
 	return InsistentQueue{NewQueue(conn, dir, bugs)}
 }
 
-// Offer appends an item. It stops where it is told that nobody knows whether it is there.
+// Offer appends an item. It stops at an unknown outcome.
 func (q InsistentQueue) Offer(ctx context.Context, data []byte) error {
 	for {
 		err := q.Queue.Offer(ctx, data)
@@ -174,8 +172,8 @@ func (q InsistentQueue) Offer(ctx context.Context, data []byte) error {
 	}
 }
 
-// orEmpty says in this project's word what the original says with an exception. (Its poll and
-// peek say it with null, which an item without data is too.)
+// orEmpty says in this project's word what the original says with an exception. (Its poll and peek say it with null,
+// which an item without data is too.)
 func orEmpty(data []byte, err error) ([]byte, error) {
 	if err == ErrNoSuchElement {
 		return nil, recipes.ErrEmpty

@@ -12,13 +12,11 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// assembly is what the published double barriers lack: it is written down, in the data of the
-// barrier's znode, who takes part in a round. A round begins at one moment, at which all its members
-// are there, when nobody of the one before is left. Barriers with a bug of that kind do without the
-// part of it that mends the bug.
+// assembly is what the published double barriers lack: the members of a round are written down, in the data of the
+// barrier's znode. A round begins at one moment, at which all its members are there and none of the round before is
+// left. Barriers with a bug of that kind do without the part of it that mends the bug.
 //
-// A member is an ephemeral znode with a name of its own for each round, by which it is found again
-// after a lost reply.
+// A member is an ephemeral znode with a name of its own for each round, by which it is found again after a lost reply.
 type assembly struct {
 	client recipes.Conn
 	dir    string
@@ -31,9 +29,8 @@ type assembly struct {
 	round   []string // the members of its round; none if that is not known
 }
 
-// enlist joins under a new name, and tries again when the connection is lost. If the session has been
-// replaced meanwhile, the member of that name may have taken part in a round and died: then another
-// one joins.
+// enlist joins under a new name, and tries again when the connection is lost. If the session has been replaced
+// meanwhile, the member of that name may have taken part in a round and died: then another one joins.
 func (a *assembly) enlist(ctx context.Context) error {
 	for {
 		name, session := a.prefix+recipes.NewGUID(a.client), a.client.SessionID()
@@ -72,7 +69,7 @@ func gather(ctx context.Context, enough func() (yes bool, changed []<-chan zk.Ev
 	}
 }
 
-// counted tells whether enough members are there, whoever they are and of whatever round.
+// counted tells whether enough members are there, of whatever round.
 func (a *assembly) counted() (yes bool, changed []<-chan zk.Event, err error) {
 	list, came, err := a.present(true)
 	a.round = list
@@ -85,8 +82,8 @@ func (a *assembly) surelyBegun(ctx context.Context) (yes bool, changed []<-chan 
 	return yes, changed, err
 }
 
-// begun tells whether a round has begun in which the member takes part, and if not, what will change
-// when that may be. Whoever finds the last round over and enough members there begins the next.
+// begun tells whether a round has begun in which the member takes part, and if not, what will change when that may
+// be. A member that finds the last round over and enough members there begins the next.
 func (a *assembly) begun() (yes bool, changed []<-chan zk.Event, err error) {
 	for len(a.round) == 0 {
 		last, version, written, err := a.written()
@@ -111,7 +108,7 @@ func (a *assembly) begun() (yes bool, changed []<-chan zk.Event, err error) {
 	return true, nil, nil
 }
 
-// written reads who takes part in the last round that has begun.
+// written reads the members of the last round that has begun.
 func (a *assembly) written() (round []string, version int32, changed <-chan zk.Event, err error) {
 	data, stat, changed, err := a.client.GetW(a.dir)
 	if err = a.checked(err); err != nil {
@@ -120,7 +117,7 @@ func (a *assembly) written() (round []string, version int32, changed <-chan zk.E
 	return strings.Fields(string(data)), stat.Version, changed, nil
 }
 
-// present lists who is there.
+// present lists the members that are there.
 func (a *assembly) present(watched bool) (names []string, changed <-chan zk.Event, err error) {
 	if watched {
 		names, _, changed, err = a.client.ChildrenW(a.dir)
@@ -134,8 +131,8 @@ func (a *assembly) present(watched bool) (names []string, changed <-chan zk.Even
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, a.prefix) }), changed, nil
 }
 
-// checked returns the error of a request, or says that the session of the member's znode is over: then
-// the answer means nothing. It may come from a server that lags behind what that session has seen.
+// checked returns the error of a request, or says that the session of the member's znode is over: then the answer
+// means nothing. It may come from a server that lags behind what that session has seen.
 func (a *assembly) checked(err error) error {
 	if a.client.SessionID() != a.session {
 		return zk.ErrSessionExpired
@@ -160,7 +157,7 @@ func (a *assembly) begin(names []string, version int32) error {
 	return a.checked(err)
 }
 
-// left lists who is left of the round, or who is there if the round is not known.
+// left lists the members that are left of the round, or all if the round is not known.
 func (a *assembly) left(ctx context.Context, watched bool) (names []string, changed <-chan zk.Event, err error) {
 	err = retry(ctx, func() error { names, changed, err = a.present(watched); return err })
 	if errors.Is(err, zk.ErrNoNode) {
@@ -202,8 +199,8 @@ func placeLost(err error) error {
 	return err
 }
 
-// disperse leaves as the official recipe says: the first waits for the last, the others delete their
-// znodes and wait for the first.
+// disperse leaves as the official recipe says: the first waits for the last, the others delete their znodes and wait
+// for the first.
 func (a *assembly) disperse(ctx context.Context, await func(ctx context.Context, name string) error) error {
 	for {
 		names, _, err := a.left(ctx, false)

@@ -23,8 +23,8 @@ func OnlyBugs(ids ...string) Bugs { return Bugs{ids: slices.Clone(ids)} }
 // Has tells whether a bug is in force. The recipe had it when it was published.
 func (b Bugs) Has(id string) bool { return b.all || slices.Contains(b.ids, id) }
 
-// Later tells whether a bug is in force that the class did not have when it was published so, but
-// has in other versions: only by its name.
+// Later tells whether a bug is in force that the class did not have when it was published so, but has in other
+// versions: only by its name.
 func (b Bugs) Later(id string) bool { return slices.Contains(b.ids, id) }
 
 // String lists the ids.

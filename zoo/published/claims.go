@@ -9,16 +9,16 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// claim is an ephemeral znode that says who is at work on an item. The guid in its data tells it from
-// another client's, and from an earlier one of the same client.
+// claim is an ephemeral znode of the consumer of an item. The guid in its data tells it from another client's, and
+// from an earlier one of the same client.
 type claim struct {
 	client recipes.Conn
 	path   string
 	guid   string
 }
 
-// makeClaim claims an item; false if somebody else has. It goes on when the caller has gone away, so
-// that nobody holds a claim without knowing.
+// makeClaim claims an item; false if another client has. It goes on when the caller has left, so that no client holds
+// a claim without knowing.
 func makeClaim(client recipes.Conn, path string) (c claim, made bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
 	defer cancel()
@@ -75,8 +75,8 @@ func (c claim) read(item string) (data []byte, held bool, err error) {
 	return data, held && !gone, err
 }
 
-// claimItem claims an item and reads it; nil if somebody else was faster, or the claim is lost
-// already, or the directory is gone.
+// claimItem claims an item and reads it; nil if another client was faster, or the claim is lost already, or the
+// directory is gone.
 func claimItem(client recipes.Conn, item, path string) (*ClaimedItem, error) {
 	claim, made, err := makeClaim(client, path)
 	if errors.Is(err, zk.ErrNoNode) {

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// monitor is held across calls to ZooKeeper, so it is no sync.Mutex: goroutines that wait for one do
-// not count as blocked in a simulation (testing/synctest). It goes to whoever has waited longest, those
-// before all others who were inside and have been notified: so it does not matter whether who leaves
-// comes back before or after the next one notifies somebody.
+// monitor is held across calls to ZooKeeper, so it is no sync.Mutex: goroutines that wait for one do not count as
+// blocked in a simulation (testing/synctest). It goes to the one that has waited longest, and first to those that
+// were inside and have been notified: so it does not matter whether one that leaves comes back before or after the
+// next notification.
 type monitor struct {
 	mu      sync.Mutex // never held for long
 	held    bool
@@ -53,9 +53,8 @@ func (m *monitor) leave() {
 	}
 }
 
-// condition is a Java object as threads use it: a monitor that one of them at a time is inside, and
-// those that wait in it. A notification makes who waits at that moment one who waits for the
-// monitor, and is forgotten.
+// condition is a Java object as threads use it: a monitor that one of them at a time is inside, and those that wait
+// in it. A notification moves a waiter of that moment to those that wait for the monitor, and is forgotten.
 type condition struct {
 	*monitor
 	asleep []chan struct{} // the longest first; guarded by monitor.mu
@@ -79,8 +78,7 @@ func (c *condition) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// giveUp queues one who waits no longer to be notified, and returns what it waits for instead: to
-// be inside.
+// giveUp ends the wait for a notification, and returns what to wait for instead: to be inside.
 func (c *condition) giveUp(self chan struct{}) (inside chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,8 +90,7 @@ func (c *condition) giveUp(self chan struct{}) (inside chan struct{}) {
 	return c.queue()
 }
 
-// notify wakes the one that has waited longest, and tells whether there was one. It is called inside
-// the monitor.
+// notify wakes the one that has waited longest, and tells whether there was one. It is called inside the monitor.
 func (c *condition) notify() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,9 +6,9 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// Consumer works on the items of a [DistributedQueue], and none is to be lost when it dies. With DQ4
-// it does so as the class wants it to be used: it takes an item, and then works on it. Else it
-// claims an item with a znode beside it, and removes both when the work is done.
+// Consumer works on the items of a [DistributedQueue], and none is to be lost when it dies. With DQ4 it does so as
+// the class wants it to be used: it takes an item, and then works on it. Else it claims an item with a znode beside
+// it, and removes both when the work is done.
 type Consumer struct {
 	queue *DistributedQueue
 	items

@@ -13,10 +13,9 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// contender is a client's place in a line of sequential znodes: what several published recipes do
-// in the same way, done so that it survives lost replies, servers that lag, expiries, the wrap of
-// the sequence number and callers that give up. Recipes with a bug of these kinds do without the
-// part of it that mends the bug.
+// contender is a client's place in a line of sequential znodes: what several published recipes do in the same way,
+// done so that it survives lost replies, servers that lag, expiries, the wrap of the sequence number and callers that
+// give up. Recipes with a bug of these kinds do without the part of it that mends the bug.
 type contender struct {
 	client        recipes.Conn
 	dir           string
@@ -45,12 +44,12 @@ func (c *contender) RUnlock(context.Context) error { return c.withdraw() }
 // Resign is Unlock of a leader.
 func (c *contender) Resign(context.Context) error { return c.withdraw() }
 
-// enlist creates the znode, and the directory if that is missing. After a lost reply it looks
-// whether the znode is there before it creates another.
+// enlist creates the znode, and the directory if that is missing. After a lost reply it looks whether the znode is
+// there before it creates another.
 func (c *contender) enlist(ctx context.Context) error { return c.enlistUnder(ctx, "") }
 
-// enlistUnder is enlist as long as a lock's znode is there, if one is named: who has lost the lock
-// creates nothing. Then it returns zk.ErrNoNode if the lock or the directory is missing.
+// enlistUnder is enlist as long as a lock's znode is there, if one is named: a client that has lost the lock creates
+// nothing. Then it returns zk.ErrNoNode if the lock or the directory is missing.
 func (c *contender) enlistUnder(ctx context.Context, lock string) error {
 	c.identify()
 	for {
@@ -100,8 +99,8 @@ func (c *contender) create(lock string) (path string, err error) {
 	return results[1].String, nil
 }
 
-// identify begins a new place. In a new session that needs a new guid: once the sequence number has
-// reached its end the same name could come again.
+// identify begins a new place. In a new session that needs a new guid: once the sequence number has reached its end
+// the same name could come again.
 func (c *contender) identify() {
 	c.path, c.guid, c.session = "", recipes.NewGUID(c.client), c.client.SessionID()
 }
@@ -139,8 +138,8 @@ func (c *contender) owned(stat *zk.Stat) bool {
 	return c.flags&zk.FlagEphemeral == 0 || stat.EphemeralOwner == c.client.SessionID()
 }
 
-// same lists the children with the guid. The list is not older than the call: in one session the
-// server catches up first.
+// same lists the children with the guid. The list is not older than the call: in one session the server catches up
+// first.
 func (c *contender) same(ctx context.Context) ([]string, error) {
 	for !c.anonymous {
 		session := c.client.SessionID()
@@ -167,8 +166,7 @@ func (c *contender) children(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// line lists the names in the directory, the first in the line first, and says where the own one
-// is: -1 if it is gone.
+// line lists the names in the directory, the first in the line first, and says where the own one is: -1 if it is gone.
 func (c *contender) line(ctx context.Context) (names []string, own int, err error) {
 	children, err := c.children(ctx)
 	if err != nil {
@@ -217,8 +215,8 @@ func sequenceOf(name string) (int64, bool) {
 	return n, err == nil
 }
 
-// confirm tells whether the own znode is there and belongs to the session, which may have been
-// replaced: only then does being first mean anything. The watch is on that znode.
+// confirm tells whether the own znode is there and belongs to the session, which may have been replaced: only then
+// does being first mean anything. The watch is on that znode.
 func (c *contender) confirm(ctx context.Context) (watch <-chan zk.Event, held bool, err error) {
 	var stat *zk.Stat
 	err = retry(ctx, func() (err error) { _, stat, watch, err = c.client.GetW(c.path); return err })
@@ -234,8 +232,8 @@ func (c *contender) keeps(ctx context.Context) (bool, error) {
 	return stat != nil && c.owned(stat), err
 }
 
-// first is confirm for a client who is first in the list (own is 0), or not in it at all; one whose
-// place is lost gets a new one.
+// first is confirm for a client who is first in the list (own is 0), or not in it at all; one whose place is lost
+// gets a new one.
 func (c *contender) first(ctx context.Context, own int) (watch <-chan zk.Event, held bool, err error) {
 	if own == 0 {
 		watch, held, err = c.confirm(ctx)
@@ -246,8 +244,7 @@ func (c *contender) first(ctx context.Context, own int) (watch <-chan zk.Event, 
 	return watch, held, err
 }
 
-// withdraw removes the znode, also one of which nobody knows whether it is there. It does so for
-// callers that have gone away, too.
+// withdraw removes the znode, also one that a lost create may have made, and also for a caller that has left.
 func (c *contender) withdraw() error {
 	ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
 	defer cancel()

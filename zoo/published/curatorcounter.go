@@ -12,8 +12,8 @@ import (
 )
 
 // CuratorCounter is a shared number in the data of one znode. After
-// org.apache.curator.framework.recipes.atomic.DistributedAtomicLong and DistributedAtomicValue,
-// Apache Curator 5.4 (optimistic mode).
+// org.apache.curator.framework.recipes.atomic.DistributedAtomicLong and DistributedAtomicValue, Apache Curator 5.4
+// (optimistic mode).
 type CuratorCounter struct {
 	client recipes.Conn
 	path   string
@@ -69,8 +69,8 @@ func (c *CuratorCounter) current(ctx context.Context) (value int64, version int3
 	return value, stat.Version, false, err
 }
 
-// tryOnce makes one conditional change; done is false if somebody else was faster. The client
-// repeats a request whose connection was lost by itself (RetryLoop).
+// tryOnce makes one conditional change; done is false if another client was faster. The client repeats a request
+// whose connection was lost by itself (RetryLoop).
 func (c *CuratorCounter) tryOnce(ctx context.Context, data []byte, version int32, missing bool) (done bool, err error) {
 	lost, err := retryNoting(ctx, func() (err error) { // lost: perhaps only the reply
 		if missing {

@@ -10,8 +10,8 @@ import (
 )
 
 // CuratorDoubleBarrier is a double barrier. After
-// org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier, Apache Curator 5.4. (The
-// original's object is for one round.)
+// org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier, Apache Curator 5.4. (The original's object
+// is for one round.)
 type CuratorDoubleBarrier struct{ assembly }
 
 // NewCuratorDoubleBarrier returns a member; nothing is sent before it is used.

@@ -13,13 +13,12 @@ import (
 )
 
 // CuratorLock is an exclusive lock, without the count of the mutex that is built on it. After
-// org.apache.curator.framework.recipes.locks.LockInternals and StandardLockInternalsDriver, and the
-// protection of CreateBuilderImpl, Apache Curator 5.4; with L16 before 4b166a09, with L19 before
-// a4ee4b58 (2012).
+// org.apache.curator.framework.recipes.locks.LockInternals and StandardLockInternalsDriver, and the protection of
+// CreateBuilderImpl, Apache Curator 5.4; with L16 before 4b166a09, with L19 before a4ee4b58 (2012).
 //
-// That the first znode is one's own, and not that of a session which has been replaced, is looked at
-// here only, since in Java a client has one session. So is the watch on it: the original leaves the
-// connection's states to the user, who takes LOST for the end of the session.
+// That the first znode is one's own, and not that of a session which has been replaced, is looked at here only, since
+// in Java a client has one session. So is the watch on it: the original leaves the connection's states to the user,
+// who takes LOST for the end of the session.
 type CuratorLock struct {
 	client   recipes.Conn
 	basePath string
@@ -35,9 +34,9 @@ type CuratorLock struct {
 // curatorRetries is what the retry policy of the client allows, at once, as RetryOneTime does.
 const curatorRetries = 1
 
-// NewCuratorLock returns a lock; nothing is sent before it is used. The client takes its connection
-// for LOST when it has been SUSPENDED for the time expires, which Curator's users set as a share of
-// the session timeout (simulatedSessionExpirationPercent).
+// NewCuratorLock returns a lock; nothing is sent before it is used. The client takes its connection for LOST when it
+// has been SUSPENDED for the time expires, which Curator's users set as a share of the session timeout
+// (simulatedSessionExpirationPercent).
 func NewCuratorLock(client recipes.Conn, path string, expires time.Duration, bugs Bugs) *CuratorLock {
 	return &CuratorLock{
 		client: client, basePath: path, ourPath: newContender(client, path, "_c_", "-lock-", bugs), expires: expires,
@@ -60,7 +59,7 @@ func (c *CuratorLock) Lock(ctx context.Context) error {
 	return err
 }
 
-// TryLock waits for nobody (acquire with no time).
+// TryLock does not wait (acquire with no time).
 func (c *CuratorLock) TryLock(ctx context.Context) (bool, error) { return c.attemptLock(ctx, false) }
 
 func (c *CuratorLock) attemptLock(ctx context.Context, wait bool) (hasTheLock bool, err error) {
@@ -72,8 +71,8 @@ func (c *CuratorLock) attemptLock(ctx context.Context, wait bool) (hasTheLock bo
 		if !errors.Is(err, zk.ErrNoNode) {
 			return hasTheLock, err
 		}
-		// The znode is missing. This can happen when the session expires, so just try it all again,
-		// in the original if the retry policy allows it.
+		// The znode is missing. This can happen when the session expires, so just try it all again, in the original
+		// if the retry policy allows it.
 	}
 	return false, ctx.Err()
 }
@@ -147,8 +146,8 @@ func (c *CuratorLock) internalLockLoop(ctx context.Context, wait bool) (haveTheL
 	return false, err
 }
 
-// getsTheLock tells whether the own znode is the first, else which is right before it. It returns
-// zk.ErrNoNode if it is missing.
+// getsTheLock tells whether the own znode is the first, else which is right before it. It returns zk.ErrNoNode if it
+// is missing.
 func (c *CuratorLock) getsTheLock(ctx context.Context) (getsTheLock bool, pathToWatch string, err error) {
 	var children []string
 	err = c.retryLoop(func(bool) (err error) { children, _, err = c.client.Children(c.basePath); return err })
@@ -205,8 +204,8 @@ func (c *CuratorLock) hold() error {
 	return nil
 }
 
-// connectionStates closes lost when the own znode is gone, or when the connection has been suspended
-// for so long that its session is taken to have expired.
+// connectionStates closes lost when the own znode is gone, or when the connection has been suspended for so long that
+// its session is taken to have expired.
 func (c *CuratorLock) connectionStates(watcher <-chan zk.Event, lost chan struct{}) {
 	defer close(lost)
 	var timer <-chan time.Time

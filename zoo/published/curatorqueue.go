@@ -10,8 +10,8 @@ import (
 )
 
 // CuratorQueue is a queue that takes the place of [DistributedQueue]. After
-// org.apache.curator.framework.recipes.queue.SimpleDistributedQueue, Apache Curator 5.4, whose
-// client repeats each request until it is answered (RetryLoop).
+// org.apache.curator.framework.recipes.queue.SimpleDistributedQueue, Apache Curator 5.4, whose client repeats each
+// request until it is answered (RetryLoop).
 type CuratorQueue struct{ items }
 
 // NewCuratorQueue returns a queue; nothing is sent before it is used.

@@ -8,11 +8,11 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// DistributedLock is an exclusive lock. After com.twitter.common.zookeeper.DistributedLockImpl,
-// twitter commons. The end of a context is what the timeout of the original's tryLock is.
+// DistributedLock is an exclusive lock. After com.twitter.common.zookeeper.DistributedLockImpl, twitter commons. The
+// end of a context is what the timeout of the original's tryLock is.
 //
-// Mended, it also has a guid in each name, so that a lost reply leaves nothing behind, goes on where
-// the original throws, and looks whose znode is first.
+// Mended, it also has a guid in each name, so that a lost reply leaves nothing behind, goes on where the original
+// throws, and looks whose znode is first.
 type DistributedLock struct {
 	contender
 	owner
@@ -39,8 +39,7 @@ func (d *DistributedLock) Lock(ctx context.Context) error {
 	return d.orWithdraw(err) // cancelAttempt
 }
 
-// checkForLock begins to hold the lock if the own znode is the first, else it names the znode right
-// before.
+// checkForLock begins to hold the lock if the own znode is the first, else it names the znode right before.
 func (d *DistributedLock) checkForLock(ctx context.Context) (predecessor string, err error) {
 	for {
 		members, own, err := d.line(ctx)

@@ -6,8 +6,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// ElectionRecipe elects a leader as ZooKeeper's documentation describes it in "ZooKeeper Recipes and
-// Solutions", Leader Election.
+// ElectionRecipe elects a leader as ZooKeeper's documentation describes it in "ZooKeeper Recipes and Solutions",
+// Leader Election.
 type ElectionRecipe struct{ contender }
 
 // NewElectionRecipe returns a volunteer; nothing is sent before it does.

@@ -12,12 +12,11 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// GoZKLock is a mutual exclusion lock. After zk.Lock, go-zookeeper/zk, file lock.go, as it was at
-// several commits: L13 before f774f13 (2013), L12 before 1d7be4e (2016), L14 before 21b4929 (2021),
-// the others up to 6d30b8b.
+// GoZKLock is a mutual exclusion lock. After zk.Lock, go-zookeeper/zk, file lock.go, as it was at several commits:
+// L13 before f774f13 (2013), L12 before 1d7be4e (2016), L14 before 21b4929 (2021), the others up to 6d30b8b.
 //
-// The original's Lock cannot be interrupted. Here a caller may give up while it waits, and the
-// znode is deleted then, whatever the bugs.
+// The original's Lock cannot be interrupted. Here a caller may give up while it waits, and the znode is deleted then,
+// whatever the bugs.
 type GoZKLock struct {
 	c        recipes.Conn
 	path     string
@@ -31,8 +30,8 @@ func NewGoZKLock(c recipes.Conn, path string, bugs Bugs) *GoZKLock {
 	return &GoZKLock{c: c, path: path, bugs: bugs, place: newContender(c, path, "_c_", "-lock-", bugs)}
 }
 
-// Lock waits until the lock is acquired or an error occurs. If this instance has the lock already
-// it returns zk.ErrDeadlock.
+// Lock waits until the lock is acquired or an error occurs. If this instance has the lock already it returns
+// zk.ErrDeadlock.
 func (l *GoZKLock) Lock(ctx context.Context) error {
 	if l.lockPath != "" {
 		return zk.ErrDeadlock
@@ -127,8 +126,8 @@ func (l *GoZKLock) parseSeq(name string) (int64, error) {
 	return strconv.ParseInt(parts[len(parts)-1], 10, 64)
 }
 
-// neighbours says whether the own znode is among the children, whether it has the lowest number, and
-// which comes right before it.
+// neighbours says whether the own znode is among the children, whether it has the lowest number, and which comes
+// right before it.
 func (l *GoZKLock) neighbours(children []standing) (ours, first bool, prevSeqPath string, err error) {
 	seq, err := l.own(children)
 	if err != nil {
@@ -180,8 +179,7 @@ func (l *GoZKLock) await(ctx context.Context, name string) error {
 	return err
 }
 
-// Unlock releases an acquired lock. If the lock is not held by this instance it returns
-// zk.ErrNotLocked.
+// Unlock releases an acquired lock. If the lock is not held by this instance it returns zk.ErrNotLocked.
 func (l *GoZKLock) Unlock(context.Context) error {
 	if l.lockPath == "" {
 		return zk.ErrNotLocked

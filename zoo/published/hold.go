@@ -6,7 +6,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// owner is a user of a lock or an election who knows whether it holds it.
+// owner is a user of a lock or an election, which knows whether it holds it.
 type owner struct{ hold atomic.Pointer[hold] }
 
 // IsOwner tells whether there is a hold, as far as the client knows.

@@ -12,12 +12,12 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// items is a directory of a queue's items, handled so that no fault breaks it: what the fixed twins
-// of the queues have in common. The name of an item is its head, a guid, a hyphen and the number.
+// items is a directory of a queue's items, handled so that no fault breaks it: what the fixed twins of the queues
+// have in common. The name of an item is its head, a guid, a hyphen and the number.
 type items struct {
 	client recipes.Conn
 	dir    string
-	head   int    // so many bytes begin each name; those of the smallest text come first
+	head   int    // the bytes that begin each name; those of the smallest text come first
 	stale  bool   // the list may be an old one
 	claims string // begins the names of claims; an item with one is not in the list
 	bugs   Bugs
@@ -26,8 +26,8 @@ type items struct {
 // guidLength is that of recipes.NewGUID.
 const guidLength = 32
 
-// list returns the names of the items as they are at one moment during the call, in the order in
-// which they come out, and a watch on them if asked for, for which it makes a missing directory.
+// list returns the names of the items as they are at one moment during the call, in the order in which they come out,
+// and a watch on them if asked for, for which it makes a missing directory.
 func (d items) list(ctx context.Context, watched bool) (names []string, watch <-chan zk.Event, err error) {
 	for {
 		session := d.client.SessionID()
@@ -39,8 +39,8 @@ func (d items) list(ctx context.Context, watched bool) (names []string, watch <-
 		if err != nil {
 			return nil, nil, err
 		}
-		// What has gone meanwhile may have kept others from their turn, and a new session may be served
-		// by a server that lags.
+		// What has gone meanwhile may have kept others from their turn, and a new session may be served by a server
+		// that lags.
 		complete := len(ordered) == len(d.parse(names))
 		if complete && (d.stale || session != 0 && session == d.client.SessionID()) {
 			return ordered, watch, nil
@@ -112,8 +112,8 @@ func (d items) create(ctx context.Context, path string, data []byte, flags int32
 	}
 }
 
-// created tells after a lost reply whether an item was created: nil if it is there. If it is not,
-// somebody may have taken it already.
+// created tells after a lost reply whether an item was created: nil if it is there. If it is not, another client may
+// have taken it already.
 func (d items) created(ctx context.Context, path string, data []byte, lost error) error {
 	names, _, err := d.list(ctx, false)
 	if err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(d.dir+"/"+name, path) }) {
@@ -128,8 +128,7 @@ func (d items) get(ctx context.Context, name string) (data []byte, err error) {
 	return data, err
 }
 
-// take reads an item and deletes it. A delete whose reply is lost is an
-// [recipes.UnknownOutcomeError].
+// take reads an item and deletes it. A delete whose reply is lost is an [recipes.UnknownOutcomeError].
 func (d items) take(ctx context.Context, op, name string) ([]byte, error) {
 	data, err := d.get(ctx, name)
 	if err != nil {
@@ -138,8 +137,8 @@ func (d items) take(ctx context.Context, op, name string) ([]byte, error) {
 	return data, d.delete(op, name, data)
 }
 
-// consume takes the first item, or waits for one if it is to; else it returns recipes.ErrEmpty. take
-// tells whether to go on with the next item: another consumer was faster.
+// consume takes the first item, or waits for one if it is to; else it returns recipes.ErrEmpty. take tells whether to
+// go on with the next item: another consumer was faster.
 func (d items) consume(ctx context.Context, wait bool, take func(name string) (data []byte, next bool, err error)) ([]byte, error) {
 	for {
 		names, watch, err := d.list(ctx, wait)

@@ -8,9 +8,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// KazooDoubleBarrier is a double barrier. After kazoo.recipe.barrier.DoubleBarrier, kazoo 2.8
-// (python-zk/kazoo, kazoo/recipe/barrier.py). It counts on kazoo's habit to tell a watch, once, that
-// the connection is gone.
+// KazooDoubleBarrier is a double barrier. After kazoo.recipe.barrier.DoubleBarrier, kazoo 2.8 (python-zk/kazoo,
+// kazoo/recipe/barrier.py). It counts on kazoo's habit to tell a watch, once, that the connection is gone.
 type KazooDoubleBarrier struct{ assembly }
 
 // NewKazooDoubleBarrier returns a client's barrier; nothing is sent before it is used.

@@ -10,8 +10,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// KazooCounter is a shared number in the data of one znode. After kazoo.recipe.counter.Counter,
-// kazoo 2.8 (python-zk/kazoo, kazoo/recipe/counter.py).
+// KazooCounter is a shared number in the data of one znode. After kazoo.recipe.counter.Counter, kazoo 2.8
+// (python-zk/kazoo, kazoo/recipe/counter.py).
 type KazooCounter struct {
 	client recipes.Conn
 	path   string

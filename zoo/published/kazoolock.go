@@ -9,12 +9,12 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// KazooLock is an exclusive lock. After kazoo.recipe.lock.Lock, kazoo 2.8 (python-zk/kazoo,
-// kazoo/recipe/lock.py), and, where L5 is in force, before commit 0937c79 (2014).
+// KazooLock is an exclusive lock. After kazoo.recipe.lock.Lock, kazoo 2.8 (python-zk/kazoo, kazoo/recipe/lock.py),
+// and, where L5 is in force, before commit 0937c79 (2014).
 //
-// The end of a context is what the original's cancel and timeout are. The name of a znode has a
-// hyphen more, and a guid for each znode, not for each object. That the first znode is one's own,
-// and not that of a session which has been replaced, is looked at here only.
+// The end of a context is what the original's cancel and timeout are. The name of a znode has a hyphen more, and a
+// guid for each znode, not for each object. That the first znode is one's own, and not that of a session which has
+// been replaced, is looked at here only.
 type KazooLock struct{ contender }
 
 // NewKazooLock returns a lock; nothing is sent before it is used.
@@ -28,7 +28,7 @@ func (l *KazooLock) Lock(ctx context.Context) error {
 	return err
 }
 
-// TryLock acquires the lock if nobody else has it or waits for it.
+// TryLock acquires the lock if no other client has it or waits for it.
 func (l *KazooLock) TryLock(ctx context.Context) (bool, error) { return l.acquire(ctx, false) }
 
 func (l *KazooLock) acquire(ctx context.Context, blocking bool) (bool, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// KazooLockingQueue is a queue whose items are locked, and removed when they have been processed.
-// After kazoo.recipe.queue.LockingQueue, kazoo 2.8 (python-zk/kazoo, kazoo/recipe/queue.py).
+// KazooLockingQueue is a queue whose items are locked, and removed when they have been processed. After
+// kazoo.recipe.queue.LockingQueue, kazoo 2.8 (python-zk/kazoo, kazoo/recipe/queue.py).
 type KazooLockingQueue struct {
 	items
 	path string

@@ -82,8 +82,8 @@ func (q *KazooQueue) innerGet(ctx context.Context) (_ []byte, err error) {
 	return data, err
 }
 
-// KazooPriorityQueue gives a [KazooQueue] the methods of other priority queues of this project.
-// These know negative priorities: 0 is the middle of kazoo's.
+// KazooPriorityQueue gives a [KazooQueue] the methods of other priority queues of this project. These know negative
+// priorities: 0 is the middle of kazoo's.
 type KazooPriorityQueue struct{ queue *KazooQueue }
 
 // NewKazooPriorityQueue returns one with a KazooQueue of its own.

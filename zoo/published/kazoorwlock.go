@@ -6,9 +6,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// KazooRWLock is a read/write lock. After kazoo.recipe.lock.ReadLock and WriteLock, kazoo 2.8
-// (python-zk/kazoo, kazoo/recipe/lock.py), and, where R1 is in force, before commit 9bb8499. The
-// names have a hyphen more.
+// KazooRWLock is a read/write lock. After kazoo.recipe.lock.ReadLock and WriteLock, kazoo 2.8 (python-zk/kazoo,
+// kazoo/recipe/lock.py), and, where R1 is in force, before commit 9bb8499. The names have a hyphen more.
 type KazooRWLock struct{ contender }
 
 const (

@@ -9,9 +9,9 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// KazooSemaphore is a counting semaphore. After kazoo.recipe.lock.Semaphore, kazoo 2.4
-// (python-zk/kazoo, kazoo/recipe/lock.py), before commit a674322, used without
-// blocking. One at a time, who has an inner lock takes a lease if there is one.
+// KazooSemaphore is a counting semaphore. After kazoo.recipe.lock.Semaphore, kazoo 2.4 (python-zk/kazoo,
+// kazoo/recipe/lock.py), before commit a674322, used without blocking. The holder of an inner lock, one at a time,
+// takes a lease if there is one.
 type KazooSemaphore struct {
 	client    recipes.Conn
 	path      string
@@ -108,7 +108,7 @@ func (s *KazooSemaphore) acquireLock(ctx context.Context) (bool, error) {
 	}
 }
 
-// giveUp deletes the znode of a lock that somebody else has.
+// giveUp deletes the znode of a lock that another client has.
 func (s *KazooSemaphore) giveUp() error {
 	err := s.client.Delete(s.lock.path, -1)
 	if err == nil || errors.Is(err, zk.ErrNoNode) {

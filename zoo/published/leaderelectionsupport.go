@@ -8,9 +8,9 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// LeaderElectionSupport elects a leader: a candidate makes an offer, and the offer with the lowest
-// number leads. After org.apache.zookeeper.recipes.leader.LeaderElectionSupport, Apache ZooKeeper
-// 3.9. The names have a hyphen more; the host names are left out.
+// LeaderElectionSupport elects a leader: a candidate makes an offer, and the offer with the lowest number leads.
+// After org.apache.zookeeper.recipes.leader.LeaderElectionSupport, Apache ZooKeeper 3.9. The names have a hyphen
+// more; the host names are left out.
 type LeaderElectionSupport struct {
 	contender
 	owner // in the state ELECTED

@@ -8,8 +8,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// LeaderLatch elects a leader. After com.netflix.curator.framework.recipes.leader.LeaderLatch,
-// Netflix Curator 1.1 (2012).
+// LeaderLatch elects a leader. After com.netflix.curator.framework.recipes.leader.LeaderLatch, Netflix Curator 1.1
+// (2012).
 type LeaderLatch struct{ contender }
 
 // NewLeaderLatch returns a latch; nothing is sent before it is used.

@@ -13,17 +13,16 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// LockListener is called when a lock is acquired and released. After
-// org.apache.zookeeper.recipes.lock.LockListener, Apache ZooKeeper 3.4.6.
+// LockListener is called when a lock is acquired and released. After org.apache.zookeeper.recipes.lock.LockListener,
+// Apache ZooKeeper 3.4.6.
 type LockListener interface {
 	LockAcquired()
 	LockReleased()
 }
 
-// WriteLock is a protocol to implement an exclusive write lock or to elect a leader. You invoke
-// Lock to start the process of grabbing the lock; you may get the lock then or it may be some time
-// later. You can give a listener so that you are invoked when you get the lock; otherwise you
-// can ask if you have the lock by calling IsOwner.
+// WriteLock is a protocol to implement an exclusive write lock or to elect a leader. You invoke Lock to start the
+// process of grabbing the lock; you may get the lock then or it may be some time later. You can give a listener so
+// that you are invoked when you get the lock; otherwise you can ask if you have the lock by calling IsOwner.
 //
 // After org.apache.zookeeper.recipes.lock.WriteLock, Apache ZooKeeper 3.4.6, as republished.
 type WriteLock struct {
@@ -58,15 +57,15 @@ func NewWriteLock(zookeeper recipes.Conn, dir string, acl []zk.ACL, callback Loc
 	return w
 }
 
-// Unlock removes the lock or associated znode if you no longer require the lock. This also removes
-// your request in the queue for locking in case you do not already hold the lock.
+// Unlock removes the lock or associated znode if you no longer require the lock. This also removes your request in
+// the queue for locking in case you do not already hold the lock.
 func (w *WriteLock) Unlock() error {
 	defer w.monitor.enter()()
 	if w.closed.Load() && w.bugs.Has("W10") || w.GetID() == "" { // BUG: W10 after close nothing is deleted
 		return nil
 	}
-	// We don't need to retry this operation in the case of failure as ZooKeeper will remove
-	// ephemeral files and we don't want to hang when closing if we cannot reconnect.
+	// We don't need to retry this operation in the case of failure as ZooKeeper will remove ephemeral files and we
+	// don't want to hang when closing if we cannot reconnect.
 	remove := func() (bool, error) { return true, w.zookeeper.Delete(w.GetID(), -1) }
 	attempt := remove
 	if !w.bugs.Has("W5") { // BUG: W5, W9 a delete that has failed is forgotten, and nobody can delete the znode any more
@@ -92,8 +91,8 @@ func (w *WriteLock) released() {
 	}
 }
 
-// lockWatcher is called on the watch of the predecessor of the znode with that guid. Java's client
-// calls it for each change of the connection, too, and leaves it registered.
+// lockWatcher is called on the watch of the predecessor of the znode with that guid. Java's client calls it for each
+// change of the connection, too, and leaves it registered.
 func (w *WriteLock) lockWatcher(watch <-chan zk.Event, guid string) {
 	for event := range watch {
 		if errors.Is(event.Err, zk.ErrClosing) {
@@ -155,8 +154,8 @@ func (w *WriteLock) identify() {
 	w.guid, w.session = recipes.NewGUID(w.zookeeper), w.zookeeper.SessionID()
 }
 
-// findPrefixInChildren finds out if we have been created earlier; if not it creates our node, in a
-// new session under a new guid.
+// findPrefixInChildren finds out if we have been created earlier; if not it creates our node, in a new session under
+// a new guid.
 func (w *WriteLock) findPrefixInChildren() error {
 	prefix := w.prefix()
 	if !w.bugs.Has("W8") { // BUG: W8, W9 no sync before: the server may be behind
@@ -187,8 +186,8 @@ func (w *WriteLock) findPrefixInChildren() error {
 	return err
 }
 
-// execute is the command that is run and retried for actually obtaining the lock. It begins again
-// where its view of the queue has been overtaken.
+// execute is the command that is run and retried for actually obtaining the lock. It begins again where its view of
+// the queue has been overtaken.
 func (w *WriteLock) execute() (bool, error) {
 	for {
 		if w.GetID() == "" {
@@ -222,8 +221,8 @@ func (w *WriteLock) execute() (bool, error) {
 	}
 }
 
-// sorted puts the names in order. After the wrap of the sequence number that is the order of the
-// transactions which created the znodes.
+// sorted puts the names in order. After the wrap of the sequence number that is the order of the transactions which
+// created the znodes.
 func (w *WriteLock) sorted(names []string) ([]ZNodeName, error) {
 	set := sortedSet(w.dir, names, w.bugs)
 	if w.bugs.Has("W14") || w.bugs.Later("L2") || !slices.ContainsFunc(set, ZNodeName.wrapped) { // BUG: W14, L2 numbers after the wrap go first, misread or not
@@ -244,8 +243,7 @@ func (w *WriteLock) sorted(names []string) ([]ZNodeName, error) {
 	return alive, nil
 }
 
-// judge is the part of execute that follows the sorting. done is false if the list must be read
-// again.
+// judge is the part of execute that follows the sorting. done is false if the list must be read again.
 func (w *WriteLock) judge(sortedNames []ZNodeName) (done, owner bool, err error) {
 	if len(sortedNames) == 0 {
 		return false, false, nil
@@ -296,9 +294,9 @@ func (w *WriteLock) await(predecessor string) (done, owner bool, err error) {
 	return true, false, err
 }
 
-// Lock attempts to acquire the exclusive write lock, returning whether or not it was acquired.
-// Note that the exclusive lock may be acquired some time later after this method has been invoked
-// due to the current lock owner going away.
+// Lock attempts to acquire the exclusive write lock, returning whether or not it was acquired. Note that the
+// exclusive lock may be acquired some time later after this method has been invoked due to the current lock owner
+// going away.
 func (w *WriteLock) Lock() (bool, error) {
 	defer w.monitor.enter()()
 	owner, err := w.lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// ProseLock is the lock that an article about ZooKeeper's recipes describes in five steps, before it
-// shows Apache's classes. (The step that creates the directory is enlist's here.)
+// ProseLock is the lock that an article about ZooKeeper's recipes describes in five steps, before it shows Apache's
+// classes. (The step that creates the directory is enlist's here.)
 type ProseLock struct{ contender }
 
 // NewProseLock returns a lock; nothing is sent before it is used.
@@ -41,8 +41,8 @@ func (l *ProseLock) await(ctx context.Context, name string) (event zk.Event, err
 	return event, err
 }
 
-// HerdLock is the lock that a collection of notes on ZooKeeper describes in four steps, before it
-// shows the class [Locks]. Everybody watches the first.
+// HerdLock is the lock that a collection of notes on ZooKeeper describes in four steps, before it shows the class
+// [Locks]. Everybody watches the first.
 type HerdLock struct{ contender }
 
 // NewHerdLock returns a lock; nothing is sent before it is used.

@@ -11,13 +11,12 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// Locks is the class of that name in notes on ZooKeeper, in the manner of the tutorial's
-// SyncPrimitive: a contender waits on a monitor that the default watcher notifies. The original's
-// lock is /lock and every object opens a session of its own, which the class keeps in a static field
-// with the monitor; here the lock is where the caller says, and a process has one session.
+// Locks is the class of that name in notes on ZooKeeper, in the manner of the tutorial's SyncPrimitive: a contender
+// waits on a monitor that the default watcher notifies. The original's lock is /lock and every object opens a session
+// of its own, which the class keeps in a static field with the monitor; here the lock is where the caller says, and a
+// process has one session.
 //
-// As printed it fails at once. Its bugs show one after the other as they are mended: LK1, LK7, LK5,
-// LK2, LK3, LK4, LK6.
+// As printed it fails at once. Its bugs show one after the other as they are mended: LK1, LK7, LK5, LK2, LK3, LK4, LK6.
 type Locks struct {
 	zk    recipes.Conn
 	root  string
@@ -191,8 +190,8 @@ func (l *Locks) children(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// cut takes the numbers from where they are if the host's name is of the right length. The path is
-// taken for one in /lock.
+// cut takes the numbers from where they are if the host's name is of the right length. The path is taken for one in
+// /lock.
 func (l *Locks) cut(names []string) (list []standing, own *standing, err error) {
 	for _, name := range names {
 		n, err := substring14(name) // BUG: LK5 the same offset in a name and in a path
@@ -286,8 +285,8 @@ func (l *Locks) ReleaseLock() error {
 	return err
 }
 
-// LocksUser gives the class the methods of other locks of this project, and uses it as its main
-// does: with a new object for each turn.
+// LocksUser gives the class the methods of other locks of this project, and uses it as its main does: with a new
+// object for each turn.
 type LocksUser struct {
 	client recipes.Conn
 	root   string

@@ -9,8 +9,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// NetElection elects a leader. After ZooKeeperNet.Recipes.LeaderElection of ewhauser/zookeeper, a
-// client for .NET, before pull request 31 (2016).
+// NetElection elects a leader. After ZooKeeperNet.Recipes.LeaderElection of ewhauser/zookeeper, a client for .NET,
+// before pull request 31 (2016).
 type NetElection struct{ contender }
 
 // NewNetElection returns a candidate; nothing is sent before it runs.

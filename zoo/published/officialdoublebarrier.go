@@ -9,8 +9,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// OfficialDoubleBarrier is a double barrier. After "ZooKeeper Recipes and Solutions", Double Barriers,
-// with its steps' numbers.
+// OfficialDoubleBarrier is a double barrier. After "ZooKeeper Recipes and Solutions", Double Barriers, with its
+// steps' numbers.
 type OfficialDoubleBarrier struct{ assembly }
 
 // NewOfficialDoubleBarrier returns a process's barrier; nothing is sent before it is used.

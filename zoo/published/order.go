@@ -17,8 +17,8 @@ type standing struct {
 	name   string
 }
 
-// inOrder sorts a directory's znodes. Their numbers are the sequence numbers or, after the wrap of
-// those, the transactions that created the znodes; what is gone when asked for these is left out.
+// inOrder sorts a directory's znodes. Their numbers are the sequence numbers or, after the wrap of those, the
+// transactions that created the znodes; what is gone when asked for these is left out.
 func inOrder(ctx context.Context, client recipes.Conn, dir string, line []standing) ([]standing, error) {
 	if slices.ContainsFunc(line, func(s standing) bool { return wrapped(s.number) }) {
 		var err error

@@ -12,9 +12,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// ProtocolSupport is the base of protocols: it repeats operations when the connection to
-// ZooKeeper is lost. After org.apache.zookeeper.recipes.lock.ProtocolSupport, Apache ZooKeeper
-// 3.4.6.
+// ProtocolSupport is the base of protocols: it repeats operations when the connection to ZooKeeper is lost. After
+// org.apache.zookeeper.recipes.lock.ProtocolSupport, Apache ZooKeeper 3.4.6.
 type ProtocolSupport struct {
 	zookeeper  recipes.Conn
 	closed     atomic.Bool
@@ -26,8 +25,7 @@ type ProtocolSupport struct {
 // retryCount is how often an operation is tried.
 const retryCount = 10
 
-// NewProtocolSupport returns a base with ten attempts, half a second apart at first, and an ACL
-// that allows everything.
+// NewProtocolSupport returns a base with ten attempts, half a second apart at first, and an ACL that allows everything.
 func NewProtocolSupport(zookeeper recipes.Conn) *ProtocolSupport {
 	return &ProtocolSupport{
 		zookeeper: zookeeper, retryDelay: 500 * time.Millisecond, retryCount: retryCount,
@@ -60,8 +58,8 @@ func (p *ProtocolSupport) repeat(times int, execute func() (bool, error)) (bool,
 	return false, exception
 }
 
-// SetRetryCount sets the number of attempts. (The original has ten, which no number of faults of one
-// simulated episode uses up.)
+// SetRetryCount sets the number of attempts. (The original has ten, which no number of faults of one simulated
+// episode uses up.)
 func (p *ProtocolSupport) SetRetryCount(n int) { p.retryCount = n }
 
 // ensurePathExists ensures that the path exists, with no data, the current ACL and no flags.

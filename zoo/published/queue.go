@@ -21,9 +21,8 @@ const prefix = "qn-"
 const lookAgain = 30 * time.Second
 
 // DistributedQueue is a protocol to implement a distributed queue. After
-// org.apache.zookeeper.recipes.queue.DistributedQueue, Apache ZooKeeper 3.4.6, as republished with
-// a constructor that creates the root. (The original's smallestChildName, peek and poll are left out: nothing calls
-// them.)
+// org.apache.zookeeper.recipes.queue.DistributedQueue, Apache ZooKeeper 3.4.6, as republished with a constructor that
+// creates the root. (The original's smallestChildName, peek and poll are left out: nothing calls them.)
 type DistributedQueue struct {
 	dir       string
 	zookeeper recipes.Conn
@@ -47,8 +46,8 @@ func NewDistributedQueue(zookeeper recipes.Conn, dir string, acl []zk.ACL, bugs 
 	return q
 }
 
-// orderedChildren returns the children, ordered by id, and a watch on them if asked for. (The original's TreeMap would
-// keep one of several items of one id; there is only one, as long as names are nothing but ids.)
+// orderedChildren returns the children, ordered by id, and a watch on them if asked for. (The original's TreeMap
+// would keep one of several items of one id; there is only one, as long as names are nothing but ids.)
 func (q *DistributedQueue) orderedChildren(watched bool) ([]standing, <-chan zk.Event, error) {
 	for {
 		var session int64
@@ -121,10 +120,9 @@ func (q *DistributedQueue) children(watched bool) ([]string, <-chan zk.Event, er
 
 // Element returns the head of the queue without modifying the queue, or ErrNoSuchElement.
 func (q *DistributedQueue) Element() ([]byte, error) {
-	// Element, Take and Remove follow the same pattern. We want to return the child node with the
-	// smallest sequence number. Since other clients are removing nodes concurrently, it might be
-	// gone by the time we check. We don't ask for the children again until we have tried the rest
-	// of the nodes in sequence order.
+	// Element, Take and Remove follow the same pattern. We want to return the child node with the smallest sequence
+	// number. Since other clients are removing nodes concurrently, it might be gone by the time we check. We don't
+	// ask for the children again until we have tried the rest of the nodes in sequence order.
 	for {
 		ordered, _, err := q.orderedChildren(false)
 		if errors.Is(err, zk.ErrNoNode) || err == nil && len(ordered) == 0 {
@@ -189,8 +187,8 @@ func (q *DistributedQueue) delete(op, path string, data []byte) error {
 	return err
 }
 
-// Take removes the head of the queue and returns it, blocks until it succeeds. The end of ctx
-// interrupts it where it waits for an item, and nowhere else.
+// Take removes the head of the queue and returns it, blocks until it succeeds. The end of ctx interrupts it where it
+// waits for an item, and nowhere else.
 func (q *DistributedQueue) Take(ctx context.Context) ([]byte, error) {
 	// Same as for Element. Should refactor this.
 	perform := func(request func() error) error { return retry(ctx, request) }
@@ -227,9 +225,9 @@ func (q *DistributedQueue) awaitable(perform func(func() error) error) (ordered 
 	}
 }
 
-// await is the latch of the original's LatchChildWatcher. The original does not look again by itself;
-// it has to where the creation of an item wraps the sequence number, as a watch that is set again
-// after a reconnect does not tell of that.
+// await is the latch of the original's LatchChildWatcher. The original does not look again by itself; it has to where
+// the creation of an item wraps the sequence number, as a watch that is set again after a reconnect does not tell of
+// that.
 func await(ctx context.Context, watch <-chan zk.Event) error {
 	if err := ctx.Err(); err != nil {
 		return err // also if there is an event: see awaitAny
@@ -278,8 +276,8 @@ func (q *DistributedQueue) Offer(data []byte) (bool, error) {
 	}
 }
 
-// added tells after a lost reply whether the item was added. If it is not there, somebody may have
-// taken it already.
+// added tells after a lost reply whether the item was added. If it is not there, another client may have taken it
+// already.
 func (q *DistributedQueue) added(name string, data []byte, lost error) (bool, error) {
 	ordered, _, err := q.orderedChildren(false)
 	found := slices.ContainsFunc(ordered, func(s standing) bool { return strings.HasPrefix(q.dir+"/"+s.name, name) })

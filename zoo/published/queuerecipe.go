@@ -9,9 +9,9 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// QueueRecipe is a queue as ZooKeeper's documentation describes it in "ZooKeeper Recipes and
-// Solutions": who puts something creates a znode whose name ends in a number; who wants something
-// lists the znodes and handles the smallest first, and lists them again when they are used up.
+// QueueRecipe is a queue as ZooKeeper's documentation describes it in "ZooKeeper Recipes and Solutions": a producer
+// creates a znode whose name ends in a number; a consumer lists the znodes and handles the smallest first, and lists
+// them again when they are used up.
 type QueueRecipe struct{ items }
 
 // NewQueueRecipe returns a queue; nothing is sent before it is used.
@@ -40,7 +40,7 @@ func (q *QueueRecipe) Peek(ctx context.Context) ([]byte, error) {
 	return q.handle(ctx, func(name string) ([]byte, error) { return q.get(ctx, name) })
 }
 
-// handle does something to the first item that nobody else has taken.
+// handle does something to the first item that is still there.
 func (q *QueueRecipe) handle(ctx context.Context, do func(name string) ([]byte, error)) ([]byte, error) {
 	for {
 		session := q.client.SessionID()

@@ -16,8 +16,8 @@ func retry(ctx context.Context, request func() error) error {
 	return err
 }
 
-// retryNoting is retry for what may meet itself when it is repeated: lost is the error of the last try
-// of which nobody knows whether it was carried out, nil if there was no such try.
+// retryNoting is retry for what may meet itself when it is repeated: lost is the error of the last try of unknown
+// outcome, nil if there was none.
 func retryNoting(ctx context.Context, request func() error) (lost, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -48,9 +48,8 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// awaitAny waits for the first event of one or two watches. If ctx has ended already, or several events
-// are there, the first of these in that order counts: a select draws lots, and then runs cannot be
-// repeated.
+// awaitAny waits for the first event of one or two watches. If ctx has ended already, or several events are there,
+// the first of these in that order counts: a select draws lots, and then runs cannot be repeated.
 func awaitAny(ctx context.Context, watches ...<-chan zk.Event) (event zk.Event, err error) {
 	if err := ctx.Err(); err != nil {
 		return zk.Event{}, err

@@ -9,9 +9,9 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// SessionLock is a lock that is written to what notes on ZooKeeper say of sessions: that a client
-// whose connection breaks gets no events, and hears "session expired" when it has reached another
-// server. It is for a client that tells watches of the connection's state, as Java's does.
+// SessionLock is a lock that is written to what notes on ZooKeeper say of sessions: that a client whose connection
+// breaks gets no events, and hears "session expired" when it has reached another server. It is for a client that
+// tells watches of the connection's state, as Java's does.
 type SessionLock struct {
 	contender
 	owner

@@ -7,8 +7,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// SharedLock is a read/write lock as ZooKeeper's documentation describes it in "ZooKeeper Recipes
-// and Solutions", Shared Locks: a znode's name is a guid, what it is for, and a number.
+// SharedLock is a read/write lock as ZooKeeper's documentation describes it in "ZooKeeper Recipes and Solutions",
+// Shared Locks: a znode's name is a guid, what it is for, and a number.
 type SharedLock struct{ contender }
 
 const (

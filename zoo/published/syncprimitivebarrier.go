@@ -10,8 +10,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// SyncPrimitive is what the barriers of one process share: the static fields of the class
-// SyncPrimitive of "Programming with ZooKeeper - A basic tutorial", as republished.
+// SyncPrimitive is what the barriers of one process share: the static fields of the class SyncPrimitive of
+// "Programming with ZooKeeper - A basic tutorial", as republished.
 type SyncPrimitive struct {
 	mutex *condition
 
@@ -23,8 +23,8 @@ type SyncPrimitive struct {
 // NewSyncPrimitive returns what a new process has.
 func NewSyncPrimitive() *SyncPrimitive { return &SyncPrimitive{mutex: newCondition()} }
 
-// SyncPrimitiveBarrier is a double barrier. After the class SyncPrimitive.Barrier of the same, and
-// the program barrierTest, which uses it.
+// SyncPrimitiveBarrier is a double barrier. After the class SyncPrimitive.Barrier of the same, and the program
+// barrierTest, which uses it.
 type SyncPrimitiveBarrier struct {
 	assembly
 	static *SyncPrimitive
@@ -32,8 +32,8 @@ type SyncPrimitiveBarrier struct {
 	name   string
 }
 
-// NewSyncPrimitiveBarrier returns a thread's barrier. The original's constructor creates the root;
-// here the first thread that enters does.
+// NewSyncPrimitiveBarrier returns a thread's barrier. The original's constructor creates the root; here the first
+// thread that enters does.
 func NewSyncPrimitiveBarrier(static *SyncPrimitive, client recipes.Conn, root string, size int, bugs Bugs) *SyncPrimitiveBarrier {
 	b := &SyncPrimitiveBarrier{static: static, mutex: newCondition()}
 	b.assembly = assembly{client: client, dir: root, size: size, prefix: "p-", bugs: bugs}

@@ -10,10 +10,9 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// SyncPrimitiveQueue is a producer-consumer queue. After the class SyncPrimitive.Queue of
-// "Programming with ZooKeeper - A basic tutorial", as republished, and the producer of its
-// queueTest. (There the elements are numbers. What is wrong with the mutex that all objects of a
-// process share is not carried over: each watch here has its own.)
+// SyncPrimitiveQueue is a producer-consumer queue. After the class SyncPrimitive.Queue of "Programming with ZooKeeper
+// - A basic tutorial", as republished, and the producer of its queueTest. (There the elements are numbers. What is
+// wrong with the mutex that all objects of a process share is not carried over: each watch here has its own.)
 type SyncPrimitiveQueue struct{ items }
 
 // NewSyncPrimitiveQueue returns a queue and creates its root.

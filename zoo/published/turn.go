@@ -9,11 +9,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// obstacle names what has to go first, "" if nothing has to. It is told the line and where the own
-// znode is in it.
+// obstacle names what has to go first, "" if nothing has to. It is told the line and where the own znode is in it.
 type obstacle func(line []string, own int) string
 
-// rightBefore is the obstacle of who waits for its predecessor.
+// rightBefore is the obstacle of a client that waits for its predecessor.
 func rightBefore(line []string, own int) string {
 	if own == 0 {
 		return ""
@@ -36,8 +35,8 @@ func (c *contender) waitTurn(ctx context.Context, inTheWay obstacle) error {
 	return c.waitTurnBy(ctx, inTheWay, func(name string) (bool, error) { return false, c.awaitDeletion(ctx, name) })
 }
 
-// waitTurnBy is waitTurn with a way of its own to wait for an obstacle. The line is read again after
-// that, unless done says that the turn has come.
+// waitTurnBy is waitTurn with a way of its own to wait for an obstacle. The line is read again after that, unless
+// done says that the turn has come.
 func (c *contender) waitTurnBy(ctx context.Context, inTheWay obstacle, await func(name string) (done bool, err error)) error {
 	if err := c.enlist(ctx); err != nil {
 		return err
@@ -86,8 +85,8 @@ func (c *contender) hearOf(ctx context.Context, name string) (event zk.Event, go
 	return event, false, err
 }
 
-// hearByExists is hearOf by a request that does not look whether the znode is there: if it is not,
-// there may never be an event.
+// hearByExists is hearOf by a request that does not look whether the znode is there: if it is not, there may never be
+// an event.
 func (c *contender) hearByExists(ctx context.Context, name string) (event zk.Event, err error) {
 	var watch <-chan zk.Event
 	err = retry(ctx, func() (err error) { _, _, watch, err = c.client.ExistsW(c.dir + "/" + name); return err })

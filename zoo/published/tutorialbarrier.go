@@ -11,9 +11,9 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// TutorialBarrier is a double barrier. After what the text of "Programming with ZooKeeper - A basic
-// tutorial" says about barriers: a process creates a znode under the barrier's and waits until there
-// are enough; to leave it deletes its znode and waits until there is none.
+// TutorialBarrier is a double barrier. After what the text of "Programming with ZooKeeper - A basic tutorial" says
+// about barriers: a process creates a znode under the barrier's and waits until there are enough; to leave it deletes
+// its znode and waits until there is none.
 type TutorialBarrier struct {
 	assembly
 	process string
@@ -70,7 +70,7 @@ func (b *TutorialBarrier) Leave(ctx context.Context) error {
 	})
 }
 
-// inside lists who is still there.
+// inside lists the members that are still there.
 func (b *TutorialBarrier) inside(ctx context.Context) ([]string, <-chan zk.Event, error) {
 	members := b.assembly
 	if b.bugs.Has("P5") || b.bugs.Has("P2") { // BUG: P5 one who came too late for the round is there too

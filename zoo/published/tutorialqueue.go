@@ -12,8 +12,8 @@ import (
 // element begins the names of the items in the tutorial's queues.
 const element = "element"
 
-// TutorialQueue is a producer-consumer queue. After "Programming with ZooKeeper - A basic tutorial",
-// as republished in prose: consumers take the child with the smallest number.
+// TutorialQueue is a producer-consumer queue. After "Programming with ZooKeeper - A basic tutorial", as republished
+// in prose: consumers take the child with the smallest number.
 type TutorialQueue struct{ items }
 
 // NewTutorialQueue returns a queue; nothing is sent before it is used.

@@ -8,9 +8,9 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// WatchedLock is a lock as one writes it with no more than kazoo's client: a line of znodes, each of
-// which has a watch function on the one before, which waits for its deletion. Kazoo's documentation
-// says of such watches that they are not kept over a loss of the connection (kazoo#151).
+// WatchedLock is a lock as one writes it with no more than kazoo's client: a line of znodes, each of which has a
+// watch function on the one before, which waits for its deletion. Kazoo's documentation says of such watches that
+// they are not kept over a loss of the connection (kazoo#151).
 type WatchedLock struct{ contender }
 
 // NewWatchedLock returns a lock; nothing is sent before it is used.

@@ -11,12 +11,12 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// WatchLock is an exclusive lock on one ephemeral znode with a fixed name: who creates it holds the
-// lock, the others watch it. After the lines of code in a Java article on ZooKeeper locks, which has
-// been republished many times; its tryLock is not printed there.
+// WatchLock is an exclusive lock on one ephemeral znode with a fixed name: its creator holds the lock, the others
+// watch it. After the lines of code in a Java article on ZooKeeper locks, which has been republished many times; its
+// tryLock is not printed there.
 //
-// Mended, it has what the original lacks: a guid as the znode's data (ZL4), and beside the znode
-// another that is empty and named by the guid, the holder's proof, made and deleted with it (ZL5).
+// Mended, it has what the original lacks: a guid as the znode's data (ZL4), and beside the znode another that is
+// empty and named by the guid, the holder's proof, made and deleted with it (ZL5).
 type WatchLock struct {
 	conn     recipes.Conn
 	dir      string
@@ -101,7 +101,7 @@ func (l *WatchLock) Lock(ctx context.Context) error {
 	}
 }
 
-// granted tells whether the one who is woken believes that it is the owner.
+// granted tells whether a waiter that is woken believes that it is the owner.
 func (l *WatchLock) granted(cause zk.EventType) bool {
 	if l.bugs.Has("ZL2") { // BUG: ZL2 all that waited are woken, and each believes that it is the owner
 		return true
@@ -147,8 +147,7 @@ func (l *WatchLock) TryLock(ctx context.Context) (bool, error) {
 // Unlock releases the lock.
 func (l *WatchLock) Unlock(context.Context) error { return l.release() }
 
-// release deletes the znode and its proof. Without the proof the session is gone, and the znode is
-// somebody else's.
+// release deletes the znode and its proof. Without the proof the session is gone, and the znode is another's.
 func (l *WatchLock) release() error {
 	err := zk.ErrConnectionClosed
 	if l.bugs.Has("ZL5") {

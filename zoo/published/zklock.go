@@ -11,14 +11,13 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// ZkLock is an exclusive lock on ephemeral sequential znodes that says of itself that it is
-// reentrant. After the class ZkLock of an article on ZooKeeper locks for Java, which has been
-// republished many times. (The original has a session of its own, which unlock closes; here users
-// share one.)
+// ZkLock is an exclusive lock on ephemeral sequential znodes that says of itself that it is reentrant. After the
+// class ZkLock of an article on ZooKeeper locks for Java, which has been republished many times. (The original has a
+// session of its own, which unlock closes; here users share one.)
 //
-// Lock and TryLock are the caller as well: in one place the article waits with while(true), in
-// another it takes no notice of the answer. Mended, the class has what the original lacks: a guid in
-// each name (ZL11), a look at whose znode is first, a watch on it (ZL14) and a count (ZL13).
+// Lock and TryLock are the caller as well: in one place the article waits with while(true), in another it takes no
+// notice of the answer. Mended, the class has what the original lacks: a guid in each name (ZL11), a look at whose
+// znode is first, a watch on it (ZL14) and a count (ZL13).
 type ZkLock struct {
 	zooKeeper recipes.Conn
 	root      string // a persistent znode
@@ -76,8 +75,8 @@ func (z *ZkLock) children(ctx context.Context) (list []string, own int, err erro
 // errIndexOutOfBounds is java.lang.IndexOutOfBoundsException.
 var errIndexOutOfBounds = errors.New("index out of bounds")
 
-// tryLock creates an ephemeral sequential znode, once, and holds the lock if it is the smallest. Its
-// error is what the original prints when it returns false.
+// tryLock creates an ephemeral sequential znode, once, and holds the lock if it is the smallest. Its error is what
+// the original prints when it returns false.
 func (z *ZkLock) tryLock(ctx context.Context) (bool, error) {
 	for {
 		if z.place.path == "" {
@@ -168,8 +167,8 @@ func (z *ZkLock) process(watch <-chan zk.Event, notified chan struct{}) {
 	}
 }
 
-// threadSwitch stands between two statements between which Java may let another thread run, where
-// that matters. Here goroutines take turns only where one waits.
+// threadSwitch stands between two statements between which Java may let another thread run, where that matters. Here
+// goroutines take turns only where one waits.
 func threadSwitch() { time.Sleep(threadSlice) }
 
 // threadSlice is the time in which a few other goroutines may come and go.

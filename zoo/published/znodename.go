@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ZNodeName is the name of an ephemeral znode with an ordered sequence number, and is sorted by
-// it. After org.apache.zookeeper.recipes.lock.ZNodeName, Apache ZooKeeper 3.4.6.
+// ZNodeName is the name of an ephemeral znode with an ordered sequence number, and is sorted by it. After
+// org.apache.zookeeper.recipes.lock.ZNodeName, Apache ZooKeeper 3.4.6.
 type ZNodeName struct {
 	name     string
 	prefix   string

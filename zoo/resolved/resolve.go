@@ -15,12 +15,13 @@ import (
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
-// resolve returns a file with all switches decided as these bugs say: without calls of Has and Later, without branches that
-// are never taken, and without the comments BUG of other bugs. It is an error if a switch is of a form that is not known.
+// resolve returns a file with all switches decided as these bugs say: without calls of Has and Later, without
+// branches that are never taken, and without the comments BUG of other bugs. It is an error if a switch is of a form
+// that is not known.
 //
-// It replaces the calls by true and false, and then text by simpler text until nothing is left to simplify. The text of
-// what remains is not touched, so that comments stay where they are. A condition is taken to do nothing but to be true or
-// false: what stands before "&& false" goes, too.
+// It replaces the calls by true and false, and then text by simpler text until nothing is left to simplify. The text
+// of what remains is not touched, so that comments stay where they are. A condition is taken to do nothing but to be
+// true or false: what stands before "&& false" goes, too.
 func resolve(src []byte, bugs published.Bugs) ([]byte, error) {
 	src, err := decide(src, bugs)
 	for before := []byte(nil); err == nil && !bytes.Equal(src, before); {
@@ -130,7 +131,8 @@ func (d *decider) inForce(id string) bool {
 	return d.bugs.Has(id)
 }
 
-// question tells which method a call calls of bugs, or of a field of that name, and for which id; "" if it is no such call.
+// question tells which method a call calls of bugs, or of a field of that name, and for which id; "" if it is no such
+// call.
 func question(call *ast.CallExpr) (method, id string) {
 	of, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) != 1 || of.Sel.Name != "Has" && of.Sel.Name != "Later" || !isBugs(of.X) {

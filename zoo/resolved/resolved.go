@@ -1,11 +1,11 @@
-// Package resolved shows the recipes of package published without their switches: what an animal of the zoo is, and its
-// mend.
+// Package resolved shows the recipes of package published without their switches: what an animal of the zoo is, and
+// its mend.
 //
 // # The model
 //
-// A file of package published carries several bugs, each a switch that asks whether the bug is in force. [Functions] decides
-// all switches, once as they are with the bugs of an animal and once as they are without any, and returns what differs. The
-// source is that of which this program was made.
+// A file of package published carries several bugs, each a switch that asks whether the bug is in force. [Functions]
+// decides all switches, once as they are with the bugs of an animal and once as they are without any, and returns
+// what differs. The source is that of which this program was made.
 package resolved
 
 import (
