@@ -243,7 +243,8 @@ func (a *acquisition) give(held ticket) error {
 	case errors.Is(err, ErrClosed):
 		return errLostByClose
 	}
-	return fmt.Errorf("recipes: %s %s stays taken until the session ends, ZooKeeper refuses to delete its znode: %w", g.noun, g.path, err)
+	return fmt.Errorf("recipes: %s %s stays taken until the session ends, ZooKeeper refuses to delete its znode: %w",
+		g.noun, g.path, err)
 }
 
 // lose declares the hold lost. A znode that may still be there, because it could not be read, is deleted.

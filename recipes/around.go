@@ -109,12 +109,12 @@ func request[T any](a *around, op, path string, send func() (T, error)) (value T
 }
 
 // read sends a request that returns a value and its znode's stat.
-func read[T any](a *around, op, path string, send func(string) (T, *zk.Stat, error)) (value T, stat *zk.Stat, err error) {
+func read[T any](a *around, op, path string, send func(string) (T, *zk.Stat, error)) (value T, s *zk.Stat, err error) {
 	err = a.do(op, path, func() error {
-		value, stat, err = send(path)
+		value, s, err = send(path)
 		return err
 	})
-	return value, stat, err
+	return value, s, err
 }
 
 // watch is read with a watch.

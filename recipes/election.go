@@ -114,12 +114,8 @@ func (c *Candidate) Lead(ctx context.Context, term func(ctx context.Context, tok
 // answer was true at a moment during the call: the znode was there and all before it were gone. The candidate that is
 // named may not know of its turn yet, or may not know that it is over.
 func (c *Candidate) Leader(ctx context.Context) (data []byte, token int64, err error) {
-	first, err := carryOut(ctx, func(*operation) (first ticket, err error) {
-		for {
-			if first, err = c.first(ctx); err != errGone {
-				return first, err
-			}
-		}
+	first, err := carryOut(ctx, func(*operation) (ticket, error) {
+		return untilSure(func() (ticket, error) { return c.first(ctx) })
 	})
 	return first.data, first.czxid, explain(err, "the leader of %s cannot be read", c.office.path)
 }

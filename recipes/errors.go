@@ -3,6 +3,7 @@ package recipes
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -36,7 +37,7 @@ var (
 
 // UnknownOutcomeError says that a change may or may not have happened.
 type UnknownOutcomeError struct {
-	Op   string // "offer" or "poll" or "take" or "remove", or a counter's "add"
+	Op   string // "offer", "poll" or "take", or a counter's "add"
 	Path string // the item; of an offer without its sequence number; or the counter's number
 	Data []byte // the item's data: what was offered, or what is gone if it was removed; or the sum
 	Err  error  // why nobody knows: the lost connection, or the caller's context
@@ -103,11 +104,8 @@ func classify(err error) answer {
 		return closed
 	case strings.HasPrefix(err.Error(), otherCode):
 		return answered
-	}
-	for _, known := range definite {
-		if errors.Is(err, known) {
-			return answered
-		}
+	case slices.ContainsFunc(definite, func(known error) bool { return errors.Is(err, known) }):
+		return answered
 	}
 	return unanswered
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -193,13 +194,7 @@ func freeItems(names []string) []member {
 	for _, name := range names {
 		taken[name] = true
 	}
-	var free []member
-	for _, item := range parseMembers(names, itemPrefix) {
-		if !taken[takenPrefix+item.guid] {
-			free = append(free, item)
-		}
-	}
-	return free
+	return slices.DeleteFunc(parseMembers(names, itemPrefix), func(m member) bool { return taken[takenPrefix+m.guid] })
 }
 
 func anyFree(names []string) bool { return len(freeItems(names)) > 0 }

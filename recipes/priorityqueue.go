@@ -78,18 +78,7 @@ func (q *PriorityQueue) Poll(ctx context.Context) ([]byte, error) {
 
 // Take is Poll, but waits for an item as long as there is none.
 func (q *PriorityQueue) Take(ctx context.Context) ([]byte, error) {
-	data, err := carryOut(ctx, func(op *operation) ([]byte, error) {
-		for {
-			data, err := q.remove(ctx, op, "take")
-			if err != ErrEmpty {
-				return data, err
-			}
-			if err := q.await(ctx, anyPrioritized); err != nil {
-				return nil, err
-			}
-		}
-	})
-	return data, q.explain("take", err)
+	return q.takeWaiting(ctx, anyPrioritized, func(op *operation) ([]byte, error) { return q.remove(ctx, op, "take") })
 }
 
 // Peek returns the best item and leaves it there, or ErrEmpty. It takes effect while the list that it read was true.
@@ -119,16 +108,13 @@ func (q *PriorityQueue) remove(ctx context.Context, op *operation, name string) 
 // onBest does something to the best item, and to the next best if that was gone. Each round is caused by another
 // client's success, or by a new session.
 func (q *PriorityQueue) onBest(ctx context.Context, do func(path string) ([]byte, error)) ([]byte, error) {
-	for {
+	return untilSure(func() ([]byte, error) {
 		path, err := q.best(ctx)
-		var data []byte
-		if err == nil {
-			data, err = do(path)
+		if err != nil {
+			return nil, err
 		}
-		if err != errGone {
-			return data, err
-		}
-	}
+		return do(path)
+	})
 }
 
 // best returns the path of what was the best item at a moment during this call; ErrEmpty if there was none, errGone

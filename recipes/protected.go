@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -44,13 +45,9 @@ func CreateProtected(conn Conn, path string, data []byte, acl []zk.ACL) (created
 // findProtected looks for the znode of a create whose reply was lost; "" if there is none.
 func findProtected(conn Conn, parent, prefix string) (string, error) {
 	children, _, err := conn.Children(parent)
-	if err != nil {
+	i := slices.IndexFunc(children, func(name string) bool { return strings.HasPrefix(name, prefix) })
+	if err != nil || i < 0 {
 		return "", err
 	}
-	for _, name := range children {
-		if strings.HasPrefix(name, prefix) {
-			return parent + "/" + name, nil
-		}
-	}
-	return "", nil
+	return parent + "/" + children[i], nil
 }

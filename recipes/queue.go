@@ -84,45 +84,22 @@ func (q *Queue) Offer(ctx context.Context, data []byte) error {
 // contains it or was deleted; and of those in the list each was found deleted first. ErrEmpty comes only from a list
 // that was read after a sync during this call, so it is true of a moment in this call.
 func (q *Queue) Poll(ctx context.Context) ([]byte, error) {
-	return q.poll(ctx, "poll")
-}
-
-// Remove is [Queue.Poll] under the name that it has in Java's queues.
-func (q *Queue) Remove(ctx context.Context) ([]byte, error) {
-	return q.poll(ctx, "remove")
-}
-
-func (q *Queue) poll(ctx context.Context, name string) ([]byte, error) {
 	data, err := carryOut(ctx, func(op *operation) ([]byte, error) {
-		data, err := q.takeFirst(ctx, op, name, q.items)
+		data, err := q.takeFirst(ctx, op, "poll", q.items)
 		if err != errGone && err != ErrEmpty {
 			return data, err
 		}
-		for {
-			data, err := q.takeFirst(ctx, op, name, q.itemsNow)
-			if err != errGone {
-				return data, err
-			}
-		}
+		return untilSure(func() ([]byte, error) { return q.takeFirst(ctx, op, "poll", q.itemsNow) })
 	})
-	return data, q.explain(name, err)
+	return data, q.explain("poll", err)
 }
 
 // Take removes the head and returns it, and waits for one as long as there is none. It takes effect like
 // [Queue.Poll]. It needs no sync: if the list is old, the watch on it fires when the server learns of the item.
 func (q *Queue) Take(ctx context.Context) ([]byte, error) {
-	data, err := carryOut(ctx, func(op *operation) ([]byte, error) {
-		for {
-			data, err := q.takeFirst(ctx, op, "take", q.items)
-			if err != errGone && err != ErrEmpty {
-				return data, err
-			}
-			if err := q.await(ctx, anyItem); err != nil {
-				return nil, err
-			}
-		}
+	return q.takeWaiting(ctx, anyItem, func(op *operation) ([]byte, error) {
+		return q.takeFirst(ctx, op, "take", q.items)
 	})
-	return data, q.explain("take", err)
 }
 
 // Peek returns the head and leaves it there, or ErrEmpty. It takes effect at the state of the server that answered
@@ -130,19 +107,9 @@ func (q *Queue) Take(ctx context.Context) ([]byte, error) {
 // were gone, by the reasoning of [Queue.Poll].
 func (q *Queue) Peek(ctx context.Context) ([]byte, error) {
 	data, err := carryOut(ctx, func(*operation) ([]byte, error) {
-		for {
-			data, err := q.first(ctx)
-			if err != errGone {
-				return data, err
-			}
-		}
+		return untilSure(func() ([]byte, error) { return q.first(ctx) })
 	})
 	return data, q.explain("peek", err)
-}
-
-// Element is [Queue.Peek] under the name that it has in Java's queues.
-func (q *Queue) Element(ctx context.Context) ([]byte, error) {
-	return q.Peek(ctx)
 }
 
 // errGone: every item of a list had been taken by others, or the view was not of one session.
@@ -150,7 +117,8 @@ var errGone = errors.New("gone")
 
 // takeFirst removes the first item of a list that is still there. ErrEmpty means that the list was empty, errGone
 // that all of it was gone.
-func (q *Queue) takeFirst(ctx context.Context, op *operation, name string, list func(context.Context) ([]member, error)) ([]byte, error) {
+func (q *Queue) takeFirst(ctx context.Context, op *operation, name string,
+	list func(context.Context) ([]member, error)) ([]byte, error) {
 	items, err := list(ctx)
 	if err != nil {
 		return nil, err

@@ -110,9 +110,9 @@ func TestQueueIsFIFO(t *testing.T) {
 			offer(t, []*recipes.Queue{a, b}[i%2], item)
 			want = append(want, item)
 		}
-		head, err := a.Element(t.Context())
+		head, err := a.Peek(t.Context())
 		must(t, err)
-		removed, err := b.Remove(t.Context())
+		removed, err := b.Poll(t.Context())
 		must(t, err)
 		if string(head) != "0" || string(removed) != "0" {
 			t.Errorf("head %s, removed %s", head, removed)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -62,9 +63,9 @@ func (l *retryConn) get(ctx context.Context, path string) (data []byte, stat *zk
 	return data, stat, err
 }
 
-func (l *retryConn) getW(ctx context.Context, path string) (data []byte, stat *zk.Stat, watch <-chan zk.Event, err error) {
-	_, err = l.persist(ctx, func() (err error) { data, stat, watch, err = l.conn.GetW(path); return })
-	return data, stat, watch, err
+func (l *retryConn) getW(ctx context.Context, path string) (data []byte, s *zk.Stat, watch <-chan zk.Event, err error) {
+	_, err = l.persist(ctx, func() (err error) { data, s, watch, err = l.conn.GetW(path); return })
+	return data, s, watch, err
 }
 
 func (l *retryConn) exists(ctx context.Context, path string) (exists bool, stat *zk.Stat, err error) {
@@ -184,13 +185,10 @@ func (l *retryConn) findOwn(ctx context.Context, dir, prefix, guid string) (stri
 // before.
 func (l *retryConn) find(ctx context.Context, dir, prefix, guid string) ([]string, error) {
 	names, err := l.syncedChildren(ctx, dir)
-	var found []string
-	for _, name := range names {
-		if m, ok := parseMember(prefix, name); ok && m.guid == guid {
-			found = append(found, name)
-		}
-	}
-	return found, err
+	return slices.DeleteFunc(names, func(name string) bool {
+		m, ok := parseMember(prefix, name)
+		return !ok || m.guid != guid
+	}), err
 }
 
 // syncedChildren lists a directory as it was at a moment during this call; a missing one has no children.

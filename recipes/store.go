@@ -42,6 +42,34 @@ func (s *store) offer(ctx context.Context, prefix string, data []byte) error {
 	return s.explain("offer", err)
 }
 
+// takeWaiting removes an item, and waits as long as there is none.
+func (s *store) takeWaiting(ctx context.Context, there func(names []string) bool, remove remover) ([]byte, error) {
+	data, err := carryOut(ctx, func(op *operation) ([]byte, error) {
+		for {
+			data, err := remove(op)
+			if err != errGone && err != ErrEmpty {
+				return data, err
+			}
+			if err := s.await(ctx, there); err != nil {
+				return nil, err
+			}
+		}
+	})
+	return data, s.explain("take", err)
+}
+
+// remover removes the first item. It returns ErrEmpty if there is none, errGone if others have taken it.
+type remover func(op *operation) ([]byte, error)
+
+// untilSure looks again until the error is not errGone.
+func untilSure[T any](look func() (T, error)) (T, error) {
+	for {
+		if result, err := look(); err != errGone {
+			return result, err
+		}
+	}
+}
+
 func (s *store) explain(name string, err error) error {
 	return explain(err, "%s on queue %s", name, s.dir)
 }

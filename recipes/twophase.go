@@ -241,7 +241,8 @@ func (t *TwoPhase) Abort(ctx context.Context, tx string) (commit bool, err error
 
 // decide follows a transaction to its outcome. undecided is called when a vote is missing; unless it wants to look
 // again at once, the next event is awaited.
-func (t *TwoPhase) decide(ctx context.Context, name, tx string, undecided func(*operation, *transaction) (bool, error)) (bool, error) {
+func (t *TwoPhase) decide(ctx context.Context, name, tx string,
+	undecided func(*operation, *transaction) (bool, error)) (bool, error) {
 	outcome, err := carryOut(ctx, func(op *operation) ([]byte, error) {
 		all, err := t.list(ctx, tx)
 		for err == nil {

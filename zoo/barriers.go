@@ -42,7 +42,7 @@ func meeting(new func(recipes.Conn, string) workload.Rendezvous, opts ...workloa
 }
 
 // forTwo is the constructor of a barrier for two.
-func forTwo[R any](new func(recipes.Conn, string, int, published.Bugs) R) func(recipes.Conn, string, published.Bugs) R {
+func forTwo[R any](new func(recipes.Conn, string, int, published.Bugs) R) constructor[R] {
 	return func(c recipes.Conn, path string, bugs published.Bugs) R { return new(c, path, parties, bugs) }
 }
 

@@ -54,7 +54,8 @@ func (b breed) animal(row []string) Animal {
 	bugs := published.OnlyBugs(append(strings.Fields(row[4]), row[0])...)
 	clients, _ := strconv.Atoi(row[3])
 	return Animal{
-		ID: row[0], Property: row[1], Needs: row[2], Clients: clients, Source: row[5], Title: row[6], Bugs: bugs, Rate: b.rate,
+		ID: row[0], Property: row[1], Needs: row[2], Clients: clients, Source: row[5], Title: row[6],
+		Bugs: bugs, Rate: b.rate,
 		Broken: func() *workload.Workload { return b.with(bugs) },
 		Twin:   func() *workload.Workload { return b.with(published.NoBugs()) },
 	}
@@ -62,14 +63,18 @@ func (b breed) animal(row []string) Animal {
 
 // with is the workload of the recipe with these bugs. Its object's znode may be there when an episode begins.
 func (b breed) with(bugs published.Bugs) *workload.Workload {
-	return b.make(bugs, append([]workload.Option{workload.Named(b.name + bugs.String()), workload.Existing()}, b.opts...)...)
+	opts := []workload.Option{workload.Named(b.name + bugs.String()), workload.Existing()}
+	return b.make(bugs, append(opts, b.opts...)...)
 }
+
+// constructor is a recipe's.
+type constructor[R any] func(c recipes.Conn, path string, bugs published.Bugs) R
 
 // kind is a workload's constructor, for recipes of the interface I.
 type kind[I any] func(new func(recipes.Conn, string) I, opts ...workload.Option) *workload.Workload
 
 // own is a breed whose users share nothing.
-func own[I, R any](of kind[I], name string, new func(recipes.Conn, string, published.Bugs) R, opts ...workload.Option) breed {
+func own[I, R any](of kind[I], name string, new constructor[R], opts ...workload.Option) breed {
 	return breed{name: name, opts: opts, make: func(bugs published.Bugs, opts ...workload.Option) *workload.Workload {
 		return of(func(c recipes.Conn, path string) I { return any(new(c, path, bugs)).(I) }, opts...)
 	}}

@@ -162,7 +162,8 @@ func (h *hunt) count(ctx context.Context) error {
 	h.catch.Episodes = h.catch.Found.Episode + 1
 	h.catch.Rate = float64(h.catch.Found.Times) / float64(max(r.Episodes, 1))
 	if want := h.catch.Animal.Rate; h.catch.Rate < want/2 || h.catch.Rate > want*2 {
-		h.blame("found in %.2f %% of the episodes, not in about %.2f %%: the harness is broken", 100*h.catch.Rate, 100*want)
+		h.blame("found in %.2f %% of the episodes, not in about %.2f %%: the harness is broken",
+			100*h.catch.Rate, 100*want)
 	}
 	return nil
 }

@@ -16,8 +16,10 @@ var otherBreeds = breeds{
 	{"S5", own(leases, "CURATOR-315 with ", forOne(published.NewCuratorSemaphore))},
 	{"E1", own(workload.Election, "Netflix/curator#115 with ", published.NewLeaderLatch)},
 	{"E2", own(workload.Election, "ewhauser/zookeeper#31 with ", published.NewNetElection)},
-	{"E4 E5", own(workload.Election, "Apache ZooKeeper 3.9, LeaderElectionSupport with ", published.NewLeaderElectionSupport)},
-	{"E7", own(workload.Election, "ZooKeeper Recipes and Solutions, Leader Election with ", published.NewElectionRecipe)},
+	{"E4 E5",
+		own(workload.Election, "Apache ZooKeeper 3.9, LeaderElectionSupport with ", published.NewLeaderElectionSupport)},
+	{"E7",
+		own(workload.Election, "ZooKeeper Recipes and Solutions, Leader Election with ", published.NewElectionRecipe)},
 	{"X1", own(workload.Lock, "a lock on kazoo's watches with ", published.NewWatchedLock).by(fakezk.SemanticsKazoo)},
 	{"C1 C9", own(workload.Counter, "kazoo 2.8, kazoo/recipe/counter.py with ", published.NewKazooCounter)},
 	{"C2", own(workload.Counter, "Apache Curator 5.4, DistributedAtomicLong with ", published.NewCuratorCounter)},
@@ -30,6 +32,6 @@ func leases(new func(recipes.Conn, string) workload.Permitter, opts ...workload.
 }
 
 // forOne is the constructor of a semaphore of one permit.
-func forOne[R any](new func(recipes.Conn, string, int, published.Bugs) R) func(recipes.Conn, string, published.Bugs) R {
+func forOne[R any](new func(recipes.Conn, string, int, published.Bugs) R) constructor[R] {
 	return func(c recipes.Conn, path string, bugs published.Bugs) R { return new(c, path, 1, bugs) }
 }

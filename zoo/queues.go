@@ -16,13 +16,15 @@ var queueBreeds = breeds{
 	{"DQ3", own(workload.Queue, "published/DistributedQueue, offered again, bugs: ", published.NewInsistentQueue)},
 	{"DQ4", own(workload.LockingQueue, "Apache ZooKeeper 3.4.6, recipes/queue, DistributedQueue, claimed, with ",
 		claiming(published.NewConsumer))},
-	{"DQ8", own(workload.Queue, "published/DistributedQueue, Java's client, bugs: ", published.NewQueue, workload.Patient()).
-		by(fakezk.SemanticsJava)},
+	{"DQ8", own(workload.Queue, "published/DistributedQueue, Java's client, bugs: ", published.NewQueue,
+		workload.Patient()).by(fakezk.SemanticsJava)},
 	{"DQ10 DQ11", own(workload.Queue, "ZooKeeper Recipes and Solutions, Queues with ", published.NewQueueRecipe)},
 	{"P4", own(workload.Queue, "the ZooKeeper tutorial, Producer-Consumer Queues with ", published.NewTutorialQueue)},
-	{"SP4 SP5 SP6 SP7", own(workload.Queue, "the ZooKeeper tutorial, SyncPrimitive.Queue with ", published.NewSyncPrimitiveQueue)},
+	{"SP4 SP5 SP6 SP7",
+		own(workload.Queue, "the ZooKeeper tutorial, SyncPrimitive.Queue with ", published.NewSyncPrimitiveQueue)},
 	{"Q1", own(workload.Queue, "kazoo 2.8, kazoo/recipe/queue.py with ", published.NewKazooQueue)},
-	{"Q2", own(workload.PriorityQueue, "kazoo 2.8, kazoo/recipe/queue.py with priorities and ", published.NewKazooPriorityQueue)},
+	{"Q2",
+		own(workload.PriorityQueue, "kazoo 2.8, kazoo/recipe/queue.py with priorities and ", published.NewKazooPriorityQueue)},
 	{"Q4", own(workload.LockingQueue, "kazoo 2.8, kazoo/recipe/queue.py, claimed, with ",
 		claiming(published.NewKazooLockingQueue)).by(fakezk.SemanticsKazoo)},
 	{"Q9 Q10", own(workload.Queue, "Apache Curator 5.4, SimpleDistributedQueue with ", published.NewCuratorQueue)},
@@ -45,6 +47,6 @@ func (c claimer) Claim(ctx context.Context) (workload.Claimed, error) {
 	return item, nil
 }
 
-func claiming[Q consumer](new func(recipes.Conn, string, published.Bugs) Q) func(recipes.Conn, string, published.Bugs) claimer {
+func claiming[Q consumer](new constructor[Q]) constructor[claimer] {
 	return func(c recipes.Conn, path string, bugs published.Bugs) claimer { return claimer{new(c, path, bugs)} }
 }

@@ -18,7 +18,8 @@ var zkLockBreeds = breeds{
 	{"L5 L6 L7", own(workload.Lock, "kazoo 2.8, kazoo/recipe/lock.py by kazoo with ", published.NewKazooLock).
 		by(fakezk.SemanticsKazoo)},
 	{"L16 L19 L20 L22", curatorLock("go-zookeeper")},
-	{"L28 L30", own(workload.Lock, "twitter commons, DistributedLockImpl by go-zookeeper with ", published.NewDistributedLock)},
+	{"L28 L30",
+		own(workload.Lock, "twitter commons, DistributedLockImpl by go-zookeeper with ", published.NewDistributedLock)},
 	{"X6", curatorLock("Java's client").by(fakezk.SemanticsJava)},
 }
 

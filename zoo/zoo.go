@@ -51,10 +51,11 @@ type Absent struct{ ID, Reason string }
 // Absentees lists the published bugs that have no animal.
 func Absentees() []Absent {
 	return []Absent{
-		{"SP9", "the monitor is missing only between two assignments of a constructor, with no request and so no other " +
-			"thread's turn between them; the event lost there tells of the first connection, and nobody waits for that"},
-		{"X5", "needs a leader that has been deposed without knowing it and goes on answering: the fake's one leader always " +
-			"has the newest state, and its sync is a barrier"},
+		{"SP9", "the monitor is missing only between two assignments of a constructor, with no request and so no " +
+			"other thread's turn between them; the event lost there tells of the first connection, " +
+			"and nobody waits for that"},
+		{"X5", "needs a leader that has been deposed without knowing it and goes on answering: " +
+			"the fake's one leader always has the newest state, and its sync is a barrier"},
 	}
 }
 
@@ -68,7 +69,8 @@ func Find(ids []string) ([]Animal, error) {
 	for _, id := range ids {
 		i := slices.IndexFunc(all, func(a Animal) bool { return strings.EqualFold(a.ID, id) })
 		if i < 0 {
-			return nil, fmt.Errorf("no animal of the zoo is called %q: there are %s", id, strings.Join(animalIDs(), ", "))
+			known := strings.Join(animalIDs(), ", ")
+			return nil, fmt.Errorf("no animal of the zoo is called %q: there are %s", id, known)
 		}
 		found = append(found, all[i])
 	}

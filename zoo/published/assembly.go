@@ -98,7 +98,8 @@ func (a *assembly) begun() (yes bool, changed []<-chan zk.Event, err error) {
 		if err != nil {
 			return false, nil, err
 		}
-		if len(names) < a.size || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(last, name) }) {
+		lasts := slices.ContainsFunc(names, func(name string) bool { return slices.Contains(last, name) })
+		if lasts || len(names) < a.size {
 			return false, []<-chan zk.Event{written, came}, nil
 		}
 		if err := a.begin(names[:a.size], version); err != nil {

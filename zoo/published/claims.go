@@ -104,8 +104,7 @@ func (c claim) finish(item string) error {
 		return recipes.ErrLost
 	}
 	lost, err := retryNoting(ctx, func() error {
-		_, err := c.client.Multi(&zk.DeleteRequest{Path: item, Version: -1}, &zk.DeleteRequest{Path: c.path, Version: -1})
-		return err
+		return deleteBoth(c.client, item, c.path)
 	})
 	if errors.Is(err, zk.ErrNoNode) && lost != nil {
 		return &recipes.UnknownOutcomeError{Op: "finish", Path: item, Err: zk.ErrConnectionClosed}

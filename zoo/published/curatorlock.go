@@ -98,7 +98,8 @@ func (c *CuratorLock) createsTheLock() error {
 }
 
 func (c *CuratorLock) create() error {
-	path, err := createUnder(c.client, c.basePath, c.ourPath.stem(), zk.FlagEphemeralSequential) // creatingParentContainersIfNeeded
+	// creatingParentContainersIfNeeded
+	path, err := createUnder(c.client, c.basePath, c.ourPath.stem(), zk.FlagEphemeralSequential)
 	if err == nil {
 		c.ourPath.path = path
 	}

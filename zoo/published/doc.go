@@ -16,8 +16,8 @@
 // published, [NoBugs] the recipe mended, and [OnlyBugs] of one id an animal of the zoo, mended but for that bug. So
 // animal and mended twin differ in nothing else. Has tells whether a bug is on; Later tells the same of a bug that
 // the recipe did not have yet when
-// it was published, and got in a later version: AllBugs does not mean it. The comment "BUG: W1" says what is wrong, also
-// at lines without a switch; results/zoo.md lists all ids with what they break, and the zoo which bugs have no
+// it was published, and got in a later version: AllBugs does not mean it. The comment "BUG: W1" says what is wrong,
+// also at lines without a switch; results/zoo.md lists all ids with what they break, and the zoo which bugs have no
 // animal, and why.
 //
 // No file reads as it was published, because of the switches. The command shows it without them, and the mend beside

@@ -27,7 +27,8 @@ func (e *ElectionRecipe) Campaign(ctx context.Context) error {
 
 func (e *ElectionRecipe) watch(ctx context.Context, smaller string) error {
 	if e.bugs.Has("E7") {
-		_, err := e.hearByExists(ctx, smaller) // BUG: E7 the znode may be gone already, and will not come again: the text does not say to look at C again
+		// BUG: E7 the znode may be gone already, and will not come again: the text does not say to look at C again
+		_, err := e.hearByExists(ctx, smaller)
 		return err
 	}
 	return e.awaitDeletion(ctx, smaller)

@@ -60,7 +60,7 @@ func (l *GoZKLock) acquire(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if first && l.bugs.Has("L9") { // BUG: L9 so is a znode that is not there any more: the own number is the lowest until a lower one is seen
+		if first && l.bugs.Has("L9") { // BUG: L9 so is a znode that is gone, until a lower one is seen
 			return nil
 		}
 		if first || !ours {
@@ -137,7 +137,7 @@ func (l *GoZKLock) neighbours(children []standing) (ours, first bool, prevSeqPat
 	prevSeq := int64(math.MinInt64)
 	switch {
 	case l.bugs.Has("L12"):
-		prevSeq = 0 // BUG: L12 number 0 is skipped, and l.path + "/" is watched: NoNode for ever in 2016, an invalid path today
+		prevSeq = 0 // BUG: L12 number 0 is skipped, and l.path + "/" is watched: NoNode in 2016, an invalid path today
 	case l.bugs.Has("L15"):
 		prevSeq = -1 // BUG: L15 after the wrap all numbers are skipped, with the same effect
 	}

@@ -116,7 +116,8 @@ func (d items) create(ctx context.Context, path string, data []byte, flags int32
 // have taken it already.
 func (d items) created(ctx context.Context, path string, data []byte, lost error) error {
 	names, _, err := d.list(ctx, false)
-	if err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(d.dir+"/"+name, path) }) {
+	found := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(d.dir+"/"+name, path) })
+	if found && err == nil {
 		return nil
 	}
 	return &recipes.UnknownOutcomeError{Op: "offer", Path: path, Data: data, Err: lost}
@@ -139,7 +140,8 @@ func (d items) take(ctx context.Context, op, name string) ([]byte, error) {
 
 // consume takes the first item, or waits for one if it is to; else it returns recipes.ErrEmpty. take tells whether to
 // go on with the next item: another consumer was faster.
-func (d items) consume(ctx context.Context, wait bool, take func(name string) (data []byte, next bool, err error)) ([]byte, error) {
+func (d items) consume(ctx context.Context, wait bool,
+	take func(name string) (data []byte, next bool, err error)) ([]byte, error) {
 	for {
 		names, watch, err := d.list(ctx, wait)
 		if err != nil {

@@ -65,7 +65,7 @@ func (b *KazooDoubleBarrier) countAndSay(ctx context.Context) error {
 // hear waits for what a watch is set for.
 func (b *KazooDoubleBarrier) hear(ctx context.Context, watches ...<-chan zk.Event) error {
 	event, err := awaitAny(ctx, watches...)
-	if err == nil && event.Type == zk.EventSession && b.bugs.Has("B15") { // BUG: B15 any other event is ignored, also that the watch is gone
+	if err == nil && event.Type == zk.EventSession && b.bugs.Has("B15") { // BUG: B15 that the watch is gone is ignored
 		<-ctx.Done()
 		return ctx.Err()
 	}

@@ -79,7 +79,7 @@ func (l *KazooLock) contenders(ctx context.Context) (names []string, own int, er
 // watchPredecessor waits until a znode may be gone.
 func (l *KazooLock) watchPredecessor(ctx context.Context, name string) error {
 	event, _, err := l.hearOf(ctx, name)
-	if event.Type == zk.EventSession && l.bugs.Has("L5") { // BUG: L5 kazoo has dropped the watch with the connection, and nobody looks again
+	if event.Type == zk.EventSession && l.bugs.Has("L5") { // BUG: L5 the watch is dropped with the connection
 		<-ctx.Done()
 		return ctx.Err()
 	}

@@ -103,7 +103,8 @@ func (q *KazooLockingQueue) wait(ctx context.Context, watches ...<-chan zk.Event
 		if errors.Is(event.Err, zk.ErrClosing) {
 			return event.Err
 		}
-		if event.Type != zk.EventSession || !q.bugs.Has("Q4") { // BUG: Q4 "if event.type != EventType.CHILD: return", although kazoo has dropped the watch
+		// BUG: Q4 "if event.type != EventType.CHILD: return", although kazoo has dropped the watch
+		if event.Type != zk.EventSession || !q.bugs.Has("Q4") {
 			return nil
 		}
 	}

@@ -29,7 +29,8 @@ const kazooLockPath = "-__lock__"
 func NewKazooSemaphore(client recipes.Conn, path string, maxLeases int, bugs Bugs) *KazooSemaphore {
 	s := &KazooSemaphore{
 		client: client, path: path, maxLeases: maxLeases, bugs: bugs,
-		lock: newContender(client, path+kazooLockPath, "", kazooWriter, bugs), lease: newContender(client, path, "", "", bugs),
+		lock:  newContender(client, path+kazooLockPath, "", kazooWriter, bugs),
+		lease: newContender(client, path, "", "", bugs),
 	}
 	s.lease.flags = zk.FlagEphemeral
 	return s
@@ -73,7 +74,7 @@ func (s *KazooSemaphore) acquire(ctx context.Context) (bool, error) {
 
 func (s *KazooSemaphore) innerAcquire(ctx context.Context) (acquired bool, err error) {
 	release := func() { err = errors.Join(err, s.lock.withdraw()) }
-	if !s.bugs.Has("S2") { // BUG: S2 only what was acquired is released, and the znode of a lock that was not may be there too
+	if !s.bugs.Has("S2") { // BUG: S2 only what was acquired is released; the znode of a lock that was not stays
 		defer release()
 	}
 	gotten, err := s.acquireLock(ctx)

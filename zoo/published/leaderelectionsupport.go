@@ -30,7 +30,8 @@ func (s *LeaderElectionSupport) Campaign(ctx context.Context) error {
 }
 
 func (s *LeaderElectionSupport) makeOffer(ctx context.Context) (err error) {
-	if s.bugs.Has("E4") { // BUG: E4 nothing in the name tells whose it is: an offer whose reply is lost stays, and the next start queues behind it
+	// BUG: E4 nothing in the name tells whose it is: an offer whose reply is lost stays, and the next start queues behind
+	if s.bugs.Has("E4") {
 		s.path, err = createUnder(s.client, s.dir, "n_-", zk.FlagEphemeralSequential)
 		return err
 	}
@@ -61,7 +62,7 @@ func (s *LeaderElectionSupport) determineElectionStatus(ctx context.Context) err
 
 func (s *LeaderElectionSupport) becomeLeader(watch <-chan zk.Event) {
 	h := s.begin()
-	if !s.bugs.Has("E5") { // BUG: E5 only the deletion of others' offers is handled: the state stays ELECTED when the session has expired
+	if !s.bugs.Has("E5") { // BUG: E5 the state stays ELECTED when the session has expired
 		go h.keep(watch)
 	}
 }

@@ -25,6 +25,7 @@ func (l *LeaderLatch) Campaign(ctx context.Context) error {
 func (l *LeaderLatch) internalStart(ctx context.Context) error {
 	return l.waitTurnBy(ctx, rightBefore, func(name string) (leader bool, err error) {
 		event, _, err := l.hearOf(ctx, name)
-		return event.Type == zk.EventNodeDeleted && l.bugs.Has("E1"), err // BUG: E1 the one before was perhaps no leader: the children must be looked at again
+		// BUG: E1 the one before was perhaps no leader: the children must be looked at again
+		return event.Type == zk.EventNodeDeleted && l.bugs.Has("E1"), err
 	})
 }

@@ -68,7 +68,7 @@ func (w *WriteLock) Unlock() error {
 	// don't want to hang when closing if we cannot reconnect.
 	remove := func() (bool, error) { return true, w.zookeeper.Delete(w.GetID(), -1) }
 	attempt := remove
-	if !w.bugs.Has("W5") { // BUG: W5, W9 a delete that has failed is forgotten, and nobody can delete the znode any more
+	if !w.bugs.Has("W5") { // BUG: W5, W9 a delete that has failed is forgotten, and the znode can never be deleted
 		attempt = func() (bool, error) { return w.repeat(retryCount, remove) }
 	}
 	path := w.GetID()
@@ -98,7 +98,7 @@ func (w *WriteLock) lockWatcher(watch <-chan zk.Event, guid string) {
 		if errors.Is(event.Err, zk.ErrClosing) {
 			return // Java's client tells nobody
 		}
-		if event.Type == zk.EventSession && !w.bugs.Has("W6") { // BUG: W6 each change of the connection registers one more watcher
+		if event.Type == zk.EventSession && !w.bugs.Has("W6") { // BUG: W6 each change registers one more watcher
 			continue
 		}
 		w.process(guid)
@@ -138,7 +138,7 @@ func (w *WriteLock) prefix() string {
 	if w.guid == "" {
 		w.identify()
 	}
-	if w.bugs.Has("W15") && w.session == 0 { // BUG: W15 that is the session before the first connection: all that begin so have one prefix
+	if w.bugs.Has("W15") && w.session == 0 { // BUG: W15 not connected yet: one prefix for all
 		return "x-0-"
 	}
 	if w.bugs.Has("W3") { // BUG: W3 any WriteLock of this session has that prefix
@@ -225,7 +225,8 @@ func (w *WriteLock) execute() (bool, error) {
 // created the znodes.
 func (w *WriteLock) sorted(names []string) ([]ZNodeName, error) {
 	set := sortedSet(w.dir, names, w.bugs)
-	if w.bugs.Has("W14") || w.bugs.Later("L2") || !slices.ContainsFunc(set, ZNodeName.wrapped) { // BUG: W14, L2 numbers after the wrap go first, misread or not
+	// BUG: W14, L2 numbers after the wrap go first, misread or not
+	if w.bugs.Has("W14") || w.bugs.Later("L2") || !slices.ContainsFunc(set, ZNodeName.wrapped) {
 		return set, nil
 	}
 	alive := set[:0]
@@ -336,7 +337,7 @@ func (w *WriteLock) lock() (bool, error) {
 	for {
 		w.ensurePathExists(w.dir)
 		owner, err := w.retryOperation(w.execute)
-		if w.bugs.Has("W0") || !errors.Is(err, zk.ErrNoNode) { // BUG: W0 the directory is removed by others before the znode is made
+		if w.bugs.Has("W0") || !errors.Is(err, zk.ErrNoNode) { // BUG: W0 others have removed the directory
 			return owner, err
 		}
 	}

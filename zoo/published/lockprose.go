@@ -28,13 +28,14 @@ func (l *ProseLock) Lock(ctx context.Context) error {
 		// 4. Else watch the znode right before by exists.
 		event, err := l.await(ctx, name)
 		// 5. When the watch fires, judge again by 4.
-		return event.Type == zk.EventNodeDeleted && l.bugs.Has("W18"), err // BUG: W18 by the old list: who was before the one that is gone may still be there
+		// BUG: W18 by the old list: another that was before the one that is gone may still be there
+		return event.Type == zk.EventNodeDeleted && l.bugs.Has("W18"), err
 	}))
 }
 
 // await waits for a znode to go away. There is no event if it had gone before.
 func (l *ProseLock) await(ctx context.Context, name string) (event zk.Event, err error) {
-	if l.bugs.Has("W17") { // BUG: W17 also when it is gone already: the text does not say that the list must be read again
+	if l.bugs.Has("W17") { // BUG: W17 also when it is gone already: the text does not say to read the list again
 		return l.hearByExists(ctx, name)
 	}
 	event, _, err = l.hearOf(ctx, name)

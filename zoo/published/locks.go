@@ -42,7 +42,8 @@ const localhost = "localhost"
 
 // NewLocks returns a lock and creates its root. Errors are only printed.
 func NewLocks(ctx context.Context, client recipes.Conn, root string, class *LocksClass, bugs Bugs) *Locks {
-	l := &Locks{zk: client, root: root, class: class, bugs: bugs, place: newContender(client, root, localhost+"-", "-", bugs)}
+	l := &Locks{zk: client, root: root, class: class, bugs: bugs}
+	l.place = newContender(client, root, localhost+"-", "-", bugs)
 	l.place.anonymous = bugs.Has("LK5") // as the offsets are for names without a guid
 	if err := l.createRoot(ctx); err != nil {
 		return l // BUG: LK7 before mutex and name are set
@@ -130,7 +131,8 @@ func (l *Locks) create(ctx context.Context) (err error) {
 		return l.place.enlist(ctx)
 	}
 	l.place.identify()
-	l.place.path, err = l.zk.Create(l.root+"/"+l.place.stem(), []byte{}, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	path := l.root + "/" + l.place.stem()
+	l.place.path, err = l.zk.Create(path, []byte{}, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
 	return err
 }
 

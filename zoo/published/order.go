@@ -20,7 +20,7 @@ type standing struct {
 // inOrder sorts a directory's znodes. Their numbers are the sequence numbers or, after the wrap of those, the
 // transactions that created the znodes; what is gone when asked for these is left out.
 func inOrder(ctx context.Context, client recipes.Conn, dir string, line []standing) ([]standing, error) {
-	if slices.ContainsFunc(line, func(s standing) bool { return wrapped(s.number) }) {
+	if slices.ContainsFunc(line, standing.wrapped) {
 		var err error
 		if line, err = dated(ctx, client, dir, line); err != nil {
 			return nil, err
@@ -29,6 +29,8 @@ func inOrder(ctx context.Context, client recipes.Conn, dir string, line []standi
 	slices.SortFunc(line, standing.compare)
 	return line, nil
 }
+
+func (s standing) wrapped() bool { return wrapped(s.number) }
 
 func (s standing) compare(t standing) int {
 	return cmp.Or(strings.Compare(s.head, t.head), cmp.Compare(s.number, t.number), strings.Compare(s.name, t.name))

@@ -32,7 +32,8 @@ func (l *ProseRWLock) lock(ctx context.Context, prefix string) error {
 	l.prefix = prefix // 1. Create the znode, read- or write-.
 	return l.orWithdraw(l.waitTurnBy(ctx, l.obstacle, func(name string) (bool, error) {
 		err := l.awaitDeletion(ctx, name)
-		return prefix == proseReader && l.bugs.Has("LK10"), err // BUG: LK10 another writer may have been behind that one: back to 2
+		// BUG: LK10 another writer may have been behind that one: back to 2
+		return prefix == proseReader && l.bugs.Has("LK10"), err
 	}))
 }
 

@@ -86,7 +86,8 @@ func (q *DistributedQueue) order(names []string) (ordered []standing, vanished b
 			ordered = append(ordered, standing{number: id, name: name})
 		}
 	}
-	if !q.bugs.Has("DQ6") && slices.ContainsFunc(ordered, func(s standing) bool { return wrapped(s.number) }) { // BUG: DQ6 after the wrap the newest has the smallest id
+	// BUG: DQ6 after the wrap the newest has the smallest id
+	if !q.bugs.Has("DQ6") && slices.ContainsFunc(ordered, standing.wrapped) {
 		all := len(ordered)
 		ordered, err = q.dated(ordered)
 		vanished = len(ordered) < all
@@ -152,14 +153,20 @@ func (q *DistributedQueue) Remove() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if data, err := q.removeFirst("poll", ordered, func(read func() error) error { return read() }); !errors.Is(err, zk.ErrNoNode) {
+		if data, err := q.removeFirst("poll", ordered, once); !errors.Is(err, zk.ErrNoNode) {
 			return data, err
 		}
 	}
 }
 
+// performer performs a request.
+type performer func(request func() error) error
+
+// once does not repeat it.
+func once(request func() error) error { return request() }
+
 // removeFirst is the inner loop of Remove and Take. It returns zk.ErrNoNode if all are gone.
-func (q *DistributedQueue) removeFirst(op string, ordered []standing, perform func(func() error) error) ([]byte, error) {
+func (q *DistributedQueue) removeFirst(op string, ordered []standing, perform performer) ([]byte, error) {
 	for _, head := range ordered {
 		path := q.dir + "/" + head.name
 		var data []byte
@@ -191,9 +198,10 @@ func (q *DistributedQueue) delete(op, path string, data []byte) error {
 // waits for an item, and nowhere else.
 func (q *DistributedQueue) Take(ctx context.Context) ([]byte, error) {
 	// Same as for Element. Should refactor this.
-	perform := func(request func() error) error { return retry(ctx, request) }
-	if q.bugs.Has("DQ8") { // BUG: DQ8 a disconnect opens the latch, and the list is asked for without a connection: an exception out of a call that waits
-		perform = func(request func() error) error { return request() }
+	perform := performer(func(request func() error) error { return retry(ctx, request) })
+	// BUG: DQ8 a disconnect opens the latch, and the list is asked for without a connection: a call that waits throws
+	if q.bugs.Has("DQ8") {
+		perform = once
 	}
 	for {
 		ordered, watch, err := q.awaitable(perform)
@@ -213,7 +221,7 @@ func (q *DistributedQueue) Take(ctx context.Context) ([]byte, error) {
 }
 
 // awaitable returns the children, ordered by id, and a watch on them, and creates a missing root.
-func (q *DistributedQueue) awaitable(perform func(func() error) error) (ordered []standing, watch <-chan zk.Event, err error) {
+func (q *DistributedQueue) awaitable(perform performer) (ordered []standing, watch <-chan zk.Event, err error) {
 	for {
 		err := perform(func() (err error) { ordered, watch, err = q.orderedChildren(true); return err })
 		if !errors.Is(err, zk.ErrNoNode) {
@@ -247,7 +255,8 @@ func await(ctx context.Context, watch <-chan zk.Event) error {
 // createRoot creates the root that Offer and Take found missing.
 func (q *DistributedQueue) createRoot() error {
 	_, err := q.zookeeper.Create(q.dir, []byte{}, zk.FlagPersistent, q.acl)
-	if errors.Is(err, zk.ErrNodeExists) && !q.bugs.Has("DQ1") { // BUG: DQ1 somebody else has done the work, and it counts as a failure
+	// BUG: DQ1 somebody else has done the work, and it counts as a failure
+	if errors.Is(err, zk.ErrNodeExists) && !q.bugs.Has("DQ1") {
 		return nil
 	}
 	return err
@@ -264,7 +273,8 @@ func (q *DistributedQueue) Offer(data []byte) (bool, error) {
 		if err == nil {
 			return true, nil
 		}
-		if connectionLoss(err) && !q.bugs.Has("DQ3") { // BUG: DQ3 the item may have been added: who offers it again may add it twice, who does not may lose it
+		// BUG: DQ3 the item may have been added: to offer it again may add it twice, not to may lose it
+		if connectionLoss(err) && !q.bugs.Has("DQ3") {
 			return q.added(name, data, err)
 		}
 		if !errors.Is(err, zk.ErrNoNode) {

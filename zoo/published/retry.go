@@ -111,6 +111,12 @@ func ensurePath(client recipes.Conn, path string) error {
 	return nil
 }
 
+// deleteBoth deletes two znodes or none.
+func deleteBoth(client recipes.Conn, a, b string) error {
+	_, err := client.Multi(&zk.DeleteRequest{Path: a, Version: -1}, &zk.DeleteRequest{Path: b, Version: -1})
+	return err
+}
+
 // createUnder creates a znode without data, and the directory if that is missing.
 func createUnder(client recipes.Conn, dir, name string, flags int32) (path string, err error) {
 	for {

@@ -85,7 +85,7 @@ func (l *SessionLock) await(ctx context.Context, path string) (expired bool, err
 // expired tells whether an event means that the session has expired.
 func (l *SessionLock) expired(event zk.Event) bool {
 	if l.bugs.Has("LK11") && event.Type == zk.EventSession && event.State == zk.StateHasSession {
-		return true // BUG: LK11 the connection has been made again, to this server or another: the session lives, and its znodes
+		return true // BUG: LK11 the connection has been made again: the session lives, and its znodes
 	}
 	return event.State == zk.StateExpired || errors.Is(event.Err, zk.ErrSessionExpired)
 }

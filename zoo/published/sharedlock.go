@@ -33,7 +33,8 @@ func (l *SharedLock) lock(ctx context.Context, kind, inTheWay string) error {
 	err := l.waitTurn(ctx, func(children []string, own int) string {
 		lower := children[:own]
 		if l.bugs.Has("R6") { // BUG: R6 names are sorted as texts, which begin with the guid
-			lower = slices.DeleteFunc(slices.Sorted(slices.Values(children)), func(name string) bool { return name >= children[own] })
+			sorted := slices.Sorted(slices.Values(children))
+			lower = slices.DeleteFunc(sorted, func(name string) bool { return name >= children[own] })
 		}
 		return lastWith(lower, inTheWay)
 	})

@@ -34,7 +34,8 @@ type SyncPrimitiveBarrier struct {
 
 // NewSyncPrimitiveBarrier returns a thread's barrier. The original's constructor creates the root; here the first
 // thread that enters does.
-func NewSyncPrimitiveBarrier(static *SyncPrimitive, client recipes.Conn, root string, size int, bugs Bugs) *SyncPrimitiveBarrier {
+func NewSyncPrimitiveBarrier(static *SyncPrimitive, client recipes.Conn, root string, size int,
+	bugs Bugs) *SyncPrimitiveBarrier {
 	b := &SyncPrimitiveBarrier{static: static, mutex: newCondition()}
 	b.assembly = assembly{client: client, dir: root, size: size, prefix: "p-", bugs: bugs}
 	if bugs.Has("SP12") { // BUG: SP12 whatever is there is taken for a member
@@ -70,7 +71,7 @@ func (s *SyncPrimitive) expired(zk recipes.Conn) bool {
 func (b *SyncPrimitiveBarrier) Enter(ctx context.Context) error {
 	for {
 		err := b.enter(ctx)
-		if b.bugs.Has("SP10") && ctx.Err() == nil { // BUG: SP10 catch (KeeperException e) {}, and on to what the barrier guards
+		if b.bugs.Has("SP10") && ctx.Err() == nil { // BUG: SP10 catch (KeeperException e) {}, and on behind the barrier
 			return nil
 		}
 		if !errors.Is(err, zk.ErrSessionExpired) {

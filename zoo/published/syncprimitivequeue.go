@@ -53,7 +53,7 @@ func (q *SyncPrimitiveQueue) consume(ctx context.Context, wait bool) ([]byte, er
 func (q *SyncPrimitiveQueue) find(min string) string {
 	number := q.numberAt()
 	if q.bugs.Has("SP4") {
-		if n, err := strconv.Atoi(min[number:]); err == nil { // BUG: SP4 the zeros before the number are lost: there is no such znode
+		if n, err := strconv.Atoi(min[number:]); err == nil { // BUG: SP4 the zeros before the number are lost
 			return min[:number] + strconv.Itoa(n)
 		}
 	}

@@ -37,7 +37,8 @@ func (c *contender) waitTurn(ctx context.Context, inTheWay obstacle) error {
 
 // waitTurnBy is waitTurn with a way of its own to wait for an obstacle. The line is read again after that, unless
 // done says that the turn has come.
-func (c *contender) waitTurnBy(ctx context.Context, inTheWay obstacle, await func(name string) (done bool, err error)) error {
+func (c *contender) waitTurnBy(ctx context.Context, inTheWay obstacle,
+	await func(name string) (done bool, err error)) error {
 	if err := c.enlist(ctx); err != nil {
 		return err
 	}

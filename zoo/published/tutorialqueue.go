@@ -35,6 +35,7 @@ func (q *TutorialQueue) Take(ctx context.Context) ([]byte, error) { return q.con
 func (q *TutorialQueue) consume(ctx context.Context, wait bool) ([]byte, error) {
 	return q.items.consume(ctx, wait, func(smallest string) ([]byte, bool, error) {
 		value, err := q.take(ctx, "consume", smallest)
-		return value, errors.Is(err, zk.ErrNoNode) && !q.bugs.Has("P4"), err // BUG: P4 another consumer was faster, and this one fails
+		// BUG: P4 another consumer was faster, and this one fails
+		return value, errors.Is(err, zk.ErrNoNode) && !q.bugs.Has("P4"), err
 	})
 }

@@ -115,7 +115,7 @@ func (l *WatchLock) wait(ctx context.Context, watch <-chan zk.Event) (cause zk.E
 	come := false
 	go func() {
 		for event := range watch {
-			if event.Type == zk.EventSession && !l.bugs.Has("ZL3") { // BUG: ZL3 Java tells each watch of each change of the connection, too
+			if event.Type == zk.EventSession && !l.bugs.Has("ZL3") { // BUG: ZL3 a change of the connection is no release
 				continue
 			}
 			monitor.mu.Lock()
@@ -127,7 +127,7 @@ func (l *WatchLock) wait(ctx context.Context, watch <-chan zk.Event) (cause zk.E
 		}
 	}()
 	threadSwitch()
-	blind := l.bugs.Has("ZL1") // BUG: ZL1 nobody looks whether the event has come already, and who waits then waits for ever
+	blind := l.bugs.Has("ZL1") // BUG: ZL1 the event may have come already: then the wait has no end
 	if err := monitor.wait(ctx, func() bool { return come && !blind }, func() { blind = false }); err != nil {
 		return 0, err
 	}
@@ -156,10 +156,7 @@ func (l *WatchLock) release() error {
 	if connectionLoss(err) {
 		ctx, cancel := context.WithTimeout(context.Background(), withdrawMax)
 		defer cancel()
-		err = retry(ctx, func() error {
-			_, err := l.conn.Multi(&zk.DeleteRequest{Path: l.proof(), Version: -1}, &zk.DeleteRequest{Path: l.path(), Version: -1})
-			return err
-		})
+		err = retry(ctx, func() error { return deleteBoth(l.conn, l.proof(), l.path()) })
 	}
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil

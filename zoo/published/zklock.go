@@ -34,9 +34,11 @@ type ZkLock struct {
 // NewZkLock returns a lock and creates its root.
 func NewZkLock(zooKeeper recipes.Conn, root string, bugs Bugs) *ZkLock {
 	z := &ZkLock{zooKeeper: zooKeeper, root: root, place: newContender(zooKeeper, root, "", "-", bugs), bugs: bugs}
-	z.place.anonymous = bugs.Has("ZL11") // BUG: ZL11 a create whose reply was lost is repeated, and what it made stays in front
+	// BUG: ZL11 a create whose reply was lost is repeated, and what it made stays in front
+	z.place.anonymous = bugs.Has("ZL11")
 	if exists, _, err := zooKeeper.Exists(root); err == nil && !exists {
-		zooKeeper.Create(root, []byte("0"), zk.FlagPersistent, zk.WorldACL(zk.PermAll)) // BUG: ZL16 errors are only printed, here and above
+		// BUG: ZL16 errors are only printed, here and above
+		zooKeeper.Create(root, []byte("0"), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
 	}
 	return z
 }
@@ -57,7 +59,8 @@ func (z *ZkLock) createNode(ctx context.Context) error {
 		return z.place.enlist(ctx)
 	}
 	z.place.identify()
-	path, err := z.zooKeeper.Create(z.root+"/"+z.place.stem(), []byte("0"), zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	path, acl := z.root+"/"+z.place.stem(), zk.WorldACL(zk.PermAll)
+	path, err := z.zooKeeper.Create(path, []byte("0"), zk.FlagEphemeralSequential, acl)
 	if err == nil {
 		z.place.path = path
 	}

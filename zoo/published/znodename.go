@@ -21,7 +21,7 @@ type ZNodeName struct {
 func NewZNodeName(name string, bugs Bugs) ZNodeName {
 	z := ZNodeName{name: name, prefix: name, sequence: -1, bugs: bugs}
 	idx := strings.LastIndexByte(name, '-')
-	if !bugs.Has("W14") && idx > 0 && name[idx-1] == '-' { // BUG: W14 takes the sign of a negative number for the separator
+	if !bugs.Has("W14") && idx > 0 && name[idx-1] == '-' { // BUG: W14 takes the sign of a number for the separator
 		idx--
 	}
 	if idx >= 0 {
@@ -72,7 +72,9 @@ func sortedSet(dir string, names []string, bugs Bugs) []ZNodeName {
 
 // headSet returns the elements of a sorted set that come before z.
 func headSet(set []ZNodeName, z ZNodeName) []ZNodeName {
-	i := slices.IndexFunc(set, func(e ZNodeName) bool { return e.name == z.name || e.czxid == 0 && e.CompareTo(z) >= 0 })
+	i := slices.IndexFunc(set, func(e ZNodeName) bool {
+		return e.name == z.name || e.czxid == 0 && e.CompareTo(z) >= 0
+	})
 	if i < 0 {
 		return set
 	}

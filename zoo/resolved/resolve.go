@@ -60,7 +60,8 @@ type edit struct {
 // rewrite has a rule say what to replace, and replaces it.
 func rewrite(src []byte, rule func(*text)) ([]byte, error) {
 	t := &text{src: src, fset: token.NewFileSet()}
-	if t.File, t.err = parser.ParseFile(t.fset, "", src, parser.ParseComments|parser.SkipObjectResolution); t.err != nil {
+	t.File, t.err = parser.ParseFile(t.fset, "", src, parser.ParseComments|parser.SkipObjectResolution)
+	if t.err != nil {
 		return nil, t.err
 	}
 	rule(t)

@@ -95,7 +95,8 @@ func functionsOf(name string, bugs published.Bugs) (all []function, err error) {
 	}
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok {
-			all = append(all, function{f.Name.Name, lines(src, fset.Position(from(f)).Line, fset.Position(f.End()).Line)})
+			first, last := fset.Position(from(f)).Line, fset.Position(f.End()).Line
+			all = append(all, function{f.Name.Name, lines(src, first, last)})
 		}
 	}
 	return all, nil
