@@ -88,7 +88,8 @@ func TestCostOfOneRelease(t *testing.T) {
 		var small, large cost
 		measure := func(waiters int, into *cost) {
 			world(t, func(t *testing.T, servers *fakezk.Local) {
-				*into = crowd(t, servers, kind.open, waiters, map[string]time.Duration{"retry": 4 * time.Second}[kind.name])
+				pauses := map[string]time.Duration{"retry": 4 * time.Second}
+				*into = crowd(t, servers, kind.open, waiters, pauses[kind.name])
 			})
 		}
 		measure(2, &small)
@@ -98,7 +99,8 @@ func TestCostOfOneRelease(t *testing.T) {
 		case kind.queued && (small.woken != 1 || large.woken != 1 || small.requests != large.requests):
 			t.Errorf("%s: one release costs %+v with 2 waiters and %+v with 200", kind.name, small, large)
 		case kind.queued && small.acquire != large.acquire:
-			t.Errorf("%s: an acquisition takes %d requests behind 1 other and %d behind 199", kind.name, small.acquire, large.acquire)
+			t.Errorf("%s: an acquisition takes %d requests behind 1 other and %d behind 199",
+				kind.name, small.acquire, large.acquire)
 		case !kind.queued && large.woken != 200:
 			t.Errorf("%s: wakes %d of 200: its documentation says all", kind.name, large.woken)
 		}

@@ -122,7 +122,8 @@ func TestCounterUnknownOutcome(t *testing.T) {
 				conn.plan("multi", then(lost, func() { servers.Expire(conn.Conn) }))
 				_, err := c.Add(t.Context(), 1)
 				var unknown *recipes.UnknownOutcomeError
-				if !errors.As(err, &unknown) || string(unknown.Data) != "2" || unknown.Op != "add" || unknown.Path != "/n/value" {
+				if !errors.As(err, &unknown) || string(unknown.Data) != "2" ||
+					unknown.Op != "add" || unknown.Path != "/n/value" {
 					t.Fatalf("Add: %v", err)
 				}
 				want := int64(1)
@@ -150,7 +151,8 @@ func TestCounterCancelled(t *testing.T) {
 				go func() { _, err := c.Add(ctx, 1); result <- err }()
 				synctest.Wait()
 				cancel()
-				if err := <-result; !errors.Is(err, context.Canceled) || errors.Is(err, recipes.ErrUnknownOutcome) != unknown {
+				err := <-result
+				if !errors.Is(err, context.Canceled) || errors.Is(err, recipes.ErrUnknownOutcome) != unknown {
 					t.Errorf("Add: %v", err)
 				}
 				close(letGo)
@@ -181,7 +183,8 @@ func TestCounterErrors(t *testing.T) {
 		}
 		wantSum(t, c, 0, math.MaxInt64)
 		conn.Set("/n/value", []byte("many"), -1)
-		const want = `recipes: get counter /n: recipes: the counter's znode does not hold a decimal number of 64 bits, but "many"`
+		const want = "recipes: get counter /n: " +
+			`recipes: the counter's znode does not hold a decimal number of 64 bits, but "many"`
 		if _, err := c.Get(t.Context()); !errors.Is(err, recipes.ErrNotNumber) || err.Error() != want {
 			t.Errorf("Get: %v", err)
 		}

@@ -124,7 +124,8 @@ func TestElectionExpiry(t *testing.T) {
 // (bugs E1 and E2).
 func TestElectionCancelled(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		a, b, c := candidate(connect(t, servers), "a"), candidate(connect(t, servers), "b"), candidate(connect(t, servers), "c")
+		a, b := candidate(connect(t, servers), "a"), candidate(connect(t, servers), "b")
+		c := candidate(connect(t, servers), "c")
 		must(t, a.Campaign(t.Context()))
 		wb, wc := start(t, b.Campaign), start(t, c.Campaign)
 		wb.cancel()
@@ -149,7 +150,9 @@ func TestElectionCancelled(t *testing.T) {
 // The own znode of a lost create is found again, so that the candidate does not wait for itself
 // (bug E4), and a lost reply to the resignation is no obstacle.
 func TestElectionLosses(t *testing.T) {
-	for op, f := range map[string]fault{"create": loseReply, "delete": loseReply, "getW": loseReply, "children": loseRequest} {
+	for op, f := range map[string]fault{
+		"create": loseReply, "delete": loseReply, "getW": loseReply, "children": loseRequest,
+	} {
 		t.Run(op, func(t *testing.T) {
 			world(t, func(t *testing.T, servers *fakezk.Local) {
 				conn := connect(t, servers)

@@ -172,7 +172,8 @@ func TestGroupCancelledJoin(t *testing.T) {
 
 // Any name comes back as it was, also beside the znodes of others.
 func TestGroupNames(t *testing.T) {
-	name := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "-", "a-b", "..", "a/b", "%2D", "é", "member-", "\x00"}))
+	odd := rapid.SampledFrom([]string{"", "-", "a-b", "..", "a/b", "%2D", "é", "member-", "\x00"})
+	name := rapid.OneOf(rapid.String(), odd)
 	rapid.Check(t, func(rt *rapid.T) {
 		names := rapid.SliceOfN(name, 0, 4).Draw(rt, "names")
 		var got []string
@@ -187,7 +188,9 @@ func membersBesideStrangers(t *testing.T, names []string) []string {
 	servers := fakezk.NewLocal(fakezk.Config{})
 	conn := connect(t, servers)
 	conn.Create("/g", nil, 0, zk.WorldACL(zk.PermAll))
-	for _, stranger := range []string{"member-x", "lock-a-0000000001", "member-a-b-", "member-%ZZ-a-0000000001", "claim-1"} {
+	for _, stranger := range []string{
+		"member-x", "lock-a-0000000001", "member-a-b-", "member-%ZZ-a-0000000001", "claim-1",
+	} {
 		conn.Create("/g/"+stranger, nil, 0, zk.WorldACL(zk.PermAll))
 	}
 	for _, name := range names {
@@ -203,7 +206,9 @@ func TestGroupCountsAJoinOnce(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		conn := connect(t, servers)
 		conn.Create("/g", nil, 0, zk.WorldACL(zk.PermAll))
-		for _, name := range []string{"member-anna-A-0000000001", "member-anna-A-0000000003", "member-anna-B-0000000002"} {
+		for _, name := range []string{
+			"member-anna-A-0000000001", "member-anna-A-0000000003", "member-anna-B-0000000002",
+		} {
 			conn.Create("/g/"+name, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 		}
 		wantMembers(t, recipes.NewGroup(conn, "/g", ""), "anna", "anna")

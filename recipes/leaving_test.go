@@ -12,14 +12,16 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// A caller may leave in the moment between the answer to its change and the end of the operation. What was made it has to be
-// told of; what was refused not.
+// A caller may leave in the moment between the answer to its change and the end of the operation. What was made it
+// has to be told of; what was refused not.
 func TestLeavingAfterTheAnswer(t *testing.T) {
 	ctx := t.Context()
 	conn, _, _ := fakezk.NewLocal(fakezk.Config{}).Connect(10 * time.Second)
 	plain, receipts := NewQueue(conn, "/plain"), NewQueue(conn, "/receipts", WithReceipts())
 	gate, commit := NewBarrier(conn, "/gate"), NewTwoPhase(conn, "/commit")
-	if err := errors.Join(plain.Offer(ctx, []byte("a")), receipts.Offer(ctx, []byte("a")), commit.Begin(ctx, "known", nil, "s")); err != nil {
+	a := []byte("a")
+	err := errors.Join(plain.Offer(ctx, a), receipts.Offer(ctx, a), commit.Begin(ctx, "known", nil, "s"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	take := func(q *Queue) func(op *operation) error {
@@ -48,7 +50,9 @@ func TestLeavingAfterTheAnswer(t *testing.T) {
 		{"offer", func(op *operation) error { return plain.ledger.offer(ctx, op, itemPrefix, []byte("b")) }, true},
 		{"take", take(plain), true},
 		{"take what is gone", gone(plain), false},
-		{"offer with a receipt", func(op *operation) error { return receipts.ledger.offer(ctx, op, itemPrefix, []byte("b")) }, true},
+		{"offer with a receipt", func(op *operation) error {
+			return receipts.ledger.offer(ctx, op, itemPrefix, []byte("b"))
+		}, true},
 		{"take with a receipt", take(receipts), true},
 		{"shut", func(op *operation) error {
 			if done, err := gate.turn(ctx, op, "shut", gateShut); err != nil || !done {

@@ -84,7 +84,10 @@ func TestReceiptsOfAnItemThatIsGone(t *testing.T) {
 		q := recipes.NewQueue(c, "/q", recipes.WithReceipts())
 		offer(t, q, "1", "2")
 		c.transcript()
-		c.plan("multi", after(func() { _, err := recipes.NewQueue(connect(t, servers), "/q").Poll(t.Context()); must(t, err) }))
+		c.plan("multi", after(func() {
+			_, err := recipes.NewQueue(connect(t, servers), "/q").Poll(t.Context())
+			must(t, err)
+		}))
 		data, err := q.Poll(t.Context())
 		must(t, err)
 		if string(data) != "2" {
@@ -145,7 +148,8 @@ func TestSimpleRetryLockPauses(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		must(t, recipes.NewSimpleRetryLock(connect(t, servers), "/l").Lock(t.Context()))
 		c := connect(t, servers)
-		w := begin(t, recipes.NewSimpleRetryLock(c, "/l", recipes.WithRetry(recipes.RetryPolicy{DelayMin: 100 * time.Millisecond, DelayMax: 400 * time.Millisecond})).Lock)
+		policy := recipes.RetryPolicy{DelayMin: 100 * time.Millisecond, DelayMax: 400 * time.Millisecond}
+		w := begin(t, recipes.NewSimpleRetryLock(c, "/l", recipes.WithRetry(policy)).Lock)
 		for _, step := range []struct {
 			after time.Duration
 			tries int

@@ -139,7 +139,8 @@ func TestLockPassesInOrder(t *testing.T) {
 // (bug W18).
 func TestLockCancelledWaiter(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		a, b, c := recipes.NewLock(connect(t, servers), "/lock"), recipes.NewLock(connect(t, servers), "/lock"), recipes.NewLock(connect(t, servers), "/lock")
+		a, b := recipes.NewLock(connect(t, servers), "/lock"), recipes.NewLock(connect(t, servers), "/lock")
+		c := recipes.NewLock(connect(t, servers), "/lock")
 		must(t, a.Lock(t.Context()))
 		wb, wc := wait(t, b), wait(t, c)
 		wb.cancel()
@@ -376,7 +377,8 @@ func TestUnlockHangs(t *testing.T) {
 		}
 		synctest.Wait()
 		if acquired != 1 || released != 0 || l.Held() || l.Token() != 0 {
-			t.Errorf("acquired %d, released %d, held %v, token %d during the release", acquired, released, l.Held(), l.Token())
+			t.Errorf("acquired %d, released %d, held %v, token %d during the release",
+				acquired, released, l.Held(), l.Token())
 		}
 		close(letGo)
 		must(t, l.Unlock(t.Context()))

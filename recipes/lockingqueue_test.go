@@ -62,8 +62,10 @@ func TestLockingQueueGivesEachItemToOne(t *testing.T) {
 		must(t, one.Done(t.Context()))
 		must(t, two.Release(t.Context()))
 		again := claim(t, a, "2")
-		if again.Token() != two.Token() || again.Token() == three.Token() || two.Attempt() != 1 || again.Attempt() != 2 {
-			t.Errorf("tokens %s, %s, %s; attempts %d, %d", two.Token(), again.Token(), three.Token(), two.Attempt(), again.Attempt())
+		if again.Token() != two.Token() || again.Token() == three.Token() ||
+			two.Attempt() != 1 || again.Attempt() != 2 {
+			t.Errorf("tokens %s, %s, %s; attempts %d, %d",
+				two.Token(), again.Token(), three.Token(), two.Attempt(), again.Attempt())
 		}
 		must(t, again.Done(t.Context()))
 		must(t, three.Done(t.Context()))
@@ -139,7 +141,9 @@ func TestLockingQueueOldFinishIsRefused(t *testing.T) {
 // Lost requests and replies leave nothing open.
 func TestLockingQueueLosses(t *testing.T) {
 	for _, op := range []string{"multi", "sync", "children", "get", "getW"} {
-		for name, f := range map[string]fault{"request": loseRequest, "reply": loseReply, "no server": refuse(zk.ErrNoServer)} {
+		for name, f := range map[string]fault{
+			"request": loseRequest, "reply": loseReply, "no server": refuse(zk.ErrNoServer),
+		} {
 			t.Run(op+" "+name, func(t *testing.T) {
 				world(t, func(t *testing.T, servers *fakezk.Local) {
 					c := connect(t, servers)

@@ -98,7 +98,8 @@ func TestReentrantLockLost(t *testing.T) {
 // Two goroutines of one owner wait for one acquisition.
 func TestReentrantLockOfTwoGoroutines(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		holder, owner := recipes.NewLock(connect(t, servers), "/lock"), recipes.NewReentrantLock(connect(t, servers), "/lock")
+		holder := recipes.NewLock(connect(t, servers), "/lock")
+		owner := recipes.NewReentrantLock(connect(t, servers), "/lock")
 		must(t, holder.Lock(t.Context()))
 		first, second, third := begin(t, owner.Lock), begin(t, owner.Lock), begin(t, owner.Lock)
 		third.cancel()
@@ -142,7 +143,8 @@ func TestMultiLockAllOrNone(t *testing.T) {
 		must(t, first.Unlock(t.Context()))
 		must(t, last.Unlock(t.Context()))
 		must(t, m.Lock(t.Context()))
-		if m.Token("/l/a") == 0 || m.Token("/l/a") >= m.Token("/l/b") || m.Token("/l/b") >= m.Token("/l/c") || m.Token("/l/d") != 0 {
+		x, y, z := m.Token("/l/a"), m.Token("/l/b"), m.Token("/l/c")
+		if x == 0 || x >= y || y >= z || m.Token("/l/d") != 0 {
 			t.Errorf("tokens %d %d %d: not acquired in order", m.Token("/l/a"), m.Token("/l/b"), m.Token("/l/c"))
 		}
 		must(t, m.Unlock(t.Context()))
@@ -285,7 +287,9 @@ func TestRWLockDowngradeLosses(t *testing.T) {
 			empty(t, servers)
 		})
 	}
-	for _, unlock := range []func(*recipes.RWLock, context.Context) error{(*recipes.RWLock).Unlock, (*recipes.RWLock).RUnlock} {
+	for _, unlock := range []func(*recipes.RWLock, context.Context) error{
+		(*recipes.RWLock).Unlock, (*recipes.RWLock).RUnlock,
+	} {
 		world(t, func(t *testing.T, servers *fakezk.Local) {
 			c, letGo := connect(t, servers), make(chan struct{})
 			l := recipes.NewRWLock(c, "/lock")
@@ -336,8 +340,8 @@ func TestRWLockRetriesTheOtherRelease(t *testing.T) {
 // Revoke tells the holders, and not those who wait or come later.
 func TestRWLockRevoke(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		a, b, w, late := recipes.NewRWLock(connect(t, servers), "/lock"), recipes.NewRWLock(connect(t, servers), "/lock"),
-			recipes.NewRWLock(connect(t, servers), "/lock"), recipes.NewRWLock(connect(t, servers), "/lock")
+		a, b := recipes.NewRWLock(connect(t, servers), "/lock"), recipes.NewRWLock(connect(t, servers), "/lock")
+		w, late := recipes.NewRWLock(connect(t, servers), "/lock"), recipes.NewRWLock(connect(t, servers), "/lock")
 		must(t, w.Revoke(t.Context())) // nobody
 		must(t, a.Lock(t.Context()))
 		wants(t, "asked", closed(a.Revoked()), false)
@@ -422,7 +426,8 @@ func TestSemaphoreOrder(t *testing.T) {
 		if err := users[4].Release(t.Context()); err != recipes.ErrNotHeld {
 			t.Errorf("Release without a permit: %v", err)
 		}
-		if err := recipes.NewSemaphore(connect(t, servers), "/lock", 0).Acquire(t.Context()); err != recipes.ErrPermits {
+		none := recipes.NewSemaphore(connect(t, servers), "/lock", 0)
+		if err := none.Acquire(t.Context()); err != recipes.ErrPermits {
 			t.Errorf("a semaphore without permits: %v", err)
 		}
 		empty(t, servers)
@@ -436,7 +441,9 @@ var simple = map[string]func(recipes.Conn, string, ...recipes.Option) *recipes.S
 
 func TestSimpleLockLosses(t *testing.T) {
 	for kind, newLock := range simple {
-		for _, losses := range [][]fault{{loseRequest}, {loseReply}, {loseReply, loseRequest}, {loseRequest, loseReply, loseReply}} {
+		for _, losses := range [][]fault{
+			{loseRequest}, {loseReply}, {loseReply, loseRequest}, {loseRequest, loseReply, loseReply},
+		} {
 			t.Run(fmt.Sprint(kind, len(losses)), func(t *testing.T) {
 				world(t, func(t *testing.T, servers *fakezk.Local) {
 					c := connect(t, servers)

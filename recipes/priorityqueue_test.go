@@ -129,7 +129,10 @@ func TestPriorityQueueIgnoresOthers(t *testing.T) {
 		c := connect(t, servers)
 		q := recipes.NewPriorityQueue(c, "/q")
 		must(t, q.Offer(t.Context(), 7, []byte("mine")))
-		for _, name := range []string{"pq-", "pq-0000000", "pq-zzzzzzzz-a-0000000001", "pq-00000000a-0000000001", "pq-00000000ab-0000000001", "pq-00000000-a", "qn-a-0000000001", "x"} {
+		for _, name := range []string{
+			"pq-", "pq-0000000", "pq-zzzzzzzz-a-0000000001", "pq-00000000a-0000000001", "pq-00000000ab-0000000001",
+			"pq-00000000-a", "qn-a-0000000001", "x",
+		} {
 			_, err := c.Conn.Create("/q/"+name, []byte(name), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
 			must(t, err)
 		}
@@ -147,7 +150,8 @@ func TestPriorityQueueLostReply(t *testing.T) {
 		must(t, q.Offer(t.Context(), 7, []byte("x")))
 		c.plan("delete", loseReply)
 		var unknown *recipes.UnknownOutcomeError
-		if _, err := q.Poll(t.Context()); !errors.As(err, &unknown) || string(unknown.Data) != "x" || unknown.Op != "poll" {
+		_, err := q.Poll(t.Context())
+		if !errors.As(err, &unknown) || string(unknown.Data) != "x" || unknown.Op != "poll" {
 			t.Errorf("Poll: %v", err)
 		}
 		certain := recipes.NewPriorityQueue(c, "/q", recipes.WithReceipts())

@@ -97,7 +97,8 @@ func TestQueueReceiptRequests(t *testing.T) {
 
 func TestQueueIsFIFO(t *testing.T) {
 	ledgers(t, func(t *testing.T, servers *fakezk.Local, opts ...recipes.QueueOption) {
-		a, b := recipes.NewQueue(connect(t, servers), "/q", opts...), recipes.NewQueue(connect(t, servers), "/q", opts...)
+		a := recipes.NewQueue(connect(t, servers), "/q", opts...)
+		b := recipes.NewQueue(connect(t, servers), "/q", opts...)
 		if got := drain(t, a); got != "" {
 			t.Errorf("a missing queue has items %s", got)
 		}
@@ -176,7 +177,8 @@ func TestQueueOfferLostAndTaken(t *testing.T) {
 			return
 		}
 		var unknown *recipes.UnknownOutcomeError
-		if !errors.As(err, &unknown) || unknown.Op != "offer" || string(unknown.Data) != "2" || !errors.Is(err, recipes.ErrUnknownOutcome) {
+		if !errors.As(err, &unknown) || unknown.Op != "offer" || string(unknown.Data) != "2" ||
+			!errors.Is(err, recipes.ErrUnknownOutcome) {
 			t.Errorf("Offer: %v", err)
 		}
 	})
@@ -358,7 +360,8 @@ func TestQueueRefused(t *testing.T) {
 		for _, op := range []string{"create", "delete", "multi"} {
 			c.plan(op, refuse(zk.ErrNoAuth))
 		}
-		if err := q.Offer(t.Context(), nil); !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, recipes.ErrUnknownOutcome) {
+		err := q.Offer(t.Context(), nil)
+		if !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, recipes.ErrUnknownOutcome) {
 			t.Errorf("Offer: %v", err)
 		}
 		c.plan("multi", refuse(zk.ErrNoAuth))

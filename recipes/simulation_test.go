@@ -21,7 +21,9 @@ func TestSimulation(t *testing.T) {
 		}
 		for _, e := range workload.Entries() {
 			if strings.HasPrefix(e.Recipe, workload.Ours) {
-				simulate(t, e, sim.Config{Episodes: episodes, Seed: uint64(round + 1), Faults: sim.AllFaults, NoShrink: true})
+				simulate(t, e, sim.Config{
+					Episodes: episodes, Seed: uint64(round + 1), Faults: sim.AllFaults, NoShrink: true,
+				})
 			}
 		}
 		if testing.Short() {

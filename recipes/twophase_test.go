@@ -100,7 +100,8 @@ func TestTwoPhaseLosses(t *testing.T) {
 func TestTwoPhaseUnknownOutcome(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		c, letGo := connect(t, servers), make(chan struct{})
-		tx := recipes.NewTwoPhase(c, "/tx", recipes.WithRetry(recipes.RetryPolicy{DelayMin: time.Second, DelayMax: time.Second}))
+		policy := recipes.RetryPolicy{DelayMin: time.Second, DelayMax: time.Second}
+		tx := recipes.NewTwoPhase(c, "/tx", recipes.WithRetry(policy))
 		must(t, tx.Begin(t.Context(), "1", nil, "a"))
 		c.plan("multi", hang(letGo))
 		voting := begin(t, func(ctx context.Context) error { return tx.Vote(ctx, "1", "a", true) })

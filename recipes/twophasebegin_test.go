@@ -18,11 +18,15 @@ func TestTwoPhaseBeginDoubts(t *testing.T) {
 		want       error
 		unknown    bool
 	}{
-		"reply lost":                       {multi: []fault{loseReply}},
-		"request lost":                     {multi: []fault{loseRequest}},
-		"request lost, another's is there": {others: true, multi: []fault{loseRequest}, want: recipes.ErrTransactionExists},
-		"refused":                          {multi: []fault{refuse(zk.ErrNoAuth)}, want: zk.ErrNoAuth},
-		"reply lost, not to be read":       {multi: []fault{loseReply}, get: []fault{refuse(zk.ErrNoAuth)}, want: zk.ErrNoAuth, unknown: true},
+		"reply lost":   {multi: []fault{loseReply}},
+		"request lost": {multi: []fault{loseRequest}},
+		"request lost, another's is there": {
+			others: true, multi: []fault{loseRequest}, want: recipes.ErrTransactionExists,
+		},
+		"refused": {multi: []fault{refuse(zk.ErrNoAuth)}, want: zk.ErrNoAuth},
+		"reply lost, not to be read": {
+			multi: []fault{loseReply}, get: []fault{refuse(zk.ErrNoAuth)}, want: zk.ErrNoAuth, unknown: true,
+		},
 	} {
 		world(t, func(t *testing.T, servers *fakezk.Local) {
 			c := connect(t, servers)

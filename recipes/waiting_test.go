@@ -57,8 +57,12 @@ func TestRefusalsSayWhatWasAskedFor(t *testing.T) {
 		op  string
 		use func(ctx context.Context, c recipes.Conn) error
 	}{
-		"barrier": {"getW", func(ctx context.Context, c recipes.Conn) error { return recipes.NewBarrier(c, "/x").Wait(ctx) }},
-		"revoke":  {"children", func(ctx context.Context, c recipes.Conn) error { return recipes.NewRWLock(c, "/x").Revoke(ctx) }},
+		"barrier": {"getW", func(ctx context.Context, c recipes.Conn) error {
+			return recipes.NewBarrier(c, "/x").Wait(ctx)
+		}},
+		"revoke": {"children", func(ctx context.Context, c recipes.Conn) error {
+			return recipes.NewRWLock(c, "/x").Revoke(ctx)
+		}},
 		"counter": {"get", func(ctx context.Context, c recipes.Conn) error {
 			_, err := recipes.NewCounter(c, "/x").Get(ctx)
 			return err

@@ -45,7 +45,8 @@ func TestRootsOfTheZoo(t *testing.T) {
 			simplestFirst++
 		}
 	}
-	t.Logf("of %d animals that break several properties, the known one comes first in %d, by the simplest story alone in %d",
+	t.Logf("of %d animals that break several properties, the known one comes first in %d, "+
+		"by the simplest story alone in %d",
 		several, rootFirst, simplestFirst)
 	if rootFirst <= simplestFirst {
 		t.Error("the table of causes is of no use")

@@ -55,13 +55,16 @@ func TestTheZooCanFail(t *testing.T) {
 	if c.OK() || c.Found != nil || c.TwinClean || c.Episodes != 3000 {
 		t.Errorf("%+v", c)
 	}
-	if !strings.Contains(c.Problem, "not found in 3000 episodes") || !strings.Contains(c.Problem, "the fixed twin is accused: ") || !strings.Contains(c.Problem, "order") {
-		t.Errorf("the problem is %q", c.Problem)
+	for _, want := range []string{"not found in 3000 episodes", "the fixed twin is accused: ", "order"} {
+		if !strings.Contains(c.Problem, want) {
+			t.Errorf("the problem is %q", c.Problem)
+		}
 	}
 }
 
 func TestTheCanarySingsAtItsRate(t *testing.T) {
-	if c := hunted(t, animal(t, "canary"), HuntConfig{Seed: 1, Episodes: 5000, SkipTwin: true}); !c.OK() || c.Rate < canaryRate/2 {
+	c := hunted(t, animal(t, "canary"), HuntConfig{Seed: 1, Episodes: 5000, SkipTwin: true})
+	if !c.OK() || c.Rate < canaryRate/2 {
 		t.Errorf("%+v", c)
 	}
 	loud := animal(t, "canary")
@@ -90,7 +93,8 @@ func TestZooEntries(t *testing.T) {
 	}
 }
 
-// Each bug of package published has a switch, a comment that says what is wrong, and an animal or a reason why there is none.
+// Each bug of package published has a switch, a comment that says what is wrong, and an animal or a reason why there
+// is none.
 func TestEveryPublishedBugHasAnAnimal(t *testing.T) {
 	switched, marked := publishedBugs(t)
 	known := map[string]bool{}
@@ -154,7 +158,8 @@ func TestTheWholeZoo(t *testing.T) {
 	}
 	hunter := NewHunter(HuntConfig{Seed: 1, Episodes: gateEpisodes, Workers: 1, SkipTwin: true, NoShrink: true})
 	twins := NewHunter(HuntConfig{Seed: 1, Episodes: gateTwinEpisodes, Workers: 1})
-	animals := slices.DeleteFunc(Animals(), func(a Animal) bool { return a.Rate > 0 }) // canaries have a test of their own
+	// Canaries have a test of their own.
+	animals := slices.DeleteFunc(Animals(), func(a Animal) bool { return a.Rate > 0 })
 	var escaped []string
 	var mu sync.Mutex
 	each(animals, func(a Animal) {
@@ -201,14 +206,18 @@ func each(animals []Animal, f func(Animal)) {
 // these shows with the others mended.
 func TestOneBugHidesOthers(t *testing.T) {
 	bubbles.Many(t)
-	printed := workload.Lock(nil, workload.Named("Locks as printed"), workload.Existing(), workload.Unfair(), workload.Statics(nil, func(class *published.LocksClass, c recipes.Conn, path string) workload.Locker {
+	asPrinted := func(class *published.LocksClass, c recipes.Conn, path string) workload.Locker {
 		return published.NewLocksUser(class, c, path, published.AllBugs())
-	}))
+	}
+	printed := workload.Lock(nil, workload.Named("Locks as printed"), workload.Existing(), workload.Unfair(),
+		workload.Statics(nil, asPrinted))
 	r, err := sim.Run(t.Context(), printed, sim.Config{Episodes: 1000, Seed: 1, NoFaultsAtAll: true, NoShrink: true})
 	if err != nil || len(r.Violations) != 1 || r.Violations[0].Property != "unexpected-error" {
 		t.Errorf("as printed: %v %v", err, r.Violations)
 	}
-	for id, property := range map[string]string{"LK2": "exclusion", "LK3": "lost-wakeup", "LK4": "watch-leak", "LK6": "lost-wakeup"} {
+	for id, property := range map[string]string{
+		"LK2": "exclusion", "LK3": "lost-wakeup", "LK4": "watch-leak", "LK6": "lost-wakeup",
+	} {
 		c := hunted(t, animal(t, id), HuntConfig{Seed: 1, Episodes: 1000, SkipTwin: true, NoShrink: true})
 		if !c.OK() || c.Found.Property != property {
 			t.Errorf("%s alone: %+v", id, c)

@@ -30,7 +30,7 @@ func (s *LeaderElectionSupport) Campaign(ctx context.Context) error {
 }
 
 func (s *LeaderElectionSupport) makeOffer(ctx context.Context) (err error) {
-	// BUG: E4 nothing in the name tells whose it is: an offer whose reply is lost stays, and the next start queues behind
+	// BUG: E4 nothing in the name tells whose it is: an offer whose reply is lost stays, and the next waits for it
 	if s.bugs.Has("E4") {
 		s.path, err = createUnder(s.client, s.dir, "n_-", zk.FlagEphemeralSequential)
 		return err

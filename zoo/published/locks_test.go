@@ -43,7 +43,9 @@ type locker interface {
 func TestMendedLocksPassOn(t *testing.T) {
 	class := new(published.LocksClass)
 	for name, make := range map[string]func(recipes.Conn) locker{
-		"Locks":       func(c recipes.Conn) locker { return published.NewLocksUser(class, c, "/lock", published.NoBugs()) },
+		"Locks": func(c recipes.Conn) locker {
+			return published.NewLocksUser(class, c, "/lock", published.NoBugs())
+		},
 		"GoZKLock":    func(c recipes.Conn) locker { return published.NewGoZKLock(c, "/lock", published.NoBugs()) },
 		"ProseLock":   func(c recipes.Conn) locker { return published.NewProseLock(c, "/lock", published.NoBugs()) },
 		"HerdLock":    func(c recipes.Conn) locker { return published.NewHerdLock(c, "/lock", published.NoBugs()) },

@@ -50,6 +50,11 @@ func (c *deaf) Delete(path string, version int32) error {
 	return err
 }
 
+// writeLock is a lock as it was published.
+func writeLock(conn recipes.Conn) *published.WriteLock {
+	return published.NewWriteLock(conn, "/lock", nil, nil, published.AllBugs())
+}
+
 func lock(t *testing.T, l *published.WriteLock, want bool) {
 	t.Helper()
 	if got, err := l.Lock(); got != want || err != nil {
@@ -59,7 +64,8 @@ func lock(t *testing.T, l *published.WriteLock, want bool) {
 
 func TestLockerOnAGoodDay(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		a, b := published.NewLocker(connect(t, servers), "/lock", published.AllBugs()), published.NewLocker(connect(t, servers), "/lock", published.AllBugs())
+		a := published.NewLocker(connect(t, servers), "/lock", published.AllBugs())
+		b := published.NewLocker(connect(t, servers), "/lock", published.AllBugs())
 		must(t, a.Lock(t.Context()))
 		got := make(chan error, 1)
 		go func() { got <- b.Lock(t.Context()) }()
@@ -87,15 +93,15 @@ func TestLockerOnAGoodDay(t *testing.T) {
 func TestW3OneSessionTwoOwners(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		c := connect(t, servers)
-		lock(t, published.NewWriteLock(c, "/lock", nil, nil, published.AllBugs()), true)
-		lock(t, published.NewWriteLock(c, "/lock", nil, nil, published.AllBugs()), true)
+		lock(t, writeLock(c), true)
+		lock(t, writeLock(c), true)
 	})
 }
 
 func TestW4CancelledWaiterComesBack(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		a := published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs())
-		b := published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs())
+		a := writeLock(connect(t, servers))
+		b := writeLock(connect(t, servers))
 		lock(t, a, true)
 		lock(t, b, false)
 		must(t, b.Unlock())
@@ -110,14 +116,14 @@ func TestW4CancelledWaiterComesBack(t *testing.T) {
 func TestW5ForgottenDelete(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		c := &deaf{Conn: connect(t, servers), cut: true}
-		a := published.NewWriteLock(c, "/lock", nil, nil, published.AllBugs())
+		a := writeLock(c)
 		lock(t, a, true)
 		if err := a.Unlock(); !errors.Is(err, zk.ErrConnectionClosed) {
 			t.Errorf("Unlock: %v", err)
 		}
 		c.cut = false
 		must(t, a.Unlock())
-		b := published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs())
+		b := writeLock(connect(t, servers))
 		lock(t, b, false)
 	})
 }
@@ -125,7 +131,7 @@ func TestW5ForgottenDelete(t *testing.T) {
 func TestW7OwnerAfterExpiry(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		c := connect(t, servers)
-		a, b := published.NewWriteLock(c, "/lock", nil, nil, published.AllBugs()), published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs())
+		a, b := writeLock(c), writeLock(connect(t, servers))
 		lock(t, a, true)
 		servers.Expire(c)
 		lock(t, b, true)
@@ -137,7 +143,7 @@ func TestW7OwnerAfterExpiry(t *testing.T) {
 
 func TestW10CloseForgetsTheZnode(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		a, b := published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs()), published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs())
+		a, b := writeLock(connect(t, servers)), writeLock(connect(t, servers))
 		lock(t, a, true)
 		a.Close()
 		must(t, a.Unlock())
@@ -218,9 +224,9 @@ func (c *late) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
 
 func TestW1LostWakeUp(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
-		a := published.NewWriteLock(connect(t, servers), "/lock", nil, nil, published.AllBugs())
+		a := writeLock(connect(t, servers))
 		lock(t, a, true)
-		b := published.NewWriteLock(&late{connect(t, servers), func() { must(t, a.Unlock()) }}, "/lock", nil, nil, published.AllBugs())
+		b := writeLock(&late{connect(t, servers), func() { must(t, a.Unlock()) }})
 		lock(t, b, false)
 		synctest.Wait()
 		if b.IsOwner() {
@@ -232,7 +238,7 @@ func TestW1LostWakeUp(t *testing.T) {
 func TestW2SmallerSessionGoesFirst(t *testing.T) {
 	world(t, func(t *testing.T, servers *fakezk.Local) {
 		small, great := connect(t, servers), connect(t, servers) // their ids follow each other
-		a, b := published.NewWriteLock(great, "/lock", nil, nil, published.AllBugs()), published.NewWriteLock(small, "/lock", nil, nil, published.AllBugs())
+		a, b := writeLock(great), writeLock(small)
 		lock(t, a, true)
 		lock(t, b, true)
 		if !a.IsOwner() || !b.IsOwner() {

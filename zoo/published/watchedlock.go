@@ -24,7 +24,7 @@ func (l *WatchedLock) Lock(ctx context.Context) error { return l.orWithdraw(l.lo
 func (l *WatchedLock) lock(ctx context.Context) error {
 	return l.waitTurnBy(ctx, rightBefore, func(name string) (bool, error) {
 		event, _, err := l.hearOf(ctx, name)
-		if event.Type == zk.EventSession && err == nil && l.bugs.Has("X1") { // BUG: X1 no deletion, but the watch's last event
+		if event.Type == zk.EventSession && err == nil && l.bugs.Has("X1") { // BUG: X1 the watch ends with that
 			<-ctx.Done()
 			err = ctx.Err()
 		}

@@ -115,7 +115,7 @@ func (l *WatchLock) wait(ctx context.Context, watch <-chan zk.Event) (cause zk.E
 	come := false
 	go func() {
 		for event := range watch {
-			if event.Type == zk.EventSession && !l.bugs.Has("ZL3") { // BUG: ZL3 a change of the connection is no release
+			if event.Type == zk.EventSession && !l.bugs.Has("ZL3") { // BUG: ZL3 that is no release
 				continue
 			}
 			monitor.mu.Lock()

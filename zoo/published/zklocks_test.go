@@ -65,7 +65,8 @@ func TestZKLocksGivenUp(t *testing.T) {
 	for name, make := range zkLocks {
 		for _, bugs := range []published.Bugs{published.NoBugs(), published.OnlyBugs("L28")} {
 			world(t, func(t *testing.T, servers *fakezk.Local) {
-				a, b, c := make(connect(t, servers), bugs), make(connect(t, servers), bugs), make(connect(t, servers), bugs)
+				a, b := make(connect(t, servers), bugs), make(connect(t, servers), bugs)
+				c := make(connect(t, servers), bugs)
 				must(t, a.Lock(t.Context()))
 				ctx, cancel := context.WithCancel(t.Context())
 				got := goLock(ctx, b)

@@ -34,9 +34,12 @@ func TestSortedSet(t *testing.T) {
 		why       string
 		in, order []string
 	}{
-		{"one session: by number", []string{"x-1-0000000003", "x-1-0000000001"}, []string{"/l/x-1-0000000001", "/l/x-1-0000000003"}},
-		{"W2: by session first", []string{"x-200-0000000000", "x-100-0000000001"}, []string{"/l/x-100-0000000001", "/l/x-200-0000000000"}},
-		{"W14: later is smaller", []string{"x-5--2147483647", "x-5--2147483646"}, []string{"/l/x-5--2147483646", "/l/x-5--2147483647"}},
+		{"one session: by number", []string{"x-1-0000000003", "x-1-0000000001"},
+			[]string{"/l/x-1-0000000001", "/l/x-1-0000000003"}},
+		{"W2: by session first", []string{"x-200-0000000000", "x-100-0000000001"},
+			[]string{"/l/x-100-0000000001", "/l/x-200-0000000000"}},
+		{"W14: later is smaller", []string{"x-5--2147483647", "x-5--2147483646"},
+			[]string{"/l/x-5--2147483646", "/l/x-5--2147483647"}},
 		{"without a number: last", []string{"x-1-a", "x-1-0000000001"}, []string{"/l/x-1-0000000001", "/l/x-1-a"}},
 	} {
 		var got []string

@@ -33,15 +33,20 @@ func TestResolve(t *testing.T) {
 		{"else", "if bugs.Has(\"A1\") {\n\tf()\n} else {\n\tg()\n}", "f()"},
 		{"if not else", "if bugs.Has(\"B1\") {\n\tf()\n} else {\n\tg()\n}", "g()"},
 		{"if not else if", "if bugs.Has(\"B1\") {\n\tf()\n} else if y {\n\tg()\n}", "if y {\n\tg()\n}"},
-		{"else if", "if y {\n\tf()\n} else if bugs.Has(\"A1\") {\n\tg()\n} else {\n\th()\n}", "if y {\n\tf()\n} else {\n\tg()\n}"},
+		{"else if", "if y {\n\tf()\n} else if bugs.Has(\"A1\") {\n\tg()\n} else {\n\th()\n}",
+			"if y {\n\tf()\n} else {\n\tg()\n}"},
 		{"else if not", "if y {\n\tf()\n} else if bugs.Has(\"B1\") {\n\tg()\n}", "if y {\n\tf()\n}"},
-		{"else if not else", "if y {\n\tf()\n} else if bugs.Has(\"B1\") {\n\tg()\n} else {\n\th()\n}", "if y {\n\tf()\n} else {\n\th()\n}"},
+		{"else if not else", "if y {\n\tf()\n} else if bugs.Has(\"B1\") {\n\tg()\n} else {\n\th()\n}",
+			"if y {\n\tf()\n} else {\n\th()\n}"},
 		{"a condition less", "if y && bugs.Has(\"A1\") { // BUG: A1 why\n\tf()\n}", "if y { // BUG: A1 why\n\tf()\n}"},
 		{"in each other", "if bugs.Has(\"A1\") {\n\tif bugs.Has(\"B1\") {\n\t\tf()\n\t}\n\tg()\n}", "g()"},
-		{"never reached", "if bugs.Has(\"A1\") {\n\treturn // BUG: A1 why\n}\n// and then\nf()", "return // BUG: A1 why"},
-		{"never reached in a loop", "for y {\n\tif bugs.Has(\"A1\") {\n\t\tcontinue\n\t}\n\tf()\n}", "for y {\n\tcontinue\n}"},
+		{"never reached", "if bugs.Has(\"A1\") {\n\treturn // BUG: A1 why\n}\n// and then\nf()",
+			"return // BUG: A1 why"},
+		{"never reached in a loop", "for y {\n\tif bugs.Has(\"A1\") {\n\t\tcontinue\n\t}\n\tf()\n}",
+			"for y {\n\tcontinue\n}"},
 		{"own names", "if bugs.Has(\"A1\") {\n\tv := f()\n\tg(v)\n}", "v := f()\ng(v)"},
-		{"names of others", "v := 1\nif bugs.Has(\"A1\") {\n\tv := f()\n\tg(v)\n}\ng(v)", "v := 1\n{\n\tv := f()\n\tg(v)\n}\ng(v)"},
+		{"names of others", "v := 1\nif bugs.Has(\"A1\") {\n\tv := f()\n\tg(v)\n}\ng(v)",
+			"v := 1\n{\n\tv := f()\n\tg(v)\n}\ng(v)"},
 
 		{"case", "switch {\ncase y:\n\tf()\ncase bugs.Has(\"A1\"): // BUG: A1 why\n\tg()\ncase z:\n\th()\n}",
 			"switch {\ncase y:\n\tf()\ndefault: // BUG: A1 why\n\tg()\n}"},
@@ -49,7 +54,8 @@ func TestResolve(t *testing.T) {
 			"switch {\ncase y:\n\tf()\ncase z:\n\th()\n}"},
 		{"the only case", "switch {\ncase bugs.Has(\"A1\"):\n\tf()\n}", "f()"},
 		{"no case", "switch {\ncase bugs.Has(\"B1\"):\n\tf()\n}\ng()", "g()"},
-		{"break", "switch {\ncase bugs.Has(\"A1\"):\n\tif y {\n\t\tbreak\n\t}\n\tf()\n}", "switch {\ndefault:\n\tif y {\n\t\tbreak\n\t}\n\tf()\n}"},
+		{"break", "switch {\ncase bugs.Has(\"A1\"):\n\tif y {\n\t\tbreak\n\t}\n\tf()\n}",
+			"switch {\ndefault:\n\tif y {\n\t\tbreak\n\t}\n\tf()\n}"},
 
 		{"unused", "v := y\nif bugs.Has(\"B1\") {\n\tf(v)\n}\ng()", "g()"},
 		{"unused var", "var v int\nif bugs.Has(\"B1\") {\n\tf(v)\n}\ng()", "g()"},
@@ -73,7 +79,8 @@ func inFunction(statements string) string {
 }
 
 func TestResolveDropsImports(t *testing.T) {
-	const before = "package p\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc f() {\n\tif bugs.Has(\"B1\") {\n\t\tos.Exit(1)\n\t}\n\tfmt.Println()\n}\n"
+	const before = "package p\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\n" +
+		"func f() {\n\tif bugs.Has(\"B1\") {\n\t\tos.Exit(1)\n\t}\n\tfmt.Println()\n}\n"
 	const after = "package p\n\nimport (\n\t\"fmt\"\n)\n\nfunc f() {\n\tfmt.Println()\n}\n"
 	if got, err := resolve([]byte(before), published.NoBugs()); err != nil || string(got) != after {
 		t.Errorf("%v, got\n%s", err, got)
@@ -82,7 +89,8 @@ func TestResolveDropsImports(t *testing.T) {
 
 // As it was published a recipe has all bugs but those of later versions.
 func TestResolveAsPublished(t *testing.T) {
-	got, err := resolve([]byte(inFunction("x = bugs.Has(\"B1\") // BUG: B1 why\ny = bugs.Later(\"L1\") // BUG: L1 why")), published.AllBugs())
+	src := inFunction("x = bugs.Has(\"B1\") // BUG: B1 why\ny = bugs.Later(\"L1\") // BUG: L1 why")
+	got, err := resolve([]byte(src), published.AllBugs())
 	if want := inFunction("x = true // BUG: B1 why\ny = false"); err != nil || string(got) != want {
 		t.Errorf("%v, got\n%s", err, got)
 	}
@@ -94,7 +102,8 @@ func TestResolveRefuses(t *testing.T) {
 		"if err := f(); bugs.Has(\"A1\") {\n\tg(err)\n}",
 		"if y {\n\tf()\n} else if err := f(); bugs.Has(\"A1\") {\n\tg(err)\n}",
 	} {
-		if got, err := resolve([]byte(inFunction(statements)), published.NoBugs()); err == nil || !strings.Contains(err.Error(), "line ") {
+		got, err := resolve([]byte(inFunction(statements)), published.NoBugs())
+		if err == nil || !strings.Contains(err.Error(), "line ") {
 			t.Errorf("%v, got\n%s", err, got)
 		}
 	}

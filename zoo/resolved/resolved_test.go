@@ -25,8 +25,8 @@ import (
 // switches are what must not be left, but for comments.
 var switches = regexp.MustCompile(`(?m)^\s*[^/\s].*\bbugs\.(Has|Later)\(`)
 
-// Each animal but the canaries is code that was published, with its bug marked, and a mend that is not the same. A canary is
-// planted in the zoo itself.
+// Each animal but the canaries is code that was published, with its bug marked, and a mend that is not the same. A
+// canary is planted in the zoo itself.
 func TestEveryAnimalHasASource(t *testing.T) {
 	for _, a := range zoo.Animals() {
 		functions, err := resolved.Functions(a.Bugs)
@@ -97,7 +97,8 @@ type compiler struct {
 func newCompiler(t *testing.T) *compiler {
 	c := &compiler{T: t, fset: token.NewFileSet(), parsed: map[string]*ast.File{}}
 	exports := exportData(t)
-	c.config.Importer = importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
+	c.config.Importer = importer.ForCompiler(c.fset, "gc", open)
 	c.config.Error = func(err error) { t.Error(err) }
 	return c
 }
@@ -105,7 +106,9 @@ func newCompiler(t *testing.T) *compiler {
 // exportData says for each package that package published imports where the compiler has left what it exports.
 func exportData(t *testing.T) map[string]string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export", "../published").Output()
+	list := exec.CommandContext(t.Context(),
+		"go", "list", "-export", "-deps", "-json=ImportPath,Export", "../published")
+	out, err := list.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +134,8 @@ func (c *compiler) compile(bugs published.Bugs) {
 		checkText(c.T, name+" with "+bugs.String(), text)
 		file, known := c.parsed[text]
 		if !known {
-			if file, err = parser.ParseFile(c.fset, name+" with "+bugs.String(), text, parser.SkipObjectResolution); err != nil {
+			file, err = parser.ParseFile(c.fset, name+" with "+bugs.String(), text, parser.SkipObjectResolution)
+			if err != nil {
 				c.Fatal(err)
 			}
 			c.parsed[text] = file
