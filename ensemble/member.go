@@ -21,7 +21,6 @@ type Member struct {
 	index    int
 	dir      string
 	site     *site
-	keeper   *keeper
 	address  string         // for clients
 	door     *relay.Relay   // for clients, if the site is in a network of its own
 	links    []*relay.Relay // to the quorum port, for each other member
@@ -143,7 +142,7 @@ func (m *Member) launch() error {
 	}
 	m.ensemble.options.Log("start %v", m)
 	cmd := m.ensemble.software.command(m.ensemble.java, m.ensemble.options.arguments(m.dir)...)
-	started, err := launch(m.keeper, cmd, m.dir)
+	started, err := launch(m.site, cmd, m.dir)
 	if err != nil {
 		return err
 	}
@@ -222,7 +221,6 @@ func (m *Member) retire() error {
 	if m.door != nil {
 		m.door.Close()
 	}
-	m.keeper.close()
 	return err
 }
 
@@ -232,7 +230,6 @@ func newMember(e *Ensemble, i int, s *site) *Member {
 		index:    i,
 		dir:      filepath.Join(e.dir, "s"+strconv.Itoa(i+1)),
 		site:     s,
-		keeper:   newKeeper(s.do),
 		address:  s.address(s.ports.client),
 	}
 }

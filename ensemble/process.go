@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/zktorture/zktorture/ensemble/afterlife"
 )
 
 // endMax bounds how long a process may take to end after a signal that ends it.
@@ -24,7 +26,7 @@ type process struct {
 	ended   chan struct{} // closed when the process has ended and is reaped
 }
 
-func launch(k *keeper, cmd *exec.Cmd, dir string) (*process, error) {
+func launch(s *site, cmd *exec.Cmd, dir string) (*process, error) {
 	p := &process{cmd: cmd, log: filepath.Join(dir, "server.log"), ended: make(chan struct{})}
 	file, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -35,14 +37,15 @@ func launch(k *keeper, cmd *exec.Cmd, dir string) (*process, error) {
 		return nil, fmt.Errorf("ensemble: cannot write the log of a server: %w", err)
 	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, file, file
-	if err := k.start(cmd); err != nil {
+	if err := afterlife.Bind(cmd, s.do, p.wait); err != nil {
 		return nil, fmt.Errorf("ensemble: cannot start a server: %w", err)
 	}
-	go func() {
-		cmd.Wait() // how it ended does not matter: its log says why
-		close(p.ended)
-	}()
 	return p, nil
+}
+
+func (p *process) wait() {
+	p.cmd.Wait() // how it ended does not matter: its log says why
+	close(p.ended)
 }
 
 func (p *process) alive() bool {

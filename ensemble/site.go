@@ -2,10 +2,10 @@ package ensemble
 
 import (
 	"net"
-	"runtime"
 	"strconv"
 	"time"
 
+	"github.com/zktorture/zktorture/ensemble/afterlife"
 	"github.com/zktorture/zktorture/ensemble/netns"
 )
 
@@ -34,16 +34,9 @@ func (o Options) onHost() ([]*site, error) {
 	}
 	sites := make([]*site, o.Nodes)
 	for i := range sites {
-		sites[i] = &site{loopback, ports{free[3*i], free[3*i+1], free[3*i+2]}, onLockedThread}
+		sites[i] = &site{loopback, ports{free[3*i], free[3*i+1], free[3*i+2]}, afterlife.OnThread}
 	}
 	return sites, nil
-}
-
-// onLockedThread calls f on the thread of its caller, which is f's alone meanwhile.
-func onLockedThread(f func() error) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	return f()
 }
 
 // inNetwork returns sites that are the hosts of a network.

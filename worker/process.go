@@ -6,11 +6,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/zktorture/zktorture/ensemble/afterlife"
 )
 
 // lingerMax is how long the output of a process may stay open after its end, because a child of its own
@@ -29,6 +30,10 @@ type process struct {
 
 // spawn starts a command by the shell.
 func spawn(command string, stderr io.Writer) (*process, error) {
+	env, err := kinship()
+	if err != nil {
+		return nil, err
+	}
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("worker: no pipe to a worker: %w", err)
@@ -42,40 +47,22 @@ func spawn(command string, stderr io.Writer) (*process, error) {
 	defer theirOut.Close()
 	p := &process{in: in, out: out, stderr: &tail{to: stderr}, ended: make(chan struct{})}
 	cmd := exec.Command("sh", "-c", command)
-	if cmd.Env, err = kinship(); err != nil {
-		in.Close()
-		out.Close()
-		return nil, err
-	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, p.stderr
-	cmd.SysProcAttr, cmd.WaitDelay = ownGroup(), lingerMax
-	started := make(chan error)
-	go p.watch(cmd, started)
-	if err := <-started; err != nil {
+	cmd.Env, cmd.WaitDelay = env, lingerMax
+	if err := afterlife.Bind(cmd, afterlife.OnThread, func() { p.wait(cmd) }); err != nil {
 		in.Close()
 		out.Close()
 		return nil, fmt.Errorf("worker: %s: cannot be started: %w", command, err)
 	}
+	p.pid = cmd.Process.Pid
 	return p, nil
 }
 
-// watch starts the process and waits for its end on one thread: the kernel kills the process when the
-// thread that started it ends (prctl(2), PR_SET_PDEATHSIG), and Go ends threads as it likes.
-func (p *process) watch(cmd *exec.Cmd, started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := cmd.Start()
-	if err == nil {
-		p.pid = cmd.Process.Pid
-	}
-	started <- err
-	if err != nil {
-		return
-	}
-	endGroup(p.pid)
-	err = cmd.Wait()
+// wait waits for the end of the process.
+func (p *process) wait(cmd *exec.Cmd) {
+	endGroup(cmd.Process.Pid)
 	p.how = "exit status 0"
-	if err != nil {
+	if err := cmd.Wait(); err != nil {
 		p.how = err.Error()
 	}
 	p.in.Close()
