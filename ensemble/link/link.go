@@ -347,7 +347,7 @@ func (l *Link) atRequest(done <-chan struct{}, f *proxy.Frame, fault Fault) prox
 		l.during(fault, func() { l.silence(true) }, func() { l.silence(false) })
 		l.await(done, fault.For)
 	case "loss half":
-		l.during(fault, func() { l.proxy.CutOff(proxy.ToServer) }, func() { l.proxy.CutHalfOpen() })
+		l.during(fault, func() { l.proxy.CutOff(f.Connection, proxy.ToServer) }, l.proxy.CutHalfOpen)
 		return proxy.Discard
 	case "expiry unaware":
 		l.during(fault, func() { l.proxy.Refuse(true) }, func() { l.proxy.Refuse(false) })

@@ -75,12 +75,6 @@ func (c *conn) end(how func(net.Conn)) {
 	})
 }
 
-// cutOff resets the end from which a direction's frames come, and leaves the other.
-func (c *conn) cutOff(d Direction) {
-	c.deaf[d].Store(true)
-	reset(c.ends[d])
-}
-
 // reset closes a connection so that the peer sees a reset and what was on the way is lost.
 func reset(c net.Conn) {
 	if encrypted, ok := c.(interface{ NetConn() net.Conn }); ok {
@@ -109,7 +103,7 @@ func (c *conn) read(d Direction, frames chan<- *Frame) {
 			c.cut()
 			return
 		}
-		f.Connection, f.arrived = c.number, time.Now()
+		f.Connection = c.number
 		if c.proxy.cfg.Arrived != nil {
 			c.proxy.cfg.Arrived(f)
 		}
@@ -176,7 +170,7 @@ func (c *conn) write(d Direction, frames <-chan *Frame) {
 // pass forwards a frame, and returns false if the connection is to be cut. What cannot be forwarded, as the
 // receiver is gone, is lost, and nobody decides about it.
 func (c *conn) pass(f *Frame) bool {
-	if !c.await(f) {
+	if !c.released(f.Direction) {
 		return false
 	}
 	if c.gone[1-f.Direction].Load() {
@@ -200,20 +194,6 @@ func (c *conn) pass(f *Frame) bool {
 	frame := net.Buffers{f.head(), f.payload}
 	frame.WriteTo(c.ends[1-f.Direction])
 	return action != CutAfter || f.Kind == Request
-}
-
-// await waits for the frame's time, and until nothing holds it; it returns false if the connection ends first.
-func (c *conn) await(f *Frame) bool {
-	if delay := c.proxy.delayOf(f.Direction); delay > 0 {
-		late := time.NewTimer(time.Until(f.arrived.Add(delay)))
-		defer late.Stop()
-		select {
-		case <-late.C:
-		case <-c.done:
-			return false
-		}
-	}
-	return c.released(f.Direction)
 }
 
 // released waits until nothing holds a direction; it returns false if the connection ends first.

@@ -41,7 +41,6 @@ type Frame struct {
 	Xid        int32
 	Op         wire.Op // of a request, and of that to which a reply is
 	Path       string  // that the request, reply or event is about; of a multi, that of its first operation
-	Zxid       int64   // of a reply
 	Err        int32   // of a reply: 0, or a code of KeeperException
 	Event      wire.WatcherEvent
 	Session    int64         // 0 before it is known
@@ -49,11 +48,7 @@ type Frame struct {
 	Timeout    time.Duration // of the session; 0 before it is known
 
 	payload []byte
-	arrived time.Time
 }
-
-// Bytes is what is in the frame, without its length. It must not be changed.
-func (f *Frame) Bytes() []byte { return f.payload }
 
 // Housekeeping tells whether the frame belongs to no operation of a user's: pings, and what a client sends
 // by itself when it connects.

@@ -31,19 +31,19 @@ func TestOne(t *testing.T) {
 	p.HoldOne(1, proxy.ToClient, false)
 	first.replied(1)
 
-	p.CutOffOne(1, proxy.ToServer)
+	p.CutOff(1, proxy.ToServer)
 	first.ended()
 	second.request(2, "/c")
 	second.replied(2)
-	p.CutOne(1)
+	p.CutHalfOpen()
 	if n := <-ended; n != 1 {
 		t.Errorf("connection %d has ended", n)
 	}
 	second.request(3, "/d")
 	second.replied(3)
-	p.CutOne(2)
+	p.Cut()
 	second.ended()
-	p.CutOne(1) // is no more
+	p.CutOff(1, proxy.ToServer) // is no more
 }
 
 // While a direction is held, the end of the connection does not get through either; what is sent to who has

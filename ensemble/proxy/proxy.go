@@ -57,15 +57,11 @@ type Proxy struct {
 	mu       sync.Mutex
 	closed   bool
 	refusing bool
-	stalling bool
-	delays   [2]time.Duration
 	conns    map[int]*conn // by number
-	stalled  []net.Conn
 	accepted int
 	waiting  atomic.Int64 // bytes of frames
 	next     int          // the server to try first
 	session  Session
-	granted  chan struct{} // closed and replaced by each session that is granted
 }
 
 // New returns a proxy that listens.
@@ -73,15 +69,11 @@ func New(cfg Config) (*Proxy, error) {
 	if len(cfg.Servers) == 0 {
 		return nil, errors.New("proxy: there are no servers to forward to")
 	}
-	address := cfg.Listen
-	if address == "" {
-		address = "127.0.0.1:0"
-	}
-	listener, err := net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", cmp.Or(cfg.Listen, "127.0.0.1:0"))
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
-	p := &Proxy{cfg: cfg.withDefaults(), listener: listener, valves: newValves(), conns: map[int]*conn{}, granted: make(chan struct{})}
+	p := &Proxy{cfg: cfg.withDefaults(), listener: listener, valves: newValves(), conns: map[int]*conn{}}
 	p.ended.Go(p.accept)
 	return p, nil
 }
@@ -108,26 +100,20 @@ const (
 	memoryDefault   = 256 << 20
 )
 
-// Waiting is how many bytes of frames wait in the proxy.
-func (p *Proxy) Waiting() int64 { return p.waiting.Load() }
-
 // Addr is the address on which clients reach it.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
 // Close cuts all connections, stops listening and waits until all has ended. Closed once, it stays closed.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
-	closed := p.closed
 	p.closed = true
 	p.mu.Unlock()
-	if closed {
-		p.ended.Wait()
-		return nil
-	}
 	err := p.listener.Close()
 	p.Cut()
-	p.Stall(false)
 	p.ended.Wait()
+	if errors.Is(err, net.ErrClosed) { // it was closed before
+		return nil
+	}
 	return err
 }
 
@@ -155,12 +141,8 @@ const acceptPause = 10 * time.Millisecond
 func (p *Proxy) admit(client net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.closed || p.refusing:
+	if p.closed || p.refusing {
 		return false
-	case p.stalling:
-		p.stalled = append(p.stalled, client)
-		return true
 	}
 	p.accepted++
 	number, first := p.accepted, p.next
@@ -230,8 +212,6 @@ func (p *Proxy) note(c *conn, f *Frame) {
 	c.session = c.track.session
 	c.session.Server, c.session.dial = c.server, p.cfg.Dial
 	p.session = c.session
-	close(p.granted)
-	p.granted = make(chan struct{})
 }
 
 // Session returns the session that was granted last, of whichever connection; its ID is 0 before.
@@ -241,60 +221,41 @@ func (p *Proxy) Session() Session {
 	return p.session
 }
 
-// WaitSession waits until a session other than the given one is granted.
-func (p *Proxy) WaitSession(ctx context.Context, other int64) (Session, error) {
-	for {
-		p.mu.Lock()
-		session, granted := p.session, p.granted
-		p.mu.Unlock()
-		if session.ID != other {
-			return session, nil
-		}
-		select {
-		case <-granted:
-		case <-ctx.Done():
-			return Session{}, fmt.Errorf("proxy: no session was granted: %w", context.Cause(ctx))
-		}
-	}
-}
-
-// Connections is how many connections are open.
-func (p *Proxy) Connections() int {
+// SessionOf returns the session of a connection; its ID is 0 before one is granted, and after the connection has ended.
+func (p *Proxy) SessionOf(connection int) Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.conns)
+	if c := p.conns[connection]; c != nil {
+		return c.session
+	}
+	return Session{}
 }
 
-// Cut resets all connections, at both ends, and returns how many there were.
-func (p *Proxy) Cut() int {
-	all := p.open()
-	for _, c := range all {
+// Cut resets all connections, at both ends.
+func (p *Proxy) Cut() {
+	for _, c := range p.open() {
 		c.cut()
 	}
-	return len(all)
 }
 
-// CutOff resets the end of all connections from which a direction's frames come, and leaves the other end
-// in the belief that it is connected: with ToServer the client is cut off, and the server waits for it. It
-// returns how many connections there were. What the other end sends is lost.
-func (p *Proxy) CutOff(d Direction) int {
-	all := p.open()
-	for _, c := range all {
-		c.cutOff(d)
-	}
-	return len(all)
-}
-
-// CutHalfOpen resets what is left of connections of which one end has been cut off, and returns how many
-// there were.
-func (p *Proxy) CutHalfOpen() (n int) {
+// CutHalfOpen resets what is left of the connections of which one end has been cut off.
+func (p *Proxy) CutHalfOpen() {
 	for _, c := range p.open() {
 		if c.deaf[ToServer].Load() || c.deaf[ToClient].Load() {
 			c.cut()
-			n++
 		}
 	}
-	return n
+}
+
+// CutOff resets the end of a connection from which a direction's frames come, and leaves the other end in the belief that it is
+// connected: with ToServer the client is cut off, and the server waits for it. What the other end sends is lost.
+func (p *Proxy) CutOff(connection int, d Direction) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.conns[connection]; c != nil {
+		c.deaf[d].Store(true)
+		reset(c.ends[d])
+	}
 }
 
 func (p *Proxy) open() []*conn {
@@ -306,17 +267,13 @@ func (p *Proxy) open() []*conn {
 // Hold lets nothing pass in a direction, of all connections, now and later; or everything again.
 func (p *Proxy) Hold(d Direction, held bool) { p.valves[d].hold(held) }
 
-// Delay lets everything in a direction arrive so much later than it would.
-func (p *Proxy) Delay(d Direction, by time.Duration) {
+// HoldOne does so for one connection, if it has not ended.
+func (p *Proxy) HoldOne(connection int, d Direction, held bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.delays[d] = by
-}
-
-func (p *Proxy) delayOf(d Direction) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.delays[d]
+	if c := p.conns[connection]; c != nil {
+		c.valves[d].hold(held)
+	}
 }
 
 // Refuse lets nobody connect any more, or everybody again. Connections that are open stay so.
@@ -324,20 +281,6 @@ func (p *Proxy) Refuse(refusing bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refusing = refusing
-}
-
-// Stall lets whoever connects wait for an answer that never comes, or serves them again; those that waited
-// are cut then.
-func (p *Proxy) Stall(stalling bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stalling = stalling
-	if !stalling {
-		for _, c := range p.stalled {
-			reset(c)
-		}
-		p.stalled = nil
-	}
 }
 
 // head is the length in front of a frame.

@@ -252,34 +252,13 @@ func TestHold(t *testing.T) {
 	c.request(3, "/c")
 	s.await("sync /c")
 	c.nothing()
-	if n := p.Cut(); n != 1 {
-		t.Errorf("%d connections were cut", n)
-	}
+	p.Cut()
 	c.ended()
 	s.await("closed")
 }
 
-// Delayed frames come later, however many are on the way at once.
-func TestDelay(t *testing.T) {
-	s := newServer(t)
-	p := newProxy(t, proxy.Config{Servers: []string{s.addr()}})
-	c := connected(t, p.Addr())
-	const delay, n = 20 * time.Millisecond, 100
-	p.Delay(proxy.ToServer, delay)
-	began := time.Now()
-	for i := range int32(n) {
-		c.request(i, "/a")
-	}
-	for i := range int32(n) {
-		c.replied(i)
-	}
-	if took := time.Since(began); took < delay || took > n*delay/2 {
-		t.Errorf("%d requests that are %v late took %v", n, delay, took)
-	}
-}
-
-// Whoever is refused gets no connection, and whoever stalls no answer; later both do.
-func TestRefuseAndStall(t *testing.T) {
+// Whoever is refused gets no connection; later they do.
+func TestRefuse(t *testing.T) {
 	s := newServer(t)
 	p := newProxy(t, proxy.Config{Servers: []string{s.addr()}})
 	before := connected(t, p.Addr())
@@ -288,13 +267,6 @@ func TestRefuseAndStall(t *testing.T) {
 	before.request(1, "/a")
 	before.replied(1)
 	p.Refuse(false)
-
-	p.Stall(true)
-	stalled := dial(t, p.Addr())
-	stalled.send(&wire.ConnectRequest{Timeout: 4000})
-	stalled.nothing()
-	p.Stall(false)
-	stalled.ended()
 	connected(t, p.Addr())
 }
 
@@ -304,7 +276,7 @@ func TestHalfOpen(t *testing.T) {
 	p := newProxy(t, proxy.Config{Servers: []string{s.addr()}})
 	c := connected(t, p.Addr())
 	s.await("connect")
-	p.CutOff(proxy.ToServer)
+	p.CutOff(1, proxy.ToServer)
 	c.ended()
 	s.tell("/into the void")
 	select {
@@ -314,9 +286,7 @@ func TestHalfOpen(t *testing.T) {
 	}
 	stays := connected(t, p.Addr())
 	s.await("connect")
-	if n := p.CutHalfOpen(); n != 1 {
-		t.Errorf("%d connections were half-open", n)
-	}
+	p.CutHalfOpen()
 	s.await("closed")
 	stays.request(1, "/a")
 	stays.replied(1)
@@ -324,9 +294,11 @@ func TestHalfOpen(t *testing.T) {
 
 	c = connected(t, p.Addr())
 	s.await("connect")
-	p.CutOff(proxy.ToClient)
-	s.await("closed", "closed")
+	p.CutOff(3, proxy.ToClient)
+	s.await("closed")
 	c.request(1, "/into the void")
+	stays.request(2, "/b")
+	stays.replied(2)
 	c.nothing()
 }
 
@@ -386,9 +358,9 @@ func TestSessionAndExpire(t *testing.T) {
 	p := newProxy(t, proxy.Config{Servers: []string{s.addr()}})
 	connected(t, p.Addr())
 	s.await("connect")
-	session, err := p.WaitSession(t.Context(), 0)
-	if err != nil || session.ID != firstSession+1 || string(session.Password) != "secret of 16 byt" || session.Timeout != 4*time.Second || session.Server != s.addr() {
-		t.Fatalf("%+v, %v", session, err)
+	session := p.Session()
+	if session.ID != firstSession+1 || string(session.Password) != "secret of 16 byt" || session.Timeout != 4*time.Second || session.Server != s.addr() {
+		t.Fatalf("%+v", session)
 	}
 	other := newServer(t)
 	if _, err := proxy.Expire(t.Context(), other.addr(), session); err != nil {
@@ -443,9 +415,7 @@ func TestThousandConnections(t *testing.T) {
 	if got := p.Connections(); got != n {
 		t.Errorf("%d connections are open", got)
 	}
-	if got := p.Cut(); got != n {
-		t.Errorf("%d connections were cut", got)
-	}
+	p.Cut()
 	for _, c := range clients {
 		c.ended()
 	}

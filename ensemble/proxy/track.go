@@ -100,7 +100,7 @@ func (t *track) reply(f *Frame) error {
 	if err != nil {
 		return err
 	}
-	f.Xid, f.Zxid, f.Err = h.Xid, h.Zxid, h.Err
+	f.Xid, f.Err = h.Xid, h.Err
 	if h.Xid == wire.XidWatch {
 		f.Kind = Event
 		_, err := wire.Parse(body, &f.Event)

@@ -34,15 +34,13 @@ func (v *valve) hold(held bool) {
 
 // wait waits until frames may pass; it returns false if done comes first.
 func (v *valve) wait(done <-chan struct{}) bool {
-	for {
-		v.mu.Lock()
-		opened := v.opened
-		v.mu.Unlock()
-		select {
-		case <-opened:
-			return true
-		case <-done:
-			return false
-		}
+	v.mu.Lock()
+	opened := v.opened
+	v.mu.Unlock()
+	select {
+	case <-opened:
+		return true
+	case <-done:
+		return false
 	}
 }

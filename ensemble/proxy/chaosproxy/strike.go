@@ -133,11 +133,11 @@ func (p *Proxy) atRequest(done <-chan struct{}, f *proxy.Frame, s Strike) proxy.
 		p.keepAway(f, s.Fault, lasts)
 	case s.Variant == "half":
 		p.tell(s)
-		p.proxy.CutOffOne(f.Connection, proxy.ToServer)
+		p.proxy.CutOff(f.Connection, proxy.ToServer)
 		return proxy.Discard
 	case s.Variant == "deaf":
 		p.tell(s)
-		p.proxy.CutOffOne(f.Connection, proxy.ToClient)
+		p.proxy.CutOff(f.Connection, proxy.ToClient)
 		return proxy.Discard
 	}
 	return p.cut(f, s)

@@ -1,0 +1,7 @@
+package proxy
+
+// Waiting is how many bytes of frames wait in the proxy.
+func (p *Proxy) Waiting() int64 { return p.waiting.Load() }
+
+// Connections is how many connections are open.
+func (p *Proxy) Connections() int { return len(p.open()) }
