@@ -27,10 +27,10 @@ func Allowed() error {
 
 // Gain returns nil if this process may make networks. If it may not, but may have a user namespace
 // (user_namespaces(7)), Gain runs the program again in one, with the same arguments, environment and standard files, passes
-// signals on to it, and exits with its exit status: it does not return then. Else it returns an error that says what to do.
+// signals on to it, and exits with its exit status without returning. Else the error says what to do.
 //
-// So call it as the very first thing in main, when networks will be wanted. The program that runs in the user namespace is the
-// same user with the same network and files, only that it may make network namespaces. It dies with this process.
+// So call it first thing in main. The program in the user namespace has the same user, network and files, may make network
+// namespaces, and dies with this process.
 func Gain() error {
 	err := Allowed()
 	if err == nil || !errors.Is(err, fs.ErrPermission) || os.Getenv(marker) != "" {
@@ -55,11 +55,13 @@ func Gain() error {
 	return nil
 }
 
-// passedOn are the signals by which a program is asked to end or to tell something.
-var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+// passedOn are the signals by which a program is asked to end or to report.
+var passedOn = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+}
 
-// again is this program in a user namespace, in which it keeps its user and group and has two capabilities. It
-// is in a process group of its own, so that Ctrl-C in a terminal reaches it once, from here.
+// again is this program in a user namespace, with its user and group and two capabilities. It is in a process group of its
+// own, so that Ctrl-C in a terminal reaches it once, from here.
 func again() *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
@@ -77,7 +79,7 @@ func again() *exec.Cmd {
 	return cmd
 }
 
-// exitStatus is that of the program, or what a shell makes of the signal that ended it.
+// exitStatus is the program's, or what a shell makes of the signal that ended it.
 func exitStatus(state *os.ProcessState) int {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())
@@ -95,9 +97,9 @@ func explain(err error) error {
 			"(docker run --device /dev/net/tun)"
 	case errors.Is(err, fs.ErrPermission):
 		advice = "this process may make no network namespaces: run it as root, in a container with " +
-			"--cap-add SYS_ADMIN --cap-add NET_ADMIN --device /dev/net/tun, or as a user who may have user namespaces " +
-			"(sysctl user.max_user_namespaces above 0; on Debian kernel.unprivileged_userns_clone=1; on Ubuntu " +
-			"kernel.apparmor_restrict_unprivileged_userns=0)"
+			"--cap-add SYS_ADMIN --cap-add NET_ADMIN --device /dev/net/tun, or as a user who may have user " +
+			"namespaces (sysctl user.max_user_namespaces above 0; on Debian kernel.unprivileged_userns_clone=1; " +
+			"on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0)"
 	}
 	return fmt.Errorf("netns: no network for the servers: %w: %s", err, advice)
 }

@@ -11,18 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HostsMax is how many hosts a network may have.
-const HostsMax = 64
-
-// Network is a number of hosts and the switch between them. All methods may be called at any time, by any
-// goroutine.
-type Network struct {
-	hosts  []*os.File // namespaces
-	fabric *fabric
-}
-
-// New makes a network of so many hosts, from 1 to [HostsMax], with all links whole. It is an error if this process may
-// not; the error then says what to do. Close it.
+// New makes a network of 1 to [HostsMax] hosts, with all links whole. If this process may not, the error says what to do.
 func New(hosts int) (*Network, error) {
 	if hosts < 1 || hosts > HostsMax {
 		return nil, fmt.Errorf("netns: a network of %d hosts: it must be 1 to %d", hosts, HostsMax)
@@ -32,8 +21,8 @@ func New(hosts int) (*Network, error) {
 	for i := range hosts {
 		host, device, err := newHost(addressOf(i))
 		if err != nil {
-			newFabric(devices).close()
-			n.closeHosts()
+			n.fabric = newFabric(devices)
+			n.Close()
 			return nil, explain(err)
 		}
 		n.hosts, devices = append(n.hosts, host), append(devices, device)
@@ -42,34 +31,8 @@ func New(hosts int) (*Network, error) {
 	return n, nil
 }
 
-// Address returns the address of a host in the network.
-func (n *Network) Address(host int) netip.Addr { return addressOf(host) }
-
-// Lose loses this share of the packets on the links, from 0 to 1, on top of what other calls lose, until heal is
-// called. With 1 the links are cut.
-func (n *Network) Lose(share float64, links ...Link) (heal func()) {
-	return n.fabric.lose(share, links)
-}
-
-// Heal makes all links whole.
-func (n *Network) Heal() { n.fabric.heal() }
-
-// Close ends the network: nothing is forwarded any more. Its namespaces vanish with the last process in them.
-func (n *Network) Close() error {
-	n.fabric.close()
-	return n.closeHosts()
-}
-
-func (n *Network) closeHosts() error {
-	var failures []error
-	for _, host := range n.hosts {
-		failures = append(failures, host.Close())
-	}
-	return errors.Join(failures...)
-}
-
-// Do calls f on a thread that is in the namespace of a host, as its only goroutine: sockets that f opens and processes that it
-// starts belong there. The thread ends with f, so f must not give work to other goroutines.
+// Do calls f on a thread in the namespace of a host: sockets that f opens and processes that it starts belong there. The
+// thread ends with f, so f must not hand work to other goroutines.
 func (n *Network) Do(host int, f func() error) error {
 	return onThread(func() error {
 		if err := unix.Setns(int(n.hosts[host].Fd()), unix.CLONE_NEWNET); err != nil {
@@ -79,8 +42,8 @@ func (n *Network) Do(host int, f func() error) error {
 	})
 }
 
-// onThread calls f on a thread of its own that is never used again, so f may change what belongs to a thread. It is
-// not the first thread of the process, which would stay, and by which others tell the namespaces of the process.
+// onThread calls f on a thread that is never used again, so that f may change what belongs to it. It is not the first thread
+// of the process, which would stay, and from which others read the namespaces of the process.
 func onThread(f func() error) error {
 	result := make(chan error)
 	go func() {
@@ -113,14 +76,14 @@ func newHost(address netip.Addr) (namespace, device *os.File, err error) {
 	return namespace, device, err
 }
 
-// boundBackOff has TCP try again once a second at least, where the kernel can be told so (from 6.15 on), so that
-// connections come back soon after a cut. Else it may take as long again as the cut, which is no error.
+// boundBackOff has TCP retransmit at least once a second, so that connections come back soon after a cut. The kernel knows
+// the setting from 6.15 on; before, recovery may take as long again as the cut.
 func boundBackOff() { os.WriteFile("/proc/sys/net/ipv4/tcp_rto_max_ms", []byte("1000\n"), 0) }
 
 const deviceName = "tun0"
 
-// newDevice makes a TUN device in the namespace of this thread (Documentation/networking/tuntap.rst of the kernel): each read of
-// it is a packet that was sent, each write one that is received. It lives as long as it is open.
+// newDevice makes a TUN device in the namespace of this thread (the kernel's Documentation/networking/tuntap.rst): a read
+// returns a packet that was sent, a write delivers one. It lives as long as it is open.
 func newDevice(address netip.Addr) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -133,7 +96,7 @@ func newDevice(address netip.Addr) (*os.File, error) {
 	return os.NewFile(uintptr(fd), deviceName), nil
 }
 
-// configure makes fd the device, and gives it and the loopback interface what they need (netdevice(7)).
+// configure makes fd the device, and sets it and the loopback interface up (netdevice(7)).
 func configure(fd int, address netip.Addr) error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

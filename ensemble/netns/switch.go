@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Link is the way from one host to another, by their numbers from 0.
+// Link leads from one host to another, by their numbers from 0.
 type Link struct{ From, To int }
 
 // packetMax is the longest packet of IPv4, in bytes.
@@ -21,7 +21,7 @@ type fabric struct {
 
 	mu     sync.Mutex
 	faults []*fault
-	share  map[Link]float64 // with which probability a packet is lost; what is absent loses none
+	share  map[Link]float64 // of the packets, which is lost
 }
 
 // fault is one call of lose.
@@ -30,7 +30,7 @@ type fault struct {
 	links []Link
 }
 
-// newFabric begins to forward between devices; the i-th is that of the host with address(i).
+// newFabric forwards between devices, which are those of the hosts in order.
 func newFabric(devices []io.ReadWriteCloser) *fabric {
 	f := &fabric{devices: devices, share: map[Link]float64{}}
 	for from := range devices {
@@ -39,7 +39,7 @@ func newFabric(devices []io.ReadWriteCloser) *fabric {
 	return f
 }
 
-// lose loses this share of the packets on links, from now on until it is healed.
+// lose loses a share of the packets on links until it is healed.
 func (f *fabric) lose(share float64, links []Link) (heal func()) {
 	lost := &fault{share, links}
 	f.mu.Lock()
@@ -78,8 +78,8 @@ func (f *fabric) shareLost(link Link) float64 {
 	return f.share[link]
 }
 
-// forward carries the packets of one host until its device is closed. What is for nobody is lost, and what
-// a device does not take, as networks do.
+// forward carries the packets of one host until its device is closed. Packets without a receiver are lost, and those that a
+// device does not take.
 func (f *fabric) forward(from int) {
 	draw := rand.New(rand.NewPCG(uint64(from), 0))
 	buffer := make([]byte, packetMax)
@@ -96,7 +96,7 @@ func (f *fabric) forward(from int) {
 	}
 }
 
-// close closes the devices and returns when nothing is forwarded any more.
+// close closes the devices and returns when forwarding has ended.
 func (f *fabric) close() {
 	for _, device := range f.devices {
 		device.Close()
@@ -104,7 +104,7 @@ func (f *fabric) close() {
 	f.ended.Wait()
 }
 
-// subnet is one that is meant for documentation (RFC 5737, TEST-NET-1), so that nobody's own is hidden by it.
+// subnet is one for documentation (RFC 5737, TEST-NET-1), so that it hides no real one.
 var subnet = netip.AddrFrom4([4]byte{192, 0, 2, 0})
 
 // addressOf returns the address of a host.
@@ -114,8 +114,8 @@ func addressOf(host int) netip.Addr {
 	return netip.AddrFrom4(bytes)
 }
 
-// receiver returns the host that a packet is for: its destination address (RFC 791, section 3.1). It is false for what is
-// not of IPv4 or for none of the hosts: the kernel sends some of that unasked, to multicast groups for example.
+// receiver returns the host with a packet's destination address (RFC 791, section 3.1); false if it is not IPv4 or there is
+// none: the kernel sends such packets unasked, to multicast groups for example.
 func receiver(packet []byte, hosts int) (host int, ok bool) {
 	const headerMin, destination = 20, 16
 	if len(packet) < headerMin || packet[0]>>4 != 4 {

@@ -1,16 +1,15 @@
-// Package relay forwards connections from one place to another, and can make what comes back late.
+// Package relay forwards TCP connections, and can delay what comes back.
 //
-// A [Relay] accepts connections with a listener and opens, for each, one of its own by a function. The two
-// may stand in different networks, which is how processes outside reach into a network that is closed
-// otherwise. It knows nothing of what it forwards: bytes, in order, and the end of them; a connection
-// that breaks on one side is reset on the other.
+// A [Relay] accepts connections with a listener and dials one for each by a function. The two may be in different networks, so
+// that processes outside reach into a closed one. Bytes and their end are forwarded in order; a connection that breaks on one
+// side is reset on the other.
 //
-// With [Relay.Delay] everything from the far side, where the relay dials, arrives so much later than it
-// would: a link of that latency, in that direction only. Nothing is lost or reordered by it, and the end of a
-// connection is late too.
+// [Relay.Delay] adds latency to what the dialled side sends, in that direction only. Nothing is lost or reordered, and the end
+// of a connection is late too.
 package relay
 
 import (
+	"context"
 	"io"
 	"net"
 	"sync"
@@ -21,24 +20,20 @@ import (
 type Relay struct {
 	listener net.Listener
 	dial     func() (net.Conn, error)
-	done     chan struct{} // closed when the relay is
+	ctx      context.Context // ends when the relay is closed
+	cancel   context.CancelFunc
 	ended    sync.WaitGroup
 
 	mu      sync.Mutex
-	closed  bool
 	delay   time.Duration
 	changed chan struct{} // closed and replaced when the delay changes
-	pairs   map[*pair]bool
 }
 
-// New returns a relay that accepts connections with the listener, of TCP, until it is closed, and for each opens one with
-// dial, of TCP too, or with the methods CloseWrite and SetLinger of [net.TCPConn]. If dial fails the connection is reset.
-// Closing the relay waits for dial, so it must be bounded.
+// New returns a relay that accepts TCP connections until it is closed, and dials another for each: of TCP too, or with the
+// methods CloseWrite and SetLinger of [net.TCPConn]. If dial fails the connection is reset. [Relay.Close] waits for dial.
 func New(listener net.Listener, dial func() (net.Conn, error)) *Relay {
-	r := &Relay{
-		listener: listener, dial: dial, done: make(chan struct{}),
-		changed: make(chan struct{}), pairs: map[*pair]bool{},
-	}
+	r := &Relay{listener: listener, dial: dial, changed: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.ended.Go(r.accept)
 	return r
 }
@@ -46,8 +41,7 @@ func New(listener net.Listener, dial func() (net.Conn, error)) *Relay {
 // Addr is where the relay listens.
 func (r *Relay) Addr() net.Addr { return r.listener.Addr() }
 
-// Delay makes everything from the far side late by so much, also what is on the way already. With 0 what waits
-// is delivered at once.
+// Delay delays everything from the dialled side, also what is on the way already. With 0 all of that is delivered at once.
 func (r *Relay) Delay(by time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,36 +52,12 @@ func (r *Relay) Delay(by time.Duration) {
 
 // Close resets all connections, stops listening and returns when all has ended. It may be called again.
 func (r *Relay) Close() {
-	if r.shut() {
-		close(r.done)
-		r.listener.Close()
-		for _, p := range r.open() {
-			p.reset()
-		}
-	}
+	r.cancel()
+	r.listener.Close()
 	r.ended.Wait()
 }
 
-// shut is true for the first that calls it.
-func (r *Relay) shut() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	first := !r.closed
-	r.closed = true
-	return first
-}
-
-// open returns the pairs that are open. Their order does not matter.
-func (r *Relay) open() (all []*pair) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for p := range r.pairs {
-		all = append(all, p)
-	}
-	return all
-}
-
-// acceptPause is how long to wait when the system has nothing left for another connection.
+// acceptPause is how long to wait when the system has no resources for another connection.
 const acceptPause = 10 * time.Millisecond
 
 func (r *Relay) accept() {
@@ -100,7 +70,7 @@ func (r *Relay) accept() {
 			continue
 		}
 		select {
-		case <-r.done:
+		case <-r.ctx.Done():
 			return
 		case <-pause.C:
 		}
@@ -114,28 +84,8 @@ func (r *Relay) serve(near net.Conn) {
 		return
 	}
 	p := &pair{near: near.(stream), far: far.(stream)}
-	if !r.enter(p) {
-		p.reset()
-		return
-	}
+	defer context.AfterFunc(r.ctx, p.reset)()
 	p.run(r)
-	r.leave(p)
-}
-
-// enter counts a pair among the open ones; false if the relay has been closed meanwhile.
-func (r *Relay) enter(p *pair) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.closed {
-		r.pairs[p] = true
-	}
-	return !r.closed
-}
-
-func (r *Relay) leave(p *pair) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.pairs, p)
 }
 
 // current returns the delay, and what is closed when it changes.
@@ -145,7 +95,7 @@ func (r *Relay) current() (delay time.Duration, changed <-chan struct{}) {
 	return r.delay, r.changed
 }
 
-// await waits until what has arrived at a time is to be delivered; false if the relay is closed before.
+// await waits until what arrived at a time is due; false if the relay is closed before.
 func (r *Relay) await(arrived time.Time) bool {
 	for {
 		delay, changed := r.current()
@@ -157,7 +107,7 @@ func (r *Relay) await(arrived time.Time) bool {
 		select {
 		case <-due.C:
 		case <-changed:
-		case <-r.done:
+		case <-r.ctx.Done():
 			due.Stop()
 			return false
 		}
@@ -165,14 +115,14 @@ func (r *Relay) await(arrived time.Time) bool {
 	}
 }
 
-// stream is what a relay needs of a connection: that of [net.TCPConn].
+// stream is what a relay needs of a connection; [net.TCPConn] has it.
 type stream interface {
 	net.Conn
 	CloseWrite() error
 	SetLinger(seconds int) error
 }
 
-// pair is a connection that was accepted and the one opened for it.
+// pair is an accepted connection and the one dialled for it.
 type pair struct{ near, far stream }
 
 // run forwards both ways until both have ended.
@@ -186,7 +136,7 @@ func (p *pair) run(r *Relay) {
 	p.far.Close()
 }
 
-// end tells the receiver that nothing more comes, or resets both if something broke.
+// end passes on the end of a direction, or resets both connections if one broke.
 func (p *pair) end(receiver stream, err error) {
 	if err == nil {
 		err = receiver.CloseWrite()
@@ -196,7 +146,7 @@ func (p *pair) end(receiver stream, err error) {
 	}
 }
 
-// reset breaks both connections: their peers see a reset, what was on the way is lost.
+// reset breaks both connections: their peers see a reset, and what was on the way is lost.
 func (p *pair) reset() {
 	reset(p.near)
 	reset(p.far)
@@ -209,10 +159,10 @@ func reset(c net.Conn) {
 	c.Close()
 }
 
-// queueMax is how many reads may wait to be delivered; then no more is read, and TCP holds back the sender.
+// queueMax is how many chunks may wait; then no more is read, and TCP holds back the sender.
 const queueMax = 4096
 
-// readMax is the most that is read at once, in bytes.
+// readMax bounds a chunk, in bytes.
 const readMax = 32 << 10
 
 // chunk is what one read returned: bytes, an error, or both.
@@ -222,7 +172,7 @@ type chunk struct {
 	err     error
 }
 
-// late forwards from the far side, each read at its time. It returns nil at the end of what was sent.
+// late forwards from the far side, each chunk when it is due. It returns nil at the end of the stream.
 func (p *pair) late(r *Relay) error {
 	chunks, stop := make(chan chunk, queueMax), make(chan struct{})
 	defer close(stop)
