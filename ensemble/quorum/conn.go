@@ -2,72 +2,47 @@ package quorum
 
 import (
 	"bufio"
-	"io"
 	"net"
 	"slices"
 	"sync"
 )
 
-// stream is what is passed on of a [net.TCPConn]: no WriteTo, by which reading would go around the hold.
+// stream is what Conn has of [net.TCPConn]: not WriteTo, which would read past the hold.
 type stream interface {
 	net.Conn
 	CloseWrite() error
 	SetLinger(seconds int) error
 }
 
-// Conn is a connection to a leader behind a hold. Whatever is written to it reaches the leader as it is.
+// Conn is a connection to a leader behind a hold. Writes are not held.
 type Conn struct {
 	stream
 	hold *Hold
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	queue   []packet // received and not read, in the order in which they came
+	queue   []packet // received and not read, in order
 	rest    []byte   // of the packet that is being read
 	started bool     // the follower is up to date: COMMITs are of new transactions
-	raw     bool     // what comes is no packets
+	raw     bool     // a snapshot has come
 	failed  error    // with which receiving has ended
 	closed  bool
 }
 
-func newConn(h *Hold, leader *net.TCPConn) *Conn {
-	c := &Conn{stream: leader, hold: h}
-	c.changed = sync.NewCond(&c.mu)
-	return c
-}
-
-// queueMax bounds how many packets wait: then no more is received, and the leader waits.
+// queueMax bounds how many packets wait; then no more is received, and TCP holds back the leader.
 const queueMax = 4096
 
-// rawMax is how much is received at once of what is no packets, in bytes.
-const rawMax = 32 << 10
-
-// receive takes in what the leader sends, until that ends or the connection is closed.
+// receive takes in what the leader sends until that ends or the connection is closed.
 func (c *Conn) receive() {
-	source := bufio.NewReaderSize(c.stream, rawMax)
-	r := reader{source: source}
-	next := r.read
-	for {
-		p, err := next()
-		if !c.enter(p, err) {
-			c.hold.forget(c)
-			return
-		}
-		if c.blind() {
-			next = func() (packet, error) { return readRaw(source) }
-		}
+	defer c.hold.forget(c)
+	r := reader{source: bufio.NewReaderSize(c.stream, rawMax)}
+	p, err := r.read()
+	for c.enter(p, err) {
+		p, err = r.read()
 	}
 }
 
-// readRaw reads whatever is there.
-func readRaw(source io.Reader) (packet, error) {
-	b := make([]byte, rawMax)
-	n, err := source.Read(b)
-	return packet{bytes: b[:n]}, err
-}
-
-// enter puts a packet into the queue, as soon as there is room; false if it is the last. What is no whole packet is
-// passed on as it is: it is not for the hold to judge.
+// enter queues a packet as soon as there is room; false if it is the last. The rest of a packet that was cut off is queued too.
 func (c *Conn) enter(p packet, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +70,7 @@ func (c *Conn) blind() bool {
 	return c.raw
 }
 
-// Read reads what may pass. At the end of what the leader has sent, whatever is held is lost.
+// Read implements [net.Conn]: it reads what may pass. When the leader's stream has ended, what is held is lost.
 func (c *Conn) Read(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +88,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// pass lets the next packet pass, if there is one that may.
+// pass takes the next packet that may pass; false if there is none.
 func (c *Conn) pass() bool {
 	i := c.next()
 	if i < 0 {
@@ -126,7 +101,7 @@ func (c *Conn) pass() bool {
 	return true
 }
 
-// next returns which packet is to pass next, -1 for none.
+// next returns the index of the packet to pass next, -1 for none.
 func (c *Conn) next() int {
 	limit, held := c.hold.limit.Load(), false
 	for i, p := range c.queue {
@@ -145,7 +120,7 @@ func (c *Conn) next() int {
 	return -1
 }
 
-// Close closes the connection, and with it ends what the hold does for it.
+// Close implements [net.Conn].
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.closed = true

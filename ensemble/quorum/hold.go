@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Hold holds back what one follower hears, whichever server leads. All methods may be called at any time, by any goroutine.
+// Hold holds back what one follower hears, whichever server leads. All methods may be called at any time, by any
+// goroutine.
 type Hold struct {
 	limit atomic.Int64 // the last transaction whose COMMIT passes
 
@@ -25,18 +26,9 @@ func NewHold() *Hold {
 	return h
 }
 
-// Hold lets pass COMMITs of transactions up to a zxid, and none of later ones, nor what must not overtake them.
-// What is held already passes as far as that goes.
-func (h *Hold) Hold(zxid int64) { h.set(zxid) }
-
-// Free lets everything pass, first what is held.
-func (h *Hold) Free() { h.set(open) }
-
-// Holds tells whether there are transactions that would not pass.
-func (h *Hold) Holds() bool { return h.limit.Load() < open }
-
-func (h *Hold) set(limit int64) {
-	h.limit.Store(limit)
+// Hold lets COMMITs of transactions up to a zxid pass, none of later ones, and nothing that must not overtake them.
+func (h *Hold) Hold(zxid int64) {
+	h.limit.Store(zxid)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for c := range h.conns {
@@ -44,7 +36,13 @@ func (h *Hold) set(limit int64) {
 	}
 }
 
-// Blind tells whether a connection is open of which nothing can be held, since it has carried a snapshot.
+// Free lets everything pass, first what is held.
+func (h *Hold) Free() { h.Hold(open) }
+
+// Holds tells whether there are transactions that would not pass.
+func (h *Hold) Holds() bool { return h.limit.Load() < open }
+
+// Blind tells whether a connection is open on which nothing can be held, because it has carried a snapshot.
 func (h *Hold) Blind() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -56,10 +54,11 @@ func (h *Hold) Blind() bool {
 	return false
 }
 
-// Conn returns a follower's connection to a leader on which the hold stands: what is read from it has passed. It is to
-// be read or closed by its owner until that ends.
+// Conn puts the hold on a follower's connection to a leader: what is read from the result has passed. Its owner has to read
+// it until it ends, or close it.
 func (h *Hold) Conn(leader *net.TCPConn) *Conn {
-	c := newConn(h, leader)
+	c := &Conn{stream: leader, hold: h}
+	c.changed = sync.NewCond(&c.mu)
 	h.mu.Lock()
 	h.conns[c] = true
 	h.mu.Unlock()

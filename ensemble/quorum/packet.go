@@ -19,35 +19,46 @@ const (
 	kindSnapshot          kind = 15 // a snapshot follows, which is no packet
 )
 
-// packet is a QuorumPacket: what is read of it, and all its bytes.
+// packet is a QuorumPacket, or bytes of none: then its kind is 0.
 type packet struct {
 	kind  kind
 	zxid  int64
 	bytes []byte
 }
 
-// bufferMax bounds what is taken for a packet, in bytes. A transaction has at most jute.maxbuffer, 1 MB, of a client.
+// bufferMax bounds a packet's buffer, in bytes. Clients' transactions have at most jute.maxbuffer, 1 MB.
 const bufferMax = 64 << 20
 
-// identitiesMax bounds how many identities a packet may have. No leader sends one.
+// identitiesMax bounds the identities of a packet. No leader sends one.
 const identitiesMax = 1 << 10
 
-// reader reads packets, in Jute's encoding (zookeeper.jute, class QuorumPacket): an int, a long, a buffer, and a vector of
-// identities, of two strings each. Buffers, strings and vectors have their length before them, -1 for none.
+// rawMax bounds one read after a snapshot, in bytes.
+const rawMax = 32 << 10
+
+// reader reads packets in Jute's encoding (zookeeper.jute, class QuorumPacket): an int, a long, a buffer, and a vector of
+// identities, of two strings each. Buffers, strings and vectors begin with their length, -1 for none. After the packet that
+// announces a snapshot it returns bytes as they come.
 type reader struct {
 	source io.Reader
 	taken  bytes.Buffer // of the packet under way
+	raw    bool         // a snapshot has been announced
 }
 
-// read reads one packet. The error is the source's, io.EOF only between packets, or that it was none; the packet has what
-// was read of it.
+// read reads one packet. The error is the source's, io.EOF only between packets, or that of a malformed length; the packet has
+// the bytes read so far.
 func (r *reader) read() (p packet, err error) {
+	if r.raw {
+		b := make([]byte, rawMax)
+		n, err := r.source.Read(b)
+		return packet{bytes: b[:n]}, err
+	}
 	r.taken.Reset()
 	err = r.parts(&p)
 	p.bytes = bytes.Clone(r.taken.Bytes())
 	if err == io.EOF && len(p.bytes) > 0 {
 		err = io.ErrUnexpectedEOF
 	}
+	r.raw = p.kind == kindSnapshot
 	return p, err
 }
 
@@ -63,14 +74,14 @@ func (r *reader) parts(p *packet) error {
 	return r.identities()
 }
 
-// take reads so many bytes of the packet.
+// take reads n bytes of the packet.
 func (r *reader) take(n int) ([]byte, error) {
 	before := r.taken.Len()
 	_, err := io.CopyN(&r.taken, r.source, int64(n))
 	return r.taken.Bytes()[before:], err
 }
 
-// length reads a length, 0 for none.
+// length reads a length of at most most, 0 for none.
 func (r *reader) length(most int) (int, error) {
 	b, err := r.take(4)
 	if err != nil {
