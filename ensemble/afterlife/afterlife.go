@@ -1,6 +1,6 @@
-// Package afterlife has something done when this process has ended, however that happens, by a shell that waits
-// for the end of its standard input, whose other end only this process has. The shell is in a session of its own, so that
-// what ends a process group, a terminal or its user's patience does not reach it.
+// Package afterlife settles what is left when this process ends, however it ends: [Bind] has the kernel kill a child with it,
+// and [Start] has a shell do something after it. The shell waits for the end of its standard input, whose other end only this
+// process has, in a session of its own, where signals to this process's group or terminal do not reach it.
 package afterlife
 
 import (
@@ -16,15 +16,14 @@ echo ready
 read -r line
 `
 
-// Executor is a shell that waits for the end of this process. Whoever has started it has to hold on to it: it is released
-// when it is forgotten.
+// Executor is a shell that waits for the end of this process. It is released when it is garbage-collected.
 type Executor struct {
 	cmd  *exec.Cmd
-	life io.Closer // ends with this process
+	life io.Closer // closed when this process ends
 }
 
-// Start starts a shell that carries out a script when this process has ended, or releases it, and returns when it is
-// ready for that. The script is called by a name and gets arguments; it must come to an end by itself.
+// Start starts a shell that runs a script when this process has ended, or releases it, and returns when the shell waits for
+// that. The script has a name and arguments, and must end by itself.
 func Start(script, name string, args ...string) (*Executor, error) {
 	cmd := exec.Command("sh", append([]string{"-c", waiting + script, name}, args...)...)
 	cmd.Dir = "/" // no folder is in use because of it
@@ -47,7 +46,7 @@ func Start(script, name string, args ...string) (*Executor, error) {
 	return &Executor{cmd, life}, nil
 }
 
-// Release has the shell do what it is for.
+// Release has the shell run its script now.
 func (e *Executor) Release() { e.life.Close() }
 
 // Wait returns when the shell has ended; how does not matter.

@@ -23,9 +23,8 @@ type Folder struct {
 	over    bool // the owner needs no remover any more
 }
 
-// New makes a folder below parent, which must exist, whose name begins with prefix, and removes there those of
-// the same prefix whose owners have died. Default of parent: the system's folder for temporary files. The
-// error says what could not be made; nothing is left then.
+// New makes a folder below parent, which must exist, with a name that begins with prefix, and removes there those of the same
+// prefix whose owners have died. The default of parent is the system's folder for temporary files. An error leaves nothing.
 func New(parent, prefix string) (*Folder, error) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -40,25 +39,21 @@ func New(parent, prefix string) (*Folder, error) {
 		return nil, fmt.Errorf("scratch: nothing would remove %s: %w", f.path, err)
 	}
 	go f.watch(f.remover)
-	if err := f.make(); err != nil {
+	if f.lock, err = newLock(f.path); err == nil {
+		err = os.Mkdir(f.path, 0o700)
+	}
+	if err != nil {
 		f.Remove()
 		return nil, fmt.Errorf("scratch: cannot make a folder: %w", err)
 	}
 	return f, nil
 }
 
-func (f *Folder) make() (err error) {
-	if f.lock, err = newLock(f.path); err != nil {
-		return err
-	}
-	return os.Mkdir(f.path, 0o700)
-}
-
 // Path returns where the folder is.
 func (f *Folder) Path() string { return f.path }
 
-// Remove removes the folder and all that is in it. It must not be called twice. With an error something is
-// left, and the remover goes on trying for some seconds.
+// Remove removes the folder with its content. It must not be called twice. After an error something is left, which the remover
+// goes on to remove for some seconds.
 func (f *Folder) Remove() error {
 	err := os.RemoveAll(f.path)
 	if err == nil {
@@ -72,7 +67,7 @@ func (f *Folder) Remove() error {
 	return nil
 }
 
-// release lets the remover do its work, and go.
+// release has the remover remove what is left, and end.
 func (f *Folder) release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,11 +78,23 @@ func (f *Folder) release() {
 	}
 }
 
+// removing is the remover's script. Processes that die with the owner may write for another moment, so it looks again a second
+// after it has removed everything. It gives up after some seconds.
+const removing = `for attempt in 1 2 3 4 5 6 7 8 9 10; do
+	[ -f "$1.lock" ] || exit 0
+	rm -rf -- "$1"
+	sleep 1
+	[ -e "$1" ] || rm -f -- "$1.lock"
+done`
+
+func newRemover(path string) (*afterlife.Executor, error) {
+	return afterlife.Start(removing, "zktorture-remover", path)
+}
+
 // removersMax bounds how many removers a folder may have, one after the other.
 const removersMax = 20
 
-// watch puts another remover into the place of one that ends too early. It holds the folder, so that a
-// user's forgetting it does not end it.
+// watch replaces a remover that ends too early. It refers to the folder, so that the garbage collector does not end it.
 func (f *Folder) watch(r *afterlife.Executor) {
 	defer close(f.gone)
 	for n := 1; r != nil; n++ {
@@ -96,7 +103,7 @@ func (f *Folder) watch(r *afterlife.Executor) {
 	}
 }
 
-// replace returns the remover that follows the n-th, nil if none does.
+// replace returns the remover after the n-th, nil if there is none.
 func (f *Folder) replace(n int) *afterlife.Executor {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,10 +121,10 @@ func (f *Folder) replace(n int) *afterlife.Executor {
 // mark is the first line of a lock file.
 const mark = "zktorture scratch 1\n"
 
-// lockName is the file by which a folder is known to be one.
+// lockName is the lock file of a folder.
 func lockName(path string) string { return path + ".lock" }
 
-// newLock makes the lock file of a folder. It is marked when it is locked, and not before.
+// newLock makes the lock file of a folder. It is marked only after it is locked.
 func newLock(path string) (*os.File, error) {
 	file, err := os.OpenFile(lockName(path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

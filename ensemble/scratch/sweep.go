@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// sweep removes the folders of a place whose owners have died. What cannot be looked at or removed is left to
-// the next time: who makes a folder has no need of it.
+// sweep removes the folders below parent whose owners have died. Failures are left to the next time.
 func sweep(parent, prefix string) {
 	entries, _ := os.ReadDir(parent)
 	for _, entry := range entries {
@@ -20,7 +19,7 @@ func sweep(parent, prefix string) {
 	}
 }
 
-// sweepOne removes a folder if it is one of this package, of the same user, and its owner has died. The lock file is locked
+// sweepOne removes a folder of this package if it belongs to this user and its owner has died. The lock file is locked
 // meanwhile, and goes last.
 func sweepOne(path string) {
 	lock, err := os.OpenFile(lockName(path), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
