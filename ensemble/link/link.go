@@ -1,20 +1,16 @@
-// Package link is the way between one client and its servers, on which faults strike.
+// Package link is a proxy between one client and its servers, on which faults strike.
 //
-// A [Link] is a proxy with one client behind it. Faults are armed for the client's requests, counted from
-// then on: the third request, whatever it is. So equal behaviour of a client meets equal faults, and a
-// fault is always one that strikes while something is under way. When it strikes, and what it did, is told
-// at once.
+// Faults are armed for the client's requests, which are counted from then on. So a client that behaves equally meets equal
+// faults, and a fault always strikes while something is under way. It reports at once when it strikes.
 //
-// A Link also knows, for each session that its client has had, until when it was surely alive: a timeout
-// beyond the moment at which the last request that a server has answered was sent, unless a fault ended it.
-// ZooKeeper ends a session no sooner (Programmer's Guide, "ZooKeeper Sessions"), so who held a lock under it
-// held it as long. What was only sent says nothing: the session may have ended before it arrived.
+// A [Link] also knows, for each session of its client, until when it was surely alive: for a session timeout after the last
+// request that a server answered was sent, unless a fault ended it. ZooKeeper ends no session sooner (Programmer's Guide,
+// "ZooKeeper Sessions"), so whatever the session held, it held until then. A request without an answer says nothing: the session
+// may have ended before it arrived.
 //
-// That is so as long as servers reach each other. One that does not reach its leader any more goes on answering
-// reads and pings for a while ([Config.Alone]), which the leader, who ends sessions, does not hear of. So from
-// those that much is taken off. What the leader has a part in needs no such care: a session was alive when a write
-// was sent that was carried out or refused, and for a timeout from when the client connected, which servers
-// ask their leader about.
+// A server that has lost its leader goes on answering reads and pings for a while ([Config.Alone]). The leader, which ends
+// sessions, does not hear of those, so that much is taken off. What involves the leader needs no such care: a session was alive
+// when a write that was carried out or refused was sent, and for a timeout from when the client connected.
 package link
 
 import (
@@ -30,26 +26,26 @@ import (
 	"github.com/zktorture/zktorture/wire"
 )
 
-// Fault is something that is to happen at a request.
+// Fault strikes at a request.
 type Fault struct {
-	Kind    string        // loss, expiry or watch; or empty: nothing happens but that Begun is called
+	Kind    string        // loss, expiry or watch; or empty: only Begun is called
 	Variant string        // see [Variants]
-	Request int           // which request of the client's, from 1
+	Request int           // of the client's requests, from 1
 	For     time.Duration // how long it lasts, if it does
 	Begun   func()        // if not nil, is called when it strikes, before anything is done
 }
 
-// Variants are the ways in which each kind of fault can strike.
+// Variants are the variants of each kind of fault.
 //
 //	loss     before   the connection is cut instead of forwarding the request
 //	         after    it is cut when the request has been applied, instead of its reply
 //	         later    it is cut when the reply has been forwarded
-//	         silence  nothing passes for so long, either way; then it is cut
-//	         half     the client is cut off, and the server waits for it for so long
+//	         silence  nothing passes either way while it lasts; then it is cut
+//	         half     the client is cut off, and the server waits for it while it lasts
 //	expiry   before   the session is ended instead of forwarding the request
 //	         after    it is ended when the request has been applied, instead of its reply
-//	         unaware  as before, and the client can reach nobody to learn it from for so long
-//	watch    held     the next event comes so much later, and all that is behind it
+//	         unaware  as before, and the client can reach no server while it lasts, so it does not learn of it
+//	watch    held     the next event is held while it lasts, with all behind it
 //	         lost     the connection is cut instead of forwarding the next event
 var Variants = map[string][]string{
 	"loss":   {"before", "after", "later", "silence", "half"},
@@ -57,28 +53,28 @@ var Variants = map[string][]string{
 	"watch":  {"held", "lost"},
 }
 
-// Config says between whom a link is.
+// Config configures a link.
 type Config struct {
 	Servers []string     // addresses; with one only, a session cannot be ended
 	Dial    proxy.Dialer // to servers; nil for plain TCP
 	Log     *slog.Logger
 
-	// Alone is how long a server that does not reach its leader may go on answering clients: the servers'
-	// syncLimit; 0 if all of them reach each other; negative if nobody knows.
+	// Alone is how long a server that has lost its leader may go on answering clients: the servers' syncLimit; 0 if they all
+	// reach each other; negative if unknown.
 	Alone time.Duration
 }
 
 // Link is a proxy of one client. All methods may be called at any time.
 type Link struct {
-	proxy  *proxy.Proxy
-	cfg    Config
-	ending sync.WaitGroup
+	proxy   *proxy.Proxy
+	cfg     Config
+	lasting sync.WaitGroup
 
 	mu       sync.Mutex
 	armed    []Fault
 	requests int
-	watch    *Fault          // strikes at the next event
-	after    map[int32]Fault // by request: strikes at its reply
+	watch    *Fault           // strikes at the next event
+	after    map[int32]*Fault // by request: strikes at its reply
 	sessions map[int64]*session
 	sent     map[request][]time.Time // requests without an answer, the oldest first
 	healed   chan struct{}           // closed and replaced by Heal
@@ -93,15 +89,15 @@ type request struct {
 // connecting stands for the number of a connect request, which has none.
 const connecting int32 = math.MinInt32
 
-// session is what is known of a session.
+// session is what is known of a session. A time is zero if there is none.
 type session struct {
 	timeout time.Duration
-	heard   time.Time // when the last of its client's requests that was answered was sent …
-	led     time.Time // … and the last of those which the leader had a part in …
+	heard   time.Time // when the last request that was answered was sent …
+	led     time.Time // … and the last of those that involved the leader …
 	joined  time.Time // … and the last by which the client connected
-	asked   time.Time // when somebody was first asked to end it
-	ended   time.Time // not before; zero if no fault ended it
-	gone    time.Time // not after; zero if that is not known
+	asked   time.Time // when a server was first asked to end it
+	ended   time.Time // not before, by a fault
+	gone    time.Time // not after
 }
 
 // New returns a link.
@@ -109,8 +105,13 @@ func New(cfg Config) (*Link, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &Link{cfg: cfg, after: map[int32]Fault{}, sessions: map[int64]*session{}, sent: map[request][]time.Time{}, healed: make(chan struct{})}
-	p, err := proxy.New(proxy.Config{Servers: cfg.Servers, Dial: cfg.Dial, Director: l.direct, Arrived: l.arrived, Ended: l.ended, Log: cfg.Log})
+	l := &Link{
+		cfg: cfg, after: map[int32]*Fault{}, sessions: map[int64]*session{}, sent: map[request][]time.Time{},
+		healed: make(chan struct{}),
+	}
+	p, err := proxy.New(proxy.Config{
+		Servers: cfg.Servers, Dial: cfg.Dial, Director: l.direct, Arrived: l.arrived, Ended: l.ended, Log: cfg.Log,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +126,11 @@ func (l *Link) Addr() string { return l.proxy.Addr() }
 func (l *Link) Close() error {
 	l.Heal()
 	err := l.proxy.Close()
-	l.ending.Wait()
+	l.lasting.Wait()
 	return err
 }
 
-// Arm lets faults strike at requests counted from now on, and forgets those armed before.
+// Arm lets faults strike at requests, which are counted from now on, and disarms the faults armed before.
 func (l *Link) Arm(faults []Fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +138,7 @@ func (l *Link) Arm(faults []Fault) {
 	clear(l.after)
 }
 
-// Heal ends all that lasts, and forgets what is armed. The client can reach its servers when it returns.
+// Heal ends all faults and disarms the rest. The client can reach its servers when it returns.
 func (l *Link) Heal() {
 	l.Arm(nil)
 	l.mu.Lock()
@@ -149,8 +150,7 @@ func (l *Link) Heal() {
 	l.proxy.CutHalfOpen()
 }
 
-// SessionEnd returns the moment until which a session was surely alive, if it is not the client's present
-// one; of that, or one that is not known, false.
+// SessionEnd returns until when a session was surely alive; false if it is the client's present one, or not known.
 func (l *Link) SessionEnd(id int64) (end time.Time, over bool) {
 	present := l.proxy.Session().ID
 	l.mu.Lock()
@@ -181,7 +181,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// SessionGone returns the moment since when a session was surely gone, if that is known.
+// SessionGone returns since when a session was surely gone, if that is known.
 func (l *Link) SessionGone(id int64) (since time.Time, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,29 +193,14 @@ func (l *Link) SessionGone(id int64) (since time.Time, known bool) {
 
 // direct is the proxy's director.
 func (l *Link) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
-	action := l.decide(done, f)
+	action := proxy.Forward
+	if fault := l.due(f); fault != nil {
+		action = l.strike(done, f, fault)
+	}
 	if f.Direction == proxy.ToServer && action == proxy.Forward {
 		l.send(f)
 	}
 	return action
-}
-
-func (l *Link) decide(done <-chan struct{}, f *proxy.Frame) proxy.Action {
-	switch f.Kind {
-	case proxy.Request:
-		if fault, due := l.due(f); due {
-			return l.atRequest(done, f, fault)
-		}
-	case proxy.Reply:
-		if fault, due := l.dueAfter(f); due {
-			return l.atReply(f, fault)
-		}
-	case proxy.Event:
-		if fault, due := l.dueWatch(); due {
-			return l.atEvent(done, fault)
-		}
-	}
-	return proxy.Forward
 }
 
 // send notes that a frame is being sent to the server.
@@ -233,7 +218,7 @@ func requestOf(f *proxy.Frame) request {
 	return request{f.Connection, f.Xid}
 }
 
-// arrived notes what an answer says of the session: the server had heard of it when the request came.
+// arrived notes what an answer says of the session: it was alive when the request came to the server.
 func (l *Link) arrived(f *proxy.Frame) {
 	if f.Kind != proxy.Reply && f.Kind != proxy.Connected {
 		return
@@ -260,7 +245,7 @@ func (l *Link) ended(connection int) {
 	maps.DeleteFunc(l.sent, func(r request, _ []time.Time) bool { return r.connection == connection })
 }
 
-// heard notes that the session's server has answered what was sent at a moment.
+// heard notes that the session's server has answered what was sent at a time.
 func (l *Link) heard(f *proxy.Frame, at time.Time) {
 	s := l.sessions[f.Session]
 	if s == nil {
@@ -269,7 +254,7 @@ func (l *Link) heard(f *proxy.Frame, at time.Time) {
 	}
 	if f.Kind == proxy.Connected {
 		s.timeout = f.Timeout
-		l.bury(f.Session)
+		l.othersGone(f.Session)
 	}
 	s.heard = later(s.heard, at)
 	switch {
@@ -283,9 +268,9 @@ func (l *Link) heard(f *proxy.Frame, at time.Time) {
 // sessionExpired is the code of the error of a request whose session is over: KeeperException.Code.
 const sessionExpired = -112
 
-// bury notes that all sessions but the present one are gone: a client asks for another one only when it has
-// been told that its own is.
-func (l *Link) bury(present int64) {
+// othersGone notes that all sessions but the present one are gone: a client asks for another only when it has been told that
+// its own is.
+func (l *Link) othersGone(present int64) {
 	for id, s := range l.sessions {
 		if id != present && s.gone.IsZero() {
 			s.gone = time.Now()
@@ -293,92 +278,75 @@ func (l *Link) bury(present int64) {
 	}
 }
 
-// due returns the fault that strikes at a request. A fault of a watch waits for the next event then.
-func (l *Link) due(f *proxy.Frame) (Fault, bool) {
-	if f.Housekeeping() || f.Op == wire.OpCloseSession {
-		return Fault{}, false
-	}
+// due returns the fault that strikes at a frame, nil if none does.
+func (l *Link) due(f *proxy.Frame) (fault *Fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	switch f.Kind {
+	case proxy.Request:
+		return l.dueAtRequest(f)
+	case proxy.Reply:
+		fault = l.after[f.Xid]
+		delete(l.after, f.Xid)
+	case proxy.Event:
+		fault, l.watch = l.watch, nil
+	}
+	return fault
+}
+
+// dueAtRequest counts a request. A fault that is armed for its reply or for the next event waits for that. It needs l.mu.
+func (l *Link) dueAtRequest(f *proxy.Frame) *Fault {
+	if f.Housekeeping() || f.Op == wire.OpCloseSession {
+		return nil
+	}
 	l.requests++
 	i := slices.IndexFunc(l.armed, func(a Fault) bool { return a.Request == l.requests })
 	if i < 0 {
-		return Fault{}, false
+		return nil
 	}
 	fault := l.armed[i]
 	l.armed = slices.Delete(l.armed, i, i+1)
 	switch {
 	case fault.Kind == "watch":
 		l.watch = &fault
-		return Fault{}, false
+		return nil
 	case fault.Variant == "after" || fault.Variant == "later":
-		l.after[f.Xid] = fault
-		return Fault{}, false
+		l.after[f.Xid] = &fault
+		return nil
 	}
-	return fault, true
+	return &fault
 }
 
-func (l *Link) dueAfter(f *proxy.Frame) (Fault, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	fault, due := l.after[f.Xid]
-	delete(l.after, f.Xid)
-	return fault, due
-}
-
-func (l *Link) dueWatch() (Fault, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.watch == nil {
-		return Fault{}, false
+// strike carries out a fault at the frame for which it was due.
+func (l *Link) strike(done <-chan struct{}, f *proxy.Frame, fault *Fault) proxy.Action {
+	if fault.Begun != nil {
+		fault.Begun()
 	}
-	fault := *l.watch
-	l.watch = nil
-	return fault, true
-}
-
-// atRequest carries out a fault that strikes at a request.
-func (l *Link) atRequest(done <-chan struct{}, f *proxy.Frame, fault Fault) proxy.Action {
-	fault.begin()
 	switch fault.Kind + " " + fault.Variant {
 	case " ":
 		return proxy.Forward
+	case "loss later":
+		return proxy.CutAfter
 	case "loss silence":
 		l.during(fault, func() { l.silence(true) }, func() { l.silence(false) })
-		l.await(done, fault.For)
+		wait(fault.For, l.healing(), done)
 	case "loss half":
 		l.during(fault, func() { l.proxy.CutOff(f.Connection, proxy.ToServer) }, l.proxy.CutHalfOpen)
 		return proxy.Discard
 	case "expiry unaware":
 		l.during(fault, func() { l.proxy.Refuse(true) }, func() { l.proxy.Refuse(false) })
 		l.expire(f.Session)
-	case "expiry before":
+	case "expiry before", "expiry after":
 		l.expire(f.Session)
-	}
-	return proxy.CutBefore
-}
-
-// atReply carries out a fault that strikes when a request has been applied.
-func (l *Link) atReply(f *proxy.Frame, fault Fault) proxy.Action {
-	fault.begin()
-	if fault.Kind == "expiry" {
-		l.expire(f.Session)
-	}
-	if fault.Variant == "later" {
-		return proxy.CutAfter
-	}
-	return proxy.CutBefore
-}
-
-// atEvent carries out a fault that strikes at an event of a watch.
-func (l *Link) atEvent(done <-chan struct{}, fault Fault) proxy.Action {
-	fault.begin()
-	if fault.Variant == "held" {
-		l.await(done, fault.For)
+	case "watch held":
+		wait(fault.For, l.healing(), done)
 		return proxy.Forward
 	}
 	return proxy.CutBefore
 }
+
+// expireMax bounds how long servers may take to end a session; after that the fault is only a cut.
+const expireMax = 2 * time.Second
 
 // expire ends a session by way of another server than its client's.
 func (l *Link) expire(id int64) {
@@ -392,27 +360,32 @@ func (l *Link) expire(id int64) {
 		if server == s.Server {
 			continue
 		}
-		l.ends(id) // or later, or not at all
+		l.expiring(id)
 		if alive, err := proxy.Expire(ctx, server, s); err == nil {
-			l.buryOne(id, alive)
+			l.expired(id, alive)
 			return
 		}
 	}
 	l.cfg.Log.Warn("no server has ended the session", "session", id)
 }
 
-// ends notes that a session may not be alive from now on, and until when it surely was.
-func (l *Link) ends(id int64) {
+// expiring notes that a session may end from now on, and until when it surely was alive.
+func (l *Link) expiring(id int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s := l.sessions[id]; s.ended.IsZero() {
-		s.asked = time.Now()
-		s.ended = earlier(s.asked, l.alive(s))
+	s := l.sessions[id]
+	if !s.ended.IsZero() {
+		return
+	}
+	s.asked = time.Now()
+	s.ended = s.asked
+	if sure := l.alive(s); sure.Before(s.ended) {
+		s.ended = sure
 	}
 }
 
-// buryOne notes that a session has been ended, and whether it was alive until then.
-func (l *Link) buryOne(id int64, alive bool) {
+// expired notes that a session has been ended, and whether it was alive until then.
+func (l *Link) expired(id int64, alive bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.sessions[id]
@@ -422,29 +395,12 @@ func (l *Link) buryOne(id int64, alive bool) {
 	}
 }
 
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-// expireMax is how long servers may take to end a session; beyond it the fault is only a cut.
-const expireMax = 2 * time.Second
-
-// during lets something last for as long as the fault does, or until the link is healed.
-func (l *Link) during(fault Fault, begin, end func()) {
+// during lets something last as long as the fault does, or until the link is healed.
+func (l *Link) during(fault *Fault, begin, end func()) {
 	begin()
-	l.mu.Lock()
-	healed := l.healed
-	l.mu.Unlock()
-	l.ending.Go(func() {
-		lasts := time.NewTimer(fault.For)
-		defer lasts.Stop()
-		select {
-		case <-lasts.C:
-		case <-healed:
-		}
+	healed := l.healing()
+	l.lasting.Go(func() {
+		wait(fault.For, healed, nil)
 		end()
 	})
 }
@@ -455,22 +411,20 @@ func (l *Link) silence(silent bool) {
 	l.proxy.Hold(proxy.ToClient, silent)
 }
 
-// await waits for so long, or until the connection ends or the link is healed.
-func (l *Link) await(done <-chan struct{}, d time.Duration) {
+// healing is closed when the link is healed.
+func (l *Link) healing() <-chan struct{} {
 	l.mu.Lock()
-	healed := l.healed
-	l.mu.Unlock()
-	timer := time.NewTimer(d)
+	defer l.mu.Unlock()
+	return l.healed
+}
+
+// wait waits for a time, or until one of two channels is closed.
+func wait(long time.Duration, a, b <-chan struct{}) {
+	timer := time.NewTimer(long)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-healed:
-	case <-done:
-	}
-}
-
-func (f Fault) begin() {
-	if f.Begun != nil {
-		f.Begun()
+	case <-a:
+	case <-b:
 	}
 }
