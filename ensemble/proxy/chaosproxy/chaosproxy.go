@@ -10,7 +10,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble/proxy"
 )
 
-// Config says between whom the proxy stands, and what it does.
+// Config configures a proxy.
 type Config struct {
 	Listen  string // address to listen on; a free port of the loopback interface by default
 	Servers []string
@@ -83,7 +83,9 @@ func New(cfg Config) (*Proxy, error) {
 	p.mu.Lock() // until there is a proxy
 	defer p.mu.Unlock()
 	var err error
-	p.proxy, err = proxy.New(proxy.Config{Listen: cfg.Listen, Servers: cfg.Servers, Dial: cfg.Dial, Director: p.direct, Ended: p.ended, Log: cfg.Log})
+	p.proxy, err = proxy.New(proxy.Config{
+		Listen: cfg.Listen, Servers: cfg.Servers, Dial: cfg.Dial, Director: p.direct, Ended: p.ended, Log: cfg.Log,
+	})
 	return p, err
 }
 

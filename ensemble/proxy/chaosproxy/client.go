@@ -7,7 +7,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble/proxy"
 )
 
-// client is whoever has a session, across its connections.
+// client is the client of a session, across its connections.
 type client struct {
 	number   int
 	session  int64
@@ -26,16 +26,16 @@ type bar struct {
 // line is a connection.
 type line struct {
 	client *client
-	after  map[int32]Strike // by number of a request: strikes at its reply
-	watch  *Strike          // strikes at the next event
-	idle   *Strike          // strikes at the next ping
+	after  map[int32]*Strike // by number of a request: strikes at its reply
+	watch  *Strike           // strikes at the next event
+	idle   *Strike           // strikes at the next ping
 }
 
-// clientsMax is how many sessions are remembered. Beyond that those without a connection are forgotten; who
-// comes back is taken for a new client then.
+// clientsMax is how many sessions are remembered. Beyond that those without a connection are forgotten, and their clients are
+// taken for new ones when they come back.
 const clientsMax = 1 << 16
 
-// arrived notes who has come on a new connection, and what bars the way.
+// arrived notes the client of a new connection, and returns what bars it.
 func (p *Proxy) arrived(f *proxy.Frame) bar {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,9 +77,9 @@ func (p *Proxy) ended(connection int) {
 	}
 }
 
-func newLine(c *client) *line { return &line{client: c, after: map[int32]Strike{}} }
+func newLine(c *client) *line { return &line{client: c, after: map[int32]*Strike{}} }
 
-// line returns the connection of a frame. Who speaks before a client has come gets one that nobody knows of.
+// line returns the connection of a frame. A frame before a connect request gets one that is not remembered.
 func (p *Proxy) line(f *proxy.Frame) *line {
 	if l := p.lines[f.Connection]; l != nil {
 		return l
@@ -87,7 +87,7 @@ func (p *Proxy) line(f *proxy.Frame) *line {
 	return newLine(&client{})
 }
 
-// keepAway keeps the client of a frame away, if it comes back with its session, until it is let in.
+// keepAway bars the client of a frame from coming back with its session until it is let in.
 func (p *Proxy) keepAway(f *proxy.Frame, kind string, lasts time.Duration) (letIn func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -3,7 +3,7 @@
 //
 // # What strikes
 //
-// Each request of a client may draw a fault ([Odds]); what it is and how long it lasts is drawn too:
+// Each request of a client may draw a fault ([Odds]), a variant of it, and how long it lasts:
 //
 //	loss    before   the connection is cut instead of forwarding the request
 //	        after    it is cut when the request has been answered, instead of forwarding the reply
@@ -19,14 +19,13 @@
 //	expiry  before   the session is ended at the servers instead of forwarding the request
 //	        after    it is ended when the request has been answered, instead of forwarding the reply
 //
-// All of these can happen to a client of ZooKeeper's without a proxy (ZooKeeper Programmer's Guide,
-// "ZooKeeper Sessions" and "ZooKeeper Watches"), and a correct client survives them. Pings and what clients
-// send by themselves when they connect draw nothing, and so does the end of a session.
+// All of these can happen to a client of ZooKeeper without a proxy (ZooKeeper Programmer's Guide, "ZooKeeper Sessions" and
+// "ZooKeeper Watches"), and a correct client survives them. Pings, what clients send by themselves when they connect, and the
+// end of a session draw nothing.
 //
 // # Equal clients, equal faults
 //
-// What a request draws depends on the seed, the number of its client and the number of the request, and on
-// nothing else. Clients are numbered as they open their sessions; one that comes back with its session
-// keeps its number and its count of requests. So a client that repeats its requests meets the same
-// faults again, unless the odds are by the minute: then the time between its requests matters too.
+// What a request draws depends only on the seed, the number of its client and the number of the request. Clients are numbered
+// as they open their sessions; one that comes back with its session keeps its number and its count of requests. So a client
+// that repeats its requests meets the same faults, unless the odds are by the minute, when the time between requests counts.
 package chaosproxy

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// variant is a way in which a fault can strike. If it lasts, it lasts for a share of the session's timeout
-// between least and most.
+// variant is a variant of a fault. If it lasts, it lasts for a share of the session timeout between least and most.
 type variant struct {
 	fault, name string
 	least, most float64
@@ -29,7 +28,7 @@ var variants = []variant{
 // Names are the faults that there are.
 var Names = []string{"loss", "hold", "refuse", "stall", "watch", "expiry"}
 
-// ParseFaults takes a list of names with commas between them apart; "all" and "none" stand for themselves.
+// ParseFaults parses names with commas between them, "all" or "none".
 func ParseFaults(list string) ([]string, error) {
 	switch list {
 	case "all":
@@ -46,24 +45,24 @@ func ParseFaults(list string) ([]string, error) {
 	return names, nil
 }
 
-// Odds say how often a request draws a fault. One of the two must be above zero.
+// Odds are how often a request draws a fault. One of the two must be above zero.
 type Odds struct {
-	// Every: one request in so many, on average.
-	Every int
-	// PerMinute: so many a minute for each client, on average, however many requests it makes; they strike at
-	// requests, so a client that makes none draws none.
+	Every int // one request in Every draws a fault, on average
+	// PerMinute faults a minute are drawn for each client, on average, however many requests it makes; they strike at requests,
+	// so a client that makes none draws none.
 	PerMinute float64
 }
 
 func (o Odds) validate() error {
 	if o.Every < 0 || o.PerMinute < 0 || math.IsNaN(o.PerMinute) || (o.Every > 0) == (o.PerMinute > 0) {
-		return fmt.Errorf("chaosproxy: the odds are one in %d requests and %g a minute: one of the two must be above 0, and the other 0", o.Every, o.PerMinute)
+		return fmt.Errorf("chaosproxy: the odds are one in %d requests and %g a minute: "+
+			"one of the two must be above 0, and the other 0", o.Every, o.PerMinute)
 	}
 	return nil
 }
 
-// chance is the probability that a request draws a fault that comes so long after the one before. Faults
-// by the minute are a Poisson process: the chance of at least one in that time.
+// chance is the probability that a request draws a fault, by the time since the one before. Faults by the minute are a Poisson
+// process: it is the probability of at least one in that time.
 func (o Odds) chance(gap time.Duration) float64 {
 	if o.Every > 0 {
 		return 1 / float64(o.Every)
@@ -77,7 +76,7 @@ type drawn struct {
 	share float64 // of the session's timeout
 }
 
-// draw returns what a request draws, if it does.
+// draw returns what a request draws; false for nothing.
 func (cfg *Config) draw(client, request int, gap time.Duration) (drawn, bool) {
 	if len(cfg.Faults) == 0 {
 		return drawn{}, false
