@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"github.com/zktorture/zktorture/wire"
 )
 
-// queueMax is how many frames of one direction may wait in the proxy, however short they are; see directionMax.
+// queueMax is how many frames of one direction may wait in the proxy; see also directionMax.
 const queueMax = 256
 
 // greetingMax is the longest first frame of a client, in bytes. It has about fifty.
@@ -24,7 +25,7 @@ const greetingMax = 1 << 12
 type conn struct {
 	proxy  *Proxy
 	number int
-	server string      // its address, as the configuration has it
+	server string      // its configured address
 	ends   [2]net.Conn // by direction: where frames come from
 	track  *track
 	valves [2]*valve
@@ -34,7 +35,7 @@ type conn struct {
 	ending  sync.Once
 	deaf    [2]atomic.Bool // by direction: its sender has been cut off
 	gone    [2]atomic.Bool // by direction: its sender has closed the connection, or was cut off
-	swallow sync.Map       // numbers of requests whose reply is to end the connection
+	swallow sync.Map       // requests by number whose reply ends the connection
 
 	session Session // guarded by proxy.mu
 }
@@ -60,7 +61,7 @@ func (c *conn) run() {
 	c.rooms[ToClient].leave()
 }
 
-// cut resets both ends: what was on the way is lost.
+// cut resets both ends: what is on the way is lost.
 func (c *conn) cut() { c.end(reset) }
 
 // close closes both ends.
@@ -75,7 +76,7 @@ func (c *conn) end(how func(net.Conn)) {
 	})
 }
 
-// reset closes a connection so that the peer sees a reset and what was on the way is lost.
+// reset closes a connection so that its peer sees a reset and what is on the way is lost.
 func reset(c net.Conn) {
 	if encrypted, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = encrypted.NetConn()
@@ -115,7 +116,7 @@ func (c *conn) read(d Direction, frames chan<- *Frame) {
 	}
 }
 
-// first reads the first frame. A client has to send it in time.
+// first reads the first frame. A client has to send it within the greeting time.
 func (c *conn) first(d Direction, in *bufio.Reader) ([]byte, error) {
 	if d == ToClient {
 		return c.next(d, in, wire.FrameMax)
@@ -133,7 +134,7 @@ var errCrowded = errors.New("too much waits in the proxy already, of all connect
 func (c *conn) next(d Direction, in *bufio.Reader, max int) ([]byte, error) {
 	head, err := in.Peek(4)
 	if err == nil {
-		length := binary.BigEndian.Uint32(head) // if it is too long, nothing of it is read
+		length := binary.BigEndian.Uint32(head) // a frame that is too long is not read
 		if ok, full := c.rooms[d].take(int64(min(length, uint32(max))), c.done); full {
 			c.cut()
 			return nil, errCrowded
@@ -144,20 +145,23 @@ func (c *conn) next(d Direction, in *bufio.Reader, max int) ([]byte, error) {
 	return wire.ReadFrame(in, nil, max)
 }
 
-// report logs what was malformed, and what broke the proxy's bounds. That a connection has ended is no news.
+// report logs what was malformed or broke the proxy's bounds, but not that a connection has ended.
 func (c *conn) report(d Direction, err error) {
 	var malformed *wire.Error
-	if errors.As(err, &malformed) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errCrowded) || errors.Is(err, os.ErrDeadlineExceeded) {
-		c.proxy.cfg.Log.Warn("the connection is closed: "+err.Error(), "connection", c.number, "direction", d.String(), "client", c.ends[ToServer].RemoteAddr().String(), "server", c.server)
+	reported := []error{io.ErrUnexpectedEOF, errCrowded, os.ErrDeadlineExceeded}
+	if !errors.As(err, &malformed) && !slices.ContainsFunc(reported, func(e error) bool { return errors.Is(err, e) }) {
+		return
 	}
+	c.proxy.cfg.Log.Warn("the connection is closed: "+err.Error(), "connection", c.number, "direction", d.String(),
+		"client", c.ends[ToServer].RemoteAddr().String(), "server", c.server)
 }
 
-// write forwards frames until there are no more; then the sender has closed the connection, and it ends,
-// unless it was the sender that has been cut off. A direction that is held holds the end too.
+// write forwards frames until the sender has closed the connection, and then closes it, unless the sender was cut off. A held
+// direction holds the end too.
 func (c *conn) write(d Direction, frames <-chan *Frame) {
 	for f := range frames {
 		if !c.pass(f) {
-			c.cut() // so that the reader ends; what is queued is lost
+			c.cut() // ends the reader; what is queued is lost
 			return
 		}
 		c.rooms[d].give(int64(len(f.payload)))
@@ -167,8 +171,7 @@ func (c *conn) write(d Direction, frames <-chan *Frame) {
 	}
 }
 
-// pass forwards a frame, and returns false if the connection is to be cut. What cannot be forwarded, as the
-// receiver is gone, is lost, and nobody decides about it.
+// pass forwards a frame; false if the connection is to be cut. A frame whose receiver is gone is lost without a decision.
 func (c *conn) pass(f *Frame) bool {
 	if !c.released(f.Direction) {
 		return false
@@ -196,7 +199,7 @@ func (c *conn) pass(f *Frame) bool {
 	return action != CutAfter || f.Kind == Request
 }
 
-// released waits until nothing holds a direction; it returns false if the connection ends first.
+// released waits until nothing holds a direction; false if the connection ends first.
 func (c *conn) released(d Direction) bool {
 	return c.proxy.valves[d].wait(c.done) && c.valves[d].wait(c.done)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/zktorture/zktorture/wire"
 )
 
-// Direction is the way in which a frame goes.
+// Direction is the direction of a frame.
 type Direction int
 
 // The directions.
@@ -39,8 +39,8 @@ type Frame struct {
 	Direction  Direction
 	Kind       Kind
 	Xid        int32
-	Op         wire.Op // of a request, and of that to which a reply is
-	Path       string  // that the request, reply or event is about; of a multi, that of its first operation
+	Op         wire.Op // of a request, or of the request of a reply
+	Path       string  // of a request, reply or event; of a multi, that of its first operation
 	Err        int32   // of a reply: 0, or a code of KeeperException
 	Event      wire.WatcherEvent
 	Session    int64         // 0 before it is known
@@ -50,8 +50,8 @@ type Frame struct {
 	payload []byte
 }
 
-// Housekeeping tells whether the frame belongs to no operation of a user's: pings, and what a client sends
-// by itself when it connects.
+// Housekeeping tells whether the frame belongs to no operation of a user: pings, and what a client sends by itself when it
+// connects.
 func (f *Frame) Housekeeping() bool {
 	switch f.Op {
 	case wire.OpPing, wire.OpAuth, wire.OpSetWatches, wire.OpSetWatches2, wire.OpSASL:
@@ -67,11 +67,10 @@ type Action int
 const (
 	Forward   Action = iota
 	CutBefore        // the connection is cut, and the frame is lost
-	CutAfter         // the frame is forwarded; then the connection is cut: after a request, when its reply has come, which is lost
-	Discard          // the frame alone is lost, as TCP never does
+	CutAfter         // the frame is forwarded, then the connection is cut; after a request instead of forwarding its reply
+	Discard          // the frame alone is lost, which never happens with TCP
 )
 
-// Director decides about each frame when it is about to be forwarded. It is called by one goroutine for each
-// direction of each connection. It may take its time, and so hold the direction; done is closed when the
-// connection ends, and the frame is lost then whatever it says.
+// Director decides about each frame that is about to be forwarded. It is called by one goroutine for each direction of each
+// connection, and may hold the direction by taking its time; when the connection ends done is closed, and the frame is lost.
 type Director func(done <-chan struct{}, f *Frame) Action

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Config says where a proxy stands. Servers is needed.
+// Config configures a proxy. Servers is needed.
 type Config struct {
 	Listen  string   // address to listen on; a free port of the loopback interface by default
 	Servers []string // addresses, tried in turn for each connection
@@ -23,15 +23,15 @@ type Config struct {
 	Dial Dialer
 	// Director decides about each frame; nil forwards all.
 	Director Director
-	// Arrived, if set, is told of each frame when it has arrived, before anything is decided.
+	// Arrived, if set, is called with each frame when it arrives, before anything is decided.
 	Arrived func(*Frame)
-	// Ended, if set, is called when a connection has ended, once for each number that a Director has seen.
+	// Ended, if set, is called once for each connection that a Director has seen, when it has ended.
 	Ended func(connection int)
-	// Greeting is how long a client may take to send its first frame; then it is closed. By default 10 s, as ZooKeeper
-	// has it (zookeeper.nio.sessionlessCnxnTimeout).
+	// Greeting is how long a client may take to send its first frame; then its connection is closed. Default 10 s, as in
+	// ZooKeeper (zookeeper.nio.sessionlessCnxnTimeout).
 	Greeting time.Duration
-	// Memory is how many bytes of frames may wait in the proxy, of all connections together, 256 MB by default. A connection
-	// whose next frame would make it more is cut. Of one direction of a connection 1 MB may wait, or one frame.
+	// Memory is how many bytes of frames may wait in the proxy, default 256 MB. A connection whose next frame would make it
+	// more is cut. Of one direction of a connection 1 MB may wait, or one frame.
 	Memory int64
 	Log    *slog.Logger // for what is malformed; nil for nothing
 }
@@ -44,7 +44,7 @@ func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	return dialer.DialContext(ctx, "tcp", address)
 }
 
-// dialTimeout is how long a server has to accept a connection.
+// dialTimeout bounds how long a server may take to accept a connection.
 const dialTimeout = time.Second
 
 // Proxy is a proxy that listens. All methods may be called at any time, by any goroutine.
@@ -100,10 +100,10 @@ const (
 	memoryDefault   = 256 << 20
 )
 
-// Addr is the address on which clients reach it.
+// Addr is the address that clients connect to.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Close cuts all connections, stops listening and waits until all has ended. Closed once, it stays closed.
+// Close cuts all connections, stops listening and waits until all has ended. It may be called again.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -134,7 +134,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// acceptPause is how long to wait when the system has nothing left for another connection.
+// acceptPause is how long to wait when the system has no resources for another connection.
 const acceptPause = 10 * time.Millisecond
 
 // admit begins to serve a connection; false if it is refused.
@@ -185,7 +185,7 @@ func (p *Proxy) dialOne(address string) (net.Conn, error) {
 	return p.cfg.Dial(ctx, address)
 }
 
-// enter counts a connection among the open ones; false if the proxy has been closed meanwhile, or refuses.
+// enter counts a connection among the open ones; false if the proxy has been closed meanwhile, or refuses connections.
 func (p *Proxy) enter(c *conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,7 +214,7 @@ func (p *Proxy) note(c *conn, f *Frame) {
 	p.session = c.session
 }
 
-// Session returns the session that was granted last, of whichever connection; its ID is 0 before.
+// Session returns the session that was granted last on any connection; its ID is 0 before.
 func (p *Proxy) Session() Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -264,10 +264,10 @@ func (p *Proxy) open() []*conn {
 	return slices.SortedFunc(maps.Values(p.conns), func(a, b *conn) int { return a.number - b.number })
 }
 
-// Hold lets nothing pass in a direction, of all connections, now and later; or everything again.
+// Hold lets nothing pass in a direction of all connections, now and later, or everything again.
 func (p *Proxy) Hold(d Direction, held bool) { p.valves[d].hold(held) }
 
-// HoldOne does so for one connection, if it has not ended.
+// HoldOne does so for one connection, unless it has ended.
 func (p *Proxy) HoldOne(connection int, d Direction, held bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -276,7 +276,7 @@ func (p *Proxy) HoldOne(connection int, d Direction, held bool) {
 	}
 }
 
-// Refuse lets nobody connect any more, or everybody again. Connections that are open stay so.
+// Refuse refuses new connections, or accepts them again. Open connections stay open.
 func (p *Proxy) Refuse(refusing bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,22 +9,21 @@ import (
 	"github.com/zktorture/zktorture/wire"
 )
 
-// Session is a session with the secret that lets anybody go on with it.
+// Session is a session with the secret by which any client can resume it.
 type Session struct {
 	ID       int64
 	Password []byte
 	Timeout  time.Duration // granted
-	Server   string        // that granted it, or went on with it last: its address, as the configuration has it
+	Server   string        // the configured address of the server that granted or resumed it last
 
 	dial Dialer // to the servers of the proxy that knows it; nil for plain TCP
 }
 
 func milliseconds(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// Expire ends a session by way of the server at an address, and returns when that has committed it: the
-// session's ephemeral znodes are gone then. Its client learns it as it learns of an expiry. The address must
-// be another server's than the one that the client is connected to, or the two take the session from one
-// another. It tells whether the session was alive until then: it is no error if it has expired already.
+// Expire ends a session by way of the server at an address, and returns when that has committed it: the session's ephemeral
+// znodes are gone then. Its client sees an expiry. The address must not be of the server that the client is connected to, or the
+// two take the session from one another. It tells whether the session was alive until then: an expired one is no error.
 func Expire(ctx context.Context, address string, s Session) (alive bool, err error) {
 	dial := s.dial
 	if dial == nil {
@@ -42,10 +41,11 @@ func Expire(ctx context.Context, address string, s Session) (alive bool, err err
 	return alive, nil
 }
 
-// endSession goes on with the session and closes it, if it is alive.
+// endSession resumes the session and closes it, if it is alive.
 func endSession(conn net.Conn, s Session) (alive bool, err error) {
-	readOnly := false
-	hello := &wire.ConnectRequest{Timeout: int32(s.Timeout / time.Millisecond), Session: s.ID, Password: s.Password, ReadOnly: &readOnly}
+	hello := &wire.ConnectRequest{
+		Timeout: int32(s.Timeout.Milliseconds()), Session: s.ID, Password: s.Password, ReadOnly: new(bool),
+	}
 	if _, err := conn.Write(wire.AppendFrame(nil, hello)); err != nil {
 		return false, err
 	}

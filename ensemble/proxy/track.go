@@ -7,12 +7,12 @@ import (
 	"github.com/zktorture/zktorture/wire"
 )
 
-// track knows what has been asked on a connection, and so what the replies are.
+// track knows the open requests of a connection, and so what its replies are about.
 type track struct {
 	mu      sync.Mutex
 	greeted [2]bool // by direction: the first frame has passed
 	session Session
-	asked   map[int32][]asked // by number, the oldest first; only housekeeping shares numbers
+	asked   map[int32][]asked // by number, the oldest first; only housekeeping requests share numbers
 	open    int
 	paths   int // bytes of the paths in asked
 }
@@ -23,11 +23,10 @@ type asked struct {
 	path string
 }
 
-// openMax is how many requests may be without a reply. Clients of Java's allow a thousand by default
-// (zookeeper.globalOutstandingLimit of the server).
+// openMax bounds the requests without a reply. ZooKeeper's default is a thousand (zookeeper.globalOutstandingLimit).
 const openMax = 1 << 16
 
-// pathsMax is how many bytes their paths may have, together. A thousand of a kilobyte are a quarter of it.
+// pathsMax bounds the bytes of all their paths.
 const pathsMax = 4 << 20
 
 func newTrack() *track { return &track{asked: map[int32][]asked{}} }
@@ -87,7 +86,8 @@ func (t *track) request(f *Frame) error {
 		return &wire.Error{What: "request", Problem: fmt.Sprintf("%d requests before it have no reply", openMax)}
 	}
 	if t.paths += len(f.Path); t.paths > pathsMax {
-		return &wire.Error{What: "request", Problem: fmt.Sprintf("it and those before it without a reply have paths of %d bytes, and %d are allowed", t.paths, pathsMax)}
+		return &wire.Error{What: "request", Problem: fmt.Sprintf(
+			"it and those before it without a reply have paths of %d bytes, and %d are allowed", t.paths, pathsMax)}
 	}
 	t.asked[h.Xid] = append(t.asked[h.Xid], asked{h.Op, f.Path})
 	return nil

@@ -16,7 +16,7 @@ func newValve() *valve {
 
 func newValves() [2]*valve { return [2]*valve{newValve(), newValve()} }
 
-// hold lets nothing pass any more, or everything.
+// hold lets nothing pass any more, or everything again.
 func (v *valve) hold(held bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -32,7 +32,7 @@ func (v *valve) hold(held bool) {
 	}
 }
 
-// wait waits until frames may pass; it returns false if done comes first.
+// wait waits until frames may pass; false if done comes first.
 func (v *valve) wait(done <-chan struct{}) bool {
 	v.mu.Lock()
 	opened := v.opened

@@ -1,9 +1,8 @@
-// Package stepper lets a client's requests, the replies to them and the events of its watches pass one by one.
+// Package stepper lets the requests, replies and watch events of a client pass one by one.
 //
-// A [Stepper] is a proxy of one client whose user decides in which order things happen, as when a trace of the
-// simulator is replayed on real servers. Until it is shut everything passes. Then each request waits until it is let through, and so do replies and events, and what the client
-// sends by itself to set its watches again. The client connects when it is let, and to which server it is told
-// to. Pings pass always, as far as nothing waits before them.
+// A [Stepper] is a proxy of one client by which a trace of the simulator is replayed on real servers. Until it is shut everything
+// passes. Then requests, replies, events, and the request by which the client sets its watches again wait until they are let
+// through, and the client connects when it may, to the server that was chosen. Pings pass unless something waits before them.
 package stepper
 
 import (
@@ -26,13 +25,13 @@ type Stepper struct {
 	mu        sync.Mutex
 	shut      bool
 	server    int                    // to which the client is connected next
-	admitting bool                   // it may connect once, although the stepper is shut
+	admitting bool                   // the client may connect once, although the stepper is shut
 	held      bool                   // the client does not learn of the end of its connection
 	forgetful bool                   // watches are not set again
 	connects  int                    // how often a server has answered
-	waiting   [2]*waiting            // by direction, what is next
+	waiting   [2]*waiting            // by direction: the next frame
 	changed   chan struct{}          // closed and replaced whenever something changes
-	replies   map[int32]bool         // by number: requests that were let through, true once the reply has arrived
+	replies   map[int32]bool         // by request that was let through: the reply has arrived
 	ended     map[int64][2]time.Time // by session: alive until then, gone since
 }
 
@@ -42,7 +41,7 @@ type waiting struct {
 	answer chan proxy.Action
 }
 
-// routed is the address that stands for the server to which the client is to be connected.
+// routed is the address that stands for the server chosen by Route.
 const routed = "routed"
 
 // New returns a stepper that lets everything through, to the first of the servers.
@@ -50,8 +49,12 @@ func New(servers []string) (*Stepper, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("stepper: there are no servers behind it")
 	}
-	s := &Stepper{servers: servers, changed: make(chan struct{}), replies: map[int32]bool{}, ended: map[int64][2]time.Time{}}
-	p, err := proxy.New(proxy.Config{Servers: []string{routed}, Dial: s.dial, Director: s.meet, Arrived: s.arrived})
+	s := &Stepper{
+		servers: servers, changed: make(chan struct{}), replies: map[int32]bool{}, ended: map[int64][2]time.Time{},
+	}
+	p, err := proxy.New(proxy.Config{
+		Servers: []string{routed}, Dial: s.dial, Director: s.direct, Arrived: s.arrived,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -62,17 +65,16 @@ func New(servers []string) (*Stepper, error) {
 // Addr is the address that the client connects to.
 func (s *Stepper) Addr() string { return s.proxy.Addr() }
 
-// Close cuts the client off for good. What waits is let through before. Its session stays, unless the client has
-// closed it.
+// Close lets through what waits and then cuts the client off for good. Its session stays, unless the client has closed it.
 func (s *Stepper) Close() error {
 	s.Open()
 	return s.proxy.Close()
 }
 
-// Kill cuts the client off for good: nothing that waits gets through. Its session stays.
+// Kill cuts the client off for good, without letting through what waits. Its session stays.
 func (s *Stepper) Kill() { s.proxy.Close() }
 
-// Shut lets nothing through any more but what is let through one by one.
+// Shut lets frames through only one by one from now on.
 func (s *Stepper) Shut() { s.set(func() { s.shut = true }) }
 
 // Open lets everything through again.
@@ -84,10 +86,10 @@ func (s *Stepper) Open() {
 	}
 }
 
-// Route says to which of the servers the client is connected next.
+// Route chooses the server to which the client is connected next.
 func (s *Stepper) Route(server int) { s.set(func() { s.server = server % len(s.servers) }) }
 
-// Forget lets the client set none of its watches again when it connects, as libraries do that drop them with
+// Forget drops the requests by which the client sets its watches again when it connects, as if its library dropped watches with
 // the connection. The client waits for an answer in vain, which go-zookeeper does in the background.
 func (s *Stepper) Forget() { s.set(func() { s.forgetful = true }) }
 
@@ -99,7 +101,7 @@ func (s *Stepper) set(change func()) {
 	s.changed = make(chan struct{})
 }
 
-// dial connects to the server in turn, when the client may connect.
+// dial connects to the chosen server when the client may connect.
 func (s *Stepper) dial(ctx context.Context, address string) (net.Conn, error) {
 	if address == routed {
 		if !s.until(ctx.Done(), func() bool { return !s.shut || s.admitting }) {
@@ -110,15 +112,15 @@ func (s *Stepper) dial(ctx context.Context, address string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }
 
-// after is the address of the server that is so many after the client's.
+// after is the address of the n-th server after the client's.
 func (s *Stepper) after(n int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.servers[(s.server+n)%len(s.servers)]
 }
 
-// meet is the proxy's director.
-func (s *Stepper) meet(done <-chan struct{}, f *proxy.Frame) proxy.Action {
+// direct is the proxy's director.
+func (s *Stepper) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	switch {
 	case f.Kind == proxy.Connected:
 		s.set(func() { s.connects, s.admitting = s.connects+1, false })
@@ -144,7 +146,7 @@ func (s *Stepper) meet(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	}
 }
 
-// queue lets a frame wait, unless it is known at once what becomes of it.
+// queue lets a frame wait, or says what becomes of it at once.
 func (s *Stepper) queue(w *waiting) (action proxy.Action, waits bool) {
 	s.set(func() {
 		switch f := w.frame; {
@@ -170,11 +172,11 @@ func (s *Stepper) arrived(f *proxy.Frame) {
 	}
 }
 
-// until waits until something is so; false if done comes first.
-func (s *Stepper) until(done <-chan struct{}, so func() bool) bool {
+// until waits until a condition holds; false if done comes first.
+func (s *Stepper) until(done <-chan struct{}, holds func() bool) bool {
 	for {
 		s.mu.Lock()
-		if so() {
+		if holds() {
 			s.mu.Unlock()
 			return true
 		}
@@ -188,7 +190,7 @@ func (s *Stepper) until(done <-chan struct{}, so func() bool) bool {
 	}
 }
 
-// answer lets the next frame of a direction through, or not.
+// answer decides about the frame of a direction that waits.
 func (s *Stepper) answer(d proxy.Direction, a proxy.Action) {
 	s.mu.Lock()
 	w := s.waiting[d]
@@ -199,7 +201,6 @@ func (s *Stepper) answer(d proxy.Direction, a proxy.Action) {
 	}
 }
 
-// errOther says that something else came than was to come.
 var errOther = errors.New("something else came")
 
 // next waits for the next frame of a direction.
@@ -238,30 +239,37 @@ func (s *Stepper) PassRequest(ctx context.Context) error {
 	return nil
 }
 
-// PassReply lets the next reply through and returns its error's code.
+// PassReply lets the next reply through and returns the code of its error.
 func (s *Stepper) PassReply(ctx context.Context) (code int32, err error) {
-	f, err := s.toClient(ctx)
+	f, err := s.pass(ctx, proxy.Reply)
 	if err != nil {
 		return 0, err
 	}
-	if f.Kind != proxy.Reply {
-		return 0, fmt.Errorf("%w: an event of %s, and not a reply", errOther, f.Path)
-	}
-	s.answer(proxy.ToClient, proxy.Forward)
 	return f.Err, nil
 }
 
 // PassEvent lets the next event of a watch through and returns its path.
 func (s *Stepper) PassEvent(ctx context.Context) (path string, err error) {
-	f, err := s.toClient(ctx)
+	f, err := s.pass(ctx, proxy.Event)
 	if err != nil {
 		return "", err
 	}
-	if f.Kind != proxy.Event {
-		return "", fmt.Errorf("%w: the reply to a %v of %s, and not an event", errOther, f.Op, f.Path)
-	}
-	s.answer(proxy.ToClient, proxy.Forward)
 	return f.Path, nil
+}
+
+// pass lets the next frame to the client through if it is of a kind.
+func (s *Stepper) pass(ctx context.Context, kind proxy.Kind) (*proxy.Frame, error) {
+	f, err := s.toClient(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.Kind == kind:
+		s.answer(proxy.ToClient, proxy.Forward)
+		return f, nil
+	case f.Kind == proxy.Event:
+		return nil, fmt.Errorf("%w: an event of %s, and not a reply", errOther, f.Path)
+	}
+	return nil, fmt.Errorf("%w: the reply to a %v of %s, and not an event", errOther, f.Op, f.Path)
 }
 
 // Cut breaks the connection: what waits is lost.
@@ -270,7 +278,7 @@ func (s *Stepper) Cut() {
 	s.hold(false)
 }
 
-// Connect lets the client connect to one of the servers, once it tries, and waits until that has answered.
+// Connect lets the client connect to a server, once it tries, and waits until that has answered.
 func (s *Stepper) Connect(ctx context.Context, server int) error {
 	before := 0
 	s.hold(false)
@@ -283,8 +291,8 @@ func (s *Stepper) Connect(ctx context.Context, server int) error {
 	return nil
 }
 
-// Expire ends the client's session by way of one of these servers, or else of any other than the client's. A client that is
-// connected learns nothing of it before the end of its connection is let through by Closed, or it is cut.
+// Expire ends the client's session by way of one of the given servers, or if there are none of any but the client's. A connected
+// client does not learn of it until Closed lets the end of its connection through, or Cut breaks it.
 func (s *Stepper) Expire(ctx context.Context, by ...int) error {
 	s.hold(true)
 	session, before := s.proxy.Session(), time.Now()
@@ -298,7 +306,7 @@ func (s *Stepper) Expire(ctx context.Context, by ...int) error {
 	return fmt.Errorf("no server has ended the session: %w", last)
 }
 
-// others returns the addresses of these servers, without any of all others than the client's.
+// others returns the addresses of the servers given, or if there are none of all but the client's.
 func (s *Stepper) others(by []int) (addresses []string) {
 	for _, server := range by {
 		addresses = append(addresses, s.servers[server%len(s.servers)])
@@ -312,14 +320,13 @@ func (s *Stepper) others(by []int) (addresses []string) {
 // Closed lets the client learn that its server has closed the connection.
 func (s *Stepper) Closed() { s.hold(false) }
 
-// hold keeps the end of the connection from the client, and whatever comes before that.
+// hold keeps the end of the connection from the client, and what comes before it.
 func (s *Stepper) hold(held bool) {
 	s.set(func() { s.held = held })
 	s.proxy.Hold(proxy.ToClient, held)
 }
 
-// toClient waits for the next frame to the client. It comes as far as the stepper only if nothing is held, and
-// is on this side of the hold then.
+// toClient waits for the next frame to the client. A hold is lifted meanwhile, or the frame would not come as far as the stepper.
 func (s *Stepper) toClient(ctx context.Context) (*proxy.Frame, error) {
 	s.proxy.Hold(proxy.ToClient, false)
 	f, err := s.next(ctx, proxy.ToClient)
@@ -329,7 +336,7 @@ func (s *Stepper) toClient(ctx context.Context) (*proxy.Frame, error) {
 	return f, err
 }
 
-// SessionEnd returns the moment until which a session was surely alive, if Expire has ended it.
+// SessionEnd returns until when a session was surely alive, if Expire has ended it.
 func (s *Stepper) SessionEnd(id int64) (end time.Time, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -337,7 +344,7 @@ func (s *Stepper) SessionEnd(id int64) (end time.Time, over bool) {
 	return times[0], over
 }
 
-// SessionGone returns the moment since when a session was surely gone, if Expire has ended it.
+// SessionGone returns since when a session was surely gone, if Expire has ended it.
 func (s *Stepper) SessionGone(id int64) (since time.Time, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
