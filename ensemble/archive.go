@@ -10,15 +10,15 @@ import (
 	"path/filepath"
 )
 
-// A class archive is a file with the server's classes as Java has them in memory (JEP 350). A server that is started with
-// one needs a third less processor time until it serves. Java leaves aside an archive of other jars or of another Java.
+// A class archive is a file with the server's classes as Java has them in memory (JEP 350). With one a server needs a third
+// less processor time until it serves. Java ignores an archive of other jars or of another Java.
 
-// archiveName is what a member calls the archive that it writes into its own folder.
+// archiveName is the archive in a member's folder.
 const archiveName = "classes.jsa"
 
-// MakeArchive makes sure that the cache folder has a class archive for this server and this java, from
-// Java 13 on, and returns its path; it starts and stops three servers if there is none, which takes a few
-// seconds. [Start] uses it from then on. An archive is optional: servers start without one, more slowly.
+// MakeArchive makes sure that the cache folder has a class archive for this server and this Java, from 13 on, and returns its
+// path. If there is none it starts and stops three servers, which takes a few seconds. [Start] uses it from then on; without
+// one servers start more slowly.
 func MakeArchive(ctx context.Context) (path string, err error) {
 	java, err := FindJava(ctx)
 	if err != nil {
@@ -33,12 +33,12 @@ func MakeArchive(ctx context.Context) (path string, err error) {
 		return path, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", fmt.Errorf("ensemble: cannot make the cache folder: %w: set ZKTORTURE_CACHE to one that can be written", err)
+		return "", cacheError("make", err)
 	}
 	return path, recordArchive(ctx, path)
 }
 
-// recordArchive starts servers that write down what classes they have when they end, and keeps one's.
+// recordArchive starts servers that write an archive when they end, and keeps that of a follower.
 func recordArchive(ctx context.Context, path string) error {
 	e, err := Start(ctx, Options{
 		Nodes: 3, Dir: filepath.Dir(path), classes: []string{"-XX:ArchiveClassesAtExit=" + archiveName},
@@ -51,7 +51,7 @@ func recordArchive(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	m := e.Member((leader + 1) % len(e.members)) // most servers follow
+	m := e.Member((leader + 1) % len(e.members))
 	if err := m.Stop(); err != nil {
 		return err
 	}
@@ -61,8 +61,7 @@ func recordArchive(ctx context.Context, path string) error {
 	return nil
 }
 
-// archive is where the archive for this server and this java is, or would be. Its name changes when
-// a jar does, or Java.
+// archive is the path of the archive for this server and this Java. It changes when a jar does, or Java.
 func (s *Software) archive(java string) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -77,7 +76,7 @@ func (s *Software) archive(java string) (string, error) {
 	return filepath.Join(cache, "classes-"+hex.EncodeToString(key.Sum(nil)[:8])+".jsa"), nil
 }
 
-// identify writes what tells a file from an earlier one of its name.
+// identify writes what tells a file from another version of it.
 func identify(w io.Writer, path string) error {
 	info, err := os.Stat(path)
 	if os.IsNotExist(err) { // the folder of a release's logging configuration may be missing
@@ -96,7 +95,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// useArchive is the flags that make Java use the archive, if there is one; Java says nothing if it is of no use.
+// useArchive returns the flags that make Java use the archive, if there is one, and be silent if it does not fit.
 func (s *Software) useArchive(java string) []string {
 	path, err := s.archive(java)
 	if err != nil || !isFile(path) {

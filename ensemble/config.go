@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// freePorts returns n ports that nobody listened on a moment ago. Another process may take one
-// before a server does, so starting has to cope with that.
+// freePorts returns n ports that are free now. Another process may take one before a server does, so a start is retried.
 func freePorts(n int) ([]int, error) {
 	ports := make([]int, 0, n)
 	for range n { // all are held until all are found, so that they differ
@@ -25,7 +24,7 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// writeConfig fills the folder of member i with what a server reads at its start.
+// writeConfig writes what member i reads at its start into its folder.
 func (o Options) writeConfig(dir string, i int, s *site, view []string) error {
 	data := filepath.Join(dir, "data")
 	if err := os.MkdirAll(data, 0o755); err != nil {
@@ -44,8 +43,8 @@ func writeFile(path, content string) error {
 	return nil
 }
 
-// config is zoo.cfg (ZooKeeper Administrator's Guide, "Configuration Parameters"). The view is how the member sees all
-// members, "address:port:port" each, if it is not alone.
+// config is zoo.cfg (ZooKeeper Administrator's Guide, "Configuration Parameters"). The view has the addresses of all members as
+// the member sees them, "address:port:port".
 func (o Options) config(data string, s *site, view []string) string {
 	lines := []string{
 		fmt.Sprintf("tickTime=%d", o.Tick.Milliseconds()),
@@ -70,10 +69,9 @@ func (o Options) config(data string, s *site, view []string) string {
 // escapeProperty writes a value as Java's Properties reads it back.
 func escapeProperty(s string) string { return strings.ReplaceAll(s, `\`, `\\`) }
 
-// arguments are Java's: a small heap and quick start, no files outside the member's folder, no
-// fsync, log files that are not preallocated to 64 MB, and TTL znodes allowed. Who looks for a leader asks once a second at
-// least, not less and less often until once a minute, so that it is back soon after a partition. The log does not have
-// each four-letter word.
+// arguments are Java's: a small heap and a quick start, no files outside the member's folder, no fsync, no preallocation of
+// log files to 64 MB, TTL znodes, and no log line for each four-letter word. A server that looks for a leader asks at least
+// once a second instead of once a minute, so that it is back soon after a partition.
 func (o Options) arguments(dir string) []string {
 	arguments := []string{
 		"-Xms16m", "-Xmx64m", "-Xss256k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",

@@ -1,12 +1,14 @@
 package ensemble
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -21,16 +23,15 @@ const elsewhereAdvice = "or unpack a release of zookeeper.apache.org and set ZOO
 
 // fetchDebian returns the server in the cache folder, and downloads it first if it is not there.
 //
-// Invariant: the folder named zookeeper in the cache is complete, because it gets its name by a
-// rename after everything is in it. Only the holder of the lock changes the cache; the lock ends
-// with the process that holds it.
+// Invariant: the folder zookeeper in the cache is complete, because it gets that name by a rename. Only the holder of the lock
+// changes the cache; the lock ends with its process.
 func fetchDebian(ctx context.Context, cache string) (*Software, error) {
 	final := filepath.Join(cache, "zookeeper")
 	if found, err := unpacked(final); err == nil {
 		return found, nil
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return nil, fmt.Errorf("ensemble: cannot make the cache folder: %w: set ZKTORTURE_CACHE to one that can be written", err)
+		return nil, cacheError("make", err)
 	}
 	unlock, err := lockFile(ctx, filepath.Join(cache, "lock"))
 	if err != nil {
@@ -50,11 +51,15 @@ func unpacked(dir string) (*Software, error) {
 	return debianIn(filepath.Join(dir, "usr", "share", "java"), "Debian packages in "+dir)
 }
 
+func cacheError(verb string, err error) error {
+	return fmt.Errorf("ensemble: cannot %s the cache folder: %w: set ZKTORTURE_CACHE to one that can be written", verb, err)
+}
+
 // lockFile waits for the lock on a file, until ctx ends.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("ensemble: cannot lock the cache folder: %w: set ZKTORTURE_CACHE to one that can be written", err)
+		return nil, cacheError("lock", err)
 	}
 	busy := poll(ctx, func() error { return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) })
 	if busy != nil {
@@ -64,8 +69,8 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	return func() { file.Close() }, nil
 }
 
-// download fills a new folder and gives it its final name. What an earlier process left half
-// done, and a final folder that lost some of its files, is removed: the lock is held.
+// download fills a new folder and gives it its final name. It removes what an earlier process left half done, and a final
+// folder that lost some of its files. It needs the lock.
 func download(ctx context.Context, cache, final string) error {
 	leftovers, _ := filepath.Glob(filepath.Join(cache, "fetch-*"))
 	for _, dir := range append(leftovers, final) {
@@ -93,7 +98,8 @@ func downloadInto(ctx context.Context, dir string) error {
 	}
 	debs, err := filepath.Glob(filepath.Join(dir, "*.deb"))
 	if err != nil || len(debs) != len(debianPackages) {
-		return fmt.Errorf("ensemble: apt-get downloaded %d packages, not %d: try again, %s", len(debs), len(debianPackages), elsewhereAdvice)
+		return fmt.Errorf("ensemble: apt-get downloaded %d packages, not %d: try again, %s",
+			len(debs), len(debianPackages), elsewhereAdvice)
 	}
 	for _, deb := range debs {
 		if err := runIn(ctx, dir, "dpkg-deb", "-x", deb, "root"); err != nil {
@@ -103,7 +109,7 @@ func downloadInto(ctx context.Context, dir string) error {
 	return nil
 }
 
-// runIn runs a program of Debian's and says of a failure what can be done about it.
+// runIn runs a program of Debian's. The error says what can be done about it.
 func runIn(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -126,20 +132,13 @@ func runIn(ctx context.Context, dir, name string, args ...string) error {
 // complaints are the lines that begin with E: (errors of apt), or the last line if there is none.
 func complaints(out string) string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	var found []string
-	for _, line := range lines {
-		if strings.HasPrefix(line, "E: ") {
-			found = append(found, line)
-		}
-	}
-	if found == nil {
-		found = lines[len(lines)-1:]
-	}
-	return strings.Join(found, "; ")
+	last := lines[len(lines)-1]
+	found := slices.DeleteFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "E: ") })
+	return cmp.Or(strings.Join(found, "; "), last)
 }
 
-// aptAdvice tells the two usual causes apart. apt does not know a package of whose list it has no
-// copy; a copy that is too old names files that the mirror no longer has.
+// aptAdvice tells the two usual causes apart. Without package lists apt knows no package; with old ones it looks for files that
+// the mirror no longer has.
 func aptAdvice(out string) string {
 	for _, sign := range []string{"Unable to locate package", "No packages found", "Can't select candidate", "404 "} {
 		if strings.Contains(out, sign) {

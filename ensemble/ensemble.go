@@ -10,35 +10,35 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/zktorture/zktorture/ensemble/netns"
 	"github.com/zktorture/zktorture/ensemble/quorum"
 	"github.com/zktorture/zktorture/ensemble/scratch"
 )
 
-// Ensemble is a ZooKeeper of one, three or five servers that run on this machine. Its methods
-// may be called from several goroutines.
+// Ensemble is a ZooKeeper of one, three or five servers on this machine. Its methods may be called from several goroutines.
 type Ensemble struct {
 	options  Options
 	java     string
 	software *Software
 	dir      string
-	scratch  *scratch.Folder // that dir is; nil if it is kept
+	scratch  *scratch.Folder // of dir; nil if it is kept
 	network  *netns.Network  // nil if the members are in the network of this machine
 	members  []*Member
-	holds    []*quorum.Hold // what each member hears of its leader, by its number
+	holds    []*quorum.Hold // by member: on what it hears from its leader
 	heals    atomic.Int64   // calls of HealAll
 
 	stop    sync.Once
 	stopErr error
 }
 
-// launchesMax bounds how often Start tries again because a port was taken in the meantime.
+// launchesMax bounds how often Start tries again because a port was taken.
 const launchesMax = 5
 
-// Start starts an ensemble and returns when all its servers serve, after about a second for one
-// to three of them. The context bounds the start and the download that may be needed before (see
-// [Fetch]), not the life of the ensemble. When Start fails nothing of the ensemble is left,
-// except its files if [Options.Keep] is set.
+// Start starts an ensemble and returns when all its servers serve, after about a second for one to three of them. The context
+// bounds the start, with the download that it may need ([Fetch]), not the life of the ensemble. After an error nothing of the
+// ensemble is left, except its files if [Options.Keep] is set.
 func Start(ctx context.Context, options Options) (*Ensemble, error) {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *Ensemble) start(ctx context.Context) error {
 	return err
 }
 
-// prepare makes all that servers need. What it has made when it fails is removed by Stop.
+// prepare makes all that servers need. If it fails Stop removes what it has made.
 func (e *Ensemble) prepare() error {
 	sites, err := e.makeSites()
 	if err != nil {
@@ -104,10 +104,10 @@ func (e *Ensemble) prepare() error {
 	return e.configure()
 }
 
-// folderPrefix is how the folders of ensembles are called.
+// folderPrefix begins the names of ensembles' folders.
 const folderPrefix = "zookeeper-"
 
-// makeDir makes the ensemble's folder, one that is gone when this process is, unless it is to be kept.
+// makeDir makes the ensemble's folder, which vanishes with this process unless it is to be kept.
 func (e *Ensemble) makeDir() error {
 	if e.options.Keep {
 		dir, err := os.MkdirTemp(e.options.Dir, folderPrefix)
@@ -161,18 +161,11 @@ func (e *Ensemble) launchAll() error {
 func (e *Ensemble) WaitServing(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.options.StartTimeout)
 	defer cancel()
-	failures := make(chan error, len(e.members))
+	group, ctx := errgroup.WithContext(ctx)
 	for _, m := range e.members {
-		go func() { failures <- m.WaitServing(ctx) }()
+		group.Go(func() error { return m.WaitServing(ctx) })
 	}
-	var first error
-	for range e.members {
-		if err := <-failures; err != nil && first == nil {
-			first = err
-			cancel()
-		}
-	}
-	return first
+	return group.Wait()
 }
 
 // Servers returns the client addresses of the members, in their order.
@@ -193,10 +186,9 @@ func (e *Ensemble) Dir() string { return e.dir }
 // Member returns a member by its number, from 0 to [Options.Nodes]-1.
 func (e *Ensemble) Member(i int) *Member { return e.members[i] }
 
-// Leader returns the number of the member that leads, or of the only one. A leader that was
-// paused may believe for some ticks after it is resumed that it still leads; of several the one
-// with the highest epoch is returned. It is an error if there is none now: an election is going
-// on, or the majority is lost.
+// Leader returns the number of the member that leads, or of the only one. A leader that was paused may believe for some ticks
+// that it still leads; of several the one with the highest epoch is returned. It is an error if there is none, because of an
+// election or a lost majority.
 func (e *Ensemble) Leader(ctx context.Context) (int, error) {
 	leader, best := -1, int64(-1)
 	var others []error
@@ -215,10 +207,10 @@ func (e *Ensemble) Leader(ctx context.Context) (int, error) {
 	return leader, nil
 }
 
-// epoch is the upper half of a zxid: which leader, in order, made the transaction.
+// epoch is the upper half of a zxid: the number of the leader that made the transaction.
 func epoch(zxid int64) int64 { return zxid >> 32 }
 
-// counter is the lower half of a zxid: how many transactions that leader had made with this one.
+// counter is the lower half of a zxid: the number of the transaction in its epoch.
 func counter(zxid int64) int32 { return int32(zxid) }
 
 // WaitLeader returns the number of the leader as soon as there is one, or an error when ctx ends.
@@ -230,8 +222,7 @@ func (e *Ensemble) WaitLeader(ctx context.Context) (leader int, err error) {
 	return leader, err
 }
 
-// Stop kills all servers and removes the files, unless [Options.Keep] is set. It returns when that
-// is done; calling it again does nothing and returns the same error.
+// Stop kills all servers and removes the files, unless [Options.Keep] is set. Calling it again returns the same error.
 func (e *Ensemble) Stop() error {
 	e.stop.Do(func() { e.stopErr = e.tearDown() })
 	return e.stopErr

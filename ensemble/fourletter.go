@@ -11,14 +11,13 @@ import (
 	"time"
 )
 
-// fourLetterTimeout bounds one question to a server. One that is paused accepts and never answers.
+// fourLetterTimeout bounds one question. A paused server accepts the connection and never answers.
 const fourLetterTimeout = 500 * time.Millisecond
 
 // fourLetterMax bounds the answer, in bytes.
 const fourLetterMax = 1 << 20
 
-// fourLetter asks a server one of its four-letter words (ZooKeeper Administrator's Guide, "The
-// Four Letter Words").
+// fourLetter asks a server a four-letter word (ZooKeeper Administrator's Guide, "The Four Letter Words").
 func fourLetter(ctx context.Context, address, word string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fourLetterTimeout)
 	defer cancel()

@@ -9,11 +9,10 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// HealAll undoes every fault: links are whole, nobody lags, who hangs goes on, who does not run is started. It returns when the
-// ensemble is well, and has been for SyncLimit ticks, after which nobody loses patience any more for what was before: every
-// member serves, one leads, and the others have caught up with it (have all that it had when it was asked, so that clients who
-// go on writing do not matter). It gives up when ctx ends or after [Options.StartTimeout]; the error names the member that did
-// not come back and has the end of its log.
+// HealAll undoes every fault: links, lags and holds end, paused servers go on, and dead ones are started. It returns when the
+// ensemble has been well for SyncLimit ticks, after which no timeout of before can strike any more: every member serves, one
+// leads, and the others have all that it had when it was asked, so that clients may go on writing. It gives up when ctx ends or
+// after [Options.StartTimeout]; the error names the member that did not come back and has the end of its log.
 func (e *Ensemble) HealAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.options.StartTimeout)
 	defer cancel()
@@ -65,11 +64,10 @@ func (e *Ensemble) waitWell(ctx context.Context) error {
 	return err
 }
 
-// Alone returns how long a member that does not reach its leader any more may go on answering clients: until it
-// has lost patience, and a moment more.
+// Alone returns how long a member that has lost its leader may go on answering clients: its patience and two ticks.
 func (e *Ensemble) Alone() time.Duration { return e.patience() + 2*e.options.Tick }
 
-// patience is how long servers bear each other's silence.
+// patience is SyncLimit as a time: how long servers bear each other's silence.
 func (e *Ensemble) patience() time.Duration {
 	return time.Duration(e.options.SyncLimit) * e.options.Tick
 }
@@ -85,17 +83,8 @@ func (u *unwell) Error() string { return fmt.Sprintf("%v %v", u.member, u.reason
 func (u *unwell) Unwrap() error { return u.reason }
 
 // well returns the epoch if one member leads and all others have what it had, else an error.
-//
-// A leader that has made no transaction yet is at the first zxid of its epoch, where no follower ever is. So that the zxids
-// tell who is with it, a session is opened and closed then, which takes two transactions.
 func (e *Ensemble) well(ctx context.Context) (int64, error) {
-	leader, status, err := e.onlyLeader(ctx)
-	if err == nil && counter(status.Zxid) == 0 && len(e.members) > 1 {
-		if err := e.transact(ctx, leader); err != nil {
-			return 0, err
-		}
-		leader, status, err = e.onlyLeader(ctx)
-	}
+	leader, status, err := e.transacting(ctx, e.onlyLeader)
 	if err != nil {
 		return 0, err
 	}
@@ -113,7 +102,22 @@ func (e *Ensemble) well(ctx context.Context) (int64, error) {
 	return epoch(status.Zxid), nil
 }
 
-// transact has a member make transactions.
+// transacting finds a leader that has made a transaction. One that has made none is at the first zxid of its epoch, where no
+// follower ever is. A session is opened and closed then, which takes two transactions, so that zxids can be compared.
+func (e *Ensemble) transacting(
+	ctx context.Context, find func(context.Context) (*Member, Status, error),
+) (*Member, Status, error) {
+	leader, status, err := find(ctx)
+	if err != nil || counter(status.Zxid) > 0 {
+		return leader, status, err
+	}
+	if err := e.transact(ctx, leader); err != nil {
+		return nil, Status{}, err
+	}
+	return find(ctx)
+}
+
+// transact opens and closes a session at a member.
 func (e *Ensemble) transact(ctx context.Context, m *Member) error {
 	ctx, cancel := context.WithTimeout(ctx, transactMax)
 	defer cancel()

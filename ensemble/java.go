@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// javaOldest is the first version of Java that knows all the flags that servers are started with.
+// javaOldest is the first version of Java that knows all flags that servers are started with.
 const javaOldest = 11
 
 const javaAdvice = "install Java 11 or newer (Debian, Ubuntu: `apt-get install default-jre-headless`) " +
@@ -37,7 +37,8 @@ func lookUpJava() (string, error) {
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		java, err := exec.LookPath(filepath.Join(home, "bin", "java"))
 		if err != nil {
-			return "", fmt.Errorf("ensemble: JAVA_HOME is %s, but that has no bin/java: correct it, or unset it to use PATH", home)
+			return "", fmt.Errorf("ensemble: JAVA_HOME is %s, but that has no bin/java: "+
+				"correct it, or unset it to use PATH", home)
 		}
 		return java, nil
 	}
@@ -48,7 +49,7 @@ func lookUpJava() (string, error) {
 	return java, nil
 }
 
-// noTrace keeps Java from a file in the system's temporary folder, which would stay if it is killed.
+// noTrace keeps Java from writing a file in the system's temporary folder, which would stay if it is killed.
 const noTrace = "-XX:-UsePerfData"
 
 // javaVersion asks the program, which answers `openjdk version "17.0.15" …` or, before Java 9,
@@ -60,7 +61,8 @@ func javaVersion(ctx context.Context, java string) (int, error) {
 	}
 	version, ok := parseJavaVersion(string(out))
 	if !ok {
-		return 0, fmt.Errorf("ensemble: %s -version says %q, which names no version: %s", java, firstLine(string(out)), javaAdvice)
+		return 0, fmt.Errorf("ensemble: %s -version says %q, which names no version: %s",
+			java, firstLine(string(out)), javaAdvice)
 	}
 	return version, nil
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/zktorture/zktorture/ensemble/relay"
 )
 
-// Followers reach their leader by its quorum port. In front of that of each member stands one relay for each other
-// member, which knows only the relay: server.2's zoo.cfg has for server.1 the port of the relay from 1 to 2. So
-// what a follower is told can be late for this one alone.
+// Followers connect to their leader's quorum port. In front of each member's port is a relay for each other member: server.2's
+// zoo.cfg has the port of its own relay for server.1. So what a leader sends can be late for one follower alone.
 //
-// The election port has no relay: who has been dialled there dials back the address that the other tells (ZooKeeper
-// 3.5 and later, QuorumCnxManager), and would go around it.
+// The election port has no relay: a server that is dialled there dials back the address that the other announces (ZooKeeper 3.5
+// and later, QuorumCnxManager), and would go around it.
 
 // addLinks puts the relays in front of the member's quorum port, for all others.
 func (m *Member) addLinks(nodes int) error {
@@ -33,8 +32,8 @@ func (m *Member) addLinks(nodes int) error {
 	return nil
 }
 
-// followerPatience is for how long a follower tries to reach a leader that does not listen yet: it is often the first to
-// know who leads. Behind a relay it finds somebody who listens at once, so the relay has to try in its place.
+// followerPatience is how long a follower tries to reach a leader that does not listen yet, because the follower often learns
+// of its election first. A relay always listens, so it has to try in its place.
 const followerPatience = 500 * time.Millisecond
 
 // dialPeer connects to the member's quorum port.
@@ -48,7 +47,7 @@ func (m *Member) dialPeer() (conn net.Conn, err error) {
 	return conn, err
 }
 
-// dialBehind returns how another member is connected to the quorum port, behind its hold.
+// dialBehind returns a function that connects another member to the quorum port, behind its hold.
 func (m *Member) dialBehind(hold *quorum.Hold) func() (net.Conn, error) {
 	return func() (net.Conn, error) {
 		conn, err := m.dialPeer()
@@ -67,8 +66,8 @@ func (m *Member) closeLinks() {
 	}
 }
 
-// seenBy is how another member sees this one, in zoo.cfg: the way by which it reaches the quorum port, and the
-// election port. It sees itself as it is.
+// seenBy is this member's address in another's zoo.cfg: its host, the port of the relay to its quorum port, and its election
+// port. It sees its own quorum port.
 func (m *Member) seenBy(other int) string {
 	peer := m.site.ports.peer
 	if m.index != other {
@@ -77,16 +76,14 @@ func (m *Member) seenBy(other int) string {
 	return fmt.Sprintf("%s:%d:%d", m.site.host, peer, m.site.ports.election)
 }
 
-// Lag has a member hear of everything so much later: what its leader, whichever that is, sends it arrives late. What it
-// serves is that old then: its clients read stale values. With 0 it catches up. A member that leads does not lag while it
-// does.
+// Lag delays what a member hears from its leader, whichever that is, so that its clients read stale values. With 0 it catches up.
+// A leader does not lag.
 //
-// It is an error if the member is the only one, or if the delay is not less than SyncLimit ticks: the member
-// would be dropped then, which is no lag.
+// It is an error if the member is the only one, or if the delay is not less than SyncLimit ticks, after which it would be dropped.
 func (e *Ensemble) Lag(member int, delay time.Duration) error {
 	switch {
 	case !e.has(member):
-		return fmt.Errorf("ensemble: there is no member %d to lag: they are 0 to %d", member, len(e.members)-1)
+		return e.noMember(member, "to lag")
 	case len(e.members) == 1:
 		return fmt.Errorf("ensemble: %v cannot lag: it is the only member", e.members[0])
 	case delay < 0 || delay >= e.patience():

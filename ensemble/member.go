@@ -14,8 +14,8 @@ import (
 	"github.com/zktorture/zktorture/ensemble/relay"
 )
 
-// Member is one server of an ensemble: a folder, three ports, and most of the time a process.
-// Its methods may be called from several goroutines.
+// Member is a server of an ensemble: a folder, three ports, and a process while it runs. Its methods may be called from several
+// goroutines.
 type Member struct {
 	ensemble *Ensemble
 	index    int
@@ -23,7 +23,7 @@ type Member struct {
 	site     *site
 	address  string         // for clients
 	door     *relay.Relay   // for clients, if the site is in a network of its own
-	links    []*relay.Relay // to the quorum port, for each other member
+	links    []*relay.Relay // by other member: to the quorum port
 
 	mu      sync.Mutex
 	process *process // nil before the first start
@@ -45,11 +45,10 @@ func (m *Member) Pid() (int, bool) {
 	return m.process.cmd.Process.Pid, true
 }
 
-// Log returns the path of the file with what the server has logged in all its lives.
+// Log returns the path of the server's log, which restarts append to.
 func (m *Member) Log() string { return filepath.Join(m.dir, "server.log") }
 
-// Status asks the server for its role. It fails if the server does not run, does not answer
-// within half a second (it is paused, say), or is not part of a majority.
+// Status asks the server for its role. It fails if the server does not answer within half a second or is not part of a majority.
 func (m *Member) Status(ctx context.Context) (Status, error) {
 	status, err := askStatus(ctx, m.address)
 	if err != nil {
@@ -61,12 +60,11 @@ func (m *Member) Status(ctx context.Context) (Status, error) {
 // String names the member as ZooKeeper's configuration does: "server.1" is number 0.
 func (m *Member) String() string { return "server." + strconv.Itoa(m.index+1) }
 
-// Kill ends the server with SIGKILL and returns when it is gone. Clients notice broken
-// connections; sessions live on if a majority is left. Nothing happens if it does not run.
+// Kill ends the server with SIGKILL and returns when it is gone; it does nothing if the server does not run. Clients see broken
+// connections; sessions live on if a majority is left.
 func (m *Member) Kill() error { return m.end("kill", syscall.SIGKILL) }
 
-// Stop ends the server with SIGTERM and returns when it is gone; a paused one is resumed for it.
-// Nothing happens if it does not run.
+// Stop ends the server with SIGTERM, resuming a paused one, and returns when it is gone; it does nothing if it does not run.
 func (m *Member) Stop() error { return m.end("stop", syscall.SIGTERM, syscall.SIGCONT) }
 
 func (m *Member) end(verb string, signals ...syscall.Signal) error {
@@ -80,15 +78,15 @@ func (m *Member) end(verb string, signals ...syscall.Signal) error {
 	return m.process.end(signals...)
 }
 
-// Pause stops the server with SIGSTOP: its connections stay open, new ones are accepted by the
-// kernel, nothing is answered. It is an error if the server does not run.
+// Pause stops the server with SIGSTOP: its connections stay open, the kernel accepts new ones, and nothing is answered. It is an
+// error if the server does not run.
 func (m *Member) Pause() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.setPaused("pause", syscall.SIGSTOP, true)
 }
 
-// Resume lets a paused server go on, with SIGCONT. It is an error if the server does not run.
+// Resume continues a paused server with SIGCONT. It is an error if the server does not run.
 func (m *Member) Resume() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,9 +113,8 @@ func (m *Member) Paused() bool {
 	return m.running() && m.paused
 }
 
-// Restart starts a server that was killed or stopped, with its old data and ports, and returns
-// when it serves, which takes a majority of members. To start several members of an ensemble
-// that has lost its majority, call [Member.Launch] on each and then [Ensemble.WaitServing].
+// Restart starts a server that was killed or stopped, with its old data and ports, and returns when it serves, which takes a
+// majority. To restore a lost majority call [Member.Launch] on several members and then [Ensemble.WaitServing].
 func (m *Member) Restart(ctx context.Context) error {
 	if err := m.Launch(); err != nil {
 		return err
@@ -125,7 +122,7 @@ func (m *Member) Restart(ctx context.Context) error {
 	return m.WaitServing(ctx)
 }
 
-// Launch is Restart without the waiting. It is an error if the server runs.
+// Launch is Restart without waiting. It is an error if the server runs.
 func (m *Member) Launch() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,8 +152,8 @@ var (
 	errPortTaken = errors.New("found one of its ports taken by another process")
 )
 
-// WaitServing returns when the server serves clients. It gives up when the process ends, when
-// ctx ends, or after [Options.StartTimeout]; the error then has the end of the server's log.
+// WaitServing returns when the server serves clients. It gives up when the process ends, when ctx ends, or after
+// [Options.StartTimeout]; the error has the end of the server's log.
 func (m *Member) WaitServing(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, m.ensemble.options.StartTimeout)
 	defer cancel()
@@ -191,7 +188,7 @@ func (m *Member) serving(ctx context.Context, life *process, giveUp context.Canc
 	if err != nil {
 		return err
 	}
-	if !isWithin(dir, m.dir) { // a stranger that took the port; ours will notice and end
+	if !isWithin(dir, m.dir) { // a stranger has taken the port; ours will notice and end
 		return fmt.Errorf("another ZooKeeper, with its data in %q, has its port", dir)
 	}
 	return nil
@@ -211,7 +208,7 @@ func (m *Member) life() *process {
 // running needs m.mu.
 func (m *Member) running() bool { return m.process != nil && m.process.alive() }
 
-// retire kills the server for good and closes what was made for it.
+// retire kills the server for good and closes its relays.
 func (m *Member) retire() error {
 	m.mu.Lock()
 	m.retired = true
@@ -234,8 +231,8 @@ func newMember(e *Ensemble, i int, s *site) *Member {
 	}
 }
 
-// openDoor lets clients in from the network of this machine, if the member is in another. Who comes while the server does
-// not run is not refused but reset.
+// openDoor lets clients in from the network of this machine, if the member is in another. While the server does not run
+// connections are reset instead of refused.
 func (m *Member) openDoor() error {
 	if m.ensemble.network == nil {
 		return nil

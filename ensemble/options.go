@@ -1,6 +1,7 @@
 package ensemble
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -10,36 +11,31 @@ type Options struct {
 	// Nodes is how many servers: 1, 3 or 5. Default 1.
 	Nodes int
 
-	// Dir is an existing folder in which a folder for this ensemble is made. Folders that others have left
-	// there, whose process was killed, are removed: see package scratch. Default: the system's folder for
-	// temporary files.
+	// Dir is an existing folder, in which a folder for this ensemble is made, and folders of killed processes are removed (see
+	// package scratch). Default: the system's folder for temporary files.
 	Dir string
 
-	// Keep leaves the files of the ensemble (configuration, data, logs) when it is stopped, or its process ends.
+	// Keep leaves the files of the ensemble (configuration, data, logs) when it or its process ends.
 	Keep bool
 
 	// Tick is ZooKeeper's tickTime, in whole milliseconds, 10 ms to 1 minute. Default 100 ms.
 	// Session timeouts lie between 2 and 20 ticks.
 	Tick time.Duration
 
-	// SyncLimit is after how many ticks of silence a follower is dropped, or a leader steps down.
-	// Default 10.
+	// SyncLimit is how many ticks of silence drop a follower, or have a leader step down. Default 10.
 	SyncLimit int
 
-	// StartTimeout is how long the servers may take until all of them serve, and a single one
-	// after a restart. Default 30 s.
+	// StartTimeout is how long the servers, or one after a restart, may take until they serve. Default 30 s.
 	StartTimeout time.Duration
 
-	// Namespaces puts each member into a network namespace of its own, so that links between members
-	// can be cut: see [Ensemble.Partition]. It needs Linux and privileges: see package netns, whose Gain
-	// a program without them can call first.
+	// Namespaces puts each member into a network namespace of its own, so that links between members can be cut: see
+	// [Ensemble.Partition]. It needs Linux and privileges, which a program can get from Gain of package netns.
 	Namespaces bool
 
-	// JVM are more arguments for Java, before the name of the class, for example
-	// "-Dznode.container.checkIntervalMs=100".
+	// JVM are more arguments for Java, for example "-Dznode.container.checkIntervalMs=100".
 	JVM []string
 
-	// Log, if set, is told what is done to the servers. It may be called from several goroutines.
+	// Log, if set, is called with what is done to the servers. It may be called from several goroutines.
 	Log func(format string, args ...any)
 
 	freePorts func(n int) ([]int, error) // tests replace it
@@ -47,10 +43,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	setDefault(&o.Nodes, 1)
-	setDefault(&o.Tick, 100*time.Millisecond)
-	setDefault(&o.SyncLimit, 10)
-	setDefault(&o.StartTimeout, 30*time.Second)
+	o.Nodes, o.SyncLimit = cmp.Or(o.Nodes, 1), cmp.Or(o.SyncLimit, 10)
+	o.Tick, o.StartTimeout = cmp.Or(o.Tick, 100*time.Millisecond), cmp.Or(o.StartTimeout, 30*time.Second)
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
 	}
@@ -60,17 +54,11 @@ func (o Options) withDefaults() (Options, error) {
 	return o, o.validate()
 }
 
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}
-
 func (o Options) validate() error {
 	switch {
 	case o.Nodes != 1 && o.Nodes != 3 && o.Nodes != 5:
-		return fmt.Errorf("ensemble: Nodes is %d: it must be 1, 3 or 5 (an even number survives no more failures than the odd one below it)", o.Nodes)
+		return fmt.Errorf("ensemble: Nodes is %d: it must be 1, 3 or 5 "+
+			"(an even number survives no more failures than the odd one below it)", o.Nodes)
 	case o.Tick < 10*time.Millisecond || o.Tick > time.Minute || o.Tick%time.Millisecond != 0:
 		return fmt.Errorf("ensemble: Tick is %v: it must be whole milliseconds between 10ms and 1m", o.Tick)
 	case o.SyncLimit < 1:

@@ -11,13 +11,11 @@ import (
 var errNoNetwork = errors.New("ensemble: links between members can be cut only if each has a network namespace: " +
 	"start the ensemble with Options.Namespaces")
 
-// Partition cuts all links between members of different groups, given by their numbers, both ways, until heal is
-// called. Members in no group form one more, so Partition([]int{leader}) leaves the leader alone. Clients still
-// reach every member.
+// Partition cuts all links between members of different groups, both ways, until heal is called. Members in no group form one
+// more, so Partition([]int{leader}) isolates the leader. Clients still reach every member.
 //
-// What is sent over a link that is cut is swallowed: no member is told, all find out by their patience, SyncLimit ticks.
-// Faults of links add up, and each is undone by its own heal, or by [Ensemble.Heal] with all others. It
-// is an error without [Options.Namespaces].
+// A cut link swallows packets: members find out by a timeout, after SyncLimit ticks. Faults of links add up; each is undone by its
+// own heal, or by [Ensemble.Heal] with all others. It is an error without [Options.Namespaces].
 func (e *Ensemble) Partition(groups ...[]int) (heal func(), err error) {
 	side, err := e.sides(groups)
 	if err != nil {
@@ -26,11 +24,11 @@ func (e *Ensemble) Partition(groups ...[]int) (heal func(), err error) {
 	return e.loseFrom(1, func(link netns.Link) bool { return side[link.From] != side[link.To] })
 }
 
-// Cut swallows what one member sends to another, but not the other way round, until heal is called. See [Ensemble.Partition].
+// Cut cuts the link from one member to another, one way, until heal is called. See [Ensemble.Partition].
 func (e *Ensemble) Cut(from, to int) (heal func(), err error) { return e.Lossy(from, to, 1) }
 
-// Lossy loses this share of the packets that one member sends to another, from 0 to 1, until heal is called. TCP
-// sends them again, later and later. See [Ensemble.Partition].
+// Lossy loses a share of the packets that one member sends to another, from 0 to 1, until heal is called. TCP retransmits them,
+// later and later. See [Ensemble.Partition].
 func (e *Ensemble) Lossy(from, to int, share float64) (heal func(), err error) {
 	if from == to || !e.has(from) || !e.has(to) {
 		return nil, fmt.Errorf("ensemble: there is no link from member %d to member %d of %d", from, to, len(e.members))
@@ -46,16 +44,17 @@ func (e *Ensemble) Heal() {
 	}
 }
 
-// sides returns for each member which group it is in, -1 for none.
+// sides returns the group of each member, -1 for none.
 func (e *Ensemble) sides(groups [][]int) ([]int, error) {
 	side := slices.Repeat([]int{-1}, len(e.members))
 	for i, group := range groups {
 		for _, member := range group {
 			switch {
 			case !e.has(member):
-				return nil, fmt.Errorf("ensemble: there is no member %d to put into a group: they are 0 to %d", member, len(e.members)-1)
+				return nil, e.noMember(member, "to put into a group")
 			case side[member] >= 0:
-				return nil, fmt.Errorf("ensemble: member %d is in two groups: a member is on one side of a partition", member)
+				return nil, fmt.Errorf("ensemble: member %d is in two groups: "+
+					"a member is on one side of a partition", member)
 			}
 			side[member] = i
 		}
@@ -65,7 +64,11 @@ func (e *Ensemble) sides(groups [][]int) ([]int, error) {
 
 func (e *Ensemble) has(member int) bool { return member >= 0 && member < len(e.members) }
 
-// loseFrom loses a share of the packets on the links chosen.
+func (e *Ensemble) noMember(member int, to string) error {
+	return fmt.Errorf("ensemble: there is no member %d %s: they are 0 to %d", member, to, len(e.members)-1)
+}
+
+// loseFrom loses a share of the packets on the chosen links.
 func (e *Ensemble) loseFrom(share float64, chosen func(netns.Link) bool) (heal func(), err error) {
 	switch {
 	case e.network == nil:

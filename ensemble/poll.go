@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// pollInterval is how often something is looked at again that cannot be waited for.
+// pollInterval is the time between two attempts of poll.
 const pollInterval = 20 * time.Millisecond
 
-// poll tries until it succeeds or ctx ends; then the error wraps ctx's and tells the last failure that was not the
-// end of ctx itself, if there was one.
+// poll tries until it succeeds or ctx ends; then the error wraps ctx's and the last failure before it.
 func poll(ctx context.Context, try func() error) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()

@@ -18,11 +18,11 @@ import (
 // endMax bounds how long a process may take to end after a signal that ends it.
 const endMax = 10 * time.Second
 
-// process is one life of a member.
+// process is a server's process.
 type process struct {
 	cmd     *exec.Cmd
 	log     string        // file
-	logFrom int64         // where in the file this life begins
+	logFrom int64         // where in the file the process's output begins
 	ended   chan struct{} // closed when the process has ended and is reaped
 }
 
@@ -84,7 +84,7 @@ func (p *process) end(signals ...syscall.Signal) error {
 // logMax bounds how much of a log is read, in bytes.
 const logMax = 64 << 10
 
-// output returns the end of what this life has logged.
+// output returns the end of what the process has logged.
 func (p *process) output() string {
 	file, err := os.Open(p.log)
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *process) tail() string {
 	return "the end of " + p.log + ":\n\t" + strings.Join(lines, "\n\t")
 }
 
-// portTaken tells whether the server found one of its ports in use by somebody else.
+// portTaken tells whether the server found one of its ports in use.
 func (p *process) portTaken() bool {
 	log := p.output()
 	return strings.Contains(log, "BindException") || strings.Contains(log, "Address already in use")

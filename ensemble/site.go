@@ -9,24 +9,23 @@ import (
 	"github.com/zktorture/zktorture/ensemble/netns"
 )
 
-// loopback is where everything listens that clients may reach, and nowhere else.
+// loopback is the only interface on which clients are served.
 const loopback = "127.0.0.1"
 
-// site is where a member lives: the network that it sees, and its place there. Sockets of a site are opened, and its
-// processes are started, in that network.
+// site is a member's network, and its place there. Its sockets are opened and its processes started in that network.
 type site struct {
-	host  string // its address as the other members see it
+	host  string // the address that other members see
 	ports ports
 	do    func(func() error) error // calls a function on a thread in that network
 }
 
-// ports are those of a member. Peer and election are not used when it is alone.
+// ports are those of a member. A single member does not use peer and election.
 type ports struct{ client, peer, election int }
 
-// usual are ZooKeeper's own, for members who have a network to themselves.
+// usual are ZooKeeper's own, for members with a network to themselves.
 var usual = ports{client: 2181, peer: 2888, election: 3888}
 
-// onHost returns sites in the network of this machine, with ports that were free a moment ago.
+// onHost returns sites in the network of this machine, with free ports.
 func (o Options) onHost() ([]*site, error) {
 	free, err := o.freePorts(3 * o.Nodes)
 	if err != nil {
@@ -52,7 +51,7 @@ func inNetwork(n *netns.Network, nodes int) []*site {
 // dialMax bounds how long a server may take to accept a connection from its own site.
 const dialMax = time.Second
 
-// listen listens on a port of the site, any that is free if it is 0.
+// listen listens on a port of the site, on a free one if it is 0.
 func (s *site) listen(port int) (listener net.Listener, err error) {
 	err = s.do(func() error {
 		listener, err = net.Listen("tcp4", s.address(port))
@@ -72,5 +71,5 @@ func (s *site) dial(port int) (conn net.Conn, err error) {
 
 func (s *site) address(port int) string { return net.JoinHostPort(s.host, strconv.Itoa(port)) }
 
-// portOf is the port of an address of TCP.
+// portOf is the port of a TCP address.
 func portOf(a net.Addr) int { return a.(*net.TCPAddr).Port }

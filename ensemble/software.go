@@ -16,7 +16,7 @@ import (
 // Software is a ZooKeeper server on this machine, ready to be run by Java.
 type Software struct {
 	Classpath []string // jars, and the folder of the logging configuration if there is one
-	Origin    string   // where it was found, for people
+	Origin    string   // where it was found, for messages
 }
 
 // Fetch finds ZooKeeper's server. It looks, in this order, into
@@ -25,10 +25,9 @@ type Software struct {
 //  2. /usr/share/java, where the packages of Debian and Ubuntu put it;
 //  3. the cache folder;
 //
-// and if it is in none of them, downloads Debian's four packages (2.3 MB) with apt-get and unpacks
-// them into the cache folder; nothing is installed and root is not needed. The cache folder is
-// ZKTORTURE_CACHE, or else zktorture in the user's cache folder ([os.UserCacheDir]). It is never
-// seen half filled, and several processes may fetch at the same time.
+// and if it is in none of them, downloads Debian's four packages (2.3 MB) with apt-get and unpacks them into the cache folder;
+// nothing is installed and root is not needed. The cache folder is ZKTORTURE_CACHE, or else zktorture in the user's cache folder
+// ([os.UserCacheDir]). It is never seen half filled, and several processes may fetch at the same time.
 func Fetch(ctx context.Context) (*Software, error) {
 	if home := os.Getenv("ZOOKEEPER_HOME"); home != "" {
 		return releaseIn(home)
@@ -54,8 +53,7 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "zktorture"), nil
 }
 
-// releaseIn takes all jars of an unpacked release: from lib, and from the top, where releases
-// before 3.5 have zookeeper's own.
+// releaseIn takes all jars of an unpacked release: from lib, and from the top, where releases before 3.5 have the server's own.
 func releaseIn(home string) (*Software, error) {
 	var jars []string
 	for _, pattern := range []string{"*.jar", "lib/*.jar"} {
@@ -66,8 +64,8 @@ func releaseIn(home string) (*Software, error) {
 		jars = append(jars, found...)
 	}
 	if !hasServer(jars) {
-		return nil, fmt.Errorf("ensemble: ZOOKEEPER_HOME is %s, but there is no zookeeper-<version>.jar, neither there nor in lib: "+
-			"set it to an unpacked release, or unset it to have the server downloaded", home)
+		return nil, fmt.Errorf("ensemble: ZOOKEEPER_HOME is %s, but there is no zookeeper-<version>.jar, "+
+			"neither there nor in lib: set it to an unpacked release, or unset it to have the server downloaded", home)
 	}
 	return &Software{append(jars, filepath.Join(home, "conf")), "ZOOKEEPER_HOME " + home}, nil
 }
@@ -79,7 +77,7 @@ func hasServer(jars []string) bool {
 	return slices.ContainsFunc(jars, func(jar string) bool { return serverJar.MatchString(filepath.Base(jar)) })
 }
 
-// debianJars is all that a server loads with the admin server off and without TLS.
+// debianJars are what a server needs with the admin server off and without TLS.
 var debianJars = []string{
 	"zookeeper.jar", "zookeeper-jute.jar", "slf4j-api.jar", "slf4j-simple.jar", "metrics-core.jar", "snappy-java.jar",
 }
@@ -106,8 +104,8 @@ func (s *Software) command(java string, args ...string) *exec.Cmd {
 
 var versionPattern = regexp.MustCompile(`version (\d[\w.-]*)`)
 
-// Version runs the server's own version program with the given java, which takes a fifth of a
-// second, and returns for example "3.8.0".
+// Version runs the server's version program with the given Java, which takes a fifth of a second, and returns for example
+// "3.8.0".
 func (s *Software) Version(java string) (string, error) {
 	out, err := s.command(java, noTrace, "org.apache.zookeeper.version.VersionInfoMain").Output()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/zktorture/zktorture/ensemble/netns"
 )
 
-// Strike makes a fault happen and tells whom it has struck. For a target to be chosen it waits until there is one, or until
-// ctx ends. It is an error if nothing can be done to the target: it does not run, say, or hangs or lags already.
+// Strike makes a fault happen and returns which member it struck. If the target is a leader or follower it waits until there is
+// one or ctx ends. It is an error if the fault cannot strike the target, because it does not run, say, or lags already.
 func (e *Ensemble) Strike(ctx context.Context, f Fault) (*Struck, error) {
 	if err := f.Validate(len(e.members)); err != nil {
 		return nil, err
@@ -28,16 +28,16 @@ func (e *Ensemble) Strike(ctx context.Context, f Fault) (*Struck, error) {
 	}
 	return &Struck{Fault: f, Member: m.index, Role: role, Undo: sync.OnceValue(func() error {
 		if e.heals.Load() != heals {
-			return nil // HealAll was faster; what is wrong now is another fault
+			return nil // HealAll was first; what is wrong now is another fault
 		}
 		return undo()
 	})}, nil
 }
 
-// resolve returns whom a target means now, and its role.
+// resolve returns the member that is a target now, and its role.
 func (e *Ensemble) resolve(ctx context.Context, t Target) (m *Member, role string, err error) {
 	if t >= 0 {
-		status, _ := e.members[t].Status(ctx) // who does not answer has no role
+		status, _ := e.members[t].Status(ctx) // without an answer the role is empty
 		return e.members[t], status.Mode, nil
 	}
 	err = poll(ctx, func() error {
@@ -49,7 +49,7 @@ func (e *Ensemble) resolve(ctx context.Context, t Target) (m *Member, role strin
 
 var errAlone = errors.New("there are no other members")
 
-// find returns the leader or the first that follows.
+// find returns the leader, or the first follower.
 func (e *Ensemble) find(ctx context.Context, t Target) (*Member, string, error) {
 	leader, err := e.Leader(ctx)
 	if err != nil {
@@ -64,8 +64,10 @@ func (e *Ensemble) find(ctx context.Context, t Target) (*Member, string, error) 
 	return nil, "", fmt.Errorf("there is no %v at the moment", t)
 }
 
-// inflict does it, and returns what undoes it.
+// inflict does what a fault does, and returns what undoes it.
 func (e *Ensemble) inflict(f Fault, m *Member, role string) (undo func() error, err error) {
+	from := func(l netns.Link) bool { return l.From == m.index }
+	to := func(l netns.Link) bool { return l.To == m.index }
 	switch f.Kind {
 	case Kill:
 		return m.strikeKill()
@@ -74,13 +76,13 @@ func (e *Ensemble) inflict(f Fault, m *Member, role string) (undo func() error, 
 	case Lag:
 		return e.strikeLag(m, role, f.delay())
 	case Partition:
-		return e.strikeLinks(1, func(l netns.Link) bool { return l.From == m.index || l.To == m.index })
+		return e.strikeLinks(1, func(l netns.Link) bool { return from(l) || to(l) })
 	case Mute:
-		return e.strikeLinks(1, func(l netns.Link) bool { return l.From == m.index })
+		return e.strikeLinks(1, from)
 	case Deaf:
-		return e.strikeLinks(1, func(l netns.Link) bool { return l.To == m.index })
+		return e.strikeLinks(1, to)
 	case Lossy:
-		return e.strikeLinks(float64(f.Percent)/100, func(l netns.Link) bool { return l.From == m.index || l.To == m.index })
+		return e.strikeLinks(float64(f.Percent)/100, func(l netns.Link) bool { return from(l) || to(l) })
 	}
 	return nil, fmt.Errorf("there is no kind %q", f.Kind)
 }
@@ -95,7 +97,7 @@ func (m *Member) strikeKill() (undo func() error, err error) {
 	return func() error { return m.restartAfter(life) }, m.Kill()
 }
 
-// restartAfter starts the server if that life was its last.
+// restartAfter starts the server if that process was its last.
 func (m *Member) restartAfter(life *process) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +114,7 @@ func (m *Member) strikeStop() (undo func() error, err error) {
 	return m.resumeIfPaused, m.Pause()
 }
 
-// resumeIfPaused does nothing if the server does not hang: it may have been killed meanwhile, say.
+// resumeIfPaused does nothing if the server is not paused: it may have been killed meanwhile, say.
 func (m *Member) resumeIfPaused() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

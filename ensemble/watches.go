@@ -13,8 +13,8 @@ type Watch struct {
 	Path    string
 }
 
-// Watches lists the watches that the member keeps for its clients, in the order in which it lists them itself
-// (ZooKeeper Administrator's Guide, "The Four Letter Words", wchp). It fails if the member does not answer.
+// Watches lists the watches that the member keeps for its clients, in its own order (ZooKeeper Administrator's Guide, "The Four
+// Letter Words", wchp). It fails if the member does not answer.
 func (m *Member) Watches(ctx context.Context) ([]Watch, error) {
 	answer, err := fourLetter(ctx, m.address, "wchp")
 	if err != nil {
@@ -23,7 +23,7 @@ func (m *Member) Watches(ctx context.Context) ([]Watch, error) {
 	return parseWatches(answer)
 }
 
-// parseWatches reads paths, each with its sessions on the lines after it, indented.
+// parseWatches reads paths, each followed by indented lines with its sessions.
 func parseWatches(answer string) (all []Watch, err error) {
 	path := ""
 	for line := range strings.Lines(answer) {

@@ -2,10 +2,9 @@
 //
 //	go run ./ensemble/cmd/zkfetch [-install-jre]
 //
-// It finds or downloads the server as [ensemble.Fetch] does, prints its version and where it is, and makes the archive of its
-// classes with which it starts faster ([ensemble.MakeArchive]). With -install-jre it also installs Debian's
-// default-jre-headless if there is no Java, for which it must be root. Exit status 0: a server can be started; 2: it cannot,
-// and why.
+// It finds or downloads the server ([ensemble.Fetch]), prints its version and where it is, and makes the class archive with which
+// it starts faster ([ensemble.MakeArchive]). With -install-jre it also installs Debian's default-jre-headless if there is no Java,
+// for which it must be root. The exit status is 0 if a server can be started, and 2 with a reason if not.
 package main
 
 import (
@@ -55,7 +54,7 @@ func run(ctx context.Context, installJRE bool) error {
 	return nil
 }
 
-// install installs Java, unless that would not cure what is missing: a wrong JAVA_HOME stays wrong.
+// install installs Java, unless JAVA_HOME is set, which would stay wrong.
 func install(ctx context.Context, missing error) (string, error) {
 	if os.Getenv("JAVA_HOME") != "" {
 		return "", missing
@@ -67,7 +66,8 @@ func install(ctx context.Context, missing error) (string, error) {
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("apt-get install default-jre-headless: %w: if apt does not know the package, run `apt-get update` first", err)
+		return "", fmt.Errorf("apt-get install default-jre-headless: %w: "+
+			"if apt does not know the package, run `apt-get update` first", err)
 	}
 	return ensemble.FindJava(ctx)
 }
