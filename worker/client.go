@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,26 +16,25 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Config says what worker to start. Command, Kind, Servers and SessionTimeout are needed.
+// Config configures a client. Command, Kind, Servers and SessionTimeout are needed.
 type Config struct {
 	Command        string        // for the shell
 	Kind           string        // the workload
 	Servers        string        // host:port,host:port
 	SessionTimeout time.Duration // in whole milliseconds
 
-	// Stderr gets what the processes write to their standard error; nil: nobody does, but error messages
-	// have the end of it all the same. It must take writes from several goroutines.
+	// Stderr gets the standard error of the processes, from several goroutines. It may be nil; error messages have the end of it
+	// all the same.
 	Stderr io.Writer
 
-	// Fail is told, once, that nothing more can be done with the client, and why: an answer outside of
-	// the protocol, or a worker that cannot be started again. It must not block.
+	// Fail is called once if the client fails, with the reason: a line outside of the protocol, or a worker that cannot be started
+	// again. It must not block.
 	Fail func(error)
 
-	// StartTimeout is how long a process may take until it is ready. Default 30 s.
+	// StartTimeout bounds how long a process takes until it is ready. Default 30 s.
 	StartTimeout time.Duration
 
-	// GiveUp is how long a worker may take to answer an operation that was given up, before its process
-	// is killed. Default 10 s.
+	// GiveUp bounds how long a worker takes to answer a cancelled operation before it is killed. Default 10 s.
 	GiveUp time.Duration
 }
 
@@ -42,48 +42,44 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Fail == nil {
 		cfg.Fail = func(error) {}
 	}
-	if cfg.StartTimeout == 0 {
-		cfg.StartTimeout = 30 * time.Second
-	}
-	if cfg.GiveUp == 0 {
-		cfg.GiveUp = 10 * time.Second
-	}
+	cfg.StartTimeout, cfg.GiveUp = cmp.Or(cfg.StartTimeout, 30*time.Second), cmp.Or(cfg.GiveUp, 10*time.Second)
 	return cfg
 }
 
 // assignment is the first line for a worker.
 func (cfg Config) assignment() Assignment {
-	s := Assignment{Version: Version, Kind: cfg.Kind, Servers: cfg.Servers, TimeoutMS: cfg.SessionTimeout.Milliseconds()}
-	if cfg.Kind == "semaphore" {
-		s.Permits = workload.RemotePermits
+	a := Assignment{
+		Version: Version, Kind: cfg.Kind, Servers: cfg.Servers, TimeoutMS: cfg.SessionTimeout.Milliseconds(),
 	}
-	return s
+	if cfg.Kind == "semaphore" {
+		a.Permits = workload.RemotePermits
+	}
+	return a
 }
 
-// deathsMax is how many processes of a client may die unasked, one after the other, without having answered
-// anything.
+// deathsMax is how many processes of a client may die in a row without being killed and without an answer.
 const deathsMax = 5
 
-// closeMax is how long a worker may take to end its session and itself.
+// closeMax bounds how long a worker takes to end its session and itself.
 const closeMax = 2 * time.Second
 
 // Client is a client whose recipe is served by a worker. It is a [workload.Remote].
 type Client struct {
 	cfg      Config
-	starting chan struct{} // of one: held by who starts a process
+	starting chan struct{} // a semaphore of one
 
 	mu           sync.Mutex
-	incarnation  *incarnation // the present one, or the last
+	incarnation  *incarnation // the last
 	incarnations int
 	closed       bool
-	err          error // why nothing more can be done
+	err          error // why the client has failed
 	can          []string
 	session      int64
 	connected    bool
 	expiriesSeen int
 	broken       int
-	deaths       int  // unasked, since the last answer
-	asked        bool // the present process was told to end
+	deaths       int  // since the last answer, without a kill
+	killed       bool // the last process was killed
 }
 
 var (
@@ -91,8 +87,8 @@ var (
 	_ live.Process    = (*Client)(nil)
 )
 
-// Start starts a worker and returns when it is ready. The context bounds the start, not the life of the
-// client. The error says what the worker did, with the end of its standard error.
+// Start starts a worker and returns when it is ready. The context bounds the start, not the life of the client. The error has
+// the end of the worker's standard error.
 func Start(ctx context.Context, config Config) (*Client, error) {
 	c := &Client{cfg: config.withDefaults(), starting: make(chan struct{}, 1)}
 	_, err := c.present(ctx, 0)
@@ -103,11 +99,10 @@ func Start(ctx context.Context, config Config) (*Client, error) {
 	return c, nil
 }
 
-// errClosed is the error of a call of a client that was closed.
-var errClosed = fmt.Errorf("worker: the client has been closed: %w", recipes.ErrClosed)
-
-// errGone is the error of a call for a process that is no more.
-var errGone = fmt.Errorf("worker: the process that held it is no more: %w", recipes.ErrLost)
+var (
+	errClosed = fmt.Errorf("worker: the client has been closed: %w", recipes.ErrClosed)
+	errGone   = fmt.Errorf("worker: the process that held it is no more: %w", recipes.ErrLost)
+)
 
 // Do implements [workload.Remote].
 func (c *Client) Do(ctx context.Context, call workload.RemoteCall) (workload.RemoteAnswer, error) {
@@ -115,7 +110,7 @@ func (c *Client) Do(ctx context.Context, call workload.RemoteCall) (workload.Rem
 	if err != nil {
 		return workload.RemoteAnswer{}, err
 	}
-	if call.Incarnation == 0 { // what has a hold has turned to its object
+	if call.Incarnation == 0 { // else the process has the object
 		if err := l.turn(ctx, call.User, call.Path); err != nil {
 			return workload.RemoteAnswer{}, err
 		}
@@ -125,16 +120,16 @@ func (c *Client) Do(ctx context.Context, call workload.RemoteCall) (workload.Rem
 		return workload.RemoteAnswer{}, workload.RemoteError(call, err.Error(), true, r.result())
 	}
 	c.answered()
-	session, _ := r.session() // was read when it came
-	answer := workload.RemoteAnswer{Result: r.result(), Session: session, Incarnation: l.number}
+	session, _ := r.session() // was checked when it came
+	answer := workload.RemoteAnswer{Session: session, Incarnation: l.number}
 	if r.Outcome != outcomeOK {
-		return workload.RemoteAnswer{Session: session, Incarnation: l.number}, workload.RemoteError(call, r.Error, r.Outcome == outcomeUnknown, r.result())
+		return answer, workload.RemoteError(call, r.Error, r.Outcome == outcomeUnknown, r.result())
 	}
+	answer.Result = r.result()
 	return answer, nil
 }
 
-// present returns the process that is there, or else starts one. If a certain one is called for, it is that
-// one or none.
+// present returns the process that is there, or starts one. A number other than 0 demands that process.
 func (c *Client) present(ctx context.Context, number int) (*incarnation, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -157,7 +152,7 @@ func (c *Client) present(ctx context.Context, number int) (*incarnation, error) 
 	return c.restart(ctx)
 }
 
-// alive returns the process that is there, or nil, or why nothing more can be done.
+// alive returns the process that is there, nil if there is none, or why the client has ended.
 func (c *Client) alive() (*incarnation, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,7 +179,7 @@ func isClosed(c <-chan struct{}) bool {
 func (c *Client) restart(ctx context.Context) (*incarnation, error) {
 	c.mu.Lock()
 	c.incarnations++
-	c.asked = false
+	c.killed = false
 	number := c.incarnations
 	c.mu.Unlock()
 	l, err := c.live(ctx, number)
@@ -204,7 +199,7 @@ func (c *Client) restart(ctx context.Context) (*incarnation, error) {
 	return l, nil
 }
 
-// fail notes that nothing more can be done with the client.
+// fail ends the client with an error.
 func (c *Client) fail(err error) {
 	c.mu.Lock()
 	first := c.err == nil && !c.closed
@@ -215,13 +210,6 @@ func (c *Client) fail(err error) {
 	if first {
 		c.cfg.Fail(err)
 	}
-}
-
-// Err returns why nothing more can be done with the client; nil if something can.
-func (c *Client) Err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
 }
 
 // begun takes the first line of a process.
@@ -257,73 +245,71 @@ func (c *Client) answered() {
 	c.deaths = 0
 }
 
-// died takes note of the end of a process, and of its session, whenever that will be.
+// died notes the end of a process, and of its session, which the servers will find out.
 func (c *Client) died(l *incarnation) {
 	c.mu.Lock()
 	c.session, c.connected = 0, false
 	c.expiriesSeen++
-	if !c.asked && !c.closed {
+	if !c.killed && !c.closed {
 		c.deaths++
 	}
 	tooOften := c.deaths > deathsMax
 	c.mu.Unlock()
 	if tooOften {
-		c.fail(fmt.Errorf("worker: %s: %d processes died one after the other without an answer; the last one: %v", c.cfg.Command, deathsMax+1, l.proc))
+		c.fail(fmt.Errorf("worker: %s: %d processes died one after the other without an answer; the last one: %v",
+			c.cfg.Command, deathsMax+1, l.proc))
 	}
 }
 
 // Can implements [workload.Remote].
-func (c *Client) Can(op string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Contains(c.can, op)
-}
+func (c *Client) Can(op string) bool { return slices.Contains(locked(c, &c.can), op) }
 
 // SessionID implements [workload.Remote].
-func (c *Client) SessionID() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.session
-}
+func (c *Client) SessionID() int64 { return locked(c, &c.session) }
 
 // Connected implements [workload.Remote].
-func (c *Client) Connected() bool {
+func (c *Client) Connected() bool { return locked(c, &c.connected) }
+
+// ExpiriesSeen implements [workload.Remote].
+func (c *Client) ExpiriesSeen() int { return locked(c, &c.expiriesSeen) }
+
+// Broken implements [workload.Remote].
+func (c *Client) Broken() int { return locked(c, &c.broken) }
+
+// Err returns why the client has failed; nil if it has not.
+func (c *Client) Err() error { return locked(c, &c.err) }
+
+func locked[T any](c *Client, field *T) T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.connected
+	return *field
 }
 
 // Alive implements [workload.Remote].
 func (c *Client) Alive() bool {
+	_, err := c.running()
+	return err == nil
+}
+
+// running returns the process that is there, or the error of doing something to it.
+func (c *Client) running() (*incarnation, error) {
 	l, err := c.alive()
-	return err == nil && l != nil
-}
-
-// ExpiriesSeen implements [workload.Remote].
-func (c *Client) ExpiriesSeen() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.expiriesSeen
-}
-
-// Broken implements [workload.Remote].
-func (c *Client) Broken() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.broken
+	if err == nil && l == nil {
+		err = errNoProcess
+	}
+	return l, err
 }
 
 // Pid returns the process that is there; false if there is none.
 func (c *Client) Pid() (int, bool) {
-	l, err := c.alive()
-	if err != nil || l == nil {
+	l, err := c.running()
+	if err != nil {
 		return 0, false
 	}
 	return l.proc.pid, true
 }
 
-// HeldBack returns for how long the processes that are there have waited for a processor, altogether; 0 if that is not
-// known.
+// HeldBack returns how long the worker's processes have waited for a processor, altogether; 0 if that is not known.
 func (c *Client) HeldBack() time.Duration {
 	pid, there := c.Pid()
 	if !there {
@@ -332,20 +318,17 @@ func (c *Client) HeldBack() time.Duration {
 	return heldBack(pid)
 }
 
-// Pause stops the process where it stands (SIGSTOP), as a long garbage collection does: it keeps its
-// connections and does nothing. It is an error if there is no process.
+// Pause stops the process with SIGSTOP, as a long garbage collection does: it keeps its connections and does nothing. It is an
+// error if there is no process.
 func (c *Client) Pause() error { return c.sleep(syscall.SIGSTOP, true) }
 
-// Resume lets the process go on (SIGCONT). It is an error if there is none.
+// Resume continues the process with SIGCONT. It is an error if there is none.
 func (c *Client) Resume() error { return c.sleep(syscall.SIGCONT, false) }
 
 func (c *Client) sleep(s syscall.Signal, paused bool) error {
-	l, err := c.alive()
-	switch {
-	case err != nil:
+	l, err := c.running()
+	if err != nil {
 		return err
-	case l == nil:
-		return errNoProcess
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -359,18 +342,15 @@ func (c *Client) sleep(s syscall.Signal, paused bool) error {
 	return nil
 }
 
-// Kill kills the process (SIGKILL) and returns when it has ended. Its session ends when the servers find
-// out. The next call starts another process. It is an error if there is none to kill.
+// Kill kills the process with SIGKILL and returns when it has ended. Its session expires at the servers. The next call starts
+// another process. It is an error if there is none to kill.
 func (c *Client) Kill() error {
-	l, err := c.alive()
-	switch {
-	case err != nil:
+	l, err := c.running()
+	if err != nil {
 		return err
-	case l == nil:
-		return errNoProcess
 	}
 	c.mu.Lock()
-	c.asked = true
+	c.killed = true
 	c.mu.Unlock()
 	if err := l.proc.signal(syscall.SIGKILL); err != nil {
 		return err
@@ -379,8 +359,8 @@ func (c *Client) Kill() error {
 	return nil
 }
 
-// Close ends the client: its process sees the end of its input, has a moment to end its session, and is
-// killed if it takes longer. It may be called again.
+// Close ends the client: its process sees the end of its input, has a moment to end its session, and is killed if it takes
+// longer. It may be called again.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true

@@ -16,12 +16,11 @@ import (
 	"github.com/zktorture/zktorture/ensemble/afterlife"
 )
 
-// kin is the environment variable that every process of a worker's has, and of no other run's: whoever a worker has started
-// is known by it, also who has left the group and whose parents have died.
+// kin is the environment variable by which this run's worker processes are known, and what they have started, even in another
+// process group and after the death of its parent.
 const kin = "ZKTORTURE_WORKERS_OF"
 
-// killing is what a guard does when this process has ended: it kills the workers, and what they have started. Who is just
-// being started is seen the next time.
+// killing is the guard's script: it kills all processes with the variable. It looks again for those that were just starting.
 const killing = `for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 	found=$(grep -lsF "$1" /proc/[0-9]*/environ)
 	[ -n "$found" ] || exit 0
@@ -32,13 +31,13 @@ const killing = `for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 
 	sleep 0.1
 done`
 
-// guard is this process's. It does what it is for when nobody knows it any more.
+// guard kills what workers leave behind when this process has ended.
 type guard struct {
 	*afterlife.Executor
-	variable string // that workers have in their environment
+	variable string // in the environment of workers
 }
 
-// guarded starts the guard, and keeps it.
+// guarded starts the guard once, and keeps it from garbage collection.
 var guarded = sync.OnceValues(func() (g guard, err error) {
 	g.variable = kin + "=" + rand.Text()
 	if g.Executor, err = afterlife.Start(killing, "zktorture-guard", g.variable); err != nil {
@@ -47,14 +46,14 @@ var guarded = sync.OnceValues(func() (g guard, err error) {
 	return g, err
 })
 
-// kinship is the environment of a worker. The guard is there before the first of them.
+// kinship is the environment of a worker. It starts the guard before the first worker.
 func kinship() ([]string, error) {
 	g, err := guarded()
 	return append(os.Environ(), g.variable), err
 }
 
-// endGroup waits for the end of a process that leads a group, and kills what is left of that. The number of the group is
-// nobody else's until somebody waits for the process.
+// endGroup waits for the end of a process that leads a group, without reaping it, so that the group keeps its number, and kills
+// what is left of the group.
 func endGroup(pid int) {
 	err := unix.EINTR
 	for err == unix.EINTR {
@@ -65,8 +64,8 @@ func endGroup(pid int) {
 	}
 }
 
-// heldBack returns how long the processes of a group have waited for a processor, all together, as far as the kernel
-// counts it (proc_pid_schedstat, in the kernel's Documentation/scheduler/sched-stats.rst).
+// heldBack returns how long the processes of a group have waited for a processor, altogether, as the kernel counts it
+// (schedstat, in its Documentation/scheduler/sched-stats.rst).
 func heldBack(group int) (sum time.Duration) {
 	all, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range all {
@@ -83,8 +82,8 @@ func heldBack(group int) (sum time.Duration) {
 	return sum
 }
 
-// groupOf reads the group in a process's stat: the third field after the name in brackets, which may have any character
-// (proc_pid_stat(5)). It is 0 if there is none.
+// groupOf reads the group in a process's stat, 0 if there is none: the third field after the name in brackets, which may have
+// any character (proc_pid_stat(5)).
 func groupOf(stat []byte) (group int) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) > 2 {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// kinship is the environment of a worker. What workers have started cannot be known on these systems.
+// kinship is the environment of a worker. These systems cannot find what a worker has started.
 func kinship() ([]string, error) { return os.Environ(), nil }
 
-// endGroup leaves alone what a worker has started: nothing here tells whether its group is another one by now.
+// endGroup leaves the group alone: these systems cannot tell whether its number has been reused.
 func endGroup(int) {}
 
 // heldBack is not known here.

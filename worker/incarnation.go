@@ -18,19 +18,19 @@ type incarnation struct {
 	number int
 	proc   *process
 	ready  chan reply    // its first line
-	over   chan struct{} // closed when it has died and its last line has been read
+	over   chan struct{} // closed when it has ended and its last line has been read
 
 	mu      sync.Mutex
 	paused  bool
-	naps    int   // how often it has gone on
-	last    int64 // id given out
+	naps    int   // how often it was resumed
+	last    int64 // id of a question
 	waiting map[int64]question
-	objects map[int]string // by user: the path that it has turned to
+	objects map[int]string // by user: the path of its object
 
 	writing sync.Mutex
 }
 
-// question is an operation whose answer has not come.
+// question is an operation without an answer.
 type question struct {
 	op     string
 	answer chan reply // of one
@@ -72,13 +72,14 @@ func (l *incarnation) begin(ctx context.Context) error {
 		}
 		return fmt.Errorf("worker: %s: it died before it was ready: %v", l.client.cfg.Command, l.proc)
 	case <-limit.C:
-		return fmt.Errorf("worker: %s: it was not ready after %v: %v", l.client.cfg.Command, l.client.cfg.StartTimeout, l.proc)
+		return fmt.Errorf("worker: %s: it was not ready after %v: %v",
+			l.client.cfg.Command, l.client.cfg.StartTimeout, l.proc)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// write sends a line. That it cannot be sent is seen by the end of the process.
+// write sends a line. If that fails the process has ended, which read sees.
 func (l *incarnation) write(line any) {
 	text, err := json.Marshal(line)
 	if err != nil {
@@ -96,7 +97,8 @@ func (l *incarnation) read() {
 	first := true
 	for lines.Scan() {
 		if err := l.take(lines.Bytes(), first); err != nil {
-			l.client.fail(fmt.Errorf("worker: %s wrote a line that is not in the protocol: %.300s: %w", l.client.cfg.Command, lines.Bytes(), err))
+			l.client.fail(fmt.Errorf("worker: %s wrote a line that is not in the protocol: %.300s: %w",
+				l.client.cfg.Command, lines.Bytes(), err))
 			break
 		}
 		first = false
@@ -129,7 +131,7 @@ func (l *incarnation) take(line []byte, first bool) error {
 	return nil
 }
 
-// deliver hands an answer to who waits for it.
+// deliver hands an answer to its question.
 func (l *incarnation) deliver(r reply) error {
 	l.mu.Lock()
 	q, asked := l.waiting[r.ID]
@@ -145,7 +147,7 @@ func (l *incarnation) deliver(r reply) error {
 	return nil
 }
 
-// turn lets a user turn to an object, if it has not yet.
+// turn gives a user an object, unless it has that.
 func (l *incarnation) turn(ctx context.Context, user int, path string) error {
 	l.mu.Lock()
 	there := l.objects[user] == path
@@ -166,11 +168,9 @@ func (l *incarnation) turn(ctx context.Context, user int, path string) error {
 	return nil
 }
 
-// errDied is the error of an operation whose process died before it had answered.
 var errDied = errors.New("worker: its process died before it had answered")
 
-// ask asks for an operation and waits for the answer. When ctx ends it tells the worker to give up, and
-// waits on, but not for ever.
+// ask asks for an operation and waits for the answer. When ctx ends it cancels the operation and waits on for a bounded time.
 func (l *incarnation) ask(ctx context.Context, user int, op string, arg linearizability.Value) (reply, error) {
 	q := question{op, make(chan reply, 1)}
 	l.mu.Lock()
@@ -194,7 +194,7 @@ func (l *incarnation) ask(ctx context.Context, user int, op string, arg lineariz
 	return l.await(q)
 }
 
-// late is the answer that came at last before the end of the process, if it did.
+// late is the answer that came before the end of the process, if one did.
 func (l *incarnation) late(q question) (reply, error) {
 	select {
 	case r := <-q.answer:
@@ -204,9 +204,8 @@ func (l *incarnation) late(q question) (reply, error) {
 	}
 }
 
-// await waits for the answer of an operation that was given up. A process that does not answer must not get
-// hold of anything any more: it is killed. While it is made to sleep it cannot answer, which is no fault of
-// its own.
+// await waits for the answer to a cancelled operation. A process that does not answer is killed, so that it does not acquire
+// anything later. Time in which it is paused does not count.
 func (l *incarnation) await(q question) (reply, error) {
 	limit := time.NewTimer(l.client.cfg.GiveUp)
 	defer limit.Stop()
@@ -227,17 +226,17 @@ func (l *incarnation) await(q question) (reply, error) {
 	}
 }
 
-// sleep tells whether the process is made to sleep, and how often it has been woken.
+// sleep tells whether the process is paused, and how often it was resumed.
 func (l *incarnation) sleep() (asleep bool, naps int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.paused, l.naps
 }
 
-// vigil watches whether a process is awake.
+// vigil watches whether a process is awake, by how often it was resumed.
 type vigil struct{ naps int }
 
-// over tells, at the end of a time, whether the process was awake all that time.
+// over tells whether the process was awake all the time since the last call.
 func (v *vigil) over(asleep bool, naps int) bool {
 	awake := !asleep && naps == v.naps
 	v.naps = naps

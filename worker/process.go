@@ -14,8 +14,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble/afterlife"
 )
 
-// lingerMax is how long the output of a process may stay open after its end, because a child of its own
-// has it.
+// lingerMax is how long the output of a process may stay open after its end, if a child of its own has it.
 const lingerMax = time.Second
 
 // process is a worker's process, with pipes to its standard input and output.
@@ -25,7 +24,7 @@ type process struct {
 	out    *os.File
 	stderr *tail
 	ended  chan struct{} // closed when it has ended
-	how    string        // it ended; valid then
+	how    string        // it has ended; valid then
 }
 
 // spawn starts a command by the shell.
@@ -70,10 +69,9 @@ func (p *process) wait(cmd *exec.Cmd) {
 	close(p.ended)
 }
 
-// errNoProcess is the error of a signal to a process that has ended.
 var errNoProcess = errors.New("worker: there is no process: it has died, or is only being started")
 
-// signal sends a signal to the process and whatever it has started.
+// signal sends a signal to the process and its group.
 func (p *process) signal(s syscall.Signal) error {
 	select {
 	case <-p.ended:
@@ -108,7 +106,7 @@ func (p *process) String() string {
 	return text
 }
 
-// tailMax is how much of a standard error is kept for messages, in bytes.
+// tailMax bounds what is kept of a standard error for messages, in bytes.
 const tailMax = 2 << 10
 
 // tail passes on what is written to it and keeps the end.
@@ -119,7 +117,7 @@ type tail struct {
 	end []byte
 }
 
-// Write implements [io.Writer]. What cannot be passed on is kept all the same.
+// Write implements [io.Writer]. It keeps what cannot be passed on, too.
 func (t *tail) Write(data []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

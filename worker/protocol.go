@@ -10,13 +10,13 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// Version is the version of the protocol, which the first line of either side names.
+// Version is the version of the protocol, in the first line of either side.
 const Version = 1
 
 // lineMax is the longest line, in bytes.
 const lineMax = 1 << 20
 
-// Assignment is the first line that a worker reads: what it is to serve, and where.
+// Assignment is the first line that a worker reads.
 type Assignment struct {
 	Version   int    `json:"zktorture"`
 	Kind      string `json:"kind"`               // the workload: lock, queue …
@@ -34,10 +34,10 @@ type command struct {
 	Cancel int64                  `json:"cancel,omitempty"`
 }
 
-// opObject is the operation by which a user turns to another object: the argument is its path.
+// opObject is the operation that gives a user another object: its argument is the path.
 const opObject = "object"
 
-// reply is whatever a worker writes: that it is ready, an answer, or what became of its session.
+// reply is a line of a worker: that it is ready, an answer, or a change of its session.
 type reply struct {
 	Version int                    `json:"zktorture,omitempty"`
 	Can     []string               `json:"can,omitempty"`
@@ -49,14 +49,14 @@ type reply struct {
 	State   State                  `json:"state,omitempty"`
 }
 
-// Outcomes: it was done; it failed; it failed, and may have been done all the same.
+// Outcomes: done; failed; failed, but perhaps done.
 const (
 	outcomeOK      = "ok"
 	outcomeFail    = "fail"
 	outcomeUnknown = "unknown"
 )
 
-// parse reads a line strictly, so that a misspelt name is not taken for a missing one.
+// parse reads a line strictly, so that a misspelt name is an error.
 func parse(line []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
@@ -69,7 +69,7 @@ func parse(line []byte, into any) error {
 	return nil
 }
 
-// parseReply reads a line of a worker's and checks what can be checked of it alone.
+// parseReply reads a line of a worker and checks it by itself.
 func parseReply(line []byte) (r reply, err error) {
 	if err := parse(line, &r); err != nil {
 		return r, err
@@ -103,7 +103,8 @@ func (r reply) checkAnswer() error {
 	switch r.Outcome {
 	case outcomeOK:
 		if r.Session == nil {
-			return fmt.Errorf("it does not say in which session the operation took place: write null if that is not known")
+			return fmt.Errorf("it does not say in which session the operation took place: " +
+				"write null if that is not known")
 		}
 	case outcomeFail, outcomeUnknown:
 		if r.Error == "" {
@@ -134,7 +135,7 @@ func (r reply) session() (int64, error) {
 	return int64(id), nil
 }
 
-// sessionText is how a session is written; null if there is none.
+// sessionText is a session as it is written; null if there is none.
 func sessionText(id int64) json.RawMessage {
 	if id == 0 {
 		return json.RawMessage("null")
@@ -150,10 +151,10 @@ func (r reply) result() linearizability.Value {
 	return *r.Result
 }
 
-// fits tells whether a value can be the result of an operation that was carried out.
+// fits tells whether a value can be the result of a successful operation.
 func fits(op string, v linearizability.Value) bool {
 	isText := !v.IsNull() && !v.IsInt() && !v.IsBool()
-	if op == "owner" { // which no model knows
+	if op == "owner" { // of no model
 		return v.IsBool()
 	}
 	switch linearizability.KindOf(op).Result {

@@ -14,8 +14,7 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// ServeRecipe is a worker that serves a recipe that the command knows by name, with go-zookeeper as client.
-// The kind is what the assignment says.
+// ServeRecipe is a worker that serves a recipe by its name, with go-zookeeper as client. The assignment has the kind.
 func ServeRecipe(ctx context.Context, in io.Reader, out io.Writer, recipe string) error {
 	return Serve(ctx, in, out, func(ctx context.Context, a Assignment, tell func(State)) (*Host, error) {
 		w, err := workload.Find(a.Kind, recipe)

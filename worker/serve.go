@@ -13,7 +13,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Host is what [Serve] serves: a session, and a recipe for objects.
+// Host is what [Serve] serves: a session, and objects of a recipe.
 type Host struct {
 	Can     []string     // operations that not every recipe of the kind has
 	Session func() int64 // the present session; 0 if there is none
@@ -21,23 +21,22 @@ type Host struct {
 	Close   func()
 }
 
-// State is what became of a session.
+// State is the state of a session.
 type State string
 
-// States of a session. Who is suspended has a session and does not reach its servers.
+// States of a session. A suspended one does not reach its servers.
 const (
 	Connected State = "connected"
 	Suspended State = "suspended"
 	Lost      State = "lost"
 )
 
-// Open opens a session and gets ready to serve an assignment. It calls tell whenever something becomes of
-// the session, from any goroutine, until the host is closed.
+// Open opens a session and prepares to serve an assignment. It calls tell with each change of the session, from any goroutine,
+// until the host is closed.
 type Open func(ctx context.Context, a Assignment, tell func(State)) (*Host, error)
 
-// Serve is a worker: it reads an assignment and then commands from in, carries them out, each on a goroutine
-// of its own, and writes the answers to out. It returns when in ends, after it has told what is under way to
-// give up, and when ctx ends. The error is for lines that are not in the protocol.
+// Serve is a worker: it reads an assignment and then commands from in, carries each out on a goroutine of its own, and writes the
+// answers to out. When in or ctx ends it cancels what is under way and returns. The error is of lines outside of the protocol.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, open Open) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -85,7 +84,7 @@ type server struct {
 	begun   bool // the first line has been written
 }
 
-// begin opens the session and says that it is ready, before anything else is written.
+// begin opens the session and writes the first line.
 func (s *server) begin(ctx context.Context, a Assignment, open Open) (err error) {
 	if a.Version != Version {
 		return fmt.Errorf("the runner has version %d of the protocol, this worker version %d", a.Version, Version)
@@ -100,8 +99,7 @@ func (s *server) begin(ctx context.Context, a Assignment, open Open) (err error)
 	return nil
 }
 
-// tell passes on what became of the session. What became of it before the first line is of no account: that
-// line says which it is.
+// tell passes on a change of the session, unless it was before the first line, which has the session.
 func (s *server) tell(state State) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -121,14 +119,14 @@ func (s *server) write(r reply) {
 	s.put(r)
 }
 
-// put writes a line. Where it cannot be written nobody is left to be told.
+// put writes a line. If that fails the runner is gone.
 func (s *server) put(r reply) {
 	if line, err := json.Marshal(r); err == nil {
 		s.out.Write(append(line, '\n'))
 	}
 }
 
-// take begins to carry out a command.
+// take starts to carry out a command.
 func (s *server) take(ctx context.Context, c command) error {
 	switch {
 	case c.Cancel != 0:
@@ -137,7 +135,8 @@ func (s *server) take(ctx context.Context, c command) error {
 	case c.ID == 0 || c.User == nil || c.Op == "":
 		return errors.New("it has neither id, user and op, nor cancel")
 	case c.Op == opObject:
-		s.answer(c, s.turn(*c.User, c.arg().String()))
+		err := s.turn(*c.User, c.arg().String())
+		s.write(answerOf(c, linearizability.Null, err, s.host.Session()))
 		return nil
 	}
 	s.mu.Lock()
@@ -158,7 +157,7 @@ func (c command) arg() linearizability.Value {
 	return *c.Arg
 }
 
-// cancel gives up what has this id; what has been answered meanwhile is over.
+// cancel cancels the command with an id, unless it has been answered.
 func (s *server) cancel(id int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,15 +178,12 @@ func (s *server) turn(user int, path string) error {
 	return nil
 }
 
-// answer answers a command that has no result.
-func (s *server) answer(c command, err error) {
-	s.write(answerOf(c, linearizability.Null, err, s.host.Session()))
-}
-
 // carryOut carries out an operation and answers.
 //
 // Invariant: a session that is there before and after was there all the time, since none comes twice.
-func (s *server) carryOut(ctx context.Context, c command, do func(context.Context, linearizability.Value) (linearizability.Value, error)) {
+func (s *server) carryOut(
+	ctx context.Context, c command, do func(context.Context, linearizability.Value) (linearizability.Value, error),
+) {
 	session := s.host.Session()
 	result, err := do(ctx, c.arg())
 	if s.host.Session() != session {
