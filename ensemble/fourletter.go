@@ -51,10 +51,6 @@ func askStatus(ctx context.Context, address string) (Status, error) {
 	if strings.Contains(answer, "not currently serving") {
 		return Status{}, errNotServing
 	}
-	return parseStatus(answer)
-}
-
-func parseStatus(answer string) (Status, error) {
 	mode, zxid := field(answer, "Mode: "), field(answer, "Zxid: 0x")
 	if mode == "" {
 		return Status{}, fmt.Errorf("answered srvr with %q, which names no mode", firstLine(answer))

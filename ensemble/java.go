@@ -59,21 +59,12 @@ func javaVersion(ctx context.Context, java string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("ensemble: %s -version: %w: %s: %s", java, err, firstLine(string(out)), javaAdvice)
 	}
-	version, ok := parseJavaVersion(string(out))
-	if !ok {
+	found := javaVersionPattern.FindSubmatch(out)
+	if found == nil {
 		return 0, fmt.Errorf("ensemble: %s -version says %q, which names no version: %s",
 			java, firstLine(string(out)), javaAdvice)
 	}
-	return version, nil
+	return strconv.Atoi(string(found[1]))
 }
 
 var javaVersionPattern = regexp.MustCompile(`version "(?:1\.)?(\d+)`)
-
-func parseJavaVersion(out string) (int, bool) {
-	found := javaVersionPattern.FindStringSubmatch(out)
-	if found == nil {
-		return 0, false
-	}
-	version, err := strconv.Atoi(found[1])
-	return version, err == nil
-}

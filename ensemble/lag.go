@@ -58,14 +58,6 @@ func (m *Member) dialBehind(hold *quorum.Hold) func() (net.Conn, error) {
 	}
 }
 
-func (m *Member) closeLinks() {
-	for _, link := range m.links {
-		if link != nil {
-			link.Close()
-		}
-	}
-}
-
 // seenBy is this member's address in another's zoo.cfg: its host, the port of the relay to its quorum port, and its election
 // port. It sees its own quorum port.
 func (m *Member) seenBy(other int) string {

@@ -214,9 +214,10 @@ func (m *Member) retire() error {
 	m.retired = true
 	m.mu.Unlock()
 	err := m.Kill()
-	m.closeLinks()
-	if m.door != nil {
-		m.door.Close()
+	for _, r := range append(m.links, m.door) {
+		if r != nil {
+			r.Close()
+		}
 	}
 	return err
 }

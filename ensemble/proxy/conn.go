@@ -43,7 +43,7 @@ type conn struct {
 func newConn(p *Proxy, number int, address string, client, server net.Conn) *conn {
 	return &conn{
 		proxy: p, number: number, server: address, ends: [2]net.Conn{client, server},
-		track: newTrack(), valves: newValves(), done: make(chan struct{}),
+		track: &track{asked: map[int32][]asked{}}, valves: newValves(), done: make(chan struct{}),
 		rooms: [2]*room{newRoom(&p.waiting, p.cfg.Memory), newRoom(&p.waiting, p.cfg.Memory)},
 	}
 }
@@ -194,7 +194,7 @@ func (c *conn) pass(f *Frame) bool {
 		c.swallow.Store(f.Xid, nil)
 	}
 	c.proxy.note(c, f)
-	frame := net.Buffers{f.head(), f.payload}
+	frame := net.Buffers{binary.BigEndian.AppendUint32(nil, uint32(len(f.payload))), f.payload}
 	frame.WriteTo(c.ends[1-f.Direction])
 	return action != CutAfter || f.Kind == Request
 }

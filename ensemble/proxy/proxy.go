@@ -3,7 +3,6 @@ package proxy
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -60,7 +59,6 @@ type Proxy struct {
 	conns    map[int]*conn // by number
 	accepted int
 	waiting  atomic.Int64 // bytes of frames
-	next     int          // the server to try first
 	session  Session
 }
 
@@ -88,17 +86,12 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Ended == nil {
 		cfg.Ended = func(int) {}
 	}
-	cfg.Greeting, cfg.Memory = cmp.Or(cfg.Greeting, greetingDefault), cmp.Or(cfg.Memory, memoryDefault)
+	cfg.Greeting, cfg.Memory = cmp.Or(cfg.Greeting, 10*time.Second), cmp.Or(cfg.Memory, 256<<20)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return cfg
 }
-
-const (
-	greetingDefault = 10 * time.Second
-	memoryDefault   = 256 << 20
-)
 
 // Addr is the address that clients connect to.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
@@ -145,14 +138,13 @@ func (p *Proxy) admit(client net.Conn) bool {
 		return false
 	}
 	p.accepted++
-	number, first := p.accepted, p.next
-	p.next++
-	p.ended.Go(func() { p.serve(client, number, first) })
+	number := p.accepted
+	p.ended.Go(func() { p.serve(client, number) })
 	return true
 }
 
-func (p *Proxy) serve(client net.Conn, number, first int) {
-	server, address, err := p.dial(first)
+func (p *Proxy) serve(client net.Conn, number int) {
+	server, address, err := p.dial(number - 1)
 	if err != nil {
 		p.cfg.Log.Info("no server can be reached: "+err.Error(), "connection", number)
 		reset(client)
@@ -168,21 +160,18 @@ func (p *Proxy) serve(client net.Conn, number, first int) {
 	p.cfg.Ended(number)
 }
 
-// dial connects to the first server that accepts.
+// dial connects to the first server that accepts, beginning with one.
 func (p *Proxy) dial(first int) (server net.Conn, address string, err error) {
 	for i := range p.cfg.Servers {
 		address = p.cfg.Servers[(first+i)%len(p.cfg.Servers)]
-		if server, err = p.dialOne(address); err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+		server, err = p.cfg.Dial(ctx, address)
+		cancel()
+		if err == nil {
 			return server, address, nil
 		}
 	}
 	return nil, "", err
-}
-
-func (p *Proxy) dialOne(address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
-	defer cancel()
-	return p.cfg.Dial(ctx, address)
 }
 
 // enter counts a connection among the open ones; false if the proxy has been closed meanwhile, or refuses connections.
@@ -282,6 +271,3 @@ func (p *Proxy) Refuse(refusing bool) {
 	defer p.mu.Unlock()
 	p.refusing = refusing
 }
-
-// head is the length in front of a frame.
-func (f *Frame) head() []byte { return binary.BigEndian.AppendUint32(nil, uint32(len(f.payload))) }

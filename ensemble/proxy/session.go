@@ -19,8 +19,6 @@ type Session struct {
 	dial Dialer // to the servers of the proxy that knows it; nil for plain TCP
 }
 
-func milliseconds(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
-
 // Expire ends a session by way of the server at an address, and returns when that has committed it: the session's ephemeral
 // znodes are gone then. Its client sees an expiry. The address must not be of the server that the client is connected to, or the
 // two take the session from one another. It tells whether the session was alive until then: an expired one is no error.

@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/zktorture/zktorture/wire"
 )
@@ -28,8 +29,6 @@ const openMax = 1 << 16
 
 // pathsMax bounds the bytes of all their paths.
 const pathsMax = 4 << 20
-
-func newTrack() *track { return &track{asked: map[int32][]asked{}} }
 
 // frame reads a frame that has arrived.
 func (t *track) frame(d Direction, payload []byte) (*Frame, error) {
@@ -64,7 +63,8 @@ func (t *track) connected(f *Frame) error {
 	f.Kind = Connected
 	var r wire.ConnectResponse
 	_, err := wire.Parse(f.payload, &r)
-	t.session.ID, t.session.Password, t.session.Timeout = r.Session, r.Password, milliseconds(r.Timeout)
+	t.session.ID, t.session.Password = r.Session, r.Password
+	t.session.Timeout = time.Duration(r.Timeout) * time.Millisecond
 	return err
 }
 

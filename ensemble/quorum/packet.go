@@ -40,8 +40,7 @@ const rawMax = 32 << 10
 // announces a snapshot it returns bytes as they come.
 type reader struct {
 	source io.Reader
-	taken  bytes.Buffer // of the packet under way
-	raw    bool         // a snapshot has been announced
+	raw    bool // a snapshot has been announced
 }
 
 // read reads one packet. The error is the source's, io.EOF only between packets, or that of a malformed length; the packet has
@@ -52,9 +51,9 @@ func (r *reader) read() (p packet, err error) {
 		n, err := r.source.Read(b)
 		return packet{bytes: b[:n]}, err
 	}
-	r.taken.Reset()
-	err = r.parts(&p)
-	p.bytes = bytes.Clone(r.taken.Bytes())
+	var taken bytes.Buffer
+	err = p.parse(io.TeeReader(r.source, &taken))
+	p.bytes = taken.Bytes()
 	if err == io.EOF && len(p.bytes) > 0 {
 		err = io.ErrUnexpectedEOF
 	}
@@ -62,52 +61,42 @@ func (r *reader) read() (p packet, err error) {
 	return p, err
 }
 
-func (r *reader) parts(p *packet) error {
-	head, err := r.take(4 + 8)
-	if err != nil {
+func (p *packet) parse(in io.Reader) error {
+	var head struct {
+		Kind kind
+		Zxid int64
+	}
+	if err := binary.Read(in, binary.BigEndian, &head); err != nil {
 		return err
 	}
-	p.kind, p.zxid = kind(binary.BigEndian.Uint32(head)), int64(binary.BigEndian.Uint64(head[4:]))
-	if err := r.buffer(); err != nil {
+	p.kind, p.zxid = head.Kind, head.Zxid
+	if err := skipBuffer(in); err != nil {
 		return err
 	}
-	return r.identities()
-}
-
-// take reads n bytes of the packet.
-func (r *reader) take(n int) ([]byte, error) {
-	before := r.taken.Len()
-	_, err := io.CopyN(&r.taken, r.source, int64(n))
-	return r.taken.Bytes()[before:], err
+	identities, err := length(in, identitiesMax)
+	for range 2 * identities {
+		if err == nil {
+			err = skipBuffer(in)
+		}
+	}
+	return err
 }
 
 // length reads a length of at most most, 0 for none.
-func (r *reader) length(most int) (int, error) {
-	b, err := r.take(4)
-	if err != nil {
+func length(in io.Reader, most int32) (n int32, err error) {
+	if err := binary.Read(in, binary.BigEndian, &n); err != nil {
 		return 0, err
 	}
-	n := int(int32(binary.BigEndian.Uint32(b)))
 	if n < -1 || n > most {
 		return 0, fmt.Errorf("quorum: a leader has sent what is no packet: a length is %d", n)
 	}
 	return max(0, n), nil
 }
 
-func (r *reader) buffer() error {
-	n, err := r.length(bufferMax)
+func skipBuffer(in io.Reader) error {
+	n, err := length(in, bufferMax)
 	if err == nil {
-		_, err = r.take(n)
-	}
-	return err
-}
-
-func (r *reader) identities() error {
-	n, err := r.length(identitiesMax)
-	for range 2 * n {
-		if err == nil {
-			err = r.buffer()
-		}
+		_, err = io.CopyN(io.Discard, in, int64(n))
 	}
 	return err
 }
