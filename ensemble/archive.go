@@ -10,15 +10,15 @@ import (
 	"path/filepath"
 )
 
-// A class archive is a file with the server's classes as Java has them in memory (JEP 350). With one a server needs a third
-// less processor time until it serves. Java ignores an archive of other jars or of another Java.
+// A class archive is a file with the server's classes as Java has them in memory (JEP 350). With one a server needs a
+// third less processor time until it serves. Java ignores an archive of other jars or of another Java.
 
 // archiveName is the archive in a member's folder.
 const archiveName = "classes.jsa"
 
-// MakeArchive makes sure that the cache folder has a class archive for this server and this Java, from 13 on, and returns its
-// path. If there is none it starts and stops three servers, which takes a few seconds. [Start] uses it from then on; without
-// one servers start more slowly.
+// MakeArchive makes sure that the cache folder has a class archive for this server and this Java, from 13 on, and
+// returns its path. If there is none it starts and stops three servers, which takes a few seconds. [Start] uses it
+// from then on; without one servers start more slowly.
 func MakeArchive(ctx context.Context) (path string, err error) {
 	java, err := FindJava(ctx)
 	if err != nil {

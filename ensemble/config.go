@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// freePorts returns n ports that are free now. Another process may take one before a server does, so a start is retried.
+// freePorts returns n ports that are free now. Another process may take one before a server does, so a start is
+// retried.
 func freePorts(n int) ([]int, error) {
 	ports := make([]int, 0, n)
 	for range n { // all are held until all are found, so that they differ
@@ -43,8 +44,8 @@ func writeFile(path, content string) error {
 	return nil
 }
 
-// config is zoo.cfg (ZooKeeper Administrator's Guide, "Configuration Parameters"). The view has the addresses of all members as
-// the member sees them, "address:port:port".
+// config is zoo.cfg (ZooKeeper Administrator's Guide, "Configuration Parameters"). The view has the addresses of all
+// members as the member sees them, "address:port:port".
 func (o Options) config(data string, s *site, view []string) string {
 	lines := []string{
 		fmt.Sprintf("tickTime=%d", o.Tick.Milliseconds()),
@@ -69,9 +70,9 @@ func (o Options) config(data string, s *site, view []string) string {
 // escapeProperty writes a value as Java's Properties reads it back.
 func escapeProperty(s string) string { return strings.ReplaceAll(s, `\`, `\\`) }
 
-// arguments are Java's: a small heap and a quick start, no files outside the member's folder, no fsync, no preallocation of
-// log files to 64 MB, TTL znodes, and no log line for each four-letter word. A server that looks for a leader asks at least
-// once a second instead of once a minute, so that it is back soon after a partition.
+// arguments are Java's: a small heap and a quick start, no files outside the member's folder, no fsync, no
+// preallocation of log files to 64 MB, TTL znodes, and no log line for each four-letter word. A server that looks for
+// a leader asks at least once a second instead of once a minute, so that it is back soon after a partition.
 func (o Options) arguments(dir string) []string {
 	arguments := []string{
 		"-Xms16m", "-Xmx64m", "-Xss256k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",

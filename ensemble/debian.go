@@ -23,8 +23,8 @@ const elsewhereAdvice = "or unpack a release of zookeeper.apache.org and set ZOO
 
 // fetchDebian returns the server in the cache folder, and downloads it first if it is not there.
 //
-// Invariant: the folder zookeeper in the cache is complete, because it gets that name by a rename. Only the holder of the lock
-// changes the cache; the lock ends with its process.
+// Invariant: the folder zookeeper in the cache is complete, because it gets that name by a rename. Only the holder of
+// the lock changes the cache; the lock ends with its process.
 func fetchDebian(ctx context.Context, cache string) (*Software, error) {
 	final := filepath.Join(cache, "zookeeper")
 	if found, err := unpacked(final); err == nil {
@@ -69,8 +69,8 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	return func() { file.Close() }, nil
 }
 
-// download fills a new folder and gives it its final name. It removes what an earlier process left half done, and a final
-// folder that lost some of its files. It needs the lock.
+// download fills a new folder and gives it its final name. It removes what an earlier process left half done, and a
+// final folder that lost some of its files. It needs the lock.
 func download(ctx context.Context, cache, final string) error {
 	leftovers, _ := filepath.Glob(filepath.Join(cache, "fetch-*"))
 	for _, dir := range append(leftovers, final) {
@@ -137,8 +137,8 @@ func complaints(out string) string {
 	return cmp.Or(strings.Join(found, "; "), last)
 }
 
-// aptAdvice tells the two usual causes apart. Without package lists apt knows no package; with old ones it looks for files that
-// the mirror no longer has.
+// aptAdvice tells the two usual causes apart. Without package lists apt knows no package; with old ones it looks for
+// files that the mirror no longer has.
 func aptAdvice(out string) string {
 	for _, sign := range []string{"Unable to locate package", "No packages found", "Can't select candidate", "404 "} {
 		if strings.Contains(out, sign) {

@@ -17,7 +17,8 @@ import (
 	"github.com/zktorture/zktorture/ensemble/scratch"
 )
 
-// Ensemble is a ZooKeeper of one, three or five servers on this machine. Its methods may be called from several goroutines.
+// Ensemble is a ZooKeeper of one, three or five servers on this machine. Its methods may be called from several
+// goroutines.
 type Ensemble struct {
 	options  Options
 	java     string
@@ -36,9 +37,9 @@ type Ensemble struct {
 // launchesMax bounds how often Start tries again because a port was taken.
 const launchesMax = 5
 
-// Start starts an ensemble and returns when all its servers serve, after about a second for one to three of them. The context
-// bounds the start, with the download that it may need ([Fetch]), not the life of the ensemble. After an error nothing of the
-// ensemble is left, except its files if [Options.Keep] is set.
+// Start starts an ensemble and returns when all its servers serve, after about a second for one to three of them. The
+// context bounds the start, with the download that it may need ([Fetch]), not the life of the ensemble. After an
+// error nothing of the ensemble is left, except its files if [Options.Keep] is set.
 func Start(ctx context.Context, options Options) (*Ensemble, error) {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -186,9 +187,9 @@ func (e *Ensemble) Dir() string { return e.dir }
 // Member returns a member by its number, from 0 to [Options.Nodes]-1.
 func (e *Ensemble) Member(i int) *Member { return e.members[i] }
 
-// Leader returns the number of the member that leads, or of the only one. A leader that was paused may believe for some ticks
-// that it still leads; of several the one with the highest epoch is returned. It is an error if there is none, because of an
-// election or a lost majority.
+// Leader returns the number of the member that leads, or of the only one. A leader that was paused may believe for
+// some ticks that it still leads; of several the one with the highest epoch is returned. It is an error if there is
+// none, because of an election or a lost majority.
 func (e *Ensemble) Leader(ctx context.Context) (int, error) {
 	leader, best := -1, int64(-1)
 	var others []error

@@ -117,8 +117,8 @@ func TestStartServeStop(t *testing.T) {
 // writes counts, so that each has a path of its own.
 var writes atomic.Int64
 
-// serves writes through each server and reads through the next. A connection may break meanwhile: on a machine that is busy
-// enough a client or a server loses patience.
+// serves writes through each server and reads through the next. A connection may break meanwhile: on a machine that
+// is busy enough a client or a server loses patience.
 func serves(t *testing.T, e *ensemble.Ensemble) {
 	t.Helper()
 	servers := e.Servers()
@@ -298,8 +298,8 @@ func TestHurt(t *testing.T) {
 	t.Run("lose the majority", func(t *testing.T) { loseMajority(t, e) })
 }
 
-// stopLeader checks that another member takes over while the leader is shut down, and that clients keep their sessions. What
-// Strike can do to a leader has tests of its own.
+// stopLeader checks that another member takes over while the leader is shut down, and that clients keep their
+// sessions. What Strike can do to a leader has tests of its own.
 func stopLeader(t *testing.T, e *ensemble.Ensemble) {
 	ctx := deadline(t)
 	old, err := e.WaitLeader(ctx)

@@ -229,7 +229,8 @@ func TestFetchFromARelease(t *testing.T) {
 	}
 }
 
-// Releases have all jars in lib, with their versions; early ones of 3.5, as those before, have the server's own at the top.
+// Releases have all jars in lib, with their versions; early ones of 3.5, as those before, have the server's own at
+// the top.
 func TestStartFromARelease(t *testing.T) {
 	needsServers(t)
 	software, err := ensemble.Fetch(t.Context())
@@ -249,7 +250,8 @@ func TestStartFromARelease(t *testing.T) {
 	}
 }
 
-// releaseOf is a folder like that of a release, with links to the jars of the server, of which zookeeper.jar is in place.
+// releaseOf is a folder like that of a release, with links to the jars of the server, of which zookeeper.jar is in
+// place.
 func releaseOf(t *testing.T, software *ensemble.Software, place string) (home string) {
 	t.Helper()
 	home = t.TempDir()

@@ -9,10 +9,11 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// HealAll undoes every fault: links, lags and holds end, paused servers go on, and dead ones are started. It returns when the
-// ensemble has been well for SyncLimit ticks, after which no timeout of before can strike any more: every member serves, one
-// leads, and the others have all that it had when it was asked, so that clients may go on writing. It gives up when ctx ends or
-// after [Options.StartTimeout]; the error names the member that did not come back and has the end of its log.
+// HealAll undoes every fault: links, lags and holds end, paused servers go on, and dead ones are started. It returns
+// when the ensemble has been well for SyncLimit ticks, after which no timeout of before can strike any more: every
+// member serves, one leads, and the others have all that it had when it was asked, so that clients may go on writing.
+// It gives up when ctx ends or after [Options.StartTimeout]; the error names the member that did not come back and
+// has the end of its log.
 func (e *Ensemble) HealAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.options.StartTimeout)
 	defer cancel()
@@ -102,8 +103,9 @@ func (e *Ensemble) well(ctx context.Context) (int64, error) {
 	return epoch(status.Zxid), nil
 }
 
-// transacting finds a leader that has made a transaction. One that has made none is at the first zxid of its epoch, where no
-// follower ever is. A session is opened and closed then, which takes two transactions, so that zxids can be compared.
+// transacting finds a leader that has made a transaction. One that has made none is at the first zxid of its epoch,
+// where no follower ever is. A session is opened and closed then, which takes two transactions, so that zxids can be
+// compared.
 func (e *Ensemble) transacting(
 	ctx context.Context, find func(context.Context) (*Member, Status, error),
 ) (*Member, Status, error) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Committed returns the zxid of the leader's last transaction. If it has made none a session is opened and closed. It is an
-// error if there is no leader.
+// Committed returns the zxid of the leader's last transaction. If it has made none a session is opened and closed. It
+// is an error if there is no leader.
 func (e *Ensemble) Committed(ctx context.Context) (int64, error) {
 	_, status, err := e.transacting(ctx, func(ctx context.Context) (*Member, Status, error) {
 		leader, err := e.Leader(ctx)
@@ -20,12 +20,12 @@ func (e *Ensemble) Committed(ctx context.Context) (int64, error) {
 }
 
 // Hold has a member apply no transaction after a zxid until it is held at a later one or freed ([Ensemble.Free],
-// [Ensemble.HealAll]). It goes on following and acknowledging, and its clients read the state at that zxid. Their writes, syncs
-// and new sessions through it wait. Hold returns when the member has applied all up to the zxid, which may be
-// [Ensemble.Committed]; what it has applied already stays.
+// [Ensemble.HealAll]). It goes on following and acknowledging, and its clients read the state at that zxid. Their
+// writes, syncs and new sessions through it wait. Hold returns when the member has applied all up to the zxid, which
+// may be [Ensemble.Committed]; what it has applied already stays.
 //
-// It is an error if there is no leader, if the member leads, or if it was sent a snapshot when it began to follow, which happens
-// after a long absence: what a leader sends after that cannot be read.
+// It is an error if there is no leader, if the member leads, or if it was sent a snapshot when it began to follow,
+// which happens after a long absence: what a leader sends after that cannot be read.
 func (e *Ensemble) Hold(ctx context.Context, member int, zxid int64) error {
 	if err := e.holdable(ctx, member); err != nil {
 		return err

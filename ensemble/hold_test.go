@@ -34,8 +34,8 @@ func newHeld(t *testing.T) *held {
 	return h
 }
 
-// beginWithoutSnapshot restarts the member if it came late to the leader, as on a busy machine: then it began with a snapshot,
-// and cannot be held.
+// beginWithoutSnapshot restarts the member if it came late to the leader, as on a busy machine: then it began with a
+// snapshot, and cannot be held.
 func (h *held) beginWithoutSnapshot() {
 	zxid, err := h.ensemble.Committed(h.ctx)
 	h.must(err)
@@ -119,8 +119,8 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// A follower stays one although it is held for longer than SyncLimit ticks, and keeps the quorum: the other follower is not
-// needed.
+// A follower stays one although it is held for longer than SyncLimit ticks, and keeps the quorum: the other follower
+// is not needed.
 func TestHeldFollowerAcknowledges(t *testing.T) {
 	h := newHeld(t)
 	h.hold(0)

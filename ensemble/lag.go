@@ -10,11 +10,12 @@ import (
 	"github.com/zktorture/zktorture/ensemble/relay"
 )
 
-// Followers connect to their leader's quorum port. In front of each member's port is a relay for each other member: server.2's
-// zoo.cfg has the port of its own relay for server.1. So what a leader sends can be late for one follower alone.
+// Followers connect to their leader's quorum port. In front of each member's port is a relay for each other member:
+// server.2's zoo.cfg has the port of its own relay for server.1. So what a leader sends can be late for one follower
+// alone.
 //
-// The election port has no relay: a server that is dialled there dials back the address that the other announces (ZooKeeper 3.5
-// and later, QuorumCnxManager), and would go around it.
+// The election port has no relay: a server that is dialled there dials back the address that the other announces
+// (ZooKeeper 3.5 and later, QuorumCnxManager), and would go around it.
 
 // addLinks puts the relays in front of the member's quorum port, for all others.
 func (m *Member) addLinks(nodes int) error {
@@ -32,8 +33,8 @@ func (m *Member) addLinks(nodes int) error {
 	return nil
 }
 
-// followerPatience is how long a follower tries to reach a leader that does not listen yet, because the follower often learns
-// of its election first. A relay always listens, so it has to try in its place.
+// followerPatience is how long a follower tries to reach a leader that does not listen yet, because the follower
+// often learns of its election first. A relay always listens, so it has to try in its place.
 const followerPatience = 500 * time.Millisecond
 
 // dialPeer connects to the member's quorum port.
@@ -58,8 +59,8 @@ func (m *Member) dialBehind(hold *quorum.Hold) func() (net.Conn, error) {
 	}
 }
 
-// seenBy is this member's address in another's zoo.cfg: its host, the port of the relay to its quorum port, and its election
-// port. It sees its own quorum port.
+// seenBy is this member's address in another's zoo.cfg: its host, the port of the relay to its quorum port, and its
+// election port. It sees its own quorum port.
 func (m *Member) seenBy(other int) string {
 	peer := m.site.ports.peer
 	if m.index != other {
@@ -68,10 +69,11 @@ func (m *Member) seenBy(other int) string {
 	return fmt.Sprintf("%s:%d:%d", m.site.host, peer, m.site.ports.election)
 }
 
-// Lag delays what a member hears from its leader, whichever that is, so that its clients read stale values. With 0 it catches up.
-// A leader does not lag.
+// Lag delays what a member hears from its leader, whichever that is, so that its clients read stale values. With 0 it
+// catches up. A leader does not lag.
 //
-// It is an error if the member is the only one, or if the delay is not less than SyncLimit ticks, after which it would be dropped.
+// It is an error if the member is the only one, or if the delay is not less than SyncLimit ticks, after which it
+// would be dropped.
 func (e *Ensemble) Lag(member int, delay time.Duration) error {
 	switch {
 	case !e.has(member):

@@ -20,8 +20,8 @@ type reads struct {
 	oldest       time.Duration // the oldest value it read had been superseded for so long
 }
 
-// read reads for a while by one member what is written by another. A read is stale if a later value had been written, and the
-// writer had been told so, before the read began, or the sync before it. The error is the first of a request.
+// read reads for a while by one member what is written by another. A read is stale if a later value had been written,
+// and the writer had been told so, before the read began, or the sync before it. The error is the first of a request.
 func read(writer, reader *zkclient.Client, path string, sync bool, n int) (seen reads, err error) {
 	var written atomic.Int64 // the last value of which the writer knows that it was written
 	superseded := make([]atomic.Int64, 1<<16)
@@ -115,7 +115,8 @@ func TestLag(t *testing.T) {
 	wantFresh(t, writer, reader, delay)
 }
 
-// wantFresh checks that reads are not stale by as much as a lag would make them. A little they may be without any fault.
+// wantFresh checks that reads are not stale by as much as a lag would make them. A little they may be without any
+// fault.
 func wantFresh(t *testing.T, writer, reader *zkclient.Client, lag time.Duration) {
 	t.Helper()
 	seen := mustRead(t, writer, reader, "/register", false, 1000)

@@ -14,8 +14,8 @@ import (
 	"github.com/zktorture/zktorture/ensemble/relay"
 )
 
-// Member is a server of an ensemble: a folder, three ports, and a process while it runs. Its methods may be called from several
-// goroutines.
+// Member is a server of an ensemble: a folder, three ports, and a process while it runs. Its methods may be called
+// from several goroutines.
 type Member struct {
 	ensemble *Ensemble
 	index    int
@@ -48,7 +48,8 @@ func (m *Member) Pid() (int, bool) {
 // Log returns the path of the server's log, which restarts append to.
 func (m *Member) Log() string { return filepath.Join(m.dir, "server.log") }
 
-// Status asks the server for its role. It fails if the server does not answer within half a second or is not part of a majority.
+// Status asks the server for its role. It fails if the server does not answer within half a second or is not part of
+// a majority.
 func (m *Member) Status(ctx context.Context) (Status, error) {
 	status, err := askStatus(ctx, m.address)
 	if err != nil {
@@ -60,11 +61,12 @@ func (m *Member) Status(ctx context.Context) (Status, error) {
 // String names the member as ZooKeeper's configuration does: "server.1" is number 0.
 func (m *Member) String() string { return "server." + strconv.Itoa(m.index+1) }
 
-// Kill ends the server with SIGKILL and returns when it is gone; it does nothing if the server does not run. Clients see broken
-// connections; sessions live on if a majority is left.
+// Kill ends the server with SIGKILL and returns when it is gone; it does nothing if the server does not run. Clients
+// see broken connections; sessions live on if a majority is left.
 func (m *Member) Kill() error { return m.end("kill", syscall.SIGKILL) }
 
-// Stop ends the server with SIGTERM, resuming a paused one, and returns when it is gone; it does nothing if it does not run.
+// Stop ends the server with SIGTERM, resuming a paused one, and returns when it is gone; it does nothing if it does
+// not run.
 func (m *Member) Stop() error { return m.end("stop", syscall.SIGTERM, syscall.SIGCONT) }
 
 func (m *Member) end(verb string, signals ...syscall.Signal) error {
@@ -78,8 +80,8 @@ func (m *Member) end(verb string, signals ...syscall.Signal) error {
 	return m.process.end(signals...)
 }
 
-// Pause stops the server with SIGSTOP: its connections stay open, the kernel accepts new ones, and nothing is answered. It is an
-// error if the server does not run.
+// Pause stops the server with SIGSTOP: its connections stay open, the kernel accepts new ones, and nothing is
+// answered. It is an error if the server does not run.
 func (m *Member) Pause() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,8 +115,8 @@ func (m *Member) Paused() bool {
 	return m.running() && m.paused
 }
 
-// Restart starts a server that was killed or stopped, with its old data and ports, and returns when it serves, which takes a
-// majority. To restore a lost majority call [Member.Launch] on several members and then [Ensemble.WaitServing].
+// Restart starts a server that was killed or stopped, with its old data and ports, and returns when it serves, which
+// takes a majority. To restore a lost majority call [Member.Launch] on several members and then [Ensemble.WaitServing].
 func (m *Member) Restart(ctx context.Context) error {
 	if err := m.Launch(); err != nil {
 		return err

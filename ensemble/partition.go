@@ -11,11 +11,11 @@ import (
 var errNoNetwork = errors.New("ensemble: links between members can be cut only if each has a network namespace: " +
 	"start the ensemble with Options.Namespaces")
 
-// Partition cuts all links between members of different groups, both ways, until heal is called. Members in no group form one
-// more, so Partition([]int{leader}) isolates the leader. Clients still reach every member.
+// Partition cuts all links between members of different groups, both ways, until heal is called. Members in no group
+// form one more, so Partition([]int{leader}) isolates the leader. Clients still reach every member.
 //
-// A cut link swallows packets: members find out by a timeout, after SyncLimit ticks. Faults of links add up; each is undone by its
-// own heal, or by [Ensemble.Heal] with all others. It is an error without [Options.Namespaces].
+// A cut link swallows packets: members find out by a timeout, after SyncLimit ticks. Faults of links add up; each is
+// undone by its own heal, or by [Ensemble.Heal] with all others. It is an error without [Options.Namespaces].
 func (e *Ensemble) Partition(groups ...[]int) (heal func(), err error) {
 	side, err := e.sides(groups)
 	if err != nil {
@@ -27,8 +27,8 @@ func (e *Ensemble) Partition(groups ...[]int) (heal func(), err error) {
 // Cut cuts the link from one member to another, one way, until heal is called. See [Ensemble.Partition].
 func (e *Ensemble) Cut(from, to int) (heal func(), err error) { return e.Lossy(from, to, 1) }
 
-// Lossy loses a share of the packets that one member sends to another, from 0 to 1, until heal is called. TCP retransmits them,
-// later and later. See [Ensemble.Partition].
+// Lossy loses a share of the packets that one member sends to another, from 0 to 1, until heal is called. TCP
+// retransmits them, later and later. See [Ensemble.Partition].
 func (e *Ensemble) Lossy(from, to int, share float64) (heal func(), err error) {
 	if from == to || !e.has(from) || !e.has(to) {
 		return nil, fmt.Errorf("ensemble: there is no link from member %d to member %d of %d", from, to, len(e.members))

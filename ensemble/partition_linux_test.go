@@ -76,8 +76,8 @@ func loseTouch(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault) {
 	wantWell(t, e)
 }
 
-// A leader that hears nobody stops to serve, but goes on to be elected by those who hear it, perhaps for long. Then there is no
-// leader. Healing ends that.
+// A leader that hears nobody stops to serve, but goes on to be elected by those who hear it, perhaps for long. Then
+// there is no leader. Healing ends that.
 func deafLeader(t *testing.T, e *ensemble.Ensemble) {
 	struck := strike(t, e, fault(ensemble.Deaf, ensemble.Leader))
 	eventually(t, "it does not serve any more", func() bool { return silent(t, e, struck.Member) })
@@ -97,8 +97,9 @@ func lossyLeader(t *testing.T, e *ensemble.Ensemble) {
 	wantWell(t, e)
 }
 
-// staleReads checks that a follower that hears no leader, but does not know yet, serves what was true when it last did. It
-// knows after half a second, which may be too short a time to read in on a busy machine: then it is tried again.
+// staleReads checks that a follower that hears no leader, but does not know yet, serves what was true when it last
+// did. It knows after half a second, which may be too short a time to read in on a busy machine: then it is tried
+// again.
 func staleReads(t *testing.T, e *ensemble.Ensemble, cut func(leader, follower int) error) {
 	for range 5 {
 		if readsWereStale(t, e, cut) {
@@ -148,8 +149,8 @@ func TestPartitionOfFive(t *testing.T) {
 	wantWell(t, e)
 }
 
-// Links are those from and to the members given. That they lose in this direction only is tested in package netns; from outside
-// it is hard to tell, since TCP stalls either way.
+// Links are those from and to the members given. That they lose in this direction only is tested in package netns;
+// from outside it is hard to tell, since TCP stalls either way.
 func TestLinksChosen(t *testing.T) {
 	var said string
 	e := startApart(t, ensemble.Options{Nodes: 3, Log: func(format string, args ...any) { said = fmt.Sprintf(format, args...) }})
@@ -187,8 +188,8 @@ func TestPartitionRefuses(t *testing.T) {
 	wantNoStrike(t, e, fault(ensemble.Partition, ensemble.Leader), "no other members")
 }
 
-// TestKilledAtAnyMoment kills a process that starts an ensemble in namespaces, at random moments until after it serves. No
-// process is left, nor any file; and so no namespace: package netns.
+// TestKilledAtAnyMoment kills a process that starts an ensemble in namespaces, at random moments until after it
+// serves. No process is left, nor any file; and so no namespace: package netns.
 func TestKilledAtAnyMoment(t *testing.T) {
 	needsServers(t)
 	if err := netns.Allowed(); err != nil {

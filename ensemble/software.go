@@ -25,9 +25,10 @@ type Software struct {
 //  2. /usr/share/java, where the packages of Debian and Ubuntu put it;
 //  3. the cache folder;
 //
-// and if it is in none of them, downloads Debian's four packages (2.3 MB) with apt-get and unpacks them into the cache folder;
-// nothing is installed and root is not needed. The cache folder is ZKTORTURE_CACHE, or else zktorture in the user's cache folder
-// ([os.UserCacheDir]). It is never seen half filled, and several processes may fetch at the same time.
+// and if it is in none of them, downloads Debian's four packages (2.3 MB) with apt-get and unpacks them into the
+// cache folder; nothing is installed and root is not needed. The cache folder is ZKTORTURE_CACHE, or else zktorture
+// in the user's cache folder ([os.UserCacheDir]). It is never seen half filled, and several processes may fetch at
+// the same time.
 func Fetch(ctx context.Context) (*Software, error) {
 	if home := os.Getenv("ZOOKEEPER_HOME"); home != "" {
 		return releaseIn(home)
@@ -53,7 +54,8 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "zktorture"), nil
 }
 
-// releaseIn takes all jars of an unpacked release: from lib, and from the top, where releases before 3.5 have the server's own.
+// releaseIn takes all jars of an unpacked release: from lib, and from the top, where releases before 3.5 have the
+// server's own.
 func releaseIn(home string) (*Software, error) {
 	var jars []string
 	for _, pattern := range []string{"*.jar", "lib/*.jar"} {
@@ -104,8 +106,8 @@ func (s *Software) command(java string, args ...string) *exec.Cmd {
 
 var versionPattern = regexp.MustCompile(`version (\d[\w.-]*)`)
 
-// Version runs the server's version program with the given Java, which takes a fifth of a second, and returns for example
-// "3.8.0".
+// Version runs the server's version program with the given Java, which takes a fifth of a second, and returns for
+// example "3.8.0".
 func (s *Software) Version(java string) (string, error) {
 	out, err := s.command(java, noTrace, "org.apache.zookeeper.version.VersionInfoMain").Output()
 	if err != nil {

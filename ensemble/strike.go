@@ -11,8 +11,9 @@ import (
 	"github.com/zktorture/zktorture/ensemble/netns"
 )
 
-// Strike makes a fault happen and returns which member it struck. If the target is a leader or follower it waits until there is
-// one or ctx ends. It is an error if the fault cannot strike the target, because it does not run, say, or lags already.
+// Strike makes a fault happen and returns which member it struck. If the target is a leader or follower it waits
+// until there is one or ctx ends. It is an error if the fault cannot strike the target, because it does not run, say,
+// or lags already.
 func (e *Ensemble) Strike(ctx context.Context, f Fault) (*Struck, error) {
 	if err := f.Validate(len(e.members)); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ type Watch struct {
 	Path    string
 }
 
-// Watches lists the watches that the member keeps for its clients, in its own order (ZooKeeper Administrator's Guide, "The Four
-// Letter Words", wchp). It fails if the member does not answer.
+// Watches lists the watches that the member keeps for its clients, in its own order (ZooKeeper Administrator's Guide,
+// "The Four Letter Words", wchp). It fails if the member does not answer.
 func (m *Member) Watches(ctx context.Context) ([]Watch, error) {
 	answer, err := fourLetter(ctx, m.address, "wchp")
 	if err != nil {

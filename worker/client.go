@@ -23,12 +23,12 @@ type Config struct {
 	Servers        string        // host:port,host:port
 	SessionTimeout time.Duration // in whole milliseconds
 
-	// Stderr gets the standard error of the processes, from several goroutines. It may be nil; error messages have the end of it
-	// all the same.
+	// Stderr gets the standard error of the processes, from several goroutines. It may be nil; error messages have
+	// the end of it all the same.
 	Stderr io.Writer
 
-	// Fail is called once if the client fails, with the reason: a line outside of the protocol, or a worker that cannot be started
-	// again. It must not block.
+	// Fail is called once if the client fails, with the reason: a line outside of the protocol, or a worker that
+	// cannot be started again. It must not block.
 	Fail func(error)
 
 	// StartTimeout bounds how long a process takes until it is ready. Default 30 s.
@@ -87,8 +87,8 @@ var (
 	_ live.Process    = (*Client)(nil)
 )
 
-// Start starts a worker and returns when it is ready. The context bounds the start, not the life of the client. The error has
-// the end of the worker's standard error.
+// Start starts a worker and returns when it is ready. The context bounds the start, not the life of the client. The
+// error has the end of the worker's standard error.
 func Start(ctx context.Context, config Config) (*Client, error) {
 	c := &Client{cfg: config.withDefaults(), starting: make(chan struct{}, 1)}
 	_, err := c.present(ctx, 0)
@@ -318,8 +318,8 @@ func (c *Client) HeldBack() time.Duration {
 	return heldBack(pid)
 }
 
-// Pause stops the process with SIGSTOP, as a long garbage collection does: it keeps its connections and does nothing. It is an
-// error if there is no process.
+// Pause stops the process with SIGSTOP, as a long garbage collection does: it keeps its connections and does nothing.
+// It is an error if there is no process.
 func (c *Client) Pause() error { return c.sleep(syscall.SIGSTOP, true) }
 
 // Resume continues the process with SIGCONT. It is an error if there is none.
@@ -342,8 +342,8 @@ func (c *Client) sleep(s syscall.Signal, paused bool) error {
 	return nil
 }
 
-// Kill kills the process with SIGKILL and returns when it has ended. Its session expires at the servers. The next call starts
-// another process. It is an error if there is none to kill.
+// Kill kills the process with SIGKILL and returns when it has ended. Its session expires at the servers. The next
+// call starts another process. It is an error if there is none to kill.
 func (c *Client) Kill() error {
 	l, err := c.running()
 	if err != nil {
@@ -359,8 +359,8 @@ func (c *Client) Kill() error {
 	return nil
 }
 
-// Close ends the client: its process sees the end of its input, has a moment to end its session, and is killed if it takes
-// longer. It may be called again.
+// Close ends the client: its process sees the end of its input, has a moment to end its session, and is killed if it
+// takes longer. It may be called again.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true

@@ -16,11 +16,12 @@ import (
 	"github.com/zktorture/zktorture/ensemble/afterlife"
 )
 
-// kin is the environment variable by which this run's worker processes are known, and what they have started, even in another
-// process group and after the death of its parent.
+// kin is the environment variable by which this run's worker processes are known, and what they have started, even in
+// another process group and after the death of its parent.
 const kin = "ZKTORTURE_WORKERS_OF"
 
-// killing is the guard's script: it kills all processes with the variable. It looks again for those that were just starting.
+// killing is the guard's script: it kills all processes with the variable. It looks again for those that were just
+// starting.
 const killing = `for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 	found=$(grep -lsF "$1" /proc/[0-9]*/environ)
 	[ -n "$found" ] || exit 0
@@ -52,8 +53,8 @@ func kinship() ([]string, error) {
 	return append(os.Environ(), g.variable), err
 }
 
-// endGroup waits for the end of a process that leads a group, without reaping it, so that the group keeps its number, and kills
-// what is left of the group.
+// endGroup waits for the end of a process that leads a group, without reaping it, so that the group keeps its number,
+// and kills what is left of the group.
 func endGroup(pid int) {
 	err := unix.EINTR
 	for err == unix.EINTR {
@@ -82,8 +83,8 @@ func heldBack(group int) (sum time.Duration) {
 	return sum
 }
 
-// groupOf reads the group in a process's stat, 0 if there is none: the third field after the name in brackets, which may have
-// any character (proc_pid_stat(5)).
+// groupOf reads the group in a process's stat, 0 if there is none: the third field after the name in brackets, which
+// may have any character (proc_pid_stat(5)).
 func groupOf(stat []byte) (group int) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) > 2 {

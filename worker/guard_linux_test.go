@@ -13,8 +13,8 @@ import (
 	"github.com/zktorture/zktorture/worker"
 )
 
-// litter starts a child in the worker's group, one in a group of its own, and one whose parent has gone, which all write their
-// numbers to a file, and then %s.
+// litter starts a child in the worker's group, one in a group of its own, and one whose parent has gone, which all
+// write their numbers to a file, and then %s.
 const litter = `read first; sleep 1000 & echo $! >>%[1]s; ` +
 	`setsid sh -c 'echo $$ >>%[1]s; exec sleep 1000' & ` +
 	`sh -c '(setsid sh -c "echo \$\$ >>%[1]s; exec sleep 1000" &)'; ` +

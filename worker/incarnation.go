@@ -170,7 +170,8 @@ func (l *incarnation) turn(ctx context.Context, user int, path string) error {
 
 var errDied = errors.New("worker: its process died before it had answered")
 
-// ask asks for an operation and waits for the answer. When ctx ends it cancels the operation and waits on for a bounded time.
+// ask asks for an operation and waits for the answer. When ctx ends it cancels the operation and waits on for a
+// bounded time.
 func (l *incarnation) ask(ctx context.Context, user int, op string, arg linearizability.Value) (reply, error) {
 	q := question{op, make(chan reply, 1)}
 	l.mu.Lock()
@@ -204,8 +205,8 @@ func (l *incarnation) late(q question) (reply, error) {
 	}
 }
 
-// await waits for the answer to a cancelled operation. A process that does not answer is killed, so that it does not acquire
-// anything later. Time in which it is paused does not count.
+// await waits for the answer to a cancelled operation. A process that does not answer is killed, so that it does not
+// acquire anything later. Time in which it is paused does not count.
 func (l *incarnation) await(q question) (reply, error) {
 	limit := time.NewTimer(l.client.cfg.GiveUp)
 	defer limit.Stop()

@@ -31,12 +31,13 @@ const (
 	Lost      State = "lost"
 )
 
-// Open opens a session and prepares to serve an assignment. It calls tell with each change of the session, from any goroutine,
-// until the host is closed.
+// Open opens a session and prepares to serve an assignment. It calls tell with each change of the session, from any
+// goroutine, until the host is closed.
 type Open func(ctx context.Context, a Assignment, tell func(State)) (*Host, error)
 
-// Serve is a worker: it reads an assignment and then commands from in, carries each out on a goroutine of its own, and writes the
-// answers to out. When in or ctx ends it cancels what is under way and returns. The error is of lines outside of the protocol.
+// Serve is a worker: it reads an assignment and then commands from in, carries each out on a goroutine of its own,
+// and writes the answers to out. When in or ctx ends it cancels what is under way and returns. The error is of lines
+// outside of the protocol.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, open Open) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

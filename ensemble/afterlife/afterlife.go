@@ -1,6 +1,7 @@
-// Package afterlife settles what is left when this process ends, however it ends: [Bind] has the kernel kill a child with it,
-// and [Start] has a shell do something after it. The shell waits for the end of its standard input, whose other end only this
-// process has, in a session of its own, where signals to this process's group or terminal do not reach it.
+// Package afterlife settles what is left when this process ends, however it ends: [Bind] has the kernel kill a child
+// with it, and [Start] has a shell do something after it. The shell waits for the end of its standard input, whose
+// other end only this process has, in a session of its own, where signals to this process's group or terminal do not
+// reach it.
 package afterlife
 
 import (
@@ -22,8 +23,8 @@ type Executor struct {
 	life io.Closer // closed when this process ends
 }
 
-// Start starts a shell that runs a script when this process has ended, or releases it, and returns when the shell waits for
-// that. The script has a name and arguments, and must end by itself.
+// Start starts a shell that runs a script when this process has ended, or releases it, and returns when the shell
+// waits for that. The script has a name and arguments, and must end by itself.
 func Start(script, name string, args ...string) (*Executor, error) {
 	cmd := exec.Command("sh", append([]string{"-c", waiting + script, name}, args...)...)
 	cmd.Dir = "/" // no folder is in use because of it

@@ -1,16 +1,17 @@
 // Package link is a proxy between one client and its servers, on which faults strike.
 //
-// Faults are armed for the client's requests, which are counted from then on. So a client that behaves equally meets equal
-// faults, and a fault always strikes while something is under way. It reports at once when it strikes.
+// Faults are armed for the client's requests, which are counted from then on. So a client that behaves equally meets
+// equal faults, and a fault always strikes while something is under way. It reports at once when it strikes.
 //
-// A [Link] also knows, for each session of its client, until when it was surely alive: for a session timeout after the last
-// request that a server answered was sent, unless a fault ended it. ZooKeeper ends no session sooner (Programmer's Guide,
-// "ZooKeeper Sessions"), so whatever the session held, it held until then. A request without an answer says nothing: the session
-// may have ended before it arrived.
+// A [Link] also knows, for each session of its client, until when it was surely alive: for a session timeout after
+// the last request that a server answered was sent, unless a fault ended it. ZooKeeper ends no session sooner
+// (Programmer's Guide, "ZooKeeper Sessions"), so whatever the session held, it held until then. A request without an
+// answer says nothing: the session may have ended before it arrived.
 //
-// A server that has lost its leader goes on answering reads and pings for a while ([Config.Alone]). The leader, which ends
-// sessions, does not hear of those, so that much is taken off. What involves the leader needs no such care: a session was alive
-// when a write that was carried out or refused was sent, and for a timeout from when the client connected.
+// A server that has lost its leader goes on answering reads and pings for a while ([Config.Alone]). The leader, which
+// ends sessions, does not hear of those, so that much is taken off. What involves the leader needs no such care: a
+// session was alive when a write that was carried out or refused was sent, and for a timeout from when the client
+// connected.
 package link
 
 import (
@@ -59,8 +60,8 @@ type Config struct {
 	Dial    proxy.Dialer // to servers; nil for plain TCP
 	Log     *slog.Logger
 
-	// Alone is how long a server that has lost its leader may go on answering clients: the servers' syncLimit; 0 if they all
-	// reach each other; negative if unknown.
+	// Alone is how long a server that has lost its leader may go on answering clients: the servers' syncLimit; 0 if
+	// they all reach each other; negative if unknown.
 	Alone time.Duration
 }
 
@@ -268,8 +269,8 @@ func (l *Link) heard(f *proxy.Frame, at time.Time) {
 // sessionExpired is the code of the error of a request whose session is over: KeeperException.Code.
 const sessionExpired = -112
 
-// othersGone notes that all sessions but the present one are gone: a client asks for another only when it has been told that
-// its own is.
+// othersGone notes that all sessions but the present one are gone: a client asks for another only when it has been
+// told that its own is.
 func (l *Link) othersGone(present int64) {
 	for id, s := range l.sessions {
 		if id != present && s.gone.IsZero() {
@@ -294,7 +295,8 @@ func (l *Link) due(f *proxy.Frame) (fault *Fault) {
 	return fault
 }
 
-// dueAtRequest counts a request. A fault that is armed for its reply or for the next event waits for that. It needs l.mu.
+// dueAtRequest counts a request. A fault that is armed for its reply or for the next event waits for that. It needs
+// l.mu.
 func (l *Link) dueAtRequest(f *proxy.Frame) *Fault {
 	if f.Housekeeping() || f.Op == wire.OpCloseSession {
 		return nil

@@ -3,9 +3,9 @@
 // # The model
 //
 // A [Network] has hosts. Each is a network namespace of Linux (network_namespaces(7)): processes in it see a loopback
-// interface and one with the host's address ([Network.Address]), and not the network of this machine. The second is a TUN
-// device, which hands packets to this process instead of a wire; this process is the switch between the hosts. For each
-// packet it looks up with which probability packets on that link are lost. So
+// interface and one with the host's address ([Network.Address]), and not the network of this machine. The second is a
+// TUN device, which hands packets to this process instead of a wire; this process is the switch between the hosts.
+// For each packet it looks up with which probability packets on that link are lost. So
 //
 //   - a link is directed: to cut a from b needs two links, to cut one way needs one;
 //   - a cut link swallows packets: no side is told, and connections stay up until TCP or the program loses patience;
@@ -13,14 +13,14 @@
 //
 // # What is left behind
 //
-// Nothing, however the process ends. A namespace has no name and no file: it lives as long as a thread or a process is in it
-// or has it open, and its TUN device as long as this process. The network of the machine, its packet filters and the names
-// that ip-netns(8) keeps are not touched.
+// Nothing, however the process ends. A namespace has no name and no file: it lives as long as a thread or a process
+// is in it or has it open, and its TUN device as long as this process. The network of the machine, its packet filters
+// and the names that ip-netns(8) keeps are not touched.
 //
 // # What is needed
 //
-// Linux, /dev/net/tun, and the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN. Root has them, except in most containers; others
-// get them from [Gain], in a user namespace. No tool is needed: no ip, nft or tc.
+// Linux, /dev/net/tun, and the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN. Root has them, except in most
+// containers; others get them from [Gain], in a user namespace. No tool is needed: no ip, nft or tc.
 //
 // # Why a switch in the process
 //

@@ -26,11 +26,11 @@ func Allowed() error {
 }
 
 // Gain returns nil if this process may make networks. If it may not, but may have a user namespace
-// (user_namespaces(7)), Gain runs the program again in one, with the same arguments, environment and standard files, passes
-// signals on to it, and exits with its exit status without returning. Else the error says what to do.
+// (user_namespaces(7)), Gain runs the program again in one, with the same arguments, environment and standard files,
+// passes signals on to it, and exits with its exit status without returning. Else the error says what to do.
 //
-// So call it first thing in main. The program in the user namespace has the same user, network and files, may make network
-// namespaces, and dies with this process.
+// So call it first thing in main. The program in the user namespace has the same user, network and files, may make
+// network namespaces, and dies with this process.
 func Gain() error {
 	err := Allowed()
 	if err == nil || !errors.Is(err, fs.ErrPermission) || os.Getenv(marker) != "" {
@@ -60,8 +60,8 @@ var passedOn = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
 }
 
-// again is this program in a user namespace, with its user and group and two capabilities. It is in a process group of its
-// own, so that Ctrl-C in a terminal reaches it once, from here.
+// again is this program in a user namespace, with its user and group and two capabilities. It is in a process group
+// of its own, so that Ctrl-C in a terminal reaches it once, from here.
 func again() *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]

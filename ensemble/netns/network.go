@@ -18,8 +18,8 @@ type Network struct {
 // Address returns the address of a host in the network.
 func (n *Network) Address(host int) netip.Addr { return addressOf(host) }
 
-// Lose loses a share of the packets on the links, from 0 to 1, on top of what other calls lose, until heal is called. With 1 the
-// links are cut.
+// Lose loses a share of the packets on the links, from 0 to 1, on top of what other calls lose, until heal is called.
+// With 1 the links are cut.
 func (n *Network) Lose(share float64, links ...Link) (heal func()) {
 	return n.fabric.lose(share, links)
 }

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// New makes a network of 1 to [HostsMax] hosts, with all links whole. If this process may not, the error says what to do.
+// New makes a network of 1 to [HostsMax] hosts, with all links whole. If this process may not, the error says what to
+// do.
 func New(hosts int) (*Network, error) {
 	if hosts < 1 || hosts > HostsMax {
 		return nil, fmt.Errorf("netns: a network of %d hosts: it must be 1 to %d", hosts, HostsMax)
@@ -31,8 +32,8 @@ func New(hosts int) (*Network, error) {
 	return n, nil
 }
 
-// Do calls f on a thread in the namespace of a host: sockets that f opens and processes that it starts belong there. The
-// thread ends with f, so f must not hand work to other goroutines.
+// Do calls f on a thread in the namespace of a host: sockets that f opens and processes that it starts belong there.
+// The thread ends with f, so f must not hand work to other goroutines.
 func (n *Network) Do(host int, f func() error) error {
 	return onThread(func() error {
 		if err := unix.Setns(int(n.hosts[host].Fd()), unix.CLONE_NEWNET); err != nil {
@@ -42,8 +43,8 @@ func (n *Network) Do(host int, f func() error) error {
 	})
 }
 
-// onThread calls f on a thread that is never used again, so that f may change what belongs to it. It is not the first thread
-// of the process, which would stay, and from which others read the namespaces of the process.
+// onThread calls f on a thread that is never used again, so that f may change what belongs to it. It is not the first
+// thread of the process, which would stay, and from which others read the namespaces of the process.
 func onThread(f func() error) error {
 	result := make(chan error)
 	go func() {
@@ -76,14 +77,14 @@ func newHost(address netip.Addr) (namespace, device *os.File, err error) {
 	return namespace, device, err
 }
 
-// boundBackOff has TCP retransmit at least once a second, so that connections come back soon after a cut. The kernel knows
-// the setting from 6.15 on; before, recovery may take as long again as the cut.
+// boundBackOff has TCP retransmit at least once a second, so that connections come back soon after a cut. The kernel
+// knows the setting from 6.15 on; before, recovery may take as long again as the cut.
 func boundBackOff() { os.WriteFile("/proc/sys/net/ipv4/tcp_rto_max_ms", []byte("1000\n"), 0) }
 
 const deviceName = "tun0"
 
-// newDevice makes a TUN device in the namespace of this thread (the kernel's Documentation/networking/tuntap.rst): a read
-// returns a packet that was sent, a write delivers one. It lives as long as it is open.
+// newDevice makes a TUN device in the namespace of this thread (the kernel's Documentation/networking/tuntap.rst): a
+// read returns a packet that was sent, a write delivers one. It lives as long as it is open.
 func newDevice(address netip.Addr) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {

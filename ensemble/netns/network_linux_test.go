@@ -109,7 +109,8 @@ func wantSwallowed(t *testing.T, from, to net.Conn, message string) {
 	to.SetReadDeadline(time.Now().Add(patience))
 }
 
-// Hosts see each other by their addresses; a link that is cut swallows, in its direction only, and delivers when it is healed.
+// Hosts see each other by their addresses; a link that is cut swallows, in its direction only, and delivers when it
+// is healed.
 func TestLinks(t *testing.T) {
 	n := newNetwork(t, 3)
 	a, b := connect(t, n, 0, 1)
@@ -276,8 +277,8 @@ func having(setting string) (processes []string) {
 	return processes
 }
 
-// As a user without privileges the same works by Gain, where user namespaces are allowed; and the program is the same user, with its
-// arguments, its network, its exit status and the signals that are for it.
+// As a user without privileges the same works by Gain, where user namespaces are allowed; and the program is the same
+// user, with its arguments, its network, its exit status and the signals that are for it.
 func TestGain(t *testing.T) {
 	needsNetworks(t)
 	binary := copyOfBinary(t)

@@ -78,8 +78,8 @@ func (f *fabric) shareLost(link Link) float64 {
 	return f.share[link]
 }
 
-// forward carries the packets of one host until its device is closed. Packets without a receiver are lost, and those that a
-// device does not take.
+// forward carries the packets of one host until its device is closed. Packets without a receiver are lost, and those
+// that a device does not take.
 func (f *fabric) forward(from int) {
 	draw := rand.New(rand.NewPCG(uint64(from), 0))
 	buffer := make([]byte, packetMax)
@@ -114,8 +114,8 @@ func addressOf(host int) netip.Addr {
 	return netip.AddrFrom4(bytes)
 }
 
-// receiver returns the host with a packet's destination address (RFC 791, section 3.1); false if it is not IPv4 or there is
-// none: the kernel sends such packets unasked, to multicast groups for example.
+// receiver returns the host with a packet's destination address (RFC 791, section 3.1); false if it is not IPv4 or
+// there is none: the kernel sends such packets unasked, to multicast groups for example.
 func receiver(packet []byte, hosts int) (host int, ok bool) {
 	const headerMin, destination = 20, 16
 	if len(packet) < headerMin || packet[0]>>4 != 4 {

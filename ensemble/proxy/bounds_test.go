@@ -38,7 +38,8 @@ func greeting() *wire.ConnectRequest {
 	return &wire.ConnectRequest{Timeout: 4000, Password: make([]byte, 16)}
 }
 
-// accepted returns how many bytes of a frame, again and again, are taken from a client, until nothing more is for a while.
+// accepted returns how many bytes of a frame, again and again, are taken from a client, until nothing more is for a
+// while.
 func (c *client) accepted(most int, frame []byte) (n int) {
 	for n < most {
 		c.conn.SetWriteDeadline(time.Now().Add(time.Second))
@@ -54,8 +55,8 @@ func write(xid int32, bytes int) []byte {
 	return wire.AppendFrame(nil, &wire.RequestHeader{Xid: xid, Op: wire.OpSetData}, &wire.SetDataRequest{Path: "/x", Data: make([]byte, bytes)})
 }
 
-// What waits before a server that hangs is bounded in bytes, whatever the frames' lengths. The kernel's buffers hold some
-// megabytes of their own.
+// What waits before a server that hangs is bounded in bytes, whatever the frames' lengths. The kernel's buffers hold
+// some megabytes of their own.
 func TestBytesThatWaitAreBounded(t *testing.T) {
 	p := newProxy(t, proxy.Config{Servers: []string{listener(t, hang)}})
 	for _, length := range []int{4000, 1 << 20, 4_000_000} {

@@ -156,8 +156,8 @@ func (c *conn) report(d Direction, err error) {
 		"client", c.ends[ToServer].RemoteAddr().String(), "server", c.server)
 }
 
-// write forwards frames until the sender has closed the connection, and then closes it, unless the sender was cut off. A held
-// direction holds the end too.
+// write forwards frames until the sender has closed the connection, and then closes it, unless the sender was cut
+// off. A held direction holds the end too.
 func (c *conn) write(d Direction, frames <-chan *Frame) {
 	for f := range frames {
 		if !c.pass(f) {
@@ -171,7 +171,8 @@ func (c *conn) write(d Direction, frames <-chan *Frame) {
 	}
 }
 
-// pass forwards a frame; false if the connection is to be cut. A frame whose receiver is gone is lost without a decision.
+// pass forwards a frame; false if the connection is to be cut. A frame whose receiver is gone is lost without a
+// decision.
 func (c *conn) pass(f *Frame) bool {
 	if !c.released(f.Direction) {
 		return false

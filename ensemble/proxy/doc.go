@@ -2,9 +2,9 @@
 //
 // # The model
 //
-// A [Proxy] listens on an address, opens a connection to a server for each that it accepts, and forwards frames both ways, in
-// order. It reads what it forwards (package wire), so that a [Director] can decide by what a frame is: the request to create some
-// znode, its reply, the event of a watch.
+// A [Proxy] listens on an address, opens a connection to a server for each that it accepts, and forwards frames both
+// ways, in order. It reads what it forwards (package wire), so that a [Director] can decide by what a frame is: the
+// request to create some znode, its reply, the event of a watch.
 //
 // A connection can suffer what TCP connections suffer:
 //
@@ -14,15 +14,18 @@
 //	         a network that swallows packets
 //	refuse   new connections are reset
 //
-// A single frame is never lost while later ones arrive, because TCP loses none, unless a Director asks for it with [Discard].
+// A single frame is never lost while later ones arrive, because TCP loses none, unless a Director asks for it with
+// [Discard].
 //
 // # Before and after
 //
-// What a cut means to a client with a request under way depends on whether the server has applied it. A Director chooses:
-// [CutBefore] cuts instead of forwarding the request, [CutAfter] when the server has answered, instead of forwarding the reply.
+// What a cut means to a client with a request under way depends on whether the server has applied it. A Director
+// chooses: [CutBefore] cuts instead of forwarding the request, [CutAfter] when the server has answered, instead of
+// forwarding the reply.
 //
 // # Sessions
 //
-// The proxy reads each session's identity and secret from the handshake. With these [Expire] closes the session by way of another
-// server, which its client sees as an expiry: the way to test expiries in ZooKeeper's Programmer's Guide, "ZooKeeper Sessions".
+// The proxy reads each session's identity and secret from the handshake. With these [Expire] closes the session by
+// way of another server, which its client sees as an expiry: the way to test expiries in ZooKeeper's Programmer's
+// Guide, "ZooKeeper Sessions".
 package proxy

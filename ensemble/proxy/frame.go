@@ -50,8 +50,8 @@ type Frame struct {
 	payload []byte
 }
 
-// Housekeeping tells whether the frame belongs to no operation of a user: pings, and what a client sends by itself when it
-// connects.
+// Housekeeping tells whether the frame belongs to no operation of a user: pings, and what a client sends by itself
+// when it connects.
 func (f *Frame) Housekeeping() bool {
 	switch f.Op {
 	case wire.OpPing, wire.OpAuth, wire.OpSetWatches, wire.OpSetWatches2, wire.OpSASL:
@@ -71,6 +71,7 @@ const (
 	Discard          // the frame alone is lost, which never happens with TCP
 )
 
-// Director decides about each frame that is about to be forwarded. It is called by one goroutine for each direction of each
-// connection, and may hold the direction by taking its time; when the connection ends done is closed, and the frame is lost.
+// Director decides about each frame that is about to be forwarded. It is called by one goroutine for each direction
+// of each connection, and may hold the direction by taking its time; when the connection ends done is closed, and the
+// frame is lost.
 type Director func(done <-chan struct{}, f *Frame) Action

@@ -26,11 +26,11 @@ type Config struct {
 	Arrived func(*Frame)
 	// Ended, if set, is called once for each connection that a Director has seen, when it has ended.
 	Ended func(connection int)
-	// Greeting is how long a client may take to send its first frame; then its connection is closed. Default 10 s, as in
-	// ZooKeeper (zookeeper.nio.sessionlessCnxnTimeout).
+	// Greeting is how long a client may take to send its first frame; then its connection is closed. Default 10 s, as
+	// in ZooKeeper (zookeeper.nio.sessionlessCnxnTimeout).
 	Greeting time.Duration
-	// Memory is how many bytes of frames may wait in the proxy, default 256 MB. A connection whose next frame would make it
-	// more is cut. Of one direction of a connection 1 MB may wait, or one frame.
+	// Memory is how many bytes of frames may wait in the proxy, default 256 MB. A connection whose next frame would
+	// make it more is cut. Of one direction of a connection 1 MB may wait, or one frame.
 	Memory int64
 	Log    *slog.Logger // for what is malformed; nil for nothing
 }
@@ -236,8 +236,9 @@ func (p *Proxy) CutHalfOpen() {
 	}
 }
 
-// CutOff resets the end of a connection from which a direction's frames come, and leaves the other end in the belief that it is
-// connected: with ToServer the client is cut off, and the server waits for it. What the other end sends is lost.
+// CutOff resets the end of a connection from which a direction's frames come, and leaves the other end in the belief
+// that it is connected: with ToServer the client is cut off, and the server waits for it. What the other end sends is
+// lost.
 func (p *Proxy) CutOff(connection int, d Direction) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// directionMax bounds the bytes of one direction of a connection that wait in the proxy; then it reads no more, and TCP holds
-// back the sender. A longer frame waits alone.
+// directionMax bounds the bytes of one direction of a connection that wait in the proxy; then it reads no more, and
+// TCP holds back the sender. A longer frame waits alone.
 const directionMax = 1 << 20
 
 // room is what one direction of a connection may keep: one goroutine takes, and one gives back.
@@ -23,8 +23,8 @@ func newRoom(all *atomic.Int64, max int64) *room {
 	return &room{all: all, max: max, freed: make(chan struct{}, 1)}
 }
 
-// take waits until there is room for n bytes; false if done is closed before. If the whole proxy is full it does not wait, as the
-// others may wait for ever.
+// take waits until there is room for n bytes; false if done is closed before. If the whole proxy is full it does not
+// wait, as the others may wait for ever.
 func (r *room) take(n int64, done <-chan struct{}) (ok, full bool) {
 	for !r.enter(n) {
 		select {

@@ -19,9 +19,10 @@ type Session struct {
 	dial Dialer // to the servers of the proxy that knows it; nil for plain TCP
 }
 
-// Expire ends a session by way of the server at an address, and returns when that has committed it: the session's ephemeral
-// znodes are gone then. Its client sees an expiry. The address must not be of the server that the client is connected to, or the
-// two take the session from one another. It tells whether the session was alive until then: an expired one is no error.
+// Expire ends a session by way of the server at an address, and returns when that has committed it: the session's
+// ephemeral znodes are gone then. Its client sees an expiry. The address must not be of the server that the client is
+// connected to, or the two take the session from one another. It tells whether the session was alive until then: an
+// expired one is no error.
 func Expire(ctx context.Context, address string, s Session) (alive bool, err error) {
 	dial := s.dial
 	if dial == nil {

@@ -42,7 +42,8 @@ func (c *Conn) receive() {
 	}
 }
 
-// enter queues a packet as soon as there is room; false if it is the last. The rest of a packet that was cut off is queued too.
+// enter queues a packet as soon as there is room; false if it is the last. The rest of a packet that was cut off is
+// queued too.
 func (c *Conn) enter(p packet, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

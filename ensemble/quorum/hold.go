@@ -54,8 +54,8 @@ func (h *Hold) Blind() bool {
 	return false
 }
 
-// Conn puts the hold on a follower's connection to a leader: what is read from the result has passed. Its owner has to read
-// it until it ends, or close it.
+// Conn puts the hold on a follower's connection to a leader: what is read from the result has passed. Its owner has
+// to read it until it ends, or close it.
 func (h *Hold) Conn(leader *net.TCPConn) *Conn {
 	c := &Conn{stream: leader, hold: h}
 	c.changed = sync.NewCond(&c.mu)

@@ -35,16 +35,16 @@ const identitiesMax = 1 << 10
 // rawMax bounds one read after a snapshot, in bytes.
 const rawMax = 32 << 10
 
-// reader reads packets in Jute's encoding (zookeeper.jute, class QuorumPacket): an int, a long, a buffer, and a vector of
-// identities, of two strings each. Buffers, strings and vectors begin with their length, -1 for none. After the packet that
-// announces a snapshot it returns bytes as they come.
+// reader reads packets in Jute's encoding (zookeeper.jute, class QuorumPacket): an int, a long, a buffer, and a
+// vector of identities, of two strings each. Buffers, strings and vectors begin with their length, -1 for none. After
+// the packet that announces a snapshot it returns bytes as they come.
 type reader struct {
 	source io.Reader
 	raw    bool // a snapshot has been announced
 }
 
-// read reads one packet. The error is the source's, io.EOF only between packets, or that of a malformed length; the packet has
-// the bytes read so far.
+// read reads one packet. The error is the source's, io.EOF only between packets, or that of a malformed length; the
+// packet has the bytes read so far.
 func (r *reader) read() (p packet, err error) {
 	if r.raw {
 		b := make([]byte, rawMax)

@@ -1,11 +1,11 @@
 // Package relay forwards TCP connections, and can delay what comes back.
 //
-// A [Relay] accepts connections with a listener and dials one for each by a function. The two may be in different networks, so
-// that processes outside reach into a closed one. Bytes and their end are forwarded in order; a connection that breaks on one
-// side is reset on the other.
+// A [Relay] accepts connections with a listener and dials one for each by a function. The two may be in different
+// networks, so that processes outside reach into a closed one. Bytes and their end are forwarded in order; a
+// connection that breaks on one side is reset on the other.
 //
-// [Relay.Delay] adds latency to what the dialled side sends, in that direction only. Nothing is lost or reordered, and the end
-// of a connection is late too.
+// [Relay.Delay] adds latency to what the dialled side sends, in that direction only. Nothing is lost or reordered,
+// and the end of a connection is late too.
 package relay
 
 import (
@@ -29,8 +29,9 @@ type Relay struct {
 	changed chan struct{} // closed and replaced when the delay changes
 }
 
-// New returns a relay that accepts TCP connections until it is closed, and dials another for each: of TCP too, or with the
-// methods CloseWrite and SetLinger of [net.TCPConn]. If dial fails the connection is reset. [Relay.Close] waits for dial.
+// New returns a relay that accepts TCP connections until it is closed, and dials another for each: of TCP too, or
+// with the methods CloseWrite and SetLinger of [net.TCPConn]. If dial fails the connection is reset. [Relay.Close]
+// waits for dial.
 func New(listener net.Listener, dial func() (net.Conn, error)) *Relay {
 	r := &Relay{listener: listener, dial: dial, changed: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
@@ -41,7 +42,8 @@ func New(listener net.Listener, dial func() (net.Conn, error)) *Relay {
 // Addr is where the relay listens.
 func (r *Relay) Addr() net.Addr { return r.listener.Addr() }
 
-// Delay delays everything from the dialled side, also what is on the way already. With 0 all of that is delivered at once.
+// Delay delays everything from the dialled side, also what is on the way already. With 0 all of that is delivered at
+// once.
 func (r *Relay) Delay(by time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,8 +23,9 @@ type Folder struct {
 	over    bool // the owner needs no remover any more
 }
 
-// New makes a folder below parent, which must exist, with a name that begins with prefix, and removes there those of the same
-// prefix whose owners have died. The default of parent is the system's folder for temporary files. An error leaves nothing.
+// New makes a folder below parent, which must exist, with a name that begins with prefix, and removes there those of
+// the same prefix whose owners have died. The default of parent is the system's folder for temporary files. An error
+// leaves nothing.
 func New(parent, prefix string) (*Folder, error) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -52,8 +53,8 @@ func New(parent, prefix string) (*Folder, error) {
 // Path returns where the folder is.
 func (f *Folder) Path() string { return f.path }
 
-// Remove removes the folder with its content. It must not be called twice. After an error something is left, which the remover
-// goes on to remove for some seconds.
+// Remove removes the folder with its content. It must not be called twice. After an error something is left, which
+// the remover goes on to remove for some seconds.
 func (f *Folder) Remove() error {
 	err := os.RemoveAll(f.path)
 	if err == nil {
@@ -78,8 +79,8 @@ func (f *Folder) release() {
 	}
 }
 
-// removing is the remover's script. Processes that die with the owner may write for another moment, so it looks again a second
-// after it has removed everything. It gives up after some seconds.
+// removing is the remover's script. Processes that die with the owner may write for another moment, so it looks again
+// a second after it has removed everything. It gives up after some seconds.
 const removing = `for attempt in 1 2 3 4 5 6 7 8 9 10; do
 	[ -f "$1.lock" ] || exit 0
 	rm -rf -- "$1"

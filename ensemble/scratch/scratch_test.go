@@ -16,7 +16,8 @@ import (
 	"github.com/zktorture/zktorture/ensemble/scratch"
 )
 
-// parentVar makes the test binary an owner: it makes a folder there and says which, and who removes it, whenever it is asked.
+// parentVar makes the test binary an owner: it makes a folder there and says which, and who removes it, whenever it
+// is asked.
 const parentVar = "SCRATCH_TEST_PARENT"
 
 const prefix = "zookeeper-"

@@ -1,8 +1,9 @@
 // Package stepper lets the requests, replies and watch events of a client pass one by one.
 //
-// A [Stepper] is a proxy of one client by which a trace of the simulator is replayed on real servers. Until it is shut everything
-// passes. Then requests, replies, events, and the request by which the client sets its watches again wait until they are let
-// through, and the client connects when it may, to the server that was chosen. Pings pass unless something waits before them.
+// A [Stepper] is a proxy of one client by which a trace of the simulator is replayed on real servers. Until it is
+// shut everything passes. Then requests, replies, events, and the request by which the client sets its watches again
+// wait until they are let through, and the client connects when it may, to the server that was chosen. Pings pass
+// unless something waits before them.
 package stepper
 
 import (
@@ -65,7 +66,8 @@ func New(servers []string) (*Stepper, error) {
 // Addr is the address that the client connects to.
 func (s *Stepper) Addr() string { return s.proxy.Addr() }
 
-// Close lets through what waits and then cuts the client off for good. Its session stays, unless the client has closed it.
+// Close lets through what waits and then cuts the client off for good. Its session stays, unless the client has
+// closed it.
 func (s *Stepper) Close() error {
 	s.Open()
 	return s.proxy.Close()
@@ -89,8 +91,8 @@ func (s *Stepper) Open() {
 // Route chooses the server to which the client is connected next.
 func (s *Stepper) Route(server int) { s.set(func() { s.server = server % len(s.servers) }) }
 
-// Forget drops the requests by which the client sets its watches again when it connects, as if its library dropped watches with
-// the connection. The client waits for an answer in vain, which go-zookeeper does in the background.
+// Forget drops the requests by which the client sets its watches again when it connects, as if its library dropped
+// watches with the connection. The client waits for an answer in vain, which go-zookeeper does in the background.
 func (s *Stepper) Forget() { s.set(func() { s.forgetful = true }) }
 
 func (s *Stepper) set(change func()) {
@@ -291,8 +293,8 @@ func (s *Stepper) Connect(ctx context.Context, server int) error {
 	return nil
 }
 
-// Expire ends the client's session by way of one of the given servers, or if there are none of any but the client's. A connected
-// client does not learn of it until Closed lets the end of its connection through, or Cut breaks it.
+// Expire ends the client's session by way of one of the given servers, or if there are none of any but the client's.
+// A connected client does not learn of it until Closed lets the end of its connection through, or Cut breaks it.
 func (s *Stepper) Expire(ctx context.Context, by ...int) error {
 	s.hold(true)
 	session, before := s.proxy.Session(), time.Now()
@@ -326,7 +328,8 @@ func (s *Stepper) hold(held bool) {
 	s.proxy.Hold(proxy.ToClient, held)
 }
 
-// toClient waits for the next frame to the client. A hold is lifted meanwhile, or the frame would not come as far as the stepper.
+// toClient waits for the next frame to the client. A hold is lifted meanwhile, or the frame would not come as far as
+// the stepper.
 func (s *Stepper) toClient(ctx context.Context) (*proxy.Frame, error) {
 	s.proxy.Hold(proxy.ToClient, false)
 	f, err := s.next(ctx, proxy.ToClient)

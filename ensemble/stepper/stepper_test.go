@@ -234,9 +234,9 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// A client whose session has ended gets the events of its end before it loses its connection.
-// A server that ends a session sends the events of its znodes' end and closes the connection in two threads, and what has
-// not been sent by then is lost: mostly they come.
+// A client whose session has ended gets the events of its end before it loses its connection. A server that ends a
+// session sends the events of its znodes' end and closes the connection in two threads, and what has not been sent by
+// then is lost: mostly they come.
 func TestEventsOfAnEnd(t *testing.T) {
 	ensembletest.Need(t)
 	const tries = 100 // mostly one or two; on a busy machine many

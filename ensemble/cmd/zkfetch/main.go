@@ -2,9 +2,10 @@
 //
 //	go run ./ensemble/cmd/zkfetch [-install-jre]
 //
-// It finds or downloads the server ([ensemble.Fetch]), prints its version and where it is, and makes the class archive with which
-// it starts faster ([ensemble.MakeArchive]). With -install-jre it also installs Debian's default-jre-headless if there is no Java,
-// for which it must be root. The exit status is 0 if a server can be started, and 2 with a reason if not.
+// It finds or downloads the server ([ensemble.Fetch]), prints its version and where it is, and makes the class
+// archive with which it starts faster ([ensemble.MakeArchive]). With -install-jre it also installs Debian's
+// default-jre-headless if there is no Java, for which it must be root. The exit status is 0 if a server can be
+// started, and 2 with a reason if not.
 package main
 
 import (

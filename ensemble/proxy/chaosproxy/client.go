@@ -31,8 +31,8 @@ type line struct {
 	idle   *Strike           // strikes at the next ping
 }
 
-// clientsMax is how many sessions are remembered. Beyond that those without a connection are forgotten, and their clients are
-// taken for new ones when they come back.
+// clientsMax is how many sessions are remembered. Beyond that those without a connection are forgotten, and their
+// clients are taken for new ones when they come back.
 const clientsMax = 1 << 16
 
 // arrived notes the client of a new connection, and returns what bars it.

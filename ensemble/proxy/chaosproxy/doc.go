@@ -19,13 +19,14 @@
 //	expiry  before   the session is ended at the servers instead of forwarding the request
 //	        after    it is ended when the request has been answered, instead of forwarding the reply
 //
-// All of these can happen to a client of ZooKeeper without a proxy (ZooKeeper Programmer's Guide, "ZooKeeper Sessions" and
-// "ZooKeeper Watches"), and a correct client survives them. Pings, what clients send by themselves when they connect, and the
-// end of a session draw nothing.
+// All of these can happen to a client of ZooKeeper without a proxy (ZooKeeper Programmer's Guide, "ZooKeeper
+// Sessions" and "ZooKeeper Watches"), and a correct client survives them. Pings, what clients send by themselves when
+// they connect, and the end of a session draw nothing.
 //
 // # Equal clients, equal faults
 //
-// What a request draws depends only on the seed, the number of its client and the number of the request. Clients are numbered
-// as they open their sessions; one that comes back with its session keeps its number and its count of requests. So a client
-// that repeats its requests meets the same faults, unless the odds are by the minute, when the time between requests counts.
+// What a request draws depends only on the seed, the number of its client and the number of the request. Clients are
+// numbered as they open their sessions; one that comes back with its session keeps its number and its count of
+// requests. So a client that repeats its requests meets the same faults, unless the odds are by the minute, when the
+// time between requests counts.
 package chaosproxy

@@ -48,8 +48,8 @@ func ParseFaults(list string) ([]string, error) {
 // Odds are how often a request draws a fault. One of the two must be above zero.
 type Odds struct {
 	Every int // one request in Every draws a fault, on average
-	// PerMinute faults a minute are drawn for each client, on average, however many requests it makes; they strike at requests,
-	// so a client that makes none draws none.
+	// PerMinute faults a minute are drawn for each client, on average, however many requests it makes; they strike at
+	// requests, so a client that makes none draws none.
 	PerMinute float64
 }
 
@@ -61,8 +61,8 @@ func (o Odds) validate() error {
 	return nil
 }
 
-// chance is the probability that a request draws a fault, by the time since the one before. Faults by the minute are a Poisson
-// process: it is the probability of at least one in that time.
+// chance is the probability that a request draws a fault, by the time since the one before. Faults by the minute are
+// a Poisson process: it is the probability of at least one in that time.
 func (o Odds) chance(gap time.Duration) float64 {
 	if o.Every > 0 {
 		return 1 / float64(o.Every)

@@ -131,8 +131,8 @@ func (p *Proxy) strike(done <-chan struct{}, f *proxy.Frame, s Strike) proxy.Act
 // expireMax bounds how long a server may take to end a session.
 const expireMax = 5 * time.Second
 
-// expire ends the session of a connection by way of another server, if there is one. Its client is kept away meanwhile, or it
-// would take the session back. A session that is not ended has only lost its connection.
+// expire ends the session of a connection by way of another server, if there is one. Its client is kept away
+// meanwhile, or it would take the session back. A session that is not ended has only lost its connection.
 func (p *Proxy) expire(f *proxy.Frame) error {
 	defer p.keepAway(f, "refuse", expireMax)()
 	session := p.proxy.SessionOf(f.Connection)
