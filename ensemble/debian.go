@@ -52,7 +52,8 @@ func unpacked(dir string) (*Software, error) {
 }
 
 func cacheError(verb string, err error) error {
-	return fmt.Errorf("ensemble: cannot %s the cache folder: %w: set ZKTORTURE_CACHE to one that can be written", verb, err)
+	return fmt.Errorf("ensemble: cannot %s the cache folder: %w: "+
+		"set ZKTORTURE_CACHE to one that can be written", verb, err)
 }
 
 // lockFile waits for the lock on a file, until ctx ends.
@@ -142,7 +143,8 @@ func complaints(out string) string {
 func aptAdvice(out string) string {
 	for _, sign := range []string{"Unable to locate package", "No packages found", "Can't select candidate", "404 "} {
 		if strings.Contains(out, sign) {
-			return "apt's package lists are missing or old: run `apt-get update` as root and try again, " + elsewhereAdvice
+			return "apt's package lists are missing or old: run `apt-get update` as root and try again, " +
+				elsewhereAdvice
 		}
 	}
 	return "check the network and apt's sources and try again, " + elsewhereAdvice

@@ -138,7 +138,8 @@ func serves(t *testing.T, e *ensemble.Ensemble) {
 			}
 			got, _, err := reader.Get(path)
 			if errors.Is(err, zk.ErrNoNode) {
-				return zk.ErrConnectionClosed // and opened again, after the sync, to a server that has lost its leader since
+				// It was opened again, after the sync, to a server that has lost its leader since.
+				return zk.ErrConnectionClosed
 			}
 			if err == nil && string(got) != data {
 				t.Errorf("%s is %q, want %q", path, got, data)

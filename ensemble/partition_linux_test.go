@@ -153,7 +153,8 @@ func TestPartitionOfFive(t *testing.T) {
 // from outside it is hard to tell, since TCP stalls either way.
 func TestLinksChosen(t *testing.T) {
 	var said string
-	e := startApart(t, ensemble.Options{Nodes: 3, Log: func(format string, args ...any) { said = fmt.Sprintf(format, args...) }})
+	e := startApart(t, ensemble.Options{Nodes: 3,
+		Log: func(format string, args ...any) { said = fmt.Sprintf(format, args...) }})
 	tests := []struct {
 		lose func() (heal func(), err error)
 		want string
@@ -161,7 +162,8 @@ func TestLinksChosen(t *testing.T) {
 		{func() (func(), error) { return e.Cut(2, 1) }, "lose 100% on links [{2 1}]"},
 		{func() (func(), error) { return e.Lossy(0, 1, 0.25) }, "lose 25% on links [{0 1}]"},
 		{func() (func(), error) { return e.Partition([]int{1}) }, "lose 100% on links [{0 1} {1 0} {1 2} {2 1}]"},
-		{func() (func(), error) { return e.Partition([]int{0, 1}, []int{2}) }, "lose 100% on links [{0 2} {1 2} {2 0} {2 1}]"},
+		{func() (func(), error) { return e.Partition([]int{0, 1}, []int{2}) },
+			"lose 100% on links [{0 2} {1 2} {2 0} {2 1}]"},
 		{func() (func(), error) { return e.Partition() }, "lose 100% on links []"},
 	}
 	for _, test := range tests {

@@ -113,7 +113,8 @@ type ran struct {
 }
 
 // onSite runs rounds in virtual time, on servers to which something happens after a while.
-func onSite(t *testing.T, w *workload.Workload, cfg Config, happens func(ctx context.Context, s *site, interrupt func())) (out *ran) {
+func onSite(t *testing.T, w *workload.Workload, cfg Config,
+	happens func(ctx context.Context, s *site, interrupt func())) (out *ran) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite()
@@ -157,7 +158,8 @@ func (r *ran) accusesNobody(t *testing.T) {
 
 // A run ends by itself when its servers are away for good, with what it has found until then.
 func TestServersAreAwayForGood(t *testing.T) {
-	r := onSite(t, find(t, "lock"), Config{Duration: time.Hour}, func(_ context.Context, s *site, _ func()) { s.leave() })
+	r := onSite(t, find(t, "lock"), Config{Duration: time.Hour},
+		func(_ context.Context, s *site, _ func()) { s.leave() })
 	if r.accusesNobody(t); !errors.Is(r.err, errAway) || r.took > 2*time.Minute {
 		t.Errorf("after %v: %v", r.took, r.err)
 	}
@@ -169,12 +171,14 @@ func some(all ...time.Duration) []time.Duration { return all[:bubbles.Share(len(
 // When a run is called off it ends, in time, also if its servers are away for good.
 func TestInterruptedWhileServersAreAway(t *testing.T) {
 	for _, after := range some(8*time.Second, 0, time.Second, 19*time.Second) {
-		r := onSite(t, find(t, "queue"), Config{Duration: time.Hour, Clients: 16}, func(_ context.Context, s *site, interrupt func()) {
-			s.leave()
-			time.Sleep(after)
-			interrupt()
-		})
-		if r.accusesNobody(t); !r.Interrupted || r.took-after > 4*time.Second || r.err != nil && !strings.Contains(r.err.Error(), "torture clean") {
+		r := onSite(t, find(t, "queue"), Config{Duration: time.Hour, Clients: 16},
+			func(_ context.Context, s *site, interrupt func()) {
+				s.leave()
+				time.Sleep(after)
+				interrupt()
+			})
+		if r.accusesNobody(t); !r.Interrupted || r.took-after > 4*time.Second ||
+			r.err != nil && !strings.Contains(r.err.Error(), "torture clean") {
 			t.Errorf("after %v away: it took %v: %v", after, r.took-after, r.err)
 		}
 	}
@@ -198,11 +202,12 @@ func TestServersAreAwayForAWhile(t *testing.T) {
 func TestSlowServersAccuseNobody(t *testing.T) {
 	for _, delay := range some(1500*time.Millisecond, 300*time.Millisecond, 4*time.Second) {
 		for _, kind := range []string{"lock", "queue", "doublebarrier"} {
-			r := onSite(t, find(t, kind), Config{Duration: bubbles.Share(3 * time.Minute), Patience: 2 * time.Second}, func(_ context.Context, s *site, _ func()) {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				s.delay = delay
-			})
+			r := onSite(t, find(t, kind), Config{Duration: bubbles.Share(3 * time.Minute), Patience: 2 * time.Second},
+				func(_ context.Context, s *site, _ func()) {
+					s.mu.Lock()
+					defer s.mu.Unlock()
+					s.delay = delay
+				})
 			if r.accusesNobody(t); r.err != nil && !errors.Is(r.err, errAway) {
 				t.Errorf("%s, %v a request: %v", kind, delay, r.err)
 			}
@@ -210,7 +215,8 @@ func TestSlowServersAccuseNobody(t *testing.T) {
 	}
 }
 
-// sleepThrough lets the run sleep as SIGSTOP does, for longer than its sessions last, while something happens to its root.
+// sleepThrough lets the run sleep as SIGSTOP does, for longer than its sessions last, while something happens to its
+// root.
 func sleepThrough(t *testing.T, s *site, happens func(c *fakezk.Conn)) {
 	back := s.leave()
 	time.Sleep(8 * time.Second)
@@ -261,18 +267,19 @@ func TestRootIsLost(t *testing.T) {
 	} {
 		for _, hasty := range []bool{false, true} {
 			var kept, after string
-			r := onSite(t, find(t, "queue"), Config{Duration: time.Hour}, func(ctx context.Context, s *site, interrupt func()) {
-				sleepThrough(t, s, func(c *fakezk.Conn) {
-					cleanAll(t, c)
-					happens(c)
+			r := onSite(t, find(t, "queue"), Config{Duration: time.Hour},
+				func(ctx context.Context, s *site, interrupt func()) {
+					sleepThrough(t, s, func(c *fakezk.Conn) {
+						cleanAll(t, c)
+						happens(c)
+					})
+					kept = s.Dump("/")
+					if hasty {
+						interrupt()
+					}
+					<-ctx.Done()
+					after = s.Dump("/")
 				})
-				kept = s.Dump("/")
-				if hasty {
-					interrupt()
-				}
-				<-ctx.Done()
-				after = s.Dump("/")
-			})
 			if r.accusesNobody(t); !hasty && !errors.Is(r.err, ErrRootLost) {
 				t.Errorf("%s: it ended with %v", name, r.err)
 			}
@@ -283,21 +290,23 @@ func TestRootIsLost(t *testing.T) {
 	}
 }
 
-// When the run's own session has ended it puts its root in use again, and does not judge the rounds in which it was not: what
-// was there may have been removed. The others it goes on with.
+// When the run's own session has ended it puts its root in use again, and does not judge the rounds in which it was
+// not: what was there may have been removed. The others it goes on with.
 func TestRootIsPutInUseAgain(t *testing.T) {
 	var owner int64
 	r := onSite(t, find(t, "queue"), Config{Duration: time.Minute}, func(_ context.Context, s *site, _ func()) {
 		sleepThrough(t, s, func(*fakezk.Conn) {})
 		time.Sleep(10 * time.Second)
 		c, _, _ := s.Connect(time.Second)
-		if roots, err := FindLeftRoots(c, "/"); err != nil || len(roots) != 1 || !slices.Contains(roots[0].Sessions, s.admin.SessionID()) {
+		if roots, err := FindLeftRoots(c, "/"); err != nil || len(roots) != 1 ||
+			!slices.Contains(roots[0].Sessions, s.admin.SessionID()) {
 			t.Errorf("roots %v, %v: none is in use by 0x%x", roots, err, s.admin.SessionID())
 		}
 		_, stat, _ := c.Exists("/root/" + inUse)
 		owner = stat.EphemeralOwner
 	})
-	if r.accusesNobody(t); r.err != nil || owner == 0 || r.Undecided == 0 || r.Undecided > 8 || !strings.Contains(r.Reason, errDisturbed.Error()) {
+	if r.accusesNobody(t); r.err != nil || owner == 0 || r.Undecided == 0 || r.Undecided > 8 ||
+		!strings.Contains(r.Reason, errDisturbed.Error()) {
 		t.Errorf("%d of %d rounds are unknown: %s: %v", r.Undecided, r.Episodes, r.Reason, r.err)
 	}
 }
@@ -329,10 +338,12 @@ func TestNothingSucceeds(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite()
-		r, err := Run(t.Context(), w, Config{Admin: s.open, Root: "/root", Seed: 1, Rounds: 20, Start: func(context.Context) (*Session, error) {
-			return RemoteSession(&failing{}, s.admin), nil
-		}})
-		if err != nil || r.Verdict != sim.VerdictUnknown || !strings.Contains(r.Reason, "none of the ") || r.Episodes != 20 {
+		r, err := Run(t.Context(), w, Config{Admin: s.open, Root: "/root", Seed: 1, Rounds: 20,
+			Start: func(context.Context) (*Session, error) {
+				return RemoteSession(&failing{}, s.admin), nil
+			}})
+		if err != nil || r.Verdict != sim.VerdictUnknown || !strings.Contains(r.Reason, "none of the ") ||
+			r.Episodes != 20 {
 			t.Errorf("%s after %d rounds: %s, %v%s", r.Verdict, r.Episodes, r.Reason, err, messages(r))
 		}
 	})
@@ -358,12 +369,14 @@ func TestStarvedProcesses(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, began := newSite(), time.Now()
 			w := workload.Lock(func(recipes.Conn, string) workload.Locker { return idler{} })
-			r, err := Run(t.Context(), w, Config{Root: "/root", Seed: 1, Rounds: 2, Open: func(ctx context.Context) (*Session, error) {
-				session, err := s.open(ctx)
-				session.HeldBack = func() time.Duration { return of.held(time.Since(began)) }
-				return session, err
-			}})
-			if accused := len(r.Violations) > 0; err != nil || accused != of.accused || !accused && r.Verdict != sim.VerdictUnknown {
+			r, err := Run(t.Context(), w,
+				Config{Root: "/root", Seed: 1, Rounds: 2, Open: func(ctx context.Context) (*Session, error) {
+					session, err := s.open(ctx)
+					session.HeldBack = func() time.Duration { return of.held(time.Since(began)) }
+					return session, err
+				}})
+			if accused := len(r.Violations) > 0; err != nil || accused != of.accused ||
+				!accused && r.Verdict != sim.VerdictUnknown {
 				t.Errorf("%s: %s (%s), %v%s", name, r.Verdict, r.Reason, err, messages(r))
 			}
 		})

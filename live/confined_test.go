@@ -21,16 +21,22 @@ var byUsers = map[string]func() *workload.Workload{
 		return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return recipes.NewLock(c, path) })
 	},
 	"rwlock": func() *workload.Workload {
-		return workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker { return recipes.NewRWLock(c, path) })
+		return workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker {
+			return recipes.NewRWLock(c, path)
+		})
 	},
 	"semaphore": func() *workload.Workload {
-		return workload.Semaphore(2, func(c recipes.Conn, path string) workload.Permitter { return recipes.NewSemaphore(c, path, 2) })
+		return workload.Semaphore(2, func(c recipes.Conn, path string) workload.Permitter {
+			return recipes.NewSemaphore(c, path, 2)
+		})
 	},
 	"queue": func() *workload.Workload {
 		return workload.Queue(func(c recipes.Conn, path string) workload.Queuer { return recipes.NewQueue(c, path) })
 	},
 	"priorityqueue": func() *workload.Workload {
-		return workload.PriorityQueue(func(c recipes.Conn, path string) workload.PriorityQueuer { return recipes.NewPriorityQueue(c, path) })
+		return workload.PriorityQueue(func(c recipes.Conn, path string) workload.PriorityQueuer {
+			return recipes.NewPriorityQueue(c, path)
+		})
 	},
 	"lockingqueue": func() *workload.Workload {
 		return workload.LockingQueue(func(c recipes.Conn, path string) workload.LockingQueuer {
@@ -43,19 +49,26 @@ var byUsers = map[string]func() *workload.Workload{
 		})
 	},
 	"election": func() *workload.Workload {
-		return workload.Election(func(c recipes.Conn, path string) workload.Candidate { return recipes.NewCandidate(c, path) })
+		return workload.Election(func(c recipes.Conn, path string) workload.Candidate {
+			return recipes.NewCandidate(c, path)
+		})
 	},
 	"membership": func() *workload.Workload {
-		return workload.Membership(func(c recipes.Conn, path, name string) workload.Grouper { return recipes.NewGroup(c, path, name) })
+		return workload.Membership(func(c recipes.Conn, path, name string) workload.Grouper {
+			return recipes.NewGroup(c, path, name)
+		})
 	},
 	"counter": func() *workload.Workload {
 		return workload.Counter(func(c recipes.Conn, path string) workload.Adder { return recipes.NewCounter(c, path) })
 	},
 	"barrier": func() *workload.Workload {
-		return workload.Barrier(func(c recipes.Conn, path string) workload.BarrierRecipe { return recipes.NewBarrier(c, path) })
+		return workload.Barrier(func(c recipes.Conn, path string) workload.BarrierRecipe {
+			return recipes.NewBarrier(c, path)
+		})
 	},
 	"doublebarrier": func() *workload.Workload {
-		return workload.DoubleBarrier(2, func(c recipes.Conn, path string) workload.Rendezvous { return recipes.NewDoubleBarrier(c, path, 2) })
+		return workload.DoubleBarrier(2,
+			func(c recipes.Conn, path string) workload.Rendezvous { return recipes.NewDoubleBarrier(c, path, 2) })
 	},
 }
 
@@ -97,8 +110,8 @@ func runOnSite(t *testing.T, w *workload.Workload, rounds int) (out ran) {
 	return out
 }
 
-// Correct recipes pass on real servers however little is said of how to run them, though several rounds are under way at the
-// same time: each has a path of its own.
+// Correct recipes pass on real servers however little is said of how to run them, though several rounds are under way
+// at the same time: each has a path of its own.
 func TestUsersRecipesOnRealServers(t *testing.T) {
 	if kinds := workload.Kinds(); len(kinds) != len(byUsers) {
 		t.Errorf("%d kinds of %d are run", len(byUsers), len(kinds))
@@ -142,8 +155,8 @@ func (l wayward) Lock(ctx context.Context) error {
 	return l.Locker.Lock(ctx)
 }
 
-// A recipe that does not use its path ends the run with an error that says so; nobody is accused, and nothing is touched
-// outside of the run's root.
+// A recipe that does not use its path ends the run with an error that says so; nobody is accused, and nothing is
+// touched outside of the run's root.
 func TestRecipesThatGoElsewhere(t *testing.T) {
 	for asked, way := range map[string]func(c recipes.Conn, path string) workload.Locker{
 		"of /app/lock": func(c recipes.Conn, _ string) workload.Locker { return recipes.NewLock(c, "/app/lock") },
@@ -155,7 +168,8 @@ func TestRecipesThatGoElsewhere(t *testing.T) {
 		},
 	} {
 		r := runOnSite(t, workload.Lock(way), 60)
-		if len(r.Violations) > 0 || r.err == nil || !strings.Contains(r.err.Error(), asked) || !strings.Contains(r.err.Error(), "the path that its constructor gets") {
+		if len(r.Violations) > 0 || r.err == nil || !strings.Contains(r.err.Error(), asked) ||
+			!strings.Contains(r.err.Error(), "the path that its constructor gets") {
 			t.Errorf("%s: %v%s", asked, r.err, messages(r.Result))
 		}
 	}

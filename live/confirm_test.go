@@ -111,11 +111,15 @@ func TestUnconductible(t *testing.T) {
 	wraps := &sim.Replayed{Record: &sim.Record{Struck: sim.Wrap, Changes: []sim.Change{
 		makes(3, "/t/lock/x-2147483647"), makes(5, "/t/lock/x--2147483648"),
 	}}}
-	if got, want := unconfirmable(wraps, ConfirmConfig{}), "step 5: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647"; got != want {
+	want := "step 5: the counter of sequential znodes goes on to -2147483648, " +
+		"where ZooKeeper 3.8's sticks at 2147483647"
+	if got := unconfirmable(wraps, ConfirmConfig{}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	wraps.Record.Changes = wraps.Record.Changes[:1]
-	if got, want := unconfirmable(wraps, ConfirmConfig{}), "step 3: the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"; got != want {
+	want = "step 3: the counter of sequential znodes begins near its end, " +
+		"which takes 2147483647 creates on real servers"
+	if got := unconfirmable(wraps, ConfirmConfig{}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := unconfirmable(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}, ConfirmConfig{}); got != "" {
@@ -129,7 +133,8 @@ func TestUnsendable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"", "/", "a", "a/b", "/a", "/a/", "//", "//a", "/a//b", "/a/.", "/a/../b", "/a/b", "/...", "/a\x00"} {
+	for _, path := range []string{"", "/", "a", "a/b", "/a", "/a/", "//", "//a", "/a//b", "/a/.", "/a/../b", "/a/b",
+		"/...", "/a\x00"} {
 		_, _, err := client.Exists(path)
 		if got := unsendable("exists", path); got != (err == zk.ErrInvalidPath) {
 			t.Errorf("exists %q: %v, and the client says %v", path, got, err)
@@ -168,7 +173,8 @@ func TestTried(t *testing.T) {
 			return &Confirmation{missed: n <= tc.missed}, nil
 		})
 		if err != nil || confirmed.Tries != tc.tries || n != tc.tries {
-			t.Errorf("missed %d times: tried %d times, and says %d, want %d: %v", tc.missed, n, confirmed.Tries, tc.tries, err)
+			t.Errorf("missed %d times: tried %d times, and says %d, want %d: %v", tc.missed, n, confirmed.Tries,
+				tc.tries, err)
 		}
 	}
 	failed := errors.New("no servers")

@@ -54,18 +54,21 @@ func (p *pretended) wantHeld(t *testing.T, r *replayer, more, first, second int6
 		t.Fatal(err)
 	}
 	if p.at[1] != first || p.at[2] != second {
-		t.Errorf("after transaction %d servers 1 and 2 are held at %d and %d, not at %d and %d", p.last, p.at[1], p.at[2], first, second)
+		t.Errorf("after transaction %d servers 1 and 2 are held at %d and %d, not at %d and %d", p.last, p.at[1],
+			p.at[2], first, second)
 	}
 }
 
 func falling(step, server, transactions int) sim.Step {
 	late := sim.Late{Server: server, Transactions: transactions}
-	return sim.Step{N: step, Client: -1, Event: "! lag", Detail: sim.Detail{Kind: sim.KindFault, Fault: sim.Lag, Server: -1, Late: late}}
+	return sim.Step{N: step, Client: -1, Event: "! lag",
+		Detail: sim.Detail{Kind: sim.KindFault, Fault: sim.Lag, Server: -1, Late: late}}
 }
 
 func at(step, server int) sim.Step { return sim.Step{N: step, Detail: sim.Detail{Server: server}} }
 
-// Followers are where they are in the trace: behind if that says so, and else at the last transaction while they have clients.
+// Followers are where they are in the trace: behind if that says so, and else at the last transaction while they have
+// clients.
 func TestFollowersOfATrace(t *testing.T) {
 	behind := falling(5, 2, 3)
 	r, p := lagStage(t, 10, at(2, 1), behind, at(5, 2), falling(9, 1, 0))
@@ -79,7 +82,8 @@ func TestFollowersOfATrace(t *testing.T) {
 	}
 	r.visit(t, 2, 5)
 	p.wantHeld(t, r, 1, 15, 11)
-	if err := r.world(t.Context(), sim.Step{N: 6, Client: -1, Event: "lag", Detail: sim.Detail{Fault: sim.Lag, Late: sim.Late{Server: 2, Transactions: 3}}}); err != nil {
+	if err := r.world(t.Context(), sim.Step{N: 6, Client: -1, Event: "lag",
+		Detail: sim.Detail{Fault: sim.Lag, Late: sim.Late{Server: 2, Transactions: 3}}}); err != nil {
 		t.Fatal(err)
 	}
 	p.wantHeld(t, r, 1, 16, 12)

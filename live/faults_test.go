@@ -39,7 +39,8 @@ func TestDrawFaults(t *testing.T) {
 	if none < 300 || none > 2000 {
 		t.Errorf("%d of 3000 rounds have no fault", none)
 	}
-	if cmp.Equal(drawFaults(7, 1, 3, ClientFaults(), session), drawFaults(8, 1, 3, ClientFaults(), session)) && cmp.Equal(drawFaults(7, 2, 3, ClientFaults(), session), drawFaults(8, 2, 3, ClientFaults(), session)) {
+	if cmp.Equal(drawFaults(7, 1, 3, ClientFaults(), session), drawFaults(8, 1, 3, ClientFaults(), session)) &&
+		cmp.Equal(drawFaults(7, 2, 3, ClientFaults(), session), drawFaults(8, 2, 3, ClientFaults(), session)) {
 		t.Error("two seeds have the same faults")
 	}
 	for round := range 200 {
@@ -117,7 +118,8 @@ func TestParseLiveFaults(t *testing.T) {
 			t.Errorf("%s: %v %v", list, got, err)
 		}
 	}
-	for list, want := range map[string]string{"loss,time,wrap": "time,wrap cannot strike", "loss,flood": `"flood"`, "": `""`} {
+	for list, want := range map[string]string{"loss,time,wrap": "time,wrap cannot strike", "loss,flood": `"flood"`,
+		"": `""`} {
 		if _, err := ParseFaults(list); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", list, err)
 		}
@@ -127,7 +129,8 @@ func TestParseLiveFaults(t *testing.T) {
 // What is drawn for servers can be, stays within what is allowed, and is the same from the same seed.
 func TestBlows(t *testing.T) {
 	for allowed := NoServerFaults; allowed <= AllServerFaults; allowed++ {
-		a, b := newFaultDraw(uint64(allowed), allowed, 3, time.Second), newFaultDraw(uint64(allowed), allowed, 3, time.Second)
+		a, b := newFaultDraw(uint64(allowed), allowed, 3, time.Second),
+			newFaultDraw(uint64(allowed), allowed, 3, time.Second)
 		if (a == nil) != (allowed == NoServerFaults) {
 			t.Fatalf("%v: %v", allowed, a)
 		}
@@ -158,7 +161,7 @@ func TestBlows(t *testing.T) {
 
 // Faults of a plan that are to strike at the same moment strike together, and the others one after the other.
 func TestPlanned(t *testing.T) {
-	a, b, c := ServerFault{AtMS: 5, Fault: ensemble.Fault{Kind: ensemble.Kill}}, ServerFault{AtMS: 2, Fault: ensemble.Fault{Kind: ensemble.Stop}}, ServerFault{AtMS: 5, Fault: ensemble.Fault{Kind: ensemble.Lag}}
+	a, b, c := planOf(5, ensemble.Kill, 0, 1), planOf(2, ensemble.Stop, 0, 1), planOf(5, ensemble.Lag, 0, 1)
 	if diff := cmp.Diff([][]ServerFault{{b}, {a, c}}, planned([]ServerFault{a, b, c})); diff != "" {
 		t.Error(diff)
 	}

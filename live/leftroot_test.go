@@ -18,7 +18,9 @@ import (
 // Property: a mark is read as it was written, and nothing else is taken for one.
 func TestMark(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		mark := newMark(rapid.SliceOf(rapid.String().Filter(func(s string) bool { return strings.ToValidUTF8(s, "") == s })).Draw(t, "parents"))
+		mark := newMark(rapid.SliceOf(rapid.String().Filter(func(s string) bool {
+			return strings.ToValidUTF8(s, "") == s
+		})).Draw(t, "parents"))
 		got, ok := parseMark(mark.data())
 		if !ok || got.Run != mark.Run || !got.Began.Equal(mark.Began) || !slices.Equal(got.Parents, mark.Parents) {
 			t.Fatalf("%+v was read as %+v, %v", mark, got, ok)
@@ -29,7 +31,8 @@ func TestMark(t *testing.T) {
 			t.Fatalf("%q is taken for a mark", broken)
 		}
 	})
-	for _, data := range []string{"", "{}", markFormat, markFormat + "{}\n", markFormat + "null", " " + string(newMark(nil).data())} {
+	for _, data := range []string{"", "{}", markFormat, markFormat + "{}\n", markFormat + "null",
+		" " + string(newMark(nil).data())} {
 		if _, ok := parseMark([]byte(data)); ok {
 			t.Errorf("%q is taken for a mark", data)
 		}
@@ -98,7 +101,8 @@ func TestLeftRoots(t *testing.T) {
 	create(t, admin, "/precious/child", "")
 
 	found, err := FindLeftRoots(admin, "/")
-	if err != nil || len(found) != 1 || found[0].Path != "/a" || found[0].Nodes() != 5 || !slices.Equal(found[0].Sessions, []int64{killed.SessionID()}) {
+	if err != nil || len(found) != 1 || found[0].Path != "/a" || found[0].Nodes() != 5 ||
+		!slices.Equal(found[0].Sessions, []int64{killed.SessionID()}) {
 		t.Fatalf("found %+v, %v", found, err)
 	}
 	if err := found[0].Remove(admin); !errors.Is(err, ErrRoot) || !exists(t, admin, "/a/r0/lock") {
@@ -122,7 +126,8 @@ func TestLeftRoots(t *testing.T) {
 		}
 	}
 	names, _, err := admin.Children("/")
-	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"precious", "theirs", "zookeeper"}) || !exists(t, admin, "/precious/child") {
+	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"precious", "theirs", "zookeeper"}) ||
+		!exists(t, admin, "/precious/child") {
 		t.Errorf("left: %q, %v", names, err)
 	}
 }
@@ -157,7 +162,8 @@ func TestLeftRootChanged(t *testing.T) {
 	if _, err := admin.Set("/above", []byte("mine"), -1); err != nil {
 		t.Fatal(err)
 	}
-	for root, removed := range map[string]bool{"/written": false, "/grown": false, "/above/adopted": true, "/liar": true} {
+	for root, removed := range map[string]bool{"/written": false, "/grown": false, "/above/adopted": true,
+		"/liar": true} {
 		if err := seen[root].Remove(admin); (err == nil) != removed || exists(t, admin, root) == removed {
 			t.Errorf("%s: %v", root, err)
 		}
@@ -191,7 +197,8 @@ func TestForgedMarks(t *testing.T) {
 	}
 	killed.Close()
 	found, err := FindLeftRoots(admin, "/")
-	if err == nil || !errors.Is(err, ErrRoot) || !errors.Is(err, zk.ErrNoAuth) || !strings.Contains(err.Error(), "/victim/precious/deep is older than the mark of /victim") {
+	if err == nil || !errors.Is(err, ErrRoot) || !errors.Is(err, zk.ErrNoAuth) ||
+		!strings.Contains(err.Error(), "/victim/precious/deep is older than the mark of /victim") {
 		t.Errorf("what cannot be removed: %v", err)
 	}
 	if len(found) != 2 || found[0].Path != "/before" || found[1].Path != "/zlast" {
@@ -203,13 +210,14 @@ func TestForgedMarks(t *testing.T) {
 		}
 	}
 	names, _, err := admin.Children("/")
-	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"secret", "victim", "zookeeper"}) || !exists(t, admin, "/victim/precious/deep") {
+	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"secret", "victim", "zookeeper"}) ||
+		!exists(t, admin, "/victim/precious/deep") {
 		t.Errorf("left: %q, %v", names, err)
 	}
 }
 
-// While a root is being removed its run, if it lives after all, knows that it has lost it; and a root that was made anew since it was
-// looked at is not removed.
+// While a root is being removed its run, if it lives after all, knows that it has lost it; and a root that was made
+// anew since it was looked at is not removed.
 func TestRemoversAndRuns(t *testing.T) {
 	admin, another := realClient(t)
 	c := another()
@@ -249,7 +257,8 @@ func TestRemoversAndRuns(t *testing.T) {
 	if err := c.Delete("/root/"+inUse, -1); err != nil {
 		t.Fatal(err)
 	}
-	if err := seen.Remove(admin); !errors.Is(err, ErrRoot) || !strings.Contains(err.Error(), "made it anew") || exists(t, admin, "/root/"+inUse) {
+	if err := seen.Remove(admin); !errors.Is(err, ErrRoot) || !strings.Contains(err.Error(), "made it anew") ||
+		exists(t, admin, "/root/"+inUse) {
 		t.Errorf("a root that was made anew: %v", err)
 	}
 }

@@ -30,14 +30,15 @@ func opener(servers string) func(context.Context) (*live.Session, error) {
 func openerBy(servers string, dial zk.Dialer) func(context.Context) (*live.Session, error) {
 	return func(ctx context.Context) (*live.Session, error) {
 		var told, broken atomic.Int64
-		c, err := zkclient.Config{Servers: servers, SessionTimeout: 2 * time.Second, Dial: dial, OnEvent: func(e zk.Event) {
-			switch {
-			case e.Type == zk.EventSession && e.State == zk.StateExpired:
-				told.Add(1)
-			case e.Type == zk.EventSession && e.State == zk.StateDisconnected:
-				broken.Add(1)
-			}
-		}}.Connect()
+		c, err := zkclient.Config{Servers: servers, SessionTimeout: 2 * time.Second, Dial: dial,
+			OnEvent: func(e zk.Event) {
+				switch {
+				case e.Type == zk.EventSession && e.State == zk.StateExpired:
+					told.Add(1)
+				case e.Type == zk.EventSession && e.State == zk.StateDisconnected:
+					broken.Add(1)
+				}
+			}}.Connect()
 		if err != nil {
 			return nil, err
 		}
@@ -69,8 +70,9 @@ func TestRealServers(t *testing.T) {
 		}
 		var history, strikes bytes.Buffer
 		cfg := live.Config{
-			Open: open, Root: "/live/" + kind, Seed: 1, Rounds: rounds, Clients: 3, Ops: 4, History: &history, Patience: 5 * time.Second,
-			Faults: live.FaultSet{Clients: sim.Loss | sim.Watch}, Strikes: &strikes, // but there are no links
+			Open: open, Root: "/live/" + kind, Seed: 1, Rounds: rounds, Clients: 3, Ops: 4, History: &history,
+			Patience: 5 * time.Second,
+			Faults:   live.FaultSet{Clients: sim.Loss | sim.Watch}, Strikes: &strikes, // but there are no links
 		}
 		r, err := live.Run(t.Context(), w, cfg)
 		if err != nil {
@@ -96,7 +98,8 @@ func TestRealServers(t *testing.T) {
 	for _, kind := range []string{"lock", "queue"} {
 		t.Run(kind, func(t *testing.T) {
 			r, h := run(t, kind, workload.Ours, 100)
-			if notJudged := map[string][]string{"lock": {"belief", "herd", "order"}}[kind]; !slices.Equal(r.NotJudged, notJudged) {
+			if notJudged := map[string][]string{"lock": {"belief", "herd", "order"}}[kind]; !slices.Equal(r.NotJudged,
+				notJudged) {
 				t.Errorf("not judged are said to be %q, want %q", r.NotJudged, notJudged)
 			}
 			if r.Verdict != sim.VerdictOK || r.Episodes != 100 || len(h) < 500 {
@@ -110,8 +113,11 @@ func TestRealServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, a := range animals {
-			r, err := live.Run(t.Context(), a.Twin(), live.Config{Open: open, Root: "/live/stays", Seed: 1, Rounds: 6, Clients: 3, Ops: 2, Patience: time.Second})
-			if found := properties(r); err != nil || slices.Contains(found, "orphan") || slices.Contains(found, "leak") {
+			r, err := live.Run(t.Context(), a.Twin(),
+				live.Config{Open: open, Root: "/live/stays", Seed: 1, Rounds: 6, Clients: 3, Ops: 2,
+					Patience: time.Second})
+			if found := properties(r); err != nil || slices.Contains(found, "orphan") ||
+				slices.Contains(found, "leak") {
 				t.Errorf("%s: what may stay counts as left behind: %v, %v", a.ID, r.Violations, err)
 			}
 		}
@@ -121,7 +127,8 @@ func TestRealServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := live.Run(t.Context(), animals[0].Broken(), live.Config{Open: open, Root: "/live/leaves", Seed: 1, Rounds: 200, Clients: 3, Ops: 2, Until: "orphan"})
+		r, err := live.Run(t.Context(), animals[0].Broken(),
+			live.Config{Open: open, Root: "/live/leaves", Seed: 1, Rounds: 200, Clients: 3, Ops: 2, Until: "orphan"})
 		if err != nil || !slices.Contains(properties(r), "orphan") {
 			t.Errorf("after %d rounds %v is found, %v; want orphan", r.Episodes, properties(r), err)
 		}
@@ -130,7 +137,8 @@ func TestRealServers(t *testing.T) {
 		r, h := run(t, "lock", "published/WriteLock", 25)
 		w1w2 := func(f sim.Found) bool { return f.Property == "exclusion" || f.Property == "lost-wakeup" }
 		if r.Verdict != sim.VerdictViolation || !slices.ContainsFunc(r.Violations, w1w2) {
-			t.Errorf("%s after %d rounds, found %v; want exclusion (W2) or lost-wakeup (W1)", r.Verdict, r.Episodes, properties(r))
+			t.Errorf("%s after %d rounds, found %v; want exclusion (W2) or lost-wakeup (W1)", r.Verdict, r.Episodes,
+				properties(r))
 		}
 		if len(h) == 0 {
 			t.Error("there is no history to judge again")
@@ -163,7 +171,8 @@ func TestRootRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for root, refused := range map[string]bool{"/precious": true, "/": true, "relative": true, "/a/../b": true, "/empty": false, "/fresh/below": false} {
+	for root, refused := range map[string]bool{"/precious": true, "/": true, "relative": true, "/a/../b": true,
+		"/empty": false, "/fresh/below": false} {
 		_, err := live.Run(t.Context(), w, live.Config{Open: open, Root: root, Rounds: 2, Clients: 2, Ops: 1, Seed: 1})
 		if errors.Is(err, live.ErrRoot) != refused || !refused && err != nil {
 			t.Errorf("root %s: %v", root, err)

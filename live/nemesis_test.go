@@ -68,6 +68,11 @@ type answering struct{ recipes.Conn }
 
 func (answering) Sync(path string) (string, error) { return path, nil }
 
+// planOf plans a fault without a measure.
+func planOf(at int64, kind ensemble.Kind, target ensemble.Target, lasts int64) ServerFault {
+	return ServerFault{AtMS: at, Fault: ensemble.Fault{Kind: kind, Target: target}, ForMS: lasts}
+}
+
 func withNemesis(servers *fragile, faults ...ServerFault) (*liveRun, *bytes.Buffer) {
 	strikes := &bytes.Buffer{}
 	r := &liveRun{begin: time.Now(), rounds: map[*liveRound]bool{}, admin: &Session{Conn: answering{}}}
@@ -77,15 +82,15 @@ func withNemesis(servers *fragile, faults ...ServerFault) (*liveRun, *bytes.Buff
 	return r, strikes
 }
 
-// Faults of servers strike at their moments, those of one moment end one by one, all is healed after each, and what came of it is
-// written down.
+// Faults of servers strike at their moments, those of one moment end one by one, all is healed after each, and what
+// came of it is written down.
 func TestServersAreStruck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := &fragile{over: func() {}}
 		r, strikes := withNemesis(servers,
-			ServerFault{AtMS: 5000, Fault: ensemble.Fault{Kind: ensemble.Stop, Target: 1}, ForMS: 10}, // while the first strike lasts
-			ServerFault{AtMS: 100, Fault: ensemble.Fault{Kind: ensemble.Kill, Target: ensemble.Leader}, ForMS: 9000},
-			ServerFault{AtMS: 100, Fault: ensemble.Fault{Kind: ensemble.Mute, Target: 2}, ForMS: 20},
+			planOf(5000, ensemble.Stop, 1, 10), // while the first strike lasts
+			planOf(100, ensemble.Kill, ensemble.Leader, 9000),
+			planOf(100, ensemble.Mute, 2, 20),
 			ServerFault{AtMS: 20000, Fault: ensemble.Fault{Kind: ensemble.Lag, Target: ensemble.Follower, DelayMS: 9}, ForMS: 20},
 		)
 		busy := &liveRound{ops: []*sim.Op{{Name: "acquire"}}}
@@ -98,15 +103,18 @@ func TestServersAreStruck(t *testing.T) {
 		if diff := cmp.Diff(want, servers.log); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(map[string]int{"kill": 1, "leader": 1, "partition": 1, "stop": 1}, r.result.Struck); diff != "" {
+		if diff := cmp.Diff(map[string]int{"kill": 1, "leader": 1, "partition": 1, "stop": 1},
+			r.result.Struck); diff != "" {
 			t.Error(diff)
 		}
 		if r.nemesis.count() != 3 {
 			t.Errorf("%d strikes", r.nemesis.count())
 		}
 		lines := strings.Split(strings.TrimSpace(strikes.String()), "\n")
-		if len(lines) != 4 || !strings.Contains(lines[1], `"at":100000`) || !strings.Contains(lines[1], `"whom":"server.1 (leader)"`) ||
-			!strings.Contains(lines[1], `"struck":true`) || !strings.Contains(lines[3], `"error":"it leads","struck":false`) {
+		if len(lines) != 4 || !strings.Contains(lines[1], `"at":100000`) ||
+			!strings.Contains(lines[1], `"whom":"server.1 (leader)"`) ||
+			!strings.Contains(lines[1], `"struck":true`) ||
+			!strings.Contains(lines[3], `"error":"it leads","struck":false`) {
 			t.Errorf("%s", strikes)
 		}
 	})
@@ -116,7 +124,7 @@ func TestServersAreStruck(t *testing.T) {
 // who waits for a mutex is not idle there.)
 func TestHealthyServers(t *testing.T) {
 	servers := &fragile{}
-	r, _ := withNemesis(servers, ServerFault{Fault: ensemble.Fault{Kind: ensemble.Stop, Target: ensemble.Leader}, ForMS: 30}, ServerFault{AtMS: 40, Fault: ensemble.Fault{Kind: ensemble.Kill, Target: ensemble.Leader}, ForMS: 30})
+	r, _ := withNemesis(servers, planOf(0, ensemble.Stop, ensemble.Leader, 30), planOf(40, ensemble.Kill, ensemble.Leader, 30))
 	servers.over = func() {
 		if r.nemesis.well(0) {
 			t.Error("servers that are hurt count as well")
@@ -149,8 +157,9 @@ func TestHealthyServers(t *testing.T) {
 // Servers that do not recover end the run, and whoever waits for them goes on.
 func TestServersDoNotRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := withNemesis(&fragile{over: func() {}, sick: errors.New("server.2 is silent")}, ServerFault{AtMS: 1, Fault: ensemble.Fault{Kind: ensemble.Stop, Target: ensemble.Leader}, ForMS: 1})
-		if err := r.runNemesis(t.Context(), t.Context()); err == nil || !strings.Contains(err.Error(), "have not recovered") || !strings.Contains(err.Error(), "server.2 is silent") {
+		r, _ := withNemesis(&fragile{over: func() {}, sick: errors.New("server.2 is silent")}, planOf(1, ensemble.Stop, ensemble.Leader, 1))
+		err := r.runNemesis(t.Context(), t.Context())
+		if err == nil || !strings.Contains(err.Error(), "have not recovered") || !strings.Contains(err.Error(), "server.2 is silent") {
 			t.Error(err)
 		}
 		r.whileHealthy(func() error { return nil })
@@ -178,8 +187,9 @@ func (s *sleeper) Kill() error   { return s.say("kill") }
 func TestPausedUsersStandStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		process := &sleeper{}
-		l := &liveRound{run: &liveRun{}, ctx: t.Context(), episode: soloEpisode{}, sessions: []*Session{{Process: process}},
-			asleep: map[int]chan struct{}{}, healed: make(chan struct{})}
+		l := &liveRound{run: &liveRun{}, ctx: t.Context(), episode: soloEpisode{},
+			sessions: []*Session{{Process: process}},
+			asleep:   map[int]chan struct{}{}, healed: make(chan struct{})}
 		u := &liveUser{round: l, session: l.sessions[0]}
 		begun := time.Now()
 		after := func() time.Duration { return time.Since(begun) }

@@ -133,7 +133,8 @@ func TestLostRepliesAreSettled(t *testing.T) {
 			}
 			var file bytes.Buffer
 			r, err := live.Run(t.Context(), w, live.Config{
-				Open: openerBy(e.ConnectString(), th.dial), Root: "/settled", Seed: 1, Rounds: 40, Clients: 3, Ops: 4, History: &file, Patience: 5 * time.Second,
+				Open: openerBy(e.ConnectString(), th.dial), Root: "/settled", Seed: 1, Rounds: 40, Clients: 3, Ops: 4,
+				History: &file, Patience: 5 * time.Second,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -143,7 +144,8 @@ func TestLostRepliesAreSettled(t *testing.T) {
 				t.Fatal(err)
 			}
 			if recipe == workload.Ours {
-				if verdicts := linearizability.Check(linearizability.Queue(), h, linearizability.Options{}); linearizability.Worst(verdicts) != linearizability.Ok || len(r.Violations) > 0 {
+				verdicts := linearizability.Check(linearizability.Queue(), h, linearizability.Options{})
+				if linearizability.Worst(verdicts) != linearizability.Ok || len(r.Violations) > 0 {
 					t.Errorf("the recipe is correct, but %s (%s): %v, %v", r.Verdict, r.Reason, r.Violations, verdicts)
 				}
 			}
@@ -161,11 +163,12 @@ func (th *thief) compare(t *testing.T, h linearizability.History) {
 		path, _, named := strings.Cut(note, " (czxid 0x")
 		switch {
 		case op.Op == "offer" || op.Op == "peek":
-		case settled && strings.Contains(op.Note, context.Canceled.Error()): // told to give up while it removed something
+		case settled && strings.Contains(op.Note, context.Canceled.Error()): // cancelled while it removed something
 		case op.Outcome == linearizability.Unknown && !settled:
 			t.Logf("not settled: %v: %s", op, op.Note)
 		case !settled:
-		case op.Outcome == linearizability.Fail && !strings.HasPrefix(note, "it had no effect"), op.Outcome == linearizability.OK:
+		case op.Outcome == linearizability.Fail && !strings.HasPrefix(note, "it had no effect"),
+			op.Outcome == linearizability.OK:
 			t.Errorf("%v: %s", op, op.Note)
 		case op.Outcome == linearizability.Fail:
 		case !named || !th.removed[path] || op.Result.IsNull():

@@ -22,7 +22,8 @@ func TestDrawPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Open: unopened, Start: unopened, Seed: 3, Rounds: 200, Duration: time.Minute, Clients: 3, Ops: 3, Nodes: 3,
+	cfg := Config{Open: unopened, Start: unopened, Seed: 3, Rounds: 200, Duration: time.Minute, Clients: 3, Ops: 3,
+		Nodes:  3,
 		Faults: FaultSet{Clients: ClientFaults() | ProcessFaults, Servers: AllServerFaults}}
 	plan, err := DrawPlan(w, cfg)
 	if err != nil {
@@ -33,7 +34,8 @@ func TestDrawPlan(t *testing.T) {
 	}
 	for n, faults := range plan.Rounds {
 		for _, f := range faults {
-			if process := (sim.Pause | sim.Crash).Has(liveVariants[f.variant()].fault); f.Round != n || n >= cfg.Rounds || process && n%4 != 3 {
+			if process := (sim.Pause | sim.Crash).Has(liveVariants[f.variant()].fault); f.Round != n ||
+				n >= cfg.Rounds || process && n%4 != 3 {
 				t.Errorf("round %d: %v", n, f)
 			}
 		}

@@ -23,7 +23,8 @@ import (
 const (
 	isReady    = `read first; echo '{"zktorture":1,"can":["try"],"session":"0xa"}'; `
 	turns      = `read object; echo '{"id":1,"outcome":"ok","session":"0xa"}'; `
-	answersAll = `while read line; do id=${line#*:}; case $line in *op*) echo "{\"id\":${id%%,*},\"outcome\":\"ok\",\"session\":\"0xa\"}";; esac; done`
+	answersAll = `while read line; do id=${line#*:}; case $line in *op*) ` +
+		`echo "{\"id\":${id%%,*},\"outcome\":\"ok\",\"session\":\"0xa\"}";; esac; done`
 )
 
 // What a worker may not write, and what is said of it.
@@ -51,7 +52,8 @@ var badLines = map[string]string{
 func TestBadLines(t *testing.T) {
 	for line, why := range badLines {
 		t.Run(why, func(t *testing.T) {
-			c, told := start(t, worker.Config{Command: isReady + turns + `read op; echo '` + line + `'; cat >/dev/null`})
+			c, told := start(t, worker.Config{Command: isReady + turns + `read op; echo '` + line +
+				`'; cat >/dev/null`})
 			within(t, "the operation", func() {
 				_, err := do(t.Context(), c, "acquire")
 				wantIs(t, err, recipes.ErrUnknownOutcome)
@@ -71,7 +73,8 @@ func TestBadLines(t *testing.T) {
 }
 
 func TestLongLine(t *testing.T) {
-	c, _ := start(t, worker.Config{Command: isReady + turns + `read op; head -c 1100000 /dev/zero | tr '\0' x; cat >/dev/null`})
+	c, _ := start(t, worker.Config{Command: isReady + turns +
+		`read op; head -c 1100000 /dev/zero | tr '\0' x; cat >/dev/null`})
 	within(t, "the operation", func() { do(t.Context(), c, "acquire") })
 	wantError(t, c.Err(), "more than 1048576 bytes")
 }
@@ -79,19 +82,22 @@ func TestLongLine(t *testing.T) {
 // A worker that does not get ready is no run; the error says what it said.
 func TestNotReady(t *testing.T) {
 	for command, words := range map[string][]string{
-		`echo no such library >&2; exit 3`:                                      {"died before it was ready", "exit status 3", "no such library"},
-		`read first; echo '{"zktorture":1,"error":"there is no lock here"}'`:    {"it says: there is no lock here"},
-		`read first; echo '{"zktorture":2,"session":"0xa"}'`:                    {"version 2", "version 1"},
-		`read first; echo '{"zktorture":1}'`:                                    {"no session"},
-		`read first; echo '{"id":1,"outcome":"ok","session":"0xa"}'; cat`:       {"the first line"},
-		`read first; echo hello; cat`:                                           {"not in the protocol", "hello"},
-		`read first; echo waiting >&2; cat`:                                     {"not ready after 300ms", "waiting"},
-		`exec /no/such/worker`:                                                  {"died before it was ready", "/no/such/worker"},
+		`echo no such library >&2; exit 3`: {
+			"died before it was ready", "exit status 3", "no such library"},
+		`read first; echo '{"zktorture":1,"error":"there is no lock here"}'`: {"it says: there is no lock here"},
+		`read first; echo '{"zktorture":2,"session":"0xa"}'`:                 {"version 2", "version 1"},
+		`read first; echo '{"zktorture":1}'`:                                 {"no session"},
+		`read first; echo '{"id":1,"outcome":"ok","session":"0xa"}'; cat`:    {"the first line"},
+		`read first; echo hello; cat`:                                        {"not in the protocol", "hello"},
+		`read first; echo waiting >&2; cat`:                                  {"not ready after 300ms", "waiting"},
+
+		`exec /no/such/worker`: {"died before it was ready", "/no/such/worker"},
 		`read first; case $first in *'"kind":"lock"'*) exit 7;; esac; exit 8`:   {"exit status 7"},
 		`read first; case $first in *'"servers":"h:1"'*) exit 7;; esac; exit 8`: {"exit status 7"},
 	} {
 		within(t, command, func() {
-			c, err := worker.Start(t.Context(), worker.Config{Command: command, Kind: "lock", Servers: "h:1", StartTimeout: startTimeout(words)})
+			c, err := worker.Start(t.Context(),
+				worker.Config{Command: command, Kind: "lock", Servers: "h:1", StartTimeout: startTimeout(words)})
 			wantError(t, err, words...)
 			if c != nil {
 				t.Errorf("%s: there is a client", command)
@@ -161,14 +167,16 @@ func TestDeathsThatAreNotCounted(t *testing.T) {
 		_, err := do(t.Context(), c, "release")
 		wantIs(t, err, recipes.ErrUnknownOutcome)
 	}
-	c, toldToo := start(t, worker.Config{Stderr: said, Command: isReady + turns + `read op; echo got it >&2; cat >/dev/null`})
+	c, toldToo := start(t, worker.Config{Stderr: said,
+		Command: isReady + turns + `read op; echo got it >&2; cat >/dev/null`})
 	for life := 1; life <= 8; life++ {
 		over := make(chan error, 1)
 		go func() {
 			_, err := do(t.Context(), c, "acquire")
 			over <- err
 		}()
-		eventually(t, "the worker gets the operation", func() bool { return strings.Count(said.String(), "got it") == life })
+		eventually(t, "the worker gets the operation",
+			func() bool { return strings.Count(said.String(), "got it") == life })
 		if err := c.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +192,8 @@ func TestDeathsThatAreNotCounted(t *testing.T) {
 // A child of a worker's that has its output and has run away keeps nobody waiting.
 func TestRunawayChild(t *testing.T) {
 	said := &lines{}
-	c, _ := start(t, worker.Config{Stderr: said, Command: isReady + `setsid sh -c 'echo $$ >&2; exec sleep 1000' & ` + turns + `read op; exit 9`})
+	c, _ := start(t, worker.Config{Stderr: said,
+		Command: isReady + `setsid sh -c 'echo $$ >&2; exec sleep 1000' & ` + turns + `read op; exit 9`})
 	eventually(t, "the child is there", func() bool { return strings.HasSuffix(said.String(), "\n") })
 	child, err := strconv.Atoi(strings.TrimSpace(said.String()))
 	if err != nil {
@@ -226,7 +235,8 @@ func given(t *testing.T, said *lines) context.Context {
 func TestCancel(t *testing.T) {
 	said := &lines{}
 	c, _ := start(t, worker.Config{Stderr: said, Command: isReady + turns +
-		`read op; echo got it >&2; read cancel; case $cancel in '{"cancel":2}') echo '{"id":2,"outcome":"fail","error":"given up"}';; esac; cat >/dev/null`})
+		`read op; echo got it >&2; read cancel; case $cancel in '{"cancel":2}') ` +
+		`echo '{"id":2,"outcome":"fail","error":"given up"}';; esac; cat >/dev/null`})
 	within(t, "the operation", func() {
 		_, err := do(given(t, said), c, "acquire")
 		wantError(t, err, "given up")
@@ -239,7 +249,8 @@ func TestCancel(t *testing.T) {
 // Who does not give up is killed, and gets hold of nothing any more.
 func TestNotGivingUp(t *testing.T) {
 	said := &lines{}
-	c, _ := start(t, worker.Config{Stderr: said, Command: isReady + turns + `read op; echo got it >&2; cat >/dev/null`, GiveUp: 50 * time.Millisecond})
+	c, _ := start(t, worker.Config{Stderr: said, Command: isReady + turns + `read op; echo got it >&2; cat >/dev/null`,
+		GiveUp: 50 * time.Millisecond})
 	within(t, "the operation", func() {
 		_, err := do(given(t, said), c, "acquire")
 		wantIs(t, err, recipes.ErrUnknownOutcome)
@@ -408,7 +419,8 @@ func TestStates(t *testing.T) {
 		t.Errorf("session of the answer %x, want 0", answer.Session)
 	}
 	if c.SessionID() != -1 || c.Connected() || c.ExpiriesSeen() != 1 || c.Broken() != 2 {
-		t.Errorf("session %x, connected %v, told %d, broken %d", c.SessionID(), c.Connected(), c.ExpiriesSeen(), c.Broken())
+		t.Errorf("session %x, connected %v, told %d, broken %d", c.SessionID(), c.Connected(), c.ExpiriesSeen(),
+			c.Broken())
 	}
 }
 
@@ -451,7 +463,8 @@ func TestWorkersDieWithTheRunner(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	// It does not see that its input ends: a sleep has no eyes.
-	cmd.Env = append(os.Environ(), role+"=runner "+`read first; echo '{"zktorture":1,"session":"0xa"}'; exec sleep 1000`)
+	cmd.Env = append(os.Environ(), role+"=runner "+
+		`read first; echo '{"zktorture":1,"session":"0xa"}'; exec sleep 1000`)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,8 @@ func observe(t *testing.T, e *ensemble.Ensemble) *zkclient.Client {
 }
 
 // run runs rounds of a recipe that is served by a command.
-func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, command string, rounds int) (sim.Result, linearizability.History) {
+func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, command string, rounds int) (sim.Result,
+	linearizability.History) {
 	t.Helper()
 	w, err := workload.RemoteWorkload(kind, "exec")
 	if err != nil {
@@ -76,13 +77,15 @@ func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, co
 				never := func() int { return 0 }
 				return &live.Session{Conn: observer, Close: func() {}, ExpiriesSeen: never, Broken: never}, nil
 			}
-			c, err := worker.Start(ctx, worker.Config{Command: command, Kind: kind, Servers: e.ConnectString(), SessionTimeout: sessionTimeout, Fail: cancel})
+			c, err := worker.Start(ctx, worker.Config{Command: command, Kind: kind, Servers: e.ConnectString(),
+				SessionTimeout: sessionTimeout, Fail: cancel})
 			if err != nil {
 				return nil, err
 			}
 			return live.RemoteSession(c, observer), nil
 		},
-		Root: "/t", Seed: 1, Rounds: rounds, Clients: 2, Ops: 4, Workers: 1, Patience: 2 * time.Second, History: &history,
+		Root: "/t", Seed: 1, Rounds: rounds, Clients: 2, Ops: 4, Workers: 1, Patience: 2 * time.Second,
+		History: &history,
 	})
 	if err := errors.Join(err, context.Cause(ctx)); err != nil {
 		t.Fatal(err)
@@ -125,12 +128,14 @@ func TestOursOnRealServers(t *testing.T) {
 		times, failed := done(h, op)
 		t.Logf("%s: %d operations in %v", kind, r.Operations, r.Elapsed)
 		if r.Verdict != sim.VerdictOK || r.Episodes != 15 || times < 15 {
-			t.Errorf("%s: %s (%s), %d rounds, %s %d times, %d operations failed%s", kind, r.Verdict, r.Reason, r.Episodes, op, times, failed, messages(r))
+			t.Errorf("%s: %s (%s), %d rounds, %s %d times, %d operations failed%s", kind, r.Verdict, r.Reason,
+				r.Episodes, op, times, failed, messages(r))
 		}
 	}
 	r, _ := run(t, e, observer, "lock", inRole("recipe", "published/WriteLock"), 30)
 	t.Logf("published/WriteLock: %d operations in %v%s", r.Operations, r.Elapsed, messages(r))
-	if !slices.ContainsFunc(r.Violations, func(f sim.Found) bool { return strings.HasPrefix(f.Property, "exclusion") }) {
+	if !slices.ContainsFunc(r.Violations,
+		func(f sim.Found) bool { return strings.HasPrefix(f.Property, "exclusion") }) {
 		t.Errorf("published/WriteLock: %s%s", r.Verdict, messages(r))
 	}
 }
@@ -164,14 +169,16 @@ func curator(t *testing.T) string {
 	const classpath = "/usr/share/java/curator-recipes.jar:/usr/share/java/jackson-databind.jar"
 	for jar := range strings.SplitSeq(classpath, ":") {
 		if _, err := os.Stat(jar); err != nil {
-			t.Skipf("SKIPPED, so Curator is not tested: there is no %s (Debian: apt-get install libcurator-recipes-java)", jar)
+			t.Skipf("SKIPPED, so Curator is not tested: there is no %s "+
+				"(Debian: apt-get install libcurator-recipes-java)", jar)
 		}
 	}
 	if _, err := exec.LookPath("javac"); err != nil {
 		t.Skip("SKIPPED, so Curator is not tested: there is no javac (Debian: apt-get install default-jdk-headless)")
 	}
 	classes := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "javac", "-Xlint:all,-path", "-Werror", "-d", classes, "-cp", classpath, filepath.Join("..", "examples", "curator", "Worker.java"))
+	cmd := exec.CommandContext(t.Context(), "javac", "-Xlint:all,-path", "-Werror", "-d", classes, "-cp", classpath,
+		filepath.Join("..", "examples", "curator", "Worker.java"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd, err, out)
 	}
@@ -194,12 +201,16 @@ func TestForeignRecipes(t *testing.T) {
 			for kind, op := range of.kinds {
 				r, h := run(t, e, observer, kind, command, 20)
 				times, failed := done(h, op)
-				t.Logf("%s: %s, %d operations, %s %d times, %d failed, %v", kind, r.Verdict, r.Operations, op, times, failed, r.Elapsed.Round(time.Millisecond))
+				t.Logf("%s: %s, %d operations, %s %d times, %d failed, %v", kind, r.Verdict, r.Operations, op, times,
+					failed, r.Elapsed.Round(time.Millisecond))
 				if r.Verdict != sim.VerdictOK && kind != "queue" || times < 20 {
-					t.Errorf("%s: %s (%s), %s %d times, %d operations failed%s", kind, r.Verdict, r.Reason, op, times, failed, messages(r))
+					t.Errorf("%s: %s (%s), %s %d times, %d operations failed%s", kind, r.Verdict, r.Reason, op, times,
+						failed, messages(r))
 				}
 			}
-			_, err := worker.Start(t.Context(), worker.Config{Command: command, Kind: "barrier", Servers: e.ConnectString(), SessionTimeout: sessionTimeout})
+			_, err := worker.Start(t.Context(),
+				worker.Config{Command: command, Kind: "barrier", Servers: e.ConnectString(),
+					SessionTimeout: sessionTimeout})
 			wantError(t, err, "it says: there is no barrier here")
 		})
 	}
@@ -244,7 +255,8 @@ func TestPauseAndKillOnRealServers(t *testing.T) {
 			if err := other.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			_, err := other.Do(t.Context(), workload.RemoteCall{Path: path, Op: "release", Incarnation: second.Incarnation})
+			_, err := other.Do(t.Context(),
+				workload.RemoteCall{Path: path, Op: "release", Incarnation: second.Incarnation})
 			wantIs(t, err, recipes.ErrLost)
 			third := acquire(t, other, path) // when the servers have found out
 			if third.Incarnation != 2 || third.Session == second.Session {
@@ -292,7 +304,8 @@ func TestForeignCancel(t *testing.T) {
 			if pid, alive := waiter.Pid(); !alive || pid == 0 {
 				t.Error("it did not give up, and was killed")
 			}
-			if _, err := holder.Do(t.Context(), workload.RemoteCall{Path: "/lock", Op: "release", Incarnation: held.Incarnation}); err != nil {
+			if _, err := holder.Do(t.Context(),
+				workload.RemoteCall{Path: "/lock", Op: "release", Incarnation: held.Incarnation}); err != nil {
 				t.Error(err)
 			}
 			acquire(t, waiter, "/lock")

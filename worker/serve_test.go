@@ -26,7 +26,8 @@ func serving(op string, do func(context.Context, linearizability.Value) (lineari
 	return servingIn(func() int64 { return 0xa }, op, do)
 }
 
-func servingIn(session func() int64, op string, do func(context.Context, linearizability.Value) (linearizability.Value, error)) worker.Open {
+func servingIn(session func() int64, op string,
+	do func(context.Context, linearizability.Value) (linearizability.Value, error)) worker.Open {
 	return func(context.Context, worker.Assignment, func(worker.State)) (*worker.Host, error) {
 		return &worker.Host{
 			Session: session, Close: func() {},
@@ -67,14 +68,16 @@ func converse(t *testing.T, open worker.Open, lines ...string) (said []string, e
 // How operations end is told by what their errors say.
 func TestOutcomesOfServedOperations(t *testing.T) {
 	for want, err := range map[string]error{
-		`{"id":2,"outcome":"ok","result":5,"session":"0xa"}`:                                                                            nil,
-		`{"id":2,"outcome":"fail","result":5,"error":"no","session":"0xa"}`:                                                             errors.New("no"),
-		`{"id":2,"outcome":"unknown","result":5,"error":"context canceled","session":"0xa"}`:                                            context.Canceled,
-		`{"id":2,"outcome":"unknown","result":5,"error":"recipes: /a: nobody knows whether the add has happened (eh)","session":"0xa"}`: &recipes.UnknownOutcomeError{Op: "add", Path: "/a", Err: errors.New("eh")},
+		`{"id":2,"outcome":"ok","result":5,"session":"0xa"}`:                                 nil,
+		`{"id":2,"outcome":"fail","result":5,"error":"no","session":"0xa"}`:                  errors.New("no"),
+		`{"id":2,"outcome":"unknown","result":5,"error":"context canceled","session":"0xa"}`: context.Canceled,
+		`{"id":2,"outcome":"unknown","result":5,"error":"recipes: /a: nobody knows whether the add has happened ` +
+			`(eh)","session":"0xa"}`: &recipes.UnknownOutcomeError{Op: "add", Path: "/a", Err: errors.New("eh")},
 	} {
-		said, ended := converse(t, serving("add", func(_ context.Context, arg linearizability.Value) (linearizability.Value, error) {
-			return linearizability.Int(arg.Int() + 1), err
-		}), assignment, toObject, `{"id":2,"user":0,"op":"add","arg":4}`+"\n")
+		said, ended := converse(t, serving("add",
+			func(_ context.Context, arg linearizability.Value) (linearizability.Value, error) {
+				return linearizability.Int(arg.Int() + 1), err
+			}), assignment, toObject, `{"id":2,"user":0,"op":"add","arg":4}`+"\n")
 		if ended != nil || len(said) != 3 || said[2] != want {
 			t.Errorf("it says %q, %v; want %s", said, ended, want)
 		}
@@ -85,11 +88,13 @@ func TestOutcomesOfServedOperations(t *testing.T) {
 func TestSessionOfServedOperations(t *testing.T) {
 	var session atomic.Int64
 	session.Store(0xa)
-	open := servingIn(session.Load, "acquire", func(context.Context, linearizability.Value) (linearizability.Value, error) {
-		session.CompareAndSwap(0xa, 0xb)
-		return linearizability.Null, nil
-	})
-	said, err := converse(t, open, assignment, toObject, `{"id":2,"user":0,"op":"acquire"}`+"\n", `{"id":3,"user":0,"op":"acquire"}`+"\n")
+	open := servingIn(session.Load, "acquire",
+		func(context.Context, linearizability.Value) (linearizability.Value, error) {
+			session.CompareAndSwap(0xa, 0xb)
+			return linearizability.Null, nil
+		})
+	said, err := converse(t, open, assignment, toObject, `{"id":2,"user":0,"op":"acquire"}`+"\n",
+		`{"id":3,"user":0,"op":"acquire"}`+"\n")
 	want := []string{`{"id":2,"outcome":"ok","session":null}`, `{"id":3,"outcome":"ok","session":"0xb"}`}
 	if err != nil || len(said) != 4 || said[2] != want[0] || said[3] != want[1] {
 		t.Errorf("it says %q, %v; want %q", said, err, want)
@@ -126,7 +131,8 @@ func TestRefusals(t *testing.T) {
 		said, err := converse(t, func(context.Context, worker.Assignment, func(worker.State)) (*worker.Host, error) {
 			return nil, errors.New("no servers there")
 		}, first)
-		if err != nil || len(said) != 1 || !strings.Contains(said[0], why) || !strings.HasPrefix(said[0], `{"zktorture":1,"error":"`) {
+		if err != nil || len(said) != 1 || !strings.Contains(said[0], why) ||
+			!strings.HasPrefix(said[0], `{"zktorture":1,"error":"`) {
 			t.Errorf("it says %q, %v; want %s", said, err, why)
 		}
 	}
@@ -146,12 +152,13 @@ func TestEndOfInput(t *testing.T) {
 		<-waits
 		write.Close()
 	}()
-	err := worker.Serve(t.Context(), in, io.Discard, serving("acquire", func(ctx context.Context, _ linearizability.Value) (linearizability.Value, error) {
-		close(waits)
-		<-ctx.Done()
-		close(ended)
-		return linearizability.Null, ctx.Err()
-	}))
+	err := worker.Serve(t.Context(), in, io.Discard,
+		serving("acquire", func(ctx context.Context, _ linearizability.Value) (linearizability.Value, error) {
+			close(waits)
+			<-ctx.Done()
+			close(ended)
+			return linearizability.Null, ctx.Err()
+		}))
 	if err != nil {
 		t.Error(err)
 	}

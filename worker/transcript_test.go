@@ -151,7 +151,8 @@ func playScript(string) error {
 func TestRunnerSaysTheTranscript(t *testing.T) {
 	heard := &lines{}
 	c, told := start(t, worker.Config{
-		Command: inRole("script", ""), Kind: "lock", Servers: "127.0.0.1:2181,127.0.0.1:2182", SessionTimeout: 2 * time.Second, Stderr: heard,
+		Command: inRole("script", ""), Kind: "lock", Servers: "127.0.0.1:2181,127.0.0.1:2182",
+		SessionTimeout: 2 * time.Second, Stderr: heard,
 	})
 	if !c.Can("try") || !c.Can("owner") || c.Can("take") || c.SessionID() == 0 {
 		t.Errorf("session %x, or it can do something else than it says", c.SessionID())

@@ -84,7 +84,8 @@ func TestExistingIsCleanWithoutFaults(t *testing.T) { wantClean(t, gate(existing
 
 // It takes a wait that got through in between to prove that one call opened the gate twice.
 func TestRepeatedChangesOpenTwice(t *testing.T) {
-	r := campaign(t, gate(existing{again: true}), sim.Config{Episodes: 8000, Until: "early-wait", Seed: 1, Faults: sim.Loss, Ops: 8, NoShrink: true})
+	r := campaign(t, gate(existing{again: true}),
+		sim.Config{Episodes: 8000, Until: "early-wait", Seed: 1, Faults: sim.Loss, Ops: 8, NoShrink: true})
 	if messageOf(r, "early-wait") == "" {
 		t.Errorf("%s (%s)", r.Verdict, r.Reason)
 	}

@@ -60,7 +60,8 @@ func TestBeliefs(t *testing.T) {
 	} {
 		var found []sim.Violation
 		h := &hold{op: &sim.Op{Name: "acquire", Return: 1}, expiriesSeen: test.granted}
-		if goesOn := believes(test.told, test.recipe, h, &found); goesOn != test.goesOn || (len(found) > 0) != test.accused {
+		if goesOn := believes(test.told, test.recipe, h, &found); goesOn != test.goesOn ||
+			(len(found) > 0) != test.accused {
 			t.Errorf("%s: goes on: %v, accused of %v", test.name, goesOn, found)
 		}
 	}
@@ -91,7 +92,8 @@ func TestZombiesHideNothing(t *testing.T) {
 		if test.alive {
 			s.grant(3, 1, 9, 3)
 		}
-		got, text := summary((&lockEpisode{Script: Script[lockTurn]{Path: "/t/x"}, zombies: test.beliefs}).Judge(s.view()))
+		got, text := summary((&lockEpisode{Script: Script[lockTurn]{Path: "/t/x"},
+			zombies: test.beliefs}).Judge(s.view()))
 		slices.Sort(got)
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v\n%s", test.name, got, test.want, text)

@@ -31,7 +31,8 @@ func TestCausesAreAnOrder(t *testing.T) {
 func TestCausesAreProperties(t *testing.T) {
 	var code strings.Builder
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || d.Name() == "causes.go" {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			d.Name() == "causes.go" {
 			return err
 		}
 		text, err := os.ReadFile(path)

@@ -96,7 +96,9 @@ func (q quick) Get(context.Context) (int64, error) {
 }
 
 func TestStaleGet(t *testing.T) {
-	w := workload.Counter(func(c recipes.Conn, _ string) workload.Adder { return quick{newCounter(c), headlong{conn: c}} })
+	w := workload.Counter(func(c recipes.Conn, _ string) workload.Adder {
+		return quick{newCounter(c), headlong{conn: c}}
+	})
 	wantClean(t, w, sim.Pause|sim.Time)
 	wantBroken(t, w, sim.Lag, "stale-get", "did not have then: c")
 }

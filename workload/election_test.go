@@ -25,7 +25,8 @@ func (p plainCandidate) Campaign(ctx context.Context) error { return p.own.Campa
 func (p plainCandidate) Resign(ctx context.Context) error   { return p.own.Resign(ctx) }
 
 func TestPlainCandidate(t *testing.T) {
-	wantClean(t, workload.Election(func(c recipes.Conn, _ string) workload.Candidate { return newPlainCandidate(c) }), sim.AllFaults)
+	wantClean(t, workload.Election(func(c recipes.Conn, _ string) workload.Candidate { return newPlainCandidate(c) }),
+		sim.AllFaults)
 }
 
 // heir takes the end of its predecessor for its own turn, and does not look at the list again
@@ -73,7 +74,9 @@ type selfAssured struct{ plainCandidate }
 func (selfAssured) Lost() <-chan struct{} { return nil }
 
 func TestExpiredLeaderGoesOn(t *testing.T) {
-	w := workload.Election(func(c recipes.Conn, _ string) workload.Candidate { return selfAssured{newPlainCandidate(c)} })
+	w := workload.Election(func(c recipes.Conn, _ string) workload.Candidate {
+		return selfAssured{newPlainCandidate(c)}
+	})
 	wantClean(t, w, sim.Loss|sim.Lag|sim.Watch)
 	wantBroken(t, w, sim.Expiry, "belief", "whose elected returned at step")
 }
@@ -91,7 +94,9 @@ func (s sameEpoch) Campaign(ctx context.Context) error {
 func (s sameEpoch) Token() int64 { return *s.terms }
 
 func TestEpochsHaveToGrow(t *testing.T) {
-	w := workload.Election(func(c recipes.Conn, _ string) workload.Candidate { return sameEpoch{newPlainCandidate(c), new(int64)} })
+	w := workload.Election(func(c recipes.Conn, _ string) workload.Candidate {
+		return sameEpoch{newPlainCandidate(c), new(int64)}
+	})
 	wantBroken(t, w, sim.NoFaults, "fencing", "was granted the leadership at")
 }
 
@@ -107,7 +112,8 @@ func (h hearsay) Leader(context.Context) (data []byte, token int64, err error) {
 		return nil, 0, recipes.ErrNoLeader
 	}
 	for _, name := range names {
-		if ok, stat, err := h.conn.Exists("/t/election/" + name); err == nil && ok && (token == 0 || stat.Czxid < token) {
+		if ok, stat, err := h.conn.Exists("/t/election/" + name); err == nil && ok &&
+			(token == 0 || stat.Czxid < token) {
 			token = stat.Czxid
 		}
 	}

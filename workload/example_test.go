@@ -45,7 +45,8 @@ func (c *hastyCounter) Add(ctx context.Context, delta int64) (int64, error) {
 // A recipe of one's own becomes a workload, which package sim runs: here without faults, until something breaks.
 func ExampleCounter() {
 	counter := workload.Counter(func(c recipes.Conn, path string) workload.Adder { return &hastyCounter{c, path} })
-	result, err := sim.Run(context.Background(), counter, sim.Config{Seed: 1, NoFaultsAtAll: true, Until: "lost-update"})
+	result, err := sim.Run(context.Background(), counter,
+		sim.Config{Seed: 1, NoFaultsAtAll: true, Until: "lost-update"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -31,7 +31,8 @@ func accusesNot(t *testing.T, w sim.Workload, faults sim.Faults) {
 
 func accuses(t *testing.T, w sim.Workload, faults sim.Faults, property, part string) {
 	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: 1000, Until: property, Seed: 1, Faults: faults, NoFaultsAtAll: true, NoShrink: true})
+	r := campaign(t, w, sim.Config{Episodes: 1000, Until: property, Seed: 1, Faults: faults, NoFaultsAtAll: true,
+		NoShrink: true})
 	if text := messageOf(r, property); !strings.Contains(text, part) {
 		t.Errorf("under %v: %s has the message %q, want %q in it (verdict %s)", faults, property, text, part, r.Verdict)
 	}
@@ -133,7 +134,9 @@ func (r *roomy) Unlock(ctx context.Context) error { return r.lock.Unlock(ctx) }
 // one is used.
 func TestHelpersAreNoLeak(t *testing.T) {
 	for _, place := range []string{"", "/apart"} {
-		w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return newRoomy(c, cmp.Or(place, path)) })
+		w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return newRoomy(c, cmp.Or(place, path))
+		})
 		accusesNot(t, w, sim.NoFaults)
 		accusesNot(t, w, sim.Crash|sim.Pause|sim.Expiry|sim.Lag|sim.Time)
 	}
@@ -212,7 +215,9 @@ func (n *noted) get() (sum int64, version int32, err error) {
 
 func TestNotesOfASession(t *testing.T) {
 	new := func(each bool) *workload.Workload {
-		return workload.Counter(func(c recipes.Conn, path string) workload.Adder { return &noted{conn: c, path: path, each: each} })
+		return workload.Counter(func(c recipes.Conn, path string) workload.Adder {
+			return &noted{conn: c, path: path, each: each}
+		})
 	}
 	accusesNot(t, new(false), sim.NoFaults)
 	accuses(t, new(true), sim.NoFaults, "orphan", "-adder-")

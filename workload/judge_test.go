@@ -23,7 +23,8 @@ type scene struct {
 }
 
 func (s *scene) view() *View {
-	return &View{World: &seenWorld{scene: s, faulty: true}, Left: Leftovers{Path: "/t/x"}, Ops: s.ops, Waiting: s.waiting}
+	return &View{World: &seenWorld{scene: s, faulty: true}, Left: Leftovers{Path: "/t/x"}, Ops: s.ops,
+		Waiting: s.waiting}
 }
 
 // seenWorld is a world of which no more is known than the clients have seen, and when sessions and processes ended: the
@@ -204,7 +205,8 @@ func TestLockScenes(t *testing.T) {
 			c.make(s)
 			got, text := s.broken()
 			got = slices.Compact(got)
-			if !strings.Contains(" "+strings.Join(got, " "), " "+c.want) || (c.want == "") != (len(got) == 0) || !strings.Contains(text, c.says) {
+			if !strings.Contains(" "+strings.Join(got, " "), " "+c.want) || (c.want == "") != (len(got) == 0) ||
+				!strings.Contains(text, c.says) {
 				t.Errorf("broken: %v, want %q with %q:\n%s", got, c.want, c.says, text)
 			}
 		})
@@ -329,11 +331,17 @@ func TestWaitingTakes(t *testing.T) {
 		make    func(s *scene)
 		inOrder bool
 	}{
-		"nothing was offered":   {func(*scene) {}, true},
-		"one item":              {func(s *scene) { s.offered(1, "a", 1, 2, sim.OK) }, false},
-		"one item, perhaps":     {func(s *scene) { s.offered(1, "a", 1, 2, sim.Unknown) }, true},
-		"one item, just peeked": {func(s *scene) { s.offered(1, "a", 1, 2, sim.OK); s.removed(1, "peek", "a", 3, 4, sim.OK) }, false},
-		"one item, taken":       {func(s *scene) { s.offered(1, "a", 1, 2, sim.OK); s.removed(1, "take", "a", 3, 4, sim.OK) }, true},
+		"nothing was offered": {func(*scene) {}, true},
+		"one item":            {func(s *scene) { s.offered(1, "a", 1, 2, sim.OK) }, false},
+		"one item, perhaps":   {func(s *scene) { s.offered(1, "a", 1, 2, sim.Unknown) }, true},
+		"one item, just peeked": {func(s *scene) {
+			s.offered(1, "a", 1, 2, sim.OK)
+			s.removed(1, "peek", "a", 3, 4, sim.OK)
+		}, false},
+		"one item, taken": {func(s *scene) {
+			s.offered(1, "a", 1, 2, sim.OK)
+			s.removed(1, "take", "a", 3, 4, sim.OK)
+		}, true},
 		"one item, perhaps taken": {func(s *scene) {
 			s.offered(1, "a", 1, 2, sim.OK)
 			s.removed(1, "take", "", 3, 4, sim.Unknown)
@@ -368,7 +376,8 @@ func TestWaitingTakes(t *testing.T) {
 func TestWaitingForTheLock(t *testing.T) {
 	s := &scene{}
 	s.waiting = []*sim.Op{s.op(1, "acquire", 1, 0, sim.Running)}
-	if got, text := s.broken(); !slices.Equal(got, []string{"progress"}) || !strings.Contains(text, "c1 still waits in acquire") {
+	if got, text := s.broken(); !slices.Equal(got, []string{"progress"}) ||
+		!strings.Contains(text, "c1 still waits in acquire") {
 		t.Errorf("broken: %v:\n%s", got, text)
 	}
 	if (&lockEpisode{}).MayWaitForever(s.ops, s.waiting) != nil {

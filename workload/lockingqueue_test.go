@@ -116,12 +116,24 @@ func TestBrokenLockingQueues(t *testing.T) {
 		faults   sim.Faults
 		property string
 	}{
-		"a token for each delivery":  {func(c recipes.Conn, _ string) workload.LockingQueuer { return numbering{newSound(c)} }, sim.Crash, "once"},
-		"gives back what is done":    {func(c recipes.Conn, _ string) workload.LockingQueuer { return reluctant{newSound(c)} }, sim.NoFaults, "duplicate"},
-		"sees one claim, tries none": {func(c recipes.Conn, _ string) workload.LockingQueuer { return timid{newSound(c)} }, sim.NoFaults, "false-empty"},
-		"removes before processing":  {func(c recipes.Conn, _ string) workload.LockingQueuer { return newRemoving(c) }, sim.Crash, "lost"},
-		"claims by looking":          {func(c recipes.Conn, _ string) workload.LockingQueuer { return looking{newRemoving(c)} }, sim.NoFaults, "exclusion"},
-		"claims by looking, at once": {func(c recipes.Conn, _ string) workload.LockingQueuer { return looking{newRemoving(c)} }, sim.NoFaults, "exclusion-in-session"},
+		"a token for each delivery": {func(c recipes.Conn, _ string) workload.LockingQueuer {
+			return numbering{newSound(c)}
+		}, sim.Crash, "once"},
+		"gives back what is done": {func(c recipes.Conn, _ string) workload.LockingQueuer {
+			return reluctant{newSound(c)}
+		}, sim.NoFaults, "duplicate"},
+		"sees one claim, tries none": {func(c recipes.Conn, _ string) workload.LockingQueuer {
+			return timid{newSound(c)}
+		}, sim.NoFaults, "false-empty"},
+		"removes before processing": {func(c recipes.Conn, _ string) workload.LockingQueuer {
+			return newRemoving(c)
+		}, sim.Crash, "lost"},
+		"claims by looking": {func(c recipes.Conn, _ string) workload.LockingQueuer {
+			return looking{newRemoving(c)}
+		}, sim.NoFaults, "exclusion"},
+		"claims by looking, at once": {func(c recipes.Conn, _ string) workload.LockingQueuer {
+			return looking{newRemoving(c)}
+		}, sim.NoFaults, "exclusion-in-session"},
 	} {
 		t.Run(name, func(t *testing.T) { accused(t, workload.LockingQueue(test.new), test.faults, test.property) })
 	}

@@ -22,7 +22,8 @@ func TestLocksAreClean(t *testing.T) {
 		episodes = 500
 	}
 	for _, of := range [][2]string{
-		{"lock", "ours/reentrant"}, {"lock", "ours/multi"}, {"lock", "ours/simple-retry"}, {"lock", "ours/simple-watch"},
+		{"lock", "ours/reentrant"}, {"lock", "ours/multi"}, {"lock", "ours/simple-retry"},
+		{"lock", "ours/simple-watch"},
 		{"rwlock", "ours"}, {"semaphore", "ours"}, {"semaphore", "ours/3"},
 	} {
 		r := campaign(t, lookUp(t, of[0], of[1]), sim.Config{Episodes: episodes, Seed: 7, Clients: 4})
@@ -258,11 +259,16 @@ func (g gapped) Downgrade(ctx context.Context) error {
 
 func TestBrokenReadWriteLocks(t *testing.T) {
 	wantClean(t, newReadWrite(func(*readWrite) {}), sim.NoFaults)
-	wantBroken(t, newReadWrite(func(l *readWrite) { l.trusts, l.blocker = true, firstInTheWay }), sim.NoFaults, "exclusion", "holds the lock from")
-	wantBroken(t, newReadWrite(func(l *readWrite) { l.order = strings.Compare }), sim.NoFaults, "exclusion", "holds the lock from")
-	wantBroken(t, newReadWrite(func(l *readWrite) { l.blocker = anyWriter }), sim.NoFaults, "lost-wakeup", "nothing will ever wake it")
+	wantBroken(t, newReadWrite(func(l *readWrite) { l.trusts, l.blocker = true, firstInTheWay }), sim.NoFaults,
+		"exclusion", "holds the lock from")
+	wantBroken(t, newReadWrite(func(l *readWrite) { l.order = strings.Compare }), sim.NoFaults, "exclusion",
+		"holds the lock from")
+	wantBroken(t, newReadWrite(func(l *readWrite) { l.blocker = anyWriter }), sim.NoFaults, "lost-wakeup",
+		"nothing will ever wake it")
 	wantBroken(t, newReadWrite(func(l *readWrite) { l.litters = true }), sim.Cancel, "orphan", "session 0x")
-	gap := workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker { return gapped{recipes.NewRWLock(c, path)} })
+	gap := workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker {
+		return gapped{recipes.NewRWLock(c, path)}
+	})
 	wantBroken(t, gap, sim.NoFaults, "exclusion", "a writer held the lock while somebody else did")
 }
 
@@ -276,7 +282,9 @@ func (n nervous) Revoked() <-chan struct{} {
 }
 
 func TestRevocationThatNobodyAskedFor(t *testing.T) {
-	w := workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker { return nervous{recipes.NewRWLock(c, path)} })
+	w := workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker {
+		return nervous{recipes.NewRWLock(c, path)}
+	})
 	wantBroken(t, w, sim.NoFaults, "revocation", "although nobody has called Revoke")
 }
 
@@ -301,5 +309,6 @@ func TestBrokenSemaphores(t *testing.T) {
 	wantClean(t, newPermits(2, func(*permits) {}), sim.NoFaults)
 	wantBroken(t, newPermits(3, func(*permits) {}), sim.NoFaults, "exclusion", "while all permits (2) are held")
 	wantBroken(t, newPermits(2, func(p *permits) { p.litters = true }), sim.Cancel, "orphan", "session 0x")
-	wantBroken(t, newPermits(2, func(p *permits) { p.order = func(a, b string) int { return bySequence(b, a) } }), sim.NoFaults, "order", "was waiting")
+	wantBroken(t, newPermits(2, func(p *permits) { p.order = func(a, b string) int { return bySequence(b, a) } }),
+		sim.NoFaults, "order", "was waiting")
 }

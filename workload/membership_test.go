@@ -43,7 +43,9 @@ func (u unsynced) Members(context.Context) ([]string, error) {
 }
 
 func TestStaleMembers(t *testing.T) {
-	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper { return unsynced{newGroup(c, name), c} })
+	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
+		return unsynced{newGroup(c, name), c}
+	})
 	wantClean(t, w, sim.NoFaults)
 	wantBroken(t, w, sim.Lag, "snapshot", "at no moment in that time were these the members")
 }
@@ -84,7 +86,9 @@ func (t torn) Members(ctx context.Context) ([]string, error) {
 }
 
 func TestTornSnapshot(t *testing.T) {
-	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper { return torn{unsynced{newGroup(c, name), c}} })
+	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
+		return torn{unsynced{newGroup(c, name), c}}
+	})
 	wantBroken(t, w, sim.NoFaults, "snapshot", "at no moment in that time were these the members")
 }
 
@@ -109,7 +113,9 @@ func (c *careless) Leave(context.Context) error {
 func (c *careless) Members(context.Context) ([]string, error) { return nil, nil }
 
 func TestMemberThatDoesNotLeave(t *testing.T) {
-	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper { return &careless{newGroup(c, name), c, ""} })
+	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
+		return &careless{newGroup(c, name), c, ""}
+	})
 	wantBroken(t, w, sim.Loss, "orphan", "join")
 	wantBroken(t, w, sim.NoFaults, "missing", "and had not left")
 }
@@ -136,7 +142,9 @@ func (l late) Changed(ctx context.Context, known []string) ([]string, error) {
 }
 
 func TestWatchAfterLook(t *testing.T) {
-	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper { return late{unsynced{newGroup(c, name), c}} })
+	w := workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
+		return late{unsynced{newGroup(c, name), c}}
+	})
 	wantBroken(t, w, sim.NoFaults, "lost-wakeup", "nothing will ever wake it, although the members are [")
 }
 
@@ -151,9 +159,13 @@ type deafMember struct{ *own }
 func (deafMember) Lost() <-chan struct{} { return nil }
 
 func TestMembershipWaitsAndBeliefs(t *testing.T) {
-	wantBroken(t, workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper { return eager{newGroup(c, name)} }),
+	wantBroken(t, workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
+		return eager{newGroup(c, name)}
+	}),
 		sim.NoFaults, "unchanged", "which is what it knew already")
-	wantBroken(t, workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper { return deafMember{newGroup(c, name)} }),
+	wantBroken(t, workload.Membership(func(c recipes.Conn, _, name string) workload.Grouper {
+		return deafMember{newGroup(c, name)}
+	}),
 		sim.Expiry, "belief", "whose join returned at step")
 }
 

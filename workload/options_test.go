@@ -18,7 +18,8 @@ import (
 // broken are the properties that a campaign finds broken, in alphabetical order.
 func broken(t *testing.T, w *workload.Workload, faults sim.Faults) (properties string) {
 	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: 600, Seed: 1, Faults: faults, NoFaultsAtAll: faults == sim.NoFaults, NoShrink: true})
+	r := campaign(t, w, sim.Config{Episodes: 600, Seed: 1, Faults: faults, NoFaultsAtAll: faults == sim.NoFaults,
+		NoShrink: true})
 	var all []string
 	for _, v := range r.Violations {
 		all = append(all, v.Property)
@@ -170,7 +171,8 @@ func TestSetUpAndClosing(t *testing.T) {
 		}
 	}
 	failing := workload.SetUp(func(recipes.Conn, string) error { return errBusy })
-	if r := campaign(t, of(failing), sim.Config{Episodes: 3, Seed: 1}); r.Verdict != sim.VerdictUnknown || !strings.Contains(r.Reason, "set-up failed: too busy") {
+	if r := campaign(t, of(failing), sim.Config{Episodes: 3, Seed: 1}); r.Verdict != sim.VerdictUnknown ||
+		!strings.Contains(r.Reason, "set-up failed: too busy") {
 		t.Errorf("a set-up that fails: %s, %s", r.Verdict, r.Reason)
 	}
 }

@@ -38,7 +38,8 @@ func cleanUnderAllFaults(t *testing.T, kind, recipe string) {
 // accused wants a property broken within 3000 episodes.
 func accused(t *testing.T, w *workload.Workload, faults sim.Faults, property string) {
 	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: 3000, Until: property, Seed: 1, Faults: faults, NoFaultsAtAll: true, NoShrink: true})
+	r := campaign(t, w, sim.Config{Episodes: 3000, Until: property, Seed: 1, Faults: faults, NoFaultsAtAll: true,
+		NoShrink: true})
 	if r.Verdict != sim.VerdictViolation {
 		t.Errorf("under %v: %s (%s), want %s broken", faults, r.Verdict, r.Reason, property)
 	}
@@ -128,7 +129,8 @@ func TestBrokenPriorityQueues(t *testing.T) {
 		t.Run(name, func(t *testing.T) { accused(t, queue(test.change), test.faults, test.property) })
 	}
 	t.Run("nothing", func(t *testing.T) {
-		r, err := sim.Run(t.Context(), queue(func(*hasty) {}), sim.Config{Episodes: 2000, Seed: 1, Faults: sim.Watch | sim.Time, NoFaultsAtAll: true})
+		r, err := sim.Run(t.Context(), queue(func(*hasty) {}),
+			sim.Config{Episodes: 2000, Seed: 1, Faults: sim.Watch | sim.Time, NoFaultsAtAll: true})
 		if err != nil || r.Verdict != sim.VerdictOK {
 			t.Errorf("without a mistake: %s %s %v %v", r.Verdict, r.Reason, r.Violations, err)
 		}

@@ -40,7 +40,9 @@ type believer struct{ silent }
 func (believer) IsOwner() bool { return true }
 
 func TestBeliefAgainstBetterKnowledge(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return believer{newSilent(c, path).(silent)} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return believer{newSilent(c, path).(silent)}
+	})
 	wantClean(t, w, sim.Loss|sim.Watch|sim.Crash)
 	wantBroken(t, w, sim.Expiry, "belief", "has been told that this session expired")
 }
@@ -51,7 +53,9 @@ type sameToken struct{ silent }
 func (sameToken) Token() int64 { return 7 }
 
 func TestTokensHaveToGrow(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return sameToken{newSilent(c, path).(silent)} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return sameToken{newSilent(c, path).(silent)}
+	})
 	wantBroken(t, w, sim.NoFaults, "fencing", "the token did not grow")
 }
 
@@ -70,7 +74,9 @@ func (g gaps) Lock(ctx context.Context) error {
 }
 
 func TestGapsInSequenceNumbersAreNormal(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return gaps{newSilent(c, path).(silent), c} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return gaps{newSilent(c, path).(silent), c}
+	})
 	wantClean(t, w, sim.NoFaults)
 }
 
@@ -128,7 +134,9 @@ func (u untidy) Lock(ctx context.Context) error {
 }
 
 func TestWatchLeftBehind(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return untidy{newSilent(c, path).(silent), c} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return untidy{newSilent(c, path).(silent), c}
+	})
 	wantBroken(t, w, sim.NoFaults, "watch-leak", "/t/never")
 }
 
@@ -174,7 +182,9 @@ func (r rereader) Lock(ctx context.Context) error {
 }
 
 func TestReadsWithinASessionDoNotGoBack(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return rereader{newSilent(c, path).(silent), c} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return rereader{newSilent(c, path).(silent), c}
+	})
 	r := campaign(t, w, sim.Config{Episodes: 3000, Seed: 1, Faults: sim.Lag | sim.Loss | sim.Watch})
 	if text := messageOf(r, "panic"); text != "" || r.Struck["lag"] < 100 {
 		t.Errorf("lag struck %d times: %s", r.Struck["lag"], text)
@@ -220,7 +230,9 @@ func (d deaf) Take(ctx context.Context) ([]byte, error) {
 }
 
 func TestTakeThatSleepsOn(t *testing.T) {
-	w := workload.Queue(func(c recipes.Conn, path string) workload.Queuer { return deaf{newVague(false)(c, path).(vague)} })
+	w := workload.Queue(func(c recipes.Conn, path string) workload.Queuer {
+		return deaf{newVague(false)(c, path).(vague)}
+	})
 	wantBroken(t, w, sim.NoFaults, "lost-wakeup", "although there are items in the queue")
 }
 
@@ -239,9 +251,11 @@ func wantClean(t *testing.T, w sim.Workload, faults sim.Faults) {
 // wantBroken wants a property broken, with a message that says so.
 func wantBroken(t *testing.T, w sim.Workload, faults sim.Faults, property, part string) {
 	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: 2000, Until: property, Seed: 1, Faults: faults, NoFaultsAtAll: true, NoShrink: true})
+	r := campaign(t, w, sim.Config{Episodes: 2000, Until: property, Seed: 1, Faults: faults, NoFaultsAtAll: true,
+		NoShrink: true})
 	if text := messageOf(r, property); !strings.Contains(text, part) {
-		t.Errorf("under %v: %s has the message %q, want %q in it (verdict %s, %d properties)", faults, property, text, part, r.Verdict, len(r.Violations))
+		t.Errorf("under %v: %s has the message %q, want %q in it (verdict %s, %d properties)", faults, property, text,
+			part, r.Verdict, len(r.Violations))
 	}
 }
 

@@ -42,7 +42,8 @@ func TestRegister(t *testing.T) {
 	if err := Register(of("cache", "a", "b"), of("lock", "mine")); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range [][3]string{{"cache", "", "a"}, {"cache", "b", "b"}, {"lock", "", Ours}, {"lock", "mine", "mine"}} {
+	for _, c := range [][3]string{{"cache", "", "a"}, {"cache", "b", "b"}, {"lock", "", Ours},
+		{"lock", "mine", "mine"}} {
 		if w, err := Find(c[0], c[1]); err != nil || w.Recipe() != c[2] {
 			t.Errorf("%s %q: %v, %v", c[0], c[1], w, err)
 		}

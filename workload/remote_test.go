@@ -34,7 +34,8 @@ func (l *loopback) Do(ctx context.Context, call RemoteCall) (RemoteAnswer, error
 		session = 0
 	}
 	if err != nil {
-		return RemoteAnswer{Session: session, Incarnation: 1}, RemoteError(call, err.Error(), OutcomeUnknown(err), result)
+		return RemoteAnswer{Session: session, Incarnation: 1},
+			RemoteError(call, err.Error(), OutcomeUnknown(err), result)
 	}
 	return RemoteAnswer{Result: result, Session: session, Incarnation: 1}, nil
 }
@@ -141,7 +142,8 @@ func TestDetourHidesNothing(t *testing.T) {
 		{"lock", "published/WriteLock", "exclusion"},
 		{"queue", "published/DistributedQueue", "unexpected-error"},
 	} {
-		r := runRemote(t, looped(t, of[0], of[1]), sim.Config{Episodes: 1500, Faults: sim.NoFaults, NoFaultsAtAll: true})
+		r := runRemote(t, looped(t, of[0], of[1]),
+			sim.Config{Episodes: 1500, Faults: sim.NoFaults, NoFaultsAtAll: true})
 		if !slices.ContainsFunc(r.Violations, func(f sim.Found) bool { return f.Property == of[2] }) {
 			t.Errorf("%v: %s %s", of, r.Verdict, messages(r))
 		}
@@ -195,7 +197,8 @@ func (s *scripted) ExpiriesSeen() int { return s.told }
 
 // What is held is asked for, and given back to, the process that granted it, and to no other.
 func TestHoldBelongsToAProcess(t *testing.T) {
-	r := &scripted{answers: []RemoteAnswer{{Result: linearizability.Int(7), Session: 1, Incarnation: 3}}, err: recipes.ErrLost}
+	r := &scripted{answers: []RemoteAnswer{{Result: linearizability.Int(7), Session: 1, Incarnation: 3}},
+		err: recipes.ErrLost}
 	lock := newRemoteLock(&remoteConn{remote: r, user: 1}, "/a")
 	if err := lock.Lock(t.Context()); err != nil {
 		t.Fatal(err)

@@ -86,7 +86,8 @@ func alarms(kind string, h linearizability.History) (found []sim.Violation) {
 	}
 	for _, verdict := range linearizability.Check(model, h, linearizability.Options{Timeout: judgeTime}) {
 		if verdict.Outcome == linearizability.Violation {
-			found = append(found, sim.Violation{Property: "alarm", Message: fmt.Sprint(verdict.Message, verdict.Operations)})
+			found = append(found, sim.Violation{Property: "alarm",
+				Message: fmt.Sprint(verdict.Message, verdict.Operations)})
 		}
 	}
 	return found
@@ -95,8 +96,10 @@ func alarms(kind string, h linearizability.History) (found []sim.Violation) {
 func (r *referee) add(t tally) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tally.unknown, r.tally.none, r.tally.effect = r.tally.unknown+t.unknown, r.tally.none+t.none, r.tally.effect+t.effect
-	r.tally.offered, r.tally.rounds, r.tally.silent = r.tally.offered+t.offered, r.tally.rounds+t.rounds, r.tally.silent+t.silent
+	r.tally.unknown, r.tally.none, r.tally.effect = r.tally.unknown+t.unknown, r.tally.none+t.none,
+		r.tally.effect+t.effect
+	r.tally.offered, r.tally.rounds, r.tally.silent = r.tally.offered+t.offered, r.tally.rounds+t.rounds,
+		r.tally.silent+t.silent
 }
 
 // disagreement says how what was resolved differs from what the fake knows; "" if it does not.
@@ -112,7 +115,8 @@ func disagreement(w *sim.World, op *sim.Op, s resolved) string {
 	if slices.Equal(did, want) {
 		return ""
 	}
-	return fmt.Sprintf("%s's %s(%s), which ended with %v: %s (%q); but by the servers it did %q, see %v", Who(op), op.Name, op.Arg, op.Err, s.why, s.value, did, changesBy(w, op))
+	return fmt.Sprintf("%s's %s(%s), which ended with %v: %s (%q); but by the servers it did %q, see %v", Who(op),
+		op.Name, op.Arg, op.Err, s.why, s.value, did, changesBy(w, op))
 }
 
 // effectsOf lists what was carried out for an operation: the values that it has put in or taken out,
@@ -195,7 +199,8 @@ var Animals func() (broken, mended []*Workload)
 // without their bugs.
 func refereedRecipes() (all []refereedRecipe) {
 	add := func(w *Workload, correct bool) {
-		known := slices.ContainsFunc(all, func(r refereedRecipe) bool { return r.w.Name() == w.Name() && r.w.Recipe() == w.Recipe() })
+		known := slices.ContainsFunc(all,
+			func(r refereedRecipe) bool { return r.w.Name() == w.Name() && r.w.Recipe() == w.Recipe() })
 		_, can := w.plan(sim.NewPlan(sim.NewRandomSource(1, 1), 1, 1, 1, sim.NoFaults, "/t"), "/t/x").(resolver)
 		if can && !known {
 			all = append(all, refereedRecipe{w, correct})

@@ -10,7 +10,8 @@ import (
 )
 
 // kindsWithAModel are the workloads whose histories package linearizability judges.
-var kindsWithAModel = []string{"lock", "rwlock", "semaphore", "queue", "priorityqueue", "counter", "election", "barrier", "doublebarrier"}
+var kindsWithAModel = []string{"lock", "rwlock", "semaphore", "queue", "priorityqueue", "counter", "election",
+	"barrier", "doublebarrier"}
 
 // What the judge lets pass of a corrupted history must be in order; most of the corruptions are not. (That
 // this is so is measured against a reference in results/generate.)
@@ -18,7 +19,8 @@ func TestSensitivityOfAPass(t *testing.T) {
 	for _, kind := range kindsWithAModel {
 		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 200, Seed: 1, Audit: 100}).Sensitivity
 		t.Logf("%s: %+v", kind, s)
-		if s.Episodes < 90 || s.Overlapping == 0 || s.Undecided > 0 || s.Corruptions < 7*s.Episodes || s.Vacuous() != "" {
+		if s.Episodes < 90 || s.Overlapping == 0 || s.Undecided > 0 || s.Corruptions < 7*s.Episodes ||
+			s.Vacuous() != "" {
 			t.Errorf("%s: %+v is vacuous: %s", kind, s, s.Vacuous())
 		}
 		if s.DuringOp == 0 || s.DuringOp > s.Faults {
@@ -29,7 +31,8 @@ func TestSensitivityOfAPass(t *testing.T) {
 
 func TestSensitivityIsDeterministic(t *testing.T) {
 	run := func(workers int) sim.Sensitivity {
-		return campaign(t, lookUp(t, "queue", workload.Ours), sim.Config{Episodes: 60, Seed: 3, Workers: workers, Audit: 60}).Sensitivity
+		return campaign(t, lookUp(t, "queue", workload.Ours),
+			sim.Config{Episodes: 60, Seed: 3, Workers: workers, Audit: 60}).Sensitivity
 	}
 	if diff := cmp.Diff(run(1), run(4)); diff != "" {
 		t.Error(diff)
@@ -39,10 +42,12 @@ func TestSensitivityIsDeterministic(t *testing.T) {
 // Of a pass in which nothing could go wrong, or nobody would have noticed, it is said.
 func TestVacuousPass(t *testing.T) {
 	for want, s := range map[string]sim.Sensitivity{
-		"":                                      {Episodes: 1, Operations: 2, Overlapping: 2, Corruptions: 8, Noticed: 1},
+		"": {
+			Episodes: 1, Operations: 2, Overlapping: 2, Corruptions: 8, Noticed: 1},
 		"no operation was judged":               {Episodes: 1},
 		"no two clients' operations overlapped": {Episodes: 1, Operations: 2},
-		"none of 8 corruptions of what the clients saw would have been noticed": {Episodes: 1, Operations: 2, Overlapping: 2, Corruptions: 8},
+		"none of 8 corruptions of what the clients saw would have been noticed": {
+			Episodes: 1, Operations: 2, Overlapping: 2, Corruptions: 8},
 	} {
 		if got := s.Vacuous(); got != want {
 			t.Errorf("%+v: %q, want %q", s, got, want)

@@ -100,12 +100,14 @@ func TestHandlesThatEndWithTheirSession(t *testing.T) {
 	}{
 		{"a new session under the same handle", func(c recipes.Conn) recipes.Conn { return c }, sim.Expiry, true},
 		{"one session", newOneSession, sim.Expiry, false},
-		{"no new session without an expiry", func(c recipes.Conn) recipes.Conn { return c }, sim.Loss | sim.Watch | sim.Cancel, false},
+		{"no new session without an expiry", func(c recipes.Conn) recipes.Conn { return c },
+			sim.Loss | sim.Watch | sim.Cancel, false},
 	} {
 		w := workload.Lock(func(c recipes.Conn, _ string) workload.Locker {
 			return published.NewGoZKLock(test.conn(c), "/t/lock", published.OnlyBugs("L9"))
 		})
-		r := campaign(t, w, sim.Config{Episodes: 6000, Until: "exclusion", Seed: 1, Faults: test.faults, NoShrink: true})
+		r := campaign(t, w, sim.Config{Episodes: 6000, Until: "exclusion", Seed: 1, Faults: test.faults,
+			NoShrink: true})
 		if text := messageOf(r, "exclusion"); (text != "") != test.broken {
 			t.Errorf("%s: exclusion %q", test.name, text)
 		}
@@ -129,9 +131,12 @@ func (k keeper) Unlock(ctx context.Context) error {
 // Who waits behind a znode of a living session whose operation is over waits for ever. Behind one of a process
 // that has died he waits until its session has run out.
 func TestOnlyTheDeadReleaseByThemselves(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return keeper{newSilent(c, path).(silent), c} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return keeper{newSilent(c, path).(silent), c}
+	})
 	wantBroken(t, w, sim.NoFaults, "orphan", "nobody will remove it while that session lives")
-	r := campaign(t, workload.Lock(newSilent), sim.Config{Episodes: 2000, Seed: 1, Faults: sim.Crash, NoFaultsAtAll: true})
+	r := campaign(t, workload.Lock(newSilent),
+		sim.Config{Episodes: 2000, Seed: 1, Faults: sim.Crash, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK || r.Struck["crash"] < 100 {
 		t.Errorf("%d processes died: %s %s", r.Struck["crash"], r.Verdict, r.Reason)
 	}
@@ -174,8 +179,10 @@ func TestObjectsAreUsedAgain(t *testing.T) {
 		w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 			return &worn{silent: newSilent(c, path).(silent), bad: test.bad}
 		})
-		r := campaign(t, w, sim.Config{Episodes: 2000, Seed: 1, Ops: test.ops, Faults: test.faults, NoFaultsAtAll: true, NoShrink: true})
-		if text := messageOf(r, "exclusion"); (text != "") != test.broken || !test.broken && r.Verdict != sim.VerdictOK {
+		r := campaign(t, w, sim.Config{Episodes: 2000, Seed: 1, Ops: test.ops, Faults: test.faults, NoFaultsAtAll: true,
+			NoShrink: true})
+		if text := messageOf(r, "exclusion"); (text != "") != test.broken ||
+			!test.broken && r.Verdict != sim.VerdictOK {
 			t.Errorf("%s: %s, exclusion %q", test.name, r.Verdict, text)
 		}
 	}

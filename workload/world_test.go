@@ -10,8 +10,10 @@ import (
 // What cannot be known in a world is not judged there, and that is said; in simulation everything is.
 func TestWhatIsNotKnownIsNotJudged(t *testing.T) {
 	want := map[string][]string{
-		"lock": {"belief", "herd", "order"}, "rwlock": {"belief", "herd", "order"}, "semaphore": {"belief", "herd", "order"},
-		"election": {"belief", "herd", "order"}, "membership": {"belief", "lost-wakeup", "snapshot"}, "counter": {"undeclared"},
+		"lock": {"belief", "herd", "order"}, "rwlock": {"belief", "herd", "order"},
+		"semaphore": {"belief", "herd", "order"},
+		"election":  {"belief", "herd", "order"}, "membership": {"belief", "lost-wakeup", "snapshot"},
+		"counter":      {"undeclared"},
 		"lockingqueue": {"belief"},
 	}
 	for _, kind := range namesOf(kinds) {

@@ -106,7 +106,8 @@ func (f *fixture) sawStrike(want ...string) {
 func TestLoss(t *testing.T) {
 	e := ensembletest.Share(t, 3)
 	for variant, want := range map[string]struct{ applied, error bool }{
-		"before": {false, true}, "after": {true, true}, "later": {true, false}, "silence": {false, true}, "half": {false, true},
+		"before": {false, true}, "after": {true, true}, "later": {true, false}, "silence": {false, true},
+		"half": {false, true},
 	} {
 		t.Run(variant, func(t *testing.T) {
 			f := newFixture(t, e)
@@ -154,7 +155,10 @@ func TestExpiry(t *testing.T) {
 			if took := time.Since(began); took > timeout {
 				t.Logf("the ephemeral is gone after %v: the machine is slow", took)
 			}
-			f.within("another session", func() bool { _, _, err := f.client.Exists("/"); return err == nil && f.client.SessionID() != old })
+			f.within("another session", func() bool {
+				_, _, err := f.client.Exists("/")
+				return err == nil && f.client.SessionID() != old
+			})
 			if variant == "unaware" && time.Since(began) < unaware {
 				t.Error("the client has learned it too soon")
 			}
@@ -189,7 +193,10 @@ func TestSilence(t *testing.T) {
 	f.within("the end of the ephemeral", func() bool { return !f.exists("/owned") })
 	gone := time.Now()
 	f.link.Heal()
-	f.within("another session", func() bool { _, _, err := f.client.Exists("/"); return err == nil && f.client.SessionID() != old })
+	f.within("another session", func() bool {
+		_, _, err := f.client.Exists("/")
+		return err == nil && f.client.SessionID() != old
+	})
 	end, over := f.link.SessionEnd(old)
 	if !over || end.Before(began.Add(timeout/2)) || end.After(gone) {
 		t.Errorf("the session was alive until %v, %v; its ephemeral was gone %v later", end, over, gone.Sub(end))

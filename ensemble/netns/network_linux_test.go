@@ -294,7 +294,8 @@ func TestGain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprintf("user %d, arguments [\"an argument\"], network made, outside reached\n", cmd.SysProcAttr.Credential.Uid)
+		want := fmt.Sprintf("user %d, arguments [\"an argument\"], network made, outside reached\n",
+			cmd.SysProcAttr.Credential.Uid)
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != want {
 			t.Errorf("it says %q, %v; want %q", line, err, want)
 		}

@@ -52,7 +52,8 @@ func (c *client) accepted(most int, frame []byte) (n int) {
 }
 
 func write(xid int32, bytes int) []byte {
-	return wire.AppendFrame(nil, &wire.RequestHeader{Xid: xid, Op: wire.OpSetData}, &wire.SetDataRequest{Path: "/x", Data: make([]byte, bytes)})
+	return wire.AppendFrame(nil, &wire.RequestHeader{Xid: xid, Op: wire.OpSetData},
+		&wire.SetDataRequest{Path: "/x", Data: make([]byte, bytes)})
 }
 
 // What waits before a server that hangs is bounded in bytes, whatever the frames' lengths. The kernel's buffers hold
@@ -104,7 +105,8 @@ func TestPathsWithoutReplyAreBounded(t *testing.T) {
 	p := newProxy(t, proxy.Config{Servers: []string{listener(t, func(c net.Conn) { io.Copy(io.Discard, c) })}})
 	c := dial(t, p.Addr())
 	c.send(greeting())
-	frame := wire.AppendFrame(nil, &wire.RequestHeader{Xid: 1, Op: wire.OpSync}, &wire.PathRequest{Path: "/" + strings.Repeat("x", 1<<20)})
+	frame := wire.AppendFrame(nil, &wire.RequestHeader{Xid: 1, Op: wire.OpSync},
+		&wire.PathRequest{Path: "/" + strings.Repeat("x", 1<<20)})
 	for range 64 {
 		if _, err := c.conn.Write(frame); err != nil {
 			return // cut

@@ -67,7 +67,7 @@ type Action int
 const (
 	Forward   Action = iota
 	CutBefore        // the connection is cut, and the frame is lost
-	CutAfter         // the frame is forwarded, then the connection is cut; after a request instead of forwarding its reply
+	CutAfter         // the connection is cut after the frame, or after a request instead of forwarding its reply
 	Discard          // the frame alone is lost, which never happens with TCP
 )
 

@@ -41,9 +41,11 @@ func speak(c net.Conn, stream []byte, cut int) []byte {
 func FuzzForward(f *testing.F) {
 	hello := wire.AppendFrame(nil, &wire.ConnectRequest{Timeout: 4000, Password: make([]byte, 16)})
 	granted := wire.AppendFrame(nil, &wire.ConnectResponse{Timeout: 4000, Session: 7, Password: make([]byte, 16)})
-	asked := wire.AppendFrame(bytes.Clone(hello), &wire.RequestHeader{Xid: 1, Op: wire.OpSync}, &wire.PathRequest{Path: "/a"})
+	asked := wire.AppendFrame(bytes.Clone(hello), &wire.RequestHeader{Xid: 1, Op: wire.OpSync},
+		&wire.PathRequest{Path: "/a"})
 	answered := wire.AppendFrame(bytes.Clone(granted), &wire.ReplyHeader{Xid: 1, Zxid: 3}, &wire.PathReply{Path: "/a"})
-	told := wire.AppendFrame(bytes.Clone(answered), &wire.ReplyHeader{Xid: wire.XidWatch, Zxid: -1}, &wire.WatcherEvent{Type: 2, State: 3, Path: "/w"})
+	told := wire.AppendFrame(bytes.Clone(answered), &wire.ReplyHeader{Xid: wire.XidWatch, Zxid: -1},
+		&wire.WatcherEvent{Type: 2, State: 3, Path: "/w"})
 	f.Add(asked, told, []byte{0})
 	f.Add(asked, granted, []byte{0, 0, 1, 2, 3})
 	f.Add([]byte("\xff\xff\xff\xff"), told, []byte{})

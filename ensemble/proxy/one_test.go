@@ -18,7 +18,8 @@ func TestOne(t *testing.T) {
 	p := newProxy(t, proxy.Config{Servers: []string{s.addr()}, Ended: func(n int) { ended <- n }})
 	first, second := connected(t, p.Addr()), connected(t, p.Addr())
 	s.await("connect", "connect")
-	if a, b := p.SessionOf(1), p.SessionOf(2); a.ID != firstSession+1 || b.ID != firstSession+2 || p.SessionOf(3).ID != 0 {
+	if a, b := p.SessionOf(1), p.SessionOf(2); a.ID != firstSession+1 || b.ID != firstSession+2 ||
+		p.SessionOf(3).ID != 0 {
 		t.Errorf("sessions 0x%x and 0x%x", a.ID, b.ID)
 	}
 	p.HoldOne(1, proxy.ToClient, true)

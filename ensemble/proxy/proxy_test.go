@@ -133,7 +133,8 @@ func TestForwards(t *testing.T) {
 	var stream []byte
 	const n = 300
 	for i := range int32(n) {
-		stream = wire.AppendFrame(stream, &wire.RequestHeader{Xid: i + 1, Op: wire.OpSync}, &wire.PathRequest{Path: fmt.Sprintf("/%d%s", i, strings.Repeat("x", r.IntN(3000)))})
+		stream = wire.AppendFrame(stream, &wire.RequestHeader{Xid: i + 1, Op: wire.OpSync},
+			&wire.PathRequest{Path: fmt.Sprintf("/%d%s", i, strings.Repeat("x", r.IntN(3000)))})
 	}
 	go func() {
 		for len(stream) > 0 {
@@ -307,11 +308,12 @@ func TestMalformed(t *testing.T) {
 	frame := func(s string) []byte { return append([]byte{0, 0, 0, byte(len(s))}, s...) }
 	hello := wire.AppendFrame(nil, &wire.ConnectRequest{Timeout: 4000})
 	for name, garbage := range map[string][]byte{
-		"a length":              {0xff, 0xff, 0xff, 0xff},
-		"a length of a web's":   []byte("GET / HTTP/1.1\r\n\r\n"),
-		"no connect request":    frame("short"),
-		"no header":             append(bytes.Clone(hello), frame("xx")...),
-		"no such create":        append(bytes.Clone(hello), frame("\x00\x00\x00\x01\x00\x00\x00\x01\x7f\xff\xff\xff")...),
+		"a length":            {0xff, 0xff, 0xff, 0xff},
+		"a length of a web's": []byte("GET / HTTP/1.1\r\n\r\n"),
+		"no connect request":  frame("short"),
+		"no header":           append(bytes.Clone(hello), frame("xx")...),
+		"no such create": append(bytes.Clone(hello),
+			frame("\x00\x00\x00\x01\x00\x00\x00\x01\x7f\xff\xff\xff")...),
 		"cut off in the middle": append(bytes.Clone(hello), 0, 0, 0, 9, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -325,14 +327,17 @@ func TestMalformed(t *testing.T) {
 			good.request(1, "/a")
 			good.replied(1)
 			p.Close()
-			if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "the connection is closed: ") || !strings.Contains(text, `direction="to server"`) {
+			if text := log.String(); strings.Count(text, "\n") != 1 ||
+				!strings.Contains(text, "the connection is closed: ") ||
+				!strings.Contains(text, `direction="to server"`) {
 				t.Errorf("logged: %s", text)
 			}
 		})
 	}
 	for name, garbage := range map[string][]byte{
-		"a length": {0x7f, 0xff, 0xff, 0xff}, "a reply that nobody asked for": wire.AppendFrame(nil, &wire.ReplyHeader{Xid: 77}),
-		"no event": frame("\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x01"),
+		"a length":                      {0x7f, 0xff, 0xff, 0xff},
+		"a reply that nobody asked for": wire.AppendFrame(nil, &wire.ReplyHeader{Xid: 77}),
+		"no event":                      frame("\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x01"),
 	} {
 		t.Run("from the server, "+name, func(t *testing.T) {
 			s := newServer(t)
@@ -345,7 +350,8 @@ func TestMalformed(t *testing.T) {
 			c.ended()
 			connected(t, p.Addr())
 			p.Close()
-			if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `direction="to client"`) {
+			if text := log.String(); strings.Count(text, "\n") != 1 ||
+				!strings.Contains(text, `direction="to client"`) {
 				t.Errorf("logged: %s", text)
 			}
 		})
@@ -359,7 +365,8 @@ func TestSessionAndExpire(t *testing.T) {
 	connected(t, p.Addr())
 	s.await("connect")
 	session := p.Session()
-	if session.ID != firstSession+1 || string(session.Password) != "secret of 16 byt" || session.Timeout != 4*time.Second || session.Server != s.addr() {
+	if session.ID != firstSession+1 || string(session.Password) != "secret of 16 byt" ||
+		session.Timeout != 4*time.Second || session.Server != s.addr() {
 		t.Fatalf("%+v", session)
 	}
 	other := newServer(t)

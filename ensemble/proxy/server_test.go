@@ -81,7 +81,8 @@ func (s *server) serve(c net.Conn) {
 	if _, err := wire.Parse(frame, &hello); err != nil {
 		return
 	}
-	granted := wire.ConnectResponse{Timeout: hello.Timeout, Session: hello.Session, Password: []byte("secret of 16 byt"), ReadOnly: hello.ReadOnly}
+	granted := wire.ConnectResponse{Timeout: hello.Timeout, Session: hello.Session,
+		Password: []byte("secret of 16 byt"), ReadOnly: hello.ReadOnly}
 	if granted.Session == 0 {
 		granted.Session = firstSession + s.tick()
 	}
@@ -135,7 +136,8 @@ func (s *server) tell(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.conns {
-		c.Write(wire.AppendFrame(nil, &wire.ReplyHeader{Xid: wire.XidWatch, Zxid: -1}, &wire.WatcherEvent{Type: 2, State: 3, Path: path}))
+		c.Write(wire.AppendFrame(nil, &wire.ReplyHeader{Xid: wire.XidWatch, Zxid: -1},
+			&wire.WatcherEvent{Type: 2, State: 3, Path: path}))
 	}
 }
 

@@ -16,16 +16,18 @@ const (
 	leaderInfo = "0000001100000001000000000000000400010000ffffffff"
 	diff       = "0000000d0000000000000000ffffffffffffffff"
 	upToDate   = "0000000cffffffffffffffffffffffffffffffff"
-	proposal   = "000000020000000100000001000000300300036374510000000000000000000100000001000001a2006bcdaafffffff6000007d0000000020000000051c6d660ffffffff"
-	commit1    = "000000040000000100000001ffffffffffffffff"
-	commit2    = "000000040000000100000002ffffffffffffffff"
-	commit3    = "000000040000000100000003ffffffffffffffff"
-	ping       = "000000050000000100000002ffffffffffffffff"
+	proposal   = "000000020000000100000001000000300300036374510000000000000000000100000001" +
+		"000001a2006bcdaafffffff6000007d0000000020000000051c6d660ffffffff"
+	commit1 = "000000040000000100000001ffffffffffffffff"
+	commit2 = "000000040000000100000002ffffffffffffffff"
+	commit3 = "000000040000000100000003ffffffffffffffff"
+	ping    = "000000050000000100000002ffffffffffffffff"
 	// And as it would send them.
 	syncAnswer = "000000070000000000000000ffffffffffffffff"
 	snapshot   = "0000000f0000000100000002ffffffffffffffff"
 	// With two identities, of which the second has no scheme.
-	identified = "000000050000000100000002ffffffff" + "00000002" + "0000000161" + "00000002" + "6262" + "ffffffff" + "00000000"
+	identified = "000000050000000100000002ffffffff" + "00000002" + "0000000161" + "00000002" + "6262" + "ffffffff" +
+		"00000000"
 )
 
 func octets(t *testing.T, packets ...string) []byte {
@@ -45,7 +47,8 @@ func TestRead(t *testing.T) {
 	for i := range sent {
 		p, err := r.read()
 		if err != nil || p.kind != kinds[i] || p.zxid != zxids[i] || !bytes.Equal(p.bytes, octets(t, sent[i])) {
-			t.Errorf("packet %d: %d %#x %x, %v; want %d %#x %s", i, p.kind, p.zxid, p.bytes, err, kinds[i], zxids[i], sent[i])
+			t.Errorf("packet %d: %d %#x %x, %v; want %d %#x %s", i, p.kind, p.zxid, p.bytes, err, kinds[i], zxids[i],
+				sent[i])
 		}
 	}
 	if _, err := r.read(); err != io.EOF {
@@ -95,7 +98,8 @@ func newStand(t *testing.T) *stand {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stand{T: t, hold: NewHold(), leader: leader.(*net.TCPConn), bytes: make(chan byte, 1<<16), ended: make(chan error, 1)}
+	s := &stand{T: t, hold: NewHold(), leader: leader.(*net.TCPConn), bytes: make(chan byte, 1<<16),
+		ended: make(chan error, 1)}
 	s.conn = s.hold.Conn(dialled.(*net.TCPConn))
 	t.Cleanup(func() { s.conn.Close(); s.leader.Close() })
 	go s.read()

@@ -199,7 +199,8 @@ func TestNextRemovesWhatTheDeadHaveLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := append(precious, filepath.Base(others), filepath.Base(others)+".lock", filepath.Base(f.Path()), filepath.Base(f.Path())+".lock")
+	want := append(precious, filepath.Base(others), filepath.Base(others)+".lock", filepath.Base(f.Path()),
+		filepath.Base(f.Path())+".lock")
 	slices.Sort(want)
 	if left := entries(t, parent); !slices.Equal(left, want) {
 		t.Errorf("left: %q, want %q", left, want)
@@ -218,16 +219,19 @@ func preciousIn(t *testing.T, parent string) []string {
 	in := func(name string) string { return filepath.Join(parent, name) }
 	const marked = "zktorture scratch 1\nprocess 1\n"
 	err := errors.Join(
-		os.MkdirAll(in("kept"), 0o755), os.WriteFile(in("kept/file"), nil, 0o644), os.WriteFile(in("kept.mark"), []byte(marked), 0o644),
+		os.MkdirAll(in("kept"), 0o755), os.WriteFile(in("kept/file"), nil, 0o644),
+		os.WriteFile(in("kept.mark"), []byte(marked), 0o644),
 		os.Mkdir(in("zookeeper-unmarked"), 0o755),
 		os.Mkdir(in("zookeeper-empty"), 0o755), os.WriteFile(in("zookeeper-empty.lock"), nil, 0o644),
-		os.Mkdir(in("zookeeper-foreign"), 0o755), os.WriteFile(in("zookeeper-foreign.lock"), []byte("process 1\n"), 0o644),
+		os.Mkdir(in("zookeeper-foreign"), 0o755),
+		os.WriteFile(in("zookeeper-foreign.lock"), []byte("process 1\n"), 0o644),
 		os.Mkdir(in("other-prefix"), 0o755), os.WriteFile(in("other-prefix.lock"), []byte(marked), 0o644),
 		os.Mkdir(in("zookeeper-link"), 0o755), os.Symlink(in("kept.mark"), in("zookeeper-link.lock")),
 		os.Mkdir(in("zookeeper-pipe"), 0o755), syscall.Mkfifo(in("zookeeper-pipe.lock"), 0o644),
 	)
 	// This one is a dead owner's, but its folder has been replaced by a link.
-	err = errors.Join(err, os.WriteFile(in("zookeeper-dead.lock"), []byte(marked), 0o644), os.Symlink(in("kept"), in("zookeeper-dead")))
+	err = errors.Join(err, os.WriteFile(in("zookeeper-dead.lock"), []byte(marked), 0o644),
+		os.Symlink(in("kept"), in("zookeeper-dead")))
 	if err != nil {
 		t.Fatal(err)
 	}

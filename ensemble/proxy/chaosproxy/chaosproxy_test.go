@@ -74,7 +74,8 @@ func (c *stubborn) next(ctx context.Context, xid int32) error {
 		c.connect()
 	}
 	c.conn.SetDeadline(time.Now().Add(c.timeout * 2 / 3))
-	_, err := c.conn.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: xid, Op: wire.OpExists}, &wire.WatchRequest{Path: "/"}))
+	_, err := c.conn.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: xid, Op: wire.OpExists},
+		&wire.WatchRequest{Path: "/"}))
 	if err == nil {
 		_, err = wire.ReadFrame(c.conn, nil, wire.FrameMax)
 	}
@@ -118,7 +119,8 @@ func (c *stubborn) connect() {
 func TestEqualClientsEqualFaults(t *testing.T) {
 	story := func(nodes int, seed uint64) (told []string) {
 		e := ensembletest.Share(t, nodes)
-		p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: []string{"loss", "expiry", "hold"}, Odds: chaosproxy.Odds{Every: 10}, Seed: seed})
+		p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: []string{"loss", "expiry", "hold"},
+			Odds: chaosproxy.Odds{Every: 10}, Seed: seed})
 		c := &stubborn{address: p.Addr(), timeout: 400 * time.Millisecond, password: make([]byte, 16)}
 		for i := range int32(200) {
 			if err := c.next(t.Context(), i+1); err != nil {
@@ -129,7 +131,8 @@ func TestEqualClientsEqualFaults(t *testing.T) {
 			t.Errorf("%+v, and %d strikes were told", got, len(noted.strikes))
 		}
 		for _, s := range noted.strikes {
-			told = append(told, fmt.Sprintf("client %d request %d: %s %s %d ms at %s %s", s.Client, s.Request, s.Fault, s.Variant, s.ForMS, s.Op, s.Path))
+			told = append(told, fmt.Sprintf("client %d request %d: %s %s %d ms at %s %s", s.Client, s.Request, s.Fault,
+				s.Variant, s.ForMS, s.Op, s.Path))
 		}
 		return told
 	}
@@ -148,7 +151,8 @@ func TestEqualClientsEqualFaults(t *testing.T) {
 // An ordinary client meets everything that there is, and what it was told of its writes is true.
 func TestOrdinaryClients(t *testing.T) {
 	e := ensembletest.Share(t, 3)
-	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Names, Odds: chaosproxy.Odds{Every: 25}, Seed: 1})
+	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Names,
+		Odds: chaosproxy.Odds{Every: 25}, Seed: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var clients errgroup.Group

@@ -75,7 +75,8 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("none is %q, %v", names, err)
 	}
 	for _, list := range []string{"", "loss,", "rain", "all,loss"} {
-		if _, err := ParseFaults(list); err == nil || !strings.Contains(err.Error(), "stall, watch, expiry, all and none") {
+		if _, err := ParseFaults(list); err == nil ||
+			!strings.Contains(err.Error(), "stall, watch, expiry, all and none") {
 			t.Errorf("%q: %v", list, err)
 		}
 	}

@@ -13,7 +13,8 @@ const connections = 3
 
 // frameOf makes a frame of four bytes.
 func frameOf(b []byte) *proxy.Frame {
-	f := &proxy.Frame{Kind: proxy.Kind(b[0] % 5), Connection: 1 + int(b[1]%connections), Xid: int32(b[2] % 4), Timeout: time.Duration(b[3]) * time.Hour}
+	f := &proxy.Frame{Kind: proxy.Kind(b[0] % 5), Connection: 1 + int(b[1]%connections), Xid: int32(b[2] % 4),
+		Timeout: time.Duration(b[3]) * time.Hour}
 	switch f.Kind {
 	case proxy.Connect:
 		f.Resumes = int64(b[3] % 4)
@@ -28,19 +29,21 @@ func frameOf(b []byte) *proxy.Frame {
 // Property: whatever frames come, in whatever order, also such as no server and no client would send, nothing
 // panics; what strikes is counted and told; and what lasts is bounded.
 func FuzzProxy(f *testing.F) {
-	f.Add(uint64(1), []byte("\x00\x00\x00\x00\x01\x00\x00\x01\x02\x00\x01\x01\x03\x00\x01\x01\x02\x00\x02\x01\x04\x00\x00\x00\xff\x00\x00\x00"))
+	f.Add(uint64(1), []byte("\x00\x00\x00\x00\x01\x00\x00\x01\x02\x00\x01\x01\x03\x00\x01\x01"+
+		"\x02\x00\x02\x01\x04\x00\x00\x00\xff\x00\x00\x00"))
 	f.Add(uint64(115), []byte("9001")) // a request before its client has come
 	f.Add(uint64(2), []byte("\x04\x00\x00\x00\x03\x00\x00\x00\x01\x01\x00\x03\x02\x00\x00\x01"))
 	gone := make(chan struct{})
 	close(gone)
 	f.Fuzz(func(t *testing.T, seed uint64, frames []byte) {
 		told := map[string]int{}
-		p, err := New(Config{Servers: []string{"127.0.0.1:1"}, Faults: Names, Odds: Odds{Every: 1}, Seed: seed, Struck: func(s Strike) {
-			told[s.Fault]++
-			if s.ForMS < 0 || s.ForMS > lastsMax.Milliseconds() || s.Client < 1 && s.Connection < 1 {
-				t.Errorf("told: %+v", s)
-			}
-		}})
+		p, err := New(Config{Servers: []string{"127.0.0.1:1"}, Faults: Names, Odds: Odds{Every: 1}, Seed: seed,
+			Struck: func(s Strike) {
+				told[s.Fault]++
+				if s.ForMS < 0 || s.ForMS > lastsMax.Milliseconds() || s.Client < 1 && s.Connection < 1 {
+					t.Errorf("told: %+v", s)
+				}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}

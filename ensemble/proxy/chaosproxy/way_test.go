@@ -41,7 +41,8 @@ func (v *victim) connect() bool {
 	}
 	v.Cleanup(func() { conn.Close() })
 	v.conn = conn
-	hello := wire.ConnectRequest{Timeout: int32(timeout.Milliseconds()), Session: v.session.Session, Password: v.session.Password}
+	hello := wire.ConnectRequest{Timeout: int32(timeout.Milliseconds()), Session: v.session.Session,
+		Password: v.session.Password}
 	if hello.Session == 0 {
 		hello.Password = make([]byte, 16)
 	}
@@ -198,8 +199,10 @@ func TestEachWay(t *testing.T) {
 	witness := connect(t, e.ConnectString())
 	for i, way := range chaosproxy.Variants() {
 		t.Run(way, func(t *testing.T) {
-			p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Names, Odds: odds, Seed: chaosproxy.SeedFor(way, odds, 5)})
-			v := &victim{T: t, address: p.Addr(), witness: witness, base: "/" + string(rune('A'+i)), proxy: p, noted: noted}
+			p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Names, Odds: odds,
+				Seed: chaosproxy.SeedFor(way, odds, 5)})
+			v := &victim{T: t, address: p.Addr(), witness: witness, base: "/" + string(rune('A'+i)), proxy: p,
+				noted: noted}
 			if !v.connect() {
 				t.Fatal("no session")
 			}
@@ -216,7 +219,8 @@ func TestEachWay(t *testing.T) {
 // watched sets a watch, lets it fire, and returns when that was.
 func (v *victim) watched() time.Time {
 	v.Helper()
-	v.conn.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: 2, Op: wire.OpExists}, &wire.WatchRequest{Path: v.base + "w", Watch: true}))
+	v.conn.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: 2, Op: wire.OpExists},
+		&wire.WatchRequest{Path: v.base + "w", Watch: true}))
 	v.answered()
 	changed := time.Now()
 	if _, err := v.witness.Create(v.base+"w", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
