@@ -77,7 +77,7 @@ func eventually(t *testing.T, what string, true_ func() bool) {
 	}
 }
 
-// gone tells whether a process has ended. One that nobody has reaped yet has ended too.
+// gone tells whether a process has ended. A zombie has ended too.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, os.ErrNotExist) {
@@ -208,7 +208,7 @@ func TestStartWithoutItsFolder(t *testing.T) {
 	wantError(t, err, "cannot make a folder", "absent")
 }
 
-// A server that ends at once is told with its log, soon, and leaves nothing.
+// A server that ends at once is reported soon, with its log, and leaves nothing.
 func TestStartTellsTheLog(t *testing.T) {
 	needsServers(t)
 	dir := t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// Three real servers, of which the leader dies: a client keeps its session. It needs Java.
+// Three real servers: the leader dies, and a client keeps its session. It needs Java.
 func ExampleStart() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

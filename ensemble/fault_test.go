@@ -143,7 +143,7 @@ func silent(t *testing.T, e *ensemble.Ensemble, member int) bool {
 	return err != nil
 }
 
-// wantStruck checks whom a fault has struck, and that others lead then if it was the leader.
+// wantStruck checks which member a fault has struck, and that another leads then if it was the leader.
 func wantStruck(t *testing.T, e *ensemble.Ensemble, struck *ensemble.Struck, role string) {
 	t.Helper()
 	if struck.Role != role || !strings.Contains(struck.String(), role) {

@@ -13,7 +13,7 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// held is an ensemble of which one follower can be held.
+// held is an ensemble with a follower that can be held.
 type held struct {
 	*testing.T
 	ctx            context.Context
@@ -56,7 +56,7 @@ func (h *held) must(err error) {
 	}
 }
 
-// write makes so many znodes, /1 and so on, after those that are there.
+// write makes n more znodes: /1, /2 and so on.
 func (h *held) write(from, to int) {
 	h.Helper()
 	for i := from; i <= to; i++ {
@@ -65,7 +65,7 @@ func (h *held) write(from, to int) {
 	}
 }
 
-// hold holds the member where so many transactions are missing of what there is.
+// hold holds the member the given number of transactions behind the leader.
 func (h *held) hold(missing int64) {
 	h.Helper()
 	zxid, err := h.ensemble.Committed(h.ctx)
@@ -85,7 +85,7 @@ func (h *held) wantSeen(last int) {
 	}
 }
 
-// A follower that is held serves what was there, goes on following, and catches up as far as it is told.
+// A held follower serves the old state, goes on following, and catches up to where it may.
 func TestHold(t *testing.T) {
 	h := newHeld(t)
 	h.write(1, 1)

@@ -76,7 +76,7 @@ func loseTouch(t *testing.T, e *ensemble.Ensemble, f ensemble.Fault) {
 	wantWell(t, e)
 }
 
-// A leader that hears nobody stops to serve, but goes on to be elected by those who hear it, perhaps for long. Then
+// A leader that hears no other member stops serving, but those that hear it go on electing it, perhaps for long. Then
 // there is no leader. Healing ends that.
 func deafLeader(t *testing.T, e *ensemble.Ensemble) {
 	struck := strike(t, e, fault(ensemble.Deaf, ensemble.Leader))
@@ -127,7 +127,7 @@ func readsWereStale(t *testing.T, e *ensemble.Ensemble, cut func(leader, followe
 	return err == nil && seen.stale >= n/2
 }
 
-// Of five members two are on one side, with the leader, and three on the other, who elect another.
+// Of five members two are on one side, with the leader, and three on the other, which elect another.
 func TestPartitionOfFive(t *testing.T) {
 	e := startApart(t, ensemble.Options{Nodes: 5, SyncLimit: 5})
 	leader, others := leaderOf(t, e)

@@ -184,7 +184,7 @@ func TestInterruptedWhileServersAreAway(t *testing.T) {
 	}
 }
 
-// Servers that are away for some seconds do not end the run, and nobody is accused of having waited for them.
+// Servers that are away for some seconds do not end the run, and waiting for them is no violation.
 func TestServersAreAwayForAWhile(t *testing.T) {
 	for _, away := range some(8*time.Second, time.Second, 15*time.Second) {
 		r := onSite(t, find(t, "lock"), Config{Duration: 90 * time.Second}, func(_ context.Context, s *site, _ func()) {
@@ -198,7 +198,7 @@ func TestServersAreAwayForAWhile(t *testing.T) {
 	}
 }
 
-// Nobody is accused of waiting for ever who waits for servers that are slow.
+// Waiting for slow servers is not waiting for ever.
 func TestSlowServersAccuseNobody(t *testing.T) {
 	for _, delay := range some(1500*time.Millisecond, 300*time.Millisecond, 4*time.Second) {
 		for _, kind := range []string{"lock", "queue", "doublebarrier"} {
@@ -349,14 +349,13 @@ func TestNothingSucceeds(t *testing.T) {
 	})
 }
 
-// idler is a lock for which everybody waits for ever.
+// idler is a lock for which all clients wait for ever.
 type idler struct{}
 
 func (idler) Lock(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 func (idler) Unlock(context.Context) error   { return nil }
 
-// Who waits for ever is accused of it, unless its process is kept from the processors most of the time: then nobody can
-// tell.
+// A wait for ever is a violation, unless the process was kept from the processors most of the time.
 func TestStarvedProcesses(t *testing.T) {
 	for name, of := range map[string]struct {
 		held    func(time.Duration) time.Duration // back, of so long

@@ -155,7 +155,7 @@ func (l wayward) Lock(ctx context.Context) error {
 	return l.Locker.Lock(ctx)
 }
 
-// A recipe that does not use its path ends the run with an error that says so; nobody is accused, and nothing is
+// A recipe that does not use its path ends the run with an error that says so, without violations, and nothing is
 // touched outside of the run's root.
 func TestRecipesThatGoElsewhere(t *testing.T) {
 	for asked, way := range map[string]func(c recipes.Conn, path string) workload.Locker{
@@ -175,7 +175,7 @@ func TestRecipesThatGoElsewhere(t *testing.T) {
 	}
 }
 
-// So does a recipe that closes the connection, of whose session nobody could say then when it ended.
+// So does a recipe that closes the connection: the end of its session would be unknown.
 func TestRecipesThatClose(t *testing.T) {
 	r := runOnSite(t, workload.Lock(func(c recipes.Conn, p string) workload.Locker {
 		return wayward{recipes.NewLock(c, p), func() error { c.Close(); return nil }}
@@ -185,7 +185,7 @@ func TestRecipesThatClose(t *testing.T) {
 	}
 }
 
-// What a recipe does above its path, to see that it is there, hurts nobody.
+// What a recipe does above its path, to see that it is there, is harmless.
 func TestRecipesThatLookUp(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, p string) workload.Locker {
 		return wayward{recipes.NewLock(c, p), func() error { return lookUp(c, p) }}

@@ -84,7 +84,7 @@ func TestSamePath(t *testing.T) {
 	}
 }
 
-// What is broken is confirmed by the same property, or, if somebody waits for ever, by whatever is said of why.
+// A violation is confirmed by the same property, or, if a client waits for ever, by any property that says why.
 func TestSameProperty(t *testing.T) {
 	for _, tc := range []struct {
 		simulated, real string

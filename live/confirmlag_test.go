@@ -24,7 +24,7 @@ func (p *pretended) Hold(_ context.Context, server int, zxid int64) error {
 
 func (p *pretended) Free(server int) { p.freed[server]++ }
 
-// lagStage is a replayer with followers that are pretended, after so many transactions.
+// lagStage is a replayer with simulated followers, after a number of transactions.
 func lagStage(t *testing.T, last int64, trace ...sim.Step) (*replayer, *pretended) {
 	t.Helper()
 	p := &pretended{last: last}

@@ -175,8 +175,8 @@ func TestLeftRootChanged(t *testing.T) {
 	}
 }
 
-// A mark that somebody has put on what was there before lets nothing of that be removed; and a root that cannot be read
-// keeps nobody from removing others.
+// A mark that was put on older znodes does not let them be removed; and a root that cannot be read does
+// not keep others from being removed.
 func TestForgedMarks(t *testing.T) {
 	admin, another := realClient(t)
 	create(t, admin, "/victim", "")

@@ -19,7 +19,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// fragile are servers of which a test sees what is done to them.
+// fragile are servers that record what is done to them.
 type fragile struct {
 	mu   sync.Mutex
 	hurt bool
@@ -120,8 +120,8 @@ func TestServersAreStruck(t *testing.T) {
 	})
 }
 
-// While servers are hurt nobody does what needs servers that are well, and nobody is out of patience. (Not in a bubble:
-// who waits for a mutex is not idle there.)
+// While servers are hurt nothing starts that needs healthy servers, and no patience ends. (Not in a bubble: waiting for
+// a mutex is not idle there.)
 func TestHealthyServers(t *testing.T) {
 	servers := &fragile{}
 	r, _ := withNemesis(servers, planOf(0, ensemble.Stop, ensemble.Leader, 30), planOf(40, ensemble.Kill, ensemble.Leader, 30))
@@ -154,7 +154,7 @@ func TestHealthyServers(t *testing.T) {
 	all.Wait()
 }
 
-// Servers that do not recover end the run, and whoever waits for them goes on.
+// Servers that do not recover end the run, and what waits for them goes on.
 func TestServersDoNotRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := withNemesis(&fragile{over: func() {}, sick: errors.New("server.2 is silent")}, planOf(1, ensemble.Stop, ensemble.Leader, 1))
@@ -166,7 +166,7 @@ func TestServersDoNotRecover(t *testing.T) {
 	})
 }
 
-// sleeper is a process of which a test sees what is done to it.
+// sleeper is a process that records what is done to it.
 type sleeper struct {
 	mu  sync.Mutex
 	log []string

@@ -6,7 +6,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// idleEpisode has users who have nothing to do.
+// idleEpisode has users without operations.
 type idleEpisode struct{ workload.Episode }
 
 func (idleEpisode) Users() []int      { return []int{2, 1, 2} }

@@ -106,7 +106,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// startTimeout is short only for who is to reach it.
+// startTimeout is short only for workers that are to reach it.
 func startTimeout(words []string) time.Duration {
 	if strings.HasPrefix(words[0], "not ready after") {
 		return 300 * time.Millisecond
@@ -189,7 +189,7 @@ func TestDeathsThatAreNotCounted(t *testing.T) {
 	}
 }
 
-// A child of a worker's that has its output and has run away keeps nobody waiting.
+// A child of a worker that has left its group and has its output does not block the client.
 func TestRunawayChild(t *testing.T) {
 	said := &lines{}
 	c, _ := start(t, worker.Config{Stderr: said,
@@ -231,7 +231,7 @@ func given(t *testing.T, said *lines) context.Context {
 	return ctx
 }
 
-// An operation that is given up is answered all the same, by who can give up.
+// A worker that can cancel answers a cancelled operation.
 func TestCancel(t *testing.T) {
 	said := &lines{}
 	c, _ := start(t, worker.Config{Stderr: said, Command: isReady + turns +
@@ -246,7 +246,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// Who does not give up is killed, and gets hold of nothing any more.
+// A worker that does not cancel is killed, and acquires nothing any more.
 func TestNotGivingUp(t *testing.T) {
 	said := &lines{}
 	c, _ := start(t, worker.Config{Stderr: said, Command: isReady + turns + `read op; echo got it >&2; cat >/dev/null`,

@@ -71,7 +71,7 @@ func TestGuardStays(t *testing.T) {
 	}
 }
 
-// What a worker has left in its group goes when it goes, by itself or when it is told to.
+// What a worker has left in its group ends with it, whether it ends by itself or is killed.
 func TestGroupDiesWithTheWorker(t *testing.T) {
 	for name, end := range map[string]func(*worker.Client){
 		"by itself": func(c *worker.Client) { do(t.Context(), c, "acquire") },

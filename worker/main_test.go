@@ -73,7 +73,7 @@ func openFake(recipe string) worker.Open {
 	}
 }
 
-// failures collects what a client's Fail is told.
+// failures collects the errors that Fail is called with.
 type failures chan error
 
 func (f failures) told() error {

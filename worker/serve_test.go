@@ -65,7 +65,7 @@ func converse(t *testing.T, open worker.Open, lines ...string) (said []string, e
 	return said, <-ended
 }
 
-// How operations end is told by what their errors say.
+// The outcome of an operation follows from its error.
 func TestOutcomesOfServedOperations(t *testing.T) {
 	for want, err := range map[string]error{
 		`{"id":2,"outcome":"ok","result":5,"session":"0xa"}`:                                 nil,
@@ -122,7 +122,7 @@ func TestBadCommands(t *testing.T) {
 	wantError(t, err, "not in the protocol", "hello")
 }
 
-// Who cannot do what is assigned says so, and ends.
+// A worker that cannot serve its assignment says so, and ends.
 func TestRefusals(t *testing.T) {
 	for first, why := range map[string]string{
 		strings.Replace(assignment, ":1,", ":2,", 1): "version 2",
@@ -142,7 +142,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What waits is told to give up when there is nobody left to ask for it.
+// Operations under way are cancelled when the input ends.
 func TestEndOfInput(t *testing.T) {
 	ended := make(chan struct{})
 	waits := make(chan struct{})

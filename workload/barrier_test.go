@@ -12,7 +12,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Nothing about a barrier is sequential, and it is nobody's parent.
+// A barrier's znode is not sequential, and has no children.
 func TestOurBarrierIsClean(t *testing.T) { wantOursClean(t, "barrier", "wrap", "reap") }
 
 // existing is the barrier as it is published: shut while its znode exists.

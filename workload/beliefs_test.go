@@ -7,7 +7,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// informed is a user who has been told of so many expiries, the last of them in an earlier step or not.
+// informed is a user who has been told of a number of expiries, the last of them in an earlier step or not.
 type informed struct {
 	User
 	times   int
@@ -33,8 +33,8 @@ type losing struct {
 
 func (l losing) Lost() <-chan struct{} { return l.lost }
 
-// Who has not been told that its session is gone may go on, and is accused of nothing; who has been told,
-// and had time to act on it, may not.
+// A client that has not been told that its session is gone may go on; one that has been told, and had time to act on
+// it, may not.
 func TestBeliefs(t *testing.T) {
 	lost := make(chan struct{})
 	close(lost)
@@ -67,8 +67,8 @@ func TestBeliefs(t *testing.T) {
 	}
 }
 
-// Two holders of whom one has not been told are nothing, and hide neither a belief against better knowledge
-// nor two holders with sessions that live.
+// Two holders are no violation if one has not been told of its expiry. They hide neither a belief against better
+// knowledge nor two holders with live sessions.
 func TestZombiesHideNothing(t *testing.T) {
 	zombie := func(s *scene) {
 		s.grant(1, 1, 2, 1)

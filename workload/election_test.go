@@ -100,7 +100,7 @@ func TestEpochsHaveToGrow(t *testing.T) {
 	wantBroken(t, w, sim.NoFaults, "fencing", "was granted the leadership at")
 }
 
-// hearsay tells who leads from whichever server it is connected to.
+// hearsay reads the leader from the server that it is connected to.
 type hearsay struct {
 	*recipes.Candidate
 	conn recipes.Conn

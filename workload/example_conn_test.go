@@ -18,7 +18,7 @@ type MyConn interface {
 	ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error)
 }
 
-// MyLock is held by whoever has made the znode.
+// MyLock is held by the client that made the znode.
 type MyLock struct {
 	conn MyConn
 	path string

@@ -38,7 +38,7 @@ func accuses(t *testing.T, w sim.Workload, faults sim.Faults, property, part str
 	}
 }
 
-// oneRoom is a fair semaphore with an inner lock and its leases in one directory: who has the lock waits for a
+// oneRoom is a fair semaphore with an inner lock and its leases in one directory: the holder of the lock waits for a
 // lease, and then makes room for the next.
 type oneRoom struct {
 	conn    recipes.Conn
@@ -63,7 +63,7 @@ func (s *oneRoom) Acquire(context.Context) error {
 
 func (s *oneRoom) Release(context.Context) error { return s.conn.Delete(s.lease, -1) }
 
-// queue makes a znode and waits until it is one of the first so many of its kind.
+// queue makes a znode and waits until it is one of the first n of its kind.
 func (s *oneRoom) queue(kind string, first int) (own string, err error) {
 	own, err = s.conn.Create(s.dir+"/"+kind, nil, zk.FlagEphemeralSequential, world)
 	for err == nil {

@@ -27,8 +27,7 @@ func (s *scene) view() *View {
 		Waiting: s.waiting}
 }
 
-// seenWorld is a world of which no more is known than the clients have seen, and when sessions and processes ended: the
-// least that a world may know.
+// seenWorld is the least that a world may know: what the clients have seen, and when sessions and processes ended.
 type seenWorld struct {
 	*scene
 	faulty bool
@@ -149,7 +148,7 @@ func TestLockScenes(t *testing.T) {
 			s.grant(2, 2, 7, 2)
 			s.op(2, "release", 12, 13, sim.OK)
 		}, "", ""},
-		// On real servers nobody may know when a session ended: the grant was at any time in the call.
+		// On real servers the end of a session may be unknown: the grant was at any time in the call.
 		"a session ended, nobody knows when": {func(s *scene) {
 			s.grant(1, 1, 10, 7)
 			s.ends = map[int64]int64{0xa1: 0}
@@ -372,7 +371,7 @@ func TestWaitingTakes(t *testing.T) {
 	}
 }
 
-// Who waits for the lock when all is healed breaks progress.
+// A client that waits for the lock when all is healed breaks progress.
 func TestWaitingForTheLock(t *testing.T) {
 	s := &scene{}
 	s.waiting = []*sim.Op{s.op(1, "acquire", 1, 0, sim.Running)}

@@ -147,7 +147,7 @@ func TestFixedZnodeDoneNaively(t *testing.T) {
 	wantBroken(t, workload.Lock(newFixed, workload.Unfair()), sim.Loss, "lost-wakeup", "nothing will ever wake it")
 }
 
-// queued is a line of contenders without any care for faults; blocker says whom a contender waits
+// queued is a line of contenders without any care for faults; blocker says what a contender waits
 // for, given all names in order.
 type queued struct {
 	conn    recipes.Conn
@@ -272,7 +272,7 @@ func TestBrokenReadWriteLocks(t *testing.T) {
 	wantBroken(t, gap, sim.NoFaults, "exclusion", "a writer held the lock while somebody else did")
 }
 
-// nervous is told of a revocation that nobody has asked for.
+// nervous reports a revocation that was not asked for.
 type nervous struct{ *recipes.RWLock }
 
 func (n nervous) Revoked() <-chan struct{} {
@@ -294,7 +294,7 @@ type permits struct{ queued }
 func (p *permits) Acquire(ctx context.Context) error { return p.enter(ctx, "permit-") }
 func (p *permits) Release(context.Context) error     { return p.leave() }
 
-// newPermits is one for n users of which the workload expects two.
+// newPermits is a semaphore of n permits where the workload expects two.
 func newPermits(n int, change func(*permits)) sim.Workload {
 	return workload.Semaphore(2, func(c recipes.Conn, _ string) workload.Permitter {
 		p := &permits{queued{conn: c, dir: "/t/semaphore", order: bySequence, blocker: func(_ []string, own int) int {

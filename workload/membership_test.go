@@ -31,7 +31,7 @@ func names(c recipes.Conn) ([]string, <-chan zk.Event, error) {
 	return names, watch, err
 }
 
-// unsynced lists whoever the server knows that it is connected to.
+// unsynced lists the members that its server knows.
 type unsynced struct {
 	*own
 	conn recipes.Conn
@@ -50,7 +50,7 @@ func TestStaleMembers(t *testing.T) {
 	wantBroken(t, w, sim.Lag, "snapshot", "at no moment in that time were these the members")
 }
 
-// nostalgic remembers everybody whom it has ever seen.
+// nostalgic remembers every member that it has ever seen.
 type nostalgic struct {
 	*own
 	seen *[]string
@@ -153,7 +153,7 @@ type eager struct{ *own }
 
 func (e eager) Changed(ctx context.Context, _ []string) ([]string, error) { return e.Members(ctx) }
 
-// deafMember is told of nothing.
+// deafMember learns of no change.
 type deafMember struct{ *own }
 
 func (deafMember) Lost() <-chan struct{} { return nil }

@@ -31,7 +31,7 @@ func broken(t *testing.T, w *workload.Workload, faults sim.Faults) (properties s
 	return strings.Join(all, " ")
 }
 
-// asPublished is a lock that is not fair and wakes nobody now and then.
+// asPublished is a lock that is not fair and now and then loses a wake-up.
 func asPublished(opts ...workload.Option) *workload.Workload {
 	return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return published.NewLocker(c, path, published.AllBugs())
@@ -53,7 +53,7 @@ func TestWaived(t *testing.T) {
 	}
 }
 
-// A counter and a queue that read from servers which are behind are sound for those who can bear that.
+// A counter and a queue that read from servers that are behind are correct where stale reads are accepted.
 func TestStaleReads(t *testing.T) {
 	stale := map[string]func(opts ...workload.Option) *workload.Workload{
 		"stale-get": func(opts ...workload.Option) *workload.Workload {

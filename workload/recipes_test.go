@@ -21,7 +21,7 @@ import (
 var world = zk.WorldACL(zk.PermAll)
 
 // silent is a correct lock that cannot tell whether it is still held: its user has to look after
-// the session. A holder whose session has ended, and who has not been told, breaks nothing.
+// the session. A holder that has not been told of the end of its session is no violation.
 type silent struct{ lock *recipes.Lock }
 
 func newSilent(c recipes.Conn, path string) workload.Locker {
@@ -156,7 +156,7 @@ func TestZnodeLeftBehind(t *testing.T) {
 }
 
 // rereader reads what it has written. A server refuses a client that has seen more than the server
-// has, so within a session nobody reads the past (ZooKeeperServer: "Refusing session request").
+// has, so within a session reads do not go back (ZooKeeperServer: "Refusing session request").
 type rereader struct {
 	silent
 	conn recipes.Conn
@@ -259,8 +259,8 @@ func wantBroken(t *testing.T, w sim.Workload, faults sim.Faults, property, part 
 	}
 }
 
-// A few episodes of every recipe that the command knows, none of which may end with an unknown
-// verdict: this is where the race detector sees them all.
+// A few episodes of every recipe that the command knows; none may end with an unknown verdict. Here the race detector
+// sees them all.
 func TestEveryRecipeIsJudged(t *testing.T) {
 	for _, e := range workload.Entries() {
 		r, err := sim.Run(t.Context(), e.New(), sim.Config{Episodes: bubbles.Share(300), Seed: 1, NoShrink: true})

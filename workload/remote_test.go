@@ -125,7 +125,7 @@ func TestDetourChangesNothing(t *testing.T) {
 	}
 }
 
-// Whatever is lost on the way, such as what kind an error was, accuses nobody: correct recipes pass
+// What is lost on the way, such as the kind of an error, causes no violation: correct recipes pass
 // under all faults, as without the detour.
 func TestDetourAccusesNobody(t *testing.T) {
 	for _, kind := range RemoteKinds() {
@@ -162,7 +162,7 @@ func TestRemoteKinds(t *testing.T) {
 	}
 }
 
-// In simulation there are no processes: no operation can be carried out, and nobody is accused of it.
+// In simulation there are no processes: no operation can be carried out, which is no violation.
 func TestRemoteNeedsRealServers(t *testing.T) {
 	w, err := RemoteWorkload("lock", "exec:x")
 	if err != nil {

@@ -219,7 +219,7 @@ func (s *script) number(handle int, sum string, version int32, a answer) *script
 	return s.set(handle, "/c/value", sum, version, a)
 }
 
-// one is a counter to which somebody has added 1.
+// one is a counter to which a client has added 1.
 func one() *script { return newScript().add(1, "1", sim.OK, "1").number(1, "1", -1, done) }
 
 func TestResolveCounter(t *testing.T) {

@@ -39,7 +39,7 @@ func TestSensitivityIsDeterministic(t *testing.T) {
 	}
 }
 
-// Of a pass in which nothing could go wrong, or nobody would have noticed, it is said.
+// A pass in which nothing could go wrong, or in which it would not have been noticed, says so.
 func TestVacuousPass(t *testing.T) {
 	for want, s := range map[string]sim.Sensitivity{
 		"": {

@@ -114,7 +114,7 @@ func TestHandlesThatEndWithTheirSession(t *testing.T) {
 	}
 }
 
-// keeper is a correct lock, but for a holder who does not release it when somebody waits: the znode
+// keeper is a correct lock, but for a holder that does not release it while another waits: the znode
 // stays as long as the session does.
 type keeper struct {
 	silent
@@ -128,8 +128,8 @@ func (k keeper) Unlock(ctx context.Context) error {
 	return k.silent.Unlock(ctx)
 }
 
-// Who waits behind a znode of a living session whose operation is over waits for ever. Behind one of a process
-// that has died he waits until its session has run out.
+// A client that waits behind the znode of a live session whose operation is over waits for ever; behind that of a dead
+// process, until its session expires.
 func TestOnlyTheDeadReleaseByThemselves(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return keeper{newSilent(c, path).(silent), c}

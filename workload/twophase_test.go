@@ -73,7 +73,7 @@ func (s shaky) count(ctx context.Context, tx string) (bool, error) {
 	return err == nil, err
 }
 
-// glance looks once, and then waits for what nobody will tell it.
+// glance looks once, and then waits for an event that never comes.
 func (s shaky) glance(ctx context.Context, tx string) (bool, error) {
 	_, sites, err := s.Query(ctx, tx)
 	for _, site := range sites {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wire is a device of which the test is the host.
+// wire is a device whose host is the test.
 type wire struct {
 	sent     chan []byte // by the host
 	received chan []byte
@@ -55,7 +55,7 @@ func packetTo(host, number int) []byte {
 }
 
 // send sends a packet and returns when it is on its way: the device is read again after it has been forwarded, so
-// the second packet, which is for nobody, is taken no sooner.
+// the second packet, which has no receiver, is taken no sooner.
 func (w *wire) send(packet []byte) {
 	w.sent <- packet
 	w.sent <- nil

@@ -11,7 +11,7 @@ import (
 	"github.com/zktorture/zktorture/wire"
 )
 
-// listener is a server that accepts, and then does with its connections as it is told.
+// listener is a server that serves its connections with a function.
 func listener(t *testing.T, then func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,7 +71,7 @@ func TestBytesThatWaitAreBounded(t *testing.T) {
 	}
 }
 
-// All connections together are bounded, too: who would make it more is cut.
+// All connections together are bounded, too: one that would exceed the bound is cut.
 func TestBytesOfAllAreBounded(t *testing.T) {
 	p := newProxy(t, proxy.Config{Servers: []string{listener(t, hang)}, Memory: 1 << 20})
 	first, second := dial(t, p.Addr()), dial(t, p.Addr())
@@ -118,7 +118,7 @@ func TestPathsWithoutReplyAreBounded(t *testing.T) {
 	}
 }
 
-// Who connects and says nothing, or not all of its greeting, or too much, is closed; who has greeted may be silent.
+// A client that sends no greeting, or part of one, or too much, is closed; after its greeting it may be silent.
 func TestClientsMustGreet(t *testing.T) {
 	p := newProxy(t, proxy.Config{Servers: []string{newServer(t).addr()}, Greeting: 200 * time.Millisecond})
 	greeted := connected(t, p.Addr())

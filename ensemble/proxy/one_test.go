@@ -47,8 +47,8 @@ func TestOne(t *testing.T) {
 	p.CutOff(1, proxy.ToServer) // is no more
 }
 
-// While a direction is held, the end of the connection does not get through either; what is sent to who has
-// gone is decided about by nobody.
+// While a direction is held, the end of the connection does not get through either; frames to an end that has gone are
+// dropped without a decision.
 func TestHoldsTheEnd(t *testing.T) {
 	s := newServer(t)
 	d := &script{cut: func(*proxy.Frame) proxy.Action { return proxy.Forward }}

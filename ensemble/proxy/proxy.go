@@ -227,7 +227,7 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// CutHalfOpen resets what is left of the connections of which one end has been cut off.
+// CutHalfOpen resets the connections that have one end cut off.
 func (p *Proxy) CutHalfOpen() {
 	for _, c := range p.open() {
 		if c.deaf[ToServer].Load() || c.deaf[ToClient].Load() {

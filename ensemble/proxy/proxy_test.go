@@ -99,7 +99,7 @@ func (c *client) ended() {
 	}
 }
 
-// refused sees that nobody is served at an address.
+// refused checks that no client is served at an address.
 func refused(t testing.TB, address string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -258,7 +258,7 @@ func TestHold(t *testing.T) {
 	s.await("closed")
 }
 
-// Whoever is refused gets no connection; later they do.
+// Refused clients get no connection; later they do.
 func TestRefuse(t *testing.T) {
 	s := newServer(t)
 	p := newProxy(t, proxy.Config{Servers: []string{s.addr()}})
@@ -386,7 +386,7 @@ func TestSessionAndExpire(t *testing.T) {
 	}
 }
 
-// The next server is tried where one does not answer; where none does, the client is told by the end.
+// If a server does not answer the next is tried; if none does the client's connection is closed.
 func TestServersInTurn(t *testing.T) {
 	gone := newServer(t)
 	gone.listener.Close()

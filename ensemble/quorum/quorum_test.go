@@ -25,7 +25,7 @@ const (
 	// And as it would send them.
 	syncAnswer = "000000070000000000000000ffffffffffffffff"
 	snapshot   = "0000000f0000000100000002ffffffffffffffff"
-	// With two identities, of which the second has no scheme.
+	// With two identities, the second without a scheme.
 	identified = "000000050000000100000002ffffffff" + "00000002" + "0000000161" + "00000002" + "6262" + "ffffffff" +
 		"00000000"
 )
@@ -146,7 +146,7 @@ func (s *stand) wants(packets ...string) {
 	}
 }
 
-// Whoever copies what passes cannot go around the hold.
+// io.Copy does not bypass the hold.
 func TestConnIsOnlyRead(t *testing.T) {
 	if _, around := any(newStand(t).conn).(io.WriterTo); around {
 		t.Error("io.Copy would write without reading")
@@ -175,7 +175,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// Until a follower is up to date everything passes in order: it is told of transactions that it has missed.
+// Until a follower is up to date everything passes in order, with the transactions that it has missed.
 func TestGateBeforeUpToDate(t *testing.T) {
 	s := newStand(t)
 	s.hold.Hold(0)
@@ -211,7 +211,7 @@ func TestGateEnd(t *testing.T) {
 	}
 }
 
-// Who closes the connection ends it at once.
+// Close ends the connection at once.
 func TestGateClose(t *testing.T) {
 	s := newStand(t)
 	s.hold.Hold(0)

@@ -177,7 +177,7 @@ func TestResetsWhatItCannotForward(t *testing.T) {
 	wantReset(t, c)
 }
 
-// Close ends what is under way, also what has an hour to wait and what nobody reads.
+// Close ends everything, also what has an hour to wait and what is not read.
 func TestClose(t *testing.T) {
 	w := connect(t)
 	w.relay.Delay(time.Hour)

@@ -186,7 +186,7 @@ func (f *fixture) exchange() {
 	f.must(err)
 }
 
-// A client is connected to the server that it is told to, and its watches are set there when it is their turn.
+// A client connects to the server chosen, and its watches are set there when they are let through.
 func TestRoute(t *testing.T) {
 	f := newFixture(t)
 	_, _, event, err := f.client.ExistsW("/watched")
