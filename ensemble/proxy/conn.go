@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -31,7 +32,8 @@ type conn struct {
 	valves [2]*valve
 	rooms  [2]*room // by direction
 
-	done    chan struct{} // closed when it has ended
+	ctx     context.Context // ends with the connection
+	cancel  context.CancelFunc
 	ending  sync.Once
 	deaf    [2]atomic.Bool // by direction: its sender has been cut off
 	gone    [2]atomic.Bool // by direction: its sender has closed the connection, or was cut off
@@ -41,9 +43,10 @@ type conn struct {
 }
 
 func newConn(p *Proxy, number int, address string, client, server net.Conn) *conn {
+	ctx, cancel := context.WithCancel(context.Background())
 	return &conn{
 		proxy: p, number: number, server: address, ends: [2]net.Conn{client, server},
-		track: &track{asked: map[int32][]asked{}}, valves: newValves(), done: make(chan struct{}),
+		track: &track{asked: map[int32][]asked{}}, valves: newValves(), ctx: ctx, cancel: cancel,
 		rooms: [2]*room{newRoom(&p.waiting, p.cfg.Memory), newRoom(&p.waiting, p.cfg.Memory)},
 	}
 }
@@ -69,7 +72,7 @@ func (c *conn) close() { c.end(func(end net.Conn) { end.Close() }) }
 
 func (c *conn) end(how func(net.Conn)) {
 	c.ending.Do(func() {
-		close(c.done)
+		c.cancel()
 		for _, end := range c.ends {
 			how(end)
 		}
@@ -110,7 +113,7 @@ func (c *conn) read(d Direction, frames chan<- *Frame) {
 		}
 		select {
 		case frames <- f:
-		case <-c.done:
+		case <-c.ctx.Done():
 			return
 		}
 	}
@@ -135,7 +138,7 @@ func (c *conn) next(d Direction, in *bufio.Reader, max int) ([]byte, error) {
 	head, err := in.Peek(4)
 	if err == nil {
 		length := binary.BigEndian.Uint32(head) // a frame that is too long is not read
-		if ok, full := c.rooms[d].take(int64(min(length, uint32(max))), c.done); full {
+		if ok, full := c.rooms[d].take(c.ctx, int64(min(length, uint32(max)))); full {
 			c.cut()
 			return nil, errCrowded
 		} else if !ok {
@@ -180,7 +183,7 @@ func (c *conn) pass(f *Frame) bool {
 	if c.gone[1-f.Direction].Load() {
 		return true
 	}
-	action := c.proxy.cfg.Director(c.done, f)
+	action := c.proxy.cfg.Director(c.ctx.Done(), f)
 	if f.Kind == Reply {
 		if _, swallowed := c.swallow.LoadAndDelete(f.Xid); swallowed {
 			return false
@@ -202,5 +205,5 @@ func (c *conn) pass(f *Frame) bool {
 
 // released waits until nothing holds a direction; false if the connection ends first.
 func (c *conn) released(d Direction) bool {
-	return c.proxy.valves[d].wait(c.done) && c.valves[d].wait(c.done)
+	return c.proxy.valves[d].wait(c.ctx.Done()) && c.valves[d].wait(c.ctx.Done())
 }
