@@ -69,35 +69,29 @@ const (
 // Err is the error that go-zookeeper returns for the code: one of its sentinel values where it
 // has one, else the same "unknown error: …" that it makes up.
 func (c Code) Err() error {
-	switch c {
-	case CodeOK:
+	if c == CodeOK {
 		return nil
-	case CodeBadArguments:
-		return zk.ErrBadArguments
-	case CodeNoNode:
-		return zk.ErrNoNode
-	case CodeNoAuth:
-		return zk.ErrNoAuth
-	case CodeBadVersion:
-		return zk.ErrBadVersion
-	case CodeNoChildrenForEphemerals:
-		return zk.ErrNoChildrenForEphemerals
-	case CodeNodeExists:
-		return zk.ErrNodeExists
-	case CodeNotEmpty:
-		return zk.ErrNotEmpty
-	case CodeSessionExpired:
-		return zk.ErrSessionExpired
-	case CodeInvalidACL:
-		return zk.ErrInvalidACL
-	case CodeAuthFailed:
-		return zk.ErrAuthFailed
-	case CodeSessionMoved:
-		return zk.ErrSessionMoved
-	case CodeReconfigDisabled:
-		return zk.ErrReconfigDisabled
+	}
+	if i := -int(c); i > 0 && i < len(sentinels) && sentinels[i] != nil {
+		return sentinels[i]
 	}
 	return fmt.Errorf("unknown error: %d", int32(c))
+}
+
+// sentinels are go-zookeeper's errors, each at its code with the sign turned.
+var sentinels = [...]error{
+	-CodeBadArguments:            zk.ErrBadArguments,
+	-CodeNoNode:                  zk.ErrNoNode,
+	-CodeNoAuth:                  zk.ErrNoAuth,
+	-CodeBadVersion:              zk.ErrBadVersion,
+	-CodeNoChildrenForEphemerals: zk.ErrNoChildrenForEphemerals,
+	-CodeNodeExists:              zk.ErrNodeExists,
+	-CodeNotEmpty:                zk.ErrNotEmpty,
+	-CodeSessionExpired:          zk.ErrSessionExpired,
+	-CodeInvalidACL:              zk.ErrInvalidACL,
+	-CodeAuthFailed:              zk.ErrAuthFailed,
+	-CodeSessionMoved:            zk.ErrSessionMoved,
+	-CodeReconfigDisabled:        zk.ErrReconfigDisabled,
 }
 
 // Request is one request of a client, of any operation: each reads the fields that it needs.

@@ -54,6 +54,14 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
+// ask sends a request about one znode, unless its path is invalid.
+func (c *Conn) ask(r Request) (*Call, error) {
+	if err := ValidatePath(r.Path, false); err != nil {
+		return &Call{}, err
+	}
+	return c.request(r)
+}
+
 func (c *Conn) request(r Request) (*Call, error) {
 	call := c.submit(r)
 	err := <-call.done
@@ -82,16 +90,13 @@ func (c *Conn) survive(err error) {
 	}
 }
 
-// stat is what go-zookeeper returns beside an error: nothing if no reply came, else a Stat, which
-// is zero when the reply was an error.
+// stat is what go-zookeeper returns beside an error: nil if the connection was lost or nothing was sent, else a
+// Stat, which is zero if the reply was an error.
 func (call *Call) stat(err error) *zk.Stat {
-	if err == zk.ErrConnectionClosed {
+	if err == zk.ErrConnectionClosed || err == zk.ErrInvalidPath {
 		return nil
 	}
-	if call.reply == nil {
-		return &zk.Stat{}
-	}
-	return &call.reply.Stat
+	return &call.response().Stat
 }
 
 func (call *Call) response() *Response {
@@ -109,20 +114,14 @@ func (c *Conn) AddAuth(scheme string, auth []byte) error {
 
 // Children returns the names of a znode's children, in no particular order.
 func (c *Conn) Children(path string) ([]string, *zk.Stat, error) {
-	if err := ValidatePath(path, false); err != nil {
-		return nil, nil, err
-	}
-	call, err := c.request(Request{Op: OpGetChildren2, Path: path})
+	call, err := c.ask(Request{Op: OpGetChildren2, Path: path})
 	return call.response().Children, call.stat(err), err
 }
 
 // ChildrenW is Children and leaves a watch for created and deleted children and for the
 // deletion of the znode itself.
 func (c *Conn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	if err := ValidatePath(path, false); err != nil {
-		return nil, nil, nil, err
-	}
-	call, err := c.request(Request{Op: OpGetChildren2, Path: path, Watch: true})
+	call, err := c.ask(Request{Op: OpGetChildren2, Path: path, Watch: true})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -131,19 +130,13 @@ func (c *Conn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, erro
 
 // Get returns the data of a znode.
 func (c *Conn) Get(path string) ([]byte, *zk.Stat, error) {
-	if err := ValidatePath(path, false); err != nil {
-		return nil, nil, err
-	}
-	call, err := c.request(Request{Op: OpGetData, Path: path})
+	call, err := c.ask(Request{Op: OpGetData, Path: path})
 	return call.response().Data, call.stat(err), err
 }
 
 // GetW is Get and leaves a watch for a change of the data and for the deletion.
 func (c *Conn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	if err := ValidatePath(path, false); err != nil {
-		return nil, nil, nil, err
-	}
-	call, err := c.request(Request{Op: OpGetData, Path: path, Watch: true})
+	call, err := c.ask(Request{Op: OpGetData, Path: path, Watch: true})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -152,61 +145,44 @@ func (c *Conn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 
 // Set replaces the data of a znode; version -1 matches any.
 func (c *Conn) Set(path string, data []byte, version int32) (*zk.Stat, error) {
-	if err := ValidatePath(path, false); err != nil {
-		return nil, err
-	}
-	call, err := c.request(Request{Op: OpSetData, Path: path, Data: data, Version: version})
+	call, err := c.ask(Request{Op: OpSetData, Path: path, Data: data, Version: version})
 	return call.stat(err), err
 }
 
 // Create creates a znode and returns its path, with the sequence number if one was asked for.
 func (c *Conn) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
-	mode, err := parseMode(flags)
-	if err != nil {
-		return "", err
-	}
-	if err := ValidatePath(path, mode.sequential); err != nil {
-		return "", err
-	}
-	if mode.ttl {
-		return "", fmt.Errorf("Create with TTL flag disallowed: %w", zk.ErrInvalidFlags)
-	}
 	return c.create(Request{Op: OpCreate, Path: path, Data: data, Flags: flags, ACL: acl})
 }
 
 // CreateContainer creates a container znode: the server removes it some time after its last
 // child is gone.
 func (c *Conn) CreateContainer(path string, data []byte, flag int32, acl []zk.ACL) (string, error) {
-	mode, err := parseMode(flag)
-	if err != nil {
-		return "", err
-	}
-	if err := ValidatePath(path, mode.sequential); err != nil {
-		return "", err
-	}
-	if !mode.container {
-		return "", fmt.Errorf("CreateContainer requires container flag: %w", zk.ErrInvalidFlags)
-	}
 	return c.create(Request{Op: OpCreateContainer, Path: path, Data: data, Flags: flag, ACL: acl})
 }
 
 // CreateTTL creates a znode that the server removes when it has no children and has not been
 // modified for ttl.
 func (c *Conn) CreateTTL(path string, data []byte, flag int32, acl []zk.ACL, ttl time.Duration) (string, error) {
-	mode, err := parseMode(flag)
-	if err != nil {
-		return "", err
-	}
-	if err := ValidatePath(path, mode.sequential); err != nil {
-		return "", err
-	}
-	if !mode.ttl {
-		return "", fmt.Errorf("CreateTTL requires TTL flag: %w", zk.ErrInvalidFlags)
-	}
 	return c.create(Request{Op: OpCreateTTL, Path: path, Data: data, Flags: flag, ACL: acl, TTL: ttl.Milliseconds()})
 }
 
+// create makes go-zookeeper's checks in its order: the flags, the path, and whether the flags fit the operation.
 func (c *Conn) create(r Request) (string, error) {
+	mode, err := parseMode(r.Flags)
+	if err != nil {
+		return "", err
+	}
+	if err := ValidatePath(r.Path, mode.sequential); err != nil {
+		return "", err
+	}
+	switch {
+	case r.Op == OpCreate && mode.ttl:
+		return "", fmt.Errorf("Create with TTL flag disallowed: %w", zk.ErrInvalidFlags)
+	case r.Op == OpCreateContainer && !mode.container:
+		return "", fmt.Errorf("CreateContainer requires container flag: %w", zk.ErrInvalidFlags)
+	case r.Op == OpCreateTTL && !mode.ttl:
+		return "", fmt.Errorf("CreateTTL requires TTL flag: %w", zk.ErrInvalidFlags)
+	}
 	call, err := c.request(r)
 	return call.response().Path, err
 }
@@ -252,32 +228,23 @@ func (c *Conn) CreateProtectedEphemeralSequential(path string, data []byte, acl 
 
 // Delete deletes a znode without children; version -1 matches any.
 func (c *Conn) Delete(path string, version int32) error {
-	if err := ValidatePath(path, false); err != nil {
-		return err
-	}
-	_, err := c.request(Request{Op: OpDelete, Path: path, Version: version})
+	_, err := c.ask(Request{Op: OpDelete, Path: path, Version: version})
 	return err
 }
 
 // Exists tells whether a znode exists.
 func (c *Conn) Exists(path string) (bool, *zk.Stat, error) {
-	if err := ValidatePath(path, false); err != nil {
-		return false, nil, err
-	}
-	call, err := c.request(Request{Op: OpExists, Path: path})
+	call, err := c.ask(Request{Op: OpExists, Path: path})
 	if err == zk.ErrNoNode {
 		return false, call.stat(err), nil
 	}
-	// go-zookeeper says true beside every other error.
-	return err != zk.ErrConnectionClosed, call.stat(err), err
+	stat := call.stat(err)
+	return stat != nil, stat, err // go-zookeeper says true beside every error that has a Stat
 }
 
 // ExistsW is Exists and leaves a watch for the creation, change or deletion of the znode.
 func (c *Conn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	if err := ValidatePath(path, false); err != nil {
-		return false, nil, nil, err
-	}
-	call, err := c.request(Request{Op: OpExists, Path: path, Watch: true})
+	call, err := c.ask(Request{Op: OpExists, Path: path, Watch: true})
 	if err != nil && err != zk.ErrNoNode {
 		return false, nil, nil, err
 	}
@@ -286,29 +253,20 @@ func (c *Conn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
 
 // GetACL returns the access control list of a znode.
 func (c *Conn) GetACL(path string) ([]zk.ACL, *zk.Stat, error) {
-	if err := ValidatePath(path, false); err != nil {
-		return nil, nil, err
-	}
-	call, err := c.request(Request{Op: OpGetACL, Path: path})
+	call, err := c.ask(Request{Op: OpGetACL, Path: path})
 	return call.response().ACL, call.stat(err), err
 }
 
 // SetACL replaces the access control list of a znode; version (of the list) -1 matches any.
 func (c *Conn) SetACL(path string, acl []zk.ACL, version int32) (*zk.Stat, error) {
-	if err := ValidatePath(path, false); err != nil {
-		return nil, err
-	}
-	call, err := c.request(Request{Op: OpSetACL, Path: path, ACL: acl, Version: version})
+	call, err := c.ask(Request{Op: OpSetACL, Path: path, ACL: acl, Version: version})
 	return call.stat(err), err
 }
 
 // Sync returns when the replica that the client is attached to has applied everything that was
 // committed before.
 func (c *Conn) Sync(path string) (string, error) {
-	if err := ValidatePath(path, false); err != nil {
-		return "", err
-	}
-	call, err := c.request(Request{Op: OpSync, Path: path})
+	call, err := c.ask(Request{Op: OpSync, Path: path})
 	return call.response().Path, err
 }
 
