@@ -1,7 +1,6 @@
 package fakezk
 
 import (
-	"bytes"
 	"crypto/sha1"
 	"encoding/base64"
 	"slices"
@@ -104,55 +103,33 @@ func wellFormed(a zk.ACL) bool {
 }
 
 // network parses a.b.c.d[/bits] (IPAuthenticationProvider.isValid: IPv4 only).
-func network(expression string) (address []byte, bits int, ok bool) {
+func network(expression string) (address uint32, bits int, ok bool) {
 	host, mask, masked := strings.Cut(expression, "/")
-	address = ipv4(host)
-	if address == nil {
-		return nil, 0, false
+	address, ok = ipv4(host)
+	if !masked {
+		return address, 32, ok
 	}
-	bits = 32
-	if masked {
-		n, err := strconv.Atoi(mask)
-		if err != nil || n < 0 || n > 32 {
-			return nil, 0, false
-		}
-		bits = n
-	}
-	return address, bits, true
+	bits, err := strconv.Atoi(mask)
+	return address, bits, ok && err == nil && bits >= 0 && bits <= 32
 }
 
-func ipv4(host string) []byte {
+// ipv4 parses as Java does, so leading zeros and a sign are accepted.
+func ipv4(host string) (address uint32, ok bool) {
 	parts := strings.Split(host, ".")
-	if len(parts) != 4 {
-		return nil
-	}
-	address := make([]byte, 4)
-	for i, part := range parts {
+	for _, part := range parts {
 		n, err := strconv.Atoi(part)
 		if err != nil || n < 0 || n > 255 {
-			return nil
+			return 0, false
 		}
-		address[i] = byte(n)
+		address = address<<8 | uint32(n)
 	}
-	return address
+	return address, len(parts) == 4
 }
 
 func addressMatches(host, expression string) bool {
 	want, bits, ok := network(expression)
-	have := ipv4(host)
-	if !ok || have == nil {
-		return false
-	}
-	maskAddress(want, bits)
-	maskAddress(have, bits)
-	return bytes.Equal(want, have)
-}
-
-func maskAddress(address []byte, bits int) {
-	for i := range address {
-		keep := min(max(bits-8*i, 0), 8)
-		address[i] &= byte(0xff << (8 - keep))
-	}
+	have, known := ipv4(host)
+	return ok && known && (want^have)>>(32-bits) == 0
 }
 
 // digestID is DigestAuthenticationProvider.generateDigest: user:base64(sha1("user:password")).

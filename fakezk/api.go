@@ -117,6 +117,11 @@ type Request struct {
 	Auth   []byte
 }
 
+// watchLists are the paths of a setWatches or setWatches2, in the order in which they are sent.
+func (r *Request) watchLists() [5]*[]string {
+	return [...]*[]string{&r.DataWatches, &r.ExistWatches, &r.ChildWatches, &r.PersistentWatches, &r.RecursiveWatches}
+}
+
 // Response is the server's answer to one Request.
 type Response struct {
 	Zxid     int64 // the last transaction that the answering replica had applied (its own, for a write)

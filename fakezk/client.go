@@ -284,7 +284,7 @@ func (c *Client) setWatches() (requests []Request) {
 			requests = append(requests, Request{Op: OpSetWatches, RelativeZxid: c.lastZxid})
 		}
 		r := &requests[len(requests)-1]
-		list := [...]*[]string{&r.DataWatches, &r.ExistWatches, &r.ChildWatches}[w.kind]
+		list := r.watchLists()[w.kind]
 		*list = append(*list, w.path)
 	}
 	return requests
@@ -375,11 +375,7 @@ func (c *Client) Break(err error) {
 	c.servers.Drop(c.conn)
 	c.connected = false
 	c.setState(zk.StateDisconnected)
-	under := slices.Concat(c.waiting, c.sent)
-	c.waiting, c.sent = c.waiting[:0], c.sent[:0]
-	for _, call := range under {
-		c.complete(call, err)
-	}
+	c.fail(err, &c.waiting, &c.sent)
 	if c.closing.Load() {
 		c.Finish()
 	}
@@ -388,10 +384,18 @@ func (c *Client) Break(err error) {
 // BreakUnsent is what go-zookeeper does after it has tried every server in vain: the requests
 // that it had queued fail with ErrNoServer. They surely had no effect.
 func (c *Client) BreakUnsent() {
-	unsent := slices.Clone(c.unsent)
-	c.unsent = c.unsent[:0]
-	for _, call := range unsent {
-		c.complete(call, zk.ErrNoServer)
+	c.fail(zk.ErrNoServer, &c.unsent)
+}
+
+// fail completes all calls of the lists, which are empty before the first of them completes.
+func (c *Client) fail(err error, lists ...*[]*Call) {
+	var calls []*Call
+	for _, list := range lists {
+		calls = append(calls, *list...)
+		*list = (*list)[:0]
+	}
+	for _, call := range calls {
+		c.complete(call, err)
 	}
 }
 
@@ -404,11 +408,7 @@ func (c *Client) Kill() {
 		c.servers.Drop(c.conn)
 		c.connected = false
 	}
-	under := slices.Concat(c.waiting, c.sent, c.unsent)
-	c.waiting, c.sent, c.unsent = nil, nil, nil
-	for _, call := range under {
-		c.complete(call, errKilled)
-	}
+	c.fail(errKilled, &c.waiting, &c.sent, &c.unsent)
 	c.Finish()
 }
 
@@ -428,11 +428,7 @@ func (c *Client) Finish() {
 	} else {
 		c.setState(zk.StateDisconnected)
 	}
-	unsent := c.unsent
-	c.unsent = nil
-	for _, call := range unsent {
-		c.complete(call, zk.ErrConnectionClosed)
-	}
+	c.fail(zk.ErrConnectionClosed, &c.unsent)
 	c.invalidate(zk.ErrClosing)
 	c.silence()
 }
@@ -453,7 +449,7 @@ func (c *Client) WatchedBy(path string, f func(user int, tag int64)) {
 // fire hands a watch event to the watches that it concerns (conn.go: notifyWatches).
 func (c *Client) fire(event zk.Event) {
 	c.publish(event)
-	for _, kind := range kindsOf(event.Type) {
+	for _, kind := range kindsOf[event.Type] {
 		c.fireKind(kind, event)
 	}
 }
@@ -475,26 +471,13 @@ func (c *Client) fireKind(kind watchKind, event zk.Event) {
 	}
 }
 
-func kindsOf(t zk.EventType) []watchKind {
-	switch t {
-	case zk.EventNodeCreated:
-		return kindsCreated
-	case zk.EventNodeDataChanged:
-		return kindsChanged
-	case zk.EventNodeChildrenChanged:
-		return kindsChildren
-	case zk.EventNodeDeleted:
-		return kindsDeleted
-	}
-	return nil
+// kindsOf are the watches that an event concerns.
+var kindsOf = [...][]watchKind{
+	zk.EventNodeCreated:         {watchExist},
+	zk.EventNodeDataChanged:     {watchExist, watchData},
+	zk.EventNodeChildrenChanged: {watchChild},
+	zk.EventNodeDeleted:         {watchExist, watchData, watchChild},
 }
-
-var (
-	kindsCreated  = []watchKind{watchExist}
-	kindsChanged  = []watchKind{watchExist, watchData}
-	kindsChildren = []watchKind{watchChild}
-	kindsDeleted  = []watchKind{watchExist, watchData, watchChild}
-)
 
 // invalidate ends every watch (conn.go: invalidateWatches). The event channel gets one event for all that
 // wait for the same.

@@ -1,6 +1,11 @@
 package fakezk
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Compat selects what differs between versions of ZooKeeper. The zero value is 3.8.0 as Debian
 // 12 ships it, with the event filter of CVE-2024-23944 backported.
@@ -34,23 +39,23 @@ type Compat struct {
 	NoWhoAmI bool
 }
 
+var compats = map[string]Compat{
+	"3.5":          {NoEventACLFilter: true, NoOps36: true, NoWhoAmI: true},
+	"3.6":          {NoEventACLFilter: true, NoWhoAmI: true},
+	"3.7":          {NoEventACLFilter: true},
+	"3.8.0":        {NoEventACLFilter: true},
+	"3.8.0-debian": {},
+	"3.8.4":        {ExistsNeedsRead: true},
+	"3.9.2":        {ExistsNeedsRead: true, WatchModesApart: true, VersionSkipsMinusOne: true},
+}
+
 // CompatOf returns the behaviour of a version: 3.5, 3.6, 3.7, 3.8.0, 3.8.0-debian, 3.8.4 or 3.9.2.
 func CompatOf(version string) (Compat, error) {
-	switch version {
-	case "3.5":
-		return Compat{NoEventACLFilter: true, NoOps36: true, NoWhoAmI: true}, nil
-	case "3.6":
-		return Compat{NoEventACLFilter: true, NoWhoAmI: true}, nil
-	case "3.7", "3.8.0":
-		return Compat{NoEventACLFilter: true}, nil
-	case "3.8.0-debian":
-		return Compat{}, nil
-	case "3.8.4":
-		return Compat{ExistsNeedsRead: true}, nil
-	case "3.9.2":
-		return Compat{ExistsNeedsRead: true, WatchModesApart: true, VersionSkipsMinusOne: true}, nil
+	if c, known := compats[version]; known {
+		return c, nil
 	}
-	return Compat{}, fmt.Errorf("fakezk: no behaviour is known for ZooKeeper %q; use 3.5, 3.6, 3.7, 3.8.0, 3.8.0-debian, 3.8.4 or 3.9.2", version)
+	versions := strings.Join(slices.Sorted(maps.Keys(compats)), ", ")
+	return Compat{}, fmt.Errorf("fakezk: no behaviour is known for ZooKeeper %q; use one of %s", version, versions)
 }
 
 // knows tells whether this version has an operation.

@@ -55,16 +55,23 @@ func (e *Ensemble) exists(c *connection, r *Request, reply *Response) {
 	reply.Stat = n.stat()
 }
 
+// readable returns the node of a path if it exists and one of the permissions is there.
+func (c *connection) readable(path string, perms int32) (*node, Code) {
+	n := c.replica.nodes[path]
+	switch {
+	case n == nil:
+		return nil, CodeNoNode
+	case !c.admits(n.acl, perms):
+		return nil, CodeNoAuth
+	}
+	return n, CodeOK
+}
+
 // get is what getData and the getChildren family have in common: the node must exist and be
 // readable, and only then is the watch left.
 func (e *Ensemble) get(c *connection, r *Request, reply *Response) {
-	n := c.replica.nodes[r.Path]
-	if n == nil {
-		reply.Err = CodeNoNode
-		return
-	}
-	if !c.admits(n.acl, zk.PermRead) {
-		reply.Err = CodeNoAuth
+	n, code := c.readable(r.Path, zk.PermRead)
+	if reply.Err = code; code != CodeOK {
 		return
 	}
 	switch r.Op {
@@ -82,26 +89,18 @@ func (e *Ensemble) get(c *connection, r *Request, reply *Response) {
 		return
 	}
 	if r.Watch {
-		e.arm(watchTableOf(c, r.Op), r.Path, c, modeOneShot)
+		table := &c.replica.child
+		if r.Op == OpGetData {
+			table = &c.replica.data
+		}
+		e.arm(table, r.Path, c, modeOneShot)
 	}
-}
-
-func watchTableOf(c *connection, op Op) *watchTable {
-	if op == OpGetData {
-		return &c.replica.data
-	}
-	return &c.replica.child
 }
 
 // getACL hides digests from those who may read the node but not administer it.
 func getACL(c *connection, r *Request, reply *Response) {
-	n := c.replica.nodes[r.Path]
-	if n == nil {
-		reply.Err = CodeNoNode
-		return
-	}
-	if !c.admits(n.acl, zk.PermRead|zk.PermAdmin) {
-		reply.Err = CodeNoAuth
+	n, code := c.readable(r.Path, zk.PermRead|zk.PermAdmin)
+	if reply.Err = code; code != CodeOK {
 		return
 	}
 	reply.Stat = n.stat()
@@ -125,13 +124,9 @@ func ephemerals(c *connection, prefix string) []string {
 
 // addWatch checks neither existence nor ACL.
 func (e *Ensemble) addWatch(c *connection, r *Request) Code {
-	switch r.Kind {
-	case 0:
-		e.armBoth(c, []string{r.Path}, modePersistent)
-	case 1:
-		e.armBoth(c, []string{r.Path}, modeRecursive)
-	default:
+	if r.Kind != 0 && r.Kind != 1 {
 		return CodeMarshalling
 	}
+	e.armBoth(c, []string{r.Path}, [...]watchModes{modePersistent, modeRecursive}[r.Kind])
 	return CodeOK
 }

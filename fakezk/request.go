@@ -109,22 +109,20 @@ func (e *Ensemble) answer(now int64, c *connection, r *Request, reply *Response)
 	case r.Op == OpPing:
 	case r.Op == OpCloseSession:
 		e.endSession(now, c.session, c)
-		e.catchUp(c.replica)
 	case r.Op == OpSync:
-		e.catchUp(c.replica)
 		reply.Path = encoded(r.Path)
 	case r.Op == OpReconfig: // refused before anything else is looked at, as a failed write
 		e.commit(transaction{time: now, session: c.session.id}, nil)
-		e.catchUp(c.replica)
 		reply.Err = CodeReconfigDisabled
 	case r.Op == OpMulti:
 		e.multi(now, c, r, reply)
-		e.catchUp(c.replica)
 	case isWrite(r.Op):
 		e.write(now, c, r, reply)
-		e.catchUp(c.replica)
 	default:
 		e.read(c, r, reply)
+	}
+	if viaLeader(r.Op) {
+		e.catchUp(c.replica)
 	}
 }
 

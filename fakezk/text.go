@@ -20,15 +20,17 @@ func received(r *Request) *Request {
 	read := *r
 	read.Path, read.Scheme = decoded(r.Path), decoded(r.Scheme)
 	read.ACL = mapped(r.ACL, inACL(decoded))
-	read.DataWatches, read.ExistWatches, read.ChildWatches = mapped(r.DataWatches, decoded), mapped(r.ExistWatches, decoded), mapped(r.ChildWatches, decoded)
-	read.PersistentWatches, read.RecursiveWatches = mapped(r.PersistentWatches, decoded), mapped(r.RecursiveWatches, decoded)
+	for _, list := range read.watchLists() {
+		*list = mapped(*list, decoded)
+	}
 	read.Ops = mapped(r.Ops, func(op Request) Request { return *received(&op) })
 	return &read
 }
 
 func wellEncoded(r *Request) bool {
+	valid := utf8.ValidString
 	for i := range r.ACL {
-		if !utf8.ValidString(r.ACL[i].Scheme) || !utf8.ValidString(r.ACL[i].ID) {
+		if !valid(r.ACL[i].Scheme) || !valid(r.ACL[i].ID) {
 			return false
 		}
 	}
@@ -37,18 +39,14 @@ func wellEncoded(r *Request) bool {
 			return false
 		}
 	}
-	return utf8.ValidString(r.Path) && utf8.ValidString(r.Scheme) &&
-		allValid(r.DataWatches) && allValid(r.ExistWatches) && allValid(r.ChildWatches) &&
-		allValid(r.PersistentWatches) && allValid(r.RecursiveWatches)
-}
-
-func allValid(texts []string) bool {
-	for _, s := range texts {
-		if !utf8.ValidString(s) {
-			return false
+	for _, list := range r.watchLists() {
+		for _, path := range *list {
+			if !valid(path) {
+				return false
+			}
 		}
 	}
-	return true
+	return valid(r.Path) && valid(r.Scheme)
 }
 
 func mapped[T any](list []T, f func(T) T) []T {

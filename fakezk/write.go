@@ -80,18 +80,18 @@ func (e *Ensemble) fill(reply *Response, op Op, path string) {
 	}
 }
 
-// prepare makes the checks of an operation in the server's order (PrepRequestProcessor); the first
-// that fails is the answer.
+// prepare makes the checks of an operation in the server's order (PrepRequestProcessor); the first that fails is
+// the answer. The edit means something only if all pass.
 func (e *Ensemble) prepare(c *connection, r *Request, op Op) (edit, Code) {
 	switch op {
 	case OpDelete:
 		return e.prepareDelete(c, r)
 	case OpSetData:
-		return e.prepareSet(c, r)
+		return edit{op: OpSetData, path: r.Path, data: bytes.Clone(r.Data)}, e.existing(c, r, zk.PermWrite)
 	case OpSetACL:
 		return e.prepareSetACL(c, r)
 	case OpCheck:
-		return e.prepareCheck(c, r)
+		return edit{op: OpCheck}, e.existing(c, r, zk.PermRead)
 	}
 	return e.prepareCreate(c, r, op)
 }
@@ -216,25 +216,6 @@ func (e *Ensemble) prepareDelete(c *connection, r *Request) (edit, Code) {
 
 func versionMatches(expected, version int32) bool { return expected == -1 || expected == version }
 
-func (e *Ensemble) prepareSet(c *connection, r *Request) (edit, Code) {
-	n, code := e.existing(c, r.Path, zk.PermWrite)
-	if code == CodeOK && !versionMatches(r.Version, n.version) {
-		code = CodeBadVersion
-	}
-	if code != CodeOK {
-		return edit{}, code
-	}
-	return edit{op: OpSetData, path: r.Path, data: bytes.Clone(r.Data)}, CodeOK
-}
-
-func (e *Ensemble) prepareCheck(c *connection, r *Request) (edit, Code) {
-	n, code := e.existing(c, r.Path, zk.PermRead)
-	if code == CodeOK && !versionMatches(r.Version, n.version) {
-		code = CodeBadVersion
-	}
-	return edit{op: OpCheck}, code
-}
-
 func (e *Ensemble) prepareSetACL(c *connection, r *Request) (edit, Code) {
 	if !serverPath(r.Path) {
 		return edit{}, CodeBadArguments
@@ -243,27 +224,27 @@ func (e *Ensemble) prepareSetACL(c *connection, r *Request) (edit, Code) {
 	if !ok {
 		return edit{}, CodeInvalidACL
 	}
-	n, code := e.existing(c, r.Path, zk.PermAdmin)
-	if code == CodeOK && !versionMatches(r.Version, n.aversion) {
-		code = CodeBadVersion
-	}
-	if code != CodeOK {
-		return edit{}, code
-	}
-	return edit{op: OpSetACL, path: r.Path, acl: acl}, CodeOK
+	return edit{op: OpSetACL, path: r.Path, acl: acl}, e.existing(c, r, zk.PermAdmin)
 }
 
-// existing checks that a path is well formed and its node there and open to the connection.
-func (e *Ensemble) existing(c *connection, path string, perms int32) (record, Code) {
-	if !serverPath(path) {
-		return record{}, CodeBadArguments
+// existing checks that a path is well formed, and that its node is there, open to the connection and of the
+// version that the request names.
+func (e *Ensemble) existing(c *connection, r *Request, perms int32) Code {
+	if !serverPath(r.Path) {
+		return CodeBadArguments
 	}
-	n := e.look(path)
+	n := e.look(r.Path)
+	version := n.version
+	if r.Op == OpSetACL {
+		version = n.aversion
+	}
 	switch {
 	case !n.exists:
-		return n, CodeNoNode
+		return CodeNoNode
 	case !c.admits(n.acl, perms):
-		return n, CodeNoAuth
+		return CodeNoAuth
+	case !versionMatches(r.Version, version):
+		return CodeBadVersion
 	}
-	return n, CodeOK
+	return CodeOK
 }
