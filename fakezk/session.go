@@ -33,12 +33,11 @@ type ConnectResponse struct {
 
 // session as the leader knows it.
 type session struct {
-	id         int64
-	timeout    int64 // ms, of the last connection
-	deadline   int64 // ms since 1970
-	owner      int   // replica of the last connection
-	connection *connection
-	closed     bool
+	id       int64
+	timeout  int64 // ms, of the last connection
+	deadline int64 // ms since 1970
+	owner    int   // replica of the last connection
+	closed   bool
 }
 
 // Connect opens a connection to a replica. A refused one (SessionID 0) is closed already and its

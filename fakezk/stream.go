@@ -30,7 +30,7 @@ func (e *Ensemble) attach(s *session, index int, timeout int64, address string) 
 		open: true, address: address, ids: append(c.ids[:0], identity{"ip", address}), queue: c.queue[:0],
 	}
 	c.replica.connections = append(c.replica.connections, c)
-	s.connection, s.owner, s.timeout = c, index, timeout
+	s.owner, s.timeout = index, timeout
 	return c
 }
 
@@ -87,9 +87,6 @@ func (e *Ensemble) detach(c *connection) {
 	}
 	if i := slices.Index(r.connections, c); i >= 0 {
 		r.connections = slices.Delete(r.connections, i, i+1)
-	}
-	if c.session.connection == c {
-		c.session.connection = nil
 	}
 }
 
