@@ -313,13 +313,15 @@ func (e *Ensemble) applyEdit(r *replica, t *transaction, x *edit) {
 	}
 	switch x.op {
 	case OpCreate:
-		e.fireCreated(r, n)
+		e.fire(r, &r.data, zk.EventNodeCreated, n)
+		e.fire(r, &r.child, zk.EventNodeChildrenChanged, n.parent)
 	case OpDelete:
 		r.remove(n, t.zxid)
 		e.fireDeleted(r, n)
+		e.fire(r, &r.child, zk.EventNodeChildrenChanged, n.parent)
 	case OpSetData:
 		r.set(n, x.data, t.zxid, t.time)
-		e.fireChanged(r, n)
+		e.fire(r, &r.data, zk.EventNodeDataChanged, n)
 	case OpSetACL:
 		r.setACL(n, x.acl)
 	}

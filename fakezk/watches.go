@@ -161,31 +161,17 @@ func (e *Ensemble) arm(t *watchTable, path string, c *connection, mode watchMode
 	t.arm(path, c, mode, e.cfg.Compat.WatchModesApart)
 }
 
-// The three kinds of change and what they fire (DataTree.createNode, deleteNode, setData).
-
-func (e *Ensemble) fireCreated(r *replica, n *node) {
-	e.hits[0] = r.data.trigger(n.path, zk.EventNodeCreated, e.hits[0][:0])
-	e.send(e.hits[0], nil, zk.EventNodeCreated, n, r.zxid)
-	e.fireChildren(r, n.parent)
+// fire sends an event of a node to the connections that watch it in one of the tables.
+func (e *Ensemble) fire(r *replica, t *watchTable, event zk.EventType, n *node) {
+	e.hits[0] = t.trigger(n.path, event, e.hits[0][:0])
+	e.send(e.hits[0], nil, event, n, r.zxid)
 }
 
-// fireDeleted sends NodeDeleted once to a connection that is in both tables.
+// fireDeleted sends NodeDeleted once to a connection that is in both tables (DataTree.deleteNode).
 func (e *Ensemble) fireDeleted(r *replica, n *node) {
-	e.hits[0] = r.data.trigger(n.path, zk.EventNodeDeleted, e.hits[0][:0])
-	e.send(e.hits[0], nil, zk.EventNodeDeleted, n, r.zxid)
+	e.fire(r, &r.data, zk.EventNodeDeleted, n)
 	e.hits[1] = r.child.trigger(n.path, zk.EventNodeDeleted, e.hits[1][:0])
 	e.send(e.hits[1], e.hits[0], zk.EventNodeDeleted, n, r.zxid)
-	e.fireChildren(r, n.parent)
-}
-
-func (e *Ensemble) fireChanged(r *replica, n *node) {
-	e.hits[0] = r.data.trigger(n.path, zk.EventNodeDataChanged, e.hits[0][:0])
-	e.send(e.hits[0], nil, zk.EventNodeDataChanged, n, r.zxid)
-}
-
-func (e *Ensemble) fireChildren(r *replica, parent *node) {
-	e.hits[0] = r.child.trigger(parent.path, zk.EventNodeChildrenChanged, e.hits[0][:0])
-	e.send(e.hits[0], nil, zk.EventNodeChildrenChanged, parent, r.zxid)
 }
 
 // send puts an event into the queues of the connections hit, except those suppressed and those
