@@ -2,13 +2,9 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
-	"slices"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
 )
@@ -72,38 +68,15 @@ type forks struct {
 	next     atomic.Int64 // step that nobody has begun yet
 }
 
-// all goes through the steps with as many workers as there are processors. If a world freezes they are
-// left behind.
+// all goes through the steps with as many workers as there are processors.
 func (f *forks) all(ctx context.Context) error {
-	dogs := make([]*watchdog, runtime.GOMAXPROCS(0))
-	var workers sync.WaitGroup
-	for i := range dogs {
-		dogs[i] = &watchdog{crash: newCrashFile(f.workload, f.cfg)}
-		workers.Go(func() { f.work(ctx, dogs[i]) })
+	working, halt := context.WithCancel(ctx)
+	defer halt()
+	work := func(dog *watchdog) { f.work(working, dog) }
+	if why := guard(f.workload, f.cfg, runtime.GOMAXPROCS(0), work, func() {}, halt); why != "" {
+		return fmt.Errorf("%w: %s", ErrFrozen, why)
 	}
-	done := make(chan struct{})
-	go func() { workers.Wait(); close(done) }()
-	err := f.watch(ctx, done, dogs)
-	for _, dog := range dogs {
-		dog.crash.end(!errors.Is(err, ErrFrozen))
-	}
-	return err
-}
-
-// watch waits for the workers, and notices when a bubble freezes.
-func (f *forks) watch(ctx context.Context, done <-chan struct{}, dogs []*watchdog) error {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return ctx.Err()
-		case <-tick.C:
-			if slices.ContainsFunc(dogs, (*watchdog).frozen) {
-				return fmt.Errorf("%w: %s", ErrFrozen, describeFreeze())
-			}
-		}
-	}
+	return ctx.Err()
 }
 
 func (f *forks) work(ctx context.Context, dog *watchdog) {
@@ -112,10 +85,8 @@ func (f *forks) work(ctx context.Context, dog *watchdog) {
 		f.points[step].Step = int(step)
 		for i := 0; i < f.runs && ctx.Err() == nil; i++ {
 			e := f.cfg.episode(f.fork(int(step), i))
-			e.servers, e.crash, e.beat, e.over = servers, dog.crash, dog.beat, dog.stop
-			dog.start()
+			e.servers, e.dog = servers, dog
 			o := runEpisode(f.workload, e)
-			dog.stop()
 			f.points[step].count(o, f.replayed.Violation.Property)
 		}
 	}
@@ -124,7 +95,7 @@ func (f *forks) work(ctx context.Context, dog *watchdog) {
 func (p *Continuation) count(o *outcome, property string) {
 	p.Runs++
 	switch {
-	case slices.ContainsFunc(o.violations, func(v Violation) bool { return v.Property == property }):
+	case o.breaks(property) != nil:
 		p.Broken++
 	case o.unknown != "":
 		p.Unknown++
@@ -135,20 +106,18 @@ func (p *Continuation) count(o *outcome, property string) {
 func (f *forks) fork(step, i int) Source {
 	number := uint64(step)<<32 | uint64(i)
 	record := f.replayed.Record
-	return &forkedSource{record.Choices[:record.Marks[step]], newRandomSource(f.replayed.Hash, number)}
+	return &forkedSource{replaySource{record.Choices[:record.Marks[step]]}, newRandomSource(f.replayed.Hash, number)}
 }
 
 // forkedSource makes the first choices of another run again, and all others at random.
 type forkedSource struct {
-	first  Choices
+	replaySource
 	random *randomSource
 }
 
 func (s *forkedSource) Choose(n int, label string) int {
-	if len(s.first) == 0 {
+	if len(s.rest) == 0 {
 		return s.random.Choose(n, label)
 	}
-	v := s.first[0]
-	s.first = s.first[1:]
-	return min(v, n-1)
+	return s.replaySource.Choose(n, label)
 }

@@ -188,10 +188,11 @@ func replayOnce(workload Workload, c *Counterexample) (*Replayed, error) {
 	}
 	var trace []Step
 	e := cfg.episode(c.Choices.Replay())
-	e.servers, e.trace = fakezk.New(fakezk.Config{}), &trace
-	o, err := runWatched(workload, e)
-	if err != nil {
-		return nil, err
+	e.trace = &trace
+	alone := &solo{workload: workload, servers: fakezk.New(fakezk.Config{})}
+	o := alone.run(e)
+	if alone.frozen != nil {
+		return nil, alone.frozen
 	}
 	r := &Replayed{Trace: trace, Hash: o.hash, Diverged: diverged(Lines(trace), c.Trace), Record: o.record}
 	for i := range o.violations {

@@ -23,10 +23,8 @@ type episodeConfig struct {
 	ready    *readiness // who went on together; nil if nobody wants to know
 	audit    uint64     // if not 0: the seed with which a clean episode's history is corrupted
 	most     *size      // a run that becomes larger is given up; nil for no bound
-	beat     func()     // called at each step, so that somebody outside can see that the world turns
-	over     func()     // called when the world has ended, and need not turn any more
-	crash    *crashFile
-	number   int // of the episode, -1 for none
+	dog      *watchdog  // sees from outside whether the world turns
+	number   int        // of the episode, -1 for none
 }
 
 // outcome is what came of an episode.
@@ -55,11 +53,12 @@ type outcome struct {
 // then it never returns, and somebody outside has to notice (see watchdog).
 func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	o := &outcome{}
-	defer cfg.crash.begin(cfg.number)()
+	cfg.dog.start()
+	defer cfg.dog.crash.begin(cfg.number)()
 	if leaked := inBubble(func() { newWorld(cfg).run(workload, o) }); leaked && len(o.violations) == 0 && o.aborted == nil {
 		o.violations = append(o.violations, Violation{Property: "goroutine-leak", Message: describeLeak(cfg.trace != nil)})
 	}
-	cfg.over() // what follows takes its time, and has limits of its own
+	cfg.dog.stop() // what follows takes its time, and has limits of its own
 	o.judgeLater()
 	o.waive(workload)
 	o.measure(cfg.audit)

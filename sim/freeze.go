@@ -31,25 +31,3 @@ func describeFreeze() string {
 
 // ErrFrozen is the error of an episode whose world stood still.
 var ErrFrozen = errors.New("sim: the simulated world stands still")
-
-// runWatched is runEpisode for callers that run one episode at a time: it gives up, leaving the
-// bubble behind, when the world freezes.
-func runWatched(workload Workload, cfg *episodeConfig) (*outcome, error) {
-	dog := &watchdog{}
-	cfg.beat, cfg.over = dog.beat, dog.stop
-	dog.start()
-	done := make(chan *outcome, 1)
-	go func() { done <- runEpisode(workload, cfg) }()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case o := <-done:
-			return o, nil
-		case <-tick.C:
-			if dog.frozen() {
-				return nil, fmt.Errorf("%w: %s", ErrFrozen, describeFreeze())
-			}
-		}
-	}
-}

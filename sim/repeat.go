@@ -141,7 +141,7 @@ func (c *campaign) rerunDue(index int, o *outcome) bool {
 // rerun runs an episode again and compares.
 func (c *campaign) rerun(index int, o *outcome, ran *episodeConfig) {
 	cfg := c.cfg.episode(o.choices.Replay())
-	cfg.servers, cfg.crash, cfg.number, cfg.beat, cfg.over = ran.servers, ran.crash, ran.number, ran.beat, ran.over
+	cfg.servers, cfg.dog, cfg.number = ran.servers, ran.dog, ran.number
 	again := runEpisode(c.workload, cfg)
 	c.mu.Lock()
 	defer c.mu.Unlock()

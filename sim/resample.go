@@ -24,8 +24,7 @@ func (s *shrinker) resample() {
 
 // keep keeps a run in which the property breaks if it is simpler than the best.
 func (s *shrinker) keep(o *outcome) bool {
-	same := slices.ContainsFunc(o.violations, func(v Violation) bool { return v.Property == s.property })
-	if !same || slices.Compare(cost(o), cost(s.best)) >= 0 {
+	if o.breaks(s.property) == nil || slices.Compare(cost(o), cost(s.best)) >= 0 {
 		return false
 	}
 	s.best = o

@@ -150,7 +150,10 @@ func (cfg Config) withDefaults() (Config, error) {
 }
 
 func (cfg Config) episode(source Source) *episodeConfig {
-	return &episodeConfig{source: source, faults: cfg.Faults, clients: cfg.Clients, ops: cfg.Ops, stepsMax: stepsMax, number: -1, beat: func() {}, over: func() {}}
+	return &episodeConfig{
+		source: source, faults: cfg.Faults, clients: cfg.Clients, ops: cfg.Ops, stepsMax: stepsMax,
+		number: -1, dog: &watchdog{},
+	}
 }
 
 // Run runs a campaign: many episodes of a workload. When ctx ends it stops with what is known so
@@ -204,50 +207,14 @@ type job struct {
 
 func (c *campaign) run(ctx context.Context) {
 	jobs := make(chan job, 64)
-	stop := make(chan struct{})
-	var once sync.Once
-	halt := func() { once.Do(func() { close(stop) }) }
-	go c.generate(ctx, jobs, stop)
-	var workers sync.WaitGroup
-	dogs := make([]*watchdog, c.cfg.Workers)
-	for i := range dogs {
-		dogs[i] = &watchdog{crash: newCrashFile(c.workload, c.cfg)}
-		workers.Add(1)
-		go func() {
-			defer workers.Done()
-			c.work(jobs, stop, dogs[i])
-		}()
-	}
-	done := make(chan struct{})
-	go func() { workers.Wait(); close(done) }()
-	c.watch(done, halt, dogs)
-	for _, dog := range dogs {
-		dog.crash.end(c.frozen == "")
-	}
+	stop, halt := context.WithCancel(context.Background())
+	defer halt()
+	go c.generate(ctx, stop, jobs)
+	work := func(dog *watchdog) { c.work(stop, jobs, dog) }
+	c.freeze(guard(c.workload, c.cfg, c.cfg.Workers, work, c.progress, halt))
 }
 
-// watch waits for the workers, reports progress, and notices when a bubble freezes.
-func (c *campaign) watch(done <-chan struct{}, halt func(), dogs []*watchdog) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-			c.progress()
-			for _, dog := range dogs {
-				if dog.frozen() {
-					halt()
-					c.freeze(describeFreeze())
-					return
-				}
-			}
-		}
-	}
-}
-
-// freeze notes that the campaign has come to a world that stands still.
+// freeze notes why a world of the campaign stands still, if it is not "".
 func (c *campaign) freeze(why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -265,7 +232,7 @@ func (c *campaign) progress() {
 }
 
 // generate hands out the episodes in order.
-func (c *campaign) generate(ctx context.Context, jobs chan<- job, stop <-chan struct{}) {
+func (c *campaign) generate(ctx, stop context.Context, jobs chan<- job) {
 	defer close(jobs)
 	send := func(j job) bool {
 		if int64(j.index) > c.last.Load() {
@@ -275,7 +242,7 @@ func (c *campaign) generate(ctx context.Context, jobs chan<- job, stop <-chan st
 		case jobs <- j:
 			return true
 		case <-ctx.Done():
-		case <-stop:
+		case <-stop.Done():
 		}
 		return false
 	}
@@ -287,15 +254,13 @@ func (c *campaign) generate(ctx context.Context, jobs chan<- job, stop <-chan st
 	}
 }
 
-func (c *campaign) work(jobs <-chan job, stop <-chan struct{}, dog *watchdog) {
+func (c *campaign) work(stop context.Context, jobs <-chan job, dog *watchdog) {
 	random := newRandomSource(0, 0)
 	servers := fakezk.New(fakezk.Config{})
 	var memory []made
 	for j := range jobs {
-		select {
-		case <-stop:
+		if stop.Err() != nil {
 			return
-		default:
 		}
 		if int64(j.index) > c.last.Load() {
 			continue
@@ -309,11 +274,9 @@ func (c *campaign) work(jobs <-chan job, stop <-chan struct{}, dog *watchdog) {
 		if j.index < c.cfg.Audit {
 			cfg.audit = mix(c.cfg.Seed^mix(uint64(j.index))) | 1
 		}
-		cfg.servers, cfg.made, cfg.number, cfg.crash, cfg.beat, cfg.over = servers, memory, j.index, dog.crash, dog.beat, dog.stop
-		dog.start()
+		cfg.servers, cfg.made, cfg.number, cfg.dog = servers, memory, j.index, dog
 		o := runEpisode(c.workload, cfg)
 		if c.rerunDue(j.index, o) {
-			dog.start()
 			c.rerun(j.index, o, cfg)
 		}
 		memory = o.made

@@ -87,7 +87,7 @@ var errTooLarge = errors.New("larger than the smallest that is known")
 
 // beat shows that the world turns, and gives the run up when it is too large.
 func (w *World) beat() {
-	w.cfg.beat()
+	w.cfg.dog.beat()
 	if w.cfg.most == nil {
 		return
 	}

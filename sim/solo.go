@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/zktorture/zktorture/fakezk"
+import (
+	"fmt"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
 
 // solo runs episodes one after the other, and notices when a world stands still.
 type solo struct {
@@ -14,14 +18,16 @@ func newSolo(w Workload, cfg Config) *solo {
 	return &solo{workload: w, servers: fakezk.New(fakezk.Config{}), crash: newCrashFile(w, cfg)}
 }
 
-// run runs an episode. It returns an outcome of which nothing is known if the world stands still, which is
-// left behind with what it needs.
+// run runs an episode. If the world stands still it is left behind with what it needs, and nothing is known of the
+// outcome.
 func (s *solo) run(cfg *episodeConfig) *outcome {
-	cfg.servers, cfg.crash = s.servers, s.crash
-	o, err := runWatched(s.workload, cfg)
-	if err != nil {
+	cfg.servers, cfg.dog = s.servers, &watchdog{crash: s.crash}
+	var o *outcome
+	done := make(chan struct{})
+	go func() { o = runEpisode(s.workload, cfg); close(done) }()
+	if why := watch(done, func() {}, func() {}, cfg.dog); why != "" {
 		s.crash.end(false)
-		s.servers, s.crash, s.frozen = fakezk.New(fakezk.Config{}), nil, err
+		s.servers, s.crash, s.frozen = fakezk.New(fakezk.Config{}), nil, fmt.Errorf("%w: %s", ErrFrozen, why)
 		return &outcome{}
 	}
 	return o

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -38,6 +40,42 @@ func (d *watchdog) frozen() bool {
 		return false
 	}
 	return spent-d.spent > freezeAfter || worldStands()
+}
+
+// watch waits until done is closed, and calls tick ten times a second. If a world stands still before, it calls halt
+// and returns why.
+func watch(done <-chan struct{}, tick, halt func(), dogs ...*watchdog) (frozen string) {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-done:
+			return ""
+		case <-ticker.C:
+			tick()
+			if slices.ContainsFunc(dogs, (*watchdog).frozen) {
+				halt()
+				return describeFreeze()
+			}
+		}
+	}
+}
+
+// guard runs work with n watchdogs at the same time, and watches them. If a world stands still it is left behind.
+func guard(w Workload, cfg Config, n int, work func(*watchdog), tick, halt func()) (frozen string) {
+	dogs := make([]*watchdog, n)
+	var workers sync.WaitGroup
+	for i := range dogs {
+		dogs[i] = &watchdog{crash: newCrashFile(w, cfg)}
+		workers.Go(func() { work(dogs[i]) })
+	}
+	done := make(chan struct{})
+	go func() { workers.Wait(); close(done) }()
+	frozen = watch(done, tick, halt, dogs...)
+	for _, dog := range dogs {
+		dog.crash.end(frozen == "")
+	}
+	return frozen
 }
 
 // worldStands tells whether there is a world in which no goroutine has, or waits for, a processor.

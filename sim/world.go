@@ -120,7 +120,7 @@ const (
 
 func newWorld(cfg *episodeConfig) *World {
 	w := &World{
-		cfg: cfg, source: recorder{cfg.source, cfg.made[:0], cfg.crash}, servers: cfg.servers,
+		cfg: cfg, source: recorder{cfg.source, cfg.made[:0], cfg.dog.crash}, servers: cfg.servers,
 		start: time.Now(), last: -1, kick: make(chan struct{}, 1), deaths: map[int64]int{}, parents: map[string]bool{}, unused: map[string]bool{}, hash: hashStart, trace: cfg.trace,
 	}
 	w.lister, _ = cfg.source.(faultLister)
