@@ -58,7 +58,7 @@ func (w *World) collect() {
 func (w *World) collectFrom(p *process) {
 	add := func(kind actionKind, user int) { w.actions = append(w.actions, action{kind, p.id, user}) }
 	if p.crashed {
-		if w.unfinished(p) {
+		if p.unfinished() {
 			add(actRestart, 0)
 		}
 		return
@@ -85,15 +85,6 @@ func (w *World) collectFrom(p *process) {
 	if p.client.Sent() != nil {
 		add(actArrive, 0)
 	}
-}
-
-func (w *World) unfinished(p *process) bool {
-	for _, u := range p.users {
-		if !u.done {
-			return true
-		}
-	}
-	return false
 }
 
 // perform carries out one action: one step.
@@ -224,9 +215,7 @@ func (w *World) doOutside(p *process, user int) {
 	w.outside = slices.Delete(w.outside, i, i+1)
 	result := call.do()
 	w.foldString(result)
-	if w.trace != nil {
-		w.note(KindShared, p.id, call.what, "", result).of(user)
-	}
+	w.note(KindShared, p.id, call.what, "", result).User = user
 	call.done <- true
 	w.settle()
 }
@@ -235,7 +224,8 @@ func (w *World) reconnect(p *process) {
 	session := p.client.Session()
 	replica, err := w.connect(p)
 	w.fold(uint64(p.client.Session()))
-	if s := w.note(KindConnect, p.id, "connect", "", ""); s != nil {
+	if w.trace != nil {
+		s := w.note(KindConnect, p.id, "connect", "", "")
 		s.Dialled = dialled(session, p.client.Session(), err)
 		s.Result = s.connected(session, replica)
 	}
@@ -277,5 +267,6 @@ func (w *World) restart(p *process) {
 func (w *World) applyOne(replica int) {
 	w.servers.Apply(replica)
 	behind := w.servers.Behind(replica)
-	w.noteHealed(Lag, -1, fmt.Sprintf("server %d applies one more transaction, %d to go", replica, behind)).falls(replica, behind)
+	what := fmt.Sprintf("server %d applies one more transaction, %d to go", replica, behind)
+	w.noteHealed(Lag, -1, what).Late = Late{replica, behind}
 }

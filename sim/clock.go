@@ -19,7 +19,8 @@ func (w *World) idle(limit time.Duration) bool {
 		if kicked || len(w.changes) > before || w.moved() {
 			w.step++
 			w.fold(uint64(w.elapsed))
-			w.note(KindTime, -1, "time", "", fmt.Sprintf("+%v until somebody stirs", time.Duration(w.elapsed-begin)*time.Millisecond))
+			passed := time.Duration(w.elapsed-begin) * time.Millisecond
+			w.note(KindTime, -1, "time", "", fmt.Sprintf("+%v until somebody stirs", passed))
 			return true
 		}
 	}
@@ -59,22 +60,22 @@ func (w *World) settle() {
 	w.fence.Add(1)
 	time.Sleep(time.Microsecond)
 	synctest.Wait()
-	w.rested()
+	w.cfg.ready.look(w.step)
 }
 
-// rested is called when everybody is blocked again.
-func (w *World) rested() {
-	if w.cfg.ready != nil {
-		w.cfg.ready.look(w.step)
+// kicked takes the kick, if there is one.
+func (w *World) kicked() bool {
+	select {
+	case <-w.kick:
+		return true
+	default:
+		return false
 	}
 }
 
 // sleep lets up to d milliseconds pass, less if somebody does something before.
 func (w *World) sleep(d int64) (kicked bool) {
-	select {
-	case <-w.kick:
-	default:
-	}
+	w.kicked()
 	w.fence.Add(1)
 	timer := time.NewTimer(time.Duration(d) * time.Millisecond)
 	select {
@@ -86,12 +87,8 @@ func (w *World) sleep(d int64) (kicked bool) {
 	synctest.Wait()
 	time.Sleep(100 * time.Microsecond) // lets others stir who meant the same time, see settle
 	synctest.Wait()
-	select {
-	case <-w.kick: // by somebody whose timer ran out at the same instant
-		kicked = true
-	default:
-	}
-	w.rested()
+	kicked = w.kicked() || kicked // by a goroutine whose timer ran out at the same instant
+	w.cfg.ready.look(w.step)
 	w.elapsed = time.Since(w.start).Milliseconds()
 	w.pass(d)
 	return kicked

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
+	"regexp"
 
 	"github.com/zktorture/zktorture/fakezk"
 )
@@ -21,9 +21,9 @@ type Counterexample struct {
 	Ops      int             `json:"ops"`     // at most so many a user
 	Property string          `json:"property"`
 	Message  string          `json:"message"`
-	Hash     string          `json:"hash"` // of every step
-	Choices  Choices         `json:"choices"`
-	Trace    []string        `json:"trace"`
+	Hash     string          `json:"hash,omitzero"` // of every step
+	Choices  Choices         `json:"choices,omitzero"`
+	Trace    []string        `json:"trace,omitzero"`
 	History  json.RawMessage `json:"history,omitempty"`
 
 	// Divergence says that equal choices gave different runs: that a replay may need several tries,
@@ -79,25 +79,12 @@ func (c *Counterexample) Write(w io.Writer) error {
 
 // compactNumbers puts lists of numbers, which Encode spreads over a line each, onto one line.
 func compactNumbers(in []byte) []byte {
-	var out bytes.Buffer
-	lines := bytes.Split(in, []byte("\n"))
-	for i, line := range lines {
-		trimmed := bytes.TrimSpace(line)
-		if _, err := strconv.Atoi(string(bytes.TrimSuffix(trimmed, []byte(",")))); err == nil {
-			out.Write(trimmed)
-			continue
-		}
-		out.Write(line)
-		next := []byte(nil)
-		if i+1 < len(lines) {
-			next = bytes.TrimSuffix(bytes.TrimSpace(lines[i+1]), []byte(","))
-		}
-		if _, err := strconv.Atoi(string(next)); err != nil && i+1 < len(lines) {
-			out.WriteByte('\n')
-		}
-	}
-	return out.Bytes()
+	return numberLines.ReplaceAllFunc(in, func(lines []byte) []byte {
+		return bytes.Join(bytes.Fields(lines), nil)
+	})
 }
+
+var numberLines = regexp.MustCompile(`(?:\n\s*-?\d+,?)+\n`)
 
 // ReadCounterexample reads a file and says what is wrong if it is none.
 func ReadCounterexample(r io.Reader) (*Counterexample, error) {

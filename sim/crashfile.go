@@ -44,10 +44,11 @@ func newCrashFile(w Workload, cfg Config) *crashFile {
 	}
 	f := &crashFile{file: file}
 	again := strings.ReplaceAll(cmp.Or(cfg.Again, "torture replay FILE"), "FILE", file.Name())
-	head, err := json.Marshal(crashHead{
-		CounterexampleFormat, w.Name(), w.Recipe(), cfg.Faults.String(), cfg.Clients, cfg.Ops, PropertyCrash,
-		"the process died in this episode: a goroutine of the recipe panicked, or somebody killed it", cfg.Seed,
-	})
+	head, err := json.Marshal(crashHead{Counterexample{
+		Format: CounterexampleFormat, Workload: w.Name(), Recipe: w.Recipe(),
+		Faults: cfg.Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops, Property: PropertyCrash,
+		Message: "the process died in this episode: a goroutine of the recipe panicked, or somebody killed it",
+	}, cfg.Seed})
 	if err == nil {
 		f.page, err = shareMemory(file, crashFileMax)
 	}
@@ -64,15 +65,8 @@ func newCrashFile(w Workload, cfg Config) *crashFile {
 
 // crashHead is what is known before an episode begins.
 type crashHead struct {
-	Format   string `json:"format"`
-	Workload string `json:"workload"`
-	Recipe   string `json:"recipe"`
-	Faults   string `json:"faults"`
-	Clients  int    `json:"clients"`
-	Ops      int    `json:"ops"`
-	Property string `json:"property"`
-	Message  string `json:"message"`
-	Seed     uint64 `json:"seed"`
+	Counterexample
+	Seed uint64 `json:"seed"`
 }
 
 // begin empties the file for another episode, -1 for one without a number, and labels the goroutine and those that will

@@ -131,20 +131,6 @@ func (w *World) detail(kind Kind, client int) Detail {
 	return d
 }
 
-// The facts that only the caller of note knows. All do nothing when no trace is kept.
-
-func (s *Step) by(op *Op) {
-	if s != nil {
-		s.User, s.Op = op.User, op.Number
-	}
-}
-
-func (s *Step) of(user int) {
-	if s != nil {
-		s.User = user
-	}
-}
-
 // asks says which request it is, and whose.
 func (s *Step) asks(w *World, call *fakezk.Call) {
 	r := &call.Request
@@ -167,23 +153,17 @@ func (s *Step) answers(r *fakezk.Request, m *fakezk.Response) {
 	}
 }
 
-func (s *Step) falls(server, transactions int) {
-	if s != nil {
-		s.Late = Late{server, transactions}
-	}
-}
-
 // loses says which request, or whose reply, is lost with the connection.
 func (s *Step) loses(w *World, what Lost, call *fakezk.Call, fate string) {
-	if s != nil {
+	if w.trace != nil {
 		s.asks(w, call)
 		s.Lost, s.Fate, s.Result = what, fate, s.Subject()+" "+fate
 	}
 }
 
 // losesEvent says which event of a watch is lost with the connection.
-func (s *Step) losesEvent(m fakezk.Message) {
-	if s != nil {
+func (s *Step) losesEvent(w *World, m fakezk.Message) {
+	if w.trace != nil {
 		s.Path, s.Zxid, s.Type = m.Path, m.Zxid, m.Event
 		s.Lost, s.Fate = LostEvent, "is lost with its connection"
 		s.Result = s.Subject() + " " + s.Fate
@@ -192,22 +172,8 @@ func (s *Step) losesEvent(m fakezk.Message) {
 
 // carriesOut says that the last request of a process that dies reaches its server.
 func (s *Step) carriesOut(w *World, call *fakezk.Call) {
-	if s != nil {
+	if w.trace != nil {
 		s.asks(w, call)
 		s.Lost, s.Result = LostReply, "its last request, "+s.Subject()+", is still carried out"
-	}
-}
-
-// refuses says that requests which were not sent yet fail.
-func (s *Step) refuses() {
-	if s != nil {
-		s.Unsent = true
-	}
-}
-
-// breaks says that the client has no connection after the step.
-func (s *Step) breaks() {
-	if s != nil {
-		s.Server = -1
 	}
 }

@@ -131,7 +131,7 @@ func describeLeak(stacks bool) string {
 	if !stacks {
 		return text
 	}
-	return text + ":\n" + bubbleStacks(nobody)
+	return text + ":\n" + bubbleStacks(true)
 }
 
 func (w *World) run(workload Workload, o *outcome) {

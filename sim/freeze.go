@@ -13,7 +13,7 @@ import (
 // a mistake in the simulator: neither is to be blamed on the recipe.
 func describeFreeze() string {
 	time.Sleep(200 * time.Millisecond) // by the wall clock: lets healthy worlds come to their end
-	text, reason := bubbleStacks(func(head string) bool { return strings.Contains(head, "durable") }), ""
+	text, reason := bubbleStacks(false), ""
 	judge := loopStacks("sim.(*World).judge(")
 	switch {
 	case judge != "":

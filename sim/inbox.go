@@ -71,17 +71,12 @@ func (w *World) accept(call *fakezk.Call) {
 }
 
 func compareCalls(a, b *fakezk.Call) int {
-	if d := int(a.Client().GUIDSeed&0xff) - int(b.Client().GUIDSeed&0xff); d != 0 {
-		return d
-	}
-	if a.User != b.User {
-		return a.User - b.User
-	}
-	if a.Request.Op != b.Request.Op {
-		return int(a.Request.Op - b.Request.Op)
-	}
-	if d := strings.Compare(a.Request.Path, b.Request.Path); d != 0 {
-		return d
+	order := cmp.Or(
+		int(a.Client().GUIDSeed&0xff)-int(b.Client().GUIDSeed&0xff), a.User-b.User,
+		int(a.Request.Op-b.Request.Op), strings.Compare(a.Request.Path, b.Request.Path),
+	)
+	if order != 0 {
+		return order
 	}
 	// Rarely reached: the requests of goroutines that one step has woken together.
 	return strings.Compare(fmt.Sprint(a.Request), fmt.Sprint(b.Request))

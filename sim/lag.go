@@ -79,7 +79,7 @@ func (w *World) fallBehind(server, variant int) {
 	if behind > 0 {
 		what += fmt.Sprintf(", %d transactions ago", behind)
 	}
-	w.noteFault(Lag, -1, "", fmt.Sprintf("server %d %s", server, what)).falls(server, behind)
+	w.noteFault(Lag, -1, "", fmt.Sprintf("server %d %s", server, what)).Late = Late{server, behind}
 	w.servers.SetLag(server, true)
 }
 

@@ -26,7 +26,7 @@ func newReadiness(until int) *readiness { return &readiness{until: until} }
 
 // look is called by the world when everybody is blocked again.
 func (r *readiness) look(step int) {
-	if step > r.until {
+	if r == nil || step > r.until {
 		return
 	}
 	now := goroutinesOfBubble()

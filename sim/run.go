@@ -119,32 +119,23 @@ const stepsMax = 400 // of a torture phase; episodes rarely take a quarter of it
 var ErrConfig = errors.New("sim: cannot run")
 
 func (cfg Config) withDefaults() (Config, error) {
-	if cfg.Strategy == "" {
-		cfg.Strategy = "random"
-	}
+	cfg.Strategy = cmp.Or(cfg.Strategy, "random")
 	if cfg.Strategy != "random" && cfg.Strategy != "sweep" {
 		return cfg, fmt.Errorf("%w: unknown strategy %q: use random or sweep", ErrConfig, cfg.Strategy)
 	}
-	if cfg.Episodes == 0 && cfg.Duration == 0 {
-		cfg.Episodes = 1000
+	if cfg.Duration == 0 {
+		cfg.Episodes = cmp.Or(cfg.Episodes, 1000)
 	}
-	if cfg.Episodes == 0 {
-		cfg.Episodes = 1 << 40
-	}
+	cfg.Episodes = cmp.Or(cfg.Episodes, 1<<40)
 	if cfg.Faults == 0 && !cfg.NoFaultsAtAll {
 		cfg.Faults = AllFaults
 	}
-	if cfg.Clients == 0 {
-		cfg.Clients = 3
-	}
-	if cfg.Ops == 0 {
-		cfg.Ops = 4
-	}
+	cfg.Clients = cmp.Or(cfg.Clients, 3)
+	cfg.Ops = cmp.Or(cfg.Ops, 4)
+	cfg.Workers = cmp.Or(cfg.Workers, runtime.GOMAXPROCS(0))
 	if cfg.Clients < 1 || cfg.Clients > 16 || cfg.Ops < 1 || cfg.Ops > 100 {
-		return cfg, fmt.Errorf("%w: %d clients with %d operations: 1 to 16 and 1 to 100 are possible", ErrConfig, cfg.Clients, cfg.Ops)
-	}
-	if cfg.Workers == 0 {
-		cfg.Workers = runtime.GOMAXPROCS(0)
+		return cfg, fmt.Errorf("%w: %d clients with %d operations: 1 to 16 and 1 to 100 are possible",
+			ErrConfig, cfg.Clients, cfg.Ops)
 	}
 	return cfg, nil
 }

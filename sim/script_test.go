@@ -265,7 +265,7 @@ func (s *scriptedSource) holds(words []string) bool {
 	case "watching":
 		return p.client.Watches() > 0
 	case "finished":
-		return !s.w.unfinished(p)
+		return !p.unfinished()
 	}
 	call := p.client.Sent()
 	return call != nil && opNames[call.Request.Op] == words[1]

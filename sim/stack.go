@@ -19,13 +19,13 @@ const (
 // everyStackBytesMax is how much is read to find one among however many: recipes leave goroutines behind.
 const everyStackBytesMax = 1 << 26
 
-// bubbleStacks returns the stacks of the goroutines in bubbles, each once, without those of the
-// simulator and those that skip leaves out.
-func bubbleStacks(skip func(head string) bool) string {
+// bubbleStacks returns the stacks of the goroutines in bubbles, each once, without those of the simulator; of those
+// that are durably blocked only if all is set.
+func bubbleStacks(all bool) string {
 	var out []string
 	for _, stack := range allStacks(stackBytesMax) {
 		head, _, _ := strings.Cut(stack, "\n")
-		if !strings.Contains(head, "synctest bubble") || skip(head) || ofSimulator(stack) {
+		if !strings.Contains(head, "synctest bubble") || ofSimulator(stack) || !all && strings.Contains(head, "durable") {
 			continue
 		}
 		if stack = plainStack(stack); !slices.Contains(out, stack) {
@@ -89,6 +89,3 @@ func panicStack() string {
 func plainStack(stack string) string { return varying.ReplaceAllString(stack, "$1$2") }
 
 var varying = regexp.MustCompile(`(?m)^(goroutine) \d+|, (?:\d+ minutes, )?synctest bubble \d+|(\.\w+)?\((?:[^()\n]*0x[^()\n]*)\)$| \+0x[0-9a-f]+$| in goroutine \d+$`)
-
-// nobody is left out.
-func nobody(string) bool { return false }

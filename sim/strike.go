@@ -75,7 +75,7 @@ func (w *World) nthFault(n int) int {
 // alive calls f for every process that has neither crashed nor finished.
 func (w *World) alive(f func(p *process)) {
 	for _, p := range w.procs {
-		if !p.crashed && !p.paused && w.unfinished(p) {
+		if !p.crashed && !p.paused && p.unfinished() {
 			f(p)
 		}
 	}
@@ -106,7 +106,7 @@ func findLoss(w *World, add func(target)) {
 func strikeLoss(w *World, t target, variant int) {
 	p := w.procs[t.client]
 	if _, connected := p.client.Connected(); !connected {
-		w.noteFault(Loss, p.id, "", "no server can be reached: queued requests fail with ErrNoServer").refuses()
+		w.noteFault(Loss, p.id, "", "no server can be reached: queued requests fail with ErrNoServer").Unsent = true
 		p.client.BreakUnsent()
 		return
 	}
@@ -147,10 +147,11 @@ func (w *World) begin(p *process) int {
 	how := max(0, w.choose(2*beginVariants, "unconnected")-beginVariants)
 	if how != beginConnected {
 		w.strikes(Loss.index(), 1)
-		noted := w.noteFault(Loss, p.id, "", [...]string{"", "begins without a connection", "begins without a connection, and cannot reach any server"}[how])
+		what := "begins without a connection"
 		if how == beginAlone {
-			noted.refuses()
+			what += ", and cannot reach any server"
 		}
+		w.noteFault(Loss, p.id, "", what).Unsent = how == beginAlone
 	}
 	return how
 }
@@ -174,7 +175,7 @@ func strikeExpiry(w *World, t target, variant int) {
 	noted := w.noteFault(Expiry, p.id, "", fmt.Sprintf("the server expires session 0x%x", p.client.Session()))
 	w.servers.Expire(w.now(), p.client.Session())
 	if _, connected := p.client.Connected(); connected && variant == 1 {
-		noted.breaks()
+		noted.Server = -1
 		p.held = false
 		p.client.Break(zk.ErrConnectionClosed)
 	}
@@ -211,7 +212,7 @@ func strikeWatch(w *World, t target, variant int) {
 	pending := w.eventPending(p)
 	if variant == watchLose {
 		m, _ := w.servers.First(p.client.Connection())
-		w.noteFault(Watch, p.id, "", "").losesEvent(m)
+		w.noteFault(Watch, p.id, "", "").losesEvent(w, m)
 		p.client.Break(zk.ErrConnectionClosed)
 		return
 	}
@@ -294,7 +295,7 @@ func findCancel(w *World, add func(target)) {
 
 func strikeCancel(w *World, t target, _ int) {
 	op := w.procs[t.client].users[t.user].op
-	w.noteFault(Cancel, t.client, "", "the caller of "+op.Name+" gives up").of(t.user)
+	w.noteFault(Cancel, t.client, "", "the caller of "+op.Name+" gives up").User = t.user
 	w.Cancel(op)
 }
 

@@ -65,46 +65,39 @@ func (w *World) takeNotes() {
 			w.foldString(n.op.Result)
 		}
 		if w.trace != nil {
-			w.note(n.kind(), n.op.Client, describeNote(n), "", noteResult(n)).by(n.op)
+			w.noteOp(n)
 		}
 	}
 }
 
-func (n note) kind() Kind {
+// noteOp adds a line about the begin or the end of an operation.
+func (w *World) noteOp(n note) {
+	kind, text, result := KindCall, "> ", ""
 	if n.end {
-		return KindReturn
+		kind, text, result = KindReturn, "< ", n.op.result()
 	}
-	return KindCall
+	if users := n.op.user.process.users; users[len(users)-1].Index > 0 {
+		text += fmt.Sprintf("u%d ", n.op.User+1)
+	}
+	s := w.note(kind, n.op.Client, text+n.op.Name+"("+n.op.Arg+")", "", result)
+	s.User, s.Op = n.op.User, n.op.Number
 }
 
-func describeNote(n note) string {
-	who := ""
-	if n.op.user.process.users[len(n.op.user.process.users)-1].Index > 0 {
-		who = fmt.Sprintf("u%d ", n.op.User+1)
-	}
-	arrow := "> "
-	if n.end {
-		arrow = "< "
-	}
-	return arrow + who + n.op.Name + "(" + n.op.Arg + ")"
-}
-
-func noteResult(n note) string {
+func (op *Op) result() string {
 	switch {
-	case !n.end:
-		return ""
-	case n.op.Err != nil:
-		return fmt.Sprintf("%v: %v", n.op.Outcome, n.op.Err)
-	case n.op.Result != "":
-		return fmt.Sprintf("%v: %v", n.op.Outcome, n.op.Result)
+	case op.Err != nil:
+		return fmt.Sprintf("%v: %v", op.Outcome, op.Err)
+	case op.Result != "":
+		return fmt.Sprintf("%v: %v", op.Outcome, op.Result)
 	}
-	return n.op.Outcome.String()
+	return op.Outcome.String()
 }
 
-// note adds a line to the trace, if one is kept, and returns it, else nil.
+// note adds a line to the trace and returns it for the facts that only the caller knows. Without a trace the line
+// is not kept.
 func (w *World) note(kind Kind, client int, event, path, result string) *Step {
 	if w.trace == nil {
-		return nil
+		return &w.unkept
 	}
 	at := time.Duration(w.elapsed+w.offset) * time.Millisecond
 	*w.trace = append(*w.trace, Step{w.step, at, client, event, path, result, w.detail(kind, client)})
@@ -114,27 +107,23 @@ func (w *World) note(kind Kind, client int, event, path, result string) *Step {
 // noteFault adds a line about a fault that strikes.
 func (w *World) noteFault(fault Faults, client int, path, result string) *Step {
 	s := w.note(KindFault, client, "! "+fault.String(), path, result)
-	if s != nil {
-		s.Fault = fault
-	}
+	s.Fault = fault
 	return s
 }
 
 // noteHealed adds a line about a fault that ends.
 func (w *World) noteHealed(fault Faults, client int, result string) *Step {
 	s := w.note(KindHealed, client, fault.String(), "", result)
-	if s != nil {
-		s.Fault = fault
-	}
+	s.Fault = fault
 	return s
 }
 
 // noteRequest adds a line about a request that has reached its server; m is the reply, if it comes in the same step.
 func (w *World) noteRequest(p *process, call *fakezk.Call, m fakezk.Message) {
-	s := w.note(KindRequest, p.id, "", "", "")
-	if s == nil {
+	if w.trace == nil {
 		return
 	}
+	s := w.note(KindRequest, p.id, "", "", "")
 	s.asks(w, call)
 	if s.Dropped = m.Closed; m.Reply != nil {
 		s.Kind = KindExchange
@@ -170,7 +159,7 @@ func (w *World) noteTold(p *process, event zk.Event, user int) {
 	if event.Type == zk.EventSession {
 		what = strings.TrimPrefix(event.State.String(), "State")
 	}
-	w.note(KindTold, p.id, "told", event.Path, what).of(user)
+	w.note(KindTold, p.id, "told", event.Path, what).User = user
 }
 
 func eventName(t zk.EventType) string { return strings.TrimPrefix(t.String(), "Event") }

@@ -83,9 +83,6 @@ func (u *User) LastExpiryStep() int {
 	return u.process.expiriesSeen[len(u.process.expiriesSeen)-1]
 }
 
-// Dead tells whether the process has crashed; a script that finds itself dead returns.
-func (u *User) Dead() bool { return u.dead.Load() }
-
 func (u *User) run() {
 	defer u.finish()
 	u.world.episode.Run(u)

@@ -22,17 +22,8 @@ func (w *World) Ops() []*Op {
 // Changes returns what was committed, in order.
 func (w *World) Changes() []Change { return w.changes }
 
-// Death returns the step at which a session ended at the servers, and false if it lives.
-func (w *World) Death(session int64) (step int, ok bool) {
-	step, ok = w.deaths[session]
-	return step, ok
-}
-
 // Herds returns the deletions whose event concerned waiting operations.
 func (w *World) Herds() []Herd { return w.herd }
-
-// Faults returns what may strike in this episode.
-func (w *World) Faults() Faults { return w.faults }
 
 // Now returns the stamp of this moment: after everything that has happened.
 func (w *World) Now() int64 { return int64(w.step+1) * stampsPerStep }
@@ -52,16 +43,6 @@ func (w *World) Waiting() []*Op {
 
 // SessionOf returns the session that a client believes to have.
 func (w *World) SessionOf(client int) int64 { return w.procs[client].client.Session() }
-
-// ClientOf returns the client that has or had a session, -1 if none is known.
-func (w *World) ClientOf(session int64) int {
-	for _, p := range w.procs {
-		if p.client.Session() == session {
-			return p.id
-		}
-	}
-	return -1
-}
 
 // Explain says in a sentence what a waiting operation waits for: its armed watches and whether
 // they can fire.
@@ -83,17 +64,12 @@ func (w *World) Explain(op *Op) Sentence {
 
 // armed says of each watch of an operation's session on what it is.
 func (w *World) armed(op *Op) (out []Sentence) {
-	session := w.SessionOf(op.Client)
-	for _, watch := range w.servers.Watches() {
-		if watch.Session != session {
-			continue
-		}
-		n, ok := w.servers.Node(watch.Path)
+	for _, watch := range w.waitOf(op).Watches {
 		switch {
-		case !ok:
+		case !watch.Exists:
 			out = append(out, Say("it watches %s, which does not exist", Path(watch.Path)))
-		case n.Stat.EphemeralOwner != 0:
-			out = append(out, Say("it watches %s, owned by %v", Path(watch.Path), w.Owner(n.Stat.EphemeralOwner)))
+		case watch.Owner != 0:
+			out = append(out, Say("it watches %s, owned by %v", Path(watch.Path), w.Owner(watch.Owner)))
 		default:
 			out = append(out, Say("it watches %s", Path(watch.Path)))
 		}
@@ -104,10 +80,10 @@ func (w *World) armed(op *Op) (out []Sentence) {
 // Owner describes a session: whose it is, and whether it lives.
 func (w *World) Owner(session int64) Sentence {
 	text := Say("session %v", SessionID(session))
-	if c := w.ClientOf(session); c >= 0 {
+	if c := slices.IndexFunc(w.procs, func(p *process) bool { return p.client.Session() == session }); c >= 0 {
 		text = Say("%v of c%d", text, c+1)
 	}
-	if step, dead := w.Death(session); dead {
+	if step, dead := w.deaths[session]; dead {
 		text = Say("%v, which ended at step %d", text, step)
 	}
 	return text

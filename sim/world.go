@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,7 +66,8 @@ type World struct {
 	wraps    bool  // a counter has come to its end
 	actor    int64 // number of the operation whose request is being carried out
 	trace    *[]Step
-	*record  // what else is kept with a trace; nil without
+	unkept   Step // what notes are without a trace
+	*record       // what else is kept with a trace; nil without
 	hash     uint64
 
 	// Memory that is used again.
@@ -121,7 +123,8 @@ const (
 func newWorld(cfg *episodeConfig) *World {
 	w := &World{
 		cfg: cfg, source: recorder{cfg.source, cfg.made[:0], cfg.dog.crash}, servers: cfg.servers,
-		start: time.Now(), last: -1, kick: make(chan struct{}, 1), deaths: map[int64]int{}, parents: map[string]bool{}, unused: map[string]bool{}, hash: hashStart, trace: cfg.trace,
+		start: time.Now(), last: -1, kick: make(chan struct{}, 1), hash: hashStart, trace: cfg.trace,
+		deaths: map[int64]int{}, parents: map[string]bool{}, unused: map[string]bool{},
 	}
 	w.lister, _ = cfg.source.(faultLister)
 	if w.trace != nil {
@@ -354,13 +357,9 @@ func (w *World) heal() {
 	}
 }
 
-func (w *World) finished() bool {
-	for _, p := range w.procs {
-		for _, u := range p.users {
-			if !u.done {
-				return false
-			}
-		}
-	}
-	return true
+func (w *World) finished() bool { return !slices.ContainsFunc(w.procs, (*process).unfinished) }
+
+// unfinished tells whether a script of the process has not ended.
+func (p *process) unfinished() bool {
+	return slices.ContainsFunc(p.users, func(u *User) bool { return !u.done })
 }
