@@ -164,10 +164,10 @@ func (p *property) run(rt *rapid.T) {
 		p.broken, p.last = v.Property, &Found{Violation: *v, Choices: o.choices, Trace: trace}
 		rt.Fatalf("%s (%s) broke %s", p.workload.Name(), p.workload.Recipe(), v.Property)
 	}
-	if o.unknown == "" {
+	if o.Unknown == "" {
 		return
 	}
-	p.unknown = cmp.Or(p.unknown, o.unknown)
+	p.unknown = cmp.Or(p.unknown, o.Unknown)
 	if p.undecided++; p.undecided == undecidedMax {
 		runtime.Goexit()
 	}
@@ -182,8 +182,8 @@ func (p *property) fuzz(rt *rapid.T) {
 	if v := p.violation(o); v != nil {
 		rt.Fatal(Story(p.workload, *v, trace))
 	}
-	if o.unknown != "" {
-		rt.Fatalf("%s: unknown: %s", p.workload.Name(), o.unknown)
+	if o.Unknown != "" {
+		rt.Fatalf("%s: unknown: %s", p.workload.Name(), o.Unknown)
 	}
 }
 
@@ -200,9 +200,9 @@ func (p *property) episode(rt *rapid.T) (o *outcome, trace []Step) {
 
 // violation returns the violation that counts: rapid would take any for the one that it shrinks.
 func (p *property) violation(o *outcome) *Violation {
-	for i, v := range o.violations {
+	for i, v := range o.Violations {
 		if p.broken == "" || v.Property == p.broken {
-			return &o.violations[i]
+			return &o.Violations[i]
 		}
 	}
 	return nil

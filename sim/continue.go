@@ -97,7 +97,7 @@ func (p *Continuation) count(o *outcome, property string) {
 	switch {
 	case o.breaks(property) != nil:
 		p.Broken++
-	case o.unknown != "":
+	case o.Unknown != "":
 		p.Unknown++
 	}
 }

@@ -182,9 +182,9 @@ func replayOnce(workload Workload, c *Counterexample) (*Replayed, error) {
 		return nil, alone.frozen
 	}
 	r := &Replayed{Trace: trace, Hash: o.hash, Diverged: diverged(Lines(trace), c.Trace), Record: o.record}
-	for i := range o.violations {
-		if r.Violation == nil || o.violations[i].Property == c.Property {
-			r.Violation = &o.violations[i]
+	for i := range o.Violations {
+		if r.Violation == nil || o.Violations[i].Property == c.Property {
+			r.Violation = &o.Violations[i]
 		}
 	}
 	switch {

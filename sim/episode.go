@@ -29,14 +29,7 @@ type episodeConfig struct {
 
 // outcome is what came of an episode.
 type outcome struct {
-	violations  []Violation
-	unknown     string
-	history     any
-	disputed    map[string]any
-	refused     int // stale writes
-	notJudged   []string
-	later       func() Judgement
-	audit       func(uint64, int) Sensitivity
+	Judgement
 	sensitivity Sensitivity
 	ops         []*Op
 	made        []made
@@ -55,8 +48,8 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	o := &outcome{}
 	cfg.dog.start()
 	defer cfg.dog.crash.begin(cfg.number)()
-	if leaked := inBubble(func() { newWorld(cfg).run(workload, o) }); leaked && len(o.violations) == 0 && o.aborted == nil {
-		o.violations = append(o.violations, Violation{Property: "goroutine-leak", Message: describeLeak(cfg.trace != nil)})
+	if leaked := inBubble(func() { newWorld(cfg).run(workload, o) }); leaked && len(o.Violations) == 0 && o.aborted == nil {
+		o.Violations = append(o.Violations, Violation{Property: "goroutine-leak", Message: describeLeak(cfg.trace != nil)})
 	}
 	cfg.dog.stop() // what follows takes its time, and has limits of its own
 	o.judgeLater()
@@ -68,10 +61,10 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 // waive drops what the recipe does not promise.
 func (o *outcome) waive(workload Workload) {
 	w, can := workload.(Waiver)
-	if !can || len(o.violations) == 0 {
+	if !can || len(o.Violations) == 0 {
 		return
 	}
-	o.violations = slices.DeleteFunc(o.violations, func(v Violation) bool { return slices.Contains(w.Waived(), v.Property) })
+	o.Violations = slices.DeleteFunc(o.Violations, func(v Violation) bool { return slices.Contains(w.Waived(), v.Property) })
 }
 
 // givenUp is what a source panics with that gives the episode up, in the middle of whatever happens.
@@ -84,13 +77,13 @@ func (o *outcome) stopped(problem any) {
 		o.aborted = up.by
 		return
 	}
-	o.later, o.audit = nil, nil
-	o.unknown = fmt.Sprintf("the workload, or the simulator itself, panicked: %v\n%s", problem, panicStack())
+	o.Later, o.Audit = nil, nil
+	o.Unknown = fmt.Sprintf("the workload, or the simulator itself, panicked: %v\n%s", problem, panicStack())
 }
 
 // judgeLater runs the part of the judgement that has no place in a bubble.
 func (o *outcome) judgeLater() {
-	if o.later == nil || o.aborted != nil {
+	if o.Later == nil || o.aborted != nil {
 		return
 	}
 	defer func() {
@@ -98,14 +91,14 @@ func (o *outcome) judgeLater() {
 			o.stopped(problem)
 		}
 	}()
-	j := o.later()
-	o.later = nil
+	j := o.Later()
+	o.Later = nil
 	for _, v := range j.Violations {
 		o.hash = mix(o.hash ^ hashString(v.Property))
 	}
-	o.violations = append(o.violations, j.Violations...)
+	o.Violations = append(o.Violations, j.Violations...)
 	if j.Unknown != "" {
-		o.unknown, o.disputed = j.Unknown, j.Disputed
+		o.Unknown, o.Disputed = j.Unknown, j.Disputed
 	}
 }
 
@@ -149,14 +142,12 @@ func (w *World) run(workload Workload, o *outcome) {
 		w.expireDead()
 	}
 	o.record = w.complete()
-	j := w.judge(everybody)
-	o.violations, o.unknown, o.disputed, o.history, o.later, o.audit = j.Violations, j.Unknown, j.Disputed, j.History, j.Later, j.Audit
-	o.refused, o.notJudged, o.size = j.Refused, j.NotJudged, w.size()
-	o.struck, o.choices = w.struck, w.source.choices()
+	o.Judgement = w.judge(everybody)
+	o.struck, o.choices, o.size = w.struck, w.source.choices(), w.size()
 	o.sensitivity = Sensitivity{Faults: o.faults, DuringOp: w.duringOp}
-	w.end(len(o.violations) == 0)
-	if leftover := w.panicked; len(o.violations) == 0 && len(leftover) > 0 {
-		o.violations = leftover
+	w.end(len(o.Violations) == 0)
+	if leftover := w.panicked; len(o.Violations) == 0 && len(leftover) > 0 {
+		o.Violations = leftover
 	}
 }
 

@@ -71,7 +71,7 @@ func runOneOn(servers *fakezk.Ensemble, w Workload, cfg Config, source Source) O
 	e := cfg.episode(source)
 	e.servers, e.trace = servers, &trace
 	o := runEpisode(w, e)
-	return One{o.violations, o.unknown, trace, o.hash, o.choices, o.faults, o.steps, o.tortured, len(o.made), o.aborted}
+	return One{o.Violations, o.Unknown, trace, o.hash, o.choices, o.faults, o.steps, o.tortured, len(o.made), o.aborted}
 }
 
 // SweepOf returns the runs that the sweep makes of one base episode with a single fault each.

@@ -57,15 +57,15 @@ func (c *campaign) settleRun(f *Found) {
 	if v := o.breaks(f.Property); v != nil {
 		f.Violation = *v
 	}
-	f.Trace, f.Hash, f.History = trace, o.hash, o.history
+	f.Trace, f.Hash, f.History = trace, o.hash, o.History
 	f.Clients, f.Faults, f.Steps = o.clients, o.faults, o.tortured
 }
 
 // breaks returns the violation of a property, nil if there is none.
 func (o *outcome) breaks(property string) *Violation {
-	for i := range o.violations {
-		if o.violations[i].Property == property {
-			return &o.violations[i]
+	for i := range o.Violations {
+		if o.Violations[i].Property == property {
+			return &o.Violations[i]
 		}
 	}
 	return nil
@@ -135,7 +135,7 @@ type Rerun struct {
 
 // rerunDue tells whether an episode is one of the passing ones that are run again.
 func (c *campaign) rerunDue(index int, o *outcome) bool {
-	return index%rerunShare == 0 && len(o.violations) == 0 && o.unknown == ""
+	return index%rerunShare == 0 && len(o.Violations) == 0 && o.Unknown == ""
 }
 
 // rerun runs an episode again and compares.

@@ -283,20 +283,20 @@ func (c *campaign) record(index int, o *outcome) {
 	r.Episodes++
 	r.Steps += int64(o.steps)
 	r.Operations += int64(len(o.ops))
-	r.Refused += int64(o.refused)
-	r.AddNotJudged(o.notJudged...)
+	r.Refused += int64(o.Refused)
+	r.AddNotJudged(o.NotJudged...)
 	r.Hash += mix(o.hash ^ mix(uint64(index)))
 	for i, n := range o.struck {
 		c.struck[i] += n
 	}
 	r.Sensitivity.add(o.sensitivity)
-	if len(o.violations) > 0 {
+	if len(o.Violations) > 0 {
 		c.failures++
 	}
-	if o.unknown != "" && len(o.violations) == 0 {
+	if o.Unknown != "" && len(o.Violations) == 0 {
 		c.unknown(index, o)
 	}
-	for _, v := range o.violations {
+	for _, v := range o.Violations {
 		switch c.cfg.Until {
 		case "":
 			c.keep(index, o, v)
@@ -320,8 +320,8 @@ func (c *campaign) unknown(index int, o *outcome) {
 	c.result.Undecided++
 	if c.result.Reason == "" || index < c.firstUnknown {
 		c.firstUnknown = index
-		c.result.Reason = fmt.Sprintf("episode %d could not be judged: %s", index, o.unknown)
-		c.result.Disputed = o.disputed
+		c.result.Reason = fmt.Sprintf("episode %d could not be judged: %s", index, o.Unknown)
+		c.result.Disputed = o.Disputed
 	}
 }
 

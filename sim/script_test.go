@@ -343,7 +343,7 @@ func (s *script) play(t *testing.T) []string {
 	if len(source.todo) > 0 {
 		t.Errorf("the world never came to do %q", source.todo[0])
 	}
-	for _, v := range o.violations {
+	for _, v := range o.Violations {
 		t.Errorf("%s: %s", v.Property, v.Message)
 	}
 	return Lines(trace)

@@ -62,8 +62,8 @@ func (s Sensitivity) Vacuous() string {
 
 // measure asks what a clean episode is worth.
 func (o *outcome) measure(seed uint64) {
-	if seed == 0 || o.audit == nil || o.aborted != nil || len(o.violations) > 0 || o.unknown != "" {
+	if seed == 0 || o.Audit == nil || o.aborted != nil || len(o.Violations) > 0 || o.Unknown != "" {
 		return
 	}
-	o.sensitivity.add(o.audit(seed, corruptionsEach))
+	o.sensitivity.add(o.Audit(seed, corruptionsEach))
 }

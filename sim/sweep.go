@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// faultLister is a source that wants to see, before each choice of a fault, all that could strike.
+// faultLister is a source that sees, before each choice of a fault, all that could strike.
 type faultLister interface{ offer(w *World) }
 
 // place is one way in which one fault could strike at one of the base episode's choices.

@@ -26,7 +26,7 @@ func (w *World) Changes() []Change { return w.changes }
 func (w *World) Herds() []Herd { return w.herd }
 
 // Now returns the stamp of this moment: after everything that has happened.
-func (w *World) Now() int64 { return int64(w.step+1) * stampsPerStep }
+func (w *World) Now() int64 { return StampOf(w.step + 1) }
 
 // Waiting returns the operations of living processes that have not returned.
 func (w *World) Waiting() []*Op {
@@ -100,7 +100,7 @@ func (w *World) Struck() (n int) {
 // SessionEnd returns the stamp of a session's end at the servers, and false if it lives.
 func (w *World) SessionEnd(session int64) (stamp int64, ended bool) {
 	step, ok := w.deaths[session]
-	return int64(step) * stampsPerStep, ok
+	return StampOf(step), ok
 }
 
 // IncarnationEnd returns the stamp at which a client crashed for the (life+1)-th time, and false if it
@@ -110,7 +110,7 @@ func (w *World) IncarnationEnd(client, incarnation int) (stamp int64, ended bool
 	if incarnation >= len(crashes) {
 		return 0, false
 	}
-	return int64(crashes[incarnation]) * stampsPerStep, true
+	return StampOf(crashes[incarnation]), true
 }
 
 // HadChildren tells whether a znode has ever been a parent.

@@ -21,7 +21,7 @@ import (
 type World struct {
 	cfg     *episodeConfig
 	source  recorder
-	lister  faultLister // nil unless the source wants to know all places where a fault could strike
+	lister  faultLister // nil unless the source wants to see all places where a fault could strike
 	episode Episode
 
 	servers  *fakezk.Ensemble
