@@ -145,8 +145,7 @@ type Result struct {
 	Children []string
 }
 
-// Message is what a server sends on a connection, in order: a reply, a watch event, or the end
-// of the connection.
+// Message is what a server sends on a connection, in order: a reply, a watch event, or the end of the connection.
 type Message struct {
 	Reply  *Response    // answers the oldest request not yet answered
 	Event  zk.EventType // if Reply is nil: a watch event of this type …

@@ -274,8 +274,7 @@ func (c *Client) resume() {
 
 func (c *Client) own(r Request) *Call { return &Call{Request: r, client: c, internal: true} }
 
-// setWatches re-arms the watches, with as many requests as keep each below setWatchesMax (conn.go:
-// sendSetWatches).
+// setWatches re-arms the watches, with as many requests as keep each below setWatchesMax (conn.go: sendSetWatches).
 func (c *Client) setWatches() (requests []Request) {
 	size := setWatchesMax
 	for _, w := range c.topics() {
@@ -312,9 +311,8 @@ func (c *Client) Arrive(now int64) *Call {
 	return call
 }
 
-// Deliver hands the oldest message of the connection to the client: a reply completes its call,
-// an event goes to the watches, an end of the connection breaks it. The call is nil unless it
-// was a reply that somebody waits for.
+// Deliver hands the oldest message of the connection to the client: a reply completes its call, an event goes to the
+// watches, an end of the connection breaks it. The call is nil unless it was a reply that somebody waits for.
 func (c *Client) Deliver() (Message, *Call) {
 	m, ok := c.servers.Next(c.conn)
 	switch {

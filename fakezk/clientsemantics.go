@@ -6,9 +6,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// ClientSemantics is how a client library treats its watches when the state of the connection changes.
-// Recipes that were written for other libraries than go-zookeeper rely on it, and some of their bugs are in
-// how they handle it.
+// ClientSemantics is how a client library treats its watches when the state of the connection changes. Recipes that
+// were written for other libraries than go-zookeeper rely on it, and some of their bugs are in how they handle it.
 type ClientSemantics uint8
 
 const (

@@ -10,10 +10,9 @@ import (
 // Compat selects what differs between versions of ZooKeeper. The zero value is 3.8.0 as Debian
 // 12 ships it, with the event filter of CVE-2024-23944 backported.
 type Compat struct {
-	// SequenceWraps lets a sequence counter go on from 2147483647 to -2147483648, as the
-	// Programmer's Guide describes. Otherwise the counter sticks at 2147483647, which is what
-	// 3.8 does to clients that wait for each answer: DataTree.createNode stores only a counter
-	// that is greater than the old one.
+	// SequenceWraps lets a sequence counter go on from 2147483647 to -2147483648, as the Programmer's Guide
+	// describes. Otherwise the counter sticks at 2147483647, which is what 3.8 does to clients that wait for each
+	// answer: DataTree.createNode stores only a counter that is greater than the old one.
 	SequenceWraps bool
 
 	// NoEventACLFilter delivers watch events also to connections that may not read the node
@@ -27,8 +26,7 @@ type Compat struct {
 	// the same path (3.9.0; ZOOKEEPER-4466). Otherwise the newer watch replaces the older.
 	WatchModesApart bool
 
-	// VersionSkipsMinusOne makes a version that wraps go from -2 to 0, because -1 means "any"
-	// (ZOOKEEPER-4743).
+	// VersionSkipsMinusOne makes a version that wraps go from -2 to 0, because -1 means "any" (ZOOKEEPER-4743).
 	VersionSkipsMinusOne bool
 
 	// NoOps36 takes away addWatch, setWatches2, getEphemerals, getAllChildrenNumber and

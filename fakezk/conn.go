@@ -13,14 +13,12 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Conn has the methods of go-zookeeper's *zk.Conn, with its types, its errors and its habits:
-// a request under way when the connection breaks fails with zk.ErrConnectionClosed and its
-// outcome is unknown; a reply with an error still carries a zero Stat; after an expiry the client
-// opens a new session by itself; watch channels deliver one event and are closed; the global
-// event channel drops what does not fit.
+// Conn has the methods of go-zookeeper's *zk.Conn, with its types, its errors and its habits: a request under way
+// when the connection breaks fails with zk.ErrConnectionClosed and its outcome is unknown; a reply with an error
+// still carries a zero Stat; after an expiry the client opens a new session by itself; watch channels deliver one
+// event and are closed; the global event channel drops what does not fit.
 //
-// A Conn is a handle on a [Client]. Several handles may share one, as the users of one session
-// share one *zk.Conn.
+// A Conn is a handle on a [Client]. Several handles may share one, as the users of one session share one *zk.Conn.
 type Conn struct {
 	*Client
 	user  int
@@ -118,8 +116,7 @@ func (c *Conn) Children(path string) ([]string, *zk.Stat, error) {
 	return call.response().Children, call.stat(err), err
 }
 
-// ChildrenW is Children and leaves a watch for created and deleted children and for the
-// deletion of the znode itself.
+// ChildrenW is Children and leaves a watch for created and deleted children and for the deletion of the znode itself.
 func (c *Conn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
 	call, err := c.ask(Request{Op: OpGetChildren2, Path: path, Watch: true})
 	if err != nil {
@@ -154,14 +151,12 @@ func (c *Conn) Create(path string, data []byte, flags int32, acl []zk.ACL) (stri
 	return c.create(Request{Op: OpCreate, Path: path, Data: data, Flags: flags, ACL: acl})
 }
 
-// CreateContainer creates a container znode: the server removes it some time after its last
-// child is gone.
+// CreateContainer creates a container znode: the server removes it some time after its last child is gone.
 func (c *Conn) CreateContainer(path string, data []byte, flag int32, acl []zk.ACL) (string, error) {
 	return c.create(Request{Op: OpCreateContainer, Path: path, Data: data, Flags: flag, ACL: acl})
 }
 
-// CreateTTL creates a znode that the server removes when it has no children and has not been
-// modified for ttl.
+// CreateTTL creates a znode that the server removes when it has no children and has not been modified for ttl.
 func (c *Conn) CreateTTL(path string, data []byte, flag int32, acl []zk.ACL, ttl time.Duration) (string, error) {
 	return c.create(Request{Op: OpCreateTTL, Path: path, Data: data, Flags: flag, ACL: acl, TTL: ttl.Milliseconds()})
 }
@@ -263,16 +258,14 @@ func (c *Conn) SetACL(path string, acl []zk.ACL, version int32) (*zk.Stat, error
 	return call.stat(err), err
 }
 
-// Sync returns when the replica that the client is attached to has applied everything that was
-// committed before.
+// Sync returns when the replica that the client is attached to has applied everything that was committed before.
 func (c *Conn) Sync(path string) (string, error) {
 	call, err := c.ask(Request{Op: OpSync, Path: path})
 	return call.response().Path, err
 }
 
-// Multi carries out *zk.CreateRequest, *zk.DeleteRequest, *zk.SetDataRequest and
-// *zk.CheckVersionRequest together or not at all. When one fails it returns the results and the
-// first error, as go-zookeeper does.
+// Multi carries out *zk.CreateRequest, *zk.DeleteRequest, *zk.SetDataRequest and *zk.CheckVersionRequest together or
+// not at all. When one fails it returns the results and the first error, as go-zookeeper does.
 func (c *Conn) Multi(ops ...interface{}) ([]zk.MultiResponse, error) {
 	r := Request{Op: OpMulti, Ops: make([]Request, 0, len(ops))}
 	for _, op := range ops {
@@ -377,8 +370,8 @@ func parseMode(flags int32) (mode, error) {
 	return mode{}, fmt.Errorf("invalid flag value: [%v]", flags)
 }
 
-// ValidatePath is go-zookeeper's check, upon which it sends nothing and returns [zk.ErrInvalidPath]. It differs from the
-// server's: it lets surrogates, the lower private use area and a first component "." pass, so that the server's
+// ValidatePath is go-zookeeper's check, upon which it sends nothing and returns [zk.ErrInvalidPath]. It differs from
+// the server's: it lets surrogates, the lower private use area and a first component "." pass, so that the server's
 // BadArguments can be reached. The path of a sequential znode may end with a slash.
 func ValidatePath(path string, sequential bool) error {
 	if path == "" || path[0] != '/' {

@@ -71,8 +71,7 @@ type edit struct {
 // opSetSequence is in the log only, see SetSequence.
 const opSetSequence Op = -1000
 
-// transaction is one entry of the log. It has no edits if the request failed: a failed write has
-// a zxid too.
+// transaction is one entry of the log. It has no edits if the request failed: a failed write has a zxid too.
 type transaction struct {
 	zxid, time int64
 	session    int64
@@ -95,9 +94,8 @@ type replica struct {
 // Invariant: log holds the transactions that some replica has not applied, and nothing else
 // than a suffix of what was committed; a replica that does not lag has applied all of them.
 type Ensemble struct {
-	// OnCommit, if set, is called for each elementary change when the leader commits it.
-	// OnEvent, if set, is called when a watch event enters a connection's queue.
-	// Neither may call the Ensemble. Reset leaves both as they are.
+	// OnCommit, if set, is called for each elementary change when the leader commits it. OnEvent, if set, is called
+	// when a watch event enters a connection's queue. Neither may call the Ensemble. Reset leaves both as they are.
 	OnCommit func(Change)
 	OnEvent  func(ConnID, Message)
 

@@ -8,11 +8,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Local is an in-memory ZooKeeper for unit tests: every request is answered at once, every watch
-// event is there before the call that caused it returns, and nothing goes wrong unless a test
-// asks for it with Disconnect or Expire. A client whose connection the server closes is connected
-// again at once. Its clock stands still unless Advance moves it. It may
-// be used from several goroutines.
+// Local is an in-memory ZooKeeper for unit tests: every request is answered at once, every watch event is there
+// before the call that caused it returns, and nothing goes wrong unless a test asks for it with Disconnect or Expire.
+// A client whose connection the server closes is connected again at once. Its clock stands still unless Advance moves
+// it. It may be used from several goroutines.
 type Local struct {
 	mu      sync.Mutex
 	servers *Ensemble
@@ -29,8 +28,8 @@ func NewLocal(cfg Config) *Local {
 	return &Local{servers: New(cfg), clock: localStart}
 }
 
-// Over returns a Local of servers that are there, whose clock stands at a time in milliseconds since 1970. Whoever drives
-// the servers otherwise must not do so meanwhile.
+// Over returns a Local of servers that are there, whose clock stands at a time in milliseconds since 1970. Whoever
+// drives the servers otherwise must not do so meanwhile.
 func Over(servers *Ensemble, clock int64) *Local { return &Local{servers: servers, clock: clock} }
 
 // Connect opens a session. The timeout is what [Local.Advance] has to pass for a disconnected
@@ -62,9 +61,8 @@ func (l *Local) Reconnect(conn *Conn) {
 	l.dial(conn.Client)
 }
 
-// Expire ends the session of a client at the server: its ephemeral znodes go and others see that.
-// The client learns it, and opens a new session, before Expire returns; to keep it ignorant for a
-// while, Disconnect it first.
+// Expire ends the session of a client at the server: its ephemeral znodes go and others see that. The client learns
+// it, and opens a new session, before Expire returns; to keep it ignorant for a while, Disconnect it first.
 func (l *Local) Expire(conn *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,8 +151,7 @@ func (l *Local) pump() {
 	l.move()
 }
 
-// move ends because every message is consumed and deliveries create none: recipes run on goroutines of
-// their own.
+// move ends because every message is consumed and deliveries create none: recipes run on goroutines of their own.
 func (l *Local) move() (closed []*Client) {
 	for moved := true; moved; {
 		moved = false

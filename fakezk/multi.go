@@ -3,10 +3,9 @@ package fakezk
 // opError is the type of a result that is an error.
 const opError Op = -1
 
-// multi carries out all operations or none. The header's error is 0 either way; if one fails,
-// those before it answer 0, it answers its code, and those after it RuntimeInconsistency
-// (FinalRequestProcessor, case multi). Only a multi that the server cannot parse has an error
-// of its own.
+// multi carries out all operations or none. The header's error is 0 either way; if one fails, those before it answer
+// 0, it answers its code, and those after it RuntimeInconsistency (FinalRequestProcessor, case multi). Only a multi
+// that the server cannot parse has an error of its own.
 func (e *Ensemble) multi(now int64, c *connection, r *Request, reply *Response) {
 	results := make([]Result, len(r.Ops))
 	failed, code := e.prepareMulti(c, r.Ops, results)

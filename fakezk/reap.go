@@ -34,8 +34,7 @@ func (e *Ensemble) reapable(now int64) []string {
 	return due
 }
 
-// due tells whether a container or TTL node has served its purpose. A container that never had a
-// child is kept.
+// due tells whether a container or TTL node has served its purpose. A container that never had a child is kept.
 func (n *node) due(now int64) bool {
 	if len(n.children) > 0 {
 		return false

@@ -1,11 +1,10 @@
 package fakezk
 
-// Request carries out a request that has reached the server. Its reply, and the events that it
-// causes, enter the queues of the connections. A request on a closed connection is dropped without
-// a word. So is a write or sync of a session that has ended: a follower that has not applied the
-// end yet does so first, because the request waits there for its commit, and later ones of the
-// connection behind it (CommitProcessor). The Request may be used again afterwards; its data are
-// copied.
+// Request carries out a request that has reached the server. Its reply, and the events that it causes, enter the
+// queues of the connections. A request on a closed connection is dropped without a word. So is a write or sync of a
+// session that has ended: a follower that has not applied the end yet does so first, because the request waits there
+// for its commit, and later ones of the connection behind it (CommitProcessor). The Request may be used again
+// afterwards; its data are copied.
 //
 // A request that is longer than Config.BufferMax closes the connection, unread. A check outside a multi is
 // answered like an unknown operation.
@@ -72,9 +71,8 @@ func (e *Ensemble) refuse(c *connection) {
 	e.hangUp(c)
 }
 
-// moved closes the connection of a session that has gone to another server. Followers do not
-// check their reads, so an old connection there can go on reading. A write has failed, and as
-// every failed write it has a zxid.
+// moved closes the connection of a session that has gone to another server. Followers do not check their reads, so an
+// old connection there can go on reading. A write has failed, and as every failed write it has a zxid.
 func (e *Ensemble) moved(now int64, c *connection, op Op) {
 	if isWrite(op) {
 		e.commit(transaction{time: now, session: c.session.id}, nil)

@@ -154,9 +154,8 @@ func (e *Ensemble) Tick(now int64) {
 	}
 }
 
-// Deadline returns when the next session runs out or the next look at containers is due; false if
-// nothing will happen by time alone. Sessions that will be touched before are left out: their owners
-// are heard of in time.
+// Deadline returns when the next session runs out or the next look at containers is due; false if nothing will happen
+// by time alone. Sessions that will be touched before are left out: their owners are heard of in time.
 func (e *Ensemble) Deadline(touched ...int64) (int64, bool) {
 	next, ok := e.reapAt, e.reapAt != 0
 	for _, s := range e.sessions {

@@ -58,8 +58,7 @@ func (e *Ensemble) connection(id ConnID) *connection {
 	return e.connections[id]
 }
 
-// push sends a message on an open connection. A client that has left queueMax messages undelivered
-// is disconnected.
+// push sends a message on an open connection. A client that has left queueMax messages undelivered is disconnected.
 func (e *Ensemble) push(c *connection, m Message) {
 	switch {
 	case !c.open:

@@ -176,8 +176,7 @@ func (t *tree) create(x *edit, zxid, now int64) *node {
 	return n
 }
 
-// count notes a creation below n. A counter at its end sticks there, and pzxid with it, unless
-// Compat.SequenceWraps.
+// count notes a creation below n. A counter at its end sticks there, and pzxid with it, unless Compat.SequenceWraps.
 func (t *tree) count(n *node, zxid int64) {
 	if n.created == math.MaxInt32 && !t.compat.SequenceWraps {
 		return

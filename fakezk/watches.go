@@ -105,8 +105,7 @@ func (t *watchTable) forget(c *connection) {
 	}
 }
 
-// trigger collects the connections that an event concerns, once each, and uses their one-shot
-// watches up.
+// trigger collects the connections that an event concerns, once each, and uses their one-shot watches up.
 func (t *watchTable) trigger(path string, event zk.EventType, hits []*connection) []*connection {
 	if len(t.lists) == 0 {
 		return hits

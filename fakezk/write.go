@@ -7,9 +7,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// record is what the leader knows of a node before it decides on a write
-// (PrepRequestProcessor's ChangeRecord): the tree's node, or within a multi what the earlier
-// operations would make of it.
+// record is what the leader knows of a node before it decides on a write (PrepRequestProcessor's ChangeRecord): the
+// tree's node, or within a multi what the earlier operations would make of it.
 type record struct {
 	exists            bool
 	acl               []zk.ACL
@@ -115,8 +114,7 @@ func (e *Ensemble) prepareCreate(c *connection, r *Request, op Op) (edit, Code) 
 	return edit{op: OpCreate, path: path, data: bytes.Clone(r.Data), acl: acl, owner: owner, sequential: sequential(r.Flags)}, CodeOK
 }
 
-// place finds the path of a node to be created, with its sequence number, and checks that it may
-// stand there.
+// place finds the path of a node to be created, with its sequence number, and checks that it may stand there.
 func (e *Ensemble) place(c *connection, r *Request) (string, Code) {
 	parent := e.look(parentOf(r.Path))
 	if !parent.exists {

@@ -35,8 +35,7 @@ func WithOps(n int) Option { return func(c *checkConfig) { c.Ops = n } }
 // test binary, if given, comes first.
 func WithEpisodes(n int) Option { return func(c *checkConfig) { c.Episodes = n } }
 
-// WithSeed makes the test draw the same episodes each time. The flag -rapid.seed, if given, comes
-// first.
+// WithSeed makes the test draw the same episodes each time. The flag -rapid.seed, if given, comes first.
 func WithSeed(seed uint64) Option {
 	return func(c *checkConfig) { c.Seed, c.seeded = seed, true }
 }
@@ -140,8 +139,7 @@ type property struct {
 	late      bool   // there was no time left
 }
 
-// undecidedMax is how many episodes may be undecided before there is no use in going on: each may have taken
-// seconds.
+// undecidedMax is how many episodes may be undecided before there is no use in going on: each may have taken seconds.
 const undecidedMax = 10
 
 // run runs one episode whose choices rapid draws. It ends the goroutine if there is no use in going on: to

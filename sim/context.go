@@ -45,8 +45,7 @@ func (c *opContext) Err() error {
 	return nil
 }
 
-// AfterFunc is how package context derives a context from one that is not its own, see
-// [context.AfterFunc].
+// AfterFunc is how package context derives a context from one that is not its own, see [context.AfterFunc].
 func (c *opContext) AfterFunc(f func()) (stop func() bool) {
 	a := &afterFunc{f}
 	c.mu.Lock()

@@ -10,8 +10,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// Counterexample is a violation in a file: everything that is needed to run it again, and what was
-// seen, for people.
+// Counterexample is a violation in a file: everything that is needed to run it again, and what was seen, for people.
 type Counterexample struct {
 	Format   string          `json:"format"` // [CounterexampleFormat]
 	Workload string          `json:"workload"`

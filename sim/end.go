@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// expireDead lets what is still under way arrive, and the sessions of processes that will not come
-// back run out.
+// expireDead lets what is still under way arrive, and the sessions of processes that will not come back run out.
 func (w *World) expireDead() {
 	w.drain()
 	for begin := w.elapsed; w.elapsed-begin < lastWait; w.drain() {
@@ -24,8 +23,7 @@ func (w *World) drain() {
 	}
 }
 
-// lastWait is how long, in milliseconds, sessions have to run out and recipes to clean up behind
-// themselves.
+// lastWait is how long, in milliseconds, sessions have to run out and recipes to clean up behind themselves.
 const lastWait = 4 * sessionTimeout
 
 // end stops everything that still runs. Politely it closes the clients, after which recipes must

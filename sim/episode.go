@@ -166,8 +166,7 @@ func (w *World) judge(everybody bool) Judgement {
 	return j
 }
 
-// stuck explains who did not finish although all faults were healed, for workloads that have
-// nothing better to say.
+// stuck explains who did not finish although all faults were healed, for workloads that have nothing better to say.
 func (w *World) stuck() []Violation {
 	for _, op := range w.Waiting() {
 		return []Violation{Violation{Property: "progress", Ops: []*Op{op}}.Saying("%v", w.Explain(op))}

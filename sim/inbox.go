@@ -126,9 +126,8 @@ func sequenceAtEnd(path string) bool {
 	return strings.HasSuffix(path, "2147483647") || strings.Contains(path[max(0, len(path)-11):], "-214748364")
 }
 
-// enter locks what recipes' goroutines hand in. One that a timer has woken was not woken by the
-// loop, but the loop had come to rest before time could pass: the fence tells that to the memory
-// model, and thus to the race detector.
+// enter locks what recipes' goroutines hand in. One that a timer has woken was not woken by the loop, but the loop
+// had come to rest before time could pass: the fence tells that to the memory model, and thus to the race detector.
 func (w *World) enter() {
 	w.fence.Load()
 	w.mu.Lock()

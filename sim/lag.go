@@ -8,10 +8,9 @@ import (
 
 // lag says how a server follows the leader.
 //
-// A server without clients is seen by nobody, so how far it is need not be known: it applies
-// nothing until somebody connects, and is then, as is drawn, up to date or as far behind as that
-// client can accept. That is the worst that real servers can do, in one draw instead of many
-// that would all have to fit together.
+// A server without clients is seen by nobody, so how far it is need not be known: it applies nothing until somebody
+// connects, and is then, as is drawn, up to date or as far behind as that client can accept. That is the worst that
+// real servers can do, in one draw instead of many that would all have to fit together.
 type lag uint8
 
 const (

@@ -31,8 +31,7 @@ func (s *rapidSource) Choose(n int, label string) int {
 	return intBelow(n).Draw(s.t, label)
 }
 
-// intBelow returns the generator of numbers below n; generators are made once, as making them is
-// dear.
+// intBelow returns the generator of numbers below n; generators are made once, as making them is dear.
 func intBelow(n int) *rapid.Generator[int] {
 	if n < len(below) {
 		return below[n]

@@ -72,8 +72,7 @@ func (r *readiness) before(step int) []string {
 
 var bubbleNumber = regexp.MustCompile(`synctest bubble (\d+)`)
 
-// goroutinesOfBubble returns the stacks of the caller's bubble by goroutine, the simulator's own left
-// out.
+// goroutinesOfBubble returns the stacks of the caller's bubble by goroutine, the simulator's own left out.
 func goroutinesOfBubble() map[string]string {
 	stacks := allStacks(stackBytesMax)
 	mine := bubbleNumber.FindString(stacks[0]) + "]"

@@ -27,8 +27,7 @@ type SessionOf struct {
 	Client int
 }
 
-// Wait is an operation that has not returned although all faults were healed, with what it waits
-// for.
+// Wait is an operation that has not returned although all faults were healed, with what it waits for.
 type Wait struct {
 	Op      *Op
 	Session int64       // that its client believes to have

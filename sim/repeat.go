@@ -74,8 +74,7 @@ func (o *outcome) breaks(property string) *Violation {
 // comparisons is how often a run is compared with another one of the same choices.
 const comparisons = 5
 
-// divergence runs choices again and says where that first differs from a run that there was; nil if
-// it never does.
+// divergence runs choices again and says where that first differs from a run that there was; nil if it never does.
 func (c *campaign) divergence(choices Choices, o *outcome, trace []Step) *Divergence {
 	var d *Divergence
 	for range comparisons {
@@ -125,8 +124,7 @@ func parted(x, y []Step) *Divergence {
 	return d
 }
 
-// Rerun says how many passing episodes were run again, and in how many of them equal choices gave
-// another run.
+// Rerun says how many passing episodes were run again, and in how many of them equal choices gave another run.
 type Rerun struct {
 	Episodes int         `json:"episodes"`
 	Differed int         `json:"differed"`

@@ -5,10 +5,9 @@ import "slices"
 // resamples is how many new episodes are drawn in the search for a simpler one.
 var resamples = 1500
 
-// resample looks for a simpler episode that breaks the same property by drawing new ones that are
-// no larger than the best: as many users, and no more faults. Editing a list of
-// choices cannot get from one schedule to a quite different and shorter one; luck can, because
-// small worlds have few schedules.
+// resample looks for a simpler episode that breaks the same property by drawing new ones that are no larger than the
+// best: as many users, and no more faults. Editing a list of choices cannot get from one schedule to a quite
+// different and shorter one; luck can, because small worlds have few schedules.
 func (s *shrinker) resample() {
 	source := &smallerSource{random: newRandomSource(0, 0)}
 	for i := range resamples {

@@ -2,9 +2,8 @@ package sim
 
 import "fmt"
 
-// Sensitivity says what a pass is worth: how hard the episodes were for the recipe, and how many corruptions
-// of their histories the checker detects. All but Faults and DuringOp is measured on as many episodes as
-// [Config] says.
+// Sensitivity says what a pass is worth: how hard the episodes were for the recipe, and how many corruptions of their
+// histories the checker detects. All but Faults and DuringOp is measured on as many episodes as [Config] says.
 type Sensitivity struct {
 	Faults   int `json:"faults"` // strikes
 	DuringOp int `json:"inside"` // of these, those while an operation was under way
@@ -14,10 +13,9 @@ type Sensitivity struct {
 	Overlapping int `json:"overlapping"` // of these, those during which another client's ran
 	Unknown     int `json:"unknown"`     // of these, those of unknown outcome
 
-	// Corruptions is how often a clean history was corrupted (results swapped, operations duplicated,
-	// dropped, put off or rushed), Noticed how often the judge then found a violation, Missed, by kind,
-	// how often it did not, because what came out is in order too, and Undecided how often it could not
-	// tell.
+	// Corruptions is how often a clean history was corrupted (results swapped, operations duplicated, dropped, put
+	// off or rushed), Noticed how often the judge then found a violation, Missed, by kind, how often it did not,
+	// because what came out is in order too, and Undecided how often it could not tell.
 	Corruptions int            `json:"corruptions"`
 	Noticed     int            `json:"noticed"`
 	Missed      map[string]int `json:"missed,omitempty"`

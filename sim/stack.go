@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// stacksMax is how many different stacks a message shows, and stackBytesMax how much is read to
-// find them.
+// stacksMax is how many different stacks a message shows, and stackBytesMax how much is read to find them.
 const (
 	stacksMax     = 5
 	stackBytesMax = 1 << 20
@@ -73,8 +72,7 @@ func ofSimulator(stack string) bool {
 	return strings.Contains(stack, "sim.(*World).run(") || strings.Contains(stack, "testing.tRunner(")
 }
 
-// panicStack returns the stack of a goroutine that recovers from a panic, from the place of the
-// panic on.
+// panicStack returns the stack of a goroutine that recovers from a panic, from the place of the panic on.
 func panicStack() string {
 	stack := string(debug.Stack())
 	if _, after, ok := strings.Cut(stack, "\npanic("); ok {
@@ -84,8 +82,7 @@ func panicStack() string {
 	return plainStack(stack)
 }
 
-// plainStack takes out of a stack what differs between equal runs: numbers of goroutines and
-// addresses.
+// plainStack takes out of a stack what differs between equal runs: numbers of goroutines and addresses.
 func plainStack(stack string) string { return varying.ReplaceAllString(stack, "$1$2") }
 
 var varying = regexp.MustCompile(`(?m)^(goroutine) \d+|, (?:\d+ minutes, )?synctest bubble \d+|(\.\w+)?\((?:[^()\n]*0x[^()\n]*)\)$| \+0x[0-9a-f]+$| in goroutine \d+$`)

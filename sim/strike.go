@@ -315,8 +315,7 @@ func findCrash(w *World, add func(target)) {
 	})
 }
 
-// strikeCrash lets a process die. What it had sent is lost with it, or, in the second variant, is
-// still carried out.
+// strikeCrash lets a process die. What it had sent is lost with it, or, in the second variant, is still carried out.
 func strikeCrash(w *World, t target, variant int) {
 	p := w.procs[t.client]
 	w.noteFault(Crash, p.id, "", "the process dies")

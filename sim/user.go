@@ -74,8 +74,8 @@ func (u *User) ExpiriesSeen() int {
 // Step returns the step in which the script runs.
 func (u *User) Step() int { return u.world.step }
 
-// LastExpiryStep returns the step at which this process was last told that its session was gone: the present one, as long
-// as events are on their way to who reads those of the connection.
+// LastExpiryStep returns the step at which this process was last told that its session was gone: the present one, as
+// long as events are on their way to who reads those of the connection.
 func (u *User) LastExpiryStep() int {
 	if u.process.client.HoldsAny() {
 		return u.world.step

@@ -44,8 +44,7 @@ func (w *World) Waiting() []*Op {
 // SessionOf returns the session that a client believes to have.
 func (w *World) SessionOf(client int) int64 { return w.procs[client].client.Session() }
 
-// Explain says in a sentence what a waiting operation waits for: its armed watches and whether
-// they can fire.
+// Explain says in a sentence what a waiting operation waits for: its armed watches and whether they can fire.
 func (w *World) Explain(op *Op) Sentence {
 	text := Say("c%d still waits in %s", op.Client+1, op.Name)
 	if StepOf(op.Call) > 0 {
@@ -103,8 +102,7 @@ func (w *World) SessionEnd(session int64) (stamp int64, ended bool) {
 	return StampOf(step), ok
 }
 
-// IncarnationEnd returns the stamp at which a client crashed for the (life+1)-th time, and false if it
-// did not.
+// IncarnationEnd returns the stamp at which a client crashed for the (life+1)-th time, and false if it did not.
 func (w *World) IncarnationEnd(client, incarnation int) (stamp int64, ended bool) {
 	crashes := w.procs[client].crashes
 	if incarnation >= len(crashes) {
