@@ -51,8 +51,8 @@ func identityMatches(id identity, expression string) bool {
 	return id.id == expression
 }
 
-// fixACL turns the list of a request into the one that is stored (PrepRequestProcessor.fixupACL):
-// duplicates go, "auth" becomes the ids that the connection has proved. False means InvalidACL.
+// fixACL is the list that is stored for the one of a request (PrepRequestProcessor.fixupACL): without duplicates, and
+// with the connection's ids for "auth". False means InvalidACL.
 func (c *connection) fixACL(list []zk.ACL) ([]zk.ACL, bool) {
 	if len(list) == 1 && list[0] == openACL[0] {
 		return openACL, true

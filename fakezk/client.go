@@ -12,8 +12,8 @@ import (
 
 // Network carries the requests of a Client. The simulator is one, and so is [Local].
 type Network interface {
-	// Submit hands over a call. It runs on the goroutine of the recipe, which afterwards waits
-	// for the call to be completed; several goroutines may submit at the same time.
+	// Submit hands over a call. It runs on the goroutine of the recipe, which then waits for the call to complete;
+	// several goroutines may submit at the same time.
 	Submit(call *Call)
 }
 
@@ -33,13 +33,13 @@ type Call struct {
 // Client returns the client that the call belongs to.
 func (call *Call) Client() *Client { return call.client }
 
-// Client is the part of go-zookeeper's Conn that has state: session, watches, requests under way.
-// It is passive. Recipes call the methods of its [Conn] handles; whoever owns the network (one
-// goroutine) moves it with Dial, Arrive, Deliver and Break, which are the only ways in which it
-// changes. Each of them wakes goroutines of the recipe one at a time and calls settle after each.
+// Client is the state of go-zookeeper's Conn: session, watches, pending requests. It is passive. Recipes call the
+// methods of its [Conn] handles; the owner of the network (one goroutine) moves it with Dial, Arrive, Deliver and
+// Break, and nothing else changes it. Each of them wakes the recipe's goroutines one at a time and calls settle after
+// each.
 //
-// Invariant: a call is in exactly one of unsent (no connection yet), sent (on the wire, not
-// arrived) and waiting (arrived, reply not delivered), or it is completed.
+// Invariant: a call is in exactly one of unsent (no connection yet), sent (on the wire, not arrived) and waiting
+// (arrived, reply not delivered), or it is completed.
 type Client struct {
 	network Network
 	servers *Ensemble
@@ -135,12 +135,12 @@ func NewClient(network Network, servers *Ensemble, timeout int64, settle func())
 	return c
 }
 
-// Events is go-zookeeper's event channel, which has to have one reader: session events and a copy of every
-// watch event. A recipe asks for [Conn.SessionEvents].
+// Events is go-zookeeper's event channel, for one reader: session events and a copy of every watch event. Recipes use
+// [Conn.SessionEvents].
 func (c *Client) Events() <-chan zk.Event { return c.events }
 
-// Server names the replica that the client is or was last connected to, or tries, as go-zookeeper does: host and
-// port. It is "" before the first attempt.
+// Server names the replica that the client is connected to, was last, or tries, as host and port; "" before the first
+// attempt.
 func (c *Client) Server() string {
 	if server := c.server.Load(); server > 0 {
 		return "fake-" + strconv.Itoa(int(server-1)) + ":2181"
@@ -174,8 +174,7 @@ func (c *Client) Waiting() int { return len(c.waiting) }
 // Unsent returns how many requests wait for a connection.
 func (c *Client) Unsent() int { return len(c.unsent) }
 
-// Accept takes a submitted call into the client: onto the wire if there is one, else into the
-// queue of unsent requests.
+// Accept takes a submitted call into the client: onto the wire if there is one, else into the queue.
 func (c *Client) Accept(call *Call) {
 	last := call.Request.Op == OpCloseSession
 	switch {
@@ -196,8 +195,8 @@ func (c *Client) Accept(call *Call) {
 	c.unsent = append(c.unsent, call)
 }
 
-// forsake ends the wait for all that is under way, which is carried out, or not, all the same (conn.go: request,
-// which waits for the reply or for Close).
+// forsake completes all pending calls, which are carried out, or not, all the same (conn.go: request, which waits for
+// the reply or for Close).
 func (c *Client) forsake() {
 	for _, list := range [...][]*Call{c.waiting, c.sent} {
 		for i, call := range list {
@@ -218,10 +217,9 @@ func (c *Client) send(call *Call) {
 	c.sent = append(c.sent, call)
 }
 
-// Dial connects to a replica at the time now: it opens a session, or takes the old one up again,
-// or learns that the old one is gone (the third moment of an expiry; the next Dial then opens a
-// new session under the same Conn, as go-zookeeper does). After that the client sends its
-// credentials, re-arms its watches by setWatches, and then what was queued.
+// Dial connects to a replica: it opens a session, resumes the old one, or learns that it is gone (the third moment of
+// an expiry; the next Dial then opens a new session under the same Conn, as go-zookeeper does). Then the client sends
+// its credentials, re-arms its watches by setWatches, and sends what was queued. The error is ErrRefused.
 func (c *Client) Dial(now int64, replica int) error {
 	c.server.Store(int32(replica + 1))
 	c.setState(zk.StateConnecting)
@@ -312,7 +310,7 @@ func (c *Client) Arrive(now int64) *Call {
 }
 
 // Deliver hands the oldest message of the connection to the client: a reply completes its call, an event goes to the
-// watches, an end of the connection breaks it. The call is nil unless it was a reply that somebody waits for.
+// watches, an end breaks the connection. The call is nil unless the message was a reply.
 func (c *Client) Deliver() (Message, *Call) {
 	m, ok := c.servers.Next(c.conn)
 	switch {
@@ -331,8 +329,8 @@ func (c *Client) Deliver() (Message, *Call) {
 	return m, call
 }
 
-// answer completes a call with its reply, and first registers its watch, so that no event can
-// come between (go-zookeeper: recvFunc runs before the next frame is read).
+// answer registers a call's watch and completes the call, so that no event can come between (go-zookeeper: recvFunc
+// runs before the next frame is read).
 func (c *Client) answer(call *Call, reply *Response) {
 	if reply.Zxid > 0 {
 		c.lastZxid = reply.Zxid
@@ -364,8 +362,8 @@ func (c *Client) register(call *Call, code Code) {
 	c.watches = append(c.watches, watch{topic{call.Request.Path, kind}, call.User, call.Tag, call.watch})
 }
 
-// Break ends the connection: everything sent and not answered fails with err (the caller cannot
-// know whether it happened), what was not yet sent stays queued, watches stay to be re-armed.
+// Break ends the connection: requests sent and not answered fail with err (their outcome is unknown), queued ones
+// stay queued, watches stay to be re-armed.
 func (c *Client) Break(err error) {
 	if !c.connected {
 		return
@@ -379,8 +377,8 @@ func (c *Client) Break(err error) {
 	}
 }
 
-// BreakUnsent is what go-zookeeper does after it has tried every server in vain: the requests
-// that it had queued fail with ErrNoServer. They surely had no effect.
+// BreakUnsent is go-zookeeper's reaction when no server can be reached: queued requests fail with ErrNoServer. They
+// had no effect.
 func (c *Client) BreakUnsent() {
 	c.fail(zk.ErrNoServer, &c.unsent)
 }
@@ -397,9 +395,8 @@ func (c *Client) fail(err error, lists ...*[]*Call) {
 	}
 }
 
-// Kill ends the client as the death of its process would: nothing that it sends goes anywhere,
-// the session stays at the servers until it runs out. Goroutines that wait for a reply, or make
-// another call, end by runtime.Goexit; watch channels are closed.
+// Kill ends the client as the death of its process would: the session stays at the servers until it runs out.
+// Goroutines that wait for a reply, or make another call, end by runtime.Goexit; watch channels are closed.
 func (c *Client) Kill() {
 	c.killed.Store(true)
 	if c.connected {
@@ -415,8 +412,8 @@ var errKilled = errors.New("fakezk: the process of this client is dead")
 // Closed tells whether the client will not connect again.
 func (c *Client) Closed() bool { return c.closed.Load() }
 
-// Finish is the end of go-zookeeper's loop after Close: requests fail, watches end with ErrClosing, the
-// channels of events are closed. It may be called again.
+// Finish is the end of go-zookeeper's loop after Close: requests fail, watches end with ErrClosing, event channels
+// are closed. It may be called again.
 func (c *Client) Finish() {
 	if c.closed.Swap(true) {
 		return
@@ -434,8 +431,7 @@ func (c *Client) Finish() {
 // Watches returns how many watch channels wait for an event.
 func (c *Client) Watches() int { return len(c.watches) }
 
-// WatchedBy calls f for every watch channel that waits for an event on path, with the handle
-// that set it and the tag of the call.
+// WatchedBy calls f for every pending watch on path, with the handle that set it and the tag of the call.
 func (c *Client) WatchedBy(path string, f func(user int, tag int64)) {
 	for _, w := range c.watches {
 		if w.path == path {
@@ -477,8 +473,7 @@ var kindsOf = [...][]watchKind{
 	zk.EventNodeDeleted:         {watchExist, watchData, watchChild},
 }
 
-// invalidate ends every watch (conn.go: invalidateWatches). The event channel gets one event for all that
-// wait for the same.
+// invalidate ends every watch (conn.go: invalidateWatches). The event channel gets one event for each topic.
 func (c *Client) invalidate(err error) {
 	all := c.watches
 	c.watches = nil
@@ -493,8 +488,8 @@ func (c *Client) invalidate(err error) {
 	}
 }
 
-// notify delivers the only event of a watch. Of several that wait at one channel the first gets the
-// event; the others learn only then that the channel is closed.
+// notify delivers the only event of a watch. Of several goroutines at one channel the first gets the event; the
+// others see the channel closed.
 func (c *Client) notify(w watch, event zk.Event) {
 	w.tell(event)
 	if len(w.ch) == 0 { // somebody has taken it

@@ -25,17 +25,15 @@ type Conn struct {
 	guids *atomic.Uint64
 }
 
-// Handle returns a handle on the client for one of its users. Requests made through it carry the
-// user's number, so that a simulator can tell who asked.
+// Handle returns a handle on the client for one of its users. Its requests carry the user's number.
 func (c *Client) Handle(user int) *Conn {
 	return &Conn{Client: c, user: user, guids: new(atomic.Uint64)}
 }
 
-// NewGUID returns 32 hexadecimal digits, the same in every run: identities come from the fake,
-// so that equal runs have equal paths.
+// NewGUID returns 32 hexadecimal digits, the same in every run, so that equal runs have equal paths.
 func (c *Conn) NewGUID() string { return GUID(c.GUIDSeed, c.user, c.guids.Add(1)) }
 
-// GUID is the n-th identity, from 1 on, that the handle of a user gets from NewGUID if its client has the seed.
+// GUID is the n-th identity, from 1, that NewGUID returns to a user of the client with the seed.
 func GUID(seed uint32, user int, n uint64) string {
 	x := mix(uint64(seed)<<32 | uint64(user)<<24 | n)
 	var guid [16]byte
@@ -88,8 +86,8 @@ func (c *Conn) survive(err error) {
 	}
 }
 
-// stat is what go-zookeeper returns beside an error: nil if the connection was lost or nothing was sent, else a
-// Stat, which is zero if the reply was an error.
+// stat is what go-zookeeper returns beside an error: nil if the connection was lost or nothing was sent, else a Stat,
+// zero if the reply was an error.
 func (call *Call) stat(err error) *zk.Stat {
 	if err == zk.ErrConnectionClosed || err == zk.ErrInvalidPath {
 		return nil
@@ -185,9 +183,8 @@ func (c *Conn) create(r Request) (string, error) {
 // protectedPrefix marks the names of CreateProtectedEphemeralSequential, as in go-zookeeper.
 const protectedPrefix = "_c_"
 
-// CreateProtectedEphemeralSequential creates an ephemeral sequential znode with a GUID in its
-// name and looks for that GUID once after a lost connection, exactly as go-zookeeper does; like
-// there, a second loss during that look leaves the znode behind.
+// CreateProtectedEphemeralSequential creates an ephemeral sequential znode with a GUID in its name and looks for that
+// GUID once after a lost connection, exactly as go-zookeeper does; there too, a second loss leaves the znode behind.
 func (c *Conn) CreateProtectedEphemeralSequential(path string, data []byte, acl []zk.ACL) (string, error) {
 	if err := ValidatePath(path, true); err != nil {
 		return "", err
@@ -337,9 +334,9 @@ func (c *Conn) Reconfig(members []string, version int64) (*zk.Stat, error) {
 // closeMax is how long go-zookeeper's Close waits for its answer.
 const closeMax = time.Second
 
-// Close ends the session: its ephemeral znodes go, requests under way and later ones fail with
-// zk.ErrConnectionClosed, and the client does not connect again. Without a connection, or if that breaks before the
-// answer, the session is left to run out. It returns within a second.
+// Close ends the session: its ephemeral znodes go, pending and later requests fail with zk.ErrConnectionClosed, and
+// the client does not reconnect. Without a connection, or if it breaks before the answer, the session runs out. It
+// returns within a second.
 func (c *Conn) Close() {
 	if c.closing.Swap(true) {
 		return
@@ -370,8 +367,8 @@ func parseMode(flags int32) (mode, error) {
 	return mode{}, fmt.Errorf("invalid flag value: [%v]", flags)
 }
 
-// ValidatePath is go-zookeeper's check, upon which it sends nothing and returns [zk.ErrInvalidPath]. It differs from
-// the server's: it lets surrogates, the lower private use area and a first component "." pass, so that the server's
+// ValidatePath is go-zookeeper's check before it sends anything; the error is [zk.ErrInvalidPath]. It differs from
+// the server's: surrogates, the lower private use area and a first component "." pass, so that the server's
 // BadArguments can be reached. The path of a sequential znode may end with a slash.
 func ValidatePath(path string, sequential bool) error {
 	if path == "" || path[0] != '/' {

@@ -56,8 +56,8 @@ type Change struct {
 	Sequential bool // OpCreate: the server has made the name, by a number
 }
 
-// edit is an elementary change as the log has it. It is valid on the tree that the log has built
-// so far, so that applying it cannot fail.
+// edit is an elementary change in the log. It is valid on the tree that the log has built so far: applying it cannot
+// fail.
 type edit struct {
 	op    Op
 	path  string
@@ -91,8 +91,8 @@ type replica struct {
 
 // Ensemble is the state machine. It must be used from one goroutine at a time.
 //
-// Invariant: log holds the transactions that some replica has not applied, and nothing else
-// than a suffix of what was committed; a replica that does not lag has applied all of them.
+// Invariant: log is the suffix of the committed transactions that some replica has not applied; a replica that does
+// not lag has applied all.
 type Ensemble struct {
 	// OnCommit, if set, is called for each elementary change when the leader commits it. OnEvent, if set, is called
 	// when a watch event enters a connection's queue. Neither may call the Ensemble. Reset leaves both as they are.
@@ -160,8 +160,8 @@ func (e *Ensemble) replica(i int) *replica {
 // Zxid returns the last transaction committed.
 func (e *Ensemble) Zxid() int64 { return e.leader().zxid }
 
-// commit appends a transaction to the log; the leader and whoever does not lag apply it at once.
-// results, if not nil, has an element for each edit and receives the Stats that are asked for.
+// commit appends a transaction to the log; replicas that do not lag apply it at once. results, if not nil, has an
+// element for each edit and receives the Stats that are asked for.
 func (e *Ensemble) commit(t transaction, results []Result) {
 	t.zxid = e.leader().zxid + 1
 	e.committed++
@@ -180,8 +180,8 @@ func (e *Ensemble) commit(t transaction, results []Result) {
 	clear(t.edits)
 }
 
-// remember keeps a transaction for those that lag. Who is logMax behind is brought forward, as
-// the leader does with a follower that does not keep up (syncLimit).
+// remember keeps a transaction for the replicas that lag. One that is logMax behind is brought forward, as the leader
+// does with a follower that does not keep up (syncLimit).
 func (e *Ensemble) remember(t transaction) {
 	t.edits = slices.Clone(t.edits)
 	e.log = append(e.log, t)
@@ -226,8 +226,8 @@ func (e *Ensemble) catchUp(r *replica) {
 	e.trim()
 }
 
-// SetLag makes a replica fall behind: it applies nothing until Apply, SetLag(replica, false), or a
-// write or sync through it. The leader never lags, and a replica that does not exist neither.
+// SetLag makes a replica fall behind: it applies nothing until Apply, SetLag(replica, false), or a write or sync
+// through it. The leader never lags.
 func (e *Ensemble) SetLag(replica int, lag bool) {
 	r := e.replica(replica)
 	if r == nil || replica == 0 {
@@ -268,8 +268,8 @@ func (e *Ensemble) Apply(replica int) bool {
 	return true
 }
 
-// apply carries a transaction out on a replica: the nodes change, watches fire edit by edit, and
-// connections of a session that has ended are closed.
+// apply carries a transaction out on a replica: nodes change, watches fire edit by edit, connections of ended
+// sessions close.
 func (e *Ensemble) apply(r *replica, t *transaction, results []Result) {
 	r.applied++
 	r.zxid = t.zxid

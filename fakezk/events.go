@@ -6,21 +6,20 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// eventBuffer is the capacity of go-zookeeper's event channel; what does not fit is dropped (conn.go:
-// eventChanSize, sendEvent).
+// eventBuffer is the capacity of go-zookeeper's event channel (conn.go: eventChanSize, sendEvent).
 const eventBuffer = 6
 
-// reader is somebody who reads the client's events through a channel of its own.
+// reader is a channel of the client's events.
 type reader struct {
 	user int
 	ch   chan zk.Event
 	held []zk.Event // see [Client.HoldEvents]
 }
 
-// SessionEvents returns a new channel with what go-zookeeper's event channel delivers to whoever reads it:
-// every change of the connection's state, and a copy of every watch event. It begins with the changes since
-// the client last began to connect (Connecting, Connected, HasSession if all is well), holds six events, drops
-// what comes while it is full, and is closed when the client is.
+// SessionEvents returns a new channel with the content of go-zookeeper's event channel: every change of the
+// connection's state, and a copy of every watch event. It begins with the changes since the client last began to
+// connect (Connecting, Connected, HasSession if all is well), holds six events, drops those that come while it is
+// full, and is closed with the client.
 func (c *Conn) SessionEvents() <-chan zk.Event {
 	r := &reader{user: c.user, ch: make(chan zk.Event, eventBuffer)}
 	c.reading.Lock()
@@ -38,7 +37,7 @@ func (c *Conn) SessionEvents() <-chan zk.Event {
 	return r.ch
 }
 
-// readersNow returns the readers of this moment. The list never changes; another one takes its place.
+// readersNow returns the readers of this moment in a list that never changes.
 func (c *Client) readersNow() []*reader {
 	if readers := c.readers.Load(); readers != nil {
 		return *readers
@@ -57,7 +56,7 @@ func (c *Client) HoldsAny() bool {
 	return slices.ContainsFunc(c.readersNow(), func(r *reader) bool { return len(r.held) > 0 })
 }
 
-// Tell hands the oldest event that is held back to its reader, and returns it with the user who reads.
+// Tell hands the oldest event that is held back to its reader, and returns it with the reader's user.
 func (c *Client) Tell(reader int) (event zk.Event, user int) {
 	r := c.readersNow()[reader]
 	event, r.held = r.held[0], r.held[1:]
@@ -65,8 +64,7 @@ func (c *Client) Tell(reader int) (event zk.Event, user int) {
 	return event, r.user
 }
 
-// hold keeps an event that go-zookeeper's channel would have room for: for six beside the one that a reader
-// who waits has taken.
+// hold keeps an event if go-zookeeper's channel had room: for six, beside the one that a waiting reader takes.
 func (r *reader) hold(event zk.Event) {
 	room := eventBuffer - len(r.ch)
 	if len(r.ch) == 0 {
@@ -77,7 +75,7 @@ func (r *reader) hold(event zk.Event) {
 	}
 }
 
-// publish hands an event to all who read events.
+// publish hands an event to all readers.
 func (c *Client) publish(event zk.Event) {
 	if c.silent {
 		return
@@ -92,7 +90,7 @@ func (c *Client) publish(event zk.Event) {
 	}
 }
 
-// remember keeps an event for those who begin to read later, and returns those who read now.
+// remember keeps an event for later readers, and returns the present ones.
 func (c *Client) remember(event zk.Event) []*reader {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -105,7 +103,7 @@ func (c *Client) remember(event zk.Event) []*reader {
 	return c.readersNow()
 }
 
-// offer sends an event; go-zookeeper drops what there is no room for.
+// offer sends an event, or drops it if there is no room, as go-zookeeper does.
 func (c *Client) offer(ch chan zk.Event, event zk.Event) {
 	select {
 	case ch <- event:
@@ -116,7 +114,7 @@ func (c *Client) offer(ch chan zk.Event, event zk.Event) {
 	}
 }
 
-// silence closes the channels of events. Those of a process that has died hear no more.
+// silence closes the channels of events. Readers of a process that has died get no more events.
 func (c *Client) silence() {
 	c.reading.Lock()
 	c.silent = true

@@ -41,8 +41,8 @@ func (n *node) info() NodeInfo {
 	return info
 }
 
-// Walk calls f for a node and all below it on the leader: a parent before its children, siblings
-// by name. f must not change the ensemble.
+// Walk calls f for a node and all below it on the leader: parents before children, siblings by name. f must not
+// change the ensemble.
 func (e *Ensemble) Walk(root string, f func(path string, n NodeInfo)) {
 	if n := e.leader().nodes[root]; n != nil {
 		n.walk(f)
@@ -61,9 +61,8 @@ func (n *node) walk(f func(path string, n NodeInfo)) {
 // ErrNoNode is returned by SetSequence when there is no such node.
 var ErrNoNode = errors.New("no such node")
 
-// SetSequence makes next the number of the next sequential child of path, so that a test can start
-// near 2147483647. It is a transaction of its own. A number that was given out already may
-// lead to names that exist. The error is ErrNoNode.
+// SetSequence sets the number of the next sequential child of path, so that a test can start near 2147483647. It is a
+// transaction of its own. A number that was given out already may lead to names that exist. The error is ErrNoNode.
 func (e *Ensemble) SetSequence(path string, next int32) error {
 	n := e.leader().nodes[path]
 	if n == nil {

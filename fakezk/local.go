@@ -9,9 +9,9 @@ import (
 )
 
 // Local is an in-memory ZooKeeper for unit tests: every request is answered at once, every watch event is there
-// before the call that caused it returns, and nothing goes wrong unless a test asks for it with Disconnect or Expire.
-// A client whose connection the server closes is connected again at once. Its clock stands still unless Advance moves
-// it. It may be used from several goroutines.
+// before the call that caused it returns, and nothing fails unless a test calls Disconnect or Expire. A client whose
+// connection the server closes reconnects at once. The clock stands still unless Advance moves it. It is safe for
+// concurrent use.
 type Local struct {
 	mu      sync.Mutex
 	servers *Ensemble
@@ -19,8 +19,7 @@ type Local struct {
 	clock   int64
 }
 
-// localStart is the time at which the clock of a Local begins, in milliseconds since 1970
-// (2000-01-01, where the virtual time of testing/synctest begins too).
+// localStart is where the clock of a Local begins, ms since 1970: 2000-01-01, as in testing/synctest.
 const localStart = 946684800000
 
 // NewLocal returns an empty ZooKeeper.
@@ -28,13 +27,13 @@ func NewLocal(cfg Config) *Local {
 	return &Local{servers: New(cfg), clock: localStart}
 }
 
-// Over returns a Local of servers that are there, whose clock stands at a time in milliseconds since 1970. Whoever
-// drives the servers otherwise must not do so meanwhile.
+// Over returns a Local over existing servers, whose clock stands at a time in milliseconds since 1970. Nothing else
+// may drive the servers meanwhile.
 func Over(servers *Ensemble, clock int64) *Local { return &Local{servers: servers, clock: clock} }
 
-// Connect opens a session. The timeout is what [Local.Advance] has to pass for a disconnected
-// client to lose it. The channel is go-zookeeper's global event channel: it holds six events and
-// drops the rest. The error is always nil; it is there because zk.Connect has one.
+// Connect opens a session. A disconnected client loses it when [Local.Advance] has passed the timeout. The channel is
+// go-zookeeper's global event channel: it holds six events and drops the rest. The error is always nil, as zk.Connect
+// has one.
 func (l *Local) Connect(timeout time.Duration) (*Conn, <-chan zk.Event, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,24 +44,23 @@ func (l *Local) Connect(timeout time.Duration) (*Conn, <-chan zk.Event, error) {
 	return c.Handle(0), c.Events(), nil
 }
 
-// Disconnect breaks the connection of a client. Its session lives on until its timeout; its
-// requests wait for Reconnect.
+// Disconnect breaks the connection of a client. Its session lives until its timeout; its requests wait for Reconnect.
 func (l *Local) Disconnect(conn *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	conn.Break(zk.ErrConnectionClosed)
 }
 
-// Reconnect lets a disconnected client reach the server again. If its session is gone it learns
-// that now, and opens a new one.
+// Reconnect lets a disconnected client reach the server again. If its session is gone it learns that, and opens a new
+// one.
 func (l *Local) Reconnect(conn *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dial(conn.Client)
 }
 
-// Expire ends the session of a client at the server: its ephemeral znodes go and others see that. The client learns
-// it, and opens a new session, before Expire returns; to keep it ignorant for a while, Disconnect it first.
+// Expire ends the session of a client at the server: its ephemeral znodes go. The client learns it, and opens a new
+// session, before Expire returns, unless it was disconnected before.
 func (l *Local) Expire(conn *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,8 +68,8 @@ func (l *Local) Expire(conn *Conn) {
 	l.pump()
 }
 
-// Advance moves the clock. Sessions of clients that are disconnected run out, containers and TTL
-// znodes are removed when they are due. A connected client pings, so its session stays.
+// Advance moves the clock. Sessions of disconnected clients expire, containers and TTL znodes are removed when they
+// are due. A connected client pings, so its session stays.
 func (l *Local) Advance(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,8 +131,8 @@ func (l *Local) connect(c *Client) {
 	}
 }
 
-// redialsMax bounds how often a client connects again that sends what costs it the connection. After that
-// it waits for [Local.Reconnect].
+// redialsMax bounds how often a client reconnects that sends requests which close its connection. After that it waits
+// for [Local.Reconnect].
 const redialsMax = 8
 
 // pump moves messages until none is left. Clients whose connection the server has closed connect again.

@@ -35,8 +35,8 @@ func fail(results []Result, failed int, code Code) {
 	results[failed].Err = code
 }
 
-// prepareMulti checks each operation against the outcome of the ones before it. It leaves the
-// edits in e.edits, one for each operation, and returns which failed, and how.
+// prepareMulti checks each operation against the outcome of the ones before it. It leaves an edit for each in
+// e.edits, and returns which failed, and how.
 func (e *Ensemble) prepareMulti(c *connection, ops []Request, results []Result) (int, Code) {
 	e.edits = e.edits[:0]
 	for i := range ops {
@@ -69,9 +69,8 @@ func multiOperation(op Op) bool {
 	return false
 }
 
-// derived is the operation that the server makes of one in a multi: it derives the kind of a
-// creation from the flags (MultiOperationRecord.deserialize, Op.create). TTL flags on any other
-// operation than createTTL end in a ClassCastException: false.
+// derived is the operation that the server makes of one in a multi: it derives the kind of a creation from the flags
+// (MultiOperationRecord.deserialize, Op.create). False: TTL flags outside createTTL end in a ClassCastException.
 func derived(r *Request) (Op, bool) {
 	switch r.Op {
 	case OpDelete, OpSetData, OpCheck:
@@ -86,8 +85,8 @@ func derived(r *Request) (Op, bool) {
 	return OpCreate, true
 }
 
-// multiResult is the success of an operation, but for its Stat. Containers and TTL nodes are
-// answered as create2, with a Stat; create2 is answered as create, without.
+// multiResult is the success of an operation without its Stat. Containers and TTL nodes are answered as create2, with
+// a Stat; create2 as create, without.
 func multiResult(op Op, path string) Result {
 	switch op {
 	case OpCreate:

@@ -67,8 +67,8 @@ func (c *connection) readable(path string, perms int32) (*node, Code) {
 	return n, CodeOK
 }
 
-// get is what getData and the getChildren family have in common: the node must exist and be
-// readable, and only then is the watch left.
+// get is the common part of getData and the getChildren family: the watch is left only if the node exists and is
+// readable.
 func (e *Ensemble) get(c *connection, r *Request, reply *Response) {
 	n, code := c.readable(r.Path, zk.PermRead)
 	if reply.Err = code; code != CodeOK {

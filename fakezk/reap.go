@@ -3,16 +3,15 @@ package fakezk
 // reapMax is znode.container.maxPerMinute: how many nodes one look removes at most.
 const reapMax = 10000
 
-// reapLater plans the next look at containers and TTL nodes (server/ContainerManager.java): at
-// multiples of the interval, while there are such nodes.
+// reapLater schedules the next look at containers and TTL nodes at a multiple of the interval
+// (server/ContainerManager.java).
 func (e *Ensemble) reapLater(now int64) {
 	if e.reapAt == 0 {
 		e.reapAt = (now/e.cfg.ReapInterval + 1) * e.cfg.ReapInterval
 	}
 }
 
-// reap removes the containers that have become empty and the TTL nodes that nobody has set for
-// longer than their time. Each is a transaction of its own.
+// reap removes empty containers and TTL nodes that were not modified for their TTL, each in a transaction of its own.
 func (e *Ensemble) reap(now int64) {
 	e.reapAt = 0
 	for _, path := range e.reapable(now) {
@@ -34,7 +33,7 @@ func (e *Ensemble) reapable(now int64) []string {
 	return due
 }
 
-// due tells whether a container or TTL node has served its purpose. A container that never had a child is kept.
+// due tells whether a container or TTL node is to be removed. A container that never had a child is kept.
 func (n *node) due(now int64) bool {
 	if len(n.children) > 0 {
 		return false

@@ -1,13 +1,10 @@
 package fakezk
 
-// Request carries out a request that has reached the server. Its reply, and the events that it causes, enter the
-// queues of the connections. A request on a closed connection is dropped without a word. So is a write or sync of a
-// session that has ended: a follower that has not applied the end yet does so first, because the request waits there
-// for its commit, and later ones of the connection behind it (CommitProcessor). The Request may be used again
-// afterwards; its data are copied.
-//
-// A request that is longer than Config.BufferMax closes the connection, unread. A check outside a multi is
-// answered like an unknown operation.
+// Request carries out a request that has reached the server. Its reply and the events that it causes enter the queues
+// of the connections. It is dropped without an answer on a closed connection, and if it is a write or sync of an
+// ended session: a follower that lags applies the end first, because the request waits there for its commit
+// (CommitProcessor). A request longer than Config.BufferMax closes the connection. A check outside a multi is
+// answered like an unknown operation. r may be used again afterwards; its data are copied.
 func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 	c := e.connection(id)
 	if c == nil || !c.open {
@@ -50,8 +47,8 @@ func isWrite(op Op) bool {
 	return false
 }
 
-// authenticate answers with zxid 0; an unknown scheme costs the connection
-// (ZooKeeperServer.processPacket). It does not prolong the session.
+// authenticate answers with zxid 0; an unknown scheme closes the connection (ZooKeeperServer.processPacket). It does
+// not prolong the session.
 func (e *Ensemble) authenticate(c *connection, r *Request) {
 	reply := e.newResponse()
 	if c.prove(r.Scheme, r.Auth, e.cfg.Super) {
@@ -71,8 +68,8 @@ func (e *Ensemble) refuse(c *connection) {
 	e.hangUp(c)
 }
 
-// moved closes the connection of a session that has gone to another server. Followers do not check their reads, so an
-// old connection there can go on reading. A write has failed, and as every failed write it has a zxid.
+// moved closes the old connection of a session that has moved to another server. Followers do not check their reads,
+// so reads go on there. A write has failed, and has a zxid as every failed write.
 func (e *Ensemble) moved(now int64, c *connection, op Op) {
 	if isWrite(op) {
 		e.commit(transaction{time: now, session: c.session.id}, nil)
@@ -92,7 +89,7 @@ func (e *Ensemble) respond(now int64, c *connection, r *Request) {
 	}
 }
 
-// newResponse takes a response from a block: many are made, and clients keep them.
+// newResponse takes a response from a block that is allocated at once.
 func (e *Ensemble) newResponse() *Response {
 	if len(e.responses) == 0 {
 		e.responses = make([]Response, 16)
@@ -124,8 +121,8 @@ func (e *Ensemble) answer(now int64, c *connection, r *Request, reply *Response)
 	}
 }
 
-// Admin carries out a request with all permissions on the leader, without session or connection:
-// no ephemeral nodes, and no operation on watches, credentials or sessions (CodeUnimplemented).
+// Admin carries out a request with all permissions on the leader, without session or connection. Ephemeral nodes, and
+// operations on watches, credentials or sessions (CodeUnimplemented), are not possible.
 func (e *Ensemble) Admin(now int64, r *Request) Response {
 	var reply Response
 	switch r.Op {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// ErrBehind is returned by Connect when the replica has not applied what the client has seen. A
-// server then closes the connection without an answer, and the client has to try another.
+// ErrBehind is returned by Connect when the replica has not applied what the client has seen. A real server closes
+// the connection without an answer.
 var ErrBehind = errors.New("fakezk: the server has not applied what the client has seen; connect to another one")
 
 // ErrNoReplica is returned by Connect when the ensemble has no replica of that number.
@@ -40,11 +40,11 @@ type session struct {
 	closed   bool
 }
 
-// Connect opens a connection to a replica. A refused one (SessionID 0) is closed already and its
-// ConnID means nothing. The error is ErrBehind, or ErrNoReplica.
+// Connect opens a connection to a replica. The ConnID of a refused one (SessionID 0) means nothing. The error is
+// ErrBehind or ErrNoReplica.
 //
-// The order of the steps is ZooKeeperServer.processConnectRequest's: a connection of the same
-// session to the same replica is closed before the password is looked at.
+// The steps are in the order of ZooKeeperServer.processConnectRequest: a connection of the same session to the same
+// replica is closed before the password is checked.
 func (e *Ensemble) Connect(now int64, replica int, r ConnectRequest) (ConnID, ConnectResponse, error) {
 	to := e.replica(replica)
 	if to == nil {
@@ -77,8 +77,8 @@ func (e *Ensemble) openSession(now int64, to *replica, index int, timeout int64)
 	return s
 }
 
-// resumeSession finds the session of a reconnecting client, nil if it is refused. The leader
-// decides, also for a replica that has not heard of the session's end.
+// resumeSession finds the session of a reconnecting client, nil if it is refused. The leader decides, even if the
+// replica has not applied the session's end.
 func (e *Ensemble) resumeSession(to *replica, r ConnectRequest) *session {
 	e.disconnect(to, r.SessionID, nil)
 	s := e.session(r.SessionID)
@@ -97,8 +97,7 @@ func (e *Ensemble) disconnect(r *replica, session int64, except *connection) {
 	}
 }
 
-// password is ZooKeeperServer.generatePasswd: the first 16 bytes of java.util.Random, seeded by
-// the session, the same on every server.
+// password is ZooKeeperServer.generatePasswd: the first 16 bytes of java.util.Random seeded by the session.
 func password(session int64) []byte {
 	const multiplier, mask = 0x5deece66d, 1<<48 - 1
 	state := (uint64(session) ^ 0xb3415c00 ^ multiplier) & mask
@@ -134,13 +133,13 @@ func (e *Ensemble) Touch(now int64, session int64) {
 }
 
 // touch moves the deadline to the end of the tick in which the timeout will have passed
-// (ExpiryQueue.roundToNextInterval), so that a session lives between timeout and timeout + tick.
+// (ExpiryQueue.roundToNextInterval): a session lives between timeout and timeout + tick.
 func (e *Ensemble) touch(now int64, s *session, timeout int64) {
 	s.deadline = ((now+timeout)/e.cfg.Tick + 1) * e.cfg.Tick
 }
 
-// Tick lets time pass: it expires the sessions that are due, in the order of their ids, and
-// removes containers and TTL nodes if it is time to.
+// Tick lets time pass: it expires the sessions that are due, by id, and removes containers and TTL nodes that are
+// due.
 func (e *Ensemble) Tick(now int64) {
 	for i := 0; i < len(e.sessions); {
 		if s := e.sessions[i]; s.deadline <= now {
@@ -154,8 +153,8 @@ func (e *Ensemble) Tick(now int64) {
 	}
 }
 
-// Deadline returns when the next session runs out or the next look at containers is due; false if nothing will happen
-// by time alone. Sessions that will be touched before are left out: their owners are heard of in time.
+// Deadline returns when the next session expires or the next look at containers is due; false if time alone changes
+// nothing. Sessions that will be touched before are left out.
 func (e *Ensemble) Deadline(touched ...int64) (int64, bool) {
 	next, ok := e.reapAt, e.reapAt != 0
 	for _, s := range e.sessions {
@@ -176,8 +175,8 @@ func (e *Ensemble) Expire(now int64, session int64) bool {
 	return true
 }
 
-// endSession commits the end of a session and of its ephemerals. closer is the connection that
-// asked for it, nil for an expiry; all others of the session are closed without a word.
+// endSession commits the end of a session and of its ephemerals. closer is the connection that asked for it, nil for
+// an expiry; all others of the session are closed.
 func (e *Ensemble) endSession(now int64, s *session, closer *connection) {
 	i, _ := e.findSession(s.id)
 	e.sessions = slices.Delete(e.sessions, i, i+1)

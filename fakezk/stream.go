@@ -5,8 +5,7 @@ import "slices"
 // ConnID names a connection. It is not used again until Reset.
 type ConnID int32
 
-// connection is one client's connection to one replica. Its queue is what the server has sent and
-// the client has not received.
+// connection is one client's connection to one replica. Its queue is sent by the server and not yet received.
 type connection struct {
 	id      ConnID
 	session *session
@@ -89,8 +88,7 @@ func (e *Ensemble) detach(c *connection) {
 	}
 }
 
-// Drop breaks a connection: its watches and the messages that were not delivered are lost. The
-// server does not take that as the end of the session.
+// Drop breaks a connection: its watches and undelivered messages are lost. The session goes on at the server.
 func (e *Ensemble) Drop(id ConnID) {
 	c := e.connection(id)
 	if c == nil {
@@ -130,8 +128,7 @@ func (e *Ensemble) Next(id ConnID) (Message, bool) {
 	return m, ok
 }
 
-// pop keeps the queue's memory in use: it starts over when empty, and moves up when more than
-// half of a long one is spent.
+// pop keeps the queue's memory in use: it starts over when empty, and moves up when half of a long one is spent.
 func (c *connection) pop() {
 	c.queue[c.head] = Message{}
 	c.head++

@@ -78,8 +78,8 @@ func decoded(s string) string {
 	return out.String()
 }
 
-// malformed returns how many bytes at the beginning Java takes for one malformed part: as much as could
-// begin a character, and a whole surrogate.
+// malformed returns how many bytes at the beginning Java replaces by one U+FFFD: the longest prefix of a character,
+// or a whole surrogate.
 func malformed(s string) int {
 	least, most, size := byte(0x80), byte(0xbf), 3 // of the second byte; of the character
 	switch lead := s[0]; {
@@ -107,8 +107,8 @@ func malformed(s string) int {
 	return n
 }
 
-// encoded is what BinaryOutputArchive.stringToByteBuffer writes: a character outside the Basic Multilingual
-// Plane as its two surrogates, three bytes each (CESU-8).
+// encoded is what BinaryOutputArchive.stringToByteBuffer writes: a character outside the Basic Multilingual Plane as
+// two surrogates of three bytes each (CESU-8).
 func encoded(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0xffff }) {
 		return s
@@ -129,8 +129,8 @@ func appendSurrogate(b []byte, r rune) []byte {
 	return append(b, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0xbf, 0x80|byte(r)&0xbf)
 }
 
-// rewritten is a list that the server has written and read again by itself: the operations of a multi go
-// through bytes before they are carried out, and surrogates cannot be read (PrepRequestProcessor.pRequest).
+// rewritten is a list after the server has written and read it: the operations of a multi go through bytes, and
+// surrogates cannot be read (PrepRequestProcessor.pRequest).
 func rewritten(acl []zk.ACL) []zk.ACL {
 	if !slices.ContainsFunc(acl, func(a zk.ACL) bool { return encoded(a.Scheme) != a.Scheme || encoded(a.ID) != a.ID }) {
 		return acl

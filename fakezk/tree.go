@@ -43,8 +43,7 @@ type node struct {
 	slot                       int // place in tree.owned
 }
 
-// stat is DataNode.copyStat. The cversion that clients see counts creations and deletions:
-// twice the creations, less the children that are still there.
+// stat is DataNode.copyStat. The cversion that clients see is twice the creations, less the children that are there.
 func (n *node) stat() zk.Stat {
 	s := zk.Stat{
 		Czxid: n.czxid, Mzxid: n.mzxid, Ctime: n.ctime, Mtime: n.mtime,
@@ -84,8 +83,8 @@ func compareOrder(a, b *node) int {
 
 // tree is the data of one replica after a prefix of the log.
 //
-// Invariants: nodes holds every node under its path, and the root also under ""; every node but
-// the root is in its parent's children; owned[ownerKey(n.owner)][n.slot] is n if n has an owner.
+// Invariants: nodes holds every node under its path, and the root also under ""; every node but the root is in its
+// parent's children; owned[ownerKey(n.owner)][n.slot] is n if n has an owner.
 type tree struct {
 	nodes map[string]*node
 	root  *node
@@ -97,8 +96,7 @@ type tree struct {
 	compat Compat
 }
 
-// mapMax is the size above which a reset makes a new map, because clearing a map takes time in
-// proportion to the greatest size that it ever had.
+// mapMax bounds the maps that a reset clears: clearing takes time in proportion to the greatest size ever.
 const mapMax = 1024
 
 func (t *tree) reset(seed uint64, compat Compat) {
@@ -210,8 +208,8 @@ func (t *tree) disown(n *node) {
 	t.owned[key] = list[:last]
 }
 
-// ownedBy lists the paths of a session's ephemerals, or with 0 those of containers and TTL nodes,
-// in the arbitrary order that Config.Order decides.
+// ownedBy lists the paths of a session's ephemerals, or with 0 of containers and TTL nodes, in the order of
+// Config.Order.
 func (t *tree) ownedBy(key int64) []string {
 	list := t.owned[key]
 	if len(list) == 0 {

@@ -21,8 +21,8 @@ type watcher struct {
 	modes watchModes
 }
 
-// watchTable is one of a server's two tables, data and child (server/watch/WatchManager.java). A
-// connection is in the list of a path at most once, so two GetW give one event.
+// watchTable is one of a server's two tables, data and child (server/watch/WatchManager.java). A connection is in the
+// list of a path at most once: two GetW give one event.
 type watchTable struct {
 	lists     map[string][]watcher // in the order of arming
 	recursive int                  // watchers that are recursive
@@ -33,8 +33,7 @@ func (t *watchTable) reset() {
 	t.lists, t.recursive = emptied(t.lists), 0
 }
 
-// arm adds a watch. One that the connection has on the same path already is replaced, or with
-// Compat.WatchModesApart kept beside it.
+// arm adds a watch. An older one of the connection on the path is replaced, or with Compat.WatchModesApart kept.
 func (t *watchTable) arm(path string, c *connection, mode watchModes, apart bool) {
 	list := t.lists[path]
 	i := slices.IndexFunc(list, func(w watcher) bool { return w.c == c })
@@ -173,8 +172,8 @@ func (e *Ensemble) fireDeleted(r *replica, n *node) {
 	e.send(e.hits[1], e.hits[0], zk.EventNodeDeleted, n, r.zxid)
 }
 
-// send puts an event into the queues of the connections hit, except those suppressed and those
-// that may not read the node (CVE-2024-23944): their watches are used up without a word.
+// send queues an event at the connections hit, except those suppressed and those that may not read the node
+// (CVE-2024-23944): their watches are used up all the same.
 func (e *Ensemble) send(hits, suppressed []*connection, event zk.EventType, n *node, zxid int64) {
 	for _, c := range hits {
 		if slices.Contains(suppressed, c) {
@@ -194,8 +193,8 @@ func (e *Ensemble) sendTo(c *connection, event zk.EventType, path string, zxid i
 	}
 }
 
-// resumeWatches arms again the watches of a client that has reconnected, or tells it at once what
-// it has missed (DataTree.setWatches). These events are not filtered by ACL.
+// resumeWatches re-arms the watches of a reconnected client, or tells it at once what it has missed
+// (DataTree.setWatches). These events are not filtered by ACL.
 func (e *Ensemble) resumeWatches(c *connection, r *Request) {
 	t := c.replica
 	for _, path := range r.DataWatches {
@@ -267,7 +266,7 @@ func (e *Ensemble) matchWatches(c *connection, r *Request) Code {
 }
 
 // checkWatches is what checkWatches asks of a table. From 3.6 to 3.8 a watch of any connection will do
-// (WatchManager.containsWatcher), but none is found under the root's empty name (PathParentIterator).
+// (WatchManager.containsWatcher), but none under the root's empty name (PathParentIterator).
 func (c Compat) checkWatches() func(t *watchTable, path string, c *connection) bool {
 	if c.NoOps36 || c.WatchModesApart {
 		return (*watchTable).has

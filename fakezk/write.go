@@ -30,8 +30,8 @@ func (e *Ensemble) look(path string) record {
 	return record{true, n.acl, n.owner, n.version, n.aversion, n.created, int32(len(n.children))}
 }
 
-// foresee notes in pending what an edit will do, for the operations of the multi that follow. The
-// counter wraps here even where the tree's sticks.
+// foresee notes in pending what an edit will do, for the rest of the multi. The counter wraps here even where the
+// tree's sticks.
 func (e *Ensemble) foresee(x *edit) {
 	switch x.op {
 	case OpCreate:
@@ -52,8 +52,8 @@ func (e *Ensemble) foresee(x *edit) {
 	}
 }
 
-// write decides on a single write, commits it and fills in its reply. A failed one is committed
-// too, without an edit: it has a zxid.
+// write decides on a single write, commits it and fills in its reply. A failed write is committed without an edit: it
+// has a zxid.
 func (e *Ensemble) write(now int64, c *connection, r *Request, reply *Response) {
 	x, code := e.prepare(c, r, r.Op)
 	e.edits = e.edits[:0]
@@ -79,8 +79,8 @@ func (e *Ensemble) fill(reply *Response, op Op, path string) {
 	}
 }
 
-// prepare makes the checks of an operation in the server's order (PrepRequestProcessor); the first that fails is
-// the answer. The edit means something only if all pass.
+// prepare makes the checks in the server's order (PrepRequestProcessor); the first that fails is the answer. The edit
+// is valid only if all pass.
 func (e *Ensemble) prepare(c *connection, r *Request, op Op) (edit, Code) {
 	switch op {
 	case OpDelete:
@@ -147,8 +147,8 @@ const (
 
 func sequential(flags int32) bool { return flags == 2 || flags == 3 || flags == flagTTLSeq }
 
-// ownerOf checks the mode of a creation and returns the node's owner. It is the operation, not the
-// flag, that makes a container: create with flag 4 makes a persistent node.
+// ownerOf checks the mode of a creation and returns the node's owner. The operation makes a container, not the flag:
+// create with flag 4 makes a persistent node.
 func (e *Ensemble) ownerOf(c *connection, r *Request, op Op) (int64, Code) {
 	if r.Flags < 0 || r.Flags > flagTTLSeq {
 		return 0, CodeBadArguments
@@ -225,8 +225,8 @@ func (e *Ensemble) prepareSetACL(c *connection, r *Request) (edit, Code) {
 	return edit{op: OpSetACL, path: r.Path, acl: acl}, e.existing(c, r, zk.PermAdmin)
 }
 
-// existing checks that a path is well formed, and that its node is there, open to the connection and of the
-// version that the request names.
+// existing checks that a path is well formed, and that its node exists, is open to the connection and has the
+// version.
 func (e *Ensemble) existing(c *connection, r *Request, perms int32) Code {
 	if !serverPath(r.Path) {
 		return CodeBadArguments
