@@ -119,7 +119,7 @@ func (w *World) perform(a action) {
 	}
 }
 
-// tell lets a reader of the client's events get the next one. What the client does does not wait for that.
+// tell gives a reader of the client's events the next one. The client does not wait for that.
 func (w *World) tell(p *process, reader int) {
 	event, user := p.client.Tell(reader)
 	w.fold(uint64(uint32(event.Type))<<32 | uint64(uint32(event.State)))
@@ -127,8 +127,8 @@ func (w *World) tell(p *process, reader int) {
 	w.noteTold(p, event, user)
 }
 
-// arrive lets a request reach its server. The reply comes in the same step unless something is
-// before it in the stream: to hold it back longer would only make the operation's interval wider.
+// arrive lets a request reach its server. The reply comes in the same step unless another message precedes it: to
+// hold it back would only widen the operation's interval.
 func (w *World) arrive(p *process) {
 	c := p.client
 	call := w.carryOut(p)
@@ -153,7 +153,7 @@ func (w *World) carryOut(p *process) *fakezk.Call {
 	return call
 }
 
-// use notes that somebody has asked for a znode, other than to make it.
+// use notes that a znode was asked for, other than to make it.
 func (w *World) use(r *fakezk.Request) {
 	switch r.Op {
 	case fakezk.OpCreate, fakezk.OpCreate2, fakezk.OpCreateContainer, fakezk.OpCreateTTL:
@@ -196,8 +196,8 @@ func (w *World) countHerd(m fakezk.Message) {
 	w.herd = append(w.herd, h)
 }
 
-// queued tells whether a znode that the operation has created still exists. One that has lost its
-// znode with its session is no waiter any more, though it may have a watch.
+// queued tells whether a znode that the operation has created still exists. Without it the operation waits no more,
+// even with a watch.
 func (w *World) queued(op *Op) bool {
 	for _, c := range w.changes {
 		if c.By == op.Number && c.Op == fakezk.OpCreate && c.Owner != 0 {

@@ -46,12 +46,12 @@ func WithStrategy(name string) Option { return func(c *checkConfig) { c.Strategy
 
 const episodesDefault = 2000
 
-// Check runs a workload through many simulated episodes and fails the test with the smallest story
-// of a broken property that it can find. Every choice is drawn through rapid, so a failure leaves a fail
-// file that the next run tries first, and can be sought by -rapid.checks=N. What rapid finds is made as
-// small as [Run] makes its counterexamples; rapid itself shrinks only if -rapid.shrinktime says so.
+// Check runs a workload through many simulated episodes and fails the test with the smallest story of a broken
+// property that it finds. Every choice is drawn through rapid, so a failure leaves a fail file that the next run
+// tries first, and -rapid.checks=N sets the number of episodes. A failure is made as small as [Run] makes its
+// counterexamples; rapid itself shrinks only if -rapid.shrinktime says so.
 //
-// The story comes first, then where its page is (see [Teller]), then what rapid says. With the flag
+// The story comes first, then where its page is (see [Teller]), then rapid's messages. With the flag
 // -zktorture.replay=FILE nothing is drawn: the run in the file is run again.
 func Check(t *testing.T, w Workload, opts ...Option) {
 	t.Helper()
@@ -142,8 +142,8 @@ type property struct {
 // undecidedMax is how many episodes may be undecided before there is no use in going on: each may have taken seconds.
 const undecidedMax = 10
 
-// run runs one episode whose choices rapid draws. It ends the goroutine if there is no use in going on: to
-// look for more, or to shrink what was found, would mean to wait again and again.
+// run runs one episode whose choices rapid draws. It ends the goroutine when there is no use in going on: to look for
+// more, or to shrink, would mean to wait again and again.
 func (p *property) run(rt *rapid.T) {
 	if p.late = !p.due.IsZero() && time.Now().After(p.due); p.late {
 		runtime.Goexit()
@@ -185,7 +185,6 @@ func (p *property) fuzz(rt *rapid.T) {
 	}
 }
 
-// episode runs one episode.
 func (p *property) episode(rt *rapid.T) (o *outcome, trace []Step) {
 	p.episodes++
 	e := p.cfg.episode(newRapidSource(rt))
@@ -206,7 +205,7 @@ func (p *property) violation(o *outcome) *Violation {
 	return nil
 }
 
-// tell says what came of it, if not all is well: what broke last, made small, or why nobody knows.
+// tell says what broke last, made small, or why nothing could be decided.
 func (p *property) tell(t *testing.T) (told bool) {
 	t.Helper()
 	switch {

@@ -11,7 +11,7 @@ import (
 // now is the servers' clock in milliseconds since 1970.
 func (w *World) now() int64 { return epoch + w.elapsed + w.offset }
 
-// idle lets time move until somebody does something, and returns false if nobody does within limit.
+// idle lets time pass until a client stirs, and returns false if none does within limit.
 func (w *World) idle(limit time.Duration) bool {
 	begin, before := w.elapsed, len(w.changes)
 	for w.elapsed-begin < limit.Milliseconds() {
@@ -27,8 +27,8 @@ func (w *World) idle(limit time.Duration) bool {
 	return false
 }
 
-// undisturbed returns for how long, up to d milliseconds, time can pass without an end of a session
-// at the servers. Those of clients that ping do not end by time.
+// undisturbed returns for how long, up to d ms, time can pass before a session ends at the servers. Sessions of
+// clients that ping do not end by time.
 func (w *World) undisturbed(d int64) int64 {
 	w.pinging = w.pinging[:0]
 	for _, p := range w.procs {
@@ -51,11 +51,10 @@ func (w *World) pings(p *process) bool {
 // moved tells whether a goroutine has done something that does not show as a request.
 func (w *World) moved() bool { return len(w.notes) > 0 || w.finished() }
 
-// settle waits until those that have just been woken wait again. Then a moment passes, so that
-// goroutines that were woken one after the other, and begin to wait for equal times, do not wake at
-// one instant: which of them comes first would be the Go scheduler's choice.
+// settle waits until the goroutines just woken wait again. Then a moment passes, so that goroutines woken one after
+// the other, and waiting for equal times, do not wake at one instant: their order would be the Go scheduler's.
 //
-// The sleep begins at once: in a bubble time passes only when everybody waits.
+// The sleep comes first: in a bubble time passes only when every goroutine waits.
 func (w *World) settle() {
 	w.fence.Add(1)
 	time.Sleep(time.Microsecond)
@@ -73,7 +72,7 @@ func (w *World) kicked() bool {
 	}
 }
 
-// sleep lets up to d milliseconds pass, less if somebody does something before.
+// sleep lets up to d milliseconds pass, fewer if a goroutine stirs before.
 func (w *World) sleep(d int64) (kicked bool) {
 	w.kicked()
 	w.fence.Add(1)
@@ -94,8 +93,8 @@ func (w *World) sleep(d int64) (kicked bool) {
 	return kicked
 }
 
-// pass is what the passing of time means to sessions: connected clients ping, so theirs stay;
-// a client to whom nothing comes gives its connection up after two thirds of the timeout.
+// pass applies the passing of time to sessions: connected clients ping, so theirs stay; a client whose messages are
+// held back gives its connection up after two thirds of the timeout.
 func (w *World) pass(d int64) {
 	for _, p := range w.procs {
 		if !w.pings(p) {

@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// opContext is the context of one operation. It ends for one goroutine after the other: the world
-// waits for each to block again before it tells the next. A context of the standard library ends
-// for all at once; the caller of a recipe and what works for it in the background would then run
-// at the same time, and which of them is faster would be the Go scheduler's choice.
+// opContext is the context of one operation. It ends for one goroutine after the other: the world waits for each to
+// block again before it tells the next. A context of the standard library ends for all at once; the caller of a
+// recipe and its background goroutines would then run at the same time, in the Go scheduler's order.
 //
-// Goroutines that wait for Done are told in the order in which they began to wait. Contexts derived
-// from this one end after them, in the order in which they were derived; those who wait for a
-// derived context are told together, because that one is the standard library's.
+// Goroutines that wait for Done are told in the order in which they began to wait. Derived contexts end after this
+// one, in the order in which they were derived; goroutines that wait for one of those are told together, because it
+// is the standard library's.
 type opContext struct {
 	done  chan struct{}
 	ended atomic.Bool
@@ -62,8 +61,8 @@ func (c *opContext) forget(a *afterFunc) bool {
 	return len(c.after) < before
 }
 
-// waitersMax is how many are told one by one. It ends the loop for a goroutine that waits for Done
-// again and again without looking at Err.
+// waitersMax is how many goroutines are told one by one. It bounds the loop for one that waits for Done again and
+// again without looking at Err.
 const waitersMax = 32
 
 // end ends the context. settle waits until whoever was told has blocked again.
@@ -85,8 +84,7 @@ func (c *opContext) end(settle func()) {
 	}
 }
 
-// tellOne wakes the goroutine that has waited longest, and returns false if none waits: a send
-// reaches exactly one receiver.
+// tellOne wakes the goroutine that has waited longest, and returns false if none waits: a send reaches one receiver.
 func (c *opContext) tellOne() bool {
 	select {
 	case c.done <- struct{}{}:

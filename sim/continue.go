@@ -17,14 +17,12 @@ type Continuation struct {
 	Unknown int // runs that could not be judged, and did not end in it
 }
 
-// Continuations asks after which step a violation was hard to avoid. From each step of the torture
-// phase of a replayed counterexample on, step 0 being the plan of what the users will do, it chooses
-// anew what happens, so many times (fewer if runs are very long), and counts how often the same property
-// breaks. The answer depends on the counterexample alone, not on the machine or on GOMAXPROCS. Runs that
-// leave goroutines behind are fewer, as nothing frees them.
+// Continuations asks after which step a violation was hard to avoid. From each step of the torture phase of a
+// replayed counterexample, step 0 being the plan of the users' operations, it makes that many runs with new choices
+// (fewer if runs are long, or leave goroutines behind), and counts how often the same property breaks. The answer
+// depends on the counterexample alone, not on the machine or on GOMAXPROCS.
 //
-// The error is for a run in which nothing broke, for a world that stood still ([ErrFrozen]) and for a
-// context that ended.
+// The error is for a run in which nothing broke, for a frozen world ([ErrFrozen]) and for a context that ended.
 func Continuations(ctx context.Context, w Workload, c *Counterexample, r *Replayed, runs int) ([]Continuation, error) {
 	cfg, err := c.config()
 	if err != nil {

@@ -25,8 +25,8 @@ type Counterexample struct {
 	Trace    []string        `json:"trace,omitzero"`
 	History  json.RawMessage `json:"history,omitempty"`
 
-	// Divergence says that equal choices gave different runs: that a replay may need several tries,
-	// and that the trace need not show the violation.
+	// Divergence says that equal choices gave different runs: a replay may need several tries, and the trace may not
+	// show the violation.
 	Divergence *Divergence `json:"divergence,omitempty"`
 }
 
@@ -109,8 +109,8 @@ func ReadCounterexample(r io.Reader) (*Counterexample, error) {
 
 const counterexampleMax = 64 << 20
 
-// Plan returns what the counterexample's workload draws its episode from, anew, for objects below a root, and
-// the faults that may strike in it.
+// Plan returns what the counterexample's workload draws its episode from, for objects below a root, and the faults
+// that may strike in it.
 func (c *Counterexample) Plan(root string) (*Plan, error) {
 	cfg, err := c.config()
 	if err != nil {
@@ -142,9 +142,9 @@ type Replayed struct {
 	Record    *Record    // what else is known of the run
 }
 
-// Replay runs a counterexample again. If that gives another run than the file's it tries again, up
-// to twenty times: a recipe may decide something that is no choice, see [Divergence]. Of runs that
-// are all others it returns the first that breaks the same property, or else the first.
+// Replay runs a counterexample again. If the run differs from the file's it tries again, up to twenty times: a recipe
+// may decide something that is no choice, see [Divergence]. If all runs differ it returns the first that breaks the
+// same property, or else the first.
 func Replay(workload Workload, c *Counterexample) (*Replayed, error) {
 	var best *Replayed
 	for try := 1; try <= repeatsMax; try++ {

@@ -12,15 +12,15 @@ import (
 	"sync"
 )
 
-// crashFile is a counterexample file of the episode under way, for the case that the process dies in it: a panic on a
-// goroutine of the recipe's own cannot be recovered from. It is memory that the kernel shares with a file,
-// so that it costs nothing to keep it up to date, and it is whole whenever recipes run. It is removed in the end.
+// crashFile is a counterexample file of the current episode, for the case that the process dies in it: a panic on a
+// goroutine of the recipe's own cannot be recovered from. It is memory that the kernel shares with a file, so that it
+// is always up to date at no cost. It is removed in the end.
 //
 // The goroutines of the episode are labelled with the command that runs the file again, and the runtime prints the
-// labels of a goroutine that panics. (Those which [time.AfterFunc] starts inherit none; with GOTRACEBACK=all
-// the others beside them are printed.)
+// labels of a goroutine that panics. (Those which [time.AfterFunc] starts inherit none; GOTRACEBACK=all prints the
+// others.)
 //
-// All methods may be called of nil: there is no such file then.
+// All methods may be called on nil: there is no such file then.
 type crashFile struct {
 	file     *os.File
 	labelled context.Context
@@ -33,7 +33,7 @@ type crashFile struct {
 // PropertyCrash is the property of counterexamples whose episode has not come to its end, because the process died.
 const PropertyCrash = "crash"
 
-// crashFileMax is how large the file is, zeros at its end included; the choices of an episode take some kilobytes.
+// crashFileMax is the size of the file, zeros at its end included; the choices of an episode take some kilobytes.
 const crashFileMax = 1 << 16
 
 // newCrashFile makes a file for episodes of a workload. It returns nil where that is not possible.
@@ -69,8 +69,8 @@ type crashHead struct {
 	Seed uint64 `json:"seed"`
 }
 
-// begin empties the file for another episode, -1 for one without a number, and labels the goroutine and those that will
-// come of it. end takes the label off.
+// begin empties the file for another episode, -1 for one without a number, and labels the goroutine and its children.
+// end takes the label off.
 func (f *crashFile) begin(episode int) (end func()) {
 	if f == nil {
 		return func() {}
@@ -102,7 +102,7 @@ func (f *crashFile) add(choice int) {
 	copy(f.page[f.used:], crashEnd)
 }
 
-// end removes the file. Its memory is kept if a world has been left behind that may go on one day.
+// end removes the file. Its memory is kept if a world that was left behind may still write to it.
 func (f *crashFile) end(ended bool) {
 	if f == nil {
 		return
@@ -114,7 +114,7 @@ func (f *crashFile) end(ended bool) {
 	os.Remove(f.file.Name())
 }
 
-// showLabels lets the runtime print the labels of goroutines that panic, unless the user has said whether it should.
+// showLabels lets the runtime print the labels of goroutines that panic, unless GODEBUG says whether it should.
 var showLabels = sync.OnceFunc(func() {
 	const setting = "tracebacklabels="
 	if debug := os.Getenv("GODEBUG"); !strings.Contains(debug, setting) {

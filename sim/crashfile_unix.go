@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// shareMemory returns memory whose content is that of a file, also after the process has died. The file is
-// written first: nobody could be told later that the disk is full.
+// shareMemory returns memory whose content is that of a file, even after the process has died. The file is written
+// first: a full disk could not be reported later.
 func shareMemory(file *os.File, size int) ([]byte, error) {
 	if _, err := file.Write(make([]byte, size)); err != nil {
 		return nil, err

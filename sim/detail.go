@@ -9,8 +9,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// Detail is what a line of a trace says, as facts. Its words, [Step.Event] and [Step.Result], are made from them and
-// from what else is known at that moment. They are for people: programs that draw, tell or replay a run read the facts.
+// Detail is a line of a trace as facts, for programs. Its words, [Step.Event] and [Step.Result], are for people, and
+// made from the facts and from what else is known at that moment.
 type Detail struct {
 	Kind    Kind
 	User    int     // of the client, from 0; -1 if nobody's in particular
@@ -131,14 +131,14 @@ func (w *World) detail(kind Kind, client int) Detail {
 	return d
 }
 
-// asks says which request it is, and whose.
+// asks notes the request and its user.
 func (s *Step) asks(w *World, call *fakezk.Call) {
 	r := &call.Request
 	s.User, s.Op, s.Sent = call.User, call.Tag, w.sentAt(call)
 	s.Path, s.Request, s.Watch = requestPath(r), requestName(r.Op), r.Watch
 }
 
-// answers says what a request is answered; it is known of the request unless that came in a step before.
+// answers notes the answer to a request; r is nil if the request arrived in a step before.
 func (s *Step) answers(r *fakezk.Request, m *fakezk.Response) {
 	switch {
 	case m.Err != fakezk.CodeOK:
@@ -153,7 +153,7 @@ func (s *Step) answers(r *fakezk.Request, m *fakezk.Response) {
 	}
 }
 
-// loses says which request, or whose reply, is lost with the connection.
+// loses notes the request that is lost with the connection, or whose reply is.
 func (s *Step) loses(w *World, what Lost, call *fakezk.Call, fate string) {
 	if w.trace != nil {
 		s.asks(w, call)
@@ -161,7 +161,7 @@ func (s *Step) loses(w *World, what Lost, call *fakezk.Call, fate string) {
 	}
 }
 
-// losesEvent says which event of a watch is lost with the connection.
+// losesEvent notes the watch event that is lost with the connection.
 func (s *Step) losesEvent(w *World, m fakezk.Message) {
 	if w.trace != nil {
 		s.Path, s.Zxid, s.Type = m.Path, m.Zxid, m.Event
@@ -170,7 +170,7 @@ func (s *Step) losesEvent(w *World, m fakezk.Message) {
 	}
 }
 
-// carriesOut says that the last request of a process that dies reaches its server.
+// carriesOut notes that the last request of a dying process reaches its server.
 func (s *Step) carriesOut(w *World, call *fakezk.Call) {
 	if w.trace != nil {
 		s.asks(w, call)

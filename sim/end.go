@@ -26,8 +26,8 @@ func (w *World) drain() {
 // lastWait is how long, in milliseconds, sessions have to run out and recipes to clean up behind themselves.
 const lastWait = 4 * sessionTimeout
 
-// end stops everything that still runs. Politely it closes the clients, after which recipes must
-// end by themselves; else it kills them.
+// end stops everything. Politely it closes the clients, after which recipes must end by themselves; else it kills
+// them.
 func (w *World) end(politely bool) {
 	for _, p := range w.procs {
 		if p.client == nil {

@@ -42,8 +42,8 @@ type outcome struct {
 	record  *Record
 }
 
-// runEpisode runs one episode in a bubble of its own. It returns nothing if the bubble freezes:
-// then it never returns, and somebody outside has to notice (see watchdog).
+// runEpisode runs one episode in a bubble of its own. If the bubble freezes it never returns, which the watchdog
+// notices.
 func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	o := &outcome{}
 	cfg.dog.start()
@@ -67,11 +67,10 @@ func (o *outcome) waive(workload Workload) {
 	o.Violations = slices.DeleteFunc(o.Violations, func(v Violation) bool { return slices.Contains(w.Waived(), v.Property) })
 }
 
-// givenUp is what a source panics with that gives the episode up, in the middle of whatever happens.
+// givenUp is the panic of a source that gives the episode up.
 type givenUp struct{ by any }
 
-// stopped notes why an episode did not come to its end: its source gave it up, or there is a mistake in the
-// workload or in the simulator, so that nothing is known.
+// stopped notes why an episode did not end: its source gave it up, or the workload or the simulator panicked.
 func (o *outcome) stopped(problem any) {
 	if up, ok := problem.(givenUp); ok {
 		o.aborted = up.by
@@ -117,8 +116,8 @@ func inBubble(f func()) (leaked bool) {
 	return false
 }
 
-// describeLeak says what has been left behind. The stacks are for runs that keep a trace, of which
-// there are few: to collect them takes longer the more has been left by runs before.
+// describeLeak says what has been left behind. The stacks are for runs with a trace only, which are few: collecting
+// them takes longer the more goroutines runs have left.
 func describeLeak(stacks bool) string {
 	const text = "after all connections were closed goroutines of the recipe still waited"
 	if !stacks {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// describeFreeze says why a bubble stands still, from the stacks of its goroutines. In a bubble
-// everybody must come to wait on a channel, a timer or a WaitGroup; a goroutine that waits for a
-// sync.Mutex, or computes without end, keeps the world from going on. So does a workload that judges for too long, and
-// a mistake in the simulator: neither is to be blamed on the recipe.
+// describeFreeze says why a bubble stands still, from the stacks of its goroutines. In a bubble every goroutine must
+// come to wait on a channel, a timer or a WaitGroup; one that waits for a sync.Mutex, or computes without end, stops
+// the world. So does a workload that judges for too long, and a bug of the simulator: neither is blamed on the
+// recipe.
 func describeFreeze() string {
 	time.Sleep(200 * time.Millisecond) // by the wall clock: lets healthy worlds come to their end
 	text, reason := bubbleStacks(false), ""

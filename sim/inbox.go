@@ -24,8 +24,8 @@ func (w *World) wake() {
 	}
 }
 
-// intake takes what the goroutines that just ran have handed in, in an order that does not
-// depend on how the Go scheduler ran them.
+// intake takes what the goroutines that just ran have handed in, in an order that does not depend on the Go
+// scheduler.
 func (w *World) intake() {
 	for len(w.notes) > 0 || len(w.submitted) > 0 || len(w.ended) > 0 {
 		w.takeNotes()
@@ -45,8 +45,8 @@ func (w *World) takeCalls() {
 	}
 }
 
-// endContexts ends the contexts of the operations that have returned, in the order in which they
-// have: as by a caller that defers the cancel.
+// endContexts ends the contexts of the operations that have returned, in that order: as a caller's deferred cancel
+// does.
 func (w *World) endContexts() {
 	ended := w.ended
 	w.ended, w.endedBefore = w.endedBefore[:0], ended // memory to reuse
@@ -103,8 +103,8 @@ func (w *World) committed(c fakezk.Change) {
 	w.changes = append(w.changes, Change{c, w.step, w.actor})
 }
 
-// eventSent is the servers' report of a watch event that enters a connection: one that is held back
-// has been struck by the watch fault.
+// eventSent is the servers' report of a watch event that enters a connection: one that is held back is a strike of
+// the watch fault.
 func (w *World) eventSent(conn fakezk.ConnID, _ fakezk.Message) {
 	for _, p := range w.procs {
 		if p.held && !p.heldEvent && p.client.Connection() == conn {

@@ -8,9 +8,9 @@ import (
 
 // lag says how a server follows the leader.
 //
-// A server without clients is seen by nobody, so how far it is need not be known: it applies nothing until somebody
-// connects, and is then, as is drawn, up to date or as far behind as that client can accept. That is the worst that
-// real servers can do, in one draw instead of many that would all have to fit together.
+// How far a server without clients is cannot be seen: it applies nothing until a client connects, and is then, as is
+// drawn, up to date or as far behind as that client can accept. That is the worst that real servers can do, in one
+// draw instead of many that would all have to fit together.
 type lag uint8
 
 const (
@@ -49,7 +49,7 @@ func (w *World) seen(replica int) bool {
 	return false
 }
 
-// meet draws how far a server is that a client is about to connect to, if that is not known.
+// meet draws how far behind an unseen server is when a client is about to connect to it.
 func (w *World) meet(p *process, replica int) {
 	if w.lag[replica] != unseen {
 		return

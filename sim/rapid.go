@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// rapidSource draws choices through rapid. Each is drawn from few bits, calm ones being small
-// numbers, so that rapid's shrinking by deletion and by lowering leads to calmer runs.
+// rapidSource draws choices through rapid, each from few bits, calm ones being small numbers: rapid shrinks by
+// deletion and by lowering.
 type rapidSource struct{ t *rapid.T }
 
 func newRapidSource(t *rapid.T) *rapidSource { return &rapidSource{t} }
@@ -46,8 +46,8 @@ var below = func() (all [32]*rapid.Generator[int]) {
 	return all
 }()
 
-// underRapid lets rapid check a property, and returns what rapid has to say, which is for after the story. It does
-// so on a goroutine that the property may end. With -rapid.v rapid speaks for itself, at once.
+// underRapid lets rapid check a property, and returns rapid's messages, which come after the story. It does so on a
+// goroutine that the property may end. With -rapid.v rapid prints at once.
 func underRapid(t *testing.T, property func(*rapid.T)) (said string, failed bool) {
 	t.Helper()
 	quiet := &quietTB{T: t, loud: flagOf("rapid.v") == "true"}
@@ -60,7 +60,7 @@ func underRapid(t *testing.T, property func(*rapid.T)) (said string, failed bool
 	return strings.Join(quiet.said, "\n"), quiet.failed
 }
 
-// quietTB keeps what rapid itself says of a test. That the test has failed is said by the story.
+// quietTB keeps rapid's messages about a test. The story says that the test has failed.
 type quietTB struct {
 	*testing.T
 	loud   bool
@@ -94,8 +94,8 @@ func (q *quietTB) FailNow() {}
 // flagsMu is held while flags of the test binary are set for one of several tests that run at the same time.
 var flagsMu sync.Mutex
 
-// setFlags sets those flags of the test binary that the user has not, for the time until undo is called, which may be
-// done again.
+// setFlags sets the flags of the test binary that the user has not set, until undo is called, which may be called
+// again.
 func setFlags(values map[string]string) (undo func()) {
 	flagsMu.Lock()
 	given := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// readiness notes, in a run that is made for nothing else, which goroutines of the recipe went on
-// together: those whose stacks differ from when the world last came to rest.
+// readiness notes, in a run made for that alone, which goroutines of the recipe went on together: those whose stacks
+// differ from when the world last came to rest.
 type readiness struct {
 	until int // the last step that matters
 	last  map[string]string
@@ -24,7 +24,7 @@ type moved struct {
 
 func newReadiness(until int) *readiness { return &readiness{until: until} }
 
-// look is called by the world when everybody is blocked again.
+// look is called when every goroutine is blocked again.
 func (r *readiness) look(step int) {
 	if r == nil || step > r.until {
 		return
@@ -52,8 +52,8 @@ func (r *readiness) look(step int) {
 	}
 }
 
-// before returns where those stood that went on together last before a step was over; if nobody did
-// together, where the last one stood.
+// before returns where the goroutines stood that went on together last before a step was over; else where the last
+// single one stood.
 func (r *readiness) before(step int) []string {
 	var alone []string
 	for _, m := range slices.Backward(r.moved) {
@@ -86,7 +86,7 @@ func goroutinesOfBubble() map[string]string {
 	return all
 }
 
-// standing names the innermost place of a stack that is the recipe's.
+// standing names the innermost place of a stack in the recipe.
 func standing(stack string) string {
 	lines := strings.Split(stack, "\n")
 	for i := 0; i+1 < len(lines); i += 2 {
@@ -100,7 +100,7 @@ func standing(stack string) string {
 	return "a goroutine of the simulator"
 }
 
-// foreign tells whether a function is none of a recipe.
+// foreign tells whether a function is not the recipe's.
 func foreign(function string) bool {
 	pkg, _, _ := strings.Cut(path.Base(function), ".")
 	dir := path.Dir(function)

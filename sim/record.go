@@ -6,7 +6,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// Record is what a run that keeps a trace leaves besides it: all that is needed to tell its story.
+// Record is what a run with a trace leaves besides it, for telling its story.
 type Record struct {
 	Ops          []*Op // by call
 	Changes      []Change
@@ -75,8 +75,8 @@ func (w *World) noteOwner(p *process) {
 
 // mark notes how many choices have been made before the next step.
 //
-// Invariant: marks[k] is the number of choices after which step k is over; each turn of the loop
-// takes at most one step, and it takes one unless it is the last.
+// Invariant: marks[k] is the number of choices after which step k is over; each turn of the loop takes one step, or
+// none if it is the last.
 func (w *World) mark() {
 	if w.record == nil {
 		return
@@ -87,7 +87,7 @@ func (w *World) mark() {
 	w.marks[w.step] = len(w.source.made)
 }
 
-// complete is called when everybody has finished, or waits for ever.
+// complete is called when every script has ended, or waits for ever.
 func (w *World) complete() *Record {
 	if w.record == nil {
 		return nil

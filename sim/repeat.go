@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Divergence says that equal choices gave different runs: something in the recipe decides that is
-// no choice. That is goroutines of one client that run at the same time and reach for the same
-// thing, a select with several ready cases, the order of a map, or randomness or a clock of its own.
+// Divergence says that equal choices gave different runs: the recipe decides something that is no choice. Causes are
+// goroutines of one client that run at the same time and reach for the same thing, a select with several ready cases,
+// the order of a map, or randomness or a clock of its own.
 type Divergence struct {
 	Step  int      `json:"step"`            // at which two runs first differ
 	One   string   `json:"one"`             // what happened then in one run, "" if it had ended
@@ -28,11 +28,11 @@ func (d *Divergence) String() string {
 	return text + "; these goroutines were ready together: " + strings.Join(d.Ready, ", ")
 }
 
-// rerunShare is of how many passing episodes one is run again. Of a thousand that is sixteen: a recipe
-// that differs in one of ten is noticed four times out of five, one that hardly ever differs is not.
+// rerunShare: one of that many passing episodes is run again. Of a thousand that is sixteen: a recipe that differs in
+// one of ten is noticed four times out of five, one that hardly ever differs is not.
 const rerunShare = 64
 
-// repeatsMax bounds how often choices are run again to see the same once more.
+// repeatsMax bounds how often choices are run again until a run is the same.
 const repeatsMax = 20
 
 // repeat runs choices again, with a trace.
@@ -43,8 +43,8 @@ func (c *campaign) repeat(choices Choices, watch *readiness) (*outcome, []Step) 
 	return c.solo.run(cfg), trace
 }
 
-// settleRun gives a counterexample the trace of a run that breaks its property. If equal choices do
-// not give equal runs it notes where they part.
+// settleRun gives a counterexample the trace of a run that breaks its property, and notes where runs of equal choices
+// part.
 func (c *campaign) settleRun(f *Found) {
 	o, trace := c.repeat(f.Choices, nil)
 	f.Divergence = c.divergence(f.Choices, o, trace)
@@ -74,7 +74,7 @@ func (o *outcome) breaks(property string) *Violation {
 // comparisons is how often a run is compared with another one of the same choices.
 const comparisons = 5
 
-// divergence runs choices again and says where that first differs from a run that there was; nil if it never does.
+// divergence runs choices again and says where that first differs from a given run; nil if it never does.
 func (c *campaign) divergence(choices Choices, o *outcome, trace []Step) *Divergence {
 	var d *Divergence
 	for range comparisons {

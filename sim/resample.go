@@ -2,12 +2,12 @@ package sim
 
 import "slices"
 
-// resamples is how many new episodes are drawn in the search for a simpler one.
+// resamples is how many new episodes the search for a simpler one draws.
 var resamples = 1500
 
-// resample looks for a simpler episode that breaks the same property by drawing new ones that are no larger than the
-// best: as many users, and no more faults. Editing a list of choices cannot get from one schedule to a quite
-// different and shorter one; luck can, because small worlds have few schedules.
+// resample looks for a simpler episode that breaks the same property by drawing new ones with at most as many users
+// and faults as the best. Edits of a list of choices do not lead from one schedule to a quite different, shorter one;
+// luck does, because small worlds have few schedules.
 func (s *shrinker) resample() {
 	source := &smallerSource{random: newRandomSource(0, 0)}
 	for i := range resamples {

@@ -7,15 +7,14 @@ import (
 
 // Causal is a [Workload] that knows which of its properties break because others do.
 type Causal interface {
-	// Follows tells whether a violation of a property is what a violation of another one, the cause, may
-	// lead to. It must be transitive, and nothing may follow from itself.
+	// Follows tells whether a violation of the property may result from a violation of the cause. It must be
+	// transitive, and no property follows from itself.
 	Follows(property, cause string) bool
 }
 
-// RootFirst sorts the violations of a campaign for people, who mend one mistake at a time. The likely root comes
-// first: a violation that follows from no other, if the workload is [Causal], and of several such the one with the
-// simplest story: the fewest steps, then the fewest faults, then the one found first. The others are sorted in the
-// same way.
+// RootFirst sorts the violations of a campaign in the order in which to mend them. First comes the likely root: of
+// those that follow from no other, if the workload is [Causal], the one with the fewest steps, then the fewest
+// faults, then the one found first. The others are sorted in the same way.
 func RootFirst(w Workload, found []Found) {
 	rest := slices.Clone(found)
 	slices.SortStableFunc(rest, simplest)

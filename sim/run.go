@@ -37,12 +37,11 @@ type Config struct {
 	Progress func(Progress)
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
-	// Audit is of how many episodes, the first ones, the checker's sensitivity is measured if they are clean, see
-	// [Sensitivity]; 0: of none.
+	// Audit is the number of episodes, the first ones, on which the checker's sensitivity is measured if they are
+	// clean, see [Sensitivity].
 	Audit int
-	// Until, if set, is the only property that counts, and the campaign ends with the first episode
-	// that breaks it. (What the result says of that episode depends on the seed alone; its sums also
-	// cover those that other workers had begun.)
+	// Until, if set, is the only property that counts, and the campaign ends with the first episode that breaks it.
+	// (That episode depends on the seed alone; the sums of the result also cover those that had begun.)
 	Until string
 }
 
@@ -147,8 +146,8 @@ func (cfg Config) episode(source Source) *episodeConfig {
 	}
 }
 
-// Run runs a campaign: many episodes of a workload. When ctx ends it stops with what is known so
-// far. The error is for campaigns that could not be run; violations are in the result.
+// Run runs a campaign: many episodes of a workload. When ctx ends it stops with the result so far. The error is for
+// campaigns that cannot be run; violations are in the result.
 func Run(ctx context.Context, workload Workload, config Config) (Result, error) {
 	cfg, err := config.withDefaults()
 	if err != nil {
@@ -325,8 +324,7 @@ func (c *campaign) unknown(index int, o *outcome) {
 	}
 }
 
-// keep keeps, for each property, the simplest episode that broke it. Which one that is does not
-// depend on the order in which episodes end.
+// keep keeps, for each property, the simplest episode that broke it, in whatever order episodes end.
 func (c *campaign) keep(index int, o *outcome, v Violation) {
 	f := c.found[v.Property]
 	if f == nil {

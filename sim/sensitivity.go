@@ -3,7 +3,7 @@ package sim
 import "fmt"
 
 // Sensitivity says what a pass is worth: how hard the episodes were for the recipe, and how many corruptions of their
-// histories the checker detects. All but Faults and DuringOp is measured on as many episodes as [Config] says.
+// histories the checker detects. All but Faults and DuringOp are measured on the episodes that [Config.Audit] says.
 type Sensitivity struct {
 	Faults   int `json:"faults"` // strikes
 	DuringOp int `json:"inside"` // of these, those while an operation was under way
@@ -43,7 +43,7 @@ func (s *Sensitivity) add(t Sensitivity) {
 	}
 }
 
-// Vacuous says why a pass is worth nothing, or nothing if it is worth something.
+// Vacuous says why a pass is worth nothing, "" if it is worth something.
 func (s Sensitivity) Vacuous() string {
 	switch {
 	case s.Episodes == 0:

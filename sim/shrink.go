@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// minimise makes a counterexample small: it deletes choices, lowers numbers and looks for other small
-// runs as long as the same property breaks, and keeps the trace of the smallest run.
+// minimise makes a counterexample small: it deletes and lowers choices and looks for other small runs as long as the
+// same property breaks, and keeps the trace of the smallest run.
 func (c *campaign) minimise(f *Found) {
 	s := &shrinker{property: f.Property, budget: shrinkRuns, tried: map[uint64]bool{}, cfg: c.cfg, solo: c.solo}
 	switch {
@@ -27,7 +27,7 @@ func (c *campaign) minimise(f *Found) {
 // shrinkRuns bounds the work of minimising one counterexample.
 const shrinkRuns = 10000
 
-// shrinkLeaks is the same for goroutines that were left behind: each run leaves more.
+// shrinkLeaks is the same for goroutine leaks: each run leaves more goroutines.
 const shrinkLeaks = 300
 
 type shrinker struct {
@@ -39,8 +39,8 @@ type shrinker struct {
 	best     *outcome
 }
 
-// run runs an episode, and gives it up when it has become larger than the best. When a world stands still there
-// is no use in looking for others: each would be waited for.
+// run runs an episode, and gives it up when it is larger than the best. After a frozen world it stops looking: each
+// would be waited for.
 func (s *shrinker) run(source Source) *outcome {
 	cfg := s.cfg.episode(source)
 	if s.best != nil {
@@ -53,7 +53,7 @@ func (s *shrinker) run(source Source) *outcome {
 	return o
 }
 
-// size is what a person has to understand of a run. While it goes on each number only grows.
+// size is what a person has to understand of a run. Each number only grows while the run goes on.
 type size struct {
 	users    int
 	clients  int
@@ -67,7 +67,6 @@ func (s *size) list() []int {
 	return []int{s.users, s.users - s.clients, s.faults, s.calls, s.tortured}
 }
 
-// size is that of what has happened until now.
 func (w *World) size() size {
 	s := size{clients: len(w.procs), calls: len(w.ops), tortured: w.step}
 	for _, p := range w.procs {
@@ -82,7 +81,6 @@ func (w *World) size() size {
 	return s
 }
 
-// errTooLarge is why a run was given up that has become larger than it may.
 var errTooLarge = errors.New("larger than the smallest that is known")
 
 // beat shows that the world turns, and gives the run up when it is too large.
@@ -126,8 +124,8 @@ func (s *shrinker) edit() {
 	}
 }
 
-// try runs an edited list of choices, aligned by label, and keeps it if the property still breaks
-// and the run is simpler. What was tried before is not tried again: it would be the same run.
+// try runs an edited list of choices, aligned by label, and keeps it if the property still breaks and the run is
+// simpler. What was tried before would be the same run.
 func (s *shrinker) try(edited []made) bool {
 	source := newAligned(edited)
 	hash := source.hash()
@@ -223,8 +221,8 @@ func anyNonzero(all []made) bool {
 	return slices.ContainsFunc(all, func(m made) bool { return m.value != 0 })
 }
 
-// aligned replays choices with a queue for each label, so that taking away what one client plans
-// does not shift what the scheduler chose.
+// aligned replays choices with a queue for each label, so that deleting what one client plans does not shift the
+// scheduler's choices.
 type aligned struct{ queues map[string][]int }
 
 func newAligned(all []made) *aligned {
@@ -235,7 +233,7 @@ func newAligned(all []made) *aligned {
 	return a
 }
 
-// hash tells lists apart by what a run can get from them: where a queue has ended, zeros follow.
+// hash tells lists apart by their runs: where a queue has ended, zeros follow.
 func (a *aligned) hash() uint64 {
 	h := uint64(hashStart)
 	for _, label := range slices.Sorted(maps.Keys(a.queues)) {

@@ -18,8 +18,7 @@ func newSolo(w Workload, cfg Config) *solo {
 	return &solo{workload: w, servers: fakezk.New(fakezk.Config{}), crash: newCrashFile(w, cfg)}
 }
 
-// run runs an episode. If the world stands still it is left behind with what it needs, and nothing is known of the
-// outcome.
+// run runs an episode. A world that stands still is left behind with its servers, and the outcome is empty.
 func (s *solo) run(cfg *episodeConfig) *outcome {
 	cfg.servers, cfg.dog = s.servers, &watchdog{crash: s.crash}
 	var o *outcome

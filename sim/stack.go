@@ -15,7 +15,7 @@ const (
 	stackBytesMax = 1 << 20
 )
 
-// everyStackBytesMax is how much is read to find one among however many: recipes leave goroutines behind.
+// everyStackBytesMax is how much is read to find one stack among all: recipes leave goroutines behind.
 const everyStackBytesMax = 1 << 26
 
 // bubbleStacks returns the stacks of the goroutines in bubbles, each once, without those of the simulator; of those
@@ -49,8 +49,8 @@ func loopStacks(function string) string {
 	return strings.Join(out[:min(len(out), stacksMax)], "\n\n")
 }
 
-// allStacks returns the stacks of all goroutines, the caller's first, without the labels of [crashFile]; those that
-// fit into so many bytes.
+// allStacks returns the stacks of all goroutines that fit into the bytes, the caller's first, without the labels of
+// [crashFile].
 func allStacks(most int) []string {
 	buf := make([]byte, stackBytesMax)
 	n := runtime.Stack(buf, true)
@@ -82,7 +82,7 @@ func panicStack() string {
 	return plainStack(stack)
 }
 
-// plainStack takes out of a stack what differs between equal runs: numbers of goroutines and addresses.
+// plainStack removes what differs between equal runs: numbers of goroutines and addresses.
 func plainStack(stack string) string { return varying.ReplaceAllString(stack, "$1$2") }
 
 var varying = regexp.MustCompile(`(?m)^(goroutine) \d+|, (?:\d+ minutes, )?synctest bubble \d+|(\.\w+)?\((?:[^()\n]*0x[^()\n]*)\)$| \+0x[0-9a-f]+$| in goroutine \d+$`)

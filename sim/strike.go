@@ -167,9 +167,8 @@ func findExpiry(w *World, add func(target)) {
 	})
 }
 
-// strikeExpiry is the first of an expiry's three moments: the server decides. The session's
-// connection, if there is one, is closed without a word, which the client sees in its own time;
-// in the second variant it breaks at once, as by a partition that was the reason.
+// strikeExpiry is the first of an expiry's three moments: the server decides. The session's connection, if there is
+// one, is closed, which the client sees in its own time; in the second variant it breaks at once, as by a partition.
 func strikeExpiry(w *World, t target, variant int) {
 	p := w.procs[t.client]
 	noted := w.noteFault(Expiry, p.id, "", fmt.Sprintf("the server expires session 0x%x", p.client.Session()))
@@ -230,8 +229,8 @@ func findPause(w *World, add func(target)) {
 	w.alive(func(p *process) { add(target{client: p.id, variants: len(pauses)}) })
 }
 
-// strikePause stops a process for so long by the servers' clock. The bubble's clock, which its
-// timers see, stands still.
+// strikePause stops a process while the servers' clock goes on. The bubble's clock, which its timers see, stands
+// still.
 func strikePause(w *World, t target, variant int) {
 	p := w.procs[t.client]
 	w.noteFault(Pause, p.id, "", fmt.Sprintf("the process stops while %v pass", milliseconds(pauses[variant])))
@@ -315,7 +314,7 @@ func findCrash(w *World, add func(target)) {
 	})
 }
 
-// strikeCrash lets a process die. What it had sent is lost with it, or, in the second variant, is still carried out.
+// strikeCrash kills a process. A request on the wire is lost with it, or, in the second variant, still carried out.
 func strikeCrash(w *World, t target, variant int) {
 	p := w.procs[t.client]
 	w.noteFault(Crash, p.id, "", "the process dies")

@@ -74,7 +74,7 @@ func (s *sweepSource) Choose(n int, label string) int {
 	return min(s.base[at].value, n-1)
 }
 
-// sweep hands out base episodes, each followed by all its single faults and then by sampled pairs, half as many.
+// sweep hands out base episodes, each followed by all its single faults and half as many sampled pairs.
 func (c *campaign) sweep(send func(job) bool) {
 	alone := newSolo(c.workload, c.cfg)
 	defer alone.end()

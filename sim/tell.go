@@ -15,8 +15,8 @@ import (
 // Teller is a [Workload] that can make a page of the story of a counterexample, as that of package workload does.
 // [Check] writes such a page beside the fail file of a test that fails.
 type Teller interface {
-	// Page returns the page as HTML. again is the command that tells the story anew. When ctx ends, the page
-	// is made of what is known by then.
+	// Page returns the page as HTML. again is the command that tells the story anew. When ctx ends, the page shows
+	// what is known by then.
 	Page(ctx context.Context, c *Counterexample, again string) ([]byte, error)
 }
 

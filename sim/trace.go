@@ -11,7 +11,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// Step is one line of a trace: something that happened, in words and as facts.
+// Step is one line of a trace, in words and as facts.
 type Step struct {
 	N      int           // the step; operations' calls and returns carry the step that let them happen
 	At     time.Duration // the servers' clock since the start
@@ -132,7 +132,7 @@ func (w *World) noteRequest(p *process, call *fakezk.Call, m fakezk.Message) {
 	s.Event, s.Result = s.Subject(), s.answer()
 }
 
-// noteMessage adds a line about what comes to a client, but for a reply that [World.noteRequest] has told of.
+// noteMessage adds a line about a message that reaches a client, except a reply that [World.noteRequest] has noted.
 func (w *World) noteMessage(p *process, m fakezk.Message) {
 	if w.trace == nil {
 		return

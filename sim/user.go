@@ -74,8 +74,8 @@ func (u *User) ExpiriesSeen() int {
 // Step returns the step in which the script runs.
 func (u *User) Step() int { return u.world.step }
 
-// LastExpiryStep returns the step at which this process was last told that its session was gone: the present one, as
-// long as events are on their way to who reads those of the connection.
+// LastExpiryStep returns the step at which this process was last told that its session was gone: the present one
+// while events of the connection are held back from their readers.
 func (u *User) LastExpiryStep() int {
 	if u.process.client.HoldsAny() {
 		return u.world.step
@@ -146,8 +146,8 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
 	return op.ctx, op
 }
 
-// End ends the operation. Its context ends when its caller has blocked again, so that what works
-// in the background does not run beside it.
+// End ends the operation. Its context ends when its caller has blocked again, so that background goroutines do not
+// run beside it.
 func (op *Op) End(outcome Outcome, result string, err error) {
 	u := op.user
 	if u.dead.Load() {
@@ -165,8 +165,7 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 	w.wake()
 }
 
-// Do reaches something that clients share outside ZooKeeper, through the world: do runs, alone,
-// when the world lets it happen.
+// Do reaches a resource that clients share outside ZooKeeper: do runs, alone, when the world lets it.
 func (u *User) Do(what string, do func() string) {
 	u.outside(&outsideCall{user: u, what: what, do: do})
 }

@@ -102,7 +102,7 @@ func (w *World) SessionEnd(session int64) (stamp int64, ended bool) {
 	return StampOf(step), ok
 }
 
-// IncarnationEnd returns the stamp at which a client crashed for the (life+1)-th time, and false if it did not.
+// IncarnationEnd returns the stamp at which an incarnation of a client crashed, and false if it did not.
 func (w *World) IncarnationEnd(client, incarnation int) (stamp int64, ended bool) {
 	crashes := w.procs[client].crashes
 	if incarnation >= len(crashes) {
@@ -114,14 +114,14 @@ func (w *World) IncarnationEnd(client, incarnation int) (stamp int64, ended bool
 // HadChildren tells whether a znode has ever been a parent.
 func (w *World) HadChildren(path string) bool { return w.parents[path] }
 
-// Unused tells whether all that anybody has ever asked for of a persistent znode is that it be made.
+// Unused tells whether a persistent znode was made, and never asked for otherwise.
 func (w *World) Unused(path string) bool { return w.unused[path] && !w.parents[path] }
 
-// identities bounds how many identities a user is taken to have been given.
+// identities bounds how many identities a user is assumed to have.
 const identities = 100
 
-// Identified tells whether a name bears an identity that no other client can have: a session's, or one that a client
-// was given by [fakezk.GUID].
+// Identified tells whether a name bears an identity that no other client can have: a session's, or one of
+// [fakezk.GUID].
 func (w *World) Identified(name string) bool {
 	for _, c := range w.changes {
 		if c.Op == fakezk.OpCreateSession && (strings.Contains(name, fmt.Sprintf("%x", c.Session)) || strings.Contains(name, fmt.Sprint(c.Session))) {

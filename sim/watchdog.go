@@ -20,9 +20,9 @@ type watchdog struct {
 	spent time.Duration // … and how much processor time the process had had
 }
 
-// freezeAfter is how long a world may stand still before it counts as frozen. A step takes
-// microseconds. What counts is not the wall clock alone, or a crowded machine would freeze worlds:
-// the process must have had that much processor time too, or nobody in the bubbles must want any.
+// freezeAfter is how long a world may stand still before it counts as frozen. A step takes microseconds. So that a
+// crowded machine freezes no worlds, the process must have had that much processor time too, unless no goroutine in
+// the bubbles wants any.
 var freezeAfter = 5 * time.Second
 
 func (d *watchdog) beat()  { d.beats.Add(1) }

@@ -21,7 +21,7 @@ type Episode interface {
 	// Run is the script of one user, on a goroutine of its own. After a crash it is called again
 	// for the same Client and Index with a higher Incarnation, and goes on where the script stood.
 	Run(u *User)
-	// MayWaitForever is called in the liveness phase when nothing moves although somebody still waits. It may
+	// MayWaitForever is called in the liveness phase when nothing moves although an operation still waits. It may
 	// cancel waits that are in order (a consumer at an empty queue) and then returns true.
 	MayWaitForever(w *World) bool
 	// Judge says what was wrong, when all is over and before sessions are closed.
@@ -38,8 +38,8 @@ type Waiver interface {
 	Waived() []string // in alphabetical order
 }
 
-// Preparer is an Episode that needs more than its parents when it begins: Prepare makes it, before any client is there,
-// over a connection at which nothing goes wrong. With an error the episode is unknown.
+// Preparer is an Episode that needs more than its parents: Prepare makes it before any client starts, over a
+// connection without faults. With an error the episode is unknown.
 type Preparer interface {
 	Prepare(c *fakezk.Conn) error
 }
@@ -49,19 +49,18 @@ type Judgement struct {
 	Violations []Violation
 	Unknown    string // why it could not be decided; empty if it could
 	History    any    // what the clients saw, in the form in which it can be written as JSON
-	// Disputed is what those who judge were given, by names, if the reason why it is unknown is that
-	// they contradict each other; each in the form of a History.
+	// Disputed, if the judges contradict each other, is what they were given, by name, each in the form of a History.
 	Disputed map[string]any
-	// NotJudged are the properties that could not be judged because what they need is not known in that world.
+	// NotJudged are the properties that could not be judged in this world.
 	NotJudged []string
-	// Refused is how many stale writes a resource has refused because of their tokens: what would have done harm
-	// to one that looks at none.
+	// Refused is how many stale writes a resource has refused because of their tokens: without that they would have
+	// done harm.
 	Refused int
-	// Later, if not nil, is a part of the judgement that is to run when the world has ended,
-	// outside of its bubble: what it returns is added. It must not look at the world's servers.
+	// Later, if not nil, is a part of the judgement that runs when the world has ended, outside of its bubble; its
+	// result is added. It must not look at the world's servers.
 	Later func() Judgement
-	// Audit, if not nil, says how much the verdict on a clean episode is worth. It corrupts the
-	// history as often as tries says, drawn from the seed. It is called after Later, likewise.
+	// Audit, if not nil, measures the verdict on a clean episode: it corrupts the history as often as tries says,
+	// drawn from the seed. It is called after Later, likewise.
 	Audit func(seed uint64, tries int) Sensitivity
 }
 

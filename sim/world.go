@@ -13,11 +13,11 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// World is one simulated world during one episode: servers, client processes, and the one loop
-// that decides what happens next. A workload sees it when it judges.
+// World is one simulated world during one episode: servers, client processes, and the loop that decides what happens
+// next. A workload sees it when it judges.
 //
-// Invariant: recipes' goroutines run only while the loop waits for them (synctest.Wait, or in
-// sleep). Whatever else is in here belongs to the loop, except what mu guards.
+// Invariant: recipes' goroutines run only while the loop waits for them (synctest.Wait, or in sleep). Everything here
+// belongs to the loop, except what mu guards.
 type World struct {
 	cfg     *episodeConfig
 	source  recorder
@@ -159,7 +159,6 @@ func (w *World) setUp(workload Workload) {
 	}
 }
 
-// plan is what the workload draws its episode from.
 func (w *World) plan(root string) *Plan {
 	return &Plan{source: &w.source, Clients: w.cfg.clients, Users: 2, Ops: w.cfg.ops, Faults: w.faults, Root: root}
 }
@@ -194,7 +193,7 @@ func (w *World) drawWorld() {
 // Root0 is the path below which the objects of simulated episodes live.
 const Root0 = "/t"
 
-// makeParents makes the znodes that the episode wants to be there, and those above them.
+// makeParents makes the znodes that the episode asks for, with their parents.
 func (w *World) makeParents() {
 	made := map[string]bool{}
 	for _, path := range w.episode.Parents() {
@@ -275,8 +274,7 @@ func (w *World) connect(p *process) (replica int, err error) {
 	return replica, err
 }
 
-// torture runs the episode with faults until all scripts have ended, nothing moves any more, or
-// the phase has taken its steps.
+// torture runs the episode with faults until all scripts have ended, nothing moves, or stepsMax is reached.
 func (w *World) torture() {
 	for w.step < w.cfg.stepsMax {
 		w.beat()
@@ -308,9 +306,9 @@ const (
 	livenessSteps = 20000
 )
 
-// recover is the liveness phase: everything is healed, the schedule is fair, and everybody must finish.
-// It returns false when somebody did not: when no operation began or ended for stillMax, although
-// the workload says that something should, or when there was no end of steps.
+// recover is the liveness phase: faults are healed, the schedule is fair, and every script must end. It returns false
+// if one did not: no operation began or ended for stillMax, although the workload says that one should, or
+// livenessSteps were taken.
 func (w *World) recover() bool {
 	w.liveness = true
 	w.heal()
