@@ -199,7 +199,8 @@ func TestExpiry(t *testing.T) {
 	}
 	// Six events fit; the rest is dropped, as go-zookeeper does.
 	wantEvents(t, owner.Events(), "EventNodeDeleted StateSyncConnected /mine", "EventSession StateDisconnected",
-		"EventSession StateConnecting", "EventSession StateConnected", "EventSession StateExpired", "EventSession StateDisconnected")
+		"EventSession StateConnecting", "EventSession StateConnected", "EventSession StateExpired",
+		"EventSession StateDisconnected")
 }
 
 // TestWatchesAfterExpiry: a client that learns of its expiry gets EventNotWatching on every watch, and on its event
@@ -218,8 +219,10 @@ func TestWatchesAfterExpiry(t *testing.T) {
 	w.servers.Expire(w.now, c.Session())
 	drain(c.Events())
 	c.Dial(w.now, 0)
-	wantEvents(t, c.Events(), "EventSession StateConnecting", "EventSession StateConnected", "EventSession StateExpired",
-		"EventNotWatching StateDisconnected /", "EventNotWatching StateDisconnected /", "EventNotWatching StateDisconnected /absent")
+	wantEvents(t, c.Events(), "EventSession StateConnecting", "EventSession StateConnected",
+		"EventSession StateExpired",
+		"EventNotWatching StateDisconnected /", "EventNotWatching StateDisconnected /",
+		"EventNotWatching StateDisconnected /absent")
 	for _, ch := range []<-chan zk.Event{data, data2, child, exist} {
 		e, open := <-ch
 		if !open || e.Type != zk.EventNotWatching || e.Err != zk.ErrSessionExpired {
@@ -240,7 +243,10 @@ func TestWatchesRearmed(t *testing.T) {
 		want   zk.EventType // 0: none
 	}{
 		{"created", func(t *testing.T, w *wire) { w.admin(t, fakezk.OpCreate) }, zk.EventNodeCreated},
-		{"created and deleted", func(t *testing.T, w *wire) { w.admin(t, fakezk.OpCreate); w.admin(t, fakezk.OpDelete) }, 0},
+		{"created and deleted", func(t *testing.T, w *wire) {
+			w.admin(t, fakezk.OpCreate)
+			w.admin(t, fakezk.OpDelete)
+		}, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWire(fakezk.Config{})
@@ -283,7 +289,8 @@ func (w *wire) admin(t *testing.T, op fakezk.Op) {
 func TestStatBesideError(t *testing.T) {
 	l := fakezk.NewLocal(fakezk.Config{})
 	conn, _, _ := l.Connect(time.Second)
-	if data, stat, err := conn.Get("/absent"); data != nil || stat == nil || *stat != (zk.Stat{}) || err != zk.ErrNoNode {
+	if data, stat, err := conn.Get("/absent"); data != nil || stat == nil || *stat != (zk.Stat{}) ||
+		err != zk.ErrNoNode {
 		t.Errorf("Get: %v %v %v", data, stat, err)
 	}
 	if _, stat, ch, err := conn.GetW("/absent"); stat != nil || ch != nil || err != zk.ErrNoNode {
@@ -337,7 +344,8 @@ func TestMulti(t *testing.T) {
 	if err != nil || len(results) != 4 || results[0].String != "/a0000000000" || results[2].Stat.Version != 1 {
 		t.Fatalf("%+v, %v", results, err)
 	}
-	results, err = conn.Multi(&zk.DeleteRequest{Path: "/b", Version: -1}, &zk.CheckVersionRequest{Path: "/a0000000000", Version: 7})
+	results, err = conn.Multi(&zk.DeleteRequest{Path: "/b", Version: -1},
+		&zk.CheckVersionRequest{Path: "/a0000000000", Version: 7})
 	if err != zk.ErrBadVersion || len(results) != 2 || results[0].Error != nil || results[1].Error != zk.ErrBadVersion {
 		t.Fatalf("%+v, %v", results, err)
 	}
@@ -353,18 +361,22 @@ func TestMulti(t *testing.T) {
 func TestPaths(t *testing.T) {
 	conn, _, _ := fakezk.NewLocal(fakezk.Config{}).Connect(time.Second)
 	for path, ok := range map[string]bool{
-		"/": true, "/a": true, "/a/b.c": true, "/a..": true, "/...": true, "/ä": true, "/\U0001F600": true, "/\ue000": true, "/./a": true, "/././a": false, "/./": false,
+		"/": true, "/a": true, "/a/b.c": true, "/a..": true, "/...": true, "/ä": true, "/\U0001F600": true,
+		"/\ue000": true, "/./a": true, "/././a": false, "/./": false,
 		"": false, "a": false, "/a/": false, "//": false, "/a//b": false, "/.": false, "/..": false, "/a/./b": false,
-		"/a/..": false, "/a\x00": false, "/\x1f": false, "/\x7f": false, "/\u009f": false, "/\uf000": false, "/\ufff0": false,
+		"/a/..": false, "/a\x00": false, "/\x1f": false, "/\x7f": false, "/\u009f": false, "/\uf000": false,
+		"/\ufff0": false,
 	} {
 		if _, _, err := conn.Exists(path); (err == zk.ErrInvalidPath) == ok {
 			t.Errorf("Exists(%q): %v", path, err)
 		}
 	}
-	if path, err := conn.Create("/", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll)); err != nil || path != "/0000000000" {
+	if path, err := conn.Create("/", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll)); err != nil ||
+		path != "/0000000000" {
 		t.Errorf("a sequential child without a name: %q, %v", path, err)
 	}
-	for flags, known := range map[int32]bool{-1: false, zk.FlagTTL: true, zk.FlagPersistentSequentialWithTTL: true, 7: false} {
+	for flags, known := range map[int32]bool{-1: false, zk.FlagTTL: true, zk.FlagPersistentSequentialWithTTL: true,
+		7: false} {
 		if _, err := conn.Create("/x", nil, flags, nil); err == nil || errors.Is(err, zk.ErrInvalidFlags) != known {
 			t.Errorf("Create with flags %d: %v", flags, err)
 		}
@@ -565,7 +577,8 @@ func TestCreateProtected(t *testing.T) {
 		},
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		fates := rapid.SliceOfN(rapid.SampledFrom([]string{"", "before", "after", "expiry", "reset"}), 6, 6).Draw(t, "fates")
+		fates := rapid.SliceOfN(rapid.SampledFrom([]string{"", "before", "after", "expiry", "reset"}), 6, 6).
+			Draw(t, "fates")
 		var outcomes []string
 		for _, method := range methods {
 			outcomes = append(outcomes, suffer(fates, method))

@@ -32,11 +32,13 @@ func (f ClientSemantics) watchBuffer() int {
 	return 1
 }
 
+var toldByJava = []zk.State{zk.StateDisconnected, zk.StateHasSession, zk.StateExpired}
+
 // tellWatches tells the watches of a change of the connection's state.
 func (c *Client) tellWatches(state zk.State) {
 	switch {
 	case c.killed.Load() || c.closed.Load():
-	case c.Semantics == SemanticsJava && (state == zk.StateDisconnected || state == zk.StateHasSession || state == zk.StateExpired):
+	case c.Semantics == SemanticsJava && slices.Contains(toldByJava, state):
 		for _, w := range slices.Clone(c.watches) {
 			w.tell(zk.Event{Type: zk.EventSession, State: state})
 			c.settle()

@@ -17,7 +17,8 @@ func TestClientSemantics(t *testing.T) {
 	}{
 		{"go", fakezk.SemanticsGo, []string{"EventNodeCreated StateSyncConnected /x", "closed"}},
 		{"java", fakezk.SemanticsJava, []string{
-			"EventSession StateDisconnected", "EventSession StateHasSession", "EventNodeCreated StateSyncConnected /x", "closed",
+			"EventSession StateDisconnected", "EventSession StateHasSession",
+			"EventNodeCreated StateSyncConnected /x", "closed",
 		}},
 		{"kazoo", fakezk.SemanticsKazoo, []string{"EventSession StateDisconnected", "closed"}},
 	} {

@@ -332,7 +332,9 @@ func (e *Ensemble) announce(t *transaction, x *edit, n *node) {
 	if e.OnCommit == nil {
 		return
 	}
-	c := Change{Zxid: t.zxid, Time: t.time, Op: x.op, Path: x.path, Session: t.session, Data: x.data, Sequential: x.sequential}
+	c := Change{
+		Zxid: t.zxid, Time: t.time, Op: x.op, Path: x.path, Session: t.session, Data: x.data, Sequential: x.sequential,
+	}
 	if n != nil && isEphemeral(n.owner) {
 		c.Owner = n.owner
 	}

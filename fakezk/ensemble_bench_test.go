@@ -34,7 +34,8 @@ func do(e *fakezk.Ensemble, c fakezk.ConnID, r *fakezk.Request) *fakezk.Response
 
 func benchmarkCreateDelete(b *testing.B, replicas int) {
 	e, c := bench(b, replicas)
-	create := fakezk.Request{Op: fakezk.OpCreate, Path: "/t/n-", Flags: zk.FlagEphemeral | zk.FlagSequence, ACL: zk.WorldACL(zk.PermAll)}
+	create := fakezk.Request{Op: fakezk.OpCreate, Path: "/t/n-", Flags: zk.FlagEphemeral | zk.FlagSequence,
+		ACL: zk.WorldACL(zk.PermAll)}
 	remove := fakezk.Request{Op: fakezk.OpDelete, Version: -1}
 	for b.Loop() {
 		remove.Path = do(e, c, &create).Path

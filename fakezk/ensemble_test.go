@@ -142,7 +142,8 @@ func TestExpiryInTime(t *testing.T) {
 		tick := rapid.Int64Range(1, 3000).Draw(t, "tick")
 		e := fakezk.New(fakezk.Config{Tick: tick})
 		now := rapid.Int64Range(0, 1e9).Draw(t, "start")
-		_, answer, _ := e.Connect(now, 0, fakezk.ConnectRequest{Timeout: rapid.Int64Range(0, 50*tick).Draw(t, "timeout")})
+		timeout := rapid.Int64Range(0, 50*tick).Draw(t, "timeout")
+		_, answer, _ := e.Connect(now, 0, fakezk.ConnectRequest{Timeout: timeout})
 		heard := now
 		for range rapid.IntRange(0, 5).Draw(t, "pings") {
 			deadline, ok := e.Deadline()
@@ -160,7 +161,8 @@ func TestExpiryInTime(t *testing.T) {
 			t.Fatalf("expired before its deadline %d", deadline)
 		}
 		e.Tick(deadline)
-		if lived := deadline - heard; e.Alive(answer.SessionID) || lived < answer.Timeout || lived > answer.Timeout+tick {
+		if lived := deadline - heard; e.Alive(answer.SessionID) || lived < answer.Timeout ||
+			lived > answer.Timeout+tick {
 			t.Fatalf("timeout %d, tick %d: lived %d, alive %t", answer.Timeout, tick, lived, e.Alive(answer.SessionID))
 		}
 	})

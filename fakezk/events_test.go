@@ -102,7 +102,8 @@ func TestHeldEvents(t *testing.T) {
 // of recipes.WithEvents do, which reads go-zookeeper's channel in time.
 func TestSessionEventsAreThoseOfTheAdapter(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		actions := rapid.SliceOfN(rapid.SampledFrom([]string{"listen", "read", "dial", "break", "expire", "watch"}), 1, 40).Draw(r, "actions")
+		actions := rapid.SliceOfN(rapid.SampledFrom([]string{"listen", "read", "dial", "break", "expire", "watch"}),
+			1, 40).Draw(r, "actions")
 		synctest.Test(t, func(t *testing.T) {
 			w := newWire(fakezk.Config{})
 			c := fakezk.NewClient(w, w.servers, 4000, synctest.Wait)

@@ -50,7 +50,8 @@ func (t *tree) checkTree() error {
 		owned -= len(list)
 	}
 	if owned != 0 || len(t.nodes) != int(t.root.descendants())+2 {
-		return fmt.Errorf("%d nodes are owned and not listed; %d paths for %d nodes", owned, len(t.nodes), t.root.descendants())
+		return fmt.Errorf("%d nodes are owned and not listed; %d paths for %d nodes", owned, len(t.nodes),
+			t.root.descendants())
 	}
 	return nil
 }
@@ -135,7 +136,8 @@ type SessionInfo struct {
 func (e *Ensemble) Sessions() []SessionInfo {
 	var list []SessionInfo
 	for _, s := range e.sessions {
-		connected := slices.ContainsFunc(e.replicas[s.owner].connections, func(c *connection) bool { return c.session == s })
+		connected := slices.ContainsFunc(e.replicas[s.owner].connections,
+			func(c *connection) bool { return c.session == s })
 		list = append(list, SessionInfo{s.id, s.timeout, s.deadline, s.owner, connected})
 	}
 	return list

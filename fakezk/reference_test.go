@@ -160,7 +160,8 @@ var (
 		return r
 	})
 	genCheck = rapid.Custom(func(t *rapid.T) fakezk.Request {
-		return fakezk.Request{Op: fakezk.OpCheck, Path: genPath.Draw(t, "path"), Version: rapid.Int32Range(-1, 1).Draw(t, "version")}
+		return fakezk.Request{Op: fakezk.OpCheck, Path: genPath.Draw(t, "path"),
+			Version: rapid.Int32Range(-1, 1).Draw(t, "version")}
 	})
 	genMulti = rapid.Custom(func(t *rapid.T) fakezk.Request {
 		ops := rapid.SliceOfN(rapid.OneOf(genWrite, genWrite, genCheck), 0, 4).Draw(t, "ops")
@@ -231,7 +232,8 @@ func compareTrees(t *rapid.T, e *fakezk.Ensemble, want *reference) {
 		if !ok {
 			t.Fatalf("%s should not exist", path)
 		}
-		if d := cmp.Diff(w.stat, n.Stat) + cmp.Diff(w.data, n.Data) + cmp.Diff(want.children(path), n.Children); d != "" {
+		if d := cmp.Diff(w.stat, n.Stat) + cmp.Diff(w.data, n.Data) +
+			cmp.Diff(want.children(path), n.Children); d != "" {
 			t.Fatalf("%s (-want +got):\n%s", path, d)
 		}
 	})
@@ -302,7 +304,8 @@ func outcome(e *fakezk.Ensemble, c fakezk.ConnID) (ok bool, fired []string) {
 func names(e *fakezk.Ensemble) string {
 	var b strings.Builder
 	e.Walk("/", func(path string, n fakezk.NodeInfo) {
-		fmt.Fprintf(&b, "%s %q version %d cversion %d owner %x\n", path, n.Data, n.Stat.Version, n.Stat.Cversion, n.Stat.EphemeralOwner)
+		fmt.Fprintf(&b, "%s %q version %d cversion %d owner %x\n", path, n.Data, n.Stat.Version, n.Stat.Cversion,
+			n.Stat.EphemeralOwner)
 	})
 	return b.String()
 }
@@ -310,7 +313,8 @@ func names(e *fakezk.Ensemble) string {
 // TestSequenceNumbers: %010d of any counter, as Java prints it.
 func TestSequenceNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.OneOf(rapid.Int32(), rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 9, 10, math.MaxInt32})).Draw(t, "counter")
+		edges := rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 9, 10, math.MaxInt32})
+		n := rapid.OneOf(rapid.Int32(), edges).Draw(t, "counter")
 		e := fakezk.New(fakezk.Config{})
 		if err := e.SetSequence("/", n); err != nil {
 			t.Fatal(err)

@@ -41,16 +41,20 @@ type step struct {
 
 var genStep = rapid.Custom(func(t *rapid.T) step {
 	s := step{Client: rapid.IntRange(0, 2).Draw(t, "client")}
-	s.Kind = rapid.SampledFrom([]string{"write", "write", "write", "read", "read", "watch", "watch", "auth", "lag", "heal", "apply", "apply", "drop", "expire"}).Draw(t, "kind")
+	s.Kind = rapid.SampledFrom([]string{"write", "write", "write", "read", "read", "watch", "watch", "auth", "lag",
+		"heal", "apply", "apply", "drop", "expire"}).Draw(t, "kind")
 	switch s.Kind {
 	case "write":
 		s.Request = genAny.Draw(t, "request")
 	case "auth":
-		s.Request = fakezk.Request{Op: rapid.SampledFrom([]fakezk.Op{fakezk.OpSetAuth, fakezk.OpWhoAmI}).Draw(t, "op"), Scheme: "digest"}
+		op := rapid.SampledFrom([]fakezk.Op{fakezk.OpSetAuth, fakezk.OpWhoAmI}).Draw(t, "op")
+		s.Request = fakezk.Request{Op: op, Scheme: "digest"}
 		s.Request.Auth = rapid.SampledFrom([][]byte{[]byte("u:p"), []byte("v:p")}).Draw(t, "secret")
 	case "read", "watch":
-		op := rapid.SampledFrom([]fakezk.Op{fakezk.OpExists, fakezk.OpGetData, fakezk.OpGetChildren2, fakezk.OpAddWatch, fakezk.OpSync})
-		s.Request = fakezk.Request{Op: op.Draw(t, "op"), Path: genPath.Draw(t, "path"), Watch: s.Kind == "watch", Kind: rapid.Int32Range(0, 1).Draw(t, "mode")}
+		op := rapid.SampledFrom([]fakezk.Op{fakezk.OpExists, fakezk.OpGetData, fakezk.OpGetChildren2,
+			fakezk.OpAddWatch, fakezk.OpSync})
+		s.Request = fakezk.Request{Op: op.Draw(t, "op"), Path: genPath.Draw(t, "path"), Watch: s.Kind == "watch",
+			Kind: rapid.Int32Range(0, 1).Draw(t, "mode")}
 	}
 	return s
 })
@@ -122,7 +126,8 @@ func (w *cluster) checkRead(t rapid.TB, client int, s step, reply *fakezk.Respon
 			t.Fatalf("read %+v; the replica has %+v", reply, n)
 		}
 	case fakezk.OpGetChildren2:
-		if ok != (reply.Err == fakezk.CodeOK) || !slices.Equal(slices.Sorted(slices.Values(reply.Children)), n.Children) {
+		if ok != (reply.Err == fakezk.CodeOK) ||
+			!slices.Equal(slices.Sorted(slices.Values(reply.Children)), n.Children) {
 			t.Fatalf("read %+v; the replica has %+v", reply, n)
 		}
 	case fakezk.OpSync, fakezk.OpCreate, fakezk.OpDelete, fakezk.OpSetData, fakezk.OpMulti:

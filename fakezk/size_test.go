@@ -38,7 +38,8 @@ func drawRequest(t *rapid.T, op fakezk.Op) *fakezk.Request {
 	r := &fakezk.Request{
 		Op: op, Path: text.Draw(t, "path"), Data: rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(t, "data"),
 		Scheme: text.Draw(t, "scheme"), Auth: []byte(text.Draw(t, "auth")),
-		DataWatches: texts.Draw(t, "data watches"), ExistWatches: texts.Draw(t, "exist"), ChildWatches: texts.Draw(t, "child"),
+		DataWatches: texts.Draw(t, "data watches"), ExistWatches: texts.Draw(t, "exist"),
+		ChildWatches:      texts.Draw(t, "child"),
 		PersistentWatches: texts.Draw(t, "persistent"), RecursiveWatches: texts.Draw(t, "recursive"),
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "entries") {
@@ -46,7 +47,8 @@ func drawRequest(t *rapid.T, op fakezk.Op) *fakezk.Request {
 	}
 	if op == fakezk.OpMulti {
 		for range rapid.IntRange(0, 4).Draw(t, "operations") {
-			part := rapid.SampledFrom([]fakezk.Op{fakezk.OpCreate, fakezk.OpCreateTTL, fakezk.OpSetData, fakezk.OpDelete, fakezk.OpCheck})
+			part := rapid.SampledFrom([]fakezk.Op{fakezk.OpCreate, fakezk.OpCreateTTL, fakezk.OpSetData,
+				fakezk.OpDelete, fakezk.OpCheck})
 			r.Ops = append(r.Ops, *drawRequest(t, part.Draw(t, "operation")))
 		}
 	}
@@ -70,26 +72,34 @@ func init() {
 		fakezk.OpCreateTTL: func(r *fakezk.Request) zkwire.Record {
 			return &zkwire.CreateTTLRequest{CreateRequest: zkwire.CreateRequest{Path: r.Path, Data: r.Data, ACL: r.ACL}}
 		},
-		fakezk.OpSetData: func(r *fakezk.Request) zkwire.Record { return &zkwire.SetDataRequest{Path: r.Path, Data: r.Data} },
-		fakezk.OpSetACL:  func(r *fakezk.Request) zkwire.Record { return &zkwire.SetACLRequest{Path: r.Path, ACL: r.ACL} },
-		fakezk.OpGetACL:  path, fakezk.OpSync: path, fakezk.OpGetEphemerals: path, fakezk.OpAllChildren: path,
+		fakezk.OpSetData: func(r *fakezk.Request) zkwire.Record {
+			return &zkwire.SetDataRequest{Path: r.Path, Data: r.Data}
+		},
+		fakezk.OpSetACL: func(r *fakezk.Request) zkwire.Record {
+			return &zkwire.SetACLRequest{Path: r.Path, ACL: r.ACL}
+		},
+		fakezk.OpGetACL: path, fakezk.OpSync: path, fakezk.OpGetEphemerals: path, fakezk.OpAllChildren: path,
 		fakezk.OpExists: watch, fakezk.OpGetData: watch, fakezk.OpGetChildren: watch, fakezk.OpGetChildren2: watch,
 		fakezk.OpDelete: version, fakezk.OpCheck: version,
 		fakezk.OpAddWatch: kind, fakezk.OpCheckWatches: kind, fakezk.OpRemoveWatches: kind,
 		fakezk.OpPing: nothing, fakezk.OpCloseSession: nothing, fakezk.OpWhoAmI: nothing,
 		fakezk.OpReconfig: func(*fakezk.Request) zkwire.Record { return &zkwire.ReconfigRequest{} },
-		fakezk.OpSetAuth:  func(r *fakezk.Request) zkwire.Record { return &zkwire.AuthRequest{Scheme: r.Scheme, Auth: r.Auth} },
+		fakezk.OpSetAuth: func(r *fakezk.Request) zkwire.Record {
+			return &zkwire.AuthRequest{Scheme: r.Scheme, Auth: r.Auth}
+		},
 		fakezk.OpSetWatches: func(r *fakezk.Request) zkwire.Record {
 			return &zkwire.SetWatchesRequest{Data: r.DataWatches, Exist: r.ExistWatches, Childs: r.ChildWatches}
 		},
 		fakezk.OpSetWatches2: func(r *fakezk.Request) zkwire.Record {
 			one := zkwire.SetWatchesRequest{Data: r.DataWatches, Exist: r.ExistWatches, Childs: r.ChildWatches}
-			return &zkwire.SetWatches2Request{SetWatchesRequest: one, Persistent: r.PersistentWatches, Recursive: r.RecursiveWatches}
+			return &zkwire.SetWatches2Request{SetWatchesRequest: one, Persistent: r.PersistentWatches,
+				Recursive: r.RecursiveWatches}
 		},
 		fakezk.OpMulti: func(r *fakezk.Request) zkwire.Record {
 			var ops []zkwire.MultiOp
 			for i := range r.Ops {
-				ops = append(ops, zkwire.MultiOp{Op: zkwire.Op(r.Ops[i].Op), Err: -1, Record: sized[r.Ops[i].Op](&r.Ops[i])})
+				ops = append(ops, zkwire.MultiOp{Op: zkwire.Op(r.Ops[i].Op), Err: -1,
+					Record: sized[r.Ops[i].Op](&r.Ops[i])})
 			}
 			return &zkwire.MultiRequest{Ops: ops}
 		},
@@ -105,7 +115,8 @@ func TestTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	session := conn.SessionID()
-	for size, want := range map[int]error{1_000_000: nil, 1_100_000: zk.ErrConnectionClosed, 3_000_000: zk.ErrShortBuffer} {
+	for size, want := range map[int]error{1_000_000: nil, 1_100_000: zk.ErrConnectionClosed,
+		3_000_000: zk.ErrShortBuffer} {
 		if _, err := conn.Set("/x", make([]byte, size), -1); !errors.Is(err, want) {
 			t.Errorf("%d bytes: %v, want %v", size, err, want)
 		}

@@ -132,7 +132,9 @@ func appendSurrogate(b []byte, r rune) []byte {
 // rewritten is a list after the server has written and read it: the operations of a multi go through bytes, and
 // surrogates cannot be read (PrepRequestProcessor.pRequest).
 func rewritten(acl []zk.ACL) []zk.ACL {
-	if !slices.ContainsFunc(acl, func(a zk.ACL) bool { return encoded(a.Scheme) != a.Scheme || encoded(a.ID) != a.ID }) {
+	if !slices.ContainsFunc(acl, func(a zk.ACL) bool {
+		return encoded(a.Scheme) != a.Scheme || encoded(a.ID) != a.ID
+	}) {
 		return acl
 	}
 	return mapped(acl, inACL(func(s string) string { return decoded(encoded(s)) }))

@@ -172,7 +172,8 @@ func (x *transcript) look(w []string) bool {
 	switch w[0] {
 	case "sessions":
 		for _, s := range x.servers.Sessions() {
-			x.say("0x%x timeout %d deadline %d replica %d connected %t", s.ID, s.Timeout, s.Deadline, s.Replica, s.Connected)
+			x.say("0x%x timeout %d deadline %d replica %d connected %t", s.ID, s.Timeout, s.Deadline, s.Replica,
+				s.Connected)
 		}
 	case "watches":
 		for _, s := range x.servers.Watches() {
@@ -227,7 +228,8 @@ func (x *transcript) client(name string, w []string) {
 }
 
 func (x *transcript) connect(name string, o options) {
-	r := fakezk.ConnectRequest{Timeout: x.number(o, "timeout", 10000), LastZxid: x.number(o, "zxid", 0), Address: o["address"]}
+	r := fakezk.ConnectRequest{Timeout: x.number(o, "timeout", 10000), LastZxid: x.number(o, "zxid", 0),
+		Address: o["address"]}
 	if old, ok := x.clients[o["session"]]; ok {
 		r.SessionID, r.Password = old.session, old.password
 	}
@@ -250,11 +252,15 @@ func (x *transcript) connect(name string, o options) {
 }
 
 var operations = map[string]fakezk.Op{
-	"create": fakezk.OpCreate, "create2": fakezk.OpCreate2, "container": fakezk.OpCreateContainer, "ttl": fakezk.OpCreateTTL,
-	"delete": fakezk.OpDelete, "set": fakezk.OpSetData, "setacl": fakezk.OpSetACL, "check": fakezk.OpCheck, "multi": fakezk.OpMulti,
+	"create": fakezk.OpCreate, "create2": fakezk.OpCreate2, "container": fakezk.OpCreateContainer,
+	"ttl":    fakezk.OpCreateTTL,
+	"delete": fakezk.OpDelete, "set": fakezk.OpSetData, "setacl": fakezk.OpSetACL, "check": fakezk.OpCheck,
+	"multi":  fakezk.OpMulti,
 	"exists": fakezk.OpExists, "get": fakezk.OpGetData, "ls": fakezk.OpGetChildren, "ls2": fakezk.OpGetChildren2,
-	"getacl": fakezk.OpGetACL, "count": fakezk.OpAllChildren, "multiread": fakezk.OpMultiRead, "ephemerals": fakezk.OpGetEphemerals,
-	"whoami": fakezk.OpWhoAmI, "sync": fakezk.OpSync, "ping": fakezk.OpPing, "close": fakezk.OpCloseSession, "auth": fakezk.OpSetAuth,
+	"getacl": fakezk.OpGetACL, "count": fakezk.OpAllChildren, "multiread": fakezk.OpMultiRead,
+	"ephemerals": fakezk.OpGetEphemerals,
+	"whoami":     fakezk.OpWhoAmI, "sync": fakezk.OpSync, "ping": fakezk.OpPing, "close": fakezk.OpCloseSession,
+	"auth":       fakezk.OpSetAuth,
 	"setwatches": fakezk.OpSetWatches, "setwatches2": fakezk.OpSetWatches2, "addwatch": fakezk.OpAddWatch,
 	"checkwatches": fakezk.OpCheckWatches, "removewatches": fakezk.OpRemoveWatches, "unknown": 77,
 }
@@ -271,7 +277,8 @@ func (x *transcript) request(w []string) *fakezk.Request {
 	}
 	o := x.options(w[1:])
 	r := &fakezk.Request{
-		Op: op, Flags: int32(x.number(o, "flags", 0)), Version: int32(x.number(o, "version", -1)), TTL: x.number(o, "ttl", 0),
+		Op: op, Flags: int32(x.number(o, "flags", 0)), Version: int32(x.number(o, "version", -1)),
+		TTL:  x.number(o, "ttl", 0),
 		Kind: int32(x.number(o, "kind", 0)), ACL: x.acl(o), Watch: slices.Contains(w, "w"),
 		Scheme: o["scheme"], Auth: []byte(o["auth"]), RelativeZxid: x.number(o, "zxid", 0),
 	}
@@ -357,7 +364,8 @@ func showReply(r *fakezk.Response) string {
 		s += fmt.Sprintf(" %d results", len(r.Results))
 	}
 	for _, one := range r.Results {
-		s += fmt.Sprintf("\n    type %d error %d%s", one.Op, one.Err, showResult(one.Path, one.Data, one.Children, one.Stat))
+		s += fmt.Sprintf("\n    type %d error %d%s", one.Op, one.Err,
+			showResult(one.Path, one.Data, one.Children, one.Stat))
 	}
 	return s
 }
@@ -382,5 +390,6 @@ func showResult(path string, data []byte, children []string, stat zk.Stat) strin
 
 func showStat(s zk.Stat) string {
 	return fmt.Sprintf("stat c%d/m%d/p%d times %d/%d versions %d/%d/%d owner 0x%x length %d children %d",
-		s.Czxid, s.Mzxid, s.Pzxid, s.Ctime, s.Mtime, s.Version, s.Cversion, s.Aversion, uint64(s.EphemeralOwner), s.DataLength, s.NumChildren)
+		s.Czxid, s.Mzxid, s.Pzxid, s.Ctime, s.Mtime, s.Version, s.Cversion, s.Aversion, uint64(s.EphemeralOwner),
+		s.DataLength, s.NumChildren)
 }

@@ -20,7 +20,8 @@ func TestOnlyRepliesAreSeen(t *testing.T) {
 		learn   func(t *testing.T, w *wire, c *fakezk.Client)
 		refused bool
 	}{
-		{"reply to a write", func(t *testing.T, w *wire, c *fakezk.Client) { w.do(c, create(c.Handle(0), "/x", 0)) }, true},
+		{"reply to a write", func(t *testing.T, w *wire, c *fakezk.Client) { w.do(c, create(c.Handle(0), "/x", 0)) },
+			true},
 		{"reply to a read of another znode", func(t *testing.T, w *wire, c *fakezk.Client) {
 			w.admin(t, fakezk.OpCreate)
 			w.do(c, func() error { _, _, err := c.Handle(0).Get("/"); return err })
@@ -58,7 +59,8 @@ func TestOnlyRepliesAreSeen(t *testing.T) {
 func (w *wire) wantThere(t *testing.T, c *fakezk.Client, path string, want bool) {
 	t.Helper()
 	var there bool
-	if err := w.do(c, func() (err error) { there, _, err = c.Handle(0).Exists(path); return err }); err != nil || there != want {
+	if err := w.do(c, func() (err error) { there, _, err = c.Handle(0).Exists(path); return err }); err != nil ||
+		there != want {
 		t.Errorf("exists(%s): %v %v, want %v", path, there, err, want)
 	}
 }
@@ -159,9 +161,12 @@ func TestClientSemanticsWhileAway(t *testing.T) {
 	}{
 		{"go", fakezk.SemanticsGo, []fakezk.Op{fakezk.OpCreate}, []string{missed, "closed"}},
 		{"go, undone", fakezk.SemanticsGo, []fakezk.Op{fakezk.OpCreate, fakezk.OpDelete}, nil},
-		{"java", fakezk.SemanticsJava, []fakezk.Op{fakezk.OpCreate}, []string{"EventSession StateDisconnected", "EventSession StateHasSession", missed, "closed"}},
-		{"java, undone", fakezk.SemanticsJava, []fakezk.Op{fakezk.OpCreate, fakezk.OpDelete}, []string{"EventSession StateDisconnected", "EventSession StateHasSession"}},
-		{"kazoo", fakezk.SemanticsKazoo, []fakezk.Op{fakezk.OpCreate}, []string{"EventSession StateDisconnected", "closed"}},
+		{"java", fakezk.SemanticsJava, []fakezk.Op{fakezk.OpCreate},
+			[]string{"EventSession StateDisconnected", "EventSession StateHasSession", missed, "closed"}},
+		{"java, undone", fakezk.SemanticsJava, []fakezk.Op{fakezk.OpCreate, fakezk.OpDelete},
+			[]string{"EventSession StateDisconnected", "EventSession StateHasSession"}},
+		{"kazoo", fakezk.SemanticsKazoo, []fakezk.Op{fakezk.OpCreate},
+			[]string{"EventSession StateDisconnected", "closed"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWire(fakezk.Config{})
@@ -192,7 +197,8 @@ func (w *wire) resume(c *fakezk.Client, replica int) {
 // TestNoWatchOutlivesItsSession: whatever the client library, a change in the new session reaches no watch
 // of the old one.
 func TestNoWatchOutlivesItsSession(t *testing.T) {
-	for name, semantics := range map[string]fakezk.ClientSemantics{"go": fakezk.SemanticsGo, "java": fakezk.SemanticsJava, "kazoo": fakezk.SemanticsKazoo} {
+	for name, semantics := range map[string]fakezk.ClientSemantics{"go": fakezk.SemanticsGo,
+		"java": fakezk.SemanticsJava, "kazoo": fakezk.SemanticsKazoo} {
 		t.Run(name, func(t *testing.T) {
 			w := newWire(fakezk.Config{})
 			c, conn := w.watcher(t, semantics)

@@ -111,7 +111,9 @@ func (e *Ensemble) prepareCreate(c *connection, r *Request, op Op) (edit, Code) 
 	if code != CodeOK {
 		return edit{}, code
 	}
-	return edit{op: OpCreate, path: path, data: bytes.Clone(r.Data), acl: acl, owner: owner, sequential: sequential(r.Flags)}, CodeOK
+	return edit{
+		op: OpCreate, path: path, data: bytes.Clone(r.Data), acl: acl, owner: owner, sequential: sequential(r.Flags),
+	}, CodeOK
 }
 
 // place finds the path of a node to be created, with its sequence number, and checks that it may stand there.

@@ -218,7 +218,8 @@ func (p *property) tell(t *testing.T) (told bool) {
 	case p.unknown != "":
 		t.Errorf("%s: unknown: %s", p.workload.Name(), p.unknown)
 	case p.late && p.episodes == 0:
-		t.Errorf("%s: unknown: the time of the test was over before anything was run: see go test -timeout", p.workload.Name())
+		t.Errorf("%s: unknown: the time of the test was over before anything was run: see go test -timeout",
+			p.workload.Name())
 	case p.late:
 		t.Logf("the time of the test is nearly over: %d episodes were run", p.episodes)
 		return false

@@ -42,7 +42,8 @@ func TestContinuationsBeginAlike(t *testing.T) {
 		for i := range 3 {
 			one := sim.RunOne(w, cfg, sim.Fork(r, step, i))
 			if d := cmp.Diff(upTo(step, r.Trace), upTo(step, one.Trace)); d != "" {
-				t.Fatalf("continuation %d from step %d begins otherwise (-counterexample, +continuation):\n%s", i, step, d)
+				t.Fatalf("continuation %d from step %d begins otherwise (-counterexample, +continuation):\n%s",
+					i, step, d)
 			}
 		}
 	}
@@ -151,7 +152,8 @@ func detailProblem(s sim.Step) string {
 		return "an answer that is in words only"
 	case (s.Kind == sim.KindFault || s.Kind == sim.KindHealed) != (bits.OnesCount16(uint16(s.Fault)) == 1):
 		return "a fault without a name, or a name without a fault"
-	case s.Kind == sim.KindFault && s.Event != "! "+s.Fault.String() || s.Kind == sim.KindHealed && s.Event != s.Fault.String():
+	case s.Kind == sim.KindFault && s.Event != "! "+s.Fault.String() ||
+		s.Kind == sim.KindHealed && s.Event != s.Fault.String():
 		return "a fault of another name"
 	case (s.Kind == sim.KindConnect) != (s.Dialled != ""):
 		return "nothing came of dialling"

@@ -99,7 +99,8 @@ func ReadCounterexample(r io.Reader) (*Counterexample, error) {
 		return nil, fmt.Errorf("not a counterexample, or cut off: %w", err)
 	}
 	if c.Format != CounterexampleFormat {
-		return nil, fmt.Errorf("not a counterexample that this version can read: its format is %q, wanted is %q", c.Format, CounterexampleFormat)
+		return nil, fmt.Errorf("not a counterexample that this version can read: its format is %q, wanted is %q",
+			c.Format, CounterexampleFormat)
 	}
 	if c.Property != PropertyCrash && (c.Hash == "" || c.Property == "" || len(c.Trace) == 0) {
 		return nil, fmt.Errorf("the counterexample is incomplete: it needs property, hash and trace")
@@ -137,7 +138,7 @@ type Replayed struct {
 	Trace     []Step
 	Hash      uint64
 	Violation *Violation // nil if nothing broke
-	Diverged  int        // index of the first line of the trace that differs from the file's; -1 if none, or if it has none
+	Diverged  int        // index of the first line of the trace that differs from the file's; -1 if none
 	Try       int        // at which try the runs were equal, from 1; how many were made if none was
 	Record    *Record    // what else is known of the run
 }

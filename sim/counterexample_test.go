@@ -43,7 +43,8 @@ func TestCounterexampleFilesRoundTrip(t *testing.T) {
 		if text != written(t, again) {
 			t.Errorf("%s: written twice it differs", name)
 		}
-		if !strings.Contains(text, "\n \"choices\": [") || len(strings.Split(text, "\n")) > 60+len(c.Trace)+len(c.History)/8 {
+		if !strings.Contains(text, "\n \"choices\": [") ||
+			len(strings.Split(text, "\n")) > 60+len(c.Trace)+len(c.History)/8 {
 			t.Errorf("%s: the list of choices is spread over many lines", name)
 		}
 	}
@@ -78,15 +79,17 @@ func TestForeignCounterexamples(t *testing.T) {
 		return written(t, &c)
 	}
 	cases := map[string][2]string{
-		"text":       {"hello", "not a counterexample"},
-		"a list":     {"[1,2,3]", "not a counterexample"},
-		"history":    {`{"client":3,"op":"poll","arg":null,"result":"v17","outcome":"ok","call":1041,"return":1077}`, "its format is"},
+		"text":   {"hello", "not a counterexample"},
+		"a list": {"[1,2,3]", "not a counterexample"},
+		"history": {`{"client":3,"op":"poll","arg":null,"result":"v17","outcome":"ok","call":1041,"return":1077}`,
+			"its format is"},
 		"two values": {written(t, anyExample(t)) + "{}", "not a counterexample"},
-		"version":    {edit(func(c *sim.Counterexample) { c.Format = "zktorture counterexample 2" }), `wanted is "zktorture counterexample 1"`},
-		"hash":       {edit(func(c *sim.Counterexample) { c.Hash = "" }), "incomplete"},
-		"property":   {edit(func(c *sim.Counterexample) { c.Property = "" }), "incomplete"},
-		"trace":      {edit(func(c *sim.Counterexample) { c.Trace = nil }), "incomplete"},
-		"huge":       {strings.Repeat(" ", 65<<20), "larger than 64 MB"},
+		"version": {edit(func(c *sim.Counterexample) { c.Format = "zktorture counterexample 2" }),
+			`wanted is "zktorture counterexample 1"`},
+		"hash":     {edit(func(c *sim.Counterexample) { c.Hash = "" }), "incomplete"},
+		"property": {edit(func(c *sim.Counterexample) { c.Property = "" }), "incomplete"},
+		"trace":    {edit(func(c *sim.Counterexample) { c.Trace = nil }), "incomplete"},
+		"huge":     {strings.Repeat(" ", 65<<20), "larger than 64 MB"},
 	}
 	for name, c := range cases {
 		_, err := sim.ReadCounterexample(strings.NewReader(c[0]))
@@ -115,7 +118,8 @@ func TestImpossibleCounterexamples(t *testing.T) {
 // Choices that were made for another run are taken as far as they go; that is no reason to panic.
 func TestAnyChoicesReplay(t *testing.T) {
 	w := find(t, "queue", "")
-	for _, choices := range []sim.Choices{nil, {-5, 1 << 40, -1}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 99, 99, 99, 99, 99, 99}} {
+	for _, choices := range []sim.Choices{nil, {-5, 1 << 40, -1},
+		{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 99, 99, 99, 99, 99, 99}} {
 		if one := sim.RunOne(w, sim.Config{}, choices.Replay()); len(one.Violations) > 0 {
 			t.Errorf("%v: %v", choices, one.Violations)
 		}

@@ -39,7 +39,8 @@ func crashing() sim.Workload { return workload.Lock(newCrasher) }
 // childCrash runs a campaign on a recipe that crashes, or replays what it has left.
 func childCrash(args []string) error {
 	if len(args) == 1 {
-		_, err := sim.Run(context.Background(), crashing(), sim.Config{Strategy: args[0], Episodes: 500, Seed: 7, Again: "again FILE"})
+		_, err := sim.Run(context.Background(), crashing(),
+			sim.Config{Strategy: args[0], Episodes: 500, Seed: 7, Again: "again FILE"})
 		return err
 	}
 	file, err := os.Open(args[1])
@@ -67,12 +68,14 @@ func TestCrashLeavesAFile(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			out, status := child(t, way, "TMPDIR="+t.TempDir())
-			named := regexp.MustCompile(`(?m)^goroutine .* labels:\{"zktorture, what runs it again": "` + again + `"\}\]:\n.*outOfCheese`).FindStringSubmatch(out)
+			named := regexp.MustCompile(`(?m)^goroutine .* labels:\{"zktorture, what runs it again": "` + again +
+				`"\}\]:\n.*outOfCheese`).FindStringSubmatch(out)
 			if status != 2 || !strings.Contains(out, "panic: out of cheese") || named == nil {
 				t.Fatalf("status %d, or no file is named:\n%s", status, out)
 			}
 			out, status = child(t, "crash replay "+named[1])
-			if status != 2 || !strings.HasPrefix(out, "lock custom crash ") || !strings.Contains(out, "panic: out of cheese") {
+			if status != 2 || !strings.HasPrefix(out, "lock custom crash ") ||
+				!strings.Contains(out, "panic: out of cheese") {
 				t.Errorf("it does not crash again: status %d\n%s", status, out)
 			}
 			if !strings.Contains(read(t, named[1]), `"seed":`) || !strings.Contains(read(t, named[1]), `"episode":`) {

@@ -117,14 +117,17 @@ func compare(t *testing.T, s subject, cfg sim.Config, n uint64, source func(i ui
 	beside := hashes(4, n, sim.NewHasher, s.w, cfg, source)
 	for i := range n {
 		if alone[i] != two[i] || alone[i] != beside[i] {
-			t.Errorf("%s: seed %d of %d: hash %016x with one processor, %016x with two, %016x beside others with four%s",
-				s.name, i, cfg.Seed+1, alone[i], two[i], beside[i], difference(s, cfg, func() sim.Source { return source(i) }))
+			t.Errorf("%s: seed %d of %d: hash %016x with one processor, %016x with two, "+
+				"%016x beside others with four%s",
+				s.name, i, cfg.Seed+1, alone[i], two[i], beside[i],
+				difference(s, cfg, func() sim.Source { return source(i) }))
 		}
 	}
 }
 
 // hashes runs with so many processors, and as many runs at a time.
-func hashes(procs int, n uint64, newHasher func() sim.Hasher, w sim.Workload, cfg sim.Config, source func(uint64) sim.Source) []uint64 {
+func hashes(procs int, n uint64, newHasher func() sim.Hasher, w sim.Workload, cfg sim.Config,
+	source func(uint64) sim.Source) []uint64 {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 	all := make([]uint64, n)
 	var workers sync.WaitGroup
@@ -237,7 +240,8 @@ func TestResultDoesNotDependOnWorkers(t *testing.T) {
 	for _, strategy := range []string{"random", "sweep"} {
 		w := find(t, "lock", "published/WriteLock")
 		// In an eighth of them the sweep finds nothing.
-		cfg := sim.Config{Episodes: max(bubbles.Share(1500), 400), Seed: 5, Strategy: strategy, Workers: 1, NoShrink: true}
+		cfg := sim.Config{Episodes: max(bubbles.Share(1500), 400), Seed: 5, Strategy: strategy, Workers: 1,
+			NoShrink: true}
 		one := run(t, w, cfg)
 		cfg.Workers = 2
 		two := run(t, w, cfg)
@@ -256,13 +260,16 @@ func TestUntilTheFirst(t *testing.T) {
 			short := cfg
 			short.Until, short.Workers = f.Property, workers
 			r := run(t, w, short)
-			if len(r.Violations) != 1 || r.Violations[0].Property != f.Property || r.Violations[0].Episode != f.Episode {
+			if len(r.Violations) != 1 || r.Violations[0].Property != f.Property ||
+				r.Violations[0].Episode != f.Episode {
 				t.Errorf("%d workers: found %+v, want %s in episode %d", workers, r.Violations, f.Property, f.Episode)
 				continue
 			}
-			if again := sim.RunOne(w, cfg, r.Violations[0].Choices.Replay()); !slices.ContainsFunc(again.Violations, func(v sim.Violation) bool {
+			same := func(v sim.Violation) bool {
 				return v.Property == f.Property && v.Message == r.Violations[0].Message
-			}) {
+			}
+			again := sim.RunOne(w, cfg, r.Violations[0].Choices.Replay())
+			if !slices.ContainsFunc(again.Violations, same) {
 				t.Errorf("%s: its choices break %v", f.Property, again.Violations)
 			}
 			if r.Episodes > f.Episode+200 {
@@ -283,7 +290,8 @@ func sameResult(t *testing.T, a, b sim.Result) {
 	}
 	for i, x := range a.Violations {
 		y := b.Violations[i]
-		if x.Property != y.Property || x.Hash != y.Hash || x.Episode != y.Episode || x.Times != y.Times || x.Message != y.Message {
+		if x.Property != y.Property || x.Hash != y.Hash || x.Episode != y.Episode || x.Times != y.Times ||
+			x.Message != y.Message {
 			t.Errorf("%s: %s in episode %d (%d times, %x); with 2 workers %s in %d (%d times, %x)",
 				a.Strategy, x.Property, x.Episode, x.Times, x.Hash, y.Property, y.Episode, y.Times, y.Hash)
 		}

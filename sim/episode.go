@@ -48,8 +48,9 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	o := &outcome{}
 	cfg.dog.start()
 	defer cfg.dog.crash.begin(cfg.number)()
-	if leaked := inBubble(func() { newWorld(cfg).run(workload, o) }); leaked && len(o.Violations) == 0 && o.aborted == nil {
-		o.Violations = append(o.Violations, Violation{Property: "goroutine-leak", Message: describeLeak(cfg.trace != nil)})
+	leaked := inBubble(func() { newWorld(cfg).run(workload, o) })
+	if leaked && len(o.Violations) == 0 && o.aborted == nil {
+		o.Violations = []Violation{{Property: "goroutine-leak", Message: describeLeak(cfg.trace != nil)}}
 	}
 	cfg.dog.stop() // what follows takes its time, and has limits of its own
 	o.judgeLater()
@@ -64,7 +65,8 @@ func (o *outcome) waive(workload Workload) {
 	if !can || len(o.Violations) == 0 {
 		return
 	}
-	o.Violations = slices.DeleteFunc(o.Violations, func(v Violation) bool { return slices.Contains(w.Waived(), v.Property) })
+	waived := func(v Violation) bool { return slices.Contains(w.Waived(), v.Property) }
+	o.Violations = slices.DeleteFunc(o.Violations, waived)
 }
 
 // givenUp is the panic of a source that gives the episode up.

@@ -17,14 +17,16 @@ func describeFreeze() string {
 	judge := loopStacks("sim.(*World).judge(")
 	switch {
 	case judge != "":
-		text, reason = judge, "the world has ended and is being judged, which takes too long: a mistake of the workload's and not of the recipe"
+		text, reason = judge, "the world has ended and is being judged, "+
+			"which takes too long: a mistake of the workload's and not of the recipe"
 	case strings.Contains(text, "sync.Mutex.Lock") || strings.Contains(text, "sync.RWMutex"):
 		reason = "a recipe keeps a sync.Mutex locked across a ZooKeeper call while another goroutine wants it, " +
 			"which the simulation cannot step over: use a channel as the lock, or do not hold it across calls"
 	case text != "":
 		reason = "a goroutine of the recipe runs without end and without calling ZooKeeper"
 	default:
-		text, reason = loopStacks("sim.(*World).run("), "no goroutine of the recipe runs: it is the simulator itself that stands still, which is a mistake in it"
+		text, reason = loopStacks("sim.(*World).run("),
+			"no goroutine of the recipe runs: it is the simulator itself that stands still, which is a mistake in it"
 	}
 	return fmt.Sprintf("frozen for %v: %s\n%s", freezeAfter, reason, text)
 }

@@ -184,7 +184,8 @@ func TestGoroutineLeftBehind(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return leaver{recipes.NewLock(c, path)} })
 	r := run(t, w, sim.Config{Episodes: 5, Seed: 1, NoFaultsAtAll: true})
 	wantOnly(t, r, "goroutine-leak", "waitForNobody")
-	if text := r.Violations[0].Message; strings.Contains(text, "sim.(*World)") || strings.Contains(text, "testing.tRunner") {
+	if text := r.Violations[0].Message; strings.Contains(text, "sim.(*World)") ||
+		strings.Contains(text, "testing.tRunner") {
 		t.Errorf("the simulator's own goroutines are blamed:\n%s", text)
 	}
 }

@@ -83,9 +83,11 @@ func (e failingEpisode) Judge(w *sim.World) sim.Judgement {
 
 // A workload that panics has not been judged: the verdict is unknown, and says where that was.
 func TestWorkloadThatPanics(t *testing.T) {
-	for at, place := range map[string]string{"plan": "failing.Plan", "judge": "failingEpisode.Judge", "later": "failingEpisode.Judge.func1"} {
+	for at, place := range map[string]string{"plan": "failing.Plan", "judge": "failingEpisode.Judge",
+		"later": "failingEpisode.Judge.func1"} {
 		r := run(t, failing{find(t, "lock", "ours"), at}, sim.Config{Episodes: 3, Seed: 1})
-		if r.Verdict != sim.VerdictUnknown || r.Undecided != 3 || !strings.Contains(r.Reason, "out of ink") || !strings.Contains(r.Reason, place) {
+		if r.Verdict != sim.VerdictUnknown || r.Undecided != 3 || !strings.Contains(r.Reason, "out of ink") ||
+			!strings.Contains(r.Reason, place) {
 			t.Errorf("%s: verdict %s, %d undecided: %s", at, r.Verdict, r.Undecided, r.Reason)
 		}
 	}

@@ -61,7 +61,8 @@ func childWith(t *testing.T, what string, flags []string, env ...string) (output
 // childIn is childWith in a folder: rapid writes its fail files below it.
 func childIn(t *testing.T, dir, what string, flags []string, env ...string) (output string, status int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-test.run=^TestAsChild$", "-test.v"}, flags...)...)
+	cmd := exec.CommandContext(t.Context(), os.Args[0],
+		append([]string{"-test.run=^TestAsChild$", "-test.v"}, flags...)...)
 	cmd.Env = append(append(os.Environ(), childEnv+"="+what), env...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()

@@ -71,7 +71,8 @@ import (
 )
 
 func TestMyLock(t *testing.T) {
-	sim.Check(t, workload.Lock(func(c recipes.Conn, path string) workload.Locker { return New(c, path) }), sim.WithFaults(sim.Time))
+	lock := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return New(c, path) })
+	sim.Check(t, lock, sim.WithFaults(sim.Time))
 }
 `
 	ownFuzz = `package mylock
@@ -87,7 +88,8 @@ import (
 )
 
 func FuzzMyLock(f *testing.F) {
-	f.Fuzz(rapid.MakeFuzz(sim.Property(workload.Lock(func(c recipes.Conn, path string) workload.Locker { return New(c, path) }), sim.WithFaults(sim.NoFaults))))
+	lock := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return New(c, path) })
+	f.Fuzz(rapid.MakeFuzz(sim.Property(lock, sim.WithFaults(sim.NoFaults))))
 }
 `
 )

@@ -16,7 +16,8 @@ func TestProgressEndsWithTheResult(t *testing.T) {
 	r, err := sim.Run(t.Context(), find(t, "lock", "published/WriteLock"), sim.Config{
 		Episodes: 300, Seed: 1, Faults: sim.Loss | sim.Crash, NoShrink: true,
 		Progress: func(p sim.Progress) {
-			if p.Episodes < last.Episodes || p.Operations < last.Operations || p.Violations < last.Violations || p.Elapsed < last.Elapsed {
+			if p.Episodes < last.Episodes || p.Operations < last.Operations || p.Violations < last.Violations ||
+				p.Elapsed < last.Elapsed {
 				t.Errorf("%+v after %+v", p, last)
 			}
 			last = p
@@ -25,7 +26,8 @@ func TestProgressEndsWithTheResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last.Episodes != r.Episodes || last.Of != 300 || last.Operations != r.Operations || last.Operations == 0 || last.Elapsed > r.Elapsed {
+	if last.Episodes != r.Episodes || last.Of != 300 || last.Operations != r.Operations || last.Operations == 0 ||
+		last.Elapsed > r.Elapsed {
 		t.Errorf("the last progress is %+v, the result %d episodes with %d operations", last, r.Episodes, r.Operations)
 	}
 	if d := cmp.Diff(r.Struck, last.Struck); d != "" || last.Struck["loss"] == 0 || len(last.Struck) != 2 {

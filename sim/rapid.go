@@ -74,7 +74,8 @@ func (q *quietTB) Logf(format string, args ...any) {
 	switch {
 	case q.loud:
 		q.T.Log(text)
-	case strings.HasPrefix(text, "[rapid] ") && !strings.HasPrefix(text, "[rapid] draw "): // the story tells choices better
+	case strings.HasPrefix(text, "[rapid] draw "): // the story tells choices better
+	case strings.HasPrefix(text, "[rapid] "):
 		q.said = append(q.said, strings.TrimSuffix(text, "\nFailed test output:"))
 	}
 }

@@ -23,7 +23,8 @@ func (d *Divergence) String() string {
 	case 0:
 		return text
 	case 1:
-		return text + "; only the goroutine at " + d.Ready[0] + " was ready, so a select with several ready cases, a map's order, a clock or randomness decides"
+		return text + "; only the goroutine at " + d.Ready[0] +
+			" was ready, so a select with several ready cases, a map's order, a clock or randomness decides"
 	}
 	return text + "; these goroutines were ready together: " + strings.Join(d.Ready, ", ")
 }

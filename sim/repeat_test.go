@@ -88,7 +88,9 @@ func TestRacingRecipeIsNoticed(t *testing.T) {
 // A violation of a recipe that does not repeat itself stays one. Its file says so, and to replay it
 // is tried again until it matches.
 func TestViolationThatDiffersReplays(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return mapOrder{recipes.NewLock(c, path), c} })
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return mapOrder{recipes.NewLock(c, path), c}
+	})
 	cfg := sim.Config{Episodes: 50, Seed: 1, NoFaultsAtAll: true}
 	r := run(t, w, cfg)
 	if len(r.Violations) == 0 {
@@ -135,7 +137,8 @@ func (a atOnce) Lock(ctx context.Context) error {
 			for range rand.IntN(20) {
 				runtime.Gosched()
 			}
-			a.conn.Multi(&zk.CreateRequest{Path: fmt.Sprintf("/%d", i), Acl: zk.WorldACL(zk.PermAll)}, &zk.DeleteRequest{Path: fmt.Sprintf("/%d", i), Version: -1})
+			a.conn.Multi(&zk.CreateRequest{Path: fmt.Sprintf("/%d", i), Acl: zk.WorldACL(zk.PermAll)},
+				&zk.DeleteRequest{Path: fmt.Sprintf("/%d", i), Version: -1})
 		})
 	}
 	all.Wait()

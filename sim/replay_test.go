@@ -63,8 +63,10 @@ func TestReplayIsTheSameRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again.Diverged >= 0 || again.Violation == nil || again.Violation.Property != c.Property || again.Violation.Message != c.Message {
-			t.Errorf("%s: replay diverged at %d and broke %+v, want %s: %s", name, again.Diverged, again.Violation, c.Property, c.Message)
+		if again.Diverged >= 0 || again.Violation == nil || again.Violation.Property != c.Property ||
+			again.Violation.Message != c.Message {
+			t.Errorf("%s: replay diverged at %d and broke %+v, want %s: %s", name, again.Diverged, again.Violation,
+				c.Property, c.Message)
 		}
 		writeExample(t, filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".json"), c)
 	}

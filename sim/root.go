@@ -31,5 +31,7 @@ func simplest(a, b Found) int {
 
 func followsFromAny(w Workload, f Found, causes []Found) bool {
 	causal, ok := w.(Causal)
-	return ok && slices.ContainsFunc(causes, func(cause Found) bool { return causal.Follows(f.Property, cause.Property) })
+	return ok && slices.ContainsFunc(causes, func(cause Found) bool {
+		return causal.Follows(f.Property, cause.Property)
+	})
 }

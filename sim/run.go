@@ -48,7 +48,8 @@ type Config struct {
 // Strategies are the names of the strategies, with what they do.
 var Strategies = map[string]string{
 	"random": "each episode draws its own schedule and its own subset of the faults",
-	"sweep":  "an episode without faults is run again with one fault at every place where it could strike, then with sampled pairs",
+	"sweep": "an episode without faults is run again with one fault at every place where it could strike, " +
+		"then with sampled pairs",
 	"replay": "the choices of a counterexample again (torture replay)",
 }
 
@@ -87,10 +88,10 @@ type Result struct {
 	Violations       []Found        // one for each property, the likely root first: see [RootFirst]
 	Sensitivity      Sensitivity
 	Rerun            Rerun
-	NotJudged        []string      // properties that could not be judged in this world, in alphabetical order: see [Judgement]
-	Waived           []string      // properties that the recipe does not promise, so that they were not judged: see [Waiver]
+	NotJudged        []string      // properties that could not be judged, in alphabetical order: see [Judgement]
+	Waived           []string      // properties that the recipe does not promise: see [Waiver]
 	Refused          int64         // stale writes that the guarded resources refused: see [Judgement]
-	Recovery         time.Duration // on real servers, the longest that clients needed to reach them when all faults had ended
+	Recovery         time.Duration // on real servers: the longest that clients needed to reach them after all faults
 	Hash             uint64        // covers every step of every episode
 	Elapsed          time.Duration
 	Interrupted      bool
@@ -109,7 +110,7 @@ type Found struct {
 	Trace   []Step
 	History any // what the clients saw
 
-	Divergence *Divergence // not nil if equal choices did not give equal runs: then the trace need not show the violation
+	Divergence *Divergence // if equal choices gave different runs: then the trace need not show the violation
 }
 
 const stepsMax = 400 // of a torture phase; episodes rarely take a quarter of it
@@ -154,7 +155,10 @@ func Run(ctx context.Context, workload Workload, config Config) (Result, error) 
 		return Result{}, err
 	}
 	c := &campaign{workload: workload, cfg: cfg, begin: time.Now(), found: map[string]*candidate{}}
-	c.result = Result{Workload: workload.Name(), Recipe: workload.Recipe(), Strategy: cfg.Strategy, Seed: cfg.Seed, Verdict: VerdictOK}
+	c.result = Result{
+		Workload: workload.Name(), Recipe: workload.Recipe(),
+		Strategy: cfg.Strategy, Seed: cfg.Seed, Verdict: VerdictOK,
+	}
 	if w, can := workload.(Waiver); can {
 		c.result.Waived = w.Waived()
 	}
@@ -216,7 +220,8 @@ func (c *campaign) progress() {
 		return
 	}
 	c.mu.Lock()
-	p := Progress{c.result.Episodes, c.cfg.Episodes, c.result.Operations, c.struckByName(), c.failures, time.Since(c.begin)}
+	r := &c.result
+	p := Progress{r.Episodes, c.cfg.Episodes, r.Operations, c.struckByName(), c.failures, time.Since(c.begin)}
 	c.mu.Unlock()
 	c.cfg.Progress(p)
 }
@@ -311,7 +316,8 @@ func (c *campaign) keepFirst(index int, o *outcome, v Violation) {
 		return
 	}
 	c.last.Store(int64(index))
-	c.found[v.Property] = &candidate{first: index, times: 1, episode: index, violation: v, choices: slices.Clone(o.choices)}
+	choices := slices.Clone(o.choices)
+	c.found[v.Property] = &candidate{first: index, times: 1, episode: index, violation: v, choices: choices}
 }
 
 // unknown notes an episode that could not be judged; the first one's reason is kept.

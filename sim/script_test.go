@@ -326,7 +326,8 @@ func (s *scriptedSource) next() int {
 func matches(words []string, a action) bool {
 	for _, word := range words {
 		isClient := strings.HasPrefix(word, "c") && clientNumber(word) >= 0
-		if isClient && (a.kind == actApply || a.client != clientNumber(word)) || !isClient && actionNames[a.kind] != word {
+		if isClient && (a.kind == actApply || a.client != clientNumber(word)) ||
+			!isClient && actionNames[a.kind] != word {
 			return false
 		}
 	}

@@ -90,7 +90,7 @@ func TestDeafLock(t *testing.T) {
 	}
 }
 
-// Who hears of an expiry late, since the event is still on its way, is not accused of going on against better knowledge.
+// A client that learns of an expiry late, as the event is still on its way, is not accused of going on knowingly.
 func TestWhoHearsLateIsNotAccused(t *testing.T) {
 	bubbles.Many(t)
 	r := run(t, listening(zk.StateExpired), sim.Config{Episodes: 3000, Seed: 7, Faults: sim.Expiry})
@@ -179,7 +179,8 @@ func (l *closingLock) Unlock(context.Context) error {
 
 // A recipe may close its connection: its znodes go, others are woken, and whoever shares it, or goes on, gets errors.
 func TestClosingLock(t *testing.T) {
-	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return &closingLock{c, path} }, workload.Unfair())
+	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return &closingLock{c, path} },
+		workload.Unfair())
 	n := bubbles.Share(1000)
 	cfg := sim.Config{Episodes: n, Seed: 5, Faults: sim.Expiry | sim.Watch | sim.Pause | sim.Time | sim.Lag}
 	for _, v := range run(t, w, cfg).Violations {

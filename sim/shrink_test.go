@@ -92,7 +92,8 @@ func shrunkFrom(t *testing.T, w sim.Workload, small, large sim.Found) {
 	}
 	one := sim.RunOne(w, sim.Config{}, small.Choices.Replay())
 	if one.Hash != small.Hash || one.Faults != small.Faults || one.Tortured != small.Steps {
-		t.Errorf("%s: reported are %d faults and %d steps, replay has %d and %d", small.Property, small.Faults, small.Steps, one.Faults, one.Tortured)
+		t.Errorf("%s: reported are %d faults and %d steps, replay has %d and %d", small.Property, small.Faults,
+			small.Steps, one.Faults, one.Tortured)
 	}
 	for _, v := range one.Violations {
 		if v.Property == small.Property && v.Message == small.Message {
@@ -115,7 +116,8 @@ func TestKnownBugsShrinkToADozenSteps(t *testing.T) {
 			}
 			seen++
 			if f.Clients != 2 || f.Steps > 12 || f.Faults != 0 {
-				t.Errorf("seed %d: %s has %d clients, %d steps, %d faults; want 2, at most 12, none", seed, f.Property, f.Clients, f.Steps, f.Faults)
+				t.Errorf("seed %d: %s has %d clients, %d steps, %d faults; want 2, at most 12, none",
+					seed, f.Property, f.Clients, f.Steps, f.Faults)
 			}
 		}
 		if seen != 2 {
@@ -163,7 +165,8 @@ func TestEditsThatAreTheSame(t *testing.T) {
 		}
 	}
 	for name, other := range map[string]uint64{
-		"one more": hash(1, 2, 3), "other labels": hash(2, 1), "one less": hash(1), "a zero before": sim.HashOfEdit([]string{"a", "a", "b"}, []int{0, 1, 2}),
+		"one more": hash(1, 2, 3), "other labels": hash(2, 1), "one less": hash(1),
+		"a zero before": sim.HashOfEdit([]string{"a", "a", "b"}, []int{0, 1, 2}),
 	} {
 		if other == hash(1, 2) {
 			t.Errorf("%s: the same hash", name)

@@ -24,7 +24,8 @@ func bubbleStacks(all bool) string {
 	var out []string
 	for _, stack := range allStacks(stackBytesMax) {
 		head, _, _ := strings.Cut(stack, "\n")
-		if !strings.Contains(head, "synctest bubble") || ofSimulator(stack) || !all && strings.Contains(head, "durable") {
+		leftOut := ofSimulator(stack) || !all && strings.Contains(head, "durable")
+		if leftOut || !strings.Contains(head, "synctest bubble") {
 			continue
 		}
 		if stack = plainStack(stack); !slices.Contains(out, stack) {
@@ -85,4 +86,5 @@ func panicStack() string {
 // plainStack removes what differs between equal runs: numbers of goroutines and addresses.
 func plainStack(stack string) string { return varying.ReplaceAllString(stack, "$1$2") }
 
-var varying = regexp.MustCompile(`(?m)^(goroutine) \d+|, (?:\d+ minutes, )?synctest bubble \d+|(\.\w+)?\((?:[^()\n]*0x[^()\n]*)\)$| \+0x[0-9a-f]+$| in goroutine \d+$`)
+var varying = regexp.MustCompile(`(?m)^(goroutine) \d+|, (?:\d+ minutes, )?synctest bubble \d+|` +
+	`(\.\w+)?\((?:[^()\n]*0x[^()\n]*)\)$| \+0x[0-9a-f]+$| in goroutine \d+$`)

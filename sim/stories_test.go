@@ -83,11 +83,15 @@ func broken(t *testing.T, name string) sim.Workload {
 	case "readme-tries":
 		return ephemeral(ephemeralLock{tries: 3, looksAgain: true, knowsLosing: true})
 	case "small":
-		return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return &smallLock{conn: c, path: path} })
+		return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return &smallLock{conn: c, path: path}
+		})
 	case "panics":
 		return workload.Lock(func(recipes.Conn, string) workload.Locker { return panicker{} })
 	case "leaves":
-		return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return leaver{recipes.NewLock(c, path)} })
+		return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return leaver{recipes.NewLock(c, path)}
+		})
 	case "mended":
 		return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return recipes.NewLock(c, path) })
 	case "crasher":
@@ -162,7 +166,8 @@ func TestCheckEndsWithAStory(t *testing.T) {
 func noStory(dir string, w sim.Workload, text string) string {
 	page := regexp.MustCompile(`(?m)^ +stories_test\.go:\d+: the story as a page: (\S+)$`).FindStringSubmatch(text)
 	first, _, _ := strings.Cut(text, "\n")
-	begin := regexp.MustCompile(`^ +stories_test\.go:\d+: ` + regexp.QuoteMeta(w.Name()+" ("+w.Recipe()+") broke ") + `[a-z-]+: `)
+	begin := regexp.MustCompile(`^ +stories_test\.go:\d+: ` + regexp.QuoteMeta(w.Name()+" ("+w.Recipe()+") broke ") +
+		`[a-z-]+: `)
 	switch {
 	case !begin.MatchString(first):
 		return "it does not begin with what broke"
@@ -173,7 +178,8 @@ func noStory(dir string, w sim.Workload, text string) string {
 	case strings.Contains(text, "[rapid] draw") || strings.Contains(text, "panic.go"):
 		return "it is full of what nobody needs"
 	}
-	if html, err := os.ReadFile(filepath.Join(dir, page[1])); err != nil || !strings.HasPrefix(string(html), "<!DOCTYPE html>") {
+	if html, err := os.ReadFile(filepath.Join(dir, page[1])); err != nil ||
+		!strings.HasPrefix(string(html), "<!DOCTYPE html>") {
 		return fmt.Sprintf("there is no page: %v", err)
 	}
 	return ""

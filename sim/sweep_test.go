@@ -35,7 +35,8 @@ func TestSweepStrikesEveryPlace(t *testing.T) {
 		if len(struck) < len(slices.Collect(sim.AllFaults.Each()))-1 {
 			t.Errorf("%s: of %d places none was for some of the faults: %v", kind, places, struck)
 		}
-		for _, way := range []string{"its reply is lost", "is lost before it is applied", "connection reset", "while 8 s pass", "while 2 s pass", "is still carried out"} {
+		for _, way := range []string{"its reply is lost", "is lost before it is applied", "connection reset",
+			"while 8 s pass", "while 2 s pass", "is still carried out"} {
 			if !strings.Contains(story.String(), way) {
 				t.Errorf("%s: in %d places nothing %q", kind, places, way)
 			}
@@ -105,7 +106,8 @@ func TestSweepFindsTheOnePlace(t *testing.T) {
 		cfg := sim.Config{Seed: seed, Faults: sim.Loss, Clients: 1, Workers: 1}
 		sweep := firstBreak(t, w, cfg, "sweep")
 		if bound := firstSingleFault(w, cfg); sweep > bound {
-			t.Errorf("seed %d: the sweep found it in episode %d, though a single fault of episode %d shows it", seed, sweep, bound)
+			t.Errorf("seed %d: the sweep found it in episode %d, though a single fault of episode %d shows it", seed,
+				sweep, bound)
 		}
 		sweeps, randoms = sweeps+sweep, randoms+firstBreak(t, w, cfg, "random")
 	}

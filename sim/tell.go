@@ -22,7 +22,8 @@ type Teller interface {
 
 // Story is a violation for people: the sentence, and what happened.
 func Story(w Workload, v Violation, trace []Step) string {
-	return fmt.Sprintf("%s (%s) broke %s: %s\n\n%s\n", w.Name(), w.Recipe(), v.Property, v.Message, strings.Join(Lines(trace), "\n"))
+	return fmt.Sprintf("%s (%s) broke %s: %s\n\n%s\n", w.Name(), w.Recipe(), v.Property, v.Message,
+		strings.Join(Lines(trace), "\n"))
 }
 
 // tell fails a test with the story of a violation, and says where its page is.
@@ -91,7 +92,8 @@ func checkAgain(t *testing.T, w Workload, name string) {
 		t.Fatalf("-zktorture.replay=%s: %v", name, err)
 	}
 	if example.Workload != w.Name() || example.Recipe != w.Recipe() {
-		t.Fatalf("-zktorture.replay=%s: it is of %s (%s), and this test is of %s (%s)", name, example.Workload, example.Recipe, w.Name(), w.Recipe())
+		t.Fatalf("-zktorture.replay=%s: it is of %s (%s), and this test is of %s (%s)",
+			name, example.Workload, example.Recipe, w.Name(), w.Recipe())
 	}
 	r, err := Replay(w, example)
 	switch {

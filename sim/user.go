@@ -173,9 +173,10 @@ func (u *User) Do(what string, do func() string) {
 // AwaitOthers waits for the liveness phase, and for all other users' scripts to end.
 func (u *User) AwaitOthers() {
 	w := u.world
-	u.outside(&outsideCall{user: u, what: "alone", do: func() string { return "all others have finished" }, when: func() bool {
-		return w.liveness && w.countUnfinished() == 1
-	}})
+	u.outside(&outsideCall{
+		user: u, what: "alone", do: func() string { return "all others have finished" },
+		when: func() bool { return w.liveness && w.countUnfinished() == 1 },
+	})
 }
 
 func (w *World) countUnfinished() (n int) {

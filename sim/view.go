@@ -1,8 +1,8 @@
 package sim
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -124,7 +124,11 @@ const identities = 100
 // [fakezk.GUID].
 func (w *World) Identified(name string) bool {
 	for _, c := range w.changes {
-		if c.Op == fakezk.OpCreateSession && (strings.Contains(name, fmt.Sprintf("%x", c.Session)) || strings.Contains(name, fmt.Sprint(c.Session))) {
+		if c.Op != fakezk.OpCreateSession {
+			continue
+		}
+		hex, decimal := strconv.FormatInt(c.Session, 16), strconv.FormatInt(c.Session, 10)
+		if strings.Contains(name, hex) || strings.Contains(name, decimal) {
 			return true
 		}
 	}

@@ -67,7 +67,7 @@ type Judgement struct {
 // Violation is a broken property. What its message names is in fields, for programs: nothing reads the message.
 type Violation struct {
 	Property string   // one of the workload's, in words of the field
-	Message  string   // one sentence that names the operations, sessions and znodes that show it, see [Violation.Saying]
+	Message  string   // one sentence that names what shows it, see [Violation.Saying]
 	Ops      []*Op    // those operations, if there are any
 	Sessions []int64  // those sessions
 	Paths    []string // those znodes

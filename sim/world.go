@@ -247,7 +247,10 @@ func (w *World) launch(p *process) {
 		w.connect(p)
 	}
 	for i, old := range p.users {
-		u := &User{world: w, process: p, conn: c.Handle(i), Client: p.id, Index: i, Incarnation: p.incarnation, done: old.done}
+		u := &User{
+			Client: p.id, Index: i, Incarnation: p.incarnation,
+			world: w, process: p, conn: c.Handle(i), done: old.done,
+		}
 		p.users[i] = u
 		if !u.done {
 			go u.run()

@@ -16,7 +16,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// lasting is the timeout of sessions that survive the second for which go-zookeeper rests when it has tried all servers.
+// lasting is the timeout of sessions that survive the second for which go-zookeeper rests when it has tried all
+// servers.
 const lasting = 8 * tick
 
 // ephemeral is a znode that tells by its absence that the session has expired.
@@ -29,8 +30,8 @@ type eventful struct {
 	expire    func() // to be called while the client is cut off
 }
 
-// stepwise is a network of one client whose requests are answered at once. It waits after each event until whoever reads
-// that has read it, as a reader of a real client mostly has before the next one.
+// stepwise is a network of one client whose requests are answered at once. It waits after each event until whoever
+// reads that has read it, as a reader of a real client mostly has before the next one.
 type stepwise struct {
 	servers *fakezk.Ensemble
 	client  *fakezk.Client
@@ -211,8 +212,8 @@ func must(t *testing.T, c eventful, what string) {
 	}
 }
 
-// TestEvents: go-zookeeper at a real server, by way of recipes.WithEvents, tells what the fake's client does, in the same
-// order, and whoever does not read has the first six. The rest of what Conn has is compared beside it.
+// TestEvents: go-zookeeper at a real server, by way of recipes.WithEvents, tells what the fake's client does, in the
+// same order, and whoever does not read has the first six. The rest of what Conn has is compared beside it.
 func TestEvents(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server")

@@ -24,7 +24,8 @@ func TestRandomScripts(t *testing.T) {
 		want := mustPlay(t, real_, script)
 		got := mustPlay(t, fake, script)
 		if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" {
-			t.Fatalf("the fake differs from the real server (-real +fake):\n%s\nThe script, as the real server answers it:\n%s", d, want)
+			t.Fatalf("the fake differs from the real server (-real +fake):\n%s\n"+
+				"The script, as the real server answers it:\n%s", d, want)
 		}
 	})
 }
@@ -103,7 +104,8 @@ func (g *generator) action(name string) string {
 
 // path is mostly one of a few, so that commands meet.
 func (g *generator) path() string {
-	return g.root + g.pick("path", "/x", "/x", "/x", "/x/y", "/x/y", "", "/y", "/x0000000001", "/x/0000000000", "/x/y/z")
+	return g.root + g.pick("path", "/x", "/x", "/x", "/x/y", "/x/y", "", "/y", "/x0000000001", "/x/0000000000",
+		"/x/y/z")
 }
 
 func (g *generator) create() string {
@@ -135,7 +137,8 @@ func (g *generator) watch() string {
 
 func (g *generator) acl() string {
 	return " acl=" + g.pick("acl", "world:anyone:cdrwa", "world:anyone:cdrwa", "world:anyone:r", "world:anyone:cdwa",
-		"auth::cdrwa", "digest:ann:7RJfAeIvrl4zdj6sS2fXrQHDvHM=:cdrwa,world:anyone:r", `"digest:😀\xff:x:r,world:anyone:cdrwa"`, "")
+		"auth::cdrwa", "digest:ann:7RJfAeIvrl4zdj6sS2fXrQHDvHM=:cdrwa,world:anyone:r",
+		`"digest:😀\xff:x:r,world:anyone:cdrwa"`, "")
 }
 
 func (g *generator) multi() string {

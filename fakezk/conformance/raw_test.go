@@ -59,7 +59,8 @@ func TestRawRandomScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" {
-			t.Fatalf("the fake differs from the real server (-real +fake):\n%s\nThe script, as the real server answers it:\n%s", d, want)
+			t.Fatalf("the fake differs from the real server (-real +fake):\n%s\n"+
+				"The script, as the real server answers it:\n%s", d, want)
 		}
 	})
 }
@@ -71,8 +72,10 @@ func drawRawScript(t *rapid.T) string {
 	text := rapid.Custom(func(t *rapid.T) string {
 		var s strings.Builder
 		for range rapid.IntRange(0, 5).Draw(t, "pieces") {
-			s.WriteString(rapid.SampledFrom([]string{"a", "é", "\uffff", "\ue000", "😀", "\xed\xa0\xbd", "\xed\xb8\x80", "\xff", "\xc0\x80",
-				"\xe0", "\xe0\x80", "\xe2\x82", "\xed\xa0", "\xed", "\xf0\x9f", "\xf0\x9f\x98", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5", "\x80", "\xc3"}).Draw(t, "piece"))
+			s.WriteString(rapid.SampledFrom([]string{"a", "é", "\uffff", "\ue000", "😀", "\xed\xa0\xbd",
+				"\xed\xb8\x80", "\xff", "\xc0\x80",
+				"\xe0", "\xe0\x80", "\xe2\x82", "\xed\xa0", "\xed", "\xf0\x9f", "\xf0\x9f\x98", "\xf0\x80\x80\x80",
+				"\xf4\x90\x80\x80", "\xf5", "\x80", "\xc3"}).Draw(t, "piece"))
 		}
 		return s.String()
 	})
@@ -100,7 +103,8 @@ func drawRawScript(t *rapid.T) string {
 		case 9:
 			command = fmt.Sprintf("sync %q", text.Draw(t, "text"))
 		case 10:
-			command = fmt.Sprintf(`setacl /p -1 acl="world:anyone:cdrwa,digest:%s:x:r"`, strings.Trim(fmt.Sprintf("%+q", text.Draw(t, "text")), `"`))
+			command = fmt.Sprintf(`setacl /p -1 acl="world:anyone:cdrwa,digest:%s:x:r"`,
+				strings.Trim(fmt.Sprintf("%+q", text.Draw(t, "text")), `"`))
 		case 11:
 			command = "acl " + path()
 		}
@@ -167,7 +171,8 @@ func rawRequest(verb string, args *arguments) (*fakezk.Request, error) {
 	case "set":
 		r.Op, r.Path, r.Data, r.Version = fakezk.OpSetData, args.text(), args.data(), args.number()
 	case "exists", "get", "children":
-		r.Op = map[string]fakezk.Op{"exists": fakezk.OpExists, "get": fakezk.OpGetData, "children": fakezk.OpGetChildren}[verb]
+		r.Op = map[string]fakezk.Op{"exists": fakezk.OpExists, "get": fakezk.OpGetData,
+			"children": fakezk.OpGetChildren}[verb]
 		r.Path, r.Watch = args.text(), args.take("watch")
 	case "acl":
 		r.Op, r.Path = fakezk.OpGetACL, args.text()
@@ -178,7 +183,8 @@ func rawRequest(verb string, args *arguments) (*fakezk.Request, error) {
 	case "count":
 		r.Op, r.Path = fakezk.OpAllChildren, args.text()
 	case "addwatch", "checkwatches", "removewatches":
-		r.Op = map[string]fakezk.Op{"addwatch": fakezk.OpAddWatch, "checkwatches": fakezk.OpCheckWatches, "removewatches": fakezk.OpRemoveWatches}[verb]
+		r.Op = map[string]fakezk.Op{"addwatch": fakezk.OpAddWatch, "checkwatches": fakezk.OpCheckWatches,
+			"removewatches": fakezk.OpRemoveWatches}[verb]
 		r.Path, r.Kind = args.text(), args.number()
 	case "datawatches":
 		r.Op, r.DataWatches = fakezk.OpSetWatches, []string{args.text()}
@@ -258,7 +264,8 @@ func connectRaw(t testing.TB, server string) (rawConn, error) {
 	}
 	t.Cleanup(func() { conn.Close() })
 	s := &rawSocket{Conn: conn}
-	first := wire.AppendFrame(nil, &wire.ConnectRequest{Timeout: int32(patience.Milliseconds()), Password: make([]byte, 16)})
+	first := wire.AppendFrame(nil, &wire.ConnectRequest{Timeout: int32(patience.Milliseconds()),
+		Password: make([]byte, 16)})
 	if err := s.send(first); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,8 @@ import (
 // showStat shows all of a Stat but its times.
 func (p *player) showStat(s *zk.Stat) string {
 	return fmt.Sprintf("version %d cversion %d aversion %d owner %s length %d children %d czxid %d mzxid %d pzxid %d",
-		s.Version, s.Cversion, s.Aversion, p.owner(s.EphemeralOwner), s.DataLength, s.NumChildren, s.Czxid, s.Mzxid, s.Pzxid)
+		s.Version, s.Cversion, s.Aversion, p.owner(s.EphemeralOwner), s.DataLength, s.NumChildren, s.Czxid, s.Mzxid,
+		s.Pzxid)
 }
 
 // owner shows a session as the client that has or had it.
