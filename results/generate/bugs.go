@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/sim"
@@ -12,10 +13,10 @@ import (
 
 // bug is a mistake in a recipe that was published, and how it shows.
 type bug struct {
-	id, title      string
-	kind, recipe   string
-	property       string // that it breaks
-	faults         string // that it needs
+	ID, Title      string
+	Kind, Recipe   string
+	Property       string // that it breaks
+	Faults         string // that it needs
 	clients, steps int    // the minimal story may have at most so many; 0: any number
 }
 
@@ -46,11 +47,11 @@ const (
 
 // hunt runs a campaign and returns the smallest story of the bug.
 func (b bug) hunt(ctx context.Context, episodes int) (*sim.Found, error) {
-	w, err := workload.Find(b.kind, b.recipe)
+	w, err := workload.Find(b.Kind, b.Recipe)
 	if err != nil {
 		return nil, err
 	}
-	faults, err := sim.ParseFaults(b.faults)
+	faults, err := sim.ParseFaults(b.Faults)
 	if err != nil {
 		return nil, err
 	}
@@ -59,65 +60,51 @@ func (b bug) hunt(ctx context.Context, episodes int) (*sim.Found, error) {
 		return nil, err
 	}
 	for i := range r.Violations {
-		if r.Violations[i].Property == b.property {
+		if r.Violations[i].Property == b.Property {
 			return b.judge(&r.Violations[i])
 		}
 	}
-	return nil, fmt.Errorf("%w: %s was not found in %d episodes", errUnexpected, b.id, episodes)
+	return nil, fmt.Errorf("%w: %s was not found in %d episodes", errUnexpected, b.ID, episodes)
 }
 
 // judge tells whether the story is as small as it has to be.
 func (b bug) judge(f *sim.Found) (*sim.Found, error) {
 	if b.clients > 0 && f.Clients > b.clients || b.steps > 0 && f.Steps > b.steps {
-		return f, fmt.Errorf("%w: %s was minimised to %d clients and %d steps only, wanted are %d and %d", errUnexpected, b.id, f.Clients, f.Steps, b.clients, b.steps)
+		return f, fmt.Errorf("%w: %s was minimised to %d clients and %d steps only, wanted are %d and %d", errUnexpected, b.ID, f.Clients, f.Steps, b.clients, b.steps)
 	}
 	return f, nil
 }
 
 // huntOne is `make bug-ID`.
-func huntOne(ctx context.Context, id string) error {
-	for _, b := range bugs {
-		if !strings.EqualFold(b.id, id) {
-			continue
-		}
-		f, err := b.hunt(ctx, huntEpisodes)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(os.Stdout, "%s found: %s\n\nVIOLATION of %s: %s\n\n%s\n\nfirst in episode %d of seed %d with --faults %s; minimised to %d clients, %d faults, %d steps\n",
-			b.id, b.title, f.Property, f.Message, strings.Join(sim.Lines(f.Trace), "\n"), f.Episode, huntSeed, b.faults, f.Clients, f.Faults, f.Steps)
-		return nil
+func huntOne(ctx context.Context, args []string) error {
+	i := slices.IndexFunc(bugs, func(b bug) bool { return len(args) == 1 && strings.EqualFold(b.ID, args[0]) })
+	if i < 0 {
+		return fmt.Errorf("no bug is called %q: there are %s", strings.Join(args, " "),
+			strings.Join(names(bugs, func(b bug) string { return b.ID }), ", "))
 	}
-	return fmt.Errorf("no bug is called %q: there are %s", id, strings.Join(bugIDs(), ", "))
+	b := bugs[i]
+	f, err := b.hunt(ctx, huntEpisodes)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s found: %s\n\nVIOLATION of %s: %s\n\n%s\n\n", b.ID, b.Title, f.Property, f.Message, strings.Join(sim.Lines(f.Trace), "\n"))
+	fmt.Printf("first in episode %d of seed %d with --faults %s; minimised to %d clients, %d faults, %d steps\n",
+		f.Episode, huntSeed, b.Faults, f.Clients, f.Faults, f.Steps)
+	return nil
 }
 
-func bugIDs() (ids []string) {
-	for _, b := range bugs {
-		ids = append(ids, b.id)
-	}
-	return ids
+// hunted is a bug with its smallest story, nil if it was not found.
+type hunted struct {
+	bug
+	Found *sim.Found
 }
 
-func measureBugs(ctx context.Context, p *page) error {
-	p.line("# Published bugs, and how soon they are found")
-	p.line("")
-	p.line("Each bug is hunted with only the faults that it needs, seed %d, in %s episodes. *Episodes* is how", huntSeed, number(huntEpisodes))
-	p.line("many were run until the property first broke; the rest is the size of the smallest story.")
-	p.line("The same by hand: `make bug-W1`.")
-	p.line("")
-	p.table("bug", "what is wrong", "recipe", "faults", "property broken", "episodes", "clients", "faults struck", "steps")
-	var problem error
+func measureBugs(ctx context.Context) (any, error) {
+	var all []hunted
+	var problems []error
 	for _, b := range bugs {
-		f, err := b.hunt(ctx, huntEpisodes)
-		switch {
-		case f != nil:
-			p.row(b.id, b.title, b.recipe, b.faults, b.property, number(f.Episode+1), f.Clients, f.Faults, f.Steps)
-		case err != nil:
-			p.row(b.id, b.title, b.recipe, b.faults, b.property, "not found", "", "", "")
-		}
-		if err != nil {
-			problem = err
-		}
+		found, problem := b.hunt(ctx, huntEpisodes)
+		all, problems = append(all, hunted{b, found}), append(problems, problem)
 	}
-	return problem
+	return facts{"Seed": huntSeed, "Episodes": huntEpisodes, "Bugs": all}, errors.Join(problems...)
 }

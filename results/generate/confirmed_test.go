@@ -7,7 +7,7 @@ import (
 
 // What is confirmed counts, and apart from it what is confirmed step by step, in whichever try.
 func TestTally(t *testing.T) {
-	var zoo confirmedZoo
+	var zoo zooResult
 	err := json.Unmarshal([]byte(`{"animals": [
 		{"found": true, "confirmation": {"violation": true}},
 		{"found": true, "confirmation": {"violation": true, "tries": 3}},

@@ -28,46 +28,54 @@ func liveRuns() (runs []liveRun) {
 
 const liveDuration = "30s"
 
-// liveResult is what is used of the object that torture run --json prints.
-type liveResult struct {
-	Episodes   int     `json:"episodes"`
-	Operations int64   `json:"operations"`
-	Verdict    string  `json:"verdict"`
-	Elapsed    float64 `json:"elapsed_s"`
-	Violations []struct {
-		Property string `json:"property"`
-	} `json:"violations"`
+// runResult is what is used of the object that torture run --json prints, and the folder of the run.
+type runResult struct {
+	Workload, Recipe string
+	Episodes         int
+	Operations       int64
+	Refused          int
+	Faults           map[string]int
+	Verdict, Reason  string
+	Recovery         float64 `json:"recovery_s"`
+	Elapsed          float64 `json:"elapsed_s"`
+	Violations       []violation
+	dir              string
 }
 
-func measureEnsemble(ctx context.Context, p *page) error {
-	p.line("# On three real ZooKeeper servers")
-	p.line("")
-	p.line("`torture run KIND --recipe RECIPE --backend ensemble --nodes 3 --faults none --duration %s --seed 1`: the same workloads and", liveDuration)
-	p.line("judgement, no faults but those that a busy machine makes. The published lock is to be caught here too.")
-	p.line("")
-	p.table("workload", "recipe", "verdict", "properties broken", "rounds", "operations", "seconds")
-	var problem error
-	for _, run := range liveRuns() {
-		r, err := onServers(ctx, run.kind, run.recipe)
-		if err != nil {
-			return err
-		}
-		var broken []string
-		for _, v := range r.Violations {
-			broken = append(broken, v.Property)
-		}
-		p.row(run.kind, run.recipe, r.Verdict, strings.Join(broken, ", "), number(r.Episodes), number(r.Operations), fmt.Sprintf("%.0f", r.Elapsed))
-		if r.Verdict != run.verdict {
-			problem = errors.Join(problem, fmt.Errorf("%w: %s (%s) on real servers: %s instead of %s", errUnexpected, run.kind, run.recipe, r.Verdict, run.verdict))
-		}
+// Minutes is how long the run was.
+func (r *runResult) Minutes() float64 { return r.Elapsed / 60 }
+
+// Broken are the properties that were broken.
+func (r *runResult) Broken() []string {
+	return names(r.Violations, func(v violation) string { return v.Property })
+}
+
+// expect is an error unless the verdict is as expected.
+func (r *runResult) expect(verdict string) error {
+	if r.Verdict == verdict {
+		return nil
 	}
-	return problem
+	return fmt.Errorf("%w: %s (%s) on real servers: %s %s instead of %s: %v", errUnexpected,
+		r.Workload, r.Recipe, r.Verdict, r.Reason, verdict, r.Violations)
 }
 
-// onServers runs a recipe without faults.
-func onServers(ctx context.Context, kind, recipe string) (*liveResult, error) {
-	var r liveResult
-	return &r, torture(ctx, &r, "run", kind, "--recipe", recipe, "--backend", "ensemble", "--nodes", "3", "--faults", "none", "--duration", liveDuration, "--seed", "1")
+func measureEnsemble(ctx context.Context) (any, error) {
+	var runs []*runResult
+	var problems []error
+	for _, run := range liveRuns() {
+		r, err := onServers(ctx, run.kind, "--recipe", run.recipe, "--faults", "none", "--duration", liveDuration, "--seed", "1")
+		if err != nil {
+			return nil, err
+		}
+		runs, problems = append(runs, r), append(problems, r.expect(run.verdict))
+	}
+	return facts{"Duration": liveDuration, "Runs": runs}, errors.Join(problems...)
+}
+
+// onServers runs a recipe of a kind on three real servers.
+func onServers(ctx context.Context, kind string, args ...string) (*runResult, error) {
+	var r runResult
+	return &r, torture(ctx, &r, append([]string{"run", kind, "--backend", "ensemble", "--nodes", "3"}, args...)...)
 }
 
 // torture runs the command as a user would, and reads the object that it prints with --json. What came of it is

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +28,7 @@ func TestForeignTexts(t *testing.T) {
 			used[c.text] = true
 		}
 	}
-	files, err := foreignTexts.ReadDir("foreign")
+	files, err := texts.ReadDir("foreign")
 	if err != nil || len(files) != len(used) {
 		t.Errorf("%d texts for %d causes (%v)", len(files), len(used), err)
 	}
@@ -38,15 +37,15 @@ func TestForeignTexts(t *testing.T) {
 // What nobody has explained is no success, and neither is a run that is undecided.
 func TestForeignUnexplained(t *testing.T) {
 	tt := torturer{recipe: foreignRecipe{name: "a queue", causes: []foreignCause{{"c", []string{"lost"}, lossAfter}}}}
-	r := &foreignResult{Violations: []foreignViolation{{Property: "lost"}}}
+	r := &runResult{Violations: []violation{{Property: "lost"}}}
 	if err := tt.unexplained(r); err != nil {
 		t.Error(err)
 	}
-	r.Violations = append(r.Violations, foreignViolation{Property: "phantom"})
+	r.Violations = append(r.Violations, violation{Property: "phantom"})
 	if err := tt.unexplained(r); !errors.Is(err, errUnexpected) || !strings.Contains(err.Error(), "explained phantom") {
 		t.Errorf("phantom: %v", err)
 	}
-	if err := tt.unexplained(&foreignResult{soaked: soaked{Verdict: "unknown", Reason: "too long"}}); !errors.Is(err, errUnexpected) {
+	if err := tt.unexplained(&runResult{Verdict: "unknown", Reason: "too long"}); !errors.Is(err, errUnexpected) {
 		t.Errorf("unknown: %v", err)
 	}
 }
@@ -66,7 +65,7 @@ func (r *pretended) torture(_ context.Context, object any, args ...string) error
 		value[args[i]] = args[i+1]
 	}
 	number := func(flag string) (n int) { n, _ = strconv.Atoi(value[flag]); return n }
-	out := object.(*foreignResult)
+	out := object.(*runResult)
 	if value["--plan"] == "" {
 		return nil
 	}
@@ -86,7 +85,7 @@ func (r *pretended) torture(_ context.Context, object any, args ...string) error
 		}
 		lines := 1 + (number("--seed")-r.best)*(number("--seed")-r.best)
 		file := filepath.Join(filepath.Dir(value["--plan"]), fmt.Sprintf("%d.jsonl", r.runs))
-		out.Violations = append(out.Violations, foreignViolation{Property: "lost", Message: "gone", File: file, Episode: round, Times: 1})
+		out.Violations = append(out.Violations, violation{Property: "lost", Message: "gone", File: file, Episode: round, Times: 1})
 		return os.WriteFile(file, []byte(strings.Repeat("{}\n", lines)), 0o644)
 	}
 	return nil
@@ -107,19 +106,19 @@ func TestForeignSmallest(t *testing.T) {
 		t.Fatal(c, err)
 	}
 	want := live.Fault{Round: 6, Client: 1, Request: 7, Fault: "loss", Variant: "after"}
-	if c.clients != 1 || c.ops != 3 || c.seed != 2 || c.rounds != 7 || len(c.plan) != 1 || c.plan[0] != want || c.violation.operations() != 1 {
+	if c.Clients != 1 || c.Ops != 3 || c.Seed != 2 || c.Rounds != 7 || len(c.plan) != 1 || c.plan[0] != want || c.Violation.operations() != 1 {
 		t.Errorf("%+v", c)
 	}
-	var p page
-	if err := tt.show(&p, c); err != nil {
+	if err := tt.repeat(c); err != nil {
 		t.Error(err)
 	}
+	text := textOf(t, shown{Case: c})
 	for _, part := range []string{
 		"--seed 2 --clients 1 --ops 3 --episodes 7 --plan FILE", `{"round":6,"client":1,"request":7,"fault":"loss","variant":"after"}`,
 		"seen again in 5 of 5 runs; with an empty FILE, in 0 of 5", "*lost*: gone.",
 	} {
-		if !strings.Contains(p.text.String(), part) {
-			t.Errorf("no %q in\n%s", part, p.text.String())
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
 		}
 	}
 }
@@ -129,7 +128,7 @@ func TestForeignTries(t *testing.T) {
 	runs, dirs := 0, map[string]bool{}
 	cannot := errors.New("connection closed")
 	tt := &torturer{ctx: t.Context(), torture: func(_ context.Context, object any, _ ...string) error {
-		dirs[object.(*foreignResult).dir] = true
+		dirs[object.(*runResult).dir] = true
 		if runs++; runs == 2 {
 			return nil
 		}
@@ -148,26 +147,36 @@ func TestForeignTries(t *testing.T) {
 func TestForeignNotShown(t *testing.T) {
 	tt := (&pretended{haunted: true}).torturer(t)
 	cause := foreignCause{"kazoo-queue-get", []string{"lost"}, lossAfter}
-	var p page
-	if err := tt.explain(&p, cause); !errors.Is(err, errUnexpected) || !strings.Contains(err.Error(), "in 5 runs with its fault and in 5 without") {
+	if _, err := tt.explain(cause); !errors.Is(err, errUnexpected) || !strings.Contains(err.Error(), "in 5 runs with its fault and in 5 without") {
 		t.Errorf("haunted: %v", err)
 	}
 	tt = (&pretended{request: foreignRequests + 1}).torturer(t)
-	if err := tt.explain(&p, cause); !errors.Is(err, errUnexpected) {
+	if _, err := tt.explain(cause); !errors.Is(err, errUnexpected) {
 		t.Errorf("never: %v", err)
 	}
-	if err := tt.explain(&p, foreignCause{"curator-queue-empty", []string{"false-empty"}, "none"}); err != nil || !strings.Contains(p.text.String(), "it needs luck") {
-		t.Errorf("never without faults: %v %s", err, p.text.String())
+	s, err := tt.explain(foreignCause{"curator-queue-empty", []string{"false-empty"}, "none"})
+	if text := textOf(t, s); err != nil || !strings.Contains(text, "it needs luck") {
+		t.Errorf("never without faults: %v %s", err, text)
 	}
+}
+
+// textOf is what the page says of a cause.
+func textOf(t *testing.T, s shown) string {
+	t.Helper()
+	var text strings.Builder
+	if err := pages.ExecuteTemplate(&text, "cause", s); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
 }
 
 // The plan has a fault in every round, at each request in turn, and can be read.
 func TestForeignPlan(t *testing.T) {
-	var text bytes.Buffer
-	if err := writePlan(&text, everywhere()); err != nil {
+	text, err := planText(everywhere())
+	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := live.ReadFaultPlan(&text)
+	plan, err := live.ReadFaultPlan(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,10 +210,11 @@ func TestForeignStruck(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := &foreignResult{dir: dir}
-	struck, err := r.struck(foreignViolation{File: history, Episode: 3})
-	if want := "c1's request 2: loss after; lag of server.2 (follower)"; err != nil || struck != want {
-		t.Errorf("%v %q, want %q", err, struck, want)
+	r := &runResult{dir: dir}
+	v := violation{File: history, Episode: 3}
+	err := r.struck(&v)
+	if want := "c1's request 2: loss after; lag of server.2 (follower)"; err != nil || v.Struck != want {
+		t.Errorf("%v %q, want %q", err, v.Struck, want)
 	}
 }
 

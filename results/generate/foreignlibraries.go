@@ -13,9 +13,9 @@ import (
 
 // foreignLibrary is a library whose recipes an example serves.
 type foreignLibrary struct {
-	version string // its own, and of what it runs on
+	Version string // its own, and of what it runs on
 	command string // what is run, as --recipe
-	shown   string // what a reader would give after exec: for the same
+	Shown   string // what a reader would give after exec: for the same
 }
 
 // findLibraries finds both libraries, as Debian's packages have them. What has to be compiled goes to a folder.
@@ -66,9 +66,9 @@ func findCurator(ctx context.Context, jars, classes string) (foreignLibrary, err
 		return foreignLibrary{}, notHere("a compiler for Curator's example", fmt.Sprintf("javac %s: %v (Debian's package default-jdk-headless)", source, err))
 	}
 	return foreignLibrary{
-		version: fmt.Sprintf("Curator %s with ZooKeeper's client %s", jarVersion(recipes), jarVersion(zookeeper)),
+		Version: fmt.Sprintf("Curator %s with ZooKeeper's client %s", jarVersion(recipes), jarVersion(zookeeper)),
 		command: workload.Foreign + "exec java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp " + classpath + ":'" + classes + "' Worker",
-		shown:   "java -cp " + classpath + " " + source,
+		Shown:   "java -cp " + classpath + " " + source,
 	}, nil
 }
 

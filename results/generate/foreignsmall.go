@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,46 +41,32 @@ type torturer struct {
 	torture func(ctx context.Context, object any, args ...string) error
 }
 
-// foreignResult is what is used of the object that torture run --json prints, and the folder of the run.
-type foreignResult struct {
-	soaked
-	Violations []foreignViolation `json:"violations"`
-	dir        string
-}
+// violation is a violation that a run has found.
+type violation struct {
+	Property, Message, File string
+	Episode, Times          int
 
-type foreignViolation struct {
-	Property string `json:"property"`
-	Message  string `json:"message"`
-	File     string `json:"file"`
-	Episode  int    `json:"episode"`
-	Times    int    `json:"times"`
-	history  []byte // lines of File
+	Struck  string `json:"-"` // what had struck in its round
+	history []byte // lines of File
 }
 
 // read reads the history.
-func (v *foreignViolation) read() (err error) {
+func (v *violation) read() (err error) {
 	v.history, err = os.ReadFile(v.File)
 	return err
 }
 
-func (v foreignViolation) operations() int { return bytes.Count(v.history, []byte("\n")) }
+// History is what the clients saw.
+func (v violation) History() string { return string(v.history) }
 
-// paste shows the history, and what is said of it.
-func (v foreignViolation) paste(p *page) {
-	p.line("")
-	p.line("```json")
-	p.text.Write(v.history)
-	p.line("```")
-	p.line("")
-	p.line("*%s*: %s.", v.Property, v.Message)
-}
+func (v violation) operations() int { return bytes.Count(v.history, []byte("\n")) }
 
 // run runs the command, in a folder of its own; again if it could not be done, as on a busy machine whose servers
 // lose the run's own client.
-func (t *torturer) run(args ...string) (r *foreignResult, err error) {
+func (t *torturer) run(args ...string) (r *runResult, err error) {
 	for range foreignTries {
 		t.runs++
-		r = &foreignResult{dir: filepath.Join(t.dir, fmt.Sprintf("%s-%s-%d", t.recipe.library, t.recipe.kind, t.runs))}
+		r = &runResult{dir: filepath.Join(t.dir, fmt.Sprintf("%s-%s-%d", t.recipe.library, t.recipe.kind, t.runs))}
 		all := append([]string{"run", t.recipe.kind, "--recipe", t.library.command, "--out", r.dir}, args...)
 		if err = t.torture(t.ctx, r, all...); err == nil || t.ctx.Err() != nil {
 			break
@@ -88,33 +75,31 @@ func (t *torturer) run(args ...string) (r *foreignResult, err error) {
 	return r, err
 }
 
-// struck says what had struck in the round of a violation, and which faults of servers lasted then.
-func (r *foreignResult) struck(v foreignViolation) (string, error) {
+// struck notes what had struck in the round of a violation, and which faults of servers lasted then.
+func (r *runResult) struck(v *violation) error {
 	if err := v.read(); err != nil {
-		return "", err
+		return err
 	}
 	history, err := linearizability.Read(bytes.NewReader(v.history))
 	if err != nil {
-		return "", err
+		return err
 	}
 	file, err := os.ReadFile(filepath.Join(r.dir, "faults.jsonl"))
 	if err != nil {
-		return "", err
+		return err
 	}
 	var struck []string
 	for line := range bytes.Lines(file) {
 		fault, err := strikeIn(line, v.Episode, history)
 		if err != nil {
-			return "", fmt.Errorf("faults.jsonl: %w", err)
+			return fmt.Errorf("faults.jsonl: %w", err)
 		}
 		if fault != "" {
 			struck = append(struck, fault)
 		}
 	}
-	if struck == nil {
-		return "nothing had struck", nil
-	}
-	return strings.Join(struck, "; "), nil
+	v.Struck = cmp.Or(strings.Join(struck, "; "), "nothing had struck")
+	return nil
 }
 
 // strikeIn is the fault of a line of faults.jsonl if it struck in a round; else empty.
@@ -149,17 +134,26 @@ func lastsIn(from, to int64, h linearizability.History) bool {
 // foreignCase is a run in which a cause shows.
 type foreignCase struct {
 	cause                      foreignCause
-	seed, clients, ops, rounds int
+	Kind                       string
+	Seed, Clients, Ops, Rounds int
 	plan                       []live.Fault
-	violation                  foreignViolation
+	Violation                  violation
+	With, Without              int // how often it was seen again, with its fault and without
 }
+
+// Again is how often it was tried again.
+func (foreignCase) Again() int { return foreignAgain }
+
+// Plan is the plan as --plan reads it.
+func (c foreignCase) Plan() (string, error) { return planText(c.plan) }
 
 // smallest looks for the smallest case of a cause; nil if there is none.
 func (t *torturer) smallest(cause foreignCause) (*foreignCase, error) {
 	for _, size := range foreignSizes {
 		var cases []*foreignCase
 		for seed := 1; seed <= foreignSeeds; seed++ {
-			c := foreignCase{cause: cause, seed: seed, clients: size.clients, ops: size.ops, rounds: foreignRounds, plan: everywhere()}
+			c := foreignCase{cause: cause, Kind: t.recipe.kind, Seed: seed, Clients: size.clients, Ops: size.ops, Rounds: foreignRounds}
+			c.plan = everywhere()
 			found, err := t.try(&c, c.plan)
 			if err != nil {
 				return nil, err
@@ -169,7 +163,7 @@ func (t *torturer) smallest(cause foreignCause) (*foreignCase, error) {
 			}
 		}
 		if len(cases) > 0 {
-			return slices.MinFunc(cases, func(a, b *foreignCase) int { return a.violation.operations() - b.violation.operations() }), nil
+			return slices.MinFunc(cases, func(a, b *foreignCase) int { return a.Violation.operations() - b.Violation.operations() }), nil
 		}
 	}
 	return nil, nil
@@ -184,24 +178,24 @@ func everywhere() (plan []live.Fault) {
 }
 
 // reduced is a case with one violation, the fault of its round, and no round after it.
-func (c foreignCase) reduced(v foreignViolation) *foreignCase {
-	c.violation, c.rounds = v, v.Episode+1
+func (c foreignCase) reduced(v violation) *foreignCase {
+	c.Violation, c.Rounds = v, v.Episode+1
 	c.plan = slices.DeleteFunc(slices.Clone(c.plan), func(f live.Fault) bool { return f.Round != v.Episode })
 	return &c
 }
 
 // try runs a case by a plan, and returns how the cause showed.
-func (t *torturer) try(c *foreignCase, plan []live.Fault) (found []foreignViolation, err error) {
+func (t *torturer) try(c *foreignCase, plan []live.Fault) (found []violation, err error) {
 	file := filepath.Join(t.dir, "plan.jsonl")
-	var lines bytes.Buffer
-	if err := writePlan(&lines, plan); err != nil {
+	lines, err := planText(plan)
+	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(file, lines.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(lines), 0o644); err != nil {
 		return nil, err
 	}
-	r, err := t.run("--backend", "ensemble", "--nodes", "1", "--seed", strconv.Itoa(c.seed), "--clients", strconv.Itoa(c.clients), "--ops", strconv.Itoa(c.ops),
-		"--episodes", strconv.Itoa(c.rounds), "--plan", file)
+	r, err := t.run("--backend", "ensemble", "--nodes", "1", "--seed", strconv.Itoa(c.Seed), "--clients", strconv.Itoa(c.Clients),
+		"--ops", strconv.Itoa(c.Ops), "--episodes", strconv.Itoa(c.Rounds), "--plan", file)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +203,7 @@ func (t *torturer) try(c *foreignCase, plan []live.Fault) (found []foreignViolat
 }
 
 // of lists what a cause may have broken, with the histories.
-func (c foreignCause) of(r *foreignResult) (found []foreignViolation, err error) {
+func (c foreignCause) of(r *runResult) (found []violation, err error) {
 	for _, v := range r.Violations {
 		if !slices.Contains(c.properties, v.Property) {
 			continue
@@ -222,8 +216,8 @@ func (c foreignCause) of(r *foreignResult) (found []foreignViolation, err error)
 	return found, nil
 }
 
-func shortest(found []foreignViolation) foreignViolation {
-	return slices.MinFunc(found, func(a, b foreignViolation) int { return a.operations() - b.operations() })
+func shortest(found []violation) violation {
+	return slices.MinFunc(found, func(a, b violation) int { return a.operations() - b.operations() })
 }
 
 // again counts the runs by a plan in which the cause shows once more, in the round of the case.
@@ -233,7 +227,7 @@ func (t *torturer) again(c *foreignCase, plan []live.Fault) (times int, err erro
 		if err != nil {
 			return 0, err
 		}
-		if slices.ContainsFunc(found, func(v foreignViolation) bool { return v.Episode == c.violation.Episode }) {
+		if slices.ContainsFunc(found, func(v violation) bool { return v.Episode == c.Violation.Episode }) {
 			times++
 		}
 	}

@@ -18,18 +18,18 @@ func TestBugs(t *testing.T) {
 	bubbles.Many(t)
 	marked := markedBugs(t)
 	for _, b := range bugs {
-		t.Run(b.id, func(t *testing.T) {
-			if !marked[b.id] {
-				t.Errorf("no line of zoo/published is marked BUG: %s", b.id)
+		t.Run(b.ID, func(t *testing.T) {
+			if !marked[b.ID] {
+				t.Errorf("no line of zoo/published is marked BUG: %s", b.ID)
 			}
-			if testing.Short() && b.faults != "none" {
+			if testing.Short() && b.Faults != "none" {
 				t.Skip("hunts with faults take longer")
 			}
 			f, err := b.hunt(t.Context(), testEpisodes)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f.Property != b.property || len(f.Trace) == 0 {
+			if f.Property != b.Property || len(f.Trace) == 0 {
 				t.Errorf("found %s with %d lines", f.Property, len(f.Trace))
 			}
 		})
@@ -64,7 +64,7 @@ func TestJudge(t *testing.T) {
 	if _, err := b.hunt(t.Context(), 50); err == nil {
 		t.Error("a story of more steps than allowed was accepted")
 	}
-	b.property = "punctuality"
+	b.Property = "punctuality"
 	if _, err := b.hunt(t.Context(), 50); err == nil {
 		t.Error("a property that nobody breaks was found")
 	}

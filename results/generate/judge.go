@@ -11,24 +11,23 @@ import (
 
 const judgeFile = "results/judge.md"
 
-// section is a part of the page about the judge. Each can be measured alone; then the others stay as
-// they are.
-type section struct {
-	name    string
-	measure func(context.Context, *page) error
+// judgeSections are the parts of the page about the judge. Each can be measured alone; then the others stay as they are.
+var judgeSections = []report{
+	{"correct", measureCorrect, true},
+	{"corruptions", measureCorruptions, true},
+	{"scale", measureScale, true},
 }
 
-var judgeSections = []section{
-	{"correct", measureCorrect},
-	{"corruptions", measureCorruptions},
-	{"scale", measureScale},
-}
+// section is a part of the page with its text.
+type section struct{ Name, Text string }
 
 // measureJudge measures the sections that are asked for, or all, and writes the page.
 func measureJudge(ctx context.Context, asked []string) error {
-	wanted, err := wantedSections(asked)
-	if err != nil {
-		return err
+	known := names(judgeSections, func(r report) string { return r.name })
+	for _, name := range asked {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("the page about the judge has no section %q: there are %s", name, strings.Join(known, ", "))
+		}
 	}
 	old, err := os.ReadFile(judgeFile)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -36,42 +35,22 @@ func measureJudge(ctx context.Context, asked []string) error {
 	}
 	texts := splitSections(string(old))
 	var problems []error
-	for _, s := range wanted {
-		p := &page{}
-		p.measured("judge " + s.name)
-		problem := s.measure(ctx, p)
+	for _, s := range judgeSections {
+		if len(asked) > 0 && !slices.Contains(asked, s.name) {
+			continue
+		}
+		data, problem := s.measure(ctx)
 		if err := fatal(problem, ctx.Err()); err != nil {
 			return fmt.Errorf("section %s of %s is not written: %w", s.name, judgeFile, err)
 		}
-		texts[s.name], problems = string(p.bytes()), append(problems, problem)
+		text, err := fill("judge-"+s.name, data)
+		texts[s.name], problems = measured("judge "+s.name)+text, append(problems, problem, err)
 	}
-	if err := os.WriteFile(judgeFile, []byte(joinSections(texts)), 0o644); err != nil {
+	page, err := joinSections(texts)
+	if err != nil {
 		return err
 	}
-	return errors.Join(problems...)
-}
-
-// fatal is what keeps a section from being written: that it could not be measured, or not to its end. One
-// that came out unexpectedly is written.
-func fatal(problem, interrupted error) error {
-	if errors.Is(problem, errUnexpected) {
-		problem = nil
-	}
-	return errors.Join(problem, interrupted)
-}
-
-func wantedSections(asked []string) ([]section, error) {
-	var names []string
-	for _, s := range judgeSections {
-		names = append(names, s.name)
-	}
-	for _, name := range asked {
-		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("the page about the judge has no section %q: there are %s", name, strings.Join(names, ", "))
-		}
-	}
-	wanted := slices.Clone(judgeSections)
-	return slices.DeleteFunc(wanted, func(s section) bool { return len(asked) > 0 && !slices.Contains(asked, s.name) }), nil
+	return errors.Join(append(problems, os.WriteFile(judgeFile, []byte(page), 0o644))...)
 }
 
 // sectionMark begins a line before a section, with its name.
@@ -90,16 +69,10 @@ func splitSections(page string) map[string]string {
 }
 
 // joinSections makes a page of sections, in their order.
-func joinSections(texts map[string]string) string {
-	p := &page{}
-	p.line("<!-- Made by `go run ./results/generate judge`. Do not edit. -->")
-	p.line("")
-	p.line("# The judge: what it must accept, and what it must notice")
+func joinSections(texts map[string]string) (string, error) {
+	var sections []section
 	for _, s := range judgeSections {
-		if text := texts[s.name]; text != "" {
-			p.line("\n%s%s -->\n", sectionMark, s.name)
-			p.text.WriteString(strings.TrimSpace(text) + "\n")
-		}
+		sections = append(sections, section{s.name, strings.TrimSpace(texts[s.name])})
 	}
-	return string(p.bytes())
+	return fill("judge", sections)
 }

@@ -26,18 +26,20 @@ func TestCorruptionsAreNoticed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := one.problem(); err != nil || one.drawn < 300 || one.undecided*100 > one.drawn || 100*one.noticed < usual*one.changed {
+		if err := one.problem(); err != nil || one.Drawn < 300 || one.Undecided*100 > one.Drawn || 100*one.Noticed < usual*one.Changed {
 			t.Errorf("%s, %s: %v of %+v", s.entry.Kind, s.name(), err, one)
 		}
 		t.Logf("%s, %s: %d corruptions, %d legal all the same, %d of %d others noticed, %d unclear, %d untried",
-			s.entry.Kind, s.name(), one.drawn, one.legal(), one.noticed, one.changed, one.puzzled, one.undecided)
+			s.entry.Kind, s.name(), one.Drawn, one.Legal(), one.Noticed, one.Changed, one.Puzzled, one.Undecided)
 		total.add(one)
 	}
-	p := &page{}
-	if err := survivors(p, total); err != nil {
+	legal, err := survivors(total)
+	if err != nil {
 		t.Error(err)
 	}
-	t.Logf("%s", p.bytes())
+	for _, s := range legal {
+		t.Logf("%+v, %d of %d: %s", s.corruptionKind, s.Legal(), s.Drawn, s.Reason)
+	}
 }
 
 // Every workload that has a model is measured.
@@ -59,11 +61,11 @@ func TestSubjects(t *testing.T) {
 // What must not be is said, and nothing else.
 func TestTrialProblem(t *testing.T) {
 	for want, one := range map[string]trial{
-		"":                       {drawn: 100, changed: 100, noticed: 95},
-		"94 were noticed":        {drawn: 100, changed: 100, noticed: 94},
-		"0 were noticed":         {drawn: 100},
-		"2 corruptions that are": {drawn: 100, changed: 9, noticed: 9, accused: 2},
-		"3 histories that":       {drawn: 100, changed: 9, noticed: 9, disputed: 3},
+		"":                       {Drawn: 100, Changed: 100, Noticed: 95},
+		"94 were noticed":        {Drawn: 100, Changed: 100, Noticed: 94},
+		"0 were noticed":         {Drawn: 100},
+		"2 corruptions that are": {Drawn: 100, Changed: 9, Noticed: 9, Accused: 2},
+		"3 histories that":       {Drawn: 100, Changed: 9, Noticed: 9, Disputed: 3},
 	} {
 		switch err := one.problem(); {
 		case want == "" && err != nil:
@@ -73,8 +75,8 @@ func TestTrialProblem(t *testing.T) {
 		}
 	}
 	strange := &trial{}
-	strange.of(corruptionKind{"turn", "wheel"}).drawn = 1
-	if err := survivors(&page{}, strange); err == nil || !strings.Contains(err.Error(), "a turn of wheel can be legal") {
+	strange.of(corruptionKind{"turn", "wheel"}).Drawn = 1
+	if _, err := survivors(strange); err == nil || !strings.Contains(err.Error(), "a turn of wheel can be legal") {
 		t.Errorf("what has no reason gave %v", err)
 	}
 }
@@ -85,7 +87,11 @@ func TestSections(t *testing.T) {
 	for _, s := range judgeSections {
 		texts[s.name] = "## About " + s.name + "\n\ntext\n"
 	}
-	if again := splitSections(joinSections(texts)); len(again) != len(judgeSections) || again[judgeSections[0].name] != texts[judgeSections[0].name] {
+	page, err := joinSections(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := splitSections(page); len(again) != len(judgeSections) || again[judgeSections[0].name] != texts[judgeSections[0].name] {
 		t.Errorf("%q became %q", texts, again)
 	}
 	if err := measureJudge(t.Context(), []string{"weather"}); err == nil || !strings.Contains(err.Error(), "corruptions") {
@@ -96,7 +102,7 @@ func TestSections(t *testing.T) {
 // Correct histories are counted once each; many more are judged by the tests of linearizability.
 func TestInnocents(t *testing.T) {
 	n, err := judgeInnocents(t.Context(), "queue", 6)
-	if err != nil || n.histories != 6 || n.ok != 6 || n.operations < 6000 || n.stale == 0 || n.doubtful == 0 {
+	if err != nil || n.Histories != 6 || n.OK != 6 || n.Operations < 6000 || n.Stale == 0 || n.Doubtful == 0 {
 		t.Errorf("%+v, %v", n, err)
 	}
 	if _, err := judgeInnocents(t.Context(), "stack", 1); err == nil {

@@ -17,45 +17,41 @@ const (
 
 // innocent is what came of correct histories of one model.
 type innocent struct {
-	histories, operations     int
-	doubtful, stale           int // histories with operations of unknown outcome, and with stale reads
-	ok, undetermined, accused int
-	slowest                   time.Duration
+	Model                     string
+	Histories, Operations     int
+	Doubtful, Stale           int // histories with operations of unknown outcome, and with stale reads
+	OK, Undetermined, Accused int
+	Slowest                   time.Duration
 }
 
 func (n *innocent) add(m innocent) {
-	n.histories, n.operations, n.doubtful, n.stale = n.histories+m.histories, n.operations+m.operations, n.doubtful+m.doubtful, n.stale+m.stale
-	n.ok, n.undetermined, n.accused = n.ok+m.ok, n.undetermined+m.undetermined, n.accused+m.accused
-	n.slowest = max(n.slowest, m.slowest)
+	n.Histories, n.Operations = n.Histories+m.Histories, n.Operations+m.Operations
+	n.Doubtful, n.Stale = n.Doubtful+m.Doubtful, n.Stale+m.Stale
+	n.OK, n.Undetermined, n.Accused = n.OK+m.OK, n.Undetermined+m.Undetermined, n.Accused+m.Accused
+	n.Slowest = max(n.Slowest, m.Slowest)
 }
 
-func measureCorrect(ctx context.Context, p *page) error {
-	p.line("## Correct histories")
-	p.line("")
-	p.line("%s histories of 1,000 to 5,000 operations by 8 to 32 clients, correct by construction (`internal/correct`), with up", number(correctHistories))
-	p.line("to 10 %% of unknown outcome (half of these took effect), equal stamps, and, where there are reads, in half of them reads")
-	p.line("from servers that lag, judged with `StaleReads`. None may be *accused*. A history may take %v.", correctTime)
-	p.line("")
-	p.table("model", "histories", "operations", "with unknown outcomes", "with stale reads", "ok", "undetermined", "accused", "slowest")
-	var total innocent
+func measureCorrect(ctx context.Context) (data any, problem error) {
+	var models []innocent
+	total := innocent{Model: "all"}
 	for _, model := range correct.Models {
 		n, err := judgeInnocents(ctx, model, correctHistories/len(correct.Models)+1)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		n.row(p, model)
+		models = append(models, n)
 		total.add(n)
-		fmt.Fprintf(os.Stderr, "%s: %d of %d accused\n", model, n.accused, n.histories)
+		fmt.Fprintf(os.Stderr, "%s: %d of %d accused\n", model, n.Accused, n.Histories)
 	}
-	total.row(p, "all")
-	if total.accused > 0 {
-		return fmt.Errorf("%w: %d correct histories were accused", errUnexpected, total.accused)
+	if total.Accused > 0 {
+		problem = fmt.Errorf("%w: %d correct histories were accused", errUnexpected, total.Accused)
 	}
-	return nil
+	return facts{"Histories": correctHistories, "Time": correctTime, "Models": append(models, total)}, problem
 }
 
 // judgeInnocents judges the first so many cases of a model.
 func judgeInnocents(ctx context.Context, model string, cases int) (n innocent, err error) {
+	n.Model = model
 	for i := range cases {
 		if ctx.Err() != nil {
 			return n, ctx.Err()
@@ -77,12 +73,8 @@ func judgeInnocent(c *correct.Case) innocent {
 		fmt.Fprintf(os.Stderr, "%s, shape %+v: %v\n", c.Model.Name, c.Shape, v)
 	}
 	return innocent{
-		histories: 1, operations: len(c.History), doubtful: count(c.Shape.Unknown > 0), stale: count(c.Stale()),
-		ok: count(v.Outcome == linearizability.Ok), undetermined: count(v.Outcome == linearizability.Undetermined && !accused),
-		accused: count(accused), slowest: time.Since(begin),
+		Histories: 1, Operations: len(c.History), Doubtful: count(c.Shape.Unknown > 0), Stale: count(c.Stale()),
+		OK: count(v.Outcome == linearizability.Ok), Undetermined: count(v.Outcome == linearizability.Undetermined && !accused),
+		Accused: count(accused), Slowest: time.Since(begin),
 	}
-}
-
-func (n *innocent) row(p *page, name string) {
-	p.row(name, number(n.histories), number(n.operations), number(n.doubtful), number(n.stale), number(n.ok), number(n.undetermined), number(n.accused), n.slowest.Round(time.Millisecond))
 }

@@ -73,52 +73,55 @@ func untokened(h linearizability.History) linearizability.History {
 
 // trial is what came of the corruptions of one recipe's histories, or of one kind of them.
 type trial struct {
-	histories int
-	disputed  int // histories that the judge finds in order, and the reference does not
-	drawn     int
-	doubtful  int // of these, those that are legal by the reference and have an operation of unknown outcome
-	changed   int // that are illegal by the reference
-	noticed   int // of these, those in which the judge finds a violation
-	puzzled   int // of these, those of which the judge cannot tell
-	undecided int // of which the reference cannot tell
-	accused   int // that are legal by the reference, and in which the judge finds a violation nevertheless
-	kinds     map[corruptionKind]*trial
+	Workload, Recipe string
+
+	Histories int
+	Disputed  int // histories that the judge finds in order, and the reference does not
+	Drawn     int
+	Doubtful  int // of these, those that are legal by the reference and have an operation of unknown outcome
+	Changed   int // that are illegal by the reference
+	Noticed   int // of these, those in which the judge finds a violation
+	Puzzled   int // of these, those of which the judge cannot tell
+	Undecided int // of which the reference cannot tell
+	Accused   int // that are legal by the reference, and in which the judge finds a violation nevertheless
+	Kinds     map[corruptionKind]*trial
 }
 
 // corruptionKind is what was done to which class of operations.
-type corruptionKind struct{ kind, class string }
+type corruptionKind struct{ Kind, Class string }
 
-func (t *trial) legal() int { return t.drawn - t.changed - t.undecided }
+// Legal counts the corruptions that are legal by the reference.
+func (t *trial) Legal() int { return t.Drawn - t.Changed - t.Undecided }
 
 func (t *trial) add(u *trial) {
-	t.histories, t.disputed, t.drawn = t.histories+u.histories, t.disputed+u.disputed, t.drawn+u.drawn
-	t.changed, t.noticed, t.puzzled = t.changed+u.changed, t.noticed+u.noticed, t.puzzled+u.puzzled
-	t.undecided, t.accused, t.doubtful = t.undecided+u.undecided, t.accused+u.accused, t.doubtful+u.doubtful
-	for k, part := range u.kinds {
+	t.Histories, t.Disputed, t.Drawn = t.Histories+u.Histories, t.Disputed+u.Disputed, t.Drawn+u.Drawn
+	t.Changed, t.Noticed, t.Puzzled = t.Changed+u.Changed, t.Noticed+u.Noticed, t.Puzzled+u.Puzzled
+	t.Undecided, t.Accused, t.Doubtful = t.Undecided+u.Undecided, t.Accused+u.Accused, t.Doubtful+u.Doubtful
+	for k, part := range u.Kinds {
 		t.of(k).add(part)
 	}
 }
 
 // of returns the part of the trial that is about one kind.
 func (t *trial) of(k corruptionKind) *trial {
-	if t.kinds == nil {
-		t.kinds = map[corruptionKind]*trial{}
+	if t.Kinds == nil {
+		t.Kinds = map[corruptionKind]*trial{}
 	}
-	if t.kinds[k] == nil {
-		t.kinds[k] = &trial{}
+	if t.Kinds[k] == nil {
+		t.Kinds[k] = &trial{}
 	}
-	return t.kinds[k]
+	return t.Kinds[k]
 }
 
 // problem says what of a trial must not be, or nothing.
 func (t *trial) problem() error {
 	switch {
-	case t.disputed > 0:
-		return fmt.Errorf("%w: %d histories that passed are illegal by the reference", errUnexpected, t.disputed)
-	case t.accused > 0:
-		return fmt.Errorf("%w: %d corruptions that are legal by the reference were accused", errUnexpected, t.accused)
-	case 100*t.noticed < noticedMin*t.changed || t.changed == 0:
-		return fmt.Errorf("%w: of %d corruptions that change the outcome %d were noticed", errUnexpected, t.changed, t.noticed)
+	case t.Disputed > 0:
+		return fmt.Errorf("%w: %d histories that passed are illegal by the reference", errUnexpected, t.Disputed)
+	case t.Accused > 0:
+		return fmt.Errorf("%w: %d corruptions that are legal by the reference were accused", errUnexpected, t.Accused)
+	case 100*t.Noticed < noticedMin*t.Changed || t.Changed == 0:
+		return fmt.Errorf("%w: of %d corruptions that change the outcome %d were noticed", errUnexpected, t.Changed, t.Noticed)
 	}
 	return nil
 }
@@ -134,9 +137,9 @@ func (s subject) run(ctx context.Context, episodes, tries int) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{histories: len(passed)}
+	t := &trial{Workload: s.entry.Kind, Recipe: s.name(), Histories: len(passed)}
 	for _, one := range passed {
-		t.disputed += count(s.truth(one.history) == exhaustive.Illegal)
+		t.Disputed += count(s.truth(one.history) == exhaustive.Illegal)
 		for c := range linearizability.Corruptions(m, one.history, one.seed, tries) {
 			s.weigh(m, c, t)
 		}
@@ -183,14 +186,14 @@ func (s subject) weigh(m linearizability.Model, c linearizability.Corruption, t 
 	verdict := linearizability.Worst(linearizability.Check(m, c.History, linearizability.Options{Timeout: judgeTime}))
 	illegal, found := truth == exhaustive.Illegal, verdict == linearizability.Violation
 	one := &trial{
-		drawn: 1, changed: count(illegal), noticed: count(illegal && found),
-		puzzled:   count(illegal && verdict == linearizability.Undetermined),
-		undecided: count(truth == exhaustive.Undecided), accused: count(truth == exhaustive.Legal && found),
-		doubtful: count(truth == exhaustive.Legal && slices.ContainsFunc(c.History, outcomeUnknown)),
+		Drawn: 1, Changed: count(illegal), Noticed: count(illegal && found),
+		Puzzled:   count(illegal && verdict == linearizability.Undetermined),
+		Undecided: count(truth == exhaustive.Undecided), Accused: count(truth == exhaustive.Legal && found),
+		Doubtful: count(truth == exhaustive.Legal && slices.ContainsFunc(c.History, outcomeUnknown)),
 	}
 	t.add(one)
 	t.of(corruptionKind{c.Kind, classOf(c.Op)}).add(one)
-	if illegal && !found || one.accused > 0 {
+	if illegal && !found || one.Accused > 0 {
 		fmt.Fprintf(os.Stderr, "%s (%s), %s of %s: %v by the reference, %v by the judge: %v\n", s.entry.Kind, s.name(), c.Kind, c.Op, truth, verdict, c.History)
 	}
 }
@@ -237,34 +240,22 @@ func (e *watchedEpisode) Judge(w *sim.World) sim.Judgement {
 	return j
 }
 
-func measureCorruptions(ctx context.Context, p *page) error {
-	p.line("## Corrupted histories")
-	p.line("")
-	p.line("Every recipe of ours whose histories have a model is tortured with all faults in %s episodes. What the", number(corruptedEpisodes))
-	p.line("clients saw is then corrupted %d times an episode, as if the object were broken (`swap`, `duplicate`, `drop`,", corruptionsEach)
-	p.line("`stretch`, `rush`: see `linearizability.Corruptions`). Whether a corruption *changes the outcome* is decided")
-	p.line("by trying all orders (`internal/exhaustive`, which shares nothing with the judge). Of those that do, %d %% must be", noticedMin)
-	p.line("*noticed*; none that does not may be *accused*. *Unclear* are those of which the judge cannot tell, *untried*")
-	p.line("those for which there are too many orders.")
-	p.line("")
-	p.table("workload", "recipe", "histories", "corruptions", "legal all the same", "change the outcome", "noticed", "unclear", "untried", "accused")
-	total := &trial{}
+func measureCorruptions(ctx context.Context) (any, error) {
+	total := &trial{Workload: "all"}
+	var trials []*trial
 	for _, s := range subjects() {
 		t, err := s.run(ctx, corruptedEpisodes, corruptionsEach)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		t.row(p, s.entry.Kind, s.name())
+		trials = append(trials, t)
 		total.add(t)
-		fmt.Fprintf(os.Stderr, "%s (%s): %d of %d noticed\n", s.entry.Kind, s.name(), t.noticed, t.changed)
+		fmt.Fprintf(os.Stderr, "%s (%s): %d of %d noticed\n", t.Workload, t.Recipe, t.Noticed, t.Changed)
 	}
-	total.row(p, "all", "")
-	p.line("")
-	p.line("Noticed: %.3f %% of the corruptions that change the outcome; %s were not. (Each is written to the standard error.)",
-		100*float64(total.noticed)/float64(max(total.changed, 1)), number(total.changed-total.noticed))
-	return errors.Join(survivors(p, total), total.problem())
-}
-
-func (t *trial) row(p *page, names ...any) {
-	p.row(append(names, number(t.histories), number(t.drawn), number(t.legal()), number(t.changed), number(t.noticed), number(t.puzzled), number(t.undecided), number(t.accused))...)
+	legal, problem := survivors(total)
+	return facts{
+		"Episodes": corruptedEpisodes, "Each": corruptionsEach, "Min": noticedMin, "Trials": append(trials, total),
+		"Percent": 100 * float64(total.Noticed) / float64(max(total.Changed, 1)), "Unnoticed": total.Changed - total.Noticed,
+		"Survivors": legal,
+	}, errors.Join(problem, total.problem())
 }

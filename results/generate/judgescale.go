@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -26,7 +26,7 @@ const (
 
 // scaleShape is a kind of history that is hard to judge, or an ordinary one.
 type scaleShape struct {
-	name, model string
+	Name, Model string
 	flags       []string
 	want        string // the verdict; unknown for what is known to be too hard
 	history     func(n int) lin.History
@@ -143,55 +143,47 @@ func toldTwice(int) lin.History {
 	return h
 }
 
+// scaled is what came of a history of some shape.
+type scaled struct {
+	scaleShape
+	checked
+	Operations int
+}
+
 // measureScale judges every shape by the command, on one core.
-func measureScale(ctx context.Context, p *page) error {
-	j, err := newJudging(ctx, p)
+func measureScale(ctx context.Context) (any, error) {
+	j, err := newJudging(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(j.dir)
-	p.line("## Shapes at scale")
-	p.line("")
-	p.line("`torture check FILE --model M --timeout 10s` on one core, reading included: %s operations of each shape. What a workload can", number(scaleOperations))
-	p.line("produce has to be decided in %g s of the processor and %d MB. Not decided is which of n amounts make up a number: that is a", scaleSeconds, scaleMB)
-	p.line("subset sum, and the verdict says what bound was reached.")
-	p.line("")
-	p.table("model", "shape", "operations", "verdict", "operations named", "seconds", "memory")
+	var all []scaled
 	for _, s := range scaleShapes() {
-		if err := j.shape(s); err != nil {
-			return err
+		c, err := j.shape(s)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, c)
 	}
 	for _, problem := range j.problems {
 		fmt.Fprintln(os.Stderr, problem)
 	}
-	return errors.Join(j.problems...)
+	return facts{"Operations": scaleOperations, "Seconds": scaleSeconds, "MB": scaleMB, "Checks": all}, errors.Join(j.problems...)
 }
 
 // shape measures one.
-func (j *judging) shape(s scaleShape) error {
+func (j *judging) shape(s scaleShape) (scaled, error) {
 	h := s.history(scaleOperations)
-	file := filepath.Join(j.dir, "shape.jsonl")
-	out, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	if err := lin.Write(out, h); err != nil {
-		return err
-	}
-	if err := out.Close(); err != nil {
-		return err
-	}
 	n := len(h)
+	file, err := j.file("shape.jsonl", func(w io.Writer) error { return lin.Write(w, h) })
+	if err != nil {
+		return scaled{}, err
+	}
 	h = nil
 	debug.FreeOSMemory() // what this process has counts as the command's at its start
-	c, err := j.check(nil, append([]string{file, "--model", s.model, "--timeout", "10s"}, s.flags...)...)
-	if err != nil {
-		return err
-	}
-	j.row(s.model, s.name, number(n), strings.TrimSpace(c.verdict+" "+c.rule), c.certificate, fmt.Sprintf("%.2f", c.processor), fmt.Sprintf("%d MB", c.mb))
-	fmt.Fprintf(os.Stderr, "%s, %s: %s, %.2f s, %d MB\n", s.model, s.name, c.verdict, c.processor, c.mb)
-	within := s.want == "unknown" || c.processor <= scaleSeconds && c.mb <= scaleMB
-	j.keep(c.verdict == s.want && within, "%s, %s: %.2f s, %d MB, %.300s", s.model, s.name, c.processor, c.mb, c.output)
-	return nil
+	c, err := j.check(nil, append([]string{file, "--model", s.Model, "--timeout", "10s"}, s.flags...)...)
+	fmt.Fprintf(os.Stderr, "%s, %s: %s, %.2f s, %d MB\n", s.Model, s.Name, c.Verdict, c.Processor, c.MB)
+	within := s.want == "unknown" || c.Processor <= scaleSeconds && c.MB <= scaleMB
+	j.keep(c.Verdict == s.want && within, "%s, %s: %.2f s, %d MB, %.300s", s.Model, s.Name, c.Processor, c.MB, c.output)
+	return scaled{s, c, n}, err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/zktorture/zktorture/linearizability"
@@ -69,30 +68,24 @@ var reasons = map[corruptionKind]string{
 	{"swap", "add"}:     "both ran at one time and added the same",
 }
 
+// survivor is a kind of corruptions of which some change nothing.
+type survivor struct {
+	corruptionKind
+	*trial
+	Reason string
+}
+
 // survivors lists the corruptions that change nothing, and why. A kind of which no reason is known is
 // unexpected.
-func survivors(p *page, total *trial) (problem error) {
-	p.line("")
-	p.line("### Those that are legal all the same")
-	p.line("")
-	p.line("Grants are `acquire`, `try`, `racquire`, `rtry` and `elected`, releases `release`, `rrelease`, `downgrade` and")
-	p.line("`resigned`, removals `poll` and `take`, reads `peek` and `get`. The last column but one says how many of the")
-	p.line("histories have an operation of unknown outcome, which may have happened or not, and so explains much.")
-	p.line("")
-	p.table("corruption", "of", "drawn", "legal", "with an unknown outcome", "why that can be")
-	kinds := slices.Collect(maps.Keys(total.kinds))
-	slices.SortFunc(kinds, func(a, b corruptionKind) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.class, b.class))
-	})
-	for _, k := range kinds {
-		t := total.kinds[k]
-		if t.legal() == 0 {
-			continue
+func survivors(total *trial) (all []survivor, problem error) {
+	for k, t := range total.Kinds {
+		if t.Legal() > 0 {
+			all = append(all, survivor{k, t, reasons[k]})
 		}
-		if reasons[k] == "" {
-			problem = fmt.Errorf("%w: a %s of %s can be legal, and no reason is known", errUnexpected, k.kind, k.class)
+		if t.Legal() > 0 && reasons[k] == "" {
+			problem = fmt.Errorf("%w: a %s of %s can be legal, and no reason is known", errUnexpected, k.Kind, k.Class)
 		}
-		p.row(k.kind, k.class, number(t.drawn), number(t.legal()), number(t.doubtful), reasons[k])
 	}
-	return problem
+	slices.SortFunc(all, func(a, b survivor) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Class, b.Class)) })
+	return all, problem
 }

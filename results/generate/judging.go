@@ -33,13 +33,21 @@ const (
 	hardMB          = 512 + 256
 )
 
+// judging is a measurement under way.
+type judging struct {
+	ctx      context.Context
+	dir      string
+	torture  string
+	problems []error
+}
+
 // newJudging builds the command in a folder of its own, which the caller removes.
-func newJudging(ctx context.Context, p *page) (*judging, error) {
+func newJudging(ctx context.Context) (*judging, error) {
 	dir, err := os.MkdirTemp("", "judging")
 	if err != nil {
 		return nil, err
 	}
-	j := &judging{ctx: ctx, page: p, dir: dir, torture: filepath.Join(dir, "torture")}
+	j := &judging{ctx: ctx, dir: dir, torture: filepath.Join(dir, "torture")}
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", j.torture, "./cmd/torture").CombinedOutput(); err != nil {
 		os.RemoveAll(dir)
 		return nil, fmt.Errorf("torture does not compile: %s", out)
@@ -47,31 +55,24 @@ func newJudging(ctx context.Context, p *page) (*judging, error) {
 	return j, nil
 }
 
-func measureJudging(ctx context.Context, p *page) error {
-	j, err := newJudging(ctx, p)
+func measureJudging(ctx context.Context) (any, error) {
+	j, err := newJudging(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(j.dir)
-	p.line("# How fast histories are judged")
-	p.line("")
-	p.line("On one core (GOMAXPROCS=1). Seconds are of the processor, user and system; memory is the largest resident set.")
-	for _, section := range []func() error{j.whole, j.streams, j.monitors, j.beside, j.limits} {
-		p.line("")
-		if err := section(); err != nil {
-			return err
+	data := facts{"Operations": checkOperations, "Clients": checkClients, "Window": longhistory.Window}
+	for _, section := range []struct {
+		name    string
+		measure func() (any, error)
+	}{
+		{"Whole", j.whole}, {"Streams", j.streams}, {"Monitors", j.monitors}, {"Porcupine", j.beside}, {"Hard", j.limits},
+	} {
+		if data[section.name], err = section.measure(); err != nil {
+			return nil, err
 		}
 	}
-	return errors.Join(j.problems...)
-}
-
-// judging is the page under way.
-type judging struct {
-	*page
-	ctx      context.Context
-	dir      string
-	torture  string
-	problems []error
+	return data, errors.Join(j.problems...)
 }
 
 // keep notes that something is not as promised.
@@ -83,13 +84,26 @@ func (j *judging) keep(ok bool, format string, args ...any) {
 
 // checked is what came of one torture check.
 type checked struct {
-	verdict     string
-	rule        string
-	certificate int // operations
-	processor   float64
-	wall        float64
-	mb          int64
+	Verdict     string
+	Rule        string  // that is broken
+	Certificate int     // operations
+	Processor   float64 // seconds
+	Wall        float64 // seconds
+	MB          int64
 	output      string
+}
+
+// named is what came of a history with a name.
+type named struct {
+	Name string
+	checked
+}
+
+// sized is what came of a history of a size.
+type sized struct {
+	Model      string
+	Operations int
+	checked
 }
 
 var stamps = regexp.MustCompile(`\[\d+\.\.\d*\]`)
@@ -104,15 +118,15 @@ func (j *judging) check(in io.Reader, args ...string) (c checked, err error) {
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		return c, err
 	}
-	c.output, c.wall = string(out), time.Since(began).Seconds()
+	c.output, c.Wall = string(out), time.Since(began).Seconds()
 	used := command.ProcessState
-	c.processor = (used.UserTime() + used.SystemTime()).Seconds()
-	c.mb = used.SysUsage().(*syscall.Rusage).Maxrss >> 10
+	c.Processor = (used.UserTime() + used.SystemTime()).Seconds()
+	c.MB = used.SysUsage().(*syscall.Rusage).Maxrss >> 10
 	lines := strings.Split(strings.TrimSpace(c.output), "\n")
-	c.verdict, _, _ = strings.Cut(lines[len(lines)-1], ":")
-	if c.verdict == "violation" {
-		c.rule = strings.Split(lines[0], ": ")[1]
-		c.certificate = len(stamps.FindAllString(lines[0], -1))
+	c.Verdict, _, _ = strings.Cut(lines[len(lines)-1], ":")
+	if c.Verdict == "violation" {
+		c.Rule = strings.Split(lines[0], ": ")[1]
+		c.Certificate = len(stamps.FindAllString(lines[0], -1))
 	}
 	return c, nil
 }
@@ -128,14 +142,8 @@ func (j *judging) file(name string, write func(io.Writer) error) (string, error)
 }
 
 // whole measures the command on histories that it reads as a whole.
-func (j *judging) whole() error {
-	j.line("## The whole command, reading included")
-	j.line("")
-	j.line("`torture check FILE --model M`: %s operations of %d clients that are nearly always busy, 1 %% of them of unknown outcome. A violation is printed only when porcupine confirms its operations.",
-		number(checkOperations), checkClients)
-	j.line("")
-	j.table("history", "verdict", "operations named", "seconds", "memory")
-	base := longhistory.Config{Operations: checkOperations, Clients: checkClients, Unknown: 0.01, Seed: 1}
+func (j *judging) whole() (any, error) {
+	var all []named
 	for _, h := range []struct {
 		what, model string
 		peeks       float64
@@ -144,31 +152,30 @@ func (j *judging) whole() error {
 		{"queue", "queue", 0, false}, {"queue, a value overtakes another", "queue", 0, true}, {"queue, 10 % peeks", "queue", 0.1, false},
 		{"lock", "lock", 0, false}, {"lock, two holders at once", "lock", 0, true},
 	} {
-		cfg := base
-		cfg.Model, cfg.Peeks, cfg.Planted = h.model, h.peeks, h.planted
-		file, err := j.file("whole.jsonl", func(w io.Writer) error { return longhistory.Write(w, cfg) })
+		file, err := j.file("whole.jsonl", func(w io.Writer) error {
+			return longhistory.Write(w, longhistory.Config{
+				Model: h.model, Operations: checkOperations, Clients: checkClients, Unknown: 0.01, Seed: 1, Peeks: h.peeks, Planted: h.planted,
+			})
+		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		c, err := j.check(nil, file, "--model", h.model)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		j.row(h.what, strings.TrimSpace(c.verdict+" "+c.rule), c.certificate, fmt.Sprintf("%.2f", c.processor), fmt.Sprintf("%d MB", c.mb))
+		all = append(all, named{h.what, c})
 		want := map[bool]string{false: "ok", true: "violation"}[h.planted]
-		j.keep(c.verdict == want && c.certificate <= certificateMax, "%s: %s", h.what, c.output)
-		j.keep(h.peeks > 0 || c.processor <= checkSeconds && c.mb <= checkMB, "%s: %.2f s and %d MB, more than %g s and %d MB", h.what, c.processor, c.mb, checkSeconds, checkMB)
+		j.keep(c.Verdict == want && c.Certificate <= certificateMax, "%s: %s", h.what, c.output)
+		j.keep(h.peeks > 0 || c.Processor <= checkSeconds && c.MB <= checkMB, "%s: %.2f s and %d MB, more than %g s and %d MB",
+			h.what, c.Processor, c.MB, checkSeconds, checkMB)
 	}
-	return nil
+	return all, nil
 }
 
 // streams measures the command on histories from a pipe, of which it keeps only what it needs.
-func (j *judging) streams() error {
-	j.line("## From a pipe, in memory that does not grow")
-	j.line("")
-	j.line("`torture check - --model M --window %d`, while the history is being made.", longhistory.Window)
-	j.line("")
-	j.table("history", "operations", "verdict", "seconds", "memory")
+func (j *judging) streams() (any, error) {
+	var all []sized
 	for _, model := range []string{"queue", "lock"} {
 		for _, n := range []int{100_000, 1_000_000, 10_000_000} {
 			in, out := io.Pipe()
@@ -180,49 +187,59 @@ func (j *judging) streams() error {
 			c, err := j.check(in, "-", "--model", model, "--window", strconv.Itoa(longhistory.Window))
 			in.Close()
 			if err != nil {
-				return err
+				return nil, err
 			}
-			j.row(model, number(n), c.verdict, fmt.Sprintf("%.2f", c.processor), fmt.Sprintf("%d MB", c.mb))
-			j.keep(c.verdict == "ok" && c.mb <= streamMB, "%s of %d operations, streamed: %d MB, %s", model, n, c.mb, c.output)
+			all = append(all, sized{model, n, c})
+			j.keep(c.Verdict == "ok" && c.MB <= streamMB, "%s of %d operations, streamed: %d MB, %s", model, n, c.MB, c.output)
 		}
 	}
-	return nil
+	return all, nil
+}
+
+// monitored is what a monitor alone took.
+type monitored struct {
+	Name    string
+	Seconds float64 // of the processor
 }
 
 // monitors measures the monitors alone.
-func (j *judging) monitors() error {
-	j.line("## The monitors alone, on %s operations", number(checkOperations))
-	j.line("")
-	j.table("history", "processor")
+func (j *judging) monitors() (any, error) {
 	queues, err := j.benchmarks("QueueMillion", "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	locks, err := j.benchmarks("BenchmarkLock$/monitor/1000000|BenchmarkPermits", "")
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var all []monitored
 	for _, b := range append(queues, locks...) {
 		seconds := b.metrics["cpu-ms/op"]/1e3 + b.metrics["cpu-ns/op"]/1e9
 		name := strings.NewReplacer("MonitorQueueMillion/", "queue, ", "Lock/monitor/1000000", "lock, unknown=1%", "Permits/", "").Replace(b.name)
-		j.row(name, fmt.Sprintf("%.2f s", seconds))
-		if strings.HasSuffix(name, ", unknown=1%") {
-			j.keep(seconds <= monitorSeconds, "the monitor of the %s took %.2f s, more than %g s", name, seconds, monitorSeconds)
-		}
+		all = append(all, monitored{name, seconds})
+		j.keep(seconds <= monitorSeconds || !strings.HasSuffix(name, ", unknown=1%"),
+			"the monitor of the %s took %.2f s, more than %g s", name, seconds, monitorSeconds)
 	}
-	return nil
+	return all, nil
+}
+
+// searched is what came of a search by porcupine alone, and how long the monitor took, if that was measured.
+type searched struct {
+	Name    string
+	Decided bool
+	Time    time.Duration
+	Monitor string
 }
 
 // beside measures porcupine alone on the same histories, up to sizes at which it gives up.
-func (j *judging) beside() error {
-	j.line("## Porcupine beside the monitors")
-	j.line("")
-	j.line("The same histories given to porcupine alone, in up to 5 s for a queue and 10 s for a lock: where it gives up the monitor is the only one that knows.")
-	j.line("")
-	j.table("history", "porcupine", "time", "monitor")
+func (j *judging) beside() (any, error) {
 	queues, err := j.benchmarks("BenchmarkMonitorQueue$", "1x")
 	if err != nil {
-		return err
+		return nil, err
+	}
+	locks, err := j.benchmarks("BenchmarkLockByPorcupine", "1x")
+	if err != nil {
+		return nil, err
 	}
 	monitor := map[string]string{}
 	for _, b := range queues {
@@ -230,45 +247,38 @@ func (j *judging) beside() error {
 			monitor[size] = fmt.Sprintf("%.1f ms", b.metrics["cpu-ms/op"])
 		}
 	}
+	var all []searched
+	add := func(b benchmark, name string, decided bool, monitor string) {
+		took := time.Duration(b.metrics["ns/op"]).Round(100 * time.Microsecond)
+		all = append(all, searched{strings.ReplaceAll(name, "_", " "), decided, took, monitor})
+	}
 	for _, b := range queues {
 		if size, ok := strings.CutSuffix(b.name, "/porcupine"); ok {
-			j.porcupine(strings.Replace(size, "MonitorQueue/", "queue, ", 1), b.metrics["given-up/op"] == 0, b.metrics["ns/op"], monitor[size])
+			add(b, strings.Replace(size, "MonitorQueue/", "queue, ", 1), b.metrics["given-up/op"] == 0, monitor[size])
 		}
 	}
-	locks, err := j.benchmarks("BenchmarkLockByPorcupine", "1x")
-	if err != nil {
-		return err
-	}
 	for _, b := range locks {
-		j.porcupine(strings.Replace(b.name, "LockByPorcupine/", "lock, ", 1), b.metrics["decided"] == 1, b.metrics["ns/op"], "")
+		add(b, strings.Replace(b.name, "LockByPorcupine/", "lock, ", 1), b.metrics["decided"] == 1, "")
 	}
-	return nil
-}
-
-func (j *judging) porcupine(name string, decided bool, nanoseconds float64, monitor string) {
-	j.row(strings.ReplaceAll(name, "_", " "), map[bool]string{true: "decides", false: "gives up"}[decided], time.Duration(nanoseconds).Round(100*time.Microsecond), monitor)
+	return all, nil
 }
 
 // limits measures the hardest history with a budget.
-func (j *judging) limits() error {
-	j.line("## The history that no search can decide")
-	j.line("")
-	j.line("A priority queue; n values are offered at once and come out at once, as many polls are of unknown outcome, and what breaks the order comes last. `--timeout 5s --memory 512`:")
-	j.line("")
-	j.table("n", "verdict", "seconds on the clock", "memory")
+func (j *judging) limits() (any, error) {
+	var all []sized
 	for _, n := range []int{20, 200, 2000, 20_000} {
 		file, err := j.file("hard.jsonl", func(w io.Writer) error { return longhistory.WriteHard(w, n) })
 		if err != nil {
-			return err
+			return nil, err
 		}
 		c, err := j.check(nil, file, "--model", "priorityqueue", "--timeout", "5s", "--memory", "512")
 		if err != nil {
-			return err
+			return nil, err
 		}
-		j.row(number(n), c.verdict, fmt.Sprintf("%.1f", c.wall), fmt.Sprintf("%d MB", c.mb))
-		j.keep(c.verdict == "violation" && c.wall <= hardSeconds && c.mb <= hardMB, "the hard history of %d: %.1f s, %d MB, %s", n, c.wall, c.mb, c.output)
+		all = append(all, sized{"priorityqueue", n, c})
+		j.keep(c.Verdict == "violation" && c.Wall <= hardSeconds && c.MB <= hardMB, "the hard history of %d: %.1f s, %d MB, %s", n, c.Wall, c.MB, c.output)
 	}
-	return nil
+	return all, nil
 }
 
 // benchmark is a line that go test -bench printed.

@@ -28,20 +28,33 @@ import (
 // errUnexpected is the error of a measurement that could be made but did not come out as it must.
 var errUnexpected = errors.New("not what is promised")
 
-// reports are the files of results/ with what measures them.
-var reports = []struct {
+// A measurement returns what its template is filled with. What came out unexpectedly is written too.
+type measurement func(context.Context) (any, error)
+
+// report is a file of results/ with what measures it.
+type report struct {
 	name    string
-	measure func(context.Context, *page) error
-}{
-	{"bugs", measureBugs},
-	{"speed", measureSpeed},
-	{"ensemble", measureEnsemble},
-	{"zoo", measureZoo},
-	{"judging", measureJudging},
-	{"zoolive", measureZooLive},
-	{"confirmed", measureConfirmed},
-	{"pause", measurePause},
-	{"kills", measureKills},
+	measure measurement
+	alone   bool // it is no part of all
+}
+
+var reports = []report{
+	{"bugs", measureBugs, false},
+	{"speed", measureSpeed, false},
+	{"ensemble", measureEnsemble, false},
+	{"zoo", measureZoo, false},
+	{"judging", measureJudging, false},
+	{"zoolive", measureZooLive, false},
+	{"confirmed", measureConfirmed, false},
+	{"pause", measurePause, false},
+	{"kills", measureKills, false},
+	{"soak", measureSoak, true},
+	{"foreign", measureForeign, true},
+}
+
+// withArguments are the commands that take more words.
+var withArguments = map[string]func(context.Context, []string) error{
+	"bug": huntOne, "million": measureMillions, "mutants": measureMutants, "judge": measureJudge,
 }
 
 func main() {
@@ -60,59 +73,54 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	switch {
-	case len(args) == 2 && args[0] == "bug":
-		return huntOne(ctx, args[1])
-	case len(args) > 0 && args[0] == "million":
-		return measureMillions(ctx, args[1:])
-	case len(args) == 1 && args[0] == "soak":
-		return write(ctx, "soak", measureSoak)
-	case len(args) == 1 && args[0] == "foreign":
-		return write(ctx, "foreign", measureForeign)
-	case len(args) > 0 && args[0] == "mutants":
-		return measureMutants(ctx, args[1:])
-	case len(args) > 0 && args[0] == "judge":
-		return measureJudge(ctx, args[1:])
-	case len(args) != 1:
-		return fmt.Errorf("say what to measure: all, %s, million, mutants, judge, or bug ID", strings.Join(names(), ", "))
+	if len(args) > 0 && withArguments[args[0]] != nil {
+		return withArguments[args[0]](ctx, args[1:])
 	}
 	var problems []error
-	known := false
 	for _, r := range reports {
-		if args[0] != r.name && args[0] != "all" {
-			continue
+		if len(args) == 1 && (args[0] == r.name || args[0] == "all" && !r.alone) {
+			problems = append(problems, write(ctx, r.name, r.measure))
 		}
-		known = true
-		problems = append(problems, write(ctx, r.name, r.measure))
 	}
-	if !known {
-		return fmt.Errorf("nothing is called %q: there are all, %s, million, mutants, judge, and bug ID", args[0], strings.Join(names(), ", "))
+	if problems == nil {
+		return fmt.Errorf("%q cannot be measured: there are all, %s, million, mutants, judge, and bug ID",
+			strings.Join(args, " "), strings.Join(names(reports, func(r report) string { return r.name }), ", "))
 	}
 	return errors.Join(problems...)
 }
 
-func names() (names []string) {
-	for _, r := range reports {
-		names = append(names, r.name)
+// names are the names of some things.
+func names[T any](all []T, name func(T) string) (names []string) {
+	for _, one := range all {
+		names = append(names, name(one))
 	}
 	return names
 }
 
-// write makes one file. A measurement that came out unexpectedly is written too.
-func write(ctx context.Context, name string, measure func(context.Context, *page) error) error {
-	p := newPage(name)
-	problem := measure(ctx, p)
-	if problem != nil && !errors.Is(problem, errUnexpected) {
-		return fmt.Errorf("results/%s.md is not written: %w", name, problem)
+// write makes one file.
+func write(ctx context.Context, name string, measure measurement) error {
+	data, problem := measure(ctx)
+	if err := fatal(problem, ctx.Err()); err != nil {
+		return fmt.Errorf("results/%s.md is not written: %w", name, err)
 	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("results/%s.md is not written: interrupted", name)
+	text, err := fill(name, data)
+	if err != nil {
+		return err
 	}
-	if err := os.WriteFile("results/"+name+".md", p.bytes(), 0o644); err != nil {
+	head := fmt.Sprintf("<!-- Made by `go run ./results/generate %s`. Do not edit. -->\n\n", name)
+	if err := os.WriteFile("results/"+name+".md", []byte(head+measured(name)+text), 0o644); err != nil {
 		return err
 	}
 	if problem != nil {
 		return fmt.Errorf("results/%s.md: %w", name, problem)
 	}
 	return nil
+}
+
+// fatal is what keeps a text from being written: that it could not be measured, or not to its end.
+func fatal(problem, interrupted error) error {
+	if errors.Is(problem, errUnexpected) {
+		problem = nil
+	}
+	return errors.Join(problem, interrupted)
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -77,7 +76,7 @@ func measureMillions(ctx context.Context, asked []string) error {
 		if err := writeRecord(record); err != nil {
 			return err
 		}
-		problem = write(ctx, "million", func(_ context.Context, p *page) error { return millionPage(p, record) })
+		problem = write(ctx, "million", func(context.Context) (any, error) { return millionPage(record) })
 	}
 	return problem
 }
@@ -108,11 +107,10 @@ func million(ctx context.Context, e workload.Entry) (campaign, error) {
 	if err == nil && r.Interrupted {
 		err = errors.New("interrupted; what was finished before is recorded")
 	}
-	mb, _ := peakMemory()
 	return campaign{
 		Date: time.Now().UTC().Format(time.DateOnly), Go: runtime.Version(), Kind: r.Workload, Recipe: r.Recipe,
 		Verdict: r.Verdict, Reason: r.Reason, Violations: violated(r), Undecided: r.Undecided,
-		Episodes: r.Episodes, Operations: r.Operations, Steps: r.Steps, Struck: r.Struck, Hash: sim.FormatHash(r.Hash), MB: mb,
+		Episodes: r.Episodes, Operations: r.Operations, Steps: r.Steps, Struck: r.Struck, Hash: sim.FormatHash(r.Hash), MB: peakMemory(),
 	}, err
 }
 
@@ -192,51 +190,12 @@ func (c campaign) place() int {
 	return slices.IndexFunc(workload.Entries(), func(e workload.Entry) bool { return e.Kind == c.Kind && e.Recipe == c.Recipe })
 }
 
-func millionPage(p *page, record []campaign) error {
-	p.line("# A million episodes each")
-	p.line("")
-	p.line("`torture run KIND --recipe RECIPE --faults all --episodes %d --seed %d`, all checks on. Each line was", millionEpisodes, millionSeed)
-	p.line("measured on its date; `go run ./results/generate million KIND` measures those of a kind anew.")
-	p.line("")
-	p.table("workload", "recipe", "verdict", "violations", "unknown", "episodes", "operations", "steps", "memory", "date", "hash")
+func millionPage(record []campaign) (any, error) {
 	var problems []error
 	for _, c := range record {
-		p.row(c.Kind, c.Recipe, c.Verdict, c.Violations, c.Undecided, number(c.Episodes), number(c.Operations), number(c.Steps),
-			fmt.Sprintf("%d MB", c.MB), c.Date, "`"+c.Hash+"`")
 		problems = append(problems, c.problem())
 	}
-	struckTable(p, record)
-	return errors.Join(problems...)
-}
-
-// struckTable says how often each fault struck.
-func struckTable(p *page, record []campaign) {
-	p.line("")
-	p.line("How often each fault struck:")
-	p.line("")
-	heads := []any{"workload", "recipe"}
-	for f := range sim.AllFaults.Each() {
-		heads = append(heads, f)
-	}
-	p.table(heads...)
-	for _, c := range record {
-		cells := []any{c.Kind, c.Recipe}
-		for f := range sim.AllFaults.Each() {
-			cells = append(cells, number(c.Struck[f.String()]))
-		}
-		p.row(cells...)
-	}
-	sparedList(p)
-}
-
-// sparedList says where and why a fault finds nothing to strike.
-func sparedList(p *page) {
-	p.line("")
-	p.line("A 0 is expected where a fault finds nothing to strike:")
-	p.line("")
-	for _, of := range slices.Sorted(maps.Keys(spared)) {
-		for _, fault := range slices.Sorted(maps.Keys(spared[of])) {
-			p.line("- %s: %s, because %s", of, fault, spared[of][fault])
-		}
-	}
+	return facts{
+		"Episodes": millionEpisodes, "Seed": millionSeed, "Record": record, "Faults": slices.Collect(sim.AllFaults.Each()), "Spared": spared,
+	}, errors.Join(problems...)
 }

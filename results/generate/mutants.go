@@ -55,7 +55,7 @@ func measureMutants(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return write(ctx, "mutants", func(_ context.Context, p *page) error { return mutantsPage(p, t, arguments) })
+	return write(ctx, "mutants", func(context.Context) (any, error) { return mutantsPage(t, arguments) })
 }
 
 // tally is what came of the mutants.
@@ -237,42 +237,28 @@ func readArguments() (map[string]string, error) {
 	return arguments, lines.Err()
 }
 
-func mutantsPage(p *page, t tally, arguments map[string]string) error {
-	p.line("# Mutants of our own recipes")
-	p.line("")
-	p.line("[gremlins](https://github.com/go-gremlins/gremlins) breaks `%s/` in one place at a time. A mutant is killed", mutatedPackage)
-	p.line("when a short simulation of every recipe (`go test ./%s -run Simulation`) fails, or one of the package's other tests.", mutatedPackage)
-	p.line("")
-	p.table("mutants that compile", "killed by the simulation", "killed by another test", "live", "score")
-	p.row(t.viable, t.bySimulation, t.byAnother, len(t.left), fmt.Sprintf("%.1f %%", t.score()))
-	p.line("")
-	p.line("%d more do not compile and are not counted. Those that live, and why that is no hole (`%s`):", t.broken, argumentsFile)
-	var problems []error
+func mutantsPage(t tally, arguments map[string]string) (any, error) {
+	problems := unargued(t.left, arguments)
 	if t.score() < scoreMin {
 		problems = append(problems, fmt.Errorf("%w: the score is %.1f %%, less than %d %%", errUnexpected, t.score(), scoreMin))
 	}
-	return errors.Join(append(problems, argue(p, t.left, arguments)...)...)
+	return facts{
+		"Package": mutatedPackage, "File": argumentsFile, "Viable": t.viable, "Broken": t.broken, "Score": t.score(),
+		"BySimulation": t.bySimulation, "ByAnother": t.byAnother, "Left": t.left, "Arguments": arguments,
+	}, errors.Join(problems...)
 }
 
-// argue lists the survivors with their arguments. Each needs one, and each argument a survivor.
-func argue(p *page, left []mutants.Mutant, arguments map[string]string) (problems []error) {
-	used := map[string]bool{}
+// unargued says which survivors have no argument, and which arguments no survivor.
+func unargued(left []mutants.Mutant, arguments map[string]string) (problems []error) {
+	idle := maps.Clone(arguments)
 	for _, m := range left {
-		change := m.Change()
-		used[change] = true
-		why := arguments[change]
-		if why == "" {
-			problems = append(problems, fmt.Errorf("%w: nothing in %s says why this mutant lives: %s", errUnexpected, argumentsFile, change))
-			why = "?"
+		delete(idle, m.Change())
+		if arguments[m.Change()] == "" {
+			problems = append(problems, fmt.Errorf("%w: nothing in %s says why this mutant lives: %s", errUnexpected, argumentsFile, m.Change()))
 		}
-		p.line("")
-		p.line("- `%s`  ", change)
-		p.line("  %s", why)
 	}
-	for _, change := range slices.Sorted(maps.Keys(arguments)) {
-		if !used[change] {
-			problems = append(problems, fmt.Errorf("%w: %s argues about a mutant that does not live: %s", errUnexpected, argumentsFile, change))
-		}
+	for _, change := range slices.Sorted(maps.Keys(idle)) {
+		problems = append(problems, fmt.Errorf("%w: %s argues about a mutant that does not live: %s", errUnexpected, argumentsFile, change))
 	}
 	return problems
 }

@@ -1,51 +1,46 @@
 package main
 
 import (
-	"bytes"
+	"embed"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 	"time"
 )
 
-// page is a Markdown file under way.
-type page struct{ text bytes.Buffer }
+//go:embed pages foreign
+var texts embed.FS
 
-// newPage begins a page with the command that makes it and where it was run.
-func newPage(name string) *page {
-	p := &page{}
-	p.line("<!-- Made by `go run ./results/generate %s`. Do not edit. -->", name)
-	p.line("")
-	p.measured(name)
-	return p
+// pages are the texts of results/, one template each.
+var pages = template.Must(template.New("pages").Option("missingkey=error").Funcs(template.FuncMap{
+	"number": number,
+	"counts": counts,
+	"join":   func(words []string) string { return strings.Join(words, ", ") },
+	"add":    func(a, b int) int { return a + b },
+	"cell":   func(text string) string { return strings.ReplaceAll(text, "|", "\\|") },
+	"millis": func(d time.Duration) time.Duration { return d.Round(time.Millisecond) },
+}).ParseFS(texts, "pages/*.tmpl"))
+
+// facts are what a template is filled with.
+type facts map[string]any
+
+// fill returns the text of a template.
+func fill(name string, data any) (string, error) {
+	var text strings.Builder
+	err := pages.ExecuteTemplate(&text, name+".tmpl", data)
+	return text.String(), err
 }
 
 // measured says by what command something was measured, when and where.
-func (p *page) measured(name string) {
-	p.line("Measured on %s by `go run ./results/generate %s`: %s on %s/%s, %d CPUs%s.",
+func measured(name string) string {
+	return fmt.Sprintf("Measured on %s by `go run ./results/generate %s`: %s on %s/%s, %d CPUs%s.\n\n",
 		time.Now().UTC().Format(time.DateOnly), name, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
-	p.line("")
 }
-
-func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.text, format+"\n", args...) }
-
-// row adds a row of a table.
-func (p *page) row(cells ...any) {
-	for _, c := range cells {
-		fmt.Fprintf(&p.text, "| %v ", c)
-	}
-	p.text.WriteString("|\n")
-}
-
-// table begins a table.
-func (p *page) table(heads ...any) {
-	p.row(heads...)
-	p.text.WriteString(strings.Repeat("|---", len(heads)) + "|\n")
-}
-
-func (p *page) bytes() []byte { return p.text.Bytes() }
 
 // cpuModel names the processor where the system tells it, else nothing.
 func cpuModel() string {
@@ -58,24 +53,32 @@ func cpuModel() string {
 	return ""
 }
 
-// peakMemory is the largest resident memory of this process so far, in MB, where the system tells
-// it.
-func peakMemory() (mb int, ok bool) {
+// peakMemory is the largest resident memory of this process so far, in MB; 0 where the system does not tell it.
+func peakMemory() (mb int) {
 	data, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(data)) {
 		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
-			kb, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")))
-			return kb / 1024, err == nil
+			kb, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")))
+			return kb / 1024
 		}
 	}
-	return 0, false
+	return 0
 }
 
 // number prints a count with its thousands apart.
-func number[T int | int64](n T) string {
-	s := strconv.FormatInt(int64(n), 10)
+func number(n any) string {
+	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// counts lists counts by name.
+func counts(of map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, name+" "+number(of[name]))
+	}
+	return strings.Join(parts, ", ")
 }

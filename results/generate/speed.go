@@ -27,30 +27,34 @@ const memoryMax = 200
 
 // pace is what one measured campaign cost.
 type pace struct {
-	result        sim.Result
-	bytes, allocs float64 // a step
+	sim.Result
+	Bytes, Allocs float64 // a step
 }
 
-func (p pace) episodes() float64 { return float64(p.result.Episodes) / p.result.Elapsed.Seconds() }
-func (p pace) steps() float64    { return float64(p.result.Steps) / p.result.Elapsed.Seconds() }
+// EpisodesASecond is how fast it was.
+func (p pace) EpisodesASecond() int { return int(float64(p.Episodes) / p.Elapsed.Seconds()) }
 
-func measureSpeed(ctx context.Context, p *page) error {
+// StepsASecond is how fast it was.
+func (p pace) StepsASecond() int { return int(float64(p.Steps) / p.Elapsed.Seconds()) }
+
+// StepsAnEpisode is how long episodes were.
+func (p pace) StepsAnEpisode() float64 { return float64(p.Steps) / float64(p.Episodes) }
+
+func measureSpeed(ctx context.Context) (data any, problem error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	p.line("# Speed on one core")
-	p.line("")
-	p.line("GOMAXPROCS is 1; up to 3 clients, all faults, all checks on; the median of %d campaigns of %s episodes.", speedRounds, number(speedEpisodes))
-	p.line("An episode that draws more clients and operations has more steps, so both figures count.")
-	p.line("")
-	p.table("workload", "recipe", "episodes/s", "steps/s", "steps an episode", "bytes a step", "allocations a step")
+	var paces []pace
 	for _, run := range speedRuns {
 		m, err := median(ctx, run.kind, run.recipe)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		p.row(run.kind, run.recipe, number(int(m.episodes())), number(int(m.steps())),
-			fmt.Sprintf("%.1f", float64(m.result.Steps)/float64(m.result.Episodes)), fmt.Sprintf("%.0f", m.bytes), fmt.Sprintf("%.1f", m.allocs))
+		paces = append(paces, m)
 	}
-	return memoryLine(p)
+	mb := peakMemory()
+	if mb > memoryMax {
+		problem = fmt.Errorf("%w: %d MB of memory, at most %d are promised", errUnexpected, mb, memoryMax)
+	}
+	return facts{"Rounds": speedRounds, "Episodes": speedEpisodes, "Paces": paces, "MB": mb, "Max": memoryMax}, problem
 }
 
 // median measures a recipe several times and returns the median by episodes a second.
@@ -67,7 +71,7 @@ func median(ctx context.Context, kind, recipe string) (pace, error) {
 		}
 		all = append(all, one)
 	}
-	slices.SortFunc(all, func(a, b pace) int { return int(a.episodes() - b.episodes()) })
+	slices.SortFunc(all, func(a, b pace) int { return a.EpisodesASecond() - b.EpisodesASecond() })
 	return all[len(all)/2], nil
 }
 
@@ -82,17 +86,4 @@ func measurePace(ctx context.Context, w sim.Workload, seed uint64) (pace, error)
 	}
 	steps := float64(max(r.Steps, 1))
 	return pace{r, float64(after.TotalAlloc-before.TotalAlloc) / steps, float64(after.Mallocs-before.Mallocs) / steps}, err
-}
-
-func memoryLine(p *page) error {
-	mb, ok := peakMemory()
-	if !ok {
-		return nil
-	}
-	p.line("")
-	p.line("Peak resident memory of the process that ran all of them: %d MB (at most %d MB are promised).", mb, memoryMax)
-	if mb > memoryMax {
-		return fmt.Errorf("%w: %d MB of memory, at most %d are promised", errUnexpected, mb, memoryMax)
-	}
-	return nil
 }

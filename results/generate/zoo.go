@@ -14,90 +14,91 @@ import (
 // looked at with the first.
 const zooSeeds = 10
 
-func measureZoo(ctx context.Context, p *page) error {
-	p.line("# The zoo: recipes known to be broken, hunted one by one")
-	p.line("")
-	p.line("Each animal has one bug and is hunted by `torture zoo` with %d seeds, in at most %s episodes: a fifth", zooSeeds, number(zoo.EpisodesMax))
-	p.line("of them sweeps, the others are random. *Episodes* is the median until it was found; the story is")
-	p.line("that of seed 1. Its twin is the same recipe without the bug, with all faults. By hand: `make zoo-W1`.")
-	p.line("")
-	p.table("id", "what is wrong", "origin", "property", "needs", "hunts that found it", "episodes", "clients", "operations", "faults", "steps", "twin")
-	hunts, missed, accused := 0, 0, 0
-	var stories []zoo.Catch
-	first := zoo.NewHunter(zoo.HuntConfig{Seed: 1})
-	for _, a := range zoo.Animals() {
-		catches, err := huntSeeds(ctx, first, a)
-		if err != nil {
-			return err
-		}
-		lost := slices.DeleteFunc(slices.Clone(catches), zoo.Catch.OK)
-		hunts, missed = hunts+len(catches), missed+len(lost)
-		twin := fmt.Sprintf("clean in %s", number(catches[0].TwinEpisodes))
-		if !catches[0].TwinClean {
-			twin, accused = "accused", accused+1
-		}
-		story := catches[0].Found
-		if story == nil {
-			story = &sim.Found{}
-		} else {
-			stories = append(stories, catches[0])
-		}
-		p.row(a.ID, a.Title, a.Source, a.Property, a.Needs, fmt.Sprintf("%d of %d", len(catches)-len(lost), len(catches)),
-			number(medianEpisodes(catches)), story.Clients, zoo.Operations(*story), story.Faults, story.Steps, twin)
-	}
-	p.line("")
-	p.line("The median story has %d clients, %d operations, %d faults.", medianOf(stories, func(c zoo.Catch) int { return c.Found.Clients }),
-		medianOf(stories, func(c zoo.Catch) int { return zoo.Operations(*c.Found) }),
-		medianOf(stories, func(c zoo.Catch) int { return c.Found.Faults }))
-	p.line("%d of %d hunts missed (at most 2 %% may); %d twins were accused.", missed, hunts, accused)
-	absent(p)
-	if 50*missed > hunts || accused > 0 {
-		return fmt.Errorf("%w: %d of %d hunts missed, %d twins were accused", errUnexpected, missed, hunts, accused)
-	}
-	return nil
+// animal is what came of the hunts for one.
+type animal struct {
+	zoo.Animal
+	Catches []zoo.Catch // the first has the story
+	Hits    int         // hunts that found it
 }
 
-// absent lists the published bugs that have no animal.
-func absent(p *page) {
-	p.line("")
-	p.line("Published bugs without an animal:")
-	p.line("")
-	for _, a := range zoo.Absentees() {
-		p.line("- %s: %s.", a.ID, a.Reason)
+// Found tells whether there is a story.
+func (a animal) Found() bool { return a.Catches[0].Found != nil }
+
+// Story is the story, or an empty one.
+func (a animal) Story() sim.Found {
+	if !a.Found() {
+		return sim.Found{}
 	}
+	return *a.Catches[0].Found
+}
+
+// Operations counts those of the story.
+func (a animal) Operations() int { return zoo.Operations(a.Story()) }
+
+// Median is the median of the episodes in which it was found; a hunt in vain counts with all that were run.
+func (a animal) Median() int { return medianOf(a.Catches, func(c zoo.Catch) int { return c.Episodes }) }
+
+// Twin says what came of its twin.
+func (a animal) Twin() string {
+	if !a.Catches[0].TwinClean {
+		return "accused"
+	}
+	return "clean in " + number(a.Catches[0].TwinEpisodes)
+}
+
+func measureZoo(ctx context.Context) (data any, problem error) {
+	hunts, missed, accused := 0, 0, 0
+	var all, told []animal
+	first := zoo.NewHunter(zoo.HuntConfig{Seed: 1})
+	for _, each := range zoo.Animals() {
+		a, err := huntSeeds(ctx, first, each)
+		if err != nil {
+			return nil, err
+		}
+		hunts, missed = hunts+len(a.Catches), missed+len(a.Catches)-a.Hits
+		accused += count(!a.Catches[0].TwinClean)
+		if all = append(all, a); a.Found() {
+			told = append(told, a)
+		}
+	}
+	if 50*missed > hunts || accused > 0 {
+		problem = fmt.Errorf("%w: %d of %d hunts missed, %d twins were accused", errUnexpected, missed, hunts, accused)
+	}
+	return facts{
+		"Seeds": zooSeeds, "EpisodesMax": zoo.EpisodesMax, "Animals": all, "Absentees": zoo.Absentees(),
+		"Missed": missed, "Hunts": hunts, "Accused": accused,
+		"Clients":    medianOf(told, func(a animal) int { return a.Story().Clients }),
+		"Operations": medianOf(told, animal.Operations),
+		"Faults":     medianOf(told, func(a animal) int { return a.Story().Faults }),
+	}, problem
 }
 
 // huntSeeds hunts with the first seed, for the story and the twin, and then with the others.
-func huntSeeds(ctx context.Context, first *zoo.Hunter, a zoo.Animal) (catches []zoo.Catch, err error) {
+func huntSeeds(ctx context.Context, first *zoo.Hunter, each zoo.Animal) (animal, error) {
+	a := animal{Animal: each}
 	for seed := range uint64(zooSeeds) {
 		hunter := first
 		if seed > 0 {
 			hunter = zoo.NewHunter(zoo.HuntConfig{Seed: seed + 1, SkipTwin: true, NoShrink: true})
 		}
-		c, err := hunter.Hunt(ctx, a)
+		c, err := hunter.Hunt(ctx, each)
 		if err != nil {
-			return nil, err
+			return a, err
 		}
-		catches = append(catches, c)
+		a.Catches, a.Hits = append(a.Catches, c), a.Hits+count(c.OK())
 	}
-	fmt.Fprintf(os.Stderr, "%s: median of %d episodes\n", a.ID, medianEpisodes(catches))
-	return catches, nil
+	fmt.Fprintf(os.Stderr, "%s: median of %d episodes\n", a.ID, a.Median())
+	return a, nil
 }
 
-// medianEpisodes is the median of the episodes in which an animal was found; a hunt in vain counts
-// with all that were run.
-func medianEpisodes(catches []zoo.Catch) int {
-	return medianOf(catches, func(c zoo.Catch) int { return c.Episodes })
-}
-
-func medianOf(catches []zoo.Catch, of func(zoo.Catch) int) int {
-	if len(catches) == 0 {
+func medianOf[T any](all []T, of func(T) int) int {
+	if len(all) == 0 {
 		return 0
 	}
-	var all []int
-	for _, c := range catches {
-		all = append(all, of(c))
+	var values []int
+	for _, one := range all {
+		values = append(values, of(one))
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	slices.Sort(values)
+	return values[len(values)/2]
 }

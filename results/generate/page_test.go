@@ -1,0 +1,221 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zktorture/zktorture/internal/mutants"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/zoo"
+)
+
+// animals are two of what torture zoo --json prints.
+var animals = zooResult{Found: 1, Total: 2, Animals: []zooAnimal{
+	{
+		ID: "W1", Title: "the predecessor vanishes between list and watch, and nobody wakes the waiter", Property: "lost-wakeup",
+		Needs: "none", Found: true, Episodes: 54, Elapsed: 29.8, Clean: true, Twin: 54, Confirmed: "confirmed",
+	},
+	{
+		ID: "W4", Title: "a waiter that has given up is woken and queues again", Property: "progress", Needs: "cancel",
+		Episodes: 116, Elapsed: 7.4, Clean: true,
+	},
+}}
+
+// overrun is a run with pauses.
+var overrun = paused{&runResult{
+	Recipe: "unfenced", Verdict: "violation", Episodes: 781, Operations: 9143, Faults: map[string]int{"pause": 638},
+	Violations: []violation{{Property: "zombie-write", Times: 9}},
+}, "takes every write"}
+
+var soaked = &runResult{
+	Workload: "lock", Recipe: "ours", Verdict: "ok", Episodes: 5585, Operations: 63621, Recovery: 0.081, Elapsed: 600,
+	Faults: map[string]int{"loss": 2533, "cancel": 499},
+}
+
+var lost = violation{Property: "lost", Message: "it is gone", Episode: 22, Times: 2, Struck: "c1's request 8: expiry after", history: []byte("{}\n")}
+
+// samples are facts for each template, and lines that come of them.
+var samples = []struct {
+	name  string
+	data  any
+	lines string
+}{
+	{"bugs", facts{"Seed": 1, "Episodes": 20000, "Bugs": []hunted{
+		{bugs[0], &sim.Found{Violation: sim.Violation{}, Clients: 2, Steps: 10}}, {bugs[1], nil},
+	}}, `Each bug is hunted with only the faults that it needs, seed 1, in 20,000 episodes. *Episodes* is how
+| W1 | the predecessor vanishes between list and watch: nobody wakes the waiter | published/WriteLock | none | lost-wakeup | 1 | 2 | 0 | 10 |
+| W2 | names are compared by session before sequence: a later client is first too | published/WriteLock | none | exclusion | not found |  |  |  |`},
+	{"speed", facts{"Rounds": 5, "Episodes": 10000, "MB": 26, "Max": 200, "Paces": []pace{{sim.Result{
+		Workload: "lock", Recipe: "ours", Episodes: 5158, Steps: 309271, Elapsed: time.Second,
+	}, 1294.7, 10.96}}}, `| lock | ours | 5,158 | 309,271 | 60.0 | 1295 | 11.0 |
+
+Peak resident memory of the process that ran all of them: 26 MB (at most 200 MB are promised).`},
+	{"ensemble", facts{"Duration": "30s", "Runs": []*runResult{soaked}}, `| lock | ours | ok |  | 5,585 | 63,621 | 600 |`},
+	{"zoo", facts{
+		"Seeds": 10, "EpisodesMax": 20000, "Absentees": []zoo.Absent{{ID: "C7", Reason: "none was found"}},
+		"Animals": []animal{{Animal: zoo.Animal{ID: "W1", Source: "a book"}, Hits: 1, Catches: []zoo.Catch{{TwinClean: true, TwinEpisodes: 20000, Episodes: 5}}}},
+		"Missed":  1, "Hunts": 350, "Accused": 0, "Clients": 1, "Operations": 3, "Faults": 1,
+	}, `| W1 |  | a book |  |  | 1 of 1 | 5 | 0 | 0 | 0 | 0 | clean in 20,000 |
+
+The median story has 1 clients, 3 operations, 1 faults.
+1 of 350 hunts missed (at most 2 % may); 0 twins were accused.
+
+Published bugs without an animal:
+
+- C7: none was found.`},
+	{"zoolive", facts{"Duration": "6s", "Min": 10, "Zoo": animals, "Accused": 0}, `|---|---|---|---|---|---|---|---|
+| W1 | the predecessor vanishes between list and watch, and nobody wakes the waiter | lost-wakeup | none | yes | 54 | 29.8 | clean in 54 |
+| W4 | a waiter that has given up is woken and queues again | progress | cancel | no | 116 | 7.4 |  |
+
+1 of 2 were seen (at least 10 have to be); 0 twins were accused.`},
+	{"confirmed", facts{"Animals": animals.Animals, "Confirmed": 1, "Found": 1, "Percent": 100.0, "Same": 1}, `|---|---|---|---|
+| W1 | the predecessor vanishes between list and watch, and nobody wakes the waiter | lost-wakeup | confirmed |
+
+1 of 1 are confirmed (100 %), 1 with each step the same.`},
+	{"pause", facts{"Duration": "3m", "Seed": "2", "Message": "it accepts", "Runs": []paused{overrun}},
+		"| `unfenced` | takes every write | violation | 781 | 9,143 | 638 | 9 | 0 |\n\nThe first overrun, in the words of the run:\n\n> it accepts"},
+	{"kills", facts{"Killed": []killed{{"later", 18, 812, 8398}}, "Kills": 50, "Wrong": 0}, `| later | 18 | 812 | 8,398 |
+
+Of 50 runs 0 left something behind, or a history that cannot be judged.`},
+	{"soak", facts{"Duration": "10m", "Runs": []*runResult{soaked}}, `| lock | ok | 5,585 | 63,621 | cancel 499, loss 2,533 | 0.08 s | 10.0 |`},
+	{"million", facts{"Episodes": 1000000, "Seed": 1, "Faults": []string{"loss", "wrap"}, "Spared": spared, "Record": []campaign{{
+		Kind: "lock", Recipe: "ours", Verdict: sim.VerdictOK, Episodes: 1000000, Operations: 11194747, Steps: 60046359,
+		MB: 16, Date: "2026-11-21", Hash: "5f", Struck: map[string]int{"loss": 711000},
+	}}}, "| lock | ours | ok | 0 | 0 | 1,000,000 | 11,194,747 | 60,046,359 | 16 MB | 2026-11-21 | `5f` |" + `
+
+How often each fault struck:
+
+| workload | recipe | loss | wrap |
+|---|---|---|---|
+| lock | ours | 711,000 | 0 |
+
+A 0 is expected where a fault finds nothing to strike:
+
+- barrier: reap, because its znode has no children
+- barrier: wrap, because its one znode has no number
+- counter: watch, because it watches nothing`},
+	{"mutants", facts{
+		"Package": "recipes", "File": "results/mutants.txt", "Viable": 591, "Broken": 31, "Score": 93.57, "BySimulation": 415,
+		"ByAnother": 138, "Left": []mutants.Mutant{{}}, "Arguments": map[string]string{mutants.Mutant{}.Change(): "It is the same."},
+	}, "| 591 | 415 | 138 | 1 | 93.6 % |\n\n31 more do not compile and are not counted. Those that live, and why that is no hole (`results/mutants.txt`):\n\n- `" +
+		mutants.Mutant{}.Change() + "`  \n  It is the same."},
+	{"judge-correct", facts{"Histories": 10000, "Time": 200 * time.Millisecond, "Models": []innocent{{
+		"queue", 1112, 3414708, 901, 552, 1112, 0, 0, 13*time.Millisecond + 9,
+	}}}, "`StaleReads`. None may be *accused*. A history may take 200ms.\n" + `
+| model | histories | operations | with unknown outcomes | with stale reads | ok | undetermined | accused | slowest |
+|---|---|---|---|---|---|---|---|---|
+| queue | 1,112 | 3,414,708 | 901 | 552 | 1,112 | 0 | 0 | 13ms |`},
+	{"judge-corruptions", facts{
+		"Episodes": 2000, "Each": 10, "Min": 95, "Percent": 99.994184, "Unnoticed": 17,
+		"Trials":    []*trial{{Workload: "lock", Recipe: "ours", Histories: 2000, Drawn: 19609, Changed: 17442, Noticed: 17442}},
+		"Survivors": []survivor{{corruptionKind{"drop", "add"}, &trial{Drawn: 5464, Changed: 4928, Doubtful: 536}, "it may"}},
+	}, `| lock | ours | 2,000 | 19,609 | 2,167 | 17,442 | 17,442 | 0 | 0 | 0 |
+
+Noticed: 99.994 % of the corruptions that change the outcome; 17 were not. (Each is written to the standard error.)
+
+### Those that are legal all the same
+| drop | add | 5,464 | 536 | 536 | it may |`},
+	{"judge-scale", facts{"Operations": 100000, "Seconds": 5.0, "MB": 500, "Checks": []scaled{{
+		scaleShape{Name: "all at once", Model: "gate"}, checked{Verdict: "violation", Rule: "order", Certificate: 2, Processor: 0.232, MB: 118}, 100010,
+	}}}, `produce has to be decided in 5 s of the processor and 500 MB. Not decided is which of n amounts make up a number: that is a
+| gate | all at once | 100,010 | violation order | 2 | 0.23 | 118 MB |`},
+	{"judging", facts{
+		"Operations": 1000000, "Clients": 16, "Window": 96,
+		"Whole":     []named{{"queue", checked{Verdict: "ok", Processor: 1.581, MB: 358}}},
+		"Streams":   []sized{{"lock", 100000, checked{Verdict: "ok", Processor: 0.26, MB: 29}}},
+		"Monitors":  []monitored{{"rwlock", 0.53}},
+		"Porcupine": []searched{{"queue, n=20", true, 100 * time.Microsecond, "0.1 ms"}, {"lock, legal", false, time.Second, ""}},
+		"Hard":      []sized{{"priorityqueue", 20000, checked{Verdict: "violation", Rule: "order", Wall: 5.04, MB: 518}}},
+	}, `| queue | ok | 0 | 1.58 | 358 MB |
+
+## From a pipe, in memory that does not grow
+| lock | 100,000 | ok | 0.26 | 29 MB |
+
+## The monitors alone, on 1,000,000 operations
+| rwlock | 0.53 s |
+
+## Porcupine beside the monitors
+| queue, n=20 | decides | 100µs | 0.1 ms |
+| lock, legal | gives up | 1s |  |
+
+## The history that no search can decide
+| 20,000 | violation | 5.0 | 518 MB |`},
+	{"foreign", facts{
+		"Duration": "1m", "Server": "3.8.0", "Libraries": map[string]foreignLibrary{"kazoo": {Version: "kazoo 2.8.0", Shown: "python3"}},
+		"Recipes": []tortured{{&runResult{Verdict: "violation", Episodes: 96, Operations: 822, Elapsed: 62, Violations: []violation{lost, lost}}, "kazoo's Queue", []shown{
+			{Text: "### It loses", Case: &foreignCase{Kind: "queue", Seed: 3, Clients: 1, Ops: 1, Rounds: 31, With: 5, Violation: lost}},
+			{Text: "### It lies", Hunt: &luckyHunt{Faults: "none", Duration: "1m", Rounds: 1000}},
+			{Text: "### It sleeps", Hunt: &luckyHunt{Faults: "none", Duration: "1m", Rounds: 1000, Seen: &lost}},
+			{Text: "### It hides", Unseen: 480},
+		}}, {&runResult{Verdict: "ok"}, "kazoo's Lock", nil}},
+	}, "real servers, those of servers too. The servers are ZooKeeper 3.8.0. What follows `exec:` is\n\n- for kazoo (kazoo 2.8.0): `python3`\n" + `
+A fault counts as struck if an operation of its client was under way. What is said to be broken is explained below, with
+| kazoo's Queue | violation | lost 2, lost 2 | 96 | 822 |  | 1.0 |
+| kazoo's Lock | ok |  | 0 | 0 |  | 0.0 |
+
+## kazoo's Queue
+
+What was seen first of each property in the 1m of torture, and what had struck in its round or lasted then:
+
+- *lost*, round 22 (c1's request 8: expiry after): it is gone.
+- *lost*, round 22 (c1's request 8: expiry after): it is gone.
+
+### It loses
+
+Smallest case found: ` + "`torture run queue --backend ensemble --nodes 1 --recipe 'exec:…' --seed 3 --clients 1 --ops 1 --episodes 31 --plan FILE`," + `
+where the FILE is
+
+` + "```json\n```" + `
+
+It was seen again in 5 of 5 runs; with an empty FILE, in 0 of 5. What the clients saw in round 22:
+
+` + "```json\n{}\n```" + `
+
+*lost*: it is gone.
+
+### It lies
+
+With ` + "`--faults none --duration 1m`" + ` instead of all, there were 1,000 rounds.
+It was not seen in them: it needs luck.
+
+### It sleeps
+
+With ` + "`--faults none --duration 1m`" + ` instead of all, there were 1,000 rounds.
+*lost* was broken in 2 of them. What the clients saw in round 22:
+
+` + "```json\n{}\n```" + `
+
+*lost*: it is gone.
+
+### It hides
+
+It was not seen in 480 small rounds.
+`},
+}
+
+// Every template can be filled, and its lines are as wanted, in this order.
+func TestPages(t *testing.T) {
+	filled := map[string]bool{"judge.tmpl": true} // by TestSections
+	for _, s := range samples {
+		text, err := fill(s.name, s.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest := text
+		for line := range strings.Lines(s.lines) {
+			_, after, found := strings.Cut(rest, line)
+			if !found {
+				t.Fatalf("%s: no %q where it is wanted in\n%s", s.name, line, text)
+			}
+			rest = after
+		}
+		filled[s.name+".tmpl"] = true
+	}
+	files, err := texts.ReadDir("pages")
+	for _, file := range files {
+		if err != nil || !filled[file.Name()] {
+			t.Errorf("%s is not filled by this test (%v)", file.Name(), err)
+		}
+	}
+}
