@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zktorture/zktorture/storyindex/course"
+	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
 // figuresMax is how many figures a page draws.
@@ -46,11 +46,11 @@ func (x *Index) figures() (drawn []figure, more int) {
 	if p := x.episodes(); len(p.Names) > 0 {
 		drawn = append(drawn, figure{Title: "hunts of the zoo", Plots: []plot{p}})
 	}
-	for _, c := range x.Courses {
-		drawn = append(drawn, x.ofCourse(c))
+	for _, c := range x.ProgressLogs {
+		drawn = append(drawn, x.ofProgressLog(c))
 	}
 	for _, h := range x.Histories {
-		if beside := x.courseOf(h, drawn); beside != nil {
+		if beside := x.figureOf(h, drawn); beside != nil {
 			beside.Plots = append(beside.Plots, h.plot())
 		} else if !h.Part {
 			drawn = append(drawn, figure{Title: h.File, File: h.File, Plots: []plot{h.plot()}})
@@ -63,8 +63,8 @@ func (x *Index) figures() (drawn []figure, more int) {
 	return drawn[:n], len(drawn) - n
 }
 
-// courseOf returns the figure of the run of which a history is.
-func (x *Index) courseOf(h History, drawn []figure) *figure {
+// figureOf returns the figure of the run of which a history is.
+func (x *Index) figureOf(h History, drawn []figure) *figure {
 	i := slices.IndexFunc(drawn, func(f figure) bool { return h.Nanos && !h.Part && path.Dir(f.File) == path.Dir(h.File) })
 	if i < 0 {
 		return nil
@@ -100,8 +100,8 @@ func (x *Index) episodes() plot {
 	return p
 }
 
-// ofCourse draws the course of a run: operations a second, and strikes of faults if there were some.
-func (x *Index) ofCourse(c Course) figure {
+// ofProgressLog draws the progress of a run: operations a second, and strikes of faults if there were some.
+func (x *Index) ofProgressLog(c ProgressLog) figure {
 	f := figure{Title: path.Dir(c.File), File: c.File}
 	if r := x.beside(c.File); r != nil && r.Workload != "" {
 		f.Title = r.Title()
@@ -119,7 +119,7 @@ func (x *Index) ofCourse(c Course) figure {
 }
 
 // marks marks when a property was seen broken first.
-func (c Course) marks(u unit) []mark {
+func (c ProgressLog) marks(u unit) []mark {
 	if c.Broken == 0 {
 		return nil
 	}
@@ -127,9 +127,9 @@ func (c Course) marks(u unit) []mark {
 }
 
 // speed draws operations a second: over each slice their mean, from the slice's begin to its end.
-func speed(points []course.Point, u unit) plot {
+func speed(points []progresslog.Point, u unit) plot {
 	times, rates := []any{}, []any{}
-	before := course.Point{}
+	before := progresslog.Point{}
 	for _, p := range points {
 		if p.Time <= before.Time {
 			continue
@@ -148,7 +148,7 @@ const (
 )
 
 // strikes draws how often each kind of fault had struck by when; the rarest together, if there are many.
-func strikes(points []course.Point, u unit) plot {
+func strikes(points []progresslog.Point, u unit) plot {
 	p := plot{Title: "faults struck, in all", Label: "strikes so far", X: u.name, Series: []string{}, Data: [][]any{{u.of(0)}}}
 	for _, point := range points {
 		p.Data[0] = append(p.Data[0], u.of(point.Time))

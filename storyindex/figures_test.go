@@ -16,7 +16,7 @@ import (
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/storyindex"
-	"github.com/zktorture/zktorture/storyindex/course"
+	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
 // aCourse is the course of a run with a line a second; each kind strikes twice as often as the next, and after
@@ -26,7 +26,7 @@ func aCourse(seconds int, kinds ...string) string {
 	operations := 0
 	for i := 1; i <= seconds; i++ {
 		operations += 1000 + i%7*100
-		p := course.Point{Time: float64(i), Episodes: int64(i), Operations: int64(operations), Faults: map[string]int64{}}
+		p := progresslog.Point{Time: float64(i), Episodes: int64(i), Operations: int64(operations), Faults: map[string]int64{}}
 		for k, kind := range kinds {
 			p.Faults[kind] = int64(i*1000) >> k
 		}
@@ -36,7 +36,7 @@ func aCourse(seconds int, kinds ...string) string {
 	return out.String()
 }
 
-func line(p course.Point) string {
+func line(p progresslog.Point) string {
 	data, err := json.Marshal(p)
 	if err != nil {
 		panic(err)
@@ -97,7 +97,7 @@ func TestCourseIsDrawnWhole(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		text, last := drawCourse(t)
-		_, figures := built(t, dir, map[string]string{course.Name: text}, storyindex.Options{})
+		_, figures := built(t, dir, map[string]string{progresslog.Name: text}, storyindex.Options{})
 		if len(figures) != 1 || len(figures[0].Plots) == 0 {
 			t.Fatalf("%d figures", len(figures))
 		}
@@ -122,11 +122,11 @@ func TestCourseIsDrawnWhole(t *testing.T) {
 }
 
 // drawCourse makes the course of a run, which lasted for some time.
-func drawCourse(t *rapid.T) (string, course.Point) {
+func drawCourse(t *rapid.T) (string, progresslog.Point) {
 	kinds := []string{"loss", "expiry", "watch", "lag", "pause", "time", "wrap", "reap", "cancel", "crash"}[:rapid.IntRange(0, 10).Draw(t, "kinds")]
 	scale := rapid.SampledFrom([]float64{0.001, 0.5, 100, 10_000}).Draw(t, "scale")
 	var out strings.Builder
-	p := course.Point{}
+	p := progresslog.Point{}
 	for i := range rapid.SampledFrom([]int{1, 2, 3, 30, 30, 300}).Draw(t, "moments") {
 		k := rapid.IntRange(0, 20).Draw(t, "step")
 		if i == 0 {
@@ -151,7 +151,7 @@ func area(data [][]float64) (sum float64) {
 	return sum
 }
 
-func drawnStrikes(t *rapid.T, f figure, last course.Point) {
+func drawnStrikes(t *rapid.T, f figure, last progresslog.Point) {
 	var struck, drawn int64
 	kinds := 0
 	for _, n := range last.Faults {
@@ -258,8 +258,8 @@ func TestHistoryBesideItsCourse(t *testing.T) {
 // end of a run.
 func TestShortSlices(t *testing.T) {
 	for _, text := range []string{aCourse(10), aCourse(119), aCourse(600)} {
-		last := course.Point{Time: 0.01 + float64(strings.Count(text, "\n")), Episodes: 1e6, Operations: 1e9, Violations: 1e3}
-		index, figures := built(t, t.TempDir(), map[string]string{course.Name: text + line(last)}, storyindex.Options{})
+		last := progresslog.Point{Time: 0.01 + float64(strings.Count(text, "\n")), Episodes: 1e6, Operations: 1e9, Violations: 1e3}
+		index, figures := built(t, t.TempDir(), map[string]string{progresslog.Name: text + line(last)}, storyindex.Options{})
 		if len(index.Problems) > 0 {
 			t.Fatal(index.Problems)
 		}
@@ -281,7 +281,7 @@ func TestManyFigures(t *testing.T) {
 	}
 	dir := t.TempDir()
 	index, figures := built(t, dir, files, storyindex.Options{})
-	if len(index.Courses) != 120 || len(figures) != 100 || !strings.Contains(read(t, filepath.Join(dir, storyindex.Name)), "There are 20 more") {
-		t.Errorf("of %d courses %d are drawn", len(index.Courses), len(figures))
+	if len(index.ProgressLogs) != 120 || len(figures) != 100 || !strings.Contains(read(t, filepath.Join(dir, storyindex.Name)), "There are 20 more") {
+		t.Errorf("of %d courses %d are drawn", len(index.ProgressLogs), len(figures))
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
-	"github.com/zktorture/zktorture/storyindex/course"
+	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
 // shape is the fields by which the kinds of files are known apart.
@@ -59,7 +59,7 @@ func (b *builder) read(path, name string) error {
 	case s.Workload != "" && s.Verdict != "":
 		return b.runs(first, decoder, name)
 	case s.Time != nil:
-		return b.course(path, name)
+		return b.progressLog(file, name)
 	}
 	return nil
 }
@@ -98,23 +98,21 @@ func (b *builder) runs(first json.RawMessage, rest *json.Decoder, name string) e
 
 func (b *builder) hunt(data json.RawMessage, name string) error {
 	h := Hunt{File: name}
-	if err := json.Unmarshal(data, &h); err != nil {
-		return err
+	err := json.Unmarshal(data, &h)
+	if err == nil {
+		b.index.Hunts = append(b.index.Hunts, h)
 	}
-	b.index.Hunts = append(b.index.Hunts, h)
-	return nil
+	return err
 }
 
-// course reads the course of a run, up to where it makes sense.
-func (b *builder) course(path, name string) error {
-	file, err := os.Open(path)
-	if err != nil {
+// progressLog reads the progress log of a run, up to where it makes sense.
+func (b *builder) progressLog(file io.ReadSeeker, name string) error {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	defer file.Close()
-	points, err := course.Read(file)
+	points, err := progresslog.Read(file)
 	if len(points) > 0 {
-		b.index.Courses = append(b.index.Courses, newCourse(name, points))
+		b.index.ProgressLogs = append(b.index.ProgressLogs, newProgressLog(name, points))
 	}
 	return err
 }

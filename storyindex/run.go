@@ -11,7 +11,7 @@ import (
 
 // Run is what a run says about itself. The fields are those of torture run --json.
 type Run struct {
-	File       string         `json:"-"` // its result; or its course or begin, if it has not ended
+	File       string         `json:"-"` // its result; or its progress log or begin, if it has not ended
 	Workload   string         `json:"workload"`
 	Recipe     string         `json:"recipe"`
 	Backend    string         `json:"backend"`

@@ -1,36 +1,33 @@
 // Package storyindex makes one page over a folder of results.
 //
-// Whoever tortures a recipe for a night has a folder in the morning: what the run said about itself
-// (result.json), its course, a file for each violation, histories of what clients saw. [Build] reads what is
-// there, judges histories, makes the page of each violation's story beside its file, and index.html, which
-// lists runs, violations, histories and hunts of the zoo with links to the stories, and draws what has a
-// course: the episodes that it took to find each animal, and operations and faults over time.
+// After a night of torture there is a folder: what the run said about itself (result.json), its progress log, a file for
+// each violation, histories of what clients saw. [Build] judges the histories, makes the page of each violation's story
+// beside its file, and writes index.html, which lists runs, violations, histories and hunts of the zoo with links to the
+// stories, and plots the episodes that it took to find each animal, and operations and faults over time.
 //
-// What a file is, is seen from what is in it and not from its name:
+// What a file is, is seen from its content and not from its name:
 //
 //	a counterexample      one JSON object with a format, see [sim.CounterexampleFormat]
 //	a run                 a JSON object with workload and verdict, as torture run --json prints it; also
 //	                      one a line
 //	the begin of a run    a JSON object with the format [BeginFormat]
-//	a course of a run     a JSON object with t_s a line, see package course
+//	a progress log        a JSON object with t_s a line, see package progresslog
 //	a hunt of the zoo     a JSON object with animals, as torture zoo --json prints it; several such files,
 //	                      as of different strategies or seeds, are drawn together
 //	a history             one operation a line, see [linearizability.Read]
 //
-// Texts in Markdown (.md) are listed by their headings. All else is passed over. A file that is none of these is no error, as folders have all kinds of things
-// in them; one that begins like one of them and cannot be read is listed as such.
+// Texts in Markdown (.md) are listed by their headings. All else is passed over. A file that begins like one of these and
+// cannot be read is listed as a problem.
 //
-// A history says nothing of the object that it is of. It is judged if the run beside it says that it wrote
-// that history on real servers, whole, for then the run's recipe tells the model; any other is listed, and
-// not judged: to hold a history against the wrong model is to accuse the innocent. What the time for judging
-// does not suffice for is unknown.
+// A history does not say of what object it is. It is judged if the run beside it says that it wrote that history on real
+// servers, whole, for then the run's recipe tells the model; any other is only listed, as a judgement by the wrong model
+// would be a false alarm. If the time for judging is over the verdict is unknown.
 //
-// A run that was killed has no result, but a begin, which says as much. Its history has the rounds that were
-// finished, each of an object of its own; one that was only half written is left out, as are those that were
-// under way.
+// A run that was killed has a begin and no result. Of its history the rounds that were finished are judged, each of an
+// object of its own; one that was half written is left out.
 //
-// The page is one file and loads nothing. Its plots are drawn by uPlot (https://github.com/leeoniya/uPlot,
-// by its licence, which is beside it in page/).
+// The page is one file and loads nothing. Its plots are drawn by uPlot (https://github.com/leeoniya/uPlot; its licence is
+// beside it in page/).
 package storyindex
 
 import (
@@ -66,13 +63,13 @@ const JudgingDefault = time.Minute
 
 // Index is what is in a folder.
 type Index struct {
-	Runs       []Run
-	Violations []Violation
-	Histories  []History
-	Hunts      []Hunt
-	Courses    []Course
-	Documents  []Document
-	Problems   []Problem // files that could not be read, or whose story cannot be told
+	Runs         []Run
+	Violations   []Violation
+	Histories    []History
+	Hunts        []Hunt
+	ProgressLogs []ProgressLog
+	Documents    []Document
+	Problems     []Problem // files that could not be read, or whose story cannot be told
 }
 
 // Violation is a file that tells of one.

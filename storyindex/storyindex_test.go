@@ -96,7 +96,7 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(index.Runs) != 4 || len(index.Hunts) != 2 || len(index.Courses) != 2 || len(index.Histories) != 1 || len(index.Documents) != 2 || len(index.Violations) != 1 {
+	if len(index.Runs) != 4 || len(index.Hunts) != 2 || len(index.ProgressLogs) != 2 || len(index.Histories) != 1 || len(index.Documents) != 2 || len(index.Violations) != 1 {
 		t.Errorf("the index is %+v", index)
 	}
 	if p := index.Problems; len(p) != 2 || p[0].File != "cut.json" || p[1].File != "killed/course.jsonl" {

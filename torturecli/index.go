@@ -53,5 +53,5 @@ func (x *indexCmd) report(c *commandContext, index *storyindex.Index) {
 		}
 	}
 	fmt.Fprintf(c.out, "%s: %d violations, %d stories, %d runs, %d courses, %d hunts, %d histories (%d of them break a rule)\n", filepath.Join(x.Dir, storyindex.Name),
-		len(index.Violations), told, len(index.Runs), len(index.Courses), len(index.Hunts), len(index.Histories), broken)
+		len(index.Violations), told, len(index.Runs), len(index.ProgressLogs), len(index.Hunts), len(index.Histories), broken)
 }

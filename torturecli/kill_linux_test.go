@@ -21,7 +21,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/storyindex"
-	"github.com/zktorture/zktorture/storyindex/course"
+	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
 // killsVar is how often a run is killed; as often as is quick if it is not set.
@@ -160,7 +160,7 @@ func (v *victim) eventually(what string, so func() bool) {
 func (v *victim) hasRound() {
 	v.t.Helper()
 	v.eventually("a round is judged", func() bool {
-		info, err := os.Stat(filepath.Join(v.out, course.Name))
+		info, err := os.Stat(filepath.Join(v.out, progresslog.Name))
 		return err == nil && info.Size() > 0
 	})
 }
@@ -201,12 +201,12 @@ func (v *victim) when(rounds int) string {
 
 // told returns how many rounds the run had told of.
 func (v *victim) told() int {
-	file, err := os.Open(filepath.Join(v.out, course.Name))
+	file, err := os.Open(filepath.Join(v.out, progresslog.Name))
 	if err != nil {
 		return 0
 	}
 	defer file.Close()
-	points, _ := course.Read(file)
+	points, _ := progresslog.Read(file)
 	if len(points) == 0 {
 		return 0
 	}

@@ -23,14 +23,14 @@ import (
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/storyindex"
-	"github.com/zktorture/zktorture/storyindex/course"
+	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
 // output is where a run leaves its files.
 type output struct {
 	dir         string
-	named       bool             // by the user
-	progressLog *course.Recorder // nil if it is not named
+	named       bool                  // by the user
+	progressLog *progresslog.Recorder // nil if it is not named
 }
 
 // discard removes the folder of a run that could not be done, if it is the user's and nothing is in
@@ -76,7 +76,7 @@ func newOutput(dir string) (*output, error) {
 		}
 		return nil, fmt.Errorf("--out: %w", err)
 	}
-	return &output{dir, true, course.NewRecorder(filepath.Join(dir, course.Name))}, nil
+	return &output{dir, true, progresslog.NewRecorder(filepath.Join(dir, progresslog.Name))}, nil
 }
 
 // evidence is what was written of the violations of a run.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/storyindex/course"
+	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
 // progress returns who is told of a run's progress: its bar, and the progress log in the user's
@@ -18,8 +18,8 @@ func (o *output) progress(bar *bar) func(sim.Progress) {
 	}
 }
 
-func pointOf(p sim.Progress) course.Point {
-	point := course.Point{
+func pointOf(p sim.Progress) progresslog.Point {
+	point := progresslog.Point{
 		Time: p.Elapsed.Seconds(), Episodes: int64(p.Episodes), Operations: p.Operations,
 		Faults: map[string]int64{}, Violations: int64(p.Violations),
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/ensembletest"
-	"github.com/zktorture/zktorture/storyindex/course"
+	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
 // The course of a run ends with what its result says.
@@ -28,7 +28,7 @@ func TestCourseOnRealServers(t *testing.T) {
 }
 
 // endsWithTheResult compares the end of a run's course with its result.
-func endsWithTheResult(t *testing.T, dir string) course.Point {
+func endsWithTheResult(t *testing.T, dir string) progresslog.Point {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	if err != nil {
@@ -38,12 +38,12 @@ func endsWithTheResult(t *testing.T, dir string) course.Point {
 	if err := json.Unmarshal(data, &result); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Open(filepath.Join(dir, course.Name))
+	file, err := os.Open(filepath.Join(dir, progresslog.Name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	points, err := course.Read(file)
+	points, err := progresslog.Read(file)
 	if err != nil || len(points) == 0 {
 		t.Fatalf("%d moments: %v", len(points), err)
 	}

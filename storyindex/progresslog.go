@@ -5,31 +5,31 @@ import (
 	"path"
 	"slices"
 
-	"github.com/zktorture/zktorture/storyindex/course"
+	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
-// Course is the course of a run, in as many moments as are drawn.
-type Course struct {
+// ProgressLog is the progress of a run, in as many moments as are drawn.
+type ProgressLog struct {
 	File   string
-	Points []course.Point // never empty
-	Broken float64        // seconds until a property was seen broken; 0 if none was
+	Points []progresslog.Point // never empty
+	Broken float64             // seconds until a property was seen broken; 0 if none was
 }
 
-// newCourse makes a course of moments, of which there is one at least.
-func newCourse(file string, points []course.Point) Course {
-	c := Course{File: file, Points: spaced(points)}
-	if i := slices.IndexFunc(points, func(p course.Point) bool { return p.Violations > 0 }); i >= 0 {
+// newProgressLog thins points, of which there is one at least.
+func newProgressLog(file string, points []progresslog.Point) ProgressLog {
+	c := ProgressLog{File: file, Points: spaced(points)}
+	if i := slices.IndexFunc(points, func(p progresslog.Point) bool { return p.Violations > 0 }); i >= 0 {
 		c.Broken = points[i].Time
 	}
 	return c
 }
 
 // last is where the run had got to.
-func (c Course) last() course.Point { return c.Points[len(c.Points)-1] }
+func (c ProgressLog) last() progresslog.Point { return c.Points[len(c.Points)-1] }
 
 // spaced returns moments, the last among them, that are about a slice of the whole time or more apart: rates
 // over shorter times tell more of the clock than of the run.
-func spaced(all []course.Point) (points []course.Point) {
+func spaced(all []progresslog.Point) (points []progresslog.Point) {
 	last := all[len(all)-1]
 	gap := last.Time / float64(min(slicesMax, len(all))) * 0.75
 	before := 0.0
@@ -38,12 +38,7 @@ func spaced(all []course.Point) (points []course.Point) {
 			points, before = append(points, p), p.Time
 		}
 	}
-	return withLast(points, last, gap)
-}
-
-// withLast makes the last moment the end of a list, in the place of one that is too near.
-func withLast(points []course.Point, last course.Point, gap float64) []course.Point {
-	if n := len(points); n > 0 && last.Time-points[n-1].Time < gap {
+	if n := len(points); n > 0 && last.Time-points[n-1].Time < gap { // too near to the last
 		points = points[:n-1]
 	}
 	return append(points, last)
@@ -60,7 +55,7 @@ func (b *builder) join() {
 			b.index.Runs, listed[dir] = append(b.index.Runs, r.of(b.begins[dir])), true
 		}
 	}
-	for _, c := range b.index.Courses {
+	for _, c := range b.index.ProgressLogs {
 		add(unfinished(c))
 	}
 	for _, dir := range slices.Sorted(maps.Keys(b.begins)) {
@@ -71,7 +66,7 @@ func (b *builder) join() {
 // noResult is the reason why a run has no verdict.
 const noResult = "it has no result yet: it is under way, or was killed"
 
-func unfinished(c Course) Run {
+func unfinished(c ProgressLog) Run {
 	last := c.last()
 	r := Run{
 		File: c.File, Verdict: "unknown", Reason: noResult,

@@ -1,4 +1,4 @@
-package course
+package progresslog
 
 import (
 	"bytes"
@@ -9,11 +9,10 @@ import (
 	"os"
 )
 
-// Recorder writes a course while the run is under way. It is not safe for use by several goroutines at
-// once.
+// Recorder writes a progress log while the run is under way. It is not safe for concurrent use.
 //
 // Invariants: the file has len(points) lines, which is less than LinesMax between calls; points are at
-// least every seconds apart, but for the last of a finished course.
+// least every seconds apart, but for the last of a finished log.
 type Recorder struct {
 	name   string
 	file   *os.File // nil before the first line
@@ -24,22 +23,24 @@ type Recorder struct {
 	err    error   // why nothing is written any more
 }
 
-// NewRecorder returns a recorder of a course into a file, which is made with the first line and must not
-// exist.
+// NewRecorder returns a recorder into a file, which is made with the first line and must not exist.
 func NewRecorder(name string) *Recorder { return &Recorder{name: name, every: 1} }
 
-// Add tells the recorder of a moment; it may be called often. What cannot be written is told by Close:
-// a run goes on without a course.
+// Add tells the recorder of a moment; it may be called often. Close returns the error of a write that fails: a run goes on
+// without a log.
 func (r *Recorder) Add(p Point) {
 	p.Time = math.Round(p.Time*1000) / 1000
 	r.latest, r.told = p, true
-	if p.Time-r.lastTime() >= r.every {
+	last := 0.0
+	if n := len(r.points); n > 0 {
+		last = r.points[n-1].Time
+	}
+	if p.Time-last >= r.every {
 		r.write()
 	}
 }
 
-// Close writes the moment that was told last and ends the course. The error is the first that there
-// was.
+// Close writes the moment that was told last. The error is the first that there was.
 func (r *Recorder) Close() error {
 	if r.told {
 		r.write()
@@ -53,18 +54,7 @@ func (r *Recorder) Close() error {
 	return nil
 }
 
-func (r *Recorder) lastTime() float64 {
-	if len(r.points) == 0 {
-		return 0
-	}
-	return r.points[len(r.points)-1].Time
-}
-
-func (r *Recorder) note(err error) {
-	if r.err == nil {
-		r.err = err
-	}
-}
+func (r *Recorder) note(err error) { r.err = cmp.Or(r.err, err) }
 
 // write appends the latest moment, and thins a file that is full.
 func (r *Recorder) write() {
@@ -79,19 +69,13 @@ func (r *Recorder) write() {
 	}
 }
 
-func (r *Recorder) append(p Point) error {
+func (r *Recorder) append(p Point) (err error) {
 	if r.file == nil {
-		var err error
 		if r.file, err = os.OpenFile(r.name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err != nil {
 			return err
 		}
 	}
-	line, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	_, err = r.file.Write(append(line, '\n'))
-	return err
+	return json.NewEncoder(r.file).Encode(p)
 }
 
 // thin leaves out every other moment, but not the latest, and puts a file of the rest in the place of

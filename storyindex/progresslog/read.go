@@ -1,4 +1,4 @@
-package course
+package progresslog
 
 import (
 	"bufio"
@@ -13,11 +13,11 @@ import (
 // lineMax is how long a line may be, in bytes.
 const lineMax = 1 << 16
 
-// linesReadMax is how many lines are read; nobody writes so many.
+// linesReadMax is how many lines are read at most.
 const linesReadMax = 5 * LinesMax
 
-// Read reads a course. With an error it returns the points before the line that the error names: what a run
-// had written when it was killed, or its disk was full.
+// Read reads a progress log. With an error it returns the points before the line that the error names: a log is cut off if
+// its run was killed or its disk was full.
 func Read(r io.Reader) ([]Point, error) {
 	var points []Point
 	lines := bufio.NewScanner(r)
@@ -36,12 +36,11 @@ func Read(r io.Reader) ([]Point, error) {
 		}
 		points, last = append(points, p), p
 	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return points, fmt.Errorf("after %d moments: a line is longer than %d bytes", len(points), lineMax)
-	} else if err != nil {
-		return points, err
+	err := lines.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		err = fmt.Errorf("after %d moments: a line is longer than %d bytes", len(points), lineMax)
 	}
-	return points, nil
+	return points, err
 }
 
 // parse reads the line after a point. A kind of fault that it does not name has not struck since then.
@@ -58,12 +57,9 @@ func parse(line []byte, last *Point) (Point, error) {
 	}
 	p := given.Point
 	p.Time = *given.Time
-	faults := maps.Clone(last.Faults)
-	if faults == nil {
-		faults = map[string]int64{}
-	}
-	maps.Copy(faults, p.Faults)
-	p.Faults = faults
+	p.Faults = map[string]int64{}
+	maps.Copy(p.Faults, last.Faults)
+	maps.Copy(p.Faults, given.Faults)
 	if problem := p.problem(last); problem != "" {
 		return Point{}, errors.New(problem)
 	}

@@ -1,4 +1,4 @@
-package course_test
+package progresslog_test
 
 import (
 	"bytes"
@@ -13,15 +13,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/zktorture/zktorture/storyindex/course"
+	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
 // run draws what a run tells of itself: so many moments, up to a quarter of a second or an hour apart.
-func run(t *rapid.T) (told []course.Point) {
-	n := rapid.SampledFrom([]int{0, 1, 2, 20, 50, 100, 200, 3 * course.LinesMax}).Draw(t, "moments")
+func run(t *rapid.T) (told []progresslog.Point) {
+	n := rapid.SampledFrom([]int{0, 1, 2, 20, 50, 100, 200, 3 * progresslog.LinesMax}).Draw(t, "moments")
 	step := rapid.SampledFrom([]float64{0.25, 2, 3600}).Draw(t, "step")
 	draw := rapid.IntRange(0, 1000)
-	p := course.Point{}
+	p := progresslog.Point{}
 	for i := range n {
 		k := draw.Draw(t, "k")
 		p.Time += float64(int(step*float64(k))) / 1000
@@ -43,7 +43,7 @@ func TestRecorder(t *testing.T) {
 		n++
 		name := filepath.Join(dir, fmt.Sprint(n, ".jsonl"))
 		told := run(t)
-		r := course.NewRecorder(name)
+		r := progresslog.NewRecorder(name)
 		for _, p := range told {
 			r.Add(p)
 		}
@@ -60,8 +60,8 @@ func TestRecorder(t *testing.T) {
 	})
 }
 
-func check(t *rapid.T, told, points []course.Point) {
-	if len(points) >= course.LinesMax {
+func check(t *rapid.T, told, points []progresslog.Point) {
+	if len(points) >= progresslog.LinesMax {
 		t.Fatalf("%d lines", len(points))
 	}
 	if d := cmp.Diff(told[len(told)-1], points[len(points)-1], sameTime); d != "" {
@@ -85,8 +85,8 @@ func check(t *rapid.T, told, points []course.Point) {
 }
 
 // complete checks that a run that fits into the file has a line for each second in which it told something.
-func complete(t *rapid.T, told, points []course.Point) {
-	if len(told) >= course.LinesMax {
+func complete(t *rapid.T, told, points []progresslog.Point) {
+	if len(told) >= progresslog.LinesMax {
 		return
 	}
 	before := 0.0
@@ -106,13 +106,13 @@ func complete(t *rapid.T, told, points []course.Point) {
 
 var sameTime = cmp.Comparer(func(a, b float64) bool { return a-b < 0.0015 && b-a < 0.0015 })
 
-func read(t rapid.TB, name string) []course.Point {
+func read(t rapid.TB, name string) []progresslog.Point {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	points, err := course.Read(bytes.NewReader(data))
+	points, err := progresslog.Read(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,22 +122,22 @@ func read(t rapid.TB, name string) []course.Point {
 // A run that is killed leaves a course that can be read, whenever that happens, with an eighth of it missing
 // at most.
 func TestKilled(t *testing.T) {
-	name := filepath.Join(t.TempDir(), course.Name)
-	r := course.NewRecorder(name)
-	for i := 1; i < 5*course.LinesMax; i++ {
-		r.Add(course.Point{Time: float64(i), Episodes: int64(i)})
-		if i%97 != 0 && i%course.LinesMax > 2 {
+	name := filepath.Join(t.TempDir(), progresslog.Name)
+	r := progresslog.NewRecorder(name)
+	for i := 1; i < 5*progresslog.LinesMax; i++ {
+		r.Add(progresslog.Point{Time: float64(i), Episodes: int64(i)})
+		if i%97 != 0 && i%progresslog.LinesMax > 2 {
 			continue
 		}
 		points := read(t, name)
 		last := points[len(points)-1].Episodes
-		if last > int64(i) || last < int64(i)-int64(i)/8 || i <= course.LinesMax && last != int64(i) {
+		if last > int64(i) || last < int64(i)-int64(i)/8 || i <= progresslog.LinesMax && last != int64(i) {
 			t.Fatalf("after %d s the file ends with %d", i, last)
 		}
 		if even(points) > 2 {
 			t.Fatalf("after %d s some moments are %g times as far from each other as others", i, even(points))
 		}
-		if len(points) >= course.LinesMax || i > course.LinesMax && len(points) < course.LinesMax/4 {
+		if len(points) >= progresslog.LinesMax || i > progresslog.LinesMax && len(points) < progresslog.LinesMax/4 {
 			t.Fatalf("after %d s there are %d lines", i, len(points))
 		}
 	}
@@ -150,7 +150,7 @@ func TestKilled(t *testing.T) {
 }
 
 // even returns how many times as long the longest time between two moments is as the shortest.
-func even(points []course.Point) float64 {
+func even(points []progresslog.Point) float64 {
 	shortest, longest := math.Inf(1), 0.0
 	for i := 1; i < len(points); i++ {
 		shortest, longest = min(shortest, points[i].Time-points[i-1].Time), max(longest, points[i].Time-points[i-1].Time)
@@ -160,14 +160,14 @@ func even(points []course.Point) float64 {
 
 // A run goes on when its course cannot be written, and what was there is not overwritten.
 func TestRecorderThatCannotWrite(t *testing.T) {
-	name := filepath.Join(t.TempDir(), course.Name)
+	name := filepath.Join(t.TempDir(), progresslog.Name)
 	if err := os.WriteFile(name, []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{name, filepath.Join(name, "below")} {
-		r := course.NewRecorder(name)
+		r := progresslog.NewRecorder(name)
 		for i := range 10 {
-			r.Add(course.Point{Time: float64(i)})
+			r.Add(progresslog.Point{Time: float64(i)})
 		}
 		if err := r.Close(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("the error is %v", err)
@@ -181,9 +181,9 @@ func TestRecorderThatCannotWrite(t *testing.T) {
 // Of a course that is cut off anywhere what came before is read.
 func TestCutOff(t *testing.T) {
 	var whole []byte
-	var points []course.Point
+	var points []progresslog.Point
 	for i := range 5 {
-		points = append(points, course.Point{Time: float64(i), Operations: int64(i * 10), Faults: map[string]int64{"loss": int64(i)}})
+		points = append(points, progresslog.Point{Time: float64(i), Operations: int64(i * 10), Faults: map[string]int64{"loss": int64(i)}})
 		line, err := json.Marshal(points[i])
 		if err != nil {
 			t.Fatal(err)
@@ -191,12 +191,12 @@ func TestCutOff(t *testing.T) {
 		whole = append(append(whole, line...), '\n')
 	}
 	for n := range whole {
-		got, err := course.Read(bytes.NewReader(whole[:n]))
+		got, err := progresslog.Read(bytes.NewReader(whole[:n]))
 		lines := bytes.Count(whole[:n], []byte("\n"))
 		if n+1 < len(whole) && whole[n] == '\n' || n+1 == len(whole) {
 			lines++ // a line that only lacks its end
 		}
-		if d := cmp.Diff(points[:lines], got, cmp.Transformer("nil", func(p []course.Point) string { return fmt.Sprint(p) })); d != "" {
+		if d := cmp.Diff(points[:lines], got, cmp.Transformer("nil", func(p []progresslog.Point) string { return fmt.Sprint(p) })); d != "" {
 			t.Fatalf("of the first %d bytes: %s", n, d)
 		}
 		if whole := n == 0 || whole[n] == '\n' || whole[n-1] == '\n'; (err == nil) != whole {
@@ -224,9 +224,9 @@ func TestNoCourse(t *testing.T) {
 		`[1]`:                                    "line 2: no moment of a course",
 		`{"t_s":3,"faults":{` + many(101) + `}}`: "line 2: it has 102 kinds of faults, and 100 are the most",
 		strings.Repeat(" ", 1<<17):               "after 1 moments: a line is longer than 65536 bytes",
-		strings.Repeat("{\"t_s\":2,\"episodes\":5,\"operations\":5,\"violations\":1}\n", 5*course.LinesMax): "it has more than 10000 lines",
+		strings.Repeat("{\"t_s\":2,\"episodes\":5,\"operations\":5,\"violations\":1}\n", 5*progresslog.LinesMax): "it has more than 10000 lines",
 	} {
-		points, err := course.Read(strings.NewReader(good + line))
+		points, err := progresslog.Read(strings.NewReader(good + line))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%.80s: the error is %v, not %s", line, err, want)
 		}
@@ -246,8 +246,8 @@ func many(n int) string {
 
 // A kind that a line does not name has struck as often as before.
 func TestUnnamedKind(t *testing.T) {
-	points, err := course.Read(strings.NewReader(`{"t_s":1,"faults":{"loss":3}}` + "\n\n" + `{"t_s":2,"faults":{"crash":1}}`))
-	want := []course.Point{{Time: 1, Faults: map[string]int64{"loss": 3}}, {Time: 2, Faults: map[string]int64{"loss": 3, "crash": 1}}}
+	points, err := progresslog.Read(strings.NewReader(`{"t_s":1,"faults":{"loss":3}}` + "\n\n" + `{"t_s":2,"faults":{"crash":1}}`))
+	want := []progresslog.Point{{Time: 1, Faults: map[string]int64{"loss": 3}}, {Time: 2, Faults: map[string]int64{"loss": 3, "crash": 1}}}
 	if d := cmp.Diff(want, points); d != "" || err != nil {
 		t.Errorf("%s: %v", d, err)
 	}
