@@ -9,6 +9,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,7 +51,15 @@ var Strategies = map[string]string{
 	"random": "each episode draws its own schedule and its own subset of the faults",
 	"sweep": "an episode without faults is run again with one fault at every place where it could strike, " +
 		"then with sampled pairs",
-	"replay": "the choices of a counterexample again (torture replay)",
+}
+
+// CheckStrategy returns an error unless a strategy is one of [Strategies].
+func CheckStrategy(name string) error {
+	if _, known := Strategies[name]; !known {
+		all := strings.Join(slices.Sorted(maps.Keys(Strategies)), " and ")
+		return fmt.Errorf("unknown strategy %q: there are %s", name, all)
+	}
+	return nil
 }
 
 // Progress is how far a campaign is.
@@ -120,8 +129,8 @@ var ErrConfig = errors.New("sim: cannot run")
 
 func (cfg Config) withDefaults() (Config, error) {
 	cfg.Strategy = cmp.Or(cfg.Strategy, "random")
-	if cfg.Strategy != "random" && cfg.Strategy != "sweep" {
-		return cfg, fmt.Errorf("%w: unknown strategy %q: use random or sweep", ErrConfig, cfg.Strategy)
+	if err := CheckStrategy(cfg.Strategy); err != nil {
+		return cfg, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	if cfg.Duration == 0 {
 		cfg.Episodes = cmp.Or(cfg.Episodes, 1000)

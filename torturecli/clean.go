@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/zktorture/zktorture/live"
@@ -30,7 +31,7 @@ func (cmd *cleanCmd) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	conn, err := way.open(c, joinServers(addresses), nil)
+	conn, err := way.open(c, strings.Join(addresses, ","), nil)
 	if err != nil {
 		return err
 	}

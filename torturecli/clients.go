@@ -80,14 +80,14 @@ func (r *runCmd) startWorkers(all *clients, command string, out *output, way acc
 	if err != nil {
 		return err
 	}
-	stderr, err := out.stderr()
+	stderr, err := out.create(stderrName)
 	if err != nil {
 		observer.Close()
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(all.ctx)
 	all.ctx = ctx
-	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: liveSession, Stderr: stderr, Fail: cancel}
+	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: liveSession, Stderr: &boundedLog{out: stderr, left: stderrMax}, Fail: cancel}
 	all.start = func(ctx context.Context) (*live.Session, error) {
 		return openWorker(ctx, cfg, way, servers, r.linked(), observer)
 	}
@@ -136,25 +136,13 @@ func openWorker(ctx context.Context, cfg worker.Config, way access, servers stri
 // stderrName is the file with what workers wrote to their standard error.
 const stderrName = "workers.log"
 
-// stderr opens the file for it.
-func (o *output) stderr() (io.WriteCloser, error) {
-	if !o.named {
-		return nopCloser{io.Discard}, nil
-	}
-	file, err := os.OpenFile(filepath.Join(o.dir, stderrName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	return &boundedLog{file: file, left: stderrMax}, nil
-}
-
 // stderrMax is how much of it is kept, in bytes: all of what is said by workers in their right minds.
 const stderrMax = 16 << 20
 
 // boundedLog takes writes from several goroutines, and keeps so many bytes of them.
 type boundedLog struct {
 	mu   sync.Mutex
-	file *os.File
+	out  io.Writer
 	left int
 }
 
@@ -169,10 +157,8 @@ func (l *boundedLog) Write(data []byte) (int, error) {
 	if l.left -= len(data); l.left < 0 {
 		some = fmt.Appendf(slices.Clone(some), "\ntorture: workers have written more than %d bytes: the rest is not kept\n", stderrMax)
 	}
-	if _, err := l.file.Write(some); err != nil {
+	if _, err := l.out.Write(some); err != nil {
 		return 0, err
 	}
 	return len(data), nil
 }
-
-func (l *boundedLog) Close() error { return l.file.Close() }

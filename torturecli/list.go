@@ -34,9 +34,6 @@ func (listCmd) Run(c *commandContext) error {
 	}
 	fmt.Fprintln(c.out, "\nstrategies (--strategy)")
 	for _, name := range slices.Sorted(maps.Keys(sim.Strategies)) {
-		if name == "replay" { // that is torture replay
-			continue
-		}
 		fmt.Fprintf(c.out, "  %-10s %s\n", name, sim.Strategies[name])
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble/proxy"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/storyindex"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zkclient"
 )
@@ -49,18 +50,7 @@ func (r *runCmd) onLive(c *commandContext, w *workload.Workload, out *output) er
 	if _, err := rootBelow(chroot, r.Root); err != nil {
 		return err
 	}
-	return r.onServers(c, w, out, way, joinServers(addresses), chroot)
-}
-
-func joinServers(addresses []string) string {
-	text := ""
-	for i, a := range addresses {
-		if i > 0 {
-			text += ","
-		}
-		text += a
-	}
-	return text
+	return r.onServers(c, w, out, way, strings.Join(addresses, ","), chroot)
 }
 
 // Session timeouts on real servers, how long to wait for the first session, and how long a run is.
@@ -75,12 +65,12 @@ const (
 
 func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output, way access, servers, chroot string) error {
 	way.around = inTurn(pace(r.Rate), r.meter.observe)
-	history, err := out.history()
+	history, err := out.create(storyindex.HistoryName)
 	if err != nil {
 		return err
 	}
 	defer history.Close()
-	strikes, err := out.strikes()
+	strikes, err := out.create(strikesName)
 	if err != nil {
 		return err
 	}
@@ -101,7 +91,7 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	cfg.Admin = func(ctx context.Context) (*live.Session, error) { return openSession(ctx, way, servers, false) }
 	cfg.History, cfg.Strikes, cfg.Progress = history, strikes, r.meter.following(out.progress(bar))
 	result, err := live.Run(clients.ctx, w, cfg)
-	bar.clear()
+	bar.Clear()
 	if err := cmp.Or(clients.failed(), err); err != nil {
 		if result.Episodes == 0 {
 			return err

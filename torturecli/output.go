@@ -79,6 +79,46 @@ func newOutput(dir string) (*output, error) {
 	return &output{dir, true, progresslog.NewRecorder(filepath.Join(dir, progresslog.Name))}, nil
 }
 
+// begin writes into the user's folder what the run is.
+func (o *output) begin(b storyindex.Begin) error {
+	if !o.named {
+		return nil
+	}
+	return storyindex.WriteBegin(o.dir, b)
+}
+
+// progress returns the function that is told of a run's progress: its bar shows it, and the progress log in the user's
+// folder gets it.
+func (o *output) progress(bar *bar) func(sim.Progress) {
+	return func(p sim.Progress) {
+		bar.show(p)
+		if o.progressLog != nil {
+			o.progressLog.Add(pointOf(p))
+		}
+	}
+}
+
+func pointOf(p sim.Progress) progresslog.Point {
+	point := progresslog.Point{
+		Time: p.Elapsed.Seconds(), Episodes: int64(p.Episodes), Operations: p.Operations,
+		Faults: map[string]int64{}, Violations: int64(p.Violations),
+	}
+	for kind, n := range p.Struck {
+		point.Faults[kind] = int64(n)
+	}
+	return point
+}
+
+// endProgressLog writes the last of the progress log. A log that cannot be written does not change what the run found.
+func (o *output) endProgressLog(c *commandContext) {
+	if o.progressLog == nil {
+		return
+	}
+	if err := o.progressLog.Close(); err != nil {
+		fmt.Fprintf(c.err, "torture: %v; its verdict does not depend on that\n", err)
+	}
+}
+
 // evidence is what was written of the violations of a run.
 type evidence struct {
 	files    []string              // one for each violation; "" if it could not be written
@@ -144,23 +184,15 @@ func writeNew(name string, data []byte) error {
 	return wholefile.Write(name, data)
 }
 
-// history opens the file for the history of a run on real servers.
-func (o *output) history() (io.WriteCloser, error) {
-	if !o.named {
-		return nopCloser{io.Discard}, nil
-	}
-	return os.OpenFile(filepath.Join(o.dir, storyindex.HistoryName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-}
-
 // strikesName is the file with the faults of a run on real servers, and what became of them.
 const strikesName = "faults.jsonl"
 
-// strikes opens the file for them.
-func (o *output) strikes() (io.WriteCloser, error) {
+// create makes a file in the user's folder, if there is one.
+func (o *output) create(name string) (io.WriteCloser, error) {
 	if !o.named {
 		return nopCloser{io.Discard}, nil
 	}
-	return os.OpenFile(filepath.Join(o.dir, strikesName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	return os.OpenFile(filepath.Join(o.dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 }
 
 type nopCloser struct{ io.Writer }
@@ -245,10 +277,10 @@ func summarize(r sim.Result, backend string, files []string) summary {
 	return s
 }
 
-func writeJSON(w io.Writer, s summary) error {
+func writeJSON(w io.Writer, object any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(s)
+	return enc.Encode(object)
 }
 
 // printResult prints a result for people: the stories of so many violations, and the others in a line each. self is how the
@@ -262,38 +294,34 @@ func printResult(w io.Writer, r sim.Result, told int, backend, self string, file
 	}
 	fmt.Fprintf(w, "%s %s (%s) on %s: %s\n", r.Verdict, r.Workload, r.Recipe, backend, countLine(r))
 	fmt.Fprintln(w, originLine(r))
-	if line := faultLine(r.Struck); line != "" {
-		fmt.Fprintln(w, wrap("faults struck: "+line, columns))
+	say := func(about, what string) {
+		if what != "" {
+			fmt.Fprintln(w, wrap(about+what, columns))
+		}
 	}
-	if len(r.NotJudged) > 0 {
-		fmt.Fprintln(w, wrap("not judged, as these servers do not show what it takes: "+strings.Join(r.NotJudged, ", "), columns))
-	}
-	if len(r.Waived) > 0 {
-		fmt.Fprintln(w, wrap("not judged, as this recipe does not promise it: "+strings.Join(r.Waived, ", "), columns))
-	}
+	say("faults struck: ", faultLine(r.Struck))
+	say("not judged, as these servers do not show what it takes: ", strings.Join(r.NotJudged, ", "))
+	say("not judged, as this recipe does not promise it: ", strings.Join(r.Waived, ", "))
 	if r.Refused > 0 {
-		fmt.Fprintf(w, "stale writes that the resource refused because of their tokens: %d\n", r.Refused)
+		say("stale writes that the resource refused because of their tokens: ", fmt.Sprint(r.Refused))
 	}
-	if line := sensitivityLine(r); line != "" {
-		fmt.Fprintln(w, wrap(line, columns))
-	}
-	if line := rerunLine(r.Rerun); line != "" {
-		fmt.Fprintln(w, wrap(line, columns))
-	}
+	say("", sensitivityLine(r))
+	say("", rerunLine(r.Rerun))
 	if r.Interrupted && r.Verdict == sim.VerdictViolation {
-		fmt.Fprintln(w, "interrupted: this is what was known by then")
+		say("interrupted: ", "this is what was known by then")
 	}
 }
 
 // rerunLine says that the recipe did not do the same again, if it did not.
 func rerunLine(r sim.Rerun) string {
-	switch {
-	case r.Differed == 0:
+	if r.Differed == 0 {
 		return ""
-	case r.First == nil:
-		return fmt.Sprintf("not repeatable: %d of %d passing episodes that were run again were other runs", r.Differed, r.Episodes)
 	}
-	return fmt.Sprintf("not repeatable: %d of %d passing episodes that were run again were other runs: %v", r.Differed, r.Episodes, r.First)
+	line := fmt.Sprintf("not repeatable: %d of %d passing episodes that were run again were other runs", r.Differed, r.Episodes)
+	if r.First != nil {
+		line += fmt.Sprintf(": %v", r.First)
+	}
+	return line
 }
 
 // countLine says how much was run. Real servers have no steps to count.
@@ -341,7 +369,10 @@ func faultLine(struck map[string]int) string {
 // followUps are the commands that lead on from the file of a violation. On real servers there is nothing to
 // run again; the history can be judged again, by kinds of which there is a model.
 func followUps(backend string, r sim.Result, self, file string) []string {
-	if backend == "sim" {
+	switch {
+	case file == "":
+		return nil
+	case backend == "sim":
 		return []string{"replay: " + self + " replay " + file, "explain: " + self + " explain " + file}
 	}
 	m, err := modelOf(r.Workload, r.Recipe)
@@ -355,11 +386,7 @@ func followUps(backend string, r sim.Result, self, file string) []string {
 // printStories prints violations with what happened, and the commands that lead on from their files.
 func printStories(w io.Writer, r sim.Result, found []sim.Found, backend, self string, files []string) {
 	for i, f := range found {
-		var commands []string
-		if files[i] != "" {
-			commands = followUps(backend, r, self, files[i])
-		}
-		printViolation(w, f, commands)
+		printViolation(w, f, followUps(backend, r, self, files[i]))
 	}
 }
 
@@ -422,45 +449,29 @@ func wrap(text string, width int) string {
 	return out.String()
 }
 
-// bar is the progress line, on a terminal only.
+// bar is the progress line, on a terminal only: of a run's time, or of its episodes if it has as many as it is given.
 type bar struct {
-	bar *progressbar.ProgressBar
-	by  time.Duration
+	*progressbar.ProgressBar
+	timed bool
 }
 
 func newBar(c *commandContext, quiet bool, episodes int, duration time.Duration) *bar {
-	if !c.terminal || quiet {
-		return &bar{}
-	}
-	total := int64(episodes)
-	if episodes == 0 {
-		total = max(duration.Milliseconds(), 1)
-	}
-	b := progressbar.NewOptions64(total, progressbar.OptionSetWriter(c.bare.err), progressbar.OptionSetWidth(30),
+	b := &bar{timed: episodes == 0 && duration > 0}
+	b.ProgressBar = progressbar.NewOptions64(max(duration.Milliseconds(), 1), progressbar.OptionSetWriter(c.bare.err),
+		progressbar.OptionSetWidth(30), progressbar.OptionSetVisibility(c.terminal && !quiet),
 		progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
-	if episodes == 0 {
-		return &bar{b, duration}
-	}
-	return &bar{bar: b}
+	return b
 }
 
 func (b *bar) show(p sim.Progress) {
-	if b.bar == nil {
-		return
-	}
 	rate := float64(p.Episodes) / max(p.Elapsed.Seconds(), 1e-9)
-	b.bar.Describe(fmt.Sprintf("%d episodes, %d with violations, %.0f/s", p.Episodes, p.Violations, rate))
-	if b.by > 0 {
-		b.bar.Set64(p.Elapsed.Milliseconds())
+	b.Describe(fmt.Sprintf("%d episodes, %d with violations, %.0f/s", p.Episodes, p.Violations, rate))
+	if b.timed {
+		b.Set64(p.Elapsed.Milliseconds())
 		return
 	}
-	b.bar.Set64(int64(p.Episodes))
-}
-
-func (b *bar) clear() {
-	if b.bar != nil {
-		b.bar.Clear()
-	}
+	b.ChangeMax(p.Of)
+	b.Set(p.Episodes)
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

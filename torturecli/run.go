@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/storyindex"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -81,7 +83,7 @@ func (r *runCmd) Run(c *commandContext) error {
 		return err
 	}
 	if err := out.begin(r.begin()); err != nil {
-		return err
+		return fmt.Errorf("--out: %w", err)
 	}
 	err = r.on(c, w, out)
 	out.endProgressLog(c)
@@ -114,10 +116,9 @@ func (r *runCmd) on(c *commandContext, w *workload.Workload, out *output) error 
 }
 
 func (r *runCmd) validate() error {
-	backends := []string{"sim", "ensemble", "live"}
 	switch {
-	case !contains(backends, r.Backend):
-		return fmt.Errorf("unknown backend %q: there are %s", r.Backend, strings.Join(backends, ", "))
+	case !slices.Contains([]string{"sim", "ensemble", "live"}, r.Backend):
+		return fmt.Errorf("unknown backend %q: there are sim, ensemble, live", r.Backend)
 	case r.Episodes < 0 || r.Duration < 0:
 		return fmt.Errorf("--episodes and --duration must not be negative")
 	case r.Clients < 1 || r.Clients > 16 || r.Ops < 1 || r.Ops > 100:
@@ -132,9 +133,14 @@ func (r *runCmd) validate() error {
 		return fmt.Errorf("a recipe that another program serves knows neither --auth nor --rate")
 	case r.Rate != 0 && !(r.Rate >= rateMin):
 		return fmt.Errorf("--rate %g: at least %d request a second is needed", r.Rate, rateMin)
-	case r.Strategy != "random" && r.Strategy != "sweep":
-		return fmt.Errorf("unknown strategy %q: there are random and sweep", r.Strategy)
+	case sim.CheckStrategy(r.Strategy) != nil:
+		return sim.CheckStrategy(r.Strategy)
 	}
+	return r.validateBackend()
+}
+
+// validateBackend checks what the backend cannot do.
+func (r *runCmd) validateBackend() error {
 	switch {
 	case r.Plan != "" && (r.Backend == "sim" || r.Faults != ""):
 		return fmt.Errorf("--plan is for real servers, and says itself which --faults there are")
@@ -151,8 +157,18 @@ func (r *runCmd) validate() error {
 	return nil
 }
 
-func (r *runCmd) faultList() string {
-	return cmp.Or(r.Faults, "all")
+func (r *runCmd) faultList() string { return cmp.Or(r.Faults, "all") }
+
+// begin is what the run is, for its folder.
+func (r *runCmd) begin() storyindex.Begin {
+	b := storyindex.Begin{
+		Workload: r.Workload, Recipe: r.Recipe, Backend: r.Backend, Strategy: r.Strategy, Seed: *r.Seed,
+		Faults: r.faultList(), Plan: r.Plan, Clients: r.Clients, Ops: r.Ops, Episodes: r.Episodes, Duration: r.Duration.Seconds(),
+	}
+	if r.Backend == "ensemble" {
+		b.Nodes = r.Nodes
+	}
+	return b
 }
 
 func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) error {
@@ -164,7 +180,7 @@ func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) 
 		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Progress: r.meter.following(out.progress(bar)),
 	}
 	result, err := sim.Run(c, w, cfg)
-	bar.clear()
+	bar.Clear()
 	if err != nil {
 		return err
 	}
@@ -181,30 +197,24 @@ func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, re
 		interrupted(&result)
 	}
 	summary := summarize(result, r.Backend, saved.files)
-	switch {
-	case r.JSON:
+	told := 1
+	if r.All {
+		told = len(result.Violations)
+	}
+	if r.JSON {
 		writeJSON(c.out, summary)
-	case r.All:
-		printResult(c.out, result, len(result.Violations), r.Backend, c.self, saved.files)
-	default:
-		printResult(c.out, result, 1, r.Backend, c.self, saved.files)
+	} else {
+		printResult(c.out, result, told, r.Backend, c.self, saved.files)
 	}
 	trouble := errors.Join(saved.err, out.summary(summary), out.disputed(c, result))
 	if r.wanted() {
 		trouble = errors.Join(trouble, r.write(r.ciOf(result, r.stories(c, w, result, saved))))
 	}
-	return c.end(exitOf(result.Verdict), trouble)
+	return c.end(exits[result.Verdict], trouble)
 }
 
-func exitOf(v sim.Verdict) int {
-	switch v {
-	case sim.VerdictViolation:
-		return exitViolation
-	case sim.VerdictUnknown:
-		return exitUnknown
-	}
-	return exitOK
-}
+// exits are the exit statuses of verdicts.
+var exits = map[sim.Verdict]int{sim.VerdictOK: exitOK, sim.VerdictViolation: exitViolation, sim.VerdictUnknown: exitUnknown}
 
 // interrupted notes that a run was ended by a signal. What broke by then is broken; that nothing
 // did is not the answer to what was asked, and a gate must not take it for a pass.
@@ -213,13 +223,4 @@ func interrupted(r *sim.Result) {
 	if r.Verdict == sim.VerdictOK || r.Episodes == 0 {
 		r.Verdict, r.Reason = sim.VerdictUnknown, fmt.Sprintf("interrupted; nothing broke in the %d episodes until then", r.Episodes)
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

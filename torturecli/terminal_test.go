@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/storyindex"
 )
 
@@ -75,4 +77,13 @@ func saying(ctx context.Context, args []string) string {
 	var out strings.Builder
 	run(ctx, args, streams{out: &out, err: &out, self: "torture"})
 	return out.String()
+}
+
+// The bar of a run of neither --episodes nor --duration shows how many of the campaign's episodes were run.
+func TestBarOfDefaultRun(t *testing.T) {
+	b := newBar(&commandContext{streams: streams{terminal: true, bare: screen{err: io.Discard}}}, false, 0, 0)
+	b.show(sim.Progress{Episodes: 500, Of: 1000})
+	if share := b.State().CurrentPercent; share != 0.5 {
+		t.Errorf("500 of 1000 episodes are shown as %g", share)
+	}
 }

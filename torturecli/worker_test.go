@@ -61,17 +61,18 @@ func from(t *testing.T, text string) {
 // What workers write to their standard error is kept, up to a limit, and it is said that there was more.
 func TestWorkersLogIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	w, err := (&output{dir: dir, named: true}).stderr()
+	file, err := (&output{dir: dir, named: true}).create(stderrName)
 	if err != nil {
 		t.Fatal(err)
 	}
+	w := &boundedLog{out: file, left: stderrMax}
 	line := bytes.Repeat([]byte("x"), 1<<20)
 	for range 100 {
 		if n, err := w.Write(line); n != len(line) || err != nil {
 			t.Fatalf("%d bytes of %d are taken: %v", n, len(line), err)
 		}
 	}
-	if err := w.Close(); err != nil {
+	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
 	kept, err := os.ReadFile(filepath.Join(dir, stderrName))

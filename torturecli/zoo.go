@@ -2,7 +2,6 @@ package torturecli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -284,7 +283,5 @@ func writeZoo(w io.Writer, catches []zoo.Catch) error {
 		}
 		summary.Animals = append(summary.Animals, a)
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(summary)
+	return writeJSON(w, summary)
 }

@@ -73,5 +73,3 @@ func (p *Point) problem(q *Point) string {
 func falls(what string, from, to int64) string {
 	return fmt.Sprintf("%s fall from %d to %d", what, from, to)
 }
-	return fmt.Sprintf("%s fall from %d to %d", what, from, to)
-}
