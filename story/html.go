@@ -37,7 +37,6 @@ type page struct {
 	Diagram     template.HTML
 	Data        pageData
 	Rows        []toldOperation
-	Told        []toldSession
 	Waiting     []toldWait
 	Marks       []mark
 	Text        string
@@ -96,7 +95,7 @@ func (s *Story) page() page {
 		Scripts: csp.Script(script),
 		Story:   s, Sentence: s.sentence(frames), Style: template.CSS(asset("page.css")), Script: template.JS(script),
 		Certificate: c.draw(), Diagram: diagram, Rows: s.toldOperations(),
-		Data: newPageData(s, frames), Told: s.toldSessions(), Waiting: s.toldWaits(), Marks: s.legend(),
+		Data: newPageData(s, frames), Waiting: s.toldWaits(), Marks: s.legend(),
 		Text: clip(s.Text(TextOptions{}), textMax),
 	}
 }
@@ -181,18 +180,8 @@ func (s *Story) toldOperations() (told []toldOperation) {
 	return told
 }
 
-// toldSession is a session in the page's list.
-type toldSession struct {
-	Session
-	Text string
-}
-
-func (s *Story) toldSessions() (told []toldSession) {
-	for _, session := range s.Sessions {
-		told = append(told, toldSession{session, s.tellSession(session)})
-	}
-	return told
-}
+// Tell says what a session is.
+func (p page) Tell(session Session) string { return p.tellSession(session) }
 
 // toldWait is a wait as a chain: who waits, for what, and whose that is.
 type toldWait struct {
@@ -222,29 +211,29 @@ func (s *Story) toldOwner(a Awaited) string {
 	case a.Owner < 0:
 		return "to change; it is no session's"
 	}
-	owner := s.Sessions[a.Owner]
-	text := fmt.Sprintf("%s of %s", owner.Name, s.Clients[owner.Client].Name)
-	if owner.End >= 0 {
-		return text + fmt.Sprintf(", which ended at step %d", owner.End)
-	}
-	return text + ", which lives"
+	return s.tellOwner(s.Sessions[a.Owner])
 }
 
 // legend lists the marks that the pictures of this story use.
 func (s *Story) legend() []mark {
 	marks := []mark{{"asked", "in question"}}
-	if slices.ContainsFunc(s.Operations, func(o Operation) bool { return o.grants() }) {
+	if slices.ContainsFunc(s.Operations, Operation.grants) {
 		marks = append(marks, mark{"held", "granted, not yet given back"})
 	}
 	if len(s.Sessions) > 0 {
 		marks = append(marks, mark{"alive", "session"})
 	}
-	for _, m := range []mark{{"orphan", "session of a process that has crashed"}, {"unaware", "session that has expired, and its client does not know"}} {
-		if slices.ContainsFunc(s.Sessions, func(of Session) bool {
-			return slices.ContainsFunc(s.spans(of), func(part span) bool { return part.class == m.Class })
-		}) {
-			marks = append(marks, m)
+	spans := map[string]bool{}
+	for _, session := range s.Sessions {
+		for _, part := range s.spans(session) {
+			spans[part.class] = true
 		}
+	}
+	if spans["orphan"] {
+		marks = append(marks, mark{"orphan", "session of a process that has crashed"})
+	}
+	if spans["unaware"] {
+		marks = append(marks, mark{"unaware", "session that has expired, and its client does not know"})
 	}
 	if s.has(KindWatch) {
 		marks = append(marks, mark{"event", "watch event"})
@@ -256,12 +245,7 @@ func (s *Story) legend() []mark {
 }
 
 func (s *Story) has(k Kind) bool {
-	for _, e := range s.Events {
-		if e.Kind == k {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Events, func(e Event) bool { return e.Kind == k })
 }
 
 // pageData is what the script needs.
@@ -293,12 +277,8 @@ type pageLife struct {
 }
 
 func newPageData(s *Story, frames []frame) pageData {
-	d := pageData{Frames: frames, Pivot: -1, Znodes: []pageZnode{}}
-	for i, f := range frames {
-		if s.Pivot != nil && s.Pivot.Step > 0 && f.Step == s.Pivot.Step {
-			d.Pivot = i
-		}
-	}
+	d := pageData{Frames: frames, Znodes: []pageZnode{}}
+	d.Pivot = slices.IndexFunc(frames, func(f frame) bool { return f.Pivot })
 	if d.Start = d.Pivot; d.Start < 0 {
 		d.Start = len(frames) - 1
 	}

@@ -371,7 +371,7 @@ func (d *diagram) texts() {
 		case e.Client < 0:
 			d.across(e, y(d.row[i]))
 		default:
-			d.write(e.Client, textClass(e), y(d.row[i]), d.words(e), d.story.line(e))
+			d.write(e.Client, textClass(e), y(d.row[i]), d.story.wordsOfUser(e), d.story.line(e))
 		}
 	}
 	for i, w := range d.story.Waits {
@@ -379,14 +379,6 @@ func (d *diagram) texts() {
 		row := d.waits + d.waiting(o.Client, i)
 		d.write(o.Client, "asked", y(row), o.Name+"() waits for ever", d.story.tellWait(w))
 	}
-}
-
-func (d *diagram) words(e Event) string {
-	words := d.story.words(e)
-	if e.User >= 0 && e.Client >= 0 && d.story.Clients[e.Client].Users > 1 {
-		words = fmt.Sprintf("u%d %s", e.User+1, words)
-	}
-	return words
 }
 
 func (d *diagram) write(client int, class string, at float64, text, title string) {
@@ -405,7 +397,7 @@ func (d *diagram) write(client int, class string, at float64, text, title string
 
 // across writes what the world does over the servers' lanes.
 func (d *diagram) across(e Event, at float64) {
-	text := fit(d.words(e), d.text+2*laneGap)
+	text := fit(d.story.wordsOfUser(e), d.text+2*laneGap)
 	x := (d.servers[0] + d.servers[len(d.servers)-1]) / 2
 	width := textWidth(text) + 20
 	x = min(max(x, width/2), d.width-width/2)

@@ -89,15 +89,8 @@ func (s *Story) tellSealed(p *Pivot) string {
 func (s *Story) deed(step int64) string {
 	for _, e := range s.Events {
 		if e.Step == step && e.Kind != KindCall && e.Kind != KindReturn {
-			return s.who(e) + s.words(e)
+			return s.line(e)
 		}
 	}
 	return "the world"
-}
-
-func (s *Story) who(e Event) string {
-	if e.Client < 0 {
-		return ""
-	}
-	return s.user(e.Client, max(e.User, 0)) + ": "
 }

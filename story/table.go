@@ -136,7 +136,7 @@ func (t *table) rows() (rows []row) {
 			rows = append(rows, row{step: e.Step, time: e.Time, cells: map[int]cell{}, inside: t.inside()})
 			last++
 		}
-		rows[last].cells[e.Client] = cell{t.mark(e), t.text(e), styleOf(e)}
+		rows[last].cells[e.Client] = cell{t.mark(e), t.story.wordsOfUser(e), styleOf(e)}
 		rows[last].cited = rows[last].cited || e.Cited
 	}
 	return append(rows, t.never()...)
@@ -166,15 +166,6 @@ func (s *Story) silent(i int) bool {
 		return i > 0 && s.Events[i-1].Step == e.Step && s.Events[i-1].Kind == KindFault && s.Events[i-1].What == "expiry"
 	}
 	return e.Kind == KindBegins && e.Step == 0
-}
-
-// text says what happened, and which of several users did it.
-func (t *table) text(e Event) string {
-	words := t.story.words(e)
-	if e.Client >= 0 && e.User >= 0 && t.story.Clients[e.Client].Users > 1 {
-		words = fmt.Sprintf("u%d %s", e.User+1, words)
-	}
-	return words
 }
 
 // mark puts an event into the operation of which it is a part, and notes where operations begin and end.

@@ -51,7 +51,9 @@ func (s *Story) Text(o TextOptions) string {
 	w.paragraph(bold, s.short(s.Title))
 	w.blank()
 	w.out.WriteString(newTable(s, o).String())
-	s.textLeft(w)
+	if s.Left > 0 {
+		w.item(fmt.Sprintf("not shown: %d more of the history's operations", s.Left))
+	}
 	s.textSessions(w)
 	s.textZnodes(w)
 	s.textWaits(w)
@@ -83,12 +85,6 @@ func (w *writer) section(title string) {
 func (w *writer) item(text string) {
 	for _, line := range breakLines(text, w.o.Width, "  ", "    ") {
 		w.out.WriteString(line + "\n")
-	}
-}
-
-func (s *Story) textLeft(w *writer) {
-	if s.Left > 0 {
-		w.item(fmt.Sprintf("not shown: %d more of the history's operations", s.Left))
 	}
 }
 
@@ -212,8 +208,12 @@ func (s *Story) tellAwaited(a Awaited) string {
 	case a.Owner < 0:
 		return "a change of " + name
 	}
-	owner := s.Sessions[a.Owner]
-	text := fmt.Sprintf("the end of %s, which belongs to %s of %s", name, owner.Name, s.Clients[owner.Client].Name)
+	return "the end of " + name + ", which belongs to " + s.tellOwner(s.Sessions[a.Owner])
+}
+
+// tellOwner names a session and its client, and says whether it lives.
+func (s *Story) tellOwner(owner Session) string {
+	text := owner.Name + " of " + s.Clients[owner.Client].Name
 	if owner.End >= 0 {
 		return text + fmt.Sprintf(", which ended at step %d", owner.End)
 	}

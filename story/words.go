@@ -3,6 +3,7 @@ package story
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,14 @@ func (s *Story) words(e Event) string {
 		return s.short(e.Result)
 	}
 	return join(s.short(e.What), s.short(e.Result))
+}
+
+// wordsOfUser is words, and says which of several users of a client it was.
+func (s *Story) wordsOfUser(e Event) string {
+	if e.User >= 0 && e.Client >= 0 && s.Clients[e.Client].Users > 1 {
+		return fmt.Sprintf("u%d %s", e.User+1, s.words(e))
+	}
+	return s.words(e)
 }
 
 // marked is words, and says by a mark that it is a fault.
@@ -71,13 +80,7 @@ func (s *Story) request(e Event) string {
 }
 
 func join(parts ...string) string {
-	var kept []string
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, " ")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
 // wordLike finds what may be the path or the name of a znode, or a session.
