@@ -132,10 +132,12 @@ func complete(t *testing.T, a zoo.Animal, s *story.Story) {
 	t.Helper()
 	text := s.Text(story.TextOptions{})
 	words := strings.Join(strings.Fields(text), " ") + " "
-	if s.Property != a.Property || !strings.Contains(s.Title, a.Property) || !strings.Contains(words, "breaks "+a.Property) {
+	if s.Property != a.Property || !strings.Contains(s.Title, a.Property) ||
+		!strings.Contains(words, "breaks "+a.Property) {
 		t.Errorf("the story is about %s, or does not say so:\n%s", s.Property, text)
 	}
-	if !slices.ContainsFunc(s.Operations, func(o story.Operation) bool { return o.Cited }) && a.Property != "goroutine-leak" {
+	if !slices.ContainsFunc(s.Operations,
+		func(o story.Operation) bool { return o.Cited }) && a.Property != "goroutine-leak" {
 		t.Errorf("no operation is in question:\n%s", text)
 	}
 	asked := 0
@@ -143,7 +145,8 @@ func complete(t *testing.T, a zoo.Animal, s *story.Story) {
 		if z.Cited {
 			asked++
 		}
-		if z.Cited != strings.Contains(words, " is "+z.Path+" ") || strings.Contains(s.Message, z.Path+" ") && !z.Cited {
+		if z.Cited != strings.Contains(words, " is "+z.Path+" ") ||
+			strings.Contains(s.Message, z.Path+" ") && !z.Cited {
 			t.Errorf("%s is in question: %v, in the text and in the sentence otherwise:\n%s", z.Path, z.Cited, text)
 		}
 	}
@@ -158,7 +161,8 @@ func complete(t *testing.T, a zoo.Animal, s *story.Story) {
 			t.Errorf("session %s is in question: %v, in the sentence otherwise:\n%s", session.ID, session.Cited, text)
 		}
 	}
-	if p := s.Pivot; p == nil || len(s.Curve) == 0 || !strings.Contains(text, "pivotal step\n") || p.Step > 0 && !strings.Contains(text, "\n=>") {
+	if p := s.Pivot; p == nil || len(s.Curve) == 0 || !strings.Contains(text, "pivotal step\n") || p.Step > 0 &&
+		!strings.Contains(text, "\n=>") {
 		t.Errorf("the pivotal step is not named:\n%s", text)
 	}
 	for line := range strings.Lines(text) {

@@ -65,7 +65,8 @@ func historyInBrowser(t *testing.T, b *browsertest.Browser) {
 		{Client: 2, Op: "poll", Outcome: linearizability.Unknown, Call: 15, Return: linearizability.Forever},
 		{Client: 2, Op: "poll", Outcome: linearizability.OK, Call: 30, Return: 40},
 	}
-	b.Open(save(t, story.FromHistory(h, "order", "out of order", 3, func(o linearizability.Operation) bool { return o.Call == 30 })), windowWidth, windowHeight, browsertest.Dark)
+	b.Open(save(t, story.FromHistory(h, "order", "out of order", 3,
+		func(o linearizability.Operation) bool { return o.Call == 30 })), windowWidth, windowHeight, browsertest.Dark)
 	visible(t, b, "#property", "#certificate", "#operations")
 	legible(t, b)
 	if n := browsertest.Eval[int](b, `document.querySelectorAll("#operations tbody tr").length`); n != len(h) {

@@ -61,7 +61,8 @@ func (s *Story) isParent(znode int) bool {
 func (s *Story) concerns(znode int) bool {
 	z := s.Znodes[znode]
 	return slices.ContainsFunc(z.Lives, func(l Life) bool { return l.Maker >= 0 && s.Operations[l.Maker].Cited }) ||
-		slices.ContainsFunc(s.Events, func(e Event) bool { return e.Path == z.Path && e.Operation >= 0 && s.Operations[e.Operation].Cited })
+		slices.ContainsFunc(s.Events,
+			func(e Event) bool { return e.Path == z.Path && e.Operation >= 0 && s.Operations[e.Operation].Cited })
 }
 
 func (b *storyBuilder) citeOperations() {

@@ -229,7 +229,8 @@ func (r *traceReader) cause(zxid int64) int {
 		return -1
 	}
 	change := r.record.Changes[i]
-	ended := slices.ContainsFunc(r.record.Changes, func(c sim.Change) bool { return c.Zxid == zxid && c.Op == fakezk.OpCloseSession })
+	ended := slices.ContainsFunc(r.record.Changes,
+		func(c sim.Change) bool { return c.Zxid == zxid && c.Op == fakezk.OpCloseSession })
 	return slices.IndexFunc(r.story.Events, func(e Event) bool {
 		return e.Step == int64(change.Step) && commits(e.Kind, ended)
 	})

@@ -15,7 +15,8 @@ func FromVerdict(model string, h linearizability.History, v linearizability.Verd
 	if v.Outcome != linearizability.Violation {
 		return nil, fmt.Errorf("nothing to tell: %v", v)
 	}
-	s := FromHistory(h, v.Property, v.Message, around, func(o linearizability.Operation) bool { return slices.Contains(v.Operations, o) })
+	s := FromHistory(h, v.Property, v.Message, around,
+		func(o linearizability.Operation) bool { return slices.Contains(v.Operations, o) })
 	s.Workload, s.Title = model, fmt.Sprintf("the history breaks %s, judged as %s: %s", v.Property, model, v.Message)
 	if v.Object != "" {
 		s.Title = v.Object + ": " + s.Title
@@ -25,7 +26,8 @@ func FromVerdict(model string, h linearizability.History, v linearizability.Verd
 
 // FromHistory makes a story of the operations of a history about which somebody asks, and so many others
 // before and after each of them.
-func FromHistory(h linearizability.History, property, message string, around int, asked func(linearizability.Operation) bool) *Story {
+func FromHistory(h linearizability.History, property, message string, around int,
+	asked func(linearizability.Operation) bool) *Story {
 	return fromShown(len(h), near(h, around, asked), property, message, asked)
 }
 
@@ -41,7 +43,8 @@ func FromWholeHistory(h linearizability.History, property, message string) *Stor
 }
 
 // fromShown makes a story of a part of a history of so many operations.
-func fromShown(of int, shown linearizability.History, property, message string, asked func(linearizability.Operation) bool) *Story {
+func fromShown(of int, shown linearizability.History, property, message string,
+	asked func(linearizability.Operation) bool) *Story {
 	s := newStory(property, message)
 	s.Clock, s.Title = ClockStamps, fmt.Sprintf("%s is broken: %s", property, message)
 	s.Left = of - len(shown)
@@ -93,7 +96,8 @@ func clientName(o linearizability.Operation) string {
 }
 
 func fromOperation(o linearizability.Operation, client int, asked bool) Operation {
-	told := Operation{Client: client, Name: o.Op, Outcome: o.Outcome.String(), Call: o.Call, Return: o.Return, Error: o.Note, Cited: asked}
+	told := Operation{Client: client, Name: o.Op, Outcome: o.Outcome.String(), Call: o.Call, Return: o.Return,
+		Error: o.Note, Cited: asked}
 	if !o.Arg.IsNull() {
 		told.Arg = o.Arg.String()
 	}
@@ -109,7 +113,8 @@ func fromOperation(o linearizability.Operation, client int, asked bool) Operatio
 // stampEvents makes the calls and returns of the operations the events of the story.
 func (s *Story) stampEvents() {
 	for i, o := range s.Operations {
-		e := Event{Step: o.Call, Kind: KindCall, Client: o.Client, Server: -1, Session: -1, Operation: i, From: -1, Armed: -1, Sent: o.Call, Cited: o.Cited}
+		e := Event{Step: o.Call, Kind: KindCall, Client: o.Client, Server: -1, Session: -1, Operation: i, From: -1,
+			Armed: -1, Sent: o.Call, Cited: o.Cited}
 		e.What = fmt.Sprintf("%s(%s)", o.Name, o.Arg)
 		s.Events = append(s.Events, e)
 		if o.Return < 0 {

@@ -18,20 +18,23 @@ import (
 func TestNear(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h linearizability.History
-		for i, call := range rapid.Permutation(rapid.SliceOfNDistinct(rapid.Int64Range(0, 1000), 1, 40, rapid.ID).Draw(t, "calls")).Draw(t, "order") {
+		for i, call := range rapid.Permutation(rapid.SliceOfNDistinct(rapid.Int64Range(0, 1000), 1, 40,
+			rapid.ID).Draw(t, "calls")).Draw(t, "order") {
 			h = append(h, linearizability.Operation{Client: i, Op: "poll", Call: call, Return: call + 5})
 		}
 		chosen := rapid.SliceOf(rapid.IntRange(0, len(h)-1)).Draw(t, "asked")
 		asked := func(o linearizability.Operation) bool { return slices.Contains(chosen, o.Client) }
 		around := rapid.IntRange(0, 5).Draw(t, "around")
-		if d := cmp.Diff(nearPlain(h, around, asked), near(h, around, asked), cmp.Comparer(func(a, b linearizability.Operation) bool { return a == b })); d != "" {
+		if d := cmp.Diff(nearPlain(h, around, asked), near(h, around, asked),
+			cmp.Comparer(func(a, b linearizability.Operation) bool { return a == b })); d != "" {
 			t.Fatal(d)
 		}
 	})
 }
 
 // nearPlain is the reference: an operation is shown if, sorted by call, one that is cited is near.
-func nearPlain(h linearizability.History, around int, asked func(linearizability.Operation) bool) (shown linearizability.History) {
+func nearPlain(h linearizability.History, around int,
+	asked func(linearizability.Operation) bool) (shown linearizability.History) {
 	sorted := slices.Clone(h)
 	slices.SortFunc(sorted, func(a, b linearizability.Operation) int { return int(a.Call - b.Call) })
 	for i, o := range sorted {
@@ -47,7 +50,8 @@ func TestLargeHistory(t *testing.T) {
 	var h linearizability.History
 	add := func(client int, op string, arg, result linearizability.Value) {
 		at := int64(10 * len(h))
-		h = append(h, linearizability.Operation{Client: client, Op: op, Arg: arg, Result: result, Call: at, Return: at + 5})
+		h = append(h, linearizability.Operation{Client: client, Op: op, Arg: arg, Result: result,
+			Call: at, Return: at + 5})
 	}
 	for i := range 100_000 {
 		v := linearizability.Str(fmt.Sprint("v", i))
@@ -72,11 +76,13 @@ func TestLargeHistory(t *testing.T) {
 			asked++
 		}
 	}
-	if asked != 3 || len(s.Operations) > 3*5 || s.Left != len(h)-len(s.Operations) || len(s.Events) != 2*len(s.Operations) {
+	if asked != 3 || len(s.Operations) > 3*5 || s.Left != len(h)-len(s.Operations) ||
+		len(s.Events) != 2*len(s.Operations) {
 		t.Errorf("%d of %d operations are in question, %d are left out", asked, len(s.Operations), s.Left)
 	}
 	text := s.Text(TextOptions{})
-	for _, want := range []string{"breaks duplicate, judged as queue", "* 1400005  └ offer(v70000) ok", "└ poll() ok: v70000", fmt.Sprintf("not shown: %d more of the history's operations", s.Left)} {
+	for _, want := range []string{"breaks duplicate, judged as queue", "* 1400005  └ offer(v70000) ok",
+		"└ poll() ok: v70000", fmt.Sprintf("not shown: %d more of the history's operations", s.Left)} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
@@ -96,7 +102,8 @@ func TestWholeHistory(t *testing.T) {
 		}
 		s := FromWholeHistory(h, "orphan", "a znode is left")
 		shown := min(n, wholeMax)
-		if len(s.Operations) != shown || len(s.Events) != 2*shown || s.Left != n-shown || s.Message != "a znode is left" {
+		if len(s.Operations) != shown || len(s.Events) != 2*shown || s.Left != n-shown ||
+			s.Message != "a znode is left" {
 			t.Errorf("of %d operations %d are told and %d left out", n, len(s.Operations), s.Left)
 		}
 		for i, o := range s.Operations {
@@ -114,8 +121,10 @@ func TestWholeHistory(t *testing.T) {
 func TestNothingSteersTheTerminal(t *testing.T) {
 	steering := "\x1b[7minverse\x1b]0;pwned\a\u009b2J\r\b\u202e"
 	h := linearizability.History{
-		{Client: 1, Op: "offer", Arg: linearizability.Str(steering), Object: steering, Outcome: linearizability.OK, Call: 1, Return: 2},
-		{Client: 2, Op: "poll", Result: linearizability.Str(steering + "x"), Object: steering, Outcome: linearizability.OK, Call: 3, Return: 4},
+		{Client: 1, Op: "offer", Arg: linearizability.Str(steering), Object: steering, Outcome: linearizability.OK,
+			Call: 1, Return: 2},
+		{Client: 2, Op: "poll", Result: linearizability.Str(steering + "x"), Object: steering,
+			Outcome: linearizability.OK, Call: 3, Return: 4},
 	}
 	s := FromHistory(h, steering, steering, 3, func(linearizability.Operation) bool { return true })
 	s.Commands = []Command{{Name: steering, Line: steering}}

@@ -195,7 +195,8 @@ type toldAwaited struct{ Znode, Owner string }
 func (s *Story) toldWaits() (told []toldWait) {
 	for _, w := range s.Waits {
 		o := s.Operations[w.Operation]
-		t := toldWait{Who: fmt.Sprintf("%s %s(%s) since step %d", s.user(o.Client, o.User), o.Name, o.Arg, o.Call), Text: s.tellWait(w)}
+		t := toldWait{Who: fmt.Sprintf("%s %s(%s) since step %d", s.user(o.Client, o.User), o.Name, o.Arg, o.Call),
+			Text: s.tellWait(w)}
 		for _, a := range w.For {
 			t.For = append(t.For, toldAwaited{s.short(a.Path), s.toldOwner(a)})
 		}
@@ -289,9 +290,11 @@ func newPageData(s *Story, frames []frame) pageData {
 }
 
 func (s *Story) pageZnode(z Znode) pageZnode {
-	p := pageZnode{Path: z.Path, Name: z.Name, Depth: strings.Count(strings.TrimSuffix(z.Path, "/"), "/") - 1, Cited: z.Cited, Lives: []pageLife{}}
+	p := pageZnode{Path: z.Path, Name: z.Name, Depth: strings.Count(strings.TrimSuffix(z.Path, "/"), "/") - 1,
+		Cited: z.Cited, Lives: []pageLife{}}
 	for _, l := range z.Lives {
-		life := pageLife{From: l.From, Until: l.Until, Ended: -1, Maker: s.deedOf("made by", l.Maker), End: s.tellEnd(l), Sets: l.Sets}
+		life := pageLife{From: l.From, Until: l.Until, Ended: -1, Maker: s.deedOf("made by", l.Maker),
+			End: s.tellEnd(l), Sets: l.Sets}
 		if life.Sets == nil {
 			life.Sets = []int64{}
 		}

@@ -149,14 +149,18 @@ func TestPageFollowsTheStory(t *testing.T) {
 func TestPageEscapes(t *testing.T) {
 	evil := `</script><script>alert(1)</script><img src=x onerror="alert(2)">'"&`
 	s := &story.Story{
-		Property: "exclusion", Title: evil, Message: evil, Workload: evil, Recipe: evil, Clock: story.ClockSteps, Servers: 1, Root: "/",
-		Clients:    []story.Client{{Name: evil, Users: 1}},
-		Events:     []story.Event{{Kind: story.KindExchange, What: evil, Path: "/" + evil, Result: evil, Answer: evil, Step: 1, Session: 0, Operation: 0, From: -1}},
-		Operations: []story.Operation{{Name: evil, Arg: evil, Result: evil, Outcome: "ok", Error: evil, Call: 1, Return: 1, Cited: true}},
-		Sessions:   []story.Session{{ID: evil, Name: evil, End: -1, Learned: -1}},
-		Znodes:     []story.Znode{{Path: "/" + evil, Name: evil, Lives: []story.Life{{Until: -1, Maker: 0, Remover: -1}}}},
-		Waits:      []story.Wait{{For: []story.Awaited{{Path: "/" + evil, Owner: 0, Exists: true}}}},
-		Commands:   []story.Command{{Name: evil, Line: evil}},
+		Property: "exclusion", Title: evil, Message: evil, Workload: evil, Recipe: evil, Clock: story.ClockSteps,
+		Servers: 1, Root: "/",
+		Clients: []story.Client{{Name: evil, Users: 1}},
+		Events: []story.Event{{Kind: story.KindExchange, What: evil, Path: "/" + evil, Result: evil, Answer: evil,
+			Step: 1, Session: 0, Operation: 0, From: -1}},
+		Operations: []story.Operation{{Name: evil, Arg: evil, Result: evil, Outcome: "ok", Error: evil, Call: 1,
+			Return: 1, Cited: true}},
+		Sessions: []story.Session{{ID: evil, Name: evil, End: -1, Learned: -1}},
+		Znodes: []story.Znode{{Path: "/" + evil, Name: evil,
+			Lives: []story.Life{{Until: -1, Maker: 0, Remover: -1}}}},
+		Waits:    []story.Wait{{For: []story.Awaited{{Path: "/" + evil, Owner: 0, Exists: true}}}},
+		Commands: []story.Command{{Name: evil, Line: evil}},
 	}
 	var page strings.Builder
 	if err := s.HTML(&page); err != nil {
@@ -174,17 +178,23 @@ func TestPageEscapes(t *testing.T) {
 // endless is a run that nobody has minimised.
 func endless(events int) *story.Story {
 	s := &story.Story{
-		Property: "order", Title: "t", Message: strings.Repeat("m", 100_000), Workload: "queue", Recipe: "r", Clock: story.ClockSteps, Servers: 3, Root: "/q",
-		Clients:  []story.Client{{Name: "c1", Users: 1}, {Name: "c2", Users: 3}, {Name: "c3", Users: 1}, {Name: "c4", Users: 1}, {Name: "c5", Users: 1}},
+		Property: "order", Title: "t", Message: strings.Repeat("m", 100_000), Workload: "queue",
+		Recipe: "r", Clock: story.ClockSteps, Servers: 3, Root: "/q",
+		Clients: []story.Client{{Name: "c1", Users: 1}, {Name: "c2", Users: 3}, {Name: "c3", Users: 1},
+			{Name: "c4", Users: 1}, {Name: "c5", Users: 1}},
 		Sessions: []story.Session{{ID: "0x1", Name: "s1", End: int64(events) - 5, Expired: true, Learned: -1}},
 	}
 	for i := range events {
 		s.Events = append(s.Events, story.Event{
-			Step: int64(i), Time: int64(i), Kind: story.KindReply, Client: i % 5, Server: i % 3, What: "create", Path: fmt.Sprintf("/q/%d-%s", i, strings.Repeat("x", 3000)),
-			Result: strings.Repeat("r", 3000), Answer: strings.Repeat("a", 3000), Operation: i, From: i - 1, Armed: -1, Sent: int64(i) - 1,
+			Step: int64(i), Time: int64(i), Kind: story.KindReply, Client: i % 5, Server: i % 3, What: "create",
+			Path:   fmt.Sprintf("/q/%d-%s", i, strings.Repeat("x", 3000)),
+			Result: strings.Repeat("r", 3000), Answer: strings.Repeat("a", 3000), Operation: i, From: i - 1, Armed: -1,
+			Sent: int64(i) - 1,
 		})
-		s.Operations = append(s.Operations, story.Operation{Client: i % 5, Name: "offer", Arg: fmt.Sprint(i), Outcome: "ok", Call: int64(i), Return: int64(i) + 3, Cited: i == events-9})
-		s.Znodes = append(s.Znodes, story.Znode{Path: fmt.Sprintf("/q/%d", i), Name: fmt.Sprint(i), Lives: []story.Life{{From: int64(i), Until: -1, Owner: 0, Maker: i}}, Cited: i == events-9})
+		s.Operations = append(s.Operations, story.Operation{Client: i % 5, Name: "offer", Arg: fmt.Sprint(i),
+			Outcome: "ok", Call: int64(i), Return: int64(i) + 3, Cited: i == events-9})
+		s.Znodes = append(s.Znodes, story.Znode{Path: fmt.Sprintf("/q/%d", i), Name: fmt.Sprint(i),
+			Lives: []story.Life{{From: int64(i), Until: -1, Owner: 0, Maker: i}}, Cited: i == events-9})
 	}
 	return s
 }
@@ -213,16 +223,19 @@ func TestPageOfHistory(t *testing.T) {
 	var h linearizability.History
 	for i := range n {
 		at := first + int64(i)*1000
-		h = append(h, linearizability.Operation{Client: 1, Op: "offer", Outcome: linearizability.OK, Call: at, Return: at + 500})
+		h = append(h, linearizability.Operation{Client: 1, Op: "offer", Outcome: linearizability.OK, Call: at,
+			Return: at + 500})
 	}
 	asked := func(o linearizability.Operation) bool {
 		return o.Call == first+1000*777 || o.Call == first+1000*100_000
 	}
-	s := story.FromHistory(h, "order", fmt.Sprintf("one at %d and one at %d", first+1000*777, first+1000*100_000), 3, asked)
+	s := story.FromHistory(h, "order", fmt.Sprintf("one at %d and one at %d", first+1000*777,
+		first+1000*100_000), 3, asked)
 	s.Workload = "queue"
 	page := pageOf(t, s)
 	text := readable(page)
-	for _, want := range []string{"order", "one at +3000 and one at +99226000", fmt.Sprintf("%d operations of the history are not shown", n-14), fmt.Sprint(first + 1000*777)} {
+	for _, want := range []string{"order", "one at +3000 and one at +99226000",
+		fmt.Sprintf("%d operations of the history are not shown", n-14), fmt.Sprint(first + 1000*777)} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}

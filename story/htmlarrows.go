@@ -84,7 +84,8 @@ func (d *diagram) unanswered(i int, e Event) {
 
 func (d *diagram) message(class string, x1, y1, x2, y2 float64) {
 	kind := class[strings.LastIndexByte(class, ' ')+1:]
-	d.tag("line", "", "class", "message "+class, "x1", x1, "y1", y1, "x2", x2, "y2", y2, "marker-end", "url(#tip-"+kind+")")
+	d.tag("line", "", "class", "message "+class, "x1", x1, "y1", y1, "x2", x2, "y2", y2,
+		"marker-end", "url(#tip-"+kind+")")
 }
 
 // server is where the server of an event is; of a client that has none, the first.

@@ -72,7 +72,8 @@ func (c *certificate) layRows() {
 		if len(c.frames) == 0 || !o.Cited && o.Return >= 0 && o.Return < c.frames[0].Step {
 			continue
 		}
-		at := slices.IndexFunc(c.rows, func(r chartRow) bool { return r.client == o.Client && r.user == o.User && c.room(r, o) })
+		at := slices.IndexFunc(c.rows,
+			func(r chartRow) bool { return r.client == o.Client && r.user == o.User && c.room(r, o) })
 		if at < 0 {
 			at = len(c.rows)
 			c.rows = append(c.rows, chartRow{client: o.Client, user: o.User})
@@ -173,7 +174,8 @@ func (c *certificate) draw() template.HTML {
 	}
 	c.faults()
 	c.line("cursor", 0, chartTop-6, 0, c.height)
-	c.tag("rect", "", "class", "scrub", "x", chartLeft, "y", 0.0, "width", chartWidth-chartLeft, "height", c.height+axisHeight)
+	c.tag("rect", "", "class", "scrub", "x", chartLeft, "y", 0.0, "width", chartWidth-chartLeft,
+		"height", c.height+axisHeight)
 	label := "The operations in question as bars over time: " + clip(c.story.short(c.story.Message), fieldMax)
 	return c.svg("certificate", label, chartWidth, c.height+axisHeight)
 }
@@ -185,7 +187,8 @@ func (c *certificate) axis() {
 		text := c.tick(f)
 		if f.Pivot {
 			c.line("pivotline", f.X, chartTop-6, f.X, c.height)
-			c.canvas.text("pivotal middle", max(chartLeft+50, min(f.X, chartWidth-50)), chartTop-12, "pivotal step "+text)
+			c.canvas.text("pivotal middle", max(chartLeft+50, min(f.X, chartWidth-50)), chartTop-12,
+				"pivotal step "+text)
 		}
 		if width := max(tickGap, textWidth(text)+10); f.X-last >= width && f.X+textWidth(text)/2 <= chartWidth {
 			c.line("rule", f.X, chartTop-6, f.X, c.height)
@@ -247,7 +250,8 @@ func (c *certificate) bar(i int, top float64) {
 // grants tells whether an operation has given its client something to hold.
 func (o Operation) grants() bool {
 	kind := linearizability.KindOf(o.Name)
-	return kind.Back != "" && o.Outcome == "ok" && !(kind.Tries && slices.Contains([]string{"", "0", "false", "null"}, o.Result))
+	return kind.Back != "" && o.Outcome == "ok" &&
+		!(kind.Tries && slices.Contains([]string{"", "0", "false", "null"}, o.Result))
 }
 
 // held is up to where a client has what an operation granted: to its call that gives it back, to its
@@ -259,7 +263,8 @@ func (c *certificate) held(i int) float64 {
 	}
 	until := c.x(c.story.crash(o.Client, o.Return))
 	for _, later := range c.story.Operations {
-		if later.Client == o.Client && later.User == o.User && later.Call >= o.Return && later.Name == linearizability.KindOf(o.Name).Back {
+		if later.Client == o.Client && later.User == o.User && later.Call >= o.Return &&
+			later.Name == linearizability.KindOf(o.Name).Back {
 			until = min(until, c.x(later.Call))
 		}
 	}

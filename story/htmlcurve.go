@@ -51,7 +51,8 @@ func (d *diagram) jump() {
 	}
 	for _, f := range d.frames {
 		if f.Step == p.Step && f.Bottom > f.Top {
-			d.canvas.text("pivotal", d.curve+4, f.Top-5, fmt.Sprintf("%.0f → %.0f %%", 100*p.Before.Share(), 100*p.After.Share()))
+			d.canvas.text("pivotal", d.curve+4, f.Top-5,
+				fmt.Sprintf("%.0f → %.0f %%", 100*p.Before.Share(), 100*p.After.Share()))
 		}
 	}
 }

@@ -197,7 +197,8 @@ func (d *diagram) draw() template.HTML {
 	d.arrows()
 	d.texts()
 	d.hits()
-	label := fmt.Sprintf("Space-time diagram of %d steps with %d clients; the same is told below as text", len(d.frames), len(d.story.Clients))
+	label := fmt.Sprintf("Space-time diagram of %d steps with %d clients; the same is told below as text",
+		len(d.frames), len(d.story.Clients))
 	return d.svg("diagram", label, d.width, d.bottom()+footHeight)
 }
 
@@ -427,7 +428,8 @@ func textClass(e Event) string {
 func (d *diagram) hits() {
 	for i, f := range d.frames {
 		if f.Bottom > f.Top {
-			d.tag("rect", "", "class", "hit", "data-frame", i, "x", 0.0, "y", f.Top, "width", d.width, "height", f.Bottom-f.Top)
+			d.tag("rect", "", "class", "hit", "data-frame", i, "x", 0.0, "y", f.Top, "width", d.width,
+				"height", f.Bottom-f.Top)
 		}
 	}
 }

@@ -25,7 +25,8 @@ type frame struct {
 func (s *Story) frames() []frame {
 	var frames []frame
 	for _, step := range s.stamps() {
-		frames = append(frames, frame{Step: step, Lines: []string{}, Share: -1, Pivot: s.Pivot != nil && s.Pivot.Step > 0 && s.Pivot.Step == step})
+		frames = append(frames, frame{Step: step, Lines: []string{}, Share: -1,
+			Pivot: s.Pivot != nil && s.Pivot.Step > 0 && s.Pivot.Step == step})
 	}
 	for i, e := range s.Events {
 		if f, found := frameAt(frames, e.Step); found {
@@ -60,7 +61,8 @@ func (s *Story) stamps() (steps []int64) {
 }
 
 func frameAt(frames []frame, step int64) (index int, found bool) {
-	return slices.BinarySearchFunc(frames, step, func(f frame, step int64) int { return int(min(1, max(-1, f.Step-step))) })
+	return slices.BinarySearchFunc(frames, step,
+		func(f frame, step int64) int { return int(min(1, max(-1, f.Step-step))) })
 }
 
 // frameFrom returns the first frame that is not before a step, the last one if there is none.

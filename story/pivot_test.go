@@ -10,7 +10,8 @@ func curve(broken ...int) *Story {
 	for i, b := range broken {
 		s.Curve = append(s.Curve, Point{Step: int64(i), Runs: 100, Broken: b})
 		s.Clients = append(s.Clients, Client{"c", 1})
-		s.Events = append(s.Events, Event{Step: int64(i), Kind: KindExchange, Client: 0, What: "create", Result: "ok", Answer: "ok"})
+		s.Events = append(s.Events, Event{Step: int64(i), Kind: KindExchange, Client: 0, What: "create",
+			Result: "ok", Answer: "ok"})
 	}
 	return s
 }

@@ -28,7 +28,8 @@ func sound(t *testing.T, s *story.Story) {
 		}
 	}
 	for i, a := range s.Znodes {
-		if i > 0 && s.Znodes[i-1].Path >= a.Path || slices.ContainsFunc(s.Znodes[:i], func(b story.Znode) bool { return a.Name == b.Name }) {
+		if i > 0 && s.Znodes[i-1].Path >= a.Path ||
+			slices.ContainsFunc(s.Znodes[:i], func(b story.Znode) bool { return a.Name == b.Name }) {
 			t.Errorf("%s is out of order, or shares its name %s", a.Path, a.Name)
 		}
 	}
@@ -67,7 +68,8 @@ func eventProblem(s *story.Story, i int) string {
 		return "it replies to no request"
 	case e.Kind == story.KindWatch && (e.From < 0 || e.Armed < 0 && e.Lost == "" && !rearmed(s, i)):
 		return "nothing has fired it, or nobody watches"
-	case e.Armed >= 0 && (e.Armed >= i || s.Events[e.Armed].Path != e.Path || !strings.HasSuffix(s.Events[e.Armed].What, "+watch")):
+	case e.Armed >= 0 && (e.Armed >= i || s.Events[e.Armed].Path != e.Path ||
+		!strings.HasSuffix(s.Events[e.Armed].What, "+watch")):
 		return "it was armed by another"
 	case e.Session >= 0 && s.Sessions[e.Session].Begin > e.Step:
 		return "its session has not begun"
@@ -81,7 +83,8 @@ func eventProblem(s *story.Story, i int) string {
 // several kinds of watches were on its znode.
 func rearmed(s *story.Story, i int) bool {
 	return slices.ContainsFunc(s.Events[:i], func(e story.Event) bool {
-		return e.Client == s.Events[i].Client && (e.What == "setWatches" || e.Kind == story.KindWatch && e.Path == s.Events[i].Path)
+		return e.Client == s.Events[i].Client && (e.What == "setWatches" || e.Kind == story.KindWatch &&
+			e.Path == s.Events[i].Path)
 	})
 }
 
@@ -98,7 +101,8 @@ func inOperation(s *story.Story, e story.Event) bool {
 // lists cannot be old.
 func listProblems(t *testing.T, s *story.Story, e story.Event) {
 	t.Helper()
-	if e.Kind != story.KindExchange || !strings.HasPrefix(e.What, "children") || !strings.HasPrefix(e.Result, "[") || s.Servers != 1 {
+	if e.Kind != story.KindExchange || !strings.HasPrefix(e.What, "children") ||
+		!strings.HasPrefix(e.Result, "[") || s.Servers != 1 {
 		return
 	}
 	saw := strings.Fields(strings.Trim(e.Result, "[]"))
@@ -112,6 +116,7 @@ func listProblems(t *testing.T, s *story.Story, e story.Event) {
 	slices.Sort(saw)
 	slices.Sort(there)
 	if !slices.Equal(saw, there) {
-		t.Errorf("step %d: %s saw %q below %s, the tree of the story has %q", e.Step, s.Clients[e.Client].Name, saw, e.Path, there)
+		t.Errorf("step %d: %s saw %q below %s, the tree of the story has %q", e.Step, s.Clients[e.Client].Name,
+			saw, e.Path, there)
 	}
 }

@@ -1,25 +1,25 @@
 // Package story tells a violation to people.
 //
-// A [Story] is a data model: everything that the text ([Story.Text]) and the page ([Story.HTML]) need, worked out. It is
-// made from a counterexample that has been run again ([New], [Tell]) or from a recorded history and the verdict on it
-// ([FromHistory]), and is small enough to be JSON in a page: a minimised run has some tens of events.
+// A [Story] is a data model: everything that the text ([Story.Text]) and the page ([Story.HTML]) need, worked out. It
+// is made from a counterexample that has been run again ([New], [Tell]) or from a recorded history and the verdict on
+// it ([FromHistory]), and is small enough to be JSON in a page: a minimised run has some tens of events.
 //
 // # The model
 //
-// A run is a list of [Event]s in the order in which they happened. Each has a step, the address of everything: in a step
-// one thing happens, such as that a request reaches a server, a message reaches a client, a fault strikes, or time moves.
-// Calls and returns of operations carry the step that let them happen. What crosses the network is two events joined by
-// From (a reply and its request, a watch event and what changed the znode), or one event of kind exchange if nothing came
-// between request and reply. A request was sent at an earlier step, Sent: what its client decided then may be outdated
-// when it arrives, which is how most stories begin.
+// A run is a list of [Event]s in the order in which they happened. Each has a step, the address of everything: in a
+// step one thing happens, such as that a request reaches a server, a message reaches a client, a fault strikes, or time
+// moves. Calls and returns of operations carry the step that let them happen. What crosses the network is two events
+// joined by From (a reply and its request, a watch event and what changed the znode), or one event of kind exchange if
+// nothing came between request and reply. A request was sent at an earlier step, Sent: what its client decided then may
+// be outdated when it arrives, which is how most stories begin.
 //
-// Beside the events stand the things that last: [Session]s, which end at the servers and of which the client learns later;
-// [Operation]s from call to return; [Znode]s from creation to deletion. References between them are indices into the lists
-// of the story; -1 is none. Those that the verdict is about are marked Cited: the operations, sessions and znodes that it
-// names as fields (see [sim.Violation]). Its sentence is only quoted, and shortened.
+// Beside the events stand the things that last: [Session]s, which end at the servers and of which the client learns
+// later; [Operation]s from call to return; [Znode]s from creation to deletion. References between them are indices into
+// the lists of the story; -1 is none. Those that the verdict is about are marked Cited: the operations, sessions and
+// znodes that it names as fields (see [sim.Violation]). Its sentence is only quoted, and shortened.
 //
-// At the end stand the [Wait]s that never end, and the [Pivot]: the step after which the violation was hardest to avoid,
-// found by trying (see [sim.Continuations]).
+// At the end stand the [Wait]s that never end, and the [Pivot]: the step after which the violation was hardest to
+// avoid, found by trying (see [sim.Continuations]).
 package story
 
 // Format is the value of Story.Format.

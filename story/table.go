@@ -163,7 +163,8 @@ func (t *table) beside(r row, e Event) bool {
 func (s *Story) silent(i int) bool {
 	e := s.Events[i]
 	if e.Kind == KindEnds {
-		return i > 0 && s.Events[i-1].Step == e.Step && s.Events[i-1].Kind == KindFault && s.Events[i-1].What == "expiry"
+		return i > 0 && s.Events[i-1].Step == e.Step && s.Events[i-1].Kind == KindFault &&
+			s.Events[i-1].What == "expiry"
 	}
 	return e.Kind == KindBegins && e.Step == 0
 }
@@ -322,8 +323,8 @@ func (t *table) put(line string) {
 }
 
 // breakLines breaks a text between words, and words that are too long, so that no line is longer than
-// width. What could steer a terminal is shown as an escape. The first line begins with one indent and all others with another, which must be shorter than
-// the width.
+// width. What could steer a terminal is shown as an escape. The first line begins with one indent and all others with
+// another, which must be shorter than the width.
 func breakLines(text string, width int, first, others string) (lines []string) {
 	line, empty := first, true
 	for _, word := range strings.Fields(plaintext.String(text)) {

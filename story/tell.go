@@ -88,7 +88,8 @@ func (b *storyBuilder) tellSessions() {
 	for _, of := range b.record.Sessions {
 		b.sessions[of.ID] = len(b.story.Sessions)
 		b.story.Sessions = append(b.story.Sessions, Session{
-			ID: fmt.Sprintf("0x%x", of.ID), Name: fmt.Sprintf("s%d", len(b.story.Sessions)+1), Client: of.Client, End: -1, Learned: -1,
+			ID: fmt.Sprintf("0x%x", of.ID), Name: fmt.Sprintf("s%d", len(b.story.Sessions)+1), Client: of.Client,
+			End: -1, Learned: -1,
 		})
 	}
 	for _, change := range b.record.Changes {

@@ -99,7 +99,8 @@ func (s *Story) textSessions(w *writer) {
 }
 
 func (s *Story) tellSession(session Session) string {
-	text := fmt.Sprintf("%s is %s of %s, from step %d", session.Name, session.ID, s.Clients[session.Client].Name, session.Begin)
+	text := fmt.Sprintf("%s is %s of %s, from step %d", session.Name, session.ID,
+		s.Clients[session.Client].Name, session.Begin)
 	switch {
 	case session.End < 0:
 		return text + " on; it lives"
@@ -108,7 +109,8 @@ func (s *Story) tellSession(session Session) string {
 	case session.Learned < 0:
 		return text + fmt.Sprintf(" to %d, when it expires at the servers; its client never learns that", session.End)
 	}
-	return text + fmt.Sprintf(" to %d, when it expires at the servers; its client learns that at step %d", session.End, session.Learned)
+	return text + fmt.Sprintf(" to %d, when it expires at the servers; its client learns that at step %d",
+		session.End, session.Learned)
 }
 
 func (s *Story) textZnodes(w *writer) {

@@ -15,7 +15,8 @@ func TestBreakLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.StringMatching(`[a-zß…]{1,30}`)).Draw(t, "words"), " ")
 		width := rapid.IntRange(6, 40).Draw(t, "width")
-		first, others := strings.Repeat("│", rapid.IntRange(0, 4).Draw(t, "first")), strings.Repeat("│", rapid.IntRange(0, 4).Draw(t, "others"))
+		first, others := strings.Repeat("│", rapid.IntRange(0, 4).Draw(t, "first")), strings.Repeat("│",
+			rapid.IntRange(0, 4).Draw(t, "others"))
 		var kept string
 		for i, line := range breakLines(text, width, first, others) {
 			indent := others
@@ -86,11 +87,14 @@ func crowd(n int) *Story {
 	s.Title, s.Clock, s.Servers = "lock (ours) breaks exclusion: two hold it", ClockSteps, 1
 	for i := range n {
 		s.Clients = append(s.Clients, Client{fmt.Sprintf("c%d", i+1), 1})
-		s.Operations = append(s.Operations, Operation{Client: i, Name: "acquire", Outcome: "ok", Call: int64(2 * i), Return: int64(2*i + 1), Cited: i < 2})
+		s.Operations = append(s.Operations, Operation{Client: i, Name: "acquire", Outcome: "ok", Call: int64(2 * i),
+			Return: int64(2*i + 1), Cited: i < 2})
 		for j, kind := range []Kind{KindCall, KindExchange, KindReturn} {
 			s.Events = append(s.Events, Event{
-				Step: int64(2*i + j/2), Kind: kind, Client: i, Session: -1, Operation: i, From: -1, Armed: -1, Cited: i < 2 && kind != KindExchange,
-				What: "acquire()", Path: "/lock/a-very-long-name-of-a-znode-that-has-no-place-to-be-broken", Result: "ok",
+				Step: int64(2*i + j/2), Kind: kind, Client: i, Session: -1, Operation: i, From: -1, Armed: -1,
+				Cited: i < 2 && kind != KindExchange,
+				What:  "acquire()", Path: "/lock/a-very-long-name-of-a-znode-that-has-no-place-to-be-broken",
+				Result: "ok",
 			})
 		}
 	}

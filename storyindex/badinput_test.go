@@ -19,7 +19,8 @@ func TestTooManyFiles(t *testing.T) {
 		files[fmt.Sprintf("%02d/%04d.json", i%50, i)] = `{"workload":"lock","verdict":"ok"}`
 	}
 	index, _ := built(t, t.TempDir(), files, storyindex.Options{})
-	if len(index.Runs) != 5000 || len(index.Problems) != 1 || !strings.Contains(index.Problems[0].Text, "5000 files are the most") {
+	if len(index.Runs) != 5000 || len(index.Problems) != 1 ||
+		!strings.Contains(index.Problems[0].Text, "5000 files are the most") {
 		t.Errorf("%d runs, and the problems %+v", len(index.Runs), index.Problems)
 	}
 }

@@ -62,7 +62,8 @@ func ReadBegin(dir string) (Begin, error) {
 	}
 	var b Begin
 	if err := json.Unmarshal(data, &b); err != nil {
-		return Begin{}, fmt.Errorf("%s: it is cut off, as the run was killed before it began, or no JSON: %w", BeginName, err)
+		return Begin{}, fmt.Errorf("%s: it is cut off, as the run was killed before it began, or no JSON: %w",
+			BeginName, err)
 	}
 	if b.Format != BeginFormat {
 		return Begin{}, fmt.Errorf("%s: the format is %.40q, and %q is known", BeginName, b.Format, BeginFormat)

@@ -19,27 +19,33 @@ const late = `{"client":2,"op":"poll","arg":null,"result":"a","outcome":"ok","ca
 
 `
 
-// The history of a run that was killed is judged as far as it is of rounds that are whole. What was cut off accuses nobody.
+// The history of a run that was killed is judged as far as it is of rounds that are whole. What was cut off accuses
+// nobody.
 func TestHistoryOfKilledRun(t *testing.T) {
 	poll := strings.Index(late, "\n") + 1
 	for name, c := range map[string]struct {
 		history          string
 		verdict, problem string // "" for none
 	}{
-		"in order":                             {rounds(5) + "\n", "ok", ""},
-		"broken":                               {rounds(5, 3) + "\n", "violation", ""},
-		"cut off in a line":                    {rounds(5) + "\n" + late[:poll+9], "ok", "its last 112 bytes are left out"},
-		"cut off after a line":                 {rounds(5) + "\n" + late[:poll], "ok", "its last 103 bytes are left out"},
-		"cut off before the empty line":        {rounds(5) + "\n" + late[:len(late)-1], "ok", "are left out"},
-		"broken, and cut off":                  {rounds(5, 3) + "\n" + late[:poll], "violation", "are left out"},
-		"cut off in the first round":           {late[:poll], "", "there is no operation in it"},
-		"empty":                                {"", "", "no JSON, or cut off"},
-		"whole, but something else is in it":   {rounds(5) + "\n{\"op\":1}\n\n", "not judged", "line 22"},
-		"whole, but its operations are others": {strings.ReplaceAll(rounds(5), "offer", "acquire") + "\n", "unknown", ""},
+		"in order": {rounds(5) + "\n", "ok", ""},
+		"broken":   {rounds(5, 3) + "\n", "violation", ""},
+		"cut off in a line": {rounds(5) + "\n" + late[:poll+9], "ok",
+			"its last 112 bytes are left out"},
+		"cut off after a line": {rounds(5) + "\n" + late[:poll], "ok",
+			"its last 103 bytes are left out"},
+		"cut off before the empty line":      {rounds(5) + "\n" + late[:len(late)-1], "ok", "are left out"},
+		"broken, and cut off":                {rounds(5, 3) + "\n" + late[:poll], "violation", "are left out"},
+		"cut off in the first round":         {late[:poll], "", "there is no operation in it"},
+		"empty":                              {"", "", "no JSON, or cut off"},
+		"whole, but something else is in it": {rounds(5) + "\n{\"op\":1}\n\n", "not judged", "line 22"},
+		"whole, but its operations are others": {strings.ReplaceAll(rounds(5), "offer",
+			"acquire") + "\n", "unknown", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			index, _ := built(t, t.TempDir(), map[string]string{"run.json": begunOnServers, "history.jsonl": c.history}, judging())
-			if len(index.Runs) != 1 || index.Runs[0].Verdict != "unknown" || index.Runs[0].Workload != "queue" || index.Runs[0].Seed != 7 {
+			index, _ := built(t, t.TempDir(), map[string]string{"run.json": begunOnServers,
+				"history.jsonl": c.history}, judging())
+			if len(index.Runs) != 1 || index.Runs[0].Verdict != "unknown" || index.Runs[0].Workload != "queue" ||
+				index.Runs[0].Seed != 7 {
 				t.Errorf("the runs are %+v", index.Runs)
 			}
 			verdict := ""
@@ -49,7 +55,8 @@ func TestHistoryOfKilledRun(t *testing.T) {
 			if verdict != c.verdict || len(index.Violations) > 0 != (c.verdict == "violation") {
 				t.Errorf("the verdict is %q, not %q; the violations are %v", verdict, c.verdict, index.Violations)
 			}
-			if len(index.Problems) > 0 != (c.problem != "") || c.problem != "" && !strings.Contains(index.Problems[0].Text, c.problem) {
+			if len(index.Problems) > 0 != (c.problem != "") || c.problem != "" &&
+				!strings.Contains(index.Problems[0].Text, c.problem) {
 				t.Errorf("the problems are %v, not %q", index.Problems, c.problem)
 			}
 		})
@@ -59,7 +66,8 @@ func TestHistoryOfKilledRun(t *testing.T) {
 // A run has one line in the index, whatever there is of it.
 func TestRunIsListedOnce(t *testing.T) {
 	all := map[string]string{"run.json": begunOnServers, "course.jsonl": aCourse(3), "result.json": `{"workload":"queue","recipe":"ours","backend":"ensemble","verdict":"ok","violations":[]}`}
-	for _, have := range []string{"run.json", "run.json course.jsonl", "run.json course.jsonl result.json", "run.json result.json"} {
+	for _, have := range []string{"run.json", "run.json course.jsonl", "run.json course.jsonl result.json",
+		"run.json result.json"} {
 		files := map[string]string{}
 		for name := range strings.FieldsSeq(have) {
 			files[name] = all[name]
@@ -69,7 +77,8 @@ func TestRunIsListedOnce(t *testing.T) {
 		if strings.Contains(have, "result") {
 			want = "ok"
 		}
-		if len(index.Runs) != 1 || index.Runs[0].Verdict != want || index.Runs[0].Workload != "queue" || len(index.Problems) > 0 {
+		if len(index.Runs) != 1 || index.Runs[0].Verdict != want || index.Runs[0].Workload != "queue" ||
+			len(index.Problems) > 0 {
 			t.Errorf("%s: the runs are %+v, the problems %v", have, index.Runs, index.Problems)
 		}
 	}
@@ -81,7 +90,8 @@ func TestBegin(t *testing.T) {
 	if _, err := storyindex.ReadBegin(dir); err == nil || !strings.Contains(err.Error(), "there is no run.json in it") {
 		t.Errorf("of nothing: %v", err)
 	}
-	want := storyindex.Begin{Format: storyindex.BeginFormat, Workload: "lock", Recipe: "ours", Backend: "live", Strategy: "random", Seed: 1 << 60, Faults: "loss,expiry", Clients: 3, Ops: 4, Nodes: 3, Duration: 1.5}
+	want := storyindex.Begin{Format: storyindex.BeginFormat, Workload: "lock", Recipe: "ours", Backend: "live",
+		Strategy: "random", Seed: 1 << 60, Faults: "loss,expiry", Clients: 3, Ops: 4, Nodes: 3, Duration: 1.5}
 	if err := storyindex.WriteBegin(dir, want); err != nil {
 		t.Fatal(err)
 	}

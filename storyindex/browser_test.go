@@ -110,7 +110,8 @@ func TestEmptyIndexInBrowser(t *testing.T) {
 	dir := t.TempDir()
 	built(t, dir, nil, storyindex.Options{})
 	b.Open(filepath.Join(dir, storyindex.Name), 1280, 800, browsertest.Light)
-	if text := browsertest.Eval[string](b, "document.body.innerText"); !strings.Contains(text, "There are no results in this folder") {
+	if text := browsertest.Eval[string](b, "document.body.innerText"); !strings.Contains(text,
+		"There are no results in this folder") {
 		t.Errorf("the page says %q", text)
 	}
 }

@@ -65,7 +65,8 @@ func (x *Index) figures() (drawn []figure, more int) {
 
 // figureOf returns the figure of the run of which a history is.
 func (x *Index) figureOf(h History, drawn []figure) *figure {
-	i := slices.IndexFunc(drawn, func(f figure) bool { return h.Nanos && !h.Part && path.Dir(f.File) == path.Dir(h.File) })
+	i := slices.IndexFunc(drawn,
+		func(f figure) bool { return h.Nanos && !h.Part && path.Dir(f.File) == path.Dir(h.File) })
 	if i < 0 {
 		return nil
 	}
@@ -74,7 +75,8 @@ func (x *Index) figureOf(h History, drawn []figure) *figure {
 
 // episodes draws how many episodes each animal took, a series for each hunt.
 func (x *Index) episodes() plot {
-	p := plot{Title: "episodes until an animal of the zoo was found", Label: "episodes", X: "animal", Log: true, Series: []string{}}
+	p := plot{Title: "episodes until an animal of the zoo was found", Label: "episodes", X: "animal", Log: true,
+		Series: []string{}}
 	at := map[string]int{}
 	for _, h := range x.Hunts {
 		for _, a := range h.Animals {
@@ -138,7 +140,8 @@ func speed(points []progresslog.Point, u unit) plot {
 		times, rates = append(times, u.of(before.Time), u.of(p.Time)), append(rates, rate, rate)
 		before = p
 	}
-	return plot{Title: "operations a second", Label: "operations/s", X: u.name, Series: []string{"operations/s"}, Data: [][]any{times, rates}}
+	return plot{Title: "operations a second", Label: "operations/s", X: u.name, Series: []string{"operations/s"},
+		Data: [][]any{times, rates}}
 }
 
 // kindsShown is how many kinds of faults have a line of their own if there are more than kindsMax.
@@ -149,7 +152,8 @@ const (
 
 // strikes draws how often each kind of fault had struck by when; the rarest together, if there are many.
 func strikes(points []progresslog.Point, u unit) plot {
-	p := plot{Title: "faults struck, in all", Label: "strikes so far", X: u.name, Series: []string{}, Data: [][]any{{u.of(0)}}}
+	p := plot{Title: "faults struck, in all", Label: "strikes so far", X: u.name, Series: []string{},
+		Data: [][]any{{u.of(0)}}}
 	for _, point := range points {
 		p.Data[0] = append(p.Data[0], u.of(point.Time))
 	}
@@ -166,7 +170,8 @@ func strikes(points []progresslog.Point, u unit) plot {
 // lines parts the kinds of faults that struck into those that have a line together, the most frequent
 // first.
 func lines(struck map[string]int64) (parts [][]string) {
-	kinds := slices.SortedFunc(maps.Keys(struck), func(a, b string) int { return cmp.Or(cmp.Compare(struck[b], struck[a]), cmp.Compare(a, b)) })
+	kinds := slices.SortedFunc(maps.Keys(struck),
+		func(a, b string) int { return cmp.Or(cmp.Compare(struck[b], struck[a]), cmp.Compare(a, b)) })
 	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return struck[kind] == 0 })
 	var rest []string
 	if len(kinds) > kindsMax {
@@ -227,7 +232,8 @@ func (h History) plot() plot {
 		u = unitOf(slice * float64(len(h.Outcomes.Begin)))
 		u.seconds *= 1e9
 	}
-	p := plot{Title: "outcomes of operations", Label: label, X: u.name, Series: []string{"ok", "failed", "unknown"}, Data: [][]any{{}}}
+	p := plot{Title: "outcomes of operations", Label: label, X: u.name, Series: []string{"ok", "failed", "unknown"},
+		Data: [][]any{{}}}
 	for _, begin := range h.Outcomes.Begin {
 		p.Data[0] = append(p.Data[0], u.of(begin))
 	}

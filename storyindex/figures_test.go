@@ -26,7 +26,8 @@ func aCourse(seconds int, kinds ...string) string {
 	operations := 0
 	for i := 1; i <= seconds; i++ {
 		operations += 1000 + i%7*100
-		p := progresslog.Point{Time: float64(i), Episodes: int64(i), Operations: int64(operations), Faults: map[string]int64{}}
+		p := progresslog.Point{Time: float64(i), Episodes: int64(i), Operations: int64(operations),
+			Faults: map[string]int64{}}
 		for k, kind := range kinds {
 			p.Faults[kind] = int64(i*1000) >> k
 		}
@@ -123,7 +124,8 @@ func TestCourseIsDrawnWhole(t *testing.T) {
 
 // drawCourse makes the course of a run, which lasted for some time.
 func drawCourse(t *rapid.T) (string, progresslog.Point) {
-	kinds := []string{"loss", "expiry", "watch", "lag", "pause", "time", "wrap", "reap", "cancel", "crash"}[:rapid.IntRange(0, 10).Draw(t, "kinds")]
+	kinds := []string{"loss", "expiry", "watch", "lag", "pause", "time", "wrap", "reap", "cancel",
+		"crash"}[:rapid.IntRange(0, 10).Draw(t, "kinds")]
 	scale := rapid.SampledFrom([]float64{0.001, 0.5, 100, 10_000}).Draw(t, "scale")
 	var out strings.Builder
 	p := progresslog.Point{}
@@ -182,7 +184,8 @@ func drawnStrikes(t *rapid.T, f figure, last progresslog.Point) {
 // is marked.
 func TestManyKindsOfFaults(t *testing.T) {
 	kinds := strings.Split("abcdefghij", "")
-	_, figures := built(t, t.TempDir(), map[string]string{"x/course.jsonl": aCourse(600, kinds...)}, storyindex.Options{})
+	_, figures := built(t, t.TempDir(), map[string]string{"x/course.jsonl": aCourse(600, kinds...)},
+		storyindex.Options{})
 	p := figures[0].Plots[1]
 	if got, want := fmt.Sprint(p.Series), "[a b c d e f g h + i + j]"; got != want {
 		t.Errorf("the lines are %s, not %s", got, want)
@@ -191,7 +194,8 @@ func TestManyKindsOfFaults(t *testing.T) {
 		t.Errorf("in %s the marks are %v", p.X, p.Marks)
 	}
 	if figures[0].Title != "x" || figures[0].Href != "./x/course.jsonl" {
-		t.Errorf("the figure of a run without a result is called %q with the link %q", figures[0].Title, figures[0].Href)
+		t.Errorf("the figure of a run without a result is called %q with the link %q",
+			figures[0].Title, figures[0].Href)
 	}
 }
 
@@ -199,11 +203,14 @@ func TestManyKindsOfFaults(t *testing.T) {
 func TestHistoryIsDrawnWhole(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		stamps := rapid.SampledFrom([]*rapid.Generator[int64]{rapid.Int64Range(0, 5), rapid.Int64Range(0, 1e12), rapid.Int64()}).Draw(t, "stamps")
+		stamps := rapid.SampledFrom([]*rapid.Generator[int64]{rapid.Int64Range(0, 5), rapid.Int64Range(0, 1e12),
+			rapid.Int64()}).Draw(t, "stamps")
 		outcomes := map[linearizability.Outcome]int{}
 		var h linearizability.History
 		for i := range rapid.SampledFrom([]int{1, 10, 10, 10, 1500}).Draw(t, "operations") {
-			o := linearizability.Operation{Client: i, Op: "poll", Outcome: rapid.SampledFrom([]linearizability.Outcome{linearizability.OK, linearizability.Fail, linearizability.Unknown}).Draw(t, "outcome")}
+			o := linearizability.Operation{Client: i, Op: "poll",
+				Outcome: rapid.SampledFrom([]linearizability.Outcome{linearizability.OK, linearizability.Fail,
+					linearizability.Unknown}).Draw(t, "outcome")}
 			o.Call, o.Return = stamps.Draw(t, "call"), stamps.Draw(t, "return")
 			outcomes[o.Outcome]++
 			h = append(h, o)
@@ -213,7 +220,8 @@ func TestHistoryIsDrawnWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		index, figures := built(t, dir, map[string]string{"h.jsonl": text.String()}, storyindex.Options{})
-		if len(index.Histories) != 1 || index.Histories[0].Count != len(h) || index.Histories[0].Verdict != storyindex.NotJudged {
+		if len(index.Histories) != 1 || index.Histories[0].Count != len(h) ||
+			index.Histories[0].Verdict != storyindex.NotJudged {
 			t.Fatalf("the histories are %+v, the problems %v", index.Histories, index.Problems)
 		}
 		p := figures[0].Plots[0]
@@ -245,7 +253,8 @@ func TestHistoryBesideItsCourse(t *testing.T) {
 		"a/round.jsonl":   history(t, 10),  // of the run's history, and not drawn again
 	}
 	_, figures := built(t, t.TempDir(), files, storyindex.Options{})
-	if len(figures) != 2 || len(figures[0].Plots) != 2 || len(figures[1].Plots) != 1 || figures[1].Title != "a/mine.jsonl" || figures[0].Title != "queue (ours) on ensemble, random, seed 7" {
+	if len(figures) != 2 || len(figures[0].Plots) != 2 || len(figures[1].Plots) != 1 ||
+		figures[1].Title != "a/mine.jsonl" || figures[0].Title != "queue (ours) on ensemble, random, seed 7" {
 		t.Fatalf("drawn are %+v", figures)
 	}
 	p := figures[0].Plots[1]
@@ -258,8 +267,10 @@ func TestHistoryBesideItsCourse(t *testing.T) {
 // end of a run.
 func TestShortSlices(t *testing.T) {
 	for _, text := range []string{aCourse(10), aCourse(119), aCourse(600)} {
-		last := progresslog.Point{Time: 0.01 + float64(strings.Count(text, "\n")), Episodes: 1e6, Operations: 1e9, Violations: 1e3}
-		index, figures := built(t, t.TempDir(), map[string]string{progresslog.Name: text + line(last)}, storyindex.Options{})
+		last := progresslog.Point{Time: 0.01 + float64(strings.Count(text, "\n")), Episodes: 1e6,
+			Operations: 1e9, Violations: 1e3}
+		index, figures := built(t, t.TempDir(), map[string]string{progresslog.Name: text + line(last)},
+			storyindex.Options{})
 		if len(index.Problems) > 0 {
 			t.Fatal(index.Problems)
 		}
@@ -267,7 +278,8 @@ func TestShortSlices(t *testing.T) {
 		mean := p.Data[0][len(p.Data[0])-1] / float64(len(p.Data[0])/2)
 		for i := 0; i < len(p.Data[0]); i += 2 {
 			if slice := p.Data[0][i+1] - p.Data[0][i]; slice < mean/2 {
-				t.Errorf("at %g %s there is a slice of %g, and they have %g on the average", p.Data[0][i], p.X, slice, mean)
+				t.Errorf("at %g %s there is a slice of %g, and they have %g on the average",
+					p.Data[0][i], p.X, slice, mean)
 			}
 		}
 	}
@@ -281,7 +293,8 @@ func TestManyFigures(t *testing.T) {
 	}
 	dir := t.TempDir()
 	index, figures := built(t, dir, files, storyindex.Options{})
-	if len(index.ProgressLogs) != 120 || len(figures) != 100 || !strings.Contains(read(t, filepath.Join(dir, storyindex.Name)), "There are 20 more") {
+	if len(index.ProgressLogs) != 120 || len(figures) != 100 ||
+		!strings.Contains(read(t, filepath.Join(dir, storyindex.Name)), "There are 20 more") {
 		t.Errorf("of %d courses %d are drawn", len(index.ProgressLogs), len(figures))
 	}
 }

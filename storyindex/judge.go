@@ -46,7 +46,8 @@ func (b *builder) modelOf(r *recording) (Model, error) {
 	case !r.complete:
 		return Model{}, errors.New("it cannot be read whole, and what is missing may explain the rest")
 	case r.Count > operationsMax:
-		return Model{}, fmt.Errorf("it has more than %d operations: %s check %s", operationsMax, b.options.Command, b.path(r.File))
+		return Model{}, fmt.Errorf("it has more than %d operations: %s check %s", operationsMax,
+			b.options.Command, b.path(r.File))
 	case b.options.Model == nil:
 		return Model{}, errors.New("nobody says against what")
 	}
@@ -55,13 +56,15 @@ func (b *builder) modelOf(r *recording) (Model, error) {
 
 // judge judges object after object until one breaks a rule. It returns the worst verdict, and the part of
 // the history that it is about.
-func (b *builder) judge(m Model, objects []object, end time.Time) (worst linearizability.Verdict, of linearizability.History) {
+func (b *builder) judge(m Model, objects []object, end time.Time) (worst linearizability.Verdict,
+	of linearizability.History) {
 	for _, o := range objects {
 		left := time.Until(end)
 		if left <= 0 || b.ctx.Err() != nil {
 			return undecided(fmt.Sprintf("the time that an index takes for judging, %v, was over; by itself: %s check FILE %s", b.options.Judging, b.options.Command, m.Flags)), nil
 		}
-		v := linearizability.Check(m.Model, o.operations, linearizability.Options{Timeout: min(left, linearizability.TimeoutDefault)})[0]
+		v := linearizability.Check(m.Model, o.operations,
+			linearizability.Options{Timeout: min(left, linearizability.TimeoutDefault)})[0]
 		switch v.Outcome {
 		case linearizability.Violation:
 			return v, o.operations
@@ -116,6 +119,7 @@ func (b *builder) list(r *recording, f finding, tell func() (*story.Story, error
 		return
 	}
 	b.index.Violations = append(b.index.Violations, Violation{
-		File: r.File, Story: r.Story, Workload: r.run.Workload, Recipe: r.run.Recipe, Property: f.Property, Message: f.Message,
+		File: r.File, Story: r.Story, Workload: r.run.Workload, Recipe: r.run.Recipe, Property: f.Property,
+		Message: f.Message,
 	})
 }

@@ -70,12 +70,15 @@ func TestHistoriesAreJudged(t *testing.T) {
 			verdict: "violation", reason: "order: ", story: "history.jsonl.html",
 		},
 		"the round": {
-			files:   map[string]string{"queue-ours-order-1.jsonl": rounds(1, 0), "result.json": fmt.Sprintf(onServers, one)},
+			files: map[string]string{"queue-ours-order-1.jsonl": rounds(1, 0),
+				"result.json": fmt.Sprintf(onServers, one)},
 			verdict: "violation", reason: "order: ", story: "queue-ours-order-1.jsonl.html", violation: "order",
 		},
 		"the round, of which only the run knows what is wrong": {
-			files:   map[string]string{"queue-ours-orphan-1.jsonl": rounds(1), "result.json": fmt.Sprintf(onServers, left)},
-			verdict: "ok", reason: "the run found that it breaks orphan", story: "queue-ours-orphan-1.jsonl.html", violation: "orphan",
+			files: map[string]string{"queue-ours-orphan-1.jsonl": rounds(1),
+				"result.json": fmt.Sprintf(onServers, left)},
+			verdict: "ok", reason: "the run found that it breaks orphan", story: "queue-ours-orphan-1.jsonl.html",
+			violation: "orphan",
 		},
 		"the round of a recipe without a model": {
 			files:   map[string]string{"queue-ours-orphan-1.jsonl": rounds(1), "result.json": strings.Replace(fmt.Sprintf(onServers, left), `"queue"`, `"membership"`, 1)},
@@ -90,11 +93,13 @@ func TestHistoriesAreJudged(t *testing.T) {
 			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it that says that it wrote it",
 		},
 		"beside a simulated run": {
-			files:   map[string]string{"history.jsonl": rounds(50, 20), "result.json": strings.Replace(fmt.Sprintf(onServers, ""), "ensemble", "sim", 1)},
+			files: map[string]string{"history.jsonl": rounds(50, 20),
+				"result.json": strings.Replace(fmt.Sprintf(onServers, ""), "ensemble", "sim", 1)},
 			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it",
 		},
 		"beside two runs": {
-			files:   map[string]string{"history.jsonl": rounds(50, 20), "result.json": fmt.Sprintf(onServers, ""), "second.json": fmt.Sprintf(onServers, "")},
+			files: map[string]string{"history.jsonl": rounds(50, 20), "result.json": fmt.Sprintf(onServers, ""),
+				"second.json": fmt.Sprintf(onServers, "")},
 			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it",
 		},
 		"of a run that was killed": {
@@ -106,11 +111,13 @@ func TestHistoriesAreJudged(t *testing.T) {
 			verdict: storyindex.NotJudged, reason: "it cannot be read whole",
 		},
 		"unsound": {
-			files:   map[string]string{"history.jsonl": strings.Replace(rounds(50, 20), "offer", "push", 1), "result.json": fmt.Sprintf(onServers, "")},
+			files: map[string]string{"history.jsonl": strings.Replace(rounds(50, 20), "offer", "push", 1),
+				"result.json": fmt.Sprintf(onServers, "")},
 			verdict: "violation", reason: "order: ", story: "history.jsonl.html", violation: "order",
 		},
 		"unsound where it would be broken": {
-			files:   map[string]string{"history.jsonl": strings.Replace(rounds(1, 0), "offer", "push", 1), "result.json": fmt.Sprintf(onServers, "")},
+			files: map[string]string{"history.jsonl": strings.Replace(rounds(1, 0), "offer", "push", 1),
+				"result.json": fmt.Sprintf(onServers, "")},
 			verdict: "unknown", reason: "operation 1, client 1 push",
 		},
 	} {
@@ -121,13 +128,15 @@ func TestHistoriesAreJudged(t *testing.T) {
 				t.Fatalf("the histories are %+v", index.Histories)
 			}
 			h := index.Histories[0]
-			if h.Verdict != c.verdict || !strings.HasPrefix(h.Reason, c.reason) || (c.reason == "") != (h.Reason == "") || h.Story != c.story {
+			if h.Verdict != c.verdict || !strings.HasPrefix(h.Reason, c.reason) ||
+				(c.reason == "") != (h.Reason == "") || h.Story != c.story {
 				t.Errorf("the verdict is %s: %q, with the story %q", h.Verdict, h.Reason, h.Story)
 			}
 			listed := ""
 			for _, v := range index.Violations {
 				listed += v.Property
-				if run := strings.Contains(c.files["result.json"], v.Message); run != strings.HasPrefix(name, "the round") {
+				if run := strings.Contains(c.files["result.json"],
+					v.Message); run != strings.HasPrefix(name, "the round") {
 					t.Errorf("the violation is told as %q", v.Message)
 				}
 			}
@@ -146,9 +155,11 @@ func TestHistoriesAreJudged(t *testing.T) {
 // The story of a history is about the operations that break the rule, and says how to see them again.
 func TestStoryOfAHistory(t *testing.T) {
 	dir := t.TempDir()
-	built(t, dir, map[string]string{"history.jsonl": rounds(50, 20), "result.json": fmt.Sprintf(onServers, "")}, judging())
+	built(t, dir, map[string]string{"history.jsonl": rounds(50, 20),
+		"result.json": fmt.Sprintf(onServers, "")}, judging())
 	page := read(t, filepath.Join(dir, "history.jsonl.html"))
-	for _, want := range []string{"order", "/z/r20", "offer(a)", "poll()", "./torture check " + filepath.Join(dir, "history.jsonl") + " --model queue"} {
+	for _, want := range []string{"order", "/z/r20", "offer(a)", "poll()",
+		"./torture check " + filepath.Join(dir, "history.jsonl") + " --model queue"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %s", want)
 		}
@@ -162,8 +173,10 @@ func TestStoryOfAHistory(t *testing.T) {
 func TestJudgingHasAnEnd(t *testing.T) {
 	o := judging()
 	o.Judging = time.Nanosecond
-	index, _ := built(t, t.TempDir(), map[string]string{"history.jsonl": rounds(50, 20), "result.json": fmt.Sprintf(onServers, "")}, o)
-	if h := index.Histories[0]; h.Verdict != "unknown" || !strings.Contains(h.Reason, "the time that an index takes for judging, 1ns, was over") {
+	index, _ := built(t, t.TempDir(), map[string]string{"history.jsonl": rounds(50, 20),
+		"result.json": fmt.Sprintf(onServers, "")}, o)
+	if h := index.Histories[0]; h.Verdict != "unknown" ||
+		!strings.Contains(h.Reason, "the time that an index takes for judging, 1ns, was over") {
 		t.Errorf("the verdict is %s: %s", h.Verdict, h.Reason)
 	}
 }

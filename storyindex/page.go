@@ -14,7 +14,8 @@ import (
 //go:embed page
 var assets embed.FS
 
-var pageTemplate = template.Must(template.New("index.html").Funcs(template.FuncMap{"count": count}).ParseFS(assets, "page/index.html"))
+var pageTemplate = template.Must(template.New("index.html").Funcs(template.FuncMap{"count": count}).ParseFS(assets,
+	"page/index.html"))
 
 // page is what the template fills in.
 type page struct {
@@ -33,7 +34,8 @@ func (x *Index) write(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("storyindex: %w", err)
 	}
-	p := page{Index: x, Style: template.CSS(asset("uplot.css") + asset("index.css")), Data: template.JS(data), More: more}
+	p := page{Index: x, Style: template.CSS(asset("uplot.css") + asset("index.css")),
+		Data: template.JS(data), More: more}
 	if len(figures) > 0 {
 		p.Script = template.JS(asset("uplot.js") + asset("index.js"))
 	}

@@ -72,7 +72,8 @@ func heading(text io.Reader, name string) string {
 	lines := bufio.NewScanner(text)
 	for lines.Scan() {
 		title, found := strings.CutPrefix(lines.Text(), "# ")
-		if title = strings.TrimSpace(strings.ToValidUTF8(title, "")); found && title != "" && utf8.RuneCountInString(title) <= headingMax {
+		if title = strings.TrimSpace(strings.ToValidUTF8(title, "")); found && title != "" &&
+			utf8.RuneCountInString(title) <= headingMax {
 			return title
 		}
 	}

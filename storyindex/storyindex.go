@@ -1,9 +1,9 @@
 // Package storyindex makes one page over a folder of results.
 //
-// After a night of torture there is a folder: what the run said about itself (result.json), its progress log, a file for
-// each violation, histories of what clients saw. [Build] judges the histories, makes the page of each violation's story
-// beside its file, and writes index.html, which lists runs, violations, histories and hunts of the zoo with links to the
-// stories, and plots the episodes that it took to find each animal, and operations and faults over time.
+// After a night of torture there is a folder: what the run said about itself (result.json), its progress log, a file
+// for each violation, histories of what clients saw. [Build] judges the histories, makes the page of each violation's
+// story beside its file, and writes index.html, which lists runs, violations, histories and hunts of the zoo with links
+// to the stories, and plots the episodes that it took to find each animal, and operations and faults over time.
 //
 // What a file is, is seen from its content and not from its name:
 //
@@ -16,18 +16,18 @@
 //	                      as of different strategies or seeds, are drawn together
 //	a history             one operation a line, see [linearizability.Read]
 //
-// Texts in Markdown (.md) are listed by their headings. All else is passed over. A file that begins like one of these and
-// cannot be read is listed as a problem.
+// Texts in Markdown (.md) are listed by their headings. All else is passed over. A file that begins like one of these
+// and cannot be read is listed as a problem.
 //
-// A history does not say of what object it is. It is judged if the run beside it says that it wrote that history on real
-// servers, whole, for then the run's recipe tells the model; any other is only listed, as a judgement by the wrong model
-// would be a false alarm. If the time for judging is over the verdict is unknown.
+// A history does not say of what object it is. It is judged if the run beside it says that it wrote that history on
+// real servers, whole, for then the run's recipe tells the model; any other is only listed, as a judgement by the wrong
+// model would be a false alarm. If the time for judging is over the verdict is unknown.
 //
 // A run that was killed has a begin and no result. Of its history the rounds that were finished are judged, each of an
 // object of its own; one that was half written is left out.
 //
-// The page is one file and loads nothing. Its plots are drawn by uPlot (https://github.com/leeoniya/uPlot; its licence is
-// beside it in page/).
+// The page is one file and loads nothing. Its plots are drawn by uPlot (https://github.com/leeoniya/uPlot; its licence
+// is beside it in page/).
 package storyindex
 
 import (

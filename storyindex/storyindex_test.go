@@ -76,7 +76,8 @@ func history(t *testing.T, n int) string {
 	t.Helper()
 	var h linearizability.History
 	for i := range n {
-		o := linearizability.Operation{Client: i % 8, Op: "offer", Arg: linearizability.Str(strconv.Itoa(i)), Outcome: linearizability.OK, Call: int64(i) * 1e6, Return: int64(i)*1e6 + 500}
+		o := linearizability.Operation{Client: i % 8, Op: "offer", Arg: linearizability.Str(strconv.Itoa(i)),
+			Outcome: linearizability.OK, Call: int64(i) * 1e6, Return: int64(i)*1e6 + 500}
 		if i%10 == 0 {
 			o.Outcome, o.Return = linearizability.Unknown, linearizability.Forever
 		}
@@ -96,7 +97,8 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(index.Runs) != 4 || len(index.Hunts) != 2 || len(index.ProgressLogs) != 2 || len(index.Histories) != 1 || len(index.Documents) != 2 || len(index.Violations) != 1 {
+	if len(index.Runs) != 4 || len(index.Hunts) != 2 || len(index.ProgressLogs) != 2 || len(index.Histories) != 1 ||
+		len(index.Documents) != 2 || len(index.Violations) != 1 {
 		t.Errorf("the index is %+v", index)
 	}
 	if p := index.Problems; len(p) != 2 || p[0].File != "cut.json" || p[1].File != "killed/course.jsonl" {
@@ -120,7 +122,8 @@ func TestBuild(t *testing.T) {
 	if told := read(t, filepath.Join(dir, v.Story)); !strings.Contains(told, "lost-wakeup") {
 		t.Error("the story's page does not say what broke")
 	}
-	if _, err := storyindex.Build(t.Context(), dir, o); err != nil || read(t, filepath.Join(dir, storyindex.Name)) != page {
+	if _, err := storyindex.Build(t.Context(), dir, o); err != nil ||
+		read(t, filepath.Join(dir, storyindex.Name)) != page {
 		t.Errorf("the second time the page is another, or there is an error: %v", err)
 	}
 }
@@ -163,7 +166,8 @@ func TestBuildStopsWithItsContext(t *testing.T) {
 }
 
 func TestFolderThatIsNotThere(t *testing.T) {
-	if _, err := storyindex.Build(t.Context(), filepath.Join(t.TempDir(), "nowhere"), storyindex.Options{}); err == nil {
+	if _, err := storyindex.Build(t.Context(), filepath.Join(t.TempDir(), "nowhere"),
+		storyindex.Options{}); err == nil {
 		t.Error("no error for a folder that is not there")
 	}
 }

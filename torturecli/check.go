@@ -130,7 +130,8 @@ func (k *checkCmd) stream(model linearizability.Model, in io.Reader) (j judged, 
 			streams[op.Object] = s
 		}
 		if err := s.Add(op); err != nil {
-			return judged{}, fmt.Errorf("line %d: %w; is --window %d as long as the longest operation?", reader.Line(), err, k.Window)
+			return judged{}, fmt.Errorf("line %d: %w; is --window %d as long as the longest operation?",
+				reader.Line(), err, k.Window)
 		}
 		if op.Outcome == linearizability.OK {
 			s.Advance(op.Return - k.Window)
@@ -153,8 +154,10 @@ func (k *checkCmd) show(c *commandContext, j judged) error {
 		}
 	}
 	worst := linearizability.Worst(j.verdicts)
-	fmt.Fprintf(c.out, "%s: %d operations on %d objects, judged as %s%s\n", worst, j.operations, len(j.verdicts), k.Model, decidedBy(j.verdicts))
-	exit := map[linearizability.Status]int{linearizability.Violation: exitViolation, linearizability.Undetermined: exitUnknown}[worst]
+	fmt.Fprintf(c.out, "%s: %d operations on %d objects, judged as %s%s\n", worst, j.operations, len(j.verdicts),
+		k.Model, decidedBy(j.verdicts))
+	exit := map[linearizability.Status]int{linearizability.Violation: exitViolation,
+		linearizability.Undetermined: exitUnknown}[worst]
 	return c.end(exit, k.disputed(c, j))
 }
 

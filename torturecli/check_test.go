@@ -19,25 +19,29 @@ import (
 func TestCheckKeepsToItsLimits(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hard.jsonl")
 	var hard bytes.Buffer
-	if err := errors.Join(linearizability.Write(&hard, subsetSum(200)), os.WriteFile(file, hard.Bytes(), 0o644)); err != nil {
+	if err := errors.Join(linearizability.Write(&hard, subsetSum(200)),
+		os.WriteFile(file, hard.Bytes(), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ limit, why string }{
 		{"--timeout=300ms", "could not be ordered within 300ms"},
 		{"--memory=1", "with the 1 MB that are allowed"},
 	} {
-		status, out, messages := command(t, "check", file, "--model", "counter", "--timeout=5s", "--memory=4096", c.limit) // other tests use memory, too
+		status, out, messages := command(t, "check", file, "--model", "counter", "--timeout=5s", "--memory=4096",
+			c.limit) // other tests use memory, too
 		if status != exitUnknown || messages != "" || !strings.Contains(out, c.why) {
 			t.Errorf("%s: exit status %d, %s%s; want unknown, %s", c.limit, status, out, messages, c.why)
 		}
-		for _, tried := range []string{"undecided by the monitor: which additions", "undecided by the search", "undecided by the witness", "undecided by the frontier"} {
+		for _, tried := range []string{"undecided by the monitor: which additions", "undecided by the search",
+			"undecided by the witness", "undecided by the frontier"} {
 			if !strings.Contains(out, tried) {
 				t.Errorf("%s: %q is not in\n%s", c.limit, tried, out)
 			}
 		}
 	}
 	for _, wrong := range []string{"--timeout=0s", "--memory=0", "--memory=-5", "--memory=99999999"} {
-		if status, _, messages := command(t, "check", file, "--model", "counter", wrong); status != exitUnknown || !strings.Contains(messages, "must be positive") {
+		if status, _, messages := command(t, "check", file, "--model", "counter", wrong); status != exitUnknown ||
+			!strings.Contains(messages, "must be positive") {
 			t.Errorf("%s: exit status %d, %s", wrong, status, messages)
 		}
 	}
@@ -53,26 +57,31 @@ func subsetSum(n int) (h linearizability.History) {
 			sum += amount
 		}
 		h = append(h, linearizability.Operation{
-			Client: i, Op: "add", Arg: linearizability.Int(amount), Outcome: linearizability.Unknown, Call: int64(i + 1), Return: linearizability.Forever,
+			Client: i, Op: "add", Arg: linearizability.Int(amount), Outcome: linearizability.Unknown,
+			Call: int64(i + 1), Return: linearizability.Forever,
 		})
 	}
 	at := int64(n + 1)
-	return append(h, linearizability.Operation{Client: n, Op: "get", Result: linearizability.Int(sum), Call: at, Return: at + 1})
+	return append(h, linearizability.Operation{Client: n, Op: "get", Result: linearizability.Int(sum),
+		Call: at, Return: at + 1})
 }
 
 // disputedPart is the certificate that porcupine does not confirm.
-var disputedPart = linearizability.History{{Client: 1, Op: "poll", Result: linearizability.Str("a"), Call: 3, Return: 4, Object: "/q"}}
+var disputedPart = linearizability.History{{Client: 1, Op: "poll", Result: linearizability.Str("a"), Call: 3,
+	Return: 4, Object: "/q"}}
 
 // Of a run whose checkers disagree, what each was given is in files, and nothing is lost.
 func TestDisputedRun(t *testing.T) {
-	whole := append(linearizability.History{{Client: 1, Op: "offer", Arg: linearizability.Str("a"), Call: 1, Return: 2, Object: "/q"}}, disputedPart...)
+	whole := append(linearizability.History{{Client: 1, Op: "offer", Arg: linearizability.Str("a"), Call: 1, Return: 2,
+		Object: "/q"}}, disputedPart...)
 	var messages bytes.Buffer
 	c := &commandContext{t.Context(), streams{out: &messages, err: &messages, self: "torture"}}
 	out, err := newOutput(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	result := sim.Result{Workload: "queue", Recipe: "published/X", Disputed: map[string]any{"monitor": whole, "porcupine": disputedPart}}
+	result := sim.Result{Workload: "queue", Recipe: "published/X",
+		Disputed: map[string]any{"monitor": whole, "porcupine": disputedPart}}
 	if err := out.disputed(c, result); err != nil {
 		t.Fatal(err)
 	}

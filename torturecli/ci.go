@@ -98,8 +98,10 @@ type ciProblem struct {
 // is promised of every recipe. What was not broken is a pass only if the run was decided.
 func (r *runCmd) ciOf(result sim.Result, stories []string) ciReport {
 	report := ciReport{
-		title: fmt.Sprintf("%s (%s) on %s", result.Workload, result.Recipe, r.Backend), verdict: result.Verdict, seconds: result.Elapsed.Seconds(),
-		facts: [][2]string{{"run", countLine(result)}, {"origin", originLine(result)}, {"faults struck", faultLine(result.Struck)}},
+		title: fmt.Sprintf("%s (%s) on %s", result.Workload, result.Recipe, r.Backend), verdict: result.Verdict,
+		seconds: result.Elapsed.Seconds(),
+		facts: [][2]string{{"run", countLine(result)}, {"origin", originLine(result)},
+			{"faults struck", faultLine(result.Struck)}},
 	}
 	rest := sim.VerdictOK
 	if result.Reason != "" || result.Interrupted {
@@ -108,7 +110,8 @@ func (r *runCmd) ciOf(result sim.Result, stories []string) ciReport {
 	if kind, err := workload.KindNamed(result.Workload); err == nil {
 		for _, promise := range kind.Promises {
 			if name := promise.Name(); name != "" {
-				report.cases = append(report.cases, ciCase{name: name, help: promise.Help(), brokenBy: promise.BrokenBy, verdict: rest, reason: result.Reason})
+				report.cases = append(report.cases, ciCase{name: name, help: promise.Help(), brokenBy: promise.BrokenBy,
+					verdict: rest, reason: result.Reason})
 			}
 		}
 	}
@@ -123,7 +126,8 @@ func (r *ciReport) breaks(found sim.Found, text string, place int) {
 	i := slices.IndexFunc(r.cases, func(c ciCase) bool { return c.brokenBy(found.Property) })
 	if i < 0 {
 		i = len(r.cases)
-		r.cases = append(r.cases, ciCase{name: found.Property, brokenBy: func(property string) bool { return property == found.Property }})
+		r.cases = append(r.cases, ciCase{name: found.Property,
+			brokenBy: func(property string) bool { return property == found.Property }})
 	}
 	c := &r.cases[i]
 	c.verdict = sim.VerdictViolation

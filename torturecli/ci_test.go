@@ -18,7 +18,8 @@ import (
 // What was not decided is no pass: neither in the XML nor on the page.
 func TestUnknownDoesNotPass(t *testing.T) {
 	r := &runCmd{Backend: "sim"}
-	report := r.ciOf(sim.Result{Workload: "lock", Recipe: "ours", Verdict: sim.VerdictUnknown, Reason: "episode 3 could not be judged"}, nil)
+	report := r.ciOf(sim.Result{Workload: "lock", Recipe: "ours", Verdict: sim.VerdictUnknown,
+		Reason: "episode 3 could not be judged"}, nil)
 	if len(report.cases) < 5 {
 		t.Fatalf("there are %d cases", len(report.cases))
 	}
@@ -36,7 +37,8 @@ func TestUnknownDoesNotPass(t *testing.T) {
 		t.Errorf("%d errors and %d failures of %d", suite.Errors, suite.Failures, len(suite.Cases))
 	}
 	text.Reset()
-	if report.markdown(&text); strings.Contains(text.String(), "✅") || !strings.Contains(text.String(), "## ❔ lock (ours) on sim: unknown") {
+	if report.markdown(&text); strings.Contains(text.String(), "✅") ||
+		!strings.Contains(text.String(), "## ❔ lock (ours) on sim: unknown") {
 		t.Errorf("the page says:\n%s", text.String())
 	}
 }
@@ -53,8 +55,10 @@ func parseSuite(t *testing.T, text []byte) junitSuite {
 // Each violation turns exactly one case red, whatever its property is called.
 func TestEveryViolationIsACase(t *testing.T) {
 	for _, kind := range workload.Kinds() {
-		for _, property := range []string{"exclusion", "orphan", "watch-leak", "goroutine-leak", "panic", "progress", "lost-wakeup", "unexpected-error", "no", "order"} {
-			result := sim.Result{Workload: kind.Name, Verdict: sim.VerdictViolation, Violations: []sim.Found{{Violation: sim.Violation{Property: property, Message: "m"}}}}
+		for _, property := range []string{"exclusion", "orphan", "watch-leak", "goroutine-leak", "panic", "progress",
+			"lost-wakeup", "unexpected-error", "no", "order"} {
+			result := sim.Result{Workload: kind.Name, Verdict: sim.VerdictViolation,
+				Violations: []sim.Found{{Violation: sim.Violation{Property: property, Message: "m"}}}}
 			red := 0
 			for _, c := range (&runCmd{}).ciOf(result, []string{"s"}).cases {
 				if c.verdict == sim.VerdictViolation {

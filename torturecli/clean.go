@@ -61,7 +61,8 @@ func (cmd *cleanCmd) clean(c *commandContext, conn recipes.Conn, roots []live.Le
 	var all error
 	idle := 0
 	for _, root := range roots {
-		about := fmt.Sprintf("%s: run %s, begun %v ago, %d znodes", root.Path, root.Run, time.Since(root.Began).Round(time.Second), root.Nodes())
+		about := fmt.Sprintf("%s: run %s, begun %v ago, %d znodes", root.Path, root.Run,
+			time.Since(root.Began).Round(time.Second), root.Nodes())
 		switch {
 		case len(root.Sessions) > 0:
 			fmt.Fprintf(c.out, "%s: left alone, it is in use by session 0x%x\n", about, root.Sessions[0])

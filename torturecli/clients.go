@@ -87,7 +87,8 @@ func (r *runCmd) startWorkers(all *clients, command string, out *output, way acc
 	}
 	ctx, cancel := context.WithCancelCause(all.ctx)
 	all.ctx = ctx
-	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: liveSession, Stderr: &boundedLog{out: stderr, left: stderrMax}, Fail: cancel}
+	cfg := worker.Config{Command: command, Kind: r.Workload, SessionTimeout: liveSession,
+		Stderr: &boundedLog{out: stderr, left: stderrMax}, Fail: cancel}
 	all.start = func(ctx context.Context) (*live.Session, error) {
 		return openWorker(ctx, cfg, way, servers, r.linked(), observer)
 	}
@@ -108,7 +109,8 @@ func (l *clients) failed() error {
 }
 
 // openWorker starts a worker, behind a link where faults may strike.
-func openWorker(ctx context.Context, cfg worker.Config, way access, servers string, linked bool, observer *live.Session) (*live.Session, error) {
+func openWorker(ctx context.Context, cfg worker.Config, way access, servers string, linked bool,
+	observer *live.Session) (*live.Session, error) {
 	var between live.Link
 	cfg.Servers = servers
 	if linked {

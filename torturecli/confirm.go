@@ -44,7 +44,8 @@ func startStage(ctx context.Context) (*ensemble.Ensemble, error) {
 	return ensemble.Start(ctx, ensemble.Options{Nodes: 3, Tick: stageSession / 20})
 }
 
-func confirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, example *sim.Counterexample, replayed *sim.Replayed) (*live.Confirmation, error) {
+func confirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, example *sim.Counterexample,
+	replayed *sim.Replayed) (*live.Confirmation, error) {
 	leader, err := e.WaitLeader(ctx)
 	if err != nil {
 		return nil, err

@@ -10,12 +10,12 @@ import (
 	"github.com/zktorture/zktorture/zoo"
 )
 
-// Counterexamples of each kind are confirmed on real servers, step by step: a session that expires, a process that crashes,
-// one that begins without a connection, a connection that breaks under the watches of kazoo, a watch that is left, an object
-// that two users share, servers that lag from the beginning, from a request on, and that apply one transaction after the
-// other, a request that the client refuses, callers that give up after a long time, somebody who asks again after a long
-// time, and one who waits for all others. And they are if the run in the simulation says everything in other words: it is
-// its facts that are made to happen.
+// Counterexamples of each kind are confirmed on real servers, step by step: a session that expires, a process that
+// crashes, one that begins without a connection, a connection that breaks under the watches of kazoo, a watch that is
+// left, an object that two users share, servers that lag from the beginning, from a request on, and that apply one
+// transaction after the other, a request that the client refuses, callers that give up after a long time, somebody who
+// asks again after a long time, and one who waits for all others. And they are if the run in the simulation says
+// everything in other words: it is its facts that are made to happen.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	ensembletest.Need(t)
@@ -25,7 +25,8 @@ func TestConfirm(t *testing.T) {
 	}
 	t.Cleanup(func() { e.Stop() })
 	hunter := zoo.NewHunter(zoo.HuntConfig{Seed: 1, Episodes: 20000, SkipTwin: true})
-	for _, id := range []string{"W7", "W18", "SP10", "L5", "LK4", "W16", "W8", "L20", "DQ7", "W9", "L12", "B4", "DQ4", "DQ10"} {
+	for _, id := range []string{"W7", "W18", "SP10", "L5", "LK4", "W16", "W8", "L20", "DQ7", "W9", "L12",
+		"B4", "DQ4", "DQ10"} {
 		t.Run(id, func(t *testing.T) {
 			animals, err := zoo.Find([]string{id})
 			if err != nil {
@@ -66,7 +67,8 @@ func TestConfirmationSaysTries(t *testing.T) {
 	}{
 		{live.Confirmation{Violation: v, Tries: 1}, "confirmed"},
 		{live.Confirmation{Violation: v, Tries: 3}, "confirmed at try 3"},
-		{live.Confirmation{Violation: v, Tries: 2, Step: 4, Difference: "a get"}, "confirmed at try 2, though step 4 was another: a get"},
+		{live.Confirmation{Violation: v, Tries: 2, Step: 4, Difference: "a get"},
+			"confirmed at try 2, though step 4 was another: a get"},
 	} {
 		if got := confirmation(zoo.Animal{}, &tc.confirmed); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)

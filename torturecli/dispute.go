@@ -50,7 +50,8 @@ func saveDisputed(c *commandContext, dir, name string, inputs map[string]lineari
 			return err
 		}
 		sum := sha256.Sum256(data.Bytes())
-		file := filepath.Join(dir, fmt.Sprintf("%s-disagreement-%s-%x.jsonl", strings.Trim(flat(name), "-"), checker, sum[:4]))
+		file := filepath.Join(dir, fmt.Sprintf("%s-disagreement-%s-%x.jsonl", strings.Trim(flat(name), "-"),
+			checker, sum[:4]))
 		if err := writeNew(file, data.Bytes()); err != nil {
 			return err
 		}

@@ -106,7 +106,8 @@ func (e *explainCmd) ofHistory(c *commandContext) (*story.Story, error) {
 	of := slices.DeleteFunc(history, func(o linearizability.Operation) bool { return o.Object != verdicts[i].Object })
 	s, err := story.FromVerdict(e.Model, of, verdicts[i], e.Around)
 	if err == nil {
-		s.Commands = []story.Command{{Name: "judge", Line: fmt.Sprintf("%s check %s --model %s", c.self, e.File, e.Model)}}
+		s.Commands = []story.Command{{Name: "judge",
+			Line: fmt.Sprintf("%s check %s --model %s", c.self, e.File, e.Model)}}
 	}
 	return s, err
 }
@@ -155,7 +156,8 @@ func tell(c *commandContext, w *workload.Workload, example *sim.Counterexample, 
 	if file == "" {
 		return s, nil
 	}
-	s.Commands = []story.Command{{Name: "replay", Line: c.self + " replay " + file}, {Name: "explain", Line: c.self + " explain " + file}}
+	s.Commands = []story.Command{{Name: "replay", Line: c.self + " replay " + file},
+		{Name: "explain", Line: c.self + " explain " + file}}
 	if again := searchLine(c.self, s, example); again != "" {
 		s.Commands = append(s.Commands, story.Command{Name: "look for a smaller one", Line: again})
 	}
@@ -168,7 +170,8 @@ func searchLine(self string, s *story.Story, example *sim.Counterexample) string
 	if _, err := workload.Find(s.Workload, s.Recipe); err != nil {
 		return ""
 	}
-	return fmt.Sprintf("%s run %s --recipe %s --faults %s --clients %d --ops %d --strategy sweep", self, s.Workload, s.Recipe, s.Struck, len(s.Clients), example.Ops)
+	return fmt.Sprintf("%s run %s --recipe %s --faults %s --clients %d --ops %d --strategy sweep", self, s.Workload,
+		s.Recipe, s.Struck, len(s.Clients), example.Ops)
 }
 
 // storyOf is the story of a violation that was found, or why there is none, which is no reason to fail.

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A command whose input does not come ends when it is interrupted: a pipe that nobody writes to blocks already when it is
-// opened, and standard input when it is read.
+// A command whose input does not come ends when it is interrupted: a pipe that nobody writes to blocks already when it
+// is opened, and standard input when it is read.
 func TestInterruptedWhileReading(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -25,8 +25,10 @@ func TestInterruptedWhileReading(t *testing.T) {
 	defer func(stdin *os.File) { os.Stdin = stdin }(os.Stdin)
 	os.Stdin = read
 	for _, args := range [][]string{
-		{"check", pipe, "--model", "queue"}, {"check", "-", "--model", "queue"}, {"check", "-", "--model", "queue", "--window", "10"},
-		{"explain", pipe}, {"explain", pipe, "--model", "queue"}, {"explain", "-", "--model", "queue"}, {"replay", pipe},
+		{"check", pipe, "--model", "queue"}, {"check", "-", "--model", "queue"},
+		{"check", "-", "--model", "queue", "--window", "10"},
+		{"explain", pipe}, {"explain", pipe, "--model", "queue"},
+		{"explain", "-", "--model", "queue"}, {"replay", pipe},
 		{"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--plan", pipe},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {

@@ -81,7 +81,8 @@ func TestJSONOfAGoodRun(t *testing.T) {
 
 func TestJSONOfAViolation(t *testing.T) {
 	t.Chdir(t.TempDir())
-	o := object(t, exitViolation, "run", "lock", "--recipe", "published/WriteLock", "--seed", "1", "--episodes", "200", "--faults", "none", "--out", "out")
+	o := object(t, exitViolation, "run", "lock", "--recipe", "published/WriteLock", "--seed", "1", "--episodes", "200",
+		"--faults", "none", "--out", "out")
 	fields(t, o, summaryFields)
 	found := o["violations"].([]any)
 	if len(found) == 0 {

@@ -54,12 +54,14 @@ func newVictim(t *testing.T, args ...string) *victim {
 func prepareVictim(t *testing.T, args ...string) *victim {
 	t.Helper()
 	dir := t.TempDir()
-	v := &victim{t: t, out: filepath.Join(dir, "out"), temporary: filepath.Join(dir, "tmp"), tag: "ZKTORTURE_TEST_TAG=" + crand.Text()}
+	v := &victim{t: t, out: filepath.Join(dir, "out"), temporary: filepath.Join(dir, "tmp"),
+		tag: "ZKTORTURE_TEST_TAG=" + crand.Text()}
 	if err := os.Mkdir(v.temporary, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	v.system = system(t)
-	v.cmd = exec.Command("torture", append([]string{"run", "lock", "--backend", "ensemble", "--nodes", "3", "--duration", "1h", "--out", v.out}, args...)...)
+	v.cmd = exec.Command("torture", append([]string{"run", "lock", "--backend", "ensemble", "--nodes", "3",
+		"--duration", "1h", "--out", v.out}, args...)...)
 	v.cmd.Env = append(os.Environ(), v.tag, "TMPDIR="+v.temporary)
 	v.cmd.Stdout, v.cmd.Stderr = &v.printed, &v.printed
 	v.cmd.WaitDelay = time.Second
@@ -92,7 +94,8 @@ func (v *victim) kill(group bool) error {
 	return syscall.Kill(whom, syscall.SIGKILL)
 }
 
-// processes are those of the run, whether they are its children still or nobody's: what each was called by, by its number.
+// processes are those of the run, whether they are its children still or nobody's: what each was called by, by its
+// number.
 func (v *victim) processes() map[int]string {
 	found := map[int]string{}
 	all, _ := filepath.Glob("/proc/[0-9]*/environ")
@@ -108,8 +111,8 @@ func (v *victim) processes() map[int]string {
 	return found
 }
 
-// system is what the system knows by name of networks. A network namespace without a name or a mount lives as long as a process
-// is in it or has it open.
+// system is what the system knows by name of networks. A network namespace without a name or a mount lives as long as a
+// process is in it or has it open.
 func system(t *testing.T) string {
 	t.Helper()
 	named, _ := filepath.Glob("/run/netns/*")
@@ -151,7 +154,8 @@ func (v *victim) eventually(what string, so func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			v.t.Fatalf("not within %v: %s; its processes are %v; it said:\n%s", killedMax, what, v.processes(), &v.printed)
+			v.t.Fatalf("not within %v: %s; its processes are %v; it said:\n%s", killedMax, what,
+				v.processes(), &v.printed)
 		}
 	}
 }
@@ -179,10 +183,12 @@ func (v *victim) judged() (rounds, operations int) {
 	if m := regexp.MustCompile(`(?m): (\d+) operations on (\d+) objects, judged as lock`).FindStringSubmatch(said); m != nil {
 		operations, _ = strconv.Atoi(m[1])
 		rounds, _ = strconv.Atoi(m[2])
-	} else if status == exitOK || !strings.Contains(said+messages, "no operation") && !strings.Contains(messages, storyindex.BeginName) {
+	} else if status == exitOK || !strings.Contains(said+messages, "no operation") &&
+		!strings.Contains(messages, storyindex.BeginName) {
 		v.t.Errorf("torture check: exit status %d\n%s%s", status, said, messages)
 	}
-	if status, said, messages := command(v.t, "index", v.out); status != exitOK || !strings.Contains(said, "(0 of them break a rule)") {
+	if status, said, messages := command(v.t, "index", v.out); status != exitOK ||
+		!strings.Contains(said, "(0 of them break a rule)") {
 		v.t.Errorf("torture index: exit status %d\n%s%s", status, said, messages)
 	}
 	return rounds, operations
@@ -237,8 +243,8 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// A run that is killed at any moment leaves no process, no namespace, no nft table and no file but those of --out, and what its
-// clients saw up to then can be judged: at most the rounds under way are lost.
+// A run that is killed at any moment leaves no process, no namespace, no nft table and no file but those of --out, and
+// what its clients saw up to then can be judged: at most the rounds under way are lost.
 func TestKilledRun(t *testing.T) {
 	t.Parallel()
 	judged, all := 0, 0
@@ -308,7 +314,8 @@ func TestRunToldToEnd(t *testing.T) {
 			v := newVictim(t, "--seed", "1")
 			if begun {
 				v.hasRound()
-				if servers, _ := filepath.Glob(filepath.Join(v.out, "zookeeper-*", "s1", "zoo.cfg")); len(servers) != 1 {
+				if servers, _ := filepath.Glob(filepath.Join(v.out, "zookeeper-*", "s1",
+					"zoo.cfg")); len(servers) != 1 {
 					t.Errorf("the servers' files are not below --out: %q", servers)
 				}
 			}
@@ -327,7 +334,8 @@ func TestRunToldToEnd(t *testing.T) {
 			switch {
 			case begun && (err != nil || !result.Stopped || result.Episodes == 0):
 				t.Errorf("the result is %s, %v", data, err)
-			case status == exitUnknown && err == nil && !strings.Contains(v.printed.String(), "unknown: interrupted; nothing broke in the "):
+			case status == exitUnknown && err == nil &&
+				!strings.Contains(v.printed.String(), "unknown: interrupted; nothing broke in the "):
 				t.Errorf("it says nothing of what it has found: %s", &v.printed)
 			case status != exitUnknown && (begun || status != -1): // -1: it had not come to its first line
 				t.Errorf("exit status %d: %s", status, &v.printed)
@@ -369,7 +377,8 @@ func TestKilledWorkers(t *testing.T) {
 	if killed == 0 || rounds == 0 {
 		t.Errorf("%d workers were killed, %d rounds were judged: %s", killed, rounds, &v.printed)
 	}
-	t.Logf("%d workers were killed; %d operations in %d rounds are judged; exit status %d: %s", killed, operations, rounds, status, &v.printed)
+	t.Logf("%d workers were killed; %d operations in %d rounds are judged; exit status %d: %s", killed, operations,
+		rounds, status, &v.printed)
 }
 
 // worker draws a worker of the run; 0 if there is none.

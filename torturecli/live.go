@@ -63,7 +63,8 @@ const (
 	liveDuration = 30 * time.Second // of a run, if nothing else is said
 )
 
-func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output, way access, servers, chroot string) error {
+func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output, way access, servers,
+	chroot string) error {
 	way.around = inTurn(pace(r.Rate), r.meter.observe)
 	history, err := out.create(storyindex.HistoryName)
 	if err != nil {
@@ -105,7 +106,8 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 // unfinished notes that a run could not be done to its end. What broke by then is broken; that nothing did is no pass.
 func unfinished(r *sim.Result, err error) {
 	if r.Verdict == sim.VerdictOK {
-		r.Verdict, r.Reason = sim.VerdictUnknown, fmt.Sprintf("%v; nothing broke in the %d episodes until then", err, r.Episodes)
+		r.Verdict, r.Reason = sim.VerdictUnknown, fmt.Sprintf("%v; nothing broke in the %d episodes until then", err,
+			r.Episodes)
 	}
 }
 
@@ -185,7 +187,8 @@ type hurtful struct{ *link.Link }
 
 // newLink puts a link before servers.
 func newLink(way access, servers string) (hurtful, error) {
-	l, err := link.New(link.Config{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.dial), Alone: way.alone})
+	l, err := link.New(link.Config{Servers: strings.Split(servers, ","), Dial: proxy.Dialer(way.dial),
+		Alone: way.alone})
 	return hurtful{l}, err
 }
 

@@ -117,23 +117,31 @@ func TestLiveTouchesNothingElse(t *testing.T) {
 		args   []string
 	}{
 		{"/", exitOK, []string{"lock", "--servers", e.ConnectString(), "--episodes", "40"}},
-		{"/", exitOK, []string{"queue", "--servers", e.ConnectString(), "--episodes", "40", "--root", "/made/for/this"}},
-		{"/app", exitOK, []string{"counter", "--servers", e.ConnectString() + "/app", "--episodes", "20", "--faults", "none", "--rate", "500"}},
-		{"/mine/tortured", exitOK, []string{"election", "--servers", e.ConnectString() + "/mine/tortured", "--episodes", "20", "--auth", auth}},
-		{"/mine/tortured", exitOK, []string{"lock", "--servers", e.ConnectString() + "/mine/tortured", "--episodes", "20", "--auth", "env:ZKTORTURE_TEST_AUTH"}},
+		{"/", exitOK, []string{"queue", "--servers", e.ConnectString(), "--episodes", "40",
+			"--root", "/made/for/this"}},
+		{"/app", exitOK, []string{"counter", "--servers", e.ConnectString() + "/app", "--episodes", "20",
+			"--faults", "none", "--rate", "500"}},
+		{"/mine/tortured", exitOK, []string{"election", "--servers", e.ConnectString() + "/mine/tortured",
+			"--episodes", "20", "--auth", auth}},
+		{"/mine/tortured", exitOK, []string{"lock", "--servers", e.ConnectString() + "/mine/tortured",
+			"--episodes", "20", "--auth", "env:ZKTORTURE_TEST_AUTH"}},
 		{"", exitUnknown, []string{"lock", "--servers", e.ConnectString() + "/mine/tortured", "--episodes", "20"}},
 		{"", exitUnknown, []string{"lock", "--servers", e.ConnectString(), "--episodes", "20", "--root", "/app"}},
-		{"", exitUnknown, []string{"lock", "--servers", e.ConnectString(), "--episodes", "20", "--root", "/zktorture-of-mine"}},
-		{"/", exitViolation, []string{"queue", "--recipe", "published/DistributedQueue", "--servers", e.ConnectString(), "--episodes", "60", "--faults", "loss"}},
+		{"", exitUnknown, []string{"lock", "--servers", e.ConnectString(), "--episodes", "20",
+			"--root", "/zktorture-of-mine"}},
+		{"/", exitViolation, []string{"queue", "--recipe", "published/DistributedQueue", "--servers", e.ConnectString(),
+			"--episodes", "60", "--faults", "loss"}},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
-			p := torture(t, append([]string{"run", "--backend", "live", "--seed", "1", "--out", out, "--json"}, test.args...)...)
+			p := torture(t, append([]string{"run", "--backend", "live", "--seed", "1", "--out", out,
+				"--json"}, test.args...)...)
 			p.wait(test.status)
 			if _, err := owner.Sync("/"); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(unparented(before, test.parent), unparented(dump(t, owner, "/"), test.parent)); diff != "" {
+			if diff := cmp.Diff(unparented(before, test.parent),
+				unparented(dump(t, owner, "/"), test.parent)); diff != "" {
 				t.Error(diff)
 			}
 			before = dump(t, owner, "/")
@@ -158,7 +166,8 @@ func keepsSecret(t *testing.T, dir string, printed ...string) {
 	})
 	digest := sha1.Sum([]byte("me:" + secret))
 	for _, text := range texts {
-		for _, told := range []string{secret, base64.StdEncoding.EncodeToString([]byte("me:" + secret)), base64.StdEncoding.EncodeToString(digest[:])} {
+		for _, told := range []string{secret, base64.StdEncoding.EncodeToString([]byte("me:" + secret)),
+			base64.StdEncoding.EncodeToString(digest[:])} {
 			if strings.Contains(text, told) {
 				t.Errorf("%q is in:\n%s", told, text)
 			}
@@ -172,8 +181,10 @@ func TestLiveTLS(t *testing.T) {
 	e := ensembletest.Start(t, 1)
 	ca := tlstest.New(t)
 	address := ca.Front(e.ConnectString())
-	args := []string{"run", "lock", "--backend", "live", "--servers", address, "--episodes", "30", "--seed", "2", "--json"}
-	secured := append(slices.Clone(args), "--tls-ca", ca.CA, "--tls-cert", ca.Cert, "--tls-key", ca.Key, "--tls-server-name", tlstest.ServerName)
+	args := []string{"run", "lock", "--backend", "live", "--servers", address, "--episodes", "30",
+		"--seed", "2", "--json"}
+	secured := append(slices.Clone(args), "--tls-ca", ca.CA, "--tls-cert", ca.Cert, "--tls-key", ca.Key,
+		"--tls-server-name", tlstest.ServerName)
 	p := torture(t, append(secured, "--faults", "loss", "--metrics", "127.0.0.1:0")...)
 	url := p.err.await(t, `metrics at (\S+)\n`)[1]
 	requests := regexp.MustCompile(`(?m)^zktorture_request_seconds_count\{op="create",outcome="ok"\} [1-9]`)
@@ -181,7 +192,8 @@ func TestLiveTLS(t *testing.T) {
 	}
 	p.wait(exitOK)
 	var result summary
-	if err := json.Unmarshal([]byte(p.out.String()), &result); err != nil || result.Episodes != 30 || result.Faults["loss"] == 0 {
+	if err := json.Unmarshal([]byte(p.out.String()), &result); err != nil || result.Episodes != 30 ||
+		result.Faults["loss"] == 0 {
 		t.Errorf("%v: %s", err, p.out)
 	}
 	p = torture(t, append(slices.Clone(secured), "--faults", "none")...)
@@ -234,7 +246,8 @@ func TestLiveEnds(t *testing.T) {
 	e := ensembletest.Start(t, 1)
 	witness := client(t, e.ConnectString())
 	start := func(root string) (*exec.Cmd, *bytes.Buffer) {
-		cmd, printed := program(t, "run", "lock", "--backend", "live", "--servers", e.ConnectString(), "--root", root, "--duration", "1h", "--seed", "1")
+		cmd, printed := program(t, "run", "lock", "--backend", "live", "--servers", e.ConnectString(), "--root", root,
+			"--duration", "1h", "--seed", "1")
 		began(t, witness, root)
 		return cmd, printed
 	}
@@ -242,7 +255,8 @@ func TestLiveEnds(t *testing.T) {
 		cmd, printed := start("/tortured")
 		cmd.Process.Signal(signal)
 		cmd.Wait()
-		if cmd.ProcessState.ExitCode() != exitUnknown || !strings.Contains(printed.String(), "unknown: interrupted; nothing broke in the ") {
+		if cmd.ProcessState.ExitCode() != exitUnknown ||
+			!strings.Contains(printed.String(), "unknown: interrupted; nothing broke in the ") {
 			t.Errorf("%v: %v\n%s", signal, cmd.ProcessState, printed)
 		}
 		if left := children(t, witness, "/"); !slices.Equal(left, []string{"zookeeper"}) {
@@ -282,14 +296,15 @@ func TestLiveEnds(t *testing.T) {
 	}
 }
 
-// A run that was stopped for longer than its session lasts, and whose root was cleaned away meanwhile, touches nothing of what
-// somebody else has made in its place.
+// A run that was stopped for longer than its session lasts, and whose root was cleaned away meanwhile, touches nothing
+// of what somebody else has made in its place.
 func TestLiveLosesItsRoot(t *testing.T) {
 	t.Parallel()
 	e := ensembletest.Start(t, 1)
 	witness := client(t, e.ConnectString())
 	for _, signal := range []os.Signal{os.Interrupt, nil} { // nil: it finds out by itself
-		cmd, printed := program(t, "run", "queue", "--backend", "live", "--servers", e.ConnectString(), "--root", "/root", "--duration", "1h", "--seed", "1", "--faults", "none")
+		cmd, printed := program(t, "run", "queue", "--backend", "live", "--servers", e.ConnectString(),
+			"--root", "/root", "--duration", "1h", "--seed", "1", "--faults", "none")
 		began(t, witness, "/root")
 		cmd.Process.Signal(syscall.SIGSTOP)
 		unowned(t, witness, "/root")
@@ -308,7 +323,8 @@ func TestLiveLosesItsRoot(t *testing.T) {
 			cmd.Process.Signal(signal)
 		}
 		cmd.Wait()
-		if diff := cmp.Diff(before, dump(t, witness, "/root")); diff != "" || cmd.ProcessState.ExitCode() != exitUnknown {
+		if diff := cmp.Diff(before, dump(t, witness, "/root")); diff != "" ||
+			cmd.ProcessState.ExitCode() != exitUnknown {
 			t.Errorf("%v: %v\n%s\n%s", signal, cmd.ProcessState, printed, diff)
 		}
 		if signal == nil && !strings.Contains(printed.String(), "somebody has removed /root, or made it anew") {
@@ -327,7 +343,8 @@ func TestLiveEndsWithoutServers(t *testing.T) {
 	t.Parallel()
 	e := ensembletest.Start(t, 1)
 	witness := client(t, e.ConnectString())
-	cmd, printed := program(t, "run", "lock", "--backend", "live", "--servers", e.ConnectString(), "--root", "/root", "--duration", "1h", "--seed", "1")
+	cmd, printed := program(t, "run", "lock", "--backend", "live", "--servers", e.ConnectString(), "--root", "/root",
+		"--duration", "1h", "--seed", "1")
 	began(t, witness, "/root")
 	if exists, _, judged, err := witness.ExistsW("/root/r20"); err == nil && !exists {
 		<-judged
@@ -339,7 +356,8 @@ func TestLiveEndsWithoutServers(t *testing.T) {
 	told := time.Now()
 	cmd.Process.Signal(syscall.SIGTERM)
 	cmd.Wait()
-	if took := time.Since(told); took > 5*time.Second || cmd.ProcessState.ExitCode() != exitUnknown || !strings.Contains(printed.String(), "nothing broke in the ") {
+	if took := time.Since(told); took > 5*time.Second || cmd.ProcessState.ExitCode() != exitUnknown ||
+		!strings.Contains(printed.String(), "nothing broke in the ") {
 		t.Errorf("after %v: %v\n%s", took, cmd.ProcessState, printed)
 	}
 }

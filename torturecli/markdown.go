@@ -66,7 +66,8 @@ func (p ciProblem) details(room int) string {
 	if p.place > 0 {
 		open = ""
 	}
-	text := fmt.Sprintf("<details%s><summary>%s</summary>\n\n%s\n\n</details>\n\n", open, inline(p.property), fenced(p.story))
+	text := fmt.Sprintf("<details%s><summary>%s</summary>\n\n%s\n\n</details>\n\n", open,
+		inline(p.property), fenced(p.story))
 	if len(text) > room {
 		return fmt.Sprintf("The story of %s is too long for this page.\n\n", inline(p.property))
 	}

@@ -29,7 +29,8 @@ func TestModelsFitHistoriesOfRealServers(t *testing.T) {
 			continue
 		}
 		dir := e.Kind + "-" + flat(e.Recipe)
-		object(t, exitOK, "run", e.Kind, "--recipe", e.Recipe, "--backend", "live", "--servers", servers, "--episodes", "8", "--seed", "1", "--out", dir)
+		object(t, exitOK, "run", e.Kind, "--recipe", e.Recipe, "--backend", "live", "--servers", servers,
+			"--episodes", "8", "--seed", "1", "--out", dir)
 		index, err := storyindex.Build(t.Context(), dir, storyindex.Options{Model: modelOf})
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +38,8 @@ func TestModelsFitHistoriesOfRealServers(t *testing.T) {
 		if len(index.Histories) != 1 || index.Histories[0].Verdict != "ok" || index.Histories[0].Model != m.Name {
 			t.Errorf("%s (%s): %+v; %+v", e.Kind, e.Recipe, index.Histories, index.Problems)
 		}
-		if status, out, _ := command(t, append([]string{"check", dir + "/" + storyindex.HistoryName}, strings.Fields(m.Flags)...)...); status != exitOK {
+		if status, out, _ := command(t, append([]string{"check", dir + "/" + storyindex.HistoryName},
+			strings.Fields(m.Flags)...)...); status != exitOK {
 			t.Errorf("torture check %s: %s", m.Flags, out)
 		}
 		if status, out, messages := command(t, "check", dir); status != exitOK || messages != "" {
@@ -53,16 +55,19 @@ func TestSizesOfModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n, want := range map[int]linearizability.Status{size: linearizability.Ok, size + 1: linearizability.Violation} {
+		for n, want := range map[int]linearizability.Status{size: linearizability.Ok,
+			size + 1: linearizability.Violation} {
 			var h linearizability.History
 			for i := range n {
-				h = append(h, linearizability.Operation{Client: i, Op: "acquire", Outcome: linearizability.OK, Call: int64(10 * i), Return: int64(10*i + 5)})
+				h = append(h, linearizability.Operation{Client: i, Op: "acquire", Outcome: linearizability.OK,
+					Call: int64(10 * i), Return: int64(10*i + 5)})
 			}
 			if v := linearizability.Check(m.Model, h, linearizability.Options{}); v[0].Outcome != want {
 				t.Errorf("%s: %d permits: %v", recipe, n, v[0])
 			}
 		}
-		if !strings.Contains(help(t, "semaphore", recipe), fmt.Sprintf("of %d permits", size)) || !strings.Contains(help(t, "doublebarrier", recipe), fmt.Sprintf("for %d parties", size)) {
+		if !strings.Contains(help(t, "semaphore", recipe), fmt.Sprintf("of %d permits", size)) ||
+			!strings.Contains(help(t, "doublebarrier", recipe), fmt.Sprintf("for %d parties", size)) {
 			t.Errorf("%s is not of the size %d", recipe, size)
 		}
 	}
@@ -94,7 +99,8 @@ func TestFollowUps(t *testing.T) {
 		{"queue", "ours/receipts"}:  "check f.jsonl --model queue",
 		{"membership", "ours"}:      "history: f.jsonl",
 	} {
-		if got := followUps("live", sim.Result{Workload: of[0], Recipe: of[1]}, "torture", "f.jsonl")[0]; !strings.HasSuffix(got, want) {
+		if got := followUps("live", sim.Result{Workload: of[0], Recipe: of[1]}, "torture",
+			"f.jsonl")[0]; !strings.HasSuffix(got, want) {
 			t.Errorf("%v: %s", of, got)
 		}
 	}

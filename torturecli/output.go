@@ -132,12 +132,14 @@ func (e *evidence) save(o *output, result sim.Result, found sim.Found, extension
 	var data bytes.Buffer
 	err := write(&data)
 	digest := sha256.Sum256(data.Bytes())
-	name := filepath.Join(o.dir, fmt.Sprintf("%s-%s-%s-%x.%s", result.Workload, flat(result.Recipe), found.Property, digest[:4], extension))
+	name := filepath.Join(o.dir, fmt.Sprintf("%s-%s-%s-%x.%s", result.Workload, flat(result.Recipe), found.Property,
+		digest[:4], extension))
 	if err == nil {
 		err = writeNew(name, data.Bytes())
 	}
 	if err != nil {
-		name, e.err = "", errors.Join(e.err, fmt.Errorf("what there is of the violation of %s could not be written: %w", found.Property, err))
+		name, e.err = "", errors.Join(e.err, fmt.Errorf("what there is of the violation of %s could not be written: %w",
+			found.Property, err))
 	}
 	e.files = append(e.files, name)
 }
@@ -258,7 +260,8 @@ func summarize(r sim.Result, backend string, files []string) summary {
 		Workload: r.Workload, Recipe: r.Recipe, Backend: backend, Strategy: r.Strategy, Seed: r.Seed,
 		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
 		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{},
-		NotJudged: r.NotJudged, Waived: r.Waived, Refused: r.Refused, Recovery: r.Recovery.Seconds(), Hash: sim.FormatHash(r.Hash),
+		NotJudged: r.NotJudged, Waived: r.Waived, Refused: r.Refused, Recovery: r.Recovery.Seconds(),
+		Hash:    sim.FormatHash(r.Hash),
 		Elapsed: r.Elapsed.Seconds(), Rate: float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9),
 	}
 	if r.Verdict == sim.VerdictOK && r.Sensitivity.Episodes > 0 {
@@ -268,7 +271,8 @@ func summarize(r sim.Result, backend string, files []string) summary {
 		s.Rerun = &r.Rerun
 	}
 	for i, f := range r.Violations {
-		v := violationSummary{Property: f.Property, Message: f.Message, Episode: f.Episode, Times: f.Times, Steps: f.Steps, Clients: f.Clients, Faults: f.Faults, Divergence: f.Divergence}
+		v := violationSummary{Property: f.Property, Message: f.Message, Episode: f.Episode, Times: f.Times,
+			Steps: f.Steps, Clients: f.Clients, Faults: f.Faults, Divergence: f.Divergence}
 		if i < len(files) {
 			v.File = files[i]
 		}
@@ -283,8 +287,8 @@ func writeJSON(w io.Writer, object any) error {
 	return enc.Encode(object)
 }
 
-// printResult prints a result for people: the stories of so many violations, and the others in a line each. self is how the
-// command was called.
+// printResult prints a result for people: the stories of so many violations, and the others in a line each. self is how
+// the command was called.
 func printResult(w io.Writer, r sim.Result, told int, backend, self string, files []string) {
 	told = min(told, len(r.Violations))
 	printStories(w, r, r.Violations[:told], backend, self, files)
@@ -317,7 +321,8 @@ func rerunLine(r sim.Rerun) string {
 	if r.Differed == 0 {
 		return ""
 	}
-	line := fmt.Sprintf("not repeatable: %d of %d passing episodes that were run again were other runs", r.Differed, r.Episodes)
+	line := fmt.Sprintf("not repeatable: %d of %d passing episodes that were run again were other runs",
+		r.Differed, r.Episodes)
 	if r.First != nil {
 		line += fmt.Sprintf(": %v", r.First)
 	}
@@ -397,7 +402,8 @@ func printLines(w io.Writer, found []sim.Found, files []string) {
 	}
 	fmt.Fprintln(w, "also broken, perhaps for the same reason (--all tells these stories, too):")
 	for i, f := range found {
-		fmt.Fprintf(w, "  %s: found in %d of the episodes, %s\n", f.Property, f.Times, cmp.Or(files[i], "but in no file"))
+		fmt.Fprintf(w, "  %s: found in %d of the episodes, %s\n", f.Property, f.Times,
+			cmp.Or(files[i], "but in no file"))
 	}
 	fmt.Fprintln(w)
 }

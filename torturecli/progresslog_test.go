@@ -13,7 +13,8 @@ import (
 // The course of a run ends with what its result says.
 func TestCourseEndsWithTheResult(t *testing.T) {
 	t.Chdir(t.TempDir())
-	object(t, exitViolation, "run", "lock", "--recipe", "published/WriteLock", "--seed", "1", "--episodes", "300", "--faults", "loss,crash", "--out", "out")
+	object(t, exitViolation, "run", "lock", "--recipe", "published/WriteLock", "--seed", "1", "--episodes", "300",
+		"--faults", "loss,crash", "--out", "out")
 	last := endsWithTheResult(t, "out")
 	if last.Faults["loss"] == 0 || last.Violations == 0 {
 		t.Errorf("the course ends with %+v", last)
@@ -48,8 +49,10 @@ func endsWithTheResult(t *testing.T, dir string) progresslog.Point {
 		t.Fatalf("%d moments: %v", len(points), err)
 	}
 	last := points[len(points)-1]
-	if last.Episodes != int64(result.Episodes) || last.Operations != result.Operations || last.Time > result.Elapsed+0.001 || last.Time == 0 {
-		t.Errorf("the course ends with %+v, the result has %d episodes, %d operations in %g s", last, result.Episodes, result.Operations, result.Elapsed)
+	if last.Episodes != int64(result.Episodes) || last.Operations != result.Operations ||
+		last.Time > result.Elapsed+0.001 || last.Time == 0 {
+		t.Errorf("the course ends with %+v, the result has %d episodes, %d operations in %g s", last, result.Episodes,
+			result.Operations, result.Elapsed)
 	}
 	if len(last.Faults) != len(result.Faults) {
 		t.Errorf("faults of the course are %v, those of the result %v", last.Faults, result.Faults)
@@ -66,7 +69,8 @@ func endsWithTheResult(t *testing.T, dir string) progresslog.Point {
 func TestNoCourseWithoutARun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	object(t, exitOK, "run", "lock", "--seed", "1", "--episodes", "20")
-	if status, _, _ := command(t, "run", "lock", "--backend", "live", "--servers", "127.0.0.1:notaport", "--out", "out"); status != exitUnknown {
+	if status, _, _ := command(t, "run", "lock", "--backend", "live", "--servers", "127.0.0.1:notaport",
+		"--out", "out"); status != exitUnknown {
 		t.Errorf("exit status %d", status)
 	}
 	if entries, err := os.ReadDir("."); err != nil || len(entries) != 0 {

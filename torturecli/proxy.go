@@ -67,7 +67,8 @@ func (p *proxyCmd) Run(c *commandContext) error {
 		return err
 	}
 	defer stop()
-	fmt.Fprintf(c.err, "torture: %s stands for %s; faults %s, seed %d\n", chaos.Addr(), strings.Join(cfg.Servers, ","), p.Faults, cfg.Seed)
+	fmt.Fprintf(c.err, "torture: %s stands for %s; faults %s, seed %d\n", chaos.Addr(), strings.Join(cfg.Servers, ","),
+		p.Faults, cfg.Seed)
 	if reach != "" {
 		fmt.Fprintln(c.err, "torture: "+reach)
 	}
@@ -93,11 +94,12 @@ func (p *proxyCmd) config() (chaosproxy.Config, error) {
 	if err != nil {
 		return chaosproxy.Config{}, err
 	}
-	return chaosproxy.Config{Listen: p.Listen, Servers: addresses, Dial: proxy.Dialer(dial), Faults: faults, Odds: p.odds(), Seed: p.seed()}, nil
+	return chaosproxy.Config{Listen: p.Listen, Servers: addresses, Dial: proxy.Dialer(dial), Faults: faults,
+		Odds: p.odds(), Seed: p.seed()}, nil
 }
 
-// reach says who else can use the proxy, if anybody: who is not on this machine. With a certificate of the user's they would
-// be the user to the servers, which has to be wanted.
+// reach says who else can use the proxy, if anybody: who is not on this machine. With a certificate of the user's they
+// would be the user to the servers, which has to be wanted.
 func (p *proxyCmd) reach() (string, error) {
 	address, err := net.ResolveTCPAddr("tcp", p.Listen)
 	switch {
@@ -109,7 +111,8 @@ func (p *proxyCmd) reach() (string, error) {
 		return "", fmt.Errorf("--listen %s can be reached from other machines, and whoever connects would use the certificate of --tls-cert: "+
 			"listen on 127.0.0.1, or give --expose if that is meant", p.Listen)
 	}
-	return fmt.Sprintf("%s can be reached from other machines: whoever connects is let through to the servers", p.Listen), nil
+	return fmt.Sprintf("%s can be reached from other machines: whoever connects is let through to the servers",
+		p.Listen), nil
 }
 
 func (p *proxyCmd) odds() chaosproxy.Odds {
@@ -180,12 +183,14 @@ func follow(c *commandContext, chaos *chaosproxy.Proxy, failed <-chan struct{}) 
 
 // newStatus is a line that is drawn again and again, on a terminal only.
 func newStatus(c *commandContext) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(-1, progressbar.OptionSetWriter(c.bare.err), progressbar.OptionSetVisibility(c.terminal),
+	return progressbar.NewOptions64(-1, progressbar.OptionSetWriter(c.bare.err),
+		progressbar.OptionSetVisibility(c.terminal),
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(true))
 }
 
 func statusLine(s chaosproxy.Stats) string {
-	line := fmt.Sprintf("%d connections open, %d clients, %d requests, %d faults", s.Open, s.Clients, s.Requests, s.Total())
+	line := fmt.Sprintf("%d connections open, %d clients, %d requests, %d faults", s.Open, s.Clients,
+		s.Requests, s.Total())
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(s.Struck)) {
 		kinds = append(kinds, fmt.Sprintf("%s %d", kind, s.Struck[kind]))

@@ -114,11 +114,13 @@ func scrape(t *testing.T, url string) string {
 // With a certificate of the user's nobody from elsewhere gets through, unless that is asked for.
 func TestProxyIsNotExposed(t *testing.T) {
 	ca := tlstest.New(t)
-	secured := []string{"proxy", "--servers", "127.0.0.1:1", "--tls-ca", ca.CA, "--tls-cert", ca.Cert, "--tls-key", ca.Key}
+	secured := []string{"proxy", "--servers", "127.0.0.1:1", "--tls-ca", ca.CA, "--tls-cert", ca.Cert,
+		"--tls-key", ca.Key}
 	for _, listen := range []string{":0", "0.0.0.0:0", "[::]:0"} {
 		c := torture(t, append(secured, "--listen", listen)...)
 		c.wait(exitUnknown)
-		if said := c.err.String(); !strings.Contains(said, "can be reached from other machines") || !strings.Contains(said, "--expose") {
+		if said := c.err.String(); !strings.Contains(said, "can be reached from other machines") ||
+			!strings.Contains(said, "--expose") {
 			t.Errorf("%s: %s", listen, said)
 		}
 	}
@@ -139,7 +141,8 @@ func TestProxy(t *testing.T) {
 	e := ensembletest.Start(t, 1)
 	ca := tlstest.New(t)
 	log := filepath.Join(t.TempDir(), "log")
-	c := torture(t, "proxy", "--listen", "127.0.0.1:0", "--servers", ca.Front(e.ConnectString()), "--faults", "loss,expiry", "--every", "10",
+	c := torture(t, "proxy", "--listen", "127.0.0.1:0", "--servers", ca.Front(e.ConnectString()),
+		"--faults", "loss,expiry", "--every", "10",
 		"--seed", "5", "--log", log, "--metrics", "127.0.0.1:0", "--tls-ca", ca.CA, "--tls-cert", ca.Cert, "--tls-key", ca.Key, "--tls-server-name", tlstest.ServerName)
 	metrics := c.err.await(t, `metrics at (\S+)\n`)[1]
 	address := c.err.await(t, `torture: (\S+) stands for`)[1]
@@ -171,7 +174,8 @@ func TestProxy(t *testing.T) {
 	strikes := 0
 	for line := range strings.Lines(string(text)) {
 		var s chaosproxy.Strike
-		if err := json.Unmarshal([]byte(line), &s); err != nil || s.Time.IsZero() || s.Connection == 0 || s.Session == "0x0" || s.Request == 0 || s.Op != "create" {
+		if err := json.Unmarshal([]byte(line), &s); err != nil || s.Time.IsZero() || s.Connection == 0 ||
+			s.Session == "0x0" || s.Request == 0 || s.Op != "create" {
 			t.Errorf("%s: %v", line, err)
 		}
 		strikes++
@@ -179,7 +183,8 @@ func TestProxy(t *testing.T) {
 	if failed == 0 || !strings.Contains(c.err.String(), fmt.Sprintf(" %d faults: ", strikes)) {
 		t.Errorf("%d requests failed, %d strikes; the end:\n%s", failed, strikes, c.err)
 	}
-	for _, name := range []string{"zktorture_proxy_connections ", "zktorture_proxy_clients_total ", "zktorture_proxy_requests_total "} {
+	for _, name := range []string{"zktorture_proxy_connections ", "zktorture_proxy_clients_total ",
+		"zktorture_proxy_requests_total "} {
 		if !strings.Contains(seen, "\n"+name) {
 			t.Errorf("no %s in the metrics:\n%s", name, seen)
 		}
@@ -200,7 +205,8 @@ func TestProxyLogFails(t *testing.T) {
 	e := ensembletest.Start(t, 1)
 	status, err := make(chan int), newWatched()
 	go func() {
-		status <- run(t.Context(), []string{"proxy", "--listen", "127.0.0.1:0", "--servers", e.ConnectString(), "--faults", "loss", "--every", "1"}, streams{out: failing{}, err: err})
+		status <- run(t.Context(), []string{"proxy", "--listen", "127.0.0.1:0", "--servers", e.ConnectString(),
+			"--faults", "loss", "--every", "1"}, streams{out: failing{}, err: err})
 	}()
 	conn := client(t, err.await(t, `torture: (\S+) stands for`)[1])
 	go conn.Exists("/")

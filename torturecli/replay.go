@@ -39,7 +39,8 @@ func (r *replayCmd) confirm(c *commandContext, w *workload.Workload, example *si
 		return fmt.Errorf("%s: %w", r.File, err)
 	}
 	if confirmed.Step > 0 {
-		fmt.Fprintln(c.out, wrap(fmt.Sprintf("step %d is another on real servers: %s", confirmed.Step, confirmed.Difference), columns))
+		fmt.Fprintln(c.out, wrap(fmt.Sprintf("step %d is another on real servers: %s", confirmed.Step,
+			confirmed.Difference), columns))
 	}
 	switch {
 	case confirmed.Untried != "":
@@ -51,7 +52,8 @@ func (r *replayCmd) confirm(c *commandContext, w *workload.Workload, example *si
 		}
 		return verdictError(exitUnknown)
 	}
-	fmt.Fprintln(c.out, wrap(fmt.Sprintf("confirmed on real servers%s: VIOLATION of %s: %s", tries(confirmed), confirmed.Violation.Property, confirmed.Violation.Message), columns))
+	fmt.Fprintln(c.out, wrap(fmt.Sprintf("confirmed on real servers%s: VIOLATION of %s: %s", tries(confirmed),
+		confirmed.Violation.Property, confirmed.Violation.Message), columns))
 	return verdictError(exitViolation)
 }
 
@@ -72,7 +74,8 @@ func showReplay(c *commandContext, example *sim.Counterexample, replayed *sim.Re
 	}
 	fmt.Fprintln(c.out)
 	if replayed.Violation != nil {
-		fmt.Fprintln(c.out, wrap(fmt.Sprintf("VIOLATION of %s: %s", replayed.Violation.Property, replayed.Violation.Message), columns))
+		fmt.Fprintln(c.out, wrap(fmt.Sprintf("VIOLATION of %s: %s", replayed.Violation.Property,
+			replayed.Violation.Message), columns))
 	}
 	fmt.Fprintf(c.out, "hash %s\n", sim.FormatHash(replayed.Hash))
 	if line := triesLine(replayed); line != "" {

@@ -163,7 +163,8 @@ func (r *runCmd) faultList() string { return cmp.Or(r.Faults, "all") }
 func (r *runCmd) begin() storyindex.Begin {
 	b := storyindex.Begin{
 		Workload: r.Workload, Recipe: r.Recipe, Backend: r.Backend, Strategy: r.Strategy, Seed: *r.Seed,
-		Faults: r.faultList(), Plan: r.Plan, Clients: r.Clients, Ops: r.Ops, Episodes: r.Episodes, Duration: r.Duration.Seconds(),
+		Faults: r.faultList(), Plan: r.Plan, Clients: r.Clients, Ops: r.Ops, Episodes: r.Episodes,
+		Duration: r.Duration.Seconds(),
 	}
 	if r.Backend == "ensemble" {
 		b.Nodes = r.Nodes
@@ -177,7 +178,8 @@ func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) 
 	cfg := sim.Config{
 		Audit: auditedEpisodes, Again: c.self + " replay FILE",
 		Strategy: r.Strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
-		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Progress: r.meter.following(out.progress(bar)),
+		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops,
+		Progress: r.meter.following(out.progress(bar)),
 	}
 	result, err := sim.Run(c, w, cfg)
 	bar.Clear()
@@ -214,7 +216,9 @@ func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, re
 }
 
 // exits are the exit statuses of verdicts.
-var exits = map[sim.Verdict]int{sim.VerdictOK: exitOK, sim.VerdictViolation: exitViolation, sim.VerdictUnknown: exitUnknown}
+var exits = map[sim.Verdict]int{
+	sim.VerdictOK: exitOK, sim.VerdictViolation: exitViolation, sim.VerdictUnknown: exitUnknown,
+}
 
 // interrupted notes that a run was ended by a signal. What broke by then is broken; that nothing
 // did is not the answer to what was asked, and a gate must not take it for a pass.

@@ -28,7 +28,8 @@ func sensitivityLine(r sim.Result) string {
 
 // corruptionsText says how many corruptions would have been noticed, and why not all of them.
 func corruptionsText(s sim.Sensitivity) string {
-	text := fmt.Sprintf("of %d corruptions of what clients saw %s would have been noticed", s.Corruptions, share(s.Noticed, s.Corruptions))
+	text := fmt.Sprintf("of %d corruptions of what clients saw %s would have been noticed", s.Corruptions,
+		share(s.Noticed, s.Corruptions))
 	if legal := s.Corruptions - s.Noticed - s.Undecided; legal > 0 {
 		text += fmt.Sprintf(", %s are legal too", share(legal, s.Corruptions))
 	}

@@ -7,7 +7,8 @@ import (
 )
 
 func TestSensitivityLine(t *testing.T) {
-	hard := sim.Sensitivity{Episodes: 2, Faults: 4, DuringOp: 3, Operations: 8, Overlapping: 4, Unknown: 1, Corruptions: 10, Noticed: 9}
+	hard := sim.Sensitivity{Episodes: 2, Faults: 4, DuringOp: 3, Operations: 8, Overlapping: 4, Unknown: 1,
+		Corruptions: 10, Noticed: 9}
 	doubtful := sim.Sensitivity{Episodes: 2, Operations: 800, Overlapping: 1, Corruptions: 10, Noticed: 7, Undecided: 2}
 	vacuous := sim.Sensitivity{Episodes: 2, Operations: 8}
 	for want, r := range map[string]sim.Result{

@@ -50,18 +50,23 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 	write(filepath.Join("results", storyindex.BeginName), operation(`{"workload":"STEER"}`))
 	for _, args := range [][]string{
 		{steering}, {"list", steering}, {"--" + steering},
-		{"run", steering}, {"run", "lock", "--recipe", steering}, {"run", "lock", "--faults", steering}, {"run", "lock", "--seed", steering},
-		{"run", "lock", "--backend", "live", "--servers", steering}, {"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--auth", "env:" + steering},
+		{"run", steering}, {"run", "lock", "--recipe", steering}, {"run", "lock", "--faults", steering},
+		{"run", "lock", "--seed", steering},
+		{"run", "lock", "--backend", "live", "--servers", steering},
+		{"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--auth", "env:" + steering},
 		{"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--auth", "auth"},
 		{"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--plan", "plan.jsonl"},
 		{"run", "lock", "--backend", "live", "--servers", "127.0.0.1:1", "--tls-ca", "no" + steering},
 		{"run", "lock", "--episodes", "1", "--out", "no/" + steering + "\x00"},
-		{"check", "queue.jsonl", "--model", "queue"}, {"check", "wrong.jsonl", "--model", "queue"}, {"check", "raw.jsonl", "--model", "queue"},
-		{"check", "no" + steering, "--model", "queue"}, {"check", "queue.jsonl", "--model", steering}, {"check", "results"},
+		{"check", "queue.jsonl", "--model", "queue"}, {"check", "wrong.jsonl", "--model", "queue"},
+		{"check", "raw.jsonl", "--model", "queue"},
+		{"check", "no" + steering, "--model", "queue"}, {"check", "queue.jsonl", "--model", steering},
+		{"check", "results"},
 		{"explain", "queue.jsonl", "--model", "queue"}, {"explain", "queue.jsonl", "--model", "queue", "--json"},
 		{"explain", "queue.jsonl", "--model", "queue", "--html", "-"}, {"explain", "example.json"},
 		{"replay", "example.json"}, {"replay", "raw.jsonl"}, {"replay", "no" + steering},
-		{"index", "results"}, {"zoo", steering}, {"clean", "--servers", steering}, {"proxy", "--listen", steering, "--servers", "127.0.0.1:1"},
+		{"index", "results"}, {"zoo", steering}, {"clean", "--servers", steering},
+		{"proxy", "--listen", steering, "--servers", "127.0.0.1:1"},
 	} {
 		said := saying(t.Context(), args)
 		if bad := steers.FindString(said); bad != "" {

@@ -1,5 +1,5 @@
-// Package torturecli is the command torture, for commands that have kinds and recipes of their own beside those of package
-// workload.
+// Package torturecli is the command torture, for commands that have kinds and recipes of their own beside those of
+// package workload.
 //
 // # The model
 //
@@ -7,8 +7,8 @@
 //
 //	func main() { torturecli.Main(&workload.Kind{Name: "publisher", Recipes: recipes}) }
 //
-// It is the whole command torture: run, in simulation and on real servers, replay, explain, index, check and the rest. A
-// counterexample names its kind and its recipe, so a command that knows these runs it again.
+// It is the whole command torture: run, in simulation and on real servers, replay, explain, index, check and the rest.
+// A counterexample names its kind and its recipe, so a command that knows these runs it again.
 package torturecli
 
 import (
@@ -79,9 +79,9 @@ func (s streams) guarded() (guarded streams, out *plaintext.Writer) {
 	return s, out
 }
 
-// Main is the command torture with further kinds, or further recipes of those that are there, as [workload.Register] takes
-// them. It carries out the command line of the process and ends the process: with status 0 if no violation was found, 1 if
-// one was, 2 if it is unknown, or something could not be done.
+// Main is the command torture with further kinds, or further recipes of those that are there, as [workload.Register]
+// takes them. It carries out the command line of the process and ends the process: with status 0 if no violation was
+// found, 1 if one was, 2 if it is unknown, or something could not be done.
 func Main(kinds ...*workload.Kind) {
 	gc.Relax()
 	log.SetOutput(plaintext.NewWriter(os.Stderr)) // of libraries

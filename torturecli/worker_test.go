@@ -76,7 +76,8 @@ func TestWorkersLogIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept, err := os.ReadFile(filepath.Join(dir, stderrName))
-	if err != nil || len(kept) < stderrMax || len(kept) > stderrMax+200 || !bytes.Contains(kept, []byte("the rest is not kept")) {
+	if err != nil || len(kept) < stderrMax || len(kept) > stderrMax+200 ||
+		!bytes.Contains(kept, []byte("the rest is not kept")) {
 		t.Errorf("%d bytes are kept, %v: %q", len(kept), err, kept[max(0, len(kept)-100):])
 	}
 }

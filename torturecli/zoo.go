@@ -103,8 +103,8 @@ type huntFunc = func(context.Context, zoo.Animal) (zoo.Catch, error)
 // huntAll hunts on all cores, one animal on each, or on one ensemble one after the other, and returns the
 // results in the order of the animals.
 func (z *zooCmd) huntAll(c *commandContext, animals []zoo.Animal) (results []chan hunted, end func(), err error) {
-	hunt, workers := zoo.NewHunter(zoo.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1}).Hunt, runtime.GOMAXPROCS(0)
-	end = func() {}
+	hunt := zoo.NewHunter(zoo.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1}).Hunt
+	workers, end := runtime.GOMAXPROCS(0), func() {}
 	if z.Backend == "ensemble" || z.Confirm {
 		hunter := z.liveHunter
 		if z.Confirm {
@@ -175,7 +175,8 @@ func printCatch(w io.Writer, c zoo.Catch) {
 		m := minimalOf(c.Found)
 		story = fmt.Sprintf("%d clients %d ops %d faults", m.Clients, m.Operations, m.Faults)
 	}
-	fmt.Fprintf(w, zooRow, c.Animal.ID, found, fmt.Sprint(c.Episodes), c.Elapsed.Round(10*time.Millisecond).String(), story, c.Animal.Property)
+	fmt.Fprintf(w, zooRow, c.Animal.ID, found, fmt.Sprint(c.Episodes), c.Elapsed.Round(10*time.Millisecond).String(),
+		story, c.Animal.Property)
 	if c.Problem != "" {
 		fmt.Fprint(w, wrap("         "+c.Problem, columns), "\n")
 	}
@@ -268,7 +269,8 @@ func writeZoo(w io.Writer, catches []zoo.Catch) error {
 	summary := zooSummary{Animals: []animalSummary{}, Found: score(catches).found, Total: len(catches)}
 	for _, c := range catches {
 		a := animalSummary{
-			ID: c.Animal.ID, Title: c.Animal.Title, Source: c.Animal.Source, Property: c.Animal.Property, Needs: c.Animal.Needs,
+			ID: c.Animal.ID, Title: c.Animal.Title, Source: c.Animal.Source, Property: c.Animal.Property,
+			Needs: c.Animal.Needs,
 			Found: c.Found != nil, Episodes: c.Episodes, Elapsed: c.Elapsed.Seconds(),
 			Clean: c.TwinClean, Twin: c.TwinEpisodes, Rate: c.Rate, Problem: c.Problem,
 		}

@@ -46,8 +46,8 @@ func clientsOf(twin *workload.Workload) (clients int) {
 	return clients
 }
 
-// accusations are the accusations of the catches, by animal. Real servers do nothing twice: of what happened there, there is
-// only what the catch says.
+// accusations are the accusations of the catches, by animal. Real servers do nothing twice: of what happened there,
+// there is only what the catch says.
 func (z *zooCmd) accusations(c *commandContext, catches []zoo.Catch) (found map[string]*accusation, trouble error) {
 	found = map[string]*accusation{}
 	if z.Backend == "ensemble" {
@@ -87,7 +87,8 @@ func (z *zooCmd) ciOf(c *commandContext, catches []zoo.Catch, accused map[string
 	s := score(catches)
 	report := ciReport{
 		title: "the zoo", verdict: sim.VerdictOK,
-		facts: [][2]string{{"found", fmt.Sprintf("%d of %d", s.found, s.total)}, {"seed", fmt.Sprint(z.Seed)}, {"accused twins", strings.Join(s.accused, " ")}},
+		facts: [][2]string{{"found", fmt.Sprintf("%d of %d", s.found, s.total)}, {"seed", fmt.Sprint(z.Seed)},
+			{"accused twins", strings.Join(s.accused, " ")}},
 	}
 	if s.missed() {
 		report.verdict = sim.VerdictViolation

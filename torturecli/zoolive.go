@@ -56,7 +56,8 @@ func (z *zooCmd) huntLive(ctx context.Context, servers string, a zoo.Animal) (zo
 	}
 	catch.TwinEpisodes, catch.TwinClean = twin.Episodes, twin.Verdict == sim.VerdictOK
 	if len(twin.Violations) > 0 {
-		catch.Problem = fmt.Sprintf("the twin is accused of %s: %s", twin.Violations[0].Property, twin.Violations[0].Message)
+		catch.Problem = fmt.Sprintf("the twin is accused of %s: %s", twin.Violations[0].Property,
+			twin.Violations[0].Message)
 	} else if !catch.TwinClean {
 		catch.Problem = "the twin could not be judged: " + twin.Reason
 	}
@@ -95,7 +96,8 @@ func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err er
 	return hunt, func() { e.Stop() }, nil
 }
 
-func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a zoo.Animal, found sim.Found) (*live.Confirmation, error) {
+func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a zoo.Animal,
+	found sim.Found) (*live.Confirmation, error) {
 	w := a.Broken()
 	example, replayed, err := replayCatch(w, a, found)
 	if err != nil {

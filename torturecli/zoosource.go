@@ -17,7 +17,8 @@ func (z *zooCmd) printSources(w io.Writer, animals []zoo.Animal) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprint(w, wrap(fmt.Sprintf("%s: %s", a.ID, a.Title), columns), "\n", wrap("published: "+a.Source, columns), "\n")
+		fmt.Fprint(w, wrap(fmt.Sprintf("%s: %s", a.ID, a.Title), columns), "\n",
+			wrap("published: "+a.Source, columns), "\n")
 		functions, err := resolved.Functions(a.Bugs)
 		switch {
 		case err != nil:

@@ -18,8 +18,10 @@ var Kind = &workload.Kind{
 		{Names: []string{"older-version"}, Text: "no reader and no leader is told of an older version after a newer one"},
 	},
 	Recipes: []workload.Entry{
-		{Recipe: "careful", Help: "replaces nothing newer, and what it has seen only", New: func() *workload.Workload { return workloadOf("careful", New) }},
-		{Recipe: "careless", Help: "believes that it leads until it is closed", New: func() *workload.Workload { return workloadOf("careless", NewCareless) }},
+		{Recipe: "careful", Help: "replaces nothing newer, and what it has seen only",
+			New: func() *workload.Workload { return workloadOf("careful", New) }},
+		{Recipe: "careless", Help: "believes that it leads until it is closed",
+			New: func() *workload.Workload { return workloadOf("careless", NewCareless) }},
 	},
 }
 
@@ -81,7 +83,8 @@ func (e *publishing) Judge(v *workload.View) workload.Judgement {
 		for _, older := range v.Ops {
 			if newer.Return < older.Call && tells(newer) > tells(older) && tells(older) >= 0 {
 				j.Add(sim.Violation{Property: "older-version", Ops: []*sim.Op{newer, older}, Message: fmt.Sprintf(
-					"%s's %s at %s had version %s, and after it %s's %s at %s had version %s", workload.Who(newer), newer.Name,
+					"%s's %s at %s had version %s, and after it %s's %s at %s had version %s",
+					workload.Who(newer), newer.Name,
 					v.When(newer), newer.Result, workload.Who(older), older.Name, v.When(older), older.Result)})
 				return j
 			}

@@ -1,6 +1,6 @@
-// Package publisher publishes a configuration. Whoever leads publishes it, under its leadership's token as the version, and
-// may do so again; readers must never see an older version after a newer one. It is an example of a recipe of one's own,
-// and publisher_test.go of how such a recipe is tested.
+// Package publisher publishes a configuration. Whoever leads publishes it, under its leadership's token as the version,
+// and may do so again; readers must never see an older version after a newer one. It is an example of a recipe of one's
+// own, and publisher_test.go of how such a recipe is tested.
 package publisher
 
 import (
@@ -22,7 +22,8 @@ type Publisher struct {
 	careless  bool
 }
 
-// New returns a publisher below the znode at path, which exists, as does its child config. Beside that candidates queue.
+// New returns a publisher below the znode at path, which exists, as does its child config. Beside that candidates
+// queue.
 func New(c recipes.Conn, path string) *Publisher {
 	return &Publisher{conn: c, path: path + "/config", candidate: recipes.NewCandidate(c, path)}
 }

@@ -16,11 +16,14 @@ import (
 var Kind = &workload.Kind{
 	Name: "ratelimit",
 	Promises: []workload.Promise{
-		{Names: []string{"overrun"}, Text: fmt.Sprintf("at most %d permits are granted in any %v of the servers' time", most, window)},
+		{Names: []string{"overrun"}, Text: fmt.Sprintf("at most %d permits are granted in any %v of the servers' time",
+			most, window)},
 	},
 	Recipes: []workload.Entry{
-		{Recipe: "careful", Help: "counts again after its grant, and takes back one too many", New: func() *workload.Workload { return workloadOf("careful", New) }},
-		{Recipe: "careless", Help: "counts before its grant, on a server that may be behind", New: func() *workload.Workload { return workloadOf("careless", NewCareless) }},
+		{Recipe: "careful", Help: "counts again after its grant, and takes back one too many",
+			New: func() *workload.Workload { return workloadOf("careful", New) }},
+		{Recipe: "careless", Help: "counts before its grant, on a server that may be behind",
+			New: func() *workload.Workload { return workloadOf("careless", NewCareless) }},
 	},
 }
 

@@ -1,5 +1,5 @@
-// Package ratelimit grants at most some number of permits in any window of time, over all clients, by the servers' clock.
-// It is an example of a recipe of one's own, and ratelimit_test.go of how such a recipe is tested.
+// Package ratelimit grants at most some number of permits in any window of time, over all clients, by the servers'
+// clock. It is an example of a recipe of one's own, and ratelimit_test.go of how such a recipe is tested.
 package ratelimit
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// Limiter grants at most most permits in any window. A grant is a znode, which is not ephemeral: what was granted counts,
-// also when who had it is no more.
+// Limiter grants at most most permits in any window. A grant is a znode, which is not ephemeral: what was granted
+// counts, also when who had it is no more.
 type Limiter struct {
 	conn     recipes.Conn
 	path     string
@@ -62,8 +62,8 @@ func (l *Limiter) Allow() (granted bool, at int64, err error) {
 	return false, stat.Ctime, err
 }
 
-// inTime tells whether less than a window has passed since own was made. Who was slower may have missed what others have
-// removed since, own among it.
+// inTime tells whether less than a window has passed since own was made. Who was slower may have missed what others
+// have removed since, own among it.
 func (l *Limiter) inTime(own string, made *zk.Stat) (bool, error) {
 	now, err := l.conn.Set(own, nil, 0)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -86,8 +86,8 @@ func (l *Limiter) add() (own string, err error) {
 	}
 }
 
-// before counts the grants that are older than own, but not by a whole window. Those that are older by two it removes. It
-// has seen own being made, so its server has all that were made before.
+// before counts the grants that are older than own, but not by a whole window. Those that are older by two it removes.
+// It has seen own being made, so its server has all that were made before.
 func (l *Limiter) before(own *zk.Stat) (n int, err error) {
 	names, _, err := l.conn.Children(l.path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {

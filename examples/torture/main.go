@@ -1,4 +1,5 @@
-// Command torture is the command torture with two kinds of one's own: the publisher and the rate limiter of the examples.
+// Command torture is the command torture with two kinds of one's own: the publisher and the rate limiter of the
+// examples.
 //
 //	go run ./examples/torture run publisher --recipe careless
 //	go run ./examples/torture run ratelimit --backend ensemble

@@ -27,16 +27,24 @@ const (
 
 // bugs are hunted in this order. The ids are those of the comments BUG: in zoo/published.
 var bugs = []bug{
-	{"W1", "the predecessor vanishes between list and watch: nobody wakes the waiter", "lock", writeLock, "lost-wakeup", "none", 2, 12},
-	{"W2", "names are compared by session before sequence: a later client is first too", "lock", writeLock, "exclusion", "none", 2, 12},
-	{"W3", "two locks of one session adopt each other's znode", "lock", writeLock, "exclusion-in-session", "none", 0, 0},
+	{"W1", "the predecessor vanishes between list and watch: nobody wakes the waiter", "lock", writeLock,
+		"lost-wakeup", "none", 2, 12},
+	{"W2", "names are compared by session before sequence: a later client is first too", "lock", writeLock,
+		"exclusion", "none", 2, 12},
+	{"W3", "two locks of one session adopt each other's znode", "lock", writeLock,
+		"exclusion-in-session", "none", 0, 0},
 	{"W5", "a delete that fails is forgotten: the znode stays", "lock", writeLock, "orphan", "loss", 0, 0},
 	{"W7", "an owner is not told that its session has expired", "lock", writeLock, "belief", "expiry", 0, 0},
-	{"W8", "the search after a lost create reads a stale server: the client queues behind itself", "lock", writeLock, "self-block", "loss,lag", 0, 0},
-	{"DQ1", "two clients create the missing root: the loser's offer fails", "queue", distributedQueue, "unexpected-error", "none", 0, 0},
-	{"DQ2", "a delete whose reply is lost: the item is gone and nobody got it", "queue", distributedQueue, "lost", "loss", 0, 0},
-	{"DQ5", "the root is made anew and numbers start again: a stale name takes a new item", "queue", distributedQueue, "duplicate", "reap", 0, 0},
-	{"DQ6", "the sequence number wraps: the newest item comes out first", "queue", distributedQueue, "order", "wrap", 0, 0},
+	{"W8", "the search after a lost create reads a stale server: the client queues behind itself", "lock", writeLock,
+		"self-block", "loss,lag", 0, 0},
+	{"DQ1", "two clients create the missing root: the loser's offer fails", "queue", distributedQueue,
+		"unexpected-error", "none", 0, 0},
+	{"DQ2", "a delete whose reply is lost: the item is gone and nobody got it", "queue", distributedQueue,
+		"lost", "loss", 0, 0},
+	{"DQ5", "the root is made anew and numbers start again: a stale name takes a new item", "queue", distributedQueue,
+		"duplicate", "reap", 0, 0},
+	{"DQ6", "the sequence number wraps: the newest item comes out first", "queue", distributedQueue,
+		"order", "wrap", 0, 0},
 	{"DQ7", "a stale server shows an empty queue", "queue", distributedQueue, "false-empty", "lag", 0, 0},
 }
 
@@ -70,7 +78,8 @@ func (b bug) hunt(ctx context.Context, episodes int) (*sim.Found, error) {
 // judge tells whether the story is as small as it has to be.
 func (b bug) judge(f *sim.Found) (*sim.Found, error) {
 	if b.clients > 0 && f.Clients > b.clients || b.steps > 0 && f.Steps > b.steps {
-		return f, fmt.Errorf("%w: %s was minimised to %d clients and %d steps only, wanted are %d and %d", errUnexpected, b.ID, f.Clients, f.Steps, b.clients, b.steps)
+		return f, fmt.Errorf("%w: %s was minimised to %d clients and %d steps only, wanted are %d and %d",
+			errUnexpected, b.ID, f.Clients, f.Steps, b.clients, b.steps)
 	}
 	return f, nil
 }
@@ -87,7 +96,8 @@ func huntOne(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s found: %s\n\nVIOLATION of %s: %s\n\n%s\n\n", b.ID, b.Title, f.Property, f.Message, strings.Join(sim.Lines(f.Trace), "\n"))
+	fmt.Printf("%s found: %s\n\nVIOLATION of %s: %s\n\n%s\n\n", b.ID, b.Title, f.Property, f.Message,
+		strings.Join(sim.Lines(f.Trace), "\n"))
 	fmt.Printf("first in episode %d of seed %d with --faults %s; minimised to %d clients, %d faults, %d steps\n",
 		f.Episode, huntSeed, b.Faults, f.Clients, f.Faults, f.Steps)
 	return nil

@@ -31,7 +31,8 @@ type zooAnimal struct {
 	}
 }
 
-// tally counts the animals that were found, those of them that were confirmed, and those of which each step was the same.
+// tally counts the animals that were found, those of them that were confirmed, and those of which each step was the
+// same.
 func (z zooResult) tally() (found, confirmed, same int) {
 	for _, a := range z.Animals {
 		if !a.Found {
@@ -55,8 +56,10 @@ func measureConfirmed(ctx context.Context) (data any, problem error) {
 	}
 	found, confirmed, same := zoo.tally()
 	if 100*same < confirmedMin*found {
-		problem = fmt.Errorf("%w: %d of %d counterexamples are confirmed step by step, less than %d %%", errUnexpected, same, found, confirmedMin)
+		problem = fmt.Errorf("%w: %d of %d counterexamples are confirmed step by step, less than %d %%", errUnexpected,
+			same, found, confirmedMin)
 	}
 	percent := 100 * float64(confirmed) / float64(max(1, found))
-	return facts{"Animals": zoo.Animals, "Confirmed": confirmed, "Found": found, "Percent": percent, "Same": same}, problem
+	return facts{"Animals": zoo.Animals, "Confirmed": confirmed, "Found": found, "Percent": percent,
+		"Same": same}, problem
 }

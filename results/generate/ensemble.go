@@ -63,7 +63,8 @@ func measureEnsemble(ctx context.Context) (any, error) {
 	var runs []*runResult
 	var problems []error
 	for _, run := range liveRuns() {
-		r, err := onServers(ctx, run.kind, "--recipe", run.recipe, "--faults", "none", "--duration", liveDuration, "--seed", "1")
+		r, err := onServers(ctx, run.kind, "--recipe", run.recipe, "--faults", "none",
+			"--duration", liveDuration, "--seed", "1")
 		if err != nil {
 			return nil, err
 		}

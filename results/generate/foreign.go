@@ -105,7 +105,8 @@ func measureForeign(ctx context.Context) (any, error) {
 		}
 		all, problems = append(all, one), append(problems, problem)
 	}
-	return facts{"Duration": foreignTorture, "Server": server, "Libraries": libraries, "Recipes": all}, errors.Join(problems...)
+	return facts{"Duration": foreignTorture, "Server": server, "Libraries": libraries, "Recipes": all},
+		errors.Join(problems...)
 }
 
 // serverVersion is the version of the servers that are started.
@@ -148,8 +149,10 @@ func (t *torturer) measure() (tortured, error) {
 func (t *torturer) unexplained(r *runResult) error {
 	var problems []error
 	for _, v := range r.Violations {
-		if !slices.ContainsFunc(t.recipe.causes, func(c foreignCause) bool { return slices.Contains(c.properties, v.Property) }) {
-			problems = append(problems, fmt.Errorf("%w: %s: nobody has explained %s: %s", errUnexpected, t.recipe.name, v.Property, v.Message))
+		if !slices.ContainsFunc(t.recipe.causes,
+			func(c foreignCause) bool { return slices.Contains(c.properties, v.Property) }) {
+			problems = append(problems, fmt.Errorf("%w: %s: nobody has explained %s: %s", errUnexpected, t.recipe.name,
+				v.Property, v.Message))
 		}
 	}
 	if r.Verdict == "unknown" {
@@ -179,7 +182,8 @@ func (t *torturer) explain(cause foreignCause) (s shown, err error) {
 
 // hunt looks for a cause that needs luck, and no fault or one that lasts.
 func (t *torturer) hunt(cause foreignCause) (*luckyHunt, error) {
-	r, err := t.run("--backend", "ensemble", "--nodes", "3", "--seed", "1", "--faults", cause.faults, "--duration", foreignHunt)
+	r, err := t.run("--backend", "ensemble", "--nodes", "3", "--seed", "1", "--faults", cause.faults,
+		"--duration", foreignHunt)
 	if err != nil {
 		return nil, err
 	}

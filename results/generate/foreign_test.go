@@ -85,14 +85,16 @@ func (r *pretended) torture(_ context.Context, object any, args ...string) error
 		}
 		lines := 1 + (number("--seed")-r.best)*(number("--seed")-r.best)
 		file := filepath.Join(filepath.Dir(value["--plan"]), fmt.Sprintf("%d.jsonl", r.runs))
-		out.Violations = append(out.Violations, violation{Property: "lost", Message: "gone", File: file, Episode: round, Times: 1})
+		out.Violations = append(out.Violations, violation{Property: "lost", Message: "gone", File: file,
+			Episode: round, Times: 1})
 		return os.WriteFile(file, []byte(strings.Repeat("{}\n", lines)), 0o644)
 	}
 	return nil
 }
 
 func (r *pretended) torturer(t *testing.T) *torturer {
-	return &torturer{ctx: t.Context(), recipe: foreignRecipe{name: "a queue", kind: "queue", library: "none"}, dir: t.TempDir(), torture: r.torture}
+	return &torturer{ctx: t.Context(), recipe: foreignRecipe{name: "a queue", kind: "queue", library: "none"},
+		dir: t.TempDir(), torture: r.torture}
 }
 
 // The smallest case is of the first size in which the cause shows, of the seed with the shortest history, with
@@ -106,7 +108,8 @@ func TestForeignSmallest(t *testing.T) {
 		t.Fatal(c, err)
 	}
 	want := live.Fault{Round: 6, Client: 1, Request: 7, Fault: "loss", Variant: "after"}
-	if c.Clients != 1 || c.Ops != 3 || c.Seed != 2 || c.Rounds != 7 || len(c.plan) != 1 || c.plan[0] != want || c.Violation.operations() != 1 {
+	if c.Clients != 1 || c.Ops != 3 || c.Seed != 2 || c.Rounds != 7 || len(c.plan) != 1 || c.plan[0] != want ||
+		c.Violation.operations() != 1 {
 		t.Errorf("%+v", c)
 	}
 	if err := tt.repeat(c); err != nil {
@@ -147,7 +150,8 @@ func TestForeignTries(t *testing.T) {
 func TestForeignNotShown(t *testing.T) {
 	tt := (&pretended{haunted: true}).torturer(t)
 	cause := foreignCause{"kazoo-queue-get", []string{"lost"}, lossAfter}
-	if _, err := tt.explain(cause); !errors.Is(err, errUnexpected) || !strings.Contains(err.Error(), "in 5 runs with its fault and in 5 without") {
+	if _, err := tt.explain(cause); !errors.Is(err, errUnexpected) ||
+		!strings.Contains(err.Error(), "in 5 runs with its fault and in 5 without") {
 		t.Errorf("haunted: %v", err)
 	}
 	tt = (&pretended{request: foreignRequests + 1}).torturer(t)

@@ -63,7 +63,8 @@ func findCurator(ctx context.Context, jars, classes string) (foreignLibrary, err
 	javac := exec.CommandContext(ctx, "javac", "-d", classes, "-cp", classpath, source)
 	javac.Stdout, javac.Stderr = os.Stderr, os.Stderr
 	if err := javac.Run(); err != nil {
-		return foreignLibrary{}, notHere("a compiler for Curator's example", fmt.Sprintf("javac %s: %v (Debian's package default-jdk-headless)", source, err))
+		return foreignLibrary{}, notHere("a compiler for Curator's example",
+			fmt.Sprintf("javac %s: %v (Debian's package default-jdk-headless)", source, err))
 	}
 	return foreignLibrary{
 		Version: fmt.Sprintf("Curator %s with ZooKeeper's client %s", jarVersion(recipes), jarVersion(zookeeper)),

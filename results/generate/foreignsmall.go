@@ -152,7 +152,8 @@ func (t *torturer) smallest(cause foreignCause) (*foreignCase, error) {
 	for _, size := range foreignSizes {
 		var cases []*foreignCase
 		for seed := 1; seed <= foreignSeeds; seed++ {
-			c := foreignCase{cause: cause, Kind: t.recipe.kind, Seed: seed, Clients: size.clients, Ops: size.ops, Rounds: foreignRounds}
+			c := foreignCase{cause: cause, Kind: t.recipe.kind, Seed: seed, Clients: size.clients, Ops: size.ops,
+				Rounds: foreignRounds}
 			c.plan = everywhere()
 			found, err := t.try(&c, c.plan)
 			if err != nil {
@@ -163,7 +164,8 @@ func (t *torturer) smallest(cause foreignCause) (*foreignCase, error) {
 			}
 		}
 		if len(cases) > 0 {
-			return slices.MinFunc(cases, func(a, b *foreignCase) int { return a.Violation.operations() - b.Violation.operations() }), nil
+			return slices.MinFunc(cases,
+				func(a, b *foreignCase) int { return a.Violation.operations() - b.Violation.operations() }), nil
 		}
 	}
 	return nil, nil
@@ -172,7 +174,8 @@ func (t *torturer) smallest(cause foreignCause) (*foreignCase, error) {
 // everywhere plans a loss in every round, at another request in each.
 func everywhere() (plan []live.Fault) {
 	for round := range foreignRounds {
-		plan = append(plan, live.Fault{Round: round, Client: 1, Request: 1 + round%foreignRequests, Fault: "loss", Variant: "after"})
+		plan = append(plan, live.Fault{Round: round, Client: 1, Request: 1 + round%foreignRequests, Fault: "loss",
+			Variant: "after"})
 	}
 	return plan
 }
@@ -194,7 +197,8 @@ func (t *torturer) try(c *foreignCase, plan []live.Fault) (found []violation, er
 	if err := os.WriteFile(file, []byte(lines), 0o644); err != nil {
 		return nil, err
 	}
-	r, err := t.run("--backend", "ensemble", "--nodes", "1", "--seed", strconv.Itoa(c.Seed), "--clients", strconv.Itoa(c.Clients),
+	r, err := t.run("--backend", "ensemble", "--nodes", "1", "--seed", strconv.Itoa(c.Seed),
+		"--clients", strconv.Itoa(c.Clients),
 		"--ops", strconv.Itoa(c.Ops), "--episodes", strconv.Itoa(c.Rounds), "--plan", file)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,8 @@ import (
 
 const judgeFile = "results/judge.md"
 
-// judgeSections are the parts of the page about the judge. Each can be measured alone; then the others stay as they are.
+// judgeSections are the parts of the page about the judge. Each can be measured alone; then the others stay as they
+// are.
 var judgeSections = []report{
 	{"correct", measureCorrect, true},
 	{"corruptions", measureCorruptions, true},
@@ -26,7 +27,8 @@ func measureJudge(ctx context.Context, asked []string) error {
 	known := names(judgeSections, func(r report) string { return r.name })
 	for _, name := range asked {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("the page about the judge has no section %q: there are %s", name, strings.Join(known, ", "))
+			return fmt.Errorf("the page about the judge has no section %q: there are %s", name,
+				strings.Join(known, ", "))
 		}
 	}
 	old, err := os.ReadFile(judgeFile)

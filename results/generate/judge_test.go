@@ -26,7 +26,8 @@ func TestCorruptionsAreNoticed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := one.problem(); err != nil || one.Drawn < 300 || one.Undecided*100 > one.Drawn || 100*one.Noticed < usual*one.Changed {
+		if err := one.problem(); err != nil || one.Drawn < 300 || one.Undecided*100 > one.Drawn ||
+			100*one.Noticed < usual*one.Changed {
 			t.Errorf("%s, %s: %v of %+v", s.entry.Kind, s.name(), err, one)
 		}
 		t.Logf("%s, %s: %d corruptions, %d legal all the same, %d of %d others noticed, %d unclear, %d untried",
@@ -91,10 +92,12 @@ func TestSections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := splitSections(page); len(again) != len(judgeSections) || again[judgeSections[0].name] != texts[judgeSections[0].name] {
+	if again := splitSections(page); len(again) != len(judgeSections) ||
+		again[judgeSections[0].name] != texts[judgeSections[0].name] {
 		t.Errorf("%q became %q", texts, again)
 	}
-	if err := measureJudge(t.Context(), []string{"weather"}); err == nil || !strings.Contains(err.Error(), "corruptions") {
+	if err := measureJudge(t.Context(), []string{"weather"}); err == nil ||
+		!strings.Contains(err.Error(), "corruptions") {
 		t.Errorf("an unknown section gave %v", err)
 	}
 }

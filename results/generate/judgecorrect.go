@@ -74,7 +74,8 @@ func judgeInnocent(c *correct.Case) innocent {
 	}
 	return innocent{
 		Histories: 1, Operations: len(c.History), Doubtful: count(c.Shape.Unknown > 0), Stale: count(c.Stale()),
-		OK: count(v.Outcome == linearizability.Ok), Undetermined: count(v.Outcome == linearizability.Undetermined && !accused),
-		Accused: count(accused), Slowest: time.Since(begin),
+		OK:           count(v.Outcome == linearizability.Ok),
+		Undetermined: count(v.Outcome == linearizability.Undetermined && !accused),
+		Accused:      count(accused), Slowest: time.Since(begin),
 	}
 }

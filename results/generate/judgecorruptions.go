@@ -49,7 +49,8 @@ func subjects() (all []subject) {
 		}
 		s := subject{entry: e, model: m.Name, with: m.Parameters}
 		all = append(all, s)
-		if s.bare = slices.Contains([]string{"lock", "rwlock", "semaphore", "election"}, s.model); s.bare && variant == "" {
+		s.bare = slices.Contains([]string{"lock", "rwlock", "semaphore", "election"}, s.model)
+		if s.bare && variant == "" {
 			all = append(all, s)
 		}
 	}
@@ -121,7 +122,8 @@ func (t *trial) problem() error {
 	case t.Accused > 0:
 		return fmt.Errorf("%w: %d corruptions that are legal by the reference were accused", errUnexpected, t.Accused)
 	case 100*t.Noticed < noticedMin*t.Changed || t.Changed == 0:
-		return fmt.Errorf("%w: of %d corruptions that change the outcome %d were noticed", errUnexpected, t.Changed, t.Noticed)
+		return fmt.Errorf("%w: of %d corruptions that change the outcome %d were noticed", errUnexpected,
+			t.Changed, t.Noticed)
 	}
 	return nil
 }
@@ -164,7 +166,8 @@ func (s subject) passing(ctx context.Context, episodes int) (passed []pass, err 
 		}
 		passed = append(passed, pass{seed, h})
 	}
-	r, err := sim.Run(ctx, &watched{s.entry.New(), see}, sim.Config{Episodes: episodes, Seed: 1, Faults: sim.AllFaults, Workers: 1, Audit: episodes})
+	r, err := sim.Run(ctx, &watched{s.entry.New(), see},
+		sim.Config{Episodes: episodes, Seed: 1, Faults: sim.AllFaults, Workers: 1, Audit: episodes})
 	if err == nil && r.Verdict != sim.VerdictOK {
 		err = fmt.Errorf("%w: %s (%s): %s %s", errUnexpected, s.entry.Kind, s.entry.Recipe, r.Verdict, r.Reason)
 	}
@@ -194,7 +197,8 @@ func (s subject) weigh(m linearizability.Model, c linearizability.Corruption, t 
 	t.add(one)
 	t.of(corruptionKind{c.Kind, classOf(c.Op)}).add(one)
 	if illegal && !found || one.Accused > 0 {
-		fmt.Fprintf(os.Stderr, "%s (%s), %s of %s: %v by the reference, %v by the judge: %v\n", s.entry.Kind, s.name(), c.Kind, c.Op, truth, verdict, c.History)
+		fmt.Fprintf(os.Stderr, "%s (%s), %s of %s: %v by the reference, %v by the judge: %v\n", s.entry.Kind, s.name(),
+			c.Kind, c.Op, truth, verdict, c.History)
 	}
 }
 
@@ -255,7 +259,8 @@ func measureCorruptions(ctx context.Context) (any, error) {
 	legal, problem := survivors(total)
 	return facts{
 		"Episodes": corruptedEpisodes, "Each": corruptionsEach, "Min": noticedMin, "Trials": append(trials, total),
-		"Percent": 100 * float64(total.Noticed) / float64(max(total.Changed, 1)), "Unnoticed": total.Changed - total.Noticed,
+		"Percent":   100 * float64(total.Noticed) / float64(max(total.Changed, 1)),
+		"Unnoticed": total.Changed - total.Noticed,
 		"Survivors": legal,
 	}, errors.Join(problem, total.problem())
 }

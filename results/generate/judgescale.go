@@ -35,24 +35,33 @@ type scaleShape struct {
 // scaleShapes are those of all models, and those that were too hard once.
 func scaleShapes() (all []scaleShape) {
 	for _, model := range correct.Models {
-		all = append(all, scaleShape{"busy, 1 ‰ of unknown outcome", model, []string{"--permits", "3", "--parties", "3"}, "ok", busy(model, 0.001)})
+		all = append(all, scaleShape{"busy, 1 ‰ of unknown outcome", model,
+			[]string{"--permits", "3", "--parties", "3"}, "ok", busy(model, 0.001)})
 	}
 	return append(all,
-		scaleShape{"of 1, 10 and −3 as in the workload, 0.1 ‰ of unknown outcome", "counter", nil, "ok", busyAmounts(0.0001)},
-		scaleShape{"of 1, 10 and −3 as in the workload, 1 ‰ of unknown outcome", "counter", nil, "ok", busyAmounts(0.001)},
-		scaleShape{"of 1, 10 and −3 as in the workload, 1 % of unknown outcome", "counter", nil, "ok", busyAmounts(0.01)},
+		scaleShape{"of 1, 10 and −3 as in the workload, 0.1 ‰ of unknown outcome", "counter", nil, "ok",
+			busyAmounts(0.0001)},
+		scaleShape{"of 1, 10 and −3 as in the workload, 1 ‰ of unknown outcome", "counter", nil, "ok",
+			busyAmounts(0.001)},
+		scaleShape{"of 1, 10 and −3 as in the workload, 1 % of unknown outcome", "counter", nil, "ok",
+			busyAmounts(0.01)},
 		scaleShape{"busy, 1 % of unknown outcome", "priorityqueue", nil, "ok", busy("priorityqueue", 0.01)},
 		scaleShape{"busy, 10 % of unknown outcome", "priorityqueue", nil, "ok", busy("priorityqueue", 0.1)},
-		scaleShape{"n offers and polls at once, lost polls, two overtaken", "priorityqueue", nil, "violation", hardPriorities},
-		scaleShape{"k+1 clients hold k permits at once", "semaphore", []string{"--permits", strconv.Itoa(scaleOperations/2 - 1)}, "violation", overdrawn},
-		scaleShape{"offers that overlap their neighbours, one lost poll too few", "queue", nil, "violation", passedOver},
+		scaleShape{"n offers and polls at once, lost polls, two overtaken", "priorityqueue", nil,
+			"violation", hardPriorities},
+		scaleShape{"k+1 clients hold k permits at once", "semaphore",
+			[]string{"--permits", strconv.Itoa(scaleOperations/2 - 1)}, "violation", overdrawn},
+		scaleShape{"offers that overlap their neighbours, one lost poll too few", "queue", nil,
+			"violation", passedOver},
 		scaleShape{"all at once", "gate", nil, "ok", allAtOnce},
 		scaleShape{"all at once, one wait too early", "gate", nil, "violation", func(n int) lin.History {
 			return append(allAtOnce(n), lin.Operation{Client: n, Op: "wait", Call: 11, Return: 19})
 		}},
-		scaleShape{"lost additions of 2, a get of 1", "counter", nil, "violation", lostAdditions(func(int) int64 { return 2 }, 1)},
+		scaleShape{"lost additions of 2, a get of 1", "counter", nil, "violation",
+			lostAdditions(func(int) int64 { return 2 }, 1)},
 		scaleShape{"12 lost additions of −1, two told −2", "counter", nil, "violation", toldTwice},
-		scaleShape{"lost additions of n amounts, a get", "counter", nil, "unknown", lostAdditions(func(i int) int64 { return int64(i + 1) }, 1_000_000)},
+		scaleShape{"lost additions of n amounts, a get", "counter", nil, "unknown",
+			lostAdditions(func(i int) int64 { return int64(i + 1) }, 1_000_000)},
 	)
 }
 
@@ -99,11 +108,13 @@ func overdrawn(n int) (h lin.History) {
 func passedOver(n int) (h lin.History) {
 	k := n / 4
 	for i := range 2 * k {
-		h = append(h, lin.Operation{Client: i, Op: "offer", Arg: lin.Int(int64(i)), Call: int64(10 * i), Return: int64(10*i + 12)})
+		h = append(h, lin.Operation{Client: i, Op: "offer", Arg: lin.Int(int64(i)), Call: int64(10 * i),
+			Return: int64(10*i + 12)})
 	}
 	after := int64(20*k + 20)
 	for i := range k - 1 {
-		h = append(h, lin.Operation{Client: 2*k + i, Op: "poll", Outcome: lin.Unknown, Call: after, Return: lin.Forever})
+		h = append(h, lin.Operation{Client: 2*k + i, Op: "poll", Outcome: lin.Unknown, Call: after,
+			Return: lin.Forever})
 	}
 	for i := range k {
 		at := after + 10*int64(i)
@@ -114,7 +125,8 @@ func passedOver(n int) (h lin.History) {
 
 func allAtOnce(n int) (h lin.History) {
 	for i := range n {
-		op := lin.Operation{Client: i, Op: []string{"shut", "open", "wait"}[i%3], Call: int64(20 + i), Return: int64(20 + 2*i)}
+		op := lin.Operation{Client: i, Op: []string{"shut", "open", "wait"}[i%3], Call: int64(20 + i),
+			Return: int64(20 + 2*i)}
 		switch op.Op {
 		case "shut":
 			op.Call, op.Return = 0, 10
@@ -129,7 +141,8 @@ func allAtOnce(n int) (h lin.History) {
 func lostAdditions(amount func(i int) int64, get int64) func(n int) lin.History {
 	return func(n int) (h lin.History) {
 		for i := range n - 1 {
-			h = append(h, lin.Operation{Client: i, Op: "add", Arg: lin.Int(amount(i)), Outcome: lin.Unknown, Call: 1, Return: lin.Forever})
+			h = append(h, lin.Operation{Client: i, Op: "add", Arg: lin.Int(amount(i)), Outcome: lin.Unknown, Call: 1,
+				Return: lin.Forever})
 		}
 		return append(h, lin.Operation{Client: n, Op: "get", Result: lin.Int(get), Call: 5, Return: 6})
 	}
@@ -138,7 +151,8 @@ func lostAdditions(amount func(i int) int64, get int64) func(n int) lin.History 
 func toldTwice(int) lin.History {
 	h := lostAdditions(func(int) int64 { return -1 }, 0)(13)[:12]
 	for i := range 2 {
-		h = append(h, lin.Operation{Client: 20 + i, Op: "add", Arg: lin.Int(-1), Result: lin.Int(-2), Call: 2, Return: 9})
+		h = append(h, lin.Operation{Client: 20 + i, Op: "add", Arg: lin.Int(-1), Result: lin.Int(-2),
+			Call: 2, Return: 9})
 	}
 	return h
 }
@@ -168,7 +182,8 @@ func measureScale(ctx context.Context) (any, error) {
 	for _, problem := range j.problems {
 		fmt.Fprintln(os.Stderr, problem)
 	}
-	return facts{"Operations": scaleOperations, "Seconds": scaleSeconds, "MB": scaleMB, "Checks": all}, errors.Join(j.problems...)
+	return facts{"Operations": scaleOperations, "Seconds": scaleSeconds, "MB": scaleMB, "Checks": all},
+		errors.Join(j.problems...)
 }
 
 // shape measures one.

@@ -86,6 +86,7 @@ func survivors(total *trial) (all []survivor, problem error) {
 			problem = fmt.Errorf("%w: a %s of %s can be legal, and no reason is known", errUnexpected, k.Kind, k.Class)
 		}
 	}
-	slices.SortFunc(all, func(a, b survivor) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Class, b.Class)) })
+	slices.SortFunc(all,
+		func(a, b survivor) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Class, b.Class)) })
 	return all, problem
 }

@@ -48,7 +48,8 @@ func newJudging(ctx context.Context) (*judging, error) {
 		return nil, err
 	}
 	j := &judging{ctx: ctx, dir: dir, torture: filepath.Join(dir, "torture")}
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", j.torture, "./cmd/torture").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", j.torture,
+		"./cmd/torture").CombinedOutput(); err != nil {
 		os.RemoveAll(dir)
 		return nil, fmt.Errorf("torture does not compile: %s", out)
 	}
@@ -66,7 +67,8 @@ func measureJudging(ctx context.Context) (any, error) {
 		name    string
 		measure func() (any, error)
 	}{
-		{"Whole", j.whole}, {"Streams", j.streams}, {"Monitors", j.monitors}, {"Porcupine", j.beside}, {"Hard", j.limits},
+		{"Whole", j.whole}, {"Streams", j.streams}, {"Monitors", j.monitors}, {"Porcupine", j.beside},
+		{"Hard", j.limits},
 	} {
 		if data[section.name], err = section.measure(); err != nil {
 			return nil, err
@@ -149,12 +151,14 @@ func (j *judging) whole() (any, error) {
 		peeks       float64
 		planted     bool
 	}{
-		{"queue", "queue", 0, false}, {"queue, a value overtakes another", "queue", 0, true}, {"queue, 10 % peeks", "queue", 0.1, false},
+		{"queue", "queue", 0, false}, {"queue, a value overtakes another", "queue", 0, true},
+		{"queue, 10 % peeks", "queue", 0.1, false},
 		{"lock", "lock", 0, false}, {"lock, two holders at once", "lock", 0, true},
 	} {
 		file, err := j.file("whole.jsonl", func(w io.Writer) error {
 			return longhistory.Write(w, longhistory.Config{
-				Model: h.model, Operations: checkOperations, Clients: checkClients, Unknown: 0.01, Seed: 1, Peeks: h.peeks, Planted: h.planted,
+				Model: h.model, Operations: checkOperations, Clients: checkClients, Unknown: 0.01, Seed: 1,
+				Peeks: h.peeks, Planted: h.planted,
 			})
 		})
 		if err != nil {
@@ -167,7 +171,8 @@ func (j *judging) whole() (any, error) {
 		all = append(all, named{h.what, c})
 		want := map[bool]string{false: "ok", true: "violation"}[h.planted]
 		j.keep(c.Verdict == want && c.Certificate <= certificateMax, "%s: %s", h.what, c.output)
-		j.keep(h.peeks > 0 || c.Processor <= checkSeconds && c.MB <= checkMB, "%s: %.2f s and %d MB, more than %g s and %d MB",
+		j.keep(h.peeks > 0 || c.Processor <= checkSeconds && c.MB <= checkMB,
+			"%s: %.2f s and %d MB, more than %g s and %d MB",
 			h.what, c.Processor, c.MB, checkSeconds, checkMB)
 	}
 	return all, nil
@@ -181,7 +186,8 @@ func (j *judging) streams() (any, error) {
 			in, out := io.Pipe()
 			go func() {
 				buffered := bufio.NewWriter(out)
-				err := longhistory.Write(buffered, longhistory.Config{Model: model, Operations: n, Clients: checkClients, Seed: 1})
+				err := longhistory.Write(buffered,
+					longhistory.Config{Model: model, Operations: n, Clients: checkClients, Seed: 1})
 				out.CloseWithError(cmp.Or(err, buffered.Flush()))
 			}()
 			c, err := j.check(in, "-", "--model", model, "--window", strconv.Itoa(longhistory.Window))
@@ -190,7 +196,8 @@ func (j *judging) streams() (any, error) {
 				return nil, err
 			}
 			all = append(all, sized{model, n, c})
-			j.keep(c.Verdict == "ok" && c.MB <= streamMB, "%s of %d operations, streamed: %d MB, %s", model, n, c.MB, c.output)
+			j.keep(c.Verdict == "ok" && c.MB <= streamMB, "%s of %d operations, streamed: %d MB, %s", model,
+				n, c.MB, c.output)
 		}
 	}
 	return all, nil
@@ -215,7 +222,8 @@ func (j *judging) monitors() (any, error) {
 	var all []monitored
 	for _, b := range append(queues, locks...) {
 		seconds := b.metrics["cpu-ms/op"]/1e3 + b.metrics["cpu-ns/op"]/1e9
-		name := strings.NewReplacer("MonitorQueueMillion/", "queue, ", "Lock/monitor/1000000", "lock, unknown=1%", "Permits/", "").Replace(b.name)
+		name := strings.NewReplacer("MonitorQueueMillion/", "queue, ", "Lock/monitor/1000000", "lock, unknown=1%",
+			"Permits/", "").Replace(b.name)
 		all = append(all, monitored{name, seconds})
 		j.keep(seconds <= monitorSeconds || !strings.HasSuffix(name, ", unknown=1%"),
 			"the monitor of the %s took %.2f s, more than %g s", name, seconds, monitorSeconds)
@@ -276,7 +284,8 @@ func (j *judging) limits() (any, error) {
 			return nil, err
 		}
 		all = append(all, sized{"priorityqueue", n, c})
-		j.keep(c.Verdict == "violation" && c.Wall <= hardSeconds && c.MB <= hardMB, "the hard history of %d: %.1f s, %d MB, %s", n, c.Wall, c.MB, c.output)
+		j.keep(c.Verdict == "violation" && c.Wall <= hardSeconds && c.MB <= hardMB,
+			"the hard history of %d: %.1f s, %d MB, %s", n, c.Wall, c.MB, c.output)
 	}
 	return all, nil
 }

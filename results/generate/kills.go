@@ -21,7 +21,8 @@ type killed struct {
 }
 
 func measureKills(ctx context.Context) (data any, problem error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "./torturecli", "-run", "^TestKilledRun$", "-count=1", "-timeout", "60m", "-v")
+	cmd := exec.CommandContext(ctx, "go", "test", "./torturecli", "-run", "^TestKilledRun$", "-count=1",
+		"-timeout", "60m", "-v")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("ZKTORTURE_KILLS=%d", kills))
 	out, failed := cmd.CombinedOutput()
 	all := readKills(string(out))

@@ -31,8 +31,9 @@ var spared = map[string]map[string]string{
 	"lock (ours/simple-retry)": {"wrap": "its one znode has no number"},
 	"lock (ours/simple-watch)": {"wrap": "its one znode has no number"},
 	"counter":                  {"wrap": "its one znode has no number", "watch": "it watches nothing"},
-	"twophase":                 {"wrap": "sites are named by their callers", "reap": "the directory is empty only when the workload has forgotten its transactions, at the end"},
-	"barrier":                  {"wrap": "its one znode has no number", "reap": "its znode has no children"},
+	"twophase": {"wrap": "sites are named by their callers",
+		"reap": "the directory is empty only when the workload has forgotten its transactions, at the end"},
+	"barrier": {"wrap": "its one znode has no number", "reap": "its znode has no children"},
 }
 
 // campaign is what came of a million episodes of one recipe: a line of the record. Campaigns take
@@ -71,7 +72,8 @@ func measureMillions(ctx context.Context, asked []string) error {
 		if err != nil {
 			return err
 		}
-		record = slices.DeleteFunc(record, func(old campaign) bool { return old.Kind == c.Kind && old.Recipe == c.Recipe })
+		record = slices.DeleteFunc(record,
+			func(old campaign) bool { return old.Kind == c.Kind && old.Recipe == c.Recipe })
 		record = append(record, c)
 		if err := writeRecord(record); err != nil {
 			return err
@@ -91,26 +93,29 @@ func millionEntries(asked []string) (found []workload.Entry, err error) {
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("no recipe of this project is called %s: say KIND or KIND:RECIPE, see torture list", strings.Join(asked, " "))
+		return nil, fmt.Errorf("no recipe of this project is called %s: say KIND or KIND:RECIPE, see torture list",
+			strings.Join(asked, " "))
 	}
 	return found, nil
 }
 
 func million(ctx context.Context, e workload.Entry) (campaign, error) {
 	last := time.Now()
-	r, err := sim.Run(ctx, e.New(), sim.Config{Episodes: millionEpisodes, Seed: millionSeed, Faults: sim.AllFaults, Progress: func(p sim.Progress) {
-		if time.Since(last) > 10*time.Second {
-			last = time.Now()
-			fmt.Fprintf(os.Stderr, "%s (%s): %d of %d episodes\n", e.Kind, e.Recipe, p.Episodes, p.Of)
-		}
-	}})
+	r, err := sim.Run(ctx, e.New(), sim.Config{Episodes: millionEpisodes, Seed: millionSeed, Faults: sim.AllFaults,
+		Progress: func(p sim.Progress) {
+			if time.Since(last) > 10*time.Second {
+				last = time.Now()
+				fmt.Fprintf(os.Stderr, "%s (%s): %d of %d episodes\n", e.Kind, e.Recipe, p.Episodes, p.Of)
+			}
+		}})
 	if err == nil && r.Interrupted {
 		err = errors.New("interrupted; what was finished before is recorded")
 	}
 	return campaign{
 		Date: time.Now().UTC().Format(time.DateOnly), Go: runtime.Version(), Kind: r.Workload, Recipe: r.Recipe,
 		Verdict: r.Verdict, Reason: r.Reason, Violations: violated(r), Undecided: r.Undecided,
-		Episodes: r.Episodes, Operations: r.Operations, Steps: r.Steps, Struck: r.Struck, Hash: sim.FormatHash(r.Hash), MB: peakMemory(),
+		Episodes: r.Episodes, Operations: r.Operations, Steps: r.Steps, Struck: r.Struck,
+		Hash: sim.FormatHash(r.Hash), MB: peakMemory(),
 	}, err
 }
 
@@ -126,7 +131,8 @@ func violated(r sim.Result) (n int) {
 func (c campaign) problem() error {
 	var found []error
 	bad := func(format string, args ...any) {
-		found = append(found, fmt.Errorf("%w: %s (%s): %s", errUnexpected, c.Kind, c.Recipe, fmt.Sprintf(format, args...)))
+		found = append(found, fmt.Errorf("%w: %s (%s): %s", errUnexpected, c.Kind, c.Recipe,
+			fmt.Sprintf(format, args...)))
 	}
 	if c.Verdict != sim.VerdictOK {
 		bad("%s %s", c.Verdict, c.Reason)
@@ -187,7 +193,8 @@ func writeRecord(record []campaign) error {
 }
 
 func (c campaign) place() int {
-	return slices.IndexFunc(workload.Entries(), func(e workload.Entry) bool { return e.Kind == c.Kind && e.Recipe == c.Recipe })
+	return slices.IndexFunc(workload.Entries(),
+		func(e workload.Entry) bool { return e.Kind == c.Kind && e.Recipe == c.Recipe })
 }
 
 func millionPage(record []campaign) (any, error) {

@@ -33,7 +33,8 @@ const (
 // tried again.
 func measureMutants(ctx context.Context, args []string) error {
 	if len(args) > 1 {
-		return fmt.Errorf("mutants takes at most one argument, the file of a report by gremlins; there are %d", len(args))
+		return fmt.Errorf("mutants takes at most one argument, the file of a report by gremlins; there are %d",
+			len(args))
 	}
 	all, err := reported(ctx, args)
 	if err != nil {
@@ -182,7 +183,8 @@ func dies(ctx context.Context, m mutants.Mutant, tests string) (bool, error) {
 		return false, err
 	}
 	binary := filepath.Join(dir, "mutant.test")
-	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "-overlay", overlay, "./"+mutatedPackage).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "-overlay", overlay,
+		"./"+mutatedPackage).CombinedOutput(); err != nil {
 		return false, fmt.Errorf("%s cannot be built: %w\n%s", m, err, out)
 	}
 	test := exec.CommandContext(ctx, binary, "-test.failfast", "-test.timeout="+timeouts[tests], tests)
@@ -240,7 +242,8 @@ func readArguments() (map[string]string, error) {
 func mutantsPage(t tally, arguments map[string]string) (any, error) {
 	problems := unargued(t.left, arguments)
 	if t.score() < scoreMin {
-		problems = append(problems, fmt.Errorf("%w: the score is %.1f %%, less than %d %%", errUnexpected, t.score(), scoreMin))
+		problems = append(problems, fmt.Errorf("%w: the score is %.1f %%, less than %d %%", errUnexpected,
+			t.score(), scoreMin))
 	}
 	return facts{
 		"Package": mutatedPackage, "File": argumentsFile, "Viable": t.viable, "Broken": t.broken, "Score": t.score(),
@@ -254,11 +257,13 @@ func unargued(left []mutants.Mutant, arguments map[string]string) (problems []er
 	for _, m := range left {
 		delete(idle, m.Change())
 		if arguments[m.Change()] == "" {
-			problems = append(problems, fmt.Errorf("%w: nothing in %s says why this mutant lives: %s", errUnexpected, argumentsFile, m.Change()))
+			problems = append(problems, fmt.Errorf("%w: nothing in %s says why this mutant lives: %s", errUnexpected,
+				argumentsFile, m.Change()))
 		}
 	}
 	for _, change := range slices.Sorted(maps.Keys(idle)) {
-		problems = append(problems, fmt.Errorf("%w: %s argues about a mutant that does not live: %s", errUnexpected, argumentsFile, change))
+		problems = append(problems, fmt.Errorf("%w: %s argues about a mutant that does not live: %s", errUnexpected,
+			argumentsFile, change))
 	}
 	return problems
 }

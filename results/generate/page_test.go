@@ -13,8 +13,9 @@ import (
 // animals are two of what torture zoo --json prints.
 var animals = zooResult{Found: 1, Total: 2, Animals: []zooAnimal{
 	{
-		ID: "W1", Title: "the predecessor vanishes between list and watch, and nobody wakes the waiter", Property: "lost-wakeup",
-		Needs: "none", Found: true, Episodes: 54, Elapsed: 29.8, Clean: true, Twin: 54, Confirmed: "confirmed",
+		ID: "W1", Title: "the predecessor vanishes between list and watch, and nobody wakes the waiter",
+		Property: "lost-wakeup",
+		Needs:    "none", Found: true, Episodes: 54, Elapsed: 29.8, Clean: true, Twin: 54, Confirmed: "confirmed",
 	},
 	{
 		ID: "W4", Title: "a waiter that has given up is woken and queues again", Property: "progress", Needs: "cancel",
@@ -33,7 +34,8 @@ var soaked = &runResult{
 	Faults: map[string]int{"loss": 2533, "cancel": 499},
 }
 
-var lost = violation{Property: "lost", Message: "it is gone", Episode: 22, Times: 2, Struck: "c1's request 8: expiry after", history: []byte("{}\n")}
+var lost = violation{Property: "lost", Message: "it is gone", Episode: 22, Times: 2,
+	Struck: "c1's request 8: expiry after", history: []byte("{}\n")}
 
 // samples are facts for each template, and lines that come of them.
 var samples = []struct {
@@ -54,8 +56,9 @@ Peak resident memory of the process that ran all of them: 26 MB (at most 200 MB 
 	{"ensemble", facts{"Duration": "30s", "Runs": []*runResult{soaked}}, `| lock | ours | ok |  | 5,585 | 63,621 | 600 |`},
 	{"zoo", facts{
 		"Seeds": 10, "EpisodesMax": 20000, "Absentees": []zoo.Absent{{ID: "C7", Reason: "none was found"}},
-		"Animals": []animal{{Animal: zoo.Animal{ID: "W1", Source: "a book"}, Hits: 1, Catches: []zoo.Catch{{TwinClean: true, TwinEpisodes: 20000, Episodes: 5}}}},
-		"Missed":  1, "Hunts": 350, "Accused": 0, "Clients": 1, "Operations": 3, "Faults": 1,
+		"Animals": []animal{{Animal: zoo.Animal{ID: "W1", Source: "a book"}, Hits: 1,
+			Catches: []zoo.Catch{{TwinClean: true, TwinEpisodes: 20000, Episodes: 5}}}},
+		"Missed": 1, "Hunts": 350, "Accused": 0, "Clients": 1, "Operations": 3, "Faults": 1,
 	}, `| W1 |  | a book |  |  | 1 of 1 | 5 | 0 | 0 | 0 | 0 | clean in 20,000 |
 
 The median story has 1 clients, 3 operations, 1 faults.
@@ -79,10 +82,11 @@ Published bugs without an animal:
 
 Of 50 runs 0 left something behind, or a history that cannot be judged.`},
 	{"soak", facts{"Duration": "10m", "Runs": []*runResult{soaked}}, `| lock | ok | 5,585 | 63,621 | cancel 499, loss 2,533 | 0.08 s | 10.0 |`},
-	{"million", facts{"Episodes": 1000000, "Seed": 1, "Faults": []string{"loss", "wrap"}, "Spared": spared, "Record": []campaign{{
-		Kind: "lock", Recipe: "ours", Verdict: sim.VerdictOK, Episodes: 1000000, Operations: 11194747, Steps: 60046359,
-		MB: 16, Date: "2026-11-21", Hash: "5f", Struck: map[string]int{"loss": 711000},
-	}}}, "| lock | ours | ok | 0 | 0 | 1,000,000 | 11,194,747 | 60,046,359 | 16 MB | 2026-11-21 | `5f` |" + `
+	{"million", facts{"Episodes": 1000000, "Seed": 1, "Faults": []string{"loss", "wrap"}, "Spared": spared,
+		"Record": []campaign{{
+			Kind: "lock", Recipe: "ours", Verdict: sim.VerdictOK, Episodes: 1000000, Operations: 11194747, Steps: 60046359,
+			MB: 16, Date: "2026-11-21", Hash: "5f", Struck: map[string]int{"loss": 711000},
+		}}}, "| lock | ours | ok | 0 | 0 | 1,000,000 | 11,194,747 | 60,046,359 | 16 MB | 2026-11-21 | `5f` |" + `
 
 How often each fault struck:
 
@@ -96,8 +100,10 @@ A 0 is expected where a fault finds nothing to strike:
 - barrier: wrap, because its one znode has no number
 - counter: watch, because it watches nothing`},
 	{"mutants", facts{
-		"Package": "recipes", "File": "results/mutants.txt", "Viable": 591, "Broken": 31, "Score": 93.57, "BySimulation": 415,
-		"ByAnother": 138, "Left": []mutants.Mutant{{}}, "Arguments": map[string]string{mutants.Mutant{}.Change(): "It is the same."},
+		"Package": "recipes", "File": "results/mutants.txt", "Viable": 591, "Broken": 31, "Score": 93.57,
+		"BySimulation": 415,
+		"ByAnother":    138, "Left": []mutants.Mutant{{}},
+		"Arguments": map[string]string{mutants.Mutant{}.Change(): "It is the same."},
 	}, "| 591 | 415 | 138 | 1 | 93.6 % |\n\n31 more do not compile and are not counted. Those that live, and why that is no hole (`results/mutants.txt`):\n\n- `" +
 		mutants.Mutant{}.Change() + "`  \n  It is the same."},
 	{"judge-correct", facts{"Histories": 10000, "Time": 200 * time.Millisecond, "Models": []innocent{{
@@ -108,8 +114,10 @@ A 0 is expected where a fault finds nothing to strike:
 | queue | 1,112 | 3,414,708 | 901 | 552 | 1,112 | 0 | 0 | 13ms |`},
 	{"judge-corruptions", facts{
 		"Episodes": 2000, "Each": 10, "Min": 95, "Percent": 99.994184, "Unnoticed": 17,
-		"Trials":    []*trial{{Workload: "lock", Recipe: "ours", Histories: 2000, Drawn: 19609, Changed: 17442, Noticed: 17442}},
-		"Survivors": []survivor{{corruptionKind{"drop", "add"}, &trial{Drawn: 5464, Changed: 4928, Doubtful: 536}, "it may"}},
+		"Trials": []*trial{{Workload: "lock", Recipe: "ours", Histories: 2000, Drawn: 19609,
+			Changed: 17442, Noticed: 17442}},
+		"Survivors": []survivor{{corruptionKind{"drop", "add"},
+			&trial{Drawn: 5464, Changed: 4928, Doubtful: 536}, "it may"}},
 	}, `| lock | ours | 2,000 | 19,609 | 2,167 | 17,442 | 17,442 | 0 | 0 | 0 |
 
 Noticed: 99.994 % of the corruptions that change the outcome; 17 were not. (Each is written to the standard error.)
@@ -117,16 +125,19 @@ Noticed: 99.994 % of the corruptions that change the outcome; 17 were not. (Each
 ### Those that are legal all the same
 | drop | add | 5,464 | 536 | 536 | it may |`},
 	{"judge-scale", facts{"Operations": 100000, "Seconds": 5.0, "MB": 500, "Checks": []scaled{{
-		scaleShape{Name: "all at once", Model: "gate"}, checked{Verdict: "violation", Rule: "order", Certificate: 2, Processor: 0.232, MB: 118}, 100010,
+		scaleShape{Name: "all at once", Model: "gate"},
+		checked{Verdict: "violation", Rule: "order", Certificate: 2, Processor: 0.232, MB: 118}, 100010,
 	}}}, `produce has to be decided in 5 s of the processor and 500 MB. Not decided is which of n amounts make up a number: that is a
 | gate | all at once | 100,010 | violation order | 2 | 0.23 | 118 MB |`},
 	{"judging", facts{
 		"Operations": 1000000, "Clients": 16, "Window": 96,
-		"Whole":     []named{{"queue", checked{Verdict: "ok", Processor: 1.581, MB: 358}}},
-		"Streams":   []sized{{"lock", 100000, checked{Verdict: "ok", Processor: 0.26, MB: 29}}},
-		"Monitors":  []monitored{{"rwlock", 0.53}},
-		"Porcupine": []searched{{"queue, n=20", true, 100 * time.Microsecond, "0.1 ms"}, {"lock, legal", false, time.Second, ""}},
-		"Hard":      []sized{{"priorityqueue", 20000, checked{Verdict: "violation", Rule: "order", Wall: 5.04, MB: 518}}},
+		"Whole":    []named{{"queue", checked{Verdict: "ok", Processor: 1.581, MB: 358}}},
+		"Streams":  []sized{{"lock", 100000, checked{Verdict: "ok", Processor: 0.26, MB: 29}}},
+		"Monitors": []monitored{{"rwlock", 0.53}},
+		"Porcupine": []searched{{"queue, n=20", true, 100 * time.Microsecond, "0.1 ms"},
+			{"lock, legal", false, time.Second, ""}},
+		"Hard": []sized{{"priorityqueue", 20000,
+			checked{Verdict: "violation", Rule: "order", Wall: 5.04, MB: 518}}},
 	}, `| queue | ok | 0 | 1.58 | 358 MB |
 
 ## From a pipe, in memory that does not grow
@@ -142,9 +153,12 @@ Noticed: 99.994 % of the corruptions that change the outcome; 17 were not. (Each
 ## The history that no search can decide
 | 20,000 | violation | 5.0 | 518 MB |`},
 	{"foreign", facts{
-		"Duration": "1m", "Server": "3.8.0", "Libraries": map[string]foreignLibrary{"kazoo": {Version: "kazoo 2.8.0", Shown: "python3"}},
-		"Recipes": []tortured{{&runResult{Verdict: "violation", Episodes: 96, Operations: 822, Elapsed: 62, Violations: []violation{lost, lost}}, "kazoo's Queue", []shown{
-			{Text: "### It loses", Case: &foreignCase{Kind: "queue", Seed: 3, Clients: 1, Ops: 1, Rounds: 31, With: 5, Violation: lost}},
+		"Duration": "1m", "Server": "3.8.0", "Libraries": map[string]foreignLibrary{"kazoo": {Version: "kazoo 2.8.0",
+			Shown: "python3"}},
+		"Recipes": []tortured{{&runResult{Verdict: "violation", Episodes: 96, Operations: 822, Elapsed: 62,
+			Violations: []violation{lost, lost}}, "kazoo's Queue", []shown{
+			{Text: "### It loses", Case: &foreignCase{Kind: "queue", Seed: 3, Clients: 1, Ops: 1, Rounds: 31, With: 5,
+				Violation: lost}},
 			{Text: "### It lies", Hunt: &luckyHunt{Faults: "none", Duration: "1m", Rounds: 1000}},
 			{Text: "### It sleeps", Hunt: &luckyHunt{Faults: "none", Duration: "1m", Rounds: 1000, Seen: &lost}},
 			{Text: "### It hides", Unseen: 480},

@@ -37,7 +37,8 @@ func measurePause(ctx context.Context) (any, error) {
 	for _, of := range []struct{ recipe, resource, verdict string }{
 		{"unfenced", "takes every write", "violation"}, {"ours", "checks tokens", "ok"},
 	} {
-		result, err := onServers(ctx, "lock", "--recipe", of.recipe, "--faults", "pause", "--duration", pauseDuration, "--seed", pauseSeed)
+		result, err := onServers(ctx, "lock", "--recipe", of.recipe, "--faults", "pause", "--duration", pauseDuration,
+			"--seed", pauseSeed)
 		if err != nil {
 			return nil, err
 		}
@@ -48,8 +49,10 @@ func measurePause(ctx context.Context) (any, error) {
 		case len(r.Violations) > min(r.Overrun().Times, 1):
 			problems = append(problems, fmt.Errorf("%w: %s: %v", errUnexpected, of.recipe, r.Violations))
 		case of.recipe == "ours" && r.Refused == 0:
-			problems = append(problems, fmt.Errorf("%w: no stale write came to the resource that checks tokens", errUnexpected))
+			problems = append(problems, fmt.Errorf("%w: no stale write came to the resource that checks tokens",
+				errUnexpected))
 		}
 	}
-	return facts{"Duration": pauseDuration, "Seed": pauseSeed, "Runs": runs, "Message": message}, errors.Join(problems...)
+	return facts{"Duration": pauseDuration, "Seed": pauseSeed, "Runs": runs, "Message": message},
+		errors.Join(problems...)
 }

@@ -85,5 +85,6 @@ func measurePace(ctx context.Context, w sim.Workload, seed uint64) (pace, error)
 		err = fmt.Errorf("%w: %s (%s), seed %d: %s %s", errUnexpected, r.Workload, r.Recipe, seed, r.Verdict, r.Reason)
 	}
 	steps := float64(max(r.Steps, 1))
-	return pace{r, float64(after.TotalAlloc-before.TotalAlloc) / steps, float64(after.Mallocs-before.Mallocs) / steps}, err
+	return pace{r, float64(after.TotalAlloc-before.TotalAlloc) / steps,
+		float64(after.Mallocs-before.Mallocs) / steps}, err
 }

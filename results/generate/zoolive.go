@@ -13,7 +13,8 @@ const (
 
 func measureZooLive(ctx context.Context) (data any, problem error) {
 	var zoo zooResult
-	if err := torture(ctx, &zoo, "zoo", "--backend", "ensemble", "--duration", zooLiveDuration, "--seed", "1"); err != nil {
+	if err := torture(ctx, &zoo, "zoo", "--backend", "ensemble", "--duration", zooLiveDuration,
+		"--seed", "1"); err != nil {
 		return nil, err
 	}
 	accused := 0

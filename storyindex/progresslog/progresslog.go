@@ -1,6 +1,6 @@
-// Package progresslog records the progress of a run: how many episodes, operations and strikes of faults there had been by
-// when. The verdict of a run of a night says nothing about its hours; its progress log shows whether servers slowed down
-// when a fault struck, and when the first property broke.
+// Package progresslog records the progress of a run: how many episodes, operations and strikes of faults there had been
+// by when. The verdict of a run of a night says nothing about its hours; its progress log shows whether servers slowed
+// down when a fault struck, and when the first property broke.
 //
 // A progress log is a file of JSON objects, one a line, each the state of the run at a moment:
 //
@@ -8,9 +8,9 @@
 //
 // All numbers are sums since the begin of the run and never fall.
 //
-// A file has at most [LinesMax] lines. It begins with a line a second; when it is full every other line is left out, and
-// from then on half as many are written. Each line is written at once, and the file is thinned by replacing it, so that it
-// can be read at any moment, also when the run is killed.
+// A file has at most [LinesMax] lines. It begins with a line a second; when it is full every other line is left out,
+// and from then on half as many are written. Each line is written at once, and the file is thinned by replacing it, so
+// that it can be read at any moment, also when the run is killed.
 //
 // Times are of the wall clock. Nothing that has to be equal for equal seeds may depend on a progress log.
 package progresslog

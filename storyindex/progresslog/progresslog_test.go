@@ -153,7 +153,8 @@ func TestKilled(t *testing.T) {
 func even(points []progresslog.Point) float64 {
 	shortest, longest := math.Inf(1), 0.0
 	for i := 1; i < len(points); i++ {
-		shortest, longest = min(shortest, points[i].Time-points[i-1].Time), max(longest, points[i].Time-points[i-1].Time)
+		shortest, longest = min(shortest, points[i].Time-points[i-1].Time), max(longest,
+			points[i].Time-points[i-1].Time)
 	}
 	return longest / shortest
 }
@@ -183,7 +184,8 @@ func TestCutOff(t *testing.T) {
 	var whole []byte
 	var points []progresslog.Point
 	for i := range 5 {
-		points = append(points, progresslog.Point{Time: float64(i), Operations: int64(i * 10), Faults: map[string]int64{"loss": int64(i)}})
+		points = append(points, progresslog.Point{Time: float64(i), Operations: int64(i * 10),
+			Faults: map[string]int64{"loss": int64(i)}})
 		line, err := json.Marshal(points[i])
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +198,8 @@ func TestCutOff(t *testing.T) {
 		if n+1 < len(whole) && whole[n] == '\n' || n+1 == len(whole) {
 			lines++ // a line that only lacks its end
 		}
-		if d := cmp.Diff(points[:lines], got, cmp.Transformer("nil", func(p []progresslog.Point) string { return fmt.Sprint(p) })); d != "" {
+		if d := cmp.Diff(points[:lines], got, cmp.Transformer("nil",
+			func(p []progresslog.Point) string { return fmt.Sprint(p) })); d != "" {
 			t.Fatalf("of the first %d bytes: %s", n, d)
 		}
 		if whole := n == 0 || whole[n] == '\n' || whole[n-1] == '\n'; (err == nil) != whole {
@@ -224,7 +227,8 @@ func TestNoCourse(t *testing.T) {
 		`[1]`:                                    "line 2: no moment of a course",
 		`{"t_s":3,"faults":{` + many(101) + `}}`: "line 2: it has 102 kinds of faults, and 100 are the most",
 		strings.Repeat(" ", 1<<17):               "after 1 moments: a line is longer than 65536 bytes",
-		strings.Repeat("{\"t_s\":2,\"episodes\":5,\"operations\":5,\"violations\":1}\n", 5*progresslog.LinesMax): "it has more than 10000 lines",
+		strings.Repeat("{\"t_s\":2,\"episodes\":5,\"operations\":5,\"violations\":1}\n",
+			5*progresslog.LinesMax): "it has more than 10000 lines",
 	} {
 		points, err := progresslog.Read(strings.NewReader(good + line))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -247,7 +251,8 @@ func many(n int) string {
 // A kind that a line does not name has struck as often as before.
 func TestUnnamedKind(t *testing.T) {
 	points, err := progresslog.Read(strings.NewReader(`{"t_s":1,"faults":{"loss":3}}` + "\n\n" + `{"t_s":2,"faults":{"crash":1}}`))
-	want := []progresslog.Point{{Time: 1, Faults: map[string]int64{"loss": 3}}, {Time: 2, Faults: map[string]int64{"loss": 3, "crash": 1}}}
+	want := []progresslog.Point{{Time: 1, Faults: map[string]int64{"loss": 3}},
+		{Time: 2, Faults: map[string]int64{"loss": 3, "crash": 1}}}
 	if d := cmp.Diff(want, points); d != "" || err != nil {
 		t.Errorf("%s: %v", d, err)
 	}

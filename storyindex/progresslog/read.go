@@ -16,8 +16,8 @@ const lineMax = 1 << 16
 // linesReadMax is how many lines are read at most.
 const linesReadMax = 5 * LinesMax
 
-// Read reads a progress log. With an error it returns the points before the line that the error names: a log is cut off if
-// its run was killed or its disk was full.
+// Read reads a progress log. With an error it returns the points before the line that the error names: a log is cut off
+// if its run was killed or its disk was full.
 func Read(r io.Reader) ([]Point, error) {
 	var points []Point
 	lines := bufio.NewScanner(r)

@@ -26,8 +26,8 @@ type Recorder struct {
 // NewRecorder returns a recorder into a file, which is made with the first line and must not exist.
 func NewRecorder(name string) *Recorder { return &Recorder{name: name, every: 1} }
 
-// Add tells the recorder of a moment; it may be called often. Close returns the error of a write that fails: a run goes on
-// without a log.
+// Add tells the recorder of a moment; it may be called often. Close returns the error of a write that fails: a run goes
+// on without a log.
 func (r *Recorder) Add(p Point) {
 	p.Time = math.Round(p.Time*1000) / 1000
 	r.latest, r.told = p, true
