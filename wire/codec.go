@@ -3,26 +3,24 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"reflect"
 )
 
-// Record is something that goes over the wire.
-type Record interface {
-	// fields visits the fields in their order. The codec either reads or writes them.
-	fields(c *codec)
-}
+// Record is a pointer to one of the records of this package.
+type Record any
 
 // Append appends a record.
 func Append(b []byte, r Record) []byte {
 	c := &codec{bytes: b}
-	r.fields(c)
+	c.record(r)
 	return c.bytes
 }
 
-// Parse reads a record from the beginning of b, and returns what is behind it. The record has no share in
-// b. It returns an [*Error] if b is no such record.
+// Parse reads a record from the beginning of b, and returns what is behind it. The record shares no memory with b.
+// It returns an [*Error] if b is no such record.
 func Parse(b []byte, r Record) (rest []byte, err error) {
 	c := &codec{bytes: b, reading: true}
-	r.fields(c)
+	c.record(r)
 	if c.err != nil {
 		c.err.What = fmt.Sprintf("%T", r)[len("*wire."):]
 		return nil, c.err
@@ -38,7 +36,7 @@ type Error struct {
 
 func (e *Error) Error() string { return "malformed " + e.What + ": " + e.Problem }
 
-// codec reads fields from bytes, or writes them there. After an error it does neither.
+// codec reads records from bytes, or writes them there. After an error it does neither.
 type codec struct {
 	bytes   []byte // what is left to read, or what has been written
 	reading bool
@@ -63,89 +61,119 @@ func (c *codec) take(n int) []byte {
 	return taken
 }
 
-func (c *codec) bool(v *bool) {
-	if !c.reading {
-		b := byte(0)
-		if *v {
-			b = 1
+func (c *codec) record(r Record) {
+	switch r := r.(type) {
+	case *MultiRequest:
+		c.multi(&r.Ops, NewRequest)
+	case *MultiReply:
+		c.multi(&r.Ops, NewReply)
+	default:
+		c.field(reflect.ValueOf(r).Elem())
+	}
+}
+
+// field reads or writes a field; of a struct, all its fields in their order. A pointer is to a bool at the end of a
+// frame, which may be left out.
+func (c *codec) field(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			c.field(v.Field(i))
 		}
-		c.bytes = append(c.bytes, b)
-	} else if b := c.take(1); b != nil {
-		*v = b[0] != 0
+	case reflect.String, reflect.Slice:
+		c.sequence(v)
+	case reflect.Pointer:
+		if c.reading && (len(c.bytes) == 0 || c.err != nil) {
+			v.SetZero()
+			return
+		}
+		if c.reading {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		if !v.IsNil() {
+			c.field(v.Elem())
+		}
+	default:
+		c.number(v)
 	}
 }
 
-func (c *codec) int32(v *int32) {
+// number reads or writes a bool, in one byte, or a whole number in big endian.
+func (c *codec) number(v reflect.Value) {
 	if !c.reading {
-		c.bytes = binary.BigEndian.AppendUint32(c.bytes, uint32(*v))
-	} else if b := c.take(4); b != nil {
-		*v = int32(binary.BigEndian.Uint32(b))
+		c.bytes, _ = binary.Append(c.bytes, binary.BigEndian, v.Interface())
+	} else if b := c.take(int(v.Type().Size())); b != nil {
+		_, _ = binary.Decode(b, binary.BigEndian, v.Addr().Interface())
 	}
 }
 
-func (c *codec) int64(v *int64) {
-	if !c.reading {
-		c.bytes = binary.BigEndian.AppendUint64(c.bytes, uint64(*v))
-	} else if b := c.take(8); b != nil {
-		*v = int64(binary.BigEndian.Uint64(b))
+// sequence reads or writes a text, a buffer or a vector: a count, then bytes or elements. A text or a vector that is
+// not there is read as an empty one, a buffer as nil.
+func (c *codec) sequence(v reflect.Value) {
+	switch {
+	case v.Kind() == reflect.String:
+		if text := c.buffer([]byte(v.String())); c.reading {
+			v.SetString(string(text))
+		}
+	case v.Type().Elem().Kind() == reflect.Uint8:
+		if buffer := c.buffer(v.Bytes()); c.reading {
+			v.SetBytes(buffer)
+		}
+	default:
+		n := c.count(v.Len(), least(v.Type().Elem()))
+		if c.reading {
+			v.Set(reflect.MakeSlice(v.Type(), max(0, n), max(0, n)))
+		}
+		for i := range v.Len() {
+			c.field(v.Index(i))
+		}
 	}
 }
 
-// none is the count of what is not there.
-const none = -1
-
-// count reads or writes how many bytes or elements follow, of so many bytes at least each.
-func (c *codec) count(n *int, least int) {
-	v := int32(*n)
-	c.int32(&v)
-	*n = int(v)
-	if c.reading && (*n < none || *n > len(c.bytes)/least) {
-		c.fail("it has a count of %d where %d bytes are left", *n, len(c.bytes))
-		*n = none
+// least returns how many bytes a value of the type takes at least.
+func least(t reflect.Type) int {
+	switch t.Kind() {
+	case reflect.Struct:
+		sum := 0
+		for i := range t.NumField() {
+			sum += least(t.Field(i).Type)
+		}
+		return sum
+	case reflect.String, reflect.Slice:
+		return countBytes
 	}
+	return int(t.Size())
 }
 
-// string reads or writes a text. One that is not there is read as empty.
-func (c *codec) string(v *string) {
-	n := len(*v)
-	c.count(&n, 1)
-	if !c.reading {
-		c.bytes = append(c.bytes, *v...)
-	} else if n > 0 {
-		*v = string(c.take(n))
-	} else {
-		*v = ""
+// A count is so long, and none where there is nothing to count.
+const (
+	countBytes = 4
+	none       = -1
+)
+
+// count reads or writes how many bytes or elements follow, each of least bytes or more.
+func (c *codec) count(length, least int) int {
+	n := int32(length)
+	c.number(reflect.ValueOf(&n).Elem())
+	if c.reading && (n < none || int(n) > len(c.bytes)/least) {
+		c.fail("it has a count of %d where %d bytes are left", n, len(c.bytes))
+		return none
 	}
+	return int(n)
 }
 
-// buffer reads or writes bytes; nil is a buffer that is not there.
-func (c *codec) buffer(v *[]byte) {
+// buffer writes bytes, or reads and returns some; nil is a buffer that is not there.
+func (c *codec) buffer(b []byte) []byte {
 	n := none
-	if *v != nil {
-		n = len(*v)
+	if b != nil {
+		n = len(b)
 	}
-	c.count(&n, 1)
-	if !c.reading {
-		c.bytes = append(c.bytes, *v...)
-		return
+	if n = c.count(n, 1); !c.reading {
+		c.bytes = append(c.bytes, b...)
+		return nil
 	}
-	*v = nil
-	if n >= 0 {
-		*v = append([]byte{}, c.take(n)...)
+	if n < 0 {
+		return nil
 	}
+	return append([]byte{}, c.take(n)...)
 }
-
-// vector reads or writes elements of so many bytes at least each; none is read as an empty one. element
-// reads or writes one.
-func vector[T any](c *codec, v *[]T, least int, element func(*T)) {
-	n := len(*v)
-	c.count(&n, least)
-	if c.reading {
-		*v = make([]T, max(0, n))
-	}
-	for i := range *v {
-		element(&(*v)[i])
-	}
-}
-
-func (c *codec) strings(v *[]string) { vector(c, v, 4, c.string) }

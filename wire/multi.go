@@ -16,52 +16,46 @@ type MultiOp struct {
 // MultiMax is the most operations in a multi that is read.
 const MultiMax = 1 << 16
 
-func (r *MultiRequest) fields(c *codec) { c.multi(&r.Ops, kind.newRequest) }
-func (r *MultiReply) fields(c *codec)   { c.multi(&r.Ops, kind.newReply) }
+// multiHeader is in front of each operation; Done says that there is none.
+type multiHeader struct {
+	Op   Op
+	Done bool
+	Err  int32
+}
 
-// multi reads or writes headers with their records, and the header that says that there are no more.
-func (c *codec) multi(ops *[]MultiOp, fresh func(kind) Record) {
-	if !c.reading {
-		for i := range *ops {
-			c.part(&(*ops)[i])
-		}
-		end, done := MultiOp{Op: OpError, Err: -1}, true
-		c.partHeader(&end, &done)
+// multi reads or writes operations.
+func (c *codec) multi(ops *[]MultiOp, fresh func(Op) Record) {
+	if c.reading {
+		*ops = c.parts(fresh)
 		return
 	}
-	*ops = nil
+	for _, op := range *ops {
+		c.record(&multiHeader{Op: op.Op, Err: op.Err})
+		if op.Record != nil {
+			c.record(op.Record)
+		}
+	}
+	c.record(&multiHeader{OpError, true, -1})
+}
+
+func (c *codec) parts(fresh func(Op) Record) (ops []MultiOp) {
 	for {
-		var op MultiOp
-		var done bool
-		c.partHeader(&op, &done)
-		switch {
-		case done || c.err != nil:
-			return
-		case len(*ops) == MultiMax:
+		var h multiHeader
+		c.record(&h)
+		switch _, known := kinds[h.Op]; {
+		case h.Done || c.err != nil:
+			return ops
+		case len(ops) == MultiMax:
 			c.fail("it has more than %d operations", MultiMax)
-			return
+			return ops
+		case !known || h.Op == OpMulti || h.Op == OpMultiRead:
+			c.fail("there is no %v in a multi", h.Op)
+			return ops
 		}
-		if k, known := kinds[op.Op]; !known || op.Op == OpMulti || op.Op == OpMultiRead {
-			c.fail("there is no %v in a multi", op.Op)
-			return
-		} else if op.Record = fresh(k); op.Record != nil {
-			op.Record.fields(c)
+		op := MultiOp{h.Op, h.Err, fresh(h.Op)}
+		if op.Record != nil {
+			c.record(op.Record)
 		}
-		*ops = append(*ops, op)
+		ops = append(ops, op)
 	}
-}
-
-// part writes one operation.
-func (c *codec) part(op *MultiOp) {
-	done := false
-	c.partHeader(op, &done)
-	if op.Record != nil {
-		op.Record.fields(c)
-	}
-}
-
-func (c *codec) partHeader(op *MultiOp, done *bool) {
-	c.int32((*int32)(&op.Op))
-	c.bool(done)
-	c.int32(&op.Err)
 }

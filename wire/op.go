@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+)
 
 // Op is the kind of a request: OpCode of ZooDefs.java.
 type Op int32
@@ -58,72 +61,58 @@ func (o Op) String() string {
 // Writes tells whether the operation changes something that others see.
 func (o Op) Writes() bool { return kinds[o].writes }
 
-// kind is what is known of an operation.
+// kind is what is known of an operation. Its request and its reply are zero records; nil if there is none, or none
+// that is read here.
 type kind struct {
-	name    string
-	writes  bool
-	request func() Record // nil: nothing, or nothing that is read here
-	reply   func() Record
-}
-
-func record[T any, P interface {
-	*T
-	Record
-}]() Record {
-	return P(new(T))
+	name           string
+	writes         bool
+	request, reply any
 }
 
 var kinds = map[Op]kind{
-	OpCreate:          {"create", true, record[CreateRequest], record[PathReply]},
-	OpDelete:          {"delete", true, record[PathVersionRequest], nil},
-	OpExists:          {"exists", false, record[WatchRequest], record[StatReply]},
-	OpGetData:         {"getData", false, record[WatchRequest], record[DataReply]},
-	OpSetData:         {"setData", true, record[SetDataRequest], record[StatReply]},
-	OpGetACL:          {"getACL", false, record[PathRequest], record[ACLReply]},
-	OpSetACL:          {"setACL", true, record[SetACLRequest], record[StatReply]},
-	OpGetChildren:     {"getChildren", false, record[WatchRequest], record[ChildrenReply]},
-	OpSync:            {"sync", false, record[PathRequest], record[PathReply]},
+	OpCreate:          {"create", true, CreateRequest{}, PathReply{}},
+	OpDelete:          {"delete", true, PathVersionRequest{}, nil},
+	OpExists:          {"exists", false, WatchRequest{}, StatReply{}},
+	OpGetData:         {"getData", false, WatchRequest{}, DataReply{}},
+	OpSetData:         {"setData", true, SetDataRequest{}, StatReply{}},
+	OpGetACL:          {"getACL", false, PathRequest{}, ACLReply{}},
+	OpSetACL:          {"setACL", true, SetACLRequest{}, StatReply{}},
+	OpGetChildren:     {"getChildren", false, WatchRequest{}, NamesReply{}},
+	OpSync:            {"sync", false, PathRequest{}, PathReply{}},
 	OpPing:            {"ping", false, nil, nil},
-	OpGetChildren2:    {"getChildren2", false, record[WatchRequest], record[Children2Reply]},
-	OpCheck:           {"check", false, record[PathVersionRequest], nil},
-	OpMulti:           {"multi", true, record[MultiRequest], record[MultiReply]},
-	OpCreate2:         {"create2", true, record[CreateRequest], record[CreateReply]},
-	OpReconfig:        {"reconfig", true, record[ReconfigRequest], record[DataReply]},
-	OpCheckWatches:    {"checkWatches", false, record[PathTypeRequest], nil},
-	OpRemoveWatches:   {"removeWatches", false, record[PathTypeRequest], nil},
-	OpCreateContainer: {"createContainer", true, record[CreateRequest], record[CreateReply]},
-	OpCreateTTL:       {"createTTL", true, record[CreateTTLRequest], record[CreateReply]},
-	OpMultiRead:       {"multiRead", false, record[MultiRequest], record[MultiReply]},
-	OpAuth:            {"auth", false, record[AuthRequest], nil},
-	OpSetWatches:      {"setWatches", false, record[SetWatchesRequest], nil},
-	OpSASL:            {"sasl", false, record[TokenRecord], record[TokenRecord]},
-	OpGetEphemerals:   {"getEphemerals", false, record[PathRequest], record[NamesReply]},
-	OpCountChildren:   {"getAllChildrenNumber", false, record[PathRequest], record[CountReply]},
-	OpSetWatches2:     {"setWatches2", false, record[SetWatches2Request], nil},
-	OpAddWatch:        {"addWatch", false, record[PathTypeRequest], record[CountReply]},
-	OpWhoAmI:          {"whoAmI", false, nil, record[WhoAmIReply]},
+	OpGetChildren2:    {"getChildren2", false, WatchRequest{}, Children2Reply{}},
+	OpCheck:           {"check", false, PathVersionRequest{}, nil},
+	OpMulti:           {"multi", true, MultiRequest{}, MultiReply{}},
+	OpCreate2:         {"create2", true, CreateRequest{}, CreateReply{}},
+	OpReconfig:        {"reconfig", true, ReconfigRequest{}, DataReply{}},
+	OpCheckWatches:    {"checkWatches", false, PathTypeRequest{}, nil},
+	OpRemoveWatches:   {"removeWatches", false, PathTypeRequest{}, nil},
+	OpCreateContainer: {"createContainer", true, CreateRequest{}, CreateReply{}},
+	OpCreateTTL:       {"createTTL", true, CreateTTLRequest{}, CreateReply{}},
+	OpMultiRead:       {"multiRead", false, MultiRequest{}, MultiReply{}},
+	OpAuth:            {"auth", false, AuthRequest{}, nil},
+	OpSetWatches:      {"setWatches", false, SetWatchesRequest{}, nil},
+	OpSASL:            {"sasl", false, TokenRecord{}, TokenRecord{}},
+	OpGetEphemerals:   {"getEphemerals", false, PathRequest{}, NamesReply{}},
+	OpCountChildren:   {"getAllChildrenNumber", false, PathRequest{}, CountReply{}},
+	OpSetWatches2:     {"setWatches2", false, SetWatches2Request{}, nil},
+	OpAddWatch:        {"addWatch", false, PathTypeRequest{}, CountReply{}},
+	OpWhoAmI:          {"whoAmI", false, nil, WhoAmIReply{}},
 	OpCloseSession:    {"closeSession", true, nil, nil},
-	OpError:           {"error", false, nil, record[CountReply]},
+	OpError:           {"error", false, nil, CountReply{}},
 }
 
-// NewRequest returns an empty record of the request that follows the header; nil if nothing does, or
-// nobody knows what.
-func NewRequest(o Op) Record { return kinds[o].newRequest() }
+// NewRequest returns an empty record of the request that follows the header; nil if nothing does, or nothing that is
+// known.
+func NewRequest(o Op) Record { return fresh(kinds[o].request) }
 
-// NewReply returns an empty record of the reply that follows the header if there was no error; nil if nothing
-// does, or nobody knows what.
-func NewReply(o Op) Record { return kinds[o].newReply() }
+// NewReply returns an empty record of the reply that follows the header if there was no error; nil if nothing does,
+// or nothing that is known.
+func NewReply(o Op) Record { return fresh(kinds[o].reply) }
 
-func (k kind) newRequest() Record {
-	if k.request == nil {
+func fresh(zero any) Record {
+	if zero == nil {
 		return nil
 	}
-	return k.request()
-}
-
-func (k kind) newReply() Record {
-	if k.reply == nil {
-		return nil
-	}
-	return k.reply()
+	return reflect.New(reflect.TypeOf(zero)).Interface()
 }

@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/go-zookeeper/zk"
+import (
+	"reflect"
+
+	"github.com/go-zookeeper/zk"
+)
 
 // RequestHeader begins every frame of a client but the first.
 type RequestHeader struct {
@@ -142,17 +146,14 @@ type ACLReply struct {
 	Stat zk.Stat
 }
 
-// ChildrenReply is of getChildren.
-type ChildrenReply struct{ Names []string }
+// NamesReply is of getChildren and getEphemerals.
+type NamesReply struct{ Names []string }
 
 // Children2Reply is of getChildren2.
 type Children2Reply struct {
 	Names []string
 	Stat  zk.Stat
 }
-
-// NamesReply is of getEphemerals.
-type NamesReply struct{ Names []string }
 
 // CountReply is of getAllChildrenNumber, and with an error's code of addWatch and of parts of a multi.
 type CountReply struct{ Count int32 }
@@ -163,203 +164,20 @@ type WhoAmIReply struct{ Identities []Identity }
 // Identity is one of those that a client has shown.
 type Identity struct{ Scheme, User string }
 
-func (r *RequestHeader) fields(c *codec) {
-	c.int32(&r.Xid)
-	c.int32((*int32)(&r.Op))
-}
-
-func (r *ReplyHeader) fields(c *codec) {
-	c.int32(&r.Xid)
-	c.int64(&r.Zxid)
-	c.int32(&r.Err)
-}
-
-func (r *ConnectRequest) fields(c *codec) {
-	c.int32(&r.Version)
-	c.int64(&r.LastZxid)
-	c.int32(&r.Timeout)
-	c.int64(&r.Session)
-	c.buffer(&r.Password)
-	c.optionalBool(&r.ReadOnly)
-}
-
-func (r *ConnectResponse) fields(c *codec) {
-	c.int32(&r.Version)
-	c.int32(&r.Timeout)
-	c.int64(&r.Session)
-	c.buffer(&r.Password)
-	c.optionalBool(&r.ReadOnly)
-}
-
-// optionalBool reads or writes a bool at the end of a frame that may be left out.
-func (c *codec) optionalBool(v **bool) {
-	if c.reading {
-		*v = nil
-		if len(c.bytes) == 0 || c.err != nil {
-			return
-		}
-		*v = new(bool)
-	}
-	if *v != nil {
-		c.bool(*v)
-	}
-}
-
-func (r *WatcherEvent) fields(c *codec) {
-	c.int32(&r.Type)
-	c.int32(&r.State)
-	c.string(&r.Path)
-}
-
-func (r *PathRequest) fields(c *codec) { c.string(&r.Path) }
-
-func (r *WatchRequest) fields(c *codec) {
-	c.string(&r.Path)
-	c.bool(&r.Watch)
-}
-
-func (r *PathVersionRequest) fields(c *codec) {
-	c.string(&r.Path)
-	c.int32(&r.Version)
-}
-
-func (r *PathTypeRequest) fields(c *codec) {
-	c.string(&r.Path)
-	c.int32(&r.Type)
-}
-
-func (r *CreateRequest) fields(c *codec) {
-	c.string(&r.Path)
-	c.buffer(&r.Data)
-	c.acl(&r.ACL)
-	c.int32(&r.Flags)
-}
-
-func (r *CreateTTLRequest) fields(c *codec) {
-	r.CreateRequest.fields(c)
-	c.int64(&r.TTL)
-}
-
-func (r *SetDataRequest) fields(c *codec) {
-	c.string(&r.Path)
-	c.buffer(&r.Data)
-	c.int32(&r.Version)
-}
-
-func (r *SetACLRequest) fields(c *codec) {
-	c.string(&r.Path)
-	c.acl(&r.ACL)
-	c.int32(&r.Version)
-}
-
-func (r *ReconfigRequest) fields(c *codec) {
-	c.string(&r.Joining)
-	c.string(&r.Leaving)
-	c.string(&r.Members)
-	c.int64(&r.Config)
-}
-
-func (r *AuthRequest) fields(c *codec) {
-	c.int32(&r.Type)
-	c.string(&r.Scheme)
-	c.buffer(&r.Auth)
-}
-
-func (r *SetWatchesRequest) fields(c *codec) {
-	c.int64(&r.LastZxid)
-	c.strings(&r.Data)
-	c.strings(&r.Exist)
-	c.strings(&r.Childs)
-}
-
-func (r *SetWatches2Request) fields(c *codec) {
-	r.SetWatchesRequest.fields(c)
-	c.strings(&r.Persistent)
-	c.strings(&r.Recursive)
-}
-
-func (r *TokenRecord) fields(c *codec) { c.buffer(&r.Token) }
-func (r *PathReply) fields(c *codec)   { c.string(&r.Path) }
-
-func (r *CreateReply) fields(c *codec) {
-	c.string(&r.Path)
-	c.stat(&r.Stat)
-}
-
-func (r *StatReply) fields(c *codec) { c.stat(&r.Stat) }
-
-func (r *DataReply) fields(c *codec) {
-	c.buffer(&r.Data)
-	c.stat(&r.Stat)
-}
-
-func (r *ACLReply) fields(c *codec) {
-	c.acl(&r.ACL)
-	c.stat(&r.Stat)
-}
-
-func (r *ChildrenReply) fields(c *codec) { c.strings(&r.Names) }
-
-func (r *Children2Reply) fields(c *codec) {
-	c.strings(&r.Names)
-	c.stat(&r.Stat)
-}
-
-func (r *NamesReply) fields(c *codec) { c.strings(&r.Names) }
-func (r *CountReply) fields(c *codec) { c.int32(&r.Count) }
-
-func (r *WhoAmIReply) fields(c *codec) {
-	vector(c, &r.Identities, 8, func(i *Identity) {
-		c.string(&i.Scheme)
-		c.string(&i.User)
-	})
-}
-
-func (c *codec) acl(v *[]zk.ACL) {
-	vector(c, v, 12, func(a *zk.ACL) {
-		c.int32(&a.Perms)
-		c.string(&a.Scheme)
-		c.string(&a.ID)
-	})
-}
-
-func (c *codec) stat(s *zk.Stat) {
-	for _, v := range []*int64{&s.Czxid, &s.Mzxid, &s.Ctime, &s.Mtime} {
-		c.int64(v)
-	}
-	for _, v := range []*int32{&s.Version, &s.Cversion, &s.Aversion} {
-		c.int32(v)
-	}
-	c.int64(&s.EphemeralOwner)
-	c.int32(&s.DataLength)
-	c.int32(&s.NumChildren)
-	c.int64(&s.Pzxid)
-}
-
-// PathOf returns the path that a request or a reply is about; of a multi, that of its first operation. It
-// is empty if there is none.
+// PathOf returns the path that a record is about; of a multi, that of its first operation. It is empty if there is
+// none.
 func PathOf(r Record) string {
 	switch r := r.(type) {
-	case *PathRequest:
-		return r.Path
-	case *WatchRequest:
-		return r.Path
-	case *PathVersionRequest:
-		return r.Path
-	case *PathTypeRequest:
-		return r.Path
-	case *CreateRequest:
-		return r.Path
-	case *CreateTTLRequest:
-		return r.Path
-	case *SetDataRequest:
-		return r.Path
-	case *SetACLRequest:
-		return r.Path
+	case nil:
+		return ""
 	case *MultiRequest:
 		if len(r.Ops) > 0 {
 			return PathOf(r.Ops[0].Record)
 		}
+		return ""
+	}
+	if path := reflect.ValueOf(r).Elem().FieldByName("Path"); path.IsValid() {
+		return path.String()
 	}
 	return ""
 }
