@@ -149,11 +149,11 @@ func disputeFinding(j *judge, h History, steps []step, f finding) string {
 	if j.model.Name == "counter" && f.property == "" { // a search found it, and it is explained later
 		f = j.model.explain(j, f.steps)
 	}
-	if f.property == "" || f.message == "" {
+	if j.model.rule(f.property) == "" {
 		return "the violation has no name"
 	}
 	if j.ask(f.steps) == porcupine.Ok {
-		return "the certificate is in order: " + violation("monitor", f, h).String()
+		return "the certificate is in order: " + j.model.violation("monitor", f, h).String()
 	}
 	return ""
 }
@@ -324,7 +324,7 @@ func TestNeverAccused(t *testing.T) {
 				}
 				ruling := c.model.monitor(c.model.prepare(h))
 				if ruling.outcome == Violation {
-					t.Fatalf("history %d of seed %d is legal, but accused: %v", i, agreeSeed, violation("monitor", ruling.finding, h))
+					t.Fatalf("history %d of seed %d is legal, but accused: %v", i, agreeSeed, c.model.violation("monitor", ruling.finding, h))
 				}
 				seen[ruling.outcome]++
 			}

@@ -70,5 +70,5 @@ var gateSpec = porcupine.Model{
 
 // explainGate: only a wait can be illegal.
 func explainGate(j *judge, steps []step) finding {
-	return finding{"early-wait", "a wait ended although the gate was shut", j.shrink(steps)}
+	return finding{"early-wait", j.shrink(steps)}
 }

@@ -114,7 +114,7 @@ const couldMax = 1 << 24
 // they were taken for, the openings that can hit that, and so on: these are illegal by themselves, as no
 // opening that is left out could help.
 func (g *gateCase) earlyWait(k int32) finding {
-	f := finding{property: "early-wait", message: "a wait ended although the gate was shut"}
+	f := finding{property: "early-wait"}
 	takenFor := make(map[int32]int32)
 	for i := range g.needs {
 		takenFor[g.needs[i].taken] = int32(i)

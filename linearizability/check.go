@@ -221,7 +221,7 @@ func (j *judge) decide(steps []step) (r ruling, checker string) {
 // explanations, the violation is one all the same. If it finds these operations in order one of the two is
 // wrong, and nothing is known.
 func (j *judge) confirm(checker string, r ruling, h History) Verdict {
-	v := violation(checker, r.finding, h)
+	v := j.model.violation(checker, r.finding, h)
 	if checker == "porcupine" || len(r.finding.steps) == 0 {
 		return v
 	}
@@ -239,7 +239,7 @@ func (j *judge) confirm(checker string, r ruling, h History) Verdict {
 }
 
 // violation is the verdict on a history in which a checker found f.
-func violation(checker string, f finding, h History) Verdict {
+func (m *Model) violation(checker string, f finding, h History) Verdict {
 	at := make(map[int]bool, len(f.steps))
 	for i := range f.steps {
 		at[f.steps[i].source] = true
@@ -251,7 +251,10 @@ func violation(checker string, f finding, h History) Verdict {
 		}
 	}
 	slices.SortStableFunc(operations, func(a, b Operation) int { return cmp.Compare(a.Call, b.Call) })
-	v := Verdict{Outcome: Violation, Checker: checker, Property: f.property, Rule: f.message, Message: f.message, Operations: operations}
+	rule := m.rule(f.property)
+	v := Verdict{
+		Outcome: Violation, Checker: checker, Property: f.property, Rule: rule, Message: rule, Operations: operations,
+	}
 	if len(operations) > 0 {
 		v.Message += ": " + list(operations)
 	}

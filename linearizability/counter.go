@@ -116,17 +116,17 @@ func explainCounter(j *judge, steps []step) finding {
 	adds := selectSteps(steps, func(s *step) bool { return s.kind == stepAdd })
 	switch j.ask(adds) {
 	case porcupine.Ok:
-		return finding{property: "stale-get", message: "a get saw a number that the counter did not have then", steps: j.shrink(steps)}
+		return finding{"stale-get", j.shrink(steps)}
 	case porcupine.Unknown:
 		return unexplained(steps)
 	}
 	switch {
 	case j.ask(withEchoes(adds, 1)) == porcupine.Ok:
-		return finding{property: "counted-twice", message: "an addition took effect more than once", steps: dropLate(adds)}
+		return finding{"counted-twice", dropLate(adds)}
 	case j.ask(withEchoes(adds, -1)) == porcupine.Ok:
-		return finding{property: "lost-update", message: "an addition did not last", steps: dropLate(adds)}
+		return finding{"lost-update", dropLate(adds)}
 	}
-	return finding{property: "sum", message: "a sum is not that of the additions before it", steps: dropLate(adds)}
+	return finding{"sum", dropLate(adds)}
 }
 
 // withEchoes returns the steps and, for each, one that may have its effect once more, or may undo

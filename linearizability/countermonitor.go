@@ -151,7 +151,7 @@ func (c *counterCase) later(a, b int32) int32 {
 func (c *counterCase) overlap(a, b int32) ruling {
 	r := c.contradiction(a, b)
 	if f := &r.finding; a != none && f.property == "sum" && c.places[a].from == c.places[b].from {
-		f.property, f.message = "lost-update", "an addition did not last"
+		f.property = "lost-update"
 	}
 	return r
 }
@@ -174,11 +174,11 @@ func (c *counterCase) between(places ...int32) (steps []int32) {
 }
 
 func (c *counterCase) finding(steps ...int32) finding {
-	f := finding{property: "sum", message: "a sum is not that of the additions before it"}
+	f := finding{property: "sum"}
 	for _, i := range steps {
 		f.steps = append(f.steps, c.steps[i])
 		if c.steps[i].kind == stepGet {
-			f.property, f.message = "stale-get", "a get saw a number that the counter did not have then"
+			f.property = "stale-get"
 		}
 	}
 	return f
@@ -352,7 +352,7 @@ func (f *filling) homeless(job int32) ruling {
 	for _, i := range slices.Concat(f.known, f.free) {
 		some = append(some, f.steps[i])
 	}
-	r := illegal(finding{property: "sum", message: "a sum is not that of the additions before it"})
+	r := illegal(finding{property: "sum"})
 	if len(some) <= few && (len(some) == len(f.steps) || counterMonitor(some).outcome == Violation) {
 		r.finding.steps = some
 	} else if len(f.steps) <= explainable {
@@ -368,7 +368,7 @@ func (f *filling) shortage(g *gap, need int64) ruling {
 		r.given = additions([]int64{0, f.places[g.below].from})
 	}
 	if found := &r.finding; found.property == "sum" && f.repeats(g, need) {
-		found.property, found.message = "counted-twice", "an addition took effect more than once"
+		found.property = "counted-twice"
 	}
 	return r
 }

@@ -74,7 +74,7 @@ func searchCounts(steps []step, deadline time.Time) ruling {
 	s.frontier.add(configuration{s.spec.Init(), make([]uint64, s.layout.words())})
 	r := s.run(events)
 	if r.outcome == Violation && len(r.finding.steps) > explainable {
-		r.finding = finding{property: "sum", message: "a sum is not that of the additions before it"}
+		r.finding = finding{property: "sum"}
 	}
 	return r
 }

@@ -178,8 +178,7 @@ func explainBarrier(j *judge, steps []step, parties int) finding {
 			return unexplained(steps)
 		}
 		if s := &steps[i]; s.kind == stepPass && mostThere(steps, s.call, s.end) < parties {
-			return finding{"early-enter", "an enter succeeded although too few were there at any moment of it",
-				selectSteps(steps, func(other *step) bool { return other.source == s.source })}
+			return finding{"early-enter", selectSteps(steps, func(other *step) bool { return other.source == s.source })}
 		}
 	}
 	for i := range steps {
@@ -192,7 +191,7 @@ func explainBarrier(j *judge, steps []step, parties int) finding {
 			return other == s || other.kind != stepPart && other.call <= s.end
 		})
 		if j.ask(before) == porcupine.Illegal {
-			return finding{property: "early-leave", message: "a leave succeeded although somebody was inside at every moment of it", steps: before}
+			return finding{"early-leave", before}
 		}
 	}
 	return unexplained(steps)

@@ -208,7 +208,7 @@ func (b *barrierCase) earlyEnter(i int32) ruling {
 		sources = append(sources, b.presentAt(best)...)
 	}
 	return illegal(finding{
-		property: "early-enter", message: "an enter succeeded although too few were there at any moment of it",
+		property: "early-enter",
 		steps: selectSteps(b.steps, func(s *step) bool {
 			return s.source == b.steps[i].source || s.kind == stepArrive && slices.Contains(sources, s.source)
 		}),
@@ -252,7 +252,7 @@ func (b *barrierCase) earlyLeave(i int32) ruling {
 		}
 	}
 	r := illegal(finding{
-		property: "early-leave", message: "a leave succeeded although somebody was inside at every moment of it",
+		property: "early-leave",
 		steps: selectSteps(b.steps, func(s *step) bool {
 			return keep[s.source] && (s.kind != stepPart || s.source == b.steps[i].source)
 		}),

@@ -17,20 +17,8 @@ func Election() Model {
 	m.problem = electionProblem
 	m.conflict = electionConflict
 	m.prepare = func(h History) []step { return prepareLock(asLock(h)) }
-	m.monitor = func(steps []step) ruling {
-		r := lockMonitor(steps)
-		r.finding = inOffice(r.finding)
-		return r
-	}
 	m.streamer = &streamer{pending: pendingHold, forget: forgetHolds(func(h History) ([]step, map[holder]int32) { return pairHolds(asLock(h)) })}
-	m.explain = func(j *judge, steps []step) finding { return inOffice(explainLock(j, steps)) }
-	m.suspects = func(steps []step) []finding {
-		found := overlappingHolds(steps)
-		for i := range found {
-			found[i] = inOffice(found[i])
-		}
-		return found
-	}
+	m.rules = map[string]string{"exclusion": "two clients led at once", "release": "a client resigned that did not lead"}
 	return m
 }
 
@@ -77,15 +65,4 @@ func asLock(h History) History {
 		}
 	}
 	return renamed
-}
-
-// inOffice says what is wrong with an election.
-func inOffice(f finding) finding {
-	switch f.property {
-	case "exclusion":
-		f.message = "two clients led at once"
-	case "release":
-		f.message = "a client resigned that did not lead"
-	}
-	return f
 }

@@ -297,14 +297,10 @@ func overlappingHolds(steps []step) []finding {
 	for i := 1; i < len(all); i++ {
 		a, b := all[i-1], all[i]
 		if b.lo < a.hi && a.lo < b.hi {
-			return []finding{overlapFinding(ofItems(steps, a.item, b.item))}
+			return []finding{{"exclusion", ofItems(steps, a.item, b.item)}}
 		}
 	}
 	return nil
-}
-
-func overlapFinding(steps []step) finding {
-	return finding{property: "exclusion", message: "two clients held the lock at once", steps: steps}
 }
 
 // explainLock tells apart what is wrong even if tokens are ignored, and what is wrong with tokens.
@@ -317,10 +313,7 @@ func explainLock(j *judge, steps []step) finding {
 	case porcupine.Illegal:
 		return explainHolds(j, j.shrink(untokened))
 	case porcupine.Ok:
-		return finding{
-			property: "fencing", message: "a token is not greater than every token granted earlier",
-			steps: j.shrink(steps),
-		}
+		return finding{"fencing", j.shrink(steps)}
 	}
 	return unexplained(steps)
 }
@@ -336,9 +329,7 @@ func explainHolds(j *judge, certificate []step) finding {
 		alone[i].reads = true
 	}
 	if len(items) > 1 || doubtful && j.ask(alone) == porcupine.Ok {
-		return overlapFinding(certificate)
+		return finding{"exclusion", certificate}
 	}
-	return finding{
-		property: "release", message: "a client released a lock that it did not hold", steps: certificate,
-	}
+	return finding{"release", certificate}
 }

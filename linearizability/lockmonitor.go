@@ -35,19 +35,15 @@ func lockMonitor(steps []step) ruling {
 	}
 	z := newZones(t)
 	if pair := z.overlap(); pair != nil {
-		return illegal(overlapFinding(t.certificate(pair...)))
+		return illegal(finding{"exclusion", t.certificate(pair...)})
 	}
 	if t.unclear != "" {
 		return undetermined(t.unclear)
 	}
 	if culprits := z.disorder(t.byToken()); culprits != nil {
-		return illegal(fencingFinding(t.certificate(culprits...)))
+		return illegal(finding{"fencing", t.certificate(culprits...)})
 	}
 	return legal()
-}
-
-func fencingFinding(steps []step) finding {
-	return finding{property: "fencing", message: "a token is not greater than every token granted earlier", steps: steps}
 }
 
 // zone is the open interval of a forward zone, or the closed one of a backward zone.

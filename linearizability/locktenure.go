@@ -265,7 +265,7 @@ func (t *tenancy) certificate(tenures ...int32) []step {
 
 // strayFinding is a release without a hold.
 func (t *tenancy) strayFinding() finding {
-	f := finding{property: "release", message: "a client released a lock that it did not hold"}
+	f := finding{property: "release"}
 	for _, i := range unique(t.stray) {
 		f.steps = append(f.steps, t.steps[i])
 	}

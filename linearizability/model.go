@@ -45,7 +45,32 @@ type Model struct {
 	suspects func([]step) []finding
 	// explain names the rule that an illegal history breaks.
 	explain func(*judge, []step) finding
+	// rules are those that this model has other words for than all others.
+	rules map[string]string
 }
+
+// rules are the rules in words, by property.
+var rules = map[string]string{
+	"exclusion":       "two clients held the lock at once",
+	"fencing":         "a token is not greater than every token granted earlier",
+	"release":         "a client released a lock that it did not hold",
+	"phantom":         "a value came out that had not been put in",
+	"duplicate":       "a value came out twice",
+	"false-empty":     "the queue was reported empty while it was not",
+	"stale-peek":      "a peek saw a value that was not at the head",
+	"order":           "a value overtook one that was offered before it",
+	"lost":            "a value was passed over by a later one and never came out",
+	"counted-twice":   "an addition took effect more than once",
+	"lost-update":     "an addition did not last",
+	"stale-get":       "a get saw a number that the counter did not have then",
+	"sum":             "a sum is not that of the additions before it",
+	"early-wait":      "a wait ended although the gate was shut",
+	"early-enter":     "an enter succeeded although too few were there at any moment of it",
+	"early-leave":     "a leave succeeded although somebody was inside at every moment of it",
+	"linearizability": "no order of the operations explains what the clients saw",
+}
+
+func (m *Model) rule(property string) string { return cmp.Or(m.rules[property], rules[property]) }
 
 // Parameters are what models have to know of an object.
 type Parameters struct {
@@ -141,8 +166,8 @@ func undetermined(reason string) ruling { return ruling{outcome: Undetermined, r
 
 // finding is a rule that is broken, and steps that break it by themselves.
 type finding struct {
-	property, message string
-	steps             []step
+	property string // see rules
+	steps    []step
 }
 
 // select returns the steps for which keep is true.

@@ -56,15 +56,9 @@ func Semaphore(permits int) Model {
 // govern gives the model the rule of so many permits.
 func (m *Model) govern(capacity int64, overdrawn string) {
 	m.spec = permitSpec(capacity)
-	m.monitor = func(steps []step) ruling { return permitMonitor(steps, capacity, overdrawn) }
-	m.suspects = func(steps []step) []finding { return overdrafts(steps, capacity, overdrawn) }
-	m.explain = func(j *judge, steps []step) finding {
-		f := explainLock(j, steps)
-		if f.property == "exclusion" {
-			f.message = overdrawn
-		}
-		return f
-	}
+	m.monitor = func(steps []step) ruling { return permitMonitor(steps, capacity) }
+	m.suspects = func(steps []step) []finding { return overdrafts(steps, capacity) }
+	m.rules = map[string]string{"exclusion": overdrawn}
 }
 
 func rwlockProblem(op Operation) string {
@@ -252,13 +246,13 @@ func (p permitState) grant(s *step) permitState {
 
 // overdrafts returns sure holds that together take more than there is. It makes them cheap to find
 // in histories that are too long for a search.
-func overdrafts(steps []step, capacity int64, overdrawn string) []finding {
+func overdrafts(steps []step, capacity int64) []finding {
 	var open []sureHold // those that last still
 	for _, next := range sureHolds(steps) {
 		open = slices.DeleteFunc(open, func(h sureHold) bool { return h.hi <= next.lo })
 		open = append(open, next)
 		if items := overdrawing(open, capacity); items != nil {
-			return []finding{{property: "exclusion", message: overdrawn, steps: ofItems(steps, items...)}}
+			return []finding{{"exclusion", ofItems(steps, items...)}}
 		}
 	}
 	return nil

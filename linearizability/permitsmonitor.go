@@ -28,11 +28,11 @@ import (
 //
 // The time is O(n log n) for n operations: there is nothing but sorting, sweeping and searching.
 
-// permitMonitor is Model.monitor of so many permits; overdrawn says that there were more.
-func permitMonitor(steps []step, capacity int64, overdrawn string) ruling {
-	r := clearPermits(steps, capacity, overdrawn)
+// permitMonitor is Model.monitor of so many permits.
+func permitMonitor(steps []step, capacity int64) ruling {
+	r := clearPermits(steps, capacity)
 	if r.outcome == Undetermined {
-		if likely, apart := likelyHolds(steps); apart && clearPermits(likely, capacity, overdrawn).outcome == Ok {
+		if likely, apart := likelyHolds(steps); apart && clearPermits(likely, capacity).outcome == Ok {
 			return legal()
 		}
 	}
@@ -40,9 +40,9 @@ func permitMonitor(steps []step, capacity int64, overdrawn string) ruling {
 }
 
 // clearPermits judges what is clear. The answer is undetermined if the rest matters.
-func clearPermits(steps []step, capacity int64, overdrawn string) ruling {
+func clearPermits(steps []step, capacity int64) ruling {
 	if clear := selectSteps(steps, func(s *step) bool { return s.doubt == nil }); len(clear) < len(steps) {
-		if r := clearPermits(clear, capacity, overdrawn); r.outcome == Violation {
+		if r := clearPermits(clear, capacity); r.outcome == Violation {
 			return r
 		}
 		return undetermined("a release may be about one of several holds of its process, as a downgrade, or what came before it, is of unknown outcome")
@@ -54,16 +54,14 @@ func clearPermits(steps []step, capacity int64, overdrawn string) ruling {
 	p := newPermits(t, capacity)
 	overdraft, doubt := p.overdraft()
 	if overdraft != nil {
-		f := overlapFinding(t.certificate(p.leanest(overdraft)...))
-		f.message = overdrawn
-		return illegal(f)
+		return illegal(finding{"exclusion", t.certificate(p.leanest(overdraft)...)})
 	}
 	order := t.byToken()
 	if t.unclear == "" && len(order) > 0 {
 		p.tokened = true
 		culprits, late := p.withDeadlines(order)
 		if culprits != nil {
-			return illegal(fencingFinding(t.certificate(p.leanest(culprits)...)))
+			return illegal(finding{"fencing", t.certificate(p.leanest(culprits)...)})
 		}
 		doubt = cmp.Or(doubt, late)
 	}

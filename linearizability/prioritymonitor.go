@@ -40,16 +40,11 @@ func priorityMonitor(steps []step) ruling {
 	if r.outcome == Violation {
 		r.finding.steps = blame.certificate()
 		if r.finding.property == "order" && passedOver(r.finding.steps) {
-			r.finding.property, r.finding.message = "lost", messagePassed
+			r.finding.property = "lost"
 		}
 	}
 	return r
 }
-
-const (
-	messageBetter = "a value came out before one that was better, or as good and older"
-	messagePassed = "a value was passed over by others that should have waited for it, and never came out"
-)
 
 // passedOver tells whether there is a value that was offered and surely not removed.
 func passedOver(steps []step) bool {
@@ -75,14 +70,14 @@ func judgePriorities(steps []step) (ruling, *blame) {
 	case b == nil:
 		return undetermined("which removals of unknown outcome took which values could not be found out"), nil
 	}
-	property, message := "false-empty", messageEmpty
+	property := "false-empty"
 	if less := c.impossible(true, false); less != nil {
-		b, property, message = less, "stale-peek", messagePeek
+		b, property = less, "stale-peek"
 	}
 	if least := c.impossible(false, false); least != nil {
-		b, property, message = least, "order", messageBetter
+		b, property = least, "order"
 	}
-	return illegal(finding{property: property, message: message}), b
+	return illegal(finding{property: property}), b
 }
 
 // impossible returns why the steps are illegal, if that is known, with or without peeks and empty results.

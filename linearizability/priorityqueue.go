@@ -14,8 +14,11 @@ import (
 func PriorityQueue() Model {
 	m := Queue()
 	m.Name, m.problem, m.prepare, m.spec = "priorityqueue", priorityProblem, preparePriorities, prioritySpec
-	m.hint, m.explain = func([]step) {}, explainPriorities
-	m.monitor, m.streamer = priorityMonitor, nil
+	m.hint, m.monitor, m.streamer = func([]step) {}, priorityMonitor, nil
+	m.rules = map[string]string{
+		"order": "a value came out before one that was better, or as good and older",
+		"lost":  "a value was passed over by others that should have waited for it, and never came out",
+	}
 	return m
 }
 
@@ -79,16 +82,4 @@ func stepPriorities(r *ranking, s *step) (bool, *ranking) {
 		return true, r.pop()
 	}
 	return matches || s.unknown, r
-}
-
-// explainPriorities is explainQueue in the words of a priority queue.
-func explainPriorities(j *judge, steps []step) finding {
-	f := explainQueue(j, steps)
-	switch f.property {
-	case "order":
-		f.message = "a value came out before one that was better, or as good and older"
-	case "lost":
-		f.message = "a value was passed over by others that should have waited for it, and never came out"
-	}
-	return f
 }

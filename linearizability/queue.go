@@ -161,10 +161,10 @@ func suspectValues(steps []step) []finding {
 	})
 	var found []finding
 	if phantom != noItem {
-		found = append(found, finding{"phantom", "a value came out that had not been put in", ofItems(steps, phantom)})
+		found = append(found, finding{"phantom", ofItems(steps, phantom)})
 	}
 	if duplicate != noItem {
-		found = append(found, finding{"duplicate", "a value came out twice", ofItems(steps, duplicate)})
+		found = append(found, finding{"duplicate", ofItems(steps, duplicate)})
 	}
 	return found
 }
@@ -183,16 +183,16 @@ func firstItem(steps []step, bad func(*step) bool) int32 {
 // is legal; the rule is about what was set aside last.
 func explainQueue(j *judge, steps []step) finding {
 	for _, aside := range []struct {
-		property, message string
-		is                func(*step) bool
+		property string
+		is       func(*step) bool
 	}{
-		{"false-empty", "the queue was reported empty while it was not", (*step).empty},
-		{"stale-peek", "a peek saw a value that was not at the head", func(s *step) bool { return s.kind == stepPeek }},
+		{"false-empty", (*step).empty},
+		{"stale-peek", func(s *step) bool { return s.kind == stepPeek }},
 	} {
 		rest := selectSteps(steps, func(s *step) bool { return !aside.is(s) })
 		switch j.ask(rest) {
 		case porcupine.Ok:
-			return finding{aside.property, aside.message, j.shrink(steps)}
+			return finding{aside.property, j.shrink(steps)}
 		case porcupine.Unknown:
 			return unexplained(steps)
 		}
@@ -207,8 +207,8 @@ func explainOrder(certificate []step) finding {
 		offer := &certificate[i]
 		removal := func(s step) bool { return s.kind == stepRemove && !s.unknown && s.item == offer.item }
 		if offer.kind == stepOffer && !slices.ContainsFunc(certificate, removal) {
-			return finding{"lost", "a value was passed over by a later one and never came out", certificate}
+			return finding{"lost", certificate}
 		}
 	}
-	return finding{"order", "a value overtook one that was offered before it", certificate}
+	return finding{"order", certificate}
 }

@@ -177,7 +177,7 @@ func (q *queueCase) neverEmpty(i int32, demands []demand) *finding {
 	e := q.evidence()
 	e.add(i)
 	if q.showCover(e, i) {
-		return e.finding("false-empty", messageEmpty)
+		return e.finding("false-empty")
 	}
 	for k := range demands {
 		if d := &demands[k]; d.by < q.steps[i].end || d.deadline < Forever {
@@ -185,7 +185,7 @@ func (q *queueCase) neverEmpty(i int32, demands []demand) *finding {
 			q.showChain(e, d)
 		}
 	}
-	f := e.finding("false-empty", messageEmpty)
+	f := e.finding("false-empty")
 	f.steps = reduce(f.steps)
 	return f
 }

@@ -70,8 +70,8 @@ func (e *evidence) add(steps ...int32) {
 }
 
 // finding returns what was found with its certificate.
-func (e *evidence) finding(property, message string) *finding {
-	return &finding{property, message, e.certificate()}
+func (e *evidence) finding(property string) *finding {
+	return &finding{property, e.certificate()}
 }
 
 // reduceMax bounds the effort of reduce: how many steps are judged in all.

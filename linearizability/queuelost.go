@@ -181,9 +181,9 @@ func (q *queueCase) neverCame(demands []demand, peeks bool) *finding {
 		}
 	}
 	if peeks {
-		return e.finding("stale-peek", messagePeek)
+		return e.finding("stale-peek")
 	}
-	return e.finding("lost", messageLost)
+	return e.finding("lost")
 }
 
 // showChain adds the values that show a demand's deadline.

@@ -198,7 +198,7 @@ func (q *queueCase) duplicate(item, again int32) *finding {
 	e := q.evidence()
 	e.show(item, 0)
 	e.add(again)
-	return e.finding("duplicate", "a value came out twice")
+	return e.finding("duplicate")
 }
 
 // phantom finds that an item was seen before it was offered, or without.
@@ -214,7 +214,7 @@ func (q *queueCase) phantom(item int32) *finding {
 	e := q.evidence()
 	e.show(item, 0)
 	e.add(sight)
-	return e.finding("phantom", "a value came out that had not been put in")
+	return e.finding("phantom")
 }
 
 // admit works out when values came and went, with or without regard to peeks.

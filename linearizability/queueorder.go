@@ -53,13 +53,6 @@ func (q *queueCase) longer(a, b int32) int32 {
 	return a
 }
 
-const (
-	messageOrder = "a value overtook one that was offered before it"
-	messageLost  = "a value was passed over by a later one and never came out"
-	messagePeek  = "a peek saw a value that was not at the head"
-	messageEmpty = "the queue was reported empty while it was not"
-)
-
 // overtaking is the finding that b overtook a.
 func (q *queueCase) overtaking(a, b int32, peeks bool) *finding {
 	e := q.evidence()
@@ -67,11 +60,11 @@ func (q *queueCase) overtaking(a, b int32, peeks bool) *finding {
 	e.show(b, showReached)
 	switch {
 	case peeks:
-		return e.finding("stale-peek", messagePeek)
+		return e.finding("stale-peek")
 	case q.visits[a].removal == missing:
-		return e.finding("lost", messageLost)
+		return e.finding("lost")
 	}
-	return e.finding("order", messageOrder)
+	return e.finding("order")
 }
 
 // gone finds a peek that was called after its value had been removed.
@@ -83,7 +76,7 @@ func (q *queueCase) gone() *finding {
 		}
 		e := q.evidence()
 		e.show(int32(i), showStayed)
-		return e.finding("stale-peek", messagePeek)
+		return e.finding("stale-peek")
 	}
 	return nil
 }
@@ -184,7 +177,7 @@ func (q *queueCase) pair(a, b int32) *finding {
 	e := q.evidence()
 	e.show(a, showReached|showStayed)
 	e.show(b, showReached|showStayed)
-	return e.finding("stale-peek", messagePeek)
+	return e.finding("stale-peek")
 }
 
 // wrongWayRound finds a E b F c F a, where c is given.
@@ -203,5 +196,5 @@ func (q *queueCase) wrongWayRound(h *heads, c int32) *finding {
 	e.show(a, showBy|showStayed)
 	e.show(b, showReached)
 	e.show(c, showReached|showStayed)
-	return e.finding("stale-peek", messagePeek)
+	return e.finding("stale-peek")
 }
