@@ -14,12 +14,9 @@ func Barrier() Model {
 		Name:       "gate",
 		Operations: operationsOf("gate"),
 		problem:    gateProblem,
-		conflict:   func(History) (int, string) { return 0, "" },
 		prepare:    prepareGate,
 		spec:       gateSpec,
 		monitor:    gateMonitor,
-		hint:       func([]step) {},
-		suspects:   func([]step) []finding { return nil },
 		explain:    explainGate,
 	}
 }

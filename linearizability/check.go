@@ -62,10 +62,9 @@ type Verdict struct {
 	// name: it is known that the rule is broken, and few operations that show it were not found in time.
 	Operations []Operation
 	Object     string
-	// Checker is what decided: assumptions, monitor (the model's own), search (the model's own), witness (the first order that
-	// suggests itself), frontier (a search in the order of time) or porcupine, which also confirms
-	// violations if it can in a part of the time; or disagreement, if two of them contradict each other,
-	// which is a defect of this package.
+	// Checker is what decided: assumptions, monitor (the model's own), search (the model's own), frontier (a search
+	// in the order of time) or porcupine, which also confirms violations if it can in a part of the time; or
+	// disagreement, if two of them contradict each other, which is a defect of this package.
 	Checker string
 	// Tried says what else ran, and why it did not decide.
 	Tried []string
@@ -144,8 +143,7 @@ func Worst(verdicts []Verdict) Status {
 	return Ok
 }
 
-// checkObject goes from the cheap to the dear: assumptions, the model's monitor, a witness, a few
-// suspicious operations, the frontier, porcupine.
+// checkObject goes from the cheap to the dear: assumptions, the model's monitor, its search, the frontier, porcupine.
 func checkObject(m *Model, g *group, o Options) Verdict {
 	if err := m.validate(g.history); err != nil {
 		err.Index = g.at(err.Index)
@@ -187,14 +185,6 @@ func (j *judge) decide(steps []step) (r ruling, checker string) {
 	}
 	if r = j.search(steps); r.outcome != Undetermined {
 		return r, "search"
-	}
-	if j.witness(steps) {
-		return legal(), "witness"
-	}
-	for _, f := range j.model.suspects(steps) {
-		if j.ask(f.steps) == porcupine.Illegal {
-			return illegal(f), "porcupine"
-		}
 	}
 	soon := j.askSoon(steps)
 	if soon == porcupine.Ok {

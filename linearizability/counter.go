@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
@@ -20,13 +19,10 @@ func Counter() Model {
 		Name:       "counter",
 		Operations: operationsOf("counter"),
 		problem:    counterProblem,
-		conflict:   func(History) (int, string) { return 0, "" },
 		prepare:    prepareCounter,
 		spec:       counterSpec,
 		monitor:    counterMonitor,
 		search:     searchCounts,
-		hint:       hintCounter,
-		suspects:   func([]step) []finding { return nil },
 		explain:    explainCounter,
 	}
 }
@@ -81,33 +77,6 @@ func stepCounter(number int64, s *step) (bool, int64) {
 		return true, sum
 	}
 	return s.unknown, number
-}
-
-// hintCounter: where nothing is ever taken away, whoever saw less went first. The sums give the
-// order, and an add of unknown outcome fits at the latest before the last sum that it may be in.
-func hintCounter(steps []step) {
-	if slices.ContainsFunc(steps, func(s step) bool { return s.delta < 0 }) {
-		return
-	}
-	told := make([]*step, 0, len(steps))
-	for i := range steps {
-		if s := &steps[i]; !s.noToken && !s.unknown {
-			told = append(told, s)
-		}
-	}
-	slices.SortFunc(told, func(a, b *step) int { return cmp.Compare(b.sum, a.sum) })
-	end := Forever
-	for from := 0; from < len(told); {
-		to := from
-		for ; to < len(told) && told[to].sum == told[from].sum; to++ {
-			told[to].end = min(told[to].end, end)
-			told[to].rank = told[to].sum
-		}
-		for _, s := range told[from:to] {
-			end = min(end, s.end)
-		}
-		from = to
-	}
 }
 
 // explainCounter sets aside first the gets, to see whether the adds are legal by themselves. Then

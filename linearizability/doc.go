@@ -26,10 +26,8 @@
 // [Check] first checks what it has to assume of a history, such as that no value is offered twice
 // ([Validate]). Most models then have a monitor: an algorithm that knows the object, is exact where
 // it answers, and takes time that is nearly linear in the length of the history. The theorem that each
-// rests on stands at the beginning of its file. What a monitor cannot decide is left to a search:
-// first for an order that suggests itself, a witness, which is proof enough; then along the frontier
-// of what may have happened by each instant; then to porcupine. The searches have a limit of time
-// and of memory.
+// rests on stands at the beginning of its file. What a monitor cannot decide is left to searches: along the
+// frontier of what may have happened by each instant, and then by porcupine. They have a limit of time and of memory.
 //
 // An illegal history is cut down to a few operations that are illegal by themselves. They are
 // reported if porcupine rejects them too; if it does not, the checkers contradict each other, and

@@ -26,12 +26,9 @@ func DoubleBarrier(parties int) Model {
 		Operations: operationsOf("barrier"),
 		Parameters: Parameters{Parties: parties},
 		problem:    barrierProblem,
-		conflict:   func(History) (int, string) { return 0, "" },
 		prepare:    prepareBarrier,
 		spec:       barrierSpec(parties),
 		monitor:    func(steps []step) ruling { return barrierMonitor(steps, parties) },
-		hint:       func([]step) {},
-		suspects:   func([]step) []finding { return nil },
 		explain:    func(j *judge, steps []step) finding { return explainBarrier(j, steps, parties) },
 	}
 }

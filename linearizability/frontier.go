@@ -249,7 +249,7 @@ func (f *frontierSearch) assign(events []event) {
 // effect is the step without when it happens and whose it is.
 func (s *step) effect() step {
 	e := *s
-	e.call, e.end, e.rank, e.source, e.droppable = 0, 0, 0, 0, false
+	e.call, e.end, e.source, e.droppable = 0, 0, 0, false
 	return e
 }
 

@@ -82,14 +82,6 @@ func (j *judge) search(steps []step) ruling {
 	return r
 }
 
-func (j *judge) witness(steps []step) bool {
-	found := witness(j.model, steps, j.deadline)
-	if !found {
-		j.note("witness", "the first order that suggests itself does not explain the history")
-	}
-	return found
-}
-
 // frontier searches along the frontier, in at most half of the time that is left.
 func (j *judge) frontier(steps []step) ruling {
 	now := time.Now()

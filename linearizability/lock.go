@@ -2,7 +2,6 @@ package linearizability
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
@@ -41,8 +40,6 @@ func Lock() Model {
 		spec:       lockSpec,
 		monitor:    lockMonitor,
 		streamer:   &streamer{pending: pendingHold, forget: forgetHolds(pairHolds)},
-		hint:       hintLock,
-		suspects:   overlappingHolds,
 		explain:    explainLock,
 	}
 }
@@ -199,30 +196,6 @@ func dropIdle(steps []step) []step {
 	})
 }
 
-// hintLock lets releases of unknown outcome take effect as soon as they can, which never hurts, and
-// grants of unknown outcome before the release that insists on them. The steps are in order of
-// call.
-func hintLock(steps []step) {
-	insists := make(map[int32]int64) // by hold: when the next release of outcome ok ended
-	granted := make(map[int32]int64) // by hold: when it was surely granted
-	for i := len(steps) - 1; i >= 0; i-- {
-		s := &steps[i]
-		switch end, insisted := insists[s.item]; {
-		case s.kind != stepGrant && !s.unknown:
-			insists[s.item] = s.end
-		case s.kind == stepGrant && !s.unknown:
-			granted[s.item] = s.end
-		case s.kind == stepGrant && insisted:
-			s.end = end
-		}
-	}
-	for i := range steps {
-		if s := &steps[i]; s.kind != stepGrant && s.unknown {
-			s.end = max(s.call, granted[s.item])
-		}
-	}
-}
-
 // lockState is who holds the lock, and the greatest token granted.
 type lockState struct {
 	hold    int32
@@ -260,47 +233,6 @@ func stepLock(l lockState, s *step) (bool, lockState) {
 		l.granted, l.token = true, s.token
 	}
 	return true, l
-}
-
-// hold is the time for which a lock was surely held: between lo and hi, but not at lo and hi. It is
-// Gibbons and Korach's zone ("Testing Shared Memories", 1997).
-type hold struct {
-	item   int32
-	lo, hi int64
-}
-
-// holds returns the sure holds, by lo.
-func holds(steps []step) []hold {
-	var all []hold
-	at := make(map[int32]int)
-	for i := range steps {
-		s := &steps[i]
-		if s.kind == stepGrant && !s.unknown {
-			at[s.item] = len(all)
-			all = append(all, hold{item: s.item, lo: s.end, hi: math.MaxInt64})
-		}
-	}
-	for i := range steps {
-		s := &steps[i]
-		if h, found := at[s.item]; found && s.kind == stepRelease {
-			all[h].hi = min(all[h].hi, s.call)
-		}
-	}
-	slices.SortFunc(all, func(a, b hold) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.item, b.item)) })
-	return all
-}
-
-// overlappingHolds returns the first two sure holds that overlap. It makes overlaps cheap to find
-// in histories that are too long for a search.
-func overlappingHolds(steps []step) []finding {
-	all := holds(steps)
-	for i := 1; i < len(all); i++ {
-		a, b := all[i-1], all[i]
-		if b.lo < a.hi && a.lo < b.hi {
-			return []finding{{"exclusion", ofItems(steps, a.item, b.item)}}
-		}
-	}
-	return nil
 }
 
 // explainLock tells apart what is wrong even if tokens are ignored, and what is wrong with tokens.

@@ -3,7 +3,6 @@ package linearizability
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +22,7 @@ type Model struct {
 	// problem says what is wrong with one operation by itself, or nothing.
 	problem func(Operation) string
 	// conflict says what is wrong with the operations of an object taken together, and with
-	// which of them; the operations are sound one by one, and no client overlaps itself.
+	// which of them; the operations are sound one by one, and no client overlaps itself. It may be nil.
 	conflict func(History) (index int, problem string)
 	// prepare translates operations into the steps to be ordered, leaving out operations that
 	// cannot make a difference.
@@ -38,11 +37,6 @@ type Model struct {
 	search func([]step, time.Time) ruling
 	// streamer is what it takes to do so piece by piece; nil if nobody knows how.
 	streamer *streamer
-	// hint narrows the steps' intervals to where they most probably took effect. It may be wrong,
-	// but must not widen an interval.
-	hint func([]step)
-	// suspects are small sets of steps that seem to break a rule by themselves.
-	suspects func([]step) []finding
 	// explain names the rule that an illegal history breaks.
 	explain func(*judge, []step) finding
 	// rules are those that this model has other words for than all others.
@@ -112,7 +106,6 @@ type step struct {
 	delta     int64  // counter: what is added …
 	sum       int64  // … and the number after it
 	call, end int64  // the instants between which it takes effect; end is Forever if it may be never
-	rank      int64  // a hint: of steps that end together, the lower ones probably went first
 	source    int    // index of the operation in the object's history
 }
 
@@ -179,9 +172,4 @@ func selectSteps(steps []step, keep func(*step) bool) []step {
 		}
 	}
 	return kept
-}
-
-// ofItems returns the steps of the given items.
-func ofItems(steps []step, items ...int32) []step {
-	return selectSteps(steps, func(s *step) bool { return slices.Contains(items, s.item) })
 }

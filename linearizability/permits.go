@@ -57,7 +57,6 @@ func Semaphore(permits int) Model {
 func (m *Model) govern(capacity int64, overdrawn string) {
 	m.spec = permitSpec(capacity)
 	m.monitor = func(steps []step) ruling { return permitMonitor(steps, capacity) }
-	m.suspects = func(steps []step) []finding { return overdrafts(steps, capacity) }
 	m.rules = map[string]string{"exclusion": overdrawn}
 }
 
@@ -242,76 +241,4 @@ func (p permitState) grant(s *step) permitState {
 		p.wrote, p.written = true, s.token
 	}
 	return p
-}
-
-// overdrafts returns sure holds that together take more than there is. It makes them cheap to find
-// in histories that are too long for a search.
-func overdrafts(steps []step, capacity int64) []finding {
-	var open []sureHold // those that last still
-	for _, next := range sureHolds(steps) {
-		open = slices.DeleteFunc(open, func(h sureHold) bool { return h.hi <= next.lo })
-		open = append(open, next)
-		if items := overdrawing(open, capacity); items != nil {
-			return []finding{{"exclusion", ofItems(steps, items...)}}
-		}
-	}
-	return nil
-}
-
-// sureHold is a hold in the time in which it surely took so many permits, or more.
-type sureHold struct {
-	hold
-	takes int64
-}
-
-// sureHolds returns the sure holds by lo. One that was downgraded counts twice: as a writer's until
-// it may have been downgraded, as a reader's to its end.
-func sureHolds(steps []step) []sureHold {
-	takes, shared := make(map[int32]int64), make(map[int32]int64)
-	for i := range steps {
-		switch s := &steps[i]; s.kind {
-		case stepGrant:
-			takes[s.item] = s.takes()
-		case stepShare:
-			if call, found := shared[s.item]; !found || s.call < call {
-				shared[s.item] = s.call
-			}
-		}
-	}
-	var sure []sureHold
-	for _, h := range holds(steps) {
-		call, downgraded := shared[h.item]
-		if !downgraded {
-			sure = append(sure, sureHold{h, takes[h.item]})
-			continue
-		}
-		writes := h
-		writes.hi = min(h.hi, call)
-		sure = append(sure, sureHold{writes, whole}, sureHold{h, 1})
-	}
-	return slices.DeleteFunc(sure, func(h sureHold) bool { return h.lo >= h.hi })
-}
-
-// overdrawing returns the items of holds that together take more than there is; nil if all of them
-// fit. Of one item only its greatest take counts.
-func overdrawing(open []sureHold, capacity int64) (items []int32) {
-	takes := make(map[int32]int64)
-	for _, h := range open {
-		if takes[h.item] == 0 {
-			items = append(items, h.item)
-		}
-		takes[h.item] = max(takes[h.item], h.takes)
-	}
-	sum := int64(0)
-	for _, item := range items {
-		if n := takes[item]; n == whole && len(items) > 1 {
-			return items
-		} else if n != whole {
-			sum += n
-		}
-	}
-	if sum > capacity {
-		return items
-	}
-	return nil
 }

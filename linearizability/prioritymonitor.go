@@ -336,7 +336,6 @@ func (c *rankCase) waitingByClass() [][]int32 {
 // inOrder judges the values of one class as a queue.
 func (c *rankCase) inOrder(q *queueCase, class int32) *blame {
 	q.load() // there are neither phantoms nor duplicates
-	q.trial = true
 	q.admit(true)
 	f := q.overtaken(true)
 	if f == nil && q.peeks {

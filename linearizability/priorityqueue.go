@@ -14,7 +14,7 @@ import (
 func PriorityQueue() Model {
 	m := Queue()
 	m.Name, m.problem, m.prepare, m.spec = "priorityqueue", priorityProblem, preparePriorities, prioritySpec
-	m.hint, m.monitor, m.streamer = func([]step) {}, priorityMonitor, nil
+	m.monitor, m.streamer = priorityMonitor, nil
 	m.rules = map[string]string{
 		"order": "a value came out before one that was better, or as good and older",
 		"lost":  "a value was passed over by others that should have waited for it, and never came out",

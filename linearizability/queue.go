@@ -28,10 +28,8 @@ func Queue() Model {
 		conflict:   offeredTwice,
 		prepare:    prepareQueue,
 		spec:       queueSpec,
-		hint:       hintQueue,
 		monitor:    queueMonitor,
 		streamer:   &streamer{pending: pendingQueue, forget: forgetQueue},
-		suspects:   suspectValues,
 		explain:    explainQueue,
 	}
 }
@@ -138,45 +136,6 @@ func stepQueue(q *fifo, s *step) (bool, *fifo) {
 		return true, rest
 	}
 	return matches || s.unknown, q
-}
-
-// suspectValues finds values that broke a rule by themselves, whatever else happened.
-func suspectValues(steps []step) []finding {
-	offers := make(map[int32]*step)
-	for i := range steps {
-		if steps[i].kind == stepOffer {
-			offers[steps[i].item] = &steps[i]
-		}
-	}
-	phantom := firstItem(steps, func(s *step) bool {
-		offer := offers[s.item]
-		return s.item != noItem && !s.unknown && (offer == nil || s.end < offer.call)
-	})
-	removed := make(map[int32]bool)
-	duplicate := firstItem(steps, func(s *step) bool {
-		counts := s.kind == stepRemove && !s.unknown && s.item != noItem
-		again := counts && removed[s.item]
-		removed[s.item] = removed[s.item] || counts
-		return again
-	})
-	var found []finding
-	if phantom != noItem {
-		found = append(found, finding{"phantom", ofItems(steps, phantom)})
-	}
-	if duplicate != noItem {
-		found = append(found, finding{"duplicate", ofItems(steps, duplicate)})
-	}
-	return found
-}
-
-// firstItem returns the item of the first step that is bad, or noItem.
-func firstItem(steps []step, bad func(*step) bool) int32 {
-	for i := range steps {
-		if bad(&steps[i]) {
-			return steps[i].item
-		}
-	}
-	return noItem
 }
 
 // explainQueue sets aside first the empty results and then the peeks, to see whether what is left

@@ -115,11 +115,6 @@ func (q *queueCase) newInstants(demands []demand, covered []span) *instants {
 // admit enters a demand as it is after all instants.
 func (in *instants) admit(d *demand) {
 	switch {
-	case d.by == Forever: // its removal is supposed: it is gone at the deadline
-		if d.hungry() {
-			in.slack.until(d.deadline, -1)
-		}
-		return
 	case d.hungry():
 		in.slack.always(-1)
 	case d.by < d.named:
@@ -171,9 +166,6 @@ func (in *instants) rulesOut(p int64) bool {
 
 // neverEmpty is the finding that the queue was not empty during step i.
 func (q *queueCase) neverEmpty(i int32, demands []demand) *finding {
-	if q.trial {
-		return &finding{}
-	}
 	e := q.evidence()
 	e.add(i)
 	if q.showCover(e, i) {

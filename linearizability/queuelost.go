@@ -69,10 +69,9 @@ func (q *queueCase) unmet(demands []demand) int {
 	return len(demands)
 }
 
-// deadlines returns the demands of what is waiting, and those that are fixed. Values that were
-// seen at the head are left out, see queuepeeked.go.
+// deadlines returns the demands of what is waiting, but for values that are open.
 func (q *queueCase) deadlines(peeks bool) []demand {
-	demands := slices.Clone(q.fixed)
+	var demands []demand
 	if waiting := q.waiting(); len(waiting) > 0 {
 		reach := q.reach(peeks)
 		best, next := noChain, len(q.byFrom)-1

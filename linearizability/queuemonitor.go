@@ -28,8 +28,11 @@ import (
 //   - the queue was reported empty in an interval in which it never was (false-empty), see
 //     queueempty.go.
 //
-// Removals of unknown outcome are dealt with in queuelost.go and queuepeeked.go. That part is not in
-// the papers; it is compared with porcupine, see TestAgree.
+// Removals of unknown outcome are dealt with in queuelost.go. That part is not in the papers; it is compared with
+// porcupine, see TestAgree. A value that was seen at the head, and that only a removal of unknown outcome can have
+// taken, is left to the monitor of priority queues: the later it left, the later others reached the head; the sooner
+// it left, the fewer removals can have taken it. No efficient rule is known. What is illegal even if such values left
+// at any time after they were last seen is illegal.
 //
 // A violation is named by the fewest kinds of steps that show it: offers and removals, else with
 // peeks, else with empty results. Its certificate is the steps of the values at fault. Of k values
@@ -60,9 +63,6 @@ type queueCase struct {
 	peeks   bool    // whether there are peeks of values
 	// what admit makes of them
 	byFrom, byBy []mark
-	// what is supposed, see queuepeeked.go
-	trial bool
-	fixed []demand // of values whose removal is supposed
 }
 
 // queueMonitor is the monitor of [Queue]. What it does not know that of priority queues may know, if all values
@@ -90,11 +90,14 @@ func judgeQueue(steps []step) ruling {
 	}
 	q.admit(true)
 	r := q.check(true)
-	if r.outcome != Violation && q.open() {
-		return q.settle()
+	if r.outcome != Violation && slices.ContainsFunc(q.visits, visit.open) {
+		return undetermined("peeks saw values at the head that only removals of unknown outcome can have taken, and it could not be found out when")
 	}
 	return r
 }
+
+// open tells whether the value was seen at the head, and only a removal of unknown outcome can have taken it.
+func (v visit) open() bool { return !v.absent && v.waiting && v.reached < Forever }
 
 // check judges by what has been admitted, without peeks and empty results or with all.
 func (q *queueCase) check(all bool) ruling {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 )
@@ -442,53 +441,6 @@ func mutate(t *rapid.T, h History) History {
 		h[i].Outcome = rapid.SampledFrom([]Outcome{OK, Unknown, Fail}).Draw(t, "outcome")
 	}
 	return h
-}
-
-// TestWitnessNeverLies compares the quick search with porcupine alone.
-func TestWitnessNeverLies(t *testing.T) {
-	for _, m := range modelsUnderTest {
-		t.Run(m.Name, func(t *testing.T) {
-			found, missed := 0, 0
-			rapid.Check(t, func(t *rapid.T) {
-				h := mutate(t, drawLegal(t, m, 15))
-				if Validate(m, h) != nil {
-					t.Skip("not a sound history")
-				}
-				steps := m.prepare(h)
-				legal := newJudge(&m, Options{}).ask(steps) == "Ok"
-				switch quick := witness(&m, steps, time.Now().Add(time.Minute)); {
-				case quick && !legal:
-					t.Fatalf("a witness was found for an illegal history\n%s", lines(h))
-				case quick:
-					found++
-				case legal:
-					missed++
-				}
-			})
-			if missed*20 > found {
-				t.Errorf("a witness was found for %d legal histories and not for %d: the quick search is of little use", found, missed)
-			}
-		})
-	}
-}
-
-// TestHints holds what the hints are good for: histories with many unknown outcomes that are too
-// long to stumble upon a witness.
-func TestHints(t *testing.T) {
-	for _, c := range []struct {
-		model      Model
-		size, want int
-	}{{Lock(), 500, 95}, {Queue(), 100, 80}} {
-		found := 0
-		for seed := range uint64(100) {
-			if witness(&c.model, c.model.prepare(simulated(c.model.Name, seed, c.size, 3)), time.Now().Add(time.Minute)) {
-				found++
-			}
-		}
-		if found < c.want {
-			t.Errorf("%s: a witness was found for %d histories of 100, not for %d", c.model.Name, found, c.want)
-		}
-	}
 }
 
 // TestFIFOEqualIsExact forges queues whose hashes collide.

@@ -53,6 +53,9 @@ func (m *Model) validate(h History) *AssumptionError {
 	if err := overlap(h); err != nil {
 		return err
 	}
+	if m.conflict == nil {
+		return nil
+	}
 	if i, problem := m.conflict(h); problem != "" {
 		return &AssumptionError{Index: i, Operation: h[i], Problem: problem}
 	}

@@ -3,8 +3,8 @@ package linearizability
 import "testing"
 
 // Items are numbered before those that nobody saw are left out, so that their numbers may exceed the steps that
-// are left. The hint for a queue panicked.
-func TestHintOfAQueueWithoutWhatNobodySaw(t *testing.T) {
+// are left.
+func TestQueueWithoutWhatNobodySaw(t *testing.T) {
 	offer := func(client int, value, call, ret int64) Operation {
 		return Operation{Client: client, Op: "offer", Arg: Int(value), Call: call, Return: ret}
 	}
