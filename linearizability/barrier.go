@@ -21,9 +21,12 @@ func Barrier() Model {
 	}
 }
 
-func gateProblem(op Operation) string {
+func gateProblem(op Operation) string { return onlyNull(op, "gate") }
+
+// onlyNull says that an operation has an argument or a result, or nothing.
+func onlyNull(op Operation, object string) string {
 	if !op.Arg.IsNull() || !op.Result.IsNull() {
-		return "operations of a gate have neither argument nor result; leave them null"
+		return "operations of a " + object + " have neither argument nor result; leave them null"
 	}
 	return ""
 }

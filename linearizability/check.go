@@ -22,29 +22,22 @@ const (
 	Undetermined
 )
 
+var statusNames = [...]string{Ok: "ok", Violation: "violation", Undetermined: "unknown"}
+
 // String returns ok, violation or unknown.
-func (o Status) String() string {
-	switch o {
-	case Ok:
-		return "ok"
-	case Violation:
-		return "violation"
-	}
-	return "unknown"
-}
+func (o Status) String() string { return statusNames[min(o, Undetermined)] }
 
 // MarshalText implements [encoding.TextMarshaler], for JSON.
 func (o Status) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler], for JSON.
 func (o *Status) UnmarshalText(text []byte) error {
-	for _, known := range []Status{Ok, Violation, Undetermined} {
-		if known.String() == string(text) {
-			*o = known
-			return nil
-		}
+	i := slices.Index(statusNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("verdict %.40q does not exist; write ok, violation or unknown", text)
 	}
-	return fmt.Errorf("verdict %.40q does not exist; write ok, violation or unknown", text)
+	*o = Status(i)
+	return nil
 }
 
 // Verdict says whether the history of one object is linearizable.
@@ -131,13 +124,14 @@ func Check(m Model, h History, o Options) []Verdict {
 // Worst returns the outcome of a set of verdicts: a violation if there is one, else unknown if
 // there is one, else ok. The outcome of none at all is unknown.
 func Worst(verdicts []Verdict) Status {
-	is := func(o Status) bool {
-		return slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Outcome == o })
+	outcomes := map[Status]bool{}
+	for _, v := range verdicts {
+		outcomes[v.Outcome] = true
 	}
 	switch {
-	case is(Violation):
+	case outcomes[Violation]:
 		return Violation
-	case is(Undetermined) || len(verdicts) == 0:
+	case outcomes[Undetermined] || len(verdicts) == 0:
 		return Undetermined
 	}
 	return Ok
@@ -180,17 +174,19 @@ func (j *judge) judge(steps []step, h History) Verdict {
 // decide asks one checker after the other until one knows, and returns which. If that is not the model's own,
 // the finding of a violation has no name yet, and many steps.
 func (j *judge) decide(steps []step) (r ruling, checker string) {
-	if r = j.monitor(steps); r.outcome != Undetermined {
+	if r = j.noted("monitor", j.model.monitor(steps)); r.outcome != Undetermined {
 		return r, "monitor"
 	}
-	if r = j.search(steps); r.outcome != Undetermined {
-		return r, "search"
+	if search := j.model.search; search != nil {
+		if r = j.noted("search", search(steps, j.half())); r.outcome != Undetermined {
+			return r, "search"
+		}
 	}
 	soon := j.askSoon(steps)
 	if soon == porcupine.Ok {
 		return legal(), "porcupine"
 	}
-	if r = j.frontier(steps); r.outcome != Undetermined {
+	if r = j.noted("frontier", searchFrontier(&j.spec, steps, j.half(), j.memory)); r.outcome != Undetermined {
 		return r, "frontier"
 	}
 	if soon == porcupine.Unknown {

@@ -236,7 +236,7 @@ func hopeless(n int) History {
 
 func TestTimeoutIsUndetermined(t *testing.T) {
 	unaided := Queue()
-	unaided.monitor = nil
+	unaided.monitor = func([]step) ruling { return undetermined("") }
 	v := Check(unaided, hopeless(30), Options{Timeout: 20 * time.Millisecond})[0]
 	if v.Outcome != Undetermined || !strings.Contains(v.Reason, "20ms") {
 		t.Errorf("the verdict is %v, but time ran out", v)

@@ -93,7 +93,7 @@ func (c *counterCase) load() string {
 			c.units = c.units && s.delta == 1
 		}
 	}
-	sortUnlessSorted(c.places, func(a, b place) int {
+	slices.SortFunc(c.places, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.to, b.to), compareBools(a.look, b.look), cmp.Compare(a.call, b.call), cmp.Compare(a.step, b.step))
 	})
 	return ""

@@ -33,12 +33,7 @@ func DoubleBarrier(parties int) Model {
 	}
 }
 
-func barrierProblem(op Operation) string {
-	if !op.Arg.IsNull() || !op.Result.IsNull() {
-		return "operations of a barrier have neither argument nor result; leave them null"
-	}
-	return ""
-}
+func barrierProblem(op Operation) string { return onlyNull(op, "barrier") }
 
 // prepareBarrier makes of each operation what happens at its call and what it waits for. The item
 // of a step is the number of its process.

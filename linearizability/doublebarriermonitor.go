@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -69,7 +70,7 @@ func (b *barrierCase) load() {
 			b.ends[s.source] = s.end
 		}
 	}
-	slices.SortStableFunc(b.instants, func(x, y int32) int { return compareStamps(b.steps[x].call, b.steps[y].call) })
+	slices.SortStableFunc(b.instants, func(x, y int32) int { return cmp.Compare(b.steps[x].call, b.steps[y].call) })
 	b.there, b.enough = make([]int, len(b.instants)+1), make([]int, len(b.instants)+1)
 	b.own, b.place = make(map[int32][]int), make(map[int]int)
 	present := make(map[int32]int64) // by process: by when its enter had succeeded
@@ -83,16 +84,6 @@ func (b *barrierCase) load() {
 		}
 		b.enough[k] = last
 	}
-}
-
-func compareStamps(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // happen notes the instant at place k.
@@ -277,10 +268,7 @@ func (b *barrierCase) longest(moment int, leave *step) (best *inside) {
 
 // crowd is as many others as it takes, who are there all the time.
 func (b *barrierCase) crowd() (given []step) {
-	others := int32(0)
-	for i := range b.steps {
-		others = max(others, b.steps[i].item+1)
-	}
+	others := itemsOf(b.steps)
 	for k := range b.parties {
 		given = append(given, step{kind: stepArrive, item: others + int32(k), call: math.MinInt64, end: math.MinInt64, source: none})
 	}

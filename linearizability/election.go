@@ -1,7 +1,5 @@
 package linearizability
 
-import "slices"
-
 // Election returns the model of an office that is held by one client at a time: the lock of
 // [Lock], in the words of elections.
 //
@@ -16,8 +14,6 @@ func Election() Model {
 	m.Operations = operationsOf("election")
 	m.problem = electionProblem
 	m.conflict = electionConflict
-	m.prepare = func(h History) []step { return prepareLock(asLock(h)) }
-	m.streamer = &streamer{pending: pendingHold, forget: forgetHolds(func(h History) ([]step, map[holder]int32) { return pairHolds(asLock(h)) })}
 	m.rules = map[string]string{"exclusion": "two clients led at once", "release": "a client resigned that did not lead"}
 	return m
 }
@@ -35,7 +31,7 @@ func electionProblem(op Operation) string {
 // electionConflict finds a client that resigned without having been a candidate, or under another
 // token than it was elected with.
 func electionConflict(h History) (int, string) {
-	if i, problem := releaseWithoutAcquire(asLock(h)); problem != "" {
+	if i, problem := releaseWithoutAcquire(h); problem != "" {
 		return i, "its client had not called elected before; record that too, and under the same client or process"
 	}
 	last := make(map[Value]Value) // by process: the token of the last election; null if unknown
@@ -52,17 +48,4 @@ func electionConflict(h History) (int, string) {
 		}
 	}
 	return 0, ""
-}
-
-// asLock returns the history in the words of locks, in the same order.
-func asLock(h History) History {
-	words := map[string]string{"elected": "acquire", "resigned": "release"}
-	renamed := slices.Clone(h)
-	for i := range renamed {
-		renamed[i].Op = words[h[i].Op]
-		if renamed[i].Op == "release" {
-			renamed[i].Result = Null
-		}
-	}
-	return renamed
 }

@@ -1,5 +1,7 @@
 package linearizability
 
+import "slices"
+
 // fifo is a queue of items that is never changed: push and pop return a new one that shares what
 // it can with the old one (Hood and Melville's two lists). A search goes back to old states all
 // the time.
@@ -80,30 +82,15 @@ func reversed(list *cell) *cell {
 
 // equal compares the items; what two lists they are in does not matter.
 func (q *fifo) equal(p *fifo) bool {
-	if q.size != p.size || q.hash != p.hash {
-		return false
-	}
-	a, b := q.walk(), p.walk()
-	for range q.size {
-		if a.next() != b.next() {
-			return false
-		}
-	}
-	return true
+	return q.size == p.size && q.hash == p.hash && slices.Equal(q.items(), p.items())
 }
 
-// walk returns a cursor at the head.
-func (q *fifo) walk() cursor { return cursor{at: q.front, back: q.back} }
-
-// cursor is a place in a queue. It reverses the back list when it gets there.
-type cursor struct{ at, back *cell }
-
-// next returns the item at the cursor and moves on. It is called at most size times.
-func (c *cursor) next() int32 {
-	if c.at == nil {
-		c.at, c.back = reversed(c.back), nil
+// items returns the items, the head first.
+func (q *fifo) items() (items []int32) {
+	for _, list := range []*cell{q.front, reversed(q.back)} {
+		for ; list != nil; list = list.next {
+			items = append(items, list.item)
+		}
 	}
-	item := c.at.item
-	c.at = c.at.next
-	return item
+	return items
 }

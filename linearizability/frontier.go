@@ -311,30 +311,28 @@ func (f *frontierSearch) pass(slot int32) (reason string) {
 // changes nothing need not be carried out now. What only looks may as well be, and nothing else is tried then:
 // whatever can come of the configuration comes of it with that done, too.
 func (f *frontierSearch) extend(c *configuration) {
-	if f.look(c) {
-		return
+	for _, i := range f.open {
+		if f.steps[i].looks() && f.carryOut(c, i) {
+			return
+		}
 	}
 	for _, i := range f.open {
-		if slot := f.slots[i]; !c.has(slot) && !f.timeUp(1) {
-			if after, does := f.try(c, i); does {
-				f.timeUp(f.closure.add(c.toggled(slot, after)))
-			}
-		}
+		f.carryOut(c, i)
 	}
 	f.extendByClass(c)
 }
 
-// look lets one who only looks do so, and tells whether there is one.
-func (f *frontierSearch) look(c *configuration) bool {
-	for _, i := range f.open {
-		if slot := f.slots[i]; f.steps[i].looks() && !c.has(slot) && !f.timeUp(1) {
-			if after, does := f.try(c, i); does {
-				f.timeUp(f.closure.add(c.toggled(slot, after)))
-				return true
-			}
-		}
+// carryOut adds to the closure what comes of a configuration by an open step, and tells whether that does something.
+func (f *frontierSearch) carryOut(c *configuration, i int32) bool {
+	slot := f.slots[i]
+	if c.has(slot) || f.timeUp(1) {
+		return false
 	}
-	return false
+	after, does := f.try(c, i)
+	if does {
+		f.timeUp(f.closure.add(c.toggled(slot, after)))
+	}
+	return does
 }
 
 // extendByClass carries out one of each class of those that do the same.

@@ -25,7 +25,7 @@ func TestFrontierAgrees(t *testing.T) {
 				}
 				steps := c.model.prepare(h)
 				j := newJudge(&c.model, Options{})
-				r, truth := j.frontier(steps), j.ask(steps)
+				r, truth := searchFrontier(&j.spec, steps, j.half(), j.memory), j.ask(steps)
 				switch {
 				case truth == porcupine.Ok && r.outcome == Ok:
 					legal++
@@ -71,7 +71,7 @@ func TestFrontierNeedsNoMemoryForTheHistory(t *testing.T) {
 
 // blind is a model without its own checker, so that the searches have to do the work.
 func blind(m Model) Model {
-	m.monitor = nil
+	m.monitor = func([]step) ruling { return undetermined("") }
 	return m
 }
 

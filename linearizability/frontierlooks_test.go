@@ -27,7 +27,7 @@ func TestTheFrontierLooksAtOnce(t *testing.T) {
 	m := DoubleBarrier(2)
 	steps := m.prepare(crowdedBarrier())
 	j := newJudge(&m, Options{MemoryLimit: 64 << 20})
-	if r := j.frontier(steps); r.outcome != Violation {
+	if r := searchFrontier(&j.spec, steps, j.half(), j.memory); r.outcome != Violation {
 		t.Errorf("%v: %s", r.outcome, r.reason)
 	}
 }

@@ -56,41 +56,16 @@ func (j *judge) late() bool { return time.Now().After(j.deadline) }
 // note records that a checker could not decide.
 func (j *judge) note(checker, why string) { j.tried = append(j.tried, checker+": "+why) }
 
-// monitor asks the model's own checker, if there is one.
-func (j *judge) monitor(steps []step) ruling {
-	if j.model.monitor == nil {
-		j.note("monitor", "there is none for a "+j.model.Name)
-		return undetermined("")
-	}
-	r := j.model.monitor(steps)
+// noted returns a checker's ruling, and records why it is none.
+func (j *judge) noted(checker string, r ruling) ruling {
 	if r.outcome == Undetermined {
-		j.note("monitor", r.reason)
+		j.note(checker, r.reason)
 	}
 	return r
 }
 
-// search asks the model's own search, if there is one, for at most half of the time that is left.
-func (j *judge) search(steps []step) ruling {
-	if j.model.search == nil {
-		return undetermined("")
-	}
-	now := time.Now()
-	r := j.model.search(steps, now.Add(j.deadline.Sub(now)/2))
-	if r.outcome == Undetermined {
-		j.note("search", r.reason)
-	}
-	return r
-}
-
-// frontier searches along the frontier, in at most half of the time that is left.
-func (j *judge) frontier(steps []step) ruling {
-	now := time.Now()
-	r := searchFrontier(&j.spec, steps, now.Add(j.deadline.Sub(now)/2), j.memory)
-	if r.outcome == Undetermined {
-		j.note("frontier", r.reason)
-	}
-	return r
-}
+// half is when half of the time that is left is over.
+func (j *judge) half() time.Time { return time.Now().Add(time.Until(j.deadline) / 2) }
 
 // ask returns porcupine's answer, or Unknown if it has none in time or in the memory allowed.
 func (j *judge) ask(steps []step) porcupine.CheckResult {
@@ -164,28 +139,35 @@ func metered(spec porcupine.Model, entries *int64) porcupine.Model {
 // asksMax bounds how many parts of a history are tried to shrink it.
 const asksMax = 2000
 
-// shrink returns a part of an illegal history that is illegal too, and from which nothing can be
-// left out. It leaves out only what a legal history would stay legal without, see parts; so the
-// history is illegal because the part is.
+// shrink returns a part of an illegal history that is illegal too, and from which nothing can be left out.
 func (j *judge) shrink(steps []step) []step {
 	asks := 0
-	for _, divide := range []func([]step) [][]int{itemParts, looseParts} {
-		for size := max(1, len(steps)/2); size >= 1; size /= 2 {
-			for at := 0; asks < asksMax && !j.late(); asks++ {
-				parts := divide(steps)
-				if at >= len(parts) {
-					break
-				}
-				out := slices.Concat(parts[at:min(at+size, len(parts))]...)
-				if smaller := omit(steps, out); j.ask(smaller) == porcupine.Illegal {
-					steps = smaller
-				} else {
-					at += size
-				}
+	more := func() bool { return asks < asksMax && !j.late() }
+	illegal := func(fewer []step) bool {
+		asks++
+		return j.ask(fewer) == porcupine.Illegal
+	}
+	return dropLate(leaveOut(leaveOut(steps, 2, itemParts, more, illegal), 2, looseParts, more, illegal))
+}
+
+// leaveOut leaves out parts of illegal steps, at first one of so many parts, then ever fewer, as long as what is left
+// is illegal. A legal history has to stay legal without a part: then the steps are illegal because what is left is.
+func leaveOut(steps []step, of int, divide func([]step) [][]int, more func() bool, illegal func([]step) bool) []step {
+	for size := max(1, len(steps)/of); size > 0; size /= 2 {
+		for at := 0; more(); {
+			parts := divide(steps)
+			if at >= len(parts) {
+				break
+			}
+			fewer := omit(steps, slices.Concat(parts[at:min(at+size, len(parts))]...))
+			if illegal(fewer) {
+				steps = fewer
+			} else {
+				at += size
 			}
 		}
 	}
-	return dropLate(steps)
+	return steps
 }
 
 // dropLate leaves out the steps of unknown outcome that were called after all others had ended.

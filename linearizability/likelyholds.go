@@ -21,7 +21,7 @@ func likelyHolds(steps []step) (likely []step, apart bool) {
 	of := make([]*guessedHold, len(steps)) // by step
 	for i := range steps {
 		s := &steps[i]
-		if s.item == noHold {
+		if s.item == noItem {
 			continue
 		}
 		x := items[s.item]
@@ -35,9 +35,9 @@ func likelyHolds(steps []step) (likely []step, apart bool) {
 	}
 	for i := range steps {
 		s := steps[i]
-		if h := of[i]; s.item != noHold && (h == nil || !h.granted || s.unknown && !h.uses(&steps[i])) {
+		if h := of[i]; s.item != noItem && (h == nil || !h.granted || s.unknown && !h.uses(&steps[i])) {
 			continue
-		} else if s.item != noHold {
+		} else if s.item != noItem {
 			s.item = h.order
 		}
 		if s.kind == stepGrant {

@@ -94,9 +94,6 @@ func mayGrant(op *Operation) bool {
 	return op.Result != Null && op.Result != Bool(false) && op.Result != Int(0)
 }
 
-// noHold is the item of a release by a client that was never granted the lock.
-const noHold = -1
-
 // holder is a process in one of the ways in which it can hold something: as a reader or alone, so
 // many permits or so many. Releases end holds of their own way.
 type holder struct {
@@ -140,7 +137,7 @@ func pairHolds(h History) ([]step, map[holder]int32) {
 			s.order = int32(len(steps))
 			steps = append(steps, s)
 		case op.Outcome != Fail && op.releases():
-			s := newStep(op, i, stepRelease, noHold)
+			s := newStep(op, i, stepRelease, noItem)
 			s.order, s.droppable = int32(len(steps)), !found
 			if found {
 				s.item, s.excused = hold, released[hold]
@@ -180,19 +177,19 @@ func dropIdle(steps []step) []step {
 	for i := len(steps) - 1; i >= 0; i-- {
 		s := &steps[i]
 		switch {
-		case s.item == noHold:
+		case s.item == noItem:
 		case s.doubt != nil:
 			granted[s.item] = true
 		case s.kind != stepGrant:
 			insisted[s.item] = insisted[s.item] || !s.unknown && !s.excused
 		case s.unknown && !insisted[s.item]:
-			s.item = noHold
+			s.item = noItem
 		default:
 			granted[s.item] = true
 		}
 	}
 	return slices.DeleteFunc(steps, func(s step) bool {
-		return s.item == noHold && s.unknown || s.item != noHold && !granted[s.item]
+		return s.item == noItem && s.unknown || s.item != noItem && !granted[s.item]
 	})
 }
 
@@ -205,7 +202,7 @@ type lockState struct {
 }
 
 var lockSpec = porcupine.Model{
-	Init: func() any { return lockState{hold: noHold} },
+	Init: func() any { return lockState{hold: noItem} },
 	Step: func(state, input, _ any) (bool, any) {
 		legal, next := stepLock(state.(lockState), input.(*step))
 		return legal, next
@@ -220,12 +217,12 @@ var lockSpec = porcupine.Model{
 // it cannot take effect.
 func stepLock(l lockState, s *step) (bool, lockState) {
 	switch {
-	case s.kind == stepRelease && s.item != noHold && s.item == l.hold && l.order < s.order:
-		l.hold, l.order = noHold, 0
+	case s.kind == stepRelease && s.item != noItem && s.item == l.hold && l.order < s.order:
+		l.hold, l.order = noItem, 0
 		return true, l
 	case s.kind == stepRelease:
 		return s.unknown || s.excused, l
-	case l.hold != noHold || !s.noToken && l.granted && s.token <= l.token:
+	case l.hold != noItem || !s.noToken && l.granted && s.token <= l.token:
 		return s.unknown, l
 	}
 	l.hold, l.order = s.item, s.order

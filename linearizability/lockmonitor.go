@@ -68,14 +68,8 @@ func newZones(t *tenancy) *zones {
 			z.backward = append(z.backward, zone{x.free, x.till, int32(i)})
 		}
 	}
-	sortUnlessSorted(z.forward, func(a, b zone) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.tenure, b.tenure)) })
+	slices.SortFunc(z.forward, func(a, b zone) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.tenure, b.tenure)) })
 	return z
-}
-
-func sortUnlessSorted[T any](all []T, compare func(a, b T) int) {
-	if !slices.IsSortedFunc(all, compare) {
-		slices.SortFunc(all, compare)
-	}
 }
 
 // overlap returns two tenures that cannot both be, or nothing.
@@ -114,7 +108,7 @@ func (t *tenancy) byToken() []int32 {
 			entries = append(entries, entry{s.token, int32(i)})
 		}
 	}
-	sortUnlessSorted(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.token, b.token), cmp.Compare(a.tenure, b.tenure)) })
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.token, b.token), cmp.Compare(a.tenure, b.tenure)) })
 	order := make([]int32, len(entries))
 	for i := range entries {
 		order[i] = entries[i].tenure

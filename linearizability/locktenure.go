@@ -35,8 +35,10 @@ type tenure struct {
 	other   bool  // it may also have been granted early and downgraded: it is best to have no length, but not the only way
 }
 
-// none stands for a step or a tenure that is not there.
-const none = -1
+const (
+	none   = -1 // a step, a tenure or a value that is not there
+	noItem = -1 // the item of a step that is about no hold or value, or about none that is known
+)
 
 // held tells whether there is a time at which it is surely held.
 func (t *tenure) held() bool { return t.till < t.free }
@@ -69,14 +71,7 @@ type tenancy struct {
 
 // tenures pairs grants with releases. The steps are in order of call.
 func tenures(steps []step) *tenancy {
-	items, grants := int32(0), 0
-	for i := range steps {
-		items = max(items, steps[i].item+1)
-		if steps[i].kind == stepGrant {
-			grants++
-		}
-	}
-	t := &tenancy{steps: steps, claims: make([]claim, items), all: make([]tenure, 0, grants)}
+	t := &tenancy{steps: steps, claims: make([]claim, itemsOf(steps)), all: make([]tenure, 0, len(steps)/2)}
 	for i := range steps {
 		t.take(int32(i))
 	}
@@ -85,7 +80,7 @@ func tenures(steps []step) *tenancy {
 
 func (t *tenancy) take(i int32) {
 	s := &t.steps[i]
-	if s.item == noHold {
+	if s.item == noItem {
 		t.unheld(i, &claim{})
 		return
 	}

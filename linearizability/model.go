@@ -163,7 +163,7 @@ type finding struct {
 	steps    []step
 }
 
-// select returns the steps for which keep is true.
+// selectSteps returns the steps for which keep is true.
 func selectSteps(steps []step, keep func(*step) bool) []step {
 	var kept []step
 	for i := range steps {
@@ -172,4 +172,12 @@ func selectSteps(steps []step, keep func(*step) bool) []step {
 		}
 	}
 	return kept
+}
+
+// itemsOf returns how many items the steps have, one more than the greatest.
+func itemsOf(steps []step) (n int32) {
+	for i := range steps {
+		n = max(n, steps[i].item+1)
+	}
+	return n
 }

@@ -110,11 +110,11 @@ type rankCase struct {
 }
 
 func newRankCase(steps []step) *rankCase {
-	items := int32(0)
-	for i := range steps {
-		items = max(items, steps[i].item+1)
+	items := itemsOf(steps)
+	c := &rankCase{
+		given: steps, steps: slices.Clone(steps), offer: make([]int32, items), local: make([]int32, items),
+		class: make([]int32, items), named: make([]int64, items),
 	}
-	c := &rankCase{given: steps, steps: slices.Clone(steps), offer: make([]int32, items), local: make([]int32, items), class: make([]int32, items), named: make([]int64, items)}
 	c.rankStamps()
 	for i := range c.offer {
 		c.offer[i], c.class[i], c.named[i] = none, none, Forever
@@ -585,7 +585,7 @@ func (b *blame) certificate() []step {
 	illegal := func(steps []step) bool { return newRankCase(steps).impossible(b.peeks, b.readEmpty) != nil }
 	for n := min(8, len(items)); ; n = min(4*n, len(items)) {
 		if some := b.of(items[:n]); illegal(some) {
-			return dropLate(c.spared(reduceBy(some, illegal)))
+			return dropLate(c.spared(reduce(some, illegal, itemParts, looseParts)))
 		}
 		if n == len(items) {
 			return nil
@@ -676,26 +676,4 @@ func (c *rankCase) spared(steps []step) []step {
 		left--
 		return true
 	})
-}
-
-// reduceBy leaves out values, and what may be left out by itself, as long as the steps are illegal.
-func reduceBy(steps []step, illegal func([]step) bool) []step {
-	effort := 0
-	for _, divide := range []func([]step) [][]int{itemParts, looseParts} {
-		for size := max(1, len(steps)/4); size > 0; size /= 2 {
-			for at := 0; effort < reduceMax; effort += len(steps) {
-				parts := divide(steps)
-				if at >= len(parts) {
-					break
-				}
-				fewer := omit(steps, slices.Concat(parts[at:min(at+size, len(parts))]...))
-				if illegal(fewer) {
-					steps = fewer
-				} else {
-					at += size
-				}
-			}
-		}
-	}
-	return steps
 }

@@ -64,9 +64,6 @@ func offeredTwice(h History) (int, string) {
 	return 0, ""
 }
 
-// noItem is the item of a step whose value is not known, or that found the queue empty.
-const noItem = -1
-
 // prepareQueue gives values their numbers. It leaves out
 //
 //   - what failed: it had no effect; and peeks of unknown outcome: they have none;
@@ -157,17 +154,9 @@ func explainQueue(j *judge, steps []step) finding {
 		}
 		steps = rest
 	}
-	return explainOrder(j.shrink(steps))
-}
-
-// explainOrder tells apart values that came out in the wrong order, and one that never came out.
-func explainOrder(certificate []step) finding {
-	for i := range certificate {
-		offer := &certificate[i]
-		removal := func(s step) bool { return s.kind == stepRemove && !s.unknown && s.item == offer.item }
-		if offer.kind == stepOffer && !slices.ContainsFunc(certificate, removal) {
-			return finding{"lost", certificate}
-		}
+	certificate := j.shrink(steps)
+	if passedOver(certificate) {
+		return finding{"lost", certificate}
 	}
 	return finding{"order", certificate}
 }

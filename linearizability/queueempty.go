@@ -178,7 +178,7 @@ func (q *queueCase) neverEmpty(i int32, demands []demand) *finding {
 		}
 	}
 	f := e.finding("false-empty")
-	f.steps = reduce(f.steps)
+	f.steps = dropSpare(reduce(f.steps, func(steps []step) bool { return queueMonitor(steps).outcome == Violation }, itemParts))
 	return f
 }
 
@@ -186,13 +186,13 @@ func (q *queueCase) neverEmpty(i int32, demands []demand) *finding {
 // whether they cover it whole.
 func (q *queueCase) showCover(e *evidence, i int32) bool {
 	at, after, end := q.steps[i].call, false, q.steps[i].end // the instant to cover, or the one after it
-	next, longest, whole := 0, missing, true
+	next, longest, whole := 0, int32(none), true
 	for {
 		for ; next < len(q.byBy) && (q.byBy[next].at < at || after && q.byBy[next].at == at); next++ {
 			longest = q.longer(longest, q.byBy[next].what)
 		}
 		switch {
-		case longest != missing && q.visits[longest].stayed > at:
+		case longest != none && q.visits[longest].stayed > at:
 			e.show(longest, showBy|showStayed)
 			if at, after = q.visits[longest].stayed, false; at > end {
 				return whole

@@ -63,7 +63,7 @@ func (e *evidence) show(item int32, what shown) {
 // add adds steps that are there.
 func (e *evidence) add(steps ...int32) {
 	for _, s := range steps {
-		if s != missing && !slices.Contains(e.steps, s) {
+		if s != none && !slices.Contains(e.steps, s) {
 			e.steps = append(e.steps, s)
 		}
 	}
@@ -77,24 +77,16 @@ func (e *evidence) finding(property string) *finding {
 // reduceMax bounds the effort of reduce: how many steps are judged in all.
 const reduceMax = 1 << 21
 
-// reduce leaves out values of an illegal certificate as long as the monitor finds it illegal.
-func reduce(steps []step) []step {
+// reduce leaves out values of an illegal certificate, or other parts, as long as it is illegal.
+func reduce(steps []step, illegal func([]step) bool, divisions ...func([]step) [][]int) []step {
 	effort := 0
-	for size := max(1, len(steps)/4); size > 0; size /= 2 {
-		for at := 0; effort < reduceMax; effort += len(steps) {
-			parts := itemParts(steps)
-			if at >= len(parts) {
-				break
-			}
-			fewer := omit(steps, slices.Concat(parts[at:min(at+size, len(parts))]...))
-			if queueMonitor(fewer).outcome == Violation {
-				steps = fewer
-			} else {
-				at += size
-			}
-		}
+	for _, divide := range divisions {
+		steps = leaveOut(steps, 4, divide, func() bool { return effort < reduceMax }, func(fewer []step) bool {
+			effort += len(fewer)
+			return illegal(fewer)
+		})
 	}
-	return dropSpare(steps)
+	return steps
 }
 
 // dropSpare leaves out the removals of unknown outcome that can make no difference.
@@ -121,7 +113,7 @@ func (e *evidence) certificate() []step {
 	slices.Sort(e.items)
 	k := 0
 	for _, item := range slices.Compact(e.items) {
-		if e.q.visits[item].removal == missing {
+		if e.q.visits[item].removal == none {
 			k++
 		}
 	}

@@ -38,7 +38,7 @@ type chain struct {
 	items [3]int32
 }
 
-var noChain = chain{at: Forever, items: [3]int32{missing, missing, missing}}
+var noChain = chain{at: Forever, items: [3]int32{none, none, none}}
 
 // demands returns the values that are waiting, in order of their deadlines, and finds those that
 // were passed over, and that no removal can have taken.
@@ -111,7 +111,7 @@ func (q *queueCase) demand(item int32, c chain) demand {
 
 // calledBy is when step i was called, Forever if there is none.
 func (q *queueCase) calledBy(i int32) int64 {
-	if i == missing {
+	if i == none {
 		return Forever
 	}
 	return q.steps[i].call
@@ -130,7 +130,7 @@ func sooner(a, b chain) chain {
 // further, as queueorder.go proves.
 func (q *queueCase) reach(peeks bool) func(item int32) chain {
 	level := func(item int32) chain {
-		return chain{q.visits[item].reached, [3]int32{item, missing, missing}}
+		return chain{q.visits[item].reached, [3]int32{item, none, none}}
 	}
 	if !peeks {
 		return level // if nobody peeks, reached(b) < stayed(c) <= reached(c)
@@ -188,7 +188,7 @@ func (q *queueCase) neverCame(demands []demand, peeks bool) *finding {
 // showChain adds the values that show a demand's deadline.
 func (q *queueCase) showChain(e *evidence, d *demand) {
 	for _, item := range d.chain.items {
-		if item != missing {
+		if item != none {
 			e.show(item, showReached|showStayed)
 		}
 	}

@@ -40,9 +40,6 @@ import (
 // called first can do all that others can: so the first k of them go into the certificate, and
 // make it as illegal as if all did.
 
-// missing is a step or value that is not there.
-const missing int32 = -1
-
 // visit is what is known of a value's way through the queue; see above.
 type visit struct {
 	from, by, reached, stayed int64
@@ -121,13 +118,9 @@ func (q *queueCase) check(all bool) ruling {
 
 // newQueueCase has no visits yet.
 func newQueueCase(steps []step) *queueCase {
-	items := int32(0)
-	for i := range steps {
-		items = max(items, steps[i].item+1)
-	}
-	q := &queueCase{steps: steps, visits: make([]visit, items)}
+	q := &queueCase{steps: steps, visits: make([]visit, itemsOf(steps))}
 	for i := range q.visits {
-		q.visits[i] = visit{offer: missing, removal: missing, first: missing, last: missing, named: missing}
+		q.visits[i] = visit{offer: none, removal: none, first: none, last: none, named: none}
 	}
 	return q
 }
@@ -163,7 +156,7 @@ func (q *queueCase) note(i int32) *finding {
 	case s.kind == stepPeek:
 		q.peeks = true
 		q.visits[s.item].peek(q.steps, i)
-	case q.visits[s.item].removal != missing:
+	case q.visits[s.item].removal != none:
 		return q.duplicate(s.item, i)
 	default:
 		q.visits[s.item].removal = i
@@ -173,29 +166,29 @@ func (q *queueCase) note(i int32) *finding {
 
 // earliest puts step i into place if it was called before the one there.
 func earliest(steps []step, place *int32, i int32) {
-	if *place == missing || steps[i].call < steps[*place].call {
+	if *place == none || steps[i].call < steps[*place].call {
 		*place = i
 	}
 }
 
 // peek notes a peek.
 func (v *visit) peek(steps []step, i int32) {
-	if v.first == missing || steps[i].end < steps[v.first].end {
+	if v.first == none || steps[i].end < steps[v.first].end {
 		v.first = i
 	}
-	if v.last == missing || steps[i].call > steps[v.last].call {
+	if v.last == none || steps[i].call > steps[v.last].call {
 		v.last = i
 	}
 }
 
 // duplicate is the finding that step again removed an item a second time.
 func (q *queueCase) duplicate(item, again int32) *finding {
-	for i := int(again); i < len(q.steps) && q.visits[item].offer == missing; i++ {
+	for i := int(again); i < len(q.steps) && q.visits[item].offer == none; i++ {
 		if s := &q.steps[i]; s.kind == stepOffer && s.item == item {
 			q.visits[item].offer = int32(i)
 		}
 	}
-	if q.visits[item].offer == missing {
+	if q.visits[item].offer == none {
 		return q.phantom(item)
 	}
 	e := q.evidence()
@@ -208,10 +201,10 @@ func (q *queueCase) duplicate(item, again int32) *finding {
 func (q *queueCase) phantom(item int32) *finding {
 	v := &q.visits[item]
 	sight := v.removal
-	if v.first != missing && (sight == missing || q.steps[v.first].end < q.steps[sight].end) {
+	if v.first != none && (sight == none || q.steps[v.first].end < q.steps[sight].end) {
 		sight = v.first
 	}
-	if sight == missing || v.offer != missing && q.steps[sight].end >= q.steps[v.offer].call {
+	if sight == none || v.offer != none && q.steps[sight].end >= q.steps[v.offer].call {
 		return nil
 	}
 	e := q.evidence()
@@ -230,23 +223,23 @@ func (q *queueCase) admit(peeks bool) {
 
 // visit works out when one value came and went.
 func (q *queueCase) visit(v *visit, peeks bool) {
-	seen := v.removal != missing || peeks && v.first != missing
-	v.absent = v.offer == missing || !seen && q.steps[v.offer].unknown
+	seen := v.removal != none || peeks && v.first != none
+	v.absent = v.offer == none || !seen && q.steps[v.offer].unknown
 	if v.absent {
 		return
 	}
 	v.from, v.by = q.steps[v.offer].call, q.steps[v.offer].end
-	v.reached, v.reachedBy = Forever, missing
-	v.stayed, v.stayedBy = v.from, missing
+	v.reached, v.reachedBy = Forever, none
+	v.stayed, v.stayedBy = v.from, none
 	for _, sight := range [...]int32{v.removal, v.first, v.last} {
-		if sight != missing && (peeks || sight == v.removal) {
+		if sight != none && (peeks || sight == v.removal) {
 			v.sight(&q.steps[sight], sight)
 		}
 	}
 	v.by = min(v.by, v.reached)
-	v.waiting = v.removal == missing && (len(q.lost) > 0 || v.named != missing)
-	if v.removal == missing && !v.waiting {
-		v.stayed, v.stayedBy = Forever, missing
+	v.waiting = v.removal == none && (len(q.lost) > 0 || v.named != none)
+	if v.removal == none && !v.waiting {
+		v.stayed, v.stayedBy = Forever, none
 	}
 }
 

@@ -33,12 +33,12 @@ import (
 
 // overtaken finds a E b F a: sweeping over b in order of from, it keeps the a that stayed longest.
 func (q *queueCase) overtaken(peeks bool) *finding {
-	next, longest := 0, missing
+	next, longest := 0, int32(none)
 	for _, b := range q.byFrom {
 		for ; next < len(q.byBy) && q.byBy[next].at < b.at; next++ {
 			longest = q.longer(longest, q.byBy[next].what)
 		}
-		if longest != missing && q.visits[longest].stayed > q.visits[b.what].reached {
+		if longest != none && q.visits[longest].stayed > q.visits[b.what].reached {
 			return q.overtaking(longest, b.what, peeks)
 		}
 	}
@@ -47,7 +47,7 @@ func (q *queueCase) overtaken(peeks bool) *finding {
 
 // longer returns which of two values stayed longer; the first may be none.
 func (q *queueCase) longer(a, b int32) int32 {
-	if a == missing || q.visits[b].stayed > q.visits[a].stayed {
+	if a == none || q.visits[b].stayed > q.visits[a].stayed {
 		return b
 	}
 	return a
@@ -61,7 +61,7 @@ func (q *queueCase) overtaking(a, b int32, peeks bool) *finding {
 	switch {
 	case peeks:
 		return e.finding("stale-peek")
-	case q.visits[a].removal == missing:
+	case q.visits[a].removal == none:
 		return e.finding("lost")
 	}
 	return e.finding("order")
@@ -71,7 +71,7 @@ func (q *queueCase) overtaking(a, b int32, peeks bool) *finding {
 func (q *queueCase) gone() *finding {
 	for i := range q.visits {
 		v := &q.visits[i]
-		if v.removal == missing || v.last == missing || q.steps[v.last].call <= q.steps[v.removal].end {
+		if v.removal == none || v.last == none || q.steps[v.last].call <= q.steps[v.removal].end {
 			continue
 		}
 		e := q.evidence()
@@ -87,7 +87,7 @@ func (q *queueCase) atHead() *finding {
 	// If more than one firm value had reached the head before b left, they are in a circle of two with
 	// each other, or at least one of them with the last of them. So the last is enough for b.
 	for _, b := range heads.byStayed {
-		if a := heads.around(b.at); a != missing && a != b.what && q.visits[b.what].reached < q.visits[a].stayed {
+		if a := heads.around(b.at); a != none && a != b.what && q.visits[b.what].reached < q.visits[a].stayed {
 			return q.pair(a, b.what)
 		}
 	}
@@ -169,7 +169,7 @@ func (h *heads) around(t int64) int32 {
 	if i := firstFromMark(h.firm, t); i > 0 {
 		return h.firm[i-1].what
 	}
-	return missing
+	return none
 }
 
 // pair is the finding that a and b were both at the head.

@@ -43,7 +43,7 @@ type keeping struct {
 func (k *keeping) finish() {
 	for i := range k.visits {
 		k.over[i] = Forever
-		if v := &k.visits[i]; !v.absent && v.removal != missing {
+		if v := &k.visits[i]; !v.absent && v.removal != none {
 			k.over[i] = k.steps[v.removal].end
 		}
 	}

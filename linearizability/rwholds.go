@@ -105,7 +105,7 @@ func (p *rwPairing) take(op *Operation, i int) {
 		p.processes[op.owner()] = who
 	}
 	at := int32(len(p.steps))
-	s := newStep(op, i, stepRelease, noHold)
+	s := newStep(op, i, stepRelease, noItem)
 	p.parent = append(p.parent, at)
 	var d doubt
 	switch {

@@ -97,24 +97,13 @@ func overlap(h History) *AssumptionError {
 }
 
 // byOwner returns the operations that returned of each process.
-func byOwner(h History) [][]int32 {
+func byOwner(h History) (operations [][]int32) {
 	processes := newNumbering(0)
-	owners := make([]int32, len(h)) // by operation
-	var counts []int                // by process
 	for i := range h {
-		owners[i] = processes.number(h[i].owner())
-		if int(owners[i]) == len(counts) {
-			counts = append(counts, 0)
+		process := int(processes.number(h[i].owner()))
+		if process == len(operations) {
+			operations = append(operations, nil)
 		}
-		if h[i].Outcome != Unknown {
-			counts[owners[i]]++
-		}
-	}
-	operations := make([][]int32, len(counts))
-	for process, n := range counts {
-		operations[process] = make([]int32, 0, n)
-	}
-	for i, process := range owners {
 		if h[i].Outcome != Unknown {
 			operations[process] = append(operations[process], int32(i))
 		}
