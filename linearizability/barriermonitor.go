@@ -8,19 +8,18 @@ import (
 	"sort"
 )
 
-// The monitor of a gate asks where the openings can be. A shut does harm only from its last instant on, and
-// none if there is an opening while it runs: then it can take effect just before that. So a wait is in order
-// unless there is a shut that was over before the wait was called, and no opening from the call of that shut
-// to the end of the wait. Of all such shuts the one that was called last asks for most. What is left is to
-// hit, for every wait, the interval from that call to the wait's end by an opening; each opening is at one
-// instant of its own interval, and one may hit many.
+// The monitor of a gate asks where the openings can be. A shut does harm only from its last instant on, and none if
+// there is an opening while it runs: then it can take effect just before that. So a wait is in order unless there is
+// a shut that was over before the wait was called, and no opening from the call of that shut to the end of the wait.
+// Of all such shuts the one that was called last asks for most. What is left is to hit, for every wait, the interval
+// from that call to the wait's end by an opening; each opening is at one instant of its own interval, and one may hit
+// many.
 //
-// From the first end of such an interval to the last: if it is not hit yet, take of the openings that can hit
-// it the one that must be over first, as late as it can be, but not after the interval. Nothing is lost by that.
-// An opening as late as this hits all later intervals that it could hit; and any other that could have been
-// taken can do for a later interval what the one taken can (earliest deadline first; Jackson, 1955). A shut
-// of unknown outcome may never have happened, and is left out; an opening of unknown outcome need not be
-// over ever.
+// From the first end of such an interval to the last: if it is not hit yet, take of the openings that can hit it the
+// one that must be over first, as late as it can be, but not after the interval. Nothing is lost by that. An opening
+// as late as this hits all later intervals that it could hit; and any other that could have been taken can do for a
+// later interval what the one taken can (earliest deadline first; Jackson, 1955). A shut of unknown outcome may never
+// have happened, and is left out; an opening of unknown outcome need not be over ever.
 //
 // All it takes is sorting and a heap: O(n log n). Nobody has published this, as far as we know.
 
@@ -110,9 +109,9 @@ func (g *gateCase) load() {
 // couldMax bounds how many pairs of a need and an opening are looked at to explain a violation.
 const couldMax = 1 << 24
 
-// earlyWait is the finding that there is no opening for need k. It names all openings that can hit it, what
-// they were taken for, the openings that can hit that, and so on: these are illegal by themselves, as no
-// opening that is left out could help.
+// earlyWait is the finding that there is no opening for need k. It names all openings that can hit it, what they were
+// taken for, the openings that can hit that, and so on: these are illegal by themselves, as no opening that is left
+// out could help.
 func (g *gateCase) earlyWait(k int32) finding {
 	f := finding{property: "early-wait"}
 	takenFor := make(map[int32]int32)

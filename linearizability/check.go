@@ -43,16 +43,15 @@ func (o *Status) UnmarshalText(text []byte) error {
 // Verdict says whether the history of one object is linearizable.
 type Verdict struct {
 	Outcome Status
-	// Property is the rule that is broken, see the package's documentation; empty unless Outcome
-	// is Violation.
+	// Property is the rule that is broken, see the package's documentation; empty unless Outcome is Violation.
 	Property string
 	// Rule is that rule in words, and how it is broken.
 	Rule string
 	// Message is one sentence that names the rule and the operations.
 	Message string
-	// Operations are those that break the rule, by call. They are not linearizable by themselves,
-	// even if nothing else of the history had happened. They may be many, or none, if they are too many to
-	// name: it is known that the rule is broken, and few operations that show it were not found in time.
+	// Operations are those that break the rule, by call. They are not linearizable by themselves, even if nothing
+	// else of the history had happened. They may be many, or none, if they are too many to name: it is known that the
+	// rule is broken, and few operations that show it were not found in time.
 	Operations []Operation
 	Object     string
 	// Checker is what decided: assumptions, monitor (the model's own), search (the model's own), frontier (a search
@@ -65,8 +64,8 @@ type Verdict struct {
 	Reason string
 }
 
-// Disputed tells whether checkers contradict each other: Operations are what porcupine was given, and
-// the others were given the whole history.
+// Disputed tells whether checkers contradict each other: Operations are what porcupine was given, and the others were
+// given the whole history.
 func (v Verdict) Disputed() bool { return v.Checker == checkerDispute }
 
 // checkerDispute is the Checker of a verdict that there is none.
@@ -89,14 +88,13 @@ func (v Verdict) String() string {
 
 // Options say how much effort to spend.
 type Options struct {
-	// Timeout is how long it may take to judge the history of one object, 0 for [TimeoutDefault]. Its end
-	// makes the verdict Undetermined. To explain a violation, and to confirm it, may take a quarter of
-	// that besides, but no more than 2 s; the end of that makes the explanation longer, or poorer.
+	// Timeout is how long it may take to judge the history of one object, 0 for [TimeoutDefault]. Its end makes the
+	// verdict Undetermined. To explain a violation, and to confirm it, may take a quarter of that besides, but no
+	// more than 2 s; the end of that makes the explanation longer, or poorer.
 	Timeout time.Duration
-	// MemoryLimit is about how many bytes the search for an order of one object's operations may take,
-	// 0 for [MemoryDefault]. Where it would need more it is not started, or ends, and the verdict is
-	// Undetermined. The history itself does not count, nor do the model's own checker's tables, which
-	// are of its size.
+	// MemoryLimit is about how many bytes the search for an order of one object's operations may take, 0 for
+	// [MemoryDefault]. Where it would need more it is not started, or ends, and the verdict is Undetermined. The
+	// history itself does not count, nor do the model's own checker's tables, which are of its size.
 	MemoryLimit int64
 }
 
@@ -106,8 +104,8 @@ const TimeoutDefault = 10 * time.Second
 // MemoryDefault is the memory in bytes that the search may take if Options say nothing.
 const MemoryDefault = 1 << 30
 
-// Check judges a history against a model: one verdict for each object, by name. An empty history
-// is one of one object, and ok.
+// Check judges a history against a model: one verdict for each object, by name. An empty history is one of one
+// object, and ok.
 func Check(m Model, h History, o Options) []Verdict {
 	if m.prepare == nil {
 		return []Verdict{{Outcome: Undetermined, Checker: "assumptions", Reason: Validate(m, h).Error()}}
@@ -121,8 +119,8 @@ func Check(m Model, h History, o Options) []Verdict {
 	return verdicts
 }
 
-// Worst returns the outcome of a set of verdicts: a violation if there is one, else unknown if
-// there is one, else ok. The outcome of none at all is unknown.
+// Worst returns the outcome of a set of verdicts: a violation if there is one, else unknown if there is one, else ok.
+// The outcome of none at all is unknown.
 func Worst(verdicts []Verdict) Status {
 	outcomes := map[Status]bool{}
 	for _, v := range verdicts {
@@ -171,8 +169,8 @@ func (j *judge) judge(steps []step, h History) Verdict {
 	return j.confirm(checker, r, h)
 }
 
-// decide asks one checker after the other until one knows, and returns which. If that is not the model's own,
-// the finding of a violation has no name yet, and many steps.
+// decide asks one checker after the other until one knows, and returns which. If that is not the model's own, the
+// finding of a violation has no name yet, and many steps.
 func (j *judge) decide(steps []step) (r ruling, checker string) {
 	if r = j.noted("monitor", j.model.monitor(steps)); r.outcome != Undetermined {
 		return r, "monitor"
@@ -204,8 +202,8 @@ func (j *judge) decide(steps []step) (r ruling, checker string) {
 
 // confirm reports a violation. Unless it was porcupine that has proved it, porcupine is asked about the few
 // operations that are its reason, beside those that are given; if it has no answer in the time and memory for
-// explanations, the violation is one all the same. If it finds these operations in order one of the two is
-// wrong, and nothing is known.
+// explanations, the violation is one all the same. If it finds these operations in order one of the two is wrong, and
+// nothing is known.
 func (j *judge) confirm(checker string, r ruling, h History) Verdict {
 	v := j.model.violation(checker, r.finding, h)
 	if checker == "porcupine" || len(r.finding.steps) == 0 {

@@ -11,9 +11,8 @@ import (
 //	add  adds its argument, a whole number; the result is the sum, or null if that is not told
 //	get  returns the number
 //
-// An add of unknown outcome takes effect at any time from its call on, or never. If the sum is
-// known that it would have returned (put it into the result) it takes effect only where that is
-// the sum.
+// An add of unknown outcome takes effect at any time from its call on, or never. If the sum is known that it would
+// have returned (put it into the result) it takes effect only where that is the sum.
 func Counter() Model {
 	return Model{
 		Name:       "counter",
@@ -69,8 +68,8 @@ var counterSpec = porcupine.Model{
 	Hash: func(state any) uint64 { return mix(uint64(state.(int64))) },
 }
 
-// stepCounter carries out one step. A step of unknown outcome is always legal, and does nothing
-// where it cannot take effect.
+// stepCounter carries out one step. A step of unknown outcome is always legal, and does nothing where it cannot take
+// effect.
 func stepCounter(number int64, s *step) (bool, int64) {
 	sum := number + s.delta
 	if s.noToken || s.sum == sum {
@@ -79,8 +78,8 @@ func stepCounter(number int64, s *step) (bool, int64) {
 	return s.unknown, number
 }
 
-// explainCounter sets aside first the gets, to see whether the adds are legal by themselves. Then
-// it tries what would make the adds legal: that one of them was counted twice, or was undone.
+// explainCounter sets aside first the gets, to see whether the adds are legal by themselves. Then it tries what would
+// make the adds legal: that one of them was counted twice, or was undone.
 func explainCounter(j *judge, steps []step) finding {
 	adds := selectSteps(steps, func(s *step) bool { return s.kind == stepAdd })
 	switch j.ask(adds) {
@@ -98,8 +97,8 @@ func explainCounter(j *judge, steps []step) finding {
 	return finding{"sum", dropLate(adds)}
 }
 
-// withEchoes returns the steps and, for each, one that may have its effect once more, or may undo
-// it, any time later or never.
+// withEchoes returns the steps and, for each, one that may have its effect once more, or may undo it, any time later
+// or never.
 func withEchoes(adds []step, sign int64) []step {
 	all := slices.Clone(adds)
 	for _, s := range adds {

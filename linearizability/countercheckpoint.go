@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// A search for a counter that forgets goes wrong somewhere: all that it kept leads nowhere, a little later. Then
-// it goes back, a little, keeps more until it is past that place, and goes on with little. If it was not enough it
-// goes back further, with more, at last to the beginning.
+// A search for a counter that forgets goes wrong somewhere: all that it kept leads nowhere, a little later. Then it
+// goes back, a little, keeps more until it is past that place, and goes on with little. If it was not enough it goes
+// back further, with more, at last to the beginning.
 
 // checkpoint is where a search was before an event.
 type checkpoint struct {
@@ -76,8 +76,8 @@ func (s *countSearch) bound() uint64 {
 	return s.saved[at].least + s.breadth.waste + total(s.called) - s.saved[at].calls
 }
 
-// retreat goes back as nothing is left after event k. It returns the event to go on with, or -1 if the search
-// has been at the beginning with the greatest breadth.
+// retreat goes back as nothing is left after event k. It returns the event to go on with, or -1 if the search has
+// been at the beginning with the greatest breadth.
 func (s *countSearch) retreat(k int) int {
 	if k > s.died+retreatPast {
 		s.attempt = 0

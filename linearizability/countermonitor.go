@@ -8,25 +8,24 @@ import (
 	"sort"
 )
 
-// The monitor of a counter to which nothing negative is added. Whoever was told a number knows his place:
-// an add that made 7 of 4 covers the numbers from 4 to 7, a get that saw 4 stands at 4. So the places
-// are ordered by number alone, and the history is legal if and only if
+// The monitor of a counter to which nothing negative is added. Whoever was told a number knows his place: an add that
+// made 7 of 4 covers the numbers from 4 to 7, a get that saw 4 stands at 4. So the places are ordered by number
+// alone, and the history is legal if and only if
 //
 //   - no two additions cover the same, and no get saw a number within one;
-//   - nobody was called after somebody whose place is later had returned (then there are instants in the
-//     order of the places: for each, the latest call so far);
-//   - what nobody covers, the gaps, is covered by additions that were not told their sums: those of
-//     unknown outcome, which may, and those of outcome ok, which must be somewhere.
+//   - nobody was called after somebody whose place is later had returned (then there are instants in the order of the
+//     places: for each, the latest call so far);
+//   - what nobody covers, the gaps, is covered by additions that were not told their sums: those of unknown outcome,
+//     which may, and those of outcome ok, which must be somewhere.
 //
-// For additions of 1 the last is a matching of unit jobs, that can begin with the first gap that does not
-// end before their call, to unit slots, all of which must be filled: earliest deadline first is
-// optimal (Jackson, 1955), and leaves nobody before somebody who had returned before his call.
-// Additions of unknown outcome whose sum is known cover what they can of a gap at no cost: that is the
-// scheduling of weighted intervals.
+// For additions of 1 the last is a matching of unit jobs, that can begin with the first gap that does not end before
+// their call, to unit slots, all of which must be filled: earliest deadline first is optimal (Jackson, 1955), and
+// leaves nobody before somebody who had returned before his call. Additions of unknown outcome whose sum is known
+// cover what they can of a gap at no cost: that is the scheduling of weighted intervals.
 //
-// Gibbons, Bruno and Phillips, "Black-Box Correctness Tests for Basic Parallel Data Structures", Theory of
-// Computing Systems 35, 2002, show that this is NP-complete if additions of any number are not told
-// their sums: which of them make up a gap is a subset sum. There the answer is undetermined.
+// Gibbons, Bruno and Phillips, "Black-Box Correctness Tests for Basic Parallel Data Structures", Theory of Computing
+// Systems 35, 2002, show that this is NP-complete if additions of any number are not told their sums: which of them
+// make up a gap is a subset sum. There the answer is undetermined.
 
 // explainable bounds the steps of a counter among which an explanation is looked for.
 const explainable = 2000
@@ -99,8 +98,7 @@ func (c *counterCase) load() string {
 	return ""
 }
 
-// judgePlaces looks for two places that contradict each other, without gets or with them, and finds the
-// gaps.
+// judgePlaces looks for two places that contradict each other, without gets or with them, and finds the gaps.
 //
 // Invariant: latest is the place of the latest call among those before this one.
 func (c *counterCase) judgePlaces(gets bool) ruling {
@@ -184,8 +182,8 @@ func (c *counterCase) finding(steps ...int32) finding {
 	return f
 }
 
-// anything returns additions that may have happened at any time: with some of them the counter can get
-// from every number of the given places to the next.
+// anything returns additions that may have happened at any time: with some of them the counter can get from every
+// number of the given places to the next.
 func (c *counterCase) anything(places ...int32) []step {
 	numbers := []int64{0}
 	for _, k := range places {
@@ -227,8 +225,8 @@ func (c *counterCase) fill() ruling {
 	return f.assign()
 }
 
-// compete decides if additions of known sum and unknown outcome are about, and others that must be over
-// early, unless it depends on which of the former took effect.
+// compete decides if additions of known sum and unknown outcome are about, and others that must be over early, unless
+// it depends on which of the former took effect.
 func (f *filling) compete(latest int64) ruling {
 	without := &filling{counterCase: f.counterCase, all: f.all, needs: make([]int64, len(f.gaps)), floor: math.MinInt64}
 	for i := range f.gaps {
@@ -272,8 +270,8 @@ func (f *filling) Pop() any {
 	return last
 }
 
-// cover covers what it can of each gap with additions whose sums are known. It returns the latest call of
-// those that could be used.
+// cover covers what it can of each gap with additions whose sums are known. It returns the latest call of those that
+// could be used.
 func (f *filling) cover() (latest int64) {
 	latest = math.MinInt64
 	slices.SortFunc(f.known, func(a, b int32) int { return cmp.Or(cmp.Compare(f.steps[a].sum, f.steps[b].sum), cmp.Compare(a, b)) })
@@ -292,8 +290,8 @@ func (f *filling) cover() (latest int64) {
 	return latest
 }
 
-// most returns how much of a gap the given additions can cover without overlap. They are in order of their
-// sums, which are in the gap.
+// most returns how much of a gap the given additions can cover without overlap. They are in order of their sums,
+// which are in the gap.
 func (f *filling) most(g *gap, known []int32, latest *int64) int64 {
 	var sums, covered []int64 // of those that fit, in order
 	best := int64(0)
@@ -313,8 +311,8 @@ func (f *filling) most(g *gap, known []int32, latest *int64) int64 {
 	return best
 }
 
-// assign gives the gaps, from the lowest, the additions that were not told their sums, of those that could
-// be there the one that must be over first.
+// assign gives the gaps, from the lowest, the additions that were not told their sums, of those that could be there
+// the one that must be over first.
 func (f *filling) assign() ruling {
 	next := 0
 	for k := range f.gaps {
@@ -338,8 +336,8 @@ func (f *filling) assign() ruling {
 	return legal()
 }
 
-// homeless is said if an addition of outcome ok has no place. To show it takes those that have one up to
-// somebody who came after it, and all others that were not told their sums.
+// homeless is said if an addition of outcome ok has no place. To show it takes those that have one up to somebody who
+// came after it, and all others that were not told their sums.
 func (f *filling) homeless(job int32) ruling {
 	const few = 6
 	after := slices.IndexFunc(f.places, func(p place) bool { return p.call > f.steps[job].end })

@@ -10,16 +10,16 @@ import (
 )
 
 // The search for a counter is the frontier search (see frontier.go) with what is known of numbers. Additions that
-// were not told a sum commute, and nobody sees what happens between two of them. So those of unknown outcome
-// can wait until somebody is next who was told a number, and are those that make up the difference; if there
-// is none, they had better not have happened. Which they are is a subset sum, but with the few amounts that
-// occur it has few solutions of which no part can be left out.
+// were not told a sum commute, and nobody sees what happens between two of them. So those of unknown outcome can wait
+// until somebody is next who was told a number, and are those that make up the difference; if there is none, they had
+// better not have happened. Which they are is a subset sum, but with the few amounts that occur it has few solutions
+// of which no part can be left out.
 //
 // And whoever only looks can look as soon as there is what he saw.
 //
 // Configurations in which less of unknown outcome has happened come first. If there are too many the rest is
-// forgotten. What is found then is legal all the same; only that nothing is found says nothing any more, and
-// the search goes back, and keeps more.
+// forgotten. What is found then is legal all the same; only that nothing is found says nothing any more, and the
+// search goes back, and keeps more.
 
 const (
 	bridgesMax    = 24      // ways to make up a difference that are tried
@@ -154,8 +154,8 @@ func (s *countSearch) leave(i int32) {
 	}
 }
 
-// costs is a heap of what to do with configurations of the closure, by place, those first in which least of
-// unknown outcome happened.
+// costs is a heap of what to do with configurations of the closure, by place, those first in which least of unknown
+// outcome happened.
 type costs []costed
 
 type costed struct {

@@ -11,15 +11,14 @@ import (
 //	enter  waits until a round begins
 //	leave  waits until nobody is inside
 //
-// The rules: an enter returns only after a moment between its call and its return at which as many
-// processes as there are parties were there at once, its own by this call or a later one; a process is
-// there from its call of enter to its call of leave. A leave returns only after a moment between its call
-// and its return at which nobody was inside; a process is inside from the moment at which its enter
-// succeeded to its call of leave.
+// The rules: an enter returns only after a moment between its call and its return at which as many processes as there
+// are parties were there at once, its own by this call or a later one; a process is there from its call of enter to
+// its call of leave. A leave returns only after a moment between its call and its return at which nobody was inside;
+// a process is inside from the moment at which its enter succeeded to its call of leave.
 //
-// An enter of unknown outcome is there from its call until its process leaves, and never inside. A
-// leave of unknown outcome ends the stay inside, but the process may be there until it enters
-// again. So does the death of a process or of its session; record it as a leave of unknown outcome.
+// An enter of unknown outcome is there from its call until its process leaves, and never inside. A leave of unknown
+// outcome ends the stay inside, but the process may be there until it enters again. So does the death of a process or
+// of its session; record it as a leave of unknown outcome.
 func DoubleBarrier(parties int) Model {
 	return Model{
 		Name:       "barrier",
@@ -35,8 +34,8 @@ func DoubleBarrier(parties int) Model {
 
 func barrierProblem(op Operation) string { return onlyNull(op, "barrier") }
 
-// prepareBarrier makes of each operation what happens at its call and what it waits for. The item
-// of a step is the number of its process.
+// prepareBarrier makes of each operation what happens at its call and what it waits for. The item of a step is the
+// number of its process.
 func prepareBarrier(h History) []step {
 	var steps []step
 	number := make(map[Value]int32)
@@ -85,8 +84,8 @@ func awaited(op *Operation, i int, who int32) step {
 }
 
 // What the state says of each process, by number: flags, and the order of the enter that it called last. That
-// matters, as an enter may still be under way when its process, which knows nothing of it, enters again: one
-// cannot succeed before its own call, on the presence of the other.
+// matters, as an enter may still be under way when its process, which knows nothing of it, enters again: one cannot
+// succeed before its own call, on the presence of the other.
 const (
 	isThere  = 1 << iota // has called enter
 	isInside             // its enter has succeeded
@@ -155,12 +154,11 @@ func anyInside(state []byte) bool {
 	return false
 }
 
-// explainedMax bounds the steps of a barrier among which an explanation is looked for: it takes the cube of
-// their number.
+// explainedMax bounds the steps of a barrier among which an explanation is looked for: it takes the cube of their
+// number.
 const explainedMax = 300
 
-// explainBarrier tells apart what is wrong even if nobody waits to leave, and what is wrong with
-// leaving.
+// explainBarrier tells apart what is wrong even if nobody waits to leave, and what is wrong with leaving.
 func explainBarrier(j *judge, steps []step, parties int) finding {
 	if len(steps) > explainedMax {
 		return unexplained(steps)
@@ -189,9 +187,8 @@ func explainBarrier(j *judge, steps []step, parties int) finding {
 	return unexplained(steps)
 }
 
-// mostThere returns how many processes at most were there at one moment between two stamps. It
-// changes only where a step is a moment; those of one stamp may be in any order, so that all who
-// arrive come first.
+// mostThere returns how many processes at most were there at one moment between two stamps. It changes only where a
+// step is a moment; those of one stamp may be in any order, so that all who arrive come first.
 func mostThere(steps []step, from, to int64) (most int) {
 	for _, s := range steps {
 		if t := max(s.call, from); s.kind == stepArrive && t <= to {

@@ -7,14 +7,14 @@ import (
 	"sort"
 )
 
-// The monitor of a double barrier uses that nearly everything has its instant: who is there at a
-// moment follows from the calls alone. What is open is the moment at which each enter succeeded, between two
-// of these instants, and no enter makes a difference to another. The later it succeeds, the shorter is its
-// process inside; so the best is the last moment at which enough were there. After that it is known when
-// somebody is inside, and every leave needs one moment at which nobody is.
+// The monitor of a double barrier uses that nearly everything has its instant: who is there at a moment follows from
+// the calls alone. What is open is the moment at which each enter succeeded, between two of these instants, and no
+// enter makes a difference to another. The later it succeeds, the shorter is its process inside; so the best is the
+// last moment at which enough were there. After that it is known when somebody is inside, and every leave needs one
+// moment at which nobody is.
 //
-// The history is legal if every enter and every leave finds its moment. The converse holds, too, if
-// no two instants have the same stamp around what finds none, and no process enters again before it is known to have entered.
+// The history is legal if every enter and every leave finds its moment. The converse holds, too, if no two instants
+// have the same stamp around what finds none, and no process enters again before it is known to have entered.
 // Otherwise the answer is undetermined: stamps that are equal may come in any order.
 //
 // The time is that of sorting. Nobody has published this, as far as we know; it follows from the model.
@@ -184,8 +184,8 @@ func (b *barrierCase) unless(from, to int64, r ruling) ruling {
 // certificateMax bounds the operations that a finding on a barrier names.
 const certificateMax = 6
 
-// earlyEnter is the finding that enter i never met enough others. It names those that were there when most
-// were, if they are few.
+// earlyEnter is the finding that enter i never met enough others. It names those that were there when most were, if
+// they are few.
 func (b *barrierCase) earlyEnter(i int32) ruling {
 	from, to := b.moments(&b.steps[i])
 	best := from
@@ -224,9 +224,9 @@ func (b *barrierCase) presentAt(moment int) (sources []int) {
 	return sources
 }
 
-// earlyLeave is the finding that somebody was inside at every moment of leave i. Others that are always
-// there let every enter of the finding succeed, as late as it could; where that would be too late, as
-// not enough were there in truth, there is no small part of the history that is illegal by itself.
+// earlyLeave is the finding that somebody was inside at every moment of leave i. Others that are always there let
+// every enter of the finding succeed, as late as it could; where that would be too late, as not enough were there in
+// truth, there is no small part of the history that is illegal by itself.
 func (b *barrierCase) earlyLeave(i int32) ruling {
 	from, to := b.moments(&b.steps[i])
 	keep := map[int]bool{b.steps[i].source: true}
@@ -252,8 +252,8 @@ func (b *barrierCase) earlyLeave(i int32) ruling {
 	return b.unless(start, b.steps[i].end, r)
 }
 
-// longest returns the stay that lasts longest of those over a moment of a leave, even if enough had been
-// there. At the moments before the leaver's own instant it is exactly the stamp of the call.
+// longest returns the stay that lasts longest of those over a moment of a leave, even if enough had been there. At
+// the moments before the leaver's own instant it is exactly the stamp of the call.
 func (b *barrierCase) longest(moment int, leave *step) (best *inside) {
 	early := moment <= b.place[leave.source]
 	for k := range b.stays {

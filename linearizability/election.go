@@ -1,7 +1,7 @@
 package linearizability
 
-// Election returns the model of an office that is held by one client at a time: the lock of
-// [Lock], in the words of elections.
+// Election returns the model of an office that is held by one client at a time: the lock of [Lock], in the words of
+// elections.
 //
 //	elected   waits until the client leads; the result is its token, a number, or null if there
 //	          are none
@@ -28,8 +28,8 @@ func electionProblem(op Operation) string {
 	return ""
 }
 
-// electionConflict finds a client that resigned without having been a candidate, or under another
-// token than it was elected with.
+// electionConflict finds a client that resigned without having been a candidate, or under another token than it was
+// elected with.
 func electionConflict(h History) (int, string) {
 	if i, problem := releaseWithoutAcquire(h); problem != "" {
 		return i, "its client had not called elected before; record that too, and under the same client or process"

@@ -1,9 +1,8 @@
 package linearizability
 
-// fastDecoder decodes the lines that [Write] and most other programs write: an object of known fields, none
-// of them twice, with whole numbers and strings of printable ASCII without escapes. All other lines, and all
-// that are wrong, are left to package encoding/json, which is slower. A line that is decoded here has the same
-// meaning there.
+// fastDecoder decodes the lines that [Write] and most other programs write: an object of known fields, none of them
+// twice, with whole numbers and strings of printable ASCII without escapes. All other lines, and all that are wrong,
+// are left to package encoding/json, which is slower. A line that is decoded here has the same meaning there.
 type fastDecoder struct {
 	rest  []byte
 	names names

@@ -2,13 +2,11 @@ package linearizability
 
 import "slices"
 
-// fifo is a queue of items that is never changed: push and pop return a new one that shares what
-// it can with the old one (Hood and Melville's two lists). A search goes back to old states all
-// the time.
+// fifo is a queue of items that is never changed: push and pop return a new one that shares what it can with the old
+// one (Hood and Melville's two lists). A search goes back to old states all the time.
 //
-// Invariant: front is nil only if the queue is empty.
-// Invariant: hash is the sum of mix(item)·base^k over the items, k being how many come after it,
-// and power is base^size, all modulo 2^64.
+// Invariant: front is nil only if the queue is empty. Invariant: hash is the sum of mix(item)·base^k over the items,
+// k being how many come after it, and power is base^size, all modulo 2^64.
 type fifo struct {
 	front       *cell // the oldest items, oldest first
 	back        *cell // the newest items, newest first
@@ -26,8 +24,8 @@ const base uint64 = 0x9e3779b97f4a7c15
 
 var baseInverse = inverse(base)
 
-// inverse returns the inverse of an odd number modulo 2^64 by Newton's iteration, which doubles the
-// number of right bits each time: 3, 6, 12, 24, 48, 96.
+// inverse returns the inverse of an odd number modulo 2^64 by Newton's iteration, which doubles the number of right
+// bits each time: 3, 6, 12, 24, 48, 96.
 func inverse(odd uint64) uint64 {
 	x := odd
 	for range 5 {

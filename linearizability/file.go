@@ -17,18 +17,18 @@ import (
 // lineMax is the longest line that [Read] accepts, in bytes.
 const lineMax = 1 << 20
 
-// ErrTruncated is returned by [Read] and [ReadPartial] when the last line ends in the middle of an
-// operation, as it does when the program that wrote it was killed.
+// ErrTruncated is returned by [Read] and [ReadPartial] when the last line ends in the middle of an operation, as it
+// does when the program that wrote it was killed.
 var ErrTruncated = errors.New("the file ends in the middle of an operation")
 
 // Read reads a history file: one JSON object a line.
 //
 //	{"client":3,"op":"poll","arg":null,"result":"v17","outcome":"ok","call":1041,"return":1077}
 //
-// client, op, outcome, call and return must be there (return may be null: never); arg, result,
-// object, note and process may be left out; anything else is an error, so that a misspelt name is
-// not taken for a missing one. Blank lines are skipped. An error names the line and what is wrong
-// with it, and no history is returned with it; [ReadPartial] returns what came before.
+// client, op, outcome, call and return must be there (return may be null: never); arg, result, object, note and
+// process may be left out; anything else is an error, so that a misspelt name is not taken for a missing one. Blank
+// lines are skipped. An error names the line and what is wrong with it, and no history is returned with it;
+// [ReadPartial] returns what came before.
 func Read(r io.Reader) (History, error) {
 	h, err := ReadPartial(r)
 	if err != nil {
@@ -37,8 +37,8 @@ func Read(r io.Reader) (History, error) {
 	return h, nil
 }
 
-// ReadPartial is [Read], but returns with an error the operations that were read before it. If the
-// error is [ErrTruncated] these are all that were completely written.
+// ReadPartial is [Read], but returns with an error the operations that were read before it. If the error is
+// [ErrTruncated] these are all that were completely written.
 func ReadPartial(r io.Reader) (History, error) {
 	reader := NewReader(r)
 	var h History
@@ -114,8 +114,7 @@ func (r *Reader) Next() (Operation, error) {
 	}
 }
 
-// readLine returns the next line without its end; with io.EOF, the rest of the file. It is valid until
-// the next call.
+// readLine returns the next line without its end; with io.EOF, the rest of the file. It is valid until the next call.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {
@@ -141,8 +140,8 @@ func parseLine(line []byte, known names) (op Operation, err error) {
 	return op, op.UnmarshalJSON(line)
 }
 
-// Write writes h as [Read] reads it, in the order that h has. A [Recorder]'s history is in order
-// of return, as a history file should be.
+// Write writes h as [Read] reads it, in the order that h has. A [Recorder]'s history is in order of return, as a
+// history file should be.
 func Write(w io.Writer, h History) error {
 	buffered := bufio.NewWriter(w)
 	encoder := json.NewEncoder(buffered)

@@ -9,18 +9,18 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// The frontier search goes through a history in the order of time and keeps, at each moment, all that
-// the object may have become: the frontier, a set of configurations, each a state and the set of those
-// operations that have not yet returned but took effect. When an operation returns it must have taken
-// effect: a configuration in which it has not is replaced by all that come of it by carrying out some of
-// the open operations, this one last. If nothing is left no order explains the history so far.
+// The frontier search goes through a history in the order of time and keeps, at each moment, all that the object may
+// have become: the frontier, a set of configurations, each a state and the set of those operations that have not yet
+// returned but took effect. When an operation returns it must have taken effect: a configuration in which it has not
+// is replaced by all that come of it by carrying out some of the open operations, this one last. If nothing is left
+// no order explains the history so far.
 //
-// This is just-in-time linearization (Lowe, "Testing for Linearizability", Concurrency and Computation
-// 29(4), 2017). It needs memory for the frontier, not for the history, and is exact for every model. But
-// the frontier may double with every operation that is open, and an operation of unknown outcome is
-// open for ever. Two things help with these. Of those that do the same it matters only how many took
-// effect. And of two configurations that differ only in what is of unknown outcome, the one in which less took
-// effect can become all that the other can: the rest may never happen.
+// This is just-in-time linearization (Lowe, "Testing for Linearizability", Concurrency and Computation 29(4), 2017).
+// It needs memory for the frontier, not for the history, and is exact for every model. But the frontier may double
+// with every operation that is open, and an operation of unknown outcome is open for ever. Two things help with
+// these. Of those that do the same it matters only how many took effect. And of two configurations that differ only
+// in what is of unknown outcome, the one in which less took effect can become all that the other can: the rest may
+// never happen.
 
 // configuration is what an object may have become.
 type configuration struct {
@@ -28,9 +28,8 @@ type configuration struct {
 	taken []uint64 // see layout
 }
 
-// layout is how a configuration says what took effect: a bit for each open operation that returns, by slot;
-// a bit for each of unknown outcome that is like no other; and for each class of those that do the same, how
-// many of them did.
+// layout is how a configuration says what took effect: a bit for each open operation that returns, by slot; a bit for
+// each of unknown outcome that is like no other; and for each class of those that do the same, how many of them did.
 type layout struct{ sure, single, classes int } // how many words
 
 func (l layout) words() int { return l.sure + l.single + l.classes }
@@ -149,12 +148,12 @@ const effortMax = 4_000_000
 // clockPeriod is how many steps are tried between two looks at the clock.
 const clockPeriod = 1 << 12
 
-// configurationBytes is about what one configuration needs beside a bit for each slot: itself, its
-// places in the set, and a small state.
+// configurationBytes is about what one configuration needs beside a bit for each slot: itself, its places in the set,
+// and a small state.
 const configurationBytes = 256
 
-// searchFrontier searches until the deadline, with so many bytes of memory. If the history is illegal the
-// finding's steps are little more than a beginning of it that is illegal too, and have no name yet.
+// searchFrontier searches until the deadline, with so many bytes of memory. If the history is illegal the finding's
+// steps are little more than a beginning of it that is illegal too, and have no name yet.
 func searchFrontier(spec *porcupine.Model, steps []step, deadline time.Time, memory int64) ruling {
 	events := eventsOf(steps)
 	f := &frontierSearch{
@@ -175,8 +174,8 @@ type event struct {
 	step    int32
 }
 
-// eventsOf returns the events in order of time; calls come before the returns of the same instant, as
-// intervals are closed. Operations of unknown outcome do not return.
+// eventsOf returns the events in order of time; calls come before the returns of the same instant, as intervals are
+// closed. Operations of unknown outcome do not return.
 func eventsOf(steps []step) []event {
 	events := make([]event, 0, 2*len(steps))
 	for i := range steps {
@@ -201,8 +200,8 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
-// assign gives every step a bit that no other has while it is open, or a class if it is of unknown outcome and
-// does what others of unknown outcome do.
+// assign gives every step a bit that no other has while it is open, or a class if it is of unknown outcome and does
+// what others of unknown outcome do.
 func (f *frontierSearch) assign(events []event) {
 	f.slots, f.alike = make([]int32, len(f.steps)), make([]bool, len(f.steps))
 	members := make(map[step]int, len(f.steps))
@@ -274,8 +273,8 @@ func (f *frontierSearch) run(events []event) ruling {
 	return legal()
 }
 
-// until returns the steps called until then, and what came later of their items, so that a value that
-// was offered has not vanished.
+// until returns the steps called until then, and what came later of their items, so that a value that was offered has
+// not vanished.
 func (f *frontierSearch) until(at int64) []step {
 	items := make(map[int32]bool)
 	for i := range f.steps {
@@ -286,11 +285,11 @@ func (f *frontierSearch) until(at int64) []step {
 	return selectSteps(f.steps, func(s *step) bool { return s.call <= at || items[s.item] })
 }
 
-// pass replaces the frontier by what comes of it when the operation of a slot returns. It returns why it
-// cannot, or nothing.
+// pass replaces the frontier by what comes of it when the operation of a slot returns. It returns why it cannot, or
+// nothing.
 //
-// Invariant: every configuration of the closure has a way from the frontier; those from which all ways
-// have been followed come first.
+// Invariant: every configuration of the closure has a way from the frontier; those from which all ways have been
+// followed come first.
 func (f *frontierSearch) pass(slot int32) (reason string) {
 	f.frontier, f.closure = f.closure, f.frontier
 	f.frontier.clear()
@@ -307,9 +306,9 @@ func (f *frontierSearch) pass(slot int32) (reason string) {
 	return ""
 }
 
-// extend adds to the closure what comes of a configuration by one step. What is of unknown outcome and
-// changes nothing need not be carried out now. What only looks may as well be, and nothing else is tried then:
-// whatever can come of the configuration comes of it with that done, too.
+// extend adds to the closure what comes of a configuration by one step. What is of unknown outcome and changes
+// nothing need not be carried out now. What only looks may as well be, and nothing else is tried then: whatever can
+// come of the configuration comes of it with that done, too.
 func (f *frontierSearch) extend(c *configuration) {
 	for _, i := range f.open {
 		if f.steps[i].looks() && f.carryOut(c, i) {
@@ -363,8 +362,8 @@ func (s *step) looks() bool {
 	return s.empty()
 }
 
-// timeUp tells whether the deadline is over, after so many more steps. Each costs as much as a configuration
-// has words.
+// timeUp tells whether the deadline is over, after so many more steps. Each costs as much as a configuration has
+// words.
 func (f *frontierSearch) timeUp(steps int) bool {
 	if f.clock -= steps * (1 + f.layout.words()/64); f.clock <= 0 && !f.late {
 		f.clock, f.late = clockPeriod, time.Now().After(f.deadline)

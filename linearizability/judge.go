@@ -33,9 +33,8 @@ func newJudge(m *Model, o Options) *judge {
 	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout), memory: memory, effort: math.MaxInt64}
 }
 
-// The explanation of a violation is bounded by itself: it is no reason to doubt the violation that it takes
-// long. What it finds should not depend on how busy the machine is, so that what bounds it nearly always is
-// the effort.
+// The explanation of a violation is bounded by itself: it is no reason to doubt the violation that it takes long.
+// What it finds should not depend on how busy the machine is, so that what bounds it nearly always is the effort.
 const (
 	explainPart   = 4               // it may take so small a part of the time and the memory …
 	explainMax    = 2 * time.Second // … and no longer than this,
@@ -104,8 +103,8 @@ const (
 )
 
 // askSoon asks porcupine about a short history, with a bounded effort. It goes into the depth, and so may find an
-// order at once where the frontier, which goes into the breadth, has to look at all that may be open together.
-// Of what is illegal the frontier says more: where it ends.
+// order at once where the frontier, which goes into the breadth, has to look at all that may be open together. Of
+// what is illegal the frontier says more: where it ends.
 func (j *judge) askSoon(steps []step) porcupine.CheckResult {
 	if len(steps) > soonSteps {
 		return porcupine.Unknown
@@ -117,13 +116,13 @@ func (j *judge) askSoon(steps []step) porcupine.CheckResult {
 	return result
 }
 
-// entryBytes is about what porcupine needs to remember one step of a history of n operations: a bit for
-// each, a state and its place in a map. It is doubled, as the collector lets garbage pile up.
+// entryBytes is about what porcupine needs to remember one step of a history of n operations: a bit for each, a state
+// and its place in a map. It is doubled, as the collector lets garbage pile up.
 func entryBytes(n int) int64 { return 2 * (int64(n)/8 + 200) }
 
-// metered returns the model with a limit on the steps that succeed: once there were so many, all fail,
-// so that the search ends. Then entries is negative, and an order that was not found may exist. It may be
-// read once porcupine has answered.
+// metered returns the model with a limit on the steps that succeed: once there were so many, all fail, so that the
+// search ends. Then entries is negative, and an order that was not found may exist. It may be read once porcupine has
+// answered.
 func metered(spec porcupine.Model, entries *int64) porcupine.Model {
 	step := spec.Step
 	spec.Step = func(state, input, output any) (bool, any) {
@@ -170,8 +169,8 @@ func leaveOut(steps []step, of int, divide func([]step) [][]int, more func() boo
 	return steps
 }
 
-// dropLate leaves out the steps of unknown outcome that were called after all others had ended.
-// They can always go last, so that an illegal history stays illegal without them.
+// dropLate leaves out the steps of unknown outcome that were called after all others had ended. They can always go
+// last, so that an illegal history stays illegal without them.
 func dropLate(steps []step) []step {
 	last := int64(math.MinInt64)
 	for i := range steps {
@@ -182,8 +181,8 @@ func dropLate(steps []step) []step {
 	return selectSteps(steps, func(s *step) bool { return !s.unknown || s.call <= last })
 }
 
-// itemParts returns, for every item, the indices of its steps. Leaving out a value, or a hold with
-// its releases, keeps a legal history legal: the others meet less in their way.
+// itemParts returns, for every item, the indices of its steps. Leaving out a value, or a hold with its releases,
+// keeps a legal history legal: the others meet less in their way.
 func itemParts(steps []step) [][]int {
 	var parts [][]int
 	place := make(map[int32]int)
@@ -201,8 +200,8 @@ func itemParts(steps []step) [][]int {
 	return parts
 }
 
-// looseParts returns the steps that may be left out one by one: those that change nothing where
-// they are legal, or are never legal.
+// looseParts returns the steps that may be left out one by one: those that change nothing where they are legal, or
+// are never legal.
 func looseParts(steps []step) [][]int {
 	var parts [][]int
 	for i := range steps {

@@ -7,29 +7,26 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Lock returns the model of a lock that is held by one client at a time, with or without fencing
-// tokens (Kleppmann, "How to do distributed locking", 2016).
+// Lock returns the model of a lock that is held by one client at a time, with or without fencing tokens (Kleppmann,
+// "How to do distributed locking", 2016).
 //
 //	acquire  waits for the lock; the result is the token, a number, or null if there are none
 //	try      does not wait; the result is the token or true, or null, false or 0 if the lock was
 //	         not granted
 //	release  gives the lock back
 //
-// The rules: a lock is granted only while nobody holds it; every token is greater than all tokens
-// granted earlier; a release is legal only while its own process, see [Operation], holds the lock,
-// by its last grant of outcome ok before the release or by one of unknown outcome since then. A
-// process's operations are in order of call; those called at the same instant are in the order
-// that the history has.
+// The rules: a lock is granted only while nobody holds it; every token is greater than all tokens granted earlier; a
+// release is legal only while its own process, see [Operation], holds the lock, by its last grant of outcome ok
+// before the release or by one of unknown outcome since then. A process's operations are in order of call; those
+// called at the same instant are in the order that the history has.
 //
-// A try that is refused is accepted always: ZooKeeper's recipe refuses also when somebody is
-// merely waiting in the queue.
+// A try that is refused is accepted always: ZooKeeper's recipe refuses also when somebody is merely waiting in the
+// queue.
 //
-// A release of unknown outcome ends its hold at any time from its call on, or never. So does the
-// death of the holder's session; record it as a release of unknown outcome. After such a release,
-// and until the process is surely granted the lock again, a further release may find the hold over
-// and is legal all the same: that is a retry.
-// An acquire of unknown outcome blocks nobody, unless a release of outcome ok says that it was
-// granted.
+// A release of unknown outcome ends its hold at any time from its call on, or never. So does the death of the
+// holder's session; record it as a release of unknown outcome. After such a release, and until the process is surely
+// granted the lock again, a further release may find the hold over and is legal all the same: that is a retry. An
+// acquire of unknown outcome blocks nobody, unless a release of outcome ok says that it was granted.
 func Lock() Model {
 	return Model{
 		Name:       "lock",
@@ -94,8 +91,8 @@ func mayGrant(op *Operation) bool {
 	return op.Result != Null && op.Result != Bool(false) && op.Result != Int(0)
 }
 
-// holder is a process in one of the ways in which it can hold something: as a reader or alone, so
-// many permits or so many. Releases end holds of their own way.
+// holder is a process in one of the ways in which it can hold something: as a reader or alone, so many permits or so
+// many. Releases end holds of their own way.
 type holder struct {
 	process Value
 	reads   bool
@@ -104,21 +101,20 @@ type holder struct {
 
 func (o *Operation) holder() holder { return holder{o.owner(), o.reads(), o.permits()} }
 
-// prepareLock pairs grants with releases by process, in order of call. A hold begins with a grant
-// of outcome ok. A later grant of unknown outcome joins the hold: a release after it ends the one
-// or the other. It leaves out
+// prepareLock pairs grants with releases by process, in order of call. A hold begins with a grant of outcome ok. A
+// later grant of unknown outcome joins the hold: a release after it ends the one or the other. It leaves out
 //
 //   - what failed: it had no effect; and tries that were refused: they are accepted always;
-//   - grants of unknown outcome that no release insists on: if there is an order in which they
-//     took effect, there is the same order without them, as a hold only restricts others;
+//   - grants of unknown outcome that no release insists on: if there is an order in which they took effect, there is
+//     the same order without them, as a hold only restricts others;
 //   - releases that insist on nothing and have no hold to end: they have no effect.
 func prepareLock(h History) []step {
 	steps, _ := pairHolds(h)
 	return dropIdle(steps)
 }
 
-// pairHolds is prepareLock, but for what is left out because nobody insists on it. It returns also the
-// items to which later operations may belong.
+// pairHolds is prepareLock, but for what is left out because nobody insists on it. It returns also the items to which
+// later operations may belong.
 func pairHolds(h History) ([]step, map[holder]int32) {
 	steps := make([]step, 0, len(h))
 	held := make(map[holder]int32)   // the hold last granted
@@ -169,8 +165,8 @@ func byCall(h History) []int {
 	return order
 }
 
-// dropIdle leaves out the grants of unknown outcome that no later release insists on, and the
-// releases of holds that were then never granted. The steps are in order of call.
+// dropIdle leaves out the grants of unknown outcome that no later release insists on, and the releases of holds that
+// were then never granted. The steps are in order of call.
 func dropIdle(steps []step) []step {
 	insisted := make([]bool, len(steps)) // by hold
 	granted := make([]bool, len(steps))  // by hold
@@ -213,8 +209,8 @@ var lockSpec = porcupine.Model{
 	},
 }
 
-// stepLock carries out one step. A step of unknown outcome is always legal, and does nothing where
-// it cannot take effect.
+// stepLock carries out one step. A step of unknown outcome is always legal, and does nothing where it cannot take
+// effect.
 func stepLock(l lockState, s *step) (bool, lockState) {
 	switch {
 	case s.kind == stepRelease && s.item != noItem && s.item == l.hold && l.order < s.order:
@@ -247,8 +243,8 @@ func explainLock(j *judge, steps []step) finding {
 	return unexplained(steps)
 }
 
-// explainHolds tells apart who holds something together with others and who releases what it does not hold:
-// that is wrong even if everybody shares.
+// explainHolds tells apart who holds something together with others and who releases what it does not hold: that is
+// wrong even if everybody shares.
 func explainHolds(j *judge, certificate []step) finding {
 	items, doubtful := make(map[int32]bool), false
 	alone := slices.Clone(certificate)

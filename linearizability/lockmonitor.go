@@ -9,21 +9,21 @@ import (
 
 // The monitor of a lock rests on two facts.
 //
-// A hold only keeps others out. So an order of the operations that explains a history still explains it
-// if a hold begins later and ends sooner, as long as it stays where it was among the others: the best
-// that a tenure can do is to last from till to free, or, if that is nothing, to sit at one instant from
-// free to till. Without tokens a history is therefore legal if and only if
+// A hold only keeps others out. So an order of the operations that explains a history still explains it if a hold
+// begins later and ends sooner, as long as it stays where it was among the others: the best that a tenure can do is
+// to last from till to free, or, if that is nothing, to sit at one instant from free to till. Without tokens a
+// history is therefore legal if and only if
 //
 //   - no two forward zones overlap, and
 //   - no backward zone lies within a forward zone, not touching its ends.
 //
-// This is the theorem of Gibbons and Korach, "Testing Shared Memories", SIAM Journal on Computing 26(4),
-// 1997, section 4, on registers of which every value is written once: the value is the holder.
+// This is the theorem of Gibbons and Korach, "Testing Shared Memories", SIAM Journal on Computing 26(4), 1997,
+// section 4, on registers of which every value is written once: the value is the holder.
 //
-// Tokens say in which order the tenures that have some came. That leaves nothing to choose but the
-// instants of backward zones, of which the earliest is the best for all that come later: after the end of
-// the tenure before, and not within a forward zone. Tenures without tokens stand in nobody's way beyond
-// their forward zones, as those of no length can share an instant.
+// Tokens say in which order the tenures that have some came. That leaves nothing to choose but the instants of
+// backward zones, of which the earliest is the best for all that come later: after the end of the tenure before, and
+// not within a forward zone. Tenures without tokens stand in nobody's way beyond their forward zones, as those of no
+// length can share an instant.
 //
 // All it takes is two sorts and a sweep each: O(n log n) for n operations.
 
@@ -52,8 +52,8 @@ type zone struct {
 	tenure int32
 }
 
-// zones are the zones of a lock's tenures by lo. Once overlap has found nothing, the forward ones are
-// apart from each other.
+// zones are the zones of a lock's tenures by lo. Once overlap has found nothing, the forward ones are apart from each
+// other.
 type zones struct {
 	tenancy           *tenancy
 	forward, backward []zone
@@ -119,11 +119,11 @@ func (t *tenancy) byToken() []int32 {
 // token returns the token of a tenure.
 func (t *tenancy) token(tenure int32) int64 { return t.steps[t.all[tenure].grant].token }
 
-// disorder returns tenures, of those given by token, that cannot come in that order, and the one whose
-// hold makes it so, if there is one; or nothing.
+// disorder returns tenures, of those given by token, that cannot come in that order, and the one whose hold makes it
+// so, if there is one; or nothing.
 //
-// Invariant: the tenures up to here have their instants, each the earliest, and the last ends at end,
-// which is within no forward zone. It is because of the tenures in why.
+// Invariant: the tenures up to here have their instants, each the earliest, and the last ends at end, which is within
+// no forward zone. It is because of the tenures in why.
 func (z *zones) disorder(order []int32) []int32 {
 	end, why := int64(math.MinInt64), []int32(nil)
 	for i, k := range order {

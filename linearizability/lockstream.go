@@ -2,10 +2,10 @@ package linearizability
 
 import "slices"
 
-// What can be forgotten of a lock, an election or a semaphore. Let a cut be legal, and first be the
-// first call of what is pending. Whatever is learned later, of what is pending or of what is called after
-// the cut, concerns the time from first on: a grant cannot take effect before its call, and a hold that
-// lasts at the cut was surely held until then.
+// What can be forgotten of a lock, an election or a semaphore. Let a cut be legal, and first be the first call of
+// what is pending. Whatever is learned later, of what is pending or of what is called after the cut, concerns the
+// time from first on: a grant cannot take effect before its call, and a hold that lasts at the cut was surely held
+// until then.
 //
 // So a tenure that is over before first, at the latest, is in nobody's way any more. It is still needed
 //
@@ -58,8 +58,8 @@ func (t *tenancy) need(needed []bool, first int64) {
 	}
 }
 
-// forgotten tells which operations belong to no item that is needed. Those that prepare leaves out, such
-// as tries that were refused, belong to none.
+// forgotten tells which operations belong to no item that is needed. Those that prepare leaves out, such as tries
+// that were refused, belong to none.
 func forgotten(c cut, steps []step, needed []bool) []bool {
 	forget := make([]bool, len(c.history))
 	for i := range forget {

@@ -1,28 +1,27 @@
 package linearizability
 
-// A monitor of a lock does not look at operations but at tenures: a grant and the release that ends it.
-// Which release ends which grant follows from the order of call alone. The steps of one item are, by that
-// order,
+// A monitor of a lock does not look at operations but at tenures: a grant and the release that ends it. Which release
+// ends which grant follows from the order of call alone. The steps of one item are, by that order,
 //
 //	one grant of outcome ok, or none
 //	any number of: grants of unknown outcome …, then a release that insists on a hold
 //	releases that do not insist: of unknown outcome, or excused by one before them
 //
-// as prepareLock drops the grants of unknown outcome on which nothing insists. Every release that insists
-// ends one grant called before it, so there have to be that many. The first ends the grant of outcome ok;
-// every other ends a grant of unknown outcome, which can wait until just before, so that its tenure has no
-// length and sits wherever there is room while the release runs. Without a release that insists the grant
-// of outcome ok may end from the call of the first other release on.
+// as prepareLock drops the grants of unknown outcome on which nothing insists. Every release that insists ends one
+// grant called before it, so there have to be that many. The first ends the grant of outcome ok; every other ends a
+// grant of unknown outcome, which can wait until just before, so that its tenure has no length and sits wherever
+// there is room while the release runs. Without a release that insists the grant of outcome ok may end from the call
+// of the first other release on.
 //
-// Which of several grants of unknown outcome took effect makes no difference if their tokens are not
-// known, and one of these is never worse than one whose token is known. Unclear are only the choice among
-// grants with tokens, and some downgrades beside operations of unknown outcome.
+// Which of several grants of unknown outcome took effect makes no difference if their tokens are not known, and one
+// of these is never worse than one whose token is known. Unclear are only the choice among grants with tokens, and
+// some downgrades beside operations of unknown outcome.
 
 // tenure is one hold, and when its ends can take effect.
 //
-// The grant takes effect between from and till, the end at free or later. If till < free, it is held
-// between them, but perhaps not at them: a forward zone, in the words of Gibbons and Korach. Otherwise
-// it can be held for no time at all, at any one instant from free to till: a backward zone.
+// The grant takes effect between from and till, the end at free or later. If till < free, it is held between them,
+// but perhaps not at them: a forward zone, in the words of Gibbons and Korach. Otherwise it can be held for no time
+// at all, at any one instant from free to till: a backward zone.
 type tenure struct {
 	grant   int32 // of the steps
 	release int32 // of the steps; none if nobody ends it
@@ -152,8 +151,7 @@ func (t *tenancy) end(i int32, c *claim) {
 	}
 }
 
-// borrow returns the tenure of a grant of unknown outcome on which step i insists, unless it is
-// unclear of which.
+// borrow returns the tenure of a grant of unknown outcome on which step i insists, unless it is unclear of which.
 func (t *tenancy) borrow(i int32, c *claim) (x tenure, clear bool) {
 	c.choice = c.choice || c.spares() > 1
 	grant := c.spend()
@@ -180,8 +178,8 @@ func (c *claim) spend() int32 {
 // lastEnd is until when the last tenure may have lasted.
 func (t *tenancy) lastEnd(c *claim) int64 { return t.steps[t.all[c.last-1].release].end }
 
-// unheld notes the first step that insists on a hold that its client did not have, after that hold
-// was ended, if there was one.
+// unheld notes the first step that insists on a hold that its client did not have, after that hold was ended, if
+// there was one.
 func (t *tenancy) unheld(i int32, c *claim) {
 	switch {
 	case t.stray != nil:
@@ -193,8 +191,7 @@ func (t *tenancy) unheld(i int32, c *claim) {
 	}
 }
 
-// downgraded: a downgrade insists on a hold as a release does, but does not end it. Sooner is better:
-// at its call.
+// downgraded: a downgrade insists on a hold as a release does, but does not end it. Sooner is better: at its call.
 func (t *tenancy) downgraded(i int32, c *claim) {
 	s := &t.steps[i]
 	switch {
@@ -219,8 +216,8 @@ func (t *tenancy) downgraded(i int32, c *claim) {
 	}
 }
 
-// soften makes a tenure that lasts a reader's. If it was perhaps released before, that must have been after
-// a downgrade that insists on it.
+// soften makes a tenure that lasts a reader's. If it was perhaps released before, that must have been after a
+// downgrade that insists on it.
 func (t *tenancy) soften(i int32, c *claim) {
 	s, x := &t.steps[i], &t.all[c.now-1]
 	switch {
@@ -239,8 +236,8 @@ func (t *tenancy) soften(i int32, c *claim) {
 	}
 }
 
-// certificate returns the steps of the given tenures, which are legal or not by themselves: leaving
-// out other holds only makes room.
+// certificate returns the steps of the given tenures, which are legal or not by themselves: leaving out other holds
+// only makes room.
 func (t *tenancy) certificate(tenures ...int32) []step {
 	var of []int32
 	for _, k := range tenures {

@@ -9,8 +9,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Model is the sequential specification of a kind of object: what it would do if its operations
-// were carried out one at a time.
+// Model is the sequential specification of a kind of object: what it would do if its operations were carried out one
+// at a time.
 type Model struct {
 	// Name is how the model is called in [ByName].
 	Name string
@@ -21,17 +21,17 @@ type Model struct {
 
 	// problem says what is wrong with one operation by itself, or nothing.
 	problem func(Operation) string
-	// conflict says what is wrong with the operations of an object taken together, and with
-	// which of them; the operations are sound one by one, and no client overlaps itself. It may be nil.
+	// conflict says what is wrong with the operations of an object taken together, and with which of them; the
+	// operations are sound one by one, and no client overlaps itself. It may be nil.
 	conflict func(History) (index int, problem string)
-	// prepare translates operations into the steps to be ordered, leaving out operations that
-	// cannot make a difference.
+	// prepare translates operations into the steps to be ordered, leaving out operations that cannot make a
+	// difference.
 	prepare func(History) []step
 	// spec carries out one step.
 	spec porcupine.Model
-	// monitor decides in near-linear time whether the steps are legal, where it can. The steps of a
-	// violation's finding are illegal by themselves, and few; or none, if few were not found. If the
-	// finding has no name it is to be explained.
+	// monitor decides in near-linear time whether the steps are legal, where it can. The steps of a violation's
+	// finding are illegal by themselves, and few; or none, if few were not found. If the finding has no name it is to
+	// be explained.
 	monitor func([]step) ruling
 	// search decides what the monitor cannot, where it can before the deadline; it may be nil.
 	search func([]step, time.Time) ruling
@@ -72,8 +72,8 @@ type Parameters struct {
 	Permits int // of a semaphore; 0 stands for 1
 }
 
-// ByName returns the model of that name, such as lock or queue. Parameters, of which only the first
-// count, are for the models that have some.
+// ByName returns the model of that name, such as lock or queue. Parameters, of which only the first count, are for
+// the models that have some.
 func ByName(name string, with ...Parameters) (Model, error) {
 	p := append(with, Parameters{})[0]
 	models := []Model{Lock(), RWLock(), Semaphore(cmp.Or(p.Permits, 1)), Queue(), PriorityQueue(), Counter(), Election(), DoubleBarrier(cmp.Or(p.Parties, 2)), Barrier()}
@@ -95,9 +95,8 @@ type step struct {
 	excused   bool // lock: the hold may have been released already, by a release of unknown outcome
 	droppable bool // may be left out of a history by itself, and a legal history stays legal
 	item      int32
-	// item is the hold that is granted or released, or the value that is put in, seen or taken
-	// out; it is negative if there is none. The steps of one item may be left out together, and
-	// a legal history stays legal.
+	// item is the hold that is granted or released, or the value that is put in, seen or taken out; it is negative if
+	// there is none. The steps of one item may be left out together, and a legal history stays legal.
 	order     int32  // lock: place in order of call
 	reads     bool   // read/write lock: the grant is a reader's
 	doubt     *doubt // read/write lock: what it may be about if that is not clear; else nil
@@ -147,8 +146,8 @@ func (s *step) empty() bool {
 type ruling struct {
 	outcome Status
 	finding finding // of a violation
-	// given are steps that stand for whatever else may have happened: beside these, too, the finding's
-	// are illegal. They matter where a legal history can become illegal by what is left out.
+	// given are steps that stand for whatever else may have happened: beside these, too, the finding's are illegal.
+	// They matter where a legal history can become illegal by what is left out.
 	given  []step
 	reason string // why undetermined
 }

@@ -1,7 +1,7 @@
 package linearizability
 
-// numbering gives values the numbers from 0 in the order in which it meets them. Maps of whole
-// numbers and of texts are much faster than one of values.
+// numbering gives values the numbers from 0 in the order in which it meets them. Maps of whole numbers and of texts
+// are much faster than one of values.
 type numbering struct {
 	size   int // how many values there will be, roughly
 	ints   map[int64]int32

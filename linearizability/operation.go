@@ -53,25 +53,24 @@ const Forever int64 = math.MaxInt64
 
 // Operation is one call of an object by a client, and what became of it.
 type Operation struct {
-	// Client is who called. A client has one call at a time. After an operation of unknown
-	// outcome a client goes on under another number, see [Recorder].
+	// Client is who called. A client has one call at a time. After an operation of unknown outcome a client goes on
+	// under another number, see [Recorder].
 	Client int
-	// Op is what was called: acquire, try, release; offer, poll, take, peek; and so on, see the
-	// models.
+	// Op is what was called: acquire, try, release; offer, poll, take, peek; and so on, see the models.
 	Op string
-	// Arg is what was passed, and Result what came back; a failed or unknown operation has a
-	// result of null, unless what it would have returned is known all the same.
+	// Arg is what was passed, and Result what came back; a failed or unknown operation has a result of null, unless
+	// what it would have returned is known all the same.
 	Arg, Result Value
 	Outcome     Outcome
-	// Call and Return are stamps of one clock that never goes back, steps or nanoseconds, with
-	// Call <= Return. Return is [Forever] if the operation never returned.
+	// Call and Return are stamps of one clock that never goes back, steps or nanoseconds, with Call <= Return. Return
+	// is [Forever] if the operation never returned.
 	Call, Return int64
 	// Object names what was called, where a history covers several.
 	Object string
 	// Note is text for people, such as that of an error. It is not judged.
 	Note string
-	// Process is the client that the harness knows, where Client is a number given in its place;
-	// null if that is Client itself. A release ends the hold of its process.
+	// Process is the client that the harness knows, where Client is a number given in its place; null if that is
+	// Client itself. A release ends the hold of its process.
 	Process Value
 }
 

@@ -2,8 +2,8 @@ package linearizability
 
 import "slices"
 
-// OperationKind is what is known of an operation by its name. Operations of one name are of one kind in all models that
-// have them.
+// OperationKind is what is known of an operation by its name. Operations of one name are of one kind in all models
+// that have them.
 type OperationKind struct {
 	Name   string
 	Models []string // that have it

@@ -7,8 +7,7 @@ import (
 )
 
 // WritePart writes a part of a history as [Write] does, all at once and with an empty line after it, so that
-// [WholeParts] can tell whether it was written to its end when the program was killed. An empty history
-// is no part.
+// [WholeParts] can tell whether it was written to its end when the program was killed. An empty history is no part.
 func WritePart(w io.Writer, h History) error {
 	if len(h) == 0 {
 		return nil
@@ -30,10 +29,9 @@ var partEnd = []byte("\n\n")
 // partChunk is how much of a file is looked through at a time, in bytes.
 const partChunk = 1 << 16
 
-// WholeParts returns a reader of the parts that [WritePart] wrote to the end, and how many bytes after them are
-// of a part that was cut off. Where each part is a matter of its own, of one object say, nothing in what is left
-// out could have explained the rest; of a history that is cut off anywhere else that cannot be said, and
-// [Read] refuses it.
+// WholeParts returns a reader of the parts that [WritePart] wrote to the end, and how many bytes after them are of a
+// part that was cut off. Where each part is a matter of its own, of one object say, nothing in what is left out could
+// have explained the rest; of a history that is cut off anywhere else that cannot be said, and [Read] refuses it.
 func WholeParts(file io.ReaderAt, size int64) (whole *io.SectionReader, rest int64, err error) {
 	end, err := lastPartEnd(file, size)
 	if err != nil {

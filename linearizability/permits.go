@@ -14,14 +14,13 @@ import (
 //	racquire, rtry, rrelease  the same for readers
 //	downgrade                 makes a writer a reader, to be released by rrelease
 //
-// The rules are those of [Lock], with these differences: a reader is granted the lock while no
-// writer holds it, a writer while nobody does. A writer's token is greater than all tokens granted
-// earlier, a reader's than those of all writers earlier. A downgrade is legal while its process
-// holds the lock as a writer. A process that writes excludes itself as a reader. After a downgrade of
-// outcome ok the hold is a reader's, to be released by rrelease. After one of unknown outcome either
-// release ends it, and either may be the retry of a release of unknown outcome, until one is of outcome
-// ok. If a process may have several such holds at once, of unknown outcome, a release is about the first of
-// them, by call, that it has when the release takes effect.
+// The rules are those of [Lock], with these differences: a reader is granted the lock while no writer holds it, a
+// writer while nobody does. A writer's token is greater than all tokens granted earlier, a reader's than those of all
+// writers earlier. A downgrade is legal while its process holds the lock as a writer. A process that writes excludes
+// itself as a reader. After a downgrade of outcome ok the hold is a reader's, to be released by rrelease. After one
+// of unknown outcome either release ends it, and either may be the retry of a release of unknown outcome, until one
+// is of outcome ok. If a process may have several such holds at once, of unknown outcome, a release is about the
+// first of them, by call, that it has when the release takes effect.
 func RWLock() Model {
 	m := Lock()
 	m.Name = "rwlock"
@@ -40,9 +39,8 @@ func RWLock() Model {
 //	try      does not wait; the result is the token or true, or null, false or 0 if it was refused
 //	release  gives back the permits of one acquire or try: its argument is how many these were
 //
-// The rules are those of [Lock], with the difference that permits are granted while at most the
-// rest of them is held. A user that holds the same number of permits twice is recorded as two
-// processes.
+// The rules are those of [Lock], with the difference that permits are granted while at most the rest of them is held.
+// A user that holds the same number of permits twice is recorded as two processes.
 func Semaphore(permits int) Model {
 	m := Lock()
 	m.Name, m.Parameters = "semaphore", Parameters{Permits: permits}
@@ -97,8 +95,8 @@ func (o Operation) permits() int64 {
 	return o.Arg.Int()
 }
 
-// semaphoreConflict finds a process that surely holds the same number of permits twice, so that
-// nobody can tell which a release is about.
+// semaphoreConflict finds a process that surely holds the same number of permits twice, so that nobody can tell which
+// a release is about.
 func semaphoreConflict(h History) (int, string) {
 	if i, problem := releaseWithoutAcquire(h); problem != "" {
 		return i, problem
@@ -173,8 +171,8 @@ func (p permitState) hash() uint64 {
 	return sum
 }
 
-// stepPermits carries out one step. A step of unknown outcome is always legal, and does nothing
-// where it cannot take effect.
+// stepPermits carries out one step. A step of unknown outcome is always legal, and does nothing where it cannot take
+// effect.
 func stepPermits(capacity int64, p permitState, s *step) (bool, permitState) {
 	if s.kind == stepGrant {
 		if !p.room(capacity, s) || !s.noToken && p.stale(s) {
@@ -195,8 +193,8 @@ func stepPermits(capacity int64, p permitState, s *step) (bool, permitState) {
 	return true, p
 }
 
-// of returns the place of the hold that a release or a downgrade is about: the first of its item that was
-// called for before.
+// of returns the place of the hold that a release or a downgrade is about: the first of its item that was called for
+// before.
 func (p permitState) of(s *step) (place int, found bool) {
 	place, _ = slices.BinarySearchFunc(p.holders, permitHold{item: s.item}, compareHolds)
 	for ; place < len(p.holders) && p.holders[place].item == s.item && p.holders[place].order < s.order; place++ {

@@ -7,24 +7,24 @@ import (
 	"sort"
 )
 
-// The monitor of semaphores and read/write locks looks at tenures, as that of a lock does, with permits:
-// a reader takes one, a writer all there are, of which there are more than readers.
+// The monitor of semaphores and read/write locks looks at tenures, as that of a lock does, with permits: a reader
+// takes one, a writer all there are, of which there are more than readers.
 //
-// Holds only take permits from others, so a tenure does best to begin late, at till, and to end early, at
-// free; one that then has no length needs one instant from free to till at which there is room for it.
-// These instants do not depend on each other. Without tokens a history is legal if and only if the forward
-// zones never take more than there is, and every backward zone has such an instant. That is Gibbons and
-// Korach's theorem, see the monitor of a lock, with a sum in the place of a conflict.
+// Holds only take permits from others, so a tenure does best to begin late, at till, and to end early, at free; one
+// that then has no length needs one instant from free to till at which there is room for it. These instants do not
+// depend on each other. Without tokens a history is legal if and only if the forward zones never take more than there
+// is, and every backward zone has such an instant. That is Gibbons and Korach's theorem, see the monitor of a lock,
+// with a sum in the place of a conflict.
 //
-// Tokens set deadlines: who must be granted before somebody else is granted no later than that one. The
-// deadline of a grant is the least till among itself and all that must come after it, and no order can do
-// better for any of them; all grants at their deadlines are in the order of their tokens. So the above
-// is asked again with the deadlines for till. (A reader must be granted after the writers with smaller
-// tokens, a writer after everybody with a smaller one.)
+// Tokens set deadlines: who must be granted before somebody else is granted no later than that one. The deadline of a
+// grant is the least till among itself and all that must come after it, and no order can do better for any of them;
+// all grants at their deadlines are in the order of their tokens. So the above is asked again with the deadlines for
+// till. (A reader must be granted after the writers with smaller tokens, a writer after everybody with a smaller
+// one.)
 //
-// A tenure of no length with a token has a place among the others of its instant, and a writer that is
-// downgraded at once stays as a reader. These are tried at their deadlines only. If there is no room, and
-// they could go elsewhere, the answer is undetermined: going there moves the deadlines of others.
+// A tenure of no length with a token has a place among the others of its instant, and a writer that is downgraded at
+// once stays as a reader. These are tried at their deadlines only. If there is no room, and they could go elsewhere,
+// the answer is undetermined: going there moves the deadlines of others.
 //
 // The time is O(n log n) for n operations: there is nothing but sorting, sweeping and searching.
 
@@ -108,8 +108,8 @@ func (p *permits) takes(x *tenure) int64 {
 	return p.entire
 }
 
-// overdraft returns tenures that take more than there is, with others that decide when they do; or why
-// that is not known; or neither.
+// overdraft returns tenures that take more than there is, with others that decide when they do; or why that is not
+// known; or neither.
 func (p *permits) overdraft() (culprits []int32, doubt string) {
 	p.findTakings()
 	if culprits = p.crowd(); culprits != nil {
@@ -127,8 +127,8 @@ func (p *permits) overdraft() (culprits []int32, doubt string) {
 	return nil, doubt
 }
 
-// findTakings finds the times in which the tenures surely take permits: a writer that is downgraded one
-// throughout, and the others before.
+// findTakings finds the times in which the tenures surely take permits: a writer that is downgraded one throughout,
+// and the others before.
 func (p *permits) findTakings() {
 	p.starts = p.starts[:0]
 	for i := range p.all {
@@ -223,8 +223,8 @@ func (p *permits) place(i int32, x *tenure) (culprits []int32, doubt string) {
 	return nil, ""
 }
 
-// roomiest returns how much is in use at the instant from one to another at which it is the least. Use
-// falls at their ends only.
+// roomiest returns how much is in use at the instant from one to another at which it is the least. Use falls at their
+// ends only.
 func (p *permits) roomiest(from, to int64) int64 {
 	first := sort.Search(len(p.ends), func(i int) bool { return p.ends[i].hi >= from })
 	return min(p.used(from), p.least.of(first, p.endsUntil(to)))
@@ -256,8 +256,7 @@ func unique(tenures []int32) []int32 {
 	return slices.Compact(tenures)
 }
 
-// placeAtDeadline tries the last instant only. Before the tenure come those that begin then and have
-// smaller tokens.
+// placeAtDeadline tries the last instant only. Before the tenure come those that begin then and have smaller tokens.
 func (p *permits) placeAtDeadline(i int32, x *tenure) (culprits []int32, doubt string) {
 	instant := x.till
 	left := p.capacity - p.takes(x) - p.used(instant)
@@ -315,8 +314,8 @@ type deadline struct {
 	tenure int32
 }
 
-// setDeadlines goes through the tokens from the greatest to the least. It returns tenures that cannot
-// come in the order of their tokens, or nothing.
+// setDeadlines goes through the tokens from the greatest to the least. It returns tenures that cannot come in the
+// order of their tokens, or nothing.
 func (p *permits) setDeadlines(order []int32) []int32 {
 	p.all, p.why = slices.Clone(p.tenancy.all), make([]int32, len(p.tenancy.all))
 	for i := range p.why {
@@ -389,8 +388,8 @@ func (p *permits) withReasons(tenures []int32) []int32 {
 // leanMax bounds the tenures of which leanest leaves some out: it takes the square of their number.
 const leanMax = 1000
 
-// leanest returns those of the tenures that cannot be left out: without any of them, the others are in
-// order. Tenures that are in order stay so if some of them are left out, so each needs one try.
+// leanest returns those of the tenures that cannot be left out: without any of them, the others are in order. Tenures
+// that are in order stay so if some of them are left out, so each needs one try.
 func (p *permits) leanest(tenures []int32) []int32 {
 	tenures = unique(tenures)
 	if len(tenures) > leanMax {

@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// The monitor of a priority queue goes through the priorities from the best to the worst. A value is never in
-// the way of a better one. What it does to the worse ones is that none of them is at the head while it is in
-// the queue. So let the better values be dealt with, and call an instant covered if one of them is surely in
-// the queue then. The values of one priority are a queue of their own, whose removals and peeks can only be at
-// instants that are not covered: from the first to the last of these within their intervals. Instants between
-// these two that are covered do no harm: whoever is at the head there is there at the end of that as well, and
-// offers go before him. A queue is best, for those that come after it, if every value is in it from its by to its
-// stayed only, and all can be that short at once (see queue.go and queueempty.go). These are covered from
-// here on. An empty result is worse than all values: it needs an instant that is not covered.
+// The monitor of a priority queue goes through the priorities from the best to the worst. A value is never in the way
+// of a better one. What it does to the worse ones is that none of them is at the head while it is in the queue. So
+// let the better values be dealt with, and call an instant covered if one of them is surely in the queue then. The
+// values of one priority are a queue of their own, whose removals and peeks can only be at instants that are not
+// covered: from the first to the last of these within their intervals. Instants between these two that are covered do
+// no harm: whoever is at the head there is there at the end of that as well, and offers go before him. A queue is
+// best, for those that come after it, if every value is in it from its by to its stayed only, and all can be that
+// short at once (see queue.go and queueempty.go). These are covered from here on. An empty result is worse than all
+// values: it needs an instant that is not covered.
 //
-// For values that differ in priority, and no outcome unknown, this is known (Gibbons, Bruno and Phillips,
-// "Black-Box Correctness Tests for Basic Parallel Data Structures", 2002: O(n log n)). The rest was made for
-// this program and is compared with exhaustive search, see package exhaustive.
+// For values that differ in priority, and no outcome unknown, this is known (Gibbons, Bruno and Phillips, "Black-Box
+// Correctness Tests for Basic Parallel Data Structures", 2002: O(n log n)). The rest was made for this program and is
+// compared with exhaustive search, see package exhaustive.
 //
-// A value that was surely offered and not surely removed was perhaps taken by a removal of unknown outcome,
-// which was called at t: then it has a removal from t to forever, and sooner is better. The steps are legal if
-// and only if some way to give such values removals of their own makes them so.
+// A value that was surely offered and not surely removed was perhaps taken by a removal of unknown outcome, which was
+// called at t: then it has a removal from t to forever, and sooner is better. The steps are legal if and only if some
+// way to give such values removals of their own makes them so.
 //
 //   - They are illegal if they are with each such value having the removal that was called first.
-//   - A worse value that is at the head after the value was surely in the queue sets a deadline: a removal must
-//     have been called by then. If there are not removals enough for all deadlines the steps are illegal. Hall's
-//     theorem says when, as in queuelost.go.
-//   - Else removals are given by deadline, the first called to the first deadline. If that explains the steps
-//     they are legal. If not, those in whose way the values still are set further deadlines, a few times.
-//     If nothing helps the monitor does not know.
+//   - A worse value that is at the head after the value was surely in the queue sets a deadline: a removal must have
+//     been called by then. If there are not removals enough for all deadlines the steps are illegal. Hall's theorem
+//     says when, as in queuelost.go.
+//   - Else removals are given by deadline, the first called to the first deadline. If that explains the steps they
+//     are legal. If not, those in whose way the values still are set further deadlines, a few times. If nothing helps
+//     the monitor does not know.
 
 // priorityMonitor is Model.monitor of a priority queue.
 func priorityMonitor(steps []step) ruling {
@@ -209,8 +209,8 @@ func (c *rankCase) classify() {
 	}
 }
 
-// cover is which instants are covered. Where one is, next leads to the first that may not be after it, and
-// back to the last before it.
+// cover is which instants are covered. Where one is, next leads to the first that may not be after it, and back to
+// the last before it.
 type cover struct{ next, back []int32 }
 
 func (c *cover) reset(instants int64) {
@@ -254,8 +254,8 @@ func (c *cover) between(from, to int64) {
 	}
 }
 
-// blame is why steps are illegal: a step that has no instant, or values in a class that are in each other's way,
-// or values that had to be gone; at about what time, and among which classes.
+// blame is why steps are illegal: a step that has no instant, or values in a class that are in each other's way, or
+// values that had to be gone; at about what time, and among which classes.
 type blame struct {
 	c        *rankCase
 	from, to int64
@@ -276,9 +276,8 @@ type sight struct {
 	from        int64 // when the value was called for to be put in
 }
 
-// run deals with all classes, given when the removal that takes a value was called, Forever if none does. It
-// returns why that cannot be. Otherwise see is told, by class, of all sights, and of what is known of each
-// value.
+// run deals with all classes, given when the removal that takes a value was called, Forever if none does. It returns
+// why that cannot be. Otherwise see is told, by class, of all sights, and of what is known of each value.
 func (c *rankCase) run(taken []int64, see func(class int32, sights []sight, visits []visit)) *blame {
 	c.cover.reset(c.instants)
 	var steps []step
@@ -423,8 +422,7 @@ func (c *rankCase) soonest() []int64 {
 	return taken
 }
 
-// deadlines returns the values that are waiting by deadline, those without left out; or why there is no way at
-// all.
+// deadlines returns the values that are waiting by deadline, those without left out; or why there is no way at all.
 func (c *rankCase) deadlines() (all []due, b *blame) {
 	var sights []sight
 	bys := make(map[int32]int64, len(c.waiting))
@@ -448,9 +446,9 @@ func (c *rankCase) deadlines() (all []due, b *blame) {
 	return c.byDeadline(sights, bys), nil
 }
 
-// byDeadline returns the deadlines that sights set: a value must be gone by the last instant of every sight of
-// a worse one whose first instant is after by, and of one of its own class that was called for to be offered after
-// by. The sights are in order of class.
+// byDeadline returns the deadlines that sights set: a value must be gone by the last instant of every sight of a
+// worse one whose first instant is after by, and of one of its own class that was called for to be offered after by.
+// The sights are in order of class.
 func (c *rankCase) byDeadline(sights []sight, bys map[int32]int64) (all []due) {
 	worse, own := newLeast(c.instants), newLeast(c.instants)
 	at := len(sights)
@@ -484,8 +482,8 @@ func (c *rankCase) byDeadline(sights []sight, bys map[int32]int64) (all []due) {
 	return all
 }
 
-// least knows the least of the numbers that were put at instants after a given one (Fenwick, "A New Data
-// Structure for Cumulative Frequency Tables", 1994).
+// least knows the least of the numbers that were put at instants after a given one (Fenwick, "A New Data Structure
+// for Cumulative Frequency Tables", 1994).
 type least struct{ tree []int64 }
 
 func newLeast(instants int64) *least {
@@ -562,8 +560,8 @@ func (c *rankCase) assign(by map[int32]int64) []int64 {
 	return taken
 }
 
-// press sets sooner deadlines for values that may be what was in the way of what had no instant. It tells
-// whether there are any.
+// press sets sooner deadlines for values that may be what was in the way of what had no instant. It tells whether
+// there are any.
 func (c *rankCase) press(by map[int32]int64, b *blame) (pressed bool) {
 	for _, item := range c.waiting {
 		offer := &c.steps[c.offer[item]]
@@ -577,8 +575,8 @@ func (c *rankCase) press(by map[int32]int64, b *blame) (pressed bool) {
 	return pressed
 }
 
-// certificate returns a few steps that are illegal by themselves. Those of values that were about at the time
-// come first; leaving out the others keeps illegal what is.
+// certificate returns a few steps that are illegal by themselves. Those of values that were about at the time come
+// first; leaving out the others keeps illegal what is.
 func (b *blame) certificate() []step {
 	c := b.c
 	items := b.nearest()
@@ -640,8 +638,8 @@ func (b *blame) of(items []int32) []step {
 	return b.c.spared(some)
 }
 
-// spared leaves out the removals of unknown outcome that can make no difference: of k values that nobody
-// surely removed they can take k, and those that were called first can do all that others can.
+// spared leaves out the removals of unknown outcome that can make no difference: of k values that nobody surely
+// removed they can take k, and those that were called first can do all that others can.
 func (c *rankCase) spared(steps []step) []step {
 	kept := make(map[int32]bool)
 	for i := range steps {

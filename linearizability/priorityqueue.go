@@ -7,10 +7,9 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// PriorityQueue returns the model of an unbounded queue from which the best value comes out first,
-// and of equally good ones the oldest. Its operations are those of [Queue]. A value is a number or a
-// text "priority:name"; the number, or the number before the colon, is its priority. The lowest
-// is the best.
+// PriorityQueue returns the model of an unbounded queue from which the best value comes out first, and of equally
+// good ones the oldest. Its operations are those of [Queue]. A value is a number or a text "priority:name"; the
+// number, or the number before the colon, is its priority. The lowest is the best.
 func PriorityQueue() Model {
 	m := Queue()
 	m.Name, m.problem, m.prepare, m.spec = "priorityqueue", priorityProblem, preparePriorities, prioritySpec
@@ -47,8 +46,8 @@ func priorityOf(v Value) (int64, bool) {
 	return priority, err == nil
 }
 
-// preparePriorities is prepareQueue and notes the priorities of what is offered. What that leaves
-// out may be left out here too: an item that nobody sees is one that only keeps others waiting.
+// preparePriorities is prepareQueue and notes the priorities of what is offered. What that leaves out may be left out
+// here too: an item that nobody sees is one that only keeps others waiting.
 func preparePriorities(h History) []step {
 	steps := prepareQueue(h)
 	for i := range steps {

@@ -14,12 +14,12 @@ import (
 //	take   removes the head, and waits for one
 //	peek   returns the head without removing it; the result is null if the queue is empty
 //
-// A poll or take of unknown outcome removes the head at any time from its call on, or nothing. If
-// the value is known that it tried to remove (put it into the result) it removes only that.
+// A poll or take of unknown outcome removes the head at any time from its call on, or nothing. If the value is known
+// that it tried to remove (put it into the result) it removes only that.
 //
-// ZooKeeper's reads are not linearizable (Programmer's Guide, "Consistency Guarantees"): a replica
-// that lags may say empty for a while after an offer elsewhere. Where a recipe does not promise
-// more, judge what [StaleReads] makes of the history.
+// ZooKeeper's reads are not linearizable (Programmer's Guide, "Consistency Guarantees"): a replica that lags may say
+// empty for a while after an offer elsewhere. Where a recipe does not promise more, judge what [StaleReads] makes of
+// the history.
 func Queue() Model {
 	return Model{
 		Name:       "queue",
@@ -67,9 +67,9 @@ func offeredTwice(h History) (int, string) {
 // prepareQueue gives values their numbers. It leaves out
 //
 //   - what failed: it had no effect; and peeks of unknown outcome: they have none;
-//   - offers of unknown outcome whose value nobody surely saw. If there is an order in which such
-//     an offer took effect, there is the same order without it: a value that nobody sees only
-//     keeps others waiting. A removal of unknown outcome that would have taken it goes last.
+//   - offers of unknown outcome whose value nobody surely saw. If there is an order in which such an offer took
+//     effect, there is the same order without it: a value that nobody sees only keeps others waiting. A removal of
+//     unknown outcome that would have taken it goes last.
 func prepareQueue(h History) []step {
 	items := newNumbering(len(h) / 2)
 	seen := make([]bool, 0, len(h)/2) // by item: whether somebody surely saw it
@@ -118,8 +118,8 @@ var queueSpec = porcupine.Model{
 	Hash:  func(state any) uint64 { return state.(*fifo).hash },
 }
 
-// stepQueue carries out one step. A step of unknown outcome is always legal, and does nothing where
-// it cannot take effect.
+// stepQueue carries out one step. A step of unknown outcome is always legal, and does nothing where it cannot take
+// effect.
 func stepQueue(q *fifo, s *step) (bool, *fifo) {
 	if s.kind == stepOffer {
 		return true, q.push(s.item)
@@ -135,8 +135,8 @@ func stepQueue(q *fifo, s *step) (bool, *fifo) {
 	return matches || s.unknown, q
 }
 
-// explainQueue sets aside first the empty results and then the peeks, to see whether what is left
-// is legal; the rule is about what was set aside last.
+// explainQueue sets aside first the empty results and then the peeks, to see whether what is left is legal; the rule
+// is about what was set aside last.
 func explainQueue(j *judge, steps []step) finding {
 	for _, aside := range []struct {
 		property string

@@ -6,27 +6,27 @@ import (
 	"sort"
 )
 
-// An empty result is right if the queue was empty at some instant p of its interval. The instants
-// that are ruled out by a value v are those with by(v) < p < stayed(v): it was in the queue before and
-// left later. At any other instant, every value can come and go before p, or come after, unless
-// outcomes are unknown (Henzinger, Sezgin and Vafeiadis, 2013): a cut at p does not make values go
-// before each other that did not have to. So empty results do not depend on each other.
+// An empty result is right if the queue was empty at some instant p of its interval. The instants that are ruled out
+// by a value v are those with by(v) < p < stayed(v): it was in the queue before and left later. At any other instant,
+// every value can come and go before p, or come after, unless outcomes are unknown (Henzinger, Sezgin and Vafeiadis,
+// 2013): a cut at p does not make values go before each other that did not have to. So empty results do not depend on
+// each other.
 //
-// A value a that was perhaps taken by a removal of unknown outcome must have been taken before p, if
-// by(a) < p, else at its deadline. So an instant p will do if it is ruled out by no value, and if all
-// deadlines can be met after those of the values with by(a) < p have been advanced to p. Again the
-// sets are nested: for every instant T >= p there must be as many removals called by then as
-// values with deadline <= T or by < p. A removal that names a value serves that alone.
+// A value a that was perhaps taken by a removal of unknown outcome must have been taken before p, if by(a) < p, else
+// at its deadline. So an instant p will do if it is ruled out by no value, and if all deadlines can be met after
+// those of the values with by(a) < p have been advanced to p. Again the sets are nested: for every instant T >= p
+// there must be as many removals called by then as values with deadline <= T or by < p. A removal that names a value
+// serves that alone.
 //
-// The instants that have to be tried are those after which an instant is worse than before: where an
-// interval that is ruled out begins, where a value is sure to be in the queue, and where the empty
-// result itself ends. They are visited from the last to the first.
+// The instants that have to be tried are those after which an instant is worse than before: where an interval that is
+// ruled out begins, where a value is sure to be in the queue, and where the empty result itself ends. They are
+// visited from the last to the first.
 
 //
-// If a removal names a value a, the choice of p matters to the other empty results: with p before the
-// call of that removal, and after by(a), another has to take a. Then what is wrong with one empty
-// result alone is illegal still; and if all together are right at instants that are chosen, the
-// steps are legal; otherwise the monitor does not know.
+// If a removal names a value a, the choice of p matters to the other empty results: with p before the call of that
+// removal, and after by(a), another has to take a. Then what is wrong with one empty result alone is illegal still;
+// and if all together are right at instants that are chosen, the steps are legal; otherwise the monitor does not
+// know.
 
 // checkEmpties judges the empty results.
 func (q *queueCase) checkEmpties(demands []demand) ruling {
@@ -67,8 +67,8 @@ func (q *queueCase) enough(demands []demand, empty []int64) bool {
 // span is an open interval of time.
 type span struct{ from, to int64 }
 
-// covered returns the instants at which the queue was surely not empty, as intervals in order that do
-// not meet, though they may touch.
+// covered returns the instants at which the queue was surely not empty, as intervals in order that do not meet,
+// though they may touch.
 func (q *queueCase) covered() []span {
 	var spans []span
 	for _, m := range q.byBy {
@@ -139,8 +139,8 @@ func (in *instants) good() []int64 {
 	return good
 }
 
-// moveTo lets values whose removal by name was called after p need another; and those that were not
-// surely there before p need none until their deadlines.
+// moveTo lets values whose removal by name was called after p need another; and those that were not surely there
+// before p need none until their deadlines.
 func (in *instants) moveTo(p int64) {
 	for last := len(in.joining) - 1; last >= 0 && in.joining[last].named > p; last-- {
 		in.slack.always(-1)
@@ -182,8 +182,8 @@ func (q *queueCase) neverEmpty(i int32, demands []demand) *finding {
 	return f
 }
 
-// showCover adds the fewest values that cover the interval of step i, as far as values do, and tells
-// whether they cover it whole.
+// showCover adds the fewest values that cover the interval of step i, as far as values do, and tells whether they
+// cover it whole.
 func (q *queueCase) showCover(e *evidence, i int32) bool {
 	at, after, end := q.steps[i].call, false, q.steps[i].end // the instant to cover, or the one after it
 	next, longest, whole := 0, int32(none), true

@@ -11,8 +11,8 @@ type mark struct {
 	what int32
 }
 
-// sortMarks sorts by instant, and keeps the order of what is at the same instant. Histories are
-// written down nearly in order of time, and then it takes linear time.
+// sortMarks sorts by instant, and keeps the order of what is at the same instant. Histories are written down nearly
+// in order of time, and then it takes linear time.
 func sortMarks(marks []mark) {
 	moves := 32 * len(marks)
 	for i := 1; i < len(marks) && moves >= 0; i++ {
@@ -46,8 +46,8 @@ const (
 	showStayed
 )
 
-// show adds a value: its offer and its removal, because to leave out either might make something
-// else of it, and the peeks that are needed.
+// show adds a value: its offer and its removal, because to leave out either might make something else of it, and the
+// peeks that are needed.
 func (e *evidence) show(item int32, what shown) {
 	v := &e.q.visits[item]
 	e.items = append(e.items, item)
@@ -107,8 +107,7 @@ func dropSpare(steps []step) []step {
 	return e.certificate()
 }
 
-// certificate returns the steps, and of the removals of unknown outcome as many as can make a
-// difference.
+// certificate returns the steps, and of the removals of unknown outcome as many as can make a difference.
 func (e *evidence) certificate() []step {
 	slices.Sort(e.items)
 	k := 0

@@ -6,19 +6,19 @@ import (
 	"sort"
 )
 
-// A removal of unknown outcome takes the head at some instant from its call on, or nothing; if it
-// names a value, it takes only that. So a value that was surely offered and that nobody surely
-// removed was perhaps taken by one of them. Had it been passed over, it must have been:
+// A removal of unknown outcome takes the head at some instant from its call on, or nothing; if it names a value, it
+// takes only that. So a value that was surely offered and that nobody surely removed was perhaps taken by one of
+// them. Had it been passed over, it must have been:
 //
 //	deadline  of a: the least reached(c) of the values c before which a has to go, directly or by
 //	          way of others. Until then a has to be gone. There is none if there is no such c.
 //
-// It does not matter if a goes before other values, too. It is therefore taken as late as can be, at
-// its deadline. A removal that names a and was called by then takes it at no cost. For the others,
-// Hall's theorem ("On Representatives of Subsets", 1935) says when there are enough removals that name
-// no value: as every removal can serve all deadlines after its call, the sets are nested, and it is
-// enough that for every i the deadline that is the i-th to come has i removals that were called by
-// then. (This rule was made for this program; TestAgree compares it with porcupine.)
+// It does not matter if a goes before other values, too. It is therefore taken as late as can be, at its deadline. A
+// removal that names a and was called by then takes it at no cost. For the others, Hall's theorem ("On
+// Representatives of Subsets", 1935) says when there are enough removals that name no value: as every removal can
+// serve all deadlines after its call, the sets are nested, and it is enough that for every i the deadline that is the
+// i-th to come has i removals that were called by then. (This rule was made for this program; TestAgree compares it
+// with porcupine.)
 
 // demand is a value that was perhaps taken by a removal of unknown outcome.
 type demand struct {
@@ -31,8 +31,8 @@ type demand struct {
 // hungry tells whether the value needs a removal that names none to be gone by the deadline.
 func (d *demand) hungry() bool { return d.deadline < d.named }
 
-// chain is the values by way of which a value had to go before one that had reached the head at a
-// certain instant: the first of them, and the rest by their places in the levels.
+// chain is the values by way of which a value had to go before one that had reached the head at a certain instant:
+// the first of them, and the rest by their places in the levels.
 type chain struct {
 	at    int64 // Forever if there is none
 	items [3]int32
@@ -40,8 +40,8 @@ type chain struct {
 
 var noChain = chain{at: Forever, items: [3]int32{none, none, none}}
 
-// demands returns the values that are waiting, in order of their deadlines, and finds those that
-// were passed over, and that no removal can have taken.
+// demands returns the values that are waiting, in order of their deadlines, and finds those that were passed over,
+// and that no removal can have taken.
 func (q *queueCase) demands(peeks bool) ([]demand, *finding) {
 	demands := q.deadlines(peeks)
 	if i := q.unmet(demands); i < len(demands) {
@@ -50,8 +50,8 @@ func (q *queueCase) demands(peeks bool) ([]demand, *finding) {
 	return demands, nil
 }
 
-// unmet returns the index of the first of the demands, in order of deadline, that cannot be met together
-// with those before it; it is their number if there is none.
+// unmet returns the index of the first of the demands, in order of deadline, that cannot be met together with those
+// before it; it is their number if there is none.
 func (q *queueCase) unmet(demands []demand) int {
 	called, hungry := 0, 0
 	for i := range demands {
@@ -125,9 +125,8 @@ func sooner(a, b chain) chain {
 	return a
 }
 
-// reach returns the function that says at which instant, at the latest, the value or one that it
-// has to go before by F had reached the head. Two F in a row are enough, and another E leads no
-// further, as queueorder.go proves.
+// reach returns the function that says at which instant, at the latest, the value or one that it has to go before by
+// F had reached the head. Two F in a row are enough, and another E leads no further, as queueorder.go proves.
 func (q *queueCase) reach(peeks bool) func(item int32) chain {
 	level := func(item int32) chain {
 		return chain{q.visits[item].reached, [3]int32{item, none, none}}

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// The monitor of a queue decides in O(n log n) whether n steps are legal, where a search takes time
-// that is exponential in the number of clients. It rests on the values being different from one
-// another, so that for every value v it is known
+// The monitor of a queue decides in O(n log n) whether n steps are legal, where a search takes time that is
+// exponential in the number of clients. It rests on the values being different from one another, so that for every
+// value v it is known
 //
 //	from     that v was not in the queue before: the call of its offer
 //	by       that v was in the queue by then: the return of its offer
@@ -15,18 +15,17 @@ import (
 //	stayed   that v had not left until then: the last call of its peeks and its removal; for ever
 //	         if nothing can have removed it
 //
-// As v cannot reach the head without being in the queue, nor leave before it is there, by is at most
-// reached, and stayed at least from. Offers of unknown outcome that somebody saw get their end so.
+// As v cannot reach the head without being in the queue, nor leave before it is there, by is at most reached, and
+// stayed at least from. Offers of unknown outcome that somebody saw get their end so.
 //
-// Theorem (Henzinger, Sezgin and Vafeiadis, "Aspect-Oriented Linearizability Proofs", 2013; with
-// peeks: Lee and Mathur, "Efficient Decrease-and-Conquer Linearizability Monitoring", 2025). If no
-// outcome is unknown, the steps are legal unless
+// Theorem (Henzinger, Sezgin and Vafeiadis, "Aspect-Oriented Linearizability Proofs", 2013; with peeks: Lee and
+// Mathur, "Efficient Decrease-and-Conquer Linearizability Monitoring", 2025). If no outcome is unknown, the steps are
+// legal unless
 //
 //   - a value was seen that was not offered, or before: reached < from (phantom);
 //   - a value was removed twice (duplicate);
 //   - values would have to go before each other (order, lost, stale-peek), see queueorder.go;
-//   - the queue was reported empty in an interval in which it never was (false-empty), see
-//     queueempty.go.
+//   - the queue was reported empty in an interval in which it never was (false-empty), see queueempty.go.
 //
 // Removals of unknown outcome are dealt with in queuelost.go. That part is not in the papers; it is compared with
 // porcupine, see TestAgree. A value that was seen at the head, and that only a removal of unknown outcome can have
@@ -34,11 +33,10 @@ import (
 // it left, the fewer removals can have taken it. No efficient rule is known. What is illegal even if such values left
 // at any time after they were last seen is illegal.
 //
-// A violation is named by the fewest kinds of steps that show it: offers and removals, else with
-// peeks, else with empty results. Its certificate is the steps of the values at fault. Of k values
-// that nobody surely removed, removals of unknown outcome can take at most k, and those that were
-// called first can do all that others can: so the first k of them go into the certificate, and
-// make it as illegal as if all did.
+// A violation is named by the fewest kinds of steps that show it: offers and removals, else with peeks, else with
+// empty results. Its certificate is the steps of the values at fault. Of k values that nobody surely removed,
+// removals of unknown outcome can take at most k, and those that were called first can do all that others can: so the
+// first k of them go into the certificate, and make it as illegal as if all did.
 
 // visit is what is known of a value's way through the queue; see above.
 type visit struct {
@@ -62,8 +60,8 @@ type queueCase struct {
 	byFrom, byBy []mark
 }
 
-// queueMonitor is the monitor of [Queue]. What it does not know that of priority queues may know, if all values
-// are as good: it tries more ways in which removals of unknown outcome can have taken values.
+// queueMonitor is the monitor of [Queue]. What it does not know that of priority queues may know, if all values are
+// as good: it tries more ways in which removals of unknown outcome can have taken values.
 func queueMonitor(steps []step) ruling {
 	r := judgeQueue(steps)
 	if r.outcome == Undetermined {

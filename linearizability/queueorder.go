@@ -11,16 +11,16 @@ import (
 //	E  a was in the queue before b was offered:       by(a) < from(b), or
 //	F  a had reached the head before b left it:  reached(a) < stayed(b).
 //
-// The steps other than empty results are legal if and only if no values have to go before each other
-// in a circle (Lee and Mathur, 2025; without peeks: Henzinger, Sezgin and Vafeiadis, 2013). Nothing
-// else needs to be looked for than circles of these forms:
+// The steps other than empty results are legal if and only if no values have to go before each other in a circle (Lee
+// and Mathur, 2025; without peeks: Henzinger, Sezgin and Vafeiadis, 2013). Nothing else needs to be looked for than
+// circles of these forms:
 //
 //	a E b F a             b overtook a
 //	a F b F a             a and b were both at the head
 //	a E b F c F a         c was at the head between a and b, which went in the other order
 //
-// Proof. Call c firm if reached(c) < stayed(c): it surely was at the head in between. In a shortest
-// circle no value has to go before another but the next one.
+// Proof. Call c firm if reached(c) < stayed(c): it surely was at the head in between. In a shortest circle no value
+// has to go before another but the next one.
 //
 //  1. At most one E. Of a E b and c E d, either a E d or c E b: by(a) < from(d), or else by(c) <
 //     from(d) <= by(a) < from(b). Either is a shortcut, unless they follow on each other, and a E b E d
@@ -84,8 +84,8 @@ func (q *queueCase) gone() *finding {
 // atHead finds the circles with two F.
 func (q *queueCase) atHead() *finding {
 	heads := q.heads()
-	// If more than one firm value had reached the head before b left, they are in a circle of two with
-	// each other, or at least one of them with the last of them. So the last is enough for b.
+	// If more than one firm value had reached the head before b left, they are in a circle of two with each other, or
+	// at least one of them with the last of them. So the last is enough for b.
 	for _, b := range heads.byStayed {
 		if a := heads.around(b.at); a != none && a != b.what && q.visits[b.what].reached < q.visits[a].stayed {
 			return q.pair(a, b.what)

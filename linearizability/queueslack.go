@@ -2,12 +2,12 @@ package linearizability
 
 import "sort"
 
-// slack is, for every number j of removals of unknown outcome, how many of the first j are left over
-// if only they have been called: j less the demands of that time. Time j lasts from the call of
-// removal j until that of the next, and what counts are the demands at its end.
+// slack is, for every number j of removals of unknown outcome, how many of the first j are left over if only they
+// have been called: j less the demands of that time. Time j lasts from the call of removal j until that of the next,
+// and what counts are the demands at its end.
 //
-// It is a tree over the differences between one j and the next, in which the demands of all times up
-// to one can be changed at once, and the least slack from one on is found, both in logarithmic time.
+// It is a tree over the differences between one j and the next, in which the demands of all times up to one can be
+// changed at once, and the least slack from one on is found, both in logarithmic time.
 type slack struct {
 	lost  []mark
 	leafs int

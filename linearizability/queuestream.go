@@ -1,19 +1,19 @@
 package linearizability
 
-// What can be forgotten of a queue. Let a cut be legal; call a value done if it was surely removed, or
-// if it was never seen, had to be gone by a deadline that is over, and was perhaps taken by a removal
-// of unknown outcome. Let low be the least by of the values that are not done, or the first call of
-// what is pending. Whatever is called after the cut, and every value that is not done, is sure to have
-// been in the queue, or to have reached the head, at low or later only.
+// What can be forgotten of a queue. Let a cut be legal; call a value done if it was surely removed, or if it was
+// never seen, had to be gone by a deadline that is over, and was perhaps taken by a removal of unknown outcome. Let
+// low be the least by of the values that are not done, or the first call of what is pending. Whatever is called after
+// the cut, and every value that is not done, is sure to have been in the queue, or to have reached the head, at low
+// or later only.
 //
-// So a value v that was done with before low goes before every value that is not done: none of those
-// is in a circle with v alone (see queueorder.go), and in a circle of three the other two have one of
-// their own. An empty result before low cannot be contradicted by a value that came later. Both can
-// be forgotten. If v was taken by a removal of unknown outcome, one such removal is forgotten, too:
-// those called before low can serve all demands that are left alike, so it does not matter which.
+// So a value v that was done with before low goes before every value that is not done: none of those is in a circle
+// with v alone (see queueorder.go), and in a circle of three the other two have one of their own. An empty result
+// before low cannot be contradicted by a value that came later. Both can be forgotten. If v was taken by a removal of
+// unknown outcome, one such removal is forgotten, too: those called before low can serve all demands that are left
+// alike, so it does not matter which.
 
-// pendingQueue is a queue's operation before it has returned. A removal that will return a value
-// removes that or nothing.
+// pendingQueue is a queue's operation before it has returned. A removal that will return a value removes that or
+// nothing.
 func pendingQueue(op Operation) (Operation, bool) {
 	reads := op.Op == "peek" || op.Op != "offer" && op.Result.IsNull()
 	op.Outcome = Unknown

@@ -1,11 +1,11 @@
 package linearizability
 
-// ranking is the items of a priority queue, nil if there are none. Like [fifo] it is never changed: a search
-// goes back to old states all the time, so with and pop return a new one that shares what it can.
+// ranking is the items of a priority queue, nil if there are none. Like [fifo] it is never changed: a search goes
+// back to old states all the time, so with and pop return a new one that shares what it can.
 //
-// It is a treap (Seidel and Aragon, "Randomized Search Trees", 1996): a tree ordered by priority from left
-// to right and by a hash of the priority from the top down. So its depth is logarithmic, and its shape
-// depends on nothing but which priorities there are: equal rankings are equal trees.
+// It is a treap (Seidel and Aragon, "Randomized Search Trees", 1996): a tree ordered by priority from left to right
+// and by a hash of the priority from the top down. So its depth is logarithmic, and its shape depends on nothing but
+// which priorities there are: equal rankings are equal trees.
 //
 // Invariant: no fifo in it is empty; hash is that of the tree below.
 type ranking struct {

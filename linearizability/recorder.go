@@ -2,17 +2,16 @@ package linearizability
 
 import "sync"
 
-// Recorder takes down the operations of clients as they run. The zero Recorder is ready for use,
-// by any number of goroutines.
+// Recorder takes down the operations of clients as they run. The zero Recorder is ready for use, by any number of
+// goroutines.
 //
-// A client has one call at a time. An operation of unknown outcome, however, is never over: it may
-// still take effect. From then on the client's operations are therefore recorded under a fresh
-// client number, as Jepsen does, and [Operation.Process] keeps the number that the client had. The
-// fresh numbers of client 3 are 103, 203 and so on: the step is a power of ten, at least 100, that
-// is greater than any client's number.
+// A client has one call at a time. An operation of unknown outcome, however, is never over: it may still take effect.
+// From then on the client's operations are therefore recorded under a fresh client number, as Jepsen does, and
+// [Operation.Process] keeps the number that the client had. The fresh numbers of client 3 are 103, 203 and so on: the
+// step is a power of ten, at least 100, that is greater than any client's number.
 //
-// Client numbers must not be negative; stamps should come from one clock, read just before the
-// call and just after the return.
+// Client numbers must not be negative; stamps should come from one clock, read just before the call and just after
+// the return.
 type Recorder struct {
 	mu      sync.Mutex
 	lives   map[int]int // for each client, how many of its operations ended as unknown
@@ -27,8 +26,8 @@ type Pending struct {
 	ended     bool
 }
 
-// Begin records that a client calls an operation. What is never ended stays in the history as an
-// operation of unknown outcome that did not return.
+// Begin records that a client calls an operation. What is never ended stays in the history as an operation of unknown
+// outcome that did not return.
 func (r *Recorder) Begin(client int, op string, arg Value, stamp int64) *Pending {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,8 +54,8 @@ func (p *Pending) Note(text string) *Pending {
 	return p
 }
 
-// End records what became of the operation. An operation of unknown outcome is recorded as never
-// returning, whatever the stamp. Only the first End counts.
+// End records what became of the operation. An operation of unknown outcome is recorded as never returning, whatever
+// the stamp. Only the first End counts.
 func (p *Pending) End(outcome Outcome, result Value, stamp int64) {
 	r := p.recorder
 	r.mu.Lock()

@@ -5,19 +5,17 @@ import (
 	"slices"
 )
 
-// What a release or a downgrade of a read/write lock may be about follows from the order of call alone, as
-// for a lock: the last grant of outcome ok, and those of unknown outcome since then. But a downgrade makes
-// a writer a reader, and one of unknown outcome perhaps. So what a reader gives back may be what it was
-// granted as a reader, or what it was granted as a writer; and which of them it is depends on what took
-// effect before.
+// What a release or a downgrade of a read/write lock may be about follows from the order of call alone, as for a
+// lock: the last grant of outcome ok, and those of unknown outcome since then. But a downgrade makes a writer a
+// reader, and one of unknown outcome perhaps. So what a reader gives back may be what it was granted as a reader, or
+// what it was granted as a writer; and which of them it is depends on what took effect before.
 //
-// Grants, and what may be about them, belong together: they are one item. In nearly every item it is clear
-// what ends what, so that the monitor can decide. The others are doubtful. There each release knows all the
-// grants that it may be about, and ends the first of them that is held in the right way when it takes
-// effect; so it is for the searches to decide.
+// Grants, and what may be about them, belong together: they are one item. In nearly every item it is clear what ends
+// what, so that the monitor can decide. The others are doubtful. There each release knows all the grants that it may
+// be about, and ends the first of them that is held in the right way when it takes effect; so it is for the searches
+// to decide.
 
-// doubt is what a step may be about in a doubtful item: grants by their place in order of call, which
-// increases.
+// doubt is what a step may be about in a doubtful item: grants by their place in order of call, which increases.
 type doubt struct {
 	alone  []int32 // of a release or downgrade of a writer's hold: those of writers
 	reads  []int32 // of a release of a reader's hold: those of readers …
@@ -25,8 +23,8 @@ type doubt struct {
 	share  int32   // the last downgrade of outcome ok before it, in order of call
 }
 
-// about tells whether the step may be about a hold. What was downgraded is no writer's hold any more, for
-// those who called after a downgrade of outcome ok; who does not know may give it back as either.
+// about tells whether the step may be about a hold. What was downgraded is no writer's hold any more, for those who
+// called after a downgrade of outcome ok; who does not know may give it back as either.
 func (d *doubt) about(h *permitHold) bool {
 	in := func(orders []int32) bool { _, found := slices.BinarySearch(orders, h.order); return found }
 	switch {
@@ -38,8 +36,8 @@ func (d *doubt) about(h *permitHold) bool {
 	return h.takes != whole && in(d.shared)
 }
 
-// grantList is grants by their place in order of call. It only grows at its end, or begins anew, so that
-// steps can share it.
+// grantList is grants by their place in order of call. It only grows at its end, or begins anew, so that steps can
+// share it.
 type grantList struct {
 	orders []int32
 	joined int // the first so many are in one item
@@ -131,8 +129,8 @@ func (p *rwPairing) take(op *Operation, i int) {
 	p.steps, p.doubts = append(p.steps, s), append(p.doubts, d)
 }
 
-// grant notes a grant. One of outcome ok is what all later releases of its kind are about, if not one of
-// unknown outcome after it.
+// grant notes a grant. One of outcome ok is what all later releases of its kind are about, if not one of unknown
+// outcome after it.
 func (w *rwProcess) grant(at int32, op *Operation) {
 	unknown := op.Outcome == Unknown
 	w.blurred, w.either = w.blurred && unknown, w.either && unknown
@@ -212,12 +210,12 @@ type rwItem struct {
 	doubtful         bool
 }
 
-// doubtful tells by item whether it is doubtful what ends what, or when. Without a downgrade it is not. With
-// one it is not either if there is one grant, then the one downgrade, then releases: a reader's, or a
-// writer's if the downgrade is of unknown outcome. Nor is it if a release of unknown outcome is before a
-// downgrade of outcome ok, which insists on a hold, and no other release is after it. It is if a release of unknown
-// outcome is no reason for a later one to find nothing, as that is of the other kind. Of two releases of outcome ok after a downgrade the
-// first ends the hold, whether or not it might have found it over.
+// doubtful tells by item whether it is doubtful what ends what, or when. Without a downgrade it is not. With one it
+// is not either if there is one grant, then the one downgrade, then releases: a reader's, or a writer's if the
+// downgrade is of unknown outcome. Nor is it if a release of unknown outcome is before a downgrade of outcome ok,
+// which insists on a hold, and no other release is after it. It is if a release of unknown outcome is no reason for a
+// later one to find nothing, as that is of the other kind. Of two releases of outcome ok after a downgrade the first
+// ends the hold, whether or not it might have found it over.
 func (p *rwPairing) doubtful() []rwItem {
 	items := make([]rwItem, len(p.steps))
 	for i := range p.steps {

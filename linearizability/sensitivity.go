@@ -7,24 +7,24 @@ import (
 	"slices"
 )
 
-// Sensitivity says how much the verdict on a legal history is worth: how hard the history was for the object,
-// and how many corruptions of it the judge detects. A history in which no two operations overlap, or in which
-// no corruption is detected, says little.
+// Sensitivity says how much the verdict on a legal history is worth: how hard the history was for the object, and how
+// many corruptions of it the judge detects. A history in which no two operations overlap, or in which no corruption
+// is detected, says little.
 type Sensitivity struct {
 	Operations  int // that had an effect or may have had one
 	Overlapping int // of these, those during which another client's operation ran too
 	Unknown     int // of these, those of unknown outcome
-	// Corruptions is how often the history was corrupted, see [Corruptions], Noticed how often the
-	// result was judged to be illegal, and Undecided how often the judge could not tell.
+	// Corruptions is how often the history was corrupted, see [Corruptions], Noticed how often the result was judged
+	// to be illegal, and Undecided how often the judge could not tell.
 	Corruptions, Noticed, Undecided int
-	// Missed counts the corruptions that gave a legal history, by kind. That is no fault of the judge:
-	// of two offers that overlapped, for example, either may have gone first.
+	// Missed counts the corruptions that gave a legal history, by kind. That is no fault of the judge: of two offers
+	// that overlapped, for example, either may have gone first.
 	Missed map[string]int
 }
 
-// Measure returns how sensitive the judge is to what can go wrong in a history of one object. It corrupts
-// the history as often as tries says, drawn from the seed, and judges each result, which may take as long
-// as the options say. The same arguments give the same result, if the judge has time enough.
+// Measure returns how sensitive the judge is to what can go wrong in a history of one object. It corrupts the history
+// as often as tries says, drawn from the seed, and judges each result, which may take as long as the options say. The
+// same arguments give the same result, if the judge has time enough.
 func Measure(m Model, h History, seed uint64, tries int, o Options) Sensitivity {
 	s := Sensitivity{Operations: len(h), Overlapping: overlapping(h), Missed: map[string]int{}}
 	for _, op := range h {
@@ -49,8 +49,8 @@ func Measure(m Model, h History, seed uint64, tries int, o Options) Sensitivity 
 	return s
 }
 
-// overlapping counts the operations during which an operation of another client ran. One of unknown
-// outcome runs until it returned to its client.
+// overlapping counts the operations during which an operation of another client ran. One of unknown outcome runs
+// until it returned to its client.
 func overlapping(h History) (n int) {
 	order := slices.DeleteFunc(slices.Clone(h), func(o Operation) bool { return o.Outcome == Fail })
 	slices.SortFunc(order, func(a, b Operation) int { return cmp.Compare(a.Call, b.Call) })
@@ -72,8 +72,8 @@ func overlapping(h History) (n int) {
 	return n
 }
 
-// corruptions are what the clients might have seen of a broken object. Each changes a copy of a history
-// at operation i of outcome ok, and perhaps k, or returns nil if that does not make sense.
+// corruptions are what the clients might have seen of a broken object. Each changes a copy of a history at operation
+// i of outcome ok, and perhaps k, or returns nil if that does not make sense.
 var corruptions = []struct {
 	kind  string
 	apply func(h History, i, k int) History
@@ -91,8 +91,8 @@ type Corruption struct {
 	History History
 }
 
-// Corruptions yields corrupted copies of a history of one object, drawn from the seed. They are what the
-// clients might have seen of a broken object:
+// Corruptions yields corrupted copies of a history of one object, drawn from the seed. They are what the clients
+// might have seen of a broken object:
 //
 //	swap       two operations of one name have each other's result
 //	duplicate  an operation happened twice: as it returned, or later, somebody else saw the same, or,
@@ -102,9 +102,9 @@ type Corruption struct {
 //	stretch    an operation took effect only after another, which was called when it had returned
 //	rush       an operation returned before another was called, for which it had to wait
 //
-// Operations that change nothing are neither duplicated nor dropped.
-// Some are legal all the same. What is no history any more (a value offered twice, see [Validate]) is
-// drawn again, so there are as many as tries says, unless the history has hardly anything to corrupt.
+// Operations that change nothing are neither duplicated nor dropped. Some are legal all the same. What is no history
+// any more (a value offered twice, see [Validate]) is drawn again, so there are as many as tries says, unless the
+// history has hardly anything to corrupt.
 func Corruptions(m Model, h History, seed uint64, tries int) iter.Seq[Corruption] {
 	return func(yield func(Corruption) bool) {
 		random := rand.New(rand.NewPCG(seed, 0))

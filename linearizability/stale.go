@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// StaleReads returns the history with its reads widened to what ZooKeeper promises of them. A server that
-// lags may answer from the past, and again and again, though a session never sees less than it has
-// written or seen before (ZooKeeper Programmer's Guide, "Consistency Guarantees": single system image,
-// timeliness). Each process is taken to be one session for as long as its operations have the outcome
-// ok; after another outcome it may have a new session, which has seen nothing.
+// StaleReads returns the history with its reads widened to what ZooKeeper promises of them. A server that lags may
+// answer from the past, and again and again, though a session never sees less than it has written or seen before
+// (ZooKeeper Programmer's Guide, "Consistency Guarantees": single system image, timeliness). Each process is taken to
+// be one session for as long as its operations have the outcome ok; after another outcome it may have a new session,
+// which has seen nothing.
 //
-// The call of every peek, get and empty poll is moved back as far as its session may have lagged: to the
-// first call of the history, or to the session's last write. That write need not have been the last
-// when its reply arrived, and what others wrote meanwhile may not be seen yet. So the read is moved back
-// to just after the write only if no other write can have taken effect while it ran, else to its call.
-// That accuses nobody wrongly, but lets pass some reads that miss their own session's write, or go back.
+// The call of every peek, get and empty poll is moved back as far as its session may have lagged: to the first call
+// of the history, or to the session's last write. That write need not have been the last when its reply arrived, and
+// what others wrote meanwhile may not be seen yet. So the read is moved back to just after the write only if no other
+// write can have taken effect while it ran, else to its call. That accuses nobody wrongly, but lets pass some reads
+// that miss their own session's write, or go back.
 //
-// A read that is moved back may overlap other operations of its process, so each has a process of its own
-// in the history returned.
+// A read that is moved back may overlap other operations of its process, so each has a process of its own in the
+// history returned.
 //
 // A recipe that promises up-to-date answers (it sends sync first) is to be judged without.
 func StaleReads(h History) History {
@@ -57,8 +57,8 @@ func readsOnly(op *Operation) bool {
 	return op.Outcome == OK && (kind.Role == RoleRead || kind.Result == ResultItemOrNil && op.Result.IsNull())
 }
 
-// writesAlone tells of each operation whether nothing that may have changed the object overlaps it, be
-// it only at an instant.
+// writesAlone tells of each operation whether nothing that may have changed the object overlaps it, be it only at an
+// instant.
 func writesAlone(h History) []bool {
 	alone := make([]bool, len(h))
 	last, until := -1, int64(0) // the write called last, and the end of those called before or with it

@@ -5,23 +5,22 @@ import (
 	"math"
 )
 
-// Stream judges the history of one object while it is being recorded, without keeping all of it: a run
-// may last for days. What it remembers grows with what the object holds, with the operations
-// that are under way, and with those of unknown outcome, which are under way for ever; not with
-// the length of the history.
+// Stream judges the history of one object while it is being recorded, without keeping all of it: a run may last for
+// days. What it remembers grows with what the object holds, with the operations that are under way, and with those of
+// unknown outcome, which are under way for ever; not with the length of the history.
 //
 //	s, err := NewStream(Queue())
 //	s.Add(op)      // for every operation, when its outcome is known
 //	s.Advance(t)   // now and then: whatever is added from now on was called at t or later
 //	v := s.End()   // or earlier, when Add or Advance returns a violation
 //
-// Its verdict is that of [Check], but for two things. What rests on more than it remembers, such as
-// which values removals of unknown outcome took at the time of an empty result, is Undetermined. And a
-// value that comes out again after it has been forgotten is called a phantom, whatever it is.
+// Its verdict is that of [Check], but for two things. What rests on more than it remembers, such as which values
+// removals of unknown outcome took at the time of an empty result, is Undetermined. And a value that comes out again
+// after it has been forgotten is called a phantom, whatever it is.
 //
-// The cut of a history at an instant t is made as Herlihy and Wing ("Linearizability: A Correctness
-// Condition for Concurrent Objects", 1990) do it: operations that had not returned by t are pending,
-// which is to say of unknown outcome. A history whose cut is not linearizable is not, either.
+// The cut of a history at an instant t is made as Herlihy and Wing ("Linearizability: A Correctness Condition for
+// Concurrent Objects", 1990) do it: operations that had not returned by t are pending, which is to say of unknown
+// outcome. A history whose cut is not linearizable is not, either.
 //
 // A Stream is not safe for use by several goroutines at once.
 type Stream struct {
@@ -41,8 +40,8 @@ type Stream struct {
 type streamer struct {
 	// pending returns the operation as it is before it has returned, or false if it can be left out.
 	pending func(Operation) (Operation, bool)
-	// forget tells which operations of a legal cut can make no difference to what comes after,
-	// and why the verdict should be in doubt for it, if it should. What is pending is kept anyway.
+	// forget tells which operations of a legal cut can make no difference to what comes after, and why the verdict
+	// should be in doubt for it, if it should. What is pending is kept anyway.
 	forget func(cut) (forget []bool, doubt string)
 }
 
@@ -58,8 +57,8 @@ const (
 	rememberMax = 1 << 20 // and gives up if it would have to remember more than this
 )
 
-// NewStream returns a Stream without operations. It returns an error if nobody knows how to judge such
-// an object piece by piece.
+// NewStream returns a Stream without operations. It returns an error if nobody knows how to judge such an object
+// piece by piece.
 func NewStream(m Model) (*Stream, error) {
 	if m.prepare == nil || m.monitor == nil || m.streamer == nil {
 		return nil, fmt.Errorf("the model %q cannot judge a stream; record the whole history and give it to Check", m.Name)
@@ -67,9 +66,8 @@ func NewStream(m Model) (*Stream, error) {
 	return &Stream{model: m, now: math.MinInt64, due: rememberMin, every: rememberMin}, nil
 }
 
-// Add adds an operation that has returned, or whose outcome will stay unknown. It returns an
-// [*AssumptionError], whose Index counts all operations, if the operation is not sound; the
-// verdict is Undetermined then.
+// Add adds an operation that has returned, or whose outcome will stay unknown. It returns an [*AssumptionError],
+// whose Index counts all operations, if the operation is not sound; the verdict is Undetermined then.
 func (s *Stream) Add(op Operation) error {
 	problem := s.model.unsound(&op)
 	switch {
@@ -109,9 +107,9 @@ func (s *Stream) end(v Verdict) {
 	s.added = nil
 }
 
-// Advance says that whatever is added from now on was called at t or later, and lets the Stream check
-// and forget. It returns true as long as nothing is wrong; what is, End tells. A violation is noticed
-// at the latest when about twice as many operations have been added as the Stream remembers.
+// Advance says that whatever is added from now on was called at t or later, and lets the Stream check and forget. It
+// returns true as long as nothing is wrong; what is, End tells. A violation is noticed at the latest when about twice
+// as many operations have been added as the Stream remembers.
 func (s *Stream) Advance(t int64) bool {
 	s.now = max(s.now, t)
 	if s.verdict == nil && len(s.added) >= s.due {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// AssumptionError says that a history is not what [Check] has to assume. It is a fault of whoever
-// recorded the history, and says nothing about the object.
+// AssumptionError says that a history is not what [Check] has to assume. It is a fault of whoever recorded the
+// history, and says nothing about the object.
 type AssumptionError struct {
 	Index     int // of the operation in the history, from 0
 	Operation Operation
@@ -24,11 +24,11 @@ func (e *AssumptionError) Error() string {
 //
 //   - every operation is known to the model, and its argument and result are of the right kind;
 //   - no operation returned before it was called, and every operation of outcome ok returned;
-//   - of the operations of one process that returned (a client, or what [Operation] says is the
-//     process), no two overlap; they may touch. Operations of unknown outcome may overlap others,
-//     as when a session dies while its client is calling;
-//   - queue: no value is offered twice, except after a failed offer. An offer that is tried again
-//     after an unknown outcome needs a new value;
+//   - of the operations of one process that returned (a client, or what [Operation] says is the process), no two
+//     overlap; they may touch. Operations of unknown outcome may overlap others, as when a session dies while its
+//     client is calling;
+//   - queue: no value is offered twice, except after a failed offer. An offer that is tried again after an unknown
+//     outcome needs a new value;
 //   - lock: a release of outcome ok comes after an acquire or a try of the same process.
 func Validate(m Model, h History) error {
 	if m.prepare == nil {

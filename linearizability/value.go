@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Value is an argument or a result: null, a boolean, a whole number or a string. Values are
-// compared with ==. The zero Value is [Null]. In JSON it is null, true or false, a number or a
-// string; numbers with a fraction, or that do not fit 64 bits, are refused.
+// Value is an argument or a result: null, a boolean, a whole number or a string. Values are compared with ==. The
+// zero Value is [Null]. In JSON it is null, true or false, a number or a string; numbers with a fraction, or that do
+// not fit 64 bits, are refused.
 type Value struct {
 	kind   valueKind
 	number int64

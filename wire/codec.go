@@ -16,8 +16,8 @@ func Append(b []byte, r Record) []byte {
 	return c.bytes
 }
 
-// Parse reads a record from the beginning of b, and returns what is behind it. The record shares no memory with b.
-// It returns an [*Error] if b is no such record.
+// Parse reads a record from the beginning of b, and returns what is behind it. The record shares no memory with b. It
+// returns an [*Error] if b is no such record.
 func Parse(b []byte, r Record) (rest []byte, err error) {
 	c := &codec{bytes: b, reading: true}
 	c.record(r)

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// FrameMax is the longest frame, in bytes, that [ReadFrame] accepts by default: what Java's client takes of a
-// server (jute.maxbuffer). A server takes a quarter of that from its clients.
+// FrameMax is the longest frame, in bytes, that [ReadFrame] accepts by default: what Java's client takes of a server
+// (jute.maxbuffer). A server takes a quarter of that from its clients.
 const FrameMax = 4 << 20
 
 // lengthBytes is how long the length in front of a frame is.
@@ -17,9 +17,9 @@ const lengthBytes = 4
 // frameStep is how much of a frame is allocated before any of it has arrived.
 const frameStep = 64 << 10
 
-// ReadFrame reads a frame and returns what is in it, in buffer if that is large enough. It returns io.EOF
-// if the stream ends before the frame, io.ErrUnexpectedEOF if it ends within, an [*Error] if the frame has a
-// length below 0 or above max, and otherwise the reader's error.
+// ReadFrame reads a frame and returns what is in it, in buffer if that is large enough. It returns io.EOF if the
+// stream ends before the frame, io.ErrUnexpectedEOF if it ends within, an [*Error] if the frame has a length below 0
+// or above max, and otherwise the reader's error.
 func ReadFrame(r io.Reader, buffer []byte, max int) ([]byte, error) {
 	var length [lengthBytes]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {

@@ -11,10 +11,10 @@ import (
 // clientPort is ZooKeeper's usual one, for addresses that name none.
 const clientPort = "2181"
 
-// ParseServers takes a connect string apart: addresses with commas between them, then perhaps a
-// chroot, the path that all paths are to be taken relative to ("a:2181,b:2181/app"; ZooKeeper
-// Programmer's Guide, "ZooKeeper Sessions"). An address without a port gets 2181; one of IPv6
-// stands in brackets if it has a port. The chroot is "" if there is none.
+// ParseServers takes a connect string apart: addresses with commas between them, then perhaps a chroot, the path that
+// all paths are to be taken relative to ("a:2181,b:2181/app"; ZooKeeper Programmer's Guide, "ZooKeeper Sessions"). An
+// address without a port gets 2181; one of IPv6 stands in brackets if it has a port. The chroot is "" if there is
+// none.
 func ParseServers(servers string) (addresses []string, chroot string, err error) {
 	hosts, chroot, err := cutChroot(strings.TrimSpace(servers))
 	if err != nil {

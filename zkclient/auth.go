@@ -10,8 +10,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Credential is what a client shows to be let at znodes with an ACL: ZooKeeper Programmer's Guide, "ZooKeeper
-// access control using ACLs". It prints without its secret.
+// Credential is what a client shows to be let at znodes with an ACL: ZooKeeper Programmer's Guide, "ZooKeeper access
+// control using ACLs". It prints without its secret.
 type Credential struct {
 	scheme string
 	secret string
@@ -26,8 +26,8 @@ func (c Credential) String() string { return c.scheme + ":…" }
 // GoString is as String.
 func (c Credential) GoString() string { return c.String() }
 
-// ReadDigest reads user:password from a file, or from an environment variable if source is env:NAME. The
-// error does not say what was read, nor the source if it could be a credential itself.
+// ReadDigest reads user:password from a file, or from an environment variable if source is env:NAME. The error does
+// not say what was read, nor the source if it could be a credential itself.
 func ReadDigest(source string) (Credential, error) {
 	text, err := readSecret(source)
 	if err != nil && couldBeSecret(source) {
@@ -66,8 +66,8 @@ func readSecret(source string) (string, error) {
 	return text, nil
 }
 
-// authenticate shows the credentials that have not been shown yet. go-zookeeper shows them again on each
-// later connection.
+// authenticate shows the credentials that have not been shown yet. go-zookeeper shows them again on each later
+// connection.
 func (c *Client) authenticate(ctx context.Context) error {
 	c.showing.Lock()
 	defer c.showing.Unlock()

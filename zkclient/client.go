@@ -12,22 +12,21 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Client is a *zk.Conn with settings under which it keeps its session when servers fail.
-// With go-zookeeper's own it loses the session, or a second, in situations that ZooKeeper would
-// survive (all seen with v1.0.4, conn.go):
+// Client is a *zk.Conn with settings under which it keeps its session when servers fail. With go-zookeeper's own it
+// loses the session, or a second, in situations that ZooKeeper would survive (all seen with v1.0.4, conn.go):
 //
-//   - After it has tried every server once it waits a full second, and fails the requests that
-//     are queued with zk.ErrNoServer. A Client waits 50 ms, and lets them queue.
-//   - It waits for the answer to its connect request for up to 6.7 session timeouts. A server that
-//     hangs accepts connections all the same, so the client stays with it until its session has
-//     expired. A Client goes on to the next server after a quarter of the session timeout; after twice
-//     that if all were too slow, and so on, because then it is the machine that is slow.
-//   - The channel of events holds 6 and drops the rest. A Client's holds 1024 and counts what it
-//     drops, and [Config.OnEvent] sees every one.
+//   - After it has tried every server once it waits a full second, and fails the requests that are queued with
+//     zk.ErrNoServer. A Client waits 50 ms, and lets them queue.
+//   - It waits for the answer to its connect request for up to 6.7 session timeouts. A server that hangs accepts
+//     connections all the same, so the client stays with it until its session has expired. A Client goes on to the
+//     next server after a quarter of the session timeout; after twice that if all were too slow, and so on, because
+//     then it is the machine that is slow.
+//   - The channel of events holds 6 and drops the rest. A Client's holds 1024 and counts what it drops, and
+//     [Config.OnEvent] sees every one.
 //   - It logs every connection. A Client logs nothing.
 //
-// The price: while no server can be reached, calls block until one can be, or the Client is
-// closed. Give every call a time limit of your own.
+// The price: while no server can be reached, calls block until one can be, or the Client is closed. Give every call a
+// time limit of your own.
 type Client struct {
 	*zk.Conn
 	route  *route
@@ -43,15 +42,14 @@ type Client struct {
 
 // Config says how to connect. Servers and SessionTimeout are needed.
 type Config struct {
-	// Servers is a connect string as [ParseServers] takes it, but without a chroot, which
-	// go-zookeeper does not know.
+	// Servers is a connect string as [ParseServers] takes it, but without a chroot, which go-zookeeper does not know.
 	Servers string
 
 	// SessionTimeout is what is asked for; the server may grant another one. 10 ms to 24 days.
 	SessionTimeout time.Duration
 
-	// OnEvent, if set, is called with every session and watch event, in order. It must not block:
-	// the connection waits for it.
+	// OnEvent, if set, is called with every session and watch event, in order. It must not block: the connection
+	// waits for it.
 	OnEvent func(zk.Event)
 
 	// Dial, if set, opens connections instead of net.DialTimeout: over [TLS], for example.
@@ -69,8 +67,8 @@ func Connect(servers string, sessionTimeout time.Duration) (*Client, error) {
 // eventsMax is how many events wait for a slow reader of [Client.Events].
 const eventsMax = 1024
 
-// Connect begins to open a session and returns at once; see [Client.WaitSession]. It is an error
-// if the configuration makes no sense; that no server can be reached is not.
+// Connect begins to open a session and returns at once; see [Client.WaitSession]. It is an error if the configuration
+// makes no sense; that no server can be reached is not.
 func (cfg Config) Connect() (*Client, error) {
 	addresses, err := cfg.addresses()
 	if err != nil {
@@ -108,8 +106,8 @@ func (cfg Config) addresses() ([]string, error) {
 	return addresses, nil
 }
 
-// Events returns session and watch events in order. It is closed some time after Close. Package recipes hands them
-// to several readers: recipes.WithEvents(client, client.Events()).
+// Events returns session and watch events in order. It is closed some time after Close. Package recipes hands them to
+// several readers: recipes.WithEvents(client, client.Events()).
 func (c *Client) Events() <-chan zk.Event { return c.events }
 
 // Dropped returns how many events found the channel of [Client.Events] full and were dropped.
@@ -119,8 +117,8 @@ func (c *Client) Dropped() int {
 	return c.dropped
 }
 
-// WaitSession returns when the client has a session and has shown its credentials, or with an error when ctx
-// ends before, or when they are refused.
+// WaitSession returns when the client has a session and has shown its credentials, or with an error when ctx ends
+// before, or when they are refused.
 func (c *Client) WaitSession(ctx context.Context) error {
 	if err := c.awaitSession(ctx); err != nil {
 		return err
@@ -144,9 +142,9 @@ func (c *Client) awaitSession(ctx context.Context) error {
 	}
 }
 
-// Close ends the session if a server can be reached within a second, and the client in any case.
-// It may be called again. Do not call the Close of the *zk.Conn inside, which would leave the
-// client looking for a server for ever if there is none.
+// Close ends the session if a server can be reached within a second, and the client in any case. It may be called
+// again. Do not call the Close of the *zk.Conn inside, which would leave the client looking for a server for ever if
+// there is none.
 func (c *Client) Close() {
 	c.route.close()
 	c.Conn.Close()

@@ -22,13 +22,12 @@ const (
 // answerGrowth is how many times as much time servers have at most when all of them are slow.
 const answerGrowth = 16
 
-// route is the way to a server: go-zookeeper's HostProvider and its dialer in one, because the
-// two together decide when to try which server, and for how long.
+// route is the way to a server: go-zookeeper's HostProvider and its dialer in one, because the two together decide
+// when to try which server, and for how long.
 //
-// It never tells go-zookeeper that a round is over (retryStart), since that costs a second and
-// the queued requests; only after close does it, since nothing else ends go-zookeeper's search.
-// It rests between rounds in dial and not in Next, which is called with a lock held that
-// Conn.Server needs.
+// It never tells go-zookeeper that a round is over (retryStart), since that costs a second and the queued requests;
+// only after close does it, since nothing else ends go-zookeeper's search. It rests between rounds in dial and not in
+// Next, which is called with a lock held that Conn.Server needs.
 type route struct {
 	dialer zk.Dialer
 	first  time.Duration // that servers have at first for dialling and for the connect response, each
@@ -101,8 +100,8 @@ func (r *route) dial(network, address string, _ time.Duration) (net.Conn, error)
 	return r.open, nil
 }
 
-// patience is how long the next server has. If a round was in vain and a server was too slow in it, it may be
-// the machine that is slow, or the network, and not this server: then all have twice as long in the next.
+// patience is how long the next server has. If a round was in vain and a server was too slow in it, it may be the
+// machine that is slow, or the network, and not this server: then all have twice as long in the next.
 func (r *route) patience() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,8 +176,8 @@ func (c *newConn) establish() {
 	c.established = true
 }
 
-// SetReadDeadline is what go-zookeeper calls before it reads the connect response (with 10
-// receive timeouts), between its two parts (with none), and before every later frame.
+// SetReadDeadline is what go-zookeeper calls before it reads the connect response (with 10 receive timeouts), between
+// its two parts (with none), and before every later frame.
 func (c *newConn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

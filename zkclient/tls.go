@@ -13,8 +13,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// TLS says how connections to servers are encrypted (ZooKeeper Administrator's Guide, "Encryption,
-// Authentication, Authorization Options": secureClientPort). Files are in PEM. The zero value is plain TCP.
+// TLS says how connections to servers are encrypted (ZooKeeper Administrator's Guide, "Encryption, Authentication,
+// Authorization Options": secureClientPort). Files are in PEM. The zero value is plain TCP.
 type TLS struct {
 	CA         string // file of the certificates that servers' are signed with; default: those of the system
 	Cert, Key  string // files of the client's own certificate and its key, if servers ask for one

@@ -1,8 +1,8 @@
 // Package browsertest opens pages in a headless Chromium, for tests.
 //
-// Chromium is sought as $CHROMIUM, and on the PATH. Without one the test is skipped and says how to get
-// one. Whatever a page does that a self-contained page must not do fails the test: a message on the
-// console, or a request to anywhere but to the page's own file.
+// Chromium is sought as $CHROMIUM, and on the PATH. Without one the test is skipped and says how to get one. Whatever
+// a page does that a self-contained page must not do fails the test: a message on the console, or a request to
+// anywhere but to the page's own file.
 package browsertest
 
 import (
@@ -164,8 +164,8 @@ func Eval[T any](b *Browser, expression string) T {
 	return v
 }
 
-// Unreadable returns the texts of the page whose contrast to what is behind them is less than 4.5:1, what
-// WCAG 2.2 (success criterion 1.4.3) asks for.
+// Unreadable returns the texts of the page whose contrast to what is behind them is less than 4.5:1, what WCAG 2.2
+// (success criterion 1.4.3) asks for.
 func (b *Browser) Unreadable() []string {
 	b.t.Helper()
 	return Eval[[]string](b, unreadable)

@@ -3,11 +3,10 @@ package bubbles
 
 import "testing"
 
-// Many says that a test runs thousands of worlds. With the race detector such a test is skipped: the
-// runtime keeps a context of the detector's, about 200 kB, for each testing/synctest bubble in which a
-// timer has fired, until the process ends (Go 1.26, runtime/time.go: bubble.timers.raceCtx is begun
-// and never ended). A campaign would need tens of gigabytes. The same code is watched by the detector
-// in tests with fewer worlds.
+// Many says that a test runs thousands of worlds. With the race detector such a test is skipped: the runtime keeps a
+// context of the detector's, about 200 kB, for each testing/synctest bubble in which a timer has fired, until the
+// process ends (Go 1.26, runtime/time.go: bubble.timers.raceCtx is begun and never ended). A campaign would need tens
+// of gigabytes. The same code is watched by the detector in tests with fewer worlds.
 func Many(t testing.TB) {
 	t.Helper()
 	if RaceDetector {

@@ -1,17 +1,15 @@
-// Package correct draws long histories of objects that are correct by construction, for what must never
-// be accused.
+// Package correct draws long histories of objects that are correct by construction, for what must never be accused.
 //
-// A history is made the other way round than it is judged. An object runs operations one at a time, at
-// instants that grow; the call of each is put some time before its instant, its return some time after,
-// such that no client has two calls at once. So clients overlap, and the order in which operations took
-// effect is forgotten. Some replies are lost, perhaps long before the request takes effect, and some
-// requests, which then have no effect; after either a client goes on under a fresh number, as a
-// [linearizability.Recorder] has it. Stamps may be so coarse that many are equal.
+// A history is made the other way round than it is judged. An object runs operations one at a time, at instants that
+// grow; the call of each is put some time before its instant, its return some time after, such that no client has two
+// calls at once. So clients overlap, and the order in which operations took effect is forgotten. Some replies are
+// lost, perhaps long before the request takes effect, and some requests, which then have no effect; after either a
+// client goes on under a fresh number, as a [linearizability.Recorder] has it. Stamps may be so coarse that many are
+// equal.
 //
-// In a history with stale reads, sessions are connected to servers that lag: a read sees the object as
-// it was at some time, but not as it was before the session's last write, or before what it has
-// read (ZooKeeper Programmer's Guide, "Consistency Guarantees": single system image, timeliness). Such a
-// history is for [linearizability.StaleReads].
+// In a history with stale reads, sessions are connected to servers that lag: a read sees the object as it was at some
+// time, but not as it was before the session's last write, or before what it has read (ZooKeeper Programmer's Guide,
+// "Consistency Guarantees": single system image, timeliness). Such a history is for [linearizability.StaleReads].
 package correct
 
 import (
@@ -31,8 +29,8 @@ type Shape struct {
 	Stale               bool    // whether reads may be stale, where the object has reads
 }
 
-// DrawShape draws the shape of a long history: 1,000 to 5,000 operations, 8 to 32 clients, up to one in
-// ten of unknown outcome.
+// DrawShape draws the shape of a long history: 1,000 to 5,000 operations, 8 to 32 clients, up to one in ten of
+// unknown outcome.
 func DrawShape(r *rand.Rand) Shape {
 	reach := []int64{3, 10, 30, 100}[r.IntN(4)]
 	return Shape{
@@ -59,8 +57,8 @@ func (c *Case) Stale() bool { return c.Shape.Stale && reads(c.Model.Name) }
 // seed is the seed of all cases.
 const seed = 1
 
-// New draws case i of a model, which must be one of [Models]. An error says that the history is not
-// sound, which is a fault of this package.
+// New draws case i of a model, which must be one of [Models]. An error says that the history is not sound, which is a
+// fault of this package.
 func New(model string, i uint64) (*Case, error) {
 	r := rand.New(rand.NewPCG(seed, i))
 	with := lin.Parameters{Parties: 2 + r.IntN(4), Permits: 1 + r.IntN(5)}
@@ -105,8 +103,7 @@ func reads(model string) bool {
 
 // object runs operations one at a time.
 type object interface {
-	// run carries out one operation of a process, drawn at random. It is not done if the process would
-	// have to wait.
+	// run carries out one operation of a process, drawn at random. It is not done if the process would have to wait.
 	run(r *rand.Rand, process int) (op lin.Operation, done bool)
 	// lost draws an operation of a process whose request is lost.
 	lost(r *rand.Rand, process int) lin.Operation
@@ -117,8 +114,8 @@ type holder interface {
 	unanswered(r *rand.Rand, process int, op lin.Operation)
 }
 
-// reader is an object that can be read, also as it was at an earlier version. Versions are numbered
-// from 0; the last is the present.
+// reader is an object that can be read, also as it was at an earlier version. Versions are numbered from 0; the last
+// is the present.
 type reader interface {
 	version() int
 	read(r *rand.Rand, version int) lin.Operation
@@ -198,8 +195,8 @@ func (d *drawing) note(process int, instant int64, op lin.Operation, unknown boo
 	d.history = append(d.history, op)
 }
 
-// giveUp makes the outcome of an operation unknown. Its client may have gone on before it took effect;
-// if nothing is held, even with any number of other operations.
+// giveUp makes the outcome of an operation unknown. Its client may have gone on before it took effect; if nothing is
+// held, even with any number of other operations.
 func (d *drawing) giveUp(c *client, op *lin.Operation) {
 	c.free = op.Call + d.r.Int64N(op.Return-op.Call+1)
 	op.Outcome = lin.Unknown

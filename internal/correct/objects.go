@@ -278,8 +278,8 @@ func (h *holds) lost(r *rand.Rand, process int) lin.Operation {
 	return h.word(h.asks(r), h.wish(r))
 }
 
-// unanswered: who does not know that it was granted something holds it all the same, and either gives
-// it back or loses it with its session. Who does not know that a release was carried out may try again.
+// unanswered: who does not know that it was granted something holds it all the same, and either gives it back or
+// loses it with its session. Who does not know that a release was carried out may try again.
 func (h *holds) unanswered(r *rand.Rand, process int, op lin.Operation) {
 	_, holding := h.held[process]
 	switch {

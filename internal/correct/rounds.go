@@ -22,8 +22,8 @@ type member struct {
 	free  int64 // until when it is busy
 }
 
-// rounds is a double barrier at work. Unlike other objects it has two instants for each operation: that
-// of the call, at which a process comes or goes, and that at which it need not wait any longer.
+// rounds is a double barrier at work. Unlike other objects it has two instants for each operation: that of the call,
+// at which a process comes or goes, and that at which it need not wait any longer.
 type rounds struct {
 	r       *rand.Rand
 	shape   Shape

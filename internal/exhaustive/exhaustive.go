@@ -1,13 +1,12 @@
-// Package exhaustive says whether a short history is linearizable by trying every order of its
-// operations. It is what the judge of package linearizability is measured against, and shares nothing
-// with it but the types of a history and what the documentation of the models says: no preparation, no
-// monitor, no porcupine.
+// Package exhaustive says whether a short history is linearizable by trying every order of its operations. It is what
+// the judge of package linearizability is measured against, and shares nothing with it but the types of a history and
+// what the documentation of the models says: no preparation, no monitor, no porcupine.
 //
-// A history becomes a set of events. Each has one instant between two stamps, and does something to an
-// object, or cannot be done now. An event that may not have happened, as its outcome is unknown, may be
-// left out. The history is linearizable if the others can be carried out one at a time, such that none
-// comes before one that was over when it began (Wing and Gong, "Testing and Verifying Concurrent
-// Objects", 1993). What was tried once from a state, with the same events done, is not tried again.
+// A history becomes a set of events. Each has one instant between two stamps, and does something to an object, or
+// cannot be done now. An event that may not have happened, as its outcome is unknown, may be left out. The history is
+// linearizable if the others can be carried out one at a time, such that none comes before one that was over when it
+// began (Wing and Gong, "Testing and Verifying Concurrent Objects", 1993). What was tried once from a state, with the
+// same events done, is not tried again.
 package exhaustive
 
 import (
@@ -32,16 +31,15 @@ const (
 // String returns legal, illegal or undecided.
 func (a Answer) String() string { return [...]string{"legal", "illegal", "undecided"}[a] }
 
-// eventsMax is how many events a history may have, and nodesMax how many ways to have done some of
-// them are looked at.
+// eventsMax is how many events a history may have, and nodesMax how many ways to have done some of them are looked
+// at.
 const (
 	eventsMax = 128
 	nodesMax  = 1 << 18
 )
 
 // Judge says whether the history of one object is linearizable for the model of that name, see
-// [linearizability.ByName]; an unknown name is an error. The history has to be sound, see
-// [linearizability.Validate].
+// [linearizability.ByName]; an unknown name is an error. The history has to be sound, see [linearizability.Validate].
 func Judge(model string, with linearizability.Parameters, h linearizability.History) (Answer, error) {
 	switch model {
 	case "queue", "priorityqueue":
@@ -66,8 +64,7 @@ type event[S comparable] struct {
 	do func(S) (S, bool)
 }
 
-// newEvent is the event of an operation. One of unknown outcome may happen at any time from its call
-// on, or never.
+// newEvent is the event of an operation. One of unknown outcome may happen at any time from its call on, or never.
 func newEvent[S comparable](op linearizability.Operation, do func(S) (S, bool)) event[S] {
 	e := event[S]{from: op.Call, to: op.Return, do: do}
 	if op.Outcome == linearizability.Unknown {

@@ -22,8 +22,8 @@ type token struct {
 	number int64
 }
 
-// holds are the operations of something that is held, in order of call; those that were called at one
-// instant are in the order of the history.
+// holds are the operations of something that is held, in order of call; those that were called at one instant are in
+// the order of the history.
 type holds struct {
 	model   string
 	permits int
@@ -111,8 +111,7 @@ func sorted(s string) string {
 	return string(b)
 }
 
-// room: a semaphore has so many permits; a reader suffers readers; whoever else holds something suffers
-// nobody.
+// room: a semaphore has so many permits; a reader suffers readers; whoever else holds something suffers nobody.
 func (h *holds) room(t tenancy, op lin.Operation) bool {
 	switch h.model {
 	case "semaphore":
@@ -132,8 +131,8 @@ func (h *holds) shares(t tenancy, g byte) bool {
 	return reads(h.ops[g]) || strings.IndexByte(t.shared, g) >= 0
 }
 
-// of returns the grant by which operation i's process holds what i is about, as a reader or not: its
-// last grant of outcome ok before i, or one of unknown outcome since then.
+// of returns the grant by which operation i's process holds what i is about, as a reader or not: its last grant of
+// outcome ok before i, or one of unknown outcome since then.
 func (h *holds) of(t tenancy, i int, asReader bool) (byte, bool) {
 	op := h.ops[i]
 	for _, g := range []byte(t.held) {
@@ -146,9 +145,9 @@ func (h *holds) of(t tenancy, i int, asReader bool) (byte, bool) {
 	return 0, false
 }
 
-// heldAs tells whether operation i may be about the hold of grant g as a reader's, or else as a writer's.
-// Once downgraded, it is a reader's for those that come after a downgrade; but who does not know whether
-// a downgrade took effect may give it back as either.
+// heldAs tells whether operation i may be about the hold of grant g as a reader's, or else as a writer's. Once
+// downgraded, it is a reader's for those that come after a downgrade; but who does not know whether a downgrade took
+// effect may give it back as either.
 func (h *holds) heldAs(t tenancy, g byte, i int, asReader bool) bool {
 	after := func(known bool) bool {
 		return slices.ContainsFunc(h.ops[int(g)+1:i], func(op lin.Operation) bool {
@@ -164,8 +163,8 @@ func (h *holds) heldAs(t tenancy, g byte, i int, asReader bool) bool {
 	return !h.shares(t, g) || !after(true)
 }
 
-// grantedAgain tells whether the process was surely granted the like of g after it and before i, as a
-// reader or not. Who is surely downgraded is granted a reader's hold by that.
+// grantedAgain tells whether the process was surely granted the like of g after it and before i, as a reader or not.
+// Who is surely downgraded is granted a reader's hold by that.
 func (h *holds) grantedAgain(g byte, i int, asReader bool) bool {
 	for k := h.since(g, i, asReader) + 1; k < i; k++ {
 		op := h.ops[k]
@@ -182,7 +181,8 @@ func (h *holds) grantedAgain(g byte, i int, asReader bool) bool {
 	return false
 }
 
-// since is by which operation before i grant g's hold is what it is asked for: the grant itself, or its last downgrade.
+// since is by which operation before i grant g's hold is what it is asked for: the grant itself, or its last
+// downgrade.
 func (h *holds) since(g byte, i int, asReader bool) int {
 	at := int(g)
 	for k := at + 1; k < i && asReader && !reads(h.ops[g]); k++ {
@@ -204,8 +204,8 @@ func (h *holds) release(t tenancy, i int) (tenancy, bool) {
 	return t, true
 }
 
-// retries tells whether the release comes after one of unknown outcome of something that its process
-// had called for, and was not surely granted again since.
+// retries tells whether the release comes after one of unknown outcome of something that its process had called for,
+// and was not surely granted again since.
 func (h *holds) retries(i int) bool {
 	called, wrote, retry, over := false, false, false, false
 	for _, op := range h.ops[:i] {
@@ -227,8 +227,8 @@ func (h *holds) retries(i int) bool {
 }
 
 // retriesEither tells whether release i comes after a downgrade and then a release, both of unknown outcome: as
-// either kind of release would do, this one may be the retry, whichever kind it is. It is none once a release was
-// of outcome ok, or the process was surely granted something again.
+// either kind of release would do, this one may be the retry, whichever kind it is. It is none once a release was of
+// outcome ok, or the process was surely granted something again.
 func (h *holds) retriesEither(i int) (retry bool) {
 	wrote, unclear := false, false
 	for _, op := range h.ops[:i] {

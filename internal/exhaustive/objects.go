@@ -9,9 +9,8 @@ import (
 	lin "github.com/zktorture/zktorture/linearizability"
 )
 
-// queueEvents: the state is the values in the queue, a byte each, in the order in which they will come
-// out. A removal of unknown outcome takes the head, or only the value that it tried to take if that is
-// known.
+// queueEvents: the state is the values in the queue, a byte each, in the order in which they will come out. A removal
+// of unknown outcome takes the head, or only the value that it tried to take if that is known.
 func queueEvents(h lin.History, byPriority bool) (events []event[string]) {
 	values := numberValues(h)
 	for _, op := range h {
@@ -107,9 +106,9 @@ const (
 	left               // by a leave of unknown outcome: no longer inside, but perhaps still there
 )
 
-// barrierEvents: the state is two bytes for each process, what is known of it and which operation it entered
-// by last, by place in order of call. What an operation does at its call is an event of its own, and happens
-// whatever its outcome; what it waits for is another.
+// barrierEvents: the state is two bytes for each process, what is known of it and which operation it entered by last,
+// by place in order of call. What an operation does at its call is an event of its own, and happens whatever its
+// outcome; what it waits for is another.
 func barrierEvents(h lin.History, parties int) (events []event[string]) {
 	h = slices.DeleteFunc(slices.Clone(h), func(op lin.Operation) bool { return op.Outcome == lin.Fail })
 	slices.SortStableFunc(h, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
@@ -143,8 +142,8 @@ func atCall(op lin.Operation, i int, was string) string {
 	return string([]byte{was[0] | left, was[1]})
 }
 
-// passes lets operation i, an enter or a leave, succeed. An enter does not before its own call, on the presence
-// of an earlier one of its process.
+// passes lets operation i, an enter or a leave, succeed. An enter does not before its own call, on the presence of an
+// earlier one of its process.
 func passes(b string, op lin.Operation, at, i, parties int) (string, bool) {
 	present, within := 0, 0
 	for k := 0; k < len(b); k += 2 {

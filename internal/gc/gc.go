@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 )
 
-// percent: a campaign keeps a few megabytes and makes much garbage, so that it is collected less
-// often than by default is worth some tens of megabytes.
+// percent: a campaign keeps a few megabytes and makes much garbage, so that it is collected less often than by
+// default is worth some tens of megabytes.
 const percent = 400
 
 // Relax lets the collector run less often, unless the environment says how often (GOGC).
@@ -18,8 +18,8 @@ func Relax() {
 	}
 }
 
-// Within lets the collector run as often as it takes to keep the heap from growing by more than so many
-// bytes, if that is possible, unless the environment says how large it may become (GOMEMLIMIT).
+// Within lets the collector run as often as it takes to keep the heap from growing by more than so many bytes, if
+// that is possible, unless the environment says how large it may become (GOMEMLIMIT).
 func Within(bytes int64) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return

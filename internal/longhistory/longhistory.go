@@ -1,10 +1,9 @@
 // Package longhistory makes long histories of busy objects, to measure how fast they are judged.
 //
-// A history is drawn as the operations of an object that is atomic: each takes effect at one instant,
-// and the instants are four stamps apart. Around its instant an operation is widened at random, so that
-// a few overlap, as far as its client is not busy with another. The history is legal, unless one
-// violation is asked for. It is written while it is drawn, in order of return, in memory that does not
-// grow with it.
+// A history is drawn as the operations of an object that is atomic: each takes effect at one instant, and the
+// instants are four stamps apart. Around its instant an operation is widened at random, so that a few overlap, as far
+// as its client is not busy with another. The history is legal, unless one violation is asked for. It is written
+// while it is drawn, in order of return, in memory that does not grow with it.
 package longhistory
 
 import (
@@ -24,8 +23,7 @@ type Config struct {
 	Unknown    float64 // share of operations of unknown outcome; some of them took effect
 	Peeks      float64 // queue: share of operations that are peeks
 	Seed       uint64
-	// Planted asks for one violation, in the middle: a value that overtakes another, or two holders
-	// at once.
+	// Planted asks for one violation, in the middle: a value that overtakes another, or two holders at once.
 	Planted bool
 }
 
@@ -38,8 +36,8 @@ const (
 	spread = 24
 )
 
-// Write draws a history and writes it in the format of [linearizability.Write]. Equal configurations
-// make equal histories. The error is for a Config that cannot be, and for w's.
+// Write draws a history and writes it in the format of [linearizability.Write]. Equal configurations make equal
+// histories. The error is for a Config that cannot be, and for w's.
 func Write(w io.Writer, cfg Config) error {
 	d := &drawing{Config: cfg, out: w, random: rand.New(rand.NewPCG(cfg.Seed, 0)), busy: make([]int64, cfg.Clients), names: make([]int, cfg.Clients)}
 	for i := range d.names {

@@ -1,10 +1,9 @@
 // Package mutants reads what the mutation tester gremlins reports and makes its mutants again.
 //
-// A mutant is a source file with one token replaced. Gremlins says for each where it is and whether
-// the tests noticed. What it cannot say is whether a mutant compiles: the go command ends with the
-// same status when a test fails and when nothing could be built, so s+"x" turned into s-"x" counts as
-// killed. Viable sorts those out. And it knows no other names for a mutant than line and column,
-// which move with every edit: Change shows the line itself.
+// A mutant is a source file with one token replaced. Gremlins says for each where it is and whether the tests
+// noticed. What it cannot say is whether a mutant compiles: the go command ends with the same status when a test
+// fails and when nothing could be built, so s+"x" turned into s-"x" counts as killed. Viable sorts those out. And it
+// knows no other names for a mutant than line and column, which move with every edit: Change shows the line itself.
 package mutants
 
 import (
@@ -63,8 +62,8 @@ func Write(all []Mutant) ([]byte, error) {
 	return json.MarshalIndent(r, "", "\t")
 }
 
-// Read reads the report that gremlins writes with --output. Of mutants that are the same change by two
-// names it returns the first.
+// Read reads the report that gremlins writes with --output. Of mutants that are the same change by two names it
+// returns the first.
 func Read(data []byte) (all []Mutant, err error) {
 	var r report
 	seen := map[string]bool{}
@@ -83,8 +82,7 @@ func Read(data []byte) (all []Mutant, err error) {
 	return all, nil
 }
 
-// Killed tells whether the tests noticed the mutant. One that made them last too long is not said to
-// be killed.
+// Killed tells whether the tests noticed the mutant. One that made them last too long is not said to be killed.
 func (m Mutant) Killed() bool { return m.Status == Killed }
 
 // Lived tells whether the tests ran and did not notice the mutant.
@@ -149,8 +147,7 @@ func (m Mutant) Change() string {
 	return fmt.Sprintf("%s: %s → %s", m.File, strings.TrimSpace(m.line), strings.TrimSpace(mutated))
 }
 
-// Viable returns the mutants that compile, in the order of the source, and apart from them those that do
-// not.
+// Viable returns the mutants that compile, in the order of the source, and apart from them those that do not.
 func Viable(dir string, all []Mutant) (viable, broken []Mutant, err error) {
 	c := checker{fset: token.NewFileSet(), dir: dir}
 	c.importer = importer.ForCompiler(c.fset, "source", nil)

@@ -1,10 +1,10 @@
 // Package plaintext keeps text from elsewhere from steering a terminal.
 //
-// Names and messages of servers, workers and files may hold control characters: sequences that clear the
-// screen, set the title of the window or hide what follows (ECMA-48), or characters that turn the direction of
-// a line around (Unicode TR 36). [Writer] stands between a program and its terminal and shows them as escapes
-// instead, \u001b say. Lines and tabs remain. Inside of JSON's strings such an escape is the same character
-// again, so that JSON may pass, too. A byte that is no UTF-8 is shown as \xff.
+// Names and messages of servers, workers and files may hold control characters: sequences that clear the screen, set
+// the title of the window or hide what follows (ECMA-48), or characters that turn the direction of a line around
+// (Unicode TR 36). [Writer] stands between a program and its terminal and shows them as escapes instead, \u001b say.
+// Lines and tabs remain. Inside of JSON's strings such an escape is the same character again, so that JSON may pass,
+// too. A byte that is no UTF-8 is shown as \xff.
 package plaintext
 
 import (
@@ -78,8 +78,8 @@ func (w *Writer) write(text string) error {
 	return w.err
 }
 
-// Close writes what is left of a character that was not ended, and returns the first error there was. It leaves
-// what is behind open.
+// Close writes what is left of a character that was not ended, and returns the first error there was. It leaves what
+// is behind open.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package tlstest puts TLS in front of a server that speaks plain TCP, for tests: what a client sends and
-// receives within TLS is what ZooKeeper's secure port takes and gives.
+// Package tlstest puts TLS in front of a server that speaks plain TCP, for tests: what a client sends and receives
+// within TLS is what ZooKeeper's secure port takes and gives.
 package tlstest
 
 import (
@@ -92,8 +92,8 @@ func (a *Authority) write(name, kind string, der []byte) string {
 	return file
 }
 
-// Front listens with TLS, demands a certificate of clients, and passes on what they say to a server. It
-// returns its address.
+// Front listens with TLS, demands a certificate of clients, and passes on what they say to a server. It returns its
+// address.
 func (a *Authority) Front(server string) string {
 	a.t.Helper()
 	clients := x509.NewCertPool()
