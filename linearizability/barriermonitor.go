@@ -25,7 +25,7 @@ import (
 
 // gateMonitor is Model.monitor of a gate.
 func gateMonitor(steps []step) ruling {
-	g := &gateCase{steps: steps}
+	g := &gateCase{steps: steps, ready: byEnd(steps)}
 	g.load()
 	latest := int64(math.MinInt64) // the last opening so far
 	next := 0
@@ -35,15 +35,15 @@ func gateMonitor(steps []step) ruling {
 			continue
 		}
 		for ; next < len(g.opens) && steps[g.opens[next]].call <= n.to; next++ {
-			heap.Push(g, g.opens[next])
+			heap.Push(&g.ready, g.opens[next])
 		}
-		for len(g.ready) > 0 && steps[g.ready[0]].end < n.from {
-			heap.Pop(g) // it must have been over, and whatever it could hit has been hit
+		for len(g.ready.all) > 0 && steps[g.ready.all[0]].end < n.from {
+			heap.Pop(&g.ready) // it must have been over, and whatever it could hit has been hit
 		}
-		if len(g.ready) == 0 {
+		if len(g.ready.all) == 0 {
 			return illegal(g.earlyWait(int32(k)))
 		}
-		n.taken = heap.Pop(g).(int32)
+		n.taken = heap.Pop(&g.ready).(int32)
 		latest = min(steps[n.taken].end, n.to)
 	}
 	return legal()
@@ -59,19 +59,9 @@ type need struct {
 // gateCase is the steps of a gate under investigation.
 type gateCase struct {
 	steps []step
-	opens []int32 // by call
-	needs []need  // by to
-	ready []int32 // openings that have been called, a heap by end
-}
-
-func (g *gateCase) Len() int           { return len(g.ready) }
-func (g *gateCase) Less(i, k int) bool { return g.steps[g.ready[i]].end < g.steps[g.ready[k]].end }
-func (g *gateCase) Swap(i, k int)      { g.ready[i], g.ready[k] = g.ready[k], g.ready[i] }
-func (g *gateCase) Push(x any)         { g.ready = append(g.ready, x.(int32)) }
-func (g *gateCase) Pop() any {
-	last := g.ready[len(g.ready)-1]
-	g.ready = g.ready[:len(g.ready)-1]
-	return last
+	opens []int32           // by call
+	needs []need            // by to
+	ready priorities[int32] // openings that have been called, by end
 }
 
 // load finds the openings, and what the waits need.

@@ -208,7 +208,7 @@ func additions(numbers []int64) (all []step) {
 // fill covers the gaps with additions that were not told their sums.
 func (c *counterCase) fill() ruling {
 	c.setEnds()
-	f := &filling{counterCase: c, all: math.MinInt64, needs: make([]int64, len(c.gaps)), floor: math.MinInt64}
+	f := newFilling(c, math.MinInt64)
 	for i := range c.places {
 		f.all = max(f.all, c.places[i].call)
 	}
@@ -228,7 +228,7 @@ func (c *counterCase) fill() ruling {
 // compete decides if additions of known sum and unknown outcome are about, and others that must be over early, unless
 // it depends on which of the former took effect.
 func (f *filling) compete(latest int64) ruling {
-	without := &filling{counterCase: f.counterCase, all: f.all, needs: make([]int64, len(f.gaps)), floor: math.MinInt64}
+	without := newFilling(f.counterCase, f.all)
 	for i := range f.gaps {
 		without.needs[i] = f.gaps[i].to - f.gaps[i].from
 	}
@@ -254,20 +254,16 @@ func (c *counterCase) setEnds() {
 // filling is the covering of gaps.
 type filling struct {
 	*counterCase
-	all   int64   // the latest call of all places
-	needs []int64 // by gap: how much of it remains to be covered
-	floor int64   // additions that must be over before it are not given to gaps
-	jobs  []int32 // additions that can go to this gap or a later one, a heap by end
+	all   int64             // the latest call of all places
+	needs []int64           // by gap: how much of it remains to be covered
+	floor int64             // additions that must be over before it are not given to gaps
+	jobs  priorities[int32] // additions that can go to this gap or a later one, by end
 }
 
-func (f *filling) Len() int           { return len(f.jobs) }
-func (f *filling) Less(i, k int) bool { return f.steps[f.jobs[i]].end < f.steps[f.jobs[k]].end }
-func (f *filling) Swap(i, k int)      { f.jobs[i], f.jobs[k] = f.jobs[k], f.jobs[i] }
-func (f *filling) Push(x any)         { f.jobs = append(f.jobs, x.(int32)) }
-func (f *filling) Pop() any {
-	last := f.jobs[len(f.jobs)-1]
-	f.jobs = f.jobs[:len(f.jobs)-1]
-	return last
+func newFilling(c *counterCase, all int64) *filling {
+	return &filling{
+		counterCase: c, all: all, needs: make([]int64, len(c.gaps)), floor: math.MinInt64, jobs: byEnd(c.steps),
+	}
 }
 
 // cover covers what it can of each gap with additions whose sums are known. It returns the latest call of those that
@@ -318,20 +314,20 @@ func (f *filling) assign() ruling {
 	for k := range f.gaps {
 		g := &f.gaps[k]
 		for ; next < len(f.free) && f.steps[f.free[next]].call <= g.end; next++ {
-			heap.Push(f, f.free[next])
+			heap.Push(&f.jobs, f.free[next])
 		}
-		if f.needs[k] > int64(len(f.jobs)) {
+		if f.needs[k] > int64(len(f.jobs.all)) {
 			return f.shortage(g, f.needs[k])
 		}
 		for range f.needs[k] {
-			if job := heap.Pop(f).(int32); f.steps[job].end < max(g.call, f.floor) {
+			if job := heap.Pop(&f.jobs).(int32); f.steps[job].end < max(g.call, f.floor) {
 				return f.homeless(job)
 			}
 		}
 	}
-	f.jobs = append(f.jobs, f.free[next:]...)
-	if k := slices.IndexFunc(f.jobs, func(i int32) bool { return f.steps[i].end < f.all }); k >= 0 {
-		return f.homeless(f.jobs[k])
+	f.jobs.all = append(f.jobs.all, f.free[next:]...)
+	if k := slices.IndexFunc(f.jobs.all, func(i int32) bool { return f.steps[i].end < f.all }); k >= 0 {
+		return f.homeless(f.jobs.all[k])
 	}
 	return legal()
 }
@@ -347,9 +343,7 @@ func (f *filling) homeless(job int32) ruling {
 			some = append(some, f.steps[p.step])
 		}
 	}
-	for _, i := range slices.Concat(f.known, f.free) {
-		some = append(some, f.steps[i])
-	}
+	some = append(some, stepsAt(f.steps, slices.Concat(f.known, f.free))...)
 	r := illegal(finding{property: "sum"})
 	if len(some) <= few && (len(some) == len(f.steps) || counterMonitor(some).outcome == Violation) {
 		r.finding.steps = some

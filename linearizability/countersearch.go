@@ -154,26 +154,16 @@ func (s *countSearch) leave(i int32) {
 	}
 }
 
-// costs is a heap of what to do with configurations of the closure, by place, those first in which least of unknown
-// outcome happened.
-type costs []costed
-
+// costed is what to do with a configuration of the closure, given by its place. What costs least, as least of unknown
+// outcome happened, comes first.
 type costed struct {
 	cost    uint64
 	place   int
 	bridges bool // what of unknown outcome happens next; else nothing of that does
 }
 
-func (c costs) Len() int { return len(c) }
-func (c costs) Less(i, k int) bool {
-	return c[i].cost < c[k].cost || c[i].cost == c[k].cost && c[i].place < c[k].place
-}
-func (c costs) Swap(i, k int) { c[i], c[k] = c[k], c[i] }
-func (c *costs) Push(x any)   { *c = append(*c, x.(costed)) }
-func (c *costs) Pop() any {
-	last := (*c)[len(*c)-1]
-	*c = (*c)[:len(*c)-1]
-	return last
+func (c costed) before(d costed) bool {
+	return c.cost < d.cost || c.cost == d.cost && c.place < d.place
 }
 
 // pass is frontierSearch.pass.
@@ -184,14 +174,14 @@ func (s *countSearch) pass(slot int32) {
 	for i := range before {
 		s.add(before[i])
 	}
-	ready, entered, made, bound := costs{}, 0, 0, s.bound()
+	ready, entered, made, bound := priorities[costed]{before: costed.before}, 0, 0, s.bound()
 	enter := func() {
 		for ; entered < len(s.closure.all); entered++ {
 			heap.Push(&ready, costed{s.cost(&s.closure.all[entered]), entered, false})
 		}
 	}
-	for enter(); len(ready) > 0; enter() {
-		if why := s.enough(ready[0].cost > bound, made); why != "" {
+	for enter(); len(ready.all) > 0; enter() {
+		if why := s.enough(ready.all[0].cost > bound, made); why != "" {
 			s.lossy = why
 			return
 		}

@@ -1,5 +1,7 @@
 package linearizability
 
+import "slices"
+
 // fastDecoder decodes the lines that [Write] and most other programs write: an object of known fields, none of them
 // twice, with whole numbers and strings of printable ASCII without escapes. All other lines, and all that are wrong,
 // are left to package encoding/json, which is slower. A line that is decoded here has the same meaning there.
@@ -25,42 +27,32 @@ func (n names) of(b []byte) string {
 	return s
 }
 
-// fields is a set of the fields of an operation.
-type fields uint16
-
-const (
-	fieldClient fields = 1 << iota
-	fieldOp
-	fieldArg
-	fieldResult
-	fieldOutcome
-	fieldCall
-	fieldReturn
-	fieldObject
-	fieldNote
-	fieldProcess
-
-	fieldsNeeded = fieldClient | fieldOp | fieldOutcome | fieldCall | fieldReturn
-)
+// needed are the fields that an operation must have, as a set of indices of fieldNames.
+var needed = func() (set int) {
+	for _, name := range []string{"client", "op", "outcome", "call", "return"} {
+		set |= 1 << slices.Index(fieldNames, name)
+	}
+	return set
+}()
 
 // parse fills in op and tells whether the line could be read on the fast path.
 func (p *fastDecoder) parse(op *Operation) bool {
 	if !p.skip('{') {
 		return false
 	}
-	var seen fields
+	seen := 0
 	for {
 		name, ok := p.text()
 		if !ok || !p.skip(':') {
 			return false
 		}
-		field, ok := p.field(string(name), op)
-		if !ok || seen&field != 0 {
+		field := slices.Index(fieldNames, string(name))
+		if field < 0 || seen>>field&1 == 1 || !p.field(fieldNames[field], op) {
 			return false
 		}
-		seen |= field
+		seen |= 1 << field
 		if p.skip('}') {
-			return len(p.rest) == 0 && seen&fieldsNeeded == fieldsNeeded
+			return len(p.rest) == 0 && seen&needed == needed
 		}
 		if !p.skip(',') {
 			return false
@@ -68,41 +60,38 @@ func (p *fastDecoder) parse(op *Operation) bool {
 	}
 }
 
-// field reads the value of a field, and says which it is.
-func (p *fastDecoder) field(name string, op *Operation) (fields, bool) {
+// field reads the value of a field.
+func (p *fastDecoder) field(name string, op *Operation) bool {
 	switch name {
 	case "client":
 		n, ok := p.number()
 		op.Client = int(n)
-		return fieldClient, ok
+		return ok
 	case "op":
-		return fieldOp, p.name(&op.Op)
+		return p.name(&op.Op)
 	case "arg":
-		return fieldArg, p.value(&op.Arg)
+		return p.value(&op.Arg)
 	case "result":
-		return fieldResult, p.value(&op.Result)
+		return p.value(&op.Result)
 	case "outcome":
 		text, ok := p.text()
-		return fieldOutcome, ok && op.Outcome.UnmarshalText(text) == nil
+		return ok && op.Outcome.UnmarshalText(text) == nil
 	case "call":
-		n, ok := p.number()
-		op.Call = n
-		return fieldCall, ok
+		return p.stamp(&op.Call)
 	case "return":
-		if op.Return = Forever; p.word("null") {
-			return fieldReturn, true
-		}
-		n, ok := p.number()
-		op.Return = n
-		return fieldReturn, ok
+		op.Return = Forever
+		return p.word("null") || p.stamp(&op.Return)
 	case "object":
-		return fieldObject, p.name(&op.Object)
+		return p.name(&op.Object)
 	case "note":
-		return fieldNote, p.name(&op.Note)
-	case "process":
-		return fieldProcess, p.value(&op.Process)
+		return p.name(&op.Note)
 	}
-	return 0, false
+	return p.value(&op.Process)
+}
+
+func (p *fastDecoder) stamp(at *int64) (ok bool) {
+	*at, ok = p.number()
+	return ok
 }
 
 // space skips blanks.

@@ -248,18 +248,10 @@ func (t *tenancy) certificate(tenures ...int32) []step {
 			}
 		}
 	}
-	var steps []step
-	for _, i := range unique(of) {
-		steps = append(steps, t.steps[i])
-	}
-	return steps
+	return stepsAt(t.steps, unique(of))
 }
 
 // strayFinding is a release without a hold.
 func (t *tenancy) strayFinding() finding {
-	f := finding{property: "release"}
-	for _, i := range unique(t.stray) {
-		f.steps = append(f.steps, t.steps[i])
-	}
-	return f
+	return finding{"release", stepsAt(t.steps, unique(t.stray))}
 }

@@ -173,6 +173,14 @@ func selectSteps(steps []step, keep func(*step) bool) []step {
 	return kept
 }
 
+func stepsAt(steps []step, indices []int32) []step {
+	some := make([]step, len(indices))
+	for k, i := range indices {
+		some[k] = steps[i]
+	}
+	return some
+}
+
 // itemsOf returns how many items the steps have, one more than the greatest.
 func itemsOf(steps []step) (n int32) {
 	for i := range steps {

@@ -431,9 +431,23 @@ func newMinima(n int, number func(int) int64) minima {
 		m.tree[n+i] = number(i)
 	}
 	for i := n - 1; i > 0; i-- {
-		m.tree[i] = min(m.tree[2*i], m.tree[2*i+1])
+		m.pull(i)
 	}
 	return m
+}
+
+func (m minima) pull(i int) { m.tree[i] = min(m.tree[2*i], m.tree[2*i+1]) }
+
+func (m minima) set(at, number int64) {
+	i := len(m.tree)/2 + int(at)
+	m.tree[i] = number
+	for i /= 2; i > 0; i /= 2 {
+		m.pull(i)
+	}
+}
+
+func (m minima) lower(at, number int64) {
+	m.set(at, min(number, m.tree[len(m.tree)/2+int(at)]))
 }
 
 // of returns the least of the numbers from one place to before another.

@@ -59,11 +59,7 @@ func passedOver(steps []step) bool {
 // offers and removals, else peeks, else empty results.
 func judgePriorities(steps []step) (ruling, *blame) {
 	c := newRankCase(steps)
-	c.withPeeks, c.withEmpties = true, true
-	deadlines, b := c.deadlines()
-	if b == nil {
-		b = c.unmet(deadlines)
-	}
+	deadlines, b := c.impossible(true, true)
 	switch {
 	case b == nil && c.explained(deadlines):
 		return legal(), nil
@@ -71,23 +67,23 @@ func judgePriorities(steps []step) (ruling, *blame) {
 		return undetermined("which removals of unknown outcome took which values could not be found out"), nil
 	}
 	property := "false-empty"
-	if less := c.impossible(true, false); less != nil {
+	if _, less := c.impossible(true, false); less != nil {
 		b, property = less, "stale-peek"
 	}
-	if least := c.impossible(false, false); least != nil {
+	if _, least := c.impossible(false, false); least != nil {
 		b, property = least, "order"
 	}
 	return illegal(finding{property: property}), b
 }
 
-// impossible returns why the steps are illegal, if that is known, with or without peeks and empty results.
-func (c *rankCase) impossible(peeks, empties bool) *blame {
+// impossible returns why the steps are illegal, if that is known, with or without peeks and empty results; else the
+// deadlines.
+func (c *rankCase) impossible(peeks, empties bool) (deadlines []due, b *blame) {
 	c.withPeeks, c.withEmpties = peeks, empties
-	deadlines, b := c.deadlines()
-	if b == nil {
+	if deadlines, b = c.deadlines(); b == nil {
 		b = c.unmet(deadlines)
 	}
-	return b
+	return deadlines, b
 }
 
 // rankCase is the steps of a priority queue. Its instants are the ranks of the stamps, from 0.
@@ -135,35 +131,28 @@ func newRankCase(steps []step) *rankCase {
 
 // rankStamps replaces stamps by their ranks.
 func (c *rankCase) rankStamps() {
-	marks := make([]mark, 0, 2*len(c.steps))
+	stamps := make([]int64, 0, 2*len(c.steps)+1)
 	for i := range c.steps {
-		marks = append(marks, mark{c.steps[i].call, int32(i)})
+		stamps = append(stamps, c.steps[i].call, c.steps[i].end)
 	}
-	sortMarks(marks)
-	ends := make([]mark, 0, len(c.steps))
+	slices.Sort(stamps)
+	stamps = slices.Compact(stamps)
+	if n := len(stamps); n > 0 && stamps[n-1] == Forever {
+		stamps = stamps[:n-1]
+	}
 	for i := range c.steps {
-		if c.steps[i].end < Forever {
-			ends = append(ends, mark{c.steps[i].end, int32(i)})
+		s := &c.steps[i]
+		s.call = rankOf(stamps, s.call)
+		if s.end < Forever {
+			s.end = rankOf(stamps, s.end)
 		}
 	}
-	sortMarks(ends)
-	rank, last := int64(-1), int64(0)
-	next := func(at int64) int64 {
-		if rank < 0 || at != last {
-			rank, last = rank+1, at
-		}
-		return rank
-	}
-	for len(marks) > 0 || len(ends) > 0 {
-		if len(ends) == 0 || len(marks) > 0 && marks[0].at <= ends[0].at {
-			c.steps[marks[0].what].call = next(marks[0].at)
-			marks = marks[1:]
-		} else {
-			c.steps[ends[0].what].end = next(ends[0].at)
-			ends = ends[1:]
-		}
-	}
-	c.instants = rank + 1
+	c.instants = int64(len(stamps))
+}
+
+func rankOf(stamps []int64, stamp int64) int64 {
+	i, _ := slices.BinarySearch(stamps, stamp)
+	return int64(i)
 }
 
 func (c *rankCase) note(i int32, sure []bool) {
@@ -450,12 +439,13 @@ func (c *rankCase) deadlines() (all []due, b *blame) {
 // worse one whose first instant is after by, and of one of its own class that was called for to be offered after by.
 // The sights are in order of class.
 func (c *rankCase) byDeadline(sights []sight, bys map[int32]int64) (all []due) {
-	worse, own := newLeast(c.instants), newLeast(c.instants)
+	forever := func(int) int64 { return Forever }
+	worse, own := newMinima(int(c.instants), forever), newMinima(int(c.instants), forever)
 	at := len(sights)
 	waiting := c.waitingByClass()
 	for k := len(waiting) - 1; k >= 0; k-- {
 		for ; at > 0 && sights[at-1].class > int32(k); at-- {
-			worse.put(sights[at-1].first, sights[at-1].last)
+			worse.lower(sights[at-1].first, sights[at-1].last)
 		}
 		if len(waiting[k]) == 0 {
 			continue
@@ -463,59 +453,23 @@ func (c *rankCase) byDeadline(sights []sight, bys map[int32]int64) (all []due) {
 		begin := at
 		for begin > 0 && sights[begin-1].class == int32(k) {
 			begin--
-			own.put(sights[begin].from, sights[begin].last)
+			own.lower(sights[begin].from, sights[begin].last)
 		}
 		for _, item := range waiting[k] {
 			by, there := bys[item]
 			if !there || by >= c.instants {
 				continue
 			}
-			if d := min(worse.after(by), own.after(by)); d < Forever {
+			if d := min(worse.of(int(by)+1, int(c.instants)), own.of(int(by)+1, int(c.instants))); d < Forever {
 				all = append(all, due{item, d})
 			}
 		}
 		for ; begin < at; begin++ {
-			own.remove(sights[begin].from)
+			own.set(sights[begin].from, Forever)
 		}
 	}
 	slices.SortFunc(all, func(a, b due) int { return cmp.Or(cmp.Compare(a.deadline, b.deadline), cmp.Compare(a.item, b.item)) })
 	return all
-}
-
-// least knows the least of the numbers that were put at instants after a given one (Fenwick, "A New Data Structure
-// for Cumulative Frequency Tables", 1994).
-type least struct{ tree []int64 }
-
-func newLeast(instants int64) *least {
-	l := &least{make([]int64, instants+2)}
-	for i := range l.tree {
-		l.tree[i] = Forever
-	}
-	return l
-}
-
-// index counts from the last instant.
-func (l *least) index(at int64) int64 { return int64(len(l.tree)) - 1 - at }
-
-func (l *least) put(at, number int64) {
-	for i := l.index(at); i < int64(len(l.tree)); i += i & -i {
-		l.tree[i] = min(l.tree[i], number)
-	}
-}
-
-// remove undoes all that put did at an instant, and more: what is removed has to be removed whole.
-func (l *least) remove(at int64) {
-	for i := l.index(at); i < int64(len(l.tree)); i += i & -i {
-		l.tree[i] = Forever
-	}
-}
-
-func (l *least) after(at int64) int64 {
-	number := Forever
-	for i := l.index(at + 1); i > 0; i -= i & -i {
-		number = min(number, l.tree[i])
-	}
-	return number
 }
 
 // triesMax is how many ways are tried to give values removals of unknown outcome.
@@ -580,7 +534,10 @@ func (c *rankCase) press(by map[int32]int64, b *blame) (pressed bool) {
 func (b *blame) certificate() []step {
 	c := b.c
 	items := b.nearest()
-	illegal := func(steps []step) bool { return newRankCase(steps).impossible(b.peeks, b.readEmpty) != nil }
+	illegal := func(steps []step) bool {
+		_, b := newRankCase(steps).impossible(b.peeks, b.readEmpty)
+		return b != nil
+	}
 	for n := min(8, len(items)); ; n = min(4*n, len(items)) {
 		if some := b.of(items[:n]); illegal(some) {
 			return dropLate(c.spared(reduce(some, illegal, itemParts, looseParts)))

@@ -120,9 +120,5 @@ func (e *evidence) certificate() []step {
 		e.add(m.what)
 	}
 	slices.Sort(e.steps)
-	steps := make([]step, len(e.steps))
-	for i, s := range e.steps {
-		steps[i] = e.q.steps[s]
-	}
-	return dropLate(steps)
+	return dropLate(stepsAt(e.q.steps, e.steps))
 }
