@@ -23,7 +23,6 @@ import (
 //
 // All it takes is sorting and a heap: O(n log n). Nobody has published this, as far as we know.
 
-// gateMonitor is Model.monitor of a gate.
 func gateMonitor(steps []step) ruling {
 	g := &gateCase{steps: steps, ready: byEnd(steps)}
 	g.load()
@@ -56,7 +55,6 @@ type need struct {
 	taken      int32 // the opening that was taken for it, or none
 }
 
-// gateCase is the steps of a gate under investigation.
 type gateCase struct {
 	steps []step
 	opens []int32           // by call

@@ -156,7 +156,6 @@ func outcomeOf(m *Model, h History, o Options) Status {
 	return r.outcome
 }
 
-// judge decides, and explains what is wrong.
 func (j *judge) judge(steps []step, h History) Verdict {
 	r, checker := j.decide(steps)
 	if r.outcome != Violation {
@@ -245,7 +244,6 @@ func (m *Model) violation(checker string, f finding, h History) Verdict {
 	return v
 }
 
-// listMax is how many operations a message names; Verdict.Operations has all.
 const listMax = 8
 
 func list(h History) string {

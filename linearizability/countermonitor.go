@@ -30,7 +30,6 @@ import (
 // explainable bounds the steps of a counter among which an explanation is looked for.
 const explainable = 2000
 
-// counterMonitor is Model.monitor of a counter.
 func counterMonitor(steps []step) ruling {
 	c := counterCase{steps: steps}
 	if reason := c.load(); reason != "" {
@@ -60,7 +59,6 @@ type gap struct {
 	below, next int32 // the places around it; below is none at the start
 }
 
-// counterCase is a history of a counter.
 type counterCase struct {
 	steps  []step
 	places []place // by number; who added before who looked, and these by call
@@ -251,7 +249,6 @@ func (c *counterCase) setEnds() {
 	}
 }
 
-// filling is the covering of gaps.
 type filling struct {
 	*counterCase
 	all   int64             // the latest call of all places

@@ -43,7 +43,6 @@ var breadths = [4]breadth{
 	{128, 1 << 12, bridgesMax, math.MaxUint64, math.MaxUint64},
 }
 
-// countSearch is a search under way.
 type countSearch struct {
 	*frontierSearch
 	amounts  []int64           // by class: what is added; those that are told a sum are not in any bridge
@@ -122,7 +121,6 @@ func (s *countSearch) run(events []event) ruling {
 	return legal()
 }
 
-// happen lets a step be called, or return.
 func (s *countSearch) happen(e event) {
 	i, slot := e.step, s.slots[e.step]
 	switch {
@@ -166,7 +164,6 @@ func (c costed) before(d costed) bool {
 	return c.cost < d.cost || c.cost == d.cost && c.place < d.place
 }
 
-// pass is frontierSearch.pass.
 func (s *countSearch) pass(slot int32) {
 	before := slices.Clone(s.frontier.all)
 	s.frontier.clear()

@@ -75,7 +75,6 @@ func atCall(op *Operation, i int, who int32) step {
 	return s
 }
 
-// awaited is what an operation waits for.
 func awaited(op *Operation, i int, who int32) step {
 	if op.Op == "enter" {
 		return newStep(op, i, stepPass, who)
@@ -111,7 +110,6 @@ func barrierSpec(parties int) porcupine.Model {
 	}
 }
 
-// stepBarrier carries out one step on a state of its own.
 func stepBarrier(state []byte, s *step, parties int) (bool, []byte) {
 	for len(state) < placeBytes*(int(s.item)+1) {
 		state = append(state, 0)

@@ -19,7 +19,6 @@ import (
 //
 // The time is that of sorting. Nobody has published this, as far as we know; it follows from the model.
 
-// barrierMonitor is Model.monitor of a barrier for so many parties.
 func barrierMonitor(steps []step, parties int) ruling {
 	b := &barrierCase{steps: steps, parties: parties}
 	b.load()
@@ -86,7 +85,6 @@ func (b *barrierCase) load() {
 	}
 }
 
-// happen notes the instant at place k.
 func (b *barrierCase) happen(k int, s *step, present map[int32]int64) {
 	own := b.own[s.item]
 	entered, there := present[s.item]
@@ -111,10 +109,8 @@ func (b *barrierCase) passed(source int) int64 {
 	return Forever
 }
 
-// at is the stamp of the instant at place k.
 func (b *barrierCase) at(k int) int64 { return b.steps[b.instants[k]].call }
 
-// moments returns the first and the last moment of a step.
 func (b *barrierCase) moments(s *step) (from, to int) {
 	from = sort.Search(len(b.instants), func(k int) bool { return b.at(k) >= s.call })
 	to = sort.Search(len(b.instants), func(k int) bool { return b.at(k) > s.end })

@@ -13,7 +13,6 @@ type fastDecoder struct {
 // names are the few strings that occur on many lines, kept once.
 type names map[string]string
 
-// namesMax bounds how many are kept.
 const namesMax = 1 << 12
 
 func (n names) of(b []byte) string {
@@ -35,7 +34,6 @@ var needed = func() (set int) {
 	return set
 }()
 
-// parse fills in op and tells whether the line could be read on the fast path.
 func (p *fastDecoder) parse(op *Operation) bool {
 	if !p.skip('{') {
 		return false
@@ -94,7 +92,6 @@ func (p *fastDecoder) stamp(at *int64) (ok bool) {
 	return ok
 }
 
-// space skips blanks.
 func (p *fastDecoder) space() {
 	for len(p.rest) > 0 && (p.rest[0] == ' ' || p.rest[0] == '\t') {
 		p.rest = p.rest[1:]
@@ -112,7 +109,6 @@ func (p *fastDecoder) skip(c byte) bool {
 	return true
 }
 
-// word skips a word.
 func (p *fastDecoder) word(w string) bool {
 	if len(p.rest) < len(w) || string(p.rest[:len(w)]) != w {
 		return false

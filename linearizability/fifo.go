@@ -42,7 +42,6 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// push returns the queue with an item more at the tail.
 func (q *fifo) push(item int32) *fifo {
 	next := &fifo{
 		front: q.front, back: q.back, size: q.size + 1,
@@ -83,7 +82,6 @@ func (q *fifo) equal(p *fifo) bool {
 	return q.size == p.size && q.hash == p.hash && slices.Equal(q.items(), p.items())
 }
 
-// items returns the items, the head first.
 func (q *fifo) items() (items []int32) {
 	for _, list := range []*cell{q.front, reversed(q.back)} {
 		for ; list != nil; list = list.next {

@@ -158,7 +158,6 @@ func Write(w io.Writer, h History) error {
 	return buffered.Flush()
 }
 
-// record is an operation as JSON has it. A pointer tells a missing field from a zero.
 type record struct {
 	Client  *int            `json:"client"`
 	Op      *string         `json:"op"`

@@ -114,7 +114,6 @@ func (s *configurations) hash(c *configuration) uint64 {
 	return hash
 }
 
-// same tells whether two states are equal.
 func same(spec *porcupine.Model, a, b any) bool {
 	if spec.Equal != nil {
 		return spec.Equal(a, b)
@@ -122,7 +121,6 @@ func same(spec *porcupine.Model, a, b any) bool {
 	return a == b
 }
 
-// frontierSearch is a search under way.
 type frontierSearch struct {
 	spec     *porcupine.Model
 	steps    []step

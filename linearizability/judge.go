@@ -212,7 +212,6 @@ func looseParts(steps []step) [][]int {
 	return parts
 }
 
-// omit returns the steps but for those at the given indices.
 func omit(steps []step, indices []int) []step {
 	leave := make([]bool, len(steps))
 	for _, i := range indices {

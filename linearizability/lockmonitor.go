@@ -27,7 +27,6 @@ import (
 //
 // All it takes is two sorts and a sweep each: O(n log n) for n operations.
 
-// lockMonitor is Model.monitor of a lock.
 func lockMonitor(steps []step) ruling {
 	t := tenures(steps)
 	if t.stray != nil {
@@ -116,7 +115,6 @@ func (t *tenancy) byToken() []int32 {
 	return order
 }
 
-// token returns the token of a tenure.
 func (t *tenancy) token(tenure int32) int64 { return t.steps[t.all[tenure].grant].token }
 
 // disorder returns tenures, of those given by token, that cannot come in that order, and the one whose hold makes it

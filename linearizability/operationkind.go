@@ -107,7 +107,6 @@ func operationsOf(model string) (names []string) {
 	return names
 }
 
-// kind is what is known of the operation by its name.
 func (o *Operation) kind() *OperationKind {
 	if k, known := kindsByName[o.Op]; known {
 		return k

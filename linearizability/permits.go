@@ -87,7 +87,6 @@ func prepareSemaphore(h History) []step {
 	return steps
 }
 
-// permits returns how many permits an operation is about.
 func (o Operation) permits() int64 {
 	if o.Arg.IsNull() {
 		return 1
@@ -120,7 +119,6 @@ func semaphoreConflict(h History) (int, string) {
 // whole is how many permits a hold takes that suffers nobody beside it.
 const whole = math.MaxInt64
 
-// takes returns how many permits a grant takes.
 func (s *step) takes() int64 {
 	switch {
 	case s.reads:
@@ -140,7 +138,6 @@ type permitState struct {
 	written int64
 }
 
-// permitHold is one hold.
 type permitHold struct {
 	item, order int32 // order as in lockState
 	takes       int64

@@ -28,7 +28,6 @@ import (
 //
 // The time is O(n log n) for n operations: there is nothing but sorting, sweeping and searching.
 
-// permitMonitor is Model.monitor of so many permits.
 func permitMonitor(steps []step, capacity int64) ruling {
 	r := clearPermits(steps, capacity)
 	if r.outcome == Undetermined {

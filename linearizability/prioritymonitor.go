@@ -31,7 +31,6 @@ import (
 //     are legal. If not, those in whose way the values still are set further deadlines, a few times. If nothing helps
 //     the monitor does not know.
 
-// priorityMonitor is Model.monitor of a priority queue.
 func priorityMonitor(steps []step) ruling {
 	if f := newQueueCase(steps).load(); f != nil { // phantoms and duplicates
 		return illegal(*f)
@@ -129,7 +128,6 @@ func newRankCase(steps []step) *rankCase {
 	return c
 }
 
-// rankStamps replaces stamps by their ranks.
 func (c *rankCase) rankStamps() {
 	stamps := make([]int64, 0, 2*len(c.steps)+1)
 	for i := range c.steps {
@@ -312,7 +310,6 @@ func (c *rankCase) run(taken []int64, see func(class int32, sights []sight, visi
 	return c.emptyAt(see)
 }
 
-// waitingByClass returns the values that are waiting, by class.
 func (c *rankCase) waitingByClass() [][]int32 {
 	all := make([][]int32, len(c.classes))
 	for _, item := range c.waiting {
@@ -321,7 +318,6 @@ func (c *rankCase) waitingByClass() [][]int32 {
 	return all
 }
 
-// inOrder judges the values of one class as a queue.
 func (c *rankCase) inOrder(q *queueCase, class int32) *blame {
 	q.load() // there are neither phantoms nor duplicates
 	q.admit(true)
@@ -343,7 +339,6 @@ func (c *rankCase) inOrder(q *queueCase, class int32) *blame {
 	return b
 }
 
-// emptyAt looks for an instant for each empty result.
 func (c *rankCase) emptyAt(see func(int32, []sight, []visit)) *blame {
 	if !c.withEmpties {
 		return nil

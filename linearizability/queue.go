@@ -91,7 +91,6 @@ func prepareQueue(h History) []step {
 	return slices.DeleteFunc(steps, func(s step) bool { return s.kind == stepOffer && s.unknown && !seen[s.item] })
 }
 
-// queueStep is the step of an operation.
 func queueStep(op *Operation, i int, items *numbering) step {
 	s := newStep(op, i, stepRemove, noItem)
 	if op.Op == "offer" {

@@ -60,7 +60,6 @@ func (e *evidence) show(item int32, what shown) {
 	}
 }
 
-// add adds steps that are there.
 func (e *evidence) add(steps ...int32) {
 	for _, s := range steps {
 		if s != none && !slices.Contains(e.steps, s) {
@@ -69,7 +68,6 @@ func (e *evidence) add(steps ...int32) {
 	}
 }
 
-// finding returns what was found with its certificate.
 func (e *evidence) finding(property string) *finding {
 	return &finding{property, e.certificate()}
 }

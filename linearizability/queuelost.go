@@ -117,7 +117,6 @@ func (q *queueCase) calledBy(i int32) int64 {
 	return q.steps[i].call
 }
 
-// sooner returns the chain that ends sooner.
 func sooner(a, b chain) chain {
 	if b.at < a.at {
 		return b

@@ -114,7 +114,6 @@ func (q *queueCase) check(all bool) ruling {
 	return legal()
 }
 
-// newQueueCase has no visits yet.
 func newQueueCase(steps []step) *queueCase {
 	q := &queueCase{steps: steps, visits: make([]visit, itemsOf(steps))}
 	for i := range q.visits {
@@ -139,7 +138,6 @@ func (q *queueCase) load() *finding {
 	return nil
 }
 
-// note notes one step.
 func (q *queueCase) note(i int32) *finding {
 	s := &q.steps[i]
 	switch {
@@ -169,7 +167,6 @@ func earliest(steps []step, place *int32, i int32) {
 	}
 }
 
-// peek notes a peek.
 func (v *visit) peek(steps []step, i int32) {
 	if v.first == none || steps[i].end < steps[v.first].end {
 		v.first = i
@@ -219,7 +216,6 @@ func (q *queueCase) admit(peeks bool) {
 	q.sortVisits()
 }
 
-// visit works out when one value came and went.
 func (q *queueCase) visit(v *visit, peeks bool) {
 	seen := v.removal != none || peeks && v.first != none
 	v.absent = v.offer == none || !seen && q.steps[v.offer].unknown
@@ -251,7 +247,6 @@ func (v *visit) sight(s *step, i int32) {
 	}
 }
 
-// sortVisits puts the values in order of from and of by.
 func (q *queueCase) sortVisits() {
 	q.byFrom, q.byBy = slices.Grow(q.byFrom[:0], len(q.visits)), slices.Grow(q.byBy[:0], len(q.visits))
 	for i := range q.steps {

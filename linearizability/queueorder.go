@@ -53,7 +53,6 @@ func (q *queueCase) longer(a, b int32) int32 {
 	return a
 }
 
-// overtaking is the finding that b overtook a.
 func (q *queueCase) overtaking(a, b int32, peeks bool) *finding {
 	e := q.evidence()
 	e.show(a, showBy|showStayed)
@@ -172,7 +171,6 @@ func (h *heads) around(t int64) int32 {
 	return none
 }
 
-// pair is the finding that a and b were both at the head.
 func (q *queueCase) pair(a, b int32) *finding {
 	e := q.evidence()
 	e.show(a, showReached|showStayed)

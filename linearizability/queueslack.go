@@ -15,7 +15,6 @@ type slack struct {
 	least []int // the least sum of differences from one below the node to the node's last
 }
 
-// newSlack is the slack without any demand.
 func newSlack(lost []mark) *slack {
 	s := &slack{lost: lost, leafs: 1}
 	for s.leafs < len(lost)+2 {

@@ -20,7 +20,6 @@ func pendingQueue(op Operation) (Operation, bool) {
 	return op, !reads
 }
 
-// forgetQueue is the forget of a queue's streamer.
 func forgetQueue(c cut) (forget []bool, doubt string) {
 	q := newQueueCase(prepareQueue(c.history))
 	q.load()

@@ -15,7 +15,6 @@ type ranking struct {
 	hash        uint64
 }
 
-// rank returns the tree of its parts.
 func rank(priority int64, items *fifo, left, right *ranking) *ranking {
 	hash := mix(mix(uint64(priority)) + items.hash + uint64(items.size))
 	return &ranking{priority, items, left, right, mix(mix(left.sum()+hash) ^ right.sum())}
@@ -72,7 +71,6 @@ func (r *ranking) pop() *ranking {
 	return r.right
 }
 
-// equal compares the items and their priorities.
 func (r *ranking) equal(s *ranking) bool {
 	if r == s || r == nil || s == nil || r.hash != s.hash {
 		return r == s

@@ -82,7 +82,6 @@ type rwPairing struct {
 	processes map[Value]*rwProcess
 }
 
-// prepareRWLock is [prepareLock] for read/write locks.
 func prepareRWLock(h History) []step {
 	p := &rwPairing{
 		steps: make([]step, 0, len(h)), doubts: make([]doubt, 0, len(h)), parent: make([]int32, 0, len(h)),
@@ -237,7 +236,6 @@ func (p *rwPairing) doubtful() []rwItem {
 	return items
 }
 
-// compareHolds is the order of holds in a permitState.
 func compareHolds(a, b permitHold) int {
 	return cmp.Or(cmp.Compare(a.item, b.item), cmp.Compare(a.order, b.order))
 }

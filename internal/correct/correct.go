@@ -121,14 +121,12 @@ type reader interface {
 	read(r *rand.Rand, version int) lin.Operation
 }
 
-// client is a process.
 type client struct {
 	free  int64 // until when it is busy
 	lives int   // how many operations of unknown outcome it has had
 	view  int   // the version that the server of its session has shown it
 }
 
-// drawing is a history under way.
 type drawing struct {
 	r       *rand.Rand
 	shape   Shape
@@ -154,7 +152,6 @@ func (d *drawing) run() lin.History {
 	return d.history
 }
 
-// operate lets a process do something at an instant.
 func (d *drawing) operate(process int, instant int64) {
 	c := &d.clients[process]
 	if d.r.Float64() < d.shape.Unknown/2 {
@@ -180,7 +177,6 @@ func (d *drawing) operate(process int, instant int64) {
 	d.note(process, instant, op, unknown)
 }
 
-// note writes an operation down.
 func (d *drawing) note(process int, instant int64, op lin.Operation, unknown bool) {
 	c := &d.clients[process]
 	if op.Client = process + 100*c.lives; c.lives > 0 {

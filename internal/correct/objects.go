@@ -171,7 +171,6 @@ type holds struct {
 	again    map[int]lin.Operation // by process: a release that will be tried again
 }
 
-// hold is what one process holds.
 type hold struct {
 	takes int
 	reads bool
@@ -255,7 +254,6 @@ func (h *holds) used() (sum int) {
 	return sum
 }
 
-// word is an operation in the words of the model.
 func (h *holds) word(name string, what hold) lin.Operation {
 	words := map[string]string{"acquire": "elected", "release": "resigned"}
 	op := lin.Operation{Op: name}

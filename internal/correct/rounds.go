@@ -14,7 +14,6 @@ const (
 	leaving
 )
 
-// member is one process.
 type member struct {
 	name  int // one that dies comes back under another
 	state int

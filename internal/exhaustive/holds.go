@@ -71,7 +71,6 @@ func reads(op lin.Operation) bool {
 	return strings.HasPrefix(op.Op, "r") && op.Op != "release" && op.Op != "resigned"
 }
 
-// takes is how many permits an operation is about.
 func takes(op lin.Operation) int {
 	if op.Arg.IsNull() {
 		return 1
@@ -247,7 +246,6 @@ func (h *holds) retriesEither(i int) (retry bool) {
 	return retry
 }
 
-// downgrade makes a writer a reader.
 func (h *holds) downgrade(t tenancy, i int) (tenancy, bool) {
 	g, found := h.of(t, i, false)
 	if !found || h.shares(t, g) {

@@ -29,7 +29,6 @@ func queueEvents(h lin.History, byPriority bool) (events []event[string]) {
 	return events
 }
 
-// numberValues returns all values that are offered or seen.
 func numberValues(h lin.History) (values []lin.Value) {
 	for _, op := range h {
 		for _, v := range []lin.Value{op.Arg, op.Result} {
@@ -72,7 +71,6 @@ func remove(q string, op lin.Operation, seen int) (string, bool) {
 	return q[1:], true
 }
 
-// counterEvents: the state is the number.
 func counterEvents(h lin.History) (events []event[int64]) {
 	for _, op := range h {
 		told := !op.Result.IsNull()

@@ -2,10 +2,8 @@ package longhistory
 
 import "github.com/zktorture/zktorture/linearizability"
 
-// nobody holds the lock.
 const nobody = -1
 
-// lock is a lock with tokens.
 type lock struct {
 	*drawing
 	holder  int

@@ -65,7 +65,6 @@ func Write(w io.Writer, cfg Config) error {
 	return d.err
 }
 
-// drawing is a Write under way.
 type drawing struct {
 	Config
 	out    io.Writer
@@ -78,7 +77,6 @@ type drawing struct {
 	wait   pending // until all have been drawn that return sooner
 }
 
-// span is when an operation was called and returned.
 type span struct{ call, end int64 }
 
 // around returns a span about the present instant in which the client is free.
@@ -101,7 +99,6 @@ func (d *drawing) add(client int, s span, op linearizability.Operation) {
 	}
 }
 
-// write writes what returned before a stamp.
 func (d *drawing) write(before int64) {
 	for len(d.wait) > 0 && d.wait[0].Return < before && d.err == nil {
 		op := heap.Pop(&d.wait).(linearizability.Operation)
