@@ -31,7 +31,7 @@ func onlyNull(op Operation, object string) string {
 	return ""
 }
 
-// prepareGate leaves out what failed, and waits of which nobody knows whether they got through.
+// prepareGate leaves out what failed, and waits of unknown outcome.
 func prepareGate(h History) []step {
 	kinds := map[string]stepKind{"shut": stepShut, "open": stepOpen, "wait": stepWait}
 	var steps []step

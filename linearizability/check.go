@@ -168,7 +168,7 @@ func (j *judge) judge(steps []step, h History) Verdict {
 	return j.confirm(checker, r, h)
 }
 
-// decide asks one checker after the other until one knows, and returns which. If that is not the model's own, the
+// decide asks one checker after the other until one knows, and returns which. Unless that is the model's own, the
 // finding of a violation has no name yet, and many steps.
 func (j *judge) decide(steps []step) (r ruling, checker string) {
 	if r = j.noted("monitor", j.model.monitor(steps)); r.outcome != Undetermined {
@@ -199,10 +199,9 @@ func (j *judge) decide(steps []step) (r ruling, checker string) {
 		"%d operations could not be ordered within %v; allow more time, or record shorter histories or fewer clients", len(steps), j.timeout))), "porcupine"
 }
 
-// confirm reports a violation. Unless it was porcupine that has proved it, porcupine is asked about the few
-// operations that are its reason, beside those that are given; if it has no answer in the time and memory for
-// explanations, the violation is one all the same. If it finds these operations in order one of the two is wrong, and
-// nothing is known.
+// confirm reports a violation. Unless porcupine has proved it, porcupine is asked about its few operations, beside
+// those given. Without an answer in the time and memory for explanations it is a violation all the same. If porcupine
+// finds an order one of the two is wrong, and nothing is known.
 func (j *judge) confirm(checker string, r ruling, h History) Verdict {
 	v := j.model.violation(checker, r.finding, h)
 	if checker == "porcupine" || len(r.finding.steps) == 0 {

@@ -64,7 +64,7 @@ func (s *countSearch) ways(c *configuration, way int64) ways {
 	return found
 }
 
-// bridge is a subset sum: amounts, each so many times at most, that make up a way.
+// bridge is a subset sum: amounts, each up to its number in left, that add up to way.
 type bridge struct {
 	way           int64
 	amounts, left []int64

@@ -66,8 +66,8 @@ func total(counts []uint64) (sum uint64) {
 	return sum
 }
 
-// bound is how much of unknown outcome may have happened now: a little more than lately. Who takes a wrong turn often
-// gets on by making use of what he should have kept, and would get stuck much later when there is nothing left.
+// bound is how many operations of unknown outcome may have taken effect by now: a few more than lately. A search that
+// took a wrong turn often goes on by spending operations that it needs later.
 func (s *countSearch) bound() uint64 {
 	if s.breadth.waste == math.MaxUint64 {
 		return math.MaxUint64

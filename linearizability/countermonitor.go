@@ -43,7 +43,7 @@ func counterMonitor(steps []step) ruling {
 	return c.fill()
 }
 
-// place is where somebody who was told a number stands.
+// place is the range of numbers that an operation whose result is known covers.
 type place struct {
 	from, to int64 // the number before and after
 	call     int64
@@ -329,8 +329,8 @@ func (f *filling) assign() ruling {
 	return legal()
 }
 
-// homeless is said if an addition of outcome ok has no place. To show it takes those that have one up to somebody who
-// came after it, and all others that were not told their sums.
+// homeless is the finding that an addition of outcome ok has no place. Its certificate is the additions that have
+// one, up to the first operation called after its return, and all whose sums are not known.
 func (f *filling) homeless(job int32) ruling {
 	const few = 6
 	after := slices.IndexFunc(f.places, func(p place) bool { return p.call > f.steps[job].end })
@@ -350,7 +350,7 @@ func (f *filling) homeless(job int32) ruling {
 	return r
 }
 
-// shortage is said if a gap cannot be covered.
+// shortage is the finding that a gap cannot be covered.
 func (f *filling) shortage(g *gap, need int64) ruling {
 	r := illegal(f.finding(f.between(g.below, g.next)...))
 	if g.below != none {

@@ -156,7 +156,7 @@ func anyInside(state []byte) bool {
 // number.
 const explainedMax = 300
 
-// explainBarrier tells apart what is wrong even if nobody waits to leave, and what is wrong with leaving.
+// explainBarrier tells early enters from early leaves.
 func explainBarrier(j *judge, steps []step, parties int) finding {
 	if len(steps) > explainedMax {
 		return unexplained(steps)
@@ -185,8 +185,8 @@ func explainBarrier(j *judge, steps []step, parties int) finding {
 	return unexplained(steps)
 }
 
-// mostThere returns how many processes at most were there at one moment between two stamps. It changes only where a
-// step is a moment; those of one stamp may be in any order, so that all who arrive come first.
+// mostThere returns the greatest number of processes present at one moment between two stamps. It changes only where
+// a step is a moment; of steps with one stamp arrivals are taken first.
 func mostThere(steps []step, from, to int64) (most int) {
 	for _, s := range steps {
 		if t := max(s.call, from); s.kind == stepArrive && t <= to {

@@ -101,7 +101,7 @@ func (b *barrierCase) happen(k int, s *step, present map[int32]int64) {
 	b.there[k+1] = len(present)
 }
 
-// passed is by when an enter had succeeded; Forever if nobody knows that it did.
+// passed is by when an enter had succeeded; Forever if it is not known that it did.
 func (b *barrierCase) passed(source int) int64 {
 	if end, found := b.ends[source]; found {
 		return end
@@ -144,7 +144,7 @@ func (b *barrierCase) pass(i int32) bool {
 	return true
 }
 
-// freeMoments returns, by moment, at how many before it nobody is inside.
+// freeMoments returns, by moment, how many moments before it have no process inside.
 func (b *barrierCase) freeMoments() []int {
 	change := make([]int, len(b.instants)+2)
 	for _, stay := range b.stays {
@@ -202,7 +202,7 @@ func (b *barrierCase) earlyEnter(i int32) ruling {
 	})
 }
 
-// presentAt returns the operations by which those came who are there at a moment.
+// presentAt returns the enters of the processes that are present at a moment.
 func (b *barrierCase) presentAt(moment int) (sources []int) {
 	present := make(map[int32]int)
 	for _, i := range b.instants[:moment] {
@@ -220,9 +220,9 @@ func (b *barrierCase) presentAt(moment int) (sources []int) {
 	return sources
 }
 
-// earlyLeave is the finding that somebody was inside at every moment of leave i. Others that are always there let
-// every enter of the finding succeed, as late as it could; where that would be too late, as not enough were there in
-// truth, there is no small part of the history that is illegal by itself.
+// earlyLeave is the finding that a process was inside at every moment of leave i. The ruling's given processes are
+// always present, so that every enter named succeeds as late as it could. Where that would be too late, because too
+// few were present, no small part of the history is illegal by itself.
 func (b *barrierCase) earlyLeave(i int32) ruling {
 	from, to := b.moments(&b.steps[i])
 	keep := map[int]bool{b.steps[i].source: true}
@@ -262,7 +262,7 @@ func (b *barrierCase) longest(moment int, leave *step) (best *inside) {
 	return best
 }
 
-// crowd is as many others as it takes, who are there all the time.
+// crowd is enough other processes, present all the time.
 func (b *barrierCase) crowd() (given []step) {
 	others := itemsOf(b.steps)
 	for k := range b.parties {

@@ -150,8 +150,8 @@ const clockPeriod = 1 << 12
 // and a small state.
 const configurationBytes = 256
 
-// searchFrontier searches until the deadline, with so many bytes of memory. If the history is illegal the finding's
-// steps are little more than a beginning of it that is illegal too, and have no name yet.
+// searchFrontier searches until the deadline, within memory bytes. If the history is illegal the finding's steps are
+// little more than an illegal prefix of it, and it has no name yet.
 func searchFrontier(spec *porcupine.Model, steps []step, deadline time.Time, memory int64) ruling {
 	events := eventsOf(steps)
 	f := &frontierSearch{
@@ -360,8 +360,7 @@ func (s *step) looks() bool {
 	return s.empty()
 }
 
-// timeUp tells whether the deadline is over, after so many more steps. Each costs as much as a configuration has
-// words.
+// timeUp tells whether the deadline is over, after some more steps. Each costs as much as a configuration has words.
 func (f *frontierSearch) timeUp(steps int) bool {
 	if f.clock -= steps * (1 + f.layout.words()/64); f.clock <= 0 && !f.late {
 		f.clock, f.late = clockPeriod, time.Now().After(f.deadline)

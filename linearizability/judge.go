@@ -33,8 +33,8 @@ func newJudge(m *Model, o Options) *judge {
 	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout), memory: memory, effort: math.MaxInt64}
 }
 
-// The explanation of a violation is bounded by itself: it is no reason to doubt the violation that it takes long.
-// What it finds should not depend on how busy the machine is, so that what bounds it nearly always is the effort.
+// The explanation of a violation has bounds of its own: that it takes long is no reason to doubt the violation. What
+// bounds it should not depend on how busy the machine is, so it is nearly always the effort.
 const (
 	explainPart   = 4               // it may take so small a part of the time and the memory …
 	explainMax    = 2 * time.Second // … and no longer than this,
@@ -52,7 +52,6 @@ func (j *judge) explain() {
 // late tells whether time is up.
 func (j *judge) late() bool { return time.Now().After(j.deadline) }
 
-// note records that a checker could not decide.
 func (j *judge) note(checker, why string) { j.tried = append(j.tried, checker+": "+why) }
 
 // noted returns a checker's ruling, and records why it is none.
@@ -66,7 +65,7 @@ func (j *judge) noted(checker string, r ruling) ruling {
 // half is when half of the time that is left is over.
 func (j *judge) half() time.Time { return time.Now().Add(time.Until(j.deadline) / 2) }
 
-// ask returns porcupine's answer, or Unknown if it has none in time or in the memory allowed.
+// ask returns porcupine's answer; Unknown if time or memory do not suffice.
 func (j *judge) ask(steps []step) porcupine.CheckResult {
 	left := time.Until(j.deadline)
 	entries := j.memory / entryBytes(len(steps))
@@ -96,15 +95,15 @@ func (j *judge) ask(steps []step) porcupine.CheckResult {
 	return result
 }
 
-// What porcupine is asked about before the frontier is searched: few steps, with so many entries of its tables.
+// Bounds of what porcupine is asked before the frontier is searched: steps, and entries of its tables.
 const (
 	soonSteps  = 64
 	soonEffort = 1 << 17
 )
 
-// askSoon asks porcupine about a short history, with a bounded effort. It goes into the depth, and so may find an
-// order at once where the frontier, which goes into the breadth, has to look at all that may be open together. Of
-// what is illegal the frontier says more: where it ends.
+// askSoon asks porcupine about a short history, with a bounded effort. Its depth-first search may find an order at
+// once where the frontier, breadth first, has to look at all that is open. Of an illegal history the frontier says
+// more: where it ends.
 func (j *judge) askSoon(steps []step) porcupine.CheckResult {
 	if len(steps) > soonSteps {
 		return porcupine.Unknown
@@ -116,13 +115,12 @@ func (j *judge) askSoon(steps []step) porcupine.CheckResult {
 	return result
 }
 
-// entryBytes is about what porcupine needs to remember one step of a history of n operations: a bit for each, a state
-// and its place in a map. It is doubled, as the collector lets garbage pile up.
+// entryBytes is about what porcupine needs to remember one step of n: a bit for each, a state and its place in a map.
+// It is doubled for garbage that is not collected yet.
 func entryBytes(n int) int64 { return 2 * (int64(n)/8 + 200) }
 
-// metered returns the model with a limit on the steps that succeed: once there were so many, all fail, so that the
-// search ends. Then entries is negative, and an order that was not found may exist. It may be read once porcupine has
-// answered.
+// metered returns the model with a limit on the steps that succeed. Beyond it all fail, so that the search ends; then
+// entries is negative, and an order that was not found may exist. Read entries only after porcupine has answered.
 func metered(spec porcupine.Model, entries *int64) porcupine.Model {
 	step := spec.Step
 	spec.Step = func(state, input, output any) (bool, any) {
@@ -149,8 +147,9 @@ func (j *judge) shrink(steps []step) []step {
 	return dropLate(leaveOut(leaveOut(steps, 2, itemParts, more, illegal), 2, looseParts, more, illegal))
 }
 
-// leaveOut leaves out parts of illegal steps, at first one of so many parts, then ever fewer, as long as what is left
-// is illegal. A legal history has to stay legal without a part: then the steps are illegal because what is left is.
+// leaveOut leaves out parts of illegal steps, at first a fraction 1/of of them at once, then ever fewer, as long as
+// the rest is illegal. A legal history has to stay legal without a part: then the steps are illegal because the rest
+// is.
 func leaveOut(steps []step, of int, divide func([]step) [][]int, more func() bool, illegal func([]step) bool) []step {
 	for size := max(1, len(steps)/of); size > 0; size /= 2 {
 		for at := 0; more(); {
@@ -169,8 +168,8 @@ func leaveOut(steps []step, of int, divide func([]step) [][]int, more func() boo
 	return steps
 }
 
-// dropLate leaves out the steps of unknown outcome that were called after all others had ended. They can always go
-// last, so that an illegal history stays illegal without them.
+// dropLate leaves out the steps of unknown outcome that were called after all others had ended: an illegal history
+// stays illegal without them.
 func dropLate(steps []step) []step {
 	last := int64(math.MinInt64)
 	for i := range steps {
@@ -181,8 +180,8 @@ func dropLate(steps []step) []step {
 	return selectSteps(steps, func(s *step) bool { return !s.unknown || s.call <= last })
 }
 
-// itemParts returns, for every item, the indices of its steps. Leaving out a value, or a hold with its releases,
-// keeps a legal history legal: the others meet less in their way.
+// itemParts returns, for every item, the indices of its steps. A legal history stays legal without a value, or
+// without a hold and its releases.
 func itemParts(steps []step) [][]int {
 	var parts [][]int
 	place := make(map[int32]int)
@@ -200,8 +199,7 @@ func itemParts(steps []step) [][]int {
 	return parts
 }
 
-// looseParts returns the steps that may be left out one by one: those that change nothing where they are legal, or
-// are never legal.
+// looseParts returns the steps that may be left out one by one.
 func looseParts(steps []step) [][]int {
 	var parts [][]int
 	for i := range steps {

@@ -91,8 +91,8 @@ func mayGrant(op *Operation) bool {
 	return op.Result != Null && op.Result != Bool(false) && op.Result != Int(0)
 }
 
-// holder is a process in one of the ways in which it can hold something: as a reader or alone, so many permits or so
-// many. Releases end holds of their own way.
+// holder is a process and how it holds: as a reader or not, and how many permits. Releases end holds of their own
+// kind.
 type holder struct {
 	process Value
 	reads   bool
@@ -113,8 +113,7 @@ func prepareLock(h History) []step {
 	return dropIdle(steps)
 }
 
-// pairHolds is prepareLock, but for what is left out because nobody insists on it. It returns also the items to which
-// later operations may belong.
+// pairHolds is prepareLock, without dropIdle. It also returns the items to which later operations may belong.
 func pairHolds(h History) ([]step, map[holder]int32) {
 	steps := make([]step, 0, len(h))
 	held := make(map[holder]int32)   // the hold last granted
@@ -243,8 +242,8 @@ func explainLock(j *judge, steps []step) finding {
 	return unexplained(steps)
 }
 
-// explainHolds tells apart who holds something together with others and who releases what it does not hold: that is
-// wrong even if everybody shares.
+// explainHolds tells holds that exclude each other from releases without a hold, which are illegal even if all holds
+// are shared.
 func explainHolds(j *judge, certificate []step) finding {
 	items, doubtful := make(map[int32]bool), false
 	alone := slices.Clone(certificate)

@@ -3,11 +3,10 @@ package linearizability
 import "slices"
 
 // What can be forgotten of a lock, an election or a semaphore. Let a cut be legal, and first be the first call of
-// what is pending. Whatever is learned later, of what is pending or of what is called after the cut, concerns the
-// time from first on: a grant cannot take effect before its call, and a hold that lasts at the cut was surely held
-// until then.
+// what is pending. All that is learned later concerns the time from first on: a grant cannot take effect before its
+// call, and a hold that lasts at the cut was surely held until then.
 //
-// So a tenure that is over before first, at the latest, is in nobody's way any more. It is still needed
+// So a tenure that is over before first excludes nothing any more. It is still needed
 //
 //   - while its process may give back the same hold once more, or join it: until it is granted another;
 //   - if its token is the greatest: all that come later need greater ones;

@@ -35,7 +35,7 @@ type Model struct {
 	monitor func([]step) ruling
 	// search decides what the monitor cannot, where it can before the deadline; it may be nil.
 	search func([]step, time.Time) ruling
-	// streamer is what it takes to do so piece by piece; nil if nobody knows how.
+	// streamer judges piece by piece; it may be nil.
 	streamer *streamer
 	// explain names the rule that an illegal history breaks.
 	explain func(*judge, []step) finding

@@ -53,8 +53,8 @@ const Forever int64 = math.MaxInt64
 
 // Operation is one call of an object by a client, and what became of it.
 type Operation struct {
-	// Client is who called. A client has one call at a time. After an operation of unknown outcome a client goes on
-	// under another number, see [Recorder].
+	// Client is the number of the caller, which has one call at a time. After an operation of unknown outcome a
+	// client goes on under another number, see [Recorder].
 	Client int
 	// Op is what was called: acquire, try, release; offer, poll, take, peek; and so on, see the models.
 	Op string

@@ -32,7 +32,7 @@ func RWLock() Model {
 	return m
 }
 
-// Semaphore returns the model of a semaphore with so many permits.
+// Semaphore returns the model of a semaphore.
 //
 //	acquire  takes permits: its argument is how many, null for one. The result is a token, a number
 //	         that grows from grant to grant, or null if there are none
@@ -51,7 +51,7 @@ func Semaphore(permits int) Model {
 	return m
 }
 
-// govern gives the model the rule of so many permits.
+// govern gives the model the rule of permits; overdrawn says that it is broken.
 func (m *Model) govern(capacity int64, overdrawn string) {
 	m.spec = permitSpec(capacity)
 	m.monitor = func(steps []step) ruling { return permitMonitor(steps, capacity) }
@@ -94,8 +94,8 @@ func (o Operation) permits() int64 {
 	return o.Arg.Int()
 }
 
-// semaphoreConflict finds a process that surely holds the same number of permits twice, so that nobody can tell which
-// a release is about.
+// semaphoreConflict finds a process that surely holds the same number of permits twice, so that a release of it is
+// ambiguous.
 func semaphoreConflict(h History) (int, string) {
 	if i, problem := releaseWithoutAcquire(h); problem != "" {
 		return i, problem
@@ -116,7 +116,7 @@ func semaphoreConflict(h History) (int, string) {
 	return 0, ""
 }
 
-// whole is how many permits a hold takes that suffers nobody beside it.
+// whole is what an exclusive hold takes.
 const whole = math.MaxInt64
 
 func (s *step) takes() int64 {

@@ -70,7 +70,7 @@ func clearPermits(steps []step, capacity int64) ruling {
 	return legal()
 }
 
-// permits are the tenures of something that has so many permits.
+// permits are the tenures of a lock or a semaphore with permits.
 type permits struct {
 	tenancy  *tenancy
 	capacity int64
@@ -84,7 +84,7 @@ type permits struct {
 	least        minima   // of what is in use at the ends
 }
 
-// taking is a time in which a tenure surely takes so many permits: between lo and hi, not at them.
+// taking is a time in which a tenure surely takes permits: between lo and hi, not at them.
 type taking struct {
 	lo, hi, takes int64
 	tenure        int32

@@ -491,7 +491,7 @@ func (c *rankCase) explained(deadlines []due) bool {
 	return false
 }
 
-// assign gives removals by deadline. Who has none may stay for ever.
+// assign gives removals by deadline. Values without a deadline may stay for ever.
 func (c *rankCase) assign(by map[int32]int64) []int64 {
 	taken := slices.Clone(c.named)
 	var hungry []due
@@ -590,8 +590,8 @@ func (b *blame) of(items []int32) []step {
 	return b.c.spared(some)
 }
 
-// spared leaves out the removals of unknown outcome that can make no difference: of k values that nobody surely
-// removed they can take k, and those that were called first can do all that others can.
+// spared leaves out the removals of unknown outcome that make no difference: of k values not surely removed they can
+// take k, and those called first can do all that others can.
 func (c *rankCase) spared(steps []step) []step {
 	kept := make(map[int32]bool)
 	for i := range steps {

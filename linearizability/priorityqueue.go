@@ -46,8 +46,7 @@ func priorityOf(v Value) (int64, bool) {
 	return priority, err == nil
 }
 
-// preparePriorities is prepareQueue and notes the priorities of what is offered. What that leaves out may be left out
-// here too: an item that nobody sees is one that only keeps others waiting.
+// preparePriorities is prepareQueue with the priorities of what is offered.
 func preparePriorities(h History) []step {
 	steps := prepareQueue(h)
 	for i := range steps {

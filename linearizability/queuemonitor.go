@@ -122,7 +122,7 @@ func newQueueCase(steps []step) *queueCase {
 	return q
 }
 
-// load notes who did what to every value, and finds phantoms and duplicates.
+// load notes the steps of every value, and finds phantoms and duplicates.
 func (q *queueCase) load() *finding {
 	for i := range q.steps {
 		if f := q.note(int32(i)); f != nil {

@@ -23,8 +23,8 @@ type doubt struct {
 	share  int32   // the last downgrade of outcome ok before it, in order of call
 }
 
-// about tells whether the step may be about a hold. What was downgraded is no writer's hold any more, for those who
-// called after a downgrade of outcome ok; who does not know may give it back as either.
+// about tells whether the step may be about a hold. For a process that knows of a downgrade the hold is a reader's;
+// for one that does not, either kind of release may end it.
 func (d *doubt) about(h *permitHold) bool {
 	in := func(orders []int32) bool { _, found := slices.BinarySearch(orders, h.order); return found }
 	switch {

@@ -57,8 +57,7 @@ const (
 	rememberMax = 1 << 20 // and gives up if it would have to remember more than this
 )
 
-// NewStream returns a Stream without operations. It returns an error if nobody knows how to judge such an object
-// piece by piece.
+// NewStream returns a Stream without operations. It returns an error if the model has no way to judge piece by piece.
 func NewStream(m Model) (*Stream, error) {
 	if m.prepare == nil || m.monitor == nil || m.streamer == nil {
 		return nil, fmt.Errorf("the model %q cannot judge a stream; record the whole history and give it to Check", m.Name)
@@ -92,7 +91,7 @@ func (s *Stream) Add(op Operation) error {
 	return nil
 }
 
-// refuse ends the stream for a fault of whoever feeds it.
+// refuse ends the stream because what was added is not sound.
 func (s *Stream) refuse(err *AssumptionError) error {
 	s.end(Verdict{Outcome: Undetermined, Checker: "assumptions", Reason: err.Error()})
 	return err

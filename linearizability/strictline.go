@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Package encoding/json reads more than what is meant by a history file: it makes U+FFFD of all that is no text, so
-// that values that differ become equal; it takes the last of two fields of one name; and it does not tell Client from
-// client. All of these are mistakes of whoever wrote the file, and are refused.
+// Package encoding/json accepts what a history file must not have: it turns invalid text into U+FFFD, so that
+// different values become equal; it takes the last of two fields of one name; and it takes Client for client. These
+// are refused.
 
 // strictText returns what is no text in a line that is JSON otherwise.
 func strictText(line []byte) error {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// AssumptionError says that a history is not what [Check] has to assume. It is a fault of whoever recorded the
-// history, and says nothing about the object.
+// AssumptionError says that a history breaks an assumption of [Check]. The fault is in the recording; nothing is
+// known about the object.
 type AssumptionError struct {
 	Index     int // of the operation in the history, from 0
 	Operation Operation

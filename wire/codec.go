@@ -145,7 +145,7 @@ func least(t reflect.Type) int {
 	return int(t.Size())
 }
 
-// A count is so long, and none where there is nothing to count.
+// countBytes is the length of a count; none is the count of an absent buffer.
 const (
 	countBytes = 4
 	none       = -1

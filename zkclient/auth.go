@@ -44,7 +44,7 @@ func ReadDigest(source string) (Credential, error) {
 	return Digest(user, password), nil
 }
 
-// couldBeSecret tells whether somebody may have given a credential for its source.
+// couldBeSecret tells whether the source may be a credential given by mistake.
 func couldBeSecret(source string) bool {
 	name, _ := strings.CutPrefix(source, "env:")
 	return strings.Contains(name, ":")

@@ -83,7 +83,7 @@ func (q *queue) put(v lin.Value) {
 	q.changed()
 }
 
-// lost is an offer of what nobody will see, or the removal of something that is removed by another.
+// lost is an offer whose value never comes out, or a removal of a value that another removal takes.
 func (q *queue) lost(r *rand.Rand, _ int) lin.Operation {
 	if r.IntN(2) == 0 {
 		return lin.Operation{Op: "offer", Arg: q.value(r)}
@@ -236,7 +236,7 @@ func (h *holds) asks(r *rand.Rand) string {
 	return "acquire"
 }
 
-// wish draws what somebody wants to hold.
+// wish draws what a process asks for.
 func (h *holds) wish(r *rand.Rand) hold {
 	switch {
 	case h.model == "semaphore":
@@ -276,8 +276,8 @@ func (h *holds) lost(r *rand.Rand, process int) lin.Operation {
 	return h.word(h.asks(r), h.wish(r))
 }
 
-// unanswered: who does not know that it was granted something holds it all the same, and either gives it back or
-// loses it with its session. Who does not know that a release was carried out may try again.
+// unanswered: a process that missed the reply to a grant holds it all the same; it releases it, or its session ends.
+// One that missed the reply to a release may try again.
 func (h *holds) unanswered(r *rand.Rand, process int, op lin.Operation) {
 	_, holding := h.held[process]
 	switch {

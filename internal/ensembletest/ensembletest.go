@@ -21,7 +21,7 @@ func Need(t testing.TB) {
 	}
 }
 
-// Start starts so many servers, which end with the test. With -short the test is skipped.
+// Start starts an ensemble of nodes servers, which ends with the test. With -short the test is skipped.
 func Start(t testing.TB, nodes int) *ensemble.Ensemble {
 	t.Helper()
 	Need(t)
@@ -45,8 +45,8 @@ func Main(m *testing.M) {
 	os.Exit(status)
 }
 
-// Share returns so many servers without znodes: those that the package's tests before it had, if there are any. It is
-// for tests that do the servers no harm and do not run in parallel. With -short the test is skipped.
+// Share returns an empty ensemble of nodes servers, which the package's tests share. It is for tests that do it no
+// harm and do not run in parallel. With -short the test is skipped.
 func Share(t testing.TB, nodes int) *ensemble.Ensemble {
 	t.Helper()
 	Need(t)

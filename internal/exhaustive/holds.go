@@ -78,7 +78,7 @@ func takes(op lin.Operation) int {
 	return int(op.Arg.Int())
 }
 
-// grant: while nobody is in the way, and with a token greater than those that it must be greater than.
+// grant succeeds if there is room, with a token greater than those that it must exceed.
 func (h *holds) grant(t tenancy, i int) (tenancy, bool) {
 	op := h.ops[i]
 	if !h.room(t, op) {
@@ -110,7 +110,7 @@ func sorted(s string) string {
 	return string(b)
 }
 
-// room: a semaphore has so many permits; a reader suffers readers; whoever else holds something suffers nobody.
+// room: a semaphore has its permits; readers share; any other holder excludes all others.
 func (h *holds) room(t tenancy, op lin.Operation) bool {
 	switch h.model {
 	case "semaphore":
@@ -144,9 +144,8 @@ func (h *holds) of(t tenancy, i int, asReader bool) (byte, bool) {
 	return 0, false
 }
 
-// heldAs tells whether operation i may be about the hold of grant g as a reader's, or else as a writer's. Once
-// downgraded, it is a reader's for those that come after a downgrade; but who does not know whether a downgrade took
-// effect may give it back as either.
+// heldAs tells whether operation i may be about the hold of grant g, as a reader's or as a writer's. After a
+// downgrade of outcome ok it is a reader's; after one of unknown outcome either kind of release ends it.
 func (h *holds) heldAs(t tenancy, g byte, i int, asReader bool) bool {
 	after := func(known bool) bool {
 		return slices.ContainsFunc(h.ops[int(g)+1:i], func(op lin.Operation) bool {
@@ -162,8 +161,8 @@ func (h *holds) heldAs(t tenancy, g byte, i int, asReader bool) bool {
 	return !h.shares(t, g) || !after(true)
 }
 
-// grantedAgain tells whether the process was surely granted the like of g after it and before i, as a reader or not.
-// Who is surely downgraded is granted a reader's hold by that.
+// grantedAgain tells whether the process was surely granted the like of g between g and i, as a reader or not. A
+// downgrade of outcome ok counts as a grant to a reader.
 func (h *holds) grantedAgain(g byte, i int, asReader bool) bool {
 	for k := h.since(g, i, asReader) + 1; k < i; k++ {
 		op := h.ops[k]

@@ -18,8 +18,8 @@ func Relax() {
 	}
 }
 
-// Within lets the collector run as often as it takes to keep the heap from growing by more than so many bytes, if
-// that is possible, unless the environment says how large it may become (GOMEMLIMIT).
+// Within bounds the growth of the heap by bytes, where that is possible, by collecting more often, unless GOMEMLIMIT
+// is set.
 func Within(bytes int64) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
