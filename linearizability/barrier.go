@@ -47,8 +47,7 @@ func prepareGate(h History) []step {
 	return steps
 }
 
-// gateSpec: the state is whether the gate is shut. A step of unknown outcome that never happened is one that happens
-// after all others.
+// gateSpec: the state is whether the gate is shut. A step that never happens is one that happens after all others.
 var gateSpec = porcupine.Model{
 	Init: func() any { return false },
 	Step: func(state, input, _ any) (bool, any) {

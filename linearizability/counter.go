@@ -68,8 +68,6 @@ var counterSpec = porcupine.Model{
 	Hash: func(state any) uint64 { return mix(uint64(state.(int64))) },
 }
 
-// stepCounter carries out one step. A step of unknown outcome is always legal, and does nothing where it cannot take
-// effect.
 func stepCounter(number int64, s *step) (bool, int64) {
 	sum := number + s.delta
 	if s.noToken || s.sum == sum {
@@ -97,8 +95,7 @@ func explainCounter(j *judge, steps []step) finding {
 	return finding{"sum", dropLate(adds)}
 }
 
-// withEchoes returns the steps and, for each, one that may have its effect once more, or may undo it, any time later
-// or never.
+// withEchoes adds to each step one that repeats it, or undoes it, any time later or never.
 func withEchoes(adds []step, sign int64) []step {
 	all := slices.Clone(adds)
 	for _, s := range adds {

@@ -76,8 +76,8 @@ func (s *countSearch) bound() uint64 {
 	return s.saved[at].least + s.breadth.waste + total(s.called) - s.saved[at].calls
 }
 
-// retreat goes back as nothing is left after event k. It returns the event to go on with, or -1 if the search has
-// been at the beginning with the greatest breadth.
+// retreat goes back, as nothing is left after event k. It returns the event to go on with, or -1 if none is left to
+// try.
 func (s *countSearch) retreat(k int) int {
 	if k > s.died+retreatPast {
 		s.attempt = 0

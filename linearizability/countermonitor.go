@@ -180,8 +180,7 @@ func (c *counterCase) finding(steps ...int32) finding {
 	return f
 }
 
-// anything returns additions that may have happened at any time: with some of them the counter can get from every
-// number of the given places to the next.
+// anything returns additions of unknown outcome that lead from every number of the given places to the next.
 func (c *counterCase) anything(places ...int32) []step {
 	numbers := []int64{0}
 	for _, k := range places {
@@ -223,8 +222,7 @@ func (c *counterCase) fill() ruling {
 	return f.assign()
 }
 
-// compete decides if additions of known sum and unknown outcome are about, and others that must be over early, unless
-// it depends on which of the former took effect.
+// compete decides between additions of known sum and unknown outcome and those that must be over early, if it can.
 func (f *filling) compete(latest int64) ruling {
 	without := newFilling(f.counterCase, f.all)
 	for i := range f.gaps {
@@ -263,8 +261,7 @@ func newFilling(c *counterCase, all int64) *filling {
 	}
 }
 
-// cover covers what it can of each gap with additions whose sums are known. It returns the latest call of those that
-// could be used.
+// cover covers the gaps with additions whose sums are known. It returns the latest call of those.
 func (f *filling) cover() (latest int64) {
 	latest = math.MinInt64
 	slices.SortFunc(f.known, func(a, b int32) int { return cmp.Or(cmp.Compare(f.steps[a].sum, f.steps[b].sum), cmp.Compare(a, b)) })
@@ -283,8 +280,7 @@ func (f *filling) cover() (latest int64) {
 	return latest
 }
 
-// most returns how much of a gap the given additions can cover without overlap. They are in order of their sums,
-// which are in the gap.
+// most returns how much of a gap additions can cover without overlap. They are in order of sum.
 func (f *filling) most(g *gap, known []int32, latest *int64) int64 {
 	var sums, covered []int64 // of those that fit, in order
 	best := int64(0)
@@ -304,8 +300,7 @@ func (f *filling) most(g *gap, known []int32, latest *int64) int64 {
 	return best
 }
 
-// assign gives the gaps, from the lowest, the additions that were not told their sums, of those that could be there
-// the one that must be over first.
+// assign gives each gap, from the lowest, the additions without a sum that can be there, earliest deadline first.
 func (f *filling) assign() ruling {
 	next := 0
 	for k := range f.gaps {

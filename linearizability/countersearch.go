@@ -152,8 +152,7 @@ func (s *countSearch) leave(i int32) {
 	}
 }
 
-// costed is what to do with a configuration of the closure, given by its place. What costs least, as least of unknown
-// outcome happened, comes first.
+// costed is a configuration of the closure, by place, with how much of unknown outcome happened: least first.
 type costed struct {
 	cost    uint64
 	place   int
@@ -231,8 +230,7 @@ func (s *countSearch) cost(c *configuration) (sum uint64) {
 	return sum
 }
 
-// walk adds to the closure what comes of a configuration by one step that returns, if nothing of unknown outcome
-// happened in between.
+// walk adds to the closure what comes of a configuration by one step that returns.
 func (s *countSearch) walk(c *configuration) {
 	number := c.state.(int64)
 	for _, i := range s.from[number] {
@@ -247,8 +245,7 @@ func (s *countSearch) walk(c *configuration) {
 	}
 }
 
-// cross adds to the closure what comes of a configuration by what is of unknown outcome, and then one step that is
-// told a number.
+// cross adds to the closure what comes of a configuration by steps of unknown outcome, then one with a known number.
 func (s *countSearch) cross(c *configuration) {
 	number := c.state.(int64)
 	for _, i := range s.open {

@@ -34,8 +34,7 @@ func DoubleBarrier(parties int) Model {
 
 func barrierProblem(op Operation) string { return onlyNull(op, "barrier") }
 
-// prepareBarrier makes of each operation what happens at its call and what it waits for. The item of a step is the
-// number of its process.
+// prepareBarrier splits operations into call and wait. The item of a step is the number of its process.
 func prepareBarrier(h History) []step {
 	var steps []step
 	number := make(map[Value]int32)
@@ -152,8 +151,7 @@ func anyInside(state []byte) bool {
 	return false
 }
 
-// explainedMax bounds the steps of a barrier among which an explanation is looked for: it takes the cube of their
-// number.
+// explainedMax bounds the steps of a barrier that is explained, which takes the cube of their number.
 const explainedMax = 300
 
 // explainBarrier tells early enters from early leaves.

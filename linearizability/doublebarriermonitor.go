@@ -180,8 +180,7 @@ func (b *barrierCase) unless(from, to int64, r ruling) ruling {
 // certificateMax bounds the operations that a finding on a barrier names.
 const certificateMax = 6
 
-// earlyEnter is the finding that enter i never met enough others. It names those that were there when most were, if
-// they are few.
+// earlyEnter is the finding that enter i never met enough others. It names those present when most were, if few.
 func (b *barrierCase) earlyEnter(i int32) ruling {
 	from, to := b.moments(&b.steps[i])
 	best := from

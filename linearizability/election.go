@@ -28,8 +28,7 @@ func electionProblem(op Operation) string {
 	return ""
 }
 
-// electionConflict finds a client that resigned without having been a candidate, or under another token than it was
-// elected with.
+// electionConflict finds a client that resigned without an election, or under another token.
 func electionConflict(h History) (int, string) {
 	if i, problem := releaseWithoutAcquire(h); problem != "" {
 		return i, "its client had not called elected before; record that too, and under the same client or process"

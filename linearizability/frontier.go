@@ -28,8 +28,8 @@ type configuration struct {
 	taken []uint64 // see layout
 }
 
-// layout is how a configuration says what took effect: a bit for each open operation that returns, by slot; a bit for
-// each of unknown outcome that is like no other; and for each class of those that do the same, how many of them did.
+// layout is the words of configuration.taken: a bit for each open operation that returns, by slot; a bit for each of
+// unknown outcome that is unique; and for each class of equal ones a count.
 type layout struct{ sure, single, classes int } // how many words
 
 func (l layout) words() int { return l.sure + l.single + l.classes }
@@ -69,8 +69,7 @@ func (s *configurations) clear() {
 	clear(s.first)
 }
 
-// add adds a configuration unless one of the set can become all that it can. It returns with how many it was
-// compared.
+// add adds a configuration unless one that covers it is there. It returns with how many it was compared.
 func (s *configurations) add(c configuration) (compared int) {
 	hash := s.hash(&c)
 	for i := s.first[hash]; i > 0; i = s.next[i-1] {
@@ -146,8 +145,7 @@ const effortMax = 4_000_000
 // clockPeriod is how many steps are tried between two looks at the clock.
 const clockPeriod = 1 << 12
 
-// configurationBytes is about what one configuration needs beside a bit for each slot: itself, its places in the set,
-// and a small state.
+// configurationBytes is about what a configuration needs beside its bits.
 const configurationBytes = 256
 
 // searchFrontier searches until the deadline, within memory bytes. If the history is illegal the finding's steps are
@@ -198,8 +196,7 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
-// assign gives every step a bit that no other has while it is open, or a class if it is of unknown outcome and does
-// what others of unknown outcome do.
+// assign gives every step a bit of its own while it is open, or a class if several of unknown outcome do the same.
 func (f *frontierSearch) assign(events []event) {
 	f.slots, f.alike = make([]int32, len(f.steps)), make([]bool, len(f.steps))
 	members := make(map[step]int, len(f.steps))
@@ -271,8 +268,7 @@ func (f *frontierSearch) run(events []event) ruling {
 	return legal()
 }
 
-// until returns the steps called until then, and what came later of their items, so that a value that was offered has
-// not vanished.
+// until returns the steps called until then, and all steps of their items.
 func (f *frontierSearch) until(at int64) []step {
 	items := make(map[int32]bool)
 	for i := range f.steps {

@@ -14,8 +14,7 @@ import (
 // every release, when it takes effect, finds only the hold that it is thought to end. What is left out never took
 // effect.
 
-// likelyHolds returns what probably took effect, with an item of its own for each hold. It tells whether the holds of
-// each item are apart.
+// likelyHolds returns what probably took effect, an item for each hold, and whether the holds of each item are apart.
 func likelyHolds(steps []step) (likely []step, apart bool) {
 	items := make(map[int32]*guess)
 	of := make([]*guessedHold, len(steps)) // by step

@@ -164,8 +164,7 @@ func byCall(h History) []int {
 	return order
 }
 
-// dropIdle leaves out the grants of unknown outcome that no later release insists on, and the releases of holds that
-// were then never granted. The steps are in order of call.
+// dropIdle leaves out the grants of unknown outcome that no release insists on, and the releases of such holds.
 func dropIdle(steps []step) []step {
 	insisted := make([]bool, len(steps)) // by hold
 	granted := make([]bool, len(steps))  // by hold
@@ -208,8 +207,6 @@ var lockSpec = porcupine.Model{
 	},
 }
 
-// stepLock carries out one step. A step of unknown outcome is always legal, and does nothing where it cannot take
-// effect.
 func stepLock(l lockState, s *step) (bool, lockState) {
 	switch {
 	case s.kind == stepRelease && s.item != noItem && s.item == l.hold && l.order < s.order:
@@ -242,8 +239,7 @@ func explainLock(j *judge, steps []step) finding {
 	return unexplained(steps)
 }
 
-// explainHolds tells holds that exclude each other from releases without a hold, which are illegal even if all holds
-// are shared.
+// explainHolds tells overlapping holds from releases without a hold, which are illegal even if all holds are shared.
 func explainHolds(j *judge, certificate []step) finding {
 	items, doubtful := make(map[int32]bool), false
 	alone := slices.Clone(certificate)

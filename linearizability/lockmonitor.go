@@ -51,8 +51,7 @@ type zone struct {
 	tenure int32
 }
 
-// zones are the zones of a lock's tenures by lo. Once overlap has found nothing, the forward ones are apart from each
-// other.
+// zones are the zones of a lock's tenures by lo. Once overlap finds nothing, the forward ones are disjoint.
 type zones struct {
 	tenancy           *tenancy
 	forward, backward []zone

@@ -57,8 +57,7 @@ func (t *tenancy) need(needed []bool, first int64) {
 	}
 }
 
-// forgotten tells which operations belong to no item that is needed. Those that prepare leaves out, such as tries
-// that were refused, belong to none.
+// forgotten tells which operations belong to no item that is needed; those that prepare leaves out belong to none.
 func forgotten(c cut, steps []step, needed []bool) []bool {
 	forget := make([]bool, len(c.history))
 	for i := range forget {

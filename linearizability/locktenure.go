@@ -178,8 +178,7 @@ func (c *claim) spend() int32 {
 // lastEnd is until when the last tenure may have lasted.
 func (t *tenancy) lastEnd(c *claim) int64 { return t.steps[t.all[c.last-1].release].end }
 
-// unheld notes the first step that insists on a hold that its client did not have, after that hold was ended, if
-// there was one.
+// unheld notes the first step that insists on a hold that its client did not have, or no longer.
 func (t *tenancy) unheld(i int32, c *claim) {
 	switch {
 	case t.stray != nil:
@@ -216,8 +215,7 @@ func (t *tenancy) downgraded(i int32, c *claim) {
 	}
 }
 
-// soften makes a tenure that lasts a reader's. If it was perhaps released before, that must have been after a
-// downgrade that insists on it.
+// soften makes a tenure a reader's. A release of it before must then have come after a downgrade that insists on it.
 func (t *tenancy) soften(i int32, c *claim) {
 	s, x := &t.steps[i], &t.all[c.now-1]
 	switch {
@@ -236,8 +234,7 @@ func (t *tenancy) soften(i int32, c *claim) {
 	}
 }
 
-// certificate returns the steps of the given tenures, which are legal or not by themselves: leaving out other holds
-// only makes room.
+// certificate returns the steps of tenures. Leaving out other holds only makes room.
 func (t *tenancy) certificate(tenures ...int32) []step {
 	var of []int32
 	for _, k := range tenures {

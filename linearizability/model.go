@@ -27,7 +27,8 @@ type Model struct {
 	// prepare translates operations into the steps to be ordered, leaving out operations that cannot make a
 	// difference.
 	prepare func(History) []step
-	// spec carries out one step.
+	// spec carries out one step. A step of unknown outcome is always legal, and does nothing where it cannot take
+	// effect.
 	spec porcupine.Model
 	// monitor decides in near-linear time whether the steps are legal, where it can. The steps of a violation's
 	// finding are illegal by themselves, and few; or none, if few were not found. If the finding has no name it is to

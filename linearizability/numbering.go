@@ -1,7 +1,6 @@
 package linearizability
 
-// numbering gives values the numbers from 0 in the order in which it meets them. Maps of whole numbers and of texts
-// are much faster than one of values.
+// numbering numbers values from 0 as it meets them. Maps of numbers and of texts are much faster than maps of values.
 type numbering struct {
 	size   int // how many values there will be, roughly
 	ints   map[int64]int32

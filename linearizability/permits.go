@@ -94,8 +94,7 @@ func (o Operation) permits() int64 {
 	return o.Arg.Int()
 }
 
-// semaphoreConflict finds a process that surely holds the same number of permits twice, so that a release of it is
-// ambiguous.
+// semaphoreConflict finds a process that holds the same number of permits twice, so that its release is ambiguous.
 func semaphoreConflict(h History) (int, string) {
 	if i, problem := releaseWithoutAcquire(h); problem != "" {
 		return i, problem
@@ -168,8 +167,6 @@ func (p permitState) hash() uint64 {
 	return sum
 }
 
-// stepPermits carries out one step. A step of unknown outcome is always legal, and does nothing where it cannot take
-// effect.
 func stepPermits(capacity int64, p permitState, s *step) (bool, permitState) {
 	if s.kind == stepGrant {
 		if !p.room(capacity, s) || !s.noToken && p.stale(s) {
@@ -190,8 +187,7 @@ func stepPermits(capacity int64, p permitState, s *step) (bool, permitState) {
 	return true, p
 }
 
-// of returns the place of the hold that a release or a downgrade is about: the first of its item that was called for
-// before.
+// of returns the place of the hold that a release or downgrade is about: the first of its item called before it.
 func (p permitState) of(s *step) (place int, found bool) {
 	place, _ = slices.BinarySearchFunc(p.holders, permitHold{item: s.item}, compareHolds)
 	for ; place < len(p.holders) && p.holders[place].item == s.item && p.holders[place].order < s.order; place++ {

@@ -107,8 +107,7 @@ func (p *permits) takes(x *tenure) int64 {
 	return p.entire
 }
 
-// overdraft returns tenures that take more than there is, with others that decide when they do; or why that is not
-// known; or neither.
+// overdraft returns tenures that take too much, with others that decide when they do, or why that is not known.
 func (p *permits) overdraft() (culprits []int32, doubt string) {
 	p.findTakings()
 	if culprits = p.crowd(); culprits != nil {
@@ -126,8 +125,7 @@ func (p *permits) overdraft() (culprits []int32, doubt string) {
 	return nil, doubt
 }
 
-// findTakings finds the times in which the tenures surely take permits: a writer that is downgraded one throughout,
-// and the others before.
+// findTakings finds what tenures surely take: one permit of a writer throughout, its others until it is downgraded.
 func (p *permits) findTakings() {
 	p.starts = p.starts[:0]
 	for i := range p.all {
@@ -222,8 +220,7 @@ func (p *permits) place(i int32, x *tenure) (culprits []int32, doubt string) {
 	return nil, ""
 }
 
-// roomiest returns how much is in use at the instant from one to another at which it is the least. Use falls at their
-// ends only.
+// roomiest returns the least use between two instants. Use falls at the ends of takings only.
 func (p *permits) roomiest(from, to int64) int64 {
 	first := sort.Search(len(p.ends), func(i int) bool { return p.ends[i].hi >= from })
 	return min(p.used(from), p.least.of(first, p.endsUntil(to)))
@@ -313,8 +310,8 @@ type deadline struct {
 	tenure int32
 }
 
-// setDeadlines goes through the tokens from the greatest to the least. It returns tenures that cannot come in the
-// order of their tokens, or nothing.
+// setDeadlines goes through the tokens from the greatest down. It returns tenures that contradict their order, or
+// nothing.
 func (p *permits) setDeadlines(order []int32) []int32 {
 	p.all, p.why = slices.Clone(p.tenancy.all), make([]int32, len(p.tenancy.all))
 	for i := range p.why {
@@ -387,8 +384,8 @@ func (p *permits) withReasons(tenures []int32) []int32 {
 // leanMax bounds the tenures of which leanest leaves some out: it takes the square of their number.
 const leanMax = 1000
 
-// leanest returns those of the tenures that cannot be left out: without any of them, the others are in order. Tenures
-// that are in order stay so if some of them are left out, so each needs one try.
+// leanest leaves out tenures as long as the rest is illegal. One try for each suffices, as legal tenures stay legal
+// if some are left out.
 func (p *permits) leanest(tenures []int32) []int32 {
 	tenures = unique(tenures)
 	if len(tenures) > leanMax {

@@ -54,8 +54,8 @@ func passedOver(steps []step) bool {
 	})
 }
 
-// judgePriorities judges all that counts. If something is wrong, it is judged again to name it by what it needs:
-// offers and removals, else peeks, else empty results.
+// judgePriorities judges all steps. A violation is named by what it needs: offers and removals, else peeks, else
+// empties.
 func judgePriorities(steps []step) (ruling, *blame) {
 	c := newRankCase(steps)
 	deadlines, b := c.impossible(true, true)
@@ -75,8 +75,7 @@ func judgePriorities(steps []step) (ruling, *blame) {
 	return illegal(finding{property: property}), b
 }
 
-// impossible returns why the steps are illegal, if that is known, with or without peeks and empty results; else the
-// deadlines.
+// impossible returns the deadlines, or why the steps are illegal, with or without peeks and empty results.
 func (c *rankCase) impossible(peeks, empties bool) (deadlines []due, b *blame) {
 	c.withPeeks, c.withEmpties = peeks, empties
 	if deadlines, b = c.deadlines(); b == nil {
@@ -196,8 +195,7 @@ func (c *rankCase) classify() {
 	}
 }
 
-// cover is which instants are covered. Where one is, next leads to the first that may not be after it, and back to
-// the last before it.
+// cover is which instants are covered, as links to the next, or the last, that may not be.
 type cover struct{ next, back []int32 }
 
 func (c *cover) reset(instants int64) {
@@ -263,8 +261,8 @@ type sight struct {
 	from        int64 // when the value was called for to be put in
 }
 
-// run deals with all classes, given when the removal that takes a value was called, Forever if none does. It returns
-// why that cannot be. Otherwise see is told, by class, of all sights, and of what is known of each value.
+// run judges all classes, given when the removal of each value was called, or Forever. It returns what is illegal. It
+// tells see, by class, all sights and the visits of values.
 func (c *rankCase) run(taken []int64, see func(class int32, sights []sight, visits []visit)) *blame {
 	c.cover.reset(c.instants)
 	var steps []step
@@ -509,8 +507,7 @@ func (c *rankCase) assign(by map[int32]int64) []int64 {
 	return taken
 }
 
-// press sets sooner deadlines for values that may be what was in the way of what had no instant. It tells whether
-// there are any.
+// press sets sooner deadlines for values that may have been in the way, and tells whether there are any.
 func (c *rankCase) press(by map[int32]int64, b *blame) (pressed bool) {
 	for _, item := range c.waiting {
 		offer := &c.steps[c.offer[item]]
@@ -524,8 +521,7 @@ func (c *rankCase) press(by map[int32]int64, b *blame) (pressed bool) {
 	return pressed
 }
 
-// certificate returns a few steps that are illegal by themselves. Those of values that were about at the time come
-// first; leaving out the others keeps illegal what is.
+// certificate returns a few steps that are illegal by themselves, of values present at about that time if possible.
 func (b *blame) certificate() []step {
 	c := b.c
 	items := b.nearest()

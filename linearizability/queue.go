@@ -117,8 +117,6 @@ var queueSpec = porcupine.Model{
 	Hash:  func(state any) uint64 { return state.(*fifo).hash },
 }
 
-// stepQueue carries out one step. A step of unknown outcome is always legal, and does nothing where it cannot take
-// effect.
 func stepQueue(q *fifo, s *step) (bool, *fifo) {
 	if s.kind == stepOffer {
 		return true, q.push(s.item)
@@ -134,8 +132,8 @@ func stepQueue(q *fifo, s *step) (bool, *fifo) {
 	return matches || s.unknown, q
 }
 
-// explainQueue sets aside first the empty results and then the peeks, to see whether what is left is legal; the rule
-// is about what was set aside last.
+// explainQueue sets aside empty results, then peeks, until the rest is legal: the rule is about what it set aside
+// last.
 func explainQueue(j *judge, steps []step) finding {
 	for _, aside := range []struct {
 		property string

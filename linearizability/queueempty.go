@@ -67,8 +67,7 @@ func (q *queueCase) enough(demands []demand, empty []int64) bool {
 // span is an open interval of time.
 type span struct{ from, to int64 }
 
-// covered returns the instants at which the queue was surely not empty, as intervals in order that do not meet,
-// though they may touch.
+// covered returns when the queue was surely not empty, as disjoint intervals in order.
 func (q *queueCase) covered() []span {
 	var spans []span
 	for _, m := range q.byBy {
@@ -182,8 +181,7 @@ func (q *queueCase) neverEmpty(i int32, demands []demand) *finding {
 	return f
 }
 
-// showCover adds the fewest values that cover the interval of step i, as far as values do, and tells whether they
-// cover it whole.
+// showCover adds the fewest values that cover the interval of step i, and tells whether they cover it whole.
 func (q *queueCase) showCover(e *evidence, i int32) bool {
 	at, after, end := q.steps[i].call, false, q.steps[i].end // the instant to cover, or the one after it
 	next, longest, whole := 0, int32(none), true

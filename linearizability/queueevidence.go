@@ -11,8 +11,7 @@ type mark struct {
 	what int32
 }
 
-// sortMarks sorts by instant, and keeps the order of what is at the same instant. Histories are written down nearly
-// in order of time, and then it takes linear time.
+// sortMarks is a stable sort, in linear time if the marks are nearly in order, as histories are.
 func sortMarks(marks []mark) {
 	moves := 32 * len(marks)
 	for i := 1; i < len(marks) && moves >= 0; i++ {
@@ -46,8 +45,7 @@ const (
 	showStayed
 )
 
-// show adds a value: its offer and its removal, because to leave out either might make something else of it, and the
-// peeks that are needed.
+// show adds a value's offer and removal, without which it would be another case, and the peeks that are needed.
 func (e *evidence) show(item int32, what shown) {
 	v := &e.q.visits[item]
 	e.items = append(e.items, item)

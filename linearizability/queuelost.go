@@ -31,8 +31,7 @@ type demand struct {
 // hungry tells whether the value needs a removal that names none to be gone by the deadline.
 func (d *demand) hungry() bool { return d.deadline < d.named }
 
-// chain is the values by way of which a value had to go before one that had reached the head at a certain instant:
-// the first of them, and the rest by their places in the levels.
+// chain is the values that a value had to precede, directly or by way of others, one of which had reached the head.
 type chain struct {
 	at    int64 // Forever if there is none
 	items [3]int32
@@ -40,8 +39,7 @@ type chain struct {
 
 var noChain = chain{at: Forever, items: [3]int32{none, none, none}}
 
-// demands returns the values that are waiting, in order of their deadlines, and finds those that were passed over,
-// and that no removal can have taken.
+// demands returns the values that are waiting by deadline, or the finding that one cannot have been removed in time.
 func (q *queueCase) demands(peeks bool) ([]demand, *finding) {
 	demands := q.deadlines(peeks)
 	if i := q.unmet(demands); i < len(demands) {
@@ -50,8 +48,7 @@ func (q *queueCase) demands(peeks bool) ([]demand, *finding) {
 	return demands, nil
 }
 
-// unmet returns the index of the first of the demands, in order of deadline, that cannot be met together with those
-// before it; it is their number if there is none.
+// unmet returns the index of the first demand that cannot be met with those before it; their number if there is none.
 func (q *queueCase) unmet(demands []demand) int {
 	called, hungry := 0, 0
 	for i := range demands {

@@ -60,8 +60,8 @@ type queueCase struct {
 	byFrom, byBy []mark
 }
 
-// queueMonitor is the monitor of [Queue]. What it does not know that of priority queues may know, if all values are
-// as good: it tries more ways in which removals of unknown outcome can have taken values.
+// queueMonitor is the monitor of [Queue]. What it does not know that of priority queues may know: it tries more ways
+// in which removals of unknown outcome can have taken values.
 func queueMonitor(steps []step) ruling {
 	r := judgeQueue(steps)
 	if r.outcome == Undetermined {

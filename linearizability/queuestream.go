@@ -12,7 +12,7 @@ package linearizability
 // unknown outcome, one such removal is forgotten, too: those called before low can serve all demands that are left
 // alike, so it does not matter which.
 
-// pendingQueue is a queue's operation before it has returned. A removal that will return a value removes that or
+// pendingQueue is a queue's operation before it has returned. A removal takes the value that it will return, or
 // nothing.
 func pendingQueue(op Operation) (Operation, bool) {
 	reads := op.Op == "peek" || op.Op != "offer" && op.Result.IsNull()

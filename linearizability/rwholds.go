@@ -36,8 +36,7 @@ func (d *doubt) about(h *permitHold) bool {
 	return h.takes != whole && in(d.shared)
 }
 
-// grantList is grants by their place in order of call. It only grows at its end, or begins anew, so that steps can
-// share it.
+// grantList is grants in order of call. It only grows at its end, or begins anew, so that steps can share it.
 type grantList struct {
 	orders []int32
 	joined int // the first so many are in one item

@@ -49,8 +49,7 @@ func Measure(m Model, h History, seed uint64, tries int, o Options) Sensitivity 
 	return s
 }
 
-// overlapping counts the operations during which an operation of another client ran. One of unknown outcome runs
-// until it returned to its client.
+// overlapping counts operations that overlap one of another client; one of unknown outcome ends at its return.
 func overlapping(h History) (n int) {
 	order := slices.DeleteFunc(slices.Clone(h), func(o Operation) bool { return o.Outcome == Fail })
 	slices.SortFunc(order, func(a, b Operation) int { return cmp.Compare(a.Call, b.Call) })

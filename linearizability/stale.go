@@ -57,8 +57,7 @@ func readsOnly(op *Operation) bool {
 	return op.Outcome == OK && (kind.Role == RoleRead || kind.Result == ResultItemOrNil && op.Result.IsNull())
 }
 
-// writesAlone tells of each operation whether nothing that may have changed the object overlaps it, be it only at an
-// instant.
+// writesAlone tells by operation whether no possible change overlaps it or touches it.
 func writesAlone(h History) []bool {
 	alone := make([]bool, len(h))
 	last, until := -1, int64(0) // the write called last, and the end of those called before or with it

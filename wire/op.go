@@ -61,8 +61,7 @@ func (o Op) String() string {
 // Writes tells whether the operation changes something that others see.
 func (o Op) Writes() bool { return kinds[o].writes }
 
-// kind is what is known of an operation. Its request and its reply are zero records; nil if there is none, or none
-// that is read here.
+// kind is what is known of an operation. Requests and replies are zero records, nil if there is none that is read.
 type kind struct {
 	name           string
 	writes         bool

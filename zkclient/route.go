@@ -100,8 +100,8 @@ func (r *route) dial(network, address string, _ time.Duration) (net.Conn, error)
 	return r.open, nil
 }
 
-// patience is how long the next server has. If a round was in vain and a server was too slow in it, it may be the
-// machine that is slow, or the network, and not this server: then all have twice as long in the next.
+// patience is how long the next server has to answer: twice as long in the next round if one was too slow in a round
+// without success, since the machine or the network may be slow.
 func (r *route) patience() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

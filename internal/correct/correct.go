@@ -114,8 +114,7 @@ type holder interface {
 	unanswered(r *rand.Rand, process int, op lin.Operation)
 }
 
-// reader is an object that can be read, also as it was at an earlier version. Versions are numbered from 0; the last
-// is the present.
+// reader is an object that can be read as it was at any version; they are numbered from 0, the last is the present.
 type reader interface {
 	version() int
 	read(r *rand.Rand, version int) lin.Operation
@@ -191,8 +190,7 @@ func (d *drawing) note(process int, instant int64, op lin.Operation, unknown boo
 	d.history = append(d.history, op)
 }
 
-// giveUp makes the outcome of an operation unknown. Its client may have gone on before it took effect; if nothing is
-// held, even with any number of other operations.
+// giveUp makes the outcome of an operation unknown. It may take effect after later operations of its client.
 func (d *drawing) giveUp(c *client, op *lin.Operation) {
 	c.free = op.Call + d.r.Int64N(op.Return-op.Call+1)
 	op.Outcome = lin.Unknown

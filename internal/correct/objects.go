@@ -112,8 +112,7 @@ type counter struct {
 	untold  int // of a hundred additions
 }
 
-// newCounter draws what is added: nearly always one, as what else is added is hard to judge. What package workload
-// adds is among that.
+// newCounter draws what is added: nearly always one, as sums of other numbers are hard to judge.
 func newCounter(r *rand.Rand) *counter {
 	c := &counter{numbers: []int64{0}, deltas: []int64{1}, untold: []int{0, 0, 20}[r.IntN(3)]}
 	if r.IntN(10) == 0 {

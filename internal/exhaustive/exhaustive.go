@@ -31,8 +31,7 @@ const (
 // String returns legal, illegal or undecided.
 func (a Answer) String() string { return [...]string{"legal", "illegal", "undecided"}[a] }
 
-// eventsMax is how many events a history may have, and nodesMax how many ways to have done some of them are looked
-// at.
+// eventsMax bounds the events of a history, nodesMax the sets of them that are looked at.
 const (
 	eventsMax = 128
 	nodesMax  = 1 << 18

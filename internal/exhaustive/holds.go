@@ -22,8 +22,7 @@ type token struct {
 	number int64
 }
 
-// holds are the operations of something that is held, in order of call; those that were called at one instant are in
-// the order of the history.
+// holds are the operations on something that is held, in order of call, then of the history.
 type holds struct {
 	model   string
 	permits int
@@ -179,8 +178,7 @@ func (h *holds) grantedAgain(g byte, i int, asReader bool) bool {
 	return false
 }
 
-// since is by which operation before i grant g's hold is what it is asked for: the grant itself, or its last
-// downgrade.
+// since is the operation that made grant g's hold what it is asked for: the grant itself, or its last downgrade.
 func (h *holds) since(g byte, i int, asReader bool) int {
 	at := int(g)
 	for k := at + 1; k < i && asReader && !reads(h.ops[g]); k++ {
@@ -202,8 +200,7 @@ func (h *holds) release(t tenancy, i int) (tenancy, bool) {
 	return t, true
 }
 
-// retries tells whether the release comes after one of unknown outcome of something that its process had called for,
-// and was not surely granted again since.
+// retries tells whether the release may be the retry of one of unknown outcome.
 func (h *holds) retries(i int) bool {
 	called, wrote, retry, over := false, false, false, false
 	for _, op := range h.ops[:i] {

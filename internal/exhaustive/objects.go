@@ -140,8 +140,7 @@ func atCall(op lin.Operation, i int, was string) string {
 	return string([]byte{was[0] | left, was[1]})
 }
 
-// passes lets operation i, an enter or a leave, succeed. An enter does not before its own call, on the presence of an
-// earlier one of its process.
+// passes lets operation i succeed. An enter does not succeed on the presence of an earlier one of its process.
 func passes(b string, op lin.Operation, at, i, parties int) (string, bool) {
 	present, within := 0, 0
 	for k := 0; k < len(b); k += 2 {

@@ -7,8 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// percent: a campaign keeps a few megabytes and makes much garbage, so that it is collected less often than by
-// default is worth some tens of megabytes.
+// percent: a campaign keeps a few megabytes and makes much garbage, so collecting it less often costs little memory.
 const percent = 400
 
 // Relax lets the collector run less often, unless the environment says how often (GOGC).
