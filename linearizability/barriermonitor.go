@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
 	"container/heap"
 	"math"
 	"slices"
@@ -73,8 +72,8 @@ func (g *gateCase) load() {
 			shuts = append(shuts, int32(i))
 		}
 	}
-	slices.SortStableFunc(g.opens, func(a, b int32) int { return cmp.Compare(g.steps[a].call, g.steps[b].call) })
-	slices.SortStableFunc(shuts, func(a, b int32) int { return cmp.Compare(g.steps[a].end, g.steps[b].end) })
+	sortBy(g.opens, func(a int32) int64 { return g.steps[a].call })
+	sortBy(shuts, func(a int32) int64 { return g.steps[a].end })
 	strictest := slices.Clone(shuts) // of the first so many shuts the one that was called last
 	for i := 1; i < len(shuts); i++ {
 		if before := strictest[i-1]; g.steps[before].call > g.steps[shuts[i]].call {
@@ -91,7 +90,7 @@ func (g *gateCase) load() {
 			g.needs = append(g.needs, need{g.steps[shut].call, s.end, shut, int32(i), none})
 		}
 	}
-	slices.SortStableFunc(g.needs, func(a, b need) int { return cmp.Compare(a.to, b.to) })
+	sortBy(g.needs, func(a need) int64 { return a.to })
 }
 
 // couldMax bounds how many pairs of a need and an opening are looked at to explain a violation.

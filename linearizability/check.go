@@ -232,7 +232,7 @@ func (m *Model) violation(checker string, f finding, h History) Verdict {
 			operations = append(operations, h[i])
 		}
 	}
-	slices.SortStableFunc(operations, func(a, b Operation) int { return cmp.Compare(a.Call, b.Call) })
+	sortBy(operations, func(a Operation) int64 { return a.Call })
 	rule := m.rule(f.property)
 	v := Verdict{
 		Outcome: Violation, Checker: checker, Property: f.property, Rule: rule, Message: rule, Operations: operations,

@@ -209,7 +209,7 @@ func (c *counterCase) fill() ruling {
 	for i := range c.places {
 		f.all = max(f.all, c.places[i].call)
 	}
-	slices.SortFunc(c.free, func(a, b int32) int { return cmp.Or(cmp.Compare(c.steps[a].call, c.steps[b].call), cmp.Compare(a, b)) })
+	sortBy(c.free, func(i int32) int64 { return c.steps[i].call })
 	latest := f.cover()
 	urgent := slices.ContainsFunc(c.free, func(i int32) bool { return c.steps[i].end < max(f.all, latest) })
 	open := slices.ContainsFunc(f.needs, func(n int64) bool { return n > 0 })
@@ -264,7 +264,7 @@ func newFilling(c *counterCase, all int64) *filling {
 // cover covers the gaps with additions whose sums are known. It returns the latest call of those.
 func (f *filling) cover() (latest int64) {
 	latest = math.MinInt64
-	slices.SortFunc(f.known, func(a, b int32) int { return cmp.Or(cmp.Compare(f.steps[a].sum, f.steps[b].sum), cmp.Compare(a, b)) })
+	sortBy(f.known, func(i int32) int64 { return f.steps[i].sum })
 	next := 0
 	for i := range f.gaps {
 		g := &f.gaps[i]

@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -69,7 +68,7 @@ func (b *barrierCase) load() {
 			b.ends[s.source] = s.end
 		}
 	}
-	slices.SortStableFunc(b.instants, func(x, y int32) int { return cmp.Compare(b.steps[x].call, b.steps[y].call) })
+	sortBy(b.instants, func(x int32) int64 { return b.steps[x].call })
 	b.there, b.enough = make([]int, len(b.instants)+1), make([]int, len(b.instants)+1)
 	b.own, b.place = make(map[int32][]int), make(map[int]int)
 	present := make(map[int32]int64) // by process: by when its enter had succeeded

@@ -1,9 +1,7 @@
 package linearizability
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"sort"
 )
 
@@ -66,7 +64,7 @@ func newZones(t *tenancy) *zones {
 			z.backward = append(z.backward, zone{x.free, x.till, int32(i)})
 		}
 	}
-	slices.SortFunc(z.forward, func(a, b zone) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.tenure, b.tenure)) })
+	sortBy(z.forward, func(a zone) int64 { return a.lo })
 	return z
 }
 
@@ -106,7 +104,7 @@ func (t *tenancy) byToken() []int32 {
 			entries = append(entries, entry{s.token, int32(i)})
 		}
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.token, b.token), cmp.Compare(a.tenure, b.tenure)) })
+	sortBy(entries, func(a entry) int64 { return a.token })
 	order := make([]int32, len(entries))
 	for i := range entries {
 		order[i] = entries[i].tenure

@@ -3,6 +3,7 @@ package linearizability
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -188,4 +189,9 @@ func itemsOf(steps []step) (n int32) {
 		n = max(n, steps[i].item+1)
 	}
 	return n
+}
+
+// sortBy sorts by a key, and keeps the order of what has the same.
+func sortBy[T any](all []T, key func(T) int64) {
+	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(key(a), key(b)) })
 }

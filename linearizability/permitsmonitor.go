@@ -138,8 +138,8 @@ func (p *permits) findTakings() {
 		p.during(x.till, min(x.free, x.shared), p.takes(x)-1, int32(i))
 	}
 	p.ends = append(p.ends[:0], p.starts...)
-	slices.SortFunc(p.starts, func(a, b taking) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.tenure, b.tenure)) })
-	slices.SortFunc(p.ends, func(a, b taking) int { return cmp.Or(cmp.Compare(a.hi, b.hi), cmp.Compare(a.tenure, b.tenure)) })
+	sortBy(p.starts, func(a taking) int64 { return a.lo })
+	sortBy(p.ends, func(a taking) int64 { return a.hi })
 }
 
 func (p *permits) during(lo, hi, takes int64, tenure int32) {

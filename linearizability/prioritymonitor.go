@@ -498,7 +498,7 @@ func (c *rankCase) assign(by map[int32]int64) []int64 {
 			hungry = append(hungry, due{item, d})
 		}
 	}
-	slices.SortFunc(hungry, func(a, b due) int { return cmp.Or(cmp.Compare(a.deadline, b.deadline), cmp.Compare(a.item, b.item)) })
+	sortBy(hungry, func(a due) int64 { return a.deadline })
 	for i, d := range hungry {
 		if i < len(c.lost) {
 			taken[d.item] = c.lost[i]
@@ -562,7 +562,7 @@ func (b *blame) nearest() []int32 {
 		distance := max(0, b.c.steps[offer].call-b.to, b.from-until[item])
 		all = append(all, near{distance, int32(item)})
 	}
-	slices.SortFunc(all, func(x, y near) int { return cmp.Or(cmp.Compare(x.distance, y.distance), cmp.Compare(x.item, y.item)) })
+	sortBy(all, func(x near) int64 { return x.distance })
 	items := make([]int32, len(all))
 	for i := range all {
 		items[i] = all[i].item

@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 )
@@ -98,8 +97,8 @@ func (q *queueCase) newInstants(demands []demand, covered []span) *instants {
 	for i := range demands {
 		in.admit(&demands[i])
 	}
-	slices.SortStableFunc(in.leaving, func(a, b demand) int { return cmp.Compare(a.by, b.by) })
-	slices.SortStableFunc(in.joining, func(a, b demand) int { return cmp.Compare(a.named, b.named) })
+	sortBy(in.leaving, func(a demand) int64 { return a.by })
+	sortBy(in.joining, func(a demand) int64 { return a.named })
 	for _, i := range q.empties {
 		in.candidates = append(in.candidates, q.steps[i].end)
 	}

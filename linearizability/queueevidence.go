@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -23,7 +22,7 @@ func sortMarks(marks []mark) {
 		marks[k] = m
 	}
 	if moves < 0 {
-		slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
+		sortBy(marks, func(a mark) int64 { return a.at })
 	}
 }
 
