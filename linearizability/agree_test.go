@@ -80,7 +80,8 @@ func TestAgree(t *testing.T) {
 				seen.compare(t, &c, i)
 			}
 			t.Log(seen.String())
-			if seen.decided() < each || seen.legal == 0 || seen.illegal == 0 || seen.undetermined*100 > each*max(c.doubts, 1) {
+			if seen.decided() < each || seen.legal == 0 || seen.illegal == 0 ||
+				seen.undetermined*100 > each*max(c.doubts, 1) {
 				t.Error("that compares too little")
 			}
 		})
@@ -97,7 +98,8 @@ type tally struct {
 func (n *tally) decided() int { return n.legal + n.illegal }
 
 func (n *tally) String() string {
-	return fmt.Sprintf("%d legal, %d illegal, %d undetermined, %d too slow for porcupine, %d unsound; the longest certificate has %d operations",
+	return fmt.Sprintf("%d legal, %d illegal, %d undetermined, %d too slow for porcupine, %d unsound; the longest "+
+		"certificate has %d operations",
 		n.legal, n.illegal, n.undetermined, n.slow, n.unsound, n.longest)
 }
 
@@ -110,7 +112,8 @@ func (n *tally) compare(t *testing.T, c *contender, i int) {
 	}
 	if problem := n.dispute(c, h); problem != "" {
 		small := minimised(h, func(h History) bool { return new(tally).dispute(c, h) != "" })
-		t.Fatalf("history %d of seed %d: %s\nA smallest one: %s\n%s", i, agreeSeed, problem, new(tally).dispute(c, small), lines(small))
+		t.Fatalf("history %d of seed %d: %s\nA smallest one: %s\n%s", i, agreeSeed, problem,
+			new(tally).dispute(c, small), lines(small))
 	}
 }
 
@@ -307,7 +310,7 @@ func (c *contender) mutate(r *rand.Rand, h History) History {
 	return h
 }
 
-// TestNeverAccused draws long legal histories, one for a hundred of TestAgree's: no monitor finds anything wrong with them.
+// TestNeverAccused draws long legal histories, one for a hundred of TestAgree's: no monitor finds a violation.
 func TestNeverAccused(t *testing.T) {
 	each := max(1, effort(t)/100)
 	for _, c := range contenders {
@@ -324,7 +327,8 @@ func TestNeverAccused(t *testing.T) {
 				}
 				ruling := c.model.monitor(c.model.prepare(h))
 				if ruling.outcome == Violation {
-					t.Fatalf("history %d of seed %d is legal, but accused: %v", i, agreeSeed, c.model.violation("monitor", ruling.finding, h))
+					t.Fatalf("history %d of seed %d is legal, but accused: %v", i, agreeSeed,
+						c.model.violation("monitor", ruling.finding, h))
 				}
 				seen[ruling.outcome]++
 			}

@@ -3,10 +3,14 @@ package linearizability
 import "math/rand/v2"
 
 func init() {
-	enter(contender{model: Lock(), fresh: func() sequential { return newSeriesLock(Lock(), 1) }, wild: wildHold(Lock()), ops: 10})
-	enter(contender{model: Election(), fresh: func() sequential { return newSeriesLock(Election(), 1) }, wild: wildHold(Election()), ops: 10})
-	enter(contender{model: RWLock(), fresh: func() sequential { return newSeriesLock(RWLock(), 1000) }, wild: wildHold(RWLock()), ops: 10})
-	enter(contender{model: Semaphore(2), fresh: func() sequential { return newSeriesLock(Semaphore(2), 2) }, wild: wildHold(Semaphore(2)), ops: 10})
+	enter(contender{model: Lock(), fresh: func() sequential { return newSeriesLock(Lock(), 1) },
+		wild: wildHold(Lock()), ops: 10})
+	enter(contender{model: Election(), fresh: func() sequential { return newSeriesLock(Election(), 1) },
+		wild: wildHold(Election()), ops: 10})
+	enter(contender{model: RWLock(), fresh: func() sequential { return newSeriesLock(RWLock(), 1000) },
+		wild: wildHold(RWLock()), ops: 10})
+	enter(contender{model: Semaphore(2), fresh: func() sequential { return newSeriesLock(Semaphore(2), 2) },
+		wild: wildHold(Semaphore(2)), ops: 10})
 	enter(contender{model: Counter(), fresh: func() sequential { return &seriesCounter{} }, wild: wildCount, ops: 10})
 }
 
@@ -142,5 +146,6 @@ func wildCount(r *rand.Rand) Operation {
 	if r.IntN(3) == 0 {
 		return Operation{Op: "get", Result: Int(r.Int64N(4))}
 	}
-	return Operation{Op: "add", Arg: Int([]int64{1, 2}[max(0, r.IntN(200)-198)]), Result: []Value{Null, Int(1 + r.Int64N(4))}[r.IntN(2)]}
+	return Operation{Op: "add", Arg: Int([]int64{1, 2}[max(0, r.IntN(200)-198)]),
+		Result: []Value{Null, Int(1 + r.Int64N(4))}[r.IntN(2)]}
 }

@@ -3,7 +3,8 @@ package linearizability
 import "math/rand/v2"
 
 func init() {
-	enter(contender{model: Queue(), fresh: func() sequential { return new(seriesQueue) }, wild: wildQueue, own: drawHeads, ops: 10})
+	enter(contender{model: Queue(), fresh: func() sequential { return new(seriesQueue) }, wild: wildQueue,
+		own: drawHeads, ops: 10})
 }
 
 // seriesQueue runs the operations of a queue one at a time. Its share of peeks, and whether it is

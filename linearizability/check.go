@@ -196,7 +196,8 @@ func (j *judge) decide(steps []step) (r ruling, checker string) {
 		return illegal(finding{steps: steps}), "porcupine"
 	}
 	return undetermined(cmp.Or(j.short, fmt.Sprintf(
-		"%d operations could not be ordered within %v; allow more time, or record shorter histories or fewer clients", len(steps), j.timeout))), "porcupine"
+		"%d operations could not be ordered within %v; allow more time, or record shorter histories or fewer clients",
+		len(steps), j.timeout))), "porcupine"
 }
 
 // confirm reports a violation. Unless porcupine has proved it, porcupine is asked about its few operations, beside
@@ -212,10 +213,13 @@ func (j *judge) confirm(checker string, r ruling, h History) Verdict {
 	case porcupine.Illegal:
 		v.Checker = "porcupine"
 	case porcupine.Ok:
-		return Verdict{Outcome: Undetermined, Checker: checkerDispute, Operations: v.Operations, Reason: "the checkers disagree: one says " +
-			v.Property + ", " + v.Message + "; porcupine finds these operations in order. This is a defect of this program: please report it with the history"}
+		return Verdict{Outcome: Undetermined, Checker: checkerDispute, Operations: v.Operations,
+			Reason: "the checkers disagree: one says " +
+				v.Property + ", " + v.Message + "; porcupine finds these operations in order. This is a defect of " +
+				"this program: please report it with the history"}
 	default:
-		j.note("porcupine", "it had no time to confirm what the "+checker+" has proved: "+cmp.Or(j.short, "there was no answer in time"))
+		why := cmp.Or(j.short, "there was no answer in time")
+		j.note("porcupine", "it had no time to confirm what the "+checker+" has proved: "+why)
 	}
 	return v
 }

@@ -13,7 +13,8 @@ import (
 
 // operationLine is Operation.String, and " of N" after the client for its process.
 var operationLine = regexp.MustCompile(
-	`^client (\d+)(?: of (\d+))? (\w+)(?: ([^ →(\[]+))?(?: → (\S+))?(?: \((ok|fail|unknown)\))? \[(-?\d+)\.\.(-?\d*)\]$`)
+	`^client (\d+)(?: of (\d+))? (\w+)(?: ([^ →(\[]+))?(?: → (\S+))?` +
+		`(?: \((ok|fail|unknown)\))? \[(-?\d+)\.\.(-?\d*)\]$`)
 
 func parseOperation(t testing.TB, line string) Operation {
 	t.Helper()
@@ -110,7 +111,8 @@ func TestTranscripts(t *testing.T) {
 		for _, tr := range transcripts {
 			t.Run(m.Name+"/"+tr.title, func(t *testing.T) {
 				v := Check(m, tr.history, Options{})[0]
-				if got := summary(v); got != tr.want && !(v.Outcome == Undetermined && strings.HasPrefix(tr.want, "unknown: ") &&
+				if got := summary(v); got != tr.want && !(v.Outcome == Undetermined &&
+					strings.HasPrefix(tr.want, "unknown: ") &&
 					strings.Contains(got, strings.TrimPrefix(tr.want, "unknown: "))) {
 					t.Errorf("got %q, want %q\n%v", got, tr.want, v)
 				}
@@ -190,7 +192,8 @@ func TestObjectsAreJudgedOneByOne(t *testing.T) {
 		t.Errorf("verdicts are %q", got)
 	}
 	if want := "operation 4, client 3"; !strings.HasPrefix(verdicts[2].Reason, want) {
-		t.Errorf("the reason is %q, not one that starts with %q: operations are counted in the whole history", verdicts[2].Reason, want)
+		t.Errorf("the reason is %q, not one that starts with %q: operations are counted in the whole history",
+			verdicts[2].Reason, want)
 	}
 }
 

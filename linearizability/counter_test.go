@@ -128,9 +128,12 @@ func TestCounterRules(t *testing.T) {
 
 func TestCounterAssumptions(t *testing.T) {
 	for want, h := range map[string]History{
-		"operation 1, client 0 get 1 → 1 [0..5]: a get has no argument; leave it null":                   {{Op: "get", Arg: Int(1), Result: Int(1), Return: 5}},
-		"operation 1, client 0 add [0..5]: an add's argument is what it adds, a whole number":            {{Op: "add", Return: 5}},
-		"operation 1, client 0 get → x [0..5]: the result is a whole number, or null if it is not known": {{Op: "get", Result: Str("x"), Return: 5}},
+		"operation 1, client 0 get 1 → 1 [0..5]: a get has no argument; leave it null": {{Op: "get",
+			Arg: Int(1), Result: Int(1), Return: 5}},
+		"operation 1, client 0 add [0..5]: an add's argument is what it adds, a whole number": {{Op: "add",
+			Return: 5}},
+		"operation 1, client 0 get → x [0..5]: the result is a whole number, or null if it is not known": {{Op: "get",
+			Result: Str("x"), Return: 5}},
 	} {
 		if err := Validate(Counter(), h); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
@@ -176,7 +179,8 @@ func TestElectionWords(t *testing.T) {
 		{Client: 1, Op: "elected", Result: Int(3), Call: 1, Return: 2},
 		{Client: 1, Op: "resigned", Result: Int(4), Call: 3, Return: 4},
 	}
-	const problem = "operation 2, client 1 resigned → 4 [3..4]: its client was last elected with the token 3; record the token of the same term, or null"
+	const problem = "operation 2, client 1 resigned → 4 [3..4]: its client was last elected with the token 3; " +
+		"record the token of the same term, or null"
 	if err := Validate(Election(), other); err == nil || err.Error() != problem {
 		t.Errorf("error %v, want %s", err, problem)
 	}

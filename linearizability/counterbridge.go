@@ -23,7 +23,8 @@ func (s *countSearch) bridge(c *configuration, to int64, yield func(configuratio
 		yield(configuration{to, taken})
 	}
 	if over.lossy || len(over.found) > s.breadth.bridges {
-		s.lossy = fmt.Sprintf("more than %d ways in which additions of unknown outcome can make up a number were not looked at", s.breadth.bridges)
+		s.lossy = fmt.Sprintf("more than %d ways in which additions of unknown outcome can make up a number were "+
+			"not looked at", s.breadth.bridges)
 	}
 }
 

@@ -51,7 +51,8 @@ func (s *countSearch) arrive(k int) {
 		}
 		s.saved = slices.Delete(s.saved, 1+len(old)/2, checkpointsMax/2)
 	}
-	c := checkpoint{event: k, frontier: slices.Clone(s.frontier.all), open: slices.Clone(s.open), called: slices.Clone(s.called), lossy: s.lossy}
+	c := checkpoint{event: k, frontier: slices.Clone(s.frontier.all), open: slices.Clone(s.open),
+		called: slices.Clone(s.called), lossy: s.lossy}
 	c.least, c.calls = math.MaxUint64, total(s.called)
 	for i := range c.frontier {
 		c.least = min(c.least, s.cost(&c.frontier[i]))

@@ -91,7 +91,8 @@ func (c *counterCase) load() string {
 		}
 	}
 	slices.SortFunc(c.places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.to, b.to), compareBools(a.look, b.look), cmp.Compare(a.call, b.call), cmp.Compare(a.step, b.step))
+		return cmp.Or(cmp.Compare(a.to, b.to), compareBools(a.look, b.look), cmp.Compare(a.call, b.call),
+			cmp.Compare(a.step, b.step))
 	})
 	return ""
 }
@@ -196,7 +197,8 @@ func additions(numbers []int64) (all []step) {
 	slices.Sort(numbers)
 	for i := 1; i < len(numbers); i++ {
 		if d := numbers[i] - numbers[i-1]; d > 0 {
-			all = append(all, step{kind: stepAdd, unknown: true, noToken: true, item: noItem, delta: d, call: math.MinInt64, end: Forever, source: none})
+			all = append(all, step{kind: stepAdd, unknown: true, noToken: true, item: noItem, delta: d,
+				call: math.MinInt64, end: Forever, source: none})
 		}
 	}
 	return all
@@ -215,7 +217,8 @@ func (c *counterCase) fill() ruling {
 	open := slices.ContainsFunc(f.needs, func(n int64) bool { return n > 0 })
 	switch {
 	case !c.units && (urgent || open && len(c.free) > 0):
-		return undetermined("which additions make up a number that nobody was told is a subset sum, as they are not all of 1")
+		return undetermined("which additions make up a number that nobody was told is a subset sum, as they are " +
+			"not all of 1")
 	case urgent && latest > math.MinInt64:
 		return f.compete(latest)
 	}

@@ -50,6 +50,7 @@ func longCount(n int) (h History) {
 func BenchmarkCounter(b *testing.B) {
 	for _, ops := range []int{10_000, 1_000_000} {
 		h := longCount(ops)
-		benchmarkJudging(b, fmt.Sprintf("monitor/%d", ops), func() Status { return counterMonitor(Counter().prepare(h)).outcome }, Ok)
+		benchmarkJudging(b, fmt.Sprintf("monitor/%d", ops),
+			func() Status { return counterMonitor(Counter().prepare(h)).outcome }, Ok)
 	}
 }

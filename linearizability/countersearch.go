@@ -62,13 +62,15 @@ type countSearch struct {
 // searchCounts judges a counter, as far as it can before the deadline.
 func searchCounts(steps []step, deadline time.Time) ruling {
 	const most = 1 << 40 // so that sums do not overflow
-	if slices.ContainsFunc(steps, func(s step) bool { return max(s.sum, -s.sum, s.delta, -s.delta) > most || min(s.sum, s.delta) < -most }) {
+	tooLarge := func(s step) bool { return max(s.sum, s.delta) > most || min(s.sum, s.delta) < -most }
+	if slices.ContainsFunc(steps, tooLarge) {
 		return undetermined("numbers are too large")
 	}
 	events := eventsOf(steps)
 	s := newCountSearch(steps, deadline, events)
 	if s.layout.words() > countWordsMax {
-		return undetermined(fmt.Sprintf("what is added of unknown outcome is of more than %d amounts, or too much happens at one time", countWordsMax))
+		return undetermined(fmt.Sprintf("what is added of unknown outcome is of more than %d amounts, or too much "+
+			"happens at one time", countWordsMax))
 	}
 	s.frontier.add(configuration{s.spec.Init(), make([]uint64, s.layout.words())})
 	r := s.run(events)
@@ -80,10 +82,12 @@ func searchCounts(steps []step, deadline time.Time) ruling {
 
 func newCountSearch(steps []step, deadline time.Time, events []event) *countSearch {
 	spec := &counterSpec
-	f := &frontierSearch{spec: spec, steps: steps, deadline: deadline, frontier: newConfigurations(spec), closure: newConfigurations(spec), together: true}
+	f := &frontierSearch{spec: spec, steps: steps, deadline: deadline, frontier: newConfigurations(spec),
+		closure: newConfigurations(spec), together: true}
 	f.assign(events)
 	f.frontier.layout, f.closure.layout = f.layout, f.layout
-	s := &countSearch{frontierSearch: f, from: make(map[int64][]int32), known: make(map[string]ways), breadth: breadths[0], died: -retreatPast - 1}
+	s := &countSearch{frontierSearch: f, from: make(map[int64][]int32), known: make(map[string]ways),
+		breadth: breadths[0], died: -retreatPast - 1}
 	for class, i := range f.example {
 		s.amounts = append(s.amounts, steps[i].delta)
 		if steps[i].noToken && steps[i].delta != 0 {
@@ -207,7 +211,8 @@ func (s *countSearch) enough(dear bool, made int) string {
 	case dear:
 		return "ways in which more of unknown outcome would have happened were not looked at"
 	case len(s.frontier.all) >= s.breadth.kept || made > s.breadth.made || s.made > countsMax:
-		return fmt.Sprintf("more than %d ways in which additions can have made up the numbers, or %d at one time, were looked at", countsMax, s.breadth.made)
+		return fmt.Sprintf("more than %d ways in which additions can have made up the numbers, or %d at one time, "+
+			"were looked at", countsMax, s.breadth.made)
 	}
 	return ""
 }

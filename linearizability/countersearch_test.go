@@ -22,7 +22,8 @@ func busyCounter(seed uint64, n, clients int, unknown float64) History {
 func TestCounterShapes(t *testing.T) {
 	lostOf := func(n int, amount func(i int) int64, get int64) (h History) {
 		for i := range n {
-			h = append(h, Operation{Client: i, Op: "add", Arg: Int(amount(i)), Outcome: Unknown, Call: 1, Return: Forever})
+			h = append(h, Operation{Client: i, Op: "add", Arg: Int(amount(i)), Outcome: Unknown, Call: 1,
+				Return: Forever})
 		}
 		return append(h, Operation{Client: n, Op: "get", Result: Int(get), Call: 5, Return: 6})
 	}
@@ -30,9 +31,11 @@ func TestCounterShapes(t *testing.T) {
 		h    History
 		want Status
 	}{
-		"lost additions of 2, and a get of 1":    {lostOf(10_000, func(int) int64 { return 2 }, 1), Violation},
-		"of differing amounts":                   {lostOf(2000, func(i int) int64 { return int64(i + 1) }, 1_000_000), Ok},
-		"of differing even amounts, and an odd":  {lostOf(2000, func(i int) int64 { return int64(2*i + 2) }, 1_000_001), Violation},
+		"lost additions of 2, and a get of 1": {lostOf(10_000, func(int) int64 { return 2 }, 1), Violation},
+		"of differing amounts": {lostOf(2000, func(i int) int64 { return int64(i + 1) }, 1_000_000),
+			Ok},
+		"of differing even amounts, and an odd": {lostOf(2000, func(i int) int64 { return int64(2*i + 2) },
+			1_000_001), Violation},
 		"as package workload adds":               {busyCounter(1, 20_000, 16, 0), Ok},
 		"as package workload adds, some unknown": {busyCounter(1, 20_000, 8, 0.001), Ok},
 		"as package workload adds, more unknown": {busyCounter(2, 30_000, 16, 0.01), Ok},

@@ -123,7 +123,8 @@ func stepBarrier(state []byte, s *step, parties int) (bool, []byte) {
 	case stepVanish:
 		own[0] |= isGone
 	case stepPass:
-		if own[0]&(isThere|isInside) != isThere || binary.BigEndian.Uint32(own[1:]) < uint32(s.order) || countThere(state) < parties {
+		if own[0]&(isThere|isInside) != isThere || binary.BigEndian.Uint32(own[1:]) < uint32(s.order) ||
+			countThere(state) < parties {
 			return false, state
 		}
 		own[0] |= isInside
@@ -164,7 +165,8 @@ func explainBarrier(j *judge, steps []step, parties int) finding {
 			return unexplained(steps)
 		}
 		if s := &steps[i]; s.kind == stepPass && mostThere(steps, s.call, s.end) < parties {
-			return finding{"early-enter", selectSteps(steps, func(other *step) bool { return other.source == s.source })}
+			own := selectSteps(steps, func(other *step) bool { return other.source == s.source })
+			return finding{"early-enter", own}
 		}
 	}
 	for i := range steps {

@@ -87,7 +87,8 @@ func (b *barrierCase) load() {
 func (b *barrierCase) happen(k int, s *step, present map[int32]int64) {
 	own := b.own[s.item]
 	entered, there := present[s.item]
-	if len(own) > 0 && b.at(own[len(own)-1]) == s.call || s.kind == stepArrive && there && entered < Forever && s.call <= entered {
+	if len(own) > 0 && b.at(own[len(own)-1]) == s.call ||
+		s.kind == stepArrive && there && entered < Forever && s.call <= entered {
 		b.ambiguous = true
 	}
 	b.own[s.item], b.place[s.source] = append(own, k), k
@@ -165,7 +166,8 @@ func (b *barrierCase) freeMoments() []int {
 // unless returns the ruling, unless stamps that are equal could make a difference between two stamps.
 func (b *barrierCase) unless(from, to int64, r ruling) ruling {
 	if b.ambiguous {
-		return undetermined("a process enters again before it is known to have entered, or does two things at one instant")
+		return undetermined("a process enters again before it is known to have entered, or does two things at one " +
+			"instant")
 	}
 	first := sort.Search(len(b.instants), func(k int) bool { return b.at(k) >= from })
 	for k := first + 1; k < len(b.instants) && b.at(k) <= to; k++ {
@@ -264,7 +266,8 @@ func (b *barrierCase) longest(moment int, leave *step) (best *inside) {
 func (b *barrierCase) crowd() (given []step) {
 	others := itemsOf(b.steps)
 	for k := range b.parties {
-		given = append(given, step{kind: stepArrive, item: others + int32(k), call: math.MinInt64, end: math.MinInt64, source: none})
+		given = append(given, step{kind: stepArrive, item: others + int32(k), call: math.MinInt64, end: math.MinInt64,
+			source: none})
 	}
 	return given
 }

@@ -109,6 +109,7 @@ func BenchmarkBarrier(b *testing.B) {
 	m := DoubleBarrier(5)
 	for _, rounds := range []int{100, 10_000, 100_000} {
 		h := inStep(5, rounds)
-		benchmarkJudging(b, fmt.Sprintf("monitor/%d", len(h)), func() Status { return m.monitor(m.prepare(h)).outcome }, Ok)
+		benchmarkJudging(b, fmt.Sprintf("monitor/%d", len(h)),
+			func() Status { return m.monitor(m.prepare(h)).outcome }, Ok)
 	}
 }

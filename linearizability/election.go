@@ -14,7 +14,8 @@ func Election() Model {
 	m.Operations = operationsOf("election")
 	m.problem = electionProblem
 	m.conflict = electionConflict
-	m.rules = map[string]string{"exclusion": "two clients led at once", "release": "a client resigned that did not lead"}
+	m.rules = map[string]string{"exclusion": "two clients led at once",
+		"release": "a client resigned that did not lead"}
 	return m
 }
 
@@ -43,7 +44,8 @@ func electionConflict(h History) (int, string) {
 		case op.Op == "elected":
 			last[op.owner()] = Null
 		case !op.Result.IsNull() && !last[op.owner()].IsNull() && op.Result != last[op.owner()]:
-			return i, "its client was last elected with the token " + last[op.owner()].String() + "; record the token of the same term, or null"
+			return i, "its client was last elected with the token " + last[op.owner()].String() +
+				"; record the token of the same term, or null"
 		}
 	}
 	return 0, ""

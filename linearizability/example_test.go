@@ -26,7 +26,7 @@ func ExampleCheck() {
 	// violation: lost: a value was passed over by a later one and never came out: client 1 offer a [1..2], client 1 offer b (unknown) [3..], client 2 poll → b [4..6]
 }
 
-// Calls of one's own are recorded as they happen: each is stamped before it begins and after it has ended, by one clock.
+// Calls of one's own are recorded as they happen: each is stamped before it begins and after its end, by one clock.
 func ExampleRecorder() {
 	var recorder linearizability.Recorder
 	var clock atomic.Int64 // in a program: the time since it began
@@ -37,7 +37,8 @@ func ExampleRecorder() {
 	second := recorder.Begin(2, "acquire", linearizability.Null, now())
 	second.End(linearizability.OK, linearizability.Null, now()) // the first client has not released
 
-	for _, verdict := range linearizability.Check(linearizability.Lock(), recorder.History(), linearizability.Options{}) {
+	for _, verdict := range linearizability.Check(linearizability.Lock(), recorder.History(),
+		linearizability.Options{}) {
 		fmt.Println(verdict)
 	}
 	// Output:

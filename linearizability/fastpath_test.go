@@ -13,7 +13,8 @@ import (
 
 var fastLines = []string{
 	`{"client":3,"op":"poll","arg":null,"result":"v17","outcome":"ok","call":1041,"return":1077}`,
-	`{"client":3,"op":"poll","arg":true,"result":-17,"outcome":"unknown","call":-1,"return":null,"object":"q","note":"lost","process":7}`,
+	`{"client":3,"op":"poll","arg":true,"result":-17,"outcome":"unknown","call":-1,"return":null,` +
+		`"object":"q","note":"lost","process":7}`,
 	` { "op" : "get" , "client" : 0 ,"return":2,	"call":1,"outcome":"fail","result":false} `,
 }
 
@@ -48,7 +49,8 @@ func TestFastPathOfOperations(t *testing.T) {
 		if line, err := op.MarshalJSON(); err == nil {
 			sameFast(t, line)
 		}
-		op.Op, op.Object, op.Note, op.Arg, op.Result, op.Process = "poll", "", "", Int(int64(op.Client>>8)), Str("v17"), Null
+		op.Op, op.Object, op.Note, op.Arg, op.Result, op.Process = "poll", "", "", Int(int64(op.Client>>8)),
+			Str("v17"), Null
 		op.Client, op.Call, op.Return = op.Client>>8, op.Call>>8, op.Return>>8
 		if line, err := op.MarshalJSON(); err != nil || !sameFast(t, line) {
 			t.Fatalf("%s is not read on the fast path (%v)", line, err)

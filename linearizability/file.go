@@ -174,7 +174,8 @@ type record struct {
 func toRecord(o Operation) (record, error) {
 	for _, s := range []string{o.Op, o.Arg.text, o.Result.text, o.Object, o.Process.text} {
 		if !utf8.ValidString(s) {
-			return record{}, fmt.Errorf("%.40q is not valid UTF-8 and JSON cannot hold it; encode it, in hexadecimal for example", s)
+			return record{}, fmt.Errorf("%.40q is not valid UTF-8 and JSON cannot hold it; encode it, in "+
+				"hexadecimal for example", s)
 		}
 	}
 	returned := json.RawMessage("null")

@@ -23,7 +23,8 @@ func drawValue(t *rapid.T) Value {
 func drawOperation(t *rapid.T) Operation {
 	return Operation{
 		Client: rapid.Int().Draw(t, "client"), Op: rapid.String().Draw(t, "op"),
-		Arg: drawValue(t), Result: drawValue(t), Outcome: rapid.SampledFrom([]Outcome{OK, Fail, Unknown}).Draw(t, "outcome"),
+		Arg: drawValue(t), Result: drawValue(t), Outcome: rapid.SampledFrom([]Outcome{OK, Fail, Unknown}).Draw(t,
+			"outcome"),
 		Call: rapid.Int64().Draw(t, "call"), Return: rapid.OneOf(rapid.Just(Forever), rapid.Int64()).Draw(t, "return"),
 		Object: rapid.String().Draw(t, "object"), Note: rapid.String().Draw(t, "note"), Process: drawValue(t),
 	}
@@ -87,23 +88,38 @@ func TestBadFiles(t *testing.T) {
 		{"not JSON", "client 1 poll", "line 2: not JSON at byte 1"},
 		{"a list", "[" + good + "]", "line 2: "},
 		{"two on a line", good + good, "line 2: there is more after the operation; write one operation a line"},
-		{"another harness", `{"type":"invoke","f":"read","value":null,"process":0,"time":1}`, `line 2: an operation has no field "type"`},
+		{"another harness", `{"type":"invoke","f":"read","value":null,"process":0,"time":1}`,
+			`line 2: an operation has no field "type"`},
 		{"empty object", `{}`, `line 2: "client" is missing`},
 		{"null", `null`, `line 2: "client" is missing`},
 		{"no return", `{"client":3,"op":"poll","outcome":"ok","call":1}`, `line 2: "return" is missing`},
-		{"misspelt", `{"client":3,"op":"poll","outcome":"ok","call":1,"return":2,"reslt":7}`, `line 2: an operation has no field "reslt"`},
-		{"outcome", `{"client":3,"op":"poll","outcome":"info","call":1,"return":2}`, `line 2: outcome "info" does not exist; write ok, fail or unknown`},
-		{"return", `{"client":3,"op":"poll","outcome":"ok","call":1,"return":"2"}`, `line 2: "return" is "2"; write a whole number or null`},
-		{"call", `{"client":3,"op":"poll","outcome":"ok","call":"1","return":2}`, `line 2: "call" cannot be a JSON string`},
-		{"fraction", `{"client":3,"op":"poll","result":1.5,"outcome":"ok","call":1,"return":2}`, "line 2: 1.5 is not a whole number of 64 bits"},
-		{"structure", `{"client":3,"op":"poll","result":{"a":1},"outcome":"ok","call":1,"return":2}`, `line 2: {"a":1} is no value`},
-		{"bytes that are no text", `{"client":3,"op":"poll","result":"` + "\xff" + `","outcome":"ok","call":1,"return":2}`, "line 2: not valid UTF-8 at byte 35"},
-		{"half a pair", `{"client":3,"op":"poll","result":"\ud800","outcome":"ok","call":1,"return":2}`, `line 2: \ud800 is half of a surrogate pair`},
-		{"the other half", `{"client":3,"op":"poll","result":"\udbff\ud801\udc00","outcome":"ok","call":1,"return":2}`, `line 2: \udbff is half of a surrogate pair`},
-		{"half a pair alone", `{"client":3,"op":"poll","outcome":"ok","call":1,"return":2,"note":"\\\uDC00x"}`, `line 2: \uDC00 is half of a surrogate pair`},
-		{"twice", `{"client":3,"op":"poll","outcome":"ok","outcome":"fail","call":1,"return":2}`, `line 2: the field "outcome" is there twice`},
-		{"twice, in disguise", `{"client":3,"op":"poll","outcome":"ok","call":1,"c\u0061ll":1,"return":2}`, `line 2: the field "call" is there twice`},
-		{"another case", `{"Client":3,"op":"poll","outcome":"ok","call":1,"return":2}`, `line 2: an operation has no field "Client"; it is written "client"`},
+		{"misspelt", `{"client":3,"op":"poll","outcome":"ok","call":1,"return":2,"reslt":7}`,
+			`line 2: an operation has no field "reslt"`},
+		{"outcome", `{"client":3,"op":"poll","outcome":"info","call":1,"return":2}`,
+			`line 2: outcome "info" does not exist; write ok, fail or unknown`},
+		{"return", `{"client":3,"op":"poll","outcome":"ok","call":1,"return":"2"}`,
+			`line 2: "return" is "2"; write a whole number or null`},
+		{"call", `{"client":3,"op":"poll","outcome":"ok","call":"1","return":2}`,
+			`line 2: "call" cannot be a JSON string`},
+		{"fraction", `{"client":3,"op":"poll","result":1.5,"outcome":"ok","call":1,"return":2}`,
+			"line 2: 1.5 is not a whole number of 64 bits"},
+		{"structure", `{"client":3,"op":"poll","result":{"a":1},"outcome":"ok","call":1,"return":2}`,
+			`line 2: {"a":1} is no value`},
+		{"bytes that are no text", `{"client":3,"op":"poll","result":"` + "\xff" +
+			`","outcome":"ok","call":1,"return":2}`, "line 2: not valid UTF-8 at byte 35"},
+		{"half a pair", `{"client":3,"op":"poll","result":"\ud800","outcome":"ok","call":1,"return":2}`,
+			`line 2: \ud800 is half of a surrogate pair`},
+		{"the other half",
+			`{"client":3,"op":"poll","result":"\udbff\ud801\udc00","outcome":"ok","call":1,"return":2}`,
+			`line 2: \udbff is half of a surrogate pair`},
+		{"half a pair alone", `{"client":3,"op":"poll","outcome":"ok","call":1,"return":2,"note":"\\\uDC00x"}`,
+			`line 2: \uDC00 is half of a surrogate pair`},
+		{"twice", `{"client":3,"op":"poll","outcome":"ok","outcome":"fail","call":1,"return":2}`,
+			`line 2: the field "outcome" is there twice`},
+		{"twice, in disguise", `{"client":3,"op":"poll","outcome":"ok","call":1,"c\u0061ll":1,"return":2}`,
+			`line 2: the field "call" is there twice`},
+		{"another case", `{"Client":3,"op":"poll","outcome":"ok","call":1,"return":2}`,
+			`line 2: an operation has no field "Client"; it is written "client"`},
 		{"long", `{"note":"` + strings.Repeat("x", lineMax) + `"}`, "line 2: longer than 1048576 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -169,7 +185,8 @@ func TestWriteRefusesWhatJSONCannotHold(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"client":3,"op":"poll","arg":null,"result":"v17","outcome":"ok","call":1041,"return":1077}`))
-	f.Add([]byte(`{"client":1,"op":"offer","arg":true,"outcome":"unknown","call":-1,"return":null,"process":1}` + "\n{"))
+	f.Add([]byte(`{"client":1,"op":"offer","arg":true,"outcome":"unknown","call":-1,"return":null,"process":1}` +
+		"\n{"))
 	f.Add([]byte("\n[]\nnull"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, err := Read(bytes.NewReader(data))

@@ -29,7 +29,8 @@ func TestFrontierAgrees(t *testing.T) {
 				switch {
 				case truth == porcupine.Ok && r.outcome == Ok:
 					legal++
-				case truth == porcupine.Illegal && r.outcome == Violation && j.ask(r.finding.steps) == porcupine.Illegal:
+				case truth == porcupine.Illegal && r.outcome == Violation &&
+					j.ask(r.finding.steps) == porcupine.Illegal:
 					illegal++
 				case truth != porcupine.Unknown:
 					t.Fatalf("the frontier says %v, porcupine %v\n%s", r.outcome, truth, lines(h))
@@ -104,7 +105,8 @@ func TestHardHistoriesEndInTimeAsUnknown(t *testing.T) {
 
 // heapBytes is how much memory the process has for objects, used or not.
 func heapBytes() int64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
 	metrics.Read(sample)
 	sum := int64(0)
 	for _, s := range sample {

@@ -15,7 +15,8 @@ func crowdedBarrier() History {
 	h := History{
 		at(3, "enter", 0, 0), at(2, "enter", 0, 0), at(0, "enter", 0, 0), at(1, "enter", 0, 0),
 		at(2, "leave", 0, 0), at(3, "leave", 0, 0), at(0, "leave", 0, 0), at(0, "enter", 0, 1), at(1, "leave", 0, 1),
-		at(2, "enter", 0, 1), at(1, "enter", 1, 1), at(0, "enter", 1, 1), at(3, "enter", 1, Forever), at(0, "leave", 5, 5),
+		at(2, "enter", 0, 1), at(1, "enter", 1, 1), at(0, "enter", 1, 1), at(3, "enter", 1, Forever),
+		at(0, "leave", 5, 5),
 	}
 	h[12].Outcome = Unknown
 	return h
@@ -45,7 +46,8 @@ func TestShortHistoriesAreSearchedInTheDepth(t *testing.T) {
 	}
 	h[11].Outcome, h[12].Outcome = Unknown, Unknown
 	v := Check(DoubleBarrier(3), h, Options{MemoryLimit: 16 << 20})[0]
-	if v.Outcome != Ok || slices.ContainsFunc(v.Tried, func(s string) bool { return strings.HasPrefix(s, "frontier") }) {
+	if v.Outcome != Ok || slices.ContainsFunc(v.Tried,
+		func(s string) bool { return strings.HasPrefix(s, "frontier") }) {
 		t.Error(v, v.Tried)
 	}
 }

@@ -30,7 +30,8 @@ func newJudge(m *Model, o Options) *judge {
 	if memory <= 0 {
 		memory = MemoryDefault
 	}
-	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout), memory: memory, effort: math.MaxInt64}
+	return &judge{model: m, spec: m.spec, timeout: timeout, deadline: time.Now().Add(timeout), memory: memory,
+		effort: math.MaxInt64}
 }
 
 // The explanation of a violation has bounds of its own: that it takes long is no reason to doubt the violation. What
@@ -70,7 +71,8 @@ func (j *judge) ask(steps []step) porcupine.CheckResult {
 	left := time.Until(j.deadline)
 	entries := j.memory / entryBytes(len(steps))
 	if entries < int64(len(steps)) {
-		j.short = fmt.Sprintf("porcupine would need about %d MB for %d operations, and %d MB are allowed; allow more, or record shorter histories",
+		j.short = fmt.Sprintf("porcupine would need about %d MB for %d operations, and %d MB are allowed; allow "+
+			"more, or record shorter histories",
 			int64(len(steps))*entryBytes(len(steps))>>20, len(steps), j.memory>>20)
 		return porcupine.Unknown
 	}
@@ -89,7 +91,8 @@ func (j *judge) ask(steps []step) porcupine.CheckResult {
 		j.effort += max(entries, 0)
 	}
 	if result == porcupine.Illegal && entries < 0 {
-		j.short = fmt.Sprintf("porcupine found no order with the %d MB that are allowed; allow more, or record shorter histories or fewer clients", j.memory>>20)
+		j.short = fmt.Sprintf("porcupine found no order with the %d MB that are allowed; allow more, or record "+
+			"shorter histories or fewer clients", j.memory>>20)
 		return porcupine.Unknown
 	}
 	return result

@@ -99,7 +99,8 @@ func (x *guess) take(s *step) *guessedHold {
 
 // suits tells whether a release or a downgrade can be about the hold.
 func (h *guessedHold) suits(s *step) bool {
-	return h.order < s.order && (s.doubt == nil || s.doubt.about(&h.permitHold)) && (s.kind == stepRelease || h.takes == whole)
+	return h.order < s.order && (s.doubt == nil || s.doubt.about(&h.permitHold)) &&
+		(s.kind == stepRelease || h.takes == whole)
 }
 
 // begin lets a hold begin, which has to be after all that came before, and before s is over.

@@ -69,7 +69,8 @@ func releaseWithoutAcquire(h History) (int, string) {
 			continue
 		}
 		if call, found := first[h[i].owner()]; !found || call > h[i].Call {
-			return i, "its client had not called acquire or try before; record these too, and under the same client or process"
+			return i, "its client had not called acquire or try before; record these too, and under the same " +
+				"client or process"
 		}
 	}
 	return 0, ""

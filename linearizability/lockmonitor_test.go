@@ -14,7 +14,8 @@ func longHolds(m Model, capacity, ops int, unknown float64) History {
 	object := newSeriesLock(m, capacity)
 	object.bare = 2
 	c := contender{model: m, fresh: func() sequential { return object }, wild: wildHold(m)}
-	h := c.drawLegal(rand.New(rand.NewPCG(1, uint64(ops))), shape{ops: ops, clients: 16, pace: 4, spread: 60, unknown: unknown})
+	h := c.drawLegal(rand.New(rand.NewPCG(1, uint64(ops))),
+		shape{ops: ops, clients: 16, pace: 4, spread: 60, unknown: unknown})
 	for i := range h {
 		if h[i].Outcome == Unknown {
 			h[i].Result = Null

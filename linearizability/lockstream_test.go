@@ -14,13 +14,15 @@ func TestStreamForgetsHolds(t *testing.T) {
 	}{{Lock(), 1}, {Semaphore(5), 5}} {
 		s := streamed(t, c.model, longHolds(c.model, c.capacity, 20_000, 0.01), 200)
 		if s.verdict != nil || len(s.added) > 1000 {
-			t.Errorf("%s: after %d operations %d are remembered; the verdict is %v", c.model.Name, s.total, len(s.added), s.verdict)
+			t.Errorf("%s: after %d operations %d are remembered; the verdict is %v", c.model.Name, s.total,
+				len(s.added), s.verdict)
 		}
 		if v := s.End(); v.Outcome != Ok {
 			t.Errorf("%s: %v", c.model.Name, v)
 		}
 	}
-	if v := streamed(t, Lock(), plantOverlap(longLock(20_000, 0.01)), 200).End(); v.Outcome != Violation || len(v.Operations) > 6 {
+	if v := streamed(t, Lock(), plantOverlap(longLock(20_000, 0.01)), 200).End(); v.Outcome != Violation ||
+		len(v.Operations) > 6 {
 		t.Error(v)
 	}
 }

@@ -31,13 +31,20 @@ type tenure struct {
 	till    int64
 	free    int64 // Forever if nobody ends it
 	shared  int64 // from here on it is a reader's; Forever if never
-	other   bool  // it may also have been granted early and downgraded: it is best to have no length, but not the only way
+	// it may also have been granted early and downgraded: it is best to have no length, but not the only way
+	other bool
 }
 
 const (
 	none   = -1 // a step, a tenure or a value that is not there
 	noItem = -1 // the item of a step that is about no hold or value, or about none that is known
 )
+
+func newTenure(grant int32, from, till int64) tenure {
+	return tenure{
+		grant: grant, release: none, ended: none, share: none, from: from, till: till, free: Forever, shared: Forever,
+	}
+}
 
 // held tells whether there is a time at which it is surely held.
 func (t *tenure) held() bool { return t.till < t.free }
@@ -96,10 +103,11 @@ func (t *tenancy) take(i int32) {
 func (t *tenancy) granted(i int32, c *claim) {
 	s := &t.steps[i]
 	if !s.unknown {
-		c.now = t.begin(tenure{grant: i, release: none, ended: none, share: none, from: s.call, till: s.end, free: Forever, shared: Forever})
+		c.now = t.begin(newTenure(i, s.call, s.end))
 		return
 	}
-	c.unlike = c.unlike || c.noTokens > 0 && s.reads != t.steps[c.noToken].reads || c.knowns > 0 && s.reads != t.steps[c.known].reads
+	c.unlike = c.unlike || c.noTokens > 0 && s.reads != t.steps[c.noToken].reads ||
+		c.knowns > 0 && s.reads != t.steps[c.known].reads
 	if s.noToken {
 		c.noToken = i
 		c.noTokens++
@@ -162,7 +170,9 @@ func (t *tenancy) borrow(i int32, c *claim) (x tenure, clear bool) {
 		c.last, c.ambiguous = 0, true
 		return tenure{}, false
 	}
-	return tenure{grant: grant, release: none, ended: none, share: none, from: g.call, till: s.end, free: Forever, shared: Forever, other: other}, true
+	x = newTenure(grant, g.call, s.end)
+	x.other = other
+	return x, true
 }
 
 // spend returns a grant that may still take effect, without a token if there is one.
@@ -220,7 +230,8 @@ func (t *tenancy) soften(i int32, c *claim) {
 	s, x := &t.steps[i], &t.all[c.now-1]
 	switch {
 	case s.insists() && x.release != none && (c.ambiguous || x.share != none || c.spares() > 0):
-		t.unclear, c.lost = "a downgrade follows a release of unknown outcome and something else that perhaps happened", true
+		t.unclear, c.lost = "a downgrade follows a release of unknown outcome and something else that perhaps "+
+			"happened", true
 		return
 	case s.insists() && x.release != none:
 		x.free, x.share, x.shared = s.call, i, s.call

@@ -26,7 +26,8 @@ func longHistories(t *testing.T) int {
 }
 
 // undecidedMax is how many of a hundred histories of a model may be undetermined.
-var undecidedMax = map[string]int{"queue": 1, "priorityqueue": 1, "lock": 1, "election": 1, "rwlock": 5, "semaphore": 5, "counter": 20, "barrier": 20}
+var undecidedMax = map[string]int{"queue": 1, "priorityqueue": 1, "lock": 1, "election": 1, "rwlock": 5,
+	"semaphore": 5, "counter": 20, "barrier": 20}
 
 // TestNeverAccusedLong judges long histories that are correct by construction, with unknown outcomes, equal
 // stamps and reads from servers that lag. None may be accused.
@@ -63,7 +64,8 @@ func TestLongRWLockInDoubt(t *testing.T) {
 	for seed := range uint64(2) {
 		shape := correct.Shape{Operations: 30_000, Clients: 16, Early: 30, Late: 30, Unknown: 0.1, Tick: 1}
 		h := correct.Draw(rand.New(rand.NewPCG(7, seed)), "rwlock", linearizability.Parameters{}, shape)
-		if v := linearizability.Check(linearizability.RWLock(), h, linearizability.Options{})[0]; v.Outcome != linearizability.Ok {
+		if v := linearizability.Check(linearizability.RWLock(), h,
+			linearizability.Options{})[0]; v.Outcome != linearizability.Ok {
 			t.Error(seed, v, v.Tried)
 		}
 	}

@@ -78,7 +78,8 @@ type Parameters struct {
 // the models that have some.
 func ByName(name string, with ...Parameters) (Model, error) {
 	p := append(with, Parameters{})[0]
-	models := []Model{Lock(), RWLock(), Semaphore(cmp.Or(p.Permits, 1)), Queue(), PriorityQueue(), Counter(), Election(), DoubleBarrier(cmp.Or(p.Parties, 2)), Barrier()}
+	models := []Model{Lock(), RWLock(), Semaphore(cmp.Or(p.Permits, 1)), Queue(), PriorityQueue(), Counter(),
+		Election(), DoubleBarrier(cmp.Or(p.Parties, 2)), Barrier()}
 	var known []string
 	for _, m := range models {
 		if m.Name == name {

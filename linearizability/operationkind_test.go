@@ -23,8 +23,10 @@ func TestOperationKinds(t *testing.T) {
 			t.Errorf("there are two kinds of %s", k.Name)
 		}
 		seen[k.Name] = true
-		if back := KindOf(k.Back); k.Back != "" && (back.Role != RoleRelease && back.Role != RoleLeave || !slices.Equal(back.Models, k.Models)) {
-			t.Errorf("what %s grants is given back by %s, of %v, and that is a %s of %v", k.Name, k.Back, k.Models, back.Role, back.Models)
+		if back := KindOf(k.Back); k.Back != "" && (back.Role != RoleRelease && back.Role != RoleLeave ||
+			!slices.Equal(back.Models, k.Models)) {
+			t.Errorf("what %s grants is given back by %s, of %v, and that is a %s of %v", k.Name, k.Back, k.Models,
+				back.Role, back.Models)
 		}
 		for _, name := range k.Models {
 			m, err := ByName(name)

@@ -6,7 +6,8 @@ import "testing"
 // earlier enter of its process has left behind. Else its process would be inside without anybody
 // having to wait for it.
 func TestNobodyEntersBeforeItsOwnCall(t *testing.T) {
-	h := parseHistory(t, "client 0 enter (unknown) [1..]\nclient 1 enter [2..10]\nclient 100 enter [5..11]\nclient 1 leave [20..30]")
+	h := parseHistory(t, "client 0 enter (unknown) [1..]\nclient 1 enter [2..10]\nclient 100 enter "+
+		"[5..11]\nclient 1 leave [20..30]")
 	h[2].Process = Int(0)
 	m := DoubleBarrier(2)
 	if v := Check(m, h, Options{})[0]; summary(v) != "violation early-leave" {

@@ -30,8 +30,8 @@ func parts(t *rapid.T) (all []linearizability.History) {
 	return all
 }
 
-// Wherever a file is cut off, what is read of it are the parts that are whole, and [linearizability.Read] reads the uncut file as if it
-// had been written in one.
+// Wherever a file is cut off, what is read of it are the parts that are whole, and [linearizability.Read] reads the
+// uncut file as if it had been written in one.
 func TestWholeParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var file bytes.Buffer
@@ -43,7 +43,8 @@ func TestWholeParts(t *testing.T) {
 			}
 			ends, all = append(ends, file.Len()), append(all, part...)
 		}
-		if got, err := linearizability.Read(bytes.NewReader(file.Bytes())); err != nil || !cmp.Equal(all, got, cmp.AllowUnexported(linearizability.Value{})) {
+		if got, err := linearizability.Read(bytes.NewReader(file.Bytes())); err != nil ||
+			!cmp.Equal(all, got, cmp.AllowUnexported(linearizability.Value{})) {
 			t.Fatalf("the file reads as %v, %v", got, err)
 		}
 		cut := rapid.IntRange(0, file.Len()).Draw(t, "cut")
@@ -66,7 +67,7 @@ func TestWholeParts(t *testing.T) {
 	})
 }
 
-// What is cut off may be so long that the end of the last whole part lies on an edge of what is looked through at a time.
+// What is cut off may be so long that the end of the last whole part lies on an edge of a chunk.
 func TestWholePartsOnEdge(t *testing.T) {
 	for _, at := range []int{1 << 16, 2 << 16} {
 		for off := -3; off <= 3; off++ {

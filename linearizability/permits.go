@@ -73,7 +73,8 @@ func semaphoreProblem(op Operation, permits int64) string {
 	case !op.Arg.IsNull() && !op.Arg.IsInt() || n < 1:
 		return "the argument is the number of permits, 1 or more, or null for 1"
 	case n > permits:
-		return fmt.Sprintf("it asks for more permits than the semaphore has, %d; give the right number of permits", permits)
+		return fmt.Sprintf("it asks for more permits than the semaphore has, %d; give the right number of permits",
+			permits)
 	}
 	op.Arg = Null
 	return lockProblem(op)
@@ -107,7 +108,8 @@ func semaphoreConflict(h History) (int, string) {
 		case op.releases():
 			delete(held, op.holder())
 		case mayGrant(op) && op.Outcome == OK && held[op.holder()]:
-			return i, "its process has not given back the permits that it was granted before; record each hold under a client or process of its own"
+			return i, "its process has not given back the permits that it was granted before; record each hold " +
+				"under a client or process of its own"
 		case mayGrant(op) && op.Outcome == OK:
 			held[op.holder()] = true
 		}

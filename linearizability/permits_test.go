@@ -47,7 +47,8 @@ func (p plainPermits) apply(h History, i int) (bool, object) {
 // of returns the grant that operation i is about, -1 if its process holds none.
 func (p plainPermits) of(h History, i int) int {
 	for _, g := range p.held {
-		if g < i && h[g].owner() == h[i].owner() && h[g].permits() == h[i].permits() && p.suits(h, g, i) && !p.grantedBetween(h, g, i) {
+		if g < i && h[g].owner() == h[i].owner() && h[g].permits() == h[i].permits() && p.suits(h, g, i) &&
+			!p.grantedBetween(h, g, i) {
 			return g
 		}
 	}
@@ -163,7 +164,8 @@ func TestPermitTranscripts(t *testing.T) {
 			t.Run(m.Name+"/"+tr.title, func(t *testing.T) {
 				got := summary(Check(m, tr.history, Options{})[0])
 				reason, unknown := strings.CutPrefix(tr.want, "unknown: ")
-				if got != tr.want && !(unknown && strings.HasPrefix(got, "unknown: ") && strings.Contains(got, reason)) {
+				if got != tr.want && !(unknown && strings.HasPrefix(got, "unknown: ") &&
+					strings.Contains(got, reason)) {
 					t.Errorf("got %q, want %q", got, tr.want)
 				}
 			})
@@ -176,10 +178,13 @@ func TestOverdraftInALongHistory(t *testing.T) {
 	var h History
 	for i := range int64(3000) {
 		c := int(i % 5)
-		h = append(h, Operation{Client: c, Op: "racquire", Call: 10 * i, Return: 10*i + 1}, Operation{Client: c, Op: "rrelease", Call: 10*i + 45, Return: 10*i + 46})
+		h = append(h, Operation{Client: c, Op: "racquire", Call: 10 * i, Return: 10*i + 1},
+			Operation{Client: c, Op: "rrelease", Call: 10*i + 45, Return: 10*i + 46})
 	}
-	h = append(h, Operation{Client: 9, Op: "acquire", Call: 15002, Return: 15003}, Operation{Client: 9, Op: "release", Call: 15004, Return: 15005})
-	if v := Check(RWLock(), h, Options{Timeout: 5 * time.Second})[0]; v.Property != "exclusion" || len(v.Operations) > 12 {
+	h = append(h, Operation{Client: 9, Op: "acquire", Call: 15002, Return: 15003},
+		Operation{Client: 9, Op: "release", Call: 15004, Return: 15005})
+	if v := Check(RWLock(), h, Options{Timeout: 5 * time.Second})[0]; v.Property != "exclusion" ||
+		len(v.Operations) > 12 {
 		t.Errorf("%v", v)
 	}
 }

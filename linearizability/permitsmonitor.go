@@ -44,7 +44,8 @@ func clearPermits(steps []step, capacity int64) ruling {
 		if r := clearPermits(clear, capacity); r.outcome == Violation {
 			return r
 		}
-		return undetermined("a release may be about one of several holds of its process, as a downgrade, or what came before it, is of unknown outcome")
+		return undetermined("a release may be about one of several holds of its process, as a downgrade, or what " +
+			"came before it, is of unknown outcome")
 	}
 	t := tenures(steps)
 	if t.stray != nil {

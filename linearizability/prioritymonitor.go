@@ -289,7 +289,8 @@ func (c *rankCase) run(taken []int64, see func(class int32, sights []sight, visi
 		for _, item := range waiting[k] {
 			if taken[item] < Forever {
 				call := c.cover.from(max(taken[item], c.steps[c.offer[item]].call))
-				steps = append(steps, step{kind: stepRemove, item: c.local[item], call: call, end: Forever, source: none})
+				steps = append(steps, step{kind: stepRemove, item: c.local[item], call: call, end: Forever,
+					source: none})
 			}
 		}
 		q := newQueueCase(steps)
@@ -384,9 +385,9 @@ func (c *rankCase) unmet(deadlines []due) *blame {
 func (c *rankCase) missed(deadlines []due) *blame {
 	last := deadlines[len(deadlines)-1].deadline
 	b := c.blame(last, last, int32(len(c.classes)))
+	byDeadline := func(d due, at int64) int { return cmp.Compare(d.deadline, at) }
 	for _, i := range c.empties {
-		until := c.cover.until(c.steps[i].end)
-		if _, found := slices.BinarySearchFunc(deadlines, until, func(d due, at int64) int { return cmp.Compare(d.deadline, at) }); found {
+		if _, found := slices.BinarySearchFunc(deadlines, c.cover.until(c.steps[i].end), byDeadline); found {
 			b.empties = append(b.empties, i)
 		}
 	}
@@ -461,7 +462,7 @@ func (c *rankCase) byDeadline(sights []sight, bys map[int32]int64) (all []due) {
 			own.set(sights[begin].from, Forever)
 		}
 	}
-	slices.SortFunc(all, func(a, b due) int { return cmp.Or(cmp.Compare(a.deadline, b.deadline), cmp.Compare(a.item, b.item)) })
+	slices.SortFunc(all, func(a, b due) int { return cmp.Or(cmp.Compare(a.deadline, b.deadline), int(a.item-b.item)) })
 	return all
 }
 

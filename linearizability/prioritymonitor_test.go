@@ -8,7 +8,8 @@ import (
 )
 
 func init() {
-	enter(contender{model: PriorityQueue(), fresh: func() sequential { return new(seriesPriorities) }, wild: wildPriority, own: drawRankedHeads, ops: 10})
+	enter(contender{model: PriorityQueue(), fresh: func() sequential { return new(seriesPriorities) },
+		wild: wildPriority, own: drawRankedHeads, ops: 10})
 }
 
 // prioritized returns value v of the given priority.

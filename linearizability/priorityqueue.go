@@ -27,7 +27,8 @@ func priorityProblem(op Operation) string {
 	}
 	for _, v := range []Value{op.Arg, op.Result} {
 		if _, ok := priorityOf(v); !ok && !v.IsNull() {
-			return "a value is a whole number, or a text that begins with one and a colon: it says how urgent the value is"
+			return "a value is a whole number, or a text that begins with one and a colon: it says how urgent the " +
+				"value is"
 		}
 	}
 	return ""

@@ -57,7 +57,8 @@ func offeredTwice(h History) (int, string) {
 			continue
 		}
 		if v := values.number(h[i].Arg); int(v) < len(first) {
-			return i, fmt.Sprintf("the value was offered before, by %v; give every offer a value of its own", h[first[v]])
+			return i, fmt.Sprintf("the value was offered before, by %v; give every offer a value of its own",
+				h[first[v]])
 		}
 		first = append(first, int32(i))
 	}

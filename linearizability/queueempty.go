@@ -44,7 +44,8 @@ func (q *queueCase) checkEmpties(demands []demand) ruling {
 		}
 	}
 	if named && !q.enough(demands, first) && !q.enough(demands, last) {
-		return undetermined("the queue was reported empty, and it could not be found out when: before or after removals of unknown outcome that name a value")
+		return undetermined("the queue was reported empty, and it could not be found out when: before or after " +
+			"removals of unknown outcome that name a value")
 	}
 	return legal()
 }
@@ -176,7 +177,8 @@ func (q *queueCase) neverEmpty(i int32, demands []demand) *finding {
 		}
 	}
 	f := e.finding("false-empty")
-	f.steps = dropSpare(reduce(f.steps, func(steps []step) bool { return queueMonitor(steps).outcome == Violation }, itemParts))
+	f.steps = dropSpare(reduce(f.steps, func(steps []step) bool { return queueMonitor(steps).outcome == Violation },
+		itemParts))
 	return f
 }
 

@@ -44,9 +44,10 @@ type visit struct {
 	reachedBy, stayedBy       int32 // the steps that show reached and stayed, or none
 	offer, removal            int32 // steps, or none
 	first, last               int32 // the peek that returned first, and the one called last, or none
-	named                     int32 // the removal of unknown outcome, of just this value, that was called first, or none
-	absent                    bool  // not considered: it was never offered, or nobody knows whether, nor saw it
-	waiting                   bool  // not surely removed, but removals of unknown outcome may have
+	// the removal of unknown outcome, of just this value, that was called first, or none
+	named   int32
+	absent  bool // not considered: it was never offered, or nobody knows whether, nor saw it
+	waiting bool // not surely removed, but removals of unknown outcome may have
 }
 
 // queueCase is the steps of a queue under investigation.
@@ -86,7 +87,8 @@ func judgeQueue(steps []step) ruling {
 	q.admit(true)
 	r := q.check(true)
 	if r.outcome != Violation && slices.ContainsFunc(q.visits, visit.open) {
-		return undetermined("peeks saw values at the head that only removals of unknown outcome can have taken, and it could not be found out when")
+		return undetermined("peeks saw values at the head that only removals of unknown outcome can have taken, " +
+			"and it could not be found out when")
 	}
 	return r
 }

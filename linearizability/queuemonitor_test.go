@@ -43,16 +43,19 @@ func TestPlantedViolation(t *testing.T) {
 		"false-empty": func(h History) History {
 			i := find(t, h, removes)
 			offer := slices.IndexFunc(h, func(op Operation) bool { return op.Arg == h[i].Result })
-			return append(h, Operation{Client: 1000, Op: "poll", Call: h[offer].Return + 1, Return: max(h[offer].Return+1, h[i].Call-1)})
+			return append(h, Operation{Client: 1000, Op: "poll", Call: h[offer].Return + 1,
+				Return: max(h[offer].Return+1, h[i].Call-1)})
 		},
 		"stale-peek": func(h History) History {
 			i := find(t, h, removes)
-			return append(h, Operation{Client: 1000, Op: "peek", Result: h[i].Result, Call: h[i].Return + 1, Return: h[i].Return + 2})
+			return append(h, Operation{Client: 1000, Op: "peek", Result: h[i].Result, Call: h[i].Return + 1,
+				Return: h[i].Return + 2})
 		},
 	} {
 		for _, peeks := range []float64{0, 0.1} {
 			v := Check(Queue(), plant(busyQueue(7, 20_000, 16, 0, peeks)), Options{})[0]
-			if named := v.Property == property || property == "lost" && v.Property == "order"; !named || len(v.Operations) > 6 {
+			if named := v.Property == property || property == "lost" && v.Property == "order"; !named ||
+				len(v.Operations) > 6 {
 				t.Errorf("planted was %s, found is %v", property, v)
 			}
 		}

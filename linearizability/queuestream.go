@@ -24,7 +24,8 @@ func forgetQueue(c cut) (forget []bool, doubt string) {
 	q := newQueueCase(prepareQueue(c.history))
 	q.load()
 	q.admit(true)
-	k := &keeping{queueCase: q, cut: c, over: make([]int64, len(q.visits)), hungry: make([]bool, len(q.visits)), low: c.first}
+	k := &keeping{queueCase: q, cut: c, over: make([]int64, len(q.visits)), hungry: make([]bool, len(q.visits)),
+		low: c.first}
 	k.finish()
 	return k.forget()
 }
@@ -81,7 +82,8 @@ func (k *keeping) forget() (forget []bool, doubt string) {
 		forget[k.steps[m.what].source] = true
 	}
 	if fed && len(k.lost) > 0 && len(k.empties) > 0 {
-		doubt = "the queue was reported empty while removals of unknown outcome were about, some of which name a value and some not; a stream does not remember which took which"
+		doubt = "the queue was reported empty while removals of unknown outcome were about, some of which name a " +
+			"value and some not; a stream does not remember which took which"
 	}
 	return forget, doubt
 }

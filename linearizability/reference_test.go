@@ -478,7 +478,8 @@ func TestFIFO(t *testing.T) {
 			for _, b := range versions {
 				equal := slices.Equal(a.items, b.items)
 				if a.queue.equal(b.queue) != equal || equal && a.queue.hash != b.queue.hash {
-					t.Fatalf("%v and %v: equal is %v, hashes %x %x", a.items, b.items, !equal, a.queue.hash, b.queue.hash)
+					t.Fatalf("%v and %v: equal is %v, hashes %x %x", a.items, b.items, !equal, a.queue.hash,
+						b.queue.hash)
 				}
 			}
 		}

@@ -48,8 +48,9 @@ type rwProcess struct {
 	merged               int       // how many of alone have been added to shared
 	share                int32     // the last downgrade of outcome ok; none at first
 	writer, reader       retrying
-	blurred              bool // whether its hold as a writer may have become a reader's, by a downgrade of unknown outcome
-	either               bool // whether a release of unknown outcome came after that: then either kind may be its retry
+	// whether its hold as a writer may have become a reader's, by a downgrade of unknown outcome
+	blurred bool
+	either  bool // whether a release of unknown outcome came after that: then either kind may be its retry
 }
 
 // released notes a release, of either kind.
@@ -87,7 +88,8 @@ func prepareRWLock(h History) []step {
 		processes: make(map[Value]*rwProcess),
 	}
 	for _, i := range byCall(h) {
-		if op := &h[i]; mayGrant(op) || op.Outcome != Fail && !op.tries() && (op.releases() || op.kind().Role == RoleDowngrade) {
+		if op := &h[i]; mayGrant(op) || op.Outcome != Fail && !op.tries() &&
+			(op.releases() || op.kind().Role == RoleDowngrade) {
 			p.take(op, i)
 		}
 	}
@@ -222,7 +224,8 @@ func (p *rwPairing) doubtful() []rwItem {
 		case stepGrant:
 			x.grants++
 		case stepRelease:
-			x.doubtful = x.doubtful || x.shared && len(p.doubts[i].alone) > 0 || x.shares > 0 && (x.released || x.early) && !s.unknown
+			x.doubtful = x.doubtful || x.shared && len(p.doubts[i].alone) > 0
+			x.doubtful = x.doubtful || x.shares > 0 && (x.released || x.early) && !s.unknown
 			x.doubtful = x.doubtful || x.shares > 0 && x.perhaps && s.insists()
 			x.released, x.early, x.perhaps = x.released || !s.unknown, x.early || x.shares == 0, x.perhaps || s.unknown
 		case stepShare:

@@ -18,7 +18,8 @@ func TestSensitivity(t *testing.T) {
 		{Client: 5, Op: "poll", Outcome: Fail, Call: 7, Return: 9},
 	}
 	got := Measure(Queue(), h, 1, 0, Options{})
-	if diff := cmp.Diff(Sensitivity{Operations: 5, Overlapping: 2, Unknown: 1, Missed: map[string]int{}}, got); diff != "" {
+	if diff := cmp.Diff(Sensitivity{Operations: 5, Overlapping: 2, Unknown: 1, Missed: map[string]int{}},
+		got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -35,7 +36,8 @@ func TestSensitivityTellsHardFromVacuous(t *testing.T) {
 		atOnce = append(atOnce, offer, poll)
 	}
 	hard, vacuous := Measure(Queue(), inTurn, 1, 400, Options{}), Measure(Queue(), atOnce, 1, 400, Options{})
-	if hard.Corruptions != 400 || hard.Missed["swap"] != 0 || hard.Missed["duplicate"] != 0 || hard.Noticed < hard.Corruptions*6/10 {
+	if hard.Corruptions != 400 || hard.Missed["swap"] != 0 || hard.Missed["duplicate"] != 0 ||
+		hard.Noticed < hard.Corruptions*6/10 {
 		t.Errorf("of a history in turn: %+v", hard)
 	}
 	if vacuous.Missed["swap"] == 0 || vacuous.Overlapping != 40 {
@@ -60,10 +62,12 @@ func TestCorruptions(t *testing.T) {
 		if err := Validate(Lock(), c); err != nil {
 			t.Fatalf("%s gave no history: %v", kind, err)
 		}
-		if difference := len(c) - len(h); difference != map[string]int{"duplicate": 1, "drop": -1}[kind] || slices.Equal(c, h) {
+		if difference := len(c) - len(h); difference != map[string]int{"duplicate": 1, "drop": -1}[kind] ||
+			slices.Equal(c, h) {
 			t.Fatalf("%s gave\n%s", kind, lines(c))
 		}
-		if (kind == "duplicate" || kind == "drop") && strings.Count(lines(c), "null") != strings.Count(lines(h), "null") {
+		if (kind == "duplicate" || kind == "drop") &&
+			strings.Count(lines(c), "null") != strings.Count(lines(h), "null") {
 			t.Fatalf("%s of a try that was refused\n%s", kind, lines(c))
 		}
 		if kind == "duplicate" && c[6].Op == "acquire" && (c[6].Client != 10 || c[6].Call != c[6].Return) {

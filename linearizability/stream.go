@@ -60,7 +60,8 @@ const (
 // NewStream returns a Stream without operations. It returns an error if the model has no way to judge piece by piece.
 func NewStream(m Model) (*Stream, error) {
 	if m.prepare == nil || m.monitor == nil || m.streamer == nil {
-		return nil, fmt.Errorf("the model %q cannot judge a stream; record the whole history and give it to Check", m.Name)
+		return nil, fmt.Errorf("the model %q cannot judge a stream; record the whole history and give it to Check",
+			m.Name)
 	}
 	return &Stream{model: m, now: math.MinInt64, due: rememberMin, every: rememberMin}, nil
 }
@@ -72,7 +73,8 @@ func (s *Stream) Add(op Operation) error {
 	switch {
 	case problem != "":
 	case op.Call < s.now:
-		problem = fmt.Sprintf("it was called before %d, to which the stream had advanced; advance no further than to the first call that is still under way", s.now)
+		problem = fmt.Sprintf("it was called before %d, to which the stream had advanced; advance no further than "+
+			"to the first call that is still under way", s.now)
 	case s.total > 0 && op.Object != s.object:
 		problem = "it is of another object than those before; use a stream for each object"
 	}
@@ -86,7 +88,8 @@ func (s *Stream) Add(op Operation) error {
 	}
 	if len(s.added) > rememberMax {
 		s.end(Verdict{Outcome: Undetermined, Checker: "stream", Reason: fmt.Sprintf(
-			"more than %d operations would have to be remembered; advance the stream more often, or record which value a lost removal was after", rememberMax)})
+			"more than %d operations would have to be remembered; advance the stream more often, or record which "+
+				"value a lost removal was after", rememberMax)})
 	}
 	return nil
 }

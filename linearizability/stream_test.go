@@ -86,7 +86,8 @@ func TestStreamAgrees(t *testing.T) {
 						v := streamed(t, c.model, h, 1).End()
 						return whole != Undetermined && v.Outcome != Undetermined && v.Outcome != whole
 					})
-					t.Fatalf("history %d of seed %d: the stream says %v, but %v is right\nA smallest one:\n%s", i, agreeSeed, v, whole, lines(small))
+					t.Fatalf("history %d of seed %d: the stream says %v, but %v is right\nA smallest one:\n%s", i,
+						agreeSeed, v, whole, lines(small))
 				}
 			}
 			t.Log(seen)

@@ -34,7 +34,10 @@ func ops() (known []wire.Op) {
 func drawn(t *rapid.T, r wire.Record) {
 	part := func(fresh func(wire.Op) wire.Record) *rapid.Generator[wire.MultiOp] {
 		return rapid.Custom(func(t *rapid.T) wire.MultiOp {
-			single := slices.DeleteFunc(ops(), func(o wire.Op) bool { return o == wire.OpMulti || o == wire.OpMultiRead })
+			single := slices.DeleteFunc(ops(), func(o wire.Op) bool {
+				return o == wire.OpMulti ||
+					o == wire.OpMultiRead
+			})
 			m := wire.MultiOp{Op: rapid.SampledFrom(single).Draw(t, "op"), Err: rapid.Int32().Draw(t, "err")}
 			if m.Record = fresh(m.Op); m.Record != nil {
 				drawn(t, m.Record)
@@ -123,14 +126,20 @@ func optional(r wire.Record, cut int) bool {
 func TestKnownBytes(t *testing.T) {
 	readOnly := false
 	for want, r := range map[string]wire.Record{
-		"00000000 0000000000000007 000003e8 0000000000000000 00000002 abcd 00": &wire.ConnectRequest{LastZxid: 7, Timeout: 1000, Password: []byte{0xab, 0xcd}, ReadOnly: &readOnly},
+		"00000000 0000000000000007 000003e8 0000000000000000 00000002 abcd 00": &wire.ConnectRequest{LastZxid: 7,
+			Timeout: 1000, Password: []byte{0xab, 0xcd}, ReadOnly: &readOnly},
 		"00000005 00000001":                  &wire.RequestHeader{Xid: 5, Op: wire.OpCreate},
 		"ffffffff fffffff5":                  &wire.RequestHeader{Xid: -1, Op: wire.OpCloseSession},
 		"00000005 0000000100000002 ffffff9b": &wire.ReplyHeader{Xid: 5, Zxid: 1<<32 + 2, Err: -101},
-		"00000002 2f61 ffffffff 00000001 0000001f 00000005 776f726c64 00000006 616e796f6e65 00000003": &wire.CreateRequest{Path: "/a", ACL: zk.WorldACL(zk.PermAll), Flags: 3},
-		"00000001 2f 00000000 ffffffff":                                  &wire.SetDataRequest{Path: "/", Data: []byte{}, Version: -1},
-		"00000003 00000003 00000002 2f62":                                &wire.WatcherEvent{Type: 3, State: 3, Path: "/b"},
-		"00000002 00 ffffffff 00000001 2f 00000004 ffffffff 01 ffffffff": &wire.MultiRequest{Ops: []wire.MultiOp{{Op: wire.OpDelete, Err: -1, Record: &wire.PathVersionRequest{Path: "/", Version: 4}}}},
+		"00000002 2f61 ffffffff 00000001 0000001f 00000005 776f726c64 00000006 616e796f6e65 " +
+			"00000003": &wire.CreateRequest{Path: "/a", ACL: zk.WorldACL(zk.PermAll), Flags: 3},
+		"00000001 2f 00000000 ffffffff": &wire.SetDataRequest{Path: "/",
+			Data: []byte{}, Version: -1},
+		"00000003 00000003 00000002 2f62": &wire.WatcherEvent{Type: 3, State: 3,
+			Path: "/b"},
+		"00000002 00 ffffffff 00000001 2f 00000004 ffffffff 01 " +
+			"ffffffff": &wire.MultiRequest{Ops: []wire.MultiOp{{Op: wire.OpDelete, Err: -1,
+			Record: &wire.PathVersionRequest{Path: "/", Version: 4}}}},
 	} {
 		if got := hex.EncodeToString(wire.Append(nil, r)); got != strings.ReplaceAll(want, " ", "") {
 			t.Errorf("%T:\n%s, want\n%s", r, got, strings.ReplaceAll(want, " ", ""))
@@ -140,10 +149,12 @@ func TestKnownBytes(t *testing.T) {
 
 // A frame comes in whatever pieces, and no length is believed.
 func TestReadFrame(t *testing.T) {
-	frame := wire.AppendFrame(nil, &wire.RequestHeader{Xid: 1, Op: wire.OpSync}, &wire.PathRequest{Path: strings.Repeat("/a", 100_000)})
+	frame := wire.AppendFrame(nil, &wire.RequestHeader{Xid: 1, Op: wire.OpSync},
+		&wire.PathRequest{Path: strings.Repeat("/a", 100_000)})
 	stream := slices.Concat(frame, wire.AppendFrame(nil))
 	for name, r := range map[string]io.Reader{
-		"at once": bytes.NewReader(stream), "byte by byte": iotest.OneByteReader(bytes.NewReader(stream)), "in halves": iotest.HalfReader(bytes.NewReader(stream)),
+		"at once": bytes.NewReader(stream), "byte by byte": iotest.OneByteReader(bytes.NewReader(stream)),
+		"in halves": iotest.HalfReader(bytes.NewReader(stream)),
 	} {
 		first, err := wire.ReadFrame(r, nil, wire.FrameMax)
 		if err != nil || !bytes.Equal(first, frame[4:]) {

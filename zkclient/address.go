@@ -41,7 +41,8 @@ func cutChroot(servers string) (hosts, chroot string, err error) {
 	}
 	for name := range strings.SplitSeq(chroot[1:], "/") {
 		if name == "" || name == "." || name == ".." || strings.ContainsAny(name, ",:") {
-			return "", "", fmt.Errorf("%q is no path for a chroot, which stands once, after all addresses, as in a:2181,b:2181/app", chroot)
+			return "", "", fmt.Errorf("%q is no path for a chroot, which stands once, after all addresses, as in "+
+				"a:2181,b:2181/app", chroot)
 		}
 	}
 	return hosts, chroot, nil

@@ -31,7 +31,8 @@ func (c Credential) GoString() string { return c.String() }
 func ReadDigest(source string) (Credential, error) {
 	text, err := readSecret(source)
 	if err != nil && couldBeSecret(source) {
-		return Credential{}, errors.New("zkclient: credentials: what was given is neither env:NAME nor a file that can be read; " +
+		return Credential{}, errors.New("zkclient: credentials: what was given is neither env:NAME nor a file " +
+			"that can be read; " +
 			"if it is a credential, put it into a file or a variable: on a command line others see it")
 	}
 	if err != nil {

@@ -37,7 +37,8 @@ func TestReadDigest(t *testing.T) {
 			if err != nil {
 				t.Errorf("%q: %v", text, err)
 			}
-			for _, said := range []string{fmt.Sprint(c), fmt.Sprintf("%v %+v %#v %s", c, c, c, c), fmt.Sprintf("%+v", []zkclient.Credential{c})} {
+			for _, said := range []string{fmt.Sprint(c), fmt.Sprintf("%v %+v %#v %s", c, c, c, c),
+				fmt.Sprintf("%+v", []zkclient.Credential{c})} {
 				wantNo(t, said, "hu")
 			}
 		}
@@ -109,7 +110,11 @@ func TestAuth(t *testing.T) {
 		return len(connections) > 2
 	})
 	var err error
-	eventually(t, "what is mine, after that", func() bool { _, _, err = mine.Get("/mine"); return err != zk.ErrConnectionClosed })
+	eventually(t, "what is mine, after that", func() bool {
+		_, _,
+			err = mine.Get("/mine")
+		return err != zk.ErrConnectionClosed
+	})
 	if err != nil {
 		t.Error(err)
 	}

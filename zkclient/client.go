@@ -101,7 +101,8 @@ func (cfg Config) addresses() ([]string, error) {
 		return nil, fmt.Errorf("zkclient: connect string %q: go-zookeeper has no chroot: "+
 			"leave %q out and put it before the paths of the recipes", cfg.Servers, chroot)
 	case cfg.SessionTimeout < 10*time.Millisecond || cfg.SessionTimeout > math.MaxInt32*time.Millisecond:
-		return nil, fmt.Errorf("zkclient: session timeout is %v: it must be between 10ms and 24 days", cfg.SessionTimeout)
+		return nil, fmt.Errorf("zkclient: session timeout is %v: it must be between 10ms and 24 days",
+			cfg.SessionTimeout)
 	}
 	return addresses, nil
 }

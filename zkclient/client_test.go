@@ -160,12 +160,13 @@ func TestSlowServersAreWaitedFor(t *testing.T) {
 	}
 	for name, cfg := range map[string]zkclient.Config{
 		"to answer": {Servers: listen(t, slowly)},
-		"to be connected to": {Servers: e.ConnectString(), Dial: func(network, address string, timeout time.Duration) (net.Conn, error) {
-			if timeout < late {
-				return nil, os.ErrDeadlineExceeded
-			}
-			return net.DialTimeout(network, address, timeout)
-		}},
+		"to be connected to": {Servers: e.ConnectString(),
+			Dial: func(network, address string, timeout time.Duration) (net.Conn, error) {
+				if timeout < late {
+					return nil, os.ErrDeadlineExceeded
+				}
+				return net.DialTimeout(network, address, timeout)
+			}},
 	} {
 		cfg.SessionTimeout = 2 * time.Second
 		client, err := cfg.Connect()
@@ -249,7 +250,8 @@ func TestEventsAreSeenOrCounted(t *testing.T) {
 			t.Errorf("the callback saw %d of %d changes", seen, changes)
 		}
 		mu.Unlock()
-		if want := max(0, changes-1024); kept < min(changes, 1024) || client.Dropped() < want || want == 0 && client.Dropped() > 0 {
+		if want := max(0, changes-1024); kept < min(changes, 1024) || client.Dropped() < want || want == 0 &&
+			client.Dropped() > 0 {
 			t.Errorf("%d changes: %d events in the channel, %d dropped", changes, kept, client.Dropped())
 		}
 	}

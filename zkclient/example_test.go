@@ -32,7 +32,7 @@ func ExampleConnect() {
 	fmt.Println("the printer is ours")
 }
 
-// A server that hangs accepts connections and answers nothing. The wait for a session ends with its context, and says why.
+// A server that hangs accepts connections and answers nothing. The wait for a session ends with its context.
 func ExampleClient_WaitSession() {
 	hanging, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

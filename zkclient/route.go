@@ -95,7 +95,8 @@ func (r *route) dial(network, address string, _ time.Duration) (net.Conn, error)
 		r.lastErr = err
 		return nil, err
 	}
-	r.lastErr = errors.New(address + " accepted the connection but has not answered: it hangs, or is not part of a majority")
+	r.lastErr = errors.New(address + " accepted the connection but has not answered: it hangs, or is not part of " +
+		"a majority")
 	r.open = &newConn{Conn: conn, deadline: time.Now().Add(answer)}
 	return r.open, nil
 }

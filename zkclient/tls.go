@@ -34,7 +34,8 @@ func (t TLS) Config() (*tls.Config, error) {
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("zkclient: certificates of authorities: there are none in %s, which must be in PEM", t.CA)
+			return nil, fmt.Errorf("zkclient: certificates of authorities: there are none in %s, which must be in "+
+				"PEM", t.CA)
 		}
 	}
 	if (t.Cert == "") != (t.Key == "") {

@@ -92,7 +92,8 @@ func (b *Browser) watch(event any) {
 	defer b.mu.Unlock()
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, "file:") && !strings.HasPrefix(e.Request.URL, "data:") && e.Request.URL != "about:blank" {
+		if !strings.HasPrefix(e.Request.URL, "file:") && !strings.HasPrefix(e.Request.URL, "data:") &&
+			e.Request.URL != "about:blank" {
 			b.faults = append(b.faults, "a request to "+e.Request.URL)
 		}
 	case *runtime.EventExceptionThrown:
@@ -147,7 +148,8 @@ func (b *Browser) Open(file string, width, height int64, scheme Scheme) {
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: string(scheme)}},
 	})
 	b.must(err)
-	b.must(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, height), chromedp.Navigate("file://"+filepath.ToSlash(path))))
+	b.must(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, height),
+		chromedp.Navigate("file://"+filepath.ToSlash(path))))
 }
 
 // Do carries out actions.
@@ -187,7 +189,8 @@ const unreadable = `(() => {
     const text = [...e.childNodes].filter((n) => n.nodeType === 3).map((n) => n.data.trim()).join("");
     if (!text || /^(SCRIPT|STYLE|NOSCRIPT|title)$/.test(e.tagName)) continue;
     const style = getComputedStyle(e), svg = e instanceof SVGElement;
-    const [a, b] = [light(rgb(svg ? style.fill : style.color)), light(ground(svg ? e.ownerSVGElement : e))].sort((a, b) => b - a);
+    const [a, b] = [light(rgb(svg ? style.fill : style.color)), light(ground(svg ? e.ownerSVGElement : e))]
+      .sort((a, b) => b - a);
     const ratio = (a + 0.05) / (b + 0.05);
     if (ratio < 4.5) bad.push(ratio.toFixed(2) + ":1 " + text.slice(0, 40));
   }

@@ -23,10 +23,11 @@ import (
 // Shape is what a history looks like.
 type Shape struct {
 	Operations, Clients int
-	Early, Late         int64   // stamps by which calls come before the instants of operations, and returns after, at most
-	Unknown             float64 // the share of operations of unknown outcome
-	Tick                int64   // stamps are in units of so many instants: 1, or more to have many that are equal
-	Stale               bool    // whether reads may be stale, where the object has reads
+	// stamps by which calls come before the instants of operations, and returns after, at most
+	Early, Late int64
+	Unknown     float64 // the share of operations of unknown outcome
+	Tick        int64   // stamps are in units of so many instants: 1, or more to have many that are equal
+	Stale       bool    // whether reads may be stale, where the object has reads
 }
 
 // DrawShape draws the shape of a long history: 1,000 to 5,000 operations, 8 to 32 clients, up to one in ten of

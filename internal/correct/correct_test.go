@@ -64,7 +64,8 @@ func TestVariety(t *testing.T) {
 			}
 		}
 		if unknown < 50 || ties < 50 || reads(model) != (stale > 0) || model != "barrier" && own < 50 {
-			t.Errorf("%s: %d of unknown outcome, %d ties, %d stale histories, %d operations of processes", model, unknown, ties, stale, own)
+			t.Errorf("%s: %d of unknown outcome, %d ties, %d stale histories, %d operations of processes", model,
+				unknown, ties, stale, own)
 		}
 	}
 }

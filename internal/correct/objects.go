@@ -176,7 +176,8 @@ type hold struct {
 }
 
 func newHolds(r *rand.Rand, model string, permits int) *holds {
-	h := &holds{model: model, capacity: 1, tokens: r.IntN(2) == 0, held: map[int]hold{}, doomed: map[int]bool{}, again: map[int]lin.Operation{}}
+	h := &holds{model: model, capacity: 1, tokens: r.IntN(2) == 0, held: map[int]hold{}, doomed: map[int]bool{},
+		again: map[int]lin.Operation{}}
 	switch model {
 	case "rwlock":
 		h.capacity = 1000 // more than there are readers

@@ -18,7 +18,8 @@ import (
 func effort(t *testing.T) int {
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("ZKTORTURE_AGREE"), "6000"))
 	if err != nil || n < 1 {
-		t.Fatalf("ZKTORTURE_AGREE is %q; write how many histories of each model to compare", os.Getenv("ZKTORTURE_AGREE"))
+		t.Fatalf("ZKTORTURE_AGREE is %q; write how many histories of each model to compare",
+			os.Getenv("ZKTORTURE_AGREE"))
 	}
 	return n
 }
@@ -59,7 +60,8 @@ type comparison struct {
 func (c *comparison) wrong() int { return c.accused + c.missed + c.unknown }
 
 func (c *comparison) String() string {
-	return fmt.Sprintf("%s: %d histories, %d legal and %d illegal: %d accused, %d missed, %d unknown (%d had too many orders to try, %d were not sound)",
+	return fmt.Sprintf("%s: %d histories, %d legal and %d illegal: %d accused, %d missed, %d unknown (%d had too "+
+		"many orders to try, %d were not sound)",
 		c.model, c.decided, c.legal, c.illegal, c.accused, c.missed, c.unknown, c.untried, c.unsound)
 }
 
@@ -96,7 +98,8 @@ func (c *comparison) compare(t *testing.T, i uint64) {
 			_, again := c.judge(m, with, h)
 			return lin.Validate(m, h) == nil && again == problem
 		})
-		t.Errorf("history %d, %+v: %s; a smallest one: %v\n%s", i, with, problem, lin.Check(m, small, lin.Options{})[0], lines(small))
+		t.Errorf("history %d, %+v: %s; a smallest one: %v\n%s", i, with, problem,
+			lin.Check(m, small, lin.Options{})[0], lines(small))
 	}
 }
 

@@ -119,7 +119,8 @@ func (h *holds) room(t tenancy, op lin.Operation) bool {
 		}
 		return sum <= h.permits
 	case "rwlock":
-		return t.held == "" || reads(op) && !slices.ContainsFunc([]byte(t.held), func(g byte) bool { return !h.shares(t, g) })
+		return t.held == "" || reads(op) && !slices.ContainsFunc([]byte(t.held),
+			func(g byte) bool { return !h.shares(t, g) })
 	}
 	return t.held == ""
 }

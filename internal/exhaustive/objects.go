@@ -123,7 +123,8 @@ func barrierEvents(h lin.History, parties int) (events []event[string]) {
 			return b[:at] + atCall(op, i, b[at:at+2]) + b[at+2:], true
 		}})
 		if op.Outcome == lin.OK {
-			events = append(events, newEvent(op, func(b string) (string, bool) { return passes(b, op, at, i, parties) }))
+			pass := func(b string) (string, bool) { return passes(b, op, at, i, parties) }
+			events = append(events, newEvent(op, pass))
 		}
 	}
 	return events

@@ -39,7 +39,8 @@ const (
 // Write draws a history and writes it in the format of [linearizability.Write]. Equal configurations make equal
 // histories. The error is for a Config that cannot be, and for w's.
 func Write(w io.Writer, cfg Config) error {
-	d := &drawing{Config: cfg, out: w, random: rand.New(rand.NewPCG(cfg.Seed, 0)), busy: make([]int64, cfg.Clients), names: make([]int, cfg.Clients)}
+	d := &drawing{Config: cfg, out: w, random: rand.New(rand.NewPCG(cfg.Seed, 0)), busy: make([]int64, cfg.Clients),
+		names: make([]int, cfg.Clients)}
 	for i := range d.names {
 		d.names[i] = i
 	}

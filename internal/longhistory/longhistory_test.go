@@ -28,7 +28,8 @@ func TestHistories(t *testing.T) {
 	rules := map[string]string{"queue": "order", "lock": "exclusion"}
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		cfg := longhistory.Config{Model: "queue", Operations: 500 + r.IntN(1500), Clients: 2 + r.IntN(30), Unknown: 0.03 * float64(r.IntN(2)), Seed: seed}
+		cfg := longhistory.Config{Model: "queue", Operations: 500 + r.IntN(1500), Clients: 2 + r.IntN(30),
+			Unknown: 0.03 * float64(r.IntN(2)), Seed: seed}
 		if seed%2 == 1 {
 			cfg.Model = "lock"
 		} else if seed%4 == 2 {
@@ -50,7 +51,8 @@ func TestHistories(t *testing.T) {
 		switch {
 		case !cfg.Planted && v.Outcome != linearizability.Ok:
 			t.Errorf("%+v: %v", cfg, v)
-		case cfg.Planted && (v.Outcome != linearizability.Violation || v.Property != rules[cfg.Model] || len(v.Operations) > 6):
+		case cfg.Planted && (v.Outcome != linearizability.Violation || v.Property != rules[cfg.Model] ||
+			len(v.Operations) > 6):
 			t.Errorf("%+v: planted, and the verdict is %v", cfg, v)
 		}
 		streamed(t, m, h)

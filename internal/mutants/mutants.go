@@ -167,7 +167,8 @@ func Viable(dir string, all []Mutant) (viable, broken []Mutant, err error) {
 		}
 	}
 	slices.SortFunc(viable, func(a, b Mutant) int {
-		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Type, b.Type))
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column,
+			strings.Compare(a.Type, b.Type))
 	})
 	return viable, broken, nil
 }

@@ -78,7 +78,8 @@ func (a *Authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) []by
 func (a *Authority) issue(serial int64, usage x509.ExtKeyUsage) tls.Certificate {
 	key := a.newKey()
 	der := a.sign(&x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: ServerName}, NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: ServerName},
+		NotAfter: time.Now().Add(time.Hour),
 		DNSNames: []string{ServerName}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{usage},
 	}, key)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
