@@ -98,12 +98,30 @@ func (c *codec) field(v reflect.Value) {
 	}
 }
 
-// number reads or writes a bool, in one byte, or a whole number in big endian.
+// number reads or writes a bool, in one byte, or a whole number of 32 or 64 bits, in big endian.
 func (c *codec) number(v reflect.Value) {
-	if !c.reading {
-		c.bytes, _ = binary.Append(c.bytes, binary.BigEndian, v.Interface())
-	} else if b := c.take(int(v.Type().Size())); b != nil {
-		_, _ = binary.Decode(b, binary.BigEndian, v.Addr().Interface())
+	switch v.Kind() {
+	case reflect.Bool:
+		if b := byte(0); !c.reading {
+			if v.Bool() {
+				b = 1
+			}
+			c.bytes = append(c.bytes, b)
+		} else if b := c.take(1); b != nil {
+			v.SetBool(b[0] != 0)
+		}
+	case reflect.Int32:
+		if !c.reading {
+			c.bytes = binary.BigEndian.AppendUint32(c.bytes, uint32(v.Int()))
+		} else if b := c.take(4); b != nil {
+			v.SetInt(int64(int32(binary.BigEndian.Uint32(b))))
+		}
+	default:
+		if !c.reading {
+			c.bytes = binary.BigEndian.AppendUint64(c.bytes, uint64(v.Int()))
+		} else if b := c.take(8); b != nil {
+			v.SetInt(int64(binary.BigEndian.Uint64(b)))
+		}
 	}
 }
 
@@ -153,13 +171,19 @@ const (
 
 // count reads or writes how many bytes or elements follow, each of least bytes or more.
 func (c *codec) count(length, least int) int {
-	n := int32(length)
-	c.number(reflect.ValueOf(&n).Elem())
-	if c.reading && (n < none || int(n) > len(c.bytes)/least) {
+	if !c.reading {
+		c.bytes = binary.BigEndian.AppendUint32(c.bytes, uint32(int32(length)))
+		return length
+	}
+	n := none
+	if b := c.take(countBytes); b != nil {
+		n = int(int32(binary.BigEndian.Uint32(b)))
+	}
+	if n < none || n > len(c.bytes)/least {
 		c.fail("it has a count of %d where %d bytes are left", n, len(c.bytes))
 		return none
 	}
-	return int(n)
+	return n
 }
 
 // buffer writes bytes, or reads and returns some; nil is a buffer that is not there.
