@@ -82,7 +82,7 @@ Published bugs without an animal:
 
 Of 50 runs 0 left something behind, or a history that cannot be judged.`},
 	{"soak", facts{"Duration": "10m", "Runs": []*runResult{soaked}}, `| lock | ok | 5,585 | 63,621 | cancel 499, loss 2,533 | 0.08 s | 10.0 |`},
-	{"million", facts{"Episodes": 1000000, "Seed": 1, "Faults": []string{"loss", "wrap"}, "Spared": spared,
+	{"million", facts{"Episodes": 1000000, "Seed": 1, "Faults": []sim.Faults{sim.Loss, sim.Wrap}, "Spared": spared,
 		"Record": []campaign{{
 			Kind: "lock", Recipe: "ours", Verdict: sim.VerdictOK, Episodes: 1000000, Operations: 11194747, Steps: 60046359,
 			MB: 16, Date: "2026-11-21", Hash: "5f", Struck: map[string]int{"loss": 711000},
