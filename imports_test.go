@@ -29,8 +29,9 @@ var mayImport = map[string]string{
 	"story":           "story sim fakezk linearizability internal",
 	"zoo/published":   "zoo/published recipes",
 	"workload":        "workload story sim fakezk recipes linearizability internal zoo/published",
-	"zoo":             "zoo zoo/published live workload story sim fakezk recipes linearizability internal ensemble wire zkclient",
-	"live":            "live workload story sim fakezk recipes linearizability internal zoo/published ensemble wire zkclient",
+	"worker":          "worker workload story sim fakezk recipes linearizability internal zoo/published ensemble zkclient",
+	"zoo":             "zoo zoo/published live worker workload story sim fakezk recipes linearizability internal ensemble wire zkclient",
+	"live":            "live worker workload story sim fakezk recipes linearizability internal zoo/published ensemble wire zkclient",
 }
 
 func TestImportsPointOneWay(t *testing.T) {
@@ -135,24 +136,49 @@ func TestFewModulesAreRequired(t *testing.T) {
 	}
 }
 
-// Texts are made for people. What a program needs of one is in a field, so nothing scans values out of a text.
-func TestNothingIsScannedOutOfTexts(t *testing.T) {
+// A kind is judged by what its World knows, whichever it is: no file of package workload names one of the worlds.
+func TestKindsNameNoRealServers(t *testing.T) {
 	files := 0
-	for line := range strings.Lines(list(t, `{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}`)) {
-		name := strings.TrimSpace(line)
-		if name == "" {
+	for name, source := range sources(t) {
+		if filepath.Base(filepath.Dir(name)) != "workload" {
 			continue
 		}
 		files++
-		source, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+		words := strings.Join(strings.Fields(strings.ReplaceAll(strings.ToLower(source), "//", " ")), " ")
+		if i := strings.Index(words, "real server"); i >= 0 {
+			t.Errorf("%s names real servers: %q. Say what the world does not know", name, words[max(0, i-30):min(len(words), i+40)])
 		}
-		if strings.Contains(string(source), "fmt.Sscan") {
+	}
+	if files < 20 {
+		t.Errorf("only %d files were looked at", files)
+	}
+}
+
+// sources are the module's files, without tests, by name.
+func sources(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for line := range strings.Lines(list(t, `{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}`)) {
+		if name := strings.TrimSpace(line); name != "" {
+			source, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[name] = string(source)
+		}
+	}
+	return all
+}
+
+// Texts are made for people. What a program needs of one is in a field, so nothing scans values out of a text.
+func TestNothingIsScannedOutOfTexts(t *testing.T) {
+	all := sources(t)
+	for name, source := range all {
+		if strings.Contains(source, "fmt.Sscan") {
 			t.Errorf("%s scans a text: have what it looks for in a field where the text is made", name)
 		}
 	}
-	if files < 100 {
-		t.Errorf("only %d files were looked at", files)
+	if len(all) < 100 {
+		t.Errorf("only %d files were looked at", len(all))
 	}
 }

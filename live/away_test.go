@@ -18,6 +18,7 @@ import (
 	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/worker"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -313,13 +314,13 @@ func TestRootIsPutInUseAgain(t *testing.T) {
 
 // failing is a client in a process that greets and dies.
 type failing struct {
-	workload.Remote // does nothing
-	told            atomic.Int64
+	worker.Remote // does nothing
+	told          atomic.Int64
 }
 
-func (f *failing) Do(context.Context, workload.RemoteCall) (workload.RemoteAnswer, error) {
+func (f *failing) Do(context.Context, worker.Call) (worker.Answer, error) {
 	f.told.Add(1)
-	return workload.RemoteAnswer{}, errors.New("its process died before it had answered")
+	return worker.Answer{}, errors.New("its process died before it had answered")
 }
 
 func (f *failing) Can(string) bool   { return false }
@@ -332,7 +333,7 @@ func (f *failing) Close()            {}
 
 // A run in which nothing has ever succeeded has tested nothing, and is no pass.
 func TestNothingSucceeds(t *testing.T) {
-	w, err := workload.RemoteWorkload("lock", "exec:exit")
+	w, err := worker.Find("lock", "exec:exit")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/worker"
 )
 
 // confined is a connection by which a recipe reaches no other object than the round's own: whoever has made it with a path
@@ -41,7 +41,7 @@ func confine(conn recipes.Conn, below string, strays func(error)) recipes.Conn {
 
 // confine lets a recipe reach the round's object and nothing else. What another process asks for is not seen here.
 func (l *liveRound) confine(conn recipes.Conn) recipes.Conn {
-	if _, remote := workload.RemoteOf(conn); remote {
+	if _, remote := worker.RemoteOf(conn); remote {
 		return conn
 	}
 	return confine(conn, l.object, l.run.fail)

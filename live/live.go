@@ -17,6 +17,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/worker"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -203,7 +204,7 @@ func newLiveRun(w *workload.Workload, cfg Config) (r *liveRun, err error) {
 	r.nemesis.since = r.begin
 	r.result = sim.Result{Workload: w.Name(), Recipe: w.Recipe(), Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}, Waived: w.Waived()}
 	if cfg.Start != nil {
-		r.ownProcess, err = w.InProcesses()
+		r.ownProcess, err = worker.InProcesses(w)
 	}
 	return r, err
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/worker"
 )
 
 // Process is a client's process, which faults strike.
@@ -15,11 +15,13 @@ type Process interface {
 	Kill() error   // ends it without a last word; the client's next operation starts another
 }
 
+var _ Process = (*worker.Client)(nil)
+
 // RemoteSession is the session of a client in a process of its own. The observer is a connection of this
 // process to the same servers; it is not closed with the session.
-func RemoteSession(r workload.Remote, observer recipes.Conn) *Session {
+func RemoteSession(r worker.Remote, observer recipes.Conn) *Session {
 	process, _ := r.(Process)
-	s := &Session{Conn: workload.RemoteConn(r, observer), Close: r.Close, ExpiriesSeen: r.ExpiriesSeen, Broken: r.Broken, Process: process}
+	s := &Session{Conn: worker.ConnOf(r, observer), Close: r.Close, ExpiriesSeen: r.ExpiriesSeen, Broken: r.Broken, Process: process}
 	if h, can := r.(interface{ HeldBack() time.Duration }); can {
 		s.HeldBack = h.HeldBack
 	}

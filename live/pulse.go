@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/worker"
 )
 
 // Whoever waits for ever is accused of it, and a slow machine must not be. So a run takes a pulse: again and again it
@@ -222,7 +222,7 @@ func lostBy(sessions []*Session) (lost int) {
 // connected tells whether the session's client has a session and a server, as far as it knows. A client without a
 // process has none.
 func (s *Session) connected() bool {
-	if r, remote := workload.RemoteOf(s.Conn); remote {
+	if r, remote := worker.RemoteOf(s.Conn); remote {
 		return r.Alive() && r.Connected()
 	}
 	return s.Conn.State() == zk.StateHasSession

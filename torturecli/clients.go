@@ -14,7 +14,6 @@ import (
 
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/worker"
-	"github.com/zktorture/zktorture/workload"
 )
 
 // clients are the clients of a run on real servers: of this process, and in processes of their own.
@@ -31,7 +30,7 @@ type clients struct {
 // clients have, if there are faults that strike processes.
 func (r *runCmd) clients(c *commandContext, out *output, way access, servers string) (*clients, error) {
 	all := &clients{ctx: c, close: func() {}}
-	command, foreign := strings.CutPrefix(r.Recipe, workload.Foreign)
+	command, foreign := strings.CutPrefix(r.Recipe, worker.Foreign)
 	if !foreign {
 		if r.processesOnly() {
 			all.starts = processRounds

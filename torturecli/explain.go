@@ -15,6 +15,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/worker"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -133,7 +134,7 @@ func readExample(name string) (*sim.Counterexample, error) {
 
 // findWorkload finds recipes by name, and also the animals of the zoo and their twins.
 func findWorkload(kind, recipe string) (*workload.Workload, error) {
-	w, err := workload.Find(kind, recipe)
+	w, err := worker.Find(kind, recipe)
 	if err == nil {
 		return w, nil
 	}
@@ -167,7 +168,7 @@ func tell(c *commandContext, w *workload.Workload, example *sim.Counterexample, 
 // searchLine is a run in which no more may happen than in a story; "" for recipes that run does not
 // know.
 func searchLine(self string, s *story.Story, example *sim.Counterexample) string {
-	if _, err := workload.Find(s.Workload, s.Recipe); err != nil {
+	if _, err := worker.Find(s.Workload, s.Recipe); err != nil {
 		return ""
 	}
 	return fmt.Sprintf("%s run %s --recipe %s --faults %s --clients %d --ops %d --strategy sweep", self, s.Workload,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble/netns"
 	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/worker"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -50,7 +51,7 @@ func (r *runCmd) noProcesses(w *workload.Workload) error {
 	if r.Auth != "" || r.Rate != 0 {
 		return fmt.Errorf("clients in processes of their own know neither --auth nor --rate")
 	}
-	_, err := w.InProcesses()
+	_, err := worker.InProcesses(w)
 	return err
 }
 
@@ -122,7 +123,7 @@ func (r *runCmd) printPlan(c *commandContext, w *workload.Workload) error {
 	unopened := func(context.Context) (*live.Session, error) { return nil, errors.New("a plan opens no sessions") }
 	cfg := r.live()
 	cfg.Rounds, cfg.Duration = cmp.Or(cfg.Rounds, planRounds), cmp.Or(cfg.Duration, liveDuration)
-	foreign := strings.HasPrefix(r.Recipe, workload.Foreign)
+	foreign := strings.HasPrefix(r.Recipe, worker.Foreign)
 	if !foreign && !r.processesOnly() {
 		cfg.Open = unopened
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/storyindex"
+	"github.com/zktorture/zktorture/worker"
 	"github.com/zktorture/zktorture/workload"
 )
 
@@ -48,7 +49,7 @@ type runCmd struct {
 
 // Run carries the command out.
 func (r *runCmd) Run(c *commandContext) error {
-	w, err := workload.Find(r.Workload, r.Recipe)
+	w, err := worker.Find(r.Workload, r.Recipe)
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (r *runCmd) validate() error {
 		return fmt.Errorf("--servers and --root are for --backend live")
 	case r.Backend != "live" && (r.accessFlags.given() || r.Rate != 0):
 		return fmt.Errorf("--auth, --tls-… and --rate are for --backend live")
-	case strings.HasPrefix(r.Recipe, workload.Foreign) && (r.Auth != "" || r.Rate != 0):
+	case strings.HasPrefix(r.Recipe, worker.Foreign) && (r.Auth != "" || r.Rate != 0):
 		return fmt.Errorf("a recipe that another program serves knows neither --auth nor --rate")
 	case r.Rate != 0 && !(r.Rate >= rateMin):
 		return fmt.Errorf("--rate %g: at least %d request a second is needed", r.Rate, rateMin)
@@ -146,7 +147,7 @@ func (r *runCmd) validateBackend() error {
 		return fmt.Errorf("--plan is for real servers, and says itself which --faults there are")
 	case r.Print && (r.Backend == "sim" || r.Plan != ""):
 		return fmt.Errorf("--print-plan prints what the seed draws for real servers: it goes with --backend ensemble or live, and without --plan")
-	case r.Backend == "sim" && strings.HasPrefix(r.Recipe, workload.Foreign):
+	case r.Backend == "sim" && strings.HasPrefix(r.Recipe, worker.Foreign):
 		return fmt.Errorf("a recipe that another program serves needs real servers: --backend ensemble or live")
 	case r.Backend == "sim":
 		_, err := sim.ParseFaults(r.faultList())

@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -52,7 +51,7 @@ func (cfg Config) assignment() Assignment {
 		Version: Version, Kind: cfg.Kind, Servers: cfg.Servers, TimeoutMS: cfg.SessionTimeout.Milliseconds(),
 	}
 	if cfg.Kind == "semaphore" {
-		a.Permits = workload.RemotePermits
+		a.Permits = workload.Permits
 	}
 	return a
 }
@@ -63,7 +62,7 @@ const deathsMax = 5
 // closeMax bounds how long a worker takes to end its session and itself.
 const closeMax = 2 * time.Second
 
-// Client is a client whose recipe is served by a worker. It is a [workload.Remote].
+// Client is a client whose recipe is served by a worker. It is a [Remote].
 type Client struct {
 	cfg      Config
 	starting chan struct{} // a semaphore of one
@@ -82,10 +81,7 @@ type Client struct {
 	killed       bool // the last process was killed
 }
 
-var (
-	_ workload.Remote = (*Client)(nil)
-	_ live.Process    = (*Client)(nil)
-)
+var _ Remote = (*Client)(nil)
 
 // Start starts a worker and returns when it is ready. The context bounds the start, not the life of the client. The
 // error has the end of the worker's standard error.
@@ -104,26 +100,26 @@ var (
 	errGone   = fmt.Errorf("worker: the process that held it is no more: %w", recipes.ErrLost)
 )
 
-// Do implements [workload.Remote].
-func (c *Client) Do(ctx context.Context, call workload.RemoteCall) (workload.RemoteAnswer, error) {
+// Do implements [Remote].
+func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 	l, err := c.present(ctx, call.Incarnation)
 	if err != nil {
-		return workload.RemoteAnswer{}, err
+		return Answer{}, err
 	}
 	if call.Incarnation == 0 { // else the process has the object
 		if err := l.turn(ctx, call.User, call.Path); err != nil {
-			return workload.RemoteAnswer{}, err
+			return Answer{}, err
 		}
 	}
 	r, err := l.ask(ctx, call.User, call.Op, call.Arg)
 	if err != nil {
-		return workload.RemoteAnswer{}, workload.RemoteError(call, err.Error(), true, r.result())
+		return Answer{}, callError(call, err.Error(), true, r.result())
 	}
 	c.answered()
 	session, _ := r.session() // was checked when it came
-	answer := workload.RemoteAnswer{Session: session, Incarnation: l.number}
+	answer := Answer{Session: session, Incarnation: l.number}
 	if r.Outcome != outcomeOK {
-		return answer, workload.RemoteError(call, r.Error, r.Outcome == outcomeUnknown, r.result())
+		return answer, callError(call, r.Error, r.Outcome == outcomeUnknown, r.result())
 	}
 	answer.Result = r.result()
 	return answer, nil
@@ -261,19 +257,19 @@ func (c *Client) died(l *incarnation) {
 	}
 }
 
-// Can implements [workload.Remote].
+// Can implements [Remote].
 func (c *Client) Can(op string) bool { return slices.Contains(locked(c, &c.can), op) }
 
-// SessionID implements [workload.Remote].
+// SessionID implements [Remote].
 func (c *Client) SessionID() int64 { return locked(c, &c.session) }
 
-// Connected implements [workload.Remote].
+// Connected implements [Remote].
 func (c *Client) Connected() bool { return locked(c, &c.connected) }
 
-// ExpiriesSeen implements [workload.Remote].
+// ExpiriesSeen implements [Remote].
 func (c *Client) ExpiriesSeen() int { return locked(c, &c.expiriesSeen) }
 
-// Broken implements [workload.Remote].
+// Broken implements [Remote].
 func (c *Client) Broken() int { return locked(c, &c.broken) }
 
 // Err returns why the client has failed; nil if it has not.
@@ -285,7 +281,7 @@ func locked[T any](c *Client, field *T) T {
 	return *field
 }
 
-// Alive implements [workload.Remote].
+// Alive implements [Remote].
 func (c *Client) Alive() bool {
 	_, err := c.running()
 	return err == nil

@@ -16,7 +16,6 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/worker"
-	"github.com/zktorture/zktorture/workload"
 )
 
 // Pieces of workers in shell.
@@ -126,13 +125,13 @@ func TestDeath(t *testing.T) {
 		t.Errorf("%+v, session %x, connected %v, told %d", held, c.SessionID(), c.Connected(), c.ExpiriesSeen())
 	}
 	within(t, "the operation", func() {
-		_, err = c.Do(t.Context(), workload.RemoteCall{Path: "/a", Op: "release", Incarnation: 1})
+		_, err = c.Do(t.Context(), worker.Call{Path: "/a", Op: "release", Incarnation: 1})
 		wantIs(t, err, recipes.ErrUnknownOutcome)
 	})
 	if c.SessionID() != 0 || c.Connected() || c.ExpiriesSeen() != 1 {
 		t.Errorf("after the death: session %x, connected %v, told %d", c.SessionID(), c.Connected(), c.ExpiriesSeen())
 	}
-	_, err = c.Do(t.Context(), workload.RemoteCall{Path: "/a", Op: "release", Incarnation: 1})
+	_, err = c.Do(t.Context(), worker.Call{Path: "/a", Op: "release", Incarnation: 1})
 	wantIs(t, err, recipes.ErrLost)
 	again, err := do(t.Context(), c, "acquire")
 	wantResult(t, again, err, linearizability.Int(5))
@@ -427,8 +426,8 @@ func TestStates(t *testing.T) {
 // A user turns to an object once, and users have objects of their own. Answers may come in any order.
 func TestUsersAndOrder(t *testing.T) {
 	c, _ := start(t, worker.Config{Command: inRole("fake", "ours")})
-	call := func(user int, path, op string) (workload.RemoteAnswer, error) {
-		return c.Do(t.Context(), workload.RemoteCall{User: user, Path: path, Op: op})
+	call := func(user int, path, op string) (worker.Answer, error) {
+		return c.Do(t.Context(), worker.Call{User: user, Path: path, Op: op})
 	}
 	if _, err := call(0, "/a", "acquire"); err != nil {
 		t.Fatal(err)

@@ -13,8 +13,11 @@
 //
 // # The runner's side
 //
-// [Start] starts a worker and returns a [Client], which is a [workload.Remote]: the scripts of a workload use it in
-// the place of a connection. [Client.Pause], [Client.Resume] and [Client.Kill] are the faults.
+// [Start] starts a worker and returns a [Client], which is a [Remote]: a client whose recipe another process serves.
+// The scripts of a workload use it through a connection that stands for it ([ConnOf]), and what is judged is the same
+// ([Find], [InProcesses]). What differs: the requests of another process are not seen here, so unknown outcomes stay
+// unknown; and a process may die, and the one that takes its place knows nothing of what the first one held.
+// [Client.Pause], [Client.Resume] and [Client.Kill] are the faults.
 //
 // A Client outlives its processes, its incarnations, which are numbered from 1. When a process has died, what it had
 // under way is of unknown outcome, what it held is lost, the end of its session is not known, and the next call

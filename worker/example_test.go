@@ -11,7 +11,6 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/worker"
-	"github.com/zktorture/zktorture/workload"
 )
 
 // open opens a session of the assignment's servers and serves counters in it. Here ZooKeeper is a fake.
@@ -20,7 +19,7 @@ func open(_ context.Context, a worker.Assignment, _ func(worker.State)) (*worker
 	if err != nil {
 		return nil, err
 	}
-	object := func(path string) (workload.Served, error) {
+	object := func(path string) (worker.Served, error) {
 		counter := recipes.NewCounter(client, path)
 		add := func(ctx context.Context, delta linearizability.Value) (linearizability.Value, error) {
 			sum, err := counter.Add(ctx, delta.Int())
@@ -30,7 +29,7 @@ func open(_ context.Context, a worker.Assignment, _ func(worker.State)) (*worker
 			number, err := counter.Get(ctx)
 			return linearizability.Int(number), err
 		}
-		return workload.Served{"add": add, "get": get}, nil
+		return worker.Served{"add": add, "get": get}, nil
 	}
 	return &worker.Host{Session: client.SessionID, Object: object, Close: client.Close}, nil
 }

@@ -102,8 +102,8 @@ func start(t *testing.T, cfg worker.Config) (*worker.Client, failures) {
 }
 
 // do carries out an operation of user 0.
-func do(ctx context.Context, c *worker.Client, op string) (workload.RemoteAnswer, error) {
-	return c.Do(ctx, workload.RemoteCall{Path: "/a", Op: op})
+func do(ctx context.Context, c *worker.Client, op string) (worker.Answer, error) {
+	return c.Do(ctx, worker.Call{Path: "/a", Op: op})
 }
 
 // within fails the test if f takes longer than is reasonable.
@@ -157,7 +157,7 @@ func wantIs(t *testing.T, err, target error) {
 	}
 }
 
-func wantResult(t *testing.T, answer workload.RemoteAnswer, err error, want linearizability.Value) {
+func wantResult(t *testing.T, answer worker.Answer, err error, want linearizability.Value) {
 	t.Helper()
 	if err != nil {
 		t.Error(err)

@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -103,7 +104,7 @@ func (r reply) checkAnswer() error {
 	switch r.Outcome {
 	case outcomeOK:
 		if r.Session == nil {
-			return fmt.Errorf("it does not say in which session the operation took place: " +
+			return errors.New("it does not say in which session the operation took place: " +
 				"write null if that is not known")
 		}
 	case outcomeFail, outcomeUnknown:

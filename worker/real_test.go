@@ -21,7 +21,6 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/worker"
-	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
@@ -63,7 +62,7 @@ func observe(t *testing.T, e *ensemble.Ensemble) *zkclient.Client {
 func run(t *testing.T, e *ensemble.Ensemble, observer *zkclient.Client, kind, command string, rounds int) (sim.Result,
 	linearizability.History) {
 	t.Helper()
-	w, err := workload.RemoteWorkload(kind, "exec")
+	w, err := worker.Find(kind, "exec:worker")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,8 +254,7 @@ func TestPauseAndKillOnRealServers(t *testing.T) {
 			if err := other.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			_, err := other.Do(t.Context(),
-				workload.RemoteCall{Path: path, Op: "release", Incarnation: second.Incarnation})
+			_, err := other.Do(t.Context(), worker.Call{Path: path, Op: "release", Incarnation: second.Incarnation})
 			wantIs(t, err, recipes.ErrLost)
 			third := acquire(t, other, path) // when the servers have found out
 			if third.Incarnation != 2 || third.Session == second.Session {
@@ -277,11 +275,11 @@ func client(t *testing.T, e *ensemble.Ensemble, command string) *worker.Client {
 	return c
 }
 
-func acquire(t *testing.T, c *worker.Client, path string) workload.RemoteAnswer {
+func acquire(t *testing.T, c *worker.Client, path string) worker.Answer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	answer, err := c.Do(ctx, workload.RemoteCall{Path: path, Op: "acquire"})
+	answer, err := c.Do(ctx, worker.Call{Path: path, Op: "acquire"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,14 +296,13 @@ func TestForeignCancel(t *testing.T) {
 			held := acquire(t, holder, "/lock")
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			if _, err := waiter.Do(ctx, workload.RemoteCall{Path: "/lock", Op: "acquire"}); err == nil {
+			if _, err := waiter.Do(ctx, worker.Call{Path: "/lock", Op: "acquire"}); err == nil {
 				t.Error("two hold the lock")
 			}
 			if pid, alive := waiter.Pid(); !alive || pid == 0 {
 				t.Error("it did not give up, and was killed")
 			}
-			if _, err := holder.Do(t.Context(),
-				workload.RemoteCall{Path: "/lock", Op: "release", Incarnation: held.Incarnation}); err != nil {
+			if _, err := holder.Do(t.Context(), worker.Call{Path: "/lock", Op: "release", Incarnation: held.Incarnation}); err != nil {
 				t.Error(err)
 			}
 			acquire(t, waiter, "/lock")

@@ -35,14 +35,14 @@ func ServeRecipe(ctx context.Context, in io.Reader, out io.Writer, recipe string
 
 // hostOf serves a workload's recipe over a connection.
 func hostOf(w *workload.Workload, conn recipes.Conn, close func()) (*Host, error) {
-	sample, err := w.Serve(conn, "/zktorture/"+w.Name()) // makes no request
+	sample, err := serve(w, conn, "/zktorture/"+w.Name()) // makes no request
 	if err != nil {
 		return nil, err
 	}
 	return &Host{
 		Can:     optional(sample),
 		Session: conn.SessionID,
-		Object:  func(path string) (workload.Served, error) { return w.Serve(conn, path) },
+		Object:  func(path string) (Served, error) { return serve(w, conn, path) },
 		Close:   close,
 	}, nil
 }
@@ -50,7 +50,7 @@ func hostOf(w *workload.Workload, conn recipes.Conn, close func()) (*Host, error
 // optionals are the operations that not every recipe has.
 var optionals = []string{"try", "rtry", "take", "peek", "owner"}
 
-func optional(served workload.Served) []string {
+func optional(served Served) []string {
 	return slices.DeleteFunc(slices.Clone(optionals), func(op string) bool { return served[op] == nil })
 }
 

@@ -10,14 +10,13 @@ import (
 	"sync"
 
 	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/workload"
 )
 
 // Host is what [Serve] serves: a session, and objects of a recipe.
 type Host struct {
 	Can     []string     // operations that not every recipe of the kind has
 	Session func() int64 // the present session; 0 if there is none
-	Object  func(path string) (workload.Served, error)
+	Object  func(path string) (Served, error)
 	Close   func()
 }
 
@@ -50,7 +49,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open Open) error {
 	if err := parse(lines.Bytes(), &a); err != nil {
 		return badCommand(lines.Bytes(), err)
 	}
-	s := &server{out: out, cancels: map[int64]context.CancelFunc{}, objects: map[int]workload.Served{}}
+	s := &server{out: out, cancels: map[int64]context.CancelFunc{}, objects: map[int]Served{}}
 	if err := s.begin(ctx, a, open); err != nil {
 		s.write(reply{Version: Version, Error: err.Error()})
 		return nil
@@ -78,7 +77,7 @@ type server struct {
 
 	mu      sync.Mutex
 	cancels map[int64]context.CancelFunc // of what is under way, by id
-	objects map[int]workload.Served      // by user
+	objects map[int]Served               // by user
 
 	writing sync.Mutex
 	out     io.Writer
@@ -182,9 +181,7 @@ func (s *server) turn(user int, path string) error {
 // carryOut carries out an operation and answers.
 //
 // Invariant: a session that is there before and after was there all the time, since none comes twice.
-func (s *server) carryOut(
-	ctx context.Context, c command, do func(context.Context, linearizability.Value) (linearizability.Value, error),
-) {
+func (s *server) carryOut(ctx context.Context, c command, do operation) {
 	session := s.host.Session()
 	result, err := do(ctx, c.arg())
 	if s.host.Session() != session {
@@ -206,7 +203,7 @@ func answerOf(c command, result linearizability.Value, err error, session int64)
 		return r
 	}
 	r.Outcome, r.Error = outcomeFail, err.Error()
-	if workload.OutcomeUnknown(err) {
+	if outcomeOpen(err) {
 		r.Outcome = outcomeUnknown
 	}
 	return r

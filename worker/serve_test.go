@@ -13,7 +13,6 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/worker"
-	"github.com/zktorture/zktorture/workload"
 )
 
 const (
@@ -31,11 +30,11 @@ func servingIn(session func() int64, op string,
 	return func(context.Context, worker.Assignment, func(worker.State)) (*worker.Host, error) {
 		return &worker.Host{
 			Session: session, Close: func() {},
-			Object: func(path string) (workload.Served, error) {
+			Object: func(path string) (worker.Served, error) {
 				if path != "/a" {
 					return nil, errors.New("no such object")
 				}
-				return workload.Served{op: do}, nil
+				return worker.Served{op: do}, nil
 			},
 		}, nil
 	}

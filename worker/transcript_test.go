@@ -158,8 +158,8 @@ func TestRunnerSaysTheTranscript(t *testing.T) {
 		t.Errorf("session %x, or it can do something else than it says", c.SessionID())
 	}
 	session := c.SessionID()
-	call := func(ctx context.Context, user int, op string) (workload.RemoteAnswer, error) {
-		return c.Do(ctx, workload.RemoteCall{User: user, Path: "/zktorture/r0/lock", Op: op})
+	call := func(ctx context.Context, user int, op string) (worker.Answer, error) {
+		return c.Do(ctx, worker.Call{User: user, Path: "/zktorture/r0/lock", Op: op})
 	}
 	got, err := call(t.Context(), 0, "acquire")
 	if err != nil || !got.Result.IsInt() || got.Session != session || got.Incarnation != 1 {
@@ -197,7 +197,7 @@ func TestTableOfOperations(t *testing.T) {
 	}
 	documented := map[string]bool{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (.*?) \\|").FindAllSubmatch(text, -1) {
-		if !slices.Contains(workload.RemoteKinds(), string(m[1])) {
+		if !slices.Contains(worker.Kinds(), string(m[1])) {
 			continue // another table
 		}
 		for _, op := range regexp.MustCompile("`(\\w+)`").FindAllSubmatch(m[2], -1) {
@@ -205,12 +205,16 @@ func TestTableOfOperations(t *testing.T) {
 		}
 	}
 	conn, _, _ := fakezk.NewLocal(fakezk.Config{}).Connect(time.Second)
-	for _, kind := range workload.RemoteKinds() {
+	for _, kind := range worker.Kinds() {
 		w, err := workload.Find(kind, "ours")
 		if err != nil {
 			t.Fatal(err)
 		}
-		served, err := w.Serve(conn, "/x")
+		host, err := worker.HostOf(w, conn, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, err := host.Object("/x")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,25 +1,23 @@
 package workload
 
-// The barrier workload: a gate that anybody shuts and opens, and at which others wait.
+// The barrier workload: a gate that any user shuts and opens, and at which others wait.
 //
-// Clients, some with two users on one session, shut and open one barrier again and again and wait
-// at it; they give up, crash and come back. One of them opens it last.
+// Clients, some with two users on one session, shut and open one barrier again and again and wait at it; they give up,
+// crash and come back. One of them opens it last.
 //
-// Properties:
+// Properties, all of them promised under all faults:
 //
-//   - early-wait: the history is linearizable for a gate: no Wait returns without a moment during
-//     the call at which the barrier was open. A Shut or an Open that failed may have happened, at any
-//     time from its call on; no other change happens twice.
-//   - progress: once faults are healed, whoever waits at a barrier that is open and stays open gets
-//     through (else: lost-wakeup). At one that may be shut they may wait for ever.
+//   - early-wait: the history is linearizable for a gate: no Wait returns without a moment during the call at which the
+//     barrier was open. A Shut or an Open that failed may have happened, at any time from its call on; no other change
+//     happens twice.
+//   - progress: once faults are healed, all that wait at a barrier that is open and stays open get through (else:
+//     lost-wakeup). At one that may be shut they may wait for ever. A barrier stays shut when the client that shut it
+//     dies.
 //   - no leaks: no znode but the barrier, no watch on what will not come, no goroutine.
 //   - unexpected-error: no error without a reason.
-//
-// All of it is promised under all faults. A barrier stays shut when who has shut it dies.
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -45,12 +43,9 @@ var gateKind = Kind{
 		noLeaks,
 	},
 	Recipes: []Entry{
-		barrierEntry(Ours, "recipes.Barrier: a gate that is shut and opened, exactly once for each call", func(c recipes.Conn, path string) BarrierRecipe {
-			return recipes.NewBarrier(c, path)
-		}),
+		barrierEntry(Ours, "recipes.Barrier: a gate that is shut and opened, exactly once for each call",
+			func(c recipes.Conn, path string) BarrierRecipe { return recipes.NewBarrier(c, path) }),
 	},
-	remote: planRemoteBarrier,
-	serve:  serving(func(e *barrierEpisode, c recipes.Conn, path string) Served { return barrierOperations(e.new(c, path)) }),
 }
 
 var barrierEntry = entries("barrier", Barrier)
@@ -63,23 +58,19 @@ type BarrierRecipe interface {
 	Wait(context.Context) error
 }
 
-// Barrier is the workload of a barrier that is shut and opened. new is called once for each user of a
-// session; all that it returns must be about the same barrier. (For a barrier at which parties meet
-// see [DoubleBarrier].)
+// Barrier is the workload of a barrier that is shut and opened. new is called once for each user of a session; all
+// that it returns must be about the same barrier. (For a barrier at which parties meet see [DoubleBarrier].)
 func Barrier(new func(c recipes.Conn, path string) BarrierRecipe, opts ...Option) *Workload {
-	t := agree(opts)
-	return t.workload("barrier", linearizability.Barrier(), func(p *sim.Plan, path string) Episode {
-		return planBarrier(p, path, constructs(&t, new))
-	}, nil)
+	return workloadOf("barrier", linearizability.Barrier(), new, planBarrier, opts)
 }
 
 // barrierEpisode is one planned episode.
 type barrierEpisode struct {
 	Script[string] // names of operations
-	new            func(c recipes.Conn, path string) BarrierRecipe
+	new            maker[BarrierRecipe]
 }
 
-func planBarrier(p *sim.Plan, path string, new func(c recipes.Conn, path string) BarrierRecipe) *barrierEpisode {
+func planBarrier(p *sim.Plan, path string, new maker[BarrierRecipe]) *barrierEpisode {
 	e := &barrierEpisode{Script: NewScript[string](p, path), new: new}
 	e.Draw(p, p.Ops+1, oneOf("wait", "shut", "wait", "open", "shut", "wait"))
 	e.turns[0] = append(e.turns[0], "open")
@@ -89,20 +80,14 @@ func planBarrier(p *sim.Plan, path string, new func(c recipes.Conn, path string)
 func (e *barrierEpisode) Parents() []string { return []string{parentOf(e.Path)} }
 
 // MayWaitForever: a wait may last for ever at a barrier that may be shut.
-func (e *barrierEpisode) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+func (e *barrierEpisode) MayWaitForever(all, waiting []*sim.Op) []*sim.Op {
 	if surelyOpen(all) {
 		return nil
 	}
-	for _, op := range waiting {
-		if op.Name == "wait" && !op.Cancelled {
-			inOrder = append(inOrder, op)
-		}
-	}
-	return inOrder
+	return still(waiting, "wait")
 }
 
-// surelyOpen tells whether the barrier is open now: nobody has shut it, or it was opened after all
-// that may have.
+// surelyOpen tells whether the barrier is open now: it was not shut, or it was opened after all that may have shut it.
 func surelyOpen(all []*sim.Op) bool {
 	var opened int64
 	for _, op := range all {
@@ -143,14 +128,14 @@ func (e *barrierEpisode) Judge(v *View) Judgement {
 	j.History = h
 	j.Check(v, linearizability.Barrier(), h)
 	j.Add(gateStuck(v)...)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return v.Faulty() && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return v.Faulty() && isUnknown(op) })...)
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
 	}
 	return j
 }
 
-// gateStuck explains who still waits although all faults were healed.
+// gateStuck explains what still waits although all faults were healed.
 func gateStuck(v *View) []sim.Violation {
 	found := v.Stuck()
 	if len(found) > 0 && found[0].Ops[0].Name == "wait" && surelyOpen(v.Ops) {
@@ -161,7 +146,5 @@ func gateStuck(v *View) []sim.Violation {
 }
 
 func (e *barrierEpisode) History(v *View) linearizability.History {
-	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(OperationOf(op)) })
-	slices.SortStableFunc(h, cmpReturn)
-	return h
+	return v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(OperationOf(op)) })
 }

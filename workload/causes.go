@@ -14,10 +14,11 @@ var consequences = map[string][]string{
 	// A token that does not grow protects neither the resource from late writes nor the sink from repeated items.
 	"fencing":   {"zombie-write", "once"},
 	"duplicate": {"once"},
-	// Who does not know its place in the queue watches the znode that others watch, or peeks at another than the head.
+	// A client that does not know its place in the queue watches the znode that others watch, or peeks at another
+	// than the head.
 	"order": {"herd", "stale-peek"},
 
-	// An item that is gone is missed by those who look for it and by those who wait for it.
+	// An item that is gone is missed by calls that look for it and by calls that wait for it.
 	"lost": {"false-empty", "lost-wakeup"},
 	// A sum is named when no single addition is to blame.
 	"counted-twice": {"sum"},
@@ -32,7 +33,8 @@ var consequences = map[string][]string{
 	"early-enter": {"early-leave"},
 	"early-leave": {"leak"},
 
-	// A znode that its maker has forgotten is in the way of others, and of its maker; where nobody waits yet it is litter.
+	// A znode that its maker has forgotten is in the way of others, and of its maker; where none waits yet it is
+	// litter.
 	"orphan":     {"deadlock", "progress", "leak"},
 	"self-block": {"deadlock", "progress"},
 	// A watch on what will not come lets its waiter sleep, or, when that has given up, is left.

@@ -2,28 +2,25 @@ package workload
 
 // The counter workload.
 //
-// Clients, some with two users on one session, add to one number that starts at 0 and read it;
-// they wait, give up, crash and come back. When everybody has finished, one of them reads the
-// number once more.
+// Clients, some with two users on one session, add to one number that starts at 0 and read it; they wait, give up,
+// crash and come back. When all have finished, one of them reads the number once more.
 //
-// Properties:
+// Properties, all of them promised under all faults:
 //
-//   - the history is linearizable for a number, where an addition that failed with an unknown
-//     outcome may have happened. What is broken is named: counted-twice (an addition took effect
-//     more than once), lost-update (it did not last), stale-get, sum (none of these).
-//     Reads are judged strictly: a counter may not answer from a stale replica. On real servers an
-//     addition of unknown outcome is held to what is known of it (see resolve.go).
-//   - undeclared: no addition is carried out and then reports an error that does not say so. An
-//     error says so if it is recipes.ErrUnknownOutcome, or a lost connection or session.
+//   - the history is linearizable for a number, where an addition that failed with an unknown outcome may have
+//     happened. What is broken is named: counted-twice (an addition took effect more than once), lost-update (it did
+//     not last), stale-get, sum (none of these). Reads are judged strictly: a counter may not answer from a stale
+//     replica. Where requests are seen, an addition of unknown outcome is held to what is known of it (see resolve.go).
+//   - undeclared: no addition is carried out and then reports an error that does not say so. An error says so if it is
+//     recipes.ErrUnknownOutcome, or a lost connection or session.
 //   - progress: once faults are healed every call returns.
-//   - unexpected-error: no error without a reason; in particular none that only says that two
-//     clients had met, and no unknown outcome where no fault had struck.
-//   - no leaks: no znode but the number's and what a session keeps while it lives, no watch on
-//     what will not come, no goroutine.
+//   - unexpected-error: no error without a reason; in particular none that only says that two clients had met, and no
+//     unknown outcome where no fault had struck.
+//   - no leaks: no znode but the number's and what a session keeps while it lives, no watch on what will not come, no
+//     goroutine.
 //
-// All of it is promised under all faults. An expiry or a crash in the middle of an addition makes
-// its outcome unknown, and so does a caller that gives up; the number is right all the same, and
-// the reads after it show which it was. Nobody but the recipe may remove the number.
+// An expiry or a crash in the middle of an addition, and a caller that gives up, make its outcome unknown. The number
+// is right all the same, and the reads after it show which it was. Only the recipe may remove the number.
 
 import (
 	"context"
@@ -51,12 +48,9 @@ var counterKind = Kind{
 		noLeaks,
 	},
 	Recipes: []Entry{
-		counterEntry(Ours, "recipes.Counter: a lost reply does not count twice", func(c recipes.Conn, path string) Adder {
-			return recipes.NewCounter(c, path)
-		}),
+		counterEntry(Ours, "recipes.Counter: a lost reply does not count twice",
+			func(c recipes.Conn, path string) Adder { return recipes.NewCounter(c, path) }),
 	},
-	remote: planRemoteCounter,
-	serve:  serving(func(e *counterEpisode, c recipes.Conn, path string) Served { return counterOperations(e.new(c, path)) }),
 }
 
 var counterEntry = entries("counter", Counter)
@@ -70,23 +64,17 @@ type Adder interface {
 // Counter is the counter workload for a recipe. new is called once for each user of a session; all
 // that it returns must be about the same number.
 func Counter(new func(c recipes.Conn, path string) Adder, opts ...Option) *Workload {
-	t := agree(opts)
-	return t.workload("counter", linearizability.Counter(), func(p *sim.Plan, path string) Episode {
-		return planCounter(p, path, constructs(&t, new))
-	}, nil)
+	return workloadOf("counter", linearizability.Counter(), new, planCounter, opts)
 }
 
 // counterEpisode is one planned episode.
 type counterEpisode struct {
 	Script[int64] // what is added; 0 stands for a get
-	new           func(c recipes.Conn, path string) Adder
+	new           maker[Adder]
 }
 
-func planCounter(p *sim.Plan, path string, new func(c recipes.Conn, path string) Adder) *counterEpisode {
-	e := &counterEpisode{Script: NewScript[int64](p, path), new: new}
-	e.Missing = p.Choose(3, "the parent is missing") == 2
-	e.Draw(p, p.Ops+1, oneOf[int64](1, 1, 0, 10, 0, -3))
-	return e
+func planCounter(p *sim.Plan, path string, new maker[Adder]) *counterEpisode {
+	return &counterEpisode{Script: planScript(p, path, 3, p.Ops+1, oneOf[int64](1, 1, 0, 10, 0, -3)), new: new}
 }
 
 func (e *counterEpisode) Run(u User) {
@@ -132,7 +120,7 @@ func (e *counterEpisode) Judge(v *View) Judgement {
 	j.History = h
 	j.Check(v, linearizability.Counter(), h)
 	j.undeclared(v)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return v.Faulty() && errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return v.Faulty() && isUnknown(op) })...)
 	if len(j.Violations) == 0 {
 		v.Left.Values, v.Left.Notes = true, true
 		j.Add(v.Leaks()...)
@@ -153,14 +141,12 @@ func (e *counterEpisode) doubtful(v *View) bool { return slices.ContainsFunc(v.O
 
 func (e *counterEpisode) History(v *View) linearizability.History {
 	known := e.resolve(v)
-	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+	return v.History(func(op *sim.Op, add func(linearizability.Operation)) {
 		o := OperationOf(op)
 		o.Arg, o.Result = number(op.Arg), number(op.Result)
 		known.apply(op, &o, number)
 		add(o)
 	})
-	slices.SortStableFunc(h, cmpReturn)
-	return h
 }
 
 // number reads a decimal number; null if it is none.
@@ -181,12 +167,13 @@ func (j *Judgement) undeclared(v *View) {
 	}
 	for _, c := range made.all {
 		op := made.by(c)
-		if c.Op != fakezk.OpSetData || op == nil || op.Name != "add" || op.Err == nil || declared(op.Err) || made.note(c.Path) {
+		add := c.Op == fakezk.OpSetData && op != nil && op.Name == "add"
+		if !add || op.Err == nil || declared(op.Err) || made.note(c.Path) {
 			continue
 		}
 		j.Add(sim.Violation{Property: "undeclared", Ops: []*sim.Op{op}}.Saying(
-			"%s's add(%s) at %s changed %s (step %d) and then failed with %q, which does not say that it may have happened",
-			Who(op), op.Arg, v.When(op), sim.Path(c.Path), c.Step, op.Err))
+			"%s changed %s (step %d) and then failed with %q, which does not say that it may have happened",
+			v.callWith(op), sim.Path(c.Path), c.Step, op.Err))
 		return
 	}
 }
@@ -197,7 +184,7 @@ func declared(err error) bool {
 
 // note tells whether a znode is or was a note about changes, and not what they change.
 func (c commits) note(path string) bool {
-	there, ephemeral := true, false // what was there before all changes is nobody's note
+	there, ephemeral := true, false // what was there before all changes is no note
 	for _, change := range c.all {
 		switch {
 		case change.Path != path:

@@ -1,8 +1,6 @@
 package workload
 
 import (
-	"fmt"
-
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -50,7 +48,7 @@ func (all deliveries) exclusion(v *View) []sim.Violation {
 	for _, d := range all {
 		r := claiming
 		r.noun = "a claim on item " + d.item
-		if found := exclusion(v, d.claims, r); found != nil {
+		if found := exclusion(v, d.claims, r, always); found != nil {
 			return found
 		}
 	}
@@ -62,8 +60,8 @@ func (all deliveries) duplicate(v *View) []sim.Violation {
 	for _, d := range all {
 		for _, c := range d.claims {
 			if d.offer == nil || d.offer.Call > c.op.Return {
-				return []sim.Violation{{Property: "phantom", Ops: []*sim.Op{c.op}, Message: fmt.Sprintf(
-					"%s's %s at %s returned item %s, which nobody had offered", Who(c.op), c.op.Name, v.When(c.op), d.item)}}
+				return broken("phantom", []*sim.Op{c.op},
+					"%s returned item %s, which nobody had offered", v.call(c.op), d.item)
 			}
 		}
 		if found := d.again(v); found != nil {
@@ -79,16 +77,18 @@ func (d *delivery) again(v *View) []sim.Violation {
 		switch {
 		case done.Outcome != sim.OK:
 		case first != nil:
-			return []sim.Violation{{Property: "duplicate", Ops: []*sim.Op{first, done}, Message: fmt.Sprintf(
-				"%s finished item %s as done at %s, and so did %s at %s, both successfully", Who(first), d.item, v.When(first), Who(done), v.When(done))}}
+			return broken("duplicate", []*sim.Op{first, done},
+				"%s finished item %s as done at %s, and so did %s at %s, both successfully",
+				Who(first), d.item, v.When(first), Who(done), v.When(done))
 		default:
 			first = done
 		}
 	}
 	for _, c := range d.claims {
 		if first != nil && c.op.Call > first.Return {
-			return []sim.Violation{{Property: "duplicate", Ops: []*sim.Op{first, c.op}, Message: fmt.Sprintf(
-				"%s finished item %s as done at %s, and %s's %s at %s returned it once more", Who(first), d.item, v.When(first), Who(c.op), c.op.Name, v.When(c.op))}}
+			return broken("duplicate", []*sim.Op{first, c.op},
+				"%s finished item %s as done at %s, and %s returned it once more",
+				Who(first), d.item, v.When(first), v.call(c.op))
 		}
 	}
 	return nil
@@ -106,14 +106,14 @@ func (all deliveries) order(v *View) []sim.Violation {
 				continue
 			}
 			if op.Result == "" {
-				return []sim.Violation{{Property: "false-empty", Ops: []*sim.Op{d.offer, op}, Message: fmt.Sprintf(
-					"%s's %s at %s found nothing, although item %s, which %s offered at %s, was free all the time",
-					Who(op), op.Name, v.When(op), d.item, Who(d.offer), v.When(d.offer))}}
+				return broken("false-empty", []*sim.Op{d.offer, op},
+					"%s found nothing, although item %s, which %s offered at %s, was free all the time",
+					v.call(op), d.item, Who(d.offer), v.When(d.offer))
 			}
 			if got := all.offerOf(op.Result); got != nil && d.offer.Return < got.Call {
-				return []sim.Violation{{Property: "order", Ops: []*sim.Op{d.offer, got, op}, Message: fmt.Sprintf(
-					"%s's %s at %s returned item %s, although %s, which was offered before it (%s, at %s), was free all the time",
-					Who(op), op.Name, v.When(op), op.Result, d.item, Who(d.offer), v.When(d.offer))}}
+				return broken("order", []*sim.Op{d.offer, got, op},
+					"%s returned item %s, although %s, which was offered before it (%s, at %s), was free all the time",
+					v.call(op), op.Result, d.item, Who(d.offer), v.When(d.offer))
 			}
 		}
 	}
@@ -129,8 +129,7 @@ func (all deliveries) offerOf(item string) *sim.Op {
 	return nil
 }
 
-// free tells whether the item was surely there, and unclaimed, from the call of an operation to its
-// return.
+// free tells whether the item was surely there, and unclaimed, from the call of an operation to its return.
 func (d *delivery) free(v *View, during *sim.Op) bool {
 	if d.offer == nil || d.offer.Outcome != sim.OK || d.offer.Return > during.Call {
 		return false
@@ -149,9 +148,9 @@ func (d *delivery) free(v *View, during *sim.Op) bool {
 	return true
 }
 
-// blurred tells whether some call may have held something during an operation, nobody knows what: a
-// call that failed, until its session has ended; and a call, be it that same operation, whose session
-// was replaced while it ran, as it may have lost one claim before it got the next.
+// blurred tells whether a call may have held an item during an operation, and it is not known which: a call that
+// failed, until its session has ended; and a call, be it that same operation, whose session was replaced while it
+// ran, as it may have lost one claim before it got the next.
 func (v *View) blurred(during *sim.Op) bool {
 	for i, op := range v.Ops {
 		switch {
@@ -167,7 +166,7 @@ func (v *View) blurred(during *sim.Op) bool {
 	return false
 }
 
-// steady tells whether nobody told the process of the end of a session while an operation ran.
+// steady tells whether the process was not told of the end of a session while an operation ran.
 func steady(before []*sim.Op, op *sim.Op) bool {
 	told := 0
 	for _, b := range before {

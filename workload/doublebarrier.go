@@ -2,34 +2,28 @@ package workload
 
 // The double barrier workload.
 //
-// Clients, some with two users on one session, enter one barrier together, work, and leave it
-// together, round after round. There may be more of them than a round takes, or fewer; they wait,
-// give up, crash and come back.
+// Clients, some with two users on one session, enter one barrier together, work, and leave it together, round after
+// round. There may be more of them than a round takes, or fewer; they wait, give up, crash and come back.
 //
 // Properties:
 //
-//   - early-enter: no Enter returns before a moment during the call at which as many members as the
-//     barrier has parties were there at once. A member is there from its call of Enter to its call
-//     of Leave or the end of its session. One that has given up is there until its znodes are
-//     gone, if they ever go: a recipe may need time to remove them. One user is one member, however
-//     often it tries. So a round cannot begin with members of another.
-//   - early-leave: no Leave returns before a moment during the call at which nobody was inside. A
-//     member is inside from the return of Enter to the call of Leave or its death.
-//   - progress: once faults are healed a round begins when enough members wait, and ends when all
-//     have left (lost-wakeup: nothing will wake those that wait; orphan: a znode of somebody who
-//     has gone is in the way). Fewer than that may wait for ever.
-//   - no leaks: afterwards no znode of a finished operation is left (orphan), no watch on a znode
-//     that will not come (watch-leak), no goroutine (goroutine-leak).
-//   - unexpected-error: no error without a reason.
+//   - early-enter: no Enter returns before a moment during the call at which as many members as the barrier has parties
+//     were there at once. A member is there from its call of Enter to its call of Leave or the end of its session. One
+//     that has given up is there until its znodes are gone, if they ever go: a recipe may need time to remove them. One
+//     user is one member, however often it tries. So a round cannot begin with members of another.
+//   - early-leave: no Leave returns before a moment during the call at which no member was inside. A member is inside
+//     from the return of Enter to the call of Leave or its death.
+//   - progress: once faults are healed a round begins when enough members wait, and ends when all have left
+//     (lost-wakeup: nothing will wake those that wait; orphan: a znode of a member that has gone is in the way).
+//     Fewer than that may wait for ever.
+//   - no leaks, unexpected-error: as for a lock.
 //
-// All of it is promised under all faults. Under expiry, pause and crash a member is dead from the
-// moment at which the servers end its session: others may leave and begin another round while it
-// still believes to be inside, which no barrier over ZooKeeper can prevent. A process that dies is
-// there until then, also if it has started again meanwhile.
+// All of it is promised under all faults. Under expiry, pause and crash a member is dead from the moment at which the
+// servers end its session: others may leave and begin another round while it still believes to be inside, which no
+// barrier over ZooKeeper can prevent. A process that dies is there until then, even if it has started again meanwhile.
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -57,7 +51,8 @@ var doubleBarrierKind = Kind{
 		noLeaks,
 	},
 	Recipes: []Entry{
-		doubleBarrierEntry(Ours, 2, "recipes.DoubleBarrier for 2 parties: rounds that never mix, whoever dies or gives up"),
+		doubleBarrierEntry(Ours, 2,
+			"recipes.DoubleBarrier for 2 parties: rounds that never mix, whoever dies or gives up"),
 		doubleBarrierEntry("ours/3", 3, "recipes.DoubleBarrier for 3 parties"),
 	},
 }
@@ -71,27 +66,26 @@ func doubleBarrierEntry(recipe string, parties int, help string) Entry {
 }
 
 // Rendezvous is one member of a double barrier, as the workload uses it. Enter returns when a round
-// has begun in which the member takes part; who comes when a round is full may be let in at once
-// or wait for the next. Leave returns when all have left.
+// has begun in which the member takes part; one that comes when a round is full may be let in at
+// once or wait for the next. Leave returns when all have left.
 type Rendezvous interface {
 	Enter(context.Context) error
 	Leave(context.Context) error
 }
 
-// DoubleBarrier is the workload of a double barrier for so many parties. new is called once for each user
+// DoubleBarrier is the workload of a double barrier for a number of parties. new is called once for each user
 // of a session; all that it returns must be members of the same barrier.
 func DoubleBarrier(parties int, new func(c recipes.Conn, path string) Rendezvous, opts ...Option) *Workload {
-	t := agree(opts)
-	return t.workload("doublebarrier", linearizability.DoubleBarrier(parties), func(p *sim.Plan, path string) Episode {
-		return t.rounds(p, path, parties, constructs(&t, new))
-	}, nil)
+	rounds := agree(opts).rounds
+	plan := func(p *sim.Plan, path string, new maker[Rendezvous]) Episode { return rounds(p, path, parties, new) }
+	return workloadOf("doublebarrier", linearizability.DoubleBarrier(parties), new, plan, opts)
 }
 
 // roundsEpisode is one planned episode.
 type roundsEpisode struct {
 	Script[roundTurn]
 	parties int
-	new     newMember
+	new     maker[Rendezvous]
 }
 
 // roundTurn is a user's part in one round: enter, work, leave.
@@ -101,7 +95,7 @@ type roundTurn struct {
 }
 
 // planRoundsFor plans for a layout.
-func planRoundsFor(p *sim.Plan, path string, parties int, layout []int, new newMember) *roundsEpisode {
+func planRoundsFor(p *sim.Plan, path string, parties int, layout []int, new maker[Rendezvous]) *roundsEpisode {
 	e := &roundsEpisode{Script: Script[roundTurn]{Path: path, layout: layout}, parties: parties, new: new}
 	e.Missing = p.Choose(4, "the parent is missing") == 3
 	e.Draw(p, p.Ops, drawRoundTurn)
@@ -139,7 +133,7 @@ func (e *roundsEpisode) MayWaitForever(_, waiting []*sim.Op) []*sim.Op {
 	if leaves || len(waiting) >= e.parties {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(waiting), func(op *sim.Op) bool { return op.Cancelled })
+	return still(waiting, "enter")
 }
 
 func (e *roundsEpisode) Run(u User) {
@@ -161,29 +155,7 @@ func takePart(u User, barrier Rendezvous, turn roundTurn) {
 	for range turn.work {
 		u.Do("work", func() string { return "inside" })
 	}
-	leaveRound(u, barrier, turn.cancelLeave)
-}
-
-// leaveRound leaves. A user whose Leave failed tries once more, as the recipe may have been able to
-// do nothing.
-func leaveRound(u User, barrier Rendezvous, cancelable bool) {
-	for range 2 {
-		ctx, op := u.Begin("leave", "", cancelable)
-		err := barrier.Leave(ctx)
-		outcome := sim.OK
-		if err != nil {
-			outcome = sim.Unknown
-		}
-		u.End(op, outcome, "", err)
-		if err == nil || outside(err) || op.Cancelled {
-			return
-		}
-	}
-}
-
-// outside tells whether an error says that the member was not inside, or not any more.
-func outside(err error) bool {
-	return errors.Is(err, recipes.ErrPlaceLost) || errors.Is(err, recipes.ErrNotEntered)
+	giveBack(u, "leave", barrier.Leave, turn.cancelLeave)
 }
 
 func (e *roundsEpisode) Judge(v *View) Judgement {
@@ -192,7 +164,7 @@ func (e *roundsEpisode) Judge(v *View) Judgement {
 	j.Add(e.earlyEnter(v, members)...)
 	j.Add(e.earlyLeave(v, members)...)
 	j.Add(e.stuck(v)...)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return outside(op.Err) })...)
+	j.Add(v.UnexpectedErrors(isGone)...)
 	h := e.History(v)
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
@@ -210,7 +182,7 @@ type attendance struct {
 	died         string   // why it was over without a Leave
 }
 
-// members lists who was there and when, by call.
+// members lists the attendances, by call.
 func (e *roundsEpisode) members(v *View) (all []attendance) {
 	for i, op := range v.Ops {
 		if op.Name != "enter" {
@@ -238,7 +210,7 @@ func nextOf(later []*sim.Op, op *sim.Op) *sim.Op {
 	return nil
 }
 
-// succeeded works out for how long somebody whose Enter succeeded was there and inside.
+// succeeded works out for how long a member whose Enter succeeded was there and inside.
 func (v *View) succeeded(m *attendance) {
 	m.there, m.inside = [2]int64{m.enter.Call, never}, [2]int64{m.enter.Return, never}
 	if m.leave != nil {
@@ -257,8 +229,8 @@ func (v *View) succeeded(m *attendance) {
 	}
 }
 
-// gaveUp returns until when somebody was there whose Enter did not succeed: as long as a znode that
-// it has made exists, if that is removed at all; at least until Enter returned or the process died.
+// gaveUp returns until when a member was there whose Enter did not succeed: as long as a znode that it has made
+// exists, if that is removed at all; at least until Enter returned or the process died.
 func (v *View) gaveUp(op *sim.Op) int64 {
 	changes, known := v.Changes()
 	if !known {
@@ -291,9 +263,9 @@ func (e *roundsEpisode) earlyEnter(v *View, members []attendance) []sim.Violatio
 			continue
 		}
 		if most := mostAtOnce(members, m.enter.Call, m.enter.Return); most < e.parties {
-			return []sim.Violation{{Property: "early-enter", Ops: []*sim.Op{m.enter}, Message: fmt.Sprintf(
+			return broken("early-enter", []*sim.Op{m.enter},
 				"%s's enter at %s succeeded although no more than %d of %d members were there at any moment of it%s",
-				Who(m.enter), v.When(m.enter), most, e.parties, e.others(v, members, m.enter))}}
+				Who(m.enter), v.When(m.enter), most, e.parties, e.others(v, members, m.enter))
 		}
 	}
 	return nil
@@ -333,16 +305,17 @@ func (e *roundsEpisode) others(v *View, members []attendance, op *sim.Op) (text 
 	return text
 }
 
-// earlyLeave finds a Leave that returned although there was always somebody inside.
+// earlyLeave finds a Leave that returned although there was always a member inside.
 func (e *roundsEpisode) earlyLeave(v *View, members []attendance) []sim.Violation {
 	for _, m := range members {
 		if m.leave == nil || m.leave.Name != "leave" || m.leave.Outcome != sim.OK {
 			continue
 		}
 		if in := alwaysInside(members, m.leave.Call, m.leave.Return); len(in) > 0 {
-			return []sim.Violation{{Property: "early-leave", Ops: []*sim.Op{in[0].enter, m.leave}, Message: fmt.Sprintf(
-				"%s's leave at %s succeeded although there was no moment of it at which nobody was inside: %s, which entered at %s, was inside %s",
-				Who(m.leave), v.When(m.leave), Who(in[0].enter), v.Moment(in[0].enter.Return), v.insideUntil(in[0]))}}
+			return broken("early-leave", []*sim.Op{in[0].enter, m.leave},
+				"%s's leave at %s succeeded although there was no moment of it at which nobody was inside: "+
+					"%s, which entered at %s, was inside %s",
+				Who(m.leave), v.When(m.leave), Who(in[0].enter), v.Moment(in[0].enter.Return), v.insideUntil(in[0]))
 		}
 	}
 	return nil
@@ -355,8 +328,8 @@ func (v *View) insideUntil(m attendance) string {
 	return "until " + v.Moment(m.inside[1])
 }
 
-// alwaysInside returns who was inside at the last possible moment between two stamps, if somebody
-// was at each.
+// alwaysInside returns the members that were inside at the last possible moment between two stamps, if there were
+// some at each.
 func alwaysInside(members []attendance, from, to int64) (last []attendance) {
 	moments := []int64{from, to}
 	for _, m := range members {
@@ -382,7 +355,7 @@ func insideAt(members []attendance, t int64) (in []attendance) {
 	return in
 }
 
-// stuck explains who still waits although all faults were healed.
+// stuck explains what still waits although all faults were healed.
 func (e *roundsEpisode) stuck(v *View) []sim.Violation {
 	if len(v.Waiting) == 0 {
 		return nil
@@ -395,8 +368,7 @@ func (e *roundsEpisode) stuck(v *View) []sim.Violation {
 			"%v; %d of %d members wait", v.Explain(op), len(v.Waiting), e.parties)}
 	case maker != nil:
 		return []sim.Violation{sim.Violation{Property: "orphan", Ops: []*sim.Op{op, maker}}.Saying(
-			"%v; %s, made by %s's %s at %s, which is over, is still there",
-			v.Explain(op), sim.Path(path), Who(maker), maker.Name, v.When(maker))}
+			"%v; %s, made by %s, which is over, is still there", v.Explain(op), sim.Path(path), v.call(maker))}
 	}
 	return []sim.Violation{sim.Violation{Property: "lost-wakeup", Ops: v.Waiting}.Saying(
 		"%v, although %s", v.Explain(op), e.nothingMissing(v, op))}
@@ -413,7 +385,9 @@ func (e *roundsEpisode) nothingMissing(v *View, op *sim.Op) string {
 // that succeeded is over when its Leave is.)
 func (v *View) abandoned() (path string, maker *sim.Op, known bool) {
 	return v.Abandoned(v.Ops, v.Left.Path, func(by *sim.Op) bool {
-		return slices.ContainsFunc(v.Waiting, func(w *sim.Op) bool { return w.Name == "leave" && clientID(w) == clientID(by) })
+		return slices.ContainsFunc(v.Waiting, func(w *sim.Op) bool {
+			return w.Name == "leave" && clientID(w) == clientID(by)
+		})
 	})
 }
 
@@ -429,6 +403,5 @@ func (e *roundsEpisode) History(v *View) linearizability.History {
 			Outcome: linearizability.Unknown, Note: m.died,
 		})
 	}
-	slices.SortStableFunc(h, cmpReturn)
-	return h
+	return byReturn(h)
 }

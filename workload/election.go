@@ -2,30 +2,20 @@ package workload
 
 // The election workload.
 //
-// Clients, some with two users on one session, campaign for one office, command something while
-// they lead, with their token if they have one, and resign, again and again; they ask who leads,
-// wait, give up, crash and come back.
+// Clients, some with two users on one session, campaign for one office, command something while they lead, with their
+// token if they have one, and resign, again and again; they ask for the leader, wait, give up, crash and come back.
 //
-// Properties:
+// Properties, besides belief, progress, no leaks and unexpected-error, which are those of a lock:
 //
-//   - exclusion: no two candidates lead while both their sessions are alive. A term begins when
-//     Campaign returns and ends when Resign is called, or when the session dies at the servers.
-//     exclusion-in-session is the same for two users of one session.
-//   - belief: a candidate that has been told that its session is gone does not go on as the leader.
-//     Judged if the recipe has Lost or IsOwner; else the user looks after its session itself.
+//   - exclusion: no two candidates lead while both their sessions are alive. A term begins when Campaign returns and
+//     ends when Resign is called, or when the session ends at the servers. exclusion-in-session is the same for two
+//     users of one session.
 //   - fencing: tokens grow from term to term. Judged if the recipe has Token.
-//   - stale-leader: the answer to the question who leads was true at a moment during the call.
-//     Judged if the recipe has Leader and Token.
-//   - order: among candidates that queue with sequential znodes, none is elected while an older
-//     znode of a waiting candidate is there.
+//   - stale-leader: the leader that a call names led at a moment during the call. Judged if the recipe has Leader and
+//     Token.
+//   - order: among candidates that queue with sequential znodes, none is elected while an older znode of a waiting
+//     candidate is there.
 //   - herd: the deletion of one znode wakes at most one waiting candidate.
-//   - progress: once faults are healed every candidate is elected (lost-wakeup, self-block, orphan
-//     name what keeps one from it).
-//   - no leaks: no znode, watch or goroutine is left.
-//   - unexpected-error: no error without a reason.
-//
-// Under pause, expiry and crash exclusion is promised as far as it says above: a leader that has
-// not yet been told of its expiry may overlap with the next one. That is what tokens are for.
 
 import (
 	"context"
@@ -57,14 +47,9 @@ var electionKind = Kind{
 		noLeaks,
 	},
 	Recipes: []Entry{
-		electionEntry(Ours, "recipes.Candidate: fair, with tokens, told of loss", func(c recipes.Conn, path string) Candidate {
-			return recipes.NewCandidate(c, path)
-		}),
+		electionEntry(Ours, "recipes.Candidate: fair, with tokens, told of loss",
+			func(c recipes.Conn, path string) Candidate { return recipes.NewCandidate(c, path) }),
 	},
-	remote: func(p *sim.Plan, path string) Episode { return planElection(p, path, newRemoteCandidate) },
-	serve: serving(func(e *electionEpisode, c recipes.Conn, path string) Served {
-		return electionOperations(e.new(c, path))
-	}),
 }
 
 var electionEntry = entries("election", Election)
@@ -75,7 +60,7 @@ var electionEntry = entries("election", Election)
 //	Lost() <-chan struct{}  // closed when the present term is known to be lost
 //	Token() int64           // of the present term
 //	IsOwner() bool          // whether it leads
-//	Leader(context.Context) (data []byte, token int64, err error) // who leads; recipes.ErrNoLeader
+//	Leader(context.Context) (data []byte, token int64, err error) // recipes.ErrNoLeader
 //
 // and is then checked in these too.
 type Candidate interface {
@@ -90,35 +75,29 @@ type leaderTeller interface {
 // Election is the election workload for a recipe. new is called once for each user of a session;
 // all that it returns must be candidates for the same office.
 func Election(new func(c recipes.Conn, path string) Candidate, opts ...Option) *Workload {
-	t := agree(opts)
-	return t.workload("election", linearizability.Election(), func(p *sim.Plan, path string) Episode {
-		return planElection(p, path, constructs(&t, new))
-	}, nil)
+	return workloadOf("election", linearizability.Election(), new, planElection, opts)
 }
 
 // leadership is what the candidates want.
 var leadership = role{"the leadership", "elected", "resigned", true}
 
-// electionEpisode is one planned episode: who does what, and what the leader commands.
+// electionEpisode is one planned episode: the scripts, and what the leader commands.
 type electionEpisode struct {
 	Script[term]
-	new      func(c recipes.Conn, path string) Candidate
+	new      maker[Candidate]
 	followed resource
 	zombies  []sim.Violation // of belief, found by the users themselves
 }
 
-// term is one turn of a user: campaign, command, resign; or only the question who leads.
+// term is one turn of a user: campaign, command, resign; or only ask for the leader.
 type term struct {
 	ask, askInOffice bool
 	commands         int
 	cancelResign     bool
 }
 
-func planElection(p *sim.Plan, path string, new func(c recipes.Conn, path string) Candidate) *electionEpisode {
-	e := &electionEpisode{Script: NewScript[term](p, path), new: new}
-	e.Missing = p.Choose(4, "the parent is missing") == 3
-	e.Draw(p, p.Ops, drawTerm)
-	return e
+func planElection(p *sim.Plan, path string, new maker[Candidate]) *electionEpisode {
+	return &electionEpisode{Script: planScript(p, path, 4, p.Ops, drawTerm), new: new}
 }
 
 func drawTerm(p *sim.Plan, label string) term {
@@ -144,7 +123,7 @@ func (e *electionEpisode) Run(u User) {
 }
 
 func (e *electionEpisode) serve(u User, c Candidate, turn term) {
-	h := campaign(u, c)
+	h := take(u, c, waiting(leadership.acquire, c.Campaign))
 	if h == nil {
 		return
 	}
@@ -157,38 +136,7 @@ func (e *electionEpisode) serve(u User, c Candidate, turn term) {
 	if teller, can := c.(leaderTeller); can && turn.askInOffice {
 		askLeader(u, teller)
 	}
-	resign(u, c, turn.cancelResign)
-}
-
-func campaign(u User, c Candidate) *hold {
-	ctx, op := u.Begin(leadership.acquire, "", true)
-	if err := c.Campaign(ctx); err != nil {
-		u.End(op, sim.Fail, "", err)
-		return nil
-	}
-	h := &hold{op: op, expiriesSeen: u.ExpiriesSeen()}
-	if t, ok := c.(tokener); ok {
-		h.token = t.Token()
-	}
-	u.Note(op, h)
-	u.End(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
-	return h
-}
-
-// resign ends the term. A user that failed to tries once more.
-func resign(u User, c Candidate, cancelable bool) {
-	for range 2 {
-		ctx, op := u.Begin(leadership.release, "", cancelable)
-		err := c.Resign(ctx)
-		outcome := sim.OK
-		if err != nil {
-			outcome = sim.Unknown
-		}
-		u.End(op, outcome, "", err)
-		if err == nil || gone(err) || op.Cancelled {
-			return
-		}
-	}
+	giveBack(u, leadership.release, c.Resign, turn.cancelResign)
 }
 
 func askLeader(u User, teller leaderTeller) {
@@ -207,24 +155,17 @@ func askLeader(u User, teller leaderTeller) {
 func (e *electionEpisode) Judge(v *View) Judgement {
 	terms := v.holds(leadership)
 	j := e.Judging(v)
-	j.Add(exclusion(v, terms, leadership)...)
+	j.Add(exclusion(v, terms, leadership, always)...)
 	j.beliefs(v, e.zombies)
-	j.Add(fencing(v, terms, leadership)...)
+	j.Add(fencing(v, terms, leadership, always)...)
 	j.Add(staleLeaders(v, terms)...)
 	j.order(v, leadership)
-	j.herds(v)
-	j.Add(lockProgress(v, leadership)...)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) })...)
-	h := e.History(v)
-	if len(j.Violations) == 0 {
-		j.Add(v.Leaks()...)
-		j.Check(v, linearizability.Election(), h)
-	}
-	j.History = h
+	j.herds(v, 1, nil)
+	j.holding(v, leadership, linearizability.Election(), e.History(v))
 	return j
 }
 
-// History has the terms only: what was answered to the question who leads is judged apart.
+// History has the terms only: what Leader returned is judged apart.
 func (e *electionEpisode) History(v *View) linearizability.History { return v.tenures(leadership) }
 
 // staleLeaders finds answers that were true at no moment of their call.
@@ -236,8 +177,9 @@ func staleLeaders(v *View, terms []interval) []sim.Violation {
 		token, _ := strconv.ParseInt(op.Result, 10, 64)
 		for _, t := range terms {
 			if wrong := contradiction(v, op, token, t); wrong != "" {
-				return []sim.Violation{{Property: "stale-leader", Ops: []*sim.Op{t.op, op}, Message: fmt.Sprintf(
-					"%s asked at %s who leads and was told %s, but %s %s", Who(op), v.When(op), tokenText(token), Who(t.op), wrong)}}
+				return broken("stale-leader", []*sim.Op{t.op, op},
+					"%s asked at %s who leads and was told %s, but %s %s",
+					Who(op), v.When(op), tokenText(token), Who(t.op), wrong)
 			}
 		}
 	}

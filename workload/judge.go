@@ -10,8 +10,8 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// Judgement is what a judge collects: what was broken, what could not be judged, and what is still to be judged when the
-// world has ended.
+// Judgement is what a judge collects: what was broken, what could not be judged, and what is still to be judged when
+// the world has ended.
 type Judgement struct {
 	sim.Judgement
 	terms *terms // nil: all is judged
@@ -78,10 +78,11 @@ func (v *View) describe(o linearizability.Operation, op *sim.Op) string {
 	if op == nil {
 		return fmt.Sprintf("%s from %s on (%s)", o.Op, v.Moment(o.Call), o.Note)
 	}
-	text := fmt.Sprintf("%s's %s(%s) at %s", Who(op), op.Name, op.Arg, v.When(op))
+	text := v.callWith(op)
 	switch {
 	case op.Outcome == sim.OK && op.Result == "":
-		if result := linearizability.KindOf(op.Name).Result; result == linearizability.ResultItem || result == linearizability.ResultItemOrNil {
+		switch linearizability.KindOf(op.Name).Result {
+		case linearizability.ResultItem, linearizability.ResultItemOrNil:
 			text += " found it empty"
 		}
 	case op.Outcome == sim.OK:
@@ -137,8 +138,7 @@ func (j *Judgement) Resolve() {
 	}
 }
 
-// Stuck reports the first of the operations that did not return, for kinds that have nothing better
-// to say.
+// Stuck reports the first of the operations that did not return, for kinds that have nothing better to say.
 func (v *View) Stuck() []sim.Violation {
 	if len(v.Waiting) == 0 {
 		return nil

@@ -7,22 +7,15 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
 )
 
-// Kind is a kind of recipe: what is promised to its users, and the recipes that are known by name. What its users do is in
-// the episodes that its workloads plan.
+// Kind is a kind of recipe: what is promised to its users, and the recipes that are known by name. What its users do
+// is in the episodes that its workloads plan.
 type Kind struct {
 	Name     string
-	Model    linearizability.Model // of histories; of recipes of the default size, where they have one. Without a name if there is none
+	Model    linearizability.Model // of histories, for recipes of the default size; without a name if there is none
 	Promises []Promise
 	Recipes  []Entry // the first is the default
-
-	// remote plans an episode for a recipe in another process, and serve is the other side of that: what a user can do with
-	// an object of an episode's recipe. Nil for kinds whose recipes cannot be in other processes.
-	remote func(p *sim.Plan, path string) Episode
-	serve  func(e Episode, c recipes.Conn, path string) (Served, bool)
 }
 
 // Promise is something that the recipes of a kind promise; or, with nothing but Text, something to know about that.
@@ -80,9 +73,6 @@ type Entry struct {
 // Ours names this project's own recipe of a kind.
 const Ours = "ours"
 
-// Foreign begins the name of a recipe that another program serves, by the command that runs it.
-const Foreign = "exec:"
-
 // Entries lists all known recipes, by kind; the first of each kind is the default.
 func Entries() (all []Entry) {
 	for _, k := range kinds {
@@ -114,9 +104,6 @@ func namesOf(kinds []*Kind) (names []string) {
 
 // Find returns the workload of a kind with a recipe; "" is the first one.
 func Find(kind, recipe string) (*Workload, error) {
-	if strings.HasPrefix(recipe, Foreign) {
-		return RemoteWorkload(kind, recipe)
-	}
 	k, err := KindNamed(kind)
 	if err != nil {
 		return nil, err
@@ -129,17 +116,6 @@ func Find(kind, recipe string) (*Workload, error) {
 		known = append(known, e.Recipe)
 	}
 	return nil, fmt.Errorf("unknown recipe %q for %s: there are %s", recipe, kind, strings.Join(known, ", "))
-}
-
-// serving makes a Kind's serve of what is served of episodes of one type.
-func serving[E Episode](serve func(e E, c recipes.Conn, path string) Served) func(Episode, recipes.Conn, string) (Served, bool) {
-	return func(e Episode, c recipes.Conn, path string) (Served, bool) {
-		own, can := e.(E)
-		if !can {
-			return nil, false
-		}
-		return serve(own, c, path), true
-	}
 }
 
 // Register makes kinds known by name, or further recipes of a kind that is there: those of a [Kind] with its name. The
@@ -173,14 +149,14 @@ func (k *Kind) check() error {
 	for i, e := range k.Recipes {
 		has := func(o Entry) bool { return o.Recipe == e.Recipe }
 		switch {
-		case e.Recipe == "" || strings.HasPrefix(e.Recipe, Foreign) || e.New == nil:
-			return fmt.Errorf("workload: recipe %q of %s needs a name that does not begin with %s, and New", e.Recipe, k.Name, Foreign)
+		case e.Recipe == "" || strings.Contains(e.Recipe, ":") || e.New == nil:
+			return fmt.Errorf("workload: recipe %q of %s needs a name without a colon, and New", e.Recipe, k.Name)
 		case slices.ContainsFunc(k.Recipes[:i], has), old != nil && slices.ContainsFunc(old.Recipes, has):
 			return fmt.Errorf("workload: there are two recipes %q of %s: give one another name", e.Recipe, k.Name)
 		}
 		if w := e.New(); w.Name() != k.Name || w.Recipe() != e.Recipe {
-			return fmt.Errorf("workload: recipe %q of %s makes a workload that calls itself %q of %s: name it by workload.Named",
-				e.Recipe, k.Name, w.Recipe(), w.Name())
+			return fmt.Errorf("workload: recipe %q of %s makes a workload that calls itself %q of %s: "+
+				"name it by workload.Named", e.Recipe, k.Name, w.Recipe(), w.Name())
 		}
 	}
 	return nil

@@ -2,43 +2,40 @@ package workload
 
 // The lock workload.
 //
-// Clients, some with two users on one session, acquire and release one lock again and again; they
-// try, wait, give up, crash and come back. While a user holds the lock it writes to a guarded
-// resource, with the lock's token if it has one.
+// Clients, some with two users on one session, acquire and release one lock again and again; they try, wait, give up,
+// crash and come back. A user that holds the lock writes to a guarded resource, with the lock's token if it has one.
 //
 // Properties:
 //
-//   - exclusion: no two clients hold the lock while both their sessions are alive. A hold begins
-//     when Lock returns and ends when Unlock is called, or when the session dies at the servers.
-//     exclusion-in-session is the same for two users of one session.
-//   - belief: a client that has been told that its session is gone does not go on as the owner.
-//     Judged if the recipe has Lost or IsOwner; else the user looks after its session itself.
-//   - fencing: tokens grow from grant to grant, so that a resource that checks them accepts no
-//     write of an earlier holder after one of a later holder. Judged if the recipe has Token.
-//     Of a recipe whose tokens nobody checks it is judged whether the resource was overrun (zombie-write),
-//     which no lock can prevent alone.
-//   - order: among operations that queue with sequential znodes, none is granted the lock while
-//     an older znode of a waiting operation is there, whichever of an operation's is its place.
-//   - herd: the deletion of one znode wakes at most one waiting operation.
-//     Order and herd are not judged of a recipe that does not promise them ([Unfair]).
-//   - reentrance: a holder that locks again need not wait, and goes on holding the lock after the
-//     inner release. Judged if the recipe has Holds: some turns lock again inside. What breaks it
-//     shows as one of the other properties.
-//   - progress: once faults are healed everybody gets the lock. What keeps a waiter from it is
-//     named: lost-wakeup (it is first, and nothing will wake it), self-block (it waits for a znode
-//     that it made itself), orphan (it waits for a znode whose operation is over).
+//   - exclusion: no two clients hold the lock while both their sessions are alive. A hold begins when Lock returns
+//     and ends when Unlock is called, or when the session ends at the servers. exclusion-in-session is the same for
+//     two users of one session.
+//   - belief: a client that has been told that its session is gone does not go on as the owner. Judged if the recipe
+//     has Lost or IsOwner; else the user looks after its session itself.
+//   - fencing: tokens grow from grant to grant, so that a resource that checks them accepts no write of an earlier
+//     holder after one of a later holder. Judged if the recipe has Token. If no token is checked it is judged whether
+//     the resource was overrun (zombie-write), which no lock can prevent alone.
+//   - order: among operations that queue with sequential znodes, none is granted the lock while an older znode of a
+//     waiting operation is there, whichever of an operation's znodes is its place.
+//   - herd: the deletion of one znode wakes at most one waiting operation. Order and herd are not judged of a recipe
+//     that does not promise them ([Unfair]).
+//   - reentrance: a holder that locks again need not wait, and goes on holding the lock after the inner release. Judged
+//     if the recipe has Holds: some turns lock again inside. What breaks it shows as one of the other properties.
+//   - progress: once faults are healed every client gets the lock. What keeps a waiter from it is named: lost-wakeup
+//     (it is first, and nothing will wake it), self-block (it waits for a znode that it made itself), orphan (it
+//     waits for a znode whose operation is over), deadlock (all wait for each other).
 //   - no leaks: afterwards no ephemeral znode of a finished operation is left (orphan), no persistent one that was made
-//     for it alone or that nobody has a use for (leak), wherever in the tree; no watch on a znode that will not come
-//     (watch-leak), no goroutine (goroutine-leak).
+//     for it alone or has no use (leak), wherever in the tree; no watch on a znode that will not come (watch-leak), no
+//     goroutine (goroutine-leak).
 //   - unexpected-error: no error without a reason.
 //
-// Under pause, expiry and crash exclusion is promised as far as it says above: a holder that has
-// not yet been told of its expiry may overlap with the next one. That is what tokens are for.
+// Under pause, expiry and crash a holder that has not yet been told of its expiry may overlap with the next one. That
+// is no violation of exclusion: it is what tokens are for.
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -68,26 +65,23 @@ var lockKind = Kind{
 		noLeaks,
 	},
 	Recipes: []Entry{
-		lockEntry(Ours, "recipes.Lock: fair, with tokens, survives lost replies", func(c recipes.Conn, path string) Locker {
-			return recipes.NewLock(c, path)
-		}),
-		lockEntry("ours/reentrant", "recipes.ReentrantLock: its owner may lock again", func(c recipes.Conn, path string) Locker {
-			return recipes.NewReentrantLock(c, path)
-		}),
+		lockEntry(Ours, "recipes.Lock: fair, with tokens, survives lost replies",
+			func(c recipes.Conn, path string) Locker { return recipes.NewLock(c, path) }),
+		lockEntry("ours/reentrant", "recipes.ReentrantLock: its owner may lock again",
+			func(c recipes.Conn, path string) Locker { return recipes.NewReentrantLock(c, path) }),
 		lockEntry("ours/multi", "recipes.MultiLock: several locks at once or none", newMulti, Beside(multiDirs...)),
-		lockEntry("ours/simple-retry", "recipes.SimpleLock: create or try again; neither fair nor cheap", func(c recipes.Conn, path string) Locker {
-			return recipes.NewSimpleRetryLock(c, path+"/holder")
-		}, Unfair()),
-		lockEntry("ours/simple-watch", "recipes.SimpleLock: create or watch; not fair, wakes the herd", func(c recipes.Conn, path string) Locker {
-			return recipes.NewSimpleWatchLock(c, path+"/holder")
-		}, Unfair()),
-		lockEntry("published/WriteLock", "Apache ZooKeeper 3.4.6 recipes/lock, as published", func(c recipes.Conn, path string) Locker {
-			return published.NewLocker(c, path, published.AllBugs())
-		}),
-		lockEntry("unfenced", "recipes.Lock before a resource that looks at no tokens: a holder that slept writes after its successor", newUnfenced, JudgeWrites()),
+		lockEntry("ours/simple-retry", "recipes.SimpleLock: create or try again; neither fair nor cheap",
+			func(c recipes.Conn, path string) Locker { return recipes.NewSimpleRetryLock(c, path+"/holder") },
+			Unfair()),
+		lockEntry("ours/simple-watch", "recipes.SimpleLock: create or watch; not fair, wakes the herd",
+			func(c recipes.Conn, path string) Locker { return recipes.NewSimpleWatchLock(c, path+"/holder") },
+			Unfair()),
+		lockEntry("published/WriteLock", "Apache ZooKeeper 3.4.6 recipes/lock, as published",
+			func(c recipes.Conn, path string) Locker { return published.NewLocker(c, path, published.AllBugs()) }),
+		lockEntry("unfenced",
+			"recipes.Lock before a resource that looks at no tokens: a holder that slept writes after its successor",
+			newUnfenced, JudgeWrites()),
 	},
-	remote: planRemoteLock,
-	serve:  serving(func(e *lockEpisode, c recipes.Conn, path string) Served { return lockOperations(e.new(c, path)) }),
 }
 
 var lockEntry = entries("lock", Lock)
@@ -98,7 +92,7 @@ var lockEntry = entries("lock", Lock)
 //	Lost() <-chan struct{}  // closed when the present hold is known to be lost
 //	Token() int64           // of the present hold
 //	IsOwner() bool
-//	Holds() int             // how often it is held: it may be locked again by who holds it
+//	Holds() int             // how often it is held: its holder may lock it again
 //
 // and is then checked in these too.
 type Locker interface {
@@ -117,18 +111,13 @@ type reentrant interface{ Holds() int }
 // Lock is the lock workload for a recipe. new is called once for each user of a session; all that
 // it returns must be about the same lock.
 func Lock(new func(c recipes.Conn, path string) Locker, opts ...Option) *Workload {
-	t := agree(opts)
-	return t.workload("lock", linearizability.Lock(), func(p *sim.Plan, path string) Episode {
-		return planLock(p, path, constructs(&t, new))
-	}, planRemoteLock)
+	return workloadOf("lock", linearizability.Lock(), new, planLock, opts)
 }
 
-func planRemoteLock(p *sim.Plan, path string) Episode { return planLock(p, path, newRemoteLock) }
-
-// lockEpisode is one planned episode: who does what, and the resource that the lock guards.
+// lockEpisode is one planned episode: the scripts, and the resource that the lock guards.
 type lockEpisode struct {
 	Script[lockTurn]
-	new     func(c recipes.Conn, path string) Locker
+	new     maker[Locker]
 	guarded resource
 	zombies []sim.Violation // of belief, found by the users themselves
 }
@@ -140,11 +129,8 @@ type lockTurn struct {
 	cancelRelease bool
 }
 
-func planLock(p *sim.Plan, path string, new func(c recipes.Conn, path string) Locker) *lockEpisode {
-	e := &lockEpisode{Script: NewScript[lockTurn](p, path), new: new}
-	e.Missing = p.Choose(4, "the parent is missing") == 3
-	e.Draw(p, p.Ops, drawLockTurn)
-	return e
+func planLock(p *sim.Plan, path string, new maker[Locker]) *lockEpisode {
+	return &lockEpisode{Script: planScript(p, path, 4, p.Ops, drawLockTurn), new: new}
 }
 
 func drawLockTurn(p *sim.Plan, label string) lockTurn {
@@ -186,8 +172,8 @@ type caller interface{ Calls() int }
 // countCalls judges how often the recipe has told its user that it holds the lock: see [JudgeCallbacks].
 func (e *lockEpisode) countCalls(lock Locker, h *hold) {
 	if c, can := lock.(caller); can && e.terms.callbacks && c.Calls() > 1 {
-		e.zombies = append(e.zombies, sim.Violation{Property: "callback", Ops: []*sim.Op{h.op}, Message: fmt.Sprintf(
-			"%s is told several times that it has acquired the lock, by one %s", Who(h.op), h.op.Name)})
+		e.zombies = append(e.zombies, broken("callback", []*sim.Op{h.op},
+			"%s is told several times that it has acquired the lock, by one %s", Who(h.op), h.op.Name)...)
 	}
 }
 
@@ -285,63 +271,40 @@ func believes(u User, recipe any, h *hold, zombies *[]sim.Violation) bool {
 	}
 	if still && told && u.SawExpiryBefore() {
 		*zombies = append(*zombies, sim.Violation{Property: "belief", Ops: []*sim.Op{h.op}}.Saying(
-			"%s, whose %s returned at step %d under session %v, goes on as the owner although it has been told that this session expired",
+			"%s, whose %s returned at step %d under session %v, goes on as the owner "+
+				"although it has been told that this session expired",
 			Who(h.op), h.op.Name, sim.StepOf(h.op.Return), sim.SessionID(h.op.SessionAt)))
 	}
 	return still
 }
 
-// giveBack releases what is held. A user whose release failed tries once more, as the recipe may
-// have been able to do nothing.
-func giveBack(u User, name string, unlock func(context.Context) error, cancelable bool) {
+// giveBack ends what is held. A user whose call failed tries once more, as the recipe may have been able to do nothing.
+func giveBack(u User, name string, end func(context.Context) error, cancelable bool) {
+	giveBackOf(u, name, "", nil, end, cancelable)
+}
+
+// giveBackOf is giveBack by an operation with an argument, which is about something, see [User].
+func giveBackOf(u User, name, arg string, about any, end func(context.Context) error, cancelable bool) {
 	for range 2 {
-		ctx, op := u.Begin(name, "", cancelable)
-		err := unlock(ctx)
-		outcome := sim.OK
-		if err != nil {
-			outcome = sim.Unknown
-		}
-		u.End(op, outcome, "", err)
+		ctx, op := u.Begin(name, arg, cancelable)
+		u.Note(op, about)
+		err := end(ctx)
+		u.End(op, mutationOutcome(err), "", err)
 		if err == nil || gone(err) || op.Cancelled {
 			return
 		}
 	}
 }
 
+// gone tells whether an error says that nothing is held, or not any more.
 func gone(err error) bool {
-	return errors.Is(err, recipes.ErrLost) || errors.Is(err, recipes.ErrNotHeld)
+	return errors.Is(err, recipes.ErrLost) || errors.Is(err, recipes.ErrNotHeld) ||
+		errors.Is(err, recipes.ErrPlaceLost) || errors.Is(err, recipes.ErrNotEntered)
 }
 
-// resource is what the lock guards: it accepts a write unless it has seen a larger token.
-type resource struct {
-	largest int64
-	writes  []write
-}
+func isGone(op *sim.Op) bool { return gone(op.Err) }
 
-type write struct {
-	hold     *hold
-	accepted bool
-}
-
-func (r *resource) write(h *hold) string {
-	accepted := h.token >= r.largest
-	r.largest = max(r.largest, h.token)
-	r.writes = append(r.writes, write{h, accepted})
-	if !accepted {
-		return fmt.Sprintf("refused: token %d is older than %d", h.token, r.largest)
-	}
-	return fmt.Sprintf("accepted with token %d", h.token)
-}
-
-// refused is how many stale writes came in vain.
-func (r *resource) refused() (n int) {
-	for _, w := range r.writes {
-		if !w.accepted {
-			n++
-		}
-	}
-	return n
-}
+func isUnknown(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrUnknownOutcome) }
 
 // role is what one client at a time holds, and the names of the operations that take and leave it.
 type role struct {
@@ -354,11 +317,10 @@ var theLock = role{"the lock", "acquire", "release", false}
 // takes tells whether an operation is one to take the role.
 func (r role) takes(op *sim.Op) bool { return op.Name == r.acquire || op.Name == "try" }
 
-// holds lists who had the role and when.
+// holds lists the holds of the role.
 func (v *View) holds(r role) []interval { return v.tenancies(r.takes, r.released) }
 
-// released returns the first of the later operations by which a user gives up what it got by op;
-// nil if it never did.
+// released returns the first of the later operations by which a user gives up what it got by op; nil if it never did.
 func (r role) released(later []*sim.Op, op *sim.Op) *sim.Op {
 	for _, next := range later {
 		switch {
@@ -384,9 +346,9 @@ type interval struct {
 
 const never = int64(1)<<62 - 1
 
-// tenancies lists who held something and when, in the order of the grants: takes tells which
-// operations grant it if they have a hold, released finds among later ones that which ends it.
-// Holds of which nobody knows until when their session was alive are left out.
+// tenancies lists holds in the order of the grants: takes tells which operations grant one if they have a hold,
+// released finds among later ones that which ends it. A hold is left out if it is not known until when its session
+// was alive.
 func (v *View) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op, op *sim.Op) *sim.Op) []interval {
 	var all []interval
 	for i, op := range v.Ops {
@@ -410,36 +372,49 @@ func (v *View) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op
 		iv.end = max(iv.start, iv.end)
 		all = append(all, iv)
 	}
-	slices.SortStableFunc(all, func(a, b interval) int { return int(a.start - b.start) })
+	slices.SortStableFunc(all, byGrant)
 	return all
 }
+
+func byGrant(a, b interval) int { return cmp.Compare(a.start, b.start) }
 
 func (e *lockEpisode) Judge(v *View) Judgement {
 	holds := v.holds(theLock)
 	j := e.Judging(v)
-	j.Add(exclusion(v, holds, theLock)...)
+	j.Add(exclusion(v, holds, theLock, always)...)
 	j.beliefs(v, e.zombies)
-	j.Add(fencing(v, holds, theLock)...)
+	j.Add(fencing(v, holds, theLock, always)...)
 	j.order(v, theLock)
-	j.herds(v)
-	j.Add(lockProgress(v, theLock)...)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) })...)
-	h := e.History(v)
-	if len(j.Violations) == 0 {
-		j.Add(v.Leaks()...)
-		j.Check(v, linearizability.Lock(), h)
-	}
+	j.herds(v, 1, nil)
+	j.holding(v, theLock, linearizability.Lock(), e.History(v))
 	if e.terms.overrun {
 		j.Add(e.guarded.zombieWrites(v, holds)...)
 	}
-	j.History, j.Refused = h, e.guarded.refused()
+	j.Refused = e.guarded.refused()
 	return j
 }
 
-func exclusion(v *View, holds []interval, r role) []sim.Violation {
+// holding is the end of a judgement of what is held: progress, errors, leaks and the history.
+func (j *Judgement) holding(v *View, r role, m linearizability.Model, h linearizability.History) {
+	j.Add(lockProgress(v, r)...)
+	j.Add(v.UnexpectedErrors(isGone)...)
+	if len(j.Violations) == 0 {
+		j.Add(v.Leaks()...)
+		j.Check(v, m, h)
+	}
+	j.History = h
+}
+
+// pair is a condition on a hold and one that was granted after it.
+type pair = func(a, b interval) bool
+
+func always(a, b interval) bool { return true }
+
+// exclusion: of two holds that exclude each other one is over before the other begins.
+func exclusion(v *View, holds []interval, r role, exclude pair) []sim.Violation {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
-			if b.start >= a.end || b.end <= b.start {
+			if b.start >= a.end || b.end <= b.start || !exclude(a, b) {
 				continue
 			}
 			property := "exclusion"
@@ -462,23 +437,22 @@ func until(v *View, a interval) string {
 	return " to " + v.Moment(a.end)
 }
 
-// fencing: of two holds of which one was over before the other began, the later has the larger
-// token; and the resource accepted nothing from an earlier holder after a later one.
-func fencing(v *View, holds []interval, r role) []sim.Violation {
+// fencing: of two ordered holds of which one was over before the other began, the later has the larger token.
+func fencing(v *View, holds []interval, r role, ordered pair) []sim.Violation {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
-			if a.token == 0 || b.token == 0 || a.end > b.start || a.token < b.token {
+			if a.token == 0 || b.token == 0 || a.end > b.start || a.token < b.token || !ordered(a, b) {
 				continue
 			}
-			return []sim.Violation{{Property: "fencing", Ops: []*sim.Op{a.op, b.op}, Message: fmt.Sprintf(
+			return broken("fencing", []*sim.Op{a.op, b.op},
 				"%s was granted %s at %s with token %d, after %s at %s with token %d: the token did not grow",
-				Who(b.op), r.noun, v.Moment(b.start), b.token, Who(a.op), v.Moment(a.start), a.token)}}
+				Who(b.op), r.noun, v.Moment(b.start), b.token, Who(a.op), v.Moment(a.start), a.token)
 		}
 	}
 	return nil
 }
 
-// order: nobody is granted the lock while an older znode of a waiting operation is there.
+// order: the lock is not granted while an older znode of a waiting operation is there.
 func (j *Judgement) order(v *View, r role) {
 	queue, known := v.contenders()
 	if !j.Judges("order", known) {
@@ -487,9 +461,9 @@ func (j *Judgement) order(v *View, r role) {
 	for _, x := range queue.granted() {
 		for _, y := range queue {
 			if y.overtakenBy(v, r, x) && queue.last(y, sim.StepOf(x.op.Return)) {
-				j.Add(sim.Violation{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
+				j.Add(broken("order", []*sim.Op{y.op, x.op},
 					"%s was granted %s at step %d for %s, although the older %s of %s was waiting",
-					Who(x.op), r.noun, sim.StepOf(x.op.Return), x.path, y.path, Who(y.op))})
+					Who(x.op), r.noun, sim.StepOf(x.op.Return), x.path, y.path, Who(y.op))...)
 				return
 			}
 		}
@@ -509,17 +483,18 @@ type contender struct {
 // overtakenBy tells whether x was granted the lock while y, which is older, was there and waited.
 func (y contender) overtakenBy(v *View, r role, x contender) bool {
 	granted := x.op.Return
-	if y.op == x.op || y.op.Name != r.acquire || y.zxid > x.zxid || y.parent != x.parent || y.gone <= sim.StepOf(granted) {
+	older := y.op != x.op && y.zxid <= x.zxid && y.parent == x.parent && y.gone > sim.StepOf(granted)
+	if !older || y.op.Name != r.acquire {
 		return false
 	}
 	end, crashed := v.Crash(y.op.Client, y.op.Incarnation)
 	return (y.op.Return == 0 || y.op.Return > granted) && !(crashed && end < granted)
 }
 
-// contenders are the znodes by which operations may queue: ephemeral ones that the servers have numbered.
-// An operation may make several in one directory, for an inner lock say, and only its recipe knows
-// which of them is its place, and when. So nobody has overtaken anybody unless that is so whichever it is: the
-// first that it made counts for who was granted something, and the last one that was there for who waited.
+// contenders are the znodes by which operations may queue: ephemeral ones that the servers have numbered. An
+// operation may make several in one directory, for an inner lock say, and only its recipe knows which of them is its
+// place, and when. So an operation has overtaken another only if that is so whichever it is: of the one that was
+// granted something the first that it made counts, of the one that waited the last that was there.
 type contenders []contender
 
 func (v *View) contenders() (queue contenders, known bool) {
@@ -528,7 +503,10 @@ func (v *View) contenders() (queue contenders, known bool) {
 		switch {
 		case c.Op == fakezk.OpCreate && c.Owner != 0 && c.Sequential:
 			if op := made.by(c); op != nil {
-				queue = append(queue, contender{op: op, path: c.Path, parent: parentOf(c.Path), zxid: c.Zxid, owner: c.Owner, made: c.Step, gone: int(never)})
+				queue = append(queue, contender{
+					op: op, path: c.Path, parent: parentOf(c.Path), zxid: c.Zxid, owner: c.Owner,
+					made: c.Step, gone: int(never),
+				})
 			}
 		case c.Op == fakezk.OpDelete:
 			for i := range queue {
@@ -563,28 +541,25 @@ func (queue contenders) last(y contender, step int) bool {
 	})
 }
 
-func (j *Judgement) herds(v *View) {
+// herds: a deletion wakes a number of waiting operations at most. Those that are excused do not count, nor does one
+// that had made the znode itself and watched that it stays.
+func (j *Judgement) herds(v *View, most int, excused func(h sim.Herd, op *sim.Op) bool) {
 	all, known := v.Herds()
 	if !j.Judges("herd", known) {
 		return
 	}
+	made, _ := v.commits()
 	for _, h := range all {
-		if woken := v.woken(h); len(woken) > 1 {
+		woken := h.Ops
+		if len(woken) > 1 {
+			maker := made.maker(h.Path)
+			woken = where(woken, func(op *sim.Op) bool { return op != maker && (excused == nil || !excused(h, op)) })
+		}
+		if len(woken) > most {
 			j.Add(herd(h, woken))
 			return
 		}
 	}
-}
-
-// woken lists the operations that a deletion woke, but for one that had made the znode itself and
-// watched that it stays.
-func (v *View) woken(h sim.Herd) []*sim.Op {
-	if len(h.Ops) < 2 {
-		return h.Ops
-	}
-	made, _ := v.commits()
-	maker := made.maker(h.Path)
-	return slices.DeleteFunc(slices.Clone(h.Ops), func(op *sim.Op) bool { return op == maker })
 }
 
 func herd(h sim.Herd, woken []*sim.Op) sim.Violation {
@@ -593,7 +568,7 @@ func herd(h sim.Herd, woken []*sim.Op) sim.Violation {
 		sim.Path(h.Path), h.Step, len(woken), Who(woken[0]), Who(woken[1]))
 }
 
-// progress explains why somebody still waits although all faults were healed.
+// lockProgress explains why an operation still waits although all faults were healed.
 func lockProgress(v *View, r role) []sim.Violation {
 	for _, op := range v.Waiting {
 		if found := v.Blocked(op, r.noun); found.Property != "" {
@@ -603,7 +578,7 @@ func lockProgress(v *View, r role) []sim.Violation {
 	return deadlock(v)
 }
 
-// deadlock: somebody waits, and everybody who does waits behind another who does.
+// deadlock: some operations wait, each behind another that waits.
 func deadlock(v *View) []sim.Violation {
 	if len(v.Waiting) == 0 {
 		return nil
@@ -646,22 +621,22 @@ func (v *View) tenures(of role) linearizability.History {
 	for _, iv := range holds {
 		h = append(h, of.releaseOf(iv)...)
 	}
-	slices.SortStableFunc(h, func(a, b linearizability.Operation) int { return cmpReturn(a, b) })
-	return h
+	return byReturn(h)
 }
 
-// vague tells whether an operation's session has perhaps ended before it returned, at a moment that nobody
-// knows: then what it was granted was perhaps held at any moment of the call, and not after it.
+// vague tells whether an operation's session has perhaps ended before it returned, at a moment that is
+// not known: then what it was granted was perhaps held at any moment of the call, and not after it.
 func (v *View) vague(op *sim.Op) bool {
 	end, ended := v.SessionEnd(op.SessionAt)
 	since, known := v.SessionGone(op.SessionAt)
 	return ended && end < op.Return && !(known && since == end)
 }
 
-// vagueEnd is the end of a hold of which nobody knows until when its session was alive: at any time from
-// the call on.
+// vagueEnd is the end of a hold of which it is not known until when its session was alive: at any time from the call
+// on.
 func (of role) vagueEnd(op *sim.Op, h *hold) linearizability.History {
-	return of.releaseOf(interval{op: op, token: h.token, start: op.Call, end: op.Call, cut: "its session ended, nobody knows when"})
+	cut := "its session ended, nobody knows when"
+	return of.releaseOf(interval{op: op, token: h.token, start: op.Call, end: op.Call, cut: cut})
 }
 
 // releaseOf is how a hold ended, as an operation of the history.
@@ -683,19 +658,4 @@ func (of role) releaseOf(iv interval) linearizability.History {
 		o.Result = linearizability.Int(iv.token)
 	}
 	return linearizability.History{o}
-}
-
-func cmpReturn(a, b linearizability.Operation) int {
-	switch {
-	case a.Return != b.Return:
-		if a.Return < b.Return {
-			return -1
-		}
-		return 1
-	case a.Call < b.Call:
-		return -1
-	case a.Call > b.Call:
-		return 1
-	}
-	return 0
 }

@@ -2,36 +2,33 @@ package workload
 
 // The locking queue workload.
 //
-// Clients offer values that nobody else offers; they claim items, apply each to a sink that all
-// share, and then finish the claim: done, or given back. They wait, try, give up, crash and come
-// back. When everybody has finished, one of them goes on until nothing comes any more.
+// Clients offer values, each a different one; they claim items, apply each to a sink that all share, and then finish
+// the claim: done, or given back. They wait, try, give up, crash and come back. When all have finished, one of them
+// goes on until nothing comes any more.
 //
-// The sink stands for a consumer's database. It is told the token of each item, if the recipe has
-// tokens, and skips an item whose token it knows.
+// The sink stands for a consumer's database. It is told the token of each item, if the recipe has tokens, and skips an
+// item whose token it knows.
 //
 // Properties:
 //
-//   - exclusion: nobody claims an item while another holds a claim on it and both sessions are
-//     alive. A hold begins when Claim returns and ends when it is to be finished, or when the session
-//     dies at the servers. exclusion-in-session is the same for two users of one session.
-//   - lost: every item whose offer returned without error is applied at least once, and none is gone
-//     before somebody has tried to finish it.
-//   - duplicate: an item that somebody reported done, successfully, is not given to anybody later,
-//     and not reported done twice.
+//   - exclusion: no item is claimed while another client holds a claim on it and both sessions are alive. A hold begins
+//     when Claim returns and ends when it is to be finished, or when the session ends at the servers.
+//     exclusion-in-session is the same for two users of one session.
+//   - lost: every item whose offer returned without error is applied at least once, and none is gone before a client
+//     has tried to finish it.
+//   - duplicate: an item that was reported done, successfully, is not given to a client later, and not reported done
+//     twice.
 //   - phantom: what is claimed was offered.
-//   - once: the sink applies each value once, whatever was delivered twice. Judged if the recipe has
-//     tokens.
-//   - order: nobody gets an item while an older one is free during the whole of the call.
-//   - false-empty: nobody is told that nothing is free while some item is free during the whole of
-//     the call.
-//   - belief: who has been told that its session is gone does not go on as the holder.
+//   - once: the sink applies each value once, whatever was delivered twice. Judged if the recipe has tokens.
+//   - order: no call gets an item while an older one is free during the whole of the call.
+//   - false-empty: no call says that nothing is free while some item is free during the whole of the call.
+//   - belief: a client that has been told that its session is gone does not go on as the holder.
 //   - progress: a claim returns when there is something to claim (else: lost-wakeup).
 //   - unexpected-error, no leaks: as for a queue.
 //
-// Under pause, expiry and crash a holder that has not been told of its expiry may be at work on an
-// item beside the next: that is what tokens are for, and is no violation of exclusion. There is no
-// model for package linearizability: which item may be claimed depends on which sessions live, and
-// that is no operation of anybody.
+// Under pause, expiry and crash a holder that has not been told of its expiry may be at work on an item beside the
+// next one. That is no violation of exclusion: it is what tokens are for. There is no model for package
+// linearizability: which item may be claimed depends on which sessions live, and that is no operation of a client.
 
 import (
 	"context"
@@ -65,16 +62,16 @@ var lockingQueueKind = Kind{
 		noLeaks,
 	},
 	Recipes: []Entry{
-		lockingQueueEntry(Ours, "recipes.LockingQueue: at least once, with tokens that make it once", func(c recipes.Conn, path string) LockingQueuer {
-			return ourLockingQueue{recipes.NewLockingQueue(c, path)}
-		}),
+		lockingQueueEntry(Ours, "recipes.LockingQueue: at least once, with tokens that make it once",
+			func(c recipes.Conn, path string) LockingQueuer {
+				return ourLockingQueue{recipes.NewLockingQueue(c, path)}
+			}),
 	},
 }
 
 var lockingQueueEntry = entries("lockingqueue", LockingQueue)
 
-// LockingQueuer is a locking queue as the workload uses it: Claim waits for an item. A recipe may
-// also have
+// LockingQueuer is a locking queue as the workload uses it: Claim waits for an item. A recipe may also have
 //
 //	TryClaim(context.Context) (Claimed, error) // ErrEmpty when nothing is free
 //
@@ -105,10 +102,7 @@ type itemTokener interface{ Token() string }
 // LockingQueue is the locking queue workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same queue.
 func LockingQueue(new func(c recipes.Conn, path string) LockingQueuer, opts ...Option) *Workload {
-	t := agree(opts)
-	return t.workload("lockingqueue", linearizability.Model{}, func(p *sim.Plan, path string) Episode {
-		return planLockingQueue(p, path, constructs(&t, new))
-	}, nil)
+	return workloadOf("lockingqueue", linearizability.Model{}, new, planLockingQueue, opts)
 }
 
 // ourLockingQueue is this project's recipe as the workload knows it.
@@ -132,7 +126,7 @@ func claimed(c *recipes.Claim, err error) (Claimed, error) {
 // lockingEpisode is one planned episode.
 type lockingEpisode struct {
 	Script[lockingTurn]
-	new     func(c recipes.Conn, path string) LockingQueuer
+	new     maker[LockingQueuer]
 	offered []int // by slot
 	sink    sink
 	zombies []sim.Violation
@@ -147,10 +141,8 @@ type lockingTurn struct {
 
 var lockingOps = [...]string{"offer", "claim", "try", "offer"}
 
-func planLockingQueue(p *sim.Plan, path string, new func(c recipes.Conn, path string) LockingQueuer) *lockingEpisode {
-	e := &lockingEpisode{Script: NewScript[lockingTurn](p, path), new: new}
-	e.Missing = p.Choose(3, "the parent is missing") == 2
-	e.Draw(p, p.Ops+1, drawLockingTurn)
+func planLockingQueue(p *sim.Plan, path string, new maker[LockingQueuer]) *lockingEpisode {
+	e := &lockingEpisode{Script: planScript(p, path, 3, p.Ops+1, drawLockingTurn), new: new}
 	e.offered = make([]int, len(e.turns))
 	return e
 }
@@ -162,32 +154,22 @@ func drawLockingTurn(p *sim.Plan, label string) lockingTurn {
 }
 
 // MayWaitForever: a claim may wait for ever at a queue in which there may be nothing.
-func (e *lockingEpisode) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+func (e *lockingEpisode) MayWaitForever(all, waiting []*sim.Op) []*sim.Op {
 	if len(undone(all)) > 0 {
 		return nil
 	}
-	for _, op := range waiting {
-		if op.Name == "claim" && !op.Cancelled {
-			inOrder = append(inOrder, op)
-		}
-	}
-	return inOrder
+	return still(waiting, "claim")
 }
 
 // undone lists the offers that surely happened and whose items nobody has tried to finish as done.
-func undone(ops []*sim.Op) (offers []*sim.Op) {
+func undone(ops []*sim.Op) []*sim.Op {
 	tried := map[string]bool{}
 	for _, op := range ops {
 		if item, done := finishes(op); done {
 			tried[item] = true
 		}
 	}
-	for _, op := range ops {
-		if op.Name == "offer" && op.Outcome == sim.OK && !tried[op.Arg] {
-			offers = append(offers, op)
-		}
-	}
-	return offers
+	return where(ops, func(op *sim.Op) bool { return op.Name == "offer" && op.Outcome == sim.OK && !tried[op.Arg] })
 }
 
 // finishes returns the item that an operation finishes, "" if it does not, and whether as done.
@@ -280,21 +262,11 @@ func claim(u User, q LockingQueuer, name string) (Claimed, *hold) {
 	return c, h
 }
 
-// finishClaim ends a claim. A user whose call failed tries once more, as the recipe may have been
-// able to do nothing.
 func finishClaim(u User, c Claimed, f *finish, cancelable bool) {
-	end, how := c.Done, "done"
-	if !f.done {
-		end, how = c.(releaser).Release, "give back"
-	}
-	for range 2 {
-		ctx, op := u.Begin("finish", how+" "+f.item, cancelable)
-		u.Note(op, f)
-		err := end(ctx)
-		u.End(op, mutationOutcome(err), "", err)
-		if err == nil || gone(err) || op.Cancelled {
-			return
-		}
+	if f.done {
+		giveBackOf(u, "finish", "done "+f.item, f, c.Done, cancelable)
+	} else {
+		giveBackOf(u, "finish", "give back "+f.item, f, c.(releaser).Release, cancelable)
 	}
 }
 
@@ -327,18 +299,7 @@ func (s *sink) apply(c Claimed) string {
 }
 
 func (e *lockingEpisode) History(v *View) linearizability.History {
-	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
-		o := OperationOf(op)
-		if op.Arg != "" {
-			o.Arg = linearizability.Str(op.Arg)
-		}
-		if op.Result != "" {
-			o.Result = linearizability.Str(op.Result)
-		}
-		add(o)
-	})
-	slices.SortStableFunc(h, cmpReturn)
-	return h
+	return v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(textOf(op)) })
 }
 
 func (e *lockingEpisode) Judge(v *View) Judgement {
@@ -351,7 +312,7 @@ func (e *lockingEpisode) Judge(v *View) Judgement {
 	j.Add(e.once(v)...)
 	j.Add(e.stuck(v)...)
 	j.Add(e.lost(v)...)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) || errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return isGone(op) || isUnknown(op) })...)
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
 	}
@@ -381,8 +342,9 @@ func (e *lockingEpisode) lost(v *View) []sim.Violation {
 		if op.Name != "offer" || op.Outcome != sim.OK || e.sink.applied[op.Arg] > 0 || len(v.Waiting) > 0 {
 			continue
 		}
-		return []sim.Violation{{Property: "lost", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-			"item %s, which %s offered at %s, was never applied, although everything was consumed in the end", op.Arg, Who(op), v.When(op))}}
+		return broken("lost", []*sim.Op{op},
+			"item %s, which %s offered at %s, was never applied, although everything was consumed in the end",
+			op.Arg, Who(op), v.When(op))
 	}
 	return nil
 }
@@ -393,11 +355,13 @@ func (e *lockingEpisode) once(v *View) []sim.Violation {
 		switch {
 		case op.Name != "offer":
 		case e.sink.applied[op.Arg] > 1:
-			return []sim.Violation{{Property: "once", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-				"item %s, which %s offered at %s, was applied %d times: it was delivered with different tokens", op.Arg, Who(op), v.When(op), e.sink.applied[op.Arg])}}
+			return broken("once", []*sim.Op{op},
+				"item %s, which %s offered at %s, was applied %d times: it was delivered with different tokens",
+				op.Arg, Who(op), v.When(op), e.sink.applied[op.Arg])
 		case slices.Contains(e.sink.mixed, op.Arg):
-			return []sim.Violation{{Property: "once", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-				"item %s, which %s offered at %s, was skipped because it was delivered with the token of another", op.Arg, Who(op), v.When(op))}}
+			return broken("once", []*sim.Op{op},
+				"item %s, which %s offered at %s, was skipped because it was delivered with the token of another",
+				op.Arg, Who(op), v.When(op))
 		}
 	}
 	return nil

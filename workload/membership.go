@@ -2,28 +2,23 @@ package workload
 
 // The membership workload.
 //
-// Clients, some with two users on one session, join a group under names of their own, look who is
-// in it, wait for changes, and leave, again and again; some only watch; they give up, crash and
-// come back under a new name.
+// Clients, some with two users on one session, join a group under names of their own, ask for its members, wait for
+// changes, and leave, again and again; some only watch; they give up, crash and come back under a new name.
 //
-// Properties:
+// Properties, all of them promised under all faults. A member that has died, or that is cut off, is in the group
+// until its session ends at the servers, and not a moment longer:
 //
-//   - missing: a list of members has everybody who had joined before the call and was still in
-//     when it returned.
-//   - ghost: it has nobody who had left before the call, whose session had ended before it, or who
-//     had not begun to join when it returned.
-//   - snapshot: it is a state in which the group was at one moment during the call. Judged in
-//     simulation, where the states are known.
+//   - missing: a list of members has all that had joined before the call and were still in when it returned.
+//   - ghost: it has none that had left before the call, or whose session had ended before it, or that had not begun to
+//     join when it returned.
+//   - snapshot: it is a state in which the group was at one moment during the call. Judged where the servers' changes
+//     are known.
 //   - unchanged: a wait for a change returns something else than what its caller knew.
-//   - belief: who has been told that its session is gone does not go on as a member. Judged if the
-//     recipe has Lost or IsOwner.
-//   - progress: every call returns; lost-wakeup: a wait for a change returns when the group is not
-//     as its caller knew it. (That all who wait are woken by a change is in the nature of it.)
-//   - no leaks: no znode, watch or goroutine is left.
-//   - unexpected-error: no error without a reason.
-//
-// All of it is promised under all faults. A member that has died, or that is cut off, is in the
-// group until its session ends at the servers, and not a moment longer.
+//   - belief: a client that has been told that its session is gone does not go on as a member. Judged if the recipe has
+//     Lost or IsOwner.
+//   - progress: every call returns; lost-wakeup: a wait for a change returns when the group is not as its caller knew
+//     it. (A change wakes all that wait: herd is not judged.)
+//   - no leaks, unexpected-error: as for a lock.
 
 import (
 	"context"
@@ -52,18 +47,15 @@ var membershipKind = Kind{
 		noLeaks,
 	},
 	Recipes: []Entry{
-		membershipEntry(Ours, "recipes.Group: snapshots of who is in, told of loss", func(c recipes.Conn, path, name string) Grouper {
-			return recipes.NewGroup(c, path, name)
-		}),
+		entry("membership", Ours,
+			"recipes.Group: snapshots of who is in, told of loss", func(opts ...Option) *Workload {
+				group := func(c recipes.Conn, path, name string) Grouper { return recipes.NewGroup(c, path, name) }
+				return Membership(group, opts...)
+			}),
 	},
 }
 
-func membershipEntry(recipe, help string, new func(c recipes.Conn, path, name string) Grouper) Entry {
-	return entry("membership", recipe, help, func(opts ...Option) *Workload { return Membership(new, opts...) })
-}
-
-// Grouper is a group, and the membership of one user in it, as the workload uses it. A recipe may
-// also have
+// Grouper is a group, and the membership of one user in it, as the workload uses it. A recipe may also have
 //
 //	Changed(ctx context.Context, known []string) ([]string, error) // waits until it differs
 //	Lost() <-chan struct{} // closed when the membership is known to be lost
@@ -83,15 +75,19 @@ type watcher interface {
 // Membership is the membership workload for a recipe. new is called once for each user of a
 // session, with the name by which the group is to know it; all must be about the same group.
 func Membership(new func(c recipes.Conn, path, name string) Grouper, opts ...Option) *Workload {
-	return agree(opts).workload("membership", linearizability.Model{}, func(p *sim.Plan, path string) Episode {
-		return planMembership(p, path, new)
-	}, nil)
+	named := func(c recipes.Conn, path string) newMember {
+		return func(name string) Grouper { return new(c, path, name) }
+	}
+	return workloadOf("membership", linearizability.Model{}, named, planMembership, opts)
 }
+
+// newMember makes what a user of a name has of the group.
+type newMember = func(name string) Grouper
 
 // membershipEpisode is one planned episode.
 type membershipEpisode struct {
 	Script[stay]
-	new     func(c recipes.Conn, path, name string) Grouper
+	new     maker[newMember]
 	lives   []int // by slot: how often its process has started
 	zombies []sim.Violation
 	ended   []*sim.Op // waits for a change that were ended because nothing moved
@@ -104,10 +100,8 @@ type stay struct {
 	cancelLeave bool
 }
 
-func planMembership(p *sim.Plan, path string, new func(c recipes.Conn, path, name string) Grouper) *membershipEpisode {
-	e := &membershipEpisode{Script: NewScript[stay](p, path), new: new}
-	e.Missing = p.Choose(4, "the parent is missing") == 3
-	e.Draw(p, p.Ops, drawStay)
+func planMembership(p *sim.Plan, path string, new maker[newMember]) *membershipEpisode {
+	e := &membershipEpisode{Script: planScript(p, path, 4, p.Ops, drawStay), new: new}
 	e.lives = make([]int, len(e.turns))
 	return e
 }
@@ -122,12 +116,8 @@ func drawStay(p *sim.Plan, label string) stay {
 }
 
 // MayWaitForever: a wait for a change may last for ever. Whether there was one is judged later.
-func (e *membershipEpisode) MayWaitForever(_, waiting []*sim.Op) (inOrder []*sim.Op) {
-	for _, op := range waiting {
-		if op.Name == "changed" && !op.Cancelled {
-			inOrder = append(inOrder, op)
-		}
-	}
+func (e *membershipEpisode) MayWaitForever(_, waiting []*sim.Op) []*sim.Op {
+	inOrder := still(waiting, "changed")
 	e.ended = append(e.ended, inOrder...)
 	return inOrder
 }
@@ -144,7 +134,7 @@ func (e *membershipEpisode) Run(u User) {
 	s := e.Slot(u)
 	e.lives[s]++
 	name := "m" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.lives[s])
-	m := &visitor{User: u, group: e.new(u.Conn(), e.Path, name), name: name}
+	m := &visitor{User: u, group: e.new(u.Conn(), e.Path)(name), name: name}
 	for turn := range e.Turns(u) {
 		if turn.outside {
 			m.lookAround(turn.looks)
@@ -162,7 +152,7 @@ func (e *membershipEpisode) visit(m *visitor, turn stay) {
 	}
 	m.lookAround(turn.looks)
 	believes(m.User, m.group, h, &e.zombies)
-	m.leave(turn.cancelLeave)
+	giveBackOf(m, "leave", m.name, nil, m.group.Leave, turn.cancelLeave)
 }
 
 func (m *visitor) join() *hold {
@@ -177,28 +167,13 @@ func (m *visitor) join() *hold {
 	return h
 }
 
-// leave ends the membership. A user that failed to tries once more.
-func (m *visitor) leave(cancelable bool) {
-	for range 2 {
-		ctx, op := m.Begin("leave", m.name, cancelable)
-		err := m.group.Leave(ctx)
-		outcome := sim.OK
-		if err != nil {
-			outcome = sim.Unknown
-		}
-		m.End(op, outcome, "", err)
-		if err == nil || gone(err) || op.Cancelled {
-			return
-		}
-	}
-}
-
 func (m *visitor) lookAround(looks []string) {
 	for _, look := range looks {
 		w, can := m.group.(watcher)
 		if look == "changed" && can {
 			known := slices.Clone(m.known)
-			m.look(look, strings.Join(known, " "), func(ctx context.Context) ([]string, error) { return w.Changed(ctx, known) })
+			changed := func(ctx context.Context) ([]string, error) { return w.Changed(ctx, known) }
+			m.look(look, strings.Join(known, " "), changed)
 		} else {
 			m.look("members", "", m.group.Members)
 		}
@@ -226,7 +201,7 @@ func (e *membershipEpisode) Judge(v *View) Judgement {
 	if j.Judges("lost-wakeup", known) {
 		j.Add(e.missedChanges(v, states)...)
 	}
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) })...)
+	j.Add(v.UnexpectedErrors(isGone)...)
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
 	}
@@ -235,7 +210,7 @@ func (e *membershipEpisode) Judge(v *View) Judgement {
 }
 
 func (e *membershipEpisode) History(v *View) linearizability.History {
-	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+	return v.History(func(op *sim.Op, add func(linearizability.Operation)) {
 		o := OperationOf(op)
 		o.Arg = linearizability.Str(op.Arg)
 		if looks(op) && op.Outcome == sim.OK {
@@ -243,8 +218,6 @@ func (e *membershipEpisode) History(v *View) linearizability.History {
 		}
 		add(o)
 	})
-	slices.SortStableFunc(h, cmpReturn)
-	return h
 }
 
 // looks tells whether an operation returns a list of members.
@@ -257,7 +230,7 @@ func (v *View) wrongLists(states []groupState) []sim.Violation {
 			continue
 		}
 		if found := v.wrongList(op, states); found.Property != "" {
-			found.Message = fmt.Sprintf("%s's %s(%s) at %s returned [%s], %s", Who(op), op.Name, op.Arg, v.When(op), op.Result, found.Message)
+			found.Message = fmt.Sprintf("%s returned [%s], %s", v.callWith(op), op.Result, found.Message)
 			found.Ops = append([]*sim.Op{op}, found.Ops...)
 			return []sim.Violation{found}
 		}
@@ -274,9 +247,11 @@ func (v *View) wrongList(op *sim.Op, states []groupState) sim.Violation {
 		}
 	}
 	for _, name := range members {
-		if !slices.ContainsFunc(v.Ops, func(join *sim.Op) bool { return join.Name == "join" && join.Arg == name && v.maybeIn(join, op) }) {
+		in := func(join *sim.Op) bool { return join.Name == "join" && join.Arg == name && v.maybeIn(join, op) }
+		if !slices.ContainsFunc(v.Ops, in) {
 			return sim.Violation{Property: "ghost", Message: fmt.Sprintf(
-				"but %s was out of the group all that time: not in yet, or it had left, or its session had ended", name)}
+				"but %s was out of the group all that time: not in yet, or it had left, or its session had ended",
+				name)}
 		}
 	}
 	if op.Name == "changed" && op.Result == op.Arg {
@@ -319,7 +294,7 @@ func (v *View) maybeIn(join, during *sim.Op) bool {
 	return join.Outcome != sim.OK || !known || since >= during.Call
 }
 
-// groupState is who was in the group from one step on until another.
+// groupState is the members of the group from one step on until another.
 type groupState struct {
 	members  string
 	from, to int
@@ -371,9 +346,10 @@ func (e *membershipEpisode) missedChanges(v *View, states []groupState) []sim.Vi
 		}
 		i := slices.IndexFunc(states, func(s groupState) bool { return s.to > sim.StepOf(op.Return) })
 		if states[i].members != op.Arg {
-			return []sim.Violation{{Property: "lost-wakeup", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-				"%s waits in changed(%s), called at %s, and nothing will ever wake it, although the members are [%s] since step %d",
-				Who(op), op.Arg, v.Moment(op.Call), states[i].members, states[i].from)}}
+			return broken("lost-wakeup", []*sim.Op{op},
+				"%s waits in changed(%s), called at %s, and nothing will ever wake it, "+
+					"although the members are [%s] since step %d",
+				Who(op), op.Arg, v.Moment(op.Call), states[i].members, states[i].from)
 		}
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
 )
 
 // Option says what a recipe promises less than its kind does, or what it needs. What is waived is not judged, and a run
@@ -32,8 +31,7 @@ type terms struct {
 	callbacks bool // see JudgeCallbacks
 	patient   bool // see Patient
 	rounds    roundsPlan
-	// constructor, if set, makes an episode's constructor of recipes: see Statics.
-	constructor func() func(c recipes.Conn, path string) any
+	statics   func() maker[any] // if set, makes an episode's constructor of recipes: see Statics
 }
 
 func agree(opts []Option) (t terms) {
@@ -47,11 +45,12 @@ func agree(opts []Option) (t terms) {
 // Named names the recipe. Default "custom".
 func Named(recipe string) Option { return func(t *terms) { t.recipe = recipe } }
 
-// Existing says that the znode of the object's path may be there when an episode begins. By default the recipe makes it.
+// Existing says that the znode of the object's path may be there when an episode begins. By default the recipe makes
+// it.
 func Existing() Option { return func(t *terms) { t.existing = true } }
 
-// ForClient says for which client library the recipe was written, which it gets in simulation. Default go-zookeeper.
-// On real servers there is no other, except where a counterexample is confirmed.
+// ForClient says for which client library the recipe was written. Default go-zookeeper. A world that simulates clients
+// gives the recipe this one.
 func ForClient(f fakezk.ClientSemantics) Option { return func(t *terms) { t.semantics = f } }
 
 // JudgedBy is the model of the histories, for a kind of the user's own.
@@ -81,8 +80,8 @@ func Beside(endings ...string) Option {
 // Final says that the recipe may fail with these errors at any time: they are not unexpected.
 func Final(is func(error) bool) Option { return func(t *terms) { t.final = append(t.final, is) } }
 
-// SetUp makes what the recipe needs: it is called once for each episode, before any client is there, over a connection at
-// which nothing goes wrong. If it fails the episode is unknown.
+// SetUp makes what the recipe needs: it is called once for each episode, before any client is there, over a
+// connection at which nothing goes wrong. If it fails the episode is unknown.
 func SetUp(f func(c recipes.Conn, path string) error) Option {
 	return func(t *terms) { t.setUp = append(t.setUp, f) }
 }
@@ -104,15 +103,15 @@ func JudgeCallbacks() Option { return func(t *terms) { t.callbacks = true } }
 // has removed nothing, that is unexpected.
 func Patient() Option { return func(t *terms) { t.patient = true } }
 
-// Statics makes the recipe from what all users of one process share, as the objects of a class share its static fields;
-// it replaces the workload's constructor. Each episode begins with fresh ones, zero if fresh is nil, and so does a process
-// that starts again. T is what the constructor of the kind makes.
+// Statics makes the recipe from what all users of one process share, as the objects of a class share its static
+// fields; it replaces the workload's constructor. Each episode begins with fresh ones, zero if fresh is nil, and so
+// does a process that starts again. T is what the constructor of the kind makes.
 func Statics[S, T any](fresh func() *S, make func(statics *S, c recipes.Conn, path string) T) Option {
 	if fresh == nil {
 		fresh = func() *S { return new(S) }
 	}
 	return func(t *terms) {
-		t.constructor = func() func(c recipes.Conn, path string) any {
+		t.statics = func() maker[any] {
 			of := byProcess(fresh)
 			return func(c recipes.Conn, path string) any { return make(of(processOf(c)), c, path) }
 		}
@@ -133,6 +132,17 @@ func byProcess[S any](fresh func() *S) func(process any) *S {
 	}
 }
 
+// processOf identifies the process to which a connection belongs.
+func processOf(c recipes.Conn) any {
+	if handle, ok := c.(*fakezk.Conn); ok {
+		return handle.Client
+	}
+	if handle, ok := c.(interface{ Unwrap() recipes.Conn }); ok {
+		return processOf(handle.Unwrap())
+	}
+	return c
+}
+
 // within tells whether something is below the object's path when an episode begins, so that this is there.
 func (t *terms) within() bool {
 	return slices.ContainsFunc(t.beside, func(ending string) bool { return strings.HasPrefix(ending, "/") })
@@ -146,47 +156,15 @@ func (t *terms) expects(err error) bool {
 	return t != nil && slices.ContainsFunc(t.final, func(is func(error) bool) bool { return is(err) })
 }
 
-// shared says that users of one process share what is no business of the world's, so that they must not begin anything in
-// the same step.
-func (t *terms) shared() bool { return t.constructor != nil }
-
-// constructs returns the constructor of an episode's recipes.
-func constructs[T any](t *terms, new func(c recipes.Conn, path string) T) func(c recipes.Conn, path string) T {
-	if t.constructor == nil {
-		return new
-	}
-	of := t.constructor()
-	return func(c recipes.Conn, path string) T { return of(c, path).(T) }
-}
-
-// planner plans an episode about the object at a path.
-type planner = func(p *sim.Plan, path string) Episode
-
-// workload is the workload of a kind on these terms. remote is nil if the kind's own does for clients in other processes.
-func (t terms) workload(kind string, model linearizability.Model, plan, remote planner) *Workload {
-	if t.model.Name != "" {
-		model = t.model
-	}
-	return &Workload{kind: kind, terms: t, model: model, plan: t.agreed(plan), remote: t.agreed(remote)}
-}
-
-// agreed plans episodes on these terms.
-func (t terms) agreed(plan planner) planner {
-	if plan == nil {
-		return nil
-	}
-	return func(p *sim.Plan, path string) Episode {
-		e := plan(p, path)
-		if script, ok := e.(interface{ agree(terms) }); ok {
-			script.agree(t)
-		}
-		return e
-	}
-}
+// shared says that users of one process share what is no business of the world's, so that they must not begin
+// anything in the same step.
+func (t *terms) shared() bool { return t.statics != nil }
 
 // entries returns what makes a kind's entries of constructors.
-func entries[T any](kind string, of func(new func(recipes.Conn, string) T, opts ...Option) *Workload) func(recipe, help string, new func(recipes.Conn, string) T, opts ...Option) Entry {
-	return func(recipe, help string, new func(recipes.Conn, string) T, opts ...Option) Entry {
+func entries[T any](
+	kind string, of func(new maker[T], opts ...Option) *Workload,
+) func(recipe, help string, new maker[T], opts ...Option) Entry {
+	return func(recipe, help string, new maker[T], opts ...Option) Entry {
 		return entry(kind, recipe, help, func(opts ...Option) *Workload { return of(new, opts...) }, opts...)
 	}
 }

@@ -2,17 +2,15 @@ package workload
 
 // The priority queue workload.
 //
-// As for a queue: clients offer values that nobody else offers, poll, take and peek; at the end one
-// of them drains what is left. Each value has a priority of a few, negative ones among them, so that
-// equals meet and better ones come late. The value says its priority: "-1:v2a3".
+// As for a queue: clients offer values, each a different one, poll, take and peek; at the end one of them drains what
+// is left. Each value has a priority of a few, negative ones among them, so that equals meet and better ones come
+// late. The value says its priority: "-1:v2a3".
 //
-// Properties, under every fault:
+// Properties, under every fault, besides lost, progress, unexpected-error and no leaks, which are those of a queue:
 //
-//   - the history is linearizable for a priority queue: what comes out is the value of the lowest
-//     priority number at that moment, and the oldest of those; an operation that failed with an
-//     unknown outcome may have happened. What is broken is named as for a queue (duplicate,
-//     phantom, order, false-empty, stale-peek, lost).
-//   - lost, progress, unexpected-error and no leaks: as for a queue.
+//   - the history is linearizable for a priority queue: what comes out is the value of the lowest priority number at
+//     that moment, and the oldest of those; an operation that failed with an unknown outcome may have happened. What
+//     is broken is named as for a queue.
 
 import (
 	"context"
@@ -30,27 +28,27 @@ var priorityQueueKind = Kind{
 		{
 			Title: "linearizable",
 			Names: []string{"duplicate", "phantom", "order", "false-empty", "stale-peek"},
-			Text:  "the lowest number comes out first, and of equals the oldest; an operation of unknown outcome may have happened",
+			Text: "the lowest number comes out first, and of equals the oldest; " +
+				"an operation of unknown outcome may have happened",
 		},
-		{Names: []string{"lost"}, Text: "no item is removed by an operation that reports an error which does not say so"},
+		noneLost,
 		{Names: []string{"progress"}, Text: "a take returns when there is something to take"},
 		noLeaks,
 	},
 	Recipes: []Entry{
-		priorityQueueEntry(Ours, "recipes.PriorityQueue: lowest number first, FIFO among equals", func(c recipes.Conn, path string) PriorityQueuer {
-			return recipes.NewPriorityQueue(c, path)
-		}),
-		priorityQueueEntry("ours/receipts", "recipes.PriorityQueue with receipts: unknown outcomes are resolved", func(c recipes.Conn, path string) PriorityQueuer {
-			return recipes.NewPriorityQueue(c, path, recipes.WithReceipts())
-		}),
+		priorityQueueEntry(Ours, "recipes.PriorityQueue: lowest number first, FIFO among equals",
+			func(c recipes.Conn, path string) PriorityQueuer { return recipes.NewPriorityQueue(c, path) }),
+		priorityQueueEntry("ours/receipts", "recipes.PriorityQueue with receipts: unknown outcomes are resolved",
+			func(c recipes.Conn, path string) PriorityQueuer {
+				return recipes.NewPriorityQueue(c, path, recipes.WithReceipts())
+			}),
 	},
 }
 
 var priorityQueueEntry = entries("priorityqueue", PriorityQueue)
 
-// PriorityQueuer is a priority queue as the workload uses it: lower numbers come out first, and
-// Poll returns [ErrEmpty] when there is nothing. A recipe may also have Take and Peek, like a
-// [Queuer].
+// PriorityQueuer is a priority queue as the workload uses it: lower numbers come out first, and Poll returns
+// [ErrEmpty] when there is nothing. A recipe may also have Take and Peek, like a [Queuer].
 type PriorityQueuer interface {
 	Offer(ctx context.Context, priority int32, data []byte) error
 	Poll(ctx context.Context) ([]byte, error)
@@ -59,17 +57,19 @@ type PriorityQueuer interface {
 // PriorityQueue is the priority queue workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same queue.
 func PriorityQueue(new func(c recipes.Conn, path string) PriorityQueuer, opts ...Option) *Workload {
-	t := agree(opts)
-	return t.workload("priorityqueue", linearizability.PriorityQueue(), func(p *sim.Plan, path string) Episode {
-		new := constructs(&t, new)
-		e := planQueue(p, path, func(c recipes.Conn) queueClient { return prioritize(new(c, path)) })
-		e.priority = drawPriorities(p, e.turns)
-		return e
-	}, nil)
+	return workloadOf("priorityqueue", linearizability.PriorityQueue(), new, planPriorityQueue, opts)
+}
+
+func planPriorityQueue(p *sim.Plan, path string, new maker[PriorityQueuer]) *queueEpisode {
+	e := planQueue(p, path, func(c recipes.Conn) queueClient { return prioritize(new(c, path)) })
+	e.priority = drawPriorities(p, e.turns)
+	return e
 }
 
 func prioritize(q PriorityQueuer) queueClient {
-	return newQueueClient(q, func(ctx context.Context, it queueItem) error { return q.Offer(ctx, it.priority, []byte(it.value)) })
+	return newQueueClient(q, func(ctx context.Context, it queueItem) error {
+		return q.Offer(ctx, it.priority, []byte(it.value))
+	})
 }
 
 // priorities are few, and such that texts would not sort like the numbers.

@@ -2,23 +2,21 @@ package workload
 
 // The queue workload.
 //
-// Clients offer values that nobody else offers, poll, take and peek, on one queue. When everybody
-// has finished, one of them drains it.
+// Clients offer values, each a different one, poll, take and peek, on one queue. When all have finished, one of them
+// drains it.
 //
 // Properties:
 //
-//   - the history is linearizable for a FIFO queue, where an operation that failed with an unknown
-//     outcome may have happened. What is broken is named: duplicate (a value removed twice),
-//     phantom (removed, never offered), order (overtaking), false-empty, stale-peek, lost.
-//     Peeks and empties are judged strictly: a queue may not answer from a stale replica. What is
-//     known of an operation of unknown outcome it is held to: in simulation that it removed an
-//     item's znode; on real servers that it did, or that it had no effect (see resolve.go).
-//   - lost: no operation removes an item and then reports an error that does not say so. An
-//     operation says so by an error that is recipes.ErrUnknownOutcome. (A consumer that dies
-//     after the removal loses the item: any queue without a claim is at-most-once.)
+//   - the history is linearizable for a FIFO queue, where an operation that failed with an unknown outcome may have
+//     happened. What is broken is named: duplicate (a value removed twice), phantom (removed, never offered), order
+//     (overtaking), false-empty, stale-peek, lost. Peeks and empties are judged strictly: a queue may not answer from a
+//     stale replica. An operation of unknown outcome is held to what the world knows of it: that it removed an item's
+//     znode, or, where requests are seen, also that it had no effect (see resolve.go).
+//   - lost: no operation removes an item and then reports an error that does not say so. An operation says so by an
+//     error that is recipes.ErrUnknownOutcome. (A consumer that dies after the removal loses the item: any queue
+//     without a claim is at-most-once.)
 //   - progress: a take returns when there is something to take (else: lost-wakeup).
-//   - unexpected-error: no error without a reason; in particular none that only says that two
-//     clients had met.
+//   - unexpected-error: no error without a reason; in particular none that only says that two clients had met.
 //   - no leaks: no znode but the empty parent, no watch on what will not come, no goroutine.
 
 import (
@@ -35,6 +33,11 @@ import (
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
+// noneLost is promised of queues.
+var noneLost = Promise{
+	Names: []string{"lost"}, Text: "no item is removed by an operation that reports an error which does not say so",
+}
+
 // queueKind is the table's line for this kind, see [Kind].
 var queueKind = Kind{
 	Name:  "queue",
@@ -44,29 +47,23 @@ var queueKind = Kind{
 			Text: "linearizable FIFO, where an operation of unknown outcome may have happened",
 			Also: []string{"duplicate", "phantom", "order", "false-empty", "stale-peek"},
 		},
-		{Names: []string{"lost"}, Text: "no item is removed by an operation that reports an error which does not say so"},
+		noneLost,
 		{Names: []string{"progress"}, Text: "a take returns when there is something to take"},
 		noLeaks,
 	},
 	Recipes: []Entry{
-		queueEntry(Ours, "recipes.Queue: FIFO, says when an outcome is unknown", func(c recipes.Conn, path string) Queuer {
-			return recipes.NewQueue(c, path)
-		}),
-		queueEntry("ours/receipts", "recipes.Queue with receipts: unknown outcomes are resolved", func(c recipes.Conn, path string) Queuer {
-			return recipes.NewQueue(c, path, recipes.WithReceipts())
-		}),
-		queueEntry("published/DistributedQueue", "Apache ZooKeeper 3.4.6 recipes/queue, as published", func(c recipes.Conn, path string) Queuer {
-			return published.NewQueue(c, path, published.AllBugs())
-		}),
+		queueEntry(Ours, "recipes.Queue: FIFO, says when an outcome is unknown",
+			func(c recipes.Conn, path string) Queuer { return recipes.NewQueue(c, path) }),
+		queueEntry("ours/receipts", "recipes.Queue with receipts: unknown outcomes are resolved",
+			func(c recipes.Conn, path string) Queuer { return recipes.NewQueue(c, path, recipes.WithReceipts()) }),
+		queueEntry("published/DistributedQueue", "Apache ZooKeeper 3.4.6 recipes/queue, as published",
+			func(c recipes.Conn, path string) Queuer { return published.NewQueue(c, path, published.AllBugs()) }),
 	},
-	remote: planRemoteQueue,
-	serve:  serving(func(e *queueEpisode, c recipes.Conn, path string) Served { return queueOperations(e.new(c)) }),
 }
 
 var queueEntry = entries("queue", Queue)
 
-// Queuer is a queue as the workload uses it: Poll returns [ErrEmpty] when there is nothing. A
-// recipe may also have
+// Queuer is a queue as the workload uses it: Poll returns [ErrEmpty] when there is nothing. A recipe may also have
 //
 //	Take(context.Context) ([]byte, error) // waits until there is something
 //	Peek(context.Context) ([]byte, error) // ErrEmpty when there is nothing
@@ -87,14 +84,15 @@ type peeker interface {
 // Queue is the queue workload for a recipe. new is called once for each user of a session; all
 // that it returns must be about the same queue.
 func Queue(new func(c recipes.Conn, path string) Queuer, opts ...Option) *Workload {
-	t := agree(opts)
-	return t.workload("queue", linearizability.Queue(), func(p *sim.Plan, path string) Episode {
-		new := constructs(&t, new)
-		return planQueue(p, path, func(c recipes.Conn) queueClient {
-			q := new(c, path)
-			return newQueueClient(q, func(ctx context.Context, it queueItem) error { return q.Offer(ctx, []byte(it.value)) })
-		})
-	}, nil)
+	return workloadOf("queue", linearizability.Queue(), new, planFIFO, opts)
+}
+
+func planFIFO(p *sim.Plan, path string, new maker[Queuer]) *queueEpisode {
+	return planQueue(p, path, func(c recipes.Conn) queueClient {
+		q := new(c, path)
+		offer := func(ctx context.Context, it queueItem) error { return q.Offer(ctx, []byte(it.value)) }
+		return newQueueClient(q, offer)
+	})
 }
 
 // queueClient is a recipe for a queue of any kind, as one user of a session uses it.
@@ -133,24 +131,18 @@ type queueEpisode struct {
 }
 
 func planQueue(p *sim.Plan, path string, new func(c recipes.Conn) queueClient) *queueEpisode {
-	e := &queueEpisode{Script: NewScript[string](p, path), new: new}
-	e.Missing = p.Choose(3, "the parent is missing") == 2
-	e.Draw(p, p.Ops+1, oneOf("offer", "poll", "take", "offer", "take", "peek"))
+	turns := oneOf("offer", "poll", "take", "offer", "take", "peek")
+	e := &queueEpisode{Script: planScript(p, path, 3, p.Ops+1, turns), new: new}
 	e.offered = make([]int, len(e.turns))
 	return e
 }
 
 // MayWaitForever: a take may wait for ever at a queue that may be empty.
-func (e *queueEpisode) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op) {
+func (e *queueEpisode) MayWaitForever(all, waiting []*sim.Op) []*sim.Op {
 	if surelyLeft(all) > 0 {
 		return nil
 	}
-	for _, op := range waiting {
-		if op.Name == "take" && !op.Cancelled {
-			inOrder = append(inOrder, op)
-		}
-	}
-	return inOrder
+	return still(waiting, "take")
 }
 
 // surelyLeft returns how many items there are at least in the queue.
@@ -257,7 +249,7 @@ func (e *queueEpisode) Judge(v *View) Judgement {
 	j.History = h
 	j.Check(v, e.model(), h)
 	j.Add(e.lost(v)...)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrUnknownOutcome) })...)
+	j.Add(v.UnexpectedErrors(isUnknown)...)
 	if len(j.Violations) == 0 {
 		v.Left.Notes = true
 		j.Add(v.Leaks()...)
@@ -271,13 +263,13 @@ func (e *queueEpisode) Judge(v *View) Judgement {
 // impatient finds a take that failed by the connection's loss and has removed nothing: see [Patient].
 func (v *View) impatient() []sim.Violation {
 	i := slices.IndexFunc(v.Ops, func(op *sim.Op) bool {
-		return op.Name == "take" && !op.Cancelled && Disconnected(op.Err) && !errors.Is(op.Err, recipes.ErrUnknownOutcome)
+		return op.Name == "take" && !op.Cancelled && Disconnected(op.Err) && !isUnknown(op)
 	})
 	if i < 0 {
 		return nil
 	}
-	return []sim.Violation{{Property: "unexpected-error", Ops: []*sim.Op{v.Ops[i]}, Message: fmt.Sprintf(
-		"%s's take at %s failed with %q instead of waiting", Who(v.Ops[i]), v.When(v.Ops[i]), v.Ops[i].Err)}}
+	return broken("unexpected-error", []*sim.Op{v.Ops[i]},
+		"%s's take at %s failed with %q instead of waiting", Who(v.Ops[i]), v.When(v.Ops[i]), v.Ops[i].Err)
 }
 
 func (e *queueEpisode) model() linearizability.Model {
@@ -299,18 +291,11 @@ func (e *queueEpisode) stuck(v *View) []sim.Violation {
 
 func (e *queueEpisode) History(v *View) linearizability.History {
 	known := e.resolve(v)
-	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
-		o := OperationOf(op)
-		if op.Name == "offer" {
-			o.Arg = linearizability.Str(op.Arg)
-		} else if op.Result != "" {
-			o.Result = linearizability.Str(op.Result)
-		}
+	return v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+		o := textOf(op)
 		known.apply(op, &o, linearizability.Str)
 		add(o)
 	})
-	slices.SortStableFunc(h, cmpReturn)
-	return h
 }
 
 // lost finds removals that were carried out although the operation reported an error that does not
@@ -322,29 +307,30 @@ func (e *queueEpisode) lost(v *View) []sim.Violation {
 	}
 	for _, c := range made.all {
 		op := made.by(c)
-		if c.Op != fakezk.OpDelete || op == nil || op.Err == nil || errors.Is(op.Err, recipes.ErrUnknownOutcome) {
+		if c.Op != fakezk.OpDelete || op == nil || op.Name == "offer" || op.Err == nil || isUnknown(op) {
 			continue
 		}
-		if offer := made.maker(c.Path); offer != nil && offer.Name == "offer" && op.Name != "offer" && !e.returned(v, offer.Arg) {
+		if offer := made.maker(c.Path); offer != nil && offer.Name == "offer" && !e.returned(v, offer.Arg) {
 			return []sim.Violation{sim.Violation{Property: "lost", Ops: []*sim.Op{offer, op}}.Saying(
-				"%s's %s at %s removed %s with value %s (step %d) and then failed with %q, which does not say so: the item is gone and nobody got it",
-				Who(op), op.Name, v.When(op), sim.Path(c.Path), offer.Arg, c.Step, op.Err)}
+				"%s removed %s with value %s (step %d) and then failed with %q, which does not say so: "+
+					"the item is gone and nobody got it",
+				v.call(op), sim.Path(c.Path), offer.Arg, c.Step, op.Err)}
 		}
 	}
 	return nil
 }
 
-// lostByEvidence is lost on real servers: what is known there is which requests were sent, and what is left.
+// lostByEvidence is lost where changes are not known: it goes by the requests that were sent, and by what is left.
 func (e *queueEpisode) lostByEvidence(v *View) []sim.Violation {
 	known := e.resolve(v)
 	for _, op := range v.Ops {
 		value := known[op.Number].value
-		if !removes(op) || value == "" || op.Err == nil || errors.Is(op.Err, recipes.ErrUnknownOutcome) || e.returned(v, value) {
+		if !removes(op) || value == "" || op.Err == nil || isUnknown(op) || e.returned(v, value) {
 			continue
 		}
-		return []sim.Violation{{Property: "lost", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-			"%s's %s at %s removed %s and then failed with %q, which does not say so: the item is gone and nobody got it",
-			Who(op), op.Name, v.When(op), value, op.Err)}}
+		return broken("lost", []*sim.Op{op},
+			"%s removed %s and then failed with %q, which does not say so: the item is gone and nobody got it",
+			v.call(op), value, op.Err)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestRegister(t *testing.T) {
 	for says, bad := range map[string]*Kind{
 		"needs a name":                   of("", "a"),
 		"a recipe at least":              of("cache"),
-		"does not begin with exec:":      of("cache", "exec:a"),
+		"without a colon":                of("cache", "exec:a"),
 		"two recipes \"a\" of cache":     of("cache", "a", "a"),
 		"two recipes \"ours\" of lock":   of("lock", "ours"),
 		"calls itself \"b\" of cache":    wrong,

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -13,10 +12,9 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// RequestLog is what the users of one round asked ZooKeeper to change, what was answered, and what
-// they read. It knows whose handle a request went through, and never which operation meant it: a
-// recipe may work in the background, before an operation or after it. What follows for operations
-// is for rules to say that hold whichever it was.
+// RequestLog is what the users of one round asked ZooKeeper to change, what was answered, and what they read. It
+// knows whose handle a request went through, and never which operation meant it: a recipe may work in the background,
+// before an operation or after it. What follows for operations is for rules to say that hold whichever it was.
 //
 // Invariant: whatever was sent is in the log before it is sent, and an operation before it begins,
 // so that in the log of one handle a request stands after every operation that can have caused it.
@@ -69,15 +67,10 @@ func answerOf(err error) answer {
 	switch {
 	case err == nil:
 		return done
-	case slices.ContainsFunc(refusals, func(r error) bool { return errors.Is(err, r) }):
+	case surprising(err):
 		return refused
 	}
 	return unanswered
-}
-
-var refusals = []error{
-	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrNotEmpty, zk.ErrBadVersion, zk.ErrNoAuth,
-	zk.ErrNoChildrenForEphemerals, zk.ErrInvalidACL, zk.ErrInvalidPath, zk.ErrBadArguments,
 }
 
 // changes tells whether the request may have changed something.
@@ -85,7 +78,7 @@ func (e *logEntry) changes() bool {
 	return e.began == 0 && e.kind <= requestSet && e.answer != refused
 }
 
-// plain tells whether the znode of a create stays until somebody deletes it.
+// plain tells whether the znode of a create stays until it is deleted.
 func (e *logEntry) plain() bool {
 	return !e.expires && (e.flags == zk.FlagPersistent || e.flags == zk.FlagSequence)
 }
@@ -253,7 +246,10 @@ func (c *loggedConn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error
 // read logs what was read, when it has been: it changes nothing.
 func (c *loggedConn) read(path string, data []byte, stat *zk.Stat, err error) {
 	if err == nil {
-		c.log.sent(logEntry{handle: c.handle, kind: requestRead, path: path, data: string(data), version: stat.Version, czxid: stat.Czxid, answer: done})
+		c.log.sent(logEntry{
+			handle: c.handle, kind: requestRead, answer: done,
+			path: path, data: string(data), version: stat.Version, czxid: stat.Czxid,
+		})
 	}
 }
 

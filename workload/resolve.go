@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -11,35 +12,33 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// Outcome resolution on real servers.
+// Outcome resolution by requests.
 //
-// Nobody there knows what became of a request whose reply was lost. But the clients' side knows every
-// request that was sent, and what is in the tree when a round is over is public. Often the two leave
-// one possibility. What follows is used only where it does for every recipe, whatever it does in the
-// background; where a round contains anything that the rules do not cover no outcome is resolved in it.
+// Where the servers' changes are not known, it is not known either what became of a request whose reply was lost. But
+// every request that was sent is known, and the tree at the end of a round. Often the two leave one possibility. The
+// rules below are used only where they hold for every recipe, whatever it does in the background. If a round contains
+// anything that they do not cover, no outcome is resolved in it.
 //
-// All rules account for changes. Each change of the tree is ascribed to the handle, and so to the user, whose
-// request made it: the only one that was sent for it and not refused. A change whose fruit was
-// returned by an operation of outcome ok is paid for. What is left was made for operations that did
-// not say so. Hence:
+// All rules account for changes. Each change of the tree is ascribed to the handle, and so to the user, whose request
+// made it: the only one that was sent for it and not refused. A change that an operation of outcome ok has reported is
+// paid for. The changes that are left were made for operations that did not report them. Hence:
 //
-//   - No effect. If no change that is left can be an operation's, it had none. A request that is
-//     still on the way does not matter: if it is carried out after the tree was read, that is after
-//     every operation of the history, which cannot tell it from one that is never carried out.
-//   - The effect. If of the changes that are left only one can be an operation's, and all requests
-//     for it were sent after that operation began and before its user's next one did, it is its
-//     effect: the operation did this or nothing else. Should an operation before it have asked for
-//     that in the background, nothing is held against either: of that one nothing is resolved.
+//   - No effect. If no change that is left can be an operation's, it had none. A request that is still on the way does
+//     not matter: if it is carried out after the tree was read, that is after every operation of the history, which
+//     cannot tell it from one that is never carried out.
+//   - The effect. If of the changes that are left only one can be an operation's, and all requests for it were sent
+//     after that operation began and before its user's next one did, it is its effect: the operation did this or
+//     nothing else. An operation before it may have asked for it in the background: of that one nothing is resolved.
 //
-// A change can be an operation's if it was asked for through the handle of its user after the
-// operation began. Suppose that it was meant by one that began only later, for which a recipe had
-// fetched something beforehand: then the first rule may be wrong about the later one, and does no harm.
-// An operation of unknown outcome takes effect at any time from its call on, so whatever order explains
-// the history with the later one explains it with the earlier one too, of which nothing wrong is said.
+// A change can be an operation's if it was asked for through the handle of its user after the operation began.
+// Suppose that it was meant by a later operation, for which the recipe had fetched something beforehand. Then the
+// first rule may be wrong about the later one, and does no harm. An operation of unknown outcome takes effect at any
+// time from its call on, so an order that explains the history with the later one explains it with the earlier one
+// too, of which nothing wrong is said.
 //
-// The tree is read by a session that has written before, so that the server which answers has
-// everything that was carried out before that (ZooKeeper Programmer's Guide, "Consistency Guarantees":
-// a client sees its own updates; all are ordered). A sync alone would not do while leaders change.
+// The tree is read by a session that has written before, so that the server which answers has everything that was
+// carried out before (ZooKeeper Programmer's Guide, "Consistency Guarantees": a client sees its own updates; all are
+// ordered). A sync alone would not do while leaders change.
 
 // resolved is what is known after all of an operation of unknown outcome.
 type resolved struct {
@@ -52,7 +51,7 @@ type resolved struct {
 type resolution map[int64]resolved
 
 // apply puts what is known of an operation into the history's. One that surely had its effect keeps
-// its outcome, because nobody told its caller, but it cannot have had another.
+// its outcome, because its caller was not told, but it cannot have had another.
 func (s resolution) apply(op *sim.Op, o *linearizability.Operation, value func(string) linearizability.Value) {
 	known, ok := s[op.Number]
 	if !ok {
@@ -70,7 +69,7 @@ func (s resolution) apply(op *sim.Op, o *linearizability.Operation, value func(s
 	}
 }
 
-// undecided tells whether nobody knows the outcome of an operation that may change something.
+// undecided tells whether the outcome of an operation that may change something is not known.
 func undecided(op *sim.Op) bool {
 	return op.Outcome == sim.Unknown || op.Outcome == sim.Running
 }
@@ -86,6 +85,17 @@ type Requests struct {
 type Znode struct {
 	Data string
 	Stat zk.Stat
+}
+
+// requests are those of the log, by their places in it.
+func (o *Requests) requests() iter.Seq2[int, *logEntry] {
+	return func(yield func(int, *logEntry) bool) {
+		for i := range o.log {
+			if e := &o.log[i]; e.began == 0 && !yield(i, e) {
+				return
+			}
+		}
+	}
 }
 
 // paths lists the tree.
@@ -138,7 +148,7 @@ func (e *effect) during(op *sim.Op) bool {
 }
 
 // ascribe resolves operations of unknown outcome by the effects that are left. Nothing is resolved if
-// there is an effect that can be nobody's: then something has happened that the rules do not know.
+// there is an effect that can be no operation's: then something has happened that the rules do not know.
 func ascribe(o *Requests, ops []*sim.Op, effects []effect) resolution {
 	began := o.beginnings()
 	of, anybody := make([][]*effect, len(ops)), make([]bool, len(effects))
@@ -169,7 +179,8 @@ func ascribe(o *Requests, ops []*sim.Op, effects []effect) resolution {
 	return found
 }
 
-const noEffect = "settled: it had no effect: all that its user's requests have changed is accounted for by other operations"
+const noEffect = "settled: it had no effect: " +
+	"all that its user's requests have changed is accounted for by other operations"
 
 // beginnings returns where in the log operations began, by number.
 func (o *Requests) beginnings() map[int64]cause {
@@ -182,21 +193,19 @@ func (o *Requests) beginnings() map[int64]cause {
 	return began
 }
 
-// notes returns the paths that are written only together with a change of the object, in one
-// transaction: notes of who made that change. They say nothing else, so nothing else can be lost with
-// them. ok is false if one is also written by itself. change tells of a request whether it changes the
-// object.
+// notes returns the paths that are written only together with a change of the object, in one transaction: notes of
+// that change. They say nothing else, so nothing else can be lost with them. ok is false if one is also written by
+// itself. change tells of a request whether it changes the object.
 func (o *Requests) notes(change func(*logEntry) bool) (paths map[string]bool, ok bool) {
 	bundles := map[int]bool{}
-	for i := range o.log {
-		if e := &o.log[i]; e.bundle != 0 && change(e) {
+	for _, e := range o.requests() {
+		if e.bundle != 0 && change(e) {
 			bundles[e.bundle] = true
 		}
 	}
 	paths = map[string]bool{}
-	for i := range o.log {
-		e := &o.log[i]
-		if e.began != 0 || e.kind != requestSet || change(e) {
+	for _, e := range o.requests() {
+		if e.kind != requestSet || change(e) {
 			continue
 		}
 		switch {

@@ -201,7 +201,7 @@ func refereedRecipes() (all []refereedRecipe) {
 	add := func(w *Workload, correct bool) {
 		known := slices.ContainsFunc(all,
 			func(r refereedRecipe) bool { return r.w.Name() == w.Name() && r.w.Recipe() == w.Recipe() })
-		_, can := w.plan(sim.NewPlan(sim.NewRandomSource(1, 1), 1, 1, 1, sim.NoFaults, "/t"), "/t/x").(resolver)
+		_, can := w.Episode(sim.NewPlan(sim.NewRandomSource(1, 1), 1, 1, 1, sim.NoFaults, "/t"), "/t/x").(resolver)
 		if can && !known {
 			all = append(all, refereedRecipe{w, correct})
 		}

@@ -12,12 +12,10 @@ import (
 
 // resolve collects what is known of operations of unknown outcome.
 //
-// The fake knows what became of a request whose reply was lost. What it knows resolves the outcome of
-// a removal, though only where no recipe could mean anything else by it: the item was in one znode
-// only, from its creation until the operation deleted it. Nothing follows from the absence of a
-// deletion, as a recipe may delete in the background, on behalf of nobody.
-//
-// On real servers there is a log of requests, see [resolveQueue].
+// A world that knows the servers' changes knows what became of a request whose reply was lost. That resolves the
+// outcome of a removal, but only where no recipe could mean anything else by it: the item was in one znode only, from
+// its creation until the operation deleted it. Nothing follows from the absence of a deletion, as a recipe may delete
+// in the background, for no operation. Where changes are not known there may be a log of requests, see [resolveQueue].
 func (e *queueEpisode) resolve(v *View) resolution {
 	if made, known := v.commits(); known {
 		return made.removals()
@@ -28,8 +26,7 @@ func (e *queueEpisode) resolve(v *View) resolution {
 	return nil
 }
 
-// doubtful: a take that was ended, as all that wait at an empty queue are, matters only if something
-// is missing.
+// doubtful: a take that was ended, as all that wait at an empty queue are, matters only if something is missing.
 func (e *queueEpisode) doubtful(v *View) bool {
 	return slices.ContainsFunc(v.Ops, func(op *sim.Op) bool {
 		missing := op.Name == "offer" && op.Outcome == sim.OK && !e.returned(v, op.Arg)
@@ -50,7 +47,8 @@ func (c commits) removals() resolution {
 	}
 	s := resolution{}
 	for _, op := range c.ops {
-		if value := found[op.Number]; value != "" && !several[op.Number] && removes(op) && undecided(op) && op.Result == "" {
+		value := found[op.Number]
+		if value != "" && !several[op.Number] && removes(op) && undecided(op) && op.Result == "" {
 			s[op.Number] = resolved{value: value, why: "its request removed the item's znode"}
 		}
 	}
@@ -69,7 +67,7 @@ func ambiguous(ops []*sim.Op, value string) bool {
 }
 
 // soleRemover returns the operation that deleted the only znode that ever held the value; 0 if there
-// were several, or it is there still, or nobody's operation deleted it.
+// were several, or it is there still, or no operation deleted it.
 func soleRemover(changes []sim.Change, value []byte) (by int64) {
 	var holder string
 	for _, c := range changes {

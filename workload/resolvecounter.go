@@ -10,13 +10,12 @@ import (
 
 // counterResolver accounts for a number's versions.
 //
-// It is used only for rounds in which the number is one persistent znode, in decimal, made by a create
-// and written only on condition of its version, and in which nothing else is changed but the
-// directory, made empty, and notes that go along with changes of the number. Then each version was
-// written by one request, and it is known which if no two requests that were not refused could have
-// been it. Each must be one addition: what it wrote is the version before it and what one operation of
-// its user adds. So no operation can have taken effect in any other way, not even together with
-// another.
+// It is used only for rounds in which the number is one persistent znode, in decimal, made by a create and written
+// only on condition of its version, and in which nothing else is changed but the directory, made empty, and notes
+// that go along with changes of the number. Then each version was written by one request, and it is known which if no
+// two requests that were not refused could have been it. Each must be one addition: what it wrote is the version
+// before it and what one operation of its user adds. So no operation can have taken effect in any other way, not even
+// together with another.
 type counterResolver struct {
 	*Requests
 	dir      string
@@ -41,20 +40,14 @@ func resolveCounter(dir string, ops []*sim.Op, o *Requests) resolution {
 	if !r.exclusive() || !r.read() || !r.chain() || !r.pay() {
 		return nil
 	}
-	var unknown []*sim.Op
-	for _, op := range ops {
-		if op.Name == "add" && undecided(op) {
-			unknown = append(unknown, op)
-		}
-	}
-	return ascribe(o, unknown, r.left())
+	return ascribe(o, where(ops, func(op *sim.Op) bool { return op.Name == "add" && undecided(op) }), r.left())
 }
 
-// find finds the znode of the number: where anybody has meant to write one. (Were there several, the
+// find finds the znode of the number: where a request was to write one. (Were there several, the
 // others would be something else that was changed.)
 func (r *counterResolver) find() {
-	for i := range r.log {
-		if e := &r.log[i]; e.changes() && e.kind != requestDelete && isNumber(e.data) {
+	for _, e := range r.requests() {
+		if e.changes() && e.kind != requestDelete && isNumber(e.data) {
 			r.path = e.path
 		}
 	}
@@ -70,15 +63,13 @@ func (r *counterResolver) writes(e *logEntry) bool {
 	return (e.kind == requestCreate || e.kind == requestSet) && r.path != "" && e.path == r.path && isNumber(e.data)
 }
 
-// exclusive tells whether nothing was changed but the number, notes and the directory, and nothing
-// else is there.
+// exclusive tells whether nothing was changed but the number, notes and the directory, and nothing else is there.
 func (r *counterResolver) exclusive() bool {
 	notes, ok := r.notes(r.writes)
 	if !ok {
 		return false
 	}
-	for i := range r.log {
-		e := &r.log[i]
+	for _, e := range r.requests() {
 		note := e.kind == requestSet && notes[e.path]
 		plain := e.kind == requestCreate && e.plain() || e.kind == requestSet && e.version >= 0
 		if e.changes() && !note && !(plain && r.writes(e)) && !blank(e, r.dir, notes) {
@@ -95,8 +86,8 @@ func (r *counterResolver) exclusive() bool {
 
 // read collects what is known of the number's versions by readers.
 func (r *counterResolver) read() bool {
-	for i := range r.log {
-		if e := &r.log[i]; e.began == 0 && e.kind == requestRead && e.path == r.path && !r.see(e.version, e.data) {
+	for _, e := range r.requests() {
+		if e.kind == requestRead && e.path == r.path && !r.see(e.version, e.data) {
 			return false
 		}
 	}
@@ -133,7 +124,7 @@ func (r *counterResolver) chain() bool {
 }
 
 // bare tells whether the number's znode is the directory itself, which was there, without data,
-// before anybody wrote a number to it: its version 0 is no addition's.
+// before a number was written to it: its version 0 is no addition's.
 func (r *counterResolver) bare() bool {
 	made := slices.ContainsFunc(r.log, func(e logEntry) bool {
 		return e.kind == requestCreate && e.changes() && r.writes(&e)
@@ -152,8 +143,7 @@ func makes(e *logEntry) int32 {
 // writer returns the request that wrote a version, if there is one only that can have.
 func (r *counterResolver) writer(version int32) (at int, ok bool) {
 	sure, maybe := []int{}, []int{}
-	for i := range r.log {
-		e := &r.log[i]
+	for i, e := range r.requests() {
 		if !e.changes() || !r.writes(e) || makes(e) != version {
 			continue
 		}
@@ -175,8 +165,8 @@ func (r *counterResolver) writer(version int32) (at int, ok bool) {
 
 // answeredAfter tells whether a write was carried out that the tree does not show.
 func (r *counterResolver) answeredAfter(last int32) bool {
-	for i := range r.log {
-		if e := &r.log[i]; e.changes() && r.writes(e) && e.answer == done && makes(e) > last {
+	for _, e := range r.requests() {
+		if e.changes() && r.writes(e) && e.answer == done && makes(e) > last {
 			return true
 		}
 	}
@@ -197,8 +187,8 @@ func (r *counterResolver) pay() bool {
 func (r *counterResolver) payFor(op *sim.Op, start cause) bool {
 	for i := range r.versions {
 		w := &r.versions[i]
-		handle := r.log[w.at].handle
-		if !w.paid && handle == start.handle && w.at > start.at && op.Arg == strconv.FormatInt(w.delta, 10) && op.Result == strconv.FormatInt(w.sum, 10) {
+		asked := r.log[w.at].handle == start.handle && w.at > start.at
+		if !w.paid && asked && op.Arg == strconv.FormatInt(w.delta, 10) && op.Result == strconv.FormatInt(w.sum, 10) {
 			w.paid = true
 			return true
 		}
@@ -206,7 +196,7 @@ func (r *counterResolver) payFor(op *sim.Op, start cause) bool {
 	return false
 }
 
-// left are the versions that nobody has reported.
+// left are the versions that no operation has reported.
 func (r *counterResolver) left() (effects []effect) {
 	for _, w := range r.versions {
 		if w.paid {
@@ -217,7 +207,8 @@ func (r *counterResolver) left() (effects []effect) {
 			arg:   strconv.FormatInt(w.delta, 10),
 			value: strconv.FormatInt(w.sum, 10),
 			by:    []cause{r.cause(w.at)},
-			why:   fmt.Sprintf("only a request sent during this operation can have written version %d of %s, %s", w.version, r.path, e.data),
+			why: fmt.Sprintf("only a request sent during this operation can have written version %d of %s, %s",
+				w.version, r.path, e.data),
 		})
 	}
 	return effects

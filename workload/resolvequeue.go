@@ -10,11 +10,10 @@ import (
 
 // queueResolver accounts for the items of a queue, or a priority queue.
 //
-// It is used only for rounds in which every item is one persistent znode with its value, made by a
-// request of its offer's user, never written again, and in which nothing else is changed but the
-// directory, made empty, and notes that go along with changes of items. Then an item is in the queue
-// from the creation of its znode to its deletion: there is nothing else in which a recipe could say
-// so.
+// It is used only for rounds in which every item is one persistent znode with its value, made by a request of its
+// offer's user, never written again, and in which nothing else is changed but the directory, made empty, and notes
+// that go along with changes of items. Then an item is in the queue from the creation of its znode to its deletion:
+// there is nothing else in which a recipe could say so.
 type queueResolver struct {
 	*Requests
 	path    string
@@ -28,7 +27,7 @@ type itemState struct {
 	value    string
 	offer    *sim.Op
 	tried    bool   // a request to make it was sent, and not refused
-	path     string // "" as long as nobody has seen its znode
+	path     string // "" as long as its znode was not seen
 	czxid    int64  // 0: not known
 	made     bool   // the answer to its create said so
 	removals []int  // where in the log the deletes are that were not refused
@@ -41,13 +40,7 @@ func resolveQueue(path string, ops []*sim.Op, o *Requests) resolution {
 	if !r.open() || !r.locate() || !r.exclusive() || !r.remove() {
 		return nil
 	}
-	var unknown []*sim.Op
-	for _, op := range ops {
-		if removes(op) && undecided(op) {
-			unknown = append(unknown, op)
-		}
-	}
-	found := ascribe(o, unknown, r.missing())
+	found := ascribe(o, where(ops, func(op *sim.Op) bool { return removes(op) && undecided(op) }), r.missing())
 	if found != nil {
 		r.resolveOffers(found)
 	}
@@ -93,10 +86,9 @@ func (r *queueResolver) item(data string) (found *itemState, clear bool) {
 // locate finds the znode of each item: by answers to creates, by what was read, and in the tree.
 func (r *queueResolver) locate() bool {
 	began := r.beginnings()
-	for i := range r.log {
-		e := &r.log[i]
+	for i, e := range r.requests() {
 		create := e.kind == requestCreate && e.changes()
-		if e.began != 0 || !create && e.kind != requestRead {
+		if !create && e.kind != requestRead {
 			continue
 		}
 		it, clear := r.item(e.data)
@@ -135,23 +127,22 @@ func (r *queueResolver) holds(it *itemState, e *logEntry, create bool, at int, b
 // hold notes that an item is or was in a znode; false if it is in two, or the znode holds two.
 func (r *queueResolver) hold(it *itemState, path string, czxid int64) bool {
 	other := r.holders[path]
-	if other != nil && other != it || it.path != "" && it.path != path || it.czxid != 0 && czxid != 0 && it.czxid != czxid {
+	if other != nil && other != it || it.path != "" && it.path != path ||
+		it.czxid != 0 && czxid != 0 && it.czxid != czxid {
 		return false
 	}
 	r.holders[path], it.path, it.czxid = it, path, max(it.czxid, czxid)
 	return true
 }
 
-// exclusive tells whether nothing was changed but items, notes and the directory, and nothing else is
-// there.
+// exclusive tells whether nothing was changed but items, notes and the directory, and nothing else is there.
 func (r *queueResolver) exclusive() bool {
 	notes, ok := r.notes(r.changesItem)
 	if !ok {
 		return false
 	}
 	known := func(p string) bool { return r.holders[p] != nil || notes[p] || above(p, r.path) }
-	for i := range r.log {
-		e := &r.log[i]
+	for _, e := range r.requests() {
 		note := e.kind == requestSet && notes[e.path]
 		if e.changes() && !note && !r.changesItem(e) && !blank(e, r.path, notes) {
 			return false
@@ -174,8 +165,8 @@ func (r *queueResolver) changesItem(e *logEntry) bool {
 
 // remove enters the deletes, and sees whether they explain what is there and what is not.
 func (r *queueResolver) remove() bool {
-	for i := range r.log {
-		if e := &r.log[i]; e.changes() && e.kind == requestDelete {
+	for i, e := range r.requests() {
+		if e.changes() && e.kind == requestDelete {
 			it := r.holders[e.path]
 			it.removals = append(it.removals, i)
 		}
@@ -197,13 +188,14 @@ func (r *queueResolver) remove() bool {
 	return true
 }
 
-// missing are the removals of items that nobody has returned.
+// missing are the removals of items that no operation has returned.
 func (r *queueResolver) missing() (effects []effect) {
 	for _, it := range r.items {
 		if _, there := r.tree[it.path]; there || it.path == "" || it.returned {
 			continue
 		}
-		x := effect{value: it.value, why: it.name() + " was gone, and only requests sent during this operation can have deleted it"}
+		x := effect{value: it.value}
+		x.why = it.name() + " was gone, and only requests sent during this operation can have deleted it"
 		for _, i := range r.removers(it) {
 			x.by = append(x.by, r.cause(i))
 		}
@@ -212,9 +204,8 @@ func (r *queueResolver) missing() (effects []effect) {
 	return effects
 }
 
-// removers are the requests one of which has deleted an item: that whose answer said so, else all
-// whose answers are not known. (A name that was gone stays gone: the item was in no other znode, and
-// nothing else was made there.)
+// removers are the requests one of which has deleted an item: that whose answer said so, else all whose answers are
+// not known. (A name that was gone stays gone: the item was in no other znode, and nothing else was made there.)
 func (r *queueResolver) removers(it *itemState) []int {
 	for _, i := range it.removals {
 		if r.log[i].answer == done {
@@ -231,20 +222,24 @@ func (it *itemState) name() string {
 	return fmt.Sprintf("%s (czxid 0x%x)", it.path, it.czxid)
 }
 
-// resolveOffers resolves offers of unknown outcome. An item whose znode nobody has ever seen, answers
-// to its creates and readers included, and that is not there, was never put in: nobody can have
-// deleted it, since all deletes are of znodes that were seen.
+// resolveOffers resolves offers of unknown outcome. An item whose znode was never seen, by answers to
+// its creates or by readers, and that is not there, was never put in: no request can have deleted it, since all deletes
+// are of znodes that were seen.
 func (r *queueResolver) resolveOffers(found resolution) {
 	for _, it := range r.items {
-		switch {
-		case !undecided(it.offer) || r.peeked(it):
-		case it.path != "":
-			found[it.offer.Number] = resolved{why: "settled: it took effect: its item was in " + it.name()}
-		case it.tried:
-			found[it.offer.Number] = resolved{none: true, why: "settled: it had no effect: nobody has seen its item's znode, and it was not there at the end"}
-		default:
-			found[it.offer.Number] = resolved{none: true, why: "settled: it had no effect: its user sent no request to make the item"}
+		if !undecided(it.offer) || r.peeked(it) {
+			continue
 		}
+		known := resolved{none: it.path == ""}
+		switch {
+		case !known.none:
+			known.why = "settled: it took effect: its item was in " + it.name()
+		case it.tried:
+			known.why = "settled: it had no effect: nobody has seen its item's znode, and it was not there at the end"
+		default:
+			known.why = "settled: it had no effect: its user sent no request to make the item"
+		}
+		found[it.offer.Number] = known
 	}
 }
 

@@ -4,28 +4,24 @@ import (
 	"slices"
 
 	"github.com/zktorture/zktorture/linearizability"
-	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 )
 
 // Variants of the double barrier workload.
 
-// newMember makes a member of a double barrier.
-type newMember = func(c recipes.Conn, path string) Rendezvous
-
 // roundsPlan plans an episode of a double barrier, for whose members new is.
-type roundsPlan func(p *sim.Plan, path string, parties int, new newMember) Episode
+type roundsPlan func(p *sim.Plan, path string, parties int, new maker[Rendezvous]) Episode
 
-// FullRounds gives a double barrier as many users as a round takes, so that nobody is ever too many.
+// FullRounds gives a double barrier as many users as a round takes, so that none is ever too many.
 func FullRounds() Option {
-	return planning(func(p *sim.Plan, path string, parties int, new newMember) Episode {
+	return planning(func(p *sim.Plan, path string, parties int, new maker[Rendezvous]) Episode {
 		return planRoundsFor(p, path, parties, fullLayout(p, parties), new)
 	})
 }
 
 // SparseRounds gives a double barrier any number of users, often too few for a round.
 func SparseRounds() Option {
-	return planning(func(p *sim.Plan, path string, parties int, new newMember) Episode {
+	return planning(func(p *sim.Plan, path string, parties int, new maker[Rendezvous]) Episode {
 		return planRoundsFor(p, path, parties, drawUsers(p), new)
 	})
 }
@@ -36,7 +32,7 @@ func RoundsApart() Option { return planning(planApart) }
 func planning(variant roundsPlan) Option { return func(t *terms) { t.rounds = variant } }
 
 // planRounds is the workload as it is.
-func planRounds(p *sim.Plan, path string, parties int, new newMember) Episode {
+func planRounds(p *sim.Plan, path string, parties int, new maker[Rendezvous]) Episode {
 	return planRoundsFor(p, path, parties, drawParties(p, parties), new)
 }
 
@@ -48,7 +44,7 @@ func fullLayout(p *sim.Plan, parties int) []int {
 	return layout
 }
 
-func planApart(p *sim.Plan, path string, parties int, new newMember) Episode {
+func planApart(p *sim.Plan, path string, parties int, new maker[Rendezvous]) Episode {
 	var e apartEpisode
 	for i := range e {
 		layout := slices.Repeat([]int{1}, parties)
@@ -82,7 +78,7 @@ type loneUser struct{ User }
 
 func (loneUser) Index() int { return 0 }
 
-// MayWaitForever: as long as somebody waits in vain at one of the barriers, nothing is done to the others.
+// MayWaitForever: as long as a member waits in vain at one of the barriers, nothing is done to the others.
 func (e apartEpisode) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op) {
 	for i, rounds := range e {
 		there := usersOps(waiting, i)
@@ -95,13 +91,8 @@ func (e apartEpisode) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op)
 	return inOrder
 }
 
-func usersOps(ops []*sim.Op, index int) (of []*sim.Op) {
-	for _, op := range ops {
-		if op.User == index {
-			of = append(of, op)
-		}
-	}
-	return of
+func usersOps(ops []*sim.Op, index int) []*sim.Op {
+	return where(ops, func(op *sim.Op) bool { return op.User == index })
 }
 
 // at is what there is to see of one of the barriers.

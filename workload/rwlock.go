@@ -2,36 +2,25 @@ package workload
 
 // The read/write lock workload.
 //
-// Clients, some with two users on one session, read and write under one lock again and again; they
-// try, wait, ask holders to release, turn their writing into reading, give up, crash and come back.
+// Clients, some with two users on one session, read and write under one lock again and again; they try, wait, ask
+// holders to release, turn their writing into reading, give up, crash and come back.
 //
-// Properties:
+// Properties, besides belief, progress, no leaks and unexpected-error, which are those of a lock:
 //
-//   - exclusion: while somebody writes and its session is alive, nobody else holds the lock whose
-//     session is alive. A hold begins when Lock or RLock returns and ends when Unlock or RUnlock is
-//     called, or when the session dies at the servers. exclusion-in-session is the same for two
-//     users of one session. A downgrade has no gap: no other writer comes between.
-//   - belief: a client that has been told that its session is gone does not go on as a holder.
-//     Judged if the recipe has Lost or IsOwner; else the user looks after its session itself.
-//   - fencing: a writer's token is greater than those of all holds that were over before, a reader's
-//     greater than those of all writers. Judged if the recipe has Token.
-//   - order: among operations that queue with sequential znodes, none is granted the lock while an
-//     older znode of a waiting operation is there, unless both read.
-//   - herd: the deletion of a reader's znode wakes at most one waiting operation, that of a writer's
-//     at most one that waits to write.
-//   - revocation: a holder is asked to release the lock only if somebody has called Revoke. Judged
-//     if the recipe has Revoke and Revoked.
-//   - progress: once faults are healed everybody gets the lock (lost-wakeup, self-block, orphan and
-//     deadlock name what keeps a waiter from it).
-//   - no leaks: no znode, watch or goroutine is left.
-//   - unexpected-error: no error without a reason.
-//
-// Under pause, expiry and crash exclusion is promised as far as it says above: a holder that has
-// not yet been told of its expiry may overlap with the next one. That is what tokens are for.
+//   - exclusion: while a client whose session is alive writes, no other client whose session is alive holds the lock.
+//     Holds begin and end, and exclusion-in-session is, as for a lock. A downgrade has no gap: no other writer comes
+//     between.
+//   - fencing: a writer's token is greater than those of all holds that were over before, a reader's greater than
+//     those of all writers. Judged if the recipe has Token.
+//   - order: among operations that queue with sequential znodes, none is granted the lock while an older znode of a
+//     waiting operation is there, unless both read.
+//   - herd: the deletion of a reader's znode wakes at most one waiting operation, that of a writer's at most one that
+//     waits to write.
+//   - revocation: a holder is asked to release the lock only if a user has called Revoke. Judged if the recipe has
+//     Revoke and Revoked.
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -47,7 +36,8 @@ var rwLockKind = Kind{
 	Promises: []Promise{
 		{
 			Names: []string{"exclusion"},
-			Text:  "while somebody writes nobody else holds the lock, both sessions being alive; no writer gets into a downgrade",
+			Text: "while somebody writes nobody else holds the lock, both sessions being alive; " +
+				"no writer gets into a downgrade",
 		},
 		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as a holder"},
 		{
@@ -65,18 +55,14 @@ var rwLockKind = Kind{
 		noLeaks,
 	},
 	Recipes: []Entry{
-		rwLockEntry(Ours, "recipes.RWLock: fair, with tokens, downgrade and revocation", func(c recipes.Conn, path string) RWLocker {
-			return recipes.NewRWLock(c, path)
-		}),
+		rwLockEntry(Ours, "recipes.RWLock: fair, with tokens, downgrade and revocation",
+			func(c recipes.Conn, path string) RWLocker { return recipes.NewRWLock(c, path) }),
 	},
-	remote: func(p *sim.Plan, path string) Episode { return planRWLock(p, path, newRemoteRWLock) },
-	serve:  serving(func(e *rwEpisode, c recipes.Conn, path string) Served { return rwOperations(e.new(c, path)) }),
 }
 
 var rwLockEntry = entries("rwlock", RWLock)
 
-// RWLocker is a read/write lock as the workload uses it. A user holds it in one way at a time. A
-// recipe may also have
+// RWLocker is a read/write lock as the workload uses it. A user holds it in one way at a time. A recipe may also have
 //
 //	TryLock(context.Context) (bool, error)
 //	TryRLock(context.Context) (bool, error)
@@ -84,7 +70,7 @@ var rwLockEntry = entries("rwlock", RWLock)
 //	Lost() <-chan struct{}            // closed when the present hold is known to be lost
 //	Token() int64                     // of the present hold
 //	IsOwner() bool
-//	Revoke(context.Context) error     // asks those who hold it to release it, and
+//	Revoke(context.Context) error     // asks the holders to release it, and
 //	Revoked() <-chan struct{}         // tells the present holder of that
 //
 // and is then checked in these too.
@@ -109,16 +95,13 @@ type revoker interface {
 // RWLock is the read/write lock workload for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same lock.
 func RWLock(new func(c recipes.Conn, path string) RWLocker, opts ...Option) *Workload {
-	t := agree(opts)
-	return t.workload("rwlock", linearizability.RWLock(), func(p *sim.Plan, path string) Episode {
-		return planRWLock(p, path, constructs(&t, new))
-	}, nil)
+	return workloadOf("rwlock", linearizability.RWLock(), new, planRWLock, opts)
 }
 
 // rwEpisode is one planned episode.
 type rwEpisode struct {
 	Script[rwTurn]
-	new     func(c recipes.Conn, path string) RWLocker
+	new     maker[RWLocker]
 	revokes int // how often Revoke has been called
 	found   []sim.Violation
 }
@@ -130,15 +113,13 @@ type rwTurn struct {
 	cancelRelease                 bool
 }
 
-func planRWLock(p *sim.Plan, path string, new func(c recipes.Conn, path string) RWLocker) *rwEpisode {
-	e := &rwEpisode{Script: NewScript[rwTurn](p, path), new: new}
-	e.Missing = p.Choose(4, "the parent is missing") == 3
-	e.Draw(p, p.Ops, drawRWTurn)
-	return e
+func planRWLock(p *sim.Plan, path string, new maker[RWLocker]) *rwEpisode {
+	return &rwEpisode{Script: planScript(p, path, 4, p.Ops, drawRWTurn), new: new}
 }
 
 func drawRWTurn(p *sim.Plan, label string) rwTurn {
-	t := rwTurn{reads: p.Choose(2, label) == 1, try: p.Choose(4, label) == 3, uses: [...]int{1, 2, 0}[p.Choose(3, label)]}
+	t := rwTurn{reads: p.Choose(2, label) == 1, try: p.Choose(4, label) == 3}
+	t.uses = [...]int{1, 2, 0}[p.Choose(3, label)]
 	t.revoke = p.Choose(8, label) == 7
 	t.downgrade = !t.reads && p.Choose(3, label) == 2
 	t.cancelRelease = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
@@ -189,8 +170,7 @@ func rwMethod(lock RWLocker, turn rwTurn) method {
 	return waiting("acquire", lock.Lock)
 }
 
-// use does something under the lock as long as the user believes that it holds it, and nobody asks
-// for it.
+// use does something under the lock as long as the user believes that it holds it, and is not asked to release it.
 func (e *rwEpisode) use(u User, lock RWLocker, h *hold, times int) {
 	for range times {
 		if e.asked(lock, h) || !believes(u, lock, h, &e.found) {
@@ -200,7 +180,7 @@ func (e *rwEpisode) use(u User, lock RWLocker, h *hold, times int) {
 	}
 }
 
-// asked tells whether somebody wants the lock to be released.
+// asked tells whether the holder is asked to release the lock.
 func (e *rwEpisode) asked(lock RWLocker, h *hold) bool {
 	r, can := lock.(revoker)
 	if !can {
@@ -212,9 +192,9 @@ func (e *rwEpisode) asked(lock RWLocker, h *hold) bool {
 		return false
 	}
 	if e.revokes == 0 {
-		e.found = append(e.found, sim.Violation{Property: "revocation", Ops: []*sim.Op{h.op}, Message: fmt.Sprintf(
+		e.found = append(e.found, broken("revocation", []*sim.Op{h.op},
 			"%s, whose %s returned at step %d, is asked to release the lock although nobody has called Revoke",
-			Who(h.op), h.op.Name, sim.StepOf(h.op.Return))})
+			Who(h.op), h.op.Name, sim.StepOf(h.op.Return))...)
 	}
 	return true
 }
@@ -275,61 +255,29 @@ func (e *rwEpisode) Judge(v *View) Judgement {
 	// A downgrade ends the writing when it is called and begins the reading when it has returned.
 	writers := v.tenancies(writes, endedBy("release", "downgrade"))
 	readers := v.tenancies(reads, endedBy("rrelease"))
-	all := inOrder(writers, readers)
+	all := slices.Concat(writers, readers)
+	slices.SortStableFunc(all, byGrant)
 	j := e.Judging(v)
-	j.Add(rwExclusion(v, all)...)
+	j.Add(exclusion(v, all, theLock, conflict)...)
 	j.beliefs(v, e.found)
-	j.Add(rwFencing(v, all)...)
+	j.Add(fencing(v, all, theLock, numbered)...)
 	j.rwOrder(v)
-	j.rwHerds(v)
-	j.Add(lockProgress(v, theLock)...)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) })...)
-	h := e.History(v)
-	if len(j.Violations) == 0 {
-		j.Add(v.Leaks()...)
-		j.Check(v, linearizability.RWLock(), h)
-	}
-	j.History = h
+	made, _ := v.commits()
+	j.herds(v, 1, func(h sim.Herd, op *sim.Op) bool { // a writer's end wakes any number of readers
+		maker := made.maker(h.Path)
+		return maker != nil && writes(maker) && reads(op)
+	})
+	j.holding(v, theLock, linearizability.RWLock(), e.History(v))
 	return j
 }
 
-func inOrder(lists ...[]interval) []interval {
-	all := slices.Concat(lists...)
-	slices.SortStableFunc(all, func(a, b interval) int { return int(a.start - b.start) })
-	return all
-}
+// conflict tells whether one of two holds is a writer's.
+func conflict(a, b interval) bool { return writes(a.op) || writes(b.op) }
 
-func rwExclusion(v *View, holds []interval) []sim.Violation {
-	for i, a := range holds {
-		for _, b := range holds[i+1:] {
-			if !writes(a.op) && !writes(b.op) {
-				continue
-			}
-			if found := exclusion(v, []interval{a, b}, theLock); found != nil {
-				return found
-			}
-		}
-	}
-	return nil
-}
+// numbered tells whether the token of the later of two holds has to be larger: not if a writer has become a reader.
+func numbered(a, b interval) bool { return conflict(a, b) && a.op.Data != b.op.Data }
 
-func rwFencing(v *View, holds []interval) []sim.Violation {
-	for i, a := range holds {
-		for _, b := range holds[i+1:] {
-			same := a.op.Data == b.op.Data // a writer that has become a reader
-			if same || !writes(a.op) && !writes(b.op) {
-				continue
-			}
-			if found := fencing(v, []interval{a, b}, theLock); found != nil {
-				return found
-			}
-		}
-	}
-	return nil
-}
-
-// rwOrder: nobody is granted the lock while an older znode of an operation that waits and is in its
-// way is there.
+// rwOrder: the lock is not granted while an older znode of an operation that waits and is in its way is there.
 func (j *Judgement) rwOrder(v *View) {
 	queue, known := v.contenders()
 	if !j.Judges("order", known) {
@@ -340,10 +288,11 @@ func (j *Judgement) rwOrder(v *View) {
 			continue
 		}
 		for _, y := range queue {
-			if (writes(x.op) || writes(y.op)) && y.waits() && y.overtakenBy(v, role{acquire: y.op.Name}, x) && queue.last(y, sim.StepOf(x.op.Return)) {
-				j.Add(sim.Violation{Property: "order", Ops: []*sim.Op{y.op, x.op}, Message: fmt.Sprintf(
+			overtaken := (writes(x.op) || writes(y.op)) && y.waits() && y.overtakenBy(v, role{acquire: y.op.Name}, x)
+			if overtaken && queue.last(y, sim.StepOf(x.op.Return)) {
+				j.Add(broken("order", []*sim.Op{y.op, x.op},
 					"%s was granted the lock at step %d by %s for %s, although the older %s of %s was waiting",
-					Who(x.op), sim.StepOf(x.op.Return), x.op.Name, x.path, y.path, Who(y.op))})
+					Who(x.op), sim.StepOf(x.op.Return), x.op.Name, x.path, y.path, Who(y.op))...)
 				return
 			}
 		}
@@ -352,25 +301,6 @@ func (j *Judgement) rwOrder(v *View) {
 
 // waits tells whether a contender does not merely try.
 func (y contender) waits() bool { return y.op.Name == "acquire" || y.op.Name == "racquire" }
-
-// rwHerds: a reader's end wakes one, a writer's wakes one writer, and readers as many as there are.
-func (j *Judgement) rwHerds(v *View) {
-	all, known := v.Herds()
-	if !j.Judges("herd", known) {
-		return
-	}
-	made, _ := v.commits()
-	for _, h := range all {
-		woken := v.woken(h)
-		if maker := made.maker(h.Path); maker != nil && writes(maker) {
-			woken = slices.DeleteFunc(slices.Clone(woken), reads)
-		}
-		if len(woken) > 1 {
-			j.Add(herd(h, woken))
-			return
-		}
-	}
-}
 
 // History is the episode for the model of a read/write lock with tokens. What happened outside of
 // operations is in it as releases of unknown outcome: a holder's death, or the end of its session.
@@ -395,8 +325,7 @@ func (e *rwEpisode) History(v *View) linearizability.History {
 	for _, iv := range holds {
 		h = append(h, role{release: v.ends(iv)}.releaseOf(iv)...)
 	}
-	slices.SortStableFunc(h, cmpReturn)
-	return h
+	return byReturn(h)
 }
 
 // ends names the release of a hold: a reader's if it was one, or had become one.

@@ -6,8 +6,8 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// Script is the part of an [Episode] that most kinds share: users, and for each of them a list of turns, of whatever type
-// describes a turn. Embed it, and write Run, Judge and History.
+// Script is the part of an [Episode] that most kinds share: users, and for each of them a list of turns, of whatever
+// type describes a turn. Embed it, and write Run, Judge and History.
 type Script[T any] struct {
 	Path    string // the object's
 	Missing bool   // its znode is not there when the episode begins; its parent is
@@ -19,6 +19,15 @@ type Script[T any] struct {
 // NewScript draws how many clients there are, and how many users share the session of each.
 func NewScript[T any](p *sim.Plan, path string) Script[T] {
 	return Script[T]{Path: path, layout: drawUsers(p)}
+}
+
+// planScript is a script with turns as [Script.Draw] draws them. The object's znode is missing in one of missing
+// episodes.
+func planScript[T any](p *sim.Plan, path string, missing, most int, draw func(p *sim.Plan, label string) T) Script[T] {
+	c := NewScript[T](p, path)
+	c.Missing = p.Choose(missing, "the parent is missing") == missing-1
+	c.Draw(p, most, draw)
+	return c
 }
 
 // Draw draws from one turn to most turns for each user. draw draws a turn, with the label that it is given.
@@ -36,7 +45,7 @@ func (c *Script[T]) Draw(p *sim.Plan, most int, draw func(p *sim.Plan, label str
 // Slot is a user's place among all users.
 func (c *Script[T]) Slot(u User) int { return Slot(c.layout, u.Client(), u.Index()) }
 
-// Turns are what is left of a user's script: who begins anew after a crash goes on with the next.
+// Turns are what is left of a user's script: a user that begins anew after a crash goes on with the next.
 func (c *Script[T]) Turns(u User) iter.Seq[T] {
 	script := &c.turns[c.Slot(u)]
 	return func(yield func(T) bool) {
@@ -93,7 +102,7 @@ func (c *Script[T]) Judging(v *View) Judgement {
 	return Judgement{terms: &c.terms}
 }
 
-// MayWaitForever implements [Episode]: nobody may wait for ever.
+// MayWaitForever implements [Episode]: no operation may.
 func (c *Script[T]) MayWaitForever(_, _ []*sim.Op) []*sim.Op { return nil }
 
 // oneOf draws one of several turns.

@@ -2,34 +2,22 @@ package workload
 
 // The semaphore workload.
 //
-// Clients, some with two users on one session, acquire a permit and release it again and again;
-// they try, wait, give up, crash and come back.
+// Clients, some with two users on one session, acquire a permit and release it again and again; they try, wait, give
+// up, crash and come back.
 //
-// Properties:
+// Properties, besides belief, progress, no leaks and unexpected-error, which are those of a lock:
 //
-//   - exclusion: no more users than there are permits hold one while their sessions are alive. A
-//     hold begins when Acquire returns and ends when Release is called, or when the session dies at
-//     the servers.
-//   - belief: a client that has been told that its session is gone does not go on as a holder.
-//     Judged if the recipe has Lost or IsOwner; else the user looks after its session itself.
-//   - fencing: the token of a grant is greater than that of every hold that was over when it was
-//     called for. Judged if the recipe has Token.
-//   - order: among operations that queue with sequential znodes, none is granted a permit while as
-//     many older znodes are there as there are permits, one of them of a waiting operation.
-//   - herd: the deletion of one znode wakes at most as many waiting operations as there are permits, not
-//     counting those that had to queue anew: what they watched before wakes nobody.
-//   - progress: once faults are healed everybody gets a permit (lost-wakeup, self-block, orphan and
-//     deadlock name what keeps a waiter from it).
-//   - no leaks: no znode, watch or goroutine is left.
-//   - unexpected-error: no error without a reason.
-//
-// Under pause, expiry and crash exclusion is promised as far as it says above: a holder that has
-// not yet been told of its expiry may overlap with others.
+//   - exclusion: no more users than there are permits hold one while their sessions are alive. A hold begins when
+//     Acquire returns and ends when Release is called, or when the session ends at the servers.
+//   - fencing: the token of a grant is greater than that of every hold that was over when it was called for. Judged
+//     if the recipe has Token.
+//   - order: among operations that queue with sequential znodes, none is granted a permit while as many older znodes
+//     are there as there are permits, one of them of a waiting operation.
+//   - herd: the deletion of one znode wakes at most as many waiting operations as there are permits, not counting those
+//     that had to queue anew: what they watched before wakes no operation.
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/linearizability"
@@ -40,9 +28,12 @@ import (
 // semaphoreKind is the table's line for this kind, see [Kind].
 var semaphoreKind = Kind{
 	Name:  "semaphore",
-	Model: linearizability.Semaphore(RemotePermits),
+	Model: linearizability.Semaphore(Permits),
 	Promises: []Promise{
-		{Names: []string{"exclusion"}, Text: "no more users than there are permits hold one, their sessions being alive"},
+		{
+			Names: []string{"exclusion"},
+			Text:  "no more users than there are permits hold one, their sessions being alive",
+		},
 		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as a holder"},
 		{Names: []string{"fencing"}, Text: "tokens grow from hold to later hold"},
 		{Names: []string{"order"}, Text: "granted in queue order"},
@@ -55,16 +46,13 @@ var semaphoreKind = Kind{
 		noLeaks,
 	},
 	Recipes: []Entry{
-		semaphoreEntry(Ours, 2, "recipes.Semaphore of 2 permits: fair, with tokens"),
+		semaphoreEntry(Ours, Permits, "recipes.Semaphore of 2 permits: fair, with tokens"),
 		semaphoreEntry("ours/3", 3, "recipes.Semaphore of 3 permits"),
 	},
-	remote: func(p *sim.Plan, path string) Episode {
-		return planSemaphore(p, path, RemotePermits, newRemoteSemaphore)
-	},
-	serve: serving(func(e *semaphoreEpisode, c recipes.Conn, path string) Served {
-		return semaphoreOperations(e.new(c, path))
-	}),
 }
+
+// Permits is how many permits the default semaphore has.
+const Permits = 2
 
 func semaphoreEntry(recipe string, permits int, help string) Entry {
 	return entry("semaphore", recipe, help, func(opts ...Option) *Workload {
@@ -92,20 +80,20 @@ type tryAcquirer interface {
 	TryAcquire(context.Context) (bool, error)
 }
 
-// Semaphore is the semaphore workload for a recipe with so many permits. new is called once for
+// Semaphore is the semaphore workload for a recipe with a number of permits. new is called once for
 // each user of a session; all that it returns must be about the same semaphore.
 func Semaphore(permits int, new func(c recipes.Conn, path string) Permitter, opts ...Option) *Workload {
-	t := agree(opts)
-	return t.workload("semaphore", linearizability.Semaphore(permits), func(p *sim.Plan, path string) Episode {
-		return planSemaphore(p, path, permits, constructs(&t, new))
-	}, nil)
+	plan := func(p *sim.Plan, path string, new maker[Permitter]) *semaphoreEpisode {
+		return &semaphoreEpisode{Script: planScript(p, path, 4, p.Ops, drawPermitTurn), permits: permits, new: new}
+	}
+	return workloadOf("semaphore", linearizability.Semaphore(permits), new, plan, opts)
 }
 
 // semaphoreEpisode is one planned episode.
 type semaphoreEpisode struct {
 	Script[permitTurn]
 	permits int
-	new     func(c recipes.Conn, path string) Permitter
+	new     maker[Permitter]
 	zombies []sim.Violation
 }
 
@@ -114,13 +102,6 @@ type permitTurn struct {
 	try           bool
 	uses          int
 	cancelRelease bool
-}
-
-func planSemaphore(p *sim.Plan, path string, permits int, new func(c recipes.Conn, path string) Permitter) *semaphoreEpisode {
-	e := &semaphoreEpisode{Script: NewScript[permitTurn](p, path), permits: permits, new: new}
-	e.Missing = p.Choose(4, "the parent is missing") == 3
-	e.Draw(p, p.Ops, drawPermitTurn)
-	return e
 }
 
 func drawPermitTurn(p *sim.Plan, label string) permitTurn {
@@ -165,17 +146,12 @@ func (e *semaphoreEpisode) Judge(v *View) Judgement {
 	j := e.Judging(v)
 	j.Add(e.exclusion(v, holds)...)
 	j.beliefs(v, e.zombies)
-	j.Add(e.fencing(v, holds)...)
+	// Of two that wait at the same time the one with the smaller token may learn of its grant later.
+	j.Add(fencing(v, holds, aPermit, func(a, b interval) bool { return a.end <= b.op.Call })...)
 	e.order(v, &j)
-	e.herds(v, &j)
-	j.Add(lockProgress(v, aPermit)...)
-	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return gone(op.Err) })...)
-	h := e.History(v)
-	if len(j.Violations) == 0 {
-		j.Add(v.Leaks()...)
-		j.Check(v, linearizability.Semaphore(e.permits), h)
-	}
-	j.History = h
+	made, _ := v.commits()
+	j.herds(v, max(e.permits, 1), func(_ sim.Herd, op *sim.Op) bool { return made.queuedAgain(op) })
+	j.holding(v, aPermit, linearizability.Semaphore(e.permits), e.History(v))
 	return j
 }
 
@@ -195,25 +171,10 @@ func (e *semaphoreEpisode) exclusion(v *View, holds []interval) []sim.Violation 
 			text := sim.Say("%s acquires a permit at %s under session %v, while all permits (%d) are held",
 				Who(b.op), v.Moment(b.start), sim.SessionID(b.op.SessionAt), e.permits)
 			for _, op := range ops[1:] {
-				text = sim.Say("%v; %s has had one since %s under session %v", text, Who(op), v.Moment(op.Return), sim.SessionID(op.SessionAt))
+				text = sim.Say("%v; %s has had one since %s under session %v", text,
+					Who(op), v.Moment(op.Return), sim.SessionID(op.SessionAt))
 			}
 			return []sim.Violation{sim.Violation{Property: "exclusion", Ops: ops}.Saying("%v", text)}
-		}
-	}
-	return nil
-}
-
-// fencing: a contender that came when a hold was over has the larger token. (Of two that wait at
-// the same time the one with the smaller token may learn of its grant later.)
-func (e *semaphoreEpisode) fencing(v *View, holds []interval) []sim.Violation {
-	for i, a := range holds {
-		for _, b := range holds[i+1:] {
-			if a.end > b.op.Call {
-				continue
-			}
-			if found := fencing(v, []interval{a, b}, aPermit); found != nil {
-				return found
-			}
 		}
 	}
 	return nil
@@ -236,31 +197,17 @@ func (e *semaphoreEpisode) order(v *View, j *Judgement) {
 			}
 		}
 		if overtaken != nil && older >= e.permits {
-			j.Add(sim.Violation{Property: "order", Ops: []*sim.Op{overtaken.op, x.op}, Message: fmt.Sprintf(
-				"%s was granted a permit at step %d for %s, although %d older znodes were there, among them %s of %s, which was waiting",
-				Who(x.op), granted, x.path, older, overtaken.path, Who(overtaken.op))})
-			return
-		}
-	}
-}
-
-func (e *semaphoreEpisode) herds(v *View, j *Judgement) {
-	all, known := v.Herds()
-	if !j.Judges("herd", known) {
-		return
-	}
-	made, _ := v.commits()
-	for _, h := range all {
-		woken := slices.DeleteFunc(slices.Clone(v.woken(h)), made.queuedAgain)
-		if len(woken) > max(e.permits, 1) {
-			j.Add(herd(h, woken))
+			j.Add(broken("order", []*sim.Op{overtaken.op, x.op},
+				"%s was granted a permit at step %d for %s, although %d older znodes were there, "+
+					"among them %s of %s, which was waiting",
+				Who(x.op), granted, x.path, older, overtaken.path, Who(overtaken.op))...)
 			return
 		}
 	}
 }
 
 // queuedAgain tells whether an operation has queued more than once, having lost its znode with its
-// session. Some of its watches are of an earlier time, and wake nobody.
+// session. Some of its watches are of an earlier time, and wake no operation.
 func (c commits) queuedAgain(op *sim.Op) bool {
 	times := 0
 	for _, c := range c.all {

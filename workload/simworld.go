@@ -87,11 +87,14 @@ func (w simWorld) blockedBy(op *sim.Op, own, other string, found sim.Violation) 
 	}
 	found.Property = "orphan"
 	found.Ops = append(found.Ops, maker)
-	return found.Saying("%s waits with %s behind %s of %v, whose %s at %s is over: nobody will remove it while that session lives",
+	return found.Saying("%s waits with %s behind %s of %v, whose %s at %s is over: "+
+		"nobody will remove it while that session lives",
 		Who(op), sim.Path(own), sim.Path(other), holder, maker.Name, w.when(maker))
 }
 
 func (w simWorld) when(op *sim.Op) string { return (&View{World: w}).When(op) }
+
+func (w simWorld) call(op *sim.Op) string { return (&View{World: w}).call(op) }
 
 // before lists the znodes beside a path that were created before it, oldest first.
 func (w simWorld) before(path string) []string {
@@ -117,7 +120,9 @@ func (w simWorld) before(path string) []string {
 
 // Abandoned returns an ephemeral znode below a path that belongs to no operation under way, and the operation that made
 // it; nil if there is none.
-func (w simWorld) Abandoned(ops []*sim.Op, below string, inUse func(maker *sim.Op) bool) (path string, maker *sim.Op, known bool) {
+func (w simWorld) Abandoned(
+	ops []*sim.Op, below string, inUse func(maker *sim.Op) bool,
+) (path string, maker *sim.Op, known bool) {
 	made := w.commits(ops)
 	w.Servers().Walk(below, func(p string, n fakezk.NodeInfo) {
 		if by := made.maker(p); by != nil && n.Stat.EphemeralOwner != 0 && by.Outcome != sim.Running && !inUse(by) {
@@ -146,18 +151,18 @@ func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violat
 			notes[made.Owner]++
 		case made.Owner != 0:
 			found = append(found, sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}}.Saying(
-				"znode %s, made by %s's %s at %s, is still there although that operation is over and its %v is alive",
-				sim.Path(path), Who(maker), maker.Name, w.when(maker), w.Owner(n.Stat.EphemeralOwner)))
+				"znode %s, made by %s, is still there although that operation is over and its %v is alive",
+				sim.Path(path), w.call(maker), w.Owner(n.Stat.EphemeralOwner)))
 		case len(n.Children) == 0 && !allowed.Values && path != allowed.Path && w.litter(made, maker):
 			found = append(found, sim.Violation{Property: "leak", Ops: []*sim.Op{maker}}.Saying(
-				"znode %s, made by %s's %s at %s, was left behind", sim.Path(path), Who(maker), maker.Name, w.when(maker)))
+				"znode %s, made by %s, was left behind", sim.Path(path), w.call(maker)))
 		}
 	})
 	return found
 }
 
 // litter tells whether a persistent znode without children can only be what an operation that is over has left: its
-// name says that it is that operation's alone, or nobody has any use for it. What a recipe makes once for all, its
+// name says that it is that operation's alone, or it has no use. What a recipe makes once for all, its
 // directories, numbers and flags, is no litter, and what a process has left that died cannot be tidied up by it.
 func (w simWorld) litter(made sim.Change, maker *sim.Op) bool {
 	name := made.Path[strings.LastIndexByte(made.Path, '/')+1:]
@@ -174,11 +179,12 @@ func (w simWorld) litter(made sim.Change, maker *sim.Op) bool {
 // besideOthers tells whether a znode stands beside directories that were used: a recipe with several need not use all.
 func (w simWorld) besideOthers(made sim.Change) bool {
 	return slices.ContainsFunc(w.World.Changes(), func(c sim.Change) bool {
-		return c.Op == fakezk.OpCreate && c.Path != made.Path && parentOf(c.Path) == parentOf(made.Path) && w.HadChildren(c.Path)
+		other := c.Op == fakezk.OpCreate && c.Path != made.Path
+		return other && parentOf(c.Path) == parentOf(made.Path) && w.HadChildren(c.Path)
 	})
 }
 
-// leftWatches finds watches that wait for the creation of a znode that nobody will create again.
+// leftWatches finds watches that wait for the creation of a znode that will not be created again.
 func (w simWorld) leftWatches() []sim.Violation {
 	for _, watch := range w.Servers().Watches() {
 		if _, ok := w.Servers().Node(watch.Path); !ok {

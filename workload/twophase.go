@@ -2,26 +2,21 @@ package workload
 
 // The two-phase commit workload.
 //
-// One user begins transactions of some sites; the others, some with two on one session, play the
-// sites: each votes once in each transaction, to commit or to abort, and asks for the outcome. Some
-// do not want to wait and abort, some die or come too late. The coordinator may die at any moment.
-// When everybody has finished, one forgets the transactions.
+// One user begins transactions of some sites; the others, some with two on one session, play the sites: each votes
+// once in each transaction, to commit or to abort, and asks for the outcome. Some do not want to wait and abort, some
+// die or come too late. The coordinator may die at any moment. When all have finished, one forgets the transactions.
 //
-// Properties:
+// Properties, all of them promised under all faults:
 //
 //   - atomicity: all that are told the outcome of a transaction are told the same, at whatever time.
-//   - validity: the outcome is commit only if each site has called for a vote to commit, and none
-//     has surely voted to abort; it is abort only if somebody has called for an abort or a vote to
-//     abort. Nobody is told an outcome before the calls that it rests on.
-//     A vote to commit is refused as aborted only if the outcome is abort.
-//   - progress: once faults are healed, who asks for an outcome is told if all sites have voted, or
-//     one to abort (else: lost-wakeup). While a vote is missing it may wait for ever: that is
-//     the blocking that the recipe documents.
-//   - no leaks: after the transactions are forgotten there is no znode left but the empty parent, no
-//     watch on what will not come, no goroutine.
+//   - validity: the outcome is commit only if each site has called for a vote to commit, and none has surely voted to
+//     abort; it is abort only if a user has called for an abort or a vote to abort. No outcome is told before the calls
+//     that it rests on. A vote to commit is refused as aborted only if the outcome is abort.
+//   - progress: once faults are healed, a call for an outcome returns if all sites have voted, or one to abort (else:
+//     lost-wakeup). While a vote is missing it may wait for ever: that is the blocking that the recipe documents.
+//   - no leaks: after the transactions are forgotten there is no znode left but the empty parent, no watch on what will
+//     not come, no goroutine.
 //   - unexpected-error: no error without a reason.
-//
-// All of it is promised under all faults.
 
 import (
 	"context"
@@ -53,9 +48,8 @@ var twoPhaseKind = Kind{
 		noLeaks,
 	},
 	Recipes: []Entry{
-		twoPhaseEntry(Ours, "recipes.TwoPhase: two-phase commit that anybody can end", func(c recipes.Conn, path string) Committer {
-			return committer{recipes.NewTwoPhase(c, path)}
-		}),
+		twoPhaseEntry(Ours, "recipes.TwoPhase: two-phase commit that anybody can end",
+			func(c recipes.Conn, path string) Committer { return committer{recipes.NewTwoPhase(c, path)} }),
 	},
 }
 
@@ -84,10 +78,7 @@ type forgetter interface {
 // TwoPhase is the workload of two-phase commit for a recipe. new is called once for each user of a
 // session; all that it returns must be about the same transactions.
 func TwoPhase(new func(c recipes.Conn, path string) Committer, opts ...Option) *Workload {
-	t := agree(opts)
-	return t.workload("twophase", linearizability.Model{}, func(p *sim.Plan, path string) Episode {
-		return planTransactions(p, path, constructs(&t, new))
-	}, nil)
+	return workloadOf("twophase", linearizability.Model{}, new, planTransactions, opts)
 }
 
 // committer is this project's own recipe as a Committer.
@@ -100,11 +91,11 @@ func (c committer) Begin(ctx context.Context, tx string, sites []string) error {
 // transactions is one planned episode. The first user is the coordinator and a site too.
 type transactions struct {
 	Script[string] // names of operations with the transaction
-	new            func(c recipes.Conn, path string) Committer
+	new            maker[Committer]
 	count          int
 }
 
-func planTransactions(p *sim.Plan, path string, new func(c recipes.Conn, path string) Committer) *transactions {
+func planTransactions(p *sim.Plan, path string, new maker[Committer]) *transactions {
 	e := &transactions{Script: NewScript[string](p, path), new: new}
 	e.count = 1 + p.Choose(min(p.Ops, 3), "transactions")
 	for s := range Slot(e.layout, len(e.layout), 0) {
@@ -127,7 +118,10 @@ func (e *transactions) script(p *sim.Plan, s int, label string) (script []string
 }
 
 // siteScripts are what a site may do in a transaction.
-var siteScripts = [...]string{"commit outcome", "commit abort outcome", "commit outcome outcome", "veto outcome", "outcome commit outcome", "commit"}
+var siteScripts = [...]string{
+	"commit outcome", "commit abort outcome", "commit outcome outcome",
+	"veto outcome", "outcome commit outcome", "commit",
+}
 
 // sites names the sites of every transaction: one for each user.
 func (e *transactions) sites() (names []string) {
@@ -221,13 +215,8 @@ func forget(u User, f forgetter, tx string) {
 }
 
 // MayWaitForever: one may wait for ever for an outcome if a vote is missing.
-func (e *transactions) MayWaitForever(all, waiting []*sim.Op) (inOrder []*sim.Op) {
-	for _, op := range waiting {
-		if op.Name == "outcome" && !op.Cancelled && !e.decided(all, op.Arg) {
-			inOrder = append(inOrder, op)
-		}
-	}
-	return inOrder
+func (e *transactions) MayWaitForever(all, waiting []*sim.Op) []*sim.Op {
+	return where(still(waiting, "outcome"), func(op *sim.Op) bool { return !e.decided(all, op.Arg) })
 }
 
 // decided tells whether the outcome of a transaction is surely decided.
@@ -275,22 +264,18 @@ func (e *transactions) explained(op *sim.Op) bool {
 }
 
 // told returns the operations that were told the outcome of a transaction.
-func told(v *View, tx string) (ops []*sim.Op) {
-	for _, op := range v.Ops {
-		if (op.Name == "outcome" || op.Name == "abort") && op.Arg == tx && op.Outcome == sim.OK {
-			ops = append(ops, op)
-		}
-	}
-	return ops
+func told(v *View, tx string) []*sim.Op {
+	return where(v.Ops, func(op *sim.Op) bool {
+		return (op.Name == "outcome" || op.Name == "abort") && op.Arg == tx && op.Outcome == sim.OK
+	})
 }
 
 func atomicity(v *View, tx string) []sim.Violation {
 	ops := told(v, tx)
 	for _, op := range ops {
 		if op.Result != ops[0].Result {
-			return []sim.Violation{{Property: "atomicity", Ops: []*sim.Op{ops[0], op}, Message: fmt.Sprintf(
-				"the outcome of %s was %s to %s's %s at %s, and %s to %s's %s at %s", tx,
-				ops[0].Result, Who(ops[0]), ops[0].Name, v.When(ops[0]), op.Result, Who(op), op.Name, v.When(op))}}
+			return broken("atomicity", []*sim.Op{ops[0], op}, "the outcome of %s was %s to %s, and %s to %s", tx,
+				ops[0].Result, v.call(ops[0]), op.Result, v.call(op))
 		}
 	}
 	return nil
@@ -313,8 +298,8 @@ func (e *transactions) validity(v *View, tx string) []sim.Violation {
 			}
 		}
 		if missing != "" {
-			return []sim.Violation{{Property: "validity", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-				"%s's %s of %s at %s returned %s although %s", Who(op), op.Name, tx, v.When(op), op.Result, missing)}}
+			return broken("validity", []*sim.Op{op},
+				"%s's %s of %s at %s returned %s although %s", Who(op), op.Name, tx, v.When(op), op.Result, missing)
 		}
 	}
 	return nil
@@ -340,15 +325,15 @@ func lateRefusals(v *View, tx string) []sim.Violation {
 	for _, op := range v.Ops {
 		if committed >= 0 && op.Name == "commit" && transactionOf(op) == tx && errors.Is(op.Err, recipes.ErrAborted) {
 			other := told(v, tx)[committed]
-			return []sim.Violation{{Property: "atomicity", Ops: []*sim.Op{op, other}, Message: fmt.Sprintf(
-				"%s's vote to commit %s at %s failed with %q, and %s's %s at %s returned commit",
-				Who(op), tx, v.When(op), op.Err, Who(other), other.Name, v.When(other))}}
+			return broken("atomicity", []*sim.Op{op, other},
+				"%s's vote to commit %s at %s failed with %q, and %s returned commit",
+				Who(op), tx, v.When(op), op.Err, v.call(other))
 		}
 	}
 	return nil
 }
 
-// stuck explains who still waits although all faults were healed.
+// stuck explains what still waits although all faults were healed.
 func (e *transactions) stuck(v *View) []sim.Violation {
 	found := v.Stuck()
 	if len(found) > 0 && found[0].Ops[0].Name == "outcome" && e.decided(v.Ops, found[0].Ops[0].Arg) {
@@ -359,14 +344,5 @@ func (e *transactions) stuck(v *View) []sim.Violation {
 }
 
 func (e *transactions) History(v *View) linearizability.History {
-	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
-		o := OperationOf(op)
-		o.Arg = linearizability.Str(op.Arg)
-		if op.Result != "" {
-			o.Result = linearizability.Str(op.Result)
-		}
-		add(o)
-	})
-	slices.SortStableFunc(h, cmpReturn)
-	return h
+	return v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(textOf(op)) })
 }

@@ -1,7 +1,9 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -15,7 +17,7 @@ type View struct {
 	Ops     []*sim.Op // in the order of their calls
 	Waiting []*sim.Op // of these, those that had not returned when nothing moved any more
 	terms   *terms    // of the recipe; nil: those of its kind
-	Left    Leftovers // what may be left; a judge says so before it asks for Leaks, and real servers are held to it anyway
+	Left    Leftovers // what may be left, as the judge says
 }
 
 // Who names the user of an operation.
@@ -35,13 +37,44 @@ func (v *View) When(op *sim.Op) string {
 	return v.Span(op.Call, op.Return)
 }
 
-// History turns operations into a history for a model; convert says what each contributes.
+// call names an operation: "c1's claim at steps 3 to 5". callWith says its argument, too: "c1's add(2) at step 7".
+func (v *View) call(op *sim.Op) string {
+	return fmt.Sprintf("%s's %s at %s", Who(op), op.Name, v.When(op))
+}
+
+func (v *View) callWith(op *sim.Op) string {
+	return fmt.Sprintf("%s's %s(%s) at %s", Who(op), op.Name, op.Arg, v.When(op))
+}
+
+// broken is a violation by operations.
+func broken(property string, ops []*sim.Op, format string, args ...any) []sim.Violation {
+	return []sim.Violation{{Property: property, Ops: ops, Message: fmt.Sprintf(format, args...)}}
+}
+
+// History turns operations into a history for a model, in the order of the returns; convert says what each contributes.
 func (v *View) History(convert func(op *sim.Op, add func(linearizability.Operation))) linearizability.History {
 	var h linearizability.History
 	for _, op := range v.Ops {
 		convert(op, func(o linearizability.Operation) { h = append(h, o) })
 	}
+	return byReturn(h)
+}
+
+func byReturn(h linearizability.History) linearizability.History {
+	slices.SortStableFunc(h, func(a, b linearizability.Operation) int {
+		return cmp.Or(cmp.Compare(a.Return, b.Return), cmp.Compare(a.Call, b.Call))
+	})
 	return h
+}
+
+// where returns the operations that a condition holds for.
+func where(ops []*sim.Op, holds func(op *sim.Op) bool) []*sim.Op {
+	return slices.DeleteFunc(slices.Clone(ops), func(op *sim.Op) bool { return !holds(op) })
+}
+
+// still returns those of the waiting operations that have a name, but for those that have been cancelled already.
+func still(waiting []*sim.Op, name string) []*sim.Op {
+	return where(waiting, func(op *sim.Op) bool { return op.Name == name && !op.Cancelled })
 }
 
 // OperationOf is the part of a history's operation that is the same for all kinds: all but the argument and the result.
@@ -55,6 +88,18 @@ func OperationOf(op *sim.Op) linearizability.Operation {
 	}
 	if op.Outcome == sim.Unknown || op.Outcome == sim.Running {
 		o.Return = linearizability.Forever
+	}
+	return o
+}
+
+// textOf is the whole operation of a kind whose arguments and results are texts; "" is none.
+func textOf(op *sim.Op) linearizability.Operation {
+	o := OperationOf(op)
+	if op.Arg != "" {
+		o.Arg = linearizability.Str(op.Arg)
+	}
+	if op.Result != "" {
+		o.Result = linearizability.Str(op.Result)
 	}
 	return o
 }
@@ -73,7 +118,7 @@ type commits struct {
 	ops []*sim.Op
 }
 
-// commits are known in simulation only.
+// commits are known where the world knows Changes.
 func (v *View) commits() (commits, bool) {
 	all, known := v.Changes()
 	return commits{all, v.Ops}, known
@@ -112,27 +157,26 @@ func parentOf(path string) string {
 	return path[:max(strings.LastIndexByte(path, '/'), 1)]
 }
 
-// UnexpectedErrors reports an operation that failed with an error that nothing explains: no fault had struck, or it is an
-// answer of the servers that the recipe itself has to deal with. tolerated excuses those that the recipe may return.
+// UnexpectedErrors reports an operation that failed with an error that nothing explains: no fault had struck, or it is
+// an answer of the servers that the recipe itself has to deal with. tolerated excuses those that the recipe may return.
 func (v *View) UnexpectedErrors(tolerated func(op *sim.Op) bool) []sim.Violation {
 	for _, op := range v.Ops {
 		if op.Err == nil || op.Cancelled || tolerated(op) || v.terms.expects(op.Err) {
 			continue
 		}
 		if surprising(op.Err) {
-			return []sim.Violation{{Property: "unexpected-error", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-				"%s's %s(%s) at %s failed with %q, an answer that the recipe itself has to deal with",
-				Who(op), op.Name, op.Arg, v.When(op), op.Err)}}
+			return broken("unexpected-error", []*sim.Op{op},
+				"%s failed with %q, an answer that the recipe itself has to deal with", v.callWith(op), op.Err)
 		}
 		if !v.Faulty() {
-			return []sim.Violation{{Property: "unexpected-error", Ops: []*sim.Op{op}, Message: fmt.Sprintf(
-				"%s's %s(%s) at %s failed with %q although no fault had struck", Who(op), op.Name, op.Arg, v.When(op), op.Err)}}
+			return broken("unexpected-error", []*sim.Op{op},
+				"%s failed with %q although no fault had struck", v.callWith(op), op.Err)
 		}
 	}
 	return nil
 }
 
-// Leaks reports what is left after everybody has finished: znodes and watches.
+// Leaks reports what is left after all users have finished: znodes and watches.
 func (v *View) Leaks() []sim.Violation {
 	if len(v.Waiting) > 0 {
 		return nil

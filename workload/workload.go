@@ -17,26 +17,44 @@ import (
 // ErrEmpty is what a queue's Poll and Peek return when there is nothing in the queue.
 var ErrEmpty = recipes.ErrEmpty
 
-// Workload is one kind of recipe under test, for the simulator ([sim.Run], [sim.Check]) and for
-// real servers (package live).
+// Workload is one kind of recipe under test, for the simulator ([sim.Run], [sim.Check]) and for package live.
 //
-// A workload of a user's recipe is made from a function, which is called once for each user of a
-// session with the session's connection and the path of the episode's object. When the episode
-// begins nothing is at that path, and its parent exists; the recipe makes what it needs, there or
-// below, and nothing elsewhere: episodes on real servers are under way at the same time, and each
-// has a path of its own.
+// A workload of a user's recipe is made from a function, which is called once for each user of a session with the
+// session's connection and the path of the episode's object. When the episode begins nothing is at that path, and its
+// parent exists. The recipe makes what it needs, there or below, and nothing elsewhere: several episodes may be under
+// way on the same servers, and each has a path of its own.
 type Workload struct {
 	kind  string
 	terms terms
-	plan  planner
 	model linearizability.Model // without a name if histories have none
 
-	// remote plans the same for clients whose recipe another process serves, if the kind's own plan does not do.
-	remote planner
+	// plan plans an episode about the object at a path, for recipes that new makes.
+	plan   func(p *sim.Plan, path string, new maker[any]) Episode
+	new    maker[any]                           // nil: the episodes make their recipes themselves
+	around func(e Episode, path string) Episode // nil: the episodes are as planned
 }
 
-// Episode is one planned episode of a kind: what its users do, and what is judged of it. It is the same in simulation and
-// on real servers. [Script] is the part that most kinds share.
+// maker makes a recipe for one user of a session.
+type maker[T any] = func(c recipes.Conn, path string) T
+
+// workloadOf is the workload of a kind for the recipes that new makes.
+func workloadOf[T any, E Episode](
+	kind string, model linearizability.Model, new maker[T],
+	plan func(*sim.Plan, string, maker[T]) E, opts []Option,
+) *Workload {
+	w := &Workload{kind: kind, terms: agree(opts), model: model}
+	if w.terms.model.Name != "" {
+		w.model = w.terms.model
+	}
+	w.new = func(c recipes.Conn, path string) any { return new(c, path) }
+	w.plan = func(p *sim.Plan, path string, new maker[any]) Episode {
+		return plan(p, path, func(c recipes.Conn, path string) T { return new(c, path).(T) })
+	}
+	return w
+}
+
+// Episode is one planned episode of a kind: what its users do, and what is judged of it. It is the same in every
+// [World]. [Script] is the part that most kinds share.
 type Episode interface {
 	// Users says for each client, which is a process with a session, how many users share that session.
 	Users() []int
@@ -45,11 +63,12 @@ type Episode interface {
 	// Run is what one user does, on a goroutine of its own. When its process has died it is called again, and goes on
 	// where the script stood.
 	Run(u User)
-	// MayWaitForever returns those of the waiting operations that may wait for ever, such as a take from an empty queue.
+	// MayWaitForever returns those of the waiting operations that may wait for ever, such as a take from an empty
+	// queue.
 	MayWaitForever(all, waiting []*sim.Op) []*sim.Op
 	// History is what the clients saw, for a model of package linearizability.
 	History(v *View) linearizability.History
-	// Judge says what was wrong, when everybody has finished or nothing moves any more.
+	// Judge says what was wrong, when all users have finished or nothing moves any more.
 	Judge(v *View) Judgement
 }
 
@@ -60,7 +79,43 @@ func (w *Workload) Name() string { return w.kind }
 func (w *Workload) ClientSemantics() fakezk.ClientSemantics { return w.terms.semantics }
 
 // Episode plans one episode about the object at a path: at all times the same for the same choices.
-func (w *Workload) Episode(p *sim.Plan, path string) Episode { return w.plan(p, path) }
+func (w *Workload) Episode(p *sim.Plan, path string) Episode {
+	e := w.plan(p, path, w.maker())
+	if script, ok := e.(interface{ agree(terms) }); ok {
+		script.agree(w.terms)
+	}
+	if w.around != nil {
+		return w.around(e, path)
+	}
+	return e
+}
+
+// maker is the constructor of an episode's recipes.
+func (w *Workload) maker() maker[any] {
+	if w.terms.statics != nil {
+		return w.terms.statics()
+	}
+	return w.new
+}
+
+// Make makes a recipe as the users of an episode get it; nil if w is of a kind of the user's own ([Own]).
+func (w *Workload) Make(c recipes.Conn, path string) any {
+	if w.new == nil {
+		return nil
+	}
+	return w.maker()(c, path)
+}
+
+// With is the same workload on the same terms, by another name, for recipes that new makes; they are what the
+// constructor of the kind is given. Each episode is as around returns it. It is false if w is of a kind of the user's
+// own ([Own]).
+func (w *Workload) With(
+	recipe string, new func(c recipes.Conn, path string) any, around func(e Episode, path string) Episode,
+) (*Workload, bool) {
+	v := *w
+	v.terms.recipe, v.terms.statics, v.new, v.around = recipe, nil, new, around
+	return &v, w.new != nil
+}
 
 // Recipe names the implementation under test.
 func (w *Workload) Recipe() string { return w.terms.recipe }
@@ -76,26 +131,28 @@ func (w *Workload) Promised(found []sim.Violation) []sim.Violation {
 	return slices.DeleteFunc(found, func(v sim.Violation) bool { return w.terms.waives(v.Property) })
 }
 
-// Own is the workload of a kind of the user's own: plan draws one episode about the object at a path. All that is random
-// about it is drawn from p, and what happens to it is the world's. Its Judge begins with [Script.Judging], which knows the
-// options. A command knows the kind by name if it was registered ([Register]).
+// Own is the workload of a kind of the user's own: plan draws one episode about the object at a path. All that is
+// random about it is drawn from p, and what happens to it is the world's. Its Judge begins with [Script.Judging],
+// which knows the options. A command knows the kind by name if it was registered ([Register]).
 func Own(kind string, plan func(p *sim.Plan, path string) Episode, opts ...Option) *Workload {
 	t := agree(opts)
 	t.existing = true // as the plan says
-	return t.workload(kind, linearizability.Model{}, plan, nil)
+	planned := func(p *sim.Plan, path string, _ maker[any]) Episode { return plan(p, path) }
+	return &Workload{kind: kind, terms: t, model: t.model, plan: planned}
 }
 
 // Plan implements [sim.Workload].
 func (w *Workload) Plan(p *sim.Plan) sim.Episode {
 	path := p.Root + "/" + w.kind
-	s := &simulated{w.plan(p, path), path, w.terms.semantics}
+	s := &simulated{w.Episode(p, path), path, w.terms.semantics}
 	if len(w.terms.setUp) > 0 {
 		return prepared{s, w}
 	}
 	return s
 }
 
-// SetUp makes what the recipe of an object at a path needs beside what its episodes' parents are: see the option [SetUp].
+// SetUp makes what the recipe of an object at a path needs beside what its episodes' parents are: see the option
+// [SetUp].
 func (w *Workload) SetUp(c recipes.Conn, path string) error {
 	for _, f := range w.terms.setUp {
 		if err := f(c, path); err != nil {
@@ -149,13 +206,13 @@ type User interface {
 	Conn() recipes.Conn
 	// Begin begins an operation. Its context ends when the caller gives up, if it is cancelable, or all is over.
 	Begin(name, arg string, cancelable bool) (context.Context, *sim.Op)
-	// Note says what an operation that has not ended is about, for those who judge.
+	// Note says what an operation that has not ended is about, for the judge.
 	Note(op *sim.Op, about any)
 	// End ends an operation with what came of it.
 	End(op *sim.Op, outcome sim.Outcome, result string, err error)
 	// Do reaches what the clients share outside of ZooKeeper.
 	Do(what string, f func() string)
-	// AwaitOthers waits until everybody else has finished.
+	// AwaitOthers waits until all other users have finished.
 	AwaitOthers()
 	// ExpiriesSeen counts how often the process has learned that its session was gone.
 	ExpiriesSeen() int
@@ -219,8 +276,8 @@ var planLabels = func() (labels [20]string) {
 
 func planLabel(slot int) string { return planLabels[slot%len(planLabels)] }
 
-// surprising tells whether an error is one that no fault explains: an answer of ZooKeeper's that
-// the recipe itself had to deal with.
+// surprising tells whether an error is ZooKeeper's refusal of a request: the recipe has to deal with it, and no fault
+// explains it.
 func surprising(err error) bool {
 	return slices.ContainsFunc(surprises, func(s error) bool { return errors.Is(err, s) })
 }

@@ -1,13 +1,10 @@
 package workload
 
-import (
-	"github.com/zktorture/zktorture/sim"
-)
+import "github.com/zktorture/zktorture/sim"
 
-// World answers what users cannot tell: judges ask it when an episode is over. There are two, the simulated one, which
-// knows everything, and real servers, of which some things are seen from outside only, or not at all. "Cannot be known
-// here" is an answer of its own: the result that is called known is false then, and a property that needs the answer is
-// not judged ([Judgement.Judges]).
+// World answers what users cannot tell: judges ask it when an episode is over. A world may know everything, or see
+// some things from outside only, or not at all. "Cannot be known here" is an answer of its own: the result that is
+// called known is false then, and a property that needs the answer is not judged ([Judgement.Judges]).
 type World interface {
 	// Faulty tells whether faults struck, so that errors are to be expected.
 	Faulty() bool
@@ -17,7 +14,7 @@ type World interface {
 	Span(from, to int64) string
 
 	// SessionEnd returns until when a session was surely alive, and false if it did not end. SessionGone returns since
-	// when it surely was no more. In simulation these are the same moment.
+	// when it surely was no more. In a world that knows everything these are the same moment.
 	SessionEnd(session int64) (end int64, ended bool)
 	SessionGone(session int64) (since int64, known bool)
 	// Crash returns when a client's process died that was its number life, and false if it did not.
@@ -39,12 +36,12 @@ type World interface {
 	// Blocked says what keeps an operation from what it waits for in a queue of znodes; nothing if that is another
 	// waiting operation. noun names what it waits for: "the lock".
 	Blocked(op *sim.Op, noun string) sim.Violation
-	// Abandoned returns an ephemeral znode below a path whose operation is over and that inUse does not excuse, and that
-	// operation; nil if there is none.
+	// Abandoned returns an ephemeral znode below a path whose operation is over and that inUse does not excuse, and
+	// that operation; nil if there is none.
 	Abandoned(of []*sim.Op, below string, inUse func(maker *sim.Op) bool) (path string, maker *sim.Op, known bool)
 	// Remains tells whether something is there that an operation made, or may have made.
 	Remains(op *sim.Op) bool
-	// LeftBehind returns what was left behind when everybody had finished.
+	// LeftBehind returns what was left behind when all users had finished.
 	LeftBehind(of []*sim.Op, allowed Leftovers) []sim.Violation
 }
 
@@ -53,6 +50,6 @@ type Leftovers struct {
 	Path   string // the object's own znode
 	Values bool   // any persistent znode may be the object itself
 	// Notes says that users keep ephemeral znodes as long as their session lives: one for each user, and one for each
-	// operation that has failed, as nobody can be asked to tidy up what may not be there.
+	// operation that has failed, as what may not be there cannot be tidied up.
 	Notes bool
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/worker"
 )
 
 // foreignLibrary is a library whose recipes an example serves.
@@ -45,7 +45,7 @@ func findKazoo(ctx context.Context, python string) (foreignLibrary, error) {
 		return foreignLibrary{}, notHere("kazoo", python+" must have it (Debian's package python3-kazoo)")
 	}
 	command := python + " examples/kazoo/worker.py"
-	return foreignLibrary{string(version), workload.Foreign + command, command}, nil
+	return foreignLibrary{string(version), worker.Foreign + command, command}, nil
 }
 
 // findCurator finds its jars in a folder and compiles the example into another.
@@ -68,7 +68,7 @@ func findCurator(ctx context.Context, jars, classes string) (foreignLibrary, err
 	}
 	return foreignLibrary{
 		Version: fmt.Sprintf("Curator %s with ZooKeeper's client %s", jarVersion(recipes), jarVersion(zookeeper)),
-		command: workload.Foreign + "exec java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp " + classpath + ":'" + classes + "' Worker",
+		command: worker.Foreign + "exec java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp " + classpath + ":'" + classes + "' Worker",
 		Shown:   "java -cp " + classpath + " " + source,
 	}, nil
 }

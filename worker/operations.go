@@ -1,48 +1,29 @@
-package workload
+package worker
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
 )
 
-// Served is what one user can do with an object, by the names of histories. They are the other side of
-// a [Remote]: a process that serves a recipe of this workload's carries it out.
+// Served is what one user can do with an object, by the names of histories.
 type Served map[string]func(ctx context.Context, arg linearizability.Value) (linearizability.Value, error)
 
-// Serve returns what a user of the connection can do with the object at a path, by the workload's
-// recipe. It is called once for each user and object, and always on the same Workload in one process, as a
-// recipe may share something between the users of a process.
-func (w *Workload) Serve(c recipes.Conn, path string) (Served, error) {
-	// A recipe comes with its episodes. This one is never run.
-	e := w.plan(sim.NewPlan(calmest{}, 1, 1, 1, sim.NoFaults, parentOf(path)), path)
-	if k, err := KindNamed(w.kind); err == nil && k.serve != nil {
-		if served, can := k.serve(e, c, path); can {
-			return served, nil
-		}
-	}
-	return nil, fmt.Errorf("workload: %s recipes cannot be served to another process", w.kind)
-}
-
-// calmest plans the calmest episode.
-type calmest struct{}
-
-func (calmest) Choose(int, string) int { return 0 }
+type operation = func(ctx context.Context, arg linearizability.Value) (linearizability.Value, error)
 
 // plain is an operation with neither argument nor result.
-func plain(do func(context.Context) error) func(context.Context, linearizability.Value) (linearizability.Value, error) {
+func plain(do func(context.Context) error) operation {
 	return func(ctx context.Context, _ linearizability.Value) (linearizability.Value, error) {
 		return linearizability.Null, do(ctx)
 	}
 }
 
 // granting is an operation that waits for something; the result is the token, if the recipe has any.
-func granting(recipe any, do func(context.Context) error) func(context.Context, linearizability.Value) (linearizability.Value, error) {
+func granting(recipe any, do func(context.Context) error) operation {
 	return func(ctx context.Context, _ linearizability.Value) (linearizability.Value, error) {
 		if err := do(ctx); err != nil {
 			return linearizability.Null, err
@@ -52,7 +33,7 @@ func granting(recipe any, do func(context.Context) error) func(context.Context, 
 }
 
 // trying is an operation that does not wait; the result is the token, or whether it got what it tried for.
-func trying(recipe any, do func(context.Context) (bool, error)) func(context.Context, linearizability.Value) (linearizability.Value, error) {
+func trying(recipe any, do func(context.Context) (bool, error)) operation {
 	return func(ctx context.Context, _ linearizability.Value) (linearizability.Value, error) {
 		got, err := do(ctx)
 		if err != nil || !got {
@@ -66,7 +47,7 @@ func trying(recipe any, do func(context.Context) (bool, error)) func(context.Con
 }
 
 func tokenOf(recipe any) linearizability.Value {
-	if t, ok := recipe.(tokener); ok {
+	if t, ok := recipe.(interface{ Token() int64 }); ok {
 		return linearizability.Int(t.Token())
 	}
 	return linearizability.Null
@@ -76,7 +57,7 @@ func tokenOf(recipe any) linearizability.Value {
 func (o Served) withOwner(recipe any) Served {
 	var still func() bool
 	switch r := recipe.(type) {
-	case loser:
+	case interface{ Lost() <-chan struct{} }:
 		still = func() bool {
 			select {
 			case <-r.Lost():
@@ -85,7 +66,7 @@ func (o Served) withOwner(recipe any) Served {
 				return true
 			}
 		}
-	case owner:
+	case interface{ IsOwner() bool }:
 		still = r.IsOwner
 	default:
 		return o
@@ -96,45 +77,53 @@ func (o Served) withOwner(recipe any) Served {
 	return o
 }
 
-func lockOperations(l Locker) Served {
+func lockOperations(l workload.Locker) Served {
 	o := Served{"acquire": granting(l, l.Lock), "release": plain(l.Unlock)}
-	if t, can := l.(tryLocker); can {
+	if t, can := l.(interface {
+		TryLock(context.Context) (bool, error)
+	}); can {
 		o["try"] = trying(l, t.TryLock)
 	}
 	return o.withOwner(l)
 }
 
-func rwOperations(l RWLocker) Served {
+func rwOperations(l workload.RWLocker) Served {
 	o := Served{
 		"acquire": granting(l, l.Lock), "release": plain(l.Unlock),
 		"racquire": granting(l, l.RLock), "rrelease": plain(l.RUnlock),
 	}
-	if t, can := l.(tryLocker); can {
+	if t, can := l.(interface {
+		TryLock(context.Context) (bool, error)
+	}); can {
 		o["try"] = trying(l, t.TryLock)
 	}
-	if t, can := l.(tryRLocker); can {
+	if t, can := l.(interface {
+		TryRLock(context.Context) (bool, error)
+	}); can {
 		o["rtry"] = trying(l, t.TryRLock)
 	}
 	return o.withOwner(l)
 }
 
-func semaphoreOperations(s Permitter) Served {
+func semaphoreOperations(s workload.Permitter) Served {
 	o := Served{"acquire": granting(s, s.Acquire), "release": plain(s.Release)}
-	if t, can := s.(tryAcquirer); can {
+	if t, can := s.(interface {
+		TryAcquire(context.Context) (bool, error)
+	}); can {
 		o["try"] = trying(s, t.TryAcquire)
 	}
 	return o.withOwner(s)
 }
 
-func electionOperations(c Candidate) Served {
+func electionOperations(c workload.Candidate) Served {
 	return Served{"elected": granting(c, c.Campaign), "resigned": plain(c.Resign)}.withOwner(c)
 }
 
-func barrierOperations(g BarrierRecipe) Served {
+func barrierOperations(g workload.BarrierRecipe) Served {
 	return Served{"shut": plain(g.Shut), "open": plain(g.Open), "wait": plain(g.Wait)}
 }
 
-func counterOperations(c Adder) Served {
+func counterOperations(c workload.Adder) Served {
 	return Served{
 		"add": func(ctx context.Context, delta linearizability.Value) (linearizability.Value, error) {
 			sum, err := c.Add(ctx, delta.Int())
@@ -150,30 +139,61 @@ func counterOperations(c Adder) Served {
 	}
 }
 
-func queueOperations(q queueClient) Served {
-	o := Served{"offer": func(ctx context.Context, item linearizability.Value) (linearizability.Value, error) {
-		return linearizability.Null, q.offer(ctx, queueItem{value: item.String()})
-	}}
-	for name, remove := range q.removals {
-		o[name] = func(ctx context.Context, _ linearizability.Value) (linearizability.Value, error) {
-			data, err := remove(ctx)
-			switch {
-			case err == nil:
-				return linearizability.Str(string(data)), nil
-			case errors.Is(err, ErrEmpty):
-				return linearizability.Null, nil
-			case suspect(err) != "":
-				return linearizability.Str(suspect(err)), err
-			}
-			return linearizability.Null, err
-		}
+// number reads a decimal number; null if it is none.
+func number(text string) linearizability.Value {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return linearizability.Null
+	}
+	return linearizability.Int(n)
+}
+
+func queueOperations(q workload.Queuer) Served {
+	offer := func(ctx context.Context, item linearizability.Value) (linearizability.Value, error) {
+		return linearizability.Null, q.Offer(ctx, []byte(item.String()))
+	}
+	o := Served{"offer": offer, "poll": removing(q.Poll)}
+	if t, can := q.(interface {
+		Take(context.Context) ([]byte, error)
+	}); can {
+		o["take"] = removing(t.Take)
+	}
+	if p, can := q.(interface {
+		Peek(context.Context) ([]byte, error)
+	}); can {
+		o["peek"] = removing(p.Peek)
 	}
 	return o
 }
 
-// RemoteError is the error of an operation that failed in another process: text is what it said, and unknown
+// removing is an operation that returns an item; null if there is none.
+func removing(remove func(context.Context) ([]byte, error)) operation {
+	return func(ctx context.Context, _ linearizability.Value) (linearizability.Value, error) {
+		data, err := remove(ctx)
+		switch {
+		case err == nil:
+			return linearizability.Str(string(data)), nil
+		case errors.Is(err, workload.ErrEmpty):
+			return linearizability.Null, nil
+		case suspect(err) != "":
+			return linearizability.Str(suspect(err)), err
+		}
+		return linearizability.Null, err
+	}
+}
+
+// suspect returns what an operation of unknown outcome has returned if it happened; "" if the error does not say that.
+func suspect(err error) string {
+	var unknown *recipes.UnknownOutcomeError
+	if errors.As(err, &unknown) {
+		return string(unknown.Data)
+	}
+	return ""
+}
+
+// callError is the error of an operation that failed in another process: text is what it said, and unknown
 // that it may have happened all the same, with this result then.
-func RemoteError(call RemoteCall, text string, unknown bool, result linearizability.Value) error {
+func callError(call Call, text string, unknown bool, result linearizability.Value) error {
 	err := errors.New(text)
 	if !unknown {
 		return err
@@ -191,8 +211,9 @@ func dataOf(result linearizability.Value) []byte {
 	return []byte(result.String())
 }
 
-// OutcomeUnknown tells whether an error of a recipe's says that the operation may have happened, rather than
+// outcomeOpen tells whether an error of a recipe's says that the operation may have happened, rather than
 // only that it failed.
-func OutcomeUnknown(err error) bool {
-	return declared(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+func outcomeOpen(err error) bool {
+	return errors.Is(err, recipes.ErrUnknownOutcome) || workload.Disconnected(err) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -1,4 +1,4 @@
-package workload
+package worker
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
 )
 
 // nobody is a Remote that does nothing.
@@ -22,22 +23,21 @@ func (nobody) Can(string) bool { return false }
 // passes on of errors what a worker would.
 type loopback struct {
 	nobody
-	user   User
+	user   workload.User
 	conn   recipes.Conn
 	served Served
 }
 
-func (l *loopback) Do(ctx context.Context, call RemoteCall) (RemoteAnswer, error) {
+func (l *loopback) Do(ctx context.Context, call Call) (Answer, error) {
 	session := l.conn.SessionID()
 	result, err := l.served[call.Op](ctx, call.Arg)
 	if l.conn.SessionID() != session {
 		session = 0
 	}
 	if err != nil {
-		return RemoteAnswer{Session: session, Incarnation: 1},
-			RemoteError(call, err.Error(), OutcomeUnknown(err), result)
+		return Answer{Session: session, Incarnation: 1}, callError(call, err.Error(), outcomeOpen(err), result)
 	}
-	return RemoteAnswer{Result: result, Session: session, Incarnation: 1}, nil
+	return Answer{Result: result, Session: session, Incarnation: 1}, nil
 }
 
 func (l *loopback) Can(op string) bool { return l.served[op] != nil }
@@ -47,21 +47,21 @@ func (l *loopback) ExpiriesSeen() int  { return l.user.ExpiriesSeen() }
 
 // loopedEpisode is a remote episode in simulation.
 type loopedEpisode struct {
-	*remoteEpisode
-	serve *Workload
+	*episode
+	serve *workload.Workload
 	path  string
 	t     *testing.T
 }
 
-func (e loopedEpisode) Run(u User) { e.remoteEpisode.Run(loopedUser{u, e}) }
+func (e loopedEpisode) Run(u workload.User) { e.episode.Run(loopedUser{u, e}) }
 
 type loopedUser struct {
-	User
+	workload.User
 	e loopedEpisode
 }
 
 func (u loopedUser) Conn() recipes.Conn {
-	served, err := u.e.serve.Serve(u.User.Conn(), u.e.path)
+	served, err := serve(u.e.serve, u.User.Conn(), u.e.path)
 	if err != nil {
 		u.e.t.Error(err)
 	}
@@ -69,21 +69,17 @@ func (u loopedUser) Conn() recipes.Conn {
 }
 
 // looped is a workload of a recipe that is reached through a Remote.
-func looped(t *testing.T, kind, recipe string) *Workload {
+func looped(t *testing.T, kind, recipe string) *workload.Workload {
 	t.Helper()
-	serve, err := Find(kind, recipe)
+	served, err := workload.Find(kind, recipe)
 	if err != nil {
 		t.Fatal(err)
 	}
-	remote, err := RemoteWorkload(kind, recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := remote.plan
-	remote.plan = func(p *sim.Plan, path string) Episode {
-		return loopedEpisode{plan(p, path).(*remoteEpisode), serve, path, t}
-	}
-	return remote
+	k := kindNamed(kind)
+	w, _ := served.With(recipe, k.recipe, func(e workload.Episode, path string) workload.Episode {
+		return loopedEpisode{k.episode(e, path).(*episode), served, path, t}
+	})
+	return w
 }
 
 func messages(r sim.Result) (text string) {
@@ -93,7 +89,7 @@ func messages(r sim.Result) (text string) {
 	return text
 }
 
-func runRemote(t *testing.T, w *Workload, cfg sim.Config) sim.Result {
+func runRemote(t *testing.T, w *workload.Workload, cfg sim.Config) sim.Result {
 	t.Helper()
 	bubbles.Many(t)
 	cfg.Seed, cfg.NoShrink = 1, true
@@ -109,16 +105,15 @@ func runRemote(t *testing.T, w *Workload, cfg sim.Config) sim.Result {
 // are not in the protocol, so elections and locks with readers differ.)
 func TestDetourChangesNothing(t *testing.T) {
 	for _, kind := range []string{"lock", "semaphore", "counter", "queue", "barrier"} {
-		direct, err := Find(kind, Ours)
+		direct, err := workload.Find(kind, workload.Ours)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if kind == "counter" { // its recipe makes the znode itself
-			plan := direct.plan
-			direct.plan = func(p *sim.Plan, path string) Episode { return unmade{plan(p, path).(*counterEpisode)} }
+			direct = workload.Counter(func(c recipes.Conn, path string) workload.Adder { return recipes.NewCounter(c, path) })
 		}
 		cfg := sim.Config{Episodes: 300, Faults: sim.NoFaults, NoFaultsAtAll: true}
-		want, got := runRemote(t, direct, cfg), runRemote(t, looped(t, kind, Ours), cfg)
+		want, got := runRemote(t, direct, cfg), runRemote(t, looped(t, kind, workload.Ours), cfg)
 		if got.Hash != want.Hash || got.Verdict != sim.VerdictOK {
 			t.Errorf("%s: %s, hash %x, want ok, %x: %s", kind, got.Verdict, got.Hash, want.Hash, messages(got))
 		}
@@ -128,8 +123,8 @@ func TestDetourChangesNothing(t *testing.T) {
 // What is lost on the way, such as the kind of an error, causes no violation: correct recipes pass
 // under all faults, as without the detour.
 func TestDetourAccusesNobody(t *testing.T) {
-	for _, kind := range RemoteKinds() {
-		r := runRemote(t, looped(t, kind, Ours), sim.Config{Episodes: 1500})
+	for _, kind := range Kinds() {
+		r := runRemote(t, looped(t, kind, workload.Ours), sim.Config{Episodes: 1500})
 		if r.Verdict != sim.VerdictOK {
 			t.Errorf("%s: %s (%s) %s", kind, r.Verdict, r.Reason, messages(r))
 		}
@@ -150,21 +145,21 @@ func TestDetourHidesNothing(t *testing.T) {
 	}
 }
 
-func TestRemoteKinds(t *testing.T) {
-	for _, kind := range RemoteKinds() {
-		if _, err := RemoteWorkload(kind, "x"); err != nil {
+func TestKinds(t *testing.T) {
+	for _, kind := range Kinds() {
+		if _, err := Find(kind, "exec:x"); err != nil {
 			t.Error(err)
 		}
 	}
-	_, err := RemoteWorkload("membership", "x")
+	_, err := Find("membership", "exec:x")
 	if err == nil || !strings.Contains(err.Error(), "lock, rwlock, semaphore") {
-		t.Errorf("RemoteWorkload says %v; want what there is", err)
+		t.Errorf("Find says %v; want what there is", err)
 	}
 }
 
 // In simulation there are no processes: no operation can be carried out, which is no violation.
 func TestRemoteNeedsRealServers(t *testing.T) {
-	w, err := RemoteWorkload("lock", "exec:x")
+	w, err := Find("lock", "exec:x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,19 +169,61 @@ func TestRemoteNeedsRealServers(t *testing.T) {
 	}
 }
 
+// A recipe in another process has those optional operations that the process says it has.
+func TestQueueHasWhatItsProcessHas(t *testing.T) {
+	for _, can := range [][]string{nil, {"take"}, {"peek"}, {"take", "peek"}} {
+		q := newRemoteQueue(&handle{conn: &remoteConn{remote: able{can: can}}})
+		_, take := q.(interface {
+			Take(context.Context) ([]byte, error)
+		})
+		_, peek := q.(interface {
+			Peek(context.Context) ([]byte, error)
+		})
+		if take != slices.Contains(can, "take") || peek != slices.Contains(can, "peek") {
+			t.Errorf("of a process that can %v: take %v, peek %v", can, take, peek)
+		}
+	}
+}
+
+// able is a Remote with these optional operations.
+type able struct {
+	nobody
+	can []string
+}
+
+func (a able) Can(op string) bool { return slices.Contains(a.can, op) }
+
+func TestInProcesses(t *testing.T) {
+	for of, may := range map[[2]string]bool{
+		{"lock", "published/WriteLock"}: true, {"queue", workload.Ours}: true, {"queue", "exec:x"}: true,
+		{"queue", "ours/receipts"}: false, {"membership", workload.Ours}: false,
+	} {
+		w, err := Find(of[0], of[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := InProcesses(w); (err == nil) != may {
+			t.Errorf("%v: %v, want that it may: %v", of, err, may)
+		}
+	}
+	if _, err := InProcesses(workload.Own("lock", nil)); err == nil {
+		t.Error("a kind of a user's own may be in processes, although its episodes make their recipes themselves")
+	}
+}
+
 // scripted is a Remote whose answers are given.
 type scripted struct {
 	nobody
-	answers []RemoteAnswer
+	answers []Answer
 	err     error
-	calls   []RemoteCall
+	calls   []Call
 	told    int
 }
 
-func (s *scripted) Do(_ context.Context, call RemoteCall) (RemoteAnswer, error) {
+func (s *scripted) Do(_ context.Context, call Call) (Answer, error) {
 	s.calls = append(s.calls, call)
 	if len(s.answers) == 0 {
-		return RemoteAnswer{}, s.err
+		return Answer{}, s.err
 	}
 	answer := s.answers[0]
 	s.answers = s.answers[1:]
@@ -197,30 +234,37 @@ func (s *scripted) ExpiriesSeen() int { return s.told }
 
 // What is held is asked for, and given back to, the process that granted it, and to no other.
 func TestHoldBelongsToAProcess(t *testing.T) {
-	r := &scripted{answers: []RemoteAnswer{{Result: linearizability.Int(7), Session: 1, Incarnation: 3}},
-		err: recipes.ErrLost}
-	lock := newRemoteLock(&remoteConn{remote: r, user: 1}, "/a")
+	r := &scripted{answers: []Answer{{Result: linearizability.Int(7), Session: 1, Incarnation: 3}}, err: recipes.ErrLost}
+	lock := newRemoteLock(&handle{conn: &remoteConn{remote: r, user: 1}, path: "/a"})
 	if err := lock.Lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := lock.(tokener).Token(); got != 7 {
+	if got := lock.(interface{ Token() int64 }).Token(); got != 7 {
 		t.Errorf("token %d, want 7", got)
 	}
-	if !lock.(owner).IsOwner() {
+	if !lock.(interface{ IsOwner() bool }).IsOwner() {
 		t.Error("the holder is no owner")
 	}
 	r.told++
-	if lock.(owner).IsOwner() {
+	if lock.(interface{ IsOwner() bool }).IsOwner() {
 		t.Error("whose session is gone is still an owner")
 	}
 	if err := lock.Unlock(t.Context()); !errors.Is(err, recipes.ErrLost) {
 		t.Errorf("Unlock says %v, want that it was lost", err)
 	}
-	want := []RemoteCall{{User: 1, Path: "/a", Op: "acquire"}, {User: 1, Path: "/a", Op: "release", Incarnation: 3}}
+	want := []Call{{User: 1, Path: "/a", Op: "acquire"}, {User: 1, Path: "/a", Op: "release", Incarnation: 3}}
 	if !slices.Equal(r.calls, want) {
 		t.Errorf("calls %v, want %v", r.calls, want)
 	}
 }
+
+// ended is a world of which it is known when sessions ended.
+type ended struct {
+	workload.World
+	at map[int64]int64
+}
+
+func (w ended) SessionEnd(session int64) (int64, bool) { end, is := w.at[session]; return end, is }
 
 // An operation is put into the session in which it took place, whatever its client has by then. What was got
 // hold of in none that is known, or in one whose end is not known, counts for nothing.
@@ -239,16 +283,15 @@ func TestAttribution(t *testing.T) {
 		{0xf, false, 0xe, true}, // still under way
 		{0xc, false, 0xc, true}, // likewise
 	} {
-		e := &remoteEpisode{sessions: map[int64]int64{}}
+		e := &episode{sessions: map[int64]int64{}}
 		op := &sim.Op{Number: 1, Call: 5, Return: 6, SessionAt: 0xe, Outcome: sim.OK}
 		if c.hold {
-			op.Data = &hold{op: op}
+			op.Data = "a hold"
 		}
 		if c.session != 0xf {
 			e.note(op, c.session)
 		}
-		s := &scene{ops: []*sim.Op{op}, ends: map[int64]int64{0xb: 7, 0xc: 0}}
-		e.attribute(s.view())
+		e.attribute(&workload.View{World: ended{at: map[int64]int64{0xb: 7, 0xc: 0}}, Ops: []*sim.Op{op}})
 		if op.SessionAt != c.want || (op.Outcome == sim.OK) != c.counts {
 			t.Errorf("%+v: session %x, outcome %v", c, op.SessionAt, op.Outcome)
 		}

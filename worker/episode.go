@@ -1,0 +1,104 @@
+package worker
+
+import (
+	"path"
+	"sync"
+
+	"github.com/zktorture/zktorture/linearizability"
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// episode is an episode whose clients are in other processes. It is no resolver, because their requests are not seen.
+type episode struct {
+	workload.Episode
+	path string // the object's
+	bare bool   // the recipe makes its znode
+
+	mu        sync.Mutex
+	sessions  map[int64]int64 // by number of an operation: the session in which it took place
+	simulated bool            // there was a client that is in no process
+}
+
+func (k kind) episode(e workload.Episode, path string) workload.Episode {
+	return &episode{Episode: e, path: path, bare: k.bare, sessions: map[int64]int64{}}
+}
+
+func (e *episode) Parents() []string {
+	if e.bare {
+		return []string{path.Dir(e.path)}
+	}
+	return e.Episode.Parents()
+}
+
+func (e *episode) Run(u workload.User) {
+	conn, ok := u.Conn().(*remoteConn)
+	if !ok {
+		e.refuse()
+		return
+	}
+	own := &remoteConn{Conn: conn.Conn, remote: conn.remote, user: u.Index()}
+	e.Episode.Run(&remoteUser{User: u, episode: e, conn: own})
+}
+
+// refuse lets a client do nothing that is in this process.
+func (e *episode) refuse() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.simulated = true
+}
+
+func (e *episode) History(v *workload.View) linearizability.History {
+	e.attribute(v)
+	return e.Episode.History(v)
+}
+
+func (e *episode) Judge(v *workload.View) workload.Judgement {
+	if e.simulated {
+		const unknown = "a recipe in a process of its own runs on real servers only"
+		return workload.Judgement{Judgement: sim.Judgement{Unknown: unknown}}
+	}
+	e.attribute(v)
+	return e.Episode.Judge(v)
+}
+
+// attribute puts operations into the sessions in which they took place: the client may have got another one between an
+// answer and the moment at which the user noted what it had. What was acquired in a session that is not known, or of
+// which it is not known when it ended, was held for an unknown time, perhaps for none. It counts as not held, so that
+// no violation rests on it.
+func (e *episode) attribute(v *workload.View) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, op := range v.Ops {
+		session, over := e.sessions[op.Number]
+		if !over {
+			continue
+		}
+		op.SessionAt = session
+		end, ended := v.SessionEnd(session)
+		if op.Data != nil && (session == 0 || ended && end < op.Call) {
+			op.Data, op.Outcome = nil, sim.Fail
+		}
+	}
+}
+
+func (e *episode) note(op *sim.Op, session int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sessions[op.Number] = session
+}
+
+// remoteUser is a user of a client in another process.
+type remoteUser struct {
+	workload.User
+	episode *episode
+	conn    *remoteConn
+}
+
+func (u *remoteUser) Conn() recipes.Conn { return u.conn }
+
+func (u *remoteUser) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
+	u.episode.note(op, u.conn.session)
+	u.User.End(op, outcome, result, err)
+}
