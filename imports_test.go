@@ -30,8 +30,9 @@ var mayImport = map[string]string{
 	"zoo/published":   "zoo/published recipes",
 	"workload":        "workload story sim fakezk recipes linearizability internal zoo/published",
 	"worker":          "worker workload story sim fakezk recipes linearizability internal zoo/published ensemble zkclient",
-	"zoo":             "zoo zoo/published live worker workload story sim fakezk recipes linearizability internal ensemble wire zkclient",
+	"zoo":             "zoo zoo/published live live/confirm worker workload story sim fakezk recipes linearizability internal ensemble wire zkclient",
 	"live":            "live worker workload story sim fakezk recipes linearizability internal zoo/published ensemble wire zkclient",
+	"live/confirm":    "live/confirm live worker workload story sim fakezk recipes linearizability internal zoo/published ensemble wire zkclient",
 }
 
 func TestImportsPointOneWay(t *testing.T) {

@@ -630,3 +630,24 @@ func befall(w *wire, c *fakezk.Client, fate string) {
 	c.Break(zk.ErrConnectionClosed)
 	c.Dial(w.now, 0)
 }
+
+// What is said to be unsendable is what the client refuses by itself.
+func TestUnsendable(t *testing.T) {
+	client, _, err := fakezk.NewLocal(fakezk.Config{}).Connect(time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"", "/", "a", "a/b", "/a", "/a/", "//", "//a", "/a//b", "/a/.", "/a/../b", "/a/b", "/...", "/a\x00"} {
+		_, _, err := client.Exists(path)
+		if got := fakezk.Unsendable("exists", path); got != (err == zk.ErrInvalidPath) {
+			t.Errorf("exists %q: %v, and the client says %v", path, got, err)
+		}
+		_, err = client.Create(path, nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
+		if got := fakezk.Unsendable("create", path); got != (err == zk.ErrInvalidPath) {
+			t.Errorf("create %q: %v, and the client says %v", path, got, err)
+		}
+	}
+	if fakezk.Unsendable("auth", "") || fakezk.Unsendable("multi", "") {
+		t.Error("what has no path is refused")
+	}
+}

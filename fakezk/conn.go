@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -52,7 +53,7 @@ func mix(x uint64) uint64 {
 
 // ask sends a request about one znode, unless its path is invalid.
 func (c *Conn) ask(r Request) (*Call, error) {
-	if err := ValidatePath(r.Path, false); err != nil {
+	if err := validatePath(r.Path, false); err != nil {
 		return &Call{}, err
 	}
 	return c.request(r)
@@ -165,7 +166,7 @@ func (c *Conn) create(r Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := ValidatePath(r.Path, mode.sequential); err != nil {
+	if err := validatePath(r.Path, mode.sequential); err != nil {
 		return "", err
 	}
 	switch {
@@ -186,7 +187,7 @@ const protectedPrefix = "_c_"
 // CreateProtectedEphemeralSequential creates an ephemeral sequential znode with a GUID in its name and looks for that
 // GUID once after a lost connection, exactly as go-zookeeper does; there too, a second loss leaves the znode behind.
 func (c *Conn) CreateProtectedEphemeralSequential(path string, data []byte, acl []zk.ACL) (string, error) {
-	if err := ValidatePath(path, true); err != nil {
+	if err := validatePath(path, true); err != nil {
 		return "", err
 	}
 	guid := c.NewGUID()
@@ -367,10 +368,17 @@ func parseMode(flags int32) (mode, error) {
 	return mode{}, fmt.Errorf("invalid flag value: [%v]", flags)
 }
 
-// ValidatePath is go-zookeeper's check before it sends anything; the error is [zk.ErrInvalidPath]. It differs from
+// Unsendable tells whether go-zookeeper refuses a request for its path, and sends nothing; op is named as recipes.Around
+// names it.
+func Unsendable(op, path string) bool {
+	sequential := op == "create" // it may be
+	return !slices.Contains([]string{"multi", "auth", "close"}, op) && validatePath(path, sequential) != nil
+}
+
+// validatePath is go-zookeeper's check before it sends anything; the error is [zk.ErrInvalidPath]. It differs from
 // the server's: surrogates, the lower private use area and a first component "." pass, so that the server's
 // BadArguments can be reached. The path of a sequential znode may end with a slash.
-func ValidatePath(path string, sequential bool) error {
+func validatePath(path string, sequential bool) error {
 	if path == "" || path[0] != '/' {
 		return zk.ErrInvalidPath
 	}

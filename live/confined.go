@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/worker"
 )
@@ -31,7 +32,7 @@ func confine(conn recipes.Conn, below string, strays func(error)) recipes.Conn {
 		if err := c.check(op, path); err != nil {
 			return err
 		}
-		if op == "create" && len(path) <= len(below) && !unsendable(op, path) {
+		if op == "create" && len(path) <= len(below) && !fakezk.Unsendable(op, path) {
 			return zk.ErrNodeExists
 		}
 		return send()
@@ -40,7 +41,7 @@ func confine(conn recipes.Conn, below string, strays func(error)) recipes.Conn {
 }
 
 // confine lets a recipe reach the round's object and nothing else. What another process asks for is not seen here.
-func (l *liveRound) confine(conn recipes.Conn) recipes.Conn {
+func (l *Round) confine(conn recipes.Conn) recipes.Conn {
 	if _, remote := worker.RemoteOf(conn); remote {
 		return conn
 	}
@@ -51,7 +52,7 @@ func (l *liveRound) confine(conn recipes.Conn) recipes.Conn {
 func (c *confined) check(op, path string) error {
 	below := path == c.below || strings.HasPrefix(path, c.below+"/")
 	above := path == "/" || strings.HasPrefix(c.below, path+"/")
-	if below || above && !slices.Contains(changing, op) || unsendable(op, path) || op == "multi" {
+	if below || above && !slices.Contains(changing, op) || fakezk.Unsendable(op, path) || op == "multi" {
 		return nil
 	}
 	c.strays(fmt.Errorf("live: the recipe asked for %s of %s, and its path is below %s: it has to use the path that its constructor gets, as all rounds have their own", op, path, c.below))

@@ -16,9 +16,6 @@
 // The root is marked as the run's own ([Mark]). The run changes and removes nothing else, and stops when the root is not
 // its own any more ([ErrRootLost]). What a killed run has left is found and removed later ([FindLeftRoots]).
 //
-// # Confirming a counterexample
-//
-// [Confirm] makes the trace of a simulated counterexample happen on real servers: requests arrive in the order of the trace,
-// connections break, sessions expire, processes die and servers lag where they did. It says whether the same property
-// breaks there, and at which step the real servers went another way.
+// [PlayRound] has its caller play one [Round]: open its sessions, say when its users go on, and judge it. Package
+// live/confirm makes counterexamples of the simulator happen in this way.
 package live

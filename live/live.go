@@ -198,9 +198,27 @@ func (r *liveRun) release(ctx context.Context, conn recipes.Conn, err error) err
 	return r.claim.release(&patient{Conn: conn, ctx: releasing, limit: limit})
 }
 
+// PlayRound has one round played, by a plan of the workload, in a root that it claims and removes as [Run] does. The round's
+// object is the root itself. The configuration needs Open and Root. The error is play's, or for a root that could not be
+// claimed or removed.
+func PlayRound(
+	ctx context.Context, w *workload.Workload, plan *sim.Plan, config Config, play func(context.Context, *Round) error,
+) error {
+	cfg := config.withDefaults()
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	_, err := onRoot(ctx, w, cfg, func(ctx context.Context, r *liveRun) error {
+		l := r.newRound(w, plan, cfg.Root)
+		l.ctx = ctx
+		return play(ctx, l)
+	})
+	return err
+}
+
 // newLiveRun returns a run of which nothing has happened yet.
 func newLiveRun(w *workload.Workload, cfg Config) (r *liveRun, err error) {
-	r = &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{}, rounds: map[*liveRound]bool{}}
+	r = &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{}, rounds: map[*Round]bool{}}
 	r.nemesis.since = r.begin
 	r.result = sim.Result{Workload: w.Name(), Recipe: w.Recipe(), Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}, Waived: w.Waived()}
 	if cfg.Start != nil {
@@ -224,8 +242,8 @@ type liveRun struct {
 	nemesis nemesis
 
 	mu      sync.Mutex
-	numbers [2]int64            // the next rounds', with clients of this process, and of processes of their own
-	rounds  map[*liveRound]bool // whose users are at work
+	numbers [2]int64        // the next rounds', with clients of this process, and of processes of their own
+	rounds  map[*Round]bool // whose users are at work
 	result  sim.Result
 	found   map[string]int // index into result.Violations by property
 	broken  int            // rounds in which a property broke
@@ -409,12 +427,13 @@ const closeMax = time.Second
 func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuck bool, err error) {
 	l := r.draw(n)
 	l.ctx, l.sessions = ctx, sessions
-	if err := r.whileHealthy(l.prepare); err != nil {
+	if err := r.whileHealthy(l.Prepare); err != nil {
 		return false, err
 	}
 	l.arm()
 	r.playing(l, true)
-	l.play()
+	l.start()
+	l.Finish()
 	r.playing(l, false)
 	unrest := l.recover() // from here on no server is hurt
 	defer r.nemesis.healthy.RUnlock()
@@ -425,8 +444,7 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 		r.unjudged(int(n), unrest.Error())
 		return true, nil // with new sessions
 	}
-	v, world := l.view()
-	world.seen = l.observe(ctx, v)
+	v := l.View(ctx)
 	switch err := l.undisturbed(); {
 	case ctx.Err() != nil:
 		return true, nil
@@ -443,12 +461,11 @@ func (r *liveRun) round(ctx context.Context, n int64, sessions []*Session) (stuc
 }
 
 // judge judges a round, and removes what is left of one that has ended.
-func (r *liveRun) judge(n int, l *liveRound, v *workload.View) (err error) {
-	j := l.episode.Judge(v)
-	j.Resolve()
+func (r *liveRun) judge(n int, l *Round, v *workload.View) (err error) {
+	j := l.Judge(v)
 	if len(v.Waiting) == 0 {
 		if len(j.Violations) == 0 {
-			l.addLeftovers(v, &j)
+			l.AddLeftovers(v, &j)
 		}
 		err = r.claim.remove(r.admin.Conn, l.object)
 	}
@@ -458,7 +475,7 @@ func (r *liveRun) judge(n int, l *liveRound, v *workload.View) (err error) {
 }
 
 // recordHistory writes a round's history down.
-func (r *liveRun) recordHistory(l *liveRound, v *workload.View) error {
+func (r *liveRun) recordHistory(l *Round, v *workload.View) error {
 	h := l.episode.History(v)
 	for i := range h {
 		h[i].Object = l.object
@@ -472,25 +489,24 @@ func (r *liveRun) recordHistory(l *liveRound, v *workload.View) error {
 }
 
 // draw draws a round from its number: what its clients do, whatever may strike, and what is to strike them.
-func (r *liveRun) draw(n int64) *liveRound {
+func (r *liveRun) draw(n int64) *Round {
 	object := fmt.Sprintf("%s/r%d", r.cfg.Root, n)
 	w, faults := r.workload, r.cfg.Faults.Clients&^ProcessFaults
 	if r.cfg.ownProcess(n) {
 		w, faults = r.ownProcess, r.cfg.Faults.Clients
 	}
 	plan := sim.NewPlan(sim.NewRandomSource(r.cfg.Seed, uint64(n)), r.cfg.Clients, 2, r.cfg.Ops, ClientFaults(), object)
-	e, log := workload.LogRequests(w.Episode(plan, object+"/"+w.Name()))
-	l := &liveRound{run: r, episode: e, log: log, object: object, path: object + "/" + w.Name()}
+	l := r.newRound(w, plan, object)
 	if r.cfg.Plan != nil {
 		l.faults = r.cfg.Plan.Rounds[int(n)]
 	} else {
-		l.faults = drawFaults(r.cfg.Seed, int(n), len(e.Users()), faults, r.cfg.Timeout)
+		l.faults = drawFaults(r.cfg.Seed, int(n), len(l.Users()), faults, r.cfg.Timeout)
 	}
 	return l
 }
 
 // playing notes that a round's users begin, or have come to an end.
-func (r *liveRun) playing(l *liveRound, begin bool) {
+func (r *liveRun) playing(l *Round, begin bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if begin {

@@ -75,7 +75,7 @@ func planOf(at int64, kind ensemble.Kind, target ensemble.Target, lasts int64) S
 
 func withNemesis(servers *fragile, faults ...ServerFault) (*liveRun, *bytes.Buffer) {
 	strikes := &bytes.Buffer{}
-	r := &liveRun{begin: time.Now(), rounds: map[*liveRound]bool{}, admin: &Session{Conn: answering{}}}
+	r := &liveRun{begin: time.Now(), rounds: map[*Round]bool{}, admin: &Session{Conn: answering{}}}
 	r.cfg = Config{Servers: servers, Plan: &FaultPlan{Servers: faults}, Strikes: strikes, Root: "/r"}
 	r.result.Struck = map[string]int{}
 	r.nemesis.since = r.begin
@@ -93,7 +93,7 @@ func TestServersAreStruck(t *testing.T) {
 			planOf(100, ensemble.Mute, 2, 20),
 			ServerFault{AtMS: 20000, Fault: ensemble.Fault{Kind: ensemble.Lag, Target: ensemble.Follower, DelayMS: 9}, ForMS: 20},
 		)
-		busy := &liveRound{ops: []*sim.Op{{Name: "acquire"}}}
+		busy := &Round{ops: []*sim.Op{{Name: "acquire"}}}
 		r.playing(busy, true)
 		if err := r.runNemesis(t.Context(), t.Context()); err != nil {
 			t.Fatal(err)
@@ -187,10 +187,9 @@ func (s *sleeper) Kill() error   { return s.say("kill") }
 func TestPausedUsersStandStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		process := &sleeper{}
-		l := &liveRound{run: &liveRun{}, ctx: t.Context(), episode: soloEpisode{},
-			sessions: []*Session{{Process: process}},
-			asleep:   map[int]chan struct{}{}, healed: make(chan struct{})}
-		u := &liveUser{round: l, session: l.sessions[0]}
+		l := &Round{run: &liveRun{}, ctx: t.Context(), episode: soloEpisode{}, sessions: []*Session{{Process: process}},
+			asleep: map[int]chan struct{}{}, healed: make(chan struct{})}
+		u := torturedUser{l.User(0, 0)}
 		begun := time.Now()
 		after := func() time.Duration { return time.Since(begun) }
 		l.lasting.Go(func() { l.strikeProcess(Fault{Client: 1, Fault: "pause", Variant: "later", ForMS: 700}) })

@@ -11,7 +11,7 @@ import (
 // left.
 //
 // Invariant: the log is copied after the tree was read, so that it has whatever made it as it is.
-func (l *liveRound) observe(ctx context.Context, v *workload.View) *workload.Requests {
+func (l *Round) observe(ctx context.Context, v *workload.View) *workload.Requests {
 	if ctx.Err() != nil || !l.log.Needed(v) {
 		return nil
 	}

@@ -30,7 +30,7 @@ func RemoteSession(r worker.Remote, observer recipes.Conn) *Session {
 
 // strikeProcess pauses or kills a client's process: at once, or a moment later, when it knows the answer to the
 // request and has gone on. What the client's users do is the client's: they stop with it.
-func (l *liveRound) strikeProcess(f Fault) {
+func (l *Round) strikeProcess(f Fault) {
 	process := l.sessions[f.Client-1].Process
 	if process == nil {
 		return
@@ -56,7 +56,7 @@ func (l *liveRound) strikeProcess(f Fault) {
 }
 
 // wait waits for so long, or until the round is healed.
-func (l *liveRound) wait(d time.Duration) {
+func (l *Round) wait(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -66,7 +66,7 @@ func (l *liveRound) wait(d time.Duration) {
 }
 
 // awake waits while the user's client is paused.
-func (u *liveUser) awake() {
+func (u torturedUser) awake() {
 	for {
 		u.round.mu.Lock()
 		awake, asleep := u.round.asleep[u.clientN]

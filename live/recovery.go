@@ -16,7 +16,7 @@ import (
 // anything is judged.
 
 // arm lets the faults of a round strike at its clients.
-func (l *liveRound) arm() {
+func (l *Round) arm() {
 	for _, f := range l.faults {
 		l.strikes = append(l.strikes, &Strike{Fault: f})
 	}
@@ -29,7 +29,7 @@ func (l *liveRound) arm() {
 }
 
 // begun notes that a fault strikes, and brings about what is not the link's business.
-func (l *liveRound) begun(f Fault) {
+func (l *Round) begun(f Fault) {
 	now := l.run.stamp()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,21 +44,21 @@ func (l *liveRound) begun(f Fault) {
 	case "cancel":
 		l.giveUp(running)
 	case "reap":
-		l.lasting.Go(l.reap)
+		l.lasting.Go(l.Reap)
 	case "pause", "crash":
 		l.lasting.Go(func() { l.strikeProcess(f) })
 	}
 }
 
-// reap deletes the znode of the object if that has had children, and has none now.
-func (l *liveRound) reap() {
+// Reap deletes the znode of the object if that has had children, and has none now.
+func (l *Round) Reap() {
 	if there, stat, err := l.run.admin.Conn.Exists(l.path); err == nil && there && stat.Cversion > 0 {
 		l.run.admin.Conn.Delete(l.path, -1) // refused if somebody has made another
 	}
 }
 
 // heal ends the torture: all that lasts ends, and nothing strikes any more.
-func (l *liveRound) heal() {
+func (l *Round) heal() {
 	l.health.Do(func() { close(l.healed) })
 	for client := range l.episode.Users() {
 		if link := l.sessions[client].Link; link != nil {
@@ -68,7 +68,7 @@ func (l *liveRound) heal() {
 }
 
 // running are the operations of a client that are under way.
-func (l *liveRound) running(client int) (ops []*sim.Op) {
+func (l *Round) running(client int) (ops []*sim.Op) {
 	for _, op := range l.ops {
 		if op.Client == client && op.Return == 0 {
 			ops = append(ops, op)
@@ -77,8 +77,27 @@ func (l *liveRound) running(client int) (ops []*sim.Op) {
 	return ops
 }
 
+// Cancel has the caller of the first operation of a user that is under way give up, if it may.
+func (l *Round) Cancel(client, user int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.giveUp(slices.DeleteFunc(l.running(client), func(op *sim.Op) bool { return op.User != user }))
+}
+
+// Crash notes that a client's process has died: its operations under way have unknown outcomes, and its session stays at the
+// servers. The next process needs a session, and users.
+func (l *Round) Crash(client int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.crashes[client] = append(l.crashes[client], l.run.stamp())
+	for _, op := range l.running(client) {
+		op.Outcome = sim.Unknown
+		l.cancels[op]()
+	}
+}
+
 // giveUp ends the context of the first operation whose caller may give up.
-func (l *liveRound) giveUp(running []*sim.Op) {
+func (l *Round) giveUp(running []*sim.Op) {
 	for _, op := range running {
 		if l.cancelable[op] && !op.Cancelled {
 			op.Cancelled = true
@@ -90,7 +109,7 @@ func (l *liveRound) giveUp(running []*sim.Op) {
 
 // recover heals everything and waits until every client has reached its servers again: also if nothing was to strike, as
 // servers may be away by themselves. The error says why the round cannot be judged.
-func (l *liveRound) recover() error {
+func (l *Round) recover() error {
 	l.awaitHealthy()
 	l.heal()
 	l.lasting.Wait()
@@ -146,15 +165,15 @@ func reach(ctx context.Context, s *Session, path string) error {
 const reachEvery = 10 * time.Millisecond
 
 // servers tells whether servers have been hurt during the round.
-func (l *liveRound) servers() bool { return l.run.nemesis.count() > l.serverStrikes }
+func (l *Round) servers() bool { return l.run.nemesis.count() > l.serverStrikes }
 
 // struck tells whether anything happened to anybody.
-func (l *liveRound) struck() bool {
+func (l *Round) struck() bool {
 	return l.servers() || slices.ContainsFunc(l.strikes, func(s *Strike) bool { return s.At > 0 })
 }
 
 // struckSoFar is what was to happen, with what has come of it.
-func (l *liveRound) struckSoFar() (all []Strike) {
+func (l *Round) struckSoFar() (all []Strike) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.strikes {

@@ -17,11 +17,16 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// liveRound is one round under way.
-type liveRound struct {
+// Round is one episode of a workload on real servers, on an object of its own. [Run] plays its rounds under faults, each
+// client as fast as it goes; [PlayRound] has its caller play one.
+//
+// Who plays a round calls Prepare, then SetSession for each client, and has each of its users Run in a goroutine that calls Left
+// when it is over. Finish waits for them. View is what there is to Judge then.
+type Round struct {
 	run           *liveRun
 	ctx           context.Context
-	sessions      []*Session
+	sessions      []*Session // of the clients
+	former        []*Session // of processes that have crashed, and were followed by others
 	episode       workload.Episode
 	log           *workload.RequestLog // of its users' requests; nil if there is no use for it
 	began         time.Time
@@ -40,12 +45,12 @@ type liveRound struct {
 	health        sync.Once
 	truce         sync.Once // no server is hurt until the round is over
 	serverStrikes int       // that had struck servers before
-	replayer      *replayer // nil if everybody goes on as they like
 
 	mu         sync.Mutex
 	ops        []*sim.Op
 	cancels    map[*sim.Op]context.CancelFunc
 	cancelable map[*sim.Op]bool
+	crashes    map[int][]int64 // by client: when its processes have crashed, one after the other
 	strikes    []*Strike
 	asleep     map[int]chan struct{} // by client that is paused: closed when it goes on
 	active     int                   // users that have not finished …
@@ -54,20 +59,28 @@ type liveRound struct {
 	idle       chan struct{}         // closed when nobody is left
 }
 
-func (l *liveRound) prepare() error {
+// newRound returns a round of which nothing has happened yet.
+func (r *liveRun) newRound(w *workload.Workload, plan *sim.Plan, object string) *Round {
+	e, log := workload.LogRequests(w.Episode(plan, object+"/"+w.Name()))
+	return &Round{run: r, episode: e, log: log, object: object, path: object + "/" + w.Name()}
+}
+
+// Prepare makes the round's znodes. What its clients knew before does not count.
+func (l *Round) Prepare() error {
 	if err := l.make(); err != nil {
 		return fmt.Errorf("live: %s cannot be made: %w", l.object, err)
 	}
 	l.cancels, l.cancelable = map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}
 	l.alone, l.idle, l.healed = make(chan struct{}), make(chan struct{}), make(chan struct{})
-	l.asleep, l.serverStrikes = map[int]chan struct{}{}, l.run.nemesis.count()
+	l.asleep, l.serverStrikes, l.crashes = map[int]chan struct{}{}, l.run.nemesis.count(), map[int][]int64{}
 	l.broken, l.expiriesSeen = lostBy(l.sessions), l.expiriesNow()
+	l.active = workload.Slot(l.Users(), len(l.Users()), 0)
 	l.began = time.Now()
 	return nil
 }
 
 // make makes the round's znodes, in the run's root.
-func (l *liveRound) make() (err error) {
+func (l *Round) make() (err error) {
 	if l.tenure, err = l.run.claim.hold(l.run.admin.Conn); err != nil {
 		return err
 	}
@@ -79,7 +92,7 @@ func (l *liveRound) make() (err error) {
 
 // undisturbed returns an error if the root was lost during the round, or not in use for a while, so that somebody may have
 // removed something.
-func (l *liveRound) undisturbed() error {
+func (l *Round) undisturbed() error {
 	tenure, err := l.run.claim.hold(l.run.admin.Conn)
 	if err == nil && tenure != l.tenure {
 		err = errDisturbed
@@ -90,29 +103,50 @@ func (l *liveRound) undisturbed() error {
 // errDisturbed is why a round is not judged during which the root was not in use.
 var errDisturbed = errors.New("the session of the run's own had ended meanwhile, so that somebody may have removed what was there")
 
-// play starts all users and waits until they have finished, or until only such are left as wait.
-func (l *liveRound) play() {
-	l.start()
-	l.finish()
+// Admin is the run's own connection: its requests are made until they are answered, or the run ends.
+func (l *Round) Admin() recipes.Conn { return l.run.admin.Conn }
+
+// Users returns how many users each client has.
+func (l *Round) Users() []int { return l.episode.Users() }
+
+// SetSession gives a client a session: the first, or that of the process that follows one that has crashed.
+func (l *Round) SetSession(client int, s *Session) {
+	if l.sessions == nil {
+		l.sessions = make([]*Session, len(l.Users()))
+	}
+	if former := l.sessions[client]; former != nil {
+		l.former = append(l.former, former)
+	}
+	l.sessions[client] = s
 }
 
+// allSessions are those of former processes, too.
+func (l *Round) allSessions() []*Session { return slices.Concat(l.sessions, l.former) }
+
+// User returns a user of a client, in its present process.
+func (l *Round) User(client, index int) *User {
+	return &User{l, l.sessions[client], client, index, len(l.crashes[client])}
+}
+
+// Run has a user, perhaps wrapped, do what the episode says.
+func (l *Round) Run(u workload.User) { l.episode.Run(u) }
+
 // start starts all users.
-func (l *liveRound) start() {
-	layout := l.episode.Users()
-	l.active = workload.Slot(layout, len(layout), 0) // before the first can have finished
-	for client, users := range layout {
+func (l *Round) start() {
+	for client, users := range l.Users() {
 		for index := range users {
-			u := &liveUser{round: l, session: l.sessions[client], clientN: client, indexN: index, slot: workload.Slot(layout, client, index)}
+			u := torturedUser{l.User(client, index)}
 			go func() {
-				defer l.left()
-				l.episode.Run(u)
+				defer l.Left()
+				l.Run(u)
 			}()
 		}
 	}
 }
 
-// finish waits until all users have finished, or until only such are left as wait for ever.
-func (l *liveRound) finish() {
+// Finish waits until all users have finished, or until only such are left as wait for ever, and ends their waits. It returns
+// false if the servers or the machine were too slow to tell who waits for ever: then the round cannot be judged.
+func (l *Round) Finish() (judgeable bool) {
 	for waiting := true; waiting; {
 		switch l.patience() {
 		case finished:
@@ -136,10 +170,11 @@ func (l *liveRound) finish() {
 	for _, cancel := range l.cancels {
 		cancel()
 	}
+	return !l.slow
 }
 
 // lasts tells whether the round's faults have not ended yet.
-func (l *liveRound) lasts() bool {
+func (l *Round) lasts() bool {
 	select {
 	case <-l.healed:
 		return false
@@ -150,7 +185,7 @@ func (l *liveRound) lasts() bool {
 
 // stuck tells whether somebody waits who should not, and keeps how everything is then; what comes after that has come of
 // ending it. It ends the waits that are in order, if there are any. Nothing must have happened since patience has ended.
-func (l *liveRound) stuck() bool {
+func (l *Round) stuck() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.events() != l.seen || l.endOrderly() {
@@ -169,7 +204,7 @@ func snapshots(ops []*sim.Op) (all []*sim.Op) {
 }
 
 // patience waits for the end of all users, or until there is no use in waiting.
-func (l *liveRound) patience() outlook {
+func (l *Round) patience() outlook {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	w := l.newWait()
@@ -192,10 +227,10 @@ func (l *liveRound) patience() outlook {
 	}
 }
 
-func (l *liveRound) newWait() *wait { return l.run.newWait(l.waiters(), l.run.cfg.Patience) }
+func (l *Round) newWait() *wait { return l.run.newWait(l.waiters(), l.run.cfg.Patience) }
 
 // stirred tells whether something has happened since somebody looked.
-func (l *liveRound) stirred() bool {
+func (l *Round) stirred() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.seen
@@ -206,11 +241,8 @@ func (l *liveRound) stirred() bool {
 // lookEvery is how often a round looks whether somebody has done something.
 const lookEvery = 50 * time.Millisecond
 
-// waiters are the sessions of those who wait. A replayed round knows better itself who is connected, and who has died.
-func (l *liveRound) waiters() (of []*Session) {
-	if l.replayer != nil {
-		return nil
-	}
+// waiters are the sessions of those who wait.
+func (l *Round) waiters() (of []*Session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, op := range l.waiting() {
@@ -222,7 +254,7 @@ func (l *liveRound) waiters() (of []*Session) {
 }
 
 // events counts the operations that have begun, and those that have ended.
-func (l *liveRound) events() (n int) {
+func (l *Round) events() (n int) {
 	for _, op := range l.ops {
 		if n++; op.Return != 0 {
 			n++
@@ -231,7 +263,7 @@ func (l *liveRound) events() (n int) {
 	return n
 }
 
-func (l *liveRound) waiting() []*sim.Op {
+func (l *Round) waiting() []*sim.Op {
 	var ops []*sim.Op
 	for _, op := range l.ops {
 		if op.Return == 0 && op.Outcome == sim.Running {
@@ -242,7 +274,7 @@ func (l *liveRound) waiting() []*sim.Op {
 }
 
 // onlyWaitInOrder tells whether everybody who has not finished waits, and may.
-func (l *liveRound) onlyWaitInOrder() bool {
+func (l *Round) onlyWaitInOrder() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	waiting := l.waiting()
@@ -257,14 +289,14 @@ func (l *liveRound) onlyWaitInOrder() bool {
 	return true
 }
 
-// quiet ends the waits that are in order, and returns false if there are none.
-func (l *liveRound) quiet() bool {
+// EndWaits ends the waits that are in order, and returns false if there are none.
+func (l *Round) EndWaits() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.endOrderly()
 }
 
-func (l *liveRound) endOrderly() bool {
+func (l *Round) endOrderly() bool {
 	inOrder := l.episode.MayWaitForever(l.ops, l.waiting())
 	for _, op := range inOrder {
 		op.Cancelled = true
@@ -273,7 +305,8 @@ func (l *liveRound) endOrderly() bool {
 	return len(inOrder) > 0
 }
 
-func (l *liveRound) left() {
+// Left notes that a user has finished.
+func (l *Round) Left() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.active--
@@ -285,11 +318,18 @@ func (l *liveRound) left() {
 	}
 }
 
-func (l *liveRound) view() (*workload.View, *liveWorld) {
+// View is what the clients have seen of a round that is over, and what is known of its world.
+func (l *Round) View(ctx context.Context) *workload.View {
+	v, world := l.view()
+	world.seen = l.observe(ctx, v)
+	return v
+}
+
+func (l *Round) view() (*workload.View, *liveWorld) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	faulty := lostBy(l.sessions) > l.broken || l.struck() || !l.brisk()
-	world := &liveWorld{faulty: faulty, sessions: l.ends(), remains: l.remains}
+	world := &liveWorld{faulty: faulty, roundEnds: l.ends(), crashes: l.crashes, remains: l.remains}
 	v := &workload.View{World: world, Left: workload.Leftovers{Path: l.path}}
 	if v.Ops = l.frozen; v.Ops == nil {
 		v.Ops = snapshots(l.ops)
@@ -309,16 +349,16 @@ type roundEnds struct {
 	begin    time.Time // of stamps
 }
 
-func (l *liveRound) ends() roundEnds {
+func (l *Round) ends() roundEnds {
 	alive := map[int64]bool{}
-	for _, s := range l.sessions {
-		alive[s.Conn.SessionID()] = true
+	for _, s := range l.allSessions() {
+		alive[s.Conn.SessionID()] = true // also that of a process that has crashed: it stays
 	}
-	return roundEnds{l.sessions, alive, l.run.begin}
+	return roundEnds{l.allSessions(), alive, l.run.begin}
 }
 
-// end of a session that has been replaced, and of whose end no link knows, is 0: what it held counts for nothing.
-func (e roundEnds) end(session int64) (at int64, ended bool) {
+// SessionEnd of a session that has been replaced, and of whose end no link knows, is 0: what it held counts for nothing.
+func (e roundEnds) SessionEnd(session int64) (at int64, ended bool) {
 	for _, s := range e.sessions {
 		if s.Link == nil {
 			continue
@@ -330,7 +370,7 @@ func (e roundEnds) end(session int64) (at int64, ended bool) {
 	return 0, !e.alive[session]
 }
 
-func (e roundEnds) gone(session int64) (since int64, known bool) {
+func (e roundEnds) SessionGone(session int64) (since int64, known bool) {
 	for _, s := range e.sessions {
 		if s.Link == nil {
 			continue
@@ -343,13 +383,13 @@ func (e roundEnds) gone(session int64) (since int64, known bool) {
 }
 
 // brisk tells whether the machine and its servers were quick enough all the time for nobody to run out of time.
-func (l *liveRound) brisk() bool {
+func (l *Round) brisk() bool {
 	h := l.run.pulse.since(l.began, time.Now())
 	return h.steady && h.longest < l.run.cfg.Timeout/4
 }
 
 // tree lists the children of a znode with their owners, oldest first; nothing if it cannot.
-func (l *liveRound) tree(parent string) (nodes []liveNode) {
+func (l *Round) tree(parent string) (nodes []liveNode) {
 	conn := l.run.admin.Conn
 	conn.Sync(parent)
 	children, _, err := conn.Children(parent)
@@ -374,7 +414,7 @@ type liveNode struct {
 // leftovers reports what a finished round has left in the tree, as the simulated world does. What callers have
 // left behind that gave up may be removed in the background, which takes a moment. The second result says why nobody
 // can tell, if so.
-func (l *liveRound) leftovers(v *workload.View) (found []sim.Violation, unknown string) {
+func (l *Round) leftovers(v *workload.View) (found []sim.Violation, unknown string) {
 	found = l.leftover(v)
 	w := l.run.newWait(l.living(), max(tidyMax, l.run.cfg.Patience/2))
 	look := time.NewTicker(lookEvery)
@@ -400,8 +440,15 @@ func (l *liveRound) leftovers(v *workload.View) (found []sim.Violation, unknown 
 // everybody has finished, at least.
 const tidyMax = 5 * time.Second
 
-// addLeftovers adds them to what is judged.
-func (l *liveRound) addLeftovers(v *workload.View, j *workload.Judgement) {
+// Judge judges a round by the view of it.
+func (l *Round) Judge(v *workload.View) workload.Judgement {
+	j := l.episode.Judge(v)
+	j.Resolve()
+	return j
+}
+
+// AddLeftovers looks at the tree when everybody has finished, and adds what is left there to what is judged.
+func (l *Round) AddLeftovers(v *workload.View, j *workload.Judgement) {
 	found, unknown := l.leftovers(v)
 	j.Add(found...)
 	j.Unknown = cmp.Or(j.Unknown, unknown)
@@ -411,16 +458,13 @@ func (l *liveRound) addLeftovers(v *workload.View, j *workload.Judgement) {
 var errSlow = errors.New("for too long the servers or the machine were too slow, or a client was not connected, to tell who waits for ever from who is slow")
 
 // living are the sessions that have a client.
-func (l *liveRound) living() []*Session {
-	if l.replayer != nil {
-		return nil
-	}
+func (l *Round) living() []*Session {
 	return slices.DeleteFunc(slices.Clone(l.sessions), func(s *Session) bool { return !s.connected() })
 }
 
 // leftover looks once: for an ephemeral znode of a session that lives, and a persistent one that was made for one use and never
 // had children, as the simulated world does. Whose session has ended cannot tidy up, so the latter are not judged then.
-func (l *liveRound) leftover(v *workload.View) []sim.Violation {
+func (l *Round) leftover(v *workload.View) []sim.Violation {
 	tree := map[string]workload.Znode{}
 	admin := l.run.admin.Conn
 	if _, err := admin.Sync(l.object); err != nil {
@@ -448,16 +492,16 @@ func (l *liveRound) leftover(v *workload.View) []sim.Violation {
 }
 
 // notesOf is how many notes a session's client may keep.
-func (l *liveRound) notesOf(v *workload.View, session int64) int {
+func (l *Round) notesOf(v *workload.View, session int64) int {
 	client := slices.IndexFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
 	return max(workload.NotesOf(v.Ops, client), 1)
 }
 
 // oneTime tells whether a name is of a kind that is used once, by one operation or session: it ends in a number that the
 // servers have made, or bears the identity of a session or a random one.
-func (l *liveRound) oneTime(path string) bool {
+func (l *Round) oneTime(path string) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
-	return oneTimeName.MatchString(name) || slices.ContainsFunc(l.sessions, func(s *Session) bool {
+	return oneTimeName.MatchString(name) || slices.ContainsFunc(l.allSessions(), func(s *Session) bool {
 		id := s.Conn.SessionID()
 		return strings.Contains(name, fmt.Sprintf("%x", id)) || strings.Contains(name, fmt.Sprint(id))
 	})
@@ -467,128 +511,14 @@ func (l *liveRound) oneTime(path string) bool {
 var oneTimeName = regexp.MustCompile(`(\d{10}|-\d{9,10})$|[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 // expiriesNow is how many ends of sessions clients have been told of by now.
-func (l *liveRound) expiriesNow() (told int) {
-	for _, s := range l.sessions {
+func (l *Round) expiriesNow() (told int) {
+	for _, s := range l.allSessions() {
 		told += s.ExpiriesSeen()
 	}
 	return told
 }
 
 // alive tells whether a session is a client's present one.
-func (l *liveRound) alive(session int64) bool {
-	if l.replayer != nil {
-		return l.replayer.alive(session)
-	}
+func (l *Round) alive(session int64) bool {
 	return slices.ContainsFunc(l.sessions, func(s *Session) bool { return s.Conn.SessionID() == session })
-}
-
-// liveUser is a user on real servers.
-type liveUser struct {
-	round           *liveRound
-	session         *Session
-	clientN, indexN int
-	slot            int
-	via             *replayedConn // if the round is replayed
-}
-
-func (u *liveUser) Client() int       { return u.clientN }
-func (u *liveUser) Index() int        { return u.indexN }
-func (u *liveUser) ExpiriesSeen() int { return u.session.ExpiriesSeen() }
-
-func (u *liveUser) Conn() recipes.Conn {
-	if u.via != nil {
-		return u.via
-	}
-	return u.round.confine(u.session.Conn)
-}
-
-// SawExpiryBefore is false unless the round is replayed: else nobody can say what was before what inside of
-// a client, so belief is not judged.
-func (u *liveUser) SawExpiryBefore() bool { return u.via != nil && u.via.sawExpiryBefore() }
-
-func (u *liveUser) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
-	l := u.round
-	ctx, cancel := context.WithCancel(l.ctx)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	op := &sim.Op{Name: name, Arg: arg, Client: u.clientN, User: u.indexN, Call: l.run.stamp()}
-	op.Number, op.SessionAt = op.Call, u.session.Conn.SessionID()
-	u.mark(sim.KindCall, op)
-	l.ops = append(l.ops, op)
-	l.cancels[op], l.cancelable[op] = cancel, cancelable
-	return ctx, op
-}
-
-func (u *liveUser) Note(op *sim.Op, about any) {
-	u.round.mu.Lock()
-	defer u.round.mu.Unlock()
-	op.Data = about
-}
-
-func (u *liveUser) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
-	l := u.round
-	now := l.run.stamp()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	u.mark(sim.KindReturn, op)
-	l.cancels[op]()
-	delete(l.cancels, op)
-	op.Return, op.Outcome, op.Result, op.Err = now, outcome, result, err
-	op.SessionAt, op.ExpiriesSeen = u.session.Conn.SessionID(), u.session.ExpiriesSeen()
-}
-
-// mark tells the replayer, if there is one, how far the user has come.
-func (u *liveUser) mark(kind sim.Kind, op *sim.Op) {
-	if u.via != nil {
-		u.via.mark(kind, op)
-	}
-}
-
-// Do takes a moment, as work under a lock does; without it holds would be too short to overlap.
-func (u *liveUser) Do(_ string, f func() string) {
-	if u.via != nil {
-		u.via.ask(outsideZK, "")
-	} else {
-		u.work()
-		u.awake()
-	}
-	u.round.mu.Lock()
-	defer u.round.mu.Unlock()
-	f()
-}
-
-// work takes a moment.
-func (u *liveUser) work() {
-	work := time.NewTimer(workTime)
-	defer work.Stop()
-	select {
-	case <-work.C:
-	case <-u.round.ctx.Done():
-	}
-}
-
-// workTime is several times the time of a request.
-const workTime = 3 * time.Millisecond
-
-func (u *liveUser) AwaitOthers() {
-	u.round.mu.Lock()
-	last := u.round.active == 1
-	u.round.lonely = true
-	u.round.mu.Unlock()
-	defer func() {
-		u.round.mu.Lock()
-		u.round.lonely = false
-		u.round.mu.Unlock()
-		if u.via == nil {
-			u.round.awaitHealthy()
-			u.round.heal()
-		}
-	}()
-	if last {
-		return
-	}
-	select {
-	case <-u.round.alone:
-	case <-u.round.ctx.Done():
-	}
 }

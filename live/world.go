@@ -9,20 +9,11 @@ import (
 
 // liveWorld is what is known of a round on real servers: what its clients, their links and another client have seen.
 type liveWorld struct {
-	faulty   bool
-	sessions sessionEnds
-	crashes  func(client, life int) (at int64, crashed bool) // nil if no process dies alone
-	beliefs  bool                                            // see [workload.World]
-	remains  []liveNode                                      // what was there when somebody waited in vain
-	stale    []Watched                                       // watches on what does not exist, if the servers were asked
-	seen     *workload.Requests                              // nil if nobody looked
-}
-
-// sessionEnds is what is known of the ends of sessions.
-type sessionEnds interface {
-	// end returns until when a session was surely alive, and false if it is; gone since when it surely was no more.
-	end(session int64) (at int64, ended bool)
-	gone(session int64) (since int64, known bool)
+	faulty bool
+	roundEnds
+	crashes map[int][]int64    // by client: when its processes have crashed
+	remains []liveNode         // what was there when somebody waited in vain
+	seen    *workload.Requests // nil if nobody looked
 }
 
 func (w *liveWorld) Faulty() bool { return w.faulty }
@@ -31,20 +22,14 @@ func (w *liveWorld) Moment(stamp int64) string { return fmt.Sprintf("%.6f s", fl
 
 func (w *liveWorld) Span(from, to int64) string { return w.Moment(from) + " to " + w.Moment(to) }
 
-func (w *liveWorld) SessionEnd(session int64) (end int64, ended bool) { return w.sessions.end(session) }
-
-func (w *liveWorld) SessionGone(session int64) (since int64, known bool) {
-	return w.sessions.gone(session)
-}
-
 func (w *liveWorld) Crash(client, incarnation int) (at int64, crashed bool) {
-	if w.crashes == nil {
+	if incarnation >= len(w.crashes[client]) {
 		return 0, false
 	}
-	return w.crashes(client, incarnation)
+	return w.crashes[client][incarnation], true
 }
 
-func (w *liveWorld) Beliefs() (known bool) { return w.beliefs }
+func (w *liveWorld) Beliefs() (known bool) { return false }
 
 func (w *liveWorld) Changes() (all []sim.Change, known bool) { return nil, false }
 
@@ -76,12 +61,5 @@ func (w *liveWorld) Abandoned([]*sim.Op, string, func(*sim.Op) bool) (path strin
 
 func (w *liveWorld) Remains(*sim.Op) bool { return len(w.remains) > 0 }
 
-// LeftBehind returns what real servers say that clients watch for ever. What is left in the tree is looked for when the round
-// is over, see [liveRound.leftovers].
-func (w *liveWorld) LeftBehind([]*sim.Op, workload.Leftovers) (found []sim.Violation) {
-	for _, watch := range w.stale {
-		found = append(found, sim.Violation{Property: "watch-leak"}.Saying(
-			"a watch on %s, which does not exist, is left with session %v", sim.Path(watch.Path), sim.SessionID(watch.Session)))
-	}
-	return found
-}
+// LeftBehind returns nothing: what is left in the tree is looked for when the round is over, see [Round.AddLeftovers].
+func (w *liveWorld) LeftBehind([]*sim.Op, workload.Leftovers) []sim.Violation { return nil }

@@ -11,6 +11,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/ensemble/stepper"
 	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/live/confirm"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -24,8 +25,8 @@ const (
 	stageSession    = 20 * time.Second
 )
 
-// confirm makes a counterexample happen on real servers that are started for it.
-func confirm(c *commandContext, w *workload.Workload, example *sim.Counterexample) (*live.Confirmation, error) {
+// confirmExample makes a counterexample happen on real servers that are started for it.
+func confirmExample(c *commandContext, w *workload.Workload, example *sim.Counterexample) (*confirm.Confirmation, error) {
 	replayed, err := sim.Replay(w, example)
 	if err != nil {
 		return nil, err
@@ -45,19 +46,19 @@ func startStage(ctx context.Context) (*ensemble.Ensemble, error) {
 }
 
 func confirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, example *sim.Counterexample,
-	replayed *sim.Replayed) (*live.Confirmation, error) {
+	replayed *sim.Replayed) (*confirm.Confirmation, error) {
 	leader, err := e.WaitLeader(ctx)
 	if err != nil {
 		return nil, err
 	}
 	servers := e.Servers()
 	servers[0], servers[leader] = servers[leader], servers[0]
-	return live.Confirm(ctx, w, example, replayed, live.ConfirmConfig{
+	return confirm.Run(ctx, w, example, replayed, confirm.Config{
 		Patience: patienceOfSteps,
-		Open: func(ctx context.Context, how live.Opening) (*live.Session, live.Stepper, error) {
+		Open: func(ctx context.Context, how confirm.Opening) (*live.Session, confirm.Stepper, error) {
 			return openStepper(ctx, servers, how)
 		},
-		Watches:   func(ctx context.Context) ([]live.Watched, error) { return watches(ctx, e) },
+		Watches:   func(ctx context.Context) ([]confirm.Watched, error) { return watches(ctx, e) },
 		Followers: followers{e, leader},
 	})
 }
@@ -68,12 +69,12 @@ type followers struct {
 	leader int
 }
 
-// Hold implements [workload.Followers].
+// Hold implements [confirm.Followers].
 func (f followers) Hold(ctx context.Context, server int, zxid int64) error {
 	return f.Ensemble.Hold(ctx, f.member(server), zxid)
 }
 
-// Free implements [workload.Followers].
+// Free implements [confirm.Followers].
 func (f followers) Free(server int) { f.Ensemble.Free(f.member(server)) }
 
 func (f followers) member(server int) int {
@@ -87,21 +88,21 @@ func (f followers) member(server int) int {
 }
 
 // watches lists what the clients of all servers watch.
-func watches(ctx context.Context, e *ensemble.Ensemble) (all []live.Watched, err error) {
+func watches(ctx context.Context, e *ensemble.Ensemble) (all []confirm.Watched, err error) {
 	for i := range e.Servers() {
 		found, err := e.Member(i).Watches(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, w := range found {
-			all = append(all, live.Watched{Session: w.Session, Path: w.Path})
+			all = append(all, confirm.Watched{Session: w.Session, Path: w.Path})
 		}
 	}
 	return all, nil
 }
 
 // openStepper opens a session behind a stepper.
-func openStepper(ctx context.Context, servers []string, how live.Opening) (*live.Session, live.Stepper, error) {
+func openStepper(ctx context.Context, servers []string, how confirm.Opening) (*live.Session, confirm.Stepper, error) {
 	s, err := stepper.New(servers)
 	if err != nil {
 		return nil, nil, err
@@ -118,7 +119,7 @@ func openStepper(ctx context.Context, servers []string, how live.Opening) (*live
 	return session, s, nil
 }
 
-func openStepped(ctx context.Context, s *stepper.Stepper, how live.Opening) (*live.Session, error) {
+func openStepped(ctx context.Context, s *stepper.Stepper, how confirm.Opening) (*live.Session, error) {
 	session := &live.Session{Link: steppedLink{s}}
 	count := counting(session)
 	client, err := zkclient.Config{Servers: s.Addr(), SessionTimeout: stageSession, OnEvent: func(e zk.Event) {
@@ -151,14 +152,14 @@ func openStepped(ctx context.Context, s *stepper.Stepper, how live.Opening) (*li
 // steppedLink is a stepper as a link on which nothing strikes by itself.
 type steppedLink struct{ *stepper.Stepper }
 
-// Arm implements [workload.Link].
+// Arm implements [live.Link].
 func (steppedLink) Arm([]live.Fault, func(live.Fault)) {}
 
-// Heal implements [workload.Link].
+// Heal implements [live.Link].
 func (w steppedLink) Heal() { w.Open() }
 
 // tries says which try it was, if it was not the first.
-func tries(f *live.Confirmation) string {
+func tries(f *confirm.Confirmation) string {
 	if f.Tries < 2 {
 		return ""
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/internal/reworded"
-	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/live/confirm"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -62,12 +62,12 @@ func TestConfirm(t *testing.T) {
 func TestConfirmationSaysTries(t *testing.T) {
 	v := &sim.Violation{}
 	for _, tc := range []struct {
-		confirmed live.Confirmation
+		confirmed confirm.Confirmation
 		want      string
 	}{
-		{live.Confirmation{Violation: v, Tries: 1}, "confirmed"},
-		{live.Confirmation{Violation: v, Tries: 3}, "confirmed at try 3"},
-		{live.Confirmation{Violation: v, Tries: 2, Step: 4, Difference: "a get"},
+		{confirm.Confirmation{Violation: v, Tries: 1}, "confirmed"},
+		{confirm.Confirmation{Violation: v, Tries: 3}, "confirmed at try 3"},
+		{confirm.Confirmation{Violation: v, Tries: 2, Step: 4, Difference: "a get"},
 			"confirmed at try 2, though step 4 was another: a get"},
 	} {
 		if got := confirmation(zoo.Animal{}, &tc.confirmed); got != tc.want {

@@ -34,7 +34,7 @@ func (r *replayCmd) Run(c *commandContext) error {
 
 // confirm says whether real servers do what the simulated ones did: status 1 if they do.
 func (r *replayCmd) confirm(c *commandContext, w *workload.Workload, example *sim.Counterexample) error {
-	confirmed, err := confirm(c, w, example)
+	confirmed, err := confirmExample(c, w, example)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.File, err)
 	}

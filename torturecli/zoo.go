@@ -244,7 +244,7 @@ type animalSummary struct {
 	Confirmation *confirmationSummary `json:"confirmation,omitempty"`
 }
 
-// confirmationSummary is a [live.Confirmation].
+// confirmationSummary is a [confirm.Confirmation].
 type confirmationSummary struct {
 	Violation  bool   `json:"violation"`            // it was seen on real servers
 	Step       int    `json:"step,omitempty"`       // the first at which they did otherwise

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/live/confirm"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
@@ -97,7 +98,7 @@ func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err er
 }
 
 func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a zoo.Animal,
-	found sim.Found) (*live.Confirmation, error) {
+	found sim.Found) (*confirm.Confirmation, error) {
 	w := a.Broken()
 	example, replayed, err := replayCatch(w, a, found)
 	if err != nil {
@@ -121,7 +122,7 @@ func replayCatch(w *workload.Workload, a zoo.Animal, found sim.Found) (*sim.Coun
 }
 
 // confirmation says in a sentence what came of a counterexample on real servers.
-func confirmation(of zoo.Animal, f *live.Confirmation) string {
+func confirmation(of zoo.Animal, f *confirm.Confirmation) string {
 	switch {
 	case f.Violation != nil && f.Step == 0:
 		return "confirmed" + tries(f)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/live/confirm"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -26,10 +26,10 @@ type HuntConfig struct {
 // Catch is what came of a hunt.
 type Catch struct {
 	Animal       Animal
-	Found        *sim.Found         // the smallest story of the animal's property; nil if it was not found
-	Episodes     int                // in which it was found, or that were run in vain
-	Rate         float64            // of a canary: the share of the random episodes
-	Confirmed    *live.Confirmation // on real servers; nil if nobody has looked
+	Found        *sim.Found            // the smallest story of the animal's property; nil if it was not found
+	Episodes     int                   // in which it was found, or that were run in vain
+	Rate         float64               // of a canary: the share of the random episodes
+	Confirmed    *confirm.Confirmation // on real servers; nil if nobody has looked
 	TwinEpisodes int
 	TwinClean    bool
 	Problem      string // why it was not found, or what the twin is accused of

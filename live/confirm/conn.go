@@ -1,4 +1,4 @@
-package live
+package confirm
 
 import (
 	"context"
@@ -50,23 +50,6 @@ func (c *replayedConn) CreateProtectedEphemeralSequential(path string, data []by
 	return recipes.CreateProtected(c, path, data, acl)
 }
 
-// sawExpiryBefore tells whether all ends of sessions that the client knows of were known when something was granted last.
-func (c *replayedConn) sawExpiryBefore() bool {
-	r := c.incarnation.replayer
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return c.expiriesSeen > 0 && c.expiriesSeen == c.incarnation.expiriesSeen
-}
-
-// mark notes that the user begins or ends an operation, unless its process is dead: then its goroutine ends.
-func (c *replayedConn) mark(kind sim.Kind, op *sim.Op) {
-	if c.incarnation.dead() {
-		runtime.Goexit()
-	}
-	op.Incarnation = c.incarnation.number
-	c.incarnation.replayer.mark(opMark{c.incarnation.client, c.user, kind})
-}
-
 // pendingRequest is what somebody would like to do next: send a request, or reach what clients share outside of
 // ZooKeeper.
 type pendingRequest struct {
@@ -92,15 +75,9 @@ func (w *pendingRequest) fits(s sim.Step) bool {
 		(w.op == "multi" || s.Path == "" || samePath(s.Path, w.path))
 }
 
-// unsendable tells whether the client itself refuses a request for its path, and sends nothing.
-func unsendable(op, path string) bool {
-	sequential := op == "create" // it may be
-	return !slices.Contains([]string{outsideZK, "multi", "auth", "close"}, op) && fakezk.ValidatePath(path, sequential) != nil
-}
-
 // ask waits until the request may be sent; the error is that with which it fails. Who has the reply calls done.
 func (c *replayedConn) ask(op, path string) (done func(), err error) {
-	if unsendable(op, path) {
+	if op != outsideZK && fakezk.Unsendable(op, path) {
 		return func() {}, nil
 	}
 	r := c.incarnation.replayer
@@ -128,7 +105,7 @@ func (r *replayer) ask(w *pendingRequest) error {
 	select {
 	case err := <-w.answer:
 		return err
-	case <-r.round.ctx.Done():
+	case <-r.ctx.Done():
 		return nil
 	}
 }
@@ -139,7 +116,7 @@ func (r *replayer) atOnce(w *pendingRequest) (answered bool, err error) {
 	defer r.mu.Unlock()
 	w.conn.asked = true
 	switch {
-	case w.conn.incarnation.died != 0:
+	case w.conn.incarnation.dead:
 		return true, errDead
 	case w.conn.refused && w.op != outsideZK:
 		w.conn.refused = false

@@ -1,4 +1,4 @@
-package live
+package confirm
 
 import (
 	"context"
@@ -109,7 +109,7 @@ func (r *replayer) meet(ctx context.Context, server, step int) error {
 func (r *replayer) seen(server int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.incarnations, func(p *incarnation) bool { return p != nil && p.died == 0 && p.connected && p.server == server })
+	return slices.ContainsFunc(r.incarnations, func(p *incarnation) bool { return p != nil && !p.dead && p.connected && p.server == server })
 }
 
 // fall makes a server lag. One that nobody has seen may be behind already.

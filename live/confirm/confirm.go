@@ -1,4 +1,12 @@
-package live
+// Package confirm makes a counterexample of the simulator happen on real servers.
+//
+// # The model
+//
+// [Run] plays the trace of the counterexample in a round of package live. Each client is behind a [Stepper]: requests arrive,
+// replies return and events of watches pass one by one, in the order of the trace. Connections break, sessions expire,
+// processes die and servers lag where they did in simulation. Then everybody goes on freely, and the round is judged as any
+// other. A [Confirmation] says whether the same property breaks, and at which step the real servers went another way.
+package confirm
 
 import (
 	"context"
@@ -9,13 +17,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
-
-// A counterexample that the simulator has found is shown to be true, or not, by making the same happen on
-// real servers: each client is behind a stepper, and requests, replies and events are let through in the order of
-// the trace. Where something else comes than in the simulation, that is where the two differ.
 
 // Stepper is where a client's requests, replies and events pass one by one.
 type Stepper interface {
@@ -55,10 +60,10 @@ type Confirmation struct {
 	missed bool // such an event has not come
 }
 
-// ConfirmConfig says how to make a counterexample happen.
-type ConfirmConfig struct {
+// Config says how to make a counterexample happen.
+type Config struct {
 	// Open opens a session behind a stepper, which is the session's Link.
-	Open func(context.Context, Opening) (*Session, Stepper, error)
+	Open func(context.Context, Opening) (*live.Session, Stepper, error)
 	// Watches lists what the servers' clients watch; nil if nobody can tell.
 	Watches func(context.Context) ([]Watched, error)
 	// Followers can be held back; nil if they cannot.
@@ -88,26 +93,40 @@ type Watched struct {
 	Path    string
 }
 
-// Confirm makes the run of a counterexample happen on real servers. The error is for what could not be done.
-func Confirm(ctx context.Context, w *workload.Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg ConfirmConfig) (*Confirmation, error) {
+// Run makes the run of a counterexample happen on real servers: replayed is what [sim.Replay] says of it. The error is for
+// what could not be done.
+func Run(
+	ctx context.Context, w *workload.Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg Config,
+) (*Confirmation, error) {
 	if why := unconfirmable(replayed, cfg); why != "" {
 		return &Confirmation{Untried: why}, nil
 	}
 	if cfg.Patience == 0 {
 		cfg.Patience = 3 * time.Second
 	}
-	admin := func(ctx context.Context) (*Session, error) {
+	return tried(func() (*Confirmation, error) { return once(ctx, w, c, replayed, cfg) })
+}
+
+// once tries once.
+func once(
+	ctx context.Context, w *workload.Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg Config,
+) (confirmed *Confirmation, err error) {
+	plan, err := c.Plan(sim.Root0) // which an episode uses up
+	if err != nil {
+		return nil, err
+	}
+	admin := func(ctx context.Context) (*live.Session, error) {
 		s, _, err := cfg.Open(ctx, Opening{})
 		return s, err
 	}
-	live := Config{Open: admin, Root: sim.Root0, Rounds: 1, Workers: 1, Clients: c.Clients, Ops: c.Ops, Patience: cfg.Patience}.withDefaults()
-	return tried(func() (confirmed *Confirmation, err error) {
-		_, err = onRoot(ctx, w, live, func(ctx context.Context, r *liveRun) (err error) {
-			confirmed, err = r.confirm(ctx, c, replayed, cfg)
-			return err
-		})
-		return confirmed, err
+	round := live.Config{Open: admin, Root: sim.Root0, Patience: cfg.Patience}
+	err = live.PlayRound(ctx, w, plan, round, func(ctx context.Context, l *live.Round) (err error) {
+		r := newReplayer(ctx, l, w, cfg, replayed)
+		defer r.end(ctx)
+		confirmed, err = r.confirm(ctx, c.Property, len(replayed.Record.Waits) > 0)
+		return err
 	})
+	return confirmed, err
 }
 
 // triesMax bounds how often a counterexample is tried. An event is missed in about half of all tries if a session has
@@ -129,7 +148,7 @@ func tried(try func() (*Confirmation, error)) (*Confirmation, error) {
 }
 
 // unconfirmable says what of a trace cannot be made to happen on real servers.
-func unconfirmable(r *sim.Replayed, cfg ConfirmConfig) string {
+func unconfirmable(r *sim.Replayed, cfg Config) string {
 	for _, s := range r.Trace {
 		if cfg.Followers == nil && falls(s) {
 			return fmt.Sprintf("step %d: these servers cannot be made to lag", s.N)
@@ -157,18 +176,9 @@ func wrapping(changes []sim.Change) string {
 	return needs
 }
 
-// confirm runs one round by the trace.
-func (run *liveRun) confirm(ctx context.Context, c *sim.Counterexample, replayed *sim.Replayed, cfg ConfirmConfig) (*Confirmation, error) {
-	object := run.cfg.Root
-	plan, err := c.Plan(object)
-	if err != nil {
-		return nil, err
-	}
-	e, log := workload.LogRequests(run.workload.Episode(plan, object+"/"+run.workload.Name()))
-	l := &liveRound{run: run, ctx: ctx, episode: e, log: log, object: object, path: object + "/" + run.workload.Name()}
-	r := newReplayer(l, cfg, replayed)
-	l.replayer = r
-	defer r.end(ctx)
+// confirm plays the round by the trace, and says whether the property breaks; waits says that somebody waited for ever in
+// the simulation.
+func (r *replayer) confirm(ctx context.Context, property string, waits bool) (*Confirmation, error) {
 	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -176,18 +186,19 @@ func (run *liveRun) confirm(ctx context.Context, c *sim.Counterexample, replayed
 	out.Step, out.Difference = r.follow(ctx)
 	out.missed = r.missed
 	r.free()
-	l.finish()
-	v := r.view(ctx)
-	j := l.episode.Judge(v)
-	j.Resolve()
-	if len(v.Waiting) == 0 {
-		l.addLeftovers(v, &j)
+	if !r.round.Finish() {
+		return out, nil
 	}
-	out.sort(c.Property, len(replayed.Record.Waits) > 0, l.run.workload.Promised(j.Violations))
+	v := r.view(ctx)
+	j := r.round.Judge(v)
+	if len(v.Waiting) == 0 {
+		r.round.AddLeftovers(v, &j)
+	}
+	out.sort(property, waits, r.workload.Promised(j.Violations))
 	return out, nil
 }
 
-// sort tells the violation of a property from others; waits says that somebody waited for ever in the simulation.
+// sort tells the violation of a property from others.
 func (c *Confirmation) sort(property string, waits bool, found []sim.Violation) {
 	for i := range found {
 		if c.Violation == nil && sameProperty(property, found[i].Property, waits) {

@@ -1,4 +1,4 @@
-package live
+package confirm
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func (p *pretended) Free(server int) { p.freed[server]++ }
 func lagStage(t *testing.T, last int64, trace ...sim.Step) (*replayer, *pretended) {
 	t.Helper()
 	p := &pretended{last: last}
-	r := &replayer{trace: trace, cfg: ConfirmConfig{Followers: p}}
+	r := &replayer{trace: trace, cfg: Config{Followers: p}}
 	if err := r.holdAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -152,10 +152,10 @@ func (*ended) Expire(context.Context, ...int) error { return nil }
 // Without followers that can be held a trace with lag is not tried.
 func TestLagIsNotTried(t *testing.T) {
 	r := &sim.Replayed{Record: &sim.Record{}, Trace: []sim.Step{falling(4, 1, 0)}}
-	if got, want := unconfirmable(r, ConfirmConfig{}), "step 4: these servers cannot be made to lag"; got != want {
+	if got, want := unconfirmable(r, Config{}), "step 4: these servers cannot be made to lag"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := unconfirmable(r, ConfirmConfig{Followers: &pretended{}}); got != "" {
+	if got := unconfirmable(r, Config{Followers: &pretended{}}); got != "" {
 		t.Error(got)
 	}
 }

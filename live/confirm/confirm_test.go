@@ -1,4 +1,4 @@
-package live
+package confirm
 
 import (
 	"context"
@@ -113,39 +113,17 @@ func TestUnconductible(t *testing.T) {
 	}}}
 	want := "step 5: the counter of sequential znodes goes on to -2147483648, " +
 		"where ZooKeeper 3.8's sticks at 2147483647"
-	if got := unconfirmable(wraps, ConfirmConfig{}); got != want {
+	if got := unconfirmable(wraps, Config{}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	wraps.Record.Changes = wraps.Record.Changes[:1]
 	want = "step 3: the counter of sequential znodes begins near its end, " +
 		"which takes 2147483647 creates on real servers"
-	if got := unconfirmable(wraps, ConfirmConfig{}); got != want {
+	if got := unconfirmable(wraps, Config{}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := unconfirmable(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}, ConfirmConfig{}); got != "" {
+	if got := unconfirmable(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}, Config{}); got != "" {
 		t.Error(got)
-	}
-}
-
-// What go-zookeeper refuses by itself is not waited for.
-func TestUnsendable(t *testing.T) {
-	client, _, err := fakezk.NewLocal(fakezk.Config{}).Connect(time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{"", "/", "a", "a/b", "/a", "/a/", "//", "//a", "/a//b", "/a/.", "/a/../b", "/a/b",
-		"/...", "/a\x00"} {
-		_, _, err := client.Exists(path)
-		if got := unsendable("exists", path); got != (err == zk.ErrInvalidPath) {
-			t.Errorf("exists %q: %v, and the client says %v", path, got, err)
-		}
-		_, err = client.Create(path, nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
-		if got := unsendable("create", path); got != (err == zk.ErrInvalidPath) {
-			t.Errorf("create %q: %v, and the client says %v", path, got, err)
-		}
-	}
-	if unsendable(outsideZK, "") || unsendable("multi", "") {
-		t.Error("what has no path is refused")
 	}
 }
 

@@ -1,4 +1,4 @@
-package live
+package confirm
 
 import (
 	"context"
@@ -11,13 +11,17 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
 )
 
 // replayer makes the steps of a trace happen, one after the other.
 type replayer struct {
-	round    *liveRound
-	cfg      ConfirmConfig
+	ctx      context.Context // of the round
+	round    *live.Round
+	workload *workload.Workload
+	cfg      Config
 	trace    []sim.Step
 	deaths   map[int][]int64 // by step: the sessions that end in it
 	faulty   bool            // faults strike
@@ -40,9 +44,9 @@ type replayer struct {
 	released bool              // everything is granted
 }
 
-func newReplayer(l *liveRound, cfg ConfirmConfig, replayed *sim.Replayed) *replayer {
+func newReplayer(ctx context.Context, l *live.Round, w *workload.Workload, cfg Config, replayed *sim.Replayed) *replayer {
 	r := &replayer{
-		round: l, cfg: cfg, trace: replayed.Trace, faulty: replayed.Record.Struck != 0, tortured: replayed.Record.Tortured, deaths: map[int][]int64{},
+		ctx: ctx, round: l, workload: w, cfg: cfg, trace: replayed.Trace, faulty: replayed.Record.Struck != 0, tortured: replayed.Record.Tortured, deaths: map[int][]int64{},
 		owners: map[int64]*incarnation{}, changed: make(chan struct{}), marks: map[opMark]int{}, due: map[opMark]int{},
 	}
 	for _, c := range replayed.Record.Changes {
@@ -77,7 +81,7 @@ func (r *replayer) quiet(ctx context.Context, next sim.Step) error {
 	moment, cancel := context.WithTimeout(ctx, r.cfg.Patience/10)
 	defer cancel()
 	r.await(moment, func() bool { return false }) // nobody says that it waits
-	if !r.round.quiet() {
+	if !r.round.EndWaits() {
 		return errors.New("nobody waits who may give up")
 	}
 	return nil
@@ -170,7 +174,7 @@ func (r *replayer) world(ctx context.Context, s sim.Step) error {
 	case s.Fault == sim.Lag:
 		return r.apply(ctx, s)
 	case s.Fault == sim.Reap:
-		r.round.reap()
+		r.round.Reap()
 	}
 	return nil
 }
@@ -320,19 +324,11 @@ func (r *replayer) fault(ctx context.Context, p *incarnation, i int) error {
 		}
 		return p.disconnect(ctx, p.stepper.Cut)
 	case sim.Cancel:
-		r.cancel(s)
+		r.round.Cancel(s.Client, s.User)
 	case sim.Crash:
 		return r.crash(ctx, p, i)
 	}
 	return nil
-}
-
-// cancel lets the caller of a user's operation give up.
-func (r *replayer) cancel(s sim.Step) {
-	l := r.round
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.giveUp(slices.DeleteFunc(l.running(s.Client), func(op *sim.Op) bool { return op.User != s.User }))
 }
 
 // lose breaks the connection with what is lost on it, or has requests fail that no server can be reached for.

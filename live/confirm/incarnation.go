@@ -1,16 +1,16 @@
-package live
+package confirm
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/live"
+	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
-	"github.com/zktorture/zktorture/workload"
 )
 
 // incarnation is one incarnation of a client's process: from its start to its crash, or to the end of the round.
@@ -19,7 +19,7 @@ type incarnation struct {
 	client   int
 	number   int // how often the client has crashed before
 	begun    int // the step
-	session  *Session
+	session  *live.Session
 	server   int // to which it is connected, or was last
 	stepper  Stepper
 	users    []*replayedUser
@@ -28,22 +28,53 @@ type incarnation struct {
 	over     bool              // its session has ended, of which the client has not heard
 
 	// Guarded by the replayer:
-	died         int64 // when it crashed; 0: it has not
+	dead         bool
 	connected    bool
 	granted      int // how often it has been connected to a session
 	expiriesSeen int // how often it has learned that its session has ended
 	events       int // how many events of watches it has got
 }
 
-// replayedUser is a user in one incarnation of a client.
+// replayedUser is a user in one incarnation of a client. The replayer holds it up, and learns how far it has come.
 type replayedUser struct {
-	*liveUser
-	finished atomic.Bool
+	*live.User
+	via      *replayedConn
+	finished bool // guarded by the replayer
+}
+
+func (u *replayedUser) Conn() recipes.Conn { return u.via }
+
+// SawExpiryBefore tells whether all ends of sessions that the client knows of were known when something was granted last.
+func (u *replayedUser) SawExpiryBefore() bool {
+	p := u.via.incarnation
+	p.replayer.mu.Lock()
+	defer p.replayer.mu.Unlock()
+	return u.via.expiriesSeen > 0 && u.via.expiriesSeen == p.expiriesSeen
+}
+
+func (u *replayedUser) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
+	ctx, op := u.User.Begin(name, arg, cancelable)
+	u.mark(sim.KindCall)
+	return ctx, op
+}
+
+func (u *replayedUser) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
+	u.User.End(op, outcome, result, err)
+	u.mark(sim.KindReturn)
+}
+
+func (u *replayedUser) mark(kind sim.Kind) {
+	u.via.incarnation.replayer.mark(opMark{u.Client(), u.Index(), kind})
+}
+
+func (u *replayedUser) Do(what string, f func() string) {
+	u.via.ask(outsideZK, "")
+	u.User.Do(what, f)
 }
 
 // AwaitOthers waits until all others have finished, and for the step in which the user knows that.
 func (u *replayedUser) AwaitOthers() {
-	u.liveUser.AwaitOthers()
+	u.User.AwaitOthers()
 	u.via.ask(outsideZK, "")
 }
 
@@ -52,19 +83,17 @@ func (r *replayer) begin(ctx context.Context) error {
 	if err := r.holdAll(ctx); err != nil {
 		return err
 	}
-	if err := r.round.prepare(); err != nil {
+	if err := r.round.Prepare(); err != nil {
 		return err
 	}
-	layout := r.round.episode.Users()
-	r.incarnations, r.round.sessions = make([]*incarnation, len(layout)), make([]*Session, len(layout))
-	for client, users := range layout {
+	r.incarnations = make([]*incarnation, len(r.round.Users()))
+	for client := range r.incarnations {
 		if err := r.open(ctx, client, -1); err != nil {
 			return err
 		}
 		if err := r.followAll(ctx); err != nil {
 			return err
 		}
-		r.round.active += users
 	}
 	for _, p := range r.incarnations {
 		p.start(ctx, nil)
@@ -74,7 +103,7 @@ func (r *replayer) begin(ctx context.Context) error {
 
 // open opens a session for the incarnation of a client that begins after a line of the trace.
 func (r *replayer) open(ctx context.Context, client, line int) error {
-	p := &incarnation{replayer: r, client: client, watches: clientWatches{semantics: r.round.run.workload.ClientSemantics()}}
+	p := &incarnation{replayer: r, client: client, watches: clientWatches{semantics: r.workload.ClientSemantics()}}
 	if line >= 0 {
 		p.begun, p.number = r.trace[line].N, r.incarnations[client].number+1
 	}
@@ -86,9 +115,10 @@ func (r *replayer) open(ctx context.Context, client, line int) error {
 	if p.watches.forgets() {
 		p.stepper.Forget()
 	}
-	r.incarnations[client], r.round.sessions[client] = p, p.session
-	for index := range r.round.episode.Users()[client] {
-		p.users = append(p.users, &replayedUser{liveUser: p.newUser(index, refused)})
+	r.incarnations[client] = p
+	r.round.SetSession(client, p.session)
+	for index := range r.round.Users()[client] {
+		p.users = append(p.users, &replayedUser{User: r.round.User(client, index), via: newReplayedConn(p, index, refused)})
 	}
 	return nil
 }
@@ -128,43 +158,36 @@ func (r *replayer) opening(p *incarnation, line int) (how Opening, refused bool)
 // serverOf returns the server of the simulation that has granted a session.
 func serverOf(session int64) int { return int(session>>56) - 1 }
 
-func (p *incarnation) newUser(index int, refused bool) *liveUser {
-	l := p.replayer.round
-	return &liveUser{
-		round: l, session: p.session, clientN: p.client, indexN: index, slot: workload.Slot(l.episode.Users(), p.client, index),
-		via: newReplayedConn(p, index, refused),
-	}
-}
-
 // start starts the users of an incarnation that had not finished in the one before, each when the one before has asked for
 // something, or has had its time: users of one process may share objects, which the first of them makes.
 func (p *incarnation) start(ctx context.Context, before []*replayedUser) {
 	r := p.replayer
 	for i, u := range p.users {
-		if before != nil && before[i].finished.Load() {
-			u.finished.Store(true)
+		if before != nil && before[i].finished {
+			u.finished = true
 			continue
 		}
 		go func() {
 			defer p.leave(u)
-			r.round.episode.Run(u)
+			r.round.Run(u)
 		}()
 		turn, cancel := context.WithTimeout(ctx, r.cfg.Patience/10)
-		r.await(turn, func() bool { return u.via.asked || u.finished.Load() })
+		r.await(turn, func() bool { return u.via.asked || u.finished })
 		cancel()
 	}
 }
 
 // leave notes that a user has finished, unless its process has died.
 func (p *incarnation) leave(u *replayedUser) {
-	if p.dead() {
+	r := p.replayer
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p.dead {
 		return
 	}
-	u.finished.Store(true)
-	p.replayer.round.left()
-	p.replayer.mu.Lock()
-	defer p.replayer.mu.Unlock()
-	p.replayer.stir()
+	u.finished = true
+	r.round.Left()
+	r.stir()
 }
 
 // asks tells whether a pending request is for a request of the client.
@@ -278,33 +301,19 @@ func (r *replayer) crash(ctx context.Context, p *incarnation, i int) error {
 
 // kill ends the incarnation: whoever runs in it ends when it next does something, and its session stays at the servers.
 func (p *incarnation) kill() {
-	r, l := p.replayer, p.replayer.round
+	r := p.replayer
 	p.stepper.Kill()
-	l.mu.Lock()
 	r.mu.Lock()
-	p.died = l.run.stamp()
+	p.dead = true
 	r.mu.Unlock()
-	for _, op := range l.running(p.client) {
-		if op.Incarnation == p.number {
-			op.Outcome = sim.Unknown
-			l.cancels[op]()
-		}
-	}
-	l.mu.Unlock()
+	r.round.Crash(p.client)
 	r.answer(func(w *pendingRequest) bool { return w.client == p.client }, errDead)
 	p.session.Close() // for its own sake: it reaches nobody
 	r.former = append(r.former, p)
 }
 
 // errDead is the answer to whoever is in a process that is dead.
-var errDead = errors.New("live: the process is dead")
-
-// dead tells whether the process has crashed.
-func (p *incarnation) dead() bool {
-	p.replayer.mu.Lock()
-	defer p.replayer.mu.Unlock()
-	return p.died != 0
-}
+var errDead = errors.New("confirm: the process is dead")
 
 // restart begins a client's next incarnation.
 func (r *replayer) restart(ctx context.Context, old *incarnation, line int) error {

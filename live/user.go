@@ -1,0 +1,123 @@
+package live
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// User is a user of a round, with the session that its client had when [Round.User] made it. Nothing holds it up: who plays
+// the round may wrap it for that. Its goroutine ends when it begins or ends an operation after [Round.Crash].
+type User struct {
+	round           *Round
+	session         *Session
+	clientN, indexN int
+	incarnation     int // of the client's process
+}
+
+// Client implements [workload.User], as do the other methods.
+func (u *User) Client() int        { return u.clientN }
+func (u *User) Index() int         { return u.indexN }
+func (u *User) ExpiriesSeen() int  { return u.session.ExpiriesSeen() }
+func (u *User) Conn() recipes.Conn { return u.session.Conn }
+
+// SawExpiryBefore is false: nobody can say what was before what inside of a client, so belief is not judged.
+func (u *User) SawExpiryBefore() bool { return false }
+
+func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
+	l := u.round
+	ctx, cancel := context.WithCancel(l.ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	u.endIfCrashed()
+	op := &sim.Op{Name: name, Arg: arg, Client: u.clientN, User: u.indexN, Incarnation: u.incarnation, Call: l.run.stamp()}
+	op.Number, op.SessionAt = op.Call, u.session.Conn.SessionID()
+	l.ops = append(l.ops, op)
+	l.cancels[op], l.cancelable[op] = cancel, cancelable
+	return ctx, op
+}
+
+func (u *User) Note(op *sim.Op, about any) {
+	u.round.mu.Lock()
+	defer u.round.mu.Unlock()
+	op.Data = about
+}
+
+func (u *User) End(op *sim.Op, outcome sim.Outcome, result string, err error) {
+	l := u.round
+	now := l.run.stamp()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	u.endIfCrashed()
+	l.cancels[op]()
+	delete(l.cancels, op)
+	op.Return, op.Outcome, op.Result, op.Err = now, outcome, result, err
+	op.SessionAt, op.ExpiriesSeen = u.session.Conn.SessionID(), u.session.ExpiriesSeen()
+}
+
+// endIfCrashed ends the goroutine if the user's process has crashed. The round is locked.
+func (u *User) endIfCrashed() {
+	if u.incarnation < len(u.round.crashes[u.clientN]) {
+		runtime.Goexit()
+	}
+}
+
+func (u *User) Do(_ string, f func() string) {
+	u.round.mu.Lock()
+	defer u.round.mu.Unlock()
+	f()
+}
+
+func (u *User) AwaitOthers() {
+	u.round.mu.Lock()
+	last := u.round.active == 1
+	u.round.lonely = true
+	u.round.mu.Unlock()
+	defer func() {
+		u.round.mu.Lock()
+		u.round.lonely = false
+		u.round.mu.Unlock()
+	}()
+	if last {
+		return
+	}
+	select {
+	case <-u.round.alone:
+	case <-u.round.ctx.Done():
+	}
+}
+
+// torturedUser is a user in a round of [Run].
+type torturedUser struct{ *User }
+
+func (u torturedUser) Conn() recipes.Conn { return u.round.confine(u.session.Conn) }
+
+// Do takes a moment, as work under a lock does; without it holds would be too short to overlap.
+func (u torturedUser) Do(what string, f func() string) {
+	u.work()
+	u.awake()
+	u.User.Do(what, f)
+}
+
+// work takes a moment.
+func (u torturedUser) work() {
+	work := time.NewTimer(workTime)
+	defer work.Stop()
+	select {
+	case <-work.C:
+	case <-u.round.ctx.Done():
+	}
+}
+
+// workTime is several times the time of a request.
+const workTime = 3 * time.Millisecond
+
+// AwaitOthers ends the torture, too: what comes next is to look at what is left.
+func (u torturedUser) AwaitOthers() {
+	u.User.AwaitOthers()
+	u.round.awaitHealthy()
+	u.round.heal()
+}
