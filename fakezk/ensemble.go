@@ -13,6 +13,7 @@ type Config struct {
 	MinSession   int64  // least session timeout, ms; default 2 ticks
 	MaxSession   int64  // greatest session timeout, ms; default 20 ticks
 	ReapInterval int64  // znode.container.checkIntervalMs; default 60000
+	SessionBase  int64  // ids of sessions go on from here below the server's byte; ZooKeeper takes its clock; default 0
 	Order        uint64 // seed of the orders that ZooKeeper leaves open, as that of a child list
 	BufferMax    int64  // jute.maxbuffer: the longest request, bytes; default 1048575
 	TTL          bool   // zookeeper.extendedTypesEnabled: without it createTTL answers CodeUnimplemented
@@ -95,9 +96,11 @@ type replica struct {
 // not lag has applied all.
 type Ensemble struct {
 	// OnCommit, if set, is called for each elementary change when the leader commits it. OnEvent, if set, is called
-	// when a watch event enters a connection's queue. Neither may call the Ensemble. Reset leaves both as they are.
+	// when a watch event enters a connection's queue, OnQueued when anything does, the end of the connection included.
+	// None may call the Ensemble. Reset leaves them as they are.
 	OnCommit func(Change)
 	OnEvent  func(ConnID, Message)
+	OnQueued func(ConnID)
 
 	cfg         Config
 	replicas    []*replica
@@ -107,6 +110,7 @@ type Ensemble struct {
 	connections []*connection
 	admin       connection
 	reapAt      int64 // when containers are looked at next; 0: there are none
+	noQuorum    bool
 
 	pending   map[string]record // what the earlier operations of a multi have changed
 	edits     []edit            // scratch
@@ -136,7 +140,7 @@ func (e *Ensemble) Reset(cfg Config) {
 	clear(e.sessions)
 	clear(e.pending)
 	e.log, e.sessions, e.connections = e.log[:0], e.sessions[:0], e.connections[:0]
-	e.committed, e.reapAt = 0, 0
+	e.committed, e.reapAt, e.noQuorum = 0, 0, false
 	e.admin = connection{replica: e.leader(), super: true, session: &session{}}
 }
 

@@ -123,35 +123,7 @@ func (e *Ensemble) WalkAt(replica int, root string, f func(path string, n NodeIn
 	e.replicas[replica].nodes[root].walk(f)
 }
 
-// SessionInfo is a session as the leader has it.
-type SessionInfo struct {
-	ID        int64
-	Timeout   int64 // ms
-	Deadline  int64 // ms since 1970; it expires at the first Tick at or after it
-	Replica   int   // to which it connected last
-	Connected bool  // whether that connection is open
-}
-
-// Sessions lists the sessions that have not ended, by id.
-func (e *Ensemble) Sessions() []SessionInfo {
-	var list []SessionInfo
-	for _, s := range e.sessions {
-		connected := slices.ContainsFunc(e.replicas[s.owner].connections,
-			func(c *connection) bool { return c.session == s })
-		list = append(list, SessionInfo{s.id, s.timeout, s.deadline, s.owner, connected})
-	}
-	return list
-}
-
-// WatchesOn lists the watches of all kinds that are armed on exactly this path, on all replicas, by session,
-// connection and kind. A persistent watch, which may be in both tables, is listed once.
+// WatchesOn lists the watches of all kinds that are armed on exactly this path.
 func (e *Ensemble) WatchesOn(path string) []WatchInfo {
-	list := e.Watches()
-	for _, r := range e.replicas {
-		for _, t := range [...]*watchTable{&r.data, &r.child} {
-			list = t.appendTo(t.appendTo(list, modePersistent, "persistent"), modeRecursive, "recursive")
-		}
-	}
-	elsewhere := func(w WatchInfo) bool { return w.Path != path }
-	return slices.Compact(sortedWatches(slices.DeleteFunc(list, elsewhere)))
+	return slices.DeleteFunc(e.AllWatches(), func(w WatchInfo) bool { return w.Path != path })
 }

@@ -73,13 +73,41 @@ func (e *Ensemble) SetSequence(path string, next int32) error {
 	return nil
 }
 
+// SessionInfo is a session as the leader has it.
+type SessionInfo struct {
+	ID        int64
+	Timeout   int64 // ms
+	Deadline  int64 // ms since 1970; it expires at the first Tick at or after it
+	Replica   int   // to which it connected last
+	Connected bool  // whether that connection is open
+}
+
+// Sessions lists the sessions that have not ended, by id.
+func (e *Ensemble) Sessions() []SessionInfo {
+	connected := map[*session]bool{}
+	for _, r := range e.replicas {
+		for _, c := range r.connections {
+			if c.index == c.session.owner {
+				connected[c.session] = true
+			}
+		}
+	}
+	list := make([]SessionInfo, len(e.sessions))
+	for i, s := range e.sessions {
+		list[i] = SessionInfo{s.id, s.timeout, s.deadline, s.owner, connected[s]}
+	}
+	return list
+}
+
 // WatchKind says what a watch waits for.
 type WatchKind string
 
-// The kinds of one-shot watches. The server does not tell a watch set by exists from one set by getData.
+// The kinds of watches. The server does not tell a watch set by exists from one set by getData.
 const (
-	WatchData  WatchKind = "data"
-	WatchChild WatchKind = "child"
+	WatchData       WatchKind = "data"
+	WatchChild      WatchKind = "child"
+	WatchPersistent WatchKind = "persistent"
+	WatchRecursive  WatchKind = "recursive"
 )
 
 // WatchInfo is a watch that is armed at a server.
@@ -93,11 +121,20 @@ type WatchInfo struct {
 
 // Watches lists the one-shot watches that are armed anywhere, by path, session, connection and kind.
 func (e *Ensemble) Watches() []WatchInfo {
-	var list []WatchInfo
+	persists := func(w WatchInfo) bool { return w.Kind == WatchPersistent || w.Kind == WatchRecursive }
+	return slices.DeleteFunc(e.AllWatches(), persists)
+}
+
+// AllWatches lists the watches of all kinds that are armed anywhere, in the same order. A persistent watch, which is in
+// both tables of its server, is listed once.
+func (e *Ensemble) AllWatches() (list []WatchInfo) {
 	for _, r := range e.replicas {
 		list = r.child.appendTo(r.data.appendTo(list, modeOneShot, WatchData), modeOneShot, WatchChild)
+		for _, t := range [...]*watchTable{&r.data, &r.child} {
+			list = t.appendTo(t.appendTo(list, modePersistent, WatchPersistent), modeRecursive, WatchRecursive)
+		}
 	}
-	return sortedWatches(list)
+	return slices.Compact(sortedWatches(list))
 }
 
 // appendTo appends the watches of one mode to a list.
@@ -118,4 +155,33 @@ func sortedWatches(list []WatchInfo) []WatchInfo {
 			cmp.Compare(a.Conn, b.Conn), cmp.Compare(a.Kind, b.Kind))
 	})
 	return list
+}
+
+// Config returns the configuration, with defaults filled in.
+func (e *Ensemble) Config() Config { return e.cfg }
+
+// Counts is how much a replica has.
+type Counts struct {
+	Nodes, Ephemerals int
+	Watches           int   // of all kinds, a persistent one counted twice, as it is in both tables
+	Bytes             int64 // of paths and data
+}
+
+// Count counts what a replica has; zeros for one that does not exist.
+func (e *Ensemble) Count(replica int) (n Counts) {
+	r := e.replica(replica)
+	if r == nil {
+		return n
+	}
+	for _, c := range r.connections {
+		n.Watches += c.watches
+	}
+	for path, node := range r.nodes {
+		n.Nodes++
+		n.Bytes += int64(len(path) + len(node.data))
+		if isEphemeral(node.owner) {
+			n.Ephemerals++
+		}
+	}
+	return n
 }

@@ -36,6 +36,33 @@ func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 	}
 }
 
+// Malformed answers a request of which only the operation could be read. A write is found to be malformed when the leader
+// has given it its transaction, which fails; a read by the server that answers it (PrepRequestProcessor.pRequest,
+// FinalRequestProcessor.processRequest). Credentials that cannot be read cost the connection.
+func (e *Ensemble) Malformed(now int64, id ConnID, op Op) {
+	c := e.connection(id)
+	switch {
+	case c == nil || !c.open:
+		return
+	case op == OpSetAuth:
+		e.hangUp(c)
+		return
+	case op == OpCheck || !e.cfg.Compat.knows(op):
+		e.refuse(c)
+		return
+	}
+	if !c.session.closed {
+		e.touch(now, c.session, c.timeout)
+	}
+	if isWrite(op) {
+		e.commit(transaction{time: now, session: c.session.id}, nil)
+		e.catchUp(c.replica)
+	}
+	reply := e.newResponse()
+	reply.Err, reply.Zxid = CodeMarshalling, c.replica.zxid
+	e.push(c, Message{Reply: reply})
+}
+
 // viaLeader tells which requests a follower passes on.
 func viaLeader(op Op) bool { return op == OpSync || op == OpReconfig || isWrite(op) }
 

@@ -12,6 +12,9 @@ import (
 // the connection without an answer.
 var ErrBehind = errors.New("fakezk: the server has not applied what the client has seen; connect to another one")
 
+// ErrNoQuorum is returned by Connect while there is no quorum. A server then closes the connection without an answer.
+var ErrNoQuorum = errors.New("fakezk: there is no quorum, and the server does not serve; wait until there is one")
+
 // ErrNoReplica is returned by Connect when the ensemble has no replica of that number.
 var ErrNoReplica = errors.New("fakezk: no such replica; they are numbered from 0 to Config.Replicas-1")
 
@@ -40,8 +43,11 @@ type session struct {
 	closed   bool
 }
 
+// sessionMask has the bits of a session's id that do not name the server that opened it.
+const sessionMask = 1<<56 - 1
+
 // Connect opens a connection to a replica. The ConnID of a refused one (SessionID 0) means nothing. The error is
-// ErrBehind or ErrNoReplica.
+// ErrBehind, ErrNoQuorum or ErrNoReplica.
 //
 // The steps are in the order of ZooKeeperServer.processConnectRequest: a connection of the same session to the same
 // replica is closed before the password is checked.
@@ -49,6 +55,9 @@ func (e *Ensemble) Connect(now int64, replica int, r ConnectRequest) (ConnID, Co
 	to := e.replica(replica)
 	if to == nil {
 		return -1, ConnectResponse{}, ErrNoReplica
+	}
+	if e.noQuorum {
+		return -1, ConnectResponse{}, ErrNoQuorum
 	}
 	if r.LastZxid > to.zxid {
 		return -1, ConnectResponse{}, ErrBehind
@@ -68,7 +77,7 @@ func (e *Ensemble) Connect(now int64, replica int, r ConnectRequest) (ConnID, Co
 // openSession commits a new session. Its answer waits until the replica has applied it.
 func (e *Ensemble) openSession(now int64, to *replica, index int, timeout int64) *session {
 	to.sessions++
-	s := &session{id: int64(index+1)<<56 | to.sessions, timeout: timeout}
+	s := &session{id: int64(index+1)<<56 | (e.cfg.SessionBase+to.sessions)&sessionMask, timeout: timeout}
 	i, _ := e.findSession(s.id)
 	e.sessions = slices.Insert(e.sessions, i, s)
 	e.edits = append(e.edits[:0], edit{op: OpCreateSession, owner: s.id})
@@ -139,8 +148,11 @@ func (e *Ensemble) touch(now int64, s *session, timeout int64) {
 }
 
 // Tick lets time pass: it expires the sessions that are due, by id, and removes containers and TTL nodes that are
-// due.
+// due. Without a quorum nothing happens.
 func (e *Ensemble) Tick(now int64) {
+	if e.noQuorum {
+		return
+	}
 	for i := 0; i < len(e.sessions); {
 		if s := e.sessions[i]; s.deadline <= now {
 			e.endSession(now, s, nil) // removes it from the list
@@ -150,6 +162,29 @@ func (e *Ensemble) Tick(now int64) {
 	}
 	if e.reapAt != 0 && e.reapAt <= now {
 		e.reap(now)
+	}
+}
+
+// LoseQuorum takes the majority away: every server stops to serve and closes its connections, none accepts one, and no session
+// expires (Leader.lead gives up when it does not hear of a quorum for syncLimit ticks).
+func (e *Ensemble) LoseQuorum() {
+	e.noQuorum = true
+	for _, r := range e.replicas {
+		for len(r.connections) > 0 {
+			e.hangUp(r.connections[len(r.connections)-1])
+		}
+	}
+}
+
+// RegainQuorum ends what LoseQuorum began. The servers have what was committed, and a new leader gives each session its whole
+// timeout (SessionTrackerImpl begins with all of them as if just heard of).
+func (e *Ensemble) RegainQuorum(now int64) {
+	e.noQuorum = false
+	for _, r := range e.replicas {
+		e.catchUp(r)
+	}
+	for _, s := range e.sessions {
+		e.touch(now, s, s.timeout)
 	}
 }
 

@@ -64,7 +64,14 @@ func (e *Ensemble) push(c *connection, m Message) {
 	case len(c.queue)-c.head >= queueMax:
 		e.hangUp(c)
 	default:
-		c.queue = append(c.queue, m)
+		e.queue(c, m)
+	}
+}
+
+func (e *Ensemble) queue(c *connection, m Message) {
+	c.queue = append(c.queue, m)
+	if e.OnQueued != nil {
+		e.OnQueued(c.id)
 	}
 }
 
@@ -72,7 +79,7 @@ func (e *Ensemble) push(c *connection, m Message) {
 func (e *Ensemble) hangUp(c *connection) {
 	if c.open {
 		e.detach(c)
-		c.queue = append(c.queue, Message{Closed: true})
+		e.queue(c, Message{Closed: true})
 	}
 }
 
@@ -99,6 +106,14 @@ func (e *Ensemble) Drop(id ConnID) {
 	}
 	clear(c.queue)
 	c.queue, c.head = c.queue[:0], 0
+}
+
+// Release is Drop for a connection whose number will not be used any more: a server that runs for long forgets it.
+func (e *Ensemble) Release(id ConnID) {
+	e.Drop(id)
+	if e.connection(id) != nil {
+		e.connections[id] = nil
+	}
 }
 
 // Pending returns how many messages wait on a connection.

@@ -1,0 +1,27 @@
+// Package fakezktest gives a Go test a ZooKeeper of its own, in memory, on free ports, in under five milliseconds:
+//
+//	servers := fakezktest.Start(t, server.Config{})
+//	conn, events, err := zk.Connect(strings.Split(servers.ConnectString(), ","), time.Second)
+//
+// Any client in any language can connect. The test makes bad things happen by the methods of [server.Server].
+package fakezktest
+
+import (
+	"testing"
+
+	"github.com/zktorture/zktorture/fakezk/server"
+)
+
+// Start starts the servers that the configuration asks for, each on a free port of the loopback interface, and closes them at
+// the end of the test. It fails the test if there is no port.
+func Start(t testing.TB, cfg server.Config) *server.Server {
+	t.Helper()
+	s := server.New(cfg)
+	t.Cleanup(func() { s.Close() })
+	for i := range s.Members() {
+		if err := s.Listen(i, "127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}

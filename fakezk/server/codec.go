@@ -1,0 +1,165 @@
+package server
+
+import (
+	"cmp"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/wire"
+)
+
+// parseRequest reads what follows the header of a client's frame. The operation is set even if the rest is malformed.
+func parseRequest(op wire.Op, body []byte) (fakezk.Request, error) {
+	r := fakezk.Request{Op: fakezk.Op(op)}
+	record := wire.NewRequest(op)
+	if record == nil {
+		return r, nil
+	}
+	if _, err := wire.Parse(body, record); err != nil {
+		return r, err
+	}
+	fill(&r, record)
+	return r, nil
+}
+
+func fill(r *fakezk.Request, record wire.Record) {
+	switch x := record.(type) {
+	case *wire.PathRequest:
+		r.Path = x.Path
+	case *wire.PathVersionRequest:
+		r.Path, r.Version = x.Path, x.Version
+	case *wire.PathTypeRequest:
+		r.Path, r.Kind = x.Path, x.Type
+	case *wire.WatchRequest:
+		r.Path, r.Watch = x.Path, x.Watch
+	case *wire.CreateRequest:
+		r.Path, r.Data, r.ACL, r.Flags = x.Path, x.Data, x.ACL, x.Flags
+	case *wire.CreateTTLRequest:
+		fill(r, &x.CreateRequest)
+		r.TTL = x.TTL
+	case *wire.SetDataRequest:
+		r.Path, r.Data, r.Version = x.Path, x.Data, x.Version
+	case *wire.SetACLRequest:
+		r.Path, r.ACL, r.Version = x.Path, x.ACL, x.Version
+	case *wire.AuthRequest:
+		r.Scheme, r.Auth = x.Scheme, x.Auth
+	case *wire.SetWatchesRequest:
+		r.RelativeZxid, r.DataWatches, r.ExistWatches, r.ChildWatches = x.LastZxid, x.Data, x.Exist, x.Childs
+	case *wire.SetWatches2Request:
+		fill(r, &x.SetWatchesRequest)
+		r.PersistentWatches, r.RecursiveWatches = x.Persistent, x.Recursive
+	case *wire.MultiRequest:
+		r.Ops = make([]fakezk.Request, len(x.Ops))
+		for i, op := range x.Ops {
+			r.Ops[i].Op = fakezk.Op(op.Op)
+			fill(&r.Ops[i], op.Record)
+		}
+	}
+}
+
+// appendReply appends the frame that answers a request. An error comes without a body.
+func appendReply(b []byte, asked request, m *fakezk.Response) []byte {
+	header := &wire.ReplyHeader{Xid: asked.xid, Zxid: m.Zxid, Err: int32(m.Err)}
+	if body := replyTo(asked.op, m); m.Err == fakezk.CodeOK && body != nil {
+		return wire.AppendFrame(b, header, body)
+	}
+	return wire.AppendFrame(b, header)
+}
+
+// replyTo is what follows the header; nil if nothing does.
+func replyTo(op wire.Op, m *fakezk.Response) wire.Record {
+	switch op {
+	case wire.OpCreate, wire.OpSync:
+		return &wire.PathReply{Path: m.Path}
+	case wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
+		return &wire.CreateReply{Path: m.Path, Stat: m.Stat}
+	case wire.OpExists, wire.OpSetData, wire.OpSetACL:
+		return &wire.StatReply{Stat: m.Stat}
+	case wire.OpGetData:
+		return &wire.DataReply{Data: m.Data, Stat: m.Stat}
+	case wire.OpGetACL:
+		return &wire.ACLReply{ACL: m.ACL, Stat: m.Stat}
+	case wire.OpGetChildren:
+		return &wire.NamesReply{Names: notNil(m.Children)}
+	case wire.OpGetChildren2:
+		return &wire.Children2Reply{Names: notNil(m.Children), Stat: m.Stat}
+	case wire.OpGetEphemerals:
+		return &wire.NamesReply{Names: notNil(m.Children)}
+	case wire.OpCountChildren:
+		return &wire.CountReply{Count: m.Number}
+	case wire.OpAddWatch:
+		return &wire.CountReply{}
+	case wire.OpWhoAmI:
+		return identities(m)
+	case wire.OpMulti, wire.OpMultiRead:
+		reply := &wire.MultiReply{Ops: make([]wire.MultiOp, len(m.Results))}
+		for i := range m.Results {
+			reply.Ops[i] = multiPart(&m.Results[i])
+		}
+		return reply
+	}
+	return nil
+}
+
+// notNil returns an empty list for none: go-zookeeper takes the length of a null vector, -1, for 4294967295.
+func notNil(names []string) []string {
+	if names == nil {
+		return []string{}
+	}
+	return names
+}
+
+func identities(m *fakezk.Response) wire.Record {
+	reply := &wire.WhoAmIReply{Identities: []wire.Identity{}}
+	for _, acl := range m.ACL {
+		reply.Identities = append(reply.Identities, wire.Identity{Scheme: acl.Scheme, User: acl.ID})
+	}
+	return reply
+}
+
+// multiPart is the answer to one operation of a multi.
+func multiPart(x *fakezk.Result) wire.MultiOp {
+	part := wire.MultiOp{Op: wire.Op(x.Op), Err: int32(x.Err)}
+	switch part.Op {
+	case wire.OpError:
+		part.Record = &wire.CountReply{Count: int32(x.Err)}
+	case wire.OpCreate:
+		part.Record = &wire.PathReply{Path: x.Path}
+	case wire.OpCreate2:
+		part.Record = &wire.CreateReply{Path: x.Path, Stat: x.Stat}
+	case wire.OpSetData:
+		part.Record = &wire.StatReply{Stat: x.Stat}
+	case wire.OpGetData:
+		part.Record = &wire.DataReply{Data: x.Data, Stat: x.Stat}
+	case wire.OpGetChildren:
+		part.Record = &wire.NamesReply{Names: notNil(x.Children)}
+	}
+	return part
+}
+
+// stateConnected is SyncConnected, the state in which a server tells of every event (Watcher.Event.KeeperState).
+const stateConnected = 3
+
+// eventZxid stands in the header of an event, which has no transaction of its own.
+const eventZxid = -1
+
+func appendEvent(b []byte, m *fakezk.Message) []byte {
+	return wire.AppendFrame(b, &wire.ReplyHeader{Xid: wire.XidWatch, Zxid: eventZxid},
+		&wire.WatcherEvent{Type: int32(m.Event), State: stateConnected, Path: m.Path})
+}
+
+// appendConnected appends the answer to a handshake. A client that is refused gets a session and a timeout of 0.
+func appendConnected(b []byte, asked *wire.ConnectRequest, granted fakezk.ConnectResponse) []byte {
+	reply := &wire.ConnectResponse{Timeout: int32(granted.Timeout), Session: granted.SessionID, Password: granted.Password}
+	if reply.Session == 0 {
+		reply.Password = make([]byte, passwordBytes)
+	}
+	if asked.ReadOnly != nil {
+		reply.ReadOnly = new(bool)
+	}
+	return wire.AppendFrame(b, reply)
+}
+
+const passwordBytes = 16
+
+// frameMax is the longest frame that a server takes of a client (jute.maxbuffer).
+func frameMax(cfg fakezk.Config) int { return int(cmp.Or(cfg.BufferMax, 0xfffff)) }

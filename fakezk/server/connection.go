@@ -1,0 +1,193 @@
+package server
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/wire"
+)
+
+// request is what a reply has to know of the request that it answers.
+type request struct {
+	xid int32
+	op  wire.Op
+}
+
+// connection is one client's. What is above mu belongs to the goroutine that reads, or is guarded by Server.mu.
+type connection struct {
+	server  *Server
+	member  *member
+	net     net.Conn
+	in      *bufio.Reader
+	id      fakezk.ConnID
+	session int64
+	since   time.Time
+	sent    []request // that have no reply yet
+	cut     Moment    // of the next request at which it is cut
+	held    bool      // what it is sent stays here
+	counts  counts
+
+	mu      sync.Mutex
+	out     []byte // encoded, and not yet written
+	writing bool   // a goroutine writes
+	closing bool   // after what is in out
+}
+
+// counts is what cons and stat say of a connection.
+type counts struct{ received, sent int64 }
+
+const (
+	readBuffer   = 4 << 10
+	flushAt      = 64 << 10        // bytes of replies that are written though more requests have arrived
+	outMax       = 64 << 20        // bytes that a client may leave unread before it is cut off
+	closeTimeout = 2 * time.Second // for what is still to be written to a connection that the server closes
+)
+
+// serve reads a connection until its end.
+func (c *connection) serve() {
+	defer c.net.Close()
+	first, err := c.in.Peek(wordBytes)
+	if err != nil {
+		return
+	}
+	if word, ok := words[string(first)]; ok {
+		c.net.SetWriteDeadline(time.Now().Add(closeTimeout))
+		io.WriteString(c.net, word(c.server, c.member))
+		return
+	}
+	if c.connect() {
+		c.loop()
+	}
+}
+
+// connect answers the first frame. It returns false if that is the end.
+func (c *connection) connect() bool {
+	frame, err := wire.ReadFrame(c.in, nil, c.server.frameMax)
+	if err != nil {
+		return false
+	}
+	var asked wire.ConnectRequest
+	if _, err := wire.Parse(frame, &asked); err != nil {
+		return false
+	}
+	answer, attached := c.server.attach(c, &asked)
+	if !attached && len(answer) > 0 {
+		c.net.SetWriteDeadline(time.Now().Add(closeTimeout))
+		c.net.Write(answer)
+	}
+	if attached {
+		c.flush()
+	}
+	return attached
+}
+
+// loop takes requests. Replies are written when no further request has arrived, or when there are many.
+func (c *connection) loop() {
+	var frame []byte
+	for {
+		var err error
+		if frame, err = wire.ReadFrame(c.in, frame, c.server.frameMax); err != nil {
+			return
+		}
+		var h wire.RequestHeader
+		body, err := wire.Parse(frame, &h)
+		if err != nil {
+			return
+		}
+		r, malformed := parseRequest(h.Op, body)
+		if !c.server.handle(c, request{h.Xid, h.Op}, &r, malformed != nil) {
+			return
+		}
+		if !c.another() || c.pending() > flushAt {
+			c.flush()
+		}
+	}
+}
+
+// another tells whether a whole frame more has been received.
+func (c *connection) another() bool {
+	if c.in.Buffered() < wordBytes {
+		return false
+	}
+	length, _ := c.in.Peek(wordBytes)
+	return c.in.Buffered()-wordBytes >= int(binary.BigEndian.Uint32(length))
+}
+
+func (c *connection) pending() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.out)
+}
+
+// take encodes what the ensemble has for the connection. Server.mu is held.
+func (c *connection) take() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		m, ok := c.server.servers.Next(c.id)
+		switch {
+		case !ok:
+			if len(c.out) > outMax {
+				c.end()
+			}
+			return
+		case m.Closed:
+			c.end()
+			return
+		case m.Reply != nil:
+			c.out = appendReply(c.out, c.sent[0], m.Reply)
+			c.sent = slices.Delete(c.sent, 0, 1)
+		default:
+			c.out = appendEvent(c.out, &m)
+		}
+		c.counts.sent++
+	}
+}
+
+// end lets the connection be closed after what is to be written. mu is held.
+func (c *connection) end() {
+	c.closing = true
+	c.net.SetDeadline(time.Now().Add(closeTimeout))
+}
+
+// flush writes what is there, unless somebody does already.
+func (c *connection) flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.writing {
+		return
+	}
+	c.writing = true
+	var spare []byte
+	for len(c.out) > 0 {
+		out := c.out
+		c.out = spare
+		c.mu.Unlock()
+		_, err := c.net.Write(out)
+		c.mu.Lock()
+		if spare = out[:0]; err != nil {
+			c.closing, c.out = true, nil
+		}
+	}
+	if c.out == nil && cap(spare) <= flushAt {
+		c.out = spare
+	}
+	c.writing = false
+	if c.closing {
+		c.net.Close()
+	}
+}
+
+// address is the host that a client comes from, for ACLs of scheme ip and the limit of connections.
+func address(c net.Conn) string {
+	if host, _, err := net.SplitHostPort(c.RemoteAddr().String()); err == nil {
+		return host
+	}
+	return "127.0.0.1" // a pipe
+}

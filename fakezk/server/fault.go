@@ -1,0 +1,204 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/wire"
+)
+
+// Moment says when a connection is cut.
+type Moment string
+
+// The moments. A ping is no request here: clients send them by themselves.
+const (
+	CutNow    Moment = "now"
+	CutBefore Moment = "before" // instead of the next request being carried out
+	CutAfter  Moment = "after"  // when the next request has been carried out, instead of its reply
+)
+
+// ErrNoSession is returned for a session that the servers do not have, or that has no connection.
+var ErrNoSession = errors.New("server: there is no such session, or it has no connection")
+
+// Expire ends a session at the servers: its ephemeral znodes go, its connection is closed. Its client learns that when it
+// connects again.
+func (s *Server) Expire(session int64) error {
+	found := false
+	s.do(func() { found = s.servers.Expire(s.now(), session) })
+	return orNoSession(found, session)
+}
+
+func orNoSession(found bool, session int64) error {
+	if !found {
+		return fmt.Errorf("%w: 0x%x", ErrNoSession, session)
+	}
+	return nil
+}
+
+// Cut breaks the connection of a session. The session lives on.
+func (s *Server) Cut(session int64, when Moment) error {
+	return s.withConnection(session, func(c *connection) {
+		if c.cut = when; when == CutNow {
+			s.hangUp(c)
+		}
+	})
+}
+
+// Hold keeps back what a client is sent, replies and events, until Release, or until its connection ends.
+func (s *Server) Hold(session int64) error {
+	return s.withConnection(session, func(c *connection) { c.held = true })
+}
+
+// Release ends a Hold. What was kept back is sent, in order.
+func (s *Server) Release(session int64) error {
+	return s.withConnection(session, func(c *connection) {
+		c.held = false
+		s.queued = append(s.queued, c.id)
+	})
+}
+
+func (s *Server) withConnection(session int64, f func(*connection)) error {
+	found := false
+	s.do(func() {
+		for _, c := range s.clients {
+			if c.session == session {
+				f(c)
+				found = true
+				return
+			}
+		}
+	})
+	return orNoSession(found, session)
+}
+
+// cutBy returns whether a request meets a cut that waits for one. Server.mu is held.
+func (c *connection) cutBy(op wire.Op) (struck Moment) {
+	if op != wire.OpPing {
+		struck, c.cut = c.cut, ""
+	}
+	return struck
+}
+
+// hangUp breaks a connection without a word. mu is held.
+func (s *Server) hangUp(c *connection) {
+	s.drop(c)
+	if t, ok := c.net.(*net.TCPConn); ok {
+		t.SetLinger(0)
+	}
+	c.net.Close()
+}
+
+// Lag makes a member fall behind the leader, or ends that. Reads and watches of its clients go by what it has applied. The
+// leader, member 0, never lags.
+func (s *Server) Lag(member int, lag bool) {
+	s.do(func() { s.servers.SetLag(member, lag) })
+}
+
+// Kill takes a member away as its death would: its connections are cut, and new ones are closed at once. Its port stays its
+// own. Without a majority of members the others do not serve either, see [Server.LoseQuorum].
+func (s *Server) Kill(member int) {
+	s.do(func() {
+		m := s.members[member]
+		m.dead = true
+		for c := range m.open {
+			s.hangUp(c)
+		}
+		s.count()
+	})
+}
+
+// Restart brings a member back that was killed. It has what was committed meanwhile.
+func (s *Server) Restart(member int) {
+	s.do(func() {
+		s.members[member].dead = false
+		s.servers.SetLag(member, false)
+		s.count()
+	})
+}
+
+// count takes the quorum away or gives it back, as there is a majority or not. mu is held.
+func (s *Server) count() {
+	dead := 0
+	for _, m := range s.members {
+		if m.dead {
+			dead++
+		}
+	}
+	s.setQuorum(2*dead < len(s.members))
+}
+
+// LoseQuorum makes all members stop to serve: connections are closed, new ones are not answered, and no session expires.
+func (s *Server) LoseQuorum() { s.do(func() { s.setQuorum(false) }) }
+
+// RegainQuorum ends LoseQuorum. Each session has its whole timeout again.
+func (s *Server) RegainQuorum() { s.do(func() { s.setQuorum(true) }) }
+
+func (s *Server) setQuorum(there bool) {
+	switch {
+	case there && s.noQuorum:
+		s.servers.RegainQuorum(s.now())
+	case !there && !s.noQuorum:
+		s.servers.LoseQuorum()
+	}
+	s.noQuorum = !there
+}
+
+// Stop makes a member hang: it keeps its connections, and answers nothing until Resume.
+func (s *Server) Stop(member int) {
+	s.do(func() {
+		if m := s.members[member]; m.resume == nil {
+			m.resume = make(chan struct{})
+		}
+	})
+}
+
+// Resume ends a Stop.
+func (s *Server) Resume(member int) {
+	s.do(func() {
+		m := s.members[member]
+		if m.resume == nil {
+			return
+		}
+		close(m.resume)
+		m.resume = nil
+		for _, c := range s.sorted(m) {
+			s.queued = append(s.queued, c.id)
+		}
+	})
+}
+
+// sorted are the connections of a member that have a session, in the order in which they came. mu is held.
+func (s *Server) sorted(m *member) (list []*connection) {
+	for _, c := range s.clients {
+		if c.member == m {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b *connection) int { return int(a.id) - int(b.id) })
+	return list
+}
+
+// Advance moves the servers' clock: sessions that are not heard of in that time run out, containers and TTL znodes are
+// looked at. Clients that are connected count as heard of, except those of members that hang.
+func (s *Server) Advance(d time.Duration) {
+	s.do(func() {
+		end := s.ahead + d
+		for s.ahead < end {
+			s.ahead = min(end, s.ahead+s.tick())
+			for _, c := range s.clients {
+				if c.member.resume == nil {
+					s.servers.Touch(s.now(), c.session)
+				}
+			}
+			s.servers.Tick(s.now())
+		}
+	})
+}
+
+// Inspect calls f with the ensemble, which it may look at and change: what follows is sent to clients afterwards. Nobody else uses
+// it meanwhile; f must not call the server.
+func (s *Server) Inspect(f func(*fakezk.Ensemble)) { s.do(func() { f(s.servers) }) }

@@ -1,0 +1,301 @@
+package server
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/wire"
+)
+
+// Config describes a server. The zero value is one member with ZooKeeper's defaults, on no port yet.
+type Config struct {
+	Ensemble fakezk.Config
+
+	// MaxClientCnxns is how many connections one host may have to a member; 0 for any number. ZooKeeper's default is 60.
+	MaxClientCnxns int
+
+	Log *slog.Logger // what is wrong with clients; nil for nowhere
+}
+
+// Server is an ensemble that clients can connect to. All methods may be called at any time, from any goroutine.
+type Server struct {
+	cfg      Config
+	frameMax int
+	started  time.Time
+
+	mu       sync.Mutex
+	servers  *fakezk.Ensemble
+	members  []*member
+	clients  map[fakezk.ConnID]*connection
+	queued   []fakezk.ConnID // connections for which the ensemble has messages
+	noQuorum bool
+	ahead    time.Duration // what Advance has added to the clock
+
+	running sync.WaitGroup
+	ctx     context.Context // ends with Close
+	stop    context.CancelFunc
+}
+
+// member is one of the servers.
+type member struct {
+	index     int
+	listeners []net.Listener
+	open      map[*connection]bool
+	hosts     map[string]int
+	dead      bool          // see Kill
+	resume    chan struct{} // not nil: it hangs, until this is closed
+}
+
+// ErrClosed is returned by Serve after Close.
+var ErrClosed = errors.New("server: it has been closed")
+
+// New returns a server that nobody can reach yet: see [Server.Listen], [Server.Serve] and [Server.ServeConn]. It has to be
+// closed.
+func New(cfg Config) *Server {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{cfg: cfg, frameMax: frameMax(cfg.Ensemble), started: time.Now(), clients: map[fakezk.ConnID]*connection{}, ctx: ctx, stop: stop}
+	if s.cfg.Ensemble.SessionBase == 0 {
+		s.cfg.Ensemble.SessionBase = s.started.UnixMilli() << 24 >> 8
+	}
+	s.servers = fakezk.New(s.cfg.Ensemble)
+	s.servers.OnQueued = func(id fakezk.ConnID) { s.queued = append(s.queued, id) }
+	for i := range max(cfg.Ensemble.Replicas, 1) {
+		s.members = append(s.members, &member{index: i, open: map[*connection]bool{}, hosts: map[string]int{}})
+	}
+	s.running.Go(s.keepTime)
+	return s
+}
+
+// Members is how many servers the ensemble has.
+func (s *Server) Members() int { return len(s.members) }
+
+func (s *Server) tick() time.Duration {
+	return time.Duration(cmp.Or(max(s.cfg.Ensemble.Tick, 0), 2000)) * time.Millisecond
+}
+
+// now is the servers' time, in milliseconds since 1970. mu is held.
+func (s *Server) now() int64 { return time.Now().Add(s.ahead).UnixMilli() }
+
+// keepTime lets sessions run out, once a tick, as ZooKeeper does.
+func (s *Server) keepTime() {
+	ticker := time.NewTicker(s.tick())
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.do(func() { s.servers.Tick(s.now()) })
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// do changes the ensemble, and sends what follows.
+func (s *Server) do(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+	s.deliver(nil)
+}
+
+// deliver encodes what the ensemble has queued and lets it be written; but for one connection, whose goroutine does that
+// itself. mu is held.
+func (s *Server) deliver(except *connection) {
+	for _, id := range s.queued {
+		c := s.clients[id]
+		if c == nil || c.held || c.member.resume != nil || s.servers.Pending(id) == 0 {
+			continue
+		}
+		c.take()
+		if c != except {
+			s.running.Go(c.flush)
+		}
+	}
+	s.queued = s.queued[:0]
+}
+
+// Listen opens a port for a member, and serves it until Close. The address is as net.Listen has it; port 0 is any that is
+// free, see [Server.Addr].
+func (s *Server) Listen(member int, address string) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("server: member %d cannot listen: %w", member, err)
+	}
+	s.running.Go(func() { s.Serve(member, l) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.members[member].listeners = append(s.members[member].listeners, l)
+	return nil
+}
+
+// Addr is the address of a member that Listen has opened; "" if there is none.
+func (s *Server) Addr(member int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.members[member].listeners) == 0 {
+		return ""
+	}
+	return s.members[member].listeners[0].Addr().String()
+}
+
+// ConnectString has the addresses of all members, with commas between them.
+func (s *Server) ConnectString() string {
+	var all []string
+	for i := range s.members {
+		if a := s.Addr(i); a != "" {
+			all = append(all, a)
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+// Serve accepts clients of a member until the listener or the server is closed. It returns ErrClosed then, and otherwise
+// the listener's error.
+func (s *Server) Serve(member int, l net.Listener) error {
+	stop := context.AfterFunc(s.ctx, func() { l.Close() })
+	defer stop()
+	for {
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return ErrClosed
+		} else if err != nil {
+			return err
+		}
+		s.running.Go(func() { s.ServeConn(member, c) })
+	}
+}
+
+// ServeConn serves one client of a member until the connection ends, and closes it.
+func (s *Server) ServeConn(member int, nc net.Conn) {
+	c := &connection{server: s, member: s.members[member], net: nc, in: bufio.NewReaderSize(nc, readBuffer), id: -1, since: time.Now()}
+	if !s.admit(c) {
+		nc.Close()
+		return
+	}
+	defer s.leave(c)
+	c.serve()
+}
+
+// admit counts a connection in. It returns false if the member is dead, or the host has as many as it may.
+func (s *Server) admit(c *connection) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	host, m := address(c.net), c.member
+	if s.ctx.Err() != nil || m.dead || s.cfg.MaxClientCnxns > 0 && m.hosts[host] >= s.cfg.MaxClientCnxns {
+		return false
+	}
+	m.hosts[host]++
+	m.open[c] = true
+	return true
+}
+
+// leave is the end of a connection: its watches go, its session stays until it runs out.
+func (s *Server) leave(c *connection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(c.member.open, c)
+	host := address(c.net)
+	if c.member.hosts[host]--; c.member.hosts[host] == 0 {
+		delete(c.member.hosts, host)
+	}
+	s.drop(c)
+}
+
+// drop takes a connection from the ensemble. mu is held.
+func (s *Server) drop(c *connection) {
+	if s.clients[c.id] == c {
+		delete(s.clients, c.id)
+		s.servers.Release(c.id)
+	}
+}
+
+// attach opens a session, or takes one up again. If it does not, the answer says so; a server that cannot serve says
+// nothing.
+func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byte, attached bool) {
+	s.await(c.member)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, granted, err := s.servers.Connect(s.now(), c.member.index, fakezk.ConnectRequest{
+		LastZxid: asked.LastZxid, Timeout: int64(asked.Timeout), SessionID: asked.Session, Password: asked.Password, Address: address(c.net),
+	})
+	s.deliver(nil) // a connection that the session had is closed
+	if err != nil {
+		s.cfg.Log.Info("client refused", "client", c.net.RemoteAddr(), "error", err)
+		return nil, false
+	}
+	if answer = appendConnected(nil, asked, granted); granted.SessionID == 0 {
+		return answer, false
+	}
+	c.id, c.session = id, granted.SessionID
+	c.mu.Lock()
+	c.out = append(c.out, answer...)
+	c.mu.Unlock()
+	s.clients[id] = c
+	return nil, true
+}
+
+// handle carries a request out. It returns false if the connection has been cut.
+func (s *Server) handle(c *connection, asked request, r *fakezk.Request, malformed bool) bool {
+	s.await(c.member)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.counts.received++
+	struck := c.cutBy(asked.op)
+	if struck == CutBefore || s.clients[c.id] != c {
+		return false
+	}
+	c.sent = append(c.sent, asked)
+	if malformed {
+		s.servers.Malformed(s.now(), c.id, r.Op)
+	} else {
+		s.servers.Request(s.now(), c.id, r)
+	}
+	if struck == CutAfter {
+		s.drop(c)
+	}
+	s.deliver(c)
+	return struck != CutAfter
+}
+
+// await returns when a member does not hang, or the server ends.
+func (s *Server) await(m *member) {
+	for {
+		s.mu.Lock()
+		resume := m.resume
+		s.mu.Unlock()
+		if resume == nil {
+			return
+		}
+		select {
+		case <-resume:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// Close ends the server: all connections are cut, all ports are free when it returns.
+func (s *Server) Close() error {
+	s.stop()
+	s.mu.Lock()
+	for _, m := range s.members {
+		for c := range m.open {
+			c.net.Close()
+		}
+	}
+	s.mu.Unlock()
+	s.running.Wait()
+	return nil
+}

@@ -1,0 +1,268 @@
+package server_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
+)
+
+// connect returns a client of a server, with its session.
+func connect(t testing.TB, addresses string, timeout time.Duration) (*zk.Conn, <-chan zk.Event) {
+	t.Helper()
+	c, events, err := zk.Connect(strings.Split(addresses, ","), timeout, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SetLogger(quiet{})
+	t.Cleanup(c.Close)
+	await(t, events, zk.StateHasSession)
+	return c, events
+}
+
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}
+
+func await(t testing.TB, events <-chan zk.Event, want zk.State) {
+	t.Helper()
+	for {
+		select {
+		case e := <-events:
+			if e.Type == zk.EventSession && e.State == want {
+				return
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("the client has never been in state %v", want)
+		}
+	}
+}
+
+var open = zk.WorldACL(zk.PermAll)
+
+// A client's requests are answered, its watches fire, and one member's clients see what another's have written.
+func TestClients(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3, Tick: 100}})
+	a, _ := connect(t, s.Addr(0), 4*time.Second)
+	b, _ := connect(t, s.Addr(2), 4*time.Second)
+	_, _, created, err := a.ExistsW("/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		path, err := b.Create("/x", []byte{byte(i)}, zk.FlagEphemeral, open)
+		if want := map[bool]error{true: nil, false: zk.ErrNodeExists}[i == 0]; err != want || err == nil && path != "/x" {
+			t.Errorf("%q, %v, want %v", path, err, want)
+		}
+	}
+	if e := <-created; e.Type != zk.EventNodeCreated || e.Path != "/x" {
+		t.Errorf("%+v", e)
+	}
+	data, stat, err := a.Get("/x")
+	if err != nil || string(data) != "\x00" || stat.EphemeralOwner != b.SessionID() {
+		t.Errorf("%q %+v %v", data, stat, err)
+	}
+	results, err := a.Multi(&zk.CreateRequest{Path: "/m", Acl: open}, &zk.CheckVersionRequest{Path: "/x", Version: 7})
+	if !errors.Is(err, zk.ErrBadVersion) {
+		t.Errorf("%+v, %v", results, err)
+	}
+	if there, _, err := a.Exists("/m"); there || err != nil {
+		t.Errorf("a failed multi has left a znode: %v", err)
+	}
+}
+
+// An expiry at the servers: others see at once that the ephemerals are gone, the client learns it when it connects again.
+func TestExpire(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	a, events := connect(t, s.Addr(0), 10*time.Second)
+	b, _ := connect(t, s.Addr(0), 10*time.Second)
+	if _, err := a.Create("/a", nil, zk.FlagEphemeral, open); err != nil {
+		t.Fatal(err)
+	}
+	_, _, gone, err := b.ExistsW("/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Expire(a.SessionID()); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-gone; e.Type != zk.EventNodeDeleted {
+		t.Errorf("%+v", e)
+	}
+	await(t, events, zk.StateExpired)
+	if err := s.Expire(4711); !errors.Is(err, server.ErrNoSession) {
+		t.Error(err)
+	}
+}
+
+// A request whose connection is cut was carried out or not, as the test says; its session lives on.
+func TestCut(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	c, events := connect(t, s.Addr(0), 10*time.Second)
+	session := c.SessionID()
+	for when, there := range map[server.Moment]bool{server.CutBefore: false, server.CutAfter: true} {
+		if err := s.Cut(session, when); err != nil {
+			t.Fatal(err)
+		}
+		path := "/" + string(when)
+		if _, err := c.Create(path, nil, 0, open); err == nil {
+			t.Errorf("cut %s: no error", when)
+		}
+		await(t, events, zk.StateHasSession)
+		if got, _, err := c.Exists(path); got != there || err != nil {
+			t.Errorf("cut %s: there %v, %v", when, got, err)
+		}
+	}
+	if c.SessionID() != session {
+		t.Error("another session")
+	}
+}
+
+// What is held comes later, in order.
+func TestHold(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	c, _ := connect(t, s.Addr(0), 40*time.Second)
+	if err := s.Hold(c.SessionID()); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan error)
+	go func() {
+		_, err := c.Create("/h", nil, 0, open)
+		answered <- err
+	}()
+	for there := false; !there; {
+		s.Inspect(func(e *fakezk.Ensemble) { _, there = e.Node("/h") })
+	}
+	select {
+	case err := <-answered:
+		t.Fatalf("answered though held: %v", err)
+	default:
+	}
+	if err := s.Release(c.SessionID()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+}
+
+// Time that a test adds ends the sessions of those who are not heard of.
+func TestAdvance(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	away, _ := connect(t, s.Addr(0), 10*time.Second)
+	here, _ := connect(t, s.Addr(0), 10*time.Second)
+	lost, kept := away.SessionID(), here.SessionID()
+	s.Stop(0) // so that it does not come back by itself
+	s.Advance(5 * time.Second)
+	alive := func(session int64) (is bool) {
+		s.Inspect(func(e *fakezk.Ensemble) { is = e.Alive(session) })
+		return is
+	}
+	if !alive(lost) || !alive(kept) {
+		t.Fatal("a session has ended before its timeout")
+	}
+	s.Inspect(func(e *fakezk.Ensemble) { e.Touch(time.Now().Add(5*time.Second).UnixMilli(), kept) })
+	s.Advance(8 * time.Second)
+	if alive(lost) || !alive(kept) {
+		t.Errorf("alive: %v, which has not been heard of for 13 s, and %v, which has been", alive(lost), alive(kept))
+	}
+	s.Resume(0)
+}
+
+// A member that is killed refuses its clients and comes back on its port, with the tree; without a majority none serves,
+// and no session runs out.
+func TestMembersDie(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3, Tick: 50}})
+	c, events := connect(t, s.Addr(2), time.Second)
+	if _, err := c.Create("/e", nil, zk.FlagEphemeral, open); err != nil {
+		t.Fatal(err)
+	}
+	s.Kill(2)
+	await(t, events, zk.StateDisconnected)
+	s.Kill(1)
+	if word := ask(t, s.Addr(0), "srvr"); word != "This ZooKeeper instance is not currently serving requests\n" {
+		t.Errorf("%q", word)
+	}
+	s.Advance(time.Minute)
+	s.Restart(1)
+	s.Restart(2)
+	await(t, events, zk.StateHasSession)
+	if there, stat, err := c.Exists("/e"); !there || stat.EphemeralOwner != c.SessionID() {
+		t.Errorf("%v %v", there, err)
+	}
+}
+
+// A member hangs and goes on: nothing is lost.
+func TestStop(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	c, _ := connect(t, s.Addr(0), 40*time.Second)
+	s.Stop(0)
+	answered := make(chan error)
+	go func() {
+		_, err := c.Create("/x", nil, 0, open)
+		answered <- err
+	}()
+	s.Stop(0)
+	s.Resume(0)
+	s.Resume(0)
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+}
+
+func ask(t testing.TB, address, word string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprint(c, word)
+	answer, err := io.ReadAll(c)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(answer)
+}
+
+
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		s := server.New(server.Config{})
+		if err := s.Listen(0, "127.0.0.1:0"); err != nil {
+			b.Fatal(err)
+		}
+		s.Close()
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	s := fakezktest.Start(b, server.Config{})
+	c, _ := connect(b, s.Addr(0), 10*time.Second)
+	b.Run("1", func(b *testing.B) {
+		for b.Loop() {
+			if _, _, err := c.Get("/"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("32", func(b *testing.B) {
+		b.SetParallelism(32)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if _, _, err := c.Get("/"); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+}
