@@ -29,12 +29,17 @@ type proxyCmd struct {
 	Servers      string  `required:"" placeholder:"A:2181,…" help:"Addresses of the servers. A chroot stays with the clients."`
 	Expose       bool    `help:"Let whoever reaches --listen from another machine use the certificate of --tls-cert. Without this, --listen must be the loopback's then."`
 	Faults       string  `help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry; all or none." default:"all"`
-	Every        int     `placeholder:"N" help:"One request in N draws a fault. Default: 100, unless there is a --rate."`
-	Rate         float64 `placeholder:"N" help:"N faults a minute for each client, however many requests it makes, instead of --every."`
-	Seed         *uint64 `help:"Equal seeds, equal faults for equal clients. Default: a fresh one, which is printed."`
 	Log          string  `placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file. Default: standard output."`
+	oddsFlags    `embed:""`
 	tlsFlags     `embed:""`
 	metricsFlags `embed:""`
+}
+
+// oddsFlags say how often faults strike, and which.
+type oddsFlags struct {
+	Every int     `placeholder:"N" help:"One request in N draws a fault. Default: 100, unless there is a --rate."`
+	Rate  float64 `placeholder:"N" help:"N faults a minute for each client, however many requests it makes, instead of --every."`
+	Seed  *uint64 `help:"Equal seeds, equal faults for equal clients. Default: a fresh one, which is printed."`
 }
 
 // everyDefault is the odds of requests if the user names none.
@@ -50,7 +55,7 @@ func (p *proxyCmd) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	log, err := p.open(c.out)
+	log, err := openLog(p.Log, c.out)
 	if err != nil {
 		return err
 	}
@@ -115,7 +120,7 @@ func (p *proxyCmd) reach() (string, error) {
 		p.Listen), nil
 }
 
-func (p *proxyCmd) odds() chaosproxy.Odds {
+func (p *oddsFlags) odds() chaosproxy.Odds {
 	odds := chaosproxy.Odds{Every: p.Every, PerMinute: p.Rate}
 	if odds == (chaosproxy.Odds{}) {
 		odds.Every = everyDefault
@@ -123,19 +128,19 @@ func (p *proxyCmd) odds() chaosproxy.Odds {
 	return odds
 }
 
-func (p *proxyCmd) seed() uint64 {
+func (p *oddsFlags) seed() uint64 {
 	if p.Seed == nil {
 		return rand.Uint64() >> 32
 	}
 	return *p.Seed
 }
 
-// open opens the log.
-func (p *proxyCmd) open(standard io.Writer) (io.WriteCloser, error) {
-	if p.Log == "" {
+// openLog opens the log.
+func openLog(name string, standard io.Writer) (io.WriteCloser, error) {
+	if name == "" {
 		return nopCloser{standard}, nil
 	}
-	file, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("--log: %w", err)
 	}
@@ -145,6 +150,7 @@ func (p *proxyCmd) open(standard io.Writer) (io.WriteCloser, error) {
 // strikeLog writes a line for each fault that struck. What cannot be logged ends the command: faults that
 // nobody can know of help nobody.
 type strikeLog struct {
+	mu     sync.Mutex
 	out    *json.Encoder
 	once   sync.Once
 	failed chan struct{}
@@ -152,6 +158,8 @@ type strikeLog struct {
 }
 
 func (l *strikeLog) write(s chaosproxy.Strike) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if err := l.out.Encode(s); err != nil {
 		l.once.Do(func() {
 			l.err = fmt.Errorf("--log: %w", err)

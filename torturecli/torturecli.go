@@ -49,6 +49,7 @@ type cli struct {
 	Index   indexCmd   `cmd:"" help:"Make a page over a folder of results, and the pages of its stories."`
 	Check   checkCmd   `cmd:"" help:"Judge a recorded history."`
 	Proxy   proxyCmd   `cmd:"" help:"Stand between ZooKeeper and clients of yours, and give them a bad day."`
+	Serve   serveCmd   `cmd:"" help:"Be a ZooKeeper for tests, in memory: for any client, with bad days if wanted."`
 	Clean   cleanCmd   `cmd:"" help:"Remove what killed runs have left on servers of yours: list it, or with --yes delete it."`
 	Worker  workerCmd  `cmd:"" hidden:"" help:"Serve a recipe to a runner, by the protocol of docs/workers.md."`
 	List    listCmd    `cmd:"" help:"List workloads, recipes, faults and strategies."`

@@ -41,6 +41,9 @@ func orNoSession(found bool, session int64) error {
 
 // Cut breaks the connection of a session. The session lives on.
 func (s *Server) Cut(session int64, when Moment) error {
+	if when != CutNow && when != CutBefore && when != CutAfter {
+		return fmt.Errorf("server: a connection cannot be cut %q: it can be cut %s, or %s or %s its next request", when, CutNow, CutBefore, CutAfter)
+	}
 	return s.withConnection(session, func(c *connection) {
 		if c.cut = when; when == CutNow {
 			s.hangUp(c)
@@ -94,8 +97,12 @@ func (s *Server) hangUp(c *connection) {
 
 // Lag makes a member fall behind the leader, or ends that. Reads and watches of its clients go by what it has applied. The
 // leader, member 0, never lags.
-func (s *Server) Lag(member int, lag bool) {
+func (s *Server) Lag(member int, lag bool) error {
+	if member == 0 {
+		return errors.New("server: the first server leads, and only a follower can lag")
+	}
 	s.do(func() { s.servers.SetLag(member, lag) })
+	return nil
 }
 
 // Kill takes a member away as its death would: its connections are cut, and new ones are closed at once. Its port stays its

@@ -131,7 +131,7 @@ func (s *Server) deliver(except *connection) {
 func (s *Server) Listen(member int, address string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return fmt.Errorf("server: member %d cannot listen: %w", member, err)
+		return fmt.Errorf("server: server %d cannot listen: %w", member+1, err)
 	}
 	s.running.Go(func() { s.Serve(member, l) })
 	s.mu.Lock()

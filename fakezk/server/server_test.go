@@ -82,6 +82,7 @@ func TestClients(t *testing.T) {
 
 // An expiry at the servers: others see at once that the ephemerals are gone, the client learns it when it connects again.
 func TestExpire(t *testing.T) {
+	t.Parallel()
 	s := fakezktest.Start(t, server.Config{})
 	a, events := connect(t, s.Addr(0), 10*time.Second)
 	b, _ := connect(t, s.Addr(0), 10*time.Second)
@@ -106,6 +107,7 @@ func TestExpire(t *testing.T) {
 
 // A request whose connection is cut was carried out or not, as the test says; its session lives on.
 func TestCut(t *testing.T) {
+	t.Parallel()
 	s := fakezktest.Start(t, server.Config{})
 	c, events := connect(t, s.Addr(0), 10*time.Second)
 	session := c.SessionID()
@@ -129,6 +131,7 @@ func TestCut(t *testing.T) {
 
 // What is held comes later, in order.
 func TestHold(t *testing.T) {
+	t.Parallel()
 	s := fakezktest.Start(t, server.Config{})
 	c, _ := connect(t, s.Addr(0), 40*time.Second)
 	if err := s.Hold(c.SessionID()); err != nil {
@@ -181,6 +184,7 @@ func TestAdvance(t *testing.T) {
 // A member that is killed refuses its clients and comes back on its port, with the tree; without a majority none serves,
 // and no session runs out.
 func TestMembersDie(t *testing.T) {
+	t.Parallel()
 	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3, Tick: 50}})
 	c, events := connect(t, s.Addr(2), time.Second)
 	if _, err := c.Create("/e", nil, zk.FlagEphemeral, open); err != nil {
@@ -233,7 +237,6 @@ func ask(t testing.TB, address, word string) string {
 	}
 	return string(answer)
 }
-
 
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {

@@ -1,42 +1,179 @@
 package server_test
 
 import (
+	"errors"
+	"io"
 	"net"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/wire"
 )
 
-// takeOver ends a session as clients without any means of the server's do: it connects with the session's id and password,
-// which are the server's to know, and closes it.
-func takeOver(t *testing.T, c net.Conn, session int64) {
-	t.Helper()
-	password := []byte("unknown")
-	send(t, c, &wire.ConnectRequest{Timeout: 10_000, Session: session, Password: password})
-	var granted wire.ConnectResponse
-	receive(t, c, &granted)
-	if granted.Session != 0 {
-		t.Fatal("a wrong password is taken")
-	}
+// raw is a client without a library.
+type raw struct {
+	*testing.T
+	net     net.Conn
+	granted wire.ConnectResponse
 }
 
-func send(t *testing.T, c net.Conn, records ...wire.Record) {
+// dialRaw connects, with a session of its own or one that is there.
+func dialRaw(t *testing.T, address string, session wire.ConnectResponse) *raw {
 	t.Helper()
-	if _, err := c.Write(wire.AppendFrame(nil, records...)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func receive(t *testing.T, c net.Conn, records ...wire.Record) {
-	t.Helper()
-	frame, err := wire.ReadFrame(c, nil, wire.FrameMax)
-	for _, r := range records {
-		if err != nil {
-			break
-		}
-		frame, err = wire.Parse(frame, r)
-	}
+	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(20 * time.Second))
+	r := &raw{T: t, net: c}
+	r.send(&wire.ConnectRequest{Timeout: 10_000, Session: session.Session, Password: session.Password})
+	r.receive(&r.granted)
+	return r
+}
+
+func (r *raw) send(records ...wire.Record) {
+	r.Helper()
+	if _, err := r.net.Write(wire.AppendFrame(nil, records...)); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *raw) receive(records ...wire.Record) {
+	r.Helper()
+	frame, err := wire.ReadFrame(r.net, nil, wire.FrameMax)
+	for _, record := range records {
+		if err == nil {
+			frame, err = wire.Parse(frame, record)
+		}
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// wantHeader receives a reply, and checks what is in its header.
+func (r *raw) wantHeader(xid int32, code fakezk.Code) {
+	r.Helper()
+	var h wire.ReplyHeader
+	r.receive(&h)
+	if h.Xid != xid || fakezk.Code(h.Err) != code {
+		r.Errorf("the reply is %+v, want xid %d and error %d", h, xid, code)
+	}
+}
+
+// wantEnd checks that the server has closed the connection.
+func (r *raw) wantEnd() {
+	r.Helper()
+	if _, err := wire.ReadFrame(r.net, nil, wire.FrameMax); !errors.Is(err, io.EOF) {
+		r.Errorf("the connection is not closed: %v", err)
+	}
+}
+
+// The old trick by which tests without a server's help end a session: somebody else takes it up, by its id and password, and
+// closes it. The first connection is closed without a word, and its session is gone.
+func TestSessionIsTakenOver(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	first := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
+	first.send(&wire.RequestHeader{Xid: 1, Op: wire.OpPing})
+	first.wantHeader(1, 0)
+	second := dialRaw(t, s.Addr(0), first.granted)
+	if second.granted.Session != first.granted.Session {
+		t.Fatalf("%+v, want the session of %+v", second.granted, first.granted)
+	}
+	first.wantEnd()
+	second.send(&wire.RequestHeader{Xid: 5, Op: wire.OpCloseSession})
+	second.wantHeader(5, 0)
+	second.wantEnd()
+	third := dialRaw(t, s.Addr(0), first.granted)
+	if diff := cmp.Diff(wire.ConnectResponse{Password: make([]byte, 16)}, third.granted); diff != "" {
+		t.Errorf("the session goes on: %s", diff)
+	}
+	third.wantEnd()
+}
+
+// A wrong password is refused, and what else the session has is closed, as ZooKeeper does.
+func TestWrongPassword(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	first := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
+	thief := dialRaw(t, s.Addr(0), wire.ConnectResponse{Session: first.granted.Session, Password: make([]byte, 16)})
+	if thief.granted.Session != 0 {
+		t.Errorf("%+v", thief.granted)
+	}
+	first.wantEnd()
+	dialRaw(t, s.Addr(0), first.granted) // the session itself lives on
+}
+
+// What is malformed costs no more than its request or its connection. A write that cannot be read fails with a transaction of its own,
+// a read without.
+func TestMalformed(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
+	zxid := func() (z int64) {
+		s.Inspect(func(e *fakezk.Ensemble) { z = e.Zxid() })
+		return z
+	}
+	before := zxid()
+	c.send(&wire.RequestHeader{Xid: 1, Op: wire.OpGetData})
+	c.wantHeader(1, fakezk.CodeMarshalling)
+	if zxid() != before {
+		t.Error("a read has made a transaction")
+	}
+	c.send(&wire.RequestHeader{Xid: 2, Op: wire.OpCreate})
+	c.wantHeader(2, fakezk.CodeMarshalling)
+	if zxid() != before+1 {
+		t.Error("a write has not made a transaction")
+	}
+	c.send(&wire.RequestHeader{Xid: 3, Op: 4711})
+	c.wantHeader(3, fakezk.CodeUnimplemented)
+	c.wantEnd()
+	for name, bytes := range map[string][]byte{
+		"too long": {0x7f, 0xff, 0xff, 0xff}, "negative": {0xff, 0xff, 0xff, 0xff}, "no header": {0, 0, 0, 1, 0},
+		"credentials": wire.AppendFrame(nil, &wire.RequestHeader{Xid: wire.XidAuth, Op: wire.OpAuth}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
+			c.net.Write(bytes)
+			c.wantEnd()
+		})
+	}
+}
+
+// Requests that are sent together are answered in order, and a watch event comes before the reply that would reveal the change.
+func TestPipelined(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
+	var all []byte
+	add := func(records ...wire.Record) { all = wire.AppendFrame(all, records...) }
+	add(&wire.RequestHeader{Xid: 1, Op: wire.OpExists}, &wire.WatchRequest{Path: "/a", Watch: true})
+	add(&wire.RequestHeader{Xid: 2, Op: wire.OpCreate}, &wire.CreateRequest{Path: "/a", ACL: open})
+	add(&wire.RequestHeader{Xid: 3, Op: wire.OpGetChildren}, &wire.WatchRequest{Path: "/"})
+	add(&wire.RequestHeader{Xid: wire.XidPing, Op: wire.OpPing})
+	if _, err := c.net.Write(all); err != nil {
+		t.Fatal(err)
+	}
+	c.wantHeader(1, fakezk.CodeNoNode)
+	var event wire.WatcherEvent
+	c.receive(&wire.ReplyHeader{}, &event)
+	if event.Path != "/a" {
+		t.Errorf("%+v", event)
+	}
+	c.wantHeader(2, 0)
+	var names wire.ChildrenReply
+	c.receive(&wire.ReplyHeader{}, &names)
+	if diff := cmp.Diff([]string{"a", "zookeeper"}, sorted(names.Names)); diff != "" {
+		t.Error(diff)
+	}
+	c.wantHeader(wire.XidPing, 0)
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return names
 }

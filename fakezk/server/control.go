@@ -1,0 +1,200 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// Control returns what tests in any language use over HTTP to do what Go tests do by the methods of Server. Sessions are
+// written as clients print them, 0x…; servers are numbered from 1.
+//
+//	GET  /sessions                       the sessions, as JSON
+//	GET  /tree?path=/                    the znodes at and below a path, as JSON
+//	POST /expire?session=0x…             Expire
+//	POST /cut?session=0x…&when=after     Cut: now, before or after
+//	POST /hold?session=0x…               Hold; /release ends it
+//	POST /lag?server=2&on=true           Lag
+//	POST /kill?server=2                  Kill; /restart ends it
+//	POST /stop?server=2                  Stop; /resume ends it
+//	POST /quorum?on=false                LoseQuorum; on=true: RegainQuorum
+//	POST /clock?advance=10s              Advance
+//
+// and what ZooKeeper's AdminServer has: GET /commands/ruok and GET /commands/monitor. A request that cannot be carried out
+// is answered with status 400, or 404 if there is no such session, and a sentence.
+func (s *Server) Control() http.Handler {
+	mux := http.NewServeMux()
+	post := func(name string, do func(url.Values) error) {
+		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) { answer(w, do(r.URL.Query())) })
+	}
+	bySession := func(name string, do func(session int64, q url.Values) error) {
+		post(name, func(q url.Values) error {
+			session, err := parseSession(q.Get("session"))
+			if err != nil {
+				return err
+			}
+			return do(session, q)
+		})
+	}
+	byServer := func(name string, do func(member int)) {
+		post(name, func(q url.Values) error {
+			member, err := s.parseMember(q.Get("server"))
+			if err == nil {
+				do(member)
+			}
+			return err
+		})
+	}
+	bySession("expire", func(session int64, _ url.Values) error { return s.Expire(session) })
+	bySession("cut", func(session int64, q url.Values) error { return s.Cut(session, Moment(q.Get("when"))) })
+	bySession("hold", func(session int64, _ url.Values) error { return s.Hold(session) })
+	bySession("release", func(session int64, _ url.Values) error { return s.Release(session) })
+	byServer("kill", s.Kill)
+	byServer("restart", s.Restart)
+	byServer("stop", s.Stop)
+	byServer("resume", s.Resume)
+	post("lag", func(q url.Values) error {
+		on, err := parseSwitch(q)
+		member, unknown := s.parseMember(q.Get("server"))
+		if err := errors.Join(err, unknown); err != nil {
+			return err
+		}
+		return s.Lag(member, on)
+	})
+	post("quorum", func(q url.Values) error {
+		on, err := parseSwitch(q)
+		switch {
+		case err != nil:
+			return err
+		case on:
+			s.RegainQuorum()
+		default:
+			s.LoseQuorum()
+		}
+		return nil
+	})
+	post("clock", func(q url.Values) error {
+		d, err := time.ParseDuration(q.Get("advance"))
+		if err != nil || d < 0 || d > advanceMax {
+			return fmt.Errorf("advance: %q is no duration from 0 to %v, such as 10s", q.Get("advance"), advanceMax)
+		}
+		s.Advance(d)
+		return nil
+	})
+	mux.HandleFunc("GET /sessions", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.listSessions()) })
+	mux.HandleFunc("GET /tree", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, s.listTree(r.URL.Query().Get("path"))) })
+	mux.HandleFunc("GET /commands/ruok", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, map[string]any{"command": "ruok", "error": nil})
+	})
+	mux.HandleFunc("GET /commands/monitor", func(w http.ResponseWriter, _ *http.Request) { s.writeMonitor(w) })
+	return mux
+}
+
+// advanceMax bounds how far the clock is moved at once: each tick of it is carried out.
+const advanceMax = 24 * time.Hour
+
+func answer(w http.ResponseWriter, err error) {
+	switch {
+	case errors.Is(err, ErrNoSession):
+		http.Error(w, err.Error(), http.StatusNotFound)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(v)
+}
+
+// parseSession reads a session's id, with or without 0x.
+func parseSession(text string) (int64, error) {
+	id, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("session: %q is no session's id, such as 0x100a3d9c2b10001", text)
+	}
+	return int64(id), nil
+}
+
+func (s *Server) parseMember(text string) (int, error) {
+	number, err := strconv.Atoi(text)
+	if err != nil || number < 1 || number > len(s.members) {
+		return 0, fmt.Errorf("server: %q is none of the servers, which are numbered from 1 to %d", text, len(s.members))
+	}
+	return number - 1, nil
+}
+
+func parseSwitch(q url.Values) (bool, error) {
+	on, err := strconv.ParseBool(q.Get("on"))
+	if err != nil {
+		return false, fmt.Errorf("on: %q is neither true nor false", q.Get("on"))
+	}
+	return on, nil
+}
+
+// Session is a session as Control lists it.
+type Session struct {
+	ID        string `json:"id"` // 0x…
+	TimeoutMS int64  `json:"timeout_ms"`
+	Server    int    `json:"server"` // to which it connected last, from 1
+	Connected bool   `json:"connected"`
+}
+
+func (s *Server) listSessions() []Session {
+	list := []Session{}
+	s.Inspect(func(e *fakezk.Ensemble) {
+		for _, x := range e.Sessions() {
+			list = append(list, Session{ID: sessionName(x.ID), TimeoutMS: x.Timeout, Server: x.Replica + 1, Connected: x.Connected})
+		}
+	})
+	return list
+}
+
+// Znode is a znode as Control lists it.
+type Znode struct {
+	Path    string `json:"path"`
+	Data    []byte `json:"data"` // in base64
+	Version int32  `json:"version"`
+	Owner   string `json:"owner,omitempty"` // the session of an ephemeral one
+}
+
+func (s *Server) listTree(path string) []Znode {
+	list := []Znode{}
+	if path == "" {
+		path = "/"
+	}
+	s.Inspect(func(e *fakezk.Ensemble) {
+		e.Walk(path, func(path string, n fakezk.NodeInfo) {
+			z := Znode{Path: path, Data: n.Data, Version: n.Stat.Version}
+			if n.Stat.EphemeralOwner != 0 {
+				z.Owner = sessionName(n.Stat.EphemeralOwner)
+			}
+			list = append(list, z)
+		})
+	})
+	return list
+}
+
+// writeMonitor answers as AdminServer does: the values of mntr without their prefix, of the leader.
+func (s *Server) writeMonitor(w http.ResponseWriter) {
+	values := map[string]any{"command": "monitor", "error": nil}
+	s.mu.Lock()
+	if s.noQuorum {
+		values["error"] = strings.TrimSpace(notServing)
+	} else {
+		for name, value := range s.metrics(s.members[0]) {
+			values[name] = value
+		}
+	}
+	s.mu.Unlock()
+	writeJSON(w, values)
+}

@@ -1,0 +1,145 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
+)
+
+// control is a test in another language.
+type control struct {
+	*testing.T
+	url string
+}
+
+func startControl(t *testing.T, s *server.Server) control {
+	web := httptest.NewServer(s.Control())
+	t.Cleanup(web.Close)
+	return control{t, web.URL}
+}
+
+func (c control) post(what string) (status int, text string) {
+	c.Helper()
+	r, err := http.Post(c.url+what, "", nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return r.StatusCode, string(body)
+}
+
+func (c control) must(what string, args ...any) {
+	c.Helper()
+	if status, text := c.post(fmt.Sprintf(what, args...)); status != http.StatusNoContent {
+		c.Errorf("%s: status %d, %s", what, status, text)
+	}
+}
+
+func (c control) get(what string, into any) {
+	c.Helper()
+	r, err := http.Get(c.url + what)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer r.Body.Close()
+	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
+		c.Error(err)
+	}
+}
+
+// All that a Go test can do, a test in another language can.
+func TestControl(t *testing.T) {
+	t.Parallel()
+	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}})
+	client, events := connect(t, s.Addr(2), 10*time.Second)
+	if _, err := client.Create("/e", []byte("x"), zk.FlagEphemeral, open); err != nil {
+		t.Fatal(err)
+	}
+	c := startControl(t, s)
+	var sessions []server.Session
+	c.get("/sessions", &sessions)
+	id := fmt.Sprintf("0x%x", client.SessionID())
+	if len(sessions) != 1 || sessions[0] != (server.Session{ID: id, TimeoutMS: 10_000, Server: 3, Connected: true}) {
+		t.Fatalf("%+v", sessions)
+	}
+	var tree []server.Znode
+	c.get("/tree?path=/e", &tree)
+	if len(tree) != 1 || tree[0].Path != "/e" || string(tree[0].Data) != "x" || tree[0].Owner != id {
+		t.Errorf("%+v", tree)
+	}
+	c.must("/hold?session=%s", id)
+	c.must("/release?session=%s", id)
+	c.must("/lag?server=2&on=true")
+	c.must("/lag?server=2&on=false")
+	for _, trouble := range []string{"/cut?when=now&session=" + id, "/kill?server=3", "/quorum?on=false"} {
+		c.must("%s", trouble)
+		await(t, events, zk.StateDisconnected)
+		c.must("/restart?server=3")
+		c.must("/quorum?on=true")
+		await(t, events, zk.StateHasSession)
+	}
+	c.must("/stop?server=3")
+	c.must("/clock?advance=30s")
+	c.must("/resume?server=3")
+	await(t, events, zk.StateExpired)
+	await(t, events, zk.StateHasSession)
+	c.must("/expire?session=0x%x", client.SessionID())
+	await(t, events, zk.StateExpired)
+}
+
+// What cannot be is refused with a sentence.
+func TestControlRefuses(t *testing.T) {
+	c := startControl(t, fakezktest.Start(t, server.Config{}))
+	for what, want := range map[string]string{
+		"/expire":                      `400 session: "" is no session's id`,
+		"/expire?session=me":           `400 session: "me" is no session's id`,
+		"/expire?session=0x7":          "404 server: there is no such session",
+		"/cut?session=7&when=tomorrow": `400 server: a connection cannot be cut "tomorrow"`,
+		"/kill?server=0":               `400 server: "0" is none of the servers, which are numbered from 1 to 1`,
+		"/lag?server=1&on=true":        "400 server: the first server leads",
+		"/lag?server=1":                `400 on: "" is neither true nor false`,
+		"/quorum?on=perhaps":           `400 on: "perhaps" is neither`,
+		"/clock?advance=-5s":           `400 advance: "-5s" is no duration`,
+		"/clock?advance=soon":          `400 advance: "soon" is no duration`,
+		"/nothing":                     "404 ",
+		"/sessions":                    "405 ",
+	} {
+		status, text := c.post(what)
+		if got := fmt.Sprint(status, " ", text); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", what, got, want)
+		}
+	}
+}
+
+// Probes for readiness, and for what is measured.
+func TestAdminServer(t *testing.T) {
+	t.Parallel()
+	s := fakezktest.Start(t, server.Config{})
+	c := startControl(t, s)
+	var ruok, monitor map[string]any
+	c.get("/commands/ruok", &ruok)
+	c.get("/commands/monitor", &monitor)
+	if ruok["error"] != nil || monitor["server_state"] != "standalone" || monitor["znode_count"] != float64(5) {
+		t.Errorf("%v %v", ruok, monitor)
+	}
+	s.LoseQuorum()
+	c.get("/commands/monitor", &monitor)
+	if monitor["error"] != "This ZooKeeper instance is not currently serving requests" {
+		t.Errorf("%v", monitor)
+	}
+}
