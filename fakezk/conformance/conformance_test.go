@@ -12,7 +12,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "replace the outcomes in testdata/*.txt by what the real server says now")
 
-// TestTranscripts plays every file on a fresh fake and on a fresh real server.
+// TestTranscripts plays every file on a fresh fake, on one behind a port, and on a fresh real server.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -27,6 +27,7 @@ func TestTranscripts(t *testing.T) {
 				playFile(t, file, newReal(t), *rewrite)
 			})
 			t.Run("fake", func(t *testing.T) { playFile(t, file, newFake(), false) })
+			t.Run("served", func(t *testing.T) { playFile(t, file, newServed(t), false) })
 		})
 	}
 }

@@ -9,23 +9,25 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRandomScripts plays scripts that nobody has written on one fake and one real server, which
+// TestRandomScripts plays scripts that are drawn on two fakes, one of them behind a port, and one real server, which
 // must answer alike to the last number. Each script has a root znode of its own; the servers go
 // through all of them, so that their transaction numbers stay equal only if they always were.
 func TestRandomScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server")
 	}
-	fake, real_ := newFake(), newReal(t)
+	real_, fakes := newReal(t), map[string]*side{"fake": newFake(), "served": newServed(t)}
 	scripts := 0
 	rapid.Check(t, func(t *rapid.T) {
 		scripts++
 		script := drawScript(t, fmt.Sprintf("/s%d", scripts))
 		want := mustPlay(t, real_, script)
-		got := mustPlay(t, fake, script)
-		if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" {
-			t.Fatalf("the fake differs from the real server (-real +fake):\n%s\n"+
-				"The script, as the real server answers it:\n%s", d, want)
+		for name, fake := range fakes {
+			got := mustPlay(t, fake, script)
+			if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" {
+				t.Fatalf("the %s differs from the real server (-real +%[1]s):\n%s\n"+
+					"The script, as the real server answers it:\n%s", name, d, want)
+			}
 		}
 	})
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/wire"
 )
 
@@ -34,6 +36,7 @@ func TestRawTranscripts(t *testing.T) {
 				playRawFile(t, file, newRawReal(t), *rewrite)
 			})
 			t.Run("fake", func(t *testing.T) { playRawFile(t, file, newRawFake(), false) })
+			t.Run("served", func(t *testing.T) { playRawFile(t, file, newRawServed(t), false) })
 		})
 	}
 }
@@ -47,20 +50,22 @@ func TestRawRandomScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server")
 	}
-	real_, fake := newRawReal(t), newRawFake()
+	real_, fakes := newRawReal(t), map[string]rawConnect{"fake": newRawFake(), "served": newRawServed(t)}
 	rapid.Check(t, func(t *rapid.T) {
 		script := drawRawScript(t)
 		want, err := playRaw(real_, script)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := playRaw(fake, script)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" {
-			t.Fatalf("the fake differs from the real server (-real +fake):\n%s\n"+
-				"The script, as the real server answers it:\n%s", d, want)
+		for name, fake := range fakes {
+			got, err := playRaw(fake, script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" {
+				t.Fatalf("the %s differs from the real server (-real +%[1]s):\n%s\n"+
+					"The script, as the real server answers it:\n%s", name, d, want)
+			}
 		}
 	})
 }
@@ -255,6 +260,12 @@ func newRawReal(t testing.TB) rawConnect {
 		}
 	})
 	return func() (rawConn, error) { return connectRaw(t, e.ConnectString()) }
+}
+
+// newRawServed is the fake behind a port.
+func newRawServed(t testing.TB) rawConnect {
+	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Tick: tick.Milliseconds()}})
+	return func() (rawConn, error) { return connectRaw(t, s.Addr(0)) }
 }
 
 func connectRaw(t testing.TB, server string) (rawConn, error) {

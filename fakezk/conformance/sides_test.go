@@ -13,6 +13,8 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/zkclient"
 )
@@ -67,6 +69,20 @@ func newFake() *side {
 				local.Advance(reapInterval)
 			}
 			return errors.New("it did not happen")
+		},
+	}
+}
+
+// newServed is the fake behind a port, with the real client.
+func newServed(t testing.TB) *side {
+	t.Helper()
+	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{
+		Tick: tick.Milliseconds(), ReapInterval: reapInterval.Milliseconds(), TTL: true,
+	}})
+	return &side{
+		connect: func(timeout time.Duration) (*client, error) { return connectReal(t, s.Addr(0), timeout) },
+		wait: func(done func() bool) error {
+			return eventually(func() bool { s.Advance(0); return done() }) // looks at containers as often as the real one
 		},
 	}
 }

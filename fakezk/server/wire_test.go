@@ -165,7 +165,7 @@ func TestPipelined(t *testing.T) {
 		t.Errorf("%+v", event)
 	}
 	c.wantHeader(2, 0)
-	var names wire.ChildrenReply
+	var names wire.NamesReply
 	c.receive(&wire.ReplyHeader{}, &names)
 	if diff := cmp.Diff([]string{"a", "zookeeper"}, sorted(names.Names)); diff != "" {
 		t.Error(diff)
