@@ -247,25 +247,3 @@ func BenchmarkStart(b *testing.B) {
 		s.Close()
 	}
 }
-
-func BenchmarkGet(b *testing.B) {
-	s := fakezktest.Start(b, server.Config{})
-	c, _ := connect(b, s.Addr(0), 10*time.Second)
-	b.Run("1", func(b *testing.B) {
-		for b.Loop() {
-			if _, _, err := c.Get("/"); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("32", func(b *testing.B) {
-		b.SetParallelism(32)
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				if _, _, err := c.Get("/"); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-	})
-}

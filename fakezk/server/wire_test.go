@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -176,4 +177,44 @@ func TestPipelined(t *testing.T) {
 func sorted(names []string) []string {
 	slices.Sort(names)
 	return names
+}
+
+// rawClient is a session with a watch, over a pipe.
+type rawClient struct {
+	net     net.Conn
+	granted wire.ConnectResponse
+}
+
+// dialPipe opens a session of its own and sets a watch.
+func dialPipe(s *server.Server) (*rawClient, error) {
+	here, there := net.Pipe()
+	go s.ServeConn(0, there)
+	c := &rawClient{net: here}
+	if err := c.exchange(&c.granted, &wire.ConnectRequest{Timeout: 10_000}); err != nil {
+		return nil, err
+	}
+	path := fmt.Sprintf("/watched-%x", c.granted.Session)
+	return c, c.exchange(&wire.ReplyHeader{}, &wire.RequestHeader{Xid: 1, Op: wire.OpExists}, &wire.WatchRequest{Path: path, Watch: true})
+}
+
+func (c *rawClient) exchange(into wire.Record, records ...wire.Record) error {
+	if _, err := c.net.Write(wire.AppendFrame(nil, records...)); err != nil {
+		return err
+	}
+	frame, err := wire.ReadFrame(c.net, nil, wire.FrameMax)
+	if err == nil {
+		_, err = wire.Parse(frame, into)
+	}
+	return err
+}
+
+// fill makes a million znodes.
+func fill(e *fakezk.Ensemble) {
+	for i := range 1000 {
+		parent := fmt.Sprintf("/p%03d", i)
+		e.Admin(0, &fakezk.Request{Op: fakezk.OpCreate, Path: parent, ACL: open})
+		for j := range 999 {
+			e.Admin(0, &fakezk.Request{Op: fakezk.OpCreate, Path: fmt.Sprintf("%s/n%03d", parent, j), Data: []byte("0123456789"), ACL: open})
+		}
+	}
 }

@@ -1,0 +1,94 @@
+package server_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
+)
+
+// BenchmarkBesideApache measures one go-zookeeper client with 1 and with 32 requests under way, on this server and on Apache's,
+// in turns.
+func BenchmarkBesideApache(b *testing.B) {
+	real_, err := ensemble.Start(b.Context(), ensemble.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer real_.Stop()
+	fake := fakezktest.Start(b, server.Config{})
+	for _, at := range []struct{ name, address string }{{"apache", real_.ConnectString()}, {"fake", fake.Addr(0)}} {
+		c, _ := connect(b, at.address, 10*time.Second)
+		for _, under := range []int{1, 32} {
+			b.Run(fmt.Sprintf("get/%d/%s", under, at.name), func(b *testing.B) {
+				parallel(b, under, func() error { _, _, err := c.Get("/"); return err })
+			})
+			b.Run(fmt.Sprintf("create/%d/%s", under, at.name), func(b *testing.B) {
+				parallel(b, under, func() error { _, err := c.Create("/c-", nil, zk.FlagEphemeral|zk.FlagSequence, open); return err })
+			})
+		}
+	}
+}
+
+// parallel carries out b.N operations, so many at a time.
+func parallel(b *testing.B, under int, do func() error) {
+	failed := make(chan error, under)
+	b.ResetTimer()
+	for i := range under {
+		go func() {
+			for n := i; n < b.N; n += under {
+				if err := do(); err != nil {
+					failed <- err
+					return
+				}
+			}
+			failed <- nil
+		}()
+	}
+	for range under {
+		if err := <-failed; err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSessions measures what 10,000 sessions with a watch each take.
+func BenchmarkSessions(b *testing.B) {
+	for b.Loop() {
+		s := fakezktest.Start(b, server.Config{})
+		before := heap()
+		var clients []*rawClient
+		for range 10_000 {
+			c, err := dialPipe(s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			clients = append(clients, c)
+		}
+		b.ReportMetric(float64(heap()-before)/1e6, "MB")
+		runtime.KeepAlive(clients)
+	}
+}
+
+// BenchmarkZnodes measures what a million znodes take.
+func BenchmarkZnodes(b *testing.B) {
+	for b.Loop() {
+		s := fakezktest.Start(b, server.Config{})
+		before := heap()
+		s.Inspect(fill)
+		b.ReportMetric(float64(heap()-before)/1e6, "MB")
+		runtime.KeepAlive(s)
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
