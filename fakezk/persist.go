@@ -1,0 +1,224 @@
+package fakezk
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Transaction is an entry of the log, in a form in which it can be kept: see [Ensemble.OnTransaction] and
+// [Ensemble.Replay]. It has no edits if the request failed.
+type Transaction struct {
+	Zxid    int64  `json:"zxid"`
+	Time    int64  `json:"time"` // ms since 1970
+	Session int64  `json:"session"`
+	Edits   []Edit `json:"edits,omitempty"`
+}
+
+// Edit is one elementary change of a transaction.
+type Edit struct {
+	Op      Op       `json:"op"`
+	Path    string   `json:"path,omitempty"`
+	Data    []byte   `json:"data"`
+	ACL     []zk.ACL `json:"acl,omitempty"`
+	Owner   int64    `json:"owner,omitempty"`      // create: ephemeralOwner; sessions: the session; a counter: its value
+	Timeout int64    `json:"timeout_ms,omitempty"` // of a session that begins
+	Replica int      `json:"replica,omitempty"`    // to which it connected
+}
+
+// record returns a transaction as it is kept.
+func (e *Ensemble) record(t *transaction) Transaction {
+	kept := Transaction{Zxid: t.zxid, Time: t.time, Session: t.session}
+	for _, x := range t.edits {
+		edit := Edit{Op: x.op, Path: x.path, Data: x.data, ACL: x.acl, Owner: x.owner}
+		if s := e.session(x.owner); x.op == OpCreateSession && s != nil {
+			edit.Timeout, edit.Replica = s.timeout, s.owner
+		}
+		kept.Edits = append(kept.Edits, edit)
+	}
+	return kept
+}
+
+// ErrLog is returned by Replay and Load for what does not follow from what is there.
+var ErrLog = errors.New("fakezk: it does not fit")
+
+// Replay carries out a transaction of the log of an ensemble that was as this one is. The error is ErrLog, and nothing
+// has changed, if it cannot be.
+func (e *Ensemble) Replay(t Transaction) error {
+	if t.Zxid != e.Zxid()+1 {
+		return fmt.Errorf("%w: transaction 0x%x after 0x%x", ErrLog, t.Zxid, e.Zxid())
+	}
+	clear(e.pending)
+	edits := make([]edit, len(t.Edits))
+	for i, x := range t.Edits {
+		edits[i] = edit{op: x.Op, path: x.Path, data: x.Data, acl: x.ACL, owner: x.Owner}
+		if err := e.fits(&edits[i]); err != nil {
+			return fmt.Errorf("%w: transaction 0x%x, edit %d: %w", ErrLog, t.Zxid, i+1, err)
+		}
+		e.stage(edits[i])
+	}
+	clear(e.pending)
+	for _, x := range t.Edits {
+		switch x.Op {
+		case OpCreateSession:
+			e.keepSession(&session{id: x.Owner, timeout: x.Timeout, owner: x.Replica})
+		case OpCloseSession:
+			e.loseSession(x.Owner)
+		}
+	}
+	e.commit(transaction{time: t.Time, session: t.Session, edits: edits}, nil)
+	return nil
+}
+
+// fits tells whether an edit can be applied after those that are pending.
+func (e *Ensemble) fits(x *edit) error {
+	there := e.look(x.path).exists
+	switch x.op {
+	case OpCreate:
+		if there || x.path == "" || !e.look(parentOf(x.path)).exists {
+			return fmt.Errorf("%q cannot be created", x.path)
+		}
+	case OpDelete:
+		if !there || e.look(x.path).children > 0 || x.path == "/" {
+			return fmt.Errorf("%q cannot be deleted", x.path)
+		}
+	case OpSetData, OpSetACL, opSetSequence:
+		if !there {
+			return fmt.Errorf("%q is not there", x.path)
+		}
+	case OpCheck, OpCloseSession:
+	case OpCreateSession:
+		if e.Alive(x.owner) {
+			return fmt.Errorf("session 0x%x is there already", uint64(x.owner))
+		}
+	default:
+		return fmt.Errorf("there is no operation %d in a log", x.op)
+	}
+	return nil
+}
+
+// keepSession adds a session of before. It is given its whole timeout by [Ensemble.RegainQuorum].
+func (e *Ensemble) keepSession(s *session) {
+	i, _ := e.findSession(s.id)
+	e.sessions = slices.Insert(e.sessions, i, s)
+	if r := e.replica(s.owner); r != nil {
+		r.sessions = max(r.sessions, s.id&sessionMask-e.cfg.SessionBase)
+	}
+}
+
+func (e *Ensemble) loseSession(id int64) {
+	if i, ok := e.findSession(id); ok {
+		e.sessions[i].closed = true
+		e.sessions = slices.Delete(e.sessions, i, i+1)
+	}
+}
+
+// savedState begins what Save writes; a savedNode follows for each znode, a parent before its children.
+type savedState struct {
+	Zxid     int64          `json:"zxid"`
+	Sessions []savedSession `json:"sessions"`
+	ReapAt   int64          `json:"reap_at,omitempty"`
+	Nodes    int            `json:"nodes"`
+}
+
+type savedSession struct {
+	ID      int64 `json:"id"`
+	Timeout int64 `json:"timeout_ms"`
+	Replica int   `json:"replica,omitempty"`
+}
+
+type savedNode struct {
+	Path     string   `json:"path"`
+	Data     []byte   `json:"data"`
+	ACL      []zk.ACL `json:"acl"`
+	Czxid    int64    `json:"czxid"`
+	Mzxid    int64    `json:"mzxid"`
+	Pzxid    int64    `json:"pzxid"`
+	Ctime    int64    `json:"ctime"`
+	Mtime    int64    `json:"mtime"`
+	Version  int32    `json:"version"`
+	Created  int32    `json:"created"` // children ever created, which names the next sequential one
+	Aversion int32    `json:"aversion"`
+	Owner    int64    `json:"owner,omitempty"`
+}
+
+// Save writes what the leader has: znodes and sessions, a line of JSON each. Connections, watches and what replicas
+// have not applied are left out, as they do not survive the end of a server.
+func (e *Ensemble) Save(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	encoder := json.NewEncoder(out)
+	state := savedState{Zxid: e.Zxid(), ReapAt: e.reapAt, Nodes: len(e.leader().nodes) - 1}
+	for _, s := range e.sessions {
+		state.Sessions = append(state.Sessions, savedSession{ID: s.id, Timeout: s.timeout, Replica: s.owner})
+	}
+	if err := encoder.Encode(state); err != nil {
+		return err
+	}
+	if err := e.leader().root.save(encoder); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+func (n *node) save(out *json.Encoder) error {
+	err := out.Encode(savedNode{
+		Path: n.path, Data: n.data, ACL: n.acl, Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Ctime: n.ctime, Mtime: n.mtime,
+		Version: n.version, Created: n.created, Aversion: n.aversion, Owner: n.owner,
+	})
+	for _, child := range n.children {
+		if err == nil {
+			err = child.save(out)
+		}
+	}
+	return err
+}
+
+// Load makes the ensemble, which has to be as New returned it, what Save has written. All replicas have it. Sessions have
+// their timeouts from now on.
+func (e *Ensemble) Load(now int64, r io.Reader) error {
+	in := json.NewDecoder(bufio.NewReader(r))
+	var state savedState
+	if err := in.Decode(&state); err != nil {
+		return fmt.Errorf("%w: %w", ErrLog, err)
+	}
+	for i := range state.Nodes {
+		var n savedNode
+		if err := in.Decode(&n); err != nil {
+			return fmt.Errorf("%w: znode %d: %w", ErrLog, i+1, err)
+		}
+		for _, replica := range e.replicas {
+			if err := replica.load(&n); err != nil {
+				return err
+			}
+		}
+	}
+	for _, replica := range e.replicas {
+		replica.zxid = state.Zxid
+	}
+	for _, s := range state.Sessions {
+		e.keepSession(&session{id: s.ID, timeout: s.Timeout, owner: s.Replica})
+	}
+	e.reapAt = state.ReapAt
+	e.RegainQuorum(now)
+	return nil
+}
+
+func (r *replica) load(saved *savedNode) error {
+	n := r.nodes[saved.Path]
+	if n == nil {
+		if saved.Path == "" || saved.Path[0] != '/' || r.nodes[parentOf(saved.Path)] == nil {
+			return fmt.Errorf("%w: znode %q comes before its parent", ErrLog, saved.Path)
+		}
+		n = r.link(saved.Path)
+	}
+	n.data, n.acl = saved.Data, saved.ACL
+	n.czxid, n.mzxid, n.pzxid, n.ctime, n.mtime = saved.Czxid, saved.Mzxid, saved.Pzxid, saved.Ctime, saved.Mtime
+	n.version, n.created, n.aversion = saved.Version, saved.Created, saved.Aversion
+	r.own(n, saved.Owner)
+	return nil
+}
