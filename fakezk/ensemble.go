@@ -97,10 +97,13 @@ type replica struct {
 type Ensemble struct {
 	// OnCommit, if set, is called for each elementary change when the leader commits it. OnEvent, if set, is called
 	// when a watch event enters a connection's queue, OnQueued when anything does, the end of the connection included.
+	// OnTransaction, if set, is called for each transaction before the leader applies it.
 	// None may call the Ensemble. Reset leaves them as they are.
 	OnCommit func(Change)
 	OnEvent  func(ConnID, Message)
 	OnQueued func(ConnID)
+
+	OnTransaction func(Transaction)
 
 	cfg         Config
 	replicas    []*replica
@@ -169,6 +172,9 @@ func (e *Ensemble) Zxid() int64 { return e.leader().zxid }
 func (e *Ensemble) commit(t transaction, results []Result) {
 	t.zxid = e.leader().zxid + 1
 	e.committed++
+	if e.OnTransaction != nil {
+		e.OnTransaction(e.record(&t))
+	}
 	e.apply(e.leader(), &t, results)
 	behind := false
 	for _, r := range e.replicas[1:] {

@@ -28,7 +28,6 @@ type Edit struct {
 	ACL     []zk.ACL `json:"acl,omitempty"`
 	Owner   int64    `json:"owner,omitempty"`      // create: ephemeralOwner; sessions: the session; a counter: its value
 	Timeout int64    `json:"timeout_ms,omitempty"` // of a session that begins
-	Replica int      `json:"replica,omitempty"`    // to which it connected
 }
 
 // record returns a transaction as it is kept.
@@ -37,7 +36,7 @@ func (e *Ensemble) record(t *transaction) Transaction {
 	for _, x := range t.edits {
 		edit := Edit{Op: x.op, Path: x.path, Data: x.data, ACL: x.acl, Owner: x.owner}
 		if s := e.session(x.owner); x.op == OpCreateSession && s != nil {
-			edit.Timeout, edit.Replica = s.timeout, s.owner
+			edit.Timeout = s.timeout
 		}
 		kept.Edits = append(kept.Edits, edit)
 	}
@@ -53,20 +52,19 @@ func (e *Ensemble) Replay(t Transaction) error {
 	if t.Zxid != e.Zxid()+1 {
 		return fmt.Errorf("%w: transaction 0x%x after 0x%x", ErrLog, t.Zxid, e.Zxid())
 	}
-	clear(e.pending)
+	defer clear(e.pending)
 	edits := make([]edit, len(t.Edits))
 	for i, x := range t.Edits {
-		edits[i] = edit{op: x.Op, path: x.Path, data: x.Data, acl: x.ACL, owner: x.Owner}
+		edits[i] = edit{op: x.Op, path: x.Path, data: x.Data, acl: shared(x.ACL), owner: x.Owner}
 		if err := e.fits(&edits[i]); err != nil {
 			return fmt.Errorf("%w: transaction 0x%x, edit %d: %w", ErrLog, t.Zxid, i+1, err)
 		}
-		e.stage(edits[i])
+		e.foresee(&edits[i])
 	}
-	clear(e.pending)
 	for _, x := range t.Edits {
 		switch x.Op {
 		case OpCreateSession:
-			e.keepSession(&session{id: x.Owner, timeout: x.Timeout, owner: x.Replica})
+			e.keepSession(x.Owner, x.Timeout)
 		case OpCloseSession:
 			e.loseSession(x.Owner)
 		}
@@ -102,13 +100,15 @@ func (e *Ensemble) fits(x *edit) error {
 	return nil
 }
 
-// keepSession adds a session of before. It is given its whole timeout by [Ensemble.RegainQuorum].
-func (e *Ensemble) keepSession(s *session) {
-	i, _ := e.findSession(s.id)
-	e.sessions = slices.Insert(e.sessions, i, s)
-	if r := e.replica(s.owner); r != nil {
-		r.sessions = max(r.sessions, s.id&sessionMask-e.cfg.SessionBase)
+// keepSession adds a session of before, which belongs to the replica that opened it until it connects again.
+func (e *Ensemble) keepSession(id, timeout int64) {
+	s := &session{id: id, timeout: timeout}
+	if opener := int(id>>56) - 1; e.replica(opener) != nil {
+		s.owner = opener
+		e.replicas[opener].sessions = max(e.replicas[opener].sessions, id&sessionMask-e.cfg.SessionBase)
 	}
+	i, _ := e.findSession(id)
+	e.sessions = slices.Insert(e.sessions, i, s)
 }
 
 func (e *Ensemble) loseSession(id int64) {
@@ -122,14 +122,12 @@ func (e *Ensemble) loseSession(id int64) {
 type savedState struct {
 	Zxid     int64          `json:"zxid"`
 	Sessions []savedSession `json:"sessions"`
-	ReapAt   int64          `json:"reap_at,omitempty"`
 	Nodes    int            `json:"nodes"`
 }
 
 type savedSession struct {
 	ID      int64 `json:"id"`
 	Timeout int64 `json:"timeout_ms"`
-	Replica int   `json:"replica,omitempty"`
 }
 
 type savedNode struct {
@@ -152,9 +150,9 @@ type savedNode struct {
 func (e *Ensemble) Save(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	encoder := json.NewEncoder(out)
-	state := savedState{Zxid: e.Zxid(), ReapAt: e.reapAt, Nodes: len(e.leader().nodes) - 1}
+	state := savedState{Zxid: e.Zxid(), Nodes: len(e.leader().nodes) - 1}
 	for _, s := range e.sessions {
-		state.Sessions = append(state.Sessions, savedSession{ID: s.id, Timeout: s.timeout, Replica: s.owner})
+		state.Sessions = append(state.Sessions, savedSession{s.id, s.timeout})
 	}
 	if err := encoder.Encode(state); err != nil {
 		return err
@@ -178,8 +176,8 @@ func (n *node) save(out *json.Encoder) error {
 	return err
 }
 
-// Load makes the ensemble, which has to be as New returned it, what Save has written. All replicas have it. Sessions have
-// their timeouts from now on.
+// Load makes the ensemble, which has to be as New returned it, what Save has written. All replicas have it. Sessions
+// have their whole timeouts from now on.
 func (e *Ensemble) Load(now int64, r io.Reader) error {
 	in := json.NewDecoder(bufio.NewReader(r))
 	var state savedState
@@ -201,9 +199,11 @@ func (e *Ensemble) Load(now int64, r io.Reader) error {
 		replica.zxid = state.Zxid
 	}
 	for _, s := range state.Sessions {
-		e.keepSession(&session{id: s.ID, timeout: s.Timeout, owner: s.Replica})
+		e.keepSession(s.ID, s.Timeout)
 	}
-	e.reapAt = state.ReapAt
+	if len(e.leader().owned[0]) > 0 {
+		e.reapLater(now)
+	}
 	e.RegainQuorum(now)
 	return nil
 }
@@ -216,9 +216,17 @@ func (r *replica) load(saved *savedNode) error {
 		}
 		n = r.link(saved.Path)
 	}
-	n.data, n.acl = saved.Data, saved.ACL
+	n.data, n.acl = saved.Data, shared(saved.ACL)
 	n.czxid, n.mzxid, n.pzxid, n.ctime, n.mtime = saved.Czxid, saved.Mzxid, saved.Pzxid, saved.Ctime, saved.Mtime
 	n.version, n.created, n.aversion = saved.Version, saved.Created, saved.Aversion
 	r.own(n, saved.Owner)
 	return nil
+}
+
+// shared returns the list that all nodes share that everybody may use, instead of one that says the same.
+func shared(acl []zk.ACL) []zk.ACL {
+	if slices.Equal(acl, openACL) {
+		return openACL
+	}
+	return acl
 }

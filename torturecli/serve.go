@@ -30,6 +30,7 @@ type serveCmd struct {
 	MinSession     time.Duration `help:"minSessionTimeout. Default: 2 ticks."`
 	MaxSession     time.Duration `help:"maxSessionTimeout. Default: 20 ticks."`
 	MaxClientCnxns int           `default:"60" help:"How many connections a host may have to a server; 0 for any number."`
+	Data           string        `placeholder:"DIR" help:"Keep znodes and sessions in a folder. Without it nothing is written."`
 	TTL            bool          `help:"Znodes with a time to live (zookeeper.extendedTypesEnabled)."`
 	Faults         string        `default:"none" help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry; all or none."`
 	Log            string        `default:"faults.jsonl" placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file (${default}), if there are --faults."`
@@ -50,7 +51,10 @@ func (s *serveCmd) Run(c *commandContext) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(c.err, nil))
-	servers := server.New(server.Config{Ensemble: s.ensemble(), MaxClientCnxns: s.MaxClientCnxns, Log: log})
+	servers, err := server.New(server.Config{Ensemble: s.ensemble(), MaxClientCnxns: s.MaxClientCnxns, Data: s.Data, Log: log})
+	if err != nil {
+		return err
+	}
 	defer servers.Close()
 	bad := &badDays{flags: s, log: log, failed: make(chan struct{})}
 	defer bad.close()
@@ -67,8 +71,9 @@ func (s *serveCmd) Run(c *commandContext) error {
 	select {
 	case <-c.Done():
 	case <-bad.failed:
+	case <-servers.Done():
 	}
-	return bad.close()
+	return errors.Join(servers.Close(), bad.close())
 }
 
 func (s *serveCmd) check() error {

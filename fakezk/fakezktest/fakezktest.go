@@ -13,11 +13,18 @@ import (
 )
 
 // Start starts the servers that the configuration asks for, each on a free port of the loopback interface, and closes them at
-// the end of the test. It fails the test if there is no port.
+// the end of the test. The test fails if that cannot be.
 func Start(t testing.TB, cfg server.Config) *server.Server {
 	t.Helper()
-	s := server.New(cfg)
-	t.Cleanup(func() { s.Close() })
+	s, err := server.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	for i := range s.Members() {
 		if err := s.Listen(i, "127.0.0.1:0"); err != nil {
 			t.Fatal(err)

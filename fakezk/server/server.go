@@ -23,6 +23,10 @@ type Config struct {
 	// MaxClientCnxns is how many connections one host may have to a member; 0 for any number. ZooKeeper's default is 60.
 	MaxClientCnxns int
 
+	// Data is a folder that keeps the znodes and sessions, for the next server that is given it; "" for none. What was
+	// answered is there, also after SIGKILL.
+	Data string
+
 	Log *slog.Logger // what is wrong with clients; nil for nowhere
 }
 
@@ -38,6 +42,8 @@ type Server struct {
 	clients  map[fakezk.ConnID]*connection
 	queued   []fakezk.ConnID // connections for which the ensemble has messages
 	noQuorum bool
+	data     *data         // nil: nothing is kept
+	failure  error         // why the server has ended by itself
 	ahead    time.Duration // what Advance has added to the clock
 
 	running sync.WaitGroup
@@ -58,9 +64,9 @@ type member struct {
 // ErrClosed is returned by Serve after Close.
 var ErrClosed = errors.New("server: it has been closed")
 
-// New returns a server that nobody can reach yet: see [Server.Listen], [Server.Serve] and [Server.ServeConn]. It has to be
-// closed.
-func New(cfg Config) *Server {
+// New returns a server without a port yet: see [Server.Listen], [Server.Serve] and [Server.ServeConn]. It has to be closed.
+// The error is for a folder of data that cannot be used.
+func New(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -71,11 +77,18 @@ func New(cfg Config) *Server {
 	}
 	s.servers = fakezk.New(s.cfg.Ensemble)
 	s.servers.OnQueued = func(id fakezk.ConnID) { s.queued = append(s.queued, id) }
+	if cfg.Data != "" {
+		kept, err := openData(cfg.Data, s.servers, s.now())
+		if err != nil {
+			return nil, fmt.Errorf("server: data: %w", err)
+		}
+		s.data = kept
+	}
 	for i := range max(cfg.Ensemble.Replicas, 1) {
 		s.members = append(s.members, &member{index: i, open: map[*connection]bool{}, hosts: map[string]int{}})
 	}
 	s.running.Go(s.keepTime)
-	return s
+	return s, nil
 }
 
 // Members is how many servers the ensemble has.
@@ -113,6 +126,9 @@ func (s *Server) do(change func()) {
 // deliver encodes what the ensemble has queued and lets it be written; but for one connection, whose goroutine does that
 // itself. mu is held.
 func (s *Server) deliver(except *connection) {
+	if err := s.data.flush(s.servers); err != nil {
+		s.fail(err)
+	}
 	for _, id := range s.queued {
 		c := s.clients[id]
 		if c == nil || c.held || c.member.resume != nil || s.servers.Pending(id) == 0 {
@@ -125,6 +141,18 @@ func (s *Server) deliver(except *connection) {
 	}
 	s.queued = s.queued[:0]
 }
+
+// fail ends the server: what was done cannot be kept, so it must not be answered. mu is held.
+func (s *Server) fail(err error) {
+	if s.failure == nil {
+		s.failure = fmt.Errorf("server: data: %w", err)
+	}
+	s.queued = s.queued[:0]
+	s.end()
+}
+
+// Done is closed when the server ends: by Close, or because its data cannot be written any more.
+func (s *Server) Done() <-chan struct{} { return s.ctx.Done() }
 
 // Listen opens a port for a member, and serves it until Close. The address is as net.Listen has it; port 0 is any that is
 // free, see [Server.Addr].
@@ -286,16 +314,26 @@ func (s *Server) await(m *member) {
 	}
 }
 
-// Close ends the server: all connections are cut, all ports are free when it returns.
+// Close ends the server: all connections are cut, all ports are free when it returns. The error is what ended the server
+// before, if anything did, or what its data could not be closed with.
 func (s *Server) Close() error {
-	s.stop()
 	s.mu.Lock()
+	s.end()
+	s.mu.Unlock()
+	s.running.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := errors.Join(s.failure, s.data.close())
+	s.data = nil
+	return err
+}
+
+// end cuts all connections. mu is held.
+func (s *Server) end() {
+	s.stop()
 	for _, m := range s.members {
 		for c := range m.open {
 			c.net.Close()
 		}
 	}
-	s.mu.Unlock()
-	s.running.Wait()
-	return nil
 }

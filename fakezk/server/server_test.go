@@ -240,7 +240,10 @@ func ask(t testing.TB, address, word string) string {
 
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
-		s := server.New(server.Config{})
+		s, err := server.New(server.Config{})
+		if err != nil {
+			b.Fatal(err)
+		}
 		if err := s.Listen(0, "127.0.0.1:0"); err != nil {
 			b.Fatal(err)
 		}

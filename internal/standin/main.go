@@ -175,10 +175,14 @@ func coordinate(socket string, e ensemble) error {
 	if err != nil {
 		return nil // another one was faster
 	}
-	c := &coordinator{server: server.New(server.Config{Ensemble: fakezk.Config{
+	servers, err := server.New(server.Config{Ensemble: fakezk.Config{
 		Replicas: e.Members, Tick: e.Tick, MinSession: e.MinSession, MaxSession: e.MaxSession, TTL: true, ReapInterval: 1000, Order: 1,
 		Super: "super:D/InIHSb7yEEbrWz8b9l71RjZJU=",
-	}})}
+	}})
+	if err != nil {
+		return err
+	}
+	c := &coordinator{server: servers}
 	for i := range e.Members {
 		c.server.Kill(i)
 	}

@@ -1,0 +1,126 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/wire"
+)
+
+// copied is what a SIGKILL at this moment leaves of a folder.
+func copied(t *testing.T, dir string) string {
+	t.Helper()
+	to := t.TempDir()
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func tree(s *server.Server) (paths []string) {
+	s.Inspect(func(e *fakezk.Ensemble) {
+		e.Walk("/", func(path string, n fakezk.NodeInfo) { paths = append(paths, path+" "+string(n.Data)) })
+	})
+	return paths
+}
+
+// What was answered is there after the end of the server, however it ended: znodes, sessions with their ephemerals, counters.
+func TestDataOutlivesTheServer(t *testing.T) {
+	dir := t.TempDir()
+	first := fakezktest.Start(t, server.Config{Data: dir})
+	c := dialRaw(t, first.Addr(0), wire.ConnectResponse{})
+	create := func(c *raw, xid int32, path string, flags int32) string {
+		var made wire.PathReply
+		c.send(&wire.RequestHeader{Xid: xid, Op: wire.OpCreate}, &wire.CreateRequest{Path: path, Data: []byte("x"), ACL: open, Flags: flags})
+		c.receive(&wire.ReplyHeader{}, &made)
+		return made.Path
+	}
+	for i := range int32(3) {
+		create(c, i, "/n-", zk.FlagSequence)
+	}
+	create(c, 3, "/e", zk.FlagEphemeral)
+	killed := copied(t, dir)
+	log, err := os.OpenFile(filepath.Join(killed, "log.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.WriteString(`{"zxid":6,"edi`); err != nil { // it was being written
+		t.Fatal(err)
+	}
+	log.Close()
+	for range 2 { // from snapshot and log; then from a snapshot
+		second := fakezktest.Start(t, server.Config{Data: killed})
+		if d := cmp.Diff(tree(first), tree(second)); d != "" {
+			t.Fatalf("-was +is: %s", d)
+		}
+		again := dialRaw(t, second.Addr(0), c.granted)
+		if again.granted.Session != c.granted.Session {
+			t.Errorf("the session has not outlived its server: %+v", again.granted)
+		}
+		if other := dialRaw(t, second.Addr(0), wire.ConnectResponse{}); other.granted.Session == c.granted.Session {
+			t.Error("a new session has an old one's id")
+		}
+		if err := second.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	third := fakezktest.Start(t, server.Config{Data: killed})
+	if path := create(dialRaw(t, third.Addr(0), wire.ConnectResponse{}), 1, "/n-", zk.FlagSequence); path != "/n-0000000004" {
+		t.Errorf("%s: numbers are given out twice, or left out", path)
+	}
+}
+
+// Two servers do not write into one folder, and files that no server has written are refused with their place.
+func TestDataIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	first := fakezktest.Start(t, server.Config{Data: dir})
+	dialRaw(t, first.Addr(0), wire.ConnectResponse{})
+	if _, err := server.New(server.Config{Data: dir}); err == nil || !strings.Contains(err.Error(), "another server uses this folder") {
+		t.Error(err)
+	}
+	for _, test := range []struct{ file, text, says string }{
+		{"log.jsonl", "no JSON\n", "log.jsonl, line 1: "},
+		{"log.jsonl", `{"zxid":1}` + "\n" + `{"zxid":7}` + "\n", "log.jsonl, line 2: fakezk: it does not fit"},
+		{"snapshot.jsonl", `{"nodes":1}`, "snapshot.jsonl: fakezk: it does not fit: znode 1"},
+	} {
+		bad := t.TempDir()
+		if err := os.WriteFile(filepath.Join(bad, test.file), []byte(test.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server.New(server.Config{Data: bad}); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%v, want %s", err, test.says)
+		}
+	}
+	if _, err := server.New(server.Config{Data: filepath.Join(dir, "log.jsonl")}); err == nil {
+		t.Error("a file is taken for a folder")
+	}
+}
+
+// What cannot be kept is not answered: the server ends, and says why.
+func TestDataCannotBeWritten(t *testing.T) {
+	s, err := server.New(server.Config{Data: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Listen(0, "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
+	s.BreakData()
+	c.send(&wire.RequestHeader{Xid: 1, Op: wire.OpCreate}, &wire.CreateRequest{Path: "/a", ACL: open})
+	if _, err := wire.ReadFrame(c.net, nil, wire.FrameMax); err == nil {
+		t.Error("what is not kept is answered")
+	}
+	<-s.Done()
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "log.jsonl") {
+		t.Error(err)
+	}
+}
