@@ -25,7 +25,7 @@ const (
 	OpCheck           Op = 13 // inside a multi only
 	OpMulti           Op = 14
 	OpCreate2         Op = 15
-	OpReconfig        Op = 16 // always answered as by a server on which it is not enabled, the default
+	OpReconfig        Op = 16
 	OpCheckWatches    Op = 17
 	OpRemoveWatches   Op = 18
 	OpCreateContainer Op = 19
@@ -52,6 +52,7 @@ const (
 	CodeMarshalling             Code = -5
 	CodeUnimplemented           Code = -6
 	CodeBadArguments            Code = -8
+	CodeNewConfigNoQuorum       Code = -13
 	CodeNoNode                  Code = -101
 	CodeNoAuth                  Code = -102
 	CodeBadVersion              Code = -103
@@ -111,6 +112,11 @@ type Request struct {
 	RelativeZxid                            int64
 	DataWatches, ExistWatches, ChildWatches []string
 	PersistentWatches, RecursiveWatches     []string
+
+	// reconfig: servers that join and ids that leave, with commas between them, or all Members, if that is not nil
+	Joining, Leaving string
+	Members          []byte
+	ConfigVersion    int64 // that the change is made from; -1 for any
 
 	// setAuth
 	Scheme string

@@ -321,15 +321,20 @@ func (c *Conn) State() zk.State { return zk.State(c.state.Load()) }
 // SetLogger does nothing: the fake has nothing to log. It is there for the method set.
 func (c *Conn) SetLogger(zk.Logger) {}
 
-// IncrementalReconfig is answered as by a server on which reconfiguration is not enabled, the default.
+// IncrementalReconfig lets servers join and leave the ensemble, if the version of its configuration is the one given; -1
+// matches any. It fails unless Config.Reconfig.
 func (c *Conn) IncrementalReconfig(joining, leaving []string, version int64) (*zk.Stat, error) {
-	_, err := c.request(Request{Op: OpReconfig})
-	return &zk.Stat{}, err
+	return c.reconfig(Request{Op: OpReconfig, Joining: strings.Join(joining, ","), Leaving: strings.Join(leaving, ","), ConfigVersion: version})
 }
 
-// Reconfig is answered as by a server on which reconfiguration is not enabled, the default.
+// Reconfig is IncrementalReconfig with all servers that the ensemble is to have.
 func (c *Conn) Reconfig(members []string, version int64) (*zk.Stat, error) {
-	return c.IncrementalReconfig(nil, members, version)
+	return c.reconfig(Request{Op: OpReconfig, Members: []byte(strings.Join(members, ",")), ConfigVersion: version})
+}
+
+func (c *Conn) reconfig(r Request) (*zk.Stat, error) {
+	call, err := c.request(r)
+	return &call.response().Stat, err
 }
 
 // closeMax is how long go-zookeeper's Close waits for its answer.

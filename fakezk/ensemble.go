@@ -19,6 +19,14 @@ type Config struct {
 	TTL          bool   // zookeeper.extendedTypesEnabled: without it createTTL answers CodeUnimplemented
 	Super        string // superDigest, "user:base64(sha1(user:password))"; whoever proves it may do everything
 	Compat       Compat // version of ZooKeeper
+
+	// Members is what /zookeeper/config says at the beginning: "server.1=host:port:port[:role][;[host:]port]" each, as in
+	// zoo.cfg; in the order of their numbers they are the replicas. Default: nothing, as on a server that is alone.
+	Members []string
+
+	// Reconfig lets the super user change the members (reconfigEnabled). Who serves does not change by it. Members that are not
+	// told are made up then, if there are several replicas; a server that is alone answers CodeUnimplemented.
+	Reconfig bool
 }
 
 const (
@@ -34,6 +42,9 @@ func (c Config) filled() Config {
 	c.MaxSession = orDefault(c.MaxSession, 20*c.Tick)
 	c.ReapInterval = orDefault(c.ReapInterval, 60000)
 	c.BufferMax = orDefault(c.BufferMax, bufferMax)
+	if c.Reconfig && c.Replicas > 1 && len(c.Members) == 0 {
+		c.Members = madeUpMembers(c.Replicas)
+	}
 	return c
 }
 
@@ -48,11 +59,11 @@ func orDefault(v, otherwise int64) int64 {
 type Change struct {
 	Zxid    int64
 	Time    int64  // ms since 1970
-	Op      Op     // OpCreate, OpDelete, OpSetData, OpSetACL, OpCreateSession or OpCloseSession
+	Op      Op     // OpCreate, OpDelete, OpSetData, OpSetACL, OpReconfig, OpCreateSession or OpCloseSession
 	Path    string // "" for sessions
 	Session int64  // that asked for it, or that has ended; 0: Admin, or a container or TTL node that was reaped
 	Owner   int64  // the session that an ephemeral node belongs to; 0 for all others
-	Data    []byte // what OpCreate and OpSetData wrote; not to be changed
+	Data    []byte // what OpCreate, OpSetData and OpReconfig wrote; not to be changed
 
 	Sequential bool // OpCreate: the server has made the name, by a number
 }
@@ -114,6 +125,7 @@ type Ensemble struct {
 	admin       connection
 	reapAt      int64 // when containers are looked at next; 0: there are none
 	noQuorum    bool
+	membership  membership
 
 	pending   map[string]record // what the earlier operations of a multi have changed
 	edits     []edit            // scratch
@@ -131,9 +143,11 @@ func New(cfg Config) *Ensemble {
 // Reset makes the ensemble as New would, and keeps memory. Connections are numbered from 0 again.
 func (e *Ensemble) Reset(cfg Config) {
 	e.cfg = cfg.filled()
+	e.membership = initialMembers(e.cfg)
 	e.replicas = resized(e.replicas, e.cfg.Replicas)
 	for _, r := range e.replicas {
 		r.reset(e.cfg.Order, e.cfg.Compat)
+		r.configure(e.membership.text(), 0, 0)
 		r.applied, r.lagging, r.sessions = 0, false, 0
 		r.connections = r.connections[:0]
 		r.data.reset()
@@ -308,7 +322,7 @@ func (e *Ensemble) applyEdit(r *replica, t *transaction, x *edit) {
 	switch x.op {
 	case OpCreate:
 		n = r.create(x, t.zxid, t.time)
-	case OpDelete, OpSetData, OpSetACL:
+	case OpDelete, OpSetData, OpSetACL, OpReconfig:
 		n = r.nodes[x.path]
 	case OpCheck:
 		return
@@ -332,6 +346,9 @@ func (e *Ensemble) applyEdit(r *replica, t *transaction, x *edit) {
 		e.fire(r, &r.data, zk.EventNodeDataChanged, n)
 	case OpSetACL:
 		r.setACL(n, x.acl)
+	case OpReconfig:
+		r.configure(x.data, t.zxid, t.time)
+		e.fireChanged(r, n)
 	}
 }
 

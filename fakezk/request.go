@@ -133,9 +133,8 @@ func (e *Ensemble) answer(now int64, c *connection, r *Request, reply *Response)
 		e.endSession(now, c.session, c)
 	case r.Op == OpSync:
 		reply.Path = encoded(r.Path)
-	case r.Op == OpReconfig: // refused before anything else is looked at, as a failed write
-		e.commit(transaction{time: now, session: c.session.id}, nil)
-		reply.Err = CodeReconfigDisabled
+	case r.Op == OpReconfig:
+		e.reconfig(now, c, r, reply)
 	case r.Op == OpMulti:
 		e.multi(now, c, r, reply)
 	case isWrite(r.Op):

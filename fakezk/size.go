@@ -6,7 +6,7 @@ import "github.com/go-zookeeper/zk"
 const bufferMax = 0xfffff
 
 // size returns how many bytes the request is on the wire, without the length in front of the frame
-// (zookeeper.jute). Of a reconfiguration's lists the fake knows nothing; they count as empty.
+// (zookeeper.jute).
 func (r *Request) size() int { return 8 + r.bodySize() }
 
 // bodySize is without the header, as within a multi.
@@ -34,7 +34,7 @@ func (r *Request) bodySize() int {
 	case OpSetWatches, OpSetWatches2:
 		return r.watchesSize()
 	case OpReconfig:
-		return 3*4 + 8
+		return 4 + len(r.Joining) + 4 + len(r.Leaving) + 4 + len(r.Members) + 8
 	}
 	return 0
 }

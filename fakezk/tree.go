@@ -108,12 +108,21 @@ func (t *tree) reset(seed uint64, compat Compat) {
 	t.root = t.fresh()
 	t.root.path, t.root.data, t.root.acl = "/", []byte{}, openACL
 	t.nodes["/"], t.nodes[""] = t.root, t.root
-	for _, path := range [...]string{"/zookeeper", "/zookeeper/quota", "/zookeeper/config"} {
+	for _, path := range [...]string{"/zookeeper", "/zookeeper/quota", configPath} {
 		n := t.link(path)
 		n.data, n.acl = []byte{}, openACL
 	}
-	config := t.nodes["/zookeeper/config"]
+	config := t.nodes[configPath]
 	config.acl, config.aversion = configACL, -1
+}
+
+// configure says who the members are. A server that is alone does not; with others the version is always -1
+// (ZKDatabase.initConfigInZKDatabase).
+func (t *tree) configure(text []byte, zxid, now int64) {
+	if len(text) > 0 {
+		config := t.nodes[configPath]
+		config.data, config.version, config.mzxid, config.mtime = text, -1, zxid, now
+	}
 }
 
 func emptied[K comparable, V any](m map[K]V) map[K]V {

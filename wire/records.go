@@ -96,8 +96,9 @@ type SetACLRequest struct {
 
 // ReconfigRequest is of reconfig.
 type ReconfigRequest struct {
-	Joining, Leaving, Members string
-	Config                    int64 // -1 for any
+	Joining, Leaving string
+	Members          []byte // all of them; nil if some join or leave
+	Config           int64  // -1 for any
 }
 
 // AuthRequest is of auth.

@@ -40,6 +40,8 @@ func fill(r *fakezk.Request, record wire.Record) {
 		r.Path, r.Data, r.Version = x.Path, x.Data, x.Version
 	case *wire.SetACLRequest:
 		r.Path, r.ACL, r.Version = x.Path, x.ACL, x.Version
+	case *wire.ReconfigRequest:
+		r.Joining, r.Leaving, r.Members, r.ConfigVersion = x.Joining, x.Leaving, x.Members, x.Config
 	case *wire.AuthRequest:
 		r.Scheme, r.Auth = x.Scheme, x.Auth
 	case *wire.SetWatchesRequest:
@@ -74,7 +76,7 @@ func replyTo(op wire.Op, m *fakezk.Response) wire.Record {
 		return &wire.CreateReply{Path: m.Path, Stat: m.Stat}
 	case wire.OpExists, wire.OpSetData, wire.OpSetACL:
 		return &wire.StatReply{Stat: m.Stat}
-	case wire.OpGetData:
+	case wire.OpGetData, wire.OpReconfig:
 		return &wire.DataReply{Data: m.Data, Stat: m.Stat}
 	case wire.OpGetACL:
 		return &wire.ACLReply{ACL: m.ACL, Stat: m.Stat}
