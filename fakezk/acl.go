@@ -3,6 +3,7 @@ package fakezk
 import (
 	"crypto/sha1"
 	"encoding/base64"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,15 +46,18 @@ func (c *connection) matches(a *zk.ACL) bool {
 }
 
 func identityMatches(id identity, expression string) bool {
-	if id.scheme == "ip" {
+	switch id.scheme {
+	case "ip":
 		return addressMatches(id.id, expression)
+	case "sasl": // SASLAuthenticationProvider.matches
+		return id.id == "super" || id.id == expression
 	}
 	return id.id == expression
 }
 
 // fixACL is the list that is stored for the one of a request (PrepRequestProcessor.fixupACL): without duplicates, and
-// with the connection's ids for "auth". False means InvalidACL.
-func (c *connection) fixACL(list []zk.ACL) ([]zk.ACL, bool) {
+// with the connection's ids for "auth". sasl says that this scheme is there, too. False means InvalidACL.
+func (c *connection) fixACL(list []zk.ACL, sasl bool) ([]zk.ACL, bool) {
 	if len(list) == 1 && list[0] == openACL[0] {
 		return openACL, true
 	}
@@ -70,7 +74,7 @@ func (c *connection) fixACL(list []zk.ACL) ([]zk.ACL, bool) {
 			fixed = append(fixed, own...)
 			continue
 		}
-		if !wellFormed(a) {
+		if !wellFormed(a, sasl) {
 			return nil, false
 		}
 		fixed = append(fixed, a)
@@ -82,14 +86,16 @@ func (c *connection) fixACL(list []zk.ACL) ([]zk.ACL, bool) {
 func (c *connection) expand(perms int32) []zk.ACL {
 	var own []zk.ACL
 	for _, id := range c.ids {
-		if id.scheme == "digest" {
+		if id.scheme == "digest" || id.scheme == "sasl" {
 			own = append(own, zk.ACL{Perms: perms, Scheme: id.scheme, ID: id.id})
 		}
 	}
 	return own
 }
 
-func wellFormed(a zk.ACL) bool {
+// wellFormed tells whether a list may have the entry. The scheme sasl is there if users can log in by it; its ids are
+// Kerberos's names.
+func wellFormed(a zk.ACL, sasl bool) bool {
 	switch a.Scheme {
 	case "world":
 		return a.ID == "anyone"
@@ -98,9 +104,14 @@ func wellFormed(a zk.ACL) bool {
 	case "ip":
 		_, _, ok := network(a.ID)
 		return ok
+	case "sasl":
+		return sasl && kerberosName.MatchString(a.ID)
 	}
 	return false
 }
+
+// kerberosName is what KerberosName's constructor takes.
+var kerberosName = regexp.MustCompile(`^([^@]*|[^/@]*(/[^/@]*)?@[^/@]*)$`)
 
 // network parses a.b.c.d[/bits] (IPAuthenticationProvider.isValid: IPv4 only).
 func network(expression string) (address uint32, bits int, ok bool) {

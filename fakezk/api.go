@@ -35,6 +35,7 @@ const (
 	OpCloseSession    Op = -11
 	OpSetAuth         Op = 100
 	OpSetWatches      Op = 101
+	OpSASL            Op = 102
 	OpGetEphemerals   Op = 103
 	OpAllChildren     Op = 104 // getAllChildrenNumber
 	OpSetWatches2     Op = 105
@@ -118,9 +119,9 @@ type Request struct {
 	Members          []byte
 	ConfigVersion    int64 // that the change is made from; -1 for any
 
-	// setAuth
+	// setAuth, sasl
 	Scheme string
-	Auth   []byte
+	Auth   []byte // credentials; sasl: the client's token
 }
 
 // watchLists are the paths of a setWatches or setWatches2, in the order in which they are sent.
@@ -133,7 +134,7 @@ type Response struct {
 	Zxid     int64 // the last transaction that the answering replica had applied (its own, for a write)
 	Err      Code
 	Path     string // create, sync
-	Data     []byte
+	Data     []byte // getData, reconfig; sasl: the server's token
 	Stat     zk.Stat
 	Children []string // getChildren, getEphemerals
 	Number   int32    // getAllChildrenNumber

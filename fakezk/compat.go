@@ -65,7 +65,7 @@ func (c Compat) knows(op Op) bool {
 		return !c.NoWhoAmI
 	case OpCreate, OpDelete, OpExists, OpGetData, OpSetData, OpGetACL, OpSetACL, OpGetChildren,
 		OpSync, OpPing, OpGetChildren2, OpCheck, OpMulti, OpCreate2, OpCheckWatches, OpRemoveWatches,
-		OpCreateContainer, OpCreateTTL, OpCloseSession, OpSetAuth, OpSetWatches, OpReconfig:
+		OpCreateContainer, OpCreateTTL, OpCloseSession, OpSetAuth, OpSASL, OpSetWatches, OpReconfig:
 		return true
 	}
 	return false

@@ -27,6 +27,10 @@ type Config struct {
 	// Reconfig lets the super user change the members (reconfigEnabled). Who serves does not change by it. Members that are not
 	// told are made up then, if there are several replicas; a server that is alone answers CodeUnimplemented.
 	Reconfig bool
+
+	// Users may log in by SASL's DIGEST-MD5: names and passwords, as in the section Server of a JAAS configuration. Then there
+	// are ACLs of scheme sasl; "super" passes all of them. Default: there is no login.
+	Users map[string]string
 }
 
 const (

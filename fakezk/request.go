@@ -15,8 +15,12 @@ func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 		return
 	}
 	r = received(r)
-	if r.Op == OpSetAuth {
+	switch r.Op {
+	case OpSetAuth:
 		e.authenticate(c, r)
+		return
+	case OpSASL:
+		e.sasl(c, r)
 		return
 	}
 	if c.session.closed && viaLeader(r.Op) {
@@ -44,7 +48,7 @@ func (e *Ensemble) Malformed(now int64, id ConnID, op Op) {
 	switch {
 	case c == nil || !c.open:
 		return
-	case op == OpSetAuth:
+	case op == OpSetAuth || op == OpSASL:
 		e.hangUp(c)
 		return
 	case op == OpCheck || !e.cfg.Compat.knows(op):
@@ -152,7 +156,7 @@ func (e *Ensemble) answer(now int64, c *connection, r *Request, reply *Response)
 func (e *Ensemble) Admin(now int64, r *Request) Response {
 	var reply Response
 	switch r.Op {
-	case OpCloseSession, OpSetAuth, OpSetWatches, OpSetWatches2, OpAddWatch, OpCheckWatches, OpRemoveWatches, OpCheck:
+	case OpCloseSession, OpSetAuth, OpSASL, OpSetWatches, OpSetWatches2, OpAddWatch, OpCheckWatches, OpRemoveWatches, OpCheck:
 		reply.Err = CodeUnimplemented
 	default:
 		unwatched := *received(r)

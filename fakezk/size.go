@@ -31,6 +31,8 @@ func (r *Request) bodySize() int {
 		return multiSize(r.Ops)
 	case OpSetAuth:
 		return 4 + 4 + len(r.Scheme) + 4 + len(r.Auth)
+	case OpSASL:
+		return 4 + len(r.Auth)
 	case OpSetWatches, OpSetWatches2:
 		return r.watchesSize()
 	case OpReconfig:

@@ -16,7 +16,8 @@ type connection struct {
 	address string
 	ids     []identity
 	super   bool
-	watches int // entries in the replica's tables
+	sasl    *digestMD5 // nil: no login has begun
+	watches int        // entries in the replica's tables
 	queue   []Message
 	head    int
 }

@@ -103,7 +103,7 @@ func (e *Ensemble) prepareCreate(c *connection, r *Request, op Op) (edit, Code) 
 	if !splittable(r.Path) {
 		return edit{}, CodeBadArguments
 	}
-	acl, ok := c.fixACL(r.ACL)
+	acl, ok := c.fixACL(r.ACL, e.cfg.Users != nil)
 	if !ok {
 		return edit{}, CodeInvalidACL
 	}
@@ -220,7 +220,7 @@ func (e *Ensemble) prepareSetACL(c *connection, r *Request) (edit, Code) {
 	if !serverPath(r.Path) {
 		return edit{}, CodeBadArguments
 	}
-	acl, ok := c.fixACL(r.ACL)
+	acl, ok := c.fixACL(r.ACL, e.cfg.Users != nil)
 	if !ok {
 		return edit{}, CodeInvalidACL
 	}

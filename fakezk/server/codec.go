@@ -44,6 +44,8 @@ func fill(r *fakezk.Request, record wire.Record) {
 		r.Joining, r.Leaving, r.Members, r.ConfigVersion = x.Joining, x.Leaving, x.Members, x.Config
 	case *wire.AuthRequest:
 		r.Scheme, r.Auth = x.Scheme, x.Auth
+	case *wire.TokenRecord:
+		r.Auth = x.Token
 	case *wire.SetWatchesRequest:
 		r.RelativeZxid, r.DataWatches, r.ExistWatches, r.ChildWatches = x.LastZxid, x.Data, x.Exist, x.Childs
 	case *wire.SetWatches2Request:
@@ -58,10 +60,10 @@ func fill(r *fakezk.Request, record wire.Record) {
 	}
 }
 
-// appendReply appends the frame that answers a request. An error comes without a body.
+// appendReply appends the frame that answers a request. An error comes without a body, but that of a login has a null token.
 func appendReply(b []byte, asked request, m *fakezk.Response) []byte {
 	header := &wire.ReplyHeader{Xid: asked.xid, Zxid: m.Zxid, Err: int32(m.Err)}
-	if body := replyTo(asked.op, m); m.Err == fakezk.CodeOK && body != nil {
+	if body := replyTo(asked.op, m); body != nil && (m.Err == fakezk.CodeOK || asked.op == wire.OpSASL && m.Err == fakezk.CodeAuthFailed) {
 		return wire.AppendFrame(b, header, body)
 	}
 	return wire.AppendFrame(b, header)
@@ -78,6 +80,8 @@ func replyTo(op wire.Op, m *fakezk.Response) wire.Record {
 		return &wire.StatReply{Stat: m.Stat}
 	case wire.OpGetData, wire.OpReconfig:
 		return &wire.DataReply{Data: m.Data, Stat: m.Stat}
+	case wire.OpSASL:
+		return &wire.TokenRecord{Token: m.Data}
 	case wire.OpGetACL:
 		return &wire.ACLReply{ACL: m.ACL, Stat: m.Stat}
 	case wire.OpGetChildren:
