@@ -64,6 +64,7 @@ const (
 	CodeInvalidACL              Code = -114
 	CodeAuthFailed              Code = -115
 	CodeSessionMoved            Code = -118
+	CodeNotReadOnly             Code = -119
 	CodeNoWatcher               Code = -121
 	CodeReconfigDisabled        Code = -123
 )

@@ -31,6 +31,10 @@ type Config struct {
 	// Users may log in by SASL's DIGEST-MD5: names and passwords, as in the section Server of a JAAS configuration. Then there
 	// are ACLs of scheme sasl; "super" passes all of them. Default: there is no login.
 	Users map[string]string
+
+	// ReadOnly lets servers without a quorum serve clients whose ConnectRequest is ReadOnly (readonlymode.enabled, with
+	// localSessionsEnabled: ZooKeeper 3.8 gives a new session there no answer that a client can read otherwise).
+	ReadOnly bool
 }
 
 const (
@@ -129,6 +133,7 @@ type Ensemble struct {
 	admin       connection
 	reapAt      int64 // when containers are looked at next; 0: there are none
 	noQuorum    bool
+	local       []*session // of read-only servers
 	membership  membership
 
 	pending   map[string]record // what the earlier operations of a multi have changed
@@ -159,8 +164,9 @@ func (e *Ensemble) Reset(cfg Config) {
 	}
 	clear(e.log)
 	clear(e.sessions)
+	clear(e.local)
 	clear(e.pending)
-	e.log, e.sessions, e.connections = e.log[:0], e.sessions[:0], e.connections[:0]
+	e.log, e.sessions, e.local, e.connections = e.log[:0], e.sessions[:0], e.local[:0], e.connections[:0]
 	e.committed, e.reapAt, e.noQuorum = 0, 0, false
 	e.admin = connection{replica: e.leader(), super: true, session: &session{}}
 }

@@ -31,6 +31,8 @@ func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 		e.touch(now, c.session, c.timeout)
 	}
 	switch {
+	case e.noQuorum && refusesReadOnly(r.Op):
+		e.refuseToWrite(c)
 	case r.Op == OpCheck || !e.cfg.Compat.knows(r.Op):
 		e.refuse(c)
 	case c.session.owner != c.index && (isWrite(r.Op) || c.replica == e.leader()):
@@ -50,6 +52,9 @@ func (e *Ensemble) Malformed(now int64, id ConnID, op Op) {
 		return
 	case op == OpSetAuth || op == OpSASL:
 		e.hangUp(c)
+		return
+	case e.noQuorum && refusesReadOnly(op):
+		e.refuseToWrite(c)
 		return
 	case op == OpCheck || !e.cfg.Compat.knows(op):
 		e.refuse(c)
@@ -99,6 +104,13 @@ func (e *Ensemble) refuse(c *connection) {
 	e.hangUp(c)
 }
 
+// refuseToWrite answers what a read-only server does not do.
+func (e *Ensemble) refuseToWrite(c *connection) {
+	reply := e.newResponse()
+	reply.Err, reply.Zxid = CodeNotReadOnly, c.replica.zxid
+	e.push(c, Message{Reply: reply})
+}
+
 // moved closes the old connection of a session that has moved to another server. Followers do not check their reads,
 // so reads go on there. A write has failed, and has a zxid as every failed write.
 func (e *Ensemble) moved(now int64, c *connection, op Op) {
@@ -133,6 +145,8 @@ func (e *Ensemble) newResponse() *Response {
 func (e *Ensemble) answer(now int64, c *connection, r *Request, reply *Response) {
 	switch {
 	case r.Op == OpPing:
+	case r.Op == OpCloseSession && e.noQuorum:
+		e.closeLocal(c.session)
 	case r.Op == OpCloseSession:
 		e.endSession(now, c.session, c)
 	case r.Op == OpSync:

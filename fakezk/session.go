@@ -25,13 +25,17 @@ type ConnectRequest struct {
 	SessionID int64  // 0 for a new session
 	Password  []byte // of the session
 	Address   string // of the client, for ACLs of scheme ip; default 127.0.0.1
+	ReadOnly  bool   // a server without a quorum would do, see Config.ReadOnly
 }
+
+const loopback = "127.0.0.1"
 
 // ConnectResponse answers a ConnectRequest.
 type ConnectResponse struct {
 	SessionID int64 // 0: refused, the session is unknown or has expired, or the password is wrong
 	Timeout   int64 // as negotiated, ms
 	Password  []byte
+	ReadOnly  bool // the server has no quorum
 }
 
 // session as the leader knows it.
@@ -57,27 +61,35 @@ func (e *Ensemble) Connect(now int64, replica int, r ConnectRequest) (ConnID, Co
 		return -1, ConnectResponse{}, ErrNoReplica
 	}
 	if e.noQuorum {
-		return -1, ConnectResponse{}, ErrNoQuorum
+		return e.connectReadOnly(now, replica, r)
 	}
 	if r.LastZxid > to.zxid {
 		return -1, ConnectResponse{}, ErrBehind
 	}
-	timeout := min(max(r.Timeout, e.cfg.MinSession), e.cfg.MaxSession)
+	timeout := e.negotiated(r)
 	var s *session
 	if r.SessionID == 0 {
 		s = e.openSession(now, to, replica, timeout)
 	} else if s = e.resumeSession(to, r); s == nil {
 		return -1, ConnectResponse{}, nil
 	}
-	c := e.attach(s, replica, timeout, cmp.Or(r.Address, "127.0.0.1"))
+	c := e.attach(s, replica, timeout, cmp.Or(r.Address, loopback))
 	e.touch(now, s, timeout)
 	return c.id, ConnectResponse{SessionID: s.id, Timeout: timeout, Password: password(s.id)}, nil
 }
 
+func (e *Ensemble) negotiated(r ConnectRequest) int64 {
+	return min(max(r.Timeout, e.cfg.MinSession), e.cfg.MaxSession)
+}
+
+func (e *Ensemble) nextSessionID(r *replica, index int) int64 {
+	r.sessions++
+	return int64(index+1)<<56 | (e.cfg.SessionBase+r.sessions)&sessionMask
+}
+
 // openSession commits a new session. Its answer waits until the replica has applied it.
 func (e *Ensemble) openSession(now int64, to *replica, index int, timeout int64) *session {
-	to.sessions++
-	s := &session{id: int64(index+1)<<56 | (e.cfg.SessionBase+to.sessions)&sessionMask, timeout: timeout}
+	s := &session{id: e.nextSessionID(to, index), timeout: timeout}
 	i, _ := e.findSession(s.id)
 	e.sessions = slices.Insert(e.sessions, i, s)
 	e.edits = append(e.edits[:0], edit{op: OpCreateSession, owner: s.id})
@@ -136,7 +148,7 @@ func (e *Ensemble) Alive(session int64) bool { return e.session(session) != nil 
 
 // Touch prolongs a session, as a ping does.
 func (e *Ensemble) Touch(now int64, session int64) {
-	if s := e.session(session); s != nil {
+	if s := cmp.Or(e.session(session), e.localByID(session)); s != nil {
 		e.touch(now, s, s.timeout)
 	}
 }
@@ -148,9 +160,10 @@ func (e *Ensemble) touch(now int64, s *session, timeout int64) {
 }
 
 // Tick lets time pass: it expires the sessions that are due, by id, and removes containers and TTL nodes that are
-// due. Without a quorum nothing happens.
+// due. Without a quorum only sessions of read-only servers expire.
 func (e *Ensemble) Tick(now int64) {
 	if e.noQuorum {
+		e.expireLocal(now)
 		return
 	}
 	for i := 0; i < len(e.sessions); {
@@ -165,21 +178,20 @@ func (e *Ensemble) Tick(now int64) {
 	}
 }
 
-// LoseQuorum takes the majority away: every server stops to serve and closes its connections, none accepts one, and no session
-// expires (Leader.lead gives up when it does not hear of a quorum for syncLimit ticks).
+// LoseQuorum takes the majority away: every server stops to serve and closes its connections, none accepts one unless to read
+// (Config.ReadOnly), and no session expires (Leader.lead gives up when it does not hear of a quorum for syncLimit ticks).
 func (e *Ensemble) LoseQuorum() {
 	e.noQuorum = true
-	for _, r := range e.replicas {
-		for len(r.connections) > 0 {
-			e.hangUp(r.connections[len(r.connections)-1])
-		}
-	}
+	e.hangUpAll()
 }
 
-// RegainQuorum ends what LoseQuorum began. The servers have what was committed, and a new leader gives each session its whole
+// RegainQuorum ends what LoseQuorum began. Connections to read-only servers are closed. The servers have what was committed, and a new leader gives each session its whole
 // timeout (SessionTrackerImpl begins with all of them as if just heard of).
 func (e *Ensemble) RegainQuorum(now int64) {
 	e.noQuorum = false
+	e.hangUpAll()
+	clear(e.local)
+	e.local = e.local[:0]
 	for _, r := range e.replicas {
 		e.catchUp(r)
 	}

@@ -160,7 +160,7 @@ func appendConnected(b []byte, asked *wire.ConnectRequest, granted fakezk.Connec
 		reply.Password = make([]byte, passwordBytes)
 	}
 	if asked.ReadOnly != nil {
-		reply.ReadOnly = new(bool)
+		reply.ReadOnly = &granted.ReadOnly
 	}
 	return wire.AppendFrame(b, reply)
 }

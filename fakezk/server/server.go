@@ -257,6 +257,7 @@ func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byt
 	defer s.mu.Unlock()
 	id, granted, err := s.servers.Connect(s.now(), c.member.index, fakezk.ConnectRequest{
 		LastZxid: asked.LastZxid, Timeout: int64(asked.Timeout), SessionID: asked.Session, Password: asked.Password, Address: address(c.net),
+		ReadOnly: asked.ReadOnly != nil && *asked.ReadOnly,
 	})
 	s.deliver(nil) // a connection that the session had is closed
 	if err != nil {

@@ -21,7 +21,7 @@ const version = "3.8.0-zktorture, built on 01/25/2022 08:44 GMT"
 // (4lw.commands.whitelist).
 var words = map[string]func(*Server, *member) string{
 	"ruok": func(*Server, *member) string { return "imok" },
-	"isro": func(*Server, *member) string { return "rw" },
+	"isro": (*Server).access,
 	"srvr": serving((*Server).summary),
 	"stat": serving(func(s *Server, m *member) string {
 		return fmt.Sprintf("Zookeeper version: %s\nClients:\n%s\n%s", version, s.listConnections(m), s.summary(m))
@@ -44,15 +44,30 @@ func serving(answer func(*Server, *member) string) func(*Server, *member) string
 	return func(s *Server, m *member) string {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.noQuorum {
+		if s.noQuorum && !s.cfg.Ensemble.ReadOnly {
 			return notServing
 		}
 		return answer(s, m)
 	}
 }
 
+// access is what isro says (IsroCommand).
+func (s *Server) access(*member) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.noQuorum:
+		return "rw"
+	case s.cfg.Ensemble.ReadOnly:
+		return "ro"
+	}
+	return "null"
+}
+
 func (s *Server) mode(m *member) string {
 	switch {
+	case s.noQuorum:
+		return "read-only"
 	case len(s.members) == 1:
 		return "standalone"
 	case m.index == 0:
