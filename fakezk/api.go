@@ -67,6 +67,7 @@ const (
 	CodeNotReadOnly             Code = -119
 	CodeNoWatcher               Code = -121
 	CodeReconfigDisabled        Code = -123
+	CodeQuotaExceeded           Code = -125
 )
 
 // Err is the error that go-zookeeper returns for the code: one of its sentinel values where it

@@ -32,6 +32,10 @@ type Config struct {
 	// are ACLs of scheme sasl; "super" passes all of them. Default: there is no login.
 	Users map[string]string
 
+	// EnforceQuota makes creations and changes of data beyond a hard limit fail (enforceQuota). Otherwise limits do nothing; what
+	// they limit is counted either way.
+	EnforceQuota bool
+
 	// ReadOnly lets servers without a quorum serve clients whose ConnectRequest is ReadOnly (readonlymode.enabled, with
 	// localSessionsEnabled: ZooKeeper 3.8 gives a new session there no answer that a client can read otherwise).
 	ReadOnly bool
@@ -358,7 +362,7 @@ func (e *Ensemble) applyEdit(r *replica, t *transaction, x *edit) {
 		r.setACL(n, x.acl)
 	case OpReconfig:
 		r.configure(x.data, t.zxid, t.time)
-		e.fireChanged(r, n)
+		e.fire(r, &r.data, zk.EventNodeDataChanged, n)
 	}
 }
 

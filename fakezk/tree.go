@@ -92,6 +92,8 @@ type tree struct {
 	zxid  int64 // of the last transaction applied
 	free  []*node
 
+	quotas map[string]bool // paths that have one
+
 	seed   uint64
 	compat Compat
 }
@@ -105,6 +107,7 @@ func (t *tree) reset(seed uint64, compat Compat) {
 	}
 	t.nodes, t.owned = emptied(t.nodes), emptied(t.owned)
 	t.zxid, t.seed, t.compat = 0, seed, compat
+	clear(t.quotas)
 	t.root = t.fresh()
 	t.root.path, t.root.data, t.root.acl = "/", []byte{}, openACL
 	t.nodes["/"], t.nodes[""] = t.root, t.root
@@ -180,6 +183,7 @@ func (t *tree) create(x *edit, zxid, now int64) *node {
 	n.czxid, n.mzxid, n.pzxid, n.ctime, n.mtime = zxid, zxid, zxid, now, now
 	t.own(n, x.owner)
 	t.count(n.parent, zxid)
+	t.quotaCreated(n)
 	return n
 }
 
@@ -242,13 +246,16 @@ func (t *tree) remove(n *node, zxid int64) {
 	n.parent.pzxid = zxid
 	t.disown(n)
 	delete(t.nodes, n.path)
+	t.quotaDeleted(n)
 	t.free = append(t.free, n)
 }
 
 // set replaces the data (DataTree.setData).
 func (t *tree) set(n *node, data []byte, zxid, now int64) {
+	grown := int64(len(data) - len(n.data))
 	n.data, n.mzxid, n.mtime = data, zxid, now
 	n.version = t.compat.next(n.version)
+	t.charge(n.path, grown, 0)
 }
 
 // setACL replaces the list; nothing else of the Stat but aversion shows it (DataTree.setACL).

@@ -15,6 +15,7 @@ type record struct {
 	owner             int64
 	version, aversion int32
 	created, children int32
+	length            int // of the data
 }
 
 func (e *Ensemble) look(path string) record {
@@ -27,7 +28,7 @@ func (e *Ensemble) look(path string) record {
 	if n == nil {
 		return record{}
 	}
-	return record{true, n.acl, n.owner, n.version, n.aversion, n.created, int32(len(n.children))}
+	return record{true, n.acl, n.owner, n.version, n.aversion, n.created, int32(len(n.children)), len(n.data)}
 }
 
 // foresee notes in pending what an edit will do, for the rest of the multi. The counter wraps here even where the
@@ -39,7 +40,7 @@ func (e *Ensemble) foresee(x *edit) {
 		parent.created++
 		parent.children++
 		e.pending[parentOf(x.path)] = parent
-		e.pending[x.path] = record{exists: true, acl: x.acl, owner: x.owner}
+		e.pending[x.path] = record{exists: true, acl: x.acl, owner: x.owner, length: len(x.data)}
 	case OpDelete:
 		parent := e.look(parentOf(x.path))
 		parent.children--
@@ -47,7 +48,7 @@ func (e *Ensemble) foresee(x *edit) {
 		e.pending[x.path] = record{}
 	case OpSetData:
 		rec := e.look(x.path)
-		rec.version = e.cfg.Compat.next(rec.version)
+		rec.version, rec.length = e.cfg.Compat.next(rec.version), len(x.data)
 		e.pending[x.path] = rec
 	}
 }
@@ -137,7 +138,7 @@ func (e *Ensemble) place(c *connection, r *Request) (string, Code) {
 	case isEphemeral(parent.owner):
 		return "", CodeNoChildrenForEphemerals
 	}
-	return path, CodeOK
+	return path, e.overQuota(path, int64(len(r.Data)), 1)
 }
 
 // Flags of create (CreateMode): 0 persistent, 1 ephemeral, 2 sequential, 3 both, 4 container,
@@ -227,8 +228,8 @@ func (e *Ensemble) prepareSetACL(c *connection, r *Request) (edit, Code) {
 	return edit{op: OpSetACL, path: r.Path, acl: acl}, e.existing(c, r, zk.PermAdmin)
 }
 
-// existing checks that a path is well formed, and that its node exists, is open to the connection and has the
-// version.
+// existing checks that a path is well formed, and that its node exists, is open to the connection, has room for the data
+// of a setData, and has the version.
 func (e *Ensemble) existing(c *connection, r *Request, perms int32) Code {
 	if !serverPath(r.Path) {
 		return CodeBadArguments
@@ -238,11 +239,17 @@ func (e *Ensemble) existing(c *connection, r *Request, perms int32) Code {
 	if r.Op == OpSetACL {
 		version = n.aversion
 	}
+	quota := CodeOK
+	if r.Op == OpSetData {
+		quota = e.overQuota(r.Path, int64(len(r.Data)-n.length), 0)
+	}
 	switch {
 	case !n.exists:
 		return CodeNoNode
 	case !c.admits(n.acl, perms):
 		return CodeNoAuth
+	case quota != CodeOK:
+		return quota
 	case !versionMatches(r.Version, version):
 		return CodeBadVersion
 	}
