@@ -71,9 +71,7 @@ func (e *Ensemble) expireLocal(now int64) {
 			continue
 		}
 		e.closeLocal(s)
-		if s.connection != nil {
-			e.hangUp(s.connection)
-		}
+		e.disconnect(e.replicas[s.owner], s.id, nil)
 	}
 }
 

@@ -9,14 +9,17 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha1"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,10 +39,16 @@ type joining struct {
 
 // ensemble is what all members' configurations agree on.
 type ensemble struct {
-	Members                int
+	Servers                []string // "server.1=…" each; none for a server that is alone
 	Tick                   int64
 	MinSession, MaxSession int64
+	Super                  string
+	Users                  map[string]string
+	Reconfig, ReadOnly     bool
+	EnforceQuota           bool
 }
+
+func (e ensemble) members() int { return max(len(e.Servers), 1) }
 
 func main() {
 	err := run(os.Args[1:])
@@ -60,17 +69,34 @@ func run(args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("the configuration is missing")
 	}
-	return join(args[len(args)-1])
+	return join(args[len(args)-1], properties(args))
+}
+
+// properties are those that Java is given, by arguments or in the environment of zkServer.sh, without the prefix that
+// ZooKeeper's have in common.
+func properties(args []string) config {
+	found := config{}
+	flags := slices.Concat(strings.Fields(os.Getenv("JVMFLAGS")), strings.Fields(os.Getenv("SERVER_JVMFLAGS")), args)
+	for _, flag := range flags {
+		if key, value, ok := strings.Cut(strings.TrimPrefix(flag, "-D"), "="); ok && strings.HasPrefix(flag, "-D") {
+			found[strings.TrimPrefix(key, "zookeeper.")] = value
+		}
+	}
+	return found
 }
 
 // join lives as long as the process of a member does.
-func join(path string) error {
+func join(path string, properties config) error {
 	cfg, err := readConfig(path)
 	if err != nil {
 		return err
 	}
-	e, me, socket := cfg.ensemble()
-	c, err := reach(socket, e)
+	maps.Copy(cfg, properties)
+	e, me := cfg.ensemble()
+	if e.Users, err = readUsers(cfg["java.security.auth.login.config"]); err != nil {
+		return err
+	}
+	c, err := reach(cfg.socket(e), e)
 	if err != nil {
 		return err
 	}
@@ -101,33 +127,69 @@ func readConfig(path string) (config, error) {
 	return cfg, nil
 }
 
+var jaasUser = regexp.MustCompile(`user_([^\s=]+)\s*=\s*"([^"]*)"`)
+
+// readUsers reads who may log in by DIGEST-MD5 from a JAAS configuration; nil if it does not say. No path is none.
+func readUsers(path string) (users map[string]string, err error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, found := range jaasUser.FindAllStringSubmatch(string(text), -1) {
+		if users == nil {
+			users = map[string]string{}
+		}
+		users[found[1]] = found[2]
+	}
+	return users, nil
+}
+
 func (c config) number(key string) int64 {
 	n, _ := strconv.ParseInt(c[key], 10, 64)
 	return n
 }
 
-// ensemble tells of which ensemble it is a member, which one, and where its coordinator is. Suites give the members of one ensemble
-// directories of their own, so that it is known by its members' addresses and by the process that starts them.
-func (c config) ensemble() (e ensemble, me joining, socket string) {
-	var members []string
-	for key, value := range c {
-		if strings.HasPrefix(key, "server.") {
-			address, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(value, ":participant"), ":observer"), ";")
-			members = append(members, key+"="+address)
-		}
+// ensemble tells of which ensemble it is a member, and which one.
+func (c config) ensemble() (e ensemble, me joining) {
+	ids := c.ids()
+	e = ensemble{
+		Tick: c.number("tickTime"), MinSession: c.number("minSessionTimeout"), MaxSession: c.number("maxSessionTimeout"),
+		Super: c["DigestAuthenticationProvider.superDigest"], Reconfig: c["reconfigEnabled"] == "true",
+		ReadOnly: c["readonlymode.enabled"] == "true", EnforceQuota: c["enforceQuota"] == "true",
 	}
-	slices.Sort(members)
-	name := fmt.Sprint(os.Getppid(), members)
-	if len(members) == 0 {
+	for _, id := range ids {
+		address, _, _ := strings.Cut(c["server."+id], ";")
+		e.Servers = append(e.Servers, "server."+id+"="+address)
+	}
+	me.Port = c["clientPort"]
+	if id, err := os.ReadFile(filepath.Join(c["dataDir"], "myid")); err == nil {
+		me.Member = max(slices.Index(ids, strings.TrimSpace(string(id))), 0)
+	}
+	return e, me
+}
+
+// socket is where the coordinator is. Suites give the members of one ensemble directories of their own, so that it is known by
+// what they are told, and by the process that starts them.
+func (c config) socket(e ensemble) string {
+	name := fmt.Sprint(os.Getppid(), e)
+	if len(e.Servers) == 0 {
 		name = c["dataDir"]
 	}
-	e = ensemble{Members: max(len(members), 1), Tick: c.number("tickTime"), MinSession: c.number("minSessionTimeout"), MaxSession: c.number("maxSessionTimeout")}
-	me.Port = c["clientPort"]
-	if id, err := os.ReadFile(filepath.Join(c["dataDir"], "myid")); err == nil && len(members) > 0 {
-		number, _ := strconv.Atoi(strings.TrimSpace(string(id)))
-		me.Member = number - 1
+	return filepath.Join(os.TempDir(), fmt.Sprintf("standin-%x.sock", sha1.Sum([]byte(name))))
+}
+
+// ids are the numbers of the members, in order.
+func (c config) ids() (ids []string) {
+	for key := range c {
+		if id, ok := strings.CutPrefix(key, "server."); ok {
+			ids = append(ids, id)
+		}
 	}
-	return e, me, filepath.Join(os.TempDir(), fmt.Sprintf("standin-%x.sock", sha1.Sum([]byte(name))))
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	return ids
 }
 
 // reach connects to the coordinator, and starts it if there is none.
@@ -176,14 +238,15 @@ func coordinate(socket string, e ensemble) error {
 		return nil // another one was faster
 	}
 	servers, err := server.New(server.Config{Ensemble: fakezk.Config{
-		Replicas: e.Members, Tick: e.Tick, MinSession: e.MinSession, MaxSession: e.MaxSession, TTL: true, ReapInterval: 1000, Order: 1,
-		Super: "super:D/InIHSb7yEEbrWz8b9l71RjZJU=",
+		Replicas: e.members(), Tick: e.Tick, MinSession: e.MinSession, MaxSession: e.MaxSession, TTL: true,
+		ReapInterval: 1000, Order: 1, Super: e.Super, Users: e.Users, Reconfig: e.Reconfig, Members: e.Servers,
+		ReadOnly: e.ReadOnly, EnforceQuota: e.EnforceQuota,
 	}})
 	if err != nil {
 		return err
 	}
 	c := &coordinator{server: servers}
-	for i := range e.Members {
+	for i := range e.members() {
 		c.server.Kill(i)
 	}
 	c.idle = time.AfterFunc(idleMax, func() { l.Close() })
