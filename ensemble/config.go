@@ -64,7 +64,7 @@ func (o Options) config(data string, s *site, view []string) string {
 			lines = append(lines, fmt.Sprintf("server.%d=%s", j+1, member))
 		}
 	}
-	return strings.Join(lines, "\n") + "\n"
+	return strings.Join(append(lines, o.Config...), "\n") + "\n"
 }
 
 // escapeProperty writes a value as Java's Properties reads it back.

@@ -35,6 +35,9 @@ type Options struct {
 	// JVM are more arguments for Java, for example "-Dznode.container.checkIntervalMs=100".
 	JVM []string
 
+	// Config are more lines of each server's zoo.cfg, for example "reconfigEnabled=true".
+	Config []string
+
 	// Log, if set, is called with what is done to the servers. It may be called from several goroutines.
 	Log func(format string, args ...any)
 

@@ -20,14 +20,15 @@ func TestTranscripts(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			with := setupOf(file)
 			t.Run("real", func(t *testing.T) { // first, because it may rewrite the file
 				if testing.Short() {
 					t.Skip("starts a server")
 				}
-				playFile(t, file, newReal(t), *rewrite)
+				playFile(t, file, newReal(t, with), *rewrite)
 			})
-			t.Run("fake", func(t *testing.T) { playFile(t, file, newFake(), false) })
-			t.Run("served", func(t *testing.T) { playFile(t, file, newServed(t), false) })
+			t.Run("fake", func(t *testing.T) { playFile(t, file, newFake(with), false) })
+			t.Run("served", func(t *testing.T) { playFile(t, file, newServed(t, with), false) })
 		})
 	}
 }

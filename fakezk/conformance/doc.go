@@ -32,6 +32,8 @@
 //	NAME wait PATH                         until the znode is gone: time passes
 //	NAME reconfig                          Reconfig
 //
+// Servers that are set up otherwise than by default are in a table by the name of the script.
+//
 // The scripts in testdata/raw go over the wire without go-zookeeper, and on the other side into the fake's
 // servers: requests that it has no method for, or would not send. Their commands are the like of these.
 //

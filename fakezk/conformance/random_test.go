@@ -16,7 +16,7 @@ func TestRandomScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server")
 	}
-	real_, fakes := newReal(t), map[string]*side{"fake": newFake(), "served": newServed(t)}
+	real_, fakes := newReal(t, setup{}), map[string]*side{"fake": newFake(setup{}), "served": newServed(t, setup{})}
 	scripts := 0
 	rapid.Check(t, func(t *rapid.T) {
 		scripts++

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
@@ -29,20 +29,21 @@ func TestRawTranscripts(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			with := setupOf(file)
 			t.Run("real", func(t *testing.T) {
 				if testing.Short() {
 					t.Skip("starts a server")
 				}
-				playRawFile(t, file, newRawReal(t), *rewrite)
+				playRawFile(t, file, newRawReal(t, with), *rewrite)
 			})
-			t.Run("fake", func(t *testing.T) { playRawFile(t, file, newRawFake(), false) })
-			t.Run("served", func(t *testing.T) { playRawFile(t, file, newRawServed(t), false) })
+			t.Run("fake", func(t *testing.T) { playRawFile(t, file, newRawFake(with), false) })
+			t.Run("served", func(t *testing.T) { playRawFile(t, file, newRawServed(t, with), false) })
 		})
 	}
 }
 
-func playRawFile(t *testing.T, file string, connect rawConnect, rewrite bool) {
-	playText(t, file, func(text string) (string, error) { return playRaw(connect, text) }, rewrite)
+func playRawFile(t *testing.T, file string, side *rawSide, rewrite bool) {
+	playText(t, file, func(text string) (string, error) { return playRaw(side, text) }, rewrite)
 }
 
 // TestRawRandomScripts is for raw requests what TestRandomScripts is for go-zookeeper's.
@@ -50,7 +51,7 @@ func TestRawRandomScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server")
 	}
-	real_, fakes := newRawReal(t), map[string]rawConnect{"fake": newRawFake(), "served": newRawServed(t)}
+	real_, fakes := newRawReal(t, setup{}), map[string]*rawSide{"fake": newRawFake(setup{}), "served": newRawServed(t, setup{})}
 	rapid.Check(t, func(t *rapid.T) {
 		script := drawRawScript(t)
 		want, err := playRaw(real_, script)
@@ -118,15 +119,30 @@ func drawRawScript(t *rapid.T) string {
 	return strings.Join(append(lines, "a close", "b close"), "\n") + "\n"
 }
 
-// rawConnect opens a session.
-type rawConnect func() (rawConn, error)
+// rawSide is a server to play with.
+type rawSide struct {
+	// connect opens a session, or takes one up again. The response is nil if the server closes the connection instead; the
+	// rawConn is nil unless there is a session.
+	connect   func(wire.ConnectRequest) (rawConn, *wire.ConnectResponse, error)
+	quorum    func(there bool) error // takes the majority away, or gives it back
+	countless bool                   // transactions are not shown
+}
 
-// rawConn sends a request and returns what comes up to its reply, or up to the end of the connection.
+var replyZxid = regexp.MustCompile(`^zxid [0-9]+`)
+
+// rawConn sends a request, unless it is nil, and returns what comes up to its reply, or up to the end of the connection.
 type rawConn func(*fakezk.Request) ([]fakezk.Message, error)
 
-func playRaw(connect rawConnect, script string) (string, error) {
+// rawClient is a client of a script.
+type rawClient struct {
+	do      rawConn
+	session wire.ConnectResponse // of the last connection
+	login   saslClient
+}
+
+func playRaw(side *rawSide, script string) (string, error) {
 	var out strings.Builder
-	conns := map[string]rawConn{}
+	clients := map[string]*rawClient{}
 	for number, line := range strings.Split(strings.TrimSuffix(script, "\n"), "\n") {
 		if strings.HasPrefix(line, "  ") {
 			continue // an outcome
@@ -135,42 +151,84 @@ func playRaw(connect rawConnect, script string) (string, error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		if err := rawStep(&out, connect, conns, line); err != nil {
+		if err := rawStep(&out, side, clients, line); err != nil {
 			return out.String(), fmt.Errorf("line %d: %s: %w", number+1, line, err)
 		}
 	}
 	return out.String(), nil
 }
 
-func rawStep(out *strings.Builder, connect rawConnect, conns map[string]rawConn, line string) error {
+func rawStep(out *strings.Builder, side *rawSide, clients map[string]*rawClient, line string) error {
 	words, err := split(line)
 	if err != nil {
 		return err
 	}
-	if len(words) == 2 && words[1] == "connect" {
-		conns[words[0]], err = connect()
-		return err
+	if line == "quorum lost" || line == "quorum back" {
+		return side.quorum(line == "quorum back")
 	}
-	do := conns[words[0]]
-	if do == nil || len(words) < 2 {
-		return errors.New("a client that has connected and a command are needed")
+	if len(words) < 2 {
+		return errors.New("a client and a command are needed")
 	}
-	request, err := rawRequest(words[1], &arguments{words: words[2:]})
+	c := clients[words[0]]
+	if strings.HasSuffix(words[1], "connect") {
+		if c == nil {
+			c = &rawClient{}
+			clients[words[0]] = c
+		}
+		return c.connect(out, side, words[1:])
+	}
+	if c == nil || c.do == nil {
+		return errors.New("a client that has connected is needed")
+	}
+	request, err := rawRequest(words[1], &arguments{words: words[2:]}, &c.login)
 	if err != nil {
 		return err
 	}
-	messages, err := do(request)
+	messages, err := c.do(request)
 	for _, m := range messages {
-		fmt.Fprintln(out, "  "+showMessage(m))
+		shown := showMessage(m)
+		if side.countless {
+			shown = replyZxid.ReplaceAllString(shown, "zxid")
+		}
+		fmt.Fprintln(out, "  "+c.login.show(shown, m.Reply))
 	}
 	return err
 }
 
-func rawRequest(verb string, args *arguments) (*fakezk.Request, error) {
+// connect opens a session, reconnect takes the last one up again. What comes of that is shown if more than a session was
+// asked for.
+func (c *rawClient) connect(out *strings.Builder, side *rawSide, words []string) error {
+	asked := wire.ConnectRequest{Timeout: int32(patience.Milliseconds()), Password: make([]byte, 16)}
+	if words[0] == "reconnect" {
+		asked.Session, asked.Password = c.session.Session, c.session.Password
+	}
+	if len(words) > 1 {
+		asked.ReadOnly = new(bool)
+		*asked.ReadOnly = words[1] == "readonly"
+	}
+	do, granted, err := side.connect(asked)
+	c.do = do
+	switch {
+	case err != nil:
+		return err
+	case granted == nil:
+		fmt.Fprintln(out, "  closed")
+		return nil
+	case granted.Session == 0:
+		fmt.Fprintln(out, "  expired")
+		return nil
+	case len(words) > 1:
+		fmt.Fprintf(out, "  readonly %v\n", *granted.ReadOnly)
+	}
+	c.session = *granted
+	return nil
+}
+
+func rawRequest(verb string, args *arguments, login *saslClient) (*fakezk.Request, error) {
 	r := &fakezk.Request{}
 	switch verb {
 	case "create":
-		r.Op, r.Path, r.Data, r.ACL = fakezk.OpCreate, args.text(), args.data(), args.acl()
+		r.Op, r.Path, r.Data, r.Flags, r.ACL = fakezk.OpCreate, args.text(), args.data(), args.mode(), args.acl()
 	case "delete":
 		r.Op, r.Path, r.Version = fakezk.OpDelete, args.text(), args.number()
 	case "set":
@@ -194,7 +252,21 @@ func rawRequest(verb string, args *arguments) (*fakezk.Request, error) {
 	case "datawatches":
 		r.Op, r.DataWatches = fakezk.OpSetWatches, []string{args.text()}
 	case "reconfig":
-		r.Op, r.Version = fakezk.OpReconfig, -1
+		r.Op, r.ConfigVersion, r.Members = fakezk.OpReconfig, args.version(), []byte(args.optional("members="))
+		if r.Joining, r.Leaving = args.optional("joining="), args.optional("leaving="); r.Joining+r.Leaving != "" {
+			r.Members = nil
+		}
+	case "auth":
+		r.Op, r.Scheme, r.Auth = fakezk.OpSetAuth, args.text(), args.data()
+	case "end": // nothing is asked, only what comes is shown
+		return nil, args.err
+	case "whoami":
+		r.Op = fakezk.OpWhoAmI
+	case "token":
+		r.Op, r.Auth = fakezk.OpSASL, args.data()
+	case "login":
+		r.Op, r.Auth = fakezk.OpSASL, login.respond(args.text(), args.text(), args.words...)
+		args.words = nil
 	case "close":
 		r.Op = fakezk.OpCloseSession
 	default:
@@ -213,9 +285,12 @@ func showMessage(m fakezk.Message) string {
 	case r == nil:
 		return fmt.Sprintf("event %s %+q", strings.TrimPrefix(m.Event.String(), "Event"), m.Path)
 	case r.Err != fakezk.CodeOK:
-		return fmt.Sprintf("zxid %d error %d", r.Zxid, r.Err)
+		return fmt.Sprintf("zxid %d error %d", showZxid(r.Zxid), r.Err)
 	default:
-		s := fmt.Sprintf("zxid %d", r.Zxid)
+		s := fmt.Sprintf("zxid %d", showZxid(r.Zxid))
+		if r.Data != nil {
+			s += fmt.Sprintf(" data %+q version %d", showConfig(string(r.Data)), r.Stat.Version)
+		}
 		if r.Path != "" {
 			s += fmt.Sprintf(" path %+q", r.Path)
 		}
@@ -229,59 +304,85 @@ func showMessage(m fakezk.Message) string {
 	}
 }
 
-func newRawFake() rawConnect {
-	servers := fakezk.New(fakezk.Config{Tick: tick.Milliseconds()})
-	return func() (rawConn, error) {
-		id, _, err := servers.Connect(0, 0, fakezk.ConnectRequest{Timeout: patience.Milliseconds()})
+func newRawFake(with setup) *rawSide {
+	servers := fakezk.New(with.fake())
+	do := func(id fakezk.ConnID) rawConn {
 		return func(r *fakezk.Request) ([]fakezk.Message, error) {
 			var got []fakezk.Message
-			servers.Request(0, id, r)
+			if r != nil {
+				servers.Request(0, id, r)
+			}
 			for m, ok := servers.Next(id); ok; m, ok = servers.Next(id) {
-				got = append(got, m)
-				if r.Op == fakezk.OpCloseSession && m.Closed {
+				if got = append(got, m); isLast(r, m) {
 					break
 				}
 			}
 			return got, nil
-		}, err
+		}
+	}
+	return &rawSide{
+		countless: with.countless, connect: func(asked wire.ConnectRequest) (rawConn, *wire.ConnectResponse, error) {
+			id, granted, err := servers.Connect(0, 0, fakezk.ConnectRequest{
+				Timeout: int64(asked.Timeout), SessionID: asked.Session, Password: asked.Password, ReadOnly: asked.ReadOnly != nil && *asked.ReadOnly,
+			})
+			if err != nil {
+				return nil, nil, nil
+			}
+			return do(id), &wire.ConnectResponse{Session: granted.SessionID, Password: granted.Password, ReadOnly: &granted.ReadOnly}, nil
+		},
+		quorum: func(there bool) error {
+			if there {
+				servers.RegainQuorum(0)
+			} else {
+				servers.LoseQuorum()
+			}
+			return nil
+		},
 	}
 }
 
-// newRawReal starts a server of its own, which ends with the test.
-func newRawReal(t testing.TB) rawConnect {
+// newRawReal starts servers of its own, which end with the test.
+func newRawReal(t testing.TB, with setup) *rawSide {
 	t.Helper()
-	e, err := ensemble.Start(t.Context(), ensemble.Options{Tick: tick})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return func() (rawConn, error) { return connectRaw(t, e.ConnectString()) }
+	e := startReal(t, with)
+	return &rawSide{connect: connectRaw(t, e.Servers()[0]), quorum: func(there bool) error { return realQuorum(t, e, there) }, countless: with.countless}
 }
 
 // newRawServed is the fake behind a port.
-func newRawServed(t testing.TB) rawConnect {
-	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Tick: tick.Milliseconds()}})
-	return func() (rawConn, error) { return connectRaw(t, s.Addr(0)) }
+func newRawServed(t testing.TB, with setup) *rawSide {
+	s := fakezktest.Start(t, server.Config{Ensemble: with.fake()})
+	return &rawSide{
+		countless: with.countless, connect: connectRaw(t, s.Addr(0)),
+		quorum: func(there bool) error {
+			if there {
+				s.RegainQuorum()
+			} else {
+				s.LoseQuorum()
+			}
+			return nil
+		},
+	}
 }
 
-func connectRaw(t testing.TB, server string) (rawConn, error) {
-	conn, err := net.DialTimeout("tcp", server, patience)
-	if err != nil {
-		return nil, err
+func connectRaw(t testing.TB, server string) func(wire.ConnectRequest) (rawConn, *wire.ConnectResponse, error) {
+	return func(asked wire.ConnectRequest) (rawConn, *wire.ConnectResponse, error) {
+		conn, err := net.DialTimeout("tcp", server, patience)
+		if err != nil {
+			return nil, nil, err
+		}
+		t.Cleanup(func() { conn.Close() })
+		s := &rawSocket{Conn: conn}
+		if err := s.send(wire.AppendFrame(nil, &asked)); err != nil {
+			return nil, nil, err
+		}
+		frame, err := wire.ReadFrame(s, nil, wire.FrameMax)
+		if err != nil {
+			return nil, nil, nil
+		}
+		var granted wire.ConnectResponse
+		_, err = wire.Parse(frame, &granted)
+		return s.do, &granted, err
 	}
-	t.Cleanup(func() { conn.Close() })
-	s := &rawSocket{Conn: conn}
-	first := wire.AppendFrame(nil, &wire.ConnectRequest{Timeout: int32(patience.Milliseconds()),
-		Password: make([]byte, 16)})
-	if err := s.send(first); err != nil {
-		return nil, err
-	}
-	_, err = wire.ReadFrame(s, nil, wire.FrameMax)
-	return s.do, err
 }
 
 // rawSocket speaks the protocol, one request at a time.
@@ -298,27 +399,42 @@ func (s *rawSocket) send(frame []byte) error {
 	return err
 }
 
+// isLast tells whether nothing follows a message that a request has led to, or that came without one.
+func isLast(r *fakezk.Request, m fakezk.Message) bool {
+	return m.Closed || m.Reply != nil && (r == nil || r.Op != fakezk.OpCloseSession)
+}
+
 func (s *rawSocket) do(r *fakezk.Request) ([]fakezk.Message, error) {
+	op := fakezk.OpPing
+	if r != nil {
+		op = r.Op
+		if err := s.request(r); err != nil {
+			return nil, err
+		}
+	}
+	var got []fakezk.Message
+	for {
+		m, err := s.receive(op)
+		if err != nil {
+			return got, err
+		}
+		if got = append(got, m); isLast(r, m) {
+			return got, nil
+		}
+	}
+}
+
+// request sends a request. A server that closes the connection does so before it has read a frame that is too long.
+func (s *rawSocket) request(r *fakezk.Request) error {
 	s.xid++
 	records := []wire.Record{&wire.RequestHeader{Xid: s.xid, Op: wire.Op(r.Op)}}
 	if body := rawBody(r); body != nil {
 		records = append(records, body)
 	}
-	// A server that closes the connection does so before it has read a frame that is too long.
 	if err := s.send(wire.AppendFrame(nil, records...)); err != nil && len(r.Data) == 0 {
-		return nil, err
+		return err
 	}
-	var got []fakezk.Message
-	for {
-		m, err := s.receive(r.Op)
-		if err != nil {
-			return got, err
-		}
-		got = append(got, m)
-		if m.Closed || m.Reply != nil && r.Op != fakezk.OpCloseSession {
-			return got, nil
-		}
-	}
+	return nil
 }
 
 func rawBody(r *fakezk.Request) wire.Record {
@@ -340,7 +456,11 @@ func rawBody(r *fakezk.Request) wire.Record {
 	case fakezk.OpSetWatches:
 		return &wire.SetWatchesRequest{Data: r.DataWatches, Exist: []string{}, Childs: []string{}}
 	case fakezk.OpReconfig:
-		return &wire.ReconfigRequest{Config: int64(r.Version)}
+		return &wire.ReconfigRequest{Joining: r.Joining, Leaving: r.Leaving, Members: r.Members, Config: r.ConfigVersion}
+	case fakezk.OpSetAuth:
+		return &wire.AuthRequest{Scheme: r.Scheme, Auth: r.Auth}
+	case fakezk.OpSASL:
+		return &wire.TokenRecord{Token: r.Auth}
 	}
 	return nil
 }
@@ -385,6 +505,14 @@ func rawReply(reply *fakezk.Response, op fakezk.Op, frame []byte) error {
 		reply.ACL = r.ACL
 	case *wire.CountReply:
 		reply.Number = r.Count
+	case *wire.DataReply:
+		reply.Data, reply.Stat = r.Data, r.Stat
+	case *wire.TokenRecord:
+		reply.Data = r.Token
+	case *wire.WhoAmIReply:
+		for _, x := range r.Identities {
+			reply.ACL = append(reply.ACL, zk.ACL{Scheme: x.Scheme, ID: x.User})
+		}
 	}
 	return err
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
@@ -48,10 +47,8 @@ type side struct {
 	wait    func(done func() bool) error // lets time pass until done
 }
 
-func newFake() *side {
-	local := fakezk.NewLocal(fakezk.Config{
-		Tick: tick.Milliseconds(), ReapInterval: reapInterval.Milliseconds(), TTL: true,
-	})
+func newFake(with setup) *side {
+	local := fakezk.NewLocal(with.fake())
 	return &side{
 		connect: func(timeout time.Duration) (*client, error) {
 			c, events, err := local.Connect(timeout)
@@ -74,11 +71,9 @@ func newFake() *side {
 }
 
 // newServed is the fake behind a port, with the real client.
-func newServed(t testing.TB) *side {
+func newServed(t testing.TB, with setup) *side {
 	t.Helper()
-	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{
-		Tick: tick.Milliseconds(), ReapInterval: reapInterval.Milliseconds(), TTL: true,
-	}})
+	s := fakezktest.Start(t, server.Config{Ensemble: with.fake()})
 	return &side{
 		connect: func(timeout time.Duration) (*client, error) { return connectReal(t, s.Addr(0), timeout) },
 		wait: func(done func() bool) error {
@@ -88,20 +83,9 @@ func newServed(t testing.TB) *side {
 }
 
 // newReal starts a server of its own, which ends with the test.
-func newReal(t testing.TB) *side {
+func newReal(t testing.TB, with setup) *side {
 	t.Helper()
-	e, err := ensemble.Start(t.Context(), ensemble.Options{
-		Tick: tick,
-		JVM:  []string{"-Dznode.container.checkIntervalMs=100"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	e := startReal(t, with)
 	return &side{
 		connect: func(timeout time.Duration) (*client, error) { return connectReal(t, e.ConnectString(), timeout) },
 		wait:    eventually,
