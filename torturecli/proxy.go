@@ -25,11 +25,11 @@ import (
 
 // proxyCmd stands between clients and servers that are not ours.
 type proxyCmd struct {
-	Listen       string  `help:"Address that the clients connect to, without TLS." default:"127.0.0.1:21810"`
-	Servers      string  `required:"" placeholder:"A:2181,…" help:"Addresses of the servers. A chroot stays with the clients."`
-	Expose       bool    `help:"Let whoever reaches --listen from another machine use the certificate of --tls-cert. Without this, --listen must be the loopback's then."`
-	Faults       string  `help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry; all or none." default:"all"`
-	Log          string  `placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file. Default: standard output."`
+	Listen       string `help:"Address that the clients connect to, without TLS." default:"127.0.0.1:21810"`
+	Servers      string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers. A chroot stays with the clients."`
+	Expose       bool   `help:"Let whoever reaches --listen from another machine use the certificate of --tls-cert. Without this, --listen must be the loopback's then."`
+	Faults       string `help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry; all or none." default:"all"`
+	Log          string `placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file. Default: standard output."`
 	oddsFlags    `embed:""`
 	tlsFlags     `embed:""`
 	metricsFlags `embed:""`
