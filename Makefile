@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser foreign agree soak stories checks determinism million mutants fuzz bench kills results results-foreign docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser foreign agree soak stories checks determinism million mutants suites fuzz bench kills results results-foreign docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -82,6 +82,15 @@ zoo-%: ## hunt one animal, such as zoo-DQ6; succeeds when the bug is found and i
 
 million: ## a million episodes of every recipe, or of KIND=lock: results/million.md (minutes each)
 	$(GO) run ./results/generate million $(KIND)
+
+KAZOO := python3-kazoo python3-pytest python3-mock python3-objgraph python3-gevent python3-eventlet
+
+suites: ## the tests of go-zookeeper and of kazoo, with torture's servers in the place of Java's (ten minutes; kazoo's need root on Debian)
+	./internal/standin/suite.sh go-zookeeper
+	@if ! dpkg -s $(KAZOO) >/dev/null 2>&1; then \
+	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -y -q --no-install-recommends $(KAZOO); \
+	else echo "suites: $(KAZOO) are not all here, and only root on Debian can install them"; exit 2; fi; fi
+	./internal/standin/suite.sh kazoo
 
 soak: ## torture four of our recipes on three real servers, ten minutes each: results/soak.md
 	$(GO) run ./results/generate soak
