@@ -237,7 +237,7 @@ func TestHashTellsRunsApart(t *testing.T) {
 // What a campaign reports depends neither on how many workers it has nor on the order in which
 // their episodes end.
 func TestResultDoesNotDependOnWorkers(t *testing.T) {
-	for _, strategy := range []string{"random", "sweep"} {
+	for strategy := range sim.Strategies {
 		w := find(t, "lock", "published/WriteLock")
 		// In an eighth of them the sweep finds nothing.
 		cfg := sim.Config{Episodes: max(bubbles.Share(1500), 400), Seed: 5, Strategy: strategy, Workers: 1,

@@ -28,7 +28,7 @@ type runCmd struct {
 	Faults   string        `help:"What may strike: a list of names, all or none. Default: all. See torture list: not all can strike everywhere."`
 	Plan     string        `help:"On real servers: the faults of a recorded run, DIR/faults.jsonl, perhaps edited, instead of such as the seed draws." placeholder:"FILE"`
 	Print    bool          `name:"print-plan" help:"On real servers: start nothing, and print what the seed draws, for --plan: for --episodes rounds, 100 by default, and for servers within --duration."`
-	Strategy string        `help:"How episodes are chosen: random or sweep." default:"random"`
+	Strategy string        `help:"How episodes are chosen: see torture list." default:"random"`
 	Episodes int           `help:"How many. Default: 1000 in sim, or as many as --duration allows."`
 	Duration time.Duration `help:"How long. Default: 30s on real servers."`
 	Seed     *uint64       `help:"Equal seeds, equal runs. Default: a fresh one, which is printed."`
