@@ -42,9 +42,6 @@ func DrawShape(r *rand.Rand) Shape {
 	}
 }
 
-// Models are the names of the models that histories can be drawn for, see [linearizability.ByName].
-var Models = []string{"queue", "priorityqueue", "counter", "gate", "lock", "election", "rwlock", "semaphore", "barrier"}
-
 // Case is a correct history and what it is to be judged by.
 type Case struct {
 	Model   lin.Model

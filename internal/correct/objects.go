@@ -9,6 +9,9 @@ import (
 	lin "github.com/zktorture/zktorture/linearizability"
 )
 
+// Models are the names of the models that histories can be drawn for, see [lin.ByName].
+var Models = []string{"queue", "priorityqueue", "counter", "gate", "lock", "election", "rwlock", "semaphore", "barrier"}
+
 func newObject(r *rand.Rand, model string, permits int) object {
 	switch model {
 	case "queue", "priorityqueue":

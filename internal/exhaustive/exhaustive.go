@@ -10,7 +10,6 @@
 package exhaustive
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/zktorture/zktorture/linearizability"
@@ -36,24 +35,6 @@ const (
 	eventsMax = 128
 	nodesMax  = 1 << 18
 )
-
-// Judge says whether the history of one object is linearizable for the model of that name, see
-// [linearizability.ByName]; an unknown name is an error. The history has to be sound, see [linearizability.Validate].
-func Judge(model string, with linearizability.Parameters, h linearizability.History) (Answer, error) {
-	switch model {
-	case "queue", "priorityqueue":
-		return inSomeOrder("", queueEvents(h, model == "priorityqueue")), nil
-	case "counter":
-		return inSomeOrder(int64(0), counterEvents(h)), nil
-	case "gate":
-		return inSomeOrder(false, gateEvents(h)), nil
-	case "barrier":
-		return inSomeOrder("", barrierEvents(h, max(with.Parties, 1))), nil
-	case "lock", "election", "rwlock", "semaphore":
-		return inSomeOrder(tenancy{}, newHolds(model, max(with.Permits, 1), h).events()), nil
-	}
-	return Undecided, fmt.Errorf("there is no reference for a model called %q", model)
-}
 
 // event is something that happened to an object in state S at one instant, or that may have.
 type event[S comparable] struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/correct"
 	lin "github.com/zktorture/zktorture/linearizability"
 )
 
@@ -113,7 +114,8 @@ func TestByHand(t *testing.T) {
 
 var parameters = lin.Parameters{Parties: 2, Permits: 2}
 
-var models = []string{"queue", "priorityqueue", "counter", "gate", "barrier", "lock", "election", "rwlock", "semaphore"}
+// models are those that have a reference, which are those that correct histories are drawn of.
+var models = correct.Models
 
 func TestUnknownModel(t *testing.T) {
 	if a, err := Judge("stack", parameters, nil); err == nil || a != Undecided {

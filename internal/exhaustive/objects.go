@@ -2,12 +2,31 @@ package exhaustive
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	lin "github.com/zktorture/zktorture/linearizability"
 )
+
+// Judge says whether the history of one object is linearizable for the model of that name, see
+// [lin.ByName]; an unknown name is an error. The history has to be sound, see [lin.Validate].
+func Judge(model string, with lin.Parameters, h lin.History) (Answer, error) {
+	switch model {
+	case "queue", "priorityqueue":
+		return inSomeOrder("", queueEvents(h, model == "priorityqueue")), nil
+	case "counter":
+		return inSomeOrder(int64(0), counterEvents(h)), nil
+	case "gate":
+		return inSomeOrder(false, gateEvents(h)), nil
+	case "barrier":
+		return inSomeOrder("", barrierEvents(h, max(with.Parties, 1))), nil
+	case "lock", "election", "rwlock", "semaphore":
+		return inSomeOrder(tenancy{}, newHolds(model, max(with.Permits, 1), h).events()), nil
+	}
+	return Undecided, fmt.Errorf("there is no reference for a model called %q", model)
+}
 
 // queueEvents: the state is the values in the queue, a byte each, in the order in which they will come out. A removal
 // of unknown outcome takes the head, or only the value that it tried to take if that is known.
