@@ -2,9 +2,7 @@ package linearizability
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -67,28 +65,6 @@ var rules = map[string]string{
 }
 
 func (m *Model) rule(property string) string { return cmp.Or(m.rules[property], rules[property]) }
-
-// Parameters are what models have to know of an object.
-type Parameters struct {
-	Parties int // of a barrier; 0 stands for 2
-	Permits int // of a semaphore; 0 stands for 1
-}
-
-// ByName returns the model of that name, such as lock or queue. Parameters, of which only the first count, are for
-// the models that have some.
-func ByName(name string, with ...Parameters) (Model, error) {
-	p := append(with, Parameters{})[0]
-	models := []Model{Lock(), RWLock(), Semaphore(cmp.Or(p.Permits, 1)), Queue(), PriorityQueue(), Counter(),
-		Election(), DoubleBarrier(cmp.Or(p.Parties, 2)), Barrier()}
-	var known []string
-	for _, m := range models {
-		if m.Name == name {
-			return m, nil
-		}
-		known = append(known, m.Name)
-	}
-	return Model{}, fmt.Errorf("no model is called %q; the models are: %s", name, strings.Join(known, ", "))
-}
 
 // step is an operation as a model sees it.
 type step struct {

@@ -1,6 +1,33 @@
 package linearizability
 
-import "slices"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Parameters are what models have to know of an object.
+type Parameters struct {
+	Parties int // of a barrier; 0 stands for 2
+	Permits int // of a semaphore; 0 stands for 1
+}
+
+// ByName returns the model of that name, such as lock or queue. Parameters, of which only the first count, are for
+// the models that have some.
+func ByName(name string, with ...Parameters) (Model, error) {
+	p := append(with, Parameters{})[0]
+	models := []Model{Lock(), RWLock(), Semaphore(cmp.Or(p.Permits, 1)), Queue(), PriorityQueue(), Counter(),
+		Election(), DoubleBarrier(cmp.Or(p.Parties, 2)), Barrier()}
+	var known []string
+	for _, m := range models {
+		if m.Name == name {
+			return m, nil
+		}
+		known = append(known, m.Name)
+	}
+	return Model{}, fmt.Errorf("no model is called %q; the models are: %s", name, strings.Join(known, ", "))
+}
 
 // OperationKind is what is known of an operation by its name. Operations of one name are of one kind in all models
 // that have them.
