@@ -1,16 +1,14 @@
 package worker
 
 import (
-	"fmt"
-	"slices"
-	"strings"
+	"context"
 
-	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/workload"
 )
 
-// kinds are those whose recipes may be in other processes. A kind is registered by a line here. A double barrier is
-// none of them: it is not known of a process that died whether, and for how long, it was inside.
+// kinds are those whose recipes may be in other processes. A kind is registered by a line here; its two ends are below.
+// A double barrier is none of them: it is not known of a process that died whether, and for how long, it was inside.
 var kinds = []kind{
 	{name: "lock", ends: between(newRemoteLock, lockOperations), all: true},
 	{name: "rwlock", ends: between(newRemoteRWLock, rwOperations)},
@@ -48,73 +46,207 @@ func between[T any](reach func(h *handle) T, serve func(recipe T) Served) ends {
 	}}
 }
 
-// Kinds lists the kinds whose recipes may be in other processes.
-func Kinds() (names []string) {
-	for _, k := range kinds {
-		names = append(names, k.name)
+type remoteLock struct{ *handle }
+
+func (l remoteLock) Lock(ctx context.Context) error   { return l.take(ctx, "acquire") }
+func (l remoteLock) Unlock(ctx context.Context) error { return l.giveBack(ctx, "release") }
+
+// remoteTryLock is a lock that can also be tried.
+type remoteTryLock struct{ remoteLock }
+
+func (l remoteTryLock) TryLock(ctx context.Context) (bool, error) { return l.acquire(ctx, "try") }
+
+func newRemoteLock(h *handle) workload.Locker {
+	lock := remoteLock{h}
+	if h.conn.remote.Can("try") {
+		return remoteTryLock{lock}
 	}
-	return names
+	return lock
 }
 
-// kindNamed returns a kind; without a name if there is none.
-func kindNamed(name string) (found kind) {
-	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name }); i >= 0 {
-		return kinds[i]
+func lockOperations(l workload.Locker) Served {
+	o := Served{"acquire": granting(l, l.Lock), "release": plain(l.Unlock)}
+	if t, can := l.(interface {
+		TryLock(context.Context) (bool, error)
+	}); can {
+		o["try"] = trying(l, t.TryLock)
 	}
-	return found
+	return o.withOwner(l)
 }
 
-// Foreign begins the name of a recipe that another program serves; the command that runs the program follows.
-const Foreign = "exec:"
+type remoteRWLock struct{ remoteLock }
 
-// Find is [workload.Find], which knows in addition the recipes that other programs serve ([Foreign]). These are for
-// [Remote] clients only.
-func Find(kind, recipe string) (*workload.Workload, error) {
-	if !strings.HasPrefix(recipe, Foreign) {
-		return workload.Find(kind, recipe)
+func (l remoteRWLock) RLock(ctx context.Context) error   { return l.take(ctx, "racquire") }
+func (l remoteRWLock) RUnlock(ctx context.Context) error { return l.giveBack(ctx, "rrelease") }
+
+type remoteTryRWLock struct{ remoteRWLock }
+
+func (l remoteTryRWLock) TryLock(ctx context.Context) (bool, error)  { return l.acquire(ctx, "try") }
+func (l remoteTryRWLock) TryRLock(ctx context.Context) (bool, error) { return l.acquire(ctx, "rtry") }
+
+func newRemoteRWLock(h *handle) workload.RWLocker {
+	lock := remoteRWLock{remoteLock{h}}
+	if h.conn.remote.Can("try") && h.conn.remote.Can("rtry") {
+		return remoteTryRWLock{lock}
 	}
-	w, err := workload.Find(kind, "")
-	if err != nil {
-		return nil, err
-	}
-	if reached, can := kindNamed(kind).reached(w, recipe); can {
-		return reached, nil
-	}
-	return nil, fmt.Errorf("a recipe for %s cannot be in a process of its own yet: there are %s",
-		kind, strings.Join(Kinds(), ", "))
+	return lock
 }
 
-// InProcesses is the same workload for [Remote] clients. The error says why their recipe cannot be in other processes.
-func InProcesses(w *workload.Workload) (*workload.Workload, error) {
-	k := kindNamed(w.Name())
-	if k.all || w.Recipe() == workload.Ours || strings.HasPrefix(w.Recipe(), Foreign) {
-		if reached, can := k.reached(w, w.Recipe()); can {
-			return reached, nil
-		}
+func rwOperations(l workload.RWLocker) Served {
+	o := Served{
+		"acquire": granting(l, l.Lock), "release": plain(l.Unlock),
+		"racquire": granting(l, l.RLock), "rrelease": plain(l.RUnlock),
 	}
-	return nil, fmt.Errorf("clients of %s (%s) cannot be in processes of their own yet: there are %s, and locks",
-		w.Name(), w.Recipe(), strings.Join(Kinds(), ", "))
-}
-
-// reached is the same workload for remote clients.
-func (k kind) reached(w *workload.Workload, recipe string) (*workload.Workload, bool) {
-	reached, can := w.With(recipe, k.recipe, k.episode)
-	return reached, can && k.name != ""
-}
-
-// recipe stands for a user's recipe; the connection is that of a [remoteUser].
-func (k kind) recipe(c recipes.Conn, path string) any {
-	return k.reach(&handle{conn: c.(*remoteConn), path: path})
-}
-
-// serve returns what a user of the connection can do with the object at a path, by the workload's recipe. It is called
-// once for each user and object, and always with the same workload in one process: the users of a process may share
-// something.
-func serve(w *workload.Workload, c recipes.Conn, path string) (Served, error) {
-	if k := kindNamed(w.Name()); k.name != "" {
-		if served, can := k.serve(w.Make(c, path)); can {
-			return served, nil
-		}
+	if t, can := l.(interface {
+		TryLock(context.Context) (bool, error)
+	}); can {
+		o["try"] = trying(l, t.TryLock)
 	}
-	return nil, fmt.Errorf("worker: %s recipes cannot be served to another process", w.Name())
+	if t, can := l.(interface {
+		TryRLock(context.Context) (bool, error)
+	}); can {
+		o["rtry"] = trying(l, t.TryRLock)
+	}
+	return o.withOwner(l)
+}
+
+type remoteSemaphore struct{ *handle }
+
+func (s remoteSemaphore) Acquire(ctx context.Context) error { return s.take(ctx, "acquire") }
+func (s remoteSemaphore) Release(ctx context.Context) error { return s.giveBack(ctx, "release") }
+
+type remoteTrySemaphore struct{ remoteSemaphore }
+
+func (s remoteTrySemaphore) TryAcquire(ctx context.Context) (bool, error) {
+	return s.acquire(ctx, "try")
+}
+
+func newRemoteSemaphore(h *handle) workload.Permitter {
+	semaphore := remoteSemaphore{h}
+	if h.conn.remote.Can("try") {
+		return remoteTrySemaphore{semaphore}
+	}
+	return semaphore
+}
+
+func semaphoreOperations(s workload.Permitter) Served {
+	o := Served{"acquire": granting(s, s.Acquire), "release": plain(s.Release)}
+	if t, can := s.(interface {
+		TryAcquire(context.Context) (bool, error)
+	}); can {
+		o["try"] = trying(s, t.TryAcquire)
+	}
+	return o.withOwner(s)
+}
+
+type remoteQueue struct{ *handle }
+
+func (q remoteQueue) Offer(ctx context.Context, data []byte) error {
+	_, err := q.call(ctx, "offer", linearizability.Str(string(data)), 0)
+	return err
+}
+
+func (q remoteQueue) Poll(ctx context.Context) ([]byte, error) { return q.remove(ctx, "poll") }
+
+type remoteTake struct{ *handle }
+
+func (q remoteTake) Take(ctx context.Context) ([]byte, error) { return q.remove(ctx, "take") }
+
+type remotePeek struct{ *handle }
+
+func (q remotePeek) Peek(ctx context.Context) ([]byte, error) { return q.remove(ctx, "peek") }
+
+// newRemoteQueue has the operations that the recipe has.
+func newRemoteQueue(h *handle) workload.Queuer {
+	queue, take, peek := remoteQueue{h}, remoteTake{h}, remotePeek{h}
+	switch can := h.conn.remote.Can; {
+	case can("take") && can("peek"):
+		return struct {
+			remoteQueue
+			remoteTake
+			remotePeek
+		}{queue, take, peek}
+	case can("take"):
+		return struct {
+			remoteQueue
+			remoteTake
+		}{queue, take}
+	case can("peek"):
+		return struct {
+			remoteQueue
+			remotePeek
+		}{queue, peek}
+	}
+	return queue
+}
+
+func queueOperations(q workload.Queuer) Served {
+	offer := func(ctx context.Context, item linearizability.Value) (linearizability.Value, error) {
+		return linearizability.Null, q.Offer(ctx, []byte(item.String()))
+	}
+	o := Served{"offer": offer, "poll": removing(q.Poll)}
+	if t, can := q.(interface {
+		Take(context.Context) ([]byte, error)
+	}); can {
+		o["take"] = removing(t.Take)
+	}
+	if p, can := q.(interface {
+		Peek(context.Context) ([]byte, error)
+	}); can {
+		o["peek"] = removing(p.Peek)
+	}
+	return o
+}
+
+type remoteCandidate struct{ *handle }
+
+func (c remoteCandidate) Campaign(ctx context.Context) error { return c.take(ctx, "elected") }
+func (c remoteCandidate) Resign(ctx context.Context) error   { return c.giveBack(ctx, "resigned") }
+
+func newRemoteCandidate(h *handle) workload.Candidate { return remoteCandidate{h} }
+
+func electionOperations(c workload.Candidate) Served {
+	return Served{"elected": granting(c, c.Campaign), "resigned": plain(c.Resign)}.withOwner(c)
+}
+
+type remoteCounter struct{ *handle }
+
+func (c remoteCounter) Add(ctx context.Context, delta int64) (int64, error) {
+	answer, err := c.call(ctx, "add", linearizability.Int(delta), 0)
+	return answer.Result.Int(), err
+}
+
+func (c remoteCounter) Get(ctx context.Context) (int64, error) {
+	answer, err := c.call(ctx, "get", linearizability.Null, 0)
+	return answer.Result.Int(), err
+}
+
+func newRemoteCounter(h *handle) workload.Adder { return remoteCounter{h} }
+
+func counterOperations(c workload.Adder) Served {
+	return Served{
+		"add": func(ctx context.Context, delta linearizability.Value) (linearizability.Value, error) {
+			sum, err := c.Add(ctx, delta.Int())
+			if err != nil {
+				return number(suspect(err)), err
+			}
+			return linearizability.Int(sum), nil
+		},
+		"get": func(ctx context.Context, _ linearizability.Value) (linearizability.Value, error) {
+			n, err := c.Get(ctx)
+			return linearizability.Int(n), err
+		},
+	}
+}
+
+type remoteBarrier struct{ *handle }
+
+func (g remoteBarrier) Shut(ctx context.Context) error { return g.do(ctx, "shut") }
+func (g remoteBarrier) Open(ctx context.Context) error { return g.do(ctx, "open") }
+func (g remoteBarrier) Wait(ctx context.Context) error { return g.do(ctx, "wait") }
+
+func newRemoteBarrier(h *handle) workload.BarrierRecipe { return remoteBarrier{h} }
+
+func barrierOperations(g workload.BarrierRecipe) Served {
+	return Served{"shut": plain(g.Shut), "open": plain(g.Open), "wait": plain(g.Wait)}
 }

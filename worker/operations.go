@@ -77,68 +77,6 @@ func (o Served) withOwner(recipe any) Served {
 	return o
 }
 
-func lockOperations(l workload.Locker) Served {
-	o := Served{"acquire": granting(l, l.Lock), "release": plain(l.Unlock)}
-	if t, can := l.(interface {
-		TryLock(context.Context) (bool, error)
-	}); can {
-		o["try"] = trying(l, t.TryLock)
-	}
-	return o.withOwner(l)
-}
-
-func rwOperations(l workload.RWLocker) Served {
-	o := Served{
-		"acquire": granting(l, l.Lock), "release": plain(l.Unlock),
-		"racquire": granting(l, l.RLock), "rrelease": plain(l.RUnlock),
-	}
-	if t, can := l.(interface {
-		TryLock(context.Context) (bool, error)
-	}); can {
-		o["try"] = trying(l, t.TryLock)
-	}
-	if t, can := l.(interface {
-		TryRLock(context.Context) (bool, error)
-	}); can {
-		o["rtry"] = trying(l, t.TryRLock)
-	}
-	return o.withOwner(l)
-}
-
-func semaphoreOperations(s workload.Permitter) Served {
-	o := Served{"acquire": granting(s, s.Acquire), "release": plain(s.Release)}
-	if t, can := s.(interface {
-		TryAcquire(context.Context) (bool, error)
-	}); can {
-		o["try"] = trying(s, t.TryAcquire)
-	}
-	return o.withOwner(s)
-}
-
-func electionOperations(c workload.Candidate) Served {
-	return Served{"elected": granting(c, c.Campaign), "resigned": plain(c.Resign)}.withOwner(c)
-}
-
-func barrierOperations(g workload.BarrierRecipe) Served {
-	return Served{"shut": plain(g.Shut), "open": plain(g.Open), "wait": plain(g.Wait)}
-}
-
-func counterOperations(c workload.Adder) Served {
-	return Served{
-		"add": func(ctx context.Context, delta linearizability.Value) (linearizability.Value, error) {
-			sum, err := c.Add(ctx, delta.Int())
-			if err != nil {
-				return number(suspect(err)), err
-			}
-			return linearizability.Int(sum), nil
-		},
-		"get": func(ctx context.Context, _ linearizability.Value) (linearizability.Value, error) {
-			n, err := c.Get(ctx)
-			return linearizability.Int(n), err
-		},
-	}
-}
-
 // number reads a decimal number; null if it is none.
 func number(text string) linearizability.Value {
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -146,24 +84,6 @@ func number(text string) linearizability.Value {
 		return linearizability.Null
 	}
 	return linearizability.Int(n)
-}
-
-func queueOperations(q workload.Queuer) Served {
-	offer := func(ctx context.Context, item linearizability.Value) (linearizability.Value, error) {
-		return linearizability.Null, q.Offer(ctx, []byte(item.String()))
-	}
-	o := Served{"offer": offer, "poll": removing(q.Poll)}
-	if t, can := q.(interface {
-		Take(context.Context) ([]byte, error)
-	}); can {
-		o["take"] = removing(t.Take)
-	}
-	if p, can := q.(interface {
-		Peek(context.Context) ([]byte, error)
-	}); can {
-		o["peek"] = removing(p.Peek)
-	}
-	return o
 }
 
 // removing is an operation that returns an item; null if there is none.
