@@ -9,14 +9,14 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// kindsWithAModel are the workloads whose histories package linearizability judges.
-var kindsWithAModel = []string{"lock", "rwlock", "semaphore", "queue", "priorityqueue", "counter", "election",
-	"barrier", "doublebarrier"}
-
 // What the judge lets pass of a corrupted history must be in order; most of the corruptions are not. (That
 // this is so is measured against a reference in results/generate.)
 func TestSensitivityOfAPass(t *testing.T) {
-	for _, kind := range kindsWithAModel {
+	for _, of := range workload.Kinds() {
+		kind := of.Name
+		if of.Model.Name == "" {
+			continue
+		}
 		s := campaign(t, lookUp(t, kind, workload.Ours), sim.Config{Episodes: 200, Seed: 1, Audit: 100}).Sensitivity
 		t.Logf("%s: %+v", kind, s)
 		if s.Episodes < 90 || s.Overlapping == 0 || s.Undecided > 0 || s.Corruptions < 7*s.Episodes ||
