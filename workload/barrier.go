@@ -46,6 +46,7 @@ var gateKind = Kind{
 		barrierEntry(Ours, "recipes.Barrier: a gate that is shut and opened, exactly once for each call",
 			func(c recipes.Conn, path string) BarrierRecipe { return recipes.NewBarrier(c, path) }),
 	},
+	Spared: map[string]string{"wrap": "its one znode has no number", "reap": "its znode has no children"},
 }
 
 var barrierEntry = entries("barrier", Barrier)

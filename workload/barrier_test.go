@@ -12,8 +12,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// A barrier's znode is not sequential, and has no children.
-func TestOurBarrierIsClean(t *testing.T) { wantOursClean(t, "barrier", "wrap", "reap") }
+func TestOurBarrierIsClean(t *testing.T) { wantOursClean(t, "barrier") }
 
 // existing is the barrier as it is published: shut while its znode exists.
 type existing struct {

@@ -51,6 +51,7 @@ var counterKind = Kind{
 		counterEntry(Ours, "recipes.Counter: a lost reply does not count twice",
 			func(c recipes.Conn, path string) Adder { return recipes.NewCounter(c, path) }),
 	},
+	Spared: map[string]string{"wrap": "its one znode has no number", "watch": "it watches nothing"},
 }
 
 var counterEntry = entries("counter", Counter)

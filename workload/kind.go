@@ -16,6 +16,8 @@ type Kind struct {
 	Model    linearizability.Model // of histories, for recipes of the default size; without a name if there is none
 	Promises []Promise
 	Recipes  []Entry // the first is the default
+	// Spared are the faults that find nothing to strike in the simulator, by name, and why. It may be nil.
+	Spared map[string]string
 }
 
 // Promise is something that the recipes of a kind promise; or, with nothing but Text, something to know about that.

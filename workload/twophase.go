@@ -51,6 +51,10 @@ var twoPhaseKind = Kind{
 		twoPhaseEntry(Ours, "recipes.TwoPhase: two-phase commit that anybody can end",
 			func(c recipes.Conn, path string) Committer { return committer{recipes.NewTwoPhase(c, path)} }),
 	},
+	Spared: map[string]string{
+		"wrap": "sites are named by their callers",
+		"reap": "the directory is empty only when the workload has forgotten its transactions, at the end",
+	},
 }
 
 var twoPhaseEntry = entries("twophase", TwoPhase)

@@ -11,7 +11,7 @@ import (
 )
 
 // Nothing about a transaction is sequential; its directory is a parent that is never empty for long.
-func TestOurTwoPhaseIsClean(t *testing.T) { wantOursClean(t, "twophase", "wrap", "reap") }
+func TestOurTwoPhaseIsClean(t *testing.T) { wantOursClean(t, "twophase") }
 
 // shaky is two-phase commit in which something can be switched off.
 type shaky struct {

@@ -27,14 +27,18 @@ const (
 // spared are the faults that find nothing to strike, by workload or by workload and recipe, and why.
 // A fault that is listed here and strikes nevertheless is as much a problem as one that is not and
 // does not.
-var spared = map[string]map[string]string{
-	"lock (ours/simple-retry)": {"wrap": "its one znode has no number"},
-	"lock (ours/simple-watch)": {"wrap": "its one znode has no number"},
-	"counter":                  {"wrap": "its one znode has no number", "watch": "it watches nothing"},
-	"twophase": {"wrap": "sites are named by their callers",
-		"reap": "the directory is empty only when the workload has forgotten its transactions, at the end"},
-	"barrier": {"wrap": "its one znode has no number", "reap": "its znode has no children"},
-}
+var spared = func() map[string]map[string]string {
+	all := map[string]map[string]string{
+		"lock (ours/simple-retry)": {"wrap": "its one znode has no number"},
+		"lock (ours/simple-watch)": {"wrap": "its one znode has no number"},
+	}
+	for _, kind := range workload.Kinds() {
+		if kind.Spared != nil {
+			all[kind.Name] = kind.Spared
+		}
+	}
+	return all
+}()
 
 // campaign is what came of a million episodes of one recipe: a line of the record. Campaigns take
 // minutes each, so each is recorded when it ends, and the page is made from the record.
