@@ -10,7 +10,7 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// tlsFlags say how to encrypt what is said to servers of the user's.
+// tlsFlags say how to encrypt connections to the user's servers.
 type tlsFlags struct {
 	TLSCA         string `name:"tls-ca" placeholder:"FILE" help:"Speak TLS to the servers; they must have certificates that these (PEM) have signed."`
 	TLSCert       string `name:"tls-cert" placeholder:"FILE" help:"Speak TLS to the servers, with this certificate (PEM) of one's own."`
@@ -22,16 +22,16 @@ func (f *tlsFlags) dialer() (zkclient.DialContext, error) {
 	return zkclient.TLS{CA: f.TLSCA, Cert: f.TLSCert, Key: f.TLSKey, ServerName: f.TLSServerName}.Dialer()
 }
 
-// accessFlags say how to be let in by them.
+// accessFlags are the credentials for the user's servers.
 type accessFlags struct {
 	Auth     string `placeholder:"FILE|env:NAME" help:"A digest credential, user:password, in a file or an environment variable. It is never printed or written."`
 	tlsFlags `embed:""`
 }
 
-// given tells whether there are any.
+// given tells whether any flag is set.
 func (f *accessFlags) given() bool { return *f != accessFlags{} }
 
-// access is what comes of them. The zero value is plain TCP without credentials.
+// access is what the flags make. The zero value is plain TCP without credentials.
 type access struct {
 	dial   zkclient.DialContext
 	auth   []zkclient.Credential

@@ -24,14 +24,14 @@ type checkCmd struct {
 	Memory     int64         `help:"How much the search for an order may take, beside the history itself; where it would need more the verdict is unknown." placeholder:"MB" default:"1024"`
 }
 
-// judged is what came of a check.
+// judged is the outcome of a check.
 type judged struct {
 	verdicts   []linearizability.Verdict
 	operations int
-	history    linearizability.History // nil if it was judged as it was read
+	history    linearizability.History // nil for a stream
 }
 
-// Run carries the command out.
+// Run executes the command.
 func (k *checkCmd) Run(c *commandContext) error {
 	if err := k.validate(); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (k *checkCmd) validate() error {
 	return nil
 }
 
-// nothing is the verdict on a run that has left nothing to judge.
+// nothing is the verdict on a run without any history.
 func (k *checkCmd) nothing(c *commandContext) error {
 	fmt.Fprintf(c.out, "unknown: %v\n", errNoRound)
 	return verdictError(exitUnknown)
@@ -95,7 +95,7 @@ func readHistory(file string) (linearizability.History, error) {
 	return linearizability.Read(in)
 }
 
-// whole reads the history and judges it then.
+// whole reads the whole history, then judges it.
 func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, error) {
 	history, err := linearizability.Read(in)
 	if err != nil {
@@ -109,7 +109,7 @@ func (k *checkCmd) whole(model linearizability.Model, in io.Reader) (judged, err
 	return judged{linearizability.Check(model, history, options), len(history), history}, nil
 }
 
-// stream judges the history while it reads it. When it is read, the verdicts are what is known then.
+// stream judges the history while reading it. The verdicts are complete at its end.
 func (k *checkCmd) stream(model linearizability.Model, in io.Reader) (j judged, err error) {
 	streams := map[string]*linearizability.Stream{}
 	reader := linearizability.NewReader(in)
@@ -161,7 +161,7 @@ func (k *checkCmd) show(c *commandContext, j judged) error {
 	return c.end(exit, k.disputed(c, j))
 }
 
-// decidedBy says whose word a pass is, if there is one object.
+// decidedBy names the checker that passed the history, if it has one object.
 func decidedBy(verdicts []linearizability.Verdict) string {
 	if len(verdicts) != 1 || verdicts[0].Outcome != linearizability.Ok {
 		return ""

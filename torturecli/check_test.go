@@ -15,7 +15,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// What cannot be decided within the limits is unknown, and what was tried is said.
+// A check that exceeds its limits is unknown, and says what was tried.
 func TestCheckKeepsToItsLimits(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hard.jsonl")
 	var hard bytes.Buffer
@@ -47,8 +47,8 @@ func TestCheckKeepsToItsLimits(t *testing.T) {
 	}
 }
 
-// subsetSum is a history of a counter to which n amounts may have been added, all different, of which
-// some would make up the number that was read.
+// subsetSum is a history of a counter with n distinct additions of unknown outcome. Some subset sums to the value
+// read.
 func subsetSum(n int) (h linearizability.History) {
 	random, sum := rand.New(rand.NewPCG(1, 2)), int64(0)
 	for i := range n {
@@ -70,7 +70,7 @@ func subsetSum(n int) (h linearizability.History) {
 var disputedPart = linearizability.History{{Client: 1, Op: "poll", Result: linearizability.Str("a"), Call: 3,
 	Return: 4, Object: "/q"}}
 
-// Of a run whose checkers disagree, what each was given is in files, and nothing is lost.
+// When the checkers of a run disagree, the input of each is written to a file.
 func TestDisputedRun(t *testing.T) {
 	whole := append(linearizability.History{{Client: 1, Op: "offer", Arg: linearizability.Str("a"), Call: 1, Return: 2,
 		Object: "/q"}}, disputedPart...)
@@ -97,7 +97,7 @@ func TestDisputedRun(t *testing.T) {
 	}
 }
 
-// Of a judged history the monitor's part is that of the object.
+// In a judged history the monitor's input is the object's part.
 func TestDisputedCheck(t *testing.T) {
 	t.Chdir(t.TempDir())
 	other := linearizability.Operation{Client: 2, Op: "poll", Call: 1, Return: 2, Object: "/other"}

@@ -15,16 +15,16 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// ciFlags are where a run leaves what CI services show.
+// ciFlags are the reports for CI services.
 type ciFlags struct {
 	JUnit   string `name:"junit" placeholder:"FILE" help:"Write the verdicts as JUnit XML, with the story of each failure. A file that is there is replaced."`
 	Summary string `placeholder:"FILE" help:"Append a summary in Markdown, as for the summary page of a CI job ($GITHUB_STEP_SUMMARY)."`
 }
 
-// wanted tells whether there is anything to write.
+// wanted tells whether any report is to be written.
 func (f *ciFlags) wanted() bool { return f.JUnit != "" || f.Summary != "" }
 
-// probe fails before a long run if a file could not be written after it.
+// probe fails before a long run if a report could not be written after it.
 func (f *ciFlags) probe() error {
 	for _, name := range []string{f.JUnit, f.Summary} {
 		if name == "" {
@@ -39,7 +39,7 @@ func (f *ciFlags) probe() error {
 	return nil
 }
 
-// write writes what is wanted.
+// write writes the reports.
 func (f *ciFlags) write(r ciReport) error {
 	if f.JUnit != "" {
 		var text bytes.Buffer
@@ -68,7 +68,7 @@ func appendTo(name string, write func(io.Writer) error) error {
 	return file.Close()
 }
 
-// ciReport is what a CI service is told: cases, each with a verdict.
+// ciReport is a report for a CI service: cases, each with a verdict.
 type ciReport struct {
 	title   string
 	verdict sim.Verdict
@@ -80,22 +80,22 @@ type ciReport struct {
 // ciCase is one property of a recipe, or one animal of the zoo.
 type ciCase struct {
 	name     string
-	help     string // what is promised, or what the animal is
+	help     string // the property, or the animal
 	verdict  sim.Verdict
-	reason   string                     // why nothing is known
-	brokenBy func(property string) bool // of a promise
+	reason   string                     // of an unknown verdict
+	brokenBy func(property string) bool // of a property
 	problems []ciProblem
-	seconds  float64 // 0 if it has no time of its own
+	seconds  float64 // 0 if not measured alone
 }
 
-// ciProblem is what broke. The same promise can break in several ways.
+// ciProblem is a violation. One property can have several.
 type ciProblem struct {
 	property, message, story string
-	place                    int // among all that broke in a run; 0 is the likely root
+	place                    int // rank among the run's violations; 0 is the likely root cause
 }
 
-// ciOf reports a run: a case for each promise of the workload, and for each violation of something that
-// is promised of every recipe. What was not broken is a pass only if the run was decided.
+// ciOf reports a run: a case for each property of the workload, and for each violation of a property common to all
+// recipes. An unbroken property passes only if the run was decided.
 func (r *runCmd) ciOf(result sim.Result, stories []string) ciReport {
 	report := ciReport{
 		title: fmt.Sprintf("%s (%s) on %s", result.Workload, result.Recipe, r.Backend), verdict: result.Verdict,
@@ -121,7 +121,7 @@ func (r *runCmd) ciOf(result sim.Result, stories []string) ciReport {
 	return report
 }
 
-// breaks enters a violation into the case of the promise that names its property.
+// breaks adds a violation to the case of its property.
 func (r *ciReport) breaks(found sim.Found, text string, place int) {
 	i := slices.IndexFunc(r.cases, func(c ciCase) bool { return c.brokenBy(found.Property) })
 	if i < 0 {
@@ -134,7 +134,7 @@ func (r *ciReport) breaks(found sim.Found, text string, place int) {
 	c.problems = append(c.problems, ciProblem{found.Property, found.Message, text, place})
 }
 
-// joined is a part of all problems of a case.
+// joined joins a part of each problem of a case.
 func (c ciCase) joined(separator string, part func(ciProblem) string) string {
 	var parts []string
 	for _, p := range c.problems {
@@ -143,7 +143,7 @@ func (c ciCase) joined(separator string, part func(ciProblem) string) string {
 	return strings.Join(parts, separator)
 }
 
-// stories tells what happened in each violation of a run.
+// stories returns the story of each violation of a run.
 func (r *runCmd) stories(c *commandContext, w *workload.Workload, result sim.Result, saved evidence) (texts []string) {
 	for i, found := range result.Violations {
 		if i < len(saved.examples) {

@@ -15,7 +15,7 @@ import (
 	"github.com/zktorture/zktorture/zoo"
 )
 
-// What was not decided is no pass: neither in the XML nor on the page.
+// An unknown verdict is no pass, neither in the XML nor on the page.
 func TestUnknownDoesNotPass(t *testing.T) {
 	r := &runCmd{Backend: "sim"}
 	report := r.ciOf(sim.Result{Workload: "lock", Recipe: "ours", Verdict: sim.VerdictUnknown,
@@ -52,7 +52,7 @@ func parseSuite(t *testing.T, text []byte) junitSuite {
 	return all.Suites[0]
 }
 
-// Each violation turns exactly one case red, whatever its property is called.
+// Each violation fails exactly one case, whatever its property is called.
 func TestEveryViolationIsACase(t *testing.T) {
 	for _, kind := range workload.Kinds() {
 		for _, property := range []string{"exclusion", "orphan", "watch-leak", "goroutine-leak", "panic", "progress",
@@ -72,8 +72,7 @@ func TestEveryViolationIsACase(t *testing.T) {
 	}
 }
 
-// Whatever a story says, the XML can be read and says the same, and the block of the page ends where it
-// should.
+// With any story the XML parses back to the same text, and the page's block ends at its fence.
 func TestAnyTextIsWritten(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching("[`<>&|\"\n ]{0,30}"), rapid.StringMatching(`]]>|<!\[CDATA\[`)).Draw(rt, "text")
@@ -94,7 +93,7 @@ func TestAnyTextIsWritten(t *testing.T) {
 	})
 }
 
-// printable is a text as XML 1.0 can hold it.
+// printable maps a text to one that XML 1.0 can hold.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xd7ff || r >= 0xe000 && r <= 0xfffd || r >= 0x10000 {
@@ -104,7 +103,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// A page that is too long says which stories are not on it.
+// A summary that is too long says which stories it omits.
 func TestLongSummaries(t *testing.T) {
 	long := strings.Repeat("x\n", summaryMax/2)
 	report := ciReport{cases: []ciCase{{problems: []ciProblem{{"order", "m", "short", 0}, {"herd", "m", long, 1}}}}}
@@ -117,7 +116,7 @@ func TestLongSummaries(t *testing.T) {
 	}
 }
 
-// What a twin was accused of on real servers is told, and not looked for again in simulation.
+// A violation of a twin on real servers is reported, and not sought again in simulation.
 func TestATwinThatRealServersAccuse(t *testing.T) {
 	t.Chdir(t.TempDir())
 	animals, err := zoo.Find([]string{"SP12"})
@@ -140,8 +139,7 @@ func TestATwinThatRealServersAccuse(t *testing.T) {
 	}
 }
 
-// A twin that is accused has counterexamples that can be replayed and explained, and its story is in the
-// report.
+// An accused twin has counterexamples that replay and explain, and its story is in the report.
 func TestAnAccusedTwinHasAStory(t *testing.T) {
 	bubbles.Many(t)
 	t.Chdir(t.TempDir())

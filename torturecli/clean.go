@@ -13,7 +13,7 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// cleanCmd removes what runs on servers of the user's have left behind.
+// cleanCmd removes the leftovers of runs on the user's servers.
 type cleanCmd struct {
 	Servers     string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, with /chroot if the runs had one."`
 	Root        string `placeholder:"PATH" help:"The root of a run. Default: all directly below / or the chroot."`
@@ -21,7 +21,7 @@ type cleanCmd struct {
 	accessFlags `embed:""`
 }
 
-// Run carries the command out.
+// Run executes the command.
 func (cmd *cleanCmd) Run(c *commandContext) error {
 	addresses, chroot, err := zkclient.ParseServers(cmd.Servers)
 	if err != nil {
@@ -37,7 +37,7 @@ func (cmd *cleanCmd) Run(c *commandContext) error {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(c, conn.Close)()
-	roots, err := cmd.find(conn, chroot) // some, and why not others
+	roots, err := cmd.find(conn, chroot) // partial on error
 	return errors.Join(cmd.clean(c, conn, roots, err), err)
 }
 
@@ -56,7 +56,7 @@ func (cmd *cleanCmd) find(conn recipes.Conn, chroot string) ([]live.LeftRoot, er
 	return []live.LeftRoot{root}, nil
 }
 
-// clean lists roots, and removes them if it may; others is why there are more.
+// clean lists roots, and removes them if allowed; others is the error of finding the rest.
 func (cmd *cleanCmd) clean(c *commandContext, conn recipes.Conn, roots []live.LeftRoot, others error) error {
 	var all error
 	idle := 0

@@ -16,18 +16,18 @@ import (
 	"github.com/zktorture/zktorture/worker"
 )
 
-// clients are the clients of a run on real servers: of this process, and in processes of their own.
+// clients are the clients of a run on real servers, in this process and in processes of their own.
 type clients struct {
-	open  func(context.Context) (*live.Session, error) // nil if none are of this process
+	open  func(context.Context) (*live.Session, error) // nil if none are in this process
 	start func(context.Context) (*live.Session, error) // nil if none are in processes of their own
-	// starts is how many rounds with clients in processes of their own are under way at a time; 0 for the default.
+	// starts is how many rounds with worker processes run concurrently; 0 for the default.
 	starts int
-	ctx    context.Context // ends when a worker has failed for good
+	ctx    context.Context // ends when a worker has failed permanently
 	close  func()
 }
 
-// clients makes them ready. A recipe that another program serves has a process for each client; of ours, some
-// clients have, if there are faults that strike processes.
+// clients sets them up. A recipe served by another program has a process for each client. Of ours, some clients have
+// a process if there are process faults.
 func (r *runCmd) clients(c *commandContext, out *output, way access, servers string) (*clients, error) {
 	all := &clients{ctx: c, close: func() {}}
 	command, foreign := strings.CutPrefix(r.Recipe, worker.Foreign)
@@ -50,21 +50,20 @@ func (r *runCmd) clients(c *commandContext, out *output, way access, servers str
 	return all, r.startWorkers(all, command, out, way, servers)
 }
 
-// processRounds is how many rounds are under way at a time if all clients are processes of this program: most
-// of them wait for one that sleeps.
+// processRounds is how many rounds run concurrently if all clients are processes of this program. Most of them sleep.
 const processRounds = 6
 
-// needsProcesses tells whether there are faults that strike processes.
+// needsProcesses tells whether there are process faults.
 func (r *runCmd) needsProcesses() bool {
 	return r.may.Clients&live.ProcessFaults != 0
 }
 
-// processesOnly tells whether there are no others.
+// processesOnly tells whether all faults are process faults.
 func (r *runCmd) processesOnly() bool {
 	return r.needsProcesses() && r.may.Clients&^live.ProcessFaults == 0 && r.may.Servers == live.NoServerFaults
 }
 
-// ownWorker is the command by which this program serves a recipe.
+// ownWorker is the command with which this program serves a recipe.
 func ownWorker(recipe string) (string, error) {
 	program, err := exec.LookPath(os.Args[0])
 	if err == nil {
@@ -73,7 +72,7 @@ func ownWorker(recipe string) (string, error) {
 	return fmt.Sprintf("exec '%s' worker --recipe '%s'", strings.ReplaceAll(program, "'", `'\''`), recipe), err
 }
 
-// startWorkers lets clients be in processes of their own, with a connection of this process that looks on.
+// startWorkers lets clients run in processes of their own, observed over a connection of this process.
 func (r *runCmd) startWorkers(all *clients, command string, out *output, way access, servers string) error {
 	observer, err := openSession(all.ctx, way, servers, false)
 	if err != nil {
@@ -99,7 +98,7 @@ func (r *runCmd) startWorkers(all *clients, command string, out *output, way acc
 	return nil
 }
 
-// failed is why nothing more could be done with a worker, nil if none has failed.
+// failed is the error of a worker that failed permanently, or nil.
 func (l *clients) failed() error {
 	if cause := context.Cause(l.ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
@@ -107,7 +106,7 @@ func (l *clients) failed() error {
 	return nil
 }
 
-// openWorker starts a worker, behind a link where faults may strike.
+// openWorker starts a worker behind a link that can inject faults.
 func openWorker(ctx context.Context, cfg worker.Config, way access, servers string, linked bool,
 	observer *live.Session) (*live.Session, error) {
 	var between live.Link
@@ -134,20 +133,20 @@ func openWorker(ctx context.Context, cfg worker.Config, way access, servers stri
 	return session, nil
 }
 
-// stderrName is the file with what workers wrote to their standard error.
+// stderrName is the file of the workers' standard error.
 const stderrName = "workers.log"
 
-// stderrMax is how much of it is kept, in bytes: all of what is said by workers in their right minds.
+// stderrMax bounds stderrName, in bytes: far more than a healthy worker writes.
 const stderrMax = 16 << 20
 
-// boundedLog takes writes from several goroutines, and keeps so many bytes of them.
+// boundedLog is a log of at most stderrMax bytes, safe for concurrent use.
 type boundedLog struct {
 	mu   sync.Mutex
 	out  io.Writer
 	left int
 }
 
-// Write implements [io.Writer]. What is too much is dropped, and said to be.
+// Write implements [io.Writer]. It drops what exceeds the limit, and notes that once.
 func (l *boundedLog) Write(data []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

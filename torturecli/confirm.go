@@ -18,14 +18,14 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// patienceOfSteps is how long real servers have for a step of a counterexample; stageSession is how long sessions last:
-// longer than a counterexample takes, as clients cannot ping while a request of theirs waits.
+// patienceOfSteps is the timeout of one step of a counterexample on real servers. stageSession is the session
+// timeout: longer than a counterexample takes, as clients cannot ping while a request waits.
 const (
 	patienceOfSteps = 3 * time.Second
 	stageSession    = 20 * time.Second
 )
 
-// confirmExample makes a counterexample happen on real servers that are started for it.
+// confirmExample confirms a counterexample on real servers started for it.
 func confirmExample(c *commandContext, w *workload.Workload, example *sim.Counterexample) (*confirm.Confirmation, error) {
 	replayed, err := sim.Replay(w, example)
 	if err != nil {
@@ -39,8 +39,8 @@ func confirmExample(c *commandContext, w *workload.Workload, example *sim.Counte
 	return confirmOn(c, e, w, example, replayed)
 }
 
-// startStage starts the servers on which counterexamples are made to happen. Their ticks are long, so that sessions
-// outlast whatever is held back.
+// startStage starts the servers that confirm counterexamples. Their ticks are long, so that sessions outlast held
+// requests.
 func startStage(ctx context.Context) (*ensemble.Ensemble, error) {
 	return ensemble.Start(ctx, ensemble.Options{Nodes: 3, Tick: stageSession / 20})
 }
@@ -63,7 +63,7 @@ func confirmOn(ctx context.Context, e *ensemble.Ensemble, w *workload.Workload, 
 	})
 }
 
-// followers are the members of an ensemble with numbers by which the leader, and the first, have changed places.
+// followers are the members of an ensemble, numbered with the leader and the first member swapped.
 type followers struct {
 	*ensemble.Ensemble
 	leader int
@@ -87,7 +87,7 @@ func (f followers) member(server int) int {
 	return server
 }
 
-// watches lists what the clients of all servers watch.
+// watches lists the watches of the clients of all servers.
 func watches(ctx context.Context, e *ensemble.Ensemble) (all []confirm.Watched, err error) {
 	for i := range e.Servers() {
 		found, err := e.Member(i).Watches(ctx)
@@ -149,7 +149,7 @@ func openStepped(ctx context.Context, s *stepper.Stepper, how confirm.Opening) (
 	return session, nil
 }
 
-// steppedLink is a stepper as a link on which nothing strikes by itself.
+// steppedLink is a stepper as a link without faults of its own.
 type steppedLink struct{ *stepper.Stepper }
 
 // Arm implements [live.Link].
@@ -158,7 +158,7 @@ func (steppedLink) Arm([]live.Fault, func(live.Fault)) {}
 // Heal implements [live.Link].
 func (w steppedLink) Heal() { w.Open() }
 
-// tries says which try it was, if it was not the first.
+// tries names the try that succeeded, unless it was the first.
 func tries(f *confirm.Confirmation) string {
 	if f.Tries < 2 {
 		return ""

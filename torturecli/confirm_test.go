@@ -11,11 +11,11 @@ import (
 )
 
 // Counterexamples of each kind are confirmed on real servers, step by step: a session that expires, a process that
-// crashes, one that begins without a connection, a connection that breaks under the watches of kazoo, a watch that is
-// left, an object that two users share, servers that lag from the beginning, from a request on, and that apply one
-// transaction after the other, a request that the client refuses, callers that give up after a long time, somebody who
-// asks again after a long time, and one who waits for all others. And they are if the run in the simulation says
-// everything in other words: it is its facts that are made to happen.
+// crashes, a client that starts without a connection, a connection that breaks under kazoo's watches, a watch left
+// behind, an object that two users share, servers that lag from the start or from a request on, or apply one
+// transaction at a time, a request that the client refuses, callers that time out late, a late retry, and a client
+// that waits for all others. They are confirmed too if the simulated run is worded differently: replay depends on its
+// facts only.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	ensembletest.Need(t)
@@ -58,7 +58,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// What it took more than one try for says so.
+// A confirmation that took several tries says so.
 func TestConfirmationSaysTries(t *testing.T) {
 	v := &sim.Violation{}
 	for _, tc := range []struct {

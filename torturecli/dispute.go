@@ -13,7 +13,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// disputed writes what is disputed of a run.
+// disputed saves the disagreements of a run.
 func (o *output) disputed(c *commandContext, r sim.Result) error {
 	inputs := map[string]linearizability.History{}
 	for checker, input := range r.Disputed {
@@ -24,7 +24,7 @@ func (o *output) disputed(c *commandContext, r sim.Result) error {
 	return saveDisputed(c, o.dir, r.Workload+"-"+r.Recipe, inputs)
 }
 
-// disputed writes what is disputed of a judged history.
+// disputed saves the disagreements of a judged history.
 func (k *checkCmd) disputed(c *commandContext, j judged) error {
 	for _, v := range j.verdicts {
 		if !v.Disputed() {
@@ -40,9 +40,8 @@ func (k *checkCmd) disputed(c *commandContext, j judged) error {
 	return nil
 }
 
-// saveDisputed writes what checkers that contradict each other were given into files of a folder, whose
-// names begin with name, and says so. A contradiction is a defect of this program; whoever is to mend it
-// needs both.
+// saveDisputed writes the inputs of checkers that disagree to files in dir whose names begin with name, and prints
+// their names. A disagreement is a defect of this program; both inputs are needed to fix it.
 func saveDisputed(c *commandContext, dir, name string, inputs map[string]linearizability.History) error {
 	for _, checker := range slices.Sorted(maps.Keys(inputs)) {
 		var data bytes.Buffer

@@ -13,8 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDocs keeps README.md and docs/*.md true. A comment on the line before a fenced block says
-// what the block is:
+// TestDocs keeps README.md and docs/*.md true. A comment on the line before a fenced block says what the block is:
 //
 //	<!-- file: NAME -->     a file; .go files form a module example.com/mylock that uses this one
 //	<!-- patch -->          a diff of such files, for git apply
@@ -24,8 +23,8 @@ import (
 //	                        ; show: A .. B    only the lines from the first that matches A to the
 //	                                          next that matches B; the rest is shown as …
 //
-// The blocks of one document are carried out in order, in one folder. With -update, what commands
-// print is pasted into the documents.
+// The blocks of a document run in order, in one folder. With -update the output of commands is pasted into the
+// documents.
 func TestDocs(t *testing.T) {
 	root := repository(t)
 	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -80,7 +79,7 @@ type document struct {
 	runs int
 }
 
-// module makes the folder a module that uses this one, and knows the same versions.
+// module makes the folder a module that uses this one, with the same dependencies.
 func (d *document) module(root string) {
 	mod := d.read(filepath.Join(root, "go.mod"))
 	_, mod, _ = strings.Cut(mod, "\n")
@@ -105,7 +104,7 @@ func (d *document) write(name, text string) {
 	}
 }
 
-// carryOut does what a block is for and returns what it should contain.
+// carryOut executes a block and returns what it should contain.
 func (d *document) carryOut(kind, what, body string) string {
 	switch kind {
 	case "file":
@@ -125,7 +124,7 @@ func (d *document) carryOut(kind, what, body string) string {
 	return want
 }
 
-// output runs a command and returns all that it prints.
+// output runs a command and returns its output.
 func (d *document) output(args []string) string {
 	self := "torture"
 	if strings.HasPrefix(strings.Join(args, " "), "go run ./cmd/torture ") {
@@ -143,7 +142,7 @@ func (d *document) output(args []string) string {
 	return ""
 }
 
-// tool runs a program. That tests fail may be the point of it; it must be there, though.
+// tool runs a program. It may fail, as a test in an example may, but it must exist.
 func (d *document) tool(name string, args ...string) string {
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
@@ -154,8 +153,7 @@ func (d *document) tool(name string, args ...string) string {
 	return string(out)
 }
 
-// excerpt cuts the lines from one that matches A to the next that matches B out of what a command
-// printed.
+// excerpt cuts the lines from one that matches A to the next that matches B out of a command's output.
 func (d *document) excerpt(out, show string) string {
 	from, to, ok := strings.Cut(show, " .. ")
 	if show == "" {
@@ -184,5 +182,5 @@ func dots(some bool) string {
 
 var times = regexp.MustCompile(` +\d[\d.m]*s  |\b(in|after) \d[\d.]*(ms|s|µs)\b|\b\d+ episodes/s|\t\d[\d.]*s\n|\(\d[\d.]*s\)|-\d{14}-\d+\.fail|\bpanic\.go:\d+|"(elapsed_s|episodes_per_s)":[\d.e+-]+`)
 
-// timeless blots out how long something took, when it was, and where in Go.
+// timeless replaces durations, dates and positions in Go's source.
 func timeless(s string) string { return times.ReplaceAllString(s, "…") }

@@ -31,7 +31,7 @@ type explainCmd struct {
 	HTML    string        `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output."`
 }
 
-// Run carries the command out: status 0 if a story was told.
+// Run executes the command. Its status is 0 if a story was told.
 func (e *explainCmd) Run(c *commandContext) error {
 	s, err := interruptible(c, func() (*story.Story, error) { return e.story(c) })
 	if err != nil {
@@ -51,8 +51,8 @@ func (e *explainCmd) Run(c *commandContext) error {
 	return err
 }
 
-// writePage writes a story's page to a file, and says where it is. A page that is there already is
-// written anew; nothing is left of one that cannot be written whole.
+// writePage writes a story's page to a file and prints its name. It replaces an existing page. On failure it leaves
+// no partial file.
 func writePage(c *commandContext, name string, s *story.Story) error {
 	if name == "-" {
 		return s.HTML(c.out)
@@ -85,7 +85,7 @@ func (e *explainCmd) story(c *commandContext) (*story.Story, error) {
 	return tell(c, w, example, e.File)
 }
 
-// ofHistory tells of the first object of a history whose operations are not in order.
+// ofHistory tells of the first object whose operations are not in order.
 func (e *explainCmd) ofHistory(c *commandContext) (*story.Story, error) {
 	model, err := linearizability.ByName(e.Model, linearizability.Parameters{Parties: e.Parties, Permits: e.Permits})
 	if err != nil {
@@ -132,7 +132,7 @@ func readExample(name string) (*sim.Counterexample, error) {
 	return sim.ReadCounterexample(file)
 }
 
-// findWorkload finds recipes by name, and also the animals of the zoo and their twins.
+// findWorkload finds recipes by name, including the zoo's animals and their twins.
 func findWorkload(kind, recipe string) (*workload.Workload, error) {
 	w, err := worker.Find(kind, recipe)
 	if err == nil {
@@ -148,7 +148,7 @@ func findWorkload(kind, recipe string) (*workload.Workload, error) {
 	return nil, err
 }
 
-// tell tells the story of a counterexample, and what leads on from the file that it is in, if it is in one.
+// tell tells the story of a counterexample, with follow-up commands if it is in a file.
 func tell(c *commandContext, w *workload.Workload, example *sim.Counterexample, file string) (*story.Story, error) {
 	s, err := story.Tell(c, w, example)
 	if err != nil {
@@ -165,8 +165,7 @@ func tell(c *commandContext, w *workload.Workload, example *sim.Counterexample, 
 	return s, nil
 }
 
-// searchLine is a run in which no more may happen than in a story; "" for recipes that run does not
-// know.
+// searchLine is a command that searches within the bounds of a story; "" for recipes unknown to run.
 func searchLine(self string, s *story.Story, example *sim.Counterexample) string {
 	if _, err := worker.Find(s.Workload, s.Recipe); err != nil {
 		return ""
@@ -175,7 +174,7 @@ func searchLine(self string, s *story.Story, example *sim.Counterexample) string
 		s.Recipe, s.Struck, len(s.Clients), example.Ops)
 }
 
-// storyOf is the story of a violation that was found, or why there is none, which is no reason to fail.
+// storyOf is the story of a violation, or the reason why there is none, which is no failure.
 func storyOf(c *commandContext, w *workload.Workload, example *sim.Counterexample, file string) string {
 	if example == nil {
 		return ""
@@ -187,8 +186,8 @@ func storyOf(c *commandContext, w *workload.Workload, example *sim.Counterexampl
 	return s.Text(story.TextOptions{})
 }
 
-// textOptions are those for standard output: no colour unless that is a terminal whose user has not
-// asked for none (https://no-color.org), and no wider than it.
+// textOptions are those for standard output: colour only on a terminal and unless NO_COLOR is set
+// (https://no-color.org), and the terminal's width.
 func (s streams) textOptions() story.TextOptions {
 	file, ok := s.bare.out.(*os.File)
 	if !ok || !isTerminal(file) {

@@ -14,8 +14,8 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// liveFaults are what may strike in a run on real servers. What cannot strike there is no part of all; who asks for
-// it by its name is told.
+// liveFaults are the faults of a run on real servers. "all" leaves out those that cannot strike there; naming one is
+// an error.
 func (r *runCmd) liveFaults(w *workload.Workload) (live.FaultSet, error) {
 	if r.faultPlan != nil {
 		set := r.faultPlan.Faults()
@@ -35,7 +35,7 @@ func (r *runCmd) liveFaults(w *workload.Workload) (live.FaultSet, error) {
 	return set, nil
 }
 
-// strikable returns an error for what cannot strike in this run.
+// strikable returns an error for a fault that cannot strike in this run.
 func (r *runCmd) strikable(w *workload.Workload, set live.FaultSet) error {
 	if why := r.noProcesses(w); why != nil && set.Clients&live.ProcessFaults != 0 {
 		return fmt.Errorf("pause and crash strike processes, but %w", why)
@@ -46,7 +46,7 @@ func (r *runCmd) strikable(w *workload.Workload, set live.FaultSet) error {
 	return nil
 }
 
-// noProcesses says why clients cannot be in processes of their own, if they cannot.
+// noProcesses says why clients cannot be in processes of their own, or returns nil.
 func (r *runCmd) noProcesses(w *workload.Workload) error {
 	if r.Auth != "" || r.Rate != 0 {
 		return fmt.Errorf("clients in processes of their own know neither --auth nor --rate")
@@ -55,10 +55,10 @@ func (r *runCmd) noProcesses(w *workload.Workload) error {
 	return err
 }
 
-// linked tells whether something may strike clients, or the servers under them, so that links are needed.
+// linked tells whether a fault may strike clients, or the servers behind them, so that links are needed.
 func (r *runCmd) linked() bool { return r.may != live.FaultSet{} }
 
-// unhurt are those of the faults that the run's servers are spared.
+// unhurt are those of the faults that spare the run's servers.
 func (r *runCmd) unhurt(set live.ServerFaults) live.ServerFaults {
 	switch {
 	case r.Backend == "live":
@@ -76,12 +76,12 @@ func (r *runCmd) why() string {
 	return "a single server has no others that it could lose, or hear late of: --nodes 3"
 }
 
-// partitions tells whether servers are to lose each other, for which they need networks of their own.
+// partitions tells whether servers may be partitioned, for which they need network namespaces.
 func (r *runCmd) partitions() bool {
 	return r.may.Servers.Has(live.PartitionServer) || r.may.Servers == live.AtLeader && r.Nodes > 1 && r.faultPlan == nil
 }
 
-// gainNetworks makes sure that networks can be made, if they are needed; perhaps by running this program again.
+// gainNetworks makes sure that network namespaces can be made, if they are needed. It may run this program again.
 func (r *runCmd) gainNetworks() error {
 	if r.Backend != "ensemble" || !r.partitions() {
 		return nil
@@ -93,7 +93,7 @@ func (r *runCmd) gainNetworks() error {
 	return nil
 }
 
-// plan reads the plan of faults, if the user has given one.
+// plan reads the fault plan, if the user gave one.
 func (r *runCmd) plan() (*live.FaultPlan, error) {
 	if r.Plan == "" {
 		return nil, nil
@@ -115,10 +115,10 @@ func (r *runCmd) plan() (*live.FaultPlan, error) {
 	return plan, nil
 }
 
-// planRounds is for how many rounds a plan is printed if the user says nothing.
+// planRounds is the default number of rounds of a printed plan.
 const planRounds = 100
 
-// printPlan prints what the seed draws for the run, as --plan reads it.
+// printPlan prints the faults that the seed draws, in the format of --plan.
 func (r *runCmd) printPlan(c *commandContext, w *workload.Workload) error {
 	unopened := func(context.Context) (*live.Session, error) { return nil, errors.New("a plan opens no sessions") }
 	cfg := r.live()

@@ -15,7 +15,7 @@ type indexCmd struct {
 	Dir string `arg:"" help:"A folder with results: of torture run --out, or with what torture zoo --json printed."`
 }
 
-// Run carries the command out: status 0 if the index was made, whatever is in it.
+// Run executes the command. Its status is 0 if the index was made, whatever it lists.
 func (x *indexCmd) Run(c *commandContext) error {
 	index, err := storyindex.Build(c, x.Dir, storyindex.Options{
 		Tell: func(_ context.Context, e *sim.Counterexample, file string) (*story.Story, error) {
@@ -39,7 +39,7 @@ func (x *indexCmd) Run(c *commandContext) error {
 	return nil
 }
 
-// report says in a line what is in the index.
+// report prints one line about the contents of the index.
 func (x *indexCmd) report(c *commandContext, index *storyindex.Index) {
 	told, broken := 0, 0
 	for _, v := range index.Violations {

@@ -2,11 +2,11 @@ package torturecli
 
 import "errors"
 
-// errInterrupted is the error of a command that was interrupted while it waited for its input.
+// errInterrupted is the error of a command that was interrupted while it waited for input.
 var errInterrupted = errors.New("interrupted")
 
-// interruptible returns what f returns, or errInterrupted as soon as the command is to end. Then f may wait on: opening
-// a pipe and reading from one cannot be ended from outside, and end with the process.
+// interruptible returns what f returns, or errInterrupted once the command is to end. Then f may block on: opening or
+// reading a pipe cannot be cancelled, and ends with the process.
 func interruptible[T any](c *commandContext, f func() (T, error)) (T, error) {
 	type returned struct {
 		value T

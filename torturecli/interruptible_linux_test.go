@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// A command whose input does not come ends when it is interrupted: a pipe that nobody writes to blocks already when it
-// is opened, and standard input when it is read.
+// An interrupt ends a command that waits for input. A pipe without a writer blocks on open, standard input on read.
 func TestInterruptedWhileReading(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

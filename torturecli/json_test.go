@@ -14,7 +14,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// The fields of the object that --json prints are relied upon by others.
+// The fields of the object that --json prints are an interface.
 var (
 	summaryFields = []string{"backend", "elapsed_s", "episodes", "episodes_per_s", "faults", "hash", "operations",
 		"recipe", "seed", "steps", "strategy", "verdict", "violations", "workload"}

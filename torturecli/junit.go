@@ -64,7 +64,7 @@ func (r ciReport) junit(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// Line ends may stand as they are; so the stories can be read in the file.
+	// Line ends may stay unescaped, which keeps the stories readable.
 	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, strings.ReplaceAll(string(text), "&#xA;", "\n"))
 	return err
 }

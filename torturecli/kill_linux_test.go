@@ -24,23 +24,23 @@ import (
 	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
-// killsVar is how often a run is killed; as often as is quick if it is not set.
+// killsVar sets how many times a run is killed; unset, only a few.
 const killsVar = "ZKTORTURE_KILLS"
 
 const killsDefault = 5
 
-// killedMax is how long what a killed run has begun may take to end, on a busy machine too. Whoever removes
-// its files gives up before.
+// killedMax bounds how long descendants of a killed run may take to end, on a busy machine too. The process that
+// removes its files times out earlier.
 const killedMax = 60 * time.Second
 
-// victim is a run of the command, in a process of its own, which is going to be killed. All its processes bear
-// a tag in their environment, and have a folder for temporary files to themselves.
+// victim is a run of the command in a process of its own that will be killed. Its processes carry a tag in their
+// environment and have a folder for temporary files to themselves.
 type victim struct {
 	t              *testing.T
 	cmd            *exec.Cmd
 	out, temporary string
 	tag            string
-	system         string // what the system had before
+	system         string // before the run
 	printed        bytes.Buffer
 }
 
@@ -77,7 +77,7 @@ func (v *victim) start() {
 	v.t.Cleanup(v.end)
 }
 
-// end sees that a failed test leaves nothing running.
+// end makes sure that a failed test leaves nothing running.
 func (v *victim) end() {
 	if v.cmd.ProcessState == nil {
 		v.cmd.Process.Kill()
@@ -85,7 +85,7 @@ func (v *victim) end() {
 	}
 }
 
-// kill kills the run, alone or with its process group, as a shell or a runner of jobs does.
+// kill kills the run, alone or with its process group, as a shell or a job runner does.
 func (v *victim) kill(group bool) error {
 	whom := v.cmd.Process.Pid
 	if group {
@@ -94,8 +94,7 @@ func (v *victim) kill(group bool) error {
 	return syscall.Kill(whom, syscall.SIGKILL)
 }
 
-// processes are those of the run, whether they are its children still or nobody's: what each was called by, by its
-// number.
+// processes are those of the run by number, with their command lines, whether still its children or orphaned.
 func (v *victim) processes() map[int]string {
 	found := map[int]string{}
 	all, _ := filepath.Glob("/proc/[0-9]*/environ")
@@ -111,8 +110,8 @@ func (v *victim) processes() map[int]string {
 	return found
 }
 
-// system is what the system knows by name of networks. A network namespace without a name or a mount lives as long as a
-// process is in it or has it open.
+// system lists the system's named networks. A network namespace without a name or a mount lives as long as a process
+// is in it or has it open.
 func system(t *testing.T) string {
 	t.Helper()
 	named, _ := filepath.Glob("/run/netns/*")
@@ -127,7 +126,7 @@ func system(t *testing.T) string {
 	return fmt.Sprintf("%q\n%q\n%s", named, regexp.MustCompile(`.* nsfs .*`).FindAll(mounts, -1), tables)
 }
 
-// leavesNothing sees that nothing of the run is left, when it has had its time.
+// leavesNothing checks that nothing of the run is left after killedMax.
 func (v *victim) leavesNothing() {
 	v.t.Helper()
 	v.eventually("no process of it lives", func() bool { return len(v.processes()) == 0 })
@@ -160,7 +159,7 @@ func (v *victim) eventually(what string, so func() bool) {
 	}
 }
 
-// hasRound waits until the run has told of a round that it has judged.
+// hasRound waits until the run has reported a judged round.
 func (v *victim) hasRound() {
 	v.t.Helper()
 	v.eventually("a round is judged", func() bool {
@@ -169,12 +168,11 @@ func (v *victim) hasRound() {
 	})
 }
 
-// judged judges what the run has left, and returns how many rounds and operations that were: none, if there was
-// nothing.
+// judged judges what the run has left, and returns the number of its rounds and operations: 0 if there is no history.
 func (v *victim) judged() (rounds, operations int) {
 	v.t.Helper()
 	if _, err := os.Stat(v.out); err != nil {
-		return 0, 0 // it was killed before it made its folder
+		return 0, 0 // killed before it made its folder
 	}
 	status, said, messages := command(v.t, "check", v.out)
 	if status != exitOK && status != exitUnknown {
@@ -205,7 +203,7 @@ func (v *victim) when(rounds int) string {
 	return "later"
 }
 
-// told returns how many rounds the run had told of.
+// told returns how many rounds the run had reported.
 func (v *victim) told() int {
 	file, err := os.Open(filepath.Join(v.out, progresslog.Name))
 	if err != nil {
@@ -219,7 +217,7 @@ func (v *victim) told() int {
 	return int(points[len(points)-1].Episodes)
 }
 
-// instant draws when a run is killed: at its very beginning as often as in its first seconds.
+// instant draws when a run is killed: in its first instants as often as in its first seconds.
 func instant(draw *rand.Rand) time.Duration {
 	if draw.IntN(2) == 0 {
 		return time.Duration(draw.Int64N(int64(10 * time.Second)))
@@ -228,7 +226,7 @@ func instant(draw *rand.Rand) time.Duration {
 	return time.Duration(math.Exp(shortest + draw.Float64()*(longest-shortest)))
 }
 
-// kills is how often a run is to be killed.
+// kills is how many times a run is killed.
 func kills(t *testing.T) int {
 	t.Helper()
 	ensembletest.Need(t)
@@ -243,8 +241,8 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// A run that is killed at any moment leaves no process, no namespace, no nft table and no file but those of --out, and
-// what its clients saw up to then can be judged: at most the rounds under way are lost.
+// A run killed at any moment leaves no process, namespace, nft table or file but those of --out. The history up to
+// then can be judged: at most the rounds under way are lost.
 func TestKilledRun(t *testing.T) {
 	t.Parallel()
 	judged, all := 0, 0
@@ -260,7 +258,7 @@ func TestKilledRun(t *testing.T) {
 		t.Run(fmt.Sprintf("%d after %v", i, moment.Round(time.Millisecond)), func(t *testing.T) {
 			v := newVictim(t, args...)
 			if i%5 == 0 {
-				v.hasRound() // that there is something to judge does not depend on how busy the machine is
+				v.hasRound() // a history must exist on a busy machine too
 			}
 			<-time.After(moment)
 			if err := v.kill(i%2 == 0); err != nil {
@@ -282,7 +280,7 @@ func TestKilledRun(t *testing.T) {
 	t.Logf("%d runs were killed, %d of them with a history: %d operations are judged", n, judged, all)
 }
 
-// A run without --out keeps its servers' files among the temporary ones, and leaves none of them either.
+// A run without --out keeps its servers' files among the temporary ones, and leaves none.
 func TestKilledRunWithoutOut(t *testing.T) {
 	kills(t)
 	v := prepareVictim(t)
@@ -302,8 +300,8 @@ func TestKilledRunWithoutOut(t *testing.T) {
 	}
 }
 
-// A run that is told to end says what it has found so far, with the exit status of no pass, and leaves nothing; and
-// nothing either if it is told before it has begun.
+// A run that is told to end reports what it has found, with the exit status of no pass, and leaves nothing; also when
+// it is told before it has begun.
 func TestRunToldToEnd(t *testing.T) {
 	t.Parallel()
 	kills(t)
@@ -337,7 +335,7 @@ func TestRunToldToEnd(t *testing.T) {
 			case status == exitUnknown && err == nil &&
 				!strings.Contains(v.printed.String(), "unknown: interrupted; nothing broke in the "):
 				t.Errorf("it says nothing of what it has found: %s", &v.printed)
-			case status != exitUnknown && (begun || status != -1): // -1: it had not come to its first line
+			case status != exitUnknown && (begun || status != -1): // -1: it had not reached its first line
 				t.Errorf("exit status %d: %s", status, &v.printed)
 			}
 			v.judged()
@@ -345,12 +343,12 @@ func TestRunToldToEnd(t *testing.T) {
 	}
 }
 
-// The run goes on when its workers are killed, and accuses nobody of that.
+// The run goes on when its workers are killed, and reports no violation for it.
 func TestKilledWorkers(t *testing.T) {
 	t.Parallel()
 	kills(t)
 	v := newVictim(t, "--recipe", "exec:torture worker", "--faults", "none", "--duration", "8s", "--seed", "1")
-	v.hasRound() // a worker that never answers is an error of its command, and ends the run
+	v.hasRound() // a worker that never answers is an error that ends the run
 	ended := make(chan struct{})
 	go func() {
 		v.cmd.Wait()

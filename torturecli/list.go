@@ -12,7 +12,7 @@ import (
 
 type listCmd struct{}
 
-// Run carries the command out.
+// Run executes the command.
 func (listCmd) Run(c *commandContext) error {
 	for _, kind := range workload.Kinds() {
 		fmt.Fprintf(c.out, "%s\n", kind.Name)

@@ -8,7 +8,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Whatever torture list names can be run, and whatever can be run is named.
+// torture list names exactly what can be run.
 func TestList(t *testing.T) {
 	t.Chdir(t.TempDir())
 	status, text, _ := command(t, "list")
@@ -36,7 +36,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// runs fails the test if the command line is not understood; what comes of it is another matter.
+// runs fails the test if the command line is rejected. The outcome of the run does not matter.
 func runs(t *testing.T, args ...string) {
 	t.Helper()
 	status, _, stderr := command(t, append([]string{"run", "--seed", "1", "--episodes", "2"}, args...)...)

@@ -35,7 +35,7 @@ func (r *runCmd) onEnsemble(c *commandContext, w *workload.Workload, out *output
 	return r.onServers(c, w, out, way, e.ConnectString(), "")
 }
 
-// onLive runs on servers of the user's.
+// onLive runs on the user's servers.
 func (r *runCmd) onLive(c *commandContext, w *workload.Workload, out *output) error {
 	addresses, chroot, err := zkclient.ParseServers(r.Servers)
 	if err != nil {
@@ -53,14 +53,14 @@ func (r *runCmd) onLive(c *commandContext, w *workload.Workload, out *output) er
 	return r.onServers(c, w, out, way, strings.Join(addresses, ","), chroot)
 }
 
-// Session timeouts on real servers, how long to wait for the first session, and how long a run is.
+// Session timeouts on real servers, the timeout of the first session, and the duration of a run.
 const (
-	// notKnown is how long servers of a user's that have lost the others answer.
+	// how long the user's servers answer after losing the others
 	notKnown = -1
 
 	liveSession  = 2 * time.Second
 	liveConnect  = 10 * time.Second
-	liveDuration = 30 * time.Second // of a run, if nothing else is said
+	liveDuration = 30 * time.Second // of a run, by default
 )
 
 func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output, way access, servers,
@@ -103,7 +103,7 @@ func (r *runCmd) onServers(c *commandContext, w *workload.Workload, out *output,
 	return r.report(c, w, out, result, out.histories(result))
 }
 
-// unfinished notes that a run could not be done to its end. What broke by then is broken; that nothing did is no pass.
+// unfinished notes that a run could not be finished. A violation stands; no violation is no pass.
 func unfinished(r *sim.Result, err error) {
 	if r.Verdict == sim.VerdictOK {
 		r.Verdict, r.Reason = sim.VerdictUnknown, fmt.Sprintf("%v; nothing broke in the %d episodes until then", err,
@@ -111,7 +111,7 @@ func unfinished(r *sim.Result, err error) {
 	}
 }
 
-// rootBelow returns where a root is on the servers.
+// rootBelow returns the path of a root on the servers.
 func rootBelow(chroot, root string) (string, error) {
 	if !strings.HasPrefix(root, "/") || path.Clean(root) != root || root == "/" {
 		return "", fmt.Errorf("--root %q: a clean absolute path below / is needed", root)
@@ -119,7 +119,7 @@ func rootBelow(chroot, root string) (string, error) {
 	return path.Join("/", chroot, root), nil
 }
 
-// live is what a run on real servers and its plan have in common.
+// live is the configuration that a run on real servers shares with its plan.
 func (r *runCmd) live() live.Config {
 	return live.Config{
 		Seed: *r.Seed, Rounds: r.Episodes, Duration: r.Duration, Clients: r.Clients, Ops: r.Ops,
@@ -127,7 +127,7 @@ func (r *runCmd) live() live.Config {
 	}
 }
 
-// openSession opens a session and waits for it. Where faults may strike, a link is between.
+// openSession opens a session and waits for it, through a link if there are faults.
 func openSession(ctx context.Context, way access, servers string, linked bool) (*live.Session, error) {
 	var session live.Session
 	address := servers
@@ -160,7 +160,7 @@ func connect(ctx context.Context, way access, s *live.Session, servers string) e
 	return nil
 }
 
-// counting makes a session count what it loses, by the events of its client.
+// counting makes a session count its losses, from its client's events.
 func counting(s *live.Session) (onEvent func(zk.Event)) {
 	var told, broken atomic.Int64
 	s.ExpiriesSeen = func() int { return int(told.Load()) }
@@ -182,7 +182,7 @@ func closeLink(l live.Link) {
 	}
 }
 
-// hurtful is a link on which a workload's faults strike.
+// hurtful is a link that injects a workload's faults.
 type hurtful struct{ *link.Link }
 
 // newLink puts a link before servers.

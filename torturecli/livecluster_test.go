@@ -28,7 +28,7 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// znode is all that can be seen of a znode.
+// znode is all that a client can see of a znode.
 type znode struct {
 	Path string
 	Data string
@@ -36,7 +36,7 @@ type znode struct {
 	Stat zk.Stat
 }
 
-// dump reads a znode and all below it.
+// dump reads a znode and its descendants.
 func dump(t *testing.T, c *zkclient.Client, at string) (all []znode) {
 	t.Helper()
 	data, stat, err := c.Get(at)
@@ -59,8 +59,8 @@ func dump(t *testing.T, c *zkclient.Client, at string) (all []znode) {
 	return all
 }
 
-// unparented overlooks what a parent says of its children: a parent is where the roots of runs are
-// made and removed, and nothing else may be seen of them.
+// unparented ignores what a parent shows of its children: the roots of runs are made and removed there, and nothing
+// else may show.
 func unparented(all []znode, parent string) []znode {
 	all = slices.Clone(all)
 	for i := range all {
@@ -73,7 +73,7 @@ func unparented(all []znode, parent string) []znode {
 
 const secret = "hush-no-one-knows"
 
-// inhabit fills servers with what users have there, and returns who owns it.
+// inhabit fills servers with typical data, and returns the client that owns it.
 func inhabit(t *testing.T, e *ensemble.Ensemble) *zkclient.Client {
 	t.Helper()
 	owner := client(t, e.ConnectString(), zkclient.Digest("me", secret))
@@ -99,9 +99,8 @@ func inhabit(t *testing.T, e *ensemble.Ensemble) *zkclient.Client {
 	return owner
 }
 
-// A run on servers that hold data already touches nothing outside of its root: all that can be seen before
-// is the same after, ephemeral znodes of another session included; its root is gone, and its credential is in
-// nothing that it prints or writes.
+// A run on servers that hold data touches nothing outside its root. All that is visible before is the same after,
+// ephemerals of another session included; its root is gone, and nothing that it prints or writes has its credential.
 func TestLiveTouchesNothingElse(t *testing.T) {
 	e := ensembletest.Start(t, 3)
 	owner := inhabit(t, e)
@@ -112,7 +111,7 @@ func TestLiveTouchesNothingElse(t *testing.T) {
 	}
 	t.Setenv("ZKTORTURE_TEST_AUTH", "me:"+secret)
 	for _, test := range []struct {
-		parent string // of what the run makes; "" if it must refuse
+		parent string // of the run's root; "" if it must refuse
 		status int
 		args   []string
 	}{
@@ -150,7 +149,7 @@ func TestLiveTouchesNothingElse(t *testing.T) {
 	}
 }
 
-// keepsSecret sees that the secret is in nothing that a command has printed or written.
+// keepsSecret checks that nothing printed or written contains the secret.
 func keepsSecret(t *testing.T, dir string, printed ...string) {
 	t.Helper()
 	texts := printed
@@ -175,7 +174,7 @@ func keepsSecret(t *testing.T, dir string, printed ...string) {
 	}
 }
 
-// Over TLS, through links that hurt too, a run goes as it does without.
+// Over TLS, with faults too, a run goes as it does without.
 func TestLiveTLS(t *testing.T) {
 	t.Parallel()
 	e := ensembletest.Start(t, 1)
@@ -239,8 +238,8 @@ func began(t *testing.T, c *zkclient.Client, root string) {
 	}
 }
 
-// Ctrl-C and SIGTERM end a run with a verdict so far, and its root is gone; after a crash torture clean shows what
-// is left, and removes it when told to, but not before nobody uses it any more.
+// SIGINT and SIGTERM end a run with a verdict so far, and its root is gone. After a crash torture clean lists what is
+// left, and removes it when told to, but not while it is in use.
 func TestLiveEnds(t *testing.T) {
 	t.Parallel()
 	e := ensembletest.Start(t, 1)
@@ -296,8 +295,8 @@ func TestLiveEnds(t *testing.T) {
 	}
 }
 
-// A run that was stopped for longer than its session lasts, and whose root was cleaned away meanwhile, touches nothing
-// of what somebody else has made in its place.
+// A run stopped for longer than its session timeout, whose root was removed meanwhile, leaves alone what another
+// client has created in its place.
 func TestLiveLosesItsRoot(t *testing.T) {
 	t.Parallel()
 	e := ensembletest.Start(t, 1)
@@ -338,7 +337,7 @@ func TestLiveLosesItsRoot(t *testing.T) {
 	}
 }
 
-// A run whose servers have died for good ends when it is told to, at once, with what it has found.
+// A run whose servers have died ends at once when told to, with what it has found.
 func TestLiveEndsWithoutServers(t *testing.T) {
 	t.Parallel()
 	e := ensembletest.Start(t, 1)
@@ -382,7 +381,7 @@ func TestRootBelowChroot(t *testing.T) {
 	}
 }
 
-// unowned waits until no ephemeral znode is below a path.
+// unowned waits until there is no ephemeral znode below a path.
 func unowned(t *testing.T, c *zkclient.Client, at string) {
 	t.Helper()
 	exists, stat, gone, err := c.ExistsW(at)

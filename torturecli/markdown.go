@@ -10,11 +10,11 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// summaryMax bounds the stories in one summary, in bytes: a CI service shows about a megabyte.
+// summaryMax bounds the stories in one summary, in bytes. A CI service shows about a megabyte.
 const summaryMax = 512 << 10
 
-// markdown writes a report for the summary page of a CI job: the verdict, a table of the cases, and the
-// stories of those that failed. Of a run, that of the likely root comes first, and the others are folded.
+// markdown writes a report for the summary page of a CI job: the verdict, a table of the cases, and the stories of
+// the failed ones. The story of the likely root comes first, the others are folded.
 func (r ciReport) markdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s %s: %s\n\n", verdictSigns[r.verdict], inline(r.title), r.verdict)
@@ -35,7 +35,7 @@ func (r ciReport) markdown(w io.Writer) error {
 	return err
 }
 
-// problems are those of all cases, by their place.
+// problems are those of all cases, by rank.
 func (r ciReport) problems() (all []ciProblem) {
 	for _, c := range r.cases {
 		all = append(all, c.problems...)
@@ -46,7 +46,7 @@ func (r ciReport) problems() (all []ciProblem) {
 
 var verdictSigns = map[sim.Verdict]string{sim.VerdictOK: "✅", sim.VerdictViolation: "❌", sim.VerdictUnknown: "❔"}
 
-// remark is the third column: what broke, or what was promised.
+// remark is the third column: what broke, or the property.
 func (c ciCase) remark() string {
 	switch c.verdict {
 	case sim.VerdictViolation:
@@ -74,12 +74,12 @@ func (p ciProblem) details(room int) string {
 	return text
 }
 
-// inline makes a text fit for a line or a cell of a table.
+// inline escapes a text for a line or a table cell.
 func inline(text string) string {
 	return strings.NewReplacer("\n", " ", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*", "_", "\\_", "`", "\\`").Replace(strings.TrimSpace(text))
 }
 
-// fenced puts a text into a block of code; the fence is longer than any in the text.
+// fenced puts a text into a code block with a fence longer than any in the text.
 func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

@@ -16,12 +16,12 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// metricsFlags are where a run shows how it is doing.
+// metricsFlags say where a run serves its metrics.
 type metricsFlags struct {
 	Metrics string `placeholder:"ADDR" help:"Serve metrics for Prometheus at http://ADDR/metrics while it runs."`
 }
 
-// serve serves metrics, if they are wanted, until stop is called.
+// serve serves metrics until stop is called, if they are wanted.
 func (f *metricsFlags) serve(c *commandContext, collectors ...prometheus.Collector) (stop func(), err error) {
 	if f.Metrics == "" {
 		return func() {}, nil
@@ -44,7 +44,7 @@ func (f *metricsFlags) serve(c *commandContext, collectors ...prometheus.Collect
 	return func() { server.Close() }, nil
 }
 
-// metricsPatience is how long a scrape may take.
+// metricsPatience is the timeout of a scrape.
 const metricsPatience = 10 * time.Second
 
 // describe describes a metric with labels.
@@ -59,7 +59,7 @@ var (
 	faultsTotal     = describe("faults_struck_total", "Faults that struck.", "fault")
 )
 
-// runMetrics are a run's.
+// runMetrics are the metrics of a run.
 type runMetrics struct {
 	latest   atomic.Pointer[sim.Progress]
 	requests *prometheus.HistogramVec
@@ -74,7 +74,7 @@ func newRunMetrics() *runMetrics {
 	return m
 }
 
-// following returns who is told of progress instead, and passes it on.
+// following returns a progress callback that records the progress and passes it on.
 func (m *runMetrics) following(next func(sim.Progress)) func(sim.Progress) {
 	return func(p sim.Progress) {
 		m.latest.Store(&p)
@@ -82,7 +82,7 @@ func (m *runMetrics) following(next func(sim.Progress)) func(sim.Progress) {
 	}
 }
 
-// observe notes how long a request took.
+// observe records the duration of a request.
 func (m *runMetrics) observe(op string, took time.Duration, err error) {
 	outcome := "ok"
 	if err != nil {

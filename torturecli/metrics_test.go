@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A soak shows how it is doing: what there was of episodes, operations, violations and each fault.
+// A soak's metrics count its episodes, operations, violations and each fault.
 func TestRunMetrics(t *testing.T) {
 	p := torture(t, "run", "lock", "--duration", "1h", "--seed", "1", "--metrics", "127.0.0.1:0",
 		"--out", t.TempDir()+"/out")
@@ -24,7 +24,7 @@ func TestRunMetrics(t *testing.T) {
 	p.wait(exitUnknown)
 }
 
-// Requests are held back as far as the rate demands, and not at all without one.
+// Requests are delayed as far as the rate demands, and not at all without one.
 func TestPaceHoldsBack(t *testing.T) {
 	const requests = 21
 	turn := inTurn(pace(1000), newRunMetrics().observe)

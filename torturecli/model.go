@@ -8,9 +8,8 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// modelOf returns the model that histories of a recipe are judged against: what its workload judges them
-// against. The error is for recipes that are judged by properties only, and for those of which the size of
-// the object is not known.
+// modelOf returns the model that a recipe's workload judges its histories by. The error is for recipes judged by
+// properties only, and for objects of unknown size.
 func modelOf(kind, recipe string) (storyindex.Model, error) {
 	m, err := linearizabilityOf(kind, recipe)
 	if err == nil && m.Name == "" {
@@ -34,7 +33,7 @@ func linearizabilityOf(kind, recipe string) (m linearizability.Model, err error)
 	return k.Model, nil
 }
 
-// modelFlags are the flags of torture check that stand for a model.
+// modelFlags are the flags of torture check that select a model.
 func modelFlags(m linearizability.Model) string {
 	flags := "--model " + m.Name
 	if m.Parameters.Parties > 0 {

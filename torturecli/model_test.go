@@ -16,8 +16,8 @@ import (
 // judgedByProperties are the kinds whose histories have no model.
 var judgedByProperties = []string{"lockingqueue", "membership", "twophase"}
 
-// What a right recipe does on real servers is in order by the model of its histories, as it was for the
-// run; and the model is no laxer than the object, where that has a size.
+// The model accepts the histories of correct recipes on real servers, as the run did, and is no laxer than the object
+// where that has a size.
 func TestModelsFitHistoriesOfRealServers(t *testing.T) {
 	servers := ensembletest.Start(t, 1).ConnectString()
 	t.Chdir(t.TempDir())
@@ -49,7 +49,7 @@ func TestModelsFitHistoriesOfRealServers(t *testing.T) {
 	}
 }
 
-// The sizes are those of the recipes: as many as fit are in order, and one more is not.
+// The sizes are those of the recipes: that many are in order, one more is not.
 func TestSizesOfModels(t *testing.T) {
 	for recipe, size := range map[string]int{"ours": 2, "ours/3": 3} {
 		m, err := modelOf("semaphore", recipe)
@@ -79,7 +79,7 @@ func TestSizesOfModels(t *testing.T) {
 	}
 }
 
-// help is what torture list says of a recipe.
+// help is the text of torture list for a recipe.
 func help(t *testing.T, kind, recipe string) string {
 	t.Helper()
 	for _, e := range workload.Entries() {
@@ -91,7 +91,7 @@ func help(t *testing.T, kind, recipe string) string {
 	return ""
 }
 
-// The commands that a violation on real servers is shown with say all that its model has to know.
+// The commands shown with a violation on real servers have all flags of its model.
 func TestFollowUps(t *testing.T) {
 	for of, want := range map[[2]string]string{
 		{"barrier", "ours"}:         "check f.jsonl --model gate",

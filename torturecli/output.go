@@ -26,15 +26,15 @@ import (
 	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
-// output is where a run leaves its files.
+// output is the folder of a run.
 type output struct {
 	dir         string
 	named       bool                  // by the user
 	progressLog *progresslog.Recorder // nil if it is not named
 }
 
-// discard removes the folder of a run that could not be done, if it is the user's and nothing is in
-// it, so that the command can be given again.
+// discard removes the folder of a run that failed to start, if it is the user's and empty, so that the command can be
+// repeated.
 func (o *output) discard() {
 	if !o.named {
 		return
@@ -48,10 +48,10 @@ func (o *output) discard() {
 	if left, err := os.ReadDir(o.dir); err == nil && len(left) == 1 {
 		os.Remove(filepath.Join(o.dir, storyindex.BeginName))
 	}
-	os.Remove(o.dir) // fails if there is something
+	os.Remove(o.dir) // fails unless it is empty
 }
 
-// below is a folder for what lasts only as long as the run; "" is the system's.
+// below is a folder for the run's temporary files; "" is the system's.
 func (o *output) below() string {
 	if !o.named {
 		return ""
@@ -59,7 +59,7 @@ func (o *output) below() string {
 	return o.dir
 }
 
-// counterexamplesDir is where counterexamples go that have no other place.
+// counterexamplesDir is the default folder of counterexamples.
 const counterexamplesDir = "counterexamples"
 
 // newOutput makes the folder of a run. It refuses one that exists, so that nothing is overwritten.
@@ -79,7 +79,7 @@ func newOutput(dir string) (*output, error) {
 	return &output{dir, true, progresslog.NewRecorder(filepath.Join(dir, progresslog.Name))}, nil
 }
 
-// begin writes into the user's folder what the run is.
+// begin writes the description of the run into the user's folder.
 func (o *output) begin(b storyindex.Begin) error {
 	if !o.named {
 		return nil
@@ -87,8 +87,7 @@ func (o *output) begin(b storyindex.Begin) error {
 	return storyindex.WriteBegin(o.dir, b)
 }
 
-// progress returns the function that is told of a run's progress: its bar shows it, and the progress log in the user's
-// folder gets it.
+// progress returns the progress callback of a run. It feeds the bar, and the progress log in the user's folder.
 func (o *output) progress(bar *bar) func(sim.Progress) {
 	return func(p sim.Progress) {
 		bar.show(p)
@@ -109,7 +108,7 @@ func pointOf(p sim.Progress) progresslog.Point {
 	return point
 }
 
-// endProgressLog writes the last of the progress log. A log that cannot be written does not change what the run found.
+// endProgressLog completes the progress log. A log that cannot be written does not change what the run found.
 func (o *output) endProgressLog(c *commandContext) {
 	if o.progressLog == nil {
 		return
@@ -119,15 +118,15 @@ func (o *output) endProgressLog(c *commandContext) {
 	}
 }
 
-// evidence is what was written of the violations of a run.
+// evidence is what was written about the violations of a run.
 type evidence struct {
 	files    []string              // one for each violation; "" if it could not be written
 	examples []*sim.Counterexample // of simulated runs, one for each
-	err      error                 // why files could not be written
+	err      error                 // of writing the files
 }
 
-// save writes a file of the violation that is named by its content: the same steps found with another --faults make
-// another file.
+// save writes a file of the violation, named by its content. The same steps found with another --faults make another
+// file.
 func (e *evidence) save(o *output, result sim.Result, found sim.Found, extension string, write func(io.Writer) error) {
 	var data bytes.Buffer
 	err := write(&data)
@@ -159,8 +158,7 @@ func (o *output) counterexamples(cfg sim.Config, result sim.Result) (saved evide
 	return saved
 }
 
-// histories writes, for each violation on real servers, the history of the round in which it was
-// found first.
+// histories writes, for each violation on real servers, the history of the round that showed it first.
 func (o *output) histories(result sim.Result) (saved evidence) {
 	for _, found := range result.Violations {
 		history, _ := found.History.(linearizability.History)
@@ -169,10 +167,10 @@ func (o *output) histories(result sim.Result) (saved evidence) {
 	return saved
 }
 
-// flat makes a recipe's name fit for a file name.
+// flat turns a recipe's name into a file name.
 func flat(s string) string { return strings.NewReplacer("/", "-", " ", "-").Replace(s) }
 
-// writeNew writes a file unless it is there with the same content, and refuses to overwrite.
+// writeNew writes a file unless it exists with the same content, and refuses to overwrite.
 func writeNew(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
@@ -186,7 +184,7 @@ func writeNew(name string, data []byte) error {
 	return wholefile.Write(name, data)
 }
 
-// strikesName is the file with the faults of a run on real servers, and what became of them.
+// strikesName is the file of the faults of a run on real servers, with their effects.
 const strikesName = "faults.jsonl"
 
 // create makes a file in the user's folder, if there is one.
@@ -213,7 +211,7 @@ func (o *output) summary(s summary) error {
 	return writeNew(filepath.Join(o.dir, resultName), data.Bytes())
 }
 
-// resultName is the file with the result of a run that has ended in order.
+// resultName is the file of the result of a run that was not killed.
 const resultName = "result.json"
 
 // summary is the object that --json prints.
@@ -287,8 +285,8 @@ func writeJSON(w io.Writer, object any) error {
 	return enc.Encode(object)
 }
 
-// printResult prints a result for people: the stories of so many violations, and the others in a line each. self is how
-// the command was called.
+// printResult prints a result for people: the stories of the first told violations, and one line for each of the
+// others. self is how to call the command.
 func printResult(w io.Writer, r sim.Result, told int, backend, self string, files []string) {
 	told = min(told, len(r.Violations))
 	printStories(w, r, r.Violations[:told], backend, self, files)
@@ -316,7 +314,7 @@ func printResult(w io.Writer, r sim.Result, told int, backend, self string, file
 	}
 }
 
-// rerunLine says that the recipe did not do the same again, if it did not.
+// rerunLine says that the recipe did not behave the same again, or is empty.
 func rerunLine(r sim.Rerun) string {
 	if r.Differed == 0 {
 		return ""
@@ -329,7 +327,7 @@ func rerunLine(r sim.Rerun) string {
 	return line
 }
 
-// countLine says how much was run. Real servers have no steps to count.
+// countLine says how much was run. Real servers count no steps.
 func countLine(r sim.Result) string {
 	steps := ""
 	if r.Steps > 0 {
@@ -339,7 +337,7 @@ func countLine(r sim.Result) string {
 		r.Elapsed.Round(10*time.Millisecond), float64(r.Episodes)/max(r.Elapsed.Seconds(), 1e-9))
 }
 
-// originLine says what leads to the same run again. Where there are no steps there is no hash.
+// originLine says how to repeat the run. Real servers have no hash.
 func originLine(r sim.Result) string {
 	line := fmt.Sprintf("strategy %s, seed %d", r.Strategy, r.Seed)
 	if r.Steps > 0 {
@@ -348,13 +346,13 @@ func originLine(r sim.Result) string {
 	return line
 }
 
-// faultNames are those of the faults of clients and of servers.
+// faultNames are the names of client and server faults.
 func faultNames() (names []string) {
 	for f := range sim.AllFaults.Each() {
 		names = append(names, f.String())
 	}
 	for f := range live.AllServerFaults.Each() {
-		if !slices.Contains(names, f.String()) { // a lag is of both
+		if !slices.Contains(names, f.String()) { // a lag is both
 			names = append(names, f.String())
 		}
 	}
@@ -371,8 +369,8 @@ func faultLine(struck map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// followUps are the commands that lead on from the file of a violation. On real servers there is nothing to
-// run again; the history can be judged again, by kinds of which there is a model.
+// followUps are the commands to run next on the file of a violation. A run on real servers cannot be replayed; its
+// history can be judged again if its kind has a model.
 func followUps(backend string, r sim.Result, self, file string) []string {
 	switch {
 	case file == "":
@@ -388,14 +386,14 @@ func followUps(backend string, r sim.Result, self, file string) []string {
 	return []string{"judge: " + self + " check " + flags, "explain: " + self + " explain " + flags}
 }
 
-// printStories prints violations with what happened, and the commands that lead on from their files.
+// printStories prints violations with their stories, and the follow-up commands.
 func printStories(w io.Writer, r sim.Result, found []sim.Found, backend, self string, files []string) {
 	for i, f := range found {
 		printViolation(w, f, followUps(backend, r, self, files[i]))
 	}
 }
 
-// printLines prints violations in a line each.
+// printLines prints violations, one a line.
 func printLines(w io.Writer, found []sim.Found, files []string) {
 	if len(found) == 0 {
 		return
@@ -429,11 +427,10 @@ func printViolation(w io.Writer, f sim.Found, commands []string) {
 	fmt.Fprint(w, "\n\n")
 }
 
-// columns is how wide a sentence may get.
+// columns is the width of sentences.
 const columns = 100
 
-// wrap breaks lines between words so that they are at most width long. Indented lines, as in stacks,
-// stay as they are.
+// wrap breaks lines between words to at most width columns. It keeps indented lines, as of stacks.
 func wrap(text string, width int) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -455,7 +452,7 @@ func wrap(text string, width int) string {
 	return out.String()
 }
 
-// bar is the progress line, on a terminal only: of a run's time, or of its episodes if it has as many as it is given.
+// bar is the progress line, on a terminal only. It shows the run's time, or its episodes if their number is given.
 type bar struct {
 	*progressbar.ProgressBar
 	timed bool

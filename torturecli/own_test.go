@@ -7,8 +7,8 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// ownKinds are what the program mytorture of the scripts has beside ours: two kinds, and a recipe of a kind that is
-// there.
+// ownKinds are the additional kinds of the program mytorture of the scripts: two kinds, and a recipe of an existing
+// kind.
 func ownKinds() []*workload.Kind {
 	simple := workload.Entry{Recipe: "mine", Help: "a lock of one's own", New: func() *workload.Workload {
 		return workload.Lock(func(c recipes.Conn, path string) workload.Locker {

@@ -10,7 +10,7 @@ import (
 	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
-// The course of a run ends with what its result says.
+// The progress log of a run ends with the counts of its result.
 func TestCourseEndsWithTheResult(t *testing.T) {
 	t.Chdir(t.TempDir())
 	object(t, exitViolation, "run", "lock", "--recipe", "published/WriteLock", "--seed", "1", "--episodes", "300",
@@ -28,7 +28,7 @@ func TestCourseOnRealServers(t *testing.T) {
 	endsWithTheResult(t, "out")
 }
 
-// endsWithTheResult compares the end of a run's course with its result.
+// endsWithTheResult compares the end of a run's progress log with its result.
 func endsWithTheResult(t *testing.T, dir string) progresslog.Point {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "result.json"))
@@ -65,7 +65,7 @@ func endsWithTheResult(t *testing.T, dir string) progresslog.Point {
 	return last
 }
 
-// Without a folder there is no course; a run that could not be done leaves no folder.
+// Without a folder there is no progress log. A run that failed to start leaves no folder.
 func TestNoCourseWithoutARun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	object(t, exitOK, "run", "lock", "--seed", "1", "--episodes", "20")

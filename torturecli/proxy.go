@@ -23,7 +23,7 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// proxyCmd stands between clients and servers that are not ours.
+// proxyCmd is a proxy between foreign clients and servers.
 type proxyCmd struct {
 	Listen       string `help:"Address that the clients connect to, without TLS." default:"127.0.0.1:21810"`
 	Servers      string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers. A chroot stays with the clients."`
@@ -42,10 +42,10 @@ type oddsFlags struct {
 	Seed  *uint64 `help:"Equal seeds, equal faults for equal clients. Default: a fresh one, which is printed."`
 }
 
-// everyDefault is the odds of requests if the user names none.
+// everyDefault is the default of --every, in requests.
 const everyDefault = 100
 
-// Run carries the command out.
+// Run executes the command.
 func (p *proxyCmd) Run(c *commandContext) error {
 	cfg, err := p.config()
 	if err != nil {
@@ -103,8 +103,8 @@ func (p *proxyCmd) config() (chaosproxy.Config, error) {
 		Odds: p.odds(), Seed: p.seed()}, nil
 }
 
-// reach says who else can use the proxy, if anybody: who is not on this machine. With a certificate of the user's they
-// would be the user to the servers, which has to be wanted.
+// reach says how other machines can use the proxy, or is empty. With a certificate they would act as the user, which
+// must be allowed explicitly.
 func (p *proxyCmd) reach() (string, error) {
 	address, err := net.ResolveTCPAddr("tcp", p.Listen)
 	switch {
@@ -147,8 +147,7 @@ func openLog(name string, standard io.Writer) (io.WriteCloser, error) {
 	return file, nil
 }
 
-// strikeLog writes a line for each fault that struck. What cannot be logged ends the command: faults that
-// nobody can know of help nobody.
+// strikeLog writes a line for each fault that struck. A write error ends the command, as unlogged faults are useless.
 type strikeLog struct {
 	mu     sync.Mutex
 	out    *json.Encoder
@@ -168,10 +167,10 @@ func (l *strikeLog) write(s chaosproxy.Strike) {
 	}
 }
 
-// statusEvery is how often the status line is drawn anew.
+// statusEvery is the interval of the status line.
 const statusEvery = 500 * time.Millisecond
 
-// follow shows how it goes, on a terminal, until the command is to end.
+// follow updates the status line, on a terminal, until the command ends.
 func follow(c *commandContext, chaos *chaosproxy.Proxy, failed <-chan struct{}) {
 	line := newStatus(c)
 	defer line.Clear()
@@ -189,7 +188,7 @@ func follow(c *commandContext, chaos *chaosproxy.Proxy, failed <-chan struct{}) 
 	}
 }
 
-// newStatus is a line that is drawn again and again, on a terminal only.
+// newStatus is a status line, on a terminal only.
 func newStatus(c *commandContext) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(-1, progressbar.OptionSetWriter(c.bare.err),
 		progressbar.OptionSetVisibility(c.terminal),
@@ -215,7 +214,7 @@ var (
 	requestsTotal   = describe("proxy_requests_total", "Requests that clients have made; pings and the like apart.")
 )
 
-// proxyMetrics are a proxy's.
+// proxyMetrics are the metrics of a proxy.
 type proxyMetrics struct{ proxy *chaosproxy.Proxy }
 
 // Describe implements prometheus.Collector.

@@ -24,7 +24,7 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// watched collects what a command prints, and tells of it.
+// watched collects the output of a command, and signals changes.
 type watched struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
@@ -47,7 +47,7 @@ func (w *watched) String() string {
 	return w.text.String()
 }
 
-// await waits until something is printed, and returns its groups.
+// await waits for a line that matches, and returns its groups.
 func (w *watched) await(t *testing.T, pattern string) []string {
 	t.Helper()
 	expression := regexp.MustCompile(pattern)
@@ -67,11 +67,11 @@ func (w *watched) await(t *testing.T, pattern string) []string {
 	}
 }
 
-// process is a torture command under way.
+// process is a running torture command.
 type process struct {
 	t        *testing.T
 	out, err *watched
-	signal   func() // what SIGINT and SIGTERM do
+	signal   func() // as SIGINT and SIGTERM
 	status   chan int
 }
 
@@ -111,7 +111,7 @@ func scrape(t *testing.T, url string) string {
 	return string(text)
 }
 
-// With a certificate of the user's nobody from elsewhere gets through, unless that is asked for.
+// A proxy with a client certificate is not reachable from elsewhere, unless that is allowed.
 func TestProxyIsNotExposed(t *testing.T) {
 	ca := tlstest.New(t)
 	secured := []string{"proxy", "--servers", "127.0.0.1:1", "--tls-ca", ca.CA, "--tls-cert", ca.Cert,
@@ -135,8 +135,8 @@ func TestProxyIsNotExposed(t *testing.T) {
 	}
 }
 
-// An ordinary client of go-zookeeper's behind the proxy, over TLS to the servers: each fault that strikes is a
-// line of the log, and counted in the metrics.
+// A go-zookeeper client works behind the proxy, over TLS to the servers. Each fault that strikes is a line of the
+// log, and is counted in the metrics.
 func TestProxy(t *testing.T) {
 	e := ensembletest.Start(t, 1)
 	ca := tlstest.New(t)
@@ -195,12 +195,12 @@ type discard struct{}
 
 func (discard) Printf(string, ...any) {}
 
-// failing is a place that takes no more.
+// failing is a writer that fails.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
 
-// Faults that cannot be logged end the proxy.
+// A fault that cannot be logged ends the proxy.
 func TestProxyLogFails(t *testing.T) {
 	e := ensembletest.Start(t, 1)
 	status, err := make(chan int), newWatched()

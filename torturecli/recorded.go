@@ -12,12 +12,12 @@ import (
 	"github.com/zktorture/zktorture/storyindex"
 )
 
-// recorded is a history that is to be judged.
+// recorded is a history to be judged.
 type recorded struct {
 	io.Reader
 	file  *os.File
 	model linearizability.Model
-	notes []string // what is to be said of it
+	notes []string // remarks for the user
 }
 
 // Close closes the file, unless it is standard input.
@@ -27,10 +27,10 @@ func (r *recorded) Close() {
 	}
 }
 
-// errNoRound is the error of a run of which there is nothing to judge yet.
+// errNoRound is the error of a run without a finished round.
 var errNoRound = errors.New("no operation: the run had finished no round when it was killed, or has not yet")
 
-// open opens what is to be judged: a file, or the history in the folder of a run.
+// open opens the input: a file, or the history in the folder of a run.
 func (k *checkCmd) open() (*recorded, error) {
 	info, err := os.Stat(k.File)
 	folder := err == nil && info.IsDir()
@@ -51,8 +51,8 @@ func (k *checkCmd) open() (*recorded, error) {
 	return &recorded{Reader: file, file: file, model: model}, err
 }
 
-// openRun opens the history in the folder of a run on real servers, which may be under way, or may have been killed:
-// as far as rounds were written whole. Whatever happened in one that was not, the others do not depend on it.
+// openRun opens the history in the folder of a run on real servers, which may be under way or killed, up to its last
+// whole round. Rounds do not depend on each other.
 func openRun(dir string) (*recorded, error) {
 	begin, err := storyindex.ReadBegin(dir)
 	if err != nil {

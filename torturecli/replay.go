@@ -13,7 +13,7 @@ type replayCmd struct {
 	Backend string `help:"Where: sim; or ensemble, to make the same happen on three real servers, started here." default:"sim"`
 }
 
-// Run carries the command out.
+// Run executes the command.
 func (r *replayCmd) Run(c *commandContext) error {
 	if r.Backend != "sim" && r.Backend != "ensemble" {
 		return fmt.Errorf("unknown backend %q: there are sim and ensemble", r.Backend)
@@ -32,7 +32,7 @@ func (r *replayCmd) Run(c *commandContext) error {
 	return showReplay(c, example, replayed)
 }
 
-// confirm says whether real servers do what the simulated ones did: status 1 if they do.
+// confirm says whether real servers behave as the simulated ones did. The status is 1 if they do.
 func (r *replayCmd) confirm(c *commandContext, w *workload.Workload, example *sim.Counterexample) error {
 	confirmed, err := confirmExample(c, w, example)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *replayCmd) confirm(c *commandContext, w *workload.Workload, example *si
 	return verdictError(exitViolation)
 }
 
-// triesLine says how often it was tried, if not once.
+// triesLine is the number of tries, if there were several.
 func triesLine(r *sim.Replayed) string {
 	switch {
 	case r.Try == 1:

@@ -44,10 +44,10 @@ type runCmd struct {
 	meter     *runMetrics
 	faultPlan *live.FaultPlan
 	may       live.FaultSet // on real servers …
-	servers   live.Servers  // … which may be hurt, or nil
+	servers   live.Servers  // … that may be hurt, or nil
 }
 
-// Run carries the command out.
+// Run executes the command.
 func (r *runCmd) Run(c *commandContext) error {
 	w, err := worker.Find(r.Workload, r.Recipe)
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *runCmd) Run(c *commandContext) error {
 	return err
 }
 
-// chooseFaults finds out what may strike on real servers, and whether it can.
+// chooseFaults selects the faults of a run on real servers, and checks that they can strike.
 func (r *runCmd) chooseFaults(c *commandContext, w *workload.Workload) (err error) {
 	if r.Backend == "sim" {
 		return nil
@@ -140,7 +140,7 @@ func (r *runCmd) validate() error {
 	return r.validateBackend()
 }
 
-// validateBackend checks what the backend cannot do.
+// validateBackend rejects flags that the backend does not support.
 func (r *runCmd) validateBackend() error {
 	switch {
 	case r.Plan != "" && (r.Backend == "sim" || r.Faults != ""):
@@ -160,7 +160,7 @@ func (r *runCmd) validateBackend() error {
 
 func (r *runCmd) faultList() string { return cmp.Or(r.Faults, "all") }
 
-// begin is what the run is, for its folder.
+// begin describes the run, for its folder.
 func (r *runCmd) begin() storyindex.Begin {
 	b := storyindex.Begin{
 		Workload: r.Workload, Recipe: r.Recipe, Backend: r.Backend, Strategy: r.Strategy, Seed: *r.Seed,
@@ -190,11 +190,10 @@ func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) 
 	return r.report(c, w, out, result, out.counterexamples(cfg, result))
 }
 
-// auditedEpisodes are enough to say what a pass is worth, and cost little.
+// auditedEpisodes suffice to measure the sensitivity, and cost little.
 const auditedEpisodes = 100
 
-// report prints the result and turns the verdict into an exit status. What cannot be written is complained of when all
-// has been said.
+// report prints the result and turns the verdict into an exit status. Write errors come last.
 func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, result sim.Result, saved evidence) error {
 	if c.Err() != nil {
 		interrupted(&result)
@@ -221,8 +220,8 @@ var exits = map[sim.Verdict]int{
 	sim.VerdictOK: exitOK, sim.VerdictViolation: exitViolation, sim.VerdictUnknown: exitUnknown,
 }
 
-// interrupted notes that a run was ended by a signal. What broke by then is broken; that nothing
-// did is not the answer to what was asked, and a gate must not take it for a pass.
+// interrupted notes that a signal ended a run. A violation stands; no violation is unknown, so that a gate does not
+// take it for a pass.
 func interrupted(r *sim.Result) {
 	r.Interrupted = true
 	if r.Verdict == sim.VerdictOK || r.Episodes == 0 {

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "paste what came out into the scripts, README.md and docs/*.md")
 
-// TestMain lets the scripts run the command as a process of its own, and runs inside of a test start their
-// workers, for which a run calls its own program: it must not begin all tests anew.
+// TestMain lets the scripts run the command as a process of its own. A run inside of a test starts its own program as
+// workers, which must not run the tests again.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		Main()
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs testdata/script. They may use, besides testscript's own commands:
+// TestScripts runs testdata/script. Beside testscript's commands there are:
 //
 //	status N command…   runs the command; it must end with exit status N
 //	await FILE          waits until the file is there

@@ -6,7 +6,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// sensitivityLine says what a pass is worth, or nothing if that was not measured.
+// sensitivityLine says what a pass is worth, or is empty if that was not measured.
 func sensitivityLine(r sim.Result) string {
 	s := r.Sensitivity
 	if r.Verdict != sim.VerdictOK || s.Episodes == 0 {
@@ -26,7 +26,7 @@ func sensitivityLine(r sim.Result) string {
 	return line
 }
 
-// corruptionsText says how many corruptions would have been noticed, and why not all of them.
+// corruptionsText says how many corruptions would have been noticed, and why not all.
 func corruptionsText(s sim.Sensitivity) string {
 	text := fmt.Sprintf("of %d corruptions of what clients saw %s would have been noticed", s.Corruptions,
 		share(s.Noticed, s.Corruptions))

@@ -20,7 +20,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk/server"
 )
 
-// serveCmd is a ZooKeeper for tests.
+// serveCmd is a ZooKeeper server for tests.
 type serveCmd struct {
 	Servers        int           `default:"1" help:"How many servers: 1, 3 or 5."`
 	Host           string        `default:"127.0.0.1" help:"Address to listen on. There are no passwords: whoever reaches it can use it."`
@@ -37,15 +37,15 @@ type serveCmd struct {
 	oddsFlags      `embed:""`
 }
 
-// ready is the line that says that clients can connect.
+// ready is the line that announces that clients can connect.
 type ready struct {
 	Servers []string `json:"servers"`
-	Connect string   `json:"connect"`           // what clients take
+	Connect string   `json:"connect"`           // for clients
 	Control string   `json:"control,omitempty"` // a URL
 	Seed    *uint64  `json:"seed,omitempty"`    // of the faults
 }
 
-// Run carries the command out.
+// Run executes the command.
 func (s *serveCmd) Run(c *commandContext) error {
 	if err := s.check(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *serveCmd) ensemble() fakezk.Config {
 		MaxSession: s.MaxSession.Milliseconds(), TTL: s.TTL, Order: rand.Uint64()}
 }
 
-// address is where clients reach a server.
+// address is the address of a server for clients.
 func (s *serveCmd) address(member int) string {
 	port := s.Port
 	if port != 0 {
@@ -106,7 +106,7 @@ func (s *serveCmd) address(member int) string {
 	return net.JoinHostPort(s.Host, strconv.Itoa(port))
 }
 
-// control serves the port of --control, if there is one, and returns its URL.
+// control serves the control port, if there is one, and returns its URL.
 func (s *serveCmd) control(c *commandContext, servers *server.Server) (string, error) {
 	if s.Control == "" {
 		return "", nil
@@ -121,7 +121,7 @@ func (s *serveCmd) control(c *commandContext, servers *server.Server) (string, e
 	return "http://" + l.Addr().String(), nil
 }
 
-// badDays are the proxies that give clients a bad day: one before each server, if there are to be faults.
+// badDays are the proxies that inject faults, one before each server, if there are faults.
 type badDays struct {
 	flags   *serveCmd
 	log     *slog.Logger

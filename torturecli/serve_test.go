@@ -11,7 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// served starts torture serve and returns what its first line says.
+// served starts torture serve and returns its first line.
 func served(t *testing.T, args ...string) (*process, ready) {
 	t.Helper()
 	p := torture(t, append([]string{"serve"}, args...)...)
@@ -22,7 +22,7 @@ func served(t *testing.T, args ...string) (*process, ready) {
 	return p, at
 }
 
-// A ZooKeeper for tests: clients use it, its control port makes bad things happen, and Ctrl-C ends it.
+// Clients use the server, its control port injects faults, and SIGINT ends it.
 func TestServe(t *testing.T) {
 	p, at := served(t, "--servers", "3", "--control", "127.0.0.1:0")
 	if len(at.Servers) != 3 || at.Connect != strings.Join(at.Servers, ",") || at.Seed != nil {
@@ -44,7 +44,7 @@ func TestServe(t *testing.T) {
 	p.wait(exitOK)
 }
 
-// With --data a server that comes back has what it had.
+// With --data a restarted server has its data.
 func TestServeKeepsData(t *testing.T) {
 	dir := t.TempDir()
 	p, at := served(t, "--data", dir)
@@ -64,7 +64,7 @@ func TestServeKeepsData(t *testing.T) {
 	p.wait(exitOK)
 }
 
-// Bad days by themselves: what struck is written down.
+// With --faults, faults strike unasked and are logged.
 func TestServeFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	p, at := served(t, "--servers", "3", "--faults", "loss,expiry", "--every", "4", "--seed", "7")
@@ -74,7 +74,7 @@ func TestServeFaults(t *testing.T) {
 	c := client(t, at.Connect)
 	struck := map[string]bool{}
 	for !struck["loss"] || !struck["expiry"] {
-		c.Get("/") // with errors now and then
+		c.Get("/") // fails now and then
 		log, err := os.ReadFile("faults.jsonl")
 		if err != nil {
 			t.Fatal(err)

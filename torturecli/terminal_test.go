@@ -15,13 +15,13 @@ import (
 	"github.com/zktorture/zktorture/storyindex"
 )
 
-// steering is what must not reach a terminal, all of it: the title of the window, the screen, what was written before,
-// the direction of the line, and a byte that is no text.
+// steering is what must not reach a terminal: sequences that change the window's title, the screen, earlier output or
+// the direction of a line, and an invalid byte.
 const steering = "\x1b]0;pwned\a\u009b2J\r\b\u202e\x9b"
 
 var steers = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{202a}-\x{202e}]`)
 
-// TestNothingSteersTheTerminal gives every command names and files that try to.
+// TestNothingSteersTheTerminal gives every command names and files with such sequences.
 func TestNothingSteersTheTerminal(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {
@@ -84,7 +84,7 @@ func saying(ctx context.Context, args []string) string {
 	return out.String()
 }
 
-// The bar of a run of neither --episodes nor --duration shows how many of the campaign's episodes were run.
+// The bar of a run with neither --episodes nor --duration counts the campaign's default episodes.
 func TestBarOfDefaultRun(t *testing.T) {
 	b := newBar(&commandContext{streams: streams{terminal: true, bare: screen{err: io.Discard}}}, false, 0, 0)
 	b.show(sim.Progress{Episodes: 500, Of: 1000})

@@ -1,5 +1,5 @@
-// Package torturecli is the command torture, for commands that have kinds and recipes of their own beside those of
-// package workload.
+// Package torturecli is the command torture, for programs with kinds and recipes of their own beside those of package
+// workload.
 //
 // # The model
 //
@@ -7,8 +7,8 @@
 //
 //	func main() { torturecli.Main(&workload.Kind{Name: "publisher", Recipes: recipes}) }
 //
-// It is the whole command torture: run, in simulation and on real servers, replay, explain, index, check and the rest.
-// A counterexample names its kind and its recipe, so a command that knows these runs it again.
+// It is the whole command torture: run, in simulation and on real servers, replay, explain, index, check and the
+// rest. A counterexample names its kind and recipe, so a command that has these runs it again.
 package torturecli
 
 import (
@@ -37,7 +37,7 @@ import (
 const (
 	exitOK        = 0 // no violation
 	exitViolation = 1
-	exitUnknown   = 2 // unknown, or it could not be done
+	exitUnknown   = 2 // unknown, or an error
 )
 
 // cli is the command line.
@@ -55,13 +55,13 @@ type cli struct {
 	List    listCmd    `cmd:"" help:"List workloads, recipes, faults and strategies."`
 }
 
-// verdictError ends a command with a status other than 0; what was to be said has been said.
+// verdictError ends a command with a status other than 0. It prints nothing.
 type verdictError int
 
 func (e verdictError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// streams are where commands write. What they write to out and err may be text from anywhere; before it reaches
-// a terminal it is made harmless.
+// streams are the outputs of commands. Text written to out and err is untrusted; it is escaped before it reaches a
+// terminal.
 type streams struct {
 	out, err io.Writer
 	terminal bool   // err is a terminal
@@ -69,7 +69,7 @@ type streams struct {
 	bare     screen // for colours and lines that are drawn again
 }
 
-// screen is what stands behind the streams. Only text of this program's own may be written to it.
+// screen is the unguarded output. Only text of this program's own may be written to it.
 type screen struct{ out, err io.Writer }
 
 // guarded puts a guard before both.
@@ -80,9 +80,9 @@ func (s streams) guarded() (guarded streams, out *plaintext.Writer) {
 	return s, out
 }
 
-// Main is the command torture with further kinds, or further recipes of those that are there, as [workload.Register]
-// takes them. It carries out the command line of the process and ends the process: with status 0 if no violation was
-// found, 1 if one was, 2 if it is unknown, or something could not be done.
+// Main is the command torture with additional kinds, or additional recipes of existing kinds, as [workload.Register]
+// takes them. It executes the command line of the process and exits: with status 0 if no violation was found, 1 if
+// one was, 2 if the verdict is unknown or on an error.
 func Main(kinds ...*workload.Kind) {
 	gc.Relax()
 	log.SetOutput(plaintext.NewWriter(os.Stderr)) // of libraries
@@ -96,8 +96,8 @@ func Main(kinds ...*workload.Kind) {
 	os.Exit(run(ctx, os.Args[1:], s))
 }
 
-// self returns how a user calls this program again: go run leaves no program behind, and one that
-// is not on the PATH needs its folder.
+// self returns how a user calls this program again. go run leaves no program behind, and one that is not on the PATH
+// needs its folder.
 func self(program, mainPackage string) string {
 	if strings.Contains(filepath.ToSlash(program), "/go-build") {
 		return "go run " + mainPackage
@@ -105,7 +105,7 @@ func self(program, mainPackage string) string {
 	return program
 }
 
-// mainPackage is the path of the package main that this program was made of.
+// mainPackage is the path of this program's package main.
 func mainPackage() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
 		return info.Path
@@ -113,7 +113,7 @@ func mainPackage() string {
 	return "."
 }
 
-// run is main without the process around it. What could not be said was not done.
+// run is main without the process. A failed write to the output is an error.
 func run(ctx context.Context, args []string, s streams) int {
 	s, out := s.guarded()
 	exit := runGuarded(ctx, args, s)
@@ -149,8 +149,8 @@ func runGuarded(ctx context.Context, args []string, s streams) int {
 	return status(s, parsed.Run(&commandContext{ctx, s}))
 }
 
-// noneEmpty refuses flags that were given without a value, as by a variable of a shell that is not set: they would
-// mean the same as none, plain text instead of TLS say.
+// noneEmpty refuses flags with an empty value, as from an unset shell variable. Such a flag would count as absent,
+// and mean plain text instead of TLS, for example.
 func noneEmpty(parsed *kong.Context) error {
 	for _, p := range parsed.Path {
 		if p.Flag != nil && p.Flag.Target.Kind() == reflect.String && p.Flag.Target.Len() == 0 {
@@ -160,14 +160,14 @@ func noneEmpty(parsed *kong.Context) error {
 	return nil
 }
 
-// commandContext is what every command gets.
+// commandContext is the context of every command.
 type commandContext struct {
 	context.Context
 	streams
 }
 
-// end ends a command that has said what it found, with a status, and with the trouble that it had besides. A violation
-// remains one.
+// end ends a command that has printed its findings, with a status and an error from besides. A violation remains a
+// violation.
 func (c *commandContext) end(exit int, trouble error) error {
 	switch {
 	case exit == exitOK:

@@ -13,10 +13,10 @@ var (
 	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 )
 
-// trapRows is how many traps docs/FIDELITY.md lists at least.
+// trapRows is the least number of traps that docs/FIDELITY.md lists.
 const trapRows = 12
 
-// TestTrapsAreHeld: every trap that docs/FIDELITY.md lists is held by tests and transcripts that exist.
+// TestTrapsAreHeld checks that the tests and transcripts named for each trap in docs/FIDELITY.md exist.
 func TestTrapsAreHeld(t *testing.T) {
 	root := repository(t)
 	text, err := os.ReadFile(filepath.Join(root, "docs", "FIDELITY.md"))
@@ -38,7 +38,7 @@ func TestTrapsAreHeld(t *testing.T) {
 	}
 }
 
-// checkTrap looks up what the last cell of a row names.
+// checkTrap looks up the names in the last cell of a row.
 func checkTrap(t *testing.T, root string, tests map[string]bool, row string) {
 	cells := strings.Split(strings.Trim(strings.TrimSpace(row), "|"), "|")
 	names := quoted.FindAllStringSubmatch(cells[len(cells)-1], -1)

@@ -10,8 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// The command is a worker: it reads an assignment from its standard input, and says on its standard output
-// what keeps it from its work.
+// The command is a worker: it reads an assignment from standard input, and reports errors on standard output.
 func TestWorkerCommand(t *testing.T) {
 	for args, of := range map[string][2]string{
 		"worker":                 {"nothing", `unknown workload \"nothing\"`},
@@ -39,7 +38,7 @@ func TestWorkerCommand(t *testing.T) {
 	}
 }
 
-// from lets a test read a text from its standard input.
+// from sets a test's standard input.
 func from(t *testing.T, text string) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "in")
@@ -58,7 +57,7 @@ func from(t *testing.T, text string) {
 	})
 }
 
-// What workers write to their standard error is kept, up to a limit, and it is said that there was more.
+// The workers' standard error is kept up to a limit; a note says that there was more.
 func TestWorkersLogIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	file, err := (&output{dir: dir, named: true}).create(stderrName)

@@ -26,7 +26,7 @@ type zooCmd struct {
 	ciFlags     `embed:""`
 }
 
-// Run carries the command out: status 0 only if every animal was found and every twin is clean.
+// Run executes the command. Its status is 0 only if every animal was found and every twin is clean.
 func (z *zooCmd) Run(c *commandContext) error {
 	switch {
 	case z.Episodes < 1 || z.Duration <= 0:
@@ -100,8 +100,8 @@ type hunted struct {
 // huntFunc hunts one animal.
 type huntFunc = func(context.Context, zoo.Animal) (zoo.Catch, error)
 
-// huntAll hunts on all cores, one animal on each, or on one ensemble one after the other, and returns the
-// results in the order of the animals.
+// huntAll hunts on all cores, one animal on each, or one after the other on one ensemble. The results are in the
+// order of the animals.
 func (z *zooCmd) huntAll(c *commandContext, animals []zoo.Animal) (results []chan hunted, end func(), err error) {
 	hunt := zoo.NewHunter(zoo.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, Workers: 1}).Hunt
 	workers, end := runtime.GOMAXPROCS(0), func() {}
@@ -133,11 +133,11 @@ func (z *zooCmd) huntAll(c *commandContext, animals []zoo.Animal) (results []cha
 	return results, end, nil
 }
 
-// zooScore says how many animals were found, who was not, and whose twin was accused.
+// zooScore counts the animals that were found, and lists those that were not and those whose twin was accused.
 type zooScore struct {
 	found, total       int
 	survivors, accused []string
-	dubious            []string // canaries that sing too often or too rarely
+	dubious            []string // canaries that fail too often or too rarely
 }
 
 func score(catches []zoo.Catch) (s zooScore) {
@@ -171,7 +171,7 @@ func printCatch(w io.Writer, c zoo.Catch) {
 	if c.Found != nil {
 		found = "yes"
 	}
-	if c.Found != nil && c.Found.Steps > 0 { // there is none of real servers
+	if c.Found != nil && c.Found.Steps > 0 { // real servers have none
 		m := minimalOf(c.Found)
 		story = fmt.Sprintf("%d clients %d ops %d faults", m.Clients, m.Operations, m.Faults)
 	}
@@ -211,7 +211,7 @@ func printScore(w io.Writer, catches []zoo.Catch, self string) {
 	}
 }
 
-// printAbsentees says what the zoo does not have.
+// printAbsentees lists what the zoo does not have.
 func printAbsentees(w io.Writer) {
 	for _, a := range zoo.Absentees() {
 		fmt.Fprint(w, wrap(fmt.Sprintf("%s has no animal: %s", a.ID, a.Reason), columns), "\n")
@@ -239,16 +239,16 @@ type animalSummary struct {
 	Twin     int      `json:"twin_episodes"`
 	Rate     float64  `json:"rate,omitempty"`
 	Problem  string   `json:"problem,omitempty"`
-	// Confirmed, of --confirm: confirmed, or what was otherwise on real servers, in words; and as facts.
+	// Confirmed, of --confirm: confirmed, or the difference on real servers, in words; and as facts.
 	Confirmed    string               `json:"confirmed,omitempty"`
 	Confirmation *confirmationSummary `json:"confirmation,omitempty"`
 }
 
 // confirmationSummary is a [confirm.Confirmation].
 type confirmationSummary struct {
-	Violation  bool   `json:"violation"`            // it was seen on real servers
-	Step       int    `json:"step,omitempty"`       // the first at which they did otherwise
-	Difference string `json:"difference,omitempty"` // and what
+	Violation  bool   `json:"violation"`            // seen on real servers
+	Step       int    `json:"step,omitempty"`       // the first that differed
+	Difference string `json:"difference,omitempty"` // the difference
 	Untried    string `json:"untried,omitempty"`    // why it was not tried
 	Tries      int    `json:"tries"`
 }

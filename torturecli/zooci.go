@@ -10,18 +10,17 @@ import (
 	"github.com/zktorture/zktorture/zoo"
 )
 
-// accusation is a twin of the zoo in which something broke, with the files of that.
+// accusation is an accused twin of the zoo, with the files of its violations.
 type accusation struct {
 	evidence
 	twin   *workload.Workload
 	result sim.Result
 }
 
-// errNoAccusation is for an accused twin of which another look, with the same seed, finds nothing.
+// errNoAccusation is for an accused twin that a second hunt with the same seed finds clean.
 var errNoAccusation = errors.New("another look at the twin found nothing: hunts are to depend on their seeds alone, so please report this")
 
-// accuse looks at an accused twin again, as the hunt did, and writes counterexamples of what breaks. A twin
-// that could not be judged has none.
+// accuse repeats the hunt of an accused twin and writes counterexamples. A twin with an unknown verdict has none.
 func (z *zooCmd) accuse(c *commandContext, a zoo.Animal) (*accusation, error) {
 	twin := a.Twin()
 	cfg := sim.Config{Episodes: z.Episodes, Seed: z.Seed, Clients: max(a.Clients, clientsOf(twin))}
@@ -36,7 +35,7 @@ func (z *zooCmd) accuse(c *commandContext, a zoo.Animal) (*accusation, error) {
 	return &accusation{saved, twin, result}, nil
 }
 
-// clientsOf is with how many clients at most a twin is run: as many as any animal that has it.
+// clientsOf is the largest number of clients of a twin: that of any animal that shares it.
 func clientsOf(twin *workload.Workload) (clients int) {
 	for _, a := range zoo.Animals() {
 		if a.Twin().Recipe() == twin.Recipe() {
@@ -46,8 +45,8 @@ func clientsOf(twin *workload.Workload) (clients int) {
 	return clients
 }
 
-// accusations are the accusations of the catches, by animal. Real servers do nothing twice: of what happened there,
-// there is only what the catch says.
+// accusations are the accusations of the catches, by animal. A run on real servers cannot be repeated, so there the
+// catch is all there is.
 func (z *zooCmd) accusations(c *commandContext, catches []zoo.Catch) (found map[string]*accusation, trouble error) {
 	found = map[string]*accusation{}
 	if z.Backend == "ensemble" {
@@ -67,13 +66,13 @@ func (z *zooCmd) accusations(c *commandContext, catches []zoo.Catch) (found map[
 	return found, trouble
 }
 
-// print shows what broke in a twin, with the commands that lead on.
+// print shows what broke in a twin, with the follow-up commands.
 func (a *accusation) print(c *commandContext, id string) {
 	fmt.Fprintf(c.out, "\nthe fixed twin of %s:\n", id)
 	printStories(c.out, a.result, a.result.Violations, "sim", c.self, a.files)
 }
 
-// stories tells what broke in a twin.
+// stories are the stories of a twin's violations.
 func (a *accusation) stories(c *commandContext) string {
 	var texts []string
 	for i, example := range a.examples {

@@ -13,8 +13,8 @@ import (
 	"github.com/zktorture/zktorture/zoo"
 )
 
-// liveHunter starts real servers and returns the function that hunts an animal there: for as long as it is
-// not seen, and then its twin for as many rounds. end stops the servers.
+// liveHunter starts real servers and returns the function that hunts an animal there until it is seen, and then its
+// twin for as many rounds. end stops the servers.
 func (z *zooCmd) liveHunter(c *commandContext) (hunt huntFunc, end func(), err error) {
 	e, err := ensemble.Start(c, ensemble.Options{Nodes: 3})
 	if err != nil {
@@ -29,7 +29,7 @@ func (z *zooCmd) liveHunter(c *commandContext) (hunt huntFunc, end func(), err e
 	return hunt, func() { e.Stop() }, nil
 }
 
-// twinRounds is how many rounds a twin has at least.
+// twinRounds is the least number of rounds of a twin.
 const twinRounds = 40
 
 func (z *zooCmd) huntLive(ctx context.Context, servers string, a zoo.Animal) (zoo.Catch, error) {
@@ -65,7 +65,7 @@ func (z *zooCmd) huntLive(ctx context.Context, servers string, a zoo.Animal) (zo
 	return catch, nil
 }
 
-// huntOps is how many operations a user has at most.
+// huntOps is the largest number of operations of a user.
 const huntOps = 4
 
 func violationOf(r sim.Result, property string) *sim.Found {
@@ -77,8 +77,8 @@ func violationOf(r sim.Result, property string) *sim.Found {
 	return nil
 }
 
-// confirmer starts real servers and returns the function that hunts an animal in simulation, and then makes its
-// counterexample happen there.
+// confirmer starts real servers and returns the function that hunts an animal in simulation, and then confirms its
+// counterexample there.
 func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err error) {
 	e, err := startStage(c)
 	if err != nil {
@@ -87,7 +87,7 @@ func (z *zooCmd) confirmer(c *commandContext) (hunt huntFunc, end func(), err er
 	hunter := zoo.NewHunter(zoo.HuntConfig{Seed: z.Seed, Episodes: z.Episodes, SkipTwin: true})
 	hunt = func(ctx context.Context, a zoo.Animal) (zoo.Catch, error) {
 		catch, err := hunter.Hunt(ctx, a)
-		catch.TwinClean = true // nobody has looked
+		catch.TwinClean = true // the twin is not run
 		if err != nil || catch.Found == nil {
 			return catch, err
 		}
@@ -107,7 +107,7 @@ func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a zoo.Animal,
 	return confirmOn(ctx, e, w, example, replayed)
 }
 
-// replayCatch makes a counterexample of what an animal was found by, and runs it again.
+// replayCatch makes a counterexample of an animal's violation, and replays it.
 func replayCatch(w *workload.Workload, a zoo.Animal, found sim.Found) (*sim.Counterexample, *sim.Replayed, error) {
 	cfg := sim.Config{NoFaultsAtAll: true, Clients: a.Clients}
 	if a.Needs != "none" {
@@ -121,7 +121,7 @@ func replayCatch(w *workload.Workload, a zoo.Animal, found sim.Found) (*sim.Coun
 	return example, replayed, err
 }
 
-// confirmation says in a sentence what came of a counterexample on real servers.
+// confirmation describes the outcome on real servers in a sentence.
 func confirmation(of zoo.Animal, f *confirm.Confirmation) string {
 	switch {
 	case f.Violation != nil && f.Step == 0:

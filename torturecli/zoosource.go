@@ -37,7 +37,7 @@ func (z *zooCmd) printSources(w io.Writer, animals []zoo.Animal) error {
 	return nil
 }
 
-// printFunctions prints functions one after the other, and where a file begins its name.
+// printFunctions prints functions one after the other, each file's under its name.
 func printFunctions(w io.Writer, functions []resolved.Function, with string) {
 	file := ""
 	for _, f := range functions {
@@ -51,7 +51,7 @@ func printFunctions(w io.Writer, functions []resolved.Function, with string) {
 	}
 }
 
-// printFiles prints the files in which functions are, with all of their bugs.
+// printFiles prints the files of functions, with all of their bugs.
 func printFiles(w io.Writer, functions []resolved.Function) error {
 	var names []string
 	for _, f := range functions {
@@ -76,7 +76,7 @@ func printDiffHead(w io.Writer, file, with string) {
 	fmt.Fprintf(w, "\n--- zoo/published/%s, %s\n+++ zoo/published/%[1]s, mended\n\n", file, with)
 }
 
-// printDiff prints both texts line by line: what is in the first only (-), in the second only (+), or in both.
+// printDiff prints both texts line by line: lines of the first only (-), of the second only (+), or of both.
 func printDiff(w io.Writer, first, second string) {
 	a, b := slices.Collect(strings.Lines(first)), slices.Collect(strings.Lines(second))
 	common := commonLines(a, b)
@@ -95,7 +95,7 @@ func printDiff(w io.Writer, first, second string) {
 	}
 }
 
-// commonLines says for each i and j how many lines a[i:] and b[j:] have in common, in this order.
+// commonLines gives for each i and j how many lines a[i:] and b[j:] have in common, in this order.
 func commonLines(a, b []string) [][]int {
 	common := make([][]int, len(a)+1)
 	for i := range common {
