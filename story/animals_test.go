@@ -22,9 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "write the stories that came out into testdata")
 
-// sample are the animals whose stories are kept in testdata: a lost wake-up, a lost reply, servers that lag,
-// readers and writers, a barrier, an election, a session that expires, and what only two users of a session
-// see.
+// sample are the animals whose stories are kept in testdata: a lost wake-up, a lost reply, lagging servers, readers
+// and writers, a barrier, an election, an expired session, and a bug that takes two users of a session.
 var sample = []string{"W1", "L1", "DQ7", "LK10", "B13", "E4", "W7", "W16"}
 
 // caught is an animal's counterexample.
@@ -64,7 +63,7 @@ func told(t *testing.T, a zoo.Animal, c *sim.Counterexample) *story.Story {
 	return s
 }
 
-// The stories of some animals are as they are in testdata, and equal at any GOMAXPROCS.
+// The stories of some animals equal those in testdata, at any GOMAXPROCS.
 func TestGolden(t *testing.T) {
 	bubbles.Many(t)
 	for _, id := range sample {
@@ -92,9 +91,9 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Every animal's story says what broke, names the sessions and znodes involved, and the pivotal step; it is
-// small, fits, and contradicts neither itself nor what clients saw. It takes every sixth animal; with -short
-// a few, and all with ZKTORTURE_STORIES=all (make stories), which takes minutes.
+// Every animal's story says what broke, names the sessions and znodes involved and the pivotal step, is small, and
+// contradicts neither itself nor what clients saw. The test takes every sixth animal, a few with -short, and all with
+// ZKTORTURE_STORIES=all (make stories), which takes minutes.
 func TestEveryAnimal(t *testing.T) {
 	bubbles.Many(t)
 	ids := sample
@@ -125,7 +124,7 @@ func TestEveryAnimal(t *testing.T) {
 	stories.Wait()
 }
 
-// storyMax is how large the JSON of a small story may be, in bytes for each event.
+// storyMax bounds the JSON of a small story, in bytes for each event.
 const storyMax = 600
 
 func complete(t *testing.T, a zoo.Animal, s *story.Story) {

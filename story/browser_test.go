@@ -23,8 +23,8 @@ const (
 	windowHeight = 800
 )
 
-// shown are the animals whose pages are opened: a lost wake-up, two users of a session that wait, three
-// clients, servers that lag, a barrier that waits long, an election. With -short there are two.
+// shown are the animals whose pages are opened: a lost wake-up, two waiting users of a session, three clients,
+// lagging servers, a barrier with a long wait, an election. With -short there are two.
 var shown = []string{"W1", "LK6", "LK10", "DQ7", "B4", "E4"}
 
 // TestPagesInBrowser opens pages as a reader does, all in one browser.
@@ -57,8 +57,7 @@ func TestPagesInBrowser(t *testing.T) {
 	}
 }
 
-// historyInBrowser checks that a history's page has the certificate and the operations, and nothing to
-// scrub.
+// historyInBrowser checks that a history's page has the certificate and the operations, and no scrubber.
 func historyInBrowser(t *testing.T, b *browsertest.Browser) {
 	h := linearizability.History{
 		{Client: 1, Op: "offer", Outcome: linearizability.OK, Call: 10, Return: 20},
@@ -74,7 +73,7 @@ func historyInBrowser(t *testing.T, b *browsertest.Browser) {
 	}
 }
 
-// onTelephone checks that nothing is wider than a small window, and that the scrubber is at hand.
+// onTelephone checks that nothing is wider than a small window, and that the scrubber is visible.
 func onTelephone(t *testing.T, b *browsertest.Browser) {
 	a, c := caught(t, "W1")
 	b.Open(save(t, told(t, a, c)), 390, 780, browsertest.Light)
@@ -103,7 +102,7 @@ func legible(t *testing.T, b *browsertest.Browser) {
 	}
 }
 
-// overlapping finds texts of one picture whose boxes meet, but for a pixel.
+// overlapping finds texts of one picture whose boxes overlap by more than a pixel.
 const overlapping = `[...document.querySelectorAll("svg.picture")].flatMap((svg) => {
   const texts = [...svg.querySelectorAll("text")].map((e) => [e.textContent, e.getBoundingClientRect()]);
   const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
@@ -124,14 +123,14 @@ func visible(t *testing.T, b *browsertest.Browser, selectors ...string) {
 	}
 }
 
-// tree is the znodes that the page shows to be there.
+// tree is the tree of znodes on the page.
 func tree(b *browsertest.Browser) []string {
 	paths := browsertest.Eval[[]string](b, `[...document.querySelectorAll("#tree li:not(.gone)")].map((e) => e.title)`)
 	slices.Sort(paths)
 	return paths
 }
 
-// scrubByKeyboard goes through the whole story and compares the tree at each step with the story's.
+// scrubByKeyboard steps through the whole story and compares the tree at each step with the story's.
 func scrubByKeyboard(t *testing.T, b *browsertest.Browser, s *story.Story) {
 	t.Helper()
 	b.Do(chromedp.KeyEvent(kb.Home))

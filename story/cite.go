@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// cite marks what the verdict is about: the operations of its certificate, the sessions and znodes that
-// it names, and the znodes that those operations dealt with.
+// cite marks what the verdict is about: the operations of its certificate, the sessions and znodes that it names, and
+// the znodes of those operations.
 func (b *storyBuilder) cite() {
 	s := b.story
 	for _, id := range b.replayed.Violation.Sessions {
@@ -25,7 +25,7 @@ func (b *storyBuilder) cite() {
 	}
 }
 
-// addMissing adds the znodes that the operations of the certificate asked for and that never existed.
+// addMissing adds the znodes that the certificate's operations requested and that never existed.
 func (b *storyBuilder) addMissing() {
 	s := b.story
 	for _, e := range b.missed {
@@ -38,7 +38,7 @@ func (b *storyBuilder) addMissing() {
 	nameZnodes(s.Znodes)
 }
 
-// citeZnodes prefers those that are no parents of others: for parents everybody asks.
+// citeZnodes prefers leaves: every client requests the parents.
 func (b *storyBuilder) citeZnodes() {
 	s := b.story
 	for _, parents := range []bool{false, true} {
@@ -57,7 +57,7 @@ func (s *Story) isParent(znode int) bool {
 	return znode+1 < len(s.Znodes) && strings.HasPrefix(s.Znodes[znode+1].Path, s.Znodes[znode].Path+"/")
 }
 
-// concerns tells whether an operation of the certificate has made a znode, or has asked for it by name.
+// concerns tells whether an operation of the certificate made a znode or requested it by name.
 func (s *Story) concerns(znode int) bool {
 	z := s.Znodes[znode]
 	return slices.ContainsFunc(z.Lives, func(l Life) bool { return l.Maker >= 0 && s.Operations[l.Maker].Cited }) ||
@@ -76,7 +76,7 @@ func (b *storyBuilder) citeOperations() {
 	if slices.ContainsFunc(s.Operations, func(o Operation) bool { return o.Cited }) {
 		return
 	}
-	for _, e := range s.Events { // it is about a znode that somebody asked for, such as one that never was
+	for _, e := range s.Events { // a znode that was requested, perhaps one that never existed
 		if b.names(e.Path) {
 			b.citeOperation(e.Operation)
 		}

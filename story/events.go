@@ -11,24 +11,24 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// traceReader turns the lines of a trace into events, and ties together what belongs together.
+// traceReader turns the lines of a trace into events, and links related events.
 type traceReader struct {
 	*storyBuilder
 	clients []clientState
-	calls   map[int]int      // the event of an operation's call
-	lines   map[int]sim.Step // the line of the trace that an event is
+	calls   map[int]int      // call event by operation
+	lines   map[int]sim.Step // trace line by event
 }
 
-// clientState is what the reader knows of a client on its way through the trace.
+// clientState is the reader's state of a client.
 //
-// Invariant: a connection is two streams, so replies come in the order of their requests; what is due
-// when a connection breaks never comes.
+// Invariant: a connection is two streams, so replies come in the order of their requests. A reply that is due when
+// the connection breaks never comes.
 type clientState struct {
-	session   int            // that it had last, -1 if none
+	session   int            // its last, -1 if none
 	connected int64          // step of its last connect
-	due       []int          // requests that have arrived and whose replies have not, oldest first
-	armed     []int          // requests that have set a watch which has not fired
-	dialled   map[int64]bool // steps with a line that says what came of dialling
+	due       []int          // requests that have arrived, without a reply yet, oldest first
+	armed     []int          // requests whose watch has not fired
+	dialled   map[int64]bool // steps with a line about the outcome of dialling
 }
 
 func (b *storyBuilder) tellEvents() {
@@ -55,7 +55,7 @@ func (b *storyBuilder) tellEvents() {
 	}
 }
 
-// sessionsAt tells of the sessions that begin or end in a step without a line of their own.
+// sessionsAt adds the sessions that begin or end in a step without a line of their own.
 func (r *traceReader) sessionsAt(step int64) {
 	for i, s := range r.story.Sessions {
 		e := Event{Client: s.Client, User: -1, Server: -1, What: "session", Session: i, Operation: -1}
@@ -71,7 +71,7 @@ func (r *traceReader) sessionsAt(step int64) {
 	}
 }
 
-// add appends an event; its step's time is that of the event before if that is of the same step.
+// add appends an event. Its time is that of the previous event if both are of the same step.
 func (r *traceReader) add(step int64, e Event) {
 	e.Step, e.From, e.Armed = step, -1, -1
 	if n := len(r.story.Events); n > 0 && e.Time == 0 {
@@ -81,7 +81,7 @@ func (r *traceReader) add(step int64, e Event) {
 	r.story.Events = append(r.story.Events, e)
 }
 
-// line tells one line of the trace.
+// line adds the event of one line of the trace.
 func (r *traceReader) line(s sim.Step) {
 	e := Event{
 		Time: s.At.Milliseconds(), Kind: Kind(s.Kind), Client: s.Client, User: s.User, Server: s.Server,
@@ -99,7 +99,7 @@ func (r *traceReader) line(s sim.Step) {
 	}
 }
 
-// what names what a line is about.
+// what names the subject of a line.
 func (r *traceReader) what(s sim.Step) string {
 	switch s.Kind {
 	case sim.KindCall, sim.KindReturn:
@@ -115,7 +115,7 @@ func (r *traceReader) what(s sim.Step) string {
 	return string(s.Kind)
 }
 
-// answer says what comes of a request in a line: that it arrives, or what it is answered.
+// answer is the outcome of a request in a line: it arrives, or its result.
 func answer(s sim.Step) string {
 	answered := s.Kind == sim.KindExchange || s.Kind == sim.KindReply
 	switch {
@@ -133,10 +133,10 @@ func answer(s sim.Step) string {
 	return "ok"
 }
 
-// reason is an error of ZooKeeper without the name of the library that returns it.
+// reason is a ZooKeeper error without the name of the library.
 func reason(code fakezk.Code) string { return strings.TrimPrefix(code.Err().Error(), "zk: ") }
 
-// tie connects an event with earlier ones of its client.
+// tie links an event to earlier ones of its client.
 func (r *traceReader) tie(at int, e *Event, c *clientState) {
 	switch e.Kind {
 	case KindCall:
@@ -155,7 +155,7 @@ func (r *traceReader) tie(at int, e *Event, c *clientState) {
 		r.connect(e, c)
 	}
 	if e.Sent > e.Step || (e.Kind == KindRequest || e.Kind == KindExchange) && e.Sent < c.connected {
-		e.Sent = c.connected // it had to wait for a connection
+		e.Sent = c.connected // it waited for a connection
 	}
 }
 
@@ -170,8 +170,8 @@ func (r *traceReader) reply(at int, e *Event, c *clientState) {
 	r.answered(e.From, r.lines[at], c)
 }
 
-// answered notes what the answer to a request says: that there is no such znode; and that it has left a watch, as any
-// does that was answered without an error, and exists also for a znode that is not there.
+// answered records the result of a request: whether the znode is missing, and whether a watch is armed. Any request
+// that succeeds arms its watch; exists arms it for a missing znode too.
 func (r *traceReader) answered(request int, answer sim.Step, c *clientState) {
 	asked := r.lines[request]
 	if asked.Watch && (asked.Request == "exists" || !answer.Failed()) {
@@ -182,8 +182,8 @@ func (r *traceReader) answered(request int, answer sim.Step, c *clientState) {
 	}
 }
 
-// disarm takes the watches away that an event fires and returns the request that set the last of them,
-// -1 if there is none.
+// disarm removes the watches that an event fires, and returns the request that set the last of them, -1 if there is
+// none.
 func (r *traceReader) disarm(fired sim.Step, c *clientState) int {
 	last := -1
 	c.armed = slices.DeleteFunc(c.armed, func(i int) bool {
@@ -197,12 +197,12 @@ func (r *traceReader) disarm(fired sim.Step, c *clientState) int {
 	return last
 }
 
-// fires tells whether an event of a type concerns a watch on the children of its znode, or on itself.
+// fires tells whether an event fires a watch on its znode's children, or on the znode.
 func fires(event zk.EventType, children bool) bool {
 	return event == zk.EventNodeDeleted || (event == zk.EventNodeChildrenChanged) == children
 }
 
-// connect says what came of dialling a server.
+// connect adds the outcome of dialling a server.
 func (r *traceReader) connect(e *Event, c *clientState) {
 	before := c.session
 	c.due, c.session = nil, e.Session
@@ -222,7 +222,7 @@ func (r *traceReader) connect(e *Event, c *clientState) {
 	}
 }
 
-// cause returns the event in which a transaction was committed, -1 if there is none.
+// cause returns the event that committed a transaction, -1 if there is none.
 func (r *traceReader) cause(zxid int64) int {
 	i := slices.IndexFunc(r.record.Changes, func(c sim.Change) bool { return c.Zxid == zxid })
 	if i < 0 {
@@ -236,7 +236,7 @@ func (r *traceReader) cause(zxid int64) int {
 	})
 }
 
-// commits tells whether events of a kind commit a transaction; the end of a session is an event.
+// commits tells whether events of a kind commit a transaction. The end of a session does.
 func commits(k Kind, ended bool) bool {
 	switch k {
 	case KindEnds:

@@ -8,9 +8,9 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// FromVerdict makes the story of a recorded history that breaks a rule of a model: the operations of the
-// verdict's certificate, and so many others before and after each of them, by call. The history may have
-// millions of operations. The error is for a verdict that is no violation.
+// FromVerdict makes the story of a recorded history that breaks a model: the operations of the verdict's certificate,
+// and around operations before and after each, by call. The history may have millions of operations. The error is for
+// a verdict that is no violation.
 func FromVerdict(model string, h linearizability.History, v linearizability.Verdict, around int) (*Story, error) {
 	if v.Outcome != linearizability.Violation {
 		return nil, fmt.Errorf("nothing to tell: %v", v)
@@ -24,25 +24,25 @@ func FromVerdict(model string, h linearizability.History, v linearizability.Verd
 	return s, nil
 }
 
-// FromHistory makes a story of the operations of a history about which somebody asks, and so many others
-// before and after each of them.
+// FromHistory makes a story of the cited operations of a history, and around operations before and after each of
+// them.
 func FromHistory(h linearizability.History, property, message string, around int,
 	asked func(linearizability.Operation) bool) *Story {
 	return fromShown(len(h), near(h, around, asked), property, message, asked)
 }
 
-// wholeMax is how many operations the story of a whole history has at most.
+// wholeMax bounds the operations in the story of a whole history.
 const wholeMax = 400
 
-// FromWholeHistory makes a story of a short history, such as that of one round, about which it is not known
-// which of its operations matter: a znode was left, say. Of a longer one it has the first 400 operations.
+// FromWholeHistory makes a story of a short history, such as that of one round, if the operations that matter are
+// unknown: a znode was left, for example. Of a longer history it has the first 400 operations.
 func FromWholeHistory(h linearizability.History, property, message string) *Story {
 	everybody := func(linearizability.Operation) bool { return true }
 	nobody := func(linearizability.Operation) bool { return false }
 	return fromShown(len(h), near(h, 0, everybody)[:min(len(h), wholeMax)], property, message, nobody)
 }
 
-// fromShown makes a story of a part of a history of so many operations.
+// fromShown makes a story of a part of a history of the given length.
 func fromShown(of int, shown linearizability.History, property, message string,
 	asked func(linearizability.Operation) bool) *Story {
 	s := newStory(property, message)
@@ -59,14 +59,14 @@ func fromShown(of int, shown linearizability.History, property, message string,
 	return s
 }
 
-// near returns the operations that are cited and those around them, by call.
+// near returns the cited operations and those around them, by call.
 func near(h linearizability.History, around int, asked func(linearizability.Operation) bool) (shown linearizability.History) {
 	byCall := make([]int32, len(h))
 	for i := range byCall {
 		byCall[i] = int32(i)
 	}
 	slices.SortStableFunc(byCall, func(a, b int32) int { return cmp.Compare(h[a].Call, h[b].Call) })
-	next := 0 // the first that is not shown yet
+	next := 0 // the first not shown yet
 	for at, i := range byCall {
 		if !asked(h[i]) {
 			continue
@@ -87,7 +87,7 @@ func clientNames(h linearizability.History) (names []string) {
 	return slices.Compact(names)
 }
 
-// clientName names the client that the harness knows.
+// clientName names the harness's client.
 func clientName(o linearizability.Operation) string {
 	if !o.Process.IsNull() {
 		return "client " + o.Process.String()
@@ -110,7 +110,7 @@ func fromOperation(o linearizability.Operation, client int, asked bool) Operatio
 	return told
 }
 
-// stampEvents makes the calls and returns of the operations the events of the story.
+// stampEvents makes the story's events from the calls and returns of the operations.
 func (s *Story) stampEvents() {
 	for i, o := range s.Operations {
 		e := Event{Step: o.Call, Kind: KindCall, Client: o.Client, Server: -1, Session: -1, Operation: i, From: -1,
@@ -127,7 +127,7 @@ func (s *Story) stampEvents() {
 		if a.Operation == b.Operation {
 			return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Kind, b.Kind)) // "call" before "return"
 		}
-		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(b.Kind, a.Kind)) // what ends, ends first
+		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(b.Kind, a.Kind)) // the inner ends first
 	})
 	calls := map[int]int{}
 	for i := range s.Events {
@@ -140,7 +140,7 @@ func (s *Story) stampEvents() {
 	}
 }
 
-// outcome says how an operation ended, as traces do.
+// outcome is an operation's outcome, in the words of traces.
 func (o Operation) outcome() string {
 	switch {
 	case o.Result != "":

@@ -14,7 +14,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// What is shown is what lies around the operations that are cited, and nothing twice.
+// The operations around the cited ones are shown, each once.
 func TestNear(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h linearizability.History
@@ -32,7 +32,7 @@ func TestNear(t *testing.T) {
 	})
 }
 
-// nearPlain is the reference: an operation is shown if, sorted by call, one that is cited is near.
+// nearPlain is the reference: an operation is shown if, sorted by call, a cited one is near.
 func nearPlain(h linearizability.History, around int,
 	asked func(linearizability.Operation) bool) (shown linearizability.History) {
 	sorted := slices.Clone(h)
@@ -45,7 +45,7 @@ func nearPlain(h linearizability.History, around int,
 	return shown
 }
 
-// A large history makes a small story of the operations that break the rule.
+// A large history makes a small story of the operations that break the model.
 func TestLargeHistory(t *testing.T) {
 	var h linearizability.History
 	add := func(client int, op string, arg, result linearizability.Value) {
@@ -92,7 +92,7 @@ func TestLargeHistory(t *testing.T) {
 	}
 }
 
-// The story of a whole history has all its operations, by call, and of a long one the first.
+// The story of a whole history has all its operations, by call; that of a long one has the first.
 func TestWholeHistory(t *testing.T) {
 	for _, n := range []int{1, 5, wholeMax, wholeMax + 7} {
 		var h linearizability.History
@@ -117,7 +117,7 @@ func TestWholeHistory(t *testing.T) {
 	}
 }
 
-// The only sequences in a coloured story are its own.
+// A coloured story has no escape sequences but its own.
 func TestNothingSteersTheTerminal(t *testing.T) {
 	steering := "\x1b[7minverse\x1b]0;pwned\a\u009b2J\r\b\u202e"
 	h := linearizability.History{

@@ -14,25 +14,24 @@ import (
 	"github.com/zktorture/zktorture/internal/csp"
 )
 
-// The page of a story is one file: the pictures are drawn here, as SVG, so that they are there without a
-// script; the script only moves the cursor and shows the tree of znodes at that step. What it needs of
-// the story is in the page as JSON. Nothing is ever loaded.
+// The page of a story is one file. The pictures are drawn here, as SVG, so they need no script; the script only moves
+// the cursor and shows the tree of znodes at that step. Its data are in the page as JSON. The page loads nothing.
 
 //go:embed page/page.html page/page.css page/page.js
 var assets embed.FS
 
 var pageTemplate = template.Must(template.ParseFS(assets, "page/page.html"))
 
-// pageMax bounds a page, in bytes: a browser opens it at once, and it can be attached to a report.
+// pageMax bounds a page, in bytes: it opens at once, and can be attached to a report.
 const pageMax = 1 << 20
 
-// page is what the template fills in.
+// page is the data of the template.
 type page struct {
 	*Story
 	Sentence    string // the message, with short names
 	Style       template.CSS
 	Script      template.JS
-	Scripts     string // which may run
+	Scripts     string // hashes of the allowed scripts
 	Certificate template.HTML
 	Diagram     template.HTML
 	Data        pageData
@@ -42,7 +41,7 @@ type page struct {
 	Text        string
 }
 
-// sentence is the message with the short names of sessions and znodes, and with short stamps.
+// sentence is the message with short names of sessions and znodes, and short stamps.
 func (s *Story) sentence(frames []frame) string {
 	if s.Clock == ClockSteps {
 		return s.short(s.Message)
@@ -58,7 +57,7 @@ func (s *Story) sentence(frames []frame) string {
 
 var numberLike = regexp.MustCompile(`\b\d{7,}\b`)
 
-// tick names a stamp, which may be long, by what has passed since the first.
+// tick names a stamp by its distance from the first, as stamps may be long.
 func tick(frames []frame, stamp int64) string {
 	if first := frames[0].Step; stamp > first {
 		return "+" + strconv.FormatInt(stamp-first, 10)
@@ -69,8 +68,8 @@ func tick(frames []frame, stamp int64) string {
 // mark is an entry of the legend.
 type mark struct{ Class, Text string }
 
-// HTML writes the story as one self-contained page of at most 1 MB. A run that is too long to be drawn
-// keeps its end. The error is that of w, or says that the story cannot be drawn so small.
+// HTML writes the story as one self-contained page of at most 1 MB. A run that is too long to draw keeps its end. The
+// error is that of w, or says that the story does not fit.
 func (s *Story) HTML(w io.Writer) error {
 	var out strings.Builder
 	if err := pageTemplate.Execute(&out, s.page()); err != nil {
@@ -103,12 +102,12 @@ func (s *Story) page() page {
 func asset(name string) string {
 	data, err := assets.ReadFile("page/" + name)
 	if err != nil {
-		panic(err) // it was embedded when this was compiled
+		panic(err) // embedded at compile time
 	}
 	return string(data)
 }
 
-// Bounds on what a page shows; a minimised story has a tenth of each.
+// Bounds of a page. A minimised story has a tenth of each.
 const (
 	eventsMax  = 400
 	znodesMax  = 400
@@ -117,8 +116,8 @@ const (
 	textMax    = 64 << 10 // bytes of the story as text
 )
 
-// clipped returns the story without what is beyond the bounds: the end of a run is kept, as that is where
-// something breaks, and the znodes that are cited.
+// clipped returns the story cut to the bounds. It keeps the end of a run, where the violation is, and the cited
+// znodes.
 func (s *Story) clipped() *Story {
 	t := *s
 	t.Title, t.Message = clip(t.Title, messageMax), clip(t.Message, messageMax)
@@ -140,7 +139,7 @@ func (s *Story) clipped() *Story {
 	return &t
 }
 
-// clippedZnodes leaves out znodes that nobody asks after, if there are too many.
+// clippedZnodes drops uncited znodes if there are too many.
 func clippedZnodes(znodes []Znode) []Znode {
 	spare := len(znodes) - znodesMax
 	if spare <= 0 {
@@ -155,7 +154,7 @@ func clippedZnodes(znodes []Znode) []Znode {
 	})
 }
 
-// clip cuts a text that is longer than n bytes, between two characters.
+// clip cuts a text to n bytes, between two characters.
 func clip(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -163,7 +162,7 @@ func clip(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
-// toldOperation is a row of the table that a recorded history has instead of the diagram.
+// toldOperation is a row of the table that a recorded history has instead of a diagram.
 type toldOperation struct {
 	Operation
 	Who, Label, Until string
@@ -180,10 +179,10 @@ func (s *Story) toldOperations() (told []toldOperation) {
 	return told
 }
 
-// Tell says what a session is.
+// Tell describes a session.
 func (p page) Tell(session Session) string { return p.tellSession(session) }
 
-// toldWait is a wait as a chain: who waits, for what, and whose that is.
+// toldWait is a wait as a chain: the operation, the znode it waits for, and the znode's owner.
 type toldWait struct {
 	Who  string
 	For  []toldAwaited
@@ -249,10 +248,10 @@ func (s *Story) has(k Kind) bool {
 	return slices.ContainsFunc(s.Events, func(e Event) bool { return e.Kind == k })
 }
 
-// pageData is what the script needs.
+// pageData is the data of the script.
 type pageData struct {
 	Frames []frame     `json:"frames"`
-	Start  int         `json:"start"` // the frame to begin with
+	Start  int         `json:"start"` // initial frame
 	Pivot  int         `json:"pivot"` // -1: none
 	Znodes []pageZnode `json:"znodes"`
 }
@@ -271,9 +270,9 @@ type pageLife struct {
 	From  int64   `json:"from"`
 	Until int64   `json:"until"`
 	Owner string  `json:"owner"` // the session's name and client, or empty
-	Ended int64   `json:"ended"` // when the owner ended, -1 if it lives
+	Ended int64   `json:"ended"` // step of the owner's end, -1 if it lives
 	Maker string  `json:"maker"`
-	End   string  `json:"end"` // why it went
+	End   string  `json:"end"` // why it was deleted
 	Sets  []int64 `json:"sets"`
 }
 
@@ -307,7 +306,7 @@ func (s *Story) pageZnode(z Znode) pageZnode {
 	return p
 }
 
-// JSON returns the data as the page carries it.
+// JSON returns the data for the page.
 func (d pageData) JSON() (template.JS, error) {
 	text, err := json.Marshal(d) // escapes <, > and &, so that no text can end the script
 	return template.JS(text), err

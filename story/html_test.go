@@ -15,10 +15,10 @@ import (
 	"github.com/zktorture/zktorture/story"
 )
 
-// pageMax is how large a page may be, in bytes.
+// pageMax bounds a page, in bytes.
 const pageMax = 1 << 20
 
-// pageOf returns a story's page, which must be small, the same each time, and load nothing.
+// pageOf returns a story's page, which must be small, deterministic, and load nothing.
 func pageOf(t *testing.T, s *story.Story) string {
 	t.Helper()
 	var page, again strings.Builder
@@ -40,15 +40,15 @@ func pageOf(t *testing.T, s *story.Story) string {
 // loading finds what makes a browser load something from elsewhere.
 var loading = regexp.MustCompile(`(?i)(src|srcset|poster|action)\s*=\s*"|<link[^>]+href="[^d][^"]*"|@import|url\([^#][^)]*\)|fetch\(|XMLHttpRequest|WebSocket`)
 
-// readable is what a reader sees of a page: its text without marks.
+// readable is the visible text of a page.
 func readable(page string) string {
 	body := page[strings.Index(page, "<body>"):]
 	body = body[:strings.Index(body, "<details")]
 	return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, " "))
 }
 
-// completePage checks that a page says what broke, and names who and what is involved, without the story
-// as text that is also in it.
+// completePage checks that a page says what broke and names what is involved, apart from the story as text that it
+// includes.
 func completePage(t *testing.T, s *story.Story) {
 	t.Helper()
 	page := pageOf(t, s)
@@ -92,7 +92,7 @@ func quoted(t *testing.T, text string) string {
 	return string(data)
 }
 
-// island is the data of a page's script.
+// island is the data of the page's script.
 type island struct {
 	Frames []struct {
 		Step        int64
@@ -115,8 +115,7 @@ func islandOf(t *testing.T, page string) (d island) {
 	return d
 }
 
-// The tree of the page is that of [story.Story.Tree] at each step, and the steps are in order in both
-// pictures.
+// The tree of the page equals [story.Story.Tree] at each step, and the steps are in order in both pictures.
 func TestPageFollowsTheStory(t *testing.T) {
 	a, c := caught(t, "LK10")
 	s := told(t, a, c)
@@ -145,7 +144,7 @@ func TestPageFollowsTheStory(t *testing.T) {
 	}
 }
 
-// What recipes, clients and servers say cannot become a part of the page.
+// Text of recipes, clients and servers cannot become markup.
 func TestPageEscapes(t *testing.T) {
 	evil := `</script><script>alert(1)</script><img src=x onerror="alert(2)">'"&`
 	s := &story.Story{
@@ -175,7 +174,7 @@ func TestPageEscapes(t *testing.T) {
 	islandOf(t, page.String())
 }
 
-// endless is a run that nobody has minimised.
+// endless is a run that was not minimised.
 func endless(events int) *story.Story {
 	s := &story.Story{
 		Property: "order", Title: "t", Message: strings.Repeat("m", 100_000), Workload: "queue",
@@ -199,7 +198,7 @@ func endless(events int) *story.Story {
 	return s
 }
 
-// A page is small whatever the run, and then shows its end.
+// A page is small whatever the run, and shows the end of a long one.
 func TestPageOfLongRun(t *testing.T) {
 	s := endless(5000)
 	page := pageOf(t, s)
@@ -217,7 +216,7 @@ func TestPageOfLongRun(t *testing.T) {
 	}
 }
 
-// A recorded history is told by its certificate, also if it has a million operations.
+// The page of a recorded history has its certificate, even of a million operations.
 func TestPageOfHistory(t *testing.T) {
 	const n, first = 200_000, int64(1_700_000_000_000_000_000)
 	var h linearizability.History

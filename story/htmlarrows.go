@@ -6,7 +6,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// apart is how far request and reply of one exchange are drawn from each other's line, in pixels.
+// apart is the offset of the request and reply of one exchange from their row, in pixels.
 const apart = 4.0
 
 // arrows draws the messages between clients and servers.
@@ -49,7 +49,7 @@ func (d *diagram) arrow(i int, e Event) {
 	}
 }
 
-// fault draws what is lost with a connection, as far as it got.
+// fault draws a message lost with a connection, as far as it got.
 func (d *diagram) fault(i int, e Event) {
 	at, client, server := y(d.row[i]), d.clients[e.Client], d.server(e)
 	half := (client + server) / 2
@@ -68,7 +68,7 @@ func (d *diagram) fault(i int, e Event) {
 	d.bolt(client, at)
 }
 
-// unanswered draws the reply that never came: it was lost when the connection broke.
+// unanswered draws a reply that was lost when the connection broke.
 func (d *diagram) unanswered(i int, e Event) {
 	client, server := d.clients[e.Client], d.server(e)
 	half := (client + server) / 2
@@ -88,11 +88,10 @@ func (d *diagram) message(class string, x1, y1, x2, y2 float64) {
 		"marker-end", "url(#tip-"+kind+")")
 }
 
-// server is where the server of an event is; of a client that has none, the first.
+// server is the x of an event's server; of an unconnected client, the first.
 func (d *diagram) server(e Event) float64 { return d.servers[max(0, min(e.Server, len(d.servers)-1))] }
 
-// sent is where a request starts: at the last row of its client, or of anybody, in the step in which it
-// was sent.
+// sent is where a request starts: at the last row of its client, or of any client, in the step that sent it.
 func (d *diagram) sent(i int, e Event) float64 {
 	if e.Sent >= e.Step {
 		return y(d.row[i]) - apart
@@ -109,7 +108,7 @@ func (d *diagram) sent(i int, e Event) float64 {
 	return y(start)
 }
 
-// from is where a message from the server starts: at what caused it.
+// from is where a message from the server starts: at its cause.
 func (d *diagram) from(i int, e Event) float64 {
 	if e.From < 0 || d.row[e.From] < 0 {
 		return y(d.row[i])

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// canvas collects the shapes of an SVG picture. Colours and strokes are the style sheet's, by class.
+// canvas collects the shapes of an SVG picture. The style sheet sets colours and strokes, by class.
 type canvas struct{ out strings.Builder }
 
-// tag adds an element with its attributes, given as name, value, name, value; numbers are rounded to a
-// tenth. All text is escaped.
+// tag adds an element with its attributes, given as name, value, name, value. Numbers are rounded to a tenth. All
+// text is escaped.
 func (c *canvas) tag(name, text string, attributes ...any) {
 	c.out.WriteByte('<')
 	c.out.WriteString(name)
@@ -34,7 +34,7 @@ func attribute(v any) string {
 	return fmt.Sprint(v)
 }
 
-// open begins a group with a title, which a browser shows when the pointer rests on it.
+// open begins a group with a title, shown when the pointer hovers over it.
 func (c *canvas) open(class, title string) {
 	c.out.WriteString(`<g class="` + html.EscapeString(class) + `">`)
 	if title != "" {
@@ -58,33 +58,32 @@ func (c *canvas) text(class string, x, y float64, text string) {
 	}
 }
 
-// cross marks where something is lost.
+// cross marks a loss.
 func (c *canvas) cross(x, y float64) {
 	c.tag("path", "", "class", "lost cross", "d", fmt.Sprintf("M%.1f %.1fl9 9m0 -9l-9 9", x-4.5, y-4.5))
 }
 
-// bolt marks where a fault strikes.
+// bolt marks a fault.
 func (c *canvas) bolt(x, y float64) {
 	c.tag("path", "", "class", "bolt", "d", fmt.Sprintf("M%.1f %.1fl-6 10h5l-3 8l8 -11h-5l3 -7z", x+1, y-9))
 }
 
-// svg wraps the shapes. The label is for those who do not see the picture.
+// svg wraps the shapes. The label is for screen readers.
 func (c *canvas) svg(id, label string, width, height float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg id="%s" class="picture" role="img" aria-label="%s" viewBox="0 0 %s %s" style="min-width:%spx;max-width:%spx">%s</svg>`,
 		id, html.EscapeString(label), attribute(width), attribute(height), attribute(width*shrinkMost), attribute(width*growMost), c.out.String()))
 }
 
-// shrinkMost is how small a picture may become before it is scrolled instead.
+// shrinkMost is the smallest scale of a picture. Below it the picture scrolls.
 const shrinkMost = 0.8
 
-// growMost is how large it may become.
+// growMost is the largest scale.
 const growMost = 1.2
 
-// glyphWidth is about the width of a character at the pictures' size of text, a little more than it is in
-// the usual fonts.
+// glyphWidth is about the width of a character in the pictures, slightly more than in the usual fonts.
 const glyphWidth = 6.3
 
-// fit shortens a text so that it is not wider than width.
+// fit shortens a text to width.
 func fit(text string, width float64) string {
 	n := max(int(width/glyphWidth), 2)
 	if utf8.RuneCountInString(text) <= n {

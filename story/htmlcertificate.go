@@ -10,9 +10,9 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// The certificate: the operations that show the violation as bars from call to return, a row for each
-// user, and greyed the other operations of the run. Time runs to the right, one column for each step at
-// which something happened. Below a client's bars are its sessions.
+// The certificate shows the cited operations as bars from call to return, a row for each user, and the other
+// operations greyed. Time runs to the right, with one column for each step at which something happened. Below a
+// client's bars are its sessions.
 
 // Geometry, in CSS pixels.
 const (
@@ -25,11 +25,11 @@ const (
 	stripGap   = 4.0
 	strip      = 6.0
 	rowGap     = 12.0
-	tickGap    = 34.0 // at least so far are numbers apart
+	tickGap    = 34.0 // least distance of numbers
 	labelsMax  = 3    // lines of labels above a row
 )
 
-// chartRows bounds the rows; those without an operation in question go first.
+// chartRows bounds the rows. Rows without a cited operation are dropped first.
 const chartRows = 8
 
 type certificate struct {
@@ -66,7 +66,7 @@ func newCertificate(s *Story, frames []frame) *certificate {
 	return c
 }
 
-// layRows puts each operation into the first row of its user in which it has room.
+// layRows puts each operation into the first row of its user with room.
 func (c *certificate) layRows() {
 	for i, o := range c.story.Operations {
 		if len(c.frames) == 0 || !o.Cited && o.Return >= 0 && o.Return < c.frames[0].Step {
@@ -114,8 +114,7 @@ func (c *certificate) layHeights() {
 	c.height = at
 }
 
-// layLabels puts the labels above the bars, those of the operations in question first. What has no room
-// on the lines that there are is left out unless it is in question.
+// layLabels puts the labels above the bars, those of cited operations first. Other labels without room are left out.
 func (c *certificate) layLabels(r *chartRow) {
 	var ends [labelsMax][][2]float64
 	for _, asked := range []bool{true, false} {
@@ -145,7 +144,7 @@ func free(taken [][2]float64, from, until float64) bool {
 	return !slices.ContainsFunc(taken, func(t [2]float64) bool { return from < t[1] && t[0] < until })
 }
 
-// x is where a step or stamp is.
+// x is the position of a step or stamp.
 func (c *certificate) x(step int64) float64 {
 	switch {
 	case step < 0:
@@ -156,7 +155,7 @@ func (c *certificate) x(step int64) float64 {
 	return c.frames[frameFrom(c.frames, step)].X
 }
 
-// end is where an operation ends: of one that never returned, where its client crashed, or nowhere.
+// end is the end of an operation; of one that never returned, its client's crash, or the end of the picture.
 func (c *certificate) end(o Operation) float64 {
 	if o.Return >= 0 {
 		return c.x(o.Return)
@@ -180,7 +179,7 @@ func (c *certificate) draw() template.HTML {
 	return c.svg("certificate", label, chartWidth, c.height+axisHeight)
 }
 
-// axis numbers the steps as far as there is room, and marks the pivotal one.
+// axis numbers the steps where there is room, and marks the pivotal one.
 func (c *certificate) axis() {
 	last := -tickGap
 	for _, f := range c.frames {
@@ -203,7 +202,7 @@ func (c *certificate) axis() {
 	c.canvas.text("head", 0, c.height+15, unit)
 }
 
-// tick is how a frame is called on the axis.
+// tick names a frame on the axis.
 func (c *certificate) tick(f frame) string {
 	if c.story.Clock == ClockStamps {
 		return tick(c.frames, f.Step)
@@ -247,15 +246,15 @@ func (c *certificate) bar(i int, top float64) {
 	c.close()
 }
 
-// grants tells whether an operation has given its client something to hold.
+// grants tells whether an operation granted its client a hold.
 func (o Operation) grants() bool {
 	kind := linearizability.KindOf(o.Name)
 	return kind.Back != "" && o.Outcome == "ok" &&
 		!(kind.Tries && slices.Contains([]string{"", "0", "false", "null"}, o.Result))
 }
 
-// held is up to where a client has what an operation granted: to its call that gives it back, to its
-// crash, or to where it learns that its session is gone; 0 if nothing was granted.
+// held is the end of an operation's hold: its release, the client's crash, or the step where the client learns that
+// its session is gone; 0 if nothing was granted.
 func (c *certificate) held(i int) float64 {
 	o := c.story.Operations[i]
 	if !o.grants() {
@@ -298,7 +297,7 @@ func (c *certificate) begin(step int64) float64 {
 	return c.x(step)
 }
 
-// faults marks where faults strike: in the row of the client, or above all.
+// faults marks the faults: in the row of the client, or above all.
 func (c *certificate) faults() {
 	for _, e := range c.story.Events {
 		if e.Kind != KindFault {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// drawCurve draws, beside the lanes, the share of random continuations that end in the violation after
-// each step.
+// drawCurve draws, beside the lanes, the share of random continuations from each step that end in the violation.
 func (d *diagram) drawCurve() {
 	if len(d.story.Curve) == 0 {
 		return
@@ -32,7 +31,7 @@ func (d *diagram) drawCurve() {
 	d.jump()
 }
 
-// curveEnd is where the curve ends: with the last step of the torture phase.
+// curveEnd is the end of the curve: the last step of the torture phase.
 func (d *diagram) curveEnd() float64 {
 	end := headHeight
 	for _, f := range d.frames {
@@ -43,7 +42,7 @@ func (d *diagram) curveEnd() float64 {
 	return end
 }
 
-// jump writes at the pivotal step how far the curve rises.
+// jump labels the pivotal step with the rise of the curve.
 func (d *diagram) jump() {
 	p := d.story.Pivot
 	if p == nil || p.Step <= 0 {

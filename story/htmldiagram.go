@@ -8,13 +8,12 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// The space-time diagram, after Lamport ("Time, Clocks, and the Ordering of Events in a Distributed
-// System", 1978): time runs down, each client and each server has a line, messages are arrows. Servers
-// stand in the middle, and what a client does is written on its outer side, so that with two clients no
-// arrow crosses a text.
+// The space-time diagram, after Lamport ("Time, Clocks, and the Ordering of Events in a Distributed System", 1978):
+// time runs down, each client and each server has a line, messages are arrows. Servers stand in the middle and
+// clients' texts on the outside, so that with two clients no arrow crosses a text.
 //
-// A row is an event, or several events of one step at different clients. A request starts at the row in
-// which it was sent: a long arrow is a decision that was old when it arrived.
+// A row is an event, or events of several clients in one step. A request starts at the row that sent it: a long arrow
+// is a decision that was outdated on arrival.
 
 // Geometry, in CSS pixels.
 const (
@@ -35,7 +34,7 @@ var textWidths = []float64{236, 236, 236, 182}
 
 const textWidthMany = 168
 
-// boldShare is how much of a text fits if it is bold.
+// boldShare is the share of a text's characters that fits in bold.
 const boldShare = 0.88
 
 type diagram struct {
@@ -44,7 +43,7 @@ type diagram struct {
 	frames  []frame
 	row     []int // of each event, -1 if it is not drawn
 	rows    int
-	waits   int       // the first row of who waits for ever
+	waits   int       // the first row of operations that wait for ever
 	clients []float64 // x of each lifeline
 	outward []float64 // -1: the text of a client is to the left of it, 1: to the right
 	servers []float64
@@ -63,7 +62,7 @@ func newDiagram(s *Story, frames []frame) *diagram {
 	return d
 }
 
-// layRows gives each event its row.
+// layRows assigns a row to each event.
 func (d *diagram) layRows() {
 	taken := map[int]bool{} // clients in the last row
 	before := -1            // event in the last row
@@ -95,12 +94,12 @@ func (d *diagram) waiting(client, first int) (n int) {
 	return n
 }
 
-// beside tells whether an event fits into the row of the one before.
+// beside tells whether an event fits into the previous one's row.
 func (d *diagram) beside(e, before Event, taken map[int]bool) bool {
 	return e.Step == before.Step && e.Time == before.Time && e.Client >= 0 && before.Client >= 0 && !taken[e.Client]
 }
 
-// layLanes puts half of the clients to the left of the servers and half to the right.
+// layLanes puts half of the clients left of the servers and half right.
 func (d *diagram) layLanes() {
 	n := len(d.story.Clients)
 	d.text = textWidthMany
@@ -143,7 +142,7 @@ func (d *diagram) layGutter() {
 	d.times = d.steps + gutterGap + time
 }
 
-// layFrames says where in the picture each frame is. A step without a row is at the end of the one before.
+// layFrames gives each frame its position. A step without a row is at the end of the previous one.
 func (d *diagram) layFrames() {
 	first, last := make([]int, len(d.frames)), make([]int, len(d.frames))
 	for i := range first {
@@ -174,7 +173,7 @@ func y(row int) float64 { return headHeight + (float64(row)+0.5)*rowHeight }
 
 func (d *diagram) bottom() float64 { return headHeight + float64(d.rows)*rowHeight }
 
-// at is where something is that happens in a step without an event of its own.
+// at is the position of a step, with or without an event of its own.
 func (d *diagram) at(step int64) float64 {
 	switch {
 	case step < 0 || len(d.frames) == 0:
@@ -202,7 +201,7 @@ func (d *diagram) draw() template.HTML {
 	return d.svg("diagram", label, d.width, d.bottom()+footHeight)
 }
 
-// shades are behind everything: of the pivotal step, and of the step that the scrubber is at.
+// shades are the backgrounds of the pivotal step and of the scrubber's step.
 func (d *diagram) shades() {
 	for _, f := range d.frames {
 		if f.Pivot {
@@ -254,7 +253,7 @@ func (d *diagram) drawSessions() {
 			from, until := d.begin(span.from), d.at(span.until)
 			d.rect(span.class, x, from, bandWidth, until-from, 3)
 		}
-		if s.Begin <= 0 { // the begin of any other has a row
+		if s.Begin <= 0 { // any other begin has a row
 			d.canvas.text("sessionname", d.clients[s.Client]-d.outward[s.Client]*bandWidth/2, headHeight-3, s.Name)
 		}
 		d.close()
@@ -268,7 +267,7 @@ func (d *diagram) begin(step int64) float64 {
 	return d.at(step)
 }
 
-// lifelines are interrupted while a process is dead or stopped.
+// lifelines are interrupted while a process is dead or paused.
 func (d *diagram) lifelines() {
 	for c, x := range d.clients {
 		from, class := headHeight-6, "life"
@@ -306,7 +305,7 @@ func (d *diagram) operations() {
 		from, known := called[i]
 		until, ended := returned[i]
 		if !known && !ended {
-			continue // before the part that is drawn
+			continue // before the drawn part
 		}
 		top, bottom := y(from), d.bottom()-2
 		if !known {
@@ -336,7 +335,7 @@ func (o Operation) class() string {
 	return class
 }
 
-// tellOperation says what an operation is, in one line.
+// tellOperation describes an operation in one line.
 func (s *Story) tellOperation(o Operation) string {
 	text := fmt.Sprintf("%s %s: %s", s.user(o.Client, o.User), o.label(), o.Outcome)
 	if o.Error != "" {
@@ -348,7 +347,7 @@ func (s *Story) tellOperation(o Operation) string {
 	return text + fmt.Sprintf(", from %d to %d", o.Call, o.Return)
 }
 
-// label names an operation with what went in and came out.
+// label names an operation with its argument and result.
 func (o Operation) label() string {
 	text := o.Name + "(" + o.Arg + ")"
 	switch {
@@ -364,7 +363,7 @@ func (o Operation) label() string {
 	return text
 }
 
-// texts writes what happens beside the lifelines, and what the world does across them.
+// texts writes client events beside the lifelines, and world events across them.
 func (d *diagram) texts() {
 	for i, e := range d.story.Events {
 		switch {
@@ -396,7 +395,7 @@ func (d *diagram) write(client int, class string, at float64, text, title string
 	d.close()
 }
 
-// across writes what the world does over the servers' lanes.
+// across writes a world event over the servers' lanes.
 func (d *diagram) across(e Event, at float64) {
 	text := fit(d.story.wordsOfUser(e), d.text+2*laneGap)
 	x := (d.servers[0] + d.servers[len(d.servers)-1]) / 2
@@ -424,7 +423,7 @@ func textClass(e Event) string {
 	return "plain"
 }
 
-// hits are what the pointer can choose: a whole step.
+// hits are the areas that the pointer can choose: whole steps.
 func (d *diagram) hits() {
 	for i, f := range d.frames {
 		if f.Bottom > f.Top {

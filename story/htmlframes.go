@@ -7,15 +7,15 @@ import (
 
 // frame is a position of the scrubber: a step at which something happened.
 //
-// Invariant: frames are in order of step, no two have the same.
+// Invariant: frames are in order of step, each step once.
 type frame struct {
 	Step  int64    `json:"step"`
 	Time  string   `json:"time"` // by the servers' clock; empty in a recorded history
 	Lines []string `json:"lines"`
 	Pivot bool     `json:"pivot"`
-	Share int      `json:"share"` // percent of the continuations that end in the violation; -1: not known
+	Share int      `json:"share"` // percent of the continuations that end in the violation; -1: unknown
 
-	// Where it is in the pictures, in their units.
+	// Its position in the pictures, in their units.
 	Top    float64 `json:"top"`
 	Bottom float64 `json:"bottom"`
 	X      float64 `json:"x"`
@@ -71,7 +71,7 @@ func frameFrom(frames []frame, step int64) int {
 	return min(i, len(frames)-1)
 }
 
-// line says what an event is and whose.
+// line describes an event and its client.
 func (s *Story) line(e Event) string {
 	if e.Client < 0 {
 		return s.words(e)

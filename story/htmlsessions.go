@@ -2,14 +2,14 @@ package story
 
 import "slices"
 
-// span is a part of a session's life, as pictures show it.
+// span is a part of a session's life in the pictures.
 type span struct {
-	class       string // of the style sheet
+	class       string // in the style sheet
 	from, until int64  // steps; until is -1 if it does not end
 }
 
-// spans divides the life of a session: alive; alive still, but its process has crashed; gone at the
-// servers, and its client does not know.
+// spans divides the life of a session: alive; alive with a crashed client; ended at the servers without the client's
+// knowledge.
 func (s *Story) spans(of Session) []span {
 	crash := s.crash(of.Client, of.Begin)
 	if crash >= 0 && (of.End < 0 || crash < of.End) {
@@ -22,8 +22,8 @@ func (s *Story) spans(of Session) []span {
 	return spans
 }
 
-// aware is the step from which on a client goes by the end of its session: it learns of it, crashes, or
-// has another; -1 if it never does.
+// aware is the step from which a client acts on the end of its session: it learns of it, crashes, or has another; -1
+// if it never does.
 func (s *Story) aware(of Session) int64 {
 	until := []int64{of.Learned, s.crash(of.Client, of.End)}
 	for _, other := range s.Sessions {
@@ -38,7 +38,7 @@ func (s *Story) aware(of Session) int64 {
 	return slices.Min(until)
 }
 
-// crash returns the step at which a client crashes first after a step, -1 if it does not.
+// crash returns the step of a client's first crash after a step, -1 if there is none.
 func (s *Story) crash(client int, after int64) int64 {
 	i := slices.IndexFunc(s.Events, func(e Event) bool {
 		return e.Client == client && e.Kind == KindFault && e.What == "crash" && e.Step > after

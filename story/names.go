@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// commonRoot returns the longest path that is above all znodes that are no parents, "/" if there is
-// none.
+// commonRoot returns the longest common path of all leaves, "/" if there is none.
 func commonRoot(znodes []Znode) string {
 	root := ""
 	for i, z := range znodes { // by path: a parent comes right before its first child
@@ -27,8 +26,8 @@ func commonRoot(znodes []Znode) string {
 	return root
 }
 
-// nameZnodes gives each znode a short name that no other has: the last part of its path, abbreviated
-// if that is enough, or the whole path.
+// nameZnodes gives each znode a unique short name: the last part of its path, abbreviated if that is unique, or the
+// whole path.
 func nameZnodes(znodes []Znode) {
 	for _, naming := range []func(path string) string{
 		func(path string) string { return abbreviate(lastPart(path), "") },
@@ -57,14 +56,14 @@ func lastPart(path string) string {
 }
 
 var (
-	// identity is what makes a name one client's own: a GUID, a session, a hash.
+	// identity is the part of a name unique to a client: a GUID, a session, a hash.
 	identity = regexp.MustCompile(`([0-9a-f]{4})(?:[0-9a-f]{4}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{7,})`)
 	guid     = regexp.MustCompile(`([0-9a-f]{4})[0-9a-f]{28}`)
-	// leadingZeros are those of a sequence number, but for the last four digits.
+	// leadingZeros are those of a sequence number, except for the last four digits.
 	leadingZeros = regexp.MustCompile(`0{6}(\d{4})$`)
 )
 
-// abbreviate leaves out of a name what only makes it long; kept says what stays of an identity.
+// abbreviate shortens the long parts of a name; kept is what stays of an identity.
 func abbreviate(name, kept string) string {
 	short := identity.ReplaceAllString(leadingZeros.ReplaceAllString(name, "$1"), kept+"…")
 	return strings.ReplaceAll(short, "…-…", "…")

@@ -8,12 +8,12 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// continuations is how many random continuations are run from each step.
+// continuations is how many random continuations run from each step.
 const continuations = 100
 
-// Tell runs a counterexample again and makes its story, with the pivotal step. It takes about a second: a
-// hundred runs for each step. If ctx ends before, the story has no pivotal step. The errors are those of
-// [New], [sim.Replay] and [sim.Continuations].
+// Tell replays a counterexample and makes its story, with the pivotal step. It takes about a second: a hundred runs
+// for each step. If ctx ends first, the story has no pivotal step. The errors are those of [New], [sim.Replay] and
+// [sim.Continuations].
 func Tell(ctx context.Context, w sim.Workload, c *sim.Counterexample) (*Story, error) {
 	r, err := sim.Replay(w, c)
 	if err != nil {
@@ -34,8 +34,8 @@ func Tell(ctx context.Context, w sim.Workload, c *sim.Counterexample) (*Story, e
 	return s, nil
 }
 
-// pivot finds where the curve rises most; of equal rises the first counts. A curve that nowhere rises by
-// more than chance has its pivot at step 0: the calls themselves are at fault, not what happens to them.
+// pivot finds the steepest rise of the curve; of equal rises the first. A curve without a rise beyond chance has its
+// pivot at step 0: the calls themselves are at fault, not the schedule.
 func (s *Story) pivot() *Pivot {
 	if len(s.Curve) == 0 {
 		return nil
@@ -52,12 +52,11 @@ func (s *Story) pivot() *Pivot {
 	return p
 }
 
-// chance is how far the counts of two steps may differ by chance: two standard deviations of the
-// difference of two binomials with equal odds.
+// chance is how far the counts of two steps may differ by chance: two standard deviations of the difference of two
+// binomials with equal odds.
 func chance(runs int) int { return int(2 * math.Sqrt(float64(runs)/2)) }
 
-// sealed returns the first step from which on every continuation ends in the violation, -1 if even the
-// last step leaves a way out.
+// sealed returns the first step from which every continuation ends in the violation, -1 if there is none.
 func (s *Story) sealed() int64 {
 	step := int64(-1)
 	for i := len(s.Curve) - 1; i >= 0 && s.Curve[i].Broken == s.Curve[i].Runs; i-- {
@@ -85,7 +84,7 @@ func (s *Story) tellSealed(p *Pivot) string {
 	return ""
 }
 
-// deed says what happened in a step.
+// deed describes what happened in a step.
 func (s *Story) deed(step int64) string {
 	for _, e := range s.Events {
 		if e.Step == step && e.Kind != KindCall && e.Kind != KindReturn {

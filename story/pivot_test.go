@@ -39,7 +39,7 @@ func TestPivot(t *testing.T) {
 	}
 }
 
-// The sparkline has a character for each step, or for each few, and fits.
+// The sparkline has a character for each step, or for each few steps, and fits the width.
 func TestSparkline(t *testing.T) {
 	for n := 1; n < 400; n += 7 {
 		broken := make([]int, n)

@@ -12,7 +12,7 @@ import (
 	"github.com/zktorture/zktorture/story"
 )
 
-// The story of a run that says everything in other words is the same, but for the words that it quotes.
+// The story of a run with all words replaced is the same, except for quoted words.
 func TestStoryReadsNoWords(t *testing.T) {
 	bubbles.Many(t)
 	for _, id := range sample {
@@ -40,7 +40,7 @@ func newStory(t *testing.T, c *sim.Counterexample, r *sim.Replayed) *story.Story
 	return s
 }
 
-// rewordQuotes puts other words into a story for those that it quotes.
+// rewordQuotes replaces the words that a story quotes.
 func rewordQuotes(s *story.Story) {
 	s.Message = reworded.Text(s.Message)
 	s.Title = fmt.Sprintf("%s (%s) breaks %s: %s", s.Workload, s.Recipe, s.Property, s.Message)

@@ -79,8 +79,8 @@ func eventProblem(s *story.Story, i int) string {
 	return ""
 }
 
-// rearmed tells whether an event may come from a watch that setWatches has set anew, or come twice because
-// several kinds of watches were on its znode.
+// rearmed tells whether an event may come from a watch that setWatches armed again, or come twice because its znode
+// had several kinds of watches.
 func rearmed(s *story.Story, i int) bool {
 	return slices.ContainsFunc(s.Events[:i], func(e story.Event) bool {
 		return e.Client == s.Events[i].Client && (e.What == "setWatches" || e.Kind == story.KindWatch &&
@@ -97,8 +97,8 @@ func inOperation(s *story.Story, e story.Event) bool {
 	return at == e.Step && o.Client == e.Client && o.User == e.User
 }
 
-// listProblems compares lists of children that clients saw with the tree, where there is one server, whose
-// lists cannot be old.
+// listProblems compares the children that clients saw with the tree. It needs a single server, whose lists are never
+// stale.
 func listProblems(t *testing.T, s *story.Story, e story.Event) {
 	t.Helper()
 	if e.Kind != story.KindExchange || !strings.HasPrefix(e.What, "children") ||

@@ -1,31 +1,31 @@
 // Package story tells a violation to people.
 //
-// A [Story] is a data model: everything that the text ([Story.Text]) and the page ([Story.HTML]) need, worked out. It
-// is made from a counterexample that has been run again ([New], [Tell]) or from a recorded history and the verdict on
-// it ([FromHistory]), and is small enough to be JSON in a page: a minimised run has some tens of events.
+// A [Story] is a data model with everything that the text ([Story.Text]) and the page ([Story.HTML]) need. It is made
+// from a replayed counterexample ([New], [Tell]) or from a recorded history and its verdict ([FromHistory]), and is
+// small enough to be JSON in a page: a minimised run has some tens of events.
 //
 // # The model
 //
-// A run is a list of [Event]s in the order in which they happened. Each has a step, the address of everything: in a
-// step one thing happens, such as that a request reaches a server, a message reaches a client, a fault strikes, or time
-// moves. Calls and returns of operations carry the step that let them happen. What crosses the network is two events
-// joined by From (a reply and its request, a watch event and what changed the znode), or one event of kind exchange if
-// nothing came between request and reply. A request was sent at an earlier step, Sent: what its client decided then may
-// be outdated when it arrives, which is how most stories begin.
+// A run is a list of [Event]s in the order in which they happened. Each has a step, its address. In a step one thing
+// happens: a request reaches a server, a message reaches a client, a fault strikes, or time moves. Calls and returns
+// of operations carry the step that let them happen. A message on the network is two events joined by From (a reply
+// and its request, a watch event and its cause), or one event of kind exchange if nothing came between request and
+// reply. A request was sent at an earlier step, Sent: the client's decision may be outdated when it arrives, which is
+// how most stories begin.
 //
-// Beside the events stand the things that last: [Session]s, which end at the servers and of which the client learns
-// later; [Operation]s from call to return; [Znode]s from creation to deletion. References between them are indices into
-// the lists of the story; -1 is none. Those that the verdict is about are marked Cited: the operations, sessions and
-// znodes that it names as fields (see [sim.Violation]). Its sentence is only quoted, and shortened.
+// Beside the events are the things that last: [Session]s, which end at the servers before the client learns of it;
+// [Operation]s from call to return; [Znode]s from creation to deletion. References between them are indices into the
+// story's lists; -1 is none. The operations, sessions and znodes that the verdict names as fields (see
+// [sim.Violation]) are marked Cited. Its sentence is only quoted, and shortened.
 //
-// At the end stand the [Wait]s that never end, and the [Pivot]: the step after which the violation was hardest to
-// avoid, found by trying (see [sim.Continuations]).
+// At the end are the [Wait]s that never end, and the [Pivot]: the step after which the violation was hardest to
+// avoid, found by experiment (see [sim.Continuations]).
 package story
 
 // Format is the value of Story.Format.
 const Format = "zktorture story 1"
 
-// Story is one violation with what led to it.
+// Story is one violation with the events that led to it.
 type Story struct {
 	Format   string `json:"format"`
 	Title    string `json:"title"`    // one sentence: what broke which property
@@ -33,9 +33,9 @@ type Story struct {
 	Message  string `json:"message"`  // one sentence that names operations, sessions and znodes
 	Workload string `json:"workload"`
 	Recipe   string `json:"recipe"`
-	Faults   string `json:"faults"` // that were allowed
-	Struck   string `json:"struck"` // that did strike
-	Clock    Clock  `json:"clock"`  // what steps and stamps count
+	Faults   string `json:"faults"` // allowed faults
+	Struck   string `json:"struck"` // faults that struck
+	Clock    Clock  `json:"clock"`  // the unit of steps and stamps
 	Servers  int    `json:"servers"`
 	Root     string `json:"root"` // the longest path above all znodes of the story
 
@@ -45,19 +45,19 @@ type Story struct {
 	Sessions   []Session   `json:"sessions"`   // by begin
 	Znodes     []Znode     `json:"znodes"`     // by path
 	Waits      []Wait      `json:"waits"`
-	Curve      []Point     `json:"curve"` // by step; empty if nobody asked for it
+	Curve      []Point     `json:"curve"` // by step; empty if not computed
 	Pivot      *Pivot      `json:"pivot"` // null without a curve, or with a flat one
 	Commands   []Command   `json:"commands"`
-	Left       int         `json:"left"` // operations of a history that are not told
+	Left       int         `json:"left"` // operations of a history that were left out
 }
 
-// Clock says what the steps of a story count.
+// Clock is the unit of a story's steps.
 type Clock string
 
 // The clocks.
 const (
 	ClockSteps  Clock = "steps"  // of a simulated world
-	ClockStamps Clock = "stamps" // of a recorded history, whatever its harness counted
+	ClockStamps Clock = "stamps" // of a recorded history, in its harness's unit
 )
 
 // Client is a client process: one session at a time, one user or more.
@@ -69,25 +69,25 @@ type Client struct {
 // Kind says what an event is.
 type Kind string
 
-// The kinds of events. The comment names the fields that have a meaning besides Step, Time and What.
+// The kinds of events. The comment names the fields in use besides Step, Time and What.
 const (
 	KindCall     Kind = "call"     // Client, User, Operation
 	KindReturn   Kind = "return"   // Client, User, Operation; From is the call
 	KindRequest  Kind = "request"  // a request reaches Server; Client, Path, Sent, Operation
 	KindExchange Kind = "exchange" // a request, and its reply, Result, reaches the client in the same step
 	KindReply    Kind = "reply"    // From is the request
-	KindWatch    Kind = "watch"    // a watch event reaches the client; From is what changed the znode, Armed set the watch
-	KindTold     Kind = "told"     // an event of the connection reaches User, who reads those; Result is the event
+	KindWatch    Kind = "watch"    // a watch event reaches the client; From is the change, Armed set the watch
+	KindTold     Kind = "told"     // a connection event reaches User, who subscribed; Result is the event
 	KindClosed   Kind = "closed"   // the client sees that the server has closed the connection
 	KindBegins   Kind = "begins"   // Session begins
-	KindResumes  Kind = "resumes"  // Session goes on at Server
+	KindResumes  Kind = "resumes"  // Session resumes at Server
 	KindRefused  Kind = "refused"  // the server is behind the client and refuses it
-	KindEnds     Kind = "ends"     // Session ends at the servers, by time or because its client closes it
+	KindEnds     Kind = "ends"     // Session ends at the servers: it expires, or its client closes it
 	KindLearns   Kind = "learns"   // the client learns that Session is gone
-	KindFault    Kind = "fault"    // strikes; Lost says what is lost with a connection; Client, if it concerns one
+	KindFault    Kind = "fault"    // strikes; Lost is what is lost with a connection; Client, if it concerns one
 	KindHealed   Kind = "healed"   // a fault ends
 	KindTime     Kind = "time"     // time moves
-	KindShared   Kind = "shared"   // what clients share outside of ZooKeeper is reached
+	KindShared   Kind = "shared"   // state that clients share outside of ZooKeeper is accessed
 )
 
 // Event is one thing that happened.
@@ -97,19 +97,19 @@ type Event struct {
 	Kind      Kind   `json:"kind"`
 	Client    int    `json:"client"` // -1: the world
 	User      int    `json:"user"`   // of the client, from 0; -1: none in particular
-	Server    int    `json:"server"` // to which the client is connected afterwards; -1: none
-	What      string `json:"what"`   // create, exists+watch; NodeDeleted; acquire(); of a fault and of its end the fault: expiry
+	Server    int    `json:"server"` // the client's server afterwards; -1: none
+	What      string `json:"what"`   // create, exists+watch; NodeDeleted; acquire(); of a fault's begin and end its name: expiry
 	Path      string `json:"path,omitempty"`
 	Result    string `json:"result,omitempty"`  // in words
-	Made      string `json:"made,omitempty"`    // the path of the znode that a create has made, if the server has made its name
-	Answer    string `json:"answer,omitempty"`  // of a request and of a reply: ok, arrives, or = and what is answered; empty with Made
-	Session   int    `json:"session"`           // that the client believes to have, or that the event is about
-	Operation int    `json:"operation"`         // on whose behalf
-	From      int    `json:"from"`              // the event that caused this one, see [Kind]
-	Armed     int    `json:"armed"`             // the request that set the watch which fires
-	Sent      int64  `json:"sent"`              // step in which a request was sent; else that of the event
+	Made      string `json:"made,omitempty"`    // path of the created znode, if the server chose its name
+	Answer    string `json:"answer,omitempty"`  // of request and reply: ok, arrives, or = and the result; empty with Made
+	Session   int    `json:"session"`           // the client's own view, or the session concerned
+	Operation int    `json:"operation"`         // that made the request
+	From      int    `json:"from"`              // the event's cause, see [Kind]
+	Armed     int    `json:"armed"`             // the request that set the fired watch
+	Sent      int64  `json:"sent"`              // step that sent a request; else the event's own
 	Lost      string `json:"lost,omitempty"`    // request, reply (the request was carried out) or event
-	Subject   string `json:"subject,omitempty"` // which request or event that is: create, NodeDeleted
+	Subject   string `json:"subject,omitempty"` // the lost request or event: create, NodeDeleted
 	Fate      string `json:"fate,omitempty"`    // what became of it, in words
 	Cited     bool   `json:"asked,omitempty"`
 }
@@ -135,36 +135,36 @@ type Session struct {
 	Client  int    `json:"client"`
 	Begin   int64  `json:"begin"`
 	End     int64  `json:"end"`     // at the servers; -1: it lives
-	Expired bool   `json:"expired"` // it has not been closed by its client
+	Expired bool   `json:"expired"` // not closed by its client
 	Learned int64  `json:"learned"` // step at which the client learns of the end; -1: never
 	Cited   bool   `json:"asked"`
 }
 
-// Znode is a path that existed at some time; or, without a life, one that never did although an operation
-// of the certificate asked for it.
+// Znode is a path that existed at some time; or, without a life, one that never did although an operation of the
+// certificate requested it.
 type Znode struct {
 	Path  string `json:"path"`
-	Name  string `json:"name"` // short, and no other znode's
+	Name  string `json:"name"` // short and unique
 	Lives []Life `json:"lives"`
 	Cited bool   `json:"asked"`
 }
 
 // Life is a znode from one creation to its deletion.
 type Life struct {
-	From    int64   `json:"from"`           // after this step it is there
-	Until   int64   `json:"until"`          // after this step it is not; -1: it stays
+	From    int64   `json:"from"`           // it exists after this step
+	Until   int64   `json:"until"`          // it does not exist after this step; -1: it stays
 	Owner   int     `json:"owner"`          // the session of an ephemeral; -1: it is persistent
-	Maker   int     `json:"maker"`          // the operation that created it, -1 if none did
-	Remover int     `json:"remover"`        // and that deleted it; -1 also when its session ended
-	Expired bool    `json:"expired"`        // it went with the end of its session
+	Maker   int     `json:"maker"`          // the creating operation, -1 if none
+	Remover int     `json:"remover"`        // the deleting operation; -1 also if its session ended
+	Expired bool    `json:"expired"`        // deleted by the end of its session
 	Sets    []int64 `json:"sets,omitempty"` // steps at which its data were set
 }
 
-// Wait is an operation that waits for ever, with what it waits for.
+// Wait is an operation that waits for ever, and for what.
 type Wait struct {
 	Operation int       `json:"operation"`
-	Session   int       `json:"session"` // that its client believes to have
-	For       []Awaited `json:"for"`     // the znodes on which watches of that session are armed; empty: nothing will wake it
+	Session   int       `json:"session"` // in its client's view
+	For       []Awaited `json:"for"`     // znodes with armed watches of the session; empty: nothing will wake it
 }
 
 // Awaited is a znode on which a watch is armed.
@@ -172,30 +172,30 @@ type Awaited struct {
 	Path   string `json:"path"`
 	Kind   string `json:"kind"` // data (also of a znode that does not exist), child
 	Exists bool   `json:"exists"`
-	Owner  int    `json:"owner"` // the session whose end or client would delete it; -1: none
+	Owner  int    `json:"owner"` // the session that would delete it by its end or client; -1: none
 }
 
-// Point says how often the violation follows although everything after a step is chosen anew.
+// Point is how often the violation follows if everything after a step is chosen anew.
 type Point struct {
 	Step    int64 `json:"step"`
 	Runs    int   `json:"runs"`
-	Broken  int   `json:"broken"`  // that ended in the same violation
-	Unknown int   `json:"unknown"` // that could not be judged
+	Broken  int   `json:"broken"`  // ended in the same violation
+	Unknown int   `json:"unknown"` // undecided
 }
 
 // Share is the share of the runs that ended in the violation.
 func (p Point) Share() float64 { return float64(p.Broken) / float64(max(p.Runs, 1)) }
 
-// Pivot is the step that mattered most: where the curve rises most.
+// Pivot is the step that mattered most: the steepest rise of the curve.
 type Pivot struct {
 	Step   int64  `json:"step"`
 	Before Point  `json:"before"`
 	After  Point  `json:"after"`
-	Sealed int64  `json:"sealed"` // the first step from which on every continuation ends in it; -1: none
+	Sealed int64  `json:"sealed"` // the first step from which every continuation ends in the violation; -1: none
 	Text   string `json:"text"`   // in a sentence
 }
 
-// Command is something to type.
+// Command is a command line to type.
 type Command struct {
 	Name string `json:"name"` // replay, explain, …
 	Line string `json:"line"`

@@ -9,9 +9,9 @@ import (
 	"github.com/zktorture/zktorture/internal/plaintext"
 )
 
-// The table of what happened: a row for each step, a column for each client, and the world across all
-// columns. Bars show from where to where an operation is under way. With more clients than fit side by
-// side there is one column, and who it is comes first.
+// The table of events has a row for each step, a column for each client, and world events across all columns. Bars
+// show the extent of operations. With too many clients to fit side by side there is one column, in which each line
+// begins with its client.
 
 const (
 	markWidth = 2 // of the pivotal step's arrow, and of the bars
@@ -19,27 +19,26 @@ const (
 	timeWidth = 9
 	between   = 3 // columns
 	narrowest = 18
-	listWho   = 4 // who it is, in a list
+	listWho   = 4 // client's name, in a list
 )
 
-// The rows that a table shows at most, from its begin and from its end. A story that was minimised has
-// about fifty.
+// The most rows of a table, from its begin and from its end. A minimised story has about fifty.
 const (
 	rowsHead = 120
 	rowsTail = 40
 )
 
-// cell is what one client does in a row.
+// cell is a client's part of a row.
 type cell struct {
 	mark  string // a bar, or "! ", of markWidth
 	text  string
 	style style
 }
 
-// row is a line of the table before it is broken to fit.
+// row is a line of the table before wrapping.
 type row struct {
 	step, time int64
-	cells      map[int]cell // by client; the world is -1 and has its row to itself
+	cells      map[int]cell // by client; the world is -1 and alone in its row
 	inside     []bool       // clients with an operation under way
 	cited      bool
 }
@@ -68,7 +67,7 @@ func newTable(s *Story, o TextOptions) *table {
 	return t
 }
 
-// gutter is the width of all that stands before the columns.
+// gutter is the width of everything before the columns.
 func (t *table) gutter() int {
 	if t.story.Clock == ClockStamps {
 		return markWidth + t.steps + 2
@@ -125,7 +124,7 @@ func (t *table) margin(mark, step, time string) string {
 	return text + "  "
 }
 
-// rows turns events into rows. What different clients do in one step stands side by side.
+// rows turns events into rows. Events of different clients in one step stand side by side.
 func (t *table) rows() (rows []row) {
 	for i, e := range t.story.Events {
 		if t.story.silent(i) {
@@ -158,8 +157,7 @@ func (t *table) beside(r row, e Event) bool {
 	return !t.list && r.step == e.Step && r.time == e.Time && !taken && !world && e.Client >= 0
 }
 
-// silent tells whether an event says nothing that is not said anyhow: sessions begin with the run, and
-// end when a fault lets them expire.
+// silent tells whether an event is redundant: sessions begin with the run, and end when a fault expires them.
 func (s *Story) silent(i int) bool {
 	e := s.Events[i]
 	if e.Kind == KindEnds {
@@ -169,7 +167,7 @@ func (s *Story) silent(i int) bool {
 	return e.Kind == KindBegins && e.Step == 0
 }
 
-// mark puts an event into the operation of which it is a part, and notes where operations begin and end.
+// mark assigns an event to its operation, and marks where operations begin and end.
 func (t *table) mark(e Event) string {
 	switch {
 	case e.Kind == KindFault && e.What == "crash":
@@ -203,7 +201,7 @@ func styleOf(e Event) style {
 	return plain
 }
 
-// never says of each operation that waits for ever that it does.
+// never returns a row for each operation that waits for ever.
 func (t *table) never() (rows []row) {
 	for _, w := range t.story.Waits {
 		o := t.story.Operations[w.Operation]
@@ -242,7 +240,7 @@ func (t *table) row(r, before row) {
 	t.clients(margin, r)
 }
 
-// across prints what the world does.
+// across prints a world event.
 func (t *table) across(margin string, c cell) {
 	width := t.column*max(len(t.story.Clients), 1) + between*(len(t.story.Clients)-1)
 	if t.list {
@@ -271,7 +269,7 @@ func (t *table) clients(margin string, r row) {
 	}
 }
 
-// at returns a client's cell: a bar if it does nothing while an operation of its is under way.
+// at returns a client's cell: a bar if it is idle while its operation is under way.
 func (t *table) at(r row, client int) cell {
 	if c, ok := r.cells[client]; ok {
 		return c
@@ -282,7 +280,7 @@ func (t *table) at(r row, client int) cell {
 	return cell{}
 }
 
-// lines prints cells side by side, broken into as many lines as the longest needs.
+// lines prints cells side by side, wrapped to as many lines as the longest needs.
 func (t *table) lines(margin string, cells []cell) {
 	broken := make([][]string, len(cells))
 	height := 1
@@ -306,7 +304,7 @@ func (t *table) lines(margin string, cells []cell) {
 	}
 }
 
-// indent is what the further lines of a cell begin with.
+// indent is the prefix of a cell's further lines.
 func (c cell) indent() string {
 	switch c.mark {
 	case "┌ ", "│ ", "╎ ":
@@ -322,9 +320,9 @@ func (t *table) put(line string) {
 	t.out.WriteByte('\n')
 }
 
-// breakLines breaks a text between words, and words that are too long, so that no line is longer than
-// width. What could steer a terminal is shown as an escape. The first line begins with one indent and all others with
-// another, which must be shorter than the width.
+// breakLines wraps a text between words, and breaks words longer than width. Characters that could steer a terminal
+// are escaped. The first line begins with one indent and all others with another, which must be shorter than the
+// width.
 func breakLines(text string, width int, first, others string) (lines []string) {
 	line, empty := first, true
 	for _, word := range strings.Fields(plaintext.String(text)) {

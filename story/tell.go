@@ -9,8 +9,8 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// New makes the story of a counterexample from its replay. The error is for a replay in which nothing
-// broke, or that went another way than the file's.
+// New makes the story of a counterexample from its replay. The error is for a replay without a violation, or one that
+// diverged from the file.
 func New(c *sim.Counterexample, r *sim.Replayed) (*Story, error) {
 	if err := Same(c, r); err != nil {
 		return nil, err
@@ -24,13 +24,12 @@ func New(c *sim.Counterexample, r *sim.Replayed) (*Story, error) {
 	return b.story, nil
 }
 
-// Same returns an error if a replay is not the run that its counterexample recorded, or if nothing broke
-// in it, or something else. Of one that is known to be another run each time it is enough that the same
-// property broke.
+// Same returns an error if a replay is not the run that its counterexample recorded, or did not break the same
+// property. For a nondeterministic run the same property suffices.
 func Same(c *sim.Counterexample, r *sim.Replayed) error {
 	switch {
 	case r.Diverged >= 0 && c.Divergence != nil && r.Violation != nil && r.Violation.Property == c.Property:
-		return nil // it broke, by steps of its own
+		return nil // broken, by different steps
 	case r.Diverged >= 0:
 		return fmt.Errorf("the run differs from the recorded one at line %d of the trace, in each of %d tries; was the counterexample made by another version?\n  recorded: %s\n  now:      %s",
 			r.Diverged+1, r.Try, lineAt(c.Trace, r.Diverged), lineAt(sim.Lines(r.Trace), r.Diverged))
@@ -51,7 +50,7 @@ func lineAt(lines []string, i int) string {
 	return "(nothing)"
 }
 
-// newStory returns a story whose lists are empty, but are lists in JSON.
+// newStory returns a story with empty lists, which JSON shows as [], not null.
 func newStory(property, message string) *Story {
 	return &Story{
 		Format: Format, Property: property, Message: message,
@@ -60,7 +59,7 @@ func newStory(property, message string) *Story {
 	}
 }
 
-// storyBuilder fills a story from a run.
+// storyBuilder builds a story from a run.
 type storyBuilder struct {
 	story    *Story
 	replayed *sim.Replayed
@@ -68,7 +67,7 @@ type storyBuilder struct {
 
 	sessions   map[int64]int // index by id
 	operations map[int64]int // index by number
-	missed     []Event       // the requests for znodes that were not there
+	missed     []Event       // requests for missing znodes
 }
 
 func (b *storyBuilder) tell() {
@@ -83,7 +82,7 @@ func (b *storyBuilder) tell() {
 	b.cite()
 }
 
-// tellSessions lists the sessions that clients got, with their ends at the servers and for the clients.
+// tellSessions lists the clients' sessions, with their ends at the servers and for the clients.
 func (b *storyBuilder) tellSessions() {
 	for _, of := range b.record.Sessions {
 		b.sessions[of.ID] = len(b.story.Sessions)
@@ -104,7 +103,7 @@ func (b *storyBuilder) tellSessions() {
 	}
 }
 
-// closes tells whether a session ended because its client asked for it.
+// closes tells whether a session's client closed it.
 func (b *storyBuilder) closes(end sim.Change) bool {
 	return slices.ContainsFunc(b.replayed.Trace, func(s sim.Step) bool {
 		return s.N == end.Step && s.Session == end.Session && s.Request == "close" && s.Lost == ""
@@ -168,7 +167,7 @@ func (b *storyBuilder) change(z *Znode, c sim.Change) {
 		return
 	}
 	if len(z.Lives) == 0 {
-		return // the root, which was there before
+		return // the root, which existed before
 	}
 	life := &z.Lives[len(z.Lives)-1]
 	switch c.Op {

@@ -8,9 +8,9 @@ import (
 	"github.com/zktorture/zktorture/internal/plaintext"
 )
 
-// TextOptions say how the text is to look.
+// TextOptions are the options of the text.
 type TextOptions struct {
-	Width int  // columns; 0 stands for [WidthDefault], and less than [WidthMin] for that
+	Width int  // columns; 0: [WidthDefault]; less than [WidthMin]: that
 	Color bool // for a terminal
 }
 
@@ -20,7 +20,7 @@ const (
 	WidthMin     = 60
 )
 
-// style is how something is emphasised, on a terminal.
+// style is an emphasis on a terminal.
 type style string
 
 const (
@@ -31,7 +31,7 @@ const (
 	yellow style = "33"
 )
 
-// paint emphasises a text by the escape sequences of ECMA-48, SGR.
+// paint emphasises a text with the escape sequences of ECMA-48, SGR.
 func paint(color bool, s style, text string) string {
 	if !color || s == plain || text == "" {
 		return text
@@ -39,9 +39,8 @@ func paint(color bool, s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Text tells the story for a terminal or a log: the sentence; a table of what happened; the sessions and
-// znodes that it is about; who waits for whom; the pivotal step; the commands. No line is longer than the
-// width but for a command, which must not be broken.
+// Text tells the story for a terminal or a log: the sentence; a table of events; the cited sessions and znodes; what
+// waits for what; the pivotal step; the commands. Lines fit the width, except for commands, which must not be broken.
 func (s *Story) Text(o TextOptions) string {
 	if o.Width == 0 {
 		o.Width = WidthDefault
@@ -62,7 +61,7 @@ func (s *Story) Text(o TextOptions) string {
 	return w.out.String()
 }
 
-// writer puts sections together.
+// writer prints sections.
 type writer struct {
 	o   TextOptions
 	out strings.Builder
@@ -165,7 +164,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// deedOf says by which operation something was done.
+// deedOf names the operation that did something.
 func (s *Story) deedOf(done string, operation int) string {
 	if operation < 0 {
 		return done + " nobody"
@@ -222,7 +221,7 @@ func (s *Story) tellOwner(owner Session) string {
 	return text + ", which lives"
 }
 
-// lastEnd says when a znode that is not there any more was deleted.
+// lastEnd says when a deleted znode was deleted last.
 func (s *Story) lastEnd(path string) string {
 	for _, z := range s.Znodes {
 		if z.Path == path && len(z.Lives) > 0 {
@@ -243,7 +242,7 @@ func (s *Story) textPivot(w *writer) {
 	}
 }
 
-// sparkline draws the curve, a character for each step, or for each few steps if there are many.
+// sparkline draws the curve with a character for each step, or for each few steps if there are many.
 func (s *Story) sparkline(width int) string {
 	levels := []rune("▁▂▃▄▅▆▇█")
 	each := (len(s.Curve) + width - 1) / width

@@ -40,7 +40,7 @@ func TestBreakLines(t *testing.T) {
 	})
 }
 
-// Names are unique, and no longer than the last part of a path if those are unique.
+// Names are unique. They are the last parts of paths, or shorter, if those are unique.
 func TestNamesAreUnique(t *testing.T) {
 	part := rapid.OneOf(
 		rapid.StringMatching(`(lock|n|_c)-[0-9a-f]{32}-0000000[0-9]{3}`),
@@ -101,7 +101,7 @@ func crowd(n int) *Story {
 	return s
 }
 
-// The text fits with any number of clients and in any width; who does what is said all the same.
+// The text fits with any number of clients in any width, and names the client of each event.
 func TestTextFits(t *testing.T) {
 	for n := 1; n <= 16; n++ {
 		for _, width := range []int{0, 1, 60, 72, 80, 100, 132} {
@@ -124,7 +124,7 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
-// With few clients each has a column; with more there is a list that says who does what.
+// With few clients each has a column; with more there is a list that names the client in each line.
 func TestColumnsOrList(t *testing.T) {
 	if text := crowd(4).Text(TextOptions{}); !strings.Contains(text, "c1                   c2") {
 		t.Errorf("four clients have no columns:\n%s", text)
@@ -136,7 +136,7 @@ func TestColumnsOrList(t *testing.T) {
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// Colour changes nothing but colour, and is there only if it is asked for.
+// Colour changes nothing but colour, and is off by default.
 func TestColor(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		with, without := crowd(n).Text(TextOptions{Color: true}), crowd(n).Text(TextOptions{})

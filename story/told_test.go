@@ -12,7 +12,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// deafLock reads the events of its connection and makes nothing of them.
+// deafLock receives the events of its connection and ignores them.
 type deafLock struct{ lock *recipes.Lock }
 
 func newDeaf(c recipes.Conn, path string) workload.Locker {
@@ -29,7 +29,7 @@ func (l deafLock) Unlock(ctx context.Context) error { return l.lock.Unlock(ctx) 
 func (l deafLock) Token() int64                     { return l.lock.Token() }
 func (l deafLock) Lost() <-chan struct{}            { return nil }
 
-// A story tells when a recipe that reads the events of its connection gets them.
+// A story shows when a recipe that subscribes to connection events receives them.
 func TestToldEvents(t *testing.T) {
 	bubbles.Many(t)
 	w, cfg := workload.Lock(newDeaf), sim.Config{Episodes: 10000, Seed: 7, Faults: sim.Expiry, Until: "belief"}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// words says what an event is, in few words, and not that it is a fault: znodes and sessions have their short names.
+// words describes an event briefly, with the short names of znodes and sessions. It does not mark faults.
 func (s *Story) words(e Event) string {
 	switch e.Kind {
 	case KindBegins:
@@ -32,7 +32,7 @@ func (s *Story) words(e Event) string {
 	return join(s.short(e.What), s.short(e.Result))
 }
 
-// wordsOfUser is words, and says which of several users of a client it was.
+// wordsOfUser is words with the user, if its client has several.
 func (s *Story) wordsOfUser(e Event) string {
 	if e.User >= 0 && e.Client >= 0 && s.Clients[e.Client].Users > 1 {
 		return fmt.Sprintf("u%d %s", e.User+1, s.words(e))
@@ -40,7 +40,7 @@ func (s *Story) wordsOfUser(e Event) string {
 	return s.words(e)
 }
 
-// marked is words, and says by a mark that it is a fault.
+// marked is words with a mark on faults.
 func (s *Story) marked(e Event) string {
 	if e.Kind == KindFault {
 		return "! " + s.words(e)
@@ -48,7 +48,7 @@ func (s *Story) marked(e Event) string {
 	return s.words(e)
 }
 
-// fault says what a fault does. What is lost is named with its znode.
+// fault describes a fault. What is lost is named with its znode.
 func (s *Story) fault(e Event) string {
 	if e.Fate != "" {
 		return join(e.Subject, s.short(e.Path), e.Fate)
@@ -71,7 +71,7 @@ func (z Session) ended() string {
 	return z.Name + " ends"
 }
 
-// request says what is asked and answered. What a create has made is named once.
+// request describes a request and its result. A created znode is named once.
 func (s *Story) request(e Event) string {
 	if e.Made != "" {
 		return join(e.What, s.short(e.Made))
@@ -83,10 +83,10 @@ func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
-// wordLike finds what may be the path or the name of a znode, or a session.
+// wordLike matches what may be the path or name of a znode, or a session.
 var wordLike = regexp.MustCompile(`[^\s\[\]();:,"']+`)
 
-// short puts the short names of znodes and sessions into a text.
+// short replaces the names of znodes and sessions in a text by short ones.
 func (s *Story) short(text string) string { return wordLike.ReplaceAllStringFunc(text, s.shortWord) }
 
 func (s *Story) shortWord(word string) string {
@@ -103,5 +103,5 @@ func (s *Story) shortWord(word string) string {
 	if below, ok := strings.CutPrefix(word, s.Root+"/"); ok { // the begin of a sequential znode's path
 		return abbreviate(below, "")
 	}
-	return guid.ReplaceAllString(word, "$1…") // in data, say
+	return guid.ReplaceAllString(word, "$1…") // in data, for example
 }
