@@ -12,7 +12,7 @@ import (
 	"github.com/zktorture/zktorture/storyindex"
 )
 
-// Of more files than are looked at there is an index of the first, which says so.
+// An index of too many files has the first ones, and says so.
 func TestTooManyFiles(t *testing.T) {
 	files := map[string]string{}
 	for i := range 5003 {
@@ -25,7 +25,7 @@ func TestTooManyFiles(t *testing.T) {
 	}
 }
 
-// What cannot be read does not keep the rest from the index.
+// Unreadable files do not keep the rest from the index.
 func TestFilesThatCannotBeRead(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root reads everything")
@@ -40,12 +40,12 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// fragments are parts of files of results.
+// fragments are parts of result files.
 var fragments = []string{`{`, `}`, `[`, `]`, `,`, `:`, `"`, "\n", `"workload"`, `"verdict"`, `"t_s"`, `"animals"`, `"op"`, `"call"`, `"return"`, `"format"`, `"zktorture counterexample 1"`,
 	`"faults"`, `"violations"`, `"episodes"`, `"operations"`, `"outcome":"ok"`, `"client":1`, `null`, `0`, `-1`, `1e308`, `9223372036854775807`, `-9223372036854775808`, `"x"`, `"\u0000</script>"`, "\xff",
 	`{"t_s":1}`, `{"workload":"lock","verdict":"ok"}`, `{"client":1,"op":"poll","outcome":"ok","call":-9223372036854775808,"return":9223372036854775807}`, `{"animals":[{"id":"W1","found":true,"episodes":-7}]}`}
 
-// Whatever is in a folder, there is an index.
+// A folder with any content has an index.
 func TestAnyFiles(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

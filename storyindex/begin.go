@@ -13,14 +13,14 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// BeginName is what a run calls what it says of itself at its beginning.
+// BeginName is the file in which a run describes itself at its start.
 const BeginName = "run.json"
 
 // BeginFormat is the format of such a file.
 const BeginFormat = "zktorture run 1"
 
-// Begin is what a run is, written before it does anything, so that what it leaves can be judged if it is
-// killed. It has nothing in it that is not given or drawn at the start.
+// Begin describes a run. It is written before the run does anything, so that the history of a killed run can be
+// judged. It holds only what is given or drawn at the start.
 type Begin struct {
 	Format   string  `json:"format"` // BeginFormat
 	Workload string  `json:"workload"`
@@ -28,16 +28,16 @@ type Begin struct {
 	Backend  string  `json:"backend"`
 	Strategy string  `json:"strategy"`
 	Seed     uint64  `json:"seed"`
-	Faults   string  `json:"faults"` // that may strike, as --faults has them
+	Faults   string  `json:"faults"` // allowed faults, in the format of --faults
 	Plan     string  `json:"plan,omitempty"`
 	Clients  int     `json:"clients"`
 	Ops      int     `json:"ops"`
 	Nodes    int     `json:"nodes,omitempty"`
-	Episodes int     `json:"episodes,omitempty"`   // 0: as many as there is time for
+	Episodes int     `json:"episodes,omitempty"`   // 0: limited by time
 	Duration float64 `json:"duration_s,omitempty"` // seconds; 0: the default
 }
 
-// WriteBegin writes b into the folder of a run, where there must not be one yet.
+// WriteBegin writes b into the folder of a run, where the file must not exist yet.
 func WriteBegin(dir string, b Begin) error {
 	b.Format = BeginFormat
 	data, err := json.Marshal(b)
@@ -52,7 +52,7 @@ func WriteBegin(dir string, b Begin) error {
 	return cmp.Or(err, file.Close())
 }
 
-// ReadBegin reads what the run says whose folder it is.
+// ReadBegin reads the description of the run in a folder.
 func ReadBegin(dir string) (Begin, error) {
 	data, err := os.ReadFile(filepath.Join(dir, BeginName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -81,14 +81,14 @@ func (b *builder) begun(data json.RawMessage, name string) error {
 	return nil
 }
 
-// of fills in what a run said at its beginning.
+// of copies a run's description into the run.
 func (r Run) of(begin Begin) Run {
 	r.Workload, r.Recipe, r.Backend, r.Strategy, r.Seed = begin.Workload, begin.Recipe, begin.Backend, begin.Strategy, begin.Seed
 	return r
 }
 
-// WholeRounds returns the rounds of the history of a run that has begun (see [BeginName]) which were written to their
-// end, and how many bytes there are of one that was not.
+// WholeRounds returns the complete rounds of the history of a run that has begun (see [BeginName]), and the size in
+// bytes of an incomplete last one.
 func WholeRounds(history *os.File) (whole io.Reader, rest int64, err error) {
 	info, err := history.Stat()
 	if err != nil {
@@ -97,14 +97,14 @@ func WholeRounds(history *os.File) (whole io.Reader, rest int64, err error) {
 	return linearizability.WholeParts(history, info.Size())
 }
 
-// errCutOff says what is left out of a history.
+// errCutOff reports the part of a history that was left out.
 func errCutOff(rest int64) error {
 	return fmt.Errorf("its last %d bytes are left out: the run was killed while it wrote a round's history, or is at it", rest)
 }
 
-// operations reads a history. That of a run that has begun is in parts, a round each, and one that was cut
-// off is left out: whatever happened in it, the other rounds do not depend on it. Of other histories what was
-// cut off may explain the rest, so that they are not complete without it.
+// operations reads a history. That of a run that has begun consists of rounds; an incomplete round is left out, as
+// rounds do not depend on each other. Any other history is incomplete if it was cut off: the missing part may explain
+// the rest.
 func (b *builder) operations(name string, file *os.File) (h linearizability.History, complete bool, err error) {
 	if _, begun := b.begins[path.Dir(name)]; !begun || path.Base(name) != HistoryName {
 		h, err = linearizability.ReadPartial(file)

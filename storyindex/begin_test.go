@@ -19,8 +19,7 @@ const late = `{"client":2,"op":"poll","arg":null,"result":"a","outcome":"ok","ca
 
 `
 
-// The history of a run that was killed is judged as far as it is of rounds that are whole. What was cut off accuses
-// nobody.
+// The complete rounds of a killed run's history are judged. The incomplete one causes no violation.
 func TestHistoryOfKilledRun(t *testing.T) {
 	poll := strings.Index(late, "\n") + 1
 	for name, c := range map[string]struct {
@@ -63,7 +62,7 @@ func TestHistoryOfKilledRun(t *testing.T) {
 	}
 }
 
-// A run has one line in the index, whatever there is of it.
+// A run has one line in the index, whichever of its files exist.
 func TestRunIsListedOnce(t *testing.T) {
 	all := map[string]string{"run.json": begunOnServers, "course.jsonl": aCourse(3), "result.json": `{"workload":"queue","recipe":"ours","backend":"ensemble","verdict":"ok","violations":[]}`}
 	for _, have := range []string{"run.json", "run.json course.jsonl", "run.json course.jsonl result.json",
@@ -84,7 +83,7 @@ func TestRunIsListedOnce(t *testing.T) {
 	}
 }
 
-// What a run says of itself is read as it was written, and what cannot be read is refused.
+// A run's description is read as it was written. An invalid one is refused.
 func TestBegin(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := storyindex.ReadBegin(dir); err == nil || !strings.Contains(err.Error(), "there is no run.json in it") {

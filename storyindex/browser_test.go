@@ -29,7 +29,7 @@ func everything(t *testing.T) string {
 	return dir
 }
 
-// The page is legible in both schemes, its plots have something in them, and all its links lead to files.
+// The page is legible in both colour schemes, its plots are not empty, and all its links lead to files.
 func TestIndexInBrowser(t *testing.T) {
 	b := browsertest.New(t)
 	dir := everything(t)
@@ -61,8 +61,8 @@ func TestIndexInBrowser(t *testing.T) {
 	}
 }
 
-// bare lists the lines of plots whose colour is nowhere in the canvas. Later lines may lie on earlier ones, so
-// that a plot with many lines has to have half of them.
+// bare lists the lines of plots whose colour is missing from the canvas. Later lines may cover earlier ones, so a
+// plot with many lines must show half of them.
 const bare = `[...document.querySelectorAll(".uplot")].flatMap((plot) => {
   const canvas = plot.querySelector("canvas"), style = getComputedStyle(document.documentElement);
   const blank = () => Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
@@ -78,7 +78,7 @@ const bare = `[...document.querySelectorAll(".uplot")].flatMap((plot) => {
   return names.length === 0 || missing.length * 2 > names.length ? [names.join() + " lacks " + missing.join()] : [];
 })`
 
-// broken lists numbers and verdicts that do not fit on a line.
+// broken lists numbers and verdicts that are wrapped.
 const broken = `[...document.querySelectorAll("td.number, td .verdict")].filter((e) => {
   const range = document.createRange();
   range.selectNodeContents(e);
@@ -104,7 +104,7 @@ func linksLead(t *testing.T, b *browsertest.Browser, dir string) {
 	}
 }
 
-// A page without results has nothing to draw, and no script.
+// A page without results has no plots and no script.
 func TestEmptyIndexInBrowser(t *testing.T) {
 	b := browsertest.New(t)
 	dir := t.TempDir()
@@ -116,7 +116,7 @@ func TestEmptyIndexInBrowser(t *testing.T) {
 	}
 }
 
-// The results of this repository have a page.
+// The index of this repository's results can be made.
 func TestIndexOfOurResults(t *testing.T) {
 	b := browsertest.New(t)
 	dir := t.TempDir()

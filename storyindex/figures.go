@@ -12,36 +12,36 @@ import (
 	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
-// figuresMax is how many figures a page draws.
+// figuresMax bounds the figures of a page.
 const figuresMax = 100
 
-// figure is some plots that belong together, under a title.
+// figure is a group of plots under a title.
 type figure struct {
 	Title string `json:"title"`
-	File  string `json:"file"` // where it is from, if that is one file …
+	File  string `json:"file"` // the source, if it is one file …
 	Link  string `json:"href"` // … and its address
 	Plots []plot `json:"plots"`
 }
 
-// plot is a picture of some series over the same x.
+// plot is a plot of some series over the same x.
 type plot struct {
 	Title  string   `json:"title"`
 	Label  string   `json:"label"`           // of y
 	X      string   `json:"x"`               // of x
 	Log    bool     `json:"log"`             // y is logarithmic
-	Names  []string `json:"names,omitempty"` // of the values on x, if they are no numbers
+	Names  []string `json:"names,omitempty"` // of the values on x, if they are not numbers
 	Series []string `json:"series"`
-	Data   [][]any  `json:"data"` // x, then each series; null where there is no value
+	Data   [][]any  `json:"data"` // x, then each series; null for no value
 	Marks  []mark   `json:"marks,omitempty"`
 }
 
-// mark is a moment that is marked in a plot.
+// mark is a marked moment of a plot.
 type mark struct {
 	X     float64 `json:"x"`
 	Label string  `json:"label"`
 }
 
-// figures are those that are drawn, and how many others there are.
+// figures are the drawn figures, and the number of the others.
 func (x *Index) figures() (drawn []figure, more int) {
 	if p := x.episodes(); len(p.Names) > 0 {
 		drawn = append(drawn, figure{Title: "hunts of the zoo", Plots: []plot{p}})
@@ -63,7 +63,7 @@ func (x *Index) figures() (drawn []figure, more int) {
 	return drawn[:n], len(drawn) - n
 }
 
-// figureOf returns the figure of the run of which a history is.
+// figureOf returns the figure of the run that wrote a history.
 func (x *Index) figureOf(h History, drawn []figure) *figure {
 	i := slices.IndexFunc(drawn,
 		func(f figure) bool { return h.Nanos && !h.Part && path.Dir(f.File) == path.Dir(h.File) })
@@ -73,7 +73,7 @@ func (x *Index) figureOf(h History, drawn []figure) *figure {
 	return &drawn[i]
 }
 
-// episodes draws how many episodes each animal took, a series for each hunt.
+// episodes plots the episodes that each animal took, a series for each hunt.
 func (x *Index) episodes() plot {
 	p := plot{Title: "episodes until an animal of the zoo was found", Label: "episodes", X: "animal", Log: true,
 		Series: []string{}}
@@ -102,7 +102,7 @@ func (x *Index) episodes() plot {
 	return p
 }
 
-// ofProgressLog draws the progress of a run: operations a second, and strikes of faults if there were some.
+// ofProgressLog plots the progress of a run: operations a second, and strikes of faults if there were some.
 func (x *Index) ofProgressLog(c ProgressLog) figure {
 	f := figure{Title: path.Dir(c.File), File: c.File}
 	if r := x.beside(c.File); r != nil && r.Workload != "" {
@@ -120,7 +120,7 @@ func (x *Index) ofProgressLog(c ProgressLog) figure {
 	return f
 }
 
-// marks marks when a property was seen broken first.
+// marks marks when each property was first seen broken.
 func (c ProgressLog) marks(u unit) []mark {
 	if c.Broken == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (c ProgressLog) marks(u unit) []mark {
 	return []mark{{u.of(c.Broken), "first violation"}}
 }
 
-// speed draws operations a second: over each slice their mean, from the slice's begin to its end.
+// speed plots operations a second, the mean over each slice.
 func speed(points []progresslog.Point, u unit) plot {
 	times, rates := []any{}, []any{}
 	before := progresslog.Point{}
@@ -144,13 +144,13 @@ func speed(points []progresslog.Point, u unit) plot {
 		Data: [][]any{times, rates}}
 }
 
-// kindsShown is how many kinds of faults have a line of their own if there are more than kindsMax.
+// kindsShown is how many kinds of faults have lines of their own if there are more than kindsMax.
 const (
 	kindsMax   = 8
 	kindsShown = kindsMax - 1
 )
 
-// strikes draws how often each kind of fault had struck by when; the rarest together, if there are many.
+// strikes plots how often each kind of fault had struck by when. If there are many kinds, the rarest share a line.
 func strikes(points []progresslog.Point, u unit) plot {
 	p := plot{Title: "faults struck, in all", Label: "strikes so far", X: u.name, Series: []string{},
 		Data: [][]any{{u.of(0)}}}
@@ -167,8 +167,7 @@ func strikes(points []progresslog.Point, u unit) plot {
 	return p
 }
 
-// lines parts the kinds of faults that struck into those that have a line together, the most frequent
-// first.
+// lines divides the kinds of faults that struck into lines, the most frequent first.
 func lines(struck map[string]int64) (parts [][]string) {
 	kinds := slices.SortedFunc(maps.Keys(struck),
 		func(a, b string) int { return cmp.Or(cmp.Compare(struck[b], struck[a]), cmp.Compare(a, b)) })
@@ -186,7 +185,7 @@ func lines(struck map[string]int64) (parts [][]string) {
 	return parts
 }
 
-// namedMax is of how many kinds with one line the names are shown.
+// namedMax is the most kinds on one line that are named.
 const namedMax = 4
 
 func nameOf(kinds []string) string {
@@ -203,7 +202,7 @@ func sum(struck map[string]int64, kinds []string) (n int64) {
 	return n
 }
 
-// unit is in what times are drawn.
+// unit is the unit of times in a plot.
 type unit struct {
 	name    string
 	seconds float64
@@ -211,7 +210,7 @@ type unit struct {
 
 func (u unit) of(seconds float64) float64 { return seconds / u.seconds }
 
-// unitOf chooses the unit for so many seconds.
+// unitOf chooses the unit for a duration in seconds.
 func unitOf(seconds float64) unit {
 	switch {
 	case seconds <= 5*60:
@@ -224,7 +223,7 @@ func unitOf(seconds float64) unit {
 	return unit{"days", 86400}
 }
 
-// plot draws the outcomes of a history, in operations a second if its stamps are known to be a time.
+// plot plots the outcomes of a history, in operations a second if the unit of its stamps is known.
 func (h History) plot() plot {
 	u, slice, label := unit{"stamps", 1}, 1.0, "operations"
 	if h.Nanos {

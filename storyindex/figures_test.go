@@ -19,8 +19,8 @@ import (
 	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
-// aCourse is the course of a run with a line a second; each kind strikes twice as often as the next, and after
-// a minute a property breaks.
+// aCourse is a progress log with a line a second. Each kind of fault strikes twice as often as the next, and a
+// property breaks after a minute.
 func aCourse(seconds int, kinds ...string) string {
 	var out strings.Builder
 	operations := 0
@@ -45,7 +45,7 @@ func line(p progresslog.Point) string {
 	return string(data) + "\n"
 }
 
-// figure is what a page draws.
+// figure is a figure of the page.
 type figure struct {
 	Title, File, Href string
 	Plots             []struct {
@@ -61,7 +61,7 @@ type figure struct {
 
 var dataOf = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)
 
-// built makes the index of a folder with some files and returns it with what its page draws.
+// built makes the index of a folder with the files and returns it with the figures of its page.
 func built(t rapid.TB, dir string, files map[string]string, o storyindex.Options) (*storyindex.Index, []figure) {
 	t.Helper()
 	for name, text := range files {
@@ -89,11 +89,10 @@ func built(t rapid.TB, dir string, files map[string]string, o storyindex.Options
 	return index, figures
 }
 
-// seconds is what the units of a plot stand for.
+// seconds is the length of the units of a plot.
 var seconds = map[string]float64{"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
 
-// Whatever a run's course is, its plots have all operations and all strikes in them, in few points and
-// lines.
+// The plots of any progress log show all its operations and strikes, in few points and lines.
 func TestCourseIsDrawnWhole(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -122,7 +121,7 @@ func TestCourseIsDrawnWhole(t *testing.T) {
 	})
 }
 
-// drawCourse makes the course of a run, which lasted for some time.
+// drawCourse draws a progress log, and returns its last point.
 func drawCourse(t *rapid.T) (string, progresslog.Point) {
 	kinds := []string{"loss", "expiry", "watch", "lag", "pause", "time", "wrap", "reap", "cancel",
 		"crash"}[:rapid.IntRange(0, 10).Draw(t, "kinds")]
@@ -180,8 +179,8 @@ func drawnStrikes(t *rapid.T, f figure, last progresslog.Point) {
 	}
 }
 
-// Of many kinds of faults the most frequent have lines of their own, the others one; and the first violation
-// is marked.
+// Of many kinds of faults the most frequent have lines of their own, the others share one. The first violation is
+// marked.
 func TestManyKindsOfFaults(t *testing.T) {
 	kinds := strings.Split("abcdefghij", "")
 	_, figures := built(t, t.TempDir(), map[string]string{"x/course.jsonl": aCourse(600, kinds...)},
@@ -199,7 +198,7 @@ func TestManyKindsOfFaults(t *testing.T) {
 	}
 }
 
-// Every operation of a history is drawn once, and as what it was, whatever its stamps are.
+// Every operation of a history is plotted once, with its outcome, whatever the stamps are.
 func TestHistoryIsDrawnWhole(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -243,14 +242,14 @@ func total(counts []float64) (n int) {
 	return n
 }
 
-// The history of a run on real servers is drawn in the figure of the run, and in operations a second.
+// The history of a run on real servers is plotted in the run's figure, in operations a second.
 func TestHistoryBesideItsCourse(t *testing.T) {
 	files := map[string]string{
 		"a/course.jsonl":  aCourse(30),
 		"a/history.jsonl": history(t, 5000),
 		"a/result.json":   `{"workload":"queue","recipe":"ours","backend":"ensemble","strategy":"random","seed":7,"verdict":"ok","violations":[{"property":"orphan","file":"a/round.jsonl"}]}`,
-		"a/mine.jsonl":    history(t, 300), // nobody says that it is of the run
-		"a/round.jsonl":   history(t, 10),  // of the run's history, and not drawn again
+		"a/mine.jsonl":    history(t, 300), // not known to be of the run
+		"a/round.jsonl":   history(t, 10),  // part of the run's history, not plotted again
 	}
 	_, figures := built(t, t.TempDir(), files, storyindex.Options{})
 	if len(figures) != 2 || len(figures[0].Plots) != 2 || len(figures[1].Plots) != 1 ||
@@ -263,8 +262,7 @@ func TestHistoryBesideItsCourse(t *testing.T) {
 	}
 }
 
-// Rates are not drawn of slices that are much shorter than others, such as that from the last second to the
-// end of a run.
+// Rates are not plotted for slices much shorter than others, such as the last fraction of a second.
 func TestShortSlices(t *testing.T) {
 	for _, text := range []string{aCourse(10), aCourse(119), aCourse(600)} {
 		last := progresslog.Point{Time: 0.01 + float64(strings.Count(text, "\n")), Episodes: 1e6,
@@ -285,7 +283,7 @@ func TestShortSlices(t *testing.T) {
 	}
 }
 
-// A page draws so many figures and says how many others there are.
+// A page has at most figuresMax figures and says how many others there are.
 func TestManyFigures(t *testing.T) {
 	files := map[string]string{}
 	for i := range 120 {

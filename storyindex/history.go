@@ -8,24 +8,24 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// HistoryName is what a run on real servers calls the history of all that its clients saw.
+// HistoryName is the file of the whole history of a run on real servers.
 const HistoryName = "history.jsonl"
 
-// History is what clients saw, as a file.
+// History is a file with what clients saw.
 type History struct {
 	File     string
 	Count    int    // of operations
-	Objects  int    // that they were on
-	Model    string // against which they were judged; empty if they were not
+	Objects  int    // of the operations
+	Model    string // that judged it; empty if none did
 	Verdict  string // ok, violation, unknown, or NotJudged
 	Reason   string // for a verdict that is not ok
-	Story    string // the page of what broke; empty if there is none
+	Story    string // page of the violation; empty if there is none
 	Outcomes Outcomes
 	Nanos    bool // stamps are known to be nanoseconds
-	Part     bool // of another history: the round in which a run found something
+	Part     bool // a part of another history: the round in which a run found a violation
 }
 
-// NotJudged is the verdict on a history of which nobody says what it is of.
+// NotJudged is the verdict on a history of an unknown object.
 const NotJudged = "not judged"
 
 // recording is a history under examination.
@@ -33,11 +33,11 @@ type recording struct {
 	History
 	operations linearizability.History
 	complete   bool
-	run        *Run    // that has written it; nil if that is not known
-	found      finding // of the run, about this file; the zero finding if there is none
+	run        *Run    // that wrote it; nil if unknown
+	found      finding // of the run, in this file; the zero finding if there is none
 }
 
-// histories reads and judges the histories; by now it is known which run wrote which.
+// histories reads and judges the histories, after the runs that wrote them.
 func (b *builder) histories() {
 	end := time.Now().Add(b.options.Judging)
 	for _, name := range b.recorded {
@@ -56,7 +56,7 @@ func (b *builder) histories() {
 	}
 }
 
-// recording reads a history; nil if there is no operation in it.
+// recording reads a history; nil if it is empty.
 func (b *builder) recording(name string) (*recording, error) {
 	file, err := os.Open(b.path(name))
 	if err != nil {
@@ -78,13 +78,13 @@ func (b *builder) recording(name string) (*recording, error) {
 	return r, err
 }
 
-// object is the part of a history that is of one object.
+// object is one object's part of a history.
 type object struct {
 	name       string
 	operations linearizability.History
 }
 
-// byObject parts a history, in the order in which the objects turn up.
+// byObject splits a history by object, in order of first appearance.
 func byObject(h linearizability.History) []object {
 	var objects []object
 	at := map[string]int{}

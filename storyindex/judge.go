@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	aroundShown   = 3         // operations that a story shows before and after each that matters
-	operationsMax = 2_000_000 // that are judged of a history
+	aroundShown   = 3         // operations before and after each cited one in a story
+	operationsMax = 2_000_000 // judged at most of a history
 )
 
-// examine judges a history, if it is known what it is of, and lists what is wrong with it: what breaks the
-// model, or else what the run itself had found in it, which may be no matter of results.
+// examine judges a history if its model is known, and lists its violation: one of the model, or else the run's own
+// finding, which a model of results may not cover.
 func (b *builder) examine(r *recording, end time.Time) {
 	objects := byObject(r.operations)
 	r.Objects = len(objects)
@@ -38,7 +38,7 @@ func (b *builder) examine(r *recording, end time.Time) {
 	b.believe(r)
 }
 
-// modelOf returns what a history is to be judged against, or why that is not known.
+// modelOf returns the model of a history, or an error if it is unknown.
 func (b *builder) modelOf(r *recording) (Model, error) {
 	switch {
 	case r.run == nil:
@@ -54,8 +54,8 @@ func (b *builder) modelOf(r *recording) (Model, error) {
 	return b.options.Model(r.run.Workload, r.run.Recipe)
 }
 
-// judge judges object after object until one breaks a rule. It returns the worst verdict, and the part of
-// the history that it is about.
+// judge judges the objects in turn until one breaks the model. It returns the worst verdict, and its part of the
+// history.
 func (b *builder) judge(m Model, objects []object, end time.Time) (worst linearizability.Verdict,
 	of linearizability.History) {
 	for _, o := range objects {
@@ -79,7 +79,7 @@ func undecided(reason string) linearizability.Verdict {
 	return linearizability.Verdict{Outcome: linearizability.Undetermined, Reason: reason}
 }
 
-// accuse lists a history that breaks its model, with the story of the object that does.
+// accuse lists a history that breaks its model, with the object's story.
 func (b *builder) accuse(r *recording, m Model, v linearizability.Verdict, of linearizability.History) {
 	r.Reason = v.Property + ": " + v.Message
 	b.list(r, cmp.Or(r.found, finding{Property: v.Property, Message: v.Message}), func() (*story.Story, error) {
@@ -92,8 +92,8 @@ func (b *builder) accuse(r *recording, m Model, v linearizability.Verdict, of li
 	})
 }
 
-// believe lists a history in which the run found something that no model knows of, such as a znode that is
-// left. Its story is the whole round.
+// believe lists a history with a finding of the run that no model covers, such as a znode left behind. Its story is
+// the whole round.
 func (b *builder) believe(r *recording) {
 	if r.found.Property == "" || r.run == nil || !r.complete {
 		return
@@ -108,8 +108,8 @@ func (b *builder) believe(r *recording) {
 	})
 }
 
-// list makes the page of a story of a history and lists the violation. That of a whole run is listed by the
-// history of the round in which it was found, if there is one.
+// list makes the story's page of a history and lists the violation. A whole run's violation is listed with the
+// history of its round, if there is one.
 func (b *builder) list(r *recording, f finding, tell func() (*story.Story, error)) {
 	var err error
 	if r.Story, err = b.tell(r.File, tell); err != nil {

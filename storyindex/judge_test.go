@@ -11,7 +11,7 @@ import (
 	"github.com/zktorture/zktorture/storyindex"
 )
 
-// judging are options with the models of recipes whose workloads are called like them.
+// judging are options with the models of the workloads of those names.
 func judging() storyindex.Options {
 	return storyindex.Options{Command: "./torture", Model: func(workload, _ string) (storyindex.Model, error) {
 		m, err := linearizability.ByName(workload)
@@ -19,8 +19,7 @@ func judging() storyindex.Options {
 	}}
 }
 
-// rounds is a history of so many rounds with a queue each. In those that are broken what was offered
-// later comes out first.
+// rounds is a history of n rounds with a queue each. In the broken ones the value offered later comes out first.
 func rounds(n int, broken ...int) string {
 	var out strings.Builder
 	at := 0
@@ -48,14 +47,14 @@ const (
 	onObject  = `{"property":"%s","message":"%s","file":"elsewhere/%s"}`
 )
 
-// Verdicts on histories, and what is listed for them.
+// Verdicts on histories, and their entries in the index.
 func TestHistoriesAreJudged(t *testing.T) {
 	one := fmt.Sprintf(onObject, "order", "b came before a", "queue-ours-order-1.jsonl")
 	left := fmt.Sprintf(onObject, "orphan", "a znode is left", "queue-ours-orphan-1.jsonl")
 	for name, c := range map[string]struct {
 		files            map[string]string
 		verdict, reason  string
-		story, violation string // the property that is listed; "" for none
+		story, violation string // the listed property; "" for none
 	}{
 		"in order": {
 			files:   map[string]string{"history.jsonl": rounds(50), "result.json": fmt.Sprintf(onServers, "")},
@@ -152,7 +151,7 @@ func TestHistoriesAreJudged(t *testing.T) {
 	}
 }
 
-// The story of a history is about the operations that break the rule, and says how to see them again.
+// The story of a history shows the operations that break the model, and the commands to see them again.
 func TestStoryOfAHistory(t *testing.T) {
 	dir := t.TempDir()
 	built(t, dir, map[string]string{"history.jsonl": rounds(50, 20),
@@ -169,7 +168,7 @@ func TestStoryOfAHistory(t *testing.T) {
 	}
 }
 
-// When the time for judging is over the rest is unknown, which is no pass.
+// When the time for judging is over the remaining verdicts are unknown, which is no pass.
 func TestJudgingHasAnEnd(t *testing.T) {
 	o := judging()
 	o.Judging = time.Nanosecond

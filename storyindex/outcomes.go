@@ -2,25 +2,24 @@ package storyindex
 
 import "github.com/zktorture/zktorture/linearizability"
 
-// Outcomes is how many operations of a history returned when, and how, in equal slices of its time.
+// Outcomes counts the operations of a history by return and outcome, in equal slices of its time.
 type Outcomes struct {
 	Slice float64   // length of a slice, in stamps
 	Begin []float64 // of each slice, in stamps since the first call
 	OK    []int
 	Fail  []int
-	Lost  []int // of unknown outcome, by call: they have no return
+	Lost  []int // of unknown outcome, by call: they do not return
 }
 
-// slicesMax is into how many parts a time is divided for a plot; of a short history into fewer, so that there
-// are some operations in each.
+// slicesMax bounds the slices of a plot's time. A short history has fewer, so that each has some operations.
 const (
 	slicesMax = 120
 	slicesMin = 10
 	perSlice  = 200 // operations
 )
 
-// newOutcomes counts. The history is not empty; its stamps may be anything, so that their differences have
-// to be unsigned.
+// newOutcomes counts operations. The history is not empty. Stamps may be any number, so their differences are
+// unsigned.
 func newOutcomes(h linearizability.History) Outcomes {
 	first, last := h[0].Call, h[0].Call
 	for _, o := range h {
@@ -42,7 +41,7 @@ func newOutcomes(h linearizability.History) Outcomes {
 	return c
 }
 
-// moment is when an operation counts.
+// moment is the stamp at which an operation counts.
 func moment(o linearizability.Operation) int64 {
 	if o.Outcome == linearizability.Unknown || o.Return == linearizability.Forever {
 		return o.Call

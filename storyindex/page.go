@@ -17,14 +17,14 @@ var assets embed.FS
 var pageTemplate = template.Must(template.New("index.html").Funcs(template.FuncMap{"count": count}).ParseFS(assets,
 	"page/index.html"))
 
-// page is what the template fills in.
+// page is the data of the template.
 type page struct {
 	*Index
 	Style   template.CSS
 	Script  template.JS
-	Scripts string // which may run
+	Scripts string // hashes of the allowed scripts
 	Data    template.JS
-	More    int // figures that are not drawn
+	More    int // figures that are left out
 }
 
 // write writes the page of an index.
@@ -46,7 +46,7 @@ func (x *Index) write(w io.Writer) error {
 func asset(name string) string {
 	data, err := assets.ReadFile("page/" + name)
 	if err != nil {
-		panic(err) // it was embedded when this was compiled
+		panic(err) // embedded at compile time
 	}
 	return string(data)
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
-// ProgressLog is the progress of a run, in as many moments as are drawn.
+// ProgressLog is the progress of a run, thinned for plotting.
 type ProgressLog struct {
 	File   string
 	Points []progresslog.Point // never empty
-	Broken float64             // seconds until a property was seen broken; 0 if none was
+	Broken float64             // seconds until a property was first seen broken; 0 if none was
 }
 
-// newProgressLog thins points, of which there is one at least.
+// newProgressLog thins points, of which there is at least one.
 func newProgressLog(file string, points []progresslog.Point) ProgressLog {
 	c := ProgressLog{File: file, Points: spaced(points)}
 	if i := slices.IndexFunc(points, func(p progresslog.Point) bool { return p.Violations > 0 }); i >= 0 {
@@ -24,11 +24,11 @@ func newProgressLog(file string, points []progresslog.Point) ProgressLog {
 	return c
 }
 
-// last is where the run had got to.
+// last is the last point.
 func (c ProgressLog) last() progresslog.Point { return c.Points[len(c.Points)-1] }
 
-// spaced returns moments, the last among them, that are about a slice of the whole time or more apart: rates
-// over shorter times tell more of the clock than of the run.
+// spaced returns points about a slice of the whole time or more apart, the last among them. Rates over shorter times
+// reflect the clock rather than the run.
 func spaced(all []progresslog.Point) (points []progresslog.Point) {
 	last := all[len(all)-1]
 	gap := last.Time / float64(min(slicesMax, len(all))) * 0.75
@@ -38,13 +38,13 @@ func spaced(all []progresslog.Point) (points []progresslog.Point) {
 			points, before = append(points, p), p.Time
 		}
 	}
-	if n := len(points); n > 0 && last.Time-points[n-1].Time < gap { // too near to the last
+	if n := len(points); n > 0 && last.Time-points[n-1].Time < gap { // too close to the last
 		points = points[:n-1]
 	}
 	return append(points, last)
 }
 
-// join lists runs that have begun and have no result: they are under way, or were killed.
+// join lists runs without a result: they are under way, or were killed.
 func (b *builder) join() {
 	listed := map[string]bool{}
 	for _, r := range b.index.Runs {

@@ -16,7 +16,7 @@ import (
 	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
-// shape is the fields by which the kinds of files are known apart.
+// shape is the fields that tell the kinds of files apart.
 type shape struct {
 	Format   string            `json:"format"`
 	Workload string            `json:"workload"`
@@ -27,7 +27,7 @@ type shape struct {
 	Time     *float64          `json:"t_s"`
 }
 
-// read puts a file into the index, or passes over it.
+// read adds a file to the index, or skips it.
 func (b *builder) read(path, name string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -45,7 +45,7 @@ func (b *builder) read(path, name string) error {
 		return fmt.Errorf("it is no JSON, or cut off: %w", err)
 	}
 	if json.Unmarshal(first, &s) != nil {
-		return nil // no object, or one of something else
+		return nil // no object, or an unrelated one
 	}
 	switch {
 	case s.Format == sim.CounterexampleFormat:
@@ -64,7 +64,7 @@ func (b *builder) read(path, name string) error {
 	return nil
 }
 
-// headingMax is how long the heading of a text may be, in characters.
+// headingMax bounds a text's heading, in characters.
 const headingMax = 200
 
 // heading returns the first heading of a text, or else its name.
@@ -106,7 +106,7 @@ func (b *builder) hunt(data json.RawMessage, name string) error {
 	return err
 }
 
-// progressLog reads the progress log of a run, up to where it makes sense.
+// progressLog reads the progress log of a run up to its first invalid line.
 func (b *builder) progressLog(file io.ReadSeeker, name string) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -118,8 +118,8 @@ func (b *builder) progressLog(file io.ReadSeeker, name string) error {
 	return err
 }
 
-// counterexample lists a violation and writes the page of its story. If the story cannot be told the
-// violation is listed all the same.
+// counterexample lists a violation and writes its story's page. If the story cannot be told the violation is listed
+// without it.
 func (b *builder) counterexample(data json.RawMessage, path, name string) error {
 	c, err := sim.ReadCounterexample(bytes.NewReader(data))
 	if err != nil {

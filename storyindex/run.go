@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Run is what a run says about itself. The fields are those of torture run --json.
+// Run is a run's description of itself. The fields are those of torture run --json.
 type Run struct {
 	File       string         `json:"-"` // its result; or its progress log or begin, if it has not ended
 	Workload   string         `json:"workload"`
@@ -24,11 +24,11 @@ type Run struct {
 	Reason     string         `json:"reason"`
 	Elapsed    float64        `json:"elapsed_s"`
 
-	// Violations is a list of finding, or what other lists of runs have under that name.
+	// Violations is a list of finding, or another type in other lists of runs.
 	Violations json.RawMessage `json:"violations"`
 }
 
-// finding is a violation that a run has found.
+// finding is a violation that a run found.
 type finding struct {
 	Property string `json:"property"`
 	Message  string `json:"message"`
@@ -37,12 +37,12 @@ type finding struct {
 
 func (r Run) findings() (found []finding) {
 	if json.Unmarshal(r.Violations, &found) != nil {
-		return nil // a number of violations, say
+		return nil // a number of violations, for example
 	}
 	return found
 }
 
-// found returns the violation that the run has written to a file of that name.
+// found returns the violation that the run wrote to a file of that name.
 func (r Run) found(name string) (finding, bool) {
 	for _, f := range r.findings() {
 		if path.Base(strings.ReplaceAll(f.File, `\`, "/")) == path.Base(name) {
@@ -52,8 +52,7 @@ func (r Run) found(name string) (finding, bool) {
 	return finding{}, false
 }
 
-// wrote tells whether the run says that it wrote a history: on real servers only, which lists of runs of
-// the simulator, and runs without a result, do not name.
+// wrote tells whether the run names a history that it wrote. Only runs on real servers with a result do.
 func (r Run) wrote(name string) bool {
 	_, found := r.found(name)
 	return r.Workload != "" && r.Backend != "" && r.Backend != "sim" && (found || path.Base(name) == HistoryName)
@@ -74,8 +73,7 @@ func (r Run) Title() string {
 	return title
 }
 
-// Struck lists the faults of a run with how often they struck, by name; a name and its number stay on one
-// line.
+// Struck lists the faults of a run with how often they struck, by name. A name and its number stay on one line.
 func (r Run) Struck() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(r.Faults)) {
@@ -86,7 +84,7 @@ func (r Run) Struck() string {
 	return strings.Join(parts, ", ")
 }
 
-// beside returns the run of the folder in which a file is: nil if there is none, or several.
+// beside returns the only run in a file's folder: nil if there is none, or several.
 func (x *Index) beside(name string) *Run {
 	var found *Run
 	for i := range x.Runs {

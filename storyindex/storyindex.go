@@ -1,11 +1,11 @@
 // Package storyindex makes one page over a folder of results.
 //
-// After a night of torture there is a folder: what the run said about itself (result.json), its progress log, a file
-// for each violation, histories of what clients saw. [Build] judges the histories, makes the page of each violation's
-// story beside its file, and writes index.html, which lists runs, violations, histories and hunts of the zoo with links
+// A night of torture leaves a folder with the run's result (result.json), its progress log, a file for each
+// violation, and histories of what clients saw. [Build] judges the histories, makes the page of each violation's
+// story beside its file, and writes index.html. It lists runs, violations, histories and hunts of the zoo with links
 // to the stories, and plots the episodes that it took to find each animal, and operations and faults over time.
 //
-// What a file is, is seen from its content and not from its name:
+// The kind of a file is determined by its content, not its name:
 //
 //	a counterexample      one JSON object with a format, see [sim.CounterexampleFormat]
 //	a run                 a JSON object with workload and verdict, as torture run --json prints it; also
@@ -16,18 +16,18 @@
 //	                      as of different strategies or seeds, are drawn together
 //	a history             one operation a line, see [linearizability.Read]
 //
-// Texts in Markdown (.md) are listed by their headings. All else is passed over. A file that begins like one of these
+// Texts in Markdown (.md) are listed by their headings. Other files are skipped. A file that begins like one of these
 // and cannot be read is listed as a problem.
 //
-// A history does not say of what object it is. It is judged if the run beside it says that it wrote that history on
-// real servers, whole, for then the run's recipe tells the model; any other is only listed, as a judgement by the wrong
-// model would be a false alarm. If the time for judging is over the verdict is unknown.
+// A history does not name its object. It is judged if the run beside it says that it wrote that history on real
+// servers, for then the run's recipe determines the model. Any other is only listed, as judging by the wrong model
+// would be a false alarm. When the time for judging is over the verdict is unknown.
 //
-// A run that was killed has a begin and no result. Of its history the rounds that were finished are judged, each of an
-// object of its own; one that was half written is left out.
+// A killed run has a begin and no result. The complete rounds of its history are judged, each with an object of its
+// own; an incomplete one is left out.
 //
-// The page is one file and loads nothing. Its plots are drawn by uPlot (https://github.com/leeoniya/uPlot; its licence
-// is beside it in page/).
+// The page is one file and loads nothing. Its plots are drawn by uPlot (https://github.com/leeoniya/uPlot; its
+// licence is beside it in page/).
 package storyindex
 
 import (
@@ -53,15 +53,15 @@ const Name = "index.html"
 
 // Bounds of an index.
 const (
-	filesMax   = 5000    // that are looked at
-	fileMax    = 1 << 30 // bytes of one
-	storiesMax = 500     // whose pages are made
+	filesMax   = 5000    // files considered
+	fileMax    = 1 << 30 // bytes of a file
+	storiesMax = 500     // pages made
 )
 
 // JudgingDefault is the default of Options.Judging.
 const JudgingDefault = time.Minute
 
-// Index is what is in a folder.
+// Index is the content of a folder.
 type Index struct {
 	Runs         []Run
 	Violations   []Violation
@@ -69,13 +69,13 @@ type Index struct {
 	Hunts        []Hunt
 	ProgressLogs []ProgressLog
 	Documents    []Document
-	Problems     []Problem // files that could not be read, or whose story cannot be told
+	Problems     []Problem // unreadable files, and stories that cannot be told
 }
 
-// Violation is a file that tells of one.
+// Violation is a file with a violation.
 type Violation struct {
 	File     string // relative to the folder
-	Story    string // its page, relative to the folder; empty if there is none
+	Story    string // its page, relative to the folder; empty if none
 	Workload string
 	Recipe   string
 	Property string
@@ -103,33 +103,33 @@ type Animal struct {
 // Document is a text beside the results, in Markdown.
 type Document struct{ File, Title string }
 
-// Problem is a file about which there is something to say.
+// Problem is a remark on a file.
 type Problem struct{ File, Text string }
 
-// Model is what histories of a recipe are judged against.
+// Model is the model of a recipe's histories.
 type Model struct {
 	linearizability.Model
-	Flags string // of torture check, which say the same
+	Flags string // the same, as flags of torture check
 }
 
-// Options say how stories are told and histories judged.
+// Options configure [Build].
 type Options struct {
 	// Tell makes the story of a counterexample in a file.
 	Tell func(ctx context.Context, c *sim.Counterexample, file string) (*story.Story, error)
 	// Model returns the model of a recipe; the error says why there is none. Without Model no history
 	// is judged.
 	Model func(workload, recipe string) (Model, error)
-	// Judging is how long the histories of the folder may take together; default [JudgingDefault].
+	// Judging bounds the time to judge all histories of the folder; default [JudgingDefault].
 	Judging time.Duration
-	// Command is how torture is called, for commands that a page shows; default torture.
+	// Command is how to call torture, for commands on a page; default torture.
 	Command string
 	// Progress, if set, is called before a story is told and before a history is judged.
 	Progress func(file string)
 }
 
-// Build writes the index of a folder into it, and the pages of its stories beside their files, and returns
-// what it has listed. It takes about a second for each story. Pages that are there already are written
-// anew. The error is for a folder that cannot be read or written, and for a context that ended.
+// Build writes the index of a folder into it, with the pages of its stories beside their files, and returns it. It
+// takes about a second for each story. It replaces existing pages. The error is for a folder that cannot be read or
+// written, and for a context that ended.
 func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	o.Judging, o.Command = cmp.Or(o.Judging, JudgingDefault), cmp.Or(o.Command, "torture")
 	b := &builder{ctx: ctx, dir: dir, options: o, index: &Index{}, begins: map[string]Begin{}}
@@ -140,7 +140,7 @@ func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	b.histories()
 	b.index.sort()
 	if ctx.Err() != nil {
-		return nil, ctx.Err() // while the last file was read
+		return nil, ctx.Err() // during the last file
 	}
 	var page bytes.Buffer
 	if err := b.index.write(&page); err != nil {
@@ -149,13 +149,13 @@ func Build(ctx context.Context, dir string, o Options) (*Index, error) {
 	return b.index, wholefile.Write(filepath.Join(dir, Name), page.Bytes())
 }
 
-// sort orders by file what was not found in that order.
+// sort sorts by file the lists that are not in that order yet.
 func (x *Index) sort() {
 	slices.SortStableFunc(x.Runs, func(a, b Run) int { return cmp.Compare(a.File, b.File) })
 	slices.SortStableFunc(x.Violations, func(a, b Violation) int { return cmp.Compare(a.File, b.File) })
 }
 
-// builder is a Build under way.
+// builder is the state of [Build].
 type builder struct {
 	ctx      context.Context
 	dir      string
@@ -163,11 +163,11 @@ type builder struct {
 	index    *Index
 	files    int
 	stories  int
-	recorded []string         // histories, that are read when all runs are known
+	recorded []string         // histories, read after all runs
 	begins   map[string]Begin // of runs, by folder
 }
 
-// walk looks at the files of the folder and those below it, by name.
+// walk visits the files of the folder and its subfolders, by name.
 func (b *builder) walk() error {
 	return filepath.WalkDir(b.dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -192,12 +192,12 @@ func (b *builder) walk() error {
 	})
 }
 
-// looked tells whether a file may be a result, or a text about some.
+// looked tells whether a file may be a result or a text.
 func looked(path string) bool {
 	return strings.HasPrefix(filepath.Ext(path), ".json") || filepath.Ext(path) == ".md"
 }
 
-// file puts a file into the index, or what is the matter with it.
+// file adds a file to the index, or its problem.
 func (b *builder) file(path string) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > fileMax {
@@ -224,5 +224,5 @@ func (b *builder) relative(path string) string {
 	return filepath.ToSlash(name)
 }
 
-// path is where a file of the index is.
+// path is the path of a file of the index.
 func (b *builder) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }

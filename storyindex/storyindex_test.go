@@ -18,7 +18,7 @@ import (
 	"github.com/zktorture/zktorture/zoo"
 )
 
-// results makes a folder with one of each kind, and with what is none of them.
+// results makes a folder with a file of each kind, and unrelated files.
 func results(t *testing.T) (dir string, o storyindex.Options) {
 	t.Helper()
 	bubbles.Many(t)
@@ -90,7 +90,7 @@ func history(t *testing.T, n int) string {
 	return out.String()
 }
 
-// What is in a folder is in the index, and on its page.
+// Everything in a folder is in the index, and on its page.
 func TestBuild(t *testing.T) {
 	dir, o := results(t)
 	index, err := storyindex.Build(t.Context(), dir, o)

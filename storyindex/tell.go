@@ -8,8 +8,8 @@ import (
 	"github.com/zktorture/zktorture/story"
 )
 
-// tell makes the page of a file's story beside it, and returns its name. That has the file's whole name in it,
-// so that no two files have one page, and none the name of the index.
+// tell makes the page of a file's story beside it, and returns its name. The page's name contains the file's whole
+// name, so it is unique and never that of the index.
 func (b *builder) tell(name string, told func() (*story.Story, error)) (string, error) {
 	if b.stories++; b.stories > storiesMax {
 		return "", fmt.Errorf("its page is not made: %d stories are the most", storiesMax)

@@ -1,18 +1,18 @@
-// Package progresslog records the progress of a run: how many episodes, operations and strikes of faults there had been
-// by when. The verdict of a run of a night says nothing about its hours; its progress log shows whether servers slowed
-// down when a fault struck, and when the first property broke.
+// Package progresslog records the progress of a run: its numbers of episodes, operations and strikes of faults over
+// time. The verdict of a night's run says nothing about its hours; its progress log shows whether servers slowed down
+// when a fault struck, and when the first property broke.
 //
-// A progress log is a file of JSON objects, one a line, each the state of the run at a moment:
+// A progress log is a file of JSON objects, one a line, each the state of the run at one time:
 //
 //	{"t_s":12.004,"episodes":310,"operations":8231,"faults":{"loss":17,"expiry":2},"violations":0}
 //
-// All numbers are sums since the begin of the run and never fall.
+// All numbers are totals since the start of the run and never fall.
 //
-// A file has at most [LinesMax] lines. It begins with a line a second; when it is full every other line is left out,
-// and from then on half as many are written. Each line is written at once, and the file is thinned by replacing it, so
-// that it can be read at any moment, also when the run is killed.
+// A file has at most [LinesMax] lines. It starts with a line a second. When it is full every other line is dropped,
+// and the interval doubles. Each line is written at once, and the file is thinned by replacing it, so it can be read
+// at any time, also after the run was killed.
 //
-// Times are of the wall clock. Nothing that has to be equal for equal seeds may depend on a progress log.
+// Times are wall-clock times. Nothing that must be equal for equal seeds may depend on a progress log.
 package progresslog
 
 import (
@@ -24,10 +24,10 @@ import (
 // Name is the file in the folder of a run.
 const Name = "course.jsonl"
 
-// LinesMax is how many lines a file has at most.
+// LinesMax bounds the lines of a file.
 const LinesMax = 2000
 
-// Point is the state of a run at a moment.
+// Point is the state of a run at one time.
 type Point struct {
 	Time       float64          `json:"t_s"` // seconds since the run began
 	Episodes   int64            `json:"episodes"`
@@ -36,14 +36,14 @@ type Point struct {
 	Violations int64            `json:"violations"` // episodes in which a property broke
 }
 
-// Bounds of what can be meant.
+// Bounds of plausible values.
 const (
 	timeMax   = 1e9 // seconds, about thirty years
 	kindsMax  = 100 // kinds of faults
-	kindBytes = 60  // of the name of one
+	kindBytes = 60  // of a kind's name
 )
 
-// problem says why p cannot come after q; "" if it can.
+// problem says why p cannot follow q; "" if it can.
 func (p *Point) problem(q *Point) string {
 	switch {
 	case !(p.Time >= 0 && p.Time <= timeMax):

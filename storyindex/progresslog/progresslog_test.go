@@ -16,7 +16,7 @@ import (
 	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
 
-// run draws what a run tells of itself: so many moments, up to a quarter of a second or an hour apart.
+// run draws the points of a run, up to a quarter of a second or up to an hour apart.
 func run(t *rapid.T) (told []progresslog.Point) {
 	n := rapid.SampledFrom([]int{0, 1, 2, 20, 50, 100, 200, 3 * progresslog.LinesMax}).Draw(t, "moments")
 	step := rapid.SampledFrom([]float64{0.25, 2, 3600}).Draw(t, "step")
@@ -34,8 +34,8 @@ func run(t *rapid.T) (told []progresslog.Point) {
 	return told
 }
 
-// What is in the file are moments that were told, in their order, the last among them; however long the run
-// was they are not too many, and where they are few they are a second apart.
+// The file has a subsequence of the given points, the last among them. However long the run, they are not too many;
+// where they are few they are a second apart.
 func TestRecorder(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
@@ -84,7 +84,7 @@ func check(t *rapid.T, told, points []progresslog.Point) {
 	complete(t, told, points)
 }
 
-// complete checks that a run that fits into the file has a line for each second in which it told something.
+// complete checks that a run that fits into the file has a line for each second with a point.
 func complete(t *rapid.T, told, points []progresslog.Point) {
 	if len(told) >= progresslog.LinesMax {
 		return
@@ -119,8 +119,7 @@ func read(t rapid.TB, name string) []progresslog.Point {
 	return points
 }
 
-// A run that is killed leaves a course that can be read, whenever that happens, with an eighth of it missing
-// at most.
+// A run killed at any time leaves a readable progress log that lacks at most an eighth.
 func TestKilled(t *testing.T) {
 	name := filepath.Join(t.TempDir(), progresslog.Name)
 	r := progresslog.NewRecorder(name)
@@ -149,7 +148,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// even returns how many times as long the longest time between two moments is as the shortest.
+// even returns the ratio of the longest to the shortest interval.
 func even(points []progresslog.Point) float64 {
 	shortest, longest := math.Inf(1), 0.0
 	for i := 1; i < len(points); i++ {
@@ -159,7 +158,7 @@ func even(points []progresslog.Point) float64 {
 	return longest / shortest
 }
 
-// A run goes on when its course cannot be written, and what was there is not overwritten.
+// A run goes on when its progress log cannot be written. An existing file is not overwritten.
 func TestRecorderThatCannotWrite(t *testing.T) {
 	name := filepath.Join(t.TempDir(), progresslog.Name)
 	if err := os.WriteFile(name, []byte("mine"), 0o644); err != nil {
@@ -179,7 +178,7 @@ func TestRecorderThatCannotWrite(t *testing.T) {
 	}
 }
 
-// Of a course that is cut off anywhere what came before is read.
+// A progress log that is cut off anywhere is read up to there.
 func TestCutOff(t *testing.T) {
 	var whole []byte
 	var points []progresslog.Point
@@ -208,7 +207,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// Nothing that cannot be is taken for the course of a run, and the error says where it is.
+// Invalid progress logs are rejected, and the error names the line.
 func TestNoCourse(t *testing.T) {
 	good := `{"t_s":2,"episodes":5,"operations":5,"faults":{"loss":3},"violations":1}` + "\n"
 	for line, want := range map[string]string{
@@ -248,7 +247,7 @@ func many(n int) string {
 	return strings.Join(kinds, ",")
 }
 
-// A kind that a line does not name has struck as often as before.
+// A kind missing from a line has struck as often as before.
 func TestUnnamedKind(t *testing.T) {
 	points, err := progresslog.Read(strings.NewReader(`{"t_s":1,"faults":{"loss":3}}` + "\n\n" + `{"t_s":2,"faults":{"crash":1}}`))
 	want := []progresslog.Point{{Time: 1, Faults: map[string]int64{"loss": 3}},

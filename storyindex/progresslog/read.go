@@ -10,13 +10,13 @@ import (
 	"maps"
 )
 
-// lineMax is how long a line may be, in bytes.
+// lineMax bounds a line, in bytes.
 const lineMax = 1 << 16
 
-// linesReadMax is how many lines are read at most.
+// linesReadMax bounds the lines read.
 const linesReadMax = 5 * LinesMax
 
-// Read reads a progress log. With an error it returns the points before the line that the error names: a log is cut off
+// Read reads a progress log. On an error it returns the points before the line that the error names. A log is cut off
 // if its run was killed or its disk was full.
 func Read(r io.Reader) ([]Point, error) {
 	var points []Point
@@ -43,7 +43,7 @@ func Read(r io.Reader) ([]Point, error) {
 	return points, err
 }
 
-// parse reads the line after a point. A kind of fault that it does not name has not struck since then.
+// parse reads the line after a point. A kind of fault missing from it has not struck since then.
 func parse(line []byte, last *Point) (Point, error) {
 	var given struct {
 		Point

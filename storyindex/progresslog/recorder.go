@@ -11,23 +11,22 @@ import (
 
 // Recorder writes a progress log while the run is under way. It is not safe for concurrent use.
 //
-// Invariants: the file has len(points) lines, which is less than LinesMax between calls; points are at
-// least every seconds apart, but for the last of a finished log.
+// Invariants: between calls the file has len(points) lines, fewer than LinesMax. Points are at least every seconds
+// apart, except for the last of a finished log.
 type Recorder struct {
 	name   string
 	file   *os.File // nil before the first line
 	points []Point
 	every  float64 // seconds
-	latest Point   // what was told last …
-	told   bool    // … and is not in the file yet
-	err    error   // why nothing is written any more
+	latest Point   // the last point given …
+	told   bool    // … if it is not in the file yet
+	err    error   // of a write; nothing is written after it
 }
 
-// NewRecorder returns a recorder into a file, which is made with the first line and must not exist.
+// NewRecorder returns a recorder to a file, which is created with the first line and must not exist.
 func NewRecorder(name string) *Recorder { return &Recorder{name: name, every: 1} }
 
-// Add tells the recorder of a moment; it may be called often. Close returns the error of a write that fails: a run goes
-// on without a log.
+// Add records a point; it may be called often. Close returns the first write error: a run goes on without a log.
 func (r *Recorder) Add(p Point) {
 	p.Time = math.Round(p.Time*1000) / 1000
 	r.latest, r.told = p, true
@@ -40,7 +39,7 @@ func (r *Recorder) Add(p Point) {
 	}
 }
 
-// Close writes the moment that was told last. The error is the first that there was.
+// Close writes the last point. It returns the first error.
 func (r *Recorder) Close() error {
 	if r.told {
 		r.write()
@@ -56,7 +55,7 @@ func (r *Recorder) Close() error {
 
 func (r *Recorder) note(err error) { r.err = cmp.Or(r.err, err) }
 
-// write appends the latest moment, and thins a file that is full.
+// write appends the latest point, and thins a full file.
 func (r *Recorder) write() {
 	if r.err != nil {
 		return
@@ -78,8 +77,7 @@ func (r *Recorder) append(p Point) (err error) {
 	return json.NewEncoder(r.file).Encode(p)
 }
 
-// thin leaves out every other moment, but not the latest, and puts a file of the rest in the place of
-// the old one.
+// thin drops every other point, but not the latest, and replaces the file.
 func (r *Recorder) thin() {
 	kept := r.points[:0]
 	for i := 1; i < len(r.points); i += 2 {
