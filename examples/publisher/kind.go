@@ -11,7 +11,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Kind is what is promised of publishers, for the command in examples/torture.
+// Kind specifies publishers, for the command in examples/torture.
 var Kind = &workload.Kind{
 	Name: "publisher",
 	Promises: []workload.Promise{
@@ -41,7 +41,7 @@ func workloadOf(recipe string, new func(recipes.Conn, string) *Publisher) *workl
 	}, workload.Named(recipe))
 }
 
-// Parents are there from the beginning.
+// Parents returns the znodes that exist from the start.
 func (e *publishing) Parents() []string { return []string{e.Path, e.Path + "/config"} }
 
 func (e *publishing) Run(u workload.User) {
@@ -66,17 +66,17 @@ func (e *publishing) Run(u workload.User) {
 	}
 }
 
-// MayWaitForever: they may wait, because another leads until it is closed.
+// MayWaitForever returns waiting: a publisher waits until the leader closes.
 func (e *publishing) MayWaitForever(_, waiting []*sim.Op) []*sim.Op { return waiting }
 
 func (e *publishing) History(v *workload.View) linearizability.History {
 	return v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(workload.OperationOf(op)) })
 }
 
-// Judge: nobody is told of an older version after somebody was told of a newer one.
+// Judge checks that no operation observes an older version after one that observed a newer version has returned.
 func (e *publishing) Judge(v *workload.View) workload.Judgement {
 	j := e.Judging(v)
-	v.Left.Notes = true // who leads, and has not closed, keeps a znode
+	v.Left.Notes = true // a leader that has not closed keeps a znode
 	j.Add(v.Stuck()...)
 	j.Add(v.UnexpectedErrors(func(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrLost) })...)
 	for _, newer := range v.Ops {
@@ -94,7 +94,7 @@ func (e *publishing) Judge(v *workload.View) workload.Judgement {
 	return j
 }
 
-// tells is the version that an operation told its caller of, -1 if none.
+// tells is the version that an operation returned, -1 if none.
 func tells(op *sim.Op) int {
 	version, err := strconv.Atoi(op.Result)
 	if err != nil || op.Outcome != sim.OK || op.Name == "close" {

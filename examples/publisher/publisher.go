@@ -1,6 +1,6 @@
-// Package publisher publishes a configuration. Whoever leads publishes it, under its leadership's token as the version,
-// and may do so again; readers must never see an older version after a newer one. It is an example of a recipe of one's
-// own, and publisher_test.go of how such a recipe is tested.
+// Package publisher publishes a configuration. The leader publishes it, with the token of its leadership as the
+// version, and may do so again. Readers must never see an older version after a newer one. The package is an example
+// of a user's own recipe, and publisher_test.go of its test.
 package publisher
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// Publisher publishes when it leads. It is for one goroutine.
+// Publisher publishes while it leads. It is for one goroutine.
 type Publisher struct {
 	conn      recipes.Conn
 	path      string
@@ -22,22 +22,22 @@ type Publisher struct {
 	careless  bool
 }
 
-// New returns a publisher below the znode at path, which exists, as does its child config. Beside that candidates
-// queue.
+// New returns a publisher below the znode at path, which exists, as does its child config. Beside config are the
+// candidates.
 func New(c recipes.Conn, path string) *Publisher {
 	return &Publisher{conn: c, path: path + "/config", candidate: recipes.NewCandidate(c, path)}
 }
 
-// NewCareless returns one that believes that it leads until it is closed. If its session expires, and another leader
-// publishes meanwhile, it puts its older version in the place of the newer one.
+// NewCareless returns a publisher that assumes that it leads until it is closed. If its session expires and another
+// leader publishes, it overwrites the newer version with its older one.
 func NewCareless(c recipes.Conn, path string) *Publisher {
 	p := New(c, path)
 	p.careless = true
 	return p
 }
 
-// Publish waits until it leads, publishes and returns the version. If it fails it may have published; with
-// [recipes.ErrLost] it has not, as another leader has published since.
+// Publish waits until it leads, publishes and returns the version. If it fails it may have published. With
+// [recipes.ErrLost] it has not, as a later leader has published.
 func (p *Publisher) Publish(ctx context.Context) (version int64, err error) {
 	if !p.leads {
 		if err := p.candidate.Campaign(ctx); err != nil {
@@ -55,7 +55,7 @@ func (p *Publisher) Publish(ctx context.Context) (version int64, err error) {
 	return version, nil
 }
 
-// replace replaces what is published, if that is not newer.
+// replace replaces the published version unless that is newer.
 func (p *Publisher) replace(version int64) error {
 	expected := int32(-1)
 	if !p.careless {
@@ -84,7 +84,7 @@ func (p *Publisher) Close(ctx context.Context) error {
 	return p.candidate.Resign(ctx)
 }
 
-// Read returns the version that is published; 0 if none is.
+// Read returns the published version; 0 if there is none.
 func (p *Publisher) Read() (version int64, err error) {
 	if _, err := p.conn.Sync(p.path); err != nil {
 		return 0, err

@@ -12,7 +12,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Kind is what is promised of rate limiters, for the command in examples/torture.
+// Kind specifies rate limiters, for the command in examples/torture.
 var Kind = &workload.Kind{
 	Name: "ratelimit",
 	Promises: []workload.Promise{
@@ -66,13 +66,13 @@ func (e *asking) History(v *workload.View) linearizability.History {
 	return v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(workload.OperationOf(op)) })
 }
 
-// grant is a permit, and when it was granted in milliseconds.
+// grant is a permit with its time, in milliseconds.
 type grant struct {
 	op *sim.Op
 	at int64
 }
 
-// Judge: no window has more grants than most.
+// Judge checks that no window has more than most grants.
 func (e *asking) Judge(v *workload.View) workload.Judgement {
 	j := e.Judging(v)
 	j.Add(v.Stuck()...)
@@ -93,7 +93,7 @@ func (e *asking) Judge(v *workload.View) workload.Judgement {
 			break
 		}
 	}
-	v.Left.Values = true // what was granted stays
+	v.Left.Values = true // grants stay
 	if len(j.Violations) == 0 {
 		j.Add(v.Leaks()...)
 	}

@@ -1,5 +1,5 @@
 // Package ratelimit grants at most some number of permits in any window of time, over all clients, by the servers'
-// clock. It is an example of a recipe of one's own, and ratelimit_test.go of how such a recipe is tested.
+// clock. The package is an example of a user's own recipe, and ratelimit_test.go of its test.
 package ratelimit
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/zktorture/zktorture/recipes"
 )
 
-// Limiter grants at most most permits in any window. A grant is a znode, which is not ephemeral: what was granted
-// counts, also when who had it is no more.
+// Limiter grants at most most permits in any window. A grant is a persistent znode: it counts even after its client
+// is gone.
 type Limiter struct {
 	conn     recipes.Conn
 	path     string
@@ -26,14 +26,16 @@ func New(c recipes.Conn, path string, most int, window time.Duration) *Limiter {
 	return &Limiter{conn: c, path: path, most: most, window: window}
 }
 
-// NewCareless returns one that looks before it grants, and not after: what it sees may be old, and others look, too.
+// NewCareless returns a limiter that counts only before it grants. What it reads may be stale, and other clients
+// grant concurrently.
 func NewCareless(c recipes.Conn, path string, most int, window time.Duration) *Limiter {
 	l := New(c, path, most, window)
 	l.careless = true
 	return l
 }
 
-// Allow grants a permit, or not, and says when, in milliseconds of the servers' clock. If it fails nothing was granted.
+// Allow grants a permit or refuses it, and returns the time, in milliseconds of the servers' clock. If it fails
+// nothing was granted.
 func (l *Limiter) Allow() (granted bool, at int64, err error) {
 	if l.careless {
 		if before, err := l.before(&zk.Stat{Czxid: 1<<63 - 1, Ctime: 0}); err != nil || before >= l.most {
@@ -46,7 +48,7 @@ func (l *Limiter) Allow() (granted bool, at int64, err error) {
 	}
 	there, stat, err := l.conn.Exists(own)
 	if err != nil || !there {
-		return false, 0, err // nobody removes it while it is new
+		return false, 0, err // no client removes a new grant
 	}
 	if l.careless {
 		return true, stat.Ctime, nil
@@ -62,8 +64,8 @@ func (l *Limiter) Allow() (granted bool, at int64, err error) {
 	return false, stat.Ctime, err
 }
 
-// inTime tells whether less than a window has passed since own was made. Who was slower may have missed what others
-// have removed since, own among it.
+// inTime tells whether less than a window has passed since own was created. A slower client may miss grants that
+// others have removed since, its own among them.
 func (l *Limiter) inTime(own string, made *zk.Stat) (bool, error) {
 	now, err := l.conn.Set(own, nil, 0)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -72,7 +74,7 @@ func (l *Limiter) inTime(own string, made *zk.Stat) (bool, error) {
 	return err == nil && now.Mtime-made.Ctime < l.window.Milliseconds(), err
 }
 
-// add makes a znode of its own, and its parent if that is missing.
+// add creates a znode for a grant, and its parent if that is missing.
 func (l *Limiter) add() (own string, err error) {
 	own, acl := l.path+"/grant-"+recipes.NewGUID(l.conn), zk.WorldACL(zk.PermAll)
 	for {
@@ -86,8 +88,8 @@ func (l *Limiter) add() (own string, err error) {
 	}
 }
 
-// before counts the grants that are older than own, but not by a whole window. Those that are older by two it removes.
-// It has seen own being made, so its server has all that were made before.
+// before counts the grants older than own by less than a window, and removes those older by two. The server has
+// applied own's creation, so it has all earlier grants.
 func (l *Limiter) before(own *zk.Stat) (n int, err error) {
 	names, _, err := l.conn.Children(l.path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {

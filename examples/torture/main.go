@@ -1,4 +1,4 @@
-// Command torture is the command torture with two kinds of one's own: the publisher and the rate limiter of the
+// Command torture is the command torture with two additional kinds: the publisher and the rate limiter of the
 // examples.
 //
 //	go run ./examples/torture run publisher --recipe careless
