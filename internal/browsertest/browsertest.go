@@ -1,8 +1,7 @@
 // Package browsertest opens pages in a headless Chromium, for tests.
 //
-// Chromium is sought as $CHROMIUM, and on the PATH. Without one the test is skipped and says how to get one. Whatever
-// a page does that a self-contained page must not do fails the test: a message on the console, or a request to
-// anywhere but to the page's own file.
+// Chromium is sought as $CHROMIUM, and on the PATH. Without it the test is skipped and says how to install it. A test
+// fails if its page prints to the console, or requests anything but its own file.
 package browsertest
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// timeout bounds a browser's life; a page takes a tenth of a second.
+// timeout bounds a browser's life. A page takes a tenth of a second.
 const timeout = 5 * time.Minute
 
 // Browser is a browser with one tab.
@@ -32,7 +31,7 @@ type Browser struct {
 	*diary
 }
 
-// diary is what pages did that they must not.
+// diary records the forbidden actions of pages.
 type diary struct {
 	mu     sync.Mutex
 	faults []string
@@ -62,7 +61,7 @@ func New(t testing.TB) *Browser {
 	return b
 }
 
-// names are what Chromium is called on different systems.
+// names are Chromium's names on different systems.
 var names = []string{"chromium", "chromium-browser", "google-chrome"}
 
 func find(t testing.TB) string {
@@ -86,7 +85,7 @@ func (b *Browser) must(err error) {
 	}
 }
 
-// watch notes what no page may do.
+// watch records forbidden actions.
 func (b *Browser) watch(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,7 +111,7 @@ func exception(d *runtime.ExceptionDetails) string {
 	return d.Text
 }
 
-// check fails the test for what was noted.
+// check fails the test for recorded actions.
 func (b *Browser) check() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,7 +120,7 @@ func (b *Browser) check() {
 	}
 }
 
-// Faults returns what was noted, and forgets it.
+// Faults returns the recorded actions, and clears them.
 func (b *Browser) Faults() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,7 +129,7 @@ func (b *Browser) Faults() []string {
 	return faults
 }
 
-// Scheme says which colours a user prefers.
+// Scheme is a user's preferred colour scheme.
 type Scheme string
 
 // The schemes.
@@ -139,7 +138,7 @@ const (
 	Dark  Scheme = "dark"
 )
 
-// Open opens a file in a window of so many pixels and returns once it is loaded.
+// Open opens a file in a window of width by height pixels and returns once it is loaded.
 func (b *Browser) Open(file string, width, height int64, scheme Scheme) {
 	b.t.Helper()
 	path, err := filepath.Abs(file)
@@ -152,7 +151,7 @@ func (b *Browser) Open(file string, width, height int64, scheme Scheme) {
 		chromedp.Navigate("file://"+filepath.ToSlash(path))))
 }
 
-// Do carries out actions.
+// Do runs actions.
 func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	b.must(chromedp.Do(b.ctx, actions...))
@@ -166,8 +165,8 @@ func Eval[T any](b *Browser, expression string) T {
 	return v
 }
 
-// Unreadable returns the texts of the page whose contrast to what is behind them is less than 4.5:1, what WCAG 2.2
-// (success criterion 1.4.3) asks for.
+// Unreadable returns the texts of the page with a contrast to their background below 4.5:1, the minimum of WCAG 2.2
+// (success criterion 1.4.3).
 func (b *Browser) Unreadable() []string {
 	b.t.Helper()
 	return Eval[[]string](b, unreadable)
@@ -197,8 +196,8 @@ const unreadable = `(() => {
   return bad;
 })()`
 
-// RefusesForeignScripts opens a page into whose end scripts have been put that are not the page's own: an element,
-// and a handler of an event. None may run, by the page's policy.
+// RefusesForeignScripts appends foreign scripts to a page and opens it: an element, and an event handler. The page's
+// policy must block both.
 func (b *Browser) RefusesForeignScripts(page string) {
 	b.t.Helper()
 	text, err := os.ReadFile(page)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A page that loads something, throws and prints is caught at it, and so is a pale text.
+// A page that loads something, throws and prints is reported, and so is low contrast.
 func TestFaultsAreSeen(t *testing.T) {
 	b := New(t)
 	page := filepath.Join(t.TempDir(), "bad.html")

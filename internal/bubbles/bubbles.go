@@ -1,12 +1,12 @@
-// Package bubbles knows what tests that run many simulated worlds cost.
+// Package bubbles limits tests that run many simulated worlds.
 package bubbles
 
 import "testing"
 
-// Many says that a test runs thousands of worlds. With the race detector such a test is skipped: the runtime keeps a
-// context of the detector's, about 200 kB, for each testing/synctest bubble in which a timer has fired, until the
-// process ends (Go 1.26, runtime/time.go: bubble.timers.raceCtx is begun and never ended). A campaign would need tens
-// of gigabytes. The same code is watched by the detector in tests with fewer worlds.
+// Many marks a test that runs thousands of worlds. With the race detector it is skipped: the runtime keeps a context
+// of the detector, about 200 kB, for each testing/synctest bubble with a fired timer until the process ends (Go 1.26,
+// runtime/time.go: bubble.timers.raceCtx is never freed). A campaign would need tens of gigabytes. Tests with fewer
+// worlds run the same code under the detector.
 func Many(t testing.TB) {
 	t.Helper()
 	if RaceDetector {
@@ -14,8 +14,8 @@ func Many(t testing.TB) {
 	}
 }
 
-// Share is how many of n worlds, or how much of a time in them, a test runs that needs only some: with the race
-// detector an eighth, as it makes them ten times as slow.
+// Share returns how many of n worlds, or how much of a duration, a test runs that needs only some: an eighth with the
+// race detector, which makes them ten times as slow.
 func Share[N ~int | ~int64](n N) N {
 	if RaceDetector {
 		return max(n/8, 1)

@@ -1,15 +1,14 @@
-// Package correct draws long histories of objects that are correct by construction, for what must never be accused.
+// Package correct draws long histories of objects that are correct by construction, which no checker may accuse.
 //
-// A history is made the other way round than it is judged. An object runs operations one at a time, at instants that
-// grow; the call of each is put some time before its instant, its return some time after, such that no client has two
-// calls at once. So clients overlap, and the order in which operations took effect is forgotten. Some replies are
-// lost, perhaps long before the request takes effect, and some requests, which then have no effect; after either a
-// client goes on under a fresh number, as a [linearizability.Recorder] has it. Stamps may be so coarse that many are
-// equal.
+// A history is made in reverse. An object runs operations one at a time, at increasing instants. The call of each is
+// put some time before its instant and its return some time after, without overlap within a client. So clients
+// overlap, and the order in which operations took effect is forgotten. Some replies are lost, perhaps long before the
+// request takes effect, and some requests, which have no effect. After either the client continues under a new
+// number, as in a [linearizability.Recorder]. Stamps may be coarse, so that many are equal.
 //
-// In a history with stale reads, sessions are connected to servers that lag: a read sees the object as it was at some
-// time, but not as it was before the session's last write, or before what it has read (ZooKeeper Programmer's Guide,
-// "Consistency Guarantees": single system image, timeliness). Such a history is for [linearizability.StaleReads].
+// In a history with stale reads, sessions are connected to lagging servers: a read sees an earlier state of the
+// object, but none older than the session's last write or read (ZooKeeper Programmer's Guide, "Consistency
+// Guarantees": single system image, timeliness). Such a history is for [linearizability.StaleReads].
 package correct
 
 import (
@@ -20,13 +19,13 @@ import (
 	lin "github.com/zktorture/zktorture/linearizability"
 )
 
-// Shape is what a history looks like.
+// Shape is the shape of a history.
 type Shape struct {
 	Operations, Clients int
-	// stamps by which calls come before the instants of operations, and returns after, at most
+	// the most stamps between an operation's call and its instant, and between its instant and its return
 	Early, Late int64
 	Unknown     float64 // the share of operations of unknown outcome
-	Tick        int64   // stamps are in units of so many instants: 1, or more to have many that are equal
+	Tick        int64   // instants per stamp: 1, or more to have many equal stamps
 	Stale       bool    // whether reads may be stale, where the object has reads
 }
 
@@ -42,7 +41,7 @@ func DrawShape(r *rand.Rand) Shape {
 	}
 }
 
-// Case is a correct history and what it is to be judged by.
+// Case is a correct history and its model.
 type Case struct {
 	Model   lin.Model
 	Shape   Shape
@@ -55,8 +54,8 @@ func (c *Case) Stale() bool { return c.Shape.Stale && reads(c.Model.Name) }
 // seed is the seed of all cases.
 const seed = 1
 
-// New draws case i of a model, which must be one of [Models]. An error says that the history is not sound, which is a
-// fault of this package.
+// New draws case i of a model of [Models]. An error says that the history is not sound, which is a bug in this
+// package.
 func New(model string, i uint64) (*Case, error) {
 	r := rand.New(rand.NewPCG(seed, i))
 	with := lin.Parameters{Parties: 2 + r.IntN(4), Permits: 1 + r.IntN(5)}
@@ -75,7 +74,7 @@ func New(model string, i uint64) (*Case, error) {
 	return c, nil
 }
 
-// Draw draws a history of the model of that name, which must be one of [Models].
+// Draw draws a history of the model of that name, one of [Models].
 func Draw(r *rand.Rand, model string, with lin.Parameters, s Shape) lin.History {
 	var h lin.History
 	if model == "barrier" {
@@ -101,27 +100,27 @@ func reads(model string) bool {
 
 // object runs operations one at a time.
 type object interface {
-	// run carries out one operation of a process, drawn at random. It is not done if the process would have to wait.
+	// run runs one random operation of a process, unless the process would have to wait.
 	run(r *rand.Rand, process int) (op lin.Operation, done bool)
 	// lost draws an operation of a process whose request is lost.
 	lost(r *rand.Rand, process int) lin.Operation
 }
 
-// holder is an object that matters to know if the reply of an operation that it has run is lost.
+// holder is an object that must know if the reply to an operation is lost.
 type holder interface {
 	unanswered(r *rand.Rand, process int, op lin.Operation)
 }
 
-// reader is an object that can be read as it was at any version; they are numbered from 0, the last is the present.
+// reader is an object with readable versions, numbered from 0. The last is the present.
 type reader interface {
 	version() int
 	read(r *rand.Rand, version int) lin.Operation
 }
 
 type client struct {
-	free  int64 // until when it is busy
-	lives int   // how many operations of unknown outcome it has had
-	view  int   // the version that the server of its session has shown it
+	free  int64 // the end of its last operation
+	lives int   // the number of its operations of unknown outcome
+	view  int   // the last version that its session has seen
 }
 
 type drawing struct {
@@ -132,7 +131,7 @@ type drawing struct {
 	history lin.History
 }
 
-// patience is how many instants there are for an operation: at some of them nobody can do anything.
+// patience is how many instants there are for an operation: at some of them no process can run.
 const patience = 100
 
 func (d *drawing) run() lin.History {
@@ -204,6 +203,6 @@ func (d *drawing) giveUp(c *client, op *lin.Operation) {
 	}
 	c.lives++
 	if d.r.IntN(2) == 0 {
-		c.view = 0 // the session was over, and the server of the next one may lag as it likes
+		c.view = 0 // the next session's server may lag as it likes
 	}
 }

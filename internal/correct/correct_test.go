@@ -11,8 +11,7 @@ import (
 	lin "github.com/zktorture/zktorture/linearizability"
 )
 
-// TestShortOnesAreLegal draws histories that are short enough to try all orders: what is said to be
-// correct is.
+// TestShortOnesAreLegal draws histories short enough to try all orders. All must be legal.
 func TestShortOnesAreLegal(t *testing.T) {
 	with := lin.Parameters{Parties: 2, Permits: 3}
 	for _, model := range Models {
@@ -38,7 +37,7 @@ func TestShortOnesAreLegal(t *testing.T) {
 	}
 }
 
-// TestVariety: the cases have what they are said to have.
+// TestVariety checks that the cases vary as documented.
 func TestVariety(t *testing.T) {
 	for _, model := range Models {
 		var unknown, ties, stale, own int

@@ -24,14 +24,14 @@ func newObject(r *rand.Rand, model string, permits int) object {
 	return newHolds(r, model, permits)
 }
 
-// queue is a queue, by priority or not. The heads are what a peek would have seen at each version.
+// queue is a queue, by priority or not. The heads are what a peek would see at each version.
 type queue struct {
 	byPriority bool
-	backlog    int // how many values it holds about on average
+	backlog    int // about the average number of values
 	values     []lin.Value
 	heads      []lin.Value
 	offers     int64
-	peeks      int // in a hundred operations
+	peeks      int // percent of the operations
 }
 
 func newQueue(r *rand.Rand, byPriority bool) *queue {
@@ -76,7 +76,7 @@ func (q *queue) value(r *rand.Rand) lin.Value {
 	return lin.Str(strconv.Itoa(r.IntN(5)) + ":" + strconv.FormatInt(q.offers, 10))
 }
 
-// put inserts a value behind all that come before it.
+// put inserts a value behind all of its priority or higher.
 func (q *queue) put(v lin.Value) {
 	at := len(q.values)
 	for q.byPriority && at > 0 && q.values[at-1].String()[0] > v.String()[0] { // priorities have one digit
@@ -108,14 +108,14 @@ func (q *queue) read(r *rand.Rand, version int) lin.Operation {
 	return op
 }
 
-// counter is a number, with what it was at each version.
+// counter is a number with its versions.
 type counter struct {
 	numbers []int64
 	deltas  []int64
-	untold  int // of a hundred additions
+	untold  int // percent of the additions
 }
 
-// newCounter draws what is added: nearly always one, as sums of other numbers are hard to judge.
+// newCounter draws the amounts: nearly always one, as sums of other numbers are hard to judge.
 func newCounter(r *rand.Rand) *counter {
 	c := &counter{numbers: []int64{0}, deltas: []int64{1}, untold: []int{0, 0, 20}[r.IntN(3)]}
 	if r.IntN(10) == 0 {
@@ -169,8 +169,8 @@ type holds struct {
 	tokens   bool
 	token    int64
 	held     map[int]hold          // by process
-	doomed   map[int]bool          // processes whose session ends before they do anything else
-	again    map[int]lin.Operation // by process: a release that will be tried again
+	doomed   map[int]bool          // processes whose session ends before their next operation
+	again    map[int]lin.Operation // by process: a release to be retried
 }
 
 type hold struct {
@@ -194,7 +194,7 @@ func (h *holds) run(r *rand.Rand, process int) (lin.Operation, bool) {
 	if h.doomed[process] {
 		delete(h.doomed, process)
 		delete(h.held, process)
-		return lin.Operation{}, false // nobody knew that it held anything
+		return lin.Operation{}, false // its hold is unknown
 	}
 	if op, found := h.again[process]; found {
 		delete(h.again, process)
@@ -214,7 +214,7 @@ func (h *holds) run(r *rand.Rand, process int) (lin.Operation, bool) {
 
 func (h *holds) writes(mine hold) bool { return h.model == "rwlock" && !mine.reads }
 
-// grant grants a process what it asks for, or refuses a try.
+// grant grants a process its request, or refuses a try.
 func (h *holds) grant(r *rand.Rand, process int) (lin.Operation, bool) {
 	wants := h.wish(r)
 	op := h.word(h.asks(r), wants)
@@ -239,7 +239,7 @@ func (h *holds) asks(r *rand.Rand) string {
 	return "acquire"
 }
 
-// wish draws what a process asks for.
+// wish draws a process's request.
 func (h *holds) wish(r *rand.Rand) hold {
 	switch {
 	case h.model == "semaphore":
@@ -271,7 +271,7 @@ func (h *holds) word(name string, what hold) lin.Operation {
 	return op
 }
 
-// lost is a release of what the process holds, or a grant that it never gets.
+// lost is a release of the process's hold, or a grant that it never gets.
 func (h *holds) lost(r *rand.Rand, process int) lin.Operation {
 	if mine, holding := h.held[process]; holding && !h.doomed[process] {
 		return h.word("release", mine)
@@ -279,8 +279,8 @@ func (h *holds) lost(r *rand.Rand, process int) lin.Operation {
 	return h.word(h.asks(r), h.wish(r))
 }
 
-// unanswered: a process that missed the reply to a grant holds it all the same; it releases it, or its session ends.
-// One that missed the reply to a release may try again.
+// unanswered: a process that missed the reply to a grant holds it nevertheless; it releases it, or its session ends.
+// A process that missed the reply to a release may retry.
 func (h *holds) unanswered(r *rand.Rand, process int, op lin.Operation) {
 	_, holding := h.held[process]
 	switch {

@@ -6,7 +6,7 @@ import (
 	lin "github.com/zktorture/zktorture/linearizability"
 )
 
-// What a member of a double barrier does.
+// The states of a member of a double barrier.
 const (
 	outside = iota
 	entering
@@ -15,20 +15,20 @@ const (
 )
 
 type member struct {
-	name  int // one that dies comes back under another
+	name  int // a member that dies returns under another name
 	state int
 	since int64 // its call
-	free  int64 // until when it is busy
+	free  int64 // the end of its last operation
 }
 
-// rounds is a double barrier at work. Unlike other objects it has two instants for each operation: that of the call,
-// at which a process comes or goes, and that at which it need not wait any longer.
+// rounds is a double barrier. Unlike other objects it has two instants for each operation: that of the call, at which
+// a process enters or leaves, and that at which its wait ends.
 type rounds struct {
 	r       *rand.Rand
 	shape   Shape
 	parties int
 	members []member
-	names   int // how many there have been
+	names   int // the number of names so far
 	history lin.History
 }
 
@@ -51,7 +51,7 @@ func drawRounds(r *rand.Rand, s Shape, parties int) lin.History {
 	return b.history
 }
 
-// interrupt ends the history: what is under way has an unknown outcome.
+// interrupt ends the history: operations under way have an unknown outcome.
 func (b *rounds) interrupt() {
 	for i := range b.members {
 		if m := &b.members[i]; m.state == entering || m.state == leaving {
@@ -60,7 +60,7 @@ func (b *rounds) interrupt() {
 	}
 }
 
-// move lets a member take its next step, or perhaps give up what it waits for.
+// move lets a member take its next step, or perhaps give up its wait.
 func (b *rounds) move(m *member, instant int64) {
 	waits := m.state == entering || m.state == leaving
 	switch ready := b.ready(m); {
@@ -74,7 +74,7 @@ func (b *rounds) move(m *member, instant int64) {
 	}
 }
 
-// ready tells whether a member need not wait.
+// ready tells whether a member's wait is over.
 func (b *rounds) ready(m *member) bool {
 	if m.state == entering {
 		return b.count(entering)+b.count(inside) >= b.parties
@@ -82,7 +82,7 @@ func (b *rounds) ready(m *member) bool {
 	return b.count(inside) == 0
 }
 
-// giveUp lets a member that waits die, and come back as another, or, if it waits to enter, leave again.
+// giveUp lets a waiting member die and return under another name, or leave again if it waits to enter.
 func (b *rounds) giveUp(m *member, instant int64) {
 	b.note(m, instant, true)
 	if m.state == entering && b.r.IntN(2) == 0 {
@@ -106,7 +106,7 @@ func (b *rounds) count(state int) (n int) {
 	return n
 }
 
-// note writes down what a member waited for from its call on, at the instant at which the wait was over.
+// note records a member's operation, from its call to the instant at which its wait ended.
 func (b *rounds) note(m *member, instant int64, unknown bool) {
 	o := lin.Operation{Client: m.name, Op: "enter", Call: m.since, Return: instant + b.r.Int64N(b.shape.Late)}
 	if m.state == leaving {

@@ -6,7 +6,7 @@ import (
 	"encoding/base64"
 )
 
-// Script is the source expression of script-src that lets exactly this text run as an element of the page.
+// Script is the source expression of script-src that allows exactly this text as a script element of the page.
 func Script(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

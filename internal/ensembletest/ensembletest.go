@@ -13,7 +13,7 @@ import (
 	"github.com/zktorture/zktorture/zkclient"
 )
 
-// Need skips a test with -short, which is for what needs no servers.
+// Need skips a test with -short, which is for tests without servers.
 func Need(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -33,10 +33,10 @@ func Start(t testing.TB, nodes int) *ensemble.Ensemble {
 	return e
 }
 
-// shared is what [Share] has started, by the number of servers.
+// shared is the ensembles that [Share] has started, by the number of servers.
 var shared = map[int]*ensemble.Ensemble{}
 
-// Main runs the tests of a package that calls [Share], and stops what is shared.
+// Main runs the tests of a package that calls [Share], and stops the shared ensembles.
 func Main(m *testing.M) {
 	status := m.Run()
 	for _, e := range shared {
@@ -45,8 +45,8 @@ func Main(m *testing.M) {
 	os.Exit(status)
 }
 
-// Share returns an empty ensemble of nodes servers, which the package's tests share. It is for tests that do it no
-// harm and do not run in parallel. With -short the test is skipped.
+// Share returns an empty ensemble of nodes servers, shared by the package's tests. It is for tests that leave it
+// intact and do not run in parallel. With -short the test is skipped.
 func Share(t testing.TB, nodes int) *ensemble.Ensemble {
 	t.Helper()
 	Need(t)
@@ -80,7 +80,7 @@ func empty(t testing.TB, e *ensemble.Ensemble) {
 	}
 }
 
-// remove removes a znode with all below it, some of which may be about to end with their session.
+// remove removes a znode with its descendants, some of which may be about to end with their session.
 func remove(c *zkclient.Client, path string) error {
 	names, _, err := c.Children(path)
 	for i := 0; i < len(names) && err == nil; i++ {
@@ -95,10 +95,10 @@ func remove(c *zkclient.Client, path string) error {
 	return err
 }
 
-// connectMax is how long a session may take, on a busy machine too.
+// connectMax bounds the start of a session, on a busy machine too.
 const connectMax = 30 * time.Second
 
-// Connect returns a client that has a session, which ends with the test.
+// Connect returns a client with a session, which ends with the test.
 func Connect(t testing.TB, cfg zkclient.Config) *zkclient.Client {
 	t.Helper()
 	c, err := cfg.Connect()

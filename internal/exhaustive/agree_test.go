@@ -14,7 +14,7 @@ import (
 	lin "github.com/zktorture/zktorture/linearizability"
 )
 
-// effort is how many histories of each model to compare: ZKTORTURE_AGREE, or a few.
+// effort is the number of histories of each model: ZKTORTURE_AGREE, or a few.
 func effort(t *testing.T) int {
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("ZKTORTURE_AGREE"), "6000"))
 	if err != nil || n < 1 {
@@ -24,11 +24,11 @@ func effort(t *testing.T) int {
 	return n
 }
 
-// operationsMax is how many operations a history has at most; the judge has to decide every such one.
+// operationsMax bounds the operations of a history. The judge has to decide every such history.
 const operationsMax = 15
 
-// TestTheJudgeAgrees compares the judge with the reference on histories that are correct by construction,
-// on corrupted ones, and on wild ones. The judge must accuse nobody wrongly, miss nothing, and know always.
+// TestTheJudgeAgrees compares the judge with the reference on histories that are correct by construction, on
+// corrupted ones, and on random ones. The judge must never be wrong or undecided.
 func TestTheJudgeAgrees(t *testing.T) {
 	n := effort(t)
 	for _, model := range models {
@@ -49,7 +49,7 @@ func TestTheJudgeAgrees(t *testing.T) {
 	}
 }
 
-// comparison is what came of comparing.
+// comparison is the result of the comparison.
 type comparison struct {
 	model                    string
 	decided, legal, illegal  int // by the reference
@@ -65,7 +65,7 @@ func (c *comparison) String() string {
 		c.model, c.decided, c.legal, c.illegal, c.accused, c.missed, c.unknown, c.untried, c.unsound)
 }
 
-// reportsMax is how many disagreements of a kind are shown.
+// reportsMax bounds the disagreements shown of each kind.
 const reportsMax = 3
 
 // compare draws history i and compares.
@@ -120,7 +120,7 @@ func (c *comparison) judge(m lin.Model, with lin.Parameters, h lin.History) (tru
 	return truth, ""
 }
 
-// minimised leaves out operations as long as the history stays bad.
+// minimised removes operations as long as the history stays bad.
 func minimised(h lin.History, bad func(lin.History) bool) lin.History {
 	for i := 0; i < len(h); {
 		if smaller := slices.Delete(slices.Clone(h), i, i+1); bad(smaller) {
@@ -163,7 +163,7 @@ func drawAny(r *rand.Rand, m lin.Model, with lin.Parameters) lin.History {
 	return h
 }
 
-// corrupt changes one thing, so that a legal history may become an illegal one that hardly differs.
+// corrupt makes one change, so that a legal history may become nearly legal.
 func corrupt(r *rand.Rand, m lin.Model, h lin.History) lin.History {
 	if len(h) == 0 {
 		return h
@@ -201,7 +201,7 @@ func corrupt(r *rand.Rand, m lin.Model, h lin.History) lin.History {
 	return h
 }
 
-// drawWild draws a few operations with no regard to what is legal, with few values.
+// drawWild draws a few arbitrary operations, with few values.
 func drawWild(r *rand.Rand, m lin.Model) (h lin.History) {
 	busy := make([]int64, 4)
 	for range 1 + r.IntN(9) {
@@ -219,8 +219,8 @@ func drawWild(r *rand.Rand, m lin.Model) (h lin.History) {
 	return h
 }
 
-// drawDoubtful draws operations of two processes, mostly of one, with many of unknown outcome: what a release ends is
-// seldom clear.
+// drawDoubtful draws operations of two processes, mostly of one, many of unknown outcome: which hold a release ends
+// is seldom clear.
 func drawDoubtful(r *rand.Rand, m lin.Model) (h lin.History) {
 	busy := make([]int64, 2)
 	for range 2 + r.IntN(8) {
@@ -262,5 +262,5 @@ func value(r *rand.Rand, model string, o *lin.Operation) {
 	}
 }
 
-// ranked is one of four values, of which two are as good as each other.
+// ranked is one of four values, two of which have equal priority.
 func ranked(n int64) lin.Value { return lin.Str(fmt.Sprintf("%d:%d", n/2, n)) }

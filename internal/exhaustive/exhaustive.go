@@ -1,12 +1,11 @@
-// Package exhaustive says whether a short history is linearizable by trying every order of its operations. It is what
-// the judge of package linearizability is measured against, and shares nothing with it but the types of a history and
-// what the documentation of the models says: no preparation, no monitor, no porcupine.
+// Package exhaustive decides whether a short history is linearizable by trying every order of its operations. It is
+// the reference for the judge of package linearizability, and shares with it only the types of a history and the
+// documentation of the models: no preparation, no monitor, no porcupine.
 //
-// A history becomes a set of events. Each has one instant between two stamps, and does something to an object, or
-// cannot be done now. An event that may not have happened, as its outcome is unknown, may be left out. The history is
-// linearizable if the others can be carried out one at a time, such that none comes before one that was over when it
-// began (Wing and Gong, "Testing and Verifying Concurrent Objects", 1993). What was tried once from a state, with the
-// same events done, is not tried again.
+// A history becomes a set of events. Each takes effect at one instant between two stamps, on an object whose state
+// may forbid it. An event of unknown outcome is optional. The history is linearizable if the other events can be run
+// one at a time, each after all those that ended before it began (Wing and Gong, "Testing and Verifying Concurrent
+// Objects", 1993). A state with the same events done is visited once.
 package exhaustive
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// Answer is what an exhaustive search says.
+// Answer is the result of a search.
 type Answer uint8
 
 const (
@@ -30,21 +29,21 @@ const (
 // String returns legal, illegal or undecided.
 func (a Answer) String() string { return [...]string{"legal", "illegal", "undecided"}[a] }
 
-// eventsMax bounds the events of a history, nodesMax the sets of them that are looked at.
+// eventsMax bounds the events of a history, nodesMax the visited sets of them.
 const (
 	eventsMax = 128
 	nodesMax  = 1 << 18
 )
 
-// event is something that happened to an object in state S at one instant, or that may have.
+// event is something that happened, or may have happened, to an object in state S at one instant.
 type event[S comparable] struct {
-	from, to int64 // the instant lies between them; to is Forever if it may never have come
+	from, to int64 // bounds of the instant; to is Forever if the event is optional
 	optional bool
-	// do returns the state afterwards, and whether it can be done at all.
+	// do returns the state afterwards, and whether the event is possible.
 	do func(S) (S, bool)
 }
 
-// newEvent is the event of an operation. One of unknown outcome may happen at any time from its call on, or never.
+// newEvent is the event of an operation. One of unknown outcome may happen at any time after its call, or never.
 func newEvent[S comparable](op linearizability.Operation, do func(S) (S, bool)) event[S] {
 	e := event[S]{from: op.Call, to: op.Return, do: do}
 	if op.Outcome == linearizability.Unknown {
@@ -71,7 +70,7 @@ func (s set) contains(t set) bool {
 	return missing == 0
 }
 
-// node is what may have happened so far: which events, and what the object has become.
+// node is a search state: the events done, and the object's state.
 type node[S comparable] struct {
 	done  set
 	state S
@@ -81,7 +80,7 @@ type node[S comparable] struct {
 type search[S comparable] struct {
 	events []event[S]
 	sure   set   // those that are not optional
-	before []set // by event: the sure ones that were over when it began
+	before []set // by event: the sure ones that ended before it began
 	seen   map[node[S]]struct{}
 }
 
@@ -109,7 +108,7 @@ func inSomeOrder[S comparable](start S, events []event[S]) Answer {
 	return Illegal
 }
 
-// extend tells whether all that surely happened can be done from here on.
+// extend tells whether all sure events can be completed from here.
 func (s *search[S]) extend(n node[S]) bool {
 	if n.done.contains(s.sure) {
 		return true

@@ -22,7 +22,7 @@ func lost(o lin.Operation) lin.Operation {
 	return o
 }
 
-// TestByHand holds what the reference says against what the documentation of the models does.
+// TestByHand compares the reference with the documentation of the models.
 func TestByHand(t *testing.T) {
 	a, b := lin.Str("1:a"), lin.Str("0:b")
 	two := offer(1, "1:a", 0, 1)
@@ -123,7 +123,7 @@ func TestUnknownModel(t *testing.T) {
 	}
 }
 
-// What cannot be tried in full is not said to be legal or illegal.
+// A history that is too large to try in full is undecided.
 func TestTooLong(t *testing.T) {
 	var h lin.History
 	for i := range int64(eventsMax + 1) {

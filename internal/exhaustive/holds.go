@@ -8,12 +8,12 @@ import (
 	lin "github.com/zktorture/zktorture/linearizability"
 )
 
-// tenancy is who holds a lock, an office or permits, and the greatest tokens granted so far.
+// tenancy is the holders of a lock, an office or permits, and the greatest tokens granted so far.
 type tenancy struct {
-	held    string // a byte for each grant whose hold lasts: its place in order of call
-	shared  string // those of them that have become readers'
-	token   token  // of anybody
-	written token  // of anybody but readers
+	held    string // a byte for each grant that is still held: its place in order of call
+	shared  string // the readers' among them
+	token   token  // greatest of any holder
+	written token  // greatest of any writer
 }
 
 // token is a number that may not have been given.
@@ -22,7 +22,7 @@ type token struct {
 	number int64
 }
 
-// holds are the operations on something that is held, in order of call, then of the history.
+// holds are the operations on a lock, an office or permits, in order of call, then of the history.
 type holds struct {
 	model   string
 	permits int
@@ -40,7 +40,7 @@ func newHolds(model string, permits int, h lin.History) *holds {
 	return &holds{model, permits, ops}
 }
 
-// refused tells whether the operation is a try that was not granted, which is always in order.
+// refused tells whether the operation is a try that was not granted, which is always legal.
 func refused(op lin.Operation) bool {
 	no := []lin.Value{lin.Null, lin.Bool(false), lin.Int(0)}
 	return strings.HasSuffix(op.Op, "try") && op.Outcome == lin.OK && slices.Contains(no, op.Result)
@@ -109,7 +109,7 @@ func sorted(s string) string {
 	return string(b)
 }
 
-// room: a semaphore has its permits; readers share; any other holder excludes all others.
+// room: a semaphore has its permits; readers share; any other holder is exclusive.
 func (h *holds) room(t tenancy, op lin.Operation) bool {
 	switch h.model {
 	case "semaphore":
@@ -125,13 +125,13 @@ func (h *holds) room(t tenancy, op lin.Operation) bool {
 	return t.held == ""
 }
 
-// shares tells whether the hold of grant g is a reader's by now.
+// shares tells whether the hold of grant g is now a reader's.
 func (h *holds) shares(t tenancy, g byte) bool {
 	return reads(h.ops[g]) || strings.IndexByte(t.shared, g) >= 0
 }
 
-// of returns the grant by which operation i's process holds what i is about, as a reader or not: its last grant of
-// outcome ok before i, or one of unknown outcome since then.
+// of returns the grant whose hold operation i ends or changes, as a reader or not: the last grant of outcome ok to
+// i's process before i, or one of unknown outcome since then.
 func (h *holds) of(t tenancy, i int, asReader bool) (byte, bool) {
 	op := h.ops[i]
 	for _, g := range []byte(t.held) {
@@ -144,8 +144,8 @@ func (h *holds) of(t tenancy, i int, asReader bool) (byte, bool) {
 	return 0, false
 }
 
-// heldAs tells whether operation i may be about the hold of grant g, as a reader's or as a writer's. After a
-// downgrade of outcome ok it is a reader's; after one of unknown outcome either kind of release ends it.
+// heldAs tells whether operation i may concern the hold of grant g, as a reader's or as a writer's. After a downgrade
+// of outcome ok it is a reader's; after one of unknown outcome either kind of release ends it.
 func (h *holds) heldAs(t tenancy, g byte, i int, asReader bool) bool {
 	after := func(known bool) bool {
 		return slices.ContainsFunc(h.ops[int(g)+1:i], func(op lin.Operation) bool {
@@ -179,7 +179,7 @@ func (h *holds) grantedAgain(g byte, i int, asReader bool) bool {
 	return false
 }
 
-// since is the operation that made grant g's hold what it is asked for: the grant itself, or its last downgrade.
+// since is the operation that gave grant g's hold its present mode: the grant itself, or its last downgrade.
 func (h *holds) since(g byte, i int, asReader bool) int {
 	at := int(g)
 	for k := at + 1; k < i && asReader && !reads(h.ops[g]); k++ {
@@ -190,7 +190,7 @@ func (h *holds) since(g byte, i int, asReader bool) int {
 	return at
 }
 
-// release ends the hold, or finds it over if it was perhaps released before.
+// release ends the hold, or finds it over if it may have been released before.
 func (h *holds) release(t tenancy, i int) (tenancy, bool) {
 	g, found := h.of(t, i, reads(h.ops[i]))
 	if !found {
@@ -211,7 +211,7 @@ func (h *holds) retries(i int) bool {
 		like := reads(op) == reads(h.ops[i])
 		wrote = wrote || grants(op) && !reads(op)
 		switch {
-		case op.Op == "downgrade" && reads(h.ops[i]) && wrote: // that is how a writer comes to hold as a reader
+		case op.Op == "downgrade" && reads(h.ops[i]) && wrote: // a writer becomes a reader
 			called, retry = true, retry && op.Outcome == lin.Unknown && !over
 		case releases(op) && like:
 			retry, over = retry || called && op.Outcome == lin.Unknown, over || op.Outcome == lin.OK
@@ -222,8 +222,8 @@ func (h *holds) retries(i int) bool {
 	return retry
 }
 
-// retriesEither tells whether release i comes after a downgrade and then a release, both of unknown outcome: as
-// either kind of release would do, this one may be the retry, whichever kind it is. It is none once a release was of
+// retriesEither tells whether release i comes after a downgrade and then a release, both of unknown outcome. Either
+// kind of release would do, so this one may be the retry, whichever kind it is. It is none once a release was of
 // outcome ok, or the process was surely granted something again.
 func (h *holds) retriesEither(i int) (retry bool) {
 	wrote, unclear := false, false

@@ -28,8 +28,8 @@ func Judge(model string, with lin.Parameters, h lin.History) (Answer, error) {
 	return Undecided, fmt.Errorf("there is no reference for a model called %q", model)
 }
 
-// queueEvents: the state is the values in the queue, a byte each, in the order in which they will come out. A removal
-// of unknown outcome takes the head, or only the value that it tried to take if that is known.
+// queueEvents: the state is the values in the queue, a byte each, in order of removal. A removal of unknown outcome
+// takes the head, or only the value that it tried to take if that is known.
 func queueEvents(h lin.History, byPriority bool) (events []event[string]) {
 	values := numberValues(h)
 	for _, op := range h {
@@ -42,7 +42,7 @@ func queueEvents(h lin.History, byPriority bool) (events []event[string]) {
 			}))
 			continue
 		}
-		seen := slices.Index(values, op.Result) // -1 if it saw nothing
+		seen := slices.Index(values, op.Result) // -1 if it saw none
 		events = append(events, newEvent(op, func(q string) (string, bool) { return remove(q, op, seen) }))
 	}
 	return events
@@ -59,7 +59,7 @@ func numberValues(h lin.History) (values []lin.Value) {
 	return values
 }
 
-// insert puts a value behind all others, or behind those that are as urgent.
+// insert puts a value behind all others, or behind those of its priority or higher.
 func insert(q string, value int, values []lin.Value, byPriority bool) string {
 	at := len(q)
 	for byPriority && at > 0 && priority(values[q[at-1]]) > priority(values[value]) {
@@ -75,7 +75,7 @@ func priority(v lin.Value) int64 {
 	return n
 }
 
-// remove lets a poll, take or peek see a value; -1 is none.
+// remove applies a poll, take or peek that saw a value; -1 is none.
 func remove(q string, op lin.Operation, seen int) (string, bool) {
 	if q == "" {
 		return q, seen < 0
@@ -97,7 +97,7 @@ func counterEvents(h lin.History) (events []event[int64]) {
 			continue
 		}
 		events = append(events, newEvent(op, func(n int64) (int64, bool) {
-			sum := n + op.Arg.Int() // that of a get is null, and adds nothing
+			sum := n + op.Arg.Int() // the argument of a get is null, which adds nothing
 			return sum, !told || sum == op.Result.Int()
 		}))
 	}
@@ -116,16 +116,16 @@ func gateEvents(h lin.History) (events []event[bool]) {
 	return events
 }
 
-// What the state of a barrier says of a process.
+// A barrier's state of a process.
 const (
 	there  = 1 << iota // from its call of enter to its call of leave
 	inside             // from the moment at which its enter succeeded
 	left               // by a leave of unknown outcome: no longer inside, but perhaps still there
 )
 
-// barrierEvents: the state is two bytes for each process, what is known of it and which operation it entered by last,
-// by place in order of call. What an operation does at its call is an event of its own, and happens whatever its
-// outcome; what it waits for is another.
+// barrierEvents: the state is two bytes for each process: its state, and the operation by which it last entered, by
+// place in order of call. An operation's effect at its call is an event of its own, which happens whatever the
+// outcome; its wait is another.
 func barrierEvents(h lin.History, parties int) (events []event[string]) {
 	h = slices.DeleteFunc(slices.Clone(h), func(op lin.Operation) bool { return op.Outcome == lin.Fail })
 	slices.SortStableFunc(h, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
@@ -149,7 +149,7 @@ func barrierEvents(h lin.History, parties int) (events []event[string]) {
 	return events
 }
 
-// atCall is what becomes of a process when it calls operation i.
+// atCall is a process's state after its call of operation i.
 func atCall(op lin.Operation, i int, was string) string {
 	switch {
 	case op.Op == "enter":
@@ -160,7 +160,7 @@ func atCall(op lin.Operation, i int, was string) string {
 	return string([]byte{was[0] | left, was[1]})
 }
 
-// passes lets operation i succeed. An enter does not succeed on the presence of an earlier one of its process.
+// passes lets operation i succeed. An enter does not count an earlier presence of its process.
 func passes(b string, op lin.Operation, at, i, parties int) (string, bool) {
 	present, within := 0, 0
 	for k := 0; k < len(b); k += 2 {
@@ -180,7 +180,7 @@ func passes(b string, op lin.Operation, at, i, parties int) (string, bool) {
 	return b[:at] + string([]byte{b[at] | inside}) + b[at+1:], true
 }
 
-// owner is the process whose operation it is, as a name.
+// owner is the process of an operation, as a name.
 func owner(op lin.Operation) string {
 	if op.Process.IsNull() {
 		return strconv.Itoa(op.Client)

@@ -1,4 +1,4 @@
-// Package gc sets the garbage collector for programs that do little but run episodes.
+// Package gc tunes the garbage collector for programs that mostly run episodes.
 package gc
 
 import (
@@ -7,18 +7,17 @@ import (
 	"runtime/debug"
 )
 
-// percent: a campaign keeps a few megabytes and makes much garbage, so collecting it less often costs little memory.
+// percent is GOGC. A campaign has a small heap and makes much garbage, so collecting less often costs little memory.
 const percent = 400
 
-// Relax lets the collector run less often, unless the environment says how often (GOGC).
+// Relax lets the collector run less often, unless GOGC is set.
 func Relax() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
 }
 
-// Within bounds the growth of the heap by bytes, where that is possible, by collecting more often, unless GOMEMLIMIT
-// is set.
+// Within bounds the heap's growth by bytes, if possible, by collecting more often, unless GOMEMLIMIT is set.
 func Within(bytes int64) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return

@@ -7,9 +7,9 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// WriteHard writes the history of a priority queue that only its monitor can decide: n values of one priority are
-// offered at the same time and come out at the same time, which can be in n! orders; two more come out in the wrong
-// order afterwards, and polls of unknown outcome may have taken anything at any time.
+// WriteHard writes a history of a priority queue that only its monitor can decide. n values of one priority are
+// offered concurrently and removed concurrently, in any of n! orders. Two more come out in the wrong order
+// afterwards, and polls of unknown outcome may have taken any value at any time.
 func WriteHard(w io.Writer, n int) error {
 	var h linearizability.History
 	add := func(client int, op string, name any, call, end int64) {

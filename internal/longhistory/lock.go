@@ -9,7 +9,7 @@ type lock struct {
 	holder  int
 	held    span // when the holder acquired it
 	token   int64
-	planted int64 // until then neither of two holders releases
+	planted int64 // neither of two holders releases before it
 	second  int
 }
 

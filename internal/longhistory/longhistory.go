@@ -1,9 +1,9 @@
-// Package longhistory makes long histories of busy objects, to measure how fast they are judged.
+// Package longhistory makes long histories of busy objects, to measure the speed of judging.
 //
-// A history is drawn as the operations of an object that is atomic: each takes effect at one instant, and the
-// instants are four stamps apart. Around its instant an operation is widened at random, so that a few overlap, as far
-// as its client is not busy with another. The history is legal, unless one violation is asked for. It is written
-// while it is drawn, in order of return, in memory that does not grow with it.
+// A history is a run of an atomic object: each operation takes effect at one instant, and the instants are four
+// stamps apart. Each operation is extended at random around its instant, so that a few overlap, as far as its client
+// is free. The history is legal, unless one violation is asked for. It is written while it is drawn, in order of
+// return, in constant memory.
 package longhistory
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// Config says what to make.
+// Config describes a history.
 type Config struct {
 	Model      string // queue or lock
 	Operations int
@@ -23,21 +23,21 @@ type Config struct {
 	Unknown    float64 // share of operations of unknown outcome; some of them took effect
 	Peeks      float64 // queue: share of operations that are peeks
 	Seed       uint64
-	// Planted asks for one violation, in the middle: a value that overtakes another, or two holders at once.
+	// Planted adds one violation, in the middle: a value that overtakes another, or two holders at once.
 	Planted bool
 }
 
 // Window is longer than any operation of known outcome lasts, in stamps.
 const Window = 4 * spread
 
-// Stamps between instants, and how far, at most, operations begin before theirs and end after it.
+// Stamps between instants, and the most between an instant and its operation's call or return.
 const (
 	pace   = 4
 	spread = 24
 )
 
 // Write draws a history and writes it in the format of [linearizability.Write]. Equal configurations make equal
-// histories. The error is for a Config that cannot be, and for w's.
+// histories. The error is for an invalid Config, or w's.
 func Write(w io.Writer, cfg Config) error {
 	d := &drawing{Config: cfg, out: w, random: rand.New(rand.NewPCG(cfg.Seed, 0)), busy: make([]int64, cfg.Clients),
 		names: make([]int, cfg.Clients)}
@@ -73,9 +73,9 @@ type drawing struct {
 	random *rand.Rand
 	now    int64
 	busy   []int64 // by client: the last stamp of its last operation
-	names  []int   // by client: the number under which it goes at present
+	names  []int   // by client: its present number
 	made   int
-	wait   pending // until all have been drawn that return sooner
+	wait   pending // until all that return sooner are drawn
 }
 
 type span struct{ call, end int64 }
@@ -85,10 +85,10 @@ func (d *drawing) around(client int) span {
 	return span{max(d.busy[client]+1, d.now-d.random.Int64N(spread)), d.now + d.random.Int64N(spread)}
 }
 
-// unknown draws whether the next operation's outcome is.
+// unknown draws whether the next operation's outcome is unknown.
 func (d *drawing) unknown() bool { return d.random.Float64() < d.Unknown }
 
-// add adds an operation. After one of unknown outcome the client goes on under another number.
+// add adds an operation. After one of unknown outcome the client continues under another number.
 func (d *drawing) add(client int, s span, op linearizability.Operation) {
 	op.Client, op.Process = d.names[client], linearizability.Int(int64(client))
 	op.Call, op.Return = s.call, s.end

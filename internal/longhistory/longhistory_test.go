@@ -22,8 +22,7 @@ func drawn(t *testing.T, cfg longhistory.Config) (linearizability.History, []byt
 	return h, data.Bytes()
 }
 
-// Histories are legal but for what is planted, as long as asked for, in order of return, and the same
-// again.
+// Histories are legal except for the planted violation, of the given length, in order of return, and reproducible.
 func TestHistories(t *testing.T) {
 	rules := map[string]string{"queue": "order", "lock": "exclusion"}
 	for seed := range uint64(60) {
@@ -59,8 +58,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// streamed feeds a history to a stream, as torture check --window does: no operation of known outcome is
-// longer than the window.
+// streamed feeds a history to a stream, as torture check --window does. No operation of known outcome is longer than
+// the window.
 func streamed(t *testing.T, m linearizability.Model, h linearizability.History) {
 	t.Helper()
 	s, err := linearizability.NewStream(m)
@@ -85,7 +84,7 @@ func TestUnfitConfigs(t *testing.T) {
 	}
 }
 
-// The hard history is illegal, which can be shown while it is small.
+// The hard history is illegal, which can be shown for a small one.
 func TestHard(t *testing.T) {
 	var data bytes.Buffer
 	if err := longhistory.WriteHard(&data, 2); err != nil {

@@ -2,22 +2,22 @@ package longhistory
 
 import "github.com/zktorture/zktorture/linearizability"
 
-// queue is a queue of about as many values as the next operations leave there.
+// queue is a queue of about backlog values.
 type queue struct {
 	*drawing
 	offered int64
 	values  []value
-	quiet   int64 // until then nothing is removed
+	quiet   int64 // nothing is removed before it
 }
 
-// value is a value in the queue, and when it was offered; sure if that is known.
+// value is a value in the queue with the time of its offer; sure if that is known.
 type value struct {
 	number int64
 	span
 	sure bool
 }
 
-// backlog is how many values there are before as many are removed as offered.
+// backlog is the number of values at which offers and removals balance.
 const backlog = 50
 
 func (q *queue) next(client int) {
@@ -66,7 +66,7 @@ func (q *queue) poll(client int) {
 	q.add(client, q.around(client), op)
 }
 
-// overtake removes a value although another is surely before it, and the other after that.
+// overtake removes a value that is surely behind another, and then the other.
 func (q *queue) overtake(client int) bool {
 	for i, v := range q.values {
 		if first := q.values[0]; first.sure && v.sure && first.end < v.call {

@@ -1,9 +1,9 @@
-// Package mutants reads what the mutation tester gremlins reports and makes its mutants again.
+// Package mutants reads the reports of the mutation tester gremlins and applies its mutants again.
 //
-// A mutant is a source file with one token replaced. Gremlins says for each where it is and whether the tests
-// noticed. What it cannot say is whether a mutant compiles: the go command ends with the same status when a test
-// fails and when nothing could be built, so s+"x" turned into s-"x" counts as killed. Viable sorts those out. And it
-// knows no other names for a mutant than line and column, which move with every edit: Change shows the line itself.
+// A mutant is a source file with one token replaced. Gremlins reports its position and whether the tests noticed. It
+// does not report whether a mutant compiles: the go command's status is the same for a failed test and a failed
+// build, so s+"x" turned into s-"x" counts as killed. Viable separates these. And gremlins identifies a mutant only
+// by line and column, which move with every edit; Change shows the line itself.
 package mutants
 
 import (
@@ -24,15 +24,15 @@ import (
 
 // Mutant is a change of one token.
 type Mutant struct {
-	File   string `json:"-"`      // the name of the file in its package
-	Type   string `json:"type"`   // of the mutation, in gremlins' words
+	File   string `json:"-"`      // the file's name in its package
+	Type   string `json:"type"`   // of the mutation, in gremlins' terms
 	Status string `json:"status"` // likewise
 	Line   int    `json:"line"`   // of the token, from 1
 	Column int    `json:"column"` // in bytes, from 1
 	line   string // the source line
 }
 
-// report is what of gremlins' reports is of use.
+// report is the part of gremlins' reports in use.
 type report struct {
 	Files []reportedFile `json:"files"`
 }
@@ -62,8 +62,7 @@ func Write(all []Mutant) ([]byte, error) {
 	return json.MarshalIndent(r, "", "\t")
 }
 
-// Read reads the report that gremlins writes with --output. Of mutants that are the same change by two names it
-// returns the first.
+// Read reads the report that gremlins writes with --output. Of mutants that are the same change it returns the first.
 func Read(data []byte) (all []Mutant, err error) {
 	var r report
 	seen := map[string]bool{}
@@ -82,13 +81,13 @@ func Read(data []byte) (all []Mutant, err error) {
 	return all, nil
 }
 
-// Killed tells whether the tests noticed the mutant. One that made them last too long is not said to be killed.
+// Killed tells whether the tests noticed the mutant. A timeout does not count.
 func (m Mutant) Killed() bool { return m.Status == Killed }
 
 // Lived tells whether the tests ran and did not notice the mutant.
 func (m Mutant) Lived() bool { return m.Status == Lived }
 
-// key names the change: a minus is inverted in two ways that are one.
+// key names the change. Inverting a minus has two types with one effect.
 func (m Mutant) key() string {
 	kind := m.Type
 	if kind == "INVERT_NEGATIVES" {
@@ -99,7 +98,7 @@ func (m Mutant) key() string {
 
 func (m Mutant) String() string { return fmt.Sprintf("%s:%d:%d %s", m.File, m.Line, m.Column, m.Type) }
 
-// replacements are the tokens by the types of mutations (gremlins, internal/engine/mappings.go).
+// replacements are the tokens by type of mutation (gremlins, internal/engine/mappings.go).
 var replacements = map[string]map[string]string{
 	"ARITHMETIC_BASE":       {"+": "-", "*": "/", "/": "*", "%": "*", "-": "+"},
 	"CONDITIONALS_BOUNDARY": {">=": ">", ">": ">=", "<=": "<", "<": "<="},
@@ -141,13 +140,13 @@ func (m Mutant) mutate(line string) (string, error) {
 // longer orders the tokens so that none comes after a prefix of its own.
 func longer(a, b string) int { return len(b) - len(a) }
 
-// Change shows the mutated line, with the file's name: what the mutant is called.
+// Change shows the mutated line, with the file's name. It is the mutant's name.
 func (m Mutant) Change() string {
 	mutated, _ := m.mutate(m.line)
 	return fmt.Sprintf("%s: %s → %s", m.File, strings.TrimSpace(m.line), strings.TrimSpace(mutated))
 }
 
-// Viable returns the mutants that compile, in the order of the source, and apart from them those that do not.
+// Viable returns the mutants that compile, in source order, and those that do not.
 func Viable(dir string, all []Mutant) (viable, broken []Mutant, err error) {
 	c := checker{fset: token.NewFileSet(), dir: dir}
 	c.importer = importer.ForCompiler(c.fset, "source", nil)

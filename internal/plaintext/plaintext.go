@@ -1,10 +1,10 @@
-// Package plaintext keeps text from elsewhere from steering a terminal.
+// Package plaintext keeps untrusted text from steering a terminal.
 //
-// Names and messages of servers, workers and files may hold control characters: sequences that clear the screen, set
-// the title of the window or hide what follows (ECMA-48), or characters that turn the direction of a line around
-// (Unicode TR 36). [Writer] stands between a program and its terminal and shows them as escapes instead, \u001b say.
-// Lines and tabs remain. Inside of JSON's strings such an escape is the same character again, so that JSON may pass,
-// too. A byte that is no UTF-8 is shown as \xff.
+// Names and messages of servers, workers and files may contain control characters: sequences that clear the screen,
+// set the window's title or hide what follows (ECMA-48), or characters that reverse the direction of a line (Unicode
+// TR 36). [Writer] stands between a program and its terminal and escapes them, for example as \u001b. Lines and tabs
+// remain. In JSON's strings such an escape is the same character, so JSON keeps its meaning. A byte that is not UTF-8
+// is shown as \xff.
 package plaintext
 
 import (
@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 )
 
-// String returns a text with escapes for what steers.
+// String returns a text with steering characters escaped.
 func String(s string) string {
 	if at := strings.IndexFunc(s, steers); at < 0 && utf8.ValidString(s) {
 		return s
@@ -31,12 +31,12 @@ func String(s string) string {
 	return out.String()
 }
 
-// steers tells whether a character does something to a terminal other than to show a sign in its place.
+// steers tells whether a terminal may do anything with a character but show it in place.
 func steers(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// shown is how a character looks whose bytes are given.
+// shown is the shown form of a character with these bytes.
 func shown(bytes string, r rune) string {
 	switch {
 	case r == utf8.RuneError && len(bytes) == 1:
@@ -50,7 +50,7 @@ func shown(bytes string, r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Writer writes as [String] does, for any number of goroutines. A character may be divided between two writes.
+// Writer escapes as [String] does. It is safe for concurrent use. A character may be split between two writes.
 type Writer struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -78,8 +78,8 @@ func (w *Writer) write(text string) error {
 	return w.err
 }
 
-// Close writes what is left of a character that was not ended, and returns the first error there was. It leaves what
-// is behind open.
+// Close writes the rest of an incomplete character, and returns the first error. It does not close the underlying
+// writer.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,7 +88,7 @@ func (w *Writer) Close() error {
 	return w.write(text)
 }
 
-// begun returns how many bytes at the end of a text may be the beginning of a character.
+// begun returns how many bytes at the end of a text may begin a character.
 func begun(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {

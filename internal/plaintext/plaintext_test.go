@@ -30,7 +30,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// However a text is divided into writes, it is shown as it is whole.
+// A text is escaped the same however it is split into writes.
 func TestWriter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steering := rapid.RuneFrom([]rune("\x1b\u009b\u202e😀a"))
@@ -58,7 +58,7 @@ func TestWriter(t *testing.T) {
 	})
 }
 
-// JSON means the same afterwards.
+// JSON keeps its meaning.
 func TestJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var want, got string

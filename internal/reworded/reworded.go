@@ -1,5 +1,5 @@
-// Package reworded puts other words in the place of all that a run says in words. A program that tells or replays the
-// reworded run as it does the run itself reads facts, and no text that is for people.
+// Package reworded replaces all words of a run. A program that handles the reworded run as it does the original
+// depends on facts only, and on no text for people.
 package reworded
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// Text returns other words for a text, equal ones for equal texts; none stay none.
+// Text returns other words for a text, equal ones for equal texts. The empty text stays.
 func Text(text string) string {
 	if text == "" {
 		return ""
@@ -39,5 +39,5 @@ func Replay(r *sim.Replayed) *sim.Replayed {
 	return &other
 }
 
-// Several tells whether a request is about several znodes: then the path of its line is a list in words.
+// Several tells whether a request is about several znodes. Then the path of its line is a list in words.
 func Several(request string) bool { return request == "multi" || request == "setWatches" }

@@ -1,10 +1,10 @@
-// Standin takes the place of a ZooKeeper server's process in the test suites of client libraries, which start servers
-// themselves: by zkServer.sh, or by java with the class QuorumPeerMain.
+// Standin replaces a ZooKeeper server's process in the test suites of client libraries, which start servers
+// themselves: with zkServer.sh, or with java and the class QuorumPeerMain.
 //
 //	standin [start-foreground] [java's arguments] zoo.cfg
 //
-// The members of one ensemble are processes of their own there. All of them find one coordinator, which is started by the
-// first, serves all ports, and takes a process's end for the death of its member.
+// There each member of an ensemble is a process. The first one starts a coordinator that all find. It serves all
+// ports, and takes the end of a process for the death of its member.
 package main
 
 import (
@@ -31,15 +31,15 @@ import (
 	"github.com/zktorture/zktorture/fakezk/server"
 )
 
-// joining is what a member tells the coordinator.
+// joining is a member's message to the coordinator.
 type joining struct {
 	Member int    // from 0
 	Port   string // of clients
 }
 
-// ensemble is what all members' configurations agree on.
+// ensemble is the common part of all members' configurations.
 type ensemble struct {
-	Servers                []string // "server.1=…" each; none for a server that is alone
+	Servers                []string // "server.1=…" each; empty for a standalone server
 	Tick                   int64
 	MinSession, MaxSession int64
 	Super                  string
@@ -72,8 +72,8 @@ func run(args []string) error {
 	return join(args[len(args)-1], properties(args))
 }
 
-// properties are those that Java is given, by arguments or in the environment of zkServer.sh, without the prefix that
-// ZooKeeper's have in common.
+// properties are Java's system properties, from arguments or the environment of zkServer.sh, without ZooKeeper's
+// prefix.
 func properties(args []string) config {
 	found := config{}
 	flags := slices.Concat(strings.Fields(os.Getenv("JVMFLAGS")), strings.Fields(os.Getenv("SERVER_JVMFLAGS")), args)
@@ -85,7 +85,7 @@ func properties(args []string) config {
 	return found
 }
 
-// join lives as long as the process of a member does.
+// join runs as long as a member's process.
 func join(path string, properties config) error {
 	cfg, err := readConfig(path)
 	if err != nil {
@@ -129,7 +129,8 @@ func readConfig(path string) (config, error) {
 
 var jaasUser = regexp.MustCompile(`user_([^\s=]+)\s*=\s*"([^"]*)"`)
 
-// readUsers reads who may log in by DIGEST-MD5 from a JAAS configuration; nil if it does not say. No path is none.
+// readUsers reads the users of DIGEST-MD5 from a JAAS configuration; nil if it has none. An empty path is no
+// configuration.
 func readUsers(path string) (users map[string]string, err error) {
 	if path == "" {
 		return nil, nil
@@ -152,7 +153,7 @@ func (c config) number(key string) int64 {
 	return n
 }
 
-// ensemble tells of which ensemble it is a member, and which one.
+// ensemble returns the ensemble and this member of it.
 func (c config) ensemble() (e ensemble, me joining) {
 	ids := c.ids()
 	e = ensemble{
@@ -171,8 +172,8 @@ func (c config) ensemble() (e ensemble, me joining) {
 	return e, me
 }
 
-// socket is where the coordinator is. Suites give the members of one ensemble directories of their own, so that it is known by
-// what they are told, and by the process that starts them.
+// socket is the address of the coordinator. Suites give the members of one ensemble separate directories, so it is
+// derived from their common configuration and the parent process.
 func (c config) socket(e ensemble) string {
 	name := fmt.Sprint(os.Getppid(), e)
 	if len(e.Servers) == 0 {
@@ -221,7 +222,7 @@ func start(socket string, e ensemble) error {
 	return cmd.Start()
 }
 
-// idleMax is how long the coordinator outlives the last of its members: they may come back.
+// idleMax is how long the coordinator outlives its last member, which may restart.
 const idleMax = time.Minute
 
 // coordinator serves the members whose processes live.
@@ -235,7 +236,7 @@ type coordinator struct {
 func coordinate(socket string, e ensemble) error {
 	l, err := net.Listen("unix", socket)
 	if err != nil {
-		return nil // another one was faster
+		return nil // another coordinator was faster
 	}
 	servers, err := server.New(server.Config{Ensemble: fakezk.Config{
 		Replicas: e.members(), Tick: e.Tick, MinSession: e.MinSession, MaxSession: e.MaxSession, TTL: true,
@@ -259,7 +260,7 @@ func coordinate(socket string, e ensemble) error {
 	}
 }
 
-// serve is one member's life.
+// serve runs one member for the life of its process.
 func (c *coordinator) serve(process net.Conn) {
 	defer process.Close()
 	var me joining
@@ -267,7 +268,7 @@ func (c *coordinator) serve(process net.Conn) {
 		return
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:"+me.Port)
-	for try := 0; err != nil && try < 100; try++ { // its life before has just ended
+	for try := 0; err != nil && try < 100; try++ { // its last process has just ended
 		time.Sleep(20 * time.Millisecond)
 		l, err = net.Listen("tcp", "127.0.0.1:"+me.Port)
 	}

@@ -1,5 +1,4 @@
-// Package tlstest puts TLS in front of a server that speaks plain TCP, for tests: what a client sends and receives
-// within TLS is what ZooKeeper's secure port takes and gives.
+// Package tlstest puts TLS in front of a server that speaks plain TCP, for tests, like ZooKeeper's secure port.
 package tlstest
 
 import (
@@ -20,7 +19,7 @@ import (
 	"time"
 )
 
-// ServerName is the name in servers' certificates, which have no address.
+// ServerName is the name in server certificates, which have no address.
 const ServerName = "zookeeper.test"
 
 // Authority signs certificates.
@@ -93,8 +92,7 @@ func (a *Authority) write(name, kind string, der []byte) string {
 	return file
 }
 
-// Front listens with TLS, demands a certificate of clients, and passes on what they say to a server. It returns its
-// address.
+// Front listens with TLS, demands a client certificate, and forwards to a server. It returns its address.
 func (a *Authority) Front(server string) string {
 	a.t.Helper()
 	clients := x509.NewCertPool()
@@ -123,7 +121,7 @@ func (a *Authority) Front(server string) string {
 	return listener.Addr().String()
 }
 
-// join passes on what a client and its server say until one of them ends.
+// join forwards between a client and its server until one of them closes.
 func join(client net.Conn, address string) {
 	defer client.Close()
 	server, err := net.Dial("tcp", address)

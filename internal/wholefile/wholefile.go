@@ -1,4 +1,4 @@
-// Package wholefile writes files that are whole or not there.
+// Package wholefile writes files atomically.
 package wholefile
 
 import (
@@ -11,15 +11,15 @@ import (
 	"path/filepath"
 )
 
-// Write gives a file this content. If it fails, on a full disk say, what the file was before remains, and nothing
-// else is left. What is there and no ordinary file, a pipe or a device say, is written to as it is.
+// Write replaces the content of a file. If it fails, on a full disk for example, the old content remains, and nothing
+// else is left. A special file such as a pipe or a device is written to in place.
 func Write(name string, data []byte) error {
 	mode := fs.FileMode(0o644)
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && !info.Mode().IsRegular():
 		return os.WriteFile(name, data, mode)
-	case err == nil: // behind a link, perhaps
+	case err == nil: // perhaps through a link
 		mode = info.Mode().Perm()
 		if name, err = filepath.EvalSymlinks(name); err != nil {
 			return err
