@@ -11,13 +11,13 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// bug is a mistake in a recipe that was published, and how it shows.
+// bug is a bug in a published recipe, with the property that shows it.
 type bug struct {
 	ID, Title      string
 	Kind, Recipe   string
-	Property       string // that it breaks
-	Faults         string // that it needs
-	clients, steps int    // the minimal story may have at most so many; 0: any number
+	Property       string // the broken property
+	Faults         string // the faults needed
+	clients, steps int    // bounds of the minimal story; 0: none
 }
 
 const (
@@ -50,7 +50,7 @@ var bugs = []bug{
 
 const (
 	huntSeed     = 1
-	huntEpisodes = 20_000 // in which a bug must be found
+	huntEpisodes = 20_000 // within which a bug must be found
 )
 
 // hunt runs a campaign and returns the smallest story of the bug.
@@ -75,7 +75,7 @@ func (b bug) hunt(ctx context.Context, episodes int) (*sim.Found, error) {
 	return nil, fmt.Errorf("%w: %s was not found in %d episodes", errUnexpected, b.ID, episodes)
 }
 
-// judge tells whether the story is as small as it has to be.
+// judge checks that the story is as small as it must be.
 func (b bug) judge(f *sim.Found) (*sim.Found, error) {
 	if b.clients > 0 && f.Clients > b.clients || b.steps > 0 && f.Steps > b.steps {
 		return f, fmt.Errorf("%w: %s was minimised to %d clients and %d steps only, wanted are %d and %d",

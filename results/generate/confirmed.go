@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// confirmedMin is the share of the counterexamples that have to be confirmed, each step the same, in percent.
+// confirmedMin is the least share of counterexamples confirmed with each step the same, in percent.
 const confirmedMin = 80
 
-// zooResult is what is used of the object that torture zoo --json prints.
+// zooResult is the part in use of the object that torture zoo --json prints.
 type zooResult struct {
 	Animals      []zooAnimal
 	Found, Total int
 }
 
-// zooAnimal is what came of one animal.
+// zooAnimal is the result of one animal.
 type zooAnimal struct {
 	ID, Title, Property, Needs string
 
@@ -26,13 +26,12 @@ type zooAnimal struct {
 	Problem      string
 	Confirmed    string // in words
 	Confirmation struct {
-		Violation bool // it was seen on real servers
-		Step      int  // the first at which they did otherwise; 0: none
+		Violation bool // seen on real servers
+		Step      int  // the first that differed; 0: none
 	}
 }
 
-// tally counts the animals that were found, those of them that were confirmed, and those of which each step was the
-// same.
+// tally counts the animals that were found, that were confirmed, and that were confirmed with each step the same.
 func (z zooResult) tally() (found, confirmed, same int) {
 	for _, a := range z.Animals {
 		if !a.Found {

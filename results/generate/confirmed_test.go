@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is confirmed counts, and apart from it what is confirmed step by step, in whichever try.
+// Confirmations are counted, and separately those with each step the same, in any try.
 func TestTally(t *testing.T) {
 	var zoo zooResult
 	err := json.Unmarshal([]byte(`{"animals": [

@@ -13,10 +13,10 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// liveRun is what is run on three real servers, and the verdict that is expected.
+// liveRun is a run on three real servers with its expected verdict.
 type liveRun struct{ kind, recipe, verdict string }
 
-// liveRuns lists every recipe of this project, and a published one that is to be caught.
+// liveRuns lists every recipe of this project, and a published one that must fail.
 func liveRuns() (runs []liveRun) {
 	for _, e := range workload.Entries() {
 		if strings.HasPrefix(e.Recipe, workload.Ours) {
@@ -28,7 +28,7 @@ func liveRuns() (runs []liveRun) {
 
 const liveDuration = "30s"
 
-// runResult is what is used of the object that torture run --json prints, and the folder of the run.
+// runResult is the part in use of the object that torture run --json prints, and the folder of the run.
 type runResult struct {
 	Workload, Recipe string
 	Episodes         int
@@ -42,15 +42,15 @@ type runResult struct {
 	dir              string
 }
 
-// Minutes is how long the run was.
+// Minutes is the duration of the run.
 func (r *runResult) Minutes() float64 { return r.Elapsed / 60 }
 
-// Broken are the properties that were broken.
+// Broken are the broken properties.
 func (r *runResult) Broken() []string {
 	return names(r.Violations, func(v violation) string { return v.Property })
 }
 
-// expect is an error unless the verdict is as expected.
+// expect returns an error unless the verdict is as expected.
 func (r *runResult) expect(verdict string) error {
 	if r.Verdict == verdict {
 		return nil
@@ -79,8 +79,8 @@ func onServers(ctx context.Context, kind string, args ...string) (*runResult, er
 	return &r, torture(ctx, &r, append([]string{"run", kind, "--backend", "ensemble", "--nodes", "3"}, args...)...)
 }
 
-// torture runs the command as a user would, and reads the object that it prints with --json. What came of it is
-// in the object: go run turns every failure into exit status 1.
+// torture runs the command as a user would, and reads the object that it prints with --json. The outcome is in the
+// object: go run turns every failure into exit status 1.
 func torture(ctx context.Context, object any, args ...string) error {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", append(append([]string{"run", "./cmd/torture"}, args...), "--json")...)

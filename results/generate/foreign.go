@@ -13,13 +13,13 @@ import (
 	"github.com/zktorture/zktorture/live"
 )
 
-// For how long each foreign recipe is tortured, and is run with one kind of faults or none.
+// How long each foreign recipe is tortured, and runs with one kind of faults or none.
 const (
 	foreignTorture = "1m"
 	foreignHunt    = "1m"
 )
 
-// foreignRecipe is a recipe of an example worker, and what is known to be wrong with it.
+// foreignRecipe is a recipe of an example worker with its known defects.
 type foreignRecipe struct {
 	name    string
 	kind    string
@@ -27,14 +27,14 @@ type foreignRecipe struct {
 	causes  []foreignCause
 }
 
-// foreignCause is something wrong in a library's source. Its text is in the folder foreign.
+// foreignCause is a defect in a library's source. Its text is in the folder foreign.
 type foreignCause struct {
 	text       string
-	properties []string // by which it shows
-	faults     string   // that bring it about: a loss, or none, or what --faults takes
+	properties []string // that it breaks
+	faults     string   // that it needs: a loss, or none, or in the format of --faults
 }
 
-// lossAfter is the fault that is planned for one request: it is carried out and the reply is lost.
+// lossAfter is the planned fault of one request: it is executed and the reply is lost.
 const lossAfter = "loss after"
 
 var foreignRecipes = []foreignRecipe{
@@ -59,14 +59,14 @@ func (c foreignCause) explanation() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// tortured is what came of torturing a recipe, and the cause of what is broken.
+// tortured is the result of torturing a recipe, with the causes of its violations.
 type tortured struct {
 	*runResult
 	Name  string
 	Shown []shown
 }
 
-// shown is a cause at work: in a hunt, or in a small case unless it was not seen in so many rounds.
+// shown is a demonstration of a cause: in a hunt, or in a small case unless all its rounds missed it.
 type shown struct {
 	Text   string
 	Hunt   *luckyHunt
@@ -78,7 +78,7 @@ type shown struct {
 type luckyHunt struct {
 	Faults, Duration string
 	Rounds           int
-	Seen             *violation // nil if it did not
+	Seen             *violation // nil if it was not seen
 }
 
 func measureForeign(ctx context.Context) (any, error) {
@@ -109,7 +109,7 @@ func measureForeign(ctx context.Context) (any, error) {
 		errors.Join(problems...)
 }
 
-// serverVersion is the version of the servers that are started.
+// serverVersion is the version of the real servers.
 func serverVersion(ctx context.Context) (string, error) {
 	java, err := ensemble.FindJava(ctx)
 	if err != nil {
@@ -145,7 +145,7 @@ func (t *torturer) measure() (tortured, error) {
 	return one, errors.Join(problems...)
 }
 
-// unexplained is an error for what is broken without a cause that is known, and for a run that is undecided.
+// unexplained is an error for a violation without a known cause, and for an undecided run.
 func (t *torturer) unexplained(r *runResult) error {
 	var problems []error
 	for _, v := range r.Violations {
@@ -161,7 +161,7 @@ func (t *torturer) unexplained(r *runResult) error {
 	return errors.Join(problems...)
 }
 
-// explain says what a cause is, and shows it at work.
+// explain describes a cause, and demonstrates it.
 func (t *torturer) explain(cause foreignCause) (s shown, err error) {
 	if s.Text, err = cause.explanation(); err != nil {
 		return s, err
@@ -180,7 +180,7 @@ func (t *torturer) explain(cause foreignCause) (s shown, err error) {
 	return s, t.repeat(s.Case)
 }
 
-// hunt looks for a cause that needs luck, and no fault or one that lasts.
+// hunt seeks a cause that needs luck, and no fault or a lasting one.
 func (t *torturer) hunt(cause foreignCause) (*luckyHunt, error) {
 	r, err := t.run("--backend", "ensemble", "--nodes", "3", "--seed", "1", "--faults", cause.faults,
 		"--duration", foreignHunt)
@@ -196,7 +196,7 @@ func (t *torturer) hunt(cause foreignCause) (*luckyHunt, error) {
 	return h, err
 }
 
-// repeat counts how often a case can be seen again, with its fault and without.
+// repeat counts how often a case shows again, with its fault and without.
 func (t *torturer) repeat(c *foreignCase) (err error) {
 	if c.With, err = t.again(c, c.plan); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (t *torturer) repeat(c *foreignCase) (err error) {
 	return nil
 }
 
-// planText is a plan as --plan reads it.
+// planText is a plan in the format of --plan.
 func planText(plan []live.Fault) (string, error) {
 	var text strings.Builder
 	lines := json.NewEncoder(&text)

@@ -34,7 +34,7 @@ func TestForeignTexts(t *testing.T) {
 	}
 }
 
-// What nobody has explained is no success, and neither is a run that is undecided.
+// An unexplained violation is no success, and neither is an undecided run.
 func TestForeignUnexplained(t *testing.T) {
 	tt := torturer{recipe: foreignRecipe{name: "a queue", causes: []foreignCause{{"c", []string{"lost"}, lossAfter}}}}
 	r := &runResult{Violations: []violation{{Property: "lost"}}}
@@ -50,8 +50,8 @@ func TestForeignUnexplained(t *testing.T) {
 	}
 }
 
-// pretended is a recipe that is broken by a loss at one request of users with so many operations, in a history
-// that is longer with each seed but one, and without any loss if it is haunted.
+// pretended is a recipe broken by a loss at one request of users with enough operations, in a history that is longer
+// with each seed but one; if it is haunted, without a loss too.
 type pretended struct {
 	request, ops, best int
 	haunted            bool
@@ -97,8 +97,8 @@ func (r *pretended) torturer(t *testing.T) *torturer {
 		dir: t.TempDir(), torture: r.torture}
 }
 
-// The smallest case is of the first size in which the cause shows, of the seed with the shortest history, with
-// the one fault that it needs, and is seen again with that only.
+// The smallest case has the first size in which the cause shows, the seed with the shortest history, and the one
+// fault that it needs. It shows again with only that fault.
 func TestForeignSmallest(t *testing.T) {
 	r := &pretended{request: 7, ops: 3, best: 2}
 	tt := r.torturer(t)
@@ -126,7 +126,7 @@ func TestForeignSmallest(t *testing.T) {
 	}
 }
 
-// A run that cannot be done is tried again, but not for ever.
+// A run that fails to start is retried a limited number of times.
 func TestForeignTries(t *testing.T) {
 	runs, dirs := 0, map[string]bool{}
 	cannot := errors.New("connection closed")
@@ -145,8 +145,8 @@ func TestForeignTries(t *testing.T) {
 	}
 }
 
-// A case that shows without its fault, and a cause that does not show with it, are no success. One that needs luck may
-// not show.
+// A case that shows without its fault, and a cause that does not show with it, are no success. A cause that needs
+// luck may not show.
 func TestForeignNotShown(t *testing.T) {
 	tt := (&pretended{haunted: true}).torturer(t)
 	cause := foreignCause{"kazoo-queue-get", []string{"lost"}, lossAfter}
@@ -164,7 +164,7 @@ func TestForeignNotShown(t *testing.T) {
 	}
 }
 
-// textOf is what the page says of a cause.
+// textOf is the text of a cause on the page.
 func textOf(t *testing.T, s shown) string {
 	t.Helper()
 	var text strings.Builder
@@ -174,7 +174,7 @@ func textOf(t *testing.T, s shown) string {
 	return text.String()
 }
 
-// The plan has a fault in every round, at each request in turn, and can be read.
+// The plan has a fault in every round, at each request in turn, and can be parsed.
 func TestForeignPlan(t *testing.T) {
 	text, err := planText(everywhere())
 	if err != nil {
@@ -196,7 +196,7 @@ func TestForeignPlan(t *testing.T) {
 	}
 }
 
-// What had struck is what struck in the round, and which faults of servers lasted then.
+// The faults of a violation are those that struck in its round, and server faults that lasted then.
 func TestForeignStruck(t *testing.T) {
 	dir := t.TempDir()
 	history, faults := filepath.Join(dir, "h.jsonl"), filepath.Join(dir, "faults.jsonl")
@@ -222,7 +222,7 @@ func TestForeignStruck(t *testing.T) {
 	}
 }
 
-// Where a library is missing it is said which, and what to do.
+// The error names a missing library, and how to install it.
 func TestForeignMissing(t *testing.T) {
 	_, kazoo := findKazoo(t.Context(), filepath.Join(t.TempDir(), "python3"))
 	_, curator := findCurator(t.Context(), t.TempDir(), t.TempDir())

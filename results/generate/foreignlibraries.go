@@ -11,14 +11,14 @@ import (
 	"github.com/zktorture/zktorture/worker"
 )
 
-// foreignLibrary is a library whose recipes an example serves.
+// foreignLibrary is a library with recipes served by an example.
 type foreignLibrary struct {
-	Version string // its own, and of what it runs on
-	command string // what is run, as --recipe
-	Shown   string // what a reader would give after exec: for the same
+	Version string // its own, and its runtime's
+	command string // the argument of --recipe
+	Shown   string // the same as shown to a reader, after exec:
 }
 
-// findLibraries finds both libraries, as Debian's packages have them. What has to be compiled goes to a folder.
+// findLibraries finds both libraries, as installed by Debian's packages. Compiled files go to dir.
 func findLibraries(ctx context.Context, dir string) (map[string]foreignLibrary, error) {
 	kazoo, err := findKazoo(ctx, "/usr/bin/python3")
 	if err != nil {
@@ -38,7 +38,7 @@ func notHere(library, needed string) error {
 
 const kazooVersion = `import kazoo.version, platform; print("kazoo", kazoo.version.__version__ + ", Python", platform.python_version(), end="")`
 
-// findKazoo asks a Python for it.
+// findKazoo asks Python for it.
 func findKazoo(ctx context.Context, python string) (foreignLibrary, error) {
 	version, err := exec.CommandContext(ctx, python, "-c", kazooVersion).Output()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The page has all recipes, and the text of each cause as it is now.
+// The page has all recipes, and the current text of each cause.
 func TestForeignPage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "foreign.md"))
 	if err != nil {

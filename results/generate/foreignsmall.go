@@ -16,19 +16,19 @@ import (
 	"github.com/zktorture/zktorture/live"
 )
 
-// The smallest case of a cause is looked for from below: rounds of few clients with few operations first, one
-// fault in each, at another request in each. What is found is small without being made smaller, but for the plan:
-// only the line of the round in which it was found is kept, and no round after that.
+// The smallest case of a cause is sought from below: rounds of few clients with few operations first, with one fault
+// each, at a different request each. The case found is small already, except for its plan: only the line of its round
+// is kept, and no later round runs.
 
-// foreignSizes are tried in turn.
+// foreignSizes are tried in order.
 var foreignSizes = []struct{ clients, ops int }{{1, 1}, {1, 3}, {2, 3}, {3, 4}}
 
 const (
 	foreignSeeds    = 3  // runs of each size
 	foreignRounds   = 40 // of each run
-	foreignRequests = 12 // at which the fault strikes, in turn
-	foreignAgain    = 5  // how often a case is tried again
-	foreignTries    = 3  // how often a run is tried that cannot be done
+	foreignRequests = 12 // requests at which the fault strikes, in turn
+	foreignAgain    = 5  // repetitions of a case
+	foreignTries    = 3  // tries of a run that fails to start
 )
 
 // torturer tortures one recipe.
@@ -41,12 +41,12 @@ type torturer struct {
 	torture func(ctx context.Context, object any, args ...string) error
 }
 
-// violation is a violation that a run has found.
+// violation is a violation that a run found.
 type violation struct {
 	Property, Message, File string
 	Episode, Times          int
 
-	Struck  string `json:"-"` // what had struck in its round
+	Struck  string `json:"-"` // faults that struck in its round
 	history []byte // lines of File
 }
 
@@ -61,8 +61,8 @@ func (v violation) History() string { return string(v.history) }
 
 func (v violation) operations() int { return bytes.Count(v.history, []byte("\n")) }
 
-// run runs the command, in a folder of its own; again if it could not be done, as on a busy machine whose servers
-// lose the run's own client.
+// run runs the command in a folder of its own. It retries a run that fails to start, as on a busy machine whose
+// servers lose the run's own client.
 func (t *torturer) run(args ...string) (r *runResult, err error) {
 	for range foreignTries {
 		t.runs++
@@ -75,7 +75,7 @@ func (t *torturer) run(args ...string) (r *runResult, err error) {
 	return r, err
 }
 
-// struck notes what had struck in the round of a violation, and which faults of servers lasted then.
+// struck records the faults that struck in the round of a violation, and the server faults that lasted then.
 func (r *runResult) struck(v *violation) error {
 	if err := v.read(); err != nil {
 		return err
@@ -123,8 +123,7 @@ func strikeIn(line []byte, round int, h linearizability.History) (string, error)
 	return "", nil
 }
 
-// lastsIn tells whether any operation of a history was under way between two moments, of which the last may be
-// missing.
+// lastsIn tells whether an operation of a history was under way between two stamps, the last of which may be missing.
 func lastsIn(from, to int64, h linearizability.History) bool {
 	return slices.ContainsFunc(h, func(o linearizability.Operation) bool {
 		return (to == 0 || o.Call <= to) && o.Return >= from
@@ -138,16 +137,16 @@ type foreignCase struct {
 	Seed, Clients, Ops, Rounds int
 	plan                       []live.Fault
 	Violation                  violation
-	With, Without              int // how often it was seen again, with its fault and without
+	With, Without              int // how often it showed again, with its fault and without
 }
 
-// Again is how often it was tried again.
+// Again is how often it was repeated.
 func (foreignCase) Again() int { return foreignAgain }
 
-// Plan is the plan as --plan reads it.
+// Plan is the plan in the format of --plan.
 func (c foreignCase) Plan() (string, error) { return planText(c.plan) }
 
-// smallest looks for the smallest case of a cause; nil if there is none.
+// smallest seeks the smallest case of a cause; nil if there is none.
 func (t *torturer) smallest(cause foreignCause) (*foreignCase, error) {
 	for _, size := range foreignSizes {
 		var cases []*foreignCase
@@ -171,7 +170,7 @@ func (t *torturer) smallest(cause foreignCause) (*foreignCase, error) {
 	return nil, nil
 }
 
-// everywhere plans a loss in every round, at another request in each.
+// everywhere plans a loss in every round, at a different request each.
 func everywhere() (plan []live.Fault) {
 	for round := range foreignRounds {
 		plan = append(plan, live.Fault{Round: round, Client: 1, Request: 1 + round%foreignRequests, Fault: "loss",
@@ -180,14 +179,14 @@ func everywhere() (plan []live.Fault) {
 	return plan
 }
 
-// reduced is a case with one violation, the fault of its round, and no round after it.
+// reduced is a case with one violation, the fault of its round, and no later round.
 func (c foreignCase) reduced(v violation) *foreignCase {
 	c.Violation, c.Rounds = v, v.Episode+1
 	c.plan = slices.DeleteFunc(slices.Clone(c.plan), func(f live.Fault) bool { return f.Round != v.Episode })
 	return &c
 }
 
-// try runs a case by a plan, and returns how the cause showed.
+// try runs a case with a plan, and returns the violations of the cause.
 func (t *torturer) try(c *foreignCase, plan []live.Fault) (found []violation, err error) {
 	file := filepath.Join(t.dir, "plan.jsonl")
 	lines, err := planText(plan)
@@ -206,7 +205,7 @@ func (t *torturer) try(c *foreignCase, plan []live.Fault) (found []violation, er
 	return c.cause.of(r)
 }
 
-// of lists what a cause may have broken, with the histories.
+// of lists the violations that the cause may explain, with their histories.
 func (c foreignCause) of(r *runResult) (found []violation, err error) {
 	for _, v := range r.Violations {
 		if !slices.Contains(c.properties, v.Property) {
@@ -224,7 +223,7 @@ func shortest(found []violation) violation {
 	return slices.MinFunc(found, func(a, b violation) int { return a.operations() - b.operations() })
 }
 
-// again counts the runs by a plan in which the cause shows once more, in the round of the case.
+// again counts the runs with a plan in which the cause shows again, in the round of the case.
 func (t *torturer) again(c *foreignCase, plan []live.Fault) (times int, err error) {
 	for range foreignAgain {
 		found, err := t.try(c, plan)

@@ -10,10 +10,10 @@ import (
 	"github.com/zktorture/zktorture/internal/bubbles"
 )
 
-// testEpisodes are enough for each bug, and for W1 and W2 to become as small as promised.
+// testEpisodes suffice for each bug, and for W1 and W2 to shrink as promised.
 const testEpisodes = 2000
 
-// Each bug that is hunted is marked where it is, and is found, with a story as small as promised.
+// Each hunted bug is marked in the source, and is found, with a story as small as promised.
 func TestBugs(t *testing.T) {
 	bubbles.Many(t)
 	marked := markedBugs(t)
@@ -57,7 +57,7 @@ func markedBugs(t *testing.T) map[string]bool {
 	return marked
 }
 
-// A story that is larger than promised is no success, and neither is an unknown name.
+// A story larger than promised is no success, and neither is an unknown name.
 func TestJudge(t *testing.T) {
 	b := bugs[0]
 	b.steps = 1

@@ -11,18 +11,18 @@ import (
 
 const judgeFile = "results/judge.md"
 
-// judgeSections are the parts of the page about the judge. Each can be measured alone; then the others stay as they
-// are.
+// judgeSections are the sections of the page about the judge. Each can be measured alone; the others then stay
+// unchanged.
 var judgeSections = []report{
 	{"correct", measureCorrect, true},
 	{"corruptions", measureCorruptions, true},
 	{"scale", measureScale, true},
 }
 
-// section is a part of the page with its text.
+// section is a section of the page.
 type section struct{ Name, Text string }
 
-// measureJudge measures the sections that are asked for, or all, and writes the page.
+// measureJudge measures the given sections, or all, and writes the page.
 func measureJudge(ctx context.Context, asked []string) error {
 	known := names(judgeSections, func(r report) string { return r.name })
 	for _, name := range asked {
@@ -55,7 +55,7 @@ func measureJudge(ctx context.Context, asked []string) error {
 	return errors.Join(append(problems, os.WriteFile(judgeFile, []byte(page), 0o644))...)
 }
 
-// sectionMark begins a line before a section, with its name.
+// sectionMark begins the line before a section, which has its name.
 const sectionMark = "<!-- section "
 
 // splitSections returns the text of each section of a page, by name.

@@ -8,13 +8,12 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// usual is the percentage that is noticed: more than is promised, so that a judge that gets weaker in one
-// rule of many is seen.
+// usual is the percentage noticed. It is more than promised, so that a judge that gets weaker in one rule of many
+// fails.
 const usual = 99
 
-// TestCorruptionsAreNoticed measures what results/judge.md says at a small size: of the corruptions of what
-// clients saw that change the outcome, by a reference that tries all orders, the judge notices at least so
-// many as are promised, and it accuses none of the others.
+// TestCorruptionsAreNoticed measures results/judge.md at a small size. Of the corruptions that are illegal by a
+// reference that tries all orders, the judge notices at least the promised share. It accuses none of the others.
 func TestCorruptionsAreNoticed(t *testing.T) {
 	bubbles.Many(t)
 	total := &trial{}
@@ -59,7 +58,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// What must not be is said, and nothing else.
+// Every forbidden result is reported, and no other.
 func TestTrialProblem(t *testing.T) {
 	for want, one := range map[string]trial{
 		"":                       {Drawn: 100, Changed: 100, Noticed: 95},
@@ -82,7 +81,7 @@ func TestTrialProblem(t *testing.T) {
 	}
 }
 
-// A page keeps the sections that are not measured, in their order.
+// A page keeps the unmeasured sections, in their order.
 func TestSections(t *testing.T) {
 	texts := map[string]string{}
 	for _, s := range judgeSections {
@@ -102,7 +101,7 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// Correct histories are counted once each; many more are judged by the tests of linearizability.
+// Correct histories are counted once each. The tests of linearizability judge many more.
 func TestInnocents(t *testing.T) {
 	n, err := judgeInnocents(t.Context(), "queue", 6)
 	if err != nil || n.Histories != 6 || n.OK != 6 || n.Operations < 6000 || n.Stale == 0 || n.Doubtful == 0 {

@@ -15,7 +15,7 @@ const (
 	correctTime      = 200 * time.Millisecond // for one
 )
 
-// innocent is what came of correct histories of one model.
+// innocent is the result of correct histories of one model.
 type innocent struct {
 	Model                     string
 	Histories, Operations     int
@@ -49,7 +49,7 @@ func measureCorrect(ctx context.Context) (data any, problem error) {
 	return facts{"Histories": correctHistories, "Time": correctTime, "Models": append(models, total)}, problem
 }
 
-// judgeInnocents judges the first so many cases of a model.
+// judgeInnocents judges the first cases of a model.
 func judgeInnocents(ctx context.Context, model string, cases int) (n innocent, err error) {
 	n.Model = model
 	for i := range cases {
@@ -68,7 +68,7 @@ func judgeInnocents(ctx context.Context, model string, cases int) (n innocent, e
 func judgeInnocent(c *correct.Case) innocent {
 	begin := time.Now()
 	v := linearizability.Check(c.Model, c.History, linearizability.Options{Timeout: correctTime})[0]
-	accused := v.Outcome == linearizability.Violation || v.Checker == "disagreement" // by one checker, that is
+	accused := v.Outcome == linearizability.Violation || v.Checker == "disagreement" // by one checker
 	if accused {
 		fmt.Fprintf(os.Stderr, "%s, shape %+v: %v\n", c.Model.Name, c.Shape, v)
 	}

@@ -19,16 +19,16 @@ import (
 const (
 	corruptedEpisodes = 2000            // of each recipe
 	corruptionsEach   = 10              // of the history of each episode
-	noticedMin        = 95              // percent of the corruptions that change the outcome that have to be noticed
+	noticedMin        = 95              // least percentage of illegal corruptions noticed
 	judgeTime         = 4 * time.Second // for one history, as in simulations
 )
 
-// subject is a recipe of ours whose histories package linearizability judges.
+// subject is one of our recipes whose histories package linearizability judges.
 type subject struct {
 	entry workload.Entry
 	model string
 	with  linearizability.Parameters
-	// bare: of what is granted the tokens are left out, so that only the times tell who held it.
+	// bare omits the tokens of grants, so that only the times identify the holder.
 	bare bool
 }
 
@@ -39,7 +39,7 @@ func (s subject) name() string {
 	return s.entry.Recipe
 }
 
-// subjects are the recipes of ours that have a model.
+// subjects are our recipes that have a model.
 func subjects() (all []subject) {
 	for _, e := range workload.Entries() {
 		m, has := e.New().Model()
@@ -57,7 +57,7 @@ func subjects() (all []subject) {
 	return all
 }
 
-// untokened returns the history of something that is granted without the tokens.
+// untokened returns a history without the tokens of grants.
 func untokened(h linearizability.History) linearizability.History {
 	bare := slices.Clone(h)
 	for i := range bare {
@@ -72,23 +72,23 @@ func untokened(h linearizability.History) linearizability.History {
 	return bare
 }
 
-// trial is what came of the corruptions of one recipe's histories, or of one kind of them.
+// trial is the result of the corruptions of one recipe's histories, or of one kind of them.
 type trial struct {
 	Workload, Recipe string
 
 	Histories int
-	Disputed  int // histories that the judge finds in order, and the reference does not
+	Disputed  int // histories legal by the judge and illegal by the reference
 	Drawn     int
-	Doubtful  int // of these, those that are legal by the reference and have an operation of unknown outcome
-	Changed   int // that are illegal by the reference
-	Noticed   int // of these, those in which the judge finds a violation
-	Puzzled   int // of these, those of which the judge cannot tell
-	Undecided int // of which the reference cannot tell
-	Accused   int // that are legal by the reference, and in which the judge finds a violation nevertheless
+	Doubtful  int // of these, legal by the reference with an operation of unknown outcome
+	Changed   int // illegal by the reference
+	Noticed   int // of these, violations by the judge
+	Puzzled   int // of these, undecided by the judge
+	Undecided int // undecided by the reference
+	Accused   int // legal by the reference, violations by the judge
 	Kinds     map[corruptionKind]*trial
 }
 
-// corruptionKind is what was done to which class of operations.
+// corruptionKind is a kind of corruption and the class of its operations.
 type corruptionKind struct{ Kind, Class string }
 
 // Legal counts the corruptions that are legal by the reference.
@@ -103,7 +103,7 @@ func (t *trial) add(u *trial) {
 	}
 }
 
-// of returns the part of the trial that is about one kind.
+// of returns the trial's part of one kind.
 func (t *trial) of(k corruptionKind) *trial {
 	if t.Kinds == nil {
 		t.Kinds = map[corruptionKind]*trial{}
@@ -114,7 +114,7 @@ func (t *trial) of(k corruptionKind) *trial {
 	return t.Kinds[k]
 }
 
-// problem says what of a trial must not be, or nothing.
+// problem returns an error for a forbidden result of a trial, or nil.
 func (t *trial) problem() error {
 	switch {
 	case t.Disputed > 0:
@@ -128,8 +128,8 @@ func (t *trial) problem() error {
 	return nil
 }
 
-// run tortures a recipe with all faults, corrupts what the clients of each clean episode saw, and asks the
-// judge and the reference about it.
+// run tortures a recipe with all faults, corrupts the histories of the clean episodes, and compares the judge's
+// verdicts with the reference's.
 func (s subject) run(ctx context.Context, episodes, tries int) (*trial, error) {
 	m, err := linearizability.ByName(s.model, s.with)
 	if err != nil {
@@ -152,13 +152,13 @@ func (s subject) run(ctx context.Context, episodes, tries int) (*trial, error) {
 	return t, nil
 }
 
-// pass is what the clients of a clean episode saw, with a seed to draw corruptions from.
+// pass is the history of a clean episode, with a seed to draw corruptions from.
 type pass struct {
 	seed    uint64
 	history linearizability.History
 }
 
-// passing tortures a recipe with all faults and returns what passed.
+// passing tortures a recipe with all faults and returns its clean episodes.
 func (s subject) passing(ctx context.Context, episodes int) (passed []pass, err error) {
 	see := func(seed uint64, h linearizability.History) {
 		if s.bare {
@@ -174,7 +174,7 @@ func (s subject) passing(ctx context.Context, episodes int) (passed []pass, err 
 	return passed, err
 }
 
-// truth is what the reference says. There is one for every model.
+// truth is the reference's verdict. There is a reference for every model.
 func (s subject) truth(h linearizability.History) exhaustive.Answer {
 	answer, err := exhaustive.Judge(s.model, s.with, h)
 	if err != nil {
@@ -211,8 +211,8 @@ func count(yes bool) int {
 	return 0
 }
 
-// watched is a workload that hands over the histories of its clean episodes in the place of an audit,
-// with a seed for each.
+// watched is a workload that collects the histories of its clean episodes instead of auditing them, with a seed for
+// each.
 type watched struct {
 	sim.Workload
 	see func(seed uint64, h linearizability.History)

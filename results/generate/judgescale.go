@@ -17,22 +17,22 @@ import (
 	lin "github.com/zktorture/zktorture/linearizability"
 )
 
-// What is promised of a history of any shape that a workload can produce.
+// The promised limits for a history of any shape that a workload can produce.
 const (
 	scaleOperations = 100_000
 	scaleSeconds    = 5.0
 	scaleMB         = 500
 )
 
-// scaleShape is a kind of history that is hard to judge, or an ordinary one.
+// scaleShape is a shape of histories, hard to judge or ordinary.
 type scaleShape struct {
 	Name, Model string
 	flags       []string
-	want        string // the verdict; unknown for what is known to be too hard
+	want        string // the verdict; unknown for shapes known to be too hard
 	history     func(n int) lin.History
 }
 
-// scaleShapes are those of all models, and those that were too hard once.
+// scaleShapes are those of all models, and those that were once too hard.
 func scaleShapes() (all []scaleShape) {
 	for _, model := range correct.Models {
 		all = append(all, scaleShape{"busy, 1 ‰ of unknown outcome", model,
@@ -157,14 +157,14 @@ func toldTwice(int) lin.History {
 	return h
 }
 
-// scaled is what came of a history of some shape.
+// scaled is the result of a history of some shape.
 type scaled struct {
 	scaleShape
 	checked
 	Operations int
 }
 
-// measureScale judges every shape by the command, on one core.
+// measureScale judges every shape with the command, on one core.
 func measureScale(ctx context.Context) (any, error) {
 	j, err := newJudging(ctx)
 	if err != nil {
@@ -195,7 +195,7 @@ func (j *judging) shape(s scaleShape) (scaled, error) {
 		return scaled{}, err
 	}
 	h = nil
-	debug.FreeOSMemory() // what this process has counts as the command's at its start
+	debug.FreeOSMemory() // memory of this process counts as the command's at its start
 	c, err := j.check(nil, append([]string{file, "--model", s.Model, "--timeout", "10s"}, s.flags...)...)
 	fmt.Fprintf(os.Stderr, "%s, %s: %s, %.2f s, %d MB\n", s.Model, s.Name, c.Verdict, c.Processor, c.MB)
 	within := s.want == "unknown" || c.Processor <= scaleSeconds && c.MB <= scaleMB

@@ -8,7 +8,7 @@ import (
 	"github.com/zktorture/zktorture/linearizability"
 )
 
-// classOf names the operations that are corrupted alike: those of one role.
+// classOf returns the class of an operation, by role. Operations of a class are corrupted alike.
 func classOf(op string) string {
 	switch role := linearizability.KindOf(op).Role; role {
 	case linearizability.RoleDowngrade:
@@ -18,7 +18,7 @@ func classOf(op string) string {
 	}
 }
 
-// reasons say why a corruption may give a history that is in order too.
+// reasons say why a corruption may give a legal history.
 var reasons = map[corruptionKind]string{
 	{"drop", "grant"}:   "the hold lasted to the end, or a release of unknown outcome ended it, which needs no hold",
 	{"drop", "release"}: "nobody was granted anything afterwards for which it had to be over",
@@ -68,15 +68,14 @@ var reasons = map[corruptionKind]string{
 	{"swap", "add"}:     "both ran at one time and added the same",
 }
 
-// survivor is a kind of corruptions of which some change nothing.
+// survivor is a kind of corruptions some of which are legal.
 type survivor struct {
 	corruptionKind
 	*trial
 	Reason string
 }
 
-// survivors lists the corruptions that change nothing, and why. A kind of which no reason is known is
-// unexpected.
+// survivors lists the kinds of legal corruptions with their reasons. A kind without a known reason is an error.
 func survivors(total *trial) (all []survivor, problem error) {
 	for k, t := range total.Kinds {
 		if t.Legal() > 0 {

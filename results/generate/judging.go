@@ -20,7 +20,7 @@ import (
 	"github.com/zktorture/zktorture/internal/longhistory"
 )
 
-// What is promised of torture check, on one core.
+// The promised limits of torture check, on one core.
 const (
 	checkOperations = 1_000_000
 	checkClients    = 16
@@ -29,11 +29,11 @@ const (
 	monitorSeconds  = 0.5
 	certificateMax  = 6
 	streamMB        = 200
-	hardSeconds     = 7.0 // for a limit of 5, on a machine that is not alone
+	hardSeconds     = 7.0 // for a limit of 5, on a shared machine
 	hardMB          = 512 + 256
 )
 
-// judging is a measurement under way.
+// judging is the state of a measurement.
 type judging struct {
 	ctx      context.Context
 	dir      string
@@ -77,31 +77,31 @@ func measureJudging(ctx context.Context) (any, error) {
 	return data, errors.Join(j.problems...)
 }
 
-// keep notes that something is not as promised.
+// keep records a broken promise.
 func (j *judging) keep(ok bool, format string, args ...any) {
 	if !ok {
 		j.problems = append(j.problems, fmt.Errorf("%w: "+format, append([]any{errUnexpected}, args...)...))
 	}
 }
 
-// checked is what came of one torture check.
+// checked is the result of one torture check.
 type checked struct {
 	Verdict     string
-	Rule        string  // that is broken
-	Certificate int     // operations
+	Rule        string  // that was broken
+	Certificate int     // in operations
 	Processor   float64 // seconds
 	Wall        float64 // seconds
 	MB          int64
 	output      string
 }
 
-// named is what came of a history with a name.
+// named is the result of a named history.
 type named struct {
 	Name string
 	checked
 }
 
-// sized is what came of a history of a size.
+// sized is the result of a history of some size.
 type sized struct {
 	Model      string
 	Operations int
@@ -143,7 +143,7 @@ func (j *judging) file(name string, write func(io.Writer) error) (string, error)
 	return f.Name(), errors.Join(write(buffered), buffered.Flush(), f.Close())
 }
 
-// whole measures the command on histories that it reads as a whole.
+// whole measures the command on histories that it reads whole.
 func (j *judging) whole() (any, error) {
 	var all []named
 	for _, h := range []struct {
@@ -203,7 +203,7 @@ func (j *judging) streams() (any, error) {
 	return all, nil
 }
 
-// monitored is what a monitor alone took.
+// monitored is the cost of a monitor alone.
 type monitored struct {
 	Name    string
 	Seconds float64 // of the processor
@@ -231,7 +231,7 @@ func (j *judging) monitors() (any, error) {
 	return all, nil
 }
 
-// searched is what came of a search by porcupine alone, and how long the monitor took, if that was measured.
+// searched is the result of porcupine alone, and the monitor's time, if that was measured.
 type searched struct {
 	Name    string
 	Decided bool
@@ -290,7 +290,7 @@ func (j *judging) limits() (any, error) {
 	return all, nil
 }
 
-// benchmark is a line that go test -bench printed.
+// benchmark is a line of output of go test -bench.
 type benchmark struct {
 	name    string
 	metrics map[string]float64 // by unit
@@ -317,7 +317,7 @@ func (j *judging) benchmarks(pattern, benchtime string) (all []benchmark, err er
 	return all, nil
 }
 
-// parseBenchmark reads a line of the format that golang.org/design/14313-benchmark-format describes.
+// parseBenchmark parses a line in the format of golang.org/design/14313-benchmark-format.
 func parseBenchmark(line string) (benchmark, bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {

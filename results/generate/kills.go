@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// kills is how often a run is killed.
+// kills is how many times a run is killed.
 const kills = 50
 
-// killed is what came of the runs that were killed in one part of their lives.
+// killed is the result of the runs killed in one phase.
 type killed struct {
 	When                     string
 	Runs, Rounds, Operations int
@@ -36,10 +36,10 @@ func measureKills(ctx context.Context) (data any, problem error) {
 	return facts{"Killed": all, "Kills": kills, "Wrong": wrong}, problem
 }
 
-// killedLine is what the test says of each run.
+// killedLine matches the test's line about each run.
 var killedLine = regexp.MustCompile(`: killed (.+): (\d+) operations in (\d+) rounds are judged`)
 
-// readKills sums up what a test says, by when the runs were killed, in the order of a run's life.
+// readKills sums up the test's output by phase, in the order of a run.
 func readKills(out string) []killed {
 	all := []killed{{When: "before it made its folder"}, {When: "before its first round ended"}, {When: "later"}}
 	for _, m := range killedLine.FindAllStringSubmatch(out, -1) {

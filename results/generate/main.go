@@ -1,4 +1,4 @@
-// Generate measures what the files in results/ say and writes them.
+// Generate measures and writes the files in results/.
 //
 //	go run ./results/generate all | bugs | speed | ensemble | zoo | judging | zoolive | confirmed | kills
 //	go run ./results/generate bug W1
@@ -8,10 +8,9 @@
 //	go run ./results/generate soak
 //	go run ./results/generate foreign
 //
-// It is run from the top of the repository. Every figure is measured by the run that writes it,
-// and each file names the command that made it. Exit status 0: all that was expected was measured
-// (every bug found, no violation by a correct recipe); 1: something else came out, which the file
-// says; 2: it could not be done.
+// It runs from the top of the repository. Every figure is measured by the run that writes it, and each file names the
+// command that made it. Exit status 0: all expected results were measured (every bug found, no violation by a correct
+// recipe); 1: a result differs, as its file says; 2: an error.
 package main
 
 import (
@@ -25,17 +24,17 @@ import (
 	"github.com/zktorture/zktorture/internal/gc"
 )
 
-// errUnexpected is the error of a measurement that could be made but did not come out as it must.
+// errUnexpected is the error of a measurement with an unexpected result.
 var errUnexpected = errors.New("not what is promised")
 
-// A measurement returns what its template is filled with. What came out unexpectedly is written too.
+// A measurement returns the data of its template. Unexpected results are written too.
 type measurement func(context.Context) (any, error)
 
-// report is a file of results/ with what measures it.
+// report is a file of results/ with its measurement.
 type report struct {
 	name    string
 	measure measurement
-	alone   bool // it is no part of all
+	alone   bool // not part of all
 }
 
 var reports = []report{
@@ -52,7 +51,7 @@ var reports = []report{
 	{"foreign", measureForeign, true},
 }
 
-// withArguments are the commands that take more words.
+// withArguments are the commands that take arguments.
 var withArguments = map[string]func(context.Context, []string) error{
 	"bug": huntOne, "million": measureMillions, "mutants": measureMutants, "judge": measureJudge,
 }
@@ -117,7 +116,7 @@ func write(ctx context.Context, name string, measure measurement) error {
 	return nil
 }
 
-// fatal is what keeps a text from being written: that it could not be measured, or not to its end.
+// fatal is the error that keeps a text from being written: a failed or interrupted measurement.
 func fatal(problem, interrupted error) error {
 	if errors.Is(problem, errUnexpected) {
 		problem = nil

@@ -24,9 +24,8 @@ const (
 	millionRecord   = "results/million.jsonl"
 )
 
-// spared are the faults that find nothing to strike, by workload or by workload and recipe, and why.
-// A fault that is listed here and strikes nevertheless is as much a problem as one that is not and
-// does not.
+// spared are the faults that have nothing to strike, by workload or by workload and recipe, with the reason. A listed
+// fault that strikes is a problem, and so is an unlisted one that does not.
 var spared = func() map[string]map[string]string {
 	all := map[string]map[string]string{
 		"lock (ours/simple-retry)": {"wrap": "its one znode has no number"},
@@ -40,8 +39,8 @@ var spared = func() map[string]map[string]string {
 	return all
 }()
 
-// campaign is what came of a million episodes of one recipe: a line of the record. Campaigns take
-// minutes each, so each is recorded when it ends, and the page is made from the record.
+// campaign is the result of a million episodes of one recipe: a line of the record. Campaigns take minutes each, so
+// each is recorded when it ends, and the page is made from the record.
 type campaign struct {
 	Date       string         `json:"date"`
 	Go         string         `json:"go"`
@@ -59,8 +58,8 @@ type campaign struct {
 	MB         int            `json:"peak_mb"`
 }
 
-// measureMillions runs a million episodes of each recipe of this project that is asked for by
-// KIND or KIND:RECIPE, of all if none is.
+// measureMillions runs a million episodes of each recipe of this project given as KIND or KIND:RECIPE, of all if none
+// is.
 func measureMillions(ctx context.Context, asked []string) error {
 	entries, err := millionEntries(asked)
 	if err != nil {
@@ -131,7 +130,7 @@ func violated(r sim.Result) (n int) {
 	return n
 }
 
-// problem says what did not come out as it must; nil if all did.
+// problem returns an error for unexpected results, or nil.
 func (c campaign) problem() error {
 	var found []error
 	bad := func(format string, args ...any) {

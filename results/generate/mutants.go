@@ -23,13 +23,12 @@ import (
 const (
 	mutatedPackage = "recipes"
 	argumentsFile  = "results/mutants.txt"
-	scoreMin       = 90 // percent of the mutants that have to be killed
+	scoreMin       = 90 // least percentage of the mutants killed
 )
 
-// measureMutants breaks the recipes in every way that gremlins knows and asks which of it a short
-// simulation notices. What it does not is tried again with all tests of the package; what is left
-// needs an argument, in a file of its own. A report that gremlins wrote before may be given; what has
-// been found out about its mutants is then written into it, and next time only those that lived are
+// measureMutants applies every mutation of gremlins to the recipes and tries each mutant with a short simulation.
+// Survivors are tried again with all tests of the package. The rest need an argument, in a file of its own. An
+// earlier report of gremlins may be given; the results are then written into it, and next time only its survivors are
 // tried again.
 func measureMutants(ctx context.Context, args []string) error {
 	if len(args) > 1 {
@@ -59,16 +58,16 @@ func measureMutants(ctx context.Context, args []string) error {
 	return write(ctx, "mutants", func(context.Context) (any, error) { return mutantsPage(t, arguments) })
 }
 
-// tally is what came of the mutants.
+// tally counts the mutants.
 type tally struct {
-	viable, broken          int // that compile, and do not
+	viable, broken          int // that compile, and that do not
 	bySimulation, byAnother int // killed
 	left                    []mutants.Mutant
 }
 
 func (t tally) score() float64 { return 100 * float64(t.viable-len(t.left)) / float64(t.viable) }
 
-// reported reads what gremlins reports, and has it run first if it has not.
+// reported reads gremlins' report, and runs gremlins if there is none.
 func reported(ctx context.Context, args []string) ([]mutants.Mutant, error) {
 	if len(args) == 0 {
 		return unleash(ctx)
@@ -102,9 +101,8 @@ func unleash(ctx context.Context) ([]mutants.Mutant, error) {
 	return mutants.Read(data)
 }
 
-// retry tries those that gremlins' run has not seen die once more, with the simulation and then with
-// all tests of the package. Among them are mutants that no test was said to cover, wrongly: Go's
-// coverage does not count the conditions of a switch.
+// retry tries the survivors of gremlins' run again, with the simulation and then with all tests of the package. Among
+// them are mutants wrongly reported as not covered: Go's coverage does not count the conditions of a switch.
 func retry(ctx context.Context, viable []mutants.Mutant) error {
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(runtime.NumCPU())
@@ -121,7 +119,7 @@ func retry(ctx context.Context, viable []mutants.Mutant) error {
 	return work.Wait()
 }
 
-// count counts the mutants by what became of them.
+// count counts the mutants by status.
 func (t *tally) count(viable []mutants.Mutant) {
 	for _, m := range viable {
 		switch m.Status {
@@ -135,7 +133,7 @@ func (t *tally) count(viable []mutants.Mutant) {
 	}
 }
 
-// rewrite writes the statuses into the report that was given, if one was.
+// rewrite writes the statuses into the given report, if there is one.
 func rewrite(args []string, all []mutants.Mutant) error {
 	if len(args) == 0 {
 		return nil
@@ -153,12 +151,10 @@ const (
 	others     = "-test.skip=Simulation"
 )
 
-// timeouts are many times as long as the tests take. Mutants that wait for ever or run in circles die of
-// them.
+// timeouts are many times the duration of the tests. They kill mutants that wait or loop for ever.
 var timeouts = map[string]string{simulation: "2m", others: "15s"}
 
-// status tells which of the package's tests fail, or do not end, with the mutant in place of its
-// original: the simulation, another, or none.
+// status tells which of the package's tests fail or time out with the mutant: the simulation, another, or none.
 func status(ctx context.Context, m mutants.Mutant) (string, error) {
 	if !m.Lived() { // else gremlins has tried
 		if dies, err := dies(ctx, m, simulation); dies || err != nil {
@@ -192,8 +188,8 @@ func dies(ctx context.Context, m mutants.Mutant, tests string) (bool, error) {
 	return test.Run() != nil, ctx.Err()
 }
 
-// overlay writes the mutated file and what tells the go command to use it (go help build: -overlay).
-// The other tests are built without the simulation, which takes longest to build.
+// overlay writes the mutated file and the overlay for the go command (go help build: -overlay). The other tests are
+// built without the simulation, which takes longest to build.
 func overlay(dir string, m mutants.Mutant, tests string) (path string, err error) {
 	folder, err := filepath.Abs(mutatedPackage)
 	if err != nil {
@@ -216,8 +212,8 @@ func overlay(dir string, m mutants.Mutant, tests string) (path string, err error
 	return path, errors.Join(os.WriteFile(mutated, source, 0o644), os.WriteFile(path, table, 0o644))
 }
 
-// readArguments reads why mutants live: lines of a mutated line of source, as the page shows it,
-// each followed by indented lines of the argument.
+// readArguments reads why mutants survive: a mutated line of source, as the page shows it, followed by indented lines
+// of the argument.
 func readArguments() (map[string]string, error) {
 	data, err := os.ReadFile(argumentsFile)
 	if err != nil {
@@ -251,7 +247,7 @@ func mutantsPage(t tally, arguments map[string]string) (any, error) {
 	}, errors.Join(problems...)
 }
 
-// unargued says which survivors have no argument, and which arguments no survivor.
+// unargued lists survivors without an argument, and arguments without a survivor.
 func unargued(left []mutants.Mutant, arguments map[string]string) (problems []error) {
 	idle := maps.Clone(arguments)
 	for _, m := range left {

@@ -26,7 +26,7 @@ var pages = template.Must(template.New("pages").Option("missingkey=error").Funcs
 	"millis": func(d time.Duration) time.Duration { return d.Round(time.Millisecond) },
 }).ParseFS(texts, "pages/*.tmpl"))
 
-// facts are what a template is filled with.
+// facts are the data of a template.
 type facts map[string]any
 
 // fill returns the text of a template.
@@ -42,7 +42,7 @@ func measured(name string) string {
 		time.Now().UTC().Format(time.DateOnly), name, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
 }
 
-// cpuModel names the processor where the system tells it, else nothing.
+// cpuModel names the processor if the system tells it.
 func cpuModel() string {
 	data, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(data)) {
@@ -53,7 +53,7 @@ func cpuModel() string {
 	return ""
 }
 
-// peakMemory is the largest resident memory of this process so far, in MB; 0 where the system does not tell it.
+// peakMemory is the largest resident memory of this process so far, in MB; 0 if the system does not tell it.
 func peakMemory() (mb int) {
 	data, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(data)) {

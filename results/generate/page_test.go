@@ -10,7 +10,7 @@ import (
 	"github.com/zktorture/zktorture/zoo"
 )
 
-// animals are two of what torture zoo --json prints.
+// animals are two animals of torture zoo --json.
 var animals = zooResult{Found: 1, Total: 2, Animals: []zooAnimal{
 	{
 		ID: "W1", Title: "the predecessor vanishes between list and watch, and nobody wakes the waiter",
@@ -37,7 +37,7 @@ var soaked = &runResult{
 var lost = violation{Property: "lost", Message: "it is gone", Episode: 22, Times: 2,
 	Struck: "c1's request 8: expiry after", history: []byte("{}\n")}
 
-// samples are facts for each template, and lines that come of them.
+// samples are data for each template, with lines of the result.
 var samples = []struct {
 	name  string
 	data  any

@@ -18,7 +18,7 @@ type paused struct {
 	Resource string
 }
 
-// Overrun is the violation that says that the resource was overrun; the zero violation if it was not.
+// Overrun is the violation of the resource; the zero violation if there was none.
 func (r paused) Overrun() (overrun violation) {
 	for _, v := range r.Violations {
 		if v.Property == "zombie-write" {
@@ -28,8 +28,8 @@ func (r paused) Overrun() (overrun violation) {
 	return overrun
 }
 
-// measurePause runs the same clients with the same pauses twice: before a resource that looks at no tokens, and
-// before one that does.
+// measurePause runs the same clients with the same pauses twice: before a resource that ignores tokens, and before
+// one that checks them.
 func measurePause(ctx context.Context) (any, error) {
 	var runs []paused
 	var problems []error

@@ -15,29 +15,29 @@ const (
 	speedRounds   = 5
 )
 
-// speedRuns are the recipes whose speed is measured.
+// speedRuns are the measured recipes.
 var speedRuns = []struct{ kind, recipe string }{
 	{"lock", workload.Ours},
 	{"queue", workload.Ours},
 	{"queue", "ours/receipts"},
 }
 
-// memoryMax is how much memory a campaign may take, in MB, however long it is.
+// memoryMax bounds the memory of a campaign, in MB, however long it is.
 const memoryMax = 200
 
-// pace is what one measured campaign cost.
+// pace is the cost of one campaign.
 type pace struct {
 	sim.Result
 	Bytes, Allocs float64 // a step
 }
 
-// EpisodesASecond is how fast it was.
+// EpisodesASecond is episodes a second.
 func (p pace) EpisodesASecond() int { return int(float64(p.Episodes) / p.Elapsed.Seconds()) }
 
-// StepsASecond is how fast it was.
+// StepsASecond is steps a second.
 func (p pace) StepsASecond() int { return int(float64(p.Steps) / p.Elapsed.Seconds()) }
 
-// StepsAnEpisode is how long episodes were.
+// StepsAnEpisode is steps an episode.
 func (p pace) StepsAnEpisode() float64 { return float64(p.Steps) / float64(p.Episodes) }
 
 func measureSpeed(ctx context.Context) (data any, problem error) {

@@ -10,11 +10,10 @@ import (
 	"github.com/zktorture/zktorture/zoo"
 )
 
-// zooSeeds is how many hunts there are for each animal, with the seeds from 1 on. Each twin is
-// looked at with the first.
+// zooSeeds is the number of hunts of each animal, with the seeds from 1 on. Each twin is run with the first.
 const zooSeeds = 10
 
-// animal is what came of the hunts for one.
+// animal is the result of an animal's hunts.
 type animal struct {
 	zoo.Animal
 	Catches []zoo.Catch // the first has the story
@@ -32,13 +31,13 @@ func (a animal) Story() sim.Found {
 	return *a.Catches[0].Found
 }
 
-// Operations counts those of the story.
+// Operations counts the story's operations.
 func (a animal) Operations() int { return zoo.Operations(a.Story()) }
 
-// Median is the median of the episodes in which it was found; a hunt in vain counts with all that were run.
+// Median is the median of the episodes in which it was found. A failed hunt counts with all its episodes.
 func (a animal) Median() int { return medianOf(a.Catches, func(c zoo.Catch) int { return c.Episodes }) }
 
-// Twin says what came of its twin.
+// Twin is the result of its twin.
 func (a animal) Twin() string {
 	if !a.Catches[0].TwinClean {
 		return "accused"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// zooLiveDuration is how long each animal has on real servers, and zooLiveMin how many have to be seen.
+// zooLiveDuration is how long each animal runs on real servers, and zooLiveMin how many must be seen.
 const (
 	zooLiveDuration = "6s"
 	zooLiveMin      = 10
