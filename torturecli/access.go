@@ -36,7 +36,7 @@ type access struct {
 	dial   zkclient.DialContext
 	auth   []zkclient.Credential
 	around func(op, path string, send func() error) error // sends each request; nil for nothing in between
-	alone  time.Duration                                  // how long servers answer that have lost the others: see link.Config
+	alone  time.Duration                                  // how long a partitioned server answers: see link.Config
 }
 
 func (f *accessFlags) read() (access, error) {

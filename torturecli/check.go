@@ -68,7 +68,8 @@ func (k *checkCmd) validate() error {
 		return fmt.Errorf("--timeout and --memory must be positive, and at most %d MB can be allowed", 1<<20)
 	}
 	if k.Window < 0 || k.Window > 0 && k.StaleReads {
-		return fmt.Errorf("--window needs a positive number, and cannot be used with --stale-reads, which looks at the whole history")
+		return fmt.Errorf("--window needs a positive number, and cannot be used with --stale-reads, " +
+			"which looks at the whole history")
 	}
 	return nil
 }

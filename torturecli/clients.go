@@ -155,7 +155,8 @@ func (l *boundedLog) Write(data []byte) (int, error) {
 	}
 	some := data[:min(len(data), l.left)]
 	if l.left -= len(data); l.left < 0 {
-		some = fmt.Appendf(slices.Clone(some), "\ntorture: workers have written more than %d bytes: the rest is not kept\n", stderrMax)
+		some = fmt.Appendf(slices.Clone(some),
+			"\ntorture: workers have written more than %d bytes: the rest is not kept\n", stderrMax)
 	}
 	if _, err := l.out.Write(some); err != nil {
 		return 0, err

@@ -26,7 +26,8 @@ const (
 )
 
 // confirmExample confirms a counterexample on real servers started for it.
-func confirmExample(c *commandContext, w *workload.Workload, example *sim.Counterexample) (*confirm.Confirmation, error) {
+func confirmExample(c *commandContext, w *workload.Workload,
+	example *sim.Counterexample) (*confirm.Confirmation, error) {
 	replayed, err := sim.Replay(w, example)
 	if err != nil {
 		return nil, err

@@ -60,7 +60,8 @@ func checkDocument(t *testing.T, root, name string) {
 	out := block.ReplaceAllFunc(text, func(match []byte) []byte {
 		m := block.FindSubmatch(match)
 		kind, what, language, body := string(m[1]), string(m[2]), string(m[3]), string(m[4])
-		return fmt.Appendf(nil, "%s```%s\n%s```", match[:bytes.IndexByte(match, '\n')+1], language, d.carryOut(kind, what, body))
+		comment := match[:bytes.IndexByte(match, '\n')+1]
+		return fmt.Appendf(nil, "%s```%s\n%s```", comment, language, d.carryOut(kind, what, body))
 	})
 	if n, m := bytes.Count(text, []byte("<!-- run:")), d.runs; n != m {
 		t.Errorf("%d comments say run, but %d blocks follow one", n, m)
@@ -180,7 +181,8 @@ func dots(some bool) string {
 	return ""
 }
 
-var times = regexp.MustCompile(` +\d[\d.m]*s  |\b(in|after) \d[\d.]*(ms|s|µs)\b|\b\d+ episodes/s|\t\d[\d.]*s\n|\(\d[\d.]*s\)|-\d{14}-\d+\.fail|\bpanic\.go:\d+|"(elapsed_s|episodes_per_s)":[\d.e+-]+`)
+var times = regexp.MustCompile(` +\d[\d.m]*s  |\b(in|after) \d[\d.]*(ms|s|µs)\b|\b\d+ episodes/s|\t\d[\d.]*s\n|` +
+	`\(\d[\d.]*s\)|-\d{14}-\d+\.fail|\bpanic\.go:\d+|"(elapsed_s|episodes_per_s)":[\d.e+-]+`)
 
 // timeless replaces durations, dates and positions in Go's source.
 func timeless(s string) string { return times.ReplaceAllString(s, "…") }

@@ -78,7 +78,8 @@ func (r *runCmd) why() string {
 
 // partitions tells whether servers may be partitioned, for which they need network namespaces.
 func (r *runCmd) partitions() bool {
-	return r.may.Servers.Has(live.PartitionServer) || r.may.Servers == live.AtLeader && r.Nodes > 1 && r.faultPlan == nil
+	drawn := r.may.Servers == live.AtLeader && r.faultPlan == nil
+	return r.may.Servers.Has(live.PartitionServer) || drawn && r.Nodes > 1
 }
 
 // gainNetworks makes sure that network namespaces can be made, if they are needed. It may run this program again.

@@ -52,6 +52,8 @@ func (x *indexCmd) report(c *commandContext, index *storyindex.Index) {
 			broken++
 		}
 	}
-	fmt.Fprintf(c.out, "%s: %d violations, %d stories, %d runs, %d courses, %d hunts, %d histories (%d of them break a rule)\n", filepath.Join(x.Dir, storyindex.Name),
-		len(index.Violations), told, len(index.Runs), len(index.ProgressLogs), len(index.Hunts), len(index.Histories), broken)
+	fmt.Fprintf(c.out,
+		"%s: %d violations, %d stories, %d runs, %d courses, %d hunts, %d histories (%d of them break a rule)\n",
+		filepath.Join(x.Dir, storyindex.Name), len(index.Violations), told,
+		len(index.Runs), len(index.ProgressLogs), len(index.Hunts), len(index.Histories), broken)
 }

@@ -178,7 +178,8 @@ func (v *victim) judged() (rounds, operations int) {
 	if status != exitOK && status != exitUnknown {
 		v.t.Errorf("torture check: exit status %d\n%s%s", status, said, messages)
 	}
-	if m := regexp.MustCompile(`(?m): (\d+) operations on (\d+) objects, judged as lock`).FindStringSubmatch(said); m != nil {
+	counts := regexp.MustCompile(`(?m): (\d+) operations on (\d+) objects, judged as lock`)
+	if m := counts.FindStringSubmatch(said); m != nil {
 		operations, _ = strconv.Atoi(m[1])
 		rounds, _ = strconv.Atoi(m[2])
 	} else if status == exitOK || !strings.Contains(said+messages, "no operation") &&
@@ -369,7 +370,8 @@ func TestKilledWorkers(t *testing.T) {
 	v.leavesNothing()
 	rounds, operations := v.judged()
 	status := v.cmd.ProcessState.ExitCode()
-	if status != exitOK && (status != exitUnknown || !regexp.MustCompile(`(?m)^(unknown|torture): .`).MatchString(v.printed.String())) {
+	reason := regexp.MustCompile(`(?m)^(unknown|torture): .`)
+	if status != exitOK && (status != exitUnknown || !reason.MatchString(v.printed.String())) {
 		t.Errorf("exit status %d: %s", status, &v.printed)
 	}
 	if killed == 0 || rounds == 0 {

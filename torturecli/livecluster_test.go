@@ -275,7 +275,9 @@ func TestLiveEnds(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	unowned(t, witness, "/tortured")
-	if said := clean(exitOK); !regexp.MustCompile(`^/tortured: run \w+, begun \d+s ago, \d+ znodes\nnothing has been removed: give --yes`).MatchString(said) {
+	listed := regexp.MustCompile(
+		`^/tortured: run \w+, begun \d+s ago, \d+ znodes\nnothing has been removed: give --yes`)
+	if said := clean(exitOK); !listed.MatchString(said) {
 		t.Errorf("of a run that was killed: %s", said)
 	}
 	if left := children(t, witness, "/"); !slices.Equal(left, []string{"tortured", "zookeeper"}) {

@@ -76,7 +76,9 @@ func (p ciProblem) details(room int) string {
 
 // inline escapes a text for a line or a table cell.
 func inline(text string) string {
-	return strings.NewReplacer("\n", " ", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*", "_", "\\_", "`", "\\`").Replace(strings.TrimSpace(text))
+	escapes := strings.NewReplacer("\n", " ", "<", "&lt;", ">", "&gt;", "&", "&amp;",
+		"|", "\\|", "*", "\\*", "_", "\\_", "`", "\\`")
+	return escapes.Replace(strings.TrimSpace(text))
 }
 
 // fenced puts a text into a code block with a fence longer than any in the text.

@@ -67,7 +67,8 @@ type runMetrics struct {
 
 func newRunMetrics() *runMetrics {
 	m := &runMetrics{requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "zktorture_request_seconds", Help: "How long requests to real servers took, by operation and whether they failed.",
+		Name:    "zktorture_request_seconds",
+		Help:    "How long requests to real servers took, by operation and whether they failed.",
 		Buckets: prometheus.ExponentialBuckets(0.0002, 2.5, 12),
 	}, []string{"op", "outcome"})}
 	m.latest.Store(&sim.Progress{})

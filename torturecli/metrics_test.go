@@ -12,7 +12,10 @@ func TestRunMetrics(t *testing.T) {
 		"--out", t.TempDir()+"/out")
 	url := p.err.await(t, `metrics at (\S+)\n`)[1]
 	limit := time.Now().Add(awaitMax)
-	for _, metric := range []string{`zktorture_episodes_total [1-9]`, `zktorture_operations_total [1-9]`, `zktorture_violations_total 0`, `zktorture_faults_struck_total{fault="loss"} [1-9]`} {
+	for _, metric := range []string{
+		`zktorture_episodes_total [1-9]`, `zktorture_operations_total [1-9]`,
+		`zktorture_violations_total 0`, `zktorture_faults_struck_total{fault="loss"} [1-9]`,
+	} {
 		shown := regexp.MustCompile(`(?m)^` + metric)
 		for text := scrape(t, url); !shown.MatchString(text); text = scrape(t, url) {
 			if time.Now().After(limit) {

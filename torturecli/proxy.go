@@ -89,7 +89,8 @@ func (p *proxyCmd) config() (chaosproxy.Config, error) {
 		return chaosproxy.Config{}, err
 	}
 	if chroot != "" {
-		return chaosproxy.Config{}, fmt.Errorf("--servers: a chroot is the clients' business: leave %s out here, and put it into their connect string", chroot)
+		return chaosproxy.Config{}, fmt.Errorf("--servers: a chroot is the clients' business: "+
+			"leave %s out here, and put it into their connect string", chroot)
 	}
 	faults, err := chaosproxy.ParseFaults(p.Faults)
 	if err != nil {
@@ -113,7 +114,8 @@ func (p *proxyCmd) reach() (string, error) {
 	case address.IP.IsLoopback():
 		return "", nil
 	case p.TLSCert != "" && !p.Expose:
-		return "", fmt.Errorf("--listen %s can be reached from other machines, and whoever connects would use the certificate of --tls-cert: "+
+		return "", fmt.Errorf("--listen %s can be reached from other machines, "+
+			"and whoever connects would use the certificate of --tls-cert: "+
 			"listen on 127.0.0.1, or give --expose if that is meant", p.Listen)
 	}
 	return fmt.Sprintf("%s can be reached from other machines: whoever connects is let through to the servers",

@@ -143,7 +143,8 @@ func TestProxy(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	c := torture(t, "proxy", "--listen", "127.0.0.1:0", "--servers", ca.Front(e.ConnectString()),
 		"--faults", "loss,expiry", "--every", "10",
-		"--seed", "5", "--log", log, "--metrics", "127.0.0.1:0", "--tls-ca", ca.CA, "--tls-cert", ca.Cert, "--tls-key", ca.Key, "--tls-server-name", tlstest.ServerName)
+		"--seed", "5", "--log", log, "--metrics", "127.0.0.1:0",
+		"--tls-ca", ca.CA, "--tls-cert", ca.Cert, "--tls-key", ca.Key, "--tls-server-name", tlstest.ServerName)
 	metrics := c.err.await(t, `metrics at (\S+)\n`)[1]
 	address := c.err.await(t, `torture: (\S+) stands for`)[1]
 	conn, events, err := zk.Connect([]string{address}, time.Second, zk.WithLogInfo(false), zk.WithLogger(discard{}))
@@ -156,7 +157,8 @@ func TestProxy(t *testing.T) {
 		}
 	}()
 	failed, seen := 0, scrape(t, metrics)
-	for i := 0; !regexp.MustCompile(`(?m)^zktorture_faults_struck_total\{fault="expiry"\} [1-9]`).MatchString(seen); i++ {
+	expired := regexp.MustCompile(`(?m)^zktorture_faults_struck_total\{fault="expiry"\} [1-9]`)
+	for i := 0; !expired.MatchString(seen); i++ {
 		if _, err := conn.Create(fmt.Sprintf("/%d", i), nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 			failed++
 		}

@@ -24,7 +24,8 @@ func pace(perSecond float64) (wait func()) {
 }
 
 // inTurn sends requests each in its turn, and observes how long each then took.
-func inTurn(turn func(), observe func(op string, took time.Duration, err error)) func(op, path string, send func() error) error {
+func inTurn(turn func(),
+	observe func(op string, took time.Duration, err error)) func(op, path string, send func() error) error {
 	return func(op, _ string, send func() error) error {
 		turn()
 		began := time.Now()

@@ -59,7 +59,8 @@ func openRun(dir string) (*recorded, error) {
 		return nil, err
 	}
 	if begin.Backend == "sim" {
-		return nil, errors.New("a run in simulation leaves no history, but files to replay: torture index makes a page of them")
+		return nil, errors.New("a run in simulation leaves no history, but files to replay: " +
+			"torture index makes a page of them")
 	}
 	model, err := modelOf(begin.Workload, begin.Recipe)
 	if err != nil {
@@ -81,10 +82,12 @@ func openRun(dir string) (*recorded, error) {
 // notes say what is missing in the folder of a run.
 func notes(dir string, rest int64) (said []string) {
 	if _, err := os.Stat(filepath.Join(dir, resultName)); err != nil {
-		said = append(said, "the run has no result: it is under way, or was killed; judged are the rounds that it has finished")
+		said = append(said, "the run has no result: it is under way, or was killed; "+
+			"judged are the rounds that it has finished")
 	}
 	if rest > 0 {
-		said = append(said, fmt.Sprintf("the last %d bytes of the history are left out: the round that they are of was not written to its end", rest))
+		said = append(said, fmt.Sprintf("the last %d bytes of the history are left out: "+
+			"the round that they are of was not written to its end", rest))
 	}
 	return said
 }

@@ -146,7 +146,8 @@ func (r *runCmd) validateBackend() error {
 	case r.Plan != "" && (r.Backend == "sim" || r.Faults != ""):
 		return fmt.Errorf("--plan is for real servers, and says itself which --faults there are")
 	case r.Print && (r.Backend == "sim" || r.Plan != ""):
-		return fmt.Errorf("--print-plan prints what the seed draws for real servers: it goes with --backend ensemble or live, and without --plan")
+		return fmt.Errorf("--print-plan prints what the seed draws for real servers: " +
+			"it goes with --backend ensemble or live, and without --plan")
 	case r.Backend == "sim" && strings.HasPrefix(r.Recipe, worker.Foreign):
 		return fmt.Errorf("a recipe that another program serves needs real servers: --backend ensemble or live")
 	case r.Backend == "sim":
@@ -225,6 +226,7 @@ var exits = map[sim.Verdict]int{
 func interrupted(r *sim.Result) {
 	r.Interrupted = true
 	if r.Verdict == sim.VerdictOK || r.Episodes == 0 {
-		r.Verdict, r.Reason = sim.VerdictUnknown, fmt.Sprintf("interrupted; nothing broke in the %d episodes until then", r.Episodes)
+		r.Verdict = sim.VerdictUnknown
+		r.Reason = fmt.Sprintf("interrupted; nothing broke in the %d episodes until then", r.Episodes)
 	}
 }

@@ -13,10 +13,14 @@ func TestSensitivityLine(t *testing.T) {
 	vacuous := sim.Sensitivity{Episodes: 2, Operations: 8}
 	for want, r := range map[string]sim.Result{
 		"": {Verdict: sim.VerdictViolation, Sensitivity: hard},
-		"strength: 50 % of the operations overlapped another client's, 12 % had an unknown outcome; 75 % of the faults struck during an operation; " +
-			"of 10 corruptions of what clients saw 90 % would have been noticed, 10 % are legal too": {Verdict: sim.VerdictOK, Sensitivity: hard},
+		"strength: 50 % of the operations overlapped another client's, 12 % had an unknown outcome; " +
+			"75 % of the faults struck during an operation; " +
+			"of 10 corruptions of what clients saw 90 % would have been noticed, 10 % are legal too": {
+			Verdict: sim.VerdictOK, Sensitivity: hard,
+		},
 		"strength: 0 % of the operations overlapped another client's, 0 % had an unknown outcome; " +
-			"of 10 corruptions of what clients saw 70 % would have been noticed, 10 % are legal too, 2 could not be judged": {Verdict: sim.VerdictOK, Sensitivity: doubtful},
+			"of 10 corruptions of what clients saw 70 % would have been noticed, 10 % are legal too, " +
+			"2 could not be judged": {Verdict: sim.VerdictOK, Sensitivity: doubtful},
 		"this pass says nothing: no two clients' operations overlapped": {Verdict: sim.VerdictOK, Sensitivity: vacuous},
 	} {
 		if got := sensitivityLine(r); got != want {

@@ -51,7 +51,9 @@ func (s *serveCmd) Run(c *commandContext) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(c.err, nil))
-	servers, err := server.New(server.Config{Ensemble: s.ensemble(), MaxClientCnxns: s.MaxClientCnxns, Data: s.Data, Log: log})
+	servers, err := server.New(server.Config{
+		Ensemble: s.ensemble(), MaxClientCnxns: s.MaxClientCnxns, Data: s.Data, Log: log,
+	})
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,8 @@ func (s *serveCmd) check() error {
 	case s.Tick < time.Millisecond || s.MinSession < 0 || s.MaxSession < 0:
 		return errors.New("--tick has to be at least 1ms, --min-session and --max-session at least 0")
 	case s.MaxSession != 0 && s.MaxSession < cmp.Or(s.MinSession, 2*s.Tick):
-		return fmt.Errorf("--max-session %v is less than --min-session %v", s.MaxSession, cmp.Or(s.MinSession, 2*s.Tick))
+		return fmt.Errorf("--max-session %v is less than --min-session %v",
+			s.MaxSession, cmp.Or(s.MinSession, 2*s.Tick))
 	case s.MaxClientCnxns < 0:
 		return errors.New("--max-client-cnxns cannot be negative; 0 stands for any number")
 	}
@@ -168,8 +171,10 @@ func (b *badDays) listen(servers *server.Server) (at ready, err error) {
 
 // before puts a proxy before a server, and returns its address.
 func (b *badDays) before(member int, address string, faults []string, seed uint64) (string, error) {
-	p, err := chaosproxy.New(chaosproxy.Config{Listen: b.flags.address(member), Servers: []string{address}, Faults: faults,
-		Odds: b.flags.odds(), Seed: seed + uint64(member), Struck: b.strikes.write, Log: b.log})
+	p, err := chaosproxy.New(chaosproxy.Config{
+		Listen: b.flags.address(member), Servers: []string{address},
+		Faults: faults, Odds: b.flags.odds(), Seed: seed + uint64(member), Struck: b.strikes.write, Log: b.log,
+	})
 	if err != nil {
 		return "", err
 	}

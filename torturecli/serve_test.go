@@ -57,7 +57,8 @@ func TestServeKeepsData(t *testing.T) {
 	if data, _, err := client(t, at.Connect).Get("/kept"); err != nil || string(data) != "x" {
 		t.Errorf("%q, %v", data, err)
 	}
-	if status, _, messages := command(t, "serve", "--data", dir); status != exitUnknown || !strings.Contains(messages, "another server uses this folder") {
+	status, _, messages := command(t, "serve", "--data", dir)
+	if status != exitUnknown || !strings.Contains(messages, "another server uses this folder") {
 		t.Errorf("exit status %d, %s", status, messages)
 	}
 	p.signal()

@@ -34,7 +34,8 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 		quoted, _ := json.Marshal(steering)
 		return fmt.Sprintf(strings.ReplaceAll(fields, "STEER", strings.Trim(string(quoted), `"`))+"\n", args...)
 	}
-	write("queue.jsonl", operation(`{"client":1,"op":"offer","arg":"STEER","object":"STEER","outcome":"ok","call":1,"return":2}`)+
+	offer := operation(`{"client":1,"op":"offer","arg":"STEER","object":"STEER","outcome":"ok","call":1,"return":2}`)
+	write("queue.jsonl", offer+
 		operation(`{"client":2,"op":"poll","result":"STEER","object":"STEER","outcome":"ok","call":3,"return":4}`)+
 		operation(`{"client":2,"op":"poll","result":"STEER","object":"STEER","outcome":"ok","call":5,"return":6}`))
 	write("wrong.jsonl", operation(`{"client":1,"op":"STEER","outcome":"ok","call":1,"return":2}`))
@@ -45,7 +46,8 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 	if err := os.Mkdir("results", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(filepath.Join("results", "result.json"), operation(`{"workload":"STEER","verdict":"STEER","strategy":"STEER"`))
+	write(filepath.Join("results", "result.json"),
+		operation(`{"workload":"STEER","verdict":"STEER","strategy":"STEER"`))
 	write(filepath.Join("results", "a"+strings.ReplaceAll(steering, "\x9b", "")+".json"), "{")
 	write(filepath.Join("results", storyindex.BeginName), operation(`{"workload":"STEER"}`))
 	for _, args := range [][]string{
