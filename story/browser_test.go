@@ -105,7 +105,8 @@ func legible(t *testing.T, b *browsertest.Browser) {
 // overlapping finds texts of one picture whose boxes overlap by more than a pixel.
 const overlapping = `[...document.querySelectorAll("svg.picture")].flatMap((svg) => {
   const texts = [...svg.querySelectorAll("text")].map((e) => [e.textContent, e.getBoundingClientRect()]);
-  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
   return texts.flatMap(([t, a], i) => texts.slice(i + 1).filter(([, b]) => meet(a, b)).map(([u]) => t + " / " + u));
 })`
 
@@ -116,7 +117,8 @@ func visible(t *testing.T, b *browsertest.Browser, selectors ...string) {
 		if !browsertest.Eval[bool](b, fmt.Sprintf(`(() => {
 			const e = document.querySelector(%q);
 			const box = e && e.getBoundingClientRect();
-			return Boolean(e) && box.width > 0 && box.top >= 0 && box.left >= 0 && box.bottom <= innerHeight && box.right <= innerWidth && scrollY === 0;
+			return Boolean(e) && box.width > 0 && scrollY === 0 &&
+				box.top >= 0 && box.left >= 0 && box.bottom <= innerHeight && box.right <= innerWidth;
 		})()`, selector)) {
 			t.Errorf("%s is not seen without scrolling", selector)
 		}
@@ -142,7 +144,8 @@ func scrubByKeyboard(t *testing.T, b *browsertest.Browser, s *story.Story) {
 			break
 		}
 		last, steps = at, steps+1
-		step := browsertest.Eval[int64](b, fmt.Sprintf(`JSON.parse(document.getElementById("data").textContent).frames[%d].step`, at))
+		step := browsertest.Eval[int64](b,
+			fmt.Sprintf(`JSON.parse(document.getElementById("data").textContent).frames[%d].step`, at))
 		var want []string
 		for _, p := range s.Tree(step) {
 			want = append(want, s.Znodes[p.Znode].Path)
@@ -151,7 +154,8 @@ func scrubByKeyboard(t *testing.T, b *browsertest.Browser, s *story.Story) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("the tree after step %d (-story +page):\n%s", step, d)
 		}
-		if text := browsertest.Eval[string](b, `document.getElementById("at").textContent`); !strings.HasPrefix(text, fmt.Sprintf("step %d ", step)) {
+		text := browsertest.Eval[string](b, `document.getElementById("at").textContent`)
+		if !strings.HasPrefix(text, fmt.Sprintf("step %d ", step)) {
 			t.Errorf("after step %d the page says %q", step, text)
 		}
 		if steps > 1 && !slices.Equal(before, got) {
@@ -175,7 +179,10 @@ func scrubByMouse(t *testing.T, b *browsertest.Browser) {
 		t.Errorf("End leads to %d of %d", frame(), last)
 	}
 	browsertest.Eval[bool](b, `(scrollTo(0, 0), true)`)
-	box := browsertest.Eval[[]float64](b, `(() => { const b = document.querySelector("#certificate .scrub").getBoundingClientRect(); return [b.left, b.right, (b.top + b.bottom) / 2]; })()`)
+	box := browsertest.Eval[[]float64](b, `(() => {
+		const b = document.querySelector("#certificate .scrub").getBoundingClientRect();
+		return [b.left, b.right, (b.top + b.bottom) / 2];
+	})()`)
 	b.Do(chromedp.DragAndDropXY(box[1]-2, box[2], box[0]+2, box[2]))
 	if frame() != 0 {
 		t.Errorf("dragging to the left end of the certificate leads to %d", frame())
@@ -184,7 +191,12 @@ func scrubByMouse(t *testing.T, b *browsertest.Browser) {
 	if frame() != 1 {
 		t.Errorf("the button forward leads to %d", frame())
 	}
-	row := browsertest.Eval[[]float64](b, `(() => { const e = document.querySelector("#diagram .hit[data-frame='2']"); e.scrollIntoView({block: "center"}); const b = e.getBoundingClientRect(); return [b.left + 5, b.top + 5]; })()`)
+	row := browsertest.Eval[[]float64](b, `(() => {
+		const e = document.querySelector("#diagram .hit[data-frame='2']");
+		e.scrollIntoView({block: "center"});
+		const b = e.getBoundingClientRect();
+		return [b.left + 5, b.top + 5];
+	})()`)
 	b.Do(chromedp.MouseClickXY(row[0], row[1]))
 	if frame() != 2 {
 		t.Errorf("a click on a row of the diagram leads to %d", frame())

@@ -60,7 +60,8 @@ func fromShown(of int, shown linearizability.History, property, message string,
 }
 
 // near returns the cited operations and those around them, by call.
-func near(h linearizability.History, around int, asked func(linearizability.Operation) bool) (shown linearizability.History) {
+func near(h linearizability.History, around int,
+	asked func(linearizability.Operation) bool) (shown linearizability.History) {
 	byCall := make([]int32, len(h))
 	for i := range byCall {
 		byCall[i] = int32(i)

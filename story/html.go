@@ -76,7 +76,8 @@ func (s *Story) HTML(w io.Writer) error {
 		return fmt.Errorf("story: the page: %w", err)
 	}
 	if out.Len() > pageMax {
-		return fmt.Errorf("story: the page would have %d KB, and %d KB is the most: tell the story of a minimised counterexample, or see it with torture replay", out.Len()>>10, pageMax>>10)
+		return fmt.Errorf("story: the page would have %d KB, and %d KB is the most: "+
+			"tell the story of a minimised counterexample, or see it with torture replay", out.Len()>>10, pageMax>>10)
 	}
 	_, err := io.WriteString(w, out.String())
 	return err

@@ -38,7 +38,8 @@ func pageOf(t *testing.T, s *story.Story) string {
 }
 
 // loading finds what makes a browser load something from elsewhere.
-var loading = regexp.MustCompile(`(?i)(src|srcset|poster|action)\s*=\s*"|<link[^>]+href="[^d][^"]*"|@import|url\([^#][^)]*\)|fetch\(|XMLHttpRequest|WebSocket`)
+var loading = regexp.MustCompile(`(?i)(src|srcset|poster|action)\s*=\s*"|<link[^>]+href="[^d][^"]*"|@import|` +
+	`url\([^#][^)]*\)|fetch\(|XMLHttpRequest|WebSocket`)
 
 // readable is the visible text of a page.
 func readable(page string) string {
@@ -77,7 +78,8 @@ func completePage(t *testing.T, s *story.Story) {
 		}
 	}
 	for _, z := range s.Znodes {
-		if z.Cited && !strings.Contains(page, fmt.Sprintf(`"path":%s,"name":%s`, quoted(t, z.Path), quoted(t, z.Name))) {
+		entry := fmt.Sprintf(`"path":%s,"name":%s`, quoted(t, z.Path), quoted(t, z.Name))
+		if z.Cited && !strings.Contains(page, entry) {
 			t.Errorf("the tree of the page does not have %s", z.Path)
 		}
 	}

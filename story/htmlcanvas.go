@@ -70,8 +70,11 @@ func (c *canvas) bolt(x, y float64) {
 
 // svg wraps the shapes. The label is for screen readers.
 func (c *canvas) svg(id, label string, width, height float64) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg id="%s" class="picture" role="img" aria-label="%s" viewBox="0 0 %s %s" style="min-width:%spx;max-width:%spx">%s</svg>`,
-		id, html.EscapeString(label), attribute(width), attribute(height), attribute(width*shrinkMost), attribute(width*growMost), c.out.String()))
+	viewBox := fmt.Sprintf("0 0 %s %s", attribute(width), attribute(height))
+	style := fmt.Sprintf("min-width:%spx;max-width:%spx", attribute(width*shrinkMost), attribute(width*growMost))
+	return template.HTML(fmt.Sprintf(
+		`<svg id="%s" class="picture" role="img" aria-label="%s" viewBox="%s" style="%s">%s</svg>`,
+		id, html.EscapeString(label), viewBox, style, c.out.String()))
 }
 
 // shrinkMost is the smallest scale of a picture. Below it the picture scrolls.

@@ -22,11 +22,13 @@ func TestPivot(t *testing.T) {
 		step, sealed int64
 		text         string
 	}{
-		{[]int{3, 5, 60, 70, 100, 100}, 2, 4, "step 2 (c: create ok): of 100 random continuations 5 end in order before it, and 60 after it; after step 4 every one does"},
+		{[]int{3, 5, 60, 70, 100, 100}, 2, 4, "step 2 (c: create ok): " +
+			"of 100 random continuations 5 end in order before it, and 60 after it; after step 4 every one does"},
 		{[]int{0, 100}, 1, 1, "0 end in order before it, and 100 after it"},
 		{[]int{0, 50, 100, 100}, 1, 2, "after step 2 every one does"},
 		{[]int{0, 90, 60}, 1, -1, "90 after it; not even the last step makes it certain"},
-		{[]int{100, 100, 100}, 0, 0, "no step in particular: left to chance, 100 of 100 runs of these calls end in order"},
+		{[]int{100, 100, 100}, 0, 0, "no step in particular: " +
+			"left to chance, 100 of 100 runs of these calls end in order"},
 		{[]int{90, 97, 92, 100}, 0, 3, "90 of 100 runs of these calls end in order; after step 3 every one does"},
 	} {
 		p := curve(c.curve...).pivot()

@@ -98,11 +98,11 @@ type Event struct {
 	Client    int    `json:"client"` // -1: the world
 	User      int    `json:"user"`   // of the client, from 0; -1: none in particular
 	Server    int    `json:"server"` // the client's server afterwards; -1: none
-	What      string `json:"what"`   // create, exists+watch; NodeDeleted; acquire(); of a fault's begin and end its name: expiry
+	What      string `json:"what"`   // create, exists+watch; NodeDeleted; acquire(); of a fault its name: expiry
 	Path      string `json:"path,omitempty"`
 	Result    string `json:"result,omitempty"`  // in words
 	Made      string `json:"made,omitempty"`    // path of the created znode, if the server chose its name
-	Answer    string `json:"answer,omitempty"`  // of request and reply: ok, arrives, or = and the result; empty with Made
+	Answer    string `json:"answer,omitempty"`  // of request and reply: ok, arrives, = and the result; empty with Made
 	Session   int    `json:"session"`           // the client's own view, or the session concerned
 	Operation int    `json:"operation"`         // that made the request
 	From      int    `json:"from"`              // the event's cause, see [Kind]
