@@ -41,9 +41,16 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 }
 
 // fragments are parts of result files.
-var fragments = []string{`{`, `}`, `[`, `]`, `,`, `:`, `"`, "\n", `"workload"`, `"verdict"`, `"t_s"`, `"animals"`, `"op"`, `"call"`, `"return"`, `"format"`, `"zktorture counterexample 1"`,
-	`"faults"`, `"violations"`, `"episodes"`, `"operations"`, `"outcome":"ok"`, `"client":1`, `null`, `0`, `-1`, `1e308`, `9223372036854775807`, `-9223372036854775808`, `"x"`, `"\u0000</script>"`, "\xff",
-	`{"t_s":1}`, `{"workload":"lock","verdict":"ok"}`, `{"client":1,"op":"poll","outcome":"ok","call":-9223372036854775808,"return":9223372036854775807}`, `{"animals":[{"id":"W1","found":true,"episodes":-7}]}`}
+var fragments = []string{
+	`{`, `}`, `[`, `]`, `,`, `:`, `"`, "\n",
+	`"workload"`, `"verdict"`, `"t_s"`, `"animals"`, `"op"`, `"call"`, `"return"`,
+	`"format"`, `"zktorture counterexample 1"`,
+	`"faults"`, `"violations"`, `"episodes"`, `"operations"`, `"outcome":"ok"`, `"client":1`,
+	`null`, `0`, `-1`, `1e308`, `9223372036854775807`, `-9223372036854775808`, `"x"`, `"\u0000</script>"`, "\xff",
+	`{"t_s":1}`, `{"workload":"lock","verdict":"ok"}`,
+	`{"client":1,"op":"poll","outcome":"ok","call":-9223372036854775808,"return":9223372036854775807}`,
+	`{"animals":[{"id":"W1","found":true,"episodes":-7}]}`,
+}
 
 // A folder with any content has an index.
 func TestAnyFiles(t *testing.T) {

@@ -56,7 +56,8 @@ func WriteBegin(dir string, b Begin) error {
 func ReadBegin(dir string) (Begin, error) {
 	data, err := os.ReadFile(filepath.Join(dir, BeginName))
 	if errors.Is(err, os.ErrNotExist) {
-		return Begin{}, fmt.Errorf("it is not the folder of a run, or of one that was killed before it began: there is no %s in it", BeginName)
+		return Begin{}, fmt.Errorf("it is not the folder of a run, or of one that was killed before it began: "+
+			"there is no %s in it", BeginName)
 	} else if err != nil {
 		return Begin{}, err
 	}
@@ -83,7 +84,8 @@ func (b *builder) begun(data json.RawMessage, name string) error {
 
 // of copies a run's description into the run.
 func (r Run) of(begin Begin) Run {
-	r.Workload, r.Recipe, r.Backend, r.Strategy, r.Seed = begin.Workload, begin.Recipe, begin.Backend, begin.Strategy, begin.Seed
+	r.Workload, r.Recipe, r.Backend = begin.Workload, begin.Recipe, begin.Backend
+	r.Strategy, r.Seed = begin.Strategy, begin.Seed
 	return r
 }
 
@@ -99,7 +101,8 @@ func WholeRounds(history *os.File) (whole io.Reader, rest int64, err error) {
 
 // errCutOff reports the part of a history that was left out.
 func errCutOff(rest int64) error {
-	return fmt.Errorf("its last %d bytes are left out: the run was killed while it wrote a round's history, or is at it", rest)
+	return fmt.Errorf("its last %d bytes are left out: "+
+		"the run was killed while it wrote a round's history, or is at it", rest)
 }
 
 // operations reads a history. That of a run that has begun consists of rounds; an incomplete round is left out, as

@@ -64,7 +64,11 @@ func TestHistoryOfKilledRun(t *testing.T) {
 
 // A run has one line in the index, whichever of its files exist.
 func TestRunIsListedOnce(t *testing.T) {
-	all := map[string]string{"run.json": begunOnServers, "course.jsonl": aCourse(3), "result.json": `{"workload":"queue","recipe":"ours","backend":"ensemble","verdict":"ok","violations":[]}`}
+	all := map[string]string{
+		"run.json":     begunOnServers,
+		"course.jsonl": aCourse(3),
+		"result.json":  `{"workload":"queue","recipe":"ours","backend":"ensemble","verdict":"ok","violations":[]}`,
+	}
 	for _, have := range []string{"run.json", "run.json course.jsonl", "run.json course.jsonl result.json",
 		"run.json result.json"} {
 		files := map[string]string{}
@@ -100,7 +104,11 @@ func TestBegin(t *testing.T) {
 	if err := storyindex.WriteBegin(dir, want); err == nil {
 		t.Error("it was overwritten")
 	}
-	for text, says := range map[string]string{"": "cut off", `{"format":"zktort`: "cut off", `{"format":"zktorture run 2"}`: `"zktorture run 2"`} {
+	for text, says := range map[string]string{
+		"":                             "cut off",
+		`{"format":"zktort`:            "cut off",
+		`{"format":"zktorture run 2"}`: `"zktorture run 2"`,
+	} {
 		if err := os.WriteFile(filepath.Join(dir, storyindex.BeginName), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -66,7 +66,8 @@ func TestIndexInBrowser(t *testing.T) {
 const bare = `[...document.querySelectorAll(".uplot")].flatMap((plot) => {
   const canvas = plot.querySelector("canvas"), style = getComputedStyle(document.documentElement);
   const blank = () => Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
-  const copy = blank().getContext("2d", { willReadFrequently: true }), probe = blank().getContext("2d", { willReadFrequently: true });
+  const copy = blank().getContext("2d", { willReadFrequently: true });
+  const probe = blank().getContext("2d", { willReadFrequently: true });
   copy.drawImage(canvas, 0, 0);
   const seen = new Set(new Uint32Array(copy.getImageData(0, 0, canvas.width, canvas.height).data.buffer));
   const names = [...plot.querySelectorAll(".u-legend .u-label")].slice(1).map((e) => e.textContent);

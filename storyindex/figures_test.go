@@ -114,7 +114,8 @@ func TestCourseIsDrawnWhole(t *testing.T) {
 				t.Fatalf("plot %d ends at %g s, the course at %g s", i, end, last.Time)
 			}
 		}
-		if n := area(figures[0].Plots[0].Data) * seconds[figures[0].Plots[0].X]; math.Abs(n-float64(last.Operations)) > 1e-6*n+0.1 {
+		speed := figures[0].Plots[0]
+		if n := area(speed.Data) * seconds[speed.X]; math.Abs(n-float64(last.Operations)) > 1e-6*n+0.1 {
 			t.Fatalf("%g operations are drawn, and there were %d", n, last.Operations)
 		}
 		drawnStrikes(t, figures[0], last)
@@ -247,9 +248,10 @@ func TestHistoryBesideItsCourse(t *testing.T) {
 	files := map[string]string{
 		"a/course.jsonl":  aCourse(30),
 		"a/history.jsonl": history(t, 5000),
-		"a/result.json":   `{"workload":"queue","recipe":"ours","backend":"ensemble","strategy":"random","seed":7,"verdict":"ok","violations":[{"property":"orphan","file":"a/round.jsonl"}]}`,
-		"a/mine.jsonl":    history(t, 300), // not known to be of the run
-		"a/round.jsonl":   history(t, 10),  // part of the run's history, not plotted again
+		"a/result.json": `{"workload":"queue","recipe":"ours","backend":"ensemble","strategy":"random","seed":7,` +
+			`"verdict":"ok","violations":[{"property":"orphan","file":"a/round.jsonl"}]}`,
+		"a/mine.jsonl":  history(t, 300), // not known to be of the run
+		"a/round.jsonl": history(t, 10),  // part of the run's history, not plotted again
 	}
 	_, figures := built(t, t.TempDir(), files, storyindex.Options{})
 	if len(figures) != 2 || len(figures[0].Plots) != 2 || len(figures[1].Plots) != 1 ||

@@ -42,7 +42,8 @@ func (b *builder) examine(r *recording, end time.Time) {
 func (b *builder) modelOf(r *recording) (Model, error) {
 	switch {
 	case r.run == nil:
-		return Model{}, errors.New("there is no result of a run beside it that says that it wrote it, and so what it is of")
+		return Model{}, errors.New("there is no result of a run beside it that says that it wrote it, " +
+			"and so what it is of")
 	case !r.complete:
 		return Model{}, errors.New("it cannot be read whole, and what is missing may explain the rest")
 	case r.Count > operationsMax:
@@ -61,7 +62,8 @@ func (b *builder) judge(m Model, objects []object, end time.Time) (worst lineari
 	for _, o := range objects {
 		left := time.Until(end)
 		if left <= 0 || b.ctx.Err() != nil {
-			return undecided(fmt.Sprintf("the time that an index takes for judging, %v, was over; by itself: %s check FILE %s", b.options.Judging, b.options.Command, m.Flags)), nil
+			return undecided(fmt.Sprintf("the time that an index takes for judging, %v, was over; "+
+				"by itself: %s check FILE %s", b.options.Judging, b.options.Command, m.Flags)), nil
 		}
 		v := linearizability.Check(m.Model, o.operations,
 			linearizability.Options{Timeout: min(left, linearizability.TimeoutDefault)})[0]
@@ -99,7 +101,8 @@ func (b *builder) believe(r *recording) {
 		return
 	}
 	if r.Model != "" {
-		r.Reason = strings.TrimPrefix(fmt.Sprintf("%s; the run found that it breaks %s, of which the model knows nothing", r.Reason, r.found.Property), "; ")
+		found := fmt.Sprintf("the run found that it breaks %s, of which the model knows nothing", r.found.Property)
+		r.Reason = strings.TrimPrefix(r.Reason+"; "+found, "; ")
 	}
 	b.list(r, r.found, func() (*story.Story, error) {
 		s := story.FromWholeHistory(r.operations, r.found.Property, r.found.Message)

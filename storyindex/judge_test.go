@@ -25,7 +25,9 @@ func rounds(n int, broken ...int) string {
 	at := 0
 	add := func(round int, op, arg, result string) {
 		at += 10
-		fmt.Fprintf(&out, `{"client":1,"op":"%s","arg":%s,"result":%s,"outcome":"ok","call":%d,"return":%d,"object":"/z/r%d"}`+"\n", op, arg, result, at, at+5, round)
+		fmt.Fprintf(&out,
+			`{"client":1,"op":"%s","arg":%s,"result":%s,"outcome":"ok","call":%d,"return":%d,"object":"/z/r%d"}`+"\n",
+			op, arg, result, at, at+5, round)
 	}
 	for round := range n {
 		first, second := `"a"`, `"b"`
@@ -80,8 +82,10 @@ func TestHistoriesAreJudged(t *testing.T) {
 			violation: "orphan",
 		},
 		"the round of a recipe without a model": {
-			files:   map[string]string{"queue-ours-orphan-1.jsonl": rounds(1), "result.json": strings.Replace(fmt.Sprintf(onServers, left), `"queue"`, `"membership"`, 1)},
-			verdict: storyindex.NotJudged, reason: `no model is called "membership"`, story: "queue-ours-orphan-1.jsonl.html", violation: "orphan",
+			files: map[string]string{"queue-ours-orphan-1.jsonl": rounds(1),
+				"result.json": strings.Replace(fmt.Sprintf(onServers, left), `"queue"`, `"membership"`, 1)},
+			verdict: storyindex.NotJudged, reason: `no model is called "membership"`,
+			story: "queue-ours-orphan-1.jsonl.html", violation: "orphan",
 		},
 		"foreign": {
 			files:   map[string]string{"history.jsonl": rounds(50, 20)},
@@ -106,7 +110,8 @@ func TestHistoriesAreJudged(t *testing.T) {
 			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it",
 		},
 		"cut off": {
-			files:   map[string]string{"history.jsonl": rounds(50, 20) + `{"client":1`, "result.json": fmt.Sprintf(onServers, one)},
+			files: map[string]string{"history.jsonl": rounds(50, 20) + `{"client":1`,
+				"result.json": fmt.Sprintf(onServers, one)},
 			verdict: storyindex.NotJudged, reason: "it cannot be read whole",
 		},
 		"unsound": {

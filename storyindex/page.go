@@ -62,7 +62,8 @@ func count(n any) string {
 
 // Empty tells whether there is nothing to show.
 func (x *Index) Empty() bool {
-	return len(x.Violations)+len(x.Runs)+len(x.Histories)+len(x.Hunts)+len(x.ProgressLogs)+len(x.Documents)+len(x.Problems) == 0
+	results := len(x.Violations) + len(x.Runs) + len(x.Histories) + len(x.Hunts) + len(x.ProgressLogs)
+	return results+len(x.Documents)+len(x.Problems) == 0
 }
 
 // Missed lists the animals that were not found and those whose twins were accused.

@@ -184,7 +184,8 @@ func (b *builder) walk() error {
 			return nil
 		}
 		if b.files++; b.files > filesMax {
-			b.problem(b.relative(path), fmt.Errorf("this file and those after it are not in the index, as %d files are the most: make the index of a folder with fewer", filesMax))
+			b.problem(b.relative(path), fmt.Errorf("this file and those after it are not in the index, "+
+				"as %d files are the most: make the index of a folder with fewer", filesMax))
 			return fs.SkipAll
 		}
 		b.file(path)

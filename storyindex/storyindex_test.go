@@ -43,20 +43,24 @@ func results(t *testing.T) (dir string, o storyindex.Options) {
 	}
 	for name, text := range map[string]string{
 		"night/found <1>.json": example.String(),
-		"night/result.json":    `{"workload":"lock","recipe":"published/WriteLock","backend":"sim","strategy":"sweep","seed":7,"episodes":200,"operations":900,"verdict":"violation","faults":{"loss":3,"crash":0}}`,
-		"several.jsonl":        `{"workload":"queue","verdict":"ok","episodes":1}` + "\n" + `{"workload":"semaphore","verdict":"ok","episodes":2}` + "\n",
-		"zoo-1.json":           `{"animals":[{"id":"W1","found":true,"episodes":5,"twin_clean":true},{"id":"W2","found":false,"episodes":100,"twin_clean":false}],"found":1,"total":2}`,
-		"zoo-2.json":           `{"animals":[{"id":"W1","found":true,"episodes":50,"twin_clean":true}],"found":1,"total":1}`,
-		"history.jsonl":        history(t, 5000),
-		"cut.json":             `{"workload":"lock","verdict":`,
-		"list.json":            `[1, 2]`,
-		"other.json":           `{"name":"nothing of ours"}`,
-		"notes.txt":            "not looked at",
-		"texts/notes.md":       "some words\n# What came of it <all>\n# and more\n",
-		"texts/plain.md":       "no heading",
-		"night/course.jsonl":   aCourse(90, "loss", "crash"),
-		"killed/course.jsonl":  aCourse(200, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j") + `{"t_s":201,"epi`,
-		".hidden/result.json":  `{"workload":"unseen","verdict":"ok"}`,
+		"night/result.json": `{"workload":"lock","recipe":"published/WriteLock","backend":"sim","strategy":"sweep",` +
+			`"seed":7,"episodes":200,"operations":900,"verdict":"violation","faults":{"loss":3,"crash":0}}`,
+		"several.jsonl": `{"workload":"queue","verdict":"ok","episodes":1}` + "\n" +
+			`{"workload":"semaphore","verdict":"ok","episodes":2}` + "\n",
+		"zoo-1.json": `{"animals":[{"id":"W1","found":true,"episodes":5,"twin_clean":true},` +
+			`{"id":"W2","found":false,"episodes":100,"twin_clean":false}],"found":1,"total":2}`,
+		"zoo-2.json": `{"animals":[{"id":"W1","found":true,"episodes":50,"twin_clean":true}],` +
+			`"found":1,"total":1}`,
+		"history.jsonl":       history(t, 5000),
+		"cut.json":            `{"workload":"lock","verdict":`,
+		"list.json":           `[1, 2]`,
+		"other.json":          `{"name":"nothing of ours"}`,
+		"notes.txt":           "not looked at",
+		"texts/notes.md":      "some words\n# What came of it <all>\n# and more\n",
+		"texts/plain.md":      "no heading",
+		"night/course.jsonl":  aCourse(90, "loss", "crash"),
+		"killed/course.jsonl": aCourse(200, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j") + `{"t_s":201,"epi`,
+		".hidden/result.json": `{"workload":"unseen","verdict":"ok"}`,
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -66,9 +70,10 @@ func results(t *testing.T) (dir string, o storyindex.Options) {
 			t.Fatal(err)
 		}
 	}
-	return dir, storyindex.Options{Tell: func(ctx context.Context, c *sim.Counterexample, _ string) (*story.Story, error) {
+	tell := func(ctx context.Context, c *sim.Counterexample, _ string) (*story.Story, error) {
 		return story.Tell(ctx, w, c)
-	}}
+	}
+	return dir, storyindex.Options{Tell: tell}
 }
 
 // history has an operation each millisecond; every tenth is of unknown outcome.
@@ -109,7 +114,11 @@ func TestBuild(t *testing.T) {
 		t.Errorf("the violation is %+v", v)
 	}
 	page := read(t, filepath.Join(dir, storyindex.Name))
-	for _, want := range []string{"lost-wakeup", `href="night/found%20%3c1%3e.json.html"`, "What came of it &lt;all&gt;", ">texts/plain.md<", "it is under way, or was killed", "not judged", "published/WriteLock", "loss\u00a03", "W2 was not found, the twin of W2 is accused", "cut.json", "semaphore"} {
+	for _, want := range []string{
+		"lost-wakeup", `href="night/found%20%3c1%3e.json.html"`, "What came of it &lt;all&gt;", ">texts/plain.md<",
+		"it is under way, or was killed", "not judged", "published/WriteLock", "loss\u00a03",
+		"W2 was not found, the twin of W2 is accused", "cut.json", "semaphore",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %s", want)
 		}

@@ -210,6 +210,7 @@ func TestCutOff(t *testing.T) {
 // Invalid progress logs are rejected, and the error names the line.
 func TestNoCourse(t *testing.T) {
 	good := `{"t_s":2,"episodes":5,"operations":5,"faults":{"loss":3},"violations":1}` + "\n"
+	counts, longName := `{"t_s":3,"episodes":5,"operations":5,"violations":1`, strings.Repeat("x", 61)
 	for line, want := range map[string]string{
 		`{"t_s":1}`:                 "line 2: the time goes back from 2 to 1 seconds",
 		`{"t_s":-1}`:                "line 2: -1 seconds are no time of a run",
@@ -217,12 +218,13 @@ func TestNoCourse(t *testing.T) {
 		`{"t_s":1e999}`:             "line 2: no moment of a course, or cut off",
 		`{"episodes":9}`:            "line 2: no moment of a course: it has no t_s",
 		`{"t_s":3,"episodes":1e30}`: "line 2: no moment of a course",
-		`{"t_s":3,"episodes":4,"operations":5,"violations":1}`:                                                "line 2: episodes fall from 5 to 4",
-		`{"t_s":3,"episodes":5,"operations":-5,"violations":1}`:                                               "line 2: operations fall from 5 to -5",
-		`{"t_s":3,"episodes":5,"operations":5}`:                                                               "line 2: violations fall from 1 to 0",
-		`{"t_s":3,"episodes":5,"operations":5,"violations":1,"faults":{"loss":2}}`:                            "line 2: strikes of loss fall from 3 to 2",
-		`{"t_s":3,"episodes":5,"operations":5,"violations":1,"faults":{"crash":-1}}`:                          "line 2: strikes of crash fall from 0 to -1",
-		`{"t_s":3,"episodes":5,"operations":5,"violations":1,"faults":{"` + strings.Repeat("x", 61) + `":2}}`: "line 2: the name of a fault has 61 bytes, and 60 are the most",
+		`{"t_s":3,"episodes":4,"operations":5,"violations":1}`:  "line 2: episodes fall from 5 to 4",
+		`{"t_s":3,"episodes":5,"operations":-5,"violations":1}`: "line 2: operations fall from 5 to -5",
+		`{"t_s":3,"episodes":5,"operations":5}`:                 "line 2: violations fall from 1 to 0",
+		counts + `,"faults":{"loss":2}}`:                        "line 2: strikes of loss fall from 3 to 2",
+		counts + `,"faults":{"crash":-1}}`:                      "line 2: strikes of crash fall from 0 to -1",
+		counts + `,"faults":{"` + longName + `":2}}`: "line 2: " +
+			"the name of a fault has 61 bytes, and 60 are the most",
 		`[1]`:                                    "line 2: no moment of a course",
 		`{"t_s":3,"faults":{` + many(101) + `}}`: "line 2: it has 102 kinds of faults, and 100 are the most",
 		strings.Repeat(" ", 1<<17):               "after 1 moments: a line is longer than 65536 bytes",
@@ -249,7 +251,8 @@ func many(n int) string {
 
 // A kind missing from a line has struck as often as before.
 func TestUnnamedKind(t *testing.T) {
-	points, err := progresslog.Read(strings.NewReader(`{"t_s":1,"faults":{"loss":3}}` + "\n\n" + `{"t_s":2,"faults":{"crash":1}}`))
+	points, err := progresslog.Read(strings.NewReader(
+		`{"t_s":1,"faults":{"loss":3}}` + "\n\n" + `{"t_s":2,"faults":{"crash":1}}`))
 	want := []progresslog.Point{{Time: 1, Faults: map[string]int64{"loss": 3}},
 		{Time: 2, Faults: map[string]int64{"loss": 3, "crash": 1}}}
 	if d := cmp.Diff(want, points); d != "" || err != nil {
