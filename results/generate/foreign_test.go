@@ -117,7 +117,8 @@ func TestForeignSmallest(t *testing.T) {
 	}
 	text := textOf(t, shown{Case: c})
 	for _, part := range []string{
-		"--seed 2 --clients 1 --ops 3 --episodes 7 --plan FILE", `{"round":6,"client":1,"request":7,"fault":"loss","variant":"after"}`,
+		"--seed 2 --clients 1 --ops 3 --episodes 7 --plan FILE",
+		`{"round":6,"client":1,"request":7,"fault":"loss","variant":"after"}`,
 		"seen again in 5 of 5 runs; with an empty FILE, in 0 of 5", "*lost*: gone.",
 	} {
 		if !strings.Contains(text, part) {
@@ -227,7 +228,8 @@ func TestForeignMissing(t *testing.T) {
 	_, kazoo := findKazoo(t.Context(), filepath.Join(t.TempDir(), "python3"))
 	_, curator := findCurator(t.Context(), t.TempDir(), t.TempDir())
 	for name, err := range map[string]error{"kazoo": kazoo, "Curator": curator} {
-		if err == nil || !strings.HasPrefix(err.Error(), name+" is not here") || !strings.Contains(err.Error(), "`make foreign` installs it") {
+		if err == nil || !strings.HasPrefix(err.Error(), name+" is not here") ||
+			!strings.Contains(err.Error(), "`make foreign` installs it") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -36,7 +36,8 @@ func notHere(library, needed string) error {
 	return fmt.Errorf("%s is not here: %s; `make foreign` installs it as root on Debian", library, needed)
 }
 
-const kazooVersion = `import kazoo.version, platform; print("kazoo", kazoo.version.__version__ + ", Python", platform.python_version(), end="")`
+const kazooVersion = `import kazoo.version, platform
+print("kazoo", kazoo.version.__version__ + ", Python", platform.python_version(), end="")`
 
 // findKazoo asks Python for it.
 func findKazoo(ctx context.Context, python string) (foreignLibrary, error) {
@@ -68,8 +69,9 @@ func findCurator(ctx context.Context, jars, classes string) (foreignLibrary, err
 	}
 	return foreignLibrary{
 		Version: fmt.Sprintf("Curator %s with ZooKeeper's client %s", jarVersion(recipes), jarVersion(zookeeper)),
-		command: worker.Foreign + "exec java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp " + classpath + ":'" + classes + "' Worker",
-		Shown:   "java -cp " + classpath + " " + source,
+		command: worker.Foreign + "exec java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 " +
+			"-cp " + classpath + ":'" + classes + "' Worker",
+		Shown: "java -cp " + classpath + " " + source,
 	}, nil
 }
 

@@ -206,6 +206,7 @@ func millionPage(record []campaign) (any, error) {
 		problems = append(problems, c.problem())
 	}
 	return facts{
-		"Episodes": millionEpisodes, "Seed": millionSeed, "Record": record, "Faults": slices.Collect(sim.AllFaults.Each()), "Spared": spared,
+		"Episodes": millionEpisodes, "Seed": millionSeed, "Record": record,
+		"Faults": slices.Collect(sim.AllFaults.Each()), "Spared": spared,
 	}, errors.Join(problems...)
 }

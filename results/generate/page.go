@@ -39,7 +39,8 @@ func fill(name string, data any) (string, error) {
 // measured says by what command something was measured, when and where.
 func measured(name string) string {
 	return fmt.Sprintf("Measured on %s by `go run ./results/generate %s`: %s on %s/%s, %d CPUs%s.\n\n",
-		time.Now().UTC().Format(time.DateOnly), name, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
+		time.Now().UTC().Format(time.DateOnly), name,
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
 }
 
 // cpuModel names the processor if the system tells it.

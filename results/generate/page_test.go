@@ -53,7 +53,8 @@ var samples = []struct {
 	}, 1294.7, 10.96}}}, `| lock | ours | 5,158 | 309,271 | 60.0 | 1295 | 11.0 |
 
 Peak resident memory of the process that ran all of them: 26 MB (at most 200 MB are promised).`},
-	{"ensemble", facts{"Duration": "30s", "Runs": []*runResult{soaked}}, `| lock | ours | ok |  | 5,585 | 63,621 | 600 |`},
+	{"ensemble", facts{"Duration": "30s", "Runs": []*runResult{soaked}},
+		`| lock | ours | ok |  | 5,585 | 63,621 | 600 |`},
 	{"zoo", facts{
 		"Seeds": 10, "EpisodesMax": 20000, "Absentees": []zoo.Absent{{ID: "C7", Reason: "none was found"}},
 		"Animals": []animal{{Animal: zoo.Animal{ID: "W1", Source: "a book"}, Hits: 1,
@@ -72,19 +73,25 @@ Published bugs without an animal:
 | W4 | a waiter that has given up is woken and queues again | progress | cancel | no | 116 | 7.4 |  |
 
 1 of 2 were seen (at least 10 have to be); 0 twins were accused.`},
-	{"confirmed", facts{"Animals": animals.Animals, "Confirmed": 1, "Found": 1, "Percent": 100.0, "Same": 1}, `|---|---|---|---|
+	{"confirmed", facts{
+		"Animals": animals.Animals, "Confirmed": 1, "Found": 1, "Percent": 100.0, "Same": 1,
+	}, `|---|---|---|---|
 | W1 | the predecessor vanishes between list and watch, and nobody wakes the waiter | lost-wakeup | confirmed |
 
 1 of 1 are confirmed (100 %), 1 with each step the same.`},
 	{"pause", facts{"Duration": "3m", "Seed": "2", "Message": "it accepts", "Runs": []paused{overrun}},
-		"| `unfenced` | takes every write | violation | 781 | 9,143 | 638 | 9 | 0 |\n\nThe first overrun, in the words of the run:\n\n> it accepts"},
-	{"kills", facts{"Killed": []killed{{"later", 18, 812, 8398}}, "Kills": 50, "Wrong": 0}, `| later | 18 | 812 | 8,398 |
+		"| `unfenced` | takes every write | violation | 781 | 9,143 | 638 | 9 | 0 |\n\n" +
+			"The first overrun, in the words of the run:\n\n> it accepts"},
+	{"kills", facts{"Killed": []killed{{"later", 18, 812, 8398}}, "Kills": 50, "Wrong": 0},
+		`| later | 18 | 812 | 8,398 |
 
 Of 50 runs 0 left something behind, or a history that cannot be judged.`},
-	{"soak", facts{"Duration": "10m", "Runs": []*runResult{soaked}}, `| lock | ok | 5,585 | 63,621 | cancel 499, loss 2,533 | 0.08 s | 10.0 |`},
+	{"soak", facts{"Duration": "10m", "Runs": []*runResult{soaked}},
+		`| lock | ok | 5,585 | 63,621 | cancel 499, loss 2,533 | 0.08 s | 10.0 |`},
 	{"million", facts{"Episodes": 1000000, "Seed": 1, "Faults": []sim.Faults{sim.Loss, sim.Wrap}, "Spared": spared,
 		"Record": []campaign{{
-			Kind: "lock", Recipe: "ours", Verdict: sim.VerdictOK, Episodes: 1000000, Operations: 11194747, Steps: 60046359,
+			Kind: "lock", Recipe: "ours", Verdict: sim.VerdictOK,
+			Episodes: 1000000, Operations: 11194747, Steps: 60046359,
 			MB: 16, Date: "2026-11-21", Hash: "5f", Struck: map[string]int{"loss": 711000},
 		}}}, "| lock | ours | ok | 0 | 0 | 1,000,000 | 11,194,747 | 60,046,359 | 16 MB | 2026-11-21 | `5f` |" + `
 
@@ -104,7 +111,9 @@ A 0 is expected where a fault finds nothing to strike:
 		"BySimulation": 415,
 		"ByAnother":    138, "Left": []mutants.Mutant{{}},
 		"Arguments": map[string]string{mutants.Mutant{}.Change(): "It is the same."},
-	}, "| 591 | 415 | 138 | 1 | 93.6 % |\n\n31 more do not compile and are not counted. Those that live, and why that is no hole (`results/mutants.txt`):\n\n- `" +
+	}, "| 591 | 415 | 138 | 1 | 93.6 % |\n\n" +
+		"31 more do not compile and are not counted. " +
+		"Those that live, and why that is no hole (`results/mutants.txt`):\n\n- `" +
 		mutants.Mutant{}.Change() + "`  \n  It is the same."},
 	{"judge-correct", facts{"Histories": 10000, "Time": 200 * time.Millisecond, "Models": []innocent{{
 		"queue", 1112, 3414708, 901, 552, 1112, 0, 0, 13*time.Millisecond + 9,
@@ -163,7 +172,8 @@ Noticed: 99.994 % of the corruptions that change the outcome; 17 were not. (Each
 			{Text: "### It sleeps", Hunt: &luckyHunt{Faults: "none", Duration: "1m", Rounds: 1000, Seen: &lost}},
 			{Text: "### It hides", Unseen: 480},
 		}}, {&runResult{Verdict: "ok"}, "kazoo's Lock", nil}},
-	}, "real servers, those of servers too. The servers are ZooKeeper 3.8.0. What follows `exec:` is\n\n- for kazoo (kazoo 2.8.0): `python3`\n" + `
+	}, "real servers, those of servers too. The servers are ZooKeeper 3.8.0. What follows `exec:` is\n\n" +
+		"- for kazoo (kazoo 2.8.0): `python3`\n" + `
 A fault counts as struck if an operation of its client was under way. What is said to be broken is explained below, with
 | kazoo's Queue | violation | lost 2, lost 2 | 96 | 822 |  | 1.0 |
 | kazoo's Lock | ok |  | 0 | 0 |  | 0.0 |
