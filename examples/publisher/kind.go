@@ -15,7 +15,10 @@ import (
 var Kind = &workload.Kind{
 	Name: "publisher",
 	Promises: []workload.Promise{
-		{Names: []string{"older-version"}, Text: "no reader and no leader is told of an older version after a newer one"},
+		{
+			Names: []string{"older-version"},
+			Text:  "no reader and no leader is told of an older version after a newer one",
+		},
 	},
 	Recipes: []workload.Entry{
 		{Recipe: "careful", Help: "replaces nothing newer, and what it has seen only",

@@ -89,7 +89,8 @@ func (e *asking) Judge(v *workload.View) workload.Judgement {
 		if took := time.Duration(last.at-first.at) * time.Millisecond; took < window {
 			j.Add(sim.Violation{Property: "overrun", Ops: []*sim.Op{first.op, last.op}, Message: fmt.Sprintf(
 				"%d permits in %v, from %s's at %s to %s's at %s: at most %d in %v were promised",
-				most+1, took, workload.Who(first.op), v.When(first.op), workload.Who(last.op), v.When(last.op), most, window)})
+				most+1, took, workload.Who(first.op), v.When(first.op),
+				workload.Who(last.op), v.When(last.op), most, window)})
 			break
 		}
 	}
