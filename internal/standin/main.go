@@ -157,7 +157,8 @@ func (c config) number(key string) int64 {
 func (c config) ensemble() (e ensemble, me joining) {
 	ids := c.ids()
 	e = ensemble{
-		Tick: c.number("tickTime"), MinSession: c.number("minSessionTimeout"), MaxSession: c.number("maxSessionTimeout"),
+		Tick:       c.number("tickTime"),
+		MinSession: c.number("minSessionTimeout"), MaxSession: c.number("maxSessionTimeout"),
 		Super: c["DigestAuthenticationProvider.superDigest"], Reconfig: c["reconfigEnabled"] == "true",
 		ReadOnly: c["readonlymode.enabled"] == "true", EnforceQuota: c["enforceQuota"] == "true",
 	}
