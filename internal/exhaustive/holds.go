@@ -11,9 +11,9 @@ import (
 // tenancy is the holders of a lock, an office or permits, and the greatest tokens granted so far.
 type tenancy struct {
 	held    string // a byte for each grant that is still held: its place in order of call
-	shared  string // the readers' among them
+	shared  string // the downgraded among them
 	token   token  // greatest of any holder
-	written token  // greatest of any writer
+	written token  // greatest of any holder but readers
 }
 
 // token is a number that may not have been given.
