@@ -139,7 +139,7 @@ const stderrName = "workers.log"
 // stderrMax bounds stderrName, in bytes: far more than a healthy worker writes.
 const stderrMax = 16 << 20
 
-// boundedLog is a log of at most stderrMax bytes, safe for concurrent use.
+// boundedLog keeps the first left bytes written to it. It is safe for concurrent use.
 type boundedLog struct {
 	mu   sync.Mutex
 	out  io.Writer
