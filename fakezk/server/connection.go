@@ -63,6 +63,7 @@ func (c *connection) serve() {
 	}
 	if c.connect() {
 		c.loop()
+		c.finish()
 	}
 }
 
@@ -154,6 +155,14 @@ func (c *connection) take() {
 func (c *connection) end() {
 	c.closing = true
 	c.net.SetDeadline(time.Now().Add(closeTimeout))
+}
+
+// finish writes the replies to requests that were carried out before the one that ended the connection.
+func (c *connection) finish() {
+	c.mu.Lock()
+	c.end()
+	c.mu.Unlock()
+	c.flush()
 }
 
 // flush writes what is there, unless somebody does already.

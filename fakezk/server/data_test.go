@@ -3,6 +3,7 @@ package server_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,5 +123,28 @@ func TestDataCannotBeWritten(t *testing.T) {
 	<-s.Done()
 	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "log.jsonl") {
 		t.Error(err)
+	}
+}
+
+// After a write that failed nothing is written: a transaction would be missing between others.
+func TestDataEndsAtTheFailure(t *testing.T) {
+	dir := t.TempDir()
+	s, err := server.New(server.Config{Data: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := func(path string) {
+		s.Inspect(func(e *fakezk.Ensemble) { e.Admin(0, &fakezk.Request{Op: fakezk.OpCreate, Path: path, ACL: open}) })
+	}
+	create("/kept")
+	s.BreakData()
+	create("/lost")
+	if err := s.MendData(); err != nil {
+		t.Fatal(err)
+	}
+	create("/late")
+	s.Close()
+	if again := tree(fakezktest.Start(t, server.Config{Data: dir})); !slices.Contains(again, "/kept ") {
+		t.Errorf("%q", again)
 	}
 }

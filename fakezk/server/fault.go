@@ -64,18 +64,20 @@ func (s *Server) Release(session int64) error {
 	})
 }
 
+// withConnection calls f with the connection of a session, the newest if an older one has not ended yet.
 func (s *Server) withConnection(session int64, f func(*connection)) error {
-	found := false
+	var newest *connection
 	s.do(func() {
 		for _, c := range s.clients {
-			if c.session == session {
-				f(c)
-				found = true
-				return
+			if c.session == session && (newest == nil || c.id > newest.id) {
+				newest = c
 			}
 		}
+		if newest != nil {
+			f(newest)
+		}
 	})
-	return orNoSession(found, session)
+	return orNoSession(newest != nil, session)
 }
 
 // cutBy returns whether a request meets a cut that waits for one. Server.mu is held.
@@ -89,6 +91,7 @@ func (c *connection) cutBy(op wire.Op) (struck Moment) {
 // hangUp breaks a connection without a word. mu is held.
 func (s *Server) hangUp(c *connection) {
 	s.drop(c)
+	delete(c.member.open, c)
 	if t, ok := c.net.(*net.TCPConn); ok {
 		t.SetLinger(0)
 	}
@@ -111,6 +114,7 @@ func (s *Server) Kill(member int) {
 	s.do(func() {
 		m := s.members[member]
 		m.dead = true
+		m.wake()
 		for c := range m.open {
 			s.hangUp(c)
 		}
@@ -127,7 +131,20 @@ func (s *Server) Restart(member int) {
 	})
 }
 
-// count takes the quorum away or gives it back, as there is a majority or not. mu is held.
+// LoseQuorum makes all members stop serving: connections are closed, new ones are not answered, no session expires.
+func (s *Server) LoseQuorum() { s.setLost(true) }
+
+// RegainQuorum ends LoseQuorum, once a majority of the members is alive. Each session has its whole timeout again.
+func (s *Server) RegainQuorum() { s.setLost(false) }
+
+func (s *Server) setLost(lost bool) {
+	s.do(func() {
+		s.lost = lost
+		s.count()
+	})
+}
+
+// count takes the quorum away from the ensemble or gives it back. mu is held.
 func (s *Server) count() {
 	dead := 0
 	for _, m := range s.members {
@@ -135,23 +152,14 @@ func (s *Server) count() {
 			dead++
 		}
 	}
-	s.setQuorum(2*dead < len(s.members))
-}
-
-// LoseQuorum makes all members stop to serve: connections are closed, new ones are not answered, and no session expires.
-func (s *Server) LoseQuorum() { s.do(func() { s.setQuorum(false) }) }
-
-// RegainQuorum ends LoseQuorum. Each session has its whole timeout again.
-func (s *Server) RegainQuorum() { s.do(func() { s.setQuorum(true) }) }
-
-func (s *Server) setQuorum(there bool) {
+	none := s.lost || 2*dead >= len(s.members)
 	switch {
-	case there && s.noQuorum:
-		s.servers.RegainQuorum(s.now())
-	case !there && !s.noQuorum:
+	case none && !s.noQuorum:
 		s.servers.LoseQuorum()
+	case !none && s.noQuorum:
+		s.servers.RegainQuorum(s.now())
 	}
-	s.noQuorum = !there
+	s.noQuorum = none
 }
 
 // Stop makes a member hang: it keeps its connections, and answers nothing until Resume.
@@ -170,12 +178,19 @@ func (s *Server) Resume(member int) {
 		if m.resume == nil {
 			return
 		}
-		close(m.resume)
-		m.resume = nil
+		m.wake()
 		for _, c := range s.sorted(m) {
 			s.queued = append(s.queued, c.id)
 		}
 	})
+}
+
+// wake ends a hang. Server.mu is held.
+func (m *member) wake() {
+	if m.resume != nil {
+		close(m.resume)
+		m.resume = nil
+	}
 }
 
 // sorted are the connections of a member that have a session, in the order in which they came. mu is held.

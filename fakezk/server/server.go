@@ -41,10 +41,11 @@ type Server struct {
 	members  []*member
 	clients  map[fakezk.ConnID]*connection
 	queued   []fakezk.ConnID // connections for which the ensemble has messages
-	noQuorum bool
-	data     *data         // nil: nothing is kept
-	failure  error         // why the server has ended by itself
-	ahead    time.Duration // what Advance has added to the clock
+	noQuorum bool            // for one of two reasons: LoseQuorum, or a majority of members is dead
+	lost     bool            // between LoseQuorum and RegainQuorum
+	data     *data           // nil: nothing is kept
+	failure  error           // why the server has ended by itself
+	ahead    time.Duration   // what Advance has added to the clock
 
 	running sync.WaitGroup
 	ctx     context.Context // ends with Close
@@ -61,7 +62,7 @@ type member struct {
 	resume    chan struct{} // not nil: it hangs, until this is closed
 }
 
-// ErrClosed is returned by Serve after Close.
+// ErrClosed is returned by Listen and Serve after Close.
 var ErrClosed = errors.New("server: it has been closed")
 
 // New returns a server without a port yet: see [Server.Listen], [Server.Serve] and [Server.ServeConn]. It has to be closed.
@@ -126,8 +127,14 @@ func (s *Server) do(change func()) {
 // deliver encodes what the ensemble has queued and lets it be written; but for one connection, whose goroutine does that
 // itself. mu is held.
 func (s *Server) deliver(except *connection) {
-	if err := s.data.flush(s.servers); err != nil {
-		s.fail(err)
+	if s.ctx.Err() == nil {
+		if err := s.data.flush(s.servers); err != nil {
+			s.fail(err)
+		}
+	}
+	if s.ctx.Err() != nil {
+		s.queued = s.queued[:0]
+		return
 	}
 	for _, id := range s.queued {
 		c := s.clients[id]
@@ -147,7 +154,6 @@ func (s *Server) fail(err error) {
 	if s.failure == nil {
 		s.failure = fmt.Errorf("server: data: %w", err)
 	}
-	s.queued = s.queued[:0]
 	s.end()
 }
 
@@ -161,11 +167,23 @@ func (s *Server) Listen(member int, address string) error {
 	if err != nil {
 		return fmt.Errorf("server: server %d cannot listen: %w", member+1, err)
 	}
-	s.running.Go(func() { s.Serve(member, l) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.start(func() { s.Serve(member, l) }) {
+		l.Close()
+		return ErrClosed
+	}
 	s.members[member].listeners = append(s.members[member].listeners, l)
 	return nil
+}
+
+// start starts a goroutine that Close waits for. It returns false if the server has ended. mu is held.
+func (s *Server) start(f func()) bool {
+	if s.ctx.Err() != nil {
+		return false
+	}
+	s.running.Go(f)
+	return true
 }
 
 // Addr is the address of a member that Listen has opened; "" if there is none.
@@ -201,7 +219,13 @@ func (s *Server) Serve(member int, l net.Listener) error {
 		} else if err != nil {
 			return err
 		}
-		s.running.Go(func() { s.ServeConn(member, c) })
+		s.mu.Lock()
+		started := s.start(func() { s.ServeConn(member, c) })
+		s.mu.Unlock()
+		if !started {
+			c.Close()
+			return ErrClosed
+		}
 	}
 }
 
@@ -252,9 +276,11 @@ func (s *Server) drop(c *connection) {
 // attach opens a session, or takes one up again. If it does not, the answer says so; a server that cannot serve says
 // nothing.
 func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byte, attached bool) {
-	s.await(c.member)
-	s.mu.Lock()
+	s.awake(c.member)
 	defer s.mu.Unlock()
+	if !c.member.open[c] || s.ctx.Err() != nil {
+		return nil, false
+	}
 	id, granted, err := s.servers.Connect(s.now(), c.member.index, fakezk.ConnectRequest{
 		LastZxid: asked.LastZxid, Timeout: int64(asked.Timeout), SessionID: asked.Session, Password: asked.Password, Address: address(c.net),
 		ReadOnly: asked.ReadOnly != nil && *asked.ReadOnly,
@@ -277,9 +303,11 @@ func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byt
 
 // handle carries a request out. It returns false if the connection has been cut.
 func (s *Server) handle(c *connection, asked request, r *fakezk.Request, malformed bool) bool {
-	s.await(c.member)
-	s.mu.Lock()
+	s.awake(c.member)
 	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return false
+	}
 	c.counts.received++
 	struck := c.cutBy(asked.op)
 	if struck == CutBefore || s.clients[c.id] != c {
@@ -298,19 +326,18 @@ func (s *Server) handle(c *connection, asked request, r *fakezk.Request, malform
 	return struck != CutAfter
 }
 
-// await returns when a member does not hang, or the server ends.
-func (s *Server) await(m *member) {
+// awake locks mu when a member does not hang, or the server has ended.
+func (s *Server) awake(m *member) {
 	for {
 		s.mu.Lock()
 		resume := m.resume
-		s.mu.Unlock()
-		if resume == nil {
+		if resume == nil || s.ctx.Err() != nil {
 			return
 		}
+		s.mu.Unlock()
 		select {
 		case <-resume:
 		case <-s.ctx.Done():
-			return
 		}
 	}
 }
