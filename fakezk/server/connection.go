@@ -32,6 +32,7 @@ type connection struct {
 	cut     Moment    // of the next request at which it is cut
 	held    bool      // what it is sent stays here
 	counts  counts
+	last    outcome
 
 	mu      sync.Mutex
 	out     []byte // encoded, and not yet written
@@ -41,6 +42,21 @@ type connection struct {
 
 // counts is what cons and stat say of a connection.
 type counts struct{ received, sent int64 }
+
+// outcome is what cons says of the last reply.
+type outcome struct {
+	op   wire.Op
+	xid  uint64 // of the last request with a number of its own: a ping has none
+	zxid int64
+	at   time.Time
+}
+
+func (o *outcome) note(asked request, zxid int64) {
+	o.op, o.zxid, o.at = asked.op, zxid, time.Now()
+	if asked.xid >= 0 {
+		o.xid = uint64(asked.xid)
+	}
+}
 
 const (
 	readBuffer   = 4 << 10
@@ -57,8 +73,9 @@ func (c *connection) serve() {
 		return
 	}
 	if word, ok := words[string(first)]; ok {
+		answer := c.server.say(word, c.member)
 		c.net.SetWriteDeadline(time.Now().Add(closeTimeout))
-		io.WriteString(c.net, word(c.server, c.member))
+		io.WriteString(c.net, answer)
 		return
 	}
 	if c.connect() {
@@ -143,6 +160,7 @@ func (c *connection) take() {
 			return
 		case m.Reply != nil:
 			c.out = appendReply(c.out, c.sent[0], m.Reply)
+			c.last.note(c.sent[0], m.Reply.Zxid)
 			c.sent = slices.Delete(c.sent, 0, 1)
 		default:
 			c.out = appendEvent(c.out, &m)

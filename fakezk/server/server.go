@@ -294,6 +294,7 @@ func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byt
 		return answer, false
 	}
 	c.id, c.session = id, granted.SessionID
+	c.last.note(request{op: opNewSession}, s.servers.ZxidOf(c.member.index))
 	c.mu.Lock()
 	c.out = append(c.out, answer...)
 	c.mu.Unlock()

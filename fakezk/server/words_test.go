@@ -1,0 +1,104 @@
+package server_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk/fakezktest"
+	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/wire"
+)
+
+// go-zookeeper's parsers of srvr and cons read the answers.
+func TestWordsAreParsed(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
+	c.send(&wire.RequestHeader{Xid: 7, Op: wire.OpExists}, &wire.WatchRequest{Path: "/"})
+	c.wantHeader(7, 0)
+	if stats, ok := zk.FLWSrvr([]string{s.Addr(0)}, time.Second); !ok || stats[0].Connections != 1 {
+		t.Errorf("srvr: %+v", stats[0])
+	}
+	clients, ok := zk.FLWCons([]string{s.Addr(0)}, time.Second)
+	if !ok || len(clients[0].Clients) != 1 {
+		t.Fatalf("cons: %+v", clients[0])
+	}
+	if got := clients[0].Clients[0]; got.SessionID != c.granted.Session || got.LastOperation != "EXIS" || got.Lcxid != 7 {
+		t.Errorf("cons: %+v", got)
+	}
+}
+
+// stat prints the version once, and a brief line for each connection.
+func TestStat(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	dialRaw(t, s.Addr(0), wire.ConnectResponse{})
+	want := regexp.MustCompile(`\AZookeeper version: .*\nClients:\n /[^ ]+\[1\]\(queued=0,recved=0,sent=0\)\n\nLatency `)
+	if got := ask(t, s.Addr(0), "stat"); !want.MatchString(got) {
+		t.Error(got)
+	}
+}
+
+// wchs, wchp and wchc leave out watches on children, as DataTree.dumpWatches does.
+func TestWatchWords(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
+	for xid, op := range map[int32]wire.Op{1: wire.OpGetChildren, 2: wire.OpExists} {
+		c.send(&wire.RequestHeader{Xid: xid, Op: op}, &wire.WatchRequest{Path: map[int32]string{1: "/", 2: "/x"}[xid], Watch: true})
+		c.receive(&wire.ReplyHeader{})
+	}
+	session := fmt.Sprintf("0x%x", c.granted.Session)
+	for word, want := range map[string]string{
+		"wchs": "1 connections watching 1 paths\nTotal watches:1\n",
+		"wchp": "/x\n\t" + session + "\n\n",
+		"wchc": session + "\n\t/x\n\n",
+	} {
+		if got := ask(t, s.Addr(0), word); got != want {
+			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+	}
+}
+
+// conf has the port, whatever the form of the address.
+func TestConfOfAnyAddress(t *testing.T) {
+	s, err := server.New(server.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Listen(0, "[::1]:0"); err != nil {
+		t.Skip(err)
+	}
+	_, port, _ := net.SplitHostPort(s.Addr(0))
+	if got := ask(t, s.Addr(0), "conf"); !strings.HasPrefix(got, "clientPort="+port+"\n") {
+		t.Errorf("%q, want port %s", got, port)
+	}
+}
+
+// A member that hangs answers no four-letter word until it goes on.
+func TestWordToHangingMember(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	s.Stop(0)
+	c, err := net.Dial("tcp", s.Addr(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprint(c, "ruok")
+	c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	answer := make([]byte, 4)
+	if _, err := c.Read(answer); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%q, %v while it hangs", answer, err)
+	}
+	s.Resume(0)
+	c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := c.Read(answer); err != nil || string(answer) != "imok" {
+		t.Errorf("%q, %v", answer, err)
+	}
+}
