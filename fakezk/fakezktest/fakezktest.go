@@ -12,8 +12,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk/server"
 )
 
-// Start starts the servers that the configuration asks for, each on a free port of the loopback interface, and closes them at
-// the end of the test. The test fails if that cannot be.
+// Start starts the configured servers, each on a free loopback port, and closes them at the end of the test. The test
+// fails if they cannot be started or closed.
 func Start(t testing.TB, cfg server.Config) *server.Server {
 	t.Helper()
 	s, err := server.New(cfg)

@@ -13,8 +13,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk/server"
 )
 
-// BenchmarkBesideApache measures one go-zookeeper client with 1 and with 32 requests under way, on this server and on Apache's,
-// in turns.
+// BenchmarkBesideApache measures one go-zookeeper client with 1 and 32 requests at a time, here and on Apache's server.
 func BenchmarkBesideApache(b *testing.B) {
 	real_, err := ensemble.Start(b.Context(), ensemble.Options{})
 	if err != nil {
@@ -29,13 +28,14 @@ func BenchmarkBesideApache(b *testing.B) {
 				parallel(b, under, func() error { _, _, err := c.Get("/"); return err })
 			})
 			b.Run(fmt.Sprintf("create/%d/%s", under, at.name), func(b *testing.B) {
-				parallel(b, under, func() error { _, err := c.Create("/c-", nil, zk.FlagEphemeral|zk.FlagSequence, open); return err })
+				const flags = zk.FlagEphemeral | zk.FlagSequence
+				parallel(b, under, func() error { _, err := c.Create("/c-", nil, flags, open); return err })
 			})
 		}
 	}
 }
 
-// parallel carries out b.N operations, so many at a time.
+// parallel carries out b.N operations, under at a time.
 func parallel(b *testing.B, under int, do func() error) {
 	failed := make(chan error, under)
 	b.ResetTimer()

@@ -60,10 +60,11 @@ func fill(r *fakezk.Request, record wire.Record) {
 	}
 }
 
-// appendReply appends the frame that answers a request. An error comes without a body, but that of a login has a null token.
+// appendReply appends the reply to a request. An error has no body, except that a failed login has a null token.
 func appendReply(b []byte, asked request, m *fakezk.Response) []byte {
 	header := &wire.ReplyHeader{Xid: asked.xid, Zxid: m.Zxid, Err: int32(m.Err)}
-	if body := replyTo(asked.op, m); body != nil && (m.Err == fakezk.CodeOK || asked.op == wire.OpSASL && m.Err == fakezk.CodeAuthFailed) {
+	failedLogin := asked.op == wire.OpSASL && m.Err == fakezk.CodeAuthFailed
+	if body := replyTo(asked.op, m); body != nil && (m.Err == fakezk.CodeOK || failedLogin) {
 		return wire.AppendFrame(b, header, body)
 	}
 	return wire.AppendFrame(b, header)
@@ -155,7 +156,8 @@ func appendEvent(b []byte, m *fakezk.Message) []byte {
 
 // appendConnected appends the answer to a handshake. A client that is refused gets a session and a timeout of 0.
 func appendConnected(b []byte, asked *wire.ConnectRequest, granted fakezk.ConnectResponse) []byte {
-	reply := &wire.ConnectResponse{Timeout: int32(granted.Timeout), Session: granted.SessionID, Password: granted.Password}
+	timeout := int32(granted.Timeout)
+	reply := &wire.ConnectResponse{Timeout: timeout, Session: granted.SessionID, Password: granted.Password}
 	if reply.Session == 0 {
 		reply.Password = make([]byte, passwordBytes)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/zktorture/zktorture/wire"
 )
 
-// request is what a reply has to know of the request that it answers.
+// request is the part of a request that its reply needs.
 type request struct {
 	xid int32
 	op  wire.Op
@@ -28,9 +28,9 @@ type connection struct {
 	id      fakezk.ConnID
 	session int64
 	since   time.Time
-	sent    []request // that have no reply yet
+	sent    []request // without a reply yet
 	cut     Moment    // of the next request at which it is cut
-	held    bool      // what it is sent stays here
+	held    bool      // see Hold
 	counts  counts
 	last    outcome
 
@@ -128,7 +128,7 @@ func (c *connection) loop() {
 	}
 }
 
-// another tells whether a whole frame more has been received.
+// another tells whether another whole frame has been received.
 func (c *connection) another() bool {
 	if c.in.Buffered() < wordBytes {
 		return false
@@ -183,7 +183,7 @@ func (c *connection) finish() {
 	c.flush()
 }
 
-// flush writes what is there, unless somebody does already.
+// flush writes pending replies, unless another goroutine does.
 func (c *connection) flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// Control returns what tests in any language use over HTTP to do what Go tests do by the methods of Server. Sessions are
-// written as clients print them, 0x…; servers are numbered from 1.
+// Control returns an HTTP interface to the methods of Server, for tests in any language. Session ids are written as
+// clients print them, 0x…; servers are numbered from 1.
 //
 //	GET  /sessions                       the sessions, as JSON
 //	GET  /tree?path=/                    the znodes at and below a path, as JSON
@@ -27,8 +27,8 @@ import (
 //	POST /quorum?on=false                LoseQuorum; on=true: RegainQuorum
 //	POST /clock?advance=10s              Advance
 //
-// and what ZooKeeper's AdminServer has: GET /commands/ruok and GET /commands/monitor. A request that cannot be carried out
-// is answered with status 400, or 404 if there is no such session, and a sentence.
+// and, as ZooKeeper's AdminServer, GET /commands/ruok and GET /commands/monitor. Errors have status 400, or 404 for an
+// unknown session, and a sentence.
 func (s *Server) Control() http.Handler {
 	mux := http.NewServeMux()
 	post := func(name string, do func(url.Values) error) {
@@ -89,7 +89,9 @@ func (s *Server) Control() http.Handler {
 		return nil
 	})
 	mux.HandleFunc("GET /sessions", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.listSessions()) })
-	mux.HandleFunc("GET /tree", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, s.listTree(r.URL.Query().Get("path"))) })
+	mux.HandleFunc("GET /tree", func(w http.ResponseWriter, r *http.Request) {
+		writeJSON(w, s.listTree(r.URL.Query().Get("path")))
+	})
 	mux.HandleFunc("GET /commands/ruok", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, map[string]any{"command": "ruok", "error": nil})
 	})
@@ -153,7 +155,8 @@ func (s *Server) listSessions() []Session {
 	list := []Session{}
 	s.Inspect(func(e *fakezk.Ensemble) {
 		for _, x := range e.Sessions() {
-			list = append(list, Session{ID: sessionName(x.ID), TimeoutMS: x.Timeout, Server: x.Replica + 1, Connected: x.Connected})
+			id, number := sessionName(x.ID), x.Replica+1
+			list = append(list, Session{ID: id, TimeoutMS: x.Timeout, Server: number, Connected: x.Connected})
 		}
 	})
 	return list

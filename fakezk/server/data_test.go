@@ -33,14 +33,15 @@ func tree(s *server.Server) (paths []string) {
 	return paths
 }
 
-// What was answered is there after the end of the server, however it ended: znodes, sessions with their ephemerals, counters.
+// Answered writes survive the server, however it ended: znodes, sessions with their ephemerals, counters.
 func TestDataOutlivesTheServer(t *testing.T) {
 	dir := t.TempDir()
 	first := fakezktest.Start(t, server.Config{Data: dir})
 	c := dialRaw(t, first.Addr(0), wire.ConnectResponse{})
 	create := func(c *raw, xid int32, path string, flags int32) string {
 		var made wire.PathReply
-		c.send(&wire.RequestHeader{Xid: xid, Op: wire.OpCreate}, &wire.CreateRequest{Path: path, Data: []byte("x"), ACL: open, Flags: flags})
+		body := &wire.CreateRequest{Path: path, Data: []byte("x"), ACL: open, Flags: flags}
+		c.send(&wire.RequestHeader{Xid: xid, Op: wire.OpCreate}, body)
 		c.receive(&wire.ReplyHeader{}, &made)
 		return made.Path
 	}
@@ -74,7 +75,8 @@ func TestDataOutlivesTheServer(t *testing.T) {
 		}
 	}
 	third := fakezktest.Start(t, server.Config{Data: killed})
-	if path := create(dialRaw(t, third.Addr(0), wire.ConnectResponse{}), 1, "/n-", zk.FlagSequence); path != "/n-0000000004" {
+	last := dialRaw(t, third.Addr(0), wire.ConnectResponse{})
+	if path := create(last, 1, "/n-", zk.FlagSequence); path != "/n-0000000004" {
 		t.Errorf("%s: numbers are given out twice, or left out", path)
 	}
 }
@@ -84,7 +86,8 @@ func TestDataIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	first := fakezktest.Start(t, server.Config{Data: dir})
 	dialRaw(t, first.Addr(0), wire.ConnectResponse{})
-	if _, err := server.New(server.Config{Data: dir}); err == nil || !strings.Contains(err.Error(), "another server uses this folder") {
+	_, err := server.New(server.Config{Data: dir})
+	if err == nil || !strings.Contains(err.Error(), "another server uses this folder") {
 		t.Error(err)
 	}
 	for _, test := range []struct{ file, text, says string }{

@@ -14,18 +14,18 @@ import (
 // Moment says when a connection is cut.
 type Moment string
 
-// The moments. A ping is no request here: clients send them by themselves.
+// The moments. Pings do not count as requests.
 const (
 	CutNow    Moment = "now"
-	CutBefore Moment = "before" // instead of the next request being carried out
-	CutAfter  Moment = "after"  // when the next request has been carried out, instead of its reply
+	CutBefore Moment = "before" // at the next request, which is not carried out
+	CutAfter  Moment = "after"  // at the next request, which is carried out but not answered
 )
 
 // ErrNoSession is returned for a session that the servers do not have, or that has no connection.
 var ErrNoSession = errors.New("server: there is no such session, or it has no connection")
 
-// Expire ends a session at the servers: its ephemeral znodes go, its connection is closed. Its client learns that when it
-// connects again.
+// Expire ends a session at the servers: its ephemeral znodes are deleted, its connection is closed. The client learns
+// of it when it reconnects.
 func (s *Server) Expire(session int64) error {
 	found := false
 	s.do(func() { found = s.servers.Expire(s.now(), session) })
@@ -42,7 +42,8 @@ func orNoSession(found bool, session int64) error {
 // Cut breaks the connection of a session. The session lives on.
 func (s *Server) Cut(session int64, when Moment) error {
 	if when != CutNow && when != CutBefore && when != CutAfter {
-		return fmt.Errorf("server: a connection cannot be cut %q: it can be cut %s, or %s or %s its next request", when, CutNow, CutBefore, CutAfter)
+		return fmt.Errorf("server: a connection cannot be cut %q: it can be cut %s, or %s or %s its next request",
+			when, CutNow, CutBefore, CutAfter)
 	}
 	return s.withConnection(session, func(c *connection) {
 		if c.cut = when; when == CutNow {
@@ -51,12 +52,12 @@ func (s *Server) Cut(session int64, when Moment) error {
 	})
 }
 
-// Hold keeps back what a client is sent, replies and events, until Release, or until its connection ends.
+// Hold delays replies and events to a client until Release or the end of its connection.
 func (s *Server) Hold(session int64) error {
 	return s.withConnection(session, func(c *connection) { c.held = true })
 }
 
-// Release ends a Hold. What was kept back is sent, in order.
+// Release ends a Hold. Delayed messages are sent in order.
 func (s *Server) Release(session int64) error {
 	return s.withConnection(session, func(c *connection) {
 		c.held = false
@@ -80,7 +81,7 @@ func (s *Server) withConnection(session int64, f func(*connection)) error {
 	return orNoSession(newest != nil, session)
 }
 
-// cutBy returns whether a request meets a cut that waits for one. Server.mu is held.
+// cutBy returns the cut that a request triggers, if any. Server.mu is held.
 func (c *connection) cutBy(op wire.Op) (struck Moment) {
 	if op != wire.OpPing {
 		struck, c.cut = c.cut, ""
@@ -98,8 +99,8 @@ func (s *Server) hangUp(c *connection) {
 	c.net.Close()
 }
 
-// Lag makes a member fall behind the leader, or ends that. Reads and watches of its clients go by what it has applied. The
-// leader, member 0, never lags.
+// Lag makes a member lag behind the leader, or ends the lag. Its clients' reads and watches use its own state. The
+// leader is member 0 and never lags.
 func (s *Server) Lag(member int, lag bool) error {
 	if member == 0 {
 		return errors.New("server: the first server leads, and only a follower can lag")
@@ -108,8 +109,8 @@ func (s *Server) Lag(member int, lag bool) error {
 	return nil
 }
 
-// Kill takes a member away as its death would: its connections are cut, and new ones are closed at once. Its port stays its
-// own. Without a majority of members the others do not serve either, see [Server.LoseQuorum].
+// Kill makes a member behave as dead: its connections are cut, new ones are closed at once. It keeps its port. Without
+// a majority of live members none serves, see [Server.LoseQuorum].
 func (s *Server) Kill(member int) {
 	s.do(func() {
 		m := s.members[member]
@@ -122,7 +123,7 @@ func (s *Server) Kill(member int) {
 	})
 }
 
-// Restart brings a member back that was killed. It has what was committed meanwhile.
+// Restart brings back a killed member, up to date with the leader.
 func (s *Server) Restart(member int) {
 	s.do(func() {
 		s.members[member].dead = false
@@ -204,8 +205,8 @@ func (s *Server) sorted(m *member) (list []*connection) {
 	return list
 }
 
-// Advance moves the servers' clock: sessions that are not heard of in that time run out, containers and TTL znodes are
-// looked at. Clients that are connected count as heard of, except those of members that hang.
+// Advance moves the servers' clock: sessions expire, empty containers and TTL znodes are removed. Connected clients
+// count as heard from, except those of hanging members.
 func (s *Server) Advance(d time.Duration) {
 	s.do(func() {
 		end := s.ahead + d
@@ -221,6 +222,6 @@ func (s *Server) Advance(d time.Duration) {
 	})
 }
 
-// Inspect calls f with the ensemble, which it may look at and change: what follows is sent to clients afterwards. Nobody else uses
-// it meanwhile; f must not call the server.
+// Inspect calls f with exclusive access to the ensemble, which it may change. Resulting messages are sent afterwards. f
+// must not call the server.
 func (s *Server) Inspect(f func(*fakezk.Ensemble)) { s.do(func() { f(s.servers) }) }

@@ -89,7 +89,8 @@ func TestCloseWhileAMemberHangs(t *testing.T) {
 	}
 	s.Stop(0)
 	create := &wire.CreateRequest{Path: "/late", ACL: open}
-	if _, err := c.net.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: 1, Op: wire.OpCreate}, create)); err != nil {
+	frame := wire.AppendFrame(nil, &wire.RequestHeader{Xid: 1, Op: wire.OpCreate}, create)
+	if _, err := c.net.Write(frame); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()

@@ -20,14 +20,14 @@ import (
 type Config struct {
 	Ensemble fakezk.Config
 
-	// MaxClientCnxns is how many connections one host may have to a member; 0 for any number. ZooKeeper's default is 60.
+	// MaxClientCnxns limits the connections of one host to a member; 0: no limit. ZooKeeper's default is 60.
 	MaxClientCnxns int
 
-	// Data is a folder that keeps the znodes and sessions, for the next server that is given it; "" for none. What was
-	// answered is there, also after SIGKILL.
+	// Data is a folder that keeps znodes and sessions for the next server; "": none. Every answered write survives
+	// SIGKILL.
 	Data string
 
-	Log *slog.Logger // what is wrong with clients; nil for nowhere
+	Log *slog.Logger // errors of clients; nil: discarded
 }
 
 // Server is an ensemble that clients can connect to. All methods may be called at any time, from any goroutine.
@@ -65,14 +65,17 @@ type member struct {
 // ErrClosed is returned by Listen and Serve after Close.
 var ErrClosed = errors.New("server: it has been closed")
 
-// New returns a server without a port yet: see [Server.Listen], [Server.Serve] and [Server.ServeConn]. It has to be closed.
-// The error is for a folder of data that cannot be used.
+// New returns a server without a port: see [Server.Listen], [Server.Serve] and [Server.ServeConn]. Close it after use.
+// It fails if the data folder cannot be used.
 func New(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{cfg: cfg, frameMax: frameMax(cfg.Ensemble), started: time.Now(), clients: map[fakezk.ConnID]*connection{}, ctx: ctx, stop: stop}
+	s := &Server{
+		cfg: cfg, frameMax: frameMax(cfg.Ensemble), started: time.Now(),
+		clients: map[fakezk.ConnID]*connection{}, ctx: ctx, stop: stop,
+	}
 	if s.cfg.Ensemble.SessionBase == 0 {
 		s.cfg.Ensemble.SessionBase = s.started.UnixMilli() << 24 >> 8
 	}
@@ -102,7 +105,7 @@ func (s *Server) tick() time.Duration {
 // now is the servers' time, in milliseconds since 1970. mu is held.
 func (s *Server) now() int64 { return time.Now().Add(s.ahead).UnixMilli() }
 
-// keepTime lets sessions run out, once a tick, as ZooKeeper does.
+// keepTime expires sessions once a tick, as ZooKeeper does.
 func (s *Server) keepTime() {
 	ticker := time.NewTicker(s.tick())
 	defer ticker.Stop()
@@ -116,7 +119,7 @@ func (s *Server) keepTime() {
 	}
 }
 
-// do changes the ensemble, and sends what follows.
+// do changes the ensemble and sends the resulting messages.
 func (s *Server) do(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,8 +127,8 @@ func (s *Server) do(change func()) {
 	s.deliver(nil)
 }
 
-// deliver encodes what the ensemble has queued and lets it be written; but for one connection, whose goroutine does that
-// itself. mu is held.
+// deliver encodes queued messages and starts to write them, except on the connection whose goroutine writes itself.
+// mu is held.
 func (s *Server) deliver(except *connection) {
 	if s.ctx.Err() == nil {
 		if err := s.data.flush(s.servers); err != nil {
@@ -149,7 +152,7 @@ func (s *Server) deliver(except *connection) {
 	s.queued = s.queued[:0]
 }
 
-// fail ends the server: what was done cannot be kept, so it must not be answered. mu is held.
+// fail ends the server: a write that cannot be kept must not be answered. mu is held.
 func (s *Server) fail(err error) {
 	if s.failure == nil {
 		s.failure = fmt.Errorf("server: data: %w", err)
@@ -157,11 +160,11 @@ func (s *Server) fail(err error) {
 	s.end()
 }
 
-// Done is closed when the server ends: by Close, or because its data cannot be written any more.
+// Done is closed when the server ends: by Close, or because its data cannot be written.
 func (s *Server) Done() <-chan struct{} { return s.ctx.Done() }
 
-// Listen opens a port for a member, and serves it until Close. The address is as net.Listen has it; port 0 is any that is
-// free, see [Server.Addr].
+// Listen opens a port for a member and serves it until Close. The address is that of net.Listen; port 0 is any free
+// port, see [Server.Addr].
 func (s *Server) Listen(member int, address string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -207,8 +210,8 @@ func (s *Server) ConnectString() string {
 	return strings.Join(all, ",")
 }
 
-// Serve accepts clients of a member until the listener or the server is closed. It returns ErrClosed then, and otherwise
-// the listener's error.
+// Serve accepts clients of a member until the listener or the server is closed, and then returns ErrClosed. It returns
+// any other error of the listener.
 func (s *Server) Serve(member int, l net.Listener) error {
 	stop := context.AfterFunc(s.ctx, func() { l.Close() })
 	defer stop()
@@ -231,7 +234,8 @@ func (s *Server) Serve(member int, l net.Listener) error {
 
 // ServeConn serves one client of a member until the connection ends, and closes it.
 func (s *Server) ServeConn(member int, nc net.Conn) {
-	c := &connection{server: s, member: s.members[member], net: nc, in: bufio.NewReaderSize(nc, readBuffer), id: -1, since: time.Now()}
+	in := bufio.NewReaderSize(nc, readBuffer)
+	c := &connection{server: s, member: s.members[member], net: nc, in: in, id: -1, since: time.Now()}
 	if !s.admit(c) {
 		nc.Close()
 		return
@@ -240,7 +244,7 @@ func (s *Server) ServeConn(member int, nc net.Conn) {
 	c.serve()
 }
 
-// admit counts a connection in. It returns false if the member is dead, or the host has as many as it may.
+// admit registers a connection. It returns false if the member is dead or the host is at MaxClientCnxns.
 func (s *Server) admit(c *connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +257,7 @@ func (s *Server) admit(c *connection) bool {
 	return true
 }
 
-// leave is the end of a connection: its watches go, its session stays until it runs out.
+// leave ends a connection: its watches are removed, its session stays until it expires.
 func (s *Server) leave(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,8 +277,7 @@ func (s *Server) drop(c *connection) {
 	}
 }
 
-// attach opens a session, or takes one up again. If it does not, the answer says so; a server that cannot serve says
-// nothing.
+// attach opens or resumes a session. If it is refused, the answer says so; a server that cannot serve gives none.
 func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byte, attached bool) {
 	s.awake(c.member)
 	defer s.mu.Unlock()
@@ -282,8 +285,8 @@ func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byt
 		return nil, false
 	}
 	id, granted, err := s.servers.Connect(s.now(), c.member.index, fakezk.ConnectRequest{
-		LastZxid: asked.LastZxid, Timeout: int64(asked.Timeout), SessionID: asked.Session, Password: asked.Password, Address: address(c.net),
-		ReadOnly: asked.ReadOnly != nil && *asked.ReadOnly,
+		LastZxid: asked.LastZxid, Timeout: int64(asked.Timeout), SessionID: asked.Session, Password: asked.Password,
+		Address: address(c.net), ReadOnly: asked.ReadOnly != nil && *asked.ReadOnly,
 	})
 	s.deliver(nil) // a connection that the session had is closed
 	if err != nil {
@@ -302,7 +305,7 @@ func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byt
 	return nil, true
 }
 
-// handle carries a request out. It returns false if the connection has been cut.
+// handle carries out a request. It returns false if the connection has been cut.
 func (s *Server) handle(c *connection, asked request, r *fakezk.Request, malformed bool) bool {
 	s.awake(c.member)
 	defer s.mu.Unlock()
@@ -343,8 +346,8 @@ func (s *Server) awake(m *member) {
 	}
 }
 
-// Close ends the server: all connections are cut, all ports are free when it returns. The error is what ended the server
-// before, if anything did, or what its data could not be closed with.
+// Close ends the server: it cuts all connections and frees all ports. It returns the error that ended the server
+// before, or that of closing its data.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.end()

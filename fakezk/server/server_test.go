@@ -60,7 +60,8 @@ func TestClients(t *testing.T) {
 	}
 	for i := range 3 {
 		path, err := b.Create("/x", []byte{byte(i)}, zk.FlagEphemeral, open)
-		if want := map[bool]error{true: nil, false: zk.ErrNodeExists}[i == 0]; err != want || err == nil && path != "/x" {
+		want := map[bool]error{true: nil, false: zk.ErrNodeExists}[i == 0]
+		if err != want || err == nil && path != "/x" {
 			t.Errorf("%q, %v, want %v", path, err, want)
 		}
 	}
@@ -80,7 +81,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// An expiry at the servers: others see at once that the ephemerals are gone, the client learns it when it connects again.
+// An expiry deletes the ephemerals at once; the client learns of it when it reconnects.
 func TestExpire(t *testing.T) {
 	t.Parallel()
 	s := fakezktest.Start(t, server.Config{})
@@ -158,7 +159,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// Time that a test adds ends the sessions of those who are not heard of.
+// Advance expires the sessions that are not heard from.
 func TestAdvance(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{})
 	away, _ := connect(t, s.Addr(0), 10*time.Second)
@@ -181,8 +182,8 @@ func TestAdvance(t *testing.T) {
 	s.Resume(0)
 }
 
-// A member that is killed refuses its clients and comes back on its port, with the tree; without a majority none serves,
-// and no session runs out.
+// A killed member refuses clients and comes back on its port with the tree. Without a majority no member serves and no
+// session expires.
 func TestMembersDie(t *testing.T) {
 	t.Parallel()
 	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3, Tick: 50}})

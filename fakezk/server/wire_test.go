@@ -77,8 +77,8 @@ func (r *raw) wantEnd() {
 	}
 }
 
-// The old trick by which tests without a server's help end a session: somebody else takes it up, by its id and password, and
-// closes it. The first connection is closed without a word, and its session is gone.
+// Tests of real servers expire a session by resuming it on a second connection, with its id and password, and closing
+// it. The first connection is closed, and the session is gone.
 func TestSessionIsTakenOver(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{})
 	first := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
@@ -111,8 +111,7 @@ func TestWrongPassword(t *testing.T) {
 	dialRaw(t, s.Addr(0), first.granted) // the session itself lives on
 }
 
-// What is malformed costs no more than its request or its connection. A write that cannot be read fails with a transaction of its own,
-// a read without.
+// A malformed request fails, or ends its connection. A malformed write is a transaction, a malformed read is not.
 func TestMalformed(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{})
 	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
@@ -146,7 +145,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// Requests that are sent together are answered in order, and a watch event comes before the reply that would reveal the change.
+// Pipelined requests are answered in order. A watch event precedes the reply that would reveal the change.
 func TestPipelined(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{})
 	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
@@ -194,7 +193,8 @@ func dialPipe(s *server.Server) (*rawClient, error) {
 		return nil, err
 	}
 	path := fmt.Sprintf("/watched-%x", c.granted.Session)
-	return c, c.exchange(&wire.ReplyHeader{}, &wire.RequestHeader{Xid: 1, Op: wire.OpExists}, &wire.WatchRequest{Path: path, Watch: true})
+	header, watch := &wire.RequestHeader{Xid: 1, Op: wire.OpExists}, &wire.WatchRequest{Path: path, Watch: true}
+	return c, c.exchange(&wire.ReplyHeader{}, header, watch)
 }
 
 func (c *rawClient) exchange(into wire.Record, records ...wire.Record) error {
@@ -214,7 +214,8 @@ func fill(e *fakezk.Ensemble) {
 		parent := fmt.Sprintf("/p%03d", i)
 		e.Admin(0, &fakezk.Request{Op: fakezk.OpCreate, Path: parent, ACL: open})
 		for j := range 999 {
-			e.Admin(0, &fakezk.Request{Op: fakezk.OpCreate, Path: fmt.Sprintf("%s/n%03d", parent, j), Data: []byte("0123456789"), ACL: open})
+			path := fmt.Sprintf("%s/n%03d", parent, j)
+			e.Admin(0, &fakezk.Request{Op: fakezk.OpCreate, Path: path, Data: []byte("0123456789"), ACL: open})
 		}
 	}
 }

@@ -17,11 +17,10 @@ import (
 // wordBytes is the length of a four-letter word.
 const wordBytes = 4
 
-// version is what the members say that they are: the version that they behave as. Clients parse the date.
+// version is the version that members report. Clients parse the date.
 const version = "3.8.0-zktorture, built on 01/25/2022 08:44 GMT"
 
-// words are the four-letter words that a member answers, all without a list of those that are allowed
-// (4lw.commands.whitelist).
+// words are the four-letter words that a member answers. None needs 4lw.commands.whitelist.
 var words = map[string]func(*Server, *member) string{
 	"ruok": func(*Server, *member) string { return "imok" },
 	"isro": (*Server).access,
@@ -120,8 +119,9 @@ func (s *Server) listConnections(m *member, brief bool) string {
 	for _, c := range s.sorted(m) {
 		fmt.Fprintf(&b, " /%v[1](queued=0,recved=%d,sent=%d", c.net.RemoteAddr(), c.counts.received, c.counts.sent)
 		if !brief {
-			fmt.Fprintf(&b, ",sid=%s,lop=%s,est=%d,to=%d,lcxid=0x%x,lzxid=0x%x,lresp=%d,llat=0,minlat=0,avglat=0,maxlat=0",
-				sessionName(c.session), c.last.name(), c.since.UnixMilli(), timeouts[c.session],
+			fmt.Fprintf(&b, ",sid=%s,lop=%s,est=%d,to=%d",
+				sessionName(c.session), c.last.name(), c.since.UnixMilli(), timeouts[c.session])
+			fmt.Fprintf(&b, ",lcxid=0x%x,lzxid=0x%x,lresp=%d,llat=0,minlat=0,avglat=0,maxlat=0",
 				c.last.xid, c.last.zxid, c.last.at.UnixMilli())
 		}
 		b.WriteString(")\n")

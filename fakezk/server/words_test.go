@@ -30,7 +30,8 @@ func TestWordsAreParsed(t *testing.T) {
 	if !ok || len(clients[0].Clients) != 1 {
 		t.Fatalf("cons: %+v", clients[0])
 	}
-	if got := clients[0].Clients[0]; got.SessionID != c.granted.Session || got.LastOperation != "EXIS" || got.Lcxid != 7 {
+	got := clients[0].Clients[0]
+	if got.SessionID != c.granted.Session || got.LastOperation != "EXIS" || got.Lcxid != 7 {
 		t.Errorf("cons: %+v", got)
 	}
 }
@@ -39,7 +40,8 @@ func TestWordsAreParsed(t *testing.T) {
 func TestStat(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{})
 	dialRaw(t, s.Addr(0), wire.ConnectResponse{})
-	want := regexp.MustCompile(`\AZookeeper version: .*\nClients:\n /[^ ]+\[1\]\(queued=0,recved=0,sent=0\)\n\nLatency `)
+	const clients = `Clients:\n /[^ ]+\[1\]\(queued=0,recved=0,sent=0\)\n\n`
+	want := regexp.MustCompile(`\AZookeeper version: .*\n` + clients + `Latency `)
 	if got := ask(t, s.Addr(0), "stat"); !want.MatchString(got) {
 		t.Error(got)
 	}
@@ -49,8 +51,8 @@ func TestStat(t *testing.T) {
 func TestWatchWords(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{})
 	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
-	for xid, op := range map[int32]wire.Op{1: wire.OpGetChildren, 2: wire.OpExists} {
-		c.send(&wire.RequestHeader{Xid: xid, Op: op}, &wire.WatchRequest{Path: map[int32]string{1: "/", 2: "/x"}[xid], Watch: true})
+	for path, op := range map[string]wire.Op{"/": wire.OpGetChildren, "/x": wire.OpExists} {
+		c.send(&wire.RequestHeader{Xid: 1, Op: op}, &wire.WatchRequest{Path: path, Watch: true})
 		c.receive(&wire.ReplyHeader{})
 	}
 	session := fmt.Sprintf("0x%x", c.granted.Session)
