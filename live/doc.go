@@ -2,20 +2,20 @@
 //
 // # The model
 //
-// [Run] runs rounds. A round is one episode of a [workload.Workload], the same that is played in simulation, on an object of
-// its own below the run's root. Several rounds are under way at the same time, each in a worker with sessions of its own
-// ([Session]); clients of some rounds may have processes of their own ([Process]).
+// [Run] runs rounds. A round is one episode of a [workload.Workload], as in simulation, on its own object below the run's
+// root. Rounds run concurrently, each in a worker with its own sessions ([Session]); clients of some rounds may have
+// their own processes ([Process]).
 //
-// A round is a torture phase, and then a liveness phase. Its faults are drawn from the seed before it begins ([DrawPlan]): each strikes at
-// the request that it was drawn for, on the link of one client ([Link]), or at a process; faults of servers ([Servers])
-// strike at times. Then all is healed, every client has to reach its servers again, and the round is judged as in
-// simulation, from what its clients saw. What cannot be known of real servers is not judged, and the result says so
-// (sim.Result.NotJudged). Unknown outcomes are settled by the clients' requests and by the tree, where these leave one
-// possibility.
+// A round has a torture phase and a liveness phase. Its faults are drawn from the seed before it begins ([DrawPlan]). A
+// fault of a client strikes at one request, on the client's link ([Link]) or at its process; faults of servers
+// ([Servers]) strike at times. Then all faults are healed, every client has to reconnect, and the round is judged as in
+// simulation, from its clients' histories. Properties that real servers do not reveal are not judged; the result lists
+// them (sim.Result.NotJudged). Unknown outcomes are resolved by the clients' requests and the tree, where these leave
+// one possibility.
 //
-// The root is marked as the run's own ([Mark]). The run changes and removes nothing else, and stops when the root is not
-// its own any more ([ErrRootLost]). What a killed run has left is found and removed later ([FindLeftRoots]).
+// The root is marked as the run's own ([Mark]). The run changes and removes nothing else, and stops when it has lost the
+// root ([ErrRootLost]). Roots left by killed runs are found and removed later ([FindLeftRoots]).
 //
-// [PlayRound] has its caller play one [Round]: open its sessions, say when its users go on, and judge it. Package
-// live/confirm makes counterexamples of the simulator happen in this way.
+// With [PlayRound] the caller plays one [Round]: it opens its sessions, schedules its users, and judges it. Package
+// live/confirm replays counterexamples of the simulator in this way.
 package live

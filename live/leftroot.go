@@ -16,7 +16,7 @@ import (
 type LeftRoot struct {
 	Mark
 	Path     string
-	Sessions []int64 // that own ephemeral znodes below: somebody lives there, sorted
+	Sessions []int64 // that own ephemeral znodes below: live clients, sorted
 	nodes    []leftNode
 	parents  []string // that the run made, the highest first
 	czxid    int64    // of the root
@@ -162,7 +162,7 @@ func (r LeftRoot) remove(conn recipes.Conn, lock string) error {
 	}
 	for _, parent := range slices.Backward(r.parents) {
 		if conn.Delete(parent, 0) != nil {
-			break // somebody else has begun to use it
+			break // another client has begun to use it
 		}
 	}
 	return nil

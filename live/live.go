@@ -32,8 +32,7 @@ type Session struct {
 	Link Link
 	// Process is the client's, if it has one of its own; else nil.
 	Process Process
-	// HeldBack is for how long the client's processes have waited for a processor, altogether; nil if
-	// nobody knows.
+	// HeldBack is the total time that the client's processes have waited for a processor; nil if unknown.
 	HeldBack func() time.Duration
 }
 
@@ -43,18 +42,18 @@ type Session struct {
 type Config struct {
 	Open      func(ctx context.Context) (*Session, error) // a client of this process; nil if there are none
 	Start     func(ctx context.Context) (*Session, error) // a client in a process of its own; nil if there are none
-	Admin     func(ctx context.Context) (*Session, error) // who makes and removes objects; default Open
-	Root      string                                      // objects live below; made, and removed afterwards; must not exist or be empty. Needed
+	Admin     func(ctx context.Context) (*Session, error) // creates and removes objects; default Open
+	Root      string                                      // parent of all objects, needed; must not exist or be empty
 	Seed      uint64
 	Until     string        // a property: the run ends when it is seen to be broken
 	Rounds    int           // 0: until Duration is over
 	Duration  time.Duration // 0: 30 s, if Rounds is 0 too
-	Clients   int           // at most so many a round, 1 to 16; default 3
-	Ops       int           // at most so many a user, 1 to 100; default 4
+	Clients   int           // at most, a round, 1 to 16; default 3
+	Ops       int           // at most, a user, 1 to 100; default 4
 	Workers   int           // rounds under way at the same time; default 8 with clients of this process …
 	Processes int           // … and 2 with clients in processes of their own
-	// Patience is how long somebody has to wait before it counts as for ever, while all is well; longer on a slow machine.
-	// For twice as long the servers may be away before the run ends. Default 10 s.
+	// Patience is how long an operation waits, without faults, before it counts as waiting for ever; longer on a slow
+	// machine. The run ends when servers are away for twice as long. Default 10 s.
 	Patience time.Duration
 	History  io.Writer // gets each round's history before it is judged
 	// Faults may strike clients whose sessions have a [Link], and Servers. They are drawn from the seed, or
@@ -108,11 +107,10 @@ func (cfg Config) withDefaults() Config {
 	return cfg
 }
 
-// Run runs rounds of the workload on real servers and sums up like [sim.Run]. Clients are tortured by
-// the faults of the configuration; each round ends in a liveness phase, in which every operation has to finish. When ctx
-// ends the run does, within seconds, whatever becomes of the servers. The error is for runs that could not be done, or not to
-// their end: [ErrRootLost], servers that are away for good, and what could not be tidied up. The result is what was
-// found until then.
+// Run runs rounds of the workload on real servers under the configured faults and sums up like [sim.Run]. Each round ends
+// in a liveness phase, in which every operation has to finish. The run ends within seconds of ctx, whatever the state of
+// the servers. An error means that the run could not start or finish: [ErrRootLost], servers away for good, znodes that
+// could not be removed. The result is what was found until then.
 func Run(ctx context.Context, w *workload.Workload, config Config) (sim.Result, error) {
 	cfg := config.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -198,9 +196,9 @@ func (r *liveRun) release(ctx context.Context, conn recipes.Conn, err error) err
 	return r.claim.release(&patient{Conn: conn, ctx: releasing, limit: limit})
 }
 
-// PlayRound has one round played, by a plan of the workload, in a root that it claims and removes as [Run] does. The round's
-// object is the root itself. The configuration needs Open and Root. The error is play's, or for a root that could not be
-// claimed or removed.
+// PlayRound calls play with one round of a workload's plan, in a root that it claims and removes as [Run] does. The
+// round's object is the root itself. The configuration needs Open and Root. It returns the error of play, or that of
+// claiming or removing the root.
 func PlayRound(
 	ctx context.Context, w *workload.Workload, plan *sim.Plan, config Config, play func(context.Context, *Round) error,
 ) error {
@@ -243,7 +241,7 @@ type liveRun struct {
 
 	mu      sync.Mutex
 	numbers [2]int64        // the next rounds', with clients of this process, and of processes of their own
-	rounds  map[*Round]bool // whose users are at work
+	rounds  map[*Round]bool // with users at work
 	result  sim.Result
 	found   map[string]int // index into result.Violations by property
 	broken  int            // rounds in which a property broke

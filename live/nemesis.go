@@ -13,21 +13,20 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// Servers serve all rounds of a run, so they are hurt by the clock, and not in one round. A fault strikes
-// while rounds are under way; it is over when all servers have been well for a while. A round that has come
-// to its end meanwhile waits for that: who looks at what is left, drains a queue, or makes the znodes of the next
-// round needs servers that are well, and while anybody does, none is hurt.
+// Servers serve all rounds of a run, so their faults strike by the clock, while rounds are under way. A fault is over
+// when all servers have been healthy for a while. Looking for leftovers, draining a queue, and making the znodes of the
+// next round need healthy servers: they wait for the end of a fault, and no fault begins meanwhile.
 
 // nemesis hurts the servers of a run.
 type nemesis struct {
-	healthy sync.RWMutex // held for reading by who needs servers that are well, for writing while they are hurt
+	healthy sync.RWMutex // held for reading where servers must be healthy, for writing during a fault
 
 	mu      sync.Mutex
 	strikes int       // that have begun
 	since   time.Time // when the last one was over; zero while there is one
 }
 
-// well tells whether servers have been well for so long.
+// well tells whether servers have been healthy for a time.
 func (n *nemesis) well(d time.Duration) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

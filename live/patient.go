@@ -57,7 +57,7 @@ func ask[T any](p *patient, send func() (T, error)) (answer T, err error) {
 	}
 }
 
-// rest waits for so long; false if ctx ends before.
+// rest sleeps; it returns false if ctx ends before.
 func rest(ctx context.Context, d time.Duration) bool { return reached(ctx, time.Now().Add(d)) }
 
 // listed are the names of children, and what is known of their parent.

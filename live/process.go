@@ -55,7 +55,7 @@ func (l *Round) strikeProcess(f Fault) {
 	close(awake)
 }
 
-// wait waits for so long, or until the round is healed.
+// wait sleeps, at most until the round is healed.
 func (l *Round) wait(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

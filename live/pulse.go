@@ -17,7 +17,7 @@ import (
 // at which it was due. Somebody waits for ever who has waited for many times as long as these took, while everything
 // was well.
 
-// beatsPerPatience is how often the pulse is taken while somebody waits.
+// beatsPerPatience is how often the pulse is taken during a wait.
 const beatsPerPatience = 20
 
 // How many times as long as a request of the run's own somebody has to wait: as the longest, and as all on average,
@@ -41,7 +41,7 @@ type beat struct {
 type pulse struct {
 	mu    sync.Mutex
 	beats []beat    // of the last patiences
-	due   time.Time // when the next is; or was, if it is under way. Zero if nobody takes the pulse
+	due   time.Time // of the next beat, or of the one under way; zero if no pulse is taken
 }
 
 // took notes a beat.
@@ -86,7 +86,7 @@ func (p *pulse) since(moment, now time.Time) health {
 	return h
 }
 
-// patience is how long somebody has to wait then who has to wait for so long at least.
+// patience lengthens a least waiting time to what the pulse asks for.
 func (h health) patience(least time.Duration) time.Duration {
 	return max(least, timesLongest*h.longest, timesAverage*h.average)
 }
@@ -119,10 +119,10 @@ func (r *liveRun) beat(due time.Time) error {
 	return nil
 }
 
-// wait is somebody's waiting, perhaps for ever.
+// wait is a wait, perhaps an endless one.
 type wait struct {
 	run   *liveRun
-	of    []*Session    // of those who wait: each has to be connected all the time
+	of    []*Session    // of the waiting operations: each has to be connected all the time
 	least time.Duration // that it has to last: the patience
 	began time.Time
 	moved time.Time // when something happened last, or else nobody could be expected to do anything
@@ -133,7 +133,7 @@ type wait struct {
 	again time.Time       // when they are next
 }
 
-// newWait returns a wait that begins now, and lasts at least so long.
+// newWait returns a wait that begins now and has a least duration.
 func (r *liveRun) newWait(of []*Session, least time.Duration) *wait {
 	w := &wait{run: r, of: of, least: least}
 	w.restart(true)
@@ -155,7 +155,7 @@ const (
 	unsettled outlook = iota // nothing can be said yet
 	finished                 // it is over
 	forever                  // it is one for ever
-	tooSlow                  // nobody will be able to say
+	tooSlow                  // it cannot be told
 )
 
 // look says what can be said of the wait by now.

@@ -53,7 +53,7 @@ func (l *Round) begun(f Fault) {
 // Reap deletes the znode of the object if that has had children, and has none now.
 func (l *Round) Reap() {
 	if there, stat, err := l.run.admin.Conn.Exists(l.path); err == nil && there && stat.Cversion > 0 {
-		l.run.admin.Conn.Delete(l.path, -1) // refused if somebody has made another
+		l.run.admin.Conn.Delete(l.path, -1) // refused if it has children
 	}
 }
 
@@ -167,7 +167,7 @@ const reachEvery = 10 * time.Millisecond
 // servers tells whether servers have been hurt during the round.
 func (l *Round) servers() bool { return l.run.nemesis.count() > l.serverStrikes }
 
-// struck tells whether anything happened to anybody.
+// struck tells whether any fault has struck.
 func (l *Round) struck() bool {
 	return l.servers() || slices.ContainsFunc(l.strikes, func(s *Strike) bool { return s.At > 0 })
 }

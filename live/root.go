@@ -20,7 +20,7 @@ import (
 // ErrRoot is the error of a root path that must not be used.
 var ErrRoot = errors.New("live: the root path cannot be used")
 
-// ErrRootLost is the error of a run whose root somebody has removed, or made anew, before the run has ended.
+// ErrRootLost is the error of a run whose root was removed or made anew by others before its end.
 // Nothing was judged from then on, and nothing removed.
 var ErrRootLost = errors.New("live: the root path is not this run's any more")
 
@@ -35,7 +35,7 @@ type Mark struct {
 // markFormat is the first line of a mark.
 const markFormat = "zktorture root 1\n"
 
-// inUse is the ephemeral znode below a root by which it is in use: by the run, or by who removes it.
+// inUse is the ephemeral znode that marks a root as in use: by the run, or by a removal.
 const inUse = "in-use"
 
 func newMark(parents []string) Mark {
@@ -70,7 +70,7 @@ type ownRoot struct {
 	sessions map[int64]bool // in which the run has put it in use
 }
 
-// claimTries is how often somebody else may change what is there while a root is claimed or held.
+// claimTries is how often other clients may change a root while it is claimed or held.
 const claimTries = 5
 
 // claimRoot makes and marks the root path, and what is missing above, all at once or not at all. It refuses
@@ -186,7 +186,7 @@ func (c *ownRoot) hold(conn recipes.Conn) (tenure int64, err error) {
 			switch owner := stat.EphemeralOwner; {
 			case owner == conn.SessionID():
 				return stat.Czxid, nil
-			case !c.noted(owner): // somebody removes the root, or uses it
+			case !c.noted(owner): // another run removes the root, or uses it
 				return 0, c.lost()
 			}
 			ops = append(ops, &zk.DeleteRequest{Path: c.inUse(), Version: -1})
@@ -265,7 +265,7 @@ func unused(root string, data []byte, stat *zk.Stat) error {
 	return nil
 }
 
-// removeTries is how often somebody may add to what is being removed, or change it.
+// removeTries is how often other clients may add to a tree during its removal, or change it.
 const removeTries = 20
 
 // removeMax is how many znodes are removed in one transaction.
@@ -327,13 +327,13 @@ func (c *ownRoot) tryRelease(conn recipes.Conn) error {
 		case !there: // it was done, and the reply was lost
 			return nil
 		case stat.NumChildren <= signs && len(parents) > 0:
-			parents = parents[1:] // somebody else may have begun to use it
+			parents = parents[1:] // another client may have begun to use it
 		}
 	}
 	return errors.New("somebody keeps adding to it")
 }
 
-// signs is how many znodes of a root say whose it is.
+// signs is the number of znodes of a root that name its owner.
 const signs = 2
 
 // releaseOnce empties the root, and removes it with some of its parents.
@@ -355,7 +355,7 @@ func (c *ownRoot) releaseOnce(conn recipes.Conn, parents []string) error {
 	return err
 }
 
-// empty removes what is below the root, but what says whose it is.
+// empty removes the znodes below the root, except those that name its owner.
 func (c *ownRoot) empty(conn recipes.Conn) error {
 	names, stat, err := conn.Children(c.root)
 	if err != nil {

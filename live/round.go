@@ -17,11 +17,11 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// Round is one episode of a workload on real servers, on an object of its own. [Run] plays its rounds under faults, each
-// client as fast as it goes; [PlayRound] has its caller play one.
+// Round is one episode of a workload on real servers, on its own object. [Run] plays its rounds under faults, with
+// clients at full speed; with [PlayRound] the caller plays one.
 //
-// Who plays a round calls Prepare, then SetSession for each client, and has each of its users Run in a goroutine that calls Left
-// when it is over. Finish waits for them. View is what there is to Judge then.
+// The player calls Prepare, SetSession for each client, and each user's Run in a goroutine that calls Left at its end.
+// Finish waits for them. View returns the input of Judge.
 type Round struct {
 	run           *liveRun
 	ctx           context.Context
@@ -31,13 +31,13 @@ type Round struct {
 	log           *workload.RequestLog // of its users' requests; nil if there is no use for it
 	began         time.Time
 	tenure        int64      // of the root: see [ownRoot.hold]
-	slow          bool       // nobody can tell whether those who wait do so for ever
-	seen          int        // events, when somebody looked last
-	frozen        []*sim.Op  // as they were when somebody waited in vain; nil if nobody did
+	slow          bool       // too slow to tell a long wait from an endless one
+	seen          int        // events, at the last look
+	frozen        []*sim.Op  // copies from the moment when an endless wait was found; nil if none was
 	object        string     // the round's own znode
 	path          string     // what the recipes are given, below it
 	faults        []Fault    // that are to strike its clients
-	remains       []liveNode // what was there when somebody waited in vain
+	remains       []liveNode // the tree when an endless wait was found
 	broken        int
 	expiriesSeen  int
 	lasting       sync.WaitGroup // what faults do meanwhile
@@ -54,9 +54,9 @@ type Round struct {
 	strikes    []*Strike
 	asleep     map[int]chan struct{} // by client that is paused: closed when it goes on
 	active     int                   // users that have not finished …
-	lonely     bool                  // … one of whom waits for the others
-	alone      chan struct{}         // closed when only the one who waits for it is left
-	idle       chan struct{}         // closed when nobody is left
+	lonely     bool                  // … one of which waits for the others
+	alone      chan struct{}         // closed when only the user waiting for it is left
+	idle       chan struct{}         // closed when no user is left
 }
 
 // newRound returns a round of which nothing has happened yet.
@@ -90,8 +90,8 @@ func (l *Round) make() (err error) {
 	return l.run.workload.SetUp(l.run.admin.Conn, l.path)
 }
 
-// undisturbed returns an error if the root was lost during the round, or not in use for a while, so that somebody may have
-// removed something.
+// undisturbed returns an error if the root was lost during the round, or not in use for a while: another run may have
+// removed znodes.
 func (l *Round) undisturbed() error {
 	tenure, err := l.run.claim.hold(l.run.admin.Conn)
 	if err == nil && tenure != l.tenure {
@@ -101,7 +101,8 @@ func (l *Round) undisturbed() error {
 }
 
 // errDisturbed is why a round is not judged during which the root was not in use.
-var errDisturbed = errors.New("the session of the run's own had ended meanwhile, so that somebody may have removed what was there")
+var errDisturbed = errors.New(
+	"the session of the run's own had ended meanwhile, so that somebody may have removed what was there")
 
 // Admin is the run's own connection: its requests are made until they are answered, or the run ends.
 func (l *Round) Admin() recipes.Conn { return l.run.admin.Conn }
@@ -144,8 +145,8 @@ func (l *Round) start() {
 	}
 }
 
-// Finish waits until all users have finished, or until only such are left as wait for ever, and ends their waits. It returns
-// false if the servers or the machine were too slow to tell who waits for ever: then the round cannot be judged.
+// Finish waits until every user has finished or waits for ever, and ends the waits. It returns false if the servers or
+// the machine were too slow to tell endless waits: then the round cannot be judged.
 func (l *Round) Finish() (judgeable bool) {
 	for waiting := true; waiting; {
 		switch l.patience() {
@@ -163,7 +164,7 @@ func (l *Round) Finish() (judgeable bool) {
 	}
 	if len(l.frozen) > 0 {
 		l.awaitHealthy()
-		l.remains = l.tree(l.path) // before anybody tidies up
+		l.remains = l.tree(l.path) // before recipes tidy up
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,8 +184,8 @@ func (l *Round) lasts() bool {
 	}
 }
 
-// stuck tells whether somebody waits who should not, and keeps how everything is then; what comes after that has come of
-// ending it. It ends the waits that are in order, if there are any. Nothing must have happened since patience has ended.
+// stuck tells whether an operation waits that should not, and records the state before the wait is ended. Waits that are
+// in order it ends first. It returns false if anything has happened since the last look.
 func (l *Round) stuck() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -229,7 +230,7 @@ func (l *Round) patience() outlook {
 
 func (l *Round) newWait() *wait { return l.run.newWait(l.waiters(), l.run.cfg.Patience) }
 
-// stirred tells whether something has happened since somebody looked.
+// stirred tells whether anything has happened since the last look.
 func (l *Round) stirred() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -238,10 +239,10 @@ func (l *Round) stirred() bool {
 	return l.seen != was
 }
 
-// lookEvery is how often a round looks whether somebody has done something.
+// lookEvery is the interval of looks for progress.
 const lookEvery = 50 * time.Millisecond
 
-// waiters are the sessions of those who wait.
+// waiters are the sessions of waiting operations.
 func (l *Round) waiters() (of []*Session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -273,7 +274,7 @@ func (l *Round) waiting() []*sim.Op {
 	return ops
 }
 
-// onlyWaitInOrder tells whether everybody who has not finished waits, and may.
+// onlyWaitInOrder tells whether every unfinished operation waits, and is allowed to.
 func (l *Round) onlyWaitInOrder() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -357,7 +358,7 @@ func (l *Round) ends() roundEnds {
 	return roundEnds{l.allSessions(), alive, l.run.begin}
 }
 
-// SessionEnd of a session that has been replaced, and of whose end no link knows, is 0: what it held counts for nothing.
+// SessionEnd is 0 for a replaced session whose end no link has seen: its holds count for nothing.
 func (e roundEnds) SessionEnd(session int64) (at int64, ended bool) {
 	for _, s := range e.sessions {
 		if s.Link == nil {
@@ -382,7 +383,7 @@ func (e roundEnds) SessionGone(session int64) (since int64, known bool) {
 	return 0, false
 }
 
-// brisk tells whether the machine and its servers were quick enough all the time for nobody to run out of time.
+// brisk tells whether the machine and the servers were always quick enough for requests not to time out.
 func (l *Round) brisk() bool {
 	h := l.run.pulse.since(l.began, time.Now())
 	return h.steady && h.longest < l.run.cfg.Timeout/4
@@ -411,9 +412,8 @@ type liveNode struct {
 	owner, czxid int64
 }
 
-// leftovers reports what a finished round has left in the tree, as the simulated world does. What callers have
-// left behind that gave up may be removed in the background, which takes a moment. The second result says why nobody
-// can tell, if so.
+// leftovers reports the znodes that a finished round has left, as the simulated world does. Cancelled operations may
+// tidy up in the background for a moment. The second result says why leftovers are unknown, if they are.
 func (l *Round) leftovers(v *workload.View) (found []sim.Violation, unknown string) {
 	found = l.leftover(v)
 	w := l.run.newWait(l.living(), max(tidyMax, l.run.cfg.Patience/2))
@@ -436,8 +436,7 @@ func (l *Round) leftovers(v *workload.View) (found []sim.Violation, unknown stri
 	return found, ""
 }
 
-// tidyMax is how long the background of operations that were given up may take to tidy up after
-// everybody has finished, at least.
+// tidyMax is the least time that cancelled operations have to tidy up after all users have finished.
 const tidyMax = 5 * time.Second
 
 // Judge judges a round by the view of it.
@@ -447,7 +446,7 @@ func (l *Round) Judge(v *workload.View) workload.Judgement {
 	return j
 }
 
-// AddLeftovers looks at the tree when everybody has finished, and adds what is left there to what is judged.
+// AddLeftovers adds the znodes that are left when all users have finished to the judgement.
 func (l *Round) AddLeftovers(v *workload.View, j *workload.Judgement) {
 	found, unknown := l.leftovers(v)
 	j.Add(found...)
@@ -455,15 +454,16 @@ func (l *Round) AddLeftovers(v *workload.View, j *workload.Judgement) {
 }
 
 // errSlow is why a round is not judged that is too slow for that.
-var errSlow = errors.New("for too long the servers or the machine were too slow, or a client was not connected, to tell who waits for ever from who is slow")
+var errSlow = errors.New("for too long the servers or the machine were too slow, or a client was not connected, " +
+	"to tell who waits for ever from who is slow")
 
 // living are the sessions that have a client.
 func (l *Round) living() []*Session {
 	return slices.DeleteFunc(slices.Clone(l.sessions), func(s *Session) bool { return !s.connected() })
 }
 
-// leftover looks once: for an ephemeral znode of a session that lives, and a persistent one that was made for one use and never
-// had children, as the simulated world does. Whose session has ended cannot tidy up, so the latter are not judged then.
+// leftover looks once for ephemeral znodes of live sessions, and for persistent ones that were made for one use and never
+// had children, as the simulated world does. Clients whose sessions ended cannot tidy up: then the latter are not judged.
 func (l *Round) leftover(v *workload.View) []sim.Violation {
 	tree := map[string]workload.Znode{}
 	admin := l.run.admin.Conn
@@ -483,9 +483,11 @@ func (l *Round) leftover(v *workload.View) []sim.Violation {
 			notes[owner]++
 		case owner != 0:
 			return []sim.Violation{sim.Violation{Property: "orphan"}.Saying(
-				"%s of session %v, which is alive, is left after everybody has finished", sim.Path(path), sim.SessionID(owner))}
+				"%s of session %v, which is alive, is left after everybody has finished",
+				sim.Path(path), sim.SessionID(owner))}
 		case stat.Cversion == 0 && tidied && path != l.path && l.oneTime(path):
-			return []sim.Violation{sim.Violation{Property: "leak"}.Saying("%s is left after everybody has finished", sim.Path(path))}
+			return []sim.Violation{sim.Violation{Property: "leak"}.Saying(
+				"%s is left after everybody has finished", sim.Path(path))}
 		}
 	}
 	return nil
@@ -497,8 +499,8 @@ func (l *Round) notesOf(v *workload.View, session int64) int {
 	return max(workload.NotesOf(v.Ops, client), 1)
 }
 
-// oneTime tells whether a name is of a kind that is used once, by one operation or session: it ends in a number that the
-// servers have made, or bears the identity of a session or a random one.
+// oneTime tells whether a name is used once, by one operation or session: it ends in a sequence number, or contains a
+// session's or a random identity.
 func (l *Round) oneTime(path string) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	return oneTimeName.MatchString(name) || slices.ContainsFunc(l.allSessions(), func(s *Session) bool {

@@ -12,8 +12,8 @@ type liveWorld struct {
 	faulty bool
 	roundEnds
 	crashes map[int][]int64    // by client: when its processes have crashed
-	remains []liveNode         // what was there when somebody waited in vain
-	seen    *workload.Requests // nil if nobody looked
+	remains []liveNode         // the tree when an endless wait was found
+	seen    *workload.Requests // nil if not recorded
 }
 
 func (w *liveWorld) Faulty() bool { return w.faulty }
