@@ -2,10 +2,9 @@
 //
 // # The model
 //
-// [Run] plays the trace of the counterexample in a round of package live. Each client is behind a [Stepper]: requests arrive,
-// replies return and events of watches pass one by one, in the order of the trace. Connections break, sessions expire,
-// processes die and servers lag where they did in simulation. Then everybody goes on freely, and the round is judged as any
-// other. A [Confirmation] says whether the same property breaks, and at which step the real servers went another way.
+// [Run] plays the trace of the counterexample in a round of package live. A [Stepper] passes each client's requests,
+// replies and watch events one by one, in the order of the trace. Connections break, sessions expire, processes die and
+// servers lag where they did in simulation. Then all clients go on freely, and the round is judged as any other. A [Confirmation] says whether the same property breaks, and at which step the real servers went another way.
 package confirm
 
 import (
@@ -33,8 +32,8 @@ type Stepper interface {
 	PassEvent(ctx context.Context) (path string, err error) // of a watch
 	Cut()
 	Connect(ctx context.Context, server int) error // to that server, of which 0 leads
-	// Expire ends the session by way of one of these servers, by default of any other than the client's; the client does
-	// not learn of it before Closed.
+	// Expire ends the session through one of these servers, by default any but the client's. The client does not learn
+	// of it before Closed.
 	Expire(ctx context.Context, by ...int) error
 	Closed()
 	Kill() // the client is cut off for good, and its session stays
@@ -44,15 +43,14 @@ type Stepper interface {
 type Confirmation struct {
 	// Violation is the counterexample's, as it was seen there; nil if it was not.
 	Violation *sim.Violation
-	// Others are what else was seen to be broken, which nobody may have looked for.
+	// Others are the other violations that were seen.
 	Others []sim.Violation
 	// Step is the first at which the real servers did otherwise, and Difference what; 0 and empty if they
 	// never did.
 	Step       int
 	Difference string
-	// Tries is how often it was tried, each time on a root of its own. It is tried again, up to ten times in all, if a
-	// server has closed the connection of a session that has ended before it has sent the events of that end, which it does
-	// in another thread.
+	// Tries is the number of tries, each on a root of its own. There are up to ten: a server may close the connection of
+	// an ended session before it sends the events of that end, from another thread.
 	Tries int
 	// Untried says why it was not tried at all: what cannot be made to happen on real servers.
 	Untried string
@@ -64,7 +62,7 @@ type Confirmation struct {
 type Config struct {
 	// Open opens a session behind a stepper, which is the session's Link.
 	Open func(context.Context, Opening) (*live.Session, Stepper, error)
-	// Watches lists what the servers' clients watch; nil if nobody can tell.
+	// Watches lists the watches of the servers' clients; nil if they are unknown.
 	Watches func(context.Context) ([]Watched, error)
 	// Followers can be held back; nil if they cannot.
 	Followers Followers
@@ -93,8 +91,8 @@ type Watched struct {
 	Path    string
 }
 
-// Run makes the run of a counterexample happen on real servers: replayed is what [sim.Replay] says of it. The error is for
-// what could not be done.
+// Run makes a counterexample happen on real servers: replayed is the result of [sim.Replay]. It fails if the round could
+// not be played.
 func Run(
 	ctx context.Context, w *workload.Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg Config,
 ) (*Confirmation, error) {

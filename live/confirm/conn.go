@@ -16,8 +16,7 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// replayedConn asks the replayer before each request. Users who share a session would else send theirs in
-// whatever order.
+// replayedConn asks the replayer before each request. Otherwise users of one session would send theirs in any order.
 type replayedConn struct {
 	recipes.Conn // the session's, but for what is asked before
 	incarnation  *incarnation
@@ -50,8 +49,7 @@ func (c *replayedConn) CreateProtectedEphemeralSequential(path string, data []by
 	return recipes.CreateProtected(c, path, data, acl)
 }
 
-// pendingRequest is what somebody would like to do next: send a request, or reach what clients share outside of
-// ZooKeeper.
+// pendingRequest is a user's next step: a request, or access to a resource outside ZooKeeper.
 type pendingRequest struct {
 	conn         *replayedConn
 	client, user int
@@ -89,7 +87,7 @@ func (c *replayedConn) ask(op, path string) (done func(), err error) {
 	return func() { r.returned(w) }, err
 }
 
-// returned notes that somebody has what became of a request.
+// returned notes that a user has received the outcome of a request.
 func (r *replayer) returned(w *pendingRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +95,7 @@ func (r *replayer) returned(w *pendingRequest) {
 	r.stir()
 }
 
-// ask waits until a pending request is granted, which it is at once when everybody is free, or fails.
+// ask waits until a pending request is granted or fails. After free it is granted at once.
 func (r *replayer) ask(w *pendingRequest) error {
 	if answered, err := r.atOnce(w); answered {
 		return err

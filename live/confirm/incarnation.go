@@ -44,7 +44,7 @@ type replayedUser struct {
 
 func (u *replayedUser) Conn() recipes.Conn { return u.via }
 
-// SawExpiryBefore tells whether all ends of sessions that the client knows of were known when something was granted last.
+// SawExpiryBefore tells whether the client knew all expiries it knows now when a request was last granted.
 func (u *replayedUser) SawExpiryBefore() bool {
 	p := u.via.incarnation
 	p.replayer.mu.Lock()
@@ -299,7 +299,7 @@ func (r *replayer) crash(ctx context.Context, p *incarnation, i int) error {
 	return nil
 }
 
-// kill ends the incarnation: whoever runs in it ends when it next does something, and its session stays at the servers.
+// kill ends the incarnation: each of its goroutines ends at its next request; its session stays at the servers.
 func (p *incarnation) kill() {
 	r := p.replayer
 	p.stepper.Kill()
@@ -308,11 +308,11 @@ func (p *incarnation) kill() {
 	r.mu.Unlock()
 	r.round.Crash(p.client)
 	r.answer(func(w *pendingRequest) bool { return w.client == p.client }, errDead)
-	p.session.Close() // for its own sake: it reaches nobody
+	p.session.Close() // frees the client; the request is lost
 	r.former = append(r.former, p)
 }
 
-// errDead is the answer to whoever is in a process that is dead.
+// errDead is the answer to requests of a dead process.
 var errDead = errors.New("confirm: the process is dead")
 
 // restart begins a client's next incarnation.

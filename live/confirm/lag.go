@@ -8,10 +8,10 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// In the simulation a server that lags is some transactions behind, and a server that does not is at the leader's last
-// after each step. Real followers are somewhere in between. So each follower that has clients in a trace is held, from the
-// beginning, at the transaction at which it is there. Transactions are counted from the last one, as the trace does: real
-// servers make the same, one after the other.
+// In the simulation a lagging server is some transactions behind, and any other has the leader's last transaction after
+// each step. Real followers are in between. So each follower with clients in a trace is held from the beginning at its
+// transaction in the trace. Transactions are counted from the last one, as in the trace: real servers make the same
+// ones in the same order.
 
 // follower is how far a server is that has clients and does not lead.
 type follower struct {
@@ -89,8 +89,8 @@ func (r *replayer) passRequest(ctx context.Context, p *incarnation) error {
 	return r.through(ctx, p.server, pass)
 }
 
-// meet notes that a client is about to connect to a server. One without clients is up to date then, unless the step says
-// that it lags.
+// meet notes that a client is about to connect to a server. A server without clients is up to date then, unless the step
+// makes it lag.
 func (r *replayer) meet(ctx context.Context, server, step int) error {
 	f := r.follower(server)
 	if f == nil || r.recovered || r.seen(server) {
@@ -109,14 +109,16 @@ func (r *replayer) meet(ctx context.Context, server, step int) error {
 func (r *replayer) seen(server int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.incarnations, func(p *incarnation) bool { return p != nil && !p.dead && p.connected && p.server == server })
+	return slices.ContainsFunc(r.incarnations, func(p *incarnation) bool {
+		return p != nil && !p.dead && p.connected && p.server == server
+	})
 }
 
-// fall makes a server lag. One that nobody has seen may be behind already.
+// fall makes a server lag. A server without clients so far may be behind already.
 func (r *replayer) fall(ctx context.Context, s sim.Step) error {
 	f := r.follower(s.Late.Server)
 	if f == nil {
-		return nil // nobody sees it
+		return nil // no client sees it
 	}
 	f.lags = true
 	zxid, err := r.cfg.Followers.Committed(ctx)

@@ -25,7 +25,7 @@ type replayer struct {
 	trace    []sim.Step
 	deaths   map[int][]int64 // by step: the sessions that end in it
 	faulty   bool            // faults strike
-	tortured int             // the step after which none do, and who has anything to do does it
+	tortured int             // the last step with faults; every client is scheduled after it
 	stirred  time.Duration   // when, in the trace, an operation began or ended last
 	missed   bool            // an event of a session's end has not come before the end of its connection
 
@@ -33,8 +33,8 @@ type replayer struct {
 	former       []*incarnation         // that have ended
 	owners       map[int64]*incarnation // by session of the simulation
 	followers    []*follower            // that are held
-	recovered    bool                   // nobody lags any more
-	expected     []int                  // lines of requests that somebody has asked for by now
+	recovered    bool                   // no server lags any more
+	expected     []int                  // lines of requests that are pending by now
 
 	mu       sync.Mutex
 	requests []*pendingRequest // not granted yet
@@ -46,7 +46,8 @@ type replayer struct {
 
 func newReplayer(ctx context.Context, l *live.Round, w *workload.Workload, cfg Config, replayed *sim.Replayed) *replayer {
 	r := &replayer{
-		ctx: ctx, round: l, workload: w, cfg: cfg, trace: replayed.Trace, faulty: replayed.Record.Struck != 0, tortured: replayed.Record.Tortured, deaths: map[int][]int64{},
+		ctx: ctx, round: l, workload: w, cfg: cfg, trace: replayed.Trace,
+		faulty: replayed.Record.Struck != 0, tortured: replayed.Record.Tortured, deaths: map[int][]int64{},
 		owners: map[int64]*incarnation{}, changed: make(chan struct{}), marks: map[opMark]int{}, due: map[opMark]int{},
 	}
 	for _, c := range replayed.Record.Changes {
@@ -57,8 +58,8 @@ func newReplayer(ctx context.Context, l *live.Round, w *workload.Workload, cfg C
 	return r
 }
 
-// livenessMax bounds, in patiences, how long a trace is followed in the liveness phase: somebody may ask for ever for what
-// never comes, which takes minutes in simulation and no time. Nor is anybody waited for then who asks much later.
+// livenessMax bounds, in patiences, how long a trace is followed in the liveness phase: a recipe may poll for ever, which
+// takes minutes of simulated time. Requests due much later are not waited for either.
 const livenessMax = 3
 
 // leap is how much time passes in a line in which nothing else does.
@@ -69,10 +70,10 @@ func (r *replayer) leap(i int) time.Duration {
 	return 0
 }
 
-// stillness is how long nothing happens in the simulation before those who may wait for ever are told to give up.
+// stillness is how long nothing happens in the simulation before operations that may wait for ever are cancelled.
 const stillness = 2 * time.Minute
 
-// quiet has those who may wait for ever give up, if they do in the trace before the line that comes next.
+// quiet cancels operations that may wait for ever, if the trace does before its next line.
 func (r *replayer) quiet(ctx context.Context, next sim.Step) error {
 	if next.At-r.stirred < stillness {
 		return nil
@@ -80,7 +81,7 @@ func (r *replayer) quiet(ctx context.Context, next sim.Step) error {
 	r.stirred = next.At
 	moment, cancel := context.WithTimeout(ctx, r.cfg.Patience/10)
 	defer cancel()
-	r.await(moment, func() bool { return false }) // nobody says that it waits
+	r.await(moment, func() bool { return false }) // an operation does not report that it waits
 	if !r.round.EndWaits() {
 		return errors.New("nobody waits who may give up")
 	}
@@ -179,8 +180,8 @@ func (r *replayer) world(ctx context.Context, s sim.Step) error {
 	return nil
 }
 
-// awaitExpected waits until everybody has come as far as in the simulation after a step: until they have asked for all that
-// they had asked for there. The sessions that end in the step end.
+// awaitExpected waits until all clients have come as far as in the simulation after a step: until all requests that were
+// pending there are pending. Sessions that end in the step are ended.
 func (r *replayer) awaitExpected(ctx context.Context, number int) error {
 	for _, session := range r.deaths[number] {
 		if p := r.owners[session]; p != nil && !p.over {
@@ -201,8 +202,7 @@ func (r *replayer) awaitExpected(ctx context.Context, number int) error {
 	return fmt.Errorf("the client %s, and not for %s", r.wants(r.trace[missing].Client), describe(r.trace[missing]))
 }
 
-// missing returns a line of the expected requests that nobody has asked for, -1 if there is none. The replayer is
-// locked.
+// missing returns the line of an expected request that is not pending, -1 if there is none. The replayer is locked.
 func (r *replayer) missing() int {
 	left := slices.Clone(r.requests)
 	for _, i := range r.expected {
@@ -232,7 +232,7 @@ func (r *replayer) await(ctx context.Context, so func() bool) bool {
 	}
 }
 
-// stir tells whoever waits that something has changed. The replayer is locked.
+// stir wakes all waiting goroutines after a change. The replayer is locked.
 func (r *replayer) stir() {
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -261,8 +261,7 @@ func (r *replayer) awaitMark(ctx context.Context, m opMark) error {
 	return nil
 }
 
-// send lets somebody send the request of a step. A client's own, by which it sets its watches again, comes without being
-// asked for.
+// send grants the request of a step. The request by which a client library re-arms its watches needs no grant.
 func (r *replayer) send(ctx context.Context, p *incarnation, s sim.Step) (err error) {
 	var w *pendingRequest
 	if s.Sent >= 0 {
@@ -278,7 +277,7 @@ func (r *replayer) request(ctx context.Context, p *incarnation, s sim.Step) erro
 		return err
 	}
 	if p.over {
-		return p.stepper.Request(ctx) // it reaches nobody: the server has closed the connection
+		return p.stepper.Request(ctx) // it is lost: the server has closed the connection
 	}
 	if err := r.passRequest(ctx, p); err != nil || s.Kind == sim.KindRequest {
 		return err
@@ -369,7 +368,7 @@ func (r *replayer) refuse(ctx context.Context, p *incarnation) error {
 	return nil
 }
 
-// free lets everybody go on as they like.
+// free grants all requests.
 func (r *replayer) free() {
 	r.freeAll()
 	r.release()

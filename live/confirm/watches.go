@@ -75,7 +75,7 @@ func (f *clientWatches) tell(state zk.State) {
 	}
 }
 
-// offer sends an event unless nobody has room for it.
+// offer sends an event unless the channel is full.
 func offer(to chan<- zk.Event, e zk.Event) {
 	select {
 	case to <- e:
