@@ -52,7 +52,7 @@ func (c *Client) tellWatches(state zk.State) {
 	}
 }
 
-// tell hands an event to whoever listens, unless its channel is full.
+// tell sends an event to the listener, unless its channel is full.
 func (w watch) tell(event zk.Event) {
 	select {
 	case w.ch <- event:

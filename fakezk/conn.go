@@ -321,10 +321,11 @@ func (c *Conn) State() zk.State { return zk.State(c.state.Load()) }
 // SetLogger does nothing: the fake has nothing to log. It is there for the method set.
 func (c *Conn) SetLogger(zk.Logger) {}
 
-// IncrementalReconfig lets servers join and leave the ensemble, if the version of its configuration is the one given; -1
-// matches any. It fails unless Config.Reconfig.
+// IncrementalReconfig adds and removes servers if the configuration has the given version; -1 matches any. It fails
+// unless Config.Reconfig.
 func (c *Conn) IncrementalReconfig(joining, leaving []string, version int64) (*zk.Stat, error) {
-	return c.reconfig(Request{Op: OpReconfig, Joining: strings.Join(joining, ","), Leaving: strings.Join(leaving, ","), ConfigVersion: version})
+	in, out := strings.Join(joining, ","), strings.Join(leaving, ",")
+	return c.reconfig(Request{Op: OpReconfig, Joining: in, Leaving: out, ConfigVersion: version})
 }
 
 // Reconfig is IncrementalReconfig with all servers that the ensemble is to have.
@@ -373,8 +374,8 @@ func parseMode(flags int32) (mode, error) {
 	return mode{}, fmt.Errorf("invalid flag value: [%v]", flags)
 }
 
-// Unsendable tells whether go-zookeeper refuses a request for its path, and sends nothing; op is named as recipes.Around
-// names it.
+// Unsendable tells whether go-zookeeper refuses a request for its path without sending it; op has the names of
+// recipes.Around.
 func Unsendable(op, path string) bool {
 	sequential := op == "create" // it may be
 	return !slices.Contains([]string{"multi", "auth", "close"}, op) && validatePath(path, sequential) != nil

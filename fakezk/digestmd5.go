@@ -22,8 +22,8 @@ const (
 const saslTokenMax = 4096
 
 // digestMD5 is the server's side of SASL's DIGEST-MD5, with quality of protection "auth" (RFC 2831; Java's
-// com.sun.security.sasl.digest.DigestMD5Server). The first token, whatever it is, asks for a challenge, the next one answers it; then, or after
-// a failure, it is spent.
+// com.sun.security.sasl.digest.DigestMD5Server). The first token requests a challenge, whatever its content; the next
+// answers it. A login ends with that, or with a failure.
 type digestMD5 struct {
 	nonce string
 	step  saslStep

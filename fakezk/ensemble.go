@@ -17,23 +17,23 @@ type Config struct {
 	Order        uint64 // seed of the orders that ZooKeeper leaves open, as that of a child list
 	BufferMax    int64  // jute.maxbuffer: the longest request, bytes; default 1048575
 	TTL          bool   // zookeeper.extendedTypesEnabled: without it createTTL answers CodeUnimplemented
-	Super        string // superDigest, "user:base64(sha1(user:password))"; whoever proves it may do everything
+	Super        string // superDigest, "user:base64(sha1(user:password))"; its bearer may do everything
 	Compat       Compat // version of ZooKeeper
 
-	// Members is what /zookeeper/config says at the beginning: "server.1=host:port:port[:role][;[host:]port]" each, as in
-	// zoo.cfg; in the order of their numbers they are the replicas. Default: nothing, as on a server that is alone.
+	// Members are the initial lines of /zookeeper/config, "server.1=host:port:port[:role][;[host:]port]" as in zoo.cfg.
+	// In the order of their numbers they are the replicas. Default: none, as on a standalone server.
 	Members []string
 
-	// Reconfig lets the super user change the members (reconfigEnabled). Who serves does not change by it. Members that are not
-	// told are made up then, if there are several replicas; a server that is alone answers CodeUnimplemented.
+	// Reconfig lets the super user change the members (reconfigEnabled). The replicas stay the same. With several
+	// replicas, missing Members are made up; a standalone server answers CodeUnimplemented.
 	Reconfig bool
 
-	// Users may log in by SASL's DIGEST-MD5: names and passwords, as in the section Server of a JAAS configuration. Then there
-	// are ACLs of scheme sasl; "super" passes all of them. Default: there is no login.
+	// Users are the names and passwords for SASL DIGEST-MD5, as in the section Server of a JAAS configuration. They
+	// enable ACLs of scheme sasl; "super" passes all of them. Default: no login.
 	Users map[string]string
 
-	// EnforceQuota makes creations and changes of data beyond a hard limit fail (enforceQuota). Otherwise limits do nothing; what
-	// they limit is counted either way.
+	// EnforceQuota makes creations and changes of data beyond a hard limit fail (enforceQuota). Without it limits have no
+	// effect, but usage is counted.
 	EnforceQuota bool
 
 	// ReadOnly lets servers without a quorum serve clients whose ConnectRequest is ReadOnly (readonlymode.enabled, with
@@ -242,7 +242,7 @@ func (e *Ensemble) advance(r *replica) {
 	e.apply(r, &t, nil)
 }
 
-// trim forgets what everybody has applied.
+// trim forgets the transactions that every replica has applied.
 func (e *Ensemble) trim() {
 	most := 0
 	for _, r := range e.replicas[1:] {

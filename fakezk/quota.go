@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A subtree has a quota if /zookeeper/quota/<path>/zookeeper_limits exists. How many znodes it has, and how many bytes of data,
-// stands in zookeeper_stats beside that, which changes without a transaction of its own (DataTree.updateQuotaStat).
+// A subtree has a quota if /zookeeper/quota/<path>/zookeeper_limits exists. The sibling zookeeper_stats has its numbers of
+// znodes and bytes, and changes without a transaction of its own (DataTree.updateQuotaStat).
 const (
 	quotaRoot   = "/zookeeper/quota"
 	quotaLimits = "zookeeper_limits"
@@ -135,8 +135,8 @@ func (t *tree) charge(path string, bytes, count int64) {
 	}
 }
 
-// overQuota tells whether a request would go beyond a hard limit (ZooKeeperServer.checkQuota). It goes by what has been carried out,
-// so that the operations of a multi do not add up. Limits and stats that cannot be read are Marshalling.
+// overQuota tells whether a request exceeds a hard limit (ZooKeeperServer.checkQuota). It counts applied transactions
+// only: the operations of a multi do not add up. Unreadable limits and stats are Marshalling.
 func (e *Ensemble) overQuota(path string, bytes, count int64) Code {
 	if !e.cfg.EnforceQuota {
 		return CodeOK

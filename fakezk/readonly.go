@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// While there is no quorum a server with Config.ReadOnly serves those who want no more than to read
-// (ReadOnlyZooKeeperServer). The sessions that it opens are its own: no other server knows them, and they end with that time.
+// Without a quorum a server with Config.ReadOnly serves read-only clients (ReadOnlyZooKeeperServer). Their sessions are
+// local: no other server knows them, and they end when the quorum is back.
 
-// connectReadOnly is Connect without a quorum. A session of the ensemble's is refused without a word, as it may have gone on
+// connectReadOnly is Connect without a quorum. A session of the ensemble is refused without an answer: it may live on
 // elsewhere (ReadOnlyZooKeeperServer.validateSession).
 func (e *Ensemble) connectReadOnly(now int64, replica int, r ConnectRequest) (ConnID, ConnectResponse, error) {
 	to := e.replicas[replica]

@@ -178,15 +178,15 @@ func (e *Ensemble) Tick(now int64) {
 	}
 }
 
-// LoseQuorum takes the majority away: every server stops to serve and closes its connections, none accepts one unless to read
-// (Config.ReadOnly), and no session expires (Leader.lead gives up when it does not hear of a quorum for syncLimit ticks).
+// LoseQuorum takes the majority away: every server stops serving and closes its connections, accepts none but read-only
+// ones (Config.ReadOnly), and no session expires (Leader.lead gives up without a quorum for syncLimit ticks).
 func (e *Ensemble) LoseQuorum() {
 	e.noQuorum = true
 	e.hangUpAll()
 }
 
-// RegainQuorum ends what LoseQuorum began. Connections to read-only servers are closed. The servers have what was committed, and a new leader gives each session its whole
-// timeout (SessionTrackerImpl begins with all of them as if just heard of).
+// RegainQuorum ends LoseQuorum. Connections to read-only servers are closed. Every server has all committed
+// transactions, and a new leader gives each session its whole timeout (SessionTrackerImpl).
 func (e *Ensemble) RegainQuorum(now int64) {
 	e.noQuorum = false
 	e.hangUpAll()

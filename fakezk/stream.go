@@ -109,7 +109,7 @@ func (e *Ensemble) Drop(id ConnID) {
 	c.queue, c.head = c.queue[:0], 0
 }
 
-// Release is Drop for a connection whose number will not be used any more: a server that runs for long forgets it.
+// Release is Drop for a connection whose number is not used again: a long-running server forgets it.
 func (e *Ensemble) Release(id ConnID) {
 	e.Drop(id)
 	if e.connection(id) != nil {
