@@ -26,7 +26,7 @@ const (
 // Kinds are all of them.
 var Kinds = []Kind{Kill, Stop, Partition, Mute, Deaf, Lossy, Lag}
 
-// Target says whom a fault strikes: a member by its number, from 0, or one that is chosen when it strikes.
+// Target is the member that a fault strikes: its number, from 0, or a member chosen at the strike.
 type Target int
 
 // Leader is the member that leads when the fault strikes, Follower the first that follows. The only member of an
@@ -63,7 +63,8 @@ func (t *Target) UnmarshalText(text []byte) error {
 	digits, ok := strings.CutPrefix(string(text), "server.")
 	number, err := strconv.Atoi(digits)
 	if !ok || err != nil || number < 1 {
-		return fmt.Errorf("a fault strikes leader, follower, or a member by its name (server.1, server.2, …), not %q", text)
+		return fmt.Errorf(
+			"a fault strikes leader, follower, or a member by its name (server.1, server.2, …), not %q", text)
 	}
 	*t = Target(number - 1)
 	return nil
@@ -91,7 +92,7 @@ func (f Fault) String() string {
 
 func (f Fault) delay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
 
-// Validate returns an error for a fault that cannot strike an ensemble of so many members, whatever state they are in.
+// Validate returns an error for a fault that cannot strike an ensemble of this size in any state.
 func (f Fault) Validate(members int) error {
 	switch {
 	case !slices.Contains(Kinds, f.Kind):

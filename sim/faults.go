@@ -19,7 +19,7 @@ const (
 	Pause                     // a client stops; its timers do not run while the servers' clock does
 	Time                      // time moves while others are running
 	Wrap                      // a sequence counter starts just below 2147483647
-	Reap                      // an empty parent is removed by somebody else
+	Reap                      // an empty parent is removed by another client
 	Cancel                    // a caller gives up: its context ends
 	Crash                     // a client's process dies and starts again with a new session
 
@@ -40,7 +40,7 @@ type fault struct {
 // faultTable has the faults in the order of their bits. Wrap has no strike of its own: it is how an episode starts.
 var faultTable [faultCount]fault
 
-// init fills the table. Strikes are written into the trace by the names that the table has, so it cannot be initialised in place.
+// init fills the table, not an initialiser: strikes refer to it for the names in the trace.
 func init() {
 	faultTable = [faultCount]fault{
 		{"loss", "the connection breaks; a request in flight is lost before or after it was applied", findLoss, strikeLoss},
