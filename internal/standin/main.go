@@ -1,10 +1,10 @@
-// Standin replaces a ZooKeeper server's process in the test suites of client libraries, which start servers
-// themselves: with zkServer.sh, or with java and the class QuorumPeerMain.
+// Standin replaces the ZooKeeper server process in test suites of client libraries that start servers by zkServer.sh, or
+// by java with the class QuorumPeerMain.
 //
 //	standin [start-foreground] [java's arguments] zoo.cfg
 //
-// There each member of an ensemble is a process. The first one starts a coordinator that all find. It serves all
-// ports, and takes the end of a process for the death of its member.
+// Each member of an ensemble is a process. The first starts a coordinator, which serves all ports and treats the end of
+// a process as the death of its member.
 package main
 
 import (
@@ -129,8 +129,7 @@ func readConfig(path string) (config, error) {
 
 var jaasUser = regexp.MustCompile(`user_([^\s=]+)\s*=\s*"([^"]*)"`)
 
-// readUsers reads the users of DIGEST-MD5 from a JAAS configuration; nil if it has none. An empty path is no
-// configuration.
+// readUsers reads the DIGEST-MD5 users from a JAAS configuration; nil if it has none or there is no path.
 func readUsers(path string) (users map[string]string, err error) {
 	if path == "" {
 		return nil, nil
@@ -173,8 +172,8 @@ func (c config) ensemble() (e ensemble, me joining) {
 	return e, me
 }
 
-// socket is the address of the coordinator. Suites give the members of one ensemble separate directories, so it is
-// derived from their common configuration and the parent process.
+// socket is the coordinator's address. Members of one ensemble may have different directories, so it is named by their
+// configuration and the parent process.
 func (c config) socket(e ensemble) string {
 	name := fmt.Sprint(os.Getppid(), e)
 	if len(e.Servers) == 0 {
@@ -226,7 +225,7 @@ func start(socket string, e ensemble) error {
 // idleMax is how long the coordinator outlives its last member, which may restart.
 const idleMax = time.Minute
 
-// coordinator serves the members whose processes live.
+// coordinator serves the members with a live process.
 type coordinator struct {
 	server *server.Server
 	mu     sync.Mutex
