@@ -55,7 +55,8 @@ func (c *confined) check(op, path string) error {
 	if below || above && !slices.Contains(changing, op) || fakezk.Unsendable(op, path) || op == "multi" {
 		return nil
 	}
-	c.strays(fmt.Errorf("live: the recipe asked for %s of %s, and its path is below %s: it has to use the path that its constructor gets, as all rounds have their own", op, path, c.below))
+	c.strays(fmt.Errorf("live: the recipe asked for %s of %s, and its path is below %s: "+
+		"it has to use the path that its constructor gets, as all rounds have their own", op, path, c.below))
 	return zk.ErrNoAuth
 }
 
@@ -71,9 +72,10 @@ func (c *confined) NewGUID() string { return recipes.NewGUID(c.inner) }
 // SessionEvents implements [recipes.EventSource].
 func (c *confined) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.inner) }
 
-// Close ends the run: when a session ended that a recipe has closed here nobody could say.
+// Close ends the run: the time at which a session closed by a recipe ended would be unknown.
 func (c *confined) Close() {
-	c.strays(errors.New("workload: the recipe closed its connection, and on real servers the sessions are the run's: let Close be called by whoever has connected"))
+	c.strays(errors.New("workload: the recipe closed its connection, and on real servers the sessions are the run's: " +
+		"let Close be called by whoever has connected"))
 }
 
 func (c *confined) Multi(ops ...any) ([]zk.MultiResponse, error) {

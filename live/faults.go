@@ -105,7 +105,8 @@ func ParseFaults(list string) (set FaultSet, err error) {
 		}
 		one, err := sim.ParseFaults(name)
 		if err != nil {
-			return FaultSet{}, fmt.Errorf("unknown fault %q on real servers: there are %v, %v, and the sets all and none", name, ClientFaults()|ProcessFaults, AllServerFaults)
+			return FaultSet{}, fmt.Errorf("unknown fault %q on real servers: there are %v, %v, and the sets all and none",
+				name, ClientFaults()|ProcessFaults, AllServerFaults)
 		}
 		if one == sim.AllFaults {
 			one, set.Servers = ClientFaults()|ProcessFaults, AllServerFaults
@@ -119,7 +120,8 @@ func ParseFaults(list string) (set FaultSet, err error) {
 // are any.
 func checkLiveFaults(f sim.Faults) error {
 	if rest := f &^ (ClientFaults() | ProcessFaults); rest != 0 {
-		return fmt.Errorf("on real servers %v cannot strike: there are %v of clients, and %v of servers", rest, ClientFaults()|ProcessFaults, AllServerFaults)
+		return fmt.Errorf("on real servers %v cannot strike: there are %v of clients, and %v of servers",
+			rest, ClientFaults()|ProcessFaults, AllServerFaults)
 	}
 	return nil
 }
@@ -251,7 +253,8 @@ func (f Fault) check() error {
 	case f.variant() < 0:
 		return fmt.Errorf("there is no fault %q with the variant %q on real servers", f.Fault, f.Variant)
 	case f.Round < 0 || f.Client < 1 || f.Client > clientsMax || f.Request < 1:
-		return fmt.Errorf("round %d, client %d, request %d: rounds count from 0, clients and requests from 1, and there are at most %d clients", f.Round, f.Client, f.Request, clientsMax)
+		return fmt.Errorf("round %d, client %d, request %d: rounds count from 0, clients and requests from 1, "+
+			"and there are at most %d clients", f.Round, f.Client, f.Request, clientsMax)
 	case f.ForMS < 0 || f.ForMS > lastMax.Milliseconds():
 		return fmt.Errorf("a fault lasts %d ms: 0 to %d are possible", f.ForMS, lastMax.Milliseconds())
 	}

@@ -218,7 +218,10 @@ func PlayRound(
 func newLiveRun(w *workload.Workload, cfg Config) (r *liveRun, err error) {
 	r = &liveRun{workload: w, cfg: cfg, begin: time.Now(), found: map[string]int{}, rounds: map[*Round]bool{}}
 	r.nemesis.since = r.begin
-	r.result = sim.Result{Workload: w.Name(), Recipe: w.Recipe(), Strategy: "random", Seed: cfg.Seed, Verdict: sim.VerdictOK, Struck: map[string]int{}, Waived: w.Waived()}
+	r.result = sim.Result{
+		Workload: w.Name(), Recipe: w.Recipe(), Strategy: "random", Seed: cfg.Seed,
+		Verdict: sim.VerdictOK, Struck: map[string]int{}, Waived: w.Waived(),
+	}
 	if cfg.Start != nil {
 		r.ownProcess, err = worker.InProcesses(w)
 	}
@@ -397,7 +400,7 @@ func (r *liveRun) openOne(ctx context.Context, open func(context.Context) (*Sess
 	return s, err
 }
 
-// closeAll closes sessions, all at the same time. It does not wait for longer than a moment for those that take it: their
+// closeAll closes sessions concurrently. It does not wait for longer than a moment for those that take it: their
 // servers may be away.
 func closeAll(sessions []*Session) {
 	closed := make(chan struct{})

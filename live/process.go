@@ -21,7 +21,8 @@ var _ Process = (*worker.Client)(nil)
 // process to the same servers; it is not closed with the session.
 func RemoteSession(r worker.Remote, observer recipes.Conn) *Session {
 	process, _ := r.(Process)
-	s := &Session{Conn: worker.ConnOf(r, observer), Close: r.Close, ExpiriesSeen: r.ExpiriesSeen, Broken: r.Broken, Process: process}
+	conn := worker.ConnOf(r, observer)
+	s := &Session{Conn: conn, Close: r.Close, ExpiriesSeen: r.ExpiriesSeen, Broken: r.Broken, Process: process}
 	if h, can := r.(interface{ HeldBack() time.Duration }); can {
 		s.HeldBack = h.HeldBack
 	}

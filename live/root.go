@@ -258,7 +258,8 @@ func unused(root string, data []byte, stat *zk.Stat) error {
 	mark, marked := parseMark(data)
 	switch {
 	case marked:
-		return fmt.Errorf("%w: %s is that of run %s, begun %s: choose another, or remove it by torture clean", ErrRoot, root, mark.Run, mark.Began.Format(time.RFC3339))
+		return fmt.Errorf("%w: %s is that of run %s, begun %s: choose another, or remove it by torture clean",
+			ErrRoot, root, mark.Run, mark.Began.Format(time.RFC3339))
 	case stat.NumChildren > 0 || len(data) > 0:
 		return fmt.Errorf("%w: %s exists and is not empty: choose another", ErrRoot, root)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// User is a user of a round, with the session that its client had when [Round.User] made it. Nothing holds it up: who plays
-// the round may wrap it for that. Its goroutine ends when it begins or ends an operation after [Round.Crash].
+// User is a user of a round, with its client's session at [Round.User]. It runs freely; the player of the round may wrap
+// it. After [Round.Crash] its goroutine ends at the begin or end of an operation.
 type User struct {
 	round           *Round
 	session         *Session
@@ -24,7 +24,7 @@ func (u *User) Index() int         { return u.indexN }
 func (u *User) ExpiriesSeen() int  { return u.session.ExpiriesSeen() }
 func (u *User) Conn() recipes.Conn { return u.session.Conn }
 
-// SawExpiryBefore is false: nobody can say what was before what inside of a client, so belief is not judged.
+// SawExpiryBefore is false: the order of events inside a client is unknown, so belief is not judged.
 func (u *User) SawExpiryBefore() bool { return false }
 
 func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
