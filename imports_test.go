@@ -72,8 +72,8 @@ func TestRecipesDoNotImportTesting(t *testing.T) {
 	}
 }
 
-// partOf returns the part of this module to which a package belongs, which is its first folder if no other is listed; ""
-// for other packages.
+// partOf returns the part of this module to which a package belongs, which is its first folder if no other is listed;
+// "" for other packages.
 func partOf(path string) string {
 	rest, ours := strings.CutPrefix(path, module)
 	if !ours {

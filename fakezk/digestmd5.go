@@ -168,8 +168,8 @@ func saslNonce(seed uint64, id ConnID) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// sasl answers a token (ZooKeeperServer.processSasl). It does not prolong the session. Without users there is nothing to
-// negotiate: the answer is a null token. Who fails is told AuthFailed, and cut off.
+// sasl answers a token (ZooKeeperServer.processSasl). It does not prolong the session. Without users there is nothing
+// to negotiate: the answer is a null token. Who fails is told AuthFailed, and cut off.
 func (e *Ensemble) sasl(c *connection, r *Request) {
 	reply := e.newResponse()
 	if e.cfg.Users == nil {

@@ -32,8 +32,8 @@ type Config struct {
 	// enable ACLs of scheme sasl; "super" passes all of them. Default: no login.
 	Users map[string]string
 
-	// EnforceQuota makes creations and changes of data beyond a hard limit fail (enforceQuota). Without it limits have no
-	// effect, but usage is counted.
+	// EnforceQuota makes creations and changes of data beyond a hard limit fail (enforceQuota). Without it limits
+	// have no effect, but usage is counted.
 	EnforceQuota bool
 
 	// ReadOnly lets servers without a quorum serve clients whose ConnectRequest is ReadOnly (readonlymode.enabled, with

@@ -36,7 +36,8 @@ func overJSON(t rapid.TB, x fakezk.Transaction) (read fakezk.Transaction) {
 	return read
 }
 
-// TestKeptAndTakenUp: what was saved at any moment, and the transactions since then, make the same ensemble, whatever was done.
+// TestKeptAndTakenUp: what was saved at any moment, and the transactions since then, make the same ensemble, whatever
+// was done.
 func TestKeptAndTakenUp(t *testing.T) {
 	cfg := fakezk.Config{Replicas: 2, TTL: true, ReapInterval: 3}
 	rapid.Check(t, func(t *rapid.T) {

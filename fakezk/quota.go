@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A subtree has a quota if /zookeeper/quota/<path>/zookeeper_limits exists. The sibling zookeeper_stats has its numbers of
-// znodes and bytes, and changes without a transaction of its own (DataTree.updateQuotaStat).
+// A subtree has a quota if /zookeeper/quota/<path>/zookeeper_limits exists. The sibling zookeeper_stats has its
+// numbers of znodes and bytes, and changes without a transaction of its own (DataTree.updateQuotaStat).
 const (
 	quotaRoot   = "/zookeeper/quota"
 	quotaLimits = "zookeeper_limits"
@@ -119,7 +119,8 @@ func (n *node) sum(t track) {
 	}
 }
 
-// charge adds to the stats of the quota that a path is under. Stats that cannot be read stay as they are; a real server ends.
+// charge adds to the stats of the quota that a path is under. Stats that cannot be read stay as they are; a real
+// server ends.
 func (t *tree) charge(path string, bytes, count int64) {
 	prefix := t.quotaOf(path)
 	if prefix == "" {

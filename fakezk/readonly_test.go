@@ -7,8 +7,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// TestReadOnlySessions: a reader's session is its server's alone, runs out there though there is no quorum, and is no session of
-// the ensemble's. (testdata/raw/readonly.txt in package conformance has what a real server answers.)
+// TestReadOnlySessions: a reader's session is its server's alone, runs out there though there is no quorum, and is no
+// session of the ensemble's. (testdata/raw/readonly.txt in package conformance has what a real server answers.)
 func TestReadOnlySessions(t *testing.T) {
 	e := fakezk.New(fakezk.Config{Replicas: 3, Tick: 100, ReadOnly: true})
 	e.LoseQuorum()

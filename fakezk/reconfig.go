@@ -142,8 +142,8 @@ func (e *Ensemble) prepareReconfig(c *connection, r *Request) (next membership, 
 	return next, CodeOK
 }
 
-// synced tells whether a majority of the voters is here: servers that were not members at the beginning have never been heard of
-// (Leader.isQuorumSynced).
+// synced tells whether a majority of the voters is here: servers that were not members at the beginning have never
+// been heard of (Leader.isQuorumSynced).
 func (e *Ensemble) synced(m membership) bool {
 	here := 0
 	for _, x := range initialMembers(e.cfg).members {
@@ -249,8 +249,8 @@ func property(line string) (key, value string) {
 	return line[:end], rest
 }
 
-// parseMember reads host:port:port[:role][;[host:]port] (QuorumServer.initializeWithAddressString). What Java does not expect
-// is Marshalling, what it does is BadArguments.
+// parseMember reads host:port:port[:role][;[host:]port] (QuorumServer.initializeWithAddressString). What Java does
+// not expect is Marshalling, what it does is BadArguments.
 func parseMember(key, address string) (m member, code Code) {
 	id, err := strconv.ParseInt(key[strings.LastIndexByte(key, '.')+1:], 10, 64)
 	if err != nil {

@@ -42,9 +42,10 @@ func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 	}
 }
 
-// Malformed answers a request of which only the operation could be read. A write is found to be malformed when the leader
-// has given it its transaction, which fails; a read by the server that answers it (PrepRequestProcessor.pRequest,
-// FinalRequestProcessor.processRequest). Credentials that cannot be read cost the connection.
+// Malformed answers a request of which only the operation could be read. A write is found to be malformed when the
+// leader has given it its transaction, which fails; a read by the server that answers it
+// (PrepRequestProcessor.pRequest, FinalRequestProcessor.processRequest). Credentials that cannot be read cost the
+// connection.
 func (e *Ensemble) Malformed(now int64, id ConnID, op Op) {
 	c := e.connection(id)
 	switch {

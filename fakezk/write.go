@@ -228,8 +228,8 @@ func (e *Ensemble) prepareSetACL(c *connection, r *Request) (edit, Code) {
 	return edit{op: OpSetACL, path: r.Path, acl: acl}, e.existing(c, r, zk.PermAdmin)
 }
 
-// existing checks that a path is well formed, and that its node exists, is open to the connection, has room for the data
-// of a setData, and has the version.
+// existing checks that a path is well formed, and that its node exists, is open to the connection, has room for the
+// data of a setData, and has the version.
 func (e *Ensemble) existing(c *connection, r *Request, perms int32) Code {
 	if !serverPath(r.Path) {
 		return CodeBadArguments

@@ -13,9 +13,9 @@ import (
 	"github.com/zktorture/zktorture/worker"
 )
 
-// confined is a connection by which a recipe reaches no other object than the round's own: whoever has made it with a path
-// of its own would share that with all rounds, and be accused of what others do, or change what is none of the run's
-// business. Such a request is not sent and fails, as if it were not allowed, and ends the run.
+// confined is a connection by which a recipe reaches no other object than the round's own: whoever has made it with a
+// path of its own would share that with all rounds, and be accused of what others do, or change what is none of the
+// run's business. Such a request is not sent and fails, as if it were not allowed, and ends the run.
 type confined struct {
 	recipes.Conn
 	inner  recipes.Conn

@@ -2,9 +2,9 @@
 //
 // # The model
 //
-// [Run] runs rounds. A round is one episode of a [workload.Workload], as in simulation, on its own object below the run's
-// root. Rounds run concurrently, each in a worker with its own sessions ([Session]); clients of some rounds may have
-// their own processes ([Process]).
+// [Run] runs rounds. A round is one episode of a [workload.Workload], as in simulation, on its own object below the
+// run's root. Rounds run concurrently, each in a worker with its own sessions ([Session]); clients of some rounds may
+// have their own processes ([Process]).
 //
 // A round has a torture phase and a liveness phase. Its faults are drawn from the seed before it begins ([DrawPlan]). A
 // fault of a client strikes at one request, on the client's link ([Link]) or at its process; faults of servers
@@ -13,8 +13,8 @@
 // them (sim.Result.NotJudged). Unknown outcomes are resolved by the clients' requests and the tree, where these leave
 // one possibility.
 //
-// The root is marked as the run's own ([Mark]). The run changes and removes nothing else, and stops when it has lost the
-// root ([ErrRootLost]). Roots left by killed runs are found and removed later ([FindLeftRoots]).
+// The root is marked as the run's own ([Mark]). The run changes and removes nothing else, and stops when it has lost
+// the root ([ErrRootLost]). Roots left by killed runs are found and removed later ([FindLeftRoots]).
 //
 // With [PlayRound] the caller plays one [Round]: it opens its sessions, schedules its users, and judges it. Package
 // live/confirm replays counterexamples of the simulator in this way.

@@ -121,9 +121,9 @@ func walkBelow(conn recipes.Conn, p string, nodes *[]leftNode) error {
 	return nil
 }
 
-// Remove removes what was seen, as it was seen, and the empty znodes above that the run had made. It refuses
-// a root with living sessions, or that is another one by now, and stops at a znode that has changed since, or has
-// got another below it. Meanwhile the root is in use, so that the run, if it lives after all, knows that it has lost it.
+// Remove removes what was seen, as it was seen, and the empty znodes above that the run had made. It refuses a root
+// with living sessions, or that is another one by now, and stops at a znode that has changed since, or has got
+// another below it. Meanwhile the root is in use, so that the run, if it lives after all, knows that it has lost it.
 func (r LeftRoot) Remove(conn recipes.Conn) error {
 	if len(r.Sessions) > 0 {
 		return fmt.Errorf("%w: %s is in use by %d sessions", ErrRoot, r.Path, len(r.Sessions))

@@ -107,10 +107,10 @@ func (cfg Config) withDefaults() Config {
 	return cfg
 }
 
-// Run runs rounds of the workload on real servers under the configured faults and sums up like [sim.Run]. Each round ends
-// in a liveness phase, in which every operation has to finish. The run ends within seconds of ctx, whatever the state of
-// the servers. An error means that the run could not start or finish: [ErrRootLost], servers away for good, znodes that
-// could not be removed. The result is what was found until then.
+// Run runs rounds of the workload on real servers under the configured faults and sums up like [sim.Run]. Each round
+// ends in a liveness phase, in which every operation has to finish. The run ends within seconds of ctx, whatever the
+// state of the servers. An error means that the run could not start or finish: [ErrRootLost], servers away for good,
+// znodes that could not be removed. The result is what was found until then.
 func Run(ctx context.Context, w *workload.Workload, config Config) (sim.Result, error) {
 	cfg := config.withDefaults()
 	if err := cfg.check(); err != nil {

@@ -27,8 +27,8 @@ const (
 	timesAverage = 500
 )
 
-// waitMax is how many patiences a round may wait for everything to be well, and then for as long as it takes to say that
-// somebody waits for ever, until it counts as one that cannot be judged.
+// waitMax is how many patiences a round may wait for everything to be well, and then for as long as it takes to say
+// that somebody waits for ever, until it counts as one that cannot be judged.
 const waitMax = 20
 
 // beat is one taking of the pulse.

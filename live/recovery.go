@@ -84,8 +84,8 @@ func (l *Round) Cancel(client, user int) {
 	l.giveUp(slices.DeleteFunc(l.running(client), func(op *sim.Op) bool { return op.User != user }))
 }
 
-// Crash notes that a client's process has died: its operations under way have unknown outcomes, and its session stays at the
-// servers. The next process needs a session, and users.
+// Crash notes that a client's process has died: its operations under way have unknown outcomes, and its session stays
+// at the servers. The next process needs a session, and users.
 func (l *Round) Crash(client int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,8 +107,8 @@ func (l *Round) giveUp(running []*sim.Op) {
 	}
 }
 
-// recover heals everything and waits until every client has reached its servers again: also if nothing was to strike, as
-// servers may be away by themselves. The error says why the round cannot be judged.
+// recover heals everything and waits until every client has reached its servers again: also if nothing was to strike,
+// as servers may be away by themselves. The error says why the round cannot be judged.
 func (l *Round) recover() error {
 	l.awaitHealthy()
 	l.heal()

@@ -184,8 +184,8 @@ func (l *Round) lasts() bool {
 	}
 }
 
-// stuck tells whether an operation waits that should not, and records the state before the wait is ended. Waits that are
-// in order it ends first. It returns false if anything has happened since the last look.
+// stuck tells whether an operation waits that should not, and records the state before the wait is ended. Waits that
+// are in order it ends first. It returns false if anything has happened since the last look.
 func (l *Round) stuck() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -358,7 +358,7 @@ func (l *Round) ends() roundEnds {
 	return roundEnds{l.allSessions(), alive, l.run.begin}
 }
 
-// SessionEnd is 0 for a replaced session whose end no link has seen: its holds count for nothing.
+// SessionEnd is 0 for a replaced session whose end no link has seen: what it held does not count.
 func (e roundEnds) SessionEnd(session int64) (at int64, ended bool) {
 	for _, s := range e.sessions {
 		if s.Link == nil {
@@ -462,8 +462,9 @@ func (l *Round) living() []*Session {
 	return slices.DeleteFunc(slices.Clone(l.sessions), func(s *Session) bool { return !s.connected() })
 }
 
-// leftover looks once for ephemeral znodes of live sessions, and for persistent ones that were made for one use and never
-// had children, as the simulated world does. Clients whose sessions ended cannot tidy up: then the latter are not judged.
+// leftover looks once for ephemeral znodes of live sessions, and for persistent ones that were made for one use and
+// never had children, as the simulated world does. Clients whose sessions ended cannot tidy up: then the latter are
+// not judged.
 func (l *Round) leftover(v *workload.View) []sim.Violation {
 	tree := map[string]workload.Znode{}
 	admin := l.run.admin.Conn

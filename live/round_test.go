@@ -45,7 +45,8 @@ func numberedSession(id int64) *Session {
 	return &Session{Conn: numbered{session: id}, ExpiriesSeen: none, Broken: none}
 }
 
-// A process that crashes ends what its users do, with unknown outcomes, and its session stays. The next has users of its own.
+// A process that crashes ends what its users do, with unknown outcomes, and its session stays. The next has users of
+// its own.
 func TestCrash(t *testing.T) {
 	l := &Round{run: &liveRun{begin: time.Now()}, ctx: t.Context(), episode: soloEpisode{}}
 	l.cancels, l.cancelable, l.crashes = map[*sim.Op]context.CancelFunc{}, map[*sim.Op]bool{}, map[int][]int64{}

@@ -30,8 +30,8 @@ const (
 	AllServerFaults              = AtLeader<<1 - 1
 )
 
-// serverFaults is the table of the faults of servers, in the order of their bits: the name under which each is allowed and
-// counted, what it does, and in which ways it strikes. AtLeader has no way of its own.
+// serverFaults is the table of the faults of servers, in the order of their bits: the name under which each is
+// allowed and counted, what it does, and in which ways it strikes. AtLeader has no way of its own.
 var serverFaults = []struct {
 	name, help string
 	ways       []ensemble.Fault

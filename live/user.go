@@ -9,8 +9,8 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// User is a user of a round, with its client's session at [Round.User]. It runs freely; the player of the round may wrap
-// it. After [Round.Crash] its goroutine ends at the begin or end of an operation.
+// User is a user of a round, with its client's session at [Round.User]. It runs freely; the player of the round may
+// wrap it. After [Round.Crash] its goroutine ends at the begin or end of an operation.
 type User struct {
 	round           *Round
 	session         *Session

@@ -121,8 +121,8 @@ func drawRawScript(t *rapid.T) string {
 
 // rawSide is a server to play with.
 type rawSide struct {
-	// connect opens a session, or takes one up again. The response is nil if the server closes the connection instead; the
-	// rawConn is nil unless there is a session.
+	// connect opens a session, or takes one up again. The response is nil if the server closes the connection
+	// instead; the rawConn is nil unless there is a session.
 	connect   func(wire.ConnectRequest) (rawConn, *wire.ConnectResponse, error)
 	quorum    func(there bool) error // takes the majority away, or gives it back
 	countless bool                   // transactions are not shown
@@ -130,7 +130,8 @@ type rawSide struct {
 
 var replyZxid = regexp.MustCompile(`^zxid [0-9]+`)
 
-// rawConn sends a request, unless it is nil, and returns what comes up to its reply, or up to the end of the connection.
+// rawConn sends a request, unless it is nil, and returns what comes up to its reply, or up to the end of the
+// connection.
 type rawConn func(*fakezk.Request) ([]fakezk.Message, error)
 
 // rawClient is a client of a script.
@@ -195,8 +196,8 @@ func rawStep(out *strings.Builder, side *rawSide, clients map[string]*rawClient,
 	return err
 }
 
-// connect opens a session, reconnect takes the last one up again. What comes of that is shown if more than a session was
-// asked for.
+// connect opens a session, reconnect takes the last one up again. What comes of that is shown if more than a session
+// was asked for.
 func (c *rawClient) connect(out *strings.Builder, side *rawSide, words []string) error {
 	asked := wire.ConnectRequest{Timeout: int32(patience.Milliseconds()), Password: make([]byte, 16)}
 	if words[0] == "reconnect" {

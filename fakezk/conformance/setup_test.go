@@ -17,8 +17,8 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// setup is what the servers of a transcript are told beside the usual: the fake by its configuration, the real ones by lines of
-// zoo.cfg, arguments of Java and a JAAS configuration.
+// setup is what the servers of a transcript are told beside the usual: the fake by its configuration, the real ones
+// by lines of zoo.cfg, arguments of Java and a JAAS configuration.
 type setup struct {
 	cfg         fakezk.Config
 	config, jvm []string

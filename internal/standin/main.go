@@ -1,5 +1,5 @@
-// Standin replaces the ZooKeeper server process in test suites of client libraries that start servers by zkServer.sh, or
-// by java with the class QuorumPeerMain.
+// Standin replaces the ZooKeeper server process in test suites of client libraries that start servers by zkServer.sh,
+// or by java with the class QuorumPeerMain.
 //
 //	standin [start-foreground] [java's arguments] zoo.cfg
 //

@@ -3,8 +3,9 @@
 // # The model
 //
 // [Run] plays the trace of the counterexample in a round of package live. A [Stepper] passes each client's requests,
-// replies and watch events one by one, in the order of the trace. Connections break, sessions expire, processes die and
-// servers lag where they did in simulation. Then all clients go on freely, and the round is judged as any other. A [Confirmation] says whether the same property breaks, and at which step the real servers went another way.
+// replies and watch events one by one, in the order of the trace. Connections break, sessions expire, processes die
+// and servers lag where they did in simulation. Then all clients go on freely, and the round is judged as any other.
+// A [Confirmation] says whether the same property breaks, and at which step the real servers went another way.
 package confirm
 
 import (
@@ -49,8 +50,8 @@ type Confirmation struct {
 	// never did.
 	Step       int
 	Difference string
-	// Tries is the number of tries, each on a root of its own. There are up to ten: a server may close the connection of
-	// an ended session before it sends the events of that end, from another thread.
+	// Tries is the number of tries, each on a root of its own. There are up to ten: a server may close the connection
+	// of an ended session before it sends the events of that end, from another thread.
 	Tries int
 	// Untried says why it was not tried at all: what cannot be made to happen on real servers.
 	Untried string
@@ -91,8 +92,8 @@ type Watched struct {
 	Path    string
 }
 
-// Run makes a counterexample happen on real servers: replayed is the result of [sim.Replay]. It fails if the round could
-// not be played.
+// Run makes a counterexample happen on real servers: replayed is the result of [sim.Replay]. It fails if the round
+// could not be played.
 func Run(
 	ctx context.Context, w *workload.Workload, c *sim.Counterexample, replayed *sim.Replayed, cfg Config,
 ) (*Confirmation, error) {
@@ -174,8 +175,8 @@ func wrapping(changes []sim.Change) string {
 	return needs
 }
 
-// confirm plays the round by the trace, and says whether the property breaks; waits says that somebody waited for ever in
-// the simulation.
+// confirm plays the round by the trace, and says whether the property breaks; waits says that somebody waited for
+// ever in the simulation.
 func (r *replayer) confirm(ctx context.Context, property string, waits bool) (*Confirmation, error) {
 	if err := r.begin(ctx); err != nil {
 		return nil, err

@@ -158,8 +158,8 @@ func (r *replayer) opening(p *incarnation, line int) (how Opening, refused bool)
 // serverOf returns the server of the simulation that has granted a session.
 func serverOf(session int64) int { return int(session>>56) - 1 }
 
-// start starts the users of an incarnation that had not finished in the one before, each when the one before has asked for
-// something, or has had its time: users of one process may share objects, which the first of them makes.
+// start starts the users of an incarnation that had not finished in the one before, each when the one before has
+// asked for something, or has had its time: users of one process may share objects, which the first of them makes.
 func (p *incarnation) start(ctx context.Context, before []*replayedUser) {
 	r := p.replayer
 	for i, u := range p.users {

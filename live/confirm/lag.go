@@ -89,8 +89,8 @@ func (r *replayer) passRequest(ctx context.Context, p *incarnation) error {
 	return r.through(ctx, p.server, pass)
 }
 
-// meet notes that a client is about to connect to a server. A server without clients is up to date then, unless the step
-// makes it lag.
+// meet notes that a client is about to connect to a server. A server without clients is up to date then, unless the
+// step makes it lag.
 func (r *replayer) meet(ctx context.Context, server, step int) error {
 	f := r.follower(server)
 	if f == nil || r.recovered || r.seen(server) {

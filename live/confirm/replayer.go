@@ -58,8 +58,8 @@ func newReplayer(ctx context.Context, l *live.Round, w *workload.Workload, cfg C
 	return r
 }
 
-// livenessMax bounds, in patiences, how long a trace is followed in the liveness phase: a recipe may poll for ever, which
-// takes minutes of simulated time. Requests due much later are not waited for either.
+// livenessMax bounds, in patiences, how long a trace is followed in the liveness phase: a recipe may poll for ever,
+// which takes minutes of simulated time. Requests due much later are not waited for either.
 const livenessMax = 3
 
 // leap is how much time passes in a line in which nothing else does.
@@ -180,8 +180,8 @@ func (r *replayer) world(ctx context.Context, s sim.Step) error {
 	return nil
 }
 
-// awaitExpected waits until all clients have come as far as in the simulation after a step: until all requests that were
-// pending there are pending. Sessions that end in the step are ended.
+// awaitExpected waits until all clients have come as far as in the simulation after a step: until all requests that
+// were pending there are pending. Sessions that end in the step are ended.
 func (r *replayer) awaitExpected(ctx context.Context, number int) error {
 	for _, session := range r.deaths[number] {
 		if p := r.owners[session]; p != nil && !p.over {
