@@ -126,7 +126,8 @@ func (cfg Config) check() error {
 	case cfg.Open == nil && cfg.Start == nil || cfg.Admin == nil:
 		return fmt.Errorf("live: there is no way to open sessions")
 	case cfg.Clients < 1 || cfg.Clients > clientsMax || cfg.Ops < 1 || cfg.Ops > opsMax:
-		return fmt.Errorf("live: %d clients with %d operations: 1 to %d and 1 to %d are possible", cfg.Clients, cfg.Ops, clientsMax, opsMax)
+		return fmt.Errorf("live: %d clients with %d operations: 1 to %d and 1 to %d are possible",
+			cfg.Clients, cfg.Ops, clientsMax, opsMax)
 	case cfg.Rounds < 0 || cfg.Duration < 0 || cfg.Patience < 0 || cfg.Workers < 0 || cfg.Processes < 0 || cfg.Timeout < 0:
 		return fmt.Errorf("live: rounds, workers, processes and times must not be negative")
 	case hurting && cfg.Servers == nil:
@@ -139,7 +140,9 @@ func (cfg Config) check() error {
 const opsMax = 100
 
 // onRoot claims the root, runs, and removes it.
-func onRoot(ctx context.Context, w *workload.Workload, cfg Config, run func(context.Context, *liveRun) error) (sim.Result, error) {
+func onRoot(
+	ctx context.Context, w *workload.Workload, cfg Config, run func(context.Context, *liveRun) error,
+) (sim.Result, error) {
 	session, err := cfg.Admin(ctx)
 	if err != nil {
 		return sim.Result{}, err
@@ -579,7 +582,9 @@ func (r *liveRun) finish(ctx context.Context) sim.Result {
 	case out.Episodes == 0:
 		out.Verdict, out.Reason = sim.VerdictUnknown, "no round was finished"
 	case !r.worked:
-		out.Verdict, out.Reason = sim.VerdictUnknown, fmt.Sprintf("none of the %d operations has succeeded, so that nothing was tested: does the recipe work here at all?", out.Operations)
+		out.Verdict = sim.VerdictUnknown
+		out.Reason = fmt.Sprintf("none of the %d operations has succeeded, so that nothing was tested: "+
+			"does the recipe work here at all?", out.Operations)
 	}
 	return out
 }

@@ -164,7 +164,8 @@ func wrapping(changes []sim.Change) string {
 	needs := "the counter of sequential znodes begins near its end, which takes 2147483647 creates on real servers"
 	for _, c := range changes {
 		if c.Sequential && strings.HasSuffix(c.Path, "-2147483648") {
-			return fmt.Sprintf("step %d: the counter of sequential znodes goes on to -2147483648, where ZooKeeper 3.8's sticks at 2147483647", c.Step)
+			return fmt.Sprintf("step %d: the counter of sequential znodes goes on to -2147483648, "+
+				"where ZooKeeper 3.8's sticks at 2147483647", c.Step)
 		}
 	}
 	for _, c := range changes {
