@@ -103,7 +103,7 @@ func (s *Server) tick() time.Duration {
 }
 
 // now is the servers' time, in milliseconds since 1970. mu is held.
-func (s *Server) now() int64 { return time.Now().Add(s.ahead).UnixMilli() }
+func (s *Server) now() int64 { return s.started.Add(time.Since(s.started) + s.ahead).UnixMilli() }
 
 // keepTime expires sessions once a tick, as ZooKeeper does.
 func (s *Server) keepTime() {
