@@ -11,17 +11,17 @@ import "github.com/anishathalye/porcupine"
 // A shut or an open of unknown outcome takes effect at any time from its call on, or never.
 func Barrier() Model {
 	return Model{
-		Name:       "gate",
-		Operations: operationsOf("gate"),
-		problem:    gateProblem,
-		prepare:    prepareGate,
-		spec:       gateSpec,
-		monitor:    gateMonitor,
-		explain:    explainGate,
+		Name:       "barrier",
+		Operations: operationsOf("barrier"),
+		problem:    barrierProblem,
+		prepare:    prepareBarrier,
+		spec:       barrierSpec,
+		monitor:    barrierMonitor,
+		explain:    explainBarrier,
 	}
 }
 
-func gateProblem(op Operation) string { return onlyNull(op, "gate") }
+func barrierProblem(op Operation) string { return onlyNull(op, "barrier") }
 
 // onlyNull says that an operation has an argument or a result, or nothing.
 func onlyNull(op Operation, object string) string {
@@ -31,8 +31,8 @@ func onlyNull(op Operation, object string) string {
 	return ""
 }
 
-// prepareGate leaves out what failed, and waits of unknown outcome.
-func prepareGate(h History) []step {
+// prepareBarrier leaves out what failed, and waits of unknown outcome.
+func prepareBarrier(h History) []step {
 	kinds := map[string]stepKind{"shut": stepShut, "open": stepOpen, "wait": stepWait}
 	var steps []step
 	for i := range h {
@@ -47,8 +47,8 @@ func prepareGate(h History) []step {
 	return steps
 }
 
-// gateSpec: the state is whether the gate is shut. A step that never happens is one that happens after all others.
-var gateSpec = porcupine.Model{
+// barrierSpec: the state is whether the barrier is shut. A step that never happens is one that happens after all others.
+var barrierSpec = porcupine.Model{
 	Init: func() any { return false },
 	Step: func(state, input, _ any) (bool, any) {
 		switch s := input.(*step); s.kind {
@@ -67,7 +67,7 @@ var gateSpec = porcupine.Model{
 	},
 }
 
-// explainGate: only a wait can be illegal.
-func explainGate(j *judge, steps []step) finding {
+// explainBarrier: only a wait can be illegal.
+func explainBarrier(j *judge, steps []step) finding {
 	return finding{"early-wait", j.shrink(steps)}
 }

@@ -119,7 +119,7 @@ func canAllLeave(h History, passed map[int]float64) bool {
 	return true
 }
 
-func TestBarrierAgreesWithReference(t *testing.T) {
+func TestDoubleBarrierAgreesWithReference(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		h, parties := drawMeetings(t), rapid.IntRange(1, 3).Draw(t, "parties")
@@ -156,7 +156,7 @@ func overlapsItself(h History) bool {
 	return false
 }
 
-func TestBarrierNamesWhatIsBroken(t *testing.T) {
+func TestDoubleBarrierNamesWhatIsBroken(t *testing.T) {
 	cases := map[string][2]string{
 		"two enter and leave together": {"client 1 enter [1..6]\nclient 2 enter [2..5]\nclient 1 leave " +
 			"[7..12]\nclient 2 leave [9..11]", "ok"},
@@ -176,7 +176,7 @@ func TestBarrierNamesWhatIsBroken(t *testing.T) {
 			t.Errorf("%s: %v, want %s", title, v, c[1])
 		}
 	}
-	if _, err := ByName("barrier", Parameters{Parties: 3}); err != nil {
+	if _, err := ByName("doublebarrier", Parameters{Parties: 3}); err != nil {
 		t.Error(err)
 	}
 	if v := Check(DoubleBarrier(2), parseHistory(t, "client 1 enter 5 [1..2]"),
@@ -185,20 +185,20 @@ func TestBarrierNamesWhatIsBroken(t *testing.T) {
 	}
 }
 
-// plainGate is whether the gate is shut.
-type plainGate bool
+// plainBarrier is whether the barrier is shut.
+type plainBarrier bool
 
-func (g plainGate) apply(h History, i int) (bool, object) {
+func (g plainBarrier) apply(h History, i int) (bool, object) {
 	switch h[i].Op {
 	case "shut":
-		return true, plainGate(true)
+		return true, plainBarrier(true)
 	case "open":
-		return true, plainGate(false)
+		return true, plainBarrier(false)
 	}
 	return !bool(g), g
 }
 
-func TestGateAgreesWithReference(t *testing.T) {
+func TestBarrierAgreesWithReference(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		h := drawWild(t, Barrier())
@@ -210,10 +210,10 @@ func TestGateAgreesWithReference(t *testing.T) {
 		}
 		v := Check(Barrier(), h, Options{})[0]
 		seen[summary(v)]++
-		if legal := linearizableByReference(plainGate(false), h); legal != (v.Outcome == Ok) {
+		if legal := linearizableByReference(plainBarrier(false), h); legal != (v.Outcome == Ok) {
 			t.Fatalf("reference: legal is %v; Check: %v\n%s", legal, v, lines(h))
 		}
-		if v.Outcome == Violation && linearizableByReference(plainGate(false), v.Operations) {
+		if v.Outcome == Violation && linearizableByReference(plainBarrier(false), v.Operations) {
 			t.Fatalf("these do not break the rule by themselves:\n%s", lines(v.Operations))
 		}
 	})

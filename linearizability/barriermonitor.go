@@ -7,7 +7,7 @@ import (
 	"sort"
 )
 
-// The monitor of a gate asks where the openings can be. A shut does harm only from its last instant on, and none if
+// The monitor of a barrier asks where the openings can be. A shut does harm only from its last instant on, and none if
 // there is an opening while it runs: then it can take effect just before that. So a wait is in order unless there is
 // a shut that was over before the wait was called, and no opening from the call of that shut to the end of the wait.
 // Of all such shuts the one that was called last asks for most. What is left is to hit, for every wait, the interval
@@ -22,8 +22,8 @@ import (
 //
 // All it takes is sorting and a heap: O(n log n). Nobody has published this, as far as we know.
 
-func gateMonitor(steps []step) ruling {
-	g := &gateCase{steps: steps, ready: byEnd(steps)}
+func barrierMonitor(steps []step) ruling {
+	g := &barrierCase{steps: steps, ready: byEnd(steps)}
 	g.load()
 	latest := int64(math.MinInt64) // the last opening so far
 	next := 0
@@ -54,7 +54,7 @@ type need struct {
 	taken      int32 // the opening that was taken for it, or none
 }
 
-type gateCase struct {
+type barrierCase struct {
 	steps []step
 	opens []int32           // by call
 	needs []need            // by to
@@ -62,7 +62,7 @@ type gateCase struct {
 }
 
 // load finds the openings, and what the waits need.
-func (g *gateCase) load() {
+func (g *barrierCase) load() {
 	var shuts []int32 // by end
 	for i := range g.steps {
 		switch s := &g.steps[i]; {
@@ -99,7 +99,7 @@ const couldMax = 1 << 24
 // earlyWait is the finding that there is no opening for need k. It names all openings that can hit it, what they were
 // taken for, the openings that can hit that, and so on: these are illegal by themselves, as no opening that is left
 // out could help.
-func (g *gateCase) earlyWait(k int32) finding {
+func (g *barrierCase) earlyWait(k int32) finding {
 	f := finding{property: "early-wait"}
 	takenFor := make(map[int32]int32)
 	for i := range g.needs {

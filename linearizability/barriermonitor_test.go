@@ -7,26 +7,26 @@ import (
 )
 
 func init() {
-	enter(contender{model: Barrier(), fresh: func() sequential { return new(seriesGate) }, wild: wildGate, ops: 10})
+	enter(contender{model: Barrier(), fresh: func() sequential { return new(seriesBarrier) }, wild: wildBarrier, ops: 10})
 }
 
-// seriesGate runs the operations of a gate one at a time.
-type seriesGate struct{ shut bool }
+// seriesBarrier runs the operations of a barrier one at a time.
+type seriesBarrier struct{ shut bool }
 
-func (g *seriesGate) run(r *rand.Rand, _ int) (Operation, bool) {
-	op := wildGate(r)
+func (g *seriesBarrier) run(r *rand.Rand, _ int) (Operation, bool) {
+	op := wildBarrier(r)
 	if op.Op != "wait" {
 		g.shut = op.Op == "shut"
 	}
 	return op, op.Op != "wait" || !g.shut
 }
 
-func wildGate(r *rand.Rand) Operation {
+func wildBarrier(r *rand.Rand) Operation {
 	return Operation{Op: []string{"shut", "shut", "open", "wait", "wait"}[r.IntN(5)]}
 }
 
-// TestGateOfManyAtOnce judges what no search could: all at once, legal and with one wait too early.
-func TestGateOfManyAtOnce(t *testing.T) {
+// TestBarrierOfManyAtOnce judges what no search could: all at once, legal and with one wait too early.
+func TestBarrierOfManyAtOnce(t *testing.T) {
 	const n = 30_000
 	var h History
 	for i := range n {

@@ -21,21 +21,21 @@ import (
 // of its session; record it as a leave of unknown outcome.
 func DoubleBarrier(parties int) Model {
 	return Model{
-		Name:       "barrier",
-		Operations: operationsOf("barrier"),
+		Name:       "doublebarrier",
+		Operations: operationsOf("doublebarrier"),
 		Parameters: Parameters{Parties: parties},
-		problem:    barrierProblem,
-		prepare:    prepareBarrier,
-		spec:       barrierSpec(parties),
-		monitor:    func(steps []step) ruling { return barrierMonitor(steps, parties) },
-		explain:    func(j *judge, steps []step) finding { return explainBarrier(j, steps, parties) },
+		problem:    doubleBarrierProblem,
+		prepare:    prepareDoubleBarrier,
+		spec:       doubleBarrierSpec(parties),
+		monitor:    func(steps []step) ruling { return doubleBarrierMonitor(steps, parties) },
+		explain:    func(j *judge, steps []step) finding { return explainDoubleBarrier(j, steps, parties) },
 	}
 }
 
-func barrierProblem(op Operation) string { return onlyNull(op, "barrier") }
+func doubleBarrierProblem(op Operation) string { return onlyNull(op, "doublebarrier") }
 
-// prepareBarrier splits operations into call and wait. The item of a step is the number of its process.
-func prepareBarrier(h History) []step {
+// prepareDoubleBarrier splits operations into call and wait. The item of a step is the number of its process.
+func prepareDoubleBarrier(h History) []step {
 	var steps []step
 	number := make(map[Value]int32)
 	for _, i := range byCall(h) {
@@ -92,11 +92,11 @@ const (
 	placeBytes = 1 + 4 // of one process
 )
 
-func barrierSpec(parties int) porcupine.Model {
+func doubleBarrierSpec(parties int) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return "" },
 		Step: func(state, input, _ any) (bool, any) {
-			legal, next := stepBarrier([]byte(state.(string)), input.(*step), parties)
+			legal, next := stepDoubleBarrier([]byte(state.(string)), input.(*step), parties)
 			return legal, string(next)
 		},
 		Hash: func(state any) uint64 {
@@ -109,7 +109,7 @@ func barrierSpec(parties int) porcupine.Model {
 	}
 }
 
-func stepBarrier(state []byte, s *step, parties int) (bool, []byte) {
+func stepDoubleBarrier(state []byte, s *step, parties int) (bool, []byte) {
 	for len(state) < placeBytes*(int(s.item)+1) {
 		state = append(state, 0)
 	}
@@ -155,8 +155,8 @@ func anyInside(state []byte) bool {
 // explainedMax bounds the steps of a barrier that is explained, which takes the cube of their number.
 const explainedMax = 300
 
-// explainBarrier tells early enters from early leaves.
-func explainBarrier(j *judge, steps []step, parties int) finding {
+// explainDoubleBarrier tells early enters from early leaves.
+func explainDoubleBarrier(j *judge, steps []step, parties int) finding {
 	if len(steps) > explainedMax {
 		return unexplained(steps)
 	}

@@ -18,8 +18,8 @@ import (
 //
 // The time is that of sorting. Nobody has published this, as far as we know; it follows from the model.
 
-func barrierMonitor(steps []step, parties int) ruling {
-	b := &barrierCase{steps: steps, parties: parties}
+func doubleBarrierMonitor(steps []step, parties int) ruling {
+	b := &doubleBarrierCase{steps: steps, parties: parties}
 	b.load()
 	for i := range steps {
 		if s := &steps[i]; s.kind == stepPass && !b.pass(int32(i)) {
@@ -37,8 +37,8 @@ func barrierMonitor(steps []step, parties int) ruling {
 	return legal()
 }
 
-// barrierCase is a history of a barrier. Moment k is the time after k instants.
-type barrierCase struct {
+// doubleBarrierCase is a history of a barrier. Moment k is the time after k instants.
+type doubleBarrierCase struct {
 	steps     []step
 	parties   int
 	instants  []int32         // the steps that have an instant, by call
@@ -58,7 +58,7 @@ type inside struct {
 	latest   int // the moment at which it would have succeeded had enough been there all the time
 }
 
-func (b *barrierCase) load() {
+func (b *doubleBarrierCase) load() {
 	b.ends = make(map[int]int64)
 	for i := range b.steps {
 		switch s := &b.steps[i]; s.kind {
@@ -84,7 +84,7 @@ func (b *barrierCase) load() {
 	}
 }
 
-func (b *barrierCase) happen(k int, s *step, present map[int32]int64) {
+func (b *doubleBarrierCase) happen(k int, s *step, present map[int32]int64) {
 	own := b.own[s.item]
 	entered, there := present[s.item]
 	if len(own) > 0 && b.at(own[len(own)-1]) == s.call ||
@@ -102,23 +102,23 @@ func (b *barrierCase) happen(k int, s *step, present map[int32]int64) {
 }
 
 // passed is by when an enter had succeeded; Forever if it is not known that it did.
-func (b *barrierCase) passed(source int) int64 {
+func (b *doubleBarrierCase) passed(source int) int64 {
 	if end, found := b.ends[source]; found {
 		return end
 	}
 	return Forever
 }
 
-func (b *barrierCase) at(k int) int64 { return b.steps[b.instants[k]].call }
+func (b *doubleBarrierCase) at(k int) int64 { return b.steps[b.instants[k]].call }
 
-func (b *barrierCase) moments(s *step) (from, to int) {
+func (b *doubleBarrierCase) moments(s *step) (from, to int) {
 	from = sort.Search(len(b.instants), func(k int) bool { return b.at(k) >= s.call })
 	to = sort.Search(len(b.instants), func(k int) bool { return b.at(k) > s.end })
 	return from, to
 }
 
 // pass lets the enter of step i succeed as late as it can, and tells whether it can at all.
-func (b *barrierCase) pass(i int32) bool {
+func (b *doubleBarrierCase) pass(i int32) bool {
 	s := &b.steps[i]
 	own := b.own[s.item]
 	first, _ := slices.BinarySearch(own, b.place[s.source])
@@ -145,7 +145,7 @@ func (b *barrierCase) pass(i int32) bool {
 }
 
 // freeMoments returns, by moment, how many moments before it have no process inside.
-func (b *barrierCase) freeMoments() []int {
+func (b *doubleBarrierCase) freeMoments() []int {
 	change := make([]int, len(b.instants)+2)
 	for _, stay := range b.stays {
 		change[stay.from+1]++
@@ -164,7 +164,7 @@ func (b *barrierCase) freeMoments() []int {
 }
 
 // unless returns the ruling, unless stamps that are equal could make a difference between two stamps.
-func (b *barrierCase) unless(from, to int64, r ruling) ruling {
+func (b *doubleBarrierCase) unless(from, to int64, r ruling) ruling {
 	if b.ambiguous {
 		return undetermined("a process enters again before it is known to have entered, or does two things at one " +
 			"instant")
@@ -182,7 +182,7 @@ func (b *barrierCase) unless(from, to int64, r ruling) ruling {
 const certificateMax = 6
 
 // earlyEnter is the finding that enter i never met enough others. It names those present when most were, if few.
-func (b *barrierCase) earlyEnter(i int32) ruling {
+func (b *doubleBarrierCase) earlyEnter(i int32) ruling {
 	from, to := b.moments(&b.steps[i])
 	best := from
 	for k := from; k <= to; k++ {
@@ -203,7 +203,7 @@ func (b *barrierCase) earlyEnter(i int32) ruling {
 }
 
 // presentAt returns the enters of the processes that are present at a moment.
-func (b *barrierCase) presentAt(moment int) (sources []int) {
+func (b *doubleBarrierCase) presentAt(moment int) (sources []int) {
 	present := make(map[int32]int)
 	for _, i := range b.instants[:moment] {
 		switch s := &b.steps[i]; s.kind {
@@ -223,7 +223,7 @@ func (b *barrierCase) presentAt(moment int) (sources []int) {
 // earlyLeave is the finding that a process was inside at every moment of leave i. The ruling's given processes are
 // always present, so that every enter named succeeds as late as it could. Where that would be too late, because too
 // few were present, no small part of the history is illegal by itself.
-func (b *barrierCase) earlyLeave(i int32) ruling {
+func (b *doubleBarrierCase) earlyLeave(i int32) ruling {
 	from, to := b.moments(&b.steps[i])
 	keep := map[int]bool{b.steps[i].source: true}
 	start := b.steps[i].call
@@ -250,7 +250,7 @@ func (b *barrierCase) earlyLeave(i int32) ruling {
 
 // longest returns the stay that lasts longest of those over a moment of a leave, even if enough had been there. At
 // the moments before the leaver's own instant it is exactly the stamp of the call.
-func (b *barrierCase) longest(moment int, leave *step) (best *inside) {
+func (b *doubleBarrierCase) longest(moment int, leave *step) (best *inside) {
 	early := moment <= b.place[leave.source]
 	for k := range b.stays {
 		s := &b.stays[k]
@@ -263,7 +263,7 @@ func (b *barrierCase) longest(moment int, leave *step) (best *inside) {
 }
 
 // crowd is enough other processes, present all the time.
-func (b *barrierCase) crowd() (given []step) {
+func (b *doubleBarrierCase) crowd() (given []step) {
 	others := itemsOf(b.steps)
 	for k := range b.parties {
 		given = append(given, step{kind: stepArrive, item: others + int32(k), call: math.MinInt64, end: math.MinInt64,

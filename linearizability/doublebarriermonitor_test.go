@@ -42,7 +42,7 @@ func coarsen(h History, unit int64) {
 	}
 }
 
-func TestBarrierMonitorAgrees(t *testing.T) {
+func TestDoubleBarrierMonitorAgrees(t *testing.T) {
 	var legal, illegal, undecided int
 	for i := range effort(t) / 4 {
 		r := rand.New(rand.NewPCG(agreeSeed, uint64(i)))
@@ -87,8 +87,8 @@ func inStep(processes, rounds int) (h History) {
 	return h
 }
 
-// TestLongBarriers judges what no search could, right and with one leave that comes too early.
-func TestLongBarriers(t *testing.T) {
+// TestLongDoubleBarriers judges what no search could, right and with one leave that comes too early.
+func TestLongDoubleBarriers(t *testing.T) {
 	h := inStep(5, 10_000)
 	if v := Check(DoubleBarrier(5), h, Options{})[0]; v.Outcome != Ok || v.Checker != "monitor" {
 		t.Error(v)
@@ -105,7 +105,7 @@ func TestLongBarriers(t *testing.T) {
 	}
 }
 
-func BenchmarkBarrier(b *testing.B) {
+func BenchmarkDoubleBarrier(b *testing.B) {
 	m := DoubleBarrier(5)
 	for _, rounds := range []int{100, 10_000, 100_000} {
 		h := inStep(5, rounds)

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// crowdedBarrier is 14 operations of a double barrier at nearly one instant, of which the last leave is too early:
+// crowdedDoubleBarrier is 14 operations of a double barrier at nearly one instant, of which the last leave is too early:
 // whoever enters with it is inside. It is illegal.
-func crowdedBarrier() History {
+func crowdedDoubleBarrier() History {
 	at := func(client int, op string, call, ret int64) Operation {
 		return Operation{Client: client, Op: op, Call: call, Return: ret}
 	}
@@ -26,7 +26,7 @@ func crowdedBarrier() History {
 // leave and each moment whether it was then, and has no memory for it.
 func TestTheFrontierLooksAtOnce(t *testing.T) {
 	m := DoubleBarrier(2)
-	steps := m.prepare(crowdedBarrier())
+	steps := m.prepare(crowdedDoubleBarrier())
 	j := newJudge(&m, Options{MemoryLimit: 64 << 20})
 	if r := searchFrontier(&j.spec, steps, j.half(), j.memory); r.outcome != Violation {
 		t.Errorf("%v: %s", r.outcome, r.reason)

@@ -11,7 +11,7 @@ func TestExplanationKeepsToTheTime(t *testing.T) {
 	steps := m.prepare(inStep(5, 300))
 	j := newJudge(&m, Options{Timeout: time.Nanosecond})
 	begin := time.Now()
-	if f := explainBarrier(j, steps, 2); f.property != "linearizability" || len(f.steps) != len(steps) {
+	if f := explainDoubleBarrier(j, steps, 2); f.property != "linearizability" || len(f.steps) != len(steps) {
 		t.Errorf("there was no time, but %s was found", f.property)
 	}
 	if took := time.Since(begin); took > time.Second {

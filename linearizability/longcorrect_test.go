@@ -27,7 +27,7 @@ func longHistories(t *testing.T) int {
 
 // undecidedMax is how many of a hundred histories of a model may be undetermined.
 var undecidedMax = map[string]int{"queue": 1, "priorityqueue": 1, "lock": 1, "election": 1, "rwlock": 5,
-	"semaphore": 5, "counter": 20, "barrier": 20}
+	"semaphore": 5, "counter": 20, "doublebarrier": 20}
 
 // TestNeverAccusedLong judges long histories that are correct by construction, with unknown outcomes, equal
 // stamps and reads from servers that lag. None may be accused.

@@ -91,22 +91,22 @@ var operationKinds = []OperationKind{
 	{Name: "peek", Models: queues, Role: RoleRead, Result: ResultItemOrNil},
 	{Name: "add", Models: counters, Role: RoleAdd, Result: ResultNumber},
 	{Name: "get", Models: counters, Role: RoleRead, Result: ResultNumber},
-	{Name: "enter", Models: barriers, Role: RoleEnter, Back: "leave"},
-	{Name: "leave", Models: barriers, Role: RoleLeave},
-	{Name: "shut", Models: gates, Role: RoleShut},
-	{Name: "open", Models: gates, Role: RoleOpen},
-	{Name: "wait", Models: gates, Role: RoleWait},
+	{Name: "enter", Models: doubleBarriers, Role: RoleEnter, Back: "leave"},
+	{Name: "leave", Models: doubleBarriers, Role: RoleLeave},
+	{Name: "shut", Models: barriers, Role: RoleShut},
+	{Name: "open", Models: barriers, Role: RoleOpen},
+	{Name: "wait", Models: barriers, Role: RoleWait},
 }
 
 // The models that share operations.
 var (
-	locks     = []string{"lock", "rwlock", "semaphore"}
-	rwlocks   = []string{"rwlock"}
-	elections = []string{"election"}
-	queues    = []string{"queue", "priorityqueue"}
-	counters  = []string{"counter"}
-	barriers  = []string{"barrier"}
-	gates     = []string{"gate"}
+	locks          = []string{"lock", "rwlock", "semaphore"}
+	rwlocks        = []string{"rwlock"}
+	elections      = []string{"election"}
+	queues         = []string{"queue", "priorityqueue"}
+	counters       = []string{"counter"}
+	doubleBarriers = []string{"doublebarrier"}
+	barriers       = []string{"barrier"}
 )
 
 var kindsByName = func() map[string]*OperationKind {

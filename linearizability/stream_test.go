@@ -48,7 +48,7 @@ func asFed(h History) History {
 }
 
 // withoutStream are the models that nobody knows how to judge piece by piece.
-var withoutStream = []string{"rwlock", "counter", "gate", "priorityqueue"}
+var withoutStream = []string{"rwlock", "counter", "barrier", "priorityqueue"}
 
 // Nothing else is left out by TestStreamAgrees.
 func TestWithoutStream(t *testing.T) {
@@ -117,7 +117,7 @@ func TestStreamForgets(t *testing.T) {
 
 func TestStreamRefuses(t *testing.T) {
 	if _, err := NewStream(Barrier()); err == nil {
-		t.Error("a gate can be judged as a stream")
+		t.Error("a barrier can be judged as a stream")
 	}
 	for i, ops := range []History{
 		{{Op: "pop", Call: 1, Return: 2}},

@@ -16,7 +16,7 @@ import (
 type checkCmd struct {
 	File       string        `arg:"" help:"A history: one JSON object a line; - is standard input. Or the folder of a run on real servers (--out), also of one that is under way or was killed: it says itself what its history is of."`
 	Model      string        `help:"What the history is judged against, as lock or queue; a wrong name lists them. Needed, but for the folder of a run."`
-	Parties    int           `help:"How many parties the barrier has, for the model barrier." default:"2"`
+	Parties    int           `help:"How many parties the double barrier has, for the model doublebarrier." default:"2"`
 	Permits    int           `help:"How many permits the semaphore has, for the model semaphore." default:"1"`
 	StaleReads bool          `help:"Allow peeks, gets and empty polls to answer from the past, as ZooKeeper's reads may without a sync."`
 	Window     int64         `help:"Judge while reading, in memory that does not grow with the file's length: it is in order of return, and no operation of known outcome lasts longer than so many stamps (steps or nanoseconds)." placeholder:"STAMPS"`

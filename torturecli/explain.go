@@ -23,7 +23,7 @@ import (
 type explainCmd struct {
 	File    string        `arg:"" help:"A counterexample that torture run has written; or, with --model, a history as for torture check."`
 	Model   string        `help:"What the history is judged against, as lock or queue."`
-	Parties int           `help:"How many parties the barrier has, for the model barrier." default:"2"`
+	Parties int           `help:"How many parties the double barrier has, for the model doublebarrier." default:"2"`
 	Permits int           `help:"How many permits the semaphore has, for the model semaphore." default:"1"`
 	Timeout time.Duration `help:"How long the history of one object may take to judge." default:"1m"`
 	Around  int           `help:"How many operations of the history to show before and after each that matters." default:"3"`

@@ -94,8 +94,8 @@ func help(t *testing.T, kind, recipe string) string {
 // The commands shown with a violation on real servers have all flags of its model.
 func TestFollowUps(t *testing.T) {
 	for of, want := range map[[2]string]string{
-		{"barrier", "ours"}:         "check f.jsonl --model gate",
-		{"doublebarrier", "ours/3"}: "check f.jsonl --model barrier --parties 3",
+		{"barrier", "ours"}:         "check f.jsonl --model barrier",
+		{"doublebarrier", "ours/3"}: "check f.jsonl --model doublebarrier --parties 3",
 		{"semaphore", "ours"}:       "check f.jsonl --model semaphore --permits 2",
 		{"queue", "ours/receipts"}:  "check f.jsonl --model queue",
 		{"membership", "ours"}:      "history: f.jsonl",

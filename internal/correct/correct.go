@@ -77,7 +77,7 @@ func New(model string, i uint64) (*Case, error) {
 // Draw draws a history of the model of that name, one of [Models].
 func Draw(r *rand.Rand, model string, with lin.Parameters, s Shape) lin.History {
 	var h lin.History
-	if model == "barrier" {
+	if model == "doublebarrier" {
 		h = drawRounds(r, s, with.Parties)
 	} else {
 		d := &drawing{r: r, shape: s, object: newObject(r, model, with.Permits), clients: make([]client, s.Clients)}

@@ -62,7 +62,7 @@ func TestVariety(t *testing.T) {
 				t.Errorf("%s: nobody ever did %s", model, op)
 			}
 		}
-		if unknown < 50 || ties < 50 || reads(model) != (stale > 0) || model != "barrier" && own < 50 {
+		if unknown < 50 || ties < 50 || reads(model) != (stale > 0) || model != "doublebarrier" && own < 50 {
 			t.Errorf("%s: %d of unknown outcome, %d ties, %d stale histories, %d operations of processes", model,
 				unknown, ties, stale, own)
 		}

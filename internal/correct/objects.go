@@ -10,7 +10,7 @@ import (
 )
 
 // Models are the names of the models that histories can be drawn for, see [lin.ByName].
-var Models = []string{"queue", "priorityqueue", "counter", "gate", "lock", "election", "rwlock", "semaphore", "barrier"}
+var Models = []string{"queue", "priorityqueue", "counter", "barrier", "lock", "election", "rwlock", "semaphore", "doublebarrier"}
 
 func newObject(r *rand.Rand, model string, permits int) object {
 	switch model {
@@ -18,8 +18,8 @@ func newObject(r *rand.Rand, model string, permits int) object {
 		return newQueue(r, model == "priorityqueue")
 	case "counter":
 		return newCounter(r)
-	case "gate":
-		return &gate{}
+	case "barrier":
+		return &barrier{}
 	}
 	return newHolds(r, model, permits)
 }
@@ -146,10 +146,10 @@ func (c *counter) read(_ *rand.Rand, version int) lin.Operation {
 	return lin.Operation{Op: "get", Result: lin.Int(c.numbers[version])}
 }
 
-// gate is open or shut.
-type gate struct{ shut bool }
+// barrier is open or shut.
+type barrier struct{ shut bool }
 
-func (g *gate) run(r *rand.Rand, process int) (lin.Operation, bool) {
+func (g *barrier) run(r *rand.Rand, process int) (lin.Operation, bool) {
 	op := g.lost(r, process)
 	if op.Op == "wait" {
 		return op, !g.shut
@@ -158,7 +158,7 @@ func (g *gate) run(r *rand.Rand, process int) (lin.Operation, bool) {
 	return op, true
 }
 
-func (g *gate) lost(r *rand.Rand, _ int) lin.Operation {
+func (g *barrier) lost(r *rand.Rand, _ int) lin.Operation {
 	return lin.Operation{Op: []string{"wait", "wait", "shut", "open"}[r.IntN(4)]}
 }
 

@@ -251,7 +251,7 @@ func value(r *rand.Rand, model string, o *lin.Operation) {
 		}
 	case o.Op == "add":
 		o.Arg, o.Result = lin.Int([]int64{1, 1, 1, 2, -1, 3}[r.IntN(6)]), some
-	case releases(*o) || model == "gate" || model == "barrier" || o.Op == "downgrade" || o.Op == "resigned":
+	case releases(*o) || model == "barrier" || model == "doublebarrier" || o.Op == "downgrade" || o.Op == "resigned":
 	case model == "priorityqueue" && some.IsInt():
 		o.Result = ranked(some.Int())
 	default:

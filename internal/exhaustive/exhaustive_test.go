@@ -48,17 +48,17 @@ func TestByHand(t *testing.T) {
 			Return: 1}, op(2, "get", 2, 3, lin.Int(2))}, Legal},
 		"a stale get": {"counter", lin.History{{Op: "add", Arg: lin.Int(2), Result: lin.Int(2),
 			Return: 1}, op(2, "get", 2, 3, lin.Int(0))}, Illegal},
-		"through an open gate": {"gate", lin.History{op(1, "shut", 0, 1, lin.Null), op(2, "wait", 1, 5, lin.Null)},
+		"through an open gate": {"barrier", lin.History{op(1, "shut", 0, 1, lin.Null), op(2, "wait", 1, 5, lin.Null)},
 			Legal},
-		"through a shut gate": {"gate", lin.History{op(1, "shut", 0, 1, lin.Null), op(2, "wait", 2, 5, lin.Null)},
+		"through a shut gate": {"barrier", lin.History{op(1, "shut", 0, 1, lin.Null), op(2, "wait", 2, 5, lin.Null)},
 			Illegal},
-		"together": {"barrier", lin.History{op(1, "enter", 0, 5, lin.Null),
+		"together": {"doublebarrier", lin.History{op(1, "enter", 0, 5, lin.Null),
 			op(2, "enter", 2, 4, lin.Null)}, Legal},
-		"alone": {"barrier", lin.History{op(1, "enter", 0, 1, lin.Null),
+		"alone": {"doublebarrier", lin.History{op(1, "enter", 0, 1, lin.Null),
 			op(2, "enter", 2, 4, lin.Null)}, Illegal},
-		"left while others stay": {"barrier", lin.History{op(1, "enter", 0, 5, lin.Null),
+		"left while others stay": {"doublebarrier", lin.History{op(1, "enter", 0, 5, lin.Null),
 			op(2, "enter", 2, 4, lin.Null), op(1, "leave", 6, 7, lin.Null)}, Illegal},
-		"left as others die": {"barrier", lin.History{op(1, "enter", 0, 5, lin.Null),
+		"left as others die": {"doublebarrier", lin.History{op(1, "enter", 0, 5, lin.Null),
 			op(2, "enter", 2, 4, lin.Null), op(1, "leave", 6, 9, lin.Null), lost(op(2, "leave", 8, 9, lin.Null))},
 			Legal},
 		"one after another": {"lock", lin.History{op(1, "acquire", 0, 1, lin.Int(1)),
@@ -94,7 +94,7 @@ func TestByHand(t *testing.T) {
 		"a refusal": {"semaphore", lin.History{op(3, "try", 2, 3, lin.Bool(false))}, Legal},
 		"what failed never was": {"lock", lin.History{op(1, "acquire", 0, 1, lin.Null),
 			{Client: 2, Op: "acquire", Outcome: lin.Fail, Call: 2, Return: 3}}, Legal},
-		"a wait that nobody saw": {"gate", lin.History{op(1, "shut", 0, 1, lin.Null),
+		"a wait that nobody saw": {"barrier", lin.History{op(1, "shut", 0, 1, lin.Null),
 			lost(op(2, "wait", 2, 5, lin.Null))}, Legal},
 		"a lost sum that is told": {"counter", lin.History{lost(lin.Operation{Op: "add", Arg: lin.Int(2),
 			Result: lin.Int(5)}), op(2, "get", 2, 3, lin.Int(2))}, Illegal},
@@ -131,7 +131,7 @@ func TestTooLong(t *testing.T) {
 	}
 	for _, model := range models[3:] {
 		for i := range h {
-			h[i].Op = map[string]string{"gate": "wait", "barrier": "leave", "election": "elected"}[model]
+			h[i].Op = map[string]string{"barrier": "wait", "doublebarrier": "leave", "election": "elected"}[model]
 			h[i].Op = cmp.Or(h[i].Op, "acquire")
 		}
 		if a, err := Judge(model, parameters, h); err != nil || a != Undecided {

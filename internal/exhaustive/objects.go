@@ -18,10 +18,10 @@ func Judge(model string, with lin.Parameters, h lin.History) (Answer, error) {
 		return inSomeOrder("", queueEvents(h, model == "priorityqueue")), nil
 	case "counter":
 		return inSomeOrder(int64(0), counterEvents(h)), nil
-	case "gate":
-		return inSomeOrder(false, gateEvents(h)), nil
 	case "barrier":
-		return inSomeOrder("", barrierEvents(h, max(with.Parties, 1))), nil
+		return inSomeOrder(false, barrierEvents(h)), nil
+	case "doublebarrier":
+		return inSomeOrder("", doubleBarrierEvents(h, max(with.Parties, 1))), nil
 	case "lock", "election", "rwlock", "semaphore":
 		return inSomeOrder(tenancy{}, newHolds(model, max(with.Permits, 1), h).events()), nil
 	}
@@ -104,8 +104,8 @@ func counterEvents(h lin.History) (events []event[int64]) {
 	return events
 }
 
-// gateEvents: the state is whether the gate is shut.
-func gateEvents(h lin.History) (events []event[bool]) {
+// barrierEvents: the state is whether the barrier is shut.
+func barrierEvents(h lin.History) (events []event[bool]) {
 	for _, op := range h {
 		if op.Outcome != lin.Fail {
 			events = append(events, newEvent(op, func(shut bool) (bool, bool) {
@@ -123,10 +123,10 @@ const (
 	left               // by a leave of unknown outcome: no longer inside, but perhaps still there
 )
 
-// barrierEvents: the state is two bytes for each process: its state, and the operation by which it last entered, by
+// doubleBarrierEvents: the state is two bytes for each process: its state, and the operation by which it last entered, by
 // place in order of call. An operation's effect at its call is an event of its own, which happens whatever the
 // outcome; its wait is another.
-func barrierEvents(h lin.History, parties int) (events []event[string]) {
+func doubleBarrierEvents(h lin.History, parties int) (events []event[string]) {
 	h = slices.DeleteFunc(slices.Clone(h), func(op lin.Operation) bool { return op.Outcome == lin.Fail })
 	slices.SortStableFunc(h, func(a, b lin.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	var processes []string

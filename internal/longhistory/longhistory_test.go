@@ -77,7 +77,7 @@ func streamed(t *testing.T, m linearizability.Model, h linearizability.History) 
 }
 
 func TestUnfitConfigs(t *testing.T) {
-	for _, cfg := range []longhistory.Config{{Model: "queue", Clients: 1}, {Model: "barrier", Clients: 3}} {
+	for _, cfg := range []longhistory.Config{{Model: "queue", Clients: 1}, {Model: "doublebarrier", Clients: 3}} {
 		if err := longhistory.Write(&bytes.Buffer{}, cfg); err == nil {
 			t.Errorf("%+v: no error", cfg)
 		}

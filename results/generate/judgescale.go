@@ -53,8 +53,8 @@ func scaleShapes() (all []scaleShape) {
 			[]string{"--permits", strconv.Itoa(scaleOperations/2 - 1)}, "violation", overdrawn},
 		scaleShape{"offers that overlap their neighbours, one lost poll too few", "queue", nil,
 			"violation", passedOver},
-		scaleShape{"all at once", "gate", nil, "ok", allAtOnce},
-		scaleShape{"all at once, one wait too early", "gate", nil, "violation", func(n int) lin.History {
+		scaleShape{"all at once", "barrier", nil, "ok", allAtOnce},
+		scaleShape{"all at once, one wait too early", "barrier", nil, "violation", func(n int) lin.History {
 			return append(allAtOnce(n), lin.Operation{Client: n, Op: "wait", Call: 11, Return: 19})
 		}},
 		scaleShape{"lost additions of 2, a get of 1", "counter", nil, "violation",

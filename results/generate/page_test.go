@@ -134,10 +134,10 @@ Noticed: 99.994 % of the corruptions that change the outcome; 17 were not. (Each
 ### Those that are legal all the same
 | drop | add | 5,464 | 536 | 536 | it may |`},
 	{"judge-scale", facts{"Operations": 100000, "Seconds": 5.0, "MB": 500, "Checks": []scaled{{
-		scaleShape{Name: "all at once", Model: "gate"},
+		scaleShape{Name: "all at once", Model: "barrier"},
 		checked{Verdict: "violation", Rule: "order", Certificate: 2, Processor: 0.232, MB: 118}, 100010,
 	}}}, `produce has to be decided in 5 s of the processor and 500 MB. Not decided is which of n amounts make up a number: that is a
-| gate | all at once | 100,010 | violation order | 2 | 0.23 | 118 MB |`},
+| barrier | all at once | 100,010 | violation order | 2 | 0.23 | 118 MB |`},
 	{"judging", facts{
 		"Operations": 1000000, "Clients": 16, "Window": 96,
 		"Whole":    []named{{"queue", checked{Verdict: "ok", Processor: 1.581, MB: 358}}},
