@@ -19,11 +19,7 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	for e := range events {
-		if e.State == zk.StateHasSession {
-			break
-		}
-	}
+	await(events, zk.StateHasSession)
 	lost := conn.SessionID()
 	if err := servers.Cut(lost, server.CutAfter); err != nil {
 		t.Fatal(err)
@@ -31,18 +27,25 @@ func TestStart(t *testing.T) {
 	if _, err := conn.Create("/mine", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err == nil {
 		t.Error("the reply is not lost")
 	}
+	await(events, zk.StateHasSession)
 	if there, _, err := conn.Exists("/mine"); !there || err != nil {
 		t.Errorf("it was not carried out: %v", err)
 	}
 	if err := servers.Expire(lost); err != nil {
 		t.Fatal(err)
 	}
-	for e := range events {
-		if e.State == zk.StateExpired {
-			break
-		}
-	}
+	await(events, zk.StateExpired)
+	await(events, zk.StateHasSession)
 	if there, _, err := conn.Exists("/mine"); there || err != nil {
 		t.Errorf("it has outlived its session: %v", err)
+	}
+}
+
+// await returns when the client is in a state: requests fail while it looks for a server.
+func await(events <-chan zk.Event, state zk.State) {
+	for e := range events {
+		if e.State == state {
+			return
+		}
 	}
 }
