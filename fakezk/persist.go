@@ -67,6 +67,8 @@ func (e *Ensemble) Replay(t Transaction) error {
 			e.keepSession(x.Owner, x.Timeout)
 		case OpCloseSession:
 			e.loseSession(x.Owner)
+		case OpReconfig:
+			e.membership = membershipIn(x.Data)
 		}
 	}
 	e.commit(transaction{time: t.Time, session: t.Session, edits: edits}, nil)
@@ -176,8 +178,8 @@ func (n *node) save(out *json.Encoder) error {
 	return err
 }
 
-// Load makes the ensemble, which has to be as New returned it, what Save has written. All replicas have it. Sessions
-// have their whole timeouts from now on.
+// Load makes the ensemble, which has to be as New returned it, what Save has written. All replicas have it. Call
+// RegainQuorum after it and the last Replay: that gives the sessions their whole timeouts.
 func (e *Ensemble) Load(now int64, r io.Reader) error {
 	in := json.NewDecoder(bufio.NewReader(r))
 	var state savedState
@@ -204,8 +206,19 @@ func (e *Ensemble) Load(now int64, r io.Reader) error {
 	if len(e.leader().owned[0]) > 0 {
 		e.reapLater(now)
 	}
-	e.RegainQuorum(now)
+	e.loadMembers()
 	return nil
+}
+
+// loadMembers takes the members from /zookeeper/config. The configured ones replace none, as of a server that had none.
+func (e *Ensemble) loadMembers() {
+	if text := e.leader().nodes[configPath].data; len(text) > 0 {
+		e.membership = membershipIn(text)
+		return
+	}
+	for _, replica := range e.replicas {
+		replica.configure(e.membership.text(), 0, 0)
+	}
 }
 
 func (r *replica) load(saved *savedNode) error {

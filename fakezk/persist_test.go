@@ -136,3 +136,47 @@ func TestReplayRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A server that is started again has the members that reconfig has made, from the snapshot or the log. One that had
+// none has those of its configuration.
+func TestMembersOutliveTheServer(t *testing.T) {
+	cfg := fakezk.Config{Replicas: 3, Reconfig: true}
+	was := fakezk.New(cfg)
+	empty := saved(t, was)
+	var log []fakezk.Transaction
+	was.OnTransaction = func(x fakezk.Transaction) { log = append(log, overJSON(t, x)) }
+	left := was.Admin(5, &fakezk.Request{Op: fakezk.OpReconfig, Leaving: "3", ConfigVersion: 0})
+	if left.Err != fakezk.CodeOK || strings.Contains(string(left.Data), "server.3") {
+		t.Fatalf("%+v", left)
+	}
+	for name, from := range map[string]struct {
+		snapshot string
+		log      []fakezk.Transaction
+	}{"snapshot": {saved(t, was), nil}, "log": {empty, log}} {
+		is := fakezk.New(cfg)
+		if err := is.Load(0, strings.NewReader(from.snapshot)); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range from.log {
+			if err := is.Replay(x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, version := range []int64{0, 1} {
+			r := fakezk.Request{Op: fakezk.OpReconfig, Joining: "server.7=127.0.0.1:1:2;3", ConfigVersion: version}
+			want := map[int64]fakezk.Code{0: fakezk.CodeBadVersion}[version]
+			reply := is.Admin(9, &r)
+			if members := string(reply.Data); reply.Err != want || want == 0 && strings.Contains(members, "server.3") {
+				t.Errorf("%s, version %d: %d %q, want %d", name, version, reply.Err, members, want)
+			}
+		}
+	}
+	alone := saved(t, fakezk.New(fakezk.Config{}))
+	is := fakezk.New(cfg)
+	if err := is.Load(0, strings.NewReader(alone)); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := is.Node("/zookeeper/config"); !strings.HasPrefix(string(n.Data), "server.1=") {
+		t.Errorf("%q", n.Data)
+	}
+}

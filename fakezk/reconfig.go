@@ -61,6 +61,15 @@ func (m membership) text() []byte {
 	return fmt.Appendf(b, "version=%x", uint64(m.version))
 }
 
+// membershipIn is what text has returned.
+func membershipIn(text []byte) membership {
+	m, _ := parseMembership(string(text))
+	_, version, _ := strings.Cut(string(text), "\nversion=")
+	n, _ := strconv.ParseUint(version, 16, 64)
+	m.version = int64(n)
+	return m
+}
+
 func (m *membership) remove(id int64) {
 	m.members = slices.DeleteFunc(m.members, func(x member) bool { return x.id == id })
 }

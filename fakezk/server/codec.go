@@ -1,8 +1,6 @@
 package server
 
 import (
-	"cmp"
-
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/wire"
 )
@@ -168,6 +166,3 @@ func appendConnected(b []byte, asked *wire.ConnectRequest, granted fakezk.Connec
 }
 
 const passwordBytes = 16
-
-// frameMax is the longest frame that a server takes of a client (jute.maxbuffer).
-func frameMax(cfg fakezk.Config) int { return int(cmp.Or(cfg.BufferMax, 0xfffff)) }

@@ -86,7 +86,7 @@ func (c *connection) serve() {
 
 // connect answers the first frame. It returns false if that is the end.
 func (c *connection) connect() bool {
-	frame, err := wire.ReadFrame(c.in, nil, c.server.frameMax)
+	frame, err := wire.ReadFrame(c.in, nil, c.server.frameMax())
 	if err != nil {
 		return false
 	}
@@ -110,7 +110,7 @@ func (c *connection) loop() {
 	var frame []byte
 	for {
 		var err error
-		if frame, err = wire.ReadFrame(c.in, frame, c.server.frameMax); err != nil {
+		if frame, err = wire.ReadFrame(c.in, frame, c.server.frameMax()); err != nil {
 			return
 		}
 		var h wire.RequestHeader
@@ -127,6 +127,9 @@ func (c *connection) loop() {
 		}
 	}
 }
+
+// frameMax is the longest frame that a server takes of a client (jute.maxbuffer).
+func (s *Server) frameMax() int { return int(s.cfg.Ensemble.BufferMax) }
 
 // another tells whether another whole frame has been received.
 func (c *connection) another() bool {

@@ -205,20 +205,21 @@ func (s *Server) sorted(m *member) (list []*connection) {
 	return list
 }
 
-// Advance moves the servers' clock: sessions expire, empty containers and TTL znodes are removed. Connected clients
-// count as heard from, except those of hanging members.
+// Advance moves the servers' clock: sessions expire, empty containers and TTL znodes are removed, each when it is due.
+// Connected clients count as heard from all the time, except those of hanging members.
 func (s *Server) Advance(d time.Duration) {
 	s.do(func() {
-		end := s.ahead + d
-		for s.ahead < end {
-			s.ahead = min(end, s.ahead+s.tick())
-			for _, c := range s.clients {
-				if c.member.resume == nil {
-					s.servers.Touch(s.now(), c.session)
-				}
+		end := s.now() + d.Milliseconds()
+		for _, c := range s.clients {
+			if c.member.resume == nil {
+				s.servers.Touch(end, c.session)
 			}
-			s.servers.Tick(s.now())
 		}
+		for next, ok := s.servers.Deadline(); ok && next < end && !s.noQuorum; next, ok = s.servers.Deadline() {
+			s.servers.Tick(max(next, s.now()))
+		}
+		s.ahead += d
+		s.servers.Tick(end)
 	})
 }
 

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +31,8 @@ type Config struct {
 
 // Server is an ensemble that clients can connect to. All methods may be called at any time, from any goroutine.
 type Server struct {
-	cfg      Config
-	frameMax int
-	started  time.Time
+	cfg     Config
+	started time.Time
 
 	mu       sync.Mutex
 	servers  *fakezk.Ensemble
@@ -62,7 +60,7 @@ type member struct {
 	resume    chan struct{} // not nil: it hangs, until this is closed
 }
 
-// ErrClosed is returned by Listen and Serve after Close.
+// ErrClosed is returned by Listen after Close.
 var ErrClosed = errors.New("server: it has been closed")
 
 // New returns a server without a port: see [Server.Listen], [Server.Serve] and [Server.ServeConn]. Close it after use.
@@ -71,15 +69,12 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{
-		cfg: cfg, frameMax: frameMax(cfg.Ensemble), started: time.Now(),
-		clients: map[fakezk.ConnID]*connection{}, ctx: ctx, stop: stop,
-	}
+	s := &Server{cfg: cfg, started: time.Now(), clients: map[fakezk.ConnID]*connection{}}
 	if s.cfg.Ensemble.SessionBase == 0 {
 		s.cfg.Ensemble.SessionBase = s.started.UnixMilli() << 24 >> 8
 	}
 	s.servers = fakezk.New(s.cfg.Ensemble)
+	s.cfg.Ensemble = s.servers.Config() // with its defaults
 	s.servers.OnQueued = func(id fakezk.ConnID) { s.queued = append(s.queued, id) }
 	if cfg.Data != "" {
 		kept, err := openData(cfg.Data, s.servers, s.now())
@@ -88,9 +83,10 @@ func New(cfg Config) (*Server, error) {
 		}
 		s.data = kept
 	}
-	for i := range max(cfg.Ensemble.Replicas, 1) {
+	for i := range s.cfg.Ensemble.Replicas {
 		s.members = append(s.members, &member{index: i, open: map[*connection]bool{}, hosts: map[string]int{}})
 	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.running.Go(s.keepTime)
 	return s, nil
 }
@@ -98,16 +94,12 @@ func New(cfg Config) (*Server, error) {
 // Members is how many servers the ensemble has.
 func (s *Server) Members() int { return len(s.members) }
 
-func (s *Server) tick() time.Duration {
-	return time.Duration(cmp.Or(max(s.cfg.Ensemble.Tick, 0), 2000)) * time.Millisecond
-}
-
 // now is the servers' time, in milliseconds since 1970. mu is held.
 func (s *Server) now() int64 { return s.started.Add(time.Since(s.started) + s.ahead).UnixMilli() }
 
 // keepTime expires sessions once a tick, as ZooKeeper does.
 func (s *Server) keepTime() {
-	ticker := time.NewTicker(s.tick())
+	ticker := time.NewTicker(time.Duration(s.cfg.Ensemble.Tick) * time.Millisecond)
 	defer ticker.Stop()
 	for {
 		select {
@@ -210,27 +202,32 @@ func (s *Server) ConnectString() string {
 	return strings.Join(all, ",")
 }
 
-// Serve accepts clients of a member until the listener or the server is closed, and then returns ErrClosed. It returns
-// any other error of the listener.
-func (s *Server) Serve(member int, l net.Listener) error {
+// Serve accepts clients of a member until the listener or the server is closed. When it cannot accept one, as when the
+// process has no file descriptor left, it logs that and goes on.
+func (s *Server) Serve(member int, l net.Listener) {
 	stop := context.AfterFunc(s.ctx, func() { l.Close() })
 	defer stop()
 	for {
 		c, err := l.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return ErrClosed
+		if errors.Is(err, net.ErrClosed) || err != nil && s.ctx.Err() != nil {
+			return
 		} else if err != nil {
-			return err
+			s.cfg.Log.Warn("no connection could be accepted: "+err.Error(), "server", member+1)
+			time.Sleep(acceptPause)
+			continue
 		}
 		s.mu.Lock()
 		started := s.start(func() { s.ServeConn(member, c) })
 		s.mu.Unlock()
 		if !started {
 			c.Close()
-			return ErrClosed
+			return
 		}
 	}
 }
+
+// acceptPause is how long to wait when the system has no resources for another connection.
+const acceptPause = 10 * time.Millisecond
 
 // ServeConn serves one client of a member until the connection ends, and closes it.
 func (s *Server) ServeConn(member int, nc net.Conn) {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/wire"
 )
 
 // connect returns a client of a server, with its session.
@@ -180,6 +183,84 @@ func TestAdvance(t *testing.T) {
 		t.Errorf("alive: %v, which has not been heard of for 13 s, and %v, which has been", alive(lost), alive(kept))
 	}
 	s.Resume(0)
+}
+
+// A long way is short, however short a tick is: the clock leaps to what is due. Without a quorum nothing is.
+func TestAdvanceFar(t *testing.T) {
+	cfg := fakezk.Config{Tick: 1, TTL: true, MinSession: 1000, MaxSession: 40_000}
+	s := fakezktest.Start(t, server.Config{Ensemble: cfg})
+	away, _ := connect(t, s.Addr(0), 40*time.Second)
+	for _, path := range []string{"/ttl", "/ttl/child"} { // one look removes the child, the next one its parent
+		if _, err := away.CreateTTL(path, nil, zk.FlagTTL, open, 30*24*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Stop(0)
+	s.LoseQuorum()
+	sessions := func() (n int) {
+		s.Inspect(func(e *fakezk.Ensemble) { n = len(e.Sessions()) })
+		return n
+	}
+	if s.Advance(time.Hour); sessions() != 1 {
+		t.Error("a session has expired without a quorum")
+	}
+	s.RegainQuorum()
+	for _, test := range []struct {
+		days  time.Duration
+		there bool
+	}{{29, true}, {2, false}} {
+		s.Advance(test.days * 24 * time.Hour)
+		if there := slices.Contains(tree(s), "/ttl "); there != test.there || sessions() != 0 {
+			t.Errorf("%d days on: there %v, %d sessions", test.days, there, sessions())
+		}
+	}
+}
+
+// faulty is a listener that cannot accept at first.
+type faulty struct {
+	net.Listener
+	fails int
+}
+
+func (l *faulty) Accept() (net.Conn, error) {
+	if l.fails--; l.fails >= 0 {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+// A port stays open though a client could not be accepted.
+func TestServeGoesOn(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		s.Serve(0, &faulty{l, 2})
+		close(ended)
+	}()
+	connect(t, l.Addr().String(), 10*time.Second)
+	l.Close()
+	<-ended
+}
+
+// What the ensemble limits, the server does: the longest frame is its BufferMax, and there are no more members than
+// replicas.
+func TestLimitsAreTheEnsembles(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{BufferMax: 100, Replicas: -1}})
+	if s.Members() != 1 {
+		t.Errorf("%d members", s.Members())
+	}
+	c := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
+	c.send(&wire.RequestHeader{Xid: 1, Op: wire.OpExists}, &wire.WatchRequest{Path: "/" + strings.Repeat("x", 86)})
+	c.wantHeader(1, fakezk.CodeNoNode)
+	c.net.SetDeadline(time.Now().Add(5 * time.Second)) // before the session expires, which closes it too
+	if _, err := c.net.Write([]byte{0, 0, 0, 101}); err != nil {
+		t.Fatal(err)
+	}
+	c.wantEnd()
 }
 
 // A killed member refuses clients and comes back on its port with the tree. Without a majority no member serves and no
