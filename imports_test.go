@@ -21,7 +21,8 @@ const module = "github.com/zktorture/zktorture/"
 var mayImport = map[string]string{
 	"recipes":         "recipes",
 	"fakezk":          "fakezk",
-	"fakezk/server":   "fakezk fakezk/server wire",
+	"fakezk/protocol": "fakezk fakezk/protocol wire",
+	"fakezk/server":   "fakezk fakezk/protocol fakezk/server wire",
 	"linearizability": "linearizability",
 	"ensemble":        "ensemble wire zkclient",
 	"zkclient":        "zkclient",

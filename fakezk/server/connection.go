@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"io"
 	"net"
@@ -10,14 +11,9 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/protocol"
 	"github.com/zktorture/zktorture/wire"
 )
-
-// request is the part of a request that its reply needs.
-type request struct {
-	xid int32
-	op  wire.Op
-}
 
 // connection is one client's. What is above mu belongs to the goroutine that reads, or is guarded by Server.mu.
 type connection struct {
@@ -28,9 +24,9 @@ type connection struct {
 	id      fakezk.ConnID
 	session int64
 	since   time.Time
-	sent    []request // without a reply yet
-	cut     Moment    // of the next request at which it is cut
-	held    bool      // see Hold
+	sent    []protocol.Asked // without a reply yet
+	cut     Moment           // of the next request at which it is cut
+	held    bool             // see Hold
 	counts  counts
 	last    outcome
 
@@ -51,10 +47,10 @@ type outcome struct {
 	at   time.Time
 }
 
-func (o *outcome) note(asked request, zxid int64) {
-	o.op, o.zxid, o.at = asked.op, zxid, time.Now()
-	if asked.xid >= 0 {
-		o.xid = uint64(asked.xid)
+func (o *outcome) note(asked protocol.Asked, zxid int64) {
+	o.op, o.zxid, o.at = asked.Op, zxid, time.Now()
+	if asked.Xid >= 0 {
+		o.xid = uint64(asked.Xid)
 	}
 }
 
@@ -118,8 +114,8 @@ func (c *connection) loop() {
 		if err != nil {
 			return
 		}
-		r, malformed := parseRequest(h.Op, body)
-		if !c.server.handle(c, request{h.Xid, h.Op}, &r, malformed != nil) {
+		r, malformed := protocol.ParseRequest(h.Op, body)
+		if !c.server.handle(c, protocol.Asked{Xid: h.Xid, Op: h.Op}, &r, malformed != nil) {
 			return
 		}
 		if !c.another() || c.pending() > flushAt {
@@ -162,11 +158,11 @@ func (c *connection) take() {
 			c.end()
 			return
 		case m.Reply != nil:
-			c.out = appendReply(c.out, c.sent[0], m.Reply)
+			c.out = protocol.AppendReply(c.out, c.sent[0], m.Reply)
 			c.last.note(c.sent[0], m.Reply.Zxid)
 			c.sent = slices.Delete(c.sent, 0, 1)
 		default:
-			c.out = appendEvent(c.out, &m)
+			c.out = protocol.AppendEvent(c.out, &m)
 		}
 		c.counts.sent++
 	}
@@ -213,6 +209,9 @@ func (c *connection) flush() {
 		c.net.Close()
 	}
 }
+
+// frameMax is the longest frame that a server takes of a client (jute.maxbuffer).
+func frameMax(cfg fakezk.Config) int { return int(cmp.Or(cfg.BufferMax, 0xfffff)) }
 
 // address is the host that a client comes from, for ACLs of scheme ip and the limit of connections.
 func address(c net.Conn) string {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/fakezk/protocol"
 	"github.com/zktorture/zktorture/wire"
 )
 
@@ -281,20 +282,19 @@ func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byt
 	if !c.member.open[c] || s.ctx.Err() != nil {
 		return nil, false
 	}
-	id, granted, err := s.servers.Connect(s.now(), c.member.index, fakezk.ConnectRequest{
-		LastZxid: asked.LastZxid, Timeout: int64(asked.Timeout), SessionID: asked.Session, Password: asked.Password,
-		Address: address(c.net), ReadOnly: asked.ReadOnly != nil && *asked.ReadOnly,
-	})
+	handshake := protocol.Handshake(asked)
+	handshake.Address = address(c.net)
+	id, granted, err := s.servers.Connect(s.now(), c.member.index, handshake)
 	s.deliver(nil) // a connection that the session had is closed
 	if err != nil {
 		s.cfg.Log.Info("client refused", "client", c.net.RemoteAddr(), "error", err)
 		return nil, false
 	}
-	if answer = appendConnected(nil, asked, granted); granted.SessionID == 0 {
+	if answer = protocol.AppendConnected(nil, asked, granted); granted.SessionID == 0 {
 		return answer, false
 	}
 	c.id, c.session = id, granted.SessionID
-	c.last.note(request{op: opNewSession}, s.servers.ZxidOf(c.member.index))
+	c.last.note(protocol.Asked{Op: opNewSession}, s.servers.ZxidOf(c.member.index))
 	c.mu.Lock()
 	c.out = append(c.out, answer...)
 	c.mu.Unlock()
@@ -303,14 +303,14 @@ func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byt
 }
 
 // handle carries out a request. It returns false if the connection has been cut.
-func (s *Server) handle(c *connection, asked request, r *fakezk.Request, malformed bool) bool {
+func (s *Server) handle(c *connection, asked protocol.Asked, r *fakezk.Request, malformed bool) bool {
 	s.awake(c.member)
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
 		return false
 	}
 	c.counts.received++
-	struck := c.cutBy(asked.op)
+	struck := c.cutBy(asked.Op)
 	if struck == CutBefore || s.clients[c.id] != c {
 		return false
 	}

@@ -1,12 +1,29 @@
-package server
+// Package protocol translates between the records of ZooKeeper's protocol (package wire) and what package fakezk takes
+// and gives: requests, messages and handshakes. Package server uses it for sockets, and package sim for connections in
+// memory.
+package protocol
 
 import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/wire"
 )
 
-// parseRequest reads what follows the header of a client's frame. The operation is set even if the rest is malformed.
-func parseRequest(op wire.Op, body []byte) (fakezk.Request, error) {
+// Asked is the part of a request that its reply needs.
+type Asked struct {
+	Xid int32
+	Op  wire.Op
+}
+
+// Handshake is what the first frame of a client asks for.
+func Handshake(asked *wire.ConnectRequest) fakezk.ConnectRequest {
+	return fakezk.ConnectRequest{
+		LastZxid: asked.LastZxid, Timeout: int64(asked.Timeout), SessionID: asked.Session, Password: asked.Password,
+		ReadOnly: asked.ReadOnly != nil && *asked.ReadOnly,
+	}
+}
+
+// ParseRequest reads what follows the header of a client's frame. The operation is set even if the rest is malformed.
+func ParseRequest(op wire.Op, body []byte) (fakezk.Request, error) {
 	r := fakezk.Request{Op: fakezk.Op(op)}
 	record := wire.NewRequest(op)
 	if record == nil {
@@ -58,11 +75,11 @@ func fill(r *fakezk.Request, record wire.Record) {
 	}
 }
 
-// appendReply appends the reply to a request. An error has no body, except that a failed login has a null token.
-func appendReply(b []byte, asked request, m *fakezk.Response) []byte {
-	header := &wire.ReplyHeader{Xid: asked.xid, Zxid: m.Zxid, Err: int32(m.Err)}
-	failedLogin := asked.op == wire.OpSASL && m.Err == fakezk.CodeAuthFailed
-	if body := replyTo(asked.op, m); body != nil && (m.Err == fakezk.CodeOK || failedLogin) {
+// AppendReply appends the reply to a request. An error has no body, except that a failed login has a null token.
+func AppendReply(b []byte, asked Asked, m *fakezk.Response) []byte {
+	header := &wire.ReplyHeader{Xid: asked.Xid, Zxid: m.Zxid, Err: int32(m.Err)}
+	failedLogin := asked.Op == wire.OpSASL && m.Err == fakezk.CodeAuthFailed
+	if body := replyTo(asked.Op, m); body != nil && (m.Err == fakezk.CodeOK || failedLogin) {
 		return wire.AppendFrame(b, header, body)
 	}
 	return wire.AppendFrame(b, header)
@@ -147,13 +164,14 @@ const stateConnected = 3
 // eventZxid stands in the header of an event, which has no transaction of its own.
 const eventZxid = -1
 
-func appendEvent(b []byte, m *fakezk.Message) []byte {
+// AppendEvent appends a watch event.
+func AppendEvent(b []byte, m *fakezk.Message) []byte {
 	return wire.AppendFrame(b, &wire.ReplyHeader{Xid: wire.XidWatch, Zxid: eventZxid},
 		&wire.WatcherEvent{Type: int32(m.Event), State: stateConnected, Path: m.Path})
 }
 
-// appendConnected appends the answer to a handshake. A client that is refused gets a session and a timeout of 0.
-func appendConnected(b []byte, asked *wire.ConnectRequest, granted fakezk.ConnectResponse) []byte {
+// AppendConnected appends the answer to a handshake. A client that is refused gets a session and a timeout of 0.
+func AppendConnected(b []byte, asked *wire.ConnectRequest, granted fakezk.ConnectResponse) []byte {
 	timeout := int32(granted.Timeout)
 	reply := &wire.ConnectResponse{Timeout: timeout, Session: granted.SessionID, Password: granted.Password}
 	if reply.Session == 0 {
