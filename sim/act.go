@@ -13,7 +13,7 @@ import (
 type action struct {
 	kind   actionKind
 	client int // or the replica
-	user   int // or the reader of events
+	user   int // or the reader of events, or which of a process's clients
 }
 
 type actionKind uint8
@@ -63,9 +63,11 @@ func (w *World) collectFrom(p *process) {
 		}
 		return
 	}
-	for i := range p.client.Readers() {
-		if p.client.Held(i) > 0 {
-			add(actTell, i)
+	for _, c := range p.clients {
+		for i := range c.Readers() {
+			if c.Held(i) > 0 {
+				add(actTell, i)
+			}
 		}
 	}
 	for _, call := range w.outside {
@@ -73,17 +75,19 @@ func (w *World) collectFrom(p *process) {
 			add(actOutside, call.user.Index)
 		}
 	}
-	if _, connected := p.client.Connected(); !connected {
-		if !p.client.Closed() {
-			add(actReconnect, 0)
+	for i, c := range p.clients {
+		if _, connected := c.Connected(); !connected {
+			if c.Dialing() {
+				add(actReconnect, i)
+			}
+			continue
 		}
-		return
-	}
-	if !p.held && w.servers.Pending(p.client.Connection()) > 0 {
-		add(actDeliver, 0)
-	}
-	if p.client.Sent() != nil {
-		add(actArrive, 0)
+		if !p.held && !c.Deaf() && w.servers.Pending(c.Connection()) > 0 {
+			add(actDeliver, i)
+		}
+		if c.Sent() != nil {
+			add(actArrive, i)
+		}
 	}
 }
 
@@ -99,13 +103,13 @@ func (w *World) perform(a action) {
 	w.last = a.client
 	switch a.kind {
 	case actArrive:
-		w.arrive(p)
+		w.arrive(p, p.clients[a.user])
 	case actDeliver:
-		w.deliver(p)
+		w.deliver(p, p.clients[a.user])
 	case actOutside:
 		w.doOutside(p, a.user)
 	case actReconnect:
-		w.reconnect(p)
+		w.reconnect(p, p.clients[a.user])
 	case actRestart:
 		w.restart(p)
 	case actRelease:
@@ -121,7 +125,7 @@ func (w *World) perform(a action) {
 
 // tell gives a reader of the client's events the next one. The client does not wait for that.
 func (w *World) tell(p *process, reader int) {
-	event, user := p.client.Tell(reader)
+	event, user := p.inProcess.Tell(reader)
 	w.fold(uint64(uint32(event.Type))<<32 | uint64(uint32(event.State)))
 	w.foldString(event.Path)
 	w.noteTold(p, event, user)
@@ -129,10 +133,9 @@ func (w *World) tell(p *process, reader int) {
 
 // arrive lets a request reach its server. The reply comes in the same step unless another message precedes it: to
 // hold it back would only widen the operation's interval.
-func (w *World) arrive(p *process) {
-	c := p.client
-	call := w.carryOut(p)
-	if !p.held && w.servers.Pending(c.Connection()) == 1 && c.Waiting() == 1 {
+func (w *World) arrive(p *process, c client) {
+	call := w.carryOut(c)
+	if !p.held && !c.Deaf() && w.servers.Pending(c.Connection()) == 1 && c.Waiting() == 1 {
 		m, _ := w.servers.First(c.Connection())
 		w.foldMessage(m)
 		w.noteRequest(p, call, m)
@@ -143,10 +146,10 @@ func (w *World) arrive(p *process) {
 }
 
 // carryOut lets the server carry out the oldest request of a client.
-func (w *World) carryOut(p *process) *fakezk.Call {
-	w.actor = p.client.Sent().Tag
-	w.foldRequest(&p.client.Sent().Request)
-	call := p.client.Arrive(w.now())
+func (w *World) carryOut(c client) *fakezk.Call {
+	w.actor = c.Sent().Tag
+	w.foldRequest(&c.Sent().Request)
+	call := c.Arrive(w.now())
 	w.actor = 0
 	w.use(&call.Request)
 	w.startCounters()
@@ -168,14 +171,14 @@ func (w *World) use(r *fakezk.Request) {
 	}
 }
 
-func (w *World) deliver(p *process) {
-	m, _ := w.servers.First(p.client.Connection())
+func (w *World) deliver(p *process, c client) {
+	m, _ := w.servers.First(c.Connection())
 	w.foldMessage(m)
 	w.noteMessage(p, m)
 	if m.Reply == nil && m.Event == zk.EventNodeDeleted {
 		w.countHerd(m)
 	}
-	p.client.Deliver()
+	c.Deliver()
 }
 
 // countHerd notes when one deletion wakes several operations that wait for it.
@@ -187,11 +190,13 @@ func (w *World) countHerd(m fakezk.Message) {
 	}
 	h := Herd{Step: w.step, Zxid: m.Zxid, Path: m.Path}
 	for _, p := range w.procs {
-		p.client.WatchedBy(m.Path, func(user int, tag int64) {
-			if op := p.users[user].op; op != nil && op.Number == tag && w.queued(op) && !slices.Contains(h.Ops, op) {
-				h.Ops = append(h.Ops, op)
-			}
-		})
+		for _, c := range p.clients {
+			c.WatchedBy(m.Path, func(user int, tag int64) {
+				if op := p.opOf(user); op != nil && op.Number == tag && w.queued(op) && !slices.Contains(h.Ops, op) {
+					h.Ops = append(h.Ops, op)
+				}
+			})
+		}
 	}
 	w.herd = append(w.herd, h)
 }
@@ -220,13 +225,13 @@ func (w *World) doOutside(p *process, user int) {
 	w.settle()
 }
 
-func (w *World) reconnect(p *process) {
-	session := p.client.Session()
-	replica, err := w.connect(p)
-	w.fold(uint64(p.client.Session()))
+func (w *World) reconnect(p *process, c client) {
+	session := c.Session()
+	replica, err := w.connect(p, c)
+	w.fold(uint64(c.Session()))
 	if w.trace != nil {
 		s := w.note(KindConnect, p.id, "connect", "", "")
-		s.Dialled = dialled(session, p.client.Session(), err)
+		s.Dialled = dialled(session, c.Session(), err)
 		s.Result = s.connected(session, replica)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing/synctest"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // now is the servers' clock in milliseconds since 1970.
@@ -32,8 +30,10 @@ func (w *World) idle(limit time.Duration) bool {
 func (w *World) undisturbed(d int64) int64 {
 	w.pinging = w.pinging[:0]
 	for _, p := range w.procs {
-		if w.pings(p) && !p.held {
-			w.pinging = append(w.pinging, p.client.Session())
+		for _, c := range p.clients {
+			if w.pings(p, c) && !p.held {
+				w.pinging = append(w.pinging, c.Session())
+			}
 		}
 	}
 	if deadline, ok := w.servers.Deadline(w.pinging...); ok {
@@ -43,9 +43,9 @@ func (w *World) undisturbed(d int64) int64 {
 }
 
 // pings tells whether a client keeps its session alive.
-func (w *World) pings(p *process) bool {
-	_, connected := p.client.Connected()
-	return connected && !p.crashed && !p.paused
+func (w *World) pings(p *process, c client) bool {
+	_, connected := c.Connected()
+	return connected && !p.crashed && !p.paused && !c.Mute()
 }
 
 // moved tells whether a goroutine has done something that does not show as a request.
@@ -97,15 +97,19 @@ func (w *World) sleep(d int64) (kicked bool) {
 // held back gives its connection up after two thirds of the timeout.
 func (w *World) pass(d int64) {
 	for _, p := range w.procs {
-		if !w.pings(p) {
-			continue
+		for _, c := range p.clients {
+			w.keepAlive(p, c, d)
 		}
-		if p.held && d >= sessionTimeout*2/3 {
-			p.client.Break(zk.ErrConnectionClosed)
-			p.held = false
-			continue
-		}
-		w.servers.Touch(w.now(), p.client.Session())
 	}
 	w.servers.Tick(w.now())
+}
+
+func (w *World) keepAlive(p *process, c client, d int64) {
+	switch {
+	case !w.pings(p, c):
+	case p.held && d >= sessionTimeout*2/3 && c.GiveUp():
+		p.held = false
+	default:
+		w.servers.Touch(w.now(), c.Session())
+	}
 }

@@ -120,13 +120,14 @@ func (d *Detail) answer() string {
 // detail fills in what can be seen of a client's state.
 func (w *World) detail(kind Kind, client int) Detail {
 	d := Detail{Kind: kind, User: -1, Server: -1, Sent: -1}
-	if client < 0 || w.procs[client].client == nil {
+	if client < 0 {
 		return d
 	}
-	c := w.procs[client].client
-	d.Session = c.Session()
-	if server, connected := c.Connected(); connected {
-		d.Server = server
+	d.Session = w.procs[client].session()
+	for _, c := range w.procs[client].clients {
+		if server, connected := c.Connected(); connected {
+			d.Server = server
+		}
 	}
 	return d
 }

@@ -30,7 +30,7 @@ const lastWait = 4 * sessionTimeout
 // them.
 func (w *World) end(politely bool) {
 	for _, p := range w.procs {
-		if p.client == nil {
+		if p.inProcess == nil {
 			continue // given up before this process began
 		}
 		for _, u := range p.users {
@@ -40,9 +40,9 @@ func (w *World) end(politely bool) {
 			}
 		}
 		if politely {
-			p.client.Finish()
+			p.inProcess.Finish()
 		} else {
-			p.client.Kill()
+			p.inProcess.Kill()
 		}
 	}
 	for _, call := range w.outside {

@@ -60,10 +60,10 @@ func (w *World) endContexts() {
 
 func (w *World) accept(call *fakezk.Call) {
 	p := w.procs[call.Client().GUIDSeed&0xff-1]
-	if p.client != call.Client() {
+	if p.inProcess != call.Client() {
 		return // of a process that has died since
 	}
-	if op := p.users[call.User].op; op != nil {
+	if op := p.opOf(call.User); op != nil {
 		call.Tag = op.Number
 	}
 	w.noteSent(call)
@@ -107,7 +107,7 @@ func (w *World) committed(c fakezk.Change) {
 // the watch fault.
 func (w *World) eventSent(conn fakezk.ConnID, _ fakezk.Message) {
 	for _, p := range w.procs {
-		if p.held && !p.heldEvent && p.client.Connection() == conn {
+		if p.held && !p.heldEvent && p.at(conn) {
 			p.heldEvent = true
 			w.strikes(Watch.index(), 1)
 		}

@@ -2,8 +2,6 @@ package sim
 
 import (
 	"fmt"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // lag says how a server follows the leader.
@@ -39,18 +37,17 @@ func (w *World) forgetLag() {
 
 func (w *World) seen(replica int) bool {
 	for _, p := range w.procs {
-		if p.client == nil {
-			continue
-		}
-		if at, connected := p.client.Connected(); connected && at == replica {
-			return true
+		for _, c := range p.clients {
+			if at, connected := c.Connected(); connected && at == replica {
+				return true
+			}
 		}
 	}
 	return false
 }
 
 // meet draws how far behind an unseen server is when a client is about to connect to it.
-func (w *World) meet(p *process, replica int) {
+func (w *World) meet(c client, replica int) {
 	if w.lag[replica] != unseen {
 		return
 	}
@@ -60,7 +57,7 @@ func (w *World) meet(p *process, replica int) {
 		w.lag[replica] = upToDate
 		return
 	}
-	for w.servers.Behind(replica) > 0 && w.servers.ZxidOf(replica) < p.client.LastZxid() {
+	for w.servers.Behind(replica) > 0 && w.servers.ZxidOf(replica) < c.LastZxid() {
 		w.servers.Apply(replica)
 	}
 	w.strikes(Lag.index(), 1)
@@ -88,9 +85,9 @@ func findLag(w *World, add func(target)) {
 			add(target{client: r, variants: lagVariants})
 		}
 	}
-	w.alive(func(p *process) {
-		if _, connected := p.client.Connected(); connected {
-			add(target{client: w.replicas + p.id, variants: 1})
+	w.eachClient(func(p *process, i int, c client) {
+		if _, connected := c.Connected(); connected {
+			add(target{client: w.replicas + p.id, user: i, variants: 1})
 		}
 	})
 }
@@ -103,5 +100,5 @@ func strikeLag(w *World, t target, variant int) {
 	p := w.procs[t.client-w.replicas]
 	w.noteFault(Lag, p.id, "", "leaves its server for another")
 	p.held = false
-	p.client.Break(zk.ErrConnectionClosed)
+	p.clients[t.user].Break(errClosed)
 }

@@ -66,8 +66,8 @@ func (w *World) sentAt(call *fakezk.Call) int {
 }
 
 // noteOwner notes whose a session is.
-func (w *World) noteOwner(p *process) {
-	s := SessionOf{p.client.Session(), p.id}
+func (w *World) noteOwner(p *process, c client) {
+	s := SessionOf{c.Session(), p.id}
 	if w.record != nil && s.ID != 0 && !slices.Contains(w.owners, s) {
 		w.owners = append(w.owners, s)
 	}

@@ -254,20 +254,20 @@ func (s *scriptedSource) advance() {
 
 func (s *scriptedSource) holds(words []string) bool {
 	p := s.w.procs[clientNumber(words[0])]
-	_, connected := p.client.Connected()
+	_, connected := p.clients[0].Connected()
 	switch words[1] {
 	case "connected":
 		return connected
 	case "disconnected":
 		return !connected
 	case "event":
-		return connected && s.w.eventPending(p)
+		return connected && s.w.eventPending(p.clients[0])
 	case "watching":
-		return p.client.Watches() > 0
+		return p.clients[0].Watches() > 0
 	case "finished":
 		return !p.unfinished()
 	}
-	call := p.client.Sent()
+	call := p.clients[0].Sent()
 	return call != nil && opNames[call.Request.Op] == words[1]
 }
 

@@ -3,12 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/bits"
-	"net"
-	"os"
 	"slices"
-	"syscall"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
 )
@@ -16,7 +11,7 @@ import (
 // target is one place where a fault could strike now, in one of so many variants.
 type target struct {
 	client   int
-	user     int
+	user     int // or which of a process's clients
 	variants int
 }
 
@@ -46,6 +41,12 @@ func (w *World) strike() bool {
 	w.fold(uint64(index)<<40 | uint64(t.client)<<20 | uint64(t.user)<<8 | uint64(variant))
 	faultTable[index].strike(w, t, variant)
 	return true
+}
+
+// targeted returns the process and the client that a fault strikes.
+func (w *World) targeted(t target) (*process, client) {
+	p := w.procs[t.client]
+	return p, p.clients[t.user]
 }
 
 // strikes counts n strikes of a fault.
@@ -81,56 +82,6 @@ func (w *World) alive(f func(p *process)) {
 	}
 }
 
-// Variants of a loss.
-const (
-	lossAfter  = iota // the request in flight was applied, its reply is lost
-	lossBefore        // the request in flight is lost
-	lossRaw           // lost while it was written: the caller sees a bare net error
-	lossVariants
-)
-
-func findLoss(w *World, add func(target)) {
-	w.alive(func(p *process) {
-		_, connected := p.client.Connected()
-		switch {
-		case connected && p.client.Sent() != nil:
-			add(target{client: p.id, variants: lossVariants})
-		case connected:
-			add(target{client: p.id, variants: 1})
-		case p.client.Unsent() > 0:
-			add(target{client: p.id, variants: 1})
-		}
-	})
-}
-
-func strikeLoss(w *World, t target, variant int) {
-	p := w.procs[t.client]
-	if _, connected := p.client.Connected(); !connected {
-		w.noteFault(Loss, p.id, "", "no server can be reached: queued requests fail with ErrNoServer").Unsent = true
-		p.client.BreakUnsent()
-		return
-	}
-	p.held = false
-	call := p.client.Sent()
-	if call == nil {
-		w.noteFault(Loss, p.id, "", "the connection breaks")
-		p.client.Break(zk.ErrConnectionClosed)
-		return
-	}
-	switch variant {
-	case lossAfter:
-		w.noteFault(Loss, p.id, "", "").loses(w, LostReply, call, "is applied, its reply is lost")
-		w.carryOut(p)
-		p.client.Break(zk.ErrConnectionClosed)
-	case lossBefore:
-		w.noteFault(Loss, p.id, "", "").loses(w, LostRequest, call, "is lost before it is applied")
-		p.client.Break(zk.ErrConnectionClosed)
-	case lossRaw:
-		w.noteFault(Loss, p.id, "", "").loses(w, LostRequest, call, "is lost while it is written: connection reset")
-		p.client.Break(errReset)
-	}
-}
-
 // Ways in which a process begins.
 const (
 	beginConnected   = iota
@@ -156,13 +107,10 @@ func (w *World) begin(p *process) int {
 	return how
 }
 
-// errReset is what go-zookeeper returns, raw, when a write finds the connection reset.
-var errReset error = &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.ECONNRESET)}
-
 func findExpiry(w *World, add func(target)) {
-	w.alive(func(p *process) {
-		if w.servers.Alive(p.client.Session()) {
-			add(target{client: p.id, variants: 2})
+	w.eachClient(func(p *process, i int, c client) {
+		if w.servers.Alive(c.Session()) {
+			add(target{client: p.id, user: i, variants: 2})
 		}
 	})
 }
@@ -170,13 +118,13 @@ func findExpiry(w *World, add func(target)) {
 // strikeExpiry is the first of an expiry's three moments: the server decides. The session's connection, if there is
 // one, is closed, which the client sees in its own time; in the second variant it breaks at once, as by a partition.
 func strikeExpiry(w *World, t target, variant int) {
-	p := w.procs[t.client]
-	noted := w.noteFault(Expiry, p.id, "", fmt.Sprintf("the server expires session 0x%x", p.client.Session()))
-	w.servers.Expire(w.now(), p.client.Session())
-	if _, connected := p.client.Connected(); connected && variant == 1 {
+	p, c := w.targeted(t)
+	noted := w.noteFault(Expiry, p.id, "", fmt.Sprintf("the server expires session 0x%x", c.Session()))
+	w.servers.Expire(w.now(), c.Session())
+	if _, connected := c.Connected(); connected && variant == 1 {
 		noted.Server = -1
 		p.held = false
-		p.client.Break(zk.ErrConnectionClosed)
+		c.Break(errClosed)
 	}
 }
 
@@ -189,30 +137,30 @@ const (
 
 // findWatch finds clients to whom an event is on its way, or that wait for one.
 func findWatch(w *World, add func(target)) {
-	w.alive(func(p *process) {
-		_, connected := p.client.Connected()
+	w.eachClient(func(p *process, i int, c client) {
+		_, connected := c.Connected()
 		switch {
 		case !connected || p.held:
-		case w.eventPending(p):
-			add(target{client: p.id, variants: watchVariants})
-		case p.client.Watches() > 0:
-			add(target{client: p.id, variants: 1})
+		case w.eventPending(c):
+			add(target{client: p.id, user: i, variants: watchVariants})
+		case c.Watches() > 0:
+			add(target{client: p.id, user: i, variants: 1})
 		}
 	})
 }
 
-func (w *World) eventPending(p *process) bool {
-	m, ok := w.servers.First(p.client.Connection())
+func (w *World) eventPending(c client) bool {
+	m, ok := w.servers.First(c.Connection())
 	return ok && m.Reply == nil && !m.Closed
 }
 
 func strikeWatch(w *World, t target, variant int) {
-	p := w.procs[t.client]
-	pending := w.eventPending(p)
+	p, c := w.targeted(t)
+	pending := w.eventPending(c)
 	if variant == watchLose {
-		m, _ := w.servers.First(p.client.Connection())
+		m, _ := w.servers.First(c.Connection())
 		w.noteFault(Watch, p.id, "", "").losesEvent(w, m)
-		p.client.Break(zk.ErrConnectionClosed)
+		c.Break(errClosed)
 		return
 	}
 	w.noteFault(Watch, p.id, "", "what the server sends is held back from here on")
@@ -307,7 +255,7 @@ func (w *World) Cancel(op *Op) {
 func findCrash(w *World, add func(target)) {
 	w.alive(func(p *process) {
 		variants := 1
-		if p.client.Sent() != nil {
+		if p.sends() != nil {
 			variants = 2
 		}
 		add(target{client: p.id, variants: variants})
@@ -318,9 +266,9 @@ func findCrash(w *World, add func(target)) {
 func strikeCrash(w *World, t target, variant int) {
 	p := w.procs[t.client]
 	w.noteFault(Crash, p.id, "", "the process dies")
-	if call := p.client.Sent(); call != nil && variant == 1 {
-		w.noteFault(Crash, p.id, "", "").carriesOut(w, call)
-		w.carryOut(p)
+	if c := p.sends(); c != nil && variant == 1 {
+		w.noteFault(Crash, p.id, "", "").carriesOut(w, c.Sent())
+		w.carryOut(c)
 	}
 	w.crash(p)
 }

@@ -77,7 +77,7 @@ func (u *User) Step() int { return u.world.step }
 // LastExpiryStep returns the step at which this process was last told that its session was gone: the present one
 // while events of the connection are held back from their readers.
 func (u *User) LastExpiryStep() int {
-	if u.process.client.HoldsAny() {
+	if slices.ContainsFunc(u.process.clients, client.HoldsAny) {
 		return u.world.step
 	}
 	return u.process.expiriesSeen[len(u.process.expiriesSeen)-1]
@@ -224,7 +224,7 @@ func (w *World) crash(p *process) {
 		}
 		return c.user.process == p
 	})
-	p.client.Kill()
+	p.inProcess.Kill()
 	for _, u := range p.users {
 		if u.op != nil {
 			u.op.ctx.end(w.settle)

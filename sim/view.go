@@ -42,7 +42,7 @@ func (w *World) Waiting() []*Op {
 }
 
 // SessionOf returns the session that a client believes to have.
-func (w *World) SessionOf(client int) int64 { return w.procs[client].client.Session() }
+func (w *World) SessionOf(client int) int64 { return w.procs[client].session() }
 
 // Explain says in a sentence what a waiting operation waits for: its armed watches and whether they can fire.
 func (w *World) Explain(op *Op) Sentence {
@@ -79,7 +79,7 @@ func (w *World) armed(op *Op) (out []Sentence) {
 // Owner describes a session: whose it is, and whether it lives.
 func (w *World) Owner(session int64) Sentence {
 	text := Say("session %v", SessionID(session))
-	if c := slices.IndexFunc(w.procs, func(p *process) bool { return p.client.Session() == session }); c >= 0 {
+	if c := slices.IndexFunc(w.procs, func(p *process) bool { return p.has(session) }); c >= 0 {
 		text = Say("%v of c%d", text, c+1)
 	}
 	if step, dead := w.deaths[session]; dead {

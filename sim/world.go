@@ -95,7 +95,8 @@ type Herd struct {
 // process is one client process: one session (at a time), several users.
 type process struct {
 	id           int
-	client       *fakezk.Client
+	clients      []client // in the order in which they began; none before the process has
+	inProcess    *fakezk.Client
 	users        []*User
 	incarnation  int
 	held         bool // what the servers send stays on the way …
@@ -241,10 +242,10 @@ func (w *World) launch(p *process) {
 		p.expiriesSeen = append(p.expiriesSeen, w.step)
 		w.fold(uint64(session))
 	}
-	p.client = c
+	p.inProcess, p.clients = c, append(p.clients[:0], inProcess{c})
 	how := w.begin(p)
 	if how == beginConnected {
-		w.connect(p)
+		w.connect(p, p.clients[0])
 	}
 	for i, old := range p.users {
 		u := &User{
@@ -259,7 +260,7 @@ func (w *World) launch(p *process) {
 	}
 	if how == beginAlone {
 		w.intake()
-		p.client.BreakUnsent()
+		p.clients[0].BreakUnsent()
 	}
 }
 
@@ -267,13 +268,13 @@ func (w *World) launch(p *process) {
 func GUIDSeed(client, life int) uint32 { return uint32(life)<<8 | uint32(client+1) }
 
 // connect lets a client dial a server.
-func (w *World) connect(p *process) (replica int, err error) {
+func (w *World) connect(p *process, c client) (replica int, err error) {
 	if !w.liveness {
 		replica = w.choose(w.replicas, LabelReplica)
-		w.meet(p, replica)
+		w.meet(c, replica)
 	}
-	err = p.client.Dial(w.now(), replica)
-	w.noteOwner(p)
+	err = c.Dial(w.now(), replica)
+	w.noteOwner(p, c)
 	return replica, err
 }
 

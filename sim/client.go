@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// client is a ZooKeeper client in a process, as the loop sees and moves it. In the in-process door it is a
+// [fakezk.Client], which imitates go-zookeeper.
+type client interface {
+	Connected() (replica int, ok bool)
+	Connection() fakezk.ConnID // at the servers; meaningless unless connected
+	Session() int64            // that the client believes to have, 0 if none
+	LastZxid() int64
+
+	// Dialing tells whether it tries to connect. Knock lets its dial succeed, and Dial then lets a server answer the
+	// handshake; Knock is false if there is none.
+	Dialing() bool
+	Knock() bool
+	Dial(now int64, replica int) error
+
+	// A request is sent, arrives at the server, and waits for the reply. Unsent ones wait for a connection.
+	Sent() *fakezk.Call // the oldest; nil if there is none
+	Unsent() int
+	Waiting() int
+	Arrive(now int64) *fakezk.Call
+	Deaf() bool // what the server sends does not reach it
+	Deliver() (fakezk.Message, *fakezk.Call)
+
+	// Losses are the ways in which its connection can break now. Break breaks it. BreakUnsent says that no server can
+	// be reached. GiveUp breaks the connection because nothing has come for too long; it is false if the client sees
+	// to that itself.
+	Losses() []loss
+	Break(err error)
+	BreakUnsent()
+	GiveUp() bool
+	Mute() bool // what it sends does not reach the server
+
+	Watches() int
+	WatchedBy(path string, f func(user int, tag int64))
+
+	// Events that wait for a reader, of those that the client's channels have.
+	Readers() int
+	Held(reader int) int
+	HoldsAny() bool
+}
+
+// inProcess is a client of the in-process door.
+type inProcess struct{ *fakezk.Client }
+
+func (c inProcess) Dialing() bool {
+	_, connected := c.Connected()
+	return !connected && !c.Closed()
+}
+
+func (c inProcess) Knock() bool { return true }
+func (c inProcess) Deaf() bool  { return false }
+func (c inProcess) Mute() bool  { return false }
+
+func (c inProcess) Losses() []loss {
+	_, connected := c.Connected()
+	switch {
+	case connected && c.Sent() != nil:
+		return lossesOfRequest
+	case connected:
+		return lossesIdle
+	case c.Unsent() > 0:
+		return lossesUnsent
+	}
+	return nil
+}
+
+func (c inProcess) GiveUp() bool {
+	c.Break(errClosed)
+	return true
+}
+
+// session is the one that the process believes to have: of several the one of the client that began last.
+func (p *process) session() int64 {
+	for _, c := range slices.Backward(p.clients) {
+		if session := c.Session(); session != 0 {
+			return session
+		}
+	}
+	return 0
+}
+
+// has tells whether a client of the process has this session.
+func (p *process) has(session int64) bool {
+	return slices.ContainsFunc(p.clients, func(c client) bool { return c.Session() == session })
+}
+
+// sends is the first of its clients of which a request is on its way to a server; nil if there is none.
+func (p *process) sends() client {
+	for _, c := range p.clients {
+		if c.Sent() != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// eachClient calls f for every client of the processes that have neither crashed nor finished.
+func (w *World) eachClient(f func(p *process, number int, c client)) {
+	w.alive(func(p *process) {
+		for i, c := range p.clients {
+			f(p, i, c)
+		}
+	})
+}
+
+// at tells whether a connection at the servers is one of the process's.
+func (p *process) at(id fakezk.ConnID) bool {
+	return slices.ContainsFunc(p.clients, func(c client) bool { return c.Connection() == id })
+}
+
+// opOf is the operation that a user has under way; nil if there is none, or no such user.
+func (p *process) opOf(user int) *Op {
+	if user < 0 {
+		return nil
+	}
+	return p.users[user].op
+}
