@@ -8,10 +8,11 @@ import (
 
 // Config describes an ensemble. The zero value is one server with ZooKeeper's defaults.
 type Config struct {
-	Replicas     int    // servers, 1 to 254; default 1. Replica 0 is the leader and is never behind.
+	Replicas     int    // servers, 1 to 254; default 1. Replica 0 leads at first; who leads is never behind.
 	Tick         int64  // tickTime, ms; default 2000. Session expiry is rounded up to it.
 	MinSession   int64  // least session timeout, ms; default 2 ticks
 	MaxSession   int64  // greatest session timeout, ms; default 20 ticks
+	SyncLimit    int64  // ticks after which a leader notices that it is deposed; default 5, as in zoo_sample.cfg
 	ReapInterval int64  // znode.container.checkIntervalMs; default 60000
 	SessionBase  int64  // ids of sessions go on from here below the server's byte; ZooKeeper takes its clock; default 0
 	Order        uint64 // seed of the orders that ZooKeeper leaves open, as that of a child list
@@ -52,6 +53,7 @@ func (c Config) filled() Config {
 	c.Tick = orDefault(c.Tick, 2000)
 	c.MinSession = orDefault(c.MinSession, 2*c.Tick)
 	c.MaxSession = orDefault(c.MaxSession, 20*c.Tick)
+	c.SyncLimit = orDefault(c.SyncLimit, 5)
 	c.ReapInterval = orDefault(c.ReapInterval, 60000)
 	c.BufferMax = orDefault(c.BufferMax, bufferMax)
 	if c.Reconfig && c.Replicas > 1 && len(c.Members) == 0 {
@@ -130,6 +132,9 @@ type Ensemble struct {
 
 	cfg         Config
 	replicas    []*replica
+	leading     int // the replica that was elected last
+	epoch       int64
+	old         deposed
 	committed   int
 	log         []transaction
 	sessions    []*session // by id
@@ -171,7 +176,8 @@ func (e *Ensemble) Reset(cfg Config) {
 	clear(e.local)
 	clear(e.pending)
 	e.log, e.sessions, e.local, e.connections = e.log[:0], e.sessions[:0], e.local[:0], e.connections[:0]
-	e.committed, e.reapAt, e.noQuorum = 0, 0, false
+	e.committed, e.reapAt, e.noQuorum, e.leading, e.epoch = 0, 0, false, 0, 0
+	e.old.forget()
 	e.admin = connection{replica: e.leader(), super: true, session: &session{}}
 }
 
@@ -182,7 +188,7 @@ func resized(list []*replica, n int) []*replica {
 	return list[:n]
 }
 
-func (e *Ensemble) leader() *replica { return e.replicas[0] }
+func (e *Ensemble) leader() *replica { return e.replicas[e.leading] }
 
 // replica returns nil if there is no such replica.
 func (e *Ensemble) replica(i int) *replica {
@@ -198,17 +204,18 @@ func (e *Ensemble) Zxid() int64 { return e.leader().zxid }
 // commit appends a transaction to the log; replicas that do not lag apply it at once. results, if not nil, has an
 // element for each edit and receives the Stats that are asked for.
 func (e *Ensemble) commit(t transaction, results []Result) {
-	t.zxid = e.leader().zxid + 1
+	t.zxid = e.nextZxid()
 	e.committed++
 	if e.OnTransaction != nil {
 		e.OnTransaction(e.record(&t))
 	}
 	e.apply(e.leader(), &t, results)
 	behind := false
-	for _, r := range e.replicas[1:] {
-		if r.lagging {
+	for _, r := range e.replicas {
+		switch {
+		case r.lagging:
 			behind = true
-		} else {
+		case e.behind(r) > 0:
 			e.apply(r, &t, nil)
 		}
 	}
@@ -219,15 +226,19 @@ func (e *Ensemble) commit(t transaction, results []Result) {
 }
 
 // remember keeps a transaction for the replicas that lag. One that is logMax behind is brought forward, as the leader
-// does with a follower that does not keep up (syncLimit).
+// does with a follower that does not keep up (syncLimit); a deposed leader notices it.
 func (e *Ensemble) remember(t transaction) {
 	t.edits = slices.Clone(t.edits)
 	e.log = append(e.log, t)
 	if len(e.log) <= logMax {
 		return
 	}
-	for _, r := range e.replicas {
-		if e.behind(r) > logMax {
+	for i, r := range e.replicas {
+		switch {
+		case e.behind(r) <= logMax:
+		case e.isDeposed(i):
+			e.Notice()
+		default:
 			e.advance(r)
 		}
 	}
@@ -245,7 +256,7 @@ func (e *Ensemble) advance(r *replica) {
 // trim forgets the transactions that every replica has applied.
 func (e *Ensemble) trim() {
 	most := 0
-	for _, r := range e.replicas[1:] {
+	for _, r := range e.replicas {
 		most = max(most, e.behind(r))
 	}
 	if drop := len(e.log) - most; drop > 0 {
@@ -265,10 +276,10 @@ func (e *Ensemble) catchUp(r *replica) {
 }
 
 // SetLag makes a replica fall behind: it applies nothing until Apply, SetLag(replica, false), or a write or sync
-// through it. The leader never lags.
+// through it. The leader never lags, and a deposed one does until it notices.
 func (e *Ensemble) SetLag(replica int, lag bool) {
 	r := e.replica(replica)
-	if r == nil || replica == 0 {
+	if r == nil || replica == e.leading || e.isDeposed(replica) {
 		return
 	}
 	r.lagging = lag
@@ -295,10 +306,10 @@ func (e *Ensemble) Behind(replica int) int {
 	return e.behind(r)
 }
 
-// Apply makes a replica apply one more transaction, and tells whether there was one.
+// Apply makes a replica apply one more transaction, and tells whether there was one. A deposed leader applies nothing.
 func (e *Ensemble) Apply(replica int) bool {
 	r := e.replica(replica)
-	if r == nil || e.behind(r) == 0 {
+	if r == nil || e.behind(r) == 0 || e.isDeposed(replica) {
 		return false
 	}
 	e.advance(r)

@@ -49,7 +49,8 @@ var ErrLog = errors.New("fakezk: it does not fit")
 // Replay carries out a transaction of the log of an ensemble that was as this one is. The error is ErrLog, and nothing
 // has changed, if it cannot be.
 func (e *Ensemble) Replay(t Transaction) error {
-	if t.Zxid != e.Zxid()+1 {
+	epoch := t.Zxid >> 32
+	if begins := epoch > e.Zxid()>>32 && t.Zxid == epoch<<32+1; t.Zxid != e.Zxid()+1 && !begins {
 		return fmt.Errorf("%w: transaction 0x%x after 0x%x", ErrLog, t.Zxid, e.Zxid())
 	}
 	defer clear(e.pending)
@@ -71,6 +72,7 @@ func (e *Ensemble) Replay(t Transaction) error {
 			e.membership = membershipIn(x.Data)
 		}
 	}
+	e.epoch = epoch
 	e.commit(transaction{time: t.Time, session: t.Session, edits: edits}, nil)
 	return nil
 }
@@ -200,6 +202,7 @@ func (e *Ensemble) Load(now int64, r io.Reader) error {
 	for _, replica := range e.replicas {
 		replica.zxid = state.Zxid
 	}
+	e.epoch = state.Zxid >> 32
 	for _, s := range state.Sessions {
 		e.keepSession(s.ID, s.Timeout)
 	}

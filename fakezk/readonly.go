@@ -78,8 +78,13 @@ func (e *Ensemble) expireLocal(now int64) {
 // hangUpAll closes all connections.
 func (e *Ensemble) hangUpAll() {
 	for _, r := range e.replicas {
-		for len(r.connections) > 0 {
-			e.hangUp(r.connections[len(r.connections)-1])
-		}
+		e.hangUpServer(r)
+	}
+}
+
+// hangUpServer closes all connections of a server.
+func (e *Ensemble) hangUpServer(r *replica) {
+	for len(r.connections) > 0 {
+		e.hangUp(r.connections[len(r.connections)-1])
 	}
 }

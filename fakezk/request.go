@@ -3,11 +3,11 @@ package fakezk
 // Request carries out a request that has reached the server. Its reply and the events that it causes enter the queues
 // of the connections. It is dropped without an answer on a closed connection, and if it is a write or sync of an
 // ended session: a follower that lags applies the end first, because the request waits there for its commit
-// (CommitProcessor). A request longer than Config.BufferMax closes the connection. A check outside a multi is
+// (CommitProcessor). So is a write at a deposed leader, with all that comes behind it. A request longer than Config.BufferMax closes the connection. A check outside a multi is
 // answered like an unknown operation. r may be used again afterwards; its data are copied.
 func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 	c := e.connection(id)
-	if c == nil || !c.open {
+	if c == nil || !c.open || c.hangs {
 		return
 	}
 	if int64(r.size()) > e.cfg.BufferMax {
@@ -35,6 +35,8 @@ func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 		e.refuseToWrite(c)
 	case r.Op == OpCheck || !e.cfg.Compat.knows(r.Op):
 		e.refuse(c)
+	case e.isDeposed(c.index) && proposed(r.Op):
+		c.hangs = true
 	case c.session.owner != c.index && (isWrite(r.Op) || c.replica == e.leader()):
 		e.moved(now, c, r.Op)
 	default:
@@ -49,7 +51,7 @@ func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 func (e *Ensemble) Malformed(now int64, id ConnID, op Op) {
 	c := e.connection(id)
 	switch {
-	case c == nil || !c.open:
+	case c == nil || !c.open || c.hangs:
 		return
 	case op == OpSetAuth || op == OpSASL:
 		e.hangUp(c)
@@ -59,6 +61,9 @@ func (e *Ensemble) Malformed(now int64, id ConnID, op Op) {
 		return
 	case op == OpCheck || !e.cfg.Compat.knows(op):
 		e.refuse(c)
+		return
+	case e.isDeposed(c.index) && proposed(op):
+		c.hangs = true
 		return
 	}
 	if !c.session.closed {
@@ -161,7 +166,7 @@ func (e *Ensemble) answer(now int64, c *connection, r *Request, reply *Response)
 	default:
 		e.read(c, r, reply)
 	}
-	if viaLeader(r.Op) {
+	if viaLeader(r.Op) && !e.isDeposed(c.index) {
 		e.catchUp(c.replica)
 	}
 }

@@ -12,7 +12,8 @@ import (
 // the connection without an answer.
 var ErrBehind = errors.New("fakezk: the server has not applied what the client has seen; connect to another one")
 
-// ErrNoQuorum is returned by Connect while there is no quorum. A server then closes the connection without an answer.
+// ErrNoQuorum is returned by Connect while there is no quorum, and by a deposed leader to whom a session would be new.
+// A server then closes the connection without an answer.
 var ErrNoQuorum = errors.New("fakezk: there is no quorum, and the server does not serve; wait until there is one")
 
 // ErrNoReplica is returned by Connect when the ensemble has no replica of that number.
@@ -60,8 +61,11 @@ func (e *Ensemble) Connect(now int64, replica int, r ConnectRequest) (ConnID, Co
 	if to == nil {
 		return -1, ConnectResponse{}, ErrNoReplica
 	}
-	if e.noQuorum {
+	switch {
+	case e.noQuorum:
 		return e.connectReadOnly(now, replica, r)
+	case e.isDeposed(replica):
+		return e.connectDeposed(now, r)
 	}
 	if r.LastZxid > to.zxid {
 		return -1, ConnectResponse{}, ErrBehind
@@ -131,14 +135,17 @@ func password(session int64) []byte {
 }
 
 func (e *Ensemble) findSession(id int64) (int, bool) {
-	return slices.BinarySearchFunc(e.sessions, id, func(s *session, id int64) int {
-		return cmp.Compare(s.id, id)
-	})
+	return slices.BinarySearchFunc(e.sessions, id, compareSession)
 }
 
-func (e *Ensemble) session(id int64) *session {
-	if i, ok := e.findSession(id); ok {
-		return e.sessions[i]
+func compareSession(s *session, id int64) int { return cmp.Compare(s.id, id) }
+
+func (e *Ensemble) session(id int64) *session { return sessionIn(e.sessions, id) }
+
+// sessionIn returns the session of a list by id, nil if it is not there.
+func sessionIn(list []*session, id int64) *session {
+	if i, ok := slices.BinarySearchFunc(list, id, compareSession); ok {
+		return list[i]
 	}
 	return nil
 }
@@ -153,14 +160,21 @@ func (e *Ensemble) Touch(now int64, session int64) {
 	}
 }
 
+// Ping prolongs the session of a connection, where its server keeps it: a deposed leader has nobody to tell.
+func (e *Ensemble) Ping(now int64, id ConnID) {
+	if c := e.connection(id); c != nil && c.open && !c.hangs && !c.session.closed {
+		e.touch(now, c.session, c.timeout)
+	}
+}
+
 // touch moves the deadline to the end of the tick in which the timeout will have passed
 // (ExpiryQueue.roundToNextInterval): a session lives between timeout and timeout + tick.
 func (e *Ensemble) touch(now int64, s *session, timeout int64) {
 	s.deadline = ((now+timeout)/e.cfg.Tick + 1) * e.cfg.Tick
 }
 
-// Tick lets time pass: it expires the sessions that are due, by id, and removes containers and TTL nodes that are
-// due. Without a quorum only sessions of read-only servers expire.
+// Tick lets time pass: it expires the sessions that are due, by id, removes containers and TTL nodes that are due, and
+// lets a deposed leader notice it. Without a quorum only sessions of read-only servers expire.
 func (e *Ensemble) Tick(now int64) {
 	if e.noQuorum {
 		e.expireLocal(now)
@@ -176,34 +190,18 @@ func (e *Ensemble) Tick(now int64) {
 	if e.reapAt != 0 && e.reapAt <= now {
 		e.reap(now)
 	}
-}
-
-// LoseQuorum takes the majority away: every server stops serving and closes its connections, accepts none but read-only
-// ones (Config.ReadOnly), and no session expires (Leader.lead gives up without a quorum for syncLimit ticks).
-func (e *Ensemble) LoseQuorum() {
-	e.noQuorum = true
-	e.hangUpAll()
-}
-
-// RegainQuorum ends LoseQuorum. Connections to read-only servers are closed. Every server has all committed
-// transactions, and a new leader gives each session its whole timeout (SessionTrackerImpl).
-func (e *Ensemble) RegainQuorum(now int64) {
-	e.noQuorum = false
-	e.hangUpAll()
-	clear(e.local)
-	e.local = e.local[:0]
-	for _, r := range e.replicas {
-		e.catchUp(r)
-	}
-	for _, s := range e.sessions {
-		e.touch(now, s, s.timeout)
+	if e.old.index >= 0 && e.old.noticeAt <= now {
+		e.Notice()
 	}
 }
 
-// Deadline returns when the next session expires or the next look at containers is due; false if time alone changes
-// nothing. Sessions that will be touched before are left out.
+// Deadline returns when the next session expires, the next look at containers is due, or a deposed leader notices it;
+// false if time alone changes nothing. Sessions that will be touched before are left out.
 func (e *Ensemble) Deadline(touched ...int64) (int64, bool) {
 	next, ok := e.reapAt, e.reapAt != 0
+	if e.old.index >= 0 && (!ok || e.old.noticeAt < next) {
+		next, ok = e.old.noticeAt, true
+	}
 	for _, s := range e.sessions {
 		if (!ok || s.deadline < next) && !slices.Contains(touched, s.id) {
 			next, ok = s.deadline, true

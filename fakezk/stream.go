@@ -13,6 +13,7 @@ type connection struct {
 	index   int   // of the replica
 	timeout int64 // ms, as negotiated here
 	open    bool
+	hangs   bool // on what a deposed leader has proposed in vain
 	address string
 	ids     []identity
 	super   bool

@@ -154,6 +154,18 @@ func (x *transcript) control(w []string) bool {
 		x.servers.SetLag(int(x.parse(w[1])), w[2] == "on")
 	case "apply":
 		x.say("%t, %d to go", x.servers.Apply(int(x.parse(w[1]))), x.servers.Behind(int(x.parse(w[1]))))
+	case "depose":
+		x.say("%t", x.servers.Depose(x.now, int(x.parse(w[1]))))
+	case "notice":
+		x.say("%t", x.servers.Notice())
+	case "quorum": // lost or back
+		if w[1] == "lost" {
+			x.servers.LoseQuorum()
+		} else {
+			x.servers.RegainQuorum(x.now)
+		}
+	case "leader":
+		x.say("%d, deposed %d", x.servers.Leader(), x.servers.Deposed())
 	case "sequence":
 		if err := x.servers.SetSequence(w[1], int32(x.parse(w[2]))); err != nil {
 			x.say("%v", err)
