@@ -111,8 +111,8 @@ func count(metrics chan<- prometheus.Metric, desc *prometheus.Desc, value float6
 	metrics <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, value, labels...)
 }
 
-func countEach(metrics chan<- prometheus.Metric, desc *prometheus.Desc, times map[string]int) {
+func countEach[K ~string](metrics chan<- prometheus.Metric, desc *prometheus.Desc, times map[K]int) {
 	for _, name := range slices.Sorted(maps.Keys(times)) {
-		count(metrics, desc, float64(times[name]), name)
+		count(metrics, desc, float64(times[name]), string(name))
 	}
 }

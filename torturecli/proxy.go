@@ -20,6 +20,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble/proxy"
 	"github.com/zktorture/zktorture/ensemble/proxy/chaosproxy"
+	"github.com/zktorture/zktorture/wire/strike"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
@@ -92,7 +93,7 @@ func (p *proxyCmd) config() (chaosproxy.Config, error) {
 		return chaosproxy.Config{}, fmt.Errorf("--servers: a chroot is the clients' business: "+
 			"leave %s out here, and put it into their connect string", chroot)
 	}
-	faults, err := chaosproxy.ParseFaults(p.Faults)
+	faults, err := strike.Parse(p.Faults, chaosproxy.Faults)
 	if err != nil {
 		return chaosproxy.Config{}, fmt.Errorf("--faults: %w", err)
 	}
@@ -122,9 +123,9 @@ func (p *proxyCmd) reach() (string, error) {
 		p.Listen), nil
 }
 
-func (p *oddsFlags) odds() chaosproxy.Odds {
-	odds := chaosproxy.Odds{Every: p.Every, PerMinute: p.Rate}
-	if odds == (chaosproxy.Odds{}) {
+func (p *oddsFlags) odds() strike.Odds {
+	odds := strike.Odds{Every: p.Every, PerMinute: p.Rate}
+	if odds == (strike.Odds{}) {
 		odds.Every = everyDefault
 	}
 	return odds
@@ -158,7 +159,7 @@ type strikeLog struct {
 	err    error
 }
 
-func (l *strikeLog) write(s chaosproxy.Strike) {
+func (l *strikeLog) write(s strike.Strike) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.out.Encode(s); err != nil {

@@ -18,9 +18,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zktorture/zktorture/ensemble/proxy/chaosproxy"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/internal/tlstest"
+	"github.com/zktorture/zktorture/wire/strike"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
@@ -175,7 +175,7 @@ func TestProxy(t *testing.T) {
 	}
 	strikes := 0
 	for line := range strings.Lines(string(text)) {
-		var s chaosproxy.Strike
+		var s strike.Strike
 		if err := json.Unmarshal([]byte(line), &s); err != nil || s.Time.IsZero() || s.Connection == 0 ||
 			s.Session == "0x0" || s.Request == 0 || s.Op != "create" {
 			t.Errorf("%s: %v", line, err)

@@ -8,16 +8,18 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/zktorture/zktorture/ensemble/proxy/chaosproxy"
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/wire/strike"
 )
 
 // serveCmd is a ZooKeeper server for tests.
@@ -32,8 +34,9 @@ type serveCmd struct {
 	MaxClientCnxns int           `default:"60" help:"How many connections a host may have to a server; 0 for any number."`
 	Data           string        `placeholder:"DIR" help:"Keep znodes and sessions in a folder. Without it nothing is written."`
 	TTL            bool          `help:"Znodes with a time to live (zookeeper.extendedTypesEnabled)."`
-	Faults         string        `default:"none" help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry; all or none."`
-	Log            string        `default:"faults.jsonl" placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file (${default}), if there are --faults."`
+	Faults         string        `default:"none" help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry, lag, kill, stop, quorum; all or none."`
+	Plan           string        `placeholder:"FILE" help:"Instead of --faults: what struck in an earlier run, its faults.jsonl, perhaps edited."`
+	Log            string        `default:"faults.jsonl" placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file (${default}), if there are --faults or a --plan."`
 	oddsFlags      `embed:""`
 }
 
@@ -50,17 +53,24 @@ func (s *serveCmd) Run(c *commandContext) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(c.err, nil))
+	faults, err := interruptible(c, s.faults)
+	if err != nil {
+		return err
+	}
+	log, strikes, err := s.openLog(faults)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
 	servers, err := server.New(server.Config{
-		Ensemble: s.ensemble(), MaxClientCnxns: s.MaxClientCnxns, Data: s.Data, Log: log,
+		Ensemble: s.ensemble(), MaxClientCnxns: s.MaxClientCnxns, Data: s.Data, Faults: faults,
+		Log: slog.New(slog.NewTextHandler(c.err, nil)),
 	})
 	if err != nil {
 		return err
 	}
 	defer servers.Close()
-	bad := &badDays{flags: s, log: log, failed: make(chan struct{})}
-	defer bad.close()
-	at, err := bad.listen(servers)
+	at, err := s.listen(servers, faults)
 	if err != nil {
 		return err
 	}
@@ -72,10 +82,10 @@ func (s *serveCmd) Run(c *commandContext) error {
 	}
 	select {
 	case <-c.Done():
-	case <-bad.failed:
+	case <-strikes.failed:
 	case <-servers.Done():
 	}
-	return errors.Join(servers.Close(), bad.close())
+	return errors.Join(servers.Close(), strikes.err, log.Close())
 }
 
 func (s *serveCmd) check() error {
@@ -89,6 +99,8 @@ func (s *serveCmd) check() error {
 	case s.MaxSession != 0 && s.MaxSession < cmp.Or(s.MinSession, 2*s.Tick):
 		return fmt.Errorf("--max-session %v is less than --min-session %v",
 			s.MaxSession, cmp.Or(s.MinSession, 2*s.Tick))
+	case s.Plan != "" && (s.Faults != "none" || s.oddsFlags != oddsFlags{}):
+		return errors.New("--plan says itself what strikes: leave out --faults, --every, --rate and --seed")
 	case s.MaxClientCnxns < 0:
 		return errors.New("--max-client-cnxns cannot be negative; 0 stands for any number")
 	}
@@ -124,72 +136,74 @@ func (s *serveCmd) control(c *commandContext, servers *server.Server) (string, e
 	return "http://" + l.Addr().String(), nil
 }
 
-// badDays are the proxies that inject faults, one before each server, if there are faults.
-type badDays struct {
-	flags   *serveCmd
-	log     *slog.Logger
-	proxies []*chaosproxy.Proxy
-	strikes *strikeLog
-	file    io.Closer
-	failed  chan struct{}
-}
-
 // listen opens all ports.
-func (b *badDays) listen(servers *server.Server) (at ready, err error) {
-	faults, err := chaosproxy.ParseFaults(b.flags.Faults)
-	if err != nil {
-		return at, fmt.Errorf("--faults: %w", err)
-	}
-	if len(faults) > 0 {
-		out, err := openLog(b.flags.Log, nil)
-		if err != nil {
-			return at, err
-		}
-		b.file, b.strikes = out, &strikeLog{out: json.NewEncoder(out), failed: b.failed}
-		seed := b.flags.seed()
-		at.Seed = &seed
+func (s *serveCmd) listen(servers *server.Server, faults *server.Faults) (at ready, err error) {
+	if faults != nil && faults.Plan == nil {
+		at.Seed = &faults.Seed
 	}
 	for i := range servers.Members() {
-		address := b.flags.address(i)
-		if b.strikes != nil {
-			address = "127.0.0.1:0"
-		}
-		if err := servers.Listen(i, address); err != nil {
+		if err := servers.Listen(i, s.address(i)); err != nil {
 			return at, err
 		}
-		address = servers.Addr(i)
-		if b.strikes != nil {
-			if address, err = b.before(i, address, faults, *at.Seed); err != nil {
-				return at, err
-			}
-		}
-		at.Servers = append(at.Servers, address)
+		at.Servers = append(at.Servers, servers.Addr(i))
 	}
 	at.Connect = strings.Join(at.Servers, ",")
 	return at, nil
 }
 
-// before puts a proxy before a server, and returns its address.
-func (b *badDays) before(member int, address string, faults []string, seed uint64) (string, error) {
-	p, err := chaosproxy.New(chaosproxy.Config{
-		Listen: b.flags.address(member), Servers: []string{address},
-		Faults: faults, Odds: b.flags.odds(), Seed: seed + uint64(member), Struck: b.strikes.write, Log: b.log,
-	})
-	if err != nil {
-		return "", err
+// faults are what strikes by itself; nil: nothing.
+func (s *serveCmd) faults() (*server.Faults, error) {
+	if s.Plan != "" {
+		return s.plan()
 	}
-	b.proxies = append(b.proxies, p)
-	return p.Addr(), nil
+	faults, err := strike.Parse(s.Faults, s.strikable())
+	if err != nil {
+		return nil, fmt.Errorf("--faults: %w", err)
+	}
+	if len(faults) == 0 {
+		return nil, nil
+	}
+	return &server.Faults{Strike: faults, Odds: s.odds(), Seed: s.seed()}, nil
 }
 
-func (b *badDays) close() (err error) {
-	for _, p := range b.proxies {
-		err = errors.Join(err, p.Close())
+// strikable are the faults that may be listed: "all" leaves out those that cannot strike, and naming one is an error.
+func (s *serveCmd) strikable() []strike.Fault {
+	if s.Faults == "all" {
+		return server.FaultsOf(s.Servers)
 	}
-	b.proxies = nil
-	if b.strikes != nil {
-		err = errors.Join(err, b.strikes.err, b.file.Close())
-		b.strikes = nil
+	return server.FaultsOf(math.MaxInt)
+}
+
+// plan reads the plan.
+func (s *serveCmd) plan() (*server.Faults, error) {
+	in, err := os.Open(s.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("--plan: %w", err)
 	}
-	return err
+	defer in.Close()
+	read, err := in.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("--plan: %w", err)
+	}
+	if written, err := os.Stat(s.Log); err == nil && os.SameFile(read, written) {
+		return nil, fmt.Errorf("--plan %s is also what --log appends to: choose another --log", s.Plan)
+	}
+	plan, err := strike.ReadPlan(in, server.Ways, s.Servers)
+	if err != nil {
+		return nil, fmt.Errorf("--plan %s: %w", s.Plan, err)
+	}
+	return &server.Faults{Plan: plan}, nil
+}
+
+// openLog opens the log of what strikes, and lets the faults, if there are any, tell it.
+func (s *serveCmd) openLog(faults *server.Faults) (file io.WriteCloser, strikes *strikeLog, err error) {
+	strikes = &strikeLog{failed: make(chan struct{})}
+	if faults == nil {
+		return nopCloser{io.Discard}, strikes, nil
+	}
+	if file, err = openLog(s.Log, nil); err != nil {
+		return nil, nil, err
+	}
+	strikes.out, faults.Struck = json.NewEncoder(file), strikes.write
+	return file, strikes, nil
 }

@@ -5,10 +5,15 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/wire/strike"
 )
 
 // served starts torture serve and returns its first line.
@@ -65,33 +70,53 @@ func TestServeKeepsData(t *testing.T) {
 	p.wait(exitOK)
 }
 
-// With --faults, faults strike unasked and are logged.
+// With --faults, faults strike unasked and are logged; the log is a plan, with which they strike the same client again.
 func TestServeFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
-	p, at := served(t, "--servers", "3", "--faults", "loss,expiry", "--every", "4", "--seed", "7")
-	if at.Seed == nil || *at.Seed != 7 {
+	drawn := struckBy(t, "faults.jsonl", "--servers", "3", "--faults", "loss,expiry,kill", "--every", "4", "--seed", "7")
+	planned := struckBy(t, "again.jsonl", "--servers", "3", "--plan", "faults.jsonl", "--log", "again.jsonl")
+	if d := cmp.Diff(drawn, planned); d != "" {
+		t.Error(d)
+	}
+}
+
+// struckBy serves a client until eight faults have struck, and returns what a plan has of them.
+func struckBy(t *testing.T, log string, args ...string) (struck []strike.Strike) {
+	p, at := served(t, append(args, "--tick", "100ms")...)
+	if (at.Seed != nil) == slices.Contains(args, "--plan") {
 		t.Errorf("%+v", at)
 	}
 	c := client(t, at.Connect)
-	struck := map[string]bool{}
-	for !struck["loss"] || !struck["expiry"] {
+	for len(struck) < 8 {
 		c.Get("/") // fails now and then
-		log, err := os.ReadFile("faults.jsonl")
+		struck = struck[:0]
+		text, err := os.ReadFile(log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for line := range strings.Lines(string(log)) {
-			var s struct{ Fault string }
-			if json.Unmarshal([]byte(line), &s) == nil {
-				struck[s.Fault] = true
+		for line := range strings.Lines(string(text)) {
+			var x strike.Strike
+			if json.Unmarshal([]byte(line), &x) == nil {
+				x.Time, x.Session, x.Server, x.Connection = time.Time{}, "", "", 0
+				struck = append(struck, x)
 			}
 		}
 	}
 	p.signal()
 	p.wait(exitOK)
+	return struck[:8]
 }
 
 func TestServeRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"bad.jsonl": `{"fault":"quorum","for_ms":1,"client":1,"request":1}` + "\n" + `{"fault":"rain"}`,
+		"lag.jsonl": `{"fault":"lag","target":2,"for_ms":1,"client":1,"request":1}`,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, test := range []struct{ args, says string }{
 		{"--servers 2", "--servers 2: there can be 1, 3 or 5"},
 		{"--servers 3 --port 65535", "there are no 3 ports from there on"},
@@ -100,6 +125,15 @@ func TestServeRefuses(t *testing.T) {
 		{"--max-session 1s", "--max-session 1s is less than --min-session 4s"},
 		{"--max-client-cnxns=-1", "cannot be negative"},
 		{"--faults rain", `--faults: unknown fault "rain"`},
+		{"--faults loss,lag", "lag cannot strike 1 servers: there are"},
+		{"--plan none.jsonl", "--plan: open none.jsonl: no such file"},
+		{"--plan /dev/zero", "--plan /dev/zero: line 1: "},
+		{"--plan .", "--plan .: line 1: read .: is a directory"},
+		{"--plan bad.jsonl", `--plan bad.jsonl: line 2: there is no fault "rain" with the variant "" here`},
+		{"--plan lag.jsonl", "--plan lag.jsonl: line 1: target 2: lag can strike servers 2 to 1"},
+		{"--plan lag.jsonl --servers 3 --log ./lag.jsonl", "--plan lag.jsonl is also what --log appends to"},
+		{"--plan lag.jsonl --seed 0", "--plan says itself what strikes"},
+		{"--plan lag.jsonl --faults loss", "--plan says itself what strikes"},
 		{"--faults all --every 1 --rate 1", "one of the two"},
 		{"--control nowhere", "--control: "},
 		{"--data /dev/null", "data: "},

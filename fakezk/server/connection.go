@@ -13,6 +13,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/protocol"
 	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/wire/strike"
 )
 
 // connection is one client's. What is above mu belongs to the goroutine that reads, or is guarded by Server.mu.
@@ -29,6 +30,14 @@ type connection struct {
 	held    bool             // see Hold
 	counts  counts
 	last    outcome
+
+	// of faults that strike by themselves
+	number  int // of the connection, from 1
+	client  *client
+	timeout time.Duration  // of the session
+	idle    *strike.Strike // at the next ping
+	watch   *strike.Strike // at the next event
+	deaf    bool           // what the client sends is lost
 
 	mu      sync.Mutex
 	out     []byte // encoded, and not yet written
@@ -74,10 +83,14 @@ func (c *connection) serve() {
 		io.WriteString(c.net, answer)
 		return
 	}
-	if c.connect() {
-		c.loop()
-		c.finish()
+	if !c.connect() {
+		return
 	}
+	c.loop()
+	if c.deaf {
+		io.Copy(io.Discard, c.in)
+	}
+	c.finish()
 }
 
 // connect answers the first frame. It returns false if that is the end.
@@ -88,6 +101,9 @@ func (c *connection) connect() bool {
 	}
 	var asked wire.ConnectRequest
 	if _, err := wire.Parse(frame, &asked); err != nil {
+		return false
+	}
+	if c.server.keptAway(c, asked.Session) {
 		return false
 	}
 	answer, attached := c.server.attach(c, &asked)
@@ -115,7 +131,9 @@ func (c *connection) loop() {
 			return
 		}
 		r, malformed := protocol.ParseRequest(h.Op, body)
-		if !c.server.handle(c, protocol.Asked{Xid: h.Xid, Op: h.Op}, &r, malformed != nil) {
+		asked := protocol.Asked{Xid: h.Xid, Op: h.Op}
+		c.server.meet(c, asked, &r)
+		if !c.server.handle(c, asked, &r, malformed != nil) {
 			return
 		}
 		if !c.another() || c.pending() > flushAt {

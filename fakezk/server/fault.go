@@ -19,6 +19,8 @@ const (
 	CutNow    Moment = "now"
 	CutBefore Moment = "before" // at the next request, which is not carried out
 	CutAfter  Moment = "after"  // at the next request, which is carried out but not answered
+
+	expireAfter Moment = "expire" // as CutAfter, and the session ends
 )
 
 // ErrNoSession is returned for a session that the servers do not have, or that has no connection.
@@ -59,10 +61,13 @@ func (s *Server) Hold(session int64) error {
 
 // Release ends a Hold. Delayed messages are sent in order.
 func (s *Server) Release(session int64) error {
-	return s.withConnection(session, func(c *connection) {
-		c.held = false
-		s.queued = append(s.queued, c.id)
-	})
+	return s.withConnection(session, s.release)
+}
+
+// release ends what holds a connection. mu is held.
+func (s *Server) release(c *connection) {
+	c.held = false
+	s.queued = append(s.queued, c.id)
 }
 
 // withConnection calls f with the connection of a session, the newest if an older one has not ended yet.
@@ -111,38 +116,34 @@ func (s *Server) Lag(member int, lag bool) error {
 
 // Kill makes a member behave as dead: its connections are cut, new ones are closed at once. It keeps its port. Without
 // a majority of live members none serves, see [Server.LoseQuorum].
-func (s *Server) Kill(member int) {
-	s.do(func() {
-		m := s.members[member]
-		m.dead = true
-		m.wake()
+func (s *Server) Kill(member int) { s.do(func() { s.setDead(s.members[member], true) }) }
+
+// Restart brings back a killed member, up to date with the leader.
+func (s *Server) Restart(member int) { s.do(func() { s.setDead(s.members[member], false) }) }
+
+// setDead kills a member or brings it back. mu is held.
+func (s *Server) setDead(m *member, dead bool) {
+	if m.dead = dead; dead {
+		s.setHanging(m, false)
 		for c := range m.open {
 			s.hangUp(c)
 		}
-		s.count()
-	})
-}
-
-// Restart brings back a killed member, up to date with the leader.
-func (s *Server) Restart(member int) {
-	s.do(func() {
-		s.members[member].dead = false
-		s.servers.SetLag(member, false)
-		s.count()
-	})
+	} else {
+		s.servers.SetLag(m.index, false)
+	}
+	s.count()
 }
 
 // LoseQuorum makes all members stop serving: connections are closed, new ones are not answered, no session expires.
-func (s *Server) LoseQuorum() { s.setLost(true) }
+func (s *Server) LoseQuorum() { s.do(func() { s.setLost(true) }) }
 
 // RegainQuorum ends LoseQuorum, once a majority of the members is alive. Each session has its whole timeout again.
-func (s *Server) RegainQuorum() { s.setLost(false) }
+func (s *Server) RegainQuorum() { s.do(func() { s.setLost(false) }) }
 
+// setLost takes the quorum away, or gives it back. mu is held.
 func (s *Server) setLost(lost bool) {
-	s.do(func() {
-		s.lost = lost
-		s.count()
-	})
+	s.lost = lost
+	s.count()
 }
 
 // count takes the quorum away from the ensemble or gives it back. mu is held.
@@ -164,33 +165,22 @@ func (s *Server) count() {
 }
 
 // Stop makes a member hang: it keeps its connections, and answers nothing until Resume.
-func (s *Server) Stop(member int) {
-	s.do(func() {
-		if m := s.members[member]; m.resume == nil {
-			m.resume = make(chan struct{})
-		}
-	})
-}
+func (s *Server) Stop(member int) { s.do(func() { s.setHanging(s.members[member], true) }) }
 
 // Resume ends a Stop.
-func (s *Server) Resume(member int) {
-	s.do(func() {
-		m := s.members[member]
-		if m.resume == nil {
-			return
-		}
-		m.wake()
+func (s *Server) Resume(member int) { s.do(func() { s.setHanging(s.members[member], false) }) }
+
+// setHanging makes a member hang, or go on. mu is held.
+func (s *Server) setHanging(m *member, hangs bool) {
+	switch {
+	case hangs && m.resume == nil:
+		m.resume = make(chan struct{})
+	case !hangs && m.resume != nil:
+		close(m.resume)
+		m.resume = nil
 		for _, c := range s.sorted(m) {
 			s.queued = append(s.queued, c.id)
 		}
-	})
-}
-
-// wake ends a hang. Server.mu is held.
-func (m *member) wake() {
-	if m.resume != nil {
-		close(m.resume)
-		m.resume = nil
 	}
 }
 

@@ -27,7 +27,8 @@ type Config struct {
 	// SIGKILL.
 	Data string
 
-	Log *slog.Logger // errors of clients; nil: discarded
+	Faults *Faults      // that strike by themselves; nil: none
+	Log    *slog.Logger // errors of clients; nil: discarded
 }
 
 // Server is an ensemble that clients can connect to. All methods may be called at any time, from any goroutine.
@@ -43,6 +44,7 @@ type Server struct {
 	noQuorum bool            // for one of two reasons: LoseQuorum, or a majority of members is dead
 	lost     bool            // between LoseQuorum and RegainQuorum
 	data     *data           // nil: nothing is kept
+	chance   *chance         // nil: no fault strikes by itself
 	failure  error           // why the server has ended by itself
 	ahead    time.Duration   // what Advance has added to the clock
 
@@ -77,6 +79,12 @@ func New(cfg Config) (*Server, error) {
 	s.servers = fakezk.New(s.cfg.Ensemble)
 	s.cfg.Ensemble = s.servers.Config() // with its defaults
 	s.servers.OnQueued = func(id fakezk.ConnID) { s.queued = append(s.queued, id) }
+	var err error
+	if s.chance, err = newChance(cfg.Faults, s.cfg.Ensemble.Replicas); err != nil {
+		return nil, err
+	} else if s.chance != nil {
+		s.watchOut()
+	}
 	if cfg.Data != "" {
 		kept, err := openData(cfg.Data, s.servers, s.now())
 		if err != nil {
@@ -132,6 +140,7 @@ func (s *Server) deliver(except *connection) {
 		s.queued = s.queued[:0]
 		return
 	}
+	s.strikeEvents()
 	for _, id := range s.queued {
 		c := s.clients[id]
 		if c == nil || c.held || c.member.resume != nil || s.servers.Pending(id) == 0 {
@@ -293,7 +302,10 @@ func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byt
 	if answer = protocol.AppendConnected(nil, asked, granted); granted.SessionID == 0 {
 		return answer, false
 	}
-	c.id, c.session = id, granted.SessionID
+	c.id, c.session, c.timeout = id, granted.SessionID, time.Duration(granted.Timeout)*time.Millisecond
+	if s.chance != nil {
+		s.chance.greet(c)
+	}
 	c.last.note(protocol.Asked{Op: opNewSession}, s.servers.ZxidOf(c.member.index))
 	c.mu.Lock()
 	c.out = append(c.out, answer...)
@@ -320,11 +332,14 @@ func (s *Server) handle(c *connection, asked protocol.Asked, r *fakezk.Request, 
 	} else {
 		s.servers.Request(s.now(), c.id, r)
 	}
-	if struck == CutAfter {
+	if struck != "" {
 		s.drop(c)
 	}
+	if struck == expireAfter {
+		s.servers.Expire(s.now(), c.session)
+	}
 	s.deliver(c)
-	return struck != CutAfter
+	return struck == ""
 }
 
 // awake locks mu when a member does not hang, or the server has ended.

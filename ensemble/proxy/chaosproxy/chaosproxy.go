@@ -2,39 +2,26 @@ package chaosproxy
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
 	"time"
 
 	"github.com/zktorture/zktorture/ensemble/proxy"
+	"github.com/zktorture/zktorture/wire/strike"
 )
 
 // Config configures a proxy.
 type Config struct {
 	Listen  string // address to listen on; a free port of the loopback interface by default
 	Servers []string
-	Dial    proxy.Dialer // to servers; nil for plain TCP
-	Faults  []string     // of [Names]; none for a plain proxy
-	Odds    Odds         // needed if there are faults
+	Dial    proxy.Dialer   // to servers; nil for plain TCP
+	Faults  []strike.Fault // of [Faults]; none for a plain proxy
+	Odds    strike.Odds    // needed if there are faults
 	Seed    uint64
-	Struck  func(Strike) // called for each fault that strikes, one at a time
-	Log     *slog.Logger // for what is malformed, and for servers that do not do what they should
-}
-
-// Strike is a fault that struck.
-type Strike struct {
-	Time       time.Time `json:"time"`
-	Fault      string    `json:"fault"`
-	Variant    string    `json:"variant,omitempty"`
-	ForMS      int64     `json:"for_ms,omitempty"` // how long it lasts, in milliseconds, if it does
-	Client     int       `json:"client"`           // clients are numbered as they open sessions, from 1
-	Connection int       `json:"connection"`       // and connections as they come, from 1
-	Session    string    `json:"session"`          // in hexadecimal, as the servers log it
-	Request    int       `json:"request"`          // n-th of the client, which drew the fault
-	Op         string    `json:"op"`               // of that request
-	Path       string    `json:"path,omitempty"`
-	Server     string    `json:"server"`
+	Struck  func(strike.Strike) // called for each fault that strikes, one at a time
+	Log     *slog.Logger        // for what is malformed, and for servers that do not do what they should
 }
 
 // Stats is what has happened so far.
@@ -42,7 +29,7 @@ type Stats struct {
 	Open     int // connections
 	Clients  int // sessions that were opened
 	Requests int // pings and the like apart
-	Struck   map[string]int
+	Struck   map[strike.Fault]int
 }
 
 // Total is how many faults struck.
@@ -55,15 +42,16 @@ func (s Stats) Total() (n int) {
 
 // Proxy is a proxy that injects faults. All methods may be called at any time.
 type Proxy struct {
-	cfg   Config
-	proxy *proxy.Proxy
+	cfg     Config
+	lottery strike.Lottery
+	proxy   *proxy.Proxy
 
 	mu       sync.Mutex
 	clients  map[int64]*client // by session
 	lines    map[int]*line     // by connection
 	opened   int
 	requests int
-	struck   map[string]int
+	struck   map[strike.Fault]int
 }
 
 // New returns a proxy that listens.
@@ -72,14 +60,18 @@ func New(cfg Config) (*Proxy, error) {
 		return nil, errors.New("chaosproxy: Struck is needed, because nothing else reports the faults")
 	}
 	if len(cfg.Faults) > 0 {
-		if err := cfg.Odds.validate(); err != nil {
-			return nil, err
+		if err := cfg.Odds.Validate(); err != nil {
+			return nil, fmt.Errorf("chaosproxy: %w", err)
 		}
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Proxy{cfg: cfg, clients: map[int64]*client{}, lines: map[int]*line{}, struck: map[string]int{}}
+	lottery := strike.Lottery{Ways: ways, Faults: cfg.Faults, Odds: cfg.Odds, Seed: cfg.Seed}
+	p := &Proxy{
+		cfg: cfg, lottery: lottery,
+		clients: map[int64]*client{}, lines: map[int]*line{}, struck: map[strike.Fault]int{},
+	}
 	p.mu.Lock() // until there is a proxy
 	defer p.mu.Unlock()
 	var err error
@@ -103,7 +95,7 @@ func (p *Proxy) Stats() Stats {
 }
 
 // tell counts and reports a fault that strikes now.
-func (p *Proxy) tell(s Strike) {
+func (p *Proxy) tell(s strike.Strike) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.struck[s.Fault]++

@@ -18,16 +18,17 @@ import (
 	"github.com/zktorture/zktorture/ensemble/proxy/chaosproxy"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/wire/strike"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
 // diary notes what struck.
 type diary struct {
 	mu      sync.Mutex
-	strikes []chaosproxy.Strike
+	strikes []strike.Strike
 }
 
-func (d *diary) note(s chaosproxy.Strike) {
+func (d *diary) note(s strike.Strike) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.strikes = append(d.strikes, s)
@@ -39,7 +40,7 @@ func (d *diary) ways() map[string]int {
 	defer d.mu.Unlock()
 	times := map[string]int{}
 	for _, s := range d.strikes {
-		times[s.Fault+" "+s.Variant]++
+		times[string(s.Fault)+" "+s.Variant]++
 	}
 	return times
 }
@@ -119,8 +120,10 @@ func (c *stubborn) connect() {
 func TestEqualClientsEqualFaults(t *testing.T) {
 	story := func(nodes int, seed uint64) (told []string) {
 		e := ensembletest.Share(t, nodes)
-		p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: []string{"loss", "expiry", "hold"},
-			Odds: chaosproxy.Odds{Every: 10}, Seed: seed})
+		p, noted := newProxy(t, chaosproxy.Config{
+			Servers: e.Servers(), Faults: []strike.Fault{strike.Loss, strike.Expiry, strike.Hold},
+			Odds: strike.Odds{Every: 10}, Seed: seed,
+		})
 		c := &stubborn{address: p.Addr(), timeout: 400 * time.Millisecond, password: make([]byte, 16)}
 		for i := range int32(200) {
 			if err := c.next(t.Context(), i+1); err != nil {
@@ -151,8 +154,8 @@ func TestEqualClientsEqualFaults(t *testing.T) {
 // An ordinary client meets everything that there is, and what it was told of its writes is true.
 func TestOrdinaryClients(t *testing.T) {
 	e := ensembletest.Share(t, 3)
-	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Names,
-		Odds: chaosproxy.Odds{Every: 25}, Seed: 1})
+	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Faults,
+		Odds: strike.Odds{Every: 25}, Seed: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var clients errgroup.Group

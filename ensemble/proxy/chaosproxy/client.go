@@ -5,30 +5,30 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/ensemble/proxy"
+	"github.com/zktorture/zktorture/wire/strike"
 )
 
 // client is the client of a session, across its connections.
 type client struct {
-	number   int
-	session  int64
-	requests int
-	last     time.Time // of its last request
-	open     int       // connections
-	barred   bar
+	number  int
+	session int64
+	counter strike.Counter
+	open    int // connections
+	barred  bar
 }
 
 // bar keeps a client away from its servers.
 type bar struct {
-	kind  string // refuse or stall; "" for none
+	kind  strike.Fault // Refuse or Stall; "" for none
 	until time.Time
 }
 
 // line is a connection.
 type line struct {
 	client *client
-	after  map[int32]*Strike // by number of a request: strikes at its reply
-	watch  *Strike           // strikes at the next event
-	idle   *Strike           // strikes at the next ping
+	after  map[int32]*strike.Strike // by number of a request: strikes at its reply
+	watch  *strike.Strike           // strikes at the next event
+	idle   *strike.Strike           // strikes at the next ping
 }
 
 // clientsMax is how many sessions are remembered. Beyond that those without a connection are forgotten, and their
@@ -77,7 +77,7 @@ func (p *Proxy) ended(connection int) {
 	}
 }
 
-func newLine(c *client) *line { return &line{client: c, after: map[int32]*Strike{}} }
+func newLine(c *client) *line { return &line{client: c, after: map[int32]*strike.Strike{}} }
 
 // line returns the connection of a frame. A frame before a connect request gets one that is not remembered.
 func (p *Proxy) line(f *proxy.Frame) *line {
@@ -88,7 +88,7 @@ func (p *Proxy) line(f *proxy.Frame) *line {
 }
 
 // keepAway bars the client of a frame from coming back with its session until it is let in.
-func (p *Proxy) keepAway(f *proxy.Frame, kind string, lasts time.Duration) (letIn func()) {
+func (p *Proxy) keepAway(f *proxy.Frame, kind strike.Fault, lasts time.Duration) (letIn func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.line(f).client

@@ -3,7 +3,7 @@
 //
 // # What strikes
 //
-// Each request of a client may draw a fault ([Odds]), a variant of it, and how long it lasts:
+// Each request of a client may draw a fault ([strike.Odds]), a variant of it, and how long it lasts:
 //
 //	loss    before   the connection is cut instead of forwarding the request
 //	        after    it is cut when the request has been answered, instead of forwarding the reply
@@ -25,8 +25,5 @@
 //
 // # Equal clients, equal faults
 //
-// What a request draws depends only on the seed, the number of its client and the number of the request. Clients are
-// numbered as they open their sessions; one that comes back with its session keeps its number and its count of
-// requests. So a client that repeats its requests meets the same faults, unless the odds are by the minute, when the
-// time between requests counts.
+// Package strike says what a request draws: the same for a client that repeats its requests.
 package chaosproxy

@@ -1,25 +1,29 @@
 package chaosproxy
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/zktorture/zktorture/wire/strike"
+)
 
 // Variants are all ways of all faults.
 func Variants() (names []string) {
-	for _, v := range variants {
-		names = append(names, v.fault+" "+v.name)
+	for _, w := range ways {
+		names = append(names, fmt.Sprint(w.Fault, " ", w.Variant))
 	}
 	return names
 }
 
 // SeedFor returns a seed under which a client's first request draws a way of a fault, and the next draw none.
-func SeedFor(way string, odds Odds, next int) uint64 {
+func SeedFor(way string, odds strike.Odds, next int) uint64 {
 	for seed := uint64(0); ; seed++ {
-		cfg := Config{Faults: Names, Odds: odds, Seed: seed}
-		what, due := cfg.draw(1, 1, 0)
-		if !due || fmt.Sprint(what.fault, " ", what.name) != way {
+		l := strike.Lottery{Ways: ways, Faults: Faults, Odds: odds, Seed: seed}
+		what, due := l.Draw(1, 1, 0)
+		if !due || fmt.Sprint(what.Fault, " ", what.Variant) != way {
 			continue
 		}
 		for request := 2; due && request <= next; request++ {
-			_, more := cfg.draw(1, request, 0)
+			_, more := l.Draw(1, request, 0)
 			due = !more
 		}
 		if due {

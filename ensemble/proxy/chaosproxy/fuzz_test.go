@@ -6,6 +6,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble/proxy"
 	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/wire/strike"
 )
 
 // connections is how many there are at most in one run.
@@ -36,11 +37,11 @@ func FuzzProxy(f *testing.F) {
 	gone := make(chan struct{})
 	close(gone)
 	f.Fuzz(func(t *testing.T, seed uint64, frames []byte) {
-		told := map[string]int{}
-		p, err := New(Config{Servers: []string{"127.0.0.1:1"}, Faults: Names, Odds: Odds{Every: 1}, Seed: seed,
-			Struck: func(s Strike) {
+		told := map[strike.Fault]int{}
+		p, err := New(Config{Servers: []string{"127.0.0.1:1"}, Faults: Faults, Odds: strike.Odds{Every: 1}, Seed: seed,
+			Struck: func(s strike.Strike) {
 				told[s.Fault]++
-				if s.ForMS < 0 || s.ForMS > lastsMax.Milliseconds() || s.Client < 1 && s.Connection < 1 {
+				if s.ForMS < 0 || s.ForMS > strike.LastsMax.Milliseconds() || s.Client < 1 && s.Connection < 1 {
 					t.Errorf("told: %+v", s)
 				}
 			}})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zktorture/zktorture/ensemble/proxy"
 	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/wire/strike"
 )
 
 // direct is the proxy's director.
@@ -30,14 +31,14 @@ func (p *Proxy) atConnect(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	switch barred := p.arrived(f); barred.kind {
 	case "":
 		return proxy.Forward
-	case "stall":
+	case strike.Stall:
 		wait(done, time.Until(barred.until))
 	}
 	return proxy.CutBefore
 }
 
 // due returns what strikes at a frame, nil if nothing does.
-func (p *Proxy) due(f *proxy.Frame) (s *Strike) {
+func (p *Proxy) due(f *proxy.Frame) (s *strike.Strike) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.line(f)
@@ -49,17 +50,17 @@ func (p *Proxy) due(f *proxy.Frame) (s *Strike) {
 		delete(l.after, f.Xid)
 	case f.Op == wire.OpPing:
 		s, l.idle = l.idle, nil
-	case !f.Housekeeping() && f.Op != wire.OpCloseSession:
+	case strike.Counts(f.Op):
 		return l.keep(f, p.drawFor(l.client, f))
 	}
 	return s
 }
 
 // keep keeps what a request has drawn for a later frame, and returns what strikes now.
-func (l *line) keep(f *proxy.Frame, s *Strike) *Strike {
+func (l *line) keep(f *proxy.Frame, s *strike.Strike) *strike.Strike {
 	switch {
 	case s == nil:
-	case s.Fault == "watch":
+	case s.Fault == strike.Watch:
 		l.watch = s
 	case s.Variant == "idle":
 		l.idle = s
@@ -72,40 +73,30 @@ func (l *line) keep(f *proxy.Frame, s *Strike) *Strike {
 }
 
 // drawFor draws for a client's next request.
-func (p *Proxy) drawFor(c *client, f *proxy.Frame) *Strike {
-	now := time.Now()
-	if c.last.IsZero() {
-		c.last = now
-	}
-	gap := now.Sub(c.last)
-	c.last = now
-	c.requests++
+func (p *Proxy) drawFor(c *client, f *proxy.Frame) *strike.Strike {
 	p.requests++
-	what, due := p.cfg.draw(c.number, c.requests, gap)
+	gap := c.counter.Next()
+	what, due := p.lottery.Draw(c.number, c.counter.Requests, gap)
 	if !due {
 		return nil
 	}
-	lasts := int64(what.share * float64(f.Timeout.Milliseconds()))
-	return &Strike{
-		Fault: what.fault, Variant: what.name, ForMS: min(lasts, lastsMax.Milliseconds()),
+	return &strike.Strike{
+		Fault: what.Fault, Variant: what.Variant, ForMS: what.Lasts(f.Timeout),
 		Client: c.number, Connection: f.Connection, Session: fmt.Sprintf("0x%x", f.Session),
-		Request: c.requests, Op: f.Op.String(), Path: f.Path, Server: p.proxy.SessionOf(f.Connection).Server,
+		Request: c.counter.Requests, Op: f.Op.String(), Path: f.Path, Server: p.proxy.SessionOf(f.Connection).Server,
 	}
 }
 
-// lastsMax bounds how long a fault lasts, whatever session timeout the servers grant.
-const lastsMax = 5 * time.Minute
-
 // strike carries out a fault at the frame for which it was due.
-func (p *Proxy) strike(done <-chan struct{}, f *proxy.Frame, s Strike) proxy.Action {
-	lasts := time.Duration(s.ForMS) * time.Millisecond
+func (p *Proxy) strike(done <-chan struct{}, f *proxy.Frame, s strike.Strike) proxy.Action {
+	lasts := s.Lasts()
 	switch s.Fault {
-	case "refuse", "stall":
+	case strike.Refuse, strike.Stall:
 		p.keepAway(f, s.Fault, lasts)
-	case "expiry":
+	case strike.Expiry:
 		if err := p.expire(f); err != nil {
 			p.cfg.Log.Warn("the fault is a loss and no expiry: "+err.Error(), "client", s.Client, "session", s.Session)
-			s.Fault = "loss"
+			s.Fault = strike.Loss
 		}
 	}
 	p.tell(s)
@@ -134,7 +125,7 @@ const expireMax = 5 * time.Second
 // expire ends the session of a connection by way of another server, if there is one. Its client is kept away
 // meanwhile, or it would take the session back. A session that is not ended has only lost its connection.
 func (p *Proxy) expire(f *proxy.Frame) error {
-	defer p.keepAway(f, "refuse", expireMax)()
+	defer p.keepAway(f, strike.Refuse, expireMax)()
 	session := p.proxy.SessionOf(f.Connection)
 	at := slices.Index(p.cfg.Servers, session.Server)
 	if at < 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/zktorture/zktorture/ensemble/proxy/chaosproxy"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/wire"
+	"github.com/zktorture/zktorture/wire/strike"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
@@ -143,7 +144,7 @@ func (v *victim) lasts() time.Duration {
 // What each way of each fault does, a client and the servers see.
 func TestEachWay(t *testing.T) {
 	e := ensembletest.Share(t, 1)
-	odds := chaosproxy.Odds{Every: 30}
+	odds := strike.Odds{Every: 30}
 	seen := map[string]func(v *victim, began time.Time){
 		"loss before": func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.expired(false) },
 		"loss after":  func(v *victim, _ time.Time) { v.ended(); v.created("a", true); v.expired(false) },
@@ -199,7 +200,7 @@ func TestEachWay(t *testing.T) {
 	witness := connect(t, e.ConnectString())
 	for i, way := range chaosproxy.Variants() {
 		t.Run(way, func(t *testing.T) {
-			p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Names, Odds: odds,
+			p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Faults, Odds: odds,
 				Seed: chaosproxy.SeedFor(way, odds, 5)})
 			v := &victim{T: t, address: p.Addr(), witness: witness, base: "/" + string(rune('A'+i)), proxy: p,
 				noted: noted}
