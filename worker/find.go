@@ -68,14 +68,12 @@ func (k kind) recipe(c recipes.Conn, path string) any {
 	return k.reach(&handle{conn: c.(*remoteConn), path: path})
 }
 
-// serve returns what a user of the connection can do with the object at a path, by the workload's recipe. It is called
-// once for each user and object, and always with the same workload in one process: the users of a process may share
-// something.
-func serve(w *workload.Workload, c recipes.Conn, path string) (Served, error) {
-	if k := kindNamed(w.Name()); k.name != "" {
-		if served, can := k.serve(w.Make(c, path)); can {
+// serve returns what a user can do by a recipe of a kind.
+func serve(kind string, recipe any) (Served, error) {
+	if k := kindNamed(kind); k.name != "" {
+		if served, can := k.serve(recipe); can {
 			return served, nil
 		}
 	}
-	return nil, fmt.Errorf("worker: %s recipes cannot be served to another process", w.Name())
+	return nil, fmt.Errorf("worker: a %s recipe of type %T cannot be served to another process", kind, recipe)
 }

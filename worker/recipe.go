@@ -35,16 +35,19 @@ func ServeRecipe(ctx context.Context, in io.Reader, out io.Writer, recipe string
 
 // hostOf serves a workload's recipe over a connection.
 func hostOf(w *workload.Workload, conn recipes.Conn, close func()) (*Host, error) {
-	sample, err := serve(w, conn, "/zktorture/"+w.Name()) // makes no request
+	return NewHost(w.Name(), func(path string) any { return w.Make(conn, path) }, conn.SessionID, close)
+}
+
+// NewHost serves recipes of a kind that make makes: what it returns is for one user, about the object at a path, as
+// what the constructor of the kind is given. It is called for an example at first, and makes no request. The error
+// says that such recipes cannot be served.
+func NewHost(kind string, make func(path string) any, session func() int64, close func()) (*Host, error) {
+	object := func(path string) (Served, error) { return serve(kind, make(path)) }
+	sample, err := object("/zktorture/" + kind)
 	if err != nil {
 		return nil, err
 	}
-	return &Host{
-		Can:     optional(sample),
-		Session: conn.SessionID,
-		Object:  func(path string) (Served, error) { return serve(w, conn, path) },
-		Close:   close,
-	}, nil
+	return &Host{Can: optional(sample), Session: session, Object: object, Close: close}, nil
 }
 
 // optionals are the operations that not every recipe has.

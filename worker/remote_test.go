@@ -61,7 +61,7 @@ type loopedUser struct {
 }
 
 func (u loopedUser) Conn() recipes.Conn {
-	served, err := serve(u.e.serve, u.User.Conn(), u.e.path)
+	served, err := serve(u.e.serve.Name(), u.e.serve.Make(u.User.Conn(), u.e.path))
 	if err != nil {
 		u.e.t.Error(err)
 	}

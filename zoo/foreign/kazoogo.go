@@ -1,0 +1,66 @@
+package foreign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/samuel/go-zookeeper/zk"
+	"github.com/wvanbergen/kazoo-go"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// claim is the claim of an instance of a consumer group to a partition, which one instance has at a time.
+type claim struct{ instance *kazoo.ConsumergroupInstance }
+
+const (
+	claimedTopic     = "topic"
+	claimedPartition = 1
+)
+
+func newClaim(c *zk.Conn, path string) any {
+	return claim{kazooStore(c, path).Consumergroup("group").NewInstance()}
+}
+
+// kazooStore is what NewKazoo makes.
+func kazooStore(c *zk.Conn, chroot string) *kazoo.Kazoo {
+	conf := kazoo.NewConfig()
+	conf.Chroot = chroot
+	k := &kazoo.Kazoo{}
+	connected(k, "conn", c)
+	connected(k, "conf", conf)
+	return k
+}
+
+func (c claim) TryLock(context.Context) (bool, error) {
+	err := c.instance.ClaimPartition(claimedTopic, claimedPartition)
+	if errors.Is(err, kazoo.ErrPartitionClaimedByOther) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Lock tries once a second for a minute, whatever the error, as the consumer group of github.com/wvanbergen/kafka does.
+func (c claim) Lock(ctx context.Context) (err error) {
+	for range 60 {
+		if err = c.instance.ClaimPartition(claimedTopic, claimedPartition); err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return err
+}
+
+func (c claim) Unlock(context.Context) error {
+	err := c.instance.ReleasePartition(claimedTopic, claimedPartition)
+	if errors.Is(err, kazoo.ErrPartitionNotClaimed) {
+		return fmt.Errorf("%w: %w", recipes.ErrLost, err)
+	}
+	return err
+}

@@ -1,0 +1,52 @@
+package foreign
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/hashicorp/go-hclog"
+	vault "github.com/hashicorp/vault/physical/zookeeper"
+	"github.com/hashicorp/vault/sdk/physical"
+)
+
+// vaultLock is the lock that the active one of several Vaults holds. It is used as Vault does (vault/ha.go): a new
+// one, with a new value, after each term; the same one after an error.
+type vaultLock struct {
+	backend *vault.ZooKeeperBackend
+	lock    physical.Lock
+	lost    <-chan struct{}
+}
+
+func newVault(c *zk.Conn, path string) any { return &vaultLock{backend: vaultBackend(c, path)} }
+
+// vaultBackend is what NewZooKeeperBackend makes.
+func vaultBackend(c *zk.Conn, path string) *vault.ZooKeeperBackend {
+	b := &vault.ZooKeeperBackend{}
+	connected(b, "path", path+"/")
+	connected(b, "client", c)
+	connected(b, "acl", zk.WorldACL(zk.PermAll))
+	connected(b, "logger", hclog.NewNullLogger())
+	return b
+}
+
+func (l *vaultLock) Lock(ctx context.Context) (err error) {
+	if l.lock == nil {
+		if l.lock, err = l.backend.LockWith("lock", rand.Text()); err != nil {
+			return err
+		}
+	}
+	if l.lost, err = l.lock.Lock(ctx.Done()); err == nil && l.lost == nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+func (l *vaultLock) Unlock(context.Context) error {
+	lock := l.lock
+	l.lock = nil
+	return lock.Unlock()
+}
+
+// Lost is closed when Vault steps down.
+func (l *vaultLock) Lost() <-chan struct{} { return l.lost }
