@@ -219,7 +219,7 @@ func (c *Client) send(call *Call) {
 
 // Dial connects to a replica: it opens a session, resumes the old one, or learns that it is gone (the third moment of
 // an expiry; the next Dial then opens a new session under the same Conn, as go-zookeeper does). Then the client sends
-// its credentials, re-arms its watches by setWatches, and sends what was queued. The error is ErrRefused.
+// its credentials, re-arms its watches by setWatches, and sends what was queued. The error is ErrRefused or ErrNoQuorum.
 func (c *Client) Dial(now int64, replica int) error {
 	c.server.Store(int32(replica + 1))
 	c.setState(zk.StateConnecting)
@@ -229,7 +229,10 @@ func (c *Client) Dial(now int64, replica int) error {
 	})
 	if err != nil {
 		c.setState(zk.StateDisconnected)
-		return ErrRefused
+		if !errors.Is(err, ErrNoQuorum) {
+			err = ErrRefused
+		}
+		return err
 	}
 	if answer.SessionID == 0 {
 		c.learnExpiry()

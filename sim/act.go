@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -28,6 +29,8 @@ const (
 	actRelease
 	actResume
 	actTell
+	actRegain
+	actNotice
 )
 
 // collect lists what can happen next in a fixed order: first what keeps the same client going.
@@ -40,7 +43,7 @@ func (w *World) collect() {
 			w.collectFrom(p)
 		}
 	}
-	for r := 1; r < w.replicas; r++ {
+	for r := range w.replicas {
 		if w.lag[r] == slow && w.servers.Behind(r) > 0 {
 			w.actions = append(w.actions, action{kind: actApply, client: r})
 		}
@@ -53,6 +56,7 @@ func (w *World) collect() {
 			w.actions = append(w.actions, action{kind: actResume, client: p.id})
 		}
 	}
+	w.collectElections()
 }
 
 func (w *World) collectFrom(p *process) {
@@ -77,7 +81,7 @@ func (w *World) collectFrom(p *process) {
 	}
 	for i, c := range p.clients {
 		if _, connected := c.Connected(); !connected {
-			if c.Dialing() {
+			if c.Dialing() && (!w.outage.now || c.Unsent() > 0) {
 				add(actReconnect, i)
 			}
 			continue
@@ -95,8 +99,15 @@ func (w *World) collectFrom(p *process) {
 func (w *World) perform(a action) {
 	w.step++
 	w.fold(uint64(a.kind)<<32 | uint64(a.client)<<16 | uint64(a.user))
-	if a.kind == actApply {
+	switch a.kind {
+	case actApply:
 		w.applyOne(a.client)
+		return
+	case actRegain:
+		w.regain()
+		return
+	case actNotice:
+		w.notice()
 		return
 	}
 	p := w.procs[a.client]
@@ -138,11 +149,11 @@ func (w *World) arrive(p *process, c client) {
 	if !p.held && !c.Deaf() && w.servers.Pending(c.Connection()) == 1 && c.Waiting() == 1 {
 		m, _ := w.servers.First(c.Connection())
 		w.foldMessage(m)
-		w.noteRequest(p, call, m)
+		w.noteRequest(p, c, call, m)
 		c.Deliver()
 		return
 	}
-	w.noteRequest(p, call, fakezk.Message{})
+	w.noteRequest(p, c, call, fakezk.Message{})
 }
 
 // carryOut lets the server carry out the oldest request of a client.
@@ -226,6 +237,11 @@ func (w *World) doOutside(p *process, user int) {
 }
 
 func (w *World) reconnect(p *process, c client) {
+	if w.outage.now {
+		w.noteFault(Quorum, p.id, "", noServer).Unsent = true
+		c.BreakUnsent()
+		return
+	}
 	session := c.Session()
 	replica, err := w.connect(p, c)
 	w.fold(uint64(c.Session()))
@@ -239,6 +255,8 @@ func (w *World) reconnect(p *process, c client) {
 // dialled says what came of dialling, by the session before and after.
 func dialled(before, after int64, err error) Dialled {
 	switch {
+	case errors.Is(err, fakezk.ErrNoQuorum):
+		return DialledUnanswered
 	case err != nil:
 		return DialledRefused
 	case after == 0:
@@ -254,6 +272,8 @@ func (d *Detail) connected(before int64, server int) string {
 	switch d.Dialled {
 	case DialledRefused:
 		return fmt.Sprintf("server %d is behind this client and refuses it", server)
+	case DialledUnanswered:
+		return fmt.Sprintf("server %d, deposed, has no answer for this session", server)
 	case DialledExpired:
 		return fmt.Sprintf("learns that session 0x%x has expired", before)
 	case DialledNew:

@@ -11,10 +11,10 @@ func (w *World) now() int64 { return epoch + w.elapsed + w.offset }
 
 // idle lets time pass until a client stirs, and returns false if none does within limit.
 func (w *World) idle(limit time.Duration) bool {
-	begin, before := w.elapsed, len(w.changes)
+	begin, before, deposed := w.elapsed, len(w.changes), w.servers.Deposed()
 	for w.elapsed-begin < limit.Milliseconds() {
 		kicked := w.sleep(w.undisturbed(limit.Milliseconds() - (w.elapsed - begin)))
-		if kicked || len(w.changes) > before || w.moved() {
+		if kicked || len(w.changes) > before || w.moved() || w.servers.Deposed() != deposed {
 			w.step++
 			w.fold(uint64(w.elapsed))
 			passed := time.Duration(w.elapsed-begin) * time.Millisecond
@@ -25,13 +25,19 @@ func (w *World) idle(limit time.Duration) bool {
 	return false
 }
 
-// undisturbed returns for how long, up to d ms, time can pass before a session ends at the servers. Sessions of
-// clients that ping do not end by time.
+// patience is how long, in ms, a client waits for anything from its server before it gives the connection up.
+const patience = sessionTimeout * 2 / 3
+
+// undisturbed returns for how long, up to d ms, time can pass before a session ends at the servers, a deposed leader
+// notices, or its clients lose patience. Sessions of clients that ping do not end by time.
 func (w *World) undisturbed(d int64) int64 {
 	w.pinging = w.pinging[:0]
 	for _, p := range w.procs {
 		for _, c := range p.clients {
-			if w.pings(p, c) && !p.held {
+			switch {
+			case w.servers.Hangs(c.Connection()):
+				d = min(d, patience)
+			case w.pings(p, c) && !p.held && !w.atDeposed(c):
 				w.pinging = append(w.pinging, c.Session())
 			}
 		}
@@ -94,22 +100,27 @@ func (w *World) sleep(d int64) (kicked bool) {
 }
 
 // pass applies the passing of time to sessions: connected clients ping, so theirs stay; a client whose messages are
-// held back gives its connection up after two thirds of the timeout.
+// held back, or that waits for a deposed leader, gives its connection up after two thirds of the timeout.
 func (w *World) pass(d int64) {
 	for _, p := range w.procs {
 		for _, c := range p.clients {
 			w.keepAlive(p, c, d)
 		}
 	}
+	old := w.servers.Deposed()
 	w.servers.Tick(w.now())
+	w.noteNoticed(old)
 }
 
 func (w *World) keepAlive(p *process, c client, d int64) {
 	switch {
 	case !w.pings(p, c):
-	case p.held && d >= sessionTimeout*2/3 && c.GiveUp():
+	case w.unheard(p, c) && d >= patience && c.GiveUp():
 		p.held = false
 	default:
-		w.servers.Touch(w.now(), c.Session())
+		w.servers.Ping(w.now(), c.Connection())
 	}
 }
+
+// unheard tells whether nothing of what the server sends reaches a client.
+func (w *World) unheard(p *process, c client) bool { return p.held || w.servers.Hangs(c.Connection()) }

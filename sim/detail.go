@@ -26,6 +26,7 @@ type Detail struct {
 	Request string // create, children, multi, …: its name, as in [github.com/zktorture/zktorture/recipes.Around]
 	Watch   bool   // it sets a watch
 	Dropped bool   // the server closes the connection instead of an answer
+	Hangs   bool   // the server, a deposed leader, will never answer
 
 	// Of a request that is answered in this step, and of a reply:
 	Err    fakezk.Code // the error that is answered
@@ -41,7 +42,7 @@ type Detail struct {
 
 // Late is a server that is behind.
 type Late struct {
-	Server       int // of several, never the first; 0 if there is none
+	Server       int // of several; 0, the first to lead, if there is none
 	Transactions int // that it has not applied
 }
 
@@ -74,6 +75,8 @@ const (
 	DialledResumed Dialled = "resumed" // the session goes on
 	DialledExpired Dialled = "expired" // the client learns that its session is gone
 	DialledRefused Dialled = "refused" // the server is behind the client and refuses it
+
+	DialledUnanswered Dialled = "unanswered" // the server, a deposed leader, does not know the session
 )
 
 // Lost says what a breaking connection takes with it.
@@ -105,6 +108,8 @@ func (d *Detail) answer() string {
 	switch {
 	case d.Dropped:
 		return "dropped: the server closes the connection"
+	case d.Hangs:
+		return "arrived at a leader that has been deposed, which will not answer"
 	case d.Kind == KindRequest:
 		return "arrived, the reply is on its way"
 	case d.Failed():

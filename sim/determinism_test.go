@@ -74,7 +74,9 @@ func TestDeterminism(t *testing.T) {
 func TestDeterminismOfCrowds(t *testing.T) {
 	n := seedsOf(t, "ZKTORTURE_SEEDS", 400)
 	for i, s := range ours() {
-		faults := [...]sim.Faults{sim.AllFaults, sim.Cancel, sim.Cancel | sim.Time, sim.Expiry | sim.Loss}[i%4]
+		faults := [...]sim.Faults{
+			sim.AllFaults, sim.Cancel, sim.Cancel | sim.Time, sim.Expiry | sim.Loss, sim.EveryFault, sim.Quorum | sim.Deposed,
+		}[i%6]
 		compareSeeds(t, s, sim.Config{Clients: 8, Ops: 6, Faults: faults, Seed: 2}, max(n/400, 3))
 	}
 }

@@ -12,23 +12,26 @@ type Faults uint16
 
 // The faults of the simulator.
 const (
-	Loss   Faults = 1 << iota // the connection breaks; a request in flight is lost before or after it was applied
-	Expiry                    // the session expires at the server; the client learns it later
-	Watch                     // a watch event is delayed, or lost with its connection
-	Lag                       // a replica falls behind; clients move to other replicas
-	Pause                     // a client stops; its timers do not run while the servers' clock does
-	Time                      // time moves while others are running
-	Wrap                      // a sequence counter starts just below 2147483647
-	Reap                      // an empty parent is removed by another client
-	Cancel                    // a caller gives up: its context ends
-	Crash                     // a client's process dies and starts again with a new session
+	Loss    Faults = 1 << iota // the connection breaks; a request in flight is lost before or after it was applied
+	Expiry                     // the session expires at the server; the client learns it later
+	Watch                      // a watch event is delayed, or lost with its connection
+	Lag                        // a replica falls behind; clients move to other replicas
+	Pause                      // a client stops; its timers do not run while the servers' clock does
+	Time                       // time moves while others are running
+	Wrap                       // a sequence counter starts just below 2147483647
+	Reap                       // an empty parent is removed by another client
+	Cancel                     // a caller gives up: its context ends
+	Crash                      // a client's process dies and starts again with a new session
+	Quorum                     // there is no majority of servers for a while: none serves, and no session ends
+	Deposed                    // a leader is replaced, does not notice, and goes on answering its clients
 
-	NoFaults  Faults = 0
-	AllFaults Faults = 1<<faultCount - 1
+	NoFaults   Faults = 0
+	AllFaults  Faults = Quorum - 1 // what "all" means: those of clients, and servers that lag
+	EveryFault Faults = 1<<faultCount - 1
 )
 
 // faultCount is the number of single faults.
-const faultCount = 10
+const faultCount = 12
 
 // fault is a row of the table of faults.
 type fault struct {
@@ -53,6 +56,10 @@ func init() {
 		{"reap", "an empty parent is removed by somebody else", findReap, strikeReap},
 		{"cancel", "a caller gives up (its context ends) at any moment", findCancel, strikeCancel},
 		{"crash", "a client's process dies without closing its session, and starts again with a new one", findCrash, strikeCrash},
+		{"quorum", "there is no majority for a while: connections close, writes and expiry stand still, then fresh timeouts",
+			findQuorum, strikeQuorum},
+		{"deposed", "a leader is replaced and does not notice: it answers reads and syncs as of then, and no writes",
+			findDeposed, strikeDeposed},
 	}
 }
 
@@ -76,15 +83,15 @@ func (f Faults) index() int { return bits.TrailingZeros16(uint16(f)) }
 // Has tells whether all of other are in the set.
 func (f Faults) Has(other Faults) bool { return f&other == other }
 
-// String lists the names, "all" or "none".
+// String lists the names, or "none"; "all" stands for those that are in it.
 func (f Faults) String() string {
-	switch f {
-	case NoFaults:
+	if f == NoFaults {
 		return "none"
-	case AllFaults:
-		return "all"
 	}
 	var names []string
+	if f.Has(AllFaults) {
+		names, f = append(names, "all"), f&^AllFaults
+	}
 	for one := range f.Each() {
 		names = append(names, faultTable[one.index()].name)
 	}
@@ -112,7 +119,7 @@ func parseFault(name string) (Faults, error) {
 		return NoFaults, nil
 	}
 	var known []string
-	for one := range AllFaults.Each() {
+	for one := range EveryFault.Each() {
 		if one.String() == name {
 			return one, nil
 		}

@@ -26,8 +26,8 @@ func TestFaultTranscripts(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { shown |= transcript(t, file) })
 	}
-	if shown != AllFaults {
-		t.Errorf("no transcript shows %v", AllFaults&^shown)
+	if shown != EveryFault {
+		t.Errorf("no transcript shows %v", EveryFault&^shown)
 	}
 }
 
@@ -57,7 +57,7 @@ func transcript(t *testing.T, file string) Faults {
 // What a set prints, Parse reads: the same set.
 func TestFaultsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		set := Faults(rapid.Uint16Max(uint16(AllFaults)).Draw(t, "set"))
+		set := Faults(rapid.Uint16Max(uint16(EveryFault)).Draw(t, "set"))
 		if again, err := ParseFaults(set.String()); err != nil || again != set {
 			t.Fatalf("%q reads as %q (%v)", set, again, err)
 		}
@@ -75,7 +75,7 @@ func TestParseFaultsRefuses(t *testing.T) {
 // The table has a row for each fault, whole.
 func TestFaultTable(t *testing.T) {
 	seen := map[string]bool{}
-	for f := range AllFaults.Each() {
+	for f := range EveryFault.Each() {
 		row := faultTable[f.index()]
 		if row.name == "" || row.help == "" || seen[row.name] || (row.find == nil) != (f == Wrap) || (row.strike == nil) != (f == Wrap) {
 			t.Errorf("fault %b: %+v", f, row)

@@ -25,13 +25,27 @@ const (
 	lagVariants
 )
 
+// follows tells whether a server neither leads nor thinks so.
+func (w *World) follows(r int) bool { return r != w.servers.Leader() && r != w.servers.Deposed() }
+
 // forgetLag makes servers that have lost their last clients unseen.
 func (w *World) forgetLag() {
-	for r := 1; r < w.replicas; r++ {
-		if w.lag[r] != unseen && !w.seen(r) {
+	if !w.faults.Has(Lag) {
+		return
+	}
+	for r := range w.replicas {
+		if w.lag[r] != unseen && w.follows(r) && !w.seen(r) {
 			w.servers.SetLag(r, true)
 			w.lag[r] = unseen
 		}
+	}
+}
+
+// followAll ends all lag, as an election does.
+func (w *World) followAll() {
+	for r := range w.replicas {
+		w.servers.SetLag(r, false)
+		w.lag[r] = upToDate
 	}
 }
 
@@ -80,8 +94,8 @@ func (w *World) fallBehind(server, variant int) {
 }
 
 func findLag(w *World, add func(target)) {
-	for r := 1; r < w.replicas; r++ {
-		if w.lag[r] == upToDate {
+	for r := range w.replicas {
+		if w.lag[r] == upToDate && w.follows(r) {
 			add(target{client: r, variants: lagVariants})
 		}
 	}

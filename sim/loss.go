@@ -26,6 +26,8 @@ var (
 	lossesUnsent    = []loss{lossUnsent}
 )
 
+const noServer = "no server can be reached: queued requests fail with ErrNoServer"
+
 // errClosed is what requests in flight fail with when their connection breaks.
 var errClosed = zk.ErrConnectionClosed
 
@@ -46,6 +48,9 @@ func strikeLoss(w *World, t target, variant int) {
 	if kind != lossUnsent {
 		p.held = false
 	}
+	if kind == lossAfter && w.atDeposed(c) {
+		kind = lossBefore // nothing is applied there
+	}
 	switch kind {
 	case lossAfter:
 		w.noteFault(Loss, p.id, "", "").loses(w, LostReply, c.Sent(), "is applied, its reply is lost")
@@ -61,7 +66,7 @@ func strikeLoss(w *World, t target, variant int) {
 		w.noteFault(Loss, p.id, "", "the connection breaks")
 		c.Break(errClosed)
 	case lossUnsent:
-		w.noteFault(Loss, p.id, "", "no server can be reached: queued requests fail with ErrNoServer").Unsent = true
+		w.noteFault(Loss, p.id, "", noServer).Unsent = true
 		c.BreakUnsent()
 	}
 }

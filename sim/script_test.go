@@ -253,6 +253,9 @@ func (s *scriptedSource) advance() {
 }
 
 func (s *scriptedSource) holds(words []string) bool {
+	if words[0] == "deposed" || words[0] == "noticed" {
+		return (words[0] == "deposed") == (s.w.servers.Deposed() >= 0)
+	}
 	p := s.w.procs[clientNumber(words[0])]
 	_, connected := p.clients[0].Connected()
 	switch words[1] {
@@ -262,6 +265,8 @@ func (s *scriptedSource) holds(words []string) bool {
 		return !connected
 	case "event":
 		return connected && s.w.eventPending(p.clients[0])
+	case "idle":
+		return connected && p.clients[0].Sent() == nil
 	case "watching":
 		return p.clients[0].Watches() > 0
 	case "finished":
@@ -307,6 +312,7 @@ func (s *scriptedSource) find(fault Faults, whom string) int {
 var actionNames = map[actionKind]string{
 	actArrive: "arrive", actDeliver: "deliver", actOutside: "outside", actReconnect: "connect",
 	actRestart: "restart", actApply: "apply", actRelease: "release", actResume: "resume", actTell: "told",
+	actRegain: "regain", actNotice: "notice",
 }
 
 func (s *scriptedSource) next() int {
@@ -322,11 +328,13 @@ func (s *scriptedSource) next() int {
 	return max(calmest, 0)
 }
 
+var ofServers = []actionKind{actApply, actRegain, actNotice}
+
 // matches tells whether an action is meant by words like "c1 connect", "c1", "apply".
 func matches(words []string, a action) bool {
 	for _, word := range words {
 		isClient := strings.HasPrefix(word, "c") && clientNumber(word) >= 0
-		if isClient && (a.kind == actApply || a.client != clientNumber(word)) ||
+		if isClient && (slices.Contains(ofServers, a.kind) || a.client != clientNumber(word)) ||
 			!isClient && actionNames[a.kind] != word {
 			return false
 		}

@@ -109,7 +109,7 @@ func (w *World) begin(p *process) int {
 
 func findExpiry(w *World, add func(target)) {
 	w.eachClient(func(p *process, i int, c client) {
-		if w.servers.Alive(c.Session()) {
+		if w.servers.Alive(c.Session()) && !w.outage.now {
 			add(target{client: p.id, user: i, variants: 2})
 		}
 	})
@@ -198,22 +198,36 @@ func findTime(w *World, add func(target)) {
 }
 
 func strikeTime(w *World, _ target, variant int) {
-	for _, p := range w.procs {
-		if p.paused {
-			w.noteFault(Time, -1, "", milliseconds(leaps[variant])+" pass on the servers")
-			w.offset += leaps[variant]
-			w.pass(0)
-			return
-		}
+	if w.anyPaused() {
+		w.noteFault(Time, -1, "", milliseconds(leaps[variant])+" pass on the servers")
+		w.letPass(leaps[variant])
+		return
 	}
 	before := w.elapsed
-	w.sleep(leaps[variant])
+	w.letPass(leaps[variant])
 	w.noteFault(Time, -1, "", milliseconds(w.elapsed-before)+" pass")
+}
+
+func (w *World) anyPaused() bool {
+	return slices.ContainsFunc(w.procs, func(p *process) bool { return p.paused })
+}
+
+// letPass lets so many milliseconds pass, fewer if a goroutine stirs before. The timers of a process that is paused
+// must not run, so then it is the servers' clock alone that goes on.
+func (w *World) letPass(d int64) {
+	if w.anyPaused() {
+		w.offset += d
+		w.pass(0)
+		return
+	}
+	w.sleep(d)
 }
 
 // findReap finds empty parents, wherever they are: znodes that have had children and have none now.
 func findReap(w *World, add func(target)) {
-	w.empty = w.empty[:0]
+	if w.empty = w.empty[:0]; w.outage.now {
+		return
+	}
 	w.servers.Walk("/", func(path string, n fakezk.NodeInfo) {
 		if path != "/" && path != Root0 && len(n.Children) == 0 && w.parents[path] {
 			w.empty = append(w.empty, path)
@@ -255,7 +269,7 @@ func (w *World) Cancel(op *Op) {
 func findCrash(w *World, add func(target)) {
 	w.alive(func(p *process) {
 		variants := 1
-		if p.sends() != nil {
+		if c := p.sends(); c != nil && !w.atDeposed(c) {
 			variants = 2
 		}
 		add(target{client: p.id, variants: variants})

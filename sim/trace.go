@@ -119,12 +119,13 @@ func (w *World) noteHealed(fault Faults, client int, result string) *Step {
 }
 
 // noteRequest adds a line about a request that has reached its server; m is the reply, if it comes in the same step.
-func (w *World) noteRequest(p *process, call *fakezk.Call, m fakezk.Message) {
+func (w *World) noteRequest(p *process, c client, call *fakezk.Call, m fakezk.Message) {
 	if w.trace == nil {
 		return
 	}
 	s := w.note(KindRequest, p.id, "", "", "")
 	s.asks(w, call)
+	s.Hangs = w.servers.Hangs(c.Connection())
 	if s.Dropped = m.Closed; m.Reply != nil {
 		s.Kind = KindExchange
 		s.answers(&call.Request, m.Reply)

@@ -26,7 +26,7 @@ type World struct {
 
 	servers  *fakezk.Ensemble
 	replicas int
-	lag      [3]lag // of each server; the first one leads
+	lag      [3]lag // of each server; none of who leads, or thinks so
 	procs    []*process
 	last     int // the client that acted last
 
@@ -43,6 +43,7 @@ type World struct {
 	elapsed  int64 // bubble time since start, ms
 	offset   int64 // the servers' clock is ahead of the bubble's by this, ms
 	stirred  int64 // elapsed when an operation last began or ended
+	outage   outage
 
 	fence atomic.Int64 // orders what the loop did before time passed before what timers wake
 
@@ -175,9 +176,8 @@ func (w *World) drawWorld() {
 		w.faultsDue = 1 + w.choose(6, "faults at most")
 	}
 	w.replicas = 1
-	if w.faults.Has(Lag) {
+	if w.faults&(Lag|Quorum|Deposed) != 0 {
 		w.replicas = len(w.lag)
-		w.lag = [3]lag{upToDate, unseen, unseen}
 	}
 	w.servers.Reset(fakezk.Config{
 		Replicas: w.replicas, Tick: tickTime, Order: 1,
@@ -186,9 +186,7 @@ func (w *World) drawWorld() {
 	if w.faults.Has(Wrap) {
 		w.firstNumber = math.MaxInt32 - int32(w.choose(4, "first number"))
 	}
-	for r := 1; r < w.replicas; r++ {
-		w.servers.SetLag(r, true)
-	}
+	w.forgetLag()
 }
 
 // Root0 is the path below which the objects of simulated episodes live.
@@ -350,10 +348,9 @@ func (w *World) nextFair() action {
 }
 
 func (w *World) heal() {
-	for r := 1; r < w.replicas; r++ {
-		w.servers.SetLag(r, false)
-		w.lag[r] = upToDate
-	}
+	w.endOutage()
+	w.notice()
+	w.followAll()
 	for _, p := range w.procs {
 		p.held, p.paused = false, false
 	}

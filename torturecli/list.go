@@ -24,8 +24,8 @@ func (listCmd) Run(c *commandContext) error {
 		}
 		fmt.Fprintln(c.out)
 	}
-	fmt.Fprintln(c.out, "faults (--faults, with the sets all and none)")
-	for f := range sim.AllFaults.Each() {
+	fmt.Fprintln(c.out, "faults (--faults, with the sets all, of those up to crash, and none)")
+	for f := range sim.EveryFault.Each() {
 		fmt.Fprintf(c.out, "  %-10s %s\n", f, f.Help())
 	}
 	fmt.Fprintf(c.out, "\non real servers clients can suffer %v; with --backend ensemble servers, too\n",

@@ -23,7 +23,7 @@ func TestList(t *testing.T) {
 			t.Errorf("recipe %s of %s is not listed in\n%s", e.Recipe, e.Kind, section)
 		}
 	}
-	for fault := range sim.AllFaults.Each() {
+	for fault := range sim.EveryFault.Each() {
 		runs(t, "lock", "--faults", fault.String())
 		if !strings.Contains(text, "\n  "+fault.String()+" ") || !strings.Contains(text, fault.Help()) {
 			t.Errorf("fault %v is not listed", fault)

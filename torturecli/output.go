@@ -348,7 +348,7 @@ func originLine(r sim.Result) string {
 
 // faultNames are the names of client and server faults.
 func faultNames() (names []string) {
-	for f := range sim.AllFaults.Each() {
+	for f := range sim.EveryFault.Each() {
 		names = append(names, f.String())
 	}
 	for f := range live.AllServerFaults.Each() {
