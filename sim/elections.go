@@ -44,14 +44,25 @@ func (w *World) endOutage() {
 	w.noteHealed(Quorum, -1, "there is a majority again, and each session has its whole timeout")
 }
 
+// Variants of how long a leader does not notice that it is deposed.
+const (
+	deposedLong  = iota // until time passes
+	deposedBrief        // it may notice at any moment
+	deposedVariants
+)
+
 func findDeposed(w *World, add func(target)) {
-	if !w.outage.now && w.servers.Deposed() < 0 {
-		add(target{client: -1, variants: 1})
+	if !w.outage.now && w.servers.Deposed() < 0 && w.seen(w.servers.Leader()) {
+		add(target{client: -1, variants: deposedVariants})
 	}
 }
 
-// strikeDeposed has the first of the others elected.
-func strikeDeposed(w *World, _ target, _ int) {
+// electionTime is how long an election takes, in ms: a client's pause before it tries again is over by then.
+const electionTime = 200
+
+// strikeDeposed has the first of the others elected. Their clients see their connections break, and time passes.
+func strikeDeposed(w *World, _ target, variant int) {
+	w.brief = variant == deposedBrief
 	old := w.servers.Leader()
 	successor := 0
 	if old == 0 {
@@ -61,6 +72,13 @@ func strikeDeposed(w *World, _ target, _ int) {
 		"connections; server %d does not notice", old, successor, old))
 	w.servers.Depose(w.now(), successor)
 	w.followAll()
+	w.eachClient(func(p *process, _ int, c client) {
+		if _, connected := c.Connected(); connected && !w.atDeposed(c) {
+			p.held = false
+			c.Break(errClosed)
+		}
+	})
+	w.letPass(electionTime)
 }
 
 // notice lets a deposed leader find out.
@@ -84,13 +102,13 @@ func (w *World) atDeposed(c client) bool {
 	return connected && at == w.servers.Deposed()
 }
 
-// collectElections lists how servers recover. A deposed leader may notice at any moment; when nothing else can happen,
-// time passes until it does.
+// collectElections lists how servers recover. When nothing else can happen a deposed leader does not notice at once: time
+// passes first.
 func (w *World) collectElections() {
 	switch {
 	case w.outage.now:
 		w.actions = append(w.actions, action{kind: actRegain})
-	case w.servers.Deposed() >= 0 && len(w.actions) > 0:
+	case w.servers.Deposed() >= 0 && w.brief && len(w.actions) > 0:
 		w.actions = append(w.actions, action{kind: actNotice})
 	}
 }

@@ -44,6 +44,7 @@ type World struct {
 	offset   int64 // the servers' clock is ahead of the bubble's by this, ms
 	stirred  int64 // elapsed when an operation last began or ended
 	outage   outage
+	brief    bool // a deposed leader may notice it at any moment
 
 	fence atomic.Int64 // orders what the loop did before time passed before what timers wake
 
