@@ -37,10 +37,11 @@ const valueName = "value"
 //
 // # Cost
 //
-// Get is two requests (sync, read). Add is two (read, multi), and one more the first time in a session for the claim;
-// two more each time that another client was faster. Among n processes that add at once one succeeds at each try, so
-// n additions cost up to n² requests: that is for counters that are changed some tens of times a second, not for
-// statistics. Additions through one Counter value take turns. It uses no watches.
+// Get is two requests (sync, which is a transaction, and read). Add is two (read, multi), and one more the first
+// time in a session for the claim; two more each time that another client was faster. Among n processes that add
+// at once one succeeds at each try, so n additions cost up to n² requests: that is for counters that are changed
+// some tens of times a second, not for statistics. Additions through one Counter value take turns. It uses no
+// watches.
 //
 // # Errors
 //

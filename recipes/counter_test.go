@@ -32,7 +32,7 @@ func TestCounterRequests(t *testing.T) {
 		conn := connect(t, servers)
 		c := recipes.NewCounter(conn, "/n")
 		wantNumber(t, c, 0)
-		expect(t, conn, `sync /n/value: ok
+		expect(t, conn, `multi 1: node does not exist
 			get /n/value: node does not exist`)
 		wantSum(t, c, 5, 5)
 		expect(t, conn, `get /n/value: node does not exist
@@ -44,7 +44,7 @@ func TestCounterRequests(t *testing.T) {
 		expect(t, conn, `get /n/value: ok
 			multi 2: ok`)
 		wantNumber(t, c, -2)
-		expect(t, conn, `sync /n/value: ok
+		expect(t, conn, `multi 1: ok
 			get /n/value: ok`)
 	})
 }

@@ -13,8 +13,10 @@
 //
 // Reads may be old. Each server answers reads from what it has applied so far, which may be any prefix of what is
 // committed. Within one session a client never sees time go back, but what another client has been told, it need not
-// see yet. [Conn.Sync] closes that gap. Where this package reads without it, the comment says why an old answer does
-// no harm.
+// see yet. [Conn.Sync] closes that gap only as long as the leader stays the same: one that has been deposed and has not
+// noticed answers it, and reads as of then, for up to syncLimit ticks (ZOOKEEPER-1675). No write is answered there. So
+// what this package calls a sync is a transaction that changes nothing. Where it reads without, the comment says why an
+// old answer does no harm.
 //
 // A session may end without notice, and the client opens a new one under the same [Conn]. All ephemeral znodes of the
 // old session are then gone, or about to vanish from the server that answers, while calls go on to succeed. So an
@@ -28,9 +30,10 @@
 // # Faults
 //
 // A recipe keeps its promises under all of these, unless it says otherwise: connections break at any moment and
-// replies are lost; servers lag; watches are lost with a connection, and their events come late; sessions expire, a
-// waiter's as a holder's; processes stop for a while or die; callers give up; time passes; the recipe's directory is
-// removed when it is empty, and created again; the sequence number of a directory wraps.
+// replies are lost; servers lag; a leader is deposed without noticing; there is no majority of servers for a
+// while; watches are lost with a connection, and their events come late; sessions expire, a waiter's as a
+// holder's; processes stop for a while or die; callers give up; time passes; the recipe's directory is removed
+// when it is empty, and created again; the sequence number of a directory wraps.
 //
 // # Errors
 //

@@ -100,7 +100,7 @@ func TestDoubleBarrierRequests(t *testing.T) {
 			children /b: ok
 			getW /b/member-A-0000000000: ok`)
 		must(t, b.Leave(t.Context()))
-		expect(t, c, `sync /b: ok
+		expect(t, c, `multi 1: ok
 			children /b: ok
 			delete /b/member-A-0000000000: ok`)
 	})

@@ -77,7 +77,7 @@ func TestElectionRequests(t *testing.T) {
 			children /lead: ok
 			getW /lead/candidate-B-0000000000: ok`)
 		wantLeader(t, cb, "a", ca.Token())
-		expect(t, b, `sync /lead: ok
+		expect(t, b, `multi 1: ok
 			children /lead: ok
 			get /lead/candidate-A-0000000000: ok`)
 		must(t, ca.Resign(t.Context()))

@@ -26,7 +26,7 @@ func TestGroupRequests(t *testing.T) {
 		a, b := connect(t, servers), connect(t, servers)
 		ga, gb := recipes.NewGroup(a, "/g", "anna"), recipes.NewGroup(b, "/g", "bert")
 		wantMembers(t, ga)
-		expect(t, a, `sync /g: ok
+		expect(t, a, `multi 1: node does not exist
 			children /g: node does not exist`)
 		must(t, ga.Join(t.Context()))
 		expect(t, a, `create /g/member-anna-A-: node does not exist
@@ -39,7 +39,7 @@ func TestGroupRequests(t *testing.T) {
 		must(t, ga.Leave(t.Context()))
 		a.transcript()
 		wantMembers(t, ga, "bert")
-		expect(t, a, `sync /g: ok
+		expect(t, a, `multi 1: ok
 			children /g: ok`)
 		must(t, gb.Leave(t.Context()))
 		wantBare(t, servers, "/g")
@@ -66,7 +66,7 @@ func TestGroupChanged(t *testing.T) {
 		if w.returned(t) {
 			t.Fatal("Changed returns although nothing has changed")
 		}
-		expect(t, conn, `sync /g: ok
+		expect(t, conn, `multi 1: ok
 			children /g: ok
 			childrenW /g: ok`)
 		w.cancel()
@@ -75,7 +75,7 @@ func TestGroupChanged(t *testing.T) {
 		}
 		seen = []string{"bert"}
 		w = await() // with the watch that the last one has left
-		expect(t, conn, `sync /g: ok
+		expect(t, conn, `multi 1: ok
 			children /g: ok
 			children /g: ok`)
 		must(t, other.Leave(t.Context()))

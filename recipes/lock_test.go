@@ -468,14 +468,14 @@ func TestLockFindsItsZnode(t *testing.T) {
 		c.plan("create", loseReply)
 		must(t, l.Lock(t.Context()))
 		expect(t, c, `create /lock/lock-A-: EOF
-			sync /lock: ok
+			multi 1: ok
 			children /lock: ok
 			exists /lock/lock-A-0000000000: ok
 			children /lock: ok
 			getW /lock/lock-A-0000000000: ok`)
 		must(t, l.Unlock(t.Context()))
 		c.plan("create", loseReply)
-		c.plan("sync", hang(letGo))
+		c.plan("multi", hang(letGo))
 		ctx, cancel := context.WithCancel(t.Context())
 		w := &waiter{l, make(chan error, 1), cancel}
 		go func() { w.result <- l.Lock(ctx) }()

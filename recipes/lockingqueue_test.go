@@ -37,7 +37,7 @@ func TestLockingQueueRequests(t *testing.T) {
 			create /q: ok
 			create /q/qn-A-: ok`)
 		one := claim(t, q, "1")
-		expect(t, c, `sync /q: ok
+		expect(t, c, `multi 1: ok
 			children /q: ok
 			get /q/qn-A-0000000000: ok
 			multi 2: ok
@@ -45,7 +45,7 @@ func TestLockingQueueRequests(t *testing.T) {
 		must(t, one.Done(t.Context()))
 		expect(t, c, `multi 2: ok`)
 		noneFree(t, q)
-		expect(t, c, `sync /q: ok
+		expect(t, c, `multi 1: ok
 			children /q: ok`)
 	})
 }

@@ -41,20 +41,20 @@ func TestPriorityQueueRequests(t *testing.T) {
 		if data, err := q.Peek(t.Context()); string(data) != "1" || err != nil {
 			t.Errorf("Peek = %q, %v", data, err)
 		}
-		expect(t, c, `sync /q: ok
+		expect(t, c, `multi 1: ok
 			children /q: ok
 			get /q/pq-80000003-A-0000000000: ok`)
 		if data, err := q.Poll(t.Context()); string(data) != "1" || err != nil {
 			t.Errorf("Poll = %q, %v", data, err)
 		}
-		expect(t, c, `sync /q: ok
+		expect(t, c, `multi 1: ok
 			children /q: ok
 			get /q/pq-80000003-A-0000000000: ok
 			delete /q/pq-80000003-A-0000000000: ok`)
 		if _, err := q.Poll(t.Context()); err != recipes.ErrEmpty {
 			t.Errorf("Poll: %v", err)
 		}
-		expect(t, c, `sync /q: ok
+		expect(t, c, `multi 1: ok
 			children /q: ok`)
 	})
 }

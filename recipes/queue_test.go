@@ -56,7 +56,7 @@ func TestQueueRequests(t *testing.T) {
 		if data, err := q.Peek(t.Context()); string(data) != "1" || err != nil {
 			t.Errorf("Peek = %q, %v", data, err)
 		}
-		expect(t, c, `sync /q: ok
+		expect(t, c, `multi 1: ok
 			children /q: ok
 			get /q/qn-A-0000000000: ok`)
 		if data, err := q.Poll(t.Context()); string(data) != "1" || err != nil {
@@ -69,7 +69,7 @@ func TestQueueRequests(t *testing.T) {
 			t.Errorf("Poll: %v", err)
 		}
 		expect(t, c, `children /q: ok
-			sync /q: ok
+			multi 1: ok
 			children /q: ok`)
 	})
 }
@@ -87,7 +87,7 @@ func TestQueueReceiptRequests(t *testing.T) {
 		c.plan("multi", loseReply)
 		offer(t, q, "3")
 		expect(t, c, `multi 2: EOF
-			sync /q/claim-A: ok
+			multi 1: ok
 			get /q/claim-A: ok`)
 		if got := drain(t, q); got != "1 2 3" {
 			t.Errorf("got %s", got)

@@ -53,7 +53,7 @@ func TestReadsInANewSessionAreSyncedAnew(t *testing.T) {
 			must(t, err)
 			conn.plan(c.op, expiring(servers, conn))
 			c.use(t, conn)
-			if got := attempts(conn, "sync"); got != c.syncs {
+			if got := attempts(conn, "multi"); got != c.syncs {
 				t.Errorf("%s: %d syncs", name, got)
 			}
 		})

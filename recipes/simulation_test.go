@@ -12,8 +12,8 @@ import (
 // Rounds of episodes. What is badly broken shows in the first, before the others take their time.
 var rounds = []int{50, 400}
 
-// TestSimulation runs every recipe through bad days, with every fault and every property of its
-// workload. This is the test that must notice a mutant (make mutants).
+// TestSimulation runs every recipe through bad days, with every fault, elections by themselves, and every property of
+// its workload. This is the test that must notice a mutant (make mutants).
 func TestSimulation(t *testing.T) {
 	for round, episodes := range rounds {
 		if round > 0 {
@@ -21,9 +21,9 @@ func TestSimulation(t *testing.T) {
 		}
 		for _, e := range workload.Entries() {
 			if strings.HasPrefix(e.Recipe, workload.Ours) {
-				simulate(t, e, sim.Config{
-					Episodes: episodes, Seed: uint64(round + 1), Faults: sim.AllFaults, NoShrink: true,
-				})
+				for _, faults := range []sim.Faults{sim.AllFaults, sim.Quorum | sim.Deposed, sim.EveryFault} {
+					simulate(t, e, sim.Config{Episodes: episodes, Seed: uint64(round + 1), Faults: faults, NoShrink: true})
+				}
 			}
 		}
 		if testing.Short() {

@@ -43,7 +43,7 @@ func TestBarrierSyncsOnce(t *testing.T) {
 			must(t, err)
 			waiting.waits(t)
 		}
-		if got := attempts(c, "sync"); got != 1 {
+		if got := attempts(c, "multi"); got != 1 {
 			t.Errorf("%d syncs", got)
 		}
 		must(t, recipes.NewBarrier(other, "/gate").Open(t.Context()))
