@@ -27,14 +27,14 @@ var mayImport = map[string]string{
 	"ensemble":        "ensemble wire zkclient",
 	"zkclient":        "zkclient",
 	"wire":            "wire",
-	"sim":             "sim fakezk",
-	"story":           "story sim fakezk linearizability internal",
+	"sim":             "sim fakezk fakezk/protocol wire",
+	"story":           "story sim fakezk fakezk/protocol wire linearizability internal",
 	"zoo/published":   "zoo/published recipes",
-	"workload":        "workload story sim fakezk recipes linearizability internal zoo/published",
-	"worker":          "worker workload story sim fakezk recipes linearizability internal zoo/published ensemble zkclient",
-	"zoo":             "zoo zoo/published live live/confirm worker workload story sim fakezk recipes linearizability internal ensemble wire zkclient",
-	"live":            "live worker workload story sim fakezk recipes linearizability internal zoo/published ensemble wire zkclient",
-	"live/confirm":    "live/confirm live worker workload story sim fakezk recipes linearizability internal zoo/published ensemble wire zkclient",
+	"workload":        "workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published",
+	"worker":          "worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient",
+	"zoo":             "zoo zoo/published live live/confirm worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal ensemble zkclient",
+	"live":            "live worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient",
+	"live/confirm":    "live/confirm live worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient",
 }
 
 // testsOnly are packages that tests of others import, and nothing else.

@@ -160,11 +160,22 @@ func (w *World) arrive(p *process, c client) {
 func (w *World) carryOut(c client) *fakezk.Call {
 	w.actor = c.Sent().Tag
 	w.foldRequest(&c.Sent().Request)
+	w.nobodys = w.nobodys || c.Sent().User < 0 && !reads(c.Sent().Request.Op)
 	call := c.Arrive(w.now())
 	w.actor = 0
 	w.use(&call.Request)
 	w.startCounters()
 	return call
+}
+
+// reads tells whether a request changes nothing that a judge looks at.
+func reads(op fakezk.Op) bool {
+	switch op {
+	case fakezk.OpSetWatches, fakezk.OpSetWatches2, fakezk.OpSetAuth, fakezk.OpSync, fakezk.OpCloseSession,
+		fakezk.OpExists, fakezk.OpGetData, fakezk.OpGetChildren, fakezk.OpGetChildren2, fakezk.OpGetACL:
+		return true
+	}
+	return false
 }
 
 // use notes that a znode was asked for, other than to make it.
@@ -233,7 +244,7 @@ func (w *World) doOutside(p *process, user int) {
 	w.foldString(result)
 	w.note(KindShared, p.id, call.what, "", result).User = user
 	call.done <- true
-	w.settle()
+	p.stir(w, user)
 }
 
 func (w *World) reconnect(p *process, c client) {
@@ -257,6 +268,8 @@ func dialled(before, after int64, err error) Dialled {
 	switch {
 	case errors.Is(err, fakezk.ErrNoQuorum):
 		return DialledUnanswered
+	case err == errNoHandshake:
+		return DialledOpen
 	case err != nil:
 		return DialledRefused
 	case after == 0:
@@ -270,6 +283,8 @@ func dialled(before, after int64, err error) Dialled {
 // connected says in words what came of dialling a server.
 func (d *Detail) connected(before int64, server int) string {
 	switch d.Dialled {
+	case DialledOpen:
+		return "the dial succeeds"
 	case DialledRefused:
 		return fmt.Sprintf("server %d is behind this client and refuses it", server)
 	case DialledUnanswered:

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -34,6 +35,7 @@ type client interface {
 	Losses() []loss
 	Break(err error)
 	BreakUnsent()
+	Heal() // breaks a connection on which one direction, or both, are silent
 	GiveUp() bool
 	Mute() bool // what it sends does not reach the server
 
@@ -46,6 +48,9 @@ type client interface {
 	HoldsAny() bool
 }
 
+// errNoHandshake says that code has dialled and sent nothing.
+var errNoHandshake = errors.New("sim: the dial succeeds, and no handshake follows")
+
 // inProcess is a client of the in-process door.
 type inProcess struct{ *fakezk.Client }
 
@@ -57,6 +62,7 @@ func (c inProcess) Dialing() bool {
 func (c inProcess) Knock() bool { return true }
 func (c inProcess) Deaf() bool  { return false }
 func (c inProcess) Mute() bool  { return false }
+func (c inProcess) Heal()       {}
 
 func (c inProcess) Losses() []loss {
 	_, connected := c.Connected()

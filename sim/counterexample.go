@@ -25,6 +25,9 @@ type Counterexample struct {
 	Trace    []string        `json:"trace,omitzero"`
 	History  json.RawMessage `json:"history,omitempty"`
 
+	// Wire says that clients were go-zookeeper's own, see [WireNote].
+	Wire bool `json:"wire,omitempty"`
+
 	// Divergence says that equal choices gave different runs: a replay may need several tries, and the trace may not
 	// show the violation.
 	Divergence *Divergence `json:"divergence,omitempty"`
@@ -47,7 +50,7 @@ func (cfg Config) Counterexample(r Result, f Found) (*Counterexample, error) {
 		Format: CounterexampleFormat, Workload: r.Workload, Recipe: r.Recipe,
 		Faults: cfg.Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops,
 		Property: f.Property, Message: f.Message, Hash: FormatHash(f.Hash),
-		Choices: f.Choices, Trace: Lines(f.Trace), History: history, Divergence: f.Divergence,
+		Choices: f.Choices, Trace: Lines(f.Trace), History: history, Divergence: f.Divergence, Wire: r.Wire,
 	}, nil
 }
 

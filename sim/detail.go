@@ -77,6 +77,7 @@ const (
 	DialledRefused Dialled = "refused" // the server is behind the client and refuses it
 
 	DialledUnanswered Dialled = "unanswered" // the server, a deposed leader, does not know the session
+	DialledOpen       Dialled = "open"       // nothing yet: the client has sent nothing
 )
 
 // Lost says what a breaking connection takes with it.

@@ -30,7 +30,7 @@ const lastWait = 4 * sessionTimeout
 // them.
 func (w *World) end(politely bool) {
 	for _, p := range w.procs {
-		if p.inProcess == nil {
+		if len(p.clients) == 0 && p.door == nil {
 			continue // given up before this process began
 		}
 		for _, u := range p.users {
@@ -39,11 +39,16 @@ func (w *World) end(politely bool) {
 				u.op.ctx.end(w.settle)
 			}
 		}
-		if politely {
+		switch {
+		case p.inProcess == nil:
+		case politely:
 			p.inProcess.Finish()
-		} else {
+		default:
 			p.inProcess.Kill()
 		}
+	}
+	for _, d := range w.doors {
+		d.release()
 	}
 	for _, call := range w.outside {
 		call.done <- false
@@ -55,6 +60,7 @@ func (w *World) end(politely bool) {
 		synctest.Wait()
 	}
 	w.refuse()
+	w.shutDoors()
 }
 
 // endRounds is how many minutes recipes have to notice that their connections are closed.

@@ -40,6 +40,9 @@ type outcome struct {
 	hash    uint64
 	aborted any // what the source gave up with
 	record  *Record
+	wire    bool
+	outlive bool   // goroutines may outlive the episode, see [World.outlived]
+	left    string // where goroutines have, "" if none
 }
 
 // runEpisode runs one episode in a bubble of its own. If the bubble freezes it never returns, which the watchdog
@@ -49,7 +52,10 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	cfg.dog.start()
 	defer cfg.dog.crash.begin(cfg.number)()
 	leaked := inBubble(func() { newWorld(cfg).run(workload, o) })
-	if leaked && len(o.Violations) == 0 && o.aborted == nil {
+	switch {
+	case leaked && o.outlive:
+		o.left = leftPlaces()
+	case leaked && len(o.Violations) == 0 && o.aborted == nil:
 		o.Violations = []Violation{{Property: "goroutine-leak", Message: describeLeak(cfg.trace != nil)}}
 	}
 	cfg.dog.stop() // what follows takes its time, and has limits of its own
@@ -135,6 +141,7 @@ func (w *World) run(workload Workload, o *outcome) {
 			w.end(false)
 		}
 		o.made, o.hash, o.steps, o.ops = w.source.made, w.hash, w.step, w.ops
+		o.wire, o.outlive = w.door != InProcess, w.outlived()
 	}()
 	w.setUp(workload)
 	w.torture()

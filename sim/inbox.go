@@ -27,9 +27,10 @@ func (w *World) wake() {
 // intake takes what the goroutines that just ran have handed in, in an order that does not depend on the Go
 // scheduler.
 func (w *World) intake() {
-	for len(w.notes) > 0 || len(w.submitted) > 0 || len(w.ended) > 0 {
+	for len(w.notes) > 0 || len(w.submitted) > 0 || len(w.handed) > 0 || len(w.ended) > 0 {
 		w.takeNotes()
 		w.takeCalls()
+		w.takeHanded()
 		w.endContexts()
 	}
 }
@@ -54,7 +55,7 @@ func (w *World) endContexts() {
 		slices.SortFunc(ended, func(a, b *Op) int { return cmp.Compare(a.Return, b.Return) })
 	}
 	for _, op := range ended {
-		op.ctx.end(w.settle)
+		w.endContext(op)
 	}
 }
 

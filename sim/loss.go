@@ -17,6 +17,13 @@ const (
 	lossRaw                // lost while it was written: the caller sees a bare net error
 	lossIdle               // no request is in flight
 	lossUnsent             // there is no connection, and no server can be reached
+
+	// Over the wire only:
+	lossReset    // the client finds out when it writes next
+	lossMute     // what the client sends does not arrive any more, and nobody tells it
+	lossDeaf     // what the server sends does not arrive any more
+	lossRefuse   // a dial is refused
+	lossHalfOpen // a dial succeeds, and nothing comes
 )
 
 // The ways in which the connection of a client can break, by what it is about.
@@ -24,6 +31,10 @@ var (
 	lossesOfRequest = []loss{lossAfter, lossBefore, lossRaw}
 	lossesIdle      = []loss{lossIdle}
 	lossesUnsent    = []loss{lossUnsent}
+
+	lossesOfFrame = []loss{lossAfter, lossBefore, lossReset, lossMute, lossDeaf}
+	lossesOfLine  = []loss{lossIdle, lossReset, lossMute, lossDeaf}
+	lossesOfDial  = []loss{lossRefuse, lossHalfOpen}
 )
 
 const noServer = "no server can be reached: queued requests fail with ErrNoServer"
@@ -45,7 +56,7 @@ func findLoss(w *World, add func(target)) {
 func strikeLoss(w *World, t target, variant int) {
 	p, c := w.targeted(t)
 	kind := c.Losses()[variant]
-	if kind != lossUnsent {
+	if kind != lossUnsent && kind < lossMute {
 		p.held = false
 	}
 	if kind == lossAfter && w.atDeposed(c) {
@@ -68,5 +79,33 @@ func strikeLoss(w *World, t target, variant int) {
 	case lossUnsent:
 		w.noteFault(Loss, p.id, "", noServer).Unsent = true
 		c.BreakUnsent()
+	default:
+		strikeWire(w, p, c.(*wireClient), kind)
+	}
+}
+
+// strikeWire carries out a loss that only connections over the wire can have.
+func strikeWire(w *World, p *process, c *wireClient, kind loss) {
+	note := func(what string) {
+		if s := w.noteFault(Loss, p.id, "", what); c.Sent() != nil && kind != lossDeaf {
+			s.loses(w, LostRequest, c.Sent(), "is lost: "+what)
+		}
+	}
+	switch kind {
+	case lossReset:
+		note("the connection is reset, which the client will notice when it writes")
+		c.Break(errReset)
+	case lossMute:
+		note("what the client sends gets lost from here on, silently")
+		c.mute()
+	case lossDeaf:
+		note("what the server sends gets lost from here on, silently")
+		c.deafen()
+	case lossRefuse:
+		note("a dial is refused")
+		c.refuse()
+	case lossHalfOpen:
+		note("a dial succeeds, and nothing else comes through")
+		c.stall()
 	}
 }

@@ -59,7 +59,7 @@ func (c *campaign) settleRun(f *Found) {
 		f.Violation = *v
 	}
 	f.Trace, f.Hash, f.History = trace, o.hash, o.History
-	f.Clients, f.Faults, f.Steps = o.clients, o.faults, o.tortured
+	f.Clients, f.Faults, f.Steps, f.Wire = o.clients, o.faults, o.tortured, o.wire
 }
 
 // breaks returns the violation of a property, nil if there is none.

@@ -98,6 +98,10 @@ type Result struct {
 	Sensitivity      Sensitivity
 	Rerun            Rerun
 	NotJudged        []string      // properties that could not be judged, in alphabetical order: see [Judgement]
+	Wire             bool          // clients were go-zookeeper's own: equal choices may give another run, see [WireNote]
+	Left             int           // episodes that left goroutines behind which is not judged, see [Door] …
+	LeftAt           string        // … and where they stood, in one of these
+	Partly           int           // episodes of which some properties could not be judged, see [World.Attributed]
 	Waived           []string      // properties that the recipe does not promise: see [Waiver]
 	Refused          int64         // stale writes that the guarded resources refused: see [Judgement]
 	Recovery         time.Duration // on real servers: the longest that clients needed to reach them after all faults
@@ -119,6 +123,7 @@ type Found struct {
 	Trace   []Step
 	History any // what the clients saw
 
+	Wire       bool        // see [WireNote]
 	Divergence *Divergence // if equal choices gave different runs: then the trace need not show the violation
 }
 
@@ -194,7 +199,8 @@ type campaign struct {
 	found    map[string]*candidate
 	failures int
 	frozen   string
-	solo     *solo // for what is run again
+	tooMany  string // goroutines were left behind
+	solo     *solo  // for what is run again
 
 	last atomic.Int64 // no episode after this one need be run
 
@@ -298,6 +304,10 @@ func (c *campaign) record(index int, o *outcome) {
 	r.Operations += int64(len(o.ops))
 	r.Refused += int64(o.Refused)
 	r.AddNotJudged(o.NotJudged...)
+	if o.Partly {
+		r.Partly++
+	}
+	c.keepLeft(o)
 	r.Hash += mix(o.hash ^ mix(uint64(index)))
 	for i, n := range o.struck {
 		c.struck[i] += n
@@ -318,6 +328,24 @@ func (c *campaign) record(index int, o *outcome) {
 		}
 	}
 }
+
+// keepLeft notes goroutines that were left behind, of which there cannot be many.
+func (c *campaign) keepLeft(o *outcome) {
+	r := &c.result
+	r.Wire = r.Wire || o.wire
+	if o.left == "" {
+		return
+	}
+	r.Left, r.LeftAt = r.Left+1, cmp.Or(r.LeftAt, o.left)
+	if r.Left == leftMax {
+		c.last.Store(-1)
+		c.tooMany = tooManyLeft(o.left)
+	}
+}
+
+// WireNote says what is different about runs over the wire.
+const WireNote = "over the wire the Go scheduler decides inside of go-zookeeper, so that equal choices may give " +
+	"another run: a replay may need several tries"
 
 // keepFirst keeps the first episode that broke a property.
 func (c *campaign) keepFirst(index int, o *outcome, v Violation) {
@@ -411,8 +439,8 @@ func (c *campaign) conclude(ctx context.Context) {
 	switch {
 	case len(r.Violations) > 0:
 		r.Verdict = VerdictViolation
-	case c.frozen != "":
-		r.Verdict, r.Reason = VerdictUnknown, c.frozen
+	case c.frozen != "" || c.tooMany != "":
+		r.Verdict, r.Reason = VerdictUnknown, cmp.Or(c.frozen, c.tooMany)
 	case r.Undecided > 0:
 		r.Verdict = VerdictUnknown
 	case r.Episodes == 0:

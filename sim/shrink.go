@@ -47,8 +47,11 @@ func (s *shrinker) run(source Source) *outcome {
 		cfg.most = new(s.best.size)
 	}
 	o := s.solo.run(cfg)
-	if s.solo.frozen != nil {
+	switch {
+	case s.solo.frozen != nil:
 		s.budget = 0
+	case o.left != "":
+		s.budget = min(s.budget, shrinkLeaks)
 	}
 	return o
 }

@@ -263,7 +263,11 @@ func strikeCancel(w *World, t target, _ int) {
 // Cancel ends the context of a running operation.
 func (w *World) Cancel(op *Op) {
 	op.Cancelled = true
-	op.ctx.end(w.settle)
+	w.endContext(op)
+}
+
+func (w *World) endContext(op *Op) {
+	op.ctx.end(func() { op.user.process.stir(w, op.User) })
 }
 
 func findCrash(w *World, add func(target)) {

@@ -33,6 +33,9 @@ func tell(t *testing.T, w Workload, cfg Config, f Found) {
 	if f.Divergence != nil {
 		t.Log(f.Divergence)
 	}
+	if f.Wire {
+		t.Log(WireNote)
+	}
 	teller, ok := w.(Teller)
 	if !ok || flagOf("rapid.nofailfile") == "true" {
 		return

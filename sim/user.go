@@ -4,9 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
 )
@@ -22,6 +26,7 @@ type User struct {
 	op      *Op
 	done    bool
 	dead    atomic.Bool
+	guids   atomic.Uint64
 	stamped int // step of the last stamp …
 	stamps  int // … and how many there were in it
 }
@@ -62,8 +67,39 @@ const (
 // String prints the outcome as history files spell it.
 func (o Outcome) String() string { return [...]string{"running", "ok", "fail", "unknown"}[o] }
 
-// Conn is the user's handle on the connection of its client.
+// Conn is the user's handle on the connection of its client; nil over the wire.
 func (u *User) Conn() *fakezk.Conn { return u.conn }
+
+// ZK is the connection that the users of the process share, [OverWire]; else nil.
+func (u *User) ZK() *zk.Conn {
+	if u.process.door == nil {
+		return nil
+	}
+	return u.process.door.conn
+}
+
+// ZKEvents is the channel of events that zk.Connect has returned beside [User.ZK]. It has one reader.
+func (u *User) ZKEvents() <-chan zk.Event { return u.process.door.events }
+
+// Servers are the addresses of the servers, as zk.Connect takes them. Which of the servers answers an address is the
+// world's choice.
+func (u *User) Servers() []string { return slices.Clone(addresses) }
+
+// ZKOption is an option of zk.Connect, [ByDialer]: the connection dials by the world, which closes it when the episode
+// is over.
+func (u *User) ZKOption() func(*zk.Conn) { return u.process.door.option(u.Index) }
+
+// Dial connects the user's code to the servers, [ByDialer]: it is for zk.WithDialer, where there is no place for
+// [User.ZKOption]. The world cannot close such a connection.
+func (u *User) Dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	u.process.door.unknown.Store(true)
+	return u.process.door.dialer(u.Index)(network, address, timeout)
+}
+
+// NewGUID returns 32 hexadecimal digits, the same in every run.
+func (u *User) NewGUID() string {
+	return fakezk.GUID(GUIDSeed(u.Client, u.Incarnation), u.Index, u.guids.Add(1))
+}
 
 // ExpiriesSeen returns how often this process has been told that its session was gone.
 func (u *User) ExpiriesSeen() int {
@@ -155,7 +191,8 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 	}
 	op.Return = u.stamp()
 	op.Outcome, op.Result, op.Err = outcome, result, err
-	op.SessionAt, op.ExpiriesSeen = u.conn.SessionID(), u.ExpiriesSeen()
+	op.ExpiriesSeen = u.ExpiriesSeen()
+	op.SessionAt = u.process.session()
 	w := u.world
 	w.enter()
 	defer w.mu.Unlock()
@@ -224,7 +261,11 @@ func (w *World) crash(p *process) {
 		}
 		return c.user.process == p
 	})
-	p.inProcess.Kill()
+	if w.door == InProcess {
+		p.inProcess.Kill()
+	} else {
+		p.door.crash()
+	}
 	for _, u := range p.users {
 		if u.op != nil {
 			u.op.ctx.end(w.settle)

@@ -22,6 +22,11 @@ func (w *World) Ops() []*Op {
 // Changes returns what was committed, in order.
 func (w *World) Changes() []Change { return w.changes }
 
+// Attributed tells whether it is known of every change which operation asked for it. Over the wire it may not be: of
+// two users who share a *zk.Conn a request is the one's whom the world had woken, if it was one and not both, as after
+// a loss of their connection.
+func (w *World) Attributed() bool { return !w.nobodys }
+
 // Herds returns the deletions whose event concerned waiting operations.
 func (w *World) Herds() []Herd { return w.herd }
 
@@ -131,6 +136,9 @@ func (w *World) Identified(name string) bool {
 		if strings.Contains(name, hex) || strings.Contains(name, decimal) {
 			return true
 		}
+	}
+	if w.random != nil && slices.ContainsFunc(w.random.given, func(id string) bool { return strings.Contains(name, id) }) {
+		return true
 	}
 	for _, p := range w.procs {
 		for life := range p.incarnation + 1 {

@@ -53,6 +53,9 @@ type Judgement struct {
 	Disputed map[string]any
 	// NotJudged are the properties that could not be judged in this world.
 	NotJudged []string
+	// Partly says that some properties could not be judged in this episode, though in others of the same run: see
+	// [World.Attributed].
+	Partly bool
 	// Refused is how many stale writes a resource has refused because of their tokens: without that they would have
 	// done harm.
 	Refused int

@@ -23,6 +23,7 @@ type World struct {
 	source  recorder
 	lister  faultLister // nil unless the source wants to see all places where a fault could strike
 	episode Episode
+	door    Door
 
 	servers  *fakezk.Ensemble
 	replicas int
@@ -50,6 +51,8 @@ type World struct {
 
 	mu                 sync.Mutex // guards what recipes' goroutines hand in:
 	submitted          []*fakezk.Call
+	handed             []handed // over the wire
+	handedBefore       []handed
 	outside            []*outsideCall
 	notes, notesBefore []note
 	ended, endedBefore []*Op // whose contexts are to end
@@ -77,6 +80,12 @@ type World struct {
 	targets []target
 	empty   []string
 	pinging []int64
+
+	// Over the wire:
+	doors     []*door // of all processes, also of those that are dead
+	random    *randomness
+	nobodys   bool // a write was carried out of which it is not known which user wanted it
+	endRandom func()
 }
 
 // Change is one elementary change of the tree or of the sessions, with the step that caused it.
@@ -97,8 +106,10 @@ type Herd struct {
 // process is one client process: one session (at a time), several users.
 type process struct {
 	id           int
-	clients      []client // in the order in which they began; none before the process has
-	inProcess    *fakezk.Client
+	clients      []client       // in the order in which they began; none before the process has
+	inProcess    *fakezk.Client // behind the only client, in process
+	door         *door          // over the wire
+	stirring     int            // the user that the loop has woken, -1 if it has woken several or none
 	users        []*User
 	incarnation  int
 	held         bool // what the servers send stays on the way …
@@ -149,10 +160,16 @@ func (w *World) setUp(workload Workload) {
 	w.servers.OnCommit = w.committed
 	w.servers.OnEvent = w.eventSent
 	w.episode = workload.Plan(w.plan(Root0))
+	if e, can := w.episode.(WithDoor); can {
+		w.door = e.Door()
+	}
+	if w.door != InProcess {
+		w.random, w.endRandom = random()
+	}
 	w.makeParents()
 	w.prepare()
 	for id, users := range w.episode.Users() {
-		w.procs = append(w.procs, &process{id: id})
+		w.procs = append(w.procs, &process{id: id, stirring: -1})
 		for i := range users {
 			w.procs[id].users = append(w.procs[id].users, &User{Client: id, Index: i})
 		}
@@ -232,35 +249,58 @@ func (w *World) makeParent(path string, made map[string]bool) {
 
 // launch starts a process: it opens a session, and each user's script runs until it blocks.
 func (w *World) launch(p *process) {
+	if w.door == InProcess {
+		w.openClient(p)
+	} else {
+		w.openDoor(p)
+	}
+	how := w.begin(p)
+	if how == beginConnected {
+		for _, c := range p.clients {
+			w.connect(p, c)
+		}
+	}
+	for i, old := range p.users {
+		u := &User{Client: p.id, Index: i, Incarnation: p.incarnation, world: w, process: p, done: old.done}
+		if p.users[i] = u; w.door == InProcess {
+			u.conn = p.inProcess.Handle(i)
+		}
+		if !u.done {
+			go u.run()
+			p.stir(w, i)
+		}
+	}
+	if how == beginAlone {
+		w.intake()
+		for _, c := range p.clients {
+			c.BreakUnsent()
+		}
+	}
+}
+
+// openClient gives a process that begins its client in process.
+func (w *World) openClient(p *process) {
 	c := fakezk.NewClient(w, w.servers, sessionTimeout, w.settle)
 	if f, ok := w.episode.(WithClientSemantics); ok {
 		c.Semantics = f.ClientSemantics()
 	}
 	c.GUIDSeed, c.HoldEvents = GUIDSeed(p.id, p.incarnation), true
-	c.OnExpired = func(session int64) {
-		p.expiriesSeen = append(p.expiriesSeen, w.step)
-		w.fold(uint64(session))
-	}
+	c.OnExpired = func(session int64) { p.learnExpiry(w, session) }
 	p.inProcess, p.clients = c, append(p.clients[:0], inProcess{c})
-	how := w.begin(p)
-	if how == beginConnected {
-		w.connect(p, p.clients[0])
-	}
-	for i, old := range p.users {
-		u := &User{
-			Client: p.id, Index: i, Incarnation: p.incarnation,
-			world: w, process: p, conn: c.Handle(i), done: old.done,
-		}
-		p.users[i] = u
-		if !u.done {
-			go u.run()
-			w.settle()
-		}
-	}
-	if how == beginAlone {
-		w.intake()
-		p.clients[0].BreakUnsent()
-	}
+}
+
+// learnExpiry notes that a process is told that a session of its is gone.
+func (p *process) learnExpiry(w *World, session int64) {
+	p.expiriesSeen = append(p.expiriesSeen, w.step)
+	w.fold(uint64(session))
+}
+
+// stir settles after the loop has woken a goroutine of one user, -1 if it is not known whose. What is sent over the
+// wire meanwhile is sent on that user's behalf.
+func (p *process) stir(w *World, user int) {
+	p.stirring = user
+	w.settle()
+	p.stirring = -1
 }
 
 // GUIDSeed is the seed of the identities that a client takes in one of its lives, see [fakezk.GUID].
@@ -268,6 +308,9 @@ func GUIDSeed(client, life int) uint32 { return uint32(life)<<8 | uint32(client+
 
 // connect lets a client dial a server.
 func (w *World) connect(p *process, c client) (replica int, err error) {
+	if !c.Knock() {
+		return 0, errNoHandshake
+	}
 	if !w.liveness {
 		replica = w.choose(w.replicas, LabelReplica)
 		w.meet(c, replica)
@@ -354,6 +397,9 @@ func (w *World) heal() {
 	w.followAll()
 	for _, p := range w.procs {
 		p.held, p.paused = false, false
+		for _, c := range p.clients {
+			c.Heal()
+		}
 	}
 }
 

@@ -1,0 +1,265 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Door is how clients reach the servers of an episode.
+type Door uint8
+
+const (
+	// InProcess is a [fakezk.Conn], which imitates go-zookeeper: fast, and exactly repeatable.
+	InProcess Door = iota
+	// OverWire gives each process a *zk.Conn of the unmodified go-zookeeper, over connections in memory: [User.ZK].
+	OverWire
+	// ByDialer lets the code connect by itself, as often as it likes: [User.Dial].
+	ByDialer
+)
+
+// WithDoor is an [Episode] that says how its clients reach the servers; others do in process.
+type WithDoor interface {
+	Door() Door
+}
+
+// door is how the code of one incarnation of a process reaches the servers over the wire.
+type door struct {
+	world   *World
+	process *process
+	conn    *zk.Conn   // that all users of the process share; nil if they dial by themselves
+	own     []*zk.Conn // that the users have opened with [User.ZKOption]; guarded by World.mu
+	events  <-chan zk.Event
+	lines   int // dialled so far; guarded by World.mu
+
+	crashed  atomic.Bool   // the process is dead: what its goroutines call stays there …
+	released chan struct{} // … until the episode is over, and nothing can be reached any more
+	shut     atomic.Bool   // goroutines that still dial end
+	unknown  atomic.Bool   // a connection was dialled for a *zk.Conn that the world does not know
+}
+
+// addresses are the servers' for who dials. Which server answers is the world's choice, whatever the address: the code
+// shuffles them anyway.
+var addresses = []string{"10.0.0.1:2181", "10.0.0.2:2181", "10.0.0.3:2181"}
+
+// openDoor gives a process that begins a way to the servers.
+func (w *World) openDoor(p *process) {
+	p.door = &door{world: w, process: p, released: make(chan struct{})}
+	p.clients = p.clients[:0]
+	w.doors = append(w.doors, p.door)
+	if w.door != OverWire {
+		return
+	}
+	conn, events, err := zk.Connect(addresses, sessionTimeout*time.Millisecond,
+		zk.WithDialer(p.door.dialer(-1)), zk.WithLogger(silence{}), zk.WithLogInfo(false))
+	if err != nil {
+		panic(fmt.Errorf("go-zookeeper does not connect to %v: %w", addresses, err))
+	}
+	p.door.conn, p.door.events, p.door.own = conn, events, []*zk.Conn{conn}
+	w.settle()
+	w.takeHanded()
+}
+
+type silence struct{}
+
+func (silence) Printf(string, ...any) {}
+
+// dialer dials on behalf of a user, -1 for all of them.
+func (d *door) dialer(user int) zk.Dialer {
+	return func(_, _ string, timeout time.Duration) (net.Conn, error) {
+		select {
+		case <-d.released:
+			if d.shut.Load() {
+				runtime.Goexit()
+			}
+			return nil, errRefused
+		default:
+		}
+		if d.dead() {
+			return nil, d.stay()
+		}
+		return d.dial(user, timeout)
+	}
+}
+
+// option makes a connection dial by the door, and lets the world close it.
+func (d *door) option(user int) func(*zk.Conn) {
+	return func(conn *zk.Conn) {
+		d.world.enter()
+		d.own = append(d.own, conn)
+		d.world.mu.Unlock()
+		zk.WithDialer(d.dialer(user))(conn)
+	}
+}
+
+// dial waits until the loop lets the dial succeed or fail.
+func (d *door) dial(user int, timeout time.Duration) (net.Conn, error) {
+	l := newLine(d, user)
+	d.hand(handed{line: l, kind: handedDial})
+	var over <-chan time.Time
+	if timeout > 0 {
+		timer := time.NewTimer(timeout)
+		defer timer.Stop()
+		over = timer.C
+	}
+	var err error
+	select {
+	case err = <-l.dialed:
+	case <-over:
+		l.Close()
+		err = &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+	}
+	switch {
+	case d.dead():
+		return nil, d.stay()
+	case err != nil:
+		return nil, err
+	}
+	return l, nil
+}
+
+// errRefused is what a dial fails with where nothing listens.
+var errRefused error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+
+func (d *door) dead() bool { return d.crashed.Load() }
+
+// stay keeps a goroutine of a dead process until the episode is over.
+func (d *door) stay() error {
+	<-d.released
+	return io.EOF
+}
+
+// handed is what goroutines of clients hand to the loop.
+type handed struct {
+	line  *line
+	kind  handedKind
+	frame []byte
+	user  int // that the loop had woken, -1 if it had woken several or none
+}
+
+type handedKind uint8
+
+const (
+	handedDial handedKind = iota
+	handedFrame
+	handedClose
+)
+
+// hand hands something to the loop.
+func (d *door) hand(h handed) {
+	w := d.world
+	w.enter()
+	defer w.mu.Unlock()
+	if h.kind == handedDial {
+		d.lines++
+		h.line.number = d.lines
+	}
+	h.user = h.line.user
+	if h.user < 0 {
+		h.user = d.process.stirring
+	}
+	w.handed = append(w.handed, h)
+	w.wake()
+}
+
+// takeHanded takes what clients have handed in: those of one line in their order, the lines in an order that does not
+// depend on the Go scheduler.
+func (w *World) takeHanded() {
+	for len(w.handed) > 0 {
+		all := w.handed
+		w.handed, w.handedBefore = w.handedBefore[:0], all // memory to reuse
+		slices.SortStableFunc(all, func(a, b handed) int {
+			return cmp.Or(a.line.door.process.id-b.line.door.process.id, a.line.number-b.line.number)
+		})
+		for _, h := range all {
+			if h.line.door == h.line.door.process.door { // not of a process that has died since
+				w.take(h)
+			}
+		}
+		clear(all)
+	}
+}
+
+func (w *World) take(h handed) {
+	p := h.line.door.process
+	switch h.kind {
+	case handedDial:
+		w.clientFor(p).line = h.line
+	case handedFrame:
+		if c := p.clientAt(h.line); c != nil {
+			c.accept(h)
+		}
+	case handedClose:
+		if c := p.clientAt(h.line); c != nil {
+			c.hangUp()
+		}
+	}
+}
+
+// clientFor returns the client that a new connection is taken to belong to: the first that has none.
+func (w *World) clientFor(p *process) *wireClient {
+	for _, c := range p.clients {
+		if c := c.(*wireClient); c.line == nil {
+			return c
+		}
+	}
+	c := &wireClient{world: w, process: p}
+	p.clients = append(p.clients, c)
+	return c
+}
+
+// clientAt returns the client of a connection; nil if that has broken.
+func (p *process) clientAt(l *line) *wireClient {
+	for _, c := range p.clients {
+		if c := c.(*wireClient); c.line == l {
+			return c
+		}
+	}
+	return nil
+}
+
+// crash leaves a process's goroutines where they are: whatever they ask of their connections, they wait.
+func (d *door) crash() {
+	d.crashed.Store(true)
+	for _, c := range d.process.clients {
+		c.(*wireClient).drop()
+	}
+}
+
+// release ends all connections for good.
+func (d *door) release() {
+	for _, conn := range d.own {
+		go conn.Close()
+		d.world.settle()
+		d.world.takeHanded()
+	}
+	close(d.released)
+	if d.dead() {
+		return
+	}
+	for _, c := range d.process.clients {
+		c.(*wireClient).finish()
+	}
+}
+
+// shutDoors ends the goroutines that still look for a server. Without them nothing keeps the bubble going for ever.
+func (w *World) shutDoors() {
+	for _, d := range w.doors {
+		d.shut.Store(true)
+	}
+	if w.door != InProcess {
+		w.endRandom()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+	}
+}

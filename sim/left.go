@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// outlived tells whether goroutines may be left at the end of the episode that are no fault of the recipe's. Over the
+// wire nothing ends the goroutines of a process that dies; and connections that code has opened by itself the world
+// cannot close, unless they were opened with [User.ZKOption].
+func (w *World) outlived() bool {
+	return slices.ContainsFunc(w.doors, func(d *door) bool { return d.dead() || d.unknown.Load() })
+}
+
+// leftMax is how many episodes of a campaign may leave goroutines behind, each with the buffers of its connections.
+const leftMax = 100
+
+// tooManyLeft says why a campaign cannot go on.
+func tooManyLeft(where string) string {
+	return fmt.Sprintf("%d episodes have left goroutines behind, at %s: they keep memory for ever. "+
+		"Let them end when their connection fails with zk.ErrClosing or zk.ErrConnectionClosed, and open connections "+
+		"with the option that the world gives, so that it can close them", leftMax, where)
+}
+
+// leftPlaces names the functions at which goroutines stand that have been left behind.
+func leftPlaces() string {
+	var places []string
+	for _, stack := range allStacks(stackBytesMax) {
+		head, rest, _ := strings.Cut(stack, "\n")
+		if !strings.Contains(head, "synctest bubble") || ofSimulator(stack) {
+			continue
+		}
+		if place := placeOf(rest); !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	slices.Sort(places)
+	return strings.Join(places[:min(len(places), stacksMax)], ", ")
+}
+
+// placeOf is the innermost function of a stack that is neither the standard library's nor go-zookeeper's; if there is
+// none, the innermost of go-zookeeper.
+func placeOf(stack string) (place string) {
+	lines := strings.Split(stack, "\n")
+	for i := 0; i+1 < len(lines); i += 2 {
+		function := strings.TrimPrefix(lines[i], "created by ")
+		function = function[:max(strings.LastIndexByte(function, '('), 0)]
+		if function == "" || foreign(function) {
+			continue
+		}
+		file, _, _ := strings.Cut(path.Base(strings.TrimSpace(lines[i+1])), " ")
+		place = fmt.Sprintf("%s (%s)", path.Base(function), file)
+		if !strings.HasPrefix(function, "github.com/go-zookeeper/zk.") {
+			return place
+		}
+	}
+	return place
+}

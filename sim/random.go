@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// Go-zookeeper takes the identities in the names of its protected znodes from crypto/rand, and other code its tokens.
+// In a world over the wire they come from the world, so that equal runs have equal names. Everywhere else what reads
+// crypto/rand.Reader reads what was there before.
+func init() { rand.Reader = &worldReader{other: rand.Reader} }
+
+// worldReader is a source of randomness for each world that has one, and another one elsewhere.
+type worldReader struct{ other io.Reader }
+
+// Worlds by the numbers of their bubbles.
+var (
+	worlds     sync.Map
+	worldCount atomic.Int32 // so that others pay nothing
+)
+
+// Read implements [io.Reader].
+func (r *worldReader) Read(b []byte) (int, error) {
+	if worldCount.Load() > 0 {
+		if of, known := worlds.Load(bubble()); known {
+			return of.(*randomness).Read(b)
+		}
+	}
+	return r.other.Read(b)
+}
+
+// bubble is the number of the caller's synctest bubble, 0 if there is none.
+func bubble() int {
+	var buf [128]byte
+	head, _, _ := bytes.Cut(buf[:runtime.Stack(buf[:], false)], []byte("]"))
+	_, number, _ := bytes.Cut(head, []byte("synctest bubble "))
+	n, _ := strconv.Atoi(string(number))
+	return n
+}
+
+// randomness is what a world has in place of crypto/rand. It is equal in equal runs, as nothing but the number of
+// calls matters.
+type randomness struct {
+	mu    sync.Mutex
+	state uint64
+	given []string // in hexadecimal digits, for who looks for identities in names
+}
+
+// random lets the goroutines of the caller's bubble read from a randomness, until end is called.
+func random() (r *randomness, end func()) {
+	r = &randomness{}
+	number := bubble()
+	worlds.Store(number, r)
+	worldCount.Add(1)
+	return r, func() {
+		worlds.Delete(number)
+		worldCount.Add(-1)
+	}
+}
+
+// Read implements [io.Reader].
+func (r *randomness) Read(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range b {
+		if i%8 == 0 {
+			r.state++
+		}
+		b[i] = byte(mix(r.state) >> (i % 8 * 8))
+	}
+	r.given = append(r.given, hex.EncodeToString(b))
+	return len(b), nil
+}
