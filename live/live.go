@@ -116,6 +116,10 @@ func Run(ctx context.Context, w *workload.Workload, config Config) (sim.Result, 
 	if err := cfg.check(); err != nil {
 		return sim.Result{}, err
 	}
+	if w.Door() == sim.ByDialer {
+		return sim.Result{}, fmt.Errorf("live: %s (%s) connects by itself, so that nothing can be done to its "+
+			"connections: give it a *zk.Conn", w.Name(), w.Recipe())
+	}
 	return onRoot(ctx, w, cfg, func(ctx context.Context, r *liveRun) error { return r.run(ctx) })
 }
 

@@ -53,6 +53,9 @@ type eventful struct {
 // NewGUID takes names from where the connection has them, see [NewGUID].
 func (c *eventful) NewGUID() string { return NewGUID(c.Conn) }
 
+// Unwrap returns the connection without its events.
+func (c *eventful) Unwrap() Conn { return c.Conn }
+
 // SessionEvents implements [EventSource].
 func (c *eventful) SessionEvents() <-chan zk.Event {
 	c.mu.Lock()

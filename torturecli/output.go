@@ -309,6 +309,7 @@ func printResult(w io.Writer, r sim.Result, told int, backend, self string, file
 	}
 	say("", sensitivityLine(r))
 	say("", rerunLine(r.Rerun))
+	say("", wireLine(r))
 	if r.Interrupted && r.Verdict == sim.VerdictViolation {
 		say("interrupted: ", "this is what was known by then")
 	}
@@ -323,6 +324,22 @@ func rerunLine(r sim.Rerun) string {
 		r.Differed, r.Episodes)
 	if r.First != nil {
 		line += fmt.Sprintf(": %v", r.First)
+	}
+	return line
+}
+
+// wireLine says what is different about a run over the wire; it is empty of others.
+func wireLine(r sim.Result) string {
+	if !r.Wire {
+		return ""
+	}
+	line := sim.WireNote
+	if r.Partly > 0 {
+		line += fmt.Sprintf("; %d episodes could be judged in part only, as two users of one *zk.Conn had sent "+
+			"requests that could be either's", r.Partly)
+	}
+	if r.Left > 0 {
+		line += fmt.Sprintf("; %d episodes left goroutines behind, which is not judged, at %s", r.Left, r.LeftAt)
 	}
 	return line
 }

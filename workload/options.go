@@ -8,6 +8,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
 )
 
 // Option says what a recipe promises less than its kind does, or what it needs. What is waived is not judged, and a run
@@ -19,6 +20,7 @@ type terms struct {
 	recipe    string // its name
 	existing  bool
 	semantics fakezk.ClientSemantics
+	door      sim.Door
 	model     linearizability.Model
 	waived    []string
 	beside    []string // endings of paths

@@ -28,7 +28,7 @@ type tally struct{ unknown, none, effect, offered, rounds, silent int }
 func (r *referee) Plan(p *sim.Plan) sim.Episode {
 	s := r.Workload.Plan(p).(*simulated)
 	e, log := LogRequests(s.of)
-	return &refereed{&simulated{e, s.path, s.semantics}, s.of.(resolver), log, r}
+	return &refereed{&simulated{of: e, path: s.path, terms: s.terms}, s.of.(resolver), log, r}
 }
 
 type refereed struct {

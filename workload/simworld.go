@@ -33,9 +33,10 @@ func (w simWorld) Crash(client, incarnation int) (at int64, crashed bool) {
 
 func (w simWorld) Beliefs() (known bool) { return true }
 
-func (w simWorld) Changes() (all []sim.Change, known bool) { return w.World.Changes(), true }
+// Changes are not known in full where two users of one *zk.Conn have sent requests that could be either's.
+func (w simWorld) Changes() (all []sim.Change, known bool) { return w.World.Changes(), w.Attributed() }
 
-func (w simWorld) Herds() (all []sim.Herd, known bool) { return w.World.Herds(), true }
+func (w simWorld) Herds() (all []sim.Herd, known bool) { return w.World.Herds(), w.Attributed() }
 
 func (w simWorld) Requests() (*Requests, bool) { return nil, false }
 
@@ -59,7 +60,10 @@ func (w simWorld) created(op *sim.Op) []string {
 func (w simWorld) Blocked(op *sim.Op, noun string) sim.Violation {
 	found := sim.Violation{Property: "progress", Ops: []*sim.Op{op}}
 	own := w.created(op)
-	if len(own) == 0 {
+	switch {
+	case len(own) == 0 && !w.Attributed():
+		return found.Saying("%v", w.Explain(op))
+	case len(own) == 0:
 		return found.Saying("%v; it has no znode in the queue", w.Explain(op))
 	}
 	before := w.before(own[len(own)-1])
@@ -129,7 +133,7 @@ func (w simWorld) Abandoned(
 			path, maker = p, by
 		}
 	})
-	return path, maker, true
+	return path, maker, w.Attributed()
 }
 
 func (w simWorld) LeftBehind(of []*sim.Op, allowed Leftovers) []sim.Violation {

@@ -143,8 +143,11 @@ func Own(kind string, plan func(p *sim.Plan, path string) Episode, opts ...Optio
 
 // Plan implements [sim.Workload].
 func (w *Workload) Plan(p *sim.Plan) sim.Episode {
+	if w.terms.door == sim.ByDialer {
+		p.Users = 1 // each has connections of its own, and so sessions
+	}
 	path := p.Root + "/" + w.kind
-	s := &simulated{w.Episode(p, path), path, w.terms.semantics}
+	s := &simulated{of: w.Episode(p, path), path: path, terms: w.terms}
 	if len(w.terms.setUp) > 0 {
 		return prepared{s, w}
 	}
@@ -173,17 +176,21 @@ func (p prepared) Prepare(c *fakezk.Conn) error { return p.of.SetUp(c, p.path) }
 
 // simulated puts an episode into a simulated world.
 type simulated struct {
-	of        Episode
-	path      string
-	semantics fakezk.ClientSemantics
+	of    Episode
+	path  string
+	terms terms
+	conns wireConns
 }
 
 // ClientSemantics implements [sim.WithClientSemantics].
-func (s *simulated) ClientSemantics() fakezk.ClientSemantics { return s.semantics }
+func (s *simulated) ClientSemantics() fakezk.ClientSemantics { return s.terms.semantics }
+
+// Door implements [sim.WithDoor].
+func (s *simulated) Door() sim.Door { return s.terms.door }
 
 func (s *simulated) Users() []int      { return s.of.Users() }
 func (s *simulated) Parents() []string { return s.of.Parents() }
-func (s *simulated) Run(u *sim.User)   { s.of.Run(simUser{u}) }
+func (s *simulated) Run(u *sim.User)   { s.of.Run(simUser{u, &s.conns}) }
 
 func (s *simulated) MayWaitForever(w *sim.World) bool {
 	inOrder := s.of.MayWaitForever(w.Ops(), w.Waiting())
@@ -194,7 +201,11 @@ func (s *simulated) MayWaitForever(w *sim.World) bool {
 }
 
 func (s *simulated) Judge(w *sim.World) sim.Judgement {
-	return s.of.Judge(newView(w, s.path)).Judgement
+	j := s.of.Judge(newView(w, s.path)).Judgement
+	if !w.Attributed() {
+		j.NotJudged, j.Partly = nil, true
+	}
+	return j
 }
 
 // User is one user of a session, as its script sees it, in whichever world.
@@ -220,15 +231,25 @@ type User interface {
 	SawExpiryBefore() bool
 }
 
-type simUser struct{ of *sim.User }
+type simUser struct {
+	of    *sim.User
+	conns *wireConns
+}
 
-func (u simUser) Client() int        { return u.of.Client }
-func (u simUser) Index() int         { return u.of.Index }
-func (u simUser) Conn() recipes.Conn { return u.of.Conn() }
-func (u simUser) ExpiriesSeen() int  { return u.of.ExpiriesSeen() }
+func (u simUser) Client() int       { return u.of.Client }
+func (u simUser) Index() int        { return u.of.Index }
+func (u simUser) ExpiriesSeen() int { return u.of.ExpiriesSeen() }
 func (u simUser) SawExpiryBefore() bool {
 	return u.of.ExpiriesSeen() > 0 && u.of.LastExpiryStep() < u.of.Step()
 }
+
+func (u simUser) Conn() recipes.Conn {
+	if conn := u.of.Conn(); conn != nil {
+		return conn
+	}
+	return u.conns.of(u.of)
+}
+
 func (u simUser) AwaitOthers() { u.of.AwaitOthers() }
 
 func (u simUser) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {

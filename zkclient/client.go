@@ -107,6 +107,9 @@ func (cfg Config) addresses() ([]string, error) {
 	return addresses, nil
 }
 
+// ZK is go-zookeeper's own connection, for code that takes nothing else. Do not close it: see [Client.Close].
+func (c *Client) ZK() *zk.Conn { return c.Conn }
+
 // Events returns session and watch events in order. It is closed some time after Close. Package recipes hands them to
 // several readers: recipes.WithEvents(client, client.Events()).
 func (c *Client) Events() <-chan zk.Event { return c.events }

@@ -1,0 +1,174 @@
+package sim_test
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
+)
+
+// zkLock is go-zookeeper's own lock, unmodified, which knows no contexts.
+type zkLock struct{ of *zk.Lock }
+
+func (l zkLock) Lock(context.Context) error   { return l.of.Lock() }
+func (l zkLock) Unlock(context.Context) error { return l.of.Unlock() }
+
+func newZKLock(c *zk.Conn, path string) workload.Locker {
+	return zkLock{zk.NewLock(c, path, zk.WorldACL(zk.PermAll))}
+}
+
+// ownLock opens a connection of its own.
+type ownLock struct {
+	zkLock
+	conn *zk.Conn
+}
+
+func newOwnLock(s workload.Servers, path string) workload.Locker {
+	conn, _, err := zk.Connect(s.Addresses, 4*time.Second, s.Option, zk.WithLogInfo(false), zk.WithLogger(noLog{}))
+	if err != nil {
+		panic(err)
+	}
+	return ownLock{zkLock{zk.NewLock(conn, path, zk.WorldACL(zk.PermAll))}, conn}
+}
+
+type noLog struct{}
+
+func (noLog) Printf(string, ...any) {}
+
+// Go-zookeeper's lock is broken in ways that its source shows: it leaves its znode behind when a request after the
+// create fails, and keeps believing in a znode that went with its session.
+func TestLockOfGoZooKeeper(t *testing.T) {
+	for name, w := range map[string]*workload.Workload{
+		"conn": workload.Of(workload.Lock, newZKLock), "dialer": workload.Of(workload.Lock, newOwnLock),
+	} {
+		t.Run(name, func(t *testing.T) {
+			calm := run(t, w, sim.Config{Episodes: 50, Seed: 1, NoFaultsAtAll: true})
+			if calm.Verdict != sim.VerdictOK || !calm.Wire {
+				t.Errorf("without faults: %s, over the wire: %v, %+v", calm.Verdict, calm.Wire, calm.Violations)
+			}
+			r := run(t, w, sim.Config{Episodes: 400, Seed: 1, Faults: sim.Loss | sim.Expiry})
+			for _, property := range []string{"orphan", "unexpected-error"} {
+				i := slices.IndexFunc(r.Violations, func(f sim.Found) bool { return f.Property == property })
+				if i < 0 {
+					t.Errorf("%s was not found: %s %s", property, r.Verdict, r.Reason)
+					continue
+				}
+				story := sim.Story(w, r.Violations[i].Violation, r.Violations[i].Trace)
+				if !strings.Contains(story, "create       /t/lock/_c_") || !r.Violations[i].Wire {
+					t.Errorf("a story without the frames of the lock:\n%s", story)
+				}
+			}
+		})
+	}
+}
+
+// Over the wire, too, the project's own recipes are clean, whatever strikes.
+func TestOwnRecipesOverWire(t *testing.T) {
+	bubbles.Many(t)
+	n := int(seedsOf(t, "ZKTORTURE_WIRE", 60))
+	for _, k := range workload.Kinds() {
+		w := find(t, k.Name, "").OverWire()
+		r := run(t, w, sim.Config{Episodes: n, Seed: 3})
+		if r.Verdict != sim.VerdictOK || !r.Wire || r.Left > 0 {
+			t.Errorf("%s: %s %s, left %s", k.Name, r.Verdict, r.Reason, r.LeftAt)
+		}
+		for _, f := range r.Violations {
+			t.Error(sim.Story(w, f.Violation, f.Trace))
+		}
+		if r.Partly > n/2 {
+			t.Errorf("%s: %d of %d episodes could be judged in part only", k.Name, r.Partly, n)
+		}
+	}
+}
+
+// What is broken in process is broken over the wire.
+func TestAnimalsOverWire(t *testing.T) {
+	bubbles.Many(t)
+	const most = 10
+	hunted := 0
+	for _, a := range zoo.Animals() {
+		w := a.Broken()
+		if w.ClientSemantics() != fakezk.SemanticsGo || hunted == most {
+			continue // published for a client that treats its watches otherwise
+		}
+		hunted++
+		faults, err := sim.ParseFaults(cmp.Or(a.Needs, "none"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, w.OverWire(), sim.Config{
+			Episodes: 5000, Seed: 1, Faults: faults, NoFaultsAtAll: true, Clients: a.Clients, Until: a.Property, NoShrink: true,
+		})
+		t.Logf("%s: %s in %d episodes", a.ID, a.Property, r.Episodes)
+		if len(r.Violations) == 0 {
+			t.Errorf("%s: %s is not found over the wire in %d episodes: %s %s", a.ID, a.Property, r.Episodes, r.Verdict, r.Reason)
+		}
+	}
+	if hunted < most {
+		t.Errorf("only %d animals were hunted", hunted)
+	}
+}
+
+// wireStrikes are what losses say that only connections over the wire can have.
+var wireStrikes = []string{
+	"a dial is refused", "a dial succeeds, and nothing else comes through", "the connection is reset",
+	"what the client sends gets lost", "what the server sends gets lost",
+}
+
+// Each way in which a connection can fail strikes over the wire, and none of those that need one in process.
+func TestLossesOverWire(t *testing.T) {
+	w := find(t, "lock", "")
+	runs := bubbles.Share(200)
+	for _, s := range []struct {
+		w    *workload.Workload
+		wire bool
+	}{{w, false}, {w.OverWire(), true}} {
+		seen := map[string]int{}
+		for i := range uint64(runs) {
+			one := sim.RunOne(s.w, sim.Config{Faults: sim.Loss}, sim.NewRandomSource(5, i))
+			text := strings.Join(sim.Lines(one.Trace), "\n")
+			for _, strike := range wireStrikes {
+				seen[strike] += strings.Count(text, strike)
+			}
+		}
+		for _, strike := range wireStrikes {
+			if (seen[strike] > 0) != s.wire {
+				t.Errorf("over the wire: %v; %q struck %d times in %d episodes", s.wire, strike, seen[strike], runs)
+			}
+		}
+	}
+}
+
+// What go-zookeeper and others take from crypto/rand is equal in equal runs, and random elsewhere.
+func TestRandomnessOverWire(t *testing.T) {
+	names := func() (made []string) {
+		one := sim.RunOne(workload.Of(workload.Lock, newZKLock), sim.Config{NoFaultsAtAll: true}, sim.NewRandomSource(1, 1))
+		for _, s := range one.Trace {
+			if s.Made != "" {
+				made = append(made, s.Made)
+			}
+		}
+		return made
+	}
+	a, b := names(), names()
+	if len(a) == 0 || !slices.Equal(a, b) {
+		t.Errorf("znodes made in one run: %v, in the other: %v", a, b)
+	}
+	var x, y [16]byte
+	rand.Reader.Read(x[:])
+	rand.Reader.Read(y[:])
+	if x == y {
+		t.Error("outside of worlds crypto/rand.Reader repeats itself")
+	}
+}

@@ -1,0 +1,145 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// Servers is how code reaches ZooKeeper that connects by itself:
+//
+//	zk.Connect(s.Addresses, timeout, s.Option)
+//
+// or, where the code takes a dialer only, zk.Connect(s.Addresses, timeout, zk.WithDialer(s.Dial)). A connection with the
+// option is closed by the world at the end of the episode, if the code has not, so that its goroutines can end. One
+// with the dialer is the code's to close ([Closing]); goroutines that are left are not judged then, and a run that
+// leaves too many ends.
+type Servers struct {
+	Addresses []string
+	Option    func(*zk.Conn)
+	Dial      zk.Dialer
+}
+
+// Of is the workload of a kind for code that does not take an interface: new gets go-zookeeper's own *zk.Conn, which
+// the users of a process share, or [Servers] to connect to by itself, as often as it likes. The code runs unmodified,
+// and so does go-zookeeper: the simulator sees the frames that it sends.
+//
+//	workload.Of(workload.Lock, func(c *zk.Conn, path string) workload.Locker { return mylock.New(c, path) })
+//
+// A kind with a parameter is given as a function:
+//
+//	func(new func(recipes.Conn, string) workload.Permitter, opts ...workload.Option) *workload.Workload {
+//		return workload.Semaphore(3, new, opts...)
+//	}
+//
+// With Servers a process has one user. See the package documentation for what is different from a recipes.Conn.
+func Of[C *zk.Conn | Servers, T any](
+	kind func(new func(c recipes.Conn, path string) T, opts ...Option) *Workload,
+	new func(c C, path string) T, opts ...Option,
+) *Workload {
+	door := sim.OverWire
+	var how C
+	if _, own := any(how).(Servers); own {
+		door = sim.ByDialer
+	}
+	through := func(c recipes.Conn, path string) T { return new(reach[C](c), path) }
+	return kind(through, append(slices.Clone(opts), func(t *terms) { t.door = door })...)
+}
+
+// OverWire says that the simulated clients are go-zookeeper's own, over connections in memory: a recipe gets the
+// *zk.Conn as its recipes.Conn. It is twenty times as slow as the imitation that is the default, and tells whether the
+// recipe gets along with the real one.
+func OverWire() Option { return func(t *terms) { t.door = sim.OverWire } }
+
+// OverWire is the same workload with the option [OverWire].
+func (w *Workload) OverWire() *Workload {
+	v := *w
+	v.terms.door = sim.OverWire
+	return &v
+}
+
+// Door is how simulated clients reach the servers.
+func (w *Workload) Door() sim.Door { return w.terms.door }
+
+// reach returns what code gets in place of a recipes.Conn.
+func reach[C *zk.Conn | Servers](c recipes.Conn) (to C) {
+	for {
+		switch conn := c.(type) {
+		case interface{ reach(to any) bool }:
+			if conn.reach(&to) {
+				return to
+			}
+		case *zk.Conn:
+			if own, can := any(conn).(C); can {
+				return own
+			}
+		case interface{ ZK() *zk.Conn }:
+			if own, can := any(conn.ZK()).(C); can {
+				return own
+			}
+		}
+		inner, can := c.(interface{ Unwrap() recipes.Conn })
+		if !can {
+			panic(fmt.Sprintf("workload: the recipe wants a %T, and this world has a %T to give", to, c))
+		}
+		c = inner.Unwrap()
+	}
+}
+
+// wireConns are the connections over the wire of an episode's processes.
+type wireConns struct {
+	mu  sync.Mutex
+	all map[*zk.Conn]recipes.Conn // with their events
+}
+
+// of is the connection of a user.
+func (w *wireConns) of(u *sim.User) recipes.Conn {
+	own := u.ZK()
+	if own == nil {
+		return dialler{user: u}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = map[*zk.Conn]recipes.Conn{}
+	}
+	if w.all[own] == nil {
+		w.all[own] = recipes.WithEvents(own, u.ZKEvents())
+	}
+	return wireConn{w.all[own], own, u}
+}
+
+// wireConn is a user's handle on go-zookeeper's connection.
+type wireConn struct {
+	recipes.Conn
+	own  *zk.Conn
+	user *sim.User
+}
+
+// NewGUID implements the source of [recipes.NewGUID].
+func (c wireConn) NewGUID() string { return c.user.NewGUID() }
+
+// SessionEvents implements [recipes.EventSource].
+func (c wireConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
+
+// Unwrap is the connection as go-zookeeper has made it.
+func (c wireConn) Unwrap() recipes.Conn { return c.own }
+
+// dialler stands for a connection where code makes its own.
+type dialler struct {
+	recipes.Conn // nil
+	user         *sim.User
+}
+
+func (d dialler) reach(to any) bool {
+	s, can := to.(*Servers)
+	if can {
+		*s = Servers{d.user.Servers(), d.user.ZKOption(), d.user.Dial}
+	}
+	return can
+}
