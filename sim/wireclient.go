@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -151,10 +152,10 @@ func (c *wireClient) Dial(now int64, replica int) error {
 		l.give(protocol.AppendConnected(nil, &asked, granted))
 	}
 	c.world.settle()
-	if err != nil {
-		return fakezk.ErrRefused
+	if err != nil && !errors.Is(err, fakezk.ErrNoQuorum) {
+		err = fakezk.ErrRefused
 	}
-	return nil
+	return err
 }
 
 // learnExpiry notes that the client is told that its session is gone.
@@ -208,6 +209,9 @@ func (c *wireClient) Arrive(now int64) *fakezk.Call {
 		c.world.servers.Malformed(now, c.id, call.Request.Op)
 	} else {
 		c.world.servers.Request(now, c.id, &call.Request)
+	}
+	if c.world.servers.Hangs(c.id) {
+		c.line.silence(false, true) // pings behind it are not answered either
 	}
 	return &call.Call
 }
@@ -333,7 +337,7 @@ func (c *wireClient) lose() {
 func (c *wireClient) hangUp() {
 	for c.connected && len(c.sent) > 0 {
 		w := c.world
-		w.noteRequest(c.process, w.carryOut(c), fakezk.Message{})
+		w.noteRequest(c.process, c, w.carryOut(c), fakezk.Message{})
 	}
 	c.drop()
 	c.process.held = false
