@@ -48,6 +48,8 @@ type recorder struct {
 	source Source
 	made   []made
 	crash  *crashFile
+
+	windows uint64 // how often a seed for the runtime was drawn, in exact mode
 }
 
 // made is one choice with the question that it answers.
@@ -85,6 +87,7 @@ type randomSource struct {
 	rng   rand.PCG
 	fault uint64 // a fault strikes with probability 1/2^fault
 	stay  uint64 // the same client goes on with probability stay/8, before fair choice
+	chance
 }
 
 func newRandomSource(seed, episode uint64) *randomSource {
@@ -97,6 +100,7 @@ func (s *randomSource) reset(seed, episode uint64) {
 	s.rng.Seed(seed, mix(episode))
 	s.fault = 1 + s.rng.Uint64()%5
 	s.stay = s.rng.Uint64() % 8
+	s.chance = newChance(seed, episode)
 }
 
 func (s *randomSource) Choose(n int, label string) int {

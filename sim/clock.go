@@ -63,8 +63,10 @@ func (w *World) moved() bool { return len(w.notes) > 0 || w.finished() }
 // The sleep comes first: in a bubble time passes only when every goroutine waits.
 func (w *World) settle() {
 	w.fence.Add(1)
+	w.hand()
 	time.Sleep(time.Microsecond)
 	synctest.Wait()
+	w.takeDecisions()
 	w.cfg.ready.look(w.step)
 }
 
@@ -82,6 +84,7 @@ func (w *World) kicked() bool {
 func (w *World) sleep(d int64) (kicked bool) {
 	w.kicked()
 	w.fence.Add(1)
+	w.hand()
 	timer := time.NewTimer(time.Duration(d) * time.Millisecond)
 	select {
 	case <-w.kick:
@@ -92,6 +95,7 @@ func (w *World) sleep(d int64) (kicked bool) {
 	synctest.Wait()
 	time.Sleep(100 * time.Microsecond) // lets others stir who meant the same time, see settle
 	synctest.Wait()
+	w.takeDecisions()
 	kicked = w.kicked() || kicked // by a goroutine whose timer ran out at the same instant
 	w.cfg.ready.look(w.step)
 	w.elapsed = time.Since(w.start).Milliseconds()

@@ -31,7 +31,7 @@ func Continuations(ctx context.Context, w Workload, c *Counterexample, r *Replay
 	if r.Violation == nil {
 		return nil, fmt.Errorf("%w: nothing broke in the replay, so there is nothing to avoid", ErrConfig)
 	}
-	f := &forks{workload: w, cfg: cfg, replayed: r, runs: runs, points: make([]Continuation, len(r.Record.Marks))}
+	f := &forks{workload: w, cfg: cfg, replayed: r, runs: runs, exact: c.Exact, points: make([]Continuation, len(r.Record.Marks))}
 	if r.Violation.Property == "goroutine-leak" {
 		f.runs = min(runs, max(1, shrinkLeaks/len(f.points)))
 	}
@@ -62,6 +62,7 @@ type forks struct {
 	cfg      Config
 	replayed *Replayed
 	runs     int
+	exact    bool
 	points   []Continuation
 	next     atomic.Int64 // step that nobody has begun yet
 }
@@ -84,6 +85,7 @@ func (f *forks) work(ctx context.Context, dog *watchdog) {
 		for i := 0; i < f.runs && ctx.Err() == nil; i++ {
 			e := f.cfg.episode(f.fork(int(step), i))
 			e.servers, e.dog = servers, dog
+			e.exact = f.exact
 			o := runEpisode(f.workload, e)
 			f.points[step].count(o, f.replayed.Violation.Property)
 		}

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -15,9 +16,10 @@ type Counterexample struct {
 	Format   string          `json:"format"` // [CounterexampleFormat]
 	Workload string          `json:"workload"`
 	Recipe   string          `json:"recipe"`
-	Faults   string          `json:"faults"`  // that were allowed
-	Clients  int             `json:"clients"` // at most so many
-	Ops      int             `json:"ops"`     // at most so many a user
+	Faults   string          `json:"faults"`         // that were allowed
+	Clients  int             `json:"clients"`        // at most so many
+	Ops      int             `json:"ops"`            // at most so many a user
+	Exact    bool            `json:"exact,omitzero"` // the choices have what the Go runtime decided: see [Exact]
 	Property string          `json:"property"`
 	Message  string          `json:"message"`
 	Hash     string          `json:"hash,omitzero"` // of every step
@@ -48,7 +50,7 @@ func (cfg Config) Counterexample(r Result, f Found) (*Counterexample, error) {
 	}
 	return &Counterexample{
 		Format: CounterexampleFormat, Workload: r.Workload, Recipe: r.Recipe,
-		Faults: cfg.Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops,
+		Faults: cfg.Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops, Exact: exactBuild,
 		Property: f.Property, Message: f.Message, Hash: FormatHash(f.Hash),
 		Choices: f.Choices, Trace: Lines(f.Trace), History: history, Divergence: f.Divergence, Wire: r.Wire,
 	}, nil
@@ -149,7 +151,12 @@ type Replayed struct {
 // Replay runs a counterexample again. If the run differs from the file's it tries again, up to twenty times: a recipe
 // may decide something that is no choice, see [Divergence]. If all runs differ it returns the first that breaks the
 // same property, or else the first.
+//
+// The error is for a file from exact mode that is run in another build, too: see [ErrNotExact].
 func Replay(workload Workload, c *Counterexample) (*Replayed, error) {
+	if c.Exact && !exactBuild {
+		return nil, ErrNotExact
+	}
 	var best *Replayed
 	for try := 1; try <= repeatsMax; try++ {
 		r, err := replayOnce(workload, c)
@@ -167,6 +174,10 @@ func Replay(workload Workload, c *Counterexample) (*Replayed, error) {
 	return best, nil
 }
 
+// ErrNotExact is the error of a counterexample from exact mode that is run in an ordinary build.
+var ErrNotExact = errors.New("the counterexample was found in exact mode and needs it: " +
+	"torture replay FILE builds what it takes, and a test is run by torture test")
+
 func (r *Replayed) breaks(property string) bool {
 	return r.Violation != nil && r.Violation.Property == property
 }
@@ -179,6 +190,7 @@ func replayOnce(workload Workload, c *Counterexample) (*Replayed, error) {
 	var trace []Step
 	e := cfg.episode(c.Choices.Replay())
 	e.trace = &trace
+	e.exact = c.Exact
 	alone := &solo{workload: workload, servers: fakezk.New(fakezk.Config{})}
 	o := alone.run(e)
 	if alone.frozen != nil {

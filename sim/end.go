@@ -29,6 +29,7 @@ const lastWait = 4 * sessionTimeout
 // end stops everything. Politely it closes the clients, after which recipes must end by themselves; else it kills
 // them.
 func (w *World) end(politely bool) {
+	w.ending = true
 	for _, p := range w.procs {
 		if len(p.clients) == 0 && p.door == nil {
 			continue // given up before this process began

@@ -25,6 +25,7 @@ type episodeConfig struct {
 	most     *size      // a run that becomes larger is given up; nil for no bound
 	dog      *watchdog  // sees from outside whether the world turns
 	number   int        // of the episode, -1 for none
+	exact    bool       // what the runtime decides is drawn too; only in exact builds
 }
 
 // outcome is what came of an episode.
@@ -49,9 +50,11 @@ type outcome struct {
 // notices.
 func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	o := &outcome{}
+	cfg.dog.enter(cfg.exact)
 	cfg.dog.start()
 	defer cfg.dog.crash.begin(cfg.number)()
 	leaked := inBubble(func() { newWorld(cfg).run(workload, o) })
+	cfg.dog.leave()
 	switch {
 	case leaked && o.outlive:
 		o.left = leftPlaces()
@@ -143,6 +146,7 @@ func (w *World) run(workload Workload, o *outcome) {
 		o.made, o.hash, o.steps, o.ops = w.source.made, w.hash, w.step, w.ops
 		o.wire, o.outlive = w.door != InProcess, w.outlived()
 	}()
+	w.beginExact()
 	w.setUp(workload)
 	w.torture()
 	everybody := w.recover()

@@ -83,7 +83,7 @@ func SweepOf(w Workload, cfg Config, base uint64) []Source {
 	o := runEpisode(w, e)
 	var runs []Source
 	for _, p := range source.places {
-		runs = append(runs, &sweepSource{base: o.made, strikes: []place{p}})
+		runs = append(runs, newSweepSource(cfg.Seed, base, o.made, []place{p}))
 	}
 	return runs
 }

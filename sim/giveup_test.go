@@ -29,6 +29,7 @@ func (q *quitter) Choose(n int, label string) int {
 // An episode may be given up at any choice, also while its world is being built: it ends cleanly, and the next
 // one on the same servers is as if nothing had been.
 func TestEpisodeGivenUpAnywhere(t *testing.T) {
+	notExact(t) // what the runtime decides is not chosen one by one
 	before := runtime.NumGoroutine()
 	for _, kind := range []string{"lock", "queue", "doublebarrier"} {
 		w := find(t, kind, "ours")

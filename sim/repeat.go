@@ -19,10 +19,13 @@ type Divergence struct {
 func (d *Divergence) String() string {
 	text := fmt.Sprintf("equal choices gave different runs, first at step %d: %q in one and %q in the other",
 		d.Step, strings.TrimSpace(d.One), strings.TrimSpace(d.Other))
-	switch len(d.Ready) {
-	case 0:
+	switch {
+	case len(d.Ready) == 0:
 		return text
-	case 1:
+	case exactBuild:
+		return text + "; what decides is not covered by exact mode: an address, real time, a system call, or what another" +
+			" process or bubble does; these goroutines went on: " + strings.Join(d.Ready, ", ")
+	case len(d.Ready) == 1:
 		return text + "; only the goroutine at " + d.Ready[0] +
 			" was ready, so a select with several ready cases, a map's order, a clock or randomness decides"
 	}
@@ -132,9 +135,9 @@ type Rerun struct {
 	First    *Divergence `json:"first,omitempty"` // of the first that differed; nil if none did
 }
 
-// rerunDue tells whether an episode is one of the passing ones that are run again.
+// rerunDue tells whether an episode is one of the passing ones that are run again: in exact mode all are.
 func (c *campaign) rerunDue(index int, o *outcome) bool {
-	return index%rerunShare == 0 && len(o.Violations) == 0 && o.Unknown == ""
+	return (index%rerunShare == 0 || exactBuild && !c.cfg.Once) && len(o.Violations) == 0 && o.Unknown == ""
 }
 
 // rerun runs an episode again and compares.

@@ -66,9 +66,18 @@ func (m mapOrder) Lock(ctx context.Context) error {
 
 func (mapOrder) Unlock(context.Context) error { return nil }
 
+// notExact skips a test of what differs in ordinary builds only.
+func notExact(t *testing.T) {
+	t.Helper()
+	if sim.Exact() {
+		t.Skip("in exact mode this is another thing: see exact_test.go")
+	}
+}
+
 // Who races is told so: a passing campaign says in how many of the episodes that were run again
 // equal choices gave another run, and where the goroutines stood that ran together.
 func TestRacingRecipeIsNoticed(t *testing.T) {
+	notExact(t)
 	bubbles.Many(t)
 	r := run(t, racingLock(), sim.Config{Episodes: 2000, Seed: 1, NoFaultsAtAll: true})
 	if r.Verdict != sim.VerdictOK {
@@ -88,6 +97,7 @@ func TestRacingRecipeIsNoticed(t *testing.T) {
 // A violation of a recipe that does not repeat itself stays one. Its file says so, and to replay it
 // is tried again until it matches.
 func TestViolationThatDiffersReplays(t *testing.T) {
+	notExact(t)
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker {
 		return mapOrder{recipes.NewLock(c, path), c}
 	})
@@ -161,6 +171,7 @@ func TestRequestsAtOnceAreOrdered(t *testing.T) {
 
 // No recipe that does not race is said to.
 func TestNobodyElseRaces(t *testing.T) {
+	notExact(t)
 	bubbles.Many(t)
 	for _, kind := range []string{"lock", "queue", "counter", "doublebarrier"} {
 		r := run(t, find(t, kind, ""), sim.Config{Episodes: 640, Seed: 7})

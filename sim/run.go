@@ -36,6 +36,9 @@ type Config struct {
 	Again string
 	// Progress, if set, is called about ten times a second, and at the end of the last episode.
 	Progress func(Progress)
+	// Once lets an exact build, which runs all passing episodes twice and compares, run them as other builds do: once,
+	// but for a share of them. See [Exact].
+	Once bool
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
 	// Audit is the number of episodes, the first ones, on which the checker's sensitivity is measured if they are
@@ -157,7 +160,7 @@ func (cfg Config) withDefaults() (Config, error) {
 func (cfg Config) episode(source Source) *episodeConfig {
 	return &episodeConfig{
 		source: source, faults: cfg.Faults, clients: cfg.Clients, ops: cfg.Ops, stepsMax: stepsMax,
-		number: -1, dog: &watchdog{},
+		number: -1, dog: &watchdog{}, exact: exactBuild,
 	}
 }
 

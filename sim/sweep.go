@@ -48,10 +48,17 @@ func (s *baseSource) offer(w *World) {
 
 // sweepSource makes the choices of a base episode again, with faults struck at some places.
 type sweepSource struct {
+	chance
 	base    []made
 	at      int
 	strikes []place
 	current place
+}
+
+// newSweepSource returns a source for the base-th episode, which made these choices. What the runtime decides is drawn as it
+// was there.
+func newSweepSource(seed, base uint64, all []made, strikes []place) *sweepSource {
+	return &sweepSource{chance: newChance(seed, base), base: withoutRuntime(all), strikes: strikes}
 }
 
 func (s *sweepSource) Choose(n int, label string) int {
@@ -86,7 +93,7 @@ func (c *campaign) sweep(send func(job) bool) {
 			return
 		}
 		for _, strikes := range c.strikesOf(base, source.places) {
-			if index >= c.cfg.Episodes || !send(job{index, &sweepSource{base: o.made, strikes: strikes}}) {
+			if index >= c.cfg.Episodes || !send(job{index, newSweepSource(c.cfg.Seed, base, o.made, strikes)}) {
 				return
 			}
 			index++

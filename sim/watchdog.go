@@ -12,7 +12,8 @@ import (
 type watchdog struct {
 	beats atomic.Int64
 	busy  atomic.Bool
-	crash *crashFile // of that worker
+	crash *crashFile                // of that worker
+	tape  atomic.Pointer[exactTape] // of its world, in exact mode
 
 	// Of the goroutine that calls frozen.
 	seen  int64         // beats at the last call that saw a new one …
@@ -55,9 +56,17 @@ func watch(done <-chan struct{}, tick, halt func(), dogs ...*watchdog) (frozen s
 			tick()
 			if slices.ContainsFunc(dogs, (*watchdog).frozen) {
 				halt()
+				defer abandonFrozen(dogs)
 				return describeFreeze()
 			}
 		}
+	}
+}
+
+// abandonFrozen lets other exact worlds run in place of those that are left behind.
+func abandonFrozen(dogs []*watchdog) {
+	for _, dog := range dogs {
+		dog.abandon()
 	}
 }
 

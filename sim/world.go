@@ -21,6 +21,8 @@ import (
 type World struct {
 	cfg     *episodeConfig
 	source  recorder
+	tape    *exactTape  // nil unless in exact mode
+	ending  bool        // the verdict has been reached
 	lister  faultLister // nil unless the source wants to see all places where a fault could strike
 	episode Episode
 	door    Door
@@ -136,7 +138,7 @@ const (
 
 func newWorld(cfg *episodeConfig) *World {
 	w := &World{
-		cfg: cfg, source: recorder{cfg.source, cfg.made[:0], cfg.dog.crash}, servers: cfg.servers,
+		cfg: cfg, source: recorder{source: cfg.source, made: cfg.made[:0], crash: cfg.dog.crash}, servers: cfg.servers,
 		start: time.Now(), last: -1, kick: make(chan struct{}, 1), hash: hashStart, trace: cfg.trace,
 		deaths: map[int64]int{}, parents: map[string]bool{}, unused: map[string]bool{},
 	}

@@ -1,0 +1,13 @@
+//go:build zktexact
+
+package sim
+
+import _ "unsafe" // for go:linkname
+
+// exactBuild tells whether this was built with the runtime that package internal/exact makes.
+const exactBuild = true
+
+// exactBegin makes the caller's bubble exact and the caller its loop, see internal/exact/edits.
+//
+//go:linkname exactBegin runtime.exactBegin
+func exactBegin(t *exactTape)
