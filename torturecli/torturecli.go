@@ -43,6 +43,7 @@ const (
 // cli is the command line.
 type cli struct {
 	Run     runCmd     `cmd:"" help:"Torture a recipe: in simulation, on a real ensemble, or on servers of yours."`
+	Test    testCmd    `cmd:"" passthrough:"" help:"Run go test, with its arguments, in exact mode: what the Go runtime decides is drawn, replayed and shrunk too."`
 	Zoo     zooCmd     `cmd:"" help:"Hunt recipes that are known to be broken: is each bug found, and its fixed twin clean?"`
 	Replay  replayCmd  `cmd:"" help:"Run a counterexample again, step by step."`
 	Explain explainCmd `cmd:"" help:"Tell the story of a counterexample, or of a history that breaks a rule."`
