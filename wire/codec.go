@@ -126,7 +126,7 @@ func (c *codec) number(v reflect.Value) {
 }
 
 // sequence reads or writes a text, a buffer or a vector: a count, then bytes or elements. A text or a vector that is
-// not there is read as an empty one, a buffer as nil.
+// not there is read as an empty one, a buffer as nil. A vector may have any count below 0 (BinaryInputArchive).
 func (c *codec) sequence(v reflect.Value) {
 	switch {
 	case v.Kind() == reflect.String:
@@ -179,11 +179,15 @@ func (c *codec) count(length, least int) int {
 	if b := c.take(countBytes); b != nil {
 		n = int(int32(binary.BigEndian.Uint32(b)))
 	}
-	if n < none || n > len(c.bytes)/least {
-		c.fail("it has a count of %d where %d bytes are left", n, len(c.bytes))
+	if n > len(c.bytes)/least {
+		c.failCount(n)
 		return none
 	}
 	return n
+}
+
+func (c *codec) failCount(n int) {
+	c.fail("it has a count of %d where %d bytes are left", n, len(c.bytes))
 }
 
 // buffer writes bytes, or reads and returns some; nil is a buffer that is not there.
@@ -195,6 +199,9 @@ func (c *codec) buffer(b []byte) []byte {
 	if n = c.count(n, 1); !c.reading {
 		c.bytes = append(c.bytes, b...)
 		return nil
+	}
+	if n < none {
+		c.failCount(n)
 	}
 	if n < 0 {
 		return nil
