@@ -150,15 +150,16 @@ func digestID(secret []byte) string {
 	return user + ":" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// prove adds what the credentials prove to the connection. False means that the scheme is unknown.
+// prove adds what the credentials prove to the connection. False means that the scheme is unknown, or that there are
+// none (new String(null) throws).
 func (c *connection) prove(scheme string, secret []byte, superDigest string) bool {
-	switch scheme {
-	case "digest":
+	switch {
+	case scheme == "digest" && secret != nil:
 		id := digestID(secret)
 		c.super = c.super || superDigest != "" && id == superDigest
 		c.add(identity{"digest", id})
 		return true
-	case "ip":
+	case scheme == "ip":
 		c.add(identity{"ip", c.address})
 		return true
 	}

@@ -22,7 +22,7 @@ const (
 	OpSync            Op = 9
 	OpPing            Op = 11
 	OpGetChildren2    Op = 12
-	OpCheck           Op = 13 // inside a multi only
+	OpCheck           Op = 13
 	OpMulti           Op = 14
 	OpCreate2         Op = 15
 	OpReconfig        Op = 16

@@ -171,6 +171,10 @@ func saslNonce(seed uint64, id ConnID) string {
 // sasl answers a token (ZooKeeperServer.processSasl). It does not prolong the session. Without users there is nothing
 // to negotiate: the answer is a null token. Who fails is told AuthFailed, and cut off.
 func (e *Ensemble) sasl(c *connection, r *Request) {
+	if r.Auth == nil { // the server asks for the length of the token, and what that throws ends the connection
+		e.hangUp(c)
+		return
+	}
 	reply := e.newResponse()
 	if e.cfg.Users == nil {
 		e.push(c, Message{Reply: reply})

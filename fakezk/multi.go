@@ -97,23 +97,36 @@ func multiResult(op Op, path string) Result {
 	return Result{Op: op}
 }
 
-// multiRead answers each read on its own, from one moment. It leaves no watches.
+// multiRead answers each read on its own, from one moment. It leaves no watches. Writes are found out at the first one,
+// when the error's reply has a list already; reads and writes together before that.
 func (e *Ensemble) multiRead(c *connection, r *Request, reply *Response) {
+	if reads := count(r.Ops, multiReading); reads < len(r.Ops) {
+		reply.Err = CodeMarshalling
+		if count(r.Ops, multiOperation) == len(r.Ops) {
+			reply.Results = []Result{}
+		}
+		return
+	}
 	results := make([]Result, len(r.Ops))
 	for i := range r.Ops {
 		var one Response
-		switch op := &r.Ops[i]; op.Op {
-		case OpGetData, OpGetChildren:
-			unwatched := Request{Op: op.Op, Path: op.Path}
-			e.read(c, &unwatched, &one)
-		default:
-			reply.Err = CodeMarshalling
-			return
-		}
+		unwatched := Request{Op: r.Ops[i].Op, Path: r.Ops[i].Path}
+		e.read(c, &unwatched, &one)
 		results[i] = Result{Op: r.Ops[i].Op, Err: one.Err, Data: one.Data, Stat: one.Stat, Children: one.Children}
 		if one.Err != CodeOK {
 			results[i].Op = opError
 		}
 	}
 	reply.Results = results
+}
+
+func multiReading(op Op) bool { return op == OpGetData || op == OpGetChildren }
+
+func count(ops []Request, is func(Op) bool) (n int) {
+	for i := range ops {
+		if is(ops[i].Op) {
+			n++
+		}
+	}
+	return n
 }

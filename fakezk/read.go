@@ -116,7 +116,8 @@ func ephemerals(c *connection, prefix string) []string {
 		return []string{}
 	}
 	paths := c.replica.ownedBy(c.session.id)
-	if trimmed := strings.TrimSpace(prefix); trimmed == "" || trimmed == "/" {
+	javaSpace := func(r rune) bool { return r <= ' ' } // String.trim
+	if trimmed := strings.TrimFunc(prefix, javaSpace); trimmed == "" || trimmed == "/" {
 		return paths
 	}
 	return slices.DeleteFunc(paths, func(path string) bool { return !strings.HasPrefix(path, prefix) })

@@ -54,7 +54,7 @@ func (e *Ensemble) localByID(id int64) *session {
 }
 
 // refusesReadOnly tells which requests are answered NotReadOnly (ReadOnlyRequestProcessor.run).
-func refusesReadOnly(op Op) bool { return op == OpCheck || op != OpCloseSession && viaLeader(op) }
+func refusesReadOnly(op Op) bool { return op != OpCloseSession && viaLeader(op) }
 
 // closeLocal ends a session that is a server's own.
 func (e *Ensemble) closeLocal(s *session) {

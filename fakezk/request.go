@@ -3,8 +3,8 @@ package fakezk
 // Request carries out a request that has reached the server. Its reply and the events that it causes enter the queues
 // of the connections. It is dropped without an answer on a closed connection, and if it is a write or sync of an
 // ended session: a follower that lags applies the end first, because the request waits there for its commit
-// (CommitProcessor). So is a write at a deposed leader, with all that comes behind it. A request longer than Config.BufferMax closes the connection. A check outside a multi is
-// answered like an unknown operation. r may be used again afterwards; its data are copied.
+// (CommitProcessor). So is a write at a deposed leader, with all that comes behind it. A request longer than
+// Config.BufferMax closes the connection. r may be used again afterwards; its data are copied.
 func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 	c := e.connection(id)
 	if c == nil || !c.open || c.hangs {
@@ -33,7 +33,7 @@ func (e *Ensemble) Request(now int64, id ConnID, r *Request) {
 	switch {
 	case e.noQuorum && refusesReadOnly(r.Op):
 		e.refuseToWrite(c)
-	case r.Op == OpCheck || !e.cfg.Compat.knows(r.Op):
+	case !e.cfg.Compat.knows(r.Op):
 		e.refuse(c)
 	case e.isDeposed(c.index) && proposed(r.Op):
 		c.hangs = true
@@ -59,7 +59,7 @@ func (e *Ensemble) Malformed(now int64, id ConnID, op Op) {
 	case e.noQuorum && refusesReadOnly(op):
 		e.refuseToWrite(c)
 		return
-	case op == OpCheck || !e.cfg.Compat.knows(op):
+	case !e.cfg.Compat.knows(op):
 		e.refuse(c)
 		return
 	case e.isDeposed(c.index) && proposed(op):
@@ -83,7 +83,8 @@ func viaLeader(op Op) bool { return op == OpSync || op == OpReconfig || isWrite(
 
 func isWrite(op Op) bool {
 	switch op {
-	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, OpSetData, OpSetACL, OpMulti, OpCloseSession:
+	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, OpSetData, OpSetACL, OpCheck, OpMulti,
+		OpCloseSession:
 		return true
 	}
 	return false

@@ -251,6 +251,10 @@ func (e *Ensemble) matchWatches(c *connection, r *Request) Code {
 	match := (*watchTable).disarm
 	if r.Op == OpCheckWatches {
 		match = e.cfg.Compat.checkWatches()
+		if e.cfg.Compat.climbs() && (r.Kind != kindData && c.replica.child.climbsOut(r.Path) ||
+			r.Kind != kindChildren && c.replica.data.climbsOut(r.Path)) {
+			return CodeMarshalling
+		}
 	}
 	found := false
 	if r.Kind != kindData {
@@ -265,10 +269,21 @@ func (e *Ensemble) matchWatches(c *connection, r *Request) Code {
 	return CodeOK
 }
 
+// climbs tells whether checkWatches looks at the parents of a path, as from 3.6 to 3.8 (WatchManager.containsWatcher).
+func (c Compat) climbs() bool { return !c.NoOps36 && !c.WatchModesApart }
+
+// climbsOut tells whether the look at parents ends in an exception: they need a slash (PathParentIterator.next).
+func (t *watchTable) climbsOut(path string) bool {
+	if path == "" || path[0] == '/' {
+		return false
+	}
+	return !strings.Contains(path, "/") || len(t.lists[path]) == 0 && t.recursive > 0
+}
+
 // checkWatches is what checkWatches asks of a table. From 3.6 to 3.8 a watch of any connection will do
 // (WatchManager.containsWatcher), but none under the root's empty name (PathParentIterator).
 func (c Compat) checkWatches() func(t *watchTable, path string, c *connection) bool {
-	if c.NoOps36 || c.WatchModesApart {
+	if !c.climbs() {
 		return (*watchTable).has
 	}
 	return func(t *watchTable, path string, _ *connection) bool { return path != "" && len(t.lists[path]) > 0 }

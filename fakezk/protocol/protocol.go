@@ -4,6 +4,9 @@
 package protocol
 
 import (
+	"bytes"
+	"errors"
+
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/wire"
 )
@@ -32,8 +35,27 @@ func ParseRequest(op wire.Op, body []byte) (fakezk.Request, error) {
 	if _, err := wire.Parse(body, record); err != nil {
 		return r, err
 	}
+	if bytes.HasPrefix(body, nullText) && needsPath(op) {
+		return r, errNullPath
+	}
 	fill(&r, record)
 	return r, nil
+}
+
+var (
+	nullText    = []byte{0xff, 0xff, 0xff, 0xff}
+	errNullPath = errors.New("the path is null")
+)
+
+// needsPath tells which operations fail by an exception when their path, which comes first, is null. To the others it
+// is an empty one.
+func needsPath(op wire.Op) bool {
+	switch op {
+	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpExists, wire.OpGetData,
+		wire.OpGetChildren, wire.OpGetChildren2, wire.OpGetACL, wire.OpCountChildren, wire.OpCheckWatches:
+		return true
+	}
+	return false
 }
 
 func fill(r *fakezk.Request, record wire.Record) {
@@ -75,11 +97,16 @@ func fill(r *fakezk.Request, record wire.Record) {
 	}
 }
 
-// AppendReply appends the reply to a request. An error has no body, except that a failed login has a null token.
+// AppendReply appends the reply to a request. An error has no body, except that a failed login has a null token, and a
+// multiRead of writes an empty list. A ping is answered under a number of its own.
 func AppendReply(b []byte, asked Asked, m *fakezk.Response) []byte {
 	header := &wire.ReplyHeader{Xid: asked.Xid, Zxid: m.Zxid, Err: int32(m.Err)}
+	if asked.Op == wire.OpPing {
+		header.Xid = wire.XidPing
+	}
 	failedLogin := asked.Op == wire.OpSASL && m.Err == fakezk.CodeAuthFailed
-	if body := replyTo(asked.Op, m); body != nil && (m.Err == fakezk.CodeOK || failedLogin) {
+	writesRead := asked.Op == wire.OpMultiRead && m.Results != nil
+	if body := replyTo(asked.Op, m); body != nil && (m.Err == fakezk.CodeOK || failedLogin || writesRead) {
 		return wire.AppendFrame(b, header, body)
 	}
 	return wire.AppendFrame(b, header)
