@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser foreign agree soak stories checks determinism million mutants suites fuzz bench kills results results-foreign docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser foreign agree wire soak stories checks determinism million mutants suites fuzz bench kills results results-foreign docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -73,6 +73,9 @@ foreign: ## make sure that kazoo's and Curator's recipes can be run: install the
 agree: ## compare the judge with exhaustive search on N small histories of each model (default 1000000), and with porcupine on N of all
 	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 240m -run TheJudgeAgrees -v ./internal/exhaustive
 	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 120m -run 'TestAgree|TestNever' -v ./linearizability
+
+wire: zookeeper ## send the fake and a real server the same N requests (default 1000000) of SEED, and compare what they send back
+	ZKTORTURE_WIRE=$(N) ZKTORTURE_WIRE_SEED=$(SEED) $(GO) test -count=1 -timeout 240m -run 'TestWire$$' -v ./fakezk/conformance
 
 determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (default 2000) of each recipe of the zoo, three times and compare them one by one
 	ZKTORTURE_SEEDS=$(SEEDS) ZKTORTURE_ZOO_SEEDS=$(ZOO_SEEDS) $(GO) test -count=1 -timeout 120m -run Determinism -v ./sim

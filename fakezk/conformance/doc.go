@@ -6,7 +6,8 @@
 // ensemble starts. Both must print exactly what the file says. The files are written by the real
 // server (go test ./fakezk/conformance -rewrite); so a transcript that the fake does not print is
 // the fake's error, unless the file's comments say that ZooKeeper leaves the matter open. A
-// random test beside them plays scripts of the same language, which nobody has written, on both.
+// random test beside them plays scripts of the same language, which nobody has written, on both; and TestWire sends both
+// drawn frames and compares the bytes that come back.
 //
 // # The language
 //

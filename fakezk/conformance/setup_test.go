@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -53,6 +54,11 @@ var setups = map[string]setup{
 		config:    []string{"localSessionsEnabled=true", "localSessionsUpgradingEnabled=true"},
 		jvm:       []string{"-Dreadonlymode.enabled=true"},
 	},
+	"wire": { // nothing happens by time
+		cfg:    fakezk.Config{Super: super, MinSession: 60_000, MaxSession: 600_000, ReapInterval: 1 << 45},
+		config: []string{"minSessionTimeout=60000", "maxSessionTimeout=600000"},
+		jvm:    []string{"-Dzookeeper.DigestAuthenticationProvider.superDigest=" + super, "-Dznode.container.checkIntervalMs=2147483647"},
+	},
 	"reconfig_alone": {
 		cfg:    fakezk.Config{Reconfig: true, Super: super},
 		config: []string{"reconfigEnabled=true"},
@@ -63,7 +69,8 @@ var setups = map[string]setup{
 func setupOf(file string) setup { return setups[strings.TrimSuffix(filepath.Base(file), ".txt")] }
 
 func (s setup) fake() fakezk.Config {
-	s.cfg.Tick, s.cfg.ReapInterval, s.cfg.TTL = tick.Milliseconds(), reapInterval.Milliseconds(), true
+	s.cfg.Tick, s.cfg.TTL = tick.Milliseconds(), true
+	s.cfg.ReapInterval = cmp.Or(s.cfg.ReapInterval, reapInterval.Milliseconds())
 	return s.cfg
 }
 
