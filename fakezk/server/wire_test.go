@@ -83,7 +83,7 @@ func TestSessionIsTakenOver(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{})
 	first := dialRaw(t, s.Addr(0), wire.ConnectResponse{})
 	first.send(&wire.RequestHeader{Xid: 1, Op: wire.OpPing})
-	first.wantHeader(1, 0)
+	first.wantHeader(wire.XidPing, 0) // whatever its number was
 	second := dialRaw(t, s.Addr(0), first.granted)
 	if second.granted.Session != first.granted.Session {
 		t.Fatalf("%+v, want the session of %+v", second.granted, first.granted)
