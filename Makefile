@@ -116,10 +116,10 @@ checks: ## sim.Check on 42 broken recipes with 20 seeds each: every test ends wi
 mutants: ## break our own recipes in every place and see the tests notice: results/mutants.md (an hour)
 	$(GO) run ./results/generate mutants
 
-fuzz: ## look for bytes that the protocol's reader or the proxy cannot bear, FUZZTIME (default 10m) each
-	@set -e; for package in ./wire ./ensemble/proxy ./ensemble/proxy/chaosproxy; do \
+fuzz: ## look for bytes that the protocol's reader, the servers or the proxy cannot bear, FUZZTIME (default 10m) each
+	@set -e; for package in ./wire ./fakezk/server ./ensemble/proxy ./ensemble/proxy/chaosproxy; do \
 	for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
-	echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; done; done
+	echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$package; done; done
 
 bench: ## the benchmarks, on one core
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./...
