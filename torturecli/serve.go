@@ -1,7 +1,6 @@
 package torturecli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,35 +8,28 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/server"
 	"github.com/zktorture/zktorture/wire/strike"
 )
 
 // serveCmd is a ZooKeeper server for tests.
 type serveCmd struct {
-	Servers        int           `default:"1" help:"How many servers: 1, 3 or 5."`
-	Host           string        `default:"127.0.0.1" help:"Address to listen on. There are no passwords: whoever reaches it can use it."`
-	Port           int           `default:"0" help:"Port of the first server; the next have the next ones. 0: any that are free."`
-	Control        string        `placeholder:"ADDR" help:"Serve at http://ADDR what tests use to make bad things happen: docs/serve.md."`
-	Tick           time.Duration `default:"2s" help:"tickTime. Sessions take from 2 to 20 of them, unless said otherwise."`
-	MinSession     time.Duration `help:"minSessionTimeout. Default: 2 ticks."`
-	MaxSession     time.Duration `help:"maxSessionTimeout. Default: 20 ticks."`
-	MaxClientCnxns int           `default:"60" help:"How many connections a host may have to a server; 0 for any number."`
-	Data           string        `placeholder:"DIR" help:"Keep znodes and sessions in a folder. Without it nothing is written."`
-	TTL            bool          `help:"Znodes with a time to live (zookeeper.extendedTypesEnabled)."`
-	Faults         string        `default:"none" help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry, lag, kill, stop, quorum; all or none."`
-	Plan           string        `placeholder:"FILE" help:"Instead of --faults: what struck in an earlier run, its faults.jsonl, perhaps edited."`
-	Log            string        `default:"faults.jsonl" placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file (${default}), if there are --faults or a --plan."`
-	oddsFlags      `embed:""`
+	Servers   int    `default:"1" help:"How many servers: 1, 3 or 5."`
+	Host      string `default:"127.0.0.1" help:"Address to listen on. There are no passwords: whoever reaches it can use it."`
+	Port      int    `default:"0" help:"Port of the first server; the next have the next ones. 0: any that are free."`
+	Control   string `placeholder:"ADDR" help:"Serve at http://ADDR what tests use to make bad things happen: docs/serve.md."`
+	Data      string `placeholder:"DIR" help:"Keep znodes and sessions in a folder. Without it nothing is written."`
+	Faults    string `default:"none" help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry, lag, kill, stop, quorum; all or none."`
+	Plan      string `placeholder:"FILE" help:"Instead of --faults: what struck in an earlier run, its faults.jsonl, perhaps edited."`
+	Log       string `default:"faults.jsonl" placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file (${default}), if there are --faults or a --plan."`
+	zooFlags  `embed:""`
+	oddsFlags `embed:""`
 }
 
 // ready is the line that announces that clients can connect.
@@ -62,15 +54,24 @@ func (s *serveCmd) Run(c *commandContext) error {
 		return err
 	}
 	defer log.Close()
+	ports, err := s.listen()
+	if err != nil {
+		return err
+	}
+	defer closeAll(ports)
+	ensemble, err := s.ensemble(ports)
+	if err != nil {
+		return err
+	}
 	servers, err := server.New(server.Config{
-		Ensemble: s.ensemble(), MaxClientCnxns: s.MaxClientCnxns, Data: s.Data, Faults: faults,
+		Ensemble: ensemble, MaxClientCnxns: s.MaxClientCnxns, Data: s.Data, Faults: faults,
 		Log: slog.New(slog.NewTextHandler(c.err, nil)),
 	})
 	if err != nil {
 		return err
 	}
 	defer servers.Close()
-	at, err := s.listen(servers, faults)
+	at, err := s.open(servers, ports, faults)
 	if err != nil {
 		return err
 	}
@@ -94,31 +95,50 @@ func (s *serveCmd) check() error {
 		return fmt.Errorf("--servers %d: there can be 1, 3 or 5", s.Servers)
 	case s.Port < 0 || s.Port+s.Servers > 1<<16:
 		return fmt.Errorf("--port %d: there are no %d ports from there on", s.Port, s.Servers)
-	case s.Tick < time.Millisecond || s.MinSession < 0 || s.MaxSession < 0:
-		return errors.New("--tick has to be at least 1ms, --min-session and --max-session at least 0")
-	case s.MaxSession != 0 && s.MaxSession < cmp.Or(s.MinSession, 2*s.Tick):
-		return fmt.Errorf("--max-session %v is less than --min-session %v",
-			s.MaxSession, cmp.Or(s.MinSession, 2*s.Tick))
+	case s.Reconfig && s.Data != "" && s.Port == 0:
+		return errors.New("--reconfig with --data needs a --port: the configuration that is kept names it")
 	case s.Plan != "" && (s.Faults != "none" || s.oddsFlags != oddsFlags{}):
 		return errors.New("--plan says itself what strikes: leave out --faults, --every, --rate and --seed")
-	case s.MaxClientCnxns < 0:
-		return errors.New("--max-client-cnxns cannot be negative; 0 stands for any number")
 	}
-	return nil
+	return s.zooFlags.check()
 }
 
-func (s *serveCmd) ensemble() fakezk.Config {
-	return fakezk.Config{Replicas: s.Servers, Tick: s.Tick.Milliseconds(), MinSession: s.MinSession.Milliseconds(),
-		MaxSession: s.MaxSession.Milliseconds(), TTL: s.TTL, Order: rand.Uint64()}
+// listen opens the ports.
+func (s *serveCmd) listen() (ports []net.Listener, err error) {
+	for i := range s.Servers {
+		port := s.Port
+		if port != 0 {
+			port += i
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort(s.Host, strconv.Itoa(port)))
+		if err != nil {
+			closeAll(ports)
+			return nil, fmt.Errorf("server %d cannot listen: %w", i+1, err)
+		}
+		ports = append(ports, l)
+	}
+	return ports, nil
 }
 
-// address is the address of a server for clients.
-func (s *serveCmd) address(member int) string {
-	port := s.Port
-	if port != 0 {
-		port += member
+func closeAll(ports []net.Listener) {
+	for _, l := range ports {
+		l.Close()
 	}
-	return net.JoinHostPort(s.Host, strconv.Itoa(port))
+}
+
+// open lets clients in.
+func (s *serveCmd) open(servers *server.Server, ports []net.Listener, faults *server.Faults) (at ready, err error) {
+	for i, l := range ports {
+		if err := servers.Open(i, l); err != nil {
+			return at, err
+		}
+		at.Servers = append(at.Servers, l.Addr().String())
+	}
+	at.Connect = strings.Join(at.Servers, ",")
+	if faults != nil && faults.Plan == nil {
+		at.Seed = &faults.Seed
+	}
+	return at, nil
 }
 
 // control serves the control port, if there is one, and returns its URL.
@@ -134,21 +154,6 @@ func (s *serveCmd) control(c *commandContext, servers *server.Server) (string, e
 	go web.Serve(l)
 	context.AfterFunc(c, func() { web.Close() })
 	return "http://" + l.Addr().String(), nil
-}
-
-// listen opens all ports.
-func (s *serveCmd) listen(servers *server.Server, faults *server.Faults) (at ready, err error) {
-	if faults != nil && faults.Plan == nil {
-		at.Seed = &faults.Seed
-	}
-	for i := range servers.Members() {
-		if err := servers.Listen(i, s.address(i)); err != nil {
-			return at, err
-		}
-		at.Servers = append(at.Servers, servers.Addr(i))
-	}
-	at.Connect = strings.Join(at.Servers, ",")
-	return at, nil
 }
 
 // faults are what strikes by itself; nil: nothing.

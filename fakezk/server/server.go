@@ -63,7 +63,7 @@ type member struct {
 	resume    chan struct{} // not nil: it hangs, until this is closed
 }
 
-// ErrClosed is returned by Listen after Close.
+// ErrClosed is returned by Listen and Open after Close.
 var ErrClosed = errors.New("server: it has been closed")
 
 // New returns a server without a port: see [Server.Listen], [Server.Serve] and [Server.ServeConn]. Close it after use.
@@ -172,6 +172,11 @@ func (s *Server) Listen(member int, address string) error {
 	if err != nil {
 		return fmt.Errorf("server: server %d cannot listen: %w", member+1, err)
 	}
+	return s.Open(member, l)
+}
+
+// Open serves a member at a listener until Close, which closes it. After Close it returns ErrClosed at once.
+func (s *Server) Open(member int, l net.Listener) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.start(func() { s.Serve(member, l) }) {
@@ -191,7 +196,7 @@ func (s *Server) start(f func()) bool {
 	return true
 }
 
-// Addr is the address of a member that Listen has opened; "" if there is none.
+// Addr is the first address of a member; "" if there is none.
 func (s *Server) Addr(member int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,114 @@
+package torturecli
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// zooFlags are what zoo.cfg and Java's properties tell ZooKeeper.
+type zooFlags struct {
+	Tick           time.Duration `default:"2s" aliases:"tick-time" help:"tickTime. Sessions take from 2 to 20 of them, unless said otherwise."`
+	MinSession     time.Duration `name:"min-session-timeout" aliases:"min-session" help:"minSessionTimeout. Default: 2 ticks."`
+	MaxSession     time.Duration `name:"max-session-timeout" aliases:"max-session" help:"maxSessionTimeout. Default: 20 ticks."`
+	SyncLimit      int64         `default:"5" placeholder:"TICKS" help:"syncLimit: how long a deposed leader goes on, in ticks."`
+	MaxClientCnxns int           `default:"60" help:"maxClientCnxns: how many connections a host may have to a server; 0 for any number."`
+	JuteMaxbuffer  int64         `default:"1048575" placeholder:"BYTES" help:"jute.maxbuffer: the longest request."`
+	CheckInterval  time.Duration `name:"container-check-interval" default:"1m" help:"znode.container.checkIntervalMs: how often empty containers and znodes past their TTL are removed."`
+	TTL            bool          `help:"Znodes with a time to live (zookeeper.extendedTypesEnabled)."`
+	Reconfig       bool          `help:"Let the super user change what /zookeeper/config says (reconfigEnabled)."`
+	ReadOnly       bool          `help:"Serve read-only clients while there is no quorum (readonlymode.enabled)."`
+	EnforceQuota   bool          `help:"Refuse what goes beyond a hard limit of /zookeeper/quota (enforceQuota)."`
+	User           []string      `sep:"none" placeholder:"NAME:PASSWORD" help:"A user for SASL DIGEST-MD5; may be repeated."`
+	SuperDigest    string        `aliases:"super" placeholder:"NAME:DIGEST" help:"The super user for addauth digest (zookeeper.DigestAuthenticationProvider.superDigest)."`
+}
+
+func (z *zooFlags) check() error {
+	least := cmp.Or(z.MinSession, 2*z.Tick)
+	switch {
+	case z.Tick < time.Millisecond || z.MinSession < 0 || z.MaxSession < 0:
+		return errors.New("--tick has to be at least 1ms, --min-session-timeout and --max-session-timeout at least 0")
+	case z.MaxSession != 0 && z.MaxSession < least:
+		return fmt.Errorf("--max-session-timeout %v is less than --min-session-timeout %v", z.MaxSession, least)
+	case z.MaxSession == 0 && 20*z.Tick < least:
+		return fmt.Errorf("--min-session-timeout %v is more than 20 ticks, %v: set --max-session-timeout", least, 20*z.Tick)
+	case z.SyncLimit < 1:
+		return errors.New("--sync-limit has to be at least 1 tick")
+	case z.MaxClientCnxns < 0:
+		return errors.New("--max-client-cnxns cannot be negative; 0 stands for any number")
+	case z.JuteMaxbuffer < bufferMin || z.JuteMaxbuffer > bufferMax:
+		return fmt.Errorf("--jute-maxbuffer %d: from %d to %d bytes are possible", z.JuteMaxbuffer, bufferMin, bufferMax)
+	case z.CheckInterval < time.Millisecond:
+		return errors.New("--container-check-interval has to be at least 1ms")
+	case z.SuperDigest != "" && !isDigest(z.SuperDigest):
+		return errors.New("--super-digest is NAME:DIGEST, with what this prints as DIGEST: " +
+			"printf %s NAME:PASSWORD | openssl sha1 -binary | base64")
+	}
+	return nil
+}
+
+// The bounds of --jute-maxbuffer, in bytes: a handshake has some fifty.
+const (
+	bufferMin = 1 << 10
+	bufferMax = 1 << 30
+)
+
+// isDigest tells whether a text is a name and a SHA-1 in base64.
+func isDigest(text string) bool {
+	name, digest, _ := strings.Cut(text, ":")
+	sum, err := base64.StdEncoding.DecodeString(digest)
+	return name != "" && err == nil && len(sum) == 20
+}
+
+// ensemble configures servers that listen at these addresses.
+func (z *zooFlags) ensemble(ports []net.Listener) (fakezk.Config, error) {
+	users, err := z.users()
+	cfg := fakezk.Config{
+		Replicas: len(ports), Tick: z.Tick.Milliseconds(), MinSession: z.MinSession.Milliseconds(),
+		MaxSession: z.MaxSession.Milliseconds(), SyncLimit: z.SyncLimit, ReapInterval: z.CheckInterval.Milliseconds(),
+		BufferMax: z.JuteMaxbuffer, TTL: z.TTL, Super: z.SuperDigest, Users: users, Order: rand.Uint64(),
+		Reconfig: z.Reconfig, ReadOnly: z.ReadOnly, EnforceQuota: z.EnforceQuota,
+	}
+	if z.Reconfig && len(ports) > 1 {
+		cfg.Members = members(ports)
+	}
+	return cfg, err
+}
+
+// users are those of --user; nil if there is none, which turns logins off.
+func (z *zooFlags) users() (users map[string]string, err error) {
+	if len(z.User) > 0 {
+		users = map[string]string{}
+	}
+	for _, user := range z.User {
+		name, password, ok := strings.Cut(user, ":")
+		if !ok || name == "" || password == "" {
+			return nil, fmt.Errorf("--user %q: NAME:PASSWORD is needed", user)
+		}
+		if _, twice := users[name]; twice {
+			return nil, fmt.Errorf("--user %s is there twice", name)
+		}
+		users[name] = password
+	}
+	return users, nil
+}
+
+// members are the lines of /zookeeper/config: clients go by their addresses. The ports between servers are not there.
+func members(ports []net.Listener) (lines []string) {
+	for i, l := range ports {
+		host, _, err := net.SplitHostPort(l.Addr().String())
+		if err != nil {
+			continue
+		}
+		between := net.JoinHostPort(host, fmt.Sprintf("%d:%d", 2888+i, 3888+i))
+		lines = append(lines, fmt.Sprintf("server.%d=%s:participant;%v", i+1, between, l.Addr()))
+	}
+	return lines
+}
