@@ -25,7 +25,7 @@ type serveCmd struct {
 	Port      int    `default:"0" help:"Port of the first server; the next have the next ones. 0: any that are free."`
 	Control   string `placeholder:"ADDR" help:"Serve at http://ADDR what tests use to make bad things happen: docs/serve.md."`
 	Data      string `placeholder:"DIR" help:"Keep znodes and sessions in a folder. Without it nothing is written."`
-	Faults    string `default:"none" help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry, lag, kill, stop, quorum; all or none."`
+	Faults    string `default:"none" help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry, lag, kill, stop, quorum, deposed; all or none."`
 	Plan      string `placeholder:"FILE" help:"Instead of --faults: what struck in an earlier run, its faults.jsonl, perhaps edited."`
 	Log       string `default:"faults.jsonl" placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file (${default}), if there are --faults or a --plan."`
 	zooFlags  `embed:""`

@@ -31,6 +31,7 @@ import (
 //	stop    short    a server hangs, as by Stop, for less than the session timeout
 //	        long     for more: sessions that it serves expire
 //	quorum           no server serves for a while, as by LoseQuorum
+//	deposed          the leader is replaced and for a while does not know it, as by Depose
 var Ways = []strike.Way{
 	{Fault: strike.Loss, Variant: "before"},
 	{Fault: strike.Loss, Variant: "after"},
@@ -50,12 +51,15 @@ var Ways = []strike.Way{
 	{Fault: strike.Stop, Variant: "short", Least: 0.05, Most: 0.8},
 	{Fault: strike.Stop, Variant: "long", Least: 1.2, Most: 2},
 	{Fault: strike.Quorum, Least: 0.1, Most: 1.5},
+	{Fault: strike.Deposed, Least: 0.1, Most: 1.5},
 }
 
-// FaultsOf lists the faults that can strike so many members. A lag takes a follower.
+// FaultsOf lists the faults that can strike so many members. A lag takes a follower, an election a majority without
+// the leader.
 func FaultsOf(members int) (faults []strike.Fault) {
+	least := map[strike.Fault]int{strike.Lag: 2, strike.Deposed: 3}
 	for _, w := range Ways {
-		if w.Fault != strike.Lag || members > 1 {
+		if members >= least[w.Fault] {
 			faults = append(faults, w.Fault)
 		}
 	}
@@ -208,9 +212,10 @@ func (s *Server) due(c *connection, asked protocol.Asked, r *fakezk.Request) (x 
 	case !strike.Counts(asked.Op):
 		return nil
 	}
-	x = s.chance.next(c, asked, r)
+	x = s.chance.next(c, asked, r, s.servers.Leader())
 	switch {
-	case x == nil:
+	case x == nil || !s.canStrike(x):
+		return nil
 	case x.Fault == strike.Watch:
 		c.watch, x = x, nil
 	case x.Variant == "idle":
@@ -220,11 +225,11 @@ func (s *Server) due(c *connection, asked protocol.Asked, r *fakezk.Request) (x 
 }
 
 // next is what a client's next request meets.
-func (f *chance) next(c *connection, asked protocol.Asked, r *fakezk.Request) *strike.Strike {
+func (f *chance) next(c *connection, asked protocol.Asked, r *fakezk.Request, leader int) *strike.Strike {
 	gap := c.client.counter.Next()
 	x, due := f.Plan[strike.Place{Client: c.client.number, Request: c.client.counter.Requests}]
 	if f.Plan == nil {
-		x, due = f.draw(c, gap)
+		x, due = f.draw(c, gap, leader)
 	}
 	if !due {
 		return nil
@@ -237,16 +242,29 @@ func (f *chance) next(c *connection, asked protocol.Asked, r *fakezk.Request) *s
 	return &x
 }
 
-func (f *chance) draw(c *connection, gap time.Duration) (x strike.Strike, due bool) {
+func (f *chance) draw(c *connection, gap time.Duration, leader int) (x strike.Strike, due bool) {
 	what, due := f.lottery.Draw(c.client.number, c.client.counter.Requests, gap)
 	x.Fault, x.Variant, x.ForMS = what.Fault, what.Variant, what.Lasts(c.timeout)
 	switch x.Fault {
 	case strike.Kill, strike.Stop:
 		x.Target = 1 + int(what.Aim%uint64(f.members))
-	case strike.Lag:
-		x.Target = 2 + int(what.Aim%uint64(f.members-1))
+	case strike.Lag, strike.Deposed:
+		if x.Target = 1 + int(what.Aim%uint64(f.members-1)); x.Target > leader {
+			x.Target++
+		}
 	}
 	return x, due
+}
+
+// canStrike tells whether a fault finds the follower that it takes, and an election its majority. mu is held.
+func (s *Server) canStrike(x *strike.Strike) bool {
+	switch x.Fault {
+	case strike.Lag:
+		return x.Target-1 != s.servers.Leader()
+	case strike.Deposed:
+		return s.cannotDepose(x.Target-1) == nil
+	}
+	return true
 }
 
 func (f *chance) tell(x *strike.Strike) {
@@ -322,6 +340,8 @@ func (s *Server) hurt(w wound, on bool) {
 		s.setHanging(s.members[w.target-1], on)
 	case strike.Quorum:
 		s.setLost(on)
+	case strike.Deposed:
+		s.setDeposed(w.target-1, on)
 	}
 }
 

@@ -1,11 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +26,7 @@ import (
 //	POST /lag?server=2&on=true           Lag
 //	POST /kill?server=2                  Kill; /restart ends it
 //	POST /stop?server=2                  Stop; /resume ends it
+//	POST /depose?server=2                Depose: the server is the new leader, any if it is left out; /notice ends it
 //	POST /quorum?on=false                LoseQuorum; on=true: RegainQuorum
 //	POST /clock?advance=10s              Advance
 //
@@ -68,6 +71,14 @@ func (s *Server) Control() http.Handler {
 		}
 		return s.Lag(member, on)
 	})
+	post("depose", func(q url.Values) error {
+		member, err := s.parseMember(cmp.Or(q.Get("server"), s.anyFollower()))
+		if err != nil {
+			return err
+		}
+		return s.Depose(member)
+	})
+	post("notice", func(url.Values) error { s.Notice(); return nil })
 	post("quorum", func(q url.Values) error {
 		on, err := parseSwitch(q)
 		switch {
@@ -135,6 +146,15 @@ func (s *Server) parseMember(text string) (int, error) {
 	return number - 1, nil
 }
 
+// anyFollower is the number of a live member that does not lead.
+func (s *Server) anyFollower() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	leader := s.servers.Leader()
+	i := slices.IndexFunc(s.members, func(m *member) bool { return m.index != leader && !m.dead })
+	return strconv.Itoa(max(i, 0) + 1)
+}
+
 func parseSwitch(q url.Values) (bool, error) {
 	on, err := strconv.ParseBool(q.Get("on"))
 	if err != nil {
@@ -194,7 +214,7 @@ func (s *Server) writeMonitor(w http.ResponseWriter) {
 	if s.noQuorum {
 		values["error"] = strings.TrimSpace(notServing)
 	} else {
-		for name, value := range s.metrics(s.members[0]) {
+		for name, value := range s.metrics(s.members[s.servers.Leader()]) {
 			values[name] = value
 		}
 	}

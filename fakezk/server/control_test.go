@@ -86,6 +86,14 @@ func TestControl(t *testing.T) {
 	c.must("/release?session=%s", id)
 	c.must("/lag?server=2&on=true")
 	c.must("/lag?server=2&on=false")
+	c.must("/depose?server=2")
+	await(t, events, zk.StateDisconnected)
+	c.must("/notice")
+	await(t, events, zk.StateHasSession)
+	c.must("/depose")
+	await(t, events, zk.StateDisconnected)
+	c.must("/notice")
+	await(t, events, zk.StateHasSession)
 	for _, trouble := range []string{"/cut?when=now&session=" + id, "/kill?server=3", "/quorum?on=false"} {
 		c.must("%s", trouble)
 		await(t, events, zk.StateDisconnected)
@@ -111,8 +119,10 @@ func TestControlRefuses(t *testing.T) {
 		"/expire?session=0x7":          "404 server: there is no such session",
 		"/cut?session=7&when=tomorrow": `400 server: a connection cannot be cut "tomorrow"`,
 		"/kill?server=0":               `400 server: "0" is none of the servers, which are numbered from 1 to 1`,
-		"/lag?server=1&on=true":        "400 server: the first server leads",
+		"/lag?server=1&on=true":        "400 server: server 1 leads, and only a follower can lag",
 		"/lag?server=1":                `400 on: "" is neither true nor false`,
+		"/depose":                      "400 server: without server 1, which leads, there is no majority",
+		"/depose?server=4":             `400 server: "4" is none of the servers`,
 		"/quorum?on=perhaps":           `400 on: "perhaps" is neither`,
 		"/clock?advance=-5s":           `400 advance: "-5s" is no duration`,
 		"/clock?advance=soon":          `400 advance: "soon" is no duration`,

@@ -105,12 +105,59 @@ func (s *Server) hangUp(c *connection) {
 }
 
 // Lag makes a member lag behind the leader, or ends the lag. Its clients' reads and watches use its own state. The
-// leader is member 0 and never lags.
-func (s *Server) Lag(member int, lag bool) error {
-	if member == 0 {
-		return errors.New("server: the first server leads, and only a follower can lag")
+// leader, which is the first member before an election, never lags.
+func (s *Server) Lag(member int, lag bool) (err error) {
+	s.do(func() {
+		if s.servers.SetLag(member, lag); member == s.servers.Leader() {
+			err = fmt.Errorf("server: server %d leads, and only a follower can lag", member+1)
+		}
+	})
+	return err
+}
+
+// Depose cuts the leader off from the other members, which elect the successor. They close their connections, and
+// sessions have their whole timeouts. The old leader goes on until Notice, or until syncLimit has passed: it answers reads
+// and syncs as of the election, and no writes. The error says why there can be no such election.
+func (s *Server) Depose(successor int) (err error) {
+	s.do(func() {
+		if err = s.cannotDepose(successor); err == nil {
+			s.setDeposed(successor, true)
+		}
+	})
+	return err
+}
+
+// Notice lets a deposed leader find out that it does not lead any more. It closes its connections.
+func (s *Server) Notice() { s.do(func() { s.setDeposed(0, false) }) }
+
+// setDeposed deposes the leader, or lets a deposed one notice it. mu is held.
+func (s *Server) setDeposed(successor int, deposed bool) {
+	if deposed {
+		s.servers.Depose(s.now(), successor)
+	} else {
+		s.servers.Notice()
 	}
-	s.do(func() { s.servers.SetLag(member, lag) })
+}
+
+// cannotDepose says why a member cannot depose the leader. mu is held.
+func (s *Server) cannotDepose(successor int) error {
+	leader, old := s.servers.Leader(), s.servers.Deposed()
+	others := 0
+	for _, m := range s.members {
+		if m.index != leader && !m.dead {
+			others++
+		}
+	}
+	switch {
+	case old >= 0:
+		return fmt.Errorf("server: server %d is deposed, and has not noticed it yet", old+1)
+	case s.noQuorum || 2*others <= len(s.members):
+		return fmt.Errorf("server: without server %d, which leads, there is no majority to elect another one", leader+1)
+	case successor == leader:
+		return fmt.Errorf("server: server %d leads already", leader+1)
+	case s.members[successor].dead:
+		return fmt.Errorf("server: server %d is dead, and cannot lead", successor+1)
+	}
 	return nil
 }
 
@@ -124,6 +171,9 @@ func (s *Server) Restart(member int) { s.do(func() { s.setDead(s.members[member]
 // setDead kills a member or brings it back. mu is held.
 func (s *Server) setDead(m *member, dead bool) {
 	if m.dead = dead; dead {
+		if s.servers.Deposed() == m.index {
+			s.servers.Notice()
+		}
 		s.setHanging(m, false)
 		for c := range m.open {
 			s.hangUp(c)
@@ -146,7 +196,7 @@ func (s *Server) setLost(lost bool) {
 	s.count()
 }
 
-// count takes the quorum away from the ensemble or gives it back. mu is held.
+// count takes the quorum away from the ensemble or gives it back. The others replace a dead leader. mu is held.
 func (s *Server) count() {
 	dead := 0
 	for _, m := range s.members {
@@ -162,6 +212,11 @@ func (s *Server) count() {
 		s.servers.RegainQuorum(s.now())
 	}
 	s.noQuorum = none
+	if leader := s.servers.Leader(); !none && s.members[leader].dead {
+		s.servers.Notice()
+		s.servers.Depose(s.now(), slices.IndexFunc(s.members, func(m *member) bool { return !m.dead }))
+		s.servers.Notice()
+	}
 }
 
 // Stop makes a member hang: it keeps its connections, and answers nothing until Resume.
@@ -196,12 +251,12 @@ func (s *Server) sorted(m *member) (list []*connection) {
 }
 
 // Advance moves the servers' clock: sessions expire, empty containers and TTL znodes are removed, each when it is due.
-// Connected clients count as heard from all the time, except those of hanging members.
+// Connected clients count as heard from all the time, except those of hanging members and of a deposed leader.
 func (s *Server) Advance(d time.Duration) {
 	s.do(func() {
 		end := s.now() + d.Milliseconds()
 		for _, c := range s.clients {
-			if c.member.resume == nil {
+			if c.member.resume == nil && c.member.index != s.servers.Deposed() {
 				s.servers.Touch(end, c.session)
 			}
 		}

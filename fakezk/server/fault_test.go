@@ -2,8 +2,13 @@ package server_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
@@ -138,5 +143,91 @@ func TestListenAfterClose(t *testing.T) {
 	s.Close()
 	if err := s.Listen(0, "127.0.0.1:0"); !errors.Is(err, server.ErrClosed) {
 		t.Error(err)
+	}
+}
+
+// A deposed leader answers reads, and syncs, as of the election; its clients see the present when it has noticed.
+func TestDepose(t *testing.T) {
+	t.Parallel()
+	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}})
+	a, atOld := connect(t, s.Addr(0), 10*time.Second)
+	b, atNew := connect(t, s.Addr(1), 10*time.Second)
+	if _, err := a.Create("/x", []byte("old"), 0, open); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Depose(1); err != nil {
+		t.Fatal(err)
+	}
+	await(t, atNew, zk.StateDisconnected)
+	await(t, atNew, zk.StateHasSession)
+	if _, err := b.Set("/x", []byte("new"), -1); err != nil {
+		t.Fatal(err)
+	}
+	read := func() string {
+		if _, err := a.Sync("/x"); err != nil {
+			t.Error(err)
+		}
+		data, _, err := a.Get("/x")
+		return fmt.Sprint(string(data), err)
+	}
+	if got := read(); got != "old<nil>" {
+		t.Errorf("the old leader says %s", got)
+	}
+	for member, mode := range []string{"leader", "leader", "follower"} {
+		if got := ask(t, s.Addr(member), "srvr"); !strings.Contains(got, "\nMode: "+mode+"\n") {
+			t.Errorf("server %d, want a %s: %s", member+1, mode, got)
+		}
+	}
+	s.Notice()
+	await(t, atOld, zk.StateDisconnected)
+	await(t, atOld, zk.StateHasSession)
+	if got := read(); got != "new<nil>" {
+		t.Errorf("the old leader, which follows, says %s", got)
+	}
+}
+
+// Who can be elected, and who not.
+func TestCannotDepose(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}})
+	for _, step := range []struct {
+		do        func()
+		successor int
+		says      string
+	}{
+		{func() {}, 0, "server 1 leads already"},
+		{func() {}, 1, ""},
+		{func() {}, 2, "server 1 is deposed, and has not noticed it yet"},
+		{s.Notice, 1, "server 2 leads already"},
+		{func() { s.Kill(2) }, 0, "without server 2, which leads, there is no majority"},
+		{func() { s.Restart(2); s.LoseQuorum() }, 0, "there is no majority"},
+		{s.RegainQuorum, 0, ""},
+		{func() { s.Kill(1) }, 2, "without server 1, which leads"}, // it notices as it dies
+	} {
+		step.do()
+		err := s.Depose(step.successor)
+		if step.says == "" && err != nil || step.says != "" && (err == nil || !strings.Contains(err.Error(), step.says)) {
+			t.Errorf("server %d: %v, want %q", step.successor+1, err, step.says)
+		}
+	}
+}
+
+// The others elect a leader in place of a dead one, at once or as soon as they are a majority.
+func TestDeadLeaderIsReplaced(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}})
+	mode := func(member int) string {
+		_, after, _ := strings.Cut(ask(t, s.Addr(member), "srvr"), "Mode: ")
+		mode, _, _ := strings.Cut(after, "\n")
+		return mode
+	}
+	s.Kill(0)
+	if mode(1) != "leader" || mode(2) != "follower" {
+		t.Errorf("the second server is a %q, the third a %q", mode(1), mode(2))
+	}
+	s.Kill(2)
+	s.Kill(1)
+	s.Restart(0)
+	s.Restart(2)
+	if mode(0) != "leader" || mode(2) != "follower" {
+		t.Errorf("the first server is a %q, the third a %q", mode(0), mode(2))
 	}
 }

@@ -79,7 +79,7 @@ func (s *Server) mode(m *member) string {
 		return "read-only"
 	case len(s.members) == 1:
 		return "standalone"
-	case m.index == 0:
+	case m.index == s.servers.Leader() || m.index == s.servers.Deposed():
 		return "leader"
 	}
 	return "follower"

@@ -65,14 +65,16 @@ func (p Plan) add(text []byte, ways []Way, servers int) error {
 	return nil
 }
 
-// fits returns an error if a fault cannot strike its server. The first one leads.
+// fits returns an error if so few servers cannot suffer a fault, or not at its target.
 func (s *Strike) fits(servers int) error {
-	first := map[Fault]int{Kill: 1, Stop: 1, Lag: 2}[s.Fault]
+	least, targeted := map[Fault]int{Kill: 1, Stop: 1, Lag: 2, Deposed: 3}[s.Fault]
 	switch {
-	case first == 0 && s.Target != 0:
+	case !targeted && s.Target != 0:
 		return fmt.Errorf("target %d: %s strikes no server of its own", s.Target, s.Fault)
-	case first > 0 && (s.Target < first || s.Target > servers):
-		return fmt.Errorf("target %d: %s can strike servers %d to %d", s.Target, s.Fault, first, servers)
+	case servers < least:
+		return fmt.Errorf("%s takes %d servers, and there are %d", s.Fault, least, servers)
+	case targeted && (s.Target < 1 || s.Target > servers):
+		return fmt.Errorf("target %d: %s can strike servers 1 to %d", s.Target, s.Fault, servers)
 	}
 	return nil
 }

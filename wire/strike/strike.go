@@ -33,6 +33,8 @@ const (
 	Kill   Fault = "kill"   // a server is dead for a while
 	Stop   Fault = "stop"   // a server hangs for a while
 	Quorum Fault = "quorum" // the servers have no quorum for a while
+
+	Deposed Fault = "deposed" // a leader is replaced, and for a while does not know it
 )
 
 // Way is a way in which a fault strikes. If it lasts, it lasts for a share of the session timeout from Least to Most.
@@ -54,7 +56,7 @@ type Strike struct {
 	Fault      Fault     `json:"fault"`
 	Variant    string    `json:"variant,omitempty"`
 	ForMS      int64     `json:"for_ms,omitempty"` // how long it lasts, in milliseconds, if it does
-	Target     int       `json:"target,omitempty"` // the server that it strikes, from 1, if it strikes one
+	Target     int       `json:"target,omitempty"` // the server that it strikes, from 1, or the new leader
 	Client     int       `json:"client"`           // clients are numbered as they open sessions, from 1
 	Connection int       `json:"connection"`       // and connections as they come, from 1
 	Session    string    `json:"session"`          // in hexadecimal, as the servers log it

@@ -9,10 +9,10 @@ import (
 )
 
 var (
-	faults = []Fault{Loss, Watch, Expiry, Stop}
+	faults = []Fault{Loss, Watch, Expiry, Stop, Deposed}
 	ways   = []Way{
 		{Fault: Loss, Variant: "before"}, {Fault: Loss, Variant: "after"}, {Watch, "held", 0.05, 0.8},
-		{Expiry, "unaware", 0, 1}, {Stop, "", 0.5, 0.5},
+		{Expiry, "unaware", 0, 1}, {Stop, "", 0.5, 0.5}, {Deposed, "", 0.5, 0.5},
 	}
 )
 
@@ -84,7 +84,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, list := range []string{"", "loss,", "rain", "all,loss", "lag"} {
 		_, err := Parse(list, faults)
-		if err == nil || !strings.HasSuffix(err.Error(), "there are loss, watch, expiry, stop, all and none") {
+		if err == nil || !strings.HasSuffix(err.Error(), "there are loss, watch, expiry, stop, deposed, all and none") {
 			t.Errorf("%q: %v", list, err)
 		}
 	}
@@ -119,6 +119,7 @@ func TestPlanRefuses(t *testing.T) {
 		{fault + `"stop","for_ms":-1,"target":1` + at, "for_ms -1"},
 		{fault + `"stop","for_ms":1` + at, "target 0: stop can strike servers 1 to 2"},
 		{fault + `"stop","for_ms":1,"target":3` + at, "target 3: stop"},
+		{fault + `"deposed","for_ms":1,"target":1` + at, "deposed takes 3 servers, and there are 2"},
 		{fault + `"loss"` + variant + `"after","target":1` + at, "target 1: loss strikes no server"},
 		{fault + `"stop","target":1` + at + "\n\n" + fault + `"stop","target":2` + at,
 			"line 3: client 1's request 2 has a fault already"},
