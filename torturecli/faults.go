@@ -65,6 +65,8 @@ func (r *runCmd) unhurt(set live.ServerFaults) live.ServerFaults {
 		return set
 	case r.Nodes == 1:
 		return set & (live.PartitionServer | live.LagServer)
+	case r.Backend == "serve":
+		return set & live.PartitionServer
 	}
 	return live.NoServerFaults
 }
@@ -72,6 +74,9 @@ func (r *runCmd) unhurt(set live.ServerFaults) live.ServerFaults {
 func (r *runCmd) why() string {
 	if r.Backend == "live" {
 		return "nothing is ever done to servers of yours: these strike with --backend ensemble only"
+	}
+	if r.Nodes != 1 {
+		return "servers in one process have no links that could be cut: --backend ensemble"
 	}
 	return "a single server has no others that it could lose, or hear late of: --nodes 3"
 }

@@ -28,7 +28,7 @@ func (listCmd) Run(c *commandContext) error {
 	for f := range sim.EveryFault.Each() {
 		fmt.Fprintf(c.out, "  %-10s %s\n", f, f.Help())
 	}
-	fmt.Fprintf(c.out, "\non real servers clients can suffer %v; with --backend ensemble servers, too\n",
+	fmt.Fprintf(c.out, "\non real servers clients can suffer %v; with --backend serve or ensemble servers, too\n",
 		live.ClientFaults()|live.ProcessFaults)
 	for f := range live.AllServerFaults.Each() {
 		fmt.Fprintf(c.out, "  %-10s %s\n", f, f.Help())

@@ -19,9 +19,9 @@ import (
 type runCmd struct {
 	Workload string        `arg:"" help:"What to torture: see torture list."`
 	Recipe   string        `help:"Which implementation; default: the first that torture list shows. A name from there, such as ours or published/… for one from the zoo, or exec:COMMAND for one that another program serves (docs/workers.md)."`
-	Backend  string        `help:"Where: sim, ensemble (real servers, started here), live (servers of yours)." default:"sim"`
+	Backend  string        `help:"Where: sim, serve (the servers of torture serve, in real time), ensemble (real servers, started here), live (servers of yours)." default:"sim"`
 	Servers  string        `help:"For live: a:2181,b:2181, with /chroot if you like."`
-	Nodes    int           `help:"For ensemble: how many servers, 1, 3 or 5." default:"3"`
+	Nodes    int           `help:"For serve and ensemble: how many servers, 1, 3 or 5." default:"3"`
 	Root     string        `help:"For live: the path below which everything happens; it must not exist or be empty, and is removed at the end. Default: a fresh one."`
 	Clients  int           `help:"At most so many clients." default:"3"`
 	Ops      int           `help:"At most so many operations for each user." default:"4"`
@@ -110,6 +110,8 @@ func (r *runCmd) on(c *commandContext, w *workload.Workload, out *output) error 
 	switch r.Backend {
 	case "sim":
 		return r.simulate(c, w, out)
+	case "serve":
+		return r.onServed(c, w, out)
 	case "ensemble":
 		return r.onEnsemble(c, w, out)
 	}
@@ -118,8 +120,8 @@ func (r *runCmd) on(c *commandContext, w *workload.Workload, out *output) error 
 
 func (r *runCmd) validate() error {
 	switch {
-	case !slices.Contains([]string{"sim", "ensemble", "live"}, r.Backend):
-		return fmt.Errorf("unknown backend %q: there are sim, ensemble, live", r.Backend)
+	case !slices.Contains([]string{"sim", "serve", "ensemble", "live"}, r.Backend):
+		return fmt.Errorf("unknown backend %q: there are sim, serve, ensemble, live", r.Backend)
 	case r.Episodes < 0 || r.Duration < 0:
 		return fmt.Errorf("--episodes and --duration must not be negative")
 	case r.Clients < 1 || r.Clients > 16 || r.Ops < 1 || r.Ops > 100:
@@ -147,9 +149,9 @@ func (r *runCmd) validateBackend() error {
 		return fmt.Errorf("--plan is for real servers, and says itself which --faults there are")
 	case r.Print && (r.Backend == "sim" || r.Plan != ""):
 		return fmt.Errorf("--print-plan prints what the seed draws for real servers: " +
-			"it goes with --backend ensemble or live, and without --plan")
+			"it goes with --backend serve, ensemble or live, and without --plan")
 	case r.Backend == "sim" && strings.HasPrefix(r.Recipe, worker.Foreign):
-		return fmt.Errorf("a recipe that another program serves needs real servers: --backend ensemble or live")
+		return fmt.Errorf("a recipe that another program serves needs servers: --backend serve, ensemble or live")
 	case r.Backend == "sim":
 		_, err := sim.ParseFaults(r.faultList())
 		return err
@@ -168,7 +170,7 @@ func (r *runCmd) begin() storyindex.Begin {
 		Faults: r.faultList(), Plan: r.Plan, Clients: r.Clients, Ops: r.Ops, Episodes: r.Episodes,
 		Duration: r.Duration.Seconds(),
 	}
-	if r.Backend == "ensemble" {
+	if r.Backend == "serve" || r.Backend == "ensemble" {
 		b.Nodes = r.Nodes
 	}
 	return b

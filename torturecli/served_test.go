@@ -1,0 +1,163 @@
+package torturecli
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/zkclient"
+)
+
+// Served servers let a correct recipe pass under all faults, and show what is wrong with a broken one. The faults that
+// struck are a plan.
+func TestRunOnServed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, test := range []struct {
+		args   string
+		status int
+	}{
+		{"lock --duration 3s --out out", exitOK},
+		{"lock --episodes 10 --plan out/faults.jsonl", exitOK},
+		{"lock --nodes 1 --episodes 10 --faults kill,stop,loss", exitOK},
+		{"queue --recipe published/DistributedQueue --episodes 60 --faults loss", exitViolation},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			status, text, messages := command(t, strings.Fields("run --backend serve --seed 1 --json "+test.args)...)
+			var s summary
+			if err := json.Unmarshal([]byte(text), &s); err != nil || status != test.status || s.Operations == 0 {
+				t.Fatalf("exit status %d, %v\n%s%s", status, err, text, messages)
+			}
+		})
+	}
+}
+
+func TestServedRefuses(t *testing.T) {
+	for _, test := range []struct{ args, says string }{
+		{"--nodes 2", "--nodes 2: there can be 1, 3 or 5"},
+		{"--faults partition", "partition: servers in one process have no links that could be cut: --backend ensemble"},
+		{"--nodes 1 --faults lag", "lag: a single server has no others"},
+		{"--servers a:2181", "--servers and --root are for --backend live"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			status, _, messages := command(t, strings.Fields("run lock --backend serve "+test.args)...)
+			if status != exitUnknown || !strings.Contains(messages, test.says) {
+				t.Errorf("exit status %d, %q, want %q", status, messages, test.says)
+			}
+		})
+	}
+}
+
+// three starts three served servers, with a client of the leader and one of the first follower.
+func three(t *testing.T) (s *servedServers, leader, follower *zkclient.Client) {
+	t.Helper()
+	s, err := startServed(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	leader, follower = client(t, s.Addr(0)), client(t, s.Addr(1))
+	if _, err := leader.Create("/z", []byte("old"), 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	return s, leader, follower
+}
+
+func striking(t *testing.T, s *servedServers, f ensemble.Fault) *ensemble.Struck {
+	t.Helper()
+	struck, err := s.Strike(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return struck
+}
+
+func read(t *testing.T, c *zkclient.Client) string {
+	t.Helper()
+	data, _, err := c.Get("/z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// A lagging follower is stale until it hears of what it has missed, which it does while the fault lasts.
+func TestServedLag(t *testing.T) {
+	s, leader, follower := three(t)
+	struck := striking(t, s, ensemble.Fault{Kind: ensemble.Lag, Target: ensemble.Follower, DelayMS: time.Hour.Milliseconds()})
+	if struck.Where() != "server.2 (follower)" {
+		t.Error(struck)
+	}
+	if _, err := leader.Set("/z", []byte("new"), -1); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, follower); got != "old" {
+		t.Errorf("before the delay: %s", got)
+	}
+	if err := s.HealAll(t.Context()); err != nil || read(t, follower) != "new" {
+		t.Errorf("healed, it has not heard: %v", err)
+	}
+	striking(t, s, ensemble.Fault{Kind: ensemble.Lag, Target: 1, DelayMS: 10})
+	for heard, n := false, 0; ; n++ { // without end if it never hears, or hears of everything at once
+		value := strconv.Itoa(n)
+		if _, err := leader.Set("/z", []byte(value), -1); err != nil {
+			t.Fatal(err)
+		}
+		got := read(t, follower)
+		if heard && got != value {
+			return
+		}
+		heard = heard || got != "new"
+	}
+}
+
+// A killed server cuts its clients off, and a stopped one keeps them waiting, until the fault is undone.
+func TestServedKillAndStop(t *testing.T) {
+	s, leader, follower := three(t)
+	killed := striking(t, s, ensemble.Fault{Kind: ensemble.Kill, Target: ensemble.Leader})
+	if killed.Where() != "server.1 (leader)" {
+		t.Error(killed)
+	}
+	if _, _, err := leader.Get("/z"); err == nil {
+		t.Error("a dead server answers")
+	}
+	if _, err := s.Strike(t.Context(), ensemble.Fault{Kind: ensemble.Stop, Target: 0}); err == nil {
+		t.Error("a dead server is stopped")
+	}
+	killed.Undo()
+	if client(t, s.Addr(0)).SessionID() == 0 {
+		t.Error("a server that was started again serves nobody")
+	}
+	stopped := striking(t, s, ensemble.Fault{Kind: ensemble.Stop, Target: 1})
+	answer := make(chan string, 1)
+	go func() {
+		data, _, _ := follower.Get("/z")
+		answer <- string(data)
+	}()
+	if _, err := client(t, s.Addr(2)).Set("/z", []byte("new"), -1); err != nil {
+		t.Fatal(err)
+	}
+	stopped.Undo()
+	if got := <-answer; got != "new" {
+		t.Errorf("a stopped server has answered %q", got)
+	}
+}
+
+func TestServedStrikeRefuses(t *testing.T) {
+	s, _, _ := three(t)
+	for _, f := range []ensemble.Fault{
+		{Kind: ensemble.Partition, Target: 0}, {Kind: ensemble.Lag, Target: 0, DelayMS: 1},
+		{Kind: ensemble.Kill, Target: 3}, {Kind: "rain"},
+	} {
+		if struck, err := s.Strike(t.Context(), f); err == nil {
+			t.Errorf("it struck: %v", struck)
+		}
+	}
+	if len(s.hurt) > 0 {
+		t.Errorf("%d members are hurt by faults that did not strike", len(s.hurt))
+	}
+}
