@@ -15,11 +15,13 @@ import (
 
 // TestDocs keeps README.md and docs/*.md true. A comment on the line before a fenced block says what the block is:
 //
-//	<!-- file: NAME -->     a file; .go files form a module example.com/mylock that uses this one
+//	<!-- file: NAME -->     a file; .go files form a module example.com/mylock that uses this one; may be followed by
+//	                        ; import: A B    what a .go file imports, and the document does not show
 //	<!-- patch -->          a diff of such files, for git apply
 //	<!-- run: COMMAND -->   a command and what it prints; it is run here and must print the same,
 //	                        but for times. COMMAND begins with torture, or go run ./cmd/torture,
-//	                        or go test, and may be followed by
+//	                        or go test, or pytest, javac or java, which are skipped where they or what they
+//	                        import are not installed; it may be followed by
 //	                        ; show: A .. B    only the lines from the first that matches A to the
 //	                                          next that matches B; the rest is shown as …
 //
@@ -54,8 +56,8 @@ func checkDocument(t *testing.T, root, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &document{t: t, dir: t.TempDir()}
-	d.module(root)
+	d := &document{t: t, root: root, dir: t.TempDir()}
+	d.module()
 	t.Chdir(d.dir)
 	out := block.ReplaceAllFunc(text, func(match []byte) []byte {
 		m := block.FindSubmatch(match)
@@ -76,17 +78,18 @@ func checkDocument(t *testing.T, root, name string) {
 // document is a document under test.
 type document struct {
 	t    *testing.T
+	root string // of the repository
 	dir  string
 	runs int
 }
 
 // module makes the folder a module that uses this one, with the same dependencies.
-func (d *document) module(root string) {
-	mod := d.read(filepath.Join(root, "go.mod"))
+func (d *document) module() {
+	mod := d.read(filepath.Join(d.root, "go.mod"))
 	_, mod, _ = strings.Cut(mod, "\n")
 	d.write("go.mod", "module example.com/mylock\n"+mod+
-		"\nrequire github.com/zktorture/zktorture v0.0.0\nreplace github.com/zktorture/zktorture => "+root+"\n")
-	d.write("go.sum", d.read(filepath.Join(root, "go.sum")))
+		"\nrequire github.com/zktorture/zktorture v0.0.0\nreplace github.com/zktorture/zktorture => "+d.root+"\n")
+	d.write("go.sum", d.read(filepath.Join(d.root, "go.sum")))
 }
 
 func (d *document) read(name string) string {
@@ -109,7 +112,8 @@ func (d *document) write(name, text string) {
 func (d *document) carryOut(kind, what, body string) string {
 	switch kind {
 	case "file":
-		d.write(what, body)
+		name, imports, _ := strings.Cut(what, "; import: ")
+		d.write(name, importing(strings.Fields(imports))+body)
 		return body
 	case "patch":
 		d.write("block.diff", body)
@@ -118,11 +122,46 @@ func (d *document) carryOut(kind, what, body string) string {
 	}
 	d.runs++
 	what, show, _ := strings.Cut(what, "; show: ")
+	if missing := d.missing(strings.Fields(what)[0]); missing != "" {
+		d.t.Logf("SKIPPED %s, as this fails: %s", what, missing)
+		return body
+	}
 	want := "$ " + what + "\n" + d.excerpt(d.output(strings.Fields(what)), show)
 	if diff := cmp.Diff(timeless(want), timeless(body)); diff != "" && !*update {
 		d.t.Errorf("%s prints something else (-is, +document); `make docs` pastes it:\n%s", what, diff)
 	}
 	return want
+}
+
+// importing is what a Go file that imports something begins with.
+func importing(what []string) (text string) {
+	if len(what) == 0 {
+		return ""
+	}
+	for _, path := range what {
+		text += fmt.Sprintf("\t%q\n", path)
+	}
+	return "package mylock\n\nimport (\n" + text + ")\n\n"
+}
+
+// needed are commands that fail where a program, or what it needs, is not installed.
+var needed = map[string]string{
+	"pytest": python + " -c 'import kazoo, pytest'",
+	"javac":  "command -v javac && ls /usr/share/java/curator-recipes.jar /usr/share/java/jackson-databind.jar /usr/share/java/junit4.jar",
+}
+
+// python is the interpreter for which Debian's packages are.
+const python = "/usr/bin/python3"
+
+// missing is the command that fails because a program is not installed.
+func (d *document) missing(program string) string {
+	if program == "java" {
+		program = "javac"
+	}
+	if needed[program] == "" || exec.Command("sh", "-c", needed[program]).Run() == nil {
+		return ""
+	}
+	return needed[program]
 }
 
 // output runs a command and returns its output.
@@ -136,11 +175,33 @@ func (d *document) output(args []string) string {
 		var out bytes.Buffer
 		run(d.t.Context(), args[1:], streams{out: &out, err: &out, self: self})
 		return out.String()
-	case args[0] == "go" && args[1] == "test":
+	case args[0] == "go" && args[1] == "test", args[0] == "javac":
+		return d.tool(args[0], args[1:]...)
+	case args[0] == "pytest":
+		d.install()
+		return d.tool(python, append([]string{"-m", "pytest", "-p", "no:cacheprovider"}, args[1:]...)...)
+	case args[0] == "java":
+		d.install()
 		return d.tool(args[0], args[1:]...)
 	}
 	d.t.Errorf("it is not known how to run %q", args)
 	return ""
+}
+
+// install puts the command torture into the path.
+func (d *document) install() {
+	d.t.Helper()
+	path := os.Getenv("PATH")
+	bin := filepath.Join(d.dir, "bin") + string(filepath.ListSeparator)
+	if strings.HasPrefix(path, bin) {
+		return
+	}
+	build := exec.Command("go", "build", "-o", filepath.Join(d.dir, "bin", "torture"), "./cmd/torture")
+	build.Dir = d.root
+	if out, err := build.CombinedOutput(); err != nil {
+		d.t.Fatalf("%v\n%s", err, out)
+	}
+	d.t.Setenv("PATH", bin+path)
 }
 
 // tool runs a program. It may fail, as a test in an example may, but it must exist.
