@@ -2,7 +2,6 @@ package server
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/binary"
 	"io"
 	"net"
@@ -25,10 +24,11 @@ type connection struct {
 	id      fakezk.ConnID
 	session int64
 	since   time.Time
-	sent    []protocol.Asked // without a reply yet
-	cut     Moment           // of the next request at which it is cut
-	held    bool             // see Hold
-	counts  counts
+	order   int       // in which connections came
+	sent    []pending // requests
+	cut     Moment    // of the next request at which it is cut
+	held    bool      // see Hold
+	counts  traffic
 	last    outcome
 
 	// of faults that strike by themselves
@@ -45,42 +45,33 @@ type connection struct {
 	closing bool   // after what is in out
 }
 
-// counts is what cons and stat say of a connection.
-type counts struct{ received, sent int64 }
-
-// outcome is what cons says of the last reply.
-type outcome struct {
-	op   wire.Op
-	xid  uint64 // of the last request with a number of its own: a ping has none
-	zxid int64
-	at   time.Time
-}
-
-func (o *outcome) note(asked protocol.Asked, zxid int64) {
-	o.op, o.zxid, o.at = asked.Op, zxid, time.Now()
-	if asked.Xid >= 0 {
-		o.xid = uint64(asked.Xid)
-	}
+// pending is a request without a reply.
+type pending struct {
+	protocol.Asked
+	at time.Time
 }
 
 const (
-	readBuffer   = 4 << 10
-	flushAt      = 64 << 10        // bytes of replies that are written though more requests have arrived
-	outMax       = 64 << 20        // bytes that a client may leave unread before it is cut off
+	readBuffer      = 4 << 10
+	flushAt         = 64 << 10               // bytes of replies that are written though more requests have arrived
+	outMax          = 64 << 20               // bytes that a client may leave unread before it is cut off
+	argumentTimeout = 100 * time.Millisecond // for what follows a four-letter word
+
 	closeTimeout = 2 * time.Second // for what is still to be written to a connection that the server closes
 )
 
 // serve reads a connection until its end.
 func (c *connection) serve() {
-	defer c.net.Close()
 	first, err := c.in.Peek(wordBytes)
 	if err != nil {
 		return
 	}
 	if word, ok := words[string(first)]; ok {
-		answer := c.server.say(word, c.member)
-		c.net.SetWriteDeadline(time.Now().Add(closeTimeout))
-		io.WriteString(c.net, answer)
+		if argument, err := c.argument(word.argument); err == nil {
+			answer := c.server.say(word, c, argument)
+			c.net.SetWriteDeadline(time.Now().Add(closeTimeout))
+			io.WriteString(c.net, answer)
+		}
 		return
 	}
 	if !c.connect() {
@@ -91,6 +82,14 @@ func (c *connection) serve() {
 		io.Copy(io.Discard, c.in)
 	}
 	c.finish()
+}
+
+// argument reads the bytes that follow a four-letter word.
+func (c *connection) argument(length int) ([]byte, error) {
+	b := make([]byte, wordBytes+length)
+	c.net.SetReadDeadline(time.Now().Add(argumentTimeout))
+	_, err := io.ReadFull(c.in, b)
+	return b[wordBytes:], err
 }
 
 // connect answers the first frame. It returns false if that is the end.
@@ -142,6 +141,9 @@ func (c *connection) loop() {
 	}
 }
 
+// frameHeader is the length of a frame's length.
+const frameHeader = 4
+
 // frameMax is the longest frame that a server takes of a client (jute.maxbuffer).
 func (s *Server) frameMax() int { return int(s.cfg.Ensemble.BufferMax) }
 
@@ -176,13 +178,14 @@ func (c *connection) take() {
 			c.end()
 			return
 		case m.Reply != nil:
-			c.out = protocol.AppendReply(c.out, c.sent[0], m.Reply)
-			c.last.note(c.sent[0], m.Reply.Zxid)
+			before := len(c.out)
+			c.out = protocol.AppendReply(c.out, c.sent[0].Asked, m.Reply)
+			c.replied(c.sent[0], m.Reply.Zxid, len(c.out)-before-frameHeader)
 			c.sent = slices.Delete(c.sent, 0, 1)
 		default:
 			c.out = protocol.AppendEvent(c.out, &m)
 		}
-		c.counts.sent++
+		c.said()
 	}
 }
 
@@ -228,13 +231,12 @@ func (c *connection) flush() {
 	}
 }
 
-// frameMax is the longest frame that a server takes of a client (jute.maxbuffer).
-func frameMax(cfg fakezk.Config) int { return int(cmp.Or(cfg.BufferMax, 0xfffff)) }
+const loopback = "127.0.0.1"
 
 // address is the host that a client comes from, for ACLs of scheme ip and the limit of connections.
 func address(c net.Conn) string {
 	if host, _, err := net.SplitHostPort(c.RemoteAddr().String()); err == nil {
 		return host
 	}
-	return "127.0.0.1" // a pipe
+	return loopback // a pipe
 }

@@ -30,8 +30,8 @@ import (
 //	POST /quorum?on=false                LoseQuorum; on=true: RegainQuorum
 //	POST /clock?advance=10s              Advance
 //
-// and, as ZooKeeper's AdminServer, GET /commands/ruok and GET /commands/monitor. Errors have status 400, or 404 for an
-// unknown session, and a sentence.
+// and, as ZooKeeper's AdminServer, GET /commands and the commands that it lists: of the leader, or of ?server=2. Errors
+// have status 400, or 404 for an unknown session, and a sentence; those of commands are in their answers, as there.
 func (s *Server) Control() http.Handler {
 	mux := http.NewServeMux()
 	post := func(name string, do func(url.Values) error) {
@@ -103,10 +103,9 @@ func (s *Server) Control() http.Handler {
 	mux.HandleFunc("GET /tree", func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, s.listTree(r.URL.Query().Get("path")))
 	})
-	mux.HandleFunc("GET /commands/ruok", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, map[string]any{"command": "ruok", "error": nil})
-	})
-	mux.HandleFunc("GET /commands/monitor", func(w http.ResponseWriter, _ *http.Request) { s.writeMonitor(w) })
+	mux.HandleFunc("GET /commands", listCommands)
+	mux.HandleFunc("GET /commands/{$}", listCommands)
+	mux.HandleFunc("GET /commands/{name}", s.command)
 	return mux
 }
 
@@ -205,19 +204,4 @@ func (s *Server) listTree(path string) []Znode {
 		})
 	})
 	return list
-}
-
-// writeMonitor answers as AdminServer does: the values of mntr without their prefix, of the leader.
-func (s *Server) writeMonitor(w http.ResponseWriter) {
-	values := map[string]any{"command": "monitor", "error": nil}
-	s.mu.Lock()
-	if s.noQuorum {
-		values["error"] = strings.TrimSpace(notServing)
-	} else {
-		for name, value := range s.metrics(s.members[s.servers.Leader()]) {
-			values[name] = value
-		}
-	}
-	s.mu.Unlock()
-	writeJSON(w, values)
 }

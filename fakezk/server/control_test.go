@@ -147,9 +147,17 @@ func TestAdminServer(t *testing.T) {
 	if ruok["error"] != nil || monitor["server_state"] != "standalone" || monitor["znode_count"] != float64(5) {
 		t.Errorf("%v %v", ruok, monitor)
 	}
+	var refused map[string]any
+	c.get("/commands/ruok?server=2", &refused)
+	if !strings.Contains(fmt.Sprint(refused["error"]), "none of the servers") {
+		t.Errorf("%v", refused)
+	}
 	s.LoseQuorum()
-	c.get("/commands/monitor", &monitor)
-	if monitor["error"] != "This ZooKeeper instance is not currently serving requests" {
-		t.Errorf("%v", monitor)
+	for _, name := range []string{"ruok", "monitor", "isro"} {
+		c.get("/commands/"+name, &monitor)
+		const says = "This ZooKeeper instance is not currently serving requests"
+		if monitor["error"] != says || monitor["command"] != name {
+			t.Errorf("%v", monitor)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
 )
@@ -29,12 +30,14 @@ const logMax = 64 << 20
 // Invariant: snapshot and log together are what the ensemble has. A snapshot is whole or not there; the last line of
 // the log may have been cut off, and was not answered then.
 type data struct {
-	dir     string
-	lock    io.Closer
-	log     *os.File
-	size    int64
-	pending bytes.Buffer // transactions that are not written yet
-	encoder *json.Encoder
+	dir          string
+	lock         io.Closer
+	log          *os.File
+	size         int64
+	snapshotZxid int64
+	snapshotAt   time.Time
+	pending      bytes.Buffer // transactions that are not written yet
+	encoder      *json.Encoder
 }
 
 // openData takes a folder up, makes the ensemble what it has, and begins a new log.
@@ -123,7 +126,7 @@ func (d *data) snapshot(e *fakezk.Ensemble) error {
 	if d.log != nil {
 		d.log.Close()
 	}
-	d.size = 0
+	d.size, d.snapshotZxid, d.snapshotAt = 0, e.Zxid(), time.Now()
 	d.pending.Reset()
 	log, err := os.OpenFile(d.path(logFile), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	d.log = log

@@ -116,8 +116,8 @@ func (s *Server) Lag(member int, lag bool) (err error) {
 }
 
 // Depose cuts the leader off from the other members, which elect the successor. They close their connections, and
-// sessions have their whole timeouts. The old leader goes on until Notice, or until syncLimit has passed: it answers reads
-// and syncs as of the election, and no writes. The error says why there can be no such election.
+// sessions have their whole timeouts. The old leader goes on until Notice, or until syncLimit has passed: it answers
+// reads and syncs as of the election, and no writes. The error says why there can be no such election.
 func (s *Server) Depose(successor int) (err error) {
 	s.do(func() {
 		if err = s.cannotDepose(successor); err == nil {

@@ -22,3 +22,13 @@ func lockFolder(name string) (io.Closer, error) {
 	}
 	return file, nil
 }
+
+// openFiles is how many files the process has open, and may have.
+func openFiles() (open int, most uint64, ok bool) {
+	var limit unix.Rlimit
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return 0, 0, false
+	}
+	return len(files), uint64(limit.Cur), true
+}

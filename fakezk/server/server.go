@@ -40,6 +40,7 @@ type Server struct {
 	servers  *fakezk.Ensemble
 	members  []*member
 	clients  map[fakezk.ConnID]*connection
+	accepted int             // connections
 	queued   []fakezk.ConnID // connections for which the ensemble has messages
 	noQuorum bool            // for one of two reasons: LoseQuorum, or a majority of members is dead
 	lost     bool            // between LoseQuorum and RegainQuorum
@@ -59,6 +60,8 @@ type member struct {
 	listeners []net.Listener
 	open      map[*connection]bool
 	hosts     map[string]int
+	counts    traffic
+	traceMask int64         // of gtmk and stmk
 	dead      bool          // see Kill
 	resume    chan struct{} // not nil: it hangs, until this is closed
 }
@@ -93,7 +96,10 @@ func New(cfg Config) (*Server, error) {
 		s.data = kept
 	}
 	for i := range s.cfg.Ensemble.Replicas {
-		s.members = append(s.members, &member{index: i, open: map[*connection]bool{}, hosts: map[string]int{}})
+		s.members = append(s.members, &member{
+			index: i, open: map[*connection]bool{}, hosts: map[string]int{},
+			counts: newTraffic(), traceMask: traceMaskDefault,
+		})
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.running.Go(s.keepTime)
@@ -247,9 +253,11 @@ const acceptPause = 10 * time.Millisecond
 // ServeConn serves one client of a member until the connection ends, and closes it.
 func (s *Server) ServeConn(member int, nc net.Conn) {
 	in := bufio.NewReaderSize(nc, readBuffer)
-	c := &connection{server: s, member: s.members[member], net: nc, in: in, id: -1, since: time.Now()}
+	c := &connection{
+		server: s, member: s.members[member], net: nc, in: in, id: -1, since: time.Now(), counts: newTraffic(),
+	}
+	defer nc.Close()
 	if !s.admit(c) {
-		nc.Close()
 		return
 	}
 	defer s.leave(c)
@@ -266,6 +274,8 @@ func (s *Server) admit(c *connection) bool {
 	}
 	m.hosts[host]++
 	m.open[c] = true
+	s.accepted++
+	c.order = s.accepted
 	return true
 }
 
@@ -311,6 +321,8 @@ func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byt
 	if s.chance != nil {
 		s.chance.greet(c)
 	}
+	c.heard()
+	c.said()
 	c.last.note(protocol.Asked{Op: opNewSession}, s.servers.ZxidOf(c.member.index))
 	c.mu.Lock()
 	c.out = append(c.out, answer...)
@@ -326,12 +338,12 @@ func (s *Server) handle(c *connection, asked protocol.Asked, r *fakezk.Request, 
 	if s.ctx.Err() != nil {
 		return false
 	}
-	c.counts.received++
+	c.heard()
 	struck := c.cutBy(asked.Op)
 	if struck == CutBefore || s.clients[c.id] != c {
 		return false
 	}
-	c.sent = append(c.sent, asked)
+	c.sent = append(c.sent, pending{asked, time.Now()})
 	if malformed {
 		s.servers.Malformed(s.now(), c.id, r.Op)
 	} else {
