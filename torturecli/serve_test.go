@@ -138,7 +138,7 @@ func TestServeRefuses(t *testing.T) {
 		{"--plan /dev/zero", "--plan /dev/zero: line 1: "},
 		{"--plan .", "--plan .: line 1: read .: is a directory"},
 		{"--plan bad.jsonl", `--plan bad.jsonl: line 2: there is no fault "rain" with the variant "" here`},
-		{"--plan lag.jsonl", "--plan lag.jsonl: line 1: target 2: lag can strike servers 2 to 1"},
+		{"--plan lag.jsonl", "--plan lag.jsonl: line 1: lag takes 2 servers, and there are 1"},
 		{"--plan lag.jsonl --servers 3 --log ./lag.jsonl", "--plan lag.jsonl is also what --log appends to"},
 		{"--plan lag.jsonl --seed 0", "--plan says itself what strikes"},
 		{"--plan lag.jsonl --faults loss", "--plan says itself what strikes"},
