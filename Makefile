@@ -74,8 +74,8 @@ agree: ## compare the judge with exhaustive search on N small histories of each 
 	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 240m -run TheJudgeAgrees -v ./internal/exhaustive
 	ZKTORTURE_AGREE=$(N) $(GO) test -count=1 -timeout 120m -run 'TestAgree|TestNever' -v ./linearizability
 
-wire: zookeeper ## send the fake and a real server the same N requests (default 1000000) of SEED, and compare what they send back
-	ZKTORTURE_WIRE=$(N) ZKTORTURE_WIRE_SEED=$(SEED) $(GO) test -count=1 -timeout 240m -run 'TestWire$$' -v ./fakezk/conformance
+wire: zookeeper ## send the fake and a real server the same N requests (default 1000000) of SEED, and compare the answers: results/wire.md
+	ZKTORTURE_WIRE=$(N) ZKTORTURE_WIRE_SEED=$(SEED) $(GO) run ./results/generate wire
 
 determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (default 2000) of each recipe of the zoo, three times and compare them one by one
 	ZKTORTURE_SEEDS=$(SEEDS) ZKTORTURE_ZOO_SEEDS=$(ZOO_SEEDS) $(GO) test -count=1 -timeout 120m -run Determinism -v ./sim

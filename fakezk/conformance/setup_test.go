@@ -57,7 +57,9 @@ var setups = map[string]setup{
 	"wire": { // nothing happens by time
 		cfg:    fakezk.Config{Super: super, MinSession: 60_000, MaxSession: 600_000, ReapInterval: 1 << 45},
 		config: []string{"minSessionTimeout=60000", "maxSessionTimeout=600000"},
-		jvm:    []string{"-Dzookeeper.DigestAuthenticationProvider.superDigest=" + super, "-Dznode.container.checkIntervalMs=2147483647"},
+		jvm: []string{
+			"-Dzookeeper.DigestAuthenticationProvider.superDigest=" + super, "-Dznode.container.checkIntervalMs=2147483647",
+		},
 	},
 	"reconfig_alone": {
 		cfg:    fakezk.Config{Reconfig: true, Super: super},

@@ -3,8 +3,10 @@ package conformance_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk/fakezktest"
 	"github.com/zktorture/zktorture/fakezk/server"
+	"github.com/zktorture/zktorture/wire"
 )
 
 // Both sides get the same bytes of three clients: all operations, well and badly made, pipelined, on connections that
@@ -28,14 +31,24 @@ func TestWire(t *testing.T) {
 	for number := uint64(0); done < requests; number++ {
 		steps := drawEpisode(seed, number, 200)
 		if d := difference(t, sides, steps); d != "" {
-			t.Fatalf("seed %d, episode %d, after %d requests: the servers differ:\n%s", seed, number, done, cmp.Or(smallest(t, steps), d))
+			t.Fatalf("seed %d, episode %d, after %d requests: the servers differ:\n%s",
+				seed, number, done, cmp.Or(smallest(t, steps), d))
 		}
 		for _, step := range steps {
 			done += uint64(step.requests())
 		}
 	}
+	sides[0].tally.log(t)
 	t.Logf("%d requests of seed %d: 0 disagreements, %.0f requests a second", done, seed,
 		float64(done)/time.Since(began).Seconds())
+}
+
+// log tells what the real server has answered.
+func (tally *wireTally) log(t *testing.T) {
+	for _, op := range slices.Sorted(maps.Keys(tally.answered)) {
+		t.Logf("%v: %d replies, %d errors", op, tally.answered[op], tally.failed[op])
+	}
+	t.Logf("%d events, %d ends of a connection", tally.events, tally.ended)
 }
 
 func numberFrom(t *testing.T, name string, otherwise uint64) uint64 {
@@ -54,7 +67,12 @@ func numberFrom(t *testing.T, name string, otherwise uint64) uint64 {
 func newWireSides(t *testing.T) [2]*wirePlayer {
 	with := setups["wire"]
 	fake := fakezktest.Start(t, server.Config{Ensemble: with.fake()})
-	return [2]*wirePlayer{{address: startReal(t, with).Servers()[0]}, {address: fake.Addr(0)}}
+	var sides [2]*wirePlayer
+	for i, address := range []string{startReal(t, with).Servers()[0], fake.Addr(0)} {
+		tally := &wireTally{answered: map[wire.Op]int{}, failed: map[wire.Op]int{}}
+		sides[i] = &wirePlayer{address: address, tally: tally}
+	}
+	return sides
 }
 
 // difference plays an episode on both sides. It returns "" if they do the same.

@@ -51,8 +51,8 @@ func (d wireDraw) step() wireStep {
 }
 
 // batch draws requests that are sent without waiting for answers between. Credentials are first, because the server
-// takes them out of turn. No write is behind another whose effects are not foreseen by what the server checks it against
-// (docs/FIDELITY.md, "Requests do not overlap inside a server").
+// takes them out of turn. No write is behind another whose effects the server does not foresee when it checks the
+// second (docs/FIDELITY.md, "Requests do not overlap inside a server").
 func (d wireDraw) batch() []wireFrame {
 	var frames []wireFrame
 	if d.one(12) {
@@ -60,7 +60,7 @@ func (d wireDraw) batch() []wireFrame {
 			wireFrame{xid: 5, op: wire.OpSASL, body: &wire.TokenRecord{Token: []byte("token")}}))
 	}
 	unforeseen := false
-	for range 1 + d.IntN(pick(d, 1, 8, 16)) {
+	for range 1 + d.IntN(pick(d, 1, 8, 8, 16, 16, 64)) {
 		f := d.mangled(d.request())
 		if unforeseen && (f.op.Writes() || f.op == wire.OpCheck) {
 			continue
@@ -94,9 +94,10 @@ func throws(part wire.MultiOp) bool {
 // fatal draws a frame that ends the connection.
 func (d wireDraw) fatal() wireFrame {
 	unknown := pick[wire.Op](d, 0, 10, 108, 4711, -2)
+	scheme := pick(d, "world", "super", "", "digest")
 	return pick(d,
 		wireFrame{xid: 7, op: unknown, body: d.path(), ends: true},
-		wireFrame{xid: wire.XidAuth, op: wire.OpAuth, body: &wire.AuthRequest{Scheme: pick(d, "world", "super", "", "digest")}, ends: true},
+		wireFrame{xid: wire.XidAuth, op: wire.OpAuth, body: &wire.AuthRequest{Scheme: scheme}, ends: true},
 		wireFrame{xid: 7, op: wire.OpSASL, body: &wire.TokenRecord{}, ends: true},
 		wireFrame{xid: wire.XidAuth, op: wire.OpAuth, raw: []byte{0, 0}, ends: true},
 		wireFrame{stream: pick(d, []byte{0, 0x10, 0, 0}, []byte{0xff, 0xff, 0xff, 0xff}, []byte{0x80, 0, 0, 0},
@@ -211,7 +212,8 @@ func (d wireDraw) body(op wire.Op) wire.Record {
 	return d.path()
 }
 
-// create draws no createTTL of a negative time with flags that are not a TTL's: a real server ends of it (docs/FIDELITY.md).
+// create draws no createTTL of a negative time with flags that are not a TTL's: a real server ends of it
+// (docs/FIDELITY.md).
 func (d wireDraw) create(op wire.Op) wire.Record {
 	path, flags := d.name(), pick[int32](d, 0, 0, 0, 0, 1, 1, 2, 3)
 	if op == wire.OpCreateTTL {
@@ -269,7 +271,7 @@ func (d wireDraw) writeOp() wire.Op {
 
 func (d wireDraw) readOp() wire.Op { return pick(d, wire.OpGetData, wire.OpGetChildren) }
 
-// setWatches draws watches that a client claims to have had. The zxid is added to the last one that the client has seen.
+// setWatches draws watches that a client claims to have had. The zxid is added to the last one that it has seen.
 func (d wireDraw) setWatches(op wire.Op) wire.Record {
 	r := wire.SetWatchesRequest{LastZxid: pick[int64](d, 0, 0, -1, -2, -5, -10, 1<<20),
 		Data: d.names(), Exist: d.names(), Childs: d.names()}
@@ -288,8 +290,9 @@ func (d wireDraw) names() []string {
 }
 
 // odd are paths that the server does not take, or takes for something else.
-var odd = []string{"", "/", "/", "/", "//", "/a/", "a", "/a//b", "/./a", "/a/..", "/a\x00b", "/a\x01", "/\u0085", "/é", "/😀",
-	"/\xff", "/\xed\xa0\xbd", "/\uf8ff", "/\ufff0", "/ ", "/none/a", "/zookeeper", "/zookeeper/config", "/zookeeper/quota"}
+var odd = []string{"", "/", "/", "/", "//", "/a/", "a", "/a//b", "/./a", "/a/..", "/a\x00b", "/a\x01", "/\u0085",
+	"/é", "/😀", "/\xff", "/\xed\xa0\xbd", "/\uf8ff", "/\ufff0", "/ ", "/none/a", "/zookeeper",
+	"/zookeeper/config", "/zookeeper/quota"}
 
 // name draws a path, mostly one of a few, so that requests meet.
 func (d wireDraw) name() string {

@@ -105,7 +105,14 @@ type wirePlayer struct {
 
 	passwords map[int64][]byte // of sessions
 
-	seen []wireMessage // in this step
+	seen  []wireMessage // in this step
+	tally *wireTally
+}
+
+// wireTally counts what has been received, in all episodes.
+type wireTally struct {
+	answered, failed map[wire.Op]int // replies, and those with an error
+	events, ended    int
 }
 
 // wireClient is a client with at most one connection that it uses.
@@ -134,7 +141,7 @@ type wireMessage struct {
 
 // play plays an episode and returns what came of each step. Then it ends all sessions and removes all znodes.
 func (p *wirePlayer) play(steps []wireStep) ([][]wireMessage, error) {
-	*p = wirePlayer{address: p.address, order: map[int64]int64{}, passwords: map[int64][]byte{}}
+	*p = wirePlayer{address: p.address, tally: p.tally, order: map[int64]int64{}, passwords: map[int64][]byte{}}
 	defer p.hangUp()
 	var all [][]wireMessage
 	for i, step := range steps {
@@ -226,20 +233,34 @@ func (p *wirePlayer) note(client int, op wire.Op, frame []byte) {
 	if frame == nil {
 		c.Close()
 		c.wireConn = nil
-	} else if zxid := headerZxid(frame); zxid > 0 {
+	} else if zxid := headerOf(frame).Zxid; zxid > 0 {
 		c.last = zxid
 	}
+	p.tally.count(op, frame)
 	p.seen = append(p.seen, wireMessage{client, op, p.normal(op, frame)})
+}
+
+func (t *wireTally) count(op wire.Op, frame []byte) {
+	switch {
+	case frame == nil:
+		t.ended++
+	case isEvent(frame):
+		t.events++
+	case headerOf(frame).Err != 0:
+		t.failed[op]++
+		fallthrough
+	default:
+		t.answered[op]++
+	}
 }
 
 func isEvent(frame []byte) bool {
 	return len(frame) >= 4 && int32(binary.BigEndian.Uint32(frame)) == wire.XidWatch
 }
 
-func headerZxid(frame []byte) int64 {
-	var header wire.ReplyHeader
+func headerOf(frame []byte) (header wire.ReplyHeader) {
 	wire.Parse(frame, &header)
-	return header.Zxid
+	return header
 }
 
 var pings = []wireFrame{{xid: wire.XidPing, op: wire.OpPing}}

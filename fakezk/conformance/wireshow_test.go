@@ -15,7 +15,7 @@ import (
 const opConnect wire.Op = -10
 
 // normal returns a frame of a server with what may differ between two servers made equal: passwords, times, the ids of
-// sessions, the order of children and of identities. A frame that is not what the request is answered by stays as it is.
+// sessions, the order of children and of identities. A frame that cannot be read as a reply stays as it is.
 func (p *wirePlayer) normal(op wire.Op, frame []byte) []byte {
 	if frame == nil || isEvent(frame) {
 		return frame

@@ -7,6 +7,7 @@
 //	go run ./results/generate judge [SECTION ...]
 //	go run ./results/generate soak
 //	go run ./results/generate foreign
+//	go run ./results/generate wire
 //
 // It runs from the top of the repository. Every figure is measured by the run that writes it, and each file names the
 // command that made it. Exit status 0: all expected results were measured (every bug found, no violation by a correct
@@ -49,6 +50,7 @@ var reports = []report{
 	{"kills", measureKills, false},
 	{"soak", measureSoak, true},
 	{"foreign", measureForeign, true},
+	{"wire", measureWire, true},
 }
 
 // withArguments are the commands that take arguments.

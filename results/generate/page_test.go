@@ -53,6 +53,8 @@ var samples = []struct {
 	}, 1294.7, 10.96}}}, `| lock | ours | 5,158 | 309,271 | 60.0 | 1295 | 11.0 |
 
 Peak resident memory of the process that ran all of them: 26 MB (at most 200 MB are promised).`},
+	{"wire", facts{"Requests": 1000100, "Seed": 1, "Differ": 0, "Rate": 3100, "Events": 7, "Ends": 8,
+		"Answers": readWire([]byte("    wire_test.go:49: op -2: 8 replies, 8 errors\n"))}, `| op -2 | 8 | 8 |`},
 	{"ensemble", facts{"Duration": "30s", "Runs": []*runResult{soaked}},
 		`| lock | ours | ok |  | 5,585 | 63,621 | 600 |`},
 	{"zoo", facts{
