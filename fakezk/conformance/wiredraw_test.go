@@ -107,7 +107,7 @@ func (d wireDraw) fatal() wireFrame {
 
 // connect draws how a client connects again. Most go on with their session.
 func (d wireDraw) connect() *wireConnect {
-	return &wireConnect{
+	c := &wireConnect{
 		how:      pick(d, goOn, goOn, goOn, goOn, goOn, goOn, guess, claim, return_, begin, nonsense),
 		timeout:  pick[int32](d, 0, -1, 1, 70_000, 1<<31-1),
 		readOnly: pick(d, nil, new(false), new(true)),
@@ -118,6 +118,10 @@ func (d wireDraw) connect() *wireConnect {
 			slices.Concat([]byte{0, 0, 0, 28}, make([]byte, 24), []byte{0, 0, 0, 1}),
 			slices.Concat([]byte{0, 0, 0, 28}, make([]byte, 24), []byte{0x80, 0, 0, 0})),
 	}
+	if (c.how == goOn || c.how == begin) && d.one(3) {
+		c.frames = d.batch()
+	}
+	return c
 }
 
 // mangled breaks one request in twenty-five: it is cut off, goes on too long, or has other bytes.

@@ -87,6 +87,8 @@ type wireConnect struct {
 	password []byte // a wrong one
 	stream   []byte // nonsense
 	hangUp   bool   // the client closes its old connection before; else the server does
+
+	frames []wireFrame // requests that do not wait for the answer
 }
 
 // wireSession is what a client knows of a session.
@@ -196,17 +198,20 @@ func (p *wirePlayer) abandon(c *wireClient) {
 // send sends requests in so many pieces and receives their replies.
 func (p *wirePlayer) send(client int, step wireStep) error {
 	c := &p.clients[client]
-	var bytes []byte
-	for _, f := range step.frames {
-		bytes = append(bytes, f.bytes(c.last)...)
-	}
-	size := len(bytes)/max(1, step.pieces) + 1
-	for piece := range slices.Chunk(bytes, size) {
+	bytes := stream(step.frames, c.last)
+	for piece := range slices.Chunk(bytes, len(bytes)/max(1, step.pieces)+1) {
 		if err := c.write(piece); err != nil {
 			return err
 		}
 	}
 	return p.receive(client, step.frames)
+}
+
+func stream(frames []wireFrame, last int64) (bytes []byte) {
+	for _, f := range frames {
+		bytes = append(bytes, f.bytes(last)...)
+	}
+	return bytes
 }
 
 // receive takes a reply to each of the requests, and what comes before; after one that ends the connection, all up to
@@ -322,7 +327,7 @@ func (p *wirePlayer) connect(client int, how *wireConnect) error {
 		c.Close()
 		c.wireConn = nil
 	}
-	fresh, granted, err := p.dial(client, p.asked(c, how))
+	fresh, granted, err := p.dial(client, append(p.asked(c, how), stream(how.frames, c.last)...))
 	if err != nil {
 		return err
 	}
@@ -337,6 +342,7 @@ func (p *wirePlayer) connect(client int, how *wireConnect) error {
 			p.left = append(p.left, c.session)
 		}
 		c.wireConn, c.session = fresh, granted
+		return p.receive(client, how.frames)
 	}
 	return nil
 }

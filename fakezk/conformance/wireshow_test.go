@@ -133,6 +133,7 @@ func (s wireStep) String() string {
 	fmt.Fprintf(&b, "client %d: %s", s.client, s.do)
 	if c := s.connect; c != nil {
 		fmt.Fprintf(&b, ": %s, timeout %d, hang up %v", c.how, c.timeout, c.hangUp)
+		s.frames = c.frames
 	}
 	for _, f := range s.frames {
 		fmt.Fprintf(&b, "\n    xid %d %v %s", f.xid, f.op, showBody(f.body))
