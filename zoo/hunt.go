@@ -130,14 +130,20 @@ func (h *hunt) search(ctx context.Context, strategy string, episodes int) error 
 }
 
 func (h *hunt) campaign(ctx context.Context, strategy string, episodes int, until string) (sim.Result, error) {
-	faults := sim.AllFaults
-	if h.catch.Animal.Needs == "none" {
-		faults = sim.NoFaults
-	}
 	return sim.Run(ctx, h.catch.Animal.Broken(), sim.Config{
-		Strategy: strategy, Until: until, Episodes: episodes, Seed: h.cfg.Seed, Faults: faults, NoFaultsAtAll: true,
+		Strategy: strategy, Until: until, Episodes: episodes, Seed: h.cfg.Seed,
+		Faults: h.catch.Animal.faults(), NoFaultsAtAll: true,
 		Clients: h.catch.Animal.Clients, Workers: h.cfg.Workers, NoShrink: h.cfg.NoShrink,
 	})
+}
+
+// faults are those with which the animal is hunted: all, and what it needs besides.
+func (a Animal) faults() sim.Faults {
+	needs, err := sim.ParseFaults(a.Needs)
+	if err != nil || needs == sim.NoFaults {
+		return sim.NoFaults
+	}
+	return sim.AllFaults | needs
 }
 
 // take takes the violation that the animal is known for, if a campaign has found it.
@@ -187,6 +193,7 @@ func (hunter *Hunter) examine(ctx context.Context, a Animal) (sim.Result, error)
 		once = sync.OnceValues(func() (sim.Result, error) {
 			return sim.Run(ctx, twin, sim.Config{
 				Episodes: hunter.cfg.Episodes, Seed: hunter.cfg.Seed, Clients: clients, Workers: hunter.cfg.Workers,
+				Faults: twinFaults(twin.Recipe()),
 			})
 		})
 		hunter.twins[twin.Recipe()] = once
@@ -203,6 +210,17 @@ func twinClients(recipe string) (clients int) {
 		}
 	}
 	return clients
+}
+
+// twinFaults are the faults with which a twin is run: all, and those that any animal needs that has it.
+func twinFaults(recipe string) sim.Faults {
+	faults := sim.AllFaults
+	for _, a := range Animals() {
+		if a.Twin().Recipe() == recipe {
+			faults |= a.faults()
+		}
+	}
+	return faults
 }
 
 func accusations(r sim.Result) string {

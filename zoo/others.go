@@ -22,7 +22,7 @@ var otherBreeds = breeds{
 	{"E7",
 		own(workload.Election, "ZooKeeper Recipes and Solutions, Leader Election with ", published.NewElectionRecipe)},
 	{"X1", own(workload.Lock, "a lock on kazoo's watches with ", published.NewWatchedLock).by(fakezk.SemanticsKazoo)},
-	{"C1 C9", own(workload.Counter, "kazoo 2.8, kazoo/recipe/counter.py with ", published.NewKazooCounter)},
+	{"C1 C9 X5", own(workload.Counter, "kazoo 2.8, kazoo/recipe/counter.py with ", published.NewKazooCounter)},
 	{"C2", own(workload.Counter, "Apache Curator 5.4, DistributedAtomicLong with ", published.NewCuratorCounter)},
 	{"canary", breed{make: canary, rate: canaryRate}},
 }

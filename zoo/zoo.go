@@ -54,8 +54,6 @@ func Absentees() []Absent {
 		{"SP9", "the monitor is missing only between two assignments of a constructor, with no request and so no " +
 			"other thread's turn between them; the event lost there tells of the first connection, " +
 			"and nobody waits for that"},
-		{"X5", "needs a leader that has been deposed without knowing it and goes on answering: " +
-			"the fake's one leader always has the newest state, and its sync is a barrier"},
 	}
 }
 

@@ -76,6 +76,18 @@ func catchUp(ctx context.Context, client recipes.Conn, path string) error {
 	return retry(ctx, func() error { _, err := client.Sync(path); return err })
 }
 
+// catchUpByWrite is catchUp by a transaction that changes nothing, which needs a leader that is still one.
+func catchUpByWrite(ctx context.Context, client recipes.Conn, path string) error {
+	err := retry(ctx, func() error {
+		_, err := client.Multi(&zk.CheckVersionRequest{Path: path, Version: -1})
+		return err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
+}
+
 // statOf asks for a znode, nil if it is not there.
 func statOf(ctx context.Context, client recipes.Conn, path string) (stat *zk.Stat, err error) {
 	exists := false
