@@ -153,7 +153,14 @@ func tried(try func() (*Confirmation, error)) (*Confirmation, error) {
 // unconfirmable says what of a trace cannot be made to happen on real servers.
 func unconfirmable(r *sim.Replayed, cfg Config) string {
 	for _, s := range r.Trace {
-		if cfg.Followers == nil && falls(s) {
+		switch {
+		case s.Kind == sim.KindFault && s.Fault == sim.Quorum:
+			return fmt.Sprintf("step %d: the servers lose their majority, and when a real leader gives up is not the "+
+				"trace's to say; --faults kill,partition has such days", s.N)
+		case s.Kind == sim.KindFault && s.Fault == sim.Deposed:
+			return fmt.Sprintf("step %d: the leader is deposed, and when a real one notices is not the trace's to say; "+
+				"--faults leader,partition,stop has such days", s.N)
+		case cfg.Followers == nil && falls(s):
 			return fmt.Sprintf("step %d: these servers cannot be made to lag", s.N)
 		}
 	}

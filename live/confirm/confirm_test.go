@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,7 +104,7 @@ func TestSameProperty(t *testing.T) {
 	}
 }
 
-// A trace in which numbers wrap is not tried, and says where.
+// A trace in which numbers wrap, or leaders change, is not tried, and says where.
 func TestUnconductible(t *testing.T) {
 	makes := func(step int, path string) sim.Change {
 		return sim.Change{Change: fakezk.Change{Op: fakezk.OpCreate, Path: path, Sequential: true}, Step: step}
@@ -124,6 +125,14 @@ func TestUnconductible(t *testing.T) {
 	}
 	if got := unconfirmable(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}, Config{}); got != "" {
 		t.Error(got)
+	}
+	for fault, want := range map[sim.Faults]string{sim.Quorum: "lose their majority", sim.Deposed: "is deposed"} {
+		elects := &sim.Replayed{Record: &sim.Record{Struck: fault}, Trace: []sim.Step{
+			{N: 1, Detail: sim.Detail{Kind: sim.KindExchange}}, {N: 2, Detail: sim.Detail{Kind: sim.KindFault, Fault: fault}},
+		}}
+		if got := unconfirmable(elects, Config{}); !strings.HasPrefix(got, "step 2: ") || !strings.Contains(got, want) {
+			t.Errorf("%v: %q", fault, got)
+		}
 	}
 }
 
