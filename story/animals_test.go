@@ -23,8 +23,8 @@ import (
 var update = flag.Bool("update", false, "write the stories that came out into testdata")
 
 // sample are the animals whose stories are kept in testdata: a lost wake-up, a lost reply, lagging servers, readers
-// and writers, a barrier, an election, an expired session, and a bug that takes two users of a session.
-var sample = []string{"W1", "L1", "DQ7", "LK10", "B13", "E4", "W7", "W16"}
+// and writers, a barrier, an election, an expired session, a bug that takes two users of a session, and a deposed leader.
+var sample = []string{"W1", "L1", "DQ7", "LK10", "B13", "E4", "W7", "W16", "X5"}
 
 // caught is an animal's counterexample.
 func caught(t *testing.T, id string) (zoo.Animal, *sim.Counterexample) {
@@ -41,10 +41,7 @@ func caught(t *testing.T, id string) (zoo.Animal, *sim.Counterexample) {
 	if catch.Found == nil {
 		t.Skipf("%s got away, which is another test's concern: %s", id, catch.Problem)
 	}
-	cfg := sim.Config{NoFaultsAtAll: true, Clients: a.Clients}
-	if a.Needs != "none" {
-		cfg.Faults = sim.AllFaults
-	}
+	cfg := sim.Config{NoFaultsAtAll: true, Clients: a.Clients, Faults: a.Faults()}
 	w := a.Broken()
 	c, err := cfg.Counterexample(sim.Result{Workload: w.Name(), Recipe: w.Recipe()}, *catch.Found)
 	if err != nil {

@@ -132,13 +132,13 @@ func (h *hunt) search(ctx context.Context, strategy string, episodes int) error 
 func (h *hunt) campaign(ctx context.Context, strategy string, episodes int, until string) (sim.Result, error) {
 	return sim.Run(ctx, h.catch.Animal.Broken(), sim.Config{
 		Strategy: strategy, Until: until, Episodes: episodes, Seed: h.cfg.Seed,
-		Faults: h.catch.Animal.faults(), NoFaultsAtAll: true,
+		Faults: h.catch.Animal.Faults(), NoFaultsAtAll: true,
 		Clients: h.catch.Animal.Clients, Workers: h.cfg.Workers, NoShrink: h.cfg.NoShrink,
 	})
 }
 
-// faults are those with which the animal is hunted: all, and what it needs besides.
-func (a Animal) faults() sim.Faults {
+// Faults are those with which the animal is hunted: all, and what it needs besides.
+func (a Animal) Faults() sim.Faults {
 	needs, err := sim.ParseFaults(a.Needs)
 	if err != nil || needs == sim.NoFaults {
 		return sim.NoFaults
@@ -217,7 +217,7 @@ func twinFaults(recipe string) sim.Faults {
 	faults := sim.AllFaults
 	for _, a := range Animals() {
 		if a.Twin().Recipe() == recipe {
-			faults |= a.faults()
+			faults |= a.Faults()
 		}
 	}
 	return faults
