@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
@@ -59,4 +60,39 @@ func heapAfter(t *testing.T, w sim.Workload, episodes int) uint64 {
 	runtime.ReadMemStats(&m)
 	runtime.KeepAlive(r)
 	return m.HeapAlloc
+}
+
+// Go-zookeeper's own lock over the wire, three clients, all faults, beside this project's lock through both doors, in
+// turns, so that what else the machine does burdens all alike: processor time of an episode, and how many times as much
+// the wire takes.
+func BenchmarkWireLock(b *testing.B) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	ours, err := workload.Find("lock", "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	doors := []*workload.Workload{workload.Of(workload.Lock, newZKLock), ours.OverWire(), ours}
+	const each = 20 // episodes a turn
+	var spent [3]time.Duration
+	var steps [3]int64
+	for turn := range b.N {
+		for i, w := range doors {
+			before := sim.ProcessorTime()
+			r, err := sim.Run(context.Background(), w, sim.Config{
+				Episodes: each, Seed: uint64(turn), Workers: 1, Until: "nothing, so that nothing is minimised",
+			})
+			if err != nil || r.Episodes != each {
+				b.Fatalf("%v %+v", err, r)
+			}
+			spent[i] += sim.ProcessorTime() - before
+			steps[i] += r.Steps
+		}
+	}
+	perEpisode := func(i int) float64 { return spent[i].Seconds() * 1000 / float64(each*b.N) }
+	b.ReportMetric(perEpisode(0), "ms/episode(zk.Lock)")
+	b.ReportMetric(perEpisode(1), "ms/episode(wire)")
+	b.ReportMetric(perEpisode(2), "ms/episode(in-process)")
+	b.ReportMetric(perEpisode(1)/perEpisode(2), "times")
+	b.ReportMetric(float64(steps[0])/float64(each*b.N), "steps(zk.Lock)")
+	b.ReportMetric(float64(steps[1])/float64(each*b.N), "steps(wire)")
 }

@@ -132,3 +132,6 @@ func HashOfEdit(labels []string, values []int) uint64 {
 	}
 	return newAligned(all).hash()
 }
+
+// ProcessorTime is what this process has had of the processors.
+func ProcessorTime() time.Duration { return processorTime() }

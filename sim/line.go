@@ -109,6 +109,7 @@ func (l *line) Write(b []byte) (int, error) {
 		return 0, net.ErrClosed
 	default:
 	}
+	l.door.world.fence.Load() // see World.enter
 	frames, err := l.put(b)
 	if err != nil {
 		return 0, err

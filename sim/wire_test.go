@@ -55,7 +55,7 @@ func TestLockOfGoZooKeeper(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			calm := run(t, w, sim.Config{Episodes: 50, Seed: 1, NoFaultsAtAll: true})
 			if calm.Verdict != sim.VerdictOK || !calm.Wire {
-				t.Errorf("without faults: %s, over the wire: %v, %+v", calm.Verdict, calm.Wire, calm.Violations)
+				t.Errorf("without faults: %s %s, over the wire: %v, %+v", calm.Verdict, calm.Reason, calm.Wire, calm.Violations)
 			}
 			r := run(t, w, sim.Config{Episodes: 400, Seed: 1, Faults: sim.Loss | sim.Expiry})
 			for _, property := range []string{"orphan", "unexpected-error"} {

@@ -52,7 +52,7 @@ func Of[C *zk.Conn | Servers, T any](
 }
 
 // OverWire says that the simulated clients are go-zookeeper's own, over connections in memory: a recipe gets the
-// *zk.Conn as its recipes.Conn. It is twenty times as slow as the imitation that is the default, and tells whether the
+// *zk.Conn as its recipes.Conn. It takes nine times the processor time of the imitation that is the default, and tells whether the
 // recipe gets along with the real one.
 func OverWire() Option { return func(t *terms) { t.door = sim.OverWire } }
 
