@@ -33,7 +33,7 @@ func tell(t *testing.T, w Workload, cfg Config, f Found) {
 	if f.Divergence != nil {
 		t.Log(f.Divergence)
 	}
-	if f.Wire {
+	if f.Wire && !exactBuild {
 		t.Log(WireNote)
 	}
 	teller, ok := w.(Teller)

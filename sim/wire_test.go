@@ -172,3 +172,112 @@ func TestRandomnessOverWire(t *testing.T) {
 		t.Error("outside of worlds crypto/rand.Reader repeats itself")
 	}
 }
+
+// waitsBeside is a lock with a goroutine beside it that never ends.
+func waitsBeside(l workload.Locker) workload.Locker {
+	go waitForever()
+	return l
+}
+
+func waitForever() { select {} }
+
+// Goroutines that are left behind are a leak, unless nothing could have ended them: then a run says where they stand,
+// and ends before they have taken all memory.
+func TestGoroutinesLeftOverWire(t *testing.T) {
+	bubbles.Many(t)
+	ofConn := workload.Of(workload.Lock, func(c *zk.Conn, path string) workload.Locker {
+		return waitsBeside(newZKLock(c, path))
+	})
+	r := run(t, ofConn, sim.Config{Episodes: 3, Seed: 1, NoFaultsAtAll: true, NoShrink: true})
+	if len(r.Violations) != 1 || r.Violations[0].Property != "goroutine-leak" ||
+		!strings.Contains(r.Violations[0].Message, "waitForever") || r.Left > 0 {
+		t.Errorf("of a *zk.Conn: %s %+v", r.Verdict, r.Violations)
+	}
+	ofDialer := workload.Of(workload.Lock, func(s workload.Servers, path string) workload.Locker {
+		conn, _, err := zk.Connect(s.Addresses, 4*time.Second, zk.WithDialer(s.Dial),
+			zk.WithLogInfo(false), zk.WithLogger(noLog{}))
+		if err != nil {
+			panic(err)
+		}
+		return waitsBeside(newZKLock(conn, path))
+	})
+	r = run(t, ofDialer, sim.Config{Episodes: 3, Seed: 1, NoFaultsAtAll: true})
+	if r.Verdict != sim.VerdictOK || r.Left != 3 || !strings.Contains(r.LeftAt, "waitForever (wire_test.go:") {
+		t.Errorf("of a dialer: %s %s, %d left at %s", r.Verdict, r.Reason, r.Left, r.LeftAt)
+	}
+	r = run(t, ofDialer, sim.Config{Episodes: 300, Seed: 1, NoFaultsAtAll: true})
+	if r.Verdict != sim.VerdictUnknown || r.Episodes > 150 || !strings.Contains(r.Reason, "have left goroutines behind") {
+		t.Errorf("of a dialer, many: %s after %d episodes: %s", r.Verdict, r.Episodes, r.Reason)
+	}
+}
+
+// attributed compares what the world takes for the user behind each create with what the name of the znode tells: the
+// project's recipes put an identity there that is one user's.
+type attributed struct {
+	*workload.Workload
+	t                *testing.T
+	right, nobodys   int
+	shared, episodes int
+}
+
+func (a *attributed) Plan(p *sim.Plan) sim.Episode {
+	e := a.Workload.Plan(p)
+	a.episodes++
+	if slices.Contains(e.Users(), 2) {
+		a.shared++
+	}
+	return attributedEpisode{e, a}
+}
+
+type attributedEpisode struct {
+	sim.Episode
+	of *attributed
+}
+
+func (e attributedEpisode) Door() sim.Door { return sim.OverWire }
+
+func (e attributedEpisode) Judge(w *sim.World) sim.Judgement {
+	for _, c := range w.Changes() {
+		user, known := userNamedIn(c.Path, e.Users())
+		if c.Op != fakezk.OpCreate || !known {
+			continue
+		}
+		i := slices.IndexFunc(w.Ops(), func(op *sim.Op) bool { return op.Number == c.By })
+		switch {
+		case i < 0:
+			e.of.nobodys++
+		case w.Ops()[i].User != user:
+			e.of.t.Errorf("step %d: %s was made by user %d, and is taken for the work of user %d",
+				c.Step, c.Path, user, w.Ops()[i].User)
+		default:
+			e.of.right++
+		}
+	}
+	return e.Episode.Judge(w)
+}
+
+// userNamedIn returns the user whose identity is in a name.
+func userNamedIn(path string, users []int) (user int, known bool) {
+	for client, n := range users {
+		for life := range 8 {
+			for user := range n {
+				for k := range uint64(20) {
+					if strings.Contains(path, fakezk.GUID(sim.GUIDSeed(client, life), user, k+1)) {
+						return user, true
+					}
+				}
+			}
+		}
+	}
+	return 0, false
+}
+
+// Requests over a connection that two users share are taken for the right one's, or nobody's.
+func TestRequestsAreAttributed(t *testing.T) {
+	a := &attributed{Workload: find(t, "lock", "").OverWire(), t: t}
+	run(t, a, sim.Config{Episodes: bubbles.Share(400), Seed: 4, Workers: 1, Until: "nothing"})
+	if a.shared == 0 || a.right < 5*a.nobodys {
+		t.Errorf("%d right, %d nobody's; of %d episodes %d have connections with two users",
+			a.right, a.nobodys, a.episodes, a.shared)
+	}
+}

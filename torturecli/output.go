@@ -330,18 +330,17 @@ func rerunLine(r sim.Rerun) string {
 
 // wireLine says what is different about a run over the wire; it is empty of others.
 func wireLine(r sim.Result) string {
-	if !r.Wire {
-		return ""
+	var parts []string
+	add := func(is bool, format string, args ...any) {
+		if is {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
 	}
-	line := sim.WireNote
-	if r.Partly > 0 {
-		line += fmt.Sprintf("; %d episodes could be judged in part only, as two users of one *zk.Conn had sent "+
-			"requests that could be either's", r.Partly)
-	}
-	if r.Left > 0 {
-		line += fmt.Sprintf("; %d episodes left goroutines behind, which is not judged, at %s", r.Left, r.LeftAt)
-	}
-	return line
+	add(r.Wire && !sim.Exact(), "%s", sim.WireNote)
+	add(r.Partly > 0, "%d episodes could be judged in part only, as two users of one *zk.Conn had sent requests that "+
+		"could be either's", r.Partly)
+	add(r.Left > 0, "%d episodes left goroutines behind, which is not judged, at %s", r.Left, r.LeftAt)
+	return strings.Join(parts, "; ")
 }
 
 // countLine says how much was run. Real servers count no steps.
