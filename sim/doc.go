@@ -17,6 +17,27 @@
 // healed, dead sessions expire, and everybody has to finish. In the third the [Workload] judges: from what the users
 // saw, and from what is left at the servers.
 //
+// # Doors
+//
+// A process reaches the servers by a [Door], which is the workload's choice. In process it has a [fakezk.Conn], which
+// imitates go-zookeeper and wakes one goroutine at a time. Over the wire it has go-zookeeper's own *zk.Conn, or dials
+// by itself: connections are in memory, and the world sees frames. Steps, faults, sources, shrinking, stories and judges
+// are the same, and a step is a handshake, a request that arrives, a message that is delivered, or a fault. What is
+// different over the wire:
+//
+//   - Losses may also refuse a dial, leave a connection half open, reset it so that the client notices when it
+//     writes, or lose what goes in one direction only.
+//   - Pings are no steps and pass what is on its way, so that time alone breaks no connection that works. Which server
+//     answers an address is the world's choice.
+//   - Nothing can end the goroutines of a process that dies. They wait for answers until the episode is over, and get
+//     errors then. What stays behind nevertheless is no leak ([Result.Left]).
+//   - Users of a process share its connection, so a request is taken for the one's whom the world has just woken. If it
+//     had woken both, as when their connection broke, that is not known, nor what would follow from it
+//     ([World.Attributed], [Result.Partly]).
+//   - Go-zookeeper has goroutines of its own. Equal choices may give another run, unless the program was built in exact
+//     mode ([Exact]). A counterexample whose runs differed says so ([Divergence]).
+//   - An episode takes nine times as long.
+//
 // # Use
 //
 // [Check] tests a workload in a Go test, [Property] in a fuzz test, and [Run] is what the command torture runs.

@@ -108,11 +108,13 @@ func TestAnimalsOverWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := run(t, w.OverWire(), sim.Config{
-			Episodes: 5000, Seed: 1, Faults: faults, NoFaultsAtAll: true, Clients: a.Clients, Until: a.Property, NoShrink: true,
+			Episodes: 5000, Seed: 1, Faults: faults, NoFaultsAtAll: true, Clients: a.Clients, Until: a.Property,
+			NoShrink: true,
 		})
 		t.Logf("%s: %s in %d episodes", a.ID, a.Property, r.Episodes)
 		if len(r.Violations) == 0 {
-			t.Errorf("%s: %s is not found over the wire in %d episodes: %s %s", a.ID, a.Property, r.Episodes, r.Verdict, r.Reason)
+			t.Errorf("%s: %s is not found over the wire in %d episodes: %s %s",
+				a.ID, a.Property, r.Episodes, r.Verdict, r.Reason)
 		}
 	}
 	if hunted < most {

@@ -19,6 +19,13 @@
 // a workload of. The kinds of this package are episodes, too; helpers that they share, such as who held a lock and
 // when, are not public. examples/publisher and examples/ratelimit are two kinds of one's own.
 //
+// # Code that cannot take an interface
+//
+// A recipe over recipes.Conn runs in every world, and in simulation it is fast and exactly repeatable. Code that has a
+// concrete *zk.Conn, or that calls zk.Connect by itself, is tested as it is by a workload of [Of], over the wire: the
+// simulator sees the frames of the unmodified go-zookeeper ([sim.Door] says what is different then). The option
+// [OverWire] is for recipes over recipes.Conn that are to run so, too.
+//
 // # What a recipe promises
 //
 // A recipe may promise less than its kind, or need something: an [Option] says so, such as [Unfair] or [Beside]. What

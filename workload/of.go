@@ -15,10 +15,10 @@ import (
 //
 //	zk.Connect(s.Addresses, timeout, s.Option)
 //
-// or, where the code takes a dialer only, zk.Connect(s.Addresses, timeout, zk.WithDialer(s.Dial)). A connection with the
-// option is closed by the world at the end of the episode, if the code has not, so that its goroutines can end. One
-// with the dialer is the code's to close ([Closing]); goroutines that are left are not judged then, and a run that
-// leaves too many ends.
+// or, where the code takes a dialer only, zk.Connect(s.Addresses, timeout, zk.WithDialer(s.Dial)). The world closes a
+// connection with the option at the end of the episode, if the code has not, so that its goroutines can end. One with
+// the dialer is the code's to close ([Closing]); goroutines that are left are not judged then, and a run that leaves
+// too many ends.
 type Servers struct {
 	Addresses []string
 	Option    func(*zk.Conn)
@@ -52,8 +52,8 @@ func Of[C *zk.Conn | Servers, T any](
 }
 
 // OverWire says that the simulated clients are go-zookeeper's own, over connections in memory: a recipe gets the
-// *zk.Conn as its recipes.Conn. It takes nine times the processor time of the imitation that is the default, and tells whether the
-// recipe gets along with the real one.
+// *zk.Conn as its recipes.Conn. It takes nine times the processor time of the imitation that is the default, and tells
+// whether the recipe gets along with the real one.
 func OverWire() Option { return func(t *terms) { t.door = sim.OverWire } }
 
 // OverWire is the same workload with the option [OverWire].
