@@ -39,6 +39,9 @@ type Config struct {
 	// Once lets an exact build, which runs all passing episodes twice and compares, run them as other builds do: once,
 	// but for a share of them. See [Exact].
 	Once bool
+	// Elsewhere, if set, runs some episodes of a random campaign in another process, by [RunPart]; it is called by
+	// Workers goroutines at the same time. An error ends the campaign.
+	Elsewhere func(ctx context.Context, from, episodes int) (Part, error)
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
 	// Audit is the number of episodes, the first ones, on which the checker's sensitivity is measured if they are
@@ -167,9 +170,24 @@ func (cfg Config) episode(source Source) *episodeConfig {
 // Run runs a campaign: many episodes of a workload. When ctx ends it stops with the result so far. The error is for
 // campaigns that cannot be run; violations are in the result.
 func Run(ctx context.Context, workload Workload, config Config) (Result, error) {
-	cfg, err := config.withDefaults()
+	c, err := newCampaign(workload, config)
 	if err != nil {
 		return Result{}, err
+	}
+	if d := c.cfg.Duration; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	c.run(ctx)
+	c.progress()
+	return c.finish(ctx), nil
+}
+
+func newCampaign(workload Workload, config Config) (*campaign, error) {
+	cfg, err := config.withDefaults()
+	if err != nil {
+		return nil, err
 	}
 	c := &campaign{workload: workload, cfg: cfg, begin: time.Now(), found: map[string]*candidate{}}
 	c.result = Result{
@@ -179,15 +197,8 @@ func Run(ctx context.Context, workload Workload, config Config) (Result, error) 
 	if w, can := workload.(Waiver); can {
 		c.result.Waived = w.Waived()
 	}
-	if cfg.Duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, cfg.Duration)
-		defer cancel()
-	}
 	c.last.Store(math.MaxInt64)
-	c.run(ctx)
-	c.progress()
-	return c.finish(ctx), nil
+	return c, nil
 }
 
 // campaign is a Run under way.
@@ -195,6 +206,7 @@ type campaign struct {
 	workload Workload
 	cfg      Config
 	begin    time.Time
+	from     int // the first episode
 
 	mu       sync.Mutex
 	result   Result
@@ -221,8 +233,13 @@ func (c *campaign) run(ctx context.Context) {
 	jobs := make(chan job, 64)
 	stop, halt := context.WithCancel(context.Background())
 	defer halt()
-	go c.generate(ctx, stop, jobs)
+	var next atomic.Int64
 	work := func(dog *watchdog) { c.work(stop, jobs, dog) }
+	if c.cfg.Elsewhere != nil && c.cfg.Strategy == "random" {
+		work = func(*watchdog) { c.workElsewhere(ctx, stop, &next) }
+	} else {
+		go c.generate(ctx, stop, jobs)
+	}
 	c.freeze(guard(c.workload, c.cfg, c.cfg.Workers, work, c.progress, halt))
 }
 
@@ -263,7 +280,7 @@ func (c *campaign) generate(ctx, stop context.Context, jobs chan<- job) {
 		c.sweep(send)
 		return
 	}
-	for i := 0; i < c.cfg.Episodes && send(job{index: i}); i++ {
+	for i := c.from; i < c.cfg.Episodes && send(job{index: i}); i++ {
 	}
 }
 

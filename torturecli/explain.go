@@ -119,6 +119,11 @@ func loadExample(c *commandContext, name string) (*sim.Counterexample, *workload
 	if err != nil {
 		return nil, nil, err
 	}
+	if example.Exact {
+		if err := c.exactly(); err != nil {
+			return nil, nil, err
+		}
+	}
 	w, err := findWorkload(example.Workload, example.Recipe)
 	return example, w, err
 }

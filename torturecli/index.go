@@ -19,6 +19,11 @@ type indexCmd struct {
 func (x *indexCmd) Run(c *commandContext) error {
 	index, err := storyindex.Build(c, x.Dir, storyindex.Options{
 		Tell: func(_ context.Context, e *sim.Counterexample, file string) (*story.Story, error) {
+			if e.Exact {
+				if err := c.exactly(); err != nil {
+					return nil, err
+				}
+			}
 			w, err := findWorkload(e.Workload, e.Recipe)
 			if err != nil {
 				return nil, err

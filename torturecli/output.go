@@ -219,6 +219,7 @@ type summary struct {
 	Workload    string             `json:"workload"`
 	Recipe      string             `json:"recipe"`
 	Backend     string             `json:"backend"`
+	Exact       bool               `json:"exact,omitempty"`
 	Strategy    string             `json:"strategy"`
 	Seed        uint64             `json:"seed"`
 	Episodes    int                `json:"episodes"`
@@ -255,7 +256,7 @@ type violationSummary struct {
 
 func summarize(r sim.Result, backend string, files []string) summary {
 	s := summary{
-		Workload: r.Workload, Recipe: r.Recipe, Backend: backend, Strategy: r.Strategy, Seed: r.Seed,
+		Workload: r.Workload, Recipe: r.Recipe, Backend: backend, Exact: sim.Exact(), Strategy: r.Strategy, Seed: r.Seed,
 		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
 		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{},
 		NotJudged: r.NotJudged, Waived: r.Waived, Refused: r.Refused, Recovery: r.Recovery.Seconds(),
@@ -315,9 +316,12 @@ func printResult(w io.Writer, r sim.Result, told int, backend, self string, file
 	}
 }
 
-// rerunLine says that the recipe did not behave the same again, or is empty.
+// rerunLine says whether the recipe behaved the same again, or is empty: that a few of many did is nothing to rely on.
 func rerunLine(r sim.Rerun) string {
-	if r.Differed == 0 {
+	switch {
+	case r.Differed == 0 && sim.Exact():
+		return fmt.Sprintf("exact: %d passing episodes were run again, and none was another run", r.Episodes)
+	case r.Differed == 0:
 		return ""
 	}
 	line := fmt.Sprintf("not repeatable: %d of %d passing episodes that were run again were other runs",

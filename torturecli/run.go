@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,8 @@ type runCmd struct {
 	Plan     string        `help:"On real servers: the faults of a recorded run, DIR/faults.jsonl, perhaps edited, instead of such as the seed draws." placeholder:"FILE"`
 	Print    bool          `name:"print-plan" help:"On real servers: start nothing, and print what the seed draws, for --plan: for --episodes rounds, 100 by default, and for servers within --duration."`
 	Strategy string        `help:"How episodes are chosen: see torture list." default:"random"`
+	Exact    bool          `help:"In simulation: draw, replay and shrink what the Go runtime decides, too (docs/exact.md). Passing episodes are run twice and compared."`
+	Once     bool          `help:"With --exact: run passing episodes once."`
 	Episodes int           `help:"How many. Default: 1000 in sim, or as many as --duration allows."`
 	Duration time.Duration `help:"How long. Default: 30s on real servers."`
 	Seed     *uint64       `help:"Equal seeds, equal runs. Default: a fresh one, which is printed."`
@@ -60,6 +63,14 @@ func (r *runCmd) Run(c *commandContext) error {
 	}
 	if err := r.validate(); err != nil {
 		return err
+	}
+	if r.Exact {
+		if err := c.exactly(); err != nil {
+			return err
+		}
+	}
+	if seed := os.Getenv(partVariable); seed != "" {
+		return answerParts(c, w, r.config(), seed)
 	}
 	if err := r.chooseFaults(c, w); err != nil {
 		return err
@@ -136,6 +147,8 @@ func (r *runCmd) validate() error {
 		return fmt.Errorf("a recipe that another program serves knows neither --auth nor --rate")
 	case r.Rate != 0 && !(r.Rate >= rateMin):
 		return fmt.Errorf("--rate %g: at least %d request a second is needed", r.Rate, rateMin)
+	case r.Exact && r.Backend != "sim" || r.Once && !r.Exact:
+		return fmt.Errorf("--exact is for --backend sim, and --once for --exact")
 	case sim.CheckStrategy(r.Strategy) != nil:
 		return sim.CheckStrategy(r.Strategy)
 	}
@@ -177,20 +190,28 @@ func (r *runCmd) begin() storyindex.Begin {
 }
 
 func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) error {
-	faults, _ := sim.ParseFaults(r.faultList())
 	bar := newBar(c, r.JSON, r.Episodes, r.Duration)
-	cfg := sim.Config{
-		Audit: auditedEpisodes, Again: c.self + " replay FILE",
-		Strategy: r.Strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
-		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops,
-		Progress: r.meter.following(out.progress(bar)),
+	cfg := r.config()
+	cfg.Again, cfg.Progress = c.self+" replay FILE", r.meter.following(out.progress(bar))
+	end, err := r.elsewhere(c, &cfg)
+	if err != nil {
+		return err
 	}
+	defer end()
 	result, err := sim.Run(c, w, cfg)
 	bar.Clear()
 	if err != nil {
 		return err
 	}
 	return r.report(c, w, out, result, out.counterexamples(cfg, result))
+}
+
+func (r *runCmd) config() sim.Config {
+	faults, _ := sim.ParseFaults(r.faultList())
+	return sim.Config{
+		Audit: auditedEpisodes, Strategy: r.Strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
+		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Once: r.Once,
+	}
 }
 
 // auditedEpisodes suffice to measure the sensitivity, and cost little.

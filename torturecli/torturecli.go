@@ -22,6 +22,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -65,9 +66,11 @@ func (e verdictError) Error() string { return fmt.Sprintf("exit status %d", int(
 // terminal.
 type streams struct {
 	out, err io.Writer
-	terminal bool   // err is a terminal
-	self     string // how to call this command again
-	bare     screen // for colours and lines that are drawn again
+	terminal bool     // err is a terminal
+	self     string   // how to call this command again
+	mainFile string   // where this program's function main stands
+	args     []string // the command line, without the program
+	bare     screen   // for colours and lines that are drawn again
 }
 
 // screen is the unguarded output. Only text of this program's own may be written to it.
@@ -91,6 +94,8 @@ func Main(kinds ...*workload.Kind) {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal kills
 	s := streams{out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stderr), self: self(os.Args[0], mainPackage())}
+	_, s.mainFile, _, _ = runtime.Caller(1)
+	s.self = cmp.Or(os.Getenv(selfVariable), s.self)
 	if err := workload.Register(kinds...); err != nil {
 		os.Exit(fail(s, err))
 	}
@@ -116,6 +121,7 @@ func mainPackage() string {
 
 // run is main without the process. A failed write to the output is an error.
 func run(ctx context.Context, args []string, s streams) int {
+	s.args = args
 	s, out := s.guarded()
 	exit := runGuarded(ctx, args, s)
 	if err := out.Close(); err != nil && exit != exitUnknown {

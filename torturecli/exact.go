@@ -1,0 +1,117 @@
+package torturecli
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/zktorture/zktorture/internal/exact"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// selfVariable tells the build in exact mode how the user calls this command.
+const selfVariable = "ZKTORTURE_SELF"
+
+// exactly has this command line carried out by a build of this same ownProgram in exact mode, in the place of this process. In
+// that build it does nothing.
+func (c *commandContext) exactly() error {
+	if sim.Exact() {
+		return nil
+	}
+	p, err := thisProgram(c.mainFile)
+	if err != nil {
+		return err
+	}
+	build, err := exact.Prepare(c)
+	if err != nil {
+		return err
+	}
+	binary, err := p.build(c, build)
+	if err != nil {
+		return err
+	}
+	return become(c, append(os.Environ(), selfVariable+"="+c.self), binary, c.args...)
+}
+
+// ownProgram is how to build this program anew.
+type ownProgram struct {
+	pkg     string   // its package main
+	version string   // of its module, if it was installed from one
+	dir     string   // of its sources, if it was built from a checkout
+	flags   []string // with which it was built
+	tags    string
+}
+
+// thisProgram says how to build this ownProgram. mainFile is where its function main stands.
+func thisProgram(mainFile string) (*ownProgram, error) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Path == "" {
+		return nil, errors.New("exact mode builds this program anew, and it does not know from what it was built: " +
+			"use one built by go build, go install or go run")
+	}
+	p := &ownProgram{pkg: info.Path}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "-tags":
+			p.tags = s.Value
+		case s.Key == "-race" && s.Value == "true":
+			p.flags = append(p.flags, "-race")
+		}
+	}
+	_, err := os.Stat(mainFile)
+	inCache := strings.Contains(mainFile, "@"+info.Main.Version+"/")
+	switch {
+	case err == nil && filepath.IsAbs(mainFile) && !inCache:
+		p.dir = filepath.Dir(mainFile)
+	case strings.HasPrefix(info.Main.Version, "v") && !strings.Contains(info.Main.Version, "+dirty"):
+		p.version = info.Main.Version
+	default:
+		return nil, fmt.Errorf("exact mode builds this ownProgram (%s) anew, but %s, from which it was built, is not there, "+
+			"and its version is %q: build it where it is to run, or install a released version",
+			p.pkg, cmp.Or(filepath.Dir(mainFile), "the folder"), info.Main.Version)
+	}
+	return p, nil
+}
+
+// build builds the ownProgram in exact mode, and returns the name of the file. The go command does only what has not been done.
+func (p *ownProgram) build(c *commandContext, b *exact.Build) (binary string, err error) {
+	dir, err := exact.Dir()
+	if err != nil {
+		return "", err
+	}
+	h := fnv.New64a()
+	fmt.Fprint(h, *p, b.Version)
+	dir = filepath.Join(dir, "bin", fmt.Sprintf("%016x", h.Sum64()))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	flags := append(p.flags, "-overlay="+b.Overlay, "-tags="+strings.TrimPrefix(p.tags+","+exact.Tag, ","))
+	cmd := exec.CommandContext(c, "go", append(append([]string{"install"}, flags...), p.pkg+"@"+p.version)...)
+	cmd.Env = append(b.Env, "GOBIN="+dir)
+	if p.dir != "" {
+		cmd = exec.CommandContext(c, "go", append(append([]string{"build"}, flags...), "-o", dir, ".")...)
+		cmd.Dir, cmd.Env = p.dir, append(b.Env, "PWD="+p.dir)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("exact mode could not build %s: %w\n%s", p.pkg, err, bytes.TrimSpace(out))
+	}
+	return onlyFile(dir)
+}
+
+func onlyFile(dir string) (string, error) {
+	files, err := os.ReadDir(dir)
+	if err == nil && len(files) != 1 {
+		err = fmt.Errorf("exact mode wanted one ownProgram in %s, and there are %d: remove the folder", dir, len(files))
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, files[0].Name()), nil
+}
