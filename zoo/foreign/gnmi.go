@@ -2,14 +2,10 @@ package foreign
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/openconfig/gnmi-gateway/gateway/locking"
-
-	"github.com/zktorture/zktorture/recipes"
 )
 
 // gnmi is the lock by which the gateways of a cluster share the targets among them.
@@ -36,12 +32,6 @@ func (l gnmi) Lock(ctx context.Context) error {
 	}
 }
 
-func (l gnmi) Unlock(context.Context) error {
-	err := l.lock.Unlock()
-	if errors.Is(err, zk.ErrNotLocked) {
-		return fmt.Errorf("%w: %w", recipes.ErrLost, err)
-	}
-	return err
-}
+func (l gnmi) Unlock(context.Context) error { return lost(l.lock.Unlock(), zk.ErrNotLocked) }
 
 func (l gnmi) IsOwner() bool { return l.lock.LockAcquired() }

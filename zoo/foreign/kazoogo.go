@@ -3,17 +3,17 @@ package foreign
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/samuel/go-zookeeper/zk"
 	"github.com/wvanbergen/kazoo-go"
-
-	"github.com/zktorture/zktorture/recipes"
 )
 
 // claim is the claim of an instance of a consumer group to a partition, which one instance has at a time.
-type claim struct{ instance *kazoo.ConsumergroupInstance }
+type claim struct {
+	*zk.Conn
+	instance *kazoo.ConsumergroupInstance
+}
 
 const (
 	claimedTopic     = "topic"
@@ -21,7 +21,7 @@ const (
 )
 
 func newClaim(c *zk.Conn, path string) any {
-	return claim{kazooStore(c, path).Consumergroup("group").NewInstance()}
+	return claim{c, kazooStore(c, path).Consumergroup("group").NewInstance()}
 }
 
 // kazooStore is what NewKazoo makes.
@@ -39,11 +39,12 @@ func (c claim) TryLock(context.Context) (bool, error) {
 	if errors.Is(err, kazoo.ErrPartitionClaimedByOther) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, translated(err)
 }
 
 // Lock tries once a second for a minute, whatever the error, as the consumer group of github.com/wvanbergen/kafka does.
-func (c claim) Lock(ctx context.Context) (err error) {
+func (c claim) Lock(ctx context.Context) error {
+	var err error
 	for range 60 {
 		if err = c.instance.ClaimPartition(claimedTopic, claimedPartition); err == nil {
 			return nil
@@ -54,13 +55,10 @@ func (c claim) Lock(ctx context.Context) (err error) {
 			return ctx.Err()
 		}
 	}
-	return err
+	return translated(err)
 }
 
 func (c claim) Unlock(context.Context) error {
-	err := c.instance.ReleasePartition(claimedTopic, claimedPartition)
-	if errors.Is(err, kazoo.ErrPartitionNotClaimed) {
-		return fmt.Errorf("%w: %w", recipes.ErrLost, err)
-	}
-	return err
+	err := translated(c.instance.ReleasePartition(claimedTopic, claimedPartition))
+	return lost(err, kazoo.ErrPartitionNotClaimed)
 }

@@ -12,6 +12,7 @@ import (
 
 // candidate is docker/leadership over docker/libkv's store for ZooKeeper: a leadership.Candidate for each campaign.
 type candidate struct {
+	*zk.Conn
 	store store.Store
 	path  string
 	run   *leadership.Candidate
@@ -19,7 +20,7 @@ type candidate struct {
 }
 
 func newCandidate(c *zk.Conn, path string) any {
-	return &candidate{store: libkvStore(c), path: strings.TrimPrefix(path, "/")} // libkv puts the slash there itself
+	return &candidate{Conn: c, store: libkvStore(c), path: strings.TrimPrefix(path, "/")} // libkv puts the slash there itself
 }
 
 // libkvStore is what zookeeper.New makes.
@@ -42,7 +43,7 @@ func (c *candidate) Campaign(ctx context.Context) error {
 			}
 		case err := <-failed:
 			go follow(elected, failed, c.over)
-			return err
+			return translated(err)
 		case <-ctx.Done():
 			c.run.Stop()
 			go follow(elected, failed, c.over)

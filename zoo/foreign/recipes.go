@@ -5,6 +5,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	samuel "github.com/samuel/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/workload"
 )
 
 // Recipe is a recipe of another project. It has one of the constructors, by the client library that the project uses;
@@ -15,17 +17,20 @@ type Recipe struct {
 	Module     string // that has it
 	New        func(c *zk.Conn, path string) any
 	Samuel     func(c *samuel.Conn, path string) any // for github.com/samuel/go-zookeeper, which New's library continues
+
+	Terms []workload.Option // what it promises less than its kind does
 }
+
+var unfair = []workload.Option{workload.Unfair()}
 
 // Recipes are all that there are.
 var Recipes = []Recipe{
 	{Kind: "lock", Name: "go-zookeeper", Module: "github.com/go-zookeeper/zk", New: newGoZookeeper},
-	{Kind: "lock", Name: "gnmi-gateway", Module: "github.com/openconfig/gnmi-gateway", New: newGNMI},
+	{Kind: "lock", Name: "gnmi-gateway", Module: "github.com/openconfig/gnmi-gateway", New: newGNMI, Terms: unfair},
 	{Kind: "lock", Name: "byteway", Module: "github.com/bytewayio/byteway/cypress", New: newByteway},
-	{Kind: "rwlock", Name: "byteway", Module: "github.com/bytewayio/byteway/cypress", New: newBytewayRW},
 	{Kind: "lock", Name: "vault", Module: "github.com/hashicorp/vault", New: newVault},
 	{Kind: "lock", Name: "valkeyrie", Module: "github.com/kvtools/zookeeper", New: newValkeyrie},
-	{Kind: "lock", Name: "kazoo-go", Module: "github.com/wvanbergen/kazoo-go", Samuel: newClaim},
+	{Kind: "lock", Name: "kazoo-go", Module: "github.com/wvanbergen/kazoo-go", Samuel: newClaim, Terms: unfair},
 	{Kind: "election", Name: "leadership", Module: "github.com/docker/leadership", Samuel: newCandidate},
 }
 

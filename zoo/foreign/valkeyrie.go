@@ -43,7 +43,7 @@ func (l *valkeyrie) Lock(context.Context) (err error) {
 
 func (l *valkeyrie) Unlock(ctx context.Context) error {
 	l.done()
-	return l.locker.Unlock(ctx)
+	return lost(l.locker.Unlock(ctx), zk.ErrNotLocked, zk.ErrNoNode)
 }
 
 func (l *valkeyrie) Lost() <-chan struct{} { return l.lost }

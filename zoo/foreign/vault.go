@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	vault "github.com/hashicorp/vault/physical/zookeeper"
 	"github.com/hashicorp/vault/sdk/physical"
+
+	"github.com/zktorture/zktorture/recipes"
 )
 
 // vaultLock is the lock that the active one of several Vaults holds. It is used as Vault does (vault/ha.go): a new
@@ -42,10 +44,14 @@ func (l *vaultLock) Lock(ctx context.Context) (err error) {
 	return err
 }
 
+// Unlock is called once for each term: Vault's goes on by itself after an error.
 func (l *vaultLock) Unlock(context.Context) error {
 	lock := l.lock
+	if lock == nil {
+		return recipes.ErrNotHeld
+	}
 	l.lock = nil
-	return lock.Unlock()
+	return lost(lock.Unlock(), zk.ErrNotLocked, zk.ErrNoNode)
 }
 
 // Lost is closed when Vault steps down.
