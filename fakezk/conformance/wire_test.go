@@ -26,7 +26,7 @@ func TestWire(t *testing.T) {
 		t.Skip("starts a server")
 	}
 	requests, seed := numberFrom(t, "ZKTORTURE_WIRE", 20_000), numberFrom(t, "ZKTORTURE_WIRE_SEED", 1)
-	sides := newWireSides(t)
+	sides := newWireSides(t, patience)
 	began, done := time.Now(), uint64(0)
 	for number := uint64(0); done < requests; number++ {
 		steps := drawEpisode(seed, number, 200)
@@ -64,13 +64,13 @@ func numberFrom(t *testing.T, name string, otherwise uint64) uint64 {
 }
 
 // newWireSides starts a real server and the fake behind a port.
-func newWireSides(t *testing.T) [2]*wirePlayer {
+func newWireSides(t *testing.T, patience time.Duration) [2]*wirePlayer {
 	with := setups["wire"]
 	fake := fakezktest.Start(t, server.Config{Ensemble: with.fake()})
 	var sides [2]*wirePlayer
 	for i, address := range []string{startReal(t, with).Servers()[0], fake.Addr(0)} {
 		tally := &wireTally{answered: map[wire.Op]int{}, failed: map[wire.Op]int{}}
-		sides[i] = &wirePlayer{address: address, tally: tally}
+		sides[i] = &wirePlayer{address: address, patience: patience, tally: tally}
 	}
 	return sides
 }
@@ -122,11 +122,12 @@ func list(messages []wireMessage) string {
 // smallest leaves requests out, as long as the servers differ, and returns the last difference; "" if new servers do
 // not differ, because what came before matters. They are new ones whenever they do not agree any more.
 func smallest(t *testing.T, steps []wireStep) string {
-	sides, last := newWireSides(t), ""
+	const impatience = 3 * time.Second // with servers that may differ by saying nothing
+	sides, last := newWireSides(t, impatience), ""
 	differ := func(steps []wireStep) bool {
 		d := difference(t, sides, steps)
 		if d != "" && difference(t, sides, nil) != "" {
-			sides = newWireSides(t)
+			sides = newWireSides(t, impatience)
 		}
 		last = cmp.Or(d, last)
 		return d != ""

@@ -99,7 +99,9 @@ type wireSession struct {
 
 // wirePlayer plays episodes on one side.
 type wirePlayer struct {
-	address string
+	address  string
+	patience time.Duration // with a server that says nothing
+
 	clients [wireClients]wireClient
 	ended   wireSession     // the last one that ended
 	left    []wireSession   // sessions that have been given up
@@ -125,13 +127,11 @@ type wireClient struct {
 	abandoned []*wireConn // which the server may still hold for open
 }
 
-// wirePatience is how long a server may take.
-const wirePatience = 3 * time.Second
-
 // wireConn is a connection.
 type wireConn struct {
 	net.Conn
-	in *bufio.Reader
+	in       *bufio.Reader
+	patience time.Duration
 }
 
 // wireMessage is what a client has received.
@@ -143,7 +143,8 @@ type wireMessage struct {
 
 // play plays an episode and returns what came of each step. Then it ends all sessions and removes all znodes.
 func (p *wirePlayer) play(steps []wireStep) ([][]wireMessage, error) {
-	*p = wirePlayer{address: p.address, tally: p.tally, order: map[int64]int64{}, passwords: map[int64][]byte{}}
+	*p = wirePlayer{address: p.address, patience: p.patience, tally: p.tally}
+	p.order, p.passwords = map[int64]int64{}, map[int64][]byte{}
 	defer p.hangUp()
 	var all [][]wireMessage
 	for i, step := range steps {
@@ -373,7 +374,7 @@ func (p *wirePlayer) dial(client int, asked []byte) (*wireConn, wireSession, err
 	if err != nil {
 		return nil, wireSession{}, err
 	}
-	c := &wireConn{conn, bufio.NewReader(conn)}
+	c := &wireConn{conn, bufio.NewReader(conn), p.patience}
 	if err := c.write(asked); err != nil {
 		return nil, wireSession{}, err
 	}
@@ -408,7 +409,7 @@ func (p *wirePlayer) granted(frame []byte) wireSession {
 }
 
 func (c *wireConn) write(b []byte) error {
-	c.SetDeadline(time.Now().Add(wirePatience))
+	c.SetDeadline(time.Now().Add(c.patience))
 	_, err := c.Write(b)
 	var slow net.Error
 	if errors.As(err, &slow) && slow.Timeout() {
