@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser foreign agree wire soak stories checks determinism million mutants suites fuzz bench kills results results-foreign docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser foreign agree wire soak stories checks determinism million mutants suites fuzz bench kills results results-foreign results-served docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -103,6 +103,9 @@ soak: ## torture four of our recipes on three real servers, ten minutes each: re
 
 results-foreign: foreign zookeeper ## torture kazoo's and Curator's recipes: results/foreign.md (half an hour)
 	$(GO) run ./results/generate foreign
+
+results-served: foreign zookeeper ## torture the same on torture serve, and confirm what is found: results/served.md (half an hour)
+	$(GO) run ./results/generate served
 
 kills: ## kill a run on real servers fifty times, and see that nothing is left: results/kills.md (minutes)
 	$(GO) run ./results/generate kills

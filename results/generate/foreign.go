@@ -34,8 +34,17 @@ type foreignCause struct {
 	faults     string   // that it needs: a loss, or none, or in the format of --faults
 }
 
-// lossAfter is the planned fault of one request: it is executed and the reply is lost.
-const lossAfter = "loss after"
+// The planned faults of one request, as the kind and its variant: the connection is lost with the reply, or instead of
+// the request.
+const (
+	lossAfter  = "loss after"
+	lossBefore = "loss before"
+)
+
+// variant is the variant of the planned loss that the cause needs, if it needs one.
+func (c foreignCause) variant() (variant string, planned bool) {
+	return strings.CutPrefix(c.faults, "loss ")
+}
 
 var foreignRecipes = []foreignRecipe{
 	{"kazoo's Lock", "lock", "kazoo", nil},
@@ -98,7 +107,8 @@ func measureForeign(ctx context.Context) (any, error) {
 	var all []tortured
 	var problems []error
 	for _, recipe := range foreignRecipes {
-		t := &torturer{ctx: ctx, recipe: recipe, library: libraries[recipe.library], dir: dir, torture: torture}
+		t := &torturer{ctx: ctx, recipe: recipe, library: libraries[recipe.library], dir: dir,
+			backend: "ensemble", torture: torture}
 		one, problem := t.measure()
 		if err := fatal(problem, nil); err != nil {
 			return nil, err
@@ -166,7 +176,7 @@ func (t *torturer) explain(cause foreignCause) (s shown, err error) {
 	if s.Text, err = cause.explanation(); err != nil {
 		return s, err
 	}
-	if cause.faults != lossAfter {
+	if _, planned := cause.variant(); !planned {
 		s.Hunt, err = t.hunt(cause)
 		return s, err
 	}

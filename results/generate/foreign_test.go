@@ -17,7 +17,7 @@ import (
 func TestForeignTexts(t *testing.T) {
 	used := map[string]bool{}
 	for _, r := range foreignRecipes {
-		for _, c := range r.causes {
+		for _, c := range servedCauses(r) {
 			text, err := c.explanation()
 			if err != nil || !strings.HasPrefix(text, "### ") || !strings.Contains(text, "*Real, or misused?*") {
 				t.Errorf("%s: %v: the text must say what is wrong and whether it is real:\n%s", c.text, err, text)
@@ -177,7 +177,7 @@ func textOf(t *testing.T, s shown) string {
 
 // The plan has a fault in every round, at each request in turn, and can be parsed.
 func TestForeignPlan(t *testing.T) {
-	text, err := planText(everywhere())
+	text, err := planText(everywhere(foreignCause{faults: lossBefore}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestForeignPlan(t *testing.T) {
 	}
 	requests := map[int]bool{}
 	for round := range foreignRounds {
-		if len(plan.Rounds[round]) != 1 {
+		if len(plan.Rounds[round]) != 1 || plan.Rounds[round][0].Variant != "before" {
 			t.Fatalf("round %d: %v", round, plan.Rounds[round])
 		}
 		requests[plan.Rounds[round][0].Request] = true
@@ -236,7 +236,16 @@ func TestForeignMissing(t *testing.T) {
 }
 
 func TestJarVersion(t *testing.T) {
-	if v := jarVersion("/a-b/curator-recipes-5.4.0.jar"); v != "5.4.0" {
+	dir := t.TempDir()
+	for _, name := range []string{"zookeeper.jar", "zookeeper-3.8.0.jar", "zookeeper-recipes-lock-3.7.0.jar"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v, err := jarVersion(dir, "zookeeper"); v != "3.8.0" || err != nil {
+		t.Error(v, err)
+	}
+	if v, err := jarVersion(dir, "curator-recipes"); err == nil {
 		t.Error(v)
 	}
 }

@@ -51,11 +51,11 @@ func findKazoo(ctx context.Context, python string) (foreignLibrary, error) {
 
 // findCurator finds its jars in a folder and compiles the example into another.
 func findCurator(ctx context.Context, jars, classes string) (foreignLibrary, error) {
-	recipes, err := filepath.EvalSymlinks(filepath.Join(jars, "curator-recipes.jar"))
+	recipes, err := jarVersion(jars, "curator-recipes")
 	if err != nil {
 		return foreignLibrary{}, notHere("Curator", err.Error()+" (Debian's package libcurator-recipes-java)")
 	}
-	zookeeper, err := filepath.EvalSymlinks(filepath.Join(jars, "zookeeper.jar"))
+	zookeeper, err := jarVersion(jars, "zookeeper")
 	if err != nil {
 		return foreignLibrary{}, notHere("Curator's ZooKeeper", err.Error()+" (Debian's package libzookeeper-java)")
 	}
@@ -68,15 +68,18 @@ func findCurator(ctx context.Context, jars, classes string) (foreignLibrary, err
 			fmt.Sprintf("javac %s: %v (Debian's package default-jdk-headless)", source, err))
 	}
 	return foreignLibrary{
-		Version: fmt.Sprintf("Curator %s with ZooKeeper's client %s", jarVersion(recipes), jarVersion(zookeeper)),
+		Version: fmt.Sprintf("Curator %s with ZooKeeper's client %s", recipes, zookeeper),
 		command: worker.Foreign + "exec java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 " +
 			"-cp " + classpath + ":'" + classes + "' Worker",
 		Shown: "java -cp " + classpath + " " + source,
 	}, nil
 }
 
-// jarVersion is the version in the name of a jar, as in curator-recipes-5.4.0.jar.
-func jarVersion(jar string) string {
-	name := strings.TrimSuffix(filepath.Base(jar), ".jar")
-	return name[strings.LastIndex(name, "-")+1:]
+// jarVersion is the version in the name of a jar in a folder, as in curator-recipes-5.4.0.jar.
+func jarVersion(jars, name string) (string, error) {
+	all, err := filepath.Glob(filepath.Join(jars, name+"-[0-9]*.jar"))
+	if err != nil || len(all) == 0 {
+		return "", fmt.Errorf("there is no %s-VERSION.jar in %s", name, jars)
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(all[0]), name+"-"), ".jar"), nil
 }

@@ -37,6 +37,7 @@ type torturer struct {
 	recipe  foreignRecipe
 	library foreignLibrary
 	dir     string
+	backend string // on which cases are tried: ensemble or serve
 	runs    int
 	torture func(ctx context.Context, object any, args ...string) error
 }
@@ -153,7 +154,7 @@ func (t *torturer) smallest(cause foreignCause) (*foreignCase, error) {
 		for seed := 1; seed <= foreignSeeds; seed++ {
 			c := foreignCase{cause: cause, Kind: t.recipe.kind, Seed: seed, Clients: size.clients, Ops: size.ops,
 				Rounds: foreignRounds}
-			c.plan = everywhere()
+			c.plan = everywhere(cause)
 			found, err := t.try(&c, c.plan)
 			if err != nil {
 				return nil, err
@@ -171,10 +172,11 @@ func (t *torturer) smallest(cause foreignCause) (*foreignCase, error) {
 }
 
 // everywhere plans a loss in every round, at a different request each.
-func everywhere() (plan []live.Fault) {
+func everywhere(cause foreignCause) (plan []live.Fault) {
+	variant, _ := cause.variant()
 	for round := range foreignRounds {
 		plan = append(plan, live.Fault{Round: round, Client: 1, Request: 1 + round%foreignRequests, Fault: "loss",
-			Variant: "after"})
+			Variant: variant})
 	}
 	return plan
 }
@@ -196,7 +198,7 @@ func (t *torturer) try(c *foreignCase, plan []live.Fault) (found []violation, er
 	if err := os.WriteFile(file, []byte(lines), 0o644); err != nil {
 		return nil, err
 	}
-	r, err := t.run("--backend", "ensemble", "--nodes", "1", "--seed", strconv.Itoa(c.Seed),
+	r, err := t.run("--backend", t.backend, "--nodes", "1", "--seed", strconv.Itoa(c.Seed),
 		"--clients", strconv.Itoa(c.Clients),
 		"--ops", strconv.Itoa(c.Ops), "--episodes", strconv.Itoa(c.Rounds), "--plan", file)
 	if err != nil {

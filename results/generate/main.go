@@ -8,6 +8,7 @@
 //	go run ./results/generate soak
 //	go run ./results/generate foreign
 //	go run ./results/generate wire
+//	go run ./results/generate served
 //
 // It runs from the top of the repository. Every figure is measured by the run that writes it, and each file names the
 // command that made it. Exit status 0: all expected results were measured (every bug found, no violation by a correct
@@ -51,6 +52,7 @@ var reports = []report{
 	{"soak", measureSoak, true},
 	{"foreign", measureForeign, true},
 	{"wire", measureWire, true},
+	{"served", measureServed, true},
 }
 
 // withArguments are the commands that take arguments.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/internal/mutants"
+	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/zoo"
 )
@@ -217,6 +218,29 @@ With ` + "`--faults none --duration 1m`" + ` instead of all, there were 1,000 ro
 ### It hides
 
 It was not seen in 480 small rounds.
+`},
+	{"served", facts{
+		"Duration": "1m", "Server": "3.8.0", "Again": 5, "Cleanup": "### It stays",
+		"Libraries": map[string]foreignLibrary{"kazoo": {Version: "kazoo 2.8.0", Shown: "python3"}},
+		"Recipes": []onBoth{{"kazoo's Lock",
+			&runResult{Verdict: "violation", Episodes: 96, Operations: 822, Elapsed: 62, Violations: []violation{lost}},
+			&runResult{Verdict: "ok", Episodes: 90, Operations: 800, Faults: map[string]int{"loss": 3}},
+			[]servedCase{{
+				"kazoo-lock-cleanup",
+				&foreignCase{cause: cleanup, Seed: 2, Clients: 1, Ops: 3, Rounds: 7, Violation: lost,
+					plan: []live.Fault{{Round: 6, Client: 1, Request: 7, Fault: "loss", Variant: "before"}}},
+				[]repeats{{"serve", 4, 0}, {"ensemble", 5, 1}},
+			}},
+		}},
+	}, "- for kazoo (kazoo 2.8.0): `python3`\n" + `
+| kazoo's Lock | serve | violation | lost 2 | 96 | 822 |  | 1.0 |
+| | real, same faults | ok |  | 90 | 800 | loss 3 | 0.0 |
+
+| kazoo's Lock | ` + "`Lock.acquire` leaves its znode behind when it gives up | lost | " +
+		"`" + `{"round":6,"client":1,"request":7,"fault":"loss","variant":"before"}` + "` | " +
+		"2 1 3 7 | 4 of 5, 0 of 5 | 5 of 5, 1 of 5 |" + `
+
+### It stays
 `},
 }
 
