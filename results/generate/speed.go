@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -41,6 +42,10 @@ func (p pace) StepsASecond() int { return int(float64(p.Steps) / p.Elapsed.Secon
 func (p pace) StepsAnEpisode() float64 { return float64(p.Steps) / float64(p.Episodes) }
 
 func measureSpeed(ctx context.Context) (data any, problem error) {
+	served, problem := measureServedSpeed(ctx)
+	if err := fatal(problem, nil); err != nil {
+		return nil, err
+	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var paces []pace
 	for _, run := range speedRuns {
@@ -52,9 +57,11 @@ func measureSpeed(ctx context.Context) (data any, problem error) {
 	}
 	mb := peakMemory()
 	if mb > memoryMax {
-		problem = fmt.Errorf("%w: %d MB of memory, at most %d are promised", errUnexpected, mb, memoryMax)
+		problem = errors.Join(problem,
+			fmt.Errorf("%w: %d MB of memory, at most %d are promised", errUnexpected, mb, memoryMax))
 	}
-	return facts{"Rounds": speedRounds, "Episodes": speedEpisodes, "Paces": paces, "MB": mb, "Max": memoryMax}, problem
+	return facts{"Rounds": speedRounds, "Episodes": speedEpisodes, "Paces": paces, "MB": mb, "Max": memoryMax,
+		"Served": served}, problem
 }
 
 // median measures a recipe several times and returns the median by episodes a second.
