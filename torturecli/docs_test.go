@@ -147,7 +147,7 @@ func importing(what []string) (text string) {
 // needed are commands that fail where a program, or what it needs, is not installed.
 var needed = map[string]string{
 	"pytest": python + " -c 'import kazoo, pytest'",
-	"javac":  "command -v javac && ls /usr/share/java/curator-recipes.jar /usr/share/java/jackson-databind.jar /usr/share/java/junit4.jar",
+	"javac":  "command -v javac && cd /usr/share/java && ls curator-recipes.jar jackson-databind.jar junit4.jar",
 }
 
 // python is the interpreter for which Debian's packages are.

@@ -88,7 +88,8 @@ func read(t *testing.T, c *zkclient.Client) string {
 // A lagging follower is stale until it hears of what it has missed, which it does while the fault lasts.
 func TestServedLag(t *testing.T) {
 	s, leader, follower := three(t)
-	struck := striking(t, s, ensemble.Fault{Kind: ensemble.Lag, Target: ensemble.Follower, DelayMS: time.Hour.Milliseconds()})
+	hour := time.Hour.Milliseconds()
+	struck := striking(t, s, ensemble.Fault{Kind: ensemble.Lag, Target: ensemble.Follower, DelayMS: hour})
 	if struck.Where() != "server.2 (follower)" {
 		t.Error(struck)
 	}

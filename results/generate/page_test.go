@@ -49,9 +49,10 @@ var samples = []struct {
 	}}, `Each bug is hunted with only the faults that it needs, seed 1, in 20,000 episodes. *Episodes* is how
 | W1 | the predecessor vanishes between list and watch: nobody wakes the waiter | published/WriteLock | none | lost-wakeup | 1 | 2 | 0 | 10 |
 | W2 | names are compared by session before sequence: a later client is first too | published/WriteLock | none | exclusion | not found |  |  |  |`},
-	{"speed", facts{"Rounds": 5, "Episodes": 10000, "MB": 26, "Max": 200, "Served": newServedSpeed(benched), "Paces": []pace{{sim.Result{
-		Workload: "lock", Recipe: "ours", Episodes: 5158, Steps: 309271, Elapsed: time.Second,
-	}, 1294.7, 10.96}}}, `| lock | ours | 5,158 | 309,271 | 60.0 | 1295 | 11.0 |
+	{"speed", facts{"Rounds": 5, "Episodes": 10000, "MB": 26, "Max": 200, "Served": newServedSpeed(benched),
+		"Paces": []pace{{sim.Result{
+			Workload: "lock", Recipe: "ours", Episodes: 5158, Steps: 309271, Elapsed: time.Second,
+		}, 1294.7, 10.96}}}, `| lock | ours | 5,158 | 309,271 | 60.0 | 1295 | 11.0 |
 
 Peak resident memory of the process that ran all of them: 26 MB (at most 200 MB are promised).
 

@@ -57,7 +57,8 @@ func TestServedUnexplained(t *testing.T) {
 	}
 }
 
-// servedTorturer tortures a pretended queue, which is correct on one of the backends, and lists the backends of its runs.
+// servedTorturer tortures a pretended queue, which is correct on one of the backends, and lists the backends of its
+// runs.
 func servedTorturer(t *testing.T, correct string) (tt *torturer, backends *[]string) {
 	r := &pretended{request: 7, ops: 1, best: 1}
 	tt, backends = r.torturer(t), new([]string)
