@@ -16,7 +16,7 @@ import (
 // Each cause has a text and properties, and each text a cause.
 func TestForeignTexts(t *testing.T) {
 	used := map[string]bool{}
-	for _, r := range foreignRecipes {
+	for _, r := range append(goRecipesOfFile(t), foreignRecipes...) {
 		for _, c := range servedCauses(r) {
 			text, err := c.explanation()
 			if err != nil || !strings.HasPrefix(text, "### ") || !strings.Contains(text, "*Real, or misused?*") {

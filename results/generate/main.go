@@ -6,9 +6,8 @@
 //	go run ./results/generate mutants [REPORT]
 //	go run ./results/generate judge [SECTION ...]
 //	go run ./results/generate soak
-//	go run ./results/generate foreign
+//	go run ./results/generate foreign | foreigngo | served
 //	go run ./results/generate wire
-//	go run ./results/generate served
 //
 // It runs from the top of the repository. Every figure is measured by the run that writes it, and each file names the
 // command that made it. Exit status 0: all expected results were measured (every bug found, no violation by a correct
@@ -53,6 +52,7 @@ var reports = []report{
 	{"foreign", measureForeign, true},
 	{"wire", measureWire, true},
 	{"served", measureServed, true},
+	{"foreigngo", measureForeignGo, true},
 }
 
 // withArguments are the commands that take arguments.
