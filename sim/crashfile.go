@@ -46,7 +46,7 @@ func newCrashFile(w Workload, cfg Config) *crashFile {
 	again := strings.ReplaceAll(cmp.Or(cfg.Again, "torture replay FILE"), "FILE", file.Name())
 	head, err := json.Marshal(crashHead{Counterexample{
 		Format: CounterexampleFormat, Workload: w.Name(), Recipe: w.Recipe(),
-		Faults: cfg.Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops, Exact: exactBuild, Property: PropertyCrash,
+		Faults: cfg.Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops, Exact: exactBuild, Wire: overWire(w), Property: PropertyCrash,
 		Message: "the process died in this episode: a goroutine of the recipe panicked, or somebody killed it",
 	}, cfg.Seed})
 	if err == nil {

@@ -28,9 +28,14 @@ const (
 	ByDialer
 )
 
-// WithDoor is an [Episode] that says how its clients reach the servers; others do in process.
+// WithDoor is a [Workload] and its [Episode] that say how clients reach the servers; those of others do in process.
 type WithDoor interface {
 	Door() Door
+}
+
+func overWire(w Workload) bool {
+	d, can := w.(WithDoor)
+	return can && d.Door() != InProcess
 }
 
 // door is how the code of one incarnation of a process reaches the servers over the wire.

@@ -125,6 +125,9 @@ func loadExample(c *commandContext, name string) (*sim.Counterexample, *workload
 		}
 	}
 	w, err := findWorkload(example.Workload, example.Recipe)
+	if err == nil && example.Wire {
+		w = w.OverWire()
+	}
 	return example, w, err
 }
 
@@ -175,8 +178,12 @@ func searchLine(self string, s *story.Story, example *sim.Counterexample) string
 	if _, err := worker.Find(s.Workload, s.Recipe); err != nil {
 		return ""
 	}
-	return fmt.Sprintf("%s run %s --recipe %s --faults %s --clients %d --ops %d --strategy sweep", self, s.Workload,
-		s.Recipe, s.Struck, len(s.Clients), example.Ops)
+	backend := ""
+	if example.Wire {
+		backend = " --backend wire"
+	}
+	return fmt.Sprintf("%s run %s --recipe %s --faults %s --clients %d --ops %d --strategy sweep%s", self, s.Workload,
+		s.Recipe, s.Struck, len(s.Clients), example.Ops, backend)
 }
 
 // storyOf is the story of a violation, or the reason why there is none, which is no failure.

@@ -395,7 +395,7 @@ func followUps(backend string, r sim.Result, self, file string) []string {
 	switch {
 	case file == "":
 		return nil
-	case backend == "sim":
+	case simulates(backend):
 		return []string{"replay: " + self + " replay " + file, "explain: " + self + " explain " + file}
 	}
 	m, err := modelOf(r.Workload, r.Recipe)

@@ -58,7 +58,7 @@ func openRun(dir string) (*recorded, error) {
 	if err != nil {
 		return nil, err
 	}
-	if begin.Backend == "sim" {
+	if simulates(begin.Backend) {
 		return nil, errors.New("a run in simulation leaves no history, but files to replay: " +
 			"torture index makes a page of them")
 	}

@@ -20,7 +20,7 @@ import (
 type runCmd struct {
 	Workload string        `arg:"" help:"What to torture: see torture list."`
 	Recipe   string        `help:"Which implementation; default: the first that torture list shows. A name from there, such as ours or published/… for one from the zoo, or exec:COMMAND for one that another program serves (docs/workers.md)."`
-	Backend  string        `help:"Where: sim, serve (the servers of torture serve, in real time), ensemble (real servers, started here), live (servers of yours)." default:"sim"`
+	Backend  string        `help:"Where: sim, wire (simulated, too, with go-zookeeper's own client), serve (the servers of torture serve, in real time), ensemble (real servers, started here), live (servers of yours)." default:"sim"`
 	Servers  string        `help:"For live: a:2181,b:2181, with /chroot if you like."`
 	Nodes    int           `help:"For serve and ensemble: how many servers, 1, 3 or 5." default:"3"`
 	Root     string        `help:"For live: the path below which everything happens; it must not exist or be empty, and is removed at the end. Default: a fresh one."`
@@ -57,6 +57,9 @@ func (r *runCmd) Run(c *commandContext) error {
 		return err
 	}
 	r.Recipe = w.Recipe()
+	if r.Backend == "wire" {
+		w = w.OverWire()
+	}
 	if r.Seed == nil {
 		seed := rand.Uint64() >> 32
 		r.Seed = &seed
@@ -105,9 +108,12 @@ func (r *runCmd) Run(c *commandContext) error {
 	return err
 }
 
+// simulates tells whether a backend is a simulated world.
+func simulates(backend string) bool { return backend == "sim" || backend == "wire" }
+
 // chooseFaults selects the faults of a run on real servers, and checks that they can strike.
 func (r *runCmd) chooseFaults(c *commandContext, w *workload.Workload) (err error) {
-	if r.Backend == "sim" {
+	if simulates(r.Backend) {
 		return nil
 	}
 	if r.faultPlan, err = interruptible(c, r.plan); err != nil {
@@ -119,7 +125,7 @@ func (r *runCmd) chooseFaults(c *commandContext, w *workload.Workload) (err erro
 
 func (r *runCmd) on(c *commandContext, w *workload.Workload, out *output) error {
 	switch r.Backend {
-	case "sim":
+	case "sim", "wire":
 		return r.simulate(c, w, out)
 	case "serve":
 		return r.onServed(c, w, out)
@@ -131,8 +137,8 @@ func (r *runCmd) on(c *commandContext, w *workload.Workload, out *output) error 
 
 func (r *runCmd) validate() error {
 	switch {
-	case !slices.Contains([]string{"sim", "serve", "ensemble", "live"}, r.Backend):
-		return fmt.Errorf("unknown backend %q: there are sim, serve, ensemble, live", r.Backend)
+	case !slices.Contains([]string{"sim", "wire", "serve", "ensemble", "live"}, r.Backend):
+		return fmt.Errorf("unknown backend %q: there are sim, wire, serve, ensemble, live", r.Backend)
 	case r.Episodes < 0 || r.Duration < 0:
 		return fmt.Errorf("--episodes and --duration must not be negative")
 	case r.Clients < 1 || r.Clients > 16 || r.Ops < 1 || r.Ops > 100:
@@ -158,14 +164,14 @@ func (r *runCmd) validate() error {
 // validateBackend rejects flags that the backend does not support.
 func (r *runCmd) validateBackend() error {
 	switch {
-	case r.Plan != "" && (r.Backend == "sim" || r.Faults != ""):
+	case r.Plan != "" && (simulates(r.Backend) || r.Faults != ""):
 		return fmt.Errorf("--plan is for real servers, and says itself which --faults there are")
-	case r.Print && (r.Backend == "sim" || r.Plan != ""):
+	case r.Print && (simulates(r.Backend) || r.Plan != ""):
 		return fmt.Errorf("--print-plan prints what the seed draws for real servers: " +
 			"it goes with --backend serve, ensemble or live, and without --plan")
-	case r.Backend == "sim" && strings.HasPrefix(r.Recipe, worker.Foreign):
+	case simulates(r.Backend) && strings.HasPrefix(r.Recipe, worker.Foreign):
 		return fmt.Errorf("a recipe that another program serves needs servers: --backend serve, ensemble or live")
-	case r.Backend == "sim":
+	case simulates(r.Backend):
 		_, err := sim.ParseFaults(r.faultList())
 		return err
 	case r.Strategy != "random":

@@ -56,10 +56,12 @@ func Of[C *zk.Conn | Servers, T any](
 // whether the recipe gets along with the real one.
 func OverWire() Option { return func(t *terms) { t.door = sim.OverWire } }
 
-// OverWire is the same workload with the option [OverWire].
+// OverWire is the same workload with the option [OverWire], unless its code connects by itself.
 func (w *Workload) OverWire() *Workload {
 	v := *w
-	v.terms.door = sim.OverWire
+	if v.terms.door == sim.InProcess {
+		v.terms.door = sim.OverWire
+	}
 	return &v
 }
 
