@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser foreign agree wire soak stories checks determinism million mutants suites fuzz bench kills results results-foreign results-served docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser foreign agree wire soak stories checks determinism million mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -106,6 +106,9 @@ results-foreign: foreign zookeeper ## torture kazoo's and Curator's recipes: res
 
 results-served: foreign zookeeper ## torture the same on torture serve, and confirm what is found: results/served.md (half an hour)
 	$(GO) run ./results/generate served
+
+results-foreigngo: zookeeper ## torture the recipes of other Go projects, in simulation and on real servers: results/foreigngo.md (half an hour)
+	$(GO) run ./results/generate foreigngo
 
 kills: ## kill a run on real servers fifty times, and see that nothing is left: results/kills.md (minutes)
 	$(GO) run ./results/generate kills
