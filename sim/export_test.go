@@ -11,6 +11,9 @@ import (
 // SetFreezeAfter changes how long a world may stand still.
 func SetFreezeAfter(d time.Duration) { freezeAfter = d }
 
+// Bubble is the number of the caller's bubble, 0 if there is none.
+var Bubble = bubble
+
 // One is what came of one episode, for tests of this package.
 type One struct {
 	Violations []Violation

@@ -38,9 +38,9 @@ func (r *worldReader) Read(b []byte) (int, error) {
 // bubble is the number of the caller's synctest bubble, 0 if there is none.
 func bubble() int {
 	var buf [128]byte
-	head, _, _ := bytes.Cut(buf[:runtime.Stack(buf[:], false)], []byte("]"))
-	_, number, _ := bytes.Cut(head, []byte("synctest bubble "))
-	n, _ := strconv.Atoi(string(number))
+	_, rest, _ := bytes.Cut(buf[:runtime.Stack(buf[:], false)], []byte("synctest bubble "))
+	digits := bytes.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }) // "]" or labels follow
+	n, _ := strconv.Atoi(string(rest[:max(digits, 0)]))
 	return n
 }
 
