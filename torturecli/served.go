@@ -62,7 +62,8 @@ func (s *servedServers) Strike(_ context.Context, f ensemble.Fault) (*ensemble.S
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	member := s.resolve(f.Target)
+	leader := s.leader()
+	member := s.resolve(f.Target, leader)
 	if s.hurt[member] != nil {
 		return nil, fmt.Errorf("%v did not strike: %v is hurt already", f, ensemble.Target(member))
 	}
@@ -72,27 +73,37 @@ func (s *servedServers) Strike(_ context.Context, f ensemble.Fault) (*ensemble.S
 	}
 	undo = sync.OnceFunc(undo)
 	s.hurt[member] = undo
-	return &ensemble.Struck{Fault: f, Member: member, Role: s.role(member), Undo: func() error { undo(); return nil }}, nil
+	return &ensemble.Struck{Fault: f, Member: member, Role: s.role(member, leader),
+		Undo: func() error { undo(); return nil }}, nil
 }
 
-// resolve returns the member that is a target now: the first one leads. A follower is one that is well, if any is.
-func (s *servedServers) resolve(t ensemble.Target) int {
-	if t != ensemble.Follower {
-		return max(int(t), 0)
+// resolve returns the member that is a target now. A follower is one that is well, if any is.
+func (s *servedServers) resolve(t ensemble.Target, leader int) int {
+	if t == ensemble.Leader {
+		return leader
 	}
-	for i := range s.Members() - 1 {
-		if s.hurt[i+1] == nil {
-			return i + 1
+	if t >= 0 {
+		return int(t)
+	}
+	follower := -1
+	for i := range s.Members() {
+		if i != leader && (follower < 0 || s.hurt[follower] != nil && s.hurt[i] == nil) {
+			follower = i
 		}
 	}
-	return 1
+	return follower
 }
 
-func (s *servedServers) role(member int) string {
+func (s *servedServers) leader() (member int) {
+	s.Inspect(func(e *fakezk.Ensemble) { member = e.Leader() })
+	return member
+}
+
+func (s *servedServers) role(member, leader int) string {
 	switch {
 	case s.Members() == 1:
 		return "standalone"
-	case member == 0:
+	case member == leader:
 		return "leader"
 	}
 	return "follower"

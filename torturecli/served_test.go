@@ -118,7 +118,7 @@ func TestServedLag(t *testing.T) {
 
 // A killed server cuts its clients off, and a stopped one keeps them waiting, until the fault is undone.
 func TestServedKillAndStop(t *testing.T) {
-	s, leader, follower := three(t)
+	s, leader, _ := three(t)
 	killed := striking(t, s, ensemble.Fault{Kind: ensemble.Kill, Target: ensemble.Leader})
 	if killed.Where() != "server.1 (leader)" {
 		t.Error(killed)
@@ -129,11 +129,22 @@ func TestServedKillAndStop(t *testing.T) {
 	if _, err := s.Strike(t.Context(), ensemble.Fault{Kind: ensemble.Stop, Target: 0}); err == nil {
 		t.Error("a dead server is stopped")
 	}
-	killed.Undo()
+	next := striking(t, s, ensemble.Fault{Kind: ensemble.Stop, Target: ensemble.Leader})
+	if next.Where() != "server.2 (leader)" {
+		t.Errorf("nobody has replaced the leader: %v", next)
+	}
+	next.Undo()
+	if err := s.HealAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if client(t, s.Addr(0)).SessionID() == 0 {
 		t.Error("a server that was started again serves nobody")
 	}
+	follower := client(t, s.Addr(1)) // the election has cut it off
 	stopped := striking(t, s, ensemble.Fault{Kind: ensemble.Stop, Target: 1})
+	if killed.Undo(); stopped.Role != "leader" {
+		t.Error(stopped)
+	}
 	answer := make(chan string, 1)
 	go func() {
 		data, _, _ := follower.Get("/z")
