@@ -97,6 +97,8 @@ func (s *serveCmd) check() error {
 		return fmt.Errorf("--port %d: there are no %d ports from there on", s.Port, s.Servers)
 	case s.Reconfig && s.Data != "" && s.Port == 0:
 		return errors.New("--reconfig with --data needs a --port: the configuration that is kept names it")
+	case s.Plan == "" && s.Faults == "none" && s.oddsFlags != oddsFlags{}:
+		return errors.New("--every, --rate and --seed say which --faults strike, and there are none")
 	case s.Plan != "" && (s.Faults != "none" || s.oddsFlags != oddsFlags{}):
 		return errors.New("--plan says itself what strikes: leave out --faults, --every, --rate and --seed")
 	}

@@ -63,7 +63,7 @@ func TestServeKeepsData(t *testing.T) {
 		t.Errorf("%q, %v", data, err)
 	}
 	status, _, messages := command(t, "serve", "--data", dir)
-	if status != exitUnknown || !strings.Contains(messages, "another server uses this folder") {
+	if status != exitUnknown || !strings.Contains(messages, "another server uses this folder: stop it") {
 		t.Errorf("exit status %d, %s", status, messages)
 	}
 	p.signal()
@@ -124,6 +124,9 @@ func TestServeRefuses(t *testing.T) {
 		{"--tick 0s", "--tick has to be at least 1ms"},
 		{"--max-session-timeout 1s", "--max-session-timeout 1s is less than --min-session-timeout 4s"},
 		{"--min-session-timeout 1m", "--min-session-timeout 1m0s is more than 20 ticks, 40s"},
+		{"--max-session-timeout 600h", "sessions can take at most 596h31m23.647s"},
+		{"--tick 100h", "sessions can take at most 596h31m23.647s"},
+		{"--every 5", "--every, --rate and --seed say which --faults strike, and there are none"},
 		{"--sync-limit 0", "--sync-limit has to be at least 1 tick"},
 		{"--jute-maxbuffer 10", "--jute-maxbuffer 10: from 1024"},
 		{"--container-check-interval 0s", "--container-check-interval has to be at least 1ms"},

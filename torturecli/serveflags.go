@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -39,6 +40,8 @@ func (z *zooFlags) check() error {
 		return fmt.Errorf("--max-session-timeout %v is less than --min-session-timeout %v", z.MaxSession, least)
 	case z.MaxSession == 0 && 20*z.Tick < least:
 		return fmt.Errorf("--min-session-timeout %v is more than 20 ticks, %v: set --max-session-timeout", least, 20*z.Tick)
+	case max(least, z.MaxSession, 20*z.Tick) > sessionMax:
+		return fmt.Errorf("sessions can take at most %v: choose a shorter --tick or session timeout", sessionMax)
 	case z.SyncLimit < 1:
 		return errors.New("--sync-limit has to be at least 1 tick")
 	case z.MaxClientCnxns < 0:
@@ -53,6 +56,9 @@ func (z *zooFlags) check() error {
 	}
 	return nil
 }
+
+// sessionMax is the longest session timeout that the protocol can express.
+const sessionMax = math.MaxInt32 * time.Millisecond
 
 // The bounds of --jute-maxbuffer, in bytes: a handshake has some fifty.
 const (

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +19,10 @@ func lockFolder(name string) (io.Closer, error) {
 	}
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		file.Close()
-		return nil, fmt.Errorf("%s: another server uses this folder: %w", name, err)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = errors.New("another server uses this folder: stop it, or choose another folder")
+		}
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return file, nil
 }
