@@ -142,8 +142,8 @@ func (d wireDraw) mangled(f wireFrame) wireFrame {
 		f.raw[at] = pick[byte](d, 0, 0x7f, 0x80, 0xff)
 	case 4:
 		copy(f.raw[at-at%4:], pick(d, []byte{0xff, 0xff, 0xff, 0xfe}, []byte{0x7f, 0xff, 0xff, 0xff}))
-	case 5: // no text at all; to sync that is answered by none, too (docs/FIDELITY.md)
-		if f.op != wire.OpSync {
+	case 5: // no text at all, of which docs/FIDELITY.md says what sync and addWatch make
+		if f.op != wire.OpSync && f.op != wire.OpAddWatch {
 			copy(f.raw, []byte{0xff, 0xff, 0xff, 0xff})
 		}
 	}
