@@ -186,6 +186,11 @@ func (p *wirePlayer) step(step wireStep) error {
 	if step.do == doClose {
 		return p.close(step.client)
 	}
+	if step.frames[0].ends { // what is under way then may be lost
+		if err := p.settle(step.client); err != nil {
+			return err
+		}
+	}
 	return p.send(step.client, step)
 }
 
