@@ -23,6 +23,10 @@ type Part struct {
 	ReasonOf    int            `json:"reason_of,omitempty"` // episode
 	Disputed    map[string]any `json:"disputed,omitempty"`
 	Rerun       Rerun          `json:"rerun"`
+	Wire        bool           `json:"wire,omitempty"`
+	Partly      int            `json:"partly,omitempty"`
+	Left        int            `json:"left,omitempty"`
+	LeftAt      string         `json:"left_at,omitempty"`
 	Differed    *PartEpisode   `json:"differed,omitempty"`
 	Found       []PartEpisode  `json:"found,omitempty"`
 	Frozen      string         `json:"frozen,omitempty"`
@@ -59,6 +63,7 @@ func (c *campaign) part() Part {
 		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Refused: r.Refused, NotJudged: r.NotJudged,
 		Hash: r.Hash, Struck: c.struck[:], Sensitivity: r.Sensitivity, Failures: c.failures, Undecided: r.Undecided,
 		Reason: r.Reason, ReasonOf: c.firstUnknown, Disputed: r.Disputed, Rerun: r.Rerun, Frozen: c.frozen,
+		Wire: r.Wire, Partly: r.Partly, Left: r.Left, LeftAt: r.LeftAt,
 	}
 	if d := c.differed; d != nil {
 		p.Differed = &PartEpisode{Episode: d.episode, Choices: d.choices}
@@ -105,6 +110,8 @@ func (c *campaign) add(p Part) {
 	r.Operations += p.Operations
 	r.Refused += p.Refused
 	r.AddNotJudged(p.NotJudged...)
+	r.Partly += p.Partly
+	c.addLeft(p.Wire, p.Left, p.LeftAt)
 	r.Hash += p.Hash
 	for i, n := range p.Struck {
 		c.struck[i] += n

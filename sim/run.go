@@ -327,7 +327,7 @@ func (c *campaign) record(index int, o *outcome) {
 	if o.Partly {
 		r.Partly++
 	}
-	c.keepLeft(o)
+	c.addLeft(o.wire, min(len(o.left), 1), o.left)
 	r.Hash += mix(o.hash ^ mix(uint64(index)))
 	for i, n := range o.struck {
 		c.struck[i] += n
@@ -349,23 +349,16 @@ func (c *campaign) record(index int, o *outcome) {
 	}
 }
 
-// keepLeft notes goroutines that were left behind, of which there cannot be many.
-func (c *campaign) keepLeft(o *outcome) {
+// addLeft notes episodes over the wire, and how many of them have left goroutines behind: there cannot be many.
+func (c *campaign) addLeft(wire bool, left int, at string) {
 	r := &c.result
-	r.Wire = r.Wire || o.wire
-	if o.left == "" {
-		return
-	}
-	r.Left, r.LeftAt = r.Left+1, cmp.Or(r.LeftAt, o.left)
-	if r.Left == leftMax {
+	r.Wire = r.Wire || wire
+	r.Left, r.LeftAt = r.Left+left, cmp.Or(r.LeftAt, at)
+	if r.Left >= leftMax && c.tooMany == "" {
 		c.last.Store(-1)
-		c.tooMany = tooManyLeft(o.left)
+		c.tooMany = tooManyLeft(at)
 	}
 }
-
-// WireNote says what is different about runs over the wire.
-const WireNote = "over the wire the Go scheduler decides inside of go-zookeeper, so that equal choices may give " +
-	"another run: a replay may need several tries"
 
 // keepFirst keeps the first episode that broke a property.
 func (c *campaign) keepFirst(index int, o *outcome, v Violation) {

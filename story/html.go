@@ -121,7 +121,7 @@ const (
 // znodes.
 func (s *Story) clipped() *Story {
 	t := *s
-	t.Title, t.Message = clip(t.Title, messageMax), clip(t.Message, messageMax)
+	t.Title, t.Message, t.Note = clip(t.Title, messageMax), clip(t.Message, messageMax), clip(t.Note, messageMax)
 	t.Events = append([]Event(nil), s.Events...)
 	for i := range t.Events {
 		e := &t.Events[i]

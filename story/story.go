@@ -28,9 +28,10 @@ const Format = "zktorture story 1"
 // Story is one violation with the events that led to it.
 type Story struct {
 	Format   string `json:"format"`
-	Title    string `json:"title"`    // one sentence: what broke which property
-	Property string `json:"property"` // as violations name it
-	Message  string `json:"message"`  // one sentence that names operations, sessions and znodes
+	Title    string `json:"title"`          // one sentence: what broke which property
+	Property string `json:"property"`       // as violations name it
+	Message  string `json:"message"`        // one sentence that names operations, sessions and znodes
+	Note     string `json:"note,omitempty"` // why the run could differ when it is replayed
 	Workload string `json:"workload"`
 	Recipe   string `json:"recipe"`
 	Faults   string `json:"faults"` // allowed faults

@@ -18,10 +18,22 @@ func New(c *sim.Counterexample, r *sim.Replayed) (*Story, error) {
 	s := newStory(r.Violation.Property, r.Violation.Message)
 	s.Title = fmt.Sprintf("%s (%s) breaks %s: %s", c.Workload, c.Recipe, s.Property, s.Message)
 	s.Workload, s.Recipe, s.Clock, s.Servers = c.Workload, c.Recipe, ClockSteps, r.Record.Servers
+	s.Note = note(c)
 	s.Faults, s.Struck = c.Faults, r.Record.Struck.String()
 	b := &storyBuilder{story: s, replayed: r, record: r.Record, sessions: map[int64]int{}, operations: map[int64]int{}}
 	b.tell()
 	return b.story, nil
+}
+
+// note says why a run could be another one the next time.
+func note(c *sim.Counterexample) string {
+	switch {
+	case c.Divergence != nil:
+		return "not repeatable: " + c.Divergence.String()
+	case c.Wire && !c.Exact:
+		return sim.WireNote
+	}
+	return ""
 }
 
 // Same returns an error if a replay is not the run that its counterexample recorded, or did not break the same

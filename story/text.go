@@ -48,6 +48,9 @@ func (s *Story) Text(o TextOptions) string {
 	o.Width = max(o.Width, WidthMin)
 	w := &writer{o: o}
 	w.paragraph(bold, s.short(s.Title))
+	if s.Note != "" {
+		w.paragraph(yellow, s.Note)
+	}
 	w.blank()
 	w.out.WriteString(newTable(s, o).String())
 	if s.Left > 0 {

@@ -1,0 +1,97 @@
+//go:build zktexact
+
+package sim_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// exactWorlds are what is compared between processes: go-zookeeper's own lock over the wire, recipes in process, and a recipe
+// that leaves all it can to the Go runtime.
+var exactWorlds = map[string]func() sim.Workload{
+	"wire": func() sim.Workload { return workload.Of(workload.Lock, newZKLock) },
+	"process": func() sim.Workload {
+		return workload.Lock(func(c recipes.Conn, p string) workload.Locker { return recipes.NewLock(c, p) })
+	},
+	"racing": racingLock,
+}
+
+// exactChild is the variable with what a process of TestExactAcrossProcesses does.
+const exactChild = "ZKTORTURE_EXACT_CHILD"
+
+// TestExactChild prints the hash of each seed, for TestExactAcrossProcesses.
+func TestExactChild(t *testing.T) {
+	var name, collect string
+	var seeds uint64
+	if n, _ := fmt.Sscan(os.Getenv(exactChild), &name, &collect, &seeds); n != 3 {
+		t.Skip("a process of TestExactAcrossProcesses")
+	}
+	if collect == "always" {
+		defer collectAlways()()
+	}
+	hash := sim.NewHasher()
+	w := exactWorlds[name]()
+	for seed := range seeds {
+		fmt.Printf("hash %d %016x\n", seed, hash(w, sim.Config{}, sim.NewRandomSource(seed, 0)))
+	}
+}
+
+// Equal seeds give equal runs in several processes, on one processor and on two, and while garbage is collected without
+// pause, all faults striking three clients. ZKTORTURE_EXACT says how many seeds.
+func TestExactAcrossProcesses(t *testing.T) {
+	seeds := seedsOf(t, "ZKTORTURE_EXACT", 40)
+	for name := range exactWorlds {
+		first := childHashes(t, name, "GOMAXPROCS=1", "as-usual", seeds)
+		for _, other := range []struct{ processors, collect string }{
+			{"GOMAXPROCS=1", "as-usual"}, {"GOMAXPROCS=2", "as-usual"}, {"GOMAXPROCS=2", "as-usual"}, {"GOMAXPROCS=2", "always"},
+		} {
+			n := seeds
+			if other.collect == "always" {
+				n = min(n, max(40, seeds/10))
+			}
+			differ := 0
+			for seed, hash := range childHashes(t, name, other.processors, other.collect, n) {
+				if hash != first[seed] {
+					differ++
+				}
+			}
+			t.Logf("%s, %s, garbage collected %s: %d of %d seeds differ", name, other.processors, other.collect, differ, n)
+			if differ > 0 {
+				t.Fail()
+			}
+		}
+	}
+}
+
+func childHashes(t *testing.T, name, processors, collect string, seeds uint64) map[string]string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestExactChild$", "-test.timeout=0")
+	cmd.Env = append(os.Environ(), processors, fmt.Sprintf("%s=%s %s %d", exactChild, name, collect, seeds))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	hashes := map[string]string{}
+	for lines := bufio.NewScanner(strings.NewReader(string(out))); lines.Scan(); {
+		if words := strings.Fields(lines.Text()); len(words) == 3 && words[0] == "hash" {
+			hashes[words[1]] = words[2]
+		}
+	}
+	if uint64(len(hashes)) != seeds {
+		t.Fatalf("%d hashes of %d seeds:\n%s", len(hashes), seeds, out)
+	}
+	return hashes
+}

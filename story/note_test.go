@@ -1,0 +1,55 @@
+package story_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/zoo"
+)
+
+// A story whose run could differ says so, as text and as a page; others do not.
+func TestStoryThatCouldDifferSaysSo(t *testing.T) {
+	bubbles.Many(t)
+	animals, err := zoo.Find([]string{"DQ6"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, cfg := animals[0].Broken(), sim.Config{Episodes: 500, Seed: 1, Until: animals[0].Property}
+	result, err := sim.Run(t.Context(), w, cfg)
+	if err != nil || len(result.Violations) != 1 {
+		t.Fatalf("%v, %+v", err, result.Violations)
+	}
+	sure, err := cfg.Counterexample(result, result.Violations[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	differs, wire, exact := *sure, *sure, *sure
+	differs.Divergence = &sim.Divergence{Step: 3, One: "this way", Other: "that way"}
+	wire.Wire, exact.Wire, exact.Exact = true, true, true
+	replayed, err := sim.Replay(w, sure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for says, c := range map[string]*sim.Counterexample{
+		"equal choices gave different runs": &differs, "equal choices may give": &wire, "": sure, " ": &exact,
+	} {
+		s, err := story.New(c, replayed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page strings.Builder
+		if err := s.HTML(&page); err != nil {
+			t.Fatal(err)
+		}
+		for _, shown := range []string{s.Text(story.TextOptions{}), page.String()} {
+			words := strings.Join(strings.Fields(shown), " ")
+			noted, want := strings.Contains(words, "equal choices"), strings.TrimSpace(says)
+			if noted != (want != "") || !strings.Contains(words, want) {
+				t.Errorf("wanted %q:\n%.600s", says, words)
+			}
+		}
+	}
+}
