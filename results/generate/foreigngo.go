@@ -34,7 +34,7 @@ type goRecipe struct {
 	defects    []goDefect
 }
 
-// goDefect is a line of known.tsv: a cause, and where it shows in simulation.
+// goDefect is a line of known.tsv: a cause, and where it shows in simulation, "-" if no story of it could be repeated.
 type goDefect struct {
 	foreignCause
 	simFaults, property string
@@ -185,8 +185,10 @@ func (r goRecipe) tell(ctx context.Context, dir string, real []shown) (all []goS
 		} else if one.Text, err = d.explanation(); err != nil {
 			return nil, err
 		}
-		if one.Story, err = r.story(ctx, dir, d); err != nil {
-			return nil, err
+		if d.property != "-" {
+			if one.Story, err = r.story(ctx, dir, d); err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, one)
 	}

@@ -32,6 +32,9 @@ func readKnown(t *testing.T) (all []known) {
 // Each known defect is found in simulation: over the wire, with the project's own client library and these faults only.
 func TestKnownDefectsAreFound(t *testing.T) {
 	for _, k := range readKnown(t) {
+		if k.property == "-" {
+			continue // it is found on real servers only
+		}
 		t.Run(k.cause, func(t *testing.T) {
 			if r := campaign(t, k.kind, k.recipe, k.faults, k.property, 3000); r.Verdict != sim.VerdictViolation {
 				t.Errorf("%s is not broken in %d episodes: %v %s", k.property, r.Episodes, r.Verdict, r.Reason)

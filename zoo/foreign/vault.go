@@ -38,7 +38,9 @@ func (l *vaultLock) Lock(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if l.lost, err = l.lock.Lock(ctx.Done()); err == nil && l.lost == nil {
+	l.lost, err = l.lock.Lock(ctx.Done())
+	if err == nil && l.lost == nil { // given up; what is under way ends by itself
+		l.lock = nil
 		return ctx.Err()
 	}
 	return err
