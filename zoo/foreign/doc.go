@@ -2,6 +2,8 @@
 // connect by themselves. What is here only gives each the methods that package workload calls. [Recipes] lists them;
 // what came of torturing them is in results/foreigngo.md.
 //
+//	go -C zoo/foreign run ./torture run lock --recipe vault
+//
 // It is a module of its own, with the projects in its go.mod, because users of zktorture get what zktorture's own
 // go.mod requires.
 package foreign
