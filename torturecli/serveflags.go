@@ -19,9 +19,9 @@ type zooFlags struct {
 	Tick           time.Duration `default:"2s" aliases:"tick-time" help:"tickTime. Sessions take from 2 to 20 of them, unless said otherwise."`
 	MinSession     time.Duration `name:"min-session-timeout" aliases:"min-session" help:"minSessionTimeout. Default: 2 ticks."`
 	MaxSession     time.Duration `name:"max-session-timeout" aliases:"max-session" help:"maxSessionTimeout. Default: 20 ticks."`
-	SyncLimit      int64         `default:"5" placeholder:"TICKS" help:"syncLimit: how long a deposed leader goes on, in ticks."`
+	SyncLimit      int64         `default:"5" placeholder:"TICKS" help:"syncLimit: how long a deposed leader goes on, in ticks (${default})."`
 	MaxClientCnxns int           `default:"60" help:"maxClientCnxns: how many connections a host may have to a server; 0 for any number."`
-	JuteMaxbuffer  int64         `default:"1048575" placeholder:"BYTES" help:"jute.maxbuffer: the longest request."`
+	JuteMaxbuffer  int64         `default:"1048575" placeholder:"BYTES" help:"jute.maxbuffer: the longest request, in bytes (${default})."`
 	CheckInterval  time.Duration `name:"container-check-interval" default:"1m" help:"znode.container.checkIntervalMs: how often empty containers and znodes past their TTL are removed."`
 	TTL            bool          `help:"Znodes with a time to live (zookeeper.extendedTypesEnabled)."`
 	Reconfig       bool          `help:"Let the super user change what /zookeeper/config says (reconfigEnabled)."`
