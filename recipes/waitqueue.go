@@ -118,7 +118,8 @@ func (q *waitQueue) find(members []member) int {
 }
 
 // prune deletes later znodes with the own guid. There are none as long as the search after a lost create begins with a
-// transaction; behind a mere [Conn.Sync], which a deposed leader answers, there may be. The earlier one keeps the place.
+// transaction; behind a mere [Conn.Sync], which a deposed leader answers, there may be. The earlier one keeps the
+// place.
 func (q *waitQueue) prune(ctx context.Context, behind []member) error {
 	for _, m := range behind {
 		if m.guid != q.guid {
