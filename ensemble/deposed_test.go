@@ -10,8 +10,8 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 )
 
-// A leader that was stopped while others elected another one does as fakezk's deposed leader when it runs again, and has
-// not noticed: it answers sync and reads as of before; a write is never answered, and never happens.
+// A leader that was stopped while others elected another one does as fakezk's deposed leader when it runs again, and
+// has not noticed: it answers sync and reads as of before; a write is never answered, and never happens.
 //
 // It notices at its next half tick (Leader.lead), which the calls here have to be faster than.
 func TestDeposedLeader(t *testing.T) {

@@ -68,8 +68,8 @@ func strikeDeposed(w *World, _ target, variant int) {
 	if old == 0 {
 		successor = 1
 	}
-	w.noteFault(Deposed, -1, "", fmt.Sprintf("server %d is cut off from the others, which elect server %d and close their "+
-		"connections; server %d does not notice", old, successor, old))
+	w.noteFault(Deposed, -1, "", fmt.Sprintf("server %d is cut off from the others, which elect server %d and close "+
+		"their connections; server %d does not notice", old, successor, old))
 	w.servers.Depose(w.now(), successor)
 	w.followAll()
 	w.eachClient(func(p *process, _ int, c client) {
@@ -93,7 +93,8 @@ func (w *World) noteNoticed(old int) {
 	if old < 0 || old == w.servers.Deposed() {
 		return
 	}
-	w.noteHealed(Deposed, -1, fmt.Sprintf("server %d notices that it does not lead any more, and closes its connections", old))
+	what := fmt.Sprintf("server %d notices that it does not lead any more, and closes its connections", old)
+	w.noteHealed(Deposed, -1, what)
 }
 
 // atDeposed tells whether a client is connected to a deposed leader.
@@ -102,8 +103,8 @@ func (w *World) atDeposed(c client) bool {
 	return connected && at == w.servers.Deposed()
 }
 
-// collectElections lists how servers recover. When nothing else can happen a deposed leader does not notice at once: time
-// passes first.
+// collectElections lists how servers recover. When nothing else can happen a deposed leader does not notice at once:
+// time passes first.
 func (w *World) collectElections() {
 	switch {
 	case w.outage.now:
