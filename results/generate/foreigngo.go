@@ -102,7 +102,7 @@ type simStory struct {
 // Lines is the trace as text.
 func (s *simStory) Lines() string { return strings.Join(s.Trace, "\n") }
 
-// measureForeignGo tortures two recipes at a time: on real servers they mostly wait.
+// measureForeignGo tortures four recipes at a time: on real servers they mostly wait.
 func measureForeignGo(ctx context.Context) (any, error) {
 	dir, err := os.MkdirTemp("", "foreigngo")
 	if err != nil {
@@ -120,7 +120,7 @@ func measureForeignGo(ctx context.Context) (any, error) {
 	}
 	all, problems := make([]goTortured, len(goRecipes)), make([]error, len(goRecipes))
 	var group errgroup.Group
-	group.SetLimit(2)
+	group.SetLimit(4)
 	for i, r := range goRecipes {
 		group.Go(func() error {
 			all[i], problems[i] = r.measure(ctx, dir)
