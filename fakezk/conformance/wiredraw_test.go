@@ -112,7 +112,6 @@ func (d wireDraw) connect() *wireConnect {
 		timeout:  pick[int32](d, 0, -1, 1, 70_000, 1<<31-1),
 		readOnly: pick(d, nil, new(false), new(true)),
 		password: pick(d, nil, []byte{}, make([]byte, 16), []byte("0123456789abcdef")),
-		hangUp:   d.one(2),
 		stream: pick(d, []byte{0x7f, 0xff, 0xff, 0xff}, []byte{0x80, 0, 0, 0}, []byte{0, 0x10, 0, 0}, []byte{0, 0, 0, 0},
 			slices.Concat([]byte{0, 0, 0, 24}, make([]byte, 24)), slices.Concat([]byte{0, 0, 0, 8}, make([]byte, 8)),
 			slices.Concat([]byte{0, 0, 0, 28}, make([]byte, 24), []byte{0, 0, 0, 1}),

@@ -86,7 +86,6 @@ type wireConnect struct {
 	readOnly *bool
 	password []byte // a wrong one
 	stream   []byte // nonsense
-	hangUp   bool   // the client closes its old connection before; else the server does
 
 	frames []wireFrame // requests that do not wait for the answer
 }
@@ -323,16 +322,13 @@ func sortEvents(seen []wireMessage) {
 }
 
 // connect makes a new connection of a client. If that takes its session away from an older one, the server closes that.
+// The client never does: when a real server notices is luck, and until then it keeps the watches.
 func (p *wirePlayer) connect(client int, how *wireConnect) error {
 	if err := p.settle(client); err != nil {
 		return err
 	}
 	c := &p.clients[client]
 	takesOver := how.how == goOn || how.how == guess
-	if takesOver && how.hangUp && c.wireConn != nil {
-		c.Close()
-		c.wireConn = nil
-	}
 	fresh, granted, err := p.dial(client, append(p.asked(c, how), stream(how.frames, c.last)...))
 	if err != nil {
 		return err
@@ -379,6 +375,7 @@ func (p *wirePlayer) dial(client int, asked []byte) (*wireConn, wireSession, err
 	if err != nil {
 		return nil, wireSession{}, err
 	}
+	conn.(*net.TCPConn).SetLinger(0) // tens of thousands of closed connections would use up all ports
 	c := &wireConn{conn, bufio.NewReader(conn), p.patience}
 	if err := c.write(asked); err != nil {
 		return nil, wireSession{}, err

@@ -132,7 +132,7 @@ func (s wireStep) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "client %d: %s", s.client, s.do)
 	if c := s.connect; c != nil {
-		fmt.Fprintf(&b, ": %s, timeout %d, hang up %v", c.how, c.timeout, c.hangUp)
+		fmt.Fprintf(&b, ": %s, timeout %d", c.how, c.timeout)
 		s.frames = c.frames
 	}
 	for _, f := range s.frames {
