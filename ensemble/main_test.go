@@ -38,7 +38,11 @@ func inRole(name string, env ...string) *exec.Cmd {
 	return cmd
 }
 
+// installedEnv tells a process in a role where to look for installed packages.
+const installedEnv = "ENSEMBLE_TEST_INSTALLED"
+
 func fetchOnce() error {
+	ensemble.SetInstalled(os.Getenv(installedEnv))
 	software, err := ensemble.Fetch(context.Background())
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func Fetch(ctx context.Context) (*Software, error) {
 	if home := os.Getenv("ZOOKEEPER_HOME"); home != "" {
 		return releaseIn(home)
 	}
-	if found, err := debianIn("/usr/share/java", "installed packages in /usr/share/java"); err == nil {
+	if found, err := debianIn(installed, "installed packages in "+installed); err == nil {
 		return found, nil
 	}
 	cache, err := cacheDir()
@@ -42,6 +42,9 @@ func Fetch(ctx context.Context) (*Software, error) {
 	}
 	return fetchDebian(ctx, cache)
 }
+
+// installed is where Debian's packages put jars. Only tests change it.
+var installed = "/usr/share/java"
 
 func cacheDir() (string, error) {
 	if dir := os.Getenv("ZKTORTURE_CACHE"); dir != "" {
