@@ -3,8 +3,8 @@
 //
 //	standin [start-foreground] [java's arguments] zoo.cfg
 //
-// Each member of an ensemble is a process. The first starts a coordinator, which serves all ports and treats the end of
-// a process as the death of its member.
+// Each member of an ensemble is a process, which passes the connections of its port on to a coordinator that the first
+// one starts. So the end of a process closes its connections, as that of a real server does.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,10 +32,10 @@ import (
 	"github.com/zktorture/zktorture/fakezk/server"
 )
 
-// joining is a member's message to the coordinator.
+// joining is the first line that a member sends the coordinator on a connection.
 type joining struct {
 	Member int    // from 0
-	Port   string // of clients
+	Client string // the address of the client that it connects; "": the connection stands for the member's process
 }
 
 // ensemble is the common part of all members' configurations.
@@ -104,8 +105,45 @@ func join(path string, properties config) error {
 	if err := json.NewEncoder(c).Encode(me); err != nil {
 		return err
 	}
-	_, err = io.Copy(os.Stdout, c)
+	if _, err := c.Read(make([]byte, 1)); err != nil { // the member serves
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:"+cfg["clientPort"])
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	go accept(l, cfg.socket(e), me)
+	_, err = io.Copy(io.Discard, c) // until the coordinator ends
 	return err
+}
+
+// accept passes clients on to the coordinator.
+func accept(l net.Listener, socket string, me joining) {
+	for {
+		client, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go forward(client, socket, joining{me.Member, client.RemoteAddr().String()})
+	}
+}
+
+func forward(client net.Conn, socket string, as joining) {
+	defer client.Close()
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	if err := json.NewEncoder(c).Encode(as); err != nil {
+		return
+	}
+	go func() {
+		io.Copy(c, client)
+		c.Close()
+	}()
+	io.Copy(client, c)
 }
 
 // config is a zoo.cfg.
@@ -165,7 +203,6 @@ func (c config) ensemble() (e ensemble, me joining) {
 		address, _, _ := strings.Cut(c["server."+id], ";")
 		e.Servers = append(e.Servers, "server."+id+"="+address)
 	}
-	me.Port = c["clientPort"]
 	if id, err := os.ReadFile(filepath.Join(c["dataDir"], "myid")); err == nil {
 		me.Member = max(slices.Index(ids, strings.TrimSpace(string(id))), 0)
 	}
@@ -227,10 +264,11 @@ const idleMax = time.Minute
 
 // coordinator serves the members with a live process.
 type coordinator struct {
-	server *server.Server
-	mu     sync.Mutex
-	alive  int
-	idle   *time.Timer
+	server  *server.Server
+	members []sync.Mutex // held by the process of a member
+	mu      sync.Mutex
+	alive   int
+	idle    *time.Timer
 }
 
 func coordinate(socket string, e ensemble) error {
@@ -246,7 +284,7 @@ func coordinate(socket string, e ensemble) error {
 	if err != nil {
 		return err
 	}
-	c := &coordinator{server: servers}
+	c := &coordinator{server: servers, members: make([]sync.Mutex, e.members())}
 	for i := range e.members() {
 		c.server.Kill(i)
 	}
@@ -260,29 +298,41 @@ func coordinate(socket string, e ensemble) error {
 	}
 }
 
-// serve runs one member for the life of its process.
-func (c *coordinator) serve(process net.Conn) {
-	defer process.Close()
+// serve serves a client, or a member for the life of its process.
+func (c *coordinator) serve(from net.Conn) {
+	defer from.Close()
+	in := bufio.NewReader(from)
+	line, err := in.ReadBytes('\n')
 	var me joining
-	if err := json.NewDecoder(process).Decode(&me); err != nil {
+	if err != nil || json.Unmarshal(line, &me) != nil {
 		return
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:"+me.Port)
-	for try := 0; err != nil && try < 100; try++ { // its last process has just ended
-		time.Sleep(20 * time.Millisecond)
-		l, err = net.Listen("tcp", "127.0.0.1:"+me.Port)
-	}
-	if err != nil {
-		fmt.Fprintln(process, err)
+	if me.Client != "" {
+		c.server.ServeConn(me.Member, forwarded{from, in, me.Client})
 		return
 	}
+	c.members[me.Member].Lock() // its last process has just ended
+	defer c.members[me.Member].Unlock()
 	c.count(+1)
+	defer c.count(-1)
 	c.server.Restart(me.Member)
-	go c.server.Serve(me.Member, l)
-	io.Copy(io.Discard, process) // until it dies
-	l.Close()
-	c.server.Kill(me.Member)
-	c.count(-1)
+	defer c.server.Kill(me.Member)
+	if _, err := from.Write([]byte{'\n'}); err == nil {
+		io.Copy(io.Discard, in) // until it dies
+	}
+}
+
+// forwarded is a client's connection that a member passes on.
+type forwarded struct {
+	net.Conn
+	in     io.Reader
+	client string
+}
+
+func (f forwarded) Read(p []byte) (int, error) { return f.in.Read(p) }
+
+func (f forwarded) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(f.client))
 }
 
 func (c *coordinator) count(n int) {
