@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser foreign agree wire soak stories checks determinism million mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser clients foreign agree wire soak stories checks determinism million mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -25,9 +25,9 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 # tests of each, because real servers make them wait; those first that take longest. GOGC: garbage is collected
 # less often. The time limits are for tests that hang: on a busy machine everything takes longer. What go vet says, lint says.
 PACKAGES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
-LONG     := ./torturecli ./workload ./sim ./ensemble ./story ./fakezk/conformance
+LONG     := ./torturecli ./internal/suites ./workload ./sim ./ensemble ./story ./fakezk/conformance
 
-test: zookeeper browser lint ## everything that must pass: linters, all tests, the core with -race
+test: zookeeper browser clients lint ## everything that must pass: linters, all tests, the core with -race
 	GOMAXPROCS=1 GOGC=400 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
 	GOMAXPROCS=1 $(GO) -C zoo/foreign test -vet=off ./...
 	@$(MAKE) --no-print-directory race
@@ -62,6 +62,15 @@ browser: ## make sure that pages can be tested: install Chromium if root on Debi
 	apt-get update -q && apt-get install -y -q --no-install-recommends chromium || echo "browser: Chromium could not be installed; its tests are skipped"; \
 	else echo "browser: no Chromium here, so the tests of pages are skipped"; fi
 
+CLIENTS := libcurator-recipes-java libcommons-cli-java zookeeper-bin default-jdk-headless \
+	python3-kazoo python3-pytest python3-mock python3-objgraph python3-gevent python3-eventlet
+
+clients: ## make sure that the client programs of internal/suites can be run: install them if root on Debian (else those tests are skipped)
+	@if dpkg -s $(CLIENTS) >/dev/null 2>&1; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	apt-get update -q && apt-get install -y -q --no-install-recommends $(CLIENTS) || echo "clients: $(CLIENTS) could not all be installed; tests of what is missing are skipped"; \
+	else echo "clients: $(CLIENTS) are not all here, and only root on Debian can install them; tests of what is missing are skipped"; fi
+
 FOREIGN := python3-kazoo libcurator-recipes-java libjackson2-databind-java default-jdk-headless
 
 foreign: ## make sure that kazoo's and Curator's recipes can be run: install them if root on Debian
@@ -89,14 +98,9 @@ zoo-%: ## hunt one animal, such as zoo-DQ6; succeeds when the bug is found and i
 million: ## a million episodes of every recipe, or of KIND=lock: results/million.md (minutes each)
 	$(GO) run ./results/generate million $(KIND)
 
-KAZOO := python3-kazoo python3-pytest python3-mock python3-objgraph python3-gevent python3-eventlet
-
-suites: ## the tests of go-zookeeper and of kazoo, with torture's servers in the place of Java's (ten minutes; kazoo's need root on Debian)
-	./internal/standin/suite.sh go-zookeeper
-	@if ! dpkg -s $(KAZOO) >/dev/null 2>&1; then \
-	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -y -q --no-install-recommends $(KAZOO); \
-	else echo "suites: $(KAZOO) are not all here, and only root on Debian can install them"; exit 2; fi; fi
-	./internal/standin/suite.sh kazoo
+suites: zookeeper clients ## torture's servers beside real ones: Curator, zkCli, the C client, go-zookeeper's and kazoo's own tests (five minutes)
+	@dpkg -s $(CLIENTS) >/dev/null 2>&1 || { echo "suites: not all of $(CLIENTS) are here"; exit 2; }
+	ZKTORTURE_SUITES=all $(GO) test -count=1 -timeout 60m -parallel 2 -v ./internal/suites
 
 soak: ## torture four of our recipes on three real servers, ten minutes each: results/soak.md
 	$(GO) run ./results/generate soak

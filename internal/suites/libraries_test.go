@@ -1,0 +1,92 @@
+package suites_test
+
+import (
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// goZookeeperPart are the tests of go-zookeeper that are always run: transactions, watches after a reconnect, expiry,
+// locks.
+const goZookeeperPart = "^TestIntegration_(Create|Multi|MultiFailures|GetSetACL|ChildWatch|SetWatchers|ExpiringWatch|" +
+	"BadSession|Lock|IfAuthdataSurvivesReconnect)$"
+
+// kazooPart are the files of kazoo's tests that are always run: transactions, sessions, watches, locks and semaphores.
+var kazooPart = []string{"test_client.py", "test_lock.py", "test_watchers.py"}
+
+// TestGoZookeeper runs the tests of go-zookeeper with torture's servers in the place of Java's.
+func TestGoZookeeper(t *testing.T) {
+	need(t, "Go's toolchain", onPath("go"), "Go")
+	t.Parallel()
+	pattern := goZookeeperPart
+	if whole {
+		pattern = "."
+	}
+	out := runSuite(t, "go-zookeeper", "-v", "-run", pattern)
+	wanted := regexp.MustCompile(pattern)
+	result := regexp.MustCompile(`(?m)^--- ([A-Z]+: \w+)`)
+	compareTests(t, "testdata/go-zookeeper.txt", out, result, func(test string) bool {
+		_, name, _ := strings.Cut(test, ": ")
+		return wanted.MatchString(name)
+	})
+}
+
+// TestKazoo is the same with those of kazoo.
+func TestKazoo(t *testing.T) {
+	need(t, "kazoo with what its tests need", kazooIsHere(),
+		"python3-kazoo python3-pytest python3-mock python3-objgraph python3-gevent python3-eventlet")
+	t.Parallel()
+	args := []string{"-rA", "--show-capture=no"}
+	if !whole {
+		args = append(args, "-k", strings.Join(kazooPart, " or "))
+	}
+	out := runSuite(t, "kazoo", args...)
+	result := regexp.MustCompile(`(?m)^([A-Z]+ \S+::\S+)`)
+	compareTests(t, "testdata/kazoo.txt", out, result, func(test string) bool {
+		_, name, _ := strings.Cut(test, " ")
+		file, _, _ := strings.Cut(name, "::")
+		return whole || slices.Contains(kazooPart, file)
+	})
+}
+
+func kazooIsHere() bool {
+	const needed = "import kazoo.tests, pytest, mock, objgraph, gevent, eventlet"
+	return exec.Command("/usr/bin/python3", "-c", needed).Run() == nil
+}
+
+// runSuite runs one of the suites, all or in part.
+func runSuite(t *testing.T, suite string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "internal/standin/suite.sh", append([]string{suite}, args...)...)
+	cmd.Dir = "../.."
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %v\n%s", cmd, err, out)
+	}
+	return string(out)
+}
+
+// compareTests compares what became of the tests of a suite, which a pattern finds, with the part of a file that is
+// wanted.
+func compareTests(t *testing.T, file, out string, pattern *regexp.Regexp, wanted func(test string) bool) {
+	t.Helper()
+	var got, want []string
+	for _, found := range pattern.FindAllStringSubmatch(out, -1) {
+		got = append(got, found[1])
+	}
+	slices.Sort(got)
+	if *update && whole {
+		write(t, file, strings.Join(got, "\n")+"\n")
+	}
+	for line := range strings.Lines(read(t, file)) {
+		if line = strings.TrimSuffix(line, "\n"); wanted(line) {
+			want = append(want, line)
+		}
+	}
+	if len(want) == 0 {
+		t.Errorf("no test of %s is wanted", file)
+	}
+	same(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
+}
