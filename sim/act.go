@@ -210,17 +210,19 @@ func (w *World) countHerd(m fakezk.Message) {
 			return
 		}
 	}
-	h := Herd{Step: w.step, Zxid: m.Zxid, Path: m.Path}
-	for _, p := range w.procs {
-		for _, c := range p.clients {
-			c.WatchedBy(m.Path, func(user int, tag int64) {
-				if op := p.opOf(user); op != nil && op.Number == tag && w.queued(op) && !slices.Contains(h.Ops, op) {
-					h.Ops = append(h.Ops, op)
-				}
-			})
+	var p *process
+	w.herd = append(w.herd, Herd{Step: w.step, Zxid: m.Zxid, Path: m.Path})
+	h := &w.herd[len(w.herd)-1]
+	add := func(user int, tag int64) { // one for all clients: it would be allocated for each
+		if op := p.opOf(user); op != nil && op.Number == tag && w.queued(op) && !slices.Contains(h.Ops, op) {
+			h.Ops = append(h.Ops, op)
 		}
 	}
-	w.herd = append(w.herd, h)
+	for _, p = range w.procs {
+		for _, c := range p.clients {
+			c.WatchedBy(m.Path, add)
+		}
+	}
 }
 
 // queued tells whether a znode that the operation has created still exists. Without it the operation waits no more,

@@ -109,11 +109,13 @@ func (p *process) sends() client {
 
 // eachClient calls f for every client of the processes that have neither crashed nor finished.
 func (w *World) eachClient(f func(p *process, number int, c client)) {
-	w.alive(func(p *process) {
-		for i, c := range p.clients {
-			f(p, i, c)
+	for _, p := range w.procs {
+		if p.active() {
+			for i, c := range p.clients {
+				f(p, i, c)
+			}
 		}
-	})
+	}
 }
 
 // at tells whether a connection at the servers is one of the process's.

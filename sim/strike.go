@@ -76,11 +76,13 @@ func (w *World) nthFault(n int) int {
 // alive calls f for every process that has neither crashed nor finished.
 func (w *World) alive(f func(p *process)) {
 	for _, p := range w.procs {
-		if !p.crashed && !p.paused && p.unfinished() {
+		if p.active() {
 			f(p)
 		}
 	}
 }
+
+func (p *process) active() bool { return !p.crashed && !p.paused && p.unfinished() }
 
 // Ways in which a process begins.
 const (
