@@ -50,24 +50,28 @@ func TestExactChild(t *testing.T) {
 func TestExactAcrossProcesses(t *testing.T) {
 	seeds := seedsOf(t, "ZKTORTURE_EXACT", 40)
 	for name := range exactWorlds {
-		first := childHashes(t, name, "GOMAXPROCS=1", "as-usual", seeds)
-		for _, other := range []struct{ processors, collect string }{
-			{"GOMAXPROCS=1", "as-usual"}, {"GOMAXPROCS=2", "as-usual"}, {"GOMAXPROCS=2", "as-usual"}, {"GOMAXPROCS=2", "always"},
-		} {
-			n := seeds
-			if other.collect == "always" {
-				n = min(n, max(40, seeds/10))
+		t.Run(name, func(t *testing.T) { acrossProcesses(t, name, seeds) })
+	}
+}
+
+func acrossProcesses(t *testing.T, name string, seeds uint64) {
+	first := childHashes(t, name, "GOMAXPROCS=1", "as-usual", seeds)
+	for _, other := range []struct{ processors, collect string }{
+		{"GOMAXPROCS=1", "as-usual"}, {"GOMAXPROCS=2", "as-usual"}, {"GOMAXPROCS=2", "as-usual"}, {"GOMAXPROCS=2", "always"},
+	} {
+		n := seeds
+		if other.collect == "always" {
+			n = min(n, max(40, seeds/10))
+		}
+		differ := 0
+		for seed, hash := range childHashes(t, name, other.processors, other.collect, n) {
+			if hash != first[seed] {
+				differ++
 			}
-			differ := 0
-			for seed, hash := range childHashes(t, name, other.processors, other.collect, n) {
-				if hash != first[seed] {
-					differ++
-				}
-			}
-			t.Logf("%s, %s, garbage collected %s: %d of %d seeds differ", name, other.processors, other.collect, differ, n)
-			if differ > 0 {
-				t.Fail()
-			}
+		}
+		t.Logf("%s, garbage collected %s: %d of %d seeds differ", other.processors, other.collect, differ, n)
+		if differ > 0 {
+			t.Fail()
 		}
 	}
 }

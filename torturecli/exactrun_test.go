@@ -88,3 +88,15 @@ func main() {
 		t.Errorf("exit status %d: %s", exit, out)
 	}
 }
+
+// Animals that need exact mode are skipped without it, which is no failure, and hunted with it.
+func TestZooExact(t *testing.T) {
+	torture := ordinary(t, filepath.Join("..", "cmd", "torture"))
+	if out, exit := torture("GOMAXPROCS=1", "zoo", "G2"); exit != 0 || !strings.Contains(out, "skipped") {
+		t.Errorf("without --exact: exit status %d: %s", exit, out)
+	}
+	out, exit := torture("GOMAXPROCS=1", strings.Fields("zoo G2 G3 --exact --episodes 200")...)
+	if exit != 0 || !strings.Contains(out, "2 of 2 found; every twin is clean") {
+		t.Errorf("with --exact: exit status %d: %s", exit, out)
+	}
+}

@@ -21,6 +21,7 @@ type zooCmd struct {
 	Duration    time.Duration `help:"For ensemble: at most so long for each animal." default:"20s"`
 	Confirm     bool          `help:"Make each counterexample happen on three real servers, started here, too. Twins are left out."`
 	JSON        bool          `name:"json" help:"Print one JSON object to standard output and nothing else there." xor:"output"`
+	Exact       bool          `help:"Hunt in exact mode, and what needs it, too: see torture run --exact."`
 	Source      bool          `help:"Hunt nothing: print the functions in which a bug makes a difference, with it (-) and mended (+)." xor:"output"`
 	AsPublished bool          `help:"With --source: the whole recipe, as it was published with all of its bugs (-) and mended (+)."`
 	ciFlags     `embed:""`
@@ -45,6 +46,12 @@ func (z *zooCmd) Run(c *commandContext) error {
 	if z.Source {
 		return z.printSources(c.out, animals)
 	}
+	if z.Exact && z.Backend == "sim" && !z.Confirm {
+		if err := c.exactly(); err != nil {
+			return err
+		}
+	}
+	animals, skipped := huntable(animals)
 	if err := z.probe(); err != nil {
 		return err
 	}
@@ -66,6 +73,9 @@ func (z *zooCmd) Run(c *commandContext) error {
 		if !z.JSON {
 			printCatch(c.out, got.catch)
 		}
+	}
+	if !z.JSON && len(z.IDs) > 0 {
+		printSkipped(c.out, skipped)
 	}
 	return z.report(c, catches)
 }
@@ -207,8 +217,33 @@ func printScore(w io.Writer, catches []zoo.Catch, self string) {
 		fmt.Fprintf(w, "one alone: %s zoo ID\n", self)
 	}
 	if s.total == len(zoo.Animals()) {
+		printSkipped(w, zoo.Skipped())
 		printAbsentees(w)
 	}
+}
+
+// huntable leaves out the animals that this program cannot hunt: they are skipped, and not missed.
+func huntable(animals []zoo.Animal) (can, skipped []zoo.Animal) {
+	for _, a := range animals {
+		if a.Exact && !sim.Exact() {
+			skipped = append(skipped, a)
+		} else {
+			can = append(can, a)
+		}
+	}
+	return can, skipped
+}
+
+func printSkipped(w io.Writer, skipped []zoo.Animal) {
+	if len(skipped) == 0 {
+		return
+	}
+	var ids []string
+	for _, a := range skipped {
+		ids = append(ids, a.ID)
+	}
+	fmt.Fprint(w, wrap(fmt.Sprintf("skipped, as what the Go runtime decides is drawn with --exact only: %s",
+		strings.Join(ids, " ")), columns), "\n")
 }
 
 // printAbsentees lists what the zoo does not have.
@@ -223,6 +258,7 @@ type zooSummary struct {
 	Animals []animalSummary `json:"animals"`
 	Found   int             `json:"found"`
 	Total   int             `json:"total"`
+	Skipped []string        `json:"skipped,omitempty"` // that need --exact
 }
 
 type animalSummary struct {
@@ -284,6 +320,9 @@ func writeZoo(w io.Writer, catches []zoo.Catch) error {
 			a.Confirmation = &confirmationSummary{f.Violation != nil, f.Step, f.Difference, f.Untried, f.Tries}
 		}
 		summary.Animals = append(summary.Animals, a)
+	}
+	for _, a := range zoo.Skipped() {
+		summary.Skipped = append(summary.Skipped, a.ID)
 	}
 	return writeJSON(w, summary)
 }

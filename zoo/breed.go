@@ -37,10 +37,11 @@ var animals = sync.OnceValue(func() (all []Animal) {
 
 // breed is a published recipe, and how it is used.
 type breed struct {
-	name string // of the recipe; the bugs in force follow
-	make func(bugs published.Bugs, opts ...workload.Option) *workload.Workload
-	opts []workload.Option
-	rate float64 // see Animal
+	name  string // of the recipe; the bugs in force follow
+	make  func(bugs published.Bugs, opts ...workload.Option) *workload.Workload
+	opts  []workload.Option
+	rate  float64 // see Animal
+	exact bool    // see Animal
 }
 
 // breeds says which animals are of which breed.
@@ -55,7 +56,7 @@ func (b breed) animal(row []string) Animal {
 	clients, _ := strconv.Atoi(row[3])
 	return Animal{
 		ID: row[0], Property: row[1], Needs: row[2], Clients: clients, Source: row[5], Title: row[6],
-		Bugs: bugs, Rate: b.rate,
+		Bugs: bugs, Rate: b.rate, Exact: b.exact,
 		Broken: func() *workload.Workload { return b.with(bugs) },
 		Twin:   func() *workload.Workload { return b.with(published.NoBugs()) },
 	}
@@ -92,6 +93,9 @@ func class[I, S, R any](of kind[I], name string, fresh func() *S,
 
 // by has the breed use another client library than go-zookeeper.
 func (b breed) by(client fakezk.ClientSemantics) breed { return b.used("", workload.ForClient(client)) }
+
+// racing says that the breed's bugs show by what the Go runtime decides.
+func (b breed) racing() breed { b.exact = true; return b }
 
 // used has the breed used in a way of its own, which its name says.
 func (b breed) used(how string, opts ...workload.Option) breed {

@@ -20,6 +20,7 @@ var zkLockBreeds = breeds{
 	{"L16 L19 L20 L22", curatorLock("go-zookeeper")},
 	{"L28 L30",
 		own(workload.Lock, "twitter commons, DistributedLockImpl by go-zookeeper with ", published.NewDistributedLock)},
+	{"G1 G2 G3", own(workload.Lock, "goroutines that race with ", published.NewRacedLock).racing()},
 	{"X6", curatorLock("Java's client").by(fakezk.SemanticsJava)},
 }
 

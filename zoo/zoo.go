@@ -40,10 +40,20 @@ type Animal struct {
 	// Rate, if set, is the share of the episodes in which the animal is to be found, within a factor of two: it is a
 	// canary. If it is found more often or more rarely the harness is broken.
 	Rate float64
+	// Exact says that the Go runtime decides whether the bug shows: only in exact mode is it searched for on purpose, and
+	// replayed (see [sim.Exact]).
+	Exact bool
 }
 
-// Animals lists the animals that are hunted by name.
-func Animals() []Animal { return slices.Clone(animals()) }
+// Animals lists the animals that this program can hunt: without those that need exact mode, unless it is built for that.
+func Animals() []Animal {
+	return slices.DeleteFunc(slices.Clone(animals()), func(a Animal) bool { return a.Exact && !sim.Exact() })
+}
+
+// Skipped lists the animals that it cannot.
+func Skipped() []Animal {
+	return slices.DeleteFunc(slices.Clone(animals()), func(a Animal) bool { return !a.Exact || sim.Exact() })
+}
 
 // Absent is a published bug that has no animal, and why.
 type Absent struct{ ID, Reason string }
@@ -63,7 +73,7 @@ func Find(ids []string) ([]Animal, error) {
 		return Animals(), nil
 	}
 	var found []Animal
-	all := Animals()
+	all := animals()
 	for _, id := range ids {
 		i := slices.IndexFunc(all, func(a Animal) bool { return strings.EqualFold(a.ID, id) })
 		if i < 0 {

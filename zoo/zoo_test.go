@@ -98,7 +98,7 @@ func TestZooEntries(t *testing.T) {
 func TestEveryPublishedBugHasAnAnimal(t *testing.T) {
 	switched, marked := publishedBugs(t)
 	known := map[string]bool{}
-	for _, a := range Animals() {
+	for _, a := range animals() {
 		known[a.ID] = true
 		if a.Rate == 0 && (!switched[a.ID] || !marked[a.ID]) {
 			t.Errorf("%s in package published: a switch %v, a comment BUG %v", a.ID, switched[a.ID], marked[a.ID])
