@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser clients foreign agree wire soak stories checks determinism million mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser clients foreign agree wire soak stories checks determinism million exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -31,6 +31,7 @@ test: zookeeper browser clients lint ## everything that must pass: linters, all 
 	GOMAXPROCS=1 GOGC=400 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
 	GOMAXPROCS=1 $(GO) -C zoo/foreign test -vet=off ./...
 	@$(MAKE) --no-print-directory race
+	@$(MAKE) --no-print-directory exact
 
 ci: ## what .ci/run does: make test, then the closing lines of go test
 	./.ci/run
@@ -88,6 +89,14 @@ wire: zookeeper ## send the fake and a real server the same N requests (default 
 
 determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (default 2000) of each recipe of the zoo, three times and compare them one by one
 	ZKTORTURE_SEEDS=$(SEEDS) ZKTORTURE_ZOO_SEEDS=$(ZOO_SEEDS) $(GO) test -count=1 -timeout 120m -run Determinism -v ./sim
+
+EXACT ?= 40
+
+exact: ## exact mode: its tests, and EXACT seeds (default 40) of go-zookeeper's lock and others compared between processes, also with -race
+	ZKTORTURE_EXACT=$(EXACT) $(GO) run ./cmd/torture test -count=1 -timeout 120m -run 'Exact|Recorded' -v ./internal/exact ./sim ./zoo
+	@if command -v "$$($(GO) env CC)" >/dev/null; then \
+	ZKTORTURE_EXACT=$$(($(EXACT) < 500 ? $(EXACT) : 500)) $(GO) run ./cmd/torture test -race -vet=off -count=1 -timeout 120m -run 'ExactAcrossProcesses' -v ./sim; \
+	else echo "exact: without -race, which needs a C compiler"; fi
 
 zoo: ## hunt every animal of the zoo: recipes known to be broken; fails if one is not found
 	$(GO) run ./cmd/torture zoo --seed $(SEED)
