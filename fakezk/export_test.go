@@ -27,17 +27,30 @@ func (e *Ensemble) CheckInvariants() error {
 	return nil
 }
 
+func (s *siblings) check() error {
+	list := slices.Collect(s.all())
+	if !slices.IsSortedFunc(list, compareOrder) || len(list) != s.count {
+		return fmt.Errorf("%d of %d, in order: %v", len(list), s.count, slices.IsSortedFunc(list, compareOrder))
+	}
+	for i, block := range s.blocks {
+		if len(block) > blockMax || len(block) == 0 && len(s.blocks) > 1 {
+			return fmt.Errorf("block %d has %d of them", i, len(block))
+		}
+	}
+	return nil
+}
+
 func (t *tree) checkTree() error {
 	owned := 0
 	for path, n := range t.nodes {
 		if path != n.path && path != "" {
 			return fmt.Errorf("%s is stored as %s", n.path, path)
 		}
-		if n != t.root && (n.parent != t.nodes[parentOf(path)] || !slices.Contains(n.parent.children, n)) {
+		if n != t.root && (n.parent != t.nodes[parentOf(path)] || !slices.Contains(slices.Collect(n.parent.children.all()), n)) {
 			return fmt.Errorf("%s is not linked to its parent", path)
 		}
-		if !slices.IsSortedFunc(n.children, compareOrder) {
-			return fmt.Errorf("the children of %s are out of order", path)
+		if err := n.children.check(); err != nil {
+			return fmt.Errorf("the children of %s: %w", path, err)
 		}
 		if n.owner != 0 {
 			owned++

@@ -51,7 +51,7 @@ func (e *Ensemble) Walk(root string, f func(path string, n NodeInfo)) {
 
 func (n *node) walk(f func(path string, n NodeInfo)) {
 	f(n.path, n.info())
-	children := slices.Clone(n.children)
+	children := slices.Collect(n.children.all())
 	slices.SortFunc(children, func(a, b *node) int { return cmp.Compare(a.name, b.name) })
 	for _, child := range children {
 		child.walk(f)

@@ -172,7 +172,7 @@ func (n *node) save(out *json.Encoder) error {
 		Path: n.path, Data: n.data, ACL: n.acl, Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Ctime: n.ctime, Mtime: n.mtime,
 		Version: n.version, Created: n.created, Aversion: n.aversion, Owner: n.owner,
 	})
-	for _, child := range n.children {
+	for child := range n.children.all() {
 		if err == nil {
 			err = child.save(out)
 		}

@@ -114,7 +114,7 @@ func (t *tree) recount(prefix string, stats *node) {
 func (n *node) sum(t track) {
 	t["count"]++
 	t["bytes"] += int64(len(n.data))
-	for _, child := range n.children {
+	for child := range n.children.all() {
 		child.sum(t)
 	}
 }

@@ -35,7 +35,7 @@ func (e *Ensemble) reapable(now int64) []string {
 
 // due tells whether a container or TTL node is to be removed. A container that never had a child is kept.
 func (n *node) due(now int64) bool {
-	if len(n.children) > 0 {
+	if n.children.count > 0 {
 		return false
 	}
 	if n.owner == ownerContainer {

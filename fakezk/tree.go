@@ -32,7 +32,7 @@ type node struct {
 	path, name string
 	order      uint64 // place among its siblings
 	parent     *node
-	children   []*node // by order, then name
+	children   siblings // by order, then name
 	data       []byte
 	acl        []zk.ACL
 
@@ -47,8 +47,8 @@ type node struct {
 func (n *node) stat() zk.Stat {
 	s := zk.Stat{
 		Czxid: n.czxid, Mzxid: n.mzxid, Ctime: n.ctime, Mtime: n.mtime,
-		Version: n.version, Cversion: 2*n.created - int32(len(n.children)), Aversion: n.aversion,
-		DataLength: int32(len(n.data)), NumChildren: int32(len(n.children)), Pzxid: n.pzxid,
+		Version: n.version, Cversion: 2*n.created - int32(n.children.count), Aversion: n.aversion,
+		DataLength: int32(len(n.data)), NumChildren: int32(n.children.count), Pzxid: n.pzxid,
 	}
 	if isEphemeral(n.owner) {
 		s.EphemeralOwner = n.owner
@@ -58,27 +58,20 @@ func (n *node) stat() zk.Stat {
 
 // names lists the children in their arbitrary, stable order. The caller may keep and change it.
 func (n *node) names() []string {
-	names := make([]string, len(n.children))
-	for i, child := range n.children {
-		names[i] = child.name
+	names := make([]string, 0, n.children.count)
+	for child := range n.children.all() {
+		names = append(names, child.name)
 	}
 	return names
 }
 
 // descendants counts the nodes below n.
 func (n *node) descendants() int32 {
-	count := int32(len(n.children))
-	for _, child := range n.children {
+	count := int32(n.children.count)
+	for child := range n.children.all() {
 		count += child.descendants()
 	}
 	return count
-}
-
-func compareOrder(a, b *node) int {
-	if c := cmp.Compare(a.order, b.order); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.name, b.name)
 }
 
 // tree is the data of one replica after a prefix of the log.
@@ -137,7 +130,7 @@ func emptied[K comparable, V any](m map[K]V) map[K]V {
 }
 
 func (t *tree) recycle(n *node) {
-	for _, child := range n.children {
+	for child := range n.children.all() {
 		t.recycle(child)
 	}
 	t.free = append(t.free, n)
@@ -152,7 +145,7 @@ func (t *tree) fresh() *node {
 	}
 	n := t.free[len(t.free)-1]
 	t.free = t.free[:len(t.free)-1]
-	*n = node{children: n.children[:0]}
+	*n = node{children: n.children.emptied()}
 	return n
 }
 
@@ -161,8 +154,7 @@ func (t *tree) link(path string) *node {
 	n := t.fresh()
 	n.path, n.name, n.parent = path, nameOf(path), t.nodes[parentOf(path)]
 	n.order = hash(t.seed, n.name)
-	i, _ := slices.BinarySearchFunc(n.parent.children, n, compareOrder)
-	n.parent.children = slices.Insert(n.parent.children, i, n)
+	n.parent.children.add(n)
 	t.nodes[path] = n
 	return n
 }
@@ -240,9 +232,7 @@ func (t *tree) ownedBy(key int64) []string {
 
 // remove deletes a node that has no children (DataTree.deleteNode).
 func (t *tree) remove(n *node, zxid int64) {
-	siblings := n.parent.children
-	i, _ := slices.BinarySearchFunc(siblings, n, compareOrder)
-	n.parent.children = slices.Delete(siblings, i, i+1)
+	n.parent.children.remove(n)
 	n.parent.pzxid = zxid
 	t.disown(n)
 	delete(t.nodes, n.path)

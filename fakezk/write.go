@@ -28,7 +28,7 @@ func (e *Ensemble) look(path string) record {
 	if n == nil {
 		return record{}
 	}
-	return record{true, n.acl, n.owner, n.version, n.aversion, n.created, int32(len(n.children)), len(n.data)}
+	return record{true, n.acl, n.owner, n.version, n.aversion, n.created, int32(n.children.count), len(n.data)}
 }
 
 // foresee notes in pending what an edit will do, for the rest of the multi. The counter wraps here even where the
