@@ -36,6 +36,9 @@ func ours() (all []subject) {
 // animals are the recipes that are known to be broken, and their twins.
 func animals() (all []subject) {
 	for _, a := range zoo.Animals() {
+		if a.Exact {
+			continue // in exact builds only, see TestExactAnimals of package zoo
+		}
 		all = append(all, subject{a.ID, a.Broken(), a.Clients}, subject{a.ID + "/twin", a.Twin(), a.Clients})
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,10 +49,22 @@ func TestExactChild(t *testing.T) {
 // Equal seeds give equal runs in several processes, on one processor and on two, and while garbage is collected without
 // pause, all faults striking three clients. ZKTORTURE_EXACT says how many seeds.
 func TestExactAcrossProcesses(t *testing.T) {
-	seeds := seedsOf(t, "ZKTORTURE_EXACT", 40)
+	seeds := exactSeeds(t)
 	for name := range exactWorlds {
 		t.Run(name, func(t *testing.T) { acrossProcesses(t, name, seeds) })
 	}
+}
+
+func exactSeeds(t *testing.T) uint64 {
+	text, given := os.LookupEnv("ZKTORTURE_EXACT")
+	if !given {
+		return 40
+	}
+	seeds, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("ZKTORTURE_EXACT: %v", err)
+	}
+	return seeds
 }
 
 func acrossProcesses(t *testing.T, name string, seeds uint64) {
