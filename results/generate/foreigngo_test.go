@@ -75,27 +75,3 @@ func TestGoPage(t *testing.T) {
 		}
 	}
 }
-
-// A defect is shown by its story, and by its case on real servers; what has neither says nothing of them.
-func TestGoTemplate(t *testing.T) {
-	defects := []goShown{
-		{shown{Text: "### One", Case: &foreignCase{Kind: "lock", Ops: 3}}, "loss",
-			&simStory{Property: "orphan", Message: "it stays", Trace: []string{"0 create", "1 ! loss"}, Times: 7, Episodes: 9}},
-		{shown{Text: "### Other"}, "none", nil},
-	}
-	run := &runResult{Verdict: "violation", Violations: []violation{{Property: "orphan", Times: 7}}}
-	one := goTortured{goRecipe: goRecipes[0], Version: "v1", Simulated: run, Real: tortured{runResult: run}, Defects: defects}
-	text, err := fill("foreigngo", facts{"Duration": "1m", "Episodes": 9, "Server": "3.8", "Recipes": []goTortured{one}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []string{
-		"| zk.Lock | github.com/go-zookeeper/zk v1, BSD-3-Clause |", "| violation: orphan 7 | violation: orphan 7 (0 rounds) |",
-		"with `--faults loss`, *orphan* was broken in 7 of 9 episodes. The smallest story: it stays.",
-		"```text\n0 create\n1 ! loss\n```", "On real servers: \nSmallest case found", "### Other\n",
-	} {
-		if !strings.Contains(text, part) {
-			t.Errorf("no %q in\n%s", part, text)
-		}
-	}
-}

@@ -229,6 +229,24 @@ With ` + "`--faults none --duration 1m`" + ` instead of all, there were 1,000 ro
 
 It was not seen in 480 small rounds.
 `},
+	{"foreigngo", facts{"Duration": "1m", "Episodes": 9, "Server": "3.8", "Recipes": []goTortured{{
+		goRecipe: goRecipes[0], Version: "v1", Simulated: orphaned, Real: tortured{runResult: orphaned},
+		Defects: []goShown{
+			{shown{Text: "### One", Case: &foreignCase{Kind: "lock", Ops: 3}}, "loss", &simStory{
+				Property: "orphan", Message: "it stays", Trace: []string{"0 create", "1 ! loss"}, Times: 7, Episodes: 9,
+			}},
+			{shown{Text: "### Other"}, "none", nil},
+		},
+	}}}, "| zk.Lock | github.com/go-zookeeper/zk v1, BSD-3-Clause | itself; takes a *zk.Conn | violation: orphan 7 | " +
+		"violation: orphan 7 (0 rounds) |" + `
+### One
+In simulation, with ` + "`--faults loss`" + `, *orphan* was broken in 7 of 9 episodes. The smallest story: it stays.
+0 create
+1 ! loss
+On real servers: 
+Smallest case found: `+ "`torture run lock --backend ensemble --nodes 1 --recipe 'exec:…' --seed 0 --clients 0 --ops 3 --episodes 0 --plan FILE`," + `
+### Other
+`},
 	{"served", facts{
 		"Duration": "1m", "Server": "3.8.0", "Again": 5, "Cleanup": "### It stays",
 		"Libraries": map[string]foreignLibrary{"kazoo": {Version: "kazoo 2.8.0", Shown: "python3"}},
@@ -255,6 +273,9 @@ It was not seen in 480 small rounds.
 }
 
 // Every template can be filled, and its lines are as wanted, in this order.
+// orphaned is a run that has left znodes behind.
+var orphaned = &runResult{Verdict: "violation", Violations: []violation{{Property: "orphan", Times: 7}}}
+
 func TestPages(t *testing.T) {
 	filled := map[string]bool{"judge.tmpl": true} // by TestSections
 	for _, s := range samples {
