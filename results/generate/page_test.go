@@ -244,7 +244,7 @@ In simulation, with ` + "`--faults loss`" + `, *orphan* was broken in 7 of 9 epi
 0 create
 1 ! loss
 On real servers: 
-Smallest case found: `+ "`torture run lock --backend ensemble --nodes 1 --recipe 'exec:…' --seed 0 --clients 0 --ops 3 --episodes 0 --plan FILE`," + `
+Smallest case found: ` + "`torture run lock --backend ensemble --nodes 1 --recipe 'exec:…' --seed 0 --clients 0 --ops 3 --episodes 0 --plan FILE`," + `
 ### Other
 `},
 	{"served", facts{
