@@ -20,7 +20,8 @@ type candidate struct {
 }
 
 func newCandidate(c *zk.Conn, path string) any {
-	return &candidate{Conn: c, store: libkvStore(c), path: strings.TrimPrefix(path, "/")} // libkv puts the slash there itself
+	key := strings.TrimPrefix(path, "/") // libkv puts the slash there itself
+	return &candidate{Conn: c, store: libkvStore(c), path: key}
 }
 
 // libkvStore is what zookeeper.New makes.
