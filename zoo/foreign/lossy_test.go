@@ -73,13 +73,13 @@ func TestLockThatFailsIsKept(t *testing.T) {
 		{"valkeyrie", opSetData, "", zk.ErrDeadlock.Error()},
 	} {
 		t.Run(test.recipe, func(t *testing.T) {
-			conn := connect(t, servers.Addr(0), &loser{op: test.lost})
+			conn := connectBy(t, servers.Addr(0), (&loser{op: test.lost}).dial)
 			recipe, _ := Find("lock", test.recipe)
 			lock := recipe.New(conn, "/"+test.recipe).(workload.Locker)
 			if err := lock.Lock(t.Context()); !errors.Is(err, zk.ErrConnectionClosed) {
 				t.Fatalf("the reply is not lost: %v", err)
 			}
-			children, _, err := connect(t, servers.Addr(0), &loser{}).Children("/" + test.recipe + test.below)
+			children, _, err := connectBy(t, servers.Addr(0), net.DialTimeout).Children("/" + test.recipe + test.below)
 			if err != nil || len(children) != 1 || !strings.Contains(children[0], "lock-") {
 				t.Errorf("its znode is not left: %v %v", children, err)
 			}
@@ -100,19 +100,4 @@ func inTime(lock func(context.Context) error) error {
 	case <-time.After(2 * time.Second):
 		return context.DeadlineExceeded
 	}
-}
-
-func connect(t *testing.T, server string, through *loser) *zk.Conn {
-	t.Helper()
-	c, events, err := zk.Connect([]string{server}, 10*time.Second, zk.WithDialer(through.dial), zk.WithLogger(silence{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	for e := range events {
-		if e.State == zk.StateHasSession {
-			break
-		}
-	}
-	return c
 }
