@@ -93,7 +93,7 @@ determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (de
 EXACT ?= 40
 
 exact: ## exact mode: its tests, and EXACT seeds (default 40) of go-zookeeper's lock and others compared between processes, also with -race
-	ZKTORTURE_EXACT=$(EXACT) $(GO) run ./cmd/torture test -count=1 -timeout 120m -run 'Exact|Recorded' -v ./internal/exact ./sim ./zoo
+	ZKTORTURE_EXACT=$(EXACT) $(GO) run ./cmd/torture test -count=1 -timeout 120m -run 'Exact|Recorded|Edits' -v ./internal/exact ./sim ./zoo
 	@if command -v "$$($(GO) env CC)" >/dev/null; then \
 	ZKTORTURE_EXACT=$$(($(EXACT) < 500 ? $(EXACT) : 500)) $(GO) run ./cmd/torture test -race -vet=off -count=1 -timeout 120m -run 'ExactAcrossProcesses' -v ./sim; \
 	else echo "exact: without -race, which needs a C compiler"; fi
