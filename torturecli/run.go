@@ -153,8 +153,8 @@ func (r *runCmd) validate() error {
 		return fmt.Errorf("a recipe that another program serves knows neither --auth nor --rate")
 	case r.Rate != 0 && !(r.Rate >= rateMin):
 		return fmt.Errorf("--rate %g: at least %d request a second is needed", r.Rate, rateMin)
-	case r.Exact && r.Backend != "sim" || r.Once && !r.Exact:
-		return fmt.Errorf("--exact is for --backend sim, and --once for --exact")
+	case r.Exact && !simulates(r.Backend) || r.Once && !r.Exact:
+		return fmt.Errorf("--exact is for --backend sim and wire, and --once for --exact")
 	case sim.CheckStrategy(r.Strategy) != nil:
 		return sim.CheckStrategy(r.Strategy)
 	}
