@@ -131,7 +131,7 @@ func TestATwinThatRealServersAccuse(t *testing.T) {
 	c := &commandContext{t.Context(), streams{out: &out, err: &out, self: "torture"}}
 	z := &zooCmd{Seed: 1, Backend: "ensemble", ciFlags: ciFlags{JUnit: "zoo.xml"}}
 	catch := zoo.Catch{Animal: animals[0], Found: &sim.Found{}, Problem: "the twin is accused of orphan: so it is"}
-	got := status(c.streams, z.report(c, []zoo.Catch{catch}))
+	got := status(c.streams, z.report(c, []zoo.Catch{catch}, nil))
 	if got != exitViolation || !strings.Contains(out.String(), "accused twins: SP12") {
 		t.Errorf("exit status %d:\n%s", got, out.String())
 	}
@@ -160,7 +160,7 @@ func TestAnAccusedTwinHasAStory(t *testing.T) {
 	z := &zooCmd{Seed: 1, Episodes: 3000, ciFlags: ciFlags{JUnit: "zoo.xml", Summary: "zoo.md"}}
 	problem := "not found in 3000 episodes; the fixed twin is accused: order"
 	catch := zoo.Catch{Animal: sound, Episodes: 3000, Problem: problem}
-	if got := status(c.streams, z.report(c, []zoo.Catch{catch})); got != exitViolation {
+	if got := status(c.streams, z.report(c, []zoo.Catch{catch}, nil)); got != exitViolation {
 		t.Errorf("exit status %d:\n%s", got, out.String())
 	}
 	text, err := os.ReadFile("zoo.xml")

@@ -51,7 +51,7 @@ func (z *zooCmd) Run(c *commandContext) error {
 			return err
 		}
 	}
-	animals, skipped := huntable(animals)
+	animals, skipped := z.huntable(animals)
 	if err := z.probe(); err != nil {
 		return err
 	}
@@ -74,18 +74,15 @@ func (z *zooCmd) Run(c *commandContext) error {
 			printCatch(c.out, got.catch)
 		}
 	}
-	if !z.JSON && len(z.IDs) > 0 {
-		printSkipped(c.out, skipped)
-	}
-	return z.report(c, catches)
+	return z.report(c, catches, skipped)
 }
 
-func (z *zooCmd) report(c *commandContext, catches []zoo.Catch) error {
+func (z *zooCmd) report(c *commandContext, catches []zoo.Catch, skipped []zoo.Animal) error {
 	accused, trouble := z.accusations(c, catches)
 	if z.JSON {
-		writeZoo(c.out, catches)
+		writeZoo(c.out, catches, skipped)
 	} else {
-		printScore(c.out, catches, c.self)
+		printScore(c.out, catches, skipped, c.self)
 		for _, id := range score(catches).accused {
 			if a := accused[id]; a != nil {
 				a.print(c, id)
@@ -198,7 +195,7 @@ func printCatch(w io.Writer, c zoo.Catch) {
 	}
 }
 
-func printScore(w io.Writer, catches []zoo.Catch, self string) {
+func printScore(w io.Writer, catches []zoo.Catch, skipped []zoo.Animal, self string) {
 	s := score(catches)
 	fmt.Fprintf(w, "\n%d of %d found", s.found, s.total)
 	for _, list := range []struct {
@@ -216,14 +213,17 @@ func printScore(w io.Writer, catches []zoo.Catch, self string) {
 	if s.missed() {
 		fmt.Fprintf(w, "one alone: %s zoo ID\n", self)
 	}
+	printSkipped(w, skipped)
 	if s.total == len(zoo.Animals()) {
-		printSkipped(w, zoo.Skipped())
 		printAbsentees(w)
 	}
 }
 
 // huntable leaves out the animals that this program cannot hunt: they are skipped, and not missed.
-func huntable(animals []zoo.Animal) (can, skipped []zoo.Animal) {
+func (z *zooCmd) huntable(animals []zoo.Animal) (can, skipped []zoo.Animal) {
+	if len(z.IDs) == 0 {
+		return animals, zoo.Skipped()
+	}
 	for _, a := range animals {
 		if a.Exact && !sim.Exact() {
 			skipped = append(skipped, a)
@@ -301,7 +301,7 @@ func minimalOf(f *sim.Found) minimal {
 	return minimal{Clients: f.Clients, Operations: zoo.Operations(*f), Faults: f.Faults, Steps: f.Steps}
 }
 
-func writeZoo(w io.Writer, catches []zoo.Catch) error {
+func writeZoo(w io.Writer, catches []zoo.Catch, skipped []zoo.Animal) error {
 	summary := zooSummary{Animals: []animalSummary{}, Found: score(catches).found, Total: len(catches)}
 	for _, c := range catches {
 		a := animalSummary{
@@ -321,7 +321,7 @@ func writeZoo(w io.Writer, catches []zoo.Catch) error {
 		}
 		summary.Animals = append(summary.Animals, a)
 	}
-	for _, a := range zoo.Skipped() {
+	for _, a := range skipped {
 		summary.Skipped = append(summary.Skipped, a.ID)
 	}
 	return writeJSON(w, summary)

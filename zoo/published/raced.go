@@ -68,15 +68,21 @@ const looks = 4
 func (l *RacedLock) giveUp(ctx context.Context, granted <-chan error) error {
 	select {
 	case err := <-granted:
-		if err == nil && !l.bugs.Has("G1") { // BUG: G1 the grant and the end of ctx are ready together: the lock is kept
-			return errors.Join(ctx.Err(), l.lock.Unlock(context.WithoutCancel(ctx)))
+		if l.bugs.Has("G1") { // BUG: G1 the grant and the end of ctx are ready together: the lock is kept
+			return errors.Join(ctx.Err(), err)
 		}
+		return l.abandon(ctx, err)
 	default:
-		if err := <-granted; err == nil {
-			return errors.Join(ctx.Err(), l.lock.Unlock(context.WithoutCancel(ctx)))
-		}
+		return l.abandon(ctx, <-granted)
 	}
-	return ctx.Err()
+}
+
+// abandon releases what was granted all the same.
+func (l *RacedLock) abandon(ctx context.Context, err error) error {
+	if err == nil {
+		err = l.lock.Unlock(context.WithoutCancel(ctx))
+	}
+	return errors.Join(ctx.Err(), err)
 }
 
 // errUnknown is the error of a callback that finds what another should have noted missing.
