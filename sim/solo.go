@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -23,10 +24,17 @@ func (s *solo) run(cfg *episodeConfig) *outcome {
 	cfg.servers, cfg.dog = s.servers, &watchdog{crash: s.crash}
 	var o *outcome
 	done := make(chan struct{})
-	go func() { o = runEpisode(s.workload, cfg); close(done) }()
+	go func() {
+		defer close(done) // also when testing ends the goroutine, as it does after a report of the race detector
+		o = runEpisode(s.workload, cfg)
+	}()
 	if why := watch(done, func() {}, func() {}, cfg.dog); why != "" {
 		s.crash.end(false)
 		s.servers, s.crash, s.frozen = fakezk.New(fakezk.Config{}), nil, fmt.Errorf("%w: %s", ErrFrozen, why)
+		return &outcome{}
+	}
+	if o == nil {
+		s.frozen = errors.New("the episode was ended in its middle: read what the race detector has reported")
 		return &outcome{}
 	}
 	return o

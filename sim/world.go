@@ -111,7 +111,7 @@ type process struct {
 	clients      []client       // in the order in which they began; none before the process has
 	inProcess    *fakezk.Client // behind the only client, in process
 	door         *door          // over the wire
-	stirring     int            // the user that the loop has woken, -1 if it has woken several or none
+	stirring     int            // the user that the loop has woken, -1 if it has woken several or none; guarded by mu
 	users        []*User
 	incarnation  int
 	held         bool // what the servers send stays on the way …
@@ -300,9 +300,16 @@ func (p *process) learnExpiry(w *World, session int64) {
 // stir settles after the loop has woken a goroutine of one user, -1 if it is not known whose. What is sent over the
 // wire meanwhile is sent on that user's behalf.
 func (p *process) stir(w *World, user int) {
-	p.stirring = user
+	p.stirs(w, user)
 	w.settle()
-	p.stirring = -1
+	p.stirs(w, -1)
+}
+
+// stirs sets stirring, which goroutines read that a timer has woken, too.
+func (p *process) stirs(w *World, user int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p.stirring = user
 }
 
 // GUIDSeed is the seed of the identities that a client takes in one of its lives, see [fakezk.GUID].
