@@ -107,9 +107,20 @@ func BenchmarkZnodes(b *testing.B) {
 	}
 }
 
-func heap() uint64 {
+// heap is the memory in use, once what benchmarks before have left is gone.
+func heap() int64 {
+	for last := inUse(); ; {
+		now := inUse()
+		if max(last-now, now-last) < 1e6 {
+			return now
+		}
+		last = now
+	}
+}
+
+func inUse() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return m.HeapAlloc + m.StackInuse
+	return int64(m.HeapAlloc + m.StackInuse)
 }
