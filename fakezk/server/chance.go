@@ -32,19 +32,7 @@ import (
 //	        long     for more: sessions that it serves expire
 //	quorum           no server serves for a while, as by LoseQuorum
 //	deposed          the leader is replaced and for a while does not know it, as by Depose
-var Ways = []strike.Way{
-	{Fault: strike.Loss, Variant: "before"},
-	{Fault: strike.Loss, Variant: "after"},
-	{Fault: strike.Loss, Variant: "idle"},
-	{Fault: strike.Loss, Variant: "deaf"},
-	{Fault: strike.Hold, Variant: "short", Least: 0.05, Most: 0.8},
-	{Fault: strike.Hold, Variant: "long", Least: 1.2, Most: 2},
-	{Fault: strike.Refuse, Least: 0.1, Most: 1.5},
-	{Fault: strike.Stall, Least: 0.1, Most: 1.5},
-	{Fault: strike.Watch, Variant: "held", Least: 0.05, Most: 0.8},
-	{Fault: strike.Watch, Variant: "lost"},
-	{Fault: strike.Expiry, Variant: "before"},
-	{Fault: strike.Expiry, Variant: "after"},
+var Ways = slices.Concat(strike.Everywhere, []strike.Way{
 	{Fault: strike.Expiry, Variant: "unaware", Least: 0.1, Most: 1.5},
 	{Fault: strike.Lag, Least: 0.1, Most: 1.5},
 	{Fault: strike.Kill, Least: 0.1, Most: 1.5},
@@ -52,7 +40,7 @@ var Ways = []strike.Way{
 	{Fault: strike.Stop, Variant: "long", Least: 1.2, Most: 2},
 	{Fault: strike.Quorum, Least: 0.1, Most: 1.5},
 	{Fault: strike.Deposed, Least: 0.1, Most: 1.5},
-}
+})
 
 // FaultsOf lists the faults that can strike so many members. A lag takes a follower, an election a majority without
 // the leader.

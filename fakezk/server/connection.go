@@ -195,8 +195,12 @@ func (c *connection) end() {
 	c.net.SetDeadline(time.Now().Add(closeTimeout))
 }
 
-// finish writes the replies to requests that were carried out before the one that ended the connection.
+// finish writes the replies to requests that were carried out before the one that ended the connection. The watches are
+// removed before the client can see the end, as a real server does (NIOServerCnxn.close).
 func (c *connection) finish() {
+	c.server.mu.Lock()
+	c.server.drop(c)
+	c.server.mu.Unlock()
 	c.mu.Lock()
 	c.end()
 	c.mu.Unlock()

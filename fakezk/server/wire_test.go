@@ -219,3 +219,38 @@ func fill(e *fakezk.Ensemble) {
 		}
 	}
 }
+
+// A request that ends the connection takes its watches away before the client sees the end.
+func TestEndTakesWatches(t *testing.T) {
+	s := fakezktest.Start(t, server.Config{})
+	here, there := net.Pipe()
+	left := make(chan int, 2)
+	go s.ServeConn(0, &closing{Conn: there, before: func() {
+		s.Inspect(func(e *fakezk.Ensemble) { left <- len(e.AllWatches()) })
+	}})
+	c := &rawClient{net: here}
+	if err := c.exchange(&c.granted, &wire.ConnectRequest{Timeout: 10_000}); err != nil {
+		t.Fatal(err)
+	}
+	header, watch := &wire.RequestHeader{Xid: 1, Op: wire.OpExists}, &wire.WatchRequest{Path: "/x", Watch: true}
+	if err := c.exchange(&wire.ReplyHeader{}, header, watch); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := here.Write([]byte{0, 0, 0, 0}); err != nil { // a request without a header
+		t.Fatal(err)
+	}
+	if n := <-left; n != 0 {
+		t.Errorf("%d watches are left when the connection is closed", n)
+	}
+}
+
+// closing is a connection that calls before when it is closed.
+type closing struct {
+	net.Conn
+	before func()
+}
+
+func (c *closing) Close() error {
+	c.before()
+	return c.Conn.Close()
+}

@@ -44,6 +44,22 @@ type Way struct {
 	Least, Most float64
 }
 
+// Everywhere are the ways in which faults strike a client alike at a proxy and at a simulated server.
+var Everywhere = []Way{
+	{Fault: Loss, Variant: "before"},
+	{Fault: Loss, Variant: "after"},
+	{Fault: Loss, Variant: "idle"},
+	{Fault: Loss, Variant: "deaf"},
+	{Fault: Hold, Variant: "short", Least: 0.05, Most: 0.8},
+	{Fault: Hold, Variant: "long", Least: 1.2, Most: 2},
+	{Fault: Refuse, Least: 0.1, Most: 1.5},
+	{Fault: Stall, Least: 0.1, Most: 1.5},
+	{Fault: Watch, Variant: "held", Least: 0.05, Most: 0.8},
+	{Fault: Watch, Variant: "lost"},
+	{Fault: Expiry, Variant: "before"},
+	{Fault: Expiry, Variant: "after"},
+}
+
 // LastsMax bounds how long a fault lasts, whatever session timeout the servers grant.
 const LastsMax = 5 * time.Minute
 

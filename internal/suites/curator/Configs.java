@@ -9,19 +9,24 @@ import org.apache.zookeeper.Watcher;
 final class Configs {
     private Configs() { }
 
-    /** The only scenario that changes servers for all: one leaves, and clients are told. It needs its own servers. */
+    /**
+     * The only scenario that changes servers for all: one leaves, and clients are told. It needs its own servers. The
+     * first one leaves, as new servers do not elect it: when the leader leaves, or the server that a client is at,
+     * connections are closed, perhaps before the answer.
+     */
     static void reconfigured(Stage s) throws Exception {
-        CuratorFramework c = s.start(s.servers(), builder -> builder.authorization("digest",
+        String staying = s.servers().substring(s.servers().indexOf(',') + 1);
+        CuratorFramework c = s.start(staying, builder -> builder.authorization("digest",
             Stage.bytes("super:test")));
         String now = text(c.getConfig().forEnsemble());
         s.say("\"%s\"", shown(now));
         CuratorFramework other = s.bare();
-        s.say(Stage.outcome(() -> other.reconfig().leaving("3").forEnsemble()));
+        s.say(Stage.outcome(() -> other.reconfig().leaving("1").forEnsemble()));
         s.say(Stage.outcome(() -> c.reconfig().joining("nonsense").forEnsemble()));
-        s.say(Stage.outcome(() -> c.reconfig().leaving("3").fromConfig(7).forEnsemble()));
+        s.say(Stage.outcome(() -> c.reconfig().leaving("1").fromConfig(7).forEnsemble()));
         BlockingQueue<String> events = new LinkedBlockingQueue<>();
         c.getConfig().usingWatcher((Watcher) e -> events.add(e.getType() + " " + e.getPath())).forEnsemble();
-        s.say(Stage.outcome(() -> shown(text(c.reconfig().leaving("3").forEnsemble()))));
+        s.say(Stage.outcome(() -> shown(text(c.reconfig().leaving("1").forEnsemble()))));
         s.sayNext(events, 1);
     }
 

@@ -109,18 +109,7 @@ final class Leaders {
 
     static void selectorIsInterrupted(Stage s) throws Exception {
         BlockingQueue<String> told = new LinkedBlockingQueue<>();
-        LeaderSelector selector = s.keep(new LeaderSelector(s.client(), "/election",
-            new LeaderSelectorListenerAdapter() {
-            @Override
-            public void takeLeadership(CuratorFramework client) throws Exception {
-                told.add("leads");
-                try {
-                    new CountDownLatch(1).await();
-                } finally {
-                    told.add("is interrupted");
-                }
-            }
-        }));
+        LeaderSelector selector = s.keep(new LeaderSelector(s.client(), "/election", untilInterrupted(told)));
         selector.start();
         s.sayNext(told, 1);
         selector.interruptLeadership();
@@ -132,12 +121,8 @@ final class Leaders {
         s.sayNext(told, 1);
     }
 
-    /** The adapter's habit: who is cut off gives up. */
-    static void selectorIsCutOff(Stage s) throws Exception {
-        Cable cable = s.cable();
-        CuratorFramework c = s.via(cable, 10_000);
-        BlockingQueue<String> told = new LinkedBlockingQueue<>();
-        LeaderSelector selector = s.keep(new LeaderSelector(c, "/election", new LeaderSelectorListenerAdapter() {
+    private static LeaderSelectorListenerAdapter untilInterrupted(BlockingQueue<String> told) {
+        return new LeaderSelectorListenerAdapter() {
             @Override
             public void takeLeadership(CuratorFramework client) throws Exception {
                 told.add("leads");
@@ -147,7 +132,15 @@ final class Leaders {
                     told.add("is interrupted");
                 }
             }
-        }));
+        };
+    }
+
+    /** The adapter's habit: who is cut off gives up. */
+    static void selectorIsCutOff(Stage s) throws Exception {
+        Cable cable = s.cable();
+        CuratorFramework c = s.via(cable, 10_000);
+        BlockingQueue<String> told = new LinkedBlockingQueue<>();
+        LeaderSelector selector = s.keep(new LeaderSelector(c, "/election", untilInterrupted(told)));
         selector.autoRequeue();
         selector.start();
         s.sayNext(told, 1);

@@ -38,21 +38,20 @@ final class Watches {
     }
 
     static void persistent(Stage s) throws Exception {
-        CuratorFramework c = s.client();
-        Told told = new Told();
-        c.watchers().add().withMode(AddWatchMode.PERSISTENT).usingWatcher(told).forPath("/a");
-        change(c);
-        c.create().forPath("/a");
-        s.sayNext(told.events, 6);
+        watch(s, AddWatchMode.PERSISTENT, 6);
     }
 
     static void recursive(Stage s) throws Exception {
+        watch(s, AddWatchMode.PERSISTENT_RECURSIVE, 8);
+    }
+
+    private static void watch(Stage s, AddWatchMode mode, int events) throws Exception {
         CuratorFramework c = s.client();
         Told told = new Told();
-        c.watchers().add().withMode(AddWatchMode.PERSISTENT_RECURSIVE).usingWatcher(told).forPath("/a");
+        c.watchers().add().withMode(mode).usingWatcher(told).forPath("/a");
         change(c);
         c.create().forPath("/a");
-        s.sayNext(told.events, 8);
+        s.sayNext(told.events, events);
     }
 
     private static void change(CuratorFramework c) throws Exception {

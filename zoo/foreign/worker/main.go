@@ -1,8 +1,8 @@
 // Command worker serves a recipe of another project to the runner, see docs/workers.md. The assignment has the kind,
 // the argument the name:
 //
-//	go build -C zoo/foreign -o /tmp/worker ./worker
-//	torture run lock --backend ensemble --recipe 'exec:/tmp/worker go-zookeeper'
+//	go build -C zoo/foreign -o ../../out/worker ./worker
+//	torture run lock --backend ensemble --recipe 'exec:out/worker go-zookeeper'
 package main
 
 import (
