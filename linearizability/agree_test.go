@@ -119,7 +119,7 @@ func (n *tally) compare(t *testing.T, c *contender, i int) {
 
 // dispute says in what monitor and porcupine differ, or nothing.
 func (n *tally) dispute(c *contender, h History) string {
-	steps := c.model.prepare(h)
+	steps := c.model.steps(h)
 	j := newJudge(&c.model, Options{Timeout: 5 * time.Second})
 	r, truth := c.model.monitor(slices.Clone(steps)), j.ask(steps)
 	switch {
@@ -325,7 +325,7 @@ func TestNeverAccused(t *testing.T) {
 				if err := Validate(c.model, h); err != nil {
 					t.Fatalf("history %d of seed %d is not sound: %v", i, agreeSeed, err)
 				}
-				ruling := c.model.monitor(c.model.prepare(h))
+				ruling := c.model.monitor(c.model.steps(h))
 				if ruling.outcome == Violation {
 					t.Fatalf("history %d of seed %d is legal, but accused: %v", i, agreeSeed,
 						c.model.violation("monitor", ruling.finding, h))

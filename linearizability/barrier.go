@@ -32,7 +32,7 @@ func onlyNull(op Operation, object string) string {
 }
 
 // prepareBarrier leaves out what failed, and waits of unknown outcome.
-func prepareBarrier(h History) []step {
+func prepareBarrier(h History, _ []int32) []step {
 	kinds := map[string]stepKind{"shut": stepShut, "open": stepOpen, "wait": stepWait}
 	var steps []step
 	for i := range h {

@@ -69,7 +69,7 @@ func BenchmarkCheck(b *testing.B) {
 			})
 			b.Run(fmt.Sprintf("%s/%d/porcupine", name, size), func(b *testing.B) {
 				for i := 0; b.Loop(); i++ {
-					if r := newJudge(&m, Options{}).ask(m.prepare(histories[i%100])); r != "Ok" {
+					if r := newJudge(&m, Options{}).ask(m.steps(histories[i%100])); r != "Ok" {
 						b.Fatal(r)
 					}
 				}

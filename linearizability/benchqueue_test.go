@@ -90,7 +90,7 @@ func benchMonitor(b *testing.B, h History, want Status) {
 	b.ReportAllocs()
 	start := cpuTime(b)
 	for b.Loop() {
-		if r := m.monitor(m.prepare(h)); r.outcome != want {
+		if r := m.monitor(m.steps(h)); r.outcome != want {
 			b.Fatal(r.outcome, r.finding.property, r.reason)
 		}
 	}
@@ -111,7 +111,7 @@ func benchPorcupine(b *testing.B, h History) {
 	m, givenUp := Queue(), 0
 	b.ReportAllocs()
 	for b.Loop() {
-		if newJudge(&m, Options{Timeout: 5 * time.Second}).ask(m.prepare(h)) == porcupine.Unknown {
+		if newJudge(&m, Options{Timeout: 5 * time.Second}).ask(m.steps(h)) == porcupine.Unknown {
 			givenUp++
 		}
 	}

@@ -137,22 +137,24 @@ func Worst(verdicts []Verdict) Status {
 
 // checkObject goes from the cheap to the dear: assumptions, the model's monitor, its search, the frontier, porcupine.
 func checkObject(m *Model, g *group, o Options) Verdict {
-	if err := m.validate(g.history); err != nil {
+	items, err := m.validate(g.history)
+	if err != nil {
 		err.Index = g.at(err.Index)
 		return Verdict{Outcome: Undetermined, Checker: "assumptions", Reason: err.Error()}
 	}
 	j := newJudge(m, o)
-	v := j.judge(m.prepare(g.history), g.history)
+	v := j.judge(m.prepare(g.history, items), g.history)
 	v.Tried = j.tried
 	return v
 }
 
 // outcomeOf is the outcome that [Check] gives a history of one object, without the explanation.
 func outcomeOf(m *Model, h History, o Options) Status {
-	if m.validate(h) != nil {
+	items, err := m.validate(h)
+	if err != nil {
 		return Undetermined
 	}
-	r, _ := newJudge(m, o).decide(m.prepare(h))
+	r, _ := newJudge(m, o).decide(m.prepare(h, items))
 	return r.outcome
 }
 

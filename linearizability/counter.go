@@ -39,7 +39,7 @@ func counterProblem(op Operation) string {
 }
 
 // prepareCounter leaves out what failed, which had no effect, and gets that saw nothing.
-func prepareCounter(h History) []step {
+func prepareCounter(h History, _ []int32) []step {
 	steps := make([]step, 0, len(h))
 	for i := range h {
 		op := &h[i]

@@ -8,7 +8,7 @@ import (
 
 // A search that has gone far has few checkpoints, the first of which is the beginning, and many of late.
 func TestCheckpointsAreThinnedOut(t *testing.T) {
-	steps := Counter().prepare(busyCounter(1, 200, 4, 0))
+	steps := Counter().steps(busyCounter(1, 200, 4, 0))
 	s := newCountSearch(steps, time.Now().Add(time.Hour), eventsOf(steps))
 	s.frontier.add(configuration{s.spec.Init(), make([]uint64, s.layout.words())})
 	for k := range 100_000 {
@@ -28,7 +28,7 @@ func TestCheckpointsAreThinnedOut(t *testing.T) {
 
 // A search that has been everywhere with the greatest breadth gives up, from the beginning, and knows no way on.
 func TestRetreatsEnd(t *testing.T) {
-	steps := Counter().prepare(busyCounter(1, 200, 4, 0))
+	steps := Counter().steps(busyCounter(1, 200, 4, 0))
 	s := newCountSearch(steps, time.Now().Add(time.Hour), eventsOf(steps))
 	s.frontier.add(configuration{s.spec.Init(), make([]uint64, s.layout.words())})
 	went := 0

@@ -10,7 +10,7 @@ import (
 func TestAWrongAccusationIsNotConfirmed(t *testing.T) {
 	m := Counter()
 	h := counting(add(1, 5), add(1, 9))
-	c := counterCase{steps: m.prepare(h)}
+	c := counterCase{steps: m.steps(h)}
 	if reason := c.load(); reason != "" {
 		t.Fatal(reason)
 	}
@@ -51,6 +51,6 @@ func BenchmarkCounter(b *testing.B) {
 	for _, ops := range []int{10_000, 1_000_000} {
 		h := longCount(ops)
 		benchmarkJudging(b, fmt.Sprintf("monitor/%d", ops),
-			func() Status { return counterMonitor(Counter().prepare(h)).outcome }, Ok)
+			func() Status { return counterMonitor(Counter().steps(h)).outcome }, Ok)
 	}
 }

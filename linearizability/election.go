@@ -30,8 +30,8 @@ func electionProblem(op Operation) string {
 }
 
 // electionConflict finds a client that resigned without an election, or under another token.
-func electionConflict(h History) (int, string) {
-	if i, problem := releaseWithoutAcquire(h); problem != "" {
+func electionConflict(h History, processes []int32) (int, string) {
+	if i, problem := releaseWithoutAcquire(h, processes); problem != "" {
 		return i, "its client had not called elected before; record that too, and under the same client or process"
 	}
 	last := make(map[Value]Value) // by process: the token of the last election; null if unknown

@@ -1,7 +1,5 @@
 package linearizability
 
-import "slices"
-
 // fastDecoder decodes the lines that [Write] and most other programs write: an object of known fields, none of them
 // twice, with whole numbers and strings of printable ASCII without escapes. All other lines, and all that are wrong,
 // are left to package encoding/json, which is slower. A line that is decoded here has the same meaning there.
@@ -26,13 +24,21 @@ func (n names) of(b []byte) string {
 	return s
 }
 
-// needed are the fields that an operation must have, as a set of indices of fieldNames.
-var needed = func() (set int) {
-	for _, name := range []string{"client", "op", "outcome", "call", "return"} {
-		set |= 1 << slices.Index(fieldNames, name)
-	}
-	return set
-}()
+// The fields of an operation, as a set, and those that it must have.
+const (
+	fieldClient = 1 << iota
+	fieldOp
+	fieldArg
+	fieldResult
+	fieldOutcome
+	fieldCall
+	fieldReturn
+	fieldObject
+	fieldNote
+	fieldProcess
+
+	fieldsNeeded = fieldClient | fieldOp | fieldOutcome | fieldCall | fieldReturn
+)
 
 func (p *fastDecoder) parse(op *Operation) bool {
 	if !p.skip('{') {
@@ -44,13 +50,13 @@ func (p *fastDecoder) parse(op *Operation) bool {
 		if !ok || !p.skip(':') {
 			return false
 		}
-		field := slices.Index(fieldNames, string(name))
-		if field < 0 || seen>>field&1 == 1 || !p.field(fieldNames[field], op) {
+		field, ok := p.field(name, op)
+		if !ok || seen&field != 0 {
 			return false
 		}
-		seen |= 1 << field
+		seen |= field
 		if p.skip('}') {
-			return len(p.rest) == 0 && seen&needed == needed
+			return len(p.rest) == 0 && seen&fieldsNeeded == fieldsNeeded
 		}
 		if !p.skip(',') {
 			return false
@@ -59,32 +65,38 @@ func (p *fastDecoder) parse(op *Operation) bool {
 }
 
 // field reads the value of a field.
-func (p *fastDecoder) field(name string, op *Operation) bool {
-	switch name {
+func (p *fastDecoder) field(name []byte, op *Operation) (field int, ok bool) {
+	switch string(name) {
 	case "client":
 		n, ok := p.number()
 		op.Client = int(n)
-		return ok
+		return fieldClient, ok
 	case "op":
-		return p.name(&op.Op)
+		return fieldOp, p.name(&op.Op)
 	case "arg":
-		return p.value(&op.Arg)
+		return fieldArg, p.value(&op.Arg)
 	case "result":
-		return p.value(&op.Result)
+		return fieldResult, p.value(&op.Result)
 	case "outcome":
-		text, ok := p.text()
-		return ok && op.Outcome.UnmarshalText(text) == nil
+		return fieldOutcome, p.outcome(&op.Outcome)
 	case "call":
-		return p.stamp(&op.Call)
+		return fieldCall, p.stamp(&op.Call)
 	case "return":
 		op.Return = Forever
-		return p.word("null") || p.stamp(&op.Return)
+		return fieldReturn, p.word("null") || p.stamp(&op.Return)
 	case "object":
-		return p.name(&op.Object)
+		return fieldObject, p.name(&op.Object)
 	case "note":
-		return p.name(&op.Note)
+		return fieldNote, p.name(&op.Note)
+	case "process":
+		return fieldProcess, p.value(&op.Process)
 	}
-	return p.value(&op.Process)
+	return 0, false
+}
+
+func (p *fastDecoder) outcome(o *Outcome) bool {
+	text, ok := p.text()
+	return ok && o.UnmarshalText(text) == nil
 }
 
 func (p *fastDecoder) stamp(at *int64) (ok bool) {
@@ -100,6 +112,10 @@ func (p *fastDecoder) space() {
 
 // skip skips one character, with the blanks around it.
 func (p *fastDecoder) skip(c byte) bool {
+	if len(p.rest) > 1 && p.rest[0] == c && p.rest[1] > ' ' {
+		p.rest = p.rest[1:]
+		return true
+	}
 	p.space()
 	if len(p.rest) == 0 || p.rest[0] != c {
 		return false

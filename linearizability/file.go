@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -37,46 +35,10 @@ func Read(r io.Reader) (History, error) {
 	return h, nil
 }
 
-// ReadPartial is [Read], but returns with an error the operations that were read before it. If the error is
-// [ErrTruncated] these are all that were completely written.
-func ReadPartial(r io.Reader) (History, error) {
-	reader := NewReader(r)
-	var h History
-	for {
-		op, err := reader.Next()
-		switch {
-		case err == io.EOF:
-			return h, nil
-		case err != nil:
-			return h, err
-		}
-		if h = append(h, op); len(h) == sampleSize {
-			h = slices.Grow(h, reader.expected(r))
-		}
-	}
-}
-
-// sampleSize is after how many operations the length of the rest is estimated.
-const sampleSize = 1000
-
-// expected estimates how many more operations a file has, from its size; 0 for what is no file.
-func (r *Reader) expected(in io.Reader) int {
-	file, ok := in.(*os.File)
-	if !ok {
-		return 0
-	}
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() || r.bytes == 0 {
-		return 0
-	}
-	return int(float64(info.Size()-r.bytes) * sampleSize / float64(r.bytes) * 1.1)
-}
-
 // Reader reads a history file operation by operation, with the errors that [Read] describes.
 type Reader struct {
 	in    *bufio.Reader
-	line  int   // read so far …
-	bytes int64 // … and how long they were
+	line  int // read so far
 	names names
 }
 
@@ -93,20 +55,12 @@ func (r *Reader) Next() (Operation, error) {
 	for {
 		line, err := readLine(r.in)
 		r.line++
-		r.bytes += int64(len(line)) + 1
 		last := err == io.EOF
 		if err != nil && !last {
 			return Operation{}, fmt.Errorf("line %d: %w", r.line, err)
 		}
 		if len(line) > 0 {
-			op, err := parseLine(line, r.names)
-			if last && errors.Is(err, io.ErrUnexpectedEOF) {
-				err = ErrTruncated
-			}
-			if err != nil {
-				return Operation{}, fmt.Errorf("line %d: %w", r.line, err)
-			}
-			return op, nil
+			return parseNumbered(line, r.line, last, r.names)
 		}
 		if last {
 			return Operation{}, io.EOF
@@ -125,10 +79,24 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		line, err = r.ReadSlice('\n')
 		long = append(long, line...)
 		if len(long) > lineMax {
-			return nil, fmt.Errorf("longer than %d bytes; a history file has one operation a line", lineMax)
+			return nil, errLong
 		}
 	}
 	return bytes.TrimSpace(long), err
+}
+
+var errLong = fmt.Errorf("longer than %d bytes; a history file has one operation a line", lineMax)
+
+// parseNumbered is parseLine with the number of the line in its errors; last tells whether the file ends in the line.
+func parseNumbered(line []byte, number int, last bool, known names) (Operation, error) {
+	op, err := parseLine(line, known)
+	if last && errors.Is(err, io.ErrUnexpectedEOF) {
+		err = ErrTruncated
+	}
+	if err != nil {
+		return Operation{}, fmt.Errorf("line %d: %w", number, err)
+	}
+	return op, nil
 }
 
 // parseLine reads an operation, by the fast way if its line is of the form that nearly all have.

@@ -23,7 +23,7 @@ func TestFrontierAgrees(t *testing.T) {
 				if Validate(c.model, h) != nil {
 					continue
 				}
-				steps := c.model.prepare(h)
+				steps := c.model.steps(h)
 				j := newJudge(&c.model, Options{})
 				r, truth := searchFrontier(&j.spec, steps, j.half(), j.memory), j.ask(steps)
 				switch {
@@ -64,7 +64,7 @@ func TestConfigurationsAreToldApart(t *testing.T) {
 // TestFrontierNeedsNoMemoryForTheHistory judges a history that porcupine would need gigabytes for.
 func TestFrontierNeedsNoMemoryForTheHistory(t *testing.T) {
 	m := Lock()
-	r := searchFrontier(&m.spec, m.prepare(longLock(100_000, 0)), time.Now().Add(time.Minute), 1<<20)
+	r := searchFrontier(&m.spec, m.steps(longLock(100_000, 0)), time.Now().Add(time.Minute), 1<<20)
 	if r.outcome != Ok {
 		t.Errorf("the frontier says %v: %s", r.outcome, r.reason)
 	}

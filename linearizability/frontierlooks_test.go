@@ -26,7 +26,7 @@ func crowdedDoubleBarrier() History {
 // leave and each moment whether it was then, and has no memory for it.
 func TestTheFrontierLooksAtOnce(t *testing.T) {
 	m := DoubleBarrier(2)
-	steps := m.prepare(crowdedDoubleBarrier())
+	steps := m.steps(crowdedDoubleBarrier())
 	j := newJudge(&m, Options{MemoryLimit: 64 << 20})
 	if r := searchFrontier(&j.spec, steps, j.half(), j.memory); r.outcome != Violation {
 		t.Errorf("%v: %s", r.outcome, r.reason)

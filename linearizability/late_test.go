@@ -8,7 +8,7 @@ import (
 // An explanation ends when time is up, also where it is not a search.
 func TestExplanationKeepsToTheTime(t *testing.T) {
 	m := DoubleBarrier(2)
-	steps := m.prepare(inStep(5, 300))
+	steps := m.steps(inStep(5, 300))
 	j := newJudge(&m, Options{Timeout: time.Nanosecond})
 	begin := time.Now()
 	if f := explainDoubleBarrier(j, steps, 2); f.property != "linearizability" || len(f.steps) != len(steps) {

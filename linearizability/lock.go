@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
@@ -32,6 +31,7 @@ func Lock() Model {
 		Name:       "lock",
 		Operations: operationsOf("lock"),
 		problem:    lockProblem,
+		item:       (*Operation).owner,
 		conflict:   releaseWithoutAcquire,
 		prepare:    prepareLock,
 		spec:       lockSpec,
@@ -56,19 +56,21 @@ func lockProblem(op Operation) string {
 }
 
 // releaseWithoutAcquire finds a release by a process that never called for the lock.
-func releaseWithoutAcquire(h History) (int, string) {
-	first := make(map[Value]int64) // the first call for the lock
+func releaseWithoutAcquire(h History, processes []int32) (int, string) {
+	called := make([]bool, itemCount(processes)) // by process: whether it called for the lock …
+	first := make([]int64, len(called))          // … and first when
 	for i := range h {
-		call, found := first[h[i].owner()]
-		if !h[i].releases() && (!found || h[i].Call < call) {
-			first[h[i].owner()] = h[i].Call
+		process := processes[i]
+		if !h[i].releases() && (!called[process] || h[i].Call < first[process]) {
+			called[process], first[process] = true, h[i].Call
 		}
 	}
 	for i := range h {
+		process := processes[i]
 		if !h[i].releases() || h[i].Outcome != OK {
 			continue
 		}
-		if call, found := first[h[i].owner()]; !found || call > h[i].Call {
+		if !called[process] || first[process] > h[i].Call {
 			return i, "its client had not called acquire or try before; record these too, and under the same " +
 				"client or process"
 		}
@@ -109,7 +111,7 @@ func (o *Operation) holder() holder { return holder{o.owner(), o.reads(), o.perm
 //   - grants of unknown outcome that no release insists on: if there is an order in which they took effect, there is
 //     the same order without them, as a hold only restricts others;
 //   - releases that insist on nothing and have no hold to end: they have no effect.
-func prepareLock(h History) []step {
+func prepareLock(h History, _ []int32) []step {
 	steps, _ := pairHolds(h)
 	return dropIdle(steps)
 }
@@ -155,13 +157,15 @@ func newGrant(op *Operation, i int, hold int32) step {
 
 // byCall returns the indices of h in order of call, then of place.
 func byCall(h History) []int {
-	order := make([]int, len(h))
-	for i := range order {
-		order[i] = i
+	calls := make([]mark, len(h))
+	for i := range h {
+		calls[i] = mark{h[i].Call, int32(i)}
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(h[a].Call, h[b].Call), cmp.Compare(a, b))
-	})
+	sortMarks(calls)
+	order := make([]int, len(h))
+	for i, call := range calls {
+		order[i] = int(call.what)
+	}
 	return order
 }
 

@@ -76,7 +76,7 @@ func BenchmarkLock(b *testing.B) {
 	for _, ops := range []int{1000, 10_000, 100_000, 1_000_000} {
 		h := longLock(ops, 0.01)
 		name := func(what string) string { return fmt.Sprintf("%s/%d", what, ops) }
-		benchmarkJudging(b, name("monitor"), func() Status { return lockMonitor(m.prepare(h)).outcome }, Ok)
+		benchmarkJudging(b, name("monitor"), func() Status { return lockMonitor(m.steps(h)).outcome }, Ok)
 		benchmarkJudging(b, name("Check"), func() Status { return Check(m, h, Options{})[0].Outcome }, Ok)
 		bad := plantOverlap(longLock(ops, 0.01))
 		benchmarkJudging(b, name("overlap"), func() Status { return Check(m, bad, Options{})[0].Outcome }, Violation)
@@ -110,7 +110,7 @@ func benchmarkPorcupine(b *testing.B, m *Model, name string, h History) {
 
 // byPorcupine is porcupine's verdict alone.
 func byPorcupine(m *Model, h History) Status {
-	switch newJudge(m, Options{}).ask(m.prepare(h)) {
+	switch newJudge(m, Options{}).ask(m.steps(h)) {
 	case "Ok":
 		return Ok
 	case "Illegal":
@@ -128,7 +128,7 @@ func BenchmarkPermits(b *testing.B) {
 		unknown  float64
 	}{{RWLock(), 1000, 0}, {Semaphore(5), 5, 0.01}} {
 		h := longHolds(c.model, c.capacity, 1_000_000, c.unknown)
-		benchmarkJudging(b, c.model.Name, func() Status { return c.model.monitor(c.model.prepare(h)).outcome }, Ok)
+		benchmarkJudging(b, c.model.Name, func() Status { return c.model.monitor(c.model.steps(h)).outcome }, Ok)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestOneOverlapInALongHistory(t *testing.T) {
 	if v.Outcome != Violation || v.Property != "exclusion" || len(v.Operations) > 6 {
 		t.Errorf("the verdict is %v, not a violation of exclusion by at most 6 operations", v)
 	}
-	if r := lockMonitor(Lock().prepare(v.Operations)); r.outcome != Violation {
+	if r := lockMonitor(Lock().steps(v.Operations)); r.outcome != Violation {
 		t.Errorf("the operations %v are in order by themselves", v.Operations)
 	}
 }

@@ -20,12 +20,15 @@ type Model struct {
 
 	// problem says what is wrong with one operation by itself, or nothing.
 	problem func(Operation) string
+	// item is what an operation is about, or null: the value that is put in or taken out, or the process that holds.
+	// Items are numbered once, for conflict and prepare. It may be nil.
+	item func(*Operation) Value
 	// conflict says what is wrong with the operations of an object taken together, and with which of them; the
 	// operations are sound one by one, and no client overlaps itself. It may be nil.
-	conflict func(History) (index int, problem string)
+	conflict func(h History, items []int32) (index int, problem string)
 	// prepare translates operations into the steps to be ordered, leaving out operations that cannot make a
 	// difference.
-	prepare func(History) []step
+	prepare func(h History, items []int32) []step
 	// spec carries out one step. A step of unknown outcome is always legal, and does nothing where it cannot take
 	// effect.
 	spec porcupine.Model
@@ -66,6 +69,9 @@ var rules = map[string]string{
 
 func (m *Model) rule(property string) string { return cmp.Or(m.rules[property], rules[property]) }
 
+// steps are the steps of a history to be ordered.
+func (m Model) steps(h History) []step { return m.prepare(h, numberItems(h, m.item)) }
+
 // step is an operation as a model sees it.
 type step struct {
 	kind      stepKind
@@ -73,11 +79,11 @@ type step struct {
 	noToken   bool // lock: the grant's token is not known; queue: the result is null
 	excused   bool // lock: the hold may have been released already, by a release of unknown outcome
 	droppable bool // may be left out of a history by itself, and a legal history stays legal
+	reads     bool // read/write lock: the grant is a reader's
 	item      int32
 	// item is the hold that is granted or released, or the value that is put in, seen or taken out; it is negative if
 	// there is none. The steps of one item may be left out together, and a legal history stays legal.
 	order     int32  // lock: place in order of call
-	reads     bool   // read/write lock: the grant is a reader's
 	doubt     *doubt // read/write lock: what it may be about if that is not clear; else nil
 	permits   int64  // semaphore: how many permits are granted
 	token     int64  // priority queue: the priority of what is offered

@@ -108,7 +108,7 @@ func (o Operation) showsResult() bool {
 }
 
 // owner is the process whose operation this is.
-func (o Operation) owner() Value {
+func (o *Operation) owner() Value {
 	if o.Process.IsNull() {
 		return Int(int64(o.Client))
 	}
@@ -116,7 +116,7 @@ func (o Operation) owner() Value {
 }
 
 // end is the last instant at which the operation can have taken effect.
-func (o Operation) end() int64 {
+func (o *Operation) end() int64 {
 	if o.Outcome == Unknown {
 		return Forever
 	}

@@ -13,10 +13,10 @@ func TestNobodyEntersBeforeItsOwnCall(t *testing.T) {
 	if v := Check(m, h, Options{})[0]; summary(v) != "violation early-leave" {
 		t.Errorf("process 0 never left: %v", v)
 	}
-	if r := m.monitor(m.prepare(h)); r.outcome != Violation {
+	if r := m.monitor(m.steps(h)); r.outcome != Violation {
 		t.Errorf("the monitor says %v %s", r.outcome, r.reason)
 	}
-	if answer := newJudge(&m, Options{}).ask(m.prepare(h)); answer != "Illegal" {
+	if answer := newJudge(&m, Options{}).ask(m.steps(h)); answer != "Illegal" {
 		t.Errorf("porcupine says %v", answer)
 	}
 	again := append(h[:3:3], parseHistory(t, "client 100 leave (unknown) [15..]")...)

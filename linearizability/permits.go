@@ -80,8 +80,8 @@ func semaphoreProblem(op Operation, permits int64) string {
 	return lockProblem(op)
 }
 
-func prepareSemaphore(h History) []step {
-	steps := prepareLock(h)
+func prepareSemaphore(h History, _ []int32) []step {
+	steps := prepareLock(h, nil)
 	for i := range steps {
 		steps[i].permits = h[steps[i].source].permits()
 	}
@@ -96,8 +96,8 @@ func (o Operation) permits() int64 {
 }
 
 // semaphoreConflict finds a process that holds the same number of permits twice, so that its release is ambiguous.
-func semaphoreConflict(h History) (int, string) {
-	if i, problem := releaseWithoutAcquire(h); problem != "" {
+func semaphoreConflict(h History, processes []int32) (int, string) {
+	if i, problem := releaseWithoutAcquire(h, processes); problem != "" {
 		return i, problem
 	}
 	held := make(map[holder]bool)

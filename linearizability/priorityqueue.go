@@ -48,8 +48,8 @@ func priorityOf(v Value) (int64, bool) {
 }
 
 // preparePriorities is prepareQueue with the priorities of what is offered.
-func preparePriorities(h History) []step {
-	steps := prepareQueue(h)
+func preparePriorities(h History, items []int32) []step {
+	steps := prepareQueue(h, items)
 	for i := range steps {
 		if s := &steps[i]; s.kind == stepOffer {
 			s.token, _ = priorityOf(h[s.source].Arg)

@@ -25,6 +25,7 @@ func Queue() Model {
 		Name:       "queue",
 		Operations: operationsOf("queue"),
 		problem:    queueProblem,
+		item:       queueItem,
 		conflict:   offeredTwice,
 		prepare:    prepareQueue,
 		spec:       queueSpec,
@@ -48,42 +49,51 @@ func queueProblem(op Operation) string {
 	return ""
 }
 
+// queueItem is the value that is put in, seen or taken out. Those of operations without effect do not count.
+func queueItem(op *Operation) Value {
+	switch {
+	case op.idle():
+		return Null
+	case op.Op == "offer":
+		return op.Arg
+	}
+	return op.Result
+}
+
+// idle tells whether an operation of a queue surely has no effect, and says nothing.
+func (o *Operation) idle() bool { return o.Outcome == Fail || o.Outcome == Unknown && o.Op == "peek" }
+
 // offeredTwice finds a value that is offered for the second time.
-func offeredTwice(h History) (int, string) {
-	values := newNumbering(len(h)/2 + 1)
-	first := make([]int32, 0, len(h)/2+1) // by value: the operation that offered it
+func offeredTwice(h History, items []int32) (int, string) {
+	offers := make([]int32, itemCount(items)) // by value: the operation that offered it, or 0, plus 1
 	for i := range h {
 		if h[i].Op != "offer" || h[i].Outcome == Fail {
 			continue
 		}
-		if v := values.number(h[i].Arg); int(v) < len(first) {
+		offer := &offers[items[i]]
+		if *offer > 0 {
 			return i, fmt.Sprintf("the value was offered before, by %v; give every offer a value of its own",
-				h[first[v]])
+				h[*offer-1])
 		}
-		first = append(first, int32(i))
+		*offer = int32(i) + 1
 	}
 	return 0, ""
 }
 
-// prepareQueue gives values their numbers. It leaves out
+// prepareQueue leaves out
 //
 //   - what failed: it had no effect; and peeks of unknown outcome: they have none;
 //   - offers of unknown outcome whose value nobody surely saw. If there is an order in which such an offer took
 //     effect, there is the same order without it: a value that nobody sees only keeps others waiting. A removal of
 //     unknown outcome that would have taken it goes last.
-func prepareQueue(h History) []step {
-	items := newNumbering(len(h) / 2)
-	seen := make([]bool, 0, len(h)/2) // by item: whether somebody surely saw it
+func prepareQueue(h History, items []int32) []step {
+	seen := make([]bool, itemCount(items)) // by item: whether somebody surely saw it
 	steps := make([]step, 0, len(h))
 	for i := range h {
-		op := &h[i]
-		if op.Outcome == Fail || op.Op == "peek" && op.Outcome == Unknown {
+		if h[i].idle() {
 			continue
 		}
-		s := queueStep(op, i, items)
-		for len(seen) < items.count() {
-			seen = append(seen, false)
-		}
+		s := queueStep(&h[i], i, items[i])
 		if s.kind != stepOffer && !s.unknown && s.item != noItem {
 			seen[s.item] = true
 		}
@@ -92,18 +102,16 @@ func prepareQueue(h History) []step {
 	return slices.DeleteFunc(steps, func(s step) bool { return s.kind == stepOffer && s.unknown && !seen[s.item] })
 }
 
-func queueStep(op *Operation, i int, items *numbering) step {
-	s := newStep(op, i, stepRemove, noItem)
+func queueStep(op *Operation, i int, item int32) step {
+	s := newStep(op, i, stepRemove, item)
 	if op.Op == "offer" {
-		s.kind, s.item = stepOffer, items.number(op.Arg)
+		s.kind = stepOffer
 		return s
 	}
 	if op.Op == "peek" {
 		s.kind = stepPeek
 	}
-	if s.noToken = op.Result.IsNull(); !s.noToken {
-		s.item = items.number(op.Result)
-	}
+	s.noToken = op.Result.IsNull()
 	s.droppable = s.kind == stepPeek || s.empty()
 	return s
 }

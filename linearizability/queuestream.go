@@ -21,7 +21,7 @@ func pendingQueue(op Operation) (Operation, bool) {
 }
 
 func forgetQueue(c cut) (forget []bool, doubt string) {
-	q := newQueueCase(prepareQueue(c.history))
+	q := newQueueCase(prepareQueue(c.history, numberItems(c.history, queueItem)))
 	q.load()
 	q.admit(true)
 	k := &keeping{queueCase: q, cut: c, over: make([]int64, len(q.visits)), hungry: make([]bool, len(q.visits)),

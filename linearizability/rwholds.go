@@ -82,7 +82,7 @@ type rwPairing struct {
 	processes map[Value]*rwProcess
 }
 
-func prepareRWLock(h History) []step {
+func prepareRWLock(h History, _ []int32) []step {
 	p := &rwPairing{
 		steps: make([]step, 0, len(h)), doubts: make([]doubt, 0, len(h)), parent: make([]int32, 0, len(h)),
 		processes: make(map[Value]*rwProcess),

@@ -123,13 +123,13 @@ func (s *Stream) Advance(t int64) bool {
 
 // check judges the history as it is at the present, and forgets what it can.
 func (s *Stream) check() {
-	if err := s.model.validate(s.added); err != nil {
+	if _, err := s.model.validate(s.added); err != nil {
 		err.Index = s.total - 1 // of the last one added, at which it was noticed
 		_ = s.refuse(err)
 		return
 	}
 	c, indices := s.cut()
-	switch r := s.model.monitor(s.model.prepare(c.history)); r.outcome {
+	switch r := s.model.monitor(s.model.steps(c.history)); r.outcome {
 	case Violation:
 		j := newJudge(&s.model, Options{})
 		j.explain()

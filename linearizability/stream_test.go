@@ -75,14 +75,14 @@ func TestStreamAgrees(t *testing.T) {
 				if h = asFed(h); Validate(c.model, h) != nil {
 					continue
 				}
-				whole := c.model.monitor(c.model.prepare(h)).outcome
+				whole := c.model.monitor(c.model.steps(h)).outcome
 				seen[whole.String()]++
 				v := streamed(t, c.model, h, 1).End()
 				if v.Outcome == Undetermined {
 					seen["undetermined only by the stream"]++
 				} else if whole != Undetermined && v.Outcome != whole {
 					small := minimised(h, func(h History) bool {
-						whole := c.model.monitor(c.model.prepare(h)).outcome
+						whole := c.model.monitor(c.model.steps(h)).outcome
 						v := streamed(t, c.model, h, 1).End()
 						return whole != Undetermined && v.Outcome != Undetermined && v.Outcome != whole
 					})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // AssumptionError says that a history breaks an assumption of [Check]. The fault is in the recording; nothing is
@@ -35,7 +36,7 @@ func Validate(m Model, h History) error {
 		return errors.New("the model is empty; take one from Lock, Queue or ByName")
 	}
 	for _, g := range byObject(h) {
-		if err := m.validate(g.history); err != nil {
+		if _, err := m.validate(g.history); err != nil {
 			err.Index = g.at(err.Index)
 			return err
 		}
@@ -43,23 +44,40 @@ func Validate(m Model, h History) error {
 	return nil
 }
 
-// validate is [Validate] for the operations of one object.
-func (m *Model) validate(h History) *AssumptionError {
+// validate is [Validate] for the operations of one object. It returns the numbers of their values.
+func (m *Model) validate(h History) (items []int32, err *AssumptionError) {
+	both(h, func() { items = numberItems(h, m.item) }, func() { err = m.validateEach(h) })
+	if err != nil || m.conflict == nil {
+		return items, err
+	}
+	if i, problem := m.conflict(h, items); problem != "" {
+		return nil, &AssumptionError{Index: i, Operation: h[i], Problem: problem}
+	}
+	return items, nil
+}
+
+// validateEach is validate for the operations one by one, and for each process.
+func (m *Model) validateEach(h History) *AssumptionError {
 	for i := range h {
 		if problem := m.unsound(&h[i]); problem != "" {
 			return &AssumptionError{Index: i, Operation: h[i], Problem: problem}
 		}
 	}
-	if err := overlap(h); err != nil {
-		return err
+	return overlap(h)
+}
+
+// both calls two functions that go through a history, at the same time if it is long.
+func both(h History, one, other func()) {
+	const long = 1 << 14
+	if len(h) < long {
+		one()
+		other()
+		return
 	}
-	if m.conflict == nil {
-		return nil
-	}
-	if i, problem := m.conflict(h); problem != "" {
-		return &AssumptionError{Index: i, Operation: h[i], Problem: problem}
-	}
-	return nil
+	var beside sync.WaitGroup
+	beside.Go(one)
+	other()
+	beside.Wait()
 }
 
 // unsound says what is wrong with one operation by itself, or nothing.
@@ -81,6 +99,14 @@ func (m *Model) unsound(op *Operation) string {
 
 // overlap finds two operations of one process that both returned and overlap.
 func overlap(h History) *AssumptionError {
+	if oneByOne(h) {
+		return nil
+	}
+	return overlapByCall(h)
+}
+
+// overlapByCall is overlap for histories in any order.
+func overlapByCall(h History) *AssumptionError {
 	for _, own := range byOwner(h) {
 		slices.SortFunc(own, func(a, b int32) int { // they are in order already, but for foreign files
 			return cmp.Or(cmp.Compare(h[a].Call, h[b].Call), cmp.Compare(h[a].Return, h[b].Return), cmp.Compare(a, b))
@@ -96,6 +122,32 @@ func overlap(h History) *AssumptionError {
 	}
 	return nil
 }
+
+// oneByOne tells whether no operation that returned was called before the last one of its process had returned, in the
+// order of the history. Then none overlap, as each returned when it was called, or later. Histories are in order but for
+// foreign files.
+func oneByOne(h History) bool {
+	processes := newNumbering(min(len(h), processesMax))
+	var until []int64 // by process: the last return
+	for i := range h {
+		op := &h[i]
+		if op.Outcome == Unknown {
+			continue
+		}
+		process := int(processes.number(op.owner()))
+		if process == len(until) {
+			until = append(until, op.Call)
+		}
+		if op.Call < until[process] {
+			return false
+		}
+		until[process] = op.Return
+	}
+	return true
+}
+
+// processesMax is about how many processes there are at most.
+const processesMax = 1 << 10
 
 // byOwner returns the operations that returned of each process.
 func byOwner(h History) (operations [][]int32) {

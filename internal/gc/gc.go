@@ -17,6 +17,24 @@ func Relax() {
 	}
 }
 
+// Expect puts the first collection off until the heap is as large as the second may let it become if so many bytes are
+// about to be allocated and kept. Without it the collector runs as soon as these are allocated, and finds no garbage.
+func Expect(bytes int64) {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	least := bytes * (100 + percent) / 100
+	debug.SetGCPercent(max(percent, int(100*least/minimum)))
+	runtime.AddCleanup(new(collected), func(struct{}) { Relax() }, struct{}{})
+}
+
+// minimum is how large the heap becomes before the first collection if GOGC is 100 (package runtime, "GOGC").
+const minimum = 4 << 20
+
+// collected is garbage at once: it is cleaned up when the collector has run. It has a pointer, so that it is not put
+// beside others.
+type collected struct{ _ *int }
+
 // Within bounds the heap's growth by bytes, if possible, by collecting more often, unless GOMEMLIMIT is set.
 func Within(bytes int64) {
 	if os.Getenv("GOMEMLIMIT") != "" {

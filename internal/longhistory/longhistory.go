@@ -22,6 +22,7 @@ type Config struct {
 	Clients    int
 	Unknown    float64 // share of operations of unknown outcome; some of them took effect
 	Peeks      float64 // queue: share of operations that are peeks
+	Texts      bool    // queue: values are texts, such as v17, rather than numbers
 	Seed       uint64
 	// Planted adds one violation, in the middle: a value that overtakes another, or two holders at once.
 	Planted bool

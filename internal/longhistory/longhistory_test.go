@@ -34,7 +34,7 @@ func TestHistories(t *testing.T) {
 		} else if seed%4 == 2 {
 			cfg.Peeks = 0.1
 		}
-		cfg.Planted = seed%3 == 0
+		cfg.Planted, cfg.Texts = seed%3 == 0, seed%5 == 0
 		h, data := drawn(t, cfg)
 		if _, again := drawn(t, cfg); !bytes.Equal(data, again) {
 			t.Fatalf("%+v: the second time it is another", cfg)
@@ -97,5 +97,36 @@ func TestHard(t *testing.T) {
 	v := linearizability.Check(linearizability.PriorityQueue(), h, linearizability.Options{})[0]
 	if v.Outcome != linearizability.Violation {
 		t.Error(v)
+	}
+}
+
+// BenchmarkJudge reads and judges histories.
+func BenchmarkJudge(b *testing.B) {
+	const n = 100_000
+	for name, c := range map[string]longhistory.Config{
+		"numbers": {Model: "queue"}, "texts": {Model: "queue", Texts: true}, "lock": {Model: "lock"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			c.Operations, c.Clients, c.Unknown, c.Seed = n, 16, 0.01, 1
+			var file bytes.Buffer
+			if err := longhistory.Write(&file, c); err != nil {
+				b.Fatal(err)
+			}
+			m, err := linearizability.ByName(c.Model)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(file.Len()))
+			b.ReportAllocs()
+			for b.Loop() {
+				h, err := linearizability.Read(bytes.NewReader(file.Bytes()))
+				if err != nil || len(h) != n {
+					b.Fatal(len(h), err)
+				}
+				if v := linearizability.Check(m, h, linearizability.Options{}); v[0].Outcome != linearizability.Ok {
+					b.Fatal(v[0])
+				}
+			}
+		})
 	}
 }

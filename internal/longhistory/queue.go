@@ -1,6 +1,10 @@
 package longhistory
 
-import "github.com/zktorture/zktorture/linearizability"
+import (
+	"strconv"
+
+	"github.com/zktorture/zktorture/linearizability"
+)
 
 // queue is a queue of about backlog values.
 type queue struct {
@@ -37,13 +41,21 @@ func (q *queue) head() linearizability.Value {
 	if len(q.values) == 0 {
 		return linearizability.Null
 	}
-	return linearizability.Int(q.values[0].number)
+	return q.name(q.values[0].number)
+}
+
+// name is the value of a number.
+func (q *queue) name(number int64) linearizability.Value {
+	if q.Texts {
+		return linearizability.Str("v" + strconv.FormatInt(number, 10))
+	}
+	return linearizability.Int(number)
 }
 
 func (q *queue) offer(client int) {
 	s := q.around(client)
 	q.offered++
-	op := linearizability.Operation{Op: "offer", Arg: linearizability.Int(q.offered)}
+	op := linearizability.Operation{Op: "offer", Arg: q.name(q.offered)}
 	lost := q.unknown()
 	if lost {
 		op.Outcome = linearizability.Unknown
@@ -71,7 +83,7 @@ func (q *queue) overtake(client int) bool {
 	for i, v := range q.values {
 		if first := q.values[0]; first.sure && v.sure && first.end < v.call {
 			s := q.around(client)
-			q.add(client, s, linearizability.Operation{Op: "poll", Result: linearizability.Int(v.number)})
+			q.add(client, s, linearizability.Operation{Op: "poll", Result: q.name(v.number)})
 			q.values = append(q.values[:i:i], q.values[i+1:]...)
 			q.quiet = s.end + 2*spread
 			return true
