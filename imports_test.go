@@ -20,21 +20,25 @@ const module = "github.com/zktorture/zktorture/"
 // anything.
 var mayImport = map[string]string{
 	"recipes":         "recipes",
-	"fakezk":          "fakezk",
-	"fakezk/protocol": "fakezk fakezk/protocol wire",
-	"fakezk/server":   "fakezk fakezk/protocol fakezk/server wire",
+	"fakezk":          "fakezk internal/digest",
+	"fakezk/protocol": "fakezk fakezk/protocol wire internal/digest",
+	"fakezk/server":   "fakezk fakezk/protocol fakezk/server wire internal/digest",
 	"linearizability": "linearizability",
 	"ensemble":        "ensemble wire zkclient",
 	"zkclient":        "zkclient",
 	"wire":            "wire",
-	"sim":             "sim fakezk fakezk/protocol wire",
-	"story":           "story sim fakezk fakezk/protocol wire linearizability internal",
+	"sim":             "sim fakezk fakezk/protocol wire internal/digest internal/wholefile",
+	"story":           "story sim fakezk fakezk/protocol wire linearizability internal internal/digest internal/wholefile",
 	"zoo/published":   "zoo/published recipes",
-	"workload":        "workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published",
-	"worker":          "worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient",
-	"zoo":             "zoo zoo/published live live/confirm worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal ensemble zkclient",
-	"live":            "live worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient",
-	"live/confirm":    "live/confirm live worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient",
+	"workload":        "workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published internal/digest internal/wholefile",
+	"worker":          "worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient internal/digest internal/wholefile",
+	"zoo":             "zoo zoo/published live live/confirm worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal ensemble zkclient internal/digest internal/wholefile",
+	"live":            "live worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient internal/digest internal/wholefile",
+	"live/confirm":    "live/confirm live worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient internal/digest internal/wholefile",
+
+	// Leaves that need nothing but the standard library:
+	"internal/digest":    "internal/digest",
+	"internal/wholefile": "internal/wholefile",
 }
 
 // testsOnly are packages that tests of others import, and nothing else.

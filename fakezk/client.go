@@ -58,6 +58,11 @@ type Client struct {
 
 	unsent, sent, waiting []*Call
 
+	stalled []int  // users, see Stall
+	late    []late // in the order in which it came
+
+	expiries int // that it has learned of
+
 	watches []watch // in the order in which they were set
 	events  chan zk.Event
 	readers atomic.Pointer[[]*reader]
@@ -67,6 +72,8 @@ type Client struct {
 	closing atomic.Bool // Close has been called
 	closed  atomic.Bool // and has come to its end
 	killed  atomic.Bool
+
+	latestRoom [4]zk.Event // memory of latest, as long as that suffices
 
 	// Semantics is the client library that is imitated, go-zookeeper unless set before the first request.
 	Semantics ClientSemantics
@@ -78,8 +85,14 @@ type Client struct {
 	// GUIDSeed makes the identities of this client's handles differ from other clients'.
 	GUIDSeed uint32
 
+	// OnWait, if set, is what [Conn.BeginsToWait] calls.
+	OnWait func()
+
 	// OnExpired, if set, is called when the client learns that its session is gone.
 	OnExpired func(session int64)
+
+	// OnLate, if set, is called when something has come for a goroutine that is stalled.
+	OnLate func(Told)
 }
 
 type authInfo struct {
@@ -131,6 +144,7 @@ func NewClient(network Network, servers *Ensemble, timeout int64, settle func())
 		network: network, servers: servers, timeout: timeout, settle: settle,
 		events: make(chan zk.Event, eventBuffer),
 	}
+	c.latest = c.latestRoom[:0]
 	c.state.Store(int32(zk.StateDisconnected))
 	return c
 }
@@ -142,11 +156,20 @@ func (c *Client) Events() <-chan zk.Event { return c.events }
 // Server names the replica that the client is connected to, was last, or tries, as host and port; "" before the first
 // attempt.
 func (c *Client) Server() string {
-	if server := c.server.Load(); server > 0 {
-		return "fake-" + strconv.Itoa(int(server-1)) + ":2181"
+	switch server := int(c.server.Load()); {
+	case server == 0:
+		return ""
+	case server <= len(serverNames):
+		return serverNames[server-1]
+	default:
+		return serverName(server - 1)
 	}
-	return ""
 }
+
+func serverName(replica int) string { return "fake-" + strconv.Itoa(replica) + ":2181" }
+
+// serverNames are those of usual ensembles.
+var serverNames = [...]string{serverName(0), serverName(1), serverName(2), serverName(3), serverName(4)}
 
 // Connected tells whether the client has a connection, and to which replica.
 func (c *Client) Connected() (replica int, ok bool) { return c.replica, c.connected }
@@ -173,6 +196,22 @@ func (c *Client) Waiting() int { return len(c.waiting) }
 
 // Unsent returns how many requests wait for a connection.
 func (c *Client) Unsent() int { return len(c.unsent) }
+
+// Unanswered returns the oldest request that has arrived and whose reply has not, nil if there is none.
+func (c *Client) Unanswered() *Call {
+	if len(c.waiting) == 0 {
+		return nil
+	}
+	return c.waiting[0]
+}
+
+// Queued returns the oldest request that waits for a connection, nil if there is none.
+func (c *Client) Queued() *Call {
+	if len(c.unsent) == 0 {
+		return nil
+	}
+	return c.unsent[0]
+}
 
 // Accept takes a submitted call into the client: onto the wire if there is one, else into the queue.
 func (c *Client) Accept(call *Call) {
@@ -221,12 +260,7 @@ func (c *Client) send(call *Call) {
 // an expiry; the next Dial then opens a new session under the same Conn, as go-zookeeper does). Then the client sends
 // its credentials, re-arms its watches by setWatches, and sends what was queued. The error is ErrRefused or ErrNoQuorum.
 func (c *Client) Dial(now int64, replica int) error {
-	c.server.Store(int32(replica + 1))
-	c.setState(zk.StateConnecting)
-	c.setState(zk.StateConnected)
-	id, answer, err := c.servers.Connect(now, replica, ConnectRequest{
-		LastZxid: c.lastZxid, Timeout: c.timeout, SessionID: c.session.Load(), Password: c.password,
-	})
+	id, answer, err := c.shakeHands(now, replica)
 	if err != nil {
 		c.setState(zk.StateDisconnected)
 		if !errors.Is(err, ErrNoQuorum) {
@@ -246,9 +280,29 @@ func (c *Client) Dial(now int64, replica int) error {
 	return nil
 }
 
+func (c *Client) shakeHands(now int64, replica int) (ConnID, ConnectResponse, error) {
+	c.server.Store(int32(replica + 1))
+	c.setState(zk.StateConnecting)
+	c.setState(zk.StateConnected)
+	return c.servers.Connect(now, replica, ConnectRequest{
+		LastZxid: c.lastZxid, Timeout: c.timeout, SessionID: c.session.Load(), Password: c.password,
+	})
+}
+
+// DialInVain is Dial whose answer is lost with the connection. It returns the session that the server has begun, or taken up.
+func (c *Client) DialInVain(now int64, replica int) (session int64, err error) {
+	id, answer, err := c.shakeHands(now, replica)
+	if err == nil && answer.SessionID != 0 {
+		c.servers.Drop(id)
+	}
+	c.setState(zk.StateDisconnected)
+	return answer.SessionID, err
+}
+
 // learnExpiry is go-zookeeper's reaction to a refused session (conn.go: authenticate, loop).
 func (c *Client) learnExpiry() {
 	old := c.session.Swap(0)
+	c.expiries++
 	c.password, c.lastZxid = nil, 0
 	c.setState(zk.StateExpired)
 	if c.OnExpired != nil {
@@ -345,8 +399,8 @@ func (c *Client) answer(call *Call, reply *Response) {
 	if call.Request.Op == OpSetAuth && reply.Err == CodeOK && !call.internal {
 		c.creds = append(c.creds, authInfo{call.Request.Scheme, call.Request.Auth})
 	}
-	c.complete(call, reply.Err.Err())
-	if call.Request.Op == OpCloseSession {
+	last := call.Request.Op == OpCloseSession
+	if c.complete(call, reply.Err.Err()); last { // a call that is completed belongs to its recipe again
 		c.Finish()
 	}
 }
@@ -407,6 +461,7 @@ func (c *Client) Kill() {
 		c.connected = false
 	}
 	c.fail(errKilled, &c.waiting, &c.sent, &c.unsent)
+	c.forgetLate()
 	c.Finish()
 }
 
@@ -434,13 +489,20 @@ func (c *Client) Finish() {
 // Watches returns how many watch channels wait for an event.
 func (c *Client) Watches() int { return len(c.watches) }
 
-// WatchedBy calls f for every pending watch on path, with the handle that set it and the tag of the call.
-func (c *Client) WatchedBy(path string, f func(user int, tag int64)) {
+// Watcher is who has set a watch: the handle, and the tag of the call.
+type Watcher struct {
+	User int
+	Tag  int64
+}
+
+// WatchedBy appends to list who has set the pending watches on path.
+func (c *Client) WatchedBy(path string, list []Watcher) []Watcher {
 	for _, w := range c.watches {
 		if w.path == path {
-			f(w.user, w.tag)
+			list = append(list, Watcher{w.user, w.tag})
 		}
 	}
+	return list
 }
 
 // fire hands a watch event to the watches that it concerns (conn.go: notifyWatches).
@@ -453,13 +515,14 @@ func (c *Client) fire(event zk.Event) {
 
 func (c *Client) fireKind(kind watchKind, event zk.Event) {
 	concerned := func(w watch) bool { return w.kind == kind && w.path == event.Path }
-	var hit []watch
+	var few [4]watch // so that none are allocated
+	hit := few[:0]
 	for _, w := range c.watches {
 		if concerned(w) {
 			hit = append(hit, w)
 		}
 	}
-	if hit == nil {
+	if len(hit) == 0 {
 		return
 	}
 	c.watches = slices.DeleteFunc(c.watches, concerned)
@@ -491,10 +554,24 @@ func (c *Client) invalidate(err error) {
 	}
 }
 
-// notify delivers the only event of a watch. Of several goroutines at one channel the first gets the event; the
-// others see the channel closed.
-func (c *Client) notify(w watch, event zk.Event) {
+// notify delivers the only event of a watch.
+func (c *Client) notify(w watch, event zk.Event) { c.tellWatch(w, event, true) }
+
+// tellWatch tells a watch of an event, unless its goroutine is stalled.
+func (c *Client) tellWatch(w watch, event zk.Event, last bool) {
+	if !c.delay(late{Told: Told{User: w.user, Event: event}, watch: w, ends: last}) {
+		c.inform(w, event, last)
+	}
+}
+
+// inform hands an event to a watch, whose channel is closed with the last one. Of several goroutines at one channel the
+// first gets the event; the others see the channel closed.
+func (c *Client) inform(w watch, event zk.Event, last bool) {
 	w.tell(event)
+	if !last {
+		c.settle()
+		return
+	}
 	if len(w.ch) == 0 { // somebody has taken it
 		c.settle()
 	}
@@ -502,10 +579,14 @@ func (c *Client) notify(w watch, event zk.Event) {
 	c.settle()
 }
 
+// complete tells the goroutine of a call what came of it, unless it is stalled.
 func (c *Client) complete(call *Call, err error) {
-	if call.internal {
-		return
+	if !call.internal && !c.delay(late{Told: Told{User: call.User, Call: call, Err: err}}) {
+		c.finish(call, err)
 	}
+}
+
+func (c *Client) finish(call *Call, err error) {
 	call.done <- err
 	c.settle()
 }

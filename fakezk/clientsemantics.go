@@ -40,8 +40,7 @@ func (c *Client) tellWatches(state zk.State) {
 	case c.killed.Load() || c.closed.Load():
 	case c.Semantics == SemanticsJava && slices.Contains(toldByJava, state):
 		for _, w := range slices.Clone(c.watches) {
-			w.tell(zk.Event{Type: zk.EventSession, State: state})
-			c.settle()
+			c.tellWatch(w, zk.Event{Type: zk.EventSession, State: state}, false)
 		}
 	case c.Semantics == SemanticsKazoo && state == zk.StateDisconnected:
 		all := c.watches

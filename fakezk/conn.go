@@ -23,12 +23,21 @@ import (
 type Conn struct {
 	*Client
 	user  int
-	guids *atomic.Uint64
+	guids atomic.Uint64
+	spare atomic.Pointer[Call] // memory to reuse
 }
 
 // Handle returns a handle on the client for one of its users. Its requests carry the user's number.
 func (c *Client) Handle(user int) *Conn {
-	return &Conn{Client: c, user: user, guids: new(atomic.Uint64)}
+	return &Conn{Client: c, user: user}
+}
+
+// BeginsToWait tells a simulator that its caller is about to wait for a time. Recipes need not call it, see
+// sim.TellsTime.
+func (c *Conn) BeginsToWait() {
+	if c.OnWait != nil {
+		c.OnWait()
+	}
 }
 
 // NewGUID returns 32 hexadecimal digits, the same in every run, so that equal runs have equal paths.
@@ -40,7 +49,9 @@ func GUID(seed uint32, user int, n uint64) string {
 	var guid [16]byte
 	binary.BigEndian.PutUint64(guid[:8], x)
 	binary.BigEndian.PutUint64(guid[8:], mix(x))
-	return hex.EncodeToString(guid[:])
+	var text [2 * len(guid)]byte
+	hex.Encode(text[:], guid[:])
+	return string(text[:])
 }
 
 // mix is the finalizer of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
@@ -52,23 +63,37 @@ func mix(x uint64) uint64 {
 }
 
 // ask sends a request about one znode, unless its path is invalid.
-func (c *Conn) ask(r Request) (*Call, error) {
+func (c *Conn) ask(r Request) (answer, error) {
 	if err := validatePath(r.Path, false); err != nil {
-		return &Call{}, err
+		return answer{}, err
 	}
 	return c.request(r)
 }
 
-func (c *Conn) request(r Request) (*Call, error) {
+// answer is what has come of a request.
+type answer struct {
+	reply *Response
+	watch chan zk.Event
+}
+
+// request sends a request and waits for what comes of it. Then nobody else has the call any more.
+func (c *Conn) request(r Request) (answer, error) {
 	call := c.submit(r)
 	err := <-call.done
 	c.survive(err)
-	return call, err
+	a := answer{call.reply, call.watch}
+	*call = Call{done: call.done}
+	c.spare.Store(call)
+	return a, err
 }
 
 // submit sends a request, unless the client is closed.
 func (c *Conn) submit(r Request) *Call {
-	call := &Call{Request: r, User: c.user, client: c.Client, done: make(chan error, 1)}
+	call := c.spare.Swap(nil)
+	if call == nil {
+		call = &Call{done: make(chan error, 1)}
+	}
+	call.Request, call.User, call.client = r, c.user, c.Client
 	switch {
 	case c.killed.Load():
 		call.done <- errKilled
@@ -89,18 +114,18 @@ func (c *Conn) survive(err error) {
 
 // stat is what go-zookeeper returns beside an error: nil if the connection was lost or nothing was sent, else a Stat,
 // zero if the reply was an error.
-func (call *Call) stat(err error) *zk.Stat {
+func (a answer) stat(err error) *zk.Stat {
 	if err == zk.ErrConnectionClosed || err == zk.ErrInvalidPath {
 		return nil
 	}
-	return &call.response().Stat
+	return &a.response().Stat
 }
 
-func (call *Call) response() *Response {
-	if call.reply == nil {
+func (a answer) response() *Response {
+	if a.reply == nil {
 		return &Response{}
 	}
-	return call.reply
+	return a.reply
 }
 
 // AddAuth adds credentials to the connection and sends them again after each reconnect.
@@ -111,38 +136,38 @@ func (c *Conn) AddAuth(scheme string, auth []byte) error {
 
 // Children returns the names of a znode's children, in no particular order.
 func (c *Conn) Children(path string) ([]string, *zk.Stat, error) {
-	call, err := c.ask(Request{Op: OpGetChildren2, Path: path})
-	return call.response().Children, call.stat(err), err
+	a, err := c.ask(Request{Op: OpGetChildren2, Path: path})
+	return a.response().Children, a.stat(err), err
 }
 
 // ChildrenW is Children and leaves a watch for created and deleted children and for the deletion of the znode itself.
 func (c *Conn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	call, err := c.ask(Request{Op: OpGetChildren2, Path: path, Watch: true})
+	a, err := c.ask(Request{Op: OpGetChildren2, Path: path, Watch: true})
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return call.reply.Children, &call.reply.Stat, call.watch, nil
+	return a.reply.Children, &a.reply.Stat, a.watch, nil
 }
 
 // Get returns the data of a znode.
 func (c *Conn) Get(path string) ([]byte, *zk.Stat, error) {
-	call, err := c.ask(Request{Op: OpGetData, Path: path})
-	return call.response().Data, call.stat(err), err
+	a, err := c.ask(Request{Op: OpGetData, Path: path})
+	return a.response().Data, a.stat(err), err
 }
 
 // GetW is Get and leaves a watch for a change of the data and for the deletion.
 func (c *Conn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	call, err := c.ask(Request{Op: OpGetData, Path: path, Watch: true})
+	a, err := c.ask(Request{Op: OpGetData, Path: path, Watch: true})
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return call.reply.Data, &call.reply.Stat, call.watch, nil
+	return a.reply.Data, &a.reply.Stat, a.watch, nil
 }
 
 // Set replaces the data of a znode; version -1 matches any.
 func (c *Conn) Set(path string, data []byte, version int32) (*zk.Stat, error) {
-	call, err := c.ask(Request{Op: OpSetData, Path: path, Data: data, Version: version})
-	return call.stat(err), err
+	a, err := c.ask(Request{Op: OpSetData, Path: path, Data: data, Version: version})
+	return a.stat(err), err
 }
 
 // Create creates a znode and returns its path, with the sequence number if one was asked for.
@@ -177,8 +202,8 @@ func (c *Conn) create(r Request) (string, error) {
 	case r.Op == OpCreateTTL && !mode.ttl:
 		return "", fmt.Errorf("CreateTTL requires TTL flag: %w", zk.ErrInvalidFlags)
 	}
-	call, err := c.request(r)
-	return call.response().Path, err
+	a, err := c.request(r)
+	return a.response().Path, err
 }
 
 // protectedPrefix marks the names of CreateProtectedEphemeralSequential, as in go-zookeeper.
@@ -227,39 +252,39 @@ func (c *Conn) Delete(path string, version int32) error {
 
 // Exists tells whether a znode exists.
 func (c *Conn) Exists(path string) (bool, *zk.Stat, error) {
-	call, err := c.ask(Request{Op: OpExists, Path: path})
+	a, err := c.ask(Request{Op: OpExists, Path: path})
 	if err == zk.ErrNoNode {
-		return false, call.stat(err), nil
+		return false, a.stat(err), nil
 	}
-	stat := call.stat(err)
+	stat := a.stat(err)
 	return stat != nil, stat, err // go-zookeeper says true beside every error that has a Stat
 }
 
 // ExistsW is Exists and leaves a watch for the creation, change or deletion of the znode.
 func (c *Conn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	call, err := c.ask(Request{Op: OpExists, Path: path, Watch: true})
+	a, err := c.ask(Request{Op: OpExists, Path: path, Watch: true})
 	if err != nil && err != zk.ErrNoNode {
 		return false, nil, nil, err
 	}
-	return err == nil, &call.reply.Stat, call.watch, nil
+	return err == nil, &a.reply.Stat, a.watch, nil
 }
 
 // GetACL returns the access control list of a znode.
 func (c *Conn) GetACL(path string) ([]zk.ACL, *zk.Stat, error) {
-	call, err := c.ask(Request{Op: OpGetACL, Path: path})
-	return call.response().ACL, call.stat(err), err
+	a, err := c.ask(Request{Op: OpGetACL, Path: path})
+	return a.response().ACL, a.stat(err), err
 }
 
 // SetACL replaces the access control list of a znode; version (of the list) -1 matches any.
 func (c *Conn) SetACL(path string, acl []zk.ACL, version int32) (*zk.Stat, error) {
-	call, err := c.ask(Request{Op: OpSetACL, Path: path, ACL: acl, Version: version})
-	return call.stat(err), err
+	a, err := c.ask(Request{Op: OpSetACL, Path: path, ACL: acl, Version: version})
+	return a.stat(err), err
 }
 
 // Sync returns when the replica that the client is attached to has applied everything that was committed before.
 func (c *Conn) Sync(path string) (string, error) {
-	call, err := c.ask(Request{Op: OpSync, Path: path})
-	return call.response().Path, err
+	a, err := c.ask(Request{Op: OpSync, Path: path})
+	return a.response().Path, err
 }
 
 // Multi carries out *zk.CreateRequest, *zk.DeleteRequest, *zk.SetDataRequest and *zk.CheckVersionRequest together or
@@ -273,11 +298,11 @@ func (c *Conn) Multi(ops ...interface{}) ([]zk.MultiResponse, error) {
 		}
 		r.Ops = append(r.Ops, sub)
 	}
-	call, err := c.request(r)
+	a, err := c.request(r)
 	if err == zk.ErrConnectionClosed {
 		return nil, err
 	}
-	return multiResponses(call.response(), err)
+	return multiResponses(a.response(), err)
 }
 
 func multiOp(op interface{}) (Request, error) {
@@ -334,8 +359,8 @@ func (c *Conn) Reconfig(members []string, version int64) (*zk.Stat, error) {
 }
 
 func (c *Conn) reconfig(r Request) (*zk.Stat, error) {
-	call, err := c.request(r)
-	return &call.response().Stat, err
+	a, err := c.request(r)
+	return &a.response().Stat, err
 }
 
 // closeMax is how long go-zookeeper's Close waits for its answer.
@@ -348,6 +373,7 @@ func (c *Conn) Close() {
 	if c.closing.Swap(true) {
 		return
 	}
+	c.BeginsToWait()
 	select {
 	case err := <-c.submit(Request{Op: OpCloseSession}).done:
 		c.survive(err)

@@ -1,6 +1,7 @@
 package fakezk
 
 import (
+	"math"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
@@ -80,6 +81,51 @@ type Change struct {
 	Data    []byte // what OpCreate, OpSetData and OpReconfig wrote; not to be changed
 
 	Sequential bool // OpCreate: the server has made the name, by a number
+
+	End      CounterEnd // which counter has come to its end by the change, …
+	EndsWith string     // … and of which node
+}
+
+// CounterEnd says which 32-bit counter of a node has come to its end, so that the server does otherwise than before.
+type CounterEnd uint8
+
+// The ends.
+const (
+	EndNone     CounterEnd = iota
+	EndSticks              // the number of the next sequential child stays, and pzxid, which setWatches compares
+	EndNumbers             // that number goes on from 2147483647 to -2147483648
+	EndVersion             // the version goes on so
+	EndAversion            // the version of the ACL does
+	EndCversion            // the version of the children does
+)
+
+// endOf returns which counter comes to its end by an edit that the leader carries out: a creation is done, nothing else is.
+func endOf(x *edit, n *node, zxid int64) (end CounterEnd, path string) {
+	switch x.op {
+	case OpCreate:
+		p := n.parent
+		switch {
+		case p.pzxid != zxid:
+			return EndSticks, p.path
+		case p.created == math.MinInt32:
+			return EndNumbers, p.path
+		case p.stat().Cversion == math.MinInt32:
+			return EndCversion, p.path
+		}
+	case OpDelete:
+		if n.parent.stat().Cversion == math.MaxInt32 {
+			return EndCversion, n.parent.path
+		}
+	case OpSetData:
+		if n.version == math.MaxInt32 {
+			return EndVersion, n.path
+		}
+	case OpSetACL:
+		if n.aversion == math.MaxInt32 {
+			return EndAversion, n.path
+		}
+	}
+	return EndNone, ""
 }
 
 // edit is an elementary change in the log. It is valid on the tree that the log has built so far: applying it cannot
@@ -89,13 +135,16 @@ type edit struct {
 	path  string
 	data  []byte
 	acl   []zk.ACL
-	owner int64 // create: ephemeralOwner; sessions: the session; opSetSequence: the counter
+	owner int64 // create: ephemeralOwner; sessions: the session; opSetSequence: the counter; opSetVersions: both
 
 	sequential bool // create: see Change
 }
 
 // opSetSequence is in the log only, see SetSequence.
 const opSetSequence Op = -1000
+
+// opSetVersions is in the log only, see SetVersions.
+const opSetVersions Op = -1001
 
 // transaction is one entry of the log. It has no edits if the request failed: a failed write has a zxid too.
 type transaction struct {
@@ -147,8 +196,10 @@ type Ensemble struct {
 
 	pending   map[string]record // what the earlier operations of a multi have changed
 	edits     []edit            // scratch
+	logged    []edit            // memory for the edits of the log
 	responses []Response        // not yet given out
 	hits      [2][]*connection  // scratch of fire
+	shaper    shaper            // of Shape
 }
 
 // New returns an ensemble that has no sessions and no nodes but ZooKeeper's own.
@@ -172,6 +223,7 @@ func (e *Ensemble) Reset(cfg Config) {
 		r.child.reset()
 	}
 	clear(e.log)
+	clear(e.logged)
 	clear(e.sessions)
 	clear(e.local)
 	clear(e.pending)
@@ -228,7 +280,7 @@ func (e *Ensemble) commit(t transaction, results []Result) {
 // remember keeps a transaction for the replicas that lag. One that is logMax behind is brought forward, as the leader
 // does with a follower that does not keep up (syncLimit); a deposed leader notices it.
 func (e *Ensemble) remember(t transaction) {
-	t.edits = slices.Clone(t.edits)
+	t.edits = e.kept(t.edits)
 	e.log = append(e.log, t)
 	if len(e.log) <= logMax {
 		return
@@ -243,6 +295,18 @@ func (e *Ensemble) remember(t transaction) {
 		}
 	}
 	e.trim()
+}
+
+// kept returns a copy of a transaction's edits for the log.
+func (e *Ensemble) kept(edits []edit) []edit {
+	switch {
+	case len(e.log) == 0:
+		e.logged = e.logged[:0]
+	case len(e.logged) > logMax:
+		return slices.Clone(edits)
+	}
+	e.logged = append(e.logged, edits...)
+	return e.logged[len(e.logged)-len(edits) : len(e.logged) : len(e.logged)]
 }
 
 func (e *Ensemble) behind(r *replica) int { return e.committed - r.applied }
@@ -354,6 +418,9 @@ func (e *Ensemble) applyEdit(r *replica, t *transaction, x *edit) {
 	case opSetSequence:
 		r.nodes[x.path].created = int32(x.owner)
 		return
+	case opSetVersions:
+		r.nodes[x.path].version, r.nodes[x.path].aversion = int32(x.owner), int32(x.owner)
+		return
 	}
 	if r == e.leader() {
 		e.announce(t, x, n)
@@ -390,5 +457,6 @@ func (e *Ensemble) announce(t *transaction, x *edit, n *node) {
 	if n != nil && isEphemeral(n.owner) {
 		c.Owner = n.owner
 	}
+	c.End, c.EndsWith = endOf(x, n, t.zxid)
 	e.OnCommit(c)
 }

@@ -45,23 +45,42 @@ func (c *Client) readersNow() []*reader {
 	return nil
 }
 
-// Readers returns how many channels [Conn.SessionEvents] has returned.
-func (c *Client) Readers() int { return len(c.readersNow()) }
+// Readers returns how many channels hold something back: those that [Conn.SessionEvents] has returned, and behind them those
+// in which something is late, see [Client.Stall].
+func (c *Client) Readers() int { return len(c.readersNow()) + len(c.late) }
 
 // Held returns how many events are held back from a reader, see [Client.HoldEvents].
-func (c *Client) Held(reader int) int { return len(c.readersNow()[reader].held) }
-
-// HoldsAny tells whether events are held back from any reader.
-func (c *Client) HoldsAny() bool {
-	return slices.ContainsFunc(c.readersNow(), func(r *reader) bool { return len(r.held) > 0 })
+func (c *Client) Held(reader int) int {
+	if c.Late(reader) {
+		return 1 + len(c.late[reader-len(c.readersNow())].behind)
+	}
+	return len(c.readersNow()[reader].held)
 }
 
-// Tell hands the oldest event that is held back to its reader, and returns it with the reader's user.
-func (c *Client) Tell(reader int) (event zk.Event, user int) {
+// HoldsAny tells whether events are held back from any reader, or anything is late.
+func (c *Client) HoldsAny() bool {
+	return len(c.late) > 0 || slices.ContainsFunc(c.readersNow(), func(r *reader) bool { return len(r.held) > 0 })
+}
+
+// Oldest returns what a reader is told next.
+func (c *Client) Oldest(reader int) Told {
+	if c.Late(reader) {
+		return c.late[reader-len(c.readersNow())].Told
+	}
 	r := c.readersNow()[reader]
-	event, r.held = r.held[0], r.held[1:]
+	return Told{User: r.user, Event: r.held[0], Knew: c.knowledge()}
+}
+
+// Tell hands the oldest of what is held back from a reader to it.
+func (c *Client) Tell(reader int) {
+	if c.Late(reader) {
+		c.tellLate(reader - len(c.readersNow()))
+		return
+	}
+	r := c.readersNow()[reader]
+	event := r.held[0]
+	r.held = r.held[1:]
 	c.offer(r.ch, event)
-	return event, r.user
 }
 
 // hold keeps an event if go-zookeeper's channel had room: for six, beside the one that a waiting reader takes.

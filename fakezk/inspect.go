@@ -64,11 +64,20 @@ var ErrNoNode = errors.New("no such node")
 // SetSequence sets the number of the next sequential child of path, so that a test can start near 2147483647. It is a
 // transaction of its own. A number that was given out already may lead to names that exist. The error is ErrNoNode.
 func (e *Ensemble) SetSequence(path string, next int32) error {
+	return e.set(opSetSequence, path, next)
+}
+
+// SetVersions sets the versions of the data and of the ACL of path, as SetSequence does the counter.
+func (e *Ensemble) SetVersions(path string, version int32) error {
+	return e.set(opSetVersions, path, version)
+}
+
+func (e *Ensemble) set(op Op, path string, counter int32) error {
 	n := e.leader().nodes[path]
 	if n == nil {
-		return fmt.Errorf("fakezk: set the sequence counter of %s: %w; create it first", path, ErrNoNode)
+		return fmt.Errorf("fakezk: set the counters of %s: %w; create it first", path, ErrNoNode)
 	}
-	e.edits = append(e.edits[:0], edit{op: opSetSequence, path: n.path, owner: int64(next)})
+	e.edits = append(e.edits[:0], edit{op: op, path: n.path, owner: int64(counter)})
 	e.commit(transaction{edits: e.edits}, nil)
 	return nil
 }

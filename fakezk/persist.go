@@ -89,7 +89,7 @@ func (e *Ensemble) fits(x *edit) error {
 		if !there || e.look(x.path).children > 0 || x.path == "/" {
 			return fmt.Errorf("%q cannot be deleted", x.path)
 		}
-	case OpSetData, OpSetACL, OpReconfig, opSetSequence:
+	case OpSetData, OpSetACL, OpReconfig, opSetSequence, opSetVersions:
 		if !there {
 			return fmt.Errorf("%q is not there", x.path)
 		}

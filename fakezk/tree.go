@@ -41,6 +41,8 @@ type node struct {
 	version, created, aversion int32 // created is ZooKeeper's internal cversion: creations below
 	owner                      int64
 	slot                       int // place in tree.owned
+
+	calling calling // what the name says, for Shape
 }
 
 // stat is DataNode.copyStat. The cversion that clients see is twice the creations, less the children that are there.
@@ -84,6 +86,7 @@ type tree struct {
 	owned map[int64][]*node
 	zxid  int64 // of the last transaction applied
 	free  []*node
+	lists [][]*node // memory for owned
 
 	quotas map[string]bool // paths that have one
 
@@ -97,6 +100,9 @@ const mapMax = 1024
 func (t *tree) reset(seed uint64, compat Compat) {
 	if t.root != nil {
 		t.recycle(t.root)
+	}
+	for _, list := range t.owned {
+		t.keepList(list)
 	}
 	t.nodes, t.owned = emptied(t.nodes), emptied(t.owned)
 	t.zxid, t.seed, t.compat = 0, seed, compat
@@ -192,7 +198,10 @@ func (t *tree) own(n *node, owner int64) {
 	if n.owner = owner; owner == 0 {
 		return
 	}
-	list := t.owned[ownerKey(owner)]
+	list, known := t.owned[ownerKey(owner)]
+	if last := len(t.lists) - 1; !known && last >= 0 {
+		list, t.lists = t.lists[last], t.lists[:last]
+	}
 	n.slot = len(list)
 	t.owned[ownerKey(owner)] = append(list, n)
 }
@@ -208,9 +217,17 @@ func (t *tree) disown(n *node) {
 	list[n.slot].slot = n.slot
 	if last == 0 {
 		delete(t.owned, key)
+		t.keepList(list)
 		return
 	}
 	t.owned[key] = list[:last]
+}
+
+// keepList keeps the memory of a list of owned, unless it is much.
+func (t *tree) keepList(list []*node) {
+	if clear(list); cap(list) <= 16 && len(t.lists) < 16 {
+		t.lists = append(t.lists, list[:0])
+	}
 }
 
 // ownedBy lists the paths of a session's ephemerals, or with 0 of containers and TTL nodes, in the order of

@@ -98,7 +98,8 @@ func TestRealServers(t *testing.T) {
 	for _, kind := range []string{"lock", "queue"} {
 		t.Run(kind, func(t *testing.T) {
 			r, h := run(t, kind, workload.Ours, 100)
-			if notJudged := map[string][]string{"lock": {"belief", "herd", "order"}}[kind]; !slices.Equal(r.NotJudged,
+			if notJudged := map[string][]string{
+				"lock": {"belief", "false-lost", "herd", "idle", "order", "unusable"}, "queue": {"unusable"}}[kind]; !slices.Equal(r.NotJudged,
 				notJudged) {
 				t.Errorf("not judged are said to be %q, want %q", r.NotJudged, notJudged)
 			}

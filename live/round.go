@@ -482,7 +482,7 @@ func (l *Round) leftover(v *workload.View) []sim.Violation {
 	for _, path := range slices.Sorted(maps.Keys(tree)) {
 		stat := tree[path].Stat
 		switch owner := stat.EphemeralOwner; {
-		case path == l.run.claim.sign() || path == l.run.claim.inUse():
+		case path == l.run.claim.sign() || path == l.run.claim.inUse() || v.Left.Errand(path):
 		case owner != 0 && (!l.alive(owner) || v.Left.Notes && notes[owner] < l.notesOf(v, owner)):
 			notes[owner]++
 		case owner != 0:

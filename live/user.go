@@ -71,6 +71,12 @@ func (u *User) Do(_ string, f func() string) {
 	f()
 }
 
+// Wait returns at once: who plays the round says when its users go on.
+func (u *User) Wait(time.Duration) {}
+
+// AwaitCalm returns false: that a round is calm is known when all its users have finished.
+func (u *User) AwaitCalm() bool { return false }
+
 func (u *User) AwaitOthers() {
 	u.round.mu.Lock()
 	last := u.round.active == 1
@@ -97,20 +103,26 @@ func (u torturedUser) Conn() recipes.Conn { return u.round.confine(u.session.Con
 
 // Do takes a moment, as work under a lock does; without it holds would be too short to overlap.
 func (u torturedUser) Do(what string, f func() string) {
-	u.work()
+	u.Wait(workTime * waitShare)
 	u.awake()
 	u.User.Do(what, f)
 }
 
-// work takes a moment.
-func (u torturedUser) work() {
-	work := time.NewTimer(workTime)
-	defer work.Stop()
+// Wait lets a fiftieth of the time pass: requests take so much less here than the simulated sessions' timeouts are, and
+// whoever waits for the user must not seem to wait for ever.
+func (u torturedUser) Wait(d time.Duration) {
+	wait := time.NewTimer(d / waitShare)
+	defer wait.Stop()
 	select {
-	case <-work.C:
+	case <-wait.C:
 	case <-u.round.ctx.Done():
 	}
+	u.round.mu.Lock()
+	defer u.round.mu.Unlock()
+	u.endIfCrashed()
 }
+
+const waitShare = 50
 
 // workTime is several times the time of a request.
 const workTime = 3 * time.Millisecond

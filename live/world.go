@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -28,6 +29,12 @@ func (w *liveWorld) Crash(client, incarnation int) (at int64, crashed bool) {
 	}
 	return w.crashes[client][incarnation], true
 }
+
+// CutOff is true, as it is not known.
+func (w *liveWorld) CutOff(int, int64, int64) bool { return true }
+
+// Calm is not known: a round is calm when all its users have finished.
+func (w *liveWorld) Calm(int64, int64) (d time.Duration, known bool) { return 0, false }
 
 func (w *liveWorld) Beliefs() (known bool) { return false }
 

@@ -25,6 +25,8 @@ type around struct {
 // NewGUID takes names from where the connection has them, see [NewGUID].
 func (a *around) NewGUID() string { return NewGUID(a.Conn) }
 
+func (a *around) BeginsToWait() { BeginsToWait(a.Conn) }
+
 // SessionEvents implements [EventSource].
 func (a *around) SessionEvents() <-chan zk.Event { return SessionEvents(a.Conn) }
 

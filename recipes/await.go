@@ -44,7 +44,7 @@ func (s *store) await(ctx context.Context, enough func(names []string) bool) err
 	if e, fired := firstEvent(watch); fired {
 		return closing(e)
 	}
-	again := time.NewTimer(lookAgain)
+	again := newTimer(s.conn, lookAgain)
 	defer again.Stop()
 	select {
 	case e := <-watch:

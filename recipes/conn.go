@@ -75,3 +75,11 @@ func NewGUID(conn Conn) string {
 	rand.Read(guid[:]) // never fails, see crypto/rand
 	return hex.EncodeToString(guid[:])
 }
+
+// BeginsToWait tells a connection that its caller is about to wait for a time, if it has a method for that: a simulated
+// connection does, because a simulator decides when time passes.
+func BeginsToWait(conn Conn) {
+	if told, ok := conn.(interface{ BeginsToWait() }); ok {
+		told.BeginsToWait()
+	}
+}

@@ -53,6 +53,8 @@ type eventful struct {
 // NewGUID takes names from where the connection has them, see [NewGUID].
 func (c *eventful) NewGUID() string { return NewGUID(c.Conn) }
 
+func (c *eventful) BeginsToWait() { BeginsToWait(c.Conn) }
+
 // Unwrap returns the connection without its events.
 func (c *eventful) Unwrap() Conn { return c.Conn }
 

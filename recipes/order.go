@@ -36,6 +36,9 @@ func parseMembers(names []string, prefixes ...string) (members []member) {
 	for _, prefix := range prefixes {
 		for _, name := range names {
 			if m, ok := parseMember(prefix, name); ok {
+				if members == nil {
+					members = make([]member, 0, len(names))
+				}
 				members = append(members, m)
 			}
 		}

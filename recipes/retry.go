@@ -55,7 +55,7 @@ func (b *backoff) wait(ctx context.Context, err error) error {
 	if classify(err) == closed {
 		return ErrClosed
 	}
-	if err := pause(ctx, b.link.retry.delay(b.failures)); err != nil {
+	if err := pause(ctx, b.link.conn, b.link.retry.delay(b.failures)); err != nil {
 		return err
 	}
 	b.failures++
@@ -69,12 +69,18 @@ func (b *backoff) wait(ctx context.Context, err error) error {
 	return nil
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
+func pause(ctx context.Context, conn Conn, d time.Duration) error {
+	timer := newTimer(conn, d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 	return ctx.Err()
+}
+
+// newTimer returns a timer that a recipe on that connection waits for.
+func newTimer(conn Conn, d time.Duration) *time.Timer {
+	BeginsToWait(conn)
+	return time.NewTimer(d)
 }

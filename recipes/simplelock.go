@@ -204,7 +204,7 @@ func (s *spot) clear(ctx context.Context) error {
 // sleep pauses, longer from time to time.
 func (s *spot) sleep(ctx context.Context) error {
 	s.tries++
-	return pause(ctx, s.link.retry.delay(s.tries-1))
+	return pause(ctx, s.link.conn, s.link.retry.delay(s.tries-1))
 }
 
 // watch waits until something happens to the znode.

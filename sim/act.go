@@ -31,6 +31,9 @@ const (
 	actTell
 	actRegain
 	actNotice
+	actTellLate
+	actEndLate
+	actIdle // nothing but that time passes; never one of World.actions
 )
 
 // collect lists what can happen next in a fixed order: first what keeps the same client going.
@@ -54,6 +57,8 @@ func (w *World) collect() {
 		}
 		if p.paused {
 			w.actions = append(w.actions, action{kind: actResume, client: p.id})
+		} else if !p.crashed {
+			w.collectLate(p)
 		}
 	}
 	w.collectElections()
@@ -69,7 +74,7 @@ func (w *World) collectFrom(p *process) {
 	}
 	for _, c := range p.clients {
 		for i := range c.Readers() {
-			if c.Held(i) > 0 {
+			if c.Held(i) > 0 && !c.Late(i) {
 				add(actTell, i)
 			}
 		}
@@ -99,6 +104,7 @@ func (w *World) collectFrom(p *process) {
 func (w *World) perform(a action) {
 	w.step++
 	w.fold(uint64(a.kind)<<32 | uint64(a.client)<<16 | uint64(a.user))
+	w.happens(deed{action: a})
 	switch a.kind {
 	case actApply:
 		w.applyOne(a.client)
@@ -131,25 +137,35 @@ func (w *World) perform(a action) {
 		w.noteHealed(Pause, p.id, "the process runs again")
 	case actTell:
 		w.tell(p, a.user)
+	case actTellLate:
+		w.tellsLate(p, a.user)
+	case actEndLate:
+		w.endsLate(p, a.user)
 	}
 }
 
 // tell gives a reader of the client's events the next one. The client does not wait for that.
 func (w *World) tell(p *process, reader int) {
-	event, user := p.inProcess.Tell(reader)
+	told := p.inProcess.Oldest(reader)
+	event := told.Event
+	p.inProcess.Tell(reader)
+	w.toldTo(p.id).add(toldEvent, int64(reader), int64(fakezk.EventHash(event)))
 	w.fold(uint64(uint32(event.Type))<<32 | uint64(uint32(event.State)))
 	w.foldString(event.Path)
-	w.noteTold(p, event, user)
+	w.noteTold(p, event, told.User)
 }
 
 // arrive lets a request reach its server. The reply comes in the same step unless another message precedes it: to
 // hold it back would only widen the operation's interval.
 func (w *World) arrive(p *process, c client) {
-	call := w.carryOut(c)
+	call := w.carryOut(p, c)
 	if !p.held && !c.Deaf() && w.servers.Pending(c.Connection()) == 1 && c.Waiting() == 1 {
 		m, _ := w.servers.First(c.Connection())
 		w.foldMessage(m)
 		w.noteRequest(p, c, call, m)
+		if m.Reply != nil {
+			w.nameTaken(&call.Request, m.Reply)
+		}
 		c.Deliver()
 		return
 	}
@@ -157,7 +173,7 @@ func (w *World) arrive(p *process, c client) {
 }
 
 // carryOut lets the server carry out the oldest request of a client.
-func (w *World) carryOut(c client) *fakezk.Call {
+func (w *World) carryOut(p *process, c client) *fakezk.Call {
 	w.actor = c.Sent().Tag
 	w.foldRequest(&c.Sent().Request)
 	w.nobodys = w.nobodys || c.Sent().User < 0 && !reads(c.Sent().Request.Op)
@@ -165,6 +181,7 @@ func (w *World) carryOut(c client) *fakezk.Call {
 	w.actor = 0
 	w.use(&call.Request)
 	w.startCounters()
+	w.witness.request(w, p, call)
 	return call
 }
 
@@ -210,17 +227,16 @@ func (w *World) countHerd(m fakezk.Message) {
 			return
 		}
 	}
-	var p *process
 	w.herd = append(w.herd, Herd{Step: w.step, Zxid: m.Zxid, Path: m.Path})
 	h := &w.herd[len(w.herd)-1]
-	add := func(user int, tag int64) { // one for all clients: it would be allocated for each
-		if op := p.opOf(user); op != nil && op.Number == tag && w.queued(op) && !slices.Contains(h.Ops, op) {
-			h.Ops = append(h.Ops, op)
-		}
-	}
-	for _, p = range w.procs {
+	for _, p := range w.procs {
 		for _, c := range p.clients {
-			c.WatchedBy(m.Path, add)
+			w.watchers = c.WatchedBy(m.Path, w.watchers[:0])
+			for _, by := range w.watchers {
+				if op := p.opOf(by.User); op != nil && op.Number == by.Tag && w.queued(op) && !slices.Contains(h.Ops, op) {
+					h.Ops = append(h.Ops, op)
+				}
+			}
 		}
 	}
 }
@@ -244,6 +260,7 @@ func (w *World) doOutside(p *process, user int) {
 	w.outside = slices.Delete(w.outside, i, i+1)
 	result := call.do()
 	w.foldString(result)
+	w.keepOutside(call, result)
 	w.note(KindShared, p.id, call.what, "", result).User = user
 	call.done <- true
 	p.stir(w, user)
@@ -311,4 +328,9 @@ func (w *World) applyOne(replica int) {
 	behind := w.servers.Behind(replica)
 	what := fmt.Sprintf("server %d applies one more transaction, %d to go", replica, behind)
 	w.noteHealed(Lag, -1, what).Late = Late{replica, behind}
+}
+
+// ofServer tells whether an action is a server's, and not a client's.
+func (a action) ofServer() bool {
+	return a.kind == actApply || a.kind == actRegain || a.kind == actNotice || a.kind == actIdle
 }

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -95,4 +96,36 @@ func BenchmarkWireLock(b *testing.B) {
 	b.ReportMetric(perEpisode(1)/perEpisode(2), "times")
 	b.ReportMetric(float64(steps[0])/float64(each*b.N), "steps(zk.Lock)")
 	b.ReportMetric(float64(steps[1])/float64(each*b.N), "steps(wire)")
+}
+
+// What it costs to say how much was seen: the median, over pairs of campaigns of equal episodes with and without, of how
+// much more processor time it takes.
+func BenchmarkCoverage(b *testing.B) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, kind := range []string{"lock", "queue"} {
+		w, err := workload.Find(kind, "")
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(kind, func(b *testing.B) { benchmarkCoverage(b, w) })
+	}
+}
+
+func benchmarkCoverage(b *testing.B, w sim.Workload) {
+	var more []float64
+	for turn := range b.N {
+		var spent [2]time.Duration
+		for i := range spent {
+			with := (turn + i) % 2
+			before := sim.ProcessorTime()
+			cfg := sim.Config{Episodes: 1000, Seed: uint64(turn), Workers: 1, Coverage: with == 1}
+			if r, err := sim.Run(context.Background(), w, cfg); err != nil || r.Verdict != sim.VerdictOK {
+				b.Fatalf("%v %s", err, r.Verdict)
+			}
+			spent[with] = sim.ProcessorTime() - before
+		}
+		more = append(more, 100*(spent[1].Seconds()/spent[0].Seconds()-1))
+	}
+	slices.Sort(more)
+	b.ReportMetric(more[len(more)/2], "%more")
 }

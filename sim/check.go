@@ -51,6 +51,8 @@ const episodesDefault = 2000
 // tries first, and -rapid.checks=N sets the number of episodes. A failure is made as small as [Run] makes its
 // counterexamples; rapid itself shrinks only if -rapid.shrinktime says so.
 //
+// A pass is logged, for go test -v, with its [Coverage].
+//
 // The story comes first, then where its page is (see [Teller]), then rapid's messages. With the flag
 // -zktorture.replay=FILE nothing is drawn: the run in the file is run again.
 func Check(t *testing.T, w Workload, opts ...Option) {
@@ -80,7 +82,7 @@ func checkByRapid(t *testing.T, w Workload, c checkConfig) {
 		flags["rapid.seed"] = fmt.Sprint(max(c.Seed, 1))
 	}
 	c.Again = fmt.Sprintf("go test -run '^%s$' -zktorture.replay=FILE", t.Name())
-	p := &property{workload: w, cfg: c.Config, solo: newSolo(w, c.Config), due: hurry(t)}
+	p := &property{workload: w, cfg: c.Config, solo: newSolo(w, c.Config), due: hurry(t), witness: newWitness()}
 	defer p.solo.end()
 	p.flags = setFlags(flags)
 	said, failed := underRapid(t, p.run)
@@ -95,6 +97,7 @@ func checkByRapid(t *testing.T, w Workload, c checkConfig) {
 	if failed || told {
 		t.FailNow()
 	}
+	t.Log(p.witness.sights().coverage(p.episodes))
 }
 
 // hurry returns when to stop looking, so that time is left to tell what was found; zero if there is no need to stop.
@@ -128,6 +131,7 @@ type property struct {
 	cfg      Config
 	solo     *solo
 	due      time.Time // when to stop; zero: never
+	witness  *witness  // nil for a fuzzer
 	flags    func()    // gives rapid's flags back
 	episodes int
 	broken   string // the name of what broke first; afterwards nothing else counts
@@ -188,7 +192,7 @@ func (p *property) fuzz(rt *rapid.T) {
 func (p *property) episode(rt *rapid.T) (o *outcome, trace []Step) {
 	p.episodes++
 	e := p.cfg.episode(newRapidSource(rt))
-	e.trace = &trace
+	e.trace, e.witness = &trace, p.witness.next(p.episodes-1)
 	if o = p.solo.run(e); o.aborted != nil {
 		panic(o.aborted) // rapid's own: out of data, or stop
 	}
@@ -231,6 +235,7 @@ func (p *property) tell(t *testing.T) (told bool) {
 
 func checkByRun(t *testing.T, w Workload, cfg Config) {
 	t.Helper()
+	cfg.Coverage = true
 	r, err := Run(t.Context(), w, cfg)
 	switch {
 	case err != nil:
@@ -241,4 +246,5 @@ func checkByRun(t *testing.T, w Workload, cfg Config) {
 		tell(t, w, cfg, r.Violations[0])
 		t.FailNow()
 	}
+	t.Log(r.Coverage)
 }

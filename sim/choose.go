@@ -23,6 +23,35 @@ const (
 	LabelVariant = "variant" // and how?
 	LabelNext    = "next"    // which of the things that can happen happens next?
 	LabelReplica = "replica" // to which server does a client connect?
+
+	labelAtMost      = "faults at most" // how many faults may strike?
+	labelLagging     = "lagging"        // is the server that a client connects to behind?
+	labelUnconnected = "unconnected"    // does a client begin without a connection?
+)
+
+// The labels by which workloads plan who there is: shrinking takes users away with what they plan.
+const (
+	LabelClients = "clients"   // how many clients are there, besides the first?
+	LabelShared  = "two users" // asked for each client: do two users share its session?
+)
+
+var planLabels = func() (labels [20]string) {
+	for i := range labels {
+		labels[i] = labelPlan + string(rune('a'+i))
+	}
+	return labels
+}()
+
+// PlanLabel is the label of what a user plans, by its place among all users. Each has one of its own, so that taking
+// something away from one user's plan leaves the others' as they are.
+func PlanLabel(slot int) string { return planLabels[slot%len(planLabels)] }
+
+// Labels of single places.
+const (
+	labelWraps       = "counter wraps or sticks"
+	labelCounters    = "which counters"
+	labelFirstNumber = "first number"
+	labelPlan        = "plan of user " // and the user's letter
 )
 
 // Choices is a list of choices, replayable as a [Source]: what stands beyond its end is 0, and a
@@ -48,6 +77,8 @@ type recorder struct {
 	source Source
 	made   []made
 	crash  *crashFile
+	used   int // how many choices there are without the zeros at the end …
+	sum    int // … and their sum
 
 	windows uint64 // how often a seed for the runtime was drawn, in exact mode
 }
@@ -63,18 +94,21 @@ func (r *recorder) Choose(n int, label string) int {
 	if v < 0 || v >= n {
 		panic(fmt.Sprintf("sim: source %T chose %d of %d (%s)", r.source, v, n, label))
 	}
-	r.made = append(r.made, made{v, n, label})
-	r.crash.add(v)
+	r.add(made{v, n, label})
 	return v
+}
+
+func (r *recorder) add(m made) {
+	r.made = append(r.made, m)
+	if m.value > 0 {
+		r.used, r.sum = len(r.made), r.sum+m.value
+	}
+	r.crash.add(m.value)
 }
 
 // choices returns what was chosen, without the zeros at the end.
 func (r *recorder) choices() Choices {
-	end := len(r.made)
-	for end > 0 && r.made[end-1].value == 0 {
-		end--
-	}
-	c := make(Choices, end)
+	c := make(Choices, r.used)
 	for i := range c {
 		c[i] = r.made[i].value
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -21,10 +22,15 @@ type client interface {
 	Knock() bool
 	Dial(now int64, replica int) error
 
+	// DialInVain is Dial whose answer is lost. It returns the session that the server has begun.
+	DialInVain(now int64, replica int) (session int64, err error)
+
 	// A request is sent, arrives at the server, and waits for the reply. Unsent ones wait for a connection.
 	Sent() *fakezk.Call // the oldest; nil if there is none
 	Unsent() int
 	Waiting() int
+	Queued() *fakezk.Call     // the oldest unsent one; nil if there is none, or it does not show
+	Unanswered() *fakezk.Call // the oldest that waits for its reply; nil if there is none
 	Arrive(now int64) *fakezk.Call
 	Deaf() bool // what the server sends does not reach it
 	Deliver() (fakezk.Message, *fakezk.Call)
@@ -40,11 +46,12 @@ type client interface {
 	Mute() bool // what it sends does not reach the server
 
 	Watches() int
-	WatchedBy(path string, f func(user int, tag int64))
+	WatchedBy(path string, list []fakezk.Watcher) []fakezk.Watcher
 
-	// Events that wait for a reader, of those that the client's channels have.
+	// Events that wait for a reader, of those that the client's channels have, and what is late for stalled goroutines.
 	Readers() int
 	Held(reader int) int
+	Late(reader int) bool
 	HoldsAny() bool
 }
 
@@ -52,7 +59,39 @@ type client interface {
 var errNoHandshake = errors.New("sim: the dial succeeds, and no handshake follows")
 
 // inProcess is a client of the in-process door.
-type inProcess struct{ *fakezk.Client }
+type inProcess struct {
+	*fakezk.Client
+	told *told // nil unless it is kept
+}
+
+func (c inProcess) Deliver() (fakezk.Message, *fakezk.Call) {
+	m, call := c.Client.Deliver()
+	if c.told != nil {
+		c.told.add(toldMessage, int64(m.Hash(c.told.w.replicas > 1)))
+	}
+	return m, call
+}
+
+func (c inProcess) Dial(now int64, replica int) error {
+	err := c.Client.Dial(now, replica)
+	if c.told != nil {
+		_, connected := c.Connected()
+		c.told.add(toldDial, int64(replica), c.Session(), int64(hashString(fmt.Sprint(connected, err))))
+	}
+	return err
+}
+
+func (c inProcess) Break(err error) {
+	if c.told != nil {
+		c.told.add(toldBreak, int64(hashString(err.Error())))
+	}
+	c.Client.Break(err)
+}
+
+func (c inProcess) BreakUnsent() {
+	c.told.add(toldUnsent)
+	c.Client.BreakUnsent()
+}
 
 func (c inProcess) Dialing() bool {
 	_, connected := c.Connected()
@@ -71,11 +110,18 @@ func (c inProcess) Losses() []loss {
 		return lossesOfRequest
 	case connected:
 		return lossesIdle
+	case c.Unsent() > 0 && c.begins():
+		return lossesUnsentNew
 	case c.Unsent() > 0:
 		return lossesUnsent
+	case c.begins():
+		return lossesOfSession
 	}
 	return nil
 }
+
+// begins tells whether a server would begin a session for it now.
+func (c inProcess) begins() bool { return c.Dialing() && c.Session() == 0 }
 
 func (c inProcess) GiveUp() bool {
 	c.Break(errClosed)

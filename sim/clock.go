@@ -12,16 +12,17 @@ func (w *World) now() int64 { return epoch + w.elapsed + w.offset }
 // idle lets time pass until a client stirs, and returns false if none does within limit.
 func (w *World) idle(limit time.Duration) bool {
 	begin, before, deposed := w.elapsed, len(w.changes), w.servers.Deposed()
+	w.step++ // what happens while the world sleeps is no part of the step before, whosever that was
 	for w.elapsed-begin < limit.Milliseconds() {
 		kicked := w.sleep(w.undisturbed(limit.Milliseconds() - (w.elapsed - begin)))
 		if kicked || len(w.changes) > before || w.moved() || w.servers.Deposed() != deposed {
-			w.step++
 			w.fold(uint64(w.elapsed))
 			passed := time.Duration(w.elapsed-begin) * time.Millisecond
 			w.note(KindTime, -1, "time", "", fmt.Sprintf("+%v until somebody stirs", passed))
 			return true
 		}
 	}
+	w.step--
 	return false
 }
 
@@ -58,17 +59,24 @@ func (w *World) pings(p *process, c client) bool {
 func (w *World) moved() bool { return len(w.notes) > 0 || w.finished() }
 
 // settle waits until the goroutines just woken wait again. Then a moment passes, so that goroutines woken one after
-// the other, and waiting for equal times, do not wake at one instant: their order would be the Go scheduler's.
-//
-// The sleep comes first: in a bubble time passes only when every goroutine waits.
+// the other, and waiting for equal times, do not wake at one instant: their order would be the Go scheduler's. Where
+// goroutines tell when they begin to wait for a time, it passes after those that have done so only.
 func (w *World) settle() {
 	w.fence.Add(1)
 	w.hand()
-	time.Sleep(time.Microsecond)
-	synctest.Wait()
+	if w.tellsTime && w.kept == nil {
+		synctest.Wait()
+	}
+	if !w.tellsTime || w.kept != nil || w.told.Swap(false) {
+		time.Sleep(w.moment()) // begins when every goroutine waits: before, no time passes in a bubble
+		synctest.Wait()
+	}
 	w.takeDecisions()
 	w.cfg.ready.look(w.step)
 }
+
+// beginsToWait is called by goroutines that are about to wait for a time, see [TellsTime].
+func (w *World) beginsToWait() { w.told.Store(true) }
 
 // kicked takes the kick, if there is one.
 func (w *World) kicked() bool {
@@ -85,28 +93,41 @@ func (w *World) sleep(d int64) (kicked bool) {
 	w.kicked()
 	w.fence.Add(1)
 	w.hand()
-	timer := time.NewTimer(time.Duration(d) * time.Millisecond)
+	alarm := w.alarmIn(time.Duration(d) * time.Millisecond)
 	select {
 	case <-w.kick:
 		kicked = true
-		timer.Stop()
-	case <-timer.C:
+		alarm.Stop()
+	case <-alarm.C:
 	}
-	synctest.Wait()
-	time.Sleep(100 * time.Microsecond) // lets others stir who meant the same time, see settle
+	time.Sleep(w.rest()) // lets others stir who meant the same time, see settle
 	synctest.Wait()
 	w.takeDecisions()
 	kicked = w.kicked() || kicked // by a goroutine whose timer ran out at the same instant
 	w.cfg.ready.look(w.step)
 	w.elapsed = time.Since(w.start).Milliseconds()
+	w.noteTick()
 	w.pass(d)
 	return kicked
+}
+
+// alarmIn sets the loop's alarm clock.
+func (w *World) alarmIn(d time.Duration) *time.Timer {
+	if w.alarm == nil {
+		w.alarm = time.NewTimer(d)
+	} else {
+		w.alarm.Reset(d)
+	}
+	return w.alarm
 }
 
 // pass applies the passing of time to sessions: connected clients ping, so theirs stay; a client whose messages are
 // held back, or that waits for a deposed leader, gives its connection up after two thirds of the timeout.
 func (w *World) pass(d int64) {
+	passed := w.elapsed + w.offset - w.passed
+	w.passed += passed
 	for _, p := range w.procs {
+		w.noteDeafness(p, passed)
 		for _, c := range p.clients {
 			w.keepAlive(p, c, d)
 		}

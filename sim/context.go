@@ -15,9 +15,13 @@ import (
 // Goroutines that wait for Done are told in the order in which they began to wait. Derived contexts end after this
 // one, in the order in which they were derived; goroutines that wait for one of those are told together, because it
 // is the standard library's.
+//
+// It may end late for those who wait: then it has ended for whoever asks from then on, and [opContext.end] tells the others.
 type opContext struct {
 	done  chan struct{}
 	ended atomic.Bool
+	told  bool          // who waits knows; the loop's
+	late  chan struct{} // closed, if it has ended and who waits is not told yet
 
 	mu    sync.Mutex
 	after []*afterFunc
@@ -25,13 +29,18 @@ type opContext struct {
 
 type afterFunc struct{ f func() }
 
-func newOpContext() *opContext { return &opContext{done: make(chan struct{})} }
+func (c *opContext) begin() { c.done = make(chan struct{}) }
 
 // Deadline implements [context.Context]; there is none.
 func (c *opContext) Deadline() (deadline time.Time, ok bool) { return }
 
 // Done implements [context.Context].
-func (c *opContext) Done() <-chan struct{} { return c.done }
+func (c *opContext) Done() <-chan struct{} {
+	if c.ended.Load() && c.late != nil {
+		return c.late
+	}
+	return c.done
+}
 
 // Value implements [context.Context]; there are none.
 func (c *opContext) Value(any) any { return nil }
@@ -65,11 +74,23 @@ func (c *opContext) forget(a *afterFunc) bool {
 // again without looking at Err.
 const waitersMax = 32
 
+// endLate ends the context and tells no goroutine that waits.
+func (c *opContext) endLate() {
+	c.late = make(chan struct{})
+	close(c.late)
+	c.ended.Store(true)
+}
+
+// isLate tells whether goroutines that wait have to be told yet.
+func (c *opContext) isLate() bool { return c.ended.Load() && !c.told }
+
 // end ends the context. settle waits until whoever was told has blocked again.
 func (c *opContext) end(settle func()) {
-	if c.ended.Swap(true) {
+	c.ended.Store(true)
+	if c.told {
 		return
 	}
+	c.told = true
 	told := 0
 	for ; told < waitersMax && c.tellOne(); told++ {
 		settle()

@@ -92,3 +92,36 @@ func TestDerivedContexts(t *testing.T) {
 		}
 	})
 }
+
+// A context that ends late has ended for who asks, and who waits does not know before it is told.
+func TestContextEndsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, endLate, end := sim.NewLateContext()
+		told := 0
+		for range 2 {
+			go func() {
+				<-ctx.Done()
+				told++
+			}()
+		}
+		synctest.Wait()
+		endLate()
+		if synctest.Wait(); told != 0 {
+			t.Errorf("%d of those who wait were told at once", told)
+		}
+		select {
+		case <-ctx.Done():
+		default:
+			t.Error("who looks sees no end")
+		}
+		child, cancel := context.WithCancel(ctx)
+		defer cancel()
+		if ctx.Err() == nil || child.Err() == nil {
+			t.Errorf("the errors are %v, and %v of a derived context", ctx.Err(), child.Err())
+		}
+		end(synctest.Wait)
+		if synctest.Wait(); told != 2 {
+			t.Errorf("%d of those who wait were told, want 2", told)
+		}
+	})
+}

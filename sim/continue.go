@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync/atomic"
@@ -72,10 +73,14 @@ func (f *forks) all(ctx context.Context) error {
 	working, halt := context.WithCancel(ctx)
 	defer halt()
 	work := func(dog *watchdog) { f.work(working, dog) }
-	if why := guard(f.workload, f.cfg, runtime.GOMAXPROCS(0), work, func() {}, halt); why != "" {
+	switch why := guard(f.workload, f.cfg, runtime.GOMAXPROCS(0), work, func() {}, halt); why {
+	case "":
+		return ctx.Err()
+	case episodeCut:
+		return errors.New(why)
+	default:
 		return fmt.Errorf("%w: %s", ErrFrozen, why)
 	}
-	return ctx.Err()
 }
 
 func (f *forks) work(ctx context.Context, dog *watchdog) {

@@ -108,6 +108,17 @@ func TestDeterminismOfSweeps(t *testing.T) {
 	}
 }
 
+// It holds for the episodes of a mix, in which sources look at the world.
+func TestDeterminismOfMixes(t *testing.T) {
+	n := seedsOf(t, "ZKTORTURE_SEEDS", 400)
+	all := ours()
+	for i, s := range all {
+		cfg := sim.Config{Clients: s.clients, Faults: []sim.Faults{sim.AllFaults, sim.EveryFault}[i%2]}
+		source := func(i uint64) sim.Source { return sim.SourceOf("mix", 6, i) }
+		compare(t, s, cfg, max(n/uint64(len(all)), uint64(len(sim.Turns()))), source)
+	}
+}
+
 func compareSeeds(t *testing.T, s subject, cfg sim.Config, n uint64) {
 	t.Helper()
 	compare(t, s, cfg, n, func(i uint64) sim.Source { return sim.NewRandomSource(cfg.Seed+1, i) })
@@ -242,7 +253,7 @@ func TestHashTellsRunsApart(t *testing.T) {
 // What a campaign reports depends neither on how many workers it has nor on the order in which
 // their episodes end.
 func TestResultDoesNotDependOnWorkers(t *testing.T) {
-	for strategy := range sim.Strategies {
+	for strategy := range sampling() {
 		w := find(t, "lock", "published/WriteLock")
 		// In an eighth of them the sweep finds nothing.
 		cfg := sim.Config{Episodes: max(bubbles.Share(1500), 400), Seed: 5, Strategy: strategy, Workers: 1,

@@ -55,20 +55,23 @@ func (w *World) end(politely bool) {
 		call.done <- false
 	}
 	w.outside = nil
-	for range endRounds {
-		w.refuse()
-		time.Sleep(time.Minute)
-		synctest.Wait()
+	for minutes := endMinutes; minutes > 0; {
+		pause := 1
+		if w.refuse() == 0 && minutes < endMinutes {
+			pause = minutes
+		}
+		minutes -= pause
+		time.Sleep(time.Duration(pause) * time.Minute)
 	}
 	w.refuse()
 	w.shutDoors()
 }
 
-// endRounds is how many minutes recipes have to notice that their connections are closed.
-const endRounds = 3
+// endMinutes is how long recipes have to notice that their connections are closed.
+const endMinutes = 3
 
-// refuse answers requests that were submitted before their clients ended.
-func (w *World) refuse() {
+// refuse answers requests that were submitted before their clients ended, and returns how many.
+func (w *World) refuse() (refused int) {
 	synctest.Wait()
 	for range livenessSteps {
 		calls := w.submitted
@@ -77,8 +80,10 @@ func (w *World) refuse() {
 			call.Client().Accept(call)
 		}
 		if len(calls) == 0 {
-			return
+			break
 		}
+		refused += len(calls)
 		synctest.Wait()
 	}
+	return refused
 }

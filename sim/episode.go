@@ -18,13 +18,17 @@ type episodeConfig struct {
 	ops      int
 	stepsMax int // of the torture phase
 	servers  *fakezk.Ensemble
-	made     []made     // memory to reuse
+	made     []made     // memory to reuse, as is …
+	memory   *memory    // … this, which is the next world's when the episode has been judged; nil for none
 	trace    *[]Step    // where to keep a trace; nil for none
 	ready    *readiness // who went on together; nil if nobody wants to know
 	audit    uint64     // if not 0: the seed with which a clean episode's history is corrupted
-	most     *size      // a run that becomes larger is given up; nil for no bound
+	witness  *witness   // notes what is seen; nil if nobody wants to know
+	most     []int      // a run that costs as much is given up, see [size.cost]; nil for no bound
+	events   bool       // whether to keep what happens
 	dog      *watchdog  // sees from outside whether the world turns
 	number   int        // of the episode, -1 for none
+	search   *search    // that the run is one of; nil if it is on its own
 	exact    bool       // what the runtime decides is drawn too; only in exact builds
 }
 
@@ -37,6 +41,8 @@ type outcome struct {
 	choices     Choices
 	struck      [faultCount]int
 	size
+	layout  []int  // users by client
+	events  []deed // of the torture phase
 	steps   int
 	hash    uint64
 	aborted any // what the source gave up with
@@ -141,9 +147,11 @@ func (w *World) run(workload Workload, o *outcome) {
 	defer func() {
 		if problem := recover(); problem != nil {
 			o.stopped(problem)
+			o.size = w.size()
 			w.end(false)
 		}
 		o.made, o.hash, o.steps, o.ops = w.source.made, w.hash, w.step, w.ops
+		o.events, o.layout = w.events[:w.eventful], w.layout()
 		o.wire, o.outlive = w.door != InProcess, w.outlived()
 	}()
 	w.beginExact()

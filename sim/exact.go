@@ -130,8 +130,7 @@ func (r *recorder) foretell(t *exactTape) {
 
 func (r *recorder) told(t *exactTape) {
 	for _, m := range t.made[:t.count] {
-		r.made = append(r.made, made{int(m.value), int(m.n), exactLabels[m.kind]})
-		r.crash.add(int(m.value))
+		r.add(made{int(m.value), int(m.n), exactLabels[m.kind]})
 	}
 	if f, can := r.source.(foreteller); can {
 		f.told(t)
@@ -177,8 +176,8 @@ func (c *chance) foretell(t *exactTape) {
 
 func (c *chance) told(*exactTape) {}
 
-func (s *smallerSource) foretell(t *exactTape) { s.random.foretell(t) }
-func (s *smallerSource) told(*exactTape)       {}
+func (l *level) foretell(t *exactTape) { l.random.foretell(t) }
+func (l *level) told(*exactTape)       {}
 
 func (s *baseSource) foretell(t *exactTape) { s.random.foretell(t) }
 func (s *baseSource) told(*exactTape)       {}

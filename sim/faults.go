@@ -18,10 +18,11 @@ const (
 	Lag                        // a replica falls behind; clients move to other replicas
 	Pause                      // a client stops; its timers do not run while the servers' clock does
 	Time                       // time moves while others are running
-	Wrap                       // a sequence counter starts just below 2147483647
+	Wrap                       // a counter of znodes starts just below 2147483647
 	Reap                       // an empty parent is removed by another client
 	Cancel                     // a caller gives up: its context ends
 	Crash                      // a client's process dies and starts again with a new session
+	Stall                      // what comes for a user's goroutines lies in their channels while others run
 	Quorum                     // there is no majority of servers for a while: none serves, and no session ends
 	Deposed                    // a leader is replaced, does not notice, and goes on answering its clients
 
@@ -31,7 +32,7 @@ const (
 )
 
 // faultCount is the number of single faults.
-const faultCount = 12
+const faultCount = 13
 
 // fault is a row of the table of faults.
 type fault struct {
@@ -46,16 +47,18 @@ var faultTable [faultCount]fault
 // init fills the table, not an initialiser: strikes refer to it for the names in the trace.
 func init() {
 	faultTable = [faultCount]fault{
-		{"loss", "the connection breaks; a request in flight is lost before or after it was applied", findLoss, strikeLoss},
+		{"loss", "the connection breaks; a request in flight, or a handshake, is lost before or after it was applied", findLoss, strikeLoss},
 		{"expiry", "the session expires at the server (the client learns it later, perhaps much later)", findExpiry, strikeExpiry},
 		{"watch", "a watch event is delayed, or lost with its connection and then re-armed or missed", findWatch, strikeWatch},
 		{"lag", "a replica falls behind; a client moves to another replica", findLag, strikeLag},
 		{"pause", "a client stops (a long GC): nothing reaches it, its timers stand still, time goes on", findPause, strikePause},
 		{"time", "time moves while others are running", findTime, strikeTime},
-		{"wrap", "a sequence counter starts just below 2147483647", nil, nil},
+		{"wrap", "counters of 32 bits start just below their ends: sequence numbers, versions of data, ACLs and children", nil, nil},
 		{"reap", "an empty parent is removed by somebody else", findReap, strikeReap},
 		{"cancel", "a caller gives up (its context ends) at any moment", findCancel, strikeCancel},
 		{"crash", "a client's process dies without closing its session, and starts again with a new one", findCrash, strikeCrash},
+		{"stall", "goroutines of one user do not run: a reply, an event, a cancellation lies in its channel while others go on",
+			findStall, strikeStall},
 		{"quorum", "there is no majority for a while: connections close, writes and expiry stand still, then fresh timeouts",
 			findQuorum, strikeQuorum},
 		{"deposed", "a leader is replaced and does not notice: it answers reads and syncs as of then, and no writes",

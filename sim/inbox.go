@@ -37,7 +37,7 @@ func (w *World) intake() {
 
 func (w *World) takeCalls() {
 	calls := w.submitted
-	w.submitted = nil
+	w.submitted, w.submittedBefore = w.submittedBefore[:0], calls // memory to reuse
 	if len(calls) > 1 {
 		slices.SortStableFunc(calls, compareCalls)
 	}
@@ -85,12 +85,12 @@ func compareCalls(a, b *fakezk.Call) int {
 
 // committed is the servers' report of a change.
 func (w *World) committed(c fakezk.Change) {
+	w.keepChange(c)
 	if c.Op == fakezk.OpCloseSession {
 		w.deaths[c.Session] = w.step
 	}
-	if w.faults.Has(Wrap) && !w.wraps && c.Op == fakezk.OpCreate && sequenceAtEnd(c.Path) {
-		w.wraps = true
-		w.strikes(Wrap.index(), 1)
+	if c.End != fakezk.EndNone {
+		w.counterEnds(c)
 	}
 	if w.faults.Has(Wrap) && c.Op == fakezk.OpCreate && c.Owner == 0 {
 		w.counters = append(w.counters, c.Path)
@@ -121,10 +121,6 @@ func (w *World) startCounters() {
 		w.servers.SetSequence(path, w.firstNumber)
 	}
 	w.counters = w.counters[:0]
-}
-
-func sequenceAtEnd(path string) bool {
-	return strings.HasSuffix(path, "2147483647") || strings.Contains(path[max(0, len(path)-11):], "-214748364")
 }
 
 // enter locks what recipes' goroutines hand in. One that a timer has woken was not woken by the loop, but the loop

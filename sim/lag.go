@@ -61,11 +61,12 @@ func (w *World) seen(replica int) bool {
 }
 
 // meet draws how far behind an unseen server is when a client is about to connect to it.
-func (w *World) meet(c client, replica int) {
+func (w *World) meet(p *process, c client, replica int) {
 	if w.lag[replica] != unseen {
 		return
 	}
-	n := w.choose(1+lagVariants, "lagging")
+	n := w.choose(1+lagVariants, labelLagging)
+	w.witness.atConnect(p, Lag, placeDial, waysToLag, n-1)
 	if n == 0 {
 		w.servers.SetLag(replica, false)
 		w.lag[replica] = upToDate

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"syscall"
@@ -17,6 +18,7 @@ const (
 	lossRaw                // lost while it was written: the caller sees a bare net error
 	lossIdle               // no request is in flight
 	lossUnsent             // there is no connection, and no server can be reached
+	lossAnswer             // of a server that has begun a session: the client will begin another
 
 	// Over the wire only:
 	lossReset    // the client finds out when it writes next
@@ -31,10 +33,13 @@ var (
 	lossesOfRequest = []loss{lossAfter, lossBefore, lossRaw}
 	lossesIdle      = []loss{lossIdle}
 	lossesUnsent    = []loss{lossUnsent}
+	lossesOfSession = []loss{lossAnswer}
+	lossesUnsentNew = []loss{lossUnsent, lossAnswer}
 
 	lossesOfFrame = []loss{lossAfter, lossBefore, lossReset, lossMute, lossDeaf}
 	lossesOfLine  = []loss{lossIdle, lossReset, lossMute, lossDeaf}
 	lossesOfDial  = []loss{lossRefuse, lossHalfOpen}
+	lossesOfNew   = []loss{lossRefuse, lossHalfOpen, lossAnswer}
 )
 
 const noServer = "no server can be reached: queued requests fail with ErrNoServer"
@@ -53,19 +58,25 @@ func findLoss(w *World, add func(target)) {
 	})
 }
 
+// lossOf is a variant of the loss of a client's connection.
+func (w *World) lossOf(c client, variant int) loss {
+	kind := c.Losses()[variant]
+	if kind == lossAfter && w.atDeposed(c) {
+		return lossBefore // nothing is applied there
+	}
+	return kind
+}
+
 func strikeLoss(w *World, t target, variant int) {
 	p, c := w.targeted(t)
-	kind := c.Losses()[variant]
+	kind := w.lossOf(c, variant)
 	if kind != lossUnsent && kind < lossMute {
 		p.held = false
-	}
-	if kind == lossAfter && w.atDeposed(c) {
-		kind = lossBefore // nothing is applied there
 	}
 	switch kind {
 	case lossAfter:
 		w.noteFault(Loss, p.id, "", "").loses(w, LostReply, c.Sent(), "is applied, its reply is lost")
-		w.carryOut(c)
+		w.carryOut(p, c)
 		c.Break(errClosed)
 	case lossBefore:
 		w.noteFault(Loss, p.id, "", "").loses(w, LostRequest, c.Sent(), "is lost before it is applied")
@@ -79,9 +90,36 @@ func strikeLoss(w *World, t target, variant int) {
 	case lossUnsent:
 		w.noteFault(Loss, p.id, "", noServer).Unsent = true
 		c.BreakUnsent()
+	case lossAnswer:
+		w.loseAnswer(p, c)
 	default:
 		strikeWire(w, p, c.(*wireClient), kind)
 	}
+}
+
+// loseAnswer lets a client without a session connect, and loses the answer: the session that the server has begun lives on
+// until it runs out, and the client knows nothing of it.
+func (w *World) loseAnswer(p *process, c client) {
+	switch {
+	case w.outage.now:
+		w.noteFault(Loss, p.id, "", noServer).Unsent = true
+		c.BreakUnsent()
+		return
+	case !c.Knock():
+		w.noteFault(Loss, p.id, "", "the connection breaks before a handshake")
+		c.Break(errClosed)
+		return
+	}
+	replica := w.choose(w.replicas, LabelReplica)
+	w.meet(p, c, replica)
+	session, err := c.DialInVain(w.now(), replica)
+	w.fold(uint64(session))
+	if err != nil {
+		w.noteFault(Loss, p.id, "", fmt.Sprintf("server %d begins no session", replica))
+		return
+	}
+	what := fmt.Sprintf("server %d begins session 0x%x, its answer is lost: the client will begin another", replica, session)
+	w.noteFault(Loss, p.id, "", what)
 }
 
 // strikeWire carries out a loss that only connections over the wire can have.

@@ -31,7 +31,6 @@ var children = map[string]func(args []string) error{
 func TestMain(m *testing.M) {
 	if bubbles.RaceDetector { // worlds are ten times as slow then, and it needs no second processor to see a race
 		runtime.GOMAXPROCS(1)
-		sim.SetResamples(bubbles.Share(sim.Resamples()))
 	}
 	words := strings.Fields(os.Getenv(childEnv))
 	if len(words) > 0 {

@@ -30,6 +30,7 @@ type Part struct {
 	Differed    *PartEpisode   `json:"differed,omitempty"`
 	Found       []PartEpisode  `json:"found,omitempty"`
 	Frozen      string         `json:"frozen,omitempty"`
+	Seen        *sights        `json:"seen,omitempty"` // what [Coverage] is made of
 }
 
 // PartEpisode is an episode of a [Part]: the simplest that broke a property, or the first that differed when it was run
@@ -62,7 +63,7 @@ func (c *campaign) part() Part {
 	p := Part{
 		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Refused: r.Refused, NotJudged: r.NotJudged,
 		Hash: r.Hash, Struck: c.struck[:], Sensitivity: r.Sensitivity, Failures: c.failures, Undecided: r.Undecided,
-		Reason: r.Reason, ReasonOf: c.firstUnknown, Disputed: r.Disputed, Rerun: r.Rerun, Frozen: c.frozen,
+		Reason: r.Reason, ReasonOf: c.firstUnknown, Disputed: r.Disputed, Rerun: r.Rerun, Frozen: c.frozen, Seen: c.seen,
 		Wire: r.Wire, Partly: r.Partly, Left: r.Left, LeftAt: r.LeftAt,
 	}
 	if d := c.differed; d != nil {
@@ -129,6 +130,9 @@ func (c *campaign) add(p Part) {
 	}
 	for _, f := range p.Found {
 		c.addFound(f)
+	}
+	if c.seen != nil && p.Seen != nil {
+		c.seen.add(p.Seen)
 	}
 }
 

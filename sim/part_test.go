@@ -11,10 +11,13 @@ import (
 
 // Parts of a campaign that other processes run add up to the campaign.
 func TestPartsAddUp(t *testing.T) {
-	for _, recipe := range []string{"", "published/WriteLock"} {
+	for i, recipe := range []string{"", "published/WriteLock"} {
 		for _, until := range []string{"", "exclusion"} {
 			w := find(t, "lock", recipe)
-			cfg := sim.Config{Episodes: 300, Seed: 3, Until: until, NoShrink: true, Audit: 100, Workers: 1}
+			cfg := sim.Config{
+				Strategy: []string{"random", "mix"}[i], Episodes: 300, Seed: 3, Until: until, NoShrink: true, Audit: 100, Workers: 1,
+				Coverage: true,
+			}
 			whole := run(t, w, cfg)
 			cfg.Elsewhere = func(ctx context.Context, from, episodes int) (sim.Part, error) {
 				part := cfg
@@ -51,7 +54,7 @@ func throughJSON(t *testing.T, p sim.Part) (q sim.Part) {
 // comparable is a result without pointers.
 func comparable(r sim.Result) []any {
 	all := []any{r.Episodes, r.Steps, r.Operations, r.Struck, r.Verdict, r.Undecided, r.Reason, r.Sensitivity, r.Rerun.Episodes,
-		r.NotJudged, r.Waived, r.Refused, r.Hash}
+		r.NotJudged, r.Waived, r.Refused, r.Hash, r.Coverage.String(), r.Coverage.Faults, r.Coverage.Never}
 	for _, f := range r.Violations {
 		all = append(all, f.Property, f.Message, f.Episode, f.Times, f.Clients, f.Faults, f.Steps, f.Choices, f.Hash)
 	}

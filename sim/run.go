@@ -9,7 +9,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +41,8 @@ type Config struct {
 	// Elsewhere, if set, runs some episodes of a random campaign in another process, by [RunPart]; it is called by
 	// Workers goroutines at the same time. An error ends the campaign.
 	Elsewhere func(ctx context.Context, from, episodes int) (Part, error)
+	// Coverage measures how much of the world the episodes have shown, see [Coverage].
+	Coverage bool
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
 	// Audit is the number of episodes, the first ones, on which the checker's sensitivity is measured if they are
@@ -50,22 +51,20 @@ type Config struct {
 	// Until, if set, is the only property that counts, and the campaign ends with the first episode that breaks it.
 	// (That episode depends on the seed alone; the sums of the result also cover those that had begun.)
 	Until string
-}
 
-// Strategies are the names of the strategies, with what they do.
-var Strategies = map[string]string{
-	"random": "each episode draws its own schedule and its own subset of the faults",
-	"sweep": "an episode without faults is run again with one fault at every place where it could strike, " +
-		"then with sampled pairs",
-}
-
-// CheckStrategy returns an error unless a strategy is one of [Strategies].
-func CheckStrategy(name string) error {
-	if _, known := Strategies[name]; !known {
-		all := strings.Join(slices.Sorted(maps.Keys(Strategies)), " and ")
-		return fmt.Errorf("unknown strategy %q: there are %s", name, all)
-	}
-	return nil
+	// Of strategy "exhaustive": so many faults strike at most, and a client has so many users at most; default 1. Episodes
+	// is then the most runs that are made, by default any number, and Clients and Ops are exact bounds, by default 2 and 1.
+	AtMost, Users int
+	// Whole lets a search go on after a violation, to find every property that breaks; Backwards takes the options of
+	// each choice in the other order; Without leaves reductions out. A search that comes to its end finds the same.
+	Whole, Backwards bool
+	Without          Reductions
+	// Plain searches one plan alone: of the most clients and turns, in which each user does what stands in its place in the
+	// list of what users of the kind do.
+	Plain bool
+	// Checkpoint, if set, is the file from which a search goes on, if it is there, and to which it writes how far it has
+	// come, every ten seconds and when it ends early.
+	Checkpoint string
 }
 
 // Progress is how far a campaign is.
@@ -102,6 +101,7 @@ type Result struct {
 	Disputed         map[string]any // see [Judgement.Disputed], of the episode that Reason is about
 	Violations       []Found        // one for each property, the likely root first: see [RootFirst]
 	Sensitivity      Sensitivity
+	Coverage         *Coverage // nil unless [Config.Coverage] asks for it
 	Rerun            Rerun
 	NotJudged        []string      // properties that could not be judged, in alphabetical order: see [Judgement]
 	Wire             bool          // clients were go-zookeeper's own: equal choices may give another run, see [WireNote]
@@ -114,6 +114,7 @@ type Result struct {
 	Hash             uint64        // covers every step of every episode
 	Elapsed          time.Duration
 	Interrupted      bool
+	Extent           Extent
 }
 
 // Found is a violation with what is needed to see it again.
@@ -133,6 +134,8 @@ type Found struct {
 	Divergence *Divergence // if equal choices gave different runs: then the trace need not show the violation
 }
 
+const clientsMax = 16
+
 const stepsMax = 400 // of a torture phase; episodes rarely take a quarter of it
 
 // ErrConfig is the error of a campaign that cannot be run as asked for.
@@ -143,6 +146,10 @@ func (cfg Config) withDefaults() (Config, error) {
 	if err := CheckStrategy(cfg.Strategy); err != nil {
 		return cfg, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	if cfg.Strategy == "exhaustive" {
+		cfg.Clients, cfg.Ops = cmp.Or(cfg.Clients, 2), cmp.Or(cfg.Ops, 1)
+		cfg.Episodes, cfg.Users = cmp.Or(cfg.Episodes, 1<<40), cmp.Or(cfg.Users, 1)
+	}
 	if cfg.Duration == 0 {
 		cfg.Episodes = cmp.Or(cfg.Episodes, 1000)
 	}
@@ -150,10 +157,14 @@ func (cfg Config) withDefaults() (Config, error) {
 	if cfg.Faults == 0 && !cfg.NoFaultsAtAll {
 		cfg.Faults = AllFaults
 	}
+	if cfg.AtMost < 0 || cfg.AtMost > atMostMax || cfg.Users < 0 || cfg.Users > 2 {
+		return cfg, fmt.Errorf("%w: %d faults at most and %d users of a client: 0 to %d and 1 or 2 are possible",
+			ErrConfig, cfg.AtMost, cfg.Users, atMostMax)
+	}
 	cfg.Clients = cmp.Or(cfg.Clients, 3)
 	cfg.Ops = cmp.Or(cfg.Ops, 4)
 	cfg.Workers = cmp.Or(cfg.Workers, runtime.GOMAXPROCS(0))
-	if cfg.Clients < 1 || cfg.Clients > 16 || cfg.Ops < 1 || cfg.Ops > 100 {
+	if cfg.Clients < 1 || cfg.Clients > clientsMax || cfg.Ops < 1 || cfg.Ops > 100 {
 		return cfg, fmt.Errorf("%w: %d clients with %d operations: 1 to 16 and 1 to 100 are possible",
 			ErrConfig, cfg.Clients, cfg.Ops)
 	}
@@ -189,6 +200,10 @@ func newCampaign(workload Workload, config Config) (*campaign, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Strategy == "exhaustive" && overWire(workload) {
+		return nil, fmt.Errorf("%w: all executions can be searched in process only: over the wire the state of the "+
+			"client's own library is not known", ErrConfig)
+	}
 	c := &campaign{workload: workload, cfg: cfg, begin: time.Now(), found: map[string]*candidate{}}
 	c.result = Result{
 		Workload: workload.Name(), Recipe: workload.Recipe(),
@@ -196,6 +211,9 @@ func newCampaign(workload Workload, config Config) (*campaign, error) {
 	}
 	if w, can := workload.(Waiver); can {
 		c.result.Waived = w.Waived()
+	}
+	if cfg.Coverage {
+		c.seen = newSights()
 	}
 	c.last.Store(math.MaxInt64)
 	return c, nil
@@ -212,12 +230,15 @@ type campaign struct {
 	result   Result
 	struck   [faultCount]int
 	found    map[string]*candidate
+	seen     *sights // nil if nobody wants to know
 	failures int
 	frozen   string
 	tooMany  string // goroutines were left behind
 	solo     *solo  // for what is run again
 
 	last atomic.Int64 // no episode after this one need be run
+
+	search *search // of strategy exhaustive
 
 	firstUnknown int
 	differed     *candidate // the first passing episode that was another run when it was run again
@@ -226,7 +247,7 @@ type campaign struct {
 // job is one episode to run.
 type job struct {
 	index  int
-	source Source // nil: random
+	source Source // nil: by the index
 }
 
 func (c *campaign) run(ctx context.Context) {
@@ -235,12 +256,15 @@ func (c *campaign) run(ctx context.Context) {
 	defer halt()
 	var next atomic.Int64
 	work := func(dog *watchdog) { c.work(stop, jobs, dog) }
-	if c.cfg.Elsewhere != nil && c.cfg.Strategy == "random" {
+	workers := c.cfg.Workers
+	if c.cfg.Strategy == "exhaustive" {
+		workers, work = 1, func(dog *watchdog) { c.exhaust(ctx, stop, dog) }
+	} else if c.cfg.Elsewhere != nil && c.cfg.Strategy != "sweep" {
 		work = func(*watchdog) { c.workElsewhere(ctx, stop, &next) }
 	} else {
 		go c.generate(ctx, stop, jobs)
 	}
-	c.freeze(guard(c.workload, c.cfg, c.cfg.Workers, work, c.progress, halt))
+	c.freeze(guard(c.workload, c.cfg, workers, work, c.progress, halt))
 }
 
 // freeze notes why a world of the campaign stands still, if it is not "".
@@ -285,9 +309,12 @@ func (c *campaign) generate(ctx, stop context.Context, jobs chan<- job) {
 }
 
 func (c *campaign) work(stop context.Context, jobs <-chan job, dog *watchdog) {
-	random := newRandomSource(0, 0)
+	draws := newDraws(c.cfg.Strategy, c.cfg.Seed)
 	servers := fakezk.New(fakezk.Config{})
-	var memory []made
+	witness := c.newWitness()
+	defer c.saw(witness)
+	var before []made
+	memory := newMemory()
 	for j := range jobs {
 		if stop.Err() != nil {
 			return
@@ -297,19 +324,19 @@ func (c *campaign) work(stop context.Context, jobs <-chan job, dog *watchdog) {
 		}
 		source := j.source
 		if source == nil {
-			random.reset(c.cfg.Seed, uint64(j.index))
-			source = random
+			source = draws.source(uint64(j.index))
 		}
 		cfg := c.cfg.episode(source)
 		if j.index < c.cfg.Audit {
 			cfg.audit = mix(c.cfg.Seed^mix(uint64(j.index))) | 1
 		}
-		cfg.servers, cfg.made, cfg.number, cfg.dog = servers, memory, j.index, dog
+		cfg.servers, cfg.made, cfg.memory, cfg.number, cfg.dog = servers, before, memory, j.index, dog
+		cfg.witness = witness.next(j.index)
 		o := runEpisode(c.workload, cfg)
 		if c.rerunDue(j.index, o) {
 			c.rerun(j.index, o, cfg)
 		}
-		memory = o.made
+		before = o.made
 		c.record(j.index, o)
 	}
 }
@@ -424,6 +451,10 @@ func (c *campaign) finish(ctx context.Context) Result {
 	RootFirst(c.workload, r.Violations)
 	c.explainRerun()
 	c.conclude(ctx)
+	if c.seen != nil && c.frozen == "" {
+		r.Coverage = c.seen.coverage(r.Episodes)
+	}
+	r.Extent = c.extent()
 	r.Elapsed = time.Since(c.begin)
 	return *r
 }
@@ -456,6 +487,8 @@ func (c *campaign) conclude(ctx context.Context) {
 		r.Verdict, r.Reason = VerdictUnknown, cmp.Or(c.frozen, c.tooMany)
 	case r.Undecided > 0:
 		r.Verdict = VerdictUnknown
+	case c.search != nil && !c.search.complete:
+		r.Verdict, r.Reason = VerdictUnknown, c.search.extent().String()
 	case r.Episodes == 0:
 		r.Verdict, r.Reason = VerdictUnknown, "no episode was run"
 	}

@@ -133,6 +133,13 @@ var scriptOps = map[string]func(ctx context.Context, u *User, args []string) (st
 	"delete": func(_ context.Context, u *User, args []string) (string, error) {
 		return "", u.Conn().Delete(args[0], -1)
 	},
+	"set": func(_ context.Context, u *User, args []string) (string, error) {
+		stat, err := u.Conn().Set(args[0], nil, -1)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprint("version ", stat.Version), nil
+	},
 	"exists": func(_ context.Context, u *User, args []string) (string, error) {
 		there, _, err := u.Conn().Exists(args[0])
 		return fmt.Sprint(there), err
@@ -142,6 +149,18 @@ var scriptOps = map[string]func(ctx context.Context, u *User, args []string) (st
 	},
 	"watch": func(ctx context.Context, u *User, args []string) (string, error) {
 		_, _, events, err := u.Conn().ExistsW(args[0])
+		if err != nil {
+			return "", err
+		}
+		select {
+		case event := <-events:
+			return event.Type.String(), event.Err
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	},
+	"list": func(ctx context.Context, u *User, args []string) (string, error) {
+		_, _, events, err := u.Conn().ChildrenW(args[0])
 		if err != nil {
 			return "", err
 		}
@@ -197,8 +216,12 @@ type scriptedSource struct {
 
 func newScriptedSource(s *script) *scriptedSource { return &scriptedSource{script: s, todo: s.world} }
 
-// offer implements faultLister: that is how a source gets to see the world.
-func (s *scriptedSource) offer(w *World) { s.w = w }
+// look implements looker: that is how a source gets to see the world.
+func (s *scriptedSource) look(w *World, label string) {
+	if label == LabelFault {
+		s.w = w
+	}
+}
 
 func (s *scriptedSource) Choose(n int, label string) int {
 	if s.w != nil {
@@ -269,6 +292,10 @@ func (s *scriptedSource) holds(words []string) bool {
 		return connected && p.clients[0].Sent() == nil
 	case "watching":
 		return p.clients[0].Watches() > 0
+	case "unborn":
+		return p.session() == 0
+	case "late":
+		return p.inProcess.HoldsAny()
 	case "finished":
 		return !p.unfinished()
 	}
@@ -312,7 +339,7 @@ func (s *scriptedSource) find(fault Faults, whom string) int {
 var actionNames = map[actionKind]string{
 	actArrive: "arrive", actDeliver: "deliver", actOutside: "outside", actReconnect: "connect",
 	actRestart: "restart", actApply: "apply", actRelease: "release", actResume: "resume", actTell: "told",
-	actRegain: "regain", actNotice: "notice",
+	actRegain: "regain", actNotice: "notice", actTellLate: "late", actEndLate: "cancelled",
 }
 
 func (s *scriptedSource) next() int {

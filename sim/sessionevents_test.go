@@ -68,7 +68,8 @@ func (l *listeningLock) Lost() <-chan struct{} {
 }
 
 func listening(alarming ...zk.State) *workload.Workload {
-	return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return newListening(c, path, alarming) })
+	return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return newListening(c, path, alarming) },
+		workload.Waive("false-lost")) // it says that it is lost on any alarm, and also on one of an earlier session
 }
 
 // A lock that listens to the events of its connection is clean, and equal choices give equal runs of it.
@@ -180,11 +181,11 @@ func (l *closingLock) Unlock(context.Context) error {
 // A recipe may close its connection: its znodes go, others are woken, and whoever shares it, or goes on, gets errors.
 func TestClosingLock(t *testing.T) {
 	w := workload.Lock(func(c recipes.Conn, path string) workload.Locker { return &closingLock{c, path} },
-		workload.Unfair())
+		workload.Unfair(), workload.Waive("progress", "watch-leak")) // after an error its own znode may be in its way
 	n := bubbles.Share(1000)
 	cfg := sim.Config{Episodes: n, Seed: 5, Faults: sim.Expiry | sim.Watch | sim.Pause | sim.Time | sim.Lag}
 	for _, v := range run(t, w, cfg).Violations {
-		if v.Property != "unexpected-error" || !strings.Contains(v.Message, zk.ErrConnectionClosed.Error()) {
+		if v.Property != "unexpected-error" && v.Property != "unusable" || !strings.Contains(v.Message, zk.ErrConnectionClosed.Error()) {
 			t.Errorf("%s: %s", v.Property, v.Message)
 		}
 	}

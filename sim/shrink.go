@@ -2,21 +2,21 @@ package sim
 
 import (
 	"errors"
-	"maps"
 	"slices"
 )
 
-// minimise makes a counterexample small: it deletes and lowers choices and looks for other small runs as long as the
-// same property breaks, and keeps the trace of the smallest run.
+// minimise makes a counterexample small: as long as the same property breaks it takes users, operations, faults and
+// choices away, and looks for other small runs. It keeps the trace of the smallest run, which is a function of the
+// choices.
 func (c *campaign) minimise(f *Found) {
-	s := &shrinker{property: f.Property, budget: shrinkRuns, tried: map[uint64]bool{}, cfg: c.cfg, solo: c.solo}
+	s := &shrinker{property: f.Property, budget: shrinkRuns, known: &tree{}, cfg: c.cfg, solo: c.solo}
 	switch {
 	case c.cfg.NoShrink:
 		s.budget = 0
 	case f.Property == "goroutine-leak":
 		s.budget = shrinkLeaks
 	}
-	s.best = s.run(f.Choices.Replay())
+	s.best = s.run(f.Choices.Replay(), nil)
 	if s.best.breaks(f.Property) != nil {
 		s.shrink()
 		f.Choices = s.best.choices
@@ -33,19 +33,17 @@ const shrinkLeaks = 300
 type shrinker struct {
 	property string
 	budget   int
-	tried    map[uint64]bool // edited lists, by their hashes
+	known    *tree // runs of edited lists of choices
 	cfg      Config
 	solo     *solo
 	best     *outcome
 }
 
-// run runs an episode, and gives it up when it is larger than the best. After a frozen world it stops looking: each
+// run runs an episode, and gives it up when it costs as much as most. After a frozen world it stops looking: each
 // would be waited for.
-func (s *shrinker) run(source Source) *outcome {
+func (s *shrinker) run(source Source, most []int) *outcome {
 	cfg := s.cfg.episode(source)
-	if s.best != nil {
-		cfg.most = new(s.best.size)
-	}
+	cfg.most, cfg.events = most, true
 	o := s.solo.run(cfg)
 	switch {
 	case s.solo.frozen != nil:
@@ -65,9 +63,27 @@ type size struct {
 	tortured int // steps of the torture phase
 }
 
-// list has the most important first: two clients with a user each are simpler than one with two.
-func (s *size) list() []int {
-	return []int{s.users, s.users - s.clients, s.faults, s.calls, s.tortured}
+// cost orders counterexamples: by their size, the most important first (two clients with a user each are simpler
+// than one with two), then by how many choices they take, and by the sum of these.
+func (s *size) cost(choices, sum int) []int {
+	return []int{s.users, s.users - s.clients, s.faults, s.calls, s.tortured, choices, sum}
+}
+
+func cost(o *outcome) []int { return o.size.cost(len(o.choices), sum(o.choices)) }
+
+func sum(choices Choices) (total int) {
+	for _, c := range choices {
+		total += c
+	}
+	return total
+}
+
+// layout returns how many users each client has.
+func (w *World) layout() (users []int) {
+	for _, p := range w.procs {
+		users = append(users, len(p.users))
+	}
+	return users
 }
 
 func (w *World) size() size {
@@ -84,42 +100,34 @@ func (w *World) size() size {
 	return s
 }
 
-var errTooLarge = errors.New("larger than the smallest that is known")
+var errTooLarge = errors.New("not smaller than the smallest that is known")
 
-// beat shows that the world turns, and gives the run up when it is too large.
+// beat shows that the world turns, and gives the run up when it can no longer cost less than it may.
 func (w *World) beat() {
 	w.cfg.dog.beat()
 	if w.cfg.most == nil {
 		return
 	}
-	if s := w.size(); slices.Compare(s.list(), w.cfg.most.list()) > 0 {
+	s := w.size()
+	if slices.Compare(s.cost(w.source.used, w.source.sum), w.cfg.most) >= 0 {
 		panic(givenUp{errTooLarge})
 	}
 }
 
-// cost orders counterexamples: by their size, then by the choices that they take.
-func cost(o *outcome) []int {
-	sum := 0
-	for _, m := range o.made {
-		sum += m.value
-	}
-	return append(o.list(), len(o.choices), sum)
-}
-
+// shrink takes the most away first: runs become short, and further ones cheap. Editing comes last, so that in the
+// end no single choice can go.
 func (s *shrinker) shrink() {
+	s.replot()
 	s.edit()
-	for before := (*outcome)(nil); before != s.best && s.budget > 0; {
-		before = s.best
-		s.resample()
-		s.edit()
-	}
+	s.below()
+	s.edit()
 }
 
 // edit makes the list of choices of the best run simpler until no edit helps.
 func (s *shrinker) edit() {
 	for improved := true; improved && s.budget > 0; {
 		improved = false
-		for _, pass := range []func() bool{s.dropFaults, s.zeroLabels, s.lower, s.dropChunks} {
+		for _, pass := range []func() bool{s.zeroLabels, s.lower, s.dropChunks} {
 			if pass() {
 				improved = true
 			}
@@ -128,35 +136,24 @@ func (s *shrinker) edit() {
 }
 
 // try runs an edited list of choices, aligned by label, and keeps it if the property still breaks and the run is
-// simpler. What was tried before would be the same run.
+// simpler, unless it is known what becomes of it.
 func (s *shrinker) try(edited []made) bool {
-	source := newAligned(edited)
-	hash := source.hash()
-	if s.budget <= 0 || s.tried[hash] {
+	if s.budget <= 0 || s.known.knows(newAligned(edited)) {
 		return false
 	}
-	s.tried[hash] = true
 	s.budget--
-	return s.keep(s.run(source))
+	o := s.run(newAligned(edited), cost(s.best))
+	s.known.add(o.made)
+	return s.keep(o)
 }
 
-// dropFaults takes single faults away, with the choices that belong to them.
-func (s *shrinker) dropFaults() (improved bool) {
-	for i := len(s.best.made) - 1; i >= 0; i-- {
-		if i >= len(s.best.made) || s.best.made[i].label != LabelFault || s.best.made[i].value == 0 {
-			continue
-		}
-		edited := slices.Clone(s.best.made)
-		edited[i].value = 0
-		end := i + 1
-		for end < len(edited) && (edited[end].label == LabelTarget || edited[end].label == LabelVariant) {
-			end++
-		}
-		if s.try(slices.Delete(edited, i+1, end)) {
-			improved = true
-		}
+// keep keeps a run in which the property breaks if it is simpler than the best.
+func (s *shrinker) keep(o *outcome) bool {
+	if o.breaks(s.property) == nil || slices.Compare(cost(o), cost(s.best)) >= 0 {
+		return false
 	}
-	return improved
+	s.best = o
+	return true
 }
 
 // zeroLabels sets all choices of one label to 0 from some point on, halving the part that is set.
@@ -193,7 +190,7 @@ func labelsOf(all []made) []string {
 // lower replaces single numbers by smaller ones.
 func (s *shrinker) lower() (improved bool) {
 	for i := 0; i < len(s.best.made); i++ {
-		for value := 0; i < len(s.best.made) && value < min(s.best.made[i].value, 4); value++ {
+		for value := 0; i < len(s.best.made) && value < s.best.made[i].value; value++ {
 			edited := slices.Clone(s.best.made)
 			edited[i].value = value
 			if s.try(edited) {
@@ -234,22 +231,6 @@ func newAligned(all []made) *aligned {
 		a.queues[m.label] = append(a.queues[m.label], m.value)
 	}
 	return a
-}
-
-// hash tells lists apart by their runs: where a queue has ended, zeros follow.
-func (a *aligned) hash() uint64 {
-	h := uint64(hashStart)
-	for _, label := range slices.Sorted(maps.Keys(a.queues)) {
-		queue := a.queues[label]
-		for len(queue) > 0 && queue[len(queue)-1] == 0 {
-			queue = queue[:len(queue)-1]
-		}
-		h = mix(foldString(h, label) ^ uint64(len(queue)))
-		for _, value := range queue {
-			h = mix(h ^ uint64(value))
-		}
-	}
-	return h
 }
 
 func (a *aligned) Choose(n int, label string) int {

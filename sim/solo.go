@@ -11,17 +11,18 @@ import (
 type solo struct {
 	workload Workload
 	servers  *fakezk.Ensemble
+	memory   *memory
 	crash    *crashFile
 	frozen   error // why the last world that stood still did
 }
 
 func newSolo(w Workload, cfg Config) *solo {
-	return &solo{workload: w, servers: fakezk.New(fakezk.Config{}), crash: newCrashFile(w, cfg)}
+	return &solo{workload: w, servers: fakezk.New(fakezk.Config{}), memory: newMemory(), crash: newCrashFile(w, cfg)}
 }
 
 // run runs an episode. A world that stands still is left behind with its servers, and the outcome is empty.
 func (s *solo) run(cfg *episodeConfig) *outcome {
-	cfg.servers, cfg.dog = s.servers, &watchdog{crash: s.crash}
+	cfg.servers, cfg.memory, cfg.dog = s.servers, s.memory, &watchdog{crash: s.crash}
 	var o *outcome
 	done := make(chan struct{})
 	go func() {
@@ -30,11 +31,13 @@ func (s *solo) run(cfg *episodeConfig) *outcome {
 	}()
 	if why := watch(done, func() {}, func() {}, cfg.dog); why != "" {
 		s.crash.end(false)
-		s.servers, s.crash, s.frozen = fakezk.New(fakezk.Config{}), nil, fmt.Errorf("%w: %s", ErrFrozen, why)
+		s.servers, s.memory, s.crash = fakezk.New(fakezk.Config{}), newMemory(), nil
+		s.frozen = fmt.Errorf("%w: %s", ErrFrozen, why)
 		return &outcome{}
 	}
 	if o == nil {
-		s.frozen = errors.New("the episode was ended in its middle: read what the race detector has reported")
+		cfg.dog.abandon()
+		s.frozen = errors.New(episodeCut)
 		return &outcome{}
 	}
 	return o

@@ -20,9 +20,8 @@ func (w *World) strike() bool {
 	if w.faultsDue == 0 || w.faults&^Wrap == 0 {
 		return false
 	}
-	if w.lister != nil {
-		w.lister.offer(w)
-	}
+	w.look(LabelFault)
+	w.witness.ask(w)
 	kind := w.choose(1+bits.OnesCount16(uint16(w.faults&^Wrap)), LabelFault)
 	if kind == 0 {
 		return false
@@ -35,11 +34,14 @@ func (w *World) strike() bool {
 	}
 	t := w.targets[w.choose(len(w.targets), LabelTarget)]
 	variant := w.choose(t.variants, LabelVariant)
+	w.witness.strike(w, 1<<index, t, variant)
 	w.step++
 	w.faultsDue--
 	w.strikes(index, 1)
 	w.fold(uint64(index)<<40 | uint64(t.client)<<20 | uint64(t.user)<<8 | uint64(variant))
+	w.happens(deed{action: action{client: t.client, user: t.user}, fault: index + 1, variant: variant})
 	faultTable[index].strike(w, t, variant)
+	w.witness.state(w)
 	return true
 }
 
@@ -97,7 +99,8 @@ func (w *World) begin(p *process) int {
 	if w.liveness || !w.faults.Has(Loss) {
 		return beginConnected
 	}
-	how := max(0, w.choose(2*beginVariants, "unconnected")-beginVariants)
+	how := max(0, w.choose(2*beginVariants, labelUnconnected)-beginVariants)
+	w.witness.atConnect(p, Loss, placeStart, waysToBegin, how-1)
 	if how != beginConnected {
 		w.strikes(Loss.index(), 1)
 		what := "begins without a connection"
@@ -265,10 +268,13 @@ func strikeCancel(w *World, t target, _ int) {
 // Cancel ends the context of a running operation.
 func (w *World) Cancel(op *Op) {
 	op.Cancelled = true
-	w.endContext(op)
+	if !w.cancelsLate(op) {
+		w.endContext(op)
+	}
 }
 
 func (w *World) endContext(op *Op) {
+	w.toldTo(op.Client).add(toldContext, w.nameOf(op))
 	op.ctx.end(func() { op.user.process.stir(w, op.User) })
 }
 
@@ -288,7 +294,7 @@ func strikeCrash(w *World, t target, variant int) {
 	w.noteFault(Crash, p.id, "", "the process dies")
 	if c := p.sends(); c != nil && variant == 1 {
 		w.noteFault(Crash, p.id, "", "").carriesOut(w, c.Sent())
-		w.carryOut(c)
+		w.carryOut(p, c)
 	}
 	w.crash(p)
 }

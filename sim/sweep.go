@@ -1,23 +1,19 @@
 package sim
 
-import (
-	"math/bits"
-	"math/rand/v2"
-)
-
-// faultLister is a source that sees, before each choice of a fault, all that could strike.
-type faultLister interface{ offer(w *World) }
+import "math/rand/v2"
 
 // place is one way in which one fault could strike at one of the base episode's choices.
 type place struct {
-	at                    int // which choice
-	kind, target, variant int
+	at int // which choice
+	spot
+	variant int
 }
 
 // baseSource draws an episode without faults and notes every place where one could strike.
 type baseSource struct {
 	random randomSource
 	made   int
+	spots  []spot
 	places []place
 }
 
@@ -28,21 +24,21 @@ func (s *baseSource) Choose(n int, label string) int {
 		return 0
 	case LabelSwarm:
 		return min(int(s.random.rng.Uint64()%4), 1) // each fault is in three of four episodes
-	case "faults at most":
+	case labelAtMost:
 		return n - 1
 	}
 	return s.random.Choose(n, label)
 }
 
-func (s *baseSource) offer(w *World) {
-	for kind := 1; kind <= bits.OnesCount16(uint16(w.faults&^Wrap)); kind++ {
-		targets := 0
-		faultTable[w.nthFault(kind)].find(w, func(t target) {
-			for variant := range t.variants {
-				s.places = append(s.places, place{s.made, kind, targets, variant})
-			}
-			targets++
-		})
+func (s *baseSource) look(w *World, label string) {
+	if label != LabelFault {
+		return
+	}
+	s.spots = w.spots(s.spots[:0])
+	for _, spot := range s.spots {
+		for variant := range spot.variants {
+			s.places = append(s.places, place{s.made, spot, variant})
+		}
 	}
 }
 
@@ -81,7 +77,7 @@ func (s *sweepSource) Choose(n int, label string) int {
 	return min(s.base[at].value, n-1)
 }
 
-// sweep hands out base episodes, each followed by all its single faults and half as many sampled pairs.
+// sweep hands out base episodes, each followed by all its single faults and half as many sampled pairs and patterns.
 func (c *campaign) sweep(send func(job) bool) {
 	alone := newSolo(c.workload, c.cfg)
 	defer alone.end()
@@ -101,19 +97,45 @@ func (c *campaign) sweep(send func(job) bool) {
 	}
 }
 
-// strikesOf lists what to strike: nothing (the base itself), each place, and pairs.
+// strikesOf lists what to strike: nothing (the base itself), each place, pairs, and as many patterns.
 func (c *campaign) strikesOf(base uint64, places []place) [][]place {
 	all := [][]place{nil}
 	for _, p := range places {
 		all = append(all, []place{p})
 	}
 	rng := rand.New(rand.NewPCG(c.cfg.Seed, mix(base)))
-	for range len(places) / 2 {
+	for i := range len(places) / 2 {
 		a, b := places[rng.IntN(len(places))], places[rng.IntN(len(places))]
 		if a.at > b.at {
 			a, b = b, a
 		}
 		all = append(all, []place{a, b})
+		if i%2 == 1 {
+			all[len(all)-1] = patternFrom(a, places, rng)
+		}
 	}
 	return all
+}
+
+// soonAfter is how many choices after a fault of a pattern the next is struck at most: those of a few requests.
+const soonAfter = 12
+
+// patternFrom samples two or three faults against one client, the first of which is given, each soon after the one before
+// and such as fits it.
+func patternFrom(p place, places []place, rng *rand.Rand) []place {
+	strikes := []place{p}
+	for length := 2 + rng.IntN(2); len(strikes) < length; {
+		last := strikes[len(strikes)-1]
+		var next []place
+		for _, q := range places {
+			if q.at > last.at && q.at <= last.at+soonAfter && q.client == last.client && fits[last.fault].Has(q.fault) {
+				next = append(next, q)
+			}
+		}
+		if next == nil {
+			break
+		}
+		strikes = append(strikes, next[rng.IntN(len(next))])
+	}
+	return strikes
 }

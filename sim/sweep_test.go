@@ -44,6 +44,24 @@ func TestSweepStrikesEveryPlace(t *testing.T) {
 	}
 }
 
+// Of what the sweep strikes after all single faults half is pairs, anywhere, and half patterns: two or three faults against
+// one client, soon after each other.
+func TestSweepStrikesPatterns(t *testing.T) {
+	bubbles.Many(t)
+	var faults [4]int
+	var apart [2]int
+	for base := range uint64(10) {
+		n, a := sim.SweptPatterns(find(t, "lock", ""), sim.Config{Seed: 4}, base)
+		for i := range n {
+			faults[i] += n[i]
+		}
+		apart[0], apart[1] = apart[0]+a[0], apart[1]+a[1]
+	}
+	if faults[3] < faults[2]/8 || apart[0] < faults[2]/4 || apart[1] > 0 {
+		t.Errorf("so many runs have 0, 1, 2 and 3 faults: %v; of pairs and patterns are apart %v", faults, apart)
+	}
+}
+
 // theOnlyFault returns the name of the fault that strikes in a trace. That a client meets a server
 // which lags is drawn when it connects, and no place of its own.
 func theOnlyFault(t *testing.T, one sim.One) string {
@@ -51,7 +69,7 @@ func theOnlyFault(t *testing.T, one sim.One) string {
 	var names, met []string
 	last := -1
 	for _, step := range one.Trace {
-		strikes := step.Kind == sim.KindFault
+		strikes := isStrike(step)
 		switch {
 		case strikes && step.Client < 0 && step.Fault == sim.Lag:
 			met = append(met, step.Fault.String())

@@ -58,6 +58,7 @@ func (w *World) takeNotes() {
 		slices.SortFunc(notes, func(a, b note) int { return int(a.stamp - b.stamp) })
 	}
 	for _, n := range notes {
+		w.keepNote(n)
 		w.fold(uint64(n.stamp))
 		w.foldString(n.op.Name)
 		if n.end {
@@ -106,6 +107,9 @@ func (w *World) note(kind Kind, client int, event, path, result string) *Step {
 
 // noteFault adds a line about a fault that strikes.
 func (w *World) noteFault(fault Faults, client int, path, result string) *Step {
+	if w.trace == nil {
+		return &w.unkept
+	}
 	s := w.note(KindFault, client, "! "+fault.String(), path, result)
 	s.Fault = fault
 	return s
@@ -113,6 +117,9 @@ func (w *World) noteFault(fault Faults, client int, path, result string) *Step {
 
 // noteHealed adds a line about a fault that ends.
 func (w *World) noteHealed(fault Faults, client int, result string) *Step {
+	if w.trace == nil {
+		return &w.unkept
+	}
 	s := w.note(KindHealed, client, fault.String(), "", result)
 	s.Fault = fault
 	return s

@@ -25,10 +25,16 @@ type User struct {
 	conn    *fakezk.Conn
 	op      *Op
 	done    bool
+	resting bool // it waits for the liveness phase, see AwaitCalm
 	dead    atomic.Bool
 	guids   atomic.Uint64
 	stamped int // step of the last stamp …
 	stamps  int // … and how many there were in it
+
+	stalledLong bool // if it is stalled: until nothing else can happen in its process
+
+	told   int // how many sessions were gone when it was last told that one is …
+	toldAt int // … and the step
 }
 
 // Op is one operation of the episode: one call of a recipe by a user.
@@ -42,13 +48,13 @@ type Op struct {
 	User         int
 	Incarnation  int
 	SessionAt    int64 // the session that the client believed to have when the operation returned
-	ExpiriesSeen int   // how many expiries the client had been told of when it returned
+	ExpiriesSeen int   // how many of the client's sessions were gone by then
 	Data         any   // the workload's
 
 	Number int64 // identifies the operation within its episode
 
 	user       *User
-	ctx        *opContext
+	ctx        *opContext // nil of one that the world has not begun
 	cancelable bool
 	Cancelled  bool
 }
@@ -101,22 +107,35 @@ func (u *User) NewGUID() string {
 	return fakezk.GUID(GUIDSeed(u.Client, u.Incarnation), u.Index, u.guids.Add(1))
 }
 
-// ExpiriesSeen returns how often this process has been told that its session was gone.
+// ExpiriesSeen returns how many of its process's sessions were gone when this user was last told that one was.
 func (u *User) ExpiriesSeen() int {
 	u.world.fence.Load()
-	return len(u.process.expiriesSeen)
+	return u.told
 }
 
 // Step returns the step in which the script runs.
 func (u *User) Step() int { return u.world.step }
 
-// LastExpiryStep returns the step at which this process was last told that its session was gone: the present one
-// while events of the connection are held back from their readers.
+// LastExpiryStep returns the step at which the user was last told that its session was gone: the present one while
+// anything is held back from goroutines of its process, and the one in which they were given the last of that.
 func (u *User) LastExpiryStep() int {
 	if slices.ContainsFunc(u.process.clients, client.HoldsAny) {
 		return u.world.step
 	}
-	return u.process.expiriesSeen[len(u.process.expiriesSeen)-1]
+	return max(u.toldAt, u.process.toldLate)
+}
+
+// learns notes that the user is told that a session of its process is gone, the number-th of them.
+func (u *User) learns(number int) {
+	u.told, u.toldAt = max(u.told, number), u.world.step
+}
+
+// knows is what the user's goroutine that runs knows of the sessions of its client.
+func (u *User) knows() fakezk.Knowledge {
+	if telling := u.process.telling; telling != nil && telling.User == u.Index {
+		return telling.Knew
+	}
+	return fakezk.Knowledge{Session: u.process.session(), Expiries: len(u.process.expiriesSeen) - u.process.expiriesBefore}
 }
 
 func (u *User) run() {
@@ -168,10 +187,16 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
 	if u.dead.Load() {
 		runtime.Goexit()
 	}
-	op := &Op{
-		Name: name, Arg: arg, Client: u.Client, User: u.Index, Incarnation: u.Incarnation, Call: u.stamp(),
-		user: u, ctx: newOpContext(), cancelable: cancelable,
+	var begun struct { // one allocation
+		op  Op
+		ctx opContext
 	}
+	op := &begun.op
+	*op = Op{
+		Name: name, Arg: arg, Client: u.Client, User: u.Index, Incarnation: u.Incarnation, Call: u.stamp(),
+		user: u, ctx: &begun.ctx, cancelable: cancelable,
+	}
+	op.ctx.begin()
 	w := u.world
 	w.enter()
 	defer w.mu.Unlock()
@@ -191,9 +216,10 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 	}
 	op.Return = u.stamp()
 	op.Outcome, op.Result, op.Err = outcome, result, err
-	op.ExpiriesSeen = u.ExpiriesSeen()
-	op.SessionAt = u.process.session()
 	w := u.world
+	w.fence.Load()
+	known := u.knows()
+	op.ExpiriesSeen, op.SessionAt = u.process.expiriesBefore+known.Expiries, known.Session
 	w.enter()
 	defer w.mu.Unlock()
 	u.op = nil
@@ -205,6 +231,25 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 // Do reaches a resource that clients share outside ZooKeeper: do runs, alone, when the world lets it.
 func (u *User) Do(what string, do func() string) {
 	u.outside(&outsideCall{user: u, what: what, do: do})
+}
+
+// Wait lets d pass by the clock of the user's process.
+func (u *User) Wait(d time.Duration) {
+	u.world.beginsToWait()
+	time.Sleep(d)
+	if u.dead.Load() {
+		runtime.Goexit()
+	}
+}
+
+// AwaitCalm waits for the liveness phase, which begins when all users wait for it or have finished; nothing strikes a process
+// whose users do. It is for a user who has finished its script and does something more.
+func (u *User) AwaitCalm() {
+	w := u.world
+	u.outside(&outsideCall{
+		user: u, what: "calm", do: func() string { return "all faults are over" }, rests: true,
+		when: func() bool { return w.liveness },
+	})
 }
 
 // AwaitOthers waits for the liveness phase, and for all other users' scripts to end.
@@ -234,6 +279,7 @@ func (u *User) outside(call *outsideCall) {
 	call.done = make(chan bool, 1)
 	w := u.world
 	w.enter()
+	u.resting = call.rests && !w.liveness
 	w.outside = append(w.outside, call)
 	slices.SortStableFunc(w.outside, func(a, b *outsideCall) int {
 		return cmp.Or(a.user.Client-b.user.Client, a.user.Index-b.user.Index)
@@ -249,6 +295,7 @@ func (u *User) outside(call *outsideCall) {
 func (w *World) crash(p *process) {
 	p.crashed, p.held, p.paused = true, false, false
 	p.crashes = append(p.crashes, w.step)
+	w.keepDeath(p)
 	for _, u := range p.users {
 		u.dead.Store(true)
 		if u.op != nil {

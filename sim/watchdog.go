@@ -70,21 +70,43 @@ func abandonFrozen(dogs []*watchdog) {
 	}
 }
 
-// guard runs work with n watchdogs at the same time, and watches them. If a world stands still it is left behind.
-func guard(w Workload, cfg Config, n int, work func(*watchdog), tick, halt func()) (frozen string) {
+// guard runs work with n watchdogs at the same time, and watches them. It returns why a part of the work was left
+// undone, or "". If a world stands still it is left behind; if testing ends a worker the others go on.
+func guard(w Workload, cfg Config, n int, work func(*watchdog), tick, halt func()) (undone string) {
 	dogs := make([]*watchdog, n)
 	var workers sync.WaitGroup
+	var cut atomic.Bool
 	for i := range dogs {
 		dogs[i] = &watchdog{crash: newCrashFile(w, cfg)}
-		workers.Go(func() { work(dogs[i]) })
+		workers.Go(func() { dogs[i].attend(work, &cut) })
 	}
 	done := make(chan struct{})
 	go func() { workers.Wait(); close(done) }()
-	frozen = watch(done, tick, halt, dogs...)
+	frozen := watch(done, tick, halt, dogs...)
 	for _, dog := range dogs {
 		dog.crash.end(frozen == "")
 	}
+	if frozen == "" && cut.Load() {
+		return episodeCut
+	}
 	return frozen
+}
+
+// episodeCut says that an episode was lost with its goroutine: testing ends that after a report of the race detector.
+const episodeCut = "an episode was ended in its middle: read what the race detector has reported"
+
+// attend runs work, and notes if testing cuts it off: then its world has ended.
+func (d *watchdog) attend(work func(*watchdog), cut *atomic.Bool) {
+	returned := false
+	defer func() {
+		if !returned {
+			d.stop()
+			d.abandon()
+			cut.Store(true)
+		}
+	}()
+	work(d)
+	returned = true
 }
 
 // worldStands tells whether there is a world in which no goroutine has, or waits for, a processor.

@@ -61,12 +61,14 @@ func (c *wireClient) Connected() (replica int, ok bool) { return c.replica, c.co
 func (c *wireClient) Session() int64                    { return c.session.Load() }
 func (c *wireClient) LastZxid() int64                   { return c.zxid }
 func (c *wireClient) Unsent() int                       { return 0 } // what waits inside go-zookeeper does not show
+func (c *wireClient) Queued() *fakezk.Call              { return nil }
 func (c *wireClient) Waiting() int                      { return len(c.waiting) }
 func (c *wireClient) Watches() int                      { return len(c.watches) }
 func (c *wireClient) Deaf() bool                        { return c.deafened }
 func (c *wireClient) Mute() bool                        { return c.muted }
 func (c *wireClient) Readers() int                      { return 0 } // events go to the client's channels at once
 func (c *wireClient) Held(int) int                      { return 0 }
+func (c *wireClient) Late(int) bool                     { return false }
 func (c *wireClient) HoldsAny() bool                    { return false }
 func (c *wireClient) GiveUp() bool                      { return false } // go-zookeeper does, by its own clock
 
@@ -82,6 +84,13 @@ func (c *wireClient) Sent() *fakezk.Call {
 		return nil
 	}
 	return &c.sent[0].Call
+}
+
+func (c *wireClient) Unanswered() *fakezk.Call {
+	if len(c.waiting) == 0 {
+		return nil
+	}
+	return &c.waiting[0].Call
 }
 
 // Dialing tells whether a dial, or a handshake, waits for the loop.
@@ -156,6 +165,21 @@ func (c *wireClient) Dial(now int64, replica int) error {
 		err = fakezk.ErrRefused
 	}
 	return err
+}
+
+// DialInVain implements [client].
+func (c *wireClient) DialInVain(now int64, replica int) (session int64, err error) {
+	l := c.line
+	var asked wire.ConnectRequest
+	wire.Parse(l.hello, &asked) // Knock has tried
+	id, granted, err := c.world.servers.Connect(now, replica, protocol.Handshake(&asked))
+	if err == nil && granted.SessionID != 0 {
+		c.world.servers.Drop(id)
+	}
+	c.lose()
+	l.hangUp()
+	c.world.settle()
+	return granted.SessionID, err
 }
 
 // learnExpiry notes that the client is told that its session is gone.
@@ -295,12 +319,13 @@ func (w wireWatch) waitsFor(event zk.EventType) bool {
 	return event == zk.EventNodeDeleted
 }
 
-func (c *wireClient) WatchedBy(path string, f func(user int, tag int64)) {
+func (c *wireClient) WatchedBy(path string, list []fakezk.Watcher) []fakezk.Watcher {
 	for _, w := range c.watches {
 		if w.path == path {
-			f(w.user, w.tag)
+			list = append(list, fakezk.Watcher{User: w.user, Tag: w.tag})
 		}
 	}
+	return list
 }
 
 // Break ends the connection. With errReset the client finds out when it writes next.
@@ -337,7 +362,7 @@ func (c *wireClient) lose() {
 func (c *wireClient) hangUp() {
 	for c.connected && len(c.sent) > 0 {
 		w := c.world
-		w.noteRequest(c.process, c, w.carryOut(c), fakezk.Message{})
+		w.noteRequest(c.process, c, w.carryOut(c.process, c), fakezk.Message{})
 	}
 	c.drop()
 	c.process.held = false
@@ -375,6 +400,8 @@ func (c *wireClient) Losses() []loss {
 		return lossesOfFrame
 	case c.connected:
 		return lossesOfLine
+	case c.line != nil && !c.accepted && c.Session() == 0:
+		return lossesOfNew
 	case c.line != nil && !c.accepted:
 		return lossesOfDial
 	}

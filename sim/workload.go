@@ -33,6 +33,13 @@ type WithClientSemantics interface {
 	ClientSemantics() fakezk.ClientSemantics
 }
 
+// WithPlanHash is an Episode that tells, before it begins, what it is: those with equal hashes do the same, and are judged
+// alike; symmetric: but for the order of their clients. It is false if that cannot be told. A search of all executions
+// runs equal plans once.
+type WithPlanHash interface {
+	PlanHash(symmetric bool) (uint64, bool)
+}
+
 // Waiver is a Workload whose recipe does not promise some properties, which are not judged.
 type Waiver interface {
 	Waived() []string // in alphabetical order
@@ -94,6 +101,19 @@ func (p *Plan) Choose(n int, label string) int {
 	return p.source.Choose(n, label)
 }
 
+// Turns draws how many turns a user has, from 1 to most. A search of all executions gives it no more than Ops.
+func (p *Plan) Turns(most int, label string) int {
+	if r, ok := p.source.(*recorder); ok {
+		if s, ok := r.source.(*search); ok {
+			s.turns = p.Ops
+			if most < 2 {
+				s.turns = 0
+			}
+		}
+	}
+	return 1 + p.Choose(most, label)
+}
+
 // NewPlan returns a plan that draws from a source, for runs outside of the simulator.
 func NewPlan(source Source, clients, users, ops int, faults Faults, root string) *Plan {
 	return &Plan{source: source, Clients: clients, Users: users, Ops: ops, Faults: faults, Root: root}
@@ -101,3 +121,11 @@ func NewPlan(source Source, clients, users, ops int, faults Faults, root string)
 
 // NewRandomSource returns the source that campaigns draw episode number episode from.
 func NewRandomSource(seed, episode uint64) Source { return newRandomSource(seed, episode) }
+
+// TellsTime is a [Workload] that says whether all of its goroutines, also those of the recipe, call
+// [fakezk.Conn.BeginsToWait] or [User.Wait] whenever they begin to wait for a time, or set a timer that others wait for.
+// A world then has to let time pass less often, which is a fifth of its work; the runs are the same as long as that is
+// true. Code that sets a timer and does not say so may make equal choices give different runs.
+type TellsTime interface {
+	TellsTime() bool
+}

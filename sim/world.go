@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,9 +20,11 @@ import (
 type World struct {
 	cfg     *episodeConfig
 	source  recorder
-	tape    *exactTape  // nil unless in exact mode
-	ending  bool        // the verdict has been reached
-	lister  faultLister // nil unless the source wants to see all places where a fault could strike
+	tape    *exactTape // nil unless in exact mode
+	ending  bool       // the verdict has been reached
+	looker  looker     // nil unless the source wants to look at the world
+	witness *witness   // nil if nobody wants to know what was seen
+	kept    *keeping   // nil unless all executions are searched
 	episode Episode
 	door    Door
 
@@ -35,7 +36,8 @@ type World struct {
 
 	faults      Faults   // drawn for this episode
 	faultsDue   int      // how many more may strike
-	firstNumber int32    // of sequential children, in an episode with Wrap
+	firstNumber int32    // of sequential children, in an episode with Wrap …
+	versions    int32    // … and the versions of the znodes that are there at first
 	counters    []string // znodes created whose counters have not been set to it yet
 
 	// Time. The step is the address of everything.
@@ -43,45 +45,43 @@ type World struct {
 	tortured int // steps of the torture phase
 	liveness bool
 	start    time.Time
+	alarm    *time.Timer
 	elapsed  int64 // bubble time since start, ms
 	offset   int64 // the servers' clock is ahead of the bubble's by this, ms
+	passed   int64 // the servers' time when time was last noted to have passed
+	ticks    []tick
 	stirred  int64 // elapsed when an operation last began or ended
 	outage   outage
 	brief    bool // a deposed leader may notice it at any moment
 
+	tellsTime bool        // see TellsTime
+	told      atomic.Bool // a goroutine has begun to wait for a time since the last moment
+
 	fence atomic.Int64 // orders what the loop did before time passed before what timers wake
 
-	mu                 sync.Mutex // guards what recipes' goroutines hand in:
-	submitted          []*fakezk.Call
-	handed             []handed // over the wire
-	handedBefore       []handed
-	outside            []*outsideCall
-	notes, notesBefore []note
-	ended, endedBefore []*Op // whose contexts are to end
-	ops                []*Op
-	panicked           []Violation
-	kick               chan struct{} // tells the loop, when it sleeps, that there is something
+	mu           sync.Mutex // guards what recipes' goroutines hand in, here and in memory:
+	handed       []handed   // over the wire
+	handedBefore []handed
+	outside      []*outsideCall
+	ops          []*Op
+	panicked     []Violation
+	kick         chan struct{} // tells the loop, when it sleeps, that there is something
 
 	// What has happened, for the judge.
-	changes  []Change
-	deaths   map[int64]int   // the steps at which sessions ended
-	parents  map[string]bool // znodes that have had children
-	unused   map[string]bool // persistent znodes that have been made, and nothing else
 	herd     []Herd
 	struck   [faultCount]int
-	duringOp int   // strikes while an operation was under way
-	wraps    bool  // a counter has come to its end
+	duringOp int // strikes while an operation was under way
+	ends     []counterEnd
 	actor    int64 // number of the operation whose request is being carried out
 	trace    *[]Step
-	unkept   Step // what notes are without a trace
-	*record       // what else is kept with a trace; nil without
+	events   []deed // of the torture phase, if they are kept; as many as there were, eventful, …
+	eventful int    // … when something else than 0 was chosen for the last time: the rest happens of itself
+	used     int    // of the choices, at that time
+	unkept   Step   // what notes are without a trace
+	*record         // what else is kept with a trace; nil without
 	hash     uint64
 
-	// Memory that is used again.
-	actions []action
-	targets []target
-	empty   []string
-	pinging []int64
+	*memory
 
 	// Over the wire:
 	doors     []*door // of all processes, also of those that are dead
@@ -120,6 +120,11 @@ type process struct {
 	crashed      bool
 	expiriesSeen []int // steps at which it learned that a session was gone
 	crashes      []int // steps at which it died
+	deaf         []deafness
+
+	expiriesBefore int          // the present client, of those in expiriesSeen
+	telling        *fakezk.Told // what a stalled goroutine is being told
+	toldLate       int          // the step in which one was last told anything
 }
 
 type outsideCall struct {
@@ -128,6 +133,8 @@ type outsideCall struct {
 	do   func() string
 	when func() bool // nil: at any time
 	done chan bool   // false: the process is dead
+
+	rests bool // until the liveness phase the user has finished
 }
 
 const (
@@ -140,12 +147,21 @@ func newWorld(cfg *episodeConfig) *World {
 	w := &World{
 		cfg: cfg, source: recorder{source: cfg.source, made: cfg.made[:0], crash: cfg.dog.crash}, servers: cfg.servers,
 		start: time.Now(), last: -1, kick: make(chan struct{}, 1), hash: hashStart, trace: cfg.trace,
-		deaths: map[int64]int{}, parents: map[string]bool{}, unused: map[string]bool{},
+		memory: cfg.memory,
 	}
-	w.lister, _ = cfg.source.(faultLister)
+	if w.memory == nil {
+		w.memory = newMemory()
+	}
+	w.forget()
+	w.looker, _ = cfg.source.(looker)
+	if cfg.search != nil {
+		w.keep()
+	}
 	if w.trace != nil {
 		w.record = newRecord()
 	}
+	w.witness = cfg.witness
+	w.witness.begin(w)
 	return w
 }
 
@@ -161,9 +177,16 @@ func (w *World) setUp(workload Workload) {
 	w.drawWorld()
 	w.servers.OnCommit = w.committed
 	w.servers.OnEvent = w.eventSent
+	drawn := len(w.source.made)
 	w.episode = workload.Plan(w.plan(Root0))
+	if w.cfg.search != nil {
+		w.cfg.search.planned(w, drawn)
+	}
 	if e, can := w.episode.(WithDoor); can {
 		w.door = e.Door()
+	}
+	if t, can := workload.(TellsTime); can {
+		w.tellsTime = t.TellsTime() && w.door == InProcess
 	}
 	if w.door != InProcess {
 		w.random, w.endRandom = random()
@@ -181,19 +204,23 @@ func (w *World) setUp(workload Workload) {
 	}
 }
 
+// atMostMax is how many faults can strike in an episode.
+const atMostMax = 6
+
 func (w *World) plan(root string) *Plan {
 	return &Plan{source: &w.source, Clients: w.cfg.clients, Users: 2, Ops: w.cfg.ops, Faults: w.faults, Root: root}
 }
 
 // drawWorld draws what may strike, and what servers there are.
 func (w *World) drawWorld() {
+	w.look(LabelSwarm)
 	for i := range faultCount {
 		if f := Faults(1 << i); w.cfg.faults.Has(f) && w.choose(2, LabelSwarm) == 1 {
 			w.faults |= f
 		}
 	}
 	if w.faults != 0 {
-		w.faultsDue = 1 + w.choose(6, "faults at most")
+		w.faultsDue = 1 + w.choose(atMostMax, labelAtMost)
 	}
 	w.replicas = 1
 	if w.faults&(Lag|Quorum|Deposed) != 0 {
@@ -201,10 +228,10 @@ func (w *World) drawWorld() {
 	}
 	w.servers.Reset(fakezk.Config{
 		Replicas: w.replicas, Tick: tickTime, Order: 1,
-		Compat: fakezk.Compat{SequenceWraps: w.faults.Has(Wrap) && w.choose(2, "counter wraps or sticks") == 0},
+		Compat: fakezk.Compat{SequenceWraps: w.faults.Has(Wrap) && w.choose(2, labelWraps) == 0},
 	})
 	if w.faults.Has(Wrap) {
-		w.firstNumber = math.MaxInt32 - int32(w.choose(4, "first number"))
+		w.drawCounters()
 	}
 	w.forgetLag()
 }
@@ -245,6 +272,9 @@ func (w *World) makeParent(path string, made map[string]bool) {
 	if !made[path] {
 		made[path] = true
 		w.servers.Admin(w.now(), &fakezk.Request{Op: fakezk.OpCreate, Path: path, ACL: zk.WorldACL(zk.PermAll)})
+		if w.versions != 0 {
+			w.servers.SetVersions(path, w.versions)
+		}
 		w.startCounters()
 	}
 }
@@ -263,7 +293,10 @@ func (w *World) launch(p *process) {
 		}
 	}
 	for i, old := range p.users {
-		u := &User{Client: p.id, Index: i, Incarnation: p.incarnation, world: w, process: p, done: old.done}
+		u := &User{
+			Client: p.id, Index: i, Incarnation: p.incarnation, world: w, process: p, done: old.done,
+			told: len(p.expiriesSeen),
+		}
 		if p.users[i] = u; w.door == InProcess {
 			u.conn = p.inProcess.Handle(i)
 		}
@@ -288,12 +321,20 @@ func (w *World) openClient(p *process) {
 	}
 	c.GUIDSeed, c.HoldEvents = GUIDSeed(p.id, p.incarnation), true
 	c.OnExpired = func(session int64) { p.learnExpiry(w, session) }
-	p.inProcess, p.clients = c, append(p.clients[:0], inProcess{c})
+	c.OnLate = func(told fakezk.Told) { w.comesLate(p, told) }
+	c.OnWait = w.beginsToWait
+	p.inProcess, p.clients = c, append(p.clients[:0], inProcess{c, w.toldTo(p.id)})
+	p.expiriesBefore = len(p.expiriesSeen)
 }
 
 // learnExpiry notes that a process is told that a session of its is gone.
 func (p *process) learnExpiry(w *World, session int64) {
 	p.expiriesSeen = append(p.expiriesSeen, w.step)
+	for _, u := range p.users {
+		if p.inProcess == nil || !p.inProcess.Stalled(u.Index) {
+			u.learns(len(p.expiriesSeen))
+		}
+	}
 	w.fold(uint64(session))
 }
 
@@ -322,7 +363,7 @@ func (w *World) connect(p *process, c client) (replica int, err error) {
 	}
 	if !w.liveness {
 		replica = w.choose(w.replicas, LabelReplica)
-		w.meet(c, replica)
+		w.meet(p, c, replica)
 	}
 	err = c.Dial(w.now(), replica)
 	w.noteOwner(p, c)
@@ -336,6 +377,9 @@ func (w *World) torture() {
 		w.intake()
 		w.mark()
 		w.forgetLag()
+		if w.cfg.search != nil {
+			w.cfg.search.come(w)
+		}
 		if w.finished() {
 			break
 		}
@@ -344,11 +388,13 @@ func (w *World) torture() {
 		}
 		w.collect()
 		if len(w.actions) == 0 {
+			w.happens(deed{action: idling})
 			if !w.idle(idleTorture) {
 				break
 			}
 			continue
 		}
+		w.look(LabelNext)
 		w.perform(w.actions[w.choose(len(w.actions), LabelNext)])
 	}
 	w.tortured = w.step
@@ -366,7 +412,12 @@ const (
 // livenessSteps were taken.
 func (w *World) recover() bool {
 	w.liveness = true
+	if w.kept != nil {
+		w.last = -1
+	}
 	w.heal()
+	w.goOn()
+	w.noteTick()
 	w.stirred = w.elapsed
 	for limit := w.step + livenessSteps; w.step < limit; {
 		w.beat()
@@ -409,6 +460,16 @@ func (w *World) heal() {
 		for _, c := range p.clients {
 			c.Heal()
 		}
+		w.healStalls(p)
+	}
+}
+
+// goOn lets users go on that have waited for the liveness phase.
+func (w *World) goOn() {
+	for _, p := range w.procs {
+		for _, u := range p.users {
+			u.resting = false
+		}
 	}
 }
 
@@ -416,5 +477,5 @@ func (w *World) finished() bool { return !slices.ContainsFunc(w.procs, (*process
 
 // unfinished tells whether a script of the process has not ended.
 func (p *process) unfinished() bool {
-	return slices.ContainsFunc(p.users, func(u *User) bool { return !u.done })
+	return slices.ContainsFunc(p.users, func(u *User) bool { return !u.done && !u.resting })
 }

@@ -16,3 +16,6 @@ func (s *Story) Tree(step int64) (there []Placed) {
 type Placed struct {
 	Znode, Life int
 }
+
+// Cycles finds what repeats in a list of events.
+func Cycles(events []Event) []Cycle { return cycles(events) }

@@ -120,9 +120,9 @@ const (
 // clipped returns the story cut to the bounds. It keeps the end of a run, where the violation is, and the cited
 // znodes.
 func (s *Story) clipped() *Story {
-	t := *s
+	t := *s.folded()
 	t.Title, t.Message, t.Note = clip(t.Title, messageMax), clip(t.Message, messageMax), clip(t.Note, messageMax)
-	t.Events = append([]Event(nil), s.Events...)
+	t.Events = append([]Event(nil), t.Events...)
 	for i := range t.Events {
 		e := &t.Events[i]
 		for _, text := range []*string{&e.What, &e.Path, &e.Result, &e.Made, &e.Answer} {

@@ -313,6 +313,8 @@ func (d *diagram) operations() {
 		}
 		if ended {
 			bottom = y(until)
+		} else if o.Return >= 0 { // in a part of a cycle that is not drawn
+			bottom = d.at(o.Return)
 		} else if crash := d.story.crash(o.Client, o.Call); crash >= 0 {
 			bottom = d.at(crash)
 		}

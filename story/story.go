@@ -18,6 +18,9 @@
 // story's lists; -1 is none. The operations, sessions and znodes that the verdict names as fields (see
 // [sim.Violation]) are marked Cited. Its sentence is only quoted, and shortened.
 //
+// A livelock repeats itself until the run is given up. All its events are there, and a [Cycle] says which of them are the
+// same again; the text and the page tell them once.
+//
 // At the end are the [Wait]s that never end, and the [Pivot]: the step after which the violation was hardest to
 // avoid, found by experiment (see [sim.Continuations]).
 package story
@@ -49,7 +52,8 @@ type Story struct {
 	Curve      []Point     `json:"curve"` // by step; empty if not computed
 	Pivot      *Pivot      `json:"pivot"` // null without a curve, or with a flat one
 	Commands   []Command   `json:"commands"`
-	Left       int         `json:"left"` // operations of a history that were left out
+	Left       int         `json:"left"`             // operations of a history that were left out
+	Cycles     []Cycle     `json:"cycles,omitempty"` // what repeats, in order; text and page tell each once
 }
 
 // Clock is the unit of a story's steps.

@@ -94,6 +94,7 @@ func (b *storyBuilder) tell() {
 	b.tellEvents()
 	b.tellWaits()
 	b.cite()
+	b.story.Cycles = cycles(b.story.Events)
 }
 
 // tellSessions lists the clients' sessions, with their ends at the servers and for the clients.

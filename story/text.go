@@ -46,6 +46,7 @@ func (s *Story) Text(o TextOptions) string {
 		o.Width = WidthDefault
 	}
 	o.Width = max(o.Width, WidthMin)
+	s = s.folded()
 	w := &writer{o: o}
 	w.paragraph(bold, s.short(s.Title))
 	if s.Note != "" {

@@ -49,6 +49,8 @@ func (k *checkCmd) Run(c *commandContext) error {
 	judge := k.whole
 	if k.Window > 0 {
 		judge = k.stream
+	} else {
+		in.expect()
 	}
 	j, err := interruptible(c, func() (judged, error) { return judge(in.model, in.Reader) })
 	if err != nil {

@@ -62,7 +62,7 @@ func TestJSONOfAGoodRun(t *testing.T) {
 	o := object(t, exitOK, "run", "lock", "--seed", "7", "--episodes", "50", "--faults", "loss,crash")
 	fields(t, o, summaryFields)
 	for name, want := range map[string]any{
-		"workload": "lock", "recipe": "ours", "backend": "sim", "strategy": "random", "seed": 7.0,
+		"workload": "lock", "recipe": "ours", "backend": "sim", "strategy": "mix", "seed": 7.0,
 		"episodes": 50.0, "verdict": "ok", "violations": []any{},
 	} {
 		if d := cmp.Diff(want, o[name]); d != "" {

@@ -24,7 +24,7 @@ func (listCmd) Run(c *commandContext) error {
 		}
 		fmt.Fprintln(c.out)
 	}
-	fmt.Fprintln(c.out, "faults (--faults, with the sets all, of those up to crash, and none)")
+	fmt.Fprintln(c.out, "faults (--faults, with the sets all, of those up to stall, and none)")
 	for f := range sim.EveryFault.Each() {
 		fmt.Fprintf(c.out, "  %-10s %s\n", f, f.Help())
 	}

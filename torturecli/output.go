@@ -231,6 +231,7 @@ type summary struct {
 	Stopped     bool               `json:"interrupted,omitempty"`
 	Violations  []violationSummary `json:"violations"`
 	Sensitivity *sim.Sensitivity   `json:"strength,omitempty"`
+	Coverage    *sim.Coverage      `json:"coverage,omitempty"`
 	Rerun       *sim.Rerun         `json:"rerun,omitempty"`
 	NotJudged   []string           `json:"not_judged,omitempty"`
 	Waived      []string           `json:"waived,omitempty"`
@@ -260,7 +261,7 @@ func summarize(r sim.Result, backend string, files []string) summary {
 		Episodes: r.Episodes, Steps: r.Steps, Operations: r.Operations, Faults: r.Struck,
 		Verdict: r.Verdict, Reason: r.Reason, Stopped: r.Interrupted, Violations: []violationSummary{},
 		NotJudged: r.NotJudged, Waived: r.Waived, Refused: r.Refused, Recovery: r.Recovery.Seconds(),
-		Hash:    sim.FormatHash(r.Hash),
+		Hash: sim.FormatHash(r.Hash), Coverage: r.Coverage,
 		Elapsed: r.Elapsed.Seconds(), Rate: float64(r.Episodes) / max(r.Elapsed.Seconds(), 1e-9),
 	}
 	if r.Verdict == sim.VerdictOK && r.Sensitivity.Episodes > 0 {
@@ -309,11 +310,16 @@ func printResult(w io.Writer, r sim.Result, told int, backend, self string, file
 		say("stale writes that the resource refused because of their tokens: ", fmt.Sprint(r.Refused))
 	}
 	say("", sensitivityLine(r))
+	say("", coverageLine(r))
 	say("", rerunLine(r.Rerun))
 	say("", wireLine(r))
+	if r.Strategy == "exhaustive" {
+		say("", r.Extent.String())
+	}
 	if r.Interrupted && r.Verdict == sim.VerdictViolation {
 		say("interrupted: ", "this is what was known by then")
 	}
+	printNever(w, r.Coverage)
 }
 
 // rerunLine says whether the recipe behaved the same again, or is empty: that a few of many did is nothing to rely on.

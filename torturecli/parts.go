@@ -118,7 +118,7 @@ func answerParts(c *commandContext, w *workload.Workload, cfg sim.Config, seed s
 // elsewhere gives a campaign in exact mode other processes for its episodes, if there are processors for several.
 func (r *runCmd) elsewhere(c *commandContext, cfg *sim.Config) (end func(), err error) {
 	n := runtime.GOMAXPROCS(0)
-	if !sim.Exact() || n < 2 || r.Strategy != "random" {
+	if !sim.Exact() || n < 2 || r.Strategy == "sweep" {
 		return func() {}, nil
 	}
 	p, err := startParts(c, n, *r.Seed)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/zktorture/zktorture/internal/gc"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/storyindex"
 )
@@ -24,6 +25,13 @@ type recorded struct {
 func (r *recorded) Close() {
 	if r.file != os.Stdin {
 		r.file.Close()
+	}
+}
+
+// expect prepares for the whole history: its operations take nearly twice as much memory as their lines.
+func (r *recorded) expect() {
+	if info, err := r.file.Stat(); err == nil && info.Mode().IsRegular() {
+		gc.Expect(2 * info.Size())
 	}
 }
 

@@ -1,6 +1,7 @@
 package torturecli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/storyindex"
@@ -18,28 +20,33 @@ import (
 )
 
 type runCmd struct {
-	Workload string        `arg:"" help:"What to torture: see torture list."`
-	Recipe   string        `help:"Which implementation; default: the first that torture list shows. A name from there, such as ours or published/… for one from the zoo, or exec:COMMAND for one that another program serves (docs/workers.md)."`
-	Backend  string        `help:"Where: sim, wire (simulated, too, with go-zookeeper's own client), serve (the servers of torture serve, in real time), ensemble (real servers, started here), live (servers of yours)." default:"sim"`
-	Servers  string        `help:"For live: a:2181,b:2181, with /chroot if you like."`
-	Nodes    int           `help:"For serve and ensemble: how many servers, 1, 3 or 5." default:"3"`
-	Root     string        `help:"For live: the path below which everything happens; it must not exist or be empty, and is removed at the end. Default: a fresh one."`
-	Clients  int           `help:"At most so many clients." default:"3"`
-	Ops      int           `help:"At most so many operations for each user." default:"4"`
-	Faults   string        `help:"What may strike: a list of names, all or none. Default: all. See torture list: not all can strike everywhere."`
-	Plan     string        `help:"On real servers: the faults of a recorded run, DIR/faults.jsonl, perhaps edited, instead of such as the seed draws." placeholder:"FILE"`
-	Print    bool          `name:"print-plan" help:"On real servers: start nothing, and print what the seed draws, for --plan: for --episodes rounds, 100 by default, and for servers within --duration."`
-	Strategy string        `help:"How episodes are chosen: see torture list." default:"random"`
-	Exact    bool          `help:"In simulation: draw, replay and shrink what the Go runtime decides, too (docs/exact.md). Passing episodes are run twice and compared."`
-	Once     bool          `help:"With --exact: run passing episodes once."`
-	Episodes int           `help:"How many. Default: 1000 in sim, or as many as --duration allows."`
-	Duration time.Duration `help:"How long. Default: 30s on real servers."`
-	Seed     *uint64       `help:"Equal seeds, equal runs. Default: a fresh one, which is printed."`
-	Out      string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
-	JSON     bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
-	All      bool          `help:"Tell the story of each property that broke, and not of the likely root alone."`
-	Rate     float64       `help:"For live: at most so many requests a second, of all clients together."`
-	ciFlags  `embed:""`
+	Workload    string        `arg:"" help:"What to torture: see torture list."`
+	Recipe      string        `help:"Which implementation; default: the first that torture list shows. A name from there, such as ours or published/… for one from the zoo, or exec:COMMAND for one that another program serves (docs/workers.md)."`
+	Backend     string        `help:"Where: sim, wire (simulated, too, with go-zookeeper's own client), serve (the servers of torture serve, in real time), ensemble (real servers, started here), live (servers of yours)." default:"sim"`
+	Servers     string        `help:"For live: a:2181,b:2181, with /chroot if you like."`
+	Nodes       int           `help:"For serve and ensemble: how many servers, 1, 3 or 5." default:"3"`
+	Root        string        `help:"For live: the path below which everything happens; it must not exist or be empty, and is removed at the end. Default: a fresh one."`
+	Clients     int           `help:"At most so many clients." default:"3"`
+	Ops         int           `help:"At most so many operations for each user." default:"4"`
+	Faults      string        `help:"What may strike: a list of names, all or none. Default: all. See torture list: not all can strike everywhere."`
+	Plan        string        `help:"On real servers: the faults of a recorded run, DIR/faults.jsonl, perhaps edited, instead of such as the seed draws." placeholder:"FILE"`
+	Print       bool          `name:"print-plan" help:"On real servers: start nothing, and print what the seed draws, for --plan: for --episodes rounds, 100 by default, and for servers within --duration."`
+	Strategy    string        `help:"How episodes are chosen: see torture list. Default: mix; on real servers random."`
+	AtMost      int           `help:"With --strategy exhaustive: at most so many faults strike, 0 to 6." default:"1"`
+	Plain       bool          `help:"With --strategy exhaustive: search the simplest plan of the workload alone."`
+	Checkpoint  string        `help:"With --strategy exhaustive: how far the search has come is written here every ten seconds, and a search goes on from it." placeholder:"FILE"`
+	Certificate string        `help:"With --strategy exhaustive: if all was searched and nothing broke, write that here; torture certify checks it." placeholder:"FILE"`
+	Exact       bool          `help:"In simulation: draw, replay and shrink what the Go runtime decides, too (docs/exact.md). Passing episodes are run twice and compared."`
+	Once        bool          `help:"With --exact: run passing episodes once."`
+	Episodes    int           `help:"How many. Default: 1000 in sim, or as many as --duration allows. With --strategy exhaustive: so many runs at most; default: any number."`
+	Duration    time.Duration `help:"How long. Default: 30s on real servers."`
+	Seed        *uint64       `help:"Equal seeds, equal runs. Default: a fresh one, which is printed."`
+	Out         string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
+	JSON        bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
+	Coverage    bool          `help:"In simulation: also list the ways in which faults could have hit operations, and never did."`
+	All         bool          `help:"Tell the story of each property that broke, and not of the likely root alone."`
+	Rate        float64       `help:"For live: at most so many requests a second, of all clients together."`
+	ciFlags     `embed:""`
 
 	accessFlags  `embed:""`
 	metricsFlags `embed:""`
@@ -108,6 +115,14 @@ func (r *runCmd) Run(c *commandContext) error {
 	return err
 }
 
+// usual is the strategy where none is asked for.
+func (r *runCmd) usual() string {
+	if simulates(r.Backend) {
+		return "mix"
+	}
+	return "random"
+}
+
 // simulates tells whether a backend is a simulated world.
 func simulates(backend string) bool { return backend == "sim" || backend == "wire" }
 
@@ -136,6 +151,7 @@ func (r *runCmd) on(c *commandContext, w *workload.Workload, out *output) error 
 }
 
 func (r *runCmd) validate() error {
+	r.Strategy = cmp.Or(r.Strategy, r.usual())
 	switch {
 	case !slices.Contains([]string{"sim", "wire", "serve", "ensemble", "live"}, r.Backend):
 		return fmt.Errorf("unknown backend %q: there are sim, wire, serve, ensemble, live", r.Backend)
@@ -155,8 +171,18 @@ func (r *runCmd) validate() error {
 		return fmt.Errorf("--rate %g: at least %d request a second is needed", r.Rate, rateMin)
 	case r.Exact && !simulates(r.Backend) || r.Once && !r.Exact:
 		return fmt.Errorf("--exact is for --backend sim and wire, and --once for --exact")
+	case r.Coverage && !simulates(r.Backend):
+		return fmt.Errorf("--coverage is for --backend sim and wire")
+	case r.Coverage && r.Strategy == "exhaustive":
+		return fmt.Errorf("--strategy exhaustive says itself how much was seen: --coverage is for the others")
 	case sim.CheckStrategy(r.Strategy) != nil:
 		return sim.CheckStrategy(r.Strategy)
+	case r.Strategy != "exhaustive" && (r.Plain || r.Checkpoint != "" || r.Certificate != ""):
+		return fmt.Errorf("--plain, --checkpoint and --certificate are for --strategy exhaustive")
+	case r.AtMost < 0 || r.AtMost > 6:
+		return fmt.Errorf("--at-most %d: 0 to 6 faults are possible", r.AtMost)
+	case r.Strategy == "exhaustive" && (r.Backend != "sim" || r.Exact):
+		return fmt.Errorf("--strategy exhaustive is for --backend sim, without --exact")
 	}
 	return r.validateBackend()
 }
@@ -209,6 +235,9 @@ func (r *runCmd) simulate(c *commandContext, w *workload.Workload, out *output) 
 	if err != nil {
 		return err
 	}
+	if err := r.certify(cfg, result); err != nil {
+		return err
+	}
 	return r.report(c, w, out, result, out.counterexamples(cfg, result))
 }
 
@@ -217,6 +246,8 @@ func (r *runCmd) config() sim.Config {
 	return sim.Config{
 		Audit: auditedEpisodes, Strategy: r.Strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
 		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Once: r.Once,
+		Coverage: r.Strategy != "exhaustive", // which says itself how much it has seen
+		AtMost:   r.AtMost, Plain: r.Plain, Checkpoint: r.Checkpoint,
 	}
 }
 
@@ -227,6 +258,9 @@ const auditedEpisodes = 100
 func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, result sim.Result, saved evidence) error {
 	if c.Err() != nil {
 		interrupted(&result)
+	}
+	if result.Coverage != nil && !r.Coverage {
+		result.Coverage.Never = nil
 	}
 	summary := summarize(result, r.Backend, saved.files)
 	told := 1
@@ -258,4 +292,20 @@ func interrupted(r *sim.Result) {
 		r.Verdict = sim.VerdictUnknown
 		r.Reason = fmt.Sprintf("interrupted; nothing broke in the %d episodes until then", r.Episodes)
 	}
+}
+
+// certify writes the certificate that is wanted, if the search is ground for one.
+func (r *runCmd) certify(cfg sim.Config, result sim.Result) error {
+	if r.Certificate == "" || result.Verdict != sim.VerdictOK {
+		return nil
+	}
+	certificate, err := cfg.Certify(result)
+	if err != nil {
+		return err
+	}
+	var data bytes.Buffer
+	if err := certificate.Write(&data); err != nil {
+		return err
+	}
+	return wholefile.Write(r.Certificate, data.Bytes())
 }

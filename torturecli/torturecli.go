@@ -49,6 +49,7 @@ type cli struct {
 	Replay  replayCmd  `cmd:"" help:"Run a counterexample again, step by step."`
 	Explain explainCmd `cmd:"" help:"Tell the story of a counterexample, or of a history that breaks a rule."`
 	Index   indexCmd   `cmd:"" help:"Make a page over a folder of results, and the pages of its stories."`
+	Certify certifyCmd `cmd:"" help:"Check a certificate: make its search again, and compare."`
 	Check   checkCmd   `cmd:"" help:"Judge a recorded history."`
 	Proxy   proxyCmd   `cmd:"" help:"Stand between ZooKeeper and clients of yours, and give them a bad day."`
 	Serve   serveCmd   `cmd:"" help:"Be a ZooKeeper for tests, in memory: for any client, with bad days if wanted."`

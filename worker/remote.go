@@ -71,6 +71,9 @@ type remoteConn struct {
 	session      int64 // that of the user's last answer
 }
 
+// OneObject says that each user has one object at a time, and nothing else goes over its session.
+func (c *remoteConn) OneObject() {}
+
 // SessionID is the client's, not the observer's.
 func (c *remoteConn) SessionID() int64 { return c.remote.SessionID() }
 

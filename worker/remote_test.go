@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
@@ -100,6 +101,19 @@ func runRemote(t *testing.T, w *workload.Workload, cfg sim.Config) sim.Result {
 	return r
 }
 
+// oneEach is an episode whose users have one object each, and nothing else over their sessions, as in processes of their own.
+type oneEach struct{ workload.Episode }
+
+func (e oneEach) Run(u workload.User) { e.Episode.Run(oneUser{u}) }
+
+type oneUser struct{ workload.User }
+
+func (u oneUser) Conn() recipes.Conn { return oneConn{u.User.Conn().(*fakezk.Conn)} }
+
+type oneConn struct{ *fakezk.Conn }
+
+func (oneConn) OneObject() {}
+
 // What is served and called is the recipe, no more and no less: without faults, every step of every episode is
 // the same as without the detour. (The questions who leads, who is asked to release and whether to downgrade
 // are not in the protocol, so elections and locks with readers differ.)
@@ -115,6 +129,7 @@ func TestDetourChangesNothing(t *testing.T) {
 		if kind == "counter" { // its recipe makes the znode itself
 			direct = workload.Counter(func(c recipes.Conn, path string) workload.Adder { return recipes.NewCounter(c, path) })
 		}
+		direct, _ = direct.With(workload.Ours, direct.Make, func(e workload.Episode, _ string) workload.Episode { return oneEach{e} })
 		cfg := sim.Config{Episodes: 300, Faults: sim.NoFaults, NoFaultsAtAll: true}
 		want, got := runRemote(t, direct, cfg), runRemote(t, looped(t, kind, workload.Ours), cfg)
 		if got.Hash != want.Hash || got.Verdict != sim.VerdictOK {

@@ -13,6 +13,7 @@ package workload
 //   - progress: once faults are healed, all that wait at a barrier that is open and stays open get through (else:
 //     lost-wakeup). At one that may be shut they may wait for ever. A barrier stays shut when the client that shut it
 //     dies.
+//   - unusable: as for a lock.
 //   - no leaks: no znode but the barrier, no watch on what will not come, no goroutine.
 //   - unexpected-error: no error without a reason.
 
@@ -40,13 +41,13 @@ var gateKind = Kind{
 			Text:  "who waits at a barrier that is open gets through",
 			Also:  []string{"lost-wakeup"},
 		},
-		noLeaks,
+		usable, noLeaks,
 	},
 	Recipes: []Entry{
 		barrierEntry(Ours, "recipes.Barrier: a gate that is shut and opened, exactly once for each call",
 			func(c recipes.Conn, path string) BarrierRecipe { return recipes.NewBarrier(c, path) }),
 	},
-	Spared: map[string]string{"wrap": "its one znode has no number", "reap": "its znode has no children"},
+	Spared: map[string]string{"reap": "its znode has no children"},
 }
 
 var barrierEntry = entries("barrier", Barrier)
@@ -75,6 +76,7 @@ func planBarrier(p *sim.Plan, path string, new maker[BarrierRecipe]) *barrierEpi
 	e := &barrierEpisode{Script: NewScript[string](p, path), new: new}
 	e.Draw(p, p.Ops+1, oneOf("wait", "shut", "wait", "open", "shut", "wait"))
 	e.turns[0] = append(e.turns[0], "open")
+	e.fresh = drawFreshness(p)
 	return e
 }
 
@@ -106,10 +108,13 @@ func (e *barrierEpisode) Run(u User) {
 	for name := range e.Turns(u) {
 		operateBarrier(u, gate, name)
 	}
+	e.afresh(u, func() *sim.Op { return operateBarrier(u, gate, "open") }, func() {
+		gate = e.renewed(gate, e.new(u.Conn(), e.Path)).(BarrierRecipe)
+	})
 	e.Over(gate)
 }
 
-func operateBarrier(u User, gate BarrierRecipe, name string) {
+func operateBarrier(u User, gate BarrierRecipe, name string) *sim.Op {
 	do := map[string]func(context.Context) error{"shut": gate.Shut, "open": gate.Open, "wait": gate.Wait}[name]
 	ctx, op := u.Begin(name, "", true)
 	err := do(ctx)
@@ -121,6 +126,7 @@ func operateBarrier(u User, gate BarrierRecipe, name string) {
 		outcome = sim.Unknown
 	}
 	u.End(op, outcome, "", err)
+	return op
 }
 
 func (e *barrierEpisode) Judge(v *View) Judgement {

@@ -59,7 +59,7 @@ func TestBeliefs(t *testing.T) {
 		{"a recipe that cannot tell, told", struct{ Locker }{}, 0, informed{times: 1, earlier: true}, false, false},
 	} {
 		var found []sim.Violation
-		h := &hold{op: &sim.Op{Name: "acquire", Return: 1}, expiriesSeen: test.granted}
+		h := &hold{op: &sim.Op{Name: "acquire", Return: 1, ExpiriesSeen: test.granted}}
 		if goesOn := believes(test.told, test.recipe, h, &found); goesOn != test.goesOn ||
 			(len(found) > 0) != test.accused {
 			t.Errorf("%s: goes on: %v, accused of %v", test.name, goesOn, found)

@@ -18,6 +18,9 @@ var consequences = map[string][]string{
 	// than the head.
 	"order": {"herd", "stale-peek"},
 
+	// What always fails goes on failing.
+	"unexpected-error": {"unusable"},
+
 	// An item that is gone is missed by calls that look for it and by calls that wait for it.
 	"lost": {"false-empty", "lost-wakeup"},
 	// A sum is named when no single addition is to blame.
@@ -37,8 +40,9 @@ var consequences = map[string][]string{
 	// litter.
 	"orphan":     {"deadlock", "progress", "leak"},
 	"self-block": {"deadlock", "progress"},
-	// A watch on what will not come lets its waiter sleep, or, when that has given up, is left.
-	"lost-wakeup": {"watch-leak", "goroutine-leak"},
+	// A watch on what will not come lets its waiter sleep, or, when that has given up, is left. If the waiter's znode has
+	// gone meanwhile, it is said of it only that it waits.
+	"lost-wakeup": {"progress", "watch-leak", "goroutine-leak"},
 }
 
 // Follows implements [sim.Causal].

@@ -15,7 +15,7 @@ type delivery struct {
 // deliveries are in the order in which the items were first mentioned.
 type deliveries []*delivery
 
-var claiming = role{noun: "the claim", acquire: "claim", release: "finish"}
+var claiming = role{noun: "the claim", acquire: "claim", release: "finish", try: "try"}
 
 func (v *View) deliveries() (all deliveries) {
 	of := func(item string) *delivery {

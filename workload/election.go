@@ -3,9 +3,11 @@ package workload
 // The election workload.
 //
 // Clients, some with two users on one session, campaign for one office, command something while they lead, with their
-// token if they have one, and resign, again and again; they ask for the leader, wait, give up, crash and come back.
+// token if they have one, and resign, again and again; they ask for the leader, wait, give up, crash and come back. A
+// third of the terms take time, as a lock's holds do.
 //
-// Properties, besides belief, progress, no leaks and unexpected-error, which are those of a lock:
+// Properties, besides belief, idle, false-lost, progress, no leaks, unexpected-error and unusable, which are those of a
+// lock:
 //
 //   - exclusion: no two candidates lead while both their sessions are alive. A term begins when Campaign returns and
 //     ends when Resign is called, or when the session ends at the servers. exclusion-in-session is the same for two
@@ -44,7 +46,7 @@ var electionKind = Kind{
 			Text:  "once faults are healed every candidate is elected",
 			Also:  []string{"lost-wakeup", "self-block", "orphan"},
 		},
-		noLeaks,
+		busy, truthful, usable, noLeaks,
 	},
 	Recipes: []Entry{
 		electionEntry(Ours, "recipes.Candidate: fair, with tokens, told of loss",
@@ -79,7 +81,7 @@ func Election(new func(c recipes.Conn, path string) Candidate, opts ...Option) *
 }
 
 // leadership is what the candidates want.
-var leadership = role{"the leadership", "elected", "resigned", true}
+var leadership = role{noun: "the leadership", acquire: "elected", release: "resigned", signed: true}
 
 // electionEpisode is one planned episode: the scripts, and what the leader commands.
 type electionEpisode struct {
@@ -93,6 +95,7 @@ type electionEpisode struct {
 type term struct {
 	ask, askInOffice bool
 	commands         int
+	errands          []errand
 	cancelResign     bool
 }
 
@@ -106,37 +109,55 @@ func drawTerm(p *sim.Plan, label string) term {
 		askInOffice:  p.Choose(4, label) == 3,
 		commands:     [...]int{1, 2, 0}[p.Choose(3, label)],
 		cancelResign: p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7,
+		errands:      drawErrands(p, label),
 	}
 }
 
 func (e *electionEpisode) Run(u User) {
 	c := e.new(u.Conn(), e.Path)
+	h := e.household(u, func(c recipes.Conn, path string) secondObject {
+		inner := e.new(c, path)
+		return secondObject{recipe: inner, take: inner.Campaign, give: inner.Resign}
+	})
 	for turn := range e.Turns(u) {
 		teller, can := c.(leaderTeller)
 		if turn.ask && can {
 			askLeader(u, teller)
 			continue
 		}
-		e.serve(u, c, turn)
+		e.serve(u, c, turn, h)
 	}
+	e.afresh(u, func() *sim.Op {
+		return taking(u, c, waiting(leadership.acquire, c.Campaign), leadership.release, c.Resign)
+	}, func() { c = e.renewed(c, e.new(u.Conn(), e.Path)).(Candidate) })
+	h.end()
 	e.Over(c)
 }
 
-func (e *electionEpisode) serve(u User, c Candidate, turn term) {
+func (e *electionEpisode) serve(u User, c Candidate, turn term, home *household) {
 	h := take(u, c, waiting(leadership.acquire, c.Campaign))
 	if h == nil {
 		return
 	}
 	for range turn.commands {
-		if !believes(u, c, h, &e.zombies) {
+		if !e.command(u, c, h) {
 			break
 		}
-		u.Do("command", func() string { return e.followed.write(h) })
 	}
+	home.dwell(turn.errands, func() bool { return e.command(u, c, h) })
 	if teller, can := c.(leaderTeller); can && turn.askInOffice {
 		askLeader(u, teller)
 	}
 	giveBack(u, leadership.release, c.Resign, turn.cancelResign)
+}
+
+// command commands something if the user believes that it leads.
+func (e *electionEpisode) command(u User, c Candidate, h *hold) bool {
+	if !believes(u, c, h, &e.zombies) {
+		return false
+	}
+	u.Do("command", func() string { return e.followed.write(h) })
+	return true
 }
 
 func askLeader(u User, teller leaderTeller) {
@@ -158,6 +179,9 @@ func (e *electionEpisode) Judge(v *View) Judgement {
 	j.Add(exclusion(v, terms, leadership, always)...)
 	j.beliefs(v, e.zombies)
 	j.Add(fencing(v, terms, leadership, always)...)
+	j.idle(v, leadership.waits, terms, 1)
+	j.inner(v)
+	j.falseLost(v, terms)
 	j.Add(staleLeaders(v, terms)...)
 	j.order(v, leadership)
 	j.herds(v, 1, nil)

@@ -4,6 +4,7 @@ package workload
 //
 // Clients, some with two users on one session, acquire and release one lock again and again; they try, wait, give up,
 // crash and come back. A user that holds the lock writes to a guarded resource, with the lock's token if it has one.
+// A third of the holds take time: see the package documentation, Holds that take time.
 //
 // Properties:
 //
@@ -28,6 +29,12 @@ package workload
 //     for it alone or has no use (leak), wherever in the tree; no watch on a znode that will not come (watch-leak), no
 //     goroutine (goroutine-leak).
 //   - unexpected-error: no error without a reason.
+//   - idle: in calm, when no fault strikes and none is in effect, the lock is not free for 45 s while somebody waits.
+//   - false-lost: a user is not told that its hold is lost while its session lives, its znode is there and nothing
+//     was done to it. Judged if the recipe has Lost, and of releases that fail with recipes.ErrLost. A client that
+//     was cut off for a third of the session timeout may go by its own clock.
+//   - unusable: once faults are healed a fresh operation of each user succeeds, see the package documentation,
+//     Unusable for ever.
 //
 // Under pause, expiry and crash a holder that has not yet been told of its expiry may overlap with the next one. That
 // is no violation of exclusion: it is what tokens are for.
@@ -38,6 +45,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/linearizability"
@@ -62,7 +70,7 @@ var lockKind = Kind{
 			Text:  "once faults are healed everybody gets the lock",
 			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
 		},
-		noLeaks,
+		busy, truthful, usable, noLeaks,
 	},
 	Recipes: []Entry{
 		lockEntry(Ours, "recipes.Lock: fair, with tokens, survives lost replies",
@@ -126,6 +134,7 @@ type lockEpisode struct {
 type lockTurn struct {
 	try           bool
 	writes        int
+	errands       []errand
 	cancelRelease bool
 }
 
@@ -136,21 +145,30 @@ func planLock(p *sim.Plan, path string, new maker[Locker]) *lockEpisode {
 func drawLockTurn(p *sim.Plan, label string) lockTurn {
 	t := lockTurn{try: p.Choose(4, label) == 3, writes: [...]int{1, 2, 0}[p.Choose(3, label)]}
 	t.cancelRelease = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+	t.errands = drawErrands(p, label)
 	return t
 }
 
 func (e *lockEpisode) Run(u User) {
 	lock := e.new(u.Conn(), e.Path)
+	h := e.household(u, func(c recipes.Conn, path string) secondObject {
+		inner := e.new(c, path)
+		return secondObject{recipe: inner, take: inner.Lock, give: inner.Unlock}
+	})
 	for turn := range e.Turns(u) {
 		if e.terms.shared() {
 			u.Do("come", func() string { return "to the lock" })
 		}
-		e.turn(u, lock, turn)
+		e.turn(u, lock, turn, h)
 	}
+	e.afresh(u, func() *sim.Op {
+		return taking(u, lock, lockMethod(lock, false), "release", lock.Unlock)
+	}, func() { lock = e.renewed(lock, e.new(u.Conn(), e.Path)).(Locker) })
+	h.end()
 	e.Over(lock)
 }
 
-func (e *lockEpisode) turn(u User, lock Locker, turn lockTurn) {
+func (e *lockEpisode) turn(u User, lock Locker, turn lockTurn, home *household) {
 	hold := take(u, lock, lockMethod(lock, turn.try))
 	if hold == nil {
 		return
@@ -163,6 +181,7 @@ func (e *lockEpisode) turn(u User, lock Locker, turn lockTurn) {
 			break
 		}
 	}
+	home.dwell(turn.errands, func() bool { return e.write(u, lock, hold) })
 	e.countCalls(lock, hold)
 	giveBack(u, "release", lock.Unlock, turn.cancelRelease)
 }
@@ -172,6 +191,8 @@ type caller interface{ Calls() int }
 // countCalls judges how often the recipe has told its user that it holds the lock: see [JudgeCallbacks].
 func (e *lockEpisode) countCalls(lock Locker, h *hold) {
 	if c, can := lock.(caller); can && e.terms.callbacks && c.Calls() > 1 {
+		noting.Lock()
+		defer noting.Unlock()
 		e.zombies = append(e.zombies, broken("callback", []*sim.Op{h.op},
 			"%s is told several times that it has acquired the lock, by one %s", Who(h.op), h.op.Name)...)
 	}
@@ -196,9 +217,9 @@ func (e *lockEpisode) again(u User, lock Locker, h *hold) {
 
 // hold is a lock held, as its user knows it.
 type hold struct {
-	op           *sim.Op
-	token        int64
-	expiriesSeen int
+	op    *sim.Op
+	token int64
+	lost  bool // its user was told that it is
 }
 
 // method is a way to get hold of something, and its name.
@@ -224,6 +245,12 @@ func waiting(name string, call func(context.Context) error) method {
 
 // take runs an operation that gets hold of something; nil if it did not.
 func take(u User, recipe any, m method) *hold {
+	h, _ := tryTake(u, recipe, m)
+	return h
+}
+
+// tryTake is take with the operation.
+func tryTake(u User, recipe any, m method) (*hold, *sim.Op) {
 	ctx, op := u.Begin(m.name, "", true)
 	got, err := m.call(ctx)
 	if !got {
@@ -232,15 +259,15 @@ func take(u User, recipe any, m method) *hold {
 			end = sim.Fail
 		}
 		u.End(op, end, "", err)
-		return nil
+		return nil, op
 	}
-	h := &hold{op: op, expiriesSeen: u.ExpiriesSeen()}
+	h := &hold{op: op}
 	if t, ok := recipe.(tokener); ok {
 		h.token = t.Token()
 	}
 	u.Note(op, h)
 	u.End(op, sim.OK, strconv.FormatInt(h.token, 10), nil)
-	return h
+	return h, op
 }
 
 // write writes to the guarded resource if the user believes that it holds the lock.
@@ -252,15 +279,19 @@ func (e *lockEpisode) write(u User, lock Locker, h *hold) bool {
 	return true
 }
 
+// noting guards what users note of violations: two may do so whom timers have woken.
+var noting sync.Mutex
+
 // believes asks the recipe, if it can tell, whether the lock is still held; a user of one that
 // cannot looks after its session itself. A belief against better knowledge goes to zombies.
 func believes(u User, recipe any, h *hold, zombies *[]sim.Violation) bool {
-	told := u.ExpiriesSeen() > h.expiriesSeen
+	told := u.ExpiriesSeen() > h.op.ExpiriesSeen
 	var still bool
 	switch l := recipe.(type) {
 	case loser:
 		select {
 		case <-l.Lost():
+			h.lost = true
 		default:
 			still = true
 		}
@@ -270,6 +301,8 @@ func believes(u User, recipe any, h *hold, zombies *[]sim.Violation) bool {
 		return !told
 	}
 	if still && told && u.SawExpiryBefore() {
+		noting.Lock()
+		defer noting.Unlock()
 		*zombies = append(*zombies, sim.Violation{Property: "belief", Ops: []*sim.Op{h.op}}.Saying(
 			"%s, whose %s returned at step %d under session %v, goes on as the owner "+
 				"although it has been told that this session expired",
@@ -309,13 +342,17 @@ func isUnknown(op *sim.Op) bool { return errors.Is(op.Err, recipes.ErrUnknownOut
 // role is what one client at a time holds, and the names of the operations that take and leave it.
 type role struct {
 	noun, acquire, release string
-	signed                 bool // in histories the release has the token, too
+	try                    string // the operation that does not wait; "" if there is none
+	signed                 bool   // in histories the release has the token, too
 }
 
-var theLock = role{"the lock", "acquire", "release", false}
+var theLock = role{noun: "the lock", acquire: "acquire", release: "release", try: "try"}
 
 // takes tells whether an operation is one to take the role.
-func (r role) takes(op *sim.Op) bool { return op.Name == r.acquire || op.Name == "try" }
+func (r role) takes(op *sim.Op) bool { return op.Name == r.acquire || r.try != "" && op.Name == r.try }
+
+// waits tells whether an operation waits for the role.
+func (r role) waits(op *sim.Op) bool { return op.Name == r.acquire }
 
 // holds lists the holds of the role.
 func (v *View) holds(r role) []interval { return v.tenancies(r.takes, r.released) }
@@ -384,6 +421,9 @@ func (e *lockEpisode) Judge(v *View) Judgement {
 	j.Add(exclusion(v, holds, theLock, always)...)
 	j.beliefs(v, e.zombies)
 	j.Add(fencing(v, holds, theLock, always)...)
+	j.idle(v, theLock.waits, holds, 1)
+	j.inner(v)
+	j.falseLost(v, holds)
 	j.order(v, theLock)
 	j.herds(v, 1, nil)
 	j.holding(v, theLock, linearizability.Lock(), e.History(v))
@@ -542,7 +582,8 @@ func (queue contenders) last(y contender, step int) bool {
 }
 
 // herds: a deletion wakes a number of waiting operations at most. Those that are excused do not count, nor does one
-// that had made the znode itself and watched that it stays.
+// that had made the znode itself and watched that it stays, nor one that had to queue anew: what it watched before
+// wakes no operation.
 func (j *Judgement) herds(v *View, most int, excused func(h sim.Herd, op *sim.Op) bool) {
 	all, known := v.Herds()
 	if !j.Judges("herd", known) {
@@ -553,7 +594,9 @@ func (j *Judgement) herds(v *View, most int, excused func(h sim.Herd, op *sim.Op
 		woken := h.Ops
 		if len(woken) > 1 {
 			maker := made.maker(h.Path)
-			woken = where(woken, func(op *sim.Op) bool { return op != maker && (excused == nil || !excused(h, op)) })
+			woken = where(woken, func(op *sim.Op) bool {
+				return op != maker && !made.queuedAgain(op) && (excused == nil || !excused(h, op))
+			})
 		}
 		if len(woken) > most {
 			j.Add(herd(h, woken))

@@ -3,8 +3,8 @@ package workload
 // The locking queue workload.
 //
 // Clients offer values, each a different one; they claim items, apply each to a sink that all share, and then finish
-// the claim: done, or given back. They wait, try, give up, crash and come back. When all have finished, one of them
-// goes on until nothing comes any more.
+// the claim: done, or given back. A third of the claims take time, as a lock's holds do. They wait, try, give up, crash
+// and come back. When all have finished, one of them goes on until nothing comes any more.
 //
 // The sink stands for a consumer's database. It is told the token of each item, if the recipe has tokens, and skips an
 // item whose token it knows.
@@ -23,8 +23,10 @@ package workload
 //   - order: no call gets an item while an older one is free during the whole of the call.
 //   - false-empty: no call says that nothing is free while some item is free during the whole of the call.
 //   - belief: a client that has been told that its session is gone does not go on as the holder.
+//   - idle: in calm no item is free for 45 s while somebody waits for one.
+//   - false-lost: as for a lock.
 //   - progress: a claim returns when there is something to claim (else: lost-wakeup).
-//   - unexpected-error, no leaks: as for a queue.
+//   - unexpected-error, unusable, no leaks: as for a queue.
 //
 // Under pause, expiry and crash a holder that has not been told of its expiry may be at work on an item beside the
 // next one. That is no violation of exclusion: it is what tokens are for. There is no model for package
@@ -59,7 +61,7 @@ var lockingQueueKind = Kind{
 		{Names: []string{"order", "false-empty"}, Text: "no call passes over an item that is free all the time"},
 		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as the holder"},
 		{Names: []string{"progress"}, Text: "a claim returns when there is something to claim"},
-		noLeaks,
+		busy, truthful, usable, noLeaks,
 	},
 	Recipes: []Entry{
 		lockingQueueEntry(Ours, "recipes.LockingQueue: at least once, with tokens that make it once",
@@ -136,6 +138,7 @@ type lockingEpisode struct {
 type lockingTurn struct {
 	name         string // offer, claim or try
 	giveBack     bool
+	errands      []errand
 	cancelFinish bool
 }
 
@@ -150,6 +153,9 @@ func planLockingQueue(p *sim.Plan, path string, new maker[LockingQueuer]) *locki
 func drawLockingTurn(p *sim.Plan, label string) lockingTurn {
 	t := lockingTurn{name: lockingOps[p.Choose(len(lockingOps), label)], giveBack: p.Choose(6, label) == 5}
 	t.cancelFinish = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+	if t.name != "offer" {
+		t.errands = drawErrands(p, label)
+	}
 	return t
 }
 
@@ -191,6 +197,9 @@ func (e *lockingEpisode) Run(u User) {
 	for turn := range e.Turns(u) {
 		e.turn(u, q, turn)
 	}
+	e.afresh(u, func() *sim.Op { return e.offer(u, q) }, func() {
+		q = e.renewed(q, e.new(u.Conn(), e.Path)).(LockingQueuer)
+	})
 	if e.Slot(u) == 0 {
 		u.AwaitOthers()
 		e.drain(u, q)
@@ -212,12 +221,17 @@ func (e *lockingEpisode) turn(u User, q LockingQueuer, turn lockingTurn) {
 		e.consume(u, q, turn)
 		return
 	}
+	e.offer(u, q)
+}
+
+func (e *lockingEpisode) offer(u User, q LockingQueuer) *sim.Op {
 	s := e.Slot(u)
 	e.offered[s]++
 	value := "v" + strconv.Itoa(u.Client()+1) + string(rune('a'+u.Index())) + strconv.Itoa(e.offered[s])
 	ctx, op := u.Begin("offer", value, true)
 	err := q.Offer(ctx, []byte(value))
 	u.End(op, mutationOutcome(err), "", err)
+	return op
 }
 
 // consume claims an item, applies it and finishes the claim; false if it got none.
@@ -230,12 +244,22 @@ func (e *lockingEpisode) consume(u User, q LockingQueuer, turn lockingTurn) bool
 	if _, can := c.(releaser); !can {
 		f.done = true
 	}
+	e.household(u, nil).dwell(turn.errands, func() bool { return e.look(u, c, h) })
 	if believes(u, c, h, &e.zombies) {
 		if f.done {
 			u.Do("apply", func() string { return e.sink.apply(c) })
 		}
 		finishClaim(u, c, f, turn.cancelFinish)
 	}
+	return true
+}
+
+// look looks at the item if the user believes that it holds it.
+func (e *lockingEpisode) look(u User, c Claimed, h *hold) bool {
+	if !believes(u, c, h, &e.zombies) {
+		return false
+	}
+	u.Do("look", func() string { return "at " + string(c.Data()) })
 	return true
 }
 
@@ -256,7 +280,7 @@ func claim(u User, q LockingQueuer, name string) (Claimed, *hold) {
 		u.End(op, sim.Fail, "", err)
 		return nil, nil
 	}
-	h := &hold{op: op, expiriesSeen: u.ExpiriesSeen()}
+	h := &hold{op: op}
 	u.Note(op, h)
 	u.End(op, sim.OK, string(c.Data()), nil)
 	return c, h
@@ -308,7 +332,9 @@ func (e *lockingEpisode) Judge(v *View) Judgement {
 	j.Add(deliveries.exclusion(v)...)
 	j.Add(deliveries.duplicate(v)...)
 	j.Add(deliveries.order(v)...)
+	deliveries.idle(v, &j)
 	j.beliefs(v, e.zombies)
+	j.falseLost(v, v.holds(claiming))
 	j.Add(e.once(v)...)
 	j.Add(e.stuck(v)...)
 	j.Add(e.lost(v)...)

@@ -18,7 +18,7 @@ package workload
 //     Lost or IsOwner.
 //   - progress: every call returns; lost-wakeup: a wait for a change returns when the group is not as its caller knew
 //     it. (A change wakes all that wait: herd is not judged.)
-//   - no leaks, unexpected-error: as for a lock.
+//   - no leaks, unexpected-error, unusable: as for a lock.
 
 import (
 	"context"
@@ -44,7 +44,7 @@ var membershipKind = Kind{
 		{Names: []string{"lost-wakeup", "unchanged"}, Text: "who waits for a change is told of one, and only of one"},
 		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as a member"},
 		{Names: []string{"progress"}, Text: "every call returns"},
-		noLeaks,
+		usable, noLeaks,
 	},
 	Recipes: []Entry{
 		entry("membership", Ours,
@@ -142,11 +142,12 @@ func (e *membershipEpisode) Run(u User) {
 			e.visit(m, turn)
 		}
 	}
+	e.afresh(u, m.comeAndGo, func() { m.group = e.renewed(m.group, e.new(u.Conn(), e.Path)(name)).(Grouper) })
 	e.Over(m.group)
 }
 
 func (e *membershipEpisode) visit(m *visitor, turn stay) {
-	h := m.join()
+	h, _ := m.join()
 	if h == nil {
 		return
 	}
@@ -155,16 +156,25 @@ func (e *membershipEpisode) visit(m *visitor, turn stay) {
 	giveBackOf(m, "leave", m.name, nil, m.group.Leave, turn.cancelLeave)
 }
 
-func (m *visitor) join() *hold {
+func (m *visitor) join() (*hold, *sim.Op) {
 	ctx, op := m.Begin("join", m.name, true)
 	if err := m.group.Join(ctx); err != nil {
 		m.End(op, sim.Unknown, "", err)
-		return nil
+		return nil, op
 	}
-	h := &hold{op: op, expiriesSeen: m.ExpiriesSeen()}
+	h := &hold{op: op}
 	m.Note(op, h)
 	m.End(op, sim.OK, "", nil)
-	return h
+	return h, op
+}
+
+// comeAndGo joins and leaves.
+func (m *visitor) comeAndGo() *sim.Op {
+	h, op := m.join()
+	if h != nil {
+		giveBackOf(m, "leave", m.name, nil, m.group.Leave, false)
+	}
+	return op
 }
 
 func (m *visitor) lookAround(looks []string) {

@@ -32,6 +32,7 @@ type terms struct {
 	overrun   bool // see JudgeWrites
 	callbacks bool // see JudgeCallbacks
 	patient   bool // see Patient
+	tellsTime bool // package recipes does, see sim.TellsTime
 	rounds    roundsPlan
 	statics   func() maker[any] // if set, makes an episode's constructor of recipes: see Statics
 }
@@ -174,6 +175,7 @@ func entries[T any](
 // entry is a recipe that the command knows by name.
 func entry(kind, recipe, help string, of func(opts ...Option) *Workload, opts ...Option) Entry {
 	return Entry{kind, recipe, help, func() *Workload {
-		return of(append([]Option{Named(recipe), Existing()}, opts...)...)
+		ours := func(t *terms) { t.tellsTime = recipe == Ours || strings.HasPrefix(recipe, Ours+"/") }
+		return of(append([]Option{Named(recipe), Existing(), ours}, opts...)...)
 	}}
 }

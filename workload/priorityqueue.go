@@ -6,7 +6,8 @@ package workload
 // is left. Each value has a priority of a few, negative ones among them, so that equals meet and better ones come
 // late. The value says its priority: "-1:v2a3".
 //
-// Properties, under every fault, besides lost, progress, unexpected-error and no leaks, which are those of a queue:
+// Properties, under every fault, besides lost, progress, unexpected-error, unusable and no leaks, which are those of a
+// queue:
 //
 //   - the history is linearizable for a priority queue: what comes out is the value of the lowest priority number at
 //     that moment, and the oldest of those; an operation that failed with an unknown outcome may have happened. What
@@ -33,7 +34,7 @@ var priorityQueueKind = Kind{
 		},
 		noneLost,
 		{Names: []string{"progress"}, Text: "a take returns when there is something to take"},
-		noLeaks,
+		usable, noLeaks,
 	},
 	Recipes: []Entry{
 		priorityQueueEntry(Ours, "recipes.PriorityQueue: lowest number first, FIFO among equals",
@@ -81,11 +82,14 @@ func drawPriorities(p *sim.Plan, scripts [][]string) func(slot int) int32 {
 	for slot, script := range scripts {
 		for _, name := range script {
 			if name == "offer" {
-				drawn[slot] = append(drawn[slot], priorities[p.Choose(len(priorities), planLabel(slot))])
+				drawn[slot] = append(drawn[slot], priorities[p.Choose(len(priorities), sim.PlanLabel(slot))])
 			}
 		}
 	}
 	return func(slot int) int32 {
+		if len(drawn[slot]) == 0 {
+			return priorities[0] // of what is offered when the script is over
+		}
 		next := drawn[slot][0]
 		drawn[slot] = drawn[slot][1:]
 		return next

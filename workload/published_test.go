@@ -13,7 +13,7 @@ import (
 
 // Words of messages: a znode and a session.
 const (
-	znode   = `/t/(?:lock|queue)/\S*\d{10}`
+	znode   = `/t/(?:lock|queue)(?:-inner)?/\S*\d{10}`
 	session = `session 0x[0-9a-f]+`
 )
 

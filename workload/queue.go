@@ -18,6 +18,7 @@ package workload
 //   - progress: a take returns when there is something to take (else: lost-wakeup).
 //   - unexpected-error: no error without a reason; in particular none that only says that two clients had met.
 //   - no leaks: no znode but the empty parent, no watch on what will not come, no goroutine.
+//   - unusable: as for a lock.
 
 import (
 	"context"
@@ -49,7 +50,7 @@ var queueKind = Kind{
 		},
 		noneLost,
 		{Names: []string{"progress"}, Text: "a take returns when there is something to take"},
-		noLeaks,
+		usable, noLeaks,
 	},
 	Recipes: []Entry{
 		queueEntry(Ours, "recipes.Queue: FIFO, says when an outcome is unknown",
@@ -165,6 +166,10 @@ func (e *queueEpisode) Run(u User) {
 	for name := range e.Turns(u) {
 		e.operate(u, q, name)
 	}
+	e.afresh(u, func() *sim.Op { return e.offer(u, q) }, func() {
+		e.Over(q.recipe)
+		q = e.new(u.Conn())
+	})
 	if e.Slot(u) == 0 {
 		u.AwaitOthers()
 		e.drain(u, q)

@@ -184,6 +184,8 @@ type loggedConn struct {
 // NewGUID takes names from where the connection has them, see [recipes.NewGUID].
 func (c *loggedConn) NewGUID() string { return recipes.NewGUID(c.Conn) }
 
+func (c *loggedConn) BeginsToWait() { recipes.BeginsToWait(c.Conn) }
+
 // SessionEvents implements [recipes.EventSource].
 func (c *loggedConn) SessionEvents() <-chan zk.Event { return recipes.SessionEvents(c.Conn) }
 

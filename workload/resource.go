@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/zktorture/zktorture/sim"
 )
@@ -24,7 +25,7 @@ func (r *resource) write(h *hold) string {
 	if !accepted {
 		return fmt.Sprintf("refused: token %d is older than %d", h.token, r.largest)
 	}
-	return fmt.Sprintf("accepted with token %d", h.token)
+	return "accepted with token " + strconv.FormatInt(h.token, 10)
 }
 
 // refused is how many stale writes came in vain.

@@ -37,7 +37,7 @@ func planRounds(p *sim.Plan, path string, parties int, new maker[Rendezvous]) Ep
 }
 
 func fullLayout(p *sim.Plan, parties int) []int {
-	layout := make([]int, 1+p.Choose(min(p.Clients, parties), "clients"))
+	layout := make([]int, 1+p.Choose(min(p.Clients, parties), sim.LabelClients))
 	for i := range parties {
 		layout[i%len(layout)]++
 	}

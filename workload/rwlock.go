@@ -3,9 +3,11 @@ package workload
 // The read/write lock workload.
 //
 // Clients, some with two users on one session, read and write under one lock again and again; they try, wait, ask
-// holders to release, turn their writing into reading, give up, crash and come back.
+// holders to release, turn their writing into reading, give up, crash and come back. A third of the holds take time,
+// as of a lock.
 //
-// Properties, besides belief, progress, no leaks and unexpected-error, which are those of a lock:
+// Properties, besides belief, idle, false-lost, progress, no leaks, unexpected-error and unusable, which are those of a
+// lock:
 //
 //   - exclusion: while a client whose session is alive writes, no other client whose session is alive holds the lock.
 //     Holds begin and end, and exclusion-in-session is, as for a lock. A downgrade has no gap: no other writer comes
@@ -23,6 +25,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/recipes"
@@ -52,7 +55,7 @@ var rwLockKind = Kind{
 			Text:  "once faults are healed everybody gets the lock",
 			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
 		},
-		noLeaks,
+		busy, truthful, usable, noLeaks,
 	},
 	Recipes: []Entry{
 		rwLockEntry(Ours, "recipes.RWLock: fair, with tokens, downgrade and revocation",
@@ -102,7 +105,7 @@ func RWLock(new func(c recipes.Conn, path string) RWLocker, opts ...Option) *Wor
 type rwEpisode struct {
 	Script[rwTurn]
 	new     maker[RWLocker]
-	revokes int // how often Revoke has been called
+	revokes atomic.Int64 // how often Revoke has been called
 	found   []sim.Violation
 }
 
@@ -110,6 +113,7 @@ type rwEpisode struct {
 type rwTurn struct {
 	reads, try, revoke, downgrade bool
 	uses                          int
+	errands                       []errand
 	cancelRelease                 bool
 }
 
@@ -123,18 +127,27 @@ func drawRWTurn(p *sim.Plan, label string) rwTurn {
 	t.revoke = p.Choose(8, label) == 7
 	t.downgrade = !t.reads && p.Choose(3, label) == 2
 	t.cancelRelease = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+	t.errands = drawErrands(p, label)
 	return t
 }
 
 func (e *rwEpisode) Run(u User) {
 	lock := e.new(u.Conn(), e.Path)
+	h := e.household(u, func(c recipes.Conn, path string) secondObject {
+		inner := e.new(c, path)
+		return secondObject{recipe: inner, take: inner.Lock, give: inner.Unlock}
+	})
 	for turn := range e.Turns(u) {
-		e.turn(u, lock, turn)
+		e.turn(u, lock, turn, h)
 	}
+	e.afresh(u, func() *sim.Op {
+		return taking(u, lock, waiting("acquire", lock.Lock), "release", lock.Unlock)
+	}, func() { lock = e.renewed(lock, e.new(u.Conn(), e.Path)).(RWLocker) })
+	h.end()
 	e.Over(lock)
 }
 
-func (e *rwEpisode) turn(u User, lock RWLocker, turn rwTurn) {
+func (e *rwEpisode) turn(u User, lock RWLocker, turn rwTurn, home *household) {
 	if turn.revoke {
 		e.revoke(u, lock)
 	}
@@ -142,11 +155,16 @@ func (e *rwEpisode) turn(u User, lock RWLocker, turn rwTurn) {
 	if h == nil {
 		return
 	}
-	e.use(u, lock, h, turn.uses)
+	for range turn.uses {
+		if !e.use(u, lock, h) {
+			break
+		}
+	}
+	home.dwell(turn.errands, func() bool { return e.use(u, lock, h) })
 	reads := turn.reads
 	if d, can := lock.(downgrader); can && turn.downgrade {
 		if reads = downgrade(u, d, h); reads {
-			e.use(u, lock, h, 1)
+			e.use(u, lock, h)
 		}
 	}
 	name, unlock := "release", lock.Unlock
@@ -171,13 +189,12 @@ func rwMethod(lock RWLocker, turn rwTurn) method {
 }
 
 // use does something under the lock as long as the user believes that it holds it, and is not asked to release it.
-func (e *rwEpisode) use(u User, lock RWLocker, h *hold, times int) {
-	for range times {
-		if e.asked(lock, h) || !believes(u, lock, h, &e.found) {
-			return
-		}
-		u.Do("use", func() string { return "under the lock" })
+func (e *rwEpisode) use(u User, lock RWLocker, h *hold) bool {
+	if e.asked(lock, h) || !believes(u, lock, h, &e.found) {
+		return false
 	}
+	u.Do("use", func() string { return "under the lock" })
+	return true
 }
 
 // asked tells whether the holder is asked to release the lock.
@@ -191,7 +208,7 @@ func (e *rwEpisode) asked(lock RWLocker, h *hold) bool {
 	default:
 		return false
 	}
-	if e.revokes == 0 {
+	if e.revokes.Load() == 0 {
 		e.found = append(e.found, broken("revocation", []*sim.Op{h.op},
 			"%s, whose %s returned at step %d, is asked to release the lock although nobody has called Revoke",
 			Who(h.op), h.op.Name, sim.StepOf(h.op.Return))...)
@@ -204,7 +221,7 @@ func (e *rwEpisode) revoke(u User, lock RWLocker) {
 	if !can {
 		return
 	}
-	e.revokes++
+	e.revokes.Add(1)
 	ctx, op := u.Begin("revoke", "", true)
 	err := r.Revoke(ctx)
 	end := sim.OK
@@ -261,6 +278,9 @@ func (e *rwEpisode) Judge(v *View) Judgement {
 	j.Add(exclusion(v, all, theLock, conflict)...)
 	j.beliefs(v, e.found)
 	j.Add(fencing(v, all, theLock, numbered)...)
+	j.idle(v, waitsForLock, all, 1)
+	j.inner(v)
+	j.falseLost(v, all)
 	j.rwOrder(v)
 	made, _ := v.commits()
 	j.herds(v, 1, func(h sim.Herd, op *sim.Op) bool { // a writer's end wakes any number of readers
@@ -300,7 +320,9 @@ func (j *Judgement) rwOrder(v *View) {
 }
 
 // waits tells whether a contender does not merely try.
-func (y contender) waits() bool { return y.op.Name == "acquire" || y.op.Name == "racquire" }
+func (y contender) waits() bool { return waitsForLock(y.op) }
+
+func waitsForLock(op *sim.Op) bool { return op.Name == "acquire" || op.Name == "racquire" }
 
 // History is the episode for the model of a read/write lock with tokens. What happened outside of
 // operations is in it as releases of unknown outcome: a holder's death, or the end of its session.

@@ -14,6 +14,7 @@ type Script[T any] struct {
 	terms   terms  // on which the recipe is judged
 	layout  []int  // users by client
 	turns   [][]T  // by slot; consumed
+	fresh   *freshness
 }
 
 // NewScript draws how many clients there are, and how many users share the session of each.
@@ -27,14 +28,15 @@ func planScript[T any](p *sim.Plan, path string, missing, most int, draw func(p 
 	c := NewScript[T](p, path)
 	c.Missing = p.Choose(missing, "the parent is missing") == missing-1
 	c.Draw(p, most, draw)
+	c.fresh = drawFreshness(p)
 	return c
 }
 
 // Draw draws from one turn to most turns for each user. draw draws a turn, with the label that it is given.
 func (c *Script[T]) Draw(p *sim.Plan, most int, draw func(p *sim.Plan, label string) T) {
 	for s := range Slot(c.layout, len(c.layout), 0) {
-		label := planLabel(s)
-		script := make([]T, 1+p.Choose(most, label))
+		label := sim.PlanLabel(s)
+		script := make([]T, p.Turns(most, label))
 		for i := range script {
 			script[i] = draw(p, label)
 		}
@@ -96,10 +98,18 @@ func (c *Script[T]) Over(recipe any) {
 	}
 }
 
+// renewed ends a recipe for a user who goes on with another.
+func (c *Script[T]) renewed(old, new any) any {
+	c.Over(old)
+	return new
+}
+
 // Judging begins a judgement, in which what the recipe's options waive is not judged.
 func (c *Script[T]) Judging(v *View) Judgement {
 	v.terms = &c.terms
-	return Judgement{terms: &c.terms}
+	j := Judgement{terms: &c.terms}
+	j.unusable(c.fresh)
+	return j
 }
 
 // MayWaitForever implements [Episode]: no operation may.

@@ -3,9 +3,10 @@ package workload
 // The semaphore workload.
 //
 // Clients, some with two users on one session, acquire a permit and release it again and again; they try, wait, give
-// up, crash and come back.
+// up, crash and come back. A third of the holds take time, as of a lock.
 //
-// Properties, besides belief, progress, no leaks and unexpected-error, which are those of a lock:
+// Properties, besides belief, idle, false-lost, progress, no leaks, unexpected-error and unusable, which are those of a
+// lock:
 //
 //   - exclusion: no more users than there are permits hold one while their sessions are alive. A hold begins when
 //     Acquire returns and ends when Release is called, or when the session ends at the servers.
@@ -43,7 +44,7 @@ var semaphoreKind = Kind{
 			Text:  "once faults are healed everybody gets a permit",
 			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
 		},
-		noLeaks,
+		busy, truthful, usable, noLeaks,
 	},
 	Recipes: []Entry{
 		semaphoreEntry(Ours, Permits, "recipes.Semaphore of 2 permits: fair, with tokens"),
@@ -101,35 +102,54 @@ type semaphoreEpisode struct {
 type permitTurn struct {
 	try           bool
 	uses          int
+	errands       []errand
 	cancelRelease bool
 }
 
 func drawPermitTurn(p *sim.Plan, label string) permitTurn {
 	t := permitTurn{try: p.Choose(4, label) == 3, uses: [...]int{1, 2, 0}[p.Choose(3, label)]}
 	t.cancelRelease = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
+	t.errands = drawErrands(p, label)
 	return t
 }
 
 func (e *semaphoreEpisode) Run(u User) {
 	semaphore := e.new(u.Conn(), e.Path)
+	h := e.household(u, func(c recipes.Conn, path string) secondObject {
+		inner := e.new(c, path)
+		return secondObject{recipe: inner, take: inner.Acquire, give: inner.Release}
+	})
 	for turn := range e.Turns(u) {
-		e.turn(u, semaphore, turn)
+		e.turn(u, semaphore, turn, h)
 	}
+	e.afresh(u, func() *sim.Op {
+		return taking(u, semaphore, permitMethod(semaphore, false), "release", semaphore.Release)
+	}, func() { semaphore = e.renewed(semaphore, e.new(u.Conn(), e.Path)).(Permitter) })
+	h.end()
 	e.Over(semaphore)
 }
 
-func (e *semaphoreEpisode) turn(u User, s Permitter, turn permitTurn) {
+func (e *semaphoreEpisode) turn(u User, s Permitter, turn permitTurn, home *household) {
 	h := take(u, s, permitMethod(s, turn.try))
 	if h == nil {
 		return
 	}
 	for range turn.uses {
-		if !believes(u, s, h, &e.zombies) {
+		if !e.use(u, s, h) {
 			break
 		}
-		u.Do("use", func() string { return "with a permit" })
 	}
+	home.dwell(turn.errands, func() bool { return e.use(u, s, h) })
 	giveBack(u, "release", s.Release, turn.cancelRelease)
+}
+
+// use does something with a permit if the user believes that it has it.
+func (e *semaphoreEpisode) use(u User, s Permitter, h *hold) bool {
+	if !believes(u, s, h, &e.zombies) {
+		return false
+	}
+	u.Do("use", func() string { return "with a permit" })
+	return true
 }
 
 func permitMethod(s Permitter, try bool) method {
@@ -139,7 +159,7 @@ func permitMethod(s Permitter, try bool) method {
 	return waiting("acquire", s.Acquire)
 }
 
-var aPermit = role{"a permit", "acquire", "release", false}
+var aPermit = role{noun: "a permit", acquire: "acquire", release: "release", try: "try"}
 
 func (e *semaphoreEpisode) Judge(v *View) Judgement {
 	holds := v.holds(aPermit)
@@ -147,13 +167,19 @@ func (e *semaphoreEpisode) Judge(v *View) Judgement {
 	j.Add(e.exclusion(v, holds)...)
 	j.beliefs(v, e.zombies)
 	// Of two that wait at the same time the one with the smaller token may learn of its grant later.
-	j.Add(fencing(v, holds, aPermit, func(a, b interval) bool { return a.end <= b.op.Call })...)
+	j.Add(fencing(v, holds, aPermit, afterwards)...)
+	j.Add(e.exclusion(v, v.holds(theInner))...)
+	j.Add(fencing(v, v.holds(theInner), theInner, afterwards)...)
+	j.falseLost(v, holds)
+	j.idle(v, aPermit.waits, holds, e.permits)
 	e.order(v, &j)
-	made, _ := v.commits()
-	j.herds(v, max(e.permits, 1), func(_ sim.Herd, op *sim.Op) bool { return made.queuedAgain(op) })
+	j.herds(v, max(e.permits, 1), nil)
 	j.holding(v, aPermit, linearizability.Semaphore(e.permits), e.History(v))
 	return j
 }
+
+// afterwards tells whether a hold was over when another was called for.
+func afterwards(a, b interval) bool { return a.end <= b.op.Call }
 
 func (e *semaphoreEpisode) History(v *View) linearizability.History { return v.tenures(aPermit) }
 

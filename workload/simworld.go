@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/sim"
@@ -29,6 +30,10 @@ func (w simWorld) SessionGone(session int64) (since int64, known bool) { return 
 
 func (w simWorld) Crash(client, incarnation int) (at int64, crashed bool) {
 	return w.IncarnationEnd(client, incarnation)
+}
+
+func (w simWorld) Calm(from, to int64) (d time.Duration, known bool) {
+	return w.World.Calm(from, to), true
 }
 
 func (w simWorld) Beliefs() (known bool) { return true }
@@ -147,7 +152,7 @@ func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violat
 	notes := map[int64]int{} // by session
 	w.Servers().Walk("/", func(path string, n fakezk.NodeInfo) {
 		made, maker := all.creation(path)
-		if maker == nil || len(found) > 0 {
+		if maker == nil || len(found) > 0 || allowed.Errand(path) {
 			return
 		}
 		switch {

@@ -52,7 +52,6 @@ var twoPhaseKind = Kind{
 			func(c recipes.Conn, path string) Committer { return committer{recipes.NewTwoPhase(c, path)} }),
 	},
 	Spared: map[string]string{
-		"wrap": "sites are named by their callers",
 		"reap": "the directory is empty only when the workload has forgotten its transactions, at the end",
 	},
 }
@@ -103,7 +102,7 @@ func planTransactions(p *sim.Plan, path string, new maker[Committer]) *transacti
 	e := &transactions{Script: NewScript[string](p, path), new: new}
 	e.count = 1 + p.Choose(min(p.Ops, 3), "transactions")
 	for s := range Slot(e.layout, len(e.layout), 0) {
-		e.turns = append(e.turns, e.script(p, s, planLabel(s)))
+		e.turns = append(e.turns, e.script(p, s, sim.PlanLabel(s)))
 	}
 	return e
 }

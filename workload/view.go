@@ -53,7 +53,7 @@ func broken(property string, ops []*sim.Op, format string, args ...any) []sim.Vi
 
 // History turns operations into a history for a model, in the order of the returns; convert says what each contributes.
 func (v *View) History(convert func(op *sim.Op, add func(linearizability.Operation))) linearizability.History {
-	var h linearizability.History
+	h := make(linearizability.History, 0, len(v.Ops))
 	for _, op := range v.Ops {
 		convert(op, func(o linearizability.Operation) { h = append(h, o) })
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -78,6 +79,9 @@ func (w *Workload) Name() string { return w.kind }
 // ClientSemantics is the client library that the recipe was written for.
 func (w *Workload) ClientSemantics() fakezk.ClientSemantics { return w.terms.semantics }
 
+// TellsTime implements [sim.TellsTime].
+func (w *Workload) TellsTime() bool { return w.terms.tellsTime }
+
 // Episode plans one episode about the object at a path: at all times the same for the same choices.
 func (w *Workload) Episode(p *sim.Plan, path string) Episode {
 	e := w.plan(p, path, w.maker())
@@ -114,6 +118,7 @@ func (w *Workload) With(
 ) (*Workload, bool) {
 	v := *w
 	v.terms.recipe, v.terms.statics, v.new, v.around = recipe, nil, new, around
+	v.terms.tellsTime = false
 	return &v, w.new != nil
 }
 
@@ -223,6 +228,11 @@ type User interface {
 	End(op *sim.Op, outcome sim.Outcome, result string, err error)
 	// Do reaches what the clients share outside of ZooKeeper.
 	Do(what string, f func() string)
+	// Wait lets time pass: d in the simulated world, and in others for as long as is useful there.
+	Wait(d time.Duration)
+	// AwaitCalm waits until all faults are over, for a user who has finished its script. It returns false if that cannot
+	// be known.
+	AwaitCalm() bool
 	// AwaitOthers waits until all other users have finished.
 	AwaitOthers()
 	// ExpiriesSeen counts how often the process has learned that its session was gone.
@@ -252,6 +262,13 @@ func (u simUser) Conn() recipes.Conn {
 
 func (u simUser) AwaitOthers() { u.of.AwaitOthers() }
 
+func (u simUser) AwaitCalm() bool {
+	u.of.AwaitCalm()
+	return true
+}
+
+func (u simUser) Wait(d time.Duration) { u.of.Wait(d) }
+
 func (u simUser) Begin(name, arg string, cancelable bool) (context.Context, *sim.Op) {
 	return u.of.Begin(name, arg, cancelable)
 }
@@ -266,11 +283,11 @@ func (u simUser) Do(what string, f func() string) { u.of.Do(what, f) }
 
 // drawUsers draws how many clients there are and how many users share the session of each.
 func drawUsers(p *sim.Plan) []int {
-	clients := 1 + p.Choose(p.Clients, "clients")
+	clients := 1 + p.Choose(p.Clients, sim.LabelClients)
 	users := make([]int, clients)
 	for i := range users {
 		users[i] = 1
-		if p.Users > 1 && p.Choose(4, "two users") == 3 {
+		if p.Users > 1 && p.Choose(4, sim.LabelShared) == 3 {
 			users[i] = 2
 		}
 	}
@@ -285,17 +302,6 @@ func Slot(users []int, client, index int) int {
 	}
 	return n
 }
-
-// labels for what each client plans, so that taking something away from one client's plan leaves
-// the others' as they are.
-var planLabels = func() (labels [20]string) {
-	for i := range labels {
-		labels[i] = "plan of user " + string(rune('a'+i))
-	}
-	return labels
-}()
-
-func planLabel(slot int) string { return planLabels[slot%len(planLabels)] }
 
 // surprising tells whether an error is ZooKeeper's refusal of a request: the recipe has to deal with it, and no fault
 // explains it.

@@ -1,6 +1,11 @@
 package workload
 
-import "github.com/zktorture/zktorture/sim"
+import (
+	"strings"
+	"time"
+
+	"github.com/zktorture/zktorture/sim"
+)
 
 // World answers what users cannot tell: judges ask it when an episode is over. A world may know everything, or see
 // some things from outside only, or not at all. "Cannot be known here" is an answer of its own: the result that is
@@ -19,6 +24,13 @@ type World interface {
 	SessionGone(session int64) (since int64, known bool)
 	// Crash returns when a client's process died that was its number life, and false if it did not.
 	Crash(client, life int) (at int64, crashed bool)
+
+	// CutOff tells whether, between two stamps, a client did not hear its servers for a third of the session timeout
+	// or more.
+	CutOff(client int, from, to int64) bool
+
+	// Calm returns how much time has surely passed between two stamps by the servers' clock since all faults were over.
+	Calm(from, to int64) (d time.Duration, known bool)
 
 	// Beliefs tells whether it is known when, among its own steps, a process was told that its session was gone.
 	Beliefs() (known bool)
@@ -52,4 +64,9 @@ type Leftovers struct {
 	// Notes says that users keep ephemeral znodes as long as their session lives: one for each user, and one for each
 	// operation that has failed, as what may not be there cannot be tidied up.
 	Notes bool
+}
+
+// Errand tells whether a znode is what holders have left on their errands, beside the object. It is not judged.
+func (l Leftovers) Errand(path string) bool {
+	return strings.HasPrefix(path, l.Path+tallyEnding) || strings.HasPrefix(path, l.Path+logEnding)
 }

@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -11,12 +12,13 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// HuntConfig says how animals are hunted. The portfolio is the same for all: a fifth of the episodes sweeps, the rest
-// is random, all faults may strike unless the animal needs none.
+// HuntConfig says how animals are hunted: all by the same strategy, and all faults may strike unless the animal needs
+// none.
 type HuntConfig struct {
 	Seed     uint64
-	Episodes int // at most, for each animal and for its twin; default 20,000
-	Workers  int // episodes under way at the same time; default: GOMAXPROCS
+	Episodes int    // at most, for each animal and for its twin; default 20,000
+	Strategy string // one of [sim.Strategies]; default "mix". It does not count for canaries.
+	Workers  int    // episodes under way at the same time; default: GOMAXPROCS
 	// SkipTwin leaves out the twin.
 	SkipTwin bool
 	// NoShrink leaves the stories as they were found.
@@ -53,9 +55,8 @@ type Hunter struct {
 
 // NewHunter returns a hunter.
 func NewHunter(cfg HuntConfig) *Hunter {
-	if cfg.Episodes == 0 {
-		cfg.Episodes = EpisodesMax
-	}
+	cfg.Episodes = cmp.Or(cfg.Episodes, EpisodesMax)
+	cfg.Strategy = cmp.Or(cfg.Strategy, "mix")
 	return &Hunter{cfg: cfg, twins: map[string]func() (sim.Result, error){}}
 }
 
@@ -77,9 +78,9 @@ type hunt struct {
 }
 
 func (h *hunt) run(ctx context.Context) error {
-	steps := []func(context.Context) error{h.sweep, h.random}
+	steps := []func(context.Context) error{h.search}
 	if h.catch.Animal.Rate > 0 {
-		steps = []func(context.Context) error{h.count}
+		steps[0] = h.count
 	}
 	if !h.cfg.SkipTwin {
 		steps = append(steps, h.twin)
@@ -106,32 +107,22 @@ func (h *hunt) blame(format string, args ...any) {
 	h.catch.Problem += fmt.Sprintf(format, args...)
 }
 
-func (h *hunt) sweep(ctx context.Context) error { return h.search(ctx, "sweep", h.cfg.Episodes/5) }
-
-func (h *hunt) random(ctx context.Context) error {
-	return h.search(ctx, "random", h.cfg.Episodes-h.cfg.Episodes/5)
-}
-
 // search runs episodes until the animal is found.
-func (h *hunt) search(ctx context.Context, strategy string, episodes int) error {
-	if h.catch.Found != nil || episodes == 0 {
-		return nil
-	}
-	r, err := h.campaign(ctx, strategy, episodes, h.catch.Animal.Property)
+func (h *hunt) search(ctx context.Context) error {
+	r, err := h.campaign(ctx, h.cfg.Strategy, h.catch.Animal.Property)
 	if err != nil {
 		return err
 	}
+	h.catch.Episodes = r.Episodes
 	if h.take(r); h.catch.Found != nil {
-		h.catch.Episodes += h.catch.Found.Episode + 1
-	} else {
-		h.catch.Episodes += r.Episodes
+		h.catch.Episodes = h.catch.Found.Episode + 1
 	}
 	return nil
 }
 
-func (h *hunt) campaign(ctx context.Context, strategy string, episodes int, until string) (sim.Result, error) {
+func (h *hunt) campaign(ctx context.Context, strategy, until string) (sim.Result, error) {
 	return sim.Run(ctx, h.catch.Animal.Broken(), sim.Config{
-		Strategy: strategy, Until: until, Episodes: episodes, Seed: h.cfg.Seed,
+		Strategy: strategy, Until: until, Episodes: h.cfg.Episodes, Seed: h.cfg.Seed,
 		Faults: h.catch.Animal.Faults(), NoFaultsAtAll: true,
 		Clients: h.catch.Animal.Clients, Workers: h.cfg.Workers, NoShrink: h.cfg.NoShrink,
 	})
@@ -157,7 +148,7 @@ func (h *hunt) take(r sim.Result) {
 
 // count measures how often a canary shows.
 func (h *hunt) count(ctx context.Context) error {
-	r, err := h.campaign(ctx, "random", h.cfg.Episodes, "")
+	r, err := h.campaign(ctx, "random", "")
 	if err != nil {
 		return err
 	}
@@ -192,8 +183,8 @@ func (hunter *Hunter) examine(ctx context.Context, a Animal) (sim.Result, error)
 	if !known {
 		once = sync.OnceValues(func() (sim.Result, error) {
 			return sim.Run(ctx, twin, sim.Config{
-				Episodes: hunter.cfg.Episodes, Seed: hunter.cfg.Seed, Clients: clients, Workers: hunter.cfg.Workers,
-				Faults: twinFaults(twin.Recipe()),
+				Strategy: hunter.cfg.Strategy, Episodes: hunter.cfg.Episodes, Seed: hunter.cfg.Seed,
+				Clients: clients, Workers: hunter.cfg.Workers, Faults: twinFaults(twin.Recipe()),
 			})
 		})
 		hunter.twins[twin.Recipe()] = once

@@ -15,7 +15,8 @@ var lockBreeds = breeds{
 	{"W6", writeLock(", Java's client").by(fakezk.SemanticsJava)},
 	{"W10", own(workload.Lock, writeLockNamed(", closed first"), newClosing, workload.JudgeCallbacks())},
 	{"W11 W12 W15", own(workload.Lock, writeLockNamed(", one attempt"), newOneAttempt, workload.JudgeCallbacks())},
-	{"W16", class(workload.Lock, writeLockNamed(", shared by users"), nil, sharedByUsers)},
+	{"W16", // whose watch it was that fired is not known
+		class(workload.Lock, writeLockNamed(", shared by users"), nil, sharedByUsers, workload.Waive("herd"))},
 	{"W17 W18 W19",
 		own(workload.Lock, "an article with Apache's recipes, Lock in five steps with ", published.NewProseLock)},
 	{"LK9",
@@ -25,6 +26,7 @@ var lockBreeds = breeds{
 		own(workload.Lock, "notes on ZooKeeper, of sessions with ", published.NewSessionLock).by(fakezk.SemanticsJava)},
 	{"LK1 LK2 LK3 LK4 LK5 LK6 LK7 LK8 LK12",
 		class(workload.Lock, "notes on ZooKeeper, class Locks with ", nil, published.NewLocksUser, workload.Unfair())},
+	{"T1 T2", own(workload.Lock, "a lock and its flag with ", published.NewFlagLock)},
 	{"L9 L10 L15", goZKLock("6d30b8b")},
 	{"L12", goZKLock("before 1d7be4e")},
 	{"L13", goZKLock("before f774f13")},

@@ -72,6 +72,12 @@ func (u *replayedUser) Do(what string, f func() string) {
 	u.User.Do(what, f)
 }
 
+// AwaitCalm waits for the step in which the user knows that all faults are over.
+func (u *replayedUser) AwaitCalm() bool {
+	u.via.ask(outsideZK, "")
+	return true
+}
+
 // AwaitOthers waits until all others have finished, and for the step in which the user knows that.
 func (u *replayedUser) AwaitOthers() {
 	u.User.AwaitOthers()

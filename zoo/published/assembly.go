@@ -29,16 +29,24 @@ type assembly struct {
 	round   []string // the members of its round; none if that is not known
 }
 
-// enlist joins under a new name, and tries again when the connection is lost. If the session has been replaced
-// meanwhile, the member of that name may have taken part in a round and died: then another one joins.
+// enlist joins under a new name, and tries again when the connection is lost.
 func (a *assembly) enlist(ctx context.Context) error {
-	for {
-		name, session := a.prefix+recipes.NewGUID(a.client), a.client.SessionID()
+	name := func() string { return a.prefix + recipes.NewGUID(a.client) }
+	return a.admit(name, func(name string) error {
 		err := retry(ctx, func() error { return a.join(name, zk.FlagEphemeral) })
 		if errors.Is(err, zk.ErrNodeExists) {
-			err = nil // by a try whose reply was lost
+			return nil // by a try whose reply was lost
 		}
-		if err != nil || a.session == session {
+		return err
+	})
+}
+
+// admit joins under a new name. If the session has been replaced meanwhile, even if only after the answer, the member
+// of that name may have taken part in a round and died: then another one joins.
+func (a *assembly) admit(name func() string, join func(name string) error) error {
+	for {
+		name, session := name(), a.client.SessionID()
+		if err := join(name); err != nil || a.session == session {
 			return err
 		}
 		a.remove()

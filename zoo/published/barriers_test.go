@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/zoo/published"
@@ -47,6 +49,34 @@ func TestMendedBarriersOnAGoodDay(t *testing.T) {
 				if names, _, err := c.Children("/a/barrier"); err != nil || len(names) > 0 {
 					t.Errorf("left are %v, %v", names, err)
 				}
+			})
+		})
+	}
+}
+
+// reborn has its session replaced when its first ephemeral znode has been made, before who has made it goes on.
+type reborn struct {
+	*fakezk.Conn
+	expire func(*fakezk.Conn)
+}
+
+func (c *reborn) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	path, err := c.Conn.Create(path, data, flags, acl)
+	if err == nil && flags&zk.FlagEphemeral != 0 && c.expire != nil {
+		c.expire(c.Conn)
+		c.expire = nil
+	}
+	return path, err
+}
+
+func TestMendedBarriersWhoseSessionIsReplaced(t *testing.T) {
+	for name, member := range mended {
+		t.Run(name, func(t *testing.T) {
+			world(t, func(t *testing.T, servers *fakezk.Local) {
+				c := connect(t, servers)
+				a, b := member(&reborn{c, servers.Expire}), member(connect(t, servers))
+				together(t, a.Enter, b.Enter)
+				together(t, a.Leave, b.Leave)
 			})
 		})
 	}

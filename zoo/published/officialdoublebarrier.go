@@ -24,15 +24,16 @@ func (o *OfficialDoubleBarrier) Enter(ctx context.Context) error {
 }
 
 func (o *OfficialDoubleBarrier) enter(ctx context.Context) error {
-	p := "p-" + recipes.NewGUID(o.client) // 1
-	if o.bugs.Has("B17") {                // BUG: B17 nobody deletes "ready", so it is there in the next round
-		return o.enterReady(ctx, p)
+	if o.bugs.Has("B17") { // BUG: B17 nobody deletes "ready", so it is there in the next round
+		return o.enterReady(ctx, o.name())
 	}
-	if err := o.join(p, zk.FlagEphemeral); err != nil {
+	if err := o.admit(o.name, func(p string) error { return o.join(p, zk.FlagEphemeral) }); err != nil {
 		return err
 	}
 	return gather(ctx, o.begun)
 }
+
+func (o *OfficialDoubleBarrier) name() string { return "p-" + recipes.NewGUID(o.client) } // 1
 
 // enterReady is the text.
 func (o *OfficialDoubleBarrier) enterReady(ctx context.Context, p string) error {

@@ -36,11 +36,15 @@ func NewRacedLock(conn recipes.Conn, path string, bugs Bugs) *RacedLock {
 
 // Lock waits for the lock.
 func (l *RacedLock) Lock(ctx context.Context) error {
+	session := l.conn.SessionID()
 	if err := l.acquire(ctx); err != nil {
 		return err
 	}
 	if err := l.announce(); err != nil {
 		return errors.Join(err, l.lock.Unlock(context.WithoutCancel(ctx)))
+	}
+	if l.conn.SessionID() != session { // the session of the hold may have ended while the line was looked at
+		return errors.Join(recipes.ErrLost, l.lock.Unlock(context.WithoutCancel(ctx)))
 	}
 	l.hold = &racedHold{releases: &l.releases}
 	return nil

@@ -96,15 +96,22 @@ func (b *SyncPrimitiveBarrier) enter(ctx context.Context) error {
 
 // create creates the thread's znode.
 func (b *SyncPrimitiveBarrier) create() error {
-	b.name = "p-" + recipes.NewGUID(b.client)
-	if b.bugs.Has("SP3") { // BUG: SP3 the name of the host and a number: created again it is another member
-		b.name = "p-localhost"
-	}
 	flags := int32(zk.FlagEphemeral)
 	if b.bugs.Has("SP3") || b.bugs.Has("SP1") {
 		flags = zk.FlagEphemeralSequential
 	}
-	return b.join(b.name, flags)
+	return b.admit(b.newName, func(name string) error {
+		b.name = name
+		return b.join(name, flags)
+	})
+}
+
+func (b *SyncPrimitiveBarrier) newName() string {
+	name := "p-" + recipes.NewGUID(b.client)
+	if b.bugs.Has("SP3") { // BUG: SP3 the name of the host and a number: created again it is another member
+		name = "p-localhost"
+	}
+	return name
 }
 
 // look is one turn of the loop of enter.

@@ -37,7 +37,7 @@ func (b *TutorialBarrier) Enter(ctx context.Context) error {
 }
 
 func (b *TutorialBarrier) enter(ctx context.Context) error {
-	if err := b.join(b.name(), zk.FlagEphemeral); err != nil {
+	if err := b.admit(b.name, func(name string) error { return b.join(name, zk.FlagEphemeral) }); err != nil {
 		return err
 	}
 	return gather(ctx, b.enough)

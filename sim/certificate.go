@@ -1,0 +1,187 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Certificate is the file of a search that came to its end and found nothing: what was searched, by which rules, and
+// what was seen, so that another run of the same program can check it. [Certificate.Check] does.
+type Certificate struct {
+	Format   string `json:"format"` // [CertificateFormat]
+	Workload string `json:"workload"`
+	Recipe   string `json:"recipe"`
+
+	// The bound.
+	Clients int    `json:"clients"`         // at most so many
+	Users   int    `json:"users"`           // of a client, at most
+	Ops     int    `json:"ops"`             // turns of a user, at most
+	Faults  string `json:"faults"`          // which of them strike in an episode …
+	AtMost  int    `json:"at_most"`         // … and how often in all, at most
+	Plain   bool   `json:"plain,omitempty"` // only the simplest plan of the workload
+
+	// What was seen. The digest is of all states and does not depend on their order.
+	Verdict Verdict `json:"verdict"`
+	Extent  string  `json:"extent"`
+	States  int     `json:"states"`
+	Ends    int     `json:"ends"` // executions that were run to their end
+	Runs    int     `json:"runs"`
+	Digest  string  `json:"digest"`
+
+	Reductions []string `json:"reductions"`
+	NotCovered []string `json:"not_covered"`
+	NotJudged  []string `json:"not_judged,omitempty"`
+	Waived     []string `json:"waived,omitempty"`
+	Build      string   `json:"build"` // see [Build]
+	Seal       string   `json:"seal"`  // SHA-256 of the file without its seal
+}
+
+// CertificateFormat is the first field of every certificate.
+const CertificateFormat = "zktorture certificate 1"
+
+// NotCovered is what no search covers, whatever its bound.
+var NotCovered = []string{
+	"orders in which the Go scheduler runs goroutines that one step wakes together, and select with several ready cases",
+	"lengths of time other than those that faults and the recipe's own timers have; timers that are due in one " +
+		"millisecond fire together, within a process in the order in which they were set",
+	"a reply that lies with the client while other messages are handled: it is received where it is sent unless " +
+		"another message precedes it",
+	"what a recipe reads elsewhere than from ZooKeeper, its timers and the workload",
+	"a state whose hash, of 64 bits, is that of another",
+}
+
+// Certify makes the certificate of a result; an error if it is no ground for one.
+func (cfg Config) Certify(r Result) (*Certificate, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if r.Verdict != VerdictOK || r.Extent.Word != ExtentComplete {
+		return nil, fmt.Errorf("sim: no certificate: the verdict is %s, %s", r.Verdict, r.Extent)
+	}
+	c := &Certificate{
+		Format: CertificateFormat, Workload: r.Workload, Recipe: r.Recipe, Clients: cfg.Clients, Users: cfg.Users,
+		Ops: cfg.Ops, Faults: cfg.Faults.String(), AtMost: cfg.AtMost, Plain: cfg.Plain, Verdict: r.Verdict,
+		Extent: r.Extent.Word, States: r.Extent.States, Ends: r.Extent.Ends, Runs: r.Extent.Runs,
+		Digest: FormatHash(r.Extent.Digest), Reductions: (AllReductions &^ cfg.Without).Texts(), NotCovered: NotCovered,
+		NotJudged: r.NotJudged, Waived: r.Waived, Build: Build(),
+	}
+	c.Seal, err = c.seal()
+	return c, err
+}
+
+func (c *Certificate) seal() (string, error) {
+	bare := *c
+	bare.Seal = ""
+	data, err := json.Marshal(bare)
+	return fmt.Sprintf("%x", sha256.Sum256(data)), err
+}
+
+// Write writes the file.
+func (c *Certificate) Write(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	return enc.Encode(c)
+}
+
+// certificateMax bounds the length of a file.
+const certificateMax = 1 << 20
+
+// ReadCertificate reads a file, and says what is wrong if it is none, or not as it was written.
+func ReadCertificate(r io.Reader) (*Certificate, error) {
+	data, err := io.ReadAll(io.LimitReader(r, certificateMax+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > certificateMax {
+		return nil, fmt.Errorf("not a certificate: it is larger than %d MB", certificateMax>>20)
+	}
+	var c Certificate
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return nil, fmt.Errorf("not a certificate, or cut off: %w", err)
+	}
+	if c.Format != CertificateFormat {
+		return nil, fmt.Errorf("not a certificate that this version can read: its format is %q, wanted is %q", c.Format,
+			CertificateFormat)
+	}
+	if seal, err := c.seal(); err != nil || seal != c.Seal {
+		return nil, fmt.Errorf("the certificate was altered: its content does not fit its seal")
+	}
+	return &c, nil
+}
+
+// ErrRefuted is the error of a certificate whose search, made again, saw something else.
+var ErrRefuted = errors.New("the certificate is refuted")
+
+// Config is the search that the certificate is of.
+func (c *Certificate) Config() (Config, error) {
+	faults, err := ParseFaults(c.Faults)
+	if err != nil {
+		return Config{}, fmt.Errorf("the certificate's faults: %w", err)
+	}
+	return Config{
+		Strategy: "exhaustive", Clients: c.Clients, Users: c.Users, Ops: c.Ops, Faults: faults, NoFaultsAtAll: true,
+		AtMost: c.AtMost, Plain: c.Plain,
+	}, nil
+}
+
+// Bound says in words what was searched.
+func (c *Certificate) Bound() string {
+	plans := "all plans"
+	if c.Plain {
+		plans = "the simplest plan"
+	}
+	faults := "no fault"
+	if c.AtMost > 0 && c.Faults != NoFaults.String() {
+		faults = fmt.Sprintf("at most %d of %s", c.AtMost, c.Faults)
+	}
+	return fmt.Sprintf("at most %d clients of %d users with %d operations each, %s, %s", c.Clients, c.Users, c.Ops, faults,
+		plans)
+}
+
+// Check makes the search again, with the options of each choice in the other order, and compares. The error is
+// ErrRefuted if it sees another thing; any other says why it could not be checked.
+func (c *Certificate) Check(
+	ctx context.Context, w Workload, atMost time.Duration, progress func(Progress),
+) (Result, error) {
+	if c.Build != Build() {
+		return Result{}, fmt.Errorf("the certificate is of another program (%s), and this is %s: build that one, or search "+
+			"again with this one", c.Build, Build())
+	}
+	cfg, err := c.Config()
+	if err != nil {
+		return Result{}, err
+	}
+	cfg.Backwards, cfg.Duration, cfg.Progress = true, atMost, progress
+	r, err := Run(ctx, w, cfg)
+	if err != nil {
+		return r, err
+	}
+	return r, c.compare(r)
+}
+
+func (c *Certificate) compare(r Result) error {
+	seen := func(what string, said, saw any) error {
+		if said == saw {
+			return nil
+		}
+		return fmt.Errorf("%w: it says %s %v, and the search made again saw %v", ErrRefuted, what, said, saw)
+	}
+	switch {
+	case len(r.Violations) > 0:
+		return fmt.Errorf("%w: %s: %s", ErrRefuted, r.Violations[0].Property, r.Violations[0].Message)
+	case r.Extent.Word != ExtentComplete:
+		return fmt.Errorf("it could not be checked: %s", r.Extent)
+	}
+	return errors.Join(seen("states", c.States, r.Extent.States), seen("ends", c.Ends, r.Extent.Ends),
+		seen("digest", c.Digest, FormatHash(r.Extent.Digest)), seen("verdict", c.Verdict, r.Verdict))
+}

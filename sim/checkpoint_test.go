@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// searchOf searches what two users can do who each wait and enlist.
+func searchOf(t *testing.T, cfg Config) Result {
+	t.Helper()
+	cfg.Strategy, cfg.AtMost, cfg.Whole, cfg.NoShrink = "exhaustive", 1, true, true
+	r, err := Run(t.Context(), quiet{{"await", "enlist"}, {"enlist"}}, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// quiet is a scribble in which nothing breaks.
+type quiet scribble
+
+func (q quiet) Name() string                  { return "scribble" }
+func (q quiet) Recipe() string                { return "custom" }
+func (q quiet) Plan(*Plan) Episode            { return q }
+func (q quiet) Users() []int                  { return scribble(q).Users() }
+func (q quiet) Parents() []string             { return scribble(q).Parents() }
+func (q quiet) Run(u *User)                   { scribble(q).Run(u) }
+func (q quiet) MayWaitForever(*World) bool    { return false }
+func (q quiet) Judge(*World) (none Judgement) { return none }
+
+// A search that is stopped again and again, and goes on from its checkpoint, sees what one sees that is not stopped.
+func TestASearchGoesOn(t *testing.T) {
+	whole := searchOf(t, Config{Faults: Loss})
+	file := filepath.Join(t.TempDir(), "checkpoint")
+	var r Result
+	for runs := 7; r.Extent.Word != ExtentComplete; runs += 7 {
+		if r = searchOf(t, Config{Faults: Loss, Checkpoint: file, Episodes: runs}); runs > 10000 {
+			t.Fatalf("not finished: %v", r.Extent)
+		}
+	}
+	a, b := whole.Extent, r.Extent
+	if a.Digest != b.Digest || a.Runs != b.Runs || a.Ends != b.Ends || whole.Hash != r.Hash || whole.Operations != r.Operations {
+		t.Errorf("at once %+v, in parts %+v", whole, r)
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("the checkpoint of a finished search is left: %v", err)
+	}
+}
+
+// A checkpoint of another search, or what is none, is refused and left as it is.
+func TestACheckpointIsOfOneSearch(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "checkpoint")
+	searchOf(t, Config{Faults: Loss, Checkpoint: file, Episodes: 5})
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := searchOf(t, Config{Faults: Expiry, Checkpoint: file}); r.Verdict != VerdictUnknown ||
+		!strings.Contains(r.Reason, "faults loss") {
+		t.Errorf("%v: %s", r.Verdict, r.Reason)
+	}
+	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+		t.Errorf("the checkpoint was changed: %v", err)
+	}
+	if err := os.WriteFile(file, before[:len(before)/2], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := searchOf(t, Config{Faults: Loss, Checkpoint: file}); r.Verdict != VerdictUnknown ||
+		!strings.Contains(r.Reason, "cut off") {
+		t.Errorf("%v: %s", r.Verdict, r.Reason)
+	}
+}

@@ -1,0 +1,223 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// Coverage says how much of the world the episodes of a campaign have shown: what a pass covers, and what is left.
+// Three things are looked at: at which [Placement] faults have struck; which requests of different clients met at a
+// znode, one directly after the other; and in which states the recipe's znodes were (names by rank, owners and watchers
+// by their order, [fakezk.Ensemble.Shape]). Requests and states are looked at in one of four episodes, which is cheaper.
+type Coverage struct {
+	Episodes int `json:"episodes"`
+	Offered  int `json:"offered"` // placements that the world is known to have offered
+	Struck   int `json:"struck"`  // of these, those at which a fault struck
+	Pairs    int `json:"pairs"`
+	States   int `json:"states"` // estimated if there are more than 65,536
+
+	Recent    int `json:"recent"`     // the last tenth of the episodes
+	NewStates int `json:"new_states"` // states that none before them had shown
+
+	// Next is the probability that one more episode shows a placement, a pair or a state that none of those looked at has
+	// shown: the share of these of which that can be said (Good, Biometrika 40, 1953, with episodes as the sample, left out
+	// one at a time). AtLeast: it is a lower bound, as not all states are kept.
+	Next    float64 `json:"next"`
+	AtLeast bool    `json:"at_least,omitempty"`
+
+	Faults map[string]FaultCoverage `json:"faults"`          // by name
+	Never  []Placement              `json:"never,omitempty"` // offered, and never struck there, in order
+}
+
+// FaultCoverage is what [Coverage] says of one fault.
+type FaultCoverage struct {
+	Offered int `json:"offered"`
+	Struck  int `json:"struck"`
+}
+
+// Placement is a fault, in one of its ways, at a place of an operation of the recipe.
+type Placement struct {
+	Fault     string
+	Way       string // "" if there is but one
+	Operation string // of the recipe; "" between operations
+	Request   string // that is under way; "" if none is
+	Place     string // of the request, or what the client does without one
+}
+
+// The places of a request, and of a client that has none under way.
+const (
+	placeIdle     uint8 = iota
+	placeUnsent         // it waits for a connection
+	placeOnWay          // it has not reached its server
+	placeAnswered       // the server has carried it out, and the reply has not reached the client
+	placeWatching       // a watch is to tell the client when to go on
+	placeDial           // the client connects
+	placeStart          // the process begins
+)
+
+var placeNames = [...]string{
+	"idle", "before it is sent", "on its way", "carried out, not answered", "waiting with a watch", "connecting", "beginning",
+}
+
+// wayMoves is the way of a lag in which a client leaves its server. Others are variants of the fault.
+const wayMoves = lagVariants
+
+// Ways in which a process begins without a connection. Other ways of a loss are those of type loss.
+const (
+	wayUnconnected uint8 = 14 + iota
+	wayAlone
+)
+
+var (
+	waysToBegin = []uint8{wayUnconnected, wayAlone}
+	waysToLag   = []uint8{lagSlow, lagStuck}
+)
+
+// wayNames are the names of the ways of a fault, by their numbers.
+var wayNames = map[Faults][]string{
+	Loss: {"reply lost", "request lost", "reset", "connection breaks", "no server", "reset later", "mute", "deaf", "refused",
+		"half open", wayUnconnected: "unconnected", wayAlone: "no server at first"},
+	Expiry:  {"", "connection breaks"},
+	Watch:   {"held back", "lost"},
+	Lag:     {"server slow", "server stuck", "client moves"},
+	Pause:   {"beyond the session timeout", "within the session timeout"},
+	Time:    {"20 ms", "1 s", "beyond the session timeout"},
+	Crash:   {"", "last request carried out"},
+	Stall:   {"long", "short"},
+	Quorum:  {"short", "beyond the session timeout"},
+	Deposed: {"long", "brief"},
+}
+
+func (k *witness) placement(e edge) Placement {
+	f := Faults(1) << e.fault
+	p := Placement{Fault: f.String(), Operation: k.names[e.operation].name, Place: placeNames[e.place]}
+	if e.request != 0 {
+		p.Request = requestName(fakezk.Op(e.request))
+	}
+	switch names := wayNames[f]; {
+	case int(e.way) < len(names):
+		p.Way = names[e.way]
+	case e.way > 0:
+		p.Way = fmt.Sprintf("variant %d", e.way)
+	}
+	return p
+}
+
+// String says all but the fault.
+func (p Placement) String() string {
+	text := cmp.Or(p.Operation, "between operations") + ", "
+	if p.Request != "" {
+		text += p.Request + " "
+	}
+	if text += p.Place; p.Way != "" {
+		text += ": " + p.Way
+	}
+	return text
+}
+
+// MarshalText writes a placement for JSON: its fields in their order, with | between them.
+func (p Placement) MarshalText() ([]byte, error) {
+	return []byte(strings.Join([]string{p.Fault, p.Way, p.Operation, p.Request, p.Place}, "|")), nil
+}
+
+// UnmarshalText reads what [Placement.MarshalText] writes.
+func (p *Placement) UnmarshalText(text []byte) error {
+	parts := strings.Split(string(text), "|")
+	if len(parts) != 5 {
+		return fmt.Errorf("sim: %q is no placement of a fault", text)
+	}
+	*p = Placement{parts[0], parts[1], parts[2], parts[3], parts[4]}
+	return nil
+}
+
+// coverage sums up what so many episodes have shown.
+func (s *sights) coverage(episodes int) *Coverage {
+	c := &Coverage{
+		Episodes: episodes, Offered: len(s.Offered), Struck: len(s.Struck), Pairs: len(s.Pairs),
+		States: s.States.scaled(len(s.States.Seen)), Recent: (episodes + 9) / 10, AtLeast: s.States.Level > 0,
+		Faults: map[string]FaultCoverage{},
+	}
+	fresh := 0
+	for _, t := range s.States.Seen {
+		if t.First >= episodes-c.Recent {
+			fresh++
+		}
+	}
+	c.NewStates = s.States.scaled(fresh)
+	c.Next = float64(len(s.alone())) / float64(max(looked(episodes), 1))
+	for p := range s.Offered {
+		_, struck := s.Struck[p]
+		f := c.Faults[p.Fault]
+		if f.Offered++; struck {
+			f.Struck++
+		} else {
+			c.Never = append(c.Never, p)
+		}
+		c.Faults[p.Fault] = f
+	}
+	slices.SortFunc(c.Never, comparePlacements)
+	return c
+}
+
+// looked is how many of the first episodes are looked at.
+func looked(episodes int) int { return (episodes + lookedShare - 1) / lookedShare }
+
+// alone are the episodes, of those looked at, that have shown something that no other has.
+func (s *sights) alone() map[int]bool {
+	alone := map[int]bool{}
+	add := func(t tally) {
+		if !t.Again && lookedAt(t.First) {
+			alone[t.First] = true
+		}
+	}
+	for t := range maps.Values(s.Struck) {
+		add(t)
+	}
+	for t := range maps.Values(s.Pairs) {
+		add(t)
+	}
+	for t := range maps.Values(s.States.Seen) {
+		add(t)
+	}
+	return alone
+}
+
+// comparePlacements orders by fault, as the faults are listed, and then by the operation.
+func comparePlacements(a, b Placement) int {
+	if a.Fault != b.Fault {
+		return cmp.Compare(rank(a.Fault), rank(b.Fault))
+	}
+	return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Request, b.Request),
+		cmp.Compare(a.Place, b.Place), cmp.Compare(a.Way, b.Way))
+}
+
+func rank(fault string) int {
+	f, _ := parseFault(fault)
+	return f.index()
+}
+
+// String says it in a line.
+func (c *Coverage) String() string {
+	return fmt.Sprintf("coverage: %d %% of the ways offered for a fault to hit an operation (%d of %d); %d states, %d of them "+
+		"new in the last %d episodes; %s of further episodes would show something new", 100*c.Struck/max(c.Offered, 1), c.Struck,
+		c.Offered, c.States, c.NewStates, c.Recent, c.next())
+}
+
+// next says how many of further episodes would show something new. What happens in 3/n of them is missed in n, with a
+// probability of 5 %.
+func (c *Coverage) next() string {
+	switch {
+	case c.Next == 0:
+		return fmt.Sprintf("fewer than %.2g %%", min(300/float64(max(looked(c.Episodes), 1)), 100))
+	case c.AtLeast:
+		return fmt.Sprintf("at least %.2g %%", 100*c.Next)
+	case c.Next < 0.01:
+		return fmt.Sprintf("%.2g %%", 100*c.Next)
+	}
+	return fmt.Sprintf("%.0f %%", 100*c.Next)
+}

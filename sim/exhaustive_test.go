@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"pgregory.net/rapid"
+)
+
+// scribble is a workload of a few random requests a client. Each order of calls and returns with other results breaks a
+// property of its own, so that what breaks is all that can be seen.
+type scribble [][]string
+
+const scribbled = "/t/s"
+
+func (s scribble) Name() string               { return "scribble" }
+func (s scribble) Recipe() string             { return "custom" }
+func (s scribble) Plan(*Plan) Episode         { return s }
+func (s scribble) Users() []int               { return slices.Repeat([]int{1}, len(s)) }
+func (s scribble) Parents() []string          { return []string{scribbled} }
+func (s scribble) MayWaitForever(*World) bool { return false }
+func (s scribble) Judge(w *World) (j Judgement) {
+	var lines []string
+	for _, op := range w.Ops() {
+		lines = append(lines, fmt.Sprintf("%08d c%d calls %s", op.Call, op.Client, op.Name))
+		if op.Return > 0 {
+			lines = append(lines, fmt.Sprintf("%08d c%d: %v %s %v", op.Return, op.Client, op.Outcome, op.Result, op.Err))
+		}
+	}
+	slices.Sort(lines)
+	for i := range lines {
+		lines[i] = lines[i][9:]
+	}
+	return Judgement{Violations: []Violation{{Property: strings.Join(lines, "\n")}}}
+}
+
+func (s scribble) Run(u *User) {
+	lost := min(u.Incarnation, len(s[u.Client])) // a crash costs one
+	for _, what := range s[u.Client][lost:] {
+		_, op := u.Begin(what, "", true)
+		result, err := scribbles[what](u)
+		op.End(OK, result, err)
+	}
+}
+
+// scribbles are what a user can do.
+var scribbles = map[string]func(u *User) (string, error){
+	"make": func(u *User) (string, error) { return u.Conn().Create(scribbled+"/a", nil, 0, zk.WorldACL(zk.PermAll)) },
+	"enlist": func(u *User) (string, error) {
+		return u.Conn().Create(scribbled+"/e-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	},
+	"remove": func(u *User) (string, error) { return "", u.Conn().Delete(scribbled+"/a", -1) },
+	"list": func(u *User) (string, error) {
+		names, _, err := u.Conn().Children(scribbled)
+		return fmt.Sprint(len(names)), err
+	},
+	"await": func(u *User) (string, error) {
+		_, _, events, err := u.Conn().ExistsW(scribbled + "/a")
+		if err != nil {
+			return "", err
+		}
+		return waited(events, 20*time.Millisecond), nil
+	},
+	"doze": func(u *User) (string, error) {
+		_, _, events, err := u.Conn().ChildrenW(scribbled)
+		if err != nil {
+			return "", err
+		}
+		return waited(events, 50*time.Millisecond), nil
+	},
+	"tell": func(u *User) (string, error) {
+		u.Do("tell", func() string { return "" })
+		return "", nil
+	},
+}
+
+func waited(events <-chan zk.Event, d time.Duration) string {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case e := <-events:
+		return e.Type.String()
+	case <-timer.C:
+		return "nothing"
+	}
+}
+
+// seenBy returns all that can be seen of a workload, and false if that takes too many runs.
+func seenBy(t *rapid.T, w Workload, faults Faults, without Reductions, backwards bool, runs int) (map[string]bool, Extent) {
+	c, err := newCampaign(w, Config{
+		Strategy: "exhaustive", Faults: faults, NoFaultsAtAll: true, AtMost: 1, Episodes: runs, Whole: true, NoShrink: true,
+		Without: without, Backwards: backwards,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.run(t.Context())
+	if c.frozen != "" || c.search.why != nil && !strings.HasSuffix(c.search.why.Error(), "were made") {
+		t.Fatal(c.frozen, c.search.why)
+	}
+	seen := map[string]bool{}
+	for p := range maps.Keys(c.found) {
+		seen[p] = true
+	}
+	return seen, c.search.extent()
+}
+
+// What a search leaves out cannot be seen: with all reductions, and with none, it finds the same.
+func TestReductionsHideNothing(t *testing.T) {
+	compared := 0
+	rapid.Check(t, func(t *rapid.T) {
+		names := slices.Sorted(maps.Keys(scribbles))
+		script := rapid.SliceOfN(rapid.SampledFrom(names), 1, 2)
+		w := scribble{script.Draw(t, "first"), script.Draw(t, "second")}
+		faults := rapid.SampledFrom([]Faults{NoFaults, NoFaults, Loss, Expiry, Watch, Pause, Time, Cancel, Crash, Stall}).Draw(t, "faults")
+		all, whole := seenBy(t, w, faults, AllReductions, false, 2500)
+		some, reduced := seenBy(t, w, faults, 0, false, 2500)
+		if reduced.Word != ExtentComplete || whole.Word != ExtentComplete {
+			return
+		}
+		compared++
+		if !maps.Equal(all, some) || whole.Digest != reduced.Digest {
+			t.Fatalf("without reductions %d runs see\n%v\nwith them %d see\n%v", whole.Runs, slices.Sorted(maps.Keys(all)),
+				reduced.Runs, slices.Sorted(maps.Keys(some)))
+		}
+		if back, again := seenBy(t, w, faults, 0, true, 2500); !maps.Equal(back, some) || again.Digest != reduced.Digest {
+			t.Fatalf("backwards %v, %v", again, slices.Sorted(maps.Keys(back)))
+		}
+	})
+	if compared < 20 {
+		t.Errorf("only %d searches came to their ends without reductions", compared)
+	}
+}

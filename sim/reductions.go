@@ -1,0 +1,50 @@
+package sim
+
+import "strings"
+
+// Reductions is a set of rules by which a search of all executions leaves out what cannot show anything new.
+type Reductions uint8
+
+// The reductions.
+const (
+	ReduceStates  Reductions = 1 << iota // a state is gone on from once
+	ReducePlans                          // choices that plan equal episodes are one plan
+	ReduceClients                        // plans that differ in the order of the clients are one plan
+
+	AllReductions Reductions = 1<<iota - 1
+)
+
+// reductionTexts say of each reduction by which name it goes, and what it does.
+var reductionTexts = [...]struct{ name, text string }{
+	{"states", "a state that was seen before is not gone on from again; states are compared by a hash of 64 bits"},
+	{"plans", "choices of the workload that plan equal episodes count as one"},
+	{"clients", "of plans that differ in the order of their clients one is run: which of two clients has the smaller " +
+		"number, session or identity is not exchanged"},
+}
+
+// Has tells whether all of other are in the set.
+func (r Reductions) Has(other Reductions) bool { return r&other == other }
+
+// Texts say what the reductions of the set do, each beginning with its name.
+func (r Reductions) Texts() (texts []string) {
+	for i, t := range reductionTexts {
+		if r.Has(1 << i) {
+			texts = append(texts, t.name+": "+t.text)
+		}
+	}
+	return texts
+}
+
+// String lists the names, or "none".
+func (r Reductions) String() string {
+	var names []string
+	for i, t := range reductionTexts {
+		if r.Has(1 << i) {
+			names = append(names, t.name)
+		}
+	}
+	if names == nil {
+		return "none"
+	}
+	return strings.Join(names, ",")
+}

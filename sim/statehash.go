@@ -1,0 +1,255 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/digest"
+)
+
+// keeping is what an exhaustive search keeps of a world that the world itself forgets: what each process was told, and
+// what the judges will see, in its order. With the rest of the world it is all that the future depends on, see
+// [World.stateHash].
+//
+// A recipe's goroutines are functions of what they were told and when, because nothing else reaches them. What they
+// keep in their variables need not be looked at.
+type keeping struct {
+	told    [clientsMax]told
+	history digest.Sum       // calls, returns, changes, ends of sessions and processes
+	outside digest.Sum       // what is done outside; no judge knows when
+	names   map[int64]int64  // of operations, by number: equal wherever the same user has begun as many
+	begun   map[[2]int]int64 // operations, by client and user
+	settled int              // moments since time was last on the grid
+	slept   int64            // how often it was put there
+	deaf    int              // the step in which a process last did not hear
+}
+
+// told is what one process has been told so far.
+type told struct {
+	w   *World
+	sum digest.Sum
+}
+
+// What a process is told. That a request has arrived is nothing that it is told: the reply is.
+const (
+	toldMessage = iota + 1
+	toldDial
+	toldBreak
+	toldUnsent
+	toldEvent
+	toldOutside
+	toldContext
+	toldDeath
+	toldLate
+)
+
+func (t *told) add(what int64, content ...int64) {
+	if t == nil {
+		return
+	}
+	t.sum.Ints(what, t.w.elapsed, t.w.kept.slept)
+	t.sum.Ints(content...)
+}
+
+// What is in a history.
+const (
+	keptCall = iota + 1
+	keptReturn
+	keptChange
+	keptDeath
+	keptDeafness
+)
+
+// keep lets a world keep what a search needs.
+func (w *World) keep() {
+	m := &keeping{names: map[int64]int64{}, begun: map[[2]int]int64{}}
+	for i := range m.told {
+		m.told[i].w = w
+	}
+	w.kept = m
+}
+
+// toldTo is where to note what a process is told; nil if nothing is kept.
+func (w *World) toldTo(client int) *told {
+	if w.kept == nil {
+		return nil
+	}
+	return &w.kept.told[client]
+}
+
+// name is the same for what is the same operation, wherever its steps were.
+func (m *keeping) name(number int64) int64 { return m.names[number] }
+
+// nameOf is name; 0 if nothing is kept.
+func (w *World) nameOf(op *Op) int64 {
+	if w.kept == nil {
+		return 0
+	}
+	return w.kept.name(op.Number)
+}
+
+// keepNote keeps the begin or the end of an operation.
+func (w *World) keepNote(n note) {
+	m := w.kept
+	if m == nil {
+		return
+	}
+	user := [2]int{n.op.Client, n.op.User}
+	if !n.end {
+		m.begun[user]++
+		m.names[n.op.Number] = int64(n.op.Client)<<40 | int64(n.op.User)<<32 | m.begun[user]
+	}
+	h := &m.history
+	h.Bool(StepOf(n.stamp) == m.deaf) // see CutOff, which includes both ends
+	if h.Ints(keptCall, m.name(n.op.Number)); n.end {
+		h.Ints(keptReturn, int64(n.op.Outcome), n.op.SessionAt, int64(n.op.ExpiriesSeen), int64(n.op.Incarnation))
+		h.Text(n.op.Result)
+		h.Bool(n.op.Cancelled)
+	}
+	h.Text(n.op.Name)
+	h.Text(n.op.Arg)
+	if n.op.Err != nil {
+		h.Text(n.op.Err.Error())
+	}
+}
+
+// keepChange keeps a change of the tree or of the sessions.
+func (w *World) keepChange(c fakezk.Change) {
+	m := w.kept
+	if m == nil {
+		return
+	}
+	m.history.Ints(keptChange, c.Zxid, c.Time, int64(c.Op), c.Session, c.Owner, m.name(w.actor))
+	m.history.Text(c.Path)
+	m.history.Bytes(c.Data)
+	m.history.Bool(c.Sequential)
+}
+
+// keepOutside keeps what a user has done outside of ZooKeeper.
+func (w *World) keepOutside(call *outsideCall, result string) {
+	if m := w.kept; m != nil {
+		m.outside.Ints(int64(call.user.Client), int64(call.user.Index))
+		m.outside.Text(call.what)
+		m.outside.Text(result)
+		w.toldTo(call.user.Client).add(toldOutside, int64(call.user.Index), int64(hashString(result)))
+	}
+}
+
+// keepDeath keeps that a process has died.
+func (w *World) keepDeath(p *process) {
+	if m := w.kept; m != nil {
+		m.history.Ints(keptDeath, int64(p.id))
+		w.toldTo(p.id).add(toldDeath)
+	}
+}
+
+// keepDeafness keeps that a process has not heard for so many milliseconds.
+func (w *World) keepDeafness(p *process, ms int64) {
+	if m := w.kept; m != nil {
+		m.history.Ints(keptDeafness, int64(p.id), ms)
+		m.deaf = w.step
+	}
+}
+
+// stateHash hashes all on which depend what can happen from here on, and what the judges will say of it. It is taken
+// where a choice is due and every goroutine waits, so that nothing is on its way from the recipe to the world.
+//
+// Which field of what is in it, and why others need not be, is in TestFieldsAreClassed.
+func (w *World) stateHash() uint64 {
+	var d digest.Sum
+	d.Ints(int64(w.servers.StateHash()), int64(w.kept.history), int64(w.kept.outside), w.kept.slept, w.elapsed, w.offset, w.outage.until)
+	d.Ints(int64(w.faults), int64(w.faultsDue), int64(w.firstNumber), int64(w.versions), int64(w.replicas), int64(len(w.panicked)), int64(len(w.ends)))
+	for _, b := range [...]bool{w.outage.now, w.brief, w.nobodys, w.liveness} {
+		d.Bool(b)
+	}
+	for _, l := range w.lag {
+		d.Int(int64(l))
+	}
+	for _, n := range w.struck {
+		d.Int(int64(n))
+	}
+	for _, call := range w.outside {
+		d.Ints(int64(call.user.Client), int64(call.user.Index))
+		d.Text(call.what)
+	}
+	d.Ints(int64(w.unusedHash()), int64(w.herdHash()))
+	for _, p := range w.procs {
+		w.addProcess(&d, p)
+	}
+	return uint64(d)
+}
+
+func (w *World) addProcess(d *digest.Sum, p *process) {
+	d.Ints(int64(w.kept.told[p.id].sum), int64(p.incarnation), int64(len(p.expiriesSeen)), int64(len(p.crashes)))
+	for _, b := range [...]bool{p.held, p.heldEvent, p.paused, p.crashed} {
+		d.Bool(b)
+	}
+	d.Int(int64(p.inProcess.StateHash(w.kept.name)))
+	for _, u := range p.users {
+		d.Bool(u.done)
+		d.Bool(u.resting)
+		d.Bool(u.stalledLong)
+		if d.Bool(u.op != nil); u.op != nil {
+			d.Int(w.kept.name(u.op.Number))
+			d.Bool(u.op.Cancelled)
+			d.Bool(u.op.ctx.isLate())
+		}
+	}
+}
+
+func (w *World) unusedHash() (sum uint64) {
+	for path, unused := range w.unused {
+		if unused {
+			sum += digest.Mix(hashString(path))
+		}
+	}
+	return sum
+}
+
+func (w *World) herdHash() (sum uint64) {
+	for _, h := range w.herd {
+		var d digest.Sum
+		d.Int(h.Zxid)
+		d.Text(h.Path)
+		for _, op := range h.Ops {
+			d.Int(w.kept.name(op.Number))
+		}
+		sum += uint64(d)
+	}
+	return sum
+}
+
+// Time in an exhaustive search is on a grid. In other runs each step takes a microsecond, so that timers of equal
+// lengths run out in the order in which they were set; then no two orders of the same steps would lead to one state. In
+// a search a step takes a nanosecond, and whenever the world has slept it goes on, past the timers due in the same
+// millisecond, at the next full one and as many microseconds as it has slept times. A timer of whole milliseconds thus
+// runs out in the millisecond to which the search has come by its number of steps in between, whatever their order; and
+// of several in one process that are due together the one that was set first does.
+const (
+	gridMoment  = time.Nanosecond
+	gridMoments = 1000 // as many fit between two microseconds
+)
+
+// moment is how long a step takes.
+func (w *World) moment() time.Duration {
+	if w.kept == nil {
+		return time.Microsecond
+	}
+	w.kept.settled++
+	return gridMoment
+}
+
+// rest is how long the world sleeps on after something has stirred.
+func (w *World) rest() time.Duration {
+	m := w.kept
+	if m == nil {
+		return 100 * time.Microsecond
+	}
+	if m.settled >= gridMoments {
+		panic(givenUp{errOffGrid})
+	}
+	m.settled = 0
+	m.slept++
+	now := time.Since(w.start)
+	return now.Truncate(time.Millisecond) + time.Millisecond + time.Duration(m.slept)*time.Microsecond - now
+}

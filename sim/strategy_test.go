@@ -1,0 +1,125 @@
+package sim_test
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// An event that races with the last of a chain of ten comes after it in about one of twelve orders. With a fair coin for
+// each step that would be one of two thousand.
+func TestPOSDrawsTheOrderOfWhatRaces(t *testing.T) {
+	last := 0
+	for seed := range uint64(1100) {
+		if sim.OfOrder(seed, 10) {
+			last++
+		}
+	}
+	if last < 25 || last > 150 {
+		t.Errorf("in %d of 1100 the event came last; about 90 were expected", last)
+	}
+}
+
+// Equal choices are equal runs, whatever source they came from first: what the source saw of the world is no choice.
+func TestStrategiesReplay(t *testing.T) {
+	bubbles.Many(t)
+	for strategy := range sampling() {
+		if strategy == "sweep" {
+			continue
+		}
+		w, cfg := find(t, "queue", ""), sim.Config{Faults: sim.EveryFault}
+		for episode := range uint64(bubbles.Share(40)) {
+			one := sim.RunOne(w, cfg, sim.SourceOf(strategy, 3, episode))
+			if again := sim.RunOne(w, cfg, one.Choices.Replay()); again.Hash != one.Hash {
+				t.Errorf("%s: episode %d has the hash %x, and %x when its choices are made again", strategy, episode, one.Hash,
+					again.Hash)
+			}
+		}
+	}
+}
+
+// A mix's episodes are those that its members have at the same places.
+func TestMixTakesTurns(t *testing.T) {
+	w, cfg := find(t, "lock", ""), sim.Config{}
+	for i, member := range append(sim.Turns(), sim.Turns()...) {
+		one, other := sim.RunOne(w, cfg, sim.SourceOf("mix", 5, uint64(i))), sim.RunOne(w, cfg, sim.SourceOf(member, 5, uint64(i)))
+		if one.Hash != other.Hash {
+			t.Errorf("episode %d of the mix is not that of %s", i, member)
+		}
+	}
+}
+
+// The faults of a pattern strike one client, and there are up to three.
+func TestPatternsStrikeOneClient(t *testing.T) {
+	bubbles.Many(t)
+	w, most := find(t, "lock", ""), 0
+	for episode := range uint64(bubbles.Share(300)) {
+		one := sim.RunOne(w, sim.Config{}, sim.SourceOf("patterns", 8, episode))
+		victims, strikes := victims(one.Trace)
+		if len(victims) > 1 || strikes > 3 {
+			t.Errorf("episode %d: %d faults strike the clients %v\n%s", episode, strikes, victims,
+				strings.Join(sim.Lines(one.Trace), "\n"))
+		}
+		most = max(most, strikes)
+	}
+	if most < 3 {
+		t.Errorf("at most %d faults struck in an episode", most)
+	}
+}
+
+// isStrike tells whether a step is a fault that strikes: not that a counter has come to its end, nor what comes while
+// goroutines stand still.
+func isStrike(step sim.Step) bool {
+	later := step.Fault == sim.Stall && strings.Contains(step.Result, "in its channel")
+	return step.Kind == sim.KindFault && step.Fault != sim.Wrap && !later
+}
+
+// victims returns the clients that faults have struck in a trace, and how often.
+func victims(trace []sim.Step) (clients []int, strikes int) {
+	last := 0
+	for _, step := range trace {
+		if !isStrike(step) || step.Client < 0 || step.N == last || strings.Contains(step.Result, "begins without") {
+			continue
+		}
+		last = step.N
+		strikes++
+		if !slices.Contains(clients, step.Client) {
+			clients = append(clients, step.Client)
+		}
+	}
+	return clients, strikes
+}
+
+// That an owner is not told of its session's end shows only if the end is learned between two writes of one hold, and where
+// something depends on a fault is where conflicts has them strike.
+func TestConflictsFindWhatDependsOnTheMoment(t *testing.T) {
+	bubbles.Many(t)
+	w := find(t, "lock", "published/WriteLock")
+	first := func(strategy string) (sum int) {
+		for seed := range uint64(3) {
+			r := run(t, w, sim.Config{Strategy: strategy, Episodes: 3000, Seed: seed, Until: "belief", NoShrink: true, Workers: 1})
+			if sum += 3000; len(r.Violations) > 0 {
+				sum += r.Violations[0].Episode - 3000
+			}
+		}
+		return sum
+	}
+	if conflicts, random := first("conflicts"), first("random"); 2*conflicts > random {
+		t.Errorf("three hunts took %d episodes with faults where something depends on them, and %d at random", conflicts, random)
+	}
+}
+
+// sampling are the strategies that draw their episodes: all but the exhaustive search.
+func sampling() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for strategy := range sim.Strategies {
+			if strategy != "exhaustive" && !yield(strategy) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// counterEnd is a counter of a znode that has come to its end.
+type counterEnd struct {
+	end  fakezk.CounterEnd
+	path string
+}
+
+// drawCounters draws which counters begin near their ends: the numbers of sequential children; the versions of children,
+// which go by twice as fast; or those numbers, and the versions of the data and of the ACLs of the znodes that are there at
+// first. (New ones have the version 0 on every server.)
+func (w *World) drawCounters() {
+	which, before := w.choose(3, labelCounters), int32(w.choose(4, labelFirstNumber))
+	w.firstNumber = math.MaxInt32 - before
+	switch which {
+	case 1:
+		w.versions = math.MaxInt32 - before
+	case 2:
+		w.firstNumber = 1<<30 - before
+	}
+}
+
+var endWords = map[fakezk.CounterEnd]string{
+	fakezk.EndSticks:   "the number of sequential children stays at 2147483647, and pzxid: setWatches misses what is created below",
+	fakezk.EndNumbers:  "the number of sequential children goes on from 2147483647 to -2147483648",
+	fakezk.EndVersion:  "the version goes on from 2147483647 to -2147483648",
+	fakezk.EndAversion: "the version of the ACL goes on from 2147483647 to -2147483648",
+	fakezk.EndCversion: "the version of the children goes on from 2147483647 to -2147483648",
+}
+
+// counterEnds notes that a change has brought a counter to its end, once for each.
+func (w *World) counterEnds(c fakezk.Change) {
+	end := counterEnd{c.End, c.EndsWith}
+	if slices.Contains(w.ends, end) {
+		return
+	}
+	w.ends = append(w.ends, end)
+	w.strikes(Wrap.index(), 1)
+	w.noteFault(Wrap, -1, end.path, endWords[end.end])
+}
+
+// nameTaken notes that a sequential create fails because the number has stayed.
+func (w *World) nameTaken(r *fakezk.Request, reply *fakezk.Response) {
+	const sequential = 2
+	if w.trace == nil || r.Op != fakezk.OpCreate || r.Flags&sequential == 0 || reply.Err != fakezk.CodeNodeExists {
+		return
+	}
+	w.noteFault(Wrap, -1, r.Path, fmt.Sprintf("the number %d is given out again, and the name is taken", math.MaxInt32))
+}

@@ -1,0 +1,67 @@
+package workload_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// mortal is a correct lock that ends with the session under which it was used first: then it fails for ever.
+type mortal struct {
+	workload.Locker
+	conn    recipes.Conn
+	session int64
+}
+
+var errDead = errors.New("the lock is dead: make another")
+
+func (l *mortal) Lock(ctx context.Context) error {
+	if l.session != 0 && l.conn.SessionID() != l.session {
+		return errDead
+	}
+	err := l.Locker.Lock(ctx)
+	if l.session == 0 {
+		l.session = l.conn.SessionID()
+	}
+	return err
+}
+
+func newMortal(c recipes.Conn, path string) workload.Locker {
+	return &mortal{Locker: newSilent(c, path), conn: c}
+}
+
+func isDead(err error) bool { return errors.Is(err, errDead) }
+
+// An error that is not ZooKeeper's is no excuse when it goes on: only where it is the documented end of an object
+// another one will do.
+func TestWhatFailsForEverIsUnusable(t *testing.T) {
+	wantBroken(t, workload.Lock(newMortal), sim.Expiry, "unusable",
+		"failed 4 times in a row, at last with \"the lock is dead")
+	wantClean(t, workload.Lock(newMortal, workload.Final(isDead)), sim.Expiry|sim.Loss|sim.Crash)
+}
+
+// sulky is a correct lock that fails a few times after each end of a session: it is usable again.
+type sulky struct {
+	mortal
+	failed int
+}
+
+func (l *sulky) Lock(ctx context.Context) error {
+	err := l.mortal.Lock(ctx)
+	if isDead(err) {
+		if l.failed++; l.failed%3 == 0 {
+			l.session = 0
+		}
+	}
+	return err
+}
+
+func TestWhatFailsForAWhileIsUsable(t *testing.T) {
+	wantClean(t, workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+		return &sulky{mortal: mortal{Locker: newSilent(c, path), conn: c}}
+	}), sim.Expiry|sim.Loss|sim.Crash)
+}

@@ -1,0 +1,111 @@
+package workload_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// poll tries again and again until try succeeds.
+func poll(ctx context.Context, every time.Duration, try func(context.Context) (bool, error)) error {
+	for {
+		if got, err := try(ctx); got || err != nil {
+			return err
+		}
+		timer := time.NewTimer(every)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// Recipes that do not wait but ask again after a time.
+type polledLock struct {
+	*ourLock
+	every time.Duration
+}
+
+type ourLock = recipes.Lock
+
+func (l polledLock) Lock(ctx context.Context) error { return poll(ctx, l.every, l.ourLock.TryLock) }
+
+type polledPermits struct {
+	*recipes.Semaphore
+	every time.Duration
+}
+
+func (s polledPermits) Acquire(ctx context.Context) error { return poll(ctx, s.every, s.TryAcquire) }
+
+type polledOffice struct {
+	*recipes.Lock
+	every time.Duration
+}
+
+func (c polledOffice) Campaign(ctx context.Context) error { return poll(ctx, c.every, c.TryLock) }
+func (c polledOffice) Resign(ctx context.Context) error   { return c.Unlock(ctx) }
+
+type polledQueue struct {
+	*recipes.LockingQueue
+	every time.Duration
+}
+
+func (q polledQueue) Claim(ctx context.Context) (claim workload.Claimed, err error) {
+	err = poll(ctx, q.every, func(ctx context.Context) (bool, error) {
+		c, err := q.LockingQueue.TryClaim(ctx)
+		if errors.Is(err, recipes.ErrEmpty) {
+			return false, nil
+		}
+		claim = c
+		return err == nil, err
+	})
+	return claim, err
+}
+
+func (q polledQueue) TryClaim() {} // another method than the workload's
+
+// polled are the workloads of recipes that ask again after a time.
+func polled(every time.Duration) map[string]*workload.Workload {
+	return map[string]*workload.Workload{
+		"lock": workload.Lock(func(c recipes.Conn, path string) workload.Locker {
+			return polledLock{recipes.NewLock(c, path), every}
+		}, workload.Unfair()),
+		"semaphore": workload.Semaphore(2, func(c recipes.Conn, path string) workload.Permitter {
+			return polledPermits{recipes.NewSemaphore(c, path, 2), every}
+		}, workload.Unfair()),
+		"election": workload.Election(func(c recipes.Conn, path string) workload.Candidate {
+			return polledOffice{recipes.NewLock(c, path), every}
+		}, workload.Unfair()),
+		"rwlock": workload.RWLock(func(c recipes.Conn, path string) workload.RWLocker {
+			return polledRW{recipes.NewRWLock(c, path), every}
+		}, workload.Unfair()),
+		"lockingqueue": workload.LockingQueue(func(c recipes.Conn, path string) workload.LockingQueuer {
+			return polledQueue{recipes.NewLockingQueue(c, path), every}
+		}),
+	}
+}
+
+type polledRW struct {
+	*recipes.RWLock
+	every time.Duration
+}
+
+func (l polledRW) Lock(ctx context.Context) error  { return poll(ctx, l.every, l.TryLock) }
+func (l polledRW) RLock(ctx context.Context) error { return poll(ctx, l.every, l.TryRLock) }
+
+// What is free must not be so for a minute while somebody waits; half a minute is in order.
+func TestFreeAndWanted(t *testing.T) {
+	for kind, w := range polled(time.Minute) {
+		t.Run(kind, func(t *testing.T) { wantBroken(t, w, sim.NoFaults, "idle", "and nobody is served, although") })
+	}
+	for kind, w := range polled(25 * time.Second) {
+		t.Run(kind, func(t *testing.T) { wantClean(t, w, sim.NoFaults) })
+	}
+}

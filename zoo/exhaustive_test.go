@@ -1,0 +1,91 @@
+package zoo
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// searched searches all executions of a workload's simplest plan.
+func searched(t *testing.T, w *workload.Workload, cfg sim.Config) sim.Result {
+	t.Helper()
+	bubbles.Many(t)
+	cfg.Strategy, cfg.NoFaultsAtAll, cfg.NoShrink, cfg.Plain = "exhaustive", true, true, true
+	r, err := sim.Run(t.Context(), w, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A search finds what is broken, and of what is not it says that it has seen everything.
+func TestASearchFindsAnAnimalOrIsComplete(t *testing.T) {
+	a := animal(t, "W2")
+	r := searched(t, a.Broken(), sim.Config{})
+	if r.Verdict != sim.VerdictViolation || len(r.Violations) != 1 || r.Extent.Word != sim.ExtentBounded {
+		t.Errorf("%v, %v, %d violations", r.Verdict, r.Extent, len(r.Violations))
+	}
+	r = searched(t, a.Twin(), sim.Config{})
+	if r.Verdict != sim.VerdictOK || r.Extent.Word != sim.ExtentComplete || r.Extent.Ends < 100 {
+		t.Errorf("%v, %v", r.Verdict, r.Extent)
+	}
+	if r = searched(t, a.Twin(), sim.Config{Episodes: 50}); r.Verdict != sim.VerdictUnknown || r.Extent.Runs != 50 {
+		t.Errorf("%v, %v", r.Verdict, r.Extent)
+	}
+}
+
+// The order in which options are taken changes nothing about what there is to see.
+func TestASearchBackwardsSeesTheSame(t *testing.T) {
+	w := animal(t, "W2").Twin()
+	forwards, backwards := searched(t, w, sim.Config{}), searched(t, w, sim.Config{Backwards: true})
+	a, b := forwards.Extent, backwards.Extent
+	if a.Digest != b.Digest || a.States != b.States || a.Ends != b.Ends {
+		t.Errorf("forwards %+v, backwards %+v", a, b)
+	}
+}
+
+// brokenBy returns the properties that a search finds broken.
+func brokenBy(r sim.Result) (properties []string) {
+	for _, v := range r.Violations {
+		properties = append(properties, v.Property)
+	}
+	slices.Sort(properties)
+	return properties
+}
+
+// What a search leaves out hides no bug: of animals, in bounds so small that a search comes to its end without any
+// reduction too, both find the same to be broken, and have seen the same states.
+func TestReductionsHideNoBug(t *testing.T) {
+	const wanted, runs = 40, 500
+	compared, broken := 0, 0
+	for _, a := range Animals() {
+		for _, cfg := range []sim.Config{
+			{Clients: 2, Faults: a.Faults(), AtMost: 1}, {Clients: 2}, {Clients: 1, Faults: a.Faults(), AtMost: 2},
+			{Clients: 1, Faults: a.Faults(), AtMost: 1},
+		} {
+			cfg.Whole, cfg.Episodes, cfg.Without = true, runs, sim.AllReductions
+			whole := searched(t, a.Broken(), cfg)
+			if whole.Extent.Word != sim.ExtentComplete {
+				continue
+			}
+			cfg.Without = 0
+			reduced := searched(t, a.Broken(), cfg)
+			if !slices.Equal(brokenBy(whole), brokenBy(reduced)) {
+				t.Errorf("%s: %v without reductions, %v with them", a.ID, brokenBy(whole), brokenBy(reduced))
+			}
+			compared++
+			broken += min(len(whole.Violations), 1)
+			break
+		}
+		if compared == wanted && testing.Short() {
+			break
+		}
+	}
+	t.Logf("%d animals, of which %d break", compared, broken)
+	if compared < wanted || broken == 0 {
+		t.Errorf("only %d animals could be compared, of which %d break", compared, broken)
+	}
+}

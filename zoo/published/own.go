@@ -1,0 +1,157 @@
+package published
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+)
+
+// OwnLock is a lock around a sound one, with mistakes of this project's own making: each needs a day, or a property, of
+// which no published recipe is known that shows it alone.
+type OwnLock struct {
+	*inner
+	conn recipes.Conn
+	dir  string
+	bugs Bugs
+
+	once sync.Once
+	made error // what came of making the directory
+
+	mu        sync.Mutex
+	suspended chan struct{} // of the present hold
+}
+
+type inner = recipes.Lock
+
+// NewOwnLock returns a lock on a directory.
+func NewOwnLock(conn recipes.Conn, dir string, bugs Bugs) *OwnLock {
+	l := &OwnLock{inner: recipes.NewLock(conn, dir), conn: conn, dir: dir, bugs: bugs}
+	if bugs.Has("F1") {
+		go l.listen(recipes.SessionEvents(conn))
+	}
+	return l
+}
+
+// pollEvery is how long I1 pauses first.
+const pollEvery = 800 * time.Millisecond
+
+func restFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// staleAfter is for how long a holder is trusted with D1.
+const staleAfter = 2 * time.Second
+
+// Lock waits for the lock.
+func (l *OwnLock) Lock(ctx context.Context) error {
+	if err := l.prepare(ctx); err != nil {
+		return err
+	}
+	if err := l.acquire(ctx); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.suspended = make(chan struct{})
+	return nil
+}
+
+// TryLock takes the lock if it is free.
+func (l *OwnLock) TryLock(ctx context.Context) (bool, error) {
+	got, err := l.inner.TryLock(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.suspended = make(chan struct{})
+	return got, err
+}
+
+// listen hears of the connection.
+func (l *OwnLock) listen(events <-chan zk.Event) {
+	for event := range events {
+		if event.State == zk.StateDisconnected { // BUG: F1 the session lives on, and the znode is there
+			l.mu.Lock()
+			if l.suspended != nil && !closed(l.suspended) {
+				close(l.suspended)
+			}
+			l.mu.Unlock()
+		}
+	}
+}
+
+// Lost returns a channel that is closed when the hold is lost.
+func (l *OwnLock) Lost() <-chan struct{} {
+	if l.bugs.Has("F1") {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.suspended
+	}
+	return l.inner.Lost()
+}
+
+func closed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// acquire waits for the lock.
+func (l *OwnLock) acquire(ctx context.Context) error {
+	for rest := pollEvery; l.bugs.Has("I1"); rest *= 10 { // BUG: I1 the pause has no bound: it outlasts the hold by far
+		if got, err := l.inner.TryLock(ctx); got || err != nil {
+			return err
+		}
+		if err := restFor(ctx, rest); err != nil {
+			return err
+		}
+	}
+	for l.bugs.Has("D1") {
+		trust, cancel := context.WithTimeout(ctx, staleAfter)
+		err := l.inner.Lock(trust)
+		cancel()
+		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		l.breakStale(ctx)
+	}
+	return l.inner.Lock(ctx)
+}
+
+// prepare makes the directory.
+func (l *OwnLock) prepare(ctx context.Context) error {
+	if l.bugs.Has("U1") {
+		l.once.Do(func() { l.made = ensurePath(l.conn, l.dir) })
+		return l.made // BUG: U1 the error of the first time is kept for ever
+	}
+	return surePath(ctx, l.conn, l.dir)
+}
+
+// breakStale deletes the znode of the holder.
+func (l *OwnLock) breakStale(ctx context.Context) {
+	var names []string
+	err := retry(ctx, func() (err error) { names, _, err = l.conn.Children(l.dir); return err })
+	if err != nil || len(names) == 0 {
+		return
+	}
+	first := slices.MinFunc(names, func(a, b string) int { return strings.Compare(numberIn(a), numberIn(b)) })
+	l.conn.Delete(l.dir+"/"+first, -1) // BUG: D1 who works for long is taken for dead, and its znode is deleted
+}
+
+// numberIn is what ZooKeeper has added to a name.
+func numberIn(name string) string { return name[max(0, len(name)-10):] }
