@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser clients foreign agree wire soak stories checks determinism million exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo
+.PHONY: help run test ci short lint race zookeeper browser clients foreign agree wire soak stories checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo
 
 GO   ?= go
 SEED ?= 1
@@ -103,6 +103,9 @@ zoo: ## hunt every animal of the zoo: recipes known to be broken; fails if one i
 
 zoo-%: ## hunt one animal, such as zoo-DQ6; succeeds when the bug is found and its twin is clean
 	$(GO) run ./cmd/torture zoo $* --seed $(SEED)
+
+search: ## hunt the zoo by the strategy mix, and hard animals by random, with ten fresh seeds: results/search.md (goes on where it was; minutes)
+	$(GO) run ./results/generate search
 
 million: ## a million episodes of every recipe, or of KIND=lock: results/million.md (minutes each)
 	$(GO) run ./results/generate million $(KIND)

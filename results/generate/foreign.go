@@ -91,6 +91,14 @@ type luckyHunt struct {
 }
 
 func measureForeign(ctx context.Context) (any, error) {
+	return tortureForeign(ctx, func(t *torturer) (tortured, error) {
+		t.backend = "ensemble"
+		return t.measure()
+	})
+}
+
+// tortureForeign measures the recipes of other projects, with the libraries and the real servers that are here.
+func tortureForeign[Result any](ctx context.Context, measure func(*torturer) (Result, error)) (facts, error) {
 	dir, err := os.MkdirTemp("", "foreign")
 	if err != nil {
 		return nil, err
@@ -104,12 +112,12 @@ func measureForeign(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []tortured
+	var all []Result
 	var problems []error
 	for _, recipe := range foreignRecipes {
-		t := &torturer{ctx: ctx, recipe: recipe, library: libraries[recipe.library], dir: dir,
-			backend: "ensemble", torture: torture}
-		one, problem := t.measure()
+		one, problem := measure(&torturer{
+			ctx: ctx, recipe: recipe, library: libraries[recipe.library], dir: dir, torture: torture,
+		})
 		if err := fatal(problem, nil); err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // testEpisodes suffice for each bug, and for W1 and W2 to shrink as promised.
-const testEpisodes = 2000
+const testEpisodes = 6000
 
 // Each hunted bug is marked in the source, and is found, with a story as small as promised.
 func TestBugs(t *testing.T) {

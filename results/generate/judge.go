@@ -17,6 +17,7 @@ var judgeSections = []report{
 	{"correct", measureCorrect, true},
 	{"corruptions", measureCorruptions, true},
 	{"scale", measureScale, true},
+	{"files", measureFiles, true},
 }
 
 // section is a section of the page.

@@ -38,6 +38,7 @@ type judging struct {
 	ctx      context.Context
 	dir      string
 	torture  string
+	cores    int // of the command
 	problems []error
 }
 
@@ -47,7 +48,7 @@ func newJudging(ctx context.Context) (*judging, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &judging{ctx: ctx, dir: dir, torture: filepath.Join(dir, "torture")}
+	j := &judging{ctx: ctx, dir: dir, torture: filepath.Join(dir, "torture"), cores: 1}
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", j.torture,
 		"./cmd/torture").CombinedOutput(); err != nil {
 		os.RemoveAll(dir)
@@ -110,10 +111,10 @@ type sized struct {
 
 var stamps = regexp.MustCompile(`\[\d+\.\.\d*\]`)
 
-// check runs torture check on one core.
+// check runs torture check.
 func (j *judging) check(in io.Reader, args ...string) (c checked, err error) {
 	command := exec.CommandContext(j.ctx, j.torture, append([]string{"check"}, args...)...)
-	command.Env = append(os.Environ(), "GOMAXPROCS=1")
+	command.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", j.cores))
 	command.Stdin = in
 	began := time.Now()
 	out, err := command.CombinedOutput()
@@ -143,35 +144,52 @@ func (j *judging) file(name string, write func(io.Writer) error) (string, error)
 	return f.Name(), errors.Join(write(buffered), buffered.Flush(), f.Close())
 }
 
+// wholeHistory is a history that the command reads whole.
+type wholeHistory struct {
+	what string
+	longhistory.Config
+}
+
+var wholeHistories = []wholeHistory{
+	{"queue", longhistory.Config{Model: "queue"}},
+	{"queue, values are texts", longhistory.Config{Model: "queue", Texts: true}},
+	{"queue, a value overtakes another", longhistory.Config{Model: "queue", Planted: true}},
+	{"queue, 10 % peeks", longhistory.Config{Model: "queue", Peeks: 0.1}},
+	{"lock", longhistory.Config{Model: "lock"}},
+	{"lock, two holders at once", longhistory.Config{Model: "lock", Planted: true}},
+}
+
+func (h wholeHistory) verdict() string {
+	if h.Planted {
+		return "violation"
+	}
+	return "ok"
+}
+
+// history writes a million operations into a file.
+func (j *judging) history(h wholeHistory) (string, error) {
+	return j.file("whole.jsonl", func(w io.Writer) error {
+		c := h.Config
+		c.Operations, c.Clients, c.Unknown, c.Seed = checkOperations, checkClients, 0.01, 1
+		return longhistory.Write(w, c)
+	})
+}
+
 // whole measures the command on histories that it reads whole.
 func (j *judging) whole() (any, error) {
 	var all []named
-	for _, h := range []struct {
-		what, model string
-		peeks       float64
-		planted     bool
-	}{
-		{"queue", "queue", 0, false}, {"queue, a value overtakes another", "queue", 0, true},
-		{"queue, 10 % peeks", "queue", 0.1, false},
-		{"lock", "lock", 0, false}, {"lock, two holders at once", "lock", 0, true},
-	} {
-		file, err := j.file("whole.jsonl", func(w io.Writer) error {
-			return longhistory.Write(w, longhistory.Config{
-				Model: h.model, Operations: checkOperations, Clients: checkClients, Unknown: 0.01, Seed: 1,
-				Peeks: h.peeks, Planted: h.planted,
-			})
-		})
+	for _, h := range wholeHistories {
+		file, err := j.history(h)
 		if err != nil {
 			return nil, err
 		}
-		c, err := j.check(nil, file, "--model", h.model)
+		c, err := j.check(nil, file, "--model", h.Model)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, named{h.what, c})
-		want := map[bool]string{false: "ok", true: "violation"}[h.planted]
-		j.keep(c.Verdict == want && c.Certificate <= certificateMax, "%s: %s", h.what, c.output)
-		j.keep(h.peeks > 0 || c.Processor <= checkSeconds && c.MB <= checkMB,
+		j.keep(c.Verdict == h.verdict() && c.Certificate <= certificateMax, "%s: %s", h.what, c.output)
+		j.keep(h.Peeks > 0 || c.Processor <= checkSeconds && c.MB <= checkMB,
 			"%s: %.2f s and %d MB, more than %g s and %d MB",
 			h.what, c.Processor, c.MB, checkSeconds, checkMB)
 	}

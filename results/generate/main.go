@@ -5,7 +5,9 @@
 //	go run ./results/generate million [KIND | KIND:RECIPE ...]
 //	go run ./results/generate mutants [REPORT]
 //	go run ./results/generate judge [SECTION ...]
-//	go run ./results/generate soak
+//	go run ./results/generate search [STRATEGY ...]
+//	go run ./results/generate soak | certificates
+//	go run ./results/generate faster [zoo]
 //	go run ./results/generate foreign | foreigngo | served
 //	go run ./results/generate wire
 //
@@ -48,6 +50,7 @@ var reports = []report{
 	{"confirmed", measureConfirmed, false},
 	{"pause", measurePause, false},
 	{"kills", measureKills, false},
+	{"certificates", measureCertificates, true},
 	{"soak", measureSoak, true},
 	{"foreign", measureForeign, true},
 	{"wire", measureWire, true},
@@ -57,7 +60,8 @@ var reports = []report{
 
 // withArguments are the commands that take arguments.
 var withArguments = map[string]func(context.Context, []string) error{
-	"bug": huntOne, "million": measureMillions, "mutants": measureMutants, "judge": measureJudge,
+	"bug": huntOne, "million": measureMillions, "mutants": measureMutants, "judge": measureJudge, "search": measureSearch,
+	"faster": measureFaster,
 }
 
 func main() {
@@ -86,7 +90,7 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	if problems == nil {
-		return fmt.Errorf("%q cannot be measured: there are all, %s, million, mutants, judge, and bug ID",
+		return fmt.Errorf("%q cannot be measured: there are all, %s, million, mutants, judge, search, faster, and bug ID",
 			strings.Join(args, " "), strings.Join(names(reports, func(r report) string { return r.name }), ", "))
 	}
 	return errors.Join(problems...)

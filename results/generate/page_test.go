@@ -68,6 +68,12 @@ Peak resident memory of the process that ran all of them: 26 MB (at most 200 MB 
 		"Answers": readWire([]byte("    wire_test.go:49: op -2: 8 replies, 8 errors\n"))}, `| op -2 | 8 | 8 |`},
 	{"ensemble", facts{"Duration": "30s", "Runs": []*runResult{soaked}},
 		`| lock | ours | ok |  | 5,585 | 63,621 | 600 |`},
+	{"search", searchedPage(), `| mix | 2 | 1,500 | 500 | 1,000 | 0 | 1 of 20 | 0 |
+| random | 2 | 3,000 | 1,000 | 2,000 | 1 | 0 of 20 | 0 |
+| mix | 0.50 (0.50–0.50) | 0.25 (0.25–0.25) | 0.50 (0.50–0.50) | 0.25 (0.25–0.25) |
+| animal | mix | random | random of da026b3 |
+| W9 | 1,000 | 2,000 | 4,000 |
+| W7 | 500 | 1,000 | 2,000 |`},
 	{"zoo", facts{
 		"Seeds": 10, "EpisodesMax": 20000, "Absentees": []zoo.Absent{{ID: "C7", Reason: "none was found"}},
 		"Animals": []animal{{Animal: zoo.Animal{ID: "W1", Source: "a book"}, Hits: 1,
@@ -117,7 +123,6 @@ How often each fault struck:
 A 0 is expected where a fault finds nothing to strike:
 
 - barrier: reap, because its znode has no children
-- barrier: wrap, because its one znode has no number
 - counter: watch, because it watches nothing`},
 	{"mutants", facts{
 		"Package": "recipes", "File": "results/mutants.txt", "Viable": 591, "Broken": 31, "Score": 93.57,
@@ -151,6 +156,24 @@ Noticed: 99.994 % of the corruptions that change the outcome; 17 were not. (Each
 		checked{Verdict: "violation", Rule: "order", Certificate: 2, Processor: 0.232, MB: 118}, 100010,
 	}}}, `produce has to be decided in 5 s of the processor and 500 MB. Not decided is which of n amounts make up a number: that is a
 | barrier | all at once | 100,010 | violation order | 2 | 0.23 | 118 MB |`},
+	{"certificates", facts{"Most": time.Minute, "Reductions": []string{"states: seen before"}, "NotCovered": []string{"other times"},
+		"Rows": []certification{
+			{Extent: sim.Extent{Word: "COMPLETE", Ends: 3078, States: 26532, Runs: 11902}, Kind: "lock", Recipe: "ours",
+				Bound: "2 × 1", Faults: "loss", Sum: "5599f4520a58e7e6"},
+		}}, `| lock (ours) | 2 × 1 | loss | COMPLETE | 3,078 | 26,532 | 11,902 | 0s | 5599f4520a58e7e6 |
+- states: seen before
+- other times`},
+	{"faster", facts{"Base": "da026b3", "Rounds": 5, "Episodes": 1500,
+		"Kinds": []compared{{Kind: "queue", Episode: 1.17, Step: 1.23,
+			Before: cost{CPU: time.Second, Episodes: 1000, Steps: 50_000, Allocations: 700_000},
+			Now:    cost{CPU: time.Second / 2, Episodes: 1000, Steps: 50_000, Allocations: 450_000}}},
+		"Zoo": zoos{Animals: 119, Before: 4 * time.Minute, Now: 3 * time.Minute},
+	}, `| queue | 1000 | 500 | 1.17 | 20.00 | 10.00 | 1.23 | 700 | 450 | 14.0 | 9.0 |
+4.0 minutes of processor time, now 3.0: 0.75 of it.`},
+	{"judge-files", facts{"Operations": 1000000, "Clients": 16, "Cores": 2, "Runs": 9, "Checks": []named{
+		{"queue", checked{Verdict: "ok", Wall: 0.386, Processor: 0.514, MB: 361}},
+	}}, "`torture check FILE --model M` on 2 cores: 1,000,000 operations of 16 clients that are nearly always busy, 1 % of them" + `
+| queue | ok | 0.39 | 0.51 | 361 MB |`},
 	{"judging", facts{
 		"Operations": 1000000, "Clients": 16, "Window": 96,
 		"Whole":    []named{{"queue", checked{Verdict: "ok", Processor: 1.581, MB: 358}}},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,36 +41,19 @@ type repeats struct {
 }
 
 func measureServed(ctx context.Context) (any, error) {
-	dir, err := os.MkdirTemp("", "served")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	libraries, err := findLibraries(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	version, err := serverVersion(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all []onBoth
-	var problems []error
-	for _, recipe := range foreignRecipes {
-		recipe.causes = servedCauses(recipe)
-		t := &torturer{ctx: ctx, recipe: recipe, library: libraries[recipe.library], dir: dir, torture: torture}
-		one, problem := t.measureServed()
-		if err := fatal(problem, nil); err != nil {
-			return nil, err
-		}
-		all, problems = append(all, one), append(problems, problem)
-	}
 	text, err := cleanup.explanation()
 	if err != nil {
 		return nil, err
 	}
-	return facts{"Duration": foreignTorture, "Server": version, "Libraries": libraries, "Recipes": all,
-		"Again": foreignAgain, "Cleanup": text}, errors.Join(problems...)
+	found, err := tortureForeign(ctx, func(t *torturer) (onBoth, error) {
+		t.recipe.causes = servedCauses(t.recipe)
+		return t.measureServed()
+	})
+	if found == nil {
+		return nil, err
+	}
+	found["Again"], found["Cleanup"] = foreignAgain, text
+	return found, err
 }
 
 // measureServed tortures a recipe on served servers and, with the faults of that run, on real ones. It seeks a small

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// searchMax is how long one search may take before it counts as not finished.
+const searchMax = time.Minute
+
+// searches are what is certified of a kind's recipe: of each list of faults one search.
+type searches struct {
+	kind, recipe string
+	clients, ops int
+	faults       []sim.Faults
+}
+
+// oneFault are no fault, and each single one.
+func oneFault() []sim.Faults {
+	all := []sim.Faults{sim.NoFaults}
+	for f := range sim.EveryFault.Each() {
+		all = append(all, f)
+	}
+	return all
+}
+
+// certified are the searches of results/certificates.md.
+func certified() (all []searches) {
+	few := []sim.Faults{sim.NoFaults, sim.Loss}
+	for _, kind := range []string{"lock", "counter", "election", "rwlock", "semaphore", "barrier"} {
+		all = append(all, searches{kind, workload.Ours, 2, 1, oneFault()})
+	}
+	for _, kind := range []string{"queue", "doublebarrier", "twophase"} {
+		all = append(all, searches{kind, workload.Ours, 2, 1, few})
+	}
+	all = append(all, searches{"lock", workload.Ours, 2, 2, few[:1]}, searches{"lock", workload.Ours, 3, 1, few[1:]})
+	for _, e := range workload.Entries() {
+		if strings.HasPrefix(e.Recipe, "ours/") {
+			all = append(all, searches{e.Kind, e.Recipe, 2, 1, few})
+		}
+	}
+	return all
+}
+
+// certification is one search with what came of it.
+type certification struct {
+	sim.Extent
+	Kind, Recipe string
+	Bound        string
+	Faults       string
+	Verdict      sim.Verdict
+	Command      string
+	Sum          string // of the states
+}
+
+// measureCertificates searches all executions of the project's recipes within small bounds.
+func measureCertificates(ctx context.Context) (any, error) {
+	var rows []certification
+	var problems []error
+	for _, s := range certified() {
+		for _, faults := range s.faults {
+			row, err := s.search(ctx, faults, searchMax)
+			rows, problems = append(rows, row), append(problems, err)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+		}
+	}
+	data := facts{"Rows": rows, "Reductions": sim.AllReductions.Texts(), "NotCovered": sim.NotCovered, "Most": searchMax}
+	return data, errors.Join(problems...)
+}
+
+// search makes one search. The error is of a violation.
+func (s searches) search(ctx context.Context, faults sim.Faults, most time.Duration) (c certification, err error) {
+	w, err := workload.Find(s.kind, s.recipe)
+	if err != nil {
+		return c, err
+	}
+	cfg := sim.Config{
+		Strategy: "exhaustive", Clients: s.clients, Ops: s.ops, Faults: faults, NoFaultsAtAll: true, AtMost: 1, Plain: true,
+		Duration: most,
+	}
+	if faults == sim.NoFaults {
+		cfg.AtMost = 0
+	}
+	r, err := sim.Run(ctx, w, cfg)
+	if err != nil {
+		return c, err
+	}
+	c = certification{
+		Extent: r.Extent, Kind: s.kind, Recipe: s.recipe, Faults: faults.String(), Verdict: r.Verdict,
+		Bound: fmt.Sprintf("%d × %d", s.clients, s.ops), Sum: sim.FormatHash(r.Extent.Digest),
+		Command: fmt.Sprintf("torture run %s --recipe %s --strategy exhaustive --plain --clients %d --ops %d --faults %v "+
+			"--at-most %d --certificate FILE", s.kind, s.recipe, s.clients, s.ops, faults, cfg.AtMost),
+	}
+	if len(r.Violations) > 0 {
+		err = fmt.Errorf("%w: %s: %s", errUnexpected, c.Command, r.Violations[0].Message)
+	}
+	return c, err
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// Small searches of each kind come to their ends and find nothing, their certificates hold, and a page says so.
+func TestSmallCertificates(t *testing.T) {
+	bubbles.Many(t)
+	var rows []certification
+	for _, kind := range []string{"lock", "counter", "barrier", "queue"} {
+		s := searches{kind: kind, recipe: workload.Ours, clients: 2, ops: 1}
+		row, err := s.search(t.Context(), sim.NoFaults, searchMax)
+		if err != nil || row.Word != sim.ExtentComplete || row.Verdict != sim.VerdictOK {
+			t.Errorf("%s: %v, %v", kind, row.Extent, err)
+		}
+		rows = append(rows, row)
+	}
+	text, err := fill("certificates", facts{"Rows": rows, "Reductions": sim.AllReductions.Texts(),
+		"NotCovered": sim.NotCovered, "Most": searchMax})
+	if err != nil || strings.Count(text, "COMPLETE |") != len(rows) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// A certificate that was made here holds; one that says something else is refuted, and one that was changed is none.
+func TestCertificate(t *testing.T) {
+	bubbles.Many(t)
+	w, err := workload.Find("counter", workload.Ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := sim.Config{Strategy: "exhaustive", Faults: sim.Loss, AtMost: 1, Plain: true}
+	r, err := sim.Run(t.Context(), w, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := cfg.Certify(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := certificate.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	read, err := sim.ReadCertificate(bytes.NewReader(file.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read.Check(t.Context(), w, 0, nil); err != nil {
+		t.Error(err)
+	}
+	forged := *read
+	forged.Digest = "0000000000000001"
+	if _, err := forged.Check(t.Context(), w, 0, nil); !errors.Is(err, sim.ErrRefuted) {
+		t.Errorf("a forged digest: %v", err)
+	}
+	for _, change := range [][2]string{{`"ends": `, `"ends": 1`}, {`"at_most": 1`, `"at_most": 2`}, {`{`, `{"more": 1,`}} {
+		altered := strings.Replace(file.String(), change[0], change[1], 1)
+		if _, err := sim.ReadCertificate(strings.NewReader(altered)); err == nil {
+			t.Errorf("altered by %v, and read", change)
+		}
+	}
+	forged = *read
+	forged.Build = "another"
+	if _, err := forged.Check(t.Context(), w, 0, nil); err == nil || errors.Is(err, sim.ErrRefuted) {
+		t.Errorf("of another program: %v", err)
+	}
+	if _, err := cfg.Certify(sim.Result{Verdict: sim.VerdictOK}); err == nil {
+		t.Error("a sample was certified")
+	}
+}
