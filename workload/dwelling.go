@@ -126,7 +126,7 @@ func (h *household) nest() {
 		h.user.Do("use", func() string { return theInner.noun })
 		giveBack(h.user, theInner.release, h.inner.give, false)
 	}
-	if h.inner.strayed {
+	if h.inner.strayed() {
 		h.second = nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/go-zookeeper/zk"
 
@@ -17,8 +18,36 @@ type secondObject struct {
 	recipe     any
 	take, give func(context.Context) error
 	path       string
-	strayed    bool               // it has tried to
-	quit       context.CancelFunc // of the call under way
+
+	mu     sync.Mutex // guards what follows: a recipe may send from several goroutines
+	strays int        // how often it has tried to
+	quit   context.CancelFunc
+}
+
+// maxStrays is how often an object is told that it must not. One that takes no error for an answer would try for ever.
+const maxStrays = 10
+
+// begin notes that a call is under way, which quit ends.
+func (s *secondObject) begin(quit context.CancelFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quit = quit
+}
+
+// stray notes that the object has tried to. It is false if it has been told often enough.
+func (s *secondObject) stray() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.strays++
+	s.quit()
+	return s.strays <= maxStrays
+}
+
+// strayed says whether the object has tried to.
+func (s *secondObject) strayed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.strays > 0
 }
 
 // theInner is what a second object is to its holder.
@@ -27,11 +56,12 @@ var theInner = role{noun: "the inner lock", acquire: "inner", release: "inner-re
 // method is how the object is taken. It is not, without an error, if it strays.
 func (s *secondObject) method() method {
 	return method{theInner.acquire, func(ctx context.Context) (bool, error) {
-		ctx, s.quit = context.WithCancel(ctx)
-		defer s.quit()
+		ctx, quit := context.WithCancel(ctx)
+		defer quit()
+		s.begin(quit)
 		err, back := s.apart(ctx)
 		switch {
-		case s.strayed:
+		case s.strayed():
 			return false, nil
 		case !back:
 			runtime.Goexit() // the process is dead
@@ -80,11 +110,9 @@ func (f *fenced) check(path string) error {
 	if path == own || strings.HasPrefix(path, own+"/") || path == "/" || strings.HasPrefix(own, path+"/") {
 		return nil
 	}
-	if f.of.strayed { // it takes no error for an answer, and would try for ever
+	if !f.of.stray() {
 		runtime.Goexit()
 	}
-	f.of.strayed = true
-	f.of.quit()
 	return zk.ErrNoAuth
 }
 
