@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // Conn has the methods of go-zookeeper's *zk.Conn, with its types, its errors and its habits: a request under way
@@ -45,21 +47,13 @@ func (c *Conn) NewGUID() string { return GUID(c.GUIDSeed, c.user, c.guids.Add(1)
 
 // GUID is the n-th identity, from 1, that NewGUID returns to a user of the client with the seed.
 func GUID(seed uint32, user int, n uint64) string {
-	x := mix(uint64(seed)<<32 | uint64(user)<<24 | n)
+	x := digest.Mix(uint64(seed)<<32 | uint64(user)<<24 | n)
 	var guid [16]byte
 	binary.BigEndian.PutUint64(guid[:8], x)
-	binary.BigEndian.PutUint64(guid[8:], mix(x))
+	binary.BigEndian.PutUint64(guid[8:], digest.Mix(x))
 	var text [2 * len(guid)]byte
 	hex.Encode(text[:], guid[:])
 	return string(text[:])
-}
-
-// mix is the finalizer of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }
 
 // ask sends a request about one znode, unless its path is invalid.

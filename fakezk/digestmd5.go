@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // ZooKeeper's servers all have this name in DIGEST-MD5 (SecurityUtils.createSaslServer).
@@ -161,8 +163,8 @@ func directiveValue(text []byte) (value string, rest []byte, ok bool) {
 // saslNonce is new for each connection, and the same in equal runs.
 func saslNonce(seed uint64, id ConnID) string {
 	var b []byte
-	for x, i := mix(seed^mix(uint64(id))), 0; i < 4; i++ {
-		x = mix(x)
+	for x, i := digest.Mix(seed^digest.Mix(uint64(id))), 0; i < 4; i++ {
+		x = digest.Mix(x)
 		b = binary.BigEndian.AppendUint64(b, x)
 	}
 	return base64.StdEncoding.EncodeToString(b)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // Shape is a hash of what is below a znode on the leader, and of who waits there. It is the same where only names,
@@ -23,7 +25,7 @@ func (e *Ensemble) Shape(root string, lives func(session int64) bool) uint64 {
 		watched += len(r.data.lists) + len(r.child.lists)
 	}
 	s.fold(uint64(watched)) // some are on znodes that do not exist
-	return mix(s.hash)
+	return digest.Mix(s.hash)
 }
 
 // shaper is a Shape under way, with memory that is used again.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // Siblings are what a sorted list is, through many more changes than a block holds.
@@ -16,7 +18,7 @@ func TestSiblings(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
 			step := rapid.Uint64().Draw(t, "step") | 1
 			for i := range uint64(rapid.IntRange(0, 3*blockMax).Draw(t, "added")) {
-				n := &node{order: mix(i * step)}
+				n := &node{order: digest.Mix(i * step)}
 				s.add(n)
 				want = append(want, n)
 			}

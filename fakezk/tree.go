@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // Owners of nodes that are not ephemeral (server/EphemeralType.java). Stat shows them as 0.
@@ -171,7 +173,7 @@ func hash(seed uint64, name string) uint64 {
 	for i := range len(name) {
 		h = (h ^ uint64(name[i])) * 1099511628211
 	}
-	return mix(h ^ mix(seed))
+	return digest.Mix(h ^ digest.Mix(seed))
 }
 
 // create carries out an edit that was found valid (DataTree.createNode).

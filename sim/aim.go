@@ -96,9 +96,9 @@ type conflicts struct {
 }
 
 const (
-	elsewhere = 16 // where nothing depends on it a fault is more rarely by so much
-	preferred = 4  // of its targets those on whom something depends are more likely by so much
-	likeliest = 2520 * preferred
+	divisible = 2520 // by every number of targets up to ten
+	elsewhere = 16   // where nothing depends on it a fault is more rarely by so much
+	preferred = 4    // of its targets those on whom something depends are more likely by so much
 )
 
 func (c *conflicts) begin(s *lookingSource, allowed Faults) {
@@ -116,7 +116,7 @@ func (c *conflicts) strike(s *lookingSource, w *World) strikePlan {
 	}
 	c.weight = c.weight[:0]
 	for _, spot := range c.all {
-		c.weight = append(c.weight, w.weightOf(spot)*2520/targets[spot.kind])
+		c.weight = append(c.weight, w.weightOf(spot)*divisible/targets[spot.kind])
 	}
 	return s.drawSpot(c.all, c.weight)
 }

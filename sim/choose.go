@@ -3,6 +3,8 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // Source is the only door by which nondeterminism enters a run. Choose returns a number below
@@ -131,7 +133,7 @@ func newRandomSource(seed, episode uint64) *randomSource {
 }
 
 func (s *randomSource) reset(seed, episode uint64) {
-	s.rng.Seed(seed, mix(episode))
+	s.rng.Seed(seed, digest.Mix(episode))
 	s.fault = 1 + s.rng.Uint64()%5
 	s.stay = s.rng.Uint64() % 8
 	s.chance = newChance(seed, episode)
@@ -151,12 +153,4 @@ func (s *randomSource) Choose(n int, label string) int {
 		}
 	}
 	return int(x >> 32 % uint64(n))
-}
-
-// mix is the finalizer of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

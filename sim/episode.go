@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // episodeConfig is what one run of an episode needs.
@@ -110,7 +111,7 @@ func (o *outcome) judgeLater() {
 	j := o.Later()
 	o.Later = nil
 	for _, v := range j.Violations {
-		o.hash = mix(o.hash ^ hashString(v.Property))
+		o.hash = digest.Mix(o.hash ^ hashString(v.Property))
 	}
 	o.Violations = append(o.Violations, j.Violations...)
 	if j.Unknown != "" {

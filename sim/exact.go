@@ -1,6 +1,10 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/zktorture/zktorture/internal/digest"
+)
 
 // Exact tells whether this program was built in exact mode, as torture test and torture run --exact do: what an ordinary
 // build leaves to the Go runtime is decided by the tape of choices then. Worlds of such a process run one after the other.
@@ -124,7 +128,7 @@ func (r *recorder) foretell(t *exactTape) {
 	}
 	r.windows++
 	if v := r.source.Choose(runtimeSeeds, LabelRuntime); v > 0 {
-		t.seed, t.often = mix(uint64(v)^mix(r.windows))|1, 128
+		t.seed, t.often = digest.Mix(uint64(v)^digest.Mix(r.windows))|1, 128
 	}
 }
 
@@ -165,12 +169,12 @@ func newChance(seed, episode uint64) chance {
 	if !exactBuild {
 		return chance{}
 	}
-	x := mix(seed ^ mix(^episode))
-	return chance{x, [...]uint64{0, 16, 64, 128, 256}[mix(x)%5]}
+	x := digest.Mix(seed ^ digest.Mix(^episode))
+	return chance{x, [...]uint64{0, 16, 64, 128, 256}[digest.Mix(x)%5]}
 }
 
 func (c *chance) foretell(t *exactTape) {
-	c.seed = mix(c.seed)
+	c.seed = digest.Mix(c.seed)
 	t.seed, t.often = c.seed|1, c.often
 }
 

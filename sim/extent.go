@@ -40,7 +40,7 @@ func (c Extent) String() string {
 	return fmt.Sprintf("SAMPLED (%d)", c.Episodes)
 }
 
-// coverage says how far a search has come.
+// extent says how far a search has come.
 func (s *search) extent() Extent {
 	c := Extent{
 		Word: ExtentComplete, Runs: s.runs, Estimated: s.runs, States: len(s.seen), Ends: s.ends, Digest: s.digest, CPU: s.spent,

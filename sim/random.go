@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // Go-zookeeper takes the identities in the names of its protected znodes from crypto/rand, and other code its tokens.
@@ -72,7 +74,7 @@ func (r *randomness) Read(b []byte) (int, error) {
 		if i%8 == 0 {
 			r.state++
 		}
-		b[i] = byte(mix(r.state) >> (i % 8 * 8))
+		b[i] = byte(digest.Mix(r.state) >> (i % 8 * 8))
 	}
 	r.given = append(r.given, hex.EncodeToString(b))
 	return len(b), nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // Config says how to run a campaign. The zero value is usable: 1000 random episodes of up to three
@@ -328,7 +329,7 @@ func (c *campaign) work(stop context.Context, jobs <-chan job, dog *watchdog) {
 		}
 		cfg := c.cfg.episode(source)
 		if j.index < c.cfg.Audit {
-			cfg.audit = mix(c.cfg.Seed^mix(uint64(j.index))) | 1
+			cfg.audit = digest.Mix(c.cfg.Seed^digest.Mix(uint64(j.index))) | 1
 		}
 		cfg.servers, cfg.made, cfg.memory, cfg.number, cfg.dog = servers, before, memory, j.index, dog
 		cfg.witness = witness.next(j.index)
@@ -355,7 +356,7 @@ func (c *campaign) record(index int, o *outcome) {
 		r.Partly++
 	}
 	c.addLeft(o.wire, min(len(o.left), 1), o.left)
-	r.Hash += mix(o.hash ^ mix(uint64(index)))
+	r.Hash += digest.Mix(o.hash ^ digest.Mix(uint64(index)))
 	for i, n := range o.struck {
 		c.struck[i] += n
 	}

@@ -152,24 +152,14 @@ var scriptOps = map[string]func(ctx context.Context, u *User, args []string) (st
 		if err != nil {
 			return "", err
 		}
-		select {
-		case event := <-events:
-			return event.Type.String(), event.Err
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
+		return await(ctx, events)
 	},
 	"list": func(ctx context.Context, u *User, args []string) (string, error) {
 		_, _, events, err := u.Conn().ChildrenW(args[0])
 		if err != nil {
 			return "", err
 		}
-		select {
-		case event := <-events:
-			return event.Type.String(), event.Err
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
+		return await(ctx, events)
 	},
 	"hear": func(ctx context.Context, u *User, args []string) (string, error) {
 		n, err := strconv.Atoi(args[0])
@@ -201,6 +191,16 @@ var scriptOps = map[string]func(ctx context.Context, u *User, args []string) (st
 			return "", ctx.Err()
 		}
 	},
+}
+
+// await waits for the event of a watch.
+func await(ctx context.Context, events <-chan zk.Event) (string, error) {
+	select {
+	case event := <-events:
+		return event.Type.String(), event.Err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 // scriptedSource answers the world's questions as the script's world lines say.

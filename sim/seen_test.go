@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // Sketches add up to that of all hashes, whoever has seen which, in whatever order they are added.
@@ -22,7 +24,7 @@ func TestSketchesAddUp(t *testing.T) {
 		for episode := range 50 {
 			of := &parts[rng.IntN(workers)]
 			for range rng.IntN(20) {
-				hash := mix(uint64(rng.IntN(500)))
+				hash := digest.Mix(uint64(rng.IntN(500)))
 				whole.note(hash, episode)
 				of.note(hash, episode)
 			}
@@ -42,7 +44,7 @@ func TestSketchEstimates(t *testing.T) {
 	s := newSketch(1 << 12)
 	const n = 100_000
 	for i := range n {
-		s.note(mix(uint64(i)), i)
+		s.note(digest.Mix(uint64(i)), i)
 	}
 	if got := s.scaled(len(s.Seen)); math.Abs(float64(got)/n-1) > 0.08 {
 		t.Errorf("%d of %d hashes", got, n)
@@ -55,7 +57,7 @@ func TestNextIsTrue(t *testing.T) {
 	zipf := rand.NewZipf(rng, 1.5, 4, 1e6)
 	episode := func() (shown []uint64) {
 		for range 5 {
-			shown = append(shown, mix(zipf.Uint64()))
+			shown = append(shown, digest.Mix(zipf.Uint64()))
 		}
 		return shown
 	}

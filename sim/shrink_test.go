@@ -174,7 +174,7 @@ func shrunk(t *testing.T, id string, seed uint64) (zoo.Animal, sim.Config, sim.F
 		t.Fatal(err)
 	}
 	if catch.Found == nil {
-		t.Skipf("%s got away, which is another test's concern: %s", id, catch.Problem)
+		t.Fatalf("%s got away: %s", id, catch.Problem)
 	}
 	return a, sim.Config{NoFaultsAtAll: true, Faults: a.Faults(), Clients: a.Clients}, *catch.Found
 }

@@ -1,6 +1,10 @@
 package sim
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"github.com/zktorture/zktorture/internal/digest"
+)
 
 // place is one way in which one fault could strike at one of the base episode's choices.
 type place struct {
@@ -103,7 +107,7 @@ func (c *campaign) strikesOf(base uint64, places []place) [][]place {
 	for _, p := range places {
 		all = append(all, []place{p})
 	}
-	rng := rand.New(rand.NewPCG(c.cfg.Seed, mix(base)))
+	rng := rand.New(rand.NewPCG(c.cfg.Seed, digest.Mix(base)))
 	for i := range len(places) / 2 {
 		a, b := places[rng.IntN(len(places))], places[rng.IntN(len(places))]
 		if a.at > b.at {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // Step is one line of a trace, in words and as facts.
@@ -205,7 +206,7 @@ func requestPath(r *fakezk.Request) string {
 const hashStart = 14695981039346656037
 
 // fold puts a number into the hash of the episode, which covers every step.
-func (w *World) fold(x uint64) { w.hash = mix(w.hash ^ x) }
+func (w *World) fold(x uint64) { w.hash = digest.Mix(w.hash ^ x) }
 
 func (w *World) foldString(s string) { w.hash = foldString(w.hash, s) }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // witness notes what the episodes of one worker show of the world, for [Coverage]. It makes no choice and changes
@@ -291,7 +292,7 @@ func (k *witness) request(w *World, p *process, call *fakezk.Call) {
 
 // touches notes the znodes that a request is about: a znode and, where its children change, its parent.
 func (k *witness) touches(p *process, r *fakezk.Request, operation uint64) {
-	v := visit{p.id, mix(operation ^ uint64(r.Op))}
+	v := visit{p.id, digest.Mix(operation ^ uint64(r.Op))}
 	switch r.Op {
 	case fakezk.OpMulti:
 		for i := range r.Ops {
@@ -310,7 +311,7 @@ func (k *witness) touches(p *process, r *fakezk.Request, operation uint64) {
 func (k *witness) touch(path string, v visit) {
 	before, seen := k.last[path]
 	if k.last[path] = v; seen && before.client != v.client {
-		mark(k.pairs, mix(before.what^mix(v.what)), k.episode)
+		mark(k.pairs, digest.Mix(before.what^digest.Mix(v.what)), k.episode)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zktorture/zktorture/fakezk"
 )
 
@@ -49,8 +51,7 @@ func (w *World) counterEnds(c fakezk.Change) {
 
 // nameTaken notes that a sequential create fails because the number has stayed.
 func (w *World) nameTaken(r *fakezk.Request, reply *fakezk.Response) {
-	const sequential = 2
-	if w.trace == nil || r.Op != fakezk.OpCreate || r.Flags&sequential == 0 || reply.Err != fakezk.CodeNodeExists {
+	if w.trace == nil || r.Op != fakezk.OpCreate || r.Flags&zk.FlagSequence == 0 || reply.Err != fakezk.CodeNodeExists {
 		return
 	}
 	w.noteFault(Wrap, -1, r.Path, fmt.Sprintf("the number %d is given out again, and the name is taken", math.MaxInt32))

@@ -5,8 +5,8 @@ import (
 	"regexp"
 )
 
-// Cycle is a part of a story in which the same happens again and again, as in a livelock. The times are equal but
-// for steps, times, and the numbers of sequential znodes and of operations.
+// Cycle is a part of a story in which the same happens again and again, as in a livelock. Its repetitions are equal but
+// for their steps and moments and the numbers of sequential znodes and of operations.
 type Cycle struct {
 	Event  int `json:"event"`  // the first
 	Length int `json:"length"` // of each time, in events

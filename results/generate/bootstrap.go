@@ -14,9 +14,9 @@ func (r ratio) String() string { return fmt.Sprintf("%.2f (%.2f–%.2f)", r.Valu
 
 const resamplings = 2000
 
-// bootstrap is how a statistic of hunts relates to that of others, the zero ratio if there are none. Each is a list of the animals' episodes; the interval
-// comes from drawing the hunts of each animal anew, with replacement (Efron, Tibshirani: An Introduction to the
-// Bootstrap, 13.3). It depends on the hunts alone.
+// bootstrap is how a statistic of hunts relates to that of others, the zero ratio if there are none. Each is a list of
+// the animals' episodes; the interval comes from drawing the hunts of each animal anew, with replacement (Efron,
+// Tibshirani: An Introduction to the Bootstrap, 13.3). It depends on the hunts alone.
 func bootstrap(statistic func([][]int) float64, some, others [][]int) ratio {
 	if len(some) == 0 || len(others) == 0 {
 		return ratio{}

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -62,7 +59,7 @@ func measureMillions(ctx context.Context, asked []string) error {
 	if err != nil {
 		return err
 	}
-	record, err := readRecord()
+	record, err := readLines[campaign](millionRecord)
 	if err != nil {
 		return err
 	}
@@ -160,36 +157,10 @@ func (c campaign) spared() map[string]string {
 	return spared[fmt.Sprintf("%s (%s)", c.Kind, c.Recipe)]
 }
 
-func readRecord() (record []campaign, err error) {
-	data, err := os.ReadFile(millionRecord)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	for line := range bytes.Lines(data) {
-		var c campaign
-		if err := json.Unmarshal(line, &c); err != nil {
-			return nil, fmt.Errorf("%s: %w: remove the line that is not a campaign", millionRecord, err)
-		}
-		record = append(record, c)
-	}
-	return record, nil
-}
-
 // writeRecord writes the campaigns in the order of the recipes.
 func writeRecord(record []campaign) error {
 	slices.SortStableFunc(record, func(a, b campaign) int { return cmp.Compare(a.place(), b.place()) })
-	var out bytes.Buffer
-	for _, c := range record {
-		line, err := json.Marshal(c)
-		if err != nil {
-			return err
-		}
-		out.Write(append(line, '\n'))
-	}
-	return os.WriteFile(millionRecord, out.Bytes(), 0o644)
+	return writeLines(millionRecord, record)
 }
 
 func (c campaign) place() int {

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -34,8 +31,8 @@ const (
 )
 
 // before is random as it was before there were other strategies than it and the sweep, in the world of then. Its hunts were
-// recorded once, at commit da026b3, with the seeds and the bound of all others.
-const before = "random of da026b3"
+// recorded once, at that commit, with the seeds and the bound of all others.
+const before = "random of " + fasterBase
 
 // Animals that random hardly finds: an expiry has to be learned between two writes, or a moment must be met …
 var hardTen = strings.Fields("W7 L30 E5 LK12 ZL14 C9 L6 W18 E1 DQ7")
@@ -63,7 +60,7 @@ func measureSearch(ctx context.Context, strategies []string) error {
 			return err
 		}
 	}
-	old, err := readChases()
+	old, err := readLines[chase](searchRecord)
 	if err != nil {
 		return err
 	}
@@ -153,41 +150,18 @@ func of(all []chase, strategy, animal string) (some []chase) {
 	return some
 }
 
-func readChases() (all []chase, err error) {
-	data, err := os.ReadFile(searchRecord)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for line := range bytes.Lines(data) {
-		var c chase
-		if err := json.Unmarshal(line, &c); err != nil {
-			return nil, fmt.Errorf("%s: %w: remove the line that is not a hunt", searchRecord, err)
-		}
-		all = append(all, c)
-	}
-	return all, err
-}
-
 // writeChases writes what has been measured, and what was before and is not yet again.
 func writeChases(record, old []chase) error {
-	var out bytes.Buffer
-	for _, c := range record {
-		out.Write(c.line())
-	}
+	all := slices.Clone(record)
 	for _, c := range old {
 		again := func(other chase) bool {
 			return c.Strategy == other.Strategy && c.Animal == other.Animal && c.Seed == other.Seed
 		}
 		if !slices.ContainsFunc(record, again) {
-			out.Write(c.line())
+			all = append(all, c)
 		}
 	}
-	return os.WriteFile(searchRecord, out.Bytes(), 0o644)
-}
-
-func (c chase) line() []byte {
-	line, _ := json.Marshal(c) // of texts and numbers
-	return append(line, '\n')
+	return writeLines(searchRecord, all)
 }
 
 // strategyPace is what a strategy needs. The sums are of the animals' medians.

@@ -83,7 +83,7 @@ func TestSearchGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	hunt := func() []chase {
-		old, err := readChases()
+		old, err := readLines[chase](searchRecord)
 		s := &search{old: old}
 		if err = errors.Join(err, s.hunt(t.Context(), found[0], "mix")); err != nil {
 			t.Fatal(err)

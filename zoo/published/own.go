@@ -28,6 +28,7 @@ type OwnLock struct {
 	suspended chan struct{} // of the present hold
 }
 
+// inner has another name than Lock, so that an OwnLock may have a method of that name beside what it embeds.
 type inner = recipes.Lock
 
 // NewOwnLock returns a lock on a directory.
@@ -41,17 +42,6 @@ func NewOwnLock(conn recipes.Conn, dir string, bugs Bugs) *OwnLock {
 
 // pollEvery is how long I1 pauses first.
 const pollEvery = 800 * time.Millisecond
-
-func restFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 // staleAfter is for how long a holder is trusted with D1.
 const staleAfter = 2 * time.Second
@@ -117,7 +107,7 @@ func (l *OwnLock) acquire(ctx context.Context) error {
 		if got, err := l.inner.TryLock(ctx); got || err != nil {
 			return err
 		}
-		if err := restFor(ctx, rest); err != nil {
+		if err := pauseFor(ctx, rest); err != nil {
 			return err
 		}
 	}

@@ -37,8 +37,10 @@ func retryNoting(ctx context.Context, request func() error) (lost, err error) {
 // retryPause is the time between two tries.
 const retryPause = 100 * time.Millisecond
 
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(retryPause)
+func pause(ctx context.Context) error { return pauseFor(ctx, retryPause) }
+
+func pauseFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
