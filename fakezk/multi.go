@@ -1,7 +1,7 @@
 package fakezk
 
-// opError is the type of a result that is an error.
-const opError Op = -1
+// OpError is the type of a result of a multi that is an error.
+const OpError Op = -1
 
 // multi carries out all operations or none. The header's error is 0 either way; if one fails, those before it answer
 // 0, it answers its code, and those after it RuntimeInconsistency (FinalRequestProcessor, case multi). Only a multi
@@ -27,7 +27,7 @@ func (e *Ensemble) multi(now int64, c *connection, r *Request, reply *Response) 
 
 func fail(results []Result, failed int, code Code) {
 	for i := range results {
-		results[i] = Result{Op: opError}
+		results[i] = Result{Op: OpError}
 		if i > failed {
 			results[i].Err = CodeRuntimeInconsistency
 		}
@@ -114,7 +114,7 @@ func (e *Ensemble) multiRead(c *connection, r *Request, reply *Response) {
 		e.read(c, &unwatched, &one)
 		results[i] = Result{Op: r.Ops[i].Op, Err: one.Err, Data: one.Data, Stat: one.Stat, Children: one.Children}
 		if one.Err != CodeOK {
-			results[i].Op = opError
+			results[i].Op = OpError
 		}
 	}
 	reply.Results = results

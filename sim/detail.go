@@ -147,9 +147,9 @@ func (s *Step) asks(w *World, call *fakezk.Call) {
 
 // answers notes the answer to a request; r is nil if the request arrived in a step before.
 func (s *Step) answers(r *fakezk.Request, m *fakezk.Response) {
+	s.Err = refusal(m)
 	switch {
-	case m.Err != fakezk.CodeOK:
-		s.Err = m.Err
+	case s.Err != fakezk.CodeOK:
 	case r == nil && m.Children != nil, r != nil && r.Op == fakezk.OpGetChildren2:
 		s.Answer = fmt.Sprint(m.Children)
 	case r == nil:
@@ -158,6 +158,21 @@ func (s *Step) answers(r *fakezk.Request, m *fakezk.Response) {
 	case r.Op == fakezk.OpGetData:
 		s.Answer = fmt.Sprintf("%q", m.Data)
 	}
+}
+
+// refusal is the error of a reply. In that of a multi which failed all results are errors, and the first that says why
+// counts.
+func refusal(m *fakezk.Response) fakezk.Code {
+	why := m.Err
+	for i := range m.Results {
+		switch one := &m.Results[i]; {
+		case one.Op != fakezk.OpError:
+			return m.Err
+		case why == fakezk.CodeOK:
+			why = one.Err
+		}
+	}
+	return why
 }
 
 // loses notes the request that is lost with the connection, or whose reply is.

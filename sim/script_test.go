@@ -140,6 +140,11 @@ var scriptOps = map[string]func(ctx context.Context, u *User, args []string) (st
 		}
 		return fmt.Sprint("version ", stat.Version), nil
 	},
+	"move": func(_ context.Context, u *User, args []string) (string, error) { // an empty znode
+		_, err := u.Conn().Multi(&zk.DeleteRequest{Path: args[0], Version: -1},
+			&zk.CreateRequest{Path: args[1], Acl: zk.WorldACL(zk.PermAll)})
+		return "", err
+	},
 	"exists": func(_ context.Context, u *User, args []string) (string, error) {
 		there, _, err := u.Conn().Exists(args[0])
 		return fmt.Sprint(there), err
