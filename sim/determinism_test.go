@@ -235,18 +235,27 @@ var update = flag.Bool("update", false, "write the hashes that came out into tes
 // The hash covers the steps: two seeds that are not the same run do not have the same hash, and
 // equal hashes mean equal traces.
 func TestHashTellsRunsApart(t *testing.T) {
-	w := find(t, "lock", "")
-	first := map[uint64]string{}
-	for seed := range uint64(500) {
-		one := sim.RunOne(w, sim.Config{}, sim.NewRandomSource(2, seed))
-		trace := sim.Story(w, sim.Violation{}, one.Trace)
-		if other, seen := first[one.Hash]; seen && other != trace {
-			t.Fatalf("seed %d has the hash of another run", seed)
-		}
-		first[one.Hash] = trace
+	for _, recipe := range []string{"ours", "ours/simple-watch", "published/WriteLock"} {
+		tellsRunsApart(t, find(t, "lock", recipe))
 	}
-	if len(first) < 400 {
-		t.Errorf("500 seeds gave %d different runs: random choice draws too little", len(first))
+	tellsRunsApart(t, find(t, "queue", ""))
+}
+
+func tellsRunsApart(t *testing.T, w sim.Workload) {
+	const seeds = 700
+	for stream := uint64(2); stream <= 3; stream++ {
+		first := map[uint64]string{}
+		for seed := range uint64(seeds) {
+			one := sim.RunOne(w, sim.Config{}, sim.NewRandomSource(stream, seed))
+			trace := sim.Story(w, sim.Violation{}, one.Trace)
+			if other, seen := first[one.Hash]; seen && other != trace {
+				t.Fatalf("%s, seed %d: episode %d has the hash of another run", w.Recipe(), stream, seed)
+			}
+			first[one.Hash] = trace
+		}
+		if len(first) < seeds*3/4 {
+			t.Errorf("%s: %d seeds gave %d different runs: random choice draws too little", w.Recipe(), seeds, len(first))
+		}
 	}
 }
 

@@ -80,6 +80,7 @@ func (w *World) meet(p *process, c client, replica int) {
 }
 
 func (w *World) fallBehind(server, variant int) {
+	w.fold(uint64(server)<<8 | uint64(variant))
 	what := "falls behind"
 	w.lag[server] = slow
 	if variant == lagStuck {

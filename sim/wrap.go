@@ -45,6 +45,8 @@ func (w *World) counterEnds(c fakezk.Change) {
 		return
 	}
 	w.ends = append(w.ends, end)
+	w.fold(uint64(end.end))
+	w.foldString(end.path)
 	w.strikes(Wrap.index(), 1)
 	w.noteFault(Wrap, -1, end.path, endWords[end.end])
 }
