@@ -69,7 +69,9 @@ type liveVariant struct {
 var liveVariants = []liveVariant{
 	{sim.Loss, "loss", "before", false}, {sim.Loss, "loss", "after", false}, {sim.Loss, "loss", "later", false},
 	{sim.Loss, "loss", "silence", true}, {sim.Loss, "loss", "half", true},
-	{sim.Expiry, "expiry", "before", false}, {sim.Expiry, "expiry", "after", false}, {sim.Expiry, "expiry", "unaware", true},
+	{sim.Loss, "loss", "answer", false},
+	{sim.Expiry, "expiry", "before", false}, {sim.Expiry, "expiry", "after", false},
+	{sim.Expiry, "expiry", "answer", false}, {sim.Expiry, "expiry", "unaware", true},
 	{sim.Watch, "watch", "held", true}, {sim.Watch, "watch", "lost", false},
 	{sim.Cancel, "cancel", "", false},
 	{sim.Reap, "reap", "", false},

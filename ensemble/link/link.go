@@ -43,14 +43,18 @@ type Fault struct {
 //	         later    it is cut when the reply has been forwarded
 //	         silence  nothing passes either way while it lasts; then it is cut
 //	         half     the client is cut off, and the server waits for it while it lasts
+//	         answer   as before, and again when a server lets the client connect, instead of its answer
 //	expiry   before   the session is ended instead of forwarding the request
 //	         after    it is ended when the request has been applied, instead of its reply
+//	         answer   as before, and when a server has begun another one the connection is cut instead of its
+//	                  answer: that session lives on until it expires, and the client, which does not know of it,
+//	                  begins a third
 //	         unaware  as before, and the client can reach no server while it lasts, so it does not learn of it
 //	watch    held     the next event is held while it lasts, with all behind it
 //	         lost     the connection is cut instead of forwarding the next event
 var Variants = map[string][]string{
-	"loss":   {"before", "after", "later", "silence", "half"},
-	"expiry": {"before", "after", "unaware"},
+	"loss":   {"before", "after", "later", "silence", "half", "answer"},
+	"expiry": {"before", "after", "answer", "unaware"},
 	"watch":  {"held", "lost"},
 }
 
@@ -75,6 +79,7 @@ type Link struct {
 	armed    []Fault
 	requests int
 	watch    *Fault           // strikes at the next event
+	vain     bool             // the answer that gives the client a session next is lost
 	after    map[int32]*Fault // by request: strikes at its reply
 	sessions map[int64]*session
 	sent     map[request][]time.Time // requests without an answer, the oldest first
@@ -135,7 +140,7 @@ func (l *Link) Close() error {
 func (l *Link) Arm(faults []Fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.armed, l.requests, l.watch = slices.Clone(faults), 0, nil
+	l.armed, l.requests, l.watch, l.vain = slices.Clone(faults), 0, nil, false
 	clear(l.after)
 }
 
@@ -197,11 +202,28 @@ func (l *Link) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	action := proxy.Forward
 	if fault := l.due(f); fault != nil {
 		action = l.strike(done, f, fault)
+	} else if l.inVain(f) {
+		action = proxy.CutBefore
 	}
 	if f.Direction == proxy.ToServer && action == proxy.Forward {
 		l.send(f)
 	}
 	return action
+}
+
+// inVain tells whether the answer to a connect gets lost. Of a session that begins so the client knows nothing.
+func (l *Link) inVain(f *proxy.Frame) bool {
+	if f.Kind != proxy.Connected || f.Session == 0 {
+		return false
+	}
+	known := l.proxy.Session().ID
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lost := l.vain
+	if l.vain = false; lost && f.Session != known {
+		delete(l.sessions, f.Session)
+	}
+	return lost
 }
 
 // send notes that a frame is being sent to the server.
@@ -324,6 +346,11 @@ func (l *Link) strike(done <-chan struct{}, f *proxy.Frame, fault *Fault) proxy.
 	if fault.Begun != nil {
 		fault.Begun()
 	}
+	if fault.Variant == "answer" {
+		l.mu.Lock()
+		l.vain = true
+		l.mu.Unlock()
+	}
 	switch fault.Kind + " " + fault.Variant {
 	case " ":
 		return proxy.Forward
@@ -338,7 +365,7 @@ func (l *Link) strike(done <-chan struct{}, f *proxy.Frame, fault *Fault) proxy.
 	case "expiry unaware":
 		l.during(fault, func() { l.proxy.Refuse(true) }, func() { l.proxy.Refuse(false) })
 		l.expire(f.Session)
-	case "expiry before", "expiry after":
+	case "expiry before", "expiry after", "expiry answer":
 		l.expire(f.Session)
 	case "watch held":
 		wait(fault.For, l.healing(), done)

@@ -2,7 +2,14 @@ package link_test
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,7 +114,7 @@ func TestLoss(t *testing.T) {
 	e := ensembletest.Share(t, 3)
 	for variant, want := range map[string]struct{ applied, error bool }{
 		"before": {false, true}, "after": {true, true}, "later": {true, false}, "silence": {false, true},
-		"half": {false, true},
+		"half": {false, true}, "answer": {false, true},
 	} {
 		t.Run(variant, func(t *testing.T) {
 			f := newFixture(t, e)
@@ -174,6 +181,72 @@ func TestExpiry(t *testing.T) {
 			}
 			if _, over := f.link.SessionEnd(f.client.SessionID()); over {
 				t.Error("the new session is said to have ended")
+			}
+		})
+	}
+}
+
+// sessions are those that the servers have.
+func (f *fixture) sessions() (ids []string) {
+	f.Helper()
+	for _, address := range f.ensemble.Servers() {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			f.Fatal(err)
+		}
+		io.WriteString(c, "dump")
+		answer, err := io.ReadAll(c)
+		c.Close()
+		if err != nil {
+			f.Fatal(err)
+		}
+		if _, sets, leads := strings.Cut(string(answer), "Global Sessions("); leads {
+			return regexp.MustCompile("(?m)^0x[0-9a-f]+").FindAllString(sets, -1)
+		}
+	}
+	f.Fatal("no server leads")
+	return nil
+}
+
+// A client whose connect is not answered connects once more. A session that was begun so lives on with nobody; one
+// that the client has goes on.
+func TestAnswersGetLost(t *testing.T) {
+	e := ensembletest.Share(t, 3)
+	for kind, begun := range map[string]int{"loss": 0, "expiry": 2} {
+		t.Run(kind, func(t *testing.T) {
+			f := newFixture(t, e)
+			var greeted, granted atomic.Int64
+			client := ensembletest.Connect(t, zkclient.Config{
+				Servers: f.link.Addr(), SessionTimeout: soon, OnEvent: func(e zk.Event) {
+					switch e.State {
+					case zk.StateConnected:
+						greeted.Add(1)
+					case zk.StateHasSession:
+						granted.Add(1)
+					}
+				},
+			})
+			f.client.Close()
+			before, old := f.sessions(), client.SessionID()
+			f.arm(link.Fault{Kind: kind, Variant: "answer", Request: 1})
+			if _, _, err := client.Exists("/"); err == nil {
+				t.Error("the request was not lost")
+			}
+			f.within("another request", func() bool { _, _, err := client.Exists("/"); return err == nil })
+			f.sawStrike(kind + " answer")
+			if vain := greeted.Load() - granted.Load(); vain < int64(1+begun/2) { // and one says that it has expired
+				t.Errorf("%d connections came to nothing", vain)
+			}
+			after := slices.DeleteFunc(f.sessions(), func(id string) bool { return slices.Contains(before, id) })
+			if len(after) != begun || (client.SessionID() == old) != (begun == 0) {
+				t.Errorf("sessions %v were begun; the client has 0x%x, and had 0x%x", after, client.SessionID(), old)
+			}
+			for _, name := range after {
+				var id int64
+				fmt.Sscanf(name, "0x%x", &id)
+				if since, known := f.link.SessionGone(id); known {
+					t.Errorf("session %s is said to be gone since %v", name, since)
+				}
 			}
 		})
 	}

@@ -108,6 +108,7 @@ func (c *conn) read(d Direction, frames chan<- *Frame) {
 			return
 		}
 		f.Connection = c.number
+		c.proxy.granted(c, f)
 		if c.proxy.cfg.Arrived != nil {
 			c.proxy.cfg.Arrived(f)
 		}

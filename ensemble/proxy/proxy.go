@@ -191,8 +191,8 @@ func (p *Proxy) leave(c *conn) {
 	delete(p.conns, c.number)
 }
 
-// note remembers the session that a server grants.
-func (p *Proxy) note(c *conn, f *Frame) {
+// granted remembers the session that a server has granted, whether its client will hear of that or not.
+func (p *Proxy) granted(c *conn, f *Frame) {
 	if f.Kind != Connected || f.Session == 0 {
 		return
 	}
@@ -200,17 +200,27 @@ func (p *Proxy) note(c *conn, f *Frame) {
 	defer p.mu.Unlock()
 	c.session = c.track.session
 	c.session.Server, c.session.dial = c.server, p.cfg.Dial
+}
+
+// note remembers the session of which a client is about to hear.
+func (p *Proxy) note(c *conn, f *Frame) {
+	if f.Kind != Connected || f.Session == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.session = c.session
 }
 
-// Session returns the session that was granted last on any connection; its ID is 0 before.
+// Session returns the session whose grant was forwarded last on any connection; its ID is 0 before.
 func (p *Proxy) Session() Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.session
 }
 
-// SessionOf returns the session of a connection; its ID is 0 before one is granted, and after the connection has ended.
+// SessionOf returns the session of a connection, also if its client has not heard of it; its ID is 0 before one is
+// granted, and after the connection has ended.
 func (p *Proxy) SessionOf(connection int) Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 //	        after    it is cut when the request has been carried out, without an answer
 //	        idle     it is cut at the next ping
 //	        deaf     the server forgets the connection, and the client waits for it
+//	        answer   as before, and when a server lets the client connect again, it is cut instead of the answer
 //	hold    short    nothing passes either way, for less than the session timeout
 //	        long     for more: the session expires, and its client cannot know
 //	refuse           the connection is cut, and for a while so is every new one of the session
@@ -81,6 +82,7 @@ type chance struct {
 type client struct {
 	number  int
 	counter strike.Counter
+	vain    bool // the answer to its next connect is lost
 }
 
 // bar keeps a client away from the servers.
@@ -134,8 +136,9 @@ func (s *Server) watchOut() {
 	}
 }
 
-// greet gives a connection its client. mu is held.
-func (f *chance) greet(c *connection) {
+// greet gives a connection its client, and tells whether the answer to it is lost; began says that the session has just
+// begun. mu is held.
+func (f *chance) greet(c *connection, began bool) (lost bool) {
 	f.connections++
 	c.number = f.connections
 	if c.client = f.clients[c.session]; c.client == nil {
@@ -143,6 +146,30 @@ func (f *chance) greet(c *connection) {
 		c.client = &client{number: f.opened}
 		f.clients[c.session] = c.client
 	}
+	if began && f.losesHello(c) {
+		return true
+	}
+	lost, c.client.vain = c.client.vain, false
+	return lost
+}
+
+// losesHello tells whether the answer is lost that tells a client of its session, and reports that.
+func (f *chance) losesHello(c *connection) bool {
+	x, lost := f.Plan[strike.Place{Client: c.client.number, Request: strike.Hello}]
+	if f.Plan == nil {
+		x, lost = strike.Strike{Fault: strike.Loss, Variant: strike.Answer}, f.lottery.DrawHello(c.client.number)
+	}
+	if lost {
+		c.places(&x, strike.Hello)
+		f.tell(&x)
+	}
+	return lost
+}
+
+// places adds to a strike where it strikes.
+func (c *connection) places(x *strike.Strike, request int) {
+	x.Client, x.Request, x.Connection = c.client.number, request, c.number
+	x.Session, x.Server = sessionName(c.session), c.net.LocalAddr().String()
 }
 
 // keptAway tells whether a session is kept away. If its connections are to get no answer, it waits until the session is
@@ -222,8 +249,7 @@ func (f *chance) next(c *connection, asked protocol.Asked, r *fakezk.Request, le
 	if !due {
 		return nil
 	}
-	x.Client, x.Request, x.Connection = c.client.number, c.client.counter.Requests, c.number
-	x.Session, x.Server = sessionName(c.session), c.net.LocalAddr().String()
+	c.places(&x, c.client.counter.Requests)
 	if x.Op, x.Path = asked.Op.String(), r.Path; len(r.Ops) > 0 {
 		x.Path = r.Ops[0].Path
 	}
@@ -288,6 +314,9 @@ func (s *Server) lose(c *connection, variant string) {
 	case "deaf":
 		c.deaf = true
 		s.drop(c)
+	case strike.Answer:
+		c.client.vain = true
+		s.hangUp(c)
 	default:
 		s.hangUp(c)
 	}

@@ -155,6 +155,7 @@ func TestWays(t *testing.T) {
 		"loss after":     "end, created true, back",
 		"loss idle":      "reply, end, created true, back",
 		"loss deaf":      "silence, created false, back",
+		"loss answer":    "end, created false, back",
 		"hold short":     "late reply, reply, created true",
 		"hold long":      "end, created false, expired",
 		"refuse ":        away + "back",
@@ -208,6 +209,46 @@ func TestWays(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The answer to a connect gets lost: a session that has begun so stays, and its client, which does not know of it,
+// begins another; one that a client comes back with goes on.
+func TestAnswersGetLost(t *testing.T) {
+	lost := strike.Strike{Fault: strike.Loss, Variant: strike.Answer}
+	plan := strike.Plan{{Client: 1, Request: strike.Hello}: lost, {Client: 2, Request: 1}: lost}
+	var struck diary
+	s := fakezktest.Start(t, server.Config{Faults: &server.Faults{Plan: plan, Struck: struck.note}})
+	v := &victim{T: t, s: s}
+	first := v.connect()
+	begun := sessions(s)
+	second := v.connect()
+	known := v.granted.Session
+	told := []string{first, second, v.request(1, wire.OpExists, &wire.WatchRequest{Path: "/"}), v.connect(), v.connect()}
+	if want := []string{"refused", "back", "end", "refused", "back"}; !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
+	}
+	if len(begun) != 1 || !slices.Equal(sessions(s), append(begun, known)) || v.granted.Session != known {
+		t.Errorf("sessions %x had begun, and %x are there; the client has had %x, and has %x", begun, sessions(s), known,
+			v.granted.Session)
+	}
+	for i, x := range struck.all() {
+		if at := (strike.Place{Client: x.Client, Request: x.Request}); plan[at] != lost || at.Client != i+1 || x.Session == "" {
+			t.Errorf("%+v struck", x)
+		}
+	}
+	if n := len(struck.all()); n != len(plan) {
+		t.Errorf("%d faults struck", n)
+	}
+}
+
+// sessions are the servers' sessions, by id.
+func sessions(s *server.Server) (ids []int64) {
+	s.Inspect(func(e *fakezk.Ensemble) {
+		for _, info := range e.Sessions() {
+			ids = append(ids, info.ID)
+		}
+	})
+	return ids
 }
 
 // What others do is late for a client that is held, too.

@@ -318,8 +318,10 @@ func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byt
 		return answer, false
 	}
 	c.id, c.session, c.timeout = id, granted.SessionID, time.Duration(granted.Timeout)*time.Millisecond
-	if s.chance != nil {
-		s.chance.greet(c)
+	s.clients[id] = c
+	if s.chance != nil && s.chance.greet(c, asked.Session == 0) {
+		s.hangUp(c)
+		return nil, false
 	}
 	c.heard()
 	c.said()
@@ -327,7 +329,6 @@ func (s *Server) attach(c *connection, asked *wire.ConnectRequest) (answer []byt
 	c.mu.Lock()
 	c.out = append(c.out, answer...)
 	c.mu.Unlock()
-	s.clients[id] = c
 	return nil, true
 }
 

@@ -12,7 +12,7 @@ import (
 // Plan is what is to strike, by client and request.
 type Plan map[Place]Strike
 
-// Place is the request at which a fault strikes: n-th of a client, both from 1.
+// Place is the request at which a fault strikes: n-th of a client, both from 1, or [Hello].
 type Place struct{ Client, Request int }
 
 // ReadPlan reads the lines that a run has written of what struck, one for each Strike. Of a line only what is to
@@ -50,8 +50,9 @@ func (p Plan) add(text []byte, ways []Way, servers int) error {
 	switch {
 	case !slices.ContainsFunc(ways, func(w Way) bool { return w.Fault == s.Fault && w.Variant == s.Variant }):
 		return fmt.Errorf("there is no fault %q with the variant %q here", s.Fault, s.Variant)
-	case s.Client < 1 || s.Request < 1:
-		return fmt.Errorf("client %d, request %d: both count from 1", s.Client, s.Request)
+	case s.Client < 1 || s.Request < 1 && !s.hello():
+		return fmt.Errorf("client %d, request %d: both count from 1, and only an answer can be lost at request %d",
+			s.Client, s.Request, Hello)
 	case s.ForMS < 0 || s.ForMS > LastsMax.Milliseconds():
 		return fmt.Errorf("for_ms %d: a fault can last 0 to %d ms", s.ForMS, LastsMax.Milliseconds())
 	case twice:
@@ -64,6 +65,9 @@ func (p Plan) add(text []byte, ways []Way, servers int) error {
 	p[at] = s
 	return nil
 }
+
+// hello tells whether it strikes at the connect of a session that begins.
+func (s *Strike) hello() bool { return s.Request == Hello && s.Fault == Loss && s.Variant == Answer }
 
 // fits returns an error if so few servers cannot suffer a fault, or not at its target.
 func (s *Strike) fits(servers int) error {

@@ -50,6 +50,7 @@ var Everywhere = []Way{
 	{Fault: Loss, Variant: "after"},
 	{Fault: Loss, Variant: "idle"},
 	{Fault: Loss, Variant: "deaf"},
+	{Fault: Loss, Variant: Answer},
 	{Fault: Hold, Variant: "short", Least: 0.05, Most: 0.8},
 	{Fault: Hold, Variant: "long", Least: 1.2, Most: 2},
 	{Fault: Refuse, Least: 0.1, Most: 1.5},
@@ -59,6 +60,15 @@ var Everywhere = []Way{
 	{Fault: Expiry, Variant: "before"},
 	{Fault: Expiry, Variant: "after"},
 }
+
+// Answer is the way of a loss in which the connection is cut, and once more when a server lets the client connect: its
+// answer is lost. At [Hello] only the latter: the session that has begun lives on with nobody until it expires, and the
+// client, which does not know of it, begins another.
+const Answer = "answer"
+
+// Hello is the number of the connect by which a client opens its session, as if it were a request. An answer can be
+// lost there, and nothing else can happen.
+const Hello = 0
 
 // LastsMax bounds how long a fault lasts, whatever session timeout the servers grant.
 const LastsMax = 5 * time.Minute
@@ -76,7 +86,7 @@ type Strike struct {
 	Client     int       `json:"client"`           // clients are numbered as they open sessions, from 1
 	Connection int       `json:"connection"`       // and connections as they come, from 1
 	Session    string    `json:"session"`          // in hexadecimal, as the servers log it
-	Request    int       `json:"request"`          // n-th of the client, which drew the fault
+	Request    int       `json:"request"`          // n-th of the client, which drew the fault; or Hello
 	Op         string    `json:"op"`               // of that request
 	Path       string    `json:"path,omitempty"`
 	Server     string    `json:"server"` // to which the client is connected
@@ -162,6 +172,13 @@ func (l *Lottery) Draw(client, request int, gap time.Duration) (Drawn, bool) {
 	ways := slices.DeleteFunc(slices.Clone(l.Ways), func(w Way) bool { return w.Fault != fault })
 	way := ways[r.IntN(len(ways))]
 	return Drawn{Way: way, Share: way.Least + r.Float64()*(way.Most-way.Least), Aim: r.Uint64()}, true
+}
+
+// DrawHello draws for the connect by which a client opens its session: it tells whether that draws a loss. Odds by the
+// minute begin with the session.
+func (l *Lottery) DrawHello(client int) (lost bool) {
+	what, due := l.Draw(client, Hello, 0)
+	return due && what.Fault == Loss
 }
 
 // Lasts is how long what was drawn lasts, given the session's timeout, in milliseconds.

@@ -11,7 +11,7 @@ import (
 var (
 	faults = []Fault{Loss, Watch, Expiry, Stop, Deposed}
 	ways   = []Way{
-		{Fault: Loss, Variant: "before"}, {Fault: Loss, Variant: "after"}, {Watch, "held", 0.05, 0.8},
+		{Fault: Loss, Variant: "before"}, {Fault: Loss, Variant: "after"}, {Fault: Loss, Variant: Answer}, {Watch, "held", 0.05, 0.8},
 		{Expiry, "unaware", 0, 1}, {Stop, "", 0.5, 0.5}, {Deposed, "", 0.5, 0.5},
 	}
 )
@@ -90,15 +90,40 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// As many clients lose the answer to their first connect as requests draw a loss, whatever else they draw.
+func TestDrawHello(t *testing.T) {
+	const n = 100_000
+	l := Lottery{Ways: ways, Faults: faults, Odds: Odds{Every: 20}, Seed: 7}
+	lost := 0.0
+	for client := range n {
+		if l.DrawHello(client) {
+			lost++
+		}
+	}
+	p := 1 / 20.0 / float64(len(faults))
+	if mean, deviation := n*p, math.Sqrt(n*p*(1-p)); math.Abs(lost-mean) > 5*deviation {
+		t.Errorf("%g of %d clients, and %g are meant", lost, n, mean)
+	}
+	for l.Faults = []Fault{Watch}; lost > 0; lost-- {
+		if l.DrawHello(int(lost)) {
+			t.Fatal("an answer is lost, and only events may be")
+		}
+	}
+}
+
 // What has been written is read, and is to happen again.
 func TestPlan(t *testing.T) {
 	lines := `
 {"time":"2026-11-21T18:40:07.53126Z","fault":"watch","variant":"held","for_ms":30,"client":3,"request":41}
 {"fault":"stop","for_ms":7,"target":2,"client":1,"request":41}
+{"fault":"loss","variant":"answer","client":2,"request":0}
 `
 	plan, err := ReadPlan(strings.NewReader(lines), ways, 2)
-	if err != nil || len(plan) != 2 {
+	if err != nil || len(plan) != 3 {
 		t.Fatal(plan, err)
+	}
+	if _, planned := plan[Place{2, Hello}]; !planned {
+		t.Errorf("%+v", plan)
 	}
 	held, stop := plan[Place{3, 41}], plan[Place{1, 41}]
 	if held.Variant != "held" || held.Lasts() != 30*time.Millisecond || stop.Fault != Stop || stop.Target != 2 {
@@ -115,6 +140,8 @@ func TestPlanRefuses(t *testing.T) {
 		{fault + `"loss"` + variant + `"late"` + at, `no fault "loss" with the variant "late"`},
 		{fault + `"loss"` + variant + `"after","client":1}`, "client 1, request 0: both count from 1"},
 		{fault + `"loss"` + variant + `"after","request":1}`, "client 0, request 1"},
+		{fault + `"loss"` + variant + `"answer","request":0}`, "client 0, request 0"},
+		{fault + `"loss"` + variant + `"answer","client":1,"request":-1}`, "only an answer can be lost at request 0"},
 		{fault + `"watch"` + variant + `"held","for_ms":300001` + at, "for_ms 300001"},
 		{fault + `"stop","for_ms":-1,"target":1` + at, "for_ms -1"},
 		{fault + `"stop","for_ms":1` + at, "target 0: stop can strike servers 1 to 2"},

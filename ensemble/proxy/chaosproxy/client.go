@@ -15,6 +15,7 @@ type client struct {
 	counter strike.Counter
 	open    int // connections
 	barred  bar
+	vain    bool // the answer to its next connect is lost
 }
 
 // bar keeps a client away from its servers.
@@ -52,19 +53,25 @@ func (p *Proxy) arrived(f *proxy.Frame) bar {
 	return c.barred
 }
 
-// granted notes a session, or that it has expired.
-func (p *Proxy) granted(f *proxy.Frame) {
+// granted notes a session, or that it has expired, and returns what strikes at the answer that says so.
+func (p *Proxy) granted(f *proxy.Frame) (s *strike.Strike, lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.line(f).client
 	delete(p.clients, c.session)
+	began := c.session == 0
 	if c.session = f.Session; f.Session == 0 {
-		return
+		return nil, false
 	}
+	if began && p.lottery.DrawHello(c.number) {
+		return p.at(c, f, strike.Hello, strike.Strike{Fault: strike.Loss, Variant: strike.Answer}), true
+	}
+	lost, c.vain = c.vain, false
 	p.clients[f.Session] = c
 	if len(p.clients) > clientsMax {
 		maps.DeleteFunc(p.clients, func(_ int64, c *client) bool { return c.open == 0 })
 	}
+	return nil, lost
 }
 
 // ended forgets a connection.
@@ -85,6 +92,13 @@ func (p *Proxy) line(f *proxy.Frame) *line {
 		return l
 	}
 	return newLine(&client{})
+}
+
+// loseAnswer lets the answer to the next connect of a frame's client get lost.
+func (p *Proxy) loseAnswer(f *proxy.Frame) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line(f).client.vain = true
 }
 
 // keepAway bars the client of a frame from coming back with its session until it is let in.

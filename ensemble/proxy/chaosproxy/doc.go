@@ -3,13 +3,15 @@
 //
 // # What strikes
 //
-// Each request of a client may draw a fault ([strike.Odds]), a variant of it, and how long it lasts:
+// Each request of a client may draw a fault ([strike.Odds]), a variant of it, and how long it lasts. The connect that
+// begins a session may draw a lost answer ([strike.Hello]).
 //
 //	loss    before   the connection is cut instead of forwarding the request
 //	        after    it is cut when the request has been answered, instead of forwarding the reply
 //	        idle     it is cut at the next ping
 //	        half     the client is cut off, and the server waits for it
 //	        deaf     the server is cut off, and the client waits for it
+//	        answer   as before, and when a server lets the client connect again, it is cut instead of the answer
 //	hold    short    nothing passes either way, for less than the session timeout
 //	        long     for more: the session expires, and its client cannot know
 //	refuse           the connection is cut, and for a while so is every new one of the session
@@ -21,7 +23,7 @@
 //
 // All of these can happen to a client of ZooKeeper without a proxy (ZooKeeper Programmer's Guide, "ZooKeeper
 // Sessions" and "ZooKeeper Watches"), and a correct client survives them. Pings, what clients send by themselves when
-// they connect, and the end of a session draw nothing.
+// they connect again, and the end of a session draw nothing.
 //
 // # Equal clients, equal faults
 //

@@ -22,11 +22,24 @@ func SeedFor(way string, odds strike.Odds, next int) uint64 {
 		if !due || fmt.Sprint(what.Fault, " ", what.Variant) != way {
 			continue
 		}
+		for _, client := range []int{1, 2} {
+			due = due && !l.DrawHello(client)
+		}
 		for request := 2; due && request <= next; request++ {
 			_, more := l.Draw(1, request, 0)
 			due = !more
 		}
 		if due {
+			return seed
+		}
+	}
+}
+
+// SeedForHello returns a seed under which the first answer to a client gets lost, and the next does not.
+func SeedForHello(faults []strike.Fault, odds strike.Odds) uint64 {
+	for seed := uint64(0); ; seed++ {
+		l := strike.Lottery{Ways: ways, Faults: faults, Odds: odds, Seed: seed}
+		if l.DrawHello(1) && !l.DrawHello(2) {
 			return seed
 		}
 	}

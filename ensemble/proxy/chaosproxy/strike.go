@@ -17,7 +17,7 @@ func (p *Proxy) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	case proxy.Connect:
 		return p.atConnect(done, f)
 	case proxy.Connected:
-		p.granted(f)
+		return p.atConnected(f)
 	default:
 		if s := p.due(f); s != nil {
 			return p.strike(done, f, *s)
@@ -35,6 +35,18 @@ func (p *Proxy) atConnect(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 		wait(done, time.Until(barred.until))
 	}
 	return proxy.CutBefore
+}
+
+// atConnected lets a client have its session, unless the answer is lost.
+func (p *Proxy) atConnected(f *proxy.Frame) proxy.Action {
+	s, lost := p.granted(f)
+	if s != nil {
+		p.tell(*s)
+	}
+	if lost {
+		return proxy.CutBefore
+	}
+	return proxy.Forward
 }
 
 // due returns what strikes at a frame, nil if nothing does.
@@ -80,11 +92,16 @@ func (p *Proxy) drawFor(c *client, f *proxy.Frame) *strike.Strike {
 	if !due {
 		return nil
 	}
-	return &strike.Strike{
-		Fault: what.Fault, Variant: what.Variant, ForMS: what.Lasts(f.Timeout),
-		Client: c.number, Connection: f.Connection, Session: fmt.Sprintf("0x%x", f.Session),
-		Request: c.counter.Requests, Op: f.Op.String(), Path: f.Path, Server: p.proxy.SessionOf(f.Connection).Server,
-	}
+	return p.at(c, f, c.counter.Requests, strike.Strike{
+		Fault: what.Fault, Variant: what.Variant, ForMS: what.Lasts(f.Timeout), Op: f.Op.String(), Path: f.Path,
+	})
+}
+
+// at adds to a strike where it strikes.
+func (p *Proxy) at(c *client, f *proxy.Frame, request int, s strike.Strike) *strike.Strike {
+	s.Client, s.Connection, s.Session = c.number, f.Connection, fmt.Sprintf("0x%x", f.Session)
+	s.Request, s.Server = request, p.proxy.SessionOf(f.Connection).Server
+	return &s
 }
 
 // strike carries out a fault at the frame for which it was due.
@@ -93,6 +110,10 @@ func (p *Proxy) strike(done <-chan struct{}, f *proxy.Frame, s strike.Strike) pr
 	switch s.Fault {
 	case strike.Refuse, strike.Stall:
 		p.keepAway(f, s.Fault, lasts)
+	case strike.Loss:
+		if s.Variant == strike.Answer {
+			p.loseAnswer(f)
+		}
 	case strike.Expiry:
 		if err := p.expire(f); err != nil {
 			p.cfg.Log.Warn("the fault is a loss and no expiry: "+err.Error(), "client", s.Client, "session", s.Session)

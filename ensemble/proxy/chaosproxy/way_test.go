@@ -2,6 +2,7 @@ package chaosproxy_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"testing"
@@ -151,6 +152,14 @@ func TestEachWay(t *testing.T) {
 		"loss idle":   func(v *victim, _ time.Time) { v.answered(); v.ping(); v.ended(); v.created("a", true) },
 		"loss half":   func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.stale(); v.expired(false) },
 		"loss deaf":   func(v *victim, _ time.Time) { v.nothing(timeout / 2); v.created("a", false); v.expired(false) },
+		"loss answer": func(v *victim, _ time.Time) {
+			v.ended()
+			v.created("a", false)
+			if v.connect() {
+				v.Error("the answer was not lost")
+			}
+			v.expired(false)
+		},
 		"hold short": func(v *victim, began time.Time) {
 			v.answered()
 			if took := time.Since(began); took < v.lasts() {
@@ -214,6 +223,33 @@ func TestEachWay(t *testing.T) {
 				t.Errorf("told: %v", got)
 			}
 		})
+	}
+}
+
+// A client whose first connect is not answered gets another session.
+func TestHello(t *testing.T) {
+	e := ensembletest.Share(t, 1)
+	odds := strike.Odds{Every: 3}
+	faults := []strike.Fault{strike.Loss}
+	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: faults, Odds: odds,
+		Seed: chaosproxy.SeedForHello(faults, odds)})
+	v := &victim{T: t, address: p.Addr(), proxy: p, noted: noted}
+	if v.connect() {
+		t.Error("the answer was not lost")
+	}
+	v.comeBack()
+	noted.mu.Lock()
+	defer noted.mu.Unlock()
+	if len(noted.strikes) != 1 {
+		t.Fatalf("told: %+v", noted.strikes)
+	}
+	s := noted.strikes[0]
+	if s.Variant != strike.Answer || s.Client != 1 || s.Request != strike.Hello || s.Server != e.Servers()[0] ||
+		s.Session == "0x0" || s.Session == fmt.Sprintf("0x%x", v.session.Session) {
+		t.Errorf("told: %+v; the session is 0x%x", s, v.session.Session)
+	}
+	if clients := p.Stats().Clients; clients != 2 {
+		t.Errorf("%d clients have begun sessions", clients)
 	}
 }
 
