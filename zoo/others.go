@@ -24,6 +24,7 @@ var otherBreeds = breeds{
 	{"X1", own(workload.Lock, "a lock on kazoo's watches with ", published.NewWatchedLock).by(fakezk.SemanticsKazoo)},
 	{"C1 C9 X5", own(workload.Counter, "kazoo 2.8, kazoo/recipe/counter.py with ", published.NewKazooCounter)},
 	{"C2", own(workload.Counter, "Apache Curator 5.4, DistributedAtomicLong with ", published.NewCuratorCounter)},
+	{"C3", own(workload.Counter, "CURATOR-688 with ", published.NewCuratorSharedCount)},
 	{"canary", breed{make: canary, rate: canaryRate}},
 }
 

@@ -22,6 +22,7 @@ var zkLockBreeds = breeds{
 		own(workload.Lock, "twitter commons, DistributedLockImpl by go-zookeeper with ", published.NewDistributedLock)},
 	{"G1 G2 G3", own(workload.Lock, "goroutines that race with ", published.NewRacedLock).racing()},
 	{"X6", curatorLock("Java's client").by(fakezk.SemanticsJava)},
+	{"H1", own(workload.Lock, "a lock that is early in line with ", published.NewEarlyLock)},
 	{"D1 U1 F1 I1", own(workload.Lock, "mistakes of our own in a lock, with ", published.NewOwnLock)},
 }
 
