@@ -21,10 +21,10 @@ func Barrier() Model {
 	}
 }
 
-func barrierProblem(op Operation) string { return onlyNull(op, "barrier") }
+func barrierProblem(op *Operation) string { return onlyNull(op, "barrier") }
 
 // onlyNull says that an operation has an argument or a result, or nothing.
-func onlyNull(op Operation, object string) string {
+func onlyNull(op *Operation, object string) string {
 	if !op.Arg.IsNull() || !op.Result.IsNull() {
 		return "operations of a " + object + " have neither argument nor result; leave them null"
 	}

@@ -26,7 +26,7 @@ func Counter() Model {
 	}
 }
 
-func counterProblem(op Operation) string {
+func counterProblem(op *Operation) string {
 	switch {
 	case op.Op == "get" && !op.Arg.IsNull():
 		return "a get has no argument; leave it null"

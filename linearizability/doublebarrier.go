@@ -32,7 +32,7 @@ func DoubleBarrier(parties int) Model {
 	}
 }
 
-func doubleBarrierProblem(op Operation) string { return onlyNull(op, "doublebarrier") }
+func doubleBarrierProblem(op *Operation) string { return onlyNull(op, "doublebarrier") }
 
 // prepareDoubleBarrier splits operations into call and wait. The item of a step is the number of its process.
 func prepareDoubleBarrier(h History, _ []int32) []step {

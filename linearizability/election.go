@@ -19,7 +19,7 @@ func Election() Model {
 	return m
 }
 
-func electionProblem(op Operation) string {
+func electionProblem(op *Operation) string {
 	switch {
 	case !op.Arg.IsNull():
 		return "operations of an election have no argument; leave it null"

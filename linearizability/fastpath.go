@@ -1,12 +1,29 @@
 package linearizability
 
+import (
+	"bytes"
+	"slices"
+)
+
 // fastDecoder decodes the lines that [Write] and most other programs write: an object of known fields, none of them
 // twice, with whole numbers and strings of printable ASCII without escapes. All other lines, and all that are wrong,
 // are left to package encoding/json, which is slower. A line that is decoded here has the same meaning there.
+//
+// The lines of a file are alike: what is before a value is mostly what was there in the line before, and then it need not
+// be taken apart.
 type fastDecoder struct {
 	rest  []byte
 	names names
+	form  []piece // of the last line
 }
+
+// piece is what is before a value, or after the last, and which field the value is of.
+type piece struct {
+	text  []byte
+	field int
+}
+
+func newFastDecoder() fastDecoder { return fastDecoder{names: names{}} }
 
 // names are the few strings that occur on many lines, kept once.
 type names map[string]string
@@ -24,7 +41,7 @@ func (n names) of(b []byte) string {
 	return s
 }
 
-// The fields of an operation, as a set, and those that it must have.
+// The fields of an operation, as a set in the order of fieldNames, and those that it must have.
 const (
 	fieldClient = 1 << iota
 	fieldOp
@@ -36,62 +53,95 @@ const (
 	fieldObject
 	fieldNote
 	fieldProcess
+	fieldsEnd // stands for the end of the line
 
 	fieldsNeeded = fieldClient | fieldOp | fieldOutcome | fieldCall | fieldReturn
 )
 
-func (p *fastDecoder) parse(op *Operation) bool {
-	if !p.skip('{') {
-		return false
-	}
+// parse reads a line, which has no blanks around it, into an operation that is zero.
+func (p *fastDecoder) parse(line []byte, op *Operation) bool {
+	p.rest = line
 	seen := 0
-	for {
-		name, ok := p.text()
-		if !ok || !p.skip(':') {
-			return false
+	for i := 0; ; i++ {
+		field := p.piece(i)
+		if field == fieldsEnd {
+			return len(p.rest) == 0 && seen&fieldsNeeded == fieldsNeeded
 		}
-		field, ok := p.field(name, op)
-		if !ok || seen&field != 0 {
+		if field == 0 || seen&field != 0 || !p.read(field, op) {
 			return false
 		}
 		seen |= field
-		if p.skip('}') {
-			return len(p.rest) == 0 && seen&fieldsNeeded == fieldsNeeded
-		}
-		if !p.skip(',') {
-			return false
-		}
 	}
 }
 
-// field reads the value of a field.
-func (p *fastDecoder) field(name []byte, op *Operation) (field int, ok bool) {
-	switch string(name) {
-	case "client":
-		n, ok := p.number()
-		op.Client = int(n)
-		return fieldClient, ok
-	case "op":
-		return fieldOp, p.name(&op.Op)
-	case "arg":
-		return fieldArg, p.value(&op.Arg)
-	case "result":
-		return fieldResult, p.value(&op.Result)
-	case "outcome":
-		return fieldOutcome, p.outcome(&op.Outcome)
-	case "call":
-		return fieldCall, p.stamp(&op.Call)
-	case "return":
-		op.Return = Forever
-		return fieldReturn, p.word("null") || p.stamp(&op.Return)
-	case "object":
-		return fieldObject, p.name(&op.Object)
-	case "note":
-		return fieldNote, p.name(&op.Note)
-	case "process":
-		return fieldProcess, p.value(&op.Process)
+// piece reads piece i of a line and returns the field of the value after it, or 0.
+func (p *fastDecoder) piece(i int) int {
+	if i < len(p.form) && bytes.HasPrefix(p.rest, p.form[i].text) {
+		p.rest = p.rest[len(p.form[i].text):]
+		p.space()
+		return p.form[i].field
 	}
-	return 0, false
+	text := p.rest
+	field := p.newPiece(i)
+	switch {
+	case field == 0:
+		return 0
+	case i == len(p.form):
+		p.form = append(p.form, piece{})
+	}
+	p.form[i] = piece{append(p.form[i].text[:0], text[:len(text)-len(p.rest)]...), field}
+	return field
+}
+
+// newPiece is piece for one that is not as in the last line.
+func (p *fastDecoder) newPiece(i int) int {
+	switch {
+	case i == 0 && !p.skip('{'):
+		return 0
+	case i > 0 && p.skip('}'):
+		return fieldsEnd
+	case i > 0 && !p.skip(','):
+		return 0
+	}
+	name, ok := p.text()
+	if !ok || !p.skip(':') {
+		return 0
+	}
+	i = slices.Index(fieldNames, string(name))
+	if i < 0 {
+		return 0
+	}
+	return 1 << i
+}
+
+// read reads the value of a field.
+func (p *fastDecoder) read(field int, op *Operation) (ok bool) {
+	switch field {
+	case fieldClient:
+		var n int64
+		n, ok = p.number()
+		op.Client = int(n)
+	case fieldOp:
+		ok = p.name(&op.Op)
+	case fieldArg:
+		ok = p.value(&op.Arg)
+	case fieldResult:
+		ok = p.value(&op.Result)
+	case fieldOutcome:
+		ok = p.outcome(&op.Outcome)
+	case fieldCall:
+		ok = p.stamp(&op.Call)
+	case fieldReturn:
+		op.Return = Forever
+		ok = p.word("null") || p.stamp(&op.Return)
+	case fieldObject:
+		ok = p.name(&op.Object)
+	case fieldNote:
+		ok = p.name(&op.Note)
+	case fieldProcess:
+		ok = p.value(&op.Process)
+	}
+	return ok
 }
 
 func (p *fastDecoder) outcome(o *Outcome) bool {

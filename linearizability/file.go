@@ -37,14 +37,14 @@ func Read(r io.Reader) (History, error) {
 
 // Reader reads a history file operation by operation, with the errors that [Read] describes.
 type Reader struct {
-	in    *bufio.Reader
-	line  int // read so far
-	names names
+	in   *bufio.Reader
+	line int // read so far
+	fast fastDecoder
 }
 
 // NewReader returns a reader of a history file.
 func NewReader(r io.Reader) *Reader {
-	return &Reader{in: bufio.NewReaderSize(r, 1<<16), names: names{}}
+	return &Reader{in: bufio.NewReaderSize(r, 1<<16), fast: newFastDecoder()}
 }
 
 // Line returns the number of the line of the last operation, from 1.
@@ -60,7 +60,9 @@ func (r *Reader) Next() (Operation, error) {
 			return Operation{}, fmt.Errorf("line %d: %w", r.line, err)
 		}
 		if len(line) > 0 {
-			return parseNumbered(line, r.line, last, r.names)
+			var op Operation
+			err = r.fast.parseNumbered(line, r.line, last, &op)
+			return op, err
 		}
 		if last {
 			return Operation{}, io.EOF
@@ -87,25 +89,26 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 
 var errLong = fmt.Errorf("longer than %d bytes; a history file has one operation a line", lineMax)
 
-// parseNumbered is parseLine with the number of the line in its errors; last tells whether the file ends in the line.
-func parseNumbered(line []byte, number int, last bool, known names) (Operation, error) {
-	op, err := parseLine(line, known)
+// parseNumbered reads a line into an operation that is zero, and stays so if there is an error. The number of the line
+// is for errors; last tells whether the file ends in the line.
+func (p *fastDecoder) parseNumbered(line []byte, number int, last bool, op *Operation) error {
+	err := p.parseLine(line, op)
 	if last && errors.Is(err, io.ErrUnexpectedEOF) {
 		err = ErrTruncated
 	}
 	if err != nil {
-		return Operation{}, fmt.Errorf("line %d: %w", number, err)
+		return fmt.Errorf("line %d: %w", number, err)
 	}
-	return op, nil
+	return nil
 }
 
-// parseLine reads an operation, by the fast way if its line is of the form that nearly all have.
-func parseLine(line []byte, known names) (op Operation, err error) {
-	if p := (fastDecoder{rest: line, names: known}); p.parse(&op) {
-		return op, nil
+// parseLine reads a line, by the fast way if it is of the form that nearly all have.
+func (p *fastDecoder) parseLine(line []byte, op *Operation) error {
+	if p.parse(line, op) {
+		return nil
 	}
-	op = Operation{}
-	return op, op.UnmarshalJSON(line)
+	*op = Operation{}
+	return op.UnmarshalJSON(line)
 }
 
 // Write writes h as [Read] reads it, in the order that h has. A [Recorder]'s history is in order of return, as a

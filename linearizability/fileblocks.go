@@ -191,14 +191,14 @@ func (p *blockReader) stop() {
 }
 
 func (p *blockReader) parse() {
-	known := names{}
+	fast := newFastDecoder()
 	for b := range p.work {
-		b.parsed <- b.parse(known)
+		b.parsed <- b.parse(&fast)
 	}
 }
 
 // parse returns the operations of a block up to the first that is wrong.
-func (b *block) parse(known names) History {
+func (b *block) parse(fast *fastDecoder) History {
 	read, text := b.into, b.text
 	for number := b.first; len(text) > 0; number++ {
 		line, rest, ended := bytes.Cut(text, []byte("\n"))
@@ -210,12 +210,11 @@ func (b *block) parse(known names) History {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		op, err := parseNumbered(line, number, b.last && !ended, known)
-		if err != nil {
-			b.err = err
+		read = append(read, Operation{})
+		if b.err = fast.parseNumbered(line, number, b.last && !ended, &read[len(read)-1]); b.err != nil {
+			read = read[:len(read)-1]
 			break
 		}
-		read = append(read, op)
 	}
 	return read
 }

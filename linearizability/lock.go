@@ -41,7 +41,7 @@ func Lock() Model {
 	}
 }
 
-func lockProblem(op Operation) string {
+func lockProblem(op *Operation) string {
 	switch {
 	case !op.Arg.IsNull():
 		return "operations of a lock have no argument; leave it null"

@@ -19,7 +19,7 @@ type Model struct {
 	Parameters Parameters
 
 	// problem says what is wrong with one operation by itself, or nothing.
-	problem func(Operation) string
+	problem func(*Operation) string
 	// item is what an operation is about, or null: the value that is put in or taken out, or the process that holds.
 	// Items are numbered once, for conflict and prepare. It may be nil.
 	item func(*Operation) Value

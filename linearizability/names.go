@@ -109,20 +109,35 @@ var (
 	barriers       = []string{"barrier"}
 )
 
-var kindsByName = func() map[string]*OperationKind {
-	byName := make(map[string]*OperationKind, len(operationKinds))
+// kindsByLength are the kinds by the length of their names: a few comparisons are cheaper than a map.
+var kindsByLength = func() (byLength [nameMax + 1][]*OperationKind) {
 	for i := range operationKinds {
-		byName[operationKinds[i].Name] = &operationKinds[i]
+		k := &operationKinds[i]
+		byLength[len(k.Name)] = append(byLength[len(k.Name)], k)
 	}
-	return byName
+	return byLength
 }()
+
+// nameMax is the length of the longest name.
+const nameMax = len("downgrade")
 
 // KindOf returns what is known of the operations of a name; of one that no model has, nothing but the name.
 func KindOf(name string) OperationKind {
-	if k, known := kindsByName[name]; known {
+	if k := kindOf(name); k != nil {
 		return *k
 	}
 	return OperationKind{Name: name}
+}
+
+func kindOf(name string) *OperationKind {
+	if len(name) <= nameMax {
+		for _, k := range kindsByLength[len(name)] {
+			if k.Name == name {
+				return k
+			}
+		}
+	}
+	return nil
 }
 
 // operationsOf lists the names of a model's operations.
@@ -136,7 +151,7 @@ func operationsOf(model string) (names []string) {
 }
 
 func (o *Operation) kind() *OperationKind {
-	if k, known := kindsByName[o.Op]; known {
+	if k := kindOf(o.Op); k != nil {
 		return k
 	}
 	return &unknownKind

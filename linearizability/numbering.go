@@ -1,124 +1,84 @@
 package linearizability
 
-// numbering numbers values from 0 as it meets them. Most harnesses count up, so most values are small numbers, or texts
-// that end in one, as v17. Those are looked up in tables, in which neighbours are near each other; and maps of numbers and
-// of texts are much faster than maps of values.
+import "hash/maphash"
+
+// numbering numbers values from 0 as it meets them. It is a hash table with open addressing.
 type numbering struct {
-	size   int // how many values there will be, roughly
-	room   int // how much longer the tables may become, all together
-	count  int32
-	small  table
-	ending map[string]*table // of texts, by what is before the number
-	last   string            // one of these …
-	lately *table            // … and its table
-	ints   map[int64]int32
-	texts  map[string]int32
-	others map[Value]int32
+	slots  []slot  // a power of two, at most half of them taken
+	values []Value // by number
 }
 
-// table has, by number, what stands for it, plus 1; 0 for nothing yet.
-type table []int32
+type slot struct {
+	hash  uint32
+	taken int32 // the number plus 1; 0 for free
+}
 
-const (
-	tablesMax = 64  // of texts
-	tableRoom = 4   // length of all tables, per value that is expected
-	manyTexts = 256 // for fewer, one map is cheaper than several tables
-)
+// slotsMin is the size of the smallest table.
+const slotsMin = 16
 
-func newNumbering(size int) *numbering { return &numbering{size: size, room: tableRoom * size} }
+// newNumbering expects so many values; there may be more.
+func newNumbering(size int) *numbering {
+	slots := slotsMin
+	for slots < 2*size {
+		slots *= 2
+	}
+	return &numbering{slots: make([]slot, slots), values: make([]Value, 0, size)}
+}
 
 // number returns the number that stands for v, a new one if v has none.
-func (n *numbering) number(v Value) int32 {
-	if place := n.place(&v); place != nil {
-		if *place == 0 {
-			n.count++
-			*place = n.count
+func (n *numbering) number(v Value) int32 { return n.numberHashed(v, hashOf(v)) }
+
+// numberHashed is number of a value of which the hash is known.
+func (n *numbering) numberHashed(v Value, hash uint32) int32 {
+	mask := uint32(len(n.slots) - 1)
+	i := hash & mask
+	for ; n.slots[i].taken > 0; i = (i + 1) & mask {
+		if s := n.slots[i]; s.hash == hash && n.values[s.taken-1] == v {
+			return s.taken - 1
 		}
-		return *place - 1
 	}
+	n.values = append(n.values, v)
+	number := int32(len(n.values))
+	n.slots[i] = slot{hash, number}
+	if 2*len(n.values) > len(n.slots) {
+		n.grow()
+	}
+	return number - 1
+}
+
+func (n *numbering) grow() {
+	old := n.slots
+	n.slots = make([]slot, 2*len(old))
+	mask := uint32(len(n.slots) - 1)
+	for _, s := range old {
+		if s.taken == 0 {
+			continue
+		}
+		i := s.hash & mask
+		for n.slots[i].taken > 0 {
+			i = (i + 1) & mask
+		}
+		n.slots[i] = s
+	}
+}
+
+var hashSeed = maphash.MakeSeed()
+
+// noHash is the hash of [Null], and of no other value.
+const noHash = 0
+
+// hashOf is a hash of a value, another one in every process. Nothing but the time of a search in a table depends on it.
+func hashOf(v Value) uint32 {
+	var hash uint64
 	switch v.kind {
-	case kindInt:
-		return numberIn(&n.ints, v.number, n)
+	case kindNull:
+		return noHash
 	case kindStr:
-		return numberIn(&n.texts, v.text, n)
+		hash = maphash.String(hashSeed, v.text)
+	default:
+		hash = mix(uint64(v.number))
 	}
-	return numberIn(&n.others, v, n)
-}
-
-// place returns the place of v in a table; nil if it has none, and then it never will: a place is as near as what a table
-// has and what it may still get, and that does not become more.
-func (n *numbering) place(v *Value) *int32 {
-	switch {
-	case v.kind == kindInt:
-		return n.placeIn(&n.small, v.number)
-	case v.kind == kindStr && n.size >= manyTexts:
-		if digits, number := endingNumber(v.text); digits > 0 {
-			return n.placeIn(n.tableOf(v.text[:len(v.text)-digits]), number)
-		}
-	}
-	return nil
-}
-
-func (n *numbering) placeIn(t *table, number int64) *int32 {
-	switch {
-	case t == nil || number < 0 || number >= int64(len(*t)+n.room):
-		return nil
-	case number >= int64(len(*t)):
-		more := min(n.room, max(int(number)+1, 2*len(*t))-len(*t))
-		*t = append(*t, make(table, more)...)
-		n.room -= more
-	}
-	return &(*t)[number]
-}
-
-// tableOf returns the table of the texts that begin so; nil if there are too many.
-func (n *numbering) tableOf(begin string) *table {
-	if n.lately != nil && begin == n.last {
-		return n.lately
-	}
-	t := n.ending[begin]
-	if t == nil && len(n.ending) < tablesMax {
-		if n.ending == nil {
-			n.ending = map[string]*table{}
-		}
-		t = &table{}
-		n.ending[begin] = t
-	}
-	n.last, n.lately = begin, t
-	return t
-}
-
-// endingNumber returns the number that a text ends in, without leading zeros, and how many digits it has; none if they
-// may not fit.
-func endingNumber(text string) (digits int, number int64) {
-	from := len(text)
-	for from > 0 && '0' <= text[from-1] && text[from-1] <= '9' {
-		from--
-	}
-	for from < len(text)-1 && text[from] == '0' {
-		from++
-	}
-	if len(text)-from > digitsMax {
-		return 0, 0
-	}
-	for _, digit := range text[from:] {
-		number = 10*number + int64(digit-'0')
-	}
-	return len(text) - from, number
-}
-
-func numberIn[K comparable](numbers *map[K]int32, key K, n *numbering) int32 {
-	number, found := (*numbers)[key]
-	if found {
-		return number
-	}
-	if *numbers == nil { // most histories have values of one kind only
-		*numbers = make(map[K]int32, n.size)
-	}
-	number = n.count
-	n.count++
-	(*numbers)[key] = number
-	return number
+	return max(uint32(hash), noHash+1)
 }
 
 // numberItems returns, by operation, the number of the value that it is about, or noItem; nil if there are none.
@@ -126,12 +86,43 @@ func numberItems(h History, of func(*Operation) Value) []int32 {
 	if of == nil {
 		return nil
 	}
-	numbers, items := newNumbering(len(h)/2+1), make([]int32, len(h))
+	hashes := make([]uint32, len(h))
 	for i := range h {
-		items[i] = noItem
-		if v := of(&h[i]); !v.IsNull() {
-			items[i] = numbers.number(v)
+		hashes[i] = hashOf(of(&h[i]))
+	}
+	return numberHashed(h, of, hashes, 1)
+}
+
+// numberHashed is numberItems where the values' hashes are known. So many goroutines number shares of the values, by
+// hash; then those numbers are replaced by the ones that a single goroutine would have given.
+func numberHashed(h History, of func(*Operation) Value, hashes []uint32, goroutines int) []int32 {
+	share := func(hash uint32) int { return int(uint64(hash) * uint64(goroutines) >> 32) }
+	items, final := make([]int32, len(h)), make([][]int32, goroutines)
+	inParts(len(h), goroutines, func(k, from, _ int) {
+		numbers := newNumbering(len(h)/goroutines/2 + 1)
+		for at := range h {
+			i := at + from // each begins elsewhere, as two processors that write side by side wait for each other
+			if i >= len(h) {
+				i -= len(h)
+			}
+			if hash := hashes[i]; hash != noHash && share(hash) == k {
+				items[i] = numbers.numberHashed(of(&h[i]), hash)
+			}
 		}
+		final[k] = make([]int32, len(numbers.values))
+	})
+	count := int32(0)
+	for i, hash := range hashes {
+		if hash == noHash {
+			items[i] = noItem
+			continue
+		}
+		number := &final[share(hash)][items[i]] // plus 1
+		if *number == 0 {
+			count++
+			*number = count
+		}
+		items[i] = *number - 1
 	}
 	return items
 }

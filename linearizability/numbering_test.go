@@ -2,7 +2,6 @@ package linearizability
 
 import (
 	"slices"
-	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -10,12 +9,9 @@ import (
 
 // Property: equal values have equal numbers, and new ones the next number, whatever size was expected.
 func TestNumbering(t *testing.T) {
-	value := rapid.OneOf(rapid.Custom(drawValue), rapid.Map(rapid.Int64Range(-1, 3000), Int),
-		rapid.Map(rapid.StringMatching("[ab]{0,2}[0-9]{0,4}"), Str), rapid.Map(rapid.StringMatching("[0-9]{17,20}"), Str))
-	sizes := []int{0, 1, 5, manyTexts, 10 * manyTexts}
 	rapid.Check(t, func(t *rapid.T) {
-		numbers, want := newNumbering(rapid.SampledFrom(sizes).Draw(t, "size")), map[Value]int32{}
-		for _, v := range rapid.SliceOf(value).Draw(t, "values") {
+		numbers, want := newNumbering(rapid.IntRange(0, 40).Draw(t, "size")), map[Value]int32{}
+		for _, v := range rapid.SliceOf(someValue).Draw(t, "values") {
 			if _, known := want[v]; !known {
 				want[v] = int32(len(want))
 			}
@@ -26,18 +22,76 @@ func TestNumbering(t *testing.T) {
 	})
 }
 
-// Property: where the short way says that nothing overlaps the long way finds nothing either.
+// someValue draws values that are often equal, or equal but for their kinds.
+var someValue = rapid.OneOf(rapid.Custom(drawValue), rapid.Map(rapid.Int64Range(-1, 30), Int),
+	rapid.Map(rapid.StringMatching("[0-9]{0,2}"), Str), rapid.Just(Null))
+
+// Property: values whose hashes are equal are told apart.
+func TestNumberingOfEqualHashes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		numbers, want := newNumbering(0), map[Value]int32{}
+		for _, v := range rapid.SliceOf(someValue).Draw(t, "values") {
+			hash := hashOf(v) % 3
+			if _, known := want[v]; !known {
+				want[v] = int32(len(want))
+			}
+			if got := numbers.numberHashed(v, hash); got != want[v] {
+				t.Fatalf("%v has the number %d, want %d", v, got, want[v])
+			}
+		}
+	})
+}
+
+// Property: any number of goroutines number as a map would that is asked for one value after the other.
+func TestNumberItems(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := make(History, rapid.IntRange(0, 60).Draw(t, "operations"))
+		hashes, want, known := make([]uint32, len(h)), make([]int32, len(h)), map[Value]int32{}
+		for i := range h {
+			v := someValue.Draw(t, "value")
+			h[i].Arg, hashes[i], want[i] = v, hashOf(v), noItem
+			if v.IsNull() {
+				continue
+			}
+			if _, found := known[v]; !found {
+				known[v] = int32(len(known))
+			}
+			want[i] = known[v]
+		}
+		of := func(op *Operation) Value { return op.Arg }
+		for goroutines := range 5 {
+			if got := numberHashed(h, of, hashes, goroutines+1); !slices.Equal(got, want) {
+				t.Fatalf("%d goroutines: %v, want %v", goroutines+1, got, want)
+			}
+		}
+	})
+}
+
+// Property: where the short way says that nothing overlaps the long way finds nothing either, however many goroutines
+// look, and they say the same of any history.
 func TestOneByOne(t *testing.T) {
 	ordered := 0
 	operation := rapid.Custom(func(t *rapid.T) Operation {
 		call := rapid.Int64Range(0, 9).Draw(t, "call")
-		return Operation{Client: rapid.IntRange(0, 2).Draw(t, "client"), Call: call,
+		return Operation{Client: rapid.IntRange(0, 2).Draw(t, "client"), Call: call, Op: "acquire",
 			Return:  call + rapid.Int64Range(0, 2).Draw(t, "takes"),
 			Outcome: rapid.SampledFrom([]Outcome{OK, OK, Unknown}).Draw(t, "outcome")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		h := History(rapid.SliceOfN(operation, 0, 5).Draw(t, "history"))
-		if !oneByOne(h) {
+		m := Lock()
+		looks := func(goroutines int) []look {
+			looks := make([]look, goroutines)
+			inParts(len(h), goroutines, func(k, from, to int) { looks[k] = m.look(h, from, to, make([]uint32, len(h))) })
+			return looks
+		}
+		alone := oneByOne(looks(1))
+		for goroutines := range 4 {
+			if oneByOne(looks(goroutines+1)) != alone {
+				t.Fatalf("%d goroutines do not say %v", goroutines+1, alone)
+			}
+		}
+		if !alone {
 			return
 		}
 		ordered++
@@ -50,31 +104,26 @@ func TestOneByOne(t *testing.T) {
 	}
 }
 
-// A text that ends in a number is told from all that begin or end like it, whatever room there is for tables.
-func TestNumberingOfTexts(t *testing.T) {
-	texts := []string{"18446744073709551617"} // 1, but for what does not fit 64 bits
-	for _, begin := range []string{"", "v", "v0", "v00", "w", "é"} {
-		for i := range 2000 {
-			number := strconv.Itoa(i)
-			texts = append(texts, begin+number, number+begin, begin+number+begin)
-		}
+// The error is the same however many goroutines look: the first operation that is not sound by itself, before any two
+// that overlap.
+func TestValidateByMany(t *testing.T) {
+	h := make(History, 20)
+	for i := range h {
+		h[i] = Operation{Op: "acquire", Call: int64(2 * i), Return: int64(2*i + 1)}
 	}
-	for _, size := range []int{0, manyTexts, 30 * manyTexts} {
-		numbers, want := newNumbering(size), map[string]int32{}
-		for _, text := range slices.Concat(texts, texts) {
-			if _, known := want[text]; !known {
-				want[text] = int32(len(want))
+	h[3].Call = 0
+	h[9].Op, h[15].Op = "wait", "wait"
+	m := Lock()
+	for goroutines := range 5 {
+		for _, want := range []int{9, 15, 3, none} {
+			_, err := m.validateBy(goroutines+1, h)
+			if (err == nil) != (want == none) || err != nil && err.Index != want {
+				t.Errorf("%d goroutines: %v, want operation %d from 0", goroutines+1, err, want)
 			}
-			if got := numbers.number(Str(text)); got != want[text] {
-				t.Fatalf("%d expected: %q has the number %d, want %d", size, text, got, want[text])
+			if want != none {
+				h[want].Op, h[want].Call = "acquire", int64(2*want)
 			}
 		}
-		room := numbers.room
-		for _, t := range numbers.ending {
-			room += len(*t)
-		}
-		if room != tableRoom*size || size > 0 && len(numbers.ending) != tablesMax {
-			t.Errorf("%d expected: %d tables, all room is %d", size, len(numbers.ending), room)
-		}
+		h[3].Call, h[9].Op, h[15].Op = 0, "wait", "wait"
 	}
 }

@@ -44,7 +44,7 @@ func RWLock() Model {
 func Semaphore(permits int) Model {
 	m := Lock()
 	m.Name, m.Parameters = "semaphore", Parameters{Permits: permits}
-	m.problem = func(op Operation) string { return semaphoreProblem(op, int64(permits)) }
+	m.problem = func(op *Operation) string { return semaphoreProblem(op, int64(permits)) }
 	m.conflict = semaphoreConflict
 	m.prepare = prepareSemaphore
 	m.govern(int64(permits), fmt.Sprintf("more than the semaphore's permits (%d) were held at once", permits))
@@ -58,17 +58,18 @@ func (m *Model) govern(capacity int64, overdrawn string) {
 	m.rules = map[string]string{"exclusion": overdrawn}
 }
 
-func rwlockProblem(op Operation) string {
+func rwlockProblem(op *Operation) string {
+	writers := *op
 	if op.Op == "downgrade" {
-		op.Op = "release"
+		writers.Op = "release"
 	}
 	if op.reads() {
-		op.Op = op.Op[1:]
+		writers.Op = op.Op[1:]
 	}
-	return lockProblem(op)
+	return lockProblem(&writers)
 }
 
-func semaphoreProblem(op Operation, permits int64) string {
+func semaphoreProblem(op *Operation, permits int64) string {
 	switch n := op.permits(); {
 	case !op.Arg.IsNull() && !op.Arg.IsInt() || n < 1:
 		return "the argument is the number of permits, 1 or more, or null for 1"
@@ -76,8 +77,9 @@ func semaphoreProblem(op Operation, permits int64) string {
 		return fmt.Sprintf("it asks for more permits than the semaphore has, %d; give the right number of permits",
 			permits)
 	}
-	op.Arg = Null
-	return lockProblem(op)
+	bare := *op
+	bare.Arg = Null
+	return lockProblem(&bare)
 }
 
 func prepareSemaphore(h History, _ []int32) []step {
@@ -88,7 +90,7 @@ func prepareSemaphore(h History, _ []int32) []step {
 	return steps
 }
 
-func (o Operation) permits() int64 {
+func (o *Operation) permits() int64 {
 	if o.Arg.IsNull() {
 		return 1
 	}

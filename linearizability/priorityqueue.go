@@ -21,7 +21,7 @@ func PriorityQueue() Model {
 	return m
 }
 
-func priorityProblem(op Operation) string {
+func priorityProblem(op *Operation) string {
 	if problem := queueProblem(op); problem != "" {
 		return problem
 	}

@@ -35,7 +35,7 @@ func Queue() Model {
 	}
 }
 
-func queueProblem(op Operation) string {
+func queueProblem(op *Operation) string {
 	switch {
 	case op.Op == "offer" && op.Arg.IsNull():
 		return "an offer's argument is the value offered, and not null"

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"sync/atomic"
 )
 
 // AssumptionError says that a history breaks an assumption of [Check]. The fault is in the recording; nothing is
@@ -46,38 +46,89 @@ func Validate(m Model, h History) error {
 
 // validate is [Validate] for the operations of one object. It returns the numbers of their values.
 func (m *Model) validate(h History) (items []int32, err *AssumptionError) {
-	both(h, func() { items = numberItems(h, m.item) }, func() { err = m.validateEach(h) })
-	if err != nil || m.conflict == nil {
-		return items, err
+	return m.validateBy(partsOf(len(h)), h)
+}
+
+// validateBy is validate by so many goroutines.
+func (m *Model) validateBy(goroutines int, h History) (items []int32, err *AssumptionError) {
+	hashes := make([]uint32, len(h))
+	looks := make([]look, goroutines)
+	inParts(len(h), goroutines, func(k, from, to int) { looks[k] = m.look(h, from, to, hashes) })
+	for k := range looks {
+		if i := looks[k].unsound; i != none {
+			return nil, &AssumptionError{Index: i, Operation: h[i], Problem: m.unsound(&h[i])}
+		}
 	}
-	if i, problem := m.conflict(h, items); problem != "" {
-		return nil, &AssumptionError{Index: i, Operation: h[i], Problem: problem}
+	if !oneByOne(looks) {
+		if err := overlapByCall(h); err != nil {
+			return nil, err
+		}
+	}
+	if m.item != nil {
+		items = numberHashed(h, m.item, hashes, goroutines)
+	}
+	if m.conflict != nil {
+		if i, problem := m.conflict(h, items); problem != "" {
+			return nil, &AssumptionError{Index: i, Operation: h[i], Problem: problem}
+		}
 	}
 	return items, nil
 }
 
-// validateEach is validate for the operations one by one, and for each process.
-func (m *Model) validateEach(h History) *AssumptionError {
-	for i := range h {
-		if problem := m.unsound(&h[i]); problem != "" {
-			return &AssumptionError{Index: i, Operation: h[i], Problem: problem}
-		}
-	}
-	return overlap(h)
+// look is what is found in one pass over a part of a history.
+type look struct {
+	unsound   int // the first operation that is not sound by itself, where the pass ended; or none
+	overlap   bool
+	processes *numbering
+	turns     []turn // by process
 }
 
-// both calls two functions that go through a history, at the same time if it is long.
-func both(h History, one, other func()) {
-	const long = 1 << 14
-	if len(h) < long {
-		one()
-		other()
+// turn is when a process first called in a part of a history, and last returned, if that was one by one.
+type turn struct{ call, end int64 }
+
+// look goes through operations and notes the hashes of their values.
+func (m *Model) look(h History, from, to int, hashes []uint32) look {
+	l := look{unsound: none, processes: newNumbering(0)}
+	for i := from; i < to; i++ {
+		op := &h[i]
+		if m.unsound(op) != "" {
+			l.unsound = i
+			break
+		}
+		if m.item != nil {
+			hashes[i] = hashOf(m.item(op))
+		}
+		if op.Outcome != Unknown {
+			l.take(op.owner(), turn{op.Call, op.Return})
+		}
+	}
+	return l
+}
+
+// take adds what a process did next in the order of the history.
+func (l *look) take(owner Value, t turn) {
+	process := int(l.processes.number(owner))
+	if process == len(l.turns) {
+		l.turns = append(l.turns, t)
 		return
 	}
-	var beside sync.WaitGroup
-	beside.Go(one)
-	other()
-	beside.Wait()
+	last := &l.turns[process].end
+	l.overlap = l.overlap || t.call < *last
+	*last = t.end
+}
+
+// oneByOne tells whether no operation that returned was called before the last one of its process had returned, in the
+// order of the history. Then none overlap, as each returned when it was called, or later. Histories are in order but for
+// foreign files.
+func oneByOne(looks []look) bool {
+	all := look{processes: newNumbering(0)}
+	for _, l := range looks {
+		all.overlap = all.overlap || l.overlap
+		for process, t := range l.turns {
+			all.take(l.processes.values[process], t)
+		}
+	}
+	return !all.overlap
 }
 
 // unsound says what is wrong with one operation by itself, or nothing.
@@ -94,18 +145,10 @@ func (m *Model) unsound(op *Operation) string {
 	case op.Outcome == Fail:
 		return ""
 	}
-	return m.problem(*op)
+	return m.problem(op)
 }
 
-// overlap finds two operations of one process that both returned and overlap.
-func overlap(h History) *AssumptionError {
-	if oneByOne(h) {
-		return nil
-	}
-	return overlapByCall(h)
-}
-
-// overlapByCall is overlap for histories in any order.
+// overlapByCall finds two operations of one process that both returned and overlap, in a history in any order.
 func overlapByCall(h History) *AssumptionError {
 	for _, own := range byOwner(h) {
 		slices.SortFunc(own, func(a, b int32) int { // they are in order already, but for foreign files
@@ -122,32 +165,6 @@ func overlapByCall(h History) *AssumptionError {
 	}
 	return nil
 }
-
-// oneByOne tells whether no operation that returned was called before the last one of its process had returned, in the
-// order of the history. Then none overlap, as each returned when it was called, or later. Histories are in order but for
-// foreign files.
-func oneByOne(h History) bool {
-	processes := newNumbering(min(len(h), processesMax))
-	var until []int64 // by process: the last return
-	for i := range h {
-		op := &h[i]
-		if op.Outcome == Unknown {
-			continue
-		}
-		process := int(processes.number(op.owner()))
-		if process == len(until) {
-			until = append(until, op.Call)
-		}
-		if op.Call < until[process] {
-			return false
-		}
-		until[process] = op.Return
-	}
-	return true
-}
-
-// processesMax is about how many processes there are at most.
-const processesMax = 1 << 10
 
 // byOwner returns the operations that returned of each process.
 func byOwner(h History) (operations [][]int32) {
@@ -181,12 +198,11 @@ func (g *group) at(i int) int {
 
 // byObject splits a history by object, in order of the objects' names.
 func byObject(h History) []group {
-	if len(h) == 0 || !slices.ContainsFunc(h, func(o Operation) bool { return o.Object != h[0].Object }) {
-		object := ""
-		if len(h) > 0 {
-			object = h[0].Object
-		}
-		return []group{{object: object, history: h}}
+	if len(h) == 0 {
+		return []group{{}}
+	}
+	if oneObject(h) {
+		return []group{{object: h[0].Object, history: h}}
 	}
 	position := make(map[string]int)
 	var groups []group
@@ -202,4 +218,18 @@ func byObject(h History) []group {
 	}
 	slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.object, b.object) })
 	return groups
+}
+
+// oneObject tells whether all operations are of the same object.
+func oneObject(h History) bool {
+	var others atomic.Bool
+	inParts(len(h), partsOf(len(h)), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			if h[i].Object != h[0].Object {
+				others.Store(true)
+				return
+			}
+		}
+	})
+	return !others.Load()
 }

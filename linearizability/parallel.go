@@ -1,0 +1,26 @@
+package linearizability
+
+import (
+	"runtime"
+	"sync"
+)
+
+// partLong is how many operations are worth a goroutine of their own.
+const partLong = 1 << 13
+
+// partsOf is into how many parts to cut a history of n operations: as many as there are processors, if it is long.
+func partsOf(n int) int { return max(1, min(n/partLong, runtime.GOMAXPROCS(0))) }
+
+// inParts cuts 0 to n into parts and calls do for each, at the same time. What comes of it must not depend on how many
+// parts there are.
+func inParts(n, parts int, do func(k, from, to int)) {
+	if parts == 1 {
+		do(0, 0, n)
+		return
+	}
+	var all sync.WaitGroup
+	for k := range parts {
+		all.Go(func() { do(k, k*n/parts, (k+1)*n/parts) })
+	}
+	all.Wait()
+}
