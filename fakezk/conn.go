@@ -57,7 +57,7 @@ func GUID(seed uint32, user int, n uint64) string {
 }
 
 // ask sends a request about one znode, unless its path is invalid.
-func (c *Conn) ask(r Request) (answer, error) {
+func (c *Conn) ask(r *Request) (answer, error) {
 	if err := validatePath(r.Path, false); err != nil {
 		return answer{}, err
 	}
@@ -70,24 +70,24 @@ type answer struct {
 	watch chan zk.Event
 }
 
-// request sends a request and waits for what comes of it. Then nobody else has the call any more.
-func (c *Conn) request(r Request) (answer, error) {
+// request sends a request and waits for what comes of it. Then nobody else has the call any more. Requests are passed
+// by address, and copied into the call: a large frame makes the stack of each goroutine of a recipe grow.
+func (c *Conn) request(r *Request) (answer, error) {
 	call := c.submit(r)
 	err := <-call.done
 	c.survive(err)
 	a := answer{call.reply, call.watch}
-	*call = Call{done: call.done}
 	c.spare.Store(call)
 	return a, err
 }
 
 // submit sends a request, unless the client is closed.
-func (c *Conn) submit(r Request) *Call {
+func (c *Conn) submit(r *Request) *Call {
 	call := c.spare.Swap(nil)
 	if call == nil {
 		call = &Call{done: make(chan error, 1)}
 	}
-	call.Request, call.User, call.client = r, c.user, c.Client
+	*call = Call{Request: *r, User: c.user, client: c.Client, done: call.done}
 	switch {
 	case c.killed.Load():
 		call.done <- errKilled
@@ -124,19 +124,19 @@ func (a answer) response() *Response {
 
 // AddAuth adds credentials to the connection and sends them again after each reconnect.
 func (c *Conn) AddAuth(scheme string, auth []byte) error {
-	_, err := c.request(Request{Op: OpSetAuth, Scheme: scheme, Auth: auth})
+	_, err := c.request(&Request{Op: OpSetAuth, Scheme: scheme, Auth: auth})
 	return err
 }
 
 // Children returns the names of a znode's children, in no particular order.
 func (c *Conn) Children(path string) ([]string, *zk.Stat, error) {
-	a, err := c.ask(Request{Op: OpGetChildren2, Path: path})
+	a, err := c.ask(&Request{Op: OpGetChildren2, Path: path})
 	return a.response().Children, a.stat(err), err
 }
 
 // ChildrenW is Children and leaves a watch for created and deleted children and for the deletion of the znode itself.
 func (c *Conn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	a, err := c.ask(Request{Op: OpGetChildren2, Path: path, Watch: true})
+	a, err := c.ask(&Request{Op: OpGetChildren2, Path: path, Watch: true})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -145,13 +145,13 @@ func (c *Conn) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, erro
 
 // Get returns the data of a znode.
 func (c *Conn) Get(path string) ([]byte, *zk.Stat, error) {
-	a, err := c.ask(Request{Op: OpGetData, Path: path})
+	a, err := c.ask(&Request{Op: OpGetData, Path: path})
 	return a.response().Data, a.stat(err), err
 }
 
 // GetW is Get and leaves a watch for a change of the data and for the deletion.
 func (c *Conn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	a, err := c.ask(Request{Op: OpGetData, Path: path, Watch: true})
+	a, err := c.ask(&Request{Op: OpGetData, Path: path, Watch: true})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -160,27 +160,27 @@ func (c *Conn) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 
 // Set replaces the data of a znode; version -1 matches any.
 func (c *Conn) Set(path string, data []byte, version int32) (*zk.Stat, error) {
-	a, err := c.ask(Request{Op: OpSetData, Path: path, Data: data, Version: version})
+	a, err := c.ask(&Request{Op: OpSetData, Path: path, Data: data, Version: version})
 	return a.stat(err), err
 }
 
 // Create creates a znode and returns its path, with the sequence number if one was asked for.
 func (c *Conn) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
-	return c.create(Request{Op: OpCreate, Path: path, Data: data, Flags: flags, ACL: acl})
+	return c.create(&Request{Op: OpCreate, Path: path, Data: data, Flags: flags, ACL: acl})
 }
 
 // CreateContainer creates a container znode: the server removes it some time after its last child is gone.
 func (c *Conn) CreateContainer(path string, data []byte, flag int32, acl []zk.ACL) (string, error) {
-	return c.create(Request{Op: OpCreateContainer, Path: path, Data: data, Flags: flag, ACL: acl})
+	return c.create(&Request{Op: OpCreateContainer, Path: path, Data: data, Flags: flag, ACL: acl})
 }
 
 // CreateTTL creates a znode that the server removes when it has no children and has not been modified for ttl.
 func (c *Conn) CreateTTL(path string, data []byte, flag int32, acl []zk.ACL, ttl time.Duration) (string, error) {
-	return c.create(Request{Op: OpCreateTTL, Path: path, Data: data, Flags: flag, ACL: acl, TTL: ttl.Milliseconds()})
+	return c.create(&Request{Op: OpCreateTTL, Path: path, Data: data, Flags: flag, ACL: acl, TTL: ttl.Milliseconds()})
 }
 
 // create makes go-zookeeper's checks in its order: the flags, the path, and whether the flags fit the operation.
-func (c *Conn) create(r Request) (string, error) {
+func (c *Conn) create(r *Request) (string, error) {
 	mode, err := parseMode(r.Flags)
 	if err != nil {
 		return "", err
@@ -240,13 +240,13 @@ func (c *Conn) CreateProtectedEphemeralSequential(path string, data []byte, acl 
 
 // Delete deletes a znode without children; version -1 matches any.
 func (c *Conn) Delete(path string, version int32) error {
-	_, err := c.ask(Request{Op: OpDelete, Path: path, Version: version})
+	_, err := c.ask(&Request{Op: OpDelete, Path: path, Version: version})
 	return err
 }
 
 // Exists tells whether a znode exists.
 func (c *Conn) Exists(path string) (bool, *zk.Stat, error) {
-	a, err := c.ask(Request{Op: OpExists, Path: path})
+	a, err := c.ask(&Request{Op: OpExists, Path: path})
 	if err == zk.ErrNoNode {
 		return false, a.stat(err), nil
 	}
@@ -256,7 +256,7 @@ func (c *Conn) Exists(path string) (bool, *zk.Stat, error) {
 
 // ExistsW is Exists and leaves a watch for the creation, change or deletion of the znode.
 func (c *Conn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	a, err := c.ask(Request{Op: OpExists, Path: path, Watch: true})
+	a, err := c.ask(&Request{Op: OpExists, Path: path, Watch: true})
 	if err != nil && err != zk.ErrNoNode {
 		return false, nil, nil, err
 	}
@@ -265,52 +265,53 @@ func (c *Conn) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
 
 // GetACL returns the access control list of a znode.
 func (c *Conn) GetACL(path string) ([]zk.ACL, *zk.Stat, error) {
-	a, err := c.ask(Request{Op: OpGetACL, Path: path})
+	a, err := c.ask(&Request{Op: OpGetACL, Path: path})
 	return a.response().ACL, a.stat(err), err
 }
 
 // SetACL replaces the access control list of a znode; version (of the list) -1 matches any.
 func (c *Conn) SetACL(path string, acl []zk.ACL, version int32) (*zk.Stat, error) {
-	a, err := c.ask(Request{Op: OpSetACL, Path: path, ACL: acl, Version: version})
+	a, err := c.ask(&Request{Op: OpSetACL, Path: path, ACL: acl, Version: version})
 	return a.stat(err), err
 }
 
 // Sync returns when the replica that the client is attached to has applied everything that was committed before.
 func (c *Conn) Sync(path string) (string, error) {
-	a, err := c.ask(Request{Op: OpSync, Path: path})
+	a, err := c.ask(&Request{Op: OpSync, Path: path})
 	return a.response().Path, err
 }
 
 // Multi carries out *zk.CreateRequest, *zk.DeleteRequest, *zk.SetDataRequest and *zk.CheckVersionRequest together or
 // not at all. When one fails it returns the results and the first error, as go-zookeeper does.
 func (c *Conn) Multi(ops ...interface{}) ([]zk.MultiResponse, error) {
-	r := Request{Op: OpMulti, Ops: make([]Request, 0, len(ops))}
-	for _, op := range ops {
-		sub, err := multiOp(op)
-		if err != nil {
+	parts := make([]Request, len(ops))
+	for i, op := range ops {
+		if err := parts[i].become(op); err != nil {
 			return nil, err
 		}
-		r.Ops = append(r.Ops, sub)
 	}
-	a, err := c.request(r)
+	a, err := c.request(&Request{Op: OpMulti, Ops: parts})
 	if err == zk.ErrConnectionClosed {
 		return nil, err
 	}
 	return multiResponses(a.response(), err)
 }
 
-func multiOp(op interface{}) (Request, error) {
+// become makes an empty request an operation of a multi.
+func (r *Request) become(op any) error {
 	switch op := op.(type) {
 	case *zk.CreateRequest:
-		return Request{Op: OpCreate, Path: op.Path, Data: op.Data, ACL: op.Acl, Flags: op.Flags}, nil
+		r.Op, r.Path, r.Data, r.ACL, r.Flags = OpCreate, op.Path, op.Data, op.Acl, op.Flags
 	case *zk.SetDataRequest:
-		return Request{Op: OpSetData, Path: op.Path, Data: op.Data, Version: op.Version}, nil
+		r.Op, r.Path, r.Data, r.Version = OpSetData, op.Path, op.Data, op.Version
 	case *zk.DeleteRequest:
-		return Request{Op: OpDelete, Path: op.Path, Version: op.Version}, nil
+		r.Op, r.Path, r.Version = OpDelete, op.Path, op.Version
 	case *zk.CheckVersionRequest:
-		return Request{Op: OpCheck, Path: op.Path, Version: op.Version}, nil
+		r.Op, r.Path, r.Version = OpCheck, op.Path, op.Version
+	default:
+		return fmt.Errorf("unknown operation type %T", op)
 	}
-	return Request{}, fmt.Errorf("unknown operation type %T", op)
+	return nil
 }
 
 func multiResponses(reply *Response, err error) ([]zk.MultiResponse, error) {
@@ -344,15 +345,15 @@ func (c *Conn) SetLogger(zk.Logger) {}
 // unless Config.Reconfig.
 func (c *Conn) IncrementalReconfig(joining, leaving []string, version int64) (*zk.Stat, error) {
 	in, out := strings.Join(joining, ","), strings.Join(leaving, ",")
-	return c.reconfig(Request{Op: OpReconfig, Joining: in, Leaving: out, ConfigVersion: version})
+	return c.reconfig(&Request{Op: OpReconfig, Joining: in, Leaving: out, ConfigVersion: version})
 }
 
 // Reconfig is IncrementalReconfig with all servers that the ensemble is to have.
 func (c *Conn) Reconfig(members []string, version int64) (*zk.Stat, error) {
-	return c.reconfig(Request{Op: OpReconfig, Members: []byte(strings.Join(members, ",")), ConfigVersion: version})
+	return c.reconfig(&Request{Op: OpReconfig, Members: []byte(strings.Join(members, ",")), ConfigVersion: version})
 }
 
-func (c *Conn) reconfig(r Request) (*zk.Stat, error) {
+func (c *Conn) reconfig(r *Request) (*zk.Stat, error) {
 	a, err := c.request(r)
 	return &a.response().Stat, err
 }
@@ -369,7 +370,7 @@ func (c *Conn) Close() {
 	}
 	c.BeginsToWait()
 	select {
-	case err := <-c.submit(Request{Op: OpCloseSession}).done:
+	case err := <-c.submit(&Request{Op: OpCloseSession}).done:
 		c.survive(err)
 	case <-time.After(closeMax):
 	}
