@@ -174,11 +174,11 @@ func (l *Lottery) Draw(client, request int, gap time.Duration) (Drawn, bool) {
 	return Drawn{Way: way, Share: way.Least + r.Float64()*(way.Most-way.Least), Aim: r.Uint64()}, true
 }
 
-// DrawHello draws for the connect by which a client opens its session: it tells whether that draws a loss. Odds by the
-// minute begin with the session.
+// DrawHello draws for the connect by which a client opens its session, as for a request: it tells whether the answer is
+// what gets lost. Odds by the minute begin with the session.
 func (l *Lottery) DrawHello(client int) (lost bool) {
 	what, due := l.Draw(client, Hello, 0)
-	return due && what.Fault == Loss
+	return due && what.Fault == Loss && what.Variant == Answer
 }
 
 // Lasts is how long what was drawn lasts, given the session's timeout, in milliseconds.
