@@ -164,10 +164,11 @@ var fits = map[Faults]Faults{
 	Stall:  Loss | Expiry | Cancel, // what is told first came later
 }
 
-// patterns is an aim: two or three faults strike one client, one after the other, where something depends on the first.
-// In an eighth of the episodes clients begin without a connection.
+// patterns is an aim: two or three faults strike one client, one after the other, where something depends on the first,
+// which is mostly a loss or a stall. In an eighth of the episodes clients begin without a connection.
 type patterns struct {
 	due    []Faults // still to strike
+	last   Faults   // what has struck last
 	victim int      // -1 until one has been struck
 	rate   int
 	all    []spot
@@ -175,13 +176,16 @@ type patterns struct {
 }
 
 func (p *patterns) begin(s *lookingSource, allowed Faults) {
-	p.due, p.victim, p.rate = p.due[:0], -1, s.below(4)
+	p.due, p.last, p.victim, p.rate = p.due[:0], 0, -1, s.below(4)
 	s.several, s.apart = true, s.below(8) == 0
 	s.swarm = allowed & Wrap & Faults(s.rng.Uint64())
 	strikes := allowed &^ Wrap
 	one := s.oneOf(strikes)
-	if allowed.Has(Loss) && s.below(2) == 0 {
+	switch first := s.below(8); {
+	case first < 4 && allowed.Has(Loss):
 		one = Loss
+	case first < 6 && allowed.Has(Stall):
+		one = Stall
 	}
 	for length := 2 + s.below(2); one != 0 && len(p.due) < length; {
 		p.due, s.swarm = append(p.due, one), s.swarm|one
@@ -211,7 +215,7 @@ func (p *patterns) strike(s *lookingSource, w *World) strikePlan {
 	}
 	for _, spot := range p.all {
 		if plan.kind == spot.kind && plan.target == spot.target {
-			p.due, p.victim = p.due[1:], max(p.victim, spot.client)
+			p.last, p.due, p.victim = p.due[0], p.due[1:], max(p.victim, spot.client)
 		}
 	}
 	return plan
@@ -230,12 +234,24 @@ func (p *patterns) waits(w *World) bool {
 	return false
 }
 
-// time tells whether the next fault is to strike now: the first where something depends on it, the others soon.
+// time tells whether the next fault is to strike now: the first where something depends on it; the others soon, but one
+// behind a stall when something has come that the victim does not know yet.
 func (p *patterns) time(s *lookingSource, w *World) bool {
-	if p.victim >= 0 {
+	switch {
+	case p.victim >= 0 && p.last == Stall && w.liesLate(p.victim):
+		return true
+	case p.victim >= 0 && p.last == Stall && w.sentBy(p.victim) != nil:
+		return false
+	case p.victim >= 0:
 		return s.below(2) == 0
 	}
 	return s.below(1<<p.rate) == 0 && (w.anyDecisive() || s.below(4) == 0)
+}
+
+// liesLate tells whether anything lies in the channels of a client's stalled goroutines.
+func (w *World) liesLate(client int) bool {
+	p := w.procs[client].inProcess
+	return p.StallsAny() && p.Readers() > 0 && p.Late(p.Readers()-1)
 }
 
 // server chooses the server that a client connects to: one that may be behind if that is what is due.
