@@ -36,7 +36,7 @@ func Lock() Model {
 		prepare:    prepareLock,
 		spec:       lockSpec,
 		monitor:    lockMonitor,
-		streamer:   &streamer{pending: pendingHold, forget: forgetHolds(pairHolds)},
+		streamer:   &streamer{pending: pendingHold, forget: forgetHolds},
 		explain:    explainLock,
 	}
 }
@@ -57,20 +57,35 @@ func lockProblem(op *Operation) string {
 
 // releaseWithoutAcquire finds a release by a process that never called for the lock.
 func releaseWithoutAcquire(h History, processes []int32) (int, string) {
-	called := make([]bool, itemCount(processes)) // by process: whether it called for the lock …
-	first := make([]int64, len(called))          // … and first when
-	for i := range h {
-		process := processes[i]
-		if !h[i].releases() && (!called[process] || h[i].Call < first[process]) {
-			called[process], first[process] = true, h[i].Call
+	return releaseWithoutAcquireBy(partsOf(len(h)), h, processes)
+}
+
+func releaseWithoutAcquireBy(goroutines int, h History, processes []int32) (int, string) {
+	first := slices.Repeat([]int64{Forever}, int(itemCount(processes))) // by process: when it first called for the lock
+	firsts := make([][]int64, goroutines)                               // … in a part of the history
+	inParts(len(h), goroutines, func(k, from, to int) {
+		firsts[k] = slices.Clone(first)
+		for i := from; i < to; i++ {
+			if !h[i].releases() {
+				firsts[k][processes[i]] = min(firsts[k][processes[i]], h[i].Call)
+			}
+		}
+	})
+	for _, part := range firsts {
+		for process, call := range part {
+			first[process] = min(first[process], call)
 		}
 	}
-	for i := range h {
-		process := processes[i]
-		if !h[i].releases() || h[i].Outcome != OK {
-			continue
+	wrong := slices.Repeat([]int{none}, goroutines)
+	inParts(len(h), goroutines, func(k, from, to int) {
+		for i := from; i < to && wrong[k] == none; i++ {
+			if op := &h[i]; op.Outcome == OK && op.Call < first[processes[i]] && op.releases() {
+				wrong[k] = i
+			}
 		}
-		if !called[process] || first[process] > h[i].Call {
+	})
+	for _, i := range wrong {
+		if i != none {
 			return i, "its client had not called acquire or try before; record these too, and under the same " +
 				"client or process"
 		}
@@ -94,16 +109,6 @@ func mayGrant(op *Operation) bool {
 	return op.Result != Null && op.Result != Bool(false) && op.Result != Int(0)
 }
 
-// holder is a process and how it holds: as a reader or not, and how many permits. Releases end holds of their own
-// kind.
-type holder struct {
-	process Value
-	reads   bool
-	permits int64
-}
-
-func (o *Operation) holder() holder { return holder{o.owner(), o.reads(), o.permits()} }
-
 // prepareLock pairs grants with releases by process, in order of call. A hold begins with a grant of outcome ok. A
 // later grant of unknown outcome joins the hold: a release after it ends the one or the other. It leaves out
 //
@@ -111,40 +116,69 @@ func (o *Operation) holder() holder { return holder{o.owner(), o.reads(), o.perm
 //   - grants of unknown outcome that no release insists on: if there is an order in which they took effect, there is
 //     the same order without them, as a hold only restricts others;
 //   - releases that insist on nothing and have no hold to end: they have no effect.
-func prepareLock(h History, _ []int32) []step {
-	steps, _ := pairHolds(h)
+func prepareLock(h History, processes []int32) []step {
+	steps, _ := pairHolds(partsOf(len(h)), h, processes)
 	return dropIdle(steps)
 }
 
-// pairHolds is prepareLock, without dropIdle. It also returns the items to which later operations may belong.
-func pairHolds(h History) ([]step, map[holder]int32) {
-	steps := make([]step, 0, len(h))
-	held := make(map[holder]int32)   // the hold last granted
-	released := make([]bool, len(h)) // by hold: perhaps, by a release of unknown outcome
-	for _, i := range byCall(h) {
-		op := &h[i]
-		who := op.holder()
-		hold, found := held[who]
+// lastHold is the hold that a process was last granted with so many permits.
+type lastHold struct {
+	permits int64
+	item    int32
+}
+
+// pairHolds is prepareLock, by so many goroutines and without dropIdle. It also returns, by process, the items to which
+// later operations may belong.
+func pairHolds(goroutines int, h History, processes []int32) ([]step, [][]lastHold) {
+	steps := holdSteps(goroutines, h)
+	held := make([][]lastHold, itemCount(processes))
+	released := make([]bool, len(steps)) // by hold: perhaps, by a release of unknown outcome
+	for i := range steps {
+		s := &steps[i]
+		s.order = int32(i)
+		own := &held[processes[s.source]]
+		at := slices.IndexFunc(*own, func(l lastHold) bool { return l.permits == s.permits })
 		switch {
-		case mayGrant(op):
-			if !found || op.Outcome == OK {
-				hold = int32(len(steps))
-				held[who] = hold
+		case s.kind == stepGrant && at == none:
+			s.item = int32(i)
+			*own = append(*own, lastHold{s.permits, s.item})
+		case s.kind == stepGrant:
+			if !s.unknown {
+				(*own)[at].item = int32(i)
 			}
-			s := newGrant(op, i, hold)
-			s.order = int32(len(steps))
-			steps = append(steps, s)
-		case op.Outcome != Fail && op.releases():
-			s := newStep(op, i, stepRelease, noItem)
-			s.order, s.droppable = int32(len(steps)), !found
-			if found {
-				s.item, s.excused = hold, released[hold]
-				released[hold] = released[hold] || s.unknown
-			}
-			steps = append(steps, s)
+			s.item = (*own)[at].item
+		case at == none:
+			s.droppable = true
+		default:
+			s.item = (*own)[at].item
+			s.excused = released[s.item]
+			released[s.item] = released[s.item] || s.unknown
 		}
 	}
 	return steps, held
+}
+
+// holdSteps returns the grants and releases that may have taken effect, in order of call, and not paired.
+func holdSteps(goroutines int, h History) []step {
+	order := byCall(h)
+	steps, parts := make([]step, len(h)), make([][]step, goroutines)
+	inParts(len(h), goroutines, func(k, from, to int) {
+		part := steps[from:from:to]
+		for _, i := range order[from:to] {
+			op := &h[i]
+			switch {
+			case mayGrant(op):
+				part = append(part, newGrant(op, i, noItem))
+			case op.Outcome != Fail && op.releases():
+				part = append(part, newStep(op, i, stepRelease, noItem))
+			default:
+				continue
+			}
+			part[len(part)-1].permits = op.permits()
+		}
+		parts[k] = part
+	})
+	return joined(steps, parts)
 }
 
 func newGrant(op *Operation, i int, hold int32) step {

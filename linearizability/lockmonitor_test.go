@@ -3,9 +3,13 @@ package linearizability
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // longHolds is a legal history of somewhat more operations than given: 16 clients, busy most of the
@@ -142,4 +146,29 @@ func TestOneOverlapInALongHistory(t *testing.T) {
 	if r := lockMonitor(Lock().steps(v.Operations)); r.outcome != Violation {
 		t.Errorf("the operations %v are in order by themselves", v.Operations)
 	}
+}
+
+// Property: any number of goroutines pair holds in the same way, and find the same release without an acquire.
+func TestPairHoldsByMany(t *testing.T) {
+	operation := rapid.Custom(func(t *rapid.T) Operation {
+		return Operation{Client: rapid.IntRange(0, 2).Draw(t, "client"), Call: rapid.Int64Range(0, 20).Draw(t, "call"),
+			Op:      rapid.SampledFrom([]string{"acquire", "try", "release"}).Draw(t, "op"),
+			Outcome: rapid.SampledFrom([]Outcome{OK, OK, Fail, Unknown}).Draw(t, "outcome"),
+			Arg:     rapid.SampledFrom([]Value{Null, Int(1), Int(2)}).Draw(t, "permits")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		h := History(rapid.SliceOfN(operation, 0, 12).Draw(t, "history"))
+		processes := numberItems(h, (*Operation).owner)
+		steps, held := pairHolds(1, h, processes)
+		wrong, _ := releaseWithoutAcquireBy(1, h, processes)
+		for goroutines := range 5 {
+			more, held2 := pairHolds(goroutines+1, h, processes)
+			if !slices.Equal(more, steps) || !reflect.DeepEqual(held2, held) {
+				t.Fatalf("%d goroutines: %+v %v, want %+v %v", goroutines+1, more, held2, steps, held)
+			}
+			if i, _ := releaseWithoutAcquireBy(goroutines+1, h, processes); i != wrong {
+				t.Fatalf("%d goroutines accuse operation %d, want %d", goroutines+1, i, wrong)
+			}
+		}
+	})
 }

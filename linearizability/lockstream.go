@@ -20,22 +20,21 @@ func pendingHold(op Operation) (Operation, bool) {
 	return op, true
 }
 
-// forgetHolds returns the forget of a streamer; prepare pairs the operations of the model's history.
-func forgetHolds(pair func(History) ([]step, map[holder]int32)) func(cut) ([]bool, string) {
-	return func(c cut) (forget []bool, doubt string) {
-		steps, last := pair(c.history)
-		needed := make([]bool, len(c.history)+1) // by item
-		for _, item := range last {              // in any order: it makes a set
-			needed[item] = true
+func forgetHolds(c cut) (forget []bool, doubt string) {
+	steps, held := pairHolds(1, c.history, numberItems(c.history, (*Operation).owner))
+	needed := make([]bool, len(c.history)+1) // by item
+	for _, own := range held {
+		for _, last := range own {
+			needed[last.item] = true
 		}
-		for i := range steps {
-			if s := &steps[i]; s.item >= 0 && c.pending[s.source] {
-				needed[s.item] = true
-			}
-		}
-		tenures(dropIdle(slices.Clone(steps))).need(needed, c.first)
-		return forgotten(c, steps, needed), ""
 	}
+	for i := range steps {
+		if s := &steps[i]; s.item >= 0 && c.pending[s.source] {
+			needed[s.item] = true
+		}
+	}
+	tenures(dropIdle(slices.Clone(steps))).need(needed, c.first)
+	return forgotten(c, steps, needed), ""
 }
 
 // need marks the items of tenures that are not over, or have the greatest token.

@@ -174,7 +174,19 @@ func itemsOf(steps []step) (n int32) {
 	return n
 }
 
-// sortBy sorts by a key, and keeps the order of what has the same.
+// sortBy sorts by a key, and keeps the order of what has the same. It takes linear time if all is nearly in order, as
+// histories are.
 func sortBy[T any](all []T, key func(T) int64) {
-	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(key(a), key(b)) })
+	moves := 32 * len(all)
+	for i := 1; i < len(all) && moves >= 0; i++ {
+		x, k := all[i], i
+		for at := key(x); k > 0 && key(all[k-1]) > at; k-- {
+			all[k] = all[k-1]
+			moves--
+		}
+		all[k] = x
+	}
+	if moves < 0 {
+		slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(key(a), key(b)) })
+	}
 }

@@ -24,3 +24,12 @@ func inParts(n, parts int, do func(k, from, to int)) {
 	}
 	all.Wait()
 }
+
+// joined returns what is left of parts of a slice, which is overwritten.
+func joined[T any](all []T, parts [][]T) []T {
+	all = all[:0]
+	for _, part := range parts {
+		all = append(all, part...) // to where it is already, or before
+	}
+	return all
+}

@@ -46,7 +46,6 @@ func Semaphore(permits int) Model {
 	m.Name, m.Parameters = "semaphore", Parameters{Permits: permits}
 	m.problem = func(op *Operation) string { return semaphoreProblem(op, int64(permits)) }
 	m.conflict = semaphoreConflict
-	m.prepare = prepareSemaphore
 	m.govern(int64(permits), fmt.Sprintf("more than the semaphore's permits (%d) were held at once", permits))
 	return m
 }
@@ -82,20 +81,22 @@ func semaphoreProblem(op *Operation, permits int64) string {
 	return lockProblem(&bare)
 }
 
-func prepareSemaphore(h History, _ []int32) []step {
-	steps := prepareLock(h, nil)
-	for i := range steps {
-		steps[i].permits = h[steps[i].source].permits()
-	}
-	return steps
-}
-
 func (o *Operation) permits() int64 {
 	if o.Arg.IsNull() {
 		return 1
 	}
 	return o.Arg.Int()
 }
+
+// holder is a process and how it holds: as a reader or not, and how many permits. Releases end holds of their own
+// kind.
+type holder struct {
+	process Value
+	reads   bool
+	permits int64
+}
+
+func (o *Operation) holder() holder { return holder{o.owner(), o.reads(), o.permits()} }
 
 // semaphoreConflict finds a process that holds the same number of permits twice, so that its release is ambiguous.
 func semaphoreConflict(h History, processes []int32) (int, string) {

@@ -87,19 +87,52 @@ func offeredTwice(h History, items []int32) (int, string) {
 //     effect, there is the same order without it: a value that nobody sees only keeps others waiting. A removal of
 //     unknown outcome that would have taken it goes last.
 func prepareQueue(h History, items []int32) []step {
-	seen := make([]bool, itemCount(items)) // by item: whether somebody surely saw it
-	steps := make([]step, 0, len(h))
-	for i := range h {
-		if h[i].idle() {
-			continue
+	return prepareQueueBy(partsOf(len(h)), h, items)
+}
+
+// prepareQueueBy is prepareQueue by so many goroutines.
+func prepareQueueBy(goroutines int, h History, items []int32) []step {
+	parts, count := make([]queuePart, goroutines), itemCount(items)
+	steps := make([]step, len(h))
+	inParts(len(h), goroutines, func(k, from, to int) {
+		parts[k] = queuePart{steps[from:from:to], make([]bool, count)}
+		for i := from; i < to; i++ {
+			parts[k].take(&h[i], i, items[i])
 		}
-		s := queueStep(&h[i], i, items[i])
-		if s.kind != stepOffer && !s.unknown && s.item != noItem {
-			seen[s.item] = true
+	})
+	for _, part := range parts[1:] {
+		for item, seen := range part.seen {
+			parts[0].seen[item] = parts[0].seen[item] || seen
 		}
-		steps = append(steps, s)
 	}
-	return slices.DeleteFunc(steps, func(s step) bool { return s.kind == stepOffer && s.unknown && !seen[s.item] })
+	inParts(len(h), goroutines, func(k, _, _ int) { parts[k].dropUnseen(parts[0].seen) })
+	kept := make([][]step, goroutines)
+	for k := range parts {
+		kept[k] = parts[k].steps
+	}
+	return joined(steps, kept)
+}
+
+// queuePart is a part of a history under preparation.
+type queuePart struct {
+	steps []step
+	seen  []bool // by item: whether somebody surely saw it
+}
+
+func (p *queuePart) take(op *Operation, i int, item int32) {
+	if op.idle() {
+		return
+	}
+	s := queueStep(op, i, item)
+	if s.kind != stepOffer && !s.unknown && s.item != noItem {
+		p.seen[s.item] = true
+	}
+	p.steps = append(p.steps, s)
+}
+
+// dropUnseen drops the offers of unknown outcome of what nobody saw.
+func (p *queuePart) dropUnseen(seen []bool) {
+	p.steps = slices.DeleteFunc(p.steps, func(s step) bool { return s.kind == stepOffer && s.unknown && !seen[s.item] })
 }
 
 func queueStep(op *Operation, i int, item int32) step {

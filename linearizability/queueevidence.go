@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -10,7 +11,7 @@ type mark struct {
 	what int32
 }
 
-// sortMarks is a stable sort, in linear time if the marks are nearly in order, as histories are.
+// sortMarks is sortBy for marks, which are many.
 func sortMarks(marks []mark) {
 	moves := 32 * len(marks)
 	for i := 1; i < len(marks) && moves >= 0; i++ {
@@ -22,7 +23,7 @@ func sortMarks(marks []mark) {
 		marks[k] = m
 	}
 	if moves < 0 {
-		sortBy(marks, func(a mark) int64 { return a.at })
+		slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
 	}
 }
 

@@ -3,6 +3,8 @@ package linearizability
 import (
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // find returns the index of the first operation after the middle of a history for which is is true.
@@ -80,4 +82,29 @@ func TestLostAmongUnknown(t *testing.T) {
 	if v := Check(Queue(), h, Options{})[0]; v.Outcome != Ok {
 		t.Errorf("three values are lost to three removals, but the verdict is %v", v)
 	}
+}
+
+// Property: any number of goroutines prepare the same steps.
+func TestPrepareQueueByMany(t *testing.T) {
+	operation := rapid.Custom(func(t *rapid.T) Operation {
+		op := Operation{Op: rapid.SampledFrom([]string{"offer", "poll", "peek"}).Draw(t, "op"),
+			Outcome: rapid.SampledFrom([]Outcome{OK, Fail, Unknown}).Draw(t, "outcome")}
+		value := Int(rapid.Int64Range(0, 5).Draw(t, "value"))
+		if op.Op == "offer" {
+			op.Arg = value
+		} else if rapid.Bool().Draw(t, "told") {
+			op.Result = value
+		}
+		return op
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		h := History(rapid.SliceOfN(operation, 0, 12).Draw(t, "history"))
+		items := numberItems(h, queueItem)
+		alone := prepareQueueBy(1, h, items)
+		for goroutines := range 5 {
+			if many := prepareQueueBy(goroutines+1, h, items); !slices.Equal(many, alone) {
+				t.Fatalf("%d goroutines: %+v, want %+v", goroutines+1, many, alone)
+			}
+		}
+	})
 }
