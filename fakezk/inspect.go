@@ -29,6 +29,14 @@ func (e *Ensemble) Node(path string) (NodeInfo, bool) {
 	return n.info(), true
 }
 
+// Czxid returns the transaction that created a node that is there on the leader; 0 if there is none.
+func (e *Ensemble) Czxid(path string) int64 {
+	if n := e.leader().nodes[path]; n != nil {
+		return n.czxid
+	}
+	return 0
+}
+
 func (n *node) info() NodeInfo {
 	info := NodeInfo{
 		Data: n.data, Stat: n.stat(), ACL: n.acl, Children: n.names(),

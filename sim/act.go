@@ -244,14 +244,9 @@ func (w *World) countHerd(m fakezk.Message) {
 // queued tells whether a znode that the operation has created still exists. Without it the operation waits no more,
 // even with a watch.
 func (w *World) queued(op *Op) bool {
-	for _, c := range w.changes {
-		if c.By == op.Number && c.Op == fakezk.OpCreate && c.Owner != 0 {
-			if n, ok := w.servers.Node(c.Path); ok && n.Stat.Czxid == c.Zxid {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.changes, func(c Change) bool {
+		return c.By == op.Number && c.Op == fakezk.OpCreate && c.Owner != 0 && w.servers.Czxid(c.Path) == c.Zxid
+	})
 }
 
 func (w *World) doOutside(p *process, user int) {
@@ -326,7 +321,7 @@ func (w *World) restart(p *process) {
 func (w *World) applyOne(replica int) {
 	w.servers.Apply(replica)
 	behind := w.servers.Behind(replica)
-	what := fmt.Sprintf("server %d applies one more transaction, %d to go", replica, behind)
+	what := w.says("server %d applies one more transaction, %d to go", replica, behind)
 	w.noteHealed(Lag, -1, what).Late = Late{replica, behind}
 }
 

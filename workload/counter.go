@@ -174,7 +174,8 @@ func (j *Judgement) undeclared(v *View) {
 	if !j.Judges("undeclared", known) {
 		return
 	}
-	for _, c := range made.all {
+	for i := range made.all {
+		c := &made.all[i]
 		op := made.by(c)
 		add := c.Op == fakezk.OpSetData && op != nil && op.Name == "add"
 		if !add || op.Err == nil || declared(op.Err) || made.note(c.Path) {

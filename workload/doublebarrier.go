@@ -393,7 +393,7 @@ func (v *View) abandoned() (path string, maker *sim.Op, known bool) {
 
 // History is the episode for the model of a barrier. Deaths are in it as leaves of unknown outcome.
 func (e *roundsEpisode) History(v *View) linearizability.History {
-	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) { add(OperationOf(op)) })
+	h := v.converted(func(op *sim.Op, add func(linearizability.Operation)) { add(OperationOf(op)) })
 	for _, m := range e.members(v) {
 		if m.died == "" {
 			continue

@@ -387,7 +387,7 @@ const never = int64(1)<<62 - 1
 // released finds among later ones that which ends it. A hold is left out if it is not known until when its session
 // was alive.
 func (v *View) tenancies(takes func(*sim.Op) bool, released func(later []*sim.Op, op *sim.Op) *sim.Op) []interval {
-	var all []interval
+	all := make([]interval, 0, (len(v.Ops)+1)/2)
 	for i, op := range v.Ops {
 		h, ok := op.Data.(*hold)
 		if !ok || op.Outcome != sim.OK || !takes(op) || v.vague(op) {
@@ -539,8 +539,9 @@ type contenders []contender
 
 func (v *View) contenders() (queue contenders, known bool) {
 	made, known := v.commits()
-	for _, c := range made.all {
-		switch {
+	queue = make(contenders, 0, (len(v.Ops)+1)/2)
+	for i := range made.all {
+		switch c := &made.all[i]; {
 		case c.Op == fakezk.OpCreate && c.Owner != 0 && c.Sequential:
 			if op := made.by(c); op != nil {
 				queue = append(queue, contender{
@@ -563,6 +564,7 @@ func (v *View) contenders() (queue contenders, known bool) {
 // granted are those for which something may have been granted: the first of their operation in their directory, but for
 // such as were lost with their session while it went on.
 func (queue contenders) granted() (first contenders) {
+	first = make(contenders, 0, len(queue))
 	for _, x := range queue {
 		if x.op.Outcome != sim.OK || x.op.Data == nil || x.lost && x.gone <= sim.StepOf(x.op.Return) {
 			continue
@@ -639,7 +641,7 @@ func (e *lockEpisode) History(v *View) linearizability.History { return v.tenure
 
 func (v *View) tenures(of role) linearizability.History {
 	holds := v.holds(of)
-	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+	h := v.converted(func(op *sim.Op, add func(linearizability.Operation)) {
 		o := OperationOf(op)
 		held := op.Data != nil
 		switch got, ok := op.Data.(*hold); {
@@ -658,11 +660,13 @@ func (v *View) tenures(of role) linearizability.History {
 			add(o)
 		}
 		if got, ok := op.Data.(*hold); ok && of.takes(op) && op.Outcome == sim.OK && v.vague(op) {
-			add(of.vagueEnd(op, got)[0])
+			add(of.vagueEnd(op, got))
 		}
 	})
 	for _, iv := range holds {
-		h = append(h, of.releaseOf(iv)...)
+		if o, ended := of.releaseOf(iv); ended {
+			h = append(h, o)
+		}
 	}
 	return byReturn(h)
 }
@@ -677,20 +681,21 @@ func (v *View) vague(op *sim.Op) bool {
 
 // vagueEnd is the end of a hold of which it is not known until when its session was alive: at any time from the call
 // on.
-func (of role) vagueEnd(op *sim.Op, h *hold) linearizability.History {
+func (of role) vagueEnd(op *sim.Op, h *hold) linearizability.Operation {
 	cut := "its session ended, nobody knows when"
-	return of.releaseOf(interval{op: op, token: h.token, start: op.Call, end: op.Call, cut: cut})
+	o, _ := of.releaseOf(interval{op: op, token: h.token, start: op.Call, end: op.Call, cut: cut})
+	return o
 }
 
-// releaseOf is how a hold ended, as an operation of the history.
-func (of role) releaseOf(iv interval) linearizability.History {
-	o := linearizability.Operation{
+// releaseOf is how a hold ended, as an operation of the history; false if it did not.
+func (of role) releaseOf(iv interval) (o linearizability.Operation, ended bool) {
+	o = linearizability.Operation{
 		Client: clientID(iv.op), Op: of.release, Call: iv.end,
 		Outcome: linearizability.Unknown, Return: linearizability.Forever, Note: iv.cut,
 	}
 	switch {
 	case iv.end == never:
-		return nil
+		return o, false
 	case iv.cut == "":
 		o.Outcome, o.Return = linearizability.OK, iv.release.Return
 		if iv.release.Outcome != sim.OK {
@@ -700,5 +705,5 @@ func (of role) releaseOf(iv interval) linearizability.History {
 	if of.signed && iv.token != 0 {
 		o.Result = linearizability.Int(iv.token)
 	}
-	return linearizability.History{o}
+	return o, true
 }

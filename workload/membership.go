@@ -319,7 +319,8 @@ func (v *View) groupStates() (states []groupState, known bool) {
 	}
 	in := map[string]string{} // by path
 	states = []groupState{{to: int(never)}}
-	for i, c := range made.all {
+	for i := range made.all {
+		c := &made.all[i]
 		join := made.by(c)
 		switch {
 		case c.Op == fakezk.OpCreate && c.Owner != 0 && join != nil && join.Name == "join":

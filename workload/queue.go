@@ -310,7 +310,8 @@ func (e *queueEpisode) lost(v *View) []sim.Violation {
 	if !known {
 		return e.lostByEvidence(v)
 	}
-	for _, c := range made.all {
+	for i := range made.all {
+		c := &made.all[i]
 		op := made.by(c)
 		if c.Op != fakezk.OpDelete || op == nil || op.Name == "offer" || op.Err == nil || isUnknown(op) {
 			continue

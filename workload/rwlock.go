@@ -328,7 +328,7 @@ func waitsForLock(op *sim.Op) bool { return op.Name == "acquire" || op.Name == "
 // operations is in it as releases of unknown outcome: a holder's death, or the end of its session.
 func (e *rwEpisode) History(v *View) linearizability.History {
 	holds := v.tenancies(takes, endedBy("release", "rrelease"))
-	h := v.History(func(op *sim.Op, add func(linearizability.Operation)) {
+	h := v.converted(func(op *sim.Op, add func(linearizability.Operation)) {
 		o := OperationOf(op)
 		if got, ok := op.Data.(*hold); ok && got.token != 0 && takes(op) {
 			o.Result = linearizability.Int(got.token)
@@ -341,11 +341,13 @@ func (e *rwEpisode) History(v *View) linearizability.History {
 			add(o)
 		}
 		if got, ok := op.Data.(*hold); ok && takes(op) && op.Outcome == sim.OK && v.vague(op) {
-			add(role{release: v.ends(interval{op: op})}.vagueEnd(op, got)[0])
+			add(role{release: v.ends(interval{op: op})}.vagueEnd(op, got))
 		}
 	})
 	for _, iv := range holds {
-		h = append(h, role{release: v.ends(iv)}.releaseOf(iv)...)
+		if o, ended := (role{release: v.ends(iv)}).releaseOf(iv); ended {
+			h = append(h, o)
+		}
 	}
 	return byReturn(h)
 }

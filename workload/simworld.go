@@ -52,9 +52,10 @@ func (w simWorld) Remains(op *sim.Op) bool { return len(w.created(op)) > 0 }
 // created returns the znodes that an operation created and that still exist, oldest first.
 func (w simWorld) created(op *sim.Op) []string {
 	var paths []string
-	for _, c := range w.World.Changes() {
-		if c.Op == fakezk.OpCreate && c.By == op.Number {
-			if n, ok := w.Servers().Node(c.Path); ok && n.Stat.Czxid == c.Zxid {
+	all := w.World.Changes()
+	for i := range all {
+		if c := &all[i]; c.Op == fakezk.OpCreate && c.By == op.Number {
+			if w.Servers().Czxid(c.Path) == c.Zxid {
 				paths = append(paths, c.Path)
 			}
 		}
@@ -149,6 +150,9 @@ func (w simWorld) LeftBehind(of []*sim.Op, allowed Leftovers) []sim.Violation {
 // persistent znodes that are litter.
 func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violation) {
 	all := w.commits(of)
+	if !slices.ContainsFunc(all.all, func(c sim.Change) bool { return w.stays(c) && !allowed.Errand(c.Path) }) {
+		return nil
+	}
 	notes := map[int64]int{} // by session
 	w.Servers().Walk("/", func(path string, n fakezk.NodeInfo) {
 		made, maker := all.creation(path)
@@ -159,15 +163,28 @@ func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violat
 		case made.Owner != 0 && allowed.Notes && notes[made.Owner] < NotesOf(of, maker.Client):
 			notes[made.Owner]++
 		case made.Owner != 0:
-			found = append(found, sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}}.Saying(
-				"znode %s, made by %s, is still there although that operation is over and its %v is alive",
-				sim.Path(path), w.call(maker), w.Owner(n.Stat.EphemeralOwner)))
+			found = append(found, w.orphaned(path, maker, n.Stat.EphemeralOwner))
 		case len(n.Children) == 0 && !allowed.Values && path != allowed.Path && w.litter(made, maker):
-			found = append(found, sim.Violation{Property: "leak", Ops: []*sim.Op{maker}}.Saying(
-				"znode %s, made by %s, was left behind", sim.Path(path), w.call(maker)))
+			found = append(found, w.leaked(path, maker))
 		}
 	})
 	return found
+}
+
+func (w simWorld) orphaned(path string, maker *sim.Op, owner int64) sim.Violation {
+	return sim.Violation{Property: "orphan", Ops: []*sim.Op{maker}}.Saying(
+		"znode %s, made by %s, is still there although that operation is over and its %v is alive",
+		sim.Path(path), w.call(maker), w.Owner(owner))
+}
+
+func (w simWorld) leaked(path string, maker *sim.Op) sim.Violation {
+	return sim.Violation{Property: "leak", Ops: []*sim.Op{maker}}.Saying(
+		"znode %s, made by %s, was left behind", sim.Path(path), w.call(maker))
+}
+
+// stays tells whether a change is the creation of a znode that is still there.
+func (w simWorld) stays(c sim.Change) bool {
+	return c.Op == fakezk.OpCreate && c.By != 0 && w.Servers().Czxid(c.Path) == c.Zxid
 }
 
 // litter tells whether a persistent znode without children can only be what an operation that is over has left: its
@@ -175,10 +192,9 @@ func (w simWorld) leftNodes(of []*sim.Op, allowed Leftovers) (found []sim.Violat
 // directories, numbers and flags, is no litter, and what a process has left that died cannot be tidied up by it.
 func (w simWorld) litter(made sim.Change, maker *sim.Op) bool {
 	name := made.Path[strings.LastIndexByte(made.Path, '/')+1:]
-	n, _ := w.Servers().Node(made.Path)
 	switch {
-	case maker.Return == 0 || n.Stat.EphemeralOwner != 0 || w.HadChildren(made.Path):
-		return false // the last but one: the servers tidy up containers and what has a time to live
+	case maker.Return == 0 || w.HadChildren(made.Path):
+		return false
 	case made.Sequential || w.Identified(name):
 		return true
 	}

@@ -53,18 +53,33 @@ func broken(property string, ops []*sim.Op, format string, args ...any) []sim.Vi
 
 // History turns operations into a history for a model, in the order of the returns; convert says what each contributes.
 func (v *View) History(convert func(op *sim.Op, add func(linearizability.Operation))) linearizability.History {
-	h := make(linearizability.History, 0, len(v.Ops))
-	for _, op := range v.Ops {
-		convert(op, func(o linearizability.Operation) { h = append(h, o) })
-	}
-	return byReturn(h)
+	return byReturn(v.converted(convert))
 }
 
+// converted is History in the order of the calls.
+func (v *View) converted(convert func(op *sim.Op, add func(linearizability.Operation))) linearizability.History {
+	h := make(linearizability.History, 0, len(v.Ops)+len(v.Ops)/2)
+	add := func(o linearizability.Operation) { h = append(h, o) }
+	for _, op := range v.Ops {
+		convert(op, add)
+	}
+	return h
+}
+
+// byReturn returns a history in the order of the returns. It sorts addresses: operations are large.
 func byReturn(h linearizability.History) linearizability.History {
-	slices.SortStableFunc(h, func(a, b linearizability.Operation) int {
+	order := make([]*linearizability.Operation, len(h))
+	for i := range h {
+		order[i] = &h[i]
+	}
+	slices.SortStableFunc(order, func(a, b *linearizability.Operation) int {
 		return cmp.Or(cmp.Compare(a.Return, b.Return), cmp.Compare(a.Call, b.Call))
 	})
-	return h
+	sorted := make(linearizability.History, len(h))
+	for i, o := range order {
+		sorted[i] = *o
+	}
+	return sorted
 }
 
 // where returns the operations that a condition holds for.
@@ -132,16 +147,16 @@ func (c commits) maker(path string) *sim.Op {
 
 // creation returns the last creation of a znode, and the operation that asked for it; nil if none did.
 func (c commits) creation(path string) (made sim.Change, maker *sim.Op) {
-	for _, change := range c.all {
-		if change.Op == fakezk.OpCreate && change.Path == path {
-			made = change
+	for i := len(c.all) - 1; i >= 0; i-- {
+		if change := &c.all[i]; change.Op == fakezk.OpCreate && change.Path == path {
+			return *change, c.by(change)
 		}
 	}
-	return made, c.by(made)
+	return made, nil
 }
 
 // by returns the operation that asked for a change; nil if none did.
-func (c commits) by(change sim.Change) *sim.Op {
+func (c commits) by(change *sim.Change) *sim.Op {
 	if change.By == 0 {
 		return nil
 	}

@@ -68,5 +68,6 @@ type Leftovers struct {
 
 // Errand tells whether a znode is what holders have left on their errands, beside the object. It is not judged.
 func (l Leftovers) Errand(path string) bool {
-	return strings.HasPrefix(path, l.Path+tallyEnding) || strings.HasPrefix(path, l.Path+logEnding)
+	ending, beside := strings.CutPrefix(path, l.Path)
+	return beside && (strings.HasPrefix(ending, tallyEnding) || strings.HasPrefix(ending, logEnding))
 }
