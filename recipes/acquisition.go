@@ -35,8 +35,7 @@ type acquisition struct {
 	settled  chan struct{} // closed when the caller of Lock may return
 	ended    chan struct{} // closed when the goroutine ends: nothing is left of it but the result
 	lost     chan struct{}
-	revoked  chan struct{}             // closed when somebody asks the holder to release
-	changes  chan func() (tell func()) // what the goroutine is to do during the hold
+	changes  chan func() (tell func()) // what the goroutine is to do during the hold; nil if that does not change
 
 	holding context.Context // ends when the hold is to be released
 	release context.CancelFunc
@@ -51,6 +50,7 @@ type acquisition struct {
 	reply   bool // settled is closed
 	err     error
 	token   int64
+	revoked chan struct{} // closed when somebody asks the holder to release; nil until it is needed
 }
 
 // acquirer is how an acquisition comes to the znode that is its place, and leaves it. Its methods are called by the
@@ -90,7 +90,9 @@ func newAcquisition(g *holder, w acquirer, m mode, try bool) *acquisition {
 	a := &acquisition{
 		holder: g, acquirer: w, mode: m, try: try,
 		settled: make(chan struct{}), ended: make(chan struct{}), lost: make(chan struct{}),
-		revoked: make(chan struct{}), changes: make(chan func() func()),
+	}
+	if g.changes {
+		a.changes = make(chan func() func())
 	}
 	a.holding, a.release = context.WithCancel(context.Background())
 	if g.current != nil {
@@ -222,8 +224,18 @@ func (a *acquisition) reverify(held ticket) (ticket, error) {
 func (a *acquisition) heed(held ticket) {
 	if !a.asked && hasFlag(held.data, flagUnlock) {
 		a.asked = true
-		close(a.revoked)
+		close(a.revocation())
 	}
+}
+
+// revocation is the channel that is closed when somebody asks the holder to release.
+func (a *acquisition) revocation() chan struct{} {
+	a.holder.mu.Lock()
+	defer a.holder.mu.Unlock()
+	if a.revoked == nil {
+		a.revoked = make(chan struct{})
+	}
+	return a.revoked
 }
 
 // give deletes the znode, however often that takes.

@@ -67,9 +67,12 @@ func NewCandidate(conn Conn, dir string, opts ...LockOption) *Candidate {
 // Campaign waits until this candidate leads. It returns nil if so; a context that ends in the same moment as the term
 // begins may give either result.
 func (c *Candidate) Campaign(ctx context.Context) error {
-	_, err := c.office.queue(ctx, rule{prefix: candidatePrefix, before: rightBefore}, exclusive, false)
+	_, err := c.office.queue(ctx, candidateRule, exclusive, false)
 	return err
 }
+
+// candidateRule: a candidate waits for the one right before it.
+var candidateRule = rule{prefix: candidatePrefix, prefixes: []string{candidatePrefix}, before: rightBefore}
 
 // Resign ends the term and returns when its znode is gone, so that the next candidate is sure to lead; a lost reply
 // is no obstacle.

@@ -12,6 +12,7 @@ type holder struct {
 	noun     string // what it is, for errors
 	path     string // the directory of the contenders, or the one znode
 	listener LockListener
+	changes  bool // a hold can become one of another mode
 
 	mu      sync.Mutex   // never held across a call to ZooKeeper
 	current *acquisition // the last one begun, or nil once its end was reported

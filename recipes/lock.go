@@ -93,8 +93,11 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 }
 
 func (l *Lock) acquire(ctx context.Context, try bool) (bool, error) {
-	return l.queue(ctx, rule{prefix: lockPrefix, before: rightBefore}, exclusive, try)
+	return l.queue(ctx, lockRule, exclusive, try)
 }
+
+// lockRule: a contender waits for the one right before it.
+var lockRule = rule{prefix: lockPrefix, prefixes: []string{lockPrefix}, before: rightBefore}
 
 // queue acquires by a place in the line of that rule.
 func (l *Lock) queue(ctx context.Context, r rule, m mode, try bool) (bool, error) {

@@ -20,8 +20,11 @@ type retryConn struct {
 	containers bool
 }
 
+// everybody may do everything.
+var everybody = zk.WorldACL(zk.PermAll)
+
 func newRetryConn(conn Conn, opts ...Option) retryConn {
-	l := retryConn{conn: conn, acl: zk.WorldACL(zk.PermAll), retry: DefaultRetry}
+	l := retryConn{conn: conn, acl: everybody, retry: DefaultRetry}
 	for _, opt := range opts {
 		opt(&l)
 	}
@@ -147,7 +150,7 @@ func (l *retryConn) enlist(ctx context.Context, dir, prefix string, data []byte)
 		if err := ctx.Err(); err != nil {
 			return "", guid, err
 		}
-		path, err := l.conn.Create(join(dir, prefix+guid+"-"), data, zk.FlagEphemeralSequential, l.acl)
+		path, err := l.conn.Create(strings.TrimSuffix(dir, "/")+"/"+prefix+guid+"-", data, zk.FlagEphemeralSequential, l.acl)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
 			vanished++
@@ -247,6 +250,12 @@ func (l *retryConn) sweep(ctx context.Context, dir, prefix, guid string) error {
 
 func join(dir, name string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + name
+}
+
+// names tells whether a path ends with that name.
+func names(path, name string) bool {
+	rest, ok := strings.CutSuffix(path, name)
+	return ok && strings.HasSuffix(rest, "/")
 }
 
 func parent(path string) string {

@@ -68,7 +68,9 @@ type RWLock struct{ holder }
 
 // NewRWLock returns a read/write lock on the directory dir.
 func NewRWLock(conn Conn, dir string, opts ...Option) *RWLock {
-	return &RWLock{newHolder(conn, "read/write lock", dir, opts...)}
+	l := &RWLock{newHolder(conn, "read/write lock", dir, opts...)}
+	l.changes = true
+	return l
 }
 
 var bothPrefixes = []string{readPrefix, writePrefix}
@@ -211,7 +213,7 @@ func (l *RWLock) ended(a *acquisition) error {
 // the channel is nil, from which nothing ever comes.
 func (l *RWLock) Revoked() <-chan struct{} {
 	if a := l.hold(); a != nil {
-		return a.revoked
+		return a.revocation()
 	}
 	return nil
 }
