@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-zookeeper/zk"
 
@@ -429,10 +428,9 @@ func validatePath(path string, sequential bool) error {
 }
 
 func validName(name string) bool {
+	const plain = 0x7f - ' ' // so many characters of ASCII are not forbidden
 	for i := 0; i < len(name); i++ {
-		if c := name[i]; c < ' ' || c == 0x7f {
-			return false
-		} else if c >= utf8.RuneSelf {
+		if name[i]-' ' >= plain {
 			return !strings.ContainsFunc(name, forbidden)
 		}
 	}

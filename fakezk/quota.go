@@ -80,7 +80,7 @@ func (t *tree) quotaOf(path string) string {
 
 // quotaCreated counts a new node, which may be one that a quota consists of.
 func (t *tree) quotaCreated(n *node) {
-	if prefix, ok := strings.CutPrefix(parentOf(n.path), quotaRoot); ok {
+	if prefix, ok := strings.CutPrefix(n.parent.path, quotaRoot); ok {
 		switch {
 		case n.name == quotaLimits && prefix != "":
 			if t.quotas == nil {
@@ -96,7 +96,7 @@ func (t *tree) quotaCreated(n *node) {
 
 // quotaDeleted is quotaCreated for a node that has gone.
 func (t *tree) quotaDeleted(n *node) {
-	if prefix, ok := strings.CutPrefix(parentOf(n.path), quotaRoot); ok && n.name == quotaLimits {
+	if prefix, ok := strings.CutPrefix(n.parent.path, quotaRoot); ok && n.name == quotaLimits {
 		delete(t.quotas, prefix)
 	}
 	t.charge(n.path, -int64(len(n.data)), -1)

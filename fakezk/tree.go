@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -159,8 +160,8 @@ func (t *tree) fresh() *node {
 
 // link makes an empty node under its parent, without touching the parent's counters.
 func (t *tree) link(path string) *node {
-	n := t.fresh()
-	n.path, n.name, n.parent = path, nameOf(path), t.nodes[parentOf(path)]
+	n, slash := t.fresh(), strings.LastIndexByte(path, '/')
+	n.path, n.name, n.parent = path, path[slash+1:], t.nodes[path[:slash]] // the root's name is "" here
 	n.order = hash(t.seed, n.name)
 	n.parent.children.add(n)
 	t.nodes[path] = n
