@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"testing/synctest"
 	"time"
 )
@@ -18,7 +17,7 @@ func (w *World) idle(limit time.Duration) bool {
 		if kicked || len(w.changes) > before || w.moved() || w.servers.Deposed() != deposed {
 			w.fold(uint64(w.elapsed))
 			passed := time.Duration(w.elapsed-begin) * time.Millisecond
-			w.note(KindTime, -1, "time", "", fmt.Sprintf("+%v until somebody stirs", passed))
+			w.note(KindTime, -1, "time", "", w.says("+%v until somebody stirs", passed))
 			return true
 		}
 	}
@@ -90,7 +89,7 @@ func (w *World) kicked() bool {
 
 // sleep lets up to d milliseconds pass, fewer if a goroutine stirs before.
 func (w *World) sleep(d int64) (kicked bool) {
-	w.kicked()
+	w.asleep.Store(true)
 	w.fence.Add(1)
 	w.hand()
 	alarm := w.alarmIn(time.Duration(d) * time.Millisecond)
@@ -104,6 +103,7 @@ func (w *World) sleep(d int64) (kicked bool) {
 	synctest.Wait()
 	w.takeDecisions()
 	kicked = w.kicked() || kicked // by a goroutine whose timer ran out at the same instant
+	w.asleep.Store(false)
 	w.cfg.ready.look(w.step)
 	w.elapsed = time.Since(w.start).Milliseconds()
 	w.noteTick()

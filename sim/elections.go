@@ -1,7 +1,5 @@
 package sim
 
-import "fmt"
-
 // outage is a time without a majority.
 type outage struct {
 	now   bool
@@ -68,7 +66,7 @@ func strikeDeposed(w *World, _ target, variant int) {
 	if old == 0 {
 		successor = 1
 	}
-	w.noteFault(Deposed, -1, "", fmt.Sprintf("server %d is cut off from the others, which elect server %d and close "+
+	w.noteFault(Deposed, -1, "", w.says("server %d is cut off from the others, which elect server %d and close "+
 		"their connections; server %d does not notice", old, successor, old))
 	w.servers.Depose(w.now(), successor)
 	w.followAll()
@@ -93,7 +91,7 @@ func (w *World) noteNoticed(old int) {
 	if old < 0 || old == w.servers.Deposed() {
 		return
 	}
-	what := fmt.Sprintf("server %d notices that it does not lead any more, and closes its connections", old)
+	what := w.says("server %d notices that it does not lead any more, and closes its connections", old)
 	w.noteHealed(Deposed, -1, what)
 }
 

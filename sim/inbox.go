@@ -17,7 +17,11 @@ func (w *World) Submit(call *fakezk.Call) {
 	w.wake()
 }
 
+// wake wakes the loop if it sleeps.
 func (w *World) wake() {
+	if !w.asleep.Load() {
+		return
+	}
 	select {
 	case w.kick <- struct{}{}:
 	default:

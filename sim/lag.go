@@ -1,9 +1,5 @@
 package sim
 
-import (
-	"fmt"
-)
-
 // lag says how a server follows the leader.
 //
 // How far a server without clients is cannot be seen: it applies nothing until a client connects, and is then, as is
@@ -89,9 +85,9 @@ func (w *World) fallBehind(server, variant int) {
 	}
 	behind := w.servers.Behind(server)
 	if behind > 0 {
-		what += fmt.Sprintf(", %d transactions ago", behind)
+		what += w.says(", %d transactions ago", behind)
 	}
-	w.noteFault(Lag, -1, "", fmt.Sprintf("server %d %s", server, what)).Late = Late{server, behind}
+	w.noteFault(Lag, -1, "", w.says("server %d %s", server, what)).Late = Late{server, behind}
 	w.servers.SetLag(server, true)
 }
 

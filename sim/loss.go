@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"syscall"
@@ -115,10 +114,10 @@ func (w *World) loseAnswer(p *process, c client) {
 	session, err := c.DialInVain(w.now(), replica)
 	w.fold(uint64(session))
 	if err != nil {
-		w.noteFault(Loss, p.id, "", fmt.Sprintf("server %d begins no session", replica))
+		w.noteFault(Loss, p.id, "", w.says("server %d begins no session", replica))
 		return
 	}
-	what := fmt.Sprintf("server %d begins session 0x%x, its answer is lost: the client will begin another", replica, session)
+	what := w.says("server %d begins session 0x%x, its answer is lost: the client will begin another", replica, session)
 	w.noteFault(Loss, p.id, "", what)
 }
 

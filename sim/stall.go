@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -32,7 +31,7 @@ func strikeStall(w *World, t target, variant int) {
 	p := w.procs[t.client]
 	what := "goroutines stand still: what comes for them lies in their channels"
 	if len(p.users) > 1 {
-		what = fmt.Sprintf("u%d's %s", t.user+1, what)
+		what = w.says("u%d's %s", t.user+1, what)
 	}
 	w.noteFault(Stall, t.client, "", what).User = t.user
 	p.inProcess.Stall(t.user)

@@ -125,7 +125,7 @@ func findExpiry(w *World, add func(target)) {
 // one, is closed, which the client sees in its own time; in the second variant it breaks at once, as by a partition.
 func strikeExpiry(w *World, t target, variant int) {
 	p, c := w.targeted(t)
-	noted := w.noteFault(Expiry, p.id, "", fmt.Sprintf("the server expires session 0x%x", c.Session()))
+	noted := w.noteFault(Expiry, p.id, "", w.says("the server expires session 0x%x", c.Session()))
 	w.servers.Expire(w.now(), c.Session())
 	if _, connected := c.Connected(); connected && variant == 1 {
 		noted.Server = -1
@@ -187,7 +187,7 @@ func findPause(w *World, add func(target)) {
 // still.
 func strikePause(w *World, t target, variant int) {
 	p := w.procs[t.client]
-	w.noteFault(Pause, p.id, "", fmt.Sprintf("the process stops while %v pass", milliseconds(pauses[variant])))
+	w.noteFault(Pause, p.id, "", w.says("the process stops while %v pass", milliseconds(pauses[variant])))
 	p.paused = true
 	w.offset += pauses[variant]
 	w.pass(0)
@@ -205,13 +205,13 @@ func findTime(w *World, add func(target)) {
 
 func strikeTime(w *World, _ target, variant int) {
 	if w.anyPaused() {
-		w.noteFault(Time, -1, "", milliseconds(leaps[variant])+" pass on the servers")
+		w.noteFault(Time, -1, "", w.says("%v pass on the servers", milliseconds(leaps[variant])))
 		w.letPass(leaps[variant])
 		return
 	}
 	before := w.elapsed
 	w.letPass(leaps[variant])
-	w.noteFault(Time, -1, "", milliseconds(w.elapsed-before)+" pass")
+	w.noteFault(Time, -1, "", w.says("%v pass", milliseconds(w.elapsed-before)))
 }
 
 func (w *World) anyPaused() bool {
@@ -300,7 +300,9 @@ func strikeCrash(w *World, t target, variant int) {
 	w.crash(p)
 }
 
-func milliseconds(ms int64) string {
+type milliseconds int64
+
+func (ms milliseconds) String() string {
 	if ms%1000 == 0 {
 		return fmt.Sprintf("%d s", ms/1000)
 	}

@@ -106,6 +106,14 @@ func (w *World) note(kind Kind, client int, event, path, result string) *Step {
 	return &(*w.trace)[len(*w.trace)-1]
 }
 
+// says is Sprintf for a line of the trace: "" without one.
+func (w *World) says(format string, args ...any) string {
+	if w.trace == nil {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
 // noteFault adds a line about a fault that strikes.
 func (w *World) noteFault(fault Faults, client int, path, result string) *Step {
 	if w.trace == nil {

@@ -28,8 +28,9 @@ type User struct {
 	resting bool // it waits for the liveness phase, see AwaitCalm
 	dead    atomic.Bool
 	guids   atomic.Uint64
-	stamped int // step of the last stamp …
-	stamps  int // … and how many there were in it
+	spare   *outsideCall // memory to reuse
+	stamped int          // step of the last stamp …
+	stamps  int          // … and how many there were in it
 
 	stalledLong bool // if it is stalled: until nothing else can happen in its process
 
@@ -230,7 +231,7 @@ func (op *Op) End(outcome Outcome, result string, err error) {
 
 // Do reaches a resource that clients share outside ZooKeeper: do runs, alone, when the world lets it.
 func (u *User) Do(what string, do func() string) {
-	u.outside(&outsideCall{user: u, what: what, do: do})
+	u.outside(outsideCall{what: what, do: do})
 }
 
 // Wait lets d pass by the clock of the user's process.
@@ -246,8 +247,8 @@ func (u *User) Wait(d time.Duration) {
 // whose users do. It is for a user who has finished its script and does something more.
 func (u *User) AwaitCalm() {
 	w := u.world
-	u.outside(&outsideCall{
-		user: u, what: "calm", do: func() string { return "all faults are over" }, rests: true,
+	u.outside(outsideCall{
+		what: "calm", do: func() string { return "all faults are over" }, rests: true,
 		when: func() bool { return w.liveness },
 	})
 }
@@ -255,8 +256,8 @@ func (u *User) AwaitCalm() {
 // AwaitOthers waits for the liveness phase, and for all other users' scripts to end.
 func (u *User) AwaitOthers() {
 	w := u.world
-	u.outside(&outsideCall{
-		user: u, what: "alone", do: func() string { return "all others have finished" },
+	u.outside(outsideCall{
+		what: "alone", do: func() string { return "all others have finished" },
 		when: func() bool { return w.liveness && w.countUnfinished() == 1 },
 	})
 }
@@ -272,13 +273,15 @@ func (w *World) countUnfinished() (n int) {
 	return n
 }
 
-func (u *User) outside(call *outsideCall) {
+func (u *User) outside(request outsideCall) {
 	if u.dead.Load() {
 		runtime.Goexit()
 	}
-	call.done = make(chan bool, 1)
 	w := u.world
 	w.enter()
+	call := u.spareCall()
+	request.user, request.done = u, call.done
+	*call = request
 	u.resting = call.rests && !w.liveness
 	w.outside = append(w.outside, call)
 	slices.SortStableFunc(w.outside, func(a, b *outsideCall) int {
@@ -289,6 +292,18 @@ func (u *User) outside(call *outsideCall) {
 	if !<-call.done {
 		runtime.Goexit()
 	}
+	w.enter()
+	u.spare = call
+	w.mu.Unlock()
+}
+
+// spareCall returns the memory of a call that is over, or new memory.
+func (u *User) spareCall() *outsideCall {
+	call := u.spare
+	if u.spare = nil; call == nil {
+		call = &outsideCall{done: make(chan bool, 1)}
+	}
+	return call
 }
 
 // crash ends a process: its goroutines end, its session stays at the servers.

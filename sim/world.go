@@ -65,7 +65,8 @@ type World struct {
 	outside      []*outsideCall
 	ops          []*Op
 	panicked     []Violation
-	kick         chan struct{} // tells the loop, when it sleeps, that there is something
+	kick         chan struct{} // tells the loop, when it sleeps, that there is something …
+	asleep       atomic.Bool   // … and whether it does
 
 	// What has happened, for the judge.
 	herd     []Herd
@@ -127,6 +128,14 @@ type process struct {
 	toldLate       int          // the step in which one was last told anything
 }
 
+func newProcess(id, users int) *process {
+	p := &process{id: id, stirring: -1, users: make([]*User, users)}
+	for i := range p.users {
+		p.users[i] = &User{Client: id, Index: i}
+	}
+	return p
+}
+
 type outsideCall struct {
 	user *User
 	what string
@@ -147,7 +156,7 @@ func newWorld(cfg *episodeConfig) *World {
 	w := &World{
 		cfg: cfg, source: recorder{source: cfg.source, made: cfg.made[:0], crash: cfg.dog.crash}, servers: cfg.servers,
 		start: time.Now(), last: -1, kick: make(chan struct{}, 1), hash: hashStart, trace: cfg.trace,
-		memory: cfg.memory,
+		memory: cfg.memory, ops: make([]*Op, 0, 16),
 	}
 	if w.memory == nil {
 		w.memory = newMemory()
@@ -194,10 +203,7 @@ func (w *World) setUp(workload Workload) {
 	w.makeParents()
 	w.prepare()
 	for id, users := range w.episode.Users() {
-		w.procs = append(w.procs, &process{id: id, stirring: -1})
-		for i := range users {
-			w.procs[id].users = append(w.procs[id].users, &User{Client: id, Index: i})
-		}
+		w.procs = append(w.procs, newProcess(id, users))
 	}
 	for _, p := range w.procs {
 		w.launch(p)
@@ -293,10 +299,11 @@ func (w *World) launch(p *process) {
 		}
 	}
 	for i, old := range p.users {
-		u := &User{
-			Client: p.id, Index: i, Incarnation: p.incarnation, world: w, process: p, done: old.done,
-			told: len(p.expiriesSeen),
+		u := old
+		if old.world != nil {
+			u = &User{Client: p.id, Index: i, done: old.done} // goroutines of its last life have the old one
 		}
+		u.Incarnation, u.world, u.process, u.told = p.incarnation, w, p, len(p.expiriesSeen)
 		if p.users[i] = u; w.door == InProcess {
 			u.conn = p.inProcess.Handle(i)
 		}
