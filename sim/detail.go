@@ -37,6 +37,7 @@ type Detail struct {
 	Lost   Lost         // of a fault: what was lost with the connection
 	Fate   string       // what became of it, in words
 	Unsent bool         // of a fault: requests that were not sent yet fail, as no server can be reached
+	Vain   int64        // of a fault: the session that a server has begun in vain, as its answer was lost
 	Late   Late         // of a fault of a server, and of its end: which one is behind, and by how much
 }
 

@@ -118,7 +118,7 @@ func (w *World) loseAnswer(p *process, c client) {
 		return
 	}
 	what := w.says("server %d begins session 0x%x, its answer is lost: the client will begin another", replica, session)
-	w.noteFault(Loss, p.id, "", what)
+	w.noteFault(Loss, p.id, "", what).Vain = session
 }
 
 // strikeWire carries out a loss that only connections over the wire can have.

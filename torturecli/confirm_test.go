@@ -1,12 +1,14 @@
 package torturecli
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/internal/reworded"
 	"github.com/zktorture/zktorture/live/confirm"
 	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
 )
 
@@ -56,6 +58,60 @@ func TestConfirm(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A counterexample is confirmed in which the answer to a connect got lost. It is not minimised, as it would be without
+// that.
+func TestConfirmAnswersLost(t *testing.T) {
+	t.Parallel()
+	ensembletest.Need(t)
+	animals, err := zoo.Find([]string{"DQ4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := animals[0].Broken()
+	example, replayed := answerLost(t, w, animals[0].Property)
+	e, err := startStage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Stop()
+	confirmed, err := confirmOn(t.Context(), e, w, example, replayed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := confirmation(animals[0], confirmed); got != "confirmed" {
+		t.Error(got)
+	}
+}
+
+// answerLost finds a counterexample in which the answer to a connect is lost.
+func answerLost(t *testing.T, w *workload.Workload, property string) (*sim.Counterexample, *sim.Replayed) {
+	t.Helper()
+	for seed := range uint64(1000) {
+		cfg := sim.Config{Strategy: "random", Episodes: 100, Seed: seed, Faults: sim.Loss | sim.Expiry, NoShrink: true}
+		result, err := sim.Run(t.Context(), w, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range result.Violations {
+			vain := slices.IndexFunc(found.Trace, func(s sim.Step) bool { return s.Vain != 0 && s.N <= found.Steps })
+			if vain < 0 || found.Property != property {
+				continue
+			}
+			example, err := cfg.Counterexample(result, found)
+			if err != nil {
+				t.Fatal(err)
+			}
+			replayed, err := sim.Replay(w, example)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return example, replayed
+		}
+	}
+	t.Fatal("not found")
+	return nil, nil
 }
 
 // A confirmation that took several tries says so.

@@ -27,6 +27,7 @@ type Stepper struct {
 	shut      bool
 	server    int                    // to which the client is connected next
 	admitting bool                   // the client may connect once, although the stepper is shut
+	vain      *proxy.Session         // if not nil, the next answer to a connect is lost, and its session goes here
 	held      bool                   // the client does not learn of the end of its connection
 	forgetful bool                   // watches are not set again
 	connects  int                    // how often a server has answered
@@ -125,8 +126,7 @@ func (s *Stepper) after(n int) string {
 func (s *Stepper) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 	switch {
 	case f.Kind == proxy.Connected:
-		s.set(func() { s.connects, s.admitting = s.connects+1, false })
-		return proxy.Forward
+		return s.connected(f)
 	case f.Op != wire.OpSetWatches && f.Housekeeping():
 		return proxy.Forward
 	}
@@ -146,6 +146,18 @@ func (s *Stepper) direct(done <-chan struct{}, f *proxy.Frame) proxy.Action {
 		})
 		return proxy.CutBefore
 	}
+}
+
+// connected lets the answer to a connect pass, or get lost.
+func (s *Stepper) connected(f *proxy.Frame) proxy.Action {
+	action, session := proxy.Forward, s.proxy.SessionOf(f.Connection)
+	s.set(func() {
+		s.connects, s.admitting = s.connects+1, false
+		if s.vain != nil {
+			*s.vain, s.vain, action = session, nil, proxy.CutBefore
+		}
+	})
+	return action
 }
 
 // queue lets a frame wait, or says what becomes of it at once.
@@ -292,6 +304,26 @@ func (s *Stepper) Connect(ctx context.Context, server int) error {
 	}
 	return nil
 }
+
+// ConnectInVain is Connect whose answer is lost. The session that the server has begun stays until end ends it by way of
+// another server, or it expires.
+func (s *Stepper) ConnectInVain(ctx context.Context, server int) (end Ending, err error) {
+	var begun proxy.Session
+	s.set(func() { s.vain = &begun })
+	defer s.set(func() { s.vain = nil })
+	if err := s.Connect(ctx, server); err != nil {
+		return nil, err
+	}
+	if begun.ID == 0 {
+		return nil, errors.New("the server has begun no session")
+	}
+	return func(ctx context.Context, by int) (alive bool, err error) {
+		return proxy.Expire(ctx, s.servers[by%len(s.servers)], begun)
+	}, nil
+}
+
+// Ending ends a session by way of a server, and tells whether it was alive until then.
+type Ending = func(ctx context.Context, by int) (alive bool, err error)
 
 // Expire ends the client's session by way of one of the given servers, or if there are none of any but the client's.
 // A connected client does not learn of it until Closed lets the end of its connection through, or Cut breaks it.

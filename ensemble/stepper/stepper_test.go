@@ -163,6 +163,44 @@ func TestExpire(t *testing.T) {
 	}
 }
 
+// A client connects in vain and does not know of the session that has begun, which is there until it is ended.
+func TestConnectInVain(t *testing.T) {
+	e := ensembletest.Share(t, 3)
+	s, err := stepper.New(e.Servers())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.Shut()
+	client, err := zkclient.Config{Servers: s.Addr(), SessionTimeout: 2 * time.Second}.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	end, err := s.ConnectInVain(ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := client.SessionID(); id != 0 || client.State() == zk.StateHasSession {
+		t.Errorf("the client has session 0x%x", id)
+	}
+	if alive, err := end(ctx, 2); err != nil || !alive {
+		t.Errorf("no session was begun: %v, %v", alive, err)
+	}
+	if alive, err := end(ctx, 0); err != nil || alive {
+		t.Errorf("it was not ended: %v, %v", alive, err)
+	}
+	if err := s.Connect(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.WaitSession(ctx); err != nil {
+		t.Error(err)
+	}
+	s.Open()
+}
+
 // watchers are the servers that keep a watch on a path.
 func (f *fixture) watchers(path string) (servers []int) {
 	f.Helper()

@@ -33,12 +33,17 @@ type Stepper interface {
 	PassEvent(ctx context.Context) (path string, err error) // of a watch
 	Cut()
 	Connect(ctx context.Context, server int) error // to that server, of which 0 leads
+	// ConnectInVain is Connect whose answer is lost; end ends the session that has begun, by way of a server.
+	ConnectInVain(ctx context.Context, server int) (end Ending, err error)
 	// Expire ends the session through one of these servers, by default any but the client's. The client does not learn
 	// of it before Closed.
 	Expire(ctx context.Context, by ...int) error
 	Closed()
 	Kill() // the client is cut off for good, and its session stays
 }
+
+// Ending ends a session by way of a server, and tells whether it was alive until then.
+type Ending = func(ctx context.Context, by int) (alive bool, err error)
 
 // Confirmation is what came of a counterexample on real servers.
 type Confirmation struct {

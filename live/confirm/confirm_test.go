@@ -170,6 +170,39 @@ func TestTried(t *testing.T) {
 	}
 }
 
+// vain is a stepper that notes where clients connect in vain, and by way of which servers the sessions are ended.
+type vain struct {
+	Stepper
+	at, ended []int
+}
+
+func (v *vain) ConnectInVain(_ context.Context, server int) (Ending, error) {
+	v.at = append(v.at, server)
+	return func(_ context.Context, by int) (bool, error) { v.ended = append(v.ended, by); return true, nil }, nil
+}
+
+// A session that was begun in vain begins at the server of the trace, and ends by way of the leader when it does there,
+// or else with the round.
+func TestSessionsOfNobody(t *testing.T) {
+	const first, second = 3<<56 | 1, 1<<56 | 2
+	stepper := &vain{}
+	r := &replayer{vain: map[int64]Ending{}, owners: map[int64]*incarnation{}, deaths: map[int][]int64{5: {first}}}
+	p := &incarnation{replayer: r, stepper: stepper}
+	for _, session := range []int64{first, second} {
+		lost := sim.Step{N: 4, Detail: sim.Detail{Kind: sim.KindFault, Fault: sim.Loss, Vain: session}}
+		if err := r.lose(t.Context(), p, lost); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.awaitExpected(t.Context(), 5); err != nil || len(stepper.ended) != 1 || len(r.vain) != 1 {
+		t.Errorf("%v; ended: %v", err, stepper.ended)
+	}
+	r.end(t.Context())
+	if !slices.Equal(stepper.at, []int{2, 0}) || !slices.Equal(stepper.ended, []int{0, 0}) {
+		t.Errorf("begun at servers %v, ended by way of %v", stepper.at, stepper.ended)
+	}
+}
+
 // deaf is a stepper to which no event comes.
 type deaf struct{ Stepper }
 

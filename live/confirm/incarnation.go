@@ -278,6 +278,33 @@ func (p *incarnation) dial(ctx context.Context, s sim.Step) error {
 	return connect()
 }
 
+// dialInVain lets the client connect, and the answer get lost by which a server tells of a session that it has begun.
+func (p *incarnation) dialInVain(ctx context.Context, s sim.Step) error {
+	r := p.replayer
+	server := serverOf(s.Vain)
+	if err := r.meet(ctx, server, s.N); err != nil {
+		return err
+	}
+	return r.through(ctx, server, func() error {
+		end, err := p.stepper.ConnectInVain(ctx, server)
+		if err == nil {
+			r.vain[s.Vain] = end
+		}
+		return err
+	})
+}
+
+// endVain ends a session that was begun in vain, if it is one, by way of the leader.
+func (r *replayer) endVain(ctx context.Context, session int64) error {
+	end := r.vain[session]
+	if end == nil {
+		return nil
+	}
+	delete(r.vain, session)
+	_, err := end(ctx, 0)
+	return err
+}
+
 // disconnect lets the client lose its connection, and waits until it knows. What it has sent is lost: all that it has
 // asked for and that was not granted.
 func (p *incarnation) disconnect(ctx context.Context, how func()) error {
@@ -330,9 +357,12 @@ func (r *replayer) restart(ctx context.Context, old *incarnation, line int) erro
 	return nil
 }
 
-// end closes all sessions. Those of dead processes are ended: they would last until they expire.
+// end closes all sessions. Those of dead processes, and of nobody, are ended: they would last until they expire.
 func (r *replayer) end(ctx context.Context) {
 	r.freeAll()
+	for session := range r.vain {
+		r.endVain(ctx, session)
+	}
 	for _, p := range r.former {
 		if !p.over {
 			p.stepper.Expire(ctx)

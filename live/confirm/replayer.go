@@ -36,6 +36,8 @@ type replayer struct {
 	recovered    bool                   // no server lags any more
 	expected     []int                  // lines of requests that are pending by now
 
+	vain map[int64]Ending // of sessions of the simulation that were begun in vain
+
 	mu       sync.Mutex
 	requests []*pendingRequest // not granted yet
 	marks    map[opMark]int    // how often each has happened …
@@ -48,7 +50,7 @@ func newReplayer(ctx context.Context, l *live.Round, w *workload.Workload, cfg C
 	r := &replayer{
 		ctx: ctx, round: l, workload: w, cfg: cfg, trace: replayed.Trace,
 		faulty: replayed.Record.Struck != 0, tortured: replayed.Record.Tortured, deaths: map[int][]int64{},
-		owners: map[int64]*incarnation{}, changed: make(chan struct{}), marks: map[opMark]int{}, due: map[opMark]int{},
+		owners: map[int64]*incarnation{}, vain: map[int64]Ending{}, changed: make(chan struct{}), marks: map[opMark]int{}, due: map[opMark]int{},
 	}
 	for _, c := range replayed.Record.Changes {
 		if c.Op == fakezk.OpCloseSession {
@@ -184,6 +186,9 @@ func (r *replayer) world(ctx context.Context, s sim.Step) error {
 // were pending there are pending. Sessions that end in the step are ended.
 func (r *replayer) awaitExpected(ctx context.Context, number int) error {
 	for _, session := range r.deaths[number] {
+		if err := r.endVain(ctx, session); err != nil {
+			return err
+		}
 		if p := r.owners[session]; p != nil && !p.over {
 			if err := p.expire(ctx); err != nil {
 				return err
@@ -337,6 +342,8 @@ func (r *replayer) lose(ctx context.Context, p *incarnation, s sim.Step) error {
 		return nil // it is how the client begins
 	case s.Unsent:
 		return r.refuse(ctx, p)
+	case s.Vain != 0:
+		return p.dialInVain(ctx, s)
 	}
 	if err := r.losing(ctx, p, s); err != nil {
 		return err
