@@ -71,6 +71,34 @@ func TestPatternsStrikeOneClient(t *testing.T) {
 	}
 }
 
+// A fault behind a stall strikes when something lies in the channels of the goroutines that stand still: before, the stall
+// is nothing to it.
+func TestPatternsStrikeBehindWhatIsLate(t *testing.T) {
+	bubbles.Many(t)
+	w, behind, late := find(t, "lock", "ours"), 0, 0
+	for episode := range uint64(400) {
+		one := sim.RunOne(w, sim.Config{Faults: sim.Stall | sim.Expiry}, sim.SourceOf("patterns", 8, episode))
+		stalled, lies := false, false
+		for _, step := range one.Trace {
+			switch {
+			case isStrike(step) && step.Fault == sim.Stall:
+				stalled = true
+			case step.Fault == sim.Stall:
+				lies = true
+			case isStrike(step) && stalled:
+				behind++
+				if lies {
+					late++
+				}
+				stalled = false
+			}
+		}
+	}
+	if behind < 40 || 4*late < 3*behind {
+		t.Errorf("of %d faults behind a stall %d struck when something was late", behind, late)
+	}
+}
+
 // isStrike tells whether a step is a fault that strikes: not that a counter has come to its end, nor what comes while
 // goroutines stand still.
 func isStrike(step sim.Step) bool {
