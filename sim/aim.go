@@ -181,11 +181,8 @@ func (p *patterns) begin(s *lookingSource, allowed Faults) {
 	s.swarm = allowed & Wrap & Faults(s.rng.Uint64())
 	strikes := allowed &^ Wrap
 	one := s.oneOf(strikes)
-	switch first := s.below(8); {
-	case first < 4 && allowed.Has(Loss):
-		one = Loss
-	case first < 6 && allowed.Has(Stall):
-		one = Stall
+	if strikes != 0 {
+		one = likely(s.below(8), allowed, one)
 	}
 	for length := 2 + s.below(2); one != 0 && len(p.due) < length; {
 		p.due, s.swarm = append(p.due, one), s.swarm|one
@@ -195,6 +192,17 @@ func (p *patterns) begin(s *lookingSource, allowed Faults) {
 			one = s.oneOf(strikes)
 		}
 	}
+}
+
+// likely is the fault with which a pattern begins: of eight numbers four mean a loss, two a stall, and two the other.
+func likely(drawn int, allowed, other Faults) Faults {
+	switch {
+	case drawn < 4 && allowed.Has(Loss):
+		return Loss
+	case drawn < 6 && allowed.Has(Stall):
+		return Stall
+	}
+	return other
 }
 
 func (p *patterns) strike(s *lookingSource, w *World) strikePlan {
