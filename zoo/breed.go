@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"cmp"
 	_ "embed"
 	"slices"
 	"strconv"
@@ -38,6 +39,7 @@ var animals = sync.OnceValue(func() (all []Animal) {
 // breed is a published recipe, and how it is used.
 type breed struct {
 	name  string // of the recipe; the bugs in force follow
+	twin  string // the name that it has without bugs, if other breeds are the same then: they are run once
 	make  func(bugs published.Bugs, opts ...workload.Option) *workload.Workload
 	opts  []workload.Option
 	rate  float64 // see Animal
@@ -58,9 +60,18 @@ func (b breed) animal(row []string) Animal {
 		ID: row[0], Property: row[1], Needs: row[2], Clients: clients, Source: row[5], Title: row[6],
 		Bugs: bugs, Rate: b.rate, Exact: b.exact,
 		Broken: func() *workload.Workload { return b.with(bugs) },
-		Twin:   func() *workload.Workload { return b.with(published.NoBugs()) },
+		Twin:   b.mended,
 	}
 }
+
+// mended is the workload of the recipe without bugs.
+func (b breed) mended() *workload.Workload {
+	b.name = cmp.Or(b.twin, b.name)
+	return b.with(published.NoBugs())
+}
+
+// mendedAs names what the breed has in common with others when it is without bugs.
+func (b breed) mendedAs(name string) breed { b.twin = name; return b }
 
 // with is the workload of the recipe with these bugs. Its object's znode may be there when an episode begins.
 func (b breed) with(bugs published.Bugs) *workload.Workload {

@@ -40,7 +40,8 @@ func writeLock(use string) breed {
 }
 
 func goZKLock(commit string) breed {
-	return own(workload.Lock, "go-zookeeper "+commit+", Lock with ", published.NewGoZKLock)
+	return own(workload.Lock, "go-zookeeper "+commit+", Lock with ", published.NewGoZKLock).
+		mendedAs("go-zookeeper, Lock with ")
 }
 
 // newOneAttempt makes a lock that tries an operation once, as no episode has faults for ten times.

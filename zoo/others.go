@@ -12,8 +12,8 @@ var otherBreeds = breeds{
 	{"R1", own(workload.RWLock, "kazoo#649 with ", published.NewKazooRWLock)},
 	{"R6", own(workload.RWLock, "ZooKeeper Recipes and Solutions, Shared Locks with ", published.NewSharedLock)},
 	{"S2", own(leases, "kazoo#429 with ", forOne(published.NewKazooSemaphore))},
-	{"S4", own(leases, "CURATOR-335 with ", forOne(published.NewCuratorSemaphore))},
-	{"S5", own(leases, "CURATOR-315 with ", forOne(published.NewCuratorSemaphore))},
+	{"S4", curatorSemaphore("CURATOR-335")},
+	{"S5", curatorSemaphore("CURATOR-315")},
 	{"E1", own(workload.Election, "Netflix/curator#115 with ", published.NewLeaderLatch)},
 	{"E2", own(workload.Election, "ewhauser/zookeeper#31 with ", published.NewNetElection)},
 	{"E4 E5",
@@ -26,6 +26,11 @@ var otherBreeds = breeds{
 	{"C2", own(workload.Counter, "Apache Curator 5.4, DistributedAtomicLong with ", published.NewCuratorCounter)},
 	{"C3", own(workload.Counter, "CURATOR-688 with ", published.NewCuratorSharedCount)},
 	{"canary", breed{make: canary, rate: canaryRate}},
+}
+
+func curatorSemaphore(issue string) breed {
+	return own(leases, issue+" with ", forOne(published.NewCuratorSemaphore)).
+		mendedAs("Apache Curator, InterProcessSemaphoreV2 with ")
 }
 
 // leases is the workload of a semaphore of one permit.

@@ -235,3 +235,31 @@ func TestLostIsNotExpired(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// Breeds with a twin in common are the same without their bugs, run by run.
+func TestTwinsInCommon(t *testing.T) {
+	runs, common := map[string]sim.Result{}, 0
+	for _, b := range slices.Concat(lockBreeds, zkLockBreeds, barrierBreeds, queueBreeds, otherBreeds) {
+		if b.twin == "" {
+			continue
+		}
+		w := b.mended()
+		r, err := sim.Run(t.Context(), w, sim.Config{Episodes: 30, Seed: 1, Faults: sim.AllFaults, Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, known := runs[w.Recipe()]
+		if !known {
+			runs[w.Recipe()] = r
+			continue
+		}
+		common++
+		if r.Steps != first.Steps || r.Verdict != first.Verdict {
+			t.Errorf("%s: %d steps, %s, but %d, %s of %s", b.ids, r.Steps, r.Verdict, first.Steps, first.Verdict,
+				w.Recipe())
+		}
+	}
+	if common < 2 {
+		t.Errorf("only %d twins are in common", common)
+	}
+}
