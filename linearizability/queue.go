@@ -65,19 +65,43 @@ func (o *Operation) idle() bool { return o.Outcome == Fail || o.Outcome == Unkno
 
 // offeredTwice finds a value that is offered for the second time.
 func offeredTwice(h History, items []int32) (int, string) {
-	offers := make([]int32, itemCount(items)) // by value: the operation that offered it, or 0, plus 1
-	for i := range h {
-		if h[i].Op != "offer" || h[i].Outcome == Fail {
-			continue
+	return offeredTwiceBy(partsOf(len(h)), h, items)
+}
+
+func offeredTwiceBy(goroutines int, h History, items []int32) (int, string) {
+	count := itemCount(items)
+	offers := make([][]int32, goroutines) // by value: the operation that first offered it in a part, or 0, plus 1
+	seconds := make([]int, goroutines)    // the first that did so again
+	inParts(len(h), goroutines, func(k, from, to int) {
+		offers[k], seconds[k] = make([]int32, count), len(h)
+		for i := from; i < to; i++ {
+			if h[i].Op != "offer" || h[i].Outcome == Fail {
+				continue
+			}
+			if offers[k][items[i]] > 0 {
+				seconds[k] = i
+				break
+			}
+			offers[k][items[i]] = int32(i) + 1
 		}
-		offer := &offers[items[i]]
-		if *offer > 0 {
-			return i, fmt.Sprintf("the value was offered before, by %v; give every offer a value of its own",
-				h[*offer-1])
+	})
+	first, second := offers[0], slices.Min(seconds)
+	for _, part := range offers[1:] {
+		for item, offer := range part {
+			switch {
+			case offer == 0:
+			case first[item] == 0:
+				first[item] = offer
+			default:
+				second = min(second, int(offer)-1)
+			}
 		}
-		*offer = int32(i) + 1
 	}
-	return 0, ""
+	if second == len(h) {
+		return 0, ""
+	}
+	return second, fmt.Sprintf("the value was offered before, by %v; give every offer a value of its own",
+		h[first[items[second]]-1])
 }
 
 // prepareQueue leaves out

@@ -118,10 +118,19 @@ func (q *queueCase) check(all bool) ruling {
 
 func newQueueCase(steps []step) *queueCase {
 	q := &queueCase{steps: steps, visits: make([]visit, itemsOf(steps))}
-	for i := range q.visits {
-		q.visits[i] = visit{offer: none, removal: none, first: none, last: none, named: none}
-	}
+	q.eachVisit(func(v *visit) {
+		*v = visit{offer: none, removal: none, first: none, last: none, named: none}
+	})
 	return q
+}
+
+// eachVisit calls do for every visit, in parts of them at the same time if there are many.
+func (q *queueCase) eachVisit(do func(v *visit)) {
+	inParts(len(q.visits), partsOf(len(q.visits)), func(_, from, to int) {
+		for item := from; item < to; item++ {
+			do(&q.visits[item])
+		}
+	})
 }
 
 // load notes the steps of every value, and finds phantoms and duplicates.
@@ -212,9 +221,7 @@ func (q *queueCase) phantom(item int32) *finding {
 
 // admit works out when values came and went, with or without regard to peeks.
 func (q *queueCase) admit(peeks bool) {
-	for i := range q.visits {
-		q.visit(&q.visits[i], peeks)
-	}
+	q.eachVisit(func(v *visit) { q.visit(v, peeks) })
 	q.sortVisits()
 }
 
@@ -259,6 +266,10 @@ func (q *queueCase) sortVisits() {
 		q.byFrom = append(q.byFrom, mark{q.visits[s.item].from, s.item})
 		q.byBy = append(q.byBy, mark{q.visits[s.item].by, s.item})
 	}
-	sortMarks(q.byFrom)
-	sortMarks(q.byBy)
+	sorts := [...][]mark{q.byFrom, q.byBy}
+	inParts(len(sorts), min(len(sorts), partsOf(len(q.byFrom))), func(_, from, to int) {
+		for _, marks := range sorts[from:to] {
+			sortMarks(marks)
+		}
+	})
 }

@@ -84,7 +84,7 @@ func TestLostAmongUnknown(t *testing.T) {
 	}
 }
 
-// Property: any number of goroutines prepare the same steps.
+// Property: any number of goroutines prepare the same steps, and find the same second offer.
 func TestPrepareQueueByMany(t *testing.T) {
 	operation := rapid.Custom(func(t *rapid.T) Operation {
 		op := Operation{Op: rapid.SampledFrom([]string{"offer", "poll", "peek"}).Draw(t, "op"),
@@ -101,9 +101,13 @@ func TestPrepareQueueByMany(t *testing.T) {
 		h := History(rapid.SliceOfN(operation, 0, 12).Draw(t, "history"))
 		items := numberItems(h, queueItem)
 		alone := prepareQueueBy(1, h, items)
+		wrong, problem := offeredTwiceBy(1, h, items)
 		for goroutines := range 5 {
 			if many := prepareQueueBy(goroutines+1, h, items); !slices.Equal(many, alone) {
 				t.Fatalf("%d goroutines: %+v, want %+v", goroutines+1, many, alone)
+			}
+			if i, why := offeredTwiceBy(goroutines+1, h, items); i != wrong || why != problem {
+				t.Fatalf("%d goroutines accuse operation %d, as %s; want %d, as %s", goroutines+1, i, why, wrong, problem)
 			}
 		}
 	})
