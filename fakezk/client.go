@@ -73,7 +73,10 @@ type Client struct {
 	closed  atomic.Bool // and has come to its end
 	killed  atomic.Bool
 
-	latestRoom [4]zk.Event // memory of latest, as long as that suffices
+	// Memory of latest, unsent, sent, waiting and watches, as long as that suffices.
+	latestRoom  [4]zk.Event
+	callsRoom   [3][2]*Call
+	watchesRoom [2]watch
 
 	// Semantics is the client library that is imitated, go-zookeeper unless set before the first request.
 	Semantics ClientSemantics
@@ -144,7 +147,8 @@ func NewClient(network Network, servers *Ensemble, timeout int64, settle func())
 		network: network, servers: servers, timeout: timeout, settle: settle,
 		events: make(chan zk.Event, eventBuffer),
 	}
-	c.latest = c.latestRoom[:0]
+	c.latest, c.watches = c.latestRoom[:0], c.watchesRoom[:0]
+	c.unsent, c.sent, c.waiting = c.callsRoom[0][:0], c.callsRoom[1][:0], c.callsRoom[2][:0]
 	c.state.Store(int32(zk.StateDisconnected))
 	return c
 }

@@ -69,7 +69,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"conn":                                   "follows: the connection itself is hashed",
 		"connected server session state timeout": classed.Hashed,
 		"replica":                                "follows: server",
-		"stalled late expiries":                  classed.Hashed, "latestRoom": "scratch: memory", "OnLate OnWait": "constant", "password": "follows: session",
+		"stalled late expiries":                  classed.Hashed, "latestRoom callsRoom watchesRoom": "scratch: memory", "OnLate OnWait": "constant", "password": "follows: session",
 		"lastZxid":            classed.Hashed + ", with one replica as far as watches depend on it",
 		"creds":               classed.Hashed + " by number: which they are is in the history of its calls",
 		"unsent sent waiting": classed.Hashed,

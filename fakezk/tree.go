@@ -90,6 +90,7 @@ type tree struct {
 	zxid  int64 // of the last transaction applied
 	free  []*node
 	lists [][]*node // memory for owned
+	spare []siblings
 
 	quotas map[string]bool // paths that have one
 
@@ -142,6 +143,14 @@ func (t *tree) recycle(n *node) {
 	for child := range n.children.all() {
 		t.recycle(child)
 	}
+	t.release(n)
+}
+
+// release keeps the memory of a node.
+func (t *tree) release(n *node) {
+	if len(n.children.blocks) > 0 && len(t.spare) < 16 {
+		t.spare = append(t.spare, n.children.emptied())
+	}
 	t.free = append(t.free, n)
 }
 
@@ -154,7 +163,7 @@ func (t *tree) fresh() *node {
 	}
 	n := t.free[len(t.free)-1]
 	t.free = t.free[:len(t.free)-1]
-	*n = node{children: n.children.emptied()}
+	*n = node{}
 	return n
 }
 
@@ -163,6 +172,9 @@ func (t *tree) link(path string) *node {
 	n, slash := t.fresh(), strings.LastIndexByte(path, '/')
 	n.path, n.name, n.parent = path, path[slash+1:], t.nodes[path[:slash]] // the root's name is "" here
 	n.order = hash(t.seed, n.name)
+	if last := len(t.spare) - 1; n.parent.children.blocks == nil && last >= 0 {
+		n.parent.children, t.spare = t.spare[last], t.spare[:last]
+	}
 	n.parent.children.add(n)
 	t.nodes[path] = n
 	return n
@@ -257,7 +269,7 @@ func (t *tree) remove(n *node, zxid int64) {
 	t.disown(n)
 	delete(t.nodes, n.path)
 	t.quotaDeleted(n)
-	t.free = append(t.free, n)
+	t.release(n)
 }
 
 // set replaces the data (DataTree.setData).

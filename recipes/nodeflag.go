@@ -59,6 +59,14 @@ func anyEvent(ctx context.Context, events []<-chan zk.Event) error {
 	if e, fired := firstEvent(events...); fired {
 		return closing(e)
 	}
+	if len(events) == 1 {
+		select {
+		case e := <-events[0]:
+			return closing(e)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	cases := []reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())}}
 	for _, event := range events {
 		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(event)})

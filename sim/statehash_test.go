@@ -28,11 +28,12 @@ func TestFieldsAreClassed(t *testing.T) {
 		"step":                                  "scratch: judges compare steps only, and their order is the history's; limits of steps end a search",
 		"liveness elapsed offset brief outage":  classed.Hashed,
 		"memory":                                "follows: of its fields those named here, through which it is reached", "witness": "scratch: of coverage", "start alarm": "constant",
-		"stirred":       "scratch: set when torture ends",
-		"fence mu kick": "scratch: of synchronisation",
+		"stirred":              "scratch: set when torture ends",
+		"fence mu kick asleep": "scratch: of synchronisation",
 		"handed handedBefore doors random endRandom": wire,
 		"outside panicked herd struck nobodys":       classed.Hashed,
 		"ops":                                        "follows: the history",
+		"opsRoom aimAt":                              "scratch: memory",
 		"duringOp":                                   "scratch: of statistics, which are no verdict",
 		"actor":                                      "scratch: of one request",
 		"trace unkept record hash":                   "scratch: for people",
@@ -52,7 +53,7 @@ func TestFieldsAreClassed(t *testing.T) {
 	classed.Check(t, reflect.TypeFor[User](), map[string]string{
 		"Client Index world process conn": "constant", "Incarnation": "follows: its process's",
 		"told toldAt": "follows: what its process was told; when is compared with the present step only", "op done resting stalledLong": classed.Hashed, "dead": "follows: crashed", "guids": "follows: what it was told",
-		"stamped stamps": "scratch: of one step",
+		"stamped stamps": "scratch: of one step", "spare": "scratch: memory",
 	})
 	classed.Check(t, reflect.TypeFor[Op](), map[string]string{
 		"Name Arg Outcome Result Err Client User Incarnation SessionAt ExpiriesSeen Cancelled": classed.Hashed + " in the history",

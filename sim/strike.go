@@ -28,7 +28,7 @@ func (w *World) strike() bool {
 	}
 	index := w.nthFault(kind)
 	w.targets = w.targets[:0]
-	faultTable[index].find(w, func(t target) { w.targets = append(w.targets, t) })
+	faultTable[index].find(w, w.aimAt)
 	if len(w.targets) == 0 {
 		return false
 	}

@@ -188,24 +188,35 @@ func (u *User) Begin(name, arg string, cancelable bool) (context.Context, *Op) {
 	if u.dead.Load() {
 		runtime.Goexit()
 	}
-	var begun struct { // one allocation
-		op  Op
-		ctx opContext
-	}
-	op := &begun.op
-	*op = Op{
-		Name: name, Arg: arg, Client: u.Client, User: u.Index, Incarnation: u.Incarnation, Call: u.stamp(),
-		user: u, ctx: &begun.ctx, cancelable: cancelable,
-	}
-	op.ctx.begin()
-	w := u.world
+	call, w := u.stamp(), u.world
 	w.enter()
 	defer w.mu.Unlock()
-	op.Number = op.Call
+	op := w.newOp()
+	op.Name, op.Arg, op.Call, op.Number = name, arg, call, call
+	op.Client, op.User, op.Incarnation = u.Client, u.Index, u.Incarnation
+	op.user, op.cancelable = u, cancelable
 	w.ops = append(w.ops, op)
 	u.op = op
 	w.notes = append(w.notes, note{op.Call, op, false})
 	return op.ctx, op
+}
+
+// opAndContext is the memory of an operation.
+type opAndContext struct {
+	op  Op
+	ctx opContext
+}
+
+// newOp returns an operation with a context, from a block that is allocated at once.
+func (w *World) newOp() *Op {
+	if len(w.opsRoom) == 0 {
+		w.opsRoom = make([]opAndContext, 8)
+	}
+	next := &w.opsRoom[0]
+	w.opsRoom = w.opsRoom[1:]
+	next.op.ctx = &next.ctx
+	next.ctx.begin()
+	return &next.op
 }
 
 // End ends the operation. Its context ends when its caller has blocked again, so that background goroutines do not

@@ -34,11 +34,12 @@ type World struct {
 	procs    []*process
 	last     int // the client that acted last
 
-	faults      Faults   // drawn for this episode
-	faultsDue   int      // how many more may strike
-	firstNumber int32    // of sequential children, in an episode with Wrap …
-	versions    int32    // … and the versions of the znodes that are there at first
-	counters    []string // znodes created whose counters have not been set to it yet
+	faults      Faults       // drawn for this episode
+	faultsDue   int          // how many more may strike
+	firstNumber int32        // of sequential children, in an episode with Wrap …
+	versions    int32        // … and the versions of the znodes that are there at first
+	aimAt       func(target) // adds to targets
+	counters    []string     // znodes created whose counters have not been set to it yet
 
 	// Time. The step is the address of everything.
 	step     int
@@ -64,6 +65,7 @@ type World struct {
 	handedBefore []handed
 	outside      []*outsideCall
 	ops          []*Op
+	opsRoom      []opAndContext
 	panicked     []Violation
 	kick         chan struct{} // tells the loop, when it sleeps, that there is something …
 	asleep       atomic.Bool   // … and whether it does
@@ -161,6 +163,7 @@ func newWorld(cfg *episodeConfig) *World {
 	if w.memory == nil {
 		w.memory = newMemory()
 	}
+	w.aimAt = func(t target) { w.targets = append(w.targets, t) }
 	w.forget()
 	w.looker, _ = cfg.source.(looker)
 	if cfg.search != nil {
