@@ -85,6 +85,9 @@ type Client struct {
 	// time. To be set before the first request.
 	HoldEvents bool
 
+	// SettlesWoken says that settle is needed only where a goroutine has been woken.
+	SettlesWoken bool
+
 	// GUIDSeed makes the identities of this client's handles differ from other clients'.
 	GUIDSeed uint32
 
@@ -579,8 +582,11 @@ func (c *Client) inform(w watch, event zk.Event, last bool) {
 	if len(w.ch) == 0 { // somebody has taken it
 		c.settle()
 	}
+	unheard := c.SettlesWoken && nobodyWaits(w.ch)
 	close(w.ch)
-	c.settle()
+	if !unheard {
+		c.settle()
+	}
 }
 
 // complete tells the goroutine of a call what came of it, unless it is stalled.

@@ -29,7 +29,7 @@ func TestFieldsAreClassed(t *testing.T) {
 	})
 	classed.Check(t, reflect.TypeFor[tree](), map[string]string{
 		"nodes": classed.Hashed, "root": "follows: nodes", "owned": "follows: owner of each node; listed in an order by seed",
-		"zxid": classed.Hashed, "free lists": "scratch: memory", "quotas": "follows: paths of nodes", "seed compat": "constant",
+		"zxid": classed.Hashed, "free lists spare": "scratch: memory", "quotas": "follows: paths of nodes", "seed compat": "constant",
 	})
 	classed.Check(t, reflect.TypeFor[node](), map[string]string{
 		"path": classed.Hashed, "name order parent": "follows: path and seed", "children": "follows: paths of nodes",
@@ -65,7 +65,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"Auth": classed.Hashed,
 	})
 	classed.Check(t, reflect.TypeFor[Client](), map[string]string{
-		"network servers settle Semantics HoldEvents GUIDSeed OnExpired": "constant",
+		"network servers settle Semantics SettlesWoken HoldEvents GUIDSeed OnExpired": "constant",
 		"conn":                                   "follows: the connection itself is hashed",
 		"connected server session state timeout": classed.Hashed,
 		"replica":                                "follows: server",

@@ -14,6 +14,9 @@ func waits(ch chan zk.Event) bool {
 	return receivers != 0 && *word(ch, receivers) != 0
 }
 
+// nobodyWaits tells whether surely no goroutine waits to receive from a channel.
+func nobodyWaits(ch chan zk.Event) bool { return receivers != 0 && !waits(ch) }
+
 // receivers is where a channel has the first of the goroutines that wait to receive: the number of the word, 0 if it is
 // not known.
 var receivers = findReceivers()

@@ -57,7 +57,7 @@ func (w *World) end(politely bool) {
 	w.outside = nil
 	for minutes := endMinutes; minutes > 0; {
 		pause := 1
-		if w.refuse() == 0 && minutes < endMinutes {
+		if w.refuse() == 0 && (w.door == InProcess || minutes < endMinutes) {
 			pause = minutes
 		}
 		minutes -= pause

@@ -333,6 +333,7 @@ func (w *World) openClient(p *process) {
 	c.OnExpired = func(session int64) { p.learnExpiry(w, session) }
 	c.OnLate = func(told fakezk.Told) { w.comesLate(p, told) }
 	c.OnWait = w.beginsToWait
+	c.SettlesWoken = w.tellsTime && w.kept == nil // otherwise time passes, too
 	p.inProcess, p.clients = c, append(p.clients[:0], inProcess{c, w.toldTo(p.id)})
 	p.expiriesBefore = len(p.expiriesSeen)
 }
