@@ -25,12 +25,16 @@ type Conn struct {
 	*Client
 	user  int
 	guids atomic.Uint64
-	spare atomic.Pointer[Call] // memory to reuse
+	spare atomic.Pointer[Call] // memory to reuse, …
+	first Call                 // … this to begin with
 }
 
 // Handle returns a handle on the client for one of its users. Its requests carry the user's number.
 func (c *Client) Handle(user int) *Conn {
-	return &Conn{Client: c, user: user}
+	h := &Conn{Client: c, user: user}
+	h.first.done = make(chan error, 1)
+	h.spare.Store(&h.first)
+	return h
 }
 
 // BeginsToWait tells a simulator that its caller is about to wait for a time. Recipes need not call it, see

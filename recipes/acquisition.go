@@ -37,7 +37,7 @@ type acquisition struct {
 	lost     chan struct{}
 	changes  chan func() (tell func()) // what the goroutine is to do during the hold; nil if that does not change
 
-	holding context.Context // ends when the hold is to be released
+	holding context.Context // of a hold, ends when that is to be released
 	release context.CancelFunc
 
 	asked bool // revoked is closed; used by the goroutine only
@@ -94,7 +94,6 @@ func newAcquisition(g *holder, w acquirer, m mode, try bool) *acquisition {
 	if g.changes {
 		a.changes = make(chan func() func())
 	}
-	a.holding, a.release = context.WithCancel(context.Background())
 	if g.current != nil {
 		a.before = g.current.ended
 	}
@@ -285,6 +284,7 @@ func (a *acquisition) grant(first ticket) bool {
 	granted := a.phase == contending
 	if granted {
 		a.phase, a.granted, a.token = held, true, first.czxid
+		a.holding, a.release = context.WithCancel(context.Background())
 	}
 	g.mu.Unlock()
 	if granted && g.listener.Acquired != nil {
@@ -344,7 +344,9 @@ func (a *acquisition) end() {
 		a.phase, a.err = over, errLostByClose
 		close(a.lost)
 	}
-	a.release()
+	if a.release != nil {
+		a.release()
+	}
 	close(a.ended)
 }
 

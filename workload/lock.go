@@ -225,22 +225,28 @@ type hold struct {
 // method is a way to get hold of something, and its name.
 type method struct {
 	name string
-	call func(context.Context) (bool, error)
+	try  func(context.Context) (bool, error) // nil: it waits
+	wait func(context.Context) error
+}
+
+func (m method) call(ctx context.Context) (bool, error) {
+	if m.try != nil {
+		return m.try(ctx)
+	}
+	err := m.wait(ctx)
+	return err == nil, err
 }
 
 func lockMethod(lock Locker, try bool) method {
 	if tryer, can := lock.(tryLocker); can && try {
-		return method{"try", tryer.TryLock}
+		return method{name: "try", try: tryer.TryLock}
 	}
 	return waiting("acquire", lock.Lock)
 }
 
 // waiting is the method that waits.
 func waiting(name string, call func(context.Context) error) method {
-	return method{name, func(ctx context.Context) (bool, error) {
-		err := call(ctx)
-		return err == nil, err
-	}}
+	return method{name: name, wait: call}
 }
 
 // take runs an operation that gets hold of something; nil if it did not.

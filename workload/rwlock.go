@@ -179,11 +179,11 @@ func rwMethod(lock RWLocker, turn rwTurn) method {
 	rtryer, canTryRead := lock.(tryRLocker)
 	switch {
 	case turn.reads && turn.try && canTryRead:
-		return method{"rtry", rtryer.TryRLock}
+		return method{name: "rtry", try: rtryer.TryRLock}
 	case turn.reads:
 		return waiting("racquire", lock.RLock)
 	case turn.try && canTry:
-		return method{"try", tryer.TryLock}
+		return method{name: "try", try: tryer.TryLock}
 	}
 	return waiting("acquire", lock.Lock)
 }

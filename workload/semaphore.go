@@ -154,7 +154,7 @@ func (e *semaphoreEpisode) use(u User, s Permitter, h *hold) bool {
 
 func permitMethod(s Permitter, try bool) method {
 	if tryer, can := s.(tryAcquirer); can && try {
-		return method{"try", tryer.TryAcquire}
+		return method{name: "try", try: tryer.TryAcquire}
 	}
 	return waiting("acquire", s.Acquire)
 }
