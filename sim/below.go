@@ -7,7 +7,7 @@ import (
 
 // draws is after how many runs the search below the best ends if none of them is smaller: the larger the best, the
 // more.
-func (o *outcome) draws() int { return min(100*o.users*(o.calls+2*o.faults), 3000) }
+func (o *outcome) draws() int { return min(85*o.users*(o.calls+2*o.faults), 2500) }
 
 // below looks for runs that are smaller than the best and that no edit leads to, as they need another schedule and
 // other plans at the same time. In turn it draws runs near the best, and runs of small levels.

@@ -43,7 +43,9 @@ type outcome struct {
 	struck      [faultCount]int
 	size
 	layout  []int  // users by client
-	events  []deed // of the torture phase
+	allowed Faults // those that the episode was asked about
+	events  []deed // of the torture phase, until the rest happened of itself …
+	after   []deed // … and the rest
 	steps   int
 	hash    uint64
 	aborted any // what the source gave up with
@@ -152,7 +154,8 @@ func (w *World) run(workload Workload, o *outcome) {
 			w.end(false)
 		}
 		o.made, o.hash, o.steps, o.ops = w.source.made, w.hash, w.step, w.ops
-		o.events, o.layout = w.events[:w.eventful], w.layout()
+		o.events, o.after, o.layout = w.events[:w.eventful:w.eventful], w.events[w.eventful:], w.layout()
+		o.allowed = w.cfg.faults
 		o.wire, o.outlive = w.door != InProcess, w.outlived()
 	}()
 	w.beginExact()

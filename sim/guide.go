@@ -40,7 +40,7 @@ func (w *World) happens(e deed) {
 		return
 	}
 	if e.fault > 0 {
-		e.onWay = w.onWay(e.action)
+		e.onWay = w.onWay(e)
 	}
 	w.events = append(w.events, e)
 	if w.source.used > w.used {
@@ -51,12 +51,13 @@ func (w *World) happens(e deed) {
 	}
 }
 
-// onWay returns the request on its way from whom an action is about.
-func (w *World) onWay(a action) fakezk.Op {
-	if a.client < 0 || a.client >= len(w.procs) || a.user >= len(w.procs[a.client].clients) {
+// onWay returns the request on its way from whom a fault strikes.
+func (w *World) onWay(e deed) fakezk.Op {
+	client := w.victim(1<<(e.fault-1), target{client: e.client})
+	if client < 0 || e.user >= len(w.procs[client].clients) {
 		return 0
 	}
-	if call := w.procs[a.client].clients[a.user].Sent(); call != nil {
+	if call := w.procs[client].clients[e.user].Sent(); call != nil {
 		return call.Request.Op
 	}
 	return 0
@@ -118,7 +119,7 @@ func (g *guided) strike() int {
 // due tells whether a fault can strike now, and should.
 func (g *guided) due(e deed, turn bool) (can bool) {
 	w := g.world
-	if !w.faults.Has(1<<(e.fault-1)) || e.anytime && e.onWay != w.onWay(e.action) || !e.anytime && !turn {
+	if !w.faults.Has(1<<(e.fault-1)) || e.anytime && e.onWay != w.onWay(e) || !e.anytime && !turn {
 		return false
 	}
 	faultTable[e.fault-1].find(w, func(t target) { can = can || e.strikes(t) })

@@ -5,12 +5,26 @@ import "slices"
 // plot is what shrinking changes of a run: what was chosen while it was planned, and what happened. Choices of the
 // schedule and of faults are in it, too, but events say what they were.
 type plot struct {
-	made   []made
-	layout []int // users by client
-	events []deed
+	made    []made
+	layout  []int  // users by client
+	allowed Faults // those that the episode was asked about
+	events  []deed // until the rest happens of itself …
+	after   []deed // … and the rest
 }
 
-func (o *outcome) plot() plot { return plot{o.made, o.layout, o.events} }
+func (o *outcome) plot() plot { return plot{o.made, o.layout, o.allowed, o.events, o.after} }
+
+// with returns the plot with other choices.
+func (p plot) with(all []made) plot {
+	p.made = all
+	return p
+}
+
+// happening returns the plot with other events.
+func (p plot) happening(events, after []deed) plot {
+	p.events, p.after = events, after
+	return p
+}
 
 // users returns how many users there are.
 func (p plot) users() (n int) {
@@ -31,24 +45,31 @@ func withoutUser(p plot, i int) (q plot, more bool) {
 		return plot{}, false
 	}
 	client := p.clientOf(slot)
-	q.layout = slices.Clone(p.layout)
-	if q.layout[client] > 1 {
-		q.layout[client]--
-		q.made, q.events = p.unshared(slot, client), p.events
-		return q, true
+	layout := slices.Clone(p.layout)
+	if layout[client] > 1 {
+		layout[client]--
+		q = p.with(p.unshared(slot, client))
+	} else {
+		layout = slices.Delete(layout, client, client+1)
+		q = p.with(p.withoutPlanOf(slot, client))
+		q = q.happening(withoutClient(p.events, client), withoutClient(p.after, client))
 	}
-	q.layout = slices.Delete(q.layout, client, client+1)
-	q.made = p.withoutPlanOf(slot, client)
-	for _, e := range p.events {
-		if !e.ofServer() && e.client == client {
-			continue
-		}
-		if !e.ofServer() && e.client > client {
-			e.client--
-		}
-		q.events = append(q.events, e)
-	}
+	q.layout = layout
 	return q, true
+}
+
+// withoutClient returns what happened to the others; those after the client take its place.
+func withoutClient(events []deed, client int) (rest []deed) {
+	for _, e := range events {
+		switch {
+		case e.ofServer() || e.client < client:
+			rest = append(rest, e)
+		case e.client > client:
+			e.client--
+			rest = append(rest, e)
+		}
+	}
+	return rest
 }
 
 func (p plot) clientOf(slot int) (client int) {
@@ -122,7 +143,7 @@ func withoutTurn(p plot, i int) (q plot, more bool) {
 		if turns == 1 {
 			return plot{}, true
 		}
-		q = plot{slices.Clone(p.made), p.layout, p.events}
+		q = p.with(slices.Clone(p.made))
 		q.made[at[0]].value--
 		for _, i := range slices.Backward(turnOf(at, turns, turns-1-i)) {
 			q.made = slices.Delete(q.made, i, i+1)
@@ -159,7 +180,7 @@ func withoutStrike(p plot, i int) (q plot, more bool) {
 			continue
 		}
 		if i == 0 {
-			return plot{p.made, p.layout, slices.Delete(slices.Clone(p.events), at, at+1)}, true
+			return p.happening(slices.Delete(slices.Clone(p.events), at, at+1), p.after), true
 		}
 		i--
 	}
@@ -181,7 +202,7 @@ func (p plot) lowered(at int) (q plot) {
 	if p.made[at].value == 0 {
 		return plot{}
 	}
-	q = plot{slices.Clone(p.made), p.layout, p.events}
+	q = p.with(slices.Clone(p.made))
 	q.made[at].value = 0
 	return q
 }
@@ -213,7 +234,7 @@ func withoutEvents(size int) way {
 		if at < 0 {
 			return plot{}, false
 		}
-		return plot{p.made, p.layout, slices.Delete(slices.Clone(p.events), at, at+size)}, true
+		return p.happening(slices.Delete(slices.Clone(p.events), at, at+size), p.after), true
 	}
 }
 

@@ -114,13 +114,49 @@ func (w *World) beat() {
 	}
 }
 
-// shrink takes the most away first: runs become short, and further ones cheap. Editing comes last, so that in the
-// end no single choice can go.
+// shrink goes down from the run that was found in two orders, which often end at different runs: what happens first, which
+// takes most away and makes runs short, or the choices first. It goes on with the smaller one; if that stays large, with
+// the other, too. Editing comes last, so that in the end no single choice can go.
 func (s *shrinker) shrink() {
+	found := s.best
 	s.replot()
 	s.edit()
-	s.below()
+	other := s.best
+	s.best = found
 	s.edit()
+	s.replot()
+	s.edit()
+	s.smallerOf(&other)
+	s.deepen()
+	if s.best.users > 1 && s.best.calls > large {
+		s.best, other = other, s.best
+		s.deepen()
+		s.smallerOf(&other)
+	}
+	s.edit()
+}
+
+// large is how many operations a run with several users has at most that is looked for from one end only.
+const large = 4
+
+// smallerOf makes the best the smaller one of the best and another run, and that the larger one.
+func (s *shrinker) smallerOf(other **outcome) {
+	if slices.Compare(cost(*other), cost(s.best)) < 0 {
+		s.best, *other = *other, s.best
+	}
+}
+
+// deepen looks below the best for what simplifying it does not come to, until the best has no fewer users, faults or
+// operations for it.
+func (s *shrinker) deepen() {
+	for deeper := true; deeper; {
+		s.below()
+		before := s.best
+		for s.exchange() {
+			s.replot()
+		}
+		deeper = s.best.users != before.users || s.best.faults != before.faults || s.best.calls != before.calls
+	}
 }
 
 // edit makes the list of choices of the best run simpler until no edit helps.

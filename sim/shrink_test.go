@@ -196,13 +196,13 @@ func TestStoriesAreOneMinimal(t *testing.T) {
 	}
 }
 
-// Stories are as small as the bugs are known to allow, most of the time. (L6 also shows with one client, in one
-// operation, but that takes faults of two kinds.)
+// Stories are as small as the bugs are known to allow, whatever the counterexample was: L6 takes one user, though most
+// counterexamples have two and no fault of one of the kinds that this takes. Others come to their smallest mostly.
 func TestStoriesAreSmallest(t *testing.T) {
 	bubbles.Many(t)
 	const seeds = 5
-	for id, smallest := range map[string]struct{ clients, calls int }{
-		"W6": {2, 4}, "L6": {2, 3}, "Q1": {2, 4}, "ZL3": {2, 4}, "W7": {1, 2},
+	for id, smallest := range map[string]struct{ clients, calls, reached int }{
+		"W6": {2, 4, seeds}, "L6": {1, 1, seeds}, "Q1": {2, 4, seeds}, "ZL3": {2, 4, seeds - 1}, "W7": {1, 2, seeds - 1},
 	} {
 		reached := 0
 		for seed := range uint64(seeds) {
@@ -213,7 +213,7 @@ func TestStoriesAreSmallest(t *testing.T) {
 				t.Logf("%s, seed %d: %d clients, %d operations", id, seed+1, f.Clients, calls)
 			}
 		}
-		if reached < seeds-1 {
+		if reached < smallest.reached {
 			t.Errorf("%s: %d of %d stories have at most %+v", id, reached, seeds, smallest)
 		}
 	}
