@@ -6,20 +6,39 @@ import (
 	"github.com/zktorture/zktorture/internal/digest"
 )
 
+// View says what of several servers cannot matter any more.
+type View struct {
+	// Forgotten tells, if not nil, of which replicas the state is left out: they will apply the log before they serve
+	// anybody.
+	Forgotten func(replica int) bool
+	// Alike says that no client will meet a server that has not applied what it has seen: so it does not matter what a
+	// client has seen of others than what it watches.
+	Alike bool
+}
+
+// alike tells whether a single server, or several that look like one, are looked at.
+func (v View) alike(e *Ensemble) bool { return v.Alike || len(e.replicas) == 1 }
+
 // StateHash hashes everything on which later answers, events and ends of sessions depend, so that ensembles with equal
 // hashes answer equal requests alike at equal times. Numbers of connections are left out, as their clients alone know
 // them. The order in which different connections have armed their watches is left out too: each has a queue of its own.
-func (e *Ensemble) StateHash() uint64 {
+//
+// v says what is left out besides.
+func (e *Ensemble) StateHash(v View) uint64 {
 	var d digest.Sum
 	d.Ints(int64(e.leading), e.epoch, e.reapAt, int64(len(e.replicas)))
 	d.Bool(e.noQuorum)
 	if d.Int(int64(e.old.index)); e.old.index >= 0 {
 		d.Int(e.old.noticeAt)
 	}
-	for _, r := range e.replicas {
-		e.addReplica(&d, r)
+	behind := 0
+	for i, r := range e.replicas {
+		if d.Int(r.sessions); v.Forgotten == nil || !v.Forgotten(i) {
+			e.addReplica(&d, r, v)
+			behind = max(behind, e.behind(r))
+		}
 	}
-	for i := range e.log {
+	for i := len(e.log) - behind; i < len(e.log); i++ {
 		e.log[i].add(&d)
 	}
 	addSessions(&d, e.sessions)
@@ -28,8 +47,8 @@ func (e *Ensemble) StateHash() uint64 {
 	return uint64(d)
 }
 
-func (e *Ensemble) addReplica(d *digest.Sum, r *replica) {
-	d.Ints(r.zxid, r.sessions, int64(e.behind(r)))
+func (e *Ensemble) addReplica(d *digest.Sum, r *replica, v View) {
+	d.Ints(r.zxid, int64(e.behind(r)))
 	d.Bool(r.lagging)
 	if r == e.leader() || e.behind(r) > 0 {
 		d.Int(int64(r.treeHash()))
@@ -37,7 +56,7 @@ func (e *Ensemble) addReplica(d *digest.Sum, r *replica) {
 	d.Ints(int64(r.data.hash()), int64(r.child.hash()))
 	var all uint64
 	for _, c := range r.connections {
-		all += e.ConnectionHash(c.id)
+		all += e.ConnectionHash(c.id, v)
 	}
 	d.Int(int64(all))
 }
@@ -90,8 +109,8 @@ func addSessions(d *digest.Sum, list []*session) {
 }
 
 // ConnectionHash hashes a connection with what the server has sent on it and the client has not received; 0 if there is
-// none. The zxid of a reply counts with several servers only: a lone one refuses no client for what it has seen.
-func (e *Ensemble) ConnectionHash(id ConnID) uint64 {
+// none. The zxid of a reply counts where servers are not alike only: else none refuses a client for what it has seen.
+func (e *Ensemble) ConnectionHash(id ConnID, v View) uint64 {
 	c := e.connection(id)
 	if c == nil {
 		return 0
@@ -108,7 +127,7 @@ func (e *Ensemble) ConnectionHash(id ConnID) uint64 {
 		d.Text(id.id)
 	}
 	for i := range c.queue[c.head:] {
-		d.Int(int64(c.queue[c.head+i].Hash(len(e.replicas) > 1)))
+		d.Int(int64(c.queue[c.head+i].Hash(!v.alike(e))))
 	}
 	return uint64(d)
 }
@@ -181,31 +200,31 @@ func (r *Request) add(d *digest.Sum) {
 
 // StateHash hashes everything on which depends what the client will do, but for what its goroutines remember. tag names
 // the operation behind a [Call.Tag]: tags themselves may differ where nothing else does.
-func (c *Client) StateHash(tag func(int64) int64) uint64 {
+func (c *Client) StateHash(v View, tag func(int64) int64) uint64 {
 	var d digest.Sum
 	d.Ints(c.session.Load(), int64(c.server.Load()), int64(c.state.Load()), c.timeout, int64(len(c.creds)))
 	for _, b := range [...]bool{c.connected, c.silent, c.closing.Load(), c.closed.Load(), c.killed.Load()} {
 		d.Bool(b)
 	}
 	if c.connected {
-		d.Int(int64(c.servers.ConnectionHash(c.conn)))
+		d.Int(int64(c.servers.ConnectionHash(c.conn, v)))
 	}
 	for _, list := range [...][]*Call{c.unsent, c.sent, c.waiting} {
 		d.Int(int64(len(list)))
 		for _, call := range list {
-			d.Ints(c.requestHash(call.Request), int64(call.User), tag(call.Tag))
+			d.Ints(c.requestHash(v, call.Request), int64(call.User), tag(call.Tag))
 			d.Bool(call.internal)
 		}
 	}
-	c.addSeen(&d)
+	c.addSeen(&d, v)
 	c.addWatches(&d, tag)
 	c.addEvents(&d)
-	c.addLate(&d, tag)
+	c.addLate(&d, v, tag)
 	return uint64(d)
 }
 
 // addLate adds what lies in the channels of stalled users.
-func (c *Client) addLate(d *digest.Sum, tag func(int64) int64) {
+func (c *Client) addLate(d *digest.Sum, v View, tag func(int64) int64) {
 	d.Ints(int64(len(c.stalled)), int64(len(c.late)), int64(c.expiries))
 	for _, user := range c.stalled {
 		d.Int(int64(user))
@@ -213,7 +232,7 @@ func (c *Client) addLate(d *digest.Sum, tag func(int64) int64) {
 	for i := range c.late {
 		l := &c.late[i]
 		if d.Bool(l.Call == nil); l.Call != nil {
-			d.Ints(c.requestHash(l.Call.Request), tag(l.Call.Tag))
+			d.Ints(c.requestHash(v, l.Call.Request), tag(l.Call.Tag))
 		}
 		d.Text(l.watch.path)
 		d.Ints(int64(l.watch.kind), int64(l.watch.user), tag(l.watch.tag), int64(len(l.behind)))
@@ -238,10 +257,10 @@ func (t *Told) Hash() uint64 {
 	return uint64(d)
 }
 
-// addSeen adds what the client has seen of the servers. One server alone looks at it only to tell whether a watched node
-// has changed since.
-func (c *Client) addSeen(d *digest.Sum) {
-	if len(c.servers.replicas) > 1 {
+// addSeen adds what the client has seen of the servers. Servers that are alike look at it only to tell whether a watched
+// node has changed since.
+func (c *Client) addSeen(d *digest.Sum, v View) {
+	if !v.alike(c.servers) {
 		d.Int(c.lastZxid)
 		return
 	}
@@ -257,9 +276,9 @@ func (c *Client) addChanged(d *digest.Sum, path string, zxid int64) {
 }
 
 // requestHash hashes a request under way, what it says that the client has seen as addSeen does.
-func (c *Client) requestHash(r Request) int64 {
+func (c *Client) requestHash(v View, r Request) int64 {
 	var d digest.Sum
-	if r.RelativeZxid != 0 && len(c.servers.replicas) == 1 {
+	if r.RelativeZxid != 0 && v.alike(c.servers) {
 		for _, list := range r.watchLists() {
 			for _, path := range *list {
 				c.addChanged(&d, path, r.RelativeZxid)

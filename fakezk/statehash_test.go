@@ -85,3 +85,27 @@ func TestFieldsAreClassed(t *testing.T) {
 	})
 	classed.Check(t, reflect.TypeFor[reader](), map[string]string{"user held": classed.Hashed, "ch": classed.Hashed + " by how much is in it"})
 }
+
+// Watches that are armed at the servers are in the hash: what they will tell is sent to whoever has armed them.
+func TestWatchesAreInTheStateHash(t *testing.T) {
+	hash := func(op Op, watch bool) uint64 {
+		e := New(Config{})
+		conn, _, err := e.Connect(0, 0, ConnectRequest{Timeout: 4000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Request(0, conn, &Request{Op: op, Path: "/", Watch: watch})
+		if m, ok := e.Next(conn); !ok || m.Reply == nil || m.Reply.Err != CodeOK {
+			t.Fatalf("%v: %+v", op, m)
+		}
+		return e.StateHash(View{})
+	}
+	for _, op := range []Op{OpExists, OpGetData, OpGetChildren2} {
+		if hash(op, true) == hash(op, false) {
+			t.Errorf("%v: the hash is the same with a watch and without", op)
+		}
+	}
+	if hash(OpGetData, true) == hash(OpGetChildren2, true) {
+		t.Error("the hash is the same with a watch of the data and one of the children")
+	}
+}

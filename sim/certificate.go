@@ -50,8 +50,13 @@ var NotCovered = []string{
 	"orders in which the Go scheduler runs goroutines that one step wakes together, and select with several ready cases",
 	"lengths of time other than those that faults and the recipe's own timers have; timers that are due in one " +
 		"millisecond fire together, within a process in the order in which they were set",
-	"a reply that lies with the client while other messages are handled: it is received where it is sent unless " +
-		"another message precedes it",
+	"a reply that lies with the client while other messages are handled, but where the fault stall lets it lie: else it " +
+		"is received where it is sent unless another message precedes it",
+	"a request that waits for a majority (the fault quorum) and then fails, or waits for more than 20 ms: it fails at " +
+		"once, or waits until there is one",
+	"a client that comes back to a deposed leader (the fault deposed) that it has left",
+	"an execution that goes round among equal states, as a client's that dials a server in vain again and again, until " +
+		"its torture is cut off",
 	"what a recipe reads elsewhere than from ZooKeeper, its timers and the workload",
 	"a state whose hash, of 64 bits, is that of another",
 }
@@ -129,7 +134,7 @@ func (c *Certificate) Config() (Config, error) {
 		return Config{}, fmt.Errorf("the certificate's faults: %w", err)
 	}
 	return Config{
-		Strategy: "exhaustive", Clients: c.Clients, Users: c.Users, Ops: c.Ops, Faults: faults, NoFaultsAtAll: true,
+		Strategy: Exhaustive, Clients: c.Clients, Users: c.Users, Ops: c.Ops, Faults: faults, NoFaultsAtAll: true,
 		AtMost: c.AtMost, Plain: c.Plain,
 	}, nil
 }

@@ -10,7 +10,7 @@ import (
 // searchOf searches what two users can do who each wait and enlist.
 func searchOf(t *testing.T, cfg Config) Result {
 	t.Helper()
-	cfg.Strategy, cfg.AtMost, cfg.Whole, cfg.NoShrink = "exhaustive", 1, true, true
+	cfg.Strategy, cfg.AtMost, cfg.Whole, cfg.NoShrink = Exhaustive, 1, true, true
 	r, err := Run(t.Context(), quiet{{"await", "enlist"}, {"enlist"}}, cfg)
 	if err != nil {
 		t.Fatal(err)

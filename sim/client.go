@@ -67,19 +67,25 @@ type inProcess struct {
 func (c inProcess) Deliver() (fakezk.Message, *fakezk.Call) {
 	m, call := c.Client.Deliver()
 	if c.told != nil {
-		c.told.add(toldMessage, int64(m.Hash(c.told.w.replicas > 1)))
+		c.told.add(toldMessage, int64(m.Hash(false)))
 	}
 	return m, call
 }
 
 func (c inProcess) Dial(now int64, replica int) error {
+	if c.told == nil {
+		return c.Client.Dial(now, replica)
+	}
+	before := c.StateHash(fakezk.View{}, sameTag)
 	err := c.Client.Dial(now, replica)
-	if c.told != nil {
+	if err == nil || c.StateHash(fakezk.View{}, sameTag) != before { // else nobody can tell that it dialled
 		_, connected := c.Connected()
 		c.told.add(toldDial, int64(replica), c.Session(), int64(hashString(fmt.Sprint(connected, err))))
 	}
 	return err
 }
+
+func sameTag(tag int64) int64 { return tag }
 
 func (c inProcess) Break(err error) {
 	if c.told != nil {
@@ -98,10 +104,16 @@ func (c inProcess) Dialing() bool {
 	return !connected && !c.Closed()
 }
 
-func (c inProcess) Knock() bool { return true }
-func (c inProcess) Deaf() bool  { return false }
-func (c inProcess) Mute() bool  { return false }
-func (c inProcess) Heal()       {}
+func (c inProcess) Knock() bool {
+	if c.told != nil {
+		c.told.w.kept.dials = c.told.client
+	}
+	return true
+}
+
+func (c inProcess) Deaf() bool { return false }
+func (c inProcess) Mute() bool { return false }
+func (c inProcess) Heal()      {}
 
 func (c inProcess) Losses() []loss {
 	_, connected := c.Connected()

@@ -26,14 +26,18 @@ type search struct {
 	without   Reductions
 	plain     bool
 
-	stack []branch
-	at    int // how many choices the run under way has made
-	met   int // states that it has come to
-	left  int // faults that may still strike
-	world *World
-	turns int    // bounds the next choice, of how many turns a user has; 0: it is of something else
-	plan  uint64 // what the run's episode is
-	key   uint64 // of the last state that was looked at
+	stack    []branch
+	at       int // how many choices the run under way has made
+	met      int // states that it has come to
+	left     int // faults that may still strike
+	world    *World
+	unserved unserved // in the present outage
+	been     uint64   // clients, as bits, that have been with the present deposed leader
+	kind     int      // the fault that strikes, as LabelFault has it
+	turns    int      // bounds the next choice, of how many turns a user has; 0: it is of something else
+	plan     uint64   // what the run's episode is, drawn by the first choices …
+	drawn    int      // … so many; 0: it is not known yet
+	key      uint64   // of the last state that was looked at
 
 	seen   map[uint64]struct{}
 	digest uint64 // of all states seen, in whatever order
@@ -75,7 +79,9 @@ func newSearch(cfg Config) *search {
 }
 
 // begin begins a run.
-func (s *search) begin() { s.at, s.met, s.left, s.world, s.plan = 0, 0, s.atMost, nil, 0 }
+func (s *search) begin() {
+	s.at, s.met, s.left, s.world, s.unserved, s.been = 0, 0, s.atMost, nil, 0, 0
+}
 
 // Choose implements [Source].
 func (s *search) Choose(n int, label string) int {
@@ -93,6 +99,12 @@ func (s *search) Choose(n int, label string) int {
 	}
 	s.at++
 	v := b.value()
+	switch label {
+	case LabelNext:
+		s.unserved.note(s.world, s.world.actions[v])
+	case LabelFault:
+		s.kind = v
+	}
 	if spends(label, v) {
 		s.left--
 	}
@@ -133,6 +145,12 @@ func (s *search) options(n int, label string) []int {
 		if s.left == 0 {
 			return []int{0}
 		}
+	case LabelReplica:
+		return s.servers(n)
+	case LabelVariant:
+		return s.variants(n)
+	case LabelNext:
+		return s.unserved.actions(s.world)
 	}
 	if s.turns > 0 {
 		n = min(n, s.turns)
@@ -185,6 +203,9 @@ func upTo(n int) []int {
 
 // planned is called when the episode has been drawn, for which the workload has made all but the first choices.
 func (s *search) planned(w *World, drawn int) {
+	if s.world = w; s.drawn > 0 {
+		return
+	}
 	var d digest.Sum
 	count := s.at
 	if e, can := w.episode.(WithPlanHash); can && !s.without.Has(ReducePlans) {
@@ -196,19 +217,23 @@ func (s *search) planned(w *World, drawn int) {
 	for i := range count {
 		d.Int(int64(s.stack[i].value()))
 	}
-	s.world, s.plan = w, uint64(d)
+	s.plan, s.drawn = uint64(d), s.at
 }
 
 // come is called when the world comes to a state in which something is to be chosen.
 func (s *search) come(w *World) {
 	s.met++
+	if !w.outage.now {
+		s.unserved = 0
+	}
+	s.noteBeen(w)
 	last := len(s.stack) - 1
 	again := s.at <= last
 	if again && s.stack[last].met != s.met {
 		return
 	}
 	var d digest.Sum
-	d.Ints(int64(w.stateHash()), int64(s.plan), int64(s.left))
+	d.Ints(int64(w.stateHash()), int64(s.plan), int64(s.left), int64(s.unserved), int64(s.been))
 	s.key = uint64(d)
 	switch _, known := s.seen[s.key]; {
 	case again && s.stack[last].key != s.key:
@@ -227,6 +252,9 @@ func (s *search) next() bool {
 	for len(s.stack) > 0 {
 		b := &s.stack[len(s.stack)-1]
 		if b.taken++; b.taken < len(b.options) {
+			if len(s.stack) <= s.drawn {
+				s.drawn = 0
+			}
 			return true
 		}
 		s.stack = s.stack[:len(s.stack)-1]
@@ -270,7 +298,8 @@ func (s *search) in(cfg *episodeConfig, run func(*episodeConfig) *outcome) *outc
 func (c *campaign) exhaust(ctx, stop context.Context, dog *watchdog) {
 	s := newSearch(c.cfg)
 	servers := fakezk.New(fakezk.Config{})
-	var memory []made
+	var before []made
+	memory := newMemory()
 	c.search = s
 	if c.cfg.Checkpoint != "" {
 		if s.why = c.load(s); s.why != nil {
@@ -282,9 +311,9 @@ func (c *campaign) exhaust(ctx, stop context.Context, dog *watchdog) {
 	defer func() { s.spent = processorTime() - cpu }()
 	for {
 		cfg := c.cfg.episode(nil)
-		cfg.servers, cfg.made, cfg.number, cfg.dog = servers, memory, s.runs, dog
+		cfg.servers, cfg.made, cfg.memory, cfg.number, cfg.dog = servers, before, memory, s.runs, dog
 		o := s.in(cfg, func(e *episodeConfig) *outcome { return runEpisode(c.workload, e) })
-		memory = o.made
+		before = o.made
 		if o.aborted == nil {
 			if c.news(o) {
 				if o = c.alone(o, servers, dog); !c.news(o) {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -90,10 +91,16 @@ func waited(events <-chan zk.Event, d time.Duration) string {
 	}
 }
 
+// searcher is a test that searches.
+type searcher interface {
+	Context() context.Context
+	Fatal(...any)
+}
+
 // seenBy returns all that can be seen of a workload, and false if that takes too many runs.
-func seenBy(t *rapid.T, w Workload, faults Faults, without Reductions, backwards bool, runs int) (map[string]bool, Extent) {
+func seenBy(t searcher, w Workload, faults Faults, without Reductions, backwards bool, runs int) (map[string]bool, Extent) {
 	c, err := newCampaign(w, Config{
-		Strategy: "exhaustive", Faults: faults, NoFaultsAtAll: true, AtMost: 1, Episodes: runs, Whole: true, NoShrink: true,
+		Strategy: Exhaustive, Faults: faults, NoFaultsAtAll: true, AtMost: 1, Episodes: runs, Whole: true, NoShrink: true,
 		Without: without, Backwards: backwards,
 	})
 	if err != nil {
@@ -124,7 +131,8 @@ func TestReductionsHideNothing(t *testing.T) {
 			return
 		}
 		compared++
-		if !maps.Equal(all, some) || whole.Digest != reduced.Digest {
+		_, states := seenBy(t, w, faults, AllReductions&^ReduceStates, false, 2500)
+		if !maps.Equal(all, some) || whole.Digest != states.Digest {
 			t.Fatalf("without reductions %d runs see\n%v\nwith them %d see\n%v", whole.Runs, slices.Sorted(maps.Keys(all)),
 				reduced.Runs, slices.Sorted(maps.Keys(some)))
 		}
@@ -134,5 +142,41 @@ func TestReductionsHideNothing(t *testing.T) {
 	})
 	if compared < 20 {
 		t.Errorf("only %d searches came to their ends without reductions", compared)
+	}
+}
+
+// Servers that are equal are one to the recipe: with clients that connect to each of them, and to one of those that are
+// equal, a search sees the same.
+func TestServersThatAreEqualAreOne(t *testing.T) {
+	for _, faults := range []Faults{Lag, Deposed, Quorum} {
+		for _, w := range []scribble{{{"make", "remove"}, {"list"}}, {{"await"}, {"make"}}} {
+			all, whole := seenBy(t, w, faults, ReduceServers|ReduceVariants, false, 1<<20)
+			some, reduced := seenBy(t, w, faults, 0, false, 1<<20)
+			if whole.Word != ExtentComplete || reduced.Word != ExtentComplete || whole.Runs < 2*reduced.Runs {
+				t.Errorf("%v, %v: %v; of equal servers one: %v", faults, w, whole, reduced)
+			}
+			for _, seen := range slices.Sorted(maps.Keys(all)) {
+				if !some[seen] {
+					t.Errorf("%v, %v: not seen by clients of one of the equal servers:\n%s", faults, w, seen)
+				}
+			}
+			if len(some) != len(all) || len(some) < 2 {
+				t.Errorf("%v, %v: %d and %d executions differ to their judge", faults, w, len(all), len(some))
+			}
+		}
+	}
+}
+
+// In an outage a request fails at once, or waits for the majority.
+func TestInAnOutageRequestsFailOrWait(t *testing.T) {
+	seen, extent := seenBy(t, scribble{{"make", "remove"}}, Quorum, 0, false, 1<<20)
+	for _, remove := range []string{"could not connect to a server", "node does not exist"} {
+		what := "c0 calls make\nc0: ok  zk: connection closed\nc0 calls remove\nc0: ok  zk: " + remove
+		if !seen[what] {
+			t.Errorf("not seen:\n%s", what)
+		}
+	}
+	if extent.Word != ExtentComplete {
+		t.Error(extent)
 	}
 }

@@ -147,7 +147,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	if err := CheckStrategy(cfg.Strategy); err != nil {
 		return cfg, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	if cfg.Strategy == "exhaustive" {
+	if cfg.Strategy == Exhaustive {
 		cfg.Clients, cfg.Ops = cmp.Or(cfg.Clients, 2), cmp.Or(cfg.Ops, 1)
 		cfg.Episodes, cfg.Users = cmp.Or(cfg.Episodes, 1<<40), cmp.Or(cfg.Users, 1)
 	}
@@ -201,7 +201,7 @@ func newCampaign(workload Workload, config Config) (*campaign, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Strategy == "exhaustive" && overWire(workload) {
+	if cfg.Strategy == Exhaustive && overWire(workload) {
 		return nil, fmt.Errorf("%w: all executions can be searched in process only: over the wire the state of the "+
 			"client's own library is not known", ErrConfig)
 	}
@@ -258,7 +258,7 @@ func (c *campaign) run(ctx context.Context) {
 	var next atomic.Int64
 	work := func(dog *watchdog) { c.work(stop, jobs, dog) }
 	workers := c.cfg.Workers
-	if c.cfg.Strategy == "exhaustive" {
+	if c.cfg.Strategy == Exhaustive {
 		workers, work = 1, func(dog *watchdog) { c.exhaust(ctx, stop, dog) }
 	} else if c.cfg.Elsewhere != nil && c.cfg.Strategy != "sweep" {
 		work = func(*watchdog) { c.workElsewhere(ctx, stop, &next) }

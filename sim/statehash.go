@@ -20,14 +20,16 @@ type keeping struct {
 	names   map[int64]int64  // of operations, by number: equal wherever the same user has begun as many
 	begun   map[[2]int]int64 // operations, by client and user
 	settled int              // moments since time was last on the grid
-	slept   int64            // how often it was put there
+	slept   int64            // how often it was put there: its order with the timers that are set between is what matters
 	deaf    int              // the step in which a process last did not hear
+	dials   int              // the client that dials, or was the last to do so
 }
 
 // told is what one process has been told so far.
 type told struct {
-	w   *World
-	sum digest.Sum
+	w      *World
+	client int
+	sum    digest.Sum
 }
 
 // What a process is told. That a request has arrived is nothing that it is told: the reply is.
@@ -47,7 +49,7 @@ func (t *told) add(what int64, content ...int64) {
 	if t == nil {
 		return
 	}
-	t.sum.Ints(what, t.w.elapsed, t.w.kept.slept)
+	t.sum.Ints(what, t.w.elapsed)
 	t.sum.Ints(content...)
 }
 
@@ -64,7 +66,7 @@ const (
 func (w *World) keep() {
 	m := &keeping{names: map[int64]int64{}, begun: map[[2]int]int64{}}
 	for i := range m.told {
-		m.told[i].w = w
+		m.told[i].w, m.told[i].client = w, i
 	}
 	w.kept = m
 }
@@ -157,13 +159,17 @@ func (w *World) keepDeafness(p *process, ms int64) {
 // Which field of what is in it, and why others need not be, is in TestFieldsAreClassed.
 func (w *World) stateHash() uint64 {
 	var d digest.Sum
-	d.Ints(int64(w.servers.StateHash()), int64(w.kept.history), int64(w.kept.outside), w.kept.slept, w.elapsed, w.offset, w.outage.until)
+	v := w.cfg.search.view(w)
+	d.Ints(int64(w.servers.StateHash(v)), int64(w.kept.history), int64(w.kept.outside), w.elapsed, w.offset, w.outage.until)
 	d.Ints(int64(w.faults), int64(w.faultsDue), int64(w.firstNumber), int64(w.versions), int64(w.replicas), int64(len(w.panicked)), int64(len(w.ends)))
 	for _, b := range [...]bool{w.outage.now, w.brief, w.nobodys, w.liveness} {
 		d.Bool(b)
 	}
-	for _, l := range w.lag {
-		d.Int(int64(l))
+	for r, l := range w.lag {
+		if l == unseen && v.Forgotten != nil {
+			l = upToDate
+		}
+		d.Ints(int64(r), int64(l))
 	}
 	for _, n := range w.struck {
 		d.Int(int64(n))
@@ -174,17 +180,17 @@ func (w *World) stateHash() uint64 {
 	}
 	d.Ints(int64(w.unusedHash()), int64(w.herdHash()))
 	for _, p := range w.procs {
-		w.addProcess(&d, p)
+		w.addProcess(&d, p, v)
 	}
 	return uint64(d)
 }
 
-func (w *World) addProcess(d *digest.Sum, p *process) {
+func (w *World) addProcess(d *digest.Sum, p *process, v fakezk.View) {
 	d.Ints(int64(w.kept.told[p.id].sum), int64(p.incarnation), int64(len(p.expiriesSeen)), int64(len(p.crashes)))
 	for _, b := range [...]bool{p.held, p.heldEvent, p.paused, p.crashed} {
 		d.Bool(b)
 	}
-	d.Int(int64(p.inProcess.StateHash(w.kept.name)))
+	d.Int(int64(p.inProcess.StateHash(v, w.kept.name)))
 	for _, u := range p.users {
 		d.Bool(u.done)
 		d.Bool(u.resting)
@@ -227,7 +233,7 @@ func (w *World) herdHash() (sum uint64) {
 // of several in one process that are due together the one that was set first does.
 const (
 	gridMoment  = time.Nanosecond
-	gridMoments = 1000 // as many fit between two microseconds
+	gridMoments = 1000 // as many fit between two microseconds, and as many microseconds between two milliseconds
 )
 
 // moment is how long a step takes.
@@ -245,7 +251,7 @@ func (w *World) rest() time.Duration {
 	if m == nil {
 		return 100 * time.Microsecond
 	}
-	if m.settled >= gridMoments {
+	if m.settled >= gridMoments || m.slept >= gridMoments {
 		panic(givenUp{errOffGrid})
 	}
 	m.settled = 0

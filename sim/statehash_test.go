@@ -62,10 +62,11 @@ func TestFieldsAreClassed(t *testing.T) {
 		"user ctx cancelable": "constant: of what is called, in the order of calls",
 	})
 	classed.Check(t, reflect.TypeFor[keeping](), map[string]string{
-		"told history outside slept": classed.Hashed, "names begun": "follows: the history",
-		"deaf": "scratch: compared with steps of the present only", "settled": "scratch: timers are as whole milliseconds, which is checked",
+		"told history outside": classed.Hashed, "names begun": "follows: the history", "dials": "scratch: of one step",
+		"slept": "scratch: timers that are due in one millisecond fire in the order in which they were set, however often",
+		"deaf":  "scratch: compared with steps of the present only", "settled": "scratch: timers are as whole milliseconds, which is checked",
 	})
-	classed.Check(t, reflect.TypeFor[told](), map[string]string{"w": "constant", "sum": classed.Hashed})
+	classed.Check(t, reflect.TypeFor[told](), map[string]string{"w client": "constant", "sum": classed.Hashed})
 	classed.Check(t, reflect.TypeFor[Herd](), map[string]string{"Zxid Path Ops": classed.Hashed, "Step": "scratch: for people"})
 	classed.Check(t, reflect.TypeFor[Change](), map[string]string{
 		"Change By": classed.Hashed + " in the history", "Step": "scratch: compared only, and its order is the history's",

@@ -17,8 +17,11 @@ var Strategies = map[string]string{
 	"patterns": "two or three faults, such as fit each other, strike requests of one client that follow each other",
 	"sweep": "an episode without faults is run again with one fault at every place where it could strike, " +
 		"then with sampled pairs and patterns",
-	"exhaustive": "all executions with at most --at-most faults, each state once",
+	Exhaustive: "all executions with at most --at-most faults, each state once",
 }
+
+// Exhaustive is the strategy that runs all executions within a bound, or says why not: see [Extent].
+const Exhaustive = "exhaustive"
 
 // CheckStrategy returns an error unless a strategy is one of [Strategies].
 func CheckStrategy(name string) error {

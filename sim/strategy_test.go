@@ -145,7 +145,7 @@ func TestConflictsFindWhatDependsOnTheMoment(t *testing.T) {
 func sampling() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for strategy := range sim.Strategies {
-			if strategy != "exhaustive" && !yield(strategy) {
+			if strategy != sim.Exhaustive && !yield(strategy) {
 				return
 			}
 		}

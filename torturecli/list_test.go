@@ -32,7 +32,7 @@ func TestList(t *testing.T) {
 	_, strategies, _ := strings.Cut(text, "strategies (--strategy)\n")
 	for line := range strings.Lines(strategies) {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if name == "exhaustive" { // two runs are not all
+		if name == sim.Exhaustive { // two runs are not all
 			complete(t, "counter", "--strategy", name, "--clients", "1", "--ops", "1", "--faults", "none")
 			continue
 		}

@@ -313,7 +313,7 @@ func printResult(w io.Writer, r sim.Result, told int, backend, self string, file
 	say("", coverageLine(r))
 	say("", rerunLine(r.Rerun))
 	say("", wireLine(r))
-	if r.Strategy == "exhaustive" {
+	if r.Strategy == sim.Exhaustive {
 		say("", r.Extent.String())
 	}
 	if r.Interrupted && r.Verdict == sim.VerdictViolation {

@@ -173,15 +173,15 @@ func (r *runCmd) validate() error {
 		return fmt.Errorf("--exact is for --backend sim and wire, and --once for --exact")
 	case r.Coverage && !simulates(r.Backend):
 		return fmt.Errorf("--coverage is for --backend sim and wire")
-	case r.Coverage && r.Strategy == "exhaustive":
+	case r.Coverage && r.Strategy == sim.Exhaustive:
 		return fmt.Errorf("--strategy exhaustive says itself how much was seen: --coverage is for the others")
 	case sim.CheckStrategy(r.Strategy) != nil:
 		return sim.CheckStrategy(r.Strategy)
-	case r.Strategy != "exhaustive" && (r.Plain || r.Checkpoint != "" || r.Certificate != ""):
+	case r.Strategy != sim.Exhaustive && (r.Plain || r.Checkpoint != "" || r.Certificate != ""):
 		return fmt.Errorf("--plain, --checkpoint and --certificate are for --strategy exhaustive")
 	case r.AtMost < 0 || r.AtMost > 6:
 		return fmt.Errorf("--at-most %d: 0 to 6 faults are possible", r.AtMost)
-	case r.Strategy == "exhaustive" && (r.Backend != "sim" || r.Exact):
+	case r.Strategy == sim.Exhaustive && (r.Backend != "sim" || r.Exact):
 		return fmt.Errorf("--strategy exhaustive is for --backend sim, without --exact")
 	}
 	return r.validateBackend()
@@ -246,7 +246,7 @@ func (r *runCmd) config() sim.Config {
 	return sim.Config{
 		Audit: auditedEpisodes, Strategy: r.Strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
 		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Once: r.Once,
-		Coverage: r.Strategy != "exhaustive", // which says itself how much it has seen
+		Coverage: r.Strategy != sim.Exhaustive, // which says itself how much it has seen
 		AtMost:   r.AtMost, Plain: r.Plain, Checkpoint: r.Checkpoint,
 	}
 }

@@ -13,7 +13,7 @@ import (
 func searched(t *testing.T, w *workload.Workload, cfg sim.Config) sim.Result {
 	t.Helper()
 	bubbles.Many(t)
-	cfg.Strategy, cfg.NoFaultsAtAll, cfg.NoShrink, cfg.Plain = "exhaustive", true, true, true
+	cfg.Strategy, cfg.NoFaultsAtAll, cfg.NoShrink, cfg.Plain = sim.Exhaustive, true, true, true
 	r, err := sim.Run(t.Context(), w, cfg)
 	if err != nil {
 		t.Fatal(err)

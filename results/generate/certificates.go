@@ -83,7 +83,7 @@ func (s searches) search(ctx context.Context, faults sim.Faults, most time.Durat
 		return c, err
 	}
 	cfg := sim.Config{
-		Strategy: "exhaustive", Clients: s.clients, Ops: s.ops, Faults: faults, NoFaultsAtAll: true, AtMost: 1, Plain: true,
+		Strategy: sim.Exhaustive, Clients: s.clients, Ops: s.ops, Faults: faults, NoFaultsAtAll: true, AtMost: 1, Plain: true,
 		Duration: most,
 	}
 	if faults == sim.NoFaults {

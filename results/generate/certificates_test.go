@@ -37,7 +37,7 @@ func TestCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := sim.Config{Strategy: "exhaustive", Faults: sim.Loss, AtMost: 1, Plain: true}
+	cfg := sim.Config{Strategy: sim.Exhaustive, Faults: sim.Loss, AtMost: 1, Plain: true}
 	r, err := sim.Run(t.Context(), w, cfg)
 	if err != nil {
 		t.Fatal(err)
