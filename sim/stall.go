@@ -43,7 +43,8 @@ func strikeStall(w *World, t target, variant int) {
 func (w *World) comesLate(p *process, told fakezk.Told) {
 	w.strikes(Stall.index(), 1)
 	if w.trace != nil {
-		w.noteFault(Stall, p.id, "", describe(told)+" lies in its channel").User = told.User
+		s := w.noteFault(Stall, p.id, "", describe(told)+" lies in its channel")
+		s.User, s.Lies = told.User, lyingOf(told)
 	}
 }
 
@@ -55,7 +56,8 @@ func (w *World) cancelsLate(op *Op) bool {
 	}
 	op.ctx.endLate()
 	w.strikes(Stall.index(), 1)
-	w.noteFault(Stall, p.id, "", "the context of "+op.Name+" ends, and those who wait for that do not know").User = op.User
+	s := w.noteFault(Stall, p.id, "", "the context of "+op.Name+" ends, and those who wait for that do not know")
+	s.User, s.Lies.Context = op.User, true
 	return true
 }
 
@@ -67,7 +69,8 @@ func (w *World) tellsLate(p *process, reader int) {
 	w.fold(uint64(told.User)<<32 | uint64(uint32(told.Event.Type)))
 	w.foldString(told.Event.Path)
 	if w.trace != nil {
-		w.noteHealed(Stall, p.id, describe(told)+" reaches its goroutine").User = told.User
+		s := w.noteHealed(Stall, p.id, describe(told)+" reaches its goroutine")
+		s.User, s.Lies = told.User, lyingOf(told)
 	}
 	if told.Err == zk.ErrSessionExpired || told.Event.Err == zk.ErrSessionExpired {
 		p.users[told.User].learns(p.expiriesBefore + told.Knew.Expiries)
@@ -81,7 +84,8 @@ func (w *World) tellsLate(p *process, reader int) {
 // endsLate tells those who wait for the end of an operation's context, which has ended before.
 func (w *World) endsLate(p *process, user int) {
 	op := p.users[user].op
-	w.noteHealed(Stall, p.id, "the end of the context of "+op.Name+" reaches those who wait for it").User = user
+	s := w.noteHealed(Stall, p.id, "the end of the context of "+op.Name+" reaches those who wait for it")
+	s.User, s.Lies.Context = user, true
 	w.endContext(op)
 	w.endStalls(p)
 }
@@ -129,6 +133,14 @@ func (w *World) healStalls(p *process) {
 		w.perform(late[0])
 	}
 	p.inProcess.EndStalls()
+}
+
+// lyingOf is what a goroutine is told.
+func lyingOf(told fakezk.Told) Lying {
+	if told.Call == nil {
+		return Lying{Path: told.Event.Path, Type: told.Event.Type}
+	}
+	return Lying{Op: requestName(told.Call.Request.Op), Path: requestPath(&told.Call.Request)}
 }
 
 // describe says in words what a goroutine is told.

@@ -165,8 +165,6 @@ func unconfirmable(r *sim.Replayed, cfg Config) string {
 		case s.Kind == sim.KindFault && s.Fault == sim.Deposed:
 			return fmt.Sprintf("step %d: the leader is deposed, and when a real one notices is not the trace's to say; "+
 				"--faults leader,partition,stop has such days", s.N)
-		case s.Kind == sim.KindFault && s.Fault == sim.Stall:
-			return fmt.Sprintf("step %d: a goroutine stands still, and what go-zookeeper hands over at once would have to wait", s.N)
 		case cfg.Followers == nil && falls(s):
 			return fmt.Sprintf("step %d: these servers cannot be made to lag", s.N)
 		}

@@ -126,7 +126,7 @@ func TestUnconductible(t *testing.T) {
 	if got := unconfirmable(&sim.Replayed{Record: &sim.Record{Struck: sim.Crash}}, Config{}); got != "" {
 		t.Error(got)
 	}
-	for fault, want := range map[sim.Faults]string{sim.Quorum: "lose their majority", sim.Deposed: "is deposed", sim.Stall: "stands still"} {
+	for fault, want := range map[sim.Faults]string{sim.Quorum: "lose their majority", sim.Deposed: "is deposed"} {
 		elects := &sim.Replayed{Record: &sim.Record{Struck: fault}, Trace: []sim.Step{
 			{N: 1, Detail: sim.Detail{Kind: sim.KindExchange}}, {N: 2, Detail: sim.Detail{Kind: sim.KindFault, Fault: fault}},
 		}}

@@ -29,7 +29,7 @@ type replayedConn struct {
 
 func newReplayedConn(p *incarnation, user int, refused bool) *replayedConn {
 	c := &replayedConn{incarnation: p, user: user, refused: refused}
-	c.Conn = recipes.Around(p.watches.of(p.session.Conn), c.send)
+	c.Conn = recipes.Around(c.late(p.watches.of(p.session.Conn)), c.send)
 	return c
 }
 
@@ -186,6 +186,10 @@ func (r *replayer) answer(which func(*pendingRequest) bool, err error) {
 func (r *replayer) release() {
 	r.mu.Lock()
 	r.released = true
+	for _, l := range r.lying {
+		close(l.told)
+	}
+	r.lying = nil
 	r.mu.Unlock()
 	r.answer(func(*pendingRequest) bool { return true }, nil)
 }
@@ -200,12 +204,15 @@ func samePath(simulated, real string) bool {
 	return below(simulated) == below(real) && sequence.FindString(simulated) == sequence.FindString(real)
 }
 
-// send sends a request when the replayer lets it.
+// send sends a request when the replayer lets it. Whoever has sent it gets the outcome when the replayer lets them.
 func (c *replayedConn) send(op, path string, send func() error) error {
 	done, err := c.ask(op, path)
 	if err != nil {
 		return err
 	}
-	defer done()
-	return send()
+	err = send()
+	wait := c.lies(sim.Lying{Op: op, Path: path})
+	done()
+	wait()
+	return err
 }

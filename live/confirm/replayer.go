@@ -40,6 +40,7 @@ type replayer struct {
 
 	mu       sync.Mutex
 	requests []*pendingRequest // not granted yet
+	lying    []*lying          // what lies in its channel, or will when it has come
 	marks    map[opMark]int    // how often each has happened …
 	due      map[opMark]int    // … and how often in the trace so far
 	changed  chan struct{}     // closed and replaced by whatever is waited for
@@ -81,13 +82,18 @@ func (r *replayer) quiet(ctx context.Context, next sim.Step) error {
 		return nil
 	}
 	r.stirred = next.At
-	moment, cancel := context.WithTimeout(ctx, r.cfg.Patience/10)
-	defer cancel()
-	r.await(moment, func() bool { return false }) // an operation does not report that it waits
+	r.moment(ctx) // an operation does not report that it waits
 	if !r.round.EndWaits() {
 		return errors.New("nobody waits who may give up")
 	}
 	return nil
+}
+
+// moment gives goroutines of a recipe time for what they do without a word.
+func (r *replayer) moment(ctx context.Context) {
+	moment, cancel := context.WithTimeout(ctx, r.cfg.Patience/10)
+	defer cancel()
+	<-moment.Done()
 }
 
 // follow makes one step after the other happen; it returns the first at which something else came.
@@ -115,6 +121,9 @@ func (r *replayer) line(ctx context.Context, i int) error {
 		if err := r.recover(ctx); err != nil {
 			return err
 		}
+	}
+	if i == 0 || r.trace[i-1].N != s.N {
+		r.layBy(i)
 	}
 	if err := r.turn(ctx, i); err != nil {
 		return err
@@ -162,8 +171,11 @@ func (r *replayer) turn(ctx context.Context, i int) error {
 	case sim.KindFault:
 		return r.fault(ctx, p, i)
 	case sim.KindHealed:
-		if s.Fault == sim.Crash {
+		switch s.Fault {
+		case sim.Crash:
 			return r.restart(ctx, p, i)
+		case sim.Stall:
+			return r.handOver(ctx, s)
 		}
 	}
 	return nil
@@ -328,7 +340,11 @@ func (r *replayer) fault(ctx context.Context, p *incarnation, i int) error {
 		}
 		return p.disconnect(ctx, p.stepper.Cut)
 	case sim.Cancel:
-		r.round.Cancel(s.Client, s.User)
+		if !r.cancelsLate(i) {
+			r.round.Cancel(s.Client, s.User)
+		}
+	case sim.Stall:
+		return r.comesLate(ctx, s)
 	case sim.Crash:
 		return r.crash(ctx, p, i)
 	}
