@@ -10,9 +10,6 @@ func parentOf(path string) string {
 	return "/"
 }
 
-// nameOf returns the last component of a path.
-func nameOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
-
 // splittable is the first check that the server makes of a path to be created or deleted: it has a parent and no NUL.
 func splittable(path string) bool {
 	return strings.IndexByte(path, '/') >= 0 && !hasNUL(path)
