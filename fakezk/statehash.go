@@ -257,8 +257,8 @@ func (t *Told) Hash() uint64 {
 	return uint64(d)
 }
 
-// addSeen adds what the client has seen of the servers. Servers that are alike look at it only to tell whether a watched
-// node has changed since.
+// addSeen adds what the client has seen of the servers. Servers that are alike look at it only to tell whether a
+// watched node has changed since.
 func (c *Client) addSeen(d *digest.Sum, v View) {
 	if !v.alike(c.servers) {
 		d.Int(c.lastZxid)

@@ -43,8 +43,8 @@ func (w *World) current(r int) bool {
 	return r != w.servers.Deposed() && (w.lag[r] == upToDate || w.lag[r] == unseen)
 }
 
-// view says what of the servers cannot matter any more. If no fault is left, those without clients will be up to date for
-// the next.
+// view says what of the servers cannot matter any more. If no fault is left, those without clients will be up to date
+// for the next.
 func (s *search) view(w *World) fakezk.View {
 	if s.without.Has(ReduceServers) {
 		return fakezk.View{}

@@ -98,7 +98,9 @@ type searcher interface {
 }
 
 // seenBy returns all that can be seen of a workload, and false if that takes too many runs.
-func seenBy(t searcher, w Workload, faults Faults, without Reductions, backwards bool, runs int) (map[string]bool, Extent) {
+func seenBy(
+	t searcher, w Workload, faults Faults, without Reductions, backwards bool, runs int,
+) (map[string]bool, Extent) {
 	c, err := newCampaign(w, Config{
 		Strategy: Exhaustive, Faults: faults, NoFaultsAtAll: true, AtMost: 1, Episodes: runs, Whole: true, NoShrink: true,
 		Without: without, Backwards: backwards,
@@ -164,6 +166,22 @@ func TestServersThatAreEqualAreOne(t *testing.T) {
 				t.Errorf("%v, %v: %d and %d executions differ to their judge", faults, w, len(all), len(some))
 			}
 		}
+	}
+}
+
+// couple is a scribble of one client, whose two users do the same.
+type couple struct{ scribble }
+
+func (c couple) Plan(*Plan) Episode { return c }
+func (c couple) Users() []int       { return []int{2} }
+
+// A stall that may end at any moment shows all that one shows which ends late.
+func TestAStallThatMayEndMayEndLate(t *testing.T) {
+	w := couple{scribble{{"list", "make", "remove"}}}
+	all, whole := seenBy(t, w, Stall, ReduceVariants, false, 1<<20)
+	some, reduced := seenBy(t, w, Stall, 0, false, 1<<20)
+	if !maps.Equal(all, some) || whole.Runs <= reduced.Runs || reduced.Word != ExtentComplete {
+		t.Errorf("%d executions differ in %v, and %d in %v", len(all), whole, len(some), reduced)
 	}
 }
 

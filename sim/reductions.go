@@ -22,10 +22,11 @@ var reductionTexts = [...]struct{ name, text string }{
 	{"plans", "choices of the workload that plan equal episodes count as one"},
 	{"clients", "of plans that differ in the order of their clients one is run: which of two clients has the smaller " +
 		"number, session or identity is not exchanged"},
-	{"servers", "of servers that are equal, with all that is committed and none of the episode's faults left for one of " +
-		"them alone, a client connects to the first: names of servers, and the numbers of sessions by them, are not exchanged"},
-	{"variants", "a stall that may end at any moment may end late, and so may the time of a deposed leader: those that end " +
-		"late only are not searched apart"},
+	{"servers", "of servers that are equal, with all that is committed and none of the episode's faults left for one " +
+		"of them alone, a client connects to the first: names of servers, and the numbers of sessions by them, are not " +
+		"exchanged"},
+	{"variants", "a stall that may end at any moment may end late, and so may the time of a deposed leader: those that " +
+		"end late only are not searched apart"},
 }
 
 // Has tells whether all of other are in the set.

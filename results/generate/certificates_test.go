@@ -23,6 +23,14 @@ func TestSmallCertificates(t *testing.T) {
 		}
 		rows = append(rows, row)
 	}
+	for _, faults := range []sim.Faults{sim.Quorum, sim.Deposed} {
+		s := searches{kind: "counter", recipe: workload.Ours, clients: 2, ops: 1}
+		row, err := s.search(t.Context(), faults, searchMax)
+		if err != nil || row.Word != sim.ExtentComplete || row.Verdict != sim.VerdictOK {
+			t.Errorf("%v: %v, %v", faults, row.Extent, err)
+		}
+		rows = append(rows, row)
+	}
 	text, err := fill("certificates", facts{"Rows": rows, "Reductions": sim.AllReductions.Texts(),
 		"NotCovered": sim.NotCovered, "Most": searchMax})
 	if err != nil || strings.Count(text, "COMPLETE |") != len(rows) {
