@@ -154,6 +154,9 @@ func TestServersThatAreEqualAreOne(t *testing.T) {
 		for _, w := range []scribble{{{"make", "remove"}, {"list"}}, {{"await"}, {"make"}}} {
 			all, whole := seenBy(t, w, faults, ReduceServers|ReduceVariants, false, 1<<20)
 			some, reduced := seenBy(t, w, faults, 0, false, 1<<20)
+			if _, back := seenBy(t, w, faults, 0, true, 1<<20); back.Digest != reduced.Digest {
+				t.Errorf("%v, %v: %v, backwards %v", faults, w, reduced, back)
+			}
 			if whole.Word != ExtentComplete || reduced.Word != ExtentComplete || whole.Runs < 2*reduced.Runs {
 				t.Errorf("%v, %v: %v; of equal servers one: %v", faults, w, whole, reduced)
 			}
