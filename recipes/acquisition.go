@@ -50,6 +50,7 @@ type acquisition struct {
 	reply   bool // settled is closed
 	err     error
 	token   int64
+	session int64         // of the hold
 	revoked chan struct{} // closed when somebody asks the holder to release; nil until it is needed
 }
 
@@ -283,7 +284,7 @@ func (a *acquisition) grant(first ticket) bool {
 	g.mu.Lock()
 	granted := a.phase == contending
 	if granted {
-		a.phase, a.granted, a.token = held, true, first.czxid
+		a.phase, a.granted, a.token, a.session = held, true, first.czxid, first.session
 		a.holding, a.release = context.WithCancel(context.Background())
 	}
 	g.mu.Unlock()

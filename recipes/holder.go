@@ -152,6 +152,14 @@ func (g *holder) token() int64 {
 	return 0
 }
 
+// session returns the session that the current hold was granted to, 0 without one.
+func (g *holder) session() int64 {
+	if a := g.hold(); a != nil {
+		return a.session
+	}
+	return 0
+}
+
 // Held tells whether there is a hold as far as this client knows.
 func (g *holder) Held() bool {
 	g.mu.Lock()

@@ -93,11 +93,18 @@ func (m *MultiLock) acquireAll(ctx context.Context, try bool) (bool, error) {
 			return false, err
 		}
 	}
-	if slices.ContainsFunc(m.locks, func(l *Lock) bool { return isClosed(l.Lost()) }) {
+	if slices.ContainsFunc(m.locks, m.lostSince) {
 		m.abandon(m.locks)
 		return false, errDisplaced
 	}
 	return true, nil
+}
+
+// lostSince tells whether a lock was lost while others were acquired: this is known, or the last one was granted to
+// another session. (That the one before has ended may be known to the client, and not yet to the goroutine that keeps
+// the hold.)
+func (m *MultiLock) lostSince(l *Lock) bool {
+	return isClosed(l.Lost()) || l.session() != m.locks[len(m.locks)-1].session()
 }
 
 // abandon releases locks and does not wait for that. The next acquisition of each does.
