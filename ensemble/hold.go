@@ -2,6 +2,7 @@ package ensemble
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -19,13 +20,17 @@ func (e *Ensemble) Committed(ctx context.Context) (int64, error) {
 	return status.Zxid, err
 }
 
+// ErrSnapshot is the error of holding a member to which its leader has sent a snapshot, because it came late or had been
+// away for long: what follows that cannot be read. A member that is killed and restarted is mostly sent transactions.
+var ErrSnapshot = errors.New("it began with a snapshot of its leader's")
+
 // Hold has a member apply no transaction after a zxid until it is held at a later one or freed ([Ensemble.Free],
 // [Ensemble.HealAll]). It goes on following and acknowledging, and its clients read the state at that zxid. Their
 // writes, syncs and new sessions through it wait. Hold returns when the member has applied all up to the zxid, which
 // may be [Ensemble.Committed]; what it has applied already stays.
 //
-// It is an error if there is no leader, if the member leads, or if it was sent a snapshot when it began to follow,
-// which happens after a long absence: what a leader sends after that cannot be read.
+// It is an error if there is no leader or if the member leads, and [ErrSnapshot] if it was sent a snapshot when it began
+// to follow.
 func (e *Ensemble) Hold(ctx context.Context, member int, zxid int64) error {
 	if err := e.holdable(ctx, member); err != nil {
 		return err
@@ -61,8 +66,7 @@ func (e *Ensemble) holdable(ctx context.Context, member int) error {
 	case leader == member:
 		return fmt.Errorf("ensemble: %v cannot be held: it leads", e.members[member])
 	case e.holds[member].Blind():
-		return fmt.Errorf("ensemble: %v cannot be held: it began with a snapshot of its leader's; restart it",
-			e.members[member])
+		return fmt.Errorf("ensemble: %v cannot be held: %w; restart it", e.members[member], ErrSnapshot)
 	}
 	return nil
 }

@@ -2,8 +2,8 @@ package ensemble_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,7 +40,7 @@ func (h *held) beginWithoutSnapshot() {
 	zxid, err := h.ensemble.Committed(h.ctx)
 	h.must(err)
 	err = h.ensemble.Hold(h.ctx, h.member, zxid)
-	if err != nil && strings.Contains(err.Error(), "restart it") {
+	if errors.Is(err, ensemble.ErrSnapshot) {
 		h.must(h.ensemble.Member(h.member).Kill())
 		h.must(h.ensemble.Member(h.member).Restart(h.ctx))
 		return

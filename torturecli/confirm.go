@@ -2,6 +2,7 @@ package torturecli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -70,9 +71,21 @@ type followers struct {
 	leader int
 }
 
-// Hold implements [confirm.Followers].
+// Hold implements [confirm.Followers]. A member that came late to its leader is restarted: before a replay nobody is
+// connected to it.
 func (f followers) Hold(ctx context.Context, server int, zxid int64) error {
-	return f.Ensemble.Hold(ctx, f.member(server), zxid)
+	member := f.member(server)
+	err := f.Ensemble.Hold(ctx, member, zxid)
+	if !errors.Is(err, ensemble.ErrSnapshot) {
+		return err
+	}
+	if err := f.Member(member).Kill(); err != nil {
+		return err
+	}
+	if err := f.Member(member).Restart(ctx); err != nil {
+		return err
+	}
+	return f.Ensemble.Hold(ctx, member, zxid)
 }
 
 // Free implements [confirm.Followers].

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -24,7 +25,8 @@ type replayedConn struct {
 	refused      bool // the first request fails; guarded by the replayer, as is …
 	asked        bool // … that the user has asked for something
 	guids        atomic.Uint64
-	expiriesSeen int // how often the client had been told of an end of its session when something was granted last
+	expiriesSeen int           // how often the client had been told of an end of its session when the user went on last …
+	wentOn       time.Duration // … and when, in the trace, that was
 }
 
 func newReplayedConn(p *incarnation, user int, refused bool) *replayedConn {
@@ -134,7 +136,7 @@ func (r *replayer) grant(ctx context.Context, s sim.Step) (w *pendingRequest, er
 		if i >= 0 {
 			w = r.requests[i]
 			r.requests = slices.Delete(r.requests, i, i+1)
-			w.conn.expiriesSeen = w.conn.incarnation.expiriesSeen
+			w.conn.goesOn(s.At)
 			w.answer <- nil
 		}
 		return i >= 0
@@ -143,6 +145,27 @@ func (r *replayer) grant(ctx context.Context, s sim.Step) (w *pendingRequest, er
 		return nil, fmt.Errorf("the client %s", r.wants(s.Client))
 	}
 	return w, nil
+}
+
+// goesOn notes that the user goes on. The replayer is locked.
+func (c *replayedConn) goesOn(now time.Duration) {
+	c.expiriesSeen, c.wentOn = c.incarnation.expiriesSeen, now
+}
+
+// wait waits until d has passed in the trace since the user went on last.
+func (c *replayedConn) wait(d time.Duration) {
+	r, dead := c.incarnation.replayer, false
+	r.await(r.ctx, func() bool {
+		due := c.wentOn + d
+		if dead = c.incarnation.dead; dead || r.released || r.now < due {
+			return dead || r.released
+		}
+		c.goesOn(due)
+		return true
+	})
+	if dead {
+		runtime.Goexit()
+	}
 }
 
 // wants says what a client would like to send.
@@ -186,6 +209,7 @@ func (r *replayer) answer(which func(*pendingRequest) bool, err error) {
 func (r *replayer) release() {
 	r.mu.Lock()
 	r.released = true
+	r.stir()
 	for _, l := range r.lying {
 		close(l.told)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -44,7 +45,7 @@ type replayedUser struct {
 
 func (u *replayedUser) Conn() recipes.Conn { return u.via }
 
-// SawExpiryBefore tells whether the client knew all expiries it knows now when a request was last granted.
+// SawExpiryBefore tells whether the client knew all expiries it knows now when the user went on last.
 func (u *replayedUser) SawExpiryBefore() bool {
 	p := u.via.incarnation
 	p.replayer.mu.Lock()
@@ -71,6 +72,9 @@ func (u *replayedUser) Do(what string, f func() string) {
 	u.via.ask(outsideZK, "")
 	u.User.Do(what, f)
 }
+
+// Wait waits until the time has passed in the trace.
+func (u *replayedUser) Wait(d time.Duration) { u.via.wait(d) }
 
 // AwaitCalm waits for the step in which the user knows that all faults are over.
 func (u *replayedUser) AwaitCalm() bool {
@@ -338,6 +342,7 @@ func (p *incarnation) kill() {
 	p.stepper.Kill()
 	r.mu.Lock()
 	p.dead = true
+	r.stir()
 	r.mu.Unlock()
 	r.round.Crash(p.client)
 	r.answer(func(w *pendingRequest) bool { return w.client == p.client }, errDead)

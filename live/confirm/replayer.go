@@ -45,6 +45,7 @@ type replayer struct {
 	due      map[opMark]int    // … and how often in the trace so far
 	changed  chan struct{}     // closed and replaced by whatever is waited for
 	released bool              // everything is granted
+	now      time.Duration     // when, in the trace, the last line begun is
 }
 
 func newReplayer(ctx context.Context, l *live.Round, w *workload.Workload, cfg Config, replayed *sim.Replayed) *replayer {
@@ -114,9 +115,18 @@ func (r *replayer) follow(ctx context.Context) (number int, difference string) {
 	return 0, ""
 }
 
+// pass lets time pass for users who wait for that.
+func (r *replayer) pass(now time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = now
+	r.stir()
+}
+
 // line makes what a line of the trace says happen, and after a step's last one waits for what comes of it.
 func (r *replayer) line(ctx context.Context, i int) error {
 	s := r.trace[i]
+	r.pass(s.At)
 	if s.N > r.tortured {
 		if err := r.recover(ctx); err != nil {
 			return err
