@@ -197,7 +197,8 @@ type Ensemble struct {
 	pending   map[string]record // what the earlier operations of a multi have changed
 	edits     []edit            // scratch
 	logged    []edit            // memory for the edits of the log
-	responses []Response        // not yet given out
+	responses []Response        // not yet given out, as are …
+	names     []string          // … these: memory for the lists of children
 	hits      [2][]*connection  // scratch of fire
 	shaper    shaper            // of Shape
 }

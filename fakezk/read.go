@@ -78,9 +78,9 @@ func (e *Ensemble) get(c *connection, r *Request, reply *Response) {
 	case OpGetData:
 		reply.Data, reply.Stat = bytes.Clone(n.data), n.stat()
 	case OpGetChildren:
-		reply.Children = n.names()
+		reply.Children = e.namesOf(n)
 	case OpGetChildren2:
-		reply.Children, reply.Stat = n.names(), n.stat()
+		reply.Children, reply.Stat = e.namesOf(n), n.stat()
 	case OpAllChildren:
 		reply.Number = n.descendants()
 		if r.Path == "" { // the server counts the names that begin with "/", and so the root's other one

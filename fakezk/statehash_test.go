@@ -21,8 +21,8 @@ func TestFieldsAreClassed(t *testing.T) {
 		"admin":                   "follows: from leading",
 		"reapAt noQuorum":         classed.Hashed,
 		"membership":              "follows: it is data of /zookeeper/config",
-		"pending edits responses": "scratch: of one request",
-		"shaper":                  "scratch: for coverage", "logged": "scratch: memory", "hits": "scratch: of one event",
+		"pending edits responses": "scratch: of one request", "names": "scratch: memory",
+		"shaper": "scratch: for coverage", "logged": "scratch: memory", "hits": "scratch: of one event",
 	})
 	classed.Check(t, reflect.TypeFor[replica](), map[string]string{
 		"tree": classed.Hashed, "applied": "follows: behind", "lagging data child connections sessions": classed.Hashed,

@@ -62,13 +62,30 @@ func (n *node) stat() zk.Stat {
 }
 
 // names lists the children in their arbitrary, stable order. The caller may keep and change it.
-func (n *node) names() []string {
-	names := make([]string, 0, n.children.count)
+func (n *node) names() []string { return n.appendNames(make([]string, 0, n.children.count)) }
+
+func (n *node) appendNames(names []string) []string {
 	for child := range n.children.all() {
 		names = append(names, child.name)
 	}
 	return names
 }
+
+// namesOf is names in memory that is allocated for many short lists at once, and given out once.
+func (e *Ensemble) namesOf(n *node) []string {
+	count := n.children.count
+	if count == 0 || count > namesBlock/4 {
+		return n.names()
+	}
+	if count > len(e.names) {
+		e.names = make([]string, namesBlock)
+	}
+	list := n.appendNames(e.names[:0:count])
+	e.names = e.names[count:]
+	return list
+}
+
+const namesBlock = 32
 
 // descendants counts the nodes below n.
 func (n *node) descendants() int32 {
