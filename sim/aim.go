@@ -18,12 +18,11 @@ type spot struct {
 // spots lists where faults could strike now.
 func (w *World) spots(all []spot) []spot {
 	for kind := 1; kind <= bits.OnesCount16(uint16(w.faults&^Wrap)); kind++ {
-		number, index := 0, w.nthFault(kind)
+		index := w.nthFault(kind)
 		fault := Faults(1 << index)
-		faultTable[index].find(w, func(t target) {
+		for number, t := range w.targetsOf(index) {
 			all = append(all, spot{fault, kind, number, t.variants, w.victim(fault, t)})
-			number++
-		})
+		}
 	}
 	return all
 }

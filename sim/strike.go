@@ -27,9 +27,7 @@ func (w *World) strike() bool {
 		return false
 	}
 	index := w.nthFault(kind)
-	w.targets = w.targets[:0]
-	faultTable[index].find(w, w.aimAt)
-	if len(w.targets) == 0 {
+	if len(w.targetsOf(index)) == 0 {
 		return false
 	}
 	t := w.targets[w.choose(len(w.targets), LabelTarget)]
@@ -43,6 +41,13 @@ func (w *World) strike() bool {
 	faultTable[index].strike(w, t, variant)
 	w.witness.state(w)
 	return true
+}
+
+// targetsOf lists where a fault could strike now, in memory that the next call uses again.
+func (w *World) targetsOf(index int) []target {
+	w.targets = w.targets[:0]
+	faultTable[index].find(w, w.aimAt)
+	return w.targets
 }
 
 // targeted returns the process and the client that a fault strikes.
