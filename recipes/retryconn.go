@@ -25,6 +25,14 @@ var everybody = zk.WorldACL(zk.PermAll)
 
 func newRetryConn(conn Conn, opts ...Option) retryConn {
 	l := retryConn{conn: conn, acl: everybody, retry: DefaultRetry}
+	if len(opts) == 0 {
+		return l
+	}
+	return l.with(opts)
+}
+
+// with is what options make of a connection. They keep its address: without any it need not be allocated.
+func (l retryConn) with(opts []Option) retryConn {
 	for _, opt := range opts {
 		opt(&l)
 	}
