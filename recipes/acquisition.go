@@ -37,8 +37,7 @@ type acquisition struct {
 	lost     chan struct{}
 	changes  chan func() (tell func()) // what the goroutine is to do during the hold; nil if that does not change
 
-	holding context.Context // of a hold, ends when that is to be released
-	release context.CancelFunc
+	holding holding // begins when it is granted
 
 	asked bool // revoked is closed; used by the goroutine only
 
@@ -50,8 +49,26 @@ type acquisition struct {
 	reply   bool // settled is closed
 	err     error
 	token   int64
-	session int64         // of the hold
-	revoked chan struct{} // closed when somebody asks the holder to release; nil until it is needed
+	session int64              // of the hold
+	within  context.CancelFunc // ends what ends with the hold, see withinHold; nil if nothing does
+	revoked chan struct{}      // closed when somebody asks the holder to release; nil until it is needed
+}
+
+// holding is the context of a hold: it ends when that is to be released.
+type holding struct {
+	context.Context // the background
+	over            chan struct{}
+}
+
+// Done implements [context.Context].
+func (h *holding) Done() <-chan struct{} { return h.over }
+
+// Err implements [context.Context].
+func (h *holding) Err() error {
+	if isClosed(h.over) {
+		return context.Canceled
+	}
+	return nil
 }
 
 // acquirer is how an acquisition comes to the znode that is its place, and leaves it. Its methods are called by the
@@ -196,9 +213,9 @@ func (a *acquisition) keep(held ticket) error {
 // repeated after a pause only; whether the place itself is gone is told by the other watch.
 func (a *acquisition) reverify(held ticket) (ticket, error) {
 	if held.life == nil {
-		return a.acquirer.verify(a.holding)
+		return a.acquirer.verify(&a.holding)
 	}
-	ctx, cancel := context.WithCancel(a.holding)
+	ctx, cancel := a.withinHold()
 	defer cancel()
 	gone := make(chan error, 1)
 	go func() {
@@ -285,7 +302,7 @@ func (a *acquisition) grant(first ticket) bool {
 	granted := a.phase == contending
 	if granted {
 		a.phase, a.granted, a.token, a.session = held, true, first.czxid, first.session
-		a.holding, a.release = context.WithCancel(context.Background())
+		a.holding = holding{context.Background(), make(chan struct{})}
 	}
 	g.mu.Unlock()
 	if granted && g.listener.Acquired != nil {
@@ -345,10 +362,32 @@ func (a *acquisition) end() {
 		a.phase, a.err = over, errLostByClose
 		close(a.lost)
 	}
-	if a.release != nil {
+	if a.granted {
 		a.release()
 	}
 	close(a.ended)
+}
+
+// release ends the context of a hold; holder.mu is held.
+func (a *acquisition) release() {
+	if a.holding.Err() != nil {
+		return
+	}
+	close(a.holding.over)
+	if a.within != nil {
+		a.within()
+	}
+}
+
+// withinHold returns a context that ends with that of the hold, or before. It is the only one at a time.
+func (a *acquisition) withinHold() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.holder.mu.Lock()
+	defer a.holder.mu.Unlock()
+	if a.within = cancel; a.holding.Err() != nil {
+		cancel()
+	}
+	return ctx, cancel
 }
 
 // outcome is what Lock and TryLock return.

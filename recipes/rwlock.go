@@ -168,7 +168,7 @@ func (l *RWLock) Downgrade(ctx context.Context) error {
 
 // downgrade is carried out by the goroutine of the hold.
 func (l *RWLock) downgrade(a *acquisition) error {
-	return l.addFlag(a.holding, a.acquirer.(*waitQueue).path, flagShared)
+	return l.addFlag(&a.holding, a.acquirer.(*waitQueue).path, flagShared)
 }
 
 // downgraded tells its caller how a downgrade went. (Of a caller that has gone away the hold stays one that either
