@@ -104,8 +104,9 @@ var (
 	errLostByClose = fmt.Errorf("%w: %w", ErrLost, ErrClosed)
 )
 
-func newAcquisition(g *holder, w acquirer, m mode, try bool) *acquisition {
-	a := &acquisition{
+// prepare makes an empty acquisition ready to run.
+func (a *acquisition) prepare(g *holder, w acquirer, m mode, try bool) {
+	*a = acquisition{
 		holder: g, acquirer: w, mode: m, try: try,
 		settled: make(chan struct{}), ended: make(chan struct{}), lost: make(chan struct{}),
 	}
@@ -115,7 +116,6 @@ func newAcquisition(g *holder, w acquirer, m mode, try bool) *acquisition {
 	if g.current != nil {
 		a.before = g.current.ended
 	}
-	return a
 }
 
 // run is the goroutine. It ends early, by runtime.Goexit in a call, when a simulator ends the client's process.

@@ -138,7 +138,8 @@ func (b *DoubleBarrier) begin() (*attendance, error) {
 		return nil, ErrEntered
 	}
 	b.current = &attendance{barrier: b, ended: make(chan struct{})}
-	b.current.place = newWaitQueue(&b.retryConn, b.dir, rule{prefix: memberPrefix}, nil)
+	place := newWaitQueue(&b.retryConn, b.dir, rule{prefix: memberPrefix}, nil)
+	b.current.place = &place
 	if last != nil {
 		b.current.before = last.ended
 	}

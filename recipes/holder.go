@@ -32,11 +32,15 @@ const (
 )
 
 func (g *holder) acquire(ctx context.Context, w acquirer, m mode, try bool) (bool, error) {
+	return g.acquireAs(ctx, &acquisition{}, w, m, try)
+}
+
+// acquireAs is acquire by an acquisition that is empty.
+func (g *holder) acquireAs(ctx context.Context, a *acquisition, w acquirer, m mode, try bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	a, err := g.begin(w, m, try)
-	if err != nil {
+	if err := g.begin(a, w, m, try); err != nil {
 		return false, err
 	}
 	go a.run(ctx)
@@ -49,14 +53,15 @@ func (g *holder) acquire(ctx context.Context, w acquirer, m mode, try bool) (boo
 	return a.outcome()
 }
 
-func (g *holder) begin(w acquirer, m mode, try bool) (*acquisition, error) {
+func (g *holder) begin(a *acquisition, w acquirer, m mode, try bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.current != nil && (g.current.phase == contending || g.current.phase == held) {
-		return nil, ErrHeld
+		return ErrHeld
 	}
-	g.current = newAcquisition(g, w, m, try)
-	return g.current, nil
+	a.prepare(g, w, m, try)
+	g.current = a
+	return nil
 }
 
 // unlock ends a hold of that mode and waits until its znode is gone.
