@@ -49,11 +49,11 @@ func drawErrands(p *sim.Plan, label string) (drawn []errand) {
 // household is what a user has for its errands.
 type household struct {
 	user   User
-	path   string        // of the object under test
-	bare   bool          // other recipes cannot be used
-	second second        // nil if there cannot be a second object
-	inner  *secondObject // nil until it is needed
-	over   func(recipe any)
+	path   string           // of the object under test
+	bare   bool             // other recipes cannot be used
+	second second           // nil if there cannot be a second object
+	inner  *secondObject    // nil until it is needed
+	over   func(recipe any) // ends the inner one; nil if there is nothing to do
 }
 
 // second makes a second object of a recipe, at a path.
@@ -71,7 +71,10 @@ const (
 func (c *Script[T]) household(u User, second second) *household {
 	_, foreign := u.Conn().(interface{ OneObject() })
 	_, dials := u.Conn().(dialler)
-	h := &household{user: u, path: c.Path, second: second, over: c.Over}
+	h := &household{user: u, path: c.Path, second: second}
+	if c.terms.closes {
+		h.over = c.Over
+	}
 	h.bare = foreign || dials || c.terms.semantics != fakezk.SemanticsGo
 	if foreign || !c.terms.alone() {
 		h.second = nil
@@ -133,7 +136,7 @@ func (h *household) nest() {
 
 // end ends what the errands needed.
 func (h *household) end() {
-	if h.inner != nil {
+	if h.inner != nil && h.over != nil {
 		h.over(h.inner.recipe)
 	}
 }

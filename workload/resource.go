@@ -11,6 +11,7 @@ import (
 type resource struct {
 	largest int64
 	writes  []write
+	room    [6]write // memory of writes, as long as that suffices
 }
 
 type write struct {
@@ -21,6 +22,9 @@ type write struct {
 func (r *resource) write(h *hold) string {
 	accepted := h.token >= r.largest
 	r.largest = max(r.largest, h.token)
+	if r.writes == nil {
+		r.writes = r.room[:0]
+	}
 	r.writes = append(r.writes, write{h, accepted})
 	if !accepted {
 		return fmt.Sprintf("refused: token %d is older than %d", h.token, r.largest)
