@@ -5,6 +5,7 @@ import "github.com/zktorture/zktorture/fakezk"
 // memory is what worlds that run one after the other use in turn, so that it is allocated once.
 type memory struct {
 	changes []Change
+	herd    []Herd
 	deaths  map[int64]int   // the steps at which sessions ended
 	parents map[string]bool // znodes that have had children
 	unused  map[string]bool // persistent znodes that have been made, and nothing else
@@ -29,5 +30,6 @@ func (m *memory) forget() {
 	clear(m.deaths)
 	clear(m.parents)
 	clear(m.unused)
-	m.changes, m.submitted, m.notes, m.ended = m.changes[:0], m.submitted[:0], m.notes[:0], m.ended[:0]
+	m.changes, m.herd = m.changes[:0], m.herd[:0]
+	m.submitted, m.notes, m.ended = m.submitted[:0], m.notes[:0], m.ended[:0]
 }

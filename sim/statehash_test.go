@@ -31,7 +31,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"stirred":              "scratch: set when torture ends",
 		"fence mu kick asleep": "scratch: of synchronisation",
 		"handed handedBefore doors random endRandom": wire,
-		"outside panicked herd struck nobodys":       classed.Hashed,
+		"outside panicked struck nobodys":            classed.Hashed,
 		"ops":                                        "follows: the history",
 		"opsRoom aimAt":                              "scratch: memory",
 		"duringOp":                                   "scratch: of statistics, which are no verdict",
@@ -39,13 +39,13 @@ func TestFieldsAreClassed(t *testing.T) {
 		"trace unkept record hash":                   "scratch: for people",
 	})
 	classed.Check(t, reflect.TypeFor[memory](), map[string]string{
-		"changes deaths parents": "follows: the history", "unused": classed.Hashed,
+		"changes deaths parents": "follows: the history", "unused herd": classed.Hashed,
 		"submitted submittedBefore notes notesBefore ended endedBefore": "scratch: empty when a choice is due",
 		"actions targets empty pinging watchers":                        "scratch: memory",
 	})
 	classed.Check(t, reflect.TypeFor[process](), map[string]string{
 		"deaf": "follows: the history", "expiriesBefore": "follows: what it was told", "telling toldLate": "scratch: of one step", "id": "constant",
-		"clients": "follows: inProcess, the only one",
+		"clients": "follows: inProcess, the only one", "clientsRoom": "scratch: memory",
 		"inProcess users incarnation held heldEvent paused crashed": classed.Hashed,
 		"door stirring":        wire,
 		"expiriesSeen crashes": classed.Hashed + " by number; when is in the history, and in what it was told",

@@ -71,7 +71,6 @@ type World struct {
 	asleep       atomic.Bool   // … and whether it does
 
 	// What has happened, for the judge.
-	herd     []Herd
 	struck   [faultCount]int
 	duringOp int // strikes while an operation was under way
 	ends     []counterEnd
@@ -112,6 +111,7 @@ type Herd struct {
 type process struct {
 	id           int
 	clients      []client       // in the order in which they began; none before the process has
+	clientsRoom  [1]client      // memory of them in process
 	inProcess    *fakezk.Client // behind the only client, in process
 	door         *door          // over the wire
 	stirring     int            // the user that the loop has woken, -1 if it has woken several or none; guarded by mu
@@ -334,7 +334,7 @@ func (w *World) openClient(p *process) {
 	c.OnLate = func(told fakezk.Told) { w.comesLate(p, told) }
 	c.OnWait = w.beginsToWait
 	c.SettlesWoken = w.tellsTime && w.kept == nil // otherwise time passes, too
-	p.inProcess, p.clients = c, append(p.clients[:0], inProcess{c, w.toldTo(p.id)})
+	p.inProcess, p.clients = c, append(p.clientsRoom[:0], inProcess{c, w.toldTo(p.id)})
 	p.expiriesBefore = len(p.expiriesSeen)
 }
 
