@@ -125,7 +125,7 @@ func (h *household) nest() {
 		made := h.second(h.inner.fence(h.user.Conn()), h.inner.path)
 		h.inner.recipe, h.inner.take, h.inner.give = made.recipe, made.take, made.give
 	}
-	if take(h.user, h.inner.recipe, h.inner.method()) != nil {
+	if take(h.user, h.inner.recipe, theInner.acquire, h.inner.method()) != nil {
 		h.user.Do("use", func() string { return theInner.noun })
 		giveBack(h.user, theInner.release, h.inner.give, false)
 	}

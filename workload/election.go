@@ -128,14 +128,14 @@ func (e *electionEpisode) Run(u User) {
 		e.serve(u, c, turn, h)
 	}
 	e.afresh(u, func() *sim.Op {
-		return taking(u, c, waiting(leadership.acquire, c.Campaign), leadership.release, c.Resign)
+		return taking(u, c, leadership.acquire, c.Campaign, leadership.release, c.Resign)
 	}, func() { c = e.renewed(c, e.new(u.Conn(), e.Path)).(Candidate) })
 	h.end()
 	e.Over(c)
 }
 
 func (e *electionEpisode) serve(u User, c Candidate, turn term, home *household) {
-	h := take(u, c, waiting(leadership.acquire, c.Campaign))
+	h := take(u, c, leadership.acquire, method{wait: c.Campaign})
 	if h == nil {
 		return
 	}

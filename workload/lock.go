@@ -162,14 +162,15 @@ func (e *lockEpisode) Run(u User) {
 		e.turn(u, lock, turn, h)
 	}
 	e.afresh(u, func() *sim.Op {
-		return taking(u, lock, lockMethod(lock, false), "release", lock.Unlock)
+		return taking(u, lock, "acquire", lock.Lock, "release", lock.Unlock)
 	}, func() { lock = e.renewed(lock, e.new(u.Conn(), e.Path)).(Locker) })
 	h.end()
 	e.Over(lock)
 }
 
 func (e *lockEpisode) turn(u User, lock Locker, turn lockTurn, home *household) {
-	hold := take(u, lock, lockMethod(lock, turn.try))
+	name, method := lockMethod(lock, turn.try)
+	hold := take(u, lock, name, method)
 	if hold == nil {
 		return
 	}
@@ -222,9 +223,9 @@ type hold struct {
 	lost  bool // its user was told that it is
 }
 
-// method is a way to get hold of something, and its name.
+// method is a way to get hold of something. Its name is kept apart from it: that is kept with the operation, and the
+// method would be allocated with it.
 type method struct {
-	name string
 	try  func(context.Context) (bool, error) // nil: it waits
 	wait func(context.Context) error
 }
@@ -237,27 +238,22 @@ func (m method) call(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-func lockMethod(lock Locker, try bool) method {
+func lockMethod(lock Locker, try bool) (name string, m method) {
 	if tryer, can := lock.(tryLocker); can && try {
-		return method{name: "try", try: tryer.TryLock}
+		return "try", method{try: tryer.TryLock}
 	}
-	return waiting("acquire", lock.Lock)
-}
-
-// waiting is the method that waits.
-func waiting(name string, call func(context.Context) error) method {
-	return method{name: name, wait: call}
+	return "acquire", method{wait: lock.Lock}
 }
 
 // take runs an operation that gets hold of something; nil if it did not.
-func take(u User, recipe any, m method) *hold {
-	h, _ := tryTake(u, recipe, m)
+func take(u User, recipe any, name string, m method) *hold {
+	h, _ := tryTake(u, recipe, name, m)
 	return h
 }
 
 // tryTake is take with the operation.
-func tryTake(u User, recipe any, m method) (*hold, *sim.Op) {
-	ctx, op := u.Begin(m.name, "", true)
+func tryTake(u User, recipe any, name string, m method) (*hold, *sim.Op) {
+	ctx, op := u.Begin(name, "", true)
 	got, err := m.call(ctx)
 	if !got {
 		end := sim.OK // of a try: "not now"

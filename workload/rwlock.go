@@ -141,7 +141,7 @@ func (e *rwEpisode) Run(u User) {
 		e.turn(u, lock, turn, h)
 	}
 	e.afresh(u, func() *sim.Op {
-		return taking(u, lock, waiting("acquire", lock.Lock), "release", lock.Unlock)
+		return taking(u, lock, "acquire", lock.Lock, "release", lock.Unlock)
 	}, func() { lock = e.renewed(lock, e.new(u.Conn(), e.Path)).(RWLocker) })
 	h.end()
 	e.Over(lock)
@@ -151,7 +151,8 @@ func (e *rwEpisode) turn(u User, lock RWLocker, turn rwTurn, home *household) {
 	if turn.revoke {
 		e.revoke(u, lock)
 	}
-	h := take(u, lock, rwMethod(lock, turn))
+	name, method := rwMethod(lock, turn)
+	h := take(u, lock, name, method)
 	if h == nil {
 		return
 	}
@@ -167,25 +168,25 @@ func (e *rwEpisode) turn(u User, lock RWLocker, turn rwTurn, home *household) {
 			e.use(u, lock, h)
 		}
 	}
-	name, unlock := "release", lock.Unlock
+	release, unlock := "release", lock.Unlock
 	if reads {
-		name, unlock = "rrelease", lock.RUnlock
+		release, unlock = "rrelease", lock.RUnlock
 	}
-	giveBack(u, name, unlock, turn.cancelRelease)
+	giveBack(u, release, unlock, turn.cancelRelease)
 }
 
-func rwMethod(lock RWLocker, turn rwTurn) method {
+func rwMethod(lock RWLocker, turn rwTurn) (name string, m method) {
 	tryer, canTry := lock.(tryLocker)
 	rtryer, canTryRead := lock.(tryRLocker)
 	switch {
 	case turn.reads && turn.try && canTryRead:
-		return method{name: "rtry", try: rtryer.TryRLock}
+		return "rtry", method{try: rtryer.TryRLock}
 	case turn.reads:
-		return waiting("racquire", lock.RLock)
+		return "racquire", method{wait: lock.RLock}
 	case turn.try && canTry:
-		return method{name: "try", try: tryer.TryLock}
+		return "try", method{try: tryer.TryLock}
 	}
-	return waiting("acquire", lock.Lock)
+	return "acquire", method{wait: lock.Lock}
 }
 
 // use does something under the lock as long as the user believes that it holds it, and is not asked to release it.

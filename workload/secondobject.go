@@ -55,7 +55,7 @@ var theInner = role{noun: "the inner lock", acquire: "inner", release: "inner-re
 
 // method is how the object is taken. It is not, without an error, if it strays.
 func (s *secondObject) method() method {
-	return method{name: theInner.acquire, try: func(ctx context.Context) (bool, error) {
+	return method{try: func(ctx context.Context) (bool, error) {
 		ctx, quit := context.WithCancel(ctx)
 		defer quit()
 		s.begin(quit)

@@ -123,14 +123,15 @@ func (e *semaphoreEpisode) Run(u User) {
 		e.turn(u, semaphore, turn, h)
 	}
 	e.afresh(u, func() *sim.Op {
-		return taking(u, semaphore, permitMethod(semaphore, false), "release", semaphore.Release)
+		return taking(u, semaphore, "acquire", semaphore.Acquire, "release", semaphore.Release)
 	}, func() { semaphore = e.renewed(semaphore, e.new(u.Conn(), e.Path)).(Permitter) })
 	h.end()
 	e.Over(semaphore)
 }
 
 func (e *semaphoreEpisode) turn(u User, s Permitter, turn permitTurn, home *household) {
-	h := take(u, s, permitMethod(s, turn.try))
+	name, method := permitMethod(s, turn.try)
+	h := take(u, s, name, method)
 	if h == nil {
 		return
 	}
@@ -152,11 +153,11 @@ func (e *semaphoreEpisode) use(u User, s Permitter, h *hold) bool {
 	return true
 }
 
-func permitMethod(s Permitter, try bool) method {
+func permitMethod(s Permitter, try bool) (name string, m method) {
 	if tryer, can := s.(tryAcquirer); can && try {
-		return method{name: "try", try: tryer.TryAcquire}
+		return "try", method{try: tryer.TryAcquire}
 	}
-	return waiting("acquire", s.Acquire)
+	return "acquire", method{wait: s.Acquire}
 }
 
 var aPermit = role{noun: "a permit", acquire: "acquire", release: "release", try: "try"}
