@@ -146,7 +146,7 @@ func (e *Ensemble) connectDeposed(now int64, r ConnectRequest) (ConnID, ConnectR
 	timeout := e.negotiated(r)
 	c := e.attach(s, e.old.index, timeout, cmp.Or(r.Address, loopback))
 	e.touch(now, s, timeout)
-	return c.id, ConnectResponse{SessionID: s.id, Timeout: timeout, Password: password(s.id)}, nil
+	return c.id, ConnectResponse{SessionID: s.id, Timeout: timeout, Password: e.passwordOf(s)}, nil
 }
 
 // proposed tells which requests a leader puts to the others.

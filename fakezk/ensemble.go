@@ -198,7 +198,8 @@ type Ensemble struct {
 	edits     []edit            // scratch
 	logged    []edit            // memory for the edits of the log
 	responses []Response        // not yet given out, as are …
-	names     []string          // … these: memory for the lists of children
+	names     []string          // … these: memory for the lists of children, …
+	passwords []byte            // … and these: of passwords
 	hits      [2][]*connection  // scratch of fire
 	shaper    shaper            // of Shape
 }

@@ -28,7 +28,7 @@ func (e *Ensemble) connectReadOnly(now int64, replica int, r ConnectRequest) (Co
 	timeout := e.negotiated(r)
 	c := e.attach(s, replica, timeout, cmp.Or(r.Address, loopback))
 	e.touch(now, s, timeout)
-	return c.id, ConnectResponse{SessionID: s.id, Timeout: timeout, Password: password(s.id), ReadOnly: true}, nil
+	return c.id, ConnectResponse{SessionID: s.id, Timeout: timeout, Password: e.passwordOf(s), ReadOnly: true}, nil
 }
 
 // localSession opens a session at a server, or finds the one that goes on; nil if there is none.

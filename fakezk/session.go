@@ -79,7 +79,7 @@ func (e *Ensemble) Connect(now int64, replica int, r ConnectRequest) (ConnID, Co
 	}
 	c := e.attach(s, replica, timeout, cmp.Or(r.Address, loopback))
 	e.touch(now, s, timeout)
-	return c.id, ConnectResponse{SessionID: s.id, Timeout: timeout, Password: password(s.id)}, nil
+	return c.id, ConnectResponse{SessionID: s.id, Timeout: timeout, Password: e.passwordOf(s)}, nil
 }
 
 func (e *Ensemble) negotiated(r ConnectRequest) int64 {
@@ -131,6 +131,18 @@ func password(session int64) []byte {
 		state = (state*multiplier + 0xb) & mask
 		p = binary.LittleEndian.AppendUint32(p, uint32(state>>16))
 	}
+	return p
+}
+
+// passwordOf is a session's password for its client, in memory that is allocated for many at once and given out once.
+func (e *Ensemble) passwordOf(s *session) []byte {
+	const size = 16
+	if len(e.passwords) == 0 {
+		e.passwords = make([]byte, 8*size)
+	}
+	p := e.passwords[:size:size]
+	e.passwords = e.passwords[size:]
+	copy(p, password(s.id))
 	return p
 }
 

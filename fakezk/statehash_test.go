@@ -21,7 +21,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"admin":                   "follows: from leading",
 		"reapAt noQuorum":         classed.Hashed,
 		"membership":              "follows: it is data of /zookeeper/config",
-		"pending edits responses": "scratch: of one request", "names": "scratch: memory",
+		"pending edits responses": "scratch: of one request", "names passwords": "scratch: memory",
 		"shaper": "scratch: for coverage", "logged": "scratch: memory", "hits": "scratch: of one event",
 	})
 	classed.Check(t, reflect.TypeFor[replica](), map[string]string{
