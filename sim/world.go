@@ -277,10 +277,13 @@ func (w *World) prepare() {
 	conn.Close()
 }
 
+// everybody may do everything.
+var everybody = zk.WorldACL(zk.PermAll)
+
 func (w *World) makeParent(path string, made map[string]bool) {
 	if !made[path] {
 		made[path] = true
-		w.servers.Admin(w.now(), &fakezk.Request{Op: fakezk.OpCreate, Path: path, ACL: zk.WorldACL(zk.PermAll)})
+		w.servers.Admin(w.now(), &fakezk.Request{Op: fakezk.OpCreate, Path: path, ACL: everybody})
 		if w.versions != 0 {
 			w.servers.SetVersions(path, w.versions)
 		}

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/zktorture/zktorture/sim"
 )
@@ -34,7 +35,9 @@ func planScript[T any](p *sim.Plan, path string, missing, most int, draw func(p 
 
 // Draw draws from one turn to most turns for each user. draw draws a turn, with the label that it is given.
 func (c *Script[T]) Draw(p *sim.Plan, most int, draw func(p *sim.Plan, label string) T) {
-	for s := range Slot(c.layout, len(c.layout), 0) {
+	slots := Slot(c.layout, len(c.layout), 0)
+	c.turns = slices.Grow(c.turns, slots)
+	for s := range slots {
 		label := sim.PlanLabel(s)
 		script := make([]T, p.Turns(most, label))
 		for i := range script {
