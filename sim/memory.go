@@ -6,6 +6,7 @@ import "github.com/zktorture/zktorture/fakezk"
 type memory struct {
 	changes []Change
 	herd    []Herd
+	ticks   []tick
 	deaths  map[int64]int   // the steps at which sessions ended
 	parents map[string]bool // znodes that have had children
 	unused  map[string]bool // persistent znodes that have been made, and nothing else
@@ -30,6 +31,6 @@ func (m *memory) forget() {
 	clear(m.deaths)
 	clear(m.parents)
 	clear(m.unused)
-	m.changes, m.herd = m.changes[:0], m.herd[:0]
+	m.changes, m.herd, m.ticks = m.changes[:0], m.herd[:0], m.ticks[:0]
 	m.submitted, m.notes, m.ended = m.submitted[:0], m.notes[:0], m.ended[:0]
 }

@@ -16,7 +16,7 @@ func TestFieldsAreClassed(t *testing.T) {
 	)
 	classed.Check(t, reflect.TypeFor[World](), map[string]string{
 		"cfg source looker": "constant: of the search",
-		"passed":            "follows: elapsed and offset", "tellsTime told": "constant: a search takes a moment after each step", "events eventful used": "scratch: of other strategies", "ends": classed.Hashed + " by number: which they are is in the changes", "ticks": "scratch: of the liveness phase", "kept": classed.Hashed + " as told and history",
+		"passed":            "follows: elapsed and offset", "tellsTime told": "constant: a search takes a moment after each step", "events eventful used": "scratch: of other strategies", "ends": classed.Hashed + " by number: which they are is in the changes", "kept": classed.Hashed + " as told and history",
 		"tape":                                  exact,
 		"ending tortured":                       "scratch: set when torture is over",
 		"episode":                               classed.Hashed + " by its plan; what users do later follows from what they were told",
@@ -39,7 +39,7 @@ func TestFieldsAreClassed(t *testing.T) {
 		"trace unkept record hash":                   "scratch: for people",
 	})
 	classed.Check(t, reflect.TypeFor[memory](), map[string]string{
-		"changes deaths parents": "follows: the history", "unused herd": classed.Hashed,
+		"changes deaths parents": "follows: the history", "unused herd": classed.Hashed, "ticks": "scratch: of the liveness phase",
 		"submitted submittedBefore notes notesBefore ended endedBefore": "scratch: empty when a choice is due",
 		"actions targets empty pinging watchers":                        "scratch: memory",
 	})

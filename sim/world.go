@@ -50,7 +50,6 @@ type World struct {
 	elapsed  int64 // bubble time since start, ms
 	offset   int64 // the servers' clock is ahead of the bubble's by this, ms
 	passed   int64 // the servers' time when time was last noted to have passed
-	ticks    []tick
 	stirred  int64 // elapsed when an operation last began or ended
 	outage   outage
 	brief    bool // a deposed leader may notice it at any moment
