@@ -15,7 +15,8 @@ type operation struct {
 
 	mu      sync.Mutex // never held across a call to ZooKeeper
 	over    bool       // finished, or left by the caller
-	pending *UnknownOutcomeError
+	begun   bool       // a change, which is …
+	pending UnknownOutcomeError
 	err     error
 }
 
@@ -68,8 +69,8 @@ func (op *operation) end(err error) {
 		return
 	}
 	op.over, op.err = true, err
-	if op.pending != nil && err != nil {
-		unknown := *op.pending
+	if op.begun && err != nil {
+		unknown := op.pending
 		unknown.Err = err
 		op.err = &unknown
 	}
@@ -82,7 +83,7 @@ func (op *operation) begin(change UnknownOutcomeError) bool {
 	if op.over {
 		return false
 	}
-	op.pending = &change
+	op.begun, op.pending = true, change
 	return true
 }
 
@@ -91,7 +92,7 @@ func (op *operation) begin(change UnknownOutcomeError) bool {
 func (op *operation) refused() {
 	op.mu.Lock()
 	defer op.mu.Unlock()
-	op.pending = nil
+	op.begun = false
 }
 
 // answered notes that the change was not made if err is an answer.

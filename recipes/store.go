@@ -71,5 +71,8 @@ func untilSure[T any](look func() (T, error)) (T, error) {
 }
 
 func (s *store) explain(name string, err error) error {
+	if err == nil {
+		return nil // before the words for an error are put together
+	}
 	return explain(err, "%s on queue %s", name, s.dir)
 }
