@@ -58,6 +58,7 @@ var NotCovered = []string{
 	"an execution that goes round among equal states, as a client's that dials a server in vain again and again, until " +
 		"its torture is cut off",
 	"what a recipe reads elsewhere than from ZooKeeper, its timers and the workload",
+	"a recipe, or a judge, that tells clients with equal plans apart by their numbers, sessions or identities",
 	"a state whose hash, of 64 bits, is that of another",
 }
 
@@ -143,7 +144,7 @@ func (c *Certificate) Config() (Config, error) {
 func (c *Certificate) Bound() string {
 	plans := "all plans"
 	if c.Plain {
-		plans = "the simplest plan"
+		plans = "the simplest plan: each user plays one part, as simply as can be"
 	}
 	faults := "no fault"
 	if c.AtMost > 0 && c.Faults != NoFaults.String() {

@@ -35,6 +35,8 @@ type search struct {
 	been     uint64   // clients, as bits, that have been with the present deposed leader
 	kind     int      // the fault that strikes, as LabelFault has it
 	turns    int      // bounds the next choice, of how many turns a user has; 0: it is of something else
+	part     bool     // the next choice is of a user's part
+	plans    []uint64 // of the run's clients, see [WithClientPlans]; nil if they are not known, or do not matter
 	plan     uint64   // what the run's episode is, drawn by the first choices …
 	drawn    int      // … so many; 0: it is not known yet
 	key      uint64   // of the last state that was looked at
@@ -92,7 +94,7 @@ func (s *search) Choose(n int, label string) int {
 		}
 		s.stack = append(s.stack, branch{n: n, label: label, options: options, met: s.met, key: s.key})
 	}
-	s.turns = 0
+	s.turns, s.part = 0, false
 	b := &s.stack[s.at]
 	if b.n != n || b.label != label {
 		panic(givenUp{errDiverged})
@@ -149,8 +151,10 @@ func (s *search) options(n int, label string) []int {
 		return s.servers(n)
 	case LabelVariant:
 		return s.variants(n)
+	case LabelTarget:
+		return s.targets()
 	case LabelNext:
-		return s.unserved.actions(s.world)
+		return s.inTurn(s.unserved.actions(s.world))
 	}
 	if s.turns > 0 {
 		n = min(n, s.turns)
@@ -161,14 +165,14 @@ func (s *search) options(n int, label string) []int {
 	return upTo(n)
 }
 
-// plainly is what the simplest plan takes of n: as many clients and turns as may be, and for each user of what users do
-// what stands in its place, so that they do not all do the same.
+// plainly is what the simplest plan takes of n: as many clients and turns as may be, and for each user of the parts
+// that users play what stands in its place, so that all parts are played.
 func (s *search) plainly(n int, label string) int {
 	letter, ofUser := strings.CutPrefix(label, labelPlan)
 	switch {
 	case label == LabelClients || s.turns > 0:
 		return n - 1
-	case ofUser && len(letter) == 1:
+	case s.part && ofUser && len(letter) == 1:
 		return int(letter[0]-'a') % n
 	}
 	return 0
@@ -206,6 +210,10 @@ func (s *search) planned(w *World, drawn int) {
 	if s.world = w; s.drawn > 0 {
 		return
 	}
+	s.plans = nil
+	if e, can := w.episode.(WithClientPlans); can && !s.without.Has(ReduceNewcomers) {
+		s.plans, _ = e.ClientPlans()
+	}
 	var d digest.Sum
 	count := s.at
 	if e, can := w.episode.(WithPlanHash); can && !s.without.Has(ReducePlans) {
@@ -233,7 +241,7 @@ func (s *search) come(w *World) {
 		return
 	}
 	var d digest.Sum
-	d.Ints(int64(w.stateHash()), int64(s.plan), int64(s.left), int64(s.unserved), int64(s.been))
+	d.Ints(int64(w.stateHash()), int64(s.plan), int64(s.left), int64(s.unserved), int64(s.been), int64(s.later()))
 	s.key = uint64(d)
 	switch _, known := s.seen[s.key]; {
 	case again && s.stack[last].key != s.key:

@@ -101,10 +101,13 @@ type searcher interface {
 func seenBy(
 	t searcher, w Workload, faults Faults, without Reductions, backwards bool, runs int,
 ) (map[string]bool, Extent) {
-	c, err := newCampaign(w, Config{
-		Strategy: Exhaustive, Faults: faults, NoFaultsAtAll: true, AtMost: 1, Episodes: runs, Whole: true, NoShrink: true,
-		Without: without, Backwards: backwards,
-	})
+	return seenIn(t, w, Config{Faults: faults, AtMost: 1, Without: without, Backwards: backwards, Episodes: runs})
+}
+
+// seenIn is seenBy of a search.
+func seenIn(t searcher, w Workload, cfg Config) (map[string]bool, Extent) {
+	cfg.Strategy, cfg.NoFaultsAtAll, cfg.Whole, cfg.NoShrink = Exhaustive, true, true, true
+	c, err := newCampaign(w, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,7 @@ func newGuided(p plot) *guided {
 
 // happens notes an event, if anybody wants to know.
 func (w *World) happens(e deed) {
+	w.keepDeed(e)
 	if w.liveness || !w.cfg.events {
 		return
 	}

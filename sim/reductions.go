@@ -7,11 +7,12 @@ type Reductions uint8
 
 // The reductions.
 const (
-	ReduceStates   Reductions = 1 << iota // a state is gone on from once
-	ReducePlans                           // choices that plan equal episodes are one plan
-	ReduceClients                         // plans that differ in the order of the clients are one plan
-	ReduceServers                         // of servers that are equal one is connected to
-	ReduceVariants                        // of variants of a fault that hold each other one strikes
+	ReduceStates    Reductions = 1 << iota // a state is gone on from once
+	ReducePlans                            // choices that plan equal episodes are one plan
+	ReduceClients                          // plans that differ in the order of the clients are one plan
+	ReduceServers                          // of servers that are equal one is connected to
+	ReduceVariants                         // of variants of a fault that hold each other one strikes
+	ReduceNewcomers                        // of equal clients that have not done anything one acts first
 
 	AllReductions Reductions = 1<<iota - 1
 )
@@ -27,6 +28,9 @@ var reductionTexts = [...]struct{ name, text string }{
 		"exchanged"},
 	{"variants", "a stall that may end at any moment may end late, and so may the time of a deposed leader: those that " +
 		"end late only are not searched apart"},
+	{"newcomers", "of clients with equal plans that are at the same server, have done nothing yet and were not struck, " +
+		"one is the first to act or to be struck: who it is is not exchanged, neither by number, session and identity, nor in " +
+		"the order in which clients go on once faults are healed"},
 }
 
 // Has tells whether all of other are in the set.

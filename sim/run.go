@@ -60,8 +60,8 @@ type Config struct {
 	// each choice in the other order; Without leaves reductions out. A search that comes to its end finds the same.
 	Whole, Backwards bool
 	Without          Reductions
-	// Plain searches one plan alone: of the most clients and turns, in which each user does what stands in its place in the
-	// list of what users of the kind do.
+	// Plain searches one plan alone: of the most clients and turns, in which each user plays the part that stands in its
+	// place in the list of those that users of the kind play ([Plan.Part]), and does all else as simply as can be.
 	Plain bool
 	// Checkpoint, if set, is the file from which a search goes on, if it is there, and to which it writes how far it has
 	// come, every ten seconds and when it ends early.

@@ -23,6 +23,8 @@ type keeping struct {
 	slept   int64            // how often it was put there: its order with the timers that are set between is what matters
 	deaf    int              // the step in which a process last did not hear
 	dials   int              // the client that dials, or was the last to do so
+	acted   uint64           // clients, as bits, that have done something or were struck since the episode began
+	alone   uint64           // clients, as bits, that have begun without a connection
 }
 
 // told is what one process has been told so far.
@@ -150,6 +152,34 @@ func (w *World) keepDeafness(p *process, ms int64) {
 	if m := w.kept; m != nil {
 		m.history.Ints(keptDeafness, int64(p.id), ms)
 		m.deaf = w.step
+	}
+}
+
+// keepAlone keeps that a process begins without a connection.
+func (w *World) keepAlone(p *process) {
+	if m := w.kept; m != nil {
+		m.alone |= 1 << p.id
+		m.acted |= 1 << p.id
+	}
+}
+
+// keepDeed keeps who does something, or is struck.
+func (w *World) keepDeed(e deed) {
+	switch {
+	case w.kept == nil:
+	case e.fault > 0:
+		if victim := w.victim(1<<(e.fault-1), target{client: e.client}); victim >= 0 {
+			w.keepStruck(w.procs[victim])
+		}
+	case !e.ofServer():
+		w.keepStruck(w.procs[e.client])
+	}
+}
+
+// keepStruck keeps that a process is not any more as it has begun.
+func (w *World) keepStruck(p *process) {
+	if m := w.kept; m != nil {
+		m.acted |= 1 << p.id
 	}
 }
 

@@ -62,7 +62,8 @@ func TestFieldsAreClassed(t *testing.T) {
 		"user ctx cancelable": "constant: of what is called, in the order of calls",
 	})
 	classed.Check(t, reflect.TypeFor[keeping](), map[string]string{
-		"told history outside": classed.Hashed, "names begun": "follows: the history", "dials": "scratch: of one step",
+		"told history outside": classed.Hashed, "acted alone": classed.Hashed + " by who acts first",
+		"names begun": "follows: the history", "dials": "scratch: of one step",
 		"slept": "scratch: timers that are due in one millisecond fire in the order in which they were set, however often",
 		"deaf":  "scratch: compared with steps of the present only", "settled": "scratch: timers are as whole milliseconds, which is checked",
 	})

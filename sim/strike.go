@@ -107,6 +107,7 @@ func (w *World) begin(p *process) int {
 	how := max(0, w.choose(2*beginVariants, labelUnconnected)-beginVariants)
 	w.witness.atConnect(p, Loss, placeStart, waysToBegin, how-1)
 	if how != beginConnected {
+		w.keepAlone(p)
 		w.fold(uint64(how))
 		w.strikes(Loss.index(), 1)
 		what := "begins without a connection"

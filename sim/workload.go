@@ -40,6 +40,12 @@ type WithPlanHash interface {
 	PlanHash(symmetric bool) (uint64, bool)
 }
 
+// WithClientPlans is an Episode that tells, before it begins, what each of its clients will do, as a number: those with
+// equal numbers do the same, and are judged alike, whichever of them acts when. It is false if that cannot be told.
+type WithClientPlans interface {
+	ClientPlans() ([]uint64, bool)
+}
+
 // Waiver is a Workload whose recipe does not promise some properties, which are not judged.
 type Waiver interface {
 	Waived() []string // in alphabetical order
@@ -103,15 +109,29 @@ func (p *Plan) Choose(n int, label string) int {
 
 // Turns draws how many turns a user has, from 1 to most. A search of all executions gives it no more than Ops.
 func (p *Plan) Turns(most int, label string) int {
-	if r, ok := p.source.(*recorder); ok {
-		if s, ok := r.source.(*search); ok {
-			s.turns = p.Ops
-			if most < 2 {
-				s.turns = 0
-			}
-		}
+	if s := p.search(); s != nil && most > 1 {
+		s.turns = p.Ops
 	}
 	return 1 + p.Choose(most, label)
+}
+
+// Part is Choose for what tells users' parts apart: one writes and another reads. All else, as how much and how often,
+// is equal for all users in the simplest plan of a search ([Config.Plain]). The label is the user's [PlanLabel].
+func (p *Plan) Part(n int, label string) int {
+	if s := p.search(); s != nil {
+		s.part = n > 1
+	}
+	return p.Choose(n, label)
+}
+
+// search is the search that the plan is drawn for, nil if it is for none.
+func (p *Plan) search() *search {
+	r, _ := p.source.(*recorder)
+	if r == nil {
+		return nil
+	}
+	s, _ := r.source.(*search)
+	return s
 }
 
 // NewPlan returns a plan that draws from a source, for runs outside of the simulator.

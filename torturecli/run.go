@@ -33,7 +33,7 @@ type runCmd struct {
 	Print       bool          `name:"print-plan" help:"On real servers: start nothing, and print what the seed draws, for --plan: for --episodes rounds, 100 by default, and for servers within --duration."`
 	Strategy    string        `help:"How episodes are chosen: see torture list. Default: mix; on real servers random."`
 	AtMost      int           `help:"With --strategy exhaustive: at most so many faults strike, 0 to 6." default:"1"`
-	Plain       bool          `help:"With --strategy exhaustive: search the simplest plan of the workload alone."`
+	Plain       bool          `help:"With --strategy exhaustive: search the simplest plan alone: each user plays one part, as simply as can be."`
 	Checkpoint  string        `help:"With --strategy exhaustive: how far the search has come is written here every ten seconds, and a search goes on from it." placeholder:"FILE"`
 	Certificate string        `help:"With --strategy exhaustive: if all was searched and nothing broke, write that here; torture certify checks it." placeholder:"FILE"`
 	Exact       bool          `help:"In simulation: draw, replay and shrink what the Go runtime decides, too (docs/exact.md). Passing episodes are run twice and compared."`

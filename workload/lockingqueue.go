@@ -151,7 +151,7 @@ func planLockingQueue(p *sim.Plan, path string, new maker[LockingQueuer]) *locki
 }
 
 func drawLockingTurn(p *sim.Plan, label string) lockingTurn {
-	t := lockingTurn{name: lockingOps[p.Choose(len(lockingOps), label)], giveBack: p.Choose(6, label) == 5}
+	t := lockingTurn{name: lockingOps[p.Part(len(lockingOps), label)], giveBack: p.Choose(6, label) == 5}
 	t.cancelFinish = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
 	if t.name != "offer" {
 		t.errands = drawErrands(p, label)

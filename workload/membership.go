@@ -109,7 +109,7 @@ func planMembership(p *sim.Plan, path string, new maker[newMember]) *membershipE
 func drawStay(p *sim.Plan, label string) stay {
 	s := stay{outside: p.Choose(4, label) == 3}
 	for range [...]int{1, 0, 2}[p.Choose(3, label)] {
-		s.looks = append(s.looks, [...]string{"members", "changed", "members"}[p.Choose(3, label)])
+		s.looks = append(s.looks, [...]string{"members", "changed", "members"}[p.Part(3, label)])
 	}
 	s.cancelLeave = p.Faults.Has(sim.Cancel) && p.Choose(8, label) == 7
 	return s

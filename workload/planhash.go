@@ -14,6 +14,31 @@ func (s *simulated) PlanHash(symmetric bool) (uint64, bool) {
 	return uint64(h.sum), h.known
 }
 
+// ClientPlans implements [sim.WithClientPlans]. It is false also where the first user does something of its own when
+// all have finished.
+func (s *simulated) ClientPlans() ([]uint64, bool) {
+	if _, known := s.PlanHash(true); !known {
+		return nil, false
+	}
+	e := reflect.Indirect(reflect.ValueOf(s.of))
+	if _, apart := s.of.(ending); apart || e.Kind() != reflect.Struct {
+		return nil, false
+	}
+	layout, turns := e.FieldByName("layout"), e.FieldByName("turns")
+	if !layout.IsValid() || !turns.IsValid() {
+		return nil, false
+	}
+	return clientPlans(layout, turns)
+}
+
+// ending is an episode whose first user does something of its own when all have finished.
+type ending interface{ firstUserEnds() }
+
+func (*counterEpisode) firstUserEnds() {}
+func (*queueEpisode) firstUserEnds()   {}
+func (*lockingEpisode) firstUserEnds() {}
+func (*transactions) firstUserEnds()   {}
+
 // planHash hashes an episode before it has begun.
 type planHash struct {
 	sum       digest.Sum
@@ -66,17 +91,27 @@ func (h *planHash) addStruct(v reflect.Value) {
 
 // addClients adds what each client's users do, whichever client it is.
 func (h *planHash) addClients(layout, turns reflect.Value) {
+	plans, known := clientPlans(layout, turns)
+	h.known = h.known && known
 	var sum uint64
+	for _, plan := range plans {
+		sum += plan
+	}
+	h.sum.Ints(int64(sum), int64(layout.Len()))
+}
+
+// clientPlans hashes what each client's users do. It is false if that is more than data.
+func clientPlans(layout, turns reflect.Value) (plans []uint64, known bool) {
+	known = true
 	slot := 0
 	for client := range layout.Len() {
 		one := planHash{known: true}
 		users := int(layout.Index(client).Int())
 		one.add(turns.Slice(slot, slot+users))
 		slot += users
-		sum += uint64(one.sum)
-		h.known = h.known && one.known
+		plans, known = append(plans, uint64(one.sum)), known && one.known
 	}
-	h.sum.Ints(int64(sum), int64(layout.Len()))
+	return plans, known
 }
 
 // addScalar adds a number, or finds that a value cannot be hashed unless it is nil.

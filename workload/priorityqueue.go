@@ -82,7 +82,7 @@ func drawPriorities(p *sim.Plan, scripts [][]string) func(slot int) int32 {
 	for slot, script := range scripts {
 		for _, name := range script {
 			if name == "offer" {
-				drawn[slot] = append(drawn[slot], priorities[p.Choose(len(priorities), sim.PlanLabel(slot))])
+				drawn[slot] = append(drawn[slot], priorities[p.Part(len(priorities), sim.PlanLabel(slot))])
 			}
 		}
 	}

@@ -122,7 +122,7 @@ func planRWLock(p *sim.Plan, path string, new maker[RWLocker]) *rwEpisode {
 }
 
 func drawRWTurn(p *sim.Plan, label string) rwTurn {
-	t := rwTurn{reads: p.Choose(2, label) == 1, try: p.Choose(4, label) == 3}
+	t := rwTurn{reads: p.Part(2, label) == 1, try: p.Choose(4, label) == 3}
 	t.uses = [...]int{1, 2, 0}[p.Choose(3, label)]
 	t.revoke = p.Choose(8, label) == 7
 	t.downgrade = !t.reads && p.Choose(3, label) == 2

@@ -118,7 +118,7 @@ func (c *Script[T]) Judging(v *View) Judgement {
 // MayWaitForever implements [Episode]: no operation may.
 func (c *Script[T]) MayWaitForever(_, _ []*sim.Op) []*sim.Op { return nil }
 
-// oneOf draws one of several turns.
+// oneOf draws one of several turns, each of which is a part of its own.
 func oneOf[T any](turns ...T) func(p *sim.Plan, label string) T {
-	return func(p *sim.Plan, label string) T { return turns[p.Choose(len(turns), label)] }
+	return func(p *sim.Plan, label string) T { return turns[p.Part(len(turns), label)] }
 }

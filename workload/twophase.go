@@ -113,7 +113,7 @@ func (e *transactions) script(p *sim.Plan, s int, label string) (script []string
 		if s == 0 {
 			script = append(script, fmt.Sprintf("begin t%d", n+1))
 		}
-		for _, name := range strings.Fields(siteScripts[p.Choose(len(siteScripts), label)]) {
+		for _, name := range strings.Fields(siteScripts[p.Part(len(siteScripts), label)]) {
 			script = append(script, fmt.Sprintf("%s t%d", name, n+1))
 		}
 	}

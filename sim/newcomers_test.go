@@ -1,0 +1,149 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/fakezk"
+)
+
+// nameless is a scribble whose judge does not look at the names of clients.
+type nameless struct{ scribble }
+
+func (s nameless) Plan(*Plan) Episode { return s }
+
+// ClientPlans implements WithClientPlans.
+func (s nameless) ClientPlans() (plans []uint64, known bool) {
+	for _, script := range s.scribble {
+		plans = append(plans, hashString(strings.Join(script, " ")))
+	}
+	return plans, true
+}
+
+func (s nameless) Judge(w *World) Judgement {
+	j := s.scribble.Judge(w)
+	lines := append([]string{j.Violations[0].Property}, changesBy(w)...)
+	j.Violations[0].Property = s.anonymous(strings.Join(lines, "\n"))
+	return j
+}
+
+// changesBy are the creates, and the ends, of sessions under which something was called, in their order.
+func changesBy(w *World) (lines []string) {
+	client := map[int64]int{}
+	for _, op := range w.Ops() {
+		client[op.SessionAt] = op.Client
+	}
+	for _, c := range w.changes {
+		if of, known := client[c.Session]; known && (c.Op == fakezk.OpCreate || c.Op == fakezk.OpCloseSession) {
+			lines = append(lines, fmt.Sprintf("c%d changes %v %s", of, c.Op, c.Path))
+		}
+	}
+	return lines
+}
+
+// anonymous is the same text for executions in which clients with equal scripts have exchanged their parts: the first
+// of those that renaming them gives. Who of those calls first that call at the same time says nothing, nor does which
+// of two sessions ends first that run out together.
+func (s nameless) anonymous(text string) string {
+	least := ""
+	for _, order := range orders(len(s.scribble)) {
+		if !s.keeps(order) {
+			continue
+		}
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			var client int
+			fmt.Sscanf(line, "c%d", &client)
+			lines[i] = fmt.Sprintf("c%d%s", order[client], line[2:])
+		}
+		sortRuns(lines, " calls ")
+		sortRuns(lines, ends)
+		if renamed := strings.Join(lines, "\n"); least == "" || renamed < least {
+			least = renamed
+		}
+	}
+	return least
+}
+
+// keeps tells whether an order gives each client the name of one with the same script.
+func (s nameless) keeps(order []int) bool {
+	for a, b := range order {
+		if !slices.Equal(s.scribble[a], s.scribble[b]) {
+			return false
+		}
+	}
+	return true
+}
+
+// ends says that a session ends.
+var ends = fmt.Sprintf(" changes %v ", fakezk.OpCloseSession)
+
+// sortRuns sorts lines with a word that follow each other.
+func sortRuns(lines []string, word string) {
+	for begin := 0; begin < len(lines); begin++ {
+		end := begin
+		for end < len(lines) && strings.Contains(lines[end], word) {
+			end++
+		}
+		slices.Sort(lines[begin:end])
+		begin = max(begin, end-1)
+	}
+}
+
+// orders are all of the numbers below n.
+func orders(n int) (all [][]int) {
+	if n == 0 {
+		return [][]int{nil}
+	}
+	for _, shorter := range orders(n - 1) {
+		for i := range n {
+			all = append(all, slices.Insert(slices.Clone(shorter), i, n-1))
+		}
+	}
+	return all
+}
+
+// Which of equal clients acts first, or is struck first, cannot be seen but by their names: a search that takes one of
+// them sees the same.
+func TestWhichNewcomerActsFirstCannotBeSeen(t *testing.T) {
+	const runs = 3000
+	worlds := []scribble{
+		{{"make"}, {"make"}}, {{"enlist"}, {"enlist"}}, {{"tell"}, {"tell"}}, {{"await", "make"}, {"await", "make"}},
+		{{"remove"}, {"make"}, {"remove"}}, {{"doze"}, {"doze"}, {"make"}}, {{"make"}, {"make"}, {"make"}},
+	}
+	faults := []Faults{
+		NoFaults, Loss, Expiry, Watch, Lag, Pause, Time, Reap, Cancel, Crash, Stall, Quorum, Deposed, Loss | Pause,
+	}
+	compared, fewer := 0, 0
+	for _, s := range worlds {
+		w := nameless{s}
+		for _, f := range faults {
+			cfg := Config{Faults: f, AtMost: 1, Episodes: runs, Without: ReduceNewcomers}
+			if f == Loss|Pause {
+				cfg.AtMost = 2
+			}
+			all, whole := seenIn(t, w, cfg)
+			cfg.Without = 0
+			some, reduced := seenIn(t, w, cfg)
+			cfg.Backwards = true
+			_, back := seenIn(t, w, cfg)
+			if whole.Word != ExtentComplete || reduced.Word != ExtentComplete {
+				continue
+			}
+			if !maps.Equal(all, some) {
+				t.Errorf("%v, %v: %d and %d executions differ to their judge", w, f, len(all), len(some))
+			}
+			if back.Digest != reduced.Digest {
+				t.Errorf("%v, %v: %v, backwards %v", w, f, reduced, back)
+			}
+			compared++
+			fewer += whole.Ends - reduced.Ends
+		}
+	}
+	if compared < 80 || fewer <= 0 {
+		t.Errorf("%d searches came to their ends, with %d executions left out", compared, fewer)
+	}
+}
