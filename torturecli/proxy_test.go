@@ -177,7 +177,7 @@ func TestProxy(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		var s strike.Strike
 		if err := json.Unmarshal([]byte(line), &s); err != nil || s.Time.IsZero() || s.Connection == 0 ||
-			s.Session == "0x0" || s.Request == 0 || s.Op != "create" {
+			s.Session == "0x0" || (s.Op != "create") != (s.Request == strike.Hello) {
 			t.Errorf("%s: %v", line, err)
 		}
 		strikes++
@@ -208,7 +208,7 @@ func TestProxyLogFails(t *testing.T) {
 	status, err := make(chan int), newWatched()
 	go func() {
 		status <- run(t.Context(), []string{"proxy", "--listen", "127.0.0.1:0", "--servers", e.ConnectString(),
-			"--faults", "loss", "--every", "1"}, streams{out: failing{}, err: err})
+			"--faults", "expiry", "--every", "1"}, streams{out: failing{}, err: err})
 	}()
 	conn := client(t, err.await(t, `torture: (\S+) stands for`)[1])
 	go conn.Exists("/")

@@ -12,7 +12,7 @@ import (
 )
 
 // searchMax is how long one search may take before it counts as not finished.
-const searchMax = time.Minute
+const searchMax = 2 * time.Minute
 
 // searches are what is certified of a kind's recipe: of each list of faults one search.
 type searches struct {

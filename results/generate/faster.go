@@ -70,7 +70,7 @@ func measureFaster(ctx context.Context, asked []string) error {
 		return err
 	}
 	return write(ctx, "faster", func(ctx context.Context) (any, error) {
-		data := facts{"Base": fasterBase, "Rounds": fasterRounds, "Episodes": fasterEpisodes}
+		data := facts{"Base": fasterBase, "Rounds": fasterRounds, "Episodes": fasterEpisodes, "Zoo": nil}
 		kinds, err := compareKinds(ctx, before.pace, now.pace)
 		data["Kinds"] = kinds
 		if err == nil && len(asked) == 1 {
