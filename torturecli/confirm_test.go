@@ -61,9 +61,8 @@ func TestConfirm(t *testing.T) {
 }
 
 // A counterexample is confirmed in which the answer to a connect got lost. It is not minimised, as it would be without
-// that.
+// that. On a machine that is busy with other servers a client may lose its connection by itself.
 func TestConfirmAnswersLost(t *testing.T) {
-	t.Parallel()
 	ensembletest.Need(t)
 	animals, err := zoo.Find([]string{"DQ4"})
 	if err != nil {
