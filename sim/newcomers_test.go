@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/bubbles"
 )
 
 // nameless is a scribble whose judge does not look at the names of clients.
@@ -109,6 +110,7 @@ func orders(n int) (all [][]int) {
 // Which of equal clients acts first, or is struck first, cannot be seen but by their names: a search that takes one of
 // them sees the same.
 func TestWhichNewcomerActsFirstCannotBeSeen(t *testing.T) {
+	bubbles.Many(t)
 	const runs = 3000
 	worlds := []scribble{
 		{{"make"}, {"make"}}, {{"enlist"}, {"enlist"}}, {{"tell"}, {"tell"}}, {{"await", "make"}, {"await", "make"}},
