@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ci short lint race zookeeper browser clients foreign agree wire soak stories checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo
+.PHONY: help run test packages modules ci short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak stories checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check snapshot exact-race site-check node site
 
 GO   ?= go
 SEED ?= 1
@@ -10,6 +10,9 @@ SEEDS ?= 100000
 ZOO_SEEDS ?= 2000
 N    ?= 1000000
 FUZZTIME ?= 10m
+HOURS ?= 1
+AGAIN ?= 0.25
+KILLS ?= 10
 BUGS := W1 W2 W3 W5 W7 W8 DQ1 DQ2 DQ5 DQ6 DQ7
 
 help: ## list the targets
@@ -18,20 +21,27 @@ help: ## list the targets
 	@echo "                 $(BUGS)"
 
 run: ## torture the lock in simulation (the main job; needs Go alone)
-	$(GO) run ./cmd/torture run lock
+	$(GO) run -v ./cmd/torture run lock # -v names packages while they are built, the first time for up to a minute
 
 # Simulated worlds run one goroutine at a time: with two processors a package takes up to twice the processor time. So each
-# gets one; tests that want more ask for them. One package more is tested at a time than there are processors, and four
-# tests of each, because real servers make them wait; those first that take longest. GOGC: garbage is collected
-# less often. The time limits are for tests that hang: on a busy machine everything takes longer. What go vet says, lint says.
-PACKAGES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+# gets one; tests that want more ask for them. Tests of real servers wait much of the time. So two targets run at a time:
+# packages, with one package more than there are processors, those first that take longest; and beside it the others one
+# after the other, a package at a time. GOGC: garbage is collected less often. The time limits are for tests that hang: on a busy
+# machine everything takes longer. What go vet says, lint says.
+# MODULES are within this one, and have dependencies that it must not have.
+PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
+PACKAGES   := $(shell echo $$(($(PROCESSORS) + 1)))
+MODULES  := zoo/foreign torture-campaign torture-explain deploy internal/schemas
 LONG     := ./torturecli ./internal/suites ./workload ./sim ./ensemble ./story ./fakezk/conformance
 
-test: zookeeper browser clients lint ## everything that must pass: linters, all tests, the core with -race
+test: zookeeper browser clients site lint ## everything that must pass: linters, all tests, the core with -race
+	@$(MAKE) --no-print-directory -j 2 packages modules race exact
+
+packages: ## the tests of this module, without those of race and exact
 	GOMAXPROCS=1 GOGC=400 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
-	GOMAXPROCS=1 $(GO) -C zoo/foreign test -vet=off ./...
-	@$(MAKE) --no-print-directory race
-	@$(MAKE) --no-print-directory exact
+
+modules: ## the tests of the modules within this one
+	@set -ex; for module in $(MODULES); do GOMAXPROCS=1 GOGC=400 $(GO) -C $$module test -vet=off -timeout 60m -p 1 ./...; done
 
 ci: ## what .ci/run does: make test, then the closing lines of go test
 	./.ci/run
@@ -39,19 +49,79 @@ ci: ## what .ci/run does: make test, then the closing lines of go test
 short: ## the quick tests only, without real servers
 	$(GO) test -short ./...
 
-lint: ## gofmt, go vet and staticcheck
+lint: licences ## gofmt, go vet, staticcheck and licences
 	@files="$$(gofmt -l .)"; if [ -n "$$files" ]; then echo "gofmt -w is needed for: $$files"; exit 1; fi
 	$(GO) vet ./...
+	$(GO) -C tools vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
-	$(GO) -C zoo/foreign vet ./...
-	$(GO) -C zoo/foreign tool -modfile=../../tools/go.mod staticcheck ./...
+	@set -ex; for module in $(MODULES); do $(GO) -C $$module vet ./...; \
+	$(GO) -C $$module tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...; done
+
+TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+cross: ## build the commands, and vet all packages and tests, for every system and processor of a release
+	@set -e; export CGO_ENABLED=0; for target in $(TARGETS); do export GOOS=$${target%/*} GOARCH=$${target#*/}; \
+	echo "cross: $$target"; $(GO) build -o /dev/null ./cmd/torture; $(GO) -C torture-campaign build -o /dev/null .; \
+	for module in . $(MODULES); do $(GO) -C $$module vet ./...; done; done
+
+# The packages that the simulator is made of. Their recorded hashes are the same on all processors.
+SIMULATOR := ./sim ./fakezk ./linearizability ./recipes ./workload
+
+cross-386: ## vet all packages for 32 bits, and run the quick tests of the simulator there (Linux on amd64)
+	GOARCH=386 $(GO) vet ./...
+	GOARCH=386 GOMAXPROCS=1 $(GO) test -vet=off -short -timeout 60m -p $(PROCESSORS) $(SIMULATOR)
+
+licences: ## check that all modules that are used have licences that are allowed
+	$(GO) -C tools run ./licences $(foreach module,. $(MODULES),../$(module))
+
+VULNDB ?= https://vuln.go.dev
+
+vuln: ## look for known vulnerabilities in what the commands are made of (VULNDB: the database, https://vuln.go.dev)
+	@for module in . torture-campaign; do \
+	$(GO) -C $$module tool -modfile=$(CURDIR)/tools/go.mod govulncheck -db $(VULNDB) ./... && continue; status=$$?; \
+	test $$status = 3 || echo "vuln: nothing was checked, because govulncheck failed. It needs $(VULNDB): run it where that" \
+	"can be reached, or name a copy: make vuln VULNDB=file:///path/to/vulndb"; exit $$status; done
+
+GORELEASER := $(GO) run github.com/goreleaser/goreleaser/v2@v2.13.3
+SYFT       := github.com/anchore/syft/cmd/syft@v1.38.0
+VERSION    ?= Unreleased
+
+release-files: ## what archives of a release have beside programs: licences, completion and man pages, in out/
+	rm -rf out/release out/release-files out/completion out/man
+	mkdir -p out/release out/completion out/man
+	$(GO) -C tools run ./licences -notices ../out/release/THIRD_PARTY_NOTICES ../cmd/torture ../torture-campaign
+	$(GO) build -o out/release-files/ ./cmd/torture && $(GO) -C torture-campaign build -o ../out/release-files/ .
+	@set -ex; for program in torture torture-campaign; do out/release-files/$$program man --out out/man; \
+	for shell in bash zsh fish; do out/release-files/$$program completion $$shell > out/completion/$$program.$$shell; done; done
+
+release-notes: ## the section of VERSION (default Unreleased) in CHANGELOG.md: out/release-notes.md
+	@mkdir -p out; awk -v version="[$(VERSION:v%=%)]" '/^## /{on = $$2 == version; next} /^\[.*\]: /{on = 0} on' CHANGELOG.md > out/release-notes.md; \
+	test -s out/release-notes.md || { echo "release-notes: CHANGELOG.md has no section ## [$(VERSION:v%=%)]: write it"; exit 2; }
+
+release-check: ## check .goreleaser.yaml by goreleaser
+	$(GORELEASER) check
+
+snapshot: ## build everything that a release has, without publishing it, in out/dist; without SBOMs and images
+	$(GORELEASER) release --snapshot --clean --skip=sbom,docker
+
+release: ## publish the release of the tag that is checked out, as a draft (what .github/workflows/release.yml does)
+	GOBIN=$(CURDIR)/out/bin $(GO) install $(SYFT)
+	PATH="$(CURDIR)/out/bin:$$PATH" $(GORELEASER) release --clean --release-notes out/release-notes.md
 
 # Packages in which things happen at the same time; the others have no goroutines, or only start what is in these.
-RACE ?= ./sim ./workload $$($(GO) list ./... | grep -v -e /cmd/ -e /torturecli -e /examples/ -e /internal/ -e /linearizability$$ -e /results/ -e /story -e /wire$$)
+RACE ?= ./workload $$($(GO) list ./... | grep -v -e zktorture$$ -e /sim$$ -e /zoo$$ -e /campaign$$ -e /cmd/ -e /torturecli -e /examples/ -e /internal/ -e /linearizability$$ -e /protocol$$ -e /resolved$$ -e /results/ -e /story -e /strike$$ -e /wire$$)
+# Of the simulator, whose worlds run one goroutine at a time, those tests in which several run.
+RACE_SIM ?= AtOnce|Workers|Frozen|LossesOverWire|LeftOverWire
+RACE_CAMPAIGN ?= ./coordinator ./engine
 
 race: ## the quick tests of concurrent packages with the race detector; all: RACE=./... (needs a C compiler, or says that it is skipped)
-	@if command -v "$$($(GO) env CC)" >/dev/null; then set -x; $(GO) test -vet=off -race -short -timeout 60m -p $(PACKAGES) $(RACE); \
+	@if command -v "$$($(GO) env CC)" >/dev/null; then set -ex; $(GO) test -vet=off -race -short -timeout 60m -p 1 $(RACE); \
+	$(GO) test -vet=off -race -short -timeout 60m -run '$(RACE_SIM)' ./sim; \
+	$(GO) -C torture-campaign test -vet=off -race -short -timeout 60m -p 1 $(RACE_CAMPAIGN); \
 	else echo "race: skipped, because go test -race needs a C compiler and $$($(GO) env CC) is not here"; fi
+
+validate: ## the manifests of deploy/: rendered as kubectl does, and held against Kubernetes's own schemas
+	$(GO) -C deploy test -count=1 -run 'Manifests|Pods|Image' -v ./...
 
 zookeeper: ## make sure that real servers can be started: fetch ZooKeeper, install Java if root on Debian
 	@if [ -z "$$JAVA_HOME" ] && ! command -v java >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -q; fi
@@ -62,6 +132,23 @@ browser: ## make sure that pages can be tested: install Chromium if root on Debi
 	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	apt-get update -q && apt-get install -y -q --no-install-recommends chromium || echo "browser: Chromium could not be installed; its tests are skipped"; \
 	else echo "browser: no Chromium here, so the tests of pages are skipped"; fi
+
+node: ## make sure that the documentation site can be built: install Node.js and npm if root on Debian (else it is not)
+	@if command -v node >/dev/null && command -v npm >/dev/null; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	apt-get update -q && apt-get install -y -q --no-install-recommends nodejs npm || echo "node: Node.js could not be installed; the site is not built"; \
+	else echo "node: no Node.js and npm here, so the site is not built"; fi
+
+# npm writes the file of this name at the end. Without the registry there is no site; with it a failure is one.
+MODULES_OF_SITE := docs/node_modules/.package-lock.json
+NPM := npm --prefix docs
+
+$(MODULES_OF_SITE): docs/package-lock.json | node
+	@if command -v npm >/dev/null; then $(NPM) ci --ignore-scripts --no-audit --no-fund || ! $(NPM) ping; fi
+
+site: $(MODULES_OF_SITE) ## build the documentation site: out/site, which opens from a file system (needs Node.js, or says that it is skipped)
+	@rm -rf out/site; if [ -e $(MODULES_OF_SITE) ]; then set -ex; $(GO) run ./internal/site out/site/stories; $(NPM) run build; \
+	else echo "site: skipped, because its modules from the npm registry are not here"; fi
 
 CLIENTS := libcurator-recipes-java libcommons-cli-java zookeeper-bin default-jdk-headless \
 	python3-kazoo python3-pytest python3-mock python3-objgraph python3-gevent python3-eventlet
@@ -92,8 +179,10 @@ determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (de
 
 EXACT ?= 40
 
-exact: ## exact mode: its tests, and EXACT seeds (default 40) of go-zookeeper's lock and others compared between processes, also with -race
+exact: ## exact mode: its tests, and EXACT seeds (default 40) of go-zookeeper's lock and others compared between processes
 	ZKTORTURE_EXACT=$(EXACT) $(GO) run ./cmd/torture test -count=1 -timeout 120m -run 'Exact|Recorded|Edits' -v ./internal/exact ./sim ./zoo
+
+exact-race: ## exact mode with the race detector: EXACT seeds compared between processes (it builds Go's library once more)
 	@if command -v "$$($(GO) env CC)" >/dev/null; then \
 	ZKTORTURE_EXACT=$$(($(EXACT) < 500 ? $(EXACT) : 500)) $(GO) run ./cmd/torture test -race -vet=off -count=1 -timeout 120m -run 'ExactAcrossProcesses' -v ./sim; \
 	else echo "exact: without -race, which needs a C compiler"; fi
@@ -114,6 +203,20 @@ suites: zookeeper clients ## torture's servers beside real ones: Curator, zkCli,
 	@dpkg -s $(CLIENTS) >/dev/null 2>&1 || { echo "suites: not all of $(CLIENTS) are here"; exit 2; }
 	ZKTORTURE_SUITES=all $(GO) test -count=1 -timeout 60m -parallel 2 -v ./internal/suites
 
+campaign: ## all recipes of ours and the zoo for HOURS hours (default 1), and AGAIN hours (0.25) with what that has found: results/campaign/
+	rm -rf out/campaign results/campaign/failures results/campaign/night-* && mkdir -p out/campaign
+	$(GO) -C torture-campaign build -o ../out/campaign/ .
+	@set -e; cd out/campaign; to=../../results/campaign; for night in night-1,$(HOURS) night-2,$(AGAIN); do \
+	hours=$${night#*,}; night=$${night%,*}; echo "torture-campaign start $$night.json --dir $$night"; \
+	sed "s/\"duration\": \"[^\"]*\"/\"duration\": \"$${hours}h\"/" $$to/plan.json > $$night.json; \
+	./torture-campaign start $$night.json --dir $$night --failures $$to/failures > $$night.txt && status=0 || status=$$?; \
+	cat $$night.txt; \
+	./torture-campaign report $$night --html $$to/$$night --stories 20 --junit $$to/$$night/junit.xml --markdown $$to/$$night/report.md || test $$? -eq $$status; \
+	sed 's|$(CURDIR)/||g' $$night.txt > $$to/$$night/said.txt; test $$status -ne 2; done
+
+chaos: ## a campaign whose processes are killed KILLS times (default 10), at moments drawn from SEED, reports what one machine does
+	ZKTORTURE_CHAOS=$(KILLS) ZKTORTURE_CHAOS_SEED=$(SEED) $(GO) -C torture-campaign test -count=1 -timeout 60m -run Chaos -v .
+
 soak: ## torture four of our recipes on three real servers, ten minutes each: results/soak.md
 	$(GO) run ./results/generate soak
 
@@ -129,8 +232,8 @@ results-foreigngo: zookeeper ## torture the recipes of other Go projects, in sim
 kills: ## kill a run on real servers fifty times, and see that nothing is left: results/kills.md (minutes)
 	$(GO) run ./results/generate kills
 
-stories: ## tell the story of every animal of the zoo and check it, text and page (minutes)
-	ZKTORTURE_STORIES=all $(GO) test -count=1 -timeout 60m -run EveryAnimal -v ./story
+stories: ## tell the story of every animal of the zoo and check it, text and page; minimise with more seeds (minutes)
+	ZKTORTURE_STORIES=all $(GO) test -count=1 -timeout 60m -run 'EveryAnimal|Shrink|Stories' -v ./story ./sim
 
 checks: ## sim.Check on 42 broken recipes with 20 seeds each: every test ends with a story (a quarter of an hour)
 	ZKTORTURE_CHECKS=all $(GO) test -count=1 -timeout 120m -run CheckEndsWithAStory -v ./sim
@@ -152,9 +255,14 @@ results: ## measure bugs, speed, ensemble, zoo and others in results/ anew (half
 bug-%:
 	$(GO) run ./results/generate bug $*
 
-docs: ## paste the output of every marked command into README.md and docs/*.md anew
-	$(GO) test ./torturecli -run TestDocs -update
+docs: ## paste the output of every marked command into README.md and docs/*.md anew, and write docs/reference
+	$(GO) test ./torturecli -run 'TestDocs|TestReference$$' -update
+	$(GO) -C torture-campaign test . -run 'TestReference$$' -update
+	$(GO) -C internal/schemas test . -run 'TestReference$$' -update
+
+site-check: site ## every page of the site in a browser, by axe-core; make test takes every eighth
+	ZKTORTURE_PAGES=all $(GO) test -count=1 -timeout 60m ./internal/site
 
 clean: ## remove what runs leave in the checkout
-	rm -rf counterexamples out torture
+	rm -rf counterexamples out torture docs/node_modules docs/.vitepress/cache
 	find . -path '*/testdata/rapid' -prune -exec rm -rf {} +

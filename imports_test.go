@@ -27,17 +27,20 @@ var mayImport = map[string]string{
 	"ensemble":        "ensemble wire zkclient",
 	"zkclient":        "zkclient",
 	"wire":            "wire",
-	"sim":             "sim fakezk fakezk/protocol wire internal/digest internal/wholefile",
-	"story":           "story sim fakezk fakezk/protocol wire linearizability internal internal/digest internal/wholefile",
+	"sim":             "sim fakezk fakezk/protocol wire internal/cputime internal/digest internal/shellword internal/wholefile",
+	"story":           "story sim fakezk fakezk/protocol wire linearizability internal internal/cputime internal/digest internal/shellword internal/wholefile",
 	"zoo/published":   "zoo/published recipes",
-	"workload":        "workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published internal/digest internal/wholefile",
-	"worker":          "worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient internal/digest internal/wholefile",
-	"zoo":             "zoo zoo/published live live/confirm worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal ensemble zkclient internal/digest internal/wholefile",
-	"live":            "live worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient internal/digest internal/wholefile",
-	"live/confirm":    "live/confirm live worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient internal/digest internal/wholefile",
+	"workload":        "workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published internal/cputime internal/digest internal/shellword internal/wholefile",
+	"worker":          "worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient internal/cputime internal/digest internal/shellword internal/wholefile",
+	"zoo":             "zoo zoo/published live live/confirm worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal ensemble zkclient internal/cputime internal/digest internal/shellword internal/wholefile",
+	"live":            "live worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient internal/cputime internal/digest internal/shellword internal/wholefile",
+	"live/confirm":    "live/confirm live worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal zoo/published ensemble zkclient internal/cputime internal/digest internal/shellword internal/wholefile",
+	"campaign":        "campaign zoo zoo/published live live/confirm worker workload story sim fakezk fakezk/protocol wire recipes linearizability internal ensemble zkclient internal/cputime internal/digest internal/shellword internal/wholefile",
 
 	// Leaves that need nothing but the standard library:
+	"internal/cputime":   "internal/cputime",
 	"internal/digest":    "internal/digest",
+	"internal/shellword": "internal/shellword",
 	"internal/wholefile": "internal/wholefile",
 }
 
@@ -143,6 +146,85 @@ func TestFewModulesAreRequired(t *testing.T) {
 	}
 	if regexp.MustCompile(`(?m)^tool\b`).Match(mod) {
 		t.Error("go.mod has tools: they belong in tools/go.mod")
+	}
+}
+
+// Modules within this one, such as that of campaigns over many machines, bring dependencies that its users do not get.
+func TestNestedModulesAreNotImported(t *testing.T) {
+	nested := nestedModules(t)
+	if !slices.Contains(nested, module+"torture-campaign") {
+		t.Fatalf("torture-campaign is no module of its own: %v", nested)
+	}
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := list(t, "{{.ImportPath}} {{join .Deps \" \"}} {{join .TestImports \" \"}} {{join .XTestImports \" \"}}")
+	for _, other := range nested {
+		if bytes.Contains(mod, []byte(other)) {
+			t.Errorf("go.mod names %s", other)
+		}
+		for line := range strings.Lines(packages) {
+			words := strings.Fields(line)
+			for _, dep := range words[1:] {
+				if strings.HasPrefix(dep+"/", other+"/") {
+					t.Errorf("%s imports %s", words[0], dep)
+				}
+			}
+		}
+	}
+}
+
+// nestedModules are the modules in folders of this one, by the paths that they would be imported by.
+func nestedModules(t *testing.T) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.Name() == "go.mod" && path != "go.mod" {
+			found = append(found, module+filepath.ToSlash(filepath.Dir(path)))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// The command torture is made of these modules and of no others.
+func TestTortureIsMadeOf(t *testing.T) {
+	want := strings.Fields(`
+		github.com/alecthomas/kong
+		github.com/anishathalye/porcupine
+		github.com/beorn7/perks
+		github.com/cespare/xxhash/v2
+		github.com/go-zookeeper/zk
+		github.com/mitchellh/colorstring
+		github.com/munnerz/goautoneg
+		github.com/prometheus/client_golang
+		github.com/prometheus/client_model
+		github.com/prometheus/common
+		github.com/prometheus/procfs
+		github.com/rivo/uniseg
+		github.com/schollz/progressbar/v3
+		github.com/zktorture/zktorture
+		go.yaml.in/yaml/v2
+		golang.org/x/sync
+		golang.org/x/sys
+		golang.org/x/term
+		golang.org/x/time
+		google.golang.org/protobuf
+		pgregory.net/rapid`)
+	format := "{{with .Module}}{{.Path}}{{end}}"
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", format, "./cmd/torture")
+	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := strings.Fields(string(out))
+	slices.Sort(is)
+	if is = slices.Compact(is); !slices.Equal(is, want) {
+		t.Errorf("torture is made of\n%s\nand should be of\n%s", strings.Join(is, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/zktorture/zktorture/ensemble/posix"
 )
 
 // debianPackages hold debianJars.
@@ -29,6 +30,9 @@ func fetchDebian(ctx context.Context, cache string) (*Software, error) {
 	final := filepath.Join(cache, "zookeeper")
 	if found, err := unpacked(final); err == nil {
 		return found, nil
+	}
+	if err := posix.Allowed(); err != nil {
+		return nil, fmt.Errorf("ensemble: cannot download ZooKeeper's server: %w", err)
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, cacheError("make", err)
@@ -62,7 +66,7 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, cacheError("lock", err)
 	}
-	busy := poll(ctx, func() error { return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) })
+	busy := poll(ctx, func() error { return posix.TryLock(file) })
 	if busy != nil {
 		file.Close()
 		return nil, fmt.Errorf("ensemble: another process has held %s all the time: %w", path, busy)

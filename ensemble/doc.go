@@ -54,7 +54,7 @@
 //
 // # What is needed
 //
-// Java 11 or newer, found through JAVA_HOME or PATH, a shell (sh), and ZooKeeper's jars, which [Fetch] finds or
-// downloads. Partitions need Linux and privileges: see package netns. The servers write without fsync: a killed
-// process loses nothing, a machine without power would.
+// A Unix (elsewhere [Start] says where to run it instead), Java 11 or newer, found through JAVA_HOME or PATH, a shell
+// (sh), and ZooKeeper's jars, which [Fetch] finds or downloads. Partitions need Linux and privileges: see package netns.
+// The servers write without fsync: a killed process loses nothing, a machine without power would.
 package ensemble

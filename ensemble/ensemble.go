@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zktorture/zktorture/ensemble/netns"
+	"github.com/zktorture/zktorture/ensemble/posix"
 	"github.com/zktorture/zktorture/ensemble/quorum"
 	"github.com/zktorture/zktorture/ensemble/scratch"
 )
@@ -44,6 +45,9 @@ func Start(ctx context.Context, options Options) (*Ensemble, error) {
 	options, err := options.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	if err := posix.Allowed(); err != nil {
+		return nil, fmt.Errorf("ensemble: %w", err)
 	}
 	java, err := FindJava(ctx)
 	if err != nil {

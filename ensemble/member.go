@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zktorture/zktorture/ensemble/posix"
 	"github.com/zktorture/zktorture/ensemble/relay"
 )
 
@@ -67,7 +68,7 @@ func (m *Member) Kill() error { return m.end("kill", syscall.SIGKILL) }
 
 // Stop ends the server with SIGTERM, resuming a paused one, and returns when it is gone; it does nothing if it does
 // not run.
-func (m *Member) Stop() error { return m.end("stop", syscall.SIGTERM, syscall.SIGCONT) }
+func (m *Member) Stop() error { return m.end("stop", syscall.SIGTERM, posix.Continue) }
 
 func (m *Member) end(verb string, signals ...syscall.Signal) error {
 	m.mu.Lock()
@@ -85,14 +86,14 @@ func (m *Member) end(verb string, signals ...syscall.Signal) error {
 func (m *Member) Pause() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.setPaused("pause", syscall.SIGSTOP, true)
+	return m.setPaused("pause", posix.Stop, true)
 }
 
 // Resume continues a paused server with SIGCONT. It is an error if the server does not run.
 func (m *Member) Resume() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.setPaused("resume", syscall.SIGCONT, false)
+	return m.setPaused("resume", posix.Continue, false)
 }
 
 // setPaused needs m.mu.

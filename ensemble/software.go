@@ -30,6 +30,18 @@ type Software struct {
 // in the user's cache folder ([os.UserCacheDir]). It is never seen half filled, and several processes may fetch at
 // the same time.
 func Fetch(ctx context.Context) (*Software, error) {
+	if found, err := Find(); err == nil || os.Getenv("ZOOKEEPER_HOME") != "" {
+		return found, err
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	return fetchDebian(ctx, cache)
+}
+
+// Find is [Fetch] without a download: an error says that the server is not on this machine yet.
+func Find() (*Software, error) {
 	if home := os.Getenv("ZOOKEEPER_HOME"); home != "" {
 		return releaseIn(home)
 	}
@@ -40,7 +52,7 @@ func Fetch(ctx context.Context) (*Software, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fetchDebian(ctx, cache)
+	return unpacked(filepath.Join(cache, "zookeeper"))
 }
 
 // installed is where Debian's packages put jars. Only tests change it.

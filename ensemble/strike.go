@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/zktorture/zktorture/ensemble/netns"
+	"github.com/zktorture/zktorture/ensemble/posix"
 )
 
 // Strike makes a fault happen and returns which member it struck. If the target is a leader or follower it waits
@@ -122,7 +122,7 @@ func (m *Member) resumeIfPaused() error {
 	if !m.running() || !m.paused {
 		return nil
 	}
-	return m.setPaused("resume", syscall.SIGCONT, false)
+	return m.setPaused("resume", posix.Continue, false)
 }
 
 func (e *Ensemble) strikeLag(m *Member, role string, delay time.Duration) (undo func() error, err error) {

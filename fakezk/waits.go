@@ -21,8 +21,8 @@ func nobodyWaits(ch chan zk.Event) bool { return receivers != 0 && !waits(ch) }
 // not known.
 var receivers = findReceivers()
 
-// channelWords are fewer than a channel of the runtime has (runtime/chan.go: hchan).
-const channelWords = 10
+// channelWords are fewer than a channel of the runtime has (runtime/chan.go: hchan). With 32 bits the list is one further.
+const channelWords = 11
 
 // word is the n-th word of a channel.
 func word(ch chan zk.Event, n int) *uintptr {

@@ -3,11 +3,12 @@ package linearizability
 import (
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/zktorture/zktorture/internal/cputime"
 )
 
 // busyQueue returns a legal history of n operations by clients that are nearly always busy, on a queue
@@ -88,23 +89,13 @@ func BenchmarkMonitorQueueMillion(b *testing.B) {
 func benchMonitor(b *testing.B, h History, want Status) {
 	m := Queue()
 	b.ReportAllocs()
-	start := cpuTime(b)
+	start := cputime.Spent()
 	for b.Loop() {
 		if r := m.monitor(m.steps(h)); r.outcome != want {
 			b.Fatal(r.outcome, r.finding.property, r.reason)
 		}
 	}
-	b.ReportMetric(float64(cpuTime(b)-start)/float64(b.N)/1e6, "cpu-ms/op")
-}
-
-// cpuTime is the time that processors have spent on this process, which does not depend on how busy
-// the machine is with others.
-func cpuTime(b *testing.B) time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	b.ReportMetric(float64(cputime.Spent()-start)/float64(b.N)/1e6, "cpu-ms/op")
 }
 
 func benchPorcupine(b *testing.B, h History) {

@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"syscall"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/internal/cputime"
 )
 
 // longHolds is a legal history of somewhat more operations than given: 16 clients, busy most of the
@@ -50,26 +50,17 @@ func plantOverlap(h History) History {
 	panic("no hold can be found")
 }
 
-// processorTime is how long this process has been running on a processor, whatever else the machine does.
-func processorTime() time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		return 0
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
-}
-
 // benchmarkJudging measures what judges the history in processor time, too.
 func benchmarkJudging(b *testing.B, name string, judge func() Status, want Status) {
 	b.Run(name, func(b *testing.B) {
 		b.ReportAllocs()
-		began := processorTime()
+		began := cputime.Spent()
 		for b.Loop() {
 			if got := judge(); got != want {
 				b.Fatalf("the verdict is %v, not %v", got, want)
 			}
 		}
-		b.ReportMetric(float64((processorTime()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
+		b.ReportMetric(float64((cputime.Spent()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
 	})
 }
 
@@ -101,14 +92,14 @@ func BenchmarkLockByPorcupine(b *testing.B) {
 
 func benchmarkPorcupine(b *testing.B, m *Model, name string, h History) {
 	b.Run(name, func(b *testing.B) {
-		began, decided := processorTime(), 0.0
+		began, decided := cputime.Spent(), 0.0
 		for b.Loop() {
 			if byPorcupine(m, h) != Undetermined {
 				decided++
 			}
 		}
 		b.ReportMetric(decided/float64(b.N), "decided")
-		b.ReportMetric(float64((processorTime()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
+		b.ReportMetric(float64((cputime.Spent()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
 	})
 }
 

@@ -16,17 +16,25 @@ type Parameters struct {
 // ByName returns the model of that name, such as lock or queue. Parameters, of which only the first count, are for
 // the models that have some.
 func ByName(name string, with ...Parameters) (Model, error) {
-	p := append(with, Parameters{})[0]
-	models := []Model{Lock(), RWLock(), Semaphore(cmp.Or(p.Permits, 1)), Queue(), PriorityQueue(), Counter(),
-		Election(), DoubleBarrier(cmp.Or(p.Parties, 2)), Barrier()}
-	var known []string
-	for _, m := range models {
+	for _, m := range models(append(with, Parameters{})[0]) {
 		if m.Name == name {
 			return m, nil
 		}
-		known = append(known, m.Name)
 	}
-	return Model{}, fmt.Errorf("no model is called %q; the models are: %s", name, strings.Join(known, ", "))
+	return Model{}, fmt.Errorf("no model is called %q; the models are: %s", name, strings.Join(Names(), ", "))
+}
+
+// Names lists the names of the models.
+func Names() (names []string) {
+	for _, m := range models(Parameters{}) {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func models(p Parameters) []Model {
+	return []Model{Lock(), RWLock(), Semaphore(cmp.Or(p.Permits, 1)), Queue(), PriorityQueue(), Counter(),
+		Election(), DoubleBarrier(cmp.Or(p.Parties, 2)), Barrier()}
 }
 
 // OperationKind is what is known of an operation by its name. Operations of one name are of one kind in all models

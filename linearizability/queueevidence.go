@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -11,21 +10,7 @@ type mark struct {
 	what int32
 }
 
-// sortMarks is sortBy for marks, which are many.
-func sortMarks(marks []mark) {
-	moves := 32 * len(marks)
-	for i := 1; i < len(marks) && moves >= 0; i++ {
-		m, k := marks[i], i
-		for ; k > 0 && marks[k-1].at > m.at; k-- {
-			marks[k] = marks[k-1]
-			moves--
-		}
-		marks[k] = m
-	}
-	if moves < 0 {
-		slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
-	}
-}
+func sortMarks(marks []mark) { sortBy(marks, func(m mark) int64 { return m.at }) }
 
 // evidence collects the steps of a certificate.
 type evidence struct {

@@ -1,6 +1,9 @@
 package linearizability
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 // Recorder takes down the operations of clients as they run. The zero Recorder is ready for use, by any number of
 // goroutines.
@@ -96,7 +99,7 @@ func (r *Recorder) History() History {
 func (r *Recorder) stride() int {
 	stride := 100
 	for _, p := range r.pending {
-		for stride <= p.operation.Client && stride < 1e17 {
+		for stride <= p.operation.Client && stride < math.MaxInt/100 {
 			stride *= 10
 		}
 	}

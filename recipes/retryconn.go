@@ -158,7 +158,7 @@ func (l *retryConn) enlist(ctx context.Context, dir, prefix string, data []byte)
 		if err := ctx.Err(); err != nil {
 			return "", guid, err
 		}
-		path, err := l.conn.Create(strings.TrimSuffix(dir, "/")+"/"+prefix+guid+"-", data, zk.FlagEphemeralSequential, l.acl)
+		path, err := l.conn.Create(join(dir, prefix+guid+"-"), data, zk.FlagEphemeralSequential, l.acl)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
 			vanished++
@@ -258,12 +258,6 @@ func (l *retryConn) sweep(ctx context.Context, dir, prefix, guid string) error {
 
 func join(dir, name string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + name
-}
-
-// names tells whether a path ends with that name.
-func names(path, name string) bool {
-	rest, ok := strings.CutSuffix(path, name)
-	return ok && strings.HasSuffix(rest, "/")
 }
 
 func parent(path string) string {

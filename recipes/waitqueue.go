@@ -117,7 +117,7 @@ func (q *waitQueue) list(ctx context.Context) ([]member, error) {
 
 func (q *waitQueue) find(members []member) int {
 	i := slices.IndexFunc(members, func(m member) bool { return m.guid == q.guid })
-	if i >= 0 && !names(q.path, members[i].name) {
+	if i >= 0 {
 		q.path = join(q.dir, members[i].name)
 	}
 	return i

@@ -1,12 +1,12 @@
 package sim
 
 import (
-	"crypto/sha256"
+	"cmp"
 	"fmt"
-	"io"
-	"os"
 	"runtime/debug"
 	"sync"
+
+	"github.com/zktorture/zktorture/internal/digest"
 )
 
 // Build names the code of this program: the revision of the source if that was built as it is, else the program file's
@@ -14,7 +14,7 @@ import (
 var Build = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "program " + programSum()
+		return "program " + shortSum()
 	}
 	set := map[string]string{}
 	for _, s := range info.Settings {
@@ -23,22 +23,8 @@ var Build = sync.OnceValue(func() string {
 	if revision := set["vcs.revision"]; revision != "" && set["vcs.modified"] == "false" {
 		return fmt.Sprintf("revision %.12s, %s", revision, info.GoVersion)
 	}
-	return fmt.Sprintf("program %s, %s", programSum(), info.GoVersion)
+	return fmt.Sprintf("program %s, %s", shortSum(), info.GoVersion)
 })
 
-func programSum() string {
-	name, err := os.Executable()
-	if err != nil {
-		return "unknown"
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return "unknown"
-	}
-	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return "unknown"
-	}
-	return fmt.Sprintf("%x", h.Sum(nil)[:6])
-}
+// shortSum is the beginning of the program file's SHA-256.
+func shortSum() string { return fmt.Sprintf("%.12s", cmp.Or(digest.Program(), "unknown")) }

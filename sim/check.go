@@ -81,8 +81,8 @@ func checkByRapid(t *testing.T, w Workload, c checkConfig) {
 	if c.seeded {
 		flags["rapid.seed"] = fmt.Sprint(max(c.Seed, 1))
 	}
-	c.Again = fmt.Sprintf("go test -run '^%s$' -zktorture.replay=FILE", t.Name())
-	p := &property{workload: w, cfg: c.Config, solo: newSolo(w, c.Config), due: hurry(t), witness: newWitness()}
+	c.Again = goTest(t.Name()) + " -zktorture.replay=FILE"
+	p := &property{workload: w, cfg: c.Config, solo: newSolo(w, c.Config), due: hurry(t), witness: newWitness(statesMax)}
 	defer p.solo.end()
 	p.flags = setFlags(flags)
 	said, failed := underRapid(t, p.run)

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,10 +21,8 @@ type checkpoint struct {
 	Seen   []uint64
 	Digest uint64
 
-	Runs, Ends  int
-	SearchSteps int64
-	Result      Result // as far as it goes on growing
-	Struck      [faultCount]int
+	Runs, Ends int
+	Part       []byte // as JSON
 }
 
 type savedBranch struct {
@@ -43,16 +42,17 @@ const checkpointEvery = 10 * time.Second
 
 // save writes the checkpoint of a search that is between two runs.
 func (c *campaign) save(s *search) error {
-	p := checkpoint{
-		Of: c.scope(), Digest: s.digest, Runs: s.runs, Ends: s.ends, SearchSteps: s.steps, Result: c.result, Struck: c.struck,
+	part, err := json.Marshal(c.part)
+	if err != nil {
+		return fmt.Errorf("sim: the checkpoint: %w", err)
 	}
+	p := checkpoint{Of: c.scope(), Digest: s.digest, Runs: s.runs, Ends: s.ends, Part: part}
 	for key := range s.seen {
 		p.Seen = append(p.Seen, key)
 	}
 	for _, b := range s.stack {
 		p.Stack = append(p.Stack, savedBranch{b.n, b.label, b.options, b.taken, b.met, b.key})
 	}
-	p.Result.Disputed = nil
 	var out bytes.Buffer
 	if err := gob.NewEncoder(&out).Encode(p); err != nil {
 		return fmt.Errorf("sim: the checkpoint: %w", err)
@@ -76,21 +76,21 @@ func (c *campaign) load(s *search) error {
 		return fmt.Errorf("%w %s: it is of %q, and this is %q: name another file, or remove it", ErrCheckpoint,
 			c.cfg.Checkpoint, p.Of, c.scope())
 	}
-	s.digest, s.runs, s.ends, s.steps = p.Digest, p.Runs, p.Ends, p.SearchSteps
+	s.digest, s.runs, s.ends = p.Digest, p.Runs, p.Ends
 	for _, key := range p.Seen {
 		s.seen[key] = struct{}{}
 	}
 	for _, b := range p.Stack {
 		s.stack = append(s.stack, branch{b.N, b.Label, slices.Clone(b.Options), b.Taken, b.Met, b.Key})
 	}
-	c.result, c.struck = p.Result, p.Struck
-	return nil
+	var part Part
+	if err := json.Unmarshal(p.Part, &part); err != nil {
+		return fmt.Errorf("%w %s: %w", ErrCheckpoint, c.cfg.Checkpoint, err)
+	}
+	return c.part.Add(part)
 }
 
 // scope says what is searched, and by which program.
 func (c *campaign) scope() string {
-	cfg := c.cfg
-	return fmt.Sprintf("%s (%s): %d clients, %d users, %d operations, faults %v, at most %d, plain %v, without %v, "+
-		"backwards %v, whole %v, by %s", c.workload.Name(), c.workload.Recipe(), cfg.Clients, cfg.Users, cfg.Ops, cfg.Faults,
-		cfg.AtMost, cfg.Plain, cfg.Without, cfg.Backwards, cfg.Whole, Build())
+	return fmt.Sprintf("%s, share %d, by %s", c.of(), c.cfg.Share, Build())
 }

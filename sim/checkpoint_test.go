@@ -3,6 +3,7 @@ package sim
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -10,8 +11,13 @@ import (
 // searchOf searches what two users can do who each wait and enlist.
 func searchOf(t *testing.T, cfg Config) Result {
 	t.Helper()
+	return searchIn(t, quiet{{"await", "enlist"}, {"enlist"}}, cfg)
+}
+
+func searchIn(t *testing.T, w Workload, cfg Config) Result {
+	t.Helper()
 	cfg.Strategy, cfg.AtMost, cfg.Whole, cfg.NoShrink = Exhaustive, 1, true, true
-	r, err := Run(t.Context(), quiet{{"await", "enlist"}, {"enlist"}}, cfg)
+	r, err := Run(t.Context(), w, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +53,28 @@ func TestASearchGoesOn(t *testing.T) {
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("the checkpoint of a finished search is left: %v", err)
 	}
+}
+
+// What a search has found until it is stopped is not lost.
+func TestASearchGoesOnWithWhatItFound(t *testing.T) {
+	w := ScribblePlans()
+	whole := searchIn(t, w, Config{NoFaultsAtAll: true})
+	r, file := Result{}, filepath.Join(t.TempDir(), "checkpoint")
+	for runs := 7; r.Extent.Word != ExtentComplete && runs < 2*whole.Extent.Runs; runs += 7 {
+		r = searchIn(t, w, Config{NoFaultsAtAll: true, Checkpoint: file, Episodes: runs})
+	}
+	if !reflect.DeepEqual(found(whole), found(r)) || len(r.Violations) < 5 || r.Hash != whole.Hash {
+		t.Errorf("at once %d properties, %v; in parts %d, %v", len(whole.Violations), whole.Extent, len(r.Violations), r.Extent)
+	}
+}
+
+// found is what was found, and how often.
+func found(r Result) map[string]int {
+	times := map[string]int{}
+	for _, f := range r.Violations {
+		times[f.Property] = f.Times
+	}
+	return times
 }
 
 // A checkpoint of another search, or what is none, is refused and left as it is.

@@ -189,7 +189,7 @@ func replayOnce(workload Workload, c *Counterexample) (*Replayed, error) {
 	}
 	var trace []Step
 	e := cfg.episode(c.Choices.Replay())
-	e.trace = &trace
+	e.trace, e.places = &trace, newPlaces()
 	e.exact = c.Exact
 	alone := &solo{workload: workload, servers: fakezk.New(fakezk.Config{})}
 	o := alone.run(e)

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -118,7 +119,7 @@ func TestImpossibleCounterexamples(t *testing.T) {
 // Choices that were made for another run are taken as far as they go; that is no reason to panic.
 func TestAnyChoicesReplay(t *testing.T) {
 	w := find(t, "queue", "")
-	for _, choices := range []sim.Choices{nil, {-5, 1 << 40, -1},
+	for _, choices := range []sim.Choices{nil, {-5, math.MaxInt, -1},
 		{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 99, 99, 99, 99, 99, 99}} {
 		if one := sim.RunOne(w, sim.Config{}, choices.Replay()); len(one.Violations) > 0 {
 			t.Errorf("%v: %v", choices, one.Violations)

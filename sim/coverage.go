@@ -19,7 +19,7 @@ type Coverage struct {
 	Offered  int `json:"offered"` // placements that the world is known to have offered
 	Struck   int `json:"struck"`  // of these, those at which a fault struck
 	Pairs    int `json:"pairs"`
-	States   int `json:"states"` // estimated if there are more than 65,536
+	States   int `json:"states"` // estimated if there are more than [Config.CoverageStates]
 
 	Recent    int `json:"recent"`     // the last tenth of the episodes
 	NewStates int `json:"new_states"` // states that none before them had shown
@@ -30,14 +30,26 @@ type Coverage struct {
 	Next    float64 `json:"next"`
 	AtLeast bool    `json:"at_least,omitempty"`
 
-	Faults map[string]FaultCoverage `json:"faults"`          // by name
-	Never  []Placement              `json:"never,omitempty"` // offered, and never struck there, in order
+	Faults map[string]FaultCoverage `json:"faults"` // by name
+	// Operations are the same by the operation of the recipe, "" between operations, and the fault.
+	Operations map[string]map[string]FaultCoverage `json:"operations"`
+
+	Never []Placement `json:"never,omitempty"` // offered, and never struck there, in order
 }
 
 // FaultCoverage is what [Coverage] says of one fault.
 type FaultCoverage struct {
 	Offered int `json:"offered"`
 	Struck  int `json:"struck"`
+}
+
+// with counts one more placement.
+func (c FaultCoverage) with(struck bool) FaultCoverage {
+	c.Offered++
+	if struck {
+		c.Struck++
+	}
+	return c
 }
 
 // Placement is a fault, in one of its ways, at a place of an operation of the recipe.
@@ -140,11 +152,11 @@ func (s *sights) coverage(episodes int) *Coverage {
 	c := &Coverage{
 		Episodes: episodes, Offered: len(s.Offered), Struck: len(s.Struck), Pairs: len(s.Pairs),
 		States: s.States.scaled(len(s.States.Seen)), Recent: (episodes + 9) / 10, AtLeast: s.States.Level > 0,
-		Faults: map[string]FaultCoverage{},
+		Faults: map[string]FaultCoverage{}, Operations: map[string]map[string]FaultCoverage{},
 	}
 	fresh := 0
 	for _, t := range s.States.Seen {
-		if t.First >= episodes-c.Recent {
+		if t.first() >= episodes-c.Recent {
 			fresh++
 		}
 	}
@@ -152,13 +164,15 @@ func (s *sights) coverage(episodes int) *Coverage {
 	c.Next = float64(len(s.alone())) / float64(max(looked(episodes), 1))
 	for p := range s.Offered {
 		_, struck := s.Struck[p]
-		f := c.Faults[p.Fault]
-		if f.Offered++; struck {
-			f.Struck++
-		} else {
+		if !struck {
 			c.Never = append(c.Never, p)
 		}
-		c.Faults[p.Fault] = f
+		at := c.Operations[p.Operation]
+		if at == nil {
+			at = map[string]FaultCoverage{}
+			c.Operations[p.Operation] = at
+		}
+		c.Faults[p.Fault], at[p.Fault] = c.Faults[p.Fault].with(struck), at[p.Fault].with(struck)
 	}
 	slices.SortFunc(c.Never, comparePlacements)
 	return c
@@ -171,8 +185,8 @@ func looked(episodes int) int { return (episodes + lookedShare - 1) / lookedShar
 func (s *sights) alone() map[int]bool {
 	alone := map[int]bool{}
 	add := func(t tally) {
-		if !t.Again && lookedAt(t.First) {
-			alone[t.First] = true
+		if t.once() && lookedAt(t.first()) {
+			alone[t.first()] = true
 		}
 	}
 	for t := range maps.Values(s.Struck) {

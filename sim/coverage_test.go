@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -13,7 +14,8 @@ import (
 // What was seen depends on the seed alone: neither on the number of workers nor on the order in which episodes end.
 func TestCoverageDoesNotDependOnWorkers(t *testing.T) {
 	for strategy := range sampling() {
-		cfg := sim.Config{Episodes: 400, Seed: 5, Strategy: strategy, Workers: 1, Coverage: true}
+		cfg := sim.Config{Episodes: 400, Seed: 5, Strategy: strategy, Workers: 1, Coverage: true,
+			Near: sim.NearFor(strategy)}
 		one := run(t, find(t, "lock", ""), cfg).Coverage
 		cfg.Workers = 4
 		four := run(t, find(t, "lock", ""), cfg).Coverage
@@ -27,7 +29,7 @@ func TestCoverageDoesNotDependOnWorkers(t *testing.T) {
 func TestCoverageChangesNoRun(t *testing.T) {
 	for strategy := range sampling() {
 		w := find(t, "lock", "")
-		cfg := sim.Config{Episodes: 130, Seed: 5, Faults: sim.EveryFault, Strategy: strategy}
+		cfg := sim.Config{Episodes: 130, Seed: 5, Faults: sim.EveryFault, Strategy: strategy, Near: sim.NearFor(strategy)}
 		without := run(t, w, cfg)
 		cfg.Coverage = true
 		if with := run(t, w, cfg); with.Hash != without.Hash || without.Coverage != nil || with.Coverage == nil {
@@ -64,12 +66,29 @@ func TestPlacements(t *testing.T) {
 			t.Errorf("the caller of no operation could give up: %v", p)
 		}
 	}
-	sum := sim.FaultCoverage{}
+	sum, faults, left := sim.FaultCoverage{}, map[string]sim.FaultCoverage{}, 0
 	for _, f := range c.Faults {
 		sum.Offered, sum.Struck = sum.Offered+f.Offered, sum.Struck+f.Struck
 	}
 	if sum != (sim.FaultCoverage{Offered: c.Offered, Struck: c.Struck}) {
 		t.Errorf("%+v is the sum of the faults", sum)
+	}
+	for _, of := range c.Operations {
+		for fault, f := range of {
+			sum := faults[fault]
+			faults[fault] = sim.FaultCoverage{Offered: sum.Offered + f.Offered, Struck: sum.Struck + f.Struck}
+		}
+	}
+	if !maps.Equal(faults, c.Faults) {
+		t.Errorf("%v is the sum of the operations, not %v", faults, c.Faults)
+	}
+	for _, p := range c.Never {
+		if p.Operation == "acquire" && p.Fault == "loss" {
+			left++
+		}
+	}
+	if f := c.Operations["acquire"]["loss"]; f.Struck == 0 || f.Offered-f.Struck != left {
+		t.Errorf("%+v is said of lost connections in acquires, and %d ways are left", f, left)
 	}
 	few := run(t, find(t, "lock", ""), sim.Config{Episodes: 3, Seed: 1, Faults: sim.Loss, Coverage: true}).Coverage
 	for _, p := range few.Never {

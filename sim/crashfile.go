@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/zktorture/zktorture/internal/shellword"
 )
 
 // crashFile is a counterexample file of the current episode, for the case that the process dies in it: a panic on a
@@ -43,7 +45,7 @@ func newCrashFile(w Workload, cfg Config) *crashFile {
 		return nil
 	}
 	f := &crashFile{file: file}
-	again := strings.ReplaceAll(cmp.Or(cfg.Again, "torture replay FILE"), "FILE", file.Name())
+	again := strings.ReplaceAll(cmp.Or(cfg.Again, "torture replay FILE"), "FILE", shellword.Quote(file.Name()))
 	head, err := json.Marshal(crashHead{Counterexample{
 		Format: CounterexampleFormat, Workload: w.Name(), Recipe: w.Recipe(),
 		Faults: cfg.Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops, Exact: exactBuild, Wire: overWire(w), Property: PropertyCrash,

@@ -62,7 +62,7 @@ func TestCrashLeavesAFile(t *testing.T) {
 	ways := map[string]string{
 		"crash random":   `again (\S+\.json)`,
 		"crash sweep":    `again (\S+\.json)`,
-		"test crasher 3": `go test -run '\^TestAsChild/3\$' -zktorture\.replay=(\S+\.json)`,
+		"test crasher 3": `go test github.com/zktorture/zktorture/sim -run '\^TestAsChild\$/\^3\$' -zktorture\.replay=(\S+\.json)`,
 	}
 	for way, again := range ways {
 		t.Run(way, func(t *testing.T) {

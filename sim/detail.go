@@ -23,10 +23,11 @@ type Detail struct {
 	Dialled Dialled // of a line of kind connect: what came of it
 
 	// Of a request, answered, lost or neither:
-	Request string // create, children, multi, …: its name, as in [github.com/zktorture/zktorture/recipes.Around]
-	Watch   bool   // it sets a watch
-	Dropped bool   // the server closes the connection instead of an answer
-	Hangs   bool   // the server, a deposed leader, will never answer
+	Request string  // create, children, multi, …: its name, as in [github.com/zktorture/zktorture/recipes.Around]
+	Watch   bool    // it sets a watch
+	Dropped bool    // the server closes the connection instead of an answer
+	Hangs   bool    // the server, a deposed leader, will never answer
+	Places  []Place // where the recipe has sent it, innermost first; only a replay knows
 
 	// Of a request that is answered in this step, and of a reply:
 	Err    fakezk.Code // the error that is answered
@@ -153,7 +154,7 @@ func (w *World) detail(kind Kind, client int) Detail {
 // asks notes the request and its user.
 func (s *Step) asks(w *World, call *fakezk.Call) {
 	r := &call.Request
-	s.User, s.Op, s.Sent = call.User, call.Tag, w.sentAt(call)
+	s.User, s.Op, s.Sent, s.Places = call.User, call.Tag, w.sentAt(call), w.placesOf(call)
 	s.Path, s.Request, s.Watch = requestPath(r), requestName(r.Op), r.Watch
 }
 

@@ -235,6 +235,7 @@ var update = flag.Bool("update", false, "write the hashes that came out into tes
 // The hash covers the steps: two seeds that are not the same run do not have the same hash, and
 // equal hashes mean equal traces.
 func TestHashTellsRunsApart(t *testing.T) {
+	bubbles.Many(t)
 	for _, recipe := range []string{"ours", "ours/simple-watch", "published/WriteLock"} {
 		tellsRunsApart(t, find(t, "lock", recipe))
 	}
@@ -264,9 +265,8 @@ func tellsRunsApart(t *testing.T, w sim.Workload) {
 func TestResultDoesNotDependOnWorkers(t *testing.T) {
 	for strategy := range sampling() {
 		w := find(t, "lock", "published/WriteLock")
-		// In an eighth of them the sweep finds nothing.
-		cfg := sim.Config{Episodes: max(bubbles.Share(1500), 400), Seed: 5, Strategy: strategy, Workers: 1,
-			NoShrink: true}
+		// In fewer the sweep finds nothing.
+		cfg := sim.Config{Episodes: 400, Seed: 5, Strategy: strategy, Workers: 1, NoShrink: true, Near: sim.NearFor(strategy)}
 		one := run(t, w, cfg)
 		cfg.Workers = 2
 		two := run(t, w, cfg)

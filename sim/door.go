@@ -236,6 +236,7 @@ func (p *process) clientAt(l *line) *wireClient {
 // crash leaves a process's goroutines where they are: whatever they ask of their connections, they wait.
 func (d *door) crash() {
 	d.crashed.Store(true)
+	d.world.cfg.places.bury(d.process.pending())
 	for _, c := range d.process.clients {
 		c.(*wireClient).drop()
 	}

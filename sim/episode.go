@@ -23,6 +23,7 @@ type episodeConfig struct {
 	memory   *memory    // … this, which is the next world's when the episode has been judged; nil for none
 	trace    *[]Step    // where to keep a trace; nil for none
 	ready    *readiness // who went on together; nil if nobody wants to know
+	places   *places    // where requests were sent; nil if nobody wants to know
 	audit    uint64     // if not 0: the seed with which a clean episode's history is corrupted
 	witness  *witness   // notes what is seen; nil if nobody wants to know
 	most     []int      // a run that costs as much is given up, see [size.cost]; nil for no bound
@@ -50,6 +51,7 @@ type outcome struct {
 	hash    uint64
 	aborted any // what the source gave up with
 	record  *Record
+	bubble  int // its number, where somebody may want to know what is left in it: of runs with a trace, and over the wire
 	wire    bool
 	outlive bool   // goroutines may outlive the episode, see [World.outlived]
 	left    string // where goroutines have, "" if none
@@ -66,9 +68,9 @@ func runEpisode(workload Workload, cfg *episodeConfig) *outcome {
 	cfg.dog.leave()
 	switch {
 	case leaked && o.outlive:
-		o.left = leftPlaces()
+		o.left = leftPlaces(o.bubble)
 	case leaked && len(o.Violations) == 0 && o.aborted == nil:
-		o.Violations = []Violation{{Property: "goroutine-leak", Message: describeLeak(cfg.trace != nil)}}
+		o.Violations = []Violation{{Property: "goroutine-leak", Message: describeLeak(o.bubble)}}
 	}
 	cfg.dog.stop() // what follows takes its time, and has limits of its own
 	o.judgeLater()
@@ -138,12 +140,12 @@ func inBubble(f func()) (leaked bool) {
 
 // describeLeak says what has been left behind. The stacks are for runs with a trace only, which are few: collecting
 // them takes longer the more goroutines runs have left.
-func describeLeak(stacks bool) string {
+func describeLeak(bubble int) string {
 	const text = "after all connections were closed goroutines of the recipe still waited"
-	if !stacks {
+	if bubble == 0 {
 		return text
 	}
-	return text + ":\n" + bubbleStacks(true)
+	return text + ":\n" + bubbleStacks(bubble)
 }
 
 func (w *World) run(workload Workload, o *outcome) {
@@ -156,7 +158,7 @@ func (w *World) run(workload Workload, o *outcome) {
 		o.made, o.hash, o.steps, o.ops = w.source.made, w.hash, w.step, w.ops
 		o.events, o.after, o.layout = w.events[:w.eventful:w.eventful], w.events[w.eventful:], w.layout()
 		o.allowed = w.cfg.faults
-		o.wire, o.outlive = w.door != InProcess, w.outlived()
+		o.bubble, o.wire, o.outlive = w.bubble, w.door != InProcess, w.outlived()
 	}()
 	w.beginExact()
 	w.setUp(workload)

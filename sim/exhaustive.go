@@ -25,6 +25,8 @@ type search struct {
 	backwards bool
 	without   Reductions
 	plain     bool
+	share     int // whose plans are searched …
+	shares    int // … of so many
 
 	stack    []branch
 	at       int // how many choices the run under way has made
@@ -44,12 +46,10 @@ type search struct {
 	seen   map[uint64]struct{}
 	digest uint64 // of all states seen, in whatever order
 	runs   int
-	ends   int // runs that were not cut
-	steps  int64
+	ends   int   // runs that were not cut
 	why    error // why what was run is not all, nil if it may be
 
-	complete bool
-	spent    time.Duration // of processor time
+	complete bool // there is no other run
 }
 
 // branch is a choice with the options that a search takes in turn.
@@ -67,6 +67,7 @@ func (b *branch) value() int { return b.options[b.taken] }
 // Why runs of a search end early.
 var (
 	errSeen     = errors.New("a state that was seen before")
+	errNotOurs  = errors.New("a plan of another share")
 	errDiverged = errors.New("equal choices gave another run: the recipe, or the simulator, is not deterministic")
 	errOnGrid   = errors.New("a violation that shows only where time is on the grid of a search")
 	errOffGrid  = errors.New("too many steps passed without time")
@@ -76,7 +77,7 @@ var (
 func newSearch(cfg Config) *search {
 	return &search{
 		atMost: cfg.AtMost, users: cfg.Users, backwards: cfg.Backwards, without: cfg.Without, plain: cfg.Plain,
-		seen: map[uint64]struct{}{},
+		share: cfg.Share, shares: cfg.Shares, seen: map[uint64]struct{}{},
 	}
 }
 
@@ -205,14 +206,12 @@ func upTo(n int) []int {
 	return all
 }
 
-// planned is called when the episode has been drawn, for which the workload has made all but the first choices.
+// planned is called when the episode has been drawn, for which the workload has made all but the first choices. It gives a
+// plan of another share up: plans that a search takes for equal have equal hashes, and states of different plans are
+// never equal, so shares see nothing of each other.
 func (s *search) planned(w *World, drawn int) {
 	if s.world = w; s.drawn > 0 {
 		return
-	}
-	s.plans = nil
-	if e, can := w.episode.(WithClientPlans); can && !s.without.Has(ReduceNewcomers) {
-		s.plans, _ = e.ClientPlans()
 	}
 	var d digest.Sum
 	count := s.at
@@ -226,6 +225,13 @@ func (s *search) planned(w *World, drawn int) {
 		d.Int(int64(s.stack[i].value()))
 	}
 	s.plan, s.drawn = uint64(d), s.at
+	if digest.Mix(s.plan)%uint64(s.shares) != uint64(s.share) {
+		panic(givenUp{errNotOurs})
+	}
+	s.plans = nil
+	if e, can := w.episode.(WithClientPlans); can && !s.without.Has(ReduceNewcomers) {
+		s.plans, _ = e.ClientPlans()
+	}
 }
 
 // come is called when the world comes to a state in which something is to be chosen.
@@ -285,8 +291,10 @@ func (s *search) in(cfg *episodeConfig, run func(*episodeConfig) *outcome) *outc
 	s.begin()
 	cfg.source, cfg.search, cfg.exact = s, s, false
 	o := run(cfg)
+	if o.aborted == errNotOurs {
+		return o
+	}
 	s.runs++
-	s.steps += int64(o.steps)
 	switch o.aborted {
 	case nil:
 		s.ends++
@@ -302,12 +310,9 @@ func (s *search) in(cfg *episodeConfig, run func(*episodeConfig) *outcome) *outc
 	return o
 }
 
-// exhaust runs all executions within the bound of the campaign. It ends early with the first violation.
+// exhaust runs all executions within the bound of the campaign.
 func (c *campaign) exhaust(ctx, stop context.Context, dog *watchdog) {
 	s := newSearch(c.cfg)
-	servers := fakezk.New(fakezk.Config{})
-	var before []made
-	memory := newMemory()
 	c.search = s
 	if c.cfg.Checkpoint != "" {
 		if s.why = c.load(s); s.why != nil {
@@ -315,23 +320,25 @@ func (c *campaign) exhaust(ctx, stop context.Context, dog *watchdog) {
 		}
 		defer c.leave(s)
 	}
-	cpu, saved := processorTime(), time.Now()
-	defer func() { s.spent = processorTime() - cpu }()
+	servers := fakezk.New(fakezk.Config{})
+	var before []made
+	memory := newMemory()
+	saved := time.Now()
 	for {
 		cfg := c.cfg.episode(nil)
 		cfg.servers, cfg.made, cfg.memory, cfg.number, cfg.dog = servers, before, memory, s.runs, dog
 		o := s.in(cfg, func(e *episodeConfig) *outcome { return runEpisode(c.workload, e) })
 		before = o.made
 		if o.aborted == nil {
-			if c.news(o) {
-				if o = c.alone(o, servers, dog); !c.news(o) {
+			if c.counts(o) {
+				if o = c.alone(o, servers, dog); !c.counts(o) {
 					s.why = errOnGrid
 				}
 			}
-			c.record(s.ends-1, o)
+			c.record(unnumbered, o)
 		}
 		switch {
-		case s.why != nil || len(c.found) > 0 && !c.cfg.Whole:
+		case s.why != nil || len(c.part.Found) > 0 && !c.cfg.Whole:
 			return
 		case !s.next():
 			s.complete = true
@@ -353,7 +360,7 @@ func (c *campaign) exhaust(ctx, stop context.Context, dog *watchdog) {
 func (c *campaign) leave(s *search) {
 	switch {
 	case errors.Is(s.why, ErrCheckpoint): // somebody else's
-	case s.complete || len(c.found) > 0:
+	case s.complete || len(c.part.Found) > 0 && !c.cfg.Whole:
 		os.Remove(c.cfg.Checkpoint)
 	case s.runs > 0:
 		if err := c.save(s); err != nil {
@@ -385,9 +392,7 @@ func (c *campaign) spent(ctx, stop context.Context, s *search) error {
 	return nil
 }
 
-// news tells whether an episode breaks a property that counts and that none before it has broken.
-func (c *campaign) news(o *outcome) bool {
-	return slices.ContainsFunc(o.Violations, func(v Violation) bool {
-		return c.found[v.Property] == nil && (c.cfg.Until == "" || v.Property == c.cfg.Until)
-	})
+// counts tells whether an episode breaks a property that counts.
+func (c *campaign) counts(o *outcome) bool {
+	return len(o.Violations) > 0 && c.cfg.Until == "" || o.breaks(c.cfg.Until) != nil
 }

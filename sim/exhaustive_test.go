@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
 )
 
 // scribble is a workload of a few random requests a client. Each order of calls and returns with other results breaks a
@@ -112,18 +114,19 @@ func seenIn(t searcher, w Workload, cfg Config) (map[string]bool, Extent) {
 		t.Fatal(err)
 	}
 	c.run(t.Context())
-	if c.frozen != "" || c.search.why != nil && !strings.HasSuffix(c.search.why.Error(), "were made") {
-		t.Fatal(c.frozen, c.search.why)
+	if why := c.part.Search.Why; c.part.Frozen != "" || why != "" && !strings.HasSuffix(why, "were made") {
+		t.Fatal(c.part.Frozen, why)
 	}
 	seen := map[string]bool{}
-	for p := range maps.Keys(c.found) {
-		seen[p] = true
+	for _, f := range c.part.Found {
+		seen[f.Property] = true
 	}
-	return seen, c.search.extent()
+	return seen, c.part.extent(1)
 }
 
 // What a search leaves out cannot be seen: with all reductions, and with none, it finds the same.
 func TestReductionsHideNothing(t *testing.T) {
+	bubbles.Many(t)
 	compared := 0
 	rapid.Check(t, func(t *rapid.T) {
 		names := slices.Sorted(maps.Keys(scribbles))
@@ -153,6 +156,7 @@ func TestReductionsHideNothing(t *testing.T) {
 // Servers that are equal are one to the recipe: with clients that connect to each of them, and to one of those that are
 // equal, a search sees the same.
 func TestServersThatAreEqualAreOne(t *testing.T) {
+	bubbles.Many(t)
 	for _, faults := range []Faults{Lag, Deposed, Quorum} {
 		for _, w := range []scribble{{{"make", "remove"}, {"list"}}, {{"await"}, {"make"}}} {
 			all, whole := seenBy(t, w, faults, ReduceServers|ReduceVariants, false, 1<<20)
@@ -203,4 +207,15 @@ func TestInAnOutageRequestsFailOrWait(t *testing.T) {
 	if extent.Word != ExtentComplete {
 		t.Error(extent)
 	}
+}
+
+// scribblePlans is a workload that draws what its two users do.
+type scribblePlans struct{ scribble }
+
+// ScribblePlans returns a workload of nine plans, with an execution of which each breaks a property of its own.
+func ScribblePlans() Workload { return scribblePlans{} }
+
+func (scribblePlans) Plan(p *Plan) Episode {
+	scripts := [][]string{{"make", "list"}, {"list"}, {"await", "remove"}}
+	return scribble{scripts[p.Choose(3, PlanLabel(0))], scripts[p.Choose(3, PlanLabel(1))]}
 }

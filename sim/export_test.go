@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/cputime"
 )
 
 // SetFreezeAfter changes how long a world may stand still.
@@ -97,8 +98,19 @@ func SweepOf(w Workload, cfg Config, base uint64) []Source {
 
 // SourceOf returns the source of an episode of a campaign with a strategy other than the sweep.
 func SourceOf(strategy string, seed, episode uint64) Source {
-	return newDraws(strategy, seed).source(episode)
+	return newDraws(strategy, seed, near(strategy)).source(episode)
 }
+
+// near are episodes for strategy near, of any kind.
+func near(strategy string) []Choices {
+	if strategy != Near {
+		return nil
+	}
+	return []Choices{{1, 2, 3, 4, 5, 6, 7, 8, 9}, slices.Repeat(Choices{0, 1, 2}, 100)}
+}
+
+// NearFor returns them for another package's tests.
+var NearFor = near
 
 // Turns are whose the episodes of a mix are.
 func Turns() []string { return turns[:] }
@@ -182,7 +194,7 @@ func Within(w Workload, cfg Config, choices, bound func() Source) (whole, bounde
 }
 
 // ProcessorTime is what this process has had of the processors.
-func ProcessorTime() time.Duration { return processorTime() }
+func ProcessorTime() time.Duration { return cputime.Spent() }
 
 // Leaves draws runs of a tree of choices, in which the answers below next lead to known ones, until all are known.
 func Leaves(next func(path []int) (n int), draw func(n int) int) (runs [][]int) {

@@ -1,8 +1,8 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
-	"time"
 )
 
 // Words for what a verdict covers.
@@ -25,8 +25,6 @@ type Extent struct {
 	Ends      int    `json:"ends,omitempty"`
 	Digest    uint64 `json:"-"`
 	Episodes  int    `json:"episodes,omitempty"` // SAMPLED: so many
-
-	CPU time.Duration `json:"-"` // processor time of the search, and of all else that the process did meanwhile
 }
 
 // String says it in a line.
@@ -40,24 +38,68 @@ func (c Extent) String() string {
 	return fmt.Sprintf("SAMPLED (%d)", c.Episodes)
 }
 
-// extent says how far a search has come.
-func (s *search) extent() Extent {
-	c := Extent{
-		Word: ExtentComplete, Runs: s.runs, Estimated: s.runs, States: len(s.seen), Ends: s.ends, Digest: s.digest, CPU: s.spent,
-	}
-	if !s.complete {
-		c.Word, c.Reason = ExtentBounded, "a violation was found"
-		if s.why != nil {
-			c.Reason = s.why.Error()
-		}
-		c.Estimated = int(float64(s.runs) / max(s.done(), 1e-9))
-	}
-	return c
+// PartSearch is how far shares of a search have come, see [Extent].
+type PartSearch struct {
+	Shares    int    `json:"shares"` // that are in it
+	Runs      int    `json:"runs"`
+	Estimated int    `json:"estimated"`
+	States    int    `json:"states"`
+	Ends      int    `json:"ends"`
+	Digest    uint64 `json:"digest"`
+	Why       string `json:"why,omitempty"`    // why a share has not come to its end, "" if all have …
+	WhyOf     int    `json:"why_of,omitempty"` // … and the first of which that is true
 }
 
-func (c *campaign) extent() Extent {
-	if c.search != nil {
-		return c.search.extent()
+// plus returns how far the shares of both have come, each nil if there are none.
+func (s *PartSearch) plus(t *PartSearch) *PartSearch {
+	switch {
+	case s == nil:
+		return t
+	case t == nil:
+		return s
 	}
-	return Extent{Word: ExtentSampled, Episodes: c.result.Episodes}
+	sum := PartSearch{
+		s.Shares + t.Shares, s.Runs + t.Runs, s.Estimated + t.Estimated, s.States + t.States, s.Ends + t.Ends,
+		s.Digest + t.Digest, s.Why, s.WhyOf,
+	}
+	if s.Why == "" || t.Why != "" && t.WhyOf < s.WhyOf {
+		sum.Why, sum.WhyOf = t.Why, t.WhyOf
+	}
+	return &sum
+}
+
+// reached says how far a search, or a share, has come.
+func (s *search) reached() *PartSearch {
+	p := &PartSearch{
+		Shares: 1, Runs: s.runs, Estimated: s.runs, States: len(s.seen), Ends: s.ends, Digest: s.digest,
+	}
+	switch {
+	case s.why != nil:
+		p.Why, p.WhyOf = s.why.Error(), s.share
+	case !s.complete:
+		p.Why, p.WhyOf = "a violation was found", s.share
+	}
+	if !s.complete {
+		p.Estimated = int(float64(s.runs) / max(s.done(), 1e-9))
+	}
+	return p
+}
+
+// extent says what is covered by a campaign whose search, if it is one, has so many shares.
+func (p *Part) extent(shares int) Extent {
+	s := p.Search
+	if s == nil {
+		return Extent{Word: ExtentSampled, Episodes: p.Episodes}
+	}
+	e := Extent{
+		Word: ExtentComplete, Reason: s.Why, Runs: s.Runs, Estimated: s.Estimated, States: s.States, Ends: s.Ends,
+		Digest: s.Digest,
+	}
+	if s.Shares != shares {
+		e.Reason = cmp.Or(s.Why, fmt.Sprintf("%d of %d shares", s.Shares, shares))
+	}
+	if e.Reason != "" {
+		e.Word = ExtentBounded
+	}
+	return e
 }

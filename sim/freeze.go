@@ -13,7 +13,7 @@ import (
 // recipe.
 func describeFreeze() string {
 	time.Sleep(200 * time.Millisecond) // by the wall clock: lets healthy worlds come to their end
-	text, reason := bubbleStacks(false), ""
+	text, reason := awakeStacks(), ""
 	judge := loopStacks("sim.(*World).judge(")
 	switch {
 	case judge != "":

@@ -13,6 +13,7 @@ import (
 func (w *World) Submit(call *fakezk.Call) {
 	w.enter()
 	w.submitted = append(w.submitted, call)
+	w.cfg.places.note(call)
 	w.mu.Unlock()
 	w.wake()
 }

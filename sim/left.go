@@ -24,14 +24,14 @@ func tooManyLeft(where string) string {
 		"with the option that the world gives, so that it can close them", leftMax, where)
 }
 
-// leftPlaces names the functions at which goroutines stand that have been left behind.
-func leftPlaces() string {
+// leftPlaces names the functions at which goroutines stand that have been left behind in a bubble.
+func leftPlaces(bubble int) string {
 	var places []string
-	for _, stack := range allStacks(stackBytesMax) {
-		head, rest, _ := strings.Cut(stack, "\n")
-		if !strings.Contains(head, "synctest bubble") || ofSimulator(stack) {
+	for _, stack := range allStacks(everyStackBytesMax) {
+		if bubbleOf(stack) != bubble || ofSimulator(stack) {
 			continue
 		}
+		_, rest, _ := strings.Cut(stack, "\n")
 		if place := placeOf(rest); !slices.Contains(places, place) {
 			places = append(places, place)
 		}

@@ -129,8 +129,8 @@ func (l *line) put(b []byte) (frames [][]byte, err error) {
 	}
 	l.part = append(l.part, b...)
 	for len(l.part) >= lengthBytes {
-		end := lengthBytes + int(binary.BigEndian.Uint32(l.part))
-		if len(l.part) < end {
+		end := lengthBytes + int64(binary.BigEndian.Uint32(l.part))
+		if int64(len(l.part)) < end {
 			break
 		}
 		frame := slices.Clone(l.part[lengthBytes:end])

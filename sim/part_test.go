@@ -3,70 +3,404 @@ package sim_test
 import (
 	"context"
 	"encoding/json"
-	"reflect"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
 )
 
-// Parts of a campaign that other processes run add up to the campaign.
+// campaigns are of all strategies but the search, with a recipe in which something breaks.
+func campaigns() map[string]sim.Config {
+	all := map[string]sim.Config{
+		"many states": {Coverage: true, CoverageStates: 7, NoShrink: true},
+		"made small":  {Faults: sim.Cancel},
+	}
+	for strategy := range sampling() {
+		all[strategy] = sim.Config{Strategy: strategy, Near: sim.NearFor(strategy), Coverage: true, NoShrink: true}
+	}
+	for name, cfg := range all {
+		cfg.Episodes, cfg.Seed, cfg.Audit, cfg.Workers = 300, 5, 60, 1
+		all[name] = cfg
+	}
+	return all
+}
+
+// The parts of a campaign, wherever it is cut, add up to it in any order and any grouping, through JSON.
 func TestPartsAddUp(t *testing.T) {
-	for i, recipe := range []string{"", "published/WriteLock"} {
-		for _, until := range []string{"", "exclusion"} {
-			w := find(t, "lock", recipe)
-			cfg := sim.Config{
-				Strategy: []string{"random", "mix"}[i], Episodes: 300, Seed: 3, Until: until, NoShrink: true, Audit: 100, Workers: 1,
-				Coverage: true,
-			}
-			whole := run(t, w, cfg)
-			cfg.Elsewhere = func(ctx context.Context, from, episodes int) (sim.Part, error) {
-				part := cfg
-				p, err := sim.RunPart(ctx, w, part, from, episodes)
-				return throughJSON(t, p), err
-			}
-			parts := run(t, w, cfg)
-			if until != "" && len(whole.Violations) > 0 { // the sums cover those that had begun
-				if parts.Violations[0].Episode != whole.Violations[0].Episode {
-					t.Errorf("%q: first in episode %d, not %d", recipe, parts.Violations[0].Episode, whole.Violations[0].Episode)
-				}
-				continue
-			}
-			whole.Elapsed, parts.Elapsed = 0, 0
-			if !reflect.DeepEqual(comparable(whole), comparable(parts)) {
-				t.Errorf("%q, until %q: parts add up to\n%v\nnot\n%v", recipe, until, comparable(parts), comparable(whole))
-			}
+	bubbles.Many(t)
+	w := find(t, "lock", "published/WriteLock")
+	for name, cfg := range campaigns() {
+		whole := run(t, w, cfg)
+		if len(whole.Violations) == 0 || name != sim.Sweep && (whole.Sensitivity.Episodes == 0 || whole.Rerun.Episodes == 0) {
+			t.Errorf("%s: little was found: %+v", name, whole)
 		}
+		parts := cut(t, w, cfg, 0)
+		sum := throughJSON(t, sumOf(t, parts))
+		sameCampaign(t, name, whole, conclude(t, w, cfg, sum))
+		want := inJSON(t, sum)
+		if other := inJSON(t, sumOf(t, cut(t, w, cfg, 1))); other != want {
+			t.Errorf("%s, cut elsewhere: the sum is\n%s\nnot\n%s", name, other, want)
+		}
+		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
+			if got := inJSON(t, inSomeOrder(t, parts)); got != want {
+				t.Fatalf("the sum is\n%s\nnot\n%s", got, want)
+			}
+		}))
 	}
 }
 
-func throughJSON(t *testing.T, p sim.Part) (q sim.Part) {
+// cut runs a campaign in parts, some of which are empty, by one worker or two.
+func cut(t *testing.T, w sim.Workload, cfg sim.Config, seed uint64) (parts []sim.Part) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 0))
+	cuts := []int{0, 0, cfg.Episodes}
+	for range 6 {
+		cuts = append(cuts, rng.IntN(cfg.Episodes))
+	}
+	slices.Sort(cuts)
+	cfg.Episodes = 0
+	for i := range len(cuts) - 1 {
+		cfg.Workers = 1 + i%2
+		p, err := sim.RunPart(t.Context(), w, cfg, cuts[i], cuts[i+1]-cuts[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// failer is a test, or a check of a property.
+type failer interface {
+	Helper()
+	Fatal(...any)
+}
+
+func sumOf(t failer, parts []sim.Part) (sum sim.Part) {
+	t.Helper()
+	for _, p := range parts {
+		if err := sum.Add(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sum
+}
+
+// inSomeOrder adds parts up in an order and a grouping that rapid draws, some of the sums through JSON.
+func inSomeOrder(t *rapid.T, parts []sim.Part) sim.Part {
+	heap := rapid.Permutation(parts).Draw(t, "order")
+	for len(heap) > 1 {
+		i := rapid.IntRange(0, len(heap)-2).Draw(t, "pair")
+		sum := sumOf(t, heap[i:i+2])
+		if rapid.Bool().Draw(t, "through JSON") {
+			sum = throughJSON(t, sum)
+		}
+		heap = slices.Concat(heap[:i], []sim.Part{sum}, heap[i+2:])
+	}
+	return heap[0]
+}
+
+func inJSON(t failer, p sim.Part) string {
 	t.Helper()
 	text, err := json.Marshal(p)
-	if err == nil {
-		err = json.Unmarshal(text, &q)
-	}
 	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func throughJSON(t failer, p sim.Part) (q sim.Part) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(inJSON(t, p)), &q); err != nil {
 		t.Fatal(err)
 	}
 	return q
 }
 
-// comparable is a result without pointers.
-func comparable(r sim.Result) []any {
-	all := []any{r.Episodes, r.Steps, r.Operations, r.Struck, r.Verdict, r.Undecided, r.Reason, r.Sensitivity, r.Rerun.Episodes,
-		r.NotJudged, r.Waived, r.Refused, r.Hash, r.Coverage.String(), r.Coverage.Faults, r.Coverage.Never}
-	for _, f := range r.Violations {
-		all = append(all, f.Property, f.Message, f.Episode, f.Times, f.Clients, f.Faults, f.Steps, f.Choices, f.Hash)
+func conclude(t *testing.T, w sim.Workload, cfg sim.Config, p sim.Part) sim.Result {
+	t.Helper()
+	r, err := sim.Conclude(t.Context(), w, cfg, p)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return all
+	return r
+}
+
+// sameCampaign compares all but how long it took.
+func sameCampaign(t *testing.T, name string, want, got sim.Result) {
+	t.Helper()
+	if a, b := told(t, want), told(t, got); a != b {
+		t.Errorf("%s: the parts add up to\n%s\nnot\n%s", name, b, a)
+	}
+}
+
+// told is all that a result says.
+func told(t *testing.T, r sim.Result) string {
+	t.Helper()
+	r.Elapsed = 0
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Violations {
+		text = append(text, "\n"+strings.Join(sim.Lines(f.Trace), "\n")...)
+	}
+	return string(text)
+}
+
+// A sweep begins anew every 4,096 episodes: what lies behind can be run without them.
+func TestASweepIsCutInItsBlocks(t *testing.T) {
+	bubbles.Many(t)
+	w := find(t, "lock", "")
+	cfg := sim.Config{Strategy: sim.Sweep, Seed: 4, Coverage: true}
+	whole, err := sim.RunPart(t.Context(), w, cfg, 4000, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Episodes = 4200
+	all := run(t, w, cfg)
+	var parts []sim.Part
+	for _, r := range [][2]int{{0, 4000}, {4000, 96}, {4096, 104}} {
+		p, err := sim.RunPart(t.Context(), w, cfg, r[0], r[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, p)
+	}
+	if got := inJSON(t, sumOf(t, parts[1:])); got != inJSON(t, whole) {
+		t.Errorf("two parts around the beginning of a block add up to\n%s\nnot\n%s", got, inJSON(t, whole))
+	}
+	sameCampaign(t, "sweep", all, conclude(t, w, cfg, sumOf(t, parts)))
+}
+
+// Other processes run the episodes of a campaign, and it is the same. If it ends with the first that breaks a property, that
+// is the same.
+func TestACampaignElsewhere(t *testing.T) {
+	bubbles.Many(t)
+	w := find(t, "lock", "published/WriteLock")
+	for name, cfg := range campaigns() {
+		for _, until := range []string{"", "belief"} {
+			cfg.Until, cfg.NoShrink = until, true
+			whole := run(t, w, cfg)
+			cfg.Elsewhere = func(ctx context.Context, from, episodes int) (sim.Part, error) {
+				p, err := sim.RunPart(ctx, w, cfg, from, episodes)
+				return throughJSON(t, p), err
+			}
+			elsewhere := run(t, w, cfg)
+			cfg.Elsewhere = nil
+			if until != "" { // the sums cover those that had begun
+				whole, elsewhere = sim.Result{Violations: whole.Violations}, sim.Result{Violations: elsewhere.Violations}
+			}
+			sameCampaign(t, name, whole, elsewhere)
+		}
+	}
 }
 
 // A process that has died ends the campaign, with its reason.
 func TestDeadPartIsNoPass(t *testing.T) {
-	r := run(t, find(t, "lock", ""), sim.Config{Episodes: 300, Elsewhere: func(context.Context, int, int) (sim.Part, error) {
-		return sim.Part{}, context.DeadlineExceeded
-	}})
+	dead := func(context.Context, int, int) (sim.Part, error) { return sim.Part{}, context.DeadlineExceeded }
+	r := run(t, find(t, "lock", ""), sim.Config{Episodes: 300, Elsewhere: dead})
 	if r.Verdict != sim.VerdictUnknown || r.Reason != context.DeadlineExceeded.Error() {
 		t.Errorf("%s: %q", r.Verdict, r.Reason)
 	}
+}
+
+// What is no part of a campaign is refused, and leaves the sum as it was.
+func TestOnlyPartsAddUp(t *testing.T) {
+	w := find(t, "lock", "")
+	cfg := sim.Config{Seed: 1, Coverage: true}
+	sum, err := sim.RunPart(t.Context(), w, cfg, 0, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := inJSON(t, sum)
+	refused := func(what string, p sim.Part) {
+		t.Helper()
+		if err := sum.Add(p); !errors.Is(err, sim.ErrPart) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, err := sim.Conclude(t.Context(), w, cfg, p); !errors.Is(err, sim.ErrPart) {
+			t.Errorf("%s is concluded: %v", what, err)
+		}
+	}
+	for what, change := range map[string]func(*sim.Config){
+		"another seed":     func(cfg *sim.Config) { cfg.Seed = 2 },
+		"another strategy": func(cfg *sim.Config) { cfg.Strategy = "mix" },
+		"other faults":     func(cfg *sim.Config) { cfg.Faults = sim.Loss },
+		"fewer states":     func(cfg *sim.Config) { cfg.CoverageStates = 9 },
+		"no states":        func(cfg *sim.Config) { cfg.Coverage = false },
+	} {
+		cfg := cfg
+		change(&cfg)
+		p, err := sim.RunPart(t.Context(), w, cfg, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused(what, p)
+	}
+	for _, forged := range []string{
+		`{"struck":[1,2]}`, `{"seen":{}}`, `{"seen":{"offered":{},"struck":{},"pairs":{},"states":{"most":0,"seen":{}}}}`,
+		`{"seen":{"offered":{},"struck":{},"pairs":{},"states":{"most":1,"level":65,"seen":{}}}}`,
+	} {
+		var p sim.Part
+		if err := json.Unmarshal([]byte(forged), &p); err != nil {
+			t.Fatal(err)
+		}
+		refused(forged, p)
+	}
+	if after := inJSON(t, sum); after != before {
+		t.Errorf("the sum was changed to\n%s\nfrom\n%s", after, before)
+	}
+}
+
+// A part that was not run to its end says so.
+func TestAPartThatIsCutShort(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := find(t, "counter", "")
+	for _, strategy := range slices.Sorted(maps.Keys(sim.Strategies)) {
+		cfg, episodes := sim.Config{Strategy: strategy, Near: sim.NearFor(strategy)}, 100
+		if strategy == sim.Exhaustive {
+			episodes = 0
+		}
+		p, err := sim.RunPart(ctx, w, cfg, 0, episodes)
+		if !errors.Is(err, context.Canceled) || p.Episodes >= 100 {
+			t.Errorf("%s: %v after %d episodes", strategy, err, p.Episodes)
+		}
+		if p, err = sim.RunPart(ctx, w, cfg, 0, 0); strategy != sim.Exhaustive && (err != nil || p.Episodes > 0) {
+			t.Errorf("%s: no episodes: %v, %d", strategy, err, p.Episodes)
+		}
+	}
+}
+
+// What cannot be run is refused in a sentence.
+func TestPartsThatCannotBe(t *testing.T) {
+	w := find(t, "counter", "")
+	for _, c := range []struct {
+		cfg            sim.Config
+		from, episodes int
+	}{
+		{sim.Config{}, -1, 2}, {sim.Config{}, 1, -1}, {sim.Config{Strategy: sim.Exhaustive}, 0, 3},
+		{sim.Config{Shares: 2}, 0, 1}, {sim.Config{Strategy: sim.Exhaustive, Share: 2, Shares: 2}, 0, 0},
+		{sim.Config{Strategy: sim.Near}, 0, 1}, {sim.Config{Near: []sim.Choices{{1}}}, 0, 1},
+		{sim.Config{CoverageStates: -1}, 0, 1},
+	} {
+		_, err := sim.RunPart(t.Context(), w, c.cfg, c.from, c.episodes)
+		if !errors.Is(err, sim.ErrConfig) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// The shares of a search add up to the search, whether something breaks or not.
+func TestSharesAddUp(t *testing.T) {
+	bubbles.Many(t)
+	for _, w := range []sim.Workload{find(t, "counter", ""), sim.ScribblePlans()} {
+		cfg := sim.Config{
+			Strategy: sim.Exhaustive, Faults: sim.Cancel, NoFaultsAtAll: true, AtMost: 1, Whole: true, NoShrink: true,
+		}
+		whole := run(t, w, cfg)
+		if whole.Extent.Word != sim.ExtentComplete || (whole.Verdict == sim.VerdictOK) != (w.Name() == "counter") {
+			t.Fatalf("%s: %s, %v", w.Name(), whole.Verdict, whole.Extent)
+		}
+		for _, cfg.Shares = range []int{2, 5} {
+			parts := shares(t, w, cfg)
+			want := inJSON(t, sumOf(t, parts))
+			sameCampaign(t, w.Name(), whole, conclude(t, w, cfg, throughJSON(t, sumOf(t, parts))))
+			for _, p := range parts {
+				if cfg.Shares == 2 && p.Search.States == whole.Extent.States {
+					t.Errorf("%s: one of two shares has all %d states", w.Name(), p.Search.States)
+				}
+			}
+			t.Run(w.Name(), rapid.MakeCheck(func(t *rapid.T) {
+				if got := inJSON(t, inSomeOrder(t, parts)); got != want {
+					t.Fatalf("the sum is\n%s\nnot\n%s", got, want)
+				}
+			}))
+			r := conclude(t, w, cfg, sumOf(t, parts[1:]))
+			if r.Extent.Word != sim.ExtentBounded || r.Verdict == sim.VerdictOK {
+				t.Errorf("%s: without a share it is %s, %v", w.Name(), r.Verdict, r.Extent)
+			}
+		}
+	}
+}
+
+func shares(t *testing.T, w sim.Workload, cfg sim.Config) (parts []sim.Part) {
+	t.Helper()
+	for cfg.Share = range cfg.Shares {
+		p, err := sim.RunPart(t.Context(), w, cfg, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// Of what cannot be added up the same is kept in any order: the first, or the simplest.
+func TestPartsOfAllKindsAddUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := func(p sim.Part) int { return p.Episodes }
+		parts := rapid.SliceOfNDistinct(rapid.Custom(drawPart), 2, 6, number).Draw(t, "parts")
+		want := inJSON(t, sumOf(t, parts))
+		if got := inJSON(t, inSomeOrder(t, parts)); got != want {
+			t.Fatalf("the sum is\n%s\nnot\n%s", got, want)
+		}
+		slices.SortFunc(parts, func(a, b sim.Part) int { return a.Episodes - b.Episodes })
+		sum := sumOf(t, parts)
+		for _, p := range parts {
+			doubt, differed := p.Doubt != nil, p.Differed != nil
+			if doubt && p.Doubt.Episode < sum.Doubt.Episode || differed && p.Differed.Episode < sum.Differed.Episode {
+				t.Fatalf("a later episode is kept: %s", inJSON(t, sum))
+			}
+		}
+	})
+}
+
+// drawPart draws a part with all that a part may have. Its episodes are those of no other.
+func drawPart(t *rapid.T) (p sim.Part) {
+	number := rapid.IntRange(1, 50).Draw(t, "number")
+	text := rapid.SampledFrom([]string{"", "a", "b"})
+	flag := rapid.Bool()
+	p.Episodes, p.LeftAt, p.Frozen, p.Ended = number, text.Draw(t, "left"), text.Draw(t, "frozen"), text.Draw(t, "ended")
+	names := rapid.MapOfN(rapid.SampledFrom([]string{"p", "q", "r"}), flag, 0, 3)
+	p.NotJudged = slices.Sorted(maps.Keys(names.Draw(t, "not judged")))
+	one := func(message string) *sim.PartEpisode {
+		return &sim.PartEpisode{Message: message, Episode: number, Price: []int{number}}
+	}
+	if flag.Draw(t, "doubt") {
+		p.Undecided, p.Doubt = 1, one(fmt.Sprint("doubt ", number))
+		p.Disputed = map[string]json.RawMessage{"x": json.RawMessage(fmt.Sprint(number))}
+	}
+	if flag.Draw(t, "differed") {
+		p.Rerun, p.Differed = sim.Rerun{Episodes: 2, Differed: 1}, one("")
+	}
+	for _, property := range []string{"p", "q"} {
+		if flag.Draw(t, property) {
+			price := rapid.IntRange(0, 2).Draw(t, "price")
+			choices := sim.Choices{rapid.IntRange(0, 3).Draw(t, "choice"), number}
+			p.Found = append(p.Found, sim.PartEpisode{
+				Property: property, First: number, Times: number, Episode: number, Choices: choices, Price: []int{price},
+			})
+		}
+	}
+	if flag.Draw(t, "search") {
+		p.Search = &sim.PartSearch{Shares: 1, Runs: number, WhyOf: number}
+		if p.Search.Why = text.Draw(t, "why"); p.Search.Why == "" {
+			p.Search.WhyOf = 0
+		}
+	}
+	if flag.Draw(t, "struck") {
+		p.Struck = slices.Repeat([]int{number}, len(slices.Collect(sim.EveryFault.Each())))
+		p.Sensitivity.Missed = map[string]int{text.Draw(t, "kind"): number}
+	}
+	return p
 }

@@ -1,12 +1,10 @@
 package sim
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"io"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -40,10 +38,7 @@ func (r *worldReader) Read(b []byte) (int, error) {
 // bubble is the number of the caller's synctest bubble, 0 if there is none.
 func bubble() int {
 	var buf [128]byte
-	_, rest, _ := bytes.Cut(buf[:runtime.Stack(buf[:], false)], []byte("synctest bubble "))
-	digits := bytes.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }) // "]" or labels follow
-	n, _ := strconv.Atoi(string(rest[:max(digits, 0)]))
-	return n
+	return bubbleOf(string(buf[:runtime.Stack(buf[:], false)]))
 }
 
 // randomness is what a world has in place of crypto/rand. It is equal in equal runs, as nothing but the number of
@@ -54,10 +49,9 @@ type randomness struct {
 	given []string // in hexadecimal digits, for who looks for identities in names
 }
 
-// random lets the goroutines of the caller's bubble read from a randomness, until end is called.
-func random() (r *randomness, end func()) {
+// random lets the goroutines of a bubble read from a randomness, until end is called.
+func random(number int) (r *randomness, end func()) {
 	r = &randomness{}
-	number := bubble()
 	worlds.Store(number, r)
 	worldCount.Add(1)
 	return r, func() {

@@ -147,25 +147,23 @@ func (c *campaign) rerun(index int, o *outcome, ran *episodeConfig) {
 	again := runEpisode(c.workload, cfg)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.result.Rerun.Episodes++
-	if again.hash == o.hash {
-		return
-	}
-	c.result.Rerun.Differed++
-	if c.differed == nil || index < c.differed.episode {
-		c.differed = &candidate{episode: index, choices: o.choices}
+	c.part.Rerun.Episodes++
+	if again.hash != o.hash {
+		c.part.differ(1, &PartEpisode{Episode: index, Choices: o.choices, Price: []int{index}})
 	}
 }
 
-// explainRerun finds out where the runs of the first episode that differed part.
-func (c *campaign) explainRerun() {
-	if c.differed == nil || c.frozen != "" {
-		return
+// explainRerun finds out where the runs of the first episode that differed part; nil if none did, or no more do.
+func (c *campaign) explainRerun() (d *Divergence) {
+	differed := c.part.Differed
+	if differed == nil || c.part.Frozen != "" {
+		return nil
 	}
 	for range repeatsMax / comparisons {
-		o, trace := c.repeat(c.differed.choices, nil)
-		if c.result.Rerun.First = c.divergence(c.differed.choices, o, trace); c.result.Rerun.First != nil {
-			return
+		o, trace := c.repeat(differed.Choices, nil)
+		if d = c.divergence(differed.Choices, o, trace); d != nil {
+			break
 		}
 	}
+	return d
 }

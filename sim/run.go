@@ -3,12 +3,11 @@ package sim
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,8 +41,15 @@ type Config struct {
 	// Elsewhere, if set, runs some episodes of a random campaign in another process, by [RunPart]; it is called by
 	// Workers goroutines at the same time. An error ends the campaign.
 	Elsewhere func(ctx context.Context, from, episodes int) (Part, error)
-	// Coverage measures how much of the world the episodes have shown, see [Coverage].
-	Coverage bool
+	// Coverage measures how much of the world the episodes have shown, see [Coverage]. Of the states that they have shown it
+	// keeps at most CoverageStates, and estimates their number if there are more, with a standard error of 1.2 divided by
+	// the root of that (Flajolet, Computing 43, 1990): of 65,536, the default, 0.5 %; of 2,048, with which a [Part] of a
+	// thousand episodes takes some 100 kB, and one of ten thousand 150 kB, 2.7 %.
+	Coverage       bool
+	CoverageStates int
+	// Near are the episodes like which those of strategy "near" begin: counterexamples of this recipe or of others of its
+	// kind, found in a build that is [Exact] if this one is. What does not fit an episode is replaced by what is nearest.
+	Near []Choices
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
 	// Audit is the number of episodes, the first ones, on which the checker's sensitivity is measured if they are
@@ -60,6 +66,10 @@ type Config struct {
 	// each choice in the other order; Without leaves reductions out. A search that comes to its end finds the same.
 	Whole, Backwards bool
 	Without          Reductions
+	// Shares cuts a search into so many, of which Share, from 0, is searched; 0 or 1: all of it. The plans of episodes are
+	// dealt to them by their hashes, so a search of one plan (Plain) is the work of one share. A share goes on after a
+	// violation, as Whole says: what the shares find adds up to what a Whole search finds.
+	Share, Shares int
 	// Plain searches one plan alone: of the most clients and turns, in which each user plays the part that stands in its
 	// place in the list of those that users of the kind play ([Plan.Part]), and does all else as simply as can be.
 	Plain bool
@@ -97,10 +107,11 @@ type Result struct {
 	Operations       int64
 	Struck           map[string]int // times each fault struck
 	Verdict          Verdict
-	Undecided        int            // episodes that could not be judged
-	Reason           string         // why unknown
-	Disputed         map[string]any // see [Judgement.Disputed], of the episode that Reason is about
-	Violations       []Found        // one for each property, the likely root first: see [RootFirst]
+	Undecided        int                        // episodes that could not be judged
+	Reason           string                     // why unknown
+	Disputed         map[string]json.RawMessage // see [Judgement.Disputed], of the episode that Reason is about
+	Violations       []Found                    // one for each property, the likely root first: see [RootFirst]
+	Unshrunk         bool                       // they are as they were found: [Config.NoShrink]
 	Sensitivity      Sensitivity
 	Coverage         *Coverage // nil unless [Config.Coverage] asks for it
 	Rerun            Rerun
@@ -121,7 +132,7 @@ type Result struct {
 // Found is a violation with what is needed to see it again.
 type Found struct {
 	Violation
-	Episode int // in which it was found first; how often it was found is Times
+	Episode int // in which it was found first, -1 in a search; how often it was found is Times
 	Times   int
 	Clients int
 	Faults  int
@@ -142,25 +153,41 @@ const stepsMax = 400 // of a torture phase; episodes rarely take a quarter of it
 // ErrConfig is the error of a campaign that cannot be run as asked for.
 var ErrConfig = errors.New("sim: cannot run")
 
+// endless stands for the number of episodes of a run that ends by something else.
+const endless = min(1<<40, math.MaxInt)
+
 func (cfg Config) withDefaults() (Config, error) {
 	cfg.Strategy = cmp.Or(cfg.Strategy, "random")
 	if err := CheckStrategy(cfg.Strategy); err != nil {
 		return cfg, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	cfg.Shares = cmp.Or(cfg.Shares, 1)
 	if cfg.Strategy == Exhaustive {
 		cfg.Clients, cfg.Ops = cmp.Or(cfg.Clients, 2), cmp.Or(cfg.Ops, 1)
-		cfg.Episodes, cfg.Users = cmp.Or(cfg.Episodes, 1<<40), cmp.Or(cfg.Users, 1)
+		cfg.Episodes, cfg.Users = cmp.Or(cfg.Episodes, endless), cmp.Or(cfg.Users, 1)
+		cfg.Whole = cfg.Whole || cfg.Shares > 1
 	}
 	if cfg.Duration == 0 {
 		cfg.Episodes = cmp.Or(cfg.Episodes, 1000)
 	}
-	cfg.Episodes = cmp.Or(cfg.Episodes, 1<<40)
+	cfg.Episodes = cmp.Or(cfg.Episodes, endless)
 	if cfg.Faults == 0 && !cfg.NoFaultsAtAll {
 		cfg.Faults = AllFaults
 	}
 	if cfg.AtMost < 0 || cfg.AtMost > atMostMax || cfg.Users < 0 || cfg.Users > 2 {
 		return cfg, fmt.Errorf("%w: %d faults at most and %d users of a client: 0 to %d and 1 or 2 are possible",
 			ErrConfig, cfg.AtMost, cfg.Users, atMostMax)
+	}
+	if (cfg.Strategy == Near) != (len(cfg.Near) > 0) {
+		return cfg, fmt.Errorf("%w: episodes like which others begin, of which there are %d, are for strategy %s, which needs "+
+			"at least one", ErrConfig, len(cfg.Near), Near)
+	}
+	if cfg.Share < 0 || cfg.Share >= cfg.Shares || cfg.Shares > 1 && cfg.Strategy != Exhaustive {
+		return cfg, fmt.Errorf("%w: share %d of %d of strategy %s: shares are of strategy %s, and counted from 0", ErrConfig,
+			cfg.Share, cfg.Shares, cfg.Strategy, Exhaustive)
+	}
+	if cfg.CoverageStates = cmp.Or(cfg.CoverageStates, statesMax); cfg.CoverageStates < 1 {
+		return cfg, fmt.Errorf("%w: %d states of the coverage", ErrConfig, cfg.CoverageStates)
 	}
 	cfg.Clients = cmp.Or(cfg.Clients, 3)
 	cfg.Ops = cmp.Or(cfg.Ops, 4)
@@ -193,7 +220,7 @@ func Run(ctx context.Context, workload Workload, config Config) (Result, error) 
 	}
 	c.run(ctx)
 	c.progress()
-	return c.finish(ctx), nil
+	return c.conclude(ctx), nil
 }
 
 func newCampaign(workload Workload, config Config) (*campaign, error) {
@@ -205,16 +232,10 @@ func newCampaign(workload Workload, config Config) (*campaign, error) {
 		return nil, fmt.Errorf("%w: all executions can be searched in process only: over the wire the state of the "+
 			"client's own library is not known", ErrConfig)
 	}
-	c := &campaign{workload: workload, cfg: cfg, begin: time.Now(), found: map[string]*candidate{}}
-	c.result = Result{
-		Workload: workload.Name(), Recipe: workload.Recipe(),
-		Strategy: cfg.Strategy, Seed: cfg.Seed, Verdict: VerdictOK,
-	}
-	if w, can := workload.(Waiver); can {
-		c.result.Waived = w.Waived()
-	}
+	c := &campaign{workload: workload, cfg: cfg, begin: time.Now()}
+	c.part = Part{Of: c.of(), Struck: make([]int, faultCount)}
 	if cfg.Coverage {
-		c.seen = newSights()
+		c.part.Seen = newSights(cfg.CoverageStates)
 	}
 	c.last.Store(math.MaxInt64)
 	return c, nil
@@ -227,22 +248,13 @@ type campaign struct {
 	begin    time.Time
 	from     int // the first episode
 
-	mu       sync.Mutex
-	result   Result
-	struck   [faultCount]int
-	found    map[string]*candidate
-	seen     *sights // nil if nobody wants to know
-	failures int
-	frozen   string
-	tooMany  string // goroutines were left behind
-	solo     *solo  // for what is run again
+	mu   sync.Mutex
+	part Part  // what came of the episodes so far
+	solo *solo // for what is run again
 
 	last atomic.Int64 // no episode after this one need be run
 
 	search *search // of strategy exhaustive
-
-	firstUnknown int
-	differed     *candidate // the first passing episode that was another run when it was run again
 }
 
 // job is one episode to run.
@@ -260,19 +272,23 @@ func (c *campaign) run(ctx context.Context) {
 	workers := c.cfg.Workers
 	if c.cfg.Strategy == Exhaustive {
 		workers, work = 1, func(dog *watchdog) { c.exhaust(ctx, stop, dog) }
-	} else if c.cfg.Elsewhere != nil && c.cfg.Strategy != "sweep" {
+	} else if c.cfg.Elsewhere != nil {
 		work = func(*watchdog) { c.workElsewhere(ctx, stop, &next) }
 	} else {
 		go c.generate(ctx, stop, jobs)
 	}
 	c.freeze(guard(c.workload, c.cfg, workers, work, c.progress, halt))
+	if c.search != nil {
+		c.part.Search = c.search.reached()
+	}
 }
 
 // freeze notes why a world of the campaign stands still, if it is not "".
 func (c *campaign) freeze(why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.frozen = cmp.Or(c.frozen, why)
+	c.part.Frozen = least(c.part.Frozen, why)
+	c.bound()
 }
 
 func (c *campaign) progress() {
@@ -280,8 +296,9 @@ func (c *campaign) progress() {
 		return
 	}
 	c.mu.Lock()
-	r := &c.result
-	p := Progress{r.Episodes, c.cfg.Episodes, r.Operations, c.struckByName(), c.failures, time.Since(c.begin)}
+	p := Progress{
+		c.part.Episodes, c.cfg.Episodes, c.part.Operations, c.struckByName(), c.part.Failures, time.Since(c.begin),
+	}
 	c.mu.Unlock()
 	c.cfg.Progress(p)
 }
@@ -301,7 +318,7 @@ func (c *campaign) generate(ctx, stop context.Context, jobs chan<- job) {
 		}
 		return false
 	}
-	if c.cfg.Strategy == "sweep" {
+	if c.cfg.Strategy == Sweep {
 		c.sweep(send)
 		return
 	}
@@ -310,7 +327,7 @@ func (c *campaign) generate(ctx, stop context.Context, jobs chan<- job) {
 }
 
 func (c *campaign) work(stop context.Context, jobs <-chan job, dog *watchdog) {
-	draws := newDraws(c.cfg.Strategy, c.cfg.Seed)
+	draws := newDraws(c.cfg.Strategy, c.cfg.Seed, c.cfg.Near)
 	servers := fakezk.New(fakezk.Config{})
 	witness := c.newWitness()
 	defer c.saw(witness)
@@ -342,155 +359,99 @@ func (c *campaign) work(stop context.Context, jobs <-chan job, dog *watchdog) {
 	}
 }
 
-// record adds an episode to the result. The result does not depend on the order of the calls.
+// record adds an episode. What comes of the campaign does not depend on the order of the calls.
 func (c *campaign) record(index int, o *outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := &c.result
-	r.Episodes++
-	r.Steps += int64(o.steps)
-	r.Operations += int64(len(o.ops))
-	r.Refused += int64(o.Refused)
-	r.AddNotJudged(o.NotJudged...)
-	if o.Partly {
-		r.Partly++
-	}
-	c.addLeft(o.wire, min(len(o.left), 1), o.left)
-	r.Hash += digest.Mix(o.hash ^ digest.Mix(uint64(index)))
-	for i, n := range o.struck {
-		c.struck[i] += n
-	}
-	r.Sensitivity.add(o.sensitivity)
-	if len(o.Violations) > 0 {
-		c.failures++
-	}
-	if o.Unknown != "" && len(o.Violations) == 0 {
-		c.unknown(index, o)
-	}
-	for _, v := range o.Violations {
-		switch c.cfg.Until {
-		case "":
-			c.keep(index, o, v)
-		case v.Property:
-			c.keepFirst(index, o, v)
-		}
-	}
+	c.part.record(index, o, c.cfg.Until)
+	c.bound()
 }
 
-// addLeft notes episodes over the wire, and how many of them have left goroutines behind: there cannot be many.
-func (c *campaign) addLeft(wire bool, left int, at string) {
-	r := &c.result
-	r.Wire = r.Wire || wire
-	r.Left, r.LeftAt = r.Left+left, cmp.Or(r.LeftAt, at)
-	if r.Left >= leftMax && c.tooMany == "" {
+// bound notes after which episode none need be run. There cannot be many that leave goroutines behind.
+func (c *campaign) bound() {
+	p := &c.part
+	switch {
+	case p.Frozen != "" || p.Ended != "":
 		c.last.Store(-1)
-		c.tooMany = tooManyLeft(at)
+	case p.Left >= leftMax:
+		p.Ended = tooManyLeft(p.LeftAt)
+		c.last.Store(-1)
+	case c.cfg.Until != "" && len(p.Found) > 0:
+		c.last.Store(int64(p.Found[0].Episode))
 	}
 }
 
-// keepFirst keeps the first episode that broke a property.
-func (c *campaign) keepFirst(index int, o *outcome, v Violation) {
-	if int64(index) >= c.last.Load() {
-		return
-	}
-	c.last.Store(int64(index))
-	choices := slices.Clone(o.choices)
-	c.found[v.Property] = &candidate{first: index, times: 1, episode: index, violation: v, choices: choices}
-}
-
-// unknown notes an episode that could not be judged; the first one's reason is kept.
-func (c *campaign) unknown(index int, o *outcome) {
-	c.result.Undecided++
-	if c.result.Reason == "" || index < c.firstUnknown {
-		c.firstUnknown = index
-		c.result.Reason = fmt.Sprintf("episode %d could not be judged: %s", index, o.Unknown)
-		c.result.Disputed = o.Disputed
-	}
-}
-
-// keep keeps, for each property, the simplest episode that broke it, in whatever order episodes end.
-func (c *campaign) keep(index int, o *outcome, v Violation) {
-	f := c.found[v.Property]
-	if f == nil {
-		f = &candidate{first: index}
-		c.found[v.Property] = f
-	}
-	f.times++
-	f.first = min(f.first, index)
-	price := append(cost(o), index)
-	if f.price != nil && slices.Compare(f.price, price) <= 0 {
-		return
-	}
-	f.price, f.violation, f.choices, f.episode = price, v, slices.Clone(o.choices), index
-}
-
-// candidate is the simplest known episode that breaks a property.
-type candidate struct {
-	first, times int
-	episode      int
-	violation    Violation
-	choices      Choices
-	price        []int
-}
-
-// finish minimises what was found and sums up.
-func (c *campaign) finish(ctx context.Context) Result {
+// conclude minimises what was found and sums up.
+func (c *campaign) conclude(ctx context.Context) Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := &c.result
-	r.Struck = c.struckByName()
 	c.solo = newSolo(c.workload, c.cfg)
 	defer c.solo.end()
-	for _, property := range slices.Sorted(maps.Keys(c.found)) {
-		f := c.found[property]
-		found := Found{Violation: f.violation, Episode: f.first, Times: f.times, Choices: f.choices}
-		if c.frozen == "" {
+	p := &c.part
+	r := Result{
+		Unshrunk: c.cfg.NoShrink,
+		Workload: c.workload.Name(), Recipe: c.workload.Recipe(), Strategy: c.cfg.Strategy, Seed: c.cfg.Seed,
+		Episodes: p.Episodes, Steps: p.Steps, Operations: p.Operations, Struck: c.struckByName(), Undecided: p.Undecided,
+		Reason: p.reason(), Disputed: p.Disputed, Violations: c.violations(), Sensitivity: p.Sensitivity, Rerun: p.Rerun,
+		NotJudged: p.NotJudged, Wire: p.Wire, Left: p.Left, LeftAt: p.LeftAt, Partly: p.Partly, Refused: p.Refused,
+		Hash: p.Hash, Extent: p.extent(c.cfg.Shares),
+	}
+	if w, can := c.workload.(Waiver); can {
+		r.Waived = w.Waived()
+	}
+	r.Rerun.First = c.explainRerun()
+	if p.Seen != nil && p.Frozen == "" {
+		r.Coverage = p.Seen.coverage(p.Episodes)
+	}
+	r.Interrupted = r.Episodes < c.cfg.Episodes && ctx.Err() != nil && c.cfg.Duration == 0
+	c.judge(&r)
+	r.Elapsed = time.Since(c.begin)
+	return r
+}
+
+// violations are what was found, made small unless a world stands still.
+func (c *campaign) violations() (all []Found) {
+	for _, f := range c.part.Found {
+		found := Found{
+			Violation: Violation{Property: f.Property, Message: f.Message}, Episode: f.First, Times: max(f.Times, 1),
+			Choices: f.Choices,
+		}
+		if c.part.Frozen == "" {
 			c.minimise(&found)
 		}
-		r.Violations = append(r.Violations, found)
+		all = append(all, found)
 	}
-	RootFirst(c.workload, r.Violations)
-	c.explainRerun()
-	c.conclude(ctx)
-	if c.seen != nil && c.frozen == "" {
-		r.Coverage = c.seen.coverage(r.Episodes)
+	RootFirst(c.workload, all)
+	return all
+}
+
+// judge says what the result is worth.
+func (c *campaign) judge(r *Result) {
+	r.Verdict = VerdictOK
+	switch p := &c.part; {
+	case len(r.Violations) > 0:
+		r.Verdict = VerdictViolation
+	case p.Frozen != "" || p.Ended != "":
+		r.Verdict, r.Reason = VerdictUnknown, cmp.Or(p.Frozen, p.Ended)
+	case r.Undecided > 0:
+		r.Verdict = VerdictUnknown
+	case r.Extent.Word == ExtentBounded:
+		r.Verdict, r.Reason = VerdictUnknown, r.Extent.String()
+	case r.Episodes == 0:
+		r.Verdict, r.Reason = VerdictUnknown, "no episode was run"
 	}
-	r.Extent = c.extent()
-	r.Elapsed = time.Since(c.begin)
-	return *r
 }
 
 // AddNotJudged notes that properties could not be judged.
 func (r *Result) AddNotJudged(properties ...string) {
-	for _, p := range properties {
-		if i, noted := slices.BinarySearch(r.NotJudged, p); !noted {
-			r.NotJudged = slices.Insert(r.NotJudged, i, p)
-		}
-	}
+	r.NotJudged = withNames(r.NotJudged, properties...)
 }
 
 // struckByName counts the faults that may strike.
 func (c *campaign) struckByName() map[string]int {
 	struck := map[string]int{}
 	for f := range c.cfg.Faults.Each() {
-		struck[f.String()] = c.struck[f.index()]
+		struck[f.String()] = c.part.Struck[f.index()]
 	}
 	return struck
-}
-
-func (c *campaign) conclude(ctx context.Context) {
-	r := &c.result
-	r.Interrupted = r.Episodes < c.cfg.Episodes && ctx.Err() != nil && c.cfg.Duration == 0
-	switch {
-	case len(r.Violations) > 0:
-		r.Verdict = VerdictViolation
-	case c.frozen != "" || c.tooMany != "":
-		r.Verdict, r.Reason = VerdictUnknown, cmp.Or(c.frozen, c.tooMany)
-	case r.Undecided > 0:
-		r.Verdict = VerdictUnknown
-	case c.search != nil && !c.search.complete:
-		r.Verdict, r.Reason = VerdictUnknown, c.search.extent().String()
-	case r.Episodes == 0:
-		r.Verdict, r.Reason = VerdictUnknown, "no episode was run"
-	}
 }

@@ -1,14 +1,35 @@
 package sim
 
-// tally is in which episodes something was seen: the first, and whether there is another.
-type tally struct {
-	First int  `json:"first"`
-	Again bool `json:"again,omitempty"`
+// tally is in which episodes something was seen: the number of the first, or, if there is another, that number's
+// complement.
+type tally int
+
+func (t tally) first() int {
+	if t < 0 {
+		return int(^t)
+	}
+	return int(t)
 }
+
+// once tells whether it was seen in one episode only.
+func (t tally) once() bool { return t >= 0 }
 
 // add adds what others have seen of the same.
 func (t tally) add(o tally) tally {
-	return tally{min(t.First, o.First), t.Again || o.Again || t.First != o.First}
+	if t == o {
+		return t
+	}
+	return ^tally(min(t.first(), o.first()))
+}
+
+// merge adds what others have seen.
+func merge[K comparable](seen, others map[K]tally) {
+	for what, o := range others {
+		if t, known := seen[what]; known {
+			o = t.add(o)
+		}
+		seen[what] = o
+	}
 }
 
 // mark notes that an episode has shown something. Episodes come in their order.
@@ -16,24 +37,10 @@ func mark[K comparable](seen map[K]tally, what K, episode int) {
 	t, known := seen[what]
 	switch {
 	case !known:
-		seen[what] = tally{First: episode}
-	case !t.Again && t.First != episode:
-		seen[what] = tally{t.First, true}
+		seen[what] = tally(episode)
+	case t.once() && t.first() != episode:
+		seen[what] = ^t
 	}
-}
-
-// merge returns what is in either; it may change both.
-func merge[K comparable](seen, others map[K]tally) map[K]tally {
-	if len(seen) < len(others) {
-		seen, others = others, seen
-	}
-	for what, o := range others {
-		if t, known := seen[what]; known {
-			o = t.add(o)
-		}
-		seen[what] = o
-	}
-	return seen
 }
 
 // sketch is a set of hashes in bounded memory: of many it keeps those below 2^(64-Level), with all that is to be said of
@@ -41,14 +48,14 @@ func merge[K comparable](seen, others map[K]tally) map[K]tally {
 // does not depend on the order.
 type sketch struct {
 	Level int              `json:"level,omitempty"`
+	Most  int              `json:"most"`
 	Seen  map[uint64]tally `json:"seen"`
-	most  int
 }
 
-// statesMax bounds the states that are kept: the number is estimated to half a percent or so where it is exceeded.
+// statesMax is how many states are kept by default.
 const statesMax = 1 << 16
 
-func newSketch(most int) sketch { return sketch{Seen: map[uint64]tally{}, most: most} }
+func newSketch(most int) sketch { return sketch{Most: most, Seen: map[uint64]tally{}} }
 
 // keeps tells whether a hash is below the bound.
 func (s *sketch) keeps(hash uint64) bool { return hash>>(64-s.Level) == 0 }
@@ -62,14 +69,15 @@ func (s *sketch) note(hash uint64, episode int) {
 
 func (s *sketch) merge(o sketch) {
 	s.Level = max(s.Level, o.Level)
-	s.Seen = merge(s.Seen, o.Seen)
+	s.Most = min(s.Most, o.Most)
+	merge(s.Seen, o.Seen)
 	s.drop()
 	s.bound()
 }
 
 // bound halves the share of hashes that are kept until they are few enough.
 func (s *sketch) bound() {
-	for len(s.Seen) > s.most {
+	for len(s.Seen) > s.Most {
 		s.Level++
 		s.drop()
 	}
@@ -98,8 +106,14 @@ type sights struct {
 	States  sketch              `json:"states"`
 }
 
-func newSights() *sights {
-	return &sights{map[Placement]bool{}, map[Placement]tally{}, map[uint64]tally{}, newSketch(statesMax)}
+func newSights(states int) *sights {
+	return &sights{map[Placement]bool{}, map[Placement]tally{}, map[uint64]tally{}, newSketch(states)}
+}
+
+// sound tells whether others can be added, and these to others.
+func (s *sights) sound() bool {
+	maps := s.Offered != nil && s.Struck != nil && s.Pairs != nil && s.States.Seen != nil
+	return maps && s.States.Most > 0 && s.States.Level >= 0 && s.States.Level <= 64
 }
 
 // add adds what others have seen.
@@ -107,13 +121,14 @@ func (s *sights) add(o *sights) {
 	for p := range o.Offered {
 		s.Offered[p] = true
 	}
-	s.Struck, s.Pairs = merge(s.Struck, o.Struck), merge(s.Pairs, o.Pairs)
+	merge(s.Struck, o.Struck)
+	merge(s.Pairs, o.Pairs)
 	s.States.merge(o.States)
 }
 
 // sights are what the witness has seen.
 func (k *witness) sights() *sights {
-	s := newSights()
+	s := newSights(k.states.Most)
 	for e := range k.offered {
 		s.Offered[k.placement(e)] = true
 	}

@@ -62,7 +62,7 @@ func TestNextIsTrue(t *testing.T) {
 		return shown
 	}
 	const n, further = 2000, 2000
-	s := newSights()
+	s := newSights(statesMax)
 	for i := range n {
 		for _, hash := range episode() {
 			s.States.note(hash, i*lookedShare)

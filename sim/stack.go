@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,14 +19,25 @@ const (
 // everyStackBytesMax is how much is read to find one stack among all: recipes leave goroutines behind.
 const everyStackBytesMax = 1 << 26
 
-// bubbleStacks returns the stacks of the goroutines in bubbles, each once, without those of the simulator; of those
-// that are durably blocked only if all is set.
-func bubbleStacks(all bool) string {
-	var out []string
-	for _, stack := range allStacks(stackBytesMax) {
+// awakeStacks returns the stacks of the goroutines in bubbles that are not durably blocked.
+func awakeStacks() string {
+	awake := func(stack string) bool {
 		head, _, _ := strings.Cut(stack, "\n")
-		leftOut := ofSimulator(stack) || !all && strings.Contains(head, "durable")
-		if leftOut || !strings.Contains(head, "synctest bubble") {
+		return strings.Contains(head, "synctest bubble") && !strings.Contains(head, "durable")
+	}
+	return stacksThat(awake, stackBytesMax)
+}
+
+// bubbleStacks returns the stacks of the goroutines in a bubble. What other episodes have left behind does not matter.
+func bubbleStacks(number int) string {
+	return stacksThat(func(stack string) bool { return bubbleOf(stack) == number }, everyStackBytesMax)
+}
+
+// stacksThat returns some stacks, each once, without those of the simulator.
+func stacksThat(wanted func(stack string) bool, most int) string {
+	var out []string
+	for _, stack := range allStacks(most) {
+		if ofSimulator(stack) || !wanted(stack) {
 			continue
 		}
 		if stack = plainStack(stack); !slices.Contains(out, stack) {
@@ -67,6 +79,15 @@ func allStacks(most int) []string {
 		}
 	}
 	return stacks
+}
+
+// bubbleOf is the number of the bubble of a stack's goroutine, 0 if it is in none.
+func bubbleOf(stack string) int {
+	head, _, _ := strings.Cut(stack, "\n")
+	_, rest, _ := strings.Cut(head, "synctest bubble ")
+	digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }) // "]" or labels follow
+	n, _ := strconv.Atoi(rest[:max(digits, 0)])
+	return n
 }
 
 func ofSimulator(stack string) bool {

@@ -90,7 +90,7 @@ func broken(t *testing.T, name string) sim.Workload {
 		return workload.Lock(func(recipes.Conn, string) workload.Locker { return panicker{} })
 	case "leaves":
 		return workload.Lock(func(c recipes.Conn, path string) workload.Locker {
-			return leaver{recipes.NewLock(c, path)}
+			return leaver{recipes.NewLock(c, path), waitForNobody}
 		})
 	case "mended":
 		return workload.Lock(func(c recipes.Conn, path string) workload.Locker { return recipes.NewLock(c, path) })

@@ -15,10 +15,19 @@ var Strategies = map[string]string{
 	"conflicts": "faults strike where something depends on them: two clients are at one znode, one writes by what it " +
 		"has read, or uses what the recipe gave it",
 	"patterns": "two or three faults, such as fit each other, strike requests of one client that follow each other",
-	"sweep": "an episode without faults is run again with one fault at every place where it could strike, " +
+	Sweep: "an episode without faults is run again with one fault at every place where it could strike, " +
 		"then with sampled pairs and patterns",
+	Near:       "each episode begins like a known one, such as a counterexample, and goes on at random from a place that is drawn",
 	Exhaustive: "all executions with at most --at-most faults, each state once",
 }
+
+// Sweep is the strategy that strikes every place of an episode. Its episodes come in blocks of 4,096, each with base episodes
+// of its own, so that any of them can be run without all that come before. What is left of the last base of a block is not
+// run.
+const Sweep = "sweep"
+
+// Near is the strategy whose episodes begin like those of [Config.Near].
+const Near = "near"
 
 // Exhaustive is the strategy that runs all executions within a bound, or says why not: see [Extent].
 const Exhaustive = "exhaustive"
@@ -52,12 +61,13 @@ type draws struct {
 	byName map[string]episodeSource
 }
 
-func newDraws(strategy string, seed uint64) *draws {
+func newDraws(strategy string, seed uint64, near []Choices) *draws {
 	d := &draws{seed, []string{strategy}, map[string]episodeSource{
 		"random":    newRandomSource(0, 0),
 		"pos":       &lookingSource{},
 		"conflicts": &lookingSource{aim: &conflicts{}},
 		"patterns":  &lookingSource{aim: &patterns{}},
+		Near:        &nearSource{forkedSource: forkedSource{random: newRandomSource(0, 0)}, near: near},
 	}}
 	if strategy == "mix" {
 		d.turns = turns[:]

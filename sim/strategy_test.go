@@ -141,6 +141,27 @@ func TestConflictsFindWhatDependsOnTheMoment(t *testing.T) {
 	}
 }
 
+// What is known to break a property is found again soon by episodes that begin like it, with other seeds.
+func TestNearFindsAgain(t *testing.T) {
+	bubbles.Many(t)
+	w := find(t, "lock", "published/WriteLock")
+	cfg := sim.Config{Strategy: "mix", Episodes: 3000, Seed: 5, Until: "watch-leak", NoShrink: true, Workers: 1}
+	known := run(t, w, cfg).Violations[0].Choices
+	first := func(strategy string, near ...sim.Choices) (sum int) {
+		for seed := range uint64(3) {
+			cfg.Strategy, cfg.Seed, cfg.Near = strategy, seed, near
+			r := run(t, w, cfg)
+			if sum += 3000; len(r.Violations) > 0 {
+				sum += r.Violations[0].Episode - 3000
+			}
+		}
+		return sum
+	}
+	if near, random := first(sim.Near, known), first("random"); 4*near > random {
+		t.Errorf("three hunts took %d episodes near a known one, and %d at random", near, random)
+	}
+}
+
 // sampling are the strategies that draw their episodes: all but the exhaustive search.
 func sampling() iter.Seq[string] {
 	return func(yield func(string) bool) {

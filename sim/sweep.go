@@ -81,24 +81,37 @@ func (s *sweepSource) Choose(n int, label string) int {
 	return min(s.base[at].value, n-1)
 }
 
+// sweepBlock is how many episodes there are between two at which the sweep begins with new base episodes.
+const sweepBlock = 4096
+
 // sweep hands out base episodes, each followed by all its single faults and half as many sampled pairs and patterns.
 func (c *campaign) sweep(send func(job) bool) {
 	alone := newSolo(c.workload, c.cfg)
 	defer alone.end()
-	for base, index := uint64(0), 0; index < c.cfg.Episodes; base++ {
+	for block := c.from / sweepBlock; block*sweepBlock < c.cfg.Episodes && c.sweepBlock(alone, block, send); block++ {
+	}
+}
+
+// sweepBlock hands out those episodes of a block that are wanted, and tells whether more may be. It runs the bases before
+// them, too, one of some 150 episodes.
+func (c *campaign) sweepBlock(alone *solo, block int, send func(job) bool) bool {
+	index, end := block*sweepBlock, min((block+1)*sweepBlock, c.cfg.Episodes)
+	for base := uint64(block) << 32; index < end; base++ {
 		source := &baseSource{random: *newRandomSource(c.cfg.Seed, base)}
 		o := alone.run(c.cfg.episode(source))
 		if alone.frozen != nil {
 			c.freeze(alone.frozen.Error())
-			return
+			return false
 		}
-		for _, strikes := range c.strikesOf(base, source.places) {
-			if index >= c.cfg.Episodes || !send(job{index, newSweepSource(c.cfg.Seed, base, o.made, strikes)}) {
-				return
+		all := c.strikesOf(base, source.places)
+		for _, strikes := range all[:min(len(all), end-index)] {
+			if index >= c.from && !send(job{index, newSweepSource(c.cfg.Seed, base, o.made, strikes)}) {
+				return false
 			}
 			index++
 		}
 	}
+	return true
 }
 
 // strikesOf lists what to strike: nothing (the base itself), each place, pairs, and as many patterns.

@@ -58,7 +58,7 @@ func writePage(t *testing.T, teller Teller, w Workload, cfg Config, f Found) (na
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), pageTime)
 	defer cancel()
-	page, err := teller.Page(ctx, example, fmt.Sprintf("go test -run '^%s$'", t.Name()))
+	page, err := teller.Page(ctx, example, goTest(t.Name()))
 	if err != nil {
 		return "", err
 	}

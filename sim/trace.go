@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ func (w *World) takeNotes() {
 	w.notes, w.notesBefore = w.notesBefore[:0], notes // memory to reuse
 	w.stirred = w.elapsed
 	if len(notes) > 1 {
-		slices.SortFunc(notes, func(a, b note) int { return int(a.stamp - b.stamp) })
+		slices.SortFunc(notes, func(a, b note) int { return cmp.Compare(a.stamp, b.stamp) })
 	}
 	for _, n := range notes {
 		w.keepNote(n)

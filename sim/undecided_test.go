@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"encoding/json"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -42,7 +45,17 @@ func TestUndecided(t *testing.T) {
 	if !strings.HasSuffix(r.Reason, "could not be judged: two judges contradict each other") {
 		t.Errorf("the reason is %q", r.Reason)
 	}
-	if diff := cmp.Diff(map[string]any{"one": 1}, r.Disputed); diff != "" {
+	if diff := cmp.Diff(map[string]json.RawMessage{"one": json.RawMessage("1")}, r.Disputed); diff != "" {
 		t.Error(diff)
+	}
+	cfg := Config{Seed: 1}
+	behind, err := RunPart(t.Context(), w, cfg, 40, 60)
+	before, err2 := RunPart(t.Context(), w, cfg, 0, 40)
+	if err := errors.Join(err, err2, behind.Add(before)); err != nil {
+		t.Fatal(err)
+	}
+	parts, err := Conclude(t.Context(), w, cfg, behind)
+	if parts.Elapsed = r.Elapsed; err != nil || !reflect.DeepEqual(parts, r) {
+		t.Errorf("%v: in parts\n%+v\nat once\n%+v", err, parts, r)
 	}
 }

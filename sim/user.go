@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"runtime"
 	"slices"
@@ -177,7 +178,7 @@ func (u *User) stamp() int64 {
 const stampsPerStep = 10000
 
 // StepOf returns the step in which a stamp was taken.
-func StepOf(stamp int64) int { return int(stamp / stampsPerStep) }
+func StepOf(stamp int64) int { return int(min(stamp/stampsPerStep, math.MaxInt)) }
 
 // StampOf returns the stamp at which a step begins.
 func StampOf(step int) int64 { return int64(step) * stampsPerStep }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ func (w *World) Servers() *fakezk.Ensemble { return w.servers }
 
 // Ops returns all operations in the order of their calls.
 func (w *World) Ops() []*Op {
-	slices.SortStableFunc(w.ops, func(a, b *Op) int { return int(a.Call - b.Call) })
+	slices.SortStableFunc(w.ops, func(a, b *Op) int { return cmp.Compare(a.Call, b.Call) })
 	return w.ops
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/zktorture/zktorture/internal/cputime"
 )
 
 // watchdog sees from outside whether the world of one worker still turns.
@@ -32,7 +34,7 @@ func (d *watchdog) stop()  { d.busy.Store(false) }
 
 // frozen is called by one goroutine, again and again.
 func (d *watchdog) frozen() bool {
-	now, spent := time.Now(), processorTime()
+	now, spent := time.Now(), cputime.Spent()
 	if beats := d.beats.Load(); beats != d.seen || !d.busy.Load() || d.since.IsZero() {
 		d.seen, d.since, d.spent = beats, now, spent
 		return false

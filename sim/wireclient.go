@@ -208,6 +208,7 @@ func (c *wireClient) accept(h handed) {
 		call.Tag = op.Number
 	}
 	c.world.noteSent(&call.Call)
+	c.world.cfg.places.noteWire(&call.Call, c.world.pending())
 	c.sent = append(c.sent, call)
 }
 
@@ -434,4 +435,23 @@ func (c *wireClient) finish() {
 	if l := c.drop(); l != nil {
 		l.hangUp()
 	}
+}
+
+// pending are the requests of all processes that wait for an answer.
+func (w *World) pending() (calls []*fakezk.Call) {
+	for _, p := range w.procs {
+		calls = append(calls, p.pending()...)
+	}
+	return calls
+}
+
+// pending are the requests of the process that wait for an answer.
+func (p *process) pending() (calls []*fakezk.Call) {
+	for _, c := range p.clients {
+		c := c.(*wireClient)
+		for _, call := range slices.Concat(c.sent, c.waiting) {
+			calls = append(calls, &call.Call)
+		}
+	}
+	return calls
 }

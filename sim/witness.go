@@ -53,10 +53,10 @@ const (
 
 // newWitness returns the witness of a worker, nil if nobody wants to know what was seen.
 func (c *campaign) newWitness() *witness {
-	if c.seen == nil {
+	if c.part.Seen == nil {
 		return nil
 	}
-	return newWitness()
+	return newWitness(c.cfg.CoverageStates)
 }
 
 // saw adds what a worker has seen to the campaign's.
@@ -66,13 +66,14 @@ func (c *campaign) saw(k *witness) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.seen.add(k.sights())
+	c.part.Seen.add(k.sights())
 }
 
-func newWitness() *witness {
+// newWitness returns a witness that keeps so many states at most.
+func newWitness(states int) *witness {
 	return &witness{
 		names: []operation{{}}, offered: map[edge]bool{}, struck: map[edge]tally{}, pairs: map[uint64]tally{},
-		states: newSketch(statesMax), last: map[string]visit{},
+		states: newSketch(states), last: map[string]visit{},
 	}
 }
 

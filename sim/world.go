@@ -86,6 +86,7 @@ type World struct {
 
 	// Over the wire:
 	doors     []*door // of all processes, also of those that are dead
+	bubble    int     // its number, if anybody wants to know
 	random    *randomness
 	nobodys   bool // a write was carried out of which it is not known which user wanted it
 	endRandom func()
@@ -199,8 +200,11 @@ func (w *World) setUp(workload Workload) {
 	if t, can := workload.(TellsTime); can {
 		w.tellsTime = t.TellsTime() && w.door == InProcess
 	}
+	if w.door != InProcess || w.trace != nil {
+		w.bubble = bubble()
+	}
 	if w.door != InProcess {
-		w.random, w.endRandom = random()
+		w.random, w.endRandom = random(w.bubble)
 	}
 	w.makeParents()
 	w.prepare()

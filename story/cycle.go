@@ -77,8 +77,8 @@ func shapeOf(text string) string {
 // KindRepeats is of an event that stands for events of a cycle which are not told, in place of them.
 const KindRepeats Kind = "repeats"
 
-// folded returns the story with each cycle told once.
-func (s *Story) folded() *Story {
+// Folded returns the story with each cycle told once.
+func (s *Story) Folded() *Story {
 	if len(s.Cycles) == 0 {
 		return s
 	}

@@ -88,6 +88,7 @@ func (r *traceReader) line(s sim.Step) {
 		What: r.what(s), Path: s.Path, Result: s.Result, Made: s.Made, Answer: answer(s),
 		Session: r.session(s.Session), Operation: r.operation(s.Op), Sent: int64(max(s.Sent, 0)), Lost: string(s.Lost),
 	}
+	e.Code, e.Callers = code(s.Places)
 	if s.Lost != "" {
 		e.Subject, e.Fate = s.Subject(), s.Fate
 	}
@@ -97,6 +98,18 @@ func (r *traceReader) line(s sim.Step) {
 	if s.Client >= 0 {
 		r.tie(at, &r.story.Events[at], &r.clients[s.Client])
 	}
+}
+
+// code names where a request was sent, and the functions that led there.
+func code(places []sim.Place) (at, callers string) {
+	if len(places) == 0 {
+		return "", ""
+	}
+	var from []string
+	for _, p := range places[1:] {
+		from = append(from, p.String())
+	}
+	return places[0].String(), strings.Join(from, ", ")
 }
 
 // what names the subject of a line.
@@ -167,6 +180,7 @@ func (r *traceReader) reply(at int, e *Event, c *clientState) {
 	c.due = c.due[1:]
 	request := &r.story.Events[e.From]
 	e.What, e.Path, e.User, e.Operation = request.What, request.Path, request.User, request.Operation
+	e.Code, e.Callers = request.Code, request.Callers
 	r.answered(e.From, r.lines[at], c)
 }
 

@@ -70,7 +70,17 @@ func ExampleTell() {
 	//     step 9
 	//
 	// pivotal step
-	//   step 8 (c1: children lock = [x-…-0001 x-…-0000]): of 100 random continuations 23 end in
-	//     lost-wakeup before it, and 74 after it; after step 9 every one does
+	//   step 8 (c1: children lock = [x-…-0001 x-…-0000], by zoo/published/lock.go:200): of 100 random
+	//     continuations 23 end in lost-wakeup before it, and 74 after it; after step 9 every one does
+	//   why: c2 decides by what it read at step 7 (children lock), and step 9 changes that (c1: delete
+	//     x-…-0000 ok) before its next request arrives at step 10
 	//   from step 0 to 10: ▁▁▁▁▁▁▁▂▆██
+	//
+	// code that sent the requests, by step
+	//   zoo/published/lock.go:69: 9
+	//   zoo/published/lock.go:166: 2 5
+	//   zoo/published/lock.go:182: 3 6
+	//   zoo/published/lock.go:200: 7 8
+	//   zoo/published/lock.go:285: 10
+	//   zoo/published/protocolsupport.go:68: 1 4
 }

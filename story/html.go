@@ -34,6 +34,7 @@ type page struct {
 	Scripts     string // hashes of the allowed scripts
 	Certificate template.HTML
 	Diagram     template.HTML
+	Folded      template.HTML // the diagram without uneventful stretches; empty if there are none
 	Data        pageData
 	Rows        []toldOperation
 	Waiting     []toldWait
@@ -86,15 +87,16 @@ func (s *Story) HTML(w io.Writer) error {
 func (s *Story) page() page {
 	s = s.clipped()
 	frames := s.frames()
-	c, diagram := newCertificate(s, frames), template.HTML("")
+	c, diagram, folded := newCertificate(s, frames), template.HTML(""), template.HTML("")
 	if s.Clock == ClockSteps {
-		diagram = newDiagram(s, frames).draw()
+		diagram = newDiagram(s, frames).draw("diagram")
+		folded = s.drawFolded(frames)
 	}
 	script := asset("page.js")
 	return page{
 		Scripts: csp.Script(script),
 		Story:   s, Sentence: s.sentence(frames), Style: template.CSS(asset("page.css")), Script: template.JS(script),
-		Certificate: c.draw(), Diagram: diagram, Rows: s.toldOperations(),
+		Certificate: c.draw(), Diagram: diagram, Folded: folded, Rows: s.toldOperations(),
 		Data: newPageData(s, frames), Waiting: s.toldWaits(), Marks: s.legend(),
 		Text: clip(s.Text(TextOptions{}), textMax),
 	}
@@ -106,6 +108,32 @@ func asset(name string) string {
 		panic(err) // embedded at compile time
 	}
 	return string(data)
+}
+
+// foldedFrom is the number of steps from which a diagram is folded at first.
+const foldedFrom = 60
+
+// drawFolded draws the diagram without uneventful stretches, and gives the frames their positions in it.
+func (s *Story) drawFolded(frames []frame) template.HTML {
+	stretches := s.Stretches()
+	if len(stretches) == 0 {
+		return ""
+	}
+	d := newDiagram(s.quietly(), slices.Clone(frames))
+	picture := d.draw("folded")
+	for _, stretch := range stretches {
+		first, _ := frameAt(frames, s.Events[stretch.Event].Step)
+		last, _ := frameAt(frames, s.Events[stretch.Event+stretch.Length-1].Step)
+		for i := first; i < last; i++ {
+			if d.frames[i].Top == d.frames[i].Bottom {
+				d.frames[i].Top, d.frames[i].Bottom = d.frames[last].Top, d.frames[last].Bottom
+			}
+		}
+	}
+	for i := range frames {
+		frames[i].FoldedTop, frames[i].FoldedBottom = d.frames[i].Top, d.frames[i].Bottom
+	}
+	return picture
 }
 
 // Bounds of a page. A minimised story has a tenth of each.
@@ -120,7 +148,7 @@ const (
 // clipped returns the story cut to the bounds. It keeps the end of a run, where the violation is, and the cited
 // znodes.
 func (s *Story) clipped() *Story {
-	t := *s.folded()
+	t := *s.Folded()
 	t.Title, t.Message, t.Note = clip(t.Title, messageMax), clip(t.Message, messageMax), clip(t.Note, messageMax)
 	t.Events = append([]Event(nil), t.Events...)
 	for i := range t.Events {
@@ -254,6 +282,7 @@ type pageData struct {
 	Frames []frame     `json:"frames"`
 	Start  int         `json:"start"` // initial frame
 	Pivot  int         `json:"pivot"` // -1: none
+	Fold   bool        `json:"fold"`  // whether the diagram is folded at first
 	Znodes []pageZnode `json:"znodes"`
 }
 
@@ -283,6 +312,7 @@ func newPageData(s *Story, frames []frame) pageData {
 	if d.Start = d.Pivot; d.Start < 0 {
 		d.Start = len(frames) - 1
 	}
+	d.Fold = len(frames) > foldedFrom
 	for _, z := range s.Znodes {
 		d.Znodes = append(d.Znodes, s.pageZnode(z))
 	}

@@ -39,7 +39,7 @@ func pageOf(t *testing.T, s *story.Story) string {
 
 // loading finds what makes a browser load something from elsewhere.
 var loading = regexp.MustCompile(`(?i)(src|srcset|poster|action)\s*=\s*"|<link[^>]+href="[^d][^"]*"|@import|` +
-	`url\([^#][^)]*\)|fetch\(|XMLHttpRequest|WebSocket`)
+	`\burl\([^#][^)]*\)|fetch\(|XMLHttpRequest|WebSocket`)
 
 // readable is the visible text of a page.
 func readable(page string) string {

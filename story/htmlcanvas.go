@@ -72,9 +72,13 @@ func (c *canvas) bolt(x, y float64) {
 func (c *canvas) svg(id, label string, width, height float64) template.HTML {
 	viewBox := fmt.Sprintf("0 0 %s %s", attribute(width), attribute(height))
 	style := fmt.Sprintf("min-width:%spx;max-width:%spx", attribute(width*shrinkMost), attribute(width*growMost))
+	hidden := ""
+	if id == "folded" {
+		hidden = " hidden"
+	}
 	return template.HTML(fmt.Sprintf(
-		`<svg id="%s" class="picture" role="img" aria-label="%s" viewBox="%s" style="%s">%s</svg>`,
-		id, html.EscapeString(label), viewBox, style, c.out.String()))
+		`<svg id="%s"%s class="picture" role="img" aria-label="%s" viewBox="%s" style="%s">%s</svg>`,
+		id, hidden, html.EscapeString(label), viewBox, style, c.out.String()))
 }
 
 // shrinkMost is the smallest scale of a picture. Below it the picture scrolls.

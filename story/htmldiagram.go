@@ -185,7 +185,7 @@ func (d *diagram) at(step int64) float64 {
 	return (f.Top + min(f.Bottom, f.Top+rowHeight)) / 2
 }
 
-func (d *diagram) draw() template.HTML {
+func (d *diagram) draw(id string) template.HTML {
 	d.shades()
 	d.gutter()
 	d.drawCurve()
@@ -198,7 +198,7 @@ func (d *diagram) draw() template.HTML {
 	d.hits()
 	label := fmt.Sprintf("Space-time diagram of %d steps with %d clients; the same is told below as text",
 		len(d.frames), len(d.story.Clients))
-	return d.svg("diagram", label, d.width, d.bottom()+footHeight)
+	return d.svg(id, label, d.width, d.bottom()+footHeight)
 }
 
 // shades are the backgrounds of the pivotal step and of the scrubber's step.
@@ -373,7 +373,7 @@ func (d *diagram) texts() {
 		case e.Client < 0:
 			d.across(e, y(d.row[i]))
 		default:
-			d.write(e.Client, textClass(e), y(d.row[i]), d.story.wordsOfUser(e), d.story.line(e))
+			d.write(e.Client, textClass(e), y(d.row[i]), d.story.wordsOfUser(e), d.story.lineAndCode(e))
 		}
 	}
 	for i, w := range d.story.Waits {
@@ -425,12 +425,24 @@ func textClass(e Event) string {
 	return "plain"
 }
 
-// hits are the areas that the pointer can choose: whole steps.
+// hits are the areas that the pointer can choose: whole steps, and their numbers, which copy the step's link.
 func (d *diagram) hits() {
 	for i, f := range d.frames {
 		if f.Bottom > f.Top {
 			d.tag("rect", "", "class", "hit", "data-frame", i, "x", 0.0, "y", f.Top, "width", d.width,
 				"height", f.Bottom-f.Top)
+			d.open("", fmt.Sprintf("copy the link to step %d", f.Step))
+			d.tag("rect", "", "class", "hit number", "data-frame", i, "x", 0.0, "y", f.Top, "width", d.steps+gutterGap/2,
+				"height", f.Bottom-f.Top)
+			d.close()
 		}
 	}
+}
+
+// lineAndCode is line with the code that sent the request.
+func (s *Story) lineAndCode(e Event) string {
+	if e.Code == "" {
+		return s.line(e)
+	}
+	return s.line(e) + "\n" + e.stack()
 }

@@ -2,7 +2,9 @@ package story
 
 import (
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 )
 
 // frame is a position of the scrubber: a step at which something happened.
@@ -12,6 +14,7 @@ type frame struct {
 	Step  int64    `json:"step"`
 	Time  string   `json:"time"` // by the servers' clock; empty in a recorded history
 	Lines []string `json:"lines"`
+	Code  []string `json:"code"` // of each line: where the request was sent, and from where that was called
 	Pivot bool     `json:"pivot"`
 	Share int      `json:"share"` // percent of the continuations that end in the violation; -1: unknown
 
@@ -19,13 +22,17 @@ type frame struct {
 	Top    float64 `json:"top"`
 	Bottom float64 `json:"bottom"`
 	X      float64 `json:"x"`
+
+	// And with uneventful stretches folded.
+	FoldedTop    float64 `json:"foldedTop"`
+	FoldedBottom float64 `json:"foldedBottom"`
 }
 
 // frames lists the steps at which something happened, or an operation began or ended.
 func (s *Story) frames() []frame {
 	var frames []frame
 	for _, step := range s.stamps() {
-		frames = append(frames, frame{Step: step, Lines: []string{}, Share: -1,
+		frames = append(frames, frame{Step: step, Lines: []string{}, Code: []string{}, Share: -1,
 			Pivot: s.Pivot != nil && s.Pivot.Step > 0 && s.Pivot.Step == step})
 	}
 	for i, e := range s.Events {
@@ -35,6 +42,7 @@ func (s *Story) frames() []frame {
 			}
 			if !s.silent(i) {
 				frames[f].Lines = append(frames[f].Lines, s.line(e))
+				frames[f].Code = append(frames[f].Code, e.stack())
 			}
 		}
 	}
@@ -69,6 +77,17 @@ func frameAt(frames []frame, step int64) (index int, found bool) {
 func frameFrom(frames []frame, step int64) int {
 	i, _ := frameAt(frames, step)
 	return min(i, len(frames)-1)
+}
+
+// stack is the code of an event's request, innermost first, the callers without their folders.
+func (e Event) stack() string {
+	text := e.Code
+	for _, caller := range strings.Split(e.Callers, ", ") {
+		if caller != "" {
+			text += " ← " + path.Base(caller)
+		}
+	}
+	return text
 }
 
 // line describes an event and its client.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/zktorture/zktorture/sim"
 )
@@ -49,6 +50,9 @@ func (s *Story) pivot() *Pivot {
 	}
 	p.Step = p.After.Step
 	p.Text = s.tellPivot(p)
+	if p.Step > 0 {
+		p.Why = s.why(p.Step)
+	}
 	return p
 }
 
@@ -71,7 +75,7 @@ func (s *Story) tellPivot(p *Pivot) string {
 			p.After.Broken, p.After.Runs, s.Property, s.tellSealed(p))
 	}
 	return fmt.Sprintf("step %d (%s): of %d random continuations %d end in %s before it, and %d after it%s",
-		p.Step, s.deed(p.Step), p.After.Runs, p.Before.Broken, s.Property, p.After.Broken, s.tellSealed(p))
+		p.Step, s.deedAt(p.Step), p.After.Runs, p.Before.Broken, s.Property, p.After.Broken, s.tellSealed(p))
 }
 
 func (s *Story) tellSealed(p *Pivot) string {
@@ -86,10 +90,27 @@ func (s *Story) tellSealed(p *Pivot) string {
 
 // deed describes what happened in a step.
 func (s *Story) deed(step int64) string {
-	for _, e := range s.Events {
-		if e.Step == step && e.Kind != KindCall && e.Kind != KindReturn {
-			return s.line(e)
-		}
+	if e := s.eventAt(step); e != nil {
+		return s.line(*e)
 	}
 	return "the world"
+}
+
+// deedAt is deed with the line of code that did it.
+func (s *Story) deedAt(step int64) string {
+	if e := s.eventAt(step); e != nil && e.Code != "" {
+		return s.line(*e) + ", by " + e.Code
+	}
+	return s.deed(step)
+}
+
+// eventAt returns what happened in a step besides calls and returns, nil if that is nothing.
+func (s *Story) eventAt(step int64) *Event {
+	i := slices.IndexFunc(s.Events, func(e Event) bool {
+		return e.Step == step && e.Kind != KindCall && e.Kind != KindReturn
+	})
+	if i < 0 {
+		return nil
+	}
+	return &s.Events[i]
 }

@@ -54,6 +54,7 @@ type Story struct {
 	Commands   []Command   `json:"commands"`
 	Left       int         `json:"left"`             // operations of a history that were left out
 	Cycles     []Cycle     `json:"cycles,omitempty"` // what repeats, in order; text and page tell each once
+	Beside     *Comparison `json:"beside,omitempty"` // with another story, see [Story.Compare]
 }
 
 // Clock is the unit of a story's steps.
@@ -113,6 +114,8 @@ type Event struct {
 	From      int    `json:"from"`              // the event's cause, see [Kind]
 	Armed     int    `json:"armed"`             // the request that set the fired watch
 	Sent      int64  `json:"sent"`              // step that sent a request; else the event's own
+	Code      string `json:"code,omitempty"`    // where the recipe sent a request: recipes/lock.go:42
+	Callers   string `json:"callers,omitempty"` // of that function, innermost first
 	Lost      string `json:"lost,omitempty"`    // request, reply (the request was carried out) or event
 	Subject   string `json:"subject,omitempty"` // the lost request or event: create, NodeDeleted
 	Fate      string `json:"fate,omitempty"`    // what became of it, in words
@@ -198,6 +201,7 @@ type Pivot struct {
 	After  Point  `json:"after"`
 	Sealed int64  `json:"sealed"` // the first step from which every continuation ends in the violation; -1: none
 	Text   string `json:"text"`   // in a sentence
+	Why    string `json:"why"`    // how the step leads to the violation, in a sentence; empty if that is not seen
 }
 
 // Command is a command line to type.

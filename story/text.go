@@ -1,7 +1,10 @@
 package story
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/zktorture/zktorture/fakezk"
@@ -46,7 +49,7 @@ func (s *Story) Text(o TextOptions) string {
 		o.Width = WidthDefault
 	}
 	o.Width = max(o.Width, WidthMin)
-	s = s.folded()
+	s = s.Folded()
 	w := &writer{o: o}
 	w.paragraph(bold, s.short(s.Title))
 	if s.Note != "" {
@@ -57,10 +60,12 @@ func (s *Story) Text(o TextOptions) string {
 	if s.Left > 0 {
 		w.item(fmt.Sprintf("not shown: %d more of the history's operations", s.Left))
 	}
+	s.textBeside(w)
 	s.textSessions(w)
 	s.textZnodes(w)
 	s.textWaits(w)
 	s.textPivot(w)
+	s.textCode(w)
 	s.textCommands(w)
 	return w.out.String()
 }
@@ -241,9 +246,36 @@ func (s *Story) textPivot(w *writer) {
 	}
 	w.section("pivotal step")
 	w.item(s.Pivot.Text)
+	if s.Pivot.Why != "" {
+		w.item("why: " + s.Pivot.Why)
+	}
 	if s.Pivot.Step > 0 {
 		w.item(fmt.Sprintf("from step 0 to %d: %s", s.Curve[len(s.Curve)-1].Step, s.sparkline(w.o.Width-24)))
 	}
+}
+
+// textCode lists the lines of code that sent requests, each with its steps: in the table they would leave no room.
+func (s *Story) textCode(w *writer) {
+	steps := map[string][]string{}
+	for _, e := range s.Events {
+		if at := fmt.Sprint(e.Step); e.Code != "" && !slices.Contains(steps[e.Code], at) {
+			steps[e.Code] = append(steps[e.Code], at)
+		}
+	}
+	if len(steps) == 0 {
+		return
+	}
+	w.section("code that sent the requests, by step")
+	for _, code := range slices.SortedFunc(maps.Keys(steps), byLine) {
+		w.item(code + ": " + strings.Join(steps[code], " "))
+	}
+}
+
+// byLine orders lines of code by file and number.
+func byLine(a, b string) int {
+	fileA, lineA, _ := strings.Cut(a, ":")
+	fileB, lineB, _ := strings.Cut(b, ":")
+	return cmp.Or(cmp.Compare(fileA, fileB), len(lineA)-len(lineB), cmp.Compare(lineA, lineB))
 }
 
 // sparkline draws the curve with a character for each step, or for each few steps if there are many.

@@ -41,6 +41,9 @@ func TestIndexInBrowser(t *testing.T) {
 		if n := browsertest.Eval[int](b, `document.querySelectorAll(".plot canvas").length`); n != 9 {
 			t.Errorf("%d plots are drawn, not 9", n)
 		}
+		for _, plot := range browsertest.Eval[[]string](b, wide) {
+			t.Errorf("a plot is wider than its place: %s", plot)
+		}
 		for _, plot := range browsertest.Eval[[]string](b, bare) {
 			t.Errorf("a plot lacks a line of its own colour: %s", plot)
 		}
@@ -78,6 +81,10 @@ const bare = `[...document.querySelectorAll(".uplot")].flatMap((plot) => {
   });
   return names.length === 0 || missing.length * 2 > names.length ? [names.join() + " lacks " + missing.join()] : [];
 })`
+
+// wide lists the plots that are wider than their place, and cover what is beside them.
+const wide = `[...document.querySelectorAll(".plot")].filter((e) => e.scrollWidth > e.clientWidth + 1)
+  .map((e) => e.textContent)`
 
 // broken lists numbers and verdicts that are wrapped.
 const broken = `[...document.querySelectorAll("td.number, td .verdict")].filter((e) => {
@@ -122,6 +129,9 @@ func TestIndexOfOurResults(t *testing.T) {
 	b := browsertest.New(t)
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("../results")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "campaign")); err != nil { // its nights have pages of their own
 		t.Fatal(err)
 	}
 	index, _ := built(t, dir, nil, storyindex.Options{})

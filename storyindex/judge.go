@@ -48,7 +48,7 @@ func (b *builder) modelOf(r *recording) (Model, error) {
 		return Model{}, errors.New("it cannot be read whole, and what is missing may explain the rest")
 	case r.Count > operationsMax:
 		return Model{}, fmt.Errorf("it has more than %d operations: %s check %s", operationsMax,
-			b.options.Command, b.path(r.File))
+			b.options.Command, b.options.File(b.path(r.File)))
 	case b.options.Model == nil:
 		return Model{}, errors.New("nobody says against what")
 	}
@@ -87,7 +87,7 @@ func (b *builder) accuse(r *recording, m Model, v linearizability.Verdict, of li
 	b.list(r, cmp.Or(r.found, finding{Property: v.Property, Message: v.Message}), func() (*story.Story, error) {
 		s, err := story.FromVerdict(m.Name, of, v, aroundShown)
 		if err == nil {
-			line := fmt.Sprintf("%s check %s %s", b.options.Command, b.path(r.File), m.Flags)
+			line := fmt.Sprintf("%s check %s %s", b.options.Command, b.options.File(b.path(r.File)), m.Flags)
 			s.Commands = []story.Command{{Name: "judge", Line: line}}
 		}
 		return s, err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zktorture/zktorture/internal/csp"
+	"github.com/zktorture/zktorture/internal/webpage"
 )
 
 //go:embed page
@@ -34,10 +35,10 @@ func (x *Index) write(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("storyindex: %w", err)
 	}
-	p := page{Index: x, Style: template.CSS(asset("uplot.css") + asset("index.css")),
+	p := page{Index: x, Style: template.CSS(webpage.UPlotStyle + webpage.Look + asset("index.css")),
 		Data: template.JS(data), More: more}
 	if len(figures) > 0 {
-		p.Script = template.JS(asset("uplot.js") + asset("index.js"))
+		p.Script = template.JS(webpage.UPlot + asset("index.js"))
 	}
 	p.Scripts = csp.Script(string(p.Script))
 	return pageTemplate.Execute(w, p)

@@ -42,6 +42,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/shellword"
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
@@ -123,6 +124,8 @@ type Options struct {
 	Judging time.Duration
 	// Command is how to call torture, for commands on a page; default torture.
 	Command string
+	// File writes the name of a file as an argument of such a command; default quoted for the shell where needed.
+	File func(name string) string
 	// Progress, if set, is called before a story is told and before a history is judged.
 	Progress func(file string)
 }
@@ -131,6 +134,9 @@ type Options struct {
 // takes about a second for each story. It replaces existing pages. The error is for a folder that cannot be read or
 // written, and for a context that ended.
 func Build(ctx context.Context, dir string, o Options) (*Index, error) {
+	if o.File == nil {
+		o.File = shellword.Quote
+	}
 	o.Judging, o.Command = cmp.Or(o.Judging, JudgingDefault), cmp.Or(o.Command, "torture")
 	b := &builder{ctx: ctx, dir: dir, options: o, index: &Index{}, begins: map[string]Begin{}}
 	if err := b.walk(); err != nil {

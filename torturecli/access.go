@@ -14,7 +14,7 @@ import (
 type tlsFlags struct {
 	TLSCA         string `name:"tls-ca" placeholder:"FILE" help:"Speak TLS to the servers; they must have certificates that these (PEM) have signed."`
 	TLSCert       string `name:"tls-cert" placeholder:"FILE" help:"Speak TLS to the servers, with this certificate (PEM) of one's own."`
-	TLSKey        string `name:"tls-key" placeholder:"FILE" help:"The key (PEM) of that certificate."`
+	TLSKey        string `name:"tls-key" placeholder:"FILE" help:"The key (PEM) of that certificate." needs:"tls-cert"`
 	TLSServerName string `name:"tls-server-name" placeholder:"NAME" help:"Speak TLS to the servers; their certificates must be for this name. Default: each server's host."`
 }
 

@@ -15,13 +15,13 @@ import (
 
 type checkCmd struct {
 	File       string        `arg:"" help:"A history: one JSON object a line; - is standard input. Or the folder of a run on real servers (--out), also of one that is under way or was killed: it says itself what its history is of."`
-	Model      string        `help:"What the history is judged against, as lock or queue; a wrong name lists them. Needed, but for the folder of a run."`
-	Parties    int           `help:"How many parties the double barrier has, for the model doublebarrier." default:"2"`
-	Permits    int           `help:"How many permits the semaphore has, for the model semaphore." default:"1"`
+	Model      string        `help:"What the history is judged against, as lock or queue; a wrong name lists them. Needed, but for the folder of a run." names:"models"`
+	Parties    int           `help:"How many parties the double barrier has, for the model doublebarrier." default:"2" range:"1..10000" needs:"model=doublebarrier"`
+	Permits    int           `help:"How many permits the semaphore has, for the model semaphore." default:"1" range:"1.." needs:"model=semaphore"`
 	StaleReads bool          `help:"Allow peeks, gets and empty polls to answer from the past, as ZooKeeper's reads may without a sync."`
-	Window     int64         `help:"Judge while reading, in memory that does not grow with the file's length: it is in order of return, and no operation of known outcome lasts longer than so many stamps (steps or nanoseconds)." placeholder:"STAMPS"`
-	Timeout    time.Duration `help:"How long the history of one object may take; after that its verdict is unknown." default:"1m"`
-	Memory     int64         `help:"How much the search for an order may take, beside the history itself; where it would need more the verdict is unknown." placeholder:"MB" default:"1024"`
+	Window     int64         `help:"Judge while reading, in memory that does not grow with the file's length: it is in order of return, and no operation of known outcome lasts longer than so many stamps (steps or nanoseconds)." placeholder:"STAMPS" range:"1.." excludes:"stale-reads" why:"stale reads are looked up in the whole history"`
+	Timeout    time.Duration `help:"How long the history of one object may take; after that its verdict is unknown." default:"1m" range:">0"`
+	Memory     int64         `help:"How much the search for an order may take, beside the history itself; where it would need more the verdict is unknown." placeholder:"MB" default:"1024" range:"1..1048576"`
 }
 
 // judged is the outcome of a check.
@@ -33,9 +33,6 @@ type judged struct {
 
 // Run executes the command.
 func (k *checkCmd) Run(c *commandContext) error {
-	if err := k.validate(); err != nil {
-		return err
-	}
 	in, err := interruptible(c, k.open)
 	if errors.Is(err, errNoRound) {
 		return k.nothing(c)
@@ -63,17 +60,6 @@ func (k *checkCmd) Run(c *commandContext) error {
 	}
 	k.Model = in.model.Name
 	return k.show(c, j)
-}
-
-func (k *checkCmd) validate() error {
-	if k.Timeout <= 0 || k.Memory <= 0 || k.Memory > 1<<20 {
-		return fmt.Errorf("--timeout and --memory must be positive, and at most %d MB can be allowed", 1<<20)
-	}
-	if k.Window < 0 || k.Window > 0 && k.StaleReads {
-		return fmt.Errorf("--window needs a positive number, and cannot be used with --stale-reads, " +
-			"which looks at the whole history")
-	}
-	return nil
 }
 
 // nothing is the verdict on a run without any history.
@@ -157,7 +143,8 @@ func (k *checkCmd) show(c *commandContext, j judged) error {
 		}
 	}
 	worst := linearizability.Worst(j.verdicts)
-	fmt.Fprintf(c.out, "%s: %d operations on %d objects, judged as %s%s\n", worst, j.operations, len(j.verdicts),
+	paintVerdict(c.out, worst.String())
+	fmt.Fprintf(c.out, ": %d operations on %d objects, judged as %s%s\n", j.operations, len(j.verdicts),
 		k.Model, decidedBy(j.verdicts))
 	exit := map[linearizability.Status]int{linearizability.Violation: exitViolation,
 		linearizability.Undetermined: exitUnknown}[worst]

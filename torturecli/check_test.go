@@ -41,7 +41,7 @@ func TestCheckKeepsToItsLimits(t *testing.T) {
 	}
 	for _, wrong := range []string{"--timeout=0s", "--memory=0", "--memory=-5", "--memory=99999999"} {
 		if status, _, messages := command(t, "check", file, "--model", "counter", wrong); status != exitUnknown ||
-			!strings.Contains(messages, "must be positive") {
+			!strings.Contains(messages, wrong[:8]) {
 			t.Errorf("%s: exit status %d, %s", wrong, status, messages)
 		}
 	}
@@ -80,8 +80,8 @@ func TestDisputedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result := sim.Result{Workload: "queue", Recipe: "published/X",
-		Disputed: map[string]any{"monitor": whole, "porcupine": disputedPart}}
+	j := sim.Judgement{Disputed: map[string]any{"monitor": whole, "porcupine": disputedPart}}
+	result := sim.Result{Workload: "queue", Recipe: "published/X", Disputed: j.RawDisputed()}
 	if err := out.disputed(c, result); err != nil {
 		t.Fatal(err)
 	}

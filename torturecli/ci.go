@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
+	"github.com/zktorture/zktorture/internal/ciformat"
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
@@ -40,10 +40,10 @@ func (f *ciFlags) probe() error {
 }
 
 // write writes the reports.
-func (f *ciFlags) write(r ciReport) error {
+func (f *ciFlags) write(r ciformat.Report) error {
 	if f.JUnit != "" {
 		var text bytes.Buffer
-		if err := r.junit(&text); err != nil {
+		if err := r.JUnit(&text); err != nil {
 			return err
 		}
 		if err := wholefile.Write(f.JUnit, text.Bytes()); err != nil {
@@ -51,7 +51,7 @@ func (f *ciFlags) write(r ciReport) error {
 		}
 	}
 	if f.Summary != "" {
-		return appendTo(f.Summary, r.markdown)
+		return appendTo(f.Summary, r.Markdown)
 	}
 	return nil
 }
@@ -68,39 +68,13 @@ func appendTo(name string, write func(io.Writer) error) error {
 	return file.Close()
 }
 
-// ciReport is a report for a CI service: cases, each with a verdict.
-type ciReport struct {
-	title   string
-	verdict sim.Verdict
-	facts   [][2]string // what was run
-	cases   []ciCase
-	seconds float64
-}
-
-// ciCase is one property of a recipe, or one animal of the zoo.
-type ciCase struct {
-	name     string
-	help     string // the property, or the animal
-	verdict  sim.Verdict
-	reason   string                     // of an unknown verdict
-	brokenBy func(property string) bool // of a property
-	problems []ciProblem
-	seconds  float64 // 0 if not measured alone
-}
-
-// ciProblem is a violation. One property can have several.
-type ciProblem struct {
-	property, message, story string
-	place                    int // rank among the run's violations; 0 is the likely root cause
-}
-
 // ciOf reports a run: a case for each property of the workload, and for each violation of a property common to all
 // recipes. An unbroken property passes only if the run was decided.
-func (r *runCmd) ciOf(result sim.Result, stories []string) ciReport {
-	report := ciReport{
-		title: fmt.Sprintf("%s (%s) on %s", result.Workload, result.Recipe, r.Backend), verdict: result.Verdict,
-		seconds: result.Elapsed.Seconds(),
-		facts: [][2]string{{"run", countLine(result)}, {"origin", originLine(result)},
+func (r *runCmd) ciOf(result sim.Result, stories []string) ciformat.Report {
+	report := ciformat.Report{
+		Title: fmt.Sprintf("%s (%s) on %s", result.Workload, result.Recipe, r.Backend), Verdict: result.Verdict,
+		Seconds: result.Elapsed.Seconds(),
+		Facts: [][2]string{{"run", countLine(result)}, {"origin", originLine(result)},
 			{"faults struck", faultLine(result.Struck)}},
 	}
 	rest := sim.VerdictOK
@@ -110,37 +84,15 @@ func (r *runCmd) ciOf(result sim.Result, stories []string) ciReport {
 	if kind, err := workload.KindNamed(result.Workload); err == nil {
 		for _, promise := range kind.Promises {
 			if name := promise.Name(); name != "" {
-				report.cases = append(report.cases, ciCase{name: name, help: promise.Help(), brokenBy: promise.BrokenBy,
-					verdict: rest, reason: result.Reason})
+				report.Cases = append(report.Cases, ciformat.Case{Name: name, Help: promise.Help(), BrokenBy: promise.BrokenBy,
+					Verdict: rest, Reason: result.Reason})
 			}
 		}
 	}
 	for i, found := range result.Violations {
-		report.breaks(found, stories[i], i)
+		report.Breaks(ciformat.Problem{Property: found.Property, Message: found.Message, Story: stories[i], Place: i})
 	}
 	return report
-}
-
-// breaks adds a violation to the case of its property.
-func (r *ciReport) breaks(found sim.Found, text string, place int) {
-	i := slices.IndexFunc(r.cases, func(c ciCase) bool { return c.brokenBy(found.Property) })
-	if i < 0 {
-		i = len(r.cases)
-		r.cases = append(r.cases, ciCase{name: found.Property,
-			brokenBy: func(property string) bool { return property == found.Property }})
-	}
-	c := &r.cases[i]
-	c.verdict = sim.VerdictViolation
-	c.problems = append(c.problems, ciProblem{found.Property, found.Message, text, place})
-}
-
-// joined joins a part of each problem of a case.
-func (c ciCase) joined(separator string, part func(ciProblem) string) string {
-	var parts []string
-	for _, p := range c.problems {
-		parts = append(parts, part(p))
-	}
-	return strings.Join(parts, separator)
 }
 
 // stories returns the story of each violation of a run.

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/ciformat"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
@@ -20,11 +19,11 @@ func TestUnknownDoesNotPass(t *testing.T) {
 	r := &runCmd{Backend: "sim"}
 	report := r.ciOf(sim.Result{Workload: "lock", Recipe: "ours", Verdict: sim.VerdictUnknown,
 		Reason: "episode 3 could not be judged"}, nil)
-	if len(report.cases) < 5 {
-		t.Fatalf("there are %d cases", len(report.cases))
+	if len(report.Cases) < 5 {
+		t.Fatalf("there are %d cases", len(report.Cases))
 	}
 	var text bytes.Buffer
-	if err := report.junit(&text); err != nil {
+	if err := report.JUnit(&text); err != nil {
 		t.Fatal(err)
 	}
 	suite := parseSuite(t, text.Bytes())
@@ -37,15 +36,15 @@ func TestUnknownDoesNotPass(t *testing.T) {
 		t.Errorf("%d errors and %d failures of %d", suite.Errors, suite.Failures, len(suite.Cases))
 	}
 	text.Reset()
-	if report.markdown(&text); strings.Contains(text.String(), "✅") ||
+	if report.Markdown(&text); strings.Contains(text.String(), "✅") ||
 		!strings.Contains(text.String(), "## ❔ lock (ours) on sim: unknown") {
 		t.Errorf("the page says:\n%s", text.String())
 	}
 }
 
-func parseSuite(t *testing.T, text []byte) junitSuite {
+func parseSuite(t *testing.T, text []byte) ciformat.Suite {
 	t.Helper()
-	var all junitSuites
+	var all ciformat.Suites
 	if err := xml.Unmarshal(text, &all); err != nil || len(all.Suites) != 1 {
 		t.Fatalf("%v in\n%s", err, text)
 	}
@@ -60,8 +59,8 @@ func TestEveryViolationIsACase(t *testing.T) {
 			result := sim.Result{Workload: kind.Name, Verdict: sim.VerdictViolation,
 				Violations: []sim.Found{{Violation: sim.Violation{Property: property, Message: "m"}}}}
 			red := 0
-			for _, c := range (&runCmd{}).ciOf(result, []string{"s"}).cases {
-				if c.verdict == sim.VerdictViolation {
+			for _, c := range (&runCmd{}).ciOf(result, []string{"s"}).Cases {
+				if c.Verdict == sim.VerdictViolation {
 					red++
 				}
 			}
@@ -69,54 +68,6 @@ func TestEveryViolationIsACase(t *testing.T) {
 				t.Errorf("%s of a %s is in %d cases", property, kind.Name, red)
 			}
 		}
-	}
-}
-
-// With any story the XML parses back to the same text, and the page's block ends at its fence.
-func TestAnyTextIsWritten(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		markup, cdata := rapid.StringMatching("[`<>&|\"\n ]{0,30}"), rapid.StringMatching(`]]>|<!\[CDATA\[`)
-		text := rapid.OneOf(rapid.String(), markup, cdata).Draw(rt, "text")
-		text = strings.ToValidUTF8(text, "")
-		broken := ciCase{name: text, verdict: sim.VerdictViolation, problems: []ciProblem{{text, text, text, 0}}}
-		report := ciReport{title: text, verdict: sim.VerdictViolation, cases: []ciCase{broken}}
-		var out bytes.Buffer
-		if err := report.junit(&out); err != nil {
-			rt.Fatal(err)
-		}
-		suite := parseSuite(t, out.Bytes())
-		if got := suite.Cases[0].Failure.Text; got != printable(text) {
-			rt.Fatalf("%q comes back as %q", text, got)
-		}
-		fence, _, _ := strings.Cut(fenced(text), "text\n")
-		if strings.Count(fenced(text), fence) != 2 {
-			rt.Fatalf("the block of %q does not end where it should: %s", text, fenced(text))
-		}
-	})
-}
-
-// printable maps a text to one that XML 1.0 can hold.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || r == '\n' || r == '\r' ||
-			r >= 0x20 && r <= 0xd7ff || r >= 0xe000 && r <= 0xfffd || r >= 0x10000 {
-			return r
-		}
-		return '\ufffd'
-	}, text)
-}
-
-// A summary that is too long says which stories it omits.
-func TestLongSummaries(t *testing.T) {
-	long := strings.Repeat("x\n", summaryMax/2)
-	report := ciReport{cases: []ciCase{{problems: []ciProblem{{"order", "m", "short", 0}, {"herd", "m", long, 1}}}}}
-	var out bytes.Buffer
-	if err := report.markdown(&out); err != nil {
-		t.Fatal(err)
-	}
-	if out.Len() > summaryMax || !strings.Contains(out.String(), "short") ||
-		!strings.Contains(out.String(), "The story of herd is too long") {
-		t.Errorf("%d bytes:\n%.300s", out.Len(), out.String())
 	}
 }
 

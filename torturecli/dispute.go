@@ -3,6 +3,7 @@ package torturecli
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -17,9 +18,11 @@ import (
 func (o *output) disputed(c *commandContext, r sim.Result) error {
 	inputs := map[string]linearizability.History{}
 	for checker, input := range r.Disputed {
-		if h, ok := input.(linearizability.History); ok {
-			inputs[checker] = h
+		var h linearizability.History
+		if err := json.Unmarshal(input, &h); err != nil {
+			return fmt.Errorf("what %s was given: %w", checker, err)
 		}
+		inputs[checker] = h
 	}
 	return saveDisputed(c, o.dir, r.Workload+"-"+r.Recipe, inputs)
 }

@@ -2,6 +2,7 @@ package torturecli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,17 +12,25 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zktorture/zktorture/internal/documents"
 )
 
-// TestDocs keeps README.md and docs/*.md true. A comment on the line before a fenced block says what the block is:
+// TestDocs keeps README.md and every page below docs/ true. A comment on the line before a fenced block says what the block is:
 //
 //	<!-- file: NAME -->     a file; .go files form a module example.com/mylock that uses this one; may be followed by
 //	                        ; import: A B    what a .go file imports, and the document does not show
+//	<!-- from: PATH -->     lines of a file of this repository, which the document's folder gets as well; may be followed
+//	                        by ; show: A .. B, see below
+//	<!-- diff: PATH PATH --> the difference between two such files, of which the folder gets the second
 //	<!-- patch -->          a diff of such files, for git apply
+//	<!-- shell -->          lines for a shell, which must succeed; may set variables: shell: NAME=VALUE
+//	<!-- task: … -->        commands for a reader's shell, see aTask; they are counted and run in an empty folder
+//	<!-- job: STEP -->      a workflow of GitHub's, of which a step is run
 //	<!-- run: COMMAND -->   a command and what it prints; it is run here and must print the same,
 //	                        but for times. COMMAND begins with torture, or go run ./cmd/torture,
-//	                        or go test, or pytest, javac or java, which are skipped where they or what they
-//	                        import are not installed; it may be followed by
+//	                        or torture-campaign, or go test, or go run, or pytest, javac or java, which are skipped where
+//	                        they or what they import are not installed; it may be followed by
 //	                        ; show: A .. B    only the lines from the first that matches A to the
 //	                                          next that matches B; the rest is shown as …
 //
@@ -29,13 +38,12 @@ import (
 // documents.
 func TestDocs(t *testing.T) {
 	root := repository(t)
-	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	names, err := documents.List(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range append(names, filepath.Join(root, "README.md")) {
-		short, _ := filepath.Rel(root, name)
-		t.Run(short, func(t *testing.T) { checkDocument(t, root, name) })
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { checkDocument(t, root, filepath.Join(root, name)) })
 	}
 }
 
@@ -49,7 +57,10 @@ func repository(t *testing.T) string {
 }
 
 // block is a comment and the fenced block after it.
-var block = regexp.MustCompile("(?m)^<!-- (file|patch|run)(?:: (.*?))? -->\n```([a-z]*)\n((?:.*\n)*?)```$")
+var block = regexp.MustCompile("(?m)^<!-- (file|from|diff|patch|shell|task|job|run)(?:: (.*?))? -->\n```([a-z]*)\n((?:.*\n)*?)```$")
+
+// unmarkedGo is the beginning of a block of Go that no comment is above.
+var unmarkedGo = regexp.MustCompile("(?m)^(?:|[^<\n].*)\n```go\n.*$")
 
 func checkDocument(t *testing.T, root, name string) {
 	text, err := os.ReadFile(name)
@@ -65,6 +76,9 @@ func checkDocument(t *testing.T, root, name string) {
 		comment := match[:bytes.IndexByte(match, '\n')+1]
 		return fmt.Appendf(nil, "%s```%s\n%s```", comment, language, d.carryOut(kind, what, body))
 	})
+	for _, unmarked := range unmarkedGo.FindAll(text, -1) {
+		t.Errorf("no comment says what this Go is, so nothing compiles it:\n%s", unmarked)
+	}
 	if n, m := bytes.Count(text, []byte("<!-- run:")), d.runs; n != m {
 		t.Errorf("%d comments say run, but %d blocks follow one", n, m)
 	}
@@ -103,7 +117,11 @@ func (d *document) read(name string) string {
 
 func (d *document) write(name, text string) {
 	d.t.Helper()
-	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(text), 0o644); err != nil {
+	name = filepath.Join(d.dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -115,9 +133,27 @@ func (d *document) carryOut(kind, what, body string) string {
 		name, imports, _ := strings.Cut(what, "; import: ")
 		d.write(name, importing(strings.Fields(imports))+body)
 		return body
+	case "from":
+		return d.hold(what, d.fromFile(what), body)
+	case "diff":
+		return d.hold(what, d.difference(what), body)
+	case "task":
+		d.task(what, body)
+		return body
+	case "job":
+		d.job(what, body)
+		return body
 	case "patch":
 		d.write("block.diff", body)
 		d.tool("git", "apply", "--recount", "block.diff")
+		return body
+	case "shell":
+		d.install(".", "./cmd/torture")
+		shell := exec.Command("sh", "-e", "-c", body)
+		shell.Env = append(os.Environ(), strings.Fields(what)...)
+		if out, err := shell.CombinedOutput(); err != nil {
+			d.t.Errorf("%s%v\n%s", body, err, out)
+		}
 		return body
 	}
 	d.runs++
@@ -175,33 +211,39 @@ func (d *document) output(args []string) string {
 		var out bytes.Buffer
 		run(d.t.Context(), args[1:], streams{out: &out, err: &out, self: self})
 		return out.String()
-	case args[0] == "go" && args[1] == "test", args[0] == "javac":
+	case args[0] == "torture-campaign":
+		d.install("torture-campaign", ".")
+		out, err := exec.Command(args[0], args[1:]...).Output() // what is told beside has addresses and times
+		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+			d.t.Error(err)
+		}
+		return string(out)
+	case args[0] == "go" && (args[1] == "test" || args[1] == "run"), args[0] == "javac":
 		return d.tool(args[0], args[1:]...)
 	case args[0] == "pytest":
-		d.install()
+		d.install(".", "./cmd/torture")
 		return d.tool(python, append([]string{"-m", "pytest", "-p", "no:cacheprovider"}, args[1:]...)...)
 	case args[0] == "java":
-		d.install()
+		d.install(".", "./cmd/torture")
 		return d.tool(args[0], args[1:]...)
 	}
 	d.t.Errorf("it is not known how to run %q", args)
 	return ""
 }
 
-// install puts the command torture into the path.
-func (d *document) install() {
+// install builds a command of a module of this repository, and puts it into the path.
+func (d *document) install(module, command string) {
 	d.t.Helper()
-	path := os.Getenv("PATH")
-	bin := filepath.Join(d.dir, "bin") + string(filepath.ListSeparator)
-	if strings.HasPrefix(path, bin) {
-		return
+	bin := filepath.Join(d.dir, "bin")
+	first := bin + string(filepath.ListSeparator)
+	if path := os.Getenv("PATH"); !strings.HasPrefix(path, first) {
+		d.t.Setenv("PATH", first+path)
 	}
-	build := exec.Command("go", "build", "-o", filepath.Join(d.dir, "bin", "torture"), "./cmd/torture")
-	build.Dir = d.root
+	build := exec.Command("go", "build", "-o", bin+"/", command)
+	build.Dir = filepath.Join(d.root, module)
 	if out, err := build.CombinedOutput(); err != nil {
 		d.t.Fatalf("%v\n%s", err, out)
 	}
-	d.t.Setenv("PATH", bin+path)
 }
 
 // tool runs a program. It may fail, as a test in an example may, but it must exist.
@@ -243,7 +285,8 @@ func dots(some bool) string {
 }
 
 var times = regexp.MustCompile(` +\d[\d.m]*s  |\b(in|after) \d[\d.]*(ms|s|µs)\b|\b\d+ episodes/s|\t\d[\d.]*s\n|` +
+	`\b(digest|program|SHA-256) [0-9a-f]{12}|\bgo1\.\d+\.\d+|\b\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?|` +
 	`\(\d[\d.]*s\)|-\d{14}-\d+\.fail|\bpanic\.go:\d+|"(elapsed_s|episodes_per_s)":[\d.e+-]+`)
 
-// timeless replaces durations, dates and positions in Go's source.
+// timeless replaces durations, dates, positions in Go's source, and what differs from build to build.
 func timeless(s string) string { return times.ReplaceAllString(s, "…") }

@@ -19,7 +19,13 @@ import (
 // selfVariable tells the build in exact mode how the user calls this command.
 const selfVariable = "ZKTORTURE_SELF"
 
-// exactly has this command line carried out by a build of this same ownProgram in exact mode, in the place of this process. In
+// baseVariable tells it from which folder that sees files.
+const baseVariable = "ZKTORTURE_BASE"
+
+// mainVariable tells a program that was built with -trimpath where its function main stands.
+const mainVariable = "ZKTORTURE_MAIN"
+
+// exactly has this command line carried out by a build of this program in exact mode, in the place of this process. In
 // that build it does nothing.
 func (c *commandContext) exactly() error {
 	if sim.Exact() {
@@ -37,7 +43,7 @@ func (c *commandContext) exactly() error {
 	if err != nil {
 		return err
 	}
-	return become(c, append(os.Environ(), selfVariable+"="+c.self), binary, c.args...)
+	return become(c, append(os.Environ(), selfVariable+"="+c.self, baseVariable+"="+c.base), binary, c.args...)
 }
 
 // ownProgram is how to build this program anew.
@@ -49,7 +55,7 @@ type ownProgram struct {
 	tags    string
 }
 
-// thisProgram says how to build this ownProgram. mainFile is where its function main stands.
+// thisProgram says how to build this program. mainFile is where its function main stands.
 func thisProgram(mainFile string) (*ownProgram, error) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Path == "" {
@@ -73,14 +79,15 @@ func thisProgram(mainFile string) (*ownProgram, error) {
 	case strings.HasPrefix(info.Main.Version, "v") && !strings.Contains(info.Main.Version, "+dirty"):
 		p.version = info.Main.Version
 	default:
-		return nil, fmt.Errorf("exact mode builds this ownProgram (%s) anew, but %s, from which it was built, is not there, "+
+		return nil, fmt.Errorf("exact mode builds this program (%s) anew, but %s, from which it was built, is not there, "+
 			"and its version is %q: build it where it is to run, or install a released version",
 			p.pkg, cmp.Or(filepath.Dir(mainFile), "the folder"), info.Main.Version)
 	}
 	return p, nil
 }
 
-// build builds the ownProgram in exact mode, and returns the name of the file. The go command does only what has not been done.
+// build builds the program in exact mode, and returns the name of the file. The go command does only what has not been
+// done.
 func (p *ownProgram) build(c *commandContext, b *exact.Build) (binary string, err error) {
 	dir, err := exact.Dir()
 	if err != nil {
@@ -108,7 +115,7 @@ func (p *ownProgram) build(c *commandContext, b *exact.Build) (binary string, er
 func onlyFile(dir string) (string, error) {
 	files, err := os.ReadDir(dir)
 	if err == nil && len(files) != 1 {
-		err = fmt.Errorf("exact mode wanted one ownProgram in %s, and there are %d: remove the folder", dir, len(files))
+		err = fmt.Errorf("exact mode wanted one program in %s, and there are %d: remove the folder", dir, len(files))
 	}
 	if err != nil {
 		return "", err

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/sim"
 )
 
 // ordinary builds a program of package main in a folder as a user does, and returns what runs it.
@@ -40,20 +42,23 @@ func ordinary(t *testing.T, dir string) func(env string, args ...string) (out st
 // counterexamples are replayed by the command that is not in exact mode itself.
 func TestTortureRunExact(t *testing.T) {
 	torture := ordinary(t, filepath.Join("..", "cmd", "torture"))
-	var hashes []string
-	for _, env := range []string{"GOMAXPROCS=1", "GOMAXPROCS=3"} {
-		out, exit := torture(env, strings.Fields("run counter --exact --json --episodes 600 --seed 505638 --faults cancel")...)
-		var s summary
-		if err := json.Unmarshal([]byte(out), &s); err != nil || exit != 0 || !s.Exact || s.Episodes != 600 {
-			t.Fatalf("exit status %d, %v: %s", exit, err, out)
+	for _, strategy := range []string{"mix", sim.Sweep} {
+		var hashes []string
+		for _, env := range []string{"GOMAXPROCS=1", "GOMAXPROCS=3"} {
+			args := "run counter --exact --json --episodes 600 --seed 505638 --faults cancel --strategy " + strategy
+			out, exit := torture(env, strings.Fields(args)...)
+			var s summary
+			if err := json.Unmarshal([]byte(out), &s); err != nil || exit != 0 || !s.Exact || s.Episodes != 600 {
+				t.Fatalf("%s: exit status %d, %v: %s", strategy, exit, err, out)
+			}
+			if s.Rerun == nil || s.Rerun.Episodes != 600 || s.Rerun.Differed != 0 {
+				t.Errorf("%s, run again: %+v, want 600 equal", strategy, s.Rerun)
+			}
+			hashes = append(hashes, s.Hash)
 		}
-		if s.Rerun == nil || s.Rerun.Episodes != 600 || s.Rerun.Differed != 0 {
-			t.Errorf("run again: %+v, want 600 equal", s.Rerun)
+		if hashes[0] != hashes[1] {
+			t.Errorf("%s: hash %s in one process, %s in three", strategy, hashes[0], hashes[1])
 		}
-		hashes = append(hashes, s.Hash)
-	}
-	if hashes[0] != hashes[1] {
-		t.Errorf("hash %s in one process, %s in three", hashes[0], hashes[1])
 	}
 	out, exit := torture("GOMAXPROCS=2", strings.Fields("run lock --recipe published/WriteLock --exact --json --seed 1")...)
 	var s summary

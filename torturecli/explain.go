@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/zktorture/zktorture/internal/shellword"
 	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
@@ -21,21 +23,33 @@ import (
 )
 
 type explainCmd struct {
-	File    string        `arg:"" help:"A counterexample that torture run has written; or, with --model, a history as for torture check."`
-	Model   string        `help:"What the history is judged against, as lock or queue."`
-	Parties int           `help:"How many parties the double barrier has, for the model doublebarrier." default:"2"`
-	Permits int           `help:"How many permits the semaphore has, for the model semaphore." default:"1"`
-	Timeout time.Duration `help:"How long the history of one object may take to judge." default:"1m"`
-	Around  int           `help:"How many operations of the history to show before and after each that matters." default:"3"`
-	JSON    bool          `name:"json" help:"Print the story as one JSON object instead."`
-	HTML    string        `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output."`
+	File        string        `arg:"" help:"A counterexample that torture run has written; a story of --json; or, with --model, a history as for torture check."`
+	Model       string        `help:"What the history is judged against, as lock or queue." names:"models"`
+	Parties     int           `help:"How many parties the double barrier has, for the model doublebarrier." default:"2" range:"1..10000" needs:"model=doublebarrier"`
+	Permits     int           `help:"How many permits the semaphore has, for the model semaphore." default:"1" range:"1.." needs:"model=semaphore"`
+	Timeout     time.Duration `help:"How long the history of one object may take to judge." default:"1m" range:">0" needs:"model"`
+	Around      int           `help:"How many operations of the history to show before and after each that matters." default:"3" range:"0.." needs:"model"`
+	Interactive bool          `help:"Read the story in the terminal: scroll, search, fold, with the details of each step. Needs the program torture-explain." excludes:"json,html"`
+	JSON        bool          `name:"json" help:"Print the story as one JSON object instead."`
+	Beside      string        `placeholder:"FILE|RECIPE" help:"Put a second run beside it: of another file of these kinds, or the same choices with another recipe, such as the mended one."`
+	HTML        string        `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output." excludes:"json"`
 }
 
 // Run executes the command. Its status is 0 if a story was told.
 func (e *explainCmd) Run(c *commandContext) error {
+	reader := ""
+	if e.Interactive {
+		var err error
+		if reader, err = findReader(c); err != nil {
+			return fmt.Errorf("--interactive: %w", err)
+		}
+	}
 	s, err := interruptible(c, func() (*story.Story, error) { return e.story(c) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.File, err)
+	}
+	if reader != "" {
+		return interact(c, reader, s)
 	}
 	if e.JSON {
 		return json.NewEncoder(c.out).Encode(s)
@@ -69,29 +83,66 @@ func writePage(c *commandContext, name string, s *story.Story) error {
 }
 
 func (e *explainCmd) story(c *commandContext) (*story.Story, error) {
-	if e.Around < 0 {
-		return nil, fmt.Errorf("--around must not be negative")
+	s, err := e.storyOf(c, e.File)
+	if err == nil && e.Beside != "" {
+		err = e.compare(c, s)
 	}
-	if e.Model != "" {
-		return e.ofHistory(c)
+	return s, err
+}
+
+// storyOf tells the story of a file.
+func (e *explainCmd) storyOf(c *commandContext, file string) (*story.Story, error) {
+	format := formatOf(file)
+	switch {
+	case format == story.Format:
+		return readStory(file)
+	case e.Model != "" && format == "":
+		return e.ofHistory(c, file)
 	}
-	example, w, err := loadExample(c, e.File)
-	if err != nil && strings.HasSuffix(e.File, ".jsonl") {
+	example, w, err := loadExample(c, file)
+	if err != nil && strings.HasSuffix(file, ".jsonl") {
 		err = fmt.Errorf("%w; if it is a history, say what it is judged against by --model", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return tell(c, w, example, e.File)
+	return tell(c, w, example, file)
+}
+
+// formatOf returns the format that a file names at its begin, "" if it is neither of a story nor of a counterexample.
+func formatOf(name string) string {
+	file, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	head := make([]byte, 200)
+	n, _ := io.ReadFull(file, head)
+	for _, format := range []string{story.Format, sim.CounterexampleFormat} {
+		if bytes.Contains(head[:n], []byte(`"`+format+`"`)) {
+			return format
+		}
+	}
+	return ""
+}
+
+// readStory reads a story that --json has written.
+func readStory(name string) (*story.Story, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return story.Read(file)
 }
 
 // ofHistory tells of the first object whose operations are not in order.
-func (e *explainCmd) ofHistory(c *commandContext) (*story.Story, error) {
+func (e *explainCmd) ofHistory(c *commandContext, file string) (*story.Story, error) {
 	model, err := linearizability.ByName(e.Model, linearizability.Parameters{Parties: e.Parties, Permits: e.Permits})
 	if err != nil {
 		return nil, err
 	}
-	history, err := readHistory(e.File)
+	history, err := readHistory(file)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +159,7 @@ func (e *explainCmd) ofHistory(c *commandContext) (*story.Story, error) {
 	s, err := story.FromVerdict(e.Model, of, verdicts[i], e.Around)
 	if err == nil {
 		s.Commands = []story.Command{{Name: "judge",
-			Line: fmt.Sprintf("%s check %s --model %s", c.self, e.File, e.Model)}}
+			Line: fmt.Sprintf("%s check %s --model %s", c.self, c.file(file), e.Model)}}
 	}
 	return s, err
 }
@@ -143,17 +194,12 @@ func readExample(name string) (*sim.Counterexample, error) {
 // findWorkload finds recipes by name, including the zoo's animals and their twins.
 func findWorkload(kind, recipe string) (*workload.Workload, error) {
 	w, err := worker.Find(kind, recipe)
-	if err == nil {
-		return w, nil
-	}
-	for _, a := range zoo.Animals() {
-		for _, w := range []*workload.Workload{a.Broken(), a.Twin()} {
-			if w.Name() == kind && w.Recipe() == recipe {
-				return w, nil
-			}
+	if err != nil {
+		if kept := zoo.Workload(kind, recipe); kept != nil {
+			return kept, nil
 		}
 	}
-	return nil, err
+	return w, err
 }
 
 // tell tells the story of a counterexample, with follow-up commands if it is in a file.
@@ -165,8 +211,8 @@ func tell(c *commandContext, w *workload.Workload, example *sim.Counterexample, 
 	if file == "" {
 		return s, nil
 	}
-	s.Commands = []story.Command{{Name: "replay", Line: c.self + " replay " + file},
-		{Name: "explain", Line: c.self + " explain " + file}}
+	s.Commands = []story.Command{{Name: "replay", Line: c.self + " replay " + c.file(file)},
+		{Name: "explain", Line: c.self + " explain " + c.file(file)}}
 	if again := searchLine(c.self, s, example); again != "" {
 		s.Commands = append(s.Commands, story.Command{Name: "look for a smaller one", Line: again})
 	}
@@ -183,7 +229,7 @@ func searchLine(self string, s *story.Story, example *sim.Counterexample) string
 		backend = " --backend wire"
 	}
 	return fmt.Sprintf("%s run %s --recipe %s --faults %s --clients %d --ops %d --strategy sweep%s", self, s.Workload,
-		s.Recipe, s.Struck, len(s.Clients), example.Ops, backend)
+		shellword.Quote(s.Recipe), s.Struck, len(s.Clients), example.Ops, backend)
 }
 
 // storyOf is the story of a violation, or the reason why there is none, which is no failure.
@@ -198,14 +244,13 @@ func storyOf(c *commandContext, w *workload.Workload, example *sim.Counterexampl
 	return s.Text(story.TextOptions{})
 }
 
-// textOptions are those for standard output: colour only on a terminal and unless NO_COLOR is set
-// (https://no-color.org), and the terminal's width.
+// textOptions are those for standard output: its colours, and the terminal's width.
 func (s streams) textOptions() story.TextOptions {
+	o := story.TextOptions{Color: s.color}
 	file, ok := s.bare.out.(*os.File)
 	if !ok || !isTerminal(file) {
-		return story.TextOptions{}
+		return o
 	}
-	o := story.TextOptions{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 	if width, _, err := term.GetSize(int(file.Fd())); err == nil {
 		o.Width = min(width, story.WidthDefault)
 	}

@@ -32,6 +32,7 @@ func (x *indexCmd) Run(c *commandContext) error {
 		},
 		Model:    modelOf,
 		Command:  c.self,
+		File:     c.file,
 		Progress: func(file string) { fmt.Fprintf(c.err, "looking at %s\n", file) },
 	})
 	if err != nil {

@@ -2,40 +2,209 @@ package torturecli
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
+	"github.com/zktorture/zktorture/zoo"
 )
 
-type listCmd struct{}
+type listCmd struct {
+	What string `arg:"" optional:"" name:"section" help:"What to list: kinds (with their recipes and properties), faults, strategies, models, or zoo (the broken recipes that torture zoo hunts). Default: all but the zoo." oneof:"kinds,faults,strategies,models,zoo"`
+	JSON bool   `name:"json" help:"Print one JSON object."`
+}
+
+// listing is the object that --json prints. What was not asked for is absent.
+type listing struct {
+	Kinds        []listedKind   `json:"kinds,omitempty"`
+	Faults       []listedFault  `json:"faults,omitempty"`        // of simulated worlds
+	LiveFaults   []string       `json:"live_faults,omitempty"`   // those of them that clients of real servers suffer
+	ServerFaults []listedName   `json:"server_faults,omitempty"` // of real servers
+	Strategies   []listedName   `json:"strategies,omitempty"`
+	Models       []listedModel  `json:"models,omitempty"`
+	Zoo          []listedAnimal `json:"zoo,omitempty"`
+}
+
+type listedName struct {
+	Name string `json:"name"`
+	Help string `json:"help"`
+}
+
+type listedKind struct {
+	Name       string           `json:"name"`
+	Model      string           `json:"model,omitempty"` // for torture check
+	Properties []listedProperty `json:"properties"`
+	Recipes    []listedName     `json:"recipes"` // the first is the default
+}
+
+// listedProperty is a promise. Without names it is a remark.
+type listedProperty struct {
+	Title string   `json:"title,omitempty"`
+	Names []string `json:"names,omitempty"` // as violations name it
+	Also  []string `json:"also,omitempty"`  // further names
+	Help  string   `json:"help"`
+	line  string
+}
+
+type listedFault struct {
+	listedName
+	InAll bool `json:"in_all"` // of --faults all
+}
+
+type listedModel struct {
+	Name       string   `json:"name"`
+	Operations []string `json:"operations"`
+}
+
+type listedAnimal struct {
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	Source   string `json:"source"`
+	Property string `json:"property"`
+	Needs    string `json:"needs"` // faults
+	Exact    bool   `json:"exact"` // found in exact mode only
+
+	Kind   string `json:"kind"`
+	Recipe string `json:"recipe"` // for torture run, as is …
+	Twin   string `json:"twin"`   // … its twin, in which the bug is mended
+}
+
+// section is something that can be listed.
+type section struct {
+	name    string
+	collect func(*listing)
+	print   func(io.Writer, *listing)
+	unasked bool // listed by default
+}
+
+// sections are all, in the order of the text.
+var sections = []section{
+	{"kinds", listKinds, printKinds, true},
+	{"faults", listFaults, printFaults, true},
+	{"strategies", listStrategies, printStrategies, true},
+	{"models", listModels, printModels, true},
+	{"zoo", listZoo, printZoo, false},
+}
 
 // Run executes the command.
-func (listCmd) Run(c *commandContext) error {
-	for _, kind := range workload.Kinds() {
-		fmt.Fprintf(c.out, "%s\n", kind.Name)
-		for _, promise := range kind.Promises {
-			fmt.Fprintf(c.out, "    %s\n", promise)
+func (l *listCmd) Run(c *commandContext) error {
+	var all listing
+	asked := slices.DeleteFunc(slices.Clone(sections), func(s section) bool {
+		return s.name != l.What && (l.What != "" || !s.unasked)
+	})
+	for _, s := range asked {
+		s.collect(&all)
+	}
+	if l.JSON {
+		return writeJSON(c.out, all)
+	}
+	for i, s := range asked {
+		if i > 0 {
+			fmt.Fprintln(c.out)
 		}
-		for _, e := range kind.Recipes {
-			fmt.Fprintf(c.out, "  --recipe %-28s %s\n", e.Recipe, e.Help)
-		}
-		fmt.Fprintln(c.out)
-	}
-	fmt.Fprintln(c.out, "faults (--faults, with the sets all, of those up to stall, and none)")
-	for f := range sim.EveryFault.Each() {
-		fmt.Fprintf(c.out, "  %-10s %s\n", f, f.Help())
-	}
-	fmt.Fprintf(c.out, "\non real servers clients can suffer %v; with --backend serve or ensemble servers, too\n",
-		live.ClientFaults()|live.ProcessFaults)
-	for f := range live.AllServerFaults.Each() {
-		fmt.Fprintf(c.out, "  %-10s %s\n", f, f.Help())
-	}
-	fmt.Fprintln(c.out, "\nstrategies (--strategy)")
-	for _, name := range slices.Sorted(maps.Keys(sim.Strategies)) {
-		fmt.Fprintf(c.out, "  %-10s %s\n", name, sim.Strategies[name])
+		s.print(c.out, &all)
 	}
 	return nil
+}
+
+func listKinds(all *listing) {
+	for _, kind := range workload.Kinds() {
+		k := listedKind{Name: kind.Name, Model: kind.Model.Name}
+		for _, p := range kind.Promises {
+			k.Properties = append(k.Properties, listedProperty{p.Title, p.Names, p.Also, p.Text, p.String()})
+		}
+		for _, e := range kind.Recipes {
+			k.Recipes = append(k.Recipes, listedName{e.Recipe, e.Help})
+		}
+		all.Kinds = append(all.Kinds, k)
+	}
+}
+
+func printKinds(w io.Writer, all *listing) {
+	for i, kind := range all.Kinds {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, kind.Name)
+		for _, p := range kind.Properties {
+			fmt.Fprintf(w, "    %s\n", p.line)
+		}
+		for _, r := range kind.Recipes {
+			fmt.Fprintf(w, "  --recipe %-28s %s\n", r.Name, r.Help)
+		}
+	}
+}
+
+func listFaults(all *listing) {
+	for f := range sim.EveryFault.Each() {
+		all.Faults = append(all.Faults, listedFault{listedName{f.String(), f.Help()}, sim.AllFaults.Has(f)})
+	}
+	all.LiveFaults = namesOf((live.ClientFaults() | live.ProcessFaults).Each())
+	for f := range live.AllServerFaults.Each() {
+		all.ServerFaults = append(all.ServerFaults, listedName{f.String(), f.Help()})
+	}
+}
+
+func printFaults(w io.Writer, all *listing) {
+	fmt.Fprintln(w, "faults (--faults, with the sets all, of those up to stall, and none)")
+	for _, f := range all.Faults {
+		printName(w, f.listedName)
+	}
+	fmt.Fprintf(w, "\non real servers clients can suffer %s; with --backend serve or ensemble servers, too\n",
+		strings.Join(all.LiveFaults, ","))
+	for _, f := range all.ServerFaults {
+		printName(w, f)
+	}
+}
+
+func printName(w io.Writer, n listedName) { fmt.Fprintf(w, "  %-10s %s\n", n.Name, n.Help) }
+
+func listStrategies(all *listing) {
+	for _, name := range slices.Sorted(maps.Keys(sim.Strategies)) {
+		all.Strategies = append(all.Strategies, listedName{name, sim.Strategies[name]})
+	}
+}
+
+func printStrategies(w io.Writer, all *listing) {
+	fmt.Fprintln(w, "strategies (--strategy)")
+	for _, s := range all.Strategies {
+		printName(w, s)
+	}
+}
+
+func listModels(all *listing) {
+	for _, name := range linearizability.Names() {
+		m, _ := linearizability.ByName(name)
+		all.Models = append(all.Models, listedModel{name, m.Operations})
+	}
+}
+
+func printModels(w io.Writer, all *listing) {
+	fmt.Fprintln(w, "models of recorded histories (torture check --model), with their operations")
+	for _, m := range all.Models {
+		fmt.Fprintf(w, "  %-14s %s\n", m.Name, strings.Join(m.Operations, ", "))
+	}
+}
+
+func listZoo(all *listing) {
+	for _, a := range slices.Concat(zoo.Animals(), zoo.Skipped()) {
+		broken := a.Broken()
+		all.Zoo = append(all.Zoo, listedAnimal{a.ID, a.Title, a.Source, a.Property, a.Needs, a.Exact,
+			broken.Name(), broken.Recipe(), a.Twin().Recipe()})
+	}
+}
+
+func printZoo(w io.Writer, all *listing) {
+	for _, a := range all.Zoo {
+		exact := ""
+		if a.Exact {
+			exact = ", with --exact only"
+		}
+		fmt.Fprintf(w, "%-8s %s\n         breaks %s%s; %s\n", a.ID, a.Title, a.Property, exact, a.Source)
+	}
 }

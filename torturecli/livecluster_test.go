@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/ensemble/posix"
 	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/internal/tlstest"
 	"github.com/zktorture/zktorture/zkclient"
@@ -307,7 +308,7 @@ func TestLiveLosesItsRoot(t *testing.T) {
 		cmd, printed := program(t, "run", "queue", "--backend", "live", "--servers", e.ConnectString(),
 			"--root", "/root", "--duration", "1h", "--seed", "1", "--faults", "none")
 		began(t, witness, "/root")
-		cmd.Process.Signal(syscall.SIGSTOP)
+		cmd.Process.Signal(posix.Stop)
 		unowned(t, witness, "/root")
 		p := torture(t, "clean", "--servers", e.ConnectString(), "--yes")
 		if p.wait(exitOK); !strings.Contains(p.out.String(), ": removed") {
@@ -319,7 +320,7 @@ func TestLiveLosesItsRoot(t *testing.T) {
 			}
 		}
 		before := dump(t, witness, "/root")
-		cmd.Process.Signal(syscall.SIGCONT)
+		cmd.Process.Signal(posix.Continue)
 		if signal != nil {
 			cmd.Process.Signal(signal)
 		}

@@ -100,7 +100,7 @@ func TestFollowUps(t *testing.T) {
 		{"queue", "ours/receipts"}:  "check f.jsonl --model queue",
 		{"membership", "ours"}:      "history: f.jsonl",
 	} {
-		if got := followUps("live", sim.Result{Workload: of[0], Recipe: of[1]}, "torture",
+		if got := followUps("live", sim.Result{Workload: of[0], Recipe: of[1]}, streams{self: "torture"},
 			"f.jsonl")[0]; !strings.HasSuffix(got, want) {
 			t.Errorf("%v: %s", of, got)
 		}

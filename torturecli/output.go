@@ -2,7 +2,6 @@ package torturecli
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -168,7 +167,9 @@ func (o *output) histories(result sim.Result) (saved evidence) {
 }
 
 // flat turns a recipe's name into a file name.
-func flat(s string) string { return strings.NewReplacer("/", "-", " ", "-").Replace(s) }
+func flat(s string) string {
+	return strings.NewReplacer("/", "-", " ", "-", ",", "", ":", "").Replace(s)
+}
 
 // writeNew writes a file unless it exists with the same content, and refuses to overwrite.
 func writeNew(name string, data []byte) error {
@@ -288,15 +289,17 @@ func writeJSON(w io.Writer, object any) error {
 }
 
 // printResult prints a result for people: the stories of the first told violations, and one line for each of the
-// others. self is how to call the command.
-func printResult(w io.Writer, r sim.Result, told int, backend, self string, files []string) {
+// others.
+func printResult(w io.Writer, r sim.Result, told int, backend string, s streams, files []string) {
 	told = min(told, len(r.Violations))
-	printStories(w, r, r.Violations[:told], backend, self, files)
-	printLines(w, r.Violations[told:], files[told:])
+	printStories(w, r, r.Violations[:told], backend, s, files)
+	printLines(w, r.Violations[told:], s, files[told:])
 	if r.Reason != "" {
-		fmt.Fprintf(w, "%s: %s\n\n", r.Verdict, r.Reason)
+		paintVerdict(w, string(r.Verdict))
+		fmt.Fprintf(w, ": %s\n\n", r.Reason)
 	}
-	fmt.Fprintf(w, "%s %s (%s) on %s: %s\n", r.Verdict, r.Workload, r.Recipe, backend, countLine(r))
+	paintVerdict(w, string(r.Verdict))
+	fmt.Fprintf(w, " %s (%s) on %s: %s\n", r.Workload, r.Recipe, backend, countLine(r))
 	fmt.Fprintln(w, originLine(r))
 	say := func(about, what string) {
 		if what != "" {
@@ -397,51 +400,75 @@ func faultLine(struck map[string]int) string {
 
 // followUps are the commands to run next on the file of a violation. A run on real servers cannot be replayed; its
 // history can be judged again if its kind has a model.
-func followUps(backend string, r sim.Result, self, file string) []string {
-	switch {
-	case file == "":
+func followUps(backend string, r sim.Result, s streams, file string) []string {
+	if file == "" {
 		return nil
-	case simulates(backend):
-		return []string{"replay: " + self + " replay " + file, "explain: " + self + " explain " + file}
+	}
+	file = s.file(file)
+	if simulates(backend) {
+		return []string{"replay: " + s.self + " replay " + file, "explain: " + s.self + " explain " + file}
 	}
 	m, err := modelOf(r.Workload, r.Recipe)
 	if err != nil {
 		return []string{"history: " + file}
 	}
 	flags := file + " " + m.Flags
-	return []string{"judge: " + self + " check " + flags, "explain: " + self + " explain " + flags}
+	return []string{"judge: " + s.self + " check " + flags, "explain: " + s.self + " explain " + flags}
 }
 
 // printStories prints violations with their stories, and the follow-up commands.
-func printStories(w io.Writer, r sim.Result, found []sim.Found, backend, self string, files []string) {
+func printStories(w io.Writer, r sim.Result, found []sim.Found, backend string, s streams, files []string) {
 	for i, f := range found {
-		printViolation(w, f, followUps(backend, r, self, files[i]))
+		printViolation(w, f, !r.Unshrunk, followUps(backend, r, s, files[i]))
 	}
 }
 
 // printLines prints violations, one a line.
-func printLines(w io.Writer, found []sim.Found, files []string) {
+func printLines(w io.Writer, found []sim.Found, s streams, files []string) {
 	if len(found) == 0 {
 		return
 	}
 	fmt.Fprintln(w, "also broken, perhaps for the same reason (--all tells these stories, too):")
 	for i, f := range found {
-		fmt.Fprintf(w, "  %s: found in %d of the episodes, %s\n", f.Property, f.Times,
-			cmp.Or(files[i], "but in no file"))
+		file := "but in no file"
+		if files[i] != "" {
+			file = s.file(files[i])
+		}
+		fmt.Fprintf(w, "  %s: found in %d of the episodes, %s\n", f.Property, f.Times, file)
 	}
 	fmt.Fprintln(w)
 }
 
-func printViolation(w io.Writer, f sim.Found, commands []string) {
-	fmt.Fprint(w, wrap(fmt.Sprintf("VIOLATION of %s: %s", f.Property, f.Message), columns), "\n\n")
+// printBroken prints the sentence of a violation, which may begin with something else.
+func printBroken(w io.Writer, begin string, v sim.Violation) {
+	const word = "VIOLATION"
+	text := wrap(fmt.Sprintf("%s%s of %s: %s", begin, word, v.Property, v.Message), columns)
+	before, after, _ := strings.Cut(text, word)
+	fmt.Fprint(w, before)
+	paintVerdict(w, word)
+	fmt.Fprintln(w, after)
+}
+
+func printViolation(w io.Writer, f sim.Found, minimised bool, commands []string) {
+	printBroken(w, "", f.Violation)
+	fmt.Fprintln(w)
 	for _, line := range sim.Lines(f.Trace) {
 		fmt.Fprintln(w, line)
 	}
 	if len(f.Trace) > 0 {
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "found in %d of the episodes, first in number %d", f.Times, f.Episode)
-	if len(f.Trace) > 0 {
+	printFound(w, f, minimised && len(f.Trace) > 0, commands)
+}
+
+// printFound says how often a violation was found, and what to do next.
+func printFound(w io.Writer, f sim.Found, minimised bool, commands []string) {
+	if f.Episode < 0 {
+		fmt.Fprintf(w, "found in %d of the executions", f.Times)
+	} else {
+		fmt.Fprintf(w, "found in %d of the episodes, first in number %d", f.Times, f.Episode)
+	}
+	if minimised {
 		fmt.Fprintf(w, "; minimised to %d clients, %d faults, %d steps", f.Clients, f.Faults, f.Steps)
 	}
 	if f.Divergence != nil {

@@ -28,7 +28,7 @@ import (
 type proxyCmd struct {
 	Listen       string `help:"Address that the clients connect to, without TLS." default:"127.0.0.1:21810"`
 	Servers      string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers. A chroot stays with the clients."`
-	Expose       bool   `help:"Let whoever reaches --listen from another machine use the certificate of --tls-cert. Without this, --listen must be the loopback's then."`
+	Expose       bool   `help:"Let whoever reaches --listen from another machine use the certificate of --tls-cert. Without this, --listen must be the loopback's then." needs:"tls-cert"`
 	Faults       string `help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry; all or none." default:"all"`
 	Log          string `placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file. Default: standard output."`
 	oddsFlags    `embed:""`
@@ -38,9 +38,9 @@ type proxyCmd struct {
 
 // oddsFlags say how often faults strike, and which.
 type oddsFlags struct {
-	Every int     `placeholder:"N" help:"One request in N draws a fault. Default: 100, unless there is a --rate."`
-	Rate  float64 `placeholder:"N" help:"N faults a minute for each client, however many requests it makes, instead of --every."`
-	Seed  *uint64 `help:"Equal seeds, equal faults for equal clients. Default: a fresh one, which is printed."`
+	Every int     `placeholder:"N" help:"One request in N draws a fault. Default: 100, unless there is a --rate." range:"1.." excludes:"rate,faults=none"`
+	Rate  float64 `placeholder:"N" help:"N faults a minute for each client, however many requests it makes, instead of --every." range:">0" excludes:"faults=none"`
+	Seed  *uint64 `help:"Equal seeds, equal faults for equal clients. Default: a fresh one, which is printed." excludes:"faults=none"`
 }
 
 // everyDefault is the default of --every, in requests.
@@ -48,7 +48,7 @@ const everyDefault = 100
 
 // Run executes the command.
 func (p *proxyCmd) Run(c *commandContext) error {
-	cfg, err := p.config()
+	cfg, err := p.config(c)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (p *proxyCmd) Run(c *commandContext) error {
 	return err
 }
 
-func (p *proxyCmd) config() (chaosproxy.Config, error) {
+func (p *proxyCmd) config(c *commandContext) (chaosproxy.Config, error) {
 	addresses, chroot, err := zkclient.ParseServers(p.Servers)
 	if err != nil {
 		return chaosproxy.Config{}, err
@@ -92,6 +92,9 @@ func (p *proxyCmd) config() (chaosproxy.Config, error) {
 	if chroot != "" {
 		return chaosproxy.Config{}, fmt.Errorf("--servers: a chroot is the clients' business: "+
 			"leave %s out here, and put it into their connect string", chroot)
+	}
+	if err := wireFaultNames(chaosproxy.Faults).findAll(c, p.Faults); err != nil {
+		return chaosproxy.Config{}, err
 	}
 	faults, err := strike.Parse(p.Faults, chaosproxy.Faults)
 	if err != nil {

@@ -10,9 +10,6 @@ import (
 // With --rate requests wait for their turn, which must not look like a recipe that hangs. So fewer rounds run
 // concurrently, and timeouts are longer.
 
-// rateMin is the least rate, in requests a second.
-const rateMin = 1
-
 // pace delays requests to at most perSecond a second, evenly; 0 is no limit. It goes on after the run is cancelled,
 // so that the cleanup does not burst.
 func pace(perSecond float64) (wait func()) {

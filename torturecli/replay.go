@@ -10,14 +10,11 @@ import (
 
 type replayCmd struct {
 	File    string `arg:"" help:"A counterexample that torture run has written, or what a run that died has left behind."`
-	Backend string `help:"Where: sim; or ensemble, to make the same happen on three real servers, started here." default:"sim"`
+	Backend string `help:"Where: sim; or ensemble, to make the same happen on three real servers, started here." default:"sim" oneof:"sim,ensemble"`
 }
 
 // Run executes the command.
 func (r *replayCmd) Run(c *commandContext) error {
-	if r.Backend != "sim" && r.Backend != "ensemble" {
-		return fmt.Errorf("unknown backend %q: there are sim and ensemble", r.Backend)
-	}
 	example, w, err := loadExample(c, r.File)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.File, err)
@@ -52,8 +49,7 @@ func (r *replayCmd) confirm(c *commandContext, w *workload.Workload, example *si
 		}
 		return verdictError(exitUnknown)
 	}
-	fmt.Fprintln(c.out, wrap(fmt.Sprintf("confirmed on real servers%s: VIOLATION of %s: %s", tries(confirmed),
-		confirmed.Violation.Property, confirmed.Violation.Message), columns))
+	printBroken(c.out, fmt.Sprintf("confirmed on real servers%s: ", tries(confirmed)), *confirmed.Violation)
 	return verdictError(exitViolation)
 }
 
@@ -74,8 +70,7 @@ func showReplay(c *commandContext, example *sim.Counterexample, replayed *sim.Re
 	}
 	fmt.Fprintln(c.out)
 	if replayed.Violation != nil {
-		fmt.Fprintln(c.out, wrap(fmt.Sprintf("VIOLATION of %s: %s", replayed.Violation.Property,
-			replayed.Violation.Message), columns))
+		printBroken(c.out, "", *replayed.Violation)
 	}
 	fmt.Fprintf(c.out, "hash %s\n", sim.FormatHash(replayed.Hash))
 	if line := triesLine(replayed); line != "" {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,38 +19,41 @@ import (
 )
 
 type runCmd struct {
-	Workload    string        `arg:"" help:"What to torture: see torture list."`
+	Workload    string        `arg:"" help:"What to torture: see torture list." names:"kinds"`
 	Recipe      string        `help:"Which implementation; default: the first that torture list shows. A name from there, such as ours or published/… for one from the zoo, or exec:COMMAND for one that another program serves (docs/workers.md)."`
-	Backend     string        `help:"Where: sim, wire (simulated, too, with go-zookeeper's own client), serve (the servers of torture serve, in real time), ensemble (real servers, started here), live (servers of yours)." default:"sim"`
-	Servers     string        `help:"For live: a:2181,b:2181, with /chroot if you like."`
-	Nodes       int           `help:"For serve and ensemble: how many servers, 1, 3 or 5." default:"3"`
-	Root        string        `help:"For live: the path below which everything happens; it must not exist or be empty, and is removed at the end. Default: a fresh one."`
-	Clients     int           `help:"At most so many clients." default:"3"`
-	Ops         int           `help:"At most so many operations for each user." default:"4"`
+	Backend     string        `help:"Where: sim, wire (simulated, too, with go-zookeeper's own client), serve (the servers of torture serve, in real time), ensemble (real servers, started here), live (servers of yours)." default:"sim" oneof:"sim,wire,serve,ensemble,live"`
+	Servers     string        `help:"For live: a:2181,b:2181, with /chroot if you like." needs:"backend=live"`
+	Nodes       int           `help:"For serve and ensemble: how many servers, 1, 3 or 5." default:"3" range:"1,3,5" needs:"backend=serve|ensemble"`
+	Root        string        `help:"For live: the path below which everything happens; it must not exist or be empty, and is removed at the end. Default: a fresh one." needs:"backend=live"`
+	Clients     int           `help:"At most so many clients." default:"3" range:"1..16"`
+	Ops         int           `help:"At most so many operations for each user." default:"4" range:"1..100"`
 	Faults      string        `help:"What may strike: a list of names, all or none. Default: all. See torture list: not all can strike everywhere."`
-	Plan        string        `help:"On real servers: the faults of a recorded run, DIR/faults.jsonl, perhaps edited, instead of such as the seed draws." placeholder:"FILE"`
-	Print       bool          `name:"print-plan" help:"On real servers: start nothing, and print what the seed draws, for --plan: for --episodes rounds, 100 by default, and for servers within --duration."`
-	Strategy    string        `help:"How episodes are chosen: see torture list. Default: mix; on real servers random."`
-	AtMost      int           `help:"With --strategy exhaustive: at most so many faults strike, 0 to 6." default:"1"`
-	Plain       bool          `help:"With --strategy exhaustive: search the simplest plan alone: each user plays one part, as simply as can be."`
-	Checkpoint  string        `help:"With --strategy exhaustive: how far the search has come is written here every ten seconds, and a search goes on from it." placeholder:"FILE"`
-	Certificate string        `help:"With --strategy exhaustive: if all was searched and nothing broke, write that here; torture certify checks it." placeholder:"FILE"`
-	Exact       bool          `help:"In simulation: draw, replay and shrink what the Go runtime decides, too (docs/exact.md). Passing episodes are run twice and compared."`
-	Once        bool          `help:"With --exact: run passing episodes once."`
-	Episodes    int           `help:"How many. Default: 1000 in sim, or as many as --duration allows. With --strategy exhaustive: so many runs at most; default: any number."`
-	Duration    time.Duration `help:"How long. Default: 30s on real servers."`
+	Plan        string        `help:"On real servers: the faults of a recorded run, DIR/faults.jsonl, perhaps edited, instead of such as the seed draws." placeholder:"FILE" needs:"backend=serve|ensemble|live" excludes:"faults" why:"a plan says itself what strikes"`
+	Print       bool          `name:"print-plan" help:"On real servers: start nothing, and print what the seed draws, for --plan: for --episodes rounds, 100 by default, and for servers within --duration." needs:"backend=serve|ensemble|live" excludes:"plan,json,out,junit,summary,metrics" why:"it prints what the seed draws, and runs nothing"`
+	Strategy    string        `help:"How episodes are chosen: see torture list. Default: mix; on real servers random." names:"strategies"`
+	Near        []string      `help:"With --strategy near: counterexamples of this kind, like which episodes begin." placeholder:"FILE,…" needs:"strategy=near"`
+	AtMost      int           `help:"With --strategy exhaustive: at most so many faults strike, 0 to 6." default:"1" range:"0..6" needs:"strategy=exhaustive"`
+	Plain       bool          `help:"With --strategy exhaustive: search the simplest plan alone: each user plays one part, as simply as can be." needs:"strategy=exhaustive"`
+	Checkpoint  string        `help:"With --strategy exhaustive: how far the search has come is written here every ten seconds, and a search goes on from it." placeholder:"FILE" needs:"strategy=exhaustive"`
+	Certificate string        `help:"With --strategy exhaustive: if all was searched and nothing broke, write that here; torture certify checks it." placeholder:"FILE" needs:"strategy=exhaustive"`
+	Exact       bool          `help:"In simulation: draw, replay and shrink what the Go runtime decides, too (docs/exact.md). Passing episodes are run twice and compared." needs:"backend=sim|wire" excludes:"strategy=exhaustive" why:"an exhaustive search is of the recipe, and not of the Go runtime"`
+	Once        bool          `help:"With --exact: run passing episodes once." needs:"exact"`
+	Episodes    int           `help:"How many. Default: 1000 in sim, or as many as --duration allows. With --strategy exhaustive: so many runs at most; default: any number." range:"1.."`
+	Duration    time.Duration `help:"How long. Default: 30s on real servers." range:">0"`
 	Seed        *uint64       `help:"Equal seeds, equal runs. Default: a fresh one, which is printed."`
 	Out         string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
 	JSON        bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
-	Coverage    bool          `help:"In simulation: also list the ways in which faults could have hit operations, and never did."`
-	All         bool          `help:"Tell the story of each property that broke, and not of the likely root alone."`
-	Rate        float64       `help:"For live: at most so many requests a second, of all clients together."`
+	NoShrink    bool          `name:"no-shrink" help:"In simulation: leave counterexamples as they were found." needs:"backend=sim|wire"`
+	Coverage    bool          `help:"In simulation: also list the ways in which faults could have hit operations, and never did." needs:"backend=sim|wire" excludes:"strategy=exhaustive" why:"an exhaustive search says itself how much it has seen"`
+	All         bool          `help:"Tell the story of each property that broke, and not of the likely root alone." excludes:"json" why:"the object has no stories"`
+	Rate        float64       `help:"For live: at most so many requests a second, of all clients together." range:"1.." needs:"backend=live"`
 	ciFlags     `embed:""`
 
 	accessFlags  `embed:""`
 	metricsFlags `embed:""`
 
 	meter     *runMetrics
+	known     []sim.Choices // of Near
 	faultPlan *live.FaultPlan
 	may       live.FaultSet // on real servers …
 	servers   live.Servers  // … that may be hurt, or nil
@@ -59,7 +61,7 @@ type runCmd struct {
 
 // Run executes the command.
 func (r *runCmd) Run(c *commandContext) error {
-	w, err := worker.Find(r.Workload, r.Recipe)
+	w, err := findRecipe(c, r.Workload, r.Recipe, r.Backend)
 	if err != nil {
 		return err
 	}
@@ -71,13 +73,16 @@ func (r *runCmd) Run(c *commandContext) error {
 		seed := rand.Uint64() >> 32
 		r.Seed = &seed
 	}
-	if err := r.validate(); err != nil {
+	if err := r.validate(c); err != nil {
 		return err
 	}
 	if r.Exact {
 		if err := c.exactly(); err != nil {
 			return err
 		}
+	}
+	if r.known, err = r.near(); err != nil {
+		return err
 	}
 	if seed := os.Getenv(partVariable); seed != "" {
 		return answerParts(c, w, r.config(), seed)
@@ -150,39 +155,23 @@ func (r *runCmd) on(c *commandContext, w *workload.Workload, out *output) error 
 	return r.onLive(c, w, out)
 }
 
-func (r *runCmd) validate() error {
+// validate refuses what the tags of the flags let pass (see [checkUsage]).
+func (r *runCmd) validate(c *commandContext) error {
 	r.Strategy = cmp.Or(r.Strategy, r.usual())
+	if err := r.findFaults(c); err != nil {
+		return err
+	}
 	switch {
-	case !slices.Contains([]string{"sim", "wire", "serve", "ensemble", "live"}, r.Backend):
-		return fmt.Errorf("unknown backend %q: there are sim, wire, serve, ensemble, live", r.Backend)
-	case r.Episodes < 0 || r.Duration < 0:
-		return fmt.Errorf("--episodes and --duration must not be negative")
-	case r.Clients < 1 || r.Clients > 16 || r.Ops < 1 || r.Ops > 100:
-		return fmt.Errorf("%d clients with %d operations: 1 to 16 and 1 to 100 are possible", r.Clients, r.Ops)
 	case r.Backend == "live" && r.Servers == "":
 		return fmt.Errorf("--backend live needs --servers a:2181,…")
-	case r.Backend != "live" && (r.Servers != "" || r.Root != ""):
-		return fmt.Errorf("--servers and --root are for --backend live")
-	case r.Backend != "live" && (r.accessFlags.given() || r.Rate != 0):
-		return fmt.Errorf("--auth, --tls-… and --rate are for --backend live")
+	case r.Backend != "live" && r.accessFlags.given():
+		return fmt.Errorf("--auth and --tls-… are for --backend live: servers that are started here need neither; leave them out")
 	case strings.HasPrefix(r.Recipe, worker.Foreign) && (r.Auth != "" || r.Rate != 0):
 		return fmt.Errorf("a recipe that another program serves knows neither --auth nor --rate")
-	case r.Rate != 0 && !(r.Rate >= rateMin):
-		return fmt.Errorf("--rate %g: at least %d request a second is needed", r.Rate, rateMin)
-	case r.Exact && !simulates(r.Backend) || r.Once && !r.Exact:
-		return fmt.Errorf("--exact is for --backend sim and wire, and --once for --exact")
-	case r.Coverage && !simulates(r.Backend):
-		return fmt.Errorf("--coverage is for --backend sim and wire")
-	case r.Coverage && r.Strategy == sim.Exhaustive:
-		return fmt.Errorf("--strategy exhaustive says itself how much was seen: --coverage is for the others")
-	case sim.CheckStrategy(r.Strategy) != nil:
-		return sim.CheckStrategy(r.Strategy)
-	case r.Strategy != sim.Exhaustive && (r.Plain || r.Checkpoint != "" || r.Certificate != ""):
-		return fmt.Errorf("--plain, --checkpoint and --certificate are for --strategy exhaustive")
-	case r.AtMost < 0 || r.AtMost > 6:
-		return fmt.Errorf("--at-most %d: 0 to 6 faults are possible", r.AtMost)
-	case r.Strategy == sim.Exhaustive && (r.Backend != "sim" || r.Exact):
-		return fmt.Errorf("--strategy exhaustive is for --backend sim, without --exact")
+	case r.Strategy == sim.Near && len(r.Near) == 0:
+		return fmt.Errorf("--strategy near needs --near FILE,…: the counterexamples like which episodes begin")
+	case r.Strategy == sim.Exhaustive && r.Backend != "sim":
+		return fmt.Errorf("--strategy exhaustive is for --backend sim: leave one out")
 	}
 	return r.validateBackend()
 }
@@ -190,20 +179,22 @@ func (r *runCmd) validate() error {
 // validateBackend rejects flags that the backend does not support.
 func (r *runCmd) validateBackend() error {
 	switch {
-	case r.Plan != "" && (simulates(r.Backend) || r.Faults != ""):
-		return fmt.Errorf("--plan is for real servers, and says itself which --faults there are")
-	case r.Print && (simulates(r.Backend) || r.Plan != ""):
-		return fmt.Errorf("--print-plan prints what the seed draws for real servers: " +
-			"it goes with --backend serve, ensemble or live, and without --plan")
 	case simulates(r.Backend) && strings.HasPrefix(r.Recipe, worker.Foreign):
 		return fmt.Errorf("a recipe that another program serves needs servers: --backend serve, ensemble or live")
 	case simulates(r.Backend):
-		_, err := sim.ParseFaults(r.faultList())
-		return err
+		return nil
 	case r.Strategy != "random":
-		return fmt.Errorf("on real servers only --strategy random is possible")
+		return fmt.Errorf("--strategy %s is for --backend sim and wire: on real servers only random is possible", r.Strategy)
 	}
 	return nil
+}
+
+// findFaults looks up the names of faults that the user has typed.
+func (r *runCmd) findFaults(c *commandContext) error {
+	if simulates(r.Backend) {
+		return simFaultNames().findAll(c, r.faultList())
+	}
+	return liveFaultNames().findAll(c, r.faultList())
 }
 
 func (r *runCmd) faultList() string { return cmp.Or(r.Faults, "all") }
@@ -245,10 +236,26 @@ func (r *runCmd) config() sim.Config {
 	faults, _ := sim.ParseFaults(r.faultList())
 	return sim.Config{
 		Audit: auditedEpisodes, Strategy: r.Strategy, Episodes: r.Episodes, Duration: r.Duration, Seed: *r.Seed,
-		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Once: r.Once,
+		Faults: faults, NoFaultsAtAll: true, Clients: r.Clients, Ops: r.Ops, Once: r.Once, NoShrink: r.NoShrink,
 		Coverage: r.Strategy != sim.Exhaustive, // which says itself how much it has seen
-		AtMost:   r.AtMost, Plain: r.Plain, Checkpoint: r.Checkpoint,
+		AtMost:   r.AtMost, Plain: r.Plain, Checkpoint: r.Checkpoint, Near: r.known,
 	}
+}
+
+// near reads the episodes like which others are to begin.
+func (r *runCmd) near() (known []sim.Choices, err error) {
+	for _, name := range r.Near {
+		c, err := readExample(name)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("--near %s: %w", name, err)
+		case c.Workload != r.Workload || c.Exact != sim.Exact():
+			return nil, fmt.Errorf("--near %s: it is of a %s, exact mode: %v; wanted is a %s, exact mode: %v", name, c.Workload,
+				c.Exact, r.Workload, sim.Exact())
+		}
+		known = append(known, c.Choices)
+	}
+	return known, nil
 }
 
 // auditedEpisodes suffice to measure the sensitivity, and cost little.
@@ -270,7 +277,7 @@ func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, re
 	if r.JSON {
 		writeJSON(c.out, summary)
 	} else {
-		printResult(c.out, result, told, r.Backend, c.self, saved.files)
+		printResult(c.out, result, told, r.Backend, c.streams, saved.files)
 	}
 	trouble := errors.Join(saved.err, out.summary(summary), out.disputed(c, result))
 	if r.wanted() {

@@ -12,13 +12,24 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-var update = flag.Bool("update", false, "paste what came out into the scripts, README.md and docs/*.md")
+var update = flag.Bool("update", false, "paste what came out into the scripts, README.md and docs/")
+
+// asMain makes this program torture.
+const asMain = "ZKTORTURE_TEST_MAIN"
 
 // TestMain lets the scripts run the command as a process of its own. A run inside of a test starts its own program as
-// workers, which must not run the tests again.
+// workers, which must not run the tests again, and so do tests of parts.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "worker" {
+	if os.Getenv(asMain) != "" {
 		Main()
+	}
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "worker":
+			Main()
+		case "part":
+			Main(chattyKind())
+		}
 	}
 	testscript.Main(m, map[string]func(){
 		"torture":   func() { Main() },

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"os"
@@ -20,13 +19,13 @@ import (
 
 // serveCmd is a ZooKeeper server for tests.
 type serveCmd struct {
-	Servers   int    `default:"1" help:"How many servers: 1, 3 or 5."`
+	Servers   int    `default:"1" help:"How many servers: 1, 3 or 5." range:"1,3,5"`
 	Host      string `default:"127.0.0.1" help:"Address to listen on. There are no passwords: whoever reaches it can use it."`
-	Port      int    `default:"0" help:"Port of the first server; the next have the next ones. 0: any that are free."`
+	Port      int    `default:"0" help:"Port of the first server; the next have the next ones. 0: any that are free." range:"0..65535"`
 	Control   string `placeholder:"ADDR" help:"Serve at http://ADDR what tests use to make bad things happen: docs/serve.md."`
 	Data      string `placeholder:"DIR" help:"Keep znodes and sessions in a folder. Without it nothing is written."`
 	Faults    string `default:"none" help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry, lag, kill, stop, quorum, deposed; all or none."`
-	Plan      string `placeholder:"FILE" help:"Instead of --faults: what struck in an earlier run, its faults.jsonl, perhaps edited."`
+	Plan      string `placeholder:"FILE" help:"Instead of --faults: what struck in an earlier run, its faults.jsonl, perhaps edited." excludes:"faults,every,rate,seed" why:"a plan says itself what strikes"`
 	Log       string `default:"faults.jsonl" placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file (${default}), if there are --faults or a --plan."`
 	zooFlags  `embed:""`
 	oddsFlags `embed:""`
@@ -42,7 +41,7 @@ type ready struct {
 
 // Run executes the command.
 func (s *serveCmd) Run(c *commandContext) error {
-	if err := s.check(); err != nil {
+	if err := s.check(c); err != nil {
 		return err
 	}
 	faults, err := interruptible(c, s.faults)
@@ -89,18 +88,15 @@ func (s *serveCmd) Run(c *commandContext) error {
 	return errors.Join(servers.Close(), strikes.err, log.Close())
 }
 
-func (s *serveCmd) check() error {
+func (s *serveCmd) check(c *commandContext) error {
 	switch {
-	case s.Servers != 1 && s.Servers != 3 && s.Servers != 5:
-		return fmt.Errorf("--servers %d: there can be 1, 3 or 5", s.Servers)
-	case s.Port < 0 || s.Port+s.Servers > 1<<16:
+	case s.Port+s.Servers > 1<<16:
 		return fmt.Errorf("--port %d: there are no %d ports from there on", s.Port, s.Servers)
 	case s.Reconfig && s.Data != "" && s.Port == 0:
 		return errors.New("--reconfig with --data needs a --port: the configuration that is kept names it")
-	case s.Plan == "" && s.Faults == "none" && s.oddsFlags != oddsFlags{}:
-		return errors.New("--every, --rate and --seed say which --faults strike, and there are none")
-	case s.Plan != "" && (s.Faults != "none" || s.oddsFlags != oddsFlags{}):
-		return errors.New("--plan says itself what strikes: leave out --faults, --every, --rate and --seed")
+	}
+	if err := wireFaultNames(servedFaults()).findAll(c, s.Faults); err != nil {
+		return err
 	}
 	return s.zooFlags.check()
 }
@@ -178,7 +174,7 @@ func (s *serveCmd) strikable() []strike.Fault {
 	if s.Faults == "all" {
 		return server.FaultsOf(s.Servers)
 	}
-	return server.FaultsOf(math.MaxInt)
+	return servedFaults()
 }
 
 // plan reads the plan.

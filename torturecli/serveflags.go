@@ -16,13 +16,13 @@ import (
 
 // zooFlags are what zoo.cfg and Java's properties tell ZooKeeper.
 type zooFlags struct {
-	Tick           time.Duration `default:"2s" aliases:"tick-time" help:"tickTime. Sessions take from 2 to 20 of them, unless said otherwise."`
-	MinSession     time.Duration `name:"min-session-timeout" aliases:"min-session" help:"minSessionTimeout. Default: 2 ticks."`
-	MaxSession     time.Duration `name:"max-session-timeout" aliases:"max-session" help:"maxSessionTimeout. Default: 20 ticks."`
-	SyncLimit      int64         `default:"5" placeholder:"TICKS" help:"syncLimit: how long a deposed leader goes on, in ticks (${default})."`
-	MaxClientCnxns int           `default:"60" help:"maxClientCnxns: how many connections a host may have to a server; 0 for any number."`
-	JuteMaxbuffer  int64         `default:"1048575" placeholder:"BYTES" help:"jute.maxbuffer: the longest request, in bytes (${default})."`
-	CheckInterval  time.Duration `name:"container-check-interval" default:"1m" help:"znode.container.checkIntervalMs: how often empty containers and znodes past their TTL are removed."`
+	Tick           time.Duration `default:"2s" aliases:"tick-time" help:"tickTime. Sessions take from 2 to 20 of them, unless said otherwise." range:"1ms.."`
+	MinSession     time.Duration `name:"min-session-timeout" aliases:"min-session" help:"minSessionTimeout. Default: 2 ticks." range:">0"`
+	MaxSession     time.Duration `name:"max-session-timeout" aliases:"max-session" help:"maxSessionTimeout. Default: 20 ticks." range:">0"`
+	SyncLimit      int64         `default:"5" placeholder:"TICKS" help:"syncLimit: how long a deposed leader goes on, in ticks (${default})." range:"1.."`
+	MaxClientCnxns int           `default:"60" help:"maxClientCnxns: how many connections a host may have to a server; 0 for any number." range:"0.."`
+	JuteMaxbuffer  int64         `default:"1048575" placeholder:"BYTES" help:"jute.maxbuffer: the longest request, in bytes (${default})." range:"1024..1073741824"`
+	CheckInterval  time.Duration `name:"container-check-interval" default:"1m" help:"znode.container.checkIntervalMs: how often empty containers and znodes past their TTL are removed." range:"1ms.."`
 	TTL            bool          `help:"Znodes with a time to live (zookeeper.extendedTypesEnabled)."`
 	Reconfig       bool          `help:"Let the super user change what /zookeeper/config says (reconfigEnabled)."`
 	ReadOnly       bool          `help:"Serve read-only clients while there is no quorum (readonlymode.enabled)."`
@@ -34,22 +34,12 @@ type zooFlags struct {
 func (z *zooFlags) check() error {
 	least := cmp.Or(z.MinSession, 2*z.Tick)
 	switch {
-	case z.Tick < time.Millisecond || z.MinSession < 0 || z.MaxSession < 0:
-		return errors.New("--tick has to be at least 1ms, --min-session-timeout and --max-session-timeout at least 0")
 	case z.MaxSession != 0 && z.MaxSession < least:
 		return fmt.Errorf("--max-session-timeout %v is less than --min-session-timeout %v", z.MaxSession, least)
 	case z.MaxSession == 0 && 20*z.Tick < least:
 		return fmt.Errorf("--min-session-timeout %v is more than 20 ticks, %v: set --max-session-timeout", least, 20*z.Tick)
 	case max(least, z.MaxSession, 20*z.Tick) > sessionMax:
 		return fmt.Errorf("sessions can take at most %v: choose a shorter --tick or session timeout", sessionMax)
-	case z.SyncLimit < 1:
-		return errors.New("--sync-limit has to be at least 1 tick")
-	case z.MaxClientCnxns < 0:
-		return errors.New("--max-client-cnxns cannot be negative; 0 stands for any number")
-	case z.JuteMaxbuffer < bufferMin || z.JuteMaxbuffer > bufferMax:
-		return fmt.Errorf("--jute-maxbuffer %d: from %d to %d bytes are possible", z.JuteMaxbuffer, bufferMin, bufferMax)
-	case z.CheckInterval < time.Millisecond:
-		return errors.New("--container-check-interval has to be at least 1ms")
 	case z.SuperDigest != "" && !isDigest(z.SuperDigest):
 		return errors.New("--super-digest is NAME:DIGEST, with what this prints as DIGEST: " +
 			"printf %s NAME:PASSWORD | openssl sha1 -binary | base64")
@@ -59,12 +49,6 @@ func (z *zooFlags) check() error {
 
 // sessionMax is the longest session timeout that the protocol can express.
 const sessionMax = math.MaxInt32 * time.Millisecond
-
-// The bounds of --jute-maxbuffer, in bytes: a handshake has some fifty.
-const (
-	bufferMin = 1 << 10
-	bufferMax = 1 << 30
-)
 
 // isDigest tells whether a text is a name and a SHA-1 in base64.
 func isDigest(text string) bool {

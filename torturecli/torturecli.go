@@ -20,16 +20,14 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"reflect"
 	"runtime"
-	"runtime/debug"
-	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/zktorture/zktorture/internal/completion"
 	"github.com/zktorture/zktorture/internal/gc"
+	"github.com/zktorture/zktorture/internal/manual"
 	"github.com/zktorture/zktorture/internal/plaintext"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -45,9 +43,12 @@ const (
 type cli struct {
 	Run     runCmd     `cmd:"" help:"Torture a recipe: in simulation, on a real ensemble, or on servers of yours."`
 	Test    testCmd    `cmd:"" passthrough:"" help:"Run go test, with its arguments, in exact mode: what the Go runtime decides is drawn, replayed and shrunk too."`
+	New     newCmd     `cmd:"" help:"Write a lock and its test, to put your own in its place."`
 	Zoo     zooCmd     `cmd:"" help:"Hunt recipes that are known to be broken: is each bug found, and its fixed twin clean?"`
 	Replay  replayCmd  `cmd:"" help:"Run a counterexample again, step by step."`
 	Explain explainCmd `cmd:"" help:"Tell the story of a counterexample, or of a history that breaks a rule."`
+	Part    partCmd    `cmd:"" help:"Run a piece of a campaign over many recipes: one of its units."`
+	Merge   mergeCmd   `cmd:"" help:"Put the results of a campaign's units together, and report."`
 	Index   indexCmd   `cmd:"" help:"Make a page over a folder of results, and the pages of its stories."`
 	Certify certifyCmd `cmd:"" help:"Check a certificate: make its search again, and compare."`
 	Check   checkCmd   `cmd:"" help:"Judge a recorded history."`
@@ -55,7 +56,15 @@ type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Be a ZooKeeper for tests, in memory: for any client, with bad days if wanted."`
 	Clean   cleanCmd   `cmd:"" help:"Remove what killed runs have left on servers of yours: list it, or with --yes delete it."`
 	Worker  workerCmd  `cmd:"" hidden:"" help:"Serve a recipe to a runner, by the protocol of docs/workers.md."`
-	List    listCmd    `cmd:"" help:"List workloads, recipes, faults and strategies."`
+	List    listCmd    `cmd:"" help:"List workloads, recipes, faults, strategies and models, or the zoo."`
+	Doctor  doctorCmd  `cmd:"" help:"Look what works here, and say how to get what is missing."`
+	Demo    demoCmd    `cmd:"" help:"Go through a bug, its story and its mend, in three minutes."`
+
+	Man        manual.Cmd           `cmd:"" help:"Print the man page of a command, or write all man pages to a folder."`
+	Completion completion.ScriptCmd `cmd:"" help:"Print a script that completes command lines in a shell."`
+	Complete   completion.Cmd       `cmd:"" passthrough:"" hidden:"" help:"Print what can come next on a command line."`
+
+	Version kong.VersionFlag `help:"Print the version, commit, date, version of Go and platform."`
 }
 
 // verdictError ends a command with a status other than 0. It prints nothing.
@@ -67,11 +76,15 @@ func (e verdictError) Error() string { return fmt.Sprintf("exit status %d", int(
 // terminal.
 type streams struct {
 	out, err io.Writer
-	terminal bool     // err is a terminal
-	self     string   // how to call this command again
-	mainFile string   // where this program's function main stands
-	args     []string // the command line, without the program
-	bare     screen   // for colours and lines that are drawn again
+	terminal bool // err is a terminal
+	color    bool // out is to be coloured
+
+	interactive bool     // a user reads out and types standard input
+	self        string   // how to call this command again …
+	base        string   // … and from which folder that sees files
+	mainFile    string   // where this program's function main stands
+	args        []string // the command line, without the program
+	bare        screen   // for colours and lines that are drawn again
 }
 
 // screen is the unguarded output. Only text of this program's own may be written to it.
@@ -82,6 +95,9 @@ func (s streams) guarded() (guarded streams, out *plaintext.Writer) {
 	out = plaintext.NewWriter(s.out)
 	s.bare = screen{s.out, s.err}
 	s.out, s.err = out, plaintext.NewWriter(s.err)
+	if s.color {
+		s.out = painted{out, s.bare.out}
+	}
 	return s, out
 }
 
@@ -94,30 +110,19 @@ func Main(kinds ...*workload.Kind) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal kills
-	s := streams{out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stderr), self: self(os.Args[0], mainPackage())}
+	s := streams{out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stderr),
+		color:       wantsColor(os.Getenv, isTerminal(os.Stdout)),
+		interactive: isTerminal(os.Stdin) && isTerminal(os.Stdout)}
 	_, s.mainFile, _, _ = runtime.Caller(1)
-	s.self = cmp.Or(os.Getenv(selfVariable), s.self)
+	s.mainFile = cmp.Or(os.Getenv(mainVariable), s.mainFile)
+	s.self, s.base = selfOf(os.Args[0], s.mainFile)
+	if self := os.Getenv(selfVariable); self != "" {
+		s.self, s.base = self, os.Getenv(baseVariable)
+	}
 	if err := workload.Register(kinds...); err != nil {
 		os.Exit(fail(s, err))
 	}
 	os.Exit(run(ctx, os.Args[1:], s))
-}
-
-// self returns how a user calls this program again. go run leaves no program behind, and one that is not on the PATH
-// needs its folder.
-func self(program, mainPackage string) string {
-	if strings.Contains(filepath.ToSlash(program), "/go-build") {
-		return "go run " + mainPackage
-	}
-	return program
-}
-
-// mainPackage is the path of this program's package main.
-func mainPackage() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
-		return info.Path
-	}
-	return "."
 }
 
 // run is main without the process. A failed write to the output is an error.
@@ -133,39 +138,16 @@ func run(ctx context.Context, args []string, s streams) int {
 }
 
 func runGuarded(ctx context.Context, args []string, s streams) int {
-	var c cli
-	exited := -1
-	parser, err := kong.New(&c, kong.Name("torture"), kong.Description(description),
-		kong.Writers(s.out, s.err), kong.Exit(func(code int) { exited = code }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
-	if err != nil {
-		return fail(s, err)
-	}
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
-	parsed, err := parser.Parse(args)
-	if exited >= 0 { // --help
+	var line cli
+	c := &commandContext{ctx, s}
+	parsed, exited, err := parse(c, &line, args)
+	switch {
+	case exited >= 0:
 		return exited
-	}
-	if err == nil {
-		err = noneEmpty(parsed)
-	}
-	if err != nil {
+	case err != nil:
 		return fail(s, err)
 	}
-	return status(s, parsed.Run(&commandContext{ctx, s}))
-}
-
-// noneEmpty refuses flags with an empty value, as from an unset shell variable. Such a flag would count as absent,
-// and mean plain text instead of TLS, for example.
-func noneEmpty(parsed *kong.Context) error {
-	for _, p := range parsed.Path {
-		if p.Flag != nil && p.Flag.Target.Kind() == reflect.String && p.Flag.Target.Len() == 0 {
-			return fmt.Errorf("--%s was given an empty value: give it one, or leave it out", p.Flag.Name)
-		}
-	}
-	return nil
+	return status(s, parsed.Run(c, commands, s.program(), completion.Source(values.Of)))
 }
 
 // commandContext is the context of every command.
@@ -199,9 +181,6 @@ func status(s streams, err error) int {
 
 func fail(s streams, err error) int {
 	fmt.Fprintf(s.err, "torture: %v\n", err)
-	if parse := new(kong.ParseError); errors.As(err, &parse) {
-		fmt.Fprintln(s.err, "torture: see torture --help, or torture list")
-	}
 	return exitUnknown
 }
 

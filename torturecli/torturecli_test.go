@@ -2,19 +2,6 @@ package torturecli
 
 import "testing"
 
-func TestSelf(t *testing.T) {
-	for program, want := range map[string]string{
-		"torture":                         "torture",
-		"./torture":                       "./torture",
-		"/a/go-build1/b001/exe/torture":   "go run example.com/mine",
-		`C:/x/go-build9/b001/exe/tor.exe`: "go run example.com/mine",
-	} {
-		if got := self(program, "example.com/mine"); got != want {
-			t.Errorf("self(%q) = %q, want %q", program, got, want)
-		}
-	}
-}
-
 func TestWrap(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                         "",

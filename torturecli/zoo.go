@@ -14,31 +14,22 @@ import (
 )
 
 type zooCmd struct {
-	IDs         []string      `arg:"" optional:"" name:"id" help:"Which animals. Default: all."`
+	IDs         []string      `arg:"" optional:"" name:"id" help:"Which animals. Default: all." names:"animals"`
 	Seed        uint64        `help:"Equal seeds, equal hunts." default:"1"`
-	Episodes    int           `help:"At most so many for each animal and for each twin." default:"20000"`
-	Backend     string        `help:"Where: sim, or ensemble (three real servers, started here; each animal for --duration)." default:"sim"`
-	Duration    time.Duration `help:"For ensemble: at most so long for each animal." default:"20s"`
-	Confirm     bool          `help:"Make each counterexample happen on three real servers, started here, too. Twins are left out."`
+	Episodes    int           `help:"At most so many for each animal and for each twin." default:"20000" range:"1.." excludes:"backend=ensemble" why:"there an animal is hunted for --duration"`
+	Backend     string        `help:"Where: sim, or ensemble (three real servers, started here; each animal for --duration)." default:"sim" oneof:"sim,ensemble"`
+	Duration    time.Duration `help:"For ensemble: at most so long for each animal." default:"20s" range:">0" needs:"backend=ensemble"`
+	Confirm     bool          `help:"Make each counterexample happen on three real servers, started here, too. Twins are left out." needs:"backend=sim"`
 	JSON        bool          `name:"json" help:"Print one JSON object to standard output and nothing else there." xor:"output"`
-	Exact       bool          `help:"Hunt in exact mode, and what needs it, too: see torture run --exact."`
-	Source      bool          `help:"Hunt nothing: print the functions in which a bug makes a difference, with it (-) and mended (+)." xor:"output"`
-	AsPublished bool          `help:"With --source: the whole recipe, as it was published with all of its bugs (-) and mended (+)."`
+	Exact       bool          `help:"Hunt in exact mode, and what needs it, too: see torture run --exact." needs:"backend=sim" excludes:"confirm" why:"what the Go runtime decides cannot be repeated on real servers"`
+	Source      bool          `help:"Hunt nothing: print the functions in which a bug makes a difference, with it (-) and mended (+)." xor:"output" excludes:"seed,episodes,backend,duration,confirm,exact,out,json,junit,summary" why:"it hunts nothing"`
+	AsPublished bool          `help:"With --source: the whole recipe, as it was published with all of its bugs (-) and mended (+)." needs:"source"`
+	Out         string        `placeholder:"DIR" help:"Write the counterexample of each animal that is found to DIR/ID.json, for torture explain and torture replay." needs:"backend=sim"`
 	ciFlags     `embed:""`
 }
 
 // Run executes the command. Its status is 0 only if every animal was found and every twin is clean.
 func (z *zooCmd) Run(c *commandContext) error {
-	switch {
-	case z.Episodes < 1 || z.Duration <= 0:
-		return fmt.Errorf("--episodes and --duration must be positive")
-	case z.Confirm && z.Backend != "sim":
-		return fmt.Errorf("--confirm is for what the simulator finds: leave out --backend")
-	case z.Backend != "sim" && z.Backend != "ensemble":
-		return fmt.Errorf("unknown backend %q: the zoo is hunted in sim and on an ensemble", z.Backend)
-	case z.AsPublished && !z.Source:
-		return fmt.Errorf("--as-published is for --source: give that, too")
-	}
 	animals, err := zoo.Find(z.IDs)
 	if err != nil {
 		return err
@@ -46,7 +37,7 @@ func (z *zooCmd) Run(c *commandContext) error {
 	if z.Source {
 		return z.printSources(c.out, animals)
 	}
-	if z.Exact && z.Backend == "sim" && !z.Confirm {
+	if z.Exact {
 		if err := c.exactly(); err != nil {
 			return err
 		}
@@ -79,6 +70,7 @@ func (z *zooCmd) Run(c *commandContext) error {
 
 func (z *zooCmd) report(c *commandContext, catches []zoo.Catch, skipped []zoo.Animal) error {
 	accused, trouble := z.accusations(c, catches)
+	trouble = errors.Join(trouble, z.save(catches))
 	if z.JSON {
 		writeZoo(c.out, catches, skipped)
 	} else {
@@ -167,10 +159,10 @@ func score(catches []zoo.Catch) (s zooScore) {
 
 func (s zooScore) missed() bool { return len(s.survivors)+len(s.accused)+len(s.dubious) > 0 }
 
-const zooRow = "%-8s %-6s %9s %7s  %-26s %s\n"
+const zooRow = " %9s %7s  %-26s %s\n"
 
 func printAnimalHeads(w io.Writer) {
-	fmt.Fprintf(w, zooRow, "animal", "found", "episodes", "time", "smallest story", "property")
+	fmt.Fprintf(w, "%-8s %-6s"+zooRow, "animal", "found", "episodes", "time", "smallest story", "property")
 }
 
 func printCatch(w io.Writer, c zoo.Catch) {
@@ -182,7 +174,9 @@ func printCatch(w io.Writer, c zoo.Catch) {
 		m := minimalOf(c.Found)
 		story = fmt.Sprintf("%d clients %d ops %d faults", m.Clients, m.Operations, m.Faults)
 	}
-	fmt.Fprintf(w, zooRow, c.Animal.ID, found, fmt.Sprint(c.Episodes), c.Elapsed.Round(10*time.Millisecond).String(),
+	fmt.Fprintf(w, "%-8s ", c.Animal.ID)
+	paint(w, verdictStyles[found], fmt.Sprintf("%-6s", found))
+	fmt.Fprintf(w, zooRow, fmt.Sprint(c.Episodes), c.Elapsed.Round(10*time.Millisecond).String(),
 		story, c.Animal.Property)
 	if c.Problem != "" {
 		fmt.Fprint(w, wrap("         "+c.Problem, columns), "\n")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zktorture/zktorture/internal/ciformat"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 	"github.com/zktorture/zktorture/zoo"
@@ -70,7 +71,7 @@ func (z *zooCmd) accusations(c *commandContext, catches []zoo.Catch) (found map[
 // print shows what broke in a twin, with the follow-up commands.
 func (a *accusation) print(c *commandContext, id string) {
 	fmt.Fprintf(c.out, "\nthe fixed twin of %s:\n", id)
-	printStories(c.out, a.result, a.result.Violations, "sim", c.self, a.files)
+	printStories(c.out, a.result, a.result.Violations, "sim", c.streams, a.files)
 }
 
 // stories are the stories of a twin's violations.
@@ -83,39 +84,39 @@ func (a *accusation) stories(c *commandContext) string {
 }
 
 // ciOf reports a hunt: a case for each animal.
-func (z *zooCmd) ciOf(c *commandContext, catches []zoo.Catch, accused map[string]*accusation) ciReport {
+func (z *zooCmd) ciOf(c *commandContext, catches []zoo.Catch, accused map[string]*accusation) ciformat.Report {
 	s := score(catches)
-	report := ciReport{
-		title: "the zoo", verdict: sim.VerdictOK,
-		facts: [][2]string{{"found", fmt.Sprintf("%d of %d", s.found, s.total)}, {"seed", fmt.Sprint(z.Seed)},
+	report := ciformat.Report{
+		Title: "the zoo", Verdict: sim.VerdictOK,
+		Facts: [][2]string{{"found", fmt.Sprintf("%d of %d", s.found, s.total)}, {"seed", fmt.Sprint(z.Seed)},
 			{"accused twins", strings.Join(s.accused, " ")}},
 	}
 	if s.missed() {
-		report.verdict = sim.VerdictViolation
+		report.Verdict = sim.VerdictViolation
 	}
 	for _, catch := range catches {
-		report.cases = append(report.cases, ciOfCatch(c, catch, accused[catch.Animal.ID]))
-		report.seconds += catch.Elapsed.Seconds()
+		report.Cases = append(report.Cases, ciOfCatch(c, catch, accused[catch.Animal.ID]))
+		report.Seconds += catch.Elapsed.Seconds()
 	}
 	return report
 }
 
-func ciOfCatch(c *commandContext, catch zoo.Catch, accused *accusation) ciCase {
+func ciOfCatch(c *commandContext, catch zoo.Catch, accused *accusation) ciformat.Case {
 	a := catch.Animal
-	report := ciCase{
-		name: a.ID, help: fmt.Sprintf("%s; %s, found in %d episodes", a.Title, a.Property, catch.Episodes),
-		verdict: sim.VerdictOK, seconds: catch.Elapsed.Seconds(),
+	report := ciformat.Case{
+		Name: a.ID, Help: fmt.Sprintf("%s; %s, found in %d episodes", a.Title, a.Property, catch.Episodes),
+		Verdict: sim.VerdictOK, Seconds: catch.Elapsed.Seconds(),
 	}
 	if catch.OK() && catch.TwinClean {
 		return report
 	}
-	problem := ciProblem{property: a.Property, message: catch.Problem}
+	problem := ciformat.Problem{Property: a.Property, Message: catch.Problem}
 	if !catch.TwinClean {
-		problem.property = "accused twin"
+		problem.Property = "accused twin"
 	}
 	if accused != nil {
-		problem.story = accused.stories(c)
+		problem.Story = accused.stories(c)
 	}
-	report.verdict, report.problems = sim.VerdictViolation, []ciProblem{problem}
+	report.Verdict, report.Problems = sim.VerdictViolation, []ciformat.Problem{problem}
 	return report
 }

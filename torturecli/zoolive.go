@@ -109,8 +109,7 @@ func confirmCatch(ctx context.Context, e *ensemble.Ensemble, a zoo.Animal,
 
 // replayCatch makes a counterexample of an animal's violation, and replays it.
 func replayCatch(w *workload.Workload, a zoo.Animal, found sim.Found) (*sim.Counterexample, *sim.Replayed, error) {
-	cfg := sim.Config{NoFaultsAtAll: true, Clients: a.Clients, Faults: a.Faults()}
-	example, err := cfg.Counterexample(sim.Result{Workload: w.Name(), Recipe: w.Recipe()}, found)
+	example, err := exampleOf(a, found)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zktorture/zktorture/ensemble/posix"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -316,10 +317,10 @@ func (c *Client) HeldBack() time.Duration {
 
 // Pause stops the process with SIGSTOP, as a long garbage collection does: it keeps its connections and does nothing.
 // It is an error if there is no process.
-func (c *Client) Pause() error { return c.sleep(syscall.SIGSTOP, true) }
+func (c *Client) Pause() error { return c.sleep(posix.Stop, true) }
 
 // Resume continues the process with SIGCONT. It is an error if there is none.
-func (c *Client) Resume() error { return c.sleep(syscall.SIGCONT, false) }
+func (c *Client) Resume() error { return c.sleep(posix.Continue, false) }
 
 func (c *Client) sleep(s syscall.Signal, paused bool) error {
 	l, err := c.running()
@@ -368,7 +369,7 @@ func (c *Client) Close() {
 	limit := time.NewTimer(closeMax)
 	defer limit.Stop()
 	l.proc.in.Close()
-	if err := l.proc.signal(syscall.SIGCONT); err != nil && !errors.Is(err, errNoProcess) {
+	if err := l.proc.signal(posix.Continue); err != nil && !errors.Is(err, errNoProcess) {
 		l.proc.kill()
 	}
 	select {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -194,11 +193,15 @@ func TestRunawayChild(t *testing.T) {
 	c, _ := start(t, worker.Config{Stderr: said,
 		Command: isReady + `setsid sh -c 'echo $$ >&2; exec sleep 1000' & ` + turns + `read op; exit 9`})
 	eventually(t, "the child is there", func() bool { return strings.HasSuffix(said.String(), "\n") })
-	child, err := strconv.Atoi(strings.TrimSpace(said.String()))
+	pid, err := strconv.Atoi(strings.TrimSpace(said.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { syscall.Kill(child, syscall.SIGKILL) })
+	child, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { child.Kill() })
 	within(t, "the operation", func() {
 		_, err := do(t.Context(), c, "acquire")
 		wantIs(t, err, recipes.ErrUnknownOutcome)

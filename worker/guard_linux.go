@@ -11,26 +11,12 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/zktorture/zktorture/ensemble/afterlife"
 )
 
 // kin is the environment variable by which this run's worker processes are known, and what they have started, even in
 // another process group and after the death of its parent.
 const kin = "ZKTORTURE_WORKERS_OF"
-
-// killing is the guard's script: it kills all processes with the variable. It looks again for those that were just
-// starting.
-const killing = `for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	found=$(grep -lsF "$1" /proc/[0-9]*/environ)
-	[ -n "$found" ] || exit 0
-	for file in $found; do
-		pid=${file#/proc/}
-		kill -KILL "${pid%/environ}" 2>/dev/null
-	done
-	sleep 0.1
-done`
 
 // guard kills what workers leave behind when this process has ended.
 type guard struct {
@@ -41,7 +27,7 @@ type guard struct {
 // guarded starts the guard once, and keeps it from garbage collection.
 var guarded = sync.OnceValues(func() (g guard, err error) {
 	g.variable = kin + "=" + rand.Text()
-	if g.Executor, err = afterlife.Start(killing, "zktorture-guard", g.variable); err != nil {
+	if g.Executor, err = afterlife.KillKin(g.variable); err != nil {
 		err = fmt.Errorf("worker: nothing would end what workers leave behind: %w", err)
 	}
 	return g, err
@@ -53,17 +39,8 @@ func kinship() ([]string, error) {
 	return append(os.Environ(), g.variable), err
 }
 
-// endGroup waits for the end of a process that leads a group, without reaping it, so that the group keeps its number,
-// and kills what is left of the group.
-func endGroup(pid int) {
-	err := unix.EINTR
-	for err == unix.EINTR {
-		err, _ = unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil).(unix.Errno)
-	}
-	if err == 0 {
-		unix.Kill(-pid, unix.SIGKILL)
-	}
-}
+// endGroup waits for the end of a process that leads a group, and kills what is left of the group.
+func endGroup(pid int) { afterlife.EndGroup(pid) }
 
 // heldBack returns how long the processes of a group have waited for a processor, altogether, as the kernel counts it
 // (schedstat, in its Documentation/scheduler/sched-stats.rst).

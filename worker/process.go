@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/ensemble/afterlife"
+	"github.com/zktorture/zktorture/ensemble/posix"
 )
 
 // lingerMax is how long the output of a process may stay open after its end, if a child of its own has it.
@@ -78,7 +79,7 @@ func (p *process) signal(s syscall.Signal) error {
 		return errNoProcess
 	default:
 	}
-	if err := syscall.Kill(-p.pid, s); err == syscall.ESRCH {
+	if err := posix.SignalGroup(p.pid, s); err == syscall.ESRCH {
 		return errNoProcess
 	} else if err != nil {
 		return fmt.Errorf("worker: signal %v to process %d: %w", s, p.pid, err)

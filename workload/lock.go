@@ -43,6 +43,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -385,6 +386,9 @@ type interval struct {
 
 const never = int64(1)<<62 - 1
 
+// neverStep is the step of what does not happen.
+const neverStep = math.MaxInt
+
 // tenancies lists holds in the order of the grants: takes tells which operations grant one if they have a hold,
 // released finds among later ones that which ends it. A hold is left out if it is not known until when its session
 // was alive.
@@ -548,12 +552,12 @@ func (v *View) contenders() (queue contenders, known bool) {
 			if op := made.by(c); op != nil {
 				queue = append(queue, contender{
 					op: op, path: c.Path, parent: parentOf(c.Path), zxid: c.Zxid, owner: c.Owner,
-					made: c.Step, gone: int(never),
+					made: c.Step, gone: neverStep,
 				})
 			}
 		case c.Op == fakezk.OpDelete:
 			for i := range queue {
-				if queue[i].path == c.Path && queue[i].gone == int(never) {
+				if queue[i].path == c.Path && queue[i].gone == neverStep {
 					end, ended := v.SessionEnd(queue[i].owner)
 					queue[i].gone, queue[i].lost = c.Step, ended && end == sim.StampOf(c.Step)
 				}

@@ -318,7 +318,7 @@ func (v *View) groupStates() (states []groupState, known bool) {
 		return nil, false
 	}
 	in := map[string]string{} // by path
-	states = []groupState{{to: int(never)}}
+	states = []groupState{{to: neverStep}}
 	for i := range made.all {
 		c := &made.all[i]
 		join := made.by(c)
@@ -332,7 +332,7 @@ func (v *View) groupStates() (states []groupState, known bool) {
 			continue // one transaction
 		}
 		states[len(states)-1].to = c.Step
-		states = append(states, groupState{namesIn(in), c.Step, int(never)})
+		states = append(states, groupState{namesIn(in), c.Step, neverStep})
 	}
 	return states, true
 }

@@ -2,6 +2,7 @@ package workload_test
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"testing"
 
@@ -42,7 +43,7 @@ func (l *neighbour) Lock(ctx context.Context) (err error) {
 
 func (l *neighbour) before() string {
 	number, _ := strconv.Atoi(l.own[len("/t/lock/n-"):])
-	return "/t/lock/n-" + strconv.Itoa(10_000_000_000 + number - 1)[1:]
+	return fmt.Sprintf("/t/lock/n-%010d", number-1)
 }
 
 func (l *neighbour) Unlock(context.Context) error { return l.conn.Delete(l.own, -1) }

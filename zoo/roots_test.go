@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/bubbles"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -56,6 +57,7 @@ func TestRootsOfTheZoo(t *testing.T) {
 // broken is what an animal breaks under the faults that it needs.
 func broken(t *testing.T, a Animal, episodes int) []sim.Found {
 	t.Helper()
+	bubbles.Many(t)
 	faults, err := sim.ParseFaults(a.Needs)
 	if err != nil {
 		t.Fatal(err)

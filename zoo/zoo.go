@@ -84,6 +84,18 @@ func Find(ids []string) ([]Animal, error) {
 	return found, nil
 }
 
+// Workload returns the animal or the twin that runs under these names, nil if there is none.
+func Workload(kind, recipe string) *workload.Workload {
+	for _, a := range animals() {
+		for _, w := range []*workload.Workload{a.Broken(), a.Twin()} {
+			if w.Name() == kind && w.Recipe() == recipe {
+				return w
+			}
+		}
+	}
+	return nil
+}
+
 func animalIDs() (ids []string) {
 	for _, a := range Animals() {
 		ids = append(ids, a.ID)

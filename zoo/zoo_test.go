@@ -238,6 +238,7 @@ func TestLostIsNotExpired(t *testing.T) {
 
 // Breeds with a twin in common are the same without their bugs, run by run.
 func TestTwinsInCommon(t *testing.T) {
+	bubbles.Many(t)
 	runs, common := map[string]sim.Result{}, 0
 	for _, b := range slices.Concat(lockBreeds, zkLockBreeds, barrierBreeds, queueBreeds, otherBreeds) {
 		if b.twin == "" {

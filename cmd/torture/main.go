@@ -2,6 +2,15 @@
 // torturecli, with which a command of one's own has further kinds and recipes.
 package main
 
-import "github.com/zktorture/zktorture/torturecli"
+import (
+	buildversion "github.com/zktorture/zktorture/internal/version"
+	"github.com/zktorture/zktorture/torturecli"
+)
 
-func main() { torturecli.Main() }
+// version is set by release builds: -ldflags "-X main.version=v1.2.3".
+var version string
+
+func main() {
+	buildversion.Release = version
+	torturecli.Main()
+}

@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"syscall"
+
+	"github.com/zktorture/zktorture/ensemble/posix"
 )
 
 // waiting is what the shell does first.
@@ -24,11 +25,14 @@ type Executor struct {
 }
 
 // Start starts a shell that runs a script when this process has ended, or releases it, and returns when the shell
-// waits for that. The script has a name and arguments, and must end by itself.
+// waits for that. The script has a name and arguments, and must end by itself. It needs a Unix.
 func Start(script, name string, args ...string) (*Executor, error) {
+	if err := posix.Allowed(); err != nil {
+		return nil, err
+	}
 	cmd := exec.Command("sh", append([]string{"-c", waiting + script, name}, args...)...)
 	cmd.Dir = "/" // no folder is in use because of it
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = posix.OwnSession()
 	life, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -2,7 +2,11 @@
 
 package afterlife
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/zktorture/zktorture/ensemble/posix"
+)
 
 // bound cannot bind the life of a process to its parent's on these systems.
-func bound() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func bound() *syscall.SysProcAttr { return posix.OwnGroup() }

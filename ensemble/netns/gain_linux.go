@@ -55,6 +55,26 @@ func Gain() error {
 	return nil
 }
 
+// Possible returns nil if [Gain] would, or would run the program again; else the error says what to do. It runs
+// unshare(1).
+func Possible() error {
+	err := Allowed()
+	if err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	path, missing := exec.LookPath("unshare")
+	if missing != nil {
+		return err
+	}
+	cmd := again()
+	cmd.Path, cmd.Args = path, []string{"unshare", "--net", "true"}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, nil, nil
+	if cannot := cmd.Run(); cannot != nil {
+		return fmt.Errorf("%w (user namespace: %w)", err, cannot)
+	}
+	return nil
+}
+
 // passedOn are the signals by which a program is asked to end or to report.
 var passedOn = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,

@@ -13,6 +13,9 @@ func New(hosts int) (*Network, error) { return nil, errNotLinux }
 // Allowed returns an error: this needs Linux.
 func Allowed() error { return errNotLinux }
 
+// Possible returns an error: this needs Linux.
+func Possible() error { return errNotLinux }
+
 // Gain returns an error: this needs Linux.
 func Gain() error { return errNotLinux }
 

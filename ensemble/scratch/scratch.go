@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 
 	"github.com/zktorture/zktorture/ensemble/afterlife"
+	"github.com/zktorture/zktorture/ensemble/posix"
 )
 
 // Folder is a folder that is removed when its owner ends.
@@ -131,7 +131,7 @@ func newLock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = posix.TryLock(file)
 	if err == nil {
 		_, err = fmt.Fprintf(file, "%sprocess %d\n", mark, os.Getpid())
 	}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package scratch_test
 
 import (

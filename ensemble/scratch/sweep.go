@@ -5,7 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"github.com/zktorture/zktorture/ensemble/posix"
 )
 
 // sweep removes the folders below parent whose owners have died. Failures are left to the next time.
@@ -22,27 +23,17 @@ func sweep(parent, prefix string) {
 // sweepOne removes a folder of this package if it belongs to this user and its owner has died. The lock file is locked
 // meanwhile, and goes last.
 func sweepOne(path string) {
-	lock, err := os.OpenFile(lockName(path), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	lock, err := posix.OpenOwn(lockName(path))
 	if err != nil {
 		return
 	}
 	defer lock.Close()
-	if !mine(lock) || !marked(lock) || syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+	if !marked(lock) || posix.TryLock(lock) != nil {
 		return
 	}
 	if os.RemoveAll(path) == nil {
 		os.Remove(lock.Name())
 	}
-}
-
-// mine tells whether an open file is a regular one of this user.
-func mine(file *os.File) bool {
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Geteuid()
 }
 
 func marked(file *os.File) bool {

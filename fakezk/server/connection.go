@@ -153,7 +153,7 @@ func (c *connection) another() bool {
 		return false
 	}
 	length, _ := c.in.Peek(wordBytes)
-	return c.in.Buffered()-wordBytes >= int(binary.BigEndian.Uint32(length))
+	return int64(c.in.Buffered()-wordBytes) >= int64(binary.BigEndian.Uint32(length))
 }
 
 func (c *connection) pending() int {

@@ -1,7 +1,7 @@
 // Package browsertest opens pages in a headless Chromium, for tests.
 //
 // Chromium is sought as $CHROMIUM, and on the PATH. Without it the test is skipped and says how to install it. A test
-// fails if its page prints to the console, or requests anything but its own file.
+// fails if its page prints to the console, or requests anything but its own file, or the server it is from.
 package browsertest
 
 import (
@@ -21,8 +21,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// timeout bounds a browser's life. A page takes a tenth of a second.
-const timeout = 5 * time.Minute
+// timeout bounds a browser's life. A page takes a tenth of a second, and a second if axe-core checks it; a starved machine
+// needs ten times as long.
+const timeout = 20 * time.Minute
 
 // Browser is a browser with one tab.
 type Browser struct {
@@ -35,6 +36,7 @@ type Browser struct {
 type diary struct {
 	mu     sync.Mutex
 	faults []string
+	origin string // of a server whose pages are opened; "" for files alone
 }
 
 // In returns the browser for a subtest.
@@ -91,8 +93,7 @@ func (b *Browser) watch(event any) {
 	defer b.mu.Unlock()
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, "file:") && !strings.HasPrefix(e.Request.URL, "data:") &&
-			e.Request.URL != "about:blank" {
+		if !b.may(e.Request.URL) {
 			b.faults = append(b.faults, "a request to "+e.Request.URL)
 		}
 	case *runtime.EventExceptionThrown:
@@ -102,6 +103,12 @@ func (b *Browser) watch(event any) {
 	case *log.EventEntryAdded:
 		b.faults = append(b.faults, "the browser says: "+e.Entry.Text)
 	}
+}
+
+// may tells whether a page may request something.
+func (b *diary) may(url string) bool {
+	return strings.HasPrefix(url, "file:") || strings.HasPrefix(url, "data:") || url == "about:blank" ||
+		b.origin != "" && strings.HasPrefix(url, b.origin+"/")
 }
 
 func exception(d *runtime.ExceptionDetails) string {
@@ -143,12 +150,32 @@ func (b *Browser) Open(file string, width, height int64, scheme Scheme) {
 	b.t.Helper()
 	path, err := filepath.Abs(file)
 	b.must(err)
-	_, err = chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+	b.open("file://"+filepath.ToSlash(path), width, height, scheme)
+}
+
+// Visit opens the page of a server, such as http://127.0.0.1:8080, which may request more from there.
+func (b *Browser) Visit(origin string, width, height int64, scheme Scheme) {
+	b.t.Helper()
+	b.mu.Lock()
+	b.origin = origin
+	b.mu.Unlock()
+	b.open(origin+"/", width, height, scheme)
+}
+
+func (b *Browser) open(url string, width, height int64, scheme Scheme) {
+	b.t.Helper()
+	b.Prefer(scheme)
+	b.must(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, height),
+		chromedp.Navigate(url)))
+}
+
+// Prefer sets the user's preferred colour scheme, for the open page and further ones.
+func (b *Browser) Prefer(scheme Scheme) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: string(scheme)}},
 	})
 	b.must(err)
-	b.must(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, height),
-		chromedp.Navigate("file://"+filepath.ToSlash(path))))
 }
 
 // Do runs actions.
@@ -157,12 +184,30 @@ func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.must(chromedp.Do(b.ctx, actions...))
 }
 
-// Eval returns the value of an expression.
+// Eval returns the value of an expression, or what it promises.
 func Eval[T any](b *Browser, expression string) T {
 	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	b.must(err)
 	return v
+}
+
+// Await waits until an expression is true.
+func (b *Browser) Await(expression string) {
+	b.t.Helper()
+	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](expression))
+	b.must(err)
+}
+
+// OnPaper shows the page as it is printed, or again as on a screen.
+func (b *Browser) OnPaper(on bool) {
+	b.t.Helper()
+	media := ""
+	if on {
+		media = "print"
+	}
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media})
+	b.must(err)
 }
 
 // Unreadable returns the texts of the page with a contrast to their background below 4.5:1, the minimum of WCAG 2.2

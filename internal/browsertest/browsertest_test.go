@@ -27,3 +27,22 @@ func TestFaultsAreSeen(t *testing.T) {
 		}
 	}
 }
+
+// axe-core sees a pale text, an image without a text, and in dark mode a text that is pale there.
+func TestAxe(t *testing.T) {
+	b := New(t)
+	page := filepath.Join(t.TempDir(), "bad.html")
+	html := `<!DOCTYPE html><html lang="en"><title>bad</title><style>.dim { color: #444 }
+@media (prefers-color-scheme: dark) { body { background: #000; color: #fff } }</style>
+<main><h1>bad</h1><p style="color: #888; background: #fff" id="pale">pale</p><p class="dim">dim</p><img src="data:,"></main>`
+	if err := os.WriteFile(page, []byte(html), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for scheme, want := range map[Scheme]string{Light: "(color-contrast): #pale\n", Dark: "(color-contrast): #pale, .dim\n"} {
+		b.Open(page, 800, 600, scheme)
+		problems := strings.Join(b.problems(), "\n") + "\n"
+		if !strings.Contains(problems, want) || !strings.Contains(problems, "(image-alt): img") {
+			t.Errorf("%s: %q is not among the problems:\n%s", scheme, want, problems)
+		}
+	}
+}

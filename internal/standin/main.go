@@ -25,9 +25,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/zktorture/zktorture/ensemble/posix"
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/fakezk/server"
 )
@@ -255,7 +255,7 @@ func start(socket string, e ensemble) error {
 		return err
 	}
 	cmd := exec.Command(self, "-coordinate", socket, string(text))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = posix.OwnSession()
 	return cmd.Start()
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zktorture/zktorture/internal/cputime"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -56,7 +57,8 @@ type certification struct {
 	Faults       string
 	Verdict      sim.Verdict
 	Command      string
-	Sum          string // of the states
+	Sum          string        // of the states
+	CPU          time.Duration // processor time of the search, and of all else that the process did meanwhile
 }
 
 // measureCertificates searches all executions of the project's recipes within small bounds.
@@ -89,12 +91,13 @@ func (s searches) search(ctx context.Context, faults sim.Faults, most time.Durat
 	if faults == sim.NoFaults {
 		cfg.AtMost = 0
 	}
+	before := cputime.Spent()
 	r, err := sim.Run(ctx, w, cfg)
 	if err != nil {
 		return c, err
 	}
 	c = certification{
-		Extent: r.Extent, Kind: s.kind, Recipe: s.recipe, Faults: faults.String(), Verdict: r.Verdict,
+		Extent: r.Extent, CPU: cputime.Spent() - before, Kind: s.kind, Recipe: s.recipe, Faults: faults.String(), Verdict: r.Verdict,
 		Bound: fmt.Sprintf("%d × %d", s.clients, s.ops), Sum: sim.FormatHash(r.Extent.Digest),
 		Command: fmt.Sprintf("torture run %s --recipe %s --strategy exhaustive --plain --clients %d --ops %d --faults %v "+
 			"--at-most %d --certificate FILE", s.kind, s.recipe, s.clients, s.ops, faults, cfg.AtMost),

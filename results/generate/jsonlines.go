@@ -18,7 +18,7 @@ func readLines[T any](path string) (all []T, err error) {
 	for line := range bytes.Lines(data) {
 		var one T
 		if err := json.Unmarshal(line, &one); err != nil {
-			return nil, fmt.Errorf("%s: %w: remove the line that is no %T", path, err, one)
+			return nil, fmt.Errorf("%s, line %d: %w: remove that line, and it is measured again", path, len(all)+1, err)
 		}
 		all = append(all, one)
 	}

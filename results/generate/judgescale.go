@@ -34,9 +34,9 @@ type scaleShape struct {
 
 // scaleShapes are those of all models, and those that were once too hard.
 func scaleShapes() (all []scaleShape) {
+	sizes := map[string][]string{"semaphore": {"--permits", "3"}, "doublebarrier": {"--parties", "3"}}
 	for _, model := range correct.Models {
-		all = append(all, scaleShape{"busy, 1 ‰ of unknown outcome", model,
-			[]string{"--permits", "3", "--parties", "3"}, "ok", busy(model, 0.001)})
+		all = append(all, scaleShape{"busy, 1 ‰ of unknown outcome", model, sizes[model], "ok", busy(model, 0.001)})
 	}
 	return append(all,
 		scaleShape{"of 1, 10 and −3 as in the workload, 0.1 ‰ of unknown outcome", "counter", nil, "ok",

@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/zktorture/zktorture/internal/longhistory"
@@ -124,7 +123,7 @@ func (j *judging) check(in io.Reader, args ...string) (c checked, err error) {
 	c.output, c.Wall = string(out), time.Since(began).Seconds()
 	used := command.ProcessState
 	c.Processor = (used.UserTime() + used.SystemTime()).Seconds()
-	c.MB = used.SysUsage().(*syscall.Rusage).Maxrss >> 10
+	c.MB = maxResidentMB(used)
 	lines := strings.Split(strings.TrimSpace(c.output), "\n")
 	c.Verdict, _, _ = strings.Cut(lines[len(lines)-1], ":")
 	if c.Verdict == "violation" {

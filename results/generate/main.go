@@ -9,7 +9,7 @@
 //	go run ./results/generate soak | certificates
 //	go run ./results/generate faster [zoo]
 //	go run ./results/generate foreign | foreigngo | served
-//	go run ./results/generate wire
+//	go run ./results/generate wire | identities
 //
 // It runs from the top of the repository. Every figure is measured by the run that writes it, and each file names the
 // command that made it. Exit status 0: all expected results were measured (every bug found, no violation by a correct
@@ -56,6 +56,7 @@ var reports = []report{
 	{"wire", measureWire, true},
 	{"served", measureServed, true},
 	{"foreigngo", measureForeignGo, true},
+	{"identities", measureIdentities, true},
 }
 
 // withArguments are the commands that take arguments.

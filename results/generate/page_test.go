@@ -293,12 +293,18 @@ Smallest case found: ` + "`torture run lock --backend ensemble --nodes 1 --recip
 
 ### It stays
 `},
+	{"identities", identityFacts(identified()), `above all in one recipe, where the second must not hide behind the first. 3 animals of the zoo were hunted with 6 seeds
+each, and the 5 smallest stories identified in several ways.
+| the property | 1 | 1.00 | 3 | 0.0 % | 1 of 1 | 1 of 1 | 1 of 1 |
+| … and the faults, with what they hit | 2 | 1.33 | 3 | 66.7 % | 1 of 1 | 1 of 1 | 0 of 1 |
+| exclusion-18d33a06 | wrap; last answer: get ok | W14, W2 |
+| exclusion-bdab79bb | no fault, users: 0; last answer: get ok | W14, L7 |`},
 }
 
-// Every template can be filled, and its lines are as wanted, in this order.
 // orphaned is a run that has left znodes behind.
 var orphaned = &runResult{Verdict: "violation", Violations: []violation{{Property: "orphan", Times: 7}}}
 
+// Every template can be filled, and its lines are as wanted, in this order.
 func TestPages(t *testing.T) {
 	filled := map[string]bool{"judge.tmpl": true} // by TestSections
 	for _, s := range samples {

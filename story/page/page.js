@@ -3,9 +3,10 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
-  const scrub = $("scrub"), diagram = $("diagram"), certificate = $("certificate");
-  const now = diagram && diagram.querySelector(".now"), cursor = certificate && certificate.querySelector(".cursor");
-  let frame = -1;
+  const scrub = $("scrub"), certificate = $("certificate"), cursor = certificate && certificate.querySelector(".cursor");
+  const pictures = [$("diagram"), $("folded")].filter((p) => p); // the same, whole and with uneventful steps folded
+  let frame = -1, folded = false;
+  const shown = () => $(folded ? "folded" : "diagram");
 
   const element = (name, className, text) => {
     const e = document.createElement(name);
@@ -53,13 +54,36 @@
     scrub.setAttribute("aria-valuetext", at);
     $("at").textContent = at;
     $("share").textContent = f.share < 0 ? "" : "chosen anew from here, " + f.share + " % of runs end in " + $("share").dataset.property;
-    $("lines").replaceChildren(...f.lines.map((l) => element("li", "", l)));
+    $("lines").replaceChildren(...f.lines.map((l, i) => {
+      const li = element("li", "", l);
+      if (f.code[i]) li.append(element("div", "code", f.code[i]));
+      return li;
+    }));
+    $("said").textContent = "";
     $("tree").replaceChildren(...data.znodes.map((z) => row(z, f.step)).filter((r) => r));
     if (cursor) { cursor.setAttribute("x1", f.x); cursor.setAttribute("x2", f.x); }
-    if (!now) return;
-    now.setAttribute("y", f.top);
-    now.setAttribute("height", Math.max(f.bottom - f.top, 2));
-    if (follow) reveal(now.getBoundingClientRect());
+    for (const p of pictures) {
+      const [top, bottom] = p.id === "folded" ? [f.foldedTop, f.foldedBottom] : [f.top, f.bottom];
+      p.querySelector(".now").setAttribute("y", top);
+      p.querySelector(".now").setAttribute("height", Math.max(bottom - top, 2));
+    }
+    if (shown() && follow) reveal(shown().querySelector(".now").getBoundingClientRect());
+  };
+
+  // visit shows a step that the reader has chosen: the address names it from now on.
+  const visit = (next, follow) => {
+    show(next, follow);
+    history.replaceState(null, "", hash());
+  };
+  const hash = () => "#step-" + data.frames[frame].step;
+
+  // arrive shows the step that the address names, or the last before it.
+  const arrive = () => {
+    const named = /^#step-(\d+)$/.exec(location.hash);
+    if (!named) return false;
+    show(data.frames.filter((f) => f.step <= Number(named[1])).length - 1, false);
+    if (shown()) shown().querySelector(".now").scrollIntoView({ block: "center" });
+    return true;
   };
 
   // reveal scrolls as little as is needed for a row of the diagram to be seen.
@@ -99,26 +123,133 @@
     }
   };
 
+  // Search: in the lines and the code of steps, and in the rows of a recorded history.
+  const rows = [...document.querySelectorAll("#operations tbody tr")];
+  const texts = rows.length ? rows.map((r) => r.textContent) : data.frames.map((f) => [...f.lines, ...f.code].join("\n"));
+  let matches = [], match = -1;
+  const find = () => {
+    const query = $("query").value.trim().toLowerCase();
+    matches = texts.flatMap((t, i) => query && t.toLowerCase().includes(query) ? [i] : []);
+    match = -1;
+    rows.forEach((r, i) => r.classList.toggle("found", matches.includes(i)));
+    for (const hit of document.querySelectorAll(".hit:not(.number)")) {
+      hit.classList.toggle("found", matches.includes(Number(hit.dataset.frame)));
+    }
+    count();
+  };
+  const count = () => {
+    const n = matches.length;
+    $("matches").textContent = !$("query").value.trim() ? "" : !n ? "none" : match < 0 ? n + " found" : match + 1 + " of " + n;
+  };
+  const jump = (by) => {
+    if (!matches.length) return;
+    match = match < 0 ? (by > 0 ? 0 : matches.length - 1) : (match + by + matches.length) % matches.length;
+    if (rows.length) rows[matches[match]].scrollIntoView({ block: "center" });
+    else visit(matches[match], true);
+    count();
+  };
+  $("query").addEventListener("input", find);
+  $("previous").addEventListener("click", () => jump(-1));
+  $("search").addEventListener("submit", (event) => { event.preventDefault(); jump(1); });
+  $("query").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !event.shiftKey) return;
+    event.preventDefault();
+    jump(-1);
+  });
+
+  // Zoom: from half of the natural size to four times.
+  let zoom = 0;
+  const resize = (by) => {
+    zoom = by && Math.max(-3, Math.min(zoom + by, 6));
+    for (const p of pictures) {
+      const width = zoom ? p.viewBox.baseVal.width * 1.26 ** zoom + "px" : "";
+      p.style.width = width;
+      [p.style.minWidth, p.style.maxWidth] = zoom ? [width, width] : p.natural;
+    }
+  };
+  for (const p of pictures) p.natural = [p.style.minWidth, p.style.maxWidth];
+
+  const setFold = (on) => {
+    folded = on;
+    for (const p of pictures) p.toggleAttribute("hidden", p !== shown());
+    $("fold").setAttribute("aria-pressed", on);
+  };
+
+  // Export: a picture is drawn by itself with the page's style sheet, in the colours that are seen.
+  const portable = () => {
+    const picture = shown() || certificate, { width, height } = picture.viewBox.baseVal;
+    const svg = picture.cloneNode(true), style = document.createElementNS("http://www.w3.org/2000/svg", "style");
+    const look = document.querySelector("style").textContent, colours = getComputedStyle(document.documentElement);
+    const names = [...new Set(look.match(/--[\w-]+(?=:)/g))];
+    style.textContent = look + ":root{" + names.map((n) => n + ":" + colours.getPropertyValue(n)).join(";") +
+      ";background:var(--card);font:12px system-ui,sans-serif}.now,.cursor{display:none}";
+    svg.prepend(style, document.querySelector(".tips defs").cloneNode(true));
+    svg.removeAttribute("style");
+    svg.setAttribute("width", width);
+    svg.setAttribute("height", height);
+    return { width, height, text: new XMLSerializer().serializeToString(svg) };
+  };
+  const save = (blob, name) => {
+    const a = document.createElement("a");
+    a.href = URL.createObjectURL(blob);
+    a.download = name;
+    a.click();
+    setTimeout(() => URL.revokeObjectURL(a.href), 1000);
+  };
+  $("svg").addEventListener("click", () => save(new Blob([portable().text], { type: "image/svg+xml" }), "story.svg"));
+  $("png").addEventListener("click", async () => {
+    const { width, height, text } = portable(), canvas = document.createElement("canvas");
+    const image = Object.assign(new Image(), { src: "data:image/svg+xml," + encodeURIComponent(text) });
+    await image.decode();
+    const scale = Math.min(2, 16000 / height);
+    [canvas.width, canvas.height] = [width * scale, height * scale];
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => save(blob, "story.png"), "image/png");
+  });
+  $("print").addEventListener("click", () => print());
+  addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });
+  document.documentElement.classList.add("scripted");
+
   if (!scrub || !data.frames.length) return; // a recorded history has no steps
   scrub.max = data.frames.length - 1;
-  scrub.addEventListener("input", () => show(Number(scrub.value), true));
-  $("back").addEventListener("click", () => show(frame - 1, true));
-  $("forth").addEventListener("click", () => show(frame + 1, true));
-  if ($("pivot")) $("pivot").addEventListener("click", () => show(data.pivot, true));
-  if (diagram) diagram.addEventListener("click", (event) => {
+  scrub.addEventListener("input", () => visit(Number(scrub.value), true));
+  $("back").addEventListener("click", () => visit(frame - 1, true));
+  $("forth").addEventListener("click", () => visit(frame + 1, true));
+  if ($("pivot")) $("pivot").addEventListener("click", () => visit(data.pivot, true));
+  const copyLink = async () => {
+    const done = await copy(location.href.replace(/#.*/, "") + hash());
+    $("said").textContent = done ? "the link to step " + data.frames[frame].step + " is copied" : "the address has the link";
+  };
+  $("link").addEventListener("click", copyLink);
+  for (const p of pictures) p.addEventListener("click", (event) => {
     const hit = event.target.closest("[data-frame]");
-    if (hit) show(Number(hit.dataset.frame), false);
+    if (!hit) return;
+    visit(Number(hit.dataset.frame), false);
+    if (hit.classList.contains("number")) copyLink();
   });
+  if (pictures.length) {
+    $("smaller").addEventListener("click", () => resize(-1));
+    $("natural").addEventListener("click", () => resize(0));
+    $("larger").addEventListener("click", () => resize(1));
+    document.querySelector(".flow").addEventListener("keydown", (event) => {
+      const by = { "-": -1, "0": 0, "+": 1, "=": 1 }[event.key];
+      if (by !== undefined && !event.ctrlKey && !event.metaKey && !event.altKey) resize(by);
+    });
+  }
   if (certificate) for (const kind of ["pointerdown", "pointermove"]) {
-    certificate.addEventListener(kind, (event) => { if (event.buttons & 1) show(nearest(event), false); });
+    certificate.addEventListener(kind, (event) => { if (event.buttons & 1) visit(nearest(event), false); });
   }
   document.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, pre")) return;
+    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, [tabindex]")) return;
     const to = { ArrowLeft: frame - 1, ArrowRight: frame + 1, Home: 0, End: data.frames.length - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    show(to, true);
+    visit(to, true);
   });
-  document.documentElement.classList.add("scripted");
-  show(data.start, false);
+  addEventListener("hashchange", arrive);
+  if ($("fold")) {
+    $("fold").addEventListener("click", () => setFold(!folded));
+    setFold(data.fold);
+  }
+  if (!arrive()) show(data.start, false);
 })();

@@ -83,6 +83,7 @@
     document.getElementById("plots").append(card);
     f.plots.forEach((p) => draw(p, `figure ${i}`, plots));
   });
-  addEventListener("resize", () => drawn.forEach(([box, plot]) => plot.setSize({ width: box.clientWidth, height })));
+  const fit = new ResizeObserver(() => drawn.forEach(([box, plot]) => plot.setSize({ width: box.clientWidth, height })));
+  drawn.forEach(([box]) => fit.observe(box));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach(([, plot]) => plot.redraw()));
 })();

@@ -1,0 +1,70 @@
+package deploy
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/campaign"
+	"github.com/zktorture/zktorture/sim"
+)
+
+// guide is docs/campaign.md. Its commands are run by the tests of package torturecli.
+func guide(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/campaign.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The guide's tables have all fields of a plan, in their order, with their defaults, and no others.
+func TestTheGuideHasEveryFieldOfAPlan(t *testing.T) {
+	text := guide(t)
+	noted := []string{"programs", "known", "resolved"} // of which it says so
+	for name, of := range map[string]reflect.Type{
+		"field": reflect.TypeFor[campaign.Plan](), "field of a group": reflect.TypeFor[campaign.Group](),
+	} {
+		var want []string
+		for field := range of.Fields() {
+			if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "" && !slices.Contains(noted, key) {
+				want = append(want, key)
+			}
+		}
+		if is := keys(text, name); !slices.Equal(is, want) {
+			t.Errorf("the table of each %s has\n%v\nand should have\n%v", name, is, want)
+		}
+	}
+	for field, value := range map[string]any{
+		"episodes": campaign.EpisodesDefault, "unit": campaign.PerUnitDefault, "unit_memory": campaign.MemoryDefault,
+		"unit_limit": fmt.Sprintf(`"%v"`, campaign.LimitDefault), "tries": campaign.TriesDefault,
+		"canary": fmt.Sprintf("%q", campaign.CanaryDefault), "shares": campaign.SharesDefault,
+	} {
+		if row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| `%s` .* \\| `?%v`? \\|$", field, value)); !row.MatchString(text) {
+			t.Errorf("the guide does not say that the default of %s is %v", field, value)
+		}
+	}
+	for strategy := range sim.Strategies {
+		if !strings.Contains(text, "`"+strategy+"`") {
+			t.Errorf("the guide does not name strategy %s", strategy)
+		}
+	}
+}
+
+// keys are the words in the first column of a table.
+func keys(text, head string) (found []string) {
+	_, table, _ := strings.Cut(text, "\n| "+head+" |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for line := range strings.Lines(table) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+		for _, key := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(first, -1) {
+			found = append(found, key[1])
+		}
+	}
+	return found
+}

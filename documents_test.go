@@ -1,0 +1,235 @@
+package zktorture_test
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zktorture/zktorture/internal/documents"
+	"github.com/zktorture/zktorture/zoo"
+)
+
+// readmeWords is how long README.md may be, counted as wc -w does: with code, links and comments.
+const readmeWords = 1200
+
+func TestREADMEIsShort(t *testing.T) {
+	if n := len(strings.Fields(page(t, "README.md"))); n > readmeWords {
+		t.Errorf("README.md has %d words; it may have %d: move something to a page below docs/", n, readmeWords)
+	}
+}
+
+var (
+	code    = regexp.MustCompile("(?ms)^[ \t]*```.*?^[ \t]*```$|<!--.*?-->|`[^`\n]*`")
+	heading = regexp.MustCompile(`(?m)^(#+) (.*)$`)
+	link    = regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]*)\)`)
+	marked  = regexp.MustCompile(`(?s)\[[^\]]*\]\([^)]*\)|\*[^*]+\*`)
+)
+
+func page(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// pages are the documents by their names.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := documents.List(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, name := range names {
+		all[name] = page(t, name)
+	}
+	return all
+}
+
+// anchor is the fragment by which GitHub links to a heading.
+func anchor(heading string) string {
+	kept := regexp.MustCompile(`[^\p{L}\p{N}_ -]`).ReplaceAllString(strings.ToLower(heading), "")
+	return strings.ReplaceAll(kept, " ", "-")
+}
+
+// terms are the headings of the third level of the glossary.
+func terms(t *testing.T) (all []string) {
+	for _, m := range heading.FindAllStringSubmatch(page(t, "docs/glossary.md"), -1) {
+		if m[1] == "###" {
+			all = append(all, m[2])
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("the glossary has no terms")
+	}
+	return all
+}
+
+// TestTermsAreExplained checks that README.md explains a term of the glossary where it first uses it: by a link, or by a
+// sentence that has the term in italics.
+func TestTermsAreExplained(t *testing.T) {
+	text := code.ReplaceAllString(page(t, "README.md"), "")
+	explained := marked.FindAllStringIndex(text, -1)
+	for _, term := range terms(t) {
+		word := regexp.MustCompile(`(?i)\b` + strings.ReplaceAll(regexp.QuoteMeta(term), " ", `\s+`) + `s?\b`)
+		use := word.FindStringIndex(text)
+		inside := func(span []int) bool { return span[0] <= use[0] && use[1] <= span[1] }
+		if use != nil && !slices.ContainsFunc(explained, inside) {
+			t.Errorf("README.md uses %q without a link or an explanation (*%s*): %q", term, strings.ToLower(term),
+				text[max(0, use[0]-40):min(len(text), use[1]+40)])
+		}
+	}
+}
+
+// TestGlossaryIsLinked checks that another page leads to each term.
+func TestGlossaryIsLinked(t *testing.T) {
+	linked := map[string]bool{}
+	for name, text := range pages(t) {
+		for _, target := range targets(name, text) {
+			linked[target] = linked[target] || name != "docs/glossary.md"
+		}
+	}
+	for _, term := range terms(t) {
+		if !linked["docs/glossary.md#"+anchor(term)] {
+			t.Errorf("no page links to docs/glossary.md#%s", anchor(term))
+		}
+	}
+}
+
+// targets are what a page links to in this repository, as paths from its root.
+func targets(name, text string) (all []string) {
+	for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(text, "`code`"), -1) {
+		file, fragment, _ := strings.Cut(m[2], "#")
+		switch {
+		case strings.Contains(file, "://"):
+			continue
+		case file == "":
+			file = name
+		default:
+			file = path.Join(path.Dir(name), file)
+		}
+		if fragment != "" {
+			file += "#" + fragment
+		}
+		all = append(all, file)
+	}
+	return all
+}
+
+// TestLinksResolve checks the links of all pages within this repository.
+func TestLinksResolve(t *testing.T) {
+	for name, text := range pages(t) {
+		for _, target := range targets(name, text) {
+			if err := resolve(t, target); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+func resolve(t *testing.T, target string) error {
+	file, fragment, _ := strings.Cut(target, "#")
+	if _, err := os.Stat(file); err != nil || fragment == "" || path.Ext(file) != ".md" {
+		return err
+	}
+	for _, m := range heading.FindAllStringSubmatch(page(t, file), -1) {
+		if anchor(m[2]) == fragment {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has no heading for #%s", file, fragment)
+}
+
+var animal = regexp.MustCompile(`\b(W|L|LK|ZL|DQ|SP|P|B|Q|S|E|X|C|R|F|D|T|G)\d+\b`)
+
+// TestCookbook checks that the index of the cookbook lists each page, that each page leads to the glossary and names
+// published bugs, and that the zoo has them.
+func TestCookbook(t *testing.T) {
+	index := targets("docs/cookbook/index.md", page(t, "docs/cookbook/index.md"))
+	for name, text := range pages(t) {
+		if path.Dir(name) != "docs/cookbook" || path.Base(name) == "index.md" {
+			continue
+		}
+		if !slices.Contains(index, name) {
+			t.Errorf("docs/cookbook/index.md does not list %s", name)
+		}
+		if !slices.Contains(targets(name, text), "docs/glossary.md") {
+			t.Errorf("%s does not link to the glossary", name)
+		}
+		_, published, _ := strings.Cut(text, "## Published recipes that had it")
+		ids := animal.FindAllString(link.ReplaceAllString(published, ""), -1)
+		if len(ids) == 0 {
+			t.Errorf("%s names no published recipe that had the bug", name)
+		} else if _, err := zoo.Find(ids); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+var (
+	results = regexp.MustCompile(`[\w/.]*results/[\w]+\.md`)
+	figure  = regexp.MustCompile(`\b\d[\d,]*\d\d\b`)
+)
+
+// TestFiguresAreMeasured checks that figures beside a link to a file of results/ are in that file. A table's rows, and
+// paragraphs, are looked at one by one.
+func TestFiguresAreMeasured(t *testing.T) {
+	checked := 0
+	for _, name := range []string{"README.md", "docs/explanation/what-a-pass-proves.md", "docs/explanation/fidelity.md"} {
+		for _, block := range regexp.MustCompile(`\n\n|\n\|`).Split(page(t, name), -1) {
+			sources := results.FindAllString(block, -1)
+			if len(sources) == 0 {
+				continue
+			}
+			var measured string
+			for _, source := range sources {
+				measured += page(t, path.Join(path.Dir(name), source))
+			}
+			for _, n := range figure.FindAllString(link.ReplaceAllString(block, "$1"), -1) {
+				checked++
+				if !regexp.MustCompile(`\b` + regexp.QuoteMeta(n) + `\b`).MatchString(measured) {
+					t.Errorf("%s: %s is not in %v", name, n, sources)
+				}
+			}
+		}
+	}
+	if checked < 15 {
+		t.Errorf("only %d figures were looked at", checked)
+	}
+}
+
+var format = regexp.MustCompile(`"(zktorture [a-z]+ \d+)(?:\\n)?"`)
+
+// TestFormatsAreListed checks that the page on compatibility names each format of a file, with its number.
+func TestFormatsAreListed(t *testing.T) {
+	text, seen := page(t, "docs/explanation/compatibility.md"), 0
+	for _, file := range strings.Fields(list(t, `{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}} {{end}}`)) {
+		for _, m := range format.FindAllStringSubmatch(page(t, file), -1) {
+			seen++
+			if !strings.Contains(text, "`"+m[1]+"`") {
+				t.Errorf("docs/explanation/compatibility.md does not name the format %q of %s", m[1], file)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d formats were found in the code", seen)
+	}
+}
+
+// retired are words that this project once had of its own, and for which the field has terms.
+var retired = regexp.MustCompile(`(?i)\b(turnstile|torment(or|ed)?|blows?|badday|menu ?taker|soothed?|weaver|` +
+	`plain ?line|outcome3|wishes|lanes)\b`)
+
+func TestRetiredWords(t *testing.T) {
+	for name, text := range pages(t) {
+		for _, word := range retired.FindAllString(code.ReplaceAllString(text, ""), -1) {
+			t.Errorf("%s says %q: take the field's term", name, word)
+		}
+	}
+}

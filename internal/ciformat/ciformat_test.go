@@ -1,0 +1,63 @@
+package ciformat
+
+import (
+	"bytes"
+	"encoding/xml"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/sim"
+)
+
+// With any story the XML parses back to the same text, and the page's block ends at its fence.
+func TestAnyTextIsWritten(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		markup, cdata := rapid.StringMatching("[`<>&|\"\n ]{0,30}"), rapid.StringMatching(`]]>|<!\[CDATA\[`)
+		text := rapid.OneOf(rapid.String(), markup, cdata).Draw(rt, "text")
+		text = strings.ToValidUTF8(text, "")
+		broken := Case{Name: text, Verdict: sim.VerdictViolation, Problems: []Problem{{text, text, text, 0}}}
+		report := Report{Title: text, Verdict: sim.VerdictViolation, Cases: []Case{broken}}
+		var out bytes.Buffer
+		if err := report.JUnit(&out); err != nil {
+			rt.Fatal(err)
+		}
+		var all Suites
+		if err := xml.Unmarshal(out.Bytes(), &all); err != nil {
+			rt.Fatalf("%v in\n%s", err, out.Bytes())
+		}
+		if got := all.Suites[0].Cases[0].Failure.Text; got != printable(text) {
+			rt.Fatalf("%q comes back as %q", text, got)
+		}
+		fence, _, _ := strings.Cut(Fenced(text), "text\n")
+		if strings.Count(Fenced(text), fence) != 2 {
+			rt.Fatalf("the block of %q does not end where it should: %s", text, Fenced(text))
+		}
+	})
+}
+
+// printable maps a text to one that XML 1.0 can hold.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || r == '\n' || r == '\r' ||
+			r >= 0x20 && r <= 0xd7ff || r >= 0xe000 && r <= 0xfffd || r >= 0x10000 {
+			return r
+		}
+		return '\ufffd'
+	}, text)
+}
+
+// A summary that is too long says which stories it omits.
+func TestLongSummaries(t *testing.T) {
+	long := strings.Repeat("x\n", SummaryMax/2)
+	report := Report{Cases: []Case{{Problems: []Problem{{"order", "m", "short", 0}, {"herd", "m", long, 1}}}}}
+	var out bytes.Buffer
+	if err := report.Markdown(&out); err != nil {
+		t.Fatal(err)
+	}
+	if out.Len() > SummaryMax || !strings.Contains(out.String(), "short") ||
+		!strings.Contains(out.String(), "The story of herd is too long") {
+		t.Errorf("%d bytes:\n%.300s", out.Len(), out.String())
+	}
+}

@@ -1,0 +1,23 @@
+package sim
+
+import (
+	"regexp"
+	"runtime/debug"
+	"strings"
+
+	"github.com/zktorture/zktorture/internal/shellword"
+)
+
+// goTest is the command that runs a test of this process again, from any folder of its module. It names the package,
+// because go test runs in the folder of the package, which need not be the user's.
+func goTest(name string) string {
+	var parts []string
+	for part := range strings.SplitSeq(name, "/") {
+		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	command := "go test"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
+		command += " " + strings.TrimSuffix(info.Path, ".test")
+	}
+	return command + " -run " + shellword.Quote(strings.Join(parts, "/"))
+}

@@ -1,0 +1,182 @@
+package story_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zktorture/zktorture/recipes"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/story"
+	"github.com/zktorture/zktorture/workload"
+)
+
+// openLock is a lock that waits for nothing: it lets everybody in.
+type openLock struct {
+	conn recipes.Conn
+	path string
+}
+
+func newOpen(c recipes.Conn, path string) workload.Locker { return openLock{c, path} }
+
+func (l openLock) Lock(context.Context) error { return l.enter() }
+
+func (l openLock) enter() error {
+	_, err := l.conn.Create(l.path+"-", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll)) // the request
+	return err
+}
+
+func (l openLock) Unlock(context.Context) error { return nil }
+
+// A story names the line of the recipe that sent a request, and its callers, in process and over the wire.
+func TestCodeOfRequests(t *testing.T) {
+	want, caller := lineOf(t, "// the request"), lineOf(t, "{ return l.enter() }")
+	lock := workload.Lock(newOpen)
+	for name, w := range map[string]*workload.Workload{"in process": lock, "over the wire": lock.OverWire()} {
+		cfg := sim.Config{Episodes: 50, Seed: 1, NoFaultsAtAll: true, Until: "exclusion"}
+		result, err := sim.Run(t.Context(), w, cfg)
+		if err != nil || len(result.Violations) == 0 {
+			t.Fatalf("%s: %v, %+v", name, err, result)
+		}
+		c, err := cfg.Counterexample(result, result.Violations[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := sim.Replay(w, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests := 0
+		for _, e := range newStory(t, c, r).Events {
+			if e.What != "create" {
+				continue
+			}
+			if requests++; e.Code != want || e.Callers != caller {
+				t.Errorf("%s: the request was sent at %q, called from %q; want %s and %s", name, e.Code, e.Callers, want, caller)
+			}
+		}
+		if requests == 0 {
+			t.Errorf("%s: no request was sent", name)
+		}
+	}
+}
+
+// lineOf is the first line of this file that ends with a text.
+func lineOf(t *testing.T, end string) string {
+	t.Helper()
+	source, err := os.ReadFile("code_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(string(source), "\n") {
+		if strings.HasSuffix(line, end) {
+			return sim.Place{File: "story/code_test.go", Line: i + 1}.String()
+		}
+	}
+	t.Fatalf("no line ends with %q", end)
+	return ""
+}
+
+// The pivotal step of some animals has a reason: an outdated decision, a lost reply, a server that is behind, the end of a
+// session.
+func TestWhyThePivotDecides(t *testing.T) {
+	for id, want := range map[string]string{
+		"W1":  " decides by what it read at step ",
+		"L1":  "the servers have carried out create ",
+		"DQ7": " is behind: it has not applied step 5, which made qn-…-0000",
+		"W7":  " has ended at the servers, and with it ",
+	} {
+		a, c := caught(t, id)
+		if s := told(t, a, c); s.Pivot == nil || !strings.Contains(s.Pivot.Why, want) {
+			t.Errorf("%s: the pivot is %+v, want %q", id, s.Pivot, want)
+		}
+	}
+}
+
+// A run that does not break any more stands beside the one that did: both are whole, and equal up to where they part.
+func TestBeside(t *testing.T) {
+	a, c := caught(t, "W1")
+	r, err := sim.Replay(a.Broken(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mended, err := sim.Replay(a.Twin(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, other := newStory(t, c, r), story.Of(c, a.Twin(), mended)
+	s.Compare(other, "broken", "mended")
+	var left, right []string
+	for i, row := range s.Beside.Rows {
+		if row.Same != (row.Left.Text == row.Right.Text) || i < s.Beside.Parts && !row.Same || i == s.Beside.Parts && row.Same {
+			t.Errorf("row %d of those that part at %d: %+v", i, s.Beside.Parts, row)
+		}
+		left, right = appendText(left, row.Left), appendText(right, row.Right)
+	}
+	if s.Beside.Parts < 3 || len(left) != len(s.Outline()) || len(right) != len(other.Outline()) {
+		t.Errorf("they part at row %d; %d of %d events are left and %d of %d right", s.Beside.Parts,
+			len(left), len(s.Outline()), len(right), len(other.Outline()))
+	}
+	text := s.Text(story.TextOptions{Width: 80})
+	for _, want := range []string{"side by side: broken, and on the right mended", "here they part ---", "on the right: nothing broke"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text does not say %q:\n%s", want, text)
+		}
+	}
+	if s.Compare(newStory(t, c, r), "a", "b"); s.Beside.Parts != -1 {
+		t.Errorf("a story differs from itself at row %d", s.Beside.Parts)
+	}
+}
+
+func appendText(texts []string, c story.ComparedCell) []string {
+	if c.Text == "" {
+		return texts
+	}
+	return append(texts, c.Text)
+}
+
+// A story on paper that lacks what it refers to is refused, whichever reference it is; what JSON wrote is read.
+func TestRead(t *testing.T) {
+	a, c := caught(t, "W1")
+	s := told(t, a, c)
+	for name, spoil := range map[string]func(*story.Story){
+		"":          func(*story.Story) {},
+		"client":    func(s *story.Story) { s.Events[3].Client = 7 },
+		"operation": func(s *story.Story) { s.Waits[0].Operation = -1 },
+		"session":   func(s *story.Story) { s.Events[0].Session = 99 },
+		"from":      func(s *story.Story) { s.Events[3].From = len(s.Events) },
+		"owner":     func(s *story.Story) { s.Znodes[len(s.Znodes)-1].Lives[0].Owner = 5 },
+		"cycle":     func(s *story.Story) { s.Cycles = []story.Cycle{{Event: 2, Length: 9, Times: 1 << 40}} },
+		"curve":     func(s *story.Story) { s.Curve = nil },
+	} {
+		spoilt := again(t, s)
+		spoil(spoilt)
+		_, err := story.Read(strings.NewReader(encoded(t, spoilt)))
+		if (err == nil) != (name == "") || err != nil && !strings.Contains(err.Error(), name) {
+			t.Errorf("spoilt in its %q: %v", name, err)
+		}
+	}
+}
+
+func encoded(t *testing.T, s *story.Story) string {
+	t.Helper()
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// again is a copy that shares nothing.
+func again(t *testing.T, s *story.Story) *story.Story {
+	t.Helper()
+	var other story.Story
+	if err := json.Unmarshal([]byte(encoded(t, s)), &other); err != nil {
+		t.Fatal(err)
+	}
+	return &other
+}

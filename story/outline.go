@@ -1,0 +1,24 @@
+package story
+
+// Entry is an event in words, for programs that show a story in a way of their own.
+type Entry struct {
+	Event int    // index into the story's events
+	Text  string // with short names of znodes and sessions; ">" begins a call, "<" a return, "!" a fault
+	Code  string // the line that sent the request, and what called it
+}
+
+// begins are the marks of events, as traces have them.
+var begins = map[Kind]string{KindCall: "> ", KindReturn: "< ", KindFault: "! "}
+
+// Outline lists the events that are worth a line. A story with cycles is to be folded before, see [Story.Folded].
+func (s *Story) Outline() (entries []Entry) {
+	for i, e := range s.Events {
+		if !s.silent(i) {
+			entries = append(entries, Entry{i, begins[e.Kind] + s.wordsOfUser(e), e.stack()})
+		}
+	}
+	return entries
+}
+
+// Sentence is the verdict's message with short names of znodes and sessions.
+func (s *Story) Sentence() string { return s.short(s.Message) }

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/zktorture/zktorture/torture-campaign/engine"
+)
+
+// accessFlags say how to reach a server of NATS. Secrets are in files: other users see the arguments of processes.
+type accessFlags struct {
+	TokenFile   string `help:"The server's token: a copy of the coordinator's DIR/token." placeholder:"FILE" type:"path"`
+	Creds       string `help:"Credentials of NATS, if the server asks for such." placeholder:"FILE" type:"path"`
+	Fingerprint string `help:"Of the server's certificate, as the coordinator prints it." placeholder:"SHA256"`
+	CA          string `help:"Who has signed the server's certificate, in place of its fingerprint." placeholder:"FILE" type:"path"`
+}
+
+// to is the access to a server, and the campaign that its address names: "" if it names none.
+func (f *accessFlags) to(address string) (engine.Access, string, error) {
+	a := engine.Access{URL: address, TokenFile: f.TokenFile, Creds: f.Creds, Fingerprint: f.Fingerprint, CA: f.CA}
+	list, id := strings.Split(address, ","), ""
+	for i, one := range list {
+		u, err := url.Parse(one)
+		if err != nil {
+			return a, "", fmt.Errorf("the address %s is no URL", strings.Split(one, "@")[0])
+		}
+		if p := strings.Trim(u.Path, "/"); p != "" {
+			id = p
+		}
+		u.Path = ""
+		list[i] = u.String()
+	}
+	a.URL = strings.Join(list, ",")
+	return a, id, nil
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"github.com/zktorture/zktorture/internal/completion"
+	"github.com/zktorture/zktorture/internal/manual"
+)
+
+// verdicts are the exit statuses of a command that reports.
+var verdicts = []manual.Status{
+	{Code: 0, Meaning: "No violation."},
+	{Code: 1, Meaning: "A violation."},
+	{Code: exitUnknown, Meaning: "The verdict is unknown, the campaign is red, or there was an error."},
+}
+
+// done are the exit statuses of a command that judges nothing.
+func done(ok string) []manual.Status {
+	return []manual.Status{{Code: 0, Meaning: ok}, {Code: exitUnknown, Meaning: "There was an error."}}
+}
+
+// commands is what --help, the reference and the man pages say of each command beside its flags.
+var commands = manual.With(commandName, manual.Manual{
+	"start": {Statuses: verdicts, Examples: []manual.Example{
+		{Meaning: "Run a campaign on this machine, and keep it in the folder night.", Line: "torture-campaign start plan.json --dir night"},
+		{Meaning: "Remember failures from night to night.", Line: "torture-campaign start plan.json --dir night --failures failures"},
+		{Meaning: "Let other machines work for it.", Line: "torture-campaign start plan.json --dir night --listen 0.0.0.0:4222"},
+	}},
+	"work": {Statuses: done("The campaign has ended."), Examples: []manual.Example{
+		{Meaning: "Work for the campaign of another machine, as its coordinator prints it.",
+			Line: "torture-campaign work tls://coordinator:4222 --token-file token --ca ca.pem"},
+	}},
+	"status": {Statuses: done("The status was printed."), Examples: []manual.Example{
+		{Meaning: "Say how far the campaign of a folder is.", Line: "torture-campaign status night"},
+		{Meaning: "Print all that is known, as JSON.", Line: "torture-campaign status night --json"},
+	}},
+	"report": {Statuses: verdicts, Examples: []manual.Example{
+		{Meaning: "Print the report as Markdown.", Line: "torture-campaign report night"},
+		{Meaning: "Write it as a page, and for a CI service.", Line: "torture-campaign report night --html page --junit junit.xml"},
+	}},
+	"part": {Statuses: done("A result was written, whatever it says."), Examples: []manual.Example{
+		{Meaning: "Run the unit with number 3.", Line: "torture-campaign part --plan plan.json --unit 3 --out results"},
+	}},
+	"merge": {Statuses: verdicts, Examples: []manual.Example{
+		{Meaning: "Report what the units found.", Line: "torture-campaign merge --plan plan.json --out report results"},
+	}},
+})
+
+// values are what completion cannot see in the flags themselves.
+var values = completion.Values{
+	"<plan>":        completion.Any(completion.AnyFile),
+	"<shell>":       completion.Names(completion.Shells...),
+	"<where>":       completion.Any(completion.Folders),
+	"start --dir":   completion.Any(completion.Folders),
+	"man <command>": completion.Commands,
+}

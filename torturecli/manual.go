@@ -1,0 +1,169 @@
+package torturecli
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/zktorture/zktorture/internal/completion"
+	"github.com/zktorture/zktorture/internal/manual"
+	"github.com/zktorture/zktorture/internal/version"
+)
+
+// commandName is what the command is called where it is described.
+const commandName = "torture"
+
+// described lets --help say what the manual says, and versioned lets --version say the version.
+var (
+	described = kong.PostBuild(func(k *kong.Kong) error {
+		manual.Describe(k.Model, commands)
+		return nil
+	})
+	versioned = kong.OptionFunc(func(k *kong.Kong) error { // once a release build has said which it is
+		return kong.Vars{"version": version.Text(commandName)}.Apply(k)
+	})
+)
+
+// program is the name with which the command was called.
+func (s streams) program() completion.Program {
+	if strings.HasPrefix(s.self, "go run ") {
+		return commandName
+	}
+	return completion.Program(strings.TrimSuffix(filepath.Base(s.self), ".exe"))
+}
+
+// verdicts are the exit statuses of a command that judges.
+var verdicts = []manual.Status{
+	{Code: exitOK, Meaning: "No violation."},
+	{Code: exitViolation, Meaning: "A violation."},
+	{Code: exitUnknown, Meaning: "The verdict is unknown, or there was an error."},
+}
+
+// done are the exit statuses of a command that judges nothing.
+func done(ok string) []manual.Status {
+	return []manual.Status{{Code: exitOK, Meaning: ok}, {Code: exitUnknown, Meaning: "There was an error."}}
+}
+
+// commands is what --help, the reference and the man pages say of each command beside its flags. The examples of a
+// command may use files that those before it have written.
+var commands = manual.With(commandName, manual.Manual{
+	"run": {Statuses: verdicts, Examples: []manual.Example{
+		{Meaning: "Run this project's own lock through 1000 simulated episodes.", Line: "torture run lock"},
+		{Meaning: "Find what is wrong with a published lock, without any fault.", Status: exitViolation,
+			Line: "torture run lock --recipe published/WriteLock --faults none --seed 1"},
+		{Meaning: "Let only sessions expire and processes stop, and print the result as JSON.",
+			Line: "torture run queue --faults expiry,pause --json"},
+		{Meaning: "Search all executions of a small counter in which no fault strikes, and certify that.",
+			Line: "torture run counter --strategy exhaustive --clients 1 --ops 1 --faults none --certificate counter.json"},
+		{Meaning: "Torture the lock on three real servers, which are started here and need Java.", Unrun: true,
+			Line: "torture run lock --backend ensemble --duration 1m --out results"},
+		{Meaning: "Torture the lock on servers of yours.", Unrun: true,
+			Line: "torture run lock --backend live --servers a:2181,b:2181 --duration 10m"},
+	}},
+	"test": {
+		Statuses: []manual.Status{
+			{Code: 0, Meaning: "The tests passed."},
+			{Code: 1, Meaning: "A test failed, or go vet found something."},
+			{Code: 2, Meaning: "There was an error. Any other status is that of go test."},
+		},
+		Examples: []manual.Example{
+			{Meaning: "Run the tests of all packages in exact mode.", Unrun: true, Line: "torture test ./..."},
+			{Meaning: "Run one test, with the flags of go test.", Unrun: true,
+				Line: "torture test -run TestMyLock -count=1 ./mylock"},
+		},
+	},
+	"zoo": {
+		Statuses: []manual.Status{
+			{Code: exitOK, Meaning: "Every animal was found, and every fixed twin is clean."},
+			{Code: exitViolation, Meaning: "An animal was not found, or a twin was accused."},
+			{Code: exitUnknown, Meaning: "There was an error."},
+		},
+		Examples: []manual.Example{
+			{Meaning: "Hunt two animals.", Unrun: true, Line: "torture zoo W1 DQ6"},
+			{Meaning: "Show the bug of an animal as a diff.", Line: "torture zoo --source W1"},
+			{Meaning: "Make a counterexample happen on three real servers, too.", Unrun: true, Line: "torture zoo W1 --confirm"},
+		},
+	},
+	"replay": {
+		Statuses: []manual.Status{
+			{Code: exitOK, Meaning: "Nothing broke: only of a run that died."},
+			{Code: exitViolation, Meaning: "The violation happened again."},
+			{Code: exitUnknown, Meaning: "The run differs from the recorded one, or there was an error."},
+		},
+		Examples: []manual.Example{
+			{Meaning: "Run a counterexample again.", Status: exitViolation,
+				Line: "torture replay counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
+			{Meaning: "Make the same happen on three real servers.", Unrun: true, Status: exitViolation,
+				Line: "torture replay --backend ensemble counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
+		},
+	},
+	"explain": {Statuses: done("A story was told."), Examples: []manual.Example{
+		{Meaning: "Tell the story of a counterexample in the terminal.",
+			Line: "torture explain counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
+		{Meaning: "Write it as a page.",
+			Line: "torture explain --html story.html counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
+		{Meaning: "Tell the story of a history that breaks a rule.", Unrun: true,
+			Line: "torture explain history.jsonl --model lock"},
+	}},
+	"part": {Statuses: done("A result was written, whatever it says."), Examples: []manual.Example{
+		{Meaning: "Print how many units a plan has.", Unrun: true, Line: "torture part --plan plan.json --units"},
+		{Meaning: "Run the unit with number 3.", Unrun: true, Line: "torture part --plan plan.json --unit 3 --out results"},
+	}},
+	"merge": {
+		Statuses: []manual.Status{
+			{Code: exitOK, Meaning: "No violation in any job."},
+			{Code: exitViolation, Meaning: "A violation."},
+			{Code: exitUnknown, Meaning: "A unit has no result, a file cannot be read, or there was an error."},
+		},
+		Examples: []manual.Example{
+			{Meaning: "Report what the units found.", Unrun: true, Line: "torture merge --plan plan.json --out report results"},
+			{Meaning: "Add up some results, for another merge.", Unrun: true,
+				Line: "torture merge --plan plan.json --partial sum.json results"},
+		},
+	},
+	"doctor": {
+		Statuses: []manual.Status{
+			{Code: exitOK, Meaning: "The simulator works, whatever else is missing."},
+			{Code: exitUnknown, Meaning: "The simulator does not work here."},
+		},
+		Examples: []manual.Example{{Meaning: "Say what works here, and how to get the rest.", Line: "torture doctor"}},
+	},
+	"demo": {Statuses: done("The demonstration came to its end."), Examples: []manual.Example{
+		{Meaning: "Go through a bug, its story and its mend.", Line: "torture demo --no-pause"},
+	}},
+	"new": {Statuses: done("The files were written."), Examples: []manual.Example{
+		{Meaning: "Write a first lock and its test, in a folder of a module of yours.", Line: "torture new lock mylock"},
+	}},
+	"index": {Statuses: done("The index was made, whatever it lists."), Examples: []manual.Example{
+		{Meaning: "Make index.html over a folder of results, with the pages of its stories.", Line: "torture index counterexamples"},
+	}},
+	"certify": {
+		Statuses: []manual.Status{
+			{Code: exitOK, Meaning: "The certificate holds."},
+			{Code: exitViolation, Meaning: "The certificate is refuted."},
+			{Code: exitUnknown, Meaning: "It is no certificate, is of another program, or could not be checked."},
+		},
+		Examples: []manual.Example{{Meaning: "Make the search of a certificate again, and compare.", Line: "torture certify counter.json"}},
+	},
+	"check": {Statuses: verdicts, Examples: []manual.Example{
+		{Meaning: "Judge a history as that of a queue.", Unrun: true, Line: "torture check history.jsonl --model queue"},
+		{Meaning: "Judge a run on real servers, also one that was killed.", Unrun: true, Line: "torture check results"},
+	}},
+	"proxy": {Statuses: done("It was ended by Control-C or SIGTERM."), Examples: []manual.Example{
+		{Meaning: "Give the clients of two servers a bad day.", Unrun: true,
+			Line: "torture proxy --servers a:2181,b:2181 --faults all --seed 7 --log faults.jsonl"},
+	}},
+	"serve": {Statuses: done("It was ended by Control-C or SIGTERM."), Examples: []manual.Example{
+		{Meaning: "Serve one ZooKeeper on port 2181 of this machine.", Unrun: true, Line: "torture serve --port 2181"},
+		{Meaning: "Serve three, with an address at which tests ask for faults.", Unrun: true,
+			Line: "torture serve --servers 3 --control 127.0.0.1:0"},
+	}},
+	"clean": {Statuses: done("All was listed or removed."), Examples: []manual.Example{
+		{Meaning: "List what killed runs have left.", Unrun: true, Line: "torture clean --servers a:2181"},
+		{Meaning: "Remove it.", Unrun: true, Line: "torture clean --servers a:2181 --yes"},
+	}},
+	"list": {Statuses: done("The list was printed."), Examples: []manual.Example{
+		{Meaning: "List all that can be tortured, and by what.", Line: "torture list"},
+	}},
+})

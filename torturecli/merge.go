@@ -1,0 +1,344 @@
+package torturecli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/zktorture/zktorture/campaign"
+	"github.com/zktorture/zktorture/internal/ciformat"
+	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/sim"
+)
+
+type mergeCmd struct {
+	Plan    string   `required:"" placeholder:"FILE" help:"The plan of the campaign."`
+	Files   []string `arg:"" help:"Results of units as torture part writes them, sums as --partial writes them, or folders of both."`
+	Partial string   `placeholder:"FILE" help:"Conclude nothing: write the sum to this file, for another merge." excludes:"out,json,all,junit,summary" why:"it concludes nothing"`
+	Out     string   `help:"A folder for the report and counterexamples, which must not exist. Default: only counterexamples are written, to counterexamples/."`
+	JSON    bool     `name:"json" help:"Print the report as one JSON object to standard output and nothing else there."`
+	All     bool     `help:"Tell the story of each property that broke, and not of the likely root alone." excludes:"json" why:"the object has all stories"`
+	ciFlags `embed:""`
+}
+
+// Run executes the command. Its status is that of torture run over all jobs. It is 2 if units are missing or files
+// cannot be read, unless what is there has a violation.
+func (m *mergeCmd) Run(c *commandContext) error {
+	plan, err := campaign.ReadPlan(m.Plan)
+	if err != nil {
+		return err
+	}
+	sum, err := campaign.NewSum(plan)
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.Plan, err)
+	}
+	if err := m.probe(); err != nil {
+		return err
+	}
+	trouble := m.read(sum, plan)
+	if m.Partial != "" {
+		return m.writeSum(c, sum, trouble)
+	}
+	out, err := newOutput(m.Out)
+	if err != nil {
+		return err
+	}
+	jobs, err := m.conclude(c, plan, sum)
+	if err != nil {
+		out.discard()
+		return errors.Join(trouble, err)
+	}
+	return m.report(c, out, sum, sum.Report(jobs), trouble)
+}
+
+// read adds all files. The error names those that were left out.
+func (m *mergeCmd) read(sum *campaign.Sum, plan *campaign.Plan) (trouble error) {
+	for _, name := range m.Files {
+		files := []string{name}
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			if files, err = filepath.Glob(filepath.Join(name, "*.json")); err != nil || len(files) == 0 {
+				trouble = errors.Join(trouble, fmt.Errorf("%s: there is no file *.json in this folder", name))
+			}
+		}
+		for _, file := range files {
+			if err := addFile(sum, plan, file); err != nil {
+				trouble = errors.Join(trouble, fmt.Errorf("%s is left out: %w", file, err))
+			}
+		}
+	}
+	return trouble
+}
+
+// addFile adds the result of a unit, or a sum. A plan, which may lie in the same folder, is passed over.
+func addFile(sum *campaign.Sum, plan *campaign.Plan, name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	var file struct{ Format string }
+	if err := json.Unmarshal(text, &file); err != nil {
+		return fmt.Errorf("no JSON, or cut off: run its unit again, by torture part: %w", err)
+	}
+	switch file.Format {
+	case campaign.PlanFormat, campaign.ReportFormat:
+		return nil
+	case campaign.SumFormat:
+		other, err := plan.ReadSum(text)
+		if err != nil {
+			return err
+		}
+		return sum.Merge(other)
+	}
+	var result campaign.UnitResult
+	if err := json.Unmarshal(text, &result); err != nil {
+		return fmt.Errorf("not the result of a unit: run its unit again, by torture part: %w", err)
+	}
+	return sum.Add(result)
+}
+
+// writeSum writes the sum, and says what is missing.
+func (m *mergeCmd) writeSum(c *commandContext, sum *campaign.Sum, trouble error) error {
+	text, err := json.Marshal(sum)
+	if err == nil {
+		err = wholefile.Write(m.Partial, append(text, '\n'))
+	}
+	if err == nil {
+		printUnits(c.out, m.Plan, sum)
+	}
+	return errors.Join(trouble, err)
+}
+
+// conclude says what came of each job, of several at the same time.
+func (m *mergeCmd) conclude(c *commandContext, plan *campaign.Plan,
+	sum *campaign.Sum) ([]campaign.JobReport, error) {
+	list, err := plan.List()
+	if err != nil {
+		return nil, err
+	}
+	exact, err := m.exactConcluder(c, list)
+	if err != nil {
+		return nil, err
+	}
+	defer exact.end()
+	reports := make([]campaign.JobReport, len(list))
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, j := range list {
+		all.Go(func() (err error) {
+			if j.Exact {
+				reports[i], err = exact.conclude(i, sum.Part(i))
+			} else {
+				reports[i], err = sum.Conclude(c, i)
+			}
+			if err != nil {
+				reason := fmt.Sprintf("it could not be concluded: %v", err)
+				reports[i] = campaign.JobReport{Job: j, Verdict: sim.VerdictUnknown, Reason: reason}
+			}
+			return c.Err()
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return nil, errInterrupted
+	}
+	return reports, nil
+}
+
+// concluder is a process that concludes jobs in exact mode.
+type concluder struct{ *parts }
+
+// exactConcluder starts such a process if any job needs one.
+func (m *mergeCmd) exactConcluder(c *commandContext, list []campaign.Job) (concluder, error) {
+	if !slices.ContainsFunc(list, func(j campaign.Job) bool { return j.Exact }) {
+		return concluder{&parts{}}, nil
+	}
+	p, err := startParts(c, 1, []string{"part", "--plan", m.Plan, "--serve", "--exact"}, nil)
+	if err != nil {
+		return concluder{}, err
+	}
+	var began readiness
+	if err := p.all[0].out.Decode(&began); err != nil {
+		p.end()
+		return concluder{}, errors.Join(errPartDied, err)
+	}
+	return concluder{p}, nil
+}
+
+func (e concluder) conclude(job int, part sim.Part) (campaign.JobReport, error) {
+	var answer struct {
+		campaign.JobReport
+		refusal
+	}
+	if err := e.ask(question{Conclude: &job, Part: &part}, &answer); err != nil {
+		return campaign.JobReport{}, err
+	}
+	if answer.Error != "" {
+		return campaign.JobReport{}, errors.New(answer.Error)
+	}
+	return answer.JobReport, nil
+}
+
+// report prints the report, writes the files, and turns the verdict into an exit status.
+func (m *mergeCmd) report(c *commandContext, out *output, sum *campaign.Sum, r *campaign.Report, trouble error) error {
+	saved := out.failures(r)
+	verdict := r.Verdict()
+	if trouble != nil && verdict == sim.VerdictOK {
+		verdict = sim.VerdictUnknown
+	}
+	if m.JSON {
+		writeJSON(c.out, r)
+	} else {
+		m.printReport(c, r, saved.files)
+		printUnits(c.out, m.Plan, sum)
+		fmt.Fprintln(c.out, reportLine(r, verdict))
+	}
+	trouble = errors.Join(trouble, saved.err, out.report(r))
+	if m.wanted() {
+		trouble = errors.Join(trouble, m.write(ciOfReport(r, verdict)))
+	}
+	return c.end(exits[verdict], trouble)
+}
+
+// failures writes the counterexamples of all jobs but those of animals. Of each job it has the names of the files.
+func (o *output) failures(r *campaign.Report) (saved evidence) {
+	for _, j := range r.Jobs {
+		if j.Hunt != nil {
+			continue
+		}
+		for _, f := range j.Failures {
+			of := sim.Result{Workload: j.Job.Kind, Recipe: j.Job.Recipe}
+			found := sim.Found{Violation: sim.Violation{Property: f.Property}}
+			saved.save(o, of, found, "json", f.Counterexample.Write)
+		}
+	}
+	return saved
+}
+
+// reportName is the file of a campaign's report.
+const reportName = "report.json"
+
+// report writes the report into the user's folder.
+func (o *output) report(r *campaign.Report) error {
+	if !o.named {
+		return nil
+	}
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	return writeNew(filepath.Join(o.dir, reportName), append(text, '\n'))
+}
+
+// printReport prints the story of the likely root of each job, and then a line for each.
+func (m *mergeCmd) printReport(c *commandContext, r *campaign.Report, files []string) {
+	for _, j := range r.Jobs {
+		if j.Hunt != nil || len(j.Failures) == 0 {
+			continue
+		}
+		m.printFailures(c, j, files[:len(j.Failures)])
+		files = files[len(j.Failures):]
+	}
+	for _, k := range r.Again {
+		fmt.Fprintf(c.out, "known failure %s: %s\n", k.ID, k.Outcome())
+	}
+	for _, j := range r.Jobs {
+		fmt.Fprint(c.out, wrap(jobLine(j), columns), "\n")
+	}
+}
+
+func (m *mergeCmd) printFailures(c *commandContext, j campaign.JobReport, files []string) {
+	told := 1
+	if m.All {
+		told = len(j.Failures)
+	}
+	fmt.Fprintf(c.out, "%v\n\n", j.Job)
+	found := make([]sim.Found, len(j.Failures))
+	for i, f := range j.Failures {
+		found[i] = sim.Found{Violation: sim.Violation{Property: f.Property}, Times: f.Times, Episode: f.First,
+			Clients: f.Clients, Faults: f.Faults, Steps: f.Steps, Divergence: f.Counterexample.Divergence}
+		if i < told {
+			fmt.Fprintf(c.out, "%s\n\n", strings.TrimRight(f.Story, "\n"))
+			printFound(c.out, found[i], true, followUps("sim", sim.Result{}, c.streams, files[i]))
+		}
+	}
+	printLines(c.out, found[told:], c.streams, files[told:])
+}
+
+// jobLine says in a line what came of a job.
+func jobLine(j campaign.JobReport) string {
+	verdict := string(j.Verdict)
+	if h := j.Hunt; h != nil && h.Problem == "" {
+		verdict = fmt.Sprintf("found %s", h.Property)
+	} else if h != nil {
+		verdict = fmt.Sprintf("missed %s (%s)", h.Property, h.Problem)
+	}
+	line := fmt.Sprintf("%s %v: %d episodes, %d operations, %d steps, hash %s", verdict, j.Job, j.Episodes, j.Operations,
+		j.Steps, j.Hash)
+	if j.Job.Strategy == sim.Exhaustive {
+		line += ", " + j.Extent.String()
+	}
+	if j.Reason != "" {
+		line += "; unknown: " + j.Reason
+	}
+	return line
+}
+
+// printUnits says which units are missing, came twice, or differed.
+func printUnits(w io.Writer, plan string, sum *campaign.Sum) {
+	say := func(text string) { fmt.Fprint(w, wrap(text, columns), "\n") }
+	if missing := sum.Missing(); len(missing) > 0 {
+		say(fmt.Sprintf("missing: no result of %s: run torture part --plan %s --unit N for each, and merge again",
+			campaign.Ranges(missing), plan))
+	}
+	if sum.Twice > 0 {
+		say(fmt.Sprintf("twice: %d results were of units that were done already, and are not counted", sum.Twice))
+	}
+	if len(sum.Unequal) > 0 {
+		say(fmt.Sprintf("not equal: two results of %s differ: a recipe is not repeatable, or a machine is broken",
+			campaign.Ranges(sum.Unequal)))
+	}
+}
+
+// reportLine says in a line what came of a campaign.
+func reportLine(r *campaign.Report, verdict sim.Verdict) string {
+	counts := map[sim.Verdict]int{}
+	for _, j := range r.Jobs {
+		counts[j.Judged()]++
+	}
+	return fmt.Sprintf("%s campaign %s: %d jobs ok, %d violation, %d unknown; %d units", verdict, r.Plan.Name,
+		counts[sim.VerdictOK], counts[sim.VerdictViolation], counts[sim.VerdictUnknown], r.Units)
+}
+
+// ciOfReport reports a campaign: a case for each job, and for each failure that was known before.
+func ciOfReport(r *campaign.Report, verdict sim.Verdict) ciformat.Report {
+	report := ciformat.Report{Title: "campaign " + r.Plan.Name, Verdict: verdict, Facts: [][2]string{
+		{"units", fmt.Sprint(r.Units)}, {"plan", r.Digest}}}
+	for _, j := range r.Jobs {
+		c := ciformat.Case{Name: j.Job.String(), Help: fmt.Sprintf("%d episodes", j.Episodes),
+			Verdict: j.Judged(), Reason: j.Reason}
+		if h := j.Hunt; h != nil && h.Problem != "" {
+			c.Problems = []ciformat.Problem{{Property: h.Property, Message: h.Problem}}
+		} else if h == nil {
+			for i, f := range j.Failures {
+				c.Problems = append(c.Problems,
+					ciformat.Problem{Property: f.Property, Message: f.Message, Story: f.Story, Place: i})
+			}
+		}
+		report.Cases = append(report.Cases, c)
+	}
+	for _, k := range r.Again {
+		c := ciformat.Case{Name: "known failure " + k.ID, Help: k.Outcome(), Verdict: k.Judged(), Reason: k.Problem}
+		if k.Breaks {
+			c.Problems = []ciformat.Problem{{Property: k.ID, Message: k.Message}}
+		}
+		report.Cases = append(report.Cases, c)
+	}
+	return report
+}

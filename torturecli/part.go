@@ -1,0 +1,175 @@
+package torturecli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+
+	"github.com/zktorture/zktorture/campaign"
+	"github.com/zktorture/zktorture/internal/plaintext"
+	"github.com/zktorture/zktorture/internal/wholefile"
+	"github.com/zktorture/zktorture/sim"
+)
+
+type partCmd struct {
+	Plan    string `required:"" placeholder:"FILE" help:"The plan of the campaign."`
+	Unit    *int   `placeholder:"N" help:"Run this unit, and write its result. Default: the number in JOB_COMPLETION_INDEX, as an Indexed Job of Kubernetes sets it." xor:"what" range:"0.."`
+	Units   bool   `help:"Print how many units there are, 0 for as many as there is time for, and run none." xor:"what"`
+	Resolve bool   `help:"Print the plan with the list of its jobs, as this program knows kinds and recipes." xor:"what"`
+	Serve   bool   `help:"Answer questions on standard input, as a worker of a campaign does (docs/campaign.md)." xor:"what"`
+	Exact   bool   `help:"With --serve: in exact mode, for jobs that are exact." needs:"serve"`
+	Out     string `placeholder:"FILE|DIR" help:"Write the result to this file, whole or not at all, or to a file unit-000017.json in this folder. Default: standard output." excludes:"units,resolve,serve" why:"it is for the result of a unit"`
+}
+
+// Run executes the command. Its status is 0 if a result was written, whatever it says: violations are for torture
+// merge. It is 2 if there is none, or if it only says that a world froze.
+func (p *partCmd) Run(c *commandContext) error {
+	plan, err := campaign.ReadPlan(p.Plan)
+	if err != nil {
+		return err
+	}
+	if _, err := plan.List(); err != nil {
+		return fmt.Errorf("%s: %w", p.Plan, err)
+	}
+	switch {
+	case p.Units:
+		_, err := fmt.Fprintln(c.out, plan.Units())
+		return err
+	case p.Resolve:
+		recorded, err := plan.Record(plan.Programs, plan.Known)
+		if err != nil {
+			return err
+		}
+		return writeJSON(c.out, recorded)
+	case !sim.Exact(): // a build in exact mode is made anew, of what this one was made of
+		if err := plan.CheckProgram(); err != nil {
+			return err
+		}
+	}
+	if p.Serve {
+		return p.serve(c, plan)
+	}
+	return p.one(c, plan)
+}
+
+// indexVariable is where an Indexed Job of Kubernetes says which of its pods this is.
+const indexVariable = "JOB_COMPLETION_INDEX"
+
+// number is the number of the unit to run.
+func (p *partCmd) number() (int, error) {
+	if p.Unit != nil {
+		return *p.Unit, nil
+	}
+	index := os.Getenv(indexVariable)
+	if index == "" {
+		return 0, fmt.Errorf("which unit? Give --unit N, or set %s", indexVariable)
+	}
+	n, err := strconv.Atoi(index)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %q is no number of a unit", indexVariable, index)
+	}
+	return n, nil
+}
+
+// one runs one unit.
+func (p *partCmd) one(c *commandContext, plan *campaign.Plan) error {
+	n, err := p.number()
+	if err != nil {
+		return err
+	}
+	if u, ok := plan.Unit(n); ok {
+		if _, exact := plan.Needs(u); exact {
+			if err := c.exactly(); err != nil {
+				return err
+			}
+		}
+	}
+	out, err := claimOutput()
+	if err != nil {
+		return err
+	}
+	result, err := plan.Run(c, n)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := writeJSON(&text, result); err != nil {
+		return err
+	}
+	if name := p.file(n); name != "" {
+		err = wholefile.Write(name, text.Bytes())
+	} else {
+		_, err = plaintext.NewWriter(out).Write(text.Bytes())
+	}
+	if err == nil && result.Unknown != "" {
+		err = fmt.Errorf("unit %d is unknown: %s", n, result.Unknown)
+	}
+	return err
+}
+
+// file is where the result of a unit is written, "" for standard output.
+func (p *partCmd) file(unit int) string {
+	if info, err := os.Stat(p.Out); p.Out != "" && err == nil && info.IsDir() {
+		return filepath.Join(p.Out, fmt.Sprintf("unit-%06d.json", unit))
+	}
+	return p.Out
+}
+
+// question is what a worker is asked, by lines of JSON: to run a unit, or to conclude a job from the sum of its parts.
+type question struct {
+	Unit     *int      `json:"unit,omitempty"`
+	Conclude *int      `json:"conclude,omitempty"`
+	Part     *sim.Part `json:"part,omitempty"`
+}
+
+// readiness is the first line that a worker prints.
+type readiness struct {
+	Ready  bool   `json:"ready"`
+	Build  string `json:"build"`
+	System string `json:"system"`
+	Exact  bool   `json:"exact"`
+}
+
+// refusal is the answer to a question that cannot be answered.
+type refusal struct {
+	Error string `json:"error"`
+}
+
+// serve is this program as a worker of a campaign. It prints answers as lines of JSON, and ends when standard input
+// does.
+func (p *partCmd) serve(c *commandContext, plan *campaign.Plan) error {
+	if p.Exact {
+		if err := c.exactly(); err != nil {
+			return err
+		}
+	}
+	out, err := claimOutput()
+	if err != nil {
+		return err
+	}
+	if err := writeJSON(out, readiness{true, sim.Build(), runtime.GOOS + "/" + runtime.GOARCH, sim.Exact()}); err != nil {
+		return err
+	}
+	return answer(c, out, func(ctx context.Context, q question) (any, error) {
+		object, err := q.answer(ctx, plan)
+		if err != nil {
+			return refusal{err.Error()}, nil
+		}
+		return object, nil
+	})
+}
+
+func (q *question) answer(ctx context.Context, plan *campaign.Plan) (any, error) {
+	switch {
+	case q.Unit != nil && q.Conclude == nil:
+		return plan.Run(ctx, *q.Unit)
+	case q.Conclude != nil && q.Unit == nil && q.Part != nil:
+		return plan.Conclude(ctx, *q.Conclude, *q.Part)
+	}
+	return nil, errors.New(`neither {"unit": N} nor {"conclude": JOB, "part": PART}`)
+}
