@@ -204,12 +204,12 @@ suites: zookeeper clients ## torture's servers beside real ones: Curator, zkCli,
 	ZKTORTURE_SUITES=all $(GO) test -count=1 -timeout 60m -parallel 2 -v ./internal/suites
 
 campaign: ## all recipes of ours and the zoo for HOURS hours (default 1), and AGAIN hours (0.25) with what that has found: results/campaign/
-	rm -rf out/campaign results/campaign/failures results/campaign/night-* && mkdir -p out/campaign
+	rm -rf out/campaign results/campaign/night-* && mkdir -p out/campaign
 	$(GO) -C torture-campaign build -o ../out/campaign/ .
 	@set -e; cd out/campaign; to=../../results/campaign; for night in night-1,$(HOURS) night-2,$(AGAIN); do \
 	hours=$${night#*,}; night=$${night%,*}; echo "torture-campaign start $$night.json --dir $$night"; \
 	sed "s/\"duration\": \"[^\"]*\"/\"duration\": \"$${hours}h\"/" $$to/plan.json > $$night.json; \
-	./torture-campaign start $$night.json --dir $$night --failures $$to/failures > $$night.txt && status=0 || status=$$?; \
+	./torture-campaign start $$night.json --dir $$night --failures failures > $$night.txt && status=0 || status=$$?; \
 	cat $$night.txt; \
 	./torture-campaign report $$night --html $$to/$$night --stories 20 --junit $$to/$$night/junit.xml --markdown $$to/$$night/report.md || test $$? -eq $$status; \
 	sed 's|$(CURDIR)/||g' $$night.txt > $$to/$$night/said.txt; test $$status -ne 2; done

@@ -267,8 +267,8 @@ func TestLimitsAreTheEnsembles(t *testing.T) {
 // session expires.
 func TestMembersDie(t *testing.T) {
 	t.Parallel()
-	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3, Tick: 50}})
-	c, events := connect(t, s.Addr(2), time.Second)
+	s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: 3}})
+	c, events := connect(t, s.Addr(2), 30*time.Second) // no busy machine makes it expire before a member is back
 	if _, err := c.Create("/e", nil, zk.FlagEphemeral, open); err != nil {
 		t.Fatal(err)
 	}
