@@ -286,7 +286,7 @@ func dots(some bool) string {
 
 var times = regexp.MustCompile(` +\d[\d.m]*s  |\b(in|after) \d[\d.]*(ms|s|µs)\b|\b\d+ episodes/s|\t\d[\d.]*s\n|` +
 	`\b(digest|program|SHA-256) [0-9a-f]{12}|\bgo1\.\d+\.\d+|\b\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?|` +
-	`\(\d[\d.]*s\)|-\d{14}-\d+\.fail|\bpanic\.go:\d+|"(elapsed_s|episodes_per_s)":[\d.e+-]+`)
+	`\(\d[\d.]*(ms|s|µs)\)|-\d{14}-\d+\.fail|\bpanic\.go:\d+|"(elapsed_s|episodes_per_s)":[\d.e+-]+`)
 
 // timeless replaces durations, dates, positions in Go's source, and what differs from build to build.
 func timeless(s string) string { return times.ReplaceAllString(s, "…") }

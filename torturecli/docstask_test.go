@@ -55,6 +55,7 @@ func (d *document) shell(script string) (status int, out string) {
 	dir, bin := d.t.TempDir(), d.t.TempDir()
 	d.copyInto(dir, "*.py")
 	d.standIns(bin)
+	d.tool("go", "-C", d.root, "mod", "graph") // fetches what go get asks of the modules that this one needs
 	cmd := exec.Command("sh", "-c", script+"\nstatus=$?\n[ -z \"$!\" ] || kill $!\nexit $status\n")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"),

@@ -4,7 +4,8 @@
 //
 // An [Animal] is a published recipe with one of its bugs in force. Its twin is the same recipe without it. A harness
 // that does not find the animal is blind to that bug; one that accuses the twin cries wolf. A [Hunter] looks for the
-// property that the animal is known to break, and runs as many episodes of the twin. The canary is a planted bug that has to show at a known rate: if it does not, the harness itself is broken.
+// property that the animal is known to break, and runs as many episodes of the twin. The canary is a planted bug that
+// has to show at a known rate: if it does not, the harness itself is broken.
 //
 // What was published is in package published, with its bugs marked; torture zoo --source shows of an animal the lines
 // that are not those of its twin. [Absentees] lists the bugs without an animal, and why.

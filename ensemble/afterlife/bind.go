@@ -8,7 +8,8 @@ import (
 )
 
 // Bind starts a command in a process group of its own, so that Ctrl-C in a terminal does not reach it, and calls
-// wait, which has to wait for its end. On Linux the kernel kills the command when this process ends, however it ends. It needs a Unix.
+// wait, which has to wait for its end. On Linux the kernel kills the command when this process ends, however it ends.
+// It needs a Unix.
 //
 // The kernel does so when the thread ends that has started the command (prctl(2), PR_SET_PDEATHSIG), and Go ends
 // threads as it likes. So both are done by one call of do, which has to call its argument on a thread that does
