@@ -232,8 +232,8 @@ results-foreigngo: zookeeper ## torture the recipes of other Go projects, in sim
 kills: ## kill a run on real servers fifty times, and see that nothing is left: results/kills.md (minutes)
 	$(GO) run ./results/generate kills
 
-stories: ## tell the story of every animal of the zoo and check it, text and page; minimise with more seeds (minutes)
-	ZKTORTURE_STORIES=all $(GO) test -count=1 -timeout 60m -run 'EveryAnimal|Shrink|Stories' -v ./story ./sim
+stories: ## the tests of which make test takes a few animals or seeds, with all: stories, minimising, reductions (minutes)
+	ZKTORTURE_STORIES=all $(GO) test -count=1 -timeout 60m -run 'EveryAnimal|Shrink|Stories|Reductions|TestBugs' -v ./story ./sim ./zoo ./results/generate
 
 checks: ## sim.Check on 42 broken recipes with 20 seeds each: every test ends with a story (a quarter of an hour)
 	ZKTORTURE_CHECKS=all $(GO) test -count=1 -timeout 120m -run CheckEndsWithAStory -v ./sim

@@ -17,10 +17,14 @@ import (
 	"github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/torture-campaign/page"
+	"github.com/zktorture/zktorture/workload"
 )
 
-// TestMain is this command, too: tests start it as processes.
+// TestMain is this command, too, with bad locks: tests start it as processes.
 func TestMain(m *testing.M) {
+	if err := workload.Register(badLocks); err != nil {
+		panic(err)
+	}
 	if len(os.Args) > 1 && slices.Contains([]string{"start", "work", "status", "report", "part"}, os.Args[1]) {
 		main()
 	}

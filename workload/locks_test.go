@@ -17,7 +17,7 @@ import (
 
 // All locks of this project keep their promises under all faults, and every fault has struck.
 func TestLocksAreClean(t *testing.T) {
-	episodes := 5000
+	episodes := 2000
 	if testing.Short() {
 		episodes = 500
 	}

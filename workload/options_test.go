@@ -19,7 +19,7 @@ import (
 // broken are the properties that a campaign finds broken, in alphabetical order.
 func broken(t *testing.T, w *workload.Workload, faults sim.Faults) (properties string) {
 	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: 600, Seed: 2, Faults: faults, NoFaultsAtAll: faults == sim.NoFaults,
+	r := campaign(t, w, sim.Config{Episodes: 250, Seed: 2, Faults: faults, NoFaultsAtAll: faults == sim.NoFaults,
 		NoShrink: true})
 	var all []string
 	for _, v := range r.Violations {

@@ -402,7 +402,7 @@ func TestOrdinaryClients(t *testing.T) {
 	s := fakezktest.Start(t, server.Config{
 		Ensemble: fakezk.Config{Replicas: 3, MaxSession: 400, MinSession: 400, Tick: 20},
 		Faults: &server.Faults{
-			Strike: server.FaultsOf(3), Odds: strike.Odds{Every: 200}, Seed: 1, Struck: noted.note,
+			Strike: server.FaultsOf(3), Odds: strike.Odds{Every: 60}, Seed: 1, Struck: noted.note,
 		},
 	})
 	met := func() map[string]bool {

@@ -1,19 +1,16 @@
-// Command badlocks is a command torture with locks that do what a unit must not do.
 package main
 
 import (
 	"context"
 
 	"github.com/zktorture/zktorture/recipes"
-	"github.com/zktorture/zktorture/torturecli"
 	"github.com/zktorture/zktorture/workload"
 )
 
-func main() {
-	torturecli.Main(&workload.Kind{Name: "lock", Recipes: []workload.Entry{
-		bad("good", func() {}), bad("freezes", freeze), bad("panics", mistake), bad("eats", eat),
-	}})
-}
+// badLocks do what a unit must not do.
+var badLocks = &workload.Kind{Name: "lock", Recipes: []workload.Entry{
+	bad("good", func() {}), bad("freezes", freeze), bad("panics", mistake), bad("eats", eat),
+}}
 
 func bad(name string, does func()) workload.Entry {
 	return workload.Entry{Recipe: name, Help: "for tests", New: func() *workload.Workload {
@@ -34,12 +31,12 @@ func (b badLock) Lock(ctx context.Context) error {
 	return b.Locker.Lock(ctx)
 }
 
-// Spun is how often a lock has gone round.
-var Spun int
+// spun is how often a lock has gone round.
+var spun int
 
 func freeze() {
 	for {
-		Spun++
+		spun++
 	}
 }
 
