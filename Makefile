@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test packages modules ci short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak stories checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check snapshot exact-race site-check node site
+.PHONY: help run test race-all packages modules ci short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak stories checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check snapshot exact-race site-check node site
 
 GO   ?= go
 SEED ?= 1
@@ -111,14 +111,16 @@ release: ## publish the release of the tag that is checked out, as a draft (what
 # Packages in which things happen at the same time; the others have no goroutines, or only start what is in these.
 RACE ?= ./workload $$($(GO) list ./... | grep -v -e zktorture$$ -e /sim$$ -e /zoo$$ -e /campaign$$ -e /cmd/ -e /torturecli -e /examples/ -e /internal/ -e /linearizability$$ -e /protocol$$ -e /resolved$$ -e /results/ -e /story -e /strike$$ -e /wire$$)
 # Of the simulator, whose worlds run one goroutine at a time, those tests in which several run.
-RACE_SIM ?= AtOnce|Workers|Frozen|LossesOverWire|LeftOverWire
-RACE_CAMPAIGN ?= ./coordinator ./engine
+RACE_SIM ?= AtOnce|ResultDoesNotDependOnWorkers|LossesOverWire
 
-race: ## the quick tests of concurrent packages with the race detector; all: RACE=./... (needs a C compiler, or says that it is skipped)
+race: ## the quick tests of concurrent packages with the race detector (needs a C compiler, or says that it is skipped)
 	@if command -v "$$($(GO) env CC)" >/dev/null; then set -ex; $(GO) test -vet=off -race -short -timeout 60m -p 1 $(RACE); \
 	$(GO) test -vet=off -race -short -timeout 60m -run '$(RACE_SIM)' ./sim; \
-	$(GO) -C torture-campaign test -vet=off -race -short -timeout 60m -p 1 $(RACE_CAMPAIGN); \
 	else echo "race: skipped, because go test -race needs a C compiler and $$($(GO) env CC) is not here"; fi
+
+race-all: ## the quick tests of all packages, and of campaigns, with the race detector (half an hour)
+	$(GO) test -vet=off -race -short -timeout 120m -p 1 ./...
+	$(GO) -C torture-campaign test -vet=off -race -short -timeout 60m -p 1 ./...
 
 validate: ## the manifests of deploy/: rendered as kubectl does, and held against Kubernetes's own schemas
 	$(GO) -C deploy test -count=1 -run 'Manifests|Pods|Image' -v ./...

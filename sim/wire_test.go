@@ -57,7 +57,7 @@ func TestLockOfGoZooKeeper(t *testing.T) {
 			if calm.Verdict != sim.VerdictOK || !calm.Wire {
 				t.Errorf("without faults: %s %s, over the wire: %v, %+v", calm.Verdict, calm.Reason, calm.Wire, calm.Violations)
 			}
-			r := run(t, w, sim.Config{Episodes: 400, Seed: 1, Faults: sim.Loss | sim.Expiry})
+			r := run(t, w, sim.Config{Episodes: 400, Seed: 1, Faults: sim.Loss | sim.Expiry, NoShrink: true})
 			for _, property := range []string{"orphan", "unexpected-error"} {
 				i := slices.IndexFunc(r.Violations, func(f sim.Found) bool { return f.Property == property })
 				if i < 0 {
