@@ -68,6 +68,43 @@ func TestRealFiles(t *testing.T) {
 	}
 }
 
+// What the commands write as SARIF is as its standard says.
+func TestSARIF(t *testing.T) {
+	standard, err := os.Open(filepath.Join("testdata", "sarif-schema-2.1.0.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer standard.Close()
+	document, err := jsonschema.UnmarshalJSON(standard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := compiled(t, "sarif.json", document)
+	d := &folder{t: t, dir: t.TempDir()}
+	d.empty("zoo")
+	d.empty("zoo/published")
+	d.write("go.mod", "module "+module)
+	d.write("zoo/published/queue.go", "")
+	d.write("plan.json", `{"format": "zktorture plan 1", "name": "sample", "canary": "none", "episodes": 100, "jobs": [
+		{"kinds": ["queue"], "recipes": ["published/DistributedQueue"]}]}`)
+	d.write("unit.json", string(d.torture(0, "part", "--plan", "plan.json", "--unit", "0")))
+	d.torture(1, "merge", "--plan", "plan.json", "unit.json", "--sarif", "merge.sarif")
+	d.torture(1, "run", "queue", "--recipe", "published/DistributedQueue", "--seed", "1", "--episodes", "50", "--sarif", "run.sarif")
+	d.torture(0, "explain", d.glob("counterexamples/*.json")[0], "--sarif", "explain.sarif")
+	d.torture(1, "zoo", "DQ6", "--episodes", "2", "--sarif", "zoo.sarif")
+	d.torture(2, "merge", "--plan", "plan.json", d.empty("none"), "--sarif", "unknown.sarif")
+	for name, flows := range map[string]bool{
+		"merge": true, "run": true, "explain": true, "zoo": false, "unknown": false,
+	} {
+		text := d.read(name + ".sarif")
+		check(t, schema, text)
+		refuses(t, schema, text, func(o map[string]any) { o["runs"].([]any)[0].(map[string]any)["no such field"] = 1 })
+		if got := bytes.Contains(text, []byte(`"codeFlows"`)); got != flows || !bytes.Contains(text, []byte(`"ruleId"`)) {
+			t.Errorf("%s: it has steps: %v\n%s", name, got, text)
+		}
+	}
+}
+
 // Every field of every object is described, and nothing is described that is not there.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	s, err := readSource("../..", packages...)
@@ -105,16 +142,21 @@ func compile(t *testing.T, f Format, s *source, strict bool) *jsonschema.Schema 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return compiled(t, Site+f.File(), document)
+}
+
+func compiled(t *testing.T, name string, document any) *jsonschema.Schema {
+	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource(Site+f.File(), document); err != nil {
+	if err := c.AddResource(name, document); err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := c.Compile(Site + f.File())
+	schema, err := c.Compile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return compiled
+	return schema
 }
 
 func check(t *testing.T, schema *jsonschema.Schema, text []byte) {
@@ -252,6 +294,15 @@ func (d *folder) write(name, text string) {
 	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(text), 0o644); err != nil {
 		d.t.Fatal(err)
 	}
+}
+
+// empty makes a folder.
+func (d *folder) empty(name string) string {
+	d.t.Helper()
+	if err := os.Mkdir(filepath.Join(d.dir, filepath.FromSlash(name)), 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+	return name
 }
 
 func (d *folder) lines(name string) (lines [][]byte) {
