@@ -18,6 +18,8 @@ import (
 	"github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/campaign/failures"
 	"github.com/zktorture/zktorture/internal/generated"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/torture-campaign/status"
 	"github.com/zktorture/zktorture/torturecli"
 )
 
@@ -210,9 +212,64 @@ func samples(t *testing.T) map[string][][]byte {
 	for _, name := range d.glob("counterexamples/*.json") {
 		found["counterexample"] = append(found["counterexample"], d.read(name))
 	}
+	found["list"] = [][]byte{d.torture(0, "list", "--json"), d.torture(0, "list", "zoo", "--json")}
+	found["doctor"] = [][]byte{d.torture(0, "doctor", "--json")}
+	found["campaign-status"] = [][]byte{statusSample(t, recordedStatus(t)), statusSample(t, runningStatus)}
+	transcript(t, found)
 	found["story"] = [][]byte{d.torture(0, "explain", "--json", d.glob("counterexamples/*.json")[0])}
 	d.campaign(found)
 	return found
+}
+
+// runningStatus is of a campaign that is under way, with all that a status can have.
+var runningStatus = status.Status{
+	Plan:  &campaign.Plan{Format: campaign.PlanFormat, Name: "sample", Jobs: []campaign.Group{{Kinds: []string{"lock"}}}},
+	State: status.Running, Began: time.Unix(0, 0), Now: time.Unix(9, 0), Ends: time.Unix(99, 0), Last: time.Unix(8, 0), Units: 9,
+	Done: 1, Unequal: []int{0}, Unknown: map[int]string{1: "it froze"}, Problems: []string{"the disk is full"},
+	Workers: []status.Worker{{Name: "one", Build: "a build", System: "linux/amd64", Refused: "another build", Unit: -1}},
+	Jobs: []status.Job{{Job: campaign.Job{Kind: "lock", Recipe: "ours", Strategy: sim.Exhaustive}, Took: time.Second,
+		Struck: map[string]int{"loss": 1}, Found: []status.Found{{Property: "order", ID: "order-1", Story: "s"}}}},
+}
+
+// recordedStatus is what torture-campaign status --json has printed of a campaign that had ended.
+func recordedStatus(t *testing.T) (s status.Status) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(repositoryFile(t, "internal/schemas/testdata/status.json")))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// statusSample is a status as torture-campaign status --json prints it.
+func statusSample(t *testing.T, s status.Status) []byte {
+	t.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// transcript adds the lines of the worker protocol that docs/workers.md shows. A test of package worker replays them.
+func transcript(t *testing.T, found map[string][][]byte) {
+	t.Helper()
+	text := repositoryFile(t, "docs/workers.md")
+	block := regexp.MustCompile("(?s)```transcript\n(.*?)```").FindSubmatch(text)
+	if block == nil {
+		t.Fatal("docs/workers.md has no transcript")
+	}
+	for line := range bytes.Lines(block[1]) {
+		name, line := "worker-command", bytes.TrimSpace(line)
+		switch {
+		case bytes.HasPrefix(line, []byte("<")):
+			name = "worker-reply"
+		case found["worker-assignment"] == nil:
+			name = "worker-assignment"
+		}
+		found[name] = append(found[name], line[2:])
+	}
 }
 
 // campaign adds the files of a small campaign.
