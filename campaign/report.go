@@ -68,7 +68,8 @@ type Failure struct {
 	Clients        int                 `json:"clients"`
 	Faults         int                 `json:"faults"`
 	Steps          int                 `json:"steps"`
-	Story          string              `json:"story"` // as text
+	Story          string              `json:"story"`          // as text
+	Code           []string            `json:"code,omitempty"` // lines of the recipe at the pivotal step, innermost first
 	Counterexample *sim.Counterexample `json:"counterexample"`
 }
 
@@ -154,9 +155,9 @@ func (p *Plan) ReportOf(ctx context.Context, job int, r sim.Result) (JobReport, 
 		}
 		f := Failure{
 			Property: found.Property, Message: found.Message, First: found.Episode, Times: found.Times,
-			Clients: found.Clients, Faults: found.Faults, Steps: found.Steps, Story: told(ctx, w, example),
-			Counterexample: example,
+			Clients: found.Clients, Faults: found.Faults, Steps: found.Steps, Counterexample: example,
 		}
+		f.tell(ctx, w)
 		f.ID, f.Shape = Identify(found.Violation, found.Trace)
 		report.Failures = append(report.Failures, f)
 	}
@@ -168,13 +169,47 @@ func (p *Plan) ReportOf(ctx context.Context, job int, r sim.Result) (JobReport, 
 	return report, ctx.Err()
 }
 
-// told is the story of a failure as text, or the reason why there is none, which is no failure.
-func told(ctx context.Context, w sim.Workload, example *sim.Counterexample) string {
-	s, err := story.Tell(ctx, w, example)
+// tell adds the story of a failure, or the reason why there is none, which is no failure.
+func (f *Failure) tell(ctx context.Context, w sim.Workload) {
+	s, err := story.Tell(ctx, w, f.Counterexample)
 	if err != nil {
-		return fmt.Sprintf("%s\n\nThere is no story: %v\n", example.Message, err)
+		f.Story = fmt.Sprintf("%s\n\nThere is no story: %v\n", f.Counterexample.Message, err)
+		return
 	}
-	return s.Text(story.TextOptions{})
+	f.Story, f.Code = s.Text(story.TextOptions{}), s.Pivotal()
+}
+
+// Workload is what a job runs; nil if this program does not know it, as the recipe is of another one.
+func (r *Report) Workload(job int) sim.Workload {
+	if r.Plan == nil {
+		return nil
+	}
+	if list, err := r.Plan.List(); err != nil || job >= len(list) {
+		return nil
+	}
+	w, _, err := r.Plan.Config(job)
+	if err != nil {
+		return nil
+	}
+	return w
+}
+
+// Retold is the story of a failure of a job without its pivotal step, which takes a moment; [Failure.Story] has that
+// step. It is nil if this program cannot tell it, as the recipe is of another one, or the mode.
+func (r *Report) Retold(job, failure int) *story.Story {
+	w, example := r.Workload(job), r.Jobs[job].Failures[failure].Counterexample
+	if w == nil {
+		return nil
+	}
+	replayed, err := sim.Replay(w, example)
+	if err != nil {
+		return nil
+	}
+	s, err := story.New(example, replayed)
+	if err != nil {
+		return nil
+	}
+	return s
 }
 
 // huntOf says whether an animal was found by its job.

@@ -141,6 +141,9 @@ func root() string {
 	return main
 }
 
+// SourceModule is the path of the module whose root [Place.File] is relative to; "" if this program does not know it.
+func SourceModule() string { return strings.TrimSuffix(root(), "/") }
+
 // program is what this program is made of.
 var program = sync.OnceValue(func() debug.BuildInfo {
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
@@ -62,6 +64,39 @@ func TestCodeOfRequests(t *testing.T) {
 		if requests == 0 {
 			t.Errorf("%s: no request was sent", name)
 		}
+	}
+}
+
+// A story is at the request that decides, and each step where its user was, by the import path of the code.
+func TestPlacesOfSteps(t *testing.T) {
+	request := func(step int64, user int, code string) story.Event {
+		return story.Event{Step: step, Kind: story.KindExchange, User: user, What: "create", Code: code}
+	}
+	of := func(kind story.Kind, step int64, client, user int) story.Event {
+		return story.Event{Step: step, Kind: kind, Client: client, User: user, Operation: -1}
+	}
+	s := &story.Story{
+		Clients: []story.Client{{Name: "c1", Users: 2}}, Operations: []story.Operation{{Cited: true}},
+		Events: []story.Event{
+			of(story.KindCall, 0, 0, 0), request(1, 1, "a/u2.go:2"), request(2, 0, "a/u1.go:1"), of(story.KindTime, 3, -1, -1),
+			of(story.KindReturn, 4, 0, 1), of(story.KindCall, 4, 0, 1), of(story.KindFault, 5, 0, -1),
+			{Step: 6, Kind: story.KindRequest, User: 1, Operation: -1, Code: "example.com/lib/u2.go:3", Callers: "a/u2.go:4, main.go:5"},
+		},
+	}
+	mine := sim.SourceModule() + "/"
+	u1, u2 := story.Lines{mine + "a/u1.go:1"}, story.Lines{mine + "a/u2.go:2"}
+	next := story.Lines{"example.com/lib/u2.go:3", mine + "a/u2.go:4", mine + "main.go:5"}
+	want := []story.Lines{u1, u2, u1, u1, u2, next, u1, next}
+	if diff := cmp.Diff(want, s.Places()); diff != "" {
+		t.Errorf("the places (-want +got):\n%s", diff)
+	}
+	for step, want := range map[int64]story.Lines{0: u1, 1: u2, 5: u1, 6: next} {
+		if s.Pivot = (&story.Pivot{Step: step}); !slices.Equal(s.Pivotal(), want) {
+			t.Errorf("pivot %d is at %v, not at %v", step, s.Pivotal(), want)
+		}
+	}
+	if sim.SourceModule() != "github.com/zktorture/zktorture" {
+		t.Errorf("this module is %q", sim.SourceModule())
 	}
 }
 

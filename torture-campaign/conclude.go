@@ -83,7 +83,7 @@ func commit() string {
 	return ""
 }
 
-// writeOutcome writes the report into a folder: the page, JUnit, Markdown, and the values that they are made of.
+// writeOutcome writes the report into a folder: the page, JUnit, Markdown, SARIF, and the values that they are made of.
 func writeOutcome(dir string, o page.Outcome) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -92,6 +92,7 @@ func writeOutcome(dir string, o page.Outcome) error {
 		o.Write(dir, page.Stories),
 		writeFile(filepath.Join(dir, "junit.xml"), o.JUnit),
 		writeFile(filepath.Join(dir, "report.md"), o.Markdown),
+		writeFile(filepath.Join(dir, "report.sarif"), o.SARIF(dir)),
 		writeJSON(filepath.Join(dir, "report.json"), o.Report),
 		writeJSON(filepath.Join(dir, outcomeFile), o),
 	)

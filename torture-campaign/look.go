@@ -108,6 +108,7 @@ type reportCmd struct {
 	Stories  int    `help:"Pages of stories at most, the news first (default: ${default})." default:"200" placeholder:"N"`
 	JUnit    string `name:"junit" help:"Write JUnit XML into this file." placeholder:"FILE" type:"path"`
 	Markdown string `help:"Write Markdown into this file; default: print it." placeholder:"FILE" type:"path"`
+	SARIF    string `name:"sarif" help:"Write the failures as SARIF 2.1.0 into this file, for code hosts." placeholder:"FILE" type:"path"`
 	JSON     string `name:"json" help:"Write the report as JSON into this file." placeholder:"FILE" type:"path"`
 }
 
@@ -126,7 +127,7 @@ func (r *reportCmd) Run(ctx context.Context, out streams) error {
 		name  string
 		write func(io.Writer) error
 	}{
-		{r.JUnit, o.JUnit}, {r.Markdown, o.Markdown},
+		{r.JUnit, o.JUnit}, {r.Markdown, o.Markdown}, {r.SARIF, o.SARIF(r.HTML)},
 		{r.JSON, func(w io.Writer) error { return json.NewEncoder(w).Encode(o.Report) }},
 	} {
 		if f.name == "" {
@@ -136,7 +137,7 @@ func (r *reportCmd) Run(ctx context.Context, out streams) error {
 			return err
 		}
 	}
-	if r.HTML+r.JUnit+r.Markdown+r.JSON == "" {
+	if r.HTML+r.JUnit+r.Markdown+r.SARIF+r.JSON == "" {
 		if err := o.Markdown(out.out); err != nil {
 			return err
 		}

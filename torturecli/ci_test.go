@@ -59,7 +59,7 @@ func TestEveryViolationIsACase(t *testing.T) {
 			result := sim.Result{Workload: kind.Name, Verdict: sim.VerdictViolation,
 				Violations: []sim.Found{{Violation: sim.Violation{Property: property, Message: "m"}}}}
 			red := 0
-			for _, c := range (&runCmd{}).ciOf(result, []string{"s"}).Cases {
+			for _, c := range (&runCmd{}).ciOf(result, []ciformat.Problem{{Property: property}}).Cases {
 				if c.Verdict == sim.VerdictViolation {
 					red++
 				}

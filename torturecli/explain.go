@@ -13,7 +13,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/zktorture/zktorture/internal/shellword"
-	"github.com/zktorture/zktorture/internal/wholefile"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/story"
@@ -29,10 +28,11 @@ type explainCmd struct {
 	Permits     int           `help:"How many permits the semaphore has, for the model semaphore." default:"1" range:"1.." needs:"model=semaphore"`
 	Timeout     time.Duration `help:"How long the history of one object may take to judge." default:"1m" range:">0" needs:"model"`
 	Around      int           `help:"How many operations of the history to show before and after each that matters." default:"3" range:"0.." needs:"model"`
-	Interactive bool          `help:"Read the story in the terminal: scroll, search, fold, with the details of each step. Needs the program torture-explain." excludes:"json,html"`
+	Interactive bool          `help:"Read the story in the terminal: scroll, search, fold, with the details of each step. Needs the program torture-explain." excludes:"json,html,sarif"`
 	JSON        bool          `name:"json" help:"Print the story as one JSON object instead."`
 	Beside      string        `placeholder:"FILE|RECIPE" help:"Put a second run beside it: of another file of these kinds, or the same choices with another recipe, such as the mended one."`
 	HTML        string        `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output." excludes:"json"`
+	SARIF       string        `name:"sarif" placeholder:"OUT.sarif" help:"Write the failure as SARIF 2.1.0 to this file instead, for code hosts; - is standard output." excludes:"json,html,beside"`
 }
 
 // Run executes the command. Its status is 0 if a story was told.
@@ -55,7 +55,10 @@ func (e *explainCmd) Run(c *commandContext) error {
 		return json.NewEncoder(c.out).Encode(s)
 	}
 	if e.HTML != "" {
-		return writePage(c, e.HTML, s)
+		return writeStory(c, "--html", e.HTML, s.Title, s.HTML)
+	}
+	if e.SARIF != "" {
+		return writeStory(c, "--sarif", e.SARIF, s.Title, e.ciOf(c, s).SARIF)
 	}
 	options, to := c.textOptions(), c.out
 	if options.Color {
@@ -65,20 +68,16 @@ func (e *explainCmd) Run(c *commandContext) error {
 	return err
 }
 
-// writePage writes a story's page to a file and prints its name. It replaces an existing page. On failure it leaves
-// no partial file.
-func writePage(c *commandContext, name string, s *story.Story) error {
+// writeStory writes a story in a form to the file that a flag names, and prints its name and title. It replaces an
+// existing file. On failure it leaves no partial file.
+func writeStory(c *commandContext, flag, name, title string, write func(io.Writer) error) error {
 	if name == "-" {
-		return s.HTML(c.out)
+		return write(c.out)
 	}
-	var page bytes.Buffer
-	if err := s.HTML(&page); err != nil {
-		return err
+	if err := writeWhole(name, write); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
 	}
-	if err := wholefile.Write(name, page.Bytes()); err != nil {
-		return fmt.Errorf("--html: %w", err)
-	}
-	_, err := fmt.Fprintf(c.out, "%s: %s\n", name, s.Title)
+	_, err := fmt.Fprintf(c.out, "%s: %s\n", name, title)
 	return err
 }
 
@@ -232,16 +231,16 @@ func searchLine(self string, s *story.Story, example *sim.Counterexample) string
 		shellword.Quote(s.Recipe), s.Struck, len(s.Clients), example.Ops, backend)
 }
 
-// storyOf is the story of a violation, or the reason why there is none, which is no failure.
-func storyOf(c *commandContext, w *workload.Workload, example *sim.Counterexample, file string) string {
+// storyOf is the story of a violation, and as text; or the reason why there is none, which is no failure.
+func storyOf(c *commandContext, w *workload.Workload, example *sim.Counterexample, file string) (*story.Story, string) {
 	if example == nil {
-		return ""
+		return nil, ""
 	}
 	s, err := tell(c, w, example, file)
 	if err != nil {
-		return fmt.Sprintf("%s\n\nThere is no story: %v\n", example.Message, err)
+		return nil, fmt.Sprintf("%s\n\nThere is no story: %v\n", example.Message, err)
 	}
-	return s.Text(story.TextOptions{})
+	return s, s.Text(story.TextOptions{})
 }
 
 // textOptions are those for standard output: its colours, and the terminal's width.

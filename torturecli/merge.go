@@ -22,7 +22,7 @@ import (
 type mergeCmd struct {
 	Plan    string   `required:"" placeholder:"FILE" help:"The plan of the campaign."`
 	Files   []string `arg:"" help:"Results of units as torture part writes them, sums as --partial writes them, or folders of both."`
-	Partial string   `placeholder:"FILE" help:"Conclude nothing: write the sum to this file, for another merge." excludes:"out,json,all,junit,summary" why:"it concludes nothing"`
+	Partial string   `placeholder:"FILE" help:"Conclude nothing: write the sum to this file, for another merge." excludes:"out,json,all,junit,summary,sarif" why:"it concludes nothing"`
 	Out     string   `help:"A folder for the report and counterexamples, which must not exist. Default: only counterexamples are written, to counterexamples/."`
 	JSON    bool     `name:"json" help:"Print the report as one JSON object to standard output and nothing else there."`
 	All     bool     `help:"Tell the story of each property that broke, and not of the likely root alone." excludes:"json" why:"the object has all stories"`
@@ -201,7 +201,7 @@ func (m *mergeCmd) report(c *commandContext, out *output, sum *campaign.Sum, r *
 	}
 	trouble = errors.Join(trouble, saved.err, out.report(r))
 	if m.wanted() {
-		trouble = errors.Join(trouble, m.write(ciOfReport(r, verdict)))
+		trouble = errors.Join(trouble, m.write(m.ciOf(c, r, verdict, saved.files)))
 	}
 	return c.end(exits[verdict], trouble)
 }
@@ -316,29 +316,47 @@ func reportLine(r *campaign.Report, verdict sim.Verdict) string {
 		counts[sim.VerdictOK], counts[sim.VerdictViolation], counts[sim.VerdictUnknown], r.Units)
 }
 
-// ciOfReport reports a campaign: a case for each job, and for each failure that was known before.
-func ciOfReport(r *campaign.Report, verdict sim.Verdict) ciformat.Report {
+// ciOf reports a campaign: a case for each job, and for each failure that was known before. Files are those of the
+// failures of all jobs but those of animals.
+func (m *mergeCmd) ciOf(c *commandContext, r *campaign.Report, verdict sim.Verdict, files []string) ciformat.Report {
 	report := ciformat.Report{Title: "campaign " + r.Plan.Name, Verdict: verdict, Facts: [][2]string{
 		{"units", fmt.Sprint(r.Units)}, {"plan", r.Digest}}}
-	for _, j := range r.Jobs {
-		c := ciformat.Case{Name: j.Job.String(), Help: fmt.Sprintf("%d episodes", j.Episodes),
+	if m.Out != "" {
+		report.File = filepath.Join(m.Out, reportName)
+	}
+	for n, j := range r.Jobs {
+		of := ciformat.Case{Name: j.Job.String(), Help: fmt.Sprintf("%d episodes", j.Episodes),
 			Verdict: j.Judged(), Reason: j.Reason}
 		if h := j.Hunt; h != nil && h.Problem != "" {
-			c.Problems = []ciformat.Problem{{Property: h.Property, Message: h.Problem}}
+			of.Problems = []ciformat.Problem{{Property: h.Property, Message: h.Problem}}
 		} else if h == nil {
 			for i, f := range j.Failures {
-				c.Problems = append(c.Problems,
-					ciformat.Problem{Property: f.Property, Message: f.Message, Story: f.Story, Place: i})
+				of.Problems = append(of.Problems, m.problem(c, r, n, i, f, files[i]))
 			}
+			files = files[len(j.Failures):]
 		}
-		report.Cases = append(report.Cases, c)
+		report.Cases = append(report.Cases, of)
 	}
 	for _, k := range r.Again {
-		c := ciformat.Case{Name: "known failure " + k.ID, Help: k.Outcome(), Verdict: k.Judged(), Reason: k.Problem}
+		of := ciformat.Case{Name: "known failure " + k.ID, Help: k.Outcome(), Verdict: k.Judged(), Reason: k.Problem}
 		if k.Breaks {
-			c.Problems = []ciformat.Problem{{Property: k.ID, Message: k.Message}}
+			of.Problems = []ciformat.Problem{{Property: k.ID, Message: k.Message}}
 		}
-		report.Cases = append(report.Cases, c)
+		report.Cases = append(report.Cases, of)
 	}
 	return report
+}
+
+// problem is a failure of a job, with its counterexample in a file.
+func (m *mergeCmd) problem(c *commandContext, r *campaign.Report, job, i int, f campaign.Failure, file string) ciformat.Problem {
+	of := r.Jobs[job].Job
+	p := ciformat.Problem{Property: f.Property, Message: f.Message, Story: f.Story, Place: i,
+		Of: named(of.Kind, of.Recipe), ID: f.ID, Code: f.Code, File: file}
+	if m.SARIF != "" {
+		p.Steps = r.Retold(job, i)
+	}
+	if next := followUps("sim", sim.Result{}, c.streams, file); len(next) > 0 {
+		p.Again = next[0]
+	}
+	return p
 }

@@ -183,26 +183,11 @@ func kindsPage() string {
 
 // propertiesPage lists each property with what it means for the kinds that promise it.
 func propertiesPage() string {
-	meanings := map[string][]string{}
-	kinds := map[string][]string{}
-	for _, kind := range workload.Kinds() {
-		for _, p := range kind.Promises {
-			for _, name := range slices.Concat(p.Names, p.Also) {
-				id := name + "\x00" + p.Text
-				if kinds[id] == nil {
-					meanings[name] = append(meanings[name], p.Text)
-				}
-				kinds[id] = append(kinds[id], kind.Name)
-			}
-		}
-	}
 	var b strings.Builder
 	b.WriteString("# Properties\n\nA violation is of one property. A property may mean something else for another kind.\n\n" +
 		"| property | what is promised | kinds |\n|---|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(meanings)) {
-		for _, text := range meanings[name] {
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, plain(text), strings.Join(kinds[name+"\x00"+text], ", "))
-		}
+	for _, p := range workload.Properties() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.Name, plain(p.Text), strings.Join(p.Kinds, ", "))
 	}
 	return b.String()
 }

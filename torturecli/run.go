@@ -29,7 +29,7 @@ type runCmd struct {
 	Ops         int           `help:"At most so many operations for each user." default:"4" range:"1..100"`
 	Faults      string        `help:"What may strike: a list of names, all or none. Default: all. See torture list: not all can strike everywhere."`
 	Plan        string        `help:"On real servers: the faults of a recorded run, DIR/faults.jsonl, perhaps edited, instead of such as the seed draws." placeholder:"FILE" needs:"backend=serve|ensemble|live" excludes:"faults" why:"a plan says itself what strikes"`
-	Print       bool          `name:"print-plan" help:"On real servers: start nothing, and print what the seed draws, for --plan: for --episodes rounds, 100 by default, and for servers within --duration." needs:"backend=serve|ensemble|live" excludes:"plan,json,out,junit,summary,metrics" why:"it prints what the seed draws, and runs nothing"`
+	Print       bool          `name:"print-plan" help:"On real servers: start nothing, and print what the seed draws, for --plan: for --episodes rounds, 100 by default, and for servers within --duration." needs:"backend=serve|ensemble|live" excludes:"plan,json,out,junit,summary,sarif,metrics" why:"it prints what the seed draws, and runs nothing"`
 	Strategy    string        `help:"How episodes are chosen: see torture list. Default: mix; on real servers random." names:"strategies"`
 	Near        []string      `help:"With --strategy near: counterexamples of this kind, like which episodes begin." placeholder:"FILE,…" needs:"strategy=near"`
 	AtMost      int           `help:"With --strategy exhaustive: at most so many faults strike, 0 to 6." default:"1" range:"0..6" needs:"strategy=exhaustive"`
@@ -281,7 +281,7 @@ func (r *runCmd) report(c *commandContext, w *workload.Workload, out *output, re
 	}
 	trouble := errors.Join(saved.err, out.summary(summary), out.disputed(c, result))
 	if r.wanted() {
-		trouble = errors.Join(trouble, r.write(r.ciOf(result, r.stories(c, w, result, saved))))
+		trouble = errors.Join(trouble, r.write(r.ciOf(result, r.problems(c, w, result, saved))))
 	}
 	return c.end(exits[result.Verdict], trouble)
 }

@@ -74,13 +74,18 @@ func (a *accusation) print(c *commandContext, id string) {
 	printStories(c.out, a.result, a.result.Violations, "sim", c.streams, a.files)
 }
 
-// stories are the stories of a twin's violations.
-func (a *accusation) stories(c *commandContext) string {
-	var texts []string
-	for i, example := range a.examples {
-		texts = append(texts, storyOf(c, a.twin, example, a.files[i]))
+// problem is the likely root of a twin's violations, with the stories of all.
+func (a *accusation) problem(c *commandContext) (root ciformat.Problem) {
+	var stories []string
+	for i := range a.examples {
+		p := problemOf(c, a.twin, a.result, a.evidence, i, "sim")
+		if i == 0 {
+			root = p
+		}
+		stories = append(stories, p.Story)
 	}
-	return strings.Join(texts, "\n")
+	root.Story = strings.Join(stories, "\n")
+	return root
 }
 
 // ciOf reports a hunt: a case for each animal.
@@ -110,12 +115,13 @@ func ciOfCatch(c *commandContext, catch zoo.Catch, accused *accusation) ciformat
 	if catch.OK() && catch.TwinClean {
 		return report
 	}
-	problem := ciformat.Problem{Property: a.Property, Message: catch.Problem}
+	problem := ciformat.Problem{}
+	if accused != nil {
+		problem = accused.problem(c)
+	}
+	problem.Property, problem.Message = a.Property, catch.Problem
 	if !catch.TwinClean {
 		problem.Property = "accused twin"
-	}
-	if accused != nil {
-		problem.Story = accused.stories(c)
 	}
 	report.Verdict, report.Problems = sim.VerdictViolation, []ciformat.Problem{problem}
 	return report

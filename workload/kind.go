@@ -58,6 +58,32 @@ func (p Promise) BrokenBy(property string) bool {
 	return slices.Contains(p.Names, property) || slices.Contains(p.Also, property)
 }
 
+// Property is what a violation can be of.
+type Property struct {
+	Name  string
+	Text  string   // what is promised
+	Kinds []string // by which kinds of recipes, by name
+}
+
+// Properties lists what the promises of all kinds say of each property, by name. A property that means something else
+// for another kind is there several times.
+func Properties() (all []Property) {
+	for _, k := range kinds {
+		for _, p := range k.Promises {
+			for _, name := range slices.Concat(p.Names, p.Also) {
+				same := func(o Property) bool { return o.Name == name && o.Text == p.Text }
+				if i := slices.IndexFunc(all, same); i < 0 {
+					all = append(all, Property{name, p.Text, []string{k.Name}})
+				} else {
+					all[i].Kinds = append(all[i].Kinds, k.Name)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Property) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
 // kinds are all that there are. A kind is registered by a line here.
 var kinds = []*Kind{
 	&lockKind, &rwLockKind, &semaphoreKind, &queueKind, &priorityQueueKind, &lockingQueueKind, &electionKind,

@@ -38,7 +38,10 @@ func (r Report) Markdown(w io.Writer) error {
 // problems are those of all cases, by rank.
 func (r Report) problems() (all []Problem) {
 	for _, c := range r.Cases {
-		all = append(all, c.Problems...)
+		for _, p := range c.Problems {
+			p.in = c.Name
+			all = append(all, p)
+		}
 	}
 	slices.SortStableFunc(all, func(a, b Problem) int { return cmp.Compare(a.Place, b.Place) })
 	return all

@@ -12,7 +12,9 @@ import (
 	"github.com/zktorture/zktorture/story"
 	"github.com/zktorture/zktorture/storyindex"
 	"github.com/zktorture/zktorture/storyindex/progresslog"
+	"github.com/zktorture/zktorture/torture-campaign/status"
 	"github.com/zktorture/zktorture/wire/strike"
+	"github.com/zktorture/zktorture/worker"
 
 	_ "github.com/zktorture/zktorture/campaign/failures" // registers a format
 	_ "github.com/zktorture/zktorture/torturecli"        // registers formats
@@ -69,6 +71,19 @@ var Formats = []Format{
 		What: "`course.jsonl` in the folder of `torture run --out DIR`. All numbers are totals since the run began."},
 	{Name: "serve-ready", Title: "Addresses of torture serve", Types: named("serve-ready"),
 		What: "The line that `torture serve` prints when clients can connect."},
+	{Name: "list", Title: "Lists", Types: named("list"),
+		What: "Printed by `torture list --json`. What was not asked for is absent."},
+	{Name: "doctor", Title: "What is there", Types: named("doctor"), What: "Printed by `torture doctor --json`."},
+	{Name: "campaign-status", Title: "Status of a campaign", Types: of[status.Status](),
+		What: "Printed by `torture-campaign status --json`."},
+	{Name: "worker-assignment", Title: "Assignment of a worker", Types: of[worker.Assignment](), Closed: true,
+		What: "The first line that a [worker](../workers.md) reads."},
+	{Name: "worker-command", Title: "Command to a worker", Types: named("worker-command"), Lines: true, Closed: true,
+		What: "What a [worker](../workers.md) reads after its assignment: an operation, or, with `cancel` alone, that one " +
+			"is given up."},
+	{Name: "worker-reply", Title: "Answer of a worker", Types: named("worker-reply"), Lines: true, Closed: true,
+		What: "What a [worker](../workers.md) writes: first that it is ready, with `zktorture`; then answers, with `id`; and " +
+			"changes of its session, with `state`."},
 }
 
 func of[T any]() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }

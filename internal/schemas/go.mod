@@ -6,6 +6,7 @@ require (
 	github.com/invopop/jsonschema v0.14.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 	github.com/zktorture/zktorture v0.0.0
+	github.com/zktorture/zktorture/torture-campaign v0.0.0
 )
 
 require (
@@ -31,9 +32,11 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/text v0.28.0 // indirect
-	golang.org/x/time v0.14.0 // indirect
+	golang.org/x/time v0.16.0 // indirect
 	google.golang.org/protobuf v1.36.8 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
 
 replace github.com/zktorture/zktorture => ../..
+
+replace github.com/zktorture/zktorture/torture-campaign => ../../torture-campaign

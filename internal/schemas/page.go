@@ -14,7 +14,7 @@ import (
 
 // packages are the folders whose types are in the formats.
 var packages = []string{"campaign", "campaign/failures", "ensemble", "internal/schemas", "linearizability", "live", "sim",
-	"story", "storyindex", "storyindex/progresslog", "torturecli", "wire/strike"}
+	"story", "storyindex", "storyindex/progresslog", "torture-campaign/status", "torturecli", "wire/strike", "worker"}
 
 // Files are the schemas, by the names of their files, and the page about them.
 func Files(root string) (schemas map[string]string, page string, err error) {

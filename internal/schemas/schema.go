@@ -11,6 +11,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/zktorture/zktorture/campaign"
+	"github.com/zktorture/zktorture/linearizability"
 )
 
 // Site is where the schemas are published.
@@ -65,6 +66,10 @@ func (f *Format) finish(s *jsonschema.Schema, t reflect.Type, document bool) {
 		tag.Const = f.Tag
 	}
 	s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return slices.Contains(f.Noted, name) })
+	if document && len(s.Required) == 0 {
+		some := uint64(1)
+		s.MinProperties = &some
+	}
 	describe(s, t)
 	nullable(s, t)
 }
@@ -86,7 +91,7 @@ func (s *source) mapped(t reflect.Type) *jsonschema.Schema {
 		return text("^[0-9a-f]{64}$", "A SHA-256, in hexadecimal.")
 	case reflect.TypeFor[outcome]():
 		return &jsonschema.Schema{Type: "string", Enum: []any{"ok", "fail", "unknown"}}
-	case reflect.TypeFor[value]():
+	case reflect.TypeFor[value](), reflect.TypeFor[linearizability.Value]():
 		return scalar()
 	case reflect.TypeFor[json.RawMessage]():
 		return &jsonschema.Schema{}

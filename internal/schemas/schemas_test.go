@@ -18,6 +18,8 @@ import (
 	"github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/campaign/failures"
 	"github.com/zktorture/zktorture/internal/generated"
+	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/torture-campaign/status"
 	"github.com/zktorture/zktorture/torturecli"
 )
 
@@ -68,6 +70,43 @@ func TestRealFiles(t *testing.T) {
 	}
 }
 
+// What the commands write as SARIF is as its standard says.
+func TestSARIF(t *testing.T) {
+	standard, err := os.Open(filepath.Join("testdata", "sarif-schema-2.1.0.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer standard.Close()
+	document, err := jsonschema.UnmarshalJSON(standard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := compiled(t, "sarif.json", document)
+	d := &folder{t: t, dir: t.TempDir()}
+	d.empty("zoo")
+	d.empty("zoo/published")
+	d.write("go.mod", "module "+module)
+	d.write("zoo/published/queue.go", "")
+	d.write("plan.json", `{"format": "zktorture plan 1", "name": "sample", "canary": "none", "episodes": 100, "jobs": [
+		{"kinds": ["queue"], "recipes": ["published/DistributedQueue"]}]}`)
+	d.write("unit.json", string(d.torture(0, "part", "--plan", "plan.json", "--unit", "0")))
+	d.torture(1, "merge", "--plan", "plan.json", "unit.json", "--sarif", "merge.sarif")
+	d.torture(1, "run", "queue", "--recipe", "published/DistributedQueue", "--seed", "1", "--episodes", "50", "--sarif", "run.sarif")
+	d.torture(0, "explain", d.glob("counterexamples/*.json")[0], "--sarif", "explain.sarif")
+	d.torture(1, "zoo", "DQ6", "--episodes", "2", "--sarif", "zoo.sarif")
+	d.torture(2, "merge", "--plan", "plan.json", d.empty("none"), "--sarif", "unknown.sarif")
+	for name, flows := range map[string]bool{
+		"merge": true, "run": true, "explain": true, "zoo": false, "unknown": false,
+	} {
+		text := d.read(name + ".sarif")
+		check(t, schema, text)
+		refuses(t, schema, text, func(o map[string]any) { o["runs"].([]any)[0].(map[string]any)["no such field"] = 1 })
+		if got := bytes.Contains(text, []byte(`"codeFlows"`)); got != flows || !bytes.Contains(text, []byte(`"ruleId"`)) {
+			t.Errorf("%s: it has steps: %v\n%s", name, got, text)
+		}
+	}
+}
+
 // Every field of every object is described, and nothing is described that is not there.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	s, err := readSource("../..", packages...)
@@ -105,16 +144,21 @@ func compile(t *testing.T, f Format, s *source, strict bool) *jsonschema.Schema 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return compiled(t, Site+f.File(), document)
+}
+
+func compiled(t *testing.T, name string, document any) *jsonschema.Schema {
+	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource(Site+f.File(), document); err != nil {
+	if err := c.AddResource(name, document); err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := c.Compile(Site + f.File())
+	schema, err := c.Compile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return compiled
+	return schema
 }
 
 func check(t *testing.T, schema *jsonschema.Schema, text []byte) {
@@ -168,9 +212,64 @@ func samples(t *testing.T) map[string][][]byte {
 	for _, name := range d.glob("counterexamples/*.json") {
 		found["counterexample"] = append(found["counterexample"], d.read(name))
 	}
+	found["list"] = [][]byte{d.torture(0, "list", "--json"), d.torture(0, "list", "zoo", "--json")}
+	found["doctor"] = [][]byte{d.torture(0, "doctor", "--json")}
+	found["campaign-status"] = [][]byte{statusSample(t, recordedStatus(t)), statusSample(t, runningStatus)}
+	transcript(t, found)
 	found["story"] = [][]byte{d.torture(0, "explain", "--json", d.glob("counterexamples/*.json")[0])}
 	d.campaign(found)
 	return found
+}
+
+// runningStatus is of a campaign that is under way, with all that a status can have.
+var runningStatus = status.Status{
+	Plan:  &campaign.Plan{Format: campaign.PlanFormat, Name: "sample", Jobs: []campaign.Group{{Kinds: []string{"lock"}}}},
+	State: status.Running, Began: time.Unix(0, 0), Now: time.Unix(9, 0), Ends: time.Unix(99, 0), Last: time.Unix(8, 0), Units: 9,
+	Done: 1, Unequal: []int{0}, Unknown: map[int]string{1: "it froze"}, Problems: []string{"the disk is full"},
+	Workers: []status.Worker{{Name: "one", Build: "a build", System: "linux/amd64", Refused: "another build", Unit: -1}},
+	Jobs: []status.Job{{Job: campaign.Job{Kind: "lock", Recipe: "ours", Strategy: sim.Exhaustive}, Took: time.Second,
+		Struck: map[string]int{"loss": 1}, Found: []status.Found{{Property: "order", ID: "order-1", Story: "s"}}}},
+}
+
+// recordedStatus is what torture-campaign status --json has printed of a campaign that had ended.
+func recordedStatus(t *testing.T) (s status.Status) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(repositoryFile(t, "internal/schemas/testdata/status.json")))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// statusSample is a status as torture-campaign status --json prints it.
+func statusSample(t *testing.T, s status.Status) []byte {
+	t.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// transcript adds the lines of the worker protocol that docs/workers.md shows. A test of package worker replays them.
+func transcript(t *testing.T, found map[string][][]byte) {
+	t.Helper()
+	text := repositoryFile(t, "docs/workers.md")
+	block := regexp.MustCompile("(?s)```transcript\n(.*?)```").FindSubmatch(text)
+	if block == nil {
+		t.Fatal("docs/workers.md has no transcript")
+	}
+	for line := range bytes.Lines(block[1]) {
+		name, line := "worker-command", bytes.TrimSpace(line)
+		switch {
+		case bytes.HasPrefix(line, []byte("<")):
+			name = "worker-reply"
+		case found["worker-assignment"] == nil:
+			name = "worker-assignment"
+		}
+		found[name] = append(found[name], line[2:])
+	}
 }
 
 // campaign adds the files of a small campaign.
@@ -252,6 +351,15 @@ func (d *folder) write(name, text string) {
 	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(text), 0o644); err != nil {
 		d.t.Fatal(err)
 	}
+}
+
+// empty makes a folder.
+func (d *folder) empty(name string) string {
+	d.t.Helper()
+	if err := os.Mkdir(filepath.Join(d.dir, filepath.FromSlash(name)), 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+	return name
 }
 
 func (d *folder) lines(name string) (lines [][]byte) {

@@ -3,18 +3,47 @@ package page
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/zktorture/zktorture/campaign"
 	"github.com/zktorture/zktorture/campaign/failures"
 	"github.com/zktorture/zktorture/internal/ciformat"
 	"github.com/zktorture/zktorture/internal/plaintext"
+	"github.com/zktorture/zktorture/internal/shellword"
 	"github.com/zktorture/zktorture/sim"
 )
 
 // JUnit writes JUnit XML: a case for the campaign itself, which is an error if it is red or unknown, one for each
 // job, and one for each known failure that was run again. What animals of the zoo break is expected, and passes.
-func (o Outcome) JUnit(w io.Writer) error {
+func (o Outcome) JUnit(w io.Writer) error { return o.ci().JUnit(w) }
+
+// SARIF returns what writes SARIF: the failures of all jobs but those of animals, and the known ones that broke again.
+// Folder is the one that has the page, "" if there is none.
+func (o Outcome) SARIF(folder string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		r := o.ci()
+		for n, job := range o.Report.Jobs {
+			problems := r.Cases[1+n].Problems // after the campaign itself
+			for i := range problems {
+				p, f := &problems[i], job.Failures[i]
+				p.Of, p.ID, p.Code = fmt.Sprintf("%s (%s)", job.Job.Kind, job.Job.Recipe), f.ID, f.Code
+				p.Steps = o.Report.Retold(n, i)
+				if folder != "" {
+					p.File = filepath.Join(folder, filepath.FromSlash(storyFile(n, i)))
+					p.Again = "replay: torture replay " + shellword.Quote(p.File)
+				}
+			}
+		}
+		if folder != "" {
+			r.File = filepath.Join(folder, "index.html")
+		}
+		return r.SARIF(w)
+	}
+}
+
+// ci is the report for CI services.
+func (o Outcome) ci() ciformat.Report {
 	j := o.Judge()
 	self := ciformat.Case{Name: "the campaign did what it says", Verdict: sim.VerdictOK}
 	if reasons := j.Reasons(); len(reasons) > 0 {
@@ -37,7 +66,7 @@ func (o Outcome) JUnit(w io.Writer) error {
 	for _, job := range o.Status.Jobs {
 		r.Seconds += job.Took.Seconds()
 	}
-	return r.JUnit(w)
+	return r
 }
 
 // caseOf is the case of a job.

@@ -130,7 +130,7 @@ func (o Outcome) failures() []*failure {
 				Night: recipeOf(known[at].Night, job.Job),
 			}
 			if f.Counterexample != nil {
-				p.File = fmt.Sprintf("%s/job%d-%d.json", storiesDir, n, i)
+				p.File = storyFile(n, i)
 			}
 			known[at].Places = append(known[at].Places, p)
 		}
@@ -244,6 +244,9 @@ func (o Outcome) name() string {
 // storiesDir is the folder of the stories, within that of the report.
 const storiesDir = "stories"
 
+// storyFile is the counterexample of a failure of a job, within the report's folder.
+func storyFile(job, at int) string { return fmt.Sprintf("%s/job%d-%d.json", storiesDir, job, at) }
+
 // Stories is how many pages of stories a report has at most, if nobody says otherwise: each takes about a second to make.
 const Stories = 200
 
@@ -305,15 +308,8 @@ func (o Outcome) tell(dir string, all []*failure, stories int) error {
 // story is the page of a failure's story; nil if this program cannot make it, as the recipe is of another program, or
 // the mode. The story as text is in the report.
 func (o Outcome) story(job, at int, file string) []byte {
-	plan := o.Report.Plan
-	if plan == nil {
-		return nil
-	}
-	if list, err := plan.List(); err != nil || job >= len(list) {
-		return nil
-	}
-	w, _, err := plan.Config(job)
-	if err != nil {
+	w := o.Report.Workload(job)
+	if w == nil {
 		return nil
 	}
 	s, err := story.Tell(context.Background(), w, o.Report.Jobs[job].Failures[at].Counterexample)

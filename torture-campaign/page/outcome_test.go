@@ -2,10 +2,13 @@ package page
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -251,5 +254,49 @@ func TestStoriesAreBounded(t *testing.T) {
 		if len(pages) != most || len(files) == 0 {
 			t.Errorf("of at most %d stories there are the pages %v, and the files %v", most, pages, files)
 		}
+	}
+}
+
+// SARIF has what is broken in recipes, with its counterexample, and nothing of what is expected.
+func TestSARIF(t *testing.T) {
+	o, dir := night(t), t.TempDir()
+	if err := o.Write(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	code := o.Report.Jobs[0].Failures[0].Code
+	if len(code) == 0 {
+		t.Fatal("the first has no line of code")
+	}
+	const module = "github.com/zktorture/zktorture"
+	broken, _, _ := strings.Cut(strings.TrimPrefix(code[0], module+"/"), ":")
+	for name, text := range map[string]string{"go.mod": "module " + module + "\n", broken: ""} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	if err := o.SARIF(dir)(&out); err != nil {
+		t.Fatal(err)
+	}
+	var log ciformat.Log
+	if err := json.Unmarshal(out.Bytes(), &log); err != nil {
+		t.Fatal(err)
+	}
+	var at []string
+	for _, r := range log.Runs[0].Results {
+		place := ""
+		for _, l := range r.Locations {
+			place = l.Physical.Artifact.URI
+		}
+		at = append(at, r.Level+" "+place)
+	}
+	want := []string{"error " + broken, "error stories/job1-0.json", "error ", "warning index.html"}
+	if !slices.Equal(at, want) || steers(out.String()) {
+		t.Errorf("the results are at %q, not at %q:\n%s", at, want, out.String())
+	}
+	first := log.Runs[0].Results[0]
+	if first.Fingerprints["zktortureFailure/v1"] == "" || !strings.Contains(first.Message.Text, "stories/job0-0.json") {
+		t.Errorf("the first is %+v", first)
 	}
 }
