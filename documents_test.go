@@ -221,15 +221,3 @@ func TestFormatsAreListed(t *testing.T) {
 		t.Errorf("only %d formats were found in the code", seen)
 	}
 }
-
-// retired are words that this project once had of its own, and for which the field has terms.
-var retired = regexp.MustCompile(`(?i)\b(turnstile|torment(or|ed)?|blows?|badday|menu ?taker|soothed?|weaver|` +
-	`plain ?line|outcome3|wishes|lanes)\b`)
-
-func TestRetiredWords(t *testing.T) {
-	for name, text := range pages(t) {
-		for _, word := range retired.FindAllString(code.ReplaceAllString(text, ""), -1) {
-			t.Errorf("%s says %q: take the field's term", name, word)
-		}
-	}
-}

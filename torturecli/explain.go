@@ -31,7 +31,7 @@ type explainCmd struct {
 	Around      int           `help:"How many operations of the history to show before and after each that matters." default:"3" range:"0.." needs:"model"`
 	Interactive bool          `help:"Read the story in the terminal: scroll, search, fold, with the details of each step. Needs the program torture-explain." excludes:"json,html"`
 	JSON        bool          `name:"json" help:"Print the story as one JSON object instead."`
-	Beside      string        `placeholder:"FILE|RECIPE" help:"Put a second run beside it: of another file of these kinds, or the same choices with another recipe, such as the mended one."`
+	Beside      string        `placeholder:"FILE|RECIPE" help:"Put a second run beside it: of another file of these kinds, or the same choices with another recipe, such as the fixed one."`
 	HTML        string        `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output." excludes:"json"`
 }
 

@@ -71,7 +71,7 @@ type listedAnimal struct {
 
 	Kind   string `json:"kind"`
 	Recipe string `json:"recipe"` // for torture run, as is …
-	Twin   string `json:"twin"`   // … its twin, in which the bug is mended
+	Twin   string `json:"twin"`   // … its twin, in which the bug is fixed
 }
 
 // section is something that can be listed.

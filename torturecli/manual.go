@@ -130,7 +130,7 @@ var commands = manual.With(commandName, manual.Manual{
 		Examples: []manual.Example{{Meaning: "Say what works here, and how to get the rest.", Line: "torture doctor"}},
 	},
 	"demo": {Statuses: done("The demonstration came to its end."), Examples: []manual.Example{
-		{Meaning: "Go through a bug, its story and its mend.", Line: "torture demo --no-pause"},
+		{Meaning: "Go through a bug, its story and its fix.", Line: "torture demo --no-pause"},
 	}},
 	"new": {Statuses: done("The files were written."), Examples: []manual.Example{
 		{Meaning: "Write a first lock and its test, in a folder of a module of yours.", Line: "torture new lock mylock"},

@@ -58,7 +58,7 @@ type cli struct {
 	Worker  workerCmd  `cmd:"" hidden:"" help:"Serve a recipe to a runner, by the protocol of docs/workers.md."`
 	List    listCmd    `cmd:"" help:"List workloads, recipes, faults, strategies and models, or the zoo."`
 	Doctor  doctorCmd  `cmd:"" help:"Look what works here, and say how to get what is missing."`
-	Demo    demoCmd    `cmd:"" help:"Go through a bug, its story and its mend, in three minutes."`
+	Demo    demoCmd    `cmd:"" help:"Go through a bug, its story and its fix, in three minutes."`
 
 	Man        manual.Cmd           `cmd:"" help:"Print the man page of a command, or write all man pages to a folder."`
 	Completion completion.ScriptCmd `cmd:"" help:"Print a script that completes command lines in a shell."`

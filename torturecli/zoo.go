@@ -22,8 +22,8 @@ type zooCmd struct {
 	Confirm     bool          `help:"Make each counterexample happen on three real servers, started here, too. Twins are left out." needs:"backend=sim"`
 	JSON        bool          `name:"json" help:"Print one JSON object to standard output and nothing else there." xor:"output"`
 	Exact       bool          `help:"Hunt in exact mode, and what needs it, too: see torture run --exact." needs:"backend=sim" excludes:"confirm" why:"what the Go runtime decides cannot be repeated on real servers"`
-	Source      bool          `help:"Hunt nothing: print the functions in which a bug makes a difference, with it (-) and mended (+)." xor:"output" excludes:"seed,episodes,backend,duration,confirm,exact,out,json,junit,summary" why:"it hunts nothing"`
-	AsPublished bool          `help:"With --source: the whole recipe, as it was published with all of its bugs (-) and mended (+)." needs:"source"`
+	Source      bool          `help:"Hunt nothing: print the functions in which a bug makes a difference, with it (-) and fixed (+)." xor:"output" excludes:"seed,episodes,backend,duration,confirm,exact,out,json,junit,summary" why:"it hunts nothing"`
+	AsPublished bool          `help:"With --source: the whole recipe, as it was published with all of its bugs (-) and fixed (+)." needs:"source"`
 	Out         string        `placeholder:"DIR" help:"Write the counterexample of each animal that is found to DIR/ID.json, for torture explain and torture replay." needs:"backend=sim"`
 	ciFlags     `embed:""`
 }

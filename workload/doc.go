@@ -60,5 +60,5 @@
 // A recipe may promise less than its kind, or need something: an [Option] says so, such as [Unfair] or [Beside]. What
 // is waived is not judged, and a run says so.
 //
-// Recipes that are known to be broken, each with a twin that is mended, hold all this to account: see package zoo.
+// Recipes that are known to be broken, each with a twin that is fixed, hold all this to account: see package zoo.
 package workload

@@ -29,7 +29,7 @@
 //
 // Its counterexample breaks no more if, since it was last seen, one of those with which it was seen then was run again
 // and nothing broke. That alone says little, as choices mean something else once a recipe has changed: a mistake can be
-// mended, or its run be another. So a search has to say it, too. It is well searched if, since it was last seen, at
+// fixed, or its run be another. So a search has to say it, too. It is well searched if, since it was last seen, at
 // least three sightings were to be expected: the share of the episodes of a job that broke its property when it was
 // found by a strategy, the least ever, times the episodes of jobs of that strategy. Then it would be missed by chance
 // in one case of twenty. A search of all executions that comes to its end is enough by itself if one has found the

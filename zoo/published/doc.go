@@ -4,7 +4,7 @@
 // # The model
 //
 // A file is a recipe, and carries all bugs that the recipe is known for. Each bug has an id, W1 say, and is a switch:
-// the published line in one branch, its mend in the other.
+// the published line in one branch, its fix in the other.
 //
 //	if w.bugs.Has("W1") { // BUG: W1 also when it is gone already: nobody will wake us, the list must be read again
 //		_, _, watch, err = w.zookeeper.ExistsW(predecessor)
@@ -13,20 +13,20 @@
 //	}
 //
 // [Bugs] is what a recipe is made with, and says which of the switches are on: [AllBugs] is the recipe as it was
-// published, [NoBugs] the recipe mended, and [OnlyBugs] of one id an animal of the zoo, mended but for that bug. So
-// animal and mended twin differ in nothing else. Has tells whether a bug is on; Later tells the same of a bug that
+// published, [NoBugs] the recipe fixed, and [OnlyBugs] of one id an animal of the zoo, fixed but for that bug. So
+// animal and fixed twin differ in nothing else. Has tells whether a bug is on; Later tells the same of a bug that
 // the recipe did not have yet when
 // it was published, and got in a later version: AllBugs does not mean it. The comment "BUG: W1" says what is wrong,
 // also at lines without a switch; results/zoo.md lists all ids with what they break, and the zoo which bugs have no
 // animal, and why.
 //
-// No file reads as it was published, because of the switches. The command shows it without them, and the mend beside
+// No file reads as it was published, because of the switches. The command shows it without them, and the fix beside
 // it:
 //
 //	torture zoo --source W1                    what the bug W1 is: the functions in which it makes a difference
 //	torture zoo --source --as-published W1     the whole recipe with all of its bugs
 //
-// To be hunted alone a bug needs the others mended, also those by which a class fails at its first call and hides the
+// To be hunted alone a bug needs the others fixed, also those by which a class fails at its first call and hides the
 // rest. So the twins have what the originals lack: a guid in each name (W3, DQ5), a sync before a list that must not
 // be old (W8, DQ7), czxids after the wrap (W14, DQ6), a look at the own znode when a session has been replaced (W7).
 // Some bugs need a second one in force to show at all; --source names it. W0 is what the corpus does not list: a

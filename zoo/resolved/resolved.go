@@ -1,5 +1,5 @@
 // Package resolved shows the recipes of package published without their switches: what an animal of the zoo is, and
-// its mend.
+// its fix.
 //
 // # The model
 //
@@ -20,11 +20,11 @@ import (
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
-// Function is a function or method that is not the same with bugs in force and mended.
+// Function is a function or method that is not the same with bugs in force and fixed.
 type Function struct {
 	File              string // in package published
 	Name              string
-	Published, Mended string // its text, formatted, with its doc; without switches
+	Published, Fixed string // its text, formatted, with its doc; without switches
 }
 
 // Functions returns the functions that differ with these bugs in force from those without any, none if there is none.
@@ -42,13 +42,13 @@ func Functions(bugs published.Bugs) ([]Function, error) {
 		if err != nil {
 			return nil, err
 		}
-		mended, err := functionsOf(name, published.NoBugs())
+		fixed, err := functionsOf(name, published.NoBugs())
 		if err != nil {
 			return nil, err
 		}
 		for i, f := range broken {
-			if f.text != mended[i].text {
-				found = append(found, Function{name, f.name, f.text, mended[i].text})
+			if f.text != fixed[i].text {
+				found = append(found, Function{name, f.name, f.text, fixed[i].text})
 			}
 		}
 	}
@@ -65,8 +65,8 @@ func indifferent(name string, bugs published.Bugs) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	mended, err := decide(src, published.NoBugs())
-	return bytes.Equal(broken, mended), err
+	fixed, err := decide(src, published.NoBugs())
+	return bytes.Equal(broken, fixed), err
 }
 
 // File returns a file of package published with the switches decided, as text.
