@@ -16,8 +16,8 @@ import (
 // cleanCmd removes the leftovers of runs on the user's servers.
 type cleanCmd struct {
 	Servers     string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, with /chroot if the runs had one."`
-	Root        string `placeholder:"PATH" help:"The root of a run. Default: all directly below / or the chroot."`
-	Yes         bool   `help:"Remove them. Without this they are only listed."`
+	Root        string `placeholder:"PATH" help:"The root of one run. Default: the roots of all runs, directly below / or the chroot."`
+	Yes         bool   `help:"Delete the roots, instead of only listing them."`
 	accessFlags `embed:""`
 }
 

@@ -13,7 +13,7 @@ import (
 
 type demoCmd struct {
 	Out     string `placeholder:"DIR" help:"A folder for the counterexamples, which must not exist. Default: a temporary one, which is kept."`
-	NoPause bool   `name:"no-pause" help:"Print all pages at once. This is so, too, where nobody can press Enter: without a terminal."`
+	NoPause bool   `name:"no-pause" help:"Print all pages at once, as is done without a terminal."`
 }
 
 // page is a step of the demo: what it is about, and a command with the exit status that it has to have.

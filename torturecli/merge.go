@@ -21,11 +21,11 @@ import (
 
 type mergeCmd struct {
 	Plan    string   `required:"" placeholder:"FILE" help:"The plan of the campaign."`
-	Files   []string `arg:"" help:"Results of units as torture part writes them, sums as --partial writes them, or folders of both."`
-	Partial string   `placeholder:"FILE" help:"Conclude nothing: write the sum to this file, for another merge." excludes:"out,json,all,junit,summary" why:"it concludes nothing"`
+	Files   []string `arg:"" help:"Results that torture part has written, sums that --partial has written, or folders of both."`
+	Partial string   `placeholder:"FILE" help:"Write only the sum of the results to this file, for another merge." excludes:"out,json,all,junit,summary" why:"it concludes nothing"`
 	Out     string   `help:"A folder for the report and counterexamples, which must not exist. Default: only counterexamples are written, to counterexamples/."`
-	JSON    bool     `name:"json" help:"Print the report as one JSON object to standard output and nothing else there."`
-	All     bool     `help:"Tell the story of each property that broke, and not of the likely root alone." excludes:"json" why:"the object has all stories"`
+	JSON    bool     `name:"json" help:"Print the report as one JSON object, and nothing else, to standard output."`
+	All     bool     `help:"Print the story of each property that broke, not only that of the likely cause." excludes:"json" why:"the object has all stories"`
 	ciFlags `embed:""`
 }
 

@@ -26,11 +26,11 @@ import (
 
 // proxyCmd is a proxy between foreign clients and servers.
 type proxyCmd struct {
-	Listen       string `help:"Address that the clients connect to, without TLS." default:"127.0.0.1:21810"`
-	Servers      string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers. A chroot stays with the clients."`
-	Expose       bool   `help:"Let whoever reaches --listen from another machine use the certificate of --tls-cert. Without this, --listen must be the loopback's then." needs:"tls-cert"`
-	Faults       string `help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry; all or none." default:"all"`
-	Log          string `placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file. Default: standard output."`
+	Listen       string `help:"The address that clients connect to, without TLS." default:"127.0.0.1:21810"`
+	Servers      string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, without a chroot, which belongs in the clients' connect string."`
+	Expose       bool   `help:"With --tls-cert: allow a --listen address that other machines can reach. Whoever connects to it acts with that certificate." needs:"tls-cert"`
+	Faults       string `help:"The faults that may strike: loss, hold, refuse, stall, watch and expiry, with commas between them; all; or none." default:"all"`
+	Log          string `placeholder:"FILE" help:"Append a line of JSON to this file for each fault that struck. Default: standard output."`
 	oddsFlags    `embed:""`
 	tlsFlags     `embed:""`
 	metricsFlags `embed:""`
@@ -38,9 +38,9 @@ type proxyCmd struct {
 
 // oddsFlags say how often faults strike, and which.
 type oddsFlags struct {
-	Every int     `placeholder:"N" help:"One request in N draws a fault. Default: 100, unless there is a --rate." range:"1.." excludes:"rate,faults=none"`
-	Rate  float64 `placeholder:"N" help:"N faults a minute for each client, however many requests it makes, instead of --every." range:">0" excludes:"faults=none"`
-	Seed  *uint64 `help:"Equal seeds, equal faults for equal clients. Default: a fresh one, which is printed." excludes:"faults=none"`
+	Every int     `placeholder:"N" help:"One request in N draws a fault. Default: 100, or none with --rate." range:"1.." excludes:"rate,faults=none"`
+	Rate  float64 `placeholder:"N" help:"Instead of --every: N faults a minute for each client, however many requests it makes." range:">0" excludes:"faults=none"`
+	Seed  *uint64 `help:"Equal seeds give equal clients equal faults. Default: a new one, which is printed." excludes:"faults=none"`
 }
 
 // everyDefault is the default of --every, in requests.

@@ -9,8 +9,8 @@ import (
 )
 
 type replayCmd struct {
-	File    string `arg:"" help:"A counterexample that torture run has written, or what a run that died has left behind."`
-	Backend string `help:"Where: sim; or ensemble, to make the same happen on three real servers, started here." default:"sim" oneof:"sim,ensemble"`
+	File    string `arg:"" help:"A counterexample that torture run has written, or the file that a run that died has left."`
+	Backend string `help:"Where to run: sim (simulated), or ensemble, to make the same happen on three real servers, started on this machine." default:"sim" oneof:"sim,ensemble"`
 }
 
 // Run executes the command.

@@ -14,7 +14,7 @@ import (
 
 // testCmd is go test in exact mode.
 type testCmd struct {
-	Args []string `arg:"" optional:"" help:"What go test takes: packages and flags."`
+	Args []string `arg:"" optional:"" help:"Arguments for go test: packages and flags."`
 }
 
 // Run runs go vet as go test does, then go test, whose exit status is the command's. They are apart because go vet does not
