@@ -1,11 +1,11 @@
-// Package resolved shows the recipes of package published without their switches: what an animal of the zoo is, and
-// its fix.
+// Package resolved shows the recipes of package published without their switches: the code of an animal of the zoo,
+// and the code of its fix.
 //
 // # The model
 //
-// A file of package published carries several bugs, each a switch that asks whether the bug is in force. [Functions]
-// decides all switches, once as they are with the bugs of an animal and once as they are without any, and returns
-// what differs. The source is that of which this program was made.
+// A file of package published has several bugs, each behind a switch that asks whether the bug is on. [Functions]
+// resolves all switches twice, with the bugs of an animal and without any, and returns the functions that differ. The
+// source is the one that this program was built from.
 package resolved
 
 import (
@@ -20,10 +20,10 @@ import (
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
-// Function is a function or method that is not the same with bugs in force and fixed.
+// Function is a function or method that differs between the recipe with bugs and the fixed one.
 type Function struct {
-	File              string // in package published
-	Name              string
+	File             string // in package published
+	Name             string
 	Published, Fixed string // its text, formatted, with its doc; without switches
 }
 
