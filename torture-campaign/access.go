@@ -23,7 +23,7 @@ func (f *accessFlags) to(address string) (engine.Access, string, error) {
 	for i, one := range list {
 		u, err := url.Parse(one)
 		if err != nil {
-			return a, "", fmt.Errorf("the address %s is no URL", strings.Split(one, "@")[0])
+			return a, "", fmt.Errorf("the address %s is not a URL", strings.Split(one, "@")[0])
 		}
 		if p := strings.Trim(u.Path, "/"); p != "" {
 			id = p

@@ -221,7 +221,7 @@ func (l *leading) work(ctx context.Context, j coordinator.Joining) {
 		err = worker.Work(ctx, nc, j.ID, workerConfig(l.slots(), l.plan, l.programs, l.folder.PlanFile(), l.say))
 	}
 	if err != nil && ctx.Err() == nil {
-		l.say("the workers of this process have ended: " + err.Error())
+		l.say("the workers of this process have stopped: " + err.Error())
 	}
 }
 

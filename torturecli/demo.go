@@ -123,7 +123,7 @@ func (p page) show(c *commandContext, number string) error {
 		if c.Err() != nil {
 			return errInterrupted
 		}
-		return fmt.Errorf("the demo did not go as it is told: exit status %d, and %d was expected; please report this",
+		return fmt.Errorf("the demo failed: exit status %d, and %d was expected; please report this",
 			status, p.status)
 	}
 	fmt.Fprintln(c.out)

@@ -38,7 +38,7 @@ func (n *newCmd) Run(c *commandContext) error {
 		}
 		fmt.Fprintln(c.out, file)
 	}
-	fmt.Fprintf(c.out, "\nThis first lock is wrong. See how:\n\n  go test %s\n", packagePath(n.Dir))
+	fmt.Fprintf(c.out, "\nThis lock has a bug. Run its test to see it:\n\n  go test %s\n", packagePath(n.Dir))
 	return nil
 }
 

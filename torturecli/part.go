@@ -23,7 +23,7 @@ type partCmd struct {
 	Resolve bool   `help:"Run nothing, and print the plan with its list of jobs, from the kinds and recipes of this program." xor:"what"`
 	Serve   bool   `help:"Take requests from standard input, as a worker of a campaign does (docs/campaign.md)." xor:"what"`
 	Exact   bool   `help:"With --serve: run in exact mode, for jobs that need it." needs:"serve"`
-	Out     string `placeholder:"FILE|DIR" help:"Write the result to this file, or to a file such as unit-000017.json in this folder. The file is never half written. Default: standard output." excludes:"units,resolve,serve" why:"it is for the result of a unit"`
+	Out     string `placeholder:"FILE|DIR" help:"Write the result to this file, or to a file such as unit-000017.json in this folder. The file is never half written. Default: standard output." excludes:"units,resolve,serve" why:"it is only for the result of a unit"`
 }
 
 // Run executes the command. Its status is 0 if a result was written, whatever it says: violations are for torture
@@ -71,7 +71,7 @@ func (p *partCmd) number() (int, error) {
 	}
 	n, err := strconv.Atoi(index)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %q is no number of a unit", indexVariable, index)
+		return 0, fmt.Errorf("%s: %q is not the number of a unit", indexVariable, index)
 	}
 	return n, nil
 }

@@ -73,7 +73,7 @@ func (p *proxyCmd) Run(c *commandContext) error {
 		return err
 	}
 	defer stop()
-	fmt.Fprintf(c.err, "torture: %s stands for %s; faults %s, seed %d\n", chaos.Addr(), strings.Join(cfg.Servers, ","),
+	fmt.Fprintf(c.err, "torture: %s forwards to %s; faults %s, seed %d\n", chaos.Addr(), strings.Join(cfg.Servers, ","),
 		p.Faults, cfg.Seed)
 	if reach != "" {
 		fmt.Fprintln(c.err, "torture: "+reach)
@@ -90,8 +90,8 @@ func (p *proxyCmd) config(c *commandContext) (chaosproxy.Config, error) {
 		return chaosproxy.Config{}, err
 	}
 	if chroot != "" {
-		return chaosproxy.Config{}, fmt.Errorf("--servers: a chroot is the clients' business: "+
-			"leave %s out here, and put it into their connect string", chroot)
+		return chaosproxy.Config{}, fmt.Errorf("--servers: a chroot belongs in the clients' connect string: "+
+			"move %s there", chroot)
 	}
 	if err := wireFaultNames(chaosproxy.Faults).findAll(c, p.Faults); err != nil {
 		return chaosproxy.Config{}, err
@@ -119,10 +119,10 @@ func (p *proxyCmd) reach() (string, error) {
 		return "", nil
 	case p.TLSCert != "" && !p.Expose:
 		return "", fmt.Errorf("--listen %s can be reached from other machines, "+
-			"and whoever connects would use the certificate of --tls-cert: "+
-			"listen on 127.0.0.1, or give --expose if that is meant", p.Listen)
+			"and whoever connects would act with the certificate of --tls-cert: "+
+			"listen on 127.0.0.1, or add --expose to allow that", p.Listen)
 	}
-	return fmt.Sprintf("%s can be reached from other machines: whoever connects is let through to the servers",
+	return fmt.Sprintf("%s can be reached from other machines, and anyone who connects reaches the servers",
 		p.Listen), nil
 }
 

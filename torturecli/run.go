@@ -28,15 +28,15 @@ type runCmd struct {
 	Clients     int           `help:"The greatest number of clients." default:"3" range:"1..16"`
 	Ops         int           `help:"The greatest number of operations of each user." default:"4" range:"1..100"`
 	Faults      string        `help:"The faults that may strike: names from torture list with commas between them, all, or none. Default: all that the backend has."`
-	Plan        string        `help:"On real servers: repeat the faults of this file, the DIR/faults.jsonl of an earlier run, perhaps edited. Default: the seed draws them." placeholder:"FILE" needs:"backend=serve|ensemble|live" excludes:"faults" why:"a plan says itself what strikes"`
-	Print       bool          `name:"print-plan" help:"On real servers: run nothing, and print the faults that the seed draws, for --plan: for --episodes rounds (100 by default), and for the servers within --duration." needs:"backend=serve|ensemble|live" excludes:"plan,json,out,junit,summary,metrics" why:"it prints what the seed draws, and runs nothing"`
+	Plan        string        `help:"On real servers: repeat the faults of this file, the DIR/faults.jsonl of an earlier run, perhaps edited. Default: the seed draws them." placeholder:"FILE" needs:"backend=serve|ensemble|live" excludes:"faults" why:"the plan determines what strikes"`
+	Print       bool          `name:"print-plan" help:"On real servers: run nothing, and print the faults that the seed draws, for --plan: for --episodes rounds (100 by default), and for the servers within --duration." needs:"backend=serve|ensemble|live" excludes:"plan,json,out,junit,summary,metrics" why:"it runs nothing"`
 	Strategy    string        `help:"How episodes are drawn: see torture list. Default: mix; on real servers random." names:"strategies"`
 	Near        []string      `help:"With --strategy near: counterexamples of this kind; each episode begins like one of them." placeholder:"FILE,…" needs:"strategy=near"`
 	AtMost      int           `help:"With --strategy exhaustive: the greatest number of faults in an execution, 0 to 6." default:"1" range:"0..6" needs:"strategy=exhaustive"`
 	Plain       bool          `help:"With --strategy exhaustive: search only the simplest plan, in which each user plays one part." needs:"strategy=exhaustive"`
 	Checkpoint  string        `help:"With --strategy exhaustive: save the search to this file every ten seconds, and continue from the file if it exists." placeholder:"FILE" needs:"strategy=exhaustive"`
 	Certificate string        `help:"With --strategy exhaustive: if the search is complete and nothing broke, write a certificate, which torture certify checks." placeholder:"FILE" needs:"strategy=exhaustive"`
-	Exact       bool          `help:"In simulation: draw, replay and shrink the decisions of the Go runtime, too (docs/exact.md). Passing episodes are run twice and compared." needs:"backend=sim|wire" excludes:"strategy=exhaustive" why:"an exhaustive search is of the recipe, and not of the Go runtime"`
+	Exact       bool          `help:"In simulation: draw, replay and shrink the decisions of the Go runtime, too (docs/exact.md). Passing episodes are run twice and compared." needs:"backend=sim|wire" excludes:"strategy=exhaustive" why:"an exhaustive search does not draw the decisions of the Go runtime"`
 	Once        bool          `help:"With --exact: run passing episodes once." needs:"exact"`
 	Episodes    int           `help:"The number of episodes. Default: 1000 in simulation, or as many as --duration allows. With --strategy exhaustive: the greatest number of runs. Default: no limit." range:"1.."`
 	Duration    time.Duration `help:"How long to run. Default: 30s on real servers." range:">0"`
@@ -44,8 +44,8 @@ type runCmd struct {
 	Out         string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
 	JSON        bool          `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
 	NoShrink    bool          `name:"no-shrink" help:"In simulation: leave counterexamples as they were found." needs:"backend=sim|wire"`
-	Coverage    bool          `help:"In simulation: also list the ways in which faults could have hit operations and did not." needs:"backend=sim|wire" excludes:"strategy=exhaustive" why:"an exhaustive search says itself how much it has seen"`
-	All         bool          `help:"Print the story of each property that broke, not only that of the likely cause." excludes:"json" why:"the object has no stories"`
+	Coverage    bool          `help:"In simulation: also list the ways in which faults could have hit operations and did not." needs:"backend=sim|wire" excludes:"strategy=exhaustive" why:"an exhaustive search reports its own coverage"`
+	All         bool          `help:"Print the story of each property that broke, not only that of the likely cause." excludes:"json" why:"the JSON object has no stories"`
 	Rate        float64       `help:"With --backend live: the greatest number of requests a second, for all clients together." range:"1.." needs:"backend=live"`
 	ciFlags     `embed:""`
 
@@ -165,13 +165,13 @@ func (r *runCmd) validate(c *commandContext) error {
 	case r.Backend == "live" && r.Servers == "":
 		return fmt.Errorf("--backend live needs --servers a:2181,…")
 	case r.Backend != "live" && r.accessFlags.given():
-		return fmt.Errorf("--auth and --tls-… are for --backend live: servers that are started here need neither; leave them out")
+		return fmt.Errorf("--auth and --tls-… are for --backend live: leave them out, because servers that are started here need neither")
 	case strings.HasPrefix(r.Recipe, worker.Foreign) && (r.Auth != "" || r.Rate != 0):
-		return fmt.Errorf("a recipe that another program serves knows neither --auth nor --rate")
+		return fmt.Errorf("a recipe that another program serves does not support --auth and --rate: leave them out")
 	case r.Strategy == sim.Near && len(r.Near) == 0:
-		return fmt.Errorf("--strategy near needs --near FILE,…: the counterexamples like which episodes begin")
+		return fmt.Errorf("--strategy near needs --near FILE,…: the counterexamples that episodes begin like")
 	case r.Strategy == sim.Exhaustive && r.Backend != "sim":
-		return fmt.Errorf("--strategy exhaustive is for --backend sim: leave one out")
+		return fmt.Errorf("--strategy exhaustive works only with --backend sim: leave one of them out")
 	}
 	return r.validateBackend()
 }
@@ -184,7 +184,7 @@ func (r *runCmd) validateBackend() error {
 	case simulates(r.Backend):
 		return nil
 	case r.Strategy != "random":
-		return fmt.Errorf("--strategy %s is for --backend sim and wire: on real servers only random is possible", r.Strategy)
+		return fmt.Errorf("--strategy %s works only with --backend sim and wire: real servers have only random", r.Strategy)
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func (r *runCmd) near() (known []sim.Choices, err error) {
 		case err != nil:
 			return nil, fmt.Errorf("--near %s: %w", name, err)
 		case c.Workload != r.Workload || c.Exact != sim.Exact():
-			return nil, fmt.Errorf("--near %s: it is of a %s, exact mode: %v; wanted is a %s, exact mode: %v", name, c.Workload,
+			return nil, fmt.Errorf("--near %s: it is of a %s, exact mode: %v; expected is a %s, exact mode: %v", name, c.Workload,
 				c.Exact, r.Workload, sim.Exact())
 		}
 		known = append(known, c.Choices)

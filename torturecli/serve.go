@@ -25,7 +25,7 @@ type serveCmd struct {
 	Control   string `placeholder:"ADDR" help:"Serve an HTTP API at http://ADDR with which tests inject faults: see docs/serve.md."`
 	Data      string `placeholder:"DIR" help:"Keep znodes and sessions in this folder. Default: only in memory."`
 	Faults    string `default:"none" help:"The faults that may strike: loss, hold, refuse, stall, watch, expiry, lag, kill, stop, quorum and deposed, with commas between them; all; or none."`
-	Plan      string `placeholder:"FILE" help:"Instead of --faults: repeat the faults of this file, the faults.jsonl of an earlier run, perhaps edited." excludes:"faults,every,rate,seed" why:"a plan says itself what strikes"`
+	Plan      string `placeholder:"FILE" help:"Instead of --faults: repeat the faults of this file, the faults.jsonl of an earlier run, perhaps edited." excludes:"faults,every,rate,seed" why:"the plan determines what strikes"`
 	Log       string `default:"faults.jsonl" placeholder:"FILE" help:"With --faults or --plan: append a line of JSON to this file for each fault that struck (${default})."`
 	zooFlags  `embed:""`
 	oddsFlags `embed:""`
@@ -91,9 +91,9 @@ func (s *serveCmd) Run(c *commandContext) error {
 func (s *serveCmd) check(c *commandContext) error {
 	switch {
 	case s.Port+s.Servers > 1<<16:
-		return fmt.Errorf("--port %d: there are no %d ports from there on", s.Port, s.Servers)
+		return fmt.Errorf("--port %d: there are fewer than %d ports from there on", s.Port, s.Servers)
 	case s.Reconfig && s.Data != "" && s.Port == 0:
-		return errors.New("--reconfig with --data needs a --port: the configuration that is kept names it")
+		return errors.New("--reconfig with --data needs a --port, because the stored configuration names it")
 	}
 	if err := wireFaultNames(servedFaults()).findAll(c, s.Faults); err != nil {
 		return err

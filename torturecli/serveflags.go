@@ -83,7 +83,7 @@ func (z *zooFlags) users() (users map[string]string, err error) {
 			return nil, fmt.Errorf("--user %q: NAME:PASSWORD is needed", user)
 		}
 		if _, twice := users[name]; twice {
-			return nil, fmt.Errorf("--user %s is there twice", name)
+			return nil, fmt.Errorf("--user %s is given twice", name)
 		}
 		users[name] = password
 	}

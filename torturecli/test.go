@@ -22,7 +22,7 @@ type testCmd struct {
 func (t *testCmd) Run(c *commandContext) error {
 	args := goTestArgs(t.Args)
 	if args.has("overlay") {
-		return errors.New("torture test has an -overlay of its own, and go test takes one only")
+		return errors.New("torture test needs -overlay for itself, and go test takes only one: leave it out")
 	}
 	build, err := exact.Prepare(c)
 	if err != nil {

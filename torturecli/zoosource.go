@@ -24,7 +24,7 @@ func (z *zooCmd) printSources(w io.Writer, animals []zoo.Animal) error {
 		case err != nil:
 			return err
 		case len(functions) == 0:
-			fmt.Fprintln(w, "it is no published recipe: its code is in zoo/zoo.go")
+			fmt.Fprintln(w, "this animal is not a published recipe: its code is in zoo/zoo.go")
 		case z.AsPublished:
 			err = printFiles(w, functions)
 		default:

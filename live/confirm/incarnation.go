@@ -262,7 +262,7 @@ func (p *incarnation) connect(ctx context.Context, s sim.Step) error {
 		came = func() bool { return p.expiriesSeen > told }
 	}
 	if !r.await(ctx, came) {
-		return errors.New("the client has been answered otherwise")
+		return errors.New("the client got another answer")
 	}
 	p.over = false
 	return nil

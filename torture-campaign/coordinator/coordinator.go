@@ -157,7 +157,7 @@ type fatalError struct{ error }
 func (c *Coordinator) trouble(err error) {
 	text := err.Error()
 	if errors.Is(err, errNoRoom) || errors.Is(err, syscall.ENOSPC) || strings.Contains(text, syscall.ENOSPC.Error()) {
-		text = fmt.Sprintf("The disk of %s is full: the campaign stands still, and goes on once there is room.", c.Folder)
+		text = fmt.Sprintf("The disk of %s is full: the campaign waits until there is space.", c.Folder)
 	}
 	c.mu.Lock()
 	news := text != c.problem

@@ -16,7 +16,7 @@ import (
 // job, and one for each known failure that was run again. What animals of the zoo break is expected, and passes.
 func (o Outcome) JUnit(w io.Writer) error {
 	j := o.Judge()
-	self := ciformat.Case{Name: "the campaign did what it says", Verdict: sim.VerdictOK}
+	self := ciformat.Case{Name: "the campaign did what its plan says", Verdict: sim.VerdictOK}
 	if reasons := j.Reasons(); len(reasons) > 0 {
 		self.Verdict, self.Reason = sim.VerdictUnknown, strings.Join(reasons, " ")
 	}
