@@ -221,3 +221,13 @@ func TestFormatsAreListed(t *testing.T) {
 		t.Errorf("only %d formats were found in the code", seen)
 	}
 }
+
+// TestGoVersionIsSaid checks that the pages which name the oldest version of Go name that of go.mod.
+func TestGoVersionIsSaid(t *testing.T) {
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(page(t, "go.mod"))[1]
+	for _, name := range []string{"README.md", "docs/explanation/compatibility.md", "docs/tutorial/index.md"} {
+		if !strings.Contains(page(t, name), "Go "+version+" or newer") {
+			t.Errorf("%s does not say that Go %s or newer is needed, as go.mod does", name, version)
+		}
+	}
+}
