@@ -222,14 +222,12 @@ func TestFormatsAreListed(t *testing.T) {
 	}
 }
 
-// retired are words that this project once had of its own, and for which the field has terms.
-var retired = regexp.MustCompile(`(?i)\b(turnstile|torment(or|ed)?|blows?|badday|menu ?taker|soothed?|weaver|` +
-	`plain ?line|outcome3|wishes|lanes)\b`)
-
-func TestRetiredWords(t *testing.T) {
-	for name, text := range pages(t) {
-		for _, word := range retired.FindAllString(code.ReplaceAllString(text, ""), -1) {
-			t.Errorf("%s says %q: take the field's term", name, word)
+// TestGoVersionIsSaid checks that the pages which name the oldest version of Go name that of go.mod.
+func TestGoVersionIsSaid(t *testing.T) {
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(page(t, "go.mod"))[1]
+	for _, name := range []string{"README.md", "docs/explanation/compatibility.md", "docs/tutorial/index.md"} {
+		if !strings.Contains(page(t, name), "Go "+version+" or newer") {
+			t.Errorf("%s does not say that Go %s or newer is needed, as go.mod does", name, version)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (p *Plan) checkVersions() error {
 	for i, version := range p.Go {
 		switch {
 		case !strings.HasPrefix(version, "go1."):
-			return fmt.Errorf("go: %q is no version: write it as GOTOOLCHAIN has it, such as \"go1.26.8\"", version)
+			return fmt.Errorf("go: %q is not a version: write it as in GOTOOLCHAIN, such as \"go1.26.8\"", version)
 		case slices.Contains(p.Go[:i], version):
 			return fmt.Errorf("go: %q is there twice: leave one out", version)
 		}

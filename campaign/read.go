@@ -81,7 +81,7 @@ func (s *strict) problem(name string, err error) error {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return s.at(fmt.Errorf("%s: the file is cut off here", name))
 	case errors.As(err, &syntax):
-		return s.at(fmt.Errorf("%s: this is no JSON: %w", name, err))
+		return s.at(fmt.Errorf("%s: this is not JSON: %w", name, err))
 	}
 	return s.at(err)
 }
@@ -138,7 +138,7 @@ func (s *strict) object(name string, t reflect.Type) error {
 		case !known:
 			return s.at(fmt.Errorf("unknown field %q in %s: there are %s", key, name, strings.Join(namesOf(t), ", ")))
 		case said[key]:
-			return s.at(fmt.Errorf("%s: it is there twice: leave one out", key))
+			return s.at(fmt.Errorf("%s is there twice: leave one out", key))
 		}
 		said[key] = true
 		if err := s.value(key, field); err != nil {
@@ -176,7 +176,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 func (d *Duration) UnmarshalText(text []byte) error {
 	parsed, err := time.ParseDuration(string(text))
 	if err != nil {
-		return fmt.Errorf("%q is no duration: write it as 30s, 10m or 8h", text)
+		return fmt.Errorf("%q is not a duration: write it as 30s, 10m or 8h", text)
 	}
 	*d = Duration(parsed)
 	return nil

@@ -128,9 +128,9 @@ func (m *Member) resumeIfPaused() error {
 func (e *Ensemble) strikeLag(m *Member, role string, delay time.Duration) (undo func() error, err error) {
 	switch {
 	case role == "":
-		return nil, errors.New("it does not serve, so it has nothing to be late with")
+		return nil, errors.New("it does not serve, so it cannot lag")
 	case role != "follower":
-		return nil, errors.New("it leads, and only who follows can lag")
+		return nil, errors.New("it is the leader, and only followers can lag")
 	case m.lagging() != 0:
 		return nil, fmt.Errorf("it lags already, by %v", m.lagging())
 	}

@@ -35,8 +35,8 @@ func (call *Call) Client() *Client { return call.client }
 
 // Client is the state of go-zookeeper's Conn: session, watches, pending requests. It is passive. Recipes call the
 // methods of its [Conn] handles; the owner of the network (one goroutine) moves it with Dial, Arrive, Deliver and
-// Break, and nothing else changes it. Each of them wakes the recipe's goroutines one at a time and calls settle after
-// each.
+// Break, and nothing else changes it. Each of them wakes the recipe's goroutines one at a time and waits after each
+// (see [NewClient]).
 //
 // Invariant: a call is in exactly one of unsent (no connection yet), sent (on the wire, not arrived) and waiting
 // (arrived, reply not delivered), or it is completed.
@@ -85,7 +85,7 @@ type Client struct {
 	// time. To be set before the first request.
 	HoldEvents bool
 
-	// SettlesWoken says that settle is needed only where a goroutine has been woken.
+	// SettlesWoken says that the wait of [NewClient] is needed only after a goroutine was woken.
 	SettlesWoken bool
 
 	// GUIDSeed makes the identities of this client's handles differ from other clients'.
@@ -141,13 +141,14 @@ const (
 var ErrRefused = errors.New("fakezk: the server is behind the client and refuses it")
 
 // NewClient returns a client that is not yet connected. timeout is the session timeout asked
-// for, in milliseconds; settle (nil: nothing) is called after each goroutine that was woken.
-func NewClient(network Network, servers *Ensemble, timeout int64, settle func()) *Client {
-	if settle == nil {
-		settle = func() {}
+// for, in milliseconds. await, which may be nil, is called after each goroutine that was woken; it waits until the
+// goroutine is blocked.
+func NewClient(network Network, servers *Ensemble, timeout int64, await func()) *Client {
+	if await == nil {
+		await = func() {}
 	}
 	c := &Client{
-		network: network, servers: servers, timeout: timeout, settle: settle,
+		network: network, servers: servers, timeout: timeout, settle: await,
 		events: make(chan zk.Event, eventBuffer),
 	}
 	c.latest, c.watches = c.latestRoom[:0], c.watchesRoom[:0]

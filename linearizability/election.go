@@ -1,7 +1,7 @@
 package linearizability
 
-// Election returns the model of an office that is held by one client at a time: the lock of [Lock], in the words of
-// elections.
+// Election returns the model of a leadership that one client has at a time. It is the model of [Lock] with the
+// operations of an election.
 //
 //	elected   waits until the client leads; the result is its token, a number, or null if there
 //	          are none

@@ -68,7 +68,7 @@ func ReadLeftRoot(conn recipes.Conn, root string) (LeftRoot, error) {
 	}
 	mark, marked := parseMark(data)
 	if !marked {
-		return LeftRoot{}, fmt.Errorf("%w: %s bears no mark of a run", ErrRoot, root)
+		return LeftRoot{}, fmt.Errorf("%w: %s has no mark of a run", ErrRoot, root)
 	}
 	r := LeftRoot{Mark: mark, Path: root, czxid: stat.Czxid}
 	if r.nodes, err = walk(conn, root); err != nil {

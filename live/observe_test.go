@@ -159,14 +159,14 @@ func (th *thief) compare(t *testing.T, h linearizability.History) {
 	t.Helper()
 	said := 0
 	for _, op := range h {
-		_, note, settled := strings.Cut(op.Note, "settled: ")
+		_, note, resolved := strings.Cut(op.Note, "resolved: ")
 		path, _, named := strings.Cut(note, " (czxid 0x")
 		switch {
 		case op.Op == "offer" || op.Op == "peek":
-		case settled && strings.Contains(op.Note, context.Canceled.Error()): // cancelled while it removed something
-		case op.Outcome == linearizability.Unknown && !settled:
-			t.Logf("not settled: %v: %s", op, op.Note)
-		case !settled:
+		case resolved && strings.Contains(op.Note, context.Canceled.Error()): // cancelled while it removed something
+		case op.Outcome == linearizability.Unknown && !resolved:
+			t.Logf("not resolved: %v: %s", op, op.Note)
+		case !resolved:
 		case op.Outcome == linearizability.Fail && !strings.HasPrefix(note, "it had no effect"),
 			op.Outcome == linearizability.OK:
 			t.Errorf("%v: %s", op, op.Note)
@@ -179,7 +179,7 @@ func (th *thief) compare(t *testing.T, h linearizability.History) {
 		}
 	}
 	if said == 0 || len(th.removed) > said {
-		t.Errorf("%d removals were settled; not these: %v", said, th.removed)
+		t.Errorf("%d removals were resolved; not these: %v", said, th.removed)
 	}
-	t.Logf("%d removals were settled, %d not", said, len(th.removed))
+	t.Logf("%d removals were resolved, %d not", said, len(th.removed))
 }

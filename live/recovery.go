@@ -10,7 +10,7 @@ import (
 	"github.com/zktorture/zktorture/workload"
 )
 
-// A round on real servers is a torture, and then a calm. What is to happen is armed before anybody begins,
+// A round on real servers has a torture phase and a liveness phase. What is to happen is armed before anybody begins,
 // and strikes at the requests that it was drawn for, or never. When everybody has finished, or waits, or
 // is about to look at what is left, all is healed, and every client has to reach its servers again before
 // anything is judged.

@@ -40,7 +40,7 @@ var serverFaults = []struct {
 	{"stop", "a server hangs", []ensemble.Fault{{Kind: ensemble.Stop}}},
 	{"partition", "servers lose each other: both ways, one way, or a part of what they say",
 		[]ensemble.Fault{{Kind: ensemble.Partition}, {Kind: ensemble.Mute}, {Kind: ensemble.Deaf}, {Kind: ensemble.Lossy, Percent: 30}}},
-	{"lag", "a server hears late of everything, and what clients read there is old",
+	{"lag", "a server gets all transactions late, so its clients read old data",
 		[]ensemble.Fault{{Kind: ensemble.Lag, DelayMS: 50}, {Kind: ensemble.Lag, DelayMS: 200}, {Kind: ensemble.Lag, DelayMS: 500}}},
 	{"leader", "any of these is aimed at the leader", nil},
 }

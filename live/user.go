@@ -74,8 +74,8 @@ func (u *User) Do(_ string, f func() string) {
 // Wait returns at once: who plays the round says when its users go on.
 func (u *User) Wait(time.Duration) {}
 
-// AwaitCalm returns false: that a round is calm is known when all its users have finished.
-func (u *User) AwaitCalm() bool { return false }
+// AwaitLiveness returns false: only after all users have finished is it known that the faults are over.
+func (u *User) AwaitLiveness() bool { return false }
 
 func (u *User) AwaitOthers() {
 	u.round.mu.Lock()

@@ -33,8 +33,8 @@ func (w *liveWorld) Crash(client, incarnation int) (at int64, crashed bool) {
 // CutOff is true, as it is not known.
 func (w *liveWorld) CutOff(int, int64, int64) bool { return true }
 
-// Calm is not known: a round is calm when all its users have finished.
-func (w *liveWorld) Calm(int64, int64) (d time.Duration, known bool) { return 0, false }
+// FaultFree is not known: only after all users have finished is it known that the faults are over.
+func (w *liveWorld) FaultFree(int64, int64) (d time.Duration, known bool) { return 0, false }
 
 func (w *liveWorld) Beliefs() (known bool) { return false }
 

@@ -41,7 +41,7 @@ import (
 //
 // # Errors
 //
-// Offer has unknown outcomes like [Queue.Offer], and [WithReceipts] settles them alike. A Claim never has: a claim
+// Offer has unknown outcomes like [Queue.Offer], and [WithReceipts] resolves them alike. A Claim never has: a claim
 // whose reply was lost is looked for, and one whose caller has gone away is given up in the background. [ErrLost]
 // from Done or Release means that the claim had ended before, or may have: another consumer has the item, or had it.
 // There is nothing to undo; the token takes care of it.

@@ -31,13 +31,13 @@ const itemPrefix = "qn-"
 //
 // # Unknown outcomes
 //
-// When the reply to a change is lost, Offer looks for its item, and a removal tries again, which settles most cases.
+// When the reply to a change is lost, Offer looks for its item, and a removal tries again, which resolves most cases.
 // What remains is an item that has gone meanwhile: the offer may have happened and been taken by another, the removal
 // may have been one's own or another's. Then an [*UnknownOutcomeError] tells which item is concerned, and has its
 // data. Repeating an Offer may then put the item in twice, not repeating it may lose it: items that carry an identity
 // of their own allow consumers to tell. A context that ends during a change has the same effect.
 //
-// [WithReceipts] settles the rest. Each change is then one multi together with a note in an ephemeral znode of this
+// [WithReceipts] resolves the rest. Each change is then one multi together with a note in an ephemeral znode of this
 // Queue value, dir/claim-<guid>: the identity of the change. After a lost reply that note tells whether the change
 // was made. Only a session that expires at that moment, or a caller that leaves, still makes an unknown outcome. The
 // price: each change is a transaction of two operations instead of one, in the same single request but with twice the

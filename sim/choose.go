@@ -8,7 +8,7 @@ import (
 )
 
 // Source is the only door by which nondeterminism enters a run. Choose returns a number below
-// n ≥ 2; 0 is always the calmest answer (the same client goes on, no fault). The label says what
+// n ≥ 2; 0 is always the simplest answer (the same client goes on, no fault). The label says what
 // is being chosen; a source may use it to weigh, never to do anything else.
 //
 // Random choice, replay, the sweep, rapid and a fuzzer's bytes are implementations.

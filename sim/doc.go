@@ -1,47 +1,46 @@
-// Package sim runs clients of ZooKeeper in a simulated world, through bad days, and says what they saw.
+// Package sim runs clients of ZooKeeper in a simulated world, under faults, and judges what they saw.
 //
 // # The model
 //
 // A world has servers ([fakezk]) and some client processes. Each process has a connection with one session and one or
-// more users, which are goroutines that run a script. Time is the world's. Nothing happens at the same moment as
-// anything else: the world takes one step after the other, and between steps every goroutine of every process is
-// blocked. A step lets one request reach the servers, one reply or event reach a client, one caller give up, one
-// process crash or come back, or time pass.
+// more users, which are goroutines that run a script. Time is virtual. Nothing happens at the same moment as anything
+// else: the world takes one step after the other, and between steps every goroutine of every process is blocked. In a
+// step one request reaches the servers, one reply or event reaches a client, one caller gives up, one process crashes
+// or comes back, or time passes.
 //
-// What a step is, which fault strikes, and what users try to do is drawn from one [Source] of choices. Equal choices
-// give equal runs, byte for byte: a run is its list of [Choices]. A campaign ([Run]) draws many; an episode that
-// breaks a property is shrunk by taking choices away, and kept as a [Counterexample] that can be run again
+// One [Source] of choices decides what each step is, which faults strike, and what users do. Equal choices give equal
+// runs, byte for byte: a run is its list of [Choices]. One run is an episode, and a campaign ([Run]) runs many. If an
+// episode breaks a property it is shrunk by taking choices away, and kept as a [Counterexample] that can be run again
 // ([Replay]).
 //
 // An episode has three phases. In the first, faults strike ([Faults]). In the second, the liveness phase, faults are
-// healed, dead sessions expire, and everybody has to finish. In the third the [Workload] judges: from what the users
-// saw, and from what is left at the servers.
+// healed, dead sessions expire, and every user has to finish. In the third the [Workload] judges what the users saw,
+// and what is left at the servers.
 //
 // # Doors
 //
-// A process reaches the servers by a [Door], which is the workload's choice. In process it has a [fakezk.Conn], which
+// A process reaches the servers through a [Door], which the workload chooses. In process it has a [fakezk.Conn], which
 // imitates go-zookeeper and wakes one goroutine at a time. Over the wire it has go-zookeeper's own *zk.Conn, or dials
-// by itself: connections are in memory, and the world sees frames. Steps, faults, sources, shrinking, stories and judges
-// are the same, and a step is a handshake, a request that arrives, a message that is delivered, or a fault. What is
-// different over the wire:
+// by itself; connections are in memory, and the world sees frames. Steps, faults, sources, shrinking, stories and
+// judges are the same. The differences over the wire are:
 //
-//   - Losses may also refuse a dial, leave a connection half open, reset it so that the client notices when it
+//   - The fault loss may also refuse a dial, leave a connection half open, reset it so that the client notices when it
 //     writes, or lose what goes in one direction only.
-//   - Pings are no steps and pass what is on its way, so that time alone breaks no connection that works. Which server
-//     answers an address is the world's choice.
-//   - Nothing can end the goroutines of a process that dies. They wait for answers until the episode is over, and get
-//     errors then. What stays behind nevertheless is no leak ([Result.Left]).
-//   - Users of a process share its connection, so a request is taken for the one's whom the world has just woken. If it
-//     had woken both, as when their connection broke, that is not known, nor what would follow from it
-//     ([World.Attributed], [Result.Partly]).
-//   - Go-zookeeper has goroutines of its own. Equal choices may give another run, unless the program was built in exact
-//     mode ([Exact]). A counterexample whose runs differed says so ([Divergence]).
+//   - Pings are not steps, and overtake everything that is under way, so that time alone breaks no connection that
+//     works. The world chooses which server answers an address.
+//   - The goroutines of a process that dies cannot be ended. They wait for answers until the episode is over, and then
+//     get errors. Those that still remain are not leaks ([Result.Left]).
+//   - The users of a process share its connection. A request is attributed to the user that the world has just woken.
+//     If it had to wake several, as when their connection broke, the request is not attributed, and what depends on
+//     that is not judged ([World.Attributed], [Result.Partly]).
+//   - Go-zookeeper has goroutines of its own. So equal choices may give different runs, unless the program was built in
+//     exact mode ([Exact]). A counterexample whose runs differed says so ([Divergence]).
 //   - An episode takes nine times as long.
 //
 // # Use
 //
 // [Check] tests a workload in a Go test, [Property] in a fuzz test, and [Run] is what the command torture runs.
-// Workloads of locks, queues and others are in package workload, which also has what it takes to write one's own.
+// Package workload has workloads for locks, queues and others, and what is needed to write your own.
 //
 // What the world can and cannot do to clients is in docs/FIDELITY.md.
 package sim

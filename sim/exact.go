@@ -10,7 +10,7 @@ import (
 // build leaves to the Go runtime is decided by the tape of choices then. Worlds of such a process run one after the other.
 func Exact() bool { return exactBuild }
 
-// The labels of what the Go runtime decides in exact mode. 0 is the calmest answer of each: first in, first out; the first
+// The labels of what the Go runtime decides in exact mode. 0 is the simplest answer of each: first in, first out; the first
 // case that is ready; the timer that was started first; the beginning of the map; the first of many streams of numbers.
 const (
 	LabelTurn    = "turn"      // which of the goroutines that are ready runs next?
@@ -32,10 +32,10 @@ type exactTape struct {
 	answers [exactKinds][]int
 	used    [exactKinds]int // how many of answers were used
 	one     bool            // answers[0] has those of all kinds, in the order of the questions
-	seed    uint64          // beyond the answers: 0 for the calmest, else what they are drawn from …
+	seed    uint64          // beyond the answers: 0 for the simplest, else what they are drawn from …
 	often   uint64          // … so that of 256 so many may be other than 0
 	made    []exactMade
-	count   int // how many of made there are; once it is full everything is calm
+	count   int // how many of made there are; once it is full all answers are 0
 }
 
 type exactMade struct{ kind, n, value uint32 }
@@ -49,7 +49,7 @@ func newExactTape() *exactTape {
 	return t
 }
 
-// close makes everything calm that happens between two steps.
+// close makes 0 the answer to everything between two steps.
 func (t *exactTape) close() { t.count = len(t.made) }
 
 // open forgets what was handed in last.
@@ -96,7 +96,7 @@ func (w *World) beginExact() {
 	}
 }
 
-// hand hands in what the source would answer while goroutines run. After the verdict everything is calm.
+// hand hands in what the source would answer while goroutines run. After the verdict all answers are 0.
 func (w *World) hand() {
 	if exactBuild && w.tape != nil && !w.ending {
 		w.tape.open()
@@ -162,7 +162,7 @@ func (a *aligned) told(t *exactTape) {
 // same in an ordinary build.
 type chance struct {
 	seed  uint64 // of the next time that goroutines run
-	often uint64 // of 256 decisions, how many may be other than the calmest; drawn once an episode
+	often uint64 // of 256 decisions, how many may be other than 0; drawn once an episode
 }
 
 func newChance(seed, episode uint64) chance {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// rapidSource draws choices through rapid, each from few bits, calm ones being small numbers: rapid shrinks by
+// rapidSource draws choices through rapid, each from few bits, simple ones being small numbers: rapid shrinks by
 // deletion and by lowering.
 type rapidSource struct{ t *rapid.T }
 

@@ -12,7 +12,7 @@ type Causal interface {
 	Follows(property, cause string) bool
 }
 
-// RootFirst sorts the violations of a campaign in the order in which to mend them. First comes the likely root: of
+// RootFirst sorts the violations of a campaign in the order in which to fix them. First comes the likely root: of
 // those that follow from no other, if the workload is [Causal], the one with the fewest steps, then the fewest
 // faults, then the one found first. The others are sorted in the same way.
 func RootFirst(w Workload, found []Found) {

@@ -11,13 +11,13 @@ import (
 var Strategies = map[string]string{
 	"mix":    "patterns, conflicts, pos and random in turns, in shares that were measured (results/search.md)",
 	"random": "each episode draws its own schedule and its own subset of the faults",
-	"pos":    "as random, but each order of two events that race is about as likely (partial-order sampling)",
-	"conflicts": "faults strike where something depends on them: two clients are at one znode, one writes by what it " +
-		"has read, or uses what the recipe gave it",
-	"patterns": "two or three faults, such as fit each other, strike requests of one client that follow each other",
+	"pos":    "like random, but both orders of two events that race are about equally likely (partial-order sampling)",
+	"conflicts": "faults strike where something depends on them: two clients use one znode, or a client writes " +
+		"by what it has read, or uses what the recipe gave it",
+	"patterns": "two or three faults that fit each other strike consecutive requests of one client",
 	Sweep: "an episode without faults is run again with one fault at every place where it could strike, " +
 		"then with sampled pairs and patterns",
-	Near:       "each episode begins like a known one, such as a counterexample, and goes on at random from a place that is drawn",
+	Near:       "each episode begins like a known one, such as a counterexample, and continues at random from a point that is drawn",
 	Exhaustive: "all executions with at most --at-most faults, each state once",
 }
 

@@ -26,7 +26,7 @@ type User struct {
 	conn    *fakezk.Conn
 	op      *Op
 	done    bool
-	resting bool // it waits for the liveness phase, see AwaitCalm
+	resting bool // it waits for the liveness phase, see AwaitLiveness
 	dead    atomic.Bool
 	guids   atomic.Uint64
 	spare   *outsideCall // memory to reuse
@@ -255,9 +255,9 @@ func (u *User) Wait(d time.Duration) {
 	}
 }
 
-// AwaitCalm waits for the liveness phase, which begins when all users wait for it or have finished; nothing strikes a process
+// AwaitLiveness waits for the liveness phase, which begins when all users wait for it or have finished; nothing strikes a process
 // whose users do. It is for a user who has finished its script and does something more.
-func (u *User) AwaitCalm() {
+func (u *User) AwaitLiveness() {
 	w := u.world
 	u.outside(outsideCall{
 		what: "calm", do: func() string { return "all faults are over" }, rests: true,

@@ -232,15 +232,15 @@ func (d *diagram) gutter() {
 
 func (d *diagram) heads() {
 	for i, c := range d.story.Clients {
-		d.canvas.text("head lane", d.clients[i], headHeight-14, c.Name)
+		d.canvas.text("head column", d.clients[i], headHeight-14, c.Name)
 	}
 	if len(d.servers) == 1 {
-		d.canvas.text("head lane", d.servers[0], headHeight-14, "ZooKeeper")
+		d.canvas.text("head column", d.servers[0], headHeight-14, "ZooKeeper")
 		return
 	}
-	d.canvas.text("head lane", (d.servers[0]+d.servers[len(d.servers)-1])/2, headHeight-28, "ZooKeeper servers")
+	d.canvas.text("head column", (d.servers[0]+d.servers[len(d.servers)-1])/2, headHeight-28, "ZooKeeper servers")
 	for i, x := range d.servers {
-		d.canvas.text("head lane", x, headHeight-12, strconv.Itoa(i))
+		d.canvas.text("head column", x, headHeight-12, strconv.Itoa(i))
 	}
 }
 

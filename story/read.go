@@ -13,7 +13,7 @@ func Read(r io.Reader) (*Story, error) {
 		return nil, fmt.Errorf("not a story, or cut off: %w", err)
 	}
 	if s.Format != Format {
-		return nil, fmt.Errorf("not a story that this version can read: its format is %q, wanted is %q", s.Format, Format)
+		return nil, fmt.Errorf("its format is %q, and this version reads %q", s.Format, Format)
 	}
 	return s, s.check()
 }

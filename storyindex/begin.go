@@ -67,7 +67,7 @@ func ReadBegin(dir string) (Begin, error) {
 			BeginName, err)
 	}
 	if b.Format != BeginFormat {
-		return Begin{}, fmt.Errorf("%s: the format is %.40q, and %q is known", BeginName, b.Format, BeginFormat)
+		return Begin{}, fmt.Errorf("%s: the format is %.40q, and this version reads %q", BeginName, b.Format, BeginFormat)
 	}
 	return b, nil
 }
@@ -102,7 +102,7 @@ func WholeRounds(history *os.File) (whole io.Reader, rest int64, err error) {
 // errCutOff reports the part of a history that was left out.
 func errCutOff(rest int64) error {
 	return fmt.Errorf("its last %d bytes are left out: "+
-		"the run was killed while it wrote a round's history, or is at it", rest)
+		"the run is writing the history of a round, or was killed while it did", rest)
 }
 
 // operations reads a history. That of a run that has begun consists of rounds; an incomplete round is left out, as

@@ -34,7 +34,7 @@ func TestHistoryOfKilledRun(t *testing.T) {
 			"its last 103 bytes are left out"},
 		"cut off before the empty line":      {rounds(5) + "\n" + late[:len(late)-1], "ok", "are left out"},
 		"broken, and cut off":                {rounds(5, 3) + "\n" + late[:poll], "violation", "are left out"},
-		"cut off in the first round":         {late[:poll], "", "there is no operation in it"},
+		"cut off in the first round":         {late[:poll], "", "it has no operations"},
 		"empty":                              {"", "", "no JSON, or cut off"},
 		"whole, but something else is in it": {rounds(5) + "\n{\"op\":1}\n\n", "not judged", "line 22"},
 		"whole, but its operations are others": {strings.ReplaceAll(rounds(5), "offer",

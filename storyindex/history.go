@@ -65,7 +65,7 @@ func (b *builder) recording(name string) (*recording, error) {
 	defer file.Close()
 	h, complete, err := b.operations(name, file)
 	if len(h) == 0 {
-		return nil, errors.Join(err, errors.New("there is no operation in it"))
+		return nil, errors.Join(err, errors.New("it has no operations"))
 	}
 	r := &recording{operations: h, complete: complete}
 	r.History = History{File: name, Count: len(h), Verdict: NotJudged, Outcomes: newOutcomes(h)}

@@ -101,7 +101,7 @@ func (b *builder) believe(r *recording) {
 		return
 	}
 	if r.Model != "" {
-		found := fmt.Sprintf("the run found that it breaks %s, of which the model knows nothing", r.found.Property)
+		found := fmt.Sprintf("the run found that it breaks %s, which is not a rule of the model", r.found.Property)
 		r.Reason = strings.TrimPrefix(r.Reason+"; "+found, "; ")
 	}
 	b.list(r, r.found, func() (*story.Story, error) {

@@ -10,10 +10,10 @@ import (
 
 // accessFlags say how to reach a server of NATS. Secrets are in files: other users see the arguments of processes.
 type accessFlags struct {
-	TokenFile   string `help:"The server's token: a copy of the coordinator's DIR/token." placeholder:"FILE" type:"path"`
-	Creds       string `help:"Credentials of NATS, if the server asks for such." placeholder:"FILE" type:"path"`
-	Fingerprint string `help:"Of the server's certificate, as the coordinator prints it." placeholder:"SHA256"`
-	CA          string `help:"Who has signed the server's certificate, in place of its fingerprint." placeholder:"FILE" type:"path"`
+	TokenFile   string `help:"The token of the campaign: a copy of the file DIR/token on the coordinator." placeholder:"FILE" type:"path"`
+	Creds       string `help:"Credentials for NATS, if the server needs them." placeholder:"FILE" type:"path"`
+	Fingerprint string `help:"The fingerprint of the server's certificate, as the coordinator prints it." placeholder:"SHA256"`
+	CA          string `help:"Instead of --fingerprint: the certificate authority of the server's certificate." placeholder:"FILE" type:"path"`
 }
 
 // to is the access to a server, and the campaign that its address names: "" if it names none.
@@ -23,7 +23,7 @@ func (f *accessFlags) to(address string) (engine.Access, string, error) {
 	for i, one := range list {
 		u, err := url.Parse(one)
 		if err != nil {
-			return a, "", fmt.Errorf("the address %s is no URL", strings.Split(one, "@")[0])
+			return a, "", fmt.Errorf("the address %s is not a URL", strings.Split(one, "@")[0])
 		}
 		if p := strings.Trim(u.Path, "/"); p != "" {
 			id = p

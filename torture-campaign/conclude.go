@@ -23,11 +23,11 @@ func (l *leading) conclude(report *campaign.Report) error {
 	forgot := l.compare(&outcome)
 	err := writeOutcome(reportFolder(l.folder), outcome)
 	if err != nil {
-		return fmt.Errorf("the report cannot be written: %w; start it again once that is mended: %s", err, l.again(l.folder))
+		return fmt.Errorf("the report cannot be written: %w; fix that, then continue with: %s", err, l.again(l.folder))
 	}
 	fmt.Fprintf(l.out, "Report: %s\n", filepath.Join(reportFolder(l.folder), "index.html"))
 	if forgot != nil {
-		return fmt.Errorf("the failures are not remembered: %w; start it again once that is mended: %s", forgot, l.again(l.folder))
+		return fmt.Errorf("the failures are not recorded: %w; fix that, then continue with: %s", forgot, l.again(l.folder))
 	}
 	return verdict(l.out, outcome)
 }

@@ -61,7 +61,7 @@ func (l *lookFlags) dial(ctx context.Context) (*engine.Campaign, *nats.Conn, err
 // statusCmd says how far a campaign is.
 type statusCmd struct {
 	lookFlags
-	JSON bool `help:"Print all that is known, as JSON."`
+	JSON bool `help:"Print the status as JSON."`
 }
 
 // Run asks the coordinator, or reads the books if there is none.
@@ -105,7 +105,7 @@ func (s *statusCmd) look(ctx context.Context) (now status.Status, err error) {
 type reportCmd struct {
 	lookFlags
 	HTML     string `name:"html" help:"Write the page into this folder." placeholder:"DIR" type:"path"`
-	Stories  int    `help:"Pages of stories at most, the news first (default: ${default})." default:"200" placeholder:"N"`
+	Stories  int    `help:"The greatest number of story pages, new failures first (default: ${default})." default:"200" placeholder:"N"`
 	JUnit    string `name:"junit" help:"Write JUnit XML into this file." placeholder:"FILE" type:"path"`
 	Markdown string `help:"Write Markdown into this file; default: print it." placeholder:"FILE" type:"path"`
 	SARIF    string `name:"sarif" help:"Write the failures as SARIF 2.1.0 into this file, for code hosts." placeholder:"FILE" type:"path"`

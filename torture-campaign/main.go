@@ -51,12 +51,12 @@ var tortures = []string{"part", "merge"}
 
 // cli is the command line.
 type cli struct {
-	Start  startCmd  `cmd:"" help:"Lead a campaign, with workers in this process; or go on with one, in its folder."`
-	Work   workCmd   `cmd:"" help:"Work for the campaign of another machine."`
-	Status statusCmd `cmd:"" help:"Say how far a campaign is."`
-	Report reportCmd `cmd:"" help:"Say what a campaign found, once it has ended."`
-	Part   struct{}  `cmd:"" help:"Run a unit of a plan: as torture part, see torture-campaign part --help."`
-	Merge  struct{}  `cmd:"" help:"Put results of units together: as torture merge, see torture-campaign merge --help."`
+	Start  startCmd  `cmd:"" help:"Start a campaign, with workers in this process, or continue one in its folder."`
+	Work   workCmd   `cmd:"" help:"Run units for a campaign that another machine has started."`
+	Status statusCmd `cmd:"" help:"Print the progress of a campaign."`
+	Report reportCmd `cmd:"" help:"Report what a finished campaign found."`
+	Part   struct{}  `cmd:"" help:"Run one unit of a plan, as torture part does: see torture-campaign part --help."`
+	Merge  struct{}  `cmd:"" help:"Combine results of units, as torture merge does: see torture-campaign merge --help."`
 
 	Man        manual.Cmd           `cmd:"" help:"Print the man page of a command, or write all man pages to a folder."`
 	Completion completion.ScriptCmd `cmd:"" help:"Print a script that completes command lines in a shell."`

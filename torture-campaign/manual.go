@@ -21,22 +21,22 @@ func done(ok string) []manual.Status {
 var commands = manual.With(commandName, manual.Manual{
 	"start": {Statuses: verdicts, Examples: []manual.Example{
 		{Meaning: "Run a campaign on this machine, and keep it in the folder night.", Line: "torture-campaign start plan.json --dir night"},
-		{Meaning: "Remember failures from night to night.", Line: "torture-campaign start plan.json --dir night --failures failures"},
-		{Meaning: "Let other machines work for it.", Line: "torture-campaign start plan.json --dir night --listen 0.0.0.0:4222"},
+		{Meaning: "Record failures, to compare them with those of other nights.", Line: "torture-campaign start plan.json --dir night --failures failures"},
+		{Meaning: "Accept workers on other machines.", Line: "torture-campaign start plan.json --dir night --listen 0.0.0.0:4222"},
 	}},
 	"work": {Statuses: done("The campaign has ended."), Examples: []manual.Example{
-		{Meaning: "Work for the campaign of another machine, as its coordinator prints it.",
+		{Meaning: "Run units for another machine, with the command line that its coordinator prints.",
 			Line: "torture-campaign work tls://coordinator:4222 --token-file token --ca ca.pem"},
 	}},
 	"status": {Statuses: done("The status was printed."), Examples: []manual.Example{
-		{Meaning: "Say how far the campaign of a folder is.", Line: "torture-campaign status night"},
-		{Meaning: "Print all that is known, as JSON.", Line: "torture-campaign status night --json"},
+		{Meaning: "Print the progress of a campaign.", Line: "torture-campaign status night"},
+		{Meaning: "Print the status as JSON.", Line: "torture-campaign status night --json"},
 	}},
 	"report": {Statuses: verdicts, Examples: []manual.Example{
 		{Meaning: "Print the report as Markdown.", Line: "torture-campaign report night"},
 		{Meaning: "Write it as a page, and for a CI service.", Line: "torture-campaign report night --html page --junit junit.xml"},
 	}},
-	"part": {Statuses: done("A result was written, whatever it says."), Examples: []manual.Example{
+	"part": {Statuses: done("A result was written, whatever its verdict."), Examples: []manual.Example{
 		{Meaning: "Run the unit with number 3.", Line: "torture-campaign part --plan plan.json --unit 3 --out results"},
 	}},
 	"merge": {Statuses: verdicts, Examples: []manual.Example{

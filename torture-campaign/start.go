@@ -23,21 +23,21 @@ import (
 
 // startCmd leads a campaign.
 type startCmd struct {
-	Plan     string `arg:"" help:"The plan, a file." type:"path"`
-	Dir      string `help:"Where the campaign is kept (default: campaign-NAME). Started again with the same one it goes on." type:"path"`
-	Workers  int    `help:"How many units this process runs at a time (default: one a processor); 0: none, others do." default:"-1" placeholder:"N"`
-	Listen   string `help:"Where other workers find it; beyond this machine with TLS (default: ${default}, a free port)." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
-	Page     string `help:"Where the live page is; beyond this machine with TLS and a password, the token; \"\": nowhere (default: ${default})." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
-	Failures string `help:"Remember failures in this folder, and run those again first that it knows." placeholder:"DIR" type:"path"`
+	Plan     string `arg:"" help:"The file of the plan." type:"path"`
+	Dir      string `help:"The campaign's folder (default: campaign-NAME). Start again with the same folder to continue a campaign." type:"path"`
+	Workers  int    `help:"How many units this process runs at a time (default: one for each processor); 0: none, other workers run all." default:"-1" placeholder:"N"`
+	Listen   string `help:"The address for workers on other machines; TLS is used unless it is a loopback address (default: ${default}, a free port)." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
+	Page     string `help:"The address of the live page; with TLS, and the token as password, unless it is a loopback address; \"\": no page (default: ${default})." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
+	Failures string `help:"Record failures in this folder, and run again first those that it holds." placeholder:"DIR" type:"path"`
 
-	TLSCert string `name:"tls-cert" help:"A certificate, in place of one of the campaign's own." placeholder:"FILE" type:"path" and:"tls"`
-	TLSKey  string `name:"tls-key" help:"Its key." placeholder:"FILE" type:"path" and:"tls"`
+	TLSCert string `name:"tls-cert" help:"A certificate, instead of one that the campaign makes." placeholder:"FILE" type:"path" and:"tls"`
+	TLSKey  string `name:"tls-key" help:"The key of --tls-cert." placeholder:"FILE" type:"path" and:"tls"`
 
-	NATS        string `name:"nats" help:"Take this server or cluster of NATS with JetStream, in place of one of its own." placeholder:"URL"`
-	Replicas    int    `help:"Copies of each message that the cluster keeps." default:"1" placeholder:"N"`
+	NATS        string `name:"nats" help:"Use this NATS server or cluster with JetStream, instead of starting one." placeholder:"URL"`
+	Replicas    int    `help:"With --nats: the number of copies of each message in the cluster." default:"1" placeholder:"N"`
 	accessFlags `group:"For --nats:"`
 
-	AckWait time.Duration `hidden:"" help:"How long a worker may not be heard of before its unit is given to another." default:"15s"`
+	AckWait time.Duration `hidden:"" help:"How long a worker may be silent before its unit is given to another." default:"15s"`
 }
 
 // Run goes on with the campaign of the folder, or begins it.
@@ -221,7 +221,7 @@ func (l *leading) work(ctx context.Context, j coordinator.Joining) {
 		err = worker.Work(ctx, nc, j.ID, workerConfig(l.slots(), l.plan, l.programs, l.folder.PlanFile(), l.say))
 	}
 	if err != nil && ctx.Err() == nil {
-		l.say("the workers of this process have ended: " + err.Error())
+		l.say("the workers of this process have stopped: " + err.Error())
 	}
 }
 

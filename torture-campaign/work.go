@@ -17,13 +17,13 @@ import (
 
 // workCmd works for a campaign.
 type workCmd struct {
-	URL         string `arg:"" help:"The server, as the coordinator prints it; several with commas between them."`
+	URL         string `arg:"" help:"The server's address, as the coordinator prints it; several with commas between them."`
 	accessFlags `group:"The server:"`
 
-	Workers  int           `help:"How many units to run at a time (default: one a processor)." placeholder:"N"`
-	Main     string        `help:"The folder in which the plan's main is, if it has one (default: this one)." default:"." placeholder:"DIR" type:"path"`
-	Programs string        `help:"Where programs are kept that are built for the plan (default: a folder that is removed)." placeholder:"DIR" type:"path"`
-	Patience time.Duration `help:"How long to wait for a coordinator that is not there (default: ${default})." default:"1h"`
+	Workers  int           `help:"How many units to run at a time (default: one for each processor)." placeholder:"N"`
+	Main     string        `help:"The folder that holds the plan's main package, if it has one (default: this one)." default:"." placeholder:"DIR" type:"path"`
+	Programs string        `help:"The folder for programs that are built for the plan (default: a temporary one)." placeholder:"DIR" type:"path"`
+	Patience time.Duration `help:"How long to wait for a coordinator that cannot be reached (default: ${default})." default:"1h"`
 }
 
 // Run works until the campaign ends.

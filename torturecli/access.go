@@ -12,10 +12,10 @@ import (
 
 // tlsFlags say how to encrypt connections to the user's servers.
 type tlsFlags struct {
-	TLSCA         string `name:"tls-ca" placeholder:"FILE" help:"Speak TLS to the servers; they must have certificates that these (PEM) have signed."`
-	TLSCert       string `name:"tls-cert" placeholder:"FILE" help:"Speak TLS to the servers, with this certificate (PEM) of one's own."`
-	TLSKey        string `name:"tls-key" placeholder:"FILE" help:"The key (PEM) of that certificate." needs:"tls-cert"`
-	TLSServerName string `name:"tls-server-name" placeholder:"NAME" help:"Speak TLS to the servers; their certificates must be for this name. Default: each server's host."`
+	TLSCA         string `name:"tls-ca" placeholder:"FILE" help:"Connect with TLS, and trust the certificate authorities in this file (PEM)."`
+	TLSCert       string `name:"tls-cert" placeholder:"FILE" help:"Connect with TLS, and present this client certificate (PEM)."`
+	TLSKey        string `name:"tls-key" placeholder:"FILE" help:"The private key (PEM) of --tls-cert." needs:"tls-cert"`
+	TLSServerName string `name:"tls-server-name" placeholder:"NAME" help:"Connect with TLS, and expect certificates for this name. Default: each server's host."`
 }
 
 func (f *tlsFlags) dialer() (zkclient.DialContext, error) {
@@ -24,7 +24,7 @@ func (f *tlsFlags) dialer() (zkclient.DialContext, error) {
 
 // accessFlags are the credentials for the user's servers.
 type accessFlags struct {
-	Auth     string `placeholder:"FILE|env:NAME" help:"A digest credential, user:password, in a file or an environment variable. It is never printed or written."`
+	Auth     string `placeholder:"FILE|env:NAME" help:"A file or an environment variable that holds a digest credential, user:password. The credential is never printed or written."`
 	tlsFlags `embed:""`
 }
 

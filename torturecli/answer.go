@@ -75,6 +75,6 @@ func ended(ctx context.Context) error {
 	case errors.Is(err, context.Canceled):
 		return errInterrupted
 	default:
-		return fmt.Errorf("standard input: not a question as a line of JSON: %w", err)
+		return fmt.Errorf("standard input: not a request as a line of JSON: %w", err)
 	}
 }

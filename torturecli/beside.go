@@ -52,11 +52,11 @@ func (e *explainCmd) besideFile(c *commandContext) (*story.Story, error) {
 func (e *explainCmd) besideRecipe(c *commandContext) (*story.Story, error) {
 	example, _, err := loadExample(c, e.File)
 	if err != nil {
-		return nil, fmt.Errorf("there is no such file, and another recipe needs a counterexample to follow: %w", err)
+		return nil, fmt.Errorf("there is no such file, and to compare with a recipe the first run must be a counterexample: %w", err)
 	}
 	w, err := findWorkload(example.Workload, e.Beside)
 	if err != nil {
-		return nil, fmt.Errorf("there is no such file, nor such a recipe: %w", err)
+		return nil, fmt.Errorf("there is no such file and no such recipe: %w", err)
 	}
 	if example.Wire {
 		w = w.OverWire()

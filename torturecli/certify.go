@@ -11,7 +11,7 @@ import (
 
 type certifyCmd struct {
 	File     string        `arg:"" help:"A certificate that torture run --strategy exhaustive --certificate has written."`
-	Duration time.Duration `help:"How long the search may take. Default: as long as it takes." range:">0"`
+	Duration time.Duration `help:"The longest time for the search. Default: no limit." range:">0"`
 }
 
 // Run executes the command: the status is 1 if the certificate is refuted, and 2 if it is none, of another program, or

@@ -14,14 +14,14 @@ import (
 )
 
 type checkCmd struct {
-	File       string        `arg:"" help:"A history: one JSON object a line; - is standard input. Or the folder of a run on real servers (--out), also of one that is under way or was killed: it says itself what its history is of."`
-	Model      string        `help:"What the history is judged against, as lock or queue; a wrong name lists them. Needed, but for the folder of a run." names:"models"`
-	Parties    int           `help:"How many parties the double barrier has, for the model doublebarrier." default:"2" range:"1..10000" needs:"model=doublebarrier"`
-	Permits    int           `help:"How many permits the semaphore has, for the model semaphore." default:"1" range:"1.." needs:"model=semaphore"`
-	StaleReads bool          `help:"Allow peeks, gets and empty polls to answer from the past, as ZooKeeper's reads may without a sync."`
-	Window     int64         `help:"Judge while reading, in memory that does not grow with the file's length: it is in order of return, and no operation of known outcome lasts longer than so many stamps (steps or nanoseconds)." placeholder:"STAMPS" range:"1.." excludes:"stale-reads" why:"stale reads are looked up in the whole history"`
-	Timeout    time.Duration `help:"How long the history of one object may take; after that its verdict is unknown." default:"1m" range:">0"`
-	Memory     int64         `help:"How much the search for an order may take, beside the history itself; where it would need more the verdict is unknown." placeholder:"MB" default:"1024" range:"1..1048576"`
+	File       string        `arg:"" help:"A history, one JSON object a line; - is standard input. Or the folder that torture run --out wrote on real servers, even if the run is not finished or was killed."`
+	Model      string        `help:"The model to judge against, such as lock or queue: see torture list. Not needed for the folder of a run." names:"models"`
+	Parties    int           `help:"With --model doublebarrier: the number of parties of the barrier." default:"2" range:"1..10000" needs:"model=doublebarrier"`
+	Permits    int           `help:"With --model semaphore: the number of permits." default:"1" range:"1.." needs:"model=semaphore"`
+	StaleReads bool          `help:"Allow peeks, gets and empty polls to return an older state, as ZooKeeper's reads may without a sync."`
+	Window     int64         `help:"Judge while reading, in memory that does not grow with the file. The operations must be in order of their returns, and none of known outcome may last longer than this many stamps (steps or nanoseconds)." placeholder:"STAMPS" range:"1.." excludes:"stale-reads" why:"stale reads are looked up in the whole history"`
+	Timeout    time.Duration `help:"The longest time for the history of one object; after it the verdict is unknown." default:"1m" range:">0"`
+	Memory     int64         `help:"The most memory for the search, beside the history itself; if it needs more the verdict is unknown." placeholder:"MB" default:"1024" range:"1..1048576"`
 }
 
 // judged is the outcome of a check.

@@ -16,8 +16,8 @@ import (
 // cleanCmd removes the leftovers of runs on the user's servers.
 type cleanCmd struct {
 	Servers     string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, with /chroot if the runs had one."`
-	Root        string `placeholder:"PATH" help:"The root of a run. Default: all directly below / or the chroot."`
-	Yes         bool   `help:"Remove them. Without this they are only listed."`
+	Root        string `placeholder:"PATH" help:"The root of one run. Default: the roots of all runs, directly below / or the chroot."`
+	Yes         bool   `help:"Delete the roots, instead of only listing them."`
 	accessFlags `embed:""`
 }
 
@@ -65,7 +65,7 @@ func (cmd *cleanCmd) clean(c *commandContext, conn recipes.Conn, roots []live.Le
 			time.Since(root.Began).Round(time.Second), root.Nodes())
 		switch {
 		case len(root.Sessions) > 0:
-			fmt.Fprintf(c.out, "%s: left alone, it is in use by session 0x%x\n", about, root.Sessions[0])
+			fmt.Fprintf(c.out, "%s: not removed, because session 0x%x uses it\n", about, root.Sessions[0])
 			continue
 		case !cmd.Yes:
 			fmt.Fprintln(c.out, about)
@@ -81,7 +81,7 @@ func (cmd *cleanCmd) clean(c *commandContext, conn recipes.Conn, roots []live.Le
 	if len(roots) == 0 && others == nil {
 		fmt.Fprintln(c.out, "no run has left anything here")
 	} else if idle > 0 && !cmd.Yes {
-		fmt.Fprintln(c.out, "nothing has been removed: give --yes to remove what is not in use")
+		fmt.Fprintln(c.out, "nothing was removed: add --yes to remove what is not in use")
 	}
 	return all
 }

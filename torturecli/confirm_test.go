@@ -123,7 +123,7 @@ func TestConfirmationSaysTries(t *testing.T) {
 		{confirm.Confirmation{Violation: v, Tries: 1}, "confirmed"},
 		{confirm.Confirmation{Violation: v, Tries: 3}, "confirmed at try 3"},
 		{confirm.Confirmation{Violation: v, Tries: 2, Step: 4, Difference: "a get"},
-			"confirmed at try 2, though step 4 was another: a get"},
+			"confirmed at try 2, though step 4 differed: a get"},
 	} {
 		if got := confirmation(zoo.Animal{}, &tc.confirmed); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)

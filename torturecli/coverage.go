@@ -20,7 +20,7 @@ func printNever(w io.Writer, c *sim.Coverage) {
 	if c == nil || len(c.Never) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nways offered for a fault to hit an operation, of which none was taken:")
+	fmt.Fprintln(w, "\nways for a fault to hit an operation that were possible and never happened:")
 	fault := ""
 	for _, p := range c.Never {
 		if n := c.Faults[p.Fault]; p.Fault != fault {

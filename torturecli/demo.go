@@ -13,7 +13,7 @@ import (
 
 type demoCmd struct {
 	Out     string `placeholder:"DIR" help:"A folder for the counterexamples, which must not exist. Default: a temporary one, which is kept."`
-	NoPause bool   `name:"no-pause" help:"Print all pages at once. This is so, too, where nobody can press Enter: without a terminal."`
+	NoPause bool   `name:"no-pause" help:"Print all pages at once, as is done without a terminal."`
 }
 
 // page is a step of the demo: what it is about, and a command with the exit status that it has to have.
@@ -23,7 +23,7 @@ type page struct {
 	status      int
 }
 
-// demoRecipe and demoTwin are the animal W1 of the zoo, and the same code with the bug mended.
+// demoRecipe and demoTwin are the animal W1 of the zoo, and the same code with the bug fixed.
 const (
 	demoRecipe = "published/WriteLock, bugs: W1"
 	demoTwin   = "published/WriteLock, bugs: none"
@@ -56,9 +56,9 @@ func pages(dir string, counterexample func() (string, error)) []func() (page, er
 			"whom, and the step after which it was hardest to avoid (the pivot).", []string{"explain"}, exitOK}),
 		onFile(page{"Again, step for step", "The file runs again: the same steps on any machine, as long as the recipe is the same.",
 			[]string{"replay"}, exitViolation}),
-		fixed(page{"The mend", "A watch that is set by exists on a missing znode waits for its creation. " +
+		fixed(page{"The fix", "A watch that is set by exists on a missing znode waits for its creation. " +
 			"A get fails if the znode is missing, and then the list is read again.", []string{"zoo", "--source", "W1"}, exitOK}),
-		fixed(page{"The same episodes, mended", "The mended lock runs through the same 300 episodes: the same seed, clients and strategy. " +
+		fixed(page{"The same episodes, fixed", "The fixed lock runs through the same 300 episodes: the same seed, clients and strategy. " +
 			"Below the verdict is what it is worth.", demoRun(demoTwin), exitOK}),
 	}
 }
@@ -123,7 +123,7 @@ func (p page) show(c *commandContext, number string) error {
 		if c.Err() != nil {
 			return errInterrupted
 		}
-		return fmt.Errorf("the demo did not go as it is told: exit status %d, and %d was expected; please report this",
+		return fmt.Errorf("the demo failed: exit status %d, and %d was expected; please report this",
 			status, p.status)
 	}
 	fmt.Fprintln(c.out)
@@ -153,7 +153,7 @@ func pause(c *commandContext, in *bufio.Reader) (on bool, err error) {
 func (d *demoCmd) end(c *commandContext) {
 	fmt.Fprintf(c.out, "The files are in %s.\n\nGo on with\n", d.Out)
 	for _, next := range []struct{ args, does string }{
-		{"zoo W1 DQ6 E7", "more published bugs: each is found, and its mended twin is clean"},
+		{"zoo W1 DQ6 E7", "more published bugs: each is found, and its fixed twin is clean"},
 		{"run lock", "this project's own lock, with all faults"},
 		{"list", "what else there is"},
 	} {

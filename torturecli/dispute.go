@@ -57,7 +57,7 @@ func saveDisputed(c *commandContext, dir, name string, inputs map[string]lineari
 		if err := writeNew(file, data.Bytes()); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.err, "the checkers disagree; what %s was given is in %s\n", checker, file)
+		fmt.Fprintf(c.err, "the checkers disagree; the input of %s is in %s\n", checker, file)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ import (
 )
 
 type doctorCmd struct {
-	JSON bool `name:"json" help:"Print one JSON object to standard output and nothing else there."`
+	JSON bool `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
 }
 
 // probe is something that may be there or not.

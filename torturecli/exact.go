@@ -59,8 +59,8 @@ type ownProgram struct {
 func thisProgram(mainFile string) (*ownProgram, error) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Path == "" {
-		return nil, errors.New("exact mode builds this program anew, and it does not know from what it was built: " +
-			"use one built by go build, go install or go run")
+		return nil, errors.New("exact mode has to rebuild this program, and the program does not record what it was built from: " +
+			"build it with go build, go install or go run")
 	}
 	p := &ownProgram{pkg: info.Path}
 	for _, s := range info.Settings {
@@ -79,8 +79,8 @@ func thisProgram(mainFile string) (*ownProgram, error) {
 	case strings.HasPrefix(info.Main.Version, "v") && !strings.Contains(info.Main.Version, "+dirty"):
 		p.version = info.Main.Version
 	default:
-		return nil, fmt.Errorf("exact mode builds this program (%s) anew, but %s, from which it was built, is not there, "+
-			"and its version is %q: build it where it is to run, or install a released version",
+		return nil, fmt.Errorf("exact mode has to rebuild this program (%s), but its sources in %s are missing, "+
+			"and its version is %q: build it on this machine, or install a released version",
 			p.pkg, cmp.Or(filepath.Dir(mainFile), "the folder"), info.Main.Version)
 	}
 	return p, nil
@@ -115,7 +115,7 @@ func (p *ownProgram) build(c *commandContext, b *exact.Build) (binary string, er
 func onlyFile(dir string) (string, error) {
 	files, err := os.ReadDir(dir)
 	if err == nil && len(files) != 1 {
-		err = fmt.Errorf("exact mode wanted one program in %s, and there are %d: remove the folder", dir, len(files))
+		err = fmt.Errorf("exact mode expected one program in %s and found %d: remove the folder", dir, len(files))
 	}
 	if err != nil {
 		return "", err

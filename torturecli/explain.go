@@ -22,15 +22,15 @@ import (
 )
 
 type explainCmd struct {
-	File        string        `arg:"" help:"A counterexample that torture run has written; a story of --json; or, with --model, a history as for torture check."`
-	Model       string        `help:"What the history is judged against, as lock or queue." names:"models"`
-	Parties     int           `help:"How many parties the double barrier has, for the model doublebarrier." default:"2" range:"1..10000" needs:"model=doublebarrier"`
-	Permits     int           `help:"How many permits the semaphore has, for the model semaphore." default:"1" range:"1.." needs:"model=semaphore"`
-	Timeout     time.Duration `help:"How long the history of one object may take to judge." default:"1m" range:">0" needs:"model"`
-	Around      int           `help:"How many operations of the history to show before and after each that matters." default:"3" range:"0.." needs:"model"`
-	Interactive bool          `help:"Read the story in the terminal: scroll, search, fold, with the details of each step. Needs the program torture-explain." excludes:"json,html,sarif"`
+	File        string        `arg:"" help:"A counterexample that torture run has written; a story that --json has written; or, with --model, a history as for torture check."`
+	Model       string        `help:"The model to judge a history against, such as lock or queue: see torture list." names:"models"`
+	Parties     int           `help:"With --model doublebarrier: the number of parties of the barrier." default:"2" range:"1..10000" needs:"model=doublebarrier"`
+	Permits     int           `help:"With --model semaphore: the number of permits." default:"1" range:"1.." needs:"model=semaphore"`
+	Timeout     time.Duration `help:"The longest time to judge the history of one object." default:"1m" range:">0" needs:"model"`
+	Around      int           `help:"The number of operations to show before and after each one that matters." default:"3" range:"0.." needs:"model"`
+	Interactive bool          `help:"Browse the story in the terminal, with the details of each step. Needs the program torture-explain." excludes:"json,html,sarif"`
 	JSON        bool          `name:"json" help:"Print the story as one JSON object instead."`
-	Beside      string        `placeholder:"FILE|RECIPE" help:"Put a second run beside it: of another file of these kinds, or the same choices with another recipe, such as the mended one."`
+	Beside      string        `placeholder:"FILE|RECIPE" help:"Show a second run beside it: that of another such file, or the same choices with another recipe, such as the fixed one."`
 	HTML        string        `name:"html" placeholder:"OUT.html" help:"Write the story as a page to this file instead; - is standard output." excludes:"json"`
 	SARIF       string        `name:"sarif" placeholder:"OUT.sarif" help:"Write the failure as SARIF 2.1.0 to this file instead, for code hosts; - is standard output." excludes:"json,html,beside"`
 }

@@ -49,7 +49,7 @@ func (r *runCmd) strikable(w *workload.Workload, set live.FaultSet) error {
 // noProcesses says why clients cannot be in processes of their own, or returns nil.
 func (r *runCmd) noProcesses(w *workload.Workload) error {
 	if r.Auth != "" || r.Rate != 0 {
-		return fmt.Errorf("clients in processes of their own know neither --auth nor --rate")
+		return fmt.Errorf("clients in processes of their own do not support --auth and --rate: leave them out")
 	}
 	_, err := worker.InProcesses(w)
 	return err
@@ -76,7 +76,7 @@ func (r *runCmd) why() string {
 		return "nothing is ever done to servers of yours: these strike with --backend ensemble only"
 	}
 	if r.Nodes != 1 {
-		return "servers in one process have no links that could be cut: --backend ensemble"
+		return "the servers of --backend serve have no links that could be cut: --backend ensemble"
 	}
 	return "a single server has no others that it could lose, or hear late of: --nodes 3"
 }
@@ -93,7 +93,7 @@ func (r *runCmd) gainNetworks() error {
 		return nil
 	}
 	if err := netns.Gain(); err != nil {
-		return fmt.Errorf("servers cannot be partitioned here: %w. Leave it out: --faults %v,%v", err,
+		return fmt.Errorf("servers cannot be partitioned here: %w. Leave out partition: --faults %v,%v", err,
 			r.may.Clients, r.may.Servers&^live.PartitionServer)
 	}
 	return nil

@@ -61,7 +61,7 @@ func label(v *kong.Value) string {
 // mean plain text instead of TLS, for example.
 func notEmpty(_ *commandContext, _ *kong.Context, v *kong.Value) error {
 	if v.Flag != nil && v.Target.Kind() == reflect.String && v.Target.Len() == 0 {
-		return fmt.Errorf("%s was given an empty value: give it one, or leave it out", label(v))
+		return fmt.Errorf("%s has an empty value: give it a value, or leave it out", label(v))
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func needsMet(_ *commandContext, parsed *kong.Context, v *kong.Value) error {
 		return nil
 	}
 	what := strings.TrimSpace("--" + name + " " + alternatives(strings.Split(values, "|"), "or"))
-	return fmt.Errorf("%s is for %s: give that, too, or leave %[1]s out", label(v), what)
+	return fmt.Errorf("%s needs %s: add it, or leave %[1]s out", label(v), what)
 }
 
 func excludesNone(_ *commandContext, parsed *kong.Context, v *kong.Value) error {
@@ -159,9 +159,9 @@ func excludesNone(_ *commandContext, parsed *kong.Context, v *kong.Value) error 
 		}
 		reason := ""
 		if why := v.Tag.Get("why"); why != "" {
-			reason = ", as " + why
+			reason = ", because " + why
 		}
-		return fmt.Errorf("%s does not go with --%s%s: leave one out", label(v), strings.Replace(tag, "=", " ", 1), reason)
+		return fmt.Errorf("%s cannot be used with --%s%s: leave one of them out", label(v), strings.Replace(tag, "=", " ", 1), reason)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 type indexCmd struct {
-	Dir string `arg:"" help:"A folder with results: of torture run --out, or with what torture zoo --json printed."`
+	Dir string `arg:"" help:"A folder with results, written by torture run --out, or with the output of torture zoo --json."`
 }
 
 // Run executes the command. Its status is 0 if the index was made, whatever it lists.

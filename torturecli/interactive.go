@@ -18,12 +18,12 @@ const readerProgram = "torture-explain"
 func findReader(c *commandContext) (string, error) {
 	out, ok := c.bare.out.(*os.File)
 	if !ok || !isTerminal(out) || !isTerminal(os.Stdin) {
-		return "", errors.New("input and output must be a terminal; without one, leave it out, or write a page with --html")
+		return "", errors.New("input and output must be a terminal: leave out --interactive, or write a page with --html")
 	}
 	path, err := exec.LookPath(readerProgram)
 	if err != nil {
-		return "", fmt.Errorf("it needs the program %s on the PATH: in a checkout of zktorture, "+
-			"\"go -C %[1]s install .\" puts it there; without it, leave --interactive out", readerProgram)
+		return "", fmt.Errorf("--interactive needs the program %s on the PATH: in a checkout of zktorture "+
+			"\"go -C %[1]s install .\" installs it", readerProgram)
 	}
 	return path, nil
 }

@@ -182,7 +182,7 @@ func (v *victim) judged() (rounds, operations int) {
 	if m := counts.FindStringSubmatch(said); m != nil {
 		operations, _ = strconv.Atoi(m[1])
 		rounds, _ = strconv.Atoi(m[2])
-	} else if status == exitOK || !strings.Contains(said+messages, "no operation") &&
+	} else if status == exitOK || !strings.Contains(said+messages, "there is nothing to judge") &&
 		!strings.Contains(messages, storyindex.BeginName) {
 		v.t.Errorf("torture check: exit status %d\n%s%s", status, said, messages)
 	}

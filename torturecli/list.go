@@ -15,7 +15,7 @@ import (
 )
 
 type listCmd struct {
-	What string `arg:"" optional:"" name:"section" help:"What to list: kinds (with their recipes and properties), faults, strategies, models, or zoo (the broken recipes that torture zoo hunts). Default: all but the zoo." oneof:"kinds,faults,strategies,models,zoo"`
+	What string `arg:"" optional:"" name:"section" help:"What to list: kinds (with their recipes and properties), faults, strategies, models, or zoo (the recipes with known bugs that torture zoo hunts). Default: all but the zoo." oneof:"kinds,faults,strategies,models,zoo"`
 	JSON bool   `name:"json" help:"Print one JSON object."`
 }
 
@@ -71,7 +71,7 @@ type listedAnimal struct {
 
 	Kind   string `json:"kind"`
 	Recipe string `json:"recipe"` // for torture run, as is …
-	Twin   string `json:"twin"`   // … its twin, in which the bug is mended
+	Twin   string `json:"twin"`   // … its twin, in which the bug is fixed
 }
 
 // section is something that can be listed.

@@ -130,7 +130,7 @@ func someCounterexample(t *testing.T) string {
 func TestNearIsOfTheKind(t *testing.T) {
 	t.Chdir(t.TempDir())
 	status, _, stderr := command(t, "run", "queue", "--strategy", sim.Near, "--near", someCounterexample(t))
-	if status != exitUnknown || !strings.Contains(stderr, "it is of a lock, exact mode: false; wanted is a queue") {
+	if status != exitUnknown || !strings.Contains(stderr, "it is of a lock, exact mode: false; expected is a queue") {
 		t.Errorf("exit status %d: %s", status, stderr)
 	}
 }

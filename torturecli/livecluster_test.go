@@ -270,21 +270,21 @@ func TestLiveEnds(t *testing.T) {
 		return p.out.String() + p.err.String()
 	}
 	cmd, _ := start("/tortured")
-	if said := clean(exitOK, "--yes"); !strings.Contains(said, "in use by session 0x") {
+	if said := clean(exitOK, "--yes"); !strings.Contains(said, "not removed, because session 0x") {
 		t.Errorf("of a run that lives: %s", said)
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
 	unowned(t, witness, "/tortured")
 	listed := regexp.MustCompile(
-		`^/tortured: run \w+, begun \d+s ago, \d+ znodes\nnothing has been removed: give --yes`)
+		`^/tortured: run \w+, begun \d+s ago, \d+ znodes\nnothing was removed: add --yes`)
 	if said := clean(exitOK); !listed.MatchString(said) {
 		t.Errorf("of a run that was killed: %s", said)
 	}
 	if left := children(t, witness, "/"); !slices.Equal(left, []string{"tortured", "zookeeper"}) {
 		t.Errorf("removed without being told to: %q", left)
 	}
-	if said := clean(exitUnknown, "--root", "/zookeeper", "--yes"); !strings.Contains(said, "bears no mark") {
+	if said := clean(exitUnknown, "--root", "/zookeeper", "--yes"); !strings.Contains(said, "has no mark") {
 		t.Errorf("of what is nobody's: %s", said)
 	}
 	if said := clean(exitOK, "--root", "/tortured", "--yes"); !strings.Contains(said, "znodes: removed\n") {

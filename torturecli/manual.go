@@ -50,15 +50,15 @@ func done(ok string) []manual.Status {
 var commands = manual.With(commandName, manual.Manual{
 	"run": {Statuses: verdicts, Examples: []manual.Example{
 		{Meaning: "Run this project's own lock through 1000 simulated episodes.", Line: "torture run lock"},
-		{Meaning: "Find what is wrong with a published lock, without any fault.", Status: exitViolation,
+		{Meaning: "Find the bug of a published lock, without any fault.", Status: exitViolation,
 			Line: "torture run lock --recipe published/WriteLock --faults none --seed 1"},
 		{Meaning: "Let only sessions expire and processes stop, and print the result as JSON.",
 			Line: "torture run queue --faults expiry,pause --json"},
 		{Meaning: "Search all executions of a small counter in which no fault strikes, and certify that.",
 			Line: "torture run counter --strategy exhaustive --clients 1 --ops 1 --faults none --certificate counter.json"},
-		{Meaning: "Torture the lock on three real servers, which are started here and need Java.", Unrun: true,
+		{Meaning: "Run the lock on three real servers, which are started on this machine and need Java.", Unrun: true,
 			Line: "torture run lock --backend ensemble --duration 1m --out results"},
-		{Meaning: "Torture the lock on servers of yours.", Unrun: true,
+		{Meaning: "Run the lock on your own servers.", Unrun: true,
 			Line: "torture run lock --backend live --servers a:2181,b:2181 --duration 10m"},
 	}},
 	"test": {
@@ -82,12 +82,12 @@ var commands = manual.With(commandName, manual.Manual{
 		Examples: []manual.Example{
 			{Meaning: "Hunt two animals.", Unrun: true, Line: "torture zoo W1 DQ6"},
 			{Meaning: "Show the bug of an animal as a diff.", Line: "torture zoo --source W1"},
-			{Meaning: "Make a counterexample happen on three real servers, too.", Unrun: true, Line: "torture zoo W1 --confirm"},
+			{Meaning: "Also make the counterexample happen on three real servers.", Unrun: true, Line: "torture zoo W1 --confirm"},
 		},
 	},
 	"replay": {
 		Statuses: []manual.Status{
-			{Code: exitOK, Meaning: "Nothing broke: only of a run that died."},
+			{Code: exitOK, Meaning: "Nothing broke. Only possible for the file of a run that died."},
 			{Code: exitViolation, Meaning: "The violation happened again."},
 			{Code: exitUnknown, Meaning: "The run differs from the recorded one, or there was an error."},
 		},
@@ -98,15 +98,15 @@ var commands = manual.With(commandName, manual.Manual{
 				Line: "torture replay --backend ensemble counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
 		},
 	},
-	"explain": {Statuses: done("A story was told."), Examples: []manual.Example{
-		{Meaning: "Tell the story of a counterexample in the terminal.",
+	"explain": {Statuses: done("The story was printed or written."), Examples: []manual.Example{
+		{Meaning: "Print the story of a counterexample.",
 			Line: "torture explain counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
 		{Meaning: "Write it as a page.",
 			Line: "torture explain --html story.html counterexamples/lock-published-WriteLock-lost-wakeup-*.json"},
-		{Meaning: "Tell the story of a history that breaks a rule.", Unrun: true,
+		{Meaning: "Explain a history that is a violation.", Unrun: true,
 			Line: "torture explain history.jsonl --model lock"},
 	}},
-	"part": {Statuses: done("A result was written, whatever it says."), Examples: []manual.Example{
+	"part": {Statuses: done("A result was written, whatever its verdict."), Examples: []manual.Example{
 		{Meaning: "Print how many units a plan has.", Unrun: true, Line: "torture part --plan plan.json --units"},
 		{Meaning: "Run the unit with number 3.", Unrun: true, Line: "torture part --plan plan.json --unit 3 --out results"},
 	}},
@@ -127,36 +127,36 @@ var commands = manual.With(commandName, manual.Manual{
 			{Code: exitOK, Meaning: "The simulator works, whatever else is missing."},
 			{Code: exitUnknown, Meaning: "The simulator does not work here."},
 		},
-		Examples: []manual.Example{{Meaning: "Say what works here, and how to get the rest.", Line: "torture doctor"}},
+		Examples: []manual.Example{{Meaning: "Check what works on this machine.", Line: "torture doctor"}},
 	},
-	"demo": {Statuses: done("The demonstration came to its end."), Examples: []manual.Example{
-		{Meaning: "Go through a bug, its story and its mend.", Line: "torture demo --no-pause"},
+	"demo": {Statuses: done("The demonstration was shown."), Examples: []manual.Example{
+		{Meaning: "Show a bug, its story and its fix.", Line: "torture demo --no-pause"},
 	}},
 	"new": {Statuses: done("The files were written."), Examples: []manual.Example{
-		{Meaning: "Write a first lock and its test, in a folder of a module of yours.", Line: "torture new lock mylock"},
+		{Meaning: "Write an example lock and its test, in a folder of your module.", Line: "torture new lock mylock"},
 	}},
-	"index": {Statuses: done("The index was made, whatever it lists."), Examples: []manual.Example{
-		{Meaning: "Make index.html over a folder of results, with the pages of its stories.", Line: "torture index counterexamples"},
+	"index": {Statuses: done("The index was written, whatever it lists."), Examples: []manual.Example{
+		{Meaning: "Write index.html for a folder of results, and a page for each story.", Line: "torture index counterexamples"},
 	}},
 	"certify": {
 		Statuses: []manual.Status{
 			{Code: exitOK, Meaning: "The certificate holds."},
 			{Code: exitViolation, Meaning: "The certificate is refuted."},
-			{Code: exitUnknown, Meaning: "It is no certificate, is of another program, or could not be checked."},
+			{Code: exitUnknown, Meaning: "The file is not a certificate, was written by another build, or could not be checked."},
 		},
-		Examples: []manual.Example{{Meaning: "Make the search of a certificate again, and compare.", Line: "torture certify counter.json"}},
+		Examples: []manual.Example{{Meaning: "Repeat the search of a certificate, and compare.", Line: "torture certify counter.json"}},
 	},
 	"check": {Statuses: verdicts, Examples: []manual.Example{
-		{Meaning: "Judge a history as that of a queue.", Unrun: true, Line: "torture check history.jsonl --model queue"},
-		{Meaning: "Judge a run on real servers, also one that was killed.", Unrun: true, Line: "torture check results"},
+		{Meaning: "Judge the history of a queue.", Unrun: true, Line: "torture check history.jsonl --model queue"},
+		{Meaning: "Judge a run on real servers, even one that was killed.", Unrun: true, Line: "torture check results"},
 	}},
-	"proxy": {Statuses: done("It was ended by Control-C or SIGTERM."), Examples: []manual.Example{
-		{Meaning: "Give the clients of two servers a bad day.", Unrun: true,
+	"proxy": {Statuses: done("It was stopped by Control-C or SIGTERM."), Examples: []manual.Example{
+		{Meaning: "Inject faults between two servers and their clients.", Unrun: true,
 			Line: "torture proxy --servers a:2181,b:2181 --faults all --seed 7 --log faults.jsonl"},
 	}},
-	"serve": {Statuses: done("It was ended by Control-C or SIGTERM."), Examples: []manual.Example{
+	"serve": {Statuses: done("It was stopped by Control-C or SIGTERM."), Examples: []manual.Example{
 		{Meaning: "Serve one ZooKeeper on port 2181 of this machine.", Unrun: true, Line: "torture serve --port 2181"},
-		{Meaning: "Serve three, with an address at which tests ask for faults.", Unrun: true,
+		{Meaning: "Serve three, with an HTTP address where tests ask for faults.", Unrun: true,
 			Line: "torture serve --servers 3 --control 127.0.0.1:0"},
 	}},
 	"clean": {Statuses: done("All was listed or removed."), Examples: []manual.Example{
@@ -164,6 +164,6 @@ var commands = manual.With(commandName, manual.Manual{
 		{Meaning: "Remove it.", Unrun: true, Line: "torture clean --servers a:2181 --yes"},
 	}},
 	"list": {Statuses: done("The list was printed."), Examples: []manual.Example{
-		{Meaning: "List all that can be tortured, and by what.", Line: "torture list"},
+		{Meaning: "List all kinds, recipes, faults, strategies and models.", Line: "torture list"},
 	}},
 })

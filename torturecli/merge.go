@@ -21,11 +21,11 @@ import (
 
 type mergeCmd struct {
 	Plan    string   `required:"" placeholder:"FILE" help:"The plan of the campaign."`
-	Files   []string `arg:"" help:"Results of units as torture part writes them, sums as --partial writes them, or folders of both."`
-	Partial string   `placeholder:"FILE" help:"Conclude nothing: write the sum to this file, for another merge." excludes:"out,json,all,junit,summary,sarif" why:"it concludes nothing"`
+	Files   []string `arg:"" help:"Results that torture part has written, sums that --partial has written, or folders of both."`
+	Partial string   `placeholder:"FILE" help:"Write only the sum of the results to this file, for another merge." excludes:"out,json,all,junit,summary,sarif" why:"it writes only the sum"`
 	Out     string   `help:"A folder for the report and counterexamples, which must not exist. Default: only counterexamples are written, to counterexamples/."`
-	JSON    bool     `name:"json" help:"Print the report as one JSON object to standard output and nothing else there."`
-	All     bool     `help:"Tell the story of each property that broke, and not of the likely root alone." excludes:"json" why:"the object has all stories"`
+	JSON    bool     `name:"json" help:"Print the report as one JSON object, and nothing else, to standard output."`
+	All     bool     `help:"Print the story of each property that broke, not only that of the likely cause." excludes:"json" why:"the JSON object has all stories"`
 	ciFlags `embed:""`
 }
 
@@ -85,7 +85,7 @@ func addFile(sum *campaign.Sum, plan *campaign.Plan, name string) error {
 	}
 	var file struct{ Format string }
 	if err := json.Unmarshal(text, &file); err != nil {
-		return fmt.Errorf("no JSON, or cut off: run its unit again, by torture part: %w", err)
+		return fmt.Errorf("not JSON, or cut off: run its unit again with torture part: %w", err)
 	}
 	switch file.Format {
 	case campaign.PlanFormat, campaign.ReportFormat:
@@ -99,7 +99,7 @@ func addFile(sum *campaign.Sum, plan *campaign.Plan, name string) error {
 	}
 	var result campaign.UnitResult
 	if err := json.Unmarshal(text, &result); err != nil {
-		return fmt.Errorf("not the result of a unit: run its unit again, by torture part: %w", err)
+		return fmt.Errorf("not the result of a unit: run its unit again with torture part: %w", err)
 	}
 	return sum.Add(result)
 }
@@ -298,7 +298,7 @@ func printUnits(w io.Writer, plan string, sum *campaign.Sum) {
 			campaign.Ranges(missing), plan))
 	}
 	if sum.Twice > 0 {
-		say(fmt.Sprintf("twice: %d results were of units that were done already, and are not counted", sum.Twice))
+		say(fmt.Sprintf("duplicates: %d results of units that were already counted are not counted again", sum.Twice))
 	}
 	if len(sum.Unequal) > 0 {
 		say(fmt.Sprintf("not equal: two results of %s differ: a recipe is not repeatable, or a machine is broken",

@@ -37,7 +37,7 @@ func (f *metricsFlags) serve(c *commandContext, collectors ...prometheus.Collect
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: metricsPatience, WriteTimeout: metricsPatience}
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			fmt.Fprintf(c.err, "torture: metrics are served no more: %v\n", err)
+			fmt.Fprintf(c.err, "torture: the server of --metrics has stopped: %v\n", err)
 		}
 	}()
 	fmt.Fprintf(c.err, "torture: metrics at http://%v/metrics\n", listener.Addr())

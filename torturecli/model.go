@@ -28,7 +28,7 @@ func linearizabilityOf(kind, recipe string) (m linearizability.Model, err error)
 		return m, err
 	}
 	if k.Model.Parameters != (linearizability.Parameters{}) {
-		return m, fmt.Errorf("it is not known for how many the %s %s is", kind, recipe)
+		return m, fmt.Errorf("the number of parties or permits of the %s %s is not known", kind, recipe)
 	}
 	return k.Model, nil
 }

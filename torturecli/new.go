@@ -15,7 +15,7 @@ import (
 // newCmd writes a lock and its test, to begin with.
 type newCmd struct {
 	Kind string `arg:"" enum:"lock" help:"What to write: lock."`
-	Dir  string `arg:"" optional:"" default:"." help:"The folder of the package, in a module of yours (${default})."`
+	Dir  string `arg:"" optional:"" default:"." help:"The folder of the package, in your module (${default})."`
 }
 
 // Run executes the command.
@@ -38,7 +38,7 @@ func (n *newCmd) Run(c *commandContext) error {
 		}
 		fmt.Fprintln(c.out, file)
 	}
-	fmt.Fprintf(c.out, "\nThis first lock is wrong. See how:\n\n  go test %s\n", packagePath(n.Dir))
+	fmt.Fprintf(c.out, "\nThis lock has a bug. Run its test to see it:\n\n  go test %s\n", packagePath(n.Dir))
 	return nil
 }
 

@@ -136,7 +136,7 @@ func (e *evidence) save(o *output, result sim.Result, found sim.Found, extension
 		err = writeNew(name, data.Bytes())
 	}
 	if err != nil {
-		name, e.err = "", errors.Join(e.err, fmt.Errorf("what there is of the violation of %s could not be written: %w",
+		name, e.err = "", errors.Join(e.err, fmt.Errorf("the files of the violation of %s could not be written: %w",
 			found.Property, err))
 	}
 	e.files = append(e.files, name)
@@ -307,8 +307,8 @@ func printResult(w io.Writer, r sim.Result, told int, backend string, s streams,
 		}
 	}
 	say("faults struck: ", faultLine(r.Struck))
-	say("not judged, as these servers do not show what it takes: ", strings.Join(r.NotJudged, ", "))
-	say("not judged, as this recipe does not promise it: ", strings.Join(r.Waived, ", "))
+	say("not judged, because these servers do not show enough: ", strings.Join(r.NotJudged, ", "))
+	say("not judged, because this recipe does not promise it: ", strings.Join(r.Waived, ", "))
 	if r.Refused > 0 {
 		say("stale writes that the resource refused because of their tokens: ", fmt.Sprint(r.Refused))
 	}
@@ -320,7 +320,7 @@ func printResult(w io.Writer, r sim.Result, told int, backend string, s streams,
 		say("", r.Extent.String())
 	}
 	if r.Interrupted && r.Verdict == sim.VerdictViolation {
-		say("interrupted: ", "this is what was known by then")
+		say("interrupted: ", "these are the results up to then")
 	}
 	printNever(w, r.Coverage)
 }
@@ -329,11 +329,11 @@ func printResult(w io.Writer, r sim.Result, told int, backend string, s streams,
 func rerunLine(r sim.Rerun) string {
 	switch {
 	case r.Differed == 0 && sim.Exact():
-		return fmt.Sprintf("exact: %d passing episodes were run again, and none was another run", r.Episodes)
+		return fmt.Sprintf("exact: %d passing episodes were run again, and all were equal", r.Episodes)
 	case r.Differed == 0:
 		return ""
 	}
-	line := fmt.Sprintf("not repeatable: %d of %d passing episodes that were run again were other runs",
+	line := fmt.Sprintf("not repeatable: %d of %d passing episodes differed when they were run again",
 		r.Differed, r.Episodes)
 	if r.First != nil {
 		line += fmt.Sprintf(": %v", r.First)
@@ -428,7 +428,7 @@ func printLines(w io.Writer, found []sim.Found, s streams, files []string) {
 	if len(found) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "also broken, perhaps for the same reason (--all tells these stories, too):")
+	fmt.Fprintln(w, "also broken, perhaps for the same reason (--all prints these stories, too):")
 	for i, f := range found {
 		file := "but in no file"
 		if files[i] != "" {

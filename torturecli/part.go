@@ -18,12 +18,12 @@ import (
 
 type partCmd struct {
 	Plan    string `required:"" placeholder:"FILE" help:"The plan of the campaign."`
-	Unit    *int   `placeholder:"N" help:"Run this unit, and write its result. Default: the number in JOB_COMPLETION_INDEX, as an Indexed Job of Kubernetes sets it." xor:"what" range:"0.."`
-	Units   bool   `help:"Print how many units there are, 0 for as many as there is time for, and run none." xor:"what"`
-	Resolve bool   `help:"Print the plan with the list of its jobs, as this program knows kinds and recipes." xor:"what"`
-	Serve   bool   `help:"Answer questions on standard input, as a worker of a campaign does (docs/campaign.md)." xor:"what"`
-	Exact   bool   `help:"With --serve: in exact mode, for jobs that are exact." needs:"serve"`
-	Out     string `placeholder:"FILE|DIR" help:"Write the result to this file, whole or not at all, or to a file unit-000017.json in this folder. Default: standard output." excludes:"units,resolve,serve" why:"it is for the result of a unit"`
+	Unit    *int   `placeholder:"N" help:"Run this unit, and write its result. Default: the number in $JOB_COMPLETION_INDEX, which Kubernetes sets in an Indexed Job." xor:"what" range:"0.."`
+	Units   bool   `help:"Run nothing, and print the number of units; 0 means as many as there is time for." xor:"what"`
+	Resolve bool   `help:"Run nothing, and print the plan with its list of jobs, from the kinds and recipes of this program." xor:"what"`
+	Serve   bool   `help:"Take requests from standard input, as a worker of a campaign does (docs/campaign.md)." xor:"what"`
+	Exact   bool   `help:"With --serve: run in exact mode, for jobs that need it." needs:"serve"`
+	Out     string `placeholder:"FILE|DIR" help:"Write the result to this file, or to a file such as unit-000017.json in this folder. The file is never half written. Default: standard output." excludes:"units,resolve,serve" why:"it is only for the result of a unit"`
 }
 
 // Run executes the command. Its status is 0 if a result was written, whatever it says: violations are for torture
@@ -71,7 +71,7 @@ func (p *partCmd) number() (int, error) {
 	}
 	n, err := strconv.Atoi(index)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %q is no number of a unit", indexVariable, index)
+		return 0, fmt.Errorf("%s: %q is not the number of a unit", indexVariable, index)
 	}
 	return n, nil
 }

@@ -232,7 +232,7 @@ func TestServeEndsWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.end(exitUnknown)
-	if !strings.Contains(s.err.String(), "not a question as a line of JSON") {
+	if !strings.Contains(s.err.String(), "not a request as a line of JSON") {
 		t.Error(s.err.String())
 	}
 }

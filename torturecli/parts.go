@@ -88,7 +88,7 @@ func (p *parts) ask(question, answer any) error {
 	return nil
 }
 
-var errPartDied = errors.New("a process that ran a part of the campaign has died; what it said of it is above")
+var errPartDied = errors.New("a process that ran a part of the campaign has died; its messages are above")
 
 // end ends the processes.
 func (p *parts) end() {

@@ -26,11 +26,11 @@ import (
 
 // proxyCmd is a proxy between foreign clients and servers.
 type proxyCmd struct {
-	Listen       string `help:"Address that the clients connect to, without TLS." default:"127.0.0.1:21810"`
-	Servers      string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers. A chroot stays with the clients."`
-	Expose       bool   `help:"Let whoever reaches --listen from another machine use the certificate of --tls-cert. Without this, --listen must be the loopback's then." needs:"tls-cert"`
-	Faults       string `help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry; all or none." default:"all"`
-	Log          string `placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file. Default: standard output."`
+	Listen       string `help:"The address that clients connect to, without TLS." default:"127.0.0.1:21810"`
+	Servers      string `required:"" placeholder:"A:2181,…" help:"Addresses of the servers, without a chroot, which belongs in the clients' connect string."`
+	Expose       bool   `help:"With --tls-cert: allow a --listen address that other machines can reach. Whoever connects to it acts with that certificate." needs:"tls-cert"`
+	Faults       string `help:"The faults that may strike: loss, hold, refuse, stall, watch and expiry, with commas between them; all; or none." default:"all"`
+	Log          string `placeholder:"FILE" help:"Append a line of JSON to this file for each fault that struck. Default: standard output."`
 	oddsFlags    `embed:""`
 	tlsFlags     `embed:""`
 	metricsFlags `embed:""`
@@ -38,9 +38,9 @@ type proxyCmd struct {
 
 // oddsFlags say how often faults strike, and which.
 type oddsFlags struct {
-	Every int     `placeholder:"N" help:"One request in N draws a fault. Default: 100, unless there is a --rate." range:"1.." excludes:"rate,faults=none"`
-	Rate  float64 `placeholder:"N" help:"N faults a minute for each client, however many requests it makes, instead of --every." range:">0" excludes:"faults=none"`
-	Seed  *uint64 `help:"Equal seeds, equal faults for equal clients. Default: a fresh one, which is printed." excludes:"faults=none"`
+	Every int     `placeholder:"N" help:"One request in N draws a fault. Default: 100, or none with --rate." range:"1.." excludes:"rate,faults=none"`
+	Rate  float64 `placeholder:"N" help:"Instead of --every: N faults a minute for each client, however many requests it makes." range:">0" excludes:"faults=none"`
+	Seed  *uint64 `help:"Equal seeds give equal clients equal faults. Default: a new one, which is printed." excludes:"faults=none"`
 }
 
 // everyDefault is the default of --every, in requests.
@@ -73,7 +73,7 @@ func (p *proxyCmd) Run(c *commandContext) error {
 		return err
 	}
 	defer stop()
-	fmt.Fprintf(c.err, "torture: %s stands for %s; faults %s, seed %d\n", chaos.Addr(), strings.Join(cfg.Servers, ","),
+	fmt.Fprintf(c.err, "torture: %s forwards to %s; faults %s, seed %d\n", chaos.Addr(), strings.Join(cfg.Servers, ","),
 		p.Faults, cfg.Seed)
 	if reach != "" {
 		fmt.Fprintln(c.err, "torture: "+reach)
@@ -90,8 +90,8 @@ func (p *proxyCmd) config(c *commandContext) (chaosproxy.Config, error) {
 		return chaosproxy.Config{}, err
 	}
 	if chroot != "" {
-		return chaosproxy.Config{}, fmt.Errorf("--servers: a chroot is the clients' business: "+
-			"leave %s out here, and put it into their connect string", chroot)
+		return chaosproxy.Config{}, fmt.Errorf("--servers: a chroot belongs in the clients' connect string: "+
+			"move %s there", chroot)
 	}
 	if err := wireFaultNames(chaosproxy.Faults).findAll(c, p.Faults); err != nil {
 		return chaosproxy.Config{}, err
@@ -119,10 +119,10 @@ func (p *proxyCmd) reach() (string, error) {
 		return "", nil
 	case p.TLSCert != "" && !p.Expose:
 		return "", fmt.Errorf("--listen %s can be reached from other machines, "+
-			"and whoever connects would use the certificate of --tls-cert: "+
-			"listen on 127.0.0.1, or give --expose if that is meant", p.Listen)
+			"and whoever connects would act with the certificate of --tls-cert: "+
+			"listen on 127.0.0.1, or add --expose to allow that", p.Listen)
 	}
-	return fmt.Sprintf("%s can be reached from other machines: whoever connects is let through to the servers",
+	return fmt.Sprintf("%s can be reached from other machines, and anyone who connects reaches the servers",
 		p.Listen), nil
 }
 

@@ -126,7 +126,7 @@ func TestProxyIsNotExposed(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--listen", "0.0.0.0:0", "--expose"}, {"--listen", "127.0.0.1:0"}} {
 		c := torture(t, append(secured, args...)...)
-		c.err.await(t, "stands for")
+		c.err.await(t, "forwards to")
 		c.signal()
 		c.wait(exitOK)
 		if said := c.err.String(); strings.Contains(said, "can be reached from other machines") != (len(args) > 2) {
@@ -146,7 +146,7 @@ func TestProxy(t *testing.T) {
 		"--seed", "5", "--log", log, "--metrics", "127.0.0.1:0",
 		"--tls-ca", ca.CA, "--tls-cert", ca.Cert, "--tls-key", ca.Key, "--tls-server-name", tlstest.ServerName)
 	metrics := c.err.await(t, `metrics at (\S+)\n`)[1]
-	address := c.err.await(t, `torture: (\S+) stands for`)[1]
+	address := c.err.await(t, `torture: (\S+) forwards to`)[1]
 	conn, events, err := zk.Connect([]string{address}, time.Second, zk.WithLogInfo(false), zk.WithLogger(discard{}))
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +210,7 @@ func TestProxyLogFails(t *testing.T) {
 		status <- run(t.Context(), []string{"proxy", "--listen", "127.0.0.1:0", "--servers", e.ConnectString(),
 			"--faults", "expiry", "--every", "1"}, streams{out: failing{}, err: err})
 	}()
-	conn := client(t, err.await(t, `torture: (\S+) stands for`)[1])
+	conn := client(t, err.await(t, `torture: (\S+) forwards to`)[1])
 	go conn.Exists("/")
 	if got := <-status; got != exitUnknown || !strings.Contains(err.String(), "torture: --log: the disk is full") {
 		t.Errorf("exit status %d:\n%s", got, err)

@@ -36,7 +36,7 @@ func (r *recorded) expect() {
 }
 
 // errNoRound is the error of a run without a finished round.
-var errNoRound = errors.New("no operation: the run had finished no round when it was killed, or has not yet")
+var errNoRound = errors.New("there is nothing to judge: the run has not finished a round")
 
 // open opens the input: a file, or the history in the folder of a run.
 func (k *checkCmd) open() (*recorded, error) {
@@ -44,12 +44,11 @@ func (k *checkCmd) open() (*recorded, error) {
 	folder := err == nil && info.IsDir()
 	switch {
 	case folder && k.Model != "":
-		return nil, errors.New("it is a folder: what its history is judged against follows from what the run " +
-			"says of itself; leave --model out, or name the file")
+		return nil, errors.New("a folder of a run has a model of its own: leave out --model, or name the file of the history")
 	case folder:
 		return openRun(k.File)
 	case k.Model == "":
-		return nil, errors.New("what it is judged against has to be said by --model, unless it is the folder of a run")
+		return nil, errors.New("give --model, the model to judge the history against; only the folder of a run needs none")
 	}
 	model, err := linearizability.ByName(k.Model, linearizability.Parameters{Parties: k.Parties, Permits: k.Permits})
 	if err != nil {
@@ -67,8 +66,7 @@ func openRun(dir string) (*recorded, error) {
 		return nil, err
 	}
 	if simulates(begin.Backend) {
-		return nil, errors.New("a run in simulation leaves no history, but files to replay: " +
-			"torture index makes a page of them")
+		return nil, errors.New("a simulated run writes no history, but counterexamples: run torture replay or torture index")
 	}
 	model, err := modelOf(begin.Workload, begin.Recipe)
 	if err != nil {
@@ -91,11 +89,11 @@ func openRun(dir string) (*recorded, error) {
 func notes(dir string, rest int64) (said []string) {
 	if _, err := os.Stat(filepath.Join(dir, resultName)); err != nil {
 		said = append(said, "the run has no result: it is under way, or was killed; "+
-			"judged are the rounds that it has finished")
+			"only its finished rounds are judged")
 	}
 	if rest > 0 {
 		said = append(said, fmt.Sprintf("the last %d bytes of the history are left out: "+
-			"the round that they are of was not written to its end", rest))
+			"their round is not complete", rest))
 	}
 	return said
 }

@@ -9,8 +9,8 @@ import (
 )
 
 type replayCmd struct {
-	File    string `arg:"" help:"A counterexample that torture run has written, or what a run that died has left behind."`
-	Backend string `help:"Where: sim; or ensemble, to make the same happen on three real servers, started here." default:"sim" oneof:"sim,ensemble"`
+	File    string `arg:"" help:"A counterexample that torture run has written, or the file that a run that died has left."`
+	Backend string `help:"Where to run: sim (simulated), or ensemble, to make the same happen on three real servers, started on this machine." default:"sim" oneof:"sim,ensemble"`
 }
 
 // Run executes the command.
@@ -36,14 +36,14 @@ func (r *replayCmd) confirm(c *commandContext, w *workload.Workload, example *si
 		return fmt.Errorf("%s: %w", r.File, err)
 	}
 	if confirmed.Step > 0 {
-		fmt.Fprintln(c.out, wrap(fmt.Sprintf("step %d is another on real servers: %s", confirmed.Step,
+		fmt.Fprintln(c.out, wrap(fmt.Sprintf("real servers differed at step %d: %s", confirmed.Step,
 			confirmed.Difference), columns))
 	}
 	switch {
 	case confirmed.Untried != "":
 		return fmt.Errorf("%s was not tried on real servers: %s", r.File, confirmed.Untried)
 	case confirmed.Violation == nil:
-		fmt.Fprintf(c.out, "not confirmed: real servers have not been seen to break %s\n", example.Property)
+		fmt.Fprintf(c.out, "not confirmed: real servers did not break %s\n", example.Property)
 		for _, v := range confirmed.Others {
 			fmt.Fprintln(c.out, wrap(fmt.Sprintf("but there is a violation of %s: %s", v.Property, v.Message), columns))
 		}
@@ -77,7 +77,7 @@ func showReplay(c *commandContext, example *sim.Counterexample, replayed *sim.Re
 		fmt.Fprintln(c.out, line)
 	}
 	if example.Property == sim.PropertyCrash && replayed.Violation == nil {
-		fmt.Fprintln(c.out, "the process did not die this time: the episode came to its end, and nothing broke")
+		fmt.Fprintln(c.out, "the process did not die this time: the episode ended, and nothing broke")
 		return nil
 	}
 	if err := story.Same(example, replayed); err != nil {

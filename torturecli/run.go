@@ -19,34 +19,34 @@ import (
 )
 
 type runCmd struct {
-	Workload    string        `arg:"" help:"What to torture: see torture list." names:"kinds"`
-	Recipe      string        `help:"Which implementation; default: the first that torture list shows. A name from there, such as ours or published/… for one from the zoo, or exec:COMMAND for one that another program serves (docs/workers.md)."`
-	Backend     string        `help:"Where: sim, wire (simulated, too, with go-zookeeper's own client), serve (the servers of torture serve, in real time), ensemble (real servers, started here), live (servers of yours)." default:"sim" oneof:"sim,wire,serve,ensemble,live"`
-	Servers     string        `help:"For live: a:2181,b:2181, with /chroot if you like." needs:"backend=live"`
-	Nodes       int           `help:"For serve and ensemble: how many servers, 1, 3 or 5." default:"3" range:"1,3,5" needs:"backend=serve|ensemble"`
-	Root        string        `help:"For live: the path below which everything happens; it must not exist or be empty, and is removed at the end. Default: a fresh one." needs:"backend=live"`
-	Clients     int           `help:"At most so many clients." default:"3" range:"1..16"`
-	Ops         int           `help:"At most so many operations for each user." default:"4" range:"1..100"`
-	Faults      string        `help:"What may strike: a list of names, all or none. Default: all. See torture list: not all can strike everywhere."`
-	Plan        string        `help:"On real servers: the faults of a recorded run, DIR/faults.jsonl, perhaps edited, instead of such as the seed draws." placeholder:"FILE" needs:"backend=serve|ensemble|live" excludes:"faults" why:"a plan says itself what strikes"`
-	Print       bool          `name:"print-plan" help:"On real servers: start nothing, and print what the seed draws, for --plan: for --episodes rounds, 100 by default, and for servers within --duration." needs:"backend=serve|ensemble|live" excludes:"plan,json,out,junit,summary,sarif,metrics" why:"it prints what the seed draws, and runs nothing"`
-	Strategy    string        `help:"How episodes are chosen: see torture list. Default: mix; on real servers random." names:"strategies"`
-	Near        []string      `help:"With --strategy near: counterexamples of this kind, like which episodes begin." placeholder:"FILE,…" needs:"strategy=near"`
-	AtMost      int           `help:"With --strategy exhaustive: at most so many faults strike, 0 to 6." default:"1" range:"0..6" needs:"strategy=exhaustive"`
-	Plain       bool          `help:"With --strategy exhaustive: search the simplest plan alone: each user plays one part, as simply as can be." needs:"strategy=exhaustive"`
-	Checkpoint  string        `help:"With --strategy exhaustive: how far the search has come is written here every ten seconds, and a search goes on from it." placeholder:"FILE" needs:"strategy=exhaustive"`
-	Certificate string        `help:"With --strategy exhaustive: if all was searched and nothing broke, write that here; torture certify checks it." placeholder:"FILE" needs:"strategy=exhaustive"`
-	Exact       bool          `help:"In simulation: draw, replay and shrink what the Go runtime decides, too (docs/exact.md). Passing episodes are run twice and compared." needs:"backend=sim|wire" excludes:"strategy=exhaustive" why:"an exhaustive search is of the recipe, and not of the Go runtime"`
+	Workload    string        `arg:"" help:"The kind of recipe to test: see torture list." names:"kinds"`
+	Recipe      string        `help:"Which implementation: a name that torture list shows, such as ours, or published/… for one of the zoo; or exec:COMMAND for one that another program serves (docs/workers.md). Default: the first that torture list shows."`
+	Backend     string        `help:"Where to run: sim (simulated), wire (simulated, with go-zookeeper's own client), serve (the servers of torture serve, in real time), ensemble (real servers, started on this machine), live (your servers)." default:"sim" oneof:"sim,wire,serve,ensemble,live"`
+	Servers     string        `help:"With --backend live: addresses of the servers, such as a:2181,b:2181, perhaps with a /chroot." needs:"backend=live"`
+	Nodes       int           `help:"With --backend serve or ensemble: the number of servers, 1, 3 or 5." default:"3" range:"1,3,5" needs:"backend=serve|ensemble"`
+	Root        string        `help:"With --backend live: the path below which all znodes are made. It must be missing or empty, and is removed at the end. Default: a new one." needs:"backend=live"`
+	Clients     int           `help:"The greatest number of clients." default:"3" range:"1..16"`
+	Ops         int           `help:"The greatest number of operations of each user." default:"4" range:"1..100"`
+	Faults      string        `help:"The faults that may strike: names from torture list with commas between them, all, or none. Default: all that the backend has."`
+	Plan        string        `help:"On real servers: repeat the faults of this file, the DIR/faults.jsonl of an earlier run, perhaps edited. Default: the seed draws them." placeholder:"FILE" needs:"backend=serve|ensemble|live" excludes:"faults" why:"the plan determines what strikes"`
+	Print       bool          `name:"print-plan" help:"On real servers: run nothing, and print the faults that the seed draws, for --plan: for --episodes rounds (100 by default), and for the servers within --duration." needs:"backend=serve|ensemble|live" excludes:"plan,json,out,junit,summary,sarif,metrics" why:"it runs nothing"`
+	Strategy    string        `help:"How episodes are drawn: see torture list. Default: mix; on real servers random." names:"strategies"`
+	Near        []string      `help:"With --strategy near: counterexamples of this kind; each episode begins like one of them." placeholder:"FILE,…" needs:"strategy=near"`
+	AtMost      int           `help:"With --strategy exhaustive: the greatest number of faults in an execution, 0 to 6." default:"1" range:"0..6" needs:"strategy=exhaustive"`
+	Plain       bool          `help:"With --strategy exhaustive: search only the simplest plan, in which each user plays one part." needs:"strategy=exhaustive"`
+	Checkpoint  string        `help:"With --strategy exhaustive: save the search to this file every ten seconds, and continue from the file if it exists." placeholder:"FILE" needs:"strategy=exhaustive"`
+	Certificate string        `help:"With --strategy exhaustive: if the search is complete and nothing broke, write a certificate, which torture certify checks." placeholder:"FILE" needs:"strategy=exhaustive"`
+	Exact       bool          `help:"In simulation: draw, replay and shrink the decisions of the Go runtime, too (docs/exact.md). Passing episodes are run twice and compared." needs:"backend=sim|wire" excludes:"strategy=exhaustive" why:"an exhaustive search does not draw the decisions of the Go runtime"`
 	Once        bool          `help:"With --exact: run passing episodes once." needs:"exact"`
-	Episodes    int           `help:"How many. Default: 1000 in sim, or as many as --duration allows. With --strategy exhaustive: so many runs at most; default: any number." range:"1.."`
-	Duration    time.Duration `help:"How long. Default: 30s on real servers." range:">0"`
-	Seed        *uint64       `help:"Equal seeds, equal runs. Default: a fresh one, which is printed."`
+	Episodes    int           `help:"The number of episodes. Default: 1000 in simulation, or as many as --duration allows. With --strategy exhaustive: the greatest number of runs. Default: no limit." range:"1.."`
+	Duration    time.Duration `help:"How long to run. Default: 30s on real servers." range:">0"`
+	Seed        *uint64       `help:"Equal seeds give equal runs. Default: a new one, which is printed."`
 	Out         string        `help:"A folder for results, which must not exist. Default: only counterexamples are written, to counterexamples/."`
-	JSON        bool          `name:"json" help:"Print one JSON object to standard output and nothing else there."`
+	JSON        bool          `name:"json" help:"Print one JSON object, and nothing else, to standard output."`
 	NoShrink    bool          `name:"no-shrink" help:"In simulation: leave counterexamples as they were found." needs:"backend=sim|wire"`
-	Coverage    bool          `help:"In simulation: also list the ways in which faults could have hit operations, and never did." needs:"backend=sim|wire" excludes:"strategy=exhaustive" why:"an exhaustive search says itself how much it has seen"`
-	All         bool          `help:"Tell the story of each property that broke, and not of the likely root alone." excludes:"json" why:"the object has no stories"`
-	Rate        float64       `help:"For live: at most so many requests a second, of all clients together." range:"1.." needs:"backend=live"`
+	Coverage    bool          `help:"In simulation: also list the ways in which faults could have hit operations and did not." needs:"backend=sim|wire" excludes:"strategy=exhaustive" why:"an exhaustive search reports its own coverage"`
+	All         bool          `help:"Print the story of each property that broke, not only that of the likely cause." excludes:"json" why:"the JSON object has no stories"`
+	Rate        float64       `help:"With --backend live: the greatest number of requests a second, for all clients together." range:"1.." needs:"backend=live"`
 	ciFlags     `embed:""`
 
 	accessFlags  `embed:""`
@@ -165,13 +165,13 @@ func (r *runCmd) validate(c *commandContext) error {
 	case r.Backend == "live" && r.Servers == "":
 		return fmt.Errorf("--backend live needs --servers a:2181,…")
 	case r.Backend != "live" && r.accessFlags.given():
-		return fmt.Errorf("--auth and --tls-… are for --backend live: servers that are started here need neither; leave them out")
+		return fmt.Errorf("--auth and --tls-… are for --backend live: leave them out, because servers that are started here need neither")
 	case strings.HasPrefix(r.Recipe, worker.Foreign) && (r.Auth != "" || r.Rate != 0):
-		return fmt.Errorf("a recipe that another program serves knows neither --auth nor --rate")
+		return fmt.Errorf("a recipe that another program serves does not support --auth and --rate: leave them out")
 	case r.Strategy == sim.Near && len(r.Near) == 0:
-		return fmt.Errorf("--strategy near needs --near FILE,…: the counterexamples like which episodes begin")
+		return fmt.Errorf("--strategy near needs --near FILE,…: the counterexamples that episodes begin like")
 	case r.Strategy == sim.Exhaustive && r.Backend != "sim":
-		return fmt.Errorf("--strategy exhaustive is for --backend sim: leave one out")
+		return fmt.Errorf("--strategy exhaustive works only with --backend sim: leave one of them out")
 	}
 	return r.validateBackend()
 }
@@ -184,7 +184,7 @@ func (r *runCmd) validateBackend() error {
 	case simulates(r.Backend):
 		return nil
 	case r.Strategy != "random":
-		return fmt.Errorf("--strategy %s is for --backend sim and wire: on real servers only random is possible", r.Strategy)
+		return fmt.Errorf("--strategy %s works only with --backend sim and wire: real servers have only random", r.Strategy)
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func (r *runCmd) near() (known []sim.Choices, err error) {
 		case err != nil:
 			return nil, fmt.Errorf("--near %s: %w", name, err)
 		case c.Workload != r.Workload || c.Exact != sim.Exact():
-			return nil, fmt.Errorf("--near %s: it is of a %s, exact mode: %v; wanted is a %s, exact mode: %v", name, c.Workload,
+			return nil, fmt.Errorf("--near %s: it is of a %s, exact mode: %v; expected is a %s, exact mode: %v", name, c.Workload,
 				c.Exact, r.Workload, sim.Exact())
 		}
 		known = append(known, c.Choices)

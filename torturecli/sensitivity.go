@@ -13,7 +13,7 @@ func sensitivityLine(r sim.Result) string {
 		return ""
 	}
 	if why := s.Vacuous(); why != "" {
-		return "this pass says nothing: " + why
+		return "this pass proves nothing: " + why
 	}
 	line := fmt.Sprintf("strength: %s of the operations overlapped another client's, %s had an unknown outcome",
 		share(s.Overlapping, s.Operations), share(s.Unknown, s.Operations))

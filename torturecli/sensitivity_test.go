@@ -21,7 +21,7 @@ func TestSensitivityLine(t *testing.T) {
 		"strength: 0 % of the operations overlapped another client's, 0 % had an unknown outcome; " +
 			"of 10 corruptions of what clients saw 70 % would have been noticed, 10 % are legal too, " +
 			"2 could not be judged": {Verdict: sim.VerdictOK, Sensitivity: doubtful},
-		"this pass says nothing: no two clients' operations overlapped": {Verdict: sim.VerdictOK, Sensitivity: vacuous},
+		"this pass proves nothing: no two clients' operations overlapped": {Verdict: sim.VerdictOK, Sensitivity: vacuous},
 	} {
 		if got := sensitivityLine(r); got != want {
 			t.Errorf("%q, want %q", got, want)

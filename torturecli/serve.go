@@ -19,14 +19,14 @@ import (
 
 // serveCmd is a ZooKeeper server for tests.
 type serveCmd struct {
-	Servers   int    `default:"1" help:"How many servers: 1, 3 or 5." range:"1,3,5"`
+	Servers   int    `default:"1" help:"The number of servers: 1, 3 or 5." range:"1,3,5"`
 	Host      string `default:"127.0.0.1" help:"Address to listen on. There are no passwords: whoever reaches it can use it."`
-	Port      int    `default:"0" help:"Port of the first server; the next have the next ones. 0: any that are free." range:"0..65535"`
-	Control   string `placeholder:"ADDR" help:"Serve at http://ADDR what tests use to make bad things happen: docs/serve.md."`
-	Data      string `placeholder:"DIR" help:"Keep znodes and sessions in a folder. Without it nothing is written."`
-	Faults    string `default:"none" help:"What may strike: a list of loss, hold, refuse, stall, watch, expiry, lag, kill, stop, quorum, deposed; all or none."`
-	Plan      string `placeholder:"FILE" help:"Instead of --faults: what struck in an earlier run, its faults.jsonl, perhaps edited." excludes:"faults,every,rate,seed" why:"a plan says itself what strikes"`
-	Log       string `default:"faults.jsonl" placeholder:"FILE" help:"Append a line of JSON for each fault that struck to a file (${default}), if there are --faults or a --plan."`
+	Port      int    `default:"0" help:"The port of the first server; the others get the ports after it. 0: any free ports." range:"0..65535"`
+	Control   string `placeholder:"ADDR" help:"Serve an HTTP API at http://ADDR with which tests inject faults: see docs/serve.md."`
+	Data      string `placeholder:"DIR" help:"Keep znodes and sessions in this folder. Default: only in memory."`
+	Faults    string `default:"none" help:"The faults that may strike: loss, hold, refuse, stall, watch, expiry, lag, kill, stop, quorum and deposed, with commas between them; all; or none."`
+	Plan      string `placeholder:"FILE" help:"Instead of --faults: repeat the faults of this file, the faults.jsonl of an earlier run, perhaps edited." excludes:"faults,every,rate,seed" why:"the plan determines what strikes"`
+	Log       string `default:"faults.jsonl" placeholder:"FILE" help:"With --faults or --plan: append a line of JSON to this file for each fault that struck (${default})."`
 	zooFlags  `embed:""`
 	oddsFlags `embed:""`
 }
@@ -91,9 +91,9 @@ func (s *serveCmd) Run(c *commandContext) error {
 func (s *serveCmd) check(c *commandContext) error {
 	switch {
 	case s.Port+s.Servers > 1<<16:
-		return fmt.Errorf("--port %d: there are no %d ports from there on", s.Port, s.Servers)
+		return fmt.Errorf("--port %d: there are fewer than %d ports from there on", s.Port, s.Servers)
 	case s.Reconfig && s.Data != "" && s.Port == 0:
-		return errors.New("--reconfig with --data needs a --port: the configuration that is kept names it")
+		return errors.New("--reconfig with --data needs a --port, because the stored configuration names it")
 	}
 	if err := wireFaultNames(servedFaults()).findAll(c, s.Faults); err != nil {
 		return err

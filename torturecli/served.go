@@ -65,7 +65,7 @@ func (s *servedServers) Strike(_ context.Context, f ensemble.Fault) (*ensemble.S
 	leader := s.leader()
 	member := s.resolve(f.Target, leader)
 	if s.hurt[member] != nil {
-		return nil, fmt.Errorf("%v did not strike: %v is hurt already", f, ensemble.Target(member))
+		return nil, fmt.Errorf("%v did not strike: %v already has a fault", f, ensemble.Target(member))
 	}
 	undo, err := s.inflict(f, member)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *servedServers) inflict(f ensemble.Fault, member int) (undo func(), err 
 	case ensemble.Lag:
 		return s.lag(member, time.Duration(f.DelayMS)*time.Millisecond)
 	}
-	return nil, errors.New("servers in one process have no links that could be cut")
+	return nil, errors.New("the servers of --backend serve have no links that could be cut")
 }
 
 // lag lets a member hear of everything once a delay, so at most that late.

@@ -39,9 +39,9 @@ func TestRunOnServed(t *testing.T) {
 func TestServedRefuses(t *testing.T) {
 	for _, test := range []struct{ args, says string }{
 		{"--nodes 2", "--nodes 2: 1, 3 or 5 are possible"},
-		{"--faults partition", "partition: servers in one process have no links that could be cut: --backend ensemble"},
+		{"--faults partition", "partition: the servers of --backend serve have no links that could be cut: --backend ensemble"},
 		{"--nodes 1 --faults lag", "lag: a single server has no others"},
-		{"--servers a:2181", "--servers is for --backend live"},
+		{"--servers a:2181", "--servers needs --backend live"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			status, _, messages := command(t, strings.Fields("run lock --backend serve "+test.args)...)

@@ -16,17 +16,17 @@ import (
 
 // zooFlags are what zoo.cfg and Java's properties tell ZooKeeper.
 type zooFlags struct {
-	Tick           time.Duration `default:"2s" aliases:"tick-time" help:"tickTime. Sessions take from 2 to 20 of them, unless said otherwise." range:"1ms.."`
+	Tick           time.Duration `default:"2s" aliases:"tick-time" help:"tickTime. Session timeouts are 2 to 20 ticks, unless the next two flags are given." range:"1ms.."`
 	MinSession     time.Duration `name:"min-session-timeout" aliases:"min-session" help:"minSessionTimeout. Default: 2 ticks." range:">0"`
 	MaxSession     time.Duration `name:"max-session-timeout" aliases:"max-session" help:"maxSessionTimeout. Default: 20 ticks." range:">0"`
-	SyncLimit      int64         `default:"5" placeholder:"TICKS" help:"syncLimit: how long a deposed leader goes on, in ticks (${default})." range:"1.."`
-	MaxClientCnxns int           `default:"60" help:"maxClientCnxns: how many connections a host may have to a server; 0 for any number." range:"0.."`
+	SyncLimit      int64         `default:"5" placeholder:"TICKS" help:"syncLimit: how long a deposed leader keeps serving, in ticks (${default})." range:"1.."`
+	MaxClientCnxns int           `default:"60" help:"maxClientCnxns: the greatest number of connections from a host to a server; 0 for no limit." range:"0.."`
 	JuteMaxbuffer  int64         `default:"1048575" placeholder:"BYTES" help:"jute.maxbuffer: the longest request, in bytes (${default})." range:"1024..1073741824"`
 	CheckInterval  time.Duration `name:"container-check-interval" default:"1m" help:"znode.container.checkIntervalMs: how often empty containers and znodes past their TTL are removed." range:"1ms.."`
-	TTL            bool          `help:"Znodes with a time to live (zookeeper.extendedTypesEnabled)."`
-	Reconfig       bool          `help:"Let the super user change what /zookeeper/config says (reconfigEnabled)."`
-	ReadOnly       bool          `help:"Serve read-only clients while there is no quorum (readonlymode.enabled)."`
-	EnforceQuota   bool          `help:"Refuse what goes beyond a hard limit of /zookeeper/quota (enforceQuota)."`
+	TTL            bool          `help:"Allow znodes with a time to live (zookeeper.extendedTypesEnabled)."`
+	Reconfig       bool          `help:"Allow the super user to change /zookeeper/config (reconfigEnabled)."`
+	ReadOnly       bool          `help:"Serve read-only clients when there is no quorum (readonlymode.enabled)."`
+	EnforceQuota   bool          `help:"Refuse writes beyond a hard limit of /zookeeper/quota (enforceQuota)."`
 	User           []string      `sep:"none" placeholder:"NAME:PASSWORD" help:"A user for SASL DIGEST-MD5; may be repeated."`
 	SuperDigest    string        `aliases:"super" placeholder:"NAME:DIGEST" help:"The super user for addauth digest (zookeeper.DigestAuthenticationProvider.superDigest)."`
 }
@@ -83,7 +83,7 @@ func (z *zooFlags) users() (users map[string]string, err error) {
 			return nil, fmt.Errorf("--user %q: NAME:PASSWORD is needed", user)
 		}
 		if _, twice := users[name]; twice {
-			return nil, fmt.Errorf("--user %s is there twice", name)
+			return nil, fmt.Errorf("--user %s is given twice", name)
 		}
 		users[name] = password
 	}

@@ -14,7 +14,7 @@ import (
 
 // testCmd is go test in exact mode.
 type testCmd struct {
-	Args []string `arg:"" optional:"" help:"What go test takes: packages and flags."`
+	Args []string `arg:"" optional:"" help:"Arguments for go test: packages and flags."`
 }
 
 // Run runs go vet as go test does, then go test, whose exit status is the command's. They are apart because go vet does not
@@ -22,7 +22,7 @@ type testCmd struct {
 func (t *testCmd) Run(c *commandContext) error {
 	args := goTestArgs(t.Args)
 	if args.has("overlay") {
-		return errors.New("torture test has an -overlay of its own, and go test takes one only")
+		return errors.New("torture test needs -overlay for itself, and go test takes only one: leave it out")
 	}
 	build, err := exact.Prepare(c)
 	if err != nil {

@@ -81,7 +81,7 @@ func TestTortureTest(t *testing.T) {
 		{"-count=1 -run Fails ./good", "as it should", 1},
 		{"-count=1 ./vetted", "has arg", 1},
 		{"-count=1 -v -vet=off ./vetted", "ran", 0},
-		{"-overlay=o.json ./good", "-overlay of its own", 2},
+		{"-overlay=o.json ./good", "-overlay for itself", 2},
 	} {
 		cmd := exec.CommandContext(t.Context(), "torture", append([]string{"test"}, strings.Fields(test.args)...)...)
 		cmd.Dir = dir

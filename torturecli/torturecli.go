@@ -41,24 +41,24 @@ const (
 
 // cli is the command line.
 type cli struct {
-	Run     runCmd     `cmd:"" help:"Torture a recipe: in simulation, on a real ensemble, or on servers of yours."`
-	Test    testCmd    `cmd:"" passthrough:"" help:"Run go test, with its arguments, in exact mode: what the Go runtime decides is drawn, replayed and shrunk too."`
-	New     newCmd     `cmd:"" help:"Write a lock and its test, to put your own in its place."`
-	Zoo     zooCmd     `cmd:"" help:"Hunt recipes that are known to be broken: is each bug found, and its fixed twin clean?"`
+	Run     runCmd     `cmd:"" help:"Test a recipe under faults: in simulation, on a local ensemble, or on your servers."`
+	Test    testCmd    `cmd:"" passthrough:"" help:"Run go test in exact mode: the decisions of the Go runtime are drawn, replayed and shrunk, too."`
+	New     newCmd     `cmd:"" help:"Write an example lock and its test, to be replaced by your own."`
+	Zoo     zooCmd     `cmd:"" help:"Run recipes with known bugs: check that each bug is found, and that the fixed recipe passes."`
 	Replay  replayCmd  `cmd:"" help:"Run a counterexample again, step by step."`
-	Explain explainCmd `cmd:"" help:"Tell the story of a counterexample, or of a history that breaks a rule."`
-	Part    partCmd    `cmd:"" help:"Run a piece of a campaign over many recipes: one of its units."`
-	Merge   mergeCmd   `cmd:"" help:"Put the results of a campaign's units together, and report."`
-	Index   indexCmd   `cmd:"" help:"Make a page over a folder of results, and the pages of its stories."`
-	Certify certifyCmd `cmd:"" help:"Check a certificate: make its search again, and compare."`
+	Explain explainCmd `cmd:"" help:"Explain a counterexample, or a history that is a violation."`
+	Part    partCmd    `cmd:"" help:"Run one unit of a campaign."`
+	Merge   mergeCmd   `cmd:"" help:"Combine the results of a campaign's units, and report."`
+	Index   indexCmd   `cmd:"" help:"Write an HTML index of a folder of results, and a page for each story."`
+	Certify certifyCmd `cmd:"" help:"Check a certificate: repeat its search, and compare."`
 	Check   checkCmd   `cmd:"" help:"Judge a recorded history."`
-	Proxy   proxyCmd   `cmd:"" help:"Stand between ZooKeeper and clients of yours, and give them a bad day."`
-	Serve   serveCmd   `cmd:"" help:"Be a ZooKeeper for tests, in memory: for any client, with bad days if wanted."`
-	Clean   cleanCmd   `cmd:"" help:"Remove what killed runs have left on servers of yours: list it, or with --yes delete it."`
-	Worker  workerCmd  `cmd:"" hidden:"" help:"Serve a recipe to a runner, by the protocol of docs/workers.md."`
+	Proxy   proxyCmd   `cmd:"" help:"Run a proxy between ZooKeeper and your clients that injects faults."`
+	Serve   serveCmd   `cmd:"" help:"Run an in-memory ZooKeeper for tests, for any client, with faults on request."`
+	Clean   cleanCmd   `cmd:"" help:"List what killed runs have left on your servers; with --yes, delete it."`
+	Worker  workerCmd  `cmd:"" hidden:"" help:"Serve a recipe to a runner, with the protocol of docs/workers.md."`
 	List    listCmd    `cmd:"" help:"List workloads, recipes, faults, strategies and models, or the zoo."`
-	Doctor  doctorCmd  `cmd:"" help:"Look what works here, and say how to get what is missing."`
-	Demo    demoCmd    `cmd:"" help:"Go through a bug, its story and its mend, in three minutes."`
+	Doctor  doctorCmd  `cmd:"" help:"Check what works on this machine, and how to install what is missing."`
+	Demo    demoCmd    `cmd:"" help:"Show a bug, its story and its fix, in three minutes."`
 
 	Man        manual.Cmd           `cmd:"" help:"Print the man page of a command, or write all man pages to a folder."`
 	Completion completion.ScriptCmd `cmd:"" help:"Print a script that completes command lines in a shell."`
@@ -184,6 +184,6 @@ func fail(s streams, err error) int {
 	return exitUnknown
 }
 
-const description = `Runs ZooKeeper recipes through bad days and judges what the clients saw.
+const description = `Runs ZooKeeper recipes under injected faults, and judges what the clients saw.
 
-Exit status: 0 no violation, 1 violation, 2 unknown or could not be done.`
+Exit status: 0 no violation, 1 violation, 2 unknown verdict or error.`

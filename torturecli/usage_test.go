@@ -110,7 +110,7 @@ func wrongUses(node *kong.Node, f *kong.Flag) map[string]string {
 	}
 	if needs := f.Tag.Get("needs"); needs != "" && !slices.Contains([]string{"backend=sim|wire", "backend=sim"}, needs) {
 		name, _, _ := strings.Cut(needs, "=")
-		wrong[flag+sample(f)] = flag + " is for --" + name
+		wrong[flag+sample(f)] = flag + " needs --" + name
 	}
 	for condition := range strings.SplitSeq(f.Tag.Get("excludes"), ",") {
 		name, value, valued := strings.Cut(condition, "=")

@@ -14,16 +14,16 @@ import (
 )
 
 type zooCmd struct {
-	IDs         []string      `arg:"" optional:"" name:"id" help:"Which animals. Default: all." names:"animals"`
-	Seed        uint64        `help:"Equal seeds, equal hunts." default:"1"`
-	Episodes    int           `help:"At most so many for each animal and for each twin." default:"20000" range:"1.." excludes:"backend=ensemble" why:"there an animal is hunted for --duration"`
-	Backend     string        `help:"Where: sim, or ensemble (three real servers, started here; each animal for --duration)." default:"sim" oneof:"sim,ensemble"`
-	Duration    time.Duration `help:"For ensemble: at most so long for each animal." default:"20s" range:">0" needs:"backend=ensemble"`
-	Confirm     bool          `help:"Make each counterexample happen on three real servers, started here, too. Twins are left out." needs:"backend=sim"`
-	JSON        bool          `name:"json" help:"Print one JSON object to standard output and nothing else there." xor:"output"`
-	Exact       bool          `help:"Hunt in exact mode, and what needs it, too: see torture run --exact." needs:"backend=sim" excludes:"confirm" why:"what the Go runtime decides cannot be repeated on real servers"`
-	Source      bool          `help:"Hunt nothing: print the functions in which a bug makes a difference, with it (-) and mended (+)." xor:"output" excludes:"seed,episodes,backend,duration,confirm,exact,out,json,junit,summary" why:"it hunts nothing"`
-	AsPublished bool          `help:"With --source: the whole recipe, as it was published with all of its bugs (-) and mended (+)." needs:"source"`
+	IDs         []string      `arg:"" optional:"" name:"id" help:"The animals to hunt, by their ids. Default: all." names:"animals"`
+	Seed        uint64        `help:"Equal seeds give equal runs." default:"1"`
+	Episodes    int           `help:"The greatest number of episodes for each animal and for each twin." default:"20000" range:"1.." excludes:"backend=ensemble" why:"each animal is hunted for --duration there"`
+	Backend     string        `help:"Where to run: sim (simulated), or ensemble (three real servers, started on this machine; each animal for --duration)." default:"sim" oneof:"sim,ensemble"`
+	Duration    time.Duration `help:"With --backend ensemble: the longest time for each animal." default:"20s" range:">0" needs:"backend=ensemble"`
+	Confirm     bool          `help:"Also make each counterexample happen on three real servers, started on this machine. Twins are left out." needs:"backend=sim"`
+	JSON        bool          `name:"json" help:"Print one JSON object, and nothing else, to standard output." xor:"output"`
+	Exact       bool          `help:"Hunt in exact mode (see torture run --exact), also the animals that need it." needs:"backend=sim" excludes:"confirm" why:"decisions of the Go runtime cannot be repeated on real servers"`
+	Source      bool          `help:"Run nothing: print the functions that a bug changes, with the bug (-) and fixed (+)." xor:"output" excludes:"seed,episodes,backend,duration,confirm,exact,out,json,junit,summary" why:"it runs nothing"`
+	AsPublished bool          `help:"With --source: print the whole recipe, as published, with all of its bugs (-), and fixed (+)." needs:"source"`
 	Out         string        `placeholder:"DIR" help:"Write the counterexample of each animal that is found to DIR/ID.json, for torture explain and torture replay." needs:"backend=sim"`
 	ciFlags     `embed:""`
 }
@@ -185,7 +185,7 @@ func printCatch(w io.Writer, c zoo.Catch) {
 		fmt.Fprint(w, wrap("         "+confirmation(c.Animal, c.Confirmed), columns), "\n")
 	}
 	if c.Rate > 0 {
-		fmt.Fprintf(w, "         in %.2f %% of the episodes, wanted are about %.2f %%\n", 100*c.Rate, 100*c.Animal.Rate)
+		fmt.Fprintf(w, "         in %.2f %% of the episodes, about %.2f %% are expected\n", 100*c.Rate, 100*c.Animal.Rate)
 	}
 }
 
@@ -236,7 +236,7 @@ func printSkipped(w io.Writer, skipped []zoo.Animal) {
 	for _, a := range skipped {
 		ids = append(ids, a.ID)
 	}
-	fmt.Fprint(w, wrap(fmt.Sprintf("skipped, as what the Go runtime decides is drawn with --exact only: %s",
+	fmt.Fprint(w, wrap(fmt.Sprintf("skipped, because they need --exact: %s",
 		strings.Join(ids, " ")), columns), "\n")
 }
 

@@ -19,8 +19,8 @@ type accusation struct {
 }
 
 // errNoAccusation is for an accused twin that a second hunt with the same seed finds clean.
-var errNoAccusation = errors.New("another look at the twin found nothing: " +
-	"hunts are to depend on their seeds alone, so please report this")
+var errNoAccusation = errors.New("a second hunt with the same seed did not accuse the twin: " +
+	"equal seeds must give equal hunts, so please report this")
 
 // accuse repeats the hunt of an accused twin and writes counterexamples. A twin with an unknown verdict has none.
 func (z *zooCmd) accuse(c *commandContext, a zoo.Animal) (*accusation, error) {

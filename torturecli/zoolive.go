@@ -123,11 +123,11 @@ func confirmation(of zoo.Animal, f *confirm.Confirmation) string {
 	case f.Violation != nil && f.Step == 0:
 		return "confirmed" + tries(f)
 	case f.Violation != nil:
-		return fmt.Sprintf("confirmed%s, though step %d was another: %s", tries(f), f.Step, f.Difference)
+		return fmt.Sprintf("confirmed%s, though step %d differed: %s", tries(f), f.Step, f.Difference)
 	case f.Untried != "":
 		return "not tried: " + f.Untried
 	case f.Step > 0:
-		return fmt.Sprintf("not confirmed: step %d was another: %s", f.Step, f.Difference)
+		return fmt.Sprintf("not confirmed: step %d differed: %s", f.Step, f.Difference)
 	}
 	return "not confirmed: all steps were the same, but " + of.Property + " was not seen there"
 }

@@ -24,7 +24,7 @@ func (z *zooCmd) printSources(w io.Writer, animals []zoo.Animal) error {
 		case err != nil:
 			return err
 		case len(functions) == 0:
-			fmt.Fprintln(w, "it is no published recipe: its code is in zoo/zoo.go")
+			fmt.Fprintln(w, "this animal is not a published recipe: its code is in zoo/zoo.go")
 		case z.AsPublished:
 			err = printFiles(w, functions)
 		default:
@@ -47,7 +47,7 @@ func printFunctions(w io.Writer, functions []resolved.Function, with string) {
 		} else {
 			fmt.Fprintln(w)
 		}
-		printDiff(w, f.Published, f.Mended)
+		printDiff(w, f.Published, f.Fixed)
 	}
 }
 
@@ -62,18 +62,18 @@ func printFiles(w io.Writer, functions []resolved.Function) error {
 		if err != nil {
 			return err
 		}
-		mended, err := resolved.File(name, published.NoBugs())
+		fixed, err := resolved.File(name, published.NoBugs())
 		if err != nil {
 			return err
 		}
 		printDiffHead(w, name, "as published")
-		printDiff(w, printed, mended)
+		printDiff(w, printed, fixed)
 	}
 	return nil
 }
 
 func printDiffHead(w io.Writer, file, with string) {
-	fmt.Fprintf(w, "\n--- zoo/published/%s, %s\n+++ zoo/published/%[1]s, mended\n\n", file, with)
+	fmt.Fprintf(w, "\n--- zoo/published/%s, %s\n+++ zoo/published/%[1]s, fixed\n\n", file, with)
 }
 
 // printDiff prints both texts line by line: lines of the first only (-), of the second only (+), or of both.

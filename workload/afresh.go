@@ -10,7 +10,7 @@ import (
 
 // usable is promised of kinds of which any user can do something by itself.
 var usable = Promise{
-	Names: []string{"unusable"}, Text: "once faults are healed a fresh operation of each user succeeds",
+	Names: []string{"unusable"}, Text: "once faults are healed a new operation of each user succeeds",
 }
 
 // freshness is a fresh operation of each user, which a third of the episodes have: when the scripts are over and all
@@ -37,7 +37,7 @@ var pauses = [...]time.Duration{0, time.Second, 10 * time.Second, time.Minute}
 // afresh has a user do something when all is over. use does it and returns the operation; renew makes another object.
 func (c *Script[T]) afresh(u User, use func() *sim.Op, renew func()) {
 	f := c.fresh
-	if f == nil || !f.drawn || !f.calm(u) {
+	if f == nil || !f.drawn || !f.faultsOver(u) {
 		return
 	}
 	var failed []*sim.Op
@@ -56,9 +56,9 @@ func (c *Script[T]) afresh(u User, use func() *sim.Op, renew func()) {
 	f.blame(failed)
 }
 
-// calm waits until all faults are over, and tells whether that is known.
-func (f *freshness) calm(u User) bool {
-	known := u.AwaitCalm()
+// faultsOver waits until all faults are over, and tells whether that is known.
+func (f *freshness) faultsOver(u User) bool {
+	known := u.AwaitLiveness()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.unknown = f.unknown || !known

@@ -34,17 +34,17 @@ var gateKind = Kind{
 	Promises: []Promise{
 		{
 			Names: []string{"early-wait"},
-			Text:  "nobody gets through unless the barrier is open at a moment, and each change happens once",
+			Text:  "a wait returns only if the barrier is open at some moment during it, and each change happens once",
 		},
 		{
 			Names: []string{"progress"},
-			Text:  "who waits at a barrier that is open gets through",
+			Text:  "a wait at an open barrier returns",
 			Also:  []string{"lost-wakeup"},
 		},
 		usable, noLeaks,
 	},
 	Recipes: []Entry{
-		barrierEntry(Ours, "recipes.Barrier: a gate that is shut and opened, exactly once for each call",
+		barrierEntry(Ours, "recipes.Barrier: is shut and opened, exactly once for each call",
 			func(c recipes.Conn, path string) BarrierRecipe { return recipes.NewBarrier(c, path) }),
 	},
 	Spared: map[string]string{"reap": "its znode has no children"},

@@ -41,10 +41,10 @@ var counterKind = Kind{
 	Model: linearizability.Counter(),
 	Promises: []Promise{
 		{
-			Text: "linearizable number, where an addition of unknown outcome may have happened",
+			Text: "the counter is linearizable; additions of unknown outcome may have taken effect or not",
 			Also: []string{"counted-twice", "lost-update", "stale-get", "sum"},
 		},
-		{Names: []string{"undeclared"}, Text: "no addition is carried out and reports an error which does not say so"},
+		{Names: []string{"undeclared"}, Text: "an addition that fails has not taken effect, unless its error says that it may have"},
 		{Names: []string{"progress"}, Text: "every call returns"},
 		usable, noLeaks,
 	},

@@ -1,64 +1,69 @@
-// Package workload has what clients do with recipes, and how that is judged.
+// Package workload defines what clients do with a recipe in a test, and judges what came of it.
 //
 // # The model
 //
 // A [Kind] is a kind of recipe: a lock, a queue, an election. A [Workload] is a kind with one recipe under test. It
-// plans episodes: an [Episode] has some clients, each a process with one ZooKeeper session, and for each user of a
-// session a list of turns. A [User] begins an operation, calls the recipe, and ends the operation with what came of
-// it; that is all that users note. When all have finished, or nothing moves any more, the episode is judged from its
-// operations ([View]), and from what the [World] can tell beside them: when a session ended, which operation asked
-// for which transaction, what was left.
+// plans episodes. An [Episode] has some clients, each a process with one ZooKeeper session; each session has one or
+// more users, and each user has a list of turns. A [User] begins an operation, calls the recipe, and ends the
+// operation with its outcome. When all users have finished, or nothing moves any more, the episode is judged. The
+// judge uses the operations ([View]) and what the [World] knows beside them: when a session ended, which operation
+// asked for which transaction, what was left behind.
 //
 // A world may know everything, as the simulation does (package sim), or only what is seen from outside (package
-// live). A property that needs what a world does not know is not judged there; the run says which.
+// live). If a world does not know what a property needs, the property is not judged there, and the run says so.
 //
 // # Holds that take time
 //
-// Who holds a lock, a permit, an office or a claim uses it at once in two of three turns, so that very many holds fit
-// into an episode. In the third it runs errands between its uses: time passes, up to more than a session timeout; a
-// counter is incremented, or an item offered, by this project's recipes over the same session; a second object of the
-// recipe under test is taken and given back (always after the first, so that a correct recipe cannot deadlock). After
-// each the recipe is asked whether the hold still lasts, and the token is used that came with the grant: so an expiry
-// is learned within one hold, and tokens are used late. What the errands leave is beside the object, and is not
-// judged, but the second object is: nobody else may have it, and its tokens grow. Errands that cannot be run where
-// the recipe is are left out: a second object of recipes with static fields or znodes of their own ([Statics],
-// [Beside], [SetUp]) and of recipes in processes of their own; other recipes where the session is not a recipes.Conn
-// of go-zookeeper's.
+// A user that holds a lock, a permit, the leadership or a claim uses it at once in two of three turns, so that many
+// holds fit into an episode. In the third it does other things between its uses of the hold:
+//
+//   - time passes, up to more than a session timeout;
+//   - a counter is incremented, or an item offered, by this project's recipes over the same session;
+//   - a second object of the recipe under test is taken and given back. It is always taken after the first, so that a
+//     correct recipe cannot deadlock.
+//
+// After each of these the user asks the recipe whether the hold still lasts, and uses the token of the grant. So
+// expiries are learned during a hold, and tokens are used late. The counter and the items are not judged. The second
+// object is: nobody else may hold it, and its tokens grow.
+//
+// There is no second object for recipes with static fields or znodes of their own ([Statics], [Beside], [SetUp]) and
+// for recipes in processes of their own. This project's recipes are left out if the session is not a
+// recipes.Conn of go-zookeeper's.
 //
 // # Unusable for ever
 //
-// In a third of the episodes users do something more when all scripts are over and all faults healed, each what it
-// can do alone: take and release, offer, add, open, join and leave. It may fail at first, as what had struck may be
-// learned only now, but if it fails four times in more than a minute the property unusable is broken, whoever made
-// the error: that some fault has struck at some time is no excuse. After an error that the recipe may fail with at
-// any time ([Final]) the user makes another object, which has to work. Double barriers and transactions of two phases
-// need others for whatever they do, and are not judged so.
+// In a third of the episodes each user does one more operation when all scripts are over and all faults are healed. It
+// is one that a user can do alone: take and release, offer, add, open, join and leave. It may fail at first, because a
+// client may learn only now of a fault that struck earlier. If it fails four times in more than a minute, the property
+// unusable is broken, whatever the error. After an error that the recipe may return at any time ([Final]) the user
+// makes a new object, which has to work. Double barriers and two-phase transactions are not judged in this way,
+// because a user can do nothing with them alone.
 //
-// # What is known in calm
+// # After the faults
 //
-// When all faults are over, what is left is the recipe's own doing. What is free and waited for has to be taken within
-// 45 s of the servers' time (idle): that is longer than a session timeout and the longest pause of a correct recipe
-// together. Where the world does not know these moments, idle, unusable and false-lost are not judged, and a run
-// says so.
+// When all faults are over, what goes wrong is the recipe's own doing. If something is free and a client waits for it,
+// it must be taken within 45 s of the servers' time (property idle). That is longer than a session timeout and the
+// longest pause of a correct recipe together. If the world does not know these moments, idle, unusable and false-lost
+// are not judged, and the run says so.
 //
-// # Recipes and kinds of one's own
+// # Your own recipes and kinds
 //
-// A recipe of one's own is tested as one of the kinds that are there: [Lock], [RWLock], [Semaphore], [Queue], and so
-// on, make a workload of a constructor. What is none of them is a kind of one's own: an [Episode], which [Own] makes
-// a workload of. The kinds of this package are episodes, too; helpers that they share, such as who held a lock and
-// when, are not public. examples/publisher and examples/ratelimit are two kinds of one's own.
+// To test your own lock, queue or election, pass its constructor to [Lock], [RWLock], [Semaphore], [Queue], and so on.
+// If your recipe is of no kind that is there, write a kind: implement [Episode], and make a workload of it with [Own].
+// The kinds of this package are episodes, too, but the helpers that they share, such as who held a lock and when, are
+// not public. examples/publisher and examples/ratelimit are two such kinds.
 //
 // # Code that cannot take an interface
 //
-// A recipe over recipes.Conn runs in every world, and in simulation it is fast and exactly repeatable. Code that has a
-// concrete *zk.Conn, or that calls zk.Connect by itself, is tested as it is by a workload of [Of], over the wire: the
-// simulator sees the frames of the unmodified go-zookeeper ([sim.Door] says what is different then). The option
-// [OverWire] is for recipes over recipes.Conn that are to run so, too.
+// A recipe over recipes.Conn runs in every world. In simulation it is fast and exactly repeatable. Code that takes a
+// concrete *zk.Conn, or that calls zk.Connect by itself, is tested unchanged: [Of] makes a workload of it that runs
+// over the wire, where the simulator sees the frames of the unmodified go-zookeeper ([sim.Door] lists the
+// differences). The option [OverWire] runs a recipe over recipes.Conn in the same way.
 //
 // # What a recipe promises
 //
-// A recipe may promise less than its kind, or need something: an [Option] says so, such as [Unfair] or [Beside]. What
-// is waived is not judged, and a run says so.
+// If a recipe promises less than its kind, or needs something, pass an [Option], such as [Unfair] or [Beside]. What is
+// waived is not judged, and the run says so.
 //
-// Recipes that are known to be broken, each with a twin that is mended, hold all this to account: see package zoo.
+// The judges are tested with recipes that are known to be broken, each with a fixed twin: see package zoo.
 package workload

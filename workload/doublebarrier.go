@@ -40,9 +40,9 @@ var doubleBarrierKind = Kind{
 	Promises: []Promise{
 		{
 			Names: []string{"early-enter"},
-			Text:  "nobody enters unless all parties are there at one moment, and rounds do not mix",
+			Text:  "no enter returns unless all parties are present at one moment, and rounds do not mix",
 		},
-		{Names: []string{"early-leave"}, Text: "nobody leaves while somebody is inside"},
+		{Names: []string{"early-leave"}, Text: "no leave returns while a party is inside"},
 		{
 			Names: []string{"progress"},
 			Text:  "a round begins when enough members wait, and ends when all have left or died",

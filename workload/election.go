@@ -36,10 +36,10 @@ var electionKind = Kind{
 	Model: linearizability.Election(),
 	Promises: []Promise{
 		{Names: []string{"exclusion"}, Text: "no two candidates lead while both sessions are alive"},
-		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as the leader"},
-		{Names: []string{"fencing"}, Text: "tokens grow from term to term"},
-		{Names: []string{"stale-leader"}, Text: "who is said to lead did so at a moment during the call"},
-		{Names: []string{"order"}, Text: "elected in queue order"},
+		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as the leader"},
+		{Names: []string{"fencing"}, Text: "each term has a greater token than the one before"},
+		{Names: []string{"stale-leader"}, Text: "the leader that a call returns led at some moment during the call"},
+		{Names: []string{"order"}, Text: "candidates are elected in queue order"},
 		{Names: []string{"herd"}, Text: "the end of a term wakes one candidate"},
 		{
 			Names: []string{"progress"},
@@ -56,7 +56,7 @@ var electionKind = Kind{
 
 var electionEntry = entries("election", Election)
 
-// Candidate is a candidate for an office as the workload uses it: Campaign returns once it is
+// Candidate is a candidate for leadership as the workload uses it: Campaign returns once it is
 // elected. A recipe may also have
 //
 //	Lost() <-chan struct{}  // closed when the present term is known to be lost

@@ -11,7 +11,7 @@ import (
 // truthful is promised of kinds whose recipes tell that a hold is lost.
 var truthful = Promise{
 	Names: []string{"false-lost"},
-	Text:  "a hold is not said to be lost while its session lives, its znode is there and nothing was done to it",
+	Text:  "a hold is not reported as lost while its session is alive and its znode exists and is unchanged",
 }
 
 // falseLost: a hold is said to be lost, by the channel Lost or by a release that fails with [recipes.ErrLost], although

@@ -9,29 +9,29 @@ import (
 // busy is promised of kinds in which users wait for what others hold.
 var busy = Promise{
 	Names: []string{"idle"},
-	Text:  "in calm nothing that is free and waited for stays so for 45 s",
+	Text:  "while no fault is in effect, nothing that clients wait for stays free for 45 s",
 }
 
-// idleMax is for how long, by the servers' time in calm, what is free and waited for may serve nobody. In calm no fault
-// strikes, none is in effect, and clients reach their servers at once. The sessions of the dead end within one session
-// timeout (sim: 4 s); then the pauses of a correct recipe count: recipes of this project look again after 30 s at
-// most. So it is longer than both together, and than ten session timeouts, but not as long as it takes an operation to
-// count as one that waits for ever (sim: 2 min), which breaks progress.
+// idleMax is the longest time, by the servers' clock and while no fault is in effect, for which something may stay free
+// while clients wait for it. Once faults are over clients reach their servers at once. The sessions of the dead end
+// within one session timeout (sim: 4 s). After that the pauses of a correct recipe count: recipes of this project look
+// again after 30 s at most. So it is longer than both together, and than ten session timeouts, but shorter than the time
+// after which an operation counts as one that waits for ever (sim: 2 min), which breaks progress.
 const idleMax = 45 * time.Second
 
-// idle: capacity is free, it is waited for, and nobody is served for [idleMax].
+// idle judges whether capacity stays free for [idleMax] while a client waits for it.
 func (j *Judgement) idle(v *View, wants func(*sim.Op) bool, holds []interval, capacity int) {
-	calm, known := v.Calm(0, never)
-	if !j.Judges("idle", known) || calm < idleMax {
+	faultFree, known := v.FaultFree(0, never)
+	if !j.Judges("idle", known) || faultFree < idleMax {
 		return
 	}
 	for _, op := range where(v.Ops, wants) {
 		for _, moment := range moments(op, holds) {
 			from, free := freeUntil(moment, op.Call, holds, capacity)
-			if calm, _ = v.Calm(from, moment); free && calm >= idleMax {
+			if faultFree, _ = v.FaultFree(from, moment); free && faultFree >= idleMax {
 				j.Add(broken("idle", []*sim.Op{op},
-					"%s waits in %s from %s to %s, and nobody is served, although there is something free and all is calm: %v",
-					Who(op), op.Name, v.Moment(from), v.Moment(moment), calm)...)
+					"%s waits in %s from %s to %s although something is free, and no fault is in effect for %v",
+					Who(op), op.Name, v.Moment(from), v.Moment(moment), faultFree)...)
 				return
 			}
 		}
@@ -74,10 +74,10 @@ func freeUntil(moment, begin int64, holds []interval, capacity int) (from int64,
 	return from, held(moment) < capacity
 }
 
-// idle: an item is free, somebody waits for one, and nobody is served for [idleMax].
+// idle judges whether an item stays free for [idleMax] while a client waits for one.
 func (all deliveries) idle(v *View, j *Judgement) {
-	calm, known := v.Calm(0, never)
-	if !j.Judges("idle", known) || calm < idleMax {
+	faultFree, known := v.FaultFree(0, never)
+	if !j.Judges("idle", known) || faultFree < idleMax {
 		return
 	}
 	holds := v.holds(claiming)
@@ -87,13 +87,13 @@ func (all deliveries) idle(v *View, j *Judgement) {
 			from, _ := freeUntil(moment, op.Call, holds, len(holds)+1)
 			for _, d := range all {
 				during := &sim.Op{Call: max(from, d.freedBefore(v, moment)) + 1, Return: moment}
-				calm, _ = v.Calm(during.Call, moment)
-				if calm < idleMax || !d.free(v, during) || v.blurred(during) {
+				faultFree, _ = v.FaultFree(during.Call, moment)
+				if faultFree < idleMax || !d.free(v, during) || v.blurred(during) {
 					continue
 				}
 				j.Add(broken("idle", []*sim.Op{d.offer, op},
-					"%s waits in %s from %s to %s, and nobody is served, although item %s is free and all is calm: %v",
-					Who(op), op.Name, v.Moment(during.Call), v.Moment(moment), d.item, calm)...)
+					"%s waits in %s from %s to %s although item %s is free, and no fault is in effect for %v",
+					Who(op), op.Name, v.Moment(during.Call), v.Moment(moment), d.item, faultFree)...)
 				return
 			}
 		}

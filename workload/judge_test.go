@@ -35,15 +35,15 @@ type seenWorld struct {
 	seen   *Requests
 }
 
-func (w *seenWorld) Faulty() bool                            { return w.faulty }
-func (w *seenWorld) Calm(int64, int64) (time.Duration, bool) { return 0, false }
-func (w *seenWorld) CutOff(int, int64, int64) bool           { return true }
-func (w *seenWorld) Moment(stamp int64) string               { return fmt.Sprintf("%d ns", stamp) }
-func (w *seenWorld) Span(from, to int64) string              { return fmt.Sprintf("%d to %d ns", from, to) }
-func (w *seenWorld) Beliefs() bool                           { return false }
-func (w *seenWorld) Changes() ([]sim.Change, bool)           { return nil, false }
-func (w *seenWorld) Herds() ([]sim.Herd, bool)               { return nil, false }
-func (w *seenWorld) Requests() (*Requests, bool)             { return w.seen, w.seen != nil }
+func (w *seenWorld) Faulty() bool                                 { return w.faulty }
+func (w *seenWorld) FaultFree(int64, int64) (time.Duration, bool) { return 0, false }
+func (w *seenWorld) CutOff(int, int64, int64) bool                { return true }
+func (w *seenWorld) Moment(stamp int64) string                    { return fmt.Sprintf("%d ns", stamp) }
+func (w *seenWorld) Span(from, to int64) string                   { return fmt.Sprintf("%d to %d ns", from, to) }
+func (w *seenWorld) Beliefs() bool                                { return false }
+func (w *seenWorld) Changes() ([]sim.Change, bool)                { return nil, false }
+func (w *seenWorld) Herds() ([]sim.Herd, bool)                    { return nil, false }
+func (w *seenWorld) Requests() (*Requests, bool)                  { return w.seen, w.seen != nil }
 func (w *seenWorld) Explain(op *sim.Op) sim.Sentence {
 	return sim.Say("%s still waits in %s", Who(op), op.Name)
 }

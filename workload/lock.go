@@ -29,7 +29,7 @@ package workload
 //     for it alone or has no use (leak), wherever in the tree; no watch on a znode that will not come (watch-leak), no
 //     goroutine (goroutine-leak).
 //   - unexpected-error: no error without a reason.
-//   - idle: in calm, when no fault strikes and none is in effect, the lock is not free for 45 s while somebody waits.
+//   - idle: while no fault is in effect, the lock is not free for 45 s while a client waits for it.
 //   - false-lost: a user is not told that its hold is lost while its session lives, its znode is there and nothing
 //     was done to it. Judged if the recipe has Lost, and of releases that fail with recipes.ErrLost. A client that
 //     was cut off for a third of the session timeout may go by its own clock.
@@ -61,14 +61,14 @@ var lockKind = Kind{
 	Model: linearizability.Lock(),
 	Promises: []Promise{
 		{Names: []string{"exclusion"}, Text: "no two clients hold the lock while both sessions are alive"},
-		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as the owner"},
-		{Names: []string{"fencing"}, Text: "tokens grow from grant to grant"},
-		{Names: []string{"order"}, Text: "granted in queue order"},
+		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as the owner"},
+		{Names: []string{"fencing"}, Text: "each grant has a greater token than the one before"},
+		{Names: []string{"order"}, Text: "waiters get the lock in queue order"},
 		{Names: []string{"herd"}, Text: "one release wakes one waiter"},
-		{Text: "(order and herd are not judged of recipes that are not fair)"},
+		{Text: "(order and herd are not judged for recipes that are not fair)"},
 		{
 			Names: []string{"progress"},
-			Text:  "once faults are healed everybody gets the lock",
+			Text:  "once faults are healed every waiter gets the lock",
 			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
 		},
 		busy, truthful, usable, noLeaks,

@@ -23,7 +23,7 @@ package workload
 //   - order: no call gets an item while an older one is free during the whole of the call.
 //   - false-empty: no call says that nothing is free while some item is free during the whole of the call.
 //   - belief: a client that has been told that its session is gone does not go on as the holder.
-//   - idle: in calm no item is free for 45 s while somebody waits for one.
+//   - idle: while no fault is in effect, no item is free for 45 s while a client waits for one.
 //   - false-lost: as for a lock.
 //   - progress: a claim returns when there is something to claim (else: lost-wakeup).
 //   - unexpected-error, unusable, no leaks: as for a queue.
@@ -50,16 +50,16 @@ var lockingQueueKind = Kind{
 	Promises: []Promise{
 		{
 			Names: []string{"exclusion"},
-			Text:  "an item is claimed by one client at a time as long as both sessions are alive",
+			Text:  "no two clients hold a claim on one item while both sessions are alive",
 		},
-		{Names: []string{"lost"}, Text: "every item is consumed at least once, whoever dies"},
+		{Names: []string{"lost"}, Text: "every item is consumed at least once, even if clients die"},
 		{
 			Names: []string{"duplicate", "phantom"},
-			Text:  "nothing comes out after it was done, or without having been offered",
+			Text:  "no item is claimed after it was marked done, or without having been offered",
 		},
 		{Names: []string{"once"}, Text: "a sink that skips known tokens applies each item once"},
-		{Names: []string{"order", "false-empty"}, Text: "no call passes over an item that is free all the time"},
-		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as the holder"},
+		{Names: []string{"order", "false-empty"}, Text: "no call passes over an item that was free during the whole call"},
+		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as the holder"},
 		{Names: []string{"progress"}, Text: "a claim returns when there is something to claim"},
 		busy, truthful, usable, noLeaks,
 	},

@@ -38,11 +38,11 @@ import (
 var membershipKind = Kind{
 	Name: "membership",
 	Promises: []Promise{
-		{Names: []string{"missing"}, Text: "who joined before a list was asked for, and stayed, is in it"},
-		{Names: []string{"ghost"}, Text: "who left before, or whose session had ended, is not"},
-		{Names: []string{"snapshot"}, Text: "a list is a state of the group at a moment during the call"},
-		{Names: []string{"lost-wakeup", "unchanged"}, Text: "who waits for a change is told of one, and only of one"},
-		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as a member"},
+		{Names: []string{"missing"}, Text: "a list has every member that joined before the call and stayed"},
+		{Names: []string{"ghost"}, Text: "a list has no member that left, or whose session ended, before the call"},
+		{Names: []string{"snapshot"}, Text: "a list shows the group as it was at some moment during the call"},
+		{Names: []string{"lost-wakeup", "unchanged"}, Text: "a wait for a change ends after a change, and only after one"},
+		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as a member"},
 		{Names: []string{"progress"}, Text: "every call returns"},
 		usable, noLeaks,
 	},

@@ -29,8 +29,8 @@ var priorityQueueKind = Kind{
 		{
 			Title: "linearizable",
 			Names: []string{"duplicate", "phantom", "order", "false-empty", "stale-peek"},
-			Text: "the lowest number comes out first, and of equals the oldest; " +
-				"an operation of unknown outcome may have happened",
+			Text: "the lowest number comes out first, and the oldest of equal ones; " +
+				"operations of unknown outcome may have taken effect or not",
 		},
 		noneLost,
 		{Names: []string{"progress"}, Text: "a take returns when there is something to take"},

@@ -36,7 +36,7 @@ import (
 
 // noneLost is promised of queues.
 var noneLost = Promise{
-	Names: []string{"lost"}, Text: "no item is removed by an operation that reports an error which does not say so",
+	Names: []string{"lost"}, Text: "a removal that fails has removed no item, unless its error says that it may have",
 }
 
 // queueKind is the table's line for this kind, see [Kind].
@@ -45,7 +45,7 @@ var queueKind = Kind{
 	Model: linearizability.Queue(),
 	Promises: []Promise{
 		{
-			Text: "linearizable FIFO, where an operation of unknown outcome may have happened",
+			Text: "the queue is a linearizable FIFO; operations of unknown outcome may have taken effect or not",
 			Also: []string{"duplicate", "phantom", "order", "false-empty", "stale-peek"},
 		},
 		noneLost,

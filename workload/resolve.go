@@ -173,13 +173,13 @@ func ascribe(o *Requests, ops []*sim.Op, effects []effect) resolution {
 		case len(of[i]) == 0:
 			found[op.Number] = resolved{none: true, why: noEffect}
 		case len(of[i]) == 1 && of[i][0].during(op):
-			found[op.Number] = resolved{value: of[i][0].value, why: "settled: " + of[i][0].why}
+			found[op.Number] = resolved{value: of[i][0].value, why: "resolved: " + of[i][0].why}
 		}
 	}
 	return found
 }
 
-const noEffect = "settled: it had no effect: " +
+const noEffect = "resolved: it had no effect: " +
 	"all that its user's requests have changed is accounted for by other operations"
 
 // beginnings returns where in the log operations began, by number.

@@ -233,11 +233,11 @@ func (r *queueResolver) resolveOffers(found resolution) {
 		known := resolved{none: it.path == ""}
 		switch {
 		case !known.none:
-			known.why = "settled: it took effect: its item was in " + it.name()
+			known.why = "resolved: it took effect: its item was in " + it.name()
 		case it.tried:
-			known.why = "settled: it had no effect: nobody has seen its item's znode, and it was not there at the end"
+			known.why = "resolved: it had no effect: nobody has seen its item's znode, and it was not there at the end"
 		default:
-			known.why = "settled: it had no effect: its user sent no request to make the item"
+			known.why = "resolved: it had no effect: its user sent no request to make the item"
 		}
 		found[it.offer.Number] = known
 	}

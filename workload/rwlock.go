@@ -39,20 +39,20 @@ var rwLockKind = Kind{
 	Promises: []Promise{
 		{
 			Names: []string{"exclusion"},
-			Text: "while somebody writes nobody else holds the lock, both sessions being alive; " +
-				"no writer gets into a downgrade",
+			Text: "a writer holds the lock alone while its session and the others' are alive; " +
+				"no other writer gets in during a downgrade",
 		},
-		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as a holder"},
+		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as a holder"},
 		{
 			Names: []string{"fencing"},
-			Text:  "a writer's token is greater than all before, a reader's than all writers' before",
+			Text:  "a writer's token is greater than all earlier ones, a reader's is greater than those of all earlier writers",
 		},
-		{Names: []string{"order"}, Text: "granted in queue order, readers together"},
-		{Names: []string{"herd"}, Text: "one release wakes one writer at most, and readers only if a writer releases"},
-		{Names: []string{"revocation"}, Text: "a holder is asked to release only if somebody asks"},
+		{Names: []string{"order"}, Text: "waiters get the lock in queue order, readers together"},
+		{Names: []string{"herd"}, Text: "one release wakes at most one writer, and wakes readers only if a writer releases"},
+		{Names: []string{"revocation"}, Text: "a holder is asked to release the lock only if another client has requested that"},
 		{
 			Names: []string{"progress"},
-			Text:  "once faults are healed everybody gets the lock",
+			Text:  "once faults are healed every waiter gets the lock",
 			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
 		},
 		busy, truthful, usable, noLeaks,

@@ -33,15 +33,15 @@ var semaphoreKind = Kind{
 	Promises: []Promise{
 		{
 			Names: []string{"exclusion"},
-			Text:  "no more users than there are permits hold one, their sessions being alive",
+			Text:  "users whose sessions are alive never hold more permits than there are",
 		},
-		{Names: []string{"belief"}, Text: "who has been told that its session is gone does not go on as a holder"},
-		{Names: []string{"fencing"}, Text: "tokens grow from hold to later hold"},
-		{Names: []string{"order"}, Text: "granted in queue order"},
+		{Names: []string{"belief"}, Text: "a client that has been told that its session is gone stops acting as a holder"},
+		{Names: []string{"fencing"}, Text: "a later hold has a greater token"},
+		{Names: []string{"order"}, Text: "waiters get permits in queue order"},
 		{Names: []string{"herd"}, Text: "one release wakes at most as many waiters as there are permits"},
 		{
 			Names: []string{"progress"},
-			Text:  "once faults are healed everybody gets a permit",
+			Text:  "once faults are healed every waiter gets a permit",
 			Also:  []string{"lost-wakeup", "self-block", "orphan", "deadlock"},
 		},
 		busy, truthful, usable, noLeaks,

@@ -32,8 +32,8 @@ func (w simWorld) Crash(client, incarnation int) (at int64, crashed bool) {
 	return w.IncarnationEnd(client, incarnation)
 }
 
-func (w simWorld) Calm(from, to int64) (d time.Duration, known bool) {
-	return w.World.Calm(from, to), true
+func (w simWorld) FaultFree(from, to int64) (d time.Duration, known bool) {
+	return w.World.FaultFree(from, to), true
 }
 
 func (w simWorld) Beliefs() (known bool) { return true }

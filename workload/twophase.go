@@ -35,14 +35,14 @@ import (
 var twoPhaseKind = Kind{
 	Name: "twophase",
 	Promises: []Promise{
-		{Names: []string{"atomicity"}, Text: "all that learn the outcome of a transaction learn the same"},
+		{Names: []string{"atomicity"}, Text: "all that learn the outcome of a transaction learn the same one"},
 		{
 			Names: []string{"validity"},
-			Text:  "commit only if every site has voted for it, abort only if somebody has asked for it",
+			Text:  "the outcome is commit only if every site voted for it, and abort only if somebody asked for it",
 		},
 		{
 			Names: []string{"progress"},
-			Text:  "who asks for an outcome is told when all votes are cast or one is to abort",
+			Text:  "a call for the outcome returns once all votes are cast or one is to abort",
 			Also:  []string{"lost-wakeup"},
 		},
 		noLeaks,

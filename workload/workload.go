@@ -230,9 +230,9 @@ type User interface {
 	Do(what string, f func() string)
 	// Wait lets time pass: d in the simulated world, and in others for as long as is useful there.
 	Wait(d time.Duration)
-	// AwaitCalm waits until all faults are over, for a user who has finished its script. It returns false if that cannot
+	// AwaitLiveness waits until all faults are over, for a user who has finished its script. It returns false if that cannot
 	// be known.
-	AwaitCalm() bool
+	AwaitLiveness() bool
 	// AwaitOthers waits until all other users have finished.
 	AwaitOthers()
 	// ExpiriesSeen counts how often the process has learned that its session was gone.
@@ -262,8 +262,8 @@ func (u simUser) Conn() recipes.Conn {
 
 func (u simUser) AwaitOthers() { u.of.AwaitOthers() }
 
-func (u simUser) AwaitCalm() bool {
-	u.of.AwaitCalm()
+func (u simUser) AwaitLiveness() bool {
+	u.of.AwaitLiveness()
 	return true
 }
 

@@ -29,8 +29,8 @@ type World interface {
 	// or more.
 	CutOff(client int, from, to int64) bool
 
-	// Calm returns how much time has surely passed between two stamps by the servers' clock since all faults were over.
-	Calm(from, to int64) (d time.Duration, known bool)
+	// FaultFree returns a lower bound of the time between two stamps, by the servers' clock, in which no fault was in effect.
+	FaultFree(from, to int64) (d time.Duration, known bool)
 
 	// Beliefs tells whether it is known when, among its own steps, a process was told that its session was gone.
 	Beliefs() (known bool)

@@ -2,13 +2,13 @@
 //
 // # The model
 //
-// An [Animal] is a published recipe with one of its bugs in force. Its twin is the same recipe without it. A harness
-// that does not find the animal is blind to that bug; one that accuses the twin cries wolf. A [Hunter] looks for the
+// An [Animal] is a published recipe with one of its bugs. Its twin is the same recipe without that bug. A harness that
+// does not find the animal cannot see the bug; one that accuses the twin gives false alarms. A [Hunter] looks for the
 // property that the animal is known to break, and runs as many episodes of the twin. The canary is a planted bug that
-// has to show at a known rate: if it does not, the harness itself is broken.
+// must be found at a known rate: if it is not, the harness itself is broken.
 //
-// What was published is in package published, with its bugs marked; torture zoo --source shows of an animal the lines
-// that are not those of its twin. [Absentees] lists the bugs without an animal, and why.
+// The recipes are in package published, with their bugs marked. torture zoo --source prints the lines in which an
+// animal and its twin differ. [Absentees] lists the bugs that have no animal, and why.
 package zoo
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
-// Animal is a recipe that is known to be broken, in one respect. Its twin is the same recipe without that mistake.
+// Animal is a recipe with one known bug. Its twin is the same recipe without it.
 type Animal struct {
 	ID       string // of the bug, in the comments BUG: of the published recipe
 	Title    string // what is wrong

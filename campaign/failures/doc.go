@@ -1,22 +1,22 @@
-// Package failures remembers what campaigns have seen, from night to night.
+// Package failures records the failures that campaigns find, and tells from night to night what became of each.
 //
 // # The model
 //
-// A failure is what is likely one mistake, whichever recipes make it and whichever test finds it: a property and the
-// shape of the minimal story ([campaign.Identify]). A night is one campaign. The store is a folder to which files are
-// added, and in which none ever changes:
+// A failure is a property and the shape of the minimal story ([campaign.Identify]). It probably is one mistake,
+// whichever recipes make it and whichever test finds it. A night is one campaign. The store is a folder. Files are
+// added to it and never changed:
 //
 //	counterexamples/SHA256.json       as torture replay reads it; the name is the digest of the content
-//	nights/20260131T220000Z-….json    what one campaign has run and seen, and nothing of other nights
+//	nights/20260131T220000Z-….json    what one campaign ran and saw, and nothing of other nights
 //
-// So git or an object store can hold it, two machines can write to it at the same time, and two stores are put together
-// by copying files. All else, as what is new, is computed by reading the nights in the order of the times at which they
-// began. Time comes from outside ([Meta]); the package looks at no clock.
+// So git or an object store can hold the store, two machines can write to it at the same time, and two stores are
+// merged by copying files. Everything else, such as what is new, is computed from the nights, in the order of the times
+// at which they began. The caller passes the time ([Meta]); the package reads no clock.
 //
 // # What became of a failure
 //
 // Each failure has a state in each recipe in which it was ever seen. It is seen if a job finds it, or if one of its
-// counterexamples is run again and breaks. The rows are tried from the top:
+// counterexamples is run again and breaks. The first row that fits counts:
 //
 //	this night                                                     before        now
 //	seen                                                           never seen    new
@@ -27,47 +27,53 @@
 //	not seen, its counterexample breaks no more                    else          changed
 //	not seen                                                       else          not seen
 //
-// Its counterexample breaks no more if, since it was last seen, one of those with which it was seen then was run again
-// and nothing broke. That alone says little, as choices mean something else once a recipe has changed: a mistake can be
-// mended, or its run be another. So a search has to say it, too. It is well searched if, since it was last seen, at
-// least three sightings were to be expected: the share of the episodes of a job that broke its property when it was
-// found by a strategy, the least ever, times the episodes of jobs of that strategy. Then it would be missed by chance
-// in one case of twenty. A search of all executions that comes to its end is enough by itself if one has found the
-// failure before.
+// "Its counterexample breaks no more" means: a counterexample from the last night that saw the failure has since been
+// run again, and nothing broke. That alone proves little. When a recipe changes its choices change their meaning, so
+// the mistake may be fixed, or the run may be a different one. A search is needed, too.
 //
-// A job looks for a failure if it is of the same recipe, by a strategy that has found it before, with the faults,
-// clients and operations of that job at least, and as exact and as close to the wire; if it judges the property; if its
-// verdict is not unknown; and if it has not found another failure of the same property, as it tells one of each
-// property only.
+// "Well searched" means: since the failure was last seen, a search should have seen it at least three times. The
+// expected number is a rate times a number of episodes: the lowest share of episodes in which a strategy ever found the
+// failure, and the episodes that jobs of that strategy have run since. A search that expects three misses the failure
+// by chance once in twenty. A complete search of all executions is enough by itself if such a search found the failure
+// before.
 //
-// In several recipes a failure is gone if it is gone from all, and new if it was never seen before in any. A recipe in
-// which it is new is news ([Failure.News]) even if the failure is not.
+// A job counts as a search for a failure if all of these hold:
 //
-// What animals of the zoo break is expected, and kept apart: if a recipe that is not of the zoo breaks the same way,
-// that is new, and [Failure.Like] names the animals, whose mistakes are known. Counterexamples of animals are not run
-// again, so that a search suffices for them to be gone. That is no good news: the campaign has become blind to them.
+//   - it runs the same recipe, with a strategy that has found the failure before;
+//   - it has at least the faults, clients and operations of the job that found it, and is as exact and as close to the
+//     wire;
+//   - it judges the property, and its verdict is not unknown;
+//   - it found no other failure of the same property, because a job reports only one for each property.
+//
+// A failure that was seen in several recipes is gone if it is gone from all of them, and new if no recipe had it
+// before. If it is new in one recipe only, the failure is not new, but the recipe is news ([Failure.News]).
+//
+// Failures of the zoo's animals are expected, and kept separate. If a recipe outside of the zoo breaks in the same way,
+// that is new, and [Failure.Like] names the animals. Counterexamples of animals are not run again, so for them a search
+// is enough to be gone. That is bad news: the campaign no longer finds a known bug.
 //
 // # What is run again
 //
-// [Store.Known] chooses the counterexamples that the next campaign runs first: a suite of regressions that grows by
-// itself, but by [PerRecipe] for each failure and recipe at most. The counterexample with which a failure was new stays
-// among them; strategy near begins with it. What is left out is told.
+// [Store.Known] chooses the counterexamples that the next campaign runs first. They are a regression suite that grows
+// by itself, with at most [PerRecipe] for each failure and recipe. The counterexample with which a failure was new is
+// always among them; strategy near begins with it. The counterexamples that are left out are reported.
 //
 // # What is wrong with a file
 //
-// A file that is damaged, was not written to its end, is of another format or not of the store does not count. It is
-// named in [Night.Problems] with what to do about it, and nothing is ever deleted. Of a campaign that was recorded
-// twice, and not equally, the file that comes first by its name counts. A counterexample that is missing is told where
-// it would be run again; recording its campaign again brings it back.
+// A file does not count if it is damaged, incomplete, of another format, or not of this store. [Night.Problems] names
+// it and says what to do. Nothing is ever deleted. If a campaign was recorded twice with different content, the file
+// whose name sorts first counts. A missing counterexample is reported when it should be run again; to get it back,
+// record its campaign again.
 //
 // # How well failures are told apart
 //
-// 129 animals of the zoo were hunted with six seeds each, and their 774 smallest stories identified: there are 105
-// identities, 1.19 of an animal in the mean, one or two of 125 animals, and two seeds of one animal differ in 6.3 % of
-// the pairs. Of 76 pairs of animals that make the same mistake in several recipes 42 share one, and of 718 other pairs
-// that break the same property 37, two of them of one recipe. By the property with the faults alone it would be 15.6 %,
-// and 51 and 183 pairs; with every request 27.9 %, and 7 and 1. In campaigns of 2,000 episodes, which find more of the
-// properties that an animal breaks, and rarer ones, 11.1 % of the pairs of seeds differ. So a new failure may be one
-// that is known by another story; its counterexample that is run again tells. results/identities.md has all of it but
-// the campaigns.
+// 129 animals of the zoo were hunted with six seeds each, and their 774 smallest stories identified. There are 105
+// identities. An animal has 1.19 on average, and 125 animals have one or two. Two seeds of one animal differ in 6.3 %
+// of the pairs. Of 76 pairs of animals that make the same mistake in several recipes 42 share an identity; of 718 other
+// pairs that break the same property 37 do, two of them within one recipe.
+//
+// Two other identities were measured. With only the property and the faults it would be 15.6 %, and 51 and 183 pairs;
+// with every request 27.9 %, and 7 and 1. In campaigns of 2,000 episodes, which find more and rarer properties of an
+// animal, 11.1 % of the pairs of seeds differ. So a new failure may be a known one with another story. To find out, run
+// the known counterexample again. results/identities.md has all these figures except those of the campaigns.
 package failures

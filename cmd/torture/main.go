@@ -1,5 +1,5 @@
-// Command torture runs ZooKeeper recipes through bad days and judges what the clients saw. What it can do is in package
-// torturecli, with which a command of one's own has further kinds and recipes.
+// Command torture runs ZooKeeper recipes under injected faults, and judges what the clients saw. Its code is package
+// torturecli, which also makes commands with kinds and recipes of your own.
 package main
 
 import (

@@ -1,7 +1,7 @@
-// Package afterlife settles what is left when this process ends, however it ends: [Bind] has the kernel kill a child
-// with it, and [Start] has a shell do something after it. The shell waits for the end of its standard input, whose
-// other end only this process has, in a session of its own, where signals to this process's group or terminal do not
-// reach it.
+// Package afterlife cleans up after this process, however it ends: [Bind] lets the kernel kill a child together with
+// it, and [Start] starts a shell that runs something after it. The shell waits for the end of its standard input, whose
+// other end only this process has. It has a session of its own, so that signals to the group or terminal of this
+// process do not reach it.
 package afterlife
 
 import (

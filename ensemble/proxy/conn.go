@@ -132,7 +132,7 @@ func (c *conn) first(d Direction, in *bufio.Reader) ([]byte, error) {
 }
 
 // errCrowded is the error of a frame for which the proxy has no room.
-var errCrowded = errors.New("too much waits in the proxy already, of all connections together")
+var errCrowded = errors.New("the proxy's buffers for all connections together are full")
 
 // next reads a frame when there is room for it.
 func (c *conn) next(d Direction, in *bufio.Reader, max int) ([]byte, error) {

@@ -15,7 +15,7 @@ import (
 
 // Cmd is the command man of a program. The program binds its [Manual].
 type Cmd struct {
-	Command string `arg:"" optional:"" help:"Of which command. Default: of the program itself."`
+	Command string `arg:"" optional:"" help:"The command. Default: the program itself."`
 	Out     string `placeholder:"DIR" help:"Write the page of every command to this folder, as PROGRAM-COMMAND.1."`
 }
 

@@ -76,8 +76,8 @@ func (u *replayedUser) Do(what string, f func() string) {
 // Wait waits until the time has passed in the trace.
 func (u *replayedUser) Wait(d time.Duration) { u.via.wait(d) }
 
-// AwaitCalm waits for the step in which the user knows that all faults are over.
-func (u *replayedUser) AwaitCalm() bool {
+// AwaitLiveness waits for the step in which the user knows that all faults are over.
+func (u *replayedUser) AwaitLiveness() bool {
 	u.via.ask(outsideZK, "")
 	return true
 }
@@ -262,7 +262,7 @@ func (p *incarnation) connect(ctx context.Context, s sim.Step) error {
 		came = func() bool { return p.expiriesSeen > told }
 	}
 	if !r.await(ctx, came) {
-		return errors.New("the client has been answered otherwise")
+		return errors.New("the client got another answer")
 	}
 	p.over = false
 	return nil

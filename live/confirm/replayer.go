@@ -85,7 +85,7 @@ func (r *replayer) quiet(ctx context.Context, next sim.Step) error {
 	r.stirred = next.At
 	r.moment(ctx) // an operation does not report that it waits
 	if !r.round.EndWaits() {
-		return errors.New("nobody waits who may give up")
+		return errors.New("no call is waiting that could give up")
 	}
 	return nil
 }
@@ -283,7 +283,7 @@ func (r *replayer) mark(m opMark) {
 func (r *replayer) awaitMark(ctx context.Context, m opMark) error {
 	r.due[m]++
 	if !r.await(ctx, func() bool { return r.marks[m] >= r.due[m] }) {
-		return fmt.Errorf("the user has not come so far: the client %s", r.wants(m.client))
+		return fmt.Errorf("the user has not reached that step: the client %s", r.wants(m.client))
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (r *replayer) handOver(ctx context.Context, s sim.Step) error {
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.lying, func(l *lying) bool { return l.of(s) })
 	if i < 0 {
-		return errors.New("it does not lie there")
+		return errors.New("the reply or event is not there")
 	}
 	close(r.lying[i].told)
 	r.lying = slices.Delete(r.lying, i, i+1)

@@ -47,7 +47,7 @@ const (
 func (p *Point) problem(q *Point) string {
 	switch {
 	case !(p.Time >= 0 && p.Time <= timeMax):
-		return fmt.Sprintf("%g seconds are no time of a run", p.Time)
+		return fmt.Sprintf("%g seconds is not a time of a run", p.Time)
 	case p.Time < q.Time:
 		return fmt.Sprintf("the time goes back from %g to %g seconds", q.Time, p.Time)
 	case len(p.Faults) > kindsMax:

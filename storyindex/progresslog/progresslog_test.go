@@ -213,11 +213,11 @@ func TestNoCourse(t *testing.T) {
 	counts, longName := `{"t_s":3,"episodes":5,"operations":5,"violations":1`, strings.Repeat("x", 61)
 	for line, want := range map[string]string{
 		`{"t_s":1}`:                 "line 2: the time goes back from 2 to 1 seconds",
-		`{"t_s":-1}`:                "line 2: -1 seconds are no time of a run",
-		`{"t_s":1e300}`:             "line 2: 1e+300 seconds are no time of a run",
-		`{"t_s":1e999}`:             "line 2: no moment of a course, or cut off",
-		`{"episodes":9}`:            "line 2: no moment of a course: it has no t_s",
-		`{"t_s":3,"episodes":1e30}`: "line 2: no moment of a course",
+		`{"t_s":-1}`:                "line 2: -1 seconds is not a time of a run",
+		`{"t_s":1e300}`:             "line 2: 1e+300 seconds is not a time of a run",
+		`{"t_s":1e999}`:             "line 2: not a line of a progress log, or cut off",
+		`{"episodes":9}`:            "line 2: not a line of a progress log: it has no t_s",
+		`{"t_s":3,"episodes":1e30}`: "line 2: not a line of a progress log",
 		`{"t_s":3,"episodes":4,"operations":5,"violations":1}`:  "line 2: episodes fall from 5 to 4",
 		`{"t_s":3,"episodes":5,"operations":-5,"violations":1}`: "line 2: operations fall from 5 to -5",
 		`{"t_s":3,"episodes":5,"operations":5}`:                 "line 2: violations fall from 1 to 0",
@@ -225,9 +225,9 @@ func TestNoCourse(t *testing.T) {
 		counts + `,"faults":{"crash":-1}}`:                      "line 2: strikes of crash fall from 0 to -1",
 		counts + `,"faults":{"` + longName + `":2}}`: "line 2: " +
 			"the name of a fault has 61 bytes, and 60 are the most",
-		`[1]`:                                    "line 2: no moment of a course",
+		`[1]`:                                    "line 2: not a line of a progress log",
 		`{"t_s":3,"faults":{` + many(101) + `}}`: "line 2: it has 102 kinds of faults, and 100 are the most",
-		strings.Repeat(" ", 1<<17):               "after 1 moments: a line is longer than 65536 bytes",
+		strings.Repeat(" ", 1<<17):               "after 1 lines: a line is longer than 65536 bytes",
 		strings.Repeat("{\"t_s\":2,\"episodes\":5,\"operations\":5,\"violations\":1}\n",
 			5*progresslog.LinesMax): "it has more than 10000 lines",
 	} {

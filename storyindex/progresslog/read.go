@@ -25,7 +25,7 @@ func Read(r io.Reader) ([]Point, error) {
 	last := Point{}
 	for n := 1; lines.Scan(); n++ {
 		if n > linesReadMax {
-			return points, fmt.Errorf("it has more than %d lines, which is no course of a run", linesReadMax)
+			return points, fmt.Errorf("it has more than %d lines, so it is not the progress log of a run", linesReadMax)
 		}
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
@@ -38,7 +38,7 @@ func Read(r io.Reader) ([]Point, error) {
 	}
 	err := lines.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
-		err = fmt.Errorf("after %d moments: a line is longer than %d bytes", len(points), lineMax)
+		err = fmt.Errorf("after %d lines: a line is longer than %d bytes", len(points), lineMax)
 	}
 	return points, err
 }
@@ -50,10 +50,10 @@ func parse(line []byte, last *Point) (Point, error) {
 		Time *float64 `json:"t_s"`
 	}
 	if err := json.Unmarshal(line, &given); err != nil {
-		return Point{}, fmt.Errorf("no moment of a course, or cut off: %w", err)
+		return Point{}, fmt.Errorf("not a line of a progress log, or cut off: %w", err)
 	}
 	if given.Time == nil {
-		return Point{}, errors.New("no moment of a course: it has no t_s, the seconds since the run began")
+		return Point{}, errors.New("not a line of a progress log: it has no t_s, the seconds since the run began")
 	}
 	p := given.Point
 	p.Time = *given.Time

@@ -48,7 +48,7 @@ func (r *Recorder) Close() error {
 		r.note(r.file.Close())
 	}
 	if r.err != nil {
-		return fmt.Errorf("the course of the run is not complete: %w", r.err)
+		return fmt.Errorf("the progress log of the run is not complete: %w", r.err)
 	}
 	return nil
 }

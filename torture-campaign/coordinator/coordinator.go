@@ -2,18 +2,18 @@
 //
 // # The model
 //
-// What is known of a campaign are its books. They are in memory, and every few seconds in the campaign's folder
-// ([Folder]): whole files, replaced atomically and synced. Answers are in the log of package engine until the books on
+// The books hold what is known of a campaign. They are in memory, and are written to the campaign's folder ([Folder])
+// every few seconds, as whole files that are replaced atomically and synced. Answers are in the log of package engine until the books on
 // the disk have counted them, and the books say up to which place of the log they go. So a coordinator that is killed
 // at any moment goes on from the books and counts the rest of the log again; nothing is lost, and nothing is counted
 // twice. It goes on in the same way, without being killed, after every error that time can heal: a full disk, a server
-// that is gone. Books know nothing of the engine; they say which tasks are wanted.
+// that is gone. The books know nothing of the engine; they say which tasks are wanted.
 //
 //   - A unit is asked for when a few more are wanted than workers can do, in the order of the plan. So what is done when
 //     the time is over is the beginning of the plan, and no queue is long.
 //   - A try that gave nothing (the unit froze, or its process panicked or took too much memory) is written down with its
 //     worker, and the unit is asked for again. After as many as the plan has it is unknown.
-//   - When all units are settled each job is concluded, by workers too; then the report is written.
+//   - When each unit is done or unknown each job is concluded, by workers too; then the report is written.
 //
 // Times are durations of the coordinator's clock; what other machines' clocks say is never used.
 package coordinator
@@ -157,7 +157,7 @@ type fatalError struct{ error }
 func (c *Coordinator) trouble(err error) {
 	text := err.Error()
 	if errors.Is(err, errNoRoom) || errors.Is(err, syscall.ENOSPC) || strings.Contains(text, syscall.ENOSPC.Error()) {
-		text = fmt.Sprintf("The disk of %s is full: the campaign stands still, and goes on once there is room.", c.Folder)
+		text = fmt.Sprintf("The disk of %s is full: the campaign waits until there is space.", c.Folder)
 	}
 	c.mu.Lock()
 	news := text != c.problem

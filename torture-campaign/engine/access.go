@@ -48,7 +48,7 @@ func (a Access) Dial(ctx context.Context, patience time.Duration) (*nats.Conn, e
 			return nil, fmt.Errorf("%w: %s does not know the token: --token-file names the file that the coordinator wrote",
 				ErrRefused, a.URL)
 		case certificateProblem(err):
-			return nil, fmt.Errorf("%w: %s is not who it should be: %w", ErrRefused, a.URL, err)
+			return nil, fmt.Errorf("%w: the certificate of %s is not the expected one: %w", ErrRefused, a.URL, err)
 		case time.Since(began) > patience:
 			return nil, fmt.Errorf("%s: %w", a.URL, err)
 		}
@@ -99,7 +99,7 @@ func (a Access) check() error {
 		u, err := url.Parse(one)
 		switch {
 		case err != nil:
-			return errors.New("the address of the server is no URL")
+			return errors.New("the address of the server is not a URL")
 		case u.User != nil:
 			return errors.New("the address of the server has a secret in it: put it into a file, for --token-file or --creds")
 		case a.InProcess == nil && u.Scheme != "nats" && u.Scheme != "tls":

@@ -102,11 +102,11 @@ func (c *canary) trouble(ended bool) string {
 		100*c.rate)
 	switch s := listen(c.episodes, c.times, c.rate); {
 	case s == songRare:
-		return fmt.Sprintf("The canary is missed (%s): %s. What else was not found proves nothing: "+
-			"run torture zoo with the build of the workers, and mend what misses it.", c.name, seen)
+		return fmt.Sprintf("The canary is missed (%s): %s. That nothing else was found proves nothing: "+
+			"run torture zoo with the build of the workers, and fix what misses it.", c.name, seen)
 	case s == songOften:
-		return fmt.Sprintf("The canary sings too often (%s): %s. What else was found proves nothing: "+
-			"run torture zoo with the build of the workers, and mend what accuses it.", c.name, seen)
+		return fmt.Sprintf("The canary is found too often (%s): %s. Other findings prove nothing: "+
+			"run torture zoo with the build of the workers, and fix what accuses it.", c.name, seen)
 	case s == songUnknown && ended:
 		return fmt.Sprintf("It is not known whether the canary is found at its rate (%s): %s, which is too few episodes "+
 			"to tell: give the campaign more time.", c.name, seen)

@@ -45,7 +45,7 @@ func (o Outcome) SARIF(folder string) func(io.Writer) error {
 // ci is the report for CI services.
 func (o Outcome) ci() ciformat.Report {
 	j := o.Judge()
-	self := ciformat.Case{Name: "the campaign did what it says", Verdict: sim.VerdictOK}
+	self := ciformat.Case{Name: "the campaign did what its plan says", Verdict: sim.VerdictOK}
 	if reasons := j.Reasons(); len(reasons) > 0 {
 		self.Verdict, self.Reason = sim.VerdictUnknown, strings.Join(reasons, " ")
 	}

@@ -126,7 +126,7 @@ func TestJudge(t *testing.T) {
 		of("another property of the canary", running(), Red, func(s *status.Status) { s.Jobs[0].Found[0].Property = "order" },
 			"The canary is missed"),
 		of("the canary sings too often", running(), Red, func(s *status.Status) { s.Jobs[0].Found[0].Times = 1000 },
-			"The canary sings too often"),
+			"The canary is found too often"),
 		of("the canary has just begun", running(), Running, func(s *status.Status) {
 			s.Jobs[0].Episodes, s.Jobs[0].Found = 100, nil
 		}),

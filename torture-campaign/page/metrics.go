@@ -28,7 +28,7 @@ var (
 	campaignLast    = describe("campaign_last_result_age_seconds",
 		"Age of the last result, or without one of the campaign.")
 	campaignRate     = describe("campaign_episodes_per_second", "Episodes a second, in the last minute.")
-	campaignRed      = describe("campaign_red", "Whether the campaign is red: did not do what it says.")
+	campaignRed      = describe("campaign_red", "Whether the campaign is red: it did not do what its plan says.")
 	campaignFailures = describe("campaign_failures", "Properties that recipes broke, those of the zoo's animals apart.")
 )
 

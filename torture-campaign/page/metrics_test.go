@@ -42,7 +42,7 @@ zktorture_campaign_info{digest="d16e57",plan="night",state="running"} 1
 # HELP zktorture_campaign_last_result_age_seconds Age of the last result, or without one of the campaign.
 # TYPE zktorture_campaign_last_result_age_seconds gauge
 zktorture_campaign_last_result_age_seconds 2
-# HELP zktorture_campaign_red Whether the campaign is red: did not do what it says.
+# HELP zktorture_campaign_red Whether the campaign is red: it did not do what its plan says.
 # TYPE zktorture_campaign_red gauge
 zktorture_campaign_red 1
 # HELP zktorture_campaign_units Units of the campaign.

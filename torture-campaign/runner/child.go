@@ -221,7 +221,7 @@ func (c *child) understood(text []byte, read func([]byte) error) error {
 		return err
 	}
 	return &Error{Class: Failed, Said: brief(c.process.said()),
-		Text: fmt.Sprintf("its process wrote to its standard output what is no answer (%v): %.200q", err, text)}
+		Text: fmt.Sprintf("its process wrote to standard output what is not an answer (%v): %.200q", err, text)}
 }
 
 // waits says whether the process is there, and says nothing.

@@ -86,7 +86,7 @@ func Record(
 	cmd.Env = append(os.Environ(), programs[0].env...)
 	text, err := output(cmd)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot tell the jobs of the plan: %w", programs[0].Path, err)
+		return nil, fmt.Errorf("%s cannot list the jobs of the plan: %w", programs[0].Path, err)
 	}
 	return campaign.ParsePlan(text)
 }

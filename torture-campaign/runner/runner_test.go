@@ -195,7 +195,7 @@ func TestNoAnswer(t *testing.T) {
 		`{"format": "other"}`:             `its format is "other"`,
 		result(5, plan.Digest()):          "it is of another unit",
 		result(4, "0123"):                 "it is of another plan",
-		"x" + result(4, plan.Digest()):    "what is no answer",
+		"x" + result(4, plan.Digest()):    "what is not an answer",
 		`{"error": "there is no recipe"}`: "unit 4: failed: there is no recipe",
 	} {
 		p := this(t, scriptVariable+"=ready\nask\nsay "+says+"\nwait")

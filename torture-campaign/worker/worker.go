@@ -285,7 +285,7 @@ func (w *Worker) answer(ctx context.Context, r Runner, asked *engine.Asked) (eng
 	a := engine.Answer{Kind: asked.Kind, N: asked.N, Try: asked.Try, Plan: w.Plan.Digest(), Worker: w.Name}
 	if asked.Deliveries > deliveriesMax {
 		a.Last = true
-		a.Failed = fmt.Sprintf("it was given to workers %d times, and each was killed before it answered", deliveriesMax)
+		a.Failed = fmt.Sprintf("it was given to a worker %d times, and each time the worker was killed before it answered", deliveriesMax)
 		return a, nil
 	}
 	var err error

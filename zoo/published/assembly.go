@@ -14,7 +14,7 @@ import (
 
 // assembly is what the published double barriers lack: the members of a round are written down, in the data of the
 // barrier's znode. A round begins at one moment, at which all its members are there and none of the round before is
-// left. Barriers with a bug of that kind do without the part of it that mends the bug.
+// left. Barriers with a bug of that kind do without the part of it that fixes the bug.
 //
 // A member is an ephemeral znode with a name of its own for each round, by which it is found again after a lost reply.
 type assembly struct {

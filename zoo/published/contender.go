@@ -15,7 +15,7 @@ import (
 
 // contender is a client's place in a line of sequential znodes: what several published recipes do in the same way,
 // done so that it survives lost replies, servers that lag, expiries, the wrap of the sequence number and callers that
-// give up. Recipes with a bug of these kinds do without the part of it that mends the bug.
+// give up. Recipes with a bug of these kinds do without the part of it that fixes the bug.
 type contender struct {
 	client        recipes.Conn
 	dir           string

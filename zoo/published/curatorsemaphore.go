@@ -11,7 +11,7 @@ import (
 )
 
 // CuratorSemaphore is a counting semaphore. After org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2,
-// Apache Curator 2: with S4 before 8dc0283e (2016), with S5 before CURATOR-315 was mended. The holder of the lock,
+// Apache Curator 2: with S4 before 8dc0283e (2016), with S5 before CURATOR-315 was fixed. The holder of the lock,
 // one at a time, adds a lease and waits until there are not too many.
 type CuratorSemaphore struct {
 	client    recipes.Conn

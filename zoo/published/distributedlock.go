@@ -11,7 +11,7 @@ import (
 // DistributedLock is an exclusive lock. After com.twitter.common.zookeeper.DistributedLockImpl, twitter commons. The
 // end of a context is what the timeout of the original's tryLock is.
 //
-// Mended, it also has a guid in each name, so that a lost reply leaves nothing behind, goes on where the original
+// Fixed, it also has a guid in each name, so that a lost reply leaves nothing behind, goes on where the original
 // throws, and looks whose znode is first.
 type DistributedLock struct {
 	contender

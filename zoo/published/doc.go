@@ -1,10 +1,9 @@
-// Package published has recipes as they were published, bugs and all. Do not use them for anything but testing a
-// tester.
+// Package published has recipes as they were published, with their bugs. Use them only to test a tester.
 //
 // # The model
 //
-// A file is a recipe, and carries all bugs that the recipe is known for. Each bug has an id, W1 say, and is a switch:
-// the published line in one branch, its mend in the other.
+// A file is a recipe with all of its known bugs. Each bug has an id, such as W1, and is a switch: one branch has the
+// published line, the other has the fix.
 //
 //	if w.bugs.Has("W1") { // BUG: W1 also when it is gone already: nobody will wake us, the list must be read again
 //		_, _, watch, err = w.zookeeper.ExistsW(predecessor)
@@ -12,24 +11,22 @@
 //		_, _, watch, err = w.zookeeper.GetW(predecessor)
 //	}
 //
-// [Bugs] is what a recipe is made with, and says which of the switches are on: [AllBugs] is the recipe as it was
-// published, [NoBugs] the recipe mended, and [OnlyBugs] of one id an animal of the zoo, mended but for that bug. So
-// animal and mended twin differ in nothing else. Has tells whether a bug is on; Later tells the same of a bug that
-// the recipe did not have yet when
-// it was published, and got in a later version: AllBugs does not mean it. The comment "BUG: W1" says what is wrong,
-// also at lines without a switch; results/zoo.md lists all ids with what they break, and the zoo which bugs have no
-// animal, and why.
+// A recipe is made with [Bugs], which say which switches are on. [AllBugs] gives the recipe as it was published, and
+// [NoBugs] the fixed recipe. [OnlyBugs] of one id gives an animal of the zoo, which has only that bug. So an animal and
+// its fixed twin differ in nothing else. Has tells whether a bug is on. Later is Has for a bug that a later version of
+// the recipe introduced; AllBugs does not turn it on. The comment "BUG: W1" says what is wrong, also at lines without a
+// switch. results/zoo.md lists all ids with what they break; the zoo lists the bugs that have no animal, and why.
 //
-// No file reads as it was published, because of the switches. The command shows it without them, and the mend beside
-// it:
+// Because of the switches no file reads as it was published. The command prints the recipe without them, beside its
+// fix:
 //
-//	torture zoo --source W1                    what the bug W1 is: the functions in which it makes a difference
+//	torture zoo --source W1                    the functions that the bug W1 changes
 //	torture zoo --source --as-published W1     the whole recipe with all of its bugs
 //
-// To be hunted alone a bug needs the others mended, also those by which a class fails at its first call and hides the
-// rest. So the twins have what the originals lack: a guid in each name (W3, DQ5), a sync before a list that must not
-// be old (W8, DQ7), czxids after the wrap (W14, DQ6), a look at the own znode when a session has been replaced (W7).
-// Some bugs need a second one in force to show at all; --source names it. W0 is what the corpus does not list: a
+// A bug can be hunted alone only if the other bugs are fixed, also those that make a class fail at its first call and
+// so hide the rest. So the twins have what the originals lack: a guid in each name (W3, DQ5), a sync before a list
+// that must not be old (W8, DQ7), czxids after the wrap (W14, DQ6), a look at the recipe's own znode when a session has
+// been replaced (W7). Some bugs show only if a second one is on; --source names it. W0 is not in the literature: a
 // directory that others remove.
 //
 // # Origins
@@ -39,7 +36,7 @@
 // and the libraries that people use: Apache and Netflix Curator, kazoo, go-zookeeper, twitter commons. Each type
 // names its origin.
 //
-// # What other languages have and Go has not
+// # What other languages have and Go lacks
 //
 //   - A synchronized method holds a monitor: here one that goes to the longest waiter. Unlike Java's it is not
 //     reentrant, so a LockListener must not call the lock. wait, notify and notifyAll are a condition without memory

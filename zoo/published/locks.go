@@ -16,7 +16,7 @@ import (
 // of its own, which the class keeps in a static field with the monitor; here the lock is where the caller says, and a
 // process has one session.
 //
-// As printed it fails at once. Its bugs show one after the other as they are mended: LK1, LK7, LK5, LK2, LK3, LK4, LK6.
+// As printed it fails at once. Its bugs show one after the other as they are fixed: LK1, LK7, LK5, LK2, LK3, LK4, LK6.
 type Locks struct {
 	zk    recipes.Conn
 	root  string

@@ -15,7 +15,7 @@ import (
 // watch it. After the lines of code in a Java article on ZooKeeper locks, which has been republished many times; its
 // tryLock is not printed there.
 //
-// Mended, it has what the original lacks: a guid as the znode's data (ZL4), and beside the znode another that is
+// Fixed, it has what the original lacks: a guid as the znode's data (ZL4), and beside the znode another that is
 // empty and named by the guid, the holder's proof, made and deleted with it (ZL5).
 type WatchLock struct {
 	conn     recipes.Conn

@@ -16,7 +16,7 @@ import (
 // session of its own, which unlock closes; here users share one.)
 //
 // Lock and TryLock are the caller as well: in one place the article waits with while(true), in another it takes no
-// notice of the answer. Mended, the class has what the original lacks: a guid in each name (ZL11), a look at whose
+// notice of the answer. Fixed, the class has what the original lacks: a guid in each name (ZL11), a look at whose
 // znode is first, a watch on it (ZL14) and a count (ZL13).
 type ZkLock struct {
 	zooKeeper recipes.Conn

@@ -27,7 +27,7 @@ func TestResolve(t *testing.T) {
 		{"if", "if bugs.Has(\"A1\") { // BUG: A1 why\n\tf()\n}\ng()", "// BUG: A1 why\nf()\ng()"},
 		{"if not", "if !bugs.Has(\"A1\") { // BUG: A1 why\n\tf()\n}\ng()", "// BUG: A1 why\ng()"},
 		{"another bug", "if bugs.Has(\"B1\") { // BUG: B1 why\n\tf() // how\n}\ng()", "g()"},
-		{"another bug's mend", "if !bugs.Has(\"B1\") { // BUG: B1 why\n\tf() // how\n}", "f() // how"},
+		{"another bug's fix", "if !bugs.Has(\"B1\") { // BUG: B1 why\n\tf() // how\n}", "f() // how"},
 		{"of two bugs", "g() // BUG: A1, B1 why", "g() // BUG: A1, B1 why"},
 		{"of two others", "g() // BUG: B1, B2 why", "g()"},
 		{"else", "if bugs.Has(\"A1\") {\n\tf()\n} else {\n\tg()\n}", "f()"},

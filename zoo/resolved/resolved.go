@@ -1,11 +1,11 @@
-// Package resolved shows the recipes of package published without their switches: what an animal of the zoo is, and
-// its mend.
+// Package resolved shows the recipes of package published without their switches: the code of an animal of the zoo,
+// and the code of its fix.
 //
 // # The model
 //
-// A file of package published carries several bugs, each a switch that asks whether the bug is in force. [Functions]
-// decides all switches, once as they are with the bugs of an animal and once as they are without any, and returns
-// what differs. The source is that of which this program was made.
+// A file of package published has several bugs, each behind a switch that asks whether the bug is on. [Functions]
+// resolves all switches twice, with the bugs of an animal and without any, and returns the functions that differ. The
+// source is the one that this program was built from.
 package resolved
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/zktorture/zktorture/zoo/published"
 )
 
-// Function is a function or method that is not the same with bugs in force and mended.
+// Function is a function or method that differs between the recipe with bugs and the fixed one.
 type Function struct {
-	File              string // in package published
-	Name              string
-	Published, Mended string // its text, formatted, with its doc; without switches
+	File             string // in package published
+	Name             string
+	Published, Fixed string // its text, formatted, with its doc; without switches
 }
 
 // Functions returns the functions that differ with these bugs in force from those without any, none if there is none.
@@ -42,13 +42,13 @@ func Functions(bugs published.Bugs) ([]Function, error) {
 		if err != nil {
 			return nil, err
 		}
-		mended, err := functionsOf(name, published.NoBugs())
+		fixed, err := functionsOf(name, published.NoBugs())
 		if err != nil {
 			return nil, err
 		}
 		for i, f := range broken {
-			if f.text != mended[i].text {
-				found = append(found, Function{name, f.name, f.text, mended[i].text})
+			if f.text != fixed[i].text {
+				found = append(found, Function{name, f.name, f.text, fixed[i].text})
 			}
 		}
 	}
@@ -65,8 +65,8 @@ func indifferent(name string, bugs published.Bugs) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	mended, err := decide(src, published.NoBugs())
-	return bytes.Equal(broken, mended), err
+	fixed, err := decide(src, published.NoBugs())
+	return bytes.Equal(broken, fixed), err
 }
 
 // File returns a file of package published with the switches decided, as text.

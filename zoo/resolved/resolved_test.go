@@ -25,7 +25,7 @@ import (
 // switches are what must not be left, but for comments.
 var switches = regexp.MustCompile(`(?m)^\s*[^/\s].*\bbugs\.(Has|Later)\(`)
 
-// Each animal but the canaries is code that was published, with its bug marked, and a mend that is not the same. A
+// Each animal but the canaries is code that was published, with its bug marked, and a fix that is not the same. A
 // canary is planted in the zoo itself.
 func TestEveryAnimalHasASource(t *testing.T) {
 	for _, a := range zoo.Animals() {
@@ -34,15 +34,15 @@ func TestEveryAnimalHasASource(t *testing.T) {
 			t.Fatal(err)
 		}
 		if canary := a.Rate > 0; (len(functions) == 0) != canary {
-			t.Errorf("%s differs from its mend in %d functions; canary: %v", a.ID, len(functions), canary)
+			t.Errorf("%s differs from its fix in %d functions; canary: %v", a.ID, len(functions), canary)
 		}
 		marked := a.Rate > 0
 		for _, f := range functions {
 			marked = marked || marks(f.Published, a.ID)
-			if f.Published == f.Mended || strings.Contains(f.Mended, "BUG") {
-				t.Errorf("%s, %s: it is no mend:\n%s", a.ID, f.Name, f.Mended)
+			if f.Published == f.Fixed || strings.Contains(f.Fixed, "BUG") {
+				t.Errorf("%s, %s: it is no fix:\n%s", a.ID, f.Name, f.Fixed)
 			}
-			for _, text := range []string{f.Published, f.Mended} {
+			for _, text := range []string{f.Published, f.Fixed} {
 				checkText(t, a.ID+", "+f.Name, text)
 			}
 		}
@@ -74,7 +74,7 @@ func checkText(t *testing.T, what, text string) {
 	}
 }
 
-// What is shown is a program: of each animal, of what was published and of what is mended.
+// What is shown is a program: of each animal, of what was published and of what is fixed.
 func TestResolvedSourceCompiles(t *testing.T) {
 	c := newCompiler(t)
 	c.compile(published.NoBugs())

@@ -15,8 +15,8 @@ func (w *World) noteTick() {
 	}
 }
 
-// Calm returns how much time has surely passed between two stamps since all faults were over.
-func (w *World) Calm(from, to int64) time.Duration {
+// FaultFree returns a lower bound of the time between two stamps in which no fault was in effect.
+func (w *World) FaultFree(from, to int64) time.Duration {
 	if len(w.ticks) == 0 {
 		return 0
 	}
