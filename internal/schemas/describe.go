@@ -421,7 +421,7 @@ var meanings = map[string]string{
 	"torturecli.listedAnimal.property":  "the property that it breaks",
 	"torturecli.listedAnimal.recipe":    "the broken recipe, for torture run",
 	"torturecli.listedAnimal.title":     "what is wrong with it",
-	"torturecli.listedAnimal.twin":      "the same recipe with the bug mended, for torture run",
+	"torturecli.listedAnimal.twin":      "the same recipe with the bug fixed, for torture run",
 	"torturecli.listedFault.help":       "what happens",
 	"torturecli.listedFault.in_all":     "it is one of --faults all",
 	"torturecli.listedFault.name":       "the name of the fault",
