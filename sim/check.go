@@ -3,6 +3,9 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -51,53 +54,119 @@ const episodesDefault = 2000
 // tries first, and -rapid.checks=N sets the number of episodes. A failure is made as small as [Run] makes its
 // counterexamples; rapid itself shrinks only if -rapid.shrinktime says so.
 //
-// A pass is logged, for go test -v, with its [Coverage].
+// A test that fails says first, and once more at the end, what broke, where the page of the story is (see [Teller]), and
+// which command runs it again, from any folder of the module. Between are the story and rapid's messages. Under GitHub
+// Actions the failure is also an annotation, at the line of the recipe that sent the last request of the operations that
+// show it, or else at the line that calls Check. With -rapid.nofailfile no file is written.
 //
-// The story comes first, then where its page is (see [Teller]), then rapid's messages. With the flag
-// -zktorture.replay=FILE nothing is drawn: the run in the file is run again.
+// A test that passes says nothing. With go test -v it logs its [Coverage].
+//
+// In the folder testdata/rapid/TEST are the fail files, and the counterexamples (*.json) of strategies that rapid does
+// not know. All are run before anything new. One that passes, because the recipe was mended, stays where it is, and
+// go test -v says so. Where its choices do not suffice for the changed recipe, the rest of its run is calm.
+//
+// With the flag -zktorture.replay=FILE nothing is drawn: the run in the file is run again.
 func Check(t *testing.T, w Workload, opts ...Option) {
 	t.Helper()
-	c := checkConfig{Config: Config{Episodes: episodesDefault}}
+	config := checkConfig{Config: Config{Episodes: episodesDefault}}
 	for _, o := range opts {
-		o(&c)
+		o(&config)
 	}
-	cfg, err := c.withDefaults()
+	cfg, err := config.withDefaults()
+	c := &checker{t: t, w: w, cfg: cfg, test: callerOfSim()}
+	if err == nil {
+		err = missingFile(flagOf("rapid.failfile"))
+	}
+	if err != nil {
+		c.fail(err.Error())
+		t.FailNow()
+	}
 	switch {
-	case err != nil:
-		t.Fatal(err)
 	case *replayFile != "":
-		checkAgain(t, w, *replayFile)
+		note, err := c.again(*replayFile)
+		if err != nil {
+			c.fail(fmt.Sprintf("-zktorture.replay=%s: %v", *replayFile, err))
+			t.FailNow()
+		}
+		t.Log(note)
 	case cfg.Strategy != "random":
-		checkByRun(t, w, cfg)
+		c.byRun(c.known())
 	default:
-		c.Config = cfg
-		checkByRapid(t, w, c)
+		c.byRapid(c.known(), config.seeded)
 	}
 }
 
-func checkByRapid(t *testing.T, w Workload, c checkConfig) {
-	t.Helper()
-	flags := map[string]string{"rapid.checks": fmt.Sprint(c.Episodes)}
-	if c.seeded {
-		flags["rapid.seed"] = fmt.Sprint(max(c.Seed, 1))
+// missingFile is the error of a fail file that is asked for and is not there, which rapid would pass over.
+func missingFile(name string) error {
+	if name == "" {
+		return nil
 	}
-	c.Again = goTest(t.Name()) + " -zktorture.replay=FILE"
-	p := &property{workload: w, cfg: c.Config, solo: newSolo(w, c.Config), due: hurry(t), witness: newWitness(statesMax)}
+	if _, err := os.Stat(name); err != nil {
+		return fmt.Errorf("-rapid.failfile: %w; a name counts from the folder of the test", err)
+	}
+	return nil
+}
+
+// known runs the counterexamples again that lie beside the test's fail files, and fails the test if one breaks a
+// property. Otherwise it returns a sentence about each.
+func (c *checker) known() (notes []string) {
+	c.t.Helper()
+	names, _ := filepath.Glob(filepath.Join(failDir(c.t.Name()), "*.json"))
+	for _, name := range names {
+		note, err := c.again(name)
+		if err != nil {
+			note = cannotRun(name, err.Error())
+		}
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+// logEach logs sentences, but for those that are empty.
+func (c *checker) logEach(notes []string) {
+	c.t.Helper()
+	for _, note := range notes {
+		if note != "" {
+			c.t.Log(note)
+		}
+	}
+}
+
+func (c *checker) byRapid(notes []string, seeded bool) {
+	t := c.t
+	t.Helper()
+	flags := map[string]string{"rapid.checks": fmt.Sprint(c.cfg.Episodes)}
+	if seeded {
+		flags["rapid.seed"] = fmt.Sprint(max(c.cfg.Seed, 1))
+	}
+	c.cfg.Again = goTest(t.Name()) + " -zktorture.replay=FILE"
+	p := &property{workload: c.w, cfg: c.cfg, solo: newSolo(c.w, c.cfg), due: hurry(t), witness: newWitness(statesMax),
+		files: failFilesOf(t.Name())}
 	defer p.solo.end()
 	p.flags = setFlags(flags)
-	said, failed := underRapid(t, p.run)
+	said, failed := underRapid(t, p.files, p.run)
 	p.flags()
-	told := p.tell(t)
-	switch {
-	case failed && !told:
-		t.Error(said)
-	case said != "":
-		t.Log(said)
+	notes = append(notes, p.files.said()...)
+	switch why := p.undone(); {
+	case p.last != nil:
+		said, again := flagsAgain(said)
+		p.minimise()
+		c.tell(*p.last, again, append([]string{said}, notes...))
+	case why != "":
+		c.fail(why)
+		c.logEach(append(notes, said))
+	case failed:
+		c.fail(said)
+		c.logEach(notes)
+	default:
+		if p.late {
+			t.Logf("the time of the test is nearly over: %d episodes were run", p.episodes)
+		}
+		c.logEach(append([]string{said}, notes...))
+		t.Log(p.witness.sights().coverage(p.episodes))
+		return
 	}
-	if failed || told {
-		t.FailNow()
-	}
-	t.Log(p.witness.sights().coverage(p.episodes))
+	t.FailNow()
 }
 
 // hurry returns when to stop looking, so that time is left to tell what was found; zero if there is no need to stop.
@@ -109,18 +178,22 @@ func hurry(t *testing.T) time.Time {
 	return end.Add(-min(time.Minute, time.Until(end)/4))
 }
 
-// Property is Check's property by itself, for rapid.MakeFuzz and thus for go test -fuzz.
+// Property is Check's property by itself, for rapid.MakeFuzz and thus for go test -fuzz. Of an input that fails, the story
+// comes after what rapid has drawn, and then the go command says how to run the input again. Under GitHub Actions there is
+// an annotation, as of Check. Coverage is what go test -fuzz itself says.
 func Property(w Workload, opts ...Option) func(*rapid.T) {
 	c := checkConfig{}
 	for _, o := range opts {
 		o(&c)
 	}
 	cfg, err := c.withDefaults()
+	test := callerOfSim()
 	return func(rt *rapid.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		p := &property{workload: w, cfg: cfg, solo: &solo{workload: w, servers: fakezk.New(fakezk.Config{})}}
+		p := &property{workload: w, cfg: cfg, test: test,
+			solo: &solo{workload: w, servers: fakezk.New(fakezk.Config{})}}
 		p.fuzz(rt) // a fuzzer keeps what kills the process by itself
 	}
 }
@@ -129,10 +202,12 @@ func Property(w Workload, opts ...Option) func(*rapid.T) {
 type property struct {
 	workload Workload
 	cfg      Config
+	test     Place // the line of a fuzzer's test
 	solo     *solo
 	due      time.Time // when to stop; zero: never
 	witness  *witness  // nil for a fuzzer
-	flags    func()    // gives rapid's flags back
+	files    *failFiles
+	flags    func() // gives rapid's flags back
 	episodes int
 	broken   string // the name of what broke first; afterwards nothing else counts
 	last     *Found // the last run that broke it
@@ -155,7 +230,10 @@ func (p *property) run(rt *rapid.T) {
 	if p.episodes == 0 {
 		p.flags() // rapid has read them
 	}
-	o, trace := p.episode(rt)
+	file := p.files.trying()
+	source := newRapidSource(rt)
+	source.file = file != ""
+	o, trace := p.episode(source)
 	if p.solo.frozen != nil {
 		runtime.Goexit()
 	}
@@ -166,6 +244,13 @@ func (p *property) run(rt *rapid.T) {
 		p.broken, p.last = v.Property, &Found{Violation: *v, Choices: o.choices, Trace: trace}
 		rt.Fatalf("%s (%s) broke %s", p.workload.Name(), p.workload.Recipe(), v.Property)
 	}
+	switch {
+	case file == "" || p.last != nil: // rapid stays with a file that has failed
+	case o.Unknown != "":
+		p.files.done(file + " could not be judged: " + o.Unknown)
+	default:
+		p.files.passed(source.over)
+	}
 	if o.Unknown == "" {
 		return
 	}
@@ -175,23 +260,42 @@ func (p *property) run(rt *rapid.T) {
 	}
 }
 
-// fuzz is run for a fuzzer, which knows nothing but whether an input fails.
+// fuzz is run for a fuzzer, which knows nothing but whether an input fails. rapid says the last words twice, and the go
+// command then says how to run the input again.
 func (p *property) fuzz(rt *rapid.T) {
-	o, trace := p.episode(rt)
+	o, trace := p.episode(newRapidSource(rt))
 	if p.solo.frozen != nil {
 		rt.Fatal(p.solo.frozen)
 	}
 	if v := p.violation(o); v != nil {
-		rt.Fatal(Story(p.workload, *v, trace))
+		rt.Log(Story(p.workload, *v, trace))
+		broke := fmt.Sprintf("%s (%s) broke %s", p.workload.Name(), p.workload.Recipe(), v.Property)
+		if onGitHub() {
+			p.annotate(rt, broke, Found{Violation: *v, Choices: o.choices, Trace: trace, Hash: o.hash})
+		}
+		rt.Fatal(broke + ": the story is above")
 	}
 	if o.Unknown != "" {
 		rt.Fatalf("%s: unknown: %s", p.workload.Name(), o.Unknown)
 	}
 }
 
-func (p *property) episode(rt *rapid.T) (o *outcome, trace []Step) {
+// annotate is for rapid's last run alone: its others have no output.
+func (p *property) annotate(rt *rapid.T, broke string, f Found) {
+	out := rt.Output()
+	if out == io.Discard {
+		return
+	}
+	example, err := p.cfg.Counterexample(Result{Workload: p.workload.Name(), Recipe: p.workload.Recipe()}, f)
+	if err != nil {
+		return
+	}
+	annotate(out, broke, f.Message, guilty(p.workload, example), p.test)
+}
+
+func (p *property) episode(source *rapidSource) (o *outcome, trace []Step) {
 	p.episodes++
-	e := p.cfg.episode(newRapidSource(rt))
+	e := p.cfg.episode(source)
 	e.trace, e.witness = &trace, p.witness.next(p.episodes-1)
 	if o = p.solo.run(e); o.aborted != nil {
 		panic(o.aborted) // rapid's own: out of data, or stop
@@ -209,42 +313,47 @@ func (p *property) violation(o *outcome) *Violation {
 	return nil
 }
 
-// tell says what broke last, made small, or why nothing could be decided.
-func (p *property) tell(t *testing.T) (told bool) {
-	t.Helper()
-	switch {
-	case p.last != nil:
-		c := &campaign{workload: p.workload, cfg: p.cfg, solo: p.solo}
-		c.minimise(p.last)
-		tell(t, p.workload, p.cfg, *p.last)
-	case p.solo.frozen != nil:
-		t.Error(p.solo.frozen)
-	case p.unknown != "":
-		t.Errorf("%s: unknown: %s", p.workload.Name(), p.unknown)
-	case p.late && p.episodes == 0:
-		t.Errorf("%s: unknown: the time of the test was over before anything was run: see go test -timeout",
-			p.workload.Name())
-	case p.late:
-		t.Logf("the time of the test is nearly over: %d episodes were run", p.episodes)
-		return false
-	default:
-		return false
-	}
-	return true
+// minimise makes small what broke last.
+func (p *property) minimise() {
+	(&campaign{workload: p.workload, cfg: p.cfg, solo: p.solo}).minimise(p.last)
 }
 
-func checkByRun(t *testing.T, w Workload, cfg Config) {
+// undone says why nothing could be decided, "" if that is not so.
+func (p *property) undone() string {
+	switch {
+	case p.solo.frozen != nil:
+		return p.solo.frozen.Error()
+	case p.unknown != "":
+		return p.workload.Name() + ": unknown: " + p.unknown
+	case p.late && p.episodes == 0:
+		return p.workload.Name() +
+			": unknown: the time of the test was over before anything was run: see go test -timeout"
+	}
+	return ""
+}
+
+func (c *checker) byRun(notes []string) {
+	t := c.t
 	t.Helper()
-	cfg.Coverage = true
-	r, err := Run(t.Context(), w, cfg)
+	c.cfg.Coverage = true
+	r, err := Run(t.Context(), c.w, c.cfg)
 	switch {
 	case err != nil:
-		t.Fatal(err)
+		c.fail(err.Error())
+		c.logEach(notes)
 	case r.Verdict == VerdictUnknown:
-		t.Fatalf("%s: unknown: %s", w.Name(), r.Reason)
+		c.fail(fmt.Sprintf("%s: unknown: %s", c.w.Name(), r.Reason))
+		c.logEach(notes)
 	case len(r.Violations) > 0:
-		tell(t, w, cfg, r.Violations[0])
-		t.FailNow()
+		c.tell(r.Violations[0], "", notes)
+	default:
+		c.logEach(notes)
+		if c.cfg.Strategy == Exhaustive {
+			t.Logf("coverage: %v", r.Extent)
+		} else {
+			t.Log(r.Coverage)
+		}
+		return
 	}
-	t.Log(r.Coverage)
+	t.FailNow()
 }

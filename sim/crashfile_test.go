@@ -95,9 +95,9 @@ func TestReplayFlag(t *testing.T) {
 	for _, c := range []struct{ recipe, file, want string }{
 		{"crasher", named[1], "panic: out of cheese"},
 		{"panics", named[1], "lock (custom) broke panic: "},
-		{"mended", named[1], "nothing broke"},
+		{"mended", named[1], ".json failed before, and passes now: keep it"},
 		{"DQ1", named[1], "this test is of queue"},
-		{"mended", "nowhere", "-zktorture.replay: open nowhere"},
+		{"mended", "nowhere", "-zktorture.replay=nowhere: open nowhere"},
 		{"mended", os.Args[0], "not a counterexample"},
 	} {
 		out, _ := childWith(t, "test "+c.recipe+" 1", []string{"-zktorture.replay=" + c.file})

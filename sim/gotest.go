@@ -8,14 +8,17 @@ import (
 	"github.com/zktorture/zktorture/internal/shellword"
 )
 
-// goTest is the command that runs a test of this process again, from any folder of its module. It names the package,
-// because go test runs in the folder of the package, which need not be the user's.
+// goTest is the command that runs a test of this process again, in the same mode, from any folder of its module. It names
+// the package, because go test runs in the folder of the package, which need not be the user's.
 func goTest(name string) string {
 	var parts []string
 	for part := range strings.SplitSeq(name, "/") {
 		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
 	}
 	command := "go test"
+	if exactBuild {
+		command = "torture test"
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
 		command += " " + strings.TrimSuffix(info.Path, ".test")
 	}

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -141,7 +142,8 @@ func goTest(t *testing.T, dir string, args ...string) (output string, ok bool) {
 	return string(out), err == nil
 }
 
-// go test of a broken lock fails with a small story, and passes when the lock is mended.
+// go test of a broken lock fails with a small story, which comes again with the command that is printed, and passes when
+// the lock is mended. Then -v says what became of the files.
 func TestUsersOwnModule(t *testing.T) {
 	if bubbles.RaceDetector {
 		t.Skip("the module is built without the detector")
@@ -150,19 +152,98 @@ func TestUsersOwnModule(t *testing.T) {
 		t.Errorf("a test of one's own takes %d lines", lines)
 	}
 	dir := userModule(t, brokenLock)
-	out, ok := goTest(t, dir, "-run", "TestMyLock", ".")
-	if ok || !strings.Contains(out, "broke lost-wakeup: ") {
+	write(t, dir, "sweep_test.go", strings.NewReplacer("TestMyLock", "TestSweep", "sim.Time)",
+		`sim.NoFaults), sim.WithStrategy("sweep"), sim.WithEpisodes(100)`).Replace(ownTest))
+	t.Setenv("GITHUB_ACTIONS", "")
+	out, ok := goTest(t, dir, "-run", "TestMyLock|TestSweep", "-rapid.seed=1", ".")
+	if ok || strings.Count(out, "broke lost-wakeup: ") != 4 || strings.Contains(out, "::error") {
 		t.Fatalf("the broken lock passes, or is not said to lose a wake-up:\n%s", out)
 	}
 	if story := storyOf(out); len(story) > 18 || strings.Contains(strings.Join(story, "\n"), " c3 ") {
 		t.Errorf("the story is not small: %d lines\n%s", len(story), strings.Join(story, "\n"))
 	}
-	if !strings.Contains(out, "-rapid.failfile=") {
-		t.Errorf("it is not said how to see it again:\n%s", out)
+	again := commandsAgain(t, dir, out)
+	files := []string{madeFile(t, dir, "TestMyLock/*.fail"), madeFile(t, dir, "TestSweep/lost-wakeup-*.json")}
+	for i, command := range again {
+		if !strings.HasSuffix(strings.Join(command, " "), "="+files[i]) {
+			t.Errorf("%q does not name %s", command, files[i])
+		}
 	}
+	annotated(t, dir, again[1])
+
 	write(t, dir, "mylock.go", strings.Replace(brokenLock, mend, mended, 1))
-	if out, ok := goTest(t, dir, "-run", "TestMyLock", "."); !ok {
-		t.Errorf("the mended lock fails:\n%s", out)
+	write(t, dir, "testdata/rapid/TestMyLock/TestMyLock-0.fail", "v0.0.0#1\n0x0")
+	words := regexp.MustCompile(`(?m)^v.*\n0x.*\n`).FindString(read(t, filepath.Join(dir, files[0])))
+	write(t, dir, "testdata/rapid/TestMyLock/TestMyLock-1.fail", words)
+	write(t, dir, "testdata/rapid/TestSweep/x.json", "{}")
+	out, ok = goTest(t, dir, "-run", "TestMyLock|TestSweep", "-rapid.checks=200", "-v", ".")
+	for _, want := range []string{
+		regexp.QuoteMeta(files[0]) + ` failed before, and passes now`,
+		regexp.QuoteMeta(files[1]) + ` failed before, and passes now, in another run, from line \d+ of its trace on: keep `,
+		`TestMyLock-0\.fail is left out, because it cannot be run \(version "v0\.0\.0" differs from .*\): mend it`,
+		`TestMyLock-1\.fail failed before, and passes now \(the code asks for more choices than the file has; `,
+		`x\.json is left out, because it cannot be run \(not a counterexample`,
+		`coverage: \d+ % of`,
+		`--- PASS: TestMyLock `,
+		`--- PASS: TestSweep `,
+	} {
+		if !ok || len(regexp.MustCompile(want).FindAllString(out, -1)) < 1 {
+			t.Errorf("of the mended lock nothing says %s:\n%s", want, out)
+		}
+	}
+	if n := strings.Count(out, "failed before"); n != 3 || strings.Count(out, "coverage: ") != 2 {
+		t.Errorf("%d files are said to pass:\n%s", n, out)
+	}
+	for _, file := range files {
+		read(t, filepath.Join(dir, file))
+	}
+	if out, ok := goTest(t, dir, "-run", "TestMyLock", "."); !ok || !regexp.MustCompile(`^ok  \t\S+\t\S+\n$`).MatchString(out) {
+		t.Errorf("the mended lock fails, or says something:\n%s", out)
+	}
+}
+
+// commandsAgain returns the commands that run the two failures of an output again, as words. Each is there twice.
+func commandsAgain(t *testing.T, dir, out string) (commands [][]string) {
+	t.Helper()
+	lines := regexp.MustCompile(`(?m)^ +replay: (go test example\.com/mylock -run .*)$`).FindAllStringSubmatch(out, -1)
+	if len(lines) != 4 || lines[0][1] != lines[1][1] || lines[2][1] != lines[3][1] {
+		t.Fatalf("two commands are not named twice each:\n%s", out)
+	}
+	for _, line := range [][]string{lines[0], lines[2]} {
+		commands = append(commands, strings.Fields(strings.ReplaceAll(line[1], "'", "")))
+	}
+	return commands
+}
+
+// madeFile returns the one file of a pattern that a test has left behind.
+func madeFile(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "testdata/rapid", pattern))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d files %s: %v", len(found), pattern, err)
+	}
+	name, err := filepath.Rel(dir, found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.ToSlash(name)
+}
+
+// annotated runs a command that was printed, from another folder of the module, as a job of GitHub does whose repository
+// has the module in a folder.
+func annotated(t *testing.T, dir string, command []string) {
+	t.Helper()
+	if err := os.Mkdir(filepath.Join(dir, "other"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GITHUB_ACTIONS", "true")
+	t.Setenv("GITHUB_WORKSPACE", filepath.Dir(dir))
+	defer t.Setenv("GITHUB_ACTIONS", "")
+	out, _ := goTest(t, filepath.Join(dir, "other"), command[2:]...)
+	line := 1 + strings.Count(brokenLock[:strings.Index(brokenLock, mend)], "\n")
+	want := fmt.Sprintf("\n    ::error file=%s/mylock.go,line=%d,title=lock (custom) broke lost-wakeup::", filepath.Base(dir), line)
+	if strings.Count(out, want) != 1 || strings.Count(out, "::error") != 1 || len(storyOf(out)) == 0 {
+		t.Errorf("%q does not tell the story, or GitHub is not told once %q:\n%s", command, want, out)
 	}
 }
 

@@ -116,19 +116,31 @@ var fileAndLine = regexp.MustCompile(`^\t(.*):(\d+)`)
 
 // appendPlace appends a frame of a stack if it is the recipe's.
 func appendPlace(stack []Place, function, file string, line int) []Place {
-	pkg, name := splitFunction(function)
-	if pkg == "main" && program().Path != "" {
-		pkg = program().Path
-	}
-	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
+	pkg, name := packageAndName(function)
+	base := baseOf(file)
 	if len(stack) == placesMax || !ofRecipe(pkg, name) || pkg == thisModule+"recipes" && slices.Contains(passing, base) {
 		return stack
 	}
+	return append(stack, framePlace(function, file, line))
+}
+
+// framePlace is the place of a frame.
+func framePlace(function, file string, line int) Place {
+	pkg, name := packageAndName(function)
 	if strings.HasSuffix(file, "_test.go") {
 		pkg = strings.TrimSuffix(pkg, "_test")
 	}
-	file = path.Join(pkg, base)
-	return append(stack, Place{strings.TrimPrefix(file, root()), line, name})
+	return Place{strings.TrimPrefix(path.Join(pkg, baseOf(file)), root()), line, name}
+}
+
+func baseOf(file string) string { return path.Base(strings.ReplaceAll(file, `\`, "/")) }
+
+// packageAndName splits the name of a function, and names the package of a program by its path.
+func packageAndName(function string) (pkg, name string) {
+	if pkg, name = splitFunction(function); pkg == "main" && program().Path != "" {
+		pkg = program().Path
+	}
+	return pkg, name
 }
 
 // root is what the paths of the main module begin with. Programs of this project's modules have one root, so that they

@@ -3,25 +3,41 @@ package sim
 import (
 	"flag"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/zktorture/zktorture/internal/shellword"
 )
 
 // rapidSource draws choices through rapid, each from few bits, simple ones being small numbers: rapid shrinks by
 // deletion and by lowering.
-type rapidSource struct{ t *rapid.T }
+type rapidSource struct {
+	t    *rapid.T
+	file bool // the data are a fail file's, which once was a whole episode …
+	over bool // … and is no more: the code asks for more
+}
 
-func newRapidSource(t *rapid.T) *rapidSource { return &rapidSource{t} }
+func newRapidSource(t *rapid.T) *rapidSource { return &rapidSource{t: t} }
 
 var faultDie = rapid.IntRange(0, 15)
 
-// Choose draws a number. Rapid panics when it has run out of data.
-func (s *rapidSource) Choose(n int, label string) int {
+// Choose draws a number. Rapid panics when it has run out of data. After those of a fail file all is calm, as after the
+// choices of a counterexample: a mended recipe often takes more steps, and the file is to remain a test of it.
+func (s *rapidSource) Choose(n int, label string) (choice int) {
+	if s.over {
+		return 0
+	}
 	defer func() {
-		if by := recover(); by != nil {
+		switch by := recover(); {
+		case by == nil:
+		case s.file:
+			s.over, choice = true, 0
+		default:
 			panic(givenUp{by})
 		}
 	}()
@@ -48,9 +64,9 @@ var below = func() (all [32]*rapid.Generator[int]) {
 
 // underRapid lets rapid check a property, and returns rapid's messages, which come after the story. It does so on a
 // goroutine that the property may end. With -rapid.v rapid prints at once.
-func underRapid(t *testing.T, property func(*rapid.T)) (said string, failed bool) {
+func underRapid(t *testing.T, files *failFiles, property func(*rapid.T)) (said string, failed bool) {
 	t.Helper()
-	quiet := &quietTB{T: t, loud: flagOf("rapid.v") == "true"}
+	quiet := &quietTB{T: t, files: files, loud: flagOf("rapid.v") == "true"}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -63,6 +79,7 @@ func underRapid(t *testing.T, property func(*rapid.T)) (said string, failed bool
 // quietTB keeps rapid's messages about a test. The story says that the test has failed.
 type quietTB struct {
 	*testing.T
+	files  *failFiles
 	loud   bool
 	failed bool
 	said   []string
@@ -72,6 +89,7 @@ func (q *quietTB) Logf(format string, args ...any) {
 	q.T.Helper()
 	text := fmt.Sprintf(format, args...)
 	switch {
+	case q.files.hear(text):
 	case q.loud:
 		q.T.Log(text)
 	case strings.HasPrefix(text, "[rapid] draw "): // the story tells choices better
@@ -91,6 +109,34 @@ func (q *quietTB) Failed() bool { return q.failed }
 
 // FailNow is the last that rapid calls.
 func (q *quietTB) FailNow() {}
+
+// reproduce is what rapid says about how to see a failure again.
+var reproduce = regexp.MustCompile(`(?m)\nTo (?:try to )?reproduce, specify .*$`)
+
+var (
+	reproduceFile = regexp.MustCompile(`-rapid\.failfile=("(?:[^"\\]|\\.)*")`)
+	reproduceSeed = regexp.MustCompile(`-rapid\.seed=\d+`)
+)
+
+// flagsAgain takes the flags with which a failure is seen again out of what rapid said. There are none if rapid was
+// interrupted.
+func flagsAgain(said string) (rest, flags string) {
+	how := reproduce.FindString(said)
+	seed := reproduceSeed.FindString(how)
+	rest = strings.Replace(said, how, "", 1)
+	if file := reproduceFile.FindStringSubmatch(how); file != nil {
+		if name, err := strconv.Unquote(file[1]); err == nil {
+			flags = "-rapid.failfile=" + shellword.Quote(name)
+		}
+	}
+	switch {
+	case flags == "":
+		flags = seed
+	case seed != "":
+		rest += "; " + seed + " finds it, too"
+	}
+	return rest, flags
+}
 
 // flagsMu is held while flags of the test binary are set for one of several tests that run at the same time.
 var flagsMu sync.Mutex

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -164,21 +165,22 @@ func TestCheckEndsWithAStory(t *testing.T) {
 
 // noStory says what is wrong with what a test has printed if it is no story; "" if it is one.
 func noStory(dir string, w sim.Workload, text string) string {
-	page := regexp.MustCompile(`(?m)^ +stories_test\.go:\d+: the story as a page: (\S+)$`).FindStringSubmatch(text)
-	first, _, _ := strings.Cut(text, "\n")
-	begin := regexp.MustCompile(`^ +stories_test\.go:\d+: ` + regexp.QuoteMeta(w.Name()+" ("+w.Recipe()+") broke ") +
-		`[a-z-]+: `)
+	broke := `^ +stories_test\.go:\d+: ` + regexp.QuoteMeta(w.Name()+" ("+w.Recipe()+") broke ") + `[a-z-]+: `
+	where := `\n +page:   (\S+)\n +replay: (go test \S+ -run \S+ -rapid\.failfile=\S+)\n`
+	first := regexp.MustCompile(broke + `.*` + where + " +\n(?s).* 0    0.000s").FindStringSubmatch(text)
+	text, _, _ = strings.Cut(text, "--- FAIL")
+	last := regexp.MustCompile(`(?m)` + broke + `the story is above` + where + `\z`).FindStringSubmatch(text)
 	switch {
-	case !begin.MatchString(first):
-		return "it does not begin with what broke"
-	case page == nil:
-		return "no page is named"
-	case len(storyOf(text)) == 0 || strings.Index(text, storyOf(text)[0]) > strings.Index(text, "[rapid] failed after"):
-		return "there are no steps, or what rapid says comes first"
+	case first == nil:
+		return "it does not begin with what broke, the page, the command that runs it again, and the story"
+	case last == nil || !slices.Equal(first[1:], last[1:]):
+		return "it does not end with what broke, the page, and the command that runs it again"
+	case !regexp.MustCompile(`(?m)^ +stories_test\.go:\d+: \[rapid\] failed after \d+ tests: .*-rapid\.seed=\d+`).MatchString(text):
+		return "rapid says nothing, or no seed"
 	case strings.Contains(text, "[rapid] draw") || strings.Contains(text, "panic.go"):
 		return "it is full of what nobody needs"
 	}
-	if html, err := os.ReadFile(filepath.Join(dir, page[1])); err != nil ||
+	if html, err := os.ReadFile(filepath.Join(dir, first[1])); err != nil ||
 		!strings.HasPrefix(string(html), "<!DOCTYPE html>") {
 		return fmt.Sprintf("there is no page: %v", err)
 	}

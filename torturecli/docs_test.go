@@ -30,7 +30,8 @@ import (
 //	<!-- run: COMMAND -->   a command and what it prints; it is run here and must print the same,
 //	                        but for times. COMMAND begins with torture, or go run ./cmd/torture,
 //	                        or torture-campaign, or go test, or go run, or pytest, javac or java, which are skipped where
-//	                        they or what they import are not installed; it may be followed by
+//	                        they or what they import are not installed; it may begin with NAME=VALUE before
+//	                        that, and be followed by
 //	                        ; show: A .. B    only the lines from the first that matches A to the
 //	                                          next that matches B; the rest is shown as …
 //
@@ -95,6 +96,7 @@ type document struct {
 	root string // of the repository
 	dir  string
 	runs int
+	env  []string // of the command that is run
 }
 
 // module makes the folder a module that uses this one, with the same dependencies.
@@ -200,8 +202,11 @@ func (d *document) missing(program string) string {
 	return needed[program]
 }
 
-// output runs a command and returns its output.
+// output runs a command, before which environment variables may be set, and returns its output.
 func (d *document) output(args []string) string {
+	for d.env = nil; strings.Contains(args[0], "="); args = args[1:] {
+		d.env = append(d.env, args[0])
+	}
 	self := "torture"
 	if strings.HasPrefix(strings.Join(args, " "), "go run ./cmd/torture ") {
 		args, self = args[2:], "go run github.com/zktorture/zktorture/cmd/torture"
@@ -249,7 +254,7 @@ func (d *document) install(module, command string) {
 // tool runs a program. It may fail, as a test in an example may, but it must exist.
 func (d *document) tool(name string, args ...string) string {
 	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	cmd.Env = append(append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GITHUB_ACTIONS="), d.env...)
 	out, err := cmd.CombinedOutput()
 	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || name == "git") {
 		d.t.Errorf("%s %s: %v %v\n%s", name, strings.Join(args, " "), err, exit, out)
