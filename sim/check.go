@@ -62,8 +62,8 @@ const episodesDefault = 2000
 // A test that passes says nothing. With go test -v it logs its [Coverage].
 //
 // In the folder testdata/rapid/TEST are the fail files, and the counterexamples (*.json) of strategies that rapid does
-// not know. All are run before anything new. One that passes, because the recipe was mended, stays where it is, and
-// go test -v says so. Where its choices do not suffice for the changed recipe, the rest of its run is calm.
+// not know. All are run before anything new. One that passes, because the recipe was fixed, stays where it is, and
+// go test -v says so. Where its choices do not suffice for the changed recipe, the rest of its run has no faults.
 //
 // With the flag -zktorture.replay=FILE nothing is drawn: the run in the file is run again.
 func Check(t *testing.T, w Workload, opts ...Option) {

@@ -39,7 +39,7 @@ func (f *failFiles) done(note string) { f.notes = append(f.notes, note) }
 func (f *failFiles) passed(beyond bool) {
 	how := ""
 	if beyond {
-		how = " (the code asks for more choices than the file has; the rest of the run was calm)"
+		how = " (the code asks for more choices than the file has; the rest of the run had no faults)"
 	}
 	f.done(passesNow(f.trying(), how))
 }
