@@ -36,9 +36,8 @@ type Session struct {
 	HeldBack func() time.Duration
 }
 
-// Config says how to run a workload on real servers. Each round is an episode like the
-// simulator's, on an object of its own, with as many clients at the same time; several rounds are
-// under way together.
+// Config says how to run a workload on real servers. Each round is an episode like those of the
+// simulator, on its own object. Several rounds run at the same time.
 type Config struct {
 	Open      func(ctx context.Context) (*Session, error) // a client of this process; nil if there are none
 	Start     func(ctx context.Context) (*Session, error) // a client in a process of its own; nil if there are none
