@@ -33,7 +33,7 @@ func (p *Plan) resolve() ([]Job, error) {
 		list = append(list, jobs...)
 	}
 	if len(list) == canaries {
-		return nil, errors.New("there is no job: strategy near needs known failures of the same kind, add another strategy")
+		return nil, errors.New("there is no job: strategy near needs known failures of the same kind; add another strategy")
 	}
 	return p.ofVersions(list)
 }

@@ -196,7 +196,7 @@ func TestBadSums(t *testing.T) {
 		strings.Replace(good, p.Digest(), other.Digest(), 1):                     "it is of another plan",
 		`{"format": "` + campaign.SumFormat + `", "plan": "` + p.Digest() + `"}`: "the sum is incomplete",
 		strings.Replace(good, `"0": "`, `"17": "`, 1):                            "the sum is incomplete",
-		strings.Replace(good, `"`+digestOf(t, results[0])+`"`, `"beef"`, 1):      `"beef" is no SHA-256`,
+		strings.Replace(good, `"`+digestOf(t, results[0])+`"`, `"beef"`, 1):      `"beef" is not a SHA-256`,
 	} {
 		if _, err := p.ReadSum([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwanted: %s", err, want)

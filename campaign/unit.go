@@ -58,7 +58,7 @@ func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:
 // UnmarshalText reads what [Digest.MarshalText] writes.
 func (d *Digest) UnmarshalText(text []byte) error {
 	if len(text) != 2*len(d) {
-		return fmt.Errorf("%q is no SHA-256", text)
+		return fmt.Errorf("%q is not a SHA-256", text)
 	}
 	_, err := hex.Decode(d[:], text)
 	return err

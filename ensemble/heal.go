@@ -60,7 +60,7 @@ func (e *Ensemble) waitWell(ctx context.Context) error {
 	})
 	var sick *unwell
 	if errors.As(err, &sick) {
-		return fmt.Errorf("ensemble: not all is healed: %w; %s", err, sick.member.life().tail())
+		return fmt.Errorf("ensemble: the ensemble has not recovered: %w; %s", err, sick.member.life().tail())
 	}
 	return err
 }

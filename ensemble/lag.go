@@ -26,7 +26,7 @@ func (m *Member) addLinks(nodes int) error {
 		}
 		listener, err := m.site.listen(0)
 		if err != nil {
-			return fmt.Errorf("ensemble: nowhere to put the link from %v: %w", m, err)
+			return fmt.Errorf("ensemble: the relay for %v cannot be started: %w", m, err)
 		}
 		m.links[i] = relay.New(listener, m.dialBehind(m.ensemble.holds[i]))
 	}

@@ -88,12 +88,12 @@ func (v Verdict) String() string {
 
 // Options say how much effort to spend.
 type Options struct {
-	// Timeout is how long it may take to judge the history of one object, 0 for [TimeoutDefault]. Its end makes the
-	// verdict Undetermined. To explain a violation, and to confirm it, may take a quarter of that besides, but no
-	// more than 2 s; the end of that makes the explanation longer, or poorer.
+	// Timeout is the longest time to judge the history of one object, 0 for [TimeoutDefault]. After it the verdict is
+	// Undetermined. A quarter of it, but at most 2 s, is added to explain and confirm a violation; if that is not
+	// enough the explanation is longer, or poorer.
 	Timeout time.Duration
-	// MemoryLimit is about how many bytes the search for an order of one object's operations may take, 0 for
-	// [MemoryDefault]. Where it would need more it is not started, or ends, and the verdict is Undetermined. The
+	// MemoryLimit is the most memory, in bytes and roughly, that the search for an order of one object's operations may
+	// take, 0 for [MemoryDefault]. If it needs more it is not started, or ends, and the verdict is Undetermined. The
 	// history itself does not count, nor do the model's own checker's tables, which are of its size.
 	MemoryLimit int64
 }

@@ -104,7 +104,7 @@ func TestBadFiles(t *testing.T) {
 		{"fraction", `{"client":3,"op":"poll","result":1.5,"outcome":"ok","call":1,"return":2}`,
 			"line 2: 1.5 is not a whole number of 64 bits"},
 		{"structure", `{"client":3,"op":"poll","result":{"a":1},"outcome":"ok","call":1,"return":2}`,
-			`line 2: {"a":1} is no value`},
+			`line 2: {"a":1} is not a value`},
 		{"bytes that are no text", `{"client":3,"op":"poll","result":"` + "\xff" +
 			`","outcome":"ok","call":1,"return":2}`, "line 2: not valid UTF-8 at byte 35"},
 		{"half a pair", `{"client":3,"op":"poll","result":"\ud800","outcome":"ok","call":1,"return":2}`,

@@ -30,8 +30,8 @@ var partEnd = []byte("\n\n")
 const partChunk = 1 << 16
 
 // WholeParts returns a reader of the parts that [WritePart] wrote to the end, and how many bytes after them are of a
-// part that was cut off. Where each part is a matter of its own, of one object say, nothing in what is left out could
-// have explained the rest; of a history that is cut off anywhere else that cannot be said, and [Read] refuses it.
+// part that was cut off. If each part is independent, such as the history of one object, the part that is left
+// out cannot explain the others. For a history that is cut off anywhere else that does not hold, and [Read] refuses it.
 func WholeParts(file io.ReaderAt, size int64) (whole *io.SectionReader, rest int64, err error) {
 	end, err := lastPartEnd(file, size)
 	if err != nil {

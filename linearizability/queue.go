@@ -100,7 +100,7 @@ func offeredTwiceBy(goroutines int, h History, items []int32) (int, string) {
 	if second == len(h) {
 		return 0, ""
 	}
-	return second, fmt.Sprintf("the value was offered before, by %v; give every offer a value of its own",
+	return second, fmt.Sprintf("the value was offered before, by %v; give every offer its own value",
 		h[first[items[second]]-1])
 }
 

@@ -14,9 +14,10 @@ import (
 //	s.Advance(t)   // now and then: whatever is added from now on was called at t or later
 //	v := s.End()   // or earlier, when Add or Advance returns a violation
 //
-// Its verdict is that of [Check], but for two things. What rests on more than it remembers, such as which values
-// removals of unknown outcome took at the time of an empty result, is Undetermined. And a value that comes out again
-// after it has been forgotten is called a phantom, whatever it is.
+// Its verdict is that of [Check], with two exceptions. A verdict that needs more than the stream remembers is
+// Undetermined, for example if it depends on the values that removals of unknown outcome had taken when the queue was
+// reported empty. And a value that comes out again after it has been forgotten is called a phantom, even if it is a
+// duplicate.
 //
 // The cut of a history at an instant t is made as Herlihy and Wing ("Linearizability: A Correctness Condition for
 // Concurrent Objects", 1990) do it: operations that had not returned by t are pending, which is to say of unknown

@@ -18,7 +18,7 @@ import (
 // strictText returns what is no text in a line that is JSON otherwise.
 func strictText(line []byte) error {
 	if !utf8.Valid(line) {
-		return fmt.Errorf("not valid UTF-8 at byte %d; encode what is no text, in hexadecimal for example",
+		return fmt.Errorf("not valid UTF-8 at byte %d; encode what is not text, in hexadecimal for example",
 			1+invalidAt(line))
 	}
 	for i := bytes.IndexByte(line, '\\'); i >= 0 && i < len(line); i++ {
@@ -31,7 +31,7 @@ func strictText(line []byte) error {
 			continue
 		}
 		if utf16.DecodeRune(unit, escapedUnit(line[i+5:])) == utf8.RuneError {
-			return fmt.Errorf("%s is half of a surrogate pair, and no character; encode what is no text, in "+
+			return fmt.Errorf("%s is half of a surrogate pair, and no character; encode what is not text, in "+
 				"hexadecimal for example", line[i-1:i+5])
 		}
 		i += 6

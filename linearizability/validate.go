@@ -158,7 +158,7 @@ func overlapByCall(h History) *AssumptionError {
 			earlier, later := &h[own[k-1]], &h[own[k]]
 			if later.Call < earlier.Return {
 				return &AssumptionError{Index: int(own[k]), Operation: *later, Problem: fmt.Sprintf(
-					"it was called before %v had returned; give each concurrent caller a client number of its own",
+					"it was called before %v had returned; give each concurrent caller its own client number",
 					*earlier)}
 			}
 		}

@@ -98,7 +98,7 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 		*v = Value{kind: kindStr}
 		return json.Unmarshal(data, &v.text)
 	case data[0] == '{', data[0] == '[':
-		return fmt.Errorf("%.40s is no value; write null, true, false, a number or a string", data)
+		return fmt.Errorf("%.40s is not a value; write null, true, false, a number or a string", data)
 	default:
 		n, err := strconv.ParseInt(string(data), 10, 64)
 		if err != nil {

@@ -131,7 +131,7 @@ func (r LeftRoot) Remove(conn recipes.Conn) error {
 	lock := r.Path + "/" + inUse
 	_, err := conn.Create(lock, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 	if err == zk.ErrNodeExists {
-		return fmt.Errorf("%w: %s is in use after all", ErrRoot, r.Path)
+		return fmt.Errorf("%w: %s is in use again", ErrRoot, r.Path)
 	}
 	if err != nil {
 		return fmt.Errorf("live: %s: %w", lock, err)
@@ -150,15 +150,15 @@ func (r LeftRoot) remove(conn recipes.Conn, lock string) error {
 	}
 	root := r.nodes[len(r.nodes)-1]
 	if !there || stat.Czxid != r.czxid || stat.Version != root.version {
-		return fmt.Errorf("%w: %s is not the one that was looked at: somebody has made it anew", ErrRoot, r.Path)
+		return fmt.Errorf("%w: %s is not the one that was looked at: another program has made it again", ErrRoot, r.Path)
 	}
 	for _, n := range r.nodes[:len(r.nodes)-1] {
 		if err := conn.Delete(n.path, n.version); err != nil && err != zk.ErrNoNode {
-			return fmt.Errorf("live: %s: somebody uses it after all: %w", n.path, err)
+			return fmt.Errorf("live: %s: another client uses it: %w", n.path, err)
 		}
 	}
 	if _, err := conn.Multi(&zk.DeleteRequest{Path: lock, Version: -1}, &zk.DeleteRequest{Path: r.Path, Version: root.version}); err != nil {
-		return fmt.Errorf("live: %s: somebody uses it after all: %w", r.Path, err)
+		return fmt.Errorf("live: %s: another client uses it: %w", r.Path, err)
 	}
 	for _, parent := range slices.Backward(r.parents) {
 		if conn.Delete(parent, 0) != nil {

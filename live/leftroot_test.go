@@ -230,7 +230,7 @@ func TestRemoversAndRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen.Sessions = nil // as if its session had ended when somebody looked
-	if err := seen.Remove(admin); !errors.Is(err, ErrRoot) || !strings.Contains(err.Error(), "in use after all") {
+	if err := seen.Remove(admin); !errors.Is(err, ErrRoot) || !strings.Contains(err.Error(), "in use again") {
 		t.Errorf("a root that was put in use again: %v", err)
 	}
 	if err := c.Delete("/root/"+inUse, -1); err != nil {

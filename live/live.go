@@ -36,9 +36,8 @@ type Session struct {
 	HeldBack func() time.Duration
 }
 
-// Config says how to run a workload on real servers. Each round is an episode like the
-// simulator's, on an object of its own, with as many clients at the same time; several rounds are
-// under way together.
+// Config says how to run a workload on real servers. Each round is an episode like those of the
+// simulator, on its own object. Several rounds run at the same time.
 type Config struct {
 	Open      func(ctx context.Context) (*Session, error) // a client of this process; nil if there are none
 	Start     func(ctx context.Context) (*Session, error) // a client in a process of its own; nil if there are none
@@ -128,14 +127,14 @@ func (cfg Config) check() error {
 	hurting := cfg.Faults.Servers != NoServerFaults || cfg.Plan != nil && len(cfg.Plan.Servers) > 0
 	switch {
 	case cfg.Open == nil && cfg.Start == nil || cfg.Admin == nil:
-		return fmt.Errorf("live: there is no way to open sessions")
+		return fmt.Errorf("live: Config needs Open or Start, and Admin or Open, to open sessions")
 	case cfg.Clients < 1 || cfg.Clients > clientsMax || cfg.Ops < 1 || cfg.Ops > opsMax:
 		return fmt.Errorf("live: %d clients with %d operations: 1 to %d and 1 to %d are possible",
 			cfg.Clients, cfg.Ops, clientsMax, opsMax)
 	case cfg.Rounds < 0 || cfg.Duration < 0 || cfg.Patience < 0 || cfg.Workers < 0 || cfg.Processes < 0 || cfg.Timeout < 0:
 		return fmt.Errorf("live: rounds, workers, processes and times must not be negative")
 	case hurting && cfg.Servers == nil:
-		return fmt.Errorf("live: these servers must not be hurt")
+		return fmt.Errorf("live: faults of servers are drawn, but Config.Servers is not set")
 	}
 	return checkLiveFaults(cfg.Faults.Clients)
 }

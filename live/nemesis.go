@@ -181,7 +181,7 @@ func (r *liveRun) healServers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healMax)
 	defer cancel()
 	if err := r.cfg.Servers.HealAll(ctx); err != nil {
-		return fmt.Errorf("live: the servers have not recovered from what was done to them: %w", err)
+		return fmt.Errorf("live: the servers have not recovered from the faults: %w", err)
 	}
 	if err := reach(ctx, r.admin, r.cfg.Root); err != nil {
 		return fmt.Errorf("live: the servers do not answer after all faults have ended: %w", err)
@@ -217,7 +217,7 @@ func (r *liveRun) recordStrike(strike any, struck bool, names ...string) error {
 		return err
 	}
 	if _, err := r.cfg.Strikes.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("live: what struck cannot be written: %w", err)
+		return fmt.Errorf("live: the faults that struck cannot be written: %w", err)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ var ErrRoot = errors.New("live: the root path cannot be used")
 
 // ErrRootLost is the error of a run whose root was removed or made anew by others before its end.
 // Nothing was judged from then on, and nothing removed.
-var ErrRootLost = errors.New("live: the root path is not this run's any more")
+var ErrRootLost = errors.New("live: the root path no longer belongs to this run")
 
 // Mark is what a run writes into its root znode, so that it is known as the run's own. Parents are the
 // znodes above that the run had to make, the highest first.
@@ -148,7 +148,7 @@ func (c *ownRoot) check() any { return &zk.CheckVersionRequest{Path: c.sign(), V
 
 // lost is the error for a root without the sign.
 func (c *ownRoot) lost() error {
-	return fmt.Errorf("%w: somebody has removed %s, or made it anew", ErrRootLost, c.root)
+	return fmt.Errorf("%w: another program has removed %s, or made it again", ErrRootLost, c.root)
 }
 
 // held returns an error unless the root is the run's.
@@ -200,7 +200,7 @@ func (c *ownRoot) hold(conn recipes.Conn) (tenure int64, err error) {
 			return 0, err
 		}
 	}
-	return 0, fmt.Errorf("%w: %s: somebody else keeps changing %s", ErrRoot, c.root, inUse)
+	return 0, fmt.Errorf("%w: %s: another program keeps changing %s", ErrRoot, c.root, inUse)
 }
 
 // make makes znodes below the root that nobody has made, and those above them.
@@ -288,7 +288,7 @@ func (c *ownRoot) remove(conn recipes.Conn, p string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: somebody keeps adding to it", p)
+	return fmt.Errorf("%s: another program keeps adding to it", p)
 }
 
 func (c *ownRoot) removeNodes(conn recipes.Conn, nodes []leftNode) error {
@@ -331,7 +331,7 @@ func (c *ownRoot) tryRelease(conn recipes.Conn) error {
 			parents = parents[1:] // another client may have begun to use it
 		}
 	}
-	return errors.New("somebody keeps adding to it")
+	return errors.New("another program keeps adding to it")
 }
 
 // signs is the number of znodes of a root that name its owner.
@@ -363,7 +363,7 @@ func (c *ownRoot) empty(conn recipes.Conn) error {
 		return err
 	}
 	if stat.Version != c.version {
-		return errors.Join(errors.New("somebody has written to it"), c.held(conn))
+		return errors.Join(errors.New("another program has written to it"), c.held(conn))
 	}
 	for _, name := range names {
 		if at := c.root + "/" + name; at != c.sign() && at != c.inUse() {

@@ -105,7 +105,7 @@ func (l *Round) undisturbed() error {
 
 // errDisturbed is why a round is not judged during which the root was not in use.
 var errDisturbed = errors.New(
-	"the session of the run's own had ended meanwhile, so that somebody may have removed what was there")
+	"the session of the run had ended meanwhile, so another program may have removed its znodes")
 
 // Admin is the run's own connection: its requests are made until they are answered, or the run ends.
 func (l *Round) Admin() recipes.Conn { return l.run.admin.Conn }
@@ -457,8 +457,8 @@ func (l *Round) AddLeftovers(v *workload.View, j *workload.Judgement) {
 }
 
 // errSlow is why a round is not judged that is too slow for that.
-var errSlow = errors.New("for too long the servers or the machine were too slow, or a client was not connected, " +
-	"to tell who waits for ever from who is slow")
+var errSlow = errors.New("the servers or the machine were too slow, or a client was not connected, for so long " +
+	"that an operation that waits for ever cannot be told from a slow one")
 
 // living are the sessions that have a client.
 func (l *Round) living() []*Session {

@@ -6,13 +6,13 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Around returns conn in such a way that each request goes through do, which gets its operation as ZooKeeper names
-// it, such as "create" and "getACL", its path ("" for "multi", which has many, "auth" and "close") and the request
-// itself, and sends that at most once. It may do so late, time it, or return an error instead, which the caller then
-// gets. It may be called by many goroutines at a time. What a watch delivers does not come by here, nor what needs no
-// server. Close, which goes through do as "close", is no error if it is not sent.
+// Around returns a connection that passes each request of conn to do, for metrics, traces, limits of rates, and faults
+// in tests. do gets the operation as ZooKeeper names it, such as "create" and "getACL", the path ("" for "multi",
+// "auth" and "close"), and send, which sends the request. do calls send at most once. It may call it late, measure it,
+// or return an error instead, which the caller of the method then gets. Many goroutines may call do at the same time.
 //
-// That is where metrics, traces and limits of rates go, and what a test does to a client.
+// Events of watches do not pass through do, nor do methods that need no server. Close goes through do as "close"; if it
+// is not sent that is not an error.
 func Around(conn Conn, do func(op, path string, send func() error) error) Conn {
 	return &around{conn, do}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Conn is what a recipe needs of a ZooKeeper client: the methods of *zk.Conn, with its types and its errors. A
-// *zk.Conn satisfies it as it is, and so does *fakezk.Conn, so that the same recipe runs in production, in simulation
+// Conn is what a recipe needs from a ZooKeeper client: the methods of *zk.Conn, with its types and its errors. A
+// *zk.Conn satisfies it unchanged, and so does *fakezk.Conn, so that the same recipe runs in production, in simulation
 // and against a real ensemble.
 //
-// What an implementation must keep of go-zookeeper's behaviour (v1.0.4, conn.go): a watch channel delivers at most
+// An implementation must behave like go-zookeeper (v1.0.4, conn.go) in these respects: a watch channel delivers at most
 // one event and is then closed; a request in flight when the connection breaks fails with [zk.ErrConnectionClosed] or
 // a net error and its outcome is unknown; after the session expired the client opens a new one by itself, under the
 // same Conn.
@@ -31,11 +31,10 @@ import (
 //   - State and SessionID are what the client believes; a session that has expired at the servers is believed in
 //     until a server says so.
 //
-// What zk.Connect returns beside the connection, the channel of events, is [SessionEvents]. Left out are SetLogger,
-// which belongs to the code that connects, and Reconfig and IncrementalReconfig, as simulated servers do not
-// reconfigure.
+// The channel of events that zk.Connect also returns is [SessionEvents]. Conn does not have SetLogger, which belongs to
+// the code that connects, nor Reconfig and IncrementalReconfig, because simulated servers do not reconfigure.
 //
-// A recipe may as well be written against an interface of its own that has some of these methods: a Conn is one.
+// A recipe may instead use an interface of its own with some of these methods: a Conn satisfies it.
 type Conn interface {
 	AddAuth(scheme string, auth []byte) error
 	Children(path string) ([]string, *zk.Stat, error)

@@ -133,7 +133,7 @@ func (l *retryConn) persistBelow(ctx context.Context, dir string, request func()
 
 func errVanishing(path string) error {
 	return fmt.Errorf("%s or an ancestor was missing again %d times after it was created; "+
-		"is somebody removing it, or is the chroot of the connection missing? %w", path, vanishMax, zk.ErrNoNode)
+		"does another program remove it, or is the chroot of the connection missing? %w", path, vanishMax, zk.ErrNoNode)
 }
 
 func (l *retryConn) createParent(path string) error {

@@ -7,11 +7,11 @@ import (
 	"github.com/zktorture/zktorture/internal/digest"
 )
 
-// Source is the only door by which nondeterminism enters a run. Choose returns a number below
+// Source is the only source of nondeterminism in a run. Choose returns a number below
 // n ≥ 2; 0 is always the simplest answer (the same client goes on, no fault). The label says what
-// is being chosen; a source may use it to weigh, never to do anything else.
+// is being chosen; a source may use it only to weigh its answers.
 //
-// Random choice, replay, the sweep, rapid and a fuzzer's bytes are implementations.
+// Implementations are random choice, replay, the sweep, rapid and a fuzzer's bytes.
 type Source interface {
 	Choose(n int, label string) int
 }
@@ -31,9 +31,9 @@ const (
 	labelUnconnected = "unconnected"    // does a client begin without a connection?
 )
 
-// The labels by which workloads plan who there is: shrinking takes users away with what they plan.
+// The labels with which workloads plan clients and users: shrinking takes users away together with their plans.
 const (
-	LabelClients = "clients"   // how many clients are there, besides the first?
+	LabelClients = "clients"   // how many clients are there in addition to the first?
 	LabelShared  = "two users" // asked for each client: do two users share its session?
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/zktorture/zktorture/fakezk"
 )
 
-// Continuation says what became of runs that began like a counterexample and then went on at random.
+// Continuation is the results of runs that began like a counterexample and then went on at random.
 type Continuation struct {
 	Step    int // the last one that was the counterexample's
 	Runs    int

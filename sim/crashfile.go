@@ -49,7 +49,7 @@ func newCrashFile(w Workload, cfg Config) *crashFile {
 	head, err := json.Marshal(crashHead{Counterexample{
 		Format: CounterexampleFormat, Workload: w.Name(), Recipe: w.Recipe(),
 		Faults: cfg.Faults.String(), Clients: cfg.Clients, Ops: cfg.Ops, Exact: exactBuild, Wire: overWire(w), Property: PropertyCrash,
-		Message: "the process died in this episode: a goroutine of the recipe panicked, or somebody killed it",
+		Message: "the process died in this episode: a goroutine of the recipe panicked, or the process was killed",
 	}, cfg.Seed})
 	if err == nil {
 		f.page, err = shareMemory(file, crashFileMax)

@@ -20,12 +20,12 @@ import (
 // clients with all faults.
 type Config struct {
 	Strategy string // one of [Strategies]; default "random"
-	Episodes int    // how many; 0: until Duration is over, or 1000 if that is 0 too
+	Episodes int    // number of episodes; 0: until Duration is over, or 1000 if Duration is 0, too
 	Duration time.Duration
 	Seed     uint64
 	Faults   Faults // what may strike; see NoFaultsAtAll for the empty set
-	Clients  int    // at most so many clients; default 3
-	Ops      int    // at most so many operations a user; default 4
+	Clients  int    // the most clients of an episode; default 3
+	Ops      int    // the most operations of a user; default 4
 	Workers  int    // episodes under way at the same time; default: GOMAXPROCS
 
 	// NoFaultsAtAll makes the zero Faults mean none rather than all.
@@ -35,46 +35,48 @@ type Config struct {
 	Again string
 	// Progress, if set, is called about ten times a second, and at the end of the last episode.
 	Progress func(Progress)
-	// Once lets an exact build, which runs all passing episodes twice and compares, run them as other builds do: once,
-	// but for a share of them. See [Exact].
+	// Once is for exact builds, which run all passing episodes twice and compare. With Once they do as other builds do,
+	// and run only a share of them twice. See [Exact].
 	Once bool
 	// Elsewhere, if set, runs some episodes of a random campaign in another process, by [RunPart]; it is called by
 	// Workers goroutines at the same time. An error ends the campaign.
 	Elsewhere func(ctx context.Context, from, episodes int) (Part, error)
-	// Coverage measures how much of the world the episodes have shown, see [Coverage]. Of the states that they have shown it
-	// keeps at most CoverageStates, and estimates their number if there are more, with a standard error of 1.2 divided by
-	// the root of that (Flajolet, Computing 43, 1990): of 65,536, the default, 0.5 %; of 2,048, with which a [Part] of a
-	// thousand episodes takes some 100 kB, and one of ten thousand 150 kB, 2.7 %.
+	// Coverage measures how much of the world the episodes have shown, see [Coverage]. It keeps at most CoverageStates
+	// of the states. If there are more it estimates their number, with a standard error of 1.2 divided by the root of
+	// CoverageStates (Flajolet, Computing 43, 1990): 0.5 % with the default, 65,536; 2.7 % with 2,048. With 2,048 a
+	// [Part] of a thousand episodes takes some 100 kB, and one of ten thousand 150 kB.
 	Coverage       bool
 	CoverageStates int
-	// Near are the episodes like which those of strategy "near" begin: counterexamples of this recipe or of others of its
-	// kind, found in a build that is [Exact] if this one is. What does not fit an episode is replaced by what is nearest.
+	// Near are the counterexamples that episodes of strategy "near" begin like. They are of this recipe or of others of
+	// its kind, found in a build that is [Exact] if this one is. Choices that do not fit an episode are replaced by the
+	// nearest ones.
 	Near []Choices
 	// NoShrink leaves counterexamples as they were found.
 	NoShrink bool
-	// Audit is the number of episodes, the first ones, on which the checker's sensitivity is measured if they are
-	// clean, see [Sensitivity].
+	// Audit is the number of episodes, counted from the first, on which the checker's sensitivity is measured if
+	// nothing broke in them, see [Sensitivity].
 	Audit int
 	// Until, if set, is the only property that counts, and the campaign ends with the first episode that breaks it.
 	// (That episode depends on the seed alone; the sums of the result also cover those that had begun.)
 	Until string
 
-	// Of strategy "exhaustive": so many faults strike at most, and a client has so many users at most; default 1. Episodes
-	// is then the most runs that are made, by default any number, and Clients and Ops are exact bounds, by default 2 and 1.
+	// For strategy "exhaustive": the most faults that strike, and the most users of a client; default 1. Episodes is then
+	// the most runs, by default without limit, and Clients and Ops are exact bounds, by default 2 and 1.
 	AtMost, Users int
 	// Whole lets a search go on after a violation, to find every property that breaks; Backwards takes the options of
 	// each choice in the other order; Without leaves reductions out. A search that comes to its end finds the same.
 	Whole, Backwards bool
 	Without          Reductions
-	// Shares cuts a search into so many, of which Share, from 0, is searched; 0 or 1: all of it. The plans of episodes are
-	// dealt to them by their hashes, so a search of one plan (Plain) is the work of one share. A share goes on after a
-	// violation, as Whole says: what the shares find adds up to what a Whole search finds.
+	// Shares is the number of shares that a search is cut into, and Share, from 0, the one to search; with 0 or 1 shares
+	// all is searched. The plans of episodes are dealt to shares by their hashes, so a search of one plan (Plain) is the
+	// work of one share. A share goes on after a violation, as Whole says: what the shares find adds up to what a Whole
+	// search finds.
 	Share, Shares int
-	// Plain searches one plan alone: of the most clients and turns, in which each user plays the part that stands in its
-	// place in the list of those that users of the kind play ([Plan.Part]), and does all else as simply as can be.
+	// Plain searches only one plan. It has the most clients and turns. The kind has a list of parts for users
+	// ([Plan.Part]); each user plays the part at its own place in the list, and does all else as simply as possible.
 	Plain bool
-	// Checkpoint, if set, is the file from which a search goes on, if it is there, and to which it writes how far it has
-	// come, every ten seconds and when it ends early.
+	// Checkpoint, if set, is a file. A search saves its state there every ten seconds and when it ends early, and
+	// continues from the file if it exists.
 	Checkpoint string
 }
 

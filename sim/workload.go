@@ -33,15 +33,16 @@ type WithClientSemantics interface {
 	ClientSemantics() fakezk.ClientSemantics
 }
 
-// WithPlanHash is an Episode that tells, before it begins, what it is: those with equal hashes do the same, and are judged
-// alike; symmetric: but for the order of their clients. It is false if that cannot be told. A search of all executions
-// runs equal plans once.
+// WithPlanHash is an Episode with a hash of its plan, known before it begins. Episodes with equal hashes do the same and
+// are judged in the same way; with symmetric, apart from the order of their clients. The result is false if there is no
+// such hash. A search of all executions runs equal plans once.
 type WithPlanHash interface {
 	PlanHash(symmetric bool) (uint64, bool)
 }
 
-// WithClientPlans is an Episode that tells, before it begins, what each of its clients will do, as a number: those with
-// equal numbers do the same, and are judged alike, whichever of them acts when. It is false if that cannot be told.
+// WithClientPlans is an Episode with a number for the plan of each client, known before it begins. Clients with equal
+// numbers do the same and are judged in the same way, in whatever order they act. The result is false if there are no
+// such numbers.
 type WithClientPlans interface {
 	ClientPlans() ([]uint64, bool)
 }
@@ -92,9 +93,9 @@ type Violation struct {
 // Plan is what a workload draws an episode from.
 type Plan struct {
 	source  Source
-	Clients int    // at most so many clients …
-	Users   int    // … of so many users each …
-	Ops     int    // … with so many operations each
+	Clients int    // the most clients
+	Users   int    // the most users of a client
+	Ops     int    // the most operations of a user
 	Faults  Faults // what may strike in this episode (a recipe's promise may depend on it)
 	Root    string // objects live below this path
 }

@@ -53,7 +53,7 @@ func (s *Story) check() error {
 	}
 	c.cycles(s)
 	if s.Pivot != nil && len(s.Curve) == 0 {
-		return fmt.Errorf("not a whole story: it has a pivot and no curve")
+		return fmt.Errorf("not a whole story: it has a pivot but no curve")
 	}
 	return c.err
 }

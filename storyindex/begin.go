@@ -56,14 +56,14 @@ func WriteBegin(dir string, b Begin) error {
 func ReadBegin(dir string) (Begin, error) {
 	data, err := os.ReadFile(filepath.Join(dir, BeginName))
 	if errors.Is(err, os.ErrNotExist) {
-		return Begin{}, fmt.Errorf("it is not the folder of a run, or of one that was killed before it began: "+
+		return Begin{}, fmt.Errorf("it is not the folder of a run, or the run was killed before it began: "+
 			"there is no %s in it", BeginName)
 	} else if err != nil {
 		return Begin{}, err
 	}
 	var b Begin
 	if err := json.Unmarshal(data, &b); err != nil {
-		return Begin{}, fmt.Errorf("%s: it is cut off, as the run was killed before it began, or no JSON: %w",
+		return Begin{}, fmt.Errorf("%s: it is not JSON, or cut off because the run was killed before it began: %w",
 			BeginName, err)
 	}
 	if b.Format != BeginFormat {

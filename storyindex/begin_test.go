@@ -35,7 +35,7 @@ func TestHistoryOfKilledRun(t *testing.T) {
 		"cut off before the empty line":      {rounds(5) + "\n" + late[:len(late)-1], "ok", "are left out"},
 		"broken, and cut off":                {rounds(5, 3) + "\n" + late[:poll], "violation", "are left out"},
 		"cut off in the first round":         {late[:poll], "", "it has no operations"},
-		"empty":                              {"", "", "no JSON, or cut off"},
+		"empty":                              {"", "", "not JSON, or cut off"},
 		"whole, but something else is in it": {rounds(5) + "\n{\"op\":1}\n\n", "not judged", "line 22"},
 		"whole, but its operations are others": {strings.ReplaceAll(rounds(5), "offer",
 			"acquire") + "\n", "unknown", ""},

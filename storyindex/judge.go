@@ -42,15 +42,15 @@ func (b *builder) examine(r *recording, end time.Time) {
 func (b *builder) modelOf(r *recording) (Model, error) {
 	switch {
 	case r.run == nil:
-		return Model{}, errors.New("there is no result of a run beside it that says that it wrote it, " +
-			"and so what it is of")
+		return Model{}, errors.New("no result of a run in the same folder says that it wrote this history, " +
+			"so its model is not known")
 	case !r.complete:
-		return Model{}, errors.New("it cannot be read whole, and what is missing may explain the rest")
+		return Model{}, errors.New("only a part of it can be read, and the missing part may explain the rest")
 	case r.Count > operationsMax:
 		return Model{}, fmt.Errorf("it has more than %d operations: %s check %s", operationsMax,
 			b.options.Command, b.options.File(b.path(r.File)))
 	case b.options.Model == nil:
-		return Model{}, errors.New("nobody says against what")
+		return Model{}, errors.New("the model is not known")
 	}
 	return b.options.Model(r.run.Workload, r.run.Recipe)
 }

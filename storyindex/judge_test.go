@@ -89,30 +89,30 @@ func TestHistoriesAreJudged(t *testing.T) {
 		},
 		"foreign": {
 			files:   map[string]string{"history.jsonl": rounds(50, 20)},
-			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it",
+			verdict: storyindex.NotJudged, reason: "no result of a run in the same folder says that it wrote this history",
 		},
 		"foreign, beside a run": {
 			files:   map[string]string{"mine.jsonl": rounds(50, 20), "result.json": fmt.Sprintf(onServers, "")},
-			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it that says that it wrote it",
+			verdict: storyindex.NotJudged, reason: "no result of a run in the same folder says that it wrote this history",
 		},
 		"beside a simulated run": {
 			files: map[string]string{"history.jsonl": rounds(50, 20),
 				"result.json": strings.Replace(fmt.Sprintf(onServers, ""), "ensemble", "sim", 1)},
-			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it",
+			verdict: storyindex.NotJudged, reason: "no result of a run in the same folder says that it wrote this history",
 		},
 		"beside two runs": {
 			files: map[string]string{"history.jsonl": rounds(50, 20), "result.json": fmt.Sprintf(onServers, ""),
 				"second.json": fmt.Sprintf(onServers, "")},
-			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it",
+			verdict: storyindex.NotJudged, reason: "no result of a run in the same folder says that it wrote this history",
 		},
 		"of a run that was killed": {
 			files:   map[string]string{"history.jsonl": rounds(50, 20), "course.jsonl": aCourse(3)},
-			verdict: storyindex.NotJudged, reason: "there is no result of a run beside it",
+			verdict: storyindex.NotJudged, reason: "no result of a run in the same folder says that it wrote this history",
 		},
 		"cut off": {
 			files: map[string]string{"history.jsonl": rounds(50, 20) + `{"client":1`,
 				"result.json": fmt.Sprintf(onServers, one)},
-			verdict: storyindex.NotJudged, reason: "it cannot be read whole",
+			verdict: storyindex.NotJudged, reason: "only a part of it can be read",
 		},
 		"unsound": {
 			files: map[string]string{"history.jsonl": strings.Replace(rounds(50, 20), "offer", "push", 1),

@@ -42,7 +42,7 @@ func (b *builder) read(path, name string) error {
 	var first json.RawMessage
 	var s shape
 	if err := decoder.Decode(&first); err != nil {
-		return fmt.Errorf("it is no JSON, or cut off: %w", err)
+		return fmt.Errorf("it is not JSON, or cut off: %w", err)
 	}
 	if json.Unmarshal(first, &s) != nil {
 		return nil // no object, or an unrelated one
@@ -92,7 +92,7 @@ func (b *builder) runs(first json.RawMessage, rest *json.Decoder, name string) e
 		if err := rest.Decode(&next); err == io.EOF {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("after %d runs it is no JSON, or cut off: %w", n, err)
+			return fmt.Errorf("after %d runs it is not JSON, or cut off: %w", n, err)
 		}
 	}
 }

@@ -329,7 +329,7 @@ func TestLiveLosesItsRoot(t *testing.T) {
 			cmd.ProcessState.ExitCode() != exitUnknown {
 			t.Errorf("%v: %v\n%s\n%s", signal, cmd.ProcessState, printed, diff)
 		}
-		if signal == nil && !strings.Contains(printed.String(), "somebody has removed /root, or made it anew") {
+		if signal == nil && !strings.Contains(printed.String(), "another program has removed /root, or made it again") {
 			t.Errorf("it says %s", printed)
 		}
 		for _, path := range []string{"/root/precious/deep", "/root/precious", "/root"} {

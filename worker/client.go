@@ -98,7 +98,7 @@ func Start(ctx context.Context, config Config) (*Client, error) {
 
 var (
 	errClosed = fmt.Errorf("worker: the client has been closed: %w", recipes.ErrClosed)
-	errGone   = fmt.Errorf("worker: the process that held it is no more: %w", recipes.ErrLost)
+	errGone   = fmt.Errorf("worker: the process that held it has ended: %w", recipes.ErrLost)
 )
 
 // Do implements [Remote].

@@ -56,7 +56,7 @@ func (e *episode) History(v *workload.View) linearizability.History {
 
 func (e *episode) Judge(v *workload.View) workload.Judgement {
 	if e.simulated {
-		const unknown = "a recipe in a process of its own runs on real servers only"
+		const unknown = "a recipe in another process runs only on real servers"
 		return workload.Judgement{Judgement: sim.Judgement{Unknown: unknown}}
 	}
 	e.attribute(v)

@@ -12,19 +12,19 @@ import (
 // Remote is a client in a process of its own. Its methods may be called from several goroutines.
 type Remote interface {
 	// Do carries out an operation and returns its answer. When ctx ends the recipe is told to give up. The error says
-	// that the operation failed; it is [recipes.ErrUnknownOutcome] if it may have happened all the same, as it is when
-	// the process dies meanwhile, and [recipes.ErrLost] if the process that was called for is no more.
+	// that the operation failed; it is [recipes.ErrUnknownOutcome] if it may have happened nevertheless, such as when the
+	// process dies meanwhile, and [recipes.ErrLost] if the process with the number Call.Incarnation has ended.
 	Do(ctx context.Context, call Call) (Answer, error)
 	// Can tells whether the recipe has an operation that not every recipe of its kind has.
 	Can(op string) bool
-	// SessionID is the session that the process said last it has; 0 if none.
+	// SessionID is the session that the process last reported; 0 if none.
 	SessionID() int64
-	// Connected tells whether the process has a session and said last that it reaches its servers.
+	// Connected tells whether the process last reported that it has a session and reaches its servers.
 	Connected() bool
 	// Alive tells whether there is a process. If there is none, the next operation starts one.
 	Alive() bool
-	// ExpiriesSeen counts the sessions that have ended to the client's knowledge: those that the process said it
-	// had lost, and processes that died. Broken counts the connections that the process said it had lost.
+	// ExpiriesSeen counts the sessions that the client knows to have ended: those that the process reported as lost,
+	// and those of processes that died. Broken counts the connections that the process reported as lost.
 	ExpiriesSeen() int
 	Broken() int
 	// Close ends the process. Operations under way fail.
@@ -40,11 +40,10 @@ type Call struct {
 	Incarnation int // number of the process that is to do it; 0: whichever is there
 }
 
-// Answer is what came of an operation.
+// Answer is the result of an operation.
 type Answer struct {
 	Result linearizability.Value
-	// Session is the one in which the whole operation took place; 0 if it is not known, or changed
-	// meanwhile, so that nothing can be said of what is held in it.
+	// Session is the session in which the whole operation took place; 0 if it is not known or changed meanwhile.
 	Session     int64
 	Incarnation int // number of the process that answered, from 1
 }

@@ -182,7 +182,7 @@ func TestRemoteNeedsRealServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := runRemote(t, w, sim.Config{Episodes: 3, Faults: sim.NoFaults, NoFaultsAtAll: true})
-	if r.Verdict != sim.VerdictUnknown || !strings.Contains(r.Reason, "on real servers only") {
+	if r.Verdict != sim.VerdictUnknown || !strings.Contains(r.Reason, "only on real servers") {
 		t.Errorf("%s (%s), want that it is not known%s", r.Verdict, r.Reason, messages(r))
 	}
 }

@@ -17,7 +17,7 @@ type Judgement struct {
 	terms *terms // nil: all is judged
 }
 
-// Add adds broken properties, but for those that the recipe does not promise. None is no change.
+// Add adds broken properties, except those that the recipe does not promise.
 func (j *Judgement) Add(found ...sim.Violation) {
 	for _, v := range found {
 		if !j.terms.waives(v.Property) {
@@ -26,8 +26,7 @@ func (j *Judgement) Add(found ...sim.Violation) {
 	}
 }
 
-// Judges tells whether a property is judged, which is so if the recipe promises it, and what it needs is known in this
-// world.
+// Judges tells whether a property is judged: the recipe promises it, and this world knows what it needs.
 func (j *Judgement) Judges(property string, known bool) bool {
 	if j.terms.waives(property) {
 		return false

@@ -11,8 +11,8 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// Option says what a recipe promises less than its kind does, or what it needs. What is waived is not judged, and a run
-// says so (sim.Result.Waived).
+// Option declares what a recipe does not promise although its kind does, or what the recipe needs. Waived properties are
+// not judged, and a run lists them (sim.Result.Waived).
 type Option func(*terms)
 
 // terms are what the options of a workload say.

@@ -63,8 +63,8 @@ func semaphoreEntry(recipe string, permits int, help string) Entry {
 	})
 }
 
-// Permitter is a semaphore as the workload uses it: Acquire gets one permit, of which a user has
-// one at a time, Release gives it back. A recipe may also have
+// Permitter is a semaphore as the workload uses it: Acquire gets a permit and Release gives
+// it back. A user has one permit at a time. A recipe may also have
 //
 //	TryAcquire(context.Context) (bool, error)
 //	Lost() <-chan struct{}  // closed when the present permit is known to be lost

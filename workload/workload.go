@@ -57,19 +57,19 @@ func workloadOf[T any, E Episode](
 // Episode is one planned episode of a kind: what its users do, and what is judged of it. It is the same in every
 // [World]. [Script] is the part that most kinds share.
 type Episode interface {
-	// Users says for each client, which is a process with a session, how many users share that session.
+	// Users returns how many users share the session of each client. A client is a process with one session.
 	Users() []int
-	// Parents are the znodes that are there when the episode begins; parents come first.
+	// Parents are the znodes that exist when the episode begins, each after its own parent.
 	Parents() []string
-	// Run is what one user does, on a goroutine of its own. When its process has died it is called again, and goes on
-	// where the script stood.
+	// Run is the script of one user, on its own goroutine. When the user's process has died Run is called again, and
+	// continues where the script stood.
 	Run(u User)
 	// MayWaitForever returns those of the waiting operations that may wait for ever, such as a take from an empty
 	// queue.
 	MayWaitForever(all, waiting []*sim.Op) []*sim.Op
 	// History is what the clients saw, for a model of package linearizability.
 	History(v *View) linearizability.History
-	// Judge says what was wrong, when all users have finished or nothing moves any more.
+	// Judge returns what was wrong, after all users have finished or nothing moves any more.
 	Judge(v *View) Judgement
 }
 
@@ -82,7 +82,7 @@ func (w *Workload) ClientSemantics() fakezk.ClientSemantics { return w.terms.sem
 // TellsTime implements [sim.TellsTime].
 func (w *Workload) TellsTime() bool { return w.terms.tellsTime }
 
-// Episode plans one episode about the object at a path: at all times the same for the same choices.
+// Episode plans one episode about the object at a path. Equal choices give equal episodes.
 func (w *Workload) Episode(p *sim.Plan, path string) Episode {
 	e := w.plan(p, path, w.maker())
 	if script, ok := e.(interface{ agree(terms) }); ok {
@@ -224,14 +224,14 @@ type User interface {
 	Begin(name, arg string, cancelable bool) (context.Context, *sim.Op)
 	// Note says what an operation that has not ended is about, for the judge.
 	Note(op *sim.Op, about any)
-	// End ends an operation with what came of it.
+	// End ends an operation with its outcome.
 	End(op *sim.Op, outcome sim.Outcome, result string, err error)
 	// Do reaches what the clients share outside of ZooKeeper.
 	Do(what string, f func() string)
 	// Wait lets time pass: d in the simulated world, and in others for as long as is useful there.
 	Wait(d time.Duration)
-	// AwaitLiveness waits until all faults are over, for a user who has finished its script. It returns false if that cannot
-	// be known.
+	// AwaitLiveness waits until all faults are over, for a user who has finished its script. It returns false if that
+	// cannot be known.
 	AwaitLiveness() bool
 	// AwaitOthers waits until all other users have finished.
 	AwaitOthers()

@@ -7,9 +7,9 @@ import (
 	"github.com/zktorture/zktorture/sim"
 )
 
-// World answers what users cannot tell: judges ask it when an episode is over. A world may know everything, or see
-// some things from outside only, or not at all. "Cannot be known here" is an answer of its own: the result that is
-// called known is false then, and a property that needs the answer is not judged ([Judgement.Judges]).
+// World tells judges what users cannot know, after an episode is over. A world may know everything, or see some things
+// only from outside or not at all. If it does not know an answer the result named known is false, and a property that
+// needs the answer is not judged ([Judgement.Judges]).
 type World interface {
 	// Faulty tells whether faults struck, so that errors are to be expected.
 	Faulty() bool
@@ -18,18 +18,19 @@ type World interface {
 	Moment(stamp int64) string
 	Span(from, to int64) string
 
-	// SessionEnd returns until when a session was surely alive, and false if it did not end. SessionGone returns since
-	// when it surely was no more. In a world that knows everything these are the same moment.
+	// SessionEnd returns the last stamp at which a session was surely alive, and false if it did not end. SessionGone
+	// returns the first stamp at which it had surely ended. They are equal in a world that knows everything.
 	SessionEnd(session int64) (end int64, ended bool)
 	SessionGone(session int64) (since int64, known bool)
-	// Crash returns when a client's process died that was its number life, and false if it did not.
+	// Crash returns when the process of a client with the number life died, and false if it did not.
 	Crash(client, life int) (at int64, crashed bool)
 
 	// CutOff tells whether, between two stamps, a client did not hear its servers for a third of the session timeout
 	// or more.
 	CutOff(client int, from, to int64) bool
 
-	// FaultFree returns a lower bound of the time between two stamps, by the servers' clock, in which no fault was in effect.
+	// FaultFree returns a lower bound of the time between two stamps, by the servers' clock, in which no fault was in
+	// effect.
 	FaultFree(from, to int64) (d time.Duration, known bool)
 
 	// Beliefs tells whether it is known when, among its own steps, a process was told that its session was gone.

@@ -25,7 +25,7 @@ type HuntConfig struct {
 	NoShrink bool
 }
 
-// Catch is what came of a hunt.
+// Catch is the result of a hunt.
 type Catch struct {
 	Animal       Animal
 	Found        *sim.Found            // the smallest story of the animal's property; nil if it was not found

@@ -23,11 +23,11 @@
 //	seen                                                           gone          come back
 //	seen                                                           else          ongoing
 //	not seen                                                       gone          gone
-//	not seen, its counterexample breaks no more, well searched     else          gone
-//	not seen, its counterexample breaks no more                    else          changed
+//	not seen, its counterexample no longer breaks, well searched     else          gone
+//	not seen, its counterexample no longer breaks                    else          changed
 //	not seen                                                       else          not seen
 //
-// "Its counterexample breaks no more" means: a counterexample from the last night that saw the failure has since been
+// "Its counterexample no longer breaks" means: a counterexample from the last night that saw the failure has since been
 // run again, and nothing broke. That alone proves little. When a recipe changes its choices change their meaning, so
 // the mistake may be fixed, or the run may be a different one. A search is needed, too.
 //

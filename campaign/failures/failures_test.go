@@ -126,7 +126,7 @@ func TestStates(t *testing.T) {
 	other := finds(job("ours"), "w-2", 10, counterexample("ours", waits, 2))
 	few, justEnough := clean, clean
 	few.Episodes, justEnough.Episodes = 299, 300
-	// stop is a night in which jobs are run, and the counterexample breaks no more.
+	// stop is a night in which jobs are run, and the counterexample no longer breaks.
 	stop := func(jobs ...campaign.JobReport) *campaign.Report { return again(report(jobs...), "w-1", c, stops) }
 	// with is such a night with a job that is changed.
 	with := func(change func(j *campaign.JobReport)) nights {
@@ -208,12 +208,12 @@ func TestReasons(t *testing.T) {
 		{again(report(few), "w-1", c, problem), "its counterexample cannot be run again: there is no recipe of this name"},
 		{report(other), "not found in 100 episodes, where about 0.5 sightings were to be expected; " +
 			"its counterexample was not run again"},
-		{again(report(few, other), "w-1", c, stops), "its counterexample breaks no more; " +
+		{again(report(few, other), "w-1", c, stops), "its counterexample no longer breaks; " +
 			"not found in 200 episodes, where about 1 sightings were to be expected, too few to say that it is gone"},
 		{report(job("ours")), "not found in 1200 episodes, where about 6 sightings were to be expected"},
 		{report(finds(few, "w-1", 1, c)), "found in 1 of 100 episodes"},
 		{report(), "no job has looked for it"},
-		{again(report(), "w-1", c, stops), "its counterexample breaks no more; no job has looked for it"},
+		{again(report(), "w-1", c, stops), "its counterexample no longer breaks; no job has looked for it"},
 	} {
 		n := record(t, s, i, tt.report)
 		if f := n.Failures[0]; f.Reason != tt.want || f.Recipes[0].Reason != tt.want {

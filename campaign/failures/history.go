@@ -38,7 +38,7 @@ type track struct {
 	examples      []example       // in the order in which they came
 
 	// Since it was last seen:
-	stopped  bool    // one of its last counterexamples was run again, and breaks no more
+	stopped  bool    // one of its last counterexamples was run again, and no longer breaks
 	expected float64 // sightings that were to be expected
 	episodes int     // that were run by jobs that look for it
 	problem  string  // why its counterexample could not be run again in the last night
@@ -197,7 +197,7 @@ func (t *track) unseen(n *nightFile) {
 	case t.expected >= enough && (t.stopped || t.expectedOfZoo()):
 		t.state, t.reason = Gone, t.searched("")
 	case t.stopped:
-		t.state, t.reason = Changed, "its counterexample breaks no more; "+t.searched(tooFew)
+		t.state, t.reason = Changed, "its counterexample no longer breaks; "+t.searched(tooFew)
 	case t.problem != "":
 		t.state, t.reason = Unseen, "its counterexample cannot be run again: "+t.problem
 	case t.expectedOfZoo():

@@ -13,7 +13,7 @@ const (
 	New     State = "new"       // never seen before
 	Back    State = "come back" // it was gone, and was seen again
 	Ongoing State = "ongoing"   // it was there before, and was seen again
-	Changed State = "changed"   // its counterexample breaks no more, and the search was too short to say more
+	Changed State = "changed"   // its counterexample no longer breaks, and the search was too short to say more
 	Unseen  State = "not seen"  // it was there before, and was not looked for well enough
 	Gone    State = "gone"      // looked for and not seen
 )

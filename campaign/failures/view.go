@@ -30,7 +30,7 @@ func (s *Store) night(name string) (*Night, error) {
 		}
 	}
 	if name != "" {
-		return nil, fmt.Errorf("failures: %s is no night of the store", path.Join(s.dir, name))
+		return nil, fmt.Errorf("failures: %s is not a night of the store", path.Join(s.dir, name))
 	}
 	return nil, nil
 }

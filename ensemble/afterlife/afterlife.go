@@ -42,7 +42,7 @@ func Start(script, name string, args ...string) (*Executor, error) {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("a shell is needed for that: %w", err)
+		return nil, fmt.Errorf("this needs a shell: %w", err)
 	}
 	if _, err := said.Read(make([]byte, 1)); err != nil {
 		cmd.Wait()

@@ -88,7 +88,7 @@ func length(in io.Reader, most int32) (n int32, err error) {
 		return 0, err
 	}
 	if n < -1 || n > most {
-		return 0, fmt.Errorf("quorum: a leader has sent what is no packet: a length is %d", n)
+		return 0, fmt.Errorf("quorum: a leader has sent a malformed packet: a length is %d", n)
 	}
 	return max(0, n), nil
 }

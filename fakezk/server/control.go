@@ -94,7 +94,7 @@ func (s *Server) Control() http.Handler {
 	post("clock", func(q url.Values) error {
 		d, err := time.ParseDuration(q.Get("advance"))
 		if err != nil || d < 0 || d > advanceMax {
-			return fmt.Errorf("advance: %q is no duration from 0 to %v, such as 10s", q.Get("advance"), advanceMax)
+			return fmt.Errorf("advance: %q is not a duration from 0 to %v, such as 10s", q.Get("advance"), advanceMax)
 		}
 		s.Advance(d)
 		return nil
@@ -132,7 +132,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 func parseSession(text string) (int64, error) {
 	id, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
 	if err != nil {
-		return 0, fmt.Errorf("session: %q is no session's id, such as 0x100a3d9c2b10001", text)
+		return 0, fmt.Errorf("session: %q is not the id of a session, such as 0x100a3d9c2b10001", text)
 	}
 	return int64(id), nil
 }

@@ -114,8 +114,8 @@ func TestControl(t *testing.T) {
 func TestControlRefuses(t *testing.T) {
 	c := startControl(t, fakezktest.Start(t, server.Config{}))
 	for what, want := range map[string]string{
-		"/expire":                      `400 session: "" is no session's id`,
-		"/expire?session=me":           `400 session: "me" is no session's id`,
+		"/expire":                      `400 session: "" is not the id of a session`,
+		"/expire?session=me":           `400 session: "me" is not the id of a session`,
 		"/expire?session=0x7":          "404 server: there is no such session",
 		"/cut?session=7&when=tomorrow": `400 server: a connection cannot be cut "tomorrow"`,
 		"/kill?server=0":               `400 server: "0" is none of the servers, which are numbered from 1 to 1`,
@@ -124,8 +124,8 @@ func TestControlRefuses(t *testing.T) {
 		"/depose":                      "400 server: without server 1, which leads, there is no majority",
 		"/depose?server=4":             `400 server: "4" is none of the servers`,
 		"/quorum?on=perhaps":           `400 on: "perhaps" is neither`,
-		"/clock?advance=-5s":           `400 advance: "-5s" is no duration`,
-		"/clock?advance=soon":          `400 advance: "soon" is no duration`,
+		"/clock?advance=-5s":           `400 advance: "-5s" is not a duration`,
+		"/clock?advance=soon":          `400 advance: "soon" is not a duration`,
 		"/nothing":                     "404 ",
 		"/sessions":                    "405 ",
 	} {

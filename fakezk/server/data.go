@@ -92,7 +92,7 @@ func (d *data) replay(e *fakezk.Ensemble) error {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(err, fmt.Errorf("%s is no ordinary file", file.Name()))
+		return errors.Join(err, fmt.Errorf("%s is not an ordinary file", file.Name()))
 	}
 	lines := bufio.NewReader(file)
 	for number := 1; ; number++ {

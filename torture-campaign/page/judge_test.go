@@ -174,7 +174,7 @@ func TestJudge(t *testing.T) {
 			r.Plan.Known = []campaign.Known{{ID: "k", Counterexample: &sim.Counterexample{Workload: "lock", Recipe: "ours"}}}
 			r.Again = []campaign.KnownReport{{ID: "k", Again: campaign.Again{Breaks: true}}}
 		}),
-		by("a known failure breaks no more", OK, func(r *campaign.Report) {
+		by("a known failure no longer breaks", OK, func(r *campaign.Report) {
 			r.Plan.Known = []campaign.Known{{ID: "k", Counterexample: &sim.Counterexample{Workload: "lock", Recipe: "ours"}}}
 			r.Again = []campaign.KnownReport{{ID: "k"}}
 		}),

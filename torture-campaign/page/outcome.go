@@ -439,7 +439,7 @@ func (o Outcome) page(all []*failure) staticPage {
 }
 
 func (o Outcome) again(i int, k campaign.KnownReport) staticAgain {
-	a := staticAgain{ID: plaintext.String(k.ID), What: "breaks no more"}
+	a := staticAgain{ID: plaintext.String(k.ID), What: "no longer breaks"}
 	if p := o.Report.Plan; p != nil && i < len(p.Known) && p.Known[i].Counterexample != nil {
 		c := p.Known[i].Counterexample
 		a.Property, a.Recipe = plaintext.String(c.Property), plaintext.String(c.Workload+" "+c.Recipe)
@@ -448,9 +448,9 @@ func (o Outcome) again(i int, k campaign.KnownReport) staticAgain {
 	case k.Problem != "":
 		a.What = "could not be run: " + plaintext.String(k.Problem)
 	case k.Breaks && k.Same:
-		a.What = "breaks still, step by step the same"
+		a.What = "still breaks, with the same steps"
 	case k.Breaks:
-		a.What = "breaks still, in another run"
+		a.What = "still breaks, in another run"
 	}
 	return a
 }

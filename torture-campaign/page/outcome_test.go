@@ -118,7 +118,7 @@ func TestReportInBrowser(t *testing.T) {
 		"#unseen":   {"gone", "It is gone <img"},
 		"#slower":   {"lock (ours), strategy mix, seed 1, faults all", "1000", "1500", "33 %"},
 		"#zoo":      {"The canary is found at its rate: in 100 of 6,400 episodes", "failures of animals, as expected"},
-		"#again":    {"breaks still", "breaks no more"},
+		"#again":    {"still breaks", "no longer breaks"},
 		"#jobs":     {"violation", "6,000", "loss 900, crash 100"},
 		"#coverage": {"acquire", "49 %"},
 		"#problems": {"a file"},

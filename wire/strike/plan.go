@@ -74,7 +74,7 @@ func (s *Strike) fits(servers int) error {
 	least, targeted := map[Fault]int{Kill: 1, Stop: 1, Lag: 2, Deposed: 3}[s.Fault]
 	switch {
 	case !targeted && s.Target != 0:
-		return fmt.Errorf("target %d: %s strikes no server of its own", s.Target, s.Fault)
+		return fmt.Errorf("target %d: %s does not strike a server", s.Target, s.Fault)
 	case servers < least:
 		return fmt.Errorf("%s takes %d servers, and there are %d", s.Fault, least, servers)
 	case targeted && (s.Target < 1 || s.Target > servers):

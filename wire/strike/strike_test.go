@@ -147,7 +147,7 @@ func TestPlanRefuses(t *testing.T) {
 		{fault + `"stop","for_ms":1` + at, "target 0: stop can strike servers 1 to 2"},
 		{fault + `"stop","for_ms":1,"target":3` + at, "target 3: stop"},
 		{fault + `"deposed","for_ms":1,"target":1` + at, "deposed takes 3 servers, and there are 2"},
-		{fault + `"loss"` + variant + `"after","target":1` + at, "target 1: loss strikes no server"},
+		{fault + `"loss"` + variant + `"after","target":1` + at, "target 1: loss does not strike a server"},
 		{fault + `"stop","target":1` + at + "\n\n" + fault + `"stop","target":2` + at,
 			"line 3: client 1's request 2 has a fault already"},
 	} {
