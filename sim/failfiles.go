@@ -70,5 +70,5 @@ func passesNow(file, how string) string {
 
 // cannotRun is the sentence about a file that is left out.
 func cannotRun(file, why string) string {
-	return fmt.Sprintf("%s is left out, because it cannot be run (%s): mend it, or delete it", file, why)
+	return fmt.Sprintf("%s is left out, because it cannot be run (%s): repair it, or delete it", file, why)
 }

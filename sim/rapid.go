@@ -26,8 +26,8 @@ func newRapidSource(t *rapid.T) *rapidSource { return &rapidSource{t: t} }
 
 var faultDie = rapid.IntRange(0, 15)
 
-// Choose draws a number. Rapid panics when it has run out of data. After those of a fail file all is calm, as after the
-// choices of a counterexample: a mended recipe often takes more steps, and the file is to remain a test of it.
+// Choose draws a number. Rapid panics when it has run out of data. After those of a fail file come the simplest choices,
+// as after those of a counterexample: a fixed recipe often takes more steps, and the file is to remain a test of it.
 func (s *rapidSource) Choose(n int, label string) (choice int) {
 	if s.over {
 		return 0
