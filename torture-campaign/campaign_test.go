@@ -293,6 +293,6 @@ func TestNotRemembered(t *testing.T) {
 	}
 	p = start()
 	if code := p.exit(t); code != 0 || outcome(t, dir).Night == nil {
-		t.Errorf("once that is mended it ends with %d:\n%s", code, p.said.String())
+		t.Errorf("once that is fixed it ends with %d:\n%s", code, p.said.String())
 	}
 }

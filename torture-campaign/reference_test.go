@@ -66,7 +66,7 @@ func TestWhatEveryCommandHas(t *testing.T) {
 	for args, want := range map[string]string{
 		"--version":             "torture-campaign ",
 		"completion bash":       "complete -F _torture_campaign_complete torture-campaign\n",
-		"complete st":           "start\tLead a campaign",
+		"complete st":           "start\tStart a campaign",
 		"complete report --js":  "--json\tWrite the report as JSON into this file\n",
 		"complete start --dir ": ":folders\n",
 		"complete start pl":     ":files\n",
