@@ -257,7 +257,7 @@ func TestRemoversAndRuns(t *testing.T) {
 	if err := c.Delete("/root/"+inUse, -1); err != nil {
 		t.Fatal(err)
 	}
-	if err := seen.Remove(admin); !errors.Is(err, ErrRoot) || !strings.Contains(err.Error(), "made it anew") ||
+	if err := seen.Remove(admin); !errors.Is(err, ErrRoot) || !strings.Contains(err.Error(), "made it again") ||
 		exists(t, admin, "/root/"+inUse) {
 		t.Errorf("a root that was made anew: %v", err)
 	}
