@@ -133,6 +133,29 @@ func TestLinksResolve(t *testing.T) {
 	}
 }
 
+// TestTargetsAreThere checks that the Makefile has what pages tell to make.
+func TestTargetsAreThere(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands, err := documents.Commands(".", "make")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+	for _, c := range commands {
+		for _, target := range c.Args {
+			if named.MatchString(target) && !regexp.MustCompile(`(?m)^`+target+`:`).Match(makefile) {
+				t.Errorf("%s shows %q, and the Makefile has no %s", c.Where, c.Line, target)
+			}
+		}
+	}
+	if len(commands) < 20 {
+		t.Errorf("only %d were found", len(commands))
+	}
+}
+
 func resolve(t *testing.T, target string) error {
 	file, fragment, _ := strings.Cut(target, "#")
 	if _, err := os.Stat(file); err != nil || fragment == "" || path.Ext(file) != ".md" {
