@@ -282,7 +282,7 @@ func TestNotRemembered(t *testing.T) {
 		return command(t, "start", plan, "--dir", dir, "--workers", "1", "--failures", store)
 	}
 	p := start()
-	if code, said := p.exit(t), p.said.String(); code != exitUnknown || !strings.Contains(said, "not remembered") {
+	if code, said := p.exit(t), p.said.String(); code != exitUnknown || !strings.Contains(said, "not recorded") {
 		t.Errorf("it ends with %d:\n%s", code, said)
 	}
 	if o := outcome(t, dir); len(o.Report.Jobs) != 1 {
