@@ -180,7 +180,7 @@ func TestUsersOwnModule(t *testing.T) {
 	for _, want := range []string{
 		regexp.QuoteMeta(files[0]) + ` failed before, and passes now`,
 		regexp.QuoteMeta(files[1]) + ` failed before, and passes now, in another run, from line \d+ of its trace on: keep `,
-		`TestMyLock-0\.fail is left out, because it cannot be run \(version "v0\.0\.0" differs from .*\): mend it`,
+		`TestMyLock-0\.fail is left out, because it cannot be run \(version "v0\.0\.0" differs from .*\): repair it`,
 		`TestMyLock-1\.fail failed before, and passes now \(the code asks for more choices than the file has; `,
 		`x\.json is left out, because it cannot be run \(not a counterexample`,
 		`coverage: \d+ % of`,

@@ -244,7 +244,7 @@ func (d *document) install(module, command string) {
 	if path := os.Getenv("PATH"); !strings.HasPrefix(path, first) {
 		d.t.Setenv("PATH", first+path)
 	}
-	build := exec.Command("go", "build", "-o", bin+"/", command)
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", bin+"/", command)
 	build.Dir = filepath.Join(d.root, module)
 	if out, err := build.CombinedOutput(); err != nil {
 		d.t.Fatalf("%v\n%s", err, out)

@@ -67,7 +67,7 @@ func TestReadBroken(t *testing.T) {
 	}
 	for _, length := range []string{"fffffffe", "7fffffff"} {
 		r := reader{source: bytes.NewReader(octets(t, commit1[:24], length, "00000000"))}
-		if _, err := r.read(); err == nil || !strings.Contains(err.Error(), "no packet") {
+		if _, err := r.read(); err == nil || !strings.Contains(err.Error(), "malformed packet") {
 			t.Errorf("length %s: %v", length, err)
 		}
 	}
