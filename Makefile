@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test race-all packages modules ci short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak stories checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check snapshot exact-race site-check node site
+.PHONY: help run test race-all packages modules ci short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check snapshot exact-race site-check node site
 
 GO   ?= go
 SEED ?= 1
@@ -23,25 +23,26 @@ help: ## list the targets
 run: ## torture the lock in simulation (the main job; needs Go alone)
 	$(GO) run -v ./cmd/torture run lock # -v names packages while they are built, the first time for up to a minute
 
-# Simulated worlds run one goroutine at a time: with two processors a package takes up to twice the processor time. So each
-# gets one; tests that want more ask for them. Tests of real servers wait much of the time. So two targets run at a time:
-# packages, with one package more than there are processors, those first that take longest; and beside it the others one
-# after the other, a package at a time. GOGC: garbage is collected less often. The time limits are for tests that hang: on a busy
-# machine everything takes longer. What go vet says, lint says.
+# Simulated worlds run one goroutine at a time: with two processors a package takes up to twice the processor time. So
+# each gets one; tests that want more ask for them. Tests of real servers wait much of the time. So two targets run at a
+# time: packages, with one package more than there are processors, those first that take longest; and beside it the others
+# one after the other, a package at a time. GOGC: garbage is collected less often, by Go's own tools too. The time limits
+# are for tests that hang: on a busy machine everything takes longer. What go vet says, lint says.
 # MODULES are within this one, and have dependencies that it must not have.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PACKAGES   := $(shell echo $$(($(PROCESSORS) + 1)))
 MODULES  := zoo/foreign torture-campaign torture-explain deploy internal/schemas
 LONG     := ./torturecli ./internal/suites ./workload ./sim ./ensemble ./story ./fakezk/conformance
 
+test: export GOGC := 400
 test: zookeeper browser clients site lint ## everything that must pass: linters, all tests, the core with -race
 	@$(MAKE) --no-print-directory -j 2 packages modules race exact
 
 packages: ## the tests of this module, without those of race and exact
-	GOMAXPROCS=1 GOGC=400 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
+	GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
 
 modules: ## the tests of the modules within this one
-	@set -ex; for module in $(MODULES); do GOMAXPROCS=1 GOGC=400 $(GO) -C $$module test -vet=off -timeout 60m -p 1 ./...; done
+	@set -ex; for module in $(MODULES); do GOMAXPROCS=1 $(GO) -C $$module test -vet=off -timeout 60m -p 1 ./...; done
 
 ci: ## what .ci/run does: make test, then the closing lines of go test
 	./.ci/run
@@ -234,8 +235,8 @@ results-foreigngo: zookeeper ## torture the recipes of other Go projects, in sim
 kills: ## kill a run on real servers fifty times, and see that nothing is left: results/kills.md (minutes)
 	$(GO) run ./results/generate kills
 
-stories: ## the tests of which make test takes a few animals or seeds, with all: stories, minimising, reductions (minutes)
-	ZKTORTURE_STORIES=all $(GO) test -count=1 -timeout 60m -run 'EveryAnimal|Shrink|Stories|Reductions|TestBugs' -v ./story ./sim ./zoo ./results/generate
+thorough: ## the tests of which make test takes a few animals or seeds, with all of them (minutes)
+	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run 'EveryAnimal|Shrink|Stories|Reductions|Newcomer|UsersOwnFuzzing|TestBugs' -v ./story ./sim ./zoo ./results/generate
 
 checks: ## sim.Check on 42 broken recipes with 20 seeds each: every test ends with a story (a quarter of an hour)
 	ZKTORTURE_CHECKS=all $(GO) test -count=1 -timeout 120m -run CheckEndsWithAStory -v ./sim

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/sim"
 )
 
 // A user's own recipe, in a module of its own: a lock that does not look whether its predecessor
@@ -262,8 +263,8 @@ func storyOf(out string) (lines []string) {
 
 // The same property works under go test -fuzz, where coverage guides the choices.
 func TestUsersOwnFuzzing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
+	if !sim.Thorough() {
+		t.Skip("make thorough builds everything once more, for the fuzzer")
 	}
 	dir := userModule(t, brokenLock)
 	out, ok := goTest(t, dir, "-run", "^$", "-fuzz", "FuzzMyLock", "-fuzztime", "4000x", "-parallel", "1", ".")

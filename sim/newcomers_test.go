@@ -111,7 +111,7 @@ func orders(n int) (all [][]int) {
 // them sees the same.
 func TestWhichNewcomerActsFirstCannotBeSeen(t *testing.T) {
 	bubbles.Many(t)
-	const runs = 3000
+	runs := OrAll(1000, 3000)
 	worlds := []scribble{
 		{{"make"}, {"make"}}, {{"enlist"}, {"enlist"}}, {{"tell"}, {"tell"}}, {{"await", "make"}, {"await", "make"}},
 		{{"remove"}, {"make"}, {"remove"}}, {{"doze"}, {"doze"}, {"make"}}, {{"make"}, {"make"}, {"make"}},

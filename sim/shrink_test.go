@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
@@ -49,7 +48,7 @@ func (b *brittle) Lock(ctx context.Context) error {
 // releases between them. That is what is left of whatever found it.
 func TestPlantedBugShrinksToItsMinimum(t *testing.T) {
 	bubbles.Many(t)
-	for seed := range ofStories(uint64(3), 6) {
+	for seed := range sim.OrAll(uint64(3), 6) {
 		cfg := sim.Config{Episodes: 1500, Seed: seed, Ops: 6, Until: "unexpected-error"} // it is unusable for ever, too
 		r := run(t, workload.Lock(newBrittle), cfg)
 		wantOnly(t, r, "unexpected-error", zk.ErrBadVersion.Error())
@@ -112,7 +111,7 @@ func shrunkFrom(t *testing.T, w sim.Workload, small, large sim.Found) {
 func TestKnownBugsShrinkToADozenSteps(t *testing.T) {
 	bubbles.Many(t)
 	w := find(t, "lock", "published/WriteLock")
-	for seed := range ofStories(uint64(2), 5) {
+	for seed := range sim.OrAll(uint64(2), 5) {
 		r := run(t, w, sim.Config{Episodes: 2000, Seed: seed, NoFaultsAtAll: true})
 		seen := 0
 		for _, f := range r.Violations {
@@ -162,15 +161,6 @@ var hunted = []string{
 	"W1", "W5", "W7", "W12", "W16", "DQ2", "DQ7", "E4", "B13", "LK10", "L6", "L14", "Q1", "ZL3", "C1", "S4", "R6", "X5",
 }
 
-// ofStories is how much a test of minimised stories takes: little in make test, and all with ZKTORTURE_STORIES=all (make
-// stories).
-func ofStories[T any](little, all T) T {
-	if os.Getenv("ZKTORTURE_STORIES") == "all" {
-		return all
-	}
-	return little
-}
-
 // shrunk is the smallest story of an animal that one hunt gives, and how it was hunted.
 func shrunk(t *testing.T, id string, seed uint64) (zoo.Animal, sim.Config, sim.Found) {
 	t.Helper()
@@ -190,10 +180,10 @@ func shrunk(t *testing.T, id string, seed uint64) (zoo.Animal, sim.Config, sim.F
 }
 
 // Of a minimised story no single choice can go or become smaller. S2, another semaphore's lost reply, takes four thousand
-// episodes to be found, S4 some hundred: it comes with the rest of ZKTORTURE_STORIES=all.
+// episodes to be found, S4 some hundred: it comes with the rest of ZKTORTURE_THOROUGH=all.
 func TestStoriesAreOneMinimal(t *testing.T) {
 	bubbles.Many(t)
-	for _, id := range ofStories(hunted, append(hunted, "S2")) {
+	for _, id := range sim.OrAll(hunted, append(hunted, "S2")) {
 		t.Run(id, func(t *testing.T) {
 			a, cfg, f := shrunk(t, id, 1)
 			one := sim.RunOne(a.Broken(), cfg, f.Choices.Replay())
@@ -211,7 +201,7 @@ func TestStoriesAreOneMinimal(t *testing.T) {
 // counterexamples have two and no fault of one of the kinds that this takes. Others come to their smallest mostly.
 func TestStoriesAreSmallest(t *testing.T) {
 	bubbles.Many(t)
-	seeds := ofStories(3, 5)
+	seeds := sim.OrAll(3, 5)
 	for id, smallest := range map[string]struct{ clients, calls, reached int }{
 		"W6": {2, 4, seeds}, "L6": {1, 1, seeds}, "Q1": {2, 4, seeds}, "ZL3": {2, 4, seeds - 1}, "W7": {1, 2, seeds - 1},
 	} {

@@ -14,7 +14,7 @@ import (
 const testEpisodes = 6000
 
 // Each hunted bug is marked in the source, and is found, with a story as small as promised. Every fourth is hunted, all
-// with ZKTORTURE_STORIES=all (make stories).
+// with ZKTORTURE_THOROUGH=all (make thorough).
 func TestBugs(t *testing.T) {
 	bubbles.Many(t)
 	marked := markedBugs(t)
@@ -23,8 +23,8 @@ func TestBugs(t *testing.T) {
 			if !marked[b.ID] {
 				t.Errorf("no line of zoo/published is marked BUG: %s", b.ID)
 			}
-			if i%4 != 0 && os.Getenv("ZKTORTURE_STORIES") != "all" {
-				t.Skip("make stories hunts it")
+			if i%4 != 0 && os.Getenv("ZKTORTURE_THOROUGH") != "all" {
+				t.Skip("make thorough hunts it")
 			}
 			f, err := b.hunt(t.Context(), testEpisodes)
 			if err != nil {
