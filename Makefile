@@ -109,8 +109,8 @@ release: ## publish the release of the tag that is checked out, as a draft (what
 	GOBIN=$(CURDIR)/out/bin $(GO) install $(SYFT)
 	PATH="$(CURDIR)/out/bin:$$PATH" $(GORELEASER) release --clean --release-notes out/release-notes.md
 
-# Packages in which things happen at the same time; the others have no goroutines, or only start what is in these.
-RACE ?= ./workload $$($(GO) list ./... | grep -v -e zktorture$$ -e /sim$$ -e /zoo$$ -e /campaign$$ -e /cmd/ -e /torturecli -e /examples/ -e /internal/ -e /linearizability$$ -e /protocol$$ -e /resolved$$ -e /results/ -e /story -e /strike$$ -e /wire$$)
+# Packages in which things happen at the same time; make race-all has the others, too.
+RACE ?= ./ensemble ./ensemble/proxy ./ensemble/relay ./fakezk ./fakezk/server ./live ./recipes ./worker ./workload ./zkclient
 # Of the simulator, whose worlds run one goroutine at a time, those tests in which several run.
 RACE_SIM ?= AtOnce|ResultDoesNotDependOnWorkers|LossesOverWire
 
