@@ -233,5 +233,5 @@ func TestUndoAfterHealAll(t *testing.T) {
 	strike(t, e, fault(ensemble.Kill, 0))
 	wantWell(t, e)
 	wantNoStrike(t, e, fault(ensemble.Kill, ensemble.Follower), "no other members")
-	wantNoStrike(t, e, lag(ensemble.Leader, 10), "leads")
+	wantNoStrike(t, e, lag(ensemble.Leader, 10), "it is the leader")
 }

@@ -102,7 +102,7 @@ func TestLag(t *testing.T) {
 		t.Errorf("with a sync before: %+v", synced)
 	}
 	wantNoStrike(t, e, lag(ensemble.Target(struck.Member), 50), "lags already")
-	wantNoStrike(t, e, lag(ensemble.Target(leader), 50), "it leads")
+	wantNoStrike(t, e, lag(ensemble.Target(leader), 50), "it is the leader")
 	wantNoStrike(t, e, lag(ensemble.Follower, 0), "at least 1 ms")
 	wantError(t, e.Lag(struck.Member, time.Second), "less than 1s", "SyncLimit")
 	wantError(t, e.Lag(3, delay), "no member 3")
