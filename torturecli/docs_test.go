@@ -43,8 +43,9 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	bin := t.TempDir()
 	for _, name := range names {
-		t.Run(name, func(t *testing.T) { checkDocument(t, root, filepath.Join(root, name)) })
+		t.Run(name, func(t *testing.T) { checkDocument(t, root, bin, filepath.Join(root, name)) })
 	}
 }
 
@@ -63,12 +64,12 @@ var block = regexp.MustCompile("(?m)^<!-- (file|from|diff|patch|shell|task|job|r
 // unmarkedGo is the beginning of a block of Go that no comment is above.
 var unmarkedGo = regexp.MustCompile("(?m)^(?:|[^<\n].*)\n```go\n.*$")
 
-func checkDocument(t *testing.T, root, name string) {
+func checkDocument(t *testing.T, root, bin, name string) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &document{t: t, root: root, dir: t.TempDir()}
+	d := &document{t: t, root: root, bin: bin, dir: t.TempDir()}
 	d.module()
 	t.Chdir(d.dir)
 	out := block.ReplaceAllFunc(text, func(match []byte) []byte {
@@ -94,6 +95,7 @@ func checkDocument(t *testing.T, root, name string) {
 type document struct {
 	t    *testing.T
 	root string // of the repository
+	bin  string // has the commands of this repository that were needed so far
 	dir  string
 	runs int
 	env  []string // of the command that is run
@@ -150,7 +152,7 @@ func (d *document) carryOut(kind, what, body string) string {
 		d.tool("git", "apply", "--recount", "block.diff")
 		return body
 	case "shell":
-		d.install(".", "./cmd/torture")
+		d.install(".", "torture", "./cmd/torture")
 		shell := exec.Command("sh", "-e", "-c", body)
 		shell.Env = append(os.Environ(), strings.Fields(what)...)
 		if out, err := shell.CombinedOutput(); err != nil {
@@ -217,7 +219,7 @@ func (d *document) output(args []string) string {
 		run(d.t.Context(), args[1:], streams{out: &out, err: &out, self: self})
 		return out.String()
 	case args[0] == "torture-campaign":
-		d.install("torture-campaign", ".")
+		d.install("torture-campaign", "torture-campaign", ".")
 		out, err := exec.Command(args[0], args[1:]...).Output() // what is told beside has addresses and times
 		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 			d.t.Error(err)
@@ -226,25 +228,27 @@ func (d *document) output(args []string) string {
 	case args[0] == "go" && (args[1] == "test" || args[1] == "run"), args[0] == "javac":
 		return d.tool(args[0], args[1:]...)
 	case args[0] == "pytest":
-		d.install(".", "./cmd/torture")
+		d.install(".", "torture", "./cmd/torture")
 		return d.tool(python, append([]string{"-m", "pytest", "-p", "no:cacheprovider"}, args[1:]...)...)
 	case args[0] == "java":
-		d.install(".", "./cmd/torture")
+		d.install(".", "torture", "./cmd/torture")
 		return d.tool(args[0], args[1:]...)
 	}
 	d.t.Errorf("it is not known how to run %q", args)
 	return ""
 }
 
-// install builds a command of a module of this repository, and puts it into the path.
-func (d *document) install(module, command string) {
+// install puts the commands of this repository into the path, of which it builds one unless that is there.
+func (d *document) install(module, name, command string) {
 	d.t.Helper()
-	bin := filepath.Join(d.dir, "bin")
-	first := bin + string(filepath.ListSeparator)
+	first := d.bin + string(filepath.ListSeparator)
 	if path := os.Getenv("PATH"); !strings.HasPrefix(path, first) {
 		d.t.Setenv("PATH", first+path)
 	}
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", bin+"/", command)
+	if _, err := exec.LookPath(filepath.Join(d.bin, name)); err == nil {
+		return
+	}
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", d.bin+string(filepath.Separator), command)
 	build.Dir = filepath.Join(d.root, module)
 	if out, err := build.CombinedOutput(); err != nil {
 		d.t.Fatalf("%v\n%s", err, out)
