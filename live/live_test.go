@@ -30,7 +30,7 @@ func opener(servers string) func(context.Context) (*live.Session, error) {
 func openerBy(servers string, dial zk.Dialer) func(context.Context) (*live.Session, error) {
 	return func(ctx context.Context) (*live.Session, error) {
 		var told, broken atomic.Int64
-		c, err := zkclient.Config{Servers: servers, SessionTimeout: 2 * time.Second, Dial: dial,
+		c, err := zkclient.Config{Servers: servers, SessionTimeout: 20 * time.Second, Dial: dial,
 			OnEvent: func(e zk.Event) {
 				switch {
 				case e.Type == zk.EventSession && e.State == zk.StateExpired:

@@ -35,7 +35,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	t.Cleanup(func() { f.stepper.Close() })
 	connect := func(servers string) *zkclient.Client {
-		return ensembletest.Connect(t, zkclient.Config{Servers: servers, SessionTimeout: 2 * time.Second})
+		return ensembletest.Connect(t, zkclient.Config{Servers: servers, SessionTimeout: 20 * time.Second})
 	}
 	f.client, f.witness = connect(f.stepper.Addr()), connect(e.ConnectString())
 	return f
