@@ -185,7 +185,7 @@ func TestRead(t *testing.T) {
 		"session":   func(s *story.Story) { s.Events[0].Session = 99 },
 		"from":      func(s *story.Story) { s.Events[3].From = len(s.Events) },
 		"owner":     func(s *story.Story) { s.Znodes[len(s.Znodes)-1].Lives[0].Owner = 5 },
-		"cycle":     func(s *story.Story) { s.Cycles = []story.Cycle{{Event: 2, Length: 9, Times: 1 << 40}} },
+		"cycle":     func(s *story.Story) { s.Cycles = []story.Cycle{{Event: 2, Length: 9, Times: 1 << 30}} },
 		"curve":     func(s *story.Story) { s.Curve = nil },
 	} {
 		spoilt := again(t, s)
