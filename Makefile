@@ -110,7 +110,7 @@ release: ## publish the release of the tag that is checked out, as a draft (what
 	PATH="$(CURDIR)/out/bin:$$PATH" $(GORELEASER) release --clean --release-notes out/release-notes.md
 
 # Packages in which things happen at the same time; make race-all has the others, too.
-RACE ?= ./ensemble ./ensemble/proxy ./ensemble/relay ./fakezk ./fakezk/server ./live ./recipes ./worker ./workload ./zkclient
+RACE ?= ./ensemble ./ensemble/proxy ./ensemble/relay ./fakezk ./fakezk/server ./live ./recipes ./worker ./zkclient
 # Of the simulator, whose worlds run one goroutine at a time, those tests in which several run.
 RACE_SIM ?= AtOnce|ResultDoesNotDependOnWorkers|LossesOverWire
 

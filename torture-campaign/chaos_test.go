@@ -31,9 +31,9 @@ type chaos struct {
 // Of a campaign of which coordinator and workers are killed and stopped at random moments, and whose folder is moved,
 // the report is what one machine reports, byte for byte. Units that were done twice are counted once.
 //
-// ZKTORTURE_CHAOS is how often they are killed (default 1); ZKTORTURE_CHAOS_SEED says when.
+// ZKTORTURE_CHAOS is how often they are killed (default 2); ZKTORTURE_CHAOS_SEED says when.
 func TestChaos(t *testing.T) {
-	kills, seed := number(t, "ZKTORTURE_CHAOS", 1), number(t, "ZKTORTURE_CHAOS_SEED", 1)
+	kills, seed := number(t, "ZKTORTURE_CHAOS", 2), number(t, "ZKTORTURE_CHAOS_SEED", 1)
 	episodes := 200 * (kills + 1)
 	c := &chaos{T: t, random: rand.New(rand.NewPCG(uint64(seed), 1)), dir: filepath.Join(t.TempDir(), "campaign")}
 	c.plan = planFile(t, `"jobs": [
