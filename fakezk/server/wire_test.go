@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -244,13 +245,15 @@ func TestEndTakesWatches(t *testing.T) {
 	}
 }
 
-// closing is a connection that calls before when it is closed.
+// closing is a connection that calls before when it is closed for the first time. The server closes what it still knows
+// once more when it ends, and is then locked.
 type closing struct {
 	net.Conn
+	once   sync.Once
 	before func()
 }
 
 func (c *closing) Close() error {
-	c.before()
+	c.once.Do(c.before)
 	return c.Conn.Close()
 }
