@@ -119,7 +119,7 @@ race: ## the quick tests of concurrent packages with the race detector (needs a 
 	$(GO) test -vet=off -race -short -timeout 60m -run '$(RACE_SIM)' ./sim; \
 	else echo "race: skipped, because go test -race needs a C compiler and $$($(GO) env CC) is not here"; fi
 
-race-all: ## the quick tests of all packages, and of campaigns, with the race detector (half an hour)
+race-all: ## the quick tests of all packages, and of campaigns, with the race detector (long)
 	$(GO) test -vet=off -race -short -timeout 120m -p 1 ./...
 	$(GO) -C torture-campaign test -vet=off -race -short -timeout 60m -p 1 ./...
 

@@ -43,7 +43,7 @@ func TestWordsAsApache(t *testing.T) {
 			}
 			are, want := byRole(t, fake), byRole(t, e.Servers())
 			for _, role := range slices.Sorted(maps.Keys(want)) {
-				if d := cmp.Diff(spoken(t, want[role]), spoken(t, are[role])); d != "" {
+				if d := cmp.Diff(spoken(t, want[role], true), spoken(t, are[role], false)); d != "" {
 					t.Errorf("%s: -Apache +fake: %s", role, d)
 				}
 				compareMetrics(t, metrics(ask(t, want[role], "mntr")), metrics(ask(t, are[role], "mntr")))
@@ -69,16 +69,16 @@ func byRole(t *testing.T, servers []string) map[string]string {
 	return found
 }
 
-// spoken makes some requests, and returns what words are answered.
-func spoken(t *testing.T, address string) (answers []string) {
+// spoken makes some requests, and returns what words are answered. An Apache leader was seen to list no session for a
+// moment, so that it is asked again.
+func spoken(t *testing.T, address string, apache bool) (answers []string) {
 	t.Helper()
 	ask(t, address, "srst")
 	c := busy(t, address)
 	defer c.net.Close()
 	for _, word := range comparedWords {
 		answer := ask(t, address, word)
-		// Apache's leader moves a session from set to set, and may be asked while it is in none.
-		for end := time.Now().Add(10 * time.Second); unlisted(answer) && time.Now().Before(end); {
+		for end := time.Now().Add(10 * time.Second); apache && unlisted(answer) && time.Now().Before(end); {
 			answer = ask(t, address, word)
 		}
 		answers = append(answers, fmt.Sprintf("%q: %s", word, plain(answer)))
