@@ -11,7 +11,8 @@ import (
 	"github.com/zktorture/zktorture/story"
 )
 
-// tree is the repository that a program runs in: the folder with .git, else that of the outermost module, else the working directory.
+// tree is the repository that a program runs in: the folder with .git, else that of the outermost module, else the
+// working directory.
 type tree struct {
 	root    string // absolute; "" if it is not known
 	modules []treeModule
