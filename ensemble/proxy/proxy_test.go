@@ -386,6 +386,63 @@ func TestSessionAndExpire(t *testing.T) {
 	}
 }
 
+// A server may apply the end of a session while it resumes it, and hangs up then. It is asked again, once.
+func TestExpireOfEnding(t *testing.T) {
+	gone, resumed := &wire.ConnectResponse{}, &wire.ConnectResponse{Session: 7, Timeout: 4000}
+	for name, test := range map[string]struct {
+		answers []*wire.ConnectResponse // the server hangs up after each
+		alive   bool
+		err     error
+	}{
+		"gone":                  {answers: []*wire.ConnectResponse{gone}},
+		"no answer, gone":       {answers: []*wire.ConnectResponse{nil, gone}},
+		"ended meanwhile, gone": {answers: []*wire.ConnectResponse{resumed, gone}, alive: true},
+		"never an answer":       {answers: []*wire.ConnectResponse{nil, nil}, err: io.EOF},
+		"never closed":          {answers: []*wire.ConnectResponse{nil, resumed}, err: io.EOF},
+	} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			served := make(chan error, 1)
+			go func() { served <- answerAndHangUp(listener, test.answers) }()
+			alive, err := proxy.Expire(t.Context(), listener.Addr().String(), proxy.Session{ID: 7})
+			if alive != test.alive || !errors.Is(err, test.err) {
+				t.Errorf("alive: %v, %v, want %v, %v", alive, err, test.alive, test.err)
+			}
+			listener.Close()
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// answerAndHangUp is a server that answers one connect after the other, nil not at all, and hangs up.
+func answerAndHangUp(listener net.Listener, answers []*wire.ConnectResponse) error {
+	for _, answer := range answers {
+		conn, err := listener.Accept()
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		frame, err := wire.ReadFrame(conn, nil, wire.FrameMax)
+		if err == nil && answer != nil {
+			_, err = conn.Write(wire.AppendFrame(nil, answer))
+		}
+		if err == nil && answer != nil && answer.Session != 0 {
+			_, err = wire.ReadFrame(conn, frame, wire.FrameMax) // closeSession
+		}
+		if err != nil {
+			return err
+		}
+		conn.Close()
+	}
+	return nil
+}
+
 // If a server does not answer the next is tried; if none does the client's connection is closed.
 func TestServersInTurn(t *testing.T) {
 	gone := newServer(t)

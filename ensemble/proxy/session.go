@@ -24,24 +24,40 @@ type Session struct {
 // connected to, or the two take the session from one another. It tells whether the session was alive until then: an
 // expired one is no error.
 func Expire(ctx context.Context, address string, s Session) (alive bool, err error) {
+	alive, err = expire(ctx, address, s)
+	if err != nil && ctx.Err() == nil {
+		// A server that applies the end of a session closes the session's connections, also one that resumes it at
+		// that moment. It does so once.
+		resumed := alive
+		alive, err = expire(ctx, address, s)
+		alive = alive || resumed
+	}
+	if err != nil {
+		return false, fmt.Errorf("proxy: expire session 0x%x at %s: %w", s.ID, address, err)
+	}
+	return alive, nil
+}
+
+// expire is Expire, tried once. It tells also with an error whether the session was alive.
+func expire(ctx context.Context, address string, s Session) (alive bool, err error) {
 	dial := s.dial
 	if dial == nil {
 		dial = dialTCP
 	}
 	conn, err := dial(ctx, address)
 	if err != nil {
-		return false, fmt.Errorf("proxy: expire session 0x%x: %w", s.ID, err)
+		return false, err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
-	if alive, err = endSession(conn, s); err != nil {
-		return false, fmt.Errorf("proxy: expire session 0x%x at %s: %w", s.ID, address, err)
+	if alive, err = resume(conn, s); err != nil || !alive {
+		return false, err
 	}
-	return alive, nil
+	return true, closeSession(conn)
 }
 
-// endSession resumes the session and closes it, if it is alive.
-func endSession(conn net.Conn, s Session) (alive bool, err error) {
+// resume tells whether the session is alive: the connection is its own then.
+func resume(conn net.Conn, s Session) (alive bool, err error) {
 	hello := &wire.ConnectRequest{
 		Timeout: int32(s.Timeout.Milliseconds()), Session: s.ID, Password: s.Password, ReadOnly: new(bool),
 	}
@@ -56,20 +72,23 @@ func endSession(conn net.Conn, s Session) (alive bool, err error) {
 	if _, err := wire.Parse(frame, &granted); err != nil {
 		return false, err
 	}
-	if granted.Session == 0 {
-		return false, nil // expired
-	}
+	return granted.Session != 0, nil
+}
+
+// closeSession closes the connection's session, and returns when that is committed.
+func closeSession(conn net.Conn) error {
 	const xid = 1
 	if _, err := conn.Write(wire.AppendFrame(nil, &wire.RequestHeader{Xid: xid, Op: wire.OpCloseSession})); err != nil {
-		return false, err
+		return err
 	}
-	for {
+	for frame := []byte(nil); ; {
+		var err error
 		if frame, err = wire.ReadFrame(conn, frame, wire.FrameMax); err != nil {
-			return false, err
+			return err
 		}
 		var h wire.ReplyHeader
 		if _, err := wire.Parse(frame, &h); err != nil || h.Xid == xid {
-			return true, err
+			return err
 		}
 	}
 }
