@@ -2,28 +2,12 @@ package ensemble
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// freePorts returns n ports that are free now. Another process may take one before a server does, so a start is
-// retried.
-func freePorts(n int) ([]int, error) {
-	ports := make([]int, 0, n)
-	for range n { // all are held until all are found, so that they differ
-		listener, err := net.Listen("tcp4", loopback+":0")
-		if err != nil {
-			return nil, fmt.Errorf("ensemble: no free port on %s: %w", loopback, err)
-		}
-		defer listener.Close()
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
-}
 
 // writeConfig writes what member i reads at its start into its folder.
 func (o Options) writeConfig(dir string, i int, s *site, view []string) error {
