@@ -55,7 +55,7 @@ func zkCliSettled() func(string) (behind, done bool) {
 		switch {
 		case line == zkCliMarker:
 			markers++
-		case strings.HasSuffix(line, "path:"+zkCliWatched):
+		case strings.HasSuffix(line, "type:NodeDataChanged path:"+zkCliWatched): // its children change by quotas, too
 			told = true
 		case markers == 1 && line == "Not connected":
 			closed = true

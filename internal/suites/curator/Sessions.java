@@ -13,20 +13,25 @@ import org.apache.zookeeper.ZooKeeper;
 final class Sessions {
     private Sessions() { }
 
+    /** The client has no connection meanwhile, or it could take its session back before its twin closes that. */
     static void expiryByTwin(Stage s) throws Exception {
-        expiry(s, s::expireByTwin);
+        Cable cable = s.cable();
+        expiry(s, s.via(cable, Stage.SESSION_MS), c -> {
+            cable.pull();
+            s.expireByTwin(c);
+            cable.plug();
+        });
     }
 
     static void expiry(Stage s) throws Exception {
-        expiry(s, s::expire);
+        expiry(s, s.client(), s::expire);
     }
 
     private interface End {
         void of(CuratorFramework client) throws Exception;
     }
 
-    private static void expiry(Stage s, End end) throws Exception {
-        CuratorFramework c = s.client();
+    private static void expiry(Stage s, CuratorFramework c, End end) throws Exception {
         CuratorFramework other = s.client();
         BlockingQueue<String> states = Stage.states(c);
         c.create().withMode(CreateMode.EPHEMERAL).forPath("/e");

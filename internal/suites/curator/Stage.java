@@ -20,7 +20,7 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.RetryUntilElapsed;
 import org.apache.zookeeper.KeeperException;
-import org.apache.zookeeper.Watcher;
+import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.Stat;
 
@@ -28,7 +28,7 @@ import org.apache.zookeeper.data.Stat;
 final class Stage implements AutoCloseable {
     static final int PATIENCE_MS = 30_000; // a busy machine's
     static final int SHORT_MS = 3_000; // a session that is to end by silence
-    private static final int SESSION_MS = 10_000;
+    static final int SESSION_MS = 10_000;
     private static final int RETRY_MS = 100;
 
     private final String servers;
@@ -232,17 +232,22 @@ final class Stage implements AutoCloseable {
         }
     }
 
-    /** Ends a client's session as its owner can: another handle takes it over, and closes it. */
+    /**
+     * Ends a client's session as its owner can: another handle takes it over, and closes it. The client may take it
+     * back before: so it is done until a handle is told that there is no such session.
+     */
     void expireByTwin(CuratorFramework client) throws Exception {
         ZooKeeper handle = client.getZookeeperClient().getZooKeeper();
-        CompletableFuture<Void> connected = new CompletableFuture<>();
-        ZooKeeper twin = new ZooKeeper(servers, SESSION_MS, event -> {
-            if (event.getState() == Watcher.Event.KeeperState.SyncConnected) {
-                connected.complete(null);
-            }
-        }, handle.getSessionId(), handle.getSessionPasswd());
-        get(connected);
-        twin.close();
+        for (KeeperState told = null; told != KeeperState.Expired;) {
+            CompletableFuture<KeeperState> answer = new CompletableFuture<>();
+            ZooKeeper twin = new ZooKeeper(servers, SESSION_MS, event -> {
+                if (event.getState() == KeeperState.SyncConnected || event.getState() == KeeperState.Expired) {
+                    answer.complete(event.getState());
+                }
+            }, handle.getSessionId(), handle.getSessionPasswd());
+            told = get(answer);
+            twin.close();
+        }
     }
 
     @Override
