@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/zktorture/zktorture/internal/checkout"
 )
 
 // onGitHub tells whether this runs in a job of GitHub Actions.
@@ -35,29 +37,6 @@ var (
 	forProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// moduleDir returns the folder of the module whose test runs, "" if there is none.
-func moduleDir() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	return above(dir, "go.mod")
-}
-
-// above returns the nearest folder, from dir upwards, that has an entry of that name, or "".
-func above(dir, name string) string {
-	for {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return dir
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
-		}
-		dir = up
-	}
-}
-
 // fromModule names a file of the package's folder so that the name can be copied. go test does not tell where it was
 // called: that is mostly the folder of the module.
 func fromModule(name string) string {
@@ -65,26 +44,24 @@ func fromModule(name string) string {
 	if err != nil {
 		return name
 	}
-	from, err := filepath.Rel(moduleDir(), file)
+	modules := checkout.Here().Modules
+	if len(modules) == 0 {
+		return name
+	}
+	from, err := filepath.Rel(modules[0].Dir, file)
 	if err != nil || from == filepath.Clean(name) || !filepath.IsLocal(from) {
 		return name
 	}
 	return from + " (from the folder of go.mod)"
 }
 
-// fromRepository returns a file of the module as the repository names it, "" if there is no such file.
+// fromRepository returns a file of the module whose test runs as the repository names it, "" if there is no such file.
 func fromRepository(file string) string {
-	module := moduleDir()
-	name := filepath.Join(module, filepath.FromSlash(file))
-	if _, err := os.Stat(name); module == "" || file == "" || err != nil {
+	here := checkout.Here()
+	if len(here.Modules) == 0 || file == "" {
 		return ""
 	}
-	for _, root := range []string{os.Getenv("GITHUB_WORKSPACE"), above(module, ".git"), module} {
-		if from, err := filepath.Rel(root, name); root != "" && err == nil && filepath.IsLocal(from) {
-			return filepath.ToSlash(from)
-		}
-	}
-	return ""
+	return here.Name(filepath.Join(here.Modules[0].Dir, filepath.FromSlash(file)))
 }
 
 // guilty returns the line of the recipe that sent the last request of the operations that show a violation, or of all

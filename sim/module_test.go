@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
-	"github.com/zktorture/zktorture/sim"
+	"github.com/zktorture/zktorture/internal/thorough"
 )
 
 // A user's own recipe, in a module of its own: a lock that does not look whether its predecessor
@@ -263,7 +263,7 @@ func storyOf(out string) (lines []string) {
 
 // The same property works under go test -fuzz, where coverage guides the choices.
 func TestUsersOwnFuzzing(t *testing.T) {
-	if !sim.Thorough() {
+	if !thorough.All() {
 		t.Skip("make thorough builds everything once more, for the fuzzer")
 	}
 	dir := userModule(t, brokenLock)

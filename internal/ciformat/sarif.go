@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zktorture/zktorture/internal/checkout"
 	"github.com/zktorture/zktorture/internal/plaintext"
 	"github.com/zktorture/zktorture/internal/version"
 	"github.com/zktorture/zktorture/sim"
@@ -121,7 +122,7 @@ const (
 // SARIF writes the failures of a report as SARIF 2.1.0, for code hosts. Violations are errors, and what could not be
 // judged is a warning. Lines of code and files are those of the repository that the working directory is in.
 func (r Report) SARIF(w io.Writer) error {
-	made := sarif{tree: workTree(), rules: rules()}
+	made := sarif{tree: tree{checkout.Here()}, rules: rules()}
 	for _, p := range r.problems() {
 		made.add(p.Property, made.violation(p))
 	}
