@@ -3,13 +3,17 @@ package deploy
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/zktorture/zktorture/campaign"
+	"github.com/zktorture/zktorture/internal/documents"
 	"github.com/zktorture/zktorture/sim"
 )
 
@@ -55,6 +59,42 @@ func TestTheGuideHasEveryFieldOfAPlan(t *testing.T) {
 		}
 	}
 }
+
+// The YAML that pages show can be read, and has no key twice. Actions are named by commits, as tags may be moved.
+func TestShownYAML(t *testing.T) {
+	names, err := documents.List("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range yamlBlock.FindAllSubmatch(text, -1) {
+			shown++
+			var value any
+			if err := yaml.UnmarshalStrict(m[1], &value); err != nil {
+				t.Errorf("%s: %v\n%s", name, err, m[1])
+			}
+			for _, action := range action.FindAllSubmatch(m[1], -1) {
+				if !pinned.Match(action[1]) {
+					t.Errorf("%s: %s is not named by a commit", name, action[1])
+				}
+			}
+		}
+	}
+	if shown < 4 {
+		t.Errorf("there are %d blocks", shown)
+	}
+}
+
+var (
+	yamlBlock = regexp.MustCompile("(?m)^```yaml\n((?:.*\n)*?)```$")
+	action    = regexp.MustCompile(`uses: (.*)`)
+	pinned    = regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+)
 
 // keys are the words in the first column of a table.
 func keys(text, head string) (found []string) {

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,19 @@ import (
 	"github.com/zktorture/zktorture/ensemble"
 	"github.com/zktorture/zktorture/zkclient"
 )
+
+// The mark that docs/live.md shows is read, and written as it is there.
+func TestShownMark(t *testing.T) {
+	page, err := os.ReadFile("../docs/live.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```text\n"+markFormat)
+	text, _, _ = strings.Cut(markFormat+text, "```")
+	if mark, ok := parseMark([]byte(text)); !ok || string(mark.data()) != text {
+		t.Errorf("%q is no mark: written it would be %q", text, mark.data())
+	}
+}
 
 // Property: a mark is read as it was written, and nothing else is taken for one.
 func TestMark(t *testing.T) {
