@@ -2,7 +2,7 @@
 # `make zookeeper` installs on Debian when it may.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test race-all packages modules ci short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check snapshot exact-race site-check node site
+.PHONY: help run test gate needs compiled race-all packages modules pages short validate campaign chaos lint race zookeeper browser clients foreign agree wire soak thorough checks determinism million search exact mutants suites fuzz bench kills results results-foreign results-foreigngo results-served docs clean zoo cross cross-386 licences vuln release release-files release-notes release-check snapshot exact-race site-check node site
 
 GO   ?= go
 SEED ?= 1
@@ -24,28 +24,42 @@ run: ## torture the lock in simulation (the main job; needs Go alone)
 	$(GO) run -v ./cmd/torture run lock # -v names packages while they are built, the first time for up to a minute
 
 # Simulated worlds run one goroutine at a time: with two processors a package takes up to twice the processor time. So
-# each gets one; tests that want more ask for them. Tests of real servers wait much of the time. So two targets run at a
-# time: packages, with one package more than there are processors, those first that take longest; and beside it the others
-# one after the other, a package at a time. GOGC: garbage is collected less often, by Go's own tools too. The time limits
-# are for tests that hang: on a busy machine everything takes longer. What go vet says, lint says.
+# each gets one; tests that want more ask for them. Tests of real servers wait much of the time. So there are two packages
+# more than there are processors at a time, those first that take longest. GOGC: garbage is collected less often, by Go's
+# own tools too. The time limits are for tests that hang: on a busy machine everything takes longer. What go vet says,
+# lint says.
 # MODULES are within this one, and have dependencies that it must not have.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
-PACKAGES   := $(shell echo $$(($(PROCESSORS) + 1)))
+PACKAGES   := $(shell echo $$(($(PROCESSORS) + 2)))
 MODULES  := zoo/foreign torture-campaign torture-explain deploy internal/schemas
-LONG     := ./torturecli ./internal/suites ./workload ./sim ./ensemble ./story ./fakezk/conformance
+LONG     := ./torturecli ./sim ./ensemble ./workload ./fakezk/conformance ./internal/suites ./worker ./story ./zoo ./live ./fakezk/server \
+            ./campaign ./results/generate ./ensemble/proxy/chaosproxy ./linearizability ./zoo/resolved ./storyindex ./zkclient ./ensemble/stepper
+ATATIME  := $(MAKE) --no-print-directory -j
 
 test: export GOGC := 400
-test: zookeeper browser clients site lint ## everything that must pass: linters, all tests, the core with -race
-	@$(MAKE) --no-print-directory -j 2 packages modules race exact
+test: ## all tests of this module, and what they need: real servers, a browser, other clients
+	@$(ATATIME) 2 needs compiled
+	@$(MAKE) --no-print-directory packages
 
-packages: ## the tests of this module, without those of race and exact
-	GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) ./...
+gate: export GOGC := 400
+gate: test ## everything that must pass: also the other modules, the site, linters, -race, exact mode (.ci/run runs it)
+	@$(ATATIME) 3 modules race pages lint exact
+
+needs: # one after the other, as they wait for the same locks
+	@set -e; for each in zookeeper browser clients; do $(MAKE) --no-print-directory $$each; done
+
+compiled: # all packages and their tests, for which there is time while the network is waited for
+	$(GO) list -deps -test -export ./... >/dev/null
+
+packages: ## the tests of this module, but for those of race and exact, and of pages
+	GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -p $(PACKAGES) -parallel 4 $(LONG) $$($(GO) list ./... | grep -v /internal/site)
 
 modules: ## the tests of the modules within this one
 	@set -ex; for module in $(MODULES); do GOMAXPROCS=1 $(GO) -C $$module test -vet=off -timeout 60m -p 1 ./...; done
 
-ci: ## what .ci/run does: make test, then the closing lines of go test
-	./.ci/run
+pages: site ## the tests of the documentation site, and of pages that run commands of other modules
+	GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m ./internal/site
+	ZKTORTURE_DOCS=all GOMAXPROCS=1 $(GO) test -vet=off -timeout 60m -run 'TestDocs/docs/campaign.md' ./torturecli
 
 short: ## the quick tests only, without real servers
 	$(GO) test -short ./...
@@ -182,10 +196,12 @@ determinism: ## run SEEDS seeds (default 100000) of all kinds, and ZOO_SEEDS (de
 
 EXACT ?= 40
 
-exact: ## exact mode: its tests, and EXACT seeds (default 40) of go-zookeeper's lock and others compared between processes
+exact: ## exact mode: its tests, programs built in it, and EXACT seeds (default 40) compared between processes
 	ZKTORTURE_EXACT=$(EXACT) $(GO) run ./cmd/torture test -count=1 -timeout 120m -run 'Exact|Recorded|Edits' -v ./internal/exact ./sim ./zoo
+	ZKTORTURE_EXACT=$(EXACT) $(GO) test -count=1 -vet=off -timeout 60m -run 'Exact|TortureTest' ./torturecli
 
-exact-race: ## exact mode with the race detector: EXACT seeds compared between processes (it builds Go's library once more)
+exact-race: ## exact mode in campaigns, and with the race detector: EXACT seeds compared between processes (it builds Go's library twice)
+	ZKTORTURE_EXACT=$(EXACT) $(GO) -C torture-campaign test -count=1 -vet=off -timeout 60m -run Exact ./runner
 	@if command -v "$$($(GO) env CC)" >/dev/null; then \
 	ZKTORTURE_EXACT=$$(($(EXACT) < 500 ? $(EXACT) : 500)) $(GO) run ./cmd/torture test -race -vet=off -count=1 -timeout 120m -run 'ExactAcrossProcesses' -v ./sim; \
 	else echo "exact: without -race, which needs a C compiler"; fi
@@ -235,8 +251,9 @@ results-foreigngo: zookeeper ## torture the recipes of other Go projects, in sim
 kills: ## kill a run on real servers fifty times, and see that nothing is left: results/kills.md (minutes)
 	$(GO) run ./results/generate kills
 
-thorough: ## the tests of which make test takes a few animals or seeds, with all of them (minutes)
-	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run 'EveryAnimal|Shrink|Stories|Reductions|Newcomer|UsersOwnFuzzing|TestBugs' -v ./story ./sim ./zoo ./results/generate
+thorough: ## the tests of which make test takes a few animals, seeds or episodes, with all of them (minutes)
+	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 120m ./story ./sim ./zoo/... ./workload ./results/generate ./fakezk/conformance
+	ZKTORTURE_THOROUGH=all $(GO) test -count=1 -timeout 60m -run RunToldToEnd ./torturecli
 
 checks: ## sim.Check on 42 broken recipes with 20 seeds each: every test ends with a story (a quarter of an hour)
 	ZKTORTURE_CHECKS=all $(GO) test -count=1 -timeout 120m -run CheckEndsWithAStory -v ./sim
@@ -259,11 +276,11 @@ bug-%:
 	$(GO) run ./results/generate bug $*
 
 docs: ## paste the output of every marked command into README.md and docs/*.md anew, and write docs/reference
-	$(GO) test ./torturecli -run 'TestDocs|TestReference$$' -update
+	ZKTORTURE_DOCS=all $(GO) test ./torturecli -run 'TestDocs|TestReference$$' -update
 	$(GO) -C torture-campaign test . -run 'TestReference$$' -update
 	$(GO) -C internal/schemas test . -run 'TestReference$$' -update
 
-site-check: site ## every page of the site in a browser, by axe-core; make test takes every eighth
+site-check: site ## every page of the site in a browser, by axe-core; make pages takes every eighth
 	ZKTORTURE_PAGES=all $(GO) test -count=1 -timeout 60m ./internal/site
 
 clean: ## remove what runs leave in the checkout

@@ -87,7 +87,7 @@ func TestDeterminismOfCrowds(t *testing.T) {
 // It holds for each recipe of the zoo. ZKTORTURE_ZOO_SEEDS is how many, of each. With the race detector some are
 // compared; what is recorded of all is compared with it, too.
 func TestDeterminismOfTheZoo(t *testing.T) {
-	n := seedsOf(t, "ZKTORTURE_ZOO_SEEDS", 8)
+	n := seedsOf(t, "ZKTORTURE_ZOO_SEEDS", 4)
 	all := animals()
 	for i := range bubbles.Share(len(all)) {
 		s := all[i*len(all)/bubbles.Share(len(all))]

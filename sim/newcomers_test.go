@@ -9,6 +9,7 @@ import (
 
 	"github.com/zktorture/zktorture/fakezk"
 	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/thorough"
 )
 
 // nameless is a scribble whose judge does not look at the names of clients.
@@ -111,7 +112,7 @@ func orders(n int) (all [][]int) {
 // them sees the same.
 func TestWhichNewcomerActsFirstCannotBeSeen(t *testing.T) {
 	bubbles.Many(t)
-	runs := OrAll(1000, 3000)
+	runs := thorough.Of(1000, 3000)
 	worlds := []scribble{
 		{{"make"}, {"make"}}, {{"enlist"}, {"enlist"}}, {{"tell"}, {"tell"}}, {{"await", "make"}, {"await", "make"}},
 		{{"remove"}, {"make"}, {"remove"}}, {{"doze"}, {"doze"}, {"make"}}, {{"make"}, {"make"}, {"make"}},

@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/thorough"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -75,7 +76,7 @@ func listening(alarming ...zk.State) *workload.Workload {
 // A lock that listens to the events of its connection is clean, and equal choices give equal runs of it.
 func TestListeningLock(t *testing.T) {
 	w := listening(zk.StateDisconnected, zk.StateExpired)
-	n := bubbles.Share(2000)
+	n := bubbles.Share(thorough.Of(1000, 2000))
 	if r := run(t, w, sim.Config{Episodes: n, Seed: 7}); r.Verdict != sim.VerdictOK {
 		t.Errorf("%s: %+v", r.Verdict, r.Violations)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/thorough"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -48,7 +49,7 @@ func (b *brittle) Lock(ctx context.Context) error {
 // releases between them. That is what is left of whatever found it.
 func TestPlantedBugShrinksToItsMinimum(t *testing.T) {
 	bubbles.Many(t)
-	for seed := range sim.OrAll(uint64(3), 6) {
+	for seed := range thorough.Of(uint64(3), 6) {
 		cfg := sim.Config{Episodes: 1500, Seed: seed, Ops: 6, Until: "unexpected-error"} // it is unusable for ever, too
 		r := run(t, workload.Lock(newBrittle), cfg)
 		wantOnly(t, r, "unexpected-error", zk.ErrBadVersion.Error())
@@ -111,7 +112,7 @@ func shrunkFrom(t *testing.T, w sim.Workload, small, large sim.Found) {
 func TestKnownBugsShrinkToADozenSteps(t *testing.T) {
 	bubbles.Many(t)
 	w := find(t, "lock", "published/WriteLock")
-	for seed := range sim.OrAll(uint64(2), 5) {
+	for seed := range thorough.Of(uint64(2), 5) {
 		r := run(t, w, sim.Config{Episodes: 2000, Seed: seed, NoFaultsAtAll: true})
 		seen := 0
 		for _, f := range r.Violations {
@@ -183,7 +184,7 @@ func shrunk(t *testing.T, id string, seed uint64) (zoo.Animal, sim.Config, sim.F
 // episodes to be found, S4 some hundred: it comes with the rest of ZKTORTURE_THOROUGH=all.
 func TestStoriesAreOneMinimal(t *testing.T) {
 	bubbles.Many(t)
-	for _, id := range sim.OrAll(hunted, append(hunted, "S2")) {
+	for _, id := range thorough.Of(hunted, append(hunted, "S2")) {
 		t.Run(id, func(t *testing.T) {
 			a, cfg, f := shrunk(t, id, 1)
 			one := sim.RunOne(a.Broken(), cfg, f.Choices.Replay())
@@ -201,7 +202,7 @@ func TestStoriesAreOneMinimal(t *testing.T) {
 // counterexamples have two and no fault of one of the kinds that this takes. Others come to their smallest mostly.
 func TestStoriesAreSmallest(t *testing.T) {
 	bubbles.Many(t)
-	seeds := sim.OrAll(3, 5)
+	seeds := thorough.Of(2, 5)
 	for id, smallest := range map[string]struct{ clients, calls, reached int }{
 		"W6": {2, 4, seeds}, "L6": {1, 1, seeds}, "Q1": {2, 4, seeds}, "ZL3": {2, 4, seeds - 1}, "W7": {1, 2, seeds - 1},
 	} {

@@ -139,7 +139,7 @@ const checksVar = "ZKTORTURE_CHECKS"
 func TestCheckEndsWithAStory(t *testing.T) {
 	names, seeds := brokenRecipes, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"
 	if os.Getenv(checksVar) == "" {
-		names, seeds = []string{"readme-mended-twice", "leaves", "W5", "LK9", "DQ1", "P1"}, "21 22"
+		names, seeds = []string{"readme-mended-twice", "leaves", "LK9", "DQ1"}, "21 22"
 		names = names[:bubbles.Share(len(names))]
 	}
 	told := 0
@@ -167,7 +167,7 @@ func TestCheckEndsWithAStory(t *testing.T) {
 func noStory(dir string, w sim.Workload, text string) string {
 	broke := `^ +stories_test\.go:\d+: ` + regexp.QuoteMeta(w.Name()+" ("+w.Recipe()+") broke ") + `[a-z-]+: `
 	where := `\n +page:   (\S+)\n +replay: (go test \S+ -run \S+ -rapid\.failfile=\S+)\n`
-	first := regexp.MustCompile(broke + `.*` + where + " +\n(?s).* 0    0.000s").FindStringSubmatch(text)
+	first := regexp.MustCompile(broke + `.*` + where + ` +\n(?s).* \d+ +\d+\.\d{3}s  `).FindStringSubmatch(text)
 	text, _, _ = strings.Cut(text, "--- FAIL")
 	last := regexp.MustCompile(`(?m)` + broke + `the story is above` + where + `\z`).FindStringSubmatch(text)
 	switch {

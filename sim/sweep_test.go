@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/thorough"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -24,7 +25,7 @@ func TestSweepStrikesEveryPlace(t *testing.T) {
 		struck := map[string]int{}
 		places := 0
 		var story strings.Builder
-		for base := range uint64(6) {
+		for base := range thorough.Of(uint64(3), 6) {
 			for _, source := range sim.SweepOf(w, cfg, base) {
 				places++
 				one := sim.RunOne(w, cfg, source)

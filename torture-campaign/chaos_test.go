@@ -34,13 +34,13 @@ type chaos struct {
 // ZKTORTURE_CHAOS is how often they are killed (default 2); ZKTORTURE_CHAOS_SEED says when.
 func TestChaos(t *testing.T) {
 	kills, seed := number(t, "ZKTORTURE_CHAOS", 2), number(t, "ZKTORTURE_CHAOS_SEED", 1)
-	episodes := 200 * (kills + 1)
+	episodes := 80 * (kills + 1)
 	c := &chaos{T: t, random: rand.New(rand.NewPCG(uint64(seed), 1)), dir: filepath.Join(t.TempDir(), "campaign")}
 	c.plan = planFile(t, `"jobs": [
 		{"kinds": ["lock"], "recipes": ["ours", "published/WriteLock"], "strategies": ["mix", "sweep"]},
 		{"kinds": ["queue"], "recipes": ["ours", "published/DistributedQueue"], "strategies": ["mix", "sweep"]},
 		{"kinds": ["counter", "barrier"], "strategies": ["mix", "sweep"]}
-		], "unit": 25, "canary": "none", "episodes": `+strconv.Itoa(episodes))
+		], "unit": 10, "canary": "none", "episodes": `+strconv.Itoa(episodes))
 	c.start()
 	c.token = filepath.Join(t.TempDir(), "token")
 	text, err := os.ReadFile(coordinator.Folder(c.dir).TokenFile())

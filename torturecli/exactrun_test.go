@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zktorture/zktorture/internal/exacttest"
 	"github.com/zktorture/zktorture/sim"
 )
 
-// ordinary builds a program of package main in a folder as a user does, and returns what runs it.
+// ordinary builds a program of package main in a folder as a user does, and returns what runs it. It will be told to build
+// itself once more, in exact mode.
 func ordinary(t *testing.T, dir string) func(env string, args ...string) (out string, exit int) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds the command twice, once with a runtime of its own")
-	}
+	exacttest.Need(t)
 	binary := filepath.Join(t.TempDir(), "torture")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
 	build.Dir = dir

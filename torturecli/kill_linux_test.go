@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/zktorture/zktorture/internal/ensembletest"
+	"github.com/zktorture/zktorture/internal/thorough"
 	"github.com/zktorture/zktorture/storyindex"
 	"github.com/zktorture/zktorture/storyindex/progresslog"
 )
@@ -307,8 +308,9 @@ func TestRunToldToEnd(t *testing.T) {
 	t.Parallel()
 	kills(t)
 	draw := rand.New(rand.NewPCG(1, 2))
-	for i, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT} {
-		begun := i < 2
+	ends := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM}
+	for i, signal := range thorough.Of(ends[1:3], ends) {
+		begun := i < thorough.Of(1, 2)
 		t.Run(fmt.Sprintf("%v %v", signal, begun), func(t *testing.T) {
 			v := newVictim(t, "--seed", "1")
 			if begun {

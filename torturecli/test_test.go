@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zktorture/zktorture/internal/exacttest"
 )
 
 func TestGoTestArgs(t *testing.T) {
@@ -68,9 +70,7 @@ func TestVetted(t *testing.T) { fmt.Printf("ran %d\n", "not a number") }
 
 // The exit status, the output and the flags are those of go test.
 func TestTortureTest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the standard library, once")
-	}
+	exacttest.Need(t)
 	dir := usersModule(t, exactTests)
 	for _, test := range []struct {
 		args, says string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/thorough"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -17,7 +18,7 @@ import (
 
 // All locks of this project keep their promises under all faults, and every fault has struck.
 func TestLocksAreClean(t *testing.T) {
-	episodes := 2000
+	episodes := thorough.Of(1500, 5000)
 	if testing.Short() {
 		episodes = 500
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zktorture/zktorture/internal/thorough"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
@@ -19,8 +20,9 @@ import (
 // broken are the properties that a campaign finds broken, in alphabetical order.
 func broken(t *testing.T, w *workload.Workload, faults sim.Faults) (properties string) {
 	t.Helper()
-	r := campaign(t, w, sim.Config{Episodes: 250, Seed: 2, Faults: faults, NoFaultsAtAll: faults == sim.NoFaults,
-		NoShrink: true})
+	r := campaign(t, w, sim.Config{
+		Episodes: thorough.Of(250, 600), Seed: 2, Faults: faults, NoFaultsAtAll: faults == sim.NoFaults, NoShrink: true,
+	})
 	var all []string
 	for _, v := range r.Violations {
 		all = append(all, v.Property)

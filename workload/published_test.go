@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/thorough"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -105,7 +106,7 @@ func messageOf(r sim.Result, property string) string {
 
 // Our own recipes keep their promises under all faults, and every fault has struck.
 func TestOursAreClean(t *testing.T) {
-	episodes := 5000
+	episodes := thorough.Of(2500, 5000)
 	if testing.Short() {
 		episodes = 1000
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/fakezk"
+	"github.com/zktorture/zktorture/internal/thorough"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/sim"
 )
@@ -157,7 +158,7 @@ func changesBy(w *sim.World, op *sim.Op) (list []string) {
 // what the fake has carried out, of correct recipes and of broken ones; and no history of a correct one
 // is accused by it.
 func TestResolutionAgainstTheFake(t *testing.T) {
-	episodes := 400
+	episodes := thorough.Of(250, 400)
 	if testing.Short() {
 		episodes = 100
 	}

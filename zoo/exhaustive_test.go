@@ -1,11 +1,11 @@
 package zoo
 
 import (
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/thorough"
 	"github.com/zktorture/zktorture/sim"
 	"github.com/zktorture/zktorture/workload"
 )
@@ -63,7 +63,7 @@ func brokenBy(r sim.Result) (properties []string) {
 func TestReductionsHideNoBug(t *testing.T) {
 	const runs = 500
 	wanted, every := 20, 3
-	if os.Getenv("ZKTORTURE_THOROUGH") == "all" {
+	if thorough.All() {
 		wanted, every = 60, 1
 	}
 	compared, broken := 0, 0

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/thorough"
 	"github.com/zktorture/zktorture/sim"
 )
 
 // An animal has one mistake, by which several properties break. What comes first is what the mistake is known to break.
 func TestRootsOfAnimals(t *testing.T) {
-	animals, err := Find([]string{"W2", "R6", "ZL8", "ZL15", "DQ6", "LK9"})
+	animals, err := Find(thorough.Of([]string{"W2", "ZL8", "DQ6"}, []string{"W2", "R6", "ZL8", "ZL15", "DQ6", "LK9"}))
 	if err != nil {
 		t.Fatal(err)
 	}

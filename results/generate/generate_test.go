@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/internal/bubbles"
+	"github.com/zktorture/zktorture/internal/thorough"
 )
 
 // testEpisodes suffice for each bug, and for W1 and W2 to shrink as promised.
@@ -23,7 +24,7 @@ func TestBugs(t *testing.T) {
 			if !marked[b.ID] {
 				t.Errorf("no line of zoo/published is marked BUG: %s", b.ID)
 			}
-			if i%4 != 0 && os.Getenv("ZKTORTURE_THOROUGH") != "all" {
+			if i%4 != 0 && !thorough.All() {
 				t.Skip("make thorough hunts it")
 			}
 			f, err := b.hunt(t.Context(), testEpisodes)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/zktorture/zktorture/campaign"
+	"github.com/zktorture/zktorture/internal/exacttest"
 )
 
 // tiny is a package main that is ready.
@@ -231,9 +232,7 @@ func write(t *testing.T, file, text string) {
 // Units of exact jobs are run by a build in exact mode of the same sources, though the program does not know where
 // these are; and without a main the command torture is built for a version of Go.
 func TestExact(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compiles the standard library")
-	}
+	exacttest.Need(t)
 	version, _, _ := strings.Cut(runtime.Version(), " ")
 	file, plan := writePlan(t, fmt.Sprintf(`"episodes": 20, "unit": 10, "go": [%q], "jobs": [
 		{"kinds": ["lock"], "recipes": ["ours"]}, {"kinds": ["lock"], "recipes": ["ours"], "exact": true}]`, version))
