@@ -217,9 +217,16 @@ func rank(fault string) int {
 
 // String says it in a line.
 func (c *Coverage) String() string {
-	return fmt.Sprintf("coverage: %d %% of the ways offered for a fault to hit an operation (%d of %d); %d states, %d of them "+
-		"new in the last %d episodes; %s of further episodes would show something new", 100*c.Struck/max(c.Offered, 1), c.Struck,
-		c.Offered, c.States, c.NewStates, c.Recent, c.next())
+	return fmt.Sprintf("coverage: %s; %d states, %d of them new in the last %d episodes; %s of further episodes would show "+
+		"something new", c.ways(), c.States, c.NewStates, c.Recent, c.next())
+}
+
+func (c *Coverage) ways() string {
+	if c.Offered == 0 {
+		return "no fault could hit an operation"
+	}
+	return fmt.Sprintf("%d %% of the ways offered for a fault to hit an operation (%d of %d)", 100*c.Struck/c.Offered, c.Struck,
+		c.Offered)
 }
 
 // next says how many of further episodes would show something new. What happens in 3/n of them is missed in n, with a

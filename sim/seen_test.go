@@ -84,18 +84,24 @@ func TestNextIsTrue(t *testing.T) {
 
 // A sentence for an engineer.
 func TestCoverageInWords(t *testing.T) {
-	const begin = "coverage: 75 % of the ways offered for a fault to hit an operation (3 of 4); 200 states, 10 of them new in " +
-		"the last 100 episodes; "
-	c := Coverage{Episodes: 1000, Offered: 4, Struck: 3, States: 200, NewStates: 10, Recent: 100}
+	const most = "75 % of the ways offered for a fault to hit an operation (3 of 4)"
 	for _, test := range []struct {
-		next    float64
-		atLeast bool
-		want    string
+		offered, struck int
+		ways            string
+		next            float64
+		atLeast         bool
+		further         string
 	}{
-		{0.123, false, "12 %"}, {0.00123, false, "0.12 %"}, {0.5, true, "at least 50 %"}, {0, false, "fewer than 1.2 %"},
+		{4, 3, most, 0.123, false, "12 %"},
+		{4, 3, most, 0.00123, false, "0.12 %"},
+		{4, 3, most, 0.5, true, "at least 50 %"},
+		{4, 3, most, 0, false, "fewer than 1.2 %"},
+		{0, 0, "no fault could hit an operation", 0, false, "fewer than 1.2 %"},
 	} {
-		c.Next, c.AtLeast = test.next, test.atLeast
-		if want := begin + test.want + " of further episodes would show something new"; c.String() != want {
+		c := Coverage{Episodes: 1000, Offered: test.offered, Struck: test.struck, States: 200, NewStates: 10, Recent: 100,
+			Next: test.next, AtLeast: test.atLeast}
+		if want := "coverage: " + test.ways + "; 200 states, 10 of them new in the last 100 episodes; " + test.further +
+			" of further episodes would show something new"; c.String() != want {
 			t.Errorf("%q, want %q", c.String(), want)
 		}
 	}

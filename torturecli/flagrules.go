@@ -19,6 +19,7 @@ import (
 //	range:"1..16"        the numbers that make sense; or 1.., for at least 1, or >0, or 1,3,5
 //	needs:"exact"        it applies only if that flag is given …
 //	needs:"backend=a|b"  … or has one of these values
+//	needs:"x,y"          … or if one of these is given
 //	excludes:"x,y=a"     it does not apply if x is given, or y has the value a
 //	why:"…"              the reason for what it excludes
 
@@ -144,12 +145,15 @@ func limit(text string) float64 {
 
 func needsMet(_ *commandContext, parsed *kong.Context, v *kong.Value) error {
 	tag := v.Tag.Get("needs")
-	name, values, _ := strings.Cut(tag, "=")
-	if tag == "" || holds(parsed, tag) {
+	conditions := strings.Split(tag, ",")
+	if tag == "" || slices.ContainsFunc(conditions, func(condition string) bool { return holds(parsed, condition) }) {
 		return nil
 	}
-	what := strings.TrimSpace("--" + name + " " + alternatives(strings.Split(values, "|"), "or"))
-	return fmt.Errorf("%s needs %s: add it, or leave %[1]s out", label(v), what)
+	for i, condition := range conditions {
+		name, values, _ := strings.Cut(condition, "=")
+		conditions[i] = strings.TrimSpace("--" + name + " " + alternatives(strings.Split(values, "|"), "or"))
+	}
+	return fmt.Errorf("%s needs %s: add it, or leave %[1]s out", label(v), alternatives(conditions, "or"))
 }
 
 func excludesNone(_ *commandContext, parsed *kong.Context, v *kong.Value) error {

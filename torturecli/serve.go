@@ -26,7 +26,7 @@ type serveCmd struct {
 	Data      string `placeholder:"DIR" help:"Keep znodes and sessions in this folder. Default: only in memory."`
 	Faults    string `default:"none" help:"The faults that may strike: loss, hold, refuse, stall, watch, expiry, lag, kill, stop, quorum and deposed, with commas between them; all; or none."`
 	Plan      string `placeholder:"FILE" help:"Instead of --faults: repeat the faults of this file, the faults.jsonl of an earlier run, perhaps edited." excludes:"faults,every,rate,seed" why:"the plan determines what strikes"`
-	Log       string `default:"faults.jsonl" placeholder:"FILE" help:"With --faults or --plan: append a line of JSON to this file for each fault that struck (${default})."`
+	Log       string `default:"faults.jsonl" placeholder:"FILE" help:"With --faults or --plan: append a line of JSON to this file for each fault that struck (${default})." needs:"faults,plan"`
 	zooFlags  `embed:""`
 	oddsFlags `embed:""`
 }

@@ -149,6 +149,7 @@ func TestServeRefuses(t *testing.T) {
 		{"--control nowhere", "--control: "},
 		{"--data /dev/null", "data: "},
 		{"--faults all --log no/such/folder", "--log: "},
+		{"--log l", "--log needs --faults or --plan"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			status, _, messages := command(t, append([]string{"serve"}, strings.Fields(test.args)...)...)

@@ -109,7 +109,7 @@ func wrongUses(node *kong.Node, f *kong.Flag) map[string]string {
 		}
 	}
 	if needs := f.Tag.Get("needs"); needs != "" && !slices.Contains([]string{"backend=sim|wire", "backend=sim"}, needs) {
-		name, _, _ := strings.Cut(needs, "=")
+		name := strings.FieldsFunc(needs, func(r rune) bool { return r == '=' || r == ',' })[0]
 		wrong[flag+sample(f)] = flag + " needs --" + name
 	}
 	for condition := range strings.SplitSeq(f.Tag.Get("excludes"), ",") {
