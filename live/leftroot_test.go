@@ -1,18 +1,16 @@
 package live
 
 import (
-	"context"
 	"errors"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 	"pgregory.net/rapid"
 
-	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/zkclient"
 )
 
@@ -56,27 +54,8 @@ func TestMark(t *testing.T) {
 // realClient is a client of a server of its own.
 func realClient(t *testing.T) (client *zkclient.Client, another func() *zkclient.Client) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real ZooKeeper server")
-	}
-	e, err := ensemble.Start(t.Context(), ensemble.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Stop() })
-	connect := func() *zkclient.Client {
-		c, err := zkclient.Connect(e.ConnectString(), 2*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(c.Close)
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		if err := c.WaitSession(ctx); err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
+	e := ensembletest.Start(t, 1)
+	connect := func() *zkclient.Client { return ensembletest.Witness(t, e.ConnectString()) }
 	return connect(), connect
 }
 

@@ -94,7 +94,7 @@ func (c *process) wait(status int) {
 
 func client(t *testing.T, servers string, auth ...zkclient.Credential) *zkclient.Client {
 	t.Helper()
-	return ensembletest.Connect(t, zkclient.Config{Servers: servers, SessionTimeout: 20 * time.Second, Auth: auth})
+	return ensembletest.Connect(t, zkclient.Config{Servers: servers, SessionTimeout: ensembletest.Lasting, Auth: auth})
 }
 
 func scrape(t *testing.T, url string) string {

@@ -16,6 +16,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zktorture/zktorture/ensemble"
+	"github.com/zktorture/zktorture/internal/ensembletest"
 	"github.com/zktorture/zktorture/linearizability"
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/recipes"
@@ -29,13 +30,8 @@ const sessionTimeout = time.Second
 // realServers starts a real ZooKeeper, and an observer of it.
 func realServers(t *testing.T) (*ensemble.Ensemble, *zkclient.Client) {
 	t.Helper()
-	notShort(t)
-	e, err := ensemble.Start(t.Context(), ensemble.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Stop() })
-	return e, observe(t, e)
+	e := ensembletest.Start(t, 1)
+	return e, ensembletest.Witness(t, e.ConnectString())
 }
 
 func notShort(t *testing.T) {
@@ -43,19 +39,6 @@ func notShort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a real ZooKeeper server")
 	}
-}
-
-func observe(t *testing.T, e *ensemble.Ensemble) *zkclient.Client {
-	t.Helper()
-	c, err := zkclient.Connect(e.ConnectString(), sessionTimeout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	if err := c.WaitSession(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // run runs rounds of a recipe that is served by a command.

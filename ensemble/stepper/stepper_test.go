@@ -34,10 +34,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.stepper.Close() })
-	connect := func(servers string) *zkclient.Client {
-		return ensembletest.Connect(t, zkclient.Config{Servers: servers, SessionTimeout: 20 * time.Second})
-	}
-	f.client, f.witness = connect(f.stepper.Addr()), connect(e.ConnectString())
+	f.client, f.witness = ensembletest.Witness(t, f.stepper.Addr()), ensembletest.Witness(t, e.ConnectString())
 	return f
 }
 

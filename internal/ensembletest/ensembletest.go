@@ -3,6 +3,7 @@ package ensembletest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -21,11 +22,20 @@ func Need(t testing.TB) {
 	}
 }
 
+// Lasting is the timeout of sessions that a busy machine does not break: clients of [Start] and [Share] are granted it.
+const Lasting = 20 * time.Second
+
+// options are those of nodes servers. By themselves they would grant no more than 20 ticks, 2 s: a client that gets no
+// processor for as long as that loses its connection.
+func options(nodes int) ensemble.Options {
+	return ensemble.Options{Nodes: nodes, Config: []string{fmt.Sprintf("maxSessionTimeout=%d", Lasting.Milliseconds())}}
+}
+
 // Start starts an ensemble of nodes servers, which ends with the test. With -short the test is skipped.
 func Start(t testing.TB, nodes int) *ensemble.Ensemble {
 	t.Helper()
 	Need(t)
-	e, err := ensemble.Start(t.Context(), ensemble.Options{Nodes: nodes})
+	e, err := ensemble.Start(t.Context(), options(nodes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +61,7 @@ func Share(t testing.TB, nodes int) *ensemble.Ensemble {
 	t.Helper()
 	Need(t)
 	if shared[nodes] == nil {
-		e, err := ensemble.Start(context.Background(), ensemble.Options{Nodes: nodes})
+		e, err := ensemble.Start(context.Background(), options(nodes))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +74,7 @@ func Share(t testing.TB, nodes int) *ensemble.Ensemble {
 // empty removes all znodes but ZooKeeper's own.
 func empty(t testing.TB, e *ensemble.Ensemble) {
 	t.Helper()
-	c, err := zkclient.Config{Servers: e.ConnectString(), SessionTimeout: 2 * time.Second}.Connect()
+	c, err := zkclient.Config{Servers: e.ConnectString(), SessionTimeout: Lasting}.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +103,12 @@ func remove(c *zkclient.Client, path string) error {
 		return nil
 	}
 	return err
+}
+
+// Witness returns a client with a session that lasts, which ends with the test.
+func Witness(t testing.TB, servers string) *zkclient.Client {
+	t.Helper()
+	return Connect(t, zkclient.Config{Servers: servers, SessionTimeout: Lasting})
 }
 
 // connectMax bounds the start of a session, on a busy machine too.

@@ -173,7 +173,7 @@ func TestOrdinaryClients(t *testing.T) {
 		t.Errorf("struck: %v", got)
 	}
 	t.Logf("%+v", p.Stats())
-	witness := connect(t, e.ConnectString())
+	witness := ensembletest.Witness(t, e.ConnectString())
 	if _, err := witness.Sync("/"); err != nil {
 		t.Fatal(err)
 	}
@@ -188,21 +188,6 @@ func TestOrdinaryClients(t *testing.T) {
 	if lied > 0 {
 		t.Errorf("%d writes were confirmed and are not there", lied)
 	}
-}
-
-func connect(t *testing.T, servers string) *zkclient.Client {
-	t.Helper()
-	c, err := zkclient.Connect(servers, 2*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if err := c.WaitSession(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // ordinary writes, reads and watches until it has seen enough, and returns what it was told of its writes.
@@ -242,7 +227,7 @@ func awaitEvent(changed <-chan zk.Event) {
 func TestNone(t *testing.T) {
 	e := ensembletest.Share(t, 1)
 	p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers()})
-	c := connect(t, p.Addr())
+	c := ensembletest.Witness(t, p.Addr())
 	for i := range 200 {
 		if _, err := c.Create(fmt.Sprintf("/%d", i), nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 			t.Fatal(err)

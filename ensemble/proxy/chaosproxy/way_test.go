@@ -206,7 +206,7 @@ func TestEachWay(t *testing.T) {
 		"expiry before": func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.expired(true) },
 		"expiry after":  func(v *victim, _ time.Time) { v.ended(); v.created("a", false); v.expired(true) },
 	}
-	witness := connect(t, e.ConnectString())
+	witness := ensembletest.Witness(t, e.ConnectString())
 	for i, way := range chaosproxy.Variants() {
 		t.Run(way, func(t *testing.T) {
 			p, noted := newProxy(t, chaosproxy.Config{Servers: e.Servers(), Faults: chaosproxy.Faults, Odds: odds,
