@@ -36,7 +36,9 @@ func TestWordsAsApache(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
 			e := ensembletest.Start(t, nodes)
-			s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{Replicas: nodes, Tick: 100}})
+			s := fakezktest.Start(t, server.Config{Ensemble: fakezk.Config{
+				Replicas: nodes, Tick: 100, MaxSession: ensembletest.Lasting.Milliseconds(),
+			}})
 			var fake []string
 			for i := range nodes {
 				fake = append(fake, s.Addr(i))
