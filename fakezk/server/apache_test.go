@@ -180,9 +180,10 @@ func TestAdminServerAsApache(t *testing.T) {
 	}
 	free.Close()
 	_, port, _ := net.SplitHostPort(free.Addr().String())
-	e, err := ensemble.Start(t.Context(), ensemble.Options{
-		Config: []string{"admin.enableServer=true", "admin.serverPort=" + port}, JVM: []string{"-cp", jars},
-	})
+	options := ensembletest.Options(1)
+	options.Config = append(options.Config, "admin.enableServer=true", "admin.serverPort="+port)
+	options.JVM = []string{"-cp", jars}
+	e, err := ensemble.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}

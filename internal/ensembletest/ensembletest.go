@@ -22,12 +22,12 @@ func Need(t testing.TB) {
 	}
 }
 
-// Lasting is the timeout of sessions that a busy machine does not break: clients of [Start] and [Share] are granted it.
+// Lasting is the timeout of sessions that a busy machine does not break. Servers with [Options] grant it.
 const Lasting = 20 * time.Second
 
-// options are those of nodes servers. By themselves they would grant no more than 20 ticks, 2 s: a client that gets no
+// Options are those of nodes servers for tests. By themselves they would grant no more than 20 ticks, 2 s: a client that gets no
 // processor for as long as that loses its connection.
-func options(nodes int) ensemble.Options {
+func Options(nodes int) ensemble.Options {
 	return ensemble.Options{Nodes: nodes, Config: []string{fmt.Sprintf("maxSessionTimeout=%d", Lasting.Milliseconds())}}
 }
 
@@ -35,7 +35,7 @@ func options(nodes int) ensemble.Options {
 func Start(t testing.TB, nodes int) *ensemble.Ensemble {
 	t.Helper()
 	Need(t)
-	e, err := ensemble.Start(t.Context(), options(nodes))
+	e, err := ensemble.Start(t.Context(), Options(nodes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func Share(t testing.TB, nodes int) *ensemble.Ensemble {
 	t.Helper()
 	Need(t)
 	if shared[nodes] == nil {
-		e, err := ensemble.Start(context.Background(), options(nodes))
+		e, err := ensemble.Start(context.Background(), Options(nodes))
 		if err != nil {
 			t.Fatal(err)
 		}
