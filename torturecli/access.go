@@ -49,8 +49,9 @@ func (f *accessFlags) read() (access, error) {
 }
 
 // open opens a session and waits for it.
-func (a access) open(ctx context.Context, servers string, onEvent func(zk.Event)) (*zkclient.Client, error) {
-	cfg := zkclient.Config{Servers: servers, SessionTimeout: liveSession, OnEvent: onEvent, Auth: a.auth}
+func (a access) open(ctx context.Context, servers string, session time.Duration, onEvent func(zk.Event)) (*zkclient.Client,
+	error) {
+	cfg := zkclient.Config{Servers: servers, SessionTimeout: session, OnEvent: onEvent, Auth: a.auth}
 	if a.dial != nil {
 		cfg.Dial = a.dial.Timed()
 	}

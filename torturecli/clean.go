@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zktorture/zktorture/live"
 	"github.com/zktorture/zktorture/recipes"
 	"github.com/zktorture/zktorture/zkclient"
@@ -21,6 +23,9 @@ type cleanCmd struct {
 	accessFlags `embed:""`
 }
 
+// cleanSession is a session timeout with which a busy machine does not lose its connection. Nothing waits for its end.
+const cleanSession = 20 * time.Second
+
 // Run executes the command.
 func (cmd *cleanCmd) Run(c *commandContext) error {
 	addresses, chroot, err := zkclient.ParseServers(cmd.Servers)
@@ -31,14 +36,17 @@ func (cmd *cleanCmd) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	conn, err := way.open(c, strings.Join(addresses, ","), nil)
+	conn, err := way.open(c, strings.Join(addresses, ","), cleanSession, nil)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(c, conn.Close)()
 	roots, err := cmd.find(conn, chroot) // partial on error
-	return errors.Join(cmd.clean(c, conn, roots, err), err)
+	if err = errors.Join(cmd.clean(c, conn, roots, err), err); errors.Is(err, zk.ErrConnectionClosed) {
+		return fmt.Errorf("%w: the connection was lost on the way, so call torture clean again", err)
+	}
+	return err
 }
 
 func (cmd *cleanCmd) find(conn recipes.Conn, chroot string) ([]live.LeftRoot, error) {

@@ -148,7 +148,7 @@ func openSession(ctx context.Context, way access, servers string, linked bool) (
 
 // connect gives a session its client.
 func connect(ctx context.Context, way access, s *live.Session, servers string) error {
-	conn, err := way.open(ctx, servers, counting(s))
+	conn, err := way.open(ctx, servers, liveSession, counting(s))
 	if err != nil {
 		return err
 	}
