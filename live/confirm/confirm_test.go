@@ -151,17 +151,31 @@ func TestLeap(t *testing.T) {
 	}
 }
 
-// A counterexample is tried again as long as an event was missed, up to a bound.
+// A counterexample is tried again as long as an event was missed or something else was different, up to a bound for each.
 func TestTried(t *testing.T) {
-	for _, tc := range []struct{ missed, tries int }{{0, 1}, {2, 3}, {triesMax - 1, triesMax}, {100, triesMax}} {
+	missed, differs := Confirmation{Step: 3, missed: true}, Confirmation{Step: 3}
+	seen, same := Confirmation{Step: 3, Violation: &sim.Violation{}}, Confirmation{}
+	for name, tc := range map[string]struct {
+		found []Confirmation // of the tries in turn; the last stands for all later ones
+		tries int
+	}{
+		"same":                   {[]Confirmation{same}, 1},
+		"missed twice":           {[]Confirmation{missed, missed, same}, 3},
+		"missed always":          {[]Confirmation{missed}, triesMax},
+		"different, and seen":    {[]Confirmation{seen, same}, 1},
+		"different once":         {[]Confirmation{differs, same}, 2},
+		"different, then seen":   {[]Confirmation{differs, seen}, 2},
+		"different always":       {[]Confirmation{differs}, differentMax},
+		"missed, then different": {[]Confirmation{missed, missed, missed, missed, differs}, 5},
+	} {
 		n := 0
 		confirmed, err := tried(func() (*Confirmation, error) {
+			found := tc.found[min(n, len(tc.found)-1)]
 			n++
-			return &Confirmation{missed: n <= tc.missed}, nil
+			return &found, nil
 		})
 		if err != nil || confirmed.Tries != tc.tries || n != tc.tries {
-			t.Errorf("missed %d times: tried %d times, and says %d, want %d: %v", tc.missed, n, confirmed.Tries,
-				tc.tries, err)
+			t.Errorf("%s: tried %d times, and says %d, want %d: %v", name, n, confirmed.Tries, tc.tries, err)
 		}
 	}
 	failed := errors.New("no servers")
